@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/error.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <tulle/types.h>
+
+/* One of the library's few thread-local variables: a message has no other place that outlives a failing call. */
+static _Thread_local char last_message[TULLE_MESSAGE_MAX];
+
+static const char *const status_names[] = {
+#define STATUS_NAME(name, text) "TULLE_" #name,
+    TULLE_STATUS_LIST(STATUS_NAME)
+#undef STATUS_NAME
+};
+
+static const char *const status_texts[] = {
+#define STATUS_TEXT(name, text) text,
+    TULLE_STATUS_LIST(STATUS_TEXT)
+#undef STATUS_TEXT
+};
+
+const char *tulle_status_name(tulle_status status)
+{
+    return (unsigned)status < TULLE_STATUS_COUNT ? status_names[status] : "unknown status";
+}
+
+const char *tulle_status_text(tulle_status status)
+{
+    return (unsigned)status < TULLE_STATUS_COUNT ? status_texts[status] : "unknown status";
+}
+
+const char *tulle_error_message(void)
+{
+    return last_message;
+}
+
+tulle_status tulle__fail(tulle_status status, const char *format, ...)
+{
+    char text[TULLE_MESSAGE_MAX]; /* an argument may point into last_message */
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    tulle__error_set(text);
+    return status;
+}
+
+void tulle__error_set(const char *message)
+{
+    snprintf(last_message, sizeof last_message, "%s", message);
+}
+
+void tulle__error_clear(void)
+{
+    last_message[0] = '\0';
+}
+
+tulle_status tulle__narrow(int64_t value, const char *what, int32_t *narrow)
+{
+    if (value < INT32_MIN || value > INT32_MAX)
+        return tulle__fail(
+            TULLE_ERR_OVERFLOW, "%s is %" PRId64 ", over the limit of %" PRId32 " of a tile", what, value, INT32_MAX);
+    *narrow = (int32_t)value;
+    return TULLE_OK;
+}
+
+size_t tulle_type_size(tulle_type type)
+{
+    return type == TULLE_F32 ? sizeof(float) : sizeof(double);
+}
+
+const char *tulle_type_name(tulle_type type)
+{
+    return type == TULLE_F32 ? "f32" : "f64";
+}

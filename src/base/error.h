@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Failing with a message. The function that knows the cause calls tulle__fail; callers pass the status on. */
+#ifndef TULLE_BASE_ERROR_H
+#define TULLE_BASE_ERROR_H
+
+#include <stdint.h>
+
+#include <tulle/status.h>
+
+enum { TULLE_MESSAGE_MAX = 512 };
+
+/* Stores the message for this thread and returns status, so that a function ends with `return tulle__fail(...)`. */
+tulle_status tulle__fail(tulle_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Copies a message of another thread's (a pool worker's, a PE's) into this thread's slot. */
+void tulle__error_set(const char *message);
+
+/* Empties this thread's slot. */
+void tulle__error_clear(void);
+
+/* status = f(); if it fails, jump to out. The one idiom for passing a failure on. */
+#define TULLE_TRY(call)                                                                                                \
+    do {                                                                                                               \
+        status = (call);                                                                                               \
+        if (status != TULLE_OK) goto out;                                                                              \
+    } while (0)
+
+/* Narrows a 64-bit value into a 32-bit index; TULLE_ERR_OVERFLOW with `what` and the figure if it does not fit. */
+tulle_status tulle__narrow(int64_t value, const char *what, int32_t *narrow);
+
+#endif

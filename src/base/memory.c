@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/memory.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define RETAIN 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define RETAIN 0
+#endif
+#endif
+#ifndef RETAIN
+#define RETAIN 1 /* sanitizers must see every free */
+#endif
+
+enum {
+    ALIGNMENT = 64,
+    HEADER = 64,               /* the block's account, size and mapping lie before it */
+    RETAINED_MAX = 24,         /* blocks an account keeps back */
+    HUGE_PAGE = 2 << 20,
+};
+static const size_t large_block = 1 << 20; /* from here on blocks come from mmap and may be retained */
+
+struct header {
+    tulle__account *account;
+    size_t bytes;  /* usable */
+    size_t mapped; /* whole mapping, 0 for small blocks */
+    void *base;    /* what to unmap or free */
+};
+_Static_assert(sizeof(struct header) <= HEADER, "the header must fit before the block");
+
+struct tulle__account {
+    atomic_size_t limit, used, peak;
+    atomic_int_fast64_t fail_after; /* < 0: never */
+    atomic_int_fast64_t blocks;
+    atomic_int references; /* 1 for the owner + 1 a block */
+    pthread_mutex_t lock;  /* of the retained blocks */
+    struct header retained[RETAINED_MAX];
+    int nretained;
+    size_t retained_bytes;
+};
+
+static tulle__account process_account = {
+    .fail_after = -1, .references = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
+static _Thread_local tulle__account *thread_account;
+
+tulle__account *tulle__account_new(size_t limit)
+{
+    tulle__account *account = calloc(1, sizeof *account);
+    if (!account) {
+        tulle__fail(TULLE_ERR_MEMORY, "out of memory for a memory account");
+        return NULL;
+    }
+    atomic_init(&account->limit, limit);
+    atomic_init(&account->fail_after, -1);
+    atomic_init(&account->references, 1);
+    pthread_mutex_init(&account->lock, NULL);
+    return account;
+}
+
+static void release(tulle__account *account)
+{
+    if (account == &process_account) return;
+    if (atomic_fetch_sub_explicit(&account->references, 1, memory_order_acq_rel) != 1) return;
+    pthread_mutex_destroy(&account->lock);
+    free(account);
+}
+
+void tulle__account_trim(tulle__account *account)
+{
+    pthread_mutex_lock(&account->lock);
+    for (int i = 0; i < account->nretained; i++) munmap(account->retained[i].base, account->retained[i].mapped);
+    account->nretained = 0;
+    account->retained_bytes = 0;
+    pthread_mutex_unlock(&account->lock);
+}
+
+void tulle__account_free(tulle__account *account)
+{
+    if (!account) return;
+    tulle__account_trim(account);
+    release(account);
+}
+
+tulle__account *tulle__account_enter(tulle__account *account)
+{
+    tulle__account *before = thread_account;
+    thread_account = account;
+    return before;
+}
+
+tulle__account *tulle__account_current(void)
+{
+    return thread_account ? thread_account : &process_account;
+}
+
+void tulle__account_set_limit(tulle__account *account, size_t limit)
+{
+    atomic_store_explicit(&account->limit, limit, memory_order_relaxed);
+}
+
+size_t tulle__account_limit(const tulle__account *account)
+{
+    return atomic_load_explicit(&account->limit, memory_order_relaxed);
+}
+
+size_t tulle__account_used(const tulle__account *account)
+{
+    return atomic_load_explicit(&account->used, memory_order_relaxed);
+}
+
+size_t tulle__account_peak(const tulle__account *account)
+{
+    return atomic_load_explicit(&account->peak, memory_order_relaxed);
+}
+
+void tulle__account_reset_peak(tulle__account *account)
+{
+    atomic_store_explicit(&account->peak, tulle__account_used(account), memory_order_relaxed);
+}
+
+int64_t tulle__account_blocks(const tulle__account *account)
+{
+    return atomic_load_explicit(&account->blocks, memory_order_relaxed);
+}
+
+void tulle__account_fail_after(tulle__account *account, int64_t n)
+{
+    atomic_store_explicit(&account->fail_after, n, memory_order_relaxed);
+}
+
+int tulle__account_fails(tulle__account *account)
+{
+    if (atomic_load_explicit(&account->fail_after, memory_order_relaxed) < 0) return 0;
+    return atomic_fetch_sub_explicit(&account->fail_after, 1, memory_order_relaxed) == 0;
+}
+
+tulle_status tulle__account_charge(tulle__account *account, size_t bytes, const char *what)
+{
+    size_t used = atomic_fetch_add_explicit(&account->used, bytes, memory_order_relaxed) + bytes;
+    size_t limit = tulle__account_limit(account);
+    if (limit && used > limit) {
+        tulle__account_credit(account, bytes);
+        return tulle__fail(TULLE_ERR_LIMIT,
+            "%s needs %.1f MB, but of the %.1f MB that this PE may use %.1f MB are in use", what, (double)bytes / 1e6,
+            (double)limit / 1e6, (double)(used - bytes) / 1e6);
+    }
+    size_t peak = tulle__account_peak(account);
+    while (used > peak && !atomic_compare_exchange_weak_explicit(
+                              &account->peak, &peak, used, memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return TULLE_OK;
+}
+
+void tulle__account_credit(tulle__account *account, size_t bytes)
+{
+    atomic_fetch_sub_explicit(&account->used, bytes, memory_order_relaxed);
+}
+
+void tulle__memory_huge(void *address, size_t bytes)
+{
+    (void)madvise(address, bytes, MADV_HUGEPAGE); /* refused where there are none: ordinary pages do */
+}
+
+/* Sizes grow in steps of an eighth, so that a retained block of a slightly larger product fits the next one. */
+static size_t mapping_size(size_t bytes)
+{
+    size_t step = HUGE_PAGE;
+    while (step * 16 < bytes) step *= 2;
+    return (bytes + step - 1) / step * step;
+}
+
+static int take_retained(tulle__account *account, size_t mapped, struct header *found)
+{
+    int taken = 0;
+    pthread_mutex_lock(&account->lock);
+    for (int i = 0; i < account->nretained && !taken; i++)
+        if (account->retained[i].mapped == mapped) {
+            *found = account->retained[i];
+            account->retained[i] = account->retained[--account->nretained];
+            account->retained_bytes -= mapped;
+            taken = 1;
+        }
+    pthread_mutex_unlock(&account->lock);
+    return taken;
+}
+
+/* Keeps the mapping if there is room: never more than what is in use now, or 1 GiB, and 24 blocks. */
+static int retain(tulle__account *account, const struct header *header)
+{
+    if (!RETAIN) return 0;
+    size_t most = tulle__account_used(account) > (1u << 30) ? tulle__account_used(account) : (1u << 30);
+    size_t limit = tulle__account_limit(account);
+    if (limit && limit < most) most = limit;
+    int kept = 0;
+    pthread_mutex_lock(&account->lock);
+    if (account->nretained < RETAINED_MAX && account->retained_bytes + header->mapped <= most) {
+        account->retained[account->nretained++] = *header;
+        account->retained_bytes += header->mapped;
+        kept = 1;
+    }
+    pthread_mutex_unlock(&account->lock);
+    return kept;
+}
+
+static tulle_status obtain(tulle__account *account, size_t bytes, const char *what, struct header *header)
+{
+    if (bytes < large_block) {
+        header->mapped = 0;
+        header->base = aligned_alloc(ALIGNMENT, (HEADER + bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+        if (!header->base) goto none;
+        return TULLE_OK;
+    }
+    size_t mapped = mapping_size(HEADER + bytes);
+    if (take_retained(account, mapped, header)) return TULLE_OK;
+    /* map one huge page more and cut both ends, so that the block starts on a huge page */
+    char *raw = mmap(NULL, mapped + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (raw == MAP_FAILED) goto none;
+    size_t skip = (size_t)(-(uintptr_t)raw) & (HUGE_PAGE - 1);
+    if (skip) munmap(raw, skip);
+    if (skip < HUGE_PAGE) munmap(raw + skip + mapped, HUGE_PAGE - skip);
+    tulle__memory_huge(raw + skip, mapped);
+    header->base = raw + skip;
+    header->mapped = mapped;
+    return TULLE_OK;
+none:
+    return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s needs %.1f MB", what, (double)bytes / 1e6);
+}
+
+static struct header *header_of(void *block)
+{
+    return (struct header *)(void *)((char *)block - HEADER);
+}
+
+static tulle_status multiply(size_t count, size_t size, const char *what, size_t *bytes)
+{
+    if (__builtin_mul_overflow(count, size, bytes) || *bytes > SIZE_MAX / 4)
+        return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s needs %zu x %zu bytes", what, count, size);
+    return TULLE_OK;
+}
+
+tulle_status tulle__alloc(size_t count, size_t size, const char *what, void *block)
+{
+    tulle__account *account = tulle__account_current();
+    struct header header = {.account = account};
+    tulle_status status = multiply(count, size, what, &header.bytes);
+    if (status != TULLE_OK) return status;
+    if (tulle__account_fails(account))
+        return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s (a failure asked for by a test)", what);
+    status = tulle__account_charge(account, header.bytes, what);
+    if (status != TULLE_OK) return status;
+    status = obtain(account, header.bytes, what, &header);
+    if (status != TULLE_OK) {
+        tulle__account_credit(account, header.bytes);
+        return status;
+    }
+    header.account = account;
+    header.bytes = count * size; /* a retained header carried the size of its former block */
+    atomic_fetch_add_explicit(&account->references, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&account->blocks, 1, memory_order_relaxed);
+    memcpy(header.base, &header, sizeof header);
+    void *start = (char *)header.base + HEADER;
+    memcpy(block, &start, sizeof start);
+    return TULLE_OK;
+}
+
+tulle_status tulle__alloc_zero(size_t count, size_t size, const char *what, void *block)
+{
+    tulle_status status = tulle__alloc(count, size, what, block);
+    if (status == TULLE_OK) {
+        void *start;
+        memcpy(&start, block, sizeof start);
+        memset(start, 0, count * size);
+    }
+    return status;
+}
+
+tulle_status tulle__realloc(size_t count, size_t size, const char *what, void *block)
+{
+    void *old, *grown;
+    memcpy(&old, block, sizeof old);
+    tulle_status status = tulle__alloc(count, size, what, &grown);
+    if (status != TULLE_OK) return status;
+    if (old) {
+        size_t had = header_of(old)->bytes;
+        memcpy(grown, old, had < count * size ? had : count * size);
+        tulle__free(old);
+    }
+    memcpy(block, &grown, sizeof grown);
+    return TULLE_OK;
+}
+
+void tulle__free(void *block)
+{
+    if (!block) return;
+    struct header header = *header_of(block);
+    tulle__account_credit(header.account, header.bytes);
+    atomic_fetch_sub_explicit(&header.account->blocks, 1, memory_order_relaxed);
+    if (!header.mapped)
+        free(header.base);
+    else if (!retain(header.account, &header))
+        munmap(header.base, header.mapped);
+    release(header.account);
+}
+
+size_t tulle__memory_physical(void)
+{
+    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGE_SIZE);
+}
+
+static int read_number(const char *path, const char *key, size_t *value)
+{
+    char line[256];
+    FILE *f = fopen(path, "r");
+    if (!f) return 0;
+    int found = 0;
+    while (!found && fgets(line, sizeof line, f)) {
+        size_t skip = strlen(key);
+        if (strncmp(line, key, skip) == 0) found = sscanf(line + skip, "%zu", value) == 1;
+    }
+    fclose(f);
+    return found;
+}
+
+size_t tulle__memory_available(void)
+{
+    size_t kilobytes = 0, most = 0, now = 0, available = tulle__memory_physical() / 2;
+    if (read_number("/proc/meminfo", "MemAvailable:", &kilobytes)) available = kilobytes * 1024;
+    if (read_number("/sys/fs/cgroup/memory.max", "", &most) && read_number("/sys/fs/cgroup/memory.current", "", &now)) {
+        size_t room = most > now ? most - now : 0;
+        if (room < available) available = room;
+    }
+    return available;
+}

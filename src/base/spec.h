@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The spec grammar used everywhere: `name:key=value,key=value` joined by `+`, outermost first, for instance
+ * `check+net:latency=2us,bw=12G+threads`. A parsed part reads its values by key and then complains about leftovers.
+ */
+#ifndef TULLE_BASE_SPEC_H
+#define TULLE_BASE_SPEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tulle/status.h>
+
+enum { TULLE__SPEC_PARTS = 8, TULLE__SPEC_KEYS = 24, TULLE__SPEC_TEXT = 1024 };
+
+typedef struct tulle__spec_part {
+    const char *name;
+    const char *key[TULLE__SPEC_KEYS];
+    const char *value[TULLE__SPEC_KEYS]; /* NULL: the key stood alone */
+    int used[TULLE__SPEC_KEYS];
+    int nkeys;
+} tulle__spec_part;
+
+typedef struct tulle__spec {
+    char text[TULLE__SPEC_TEXT]; /* what the parts point into */
+    tulle__spec_part part[TULLE__SPEC_PARTS];
+    int nparts;
+} tulle__spec;
+
+/* Splits text; TULLE_ERR_ARG names the place of a fault. The spec must not be moved afterwards. */
+tulle_status tulle__spec_parse(const char *text, tulle__spec *spec);
+
+/* Each leaves *value alone if the key is absent; TULLE_ERR_ARG if the value is malformed or out of [low, high]. */
+tulle_status tulle__spec_int(tulle__spec_part *part, const char *key, int64_t low, int64_t high, int64_t *value);
+tulle_status tulle__spec_real(tulle__spec_part *part, const char *key, double low, double high, double *value);
+tulle_status tulle__spec_bytes(tulle__spec_part *part, const char *key, double *value);   /* 12G, 4K, 512 */
+tulle_status tulle__spec_seconds(tulle__spec_part *part, const char *key, double *value); /* 2us, 10ms, 1 */
+tulle_status tulle__spec_flag(tulle__spec_part *part, const char *key, int *value);       /* on, off, alone = on */
+tulle_status tulle__spec_word(tulle__spec_part *part, const char *key, const char **value);
+
+/* TULLE_ERR_ARG, with the nearest of the keys asked for so far, if a key was never read. */
+tulle_status tulle__spec_done(const tulle__spec_part *part, const char *const *known, int nknown);
+
+/* Numbers with units, for options too. Decimal factors K M G T (1000), binary Ki Mi Gi Ti; seconds: s ms us ns. */
+tulle_status tulle__parse_bytes(const char *text, const char *what, double *value);
+tulle_status tulle__parse_seconds(const char *text, const char *what, double *value);
+tulle_status tulle__parse_int(const char *text, const char *what, int64_t low, int64_t high, int64_t *value);
+tulle_status tulle__parse_real(const char *text, const char *what, double low, double high, double *value);
+
+/* The word of the list that is nearest to `text` by edit distance, NULL if none is near. */
+const char *tulle__nearest(const char *text, const char *const *words, int nwords);
+
+#endif

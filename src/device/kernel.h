@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Local kernels on host memory: the records that describe their work and the table that holds them. The table starts as
+ * the reference (plain, obviously right) and is overwritten by what the device has. All kernels are local calls,
+ * leave their inputs alone, and are safe to run from several PEs at once, each with its own pool.
+ */
+#ifndef TULLE_DEVICE_KERNEL_H
+#define TULLE_DEVICE_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tulle/types.h>
+
+#include "device/pool.h"
+
+/* A CSR tile, m x n. rowptr has m + 1 entries and may start above 0 (a row range of a larger tile). */
+typedef struct tulle__csr {
+    int64_t m, n;
+    const int64_t *rowptr;
+    const int32_t *colind; /* indexed by rowptr values; ascending in each row unless a kernel says otherwise */
+    const void *val;
+} tulle__csr;
+
+/*
+ * One product of a sparse and a dense tile: C = alpha A B + beta C; A m x k, B k x n, C m x n, beta = 0 does not
+ * read C. Element (r, c) of B is at B[r * b_row + c * b_col], strides in elements; the same for C. Row-major:
+ * b_col = 1, b_row >= n. A row of C is summed in the order of A's row, so that results do not depend on threads.
+ */
+typedef struct tulle__spmm_task {
+    tulle_type type;
+    tulle__csr A;
+    int64_t n;
+    const void *B;
+    int64_t b_row, b_col;
+    void *C;
+    int64_t c_row, c_col;
+    double alpha, beta;
+} tulle__spmm_task;
+
+/* One summand of a chain: scale * A B. A->rowptr == NULL stands for the identity: the summand is scale * B. */
+typedef struct tulle__spgemm_pair {
+    tulle__csr A, B;
+    double scale;
+} tulle__spgemm_pair;
+
+/*
+ * A chain into one C tile (m x n): C = sum over p of scale_p A_p B_p, for all m rows of the pairs. Contributions to an
+ * entry are added in the order (p, position in A's row), so results do not depend on threads or accumulators.
+ * Structural: an entry exists if any product contributes to it, also where values cancel to 0.
+ */
+typedef struct tulle__spgemm_task {
+    tulle_type type;
+    int64_t m, n;
+    int npairs;
+    const tulle__spgemm_pair *pair;
+    int unsorted; /* 1: the columns of a row of C may come in any order */
+} tulle__spgemm_task;
+
+/* The C tile that a kernel made. */
+typedef struct tulle__csr_result {
+    int64_t nnz;
+    int64_t *rowptr; /* m + 1, from 0 */
+    int32_t *colind;
+    void *val;
+} tulle__csr_result;
+
+/*
+ * Where a kernel puts its result: called once, by the thread that called the kernel, as soon as nnz is known, so that
+ * the caller can put C where other PEs reach it. Fills rowptr, colind, val with room for m + 1, nnz, nnz entries.
+ */
+typedef tulle_status (*tulle__csr_place)(void *context, int64_t m, int64_t nnz, tulle__csr_result *C);
+
+typedef struct tulle__kernels {
+    tulle_status (*spmm)(tulle__pool *pool, const tulle__spmm_task *task);
+
+    /* flops[r] = multiplications for row r of C (additions not counted), r = 0 .. m - 1. */
+    tulle_status (*spgemm_flops)(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *flops);
+
+    /* The whole product. TULLE_ERR_OVERFLOW if n is over INT32_MAX. */
+    tulle_status (*spgemm)(tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place, void *context,
+        tulle__csr_result *C);
+
+    /* rowptr[0 .. m] of C only. */
+    tulle_status (*spgemm_symbolic)(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *rowptr);
+
+    /* Values only: C->rowptr and C->colind are those of an earlier product of the same structure. */
+    tulle_status (*spgemm_numeric)(tulle__pool *pool, const tulle__spgemm_task *task, const tulle__csr_result *C);
+
+    /* T = A^T (A m x n): T has n rows; room of n + 1, nnz, nnz is the caller's. Columns of T ascend. */
+    tulle_status (*transpose)(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *T);
+} tulle__kernels;
+
+/* The reference; and what this processor runs best, chosen once by its instruction set. */
+const tulle__kernels *tulle__kernels_ref(void);
+const tulle__kernels *tulle__kernels_cpu(void);
+
+/* The instruction set that the cpu kernels use here: "avx512", "avx2", "portable". */
+const char *tulle__kernels_cpu_isa(void);
+
+#endif

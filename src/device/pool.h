@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A pool of threads that belongs to one PE: fork and join, nothing else. The calling thread works as thread 0.
+ * Threads wait by spinning briefly, then sleep, so that more threads than cores is legal. They charge the memory
+ * account of the thread that made the pool.
+ */
+#ifndef TULLE_DEVICE_POOL_H
+#define TULLE_DEVICE_POOL_H
+
+#include <tulle/status.h>
+
+typedef struct tulle__pool tulle__pool;
+
+/* What each thread runs; thread is 0 .. nthreads - 1. */
+typedef tulle_status (*tulle__pool_body)(void *arg, int thread, int nthreads);
+
+tulle_status tulle__pool_new(int nthreads, tulle__pool **pool);
+void tulle__pool_free(tulle__pool *pool);
+int tulle__pool_size(const tulle__pool *pool); /* 1 for NULL */
+
+/* Runs body on all threads and waits; the worst status, with its message. A NULL pool runs it on the caller alone. */
+tulle_status tulle__pool_run(tulle__pool *pool, tulle__pool_body body, void *arg);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Entries on their way from a file or a generator into a matrix: (row, column, value) in three growing lists of
+ * chunks, so that nothing is copied when a list grows and each list can be given back as soon as it has been used.
+ * Indices are zero-based and global; 32 bits wide when the matrix allows it. One PE's private object.
+ */
+#ifndef TULLE_IO_ENTRIES_H
+#define TULLE_IO_ENTRIES_H
+
+#include <stdint.h>
+
+#include <tulle/types.h>
+
+enum { TULLE__ENTRIES_CHUNK = 1 << 16 }; /* entries a chunk */
+
+typedef struct tulle__entries {
+    int64_t count;
+    int wide;           /* 1: row and col chunks hold int64_t, else int32_t */
+    int pattern;        /* 1: no values, every entry is 1 */
+    tulle_type type;    /* of val */
+    int64_t nchunks;    /* chunk c holds entries c * CHUNK .. min((c + 1) * CHUNK, count) - 1 */
+    int64_t room;       /* chunk pointers allocated */
+    void **row, **col;  /* [nchunks] */
+    void **val;         /* [nchunks], NULL pointers if pattern */
+} tulle__entries;
+
+void tulle__entries_init(tulle__entries *entries, int wide, int pattern, tulle_type type);
+void tulle__entries_fini(tulle__entries *entries);
+
+/* Room for one more chunk. */
+tulle_status tulle__entries_grow(tulle__entries *entries);
+
+/* Adds one entry. Writers that are in a hurry fill chunks themselves and set count. */
+tulle_status tulle__entries_add(tulle__entries *entries, int64_t row, int64_t col, double value);
+
+/* Entry e, 0 <= e < count. */
+int64_t tulle__entries_row(const tulle__entries *entries, int64_t e);
+int64_t tulle__entries_col(const tulle__entries *entries, int64_t e);
+double tulle__entries_val(const tulle__entries *entries, int64_t e);
+
+#endif
