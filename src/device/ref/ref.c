@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reference kernels: plain, on one thread, and kept alive as what the fast ones are compared with. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "device/kernel.h"
+
+static int compare_columns(const void *left, const void *right)
+{
+    const int32_t *x = left, *y = right;
+    return (*x > *y) - (*x < *y);
+}
+
+#define ADD(x, y) ((x) + (y))
+#define MULTIPLY(x, y) ((x) * (y))
+#define ZERO 0
+
+#define T float
+#define NAME(x) x##_f32
+#include "device/ref/ref_rows.h"
+#undef T
+#undef NAME
+
+#define T double
+#define NAME(x) x##_f64
+#include "device/ref/ref_rows.h"
+#undef T
+#undef NAME
+
+static tulle_status spmm(tulle__pool *pool, const tulle__spmm_task *task)
+{
+    (void)pool;
+    task->type == TULLE_F32 ? spmm_f32(task) : spmm_f64(task);
+    return TULLE_OK;
+}
+
+static tulle_status flops(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *count)
+{
+    (void)pool;
+    for (int64_t i = 0; i < task->m; i++) {
+        count[i] = 0;
+        for (int p = 0; p < task->npairs; p++) {
+            const tulle__csr *A = &task->pair[p].A, *B = &task->pair[p].B;
+            if (!A->rowptr)
+                count[i] += B->rowptr[i + 1] - B->rowptr[i];
+            else
+                for (int64_t a = A->rowptr[i]; a < A->rowptr[i + 1]; a++)
+                    count[i] += B->rowptr[A->colind[a] + 1] - B->rowptr[A->colind[a]];
+        }
+    }
+    return TULLE_OK;
+}
+
+static tulle_status check_width(const tulle__spgemm_task *task)
+{
+    int32_t n;
+    return tulle__narrow(task->n, "the width of a tile of C", &n);
+}
+
+static tulle_status spgemm(
+    tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
+{
+    (void)pool;
+    tulle_status status = check_width(task);
+    if (status != TULLE_OK) return status;
+    return task->type == TULLE_F32 ? spgemm_f32(task, place, context, C) : spgemm_f64(task, place, context, C);
+}
+
+static tulle_status symbolic(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *rowptr)
+{
+    (void)pool;
+    tulle_status status = check_width(task);
+    if (status != TULLE_OK) return status;
+    return task->type == TULLE_F32 ? symbolic_f32(task, rowptr) : symbolic_f64(task, rowptr);
+}
+
+static tulle_status numeric(tulle__pool *pool, const tulle__spgemm_task *task, const tulle__csr_result *C)
+{
+    (void)pool;
+    tulle_status status = check_width(task);
+    if (status != TULLE_OK) return status;
+    return task->type == TULLE_F32 ? numeric_f32(task, C) : numeric_f64(task, C);
+}
+
+static tulle_status transpose(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *result)
+{
+    (void)pool;
+    int64_t *next = NULL;
+    int32_t rows;
+    tulle_status status = tulle__narrow(A->m, "the width of a transposed tile", &rows);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)A->n, sizeof *next, "the cursors of a transposition", &next);
+    if (status != TULLE_OK) return status;
+    int64_t *rowptr = result->rowptr;
+    memset(rowptr, 0, ((size_t)A->n + 1) * sizeof *rowptr);
+    for (int64_t a = A->rowptr[0]; a < A->rowptr[A->m]; a++) rowptr[A->colind[a] + 1]++;
+    for (int64_t c = 0; c < A->n; c++) rowptr[c + 1] += rowptr[c];
+    result->nnz = rowptr[A->n];
+    type == TULLE_F32 ? transpose_f32(A, result, next) : transpose_f64(A, result, next);
+    tulle__free(next);
+    return TULLE_OK;
+}
+
+static const tulle__kernels kernels = {
+    .spmm = spmm,
+    .spgemm_flops = flops,
+    .spgemm = spgemm,
+    .spgemm_symbolic = symbolic,
+    .spgemm_numeric = numeric,
+    .transpose = transpose,
+};
+
+const tulle__kernels *tulle__kernels_ref(void)
+{
+    return &kernels;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Template of the reference kernels, included by ref.c once a value type with
+ *   T            the type
+ *   NAME(x)      x with the type's suffix
+ *   ADD(x, y), MULTIPLY(x, y), ZERO   the semiring; ZERO + x = x
+ * One thread, one loop a formula.
+ */
+
+/* C = alpha A B + beta C */
+static void NAME(spmm)(const tulle__spmm_task *task)
+{
+    const tulle__csr *A = &task->A;
+    const T *val = A->val, *B = task->B;
+    T *C = task->C, alpha = (T)task->alpha, beta = (T)task->beta;
+    for (int64_t i = 0; i < A->m; i++)
+        for (int64_t j = 0; j < task->n; j++) {
+            T sum = ZERO;
+            for (int64_t a = A->rowptr[i]; a < A->rowptr[i + 1]; a++)
+                sum = ADD(sum, MULTIPLY(val[a], B[A->colind[a] * task->b_row + j * task->b_col]));
+            T *c = &C[i * task->c_row + j * task->c_col];
+            *c = beta == 0 ? MULTIPLY(alpha, sum) : ADD(MULTIPLY(alpha, sum), MULTIPLY(beta, *c));
+        }
+}
+
+/* sum[c] += contributions of row i of C in the order (p, position in A's row); returns the columns first met in found. */
+static int64_t NAME(row)(const tulle__spgemm_task *task, int64_t i, T *sum, unsigned char *mark, int32_t *found)
+{
+    int64_t count = 0;
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__spgemm_pair *pair = &task->pair[p];
+        const T *aval = pair->A.val, *bval = pair->B.val, scale = (T)pair->scale;
+        int identity = pair->A.rowptr == NULL;
+        int64_t begin = identity ? 0 : pair->A.rowptr[i], end = identity ? 1 : pair->A.rowptr[i + 1];
+        for (int64_t a = begin; a < end; a++) {
+            int64_t k = identity ? i : pair->A.colind[a];
+            T scaled = identity ? scale : MULTIPLY(scale, aval[a]);
+            for (int64_t b = pair->B.rowptr[k]; b < pair->B.rowptr[k + 1]; b++) {
+                int32_t c = pair->B.colind[b];
+                if (!mark[c]) {
+                    mark[c] = 1;
+                    sum[c] = ZERO;
+                    found[count++] = c;
+                }
+                sum[c] = ADD(sum[c], MULTIPLY(scaled, bval[b]));
+            }
+        }
+    }
+    qsort(found, (size_t)count, sizeof *found, compare_columns);
+    return count;
+}
+
+/* The whole product, twice: to count, then to write. */
+static tulle_status NAME(spgemm)(
+    const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
+{
+    T *sum = NULL;
+    unsigned char *mark = NULL;
+    int32_t *found = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)task->n, sizeof *sum, "the sums of a row of C", &sum));
+    TULLE_TRY(tulle__alloc_zero((size_t)task->n, sizeof *mark, "the marks of a row of C", &mark));
+    TULLE_TRY(tulle__alloc((size_t)task->n, sizeof *found, "the columns of a row of C", &found));
+    int64_t nnz = 0;
+    for (int64_t i = 0; i < task->m; i++) {
+        int64_t count = NAME(row)(task, i, sum, mark, found);
+        for (int64_t f = 0; f < count; f++) mark[found[f]] = 0;
+        nnz += count;
+    }
+    tulle__csr_result result;
+    TULLE_TRY(place(context, task->m, nnz, &result));
+    T *val = result.val;
+    result.nnz = nnz;
+    result.rowptr[0] = 0;
+    for (int64_t i = 0; i < task->m; i++) {
+        int64_t start = result.rowptr[i], count = NAME(row)(task, i, sum, mark, found);
+        for (int64_t f = 0; f < count; f++) {
+            result.colind[start + f] = found[f];
+            val[start + f] = sum[found[f]];
+            mark[found[f]] = 0;
+        }
+        result.rowptr[i + 1] = start + count;
+    }
+    *C = result;
+out:
+    tulle__free(sum);
+    tulle__free(mark);
+    tulle__free(found);
+    return status;
+}
+
+static tulle_status NAME(symbolic)(const tulle__spgemm_task *task, int64_t *rowptr)
+{
+    T *sum = NULL;
+    unsigned char *mark = NULL;
+    int32_t *found = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)task->n, sizeof *sum, "the sums of a row of C", &sum));
+    TULLE_TRY(tulle__alloc_zero((size_t)task->n, sizeof *mark, "the marks of a row of C", &mark));
+    TULLE_TRY(tulle__alloc((size_t)task->n, sizeof *found, "the columns of a row of C", &found));
+    rowptr[0] = 0;
+    for (int64_t i = 0; i < task->m; i++) {
+        int64_t count = NAME(row)(task, i, sum, mark, found);
+        for (int64_t f = 0; f < count; f++) mark[found[f]] = 0;
+        rowptr[i + 1] = rowptr[i] + count;
+    }
+out:
+    tulle__free(sum);
+    tulle__free(mark);
+    tulle__free(found);
+    return status;
+}
+
+static tulle_status NAME(numeric)(const tulle__spgemm_task *task, const tulle__csr_result *C)
+{
+    T *sum = NULL, *val = C->val;
+    unsigned char *mark = NULL;
+    int32_t *found = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)task->n, sizeof *sum, "the sums of a row of C", &sum));
+    TULLE_TRY(tulle__alloc_zero((size_t)task->n, sizeof *mark, "the marks of a row of C", &mark));
+    TULLE_TRY(tulle__alloc((size_t)task->n, sizeof *found, "the columns of a row of C", &found));
+    for (int64_t i = 0; i < task->m; i++) {
+        int64_t count = NAME(row)(task, i, sum, mark, found);
+        for (int64_t c = C->rowptr[i]; c < C->rowptr[i + 1]; c++) val[c] = sum[C->colind[c]];
+        for (int64_t f = 0; f < count; f++) mark[found[f]] = 0;
+    }
+out:
+    tulle__free(sum);
+    tulle__free(mark);
+    tulle__free(found);
+    return status;
+}
+
+/* Counting sort by columns; rows arrive in order, so the columns of T ascend. next[c] = where column c's next entry goes. */
+static void NAME(transpose)(const tulle__csr *A, tulle__csr_result *result, int64_t *next)
+{
+    const T *from = A->val;
+    T *to = result->val;
+    memcpy(next, result->rowptr, (size_t)A->n * sizeof *next);
+    for (int64_t i = 0; i < A->m; i++)
+        for (int64_t a = A->rowptr[i]; a < A->rowptr[i + 1]; a++) {
+            int64_t t = next[A->colind[a]]++;
+            result->colind[t] = (int32_t)i;
+            to[t] = from[a];
+        }
+}
