@@ -58,6 +58,7 @@ void tulle__generator_get_shape(const tulle__generator *generator, tulle__genera
 /* Entries in order, with room to grow; start from {0}. Kept from call to call, it is only allocated once. */
 typedef struct tulle__growing {
     int64_t nnz, room;
+    tulle_type type; /* of val */
     int64_t *colind;
     void *val;
 } tulle__growing;

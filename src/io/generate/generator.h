@@ -75,7 +75,8 @@ struct tulle__generator {
         } band;
         struct {
             int64_t ndense, nlocal;
-            int64_t *dense, *local; /* full rows; distances of neighbours; both ascending, in one block */
+            uint64_t keep;          /* chance of a neighbour, in 1/2^32 */
+            int64_t *dense, *local; /* full rows; distances of neighbours; ascending; `dense` owns both */
         } circuit;
     } as;
 };

@@ -46,16 +46,15 @@ static tulle_status open_stencil(tulle__spec_part *part, tulle__generator *g, in
     TULLE_TRY(open_grid(part, g, "n", flat));
     TULLE_TRY(tulle__spec_int(part, "points", 1, 27, &points));
     if (points != star && points != box)
-        return tulle__fail(TULLE_ERR_ARG, "'%s' has points=%" PRId64 " or %" PRId64 ", not %" PRId64, part->name, star,
-            box, points);
+        return tulle__fail(
+            TULLE_ERR_ARG, "'%s' has points=%" PRId64 " or %" PRId64 ", not %" PRId64, part->name, star, box, points);
     TULLE_TRY(tulle__spec_real(part, "anisotropy", 0, 1e30, &g->as.grid.anisotropy));
     TULLE_TRY(tulle__spec_real(part, "shift", -1e30, 1e30, &g->as.grid.shift));
     int64_t nx = g->as.grid.nx, ny = g->as.grid.ny, nz = g->as.grid.nz;
     g->as.grid.reach = points == star ? 1 : 3;
     if (points == box) {
         if (g->as.grid.anisotropy < 1 || g->as.grid.anisotropy > 1)
-            return tulle__fail(
-                TULLE_ERR_ARG, "'%s': anisotropy goes with points=%" PRId64 " only", part->name, star);
+            return tulle__fail(TULLE_ERR_ARG, "'%s': anisotropy goes with points=%" PRId64 " only", part->name, star);
         g->nnz = line(nx) * line(ny) * line(nz);
     } else {
         g->nnz = star * g->m - 2 * (nx * ny + nx * nz + ny * nz);

@@ -63,8 +63,8 @@ static tulle_status open_band(tulle__spec_part *part, tulle__generator *g)
     if (lower >= n) lower = n > 0 ? n - 1 : 0;
     if (upper >= n) upper = n > 0 ? n - 1 : 0;
     /* diagonal k misses |k| of its n places */
-    __int128 count = (__int128)n * (lower + upper + 1) - (__int128)lower * (lower + 1) / 2 -
-                     (__int128)upper * (upper + 1) / 2;
+    __int128 count =
+        (__int128)n * (lower + upper + 1) - (__int128)lower * (lower + 1) / 2 - (__int128)upper * (upper + 1) / 2;
     if (count > INT64_MAX) return tulle__fail(TULLE_ERR_ARG, "'band': its entries are over the limit");
     g->m = g->n = n;
     g->nnz = (int64_t)count;

@@ -31,8 +31,8 @@ static tulle_status open_rmat(tulle__spec_part *part, tulle__generator *g)
         return tulle__fail(TULLE_ERR_ARG, "'rmat': a + b + c + d is %.9g, not 1", sum);
     TULLE_TRY(tulle__spec_real(part, "noise", 0, 1, &noise));
     if (noise > (p[0] + p[3]) / 2 || noise > p[1] || noise > p[2])
-        return tulle__fail(TULLE_ERR_ARG, "'rmat': noise=%g is over b, c or (a + d) / 2, so a chance could be negative",
-            noise);
+        return tulle__fail(
+            TULLE_ERR_ARG, "'rmat': noise=%g is over b, c or (a + d) / 2, so a chance could be negative", noise);
     TULLE_TRY(tulle__spec_flag(part, "relabel", &g->as.rmat.relabel));
     g->as.rmat.scale = (int)scale;
     for (int level = 0; level < (int)scale; level++) {

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kinds of synthetic matrices, and making one from its spec. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/generate/generator.h"
+
+static const tulle__generator_kind *const kinds[] = {&tulle__generator_rmat, &tulle__generator_er,
+    &tulle__generator_fem, &tulle__generator_stencil2d, &tulle__generator_stencil3d, &tulle__generator_band,
+    &tulle__generator_circuit, &tulle__generator_dense};
+
+enum { KINDS = sizeof kinds / sizeof *kinds, KEYS = 16 };
+
+static const char *const mode_names[TULLE__VALUES_COUNT] = {
+    [TULLE__VALUES_RANDOM] = "random",
+    [TULLE__VALUES_ONES] = "ones",
+    [TULLE__VALUES_INTEGER] = "integer",
+    [TULLE__VALUES_LAPLACE] = "laplace",
+    [TULLE__VALUES_SPD] = "spd",
+};
+
+const char *tulle__generator_name(int i, const char **sentence)
+{
+    if (i < 0 || i >= KINDS) return NULL;
+    if (sentence) *sentence = kinds[i]->sentence;
+    return kinds[i]->name;
+}
+
+int tulle__generator_known(const char *text)
+{
+    size_t length = strcspn(text, ":");
+    for (int i = 0; i < KINDS; i++)
+        if (strlen(kinds[i]->name) == length && memcmp(kinds[i]->name, text, length) == 0) return 1;
+    return 0;
+}
+
+static tulle_status find_kind(const char *name, const tulle__generator_kind **kind)
+{
+    const char *names[KINDS];
+    for (int i = 0; i < KINDS; i++) {
+        names[i] = kinds[i]->name;
+        if (strcmp(names[i], name) == 0) {
+            *kind = kinds[i];
+            return TULLE_OK;
+        }
+    }
+    const char *near = tulle__nearest(name, names, KINDS);
+    return tulle__fail(TULLE_ERR_ARG, "no generator '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
+        near ? "'?" : "");
+}
+
+/* 1 if word is the name of a mode; *mode is it. */
+static int find_mode(const char *word, tulle__generator_mode *mode)
+{
+    for (int i = 0; i < TULLE__VALUES_COUNT; i++)
+        if (strcmp(word, mode_names[i]) == 0) {
+            *mode = (tulle__generator_mode)i;
+            return 1;
+        }
+    return 0;
+}
+
+static tulle_status read_mode(tulle__spec_part *part, tulle__generator *g)
+{
+    const char *word = NULL;
+    g->mode = g->kind->mode;
+    tulle_status status = tulle__spec_word(part, "values", &word);
+    if (status != TULLE_OK || !word) return status;
+    if (!find_mode(word, &g->mode)) {
+        const char *near = tulle__nearest(word, mode_names, TULLE__VALUES_COUNT);
+        return tulle__fail(TULLE_ERR_ARG, "no values '%s'%s%s%s", word, near ? "; did you mean '" : "",
+            near ? near : "", near ? "'?" : "");
+    }
+    if (g->mode == TULLE__VALUES_LAPLACE && !g->kind->laplace)
+        return tulle__fail(TULLE_ERR_ARG, "values=laplace is for stencils, not for '%s'", part->name);
+    if (g->mode == TULLE__VALUES_SPD && !g->symmetric)
+        return tulle__fail(TULLE_ERR_ARG, "values=spd needs a symmetric pattern, which this '%s' has not", part->name);
+    return TULLE_OK;
+}
+
+static tulle_status open_part(tulle__spec_part *part, tulle__generator *g)
+{
+    const char *keys[KEYS] = {"seed", "values"};
+    int nkeys = 2;
+    int64_t seed = 1;
+    tulle_status status;
+    while (nkeys < KEYS && g->kind->keys[nkeys - 2]) {
+        keys[nkeys] = g->kind->keys[nkeys - 2];
+        nkeys++;
+    }
+    TULLE_TRY(tulle__spec_int(part, "seed", INT64_MIN, INT64_MAX, &seed));
+    g->seed = (uint64_t)seed;
+    g->pattern_seed = tulle__random_at(g->seed, 1, 0);
+    g->value_seed = tulle__random_at(g->seed, 2, 0);
+    /* a wrong key is told before a missing one, which it may stand for */
+    for (int i = 0; i < part->nkeys; i++) part->used[i] = 0;
+    for (int i = 0; i < part->nkeys; i++)
+        for (int k = 0; k < nkeys; k++) part->used[i] |= strcmp(part->key[i], keys[k]) == 0;
+    TULLE_TRY(tulle__spec_done(part, keys, nkeys));
+    TULLE_TRY(g->kind->open(part, g));
+    TULLE_TRY(read_mode(part, g));
+out:
+    return status;
+}
+
+tulle_status tulle__generator_open(const char *text, tulle__generator **generator)
+{
+    tulle__generator *g = NULL;
+    tulle__spec *spec = NULL;
+    const tulle__generator_kind *kind = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc(1, sizeof *spec, "a spec", &spec));
+    TULLE_TRY(tulle__spec_parse(text, spec));
+    if (spec->nparts != 1) {
+        status = tulle__fail(TULLE_ERR_ARG, "the spec of a matrix has one part, '%s' has %d", text, spec->nparts);
+        goto out;
+    }
+    TULLE_TRY(find_kind(spec->part[0].name, &kind));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *g, "a generator", &g));
+    g->kind = kind;
+    g->nnz = -1;
+    TULLE_TRY(open_part(&spec->part[0], g));
+    *generator = g;
+    g = NULL;
+out:
+    tulle__generator_close(g);
+    tulle__free(spec);
+    return status;
+}
+
+void tulle__generator_close(tulle__generator *generator)
+{
+    if (!generator) return;
+    if (generator->kind == &tulle__generator_circuit) tulle__free(generator->as.circuit.dense);
+    tulle__free(generator);
+}
