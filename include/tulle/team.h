@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Teams of processing elements (PEs). A team is opened from a spec, runs a body on all its PEs any number of times, and
+ * is freed; matrices and plans made in one run live on to the next and are freed with the team at the latest.
+ *
+ * Spec: `name:key=value,...` joined by `+`, outermost first. Engines: threads[:direct=on|off]. Wrappers, before it:
+ *   check                       bounds, life time and forgotten waits are errors; transfers land late
+ *   trace                       records a timeline and counts per peer
+ *   net:latency=2us,bw=12G      every remote transfer takes that long, in real time
+ *   fault:op=N[,rank=R]         the N-th transfer of PE R (default 0) fails
+ */
+#ifndef TULLE_TEAM_H
+#define TULLE_TEAM_H
+
+#include <tulle/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tulle_team tulle_team;
+typedef struct tulle_comm tulle_comm; /* what one PE holds of a team, or of a part of one */
+
+typedef struct tulle_team_options {
+    size_t memory; /* bytes that the whole team may use; 0: what is available when the team opens */
+    int threads;   /* threads of each PE's kernels; 0: the cores divided by the PEs, at least 1 */
+    size_t arena;  /* bytes a PE for partial results in flight; 0: 1/16 of its memory, at most 256 MiB */
+    int panels;    /* panels that the arena is cut into, at least 2; 0: 8 */
+} tulle_team_options;
+
+/* What a PE runs. A failing body ends the run on all PEs: those that wait for it return TULLE_ERR_PEER. */
+typedef tulle_status (*tulle_body)(tulle_comm *comm, void *arg);
+
+/* Opens a team of npes PEs (0: one a core). options may be NULL. Not collective: called by the host program. */
+TULLE_API tulle_status tulle_team_new(
+    const char *spec, int npes, const tulle_team_options *options, tulle_team **team);
+
+/* Frees the team and every matrix and plan that still belongs to it. NULL is allowed. */
+TULLE_API void tulle_team_free(tulle_team *team);
+
+TULLE_API int tulle_team_size(const tulle_team *team);
+TULLE_API int tulle_team_threads(const tulle_team *team);
+TULLE_API const char *tulle_team_spec(const tulle_team *team);
+
+/* Runs body(comm, arg) on all PEs; the worst of their statuses, with the message of the PE that failed first. */
+TULLE_API tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg);
+
+/* The largest memory any PE has used since the team opened or since the last call with reset = 1, in bytes. */
+TULLE_API size_t tulle_team_memory_peak(tulle_team *team, int reset);
+
+/* Writes what the `trace` wrapper has recorded, as trace events that Perfetto opens: one row a PE. */
+TULLE_API tulle_status tulle_team_trace_write(tulle_team *team, const char *path);
+
+/* Inside a body. Not collective. */
+TULLE_API int tulle_comm_rank(const tulle_comm *comm);
+TULLE_API int tulle_comm_size(const tulle_comm *comm);
+
+/*
+ * Collective over the PEs of comm; complete on return everywhere. They return TULLE_ERR_PEER if a PE has failed.
+ * Calls on one comm must come in the same order on all its PEs.
+ */
+TULLE_API tulle_status tulle_comm_barrier(tulle_comm *comm);
+TULLE_API tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *data, size_t bytes);
+/* all[r * bytes ...] = mine of rank r. mine and all do not overlap. */
+TULLE_API tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t bytes, void *all);
+
+typedef enum tulle_reduction { TULLE_SUM, TULLE_MIN, TULLE_MAX } tulle_reduction;
+/* value[i] = the reduction over all ranks of value[i], i < n, in the order of the ranks. */
+TULLE_API tulle_status tulle_comm_reduce_int(tulle_comm *comm, tulle_reduction how, int n, int64_t *value);
+TULLE_API tulle_status tulle_comm_reduce_real(tulle_comm *comm, tulle_reduction how, int n, double *value);
+
+/*
+ * Ends an operation that a PE alone may have failed in: every PE passes its own status, and all return the same: OK, or
+ * that of the first PE that failed, with its message. Afterwards comm can be used as before, whatever had happened.
+ */
+TULLE_API tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine);
+
+/* PEs of equal color form a new comm, ranked by (key, rank). Free it, collectively, before its parent. */
+TULLE_API tulle_status tulle_comm_split(tulle_comm *comm, int color, int key, tulle_comm **part);
+TULLE_API void tulle_comm_free(tulle_comm *part);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

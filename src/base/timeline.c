@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/timeline.h"
+
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+struct span {
+    const char *name;
+    int64_t start, end, bytes;
+    int peer;
+};
+
+struct tulle__timeline {
+    struct span *span;
+    size_t count, room;
+    size_t dropped;
+};
+
+tulle_status tulle__timeline_new(tulle__timeline **timeline)
+{
+    return tulle__alloc_zero(1, sizeof **timeline, "timeline", timeline);
+}
+
+void tulle__timeline_free(tulle__timeline *timeline)
+{
+    if (!timeline) return;
+    tulle__free(timeline->span);
+    tulle__free(timeline);
+}
+
+void tulle__timeline_span(
+    tulle__timeline *timeline, const char *name, int64_t start, int64_t end, int64_t bytes, int peer)
+{
+    if (!timeline) return;
+    if (timeline->count == timeline->room) {
+        size_t room = timeline->room ? 2 * timeline->room : 1024;
+        if (tulle__realloc(room, sizeof *timeline->span, "timeline", &timeline->span) != TULLE_OK) {
+            timeline->dropped++;
+            return;
+        }
+        timeline->room = room;
+    }
+    timeline->span[timeline->count++] = (struct span){name, start, end, bytes, peer};
+}
+
+int64_t tulle__timeline_origin(const tulle__timeline *timeline)
+{
+    int64_t origin = INT64_MAX;
+    for (size_t i = 0; timeline && i < timeline->count; i++)
+        if (timeline->span[i].start < origin) origin = timeline->span[i].start;
+    return origin;
+}
+
+void tulle__timeline_write(const tulle__timeline *timeline, FILE *file, int pe, int64_t origin, int *first)
+{
+    fprintf(file, "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":%d,\"args\":{\"name\":\"PE %d\"}}",
+        *first ? "" : ",\n", pe, pe);
+    *first = 0;
+    for (size_t i = 0; timeline && i < timeline->count; i++) {
+        const struct span *s = &timeline->span[i];
+        fprintf(file, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f", s->name, pe,
+            (double)(s->start - origin) * 1e-3, (double)(s->end - s->start) * 1e-3);
+        if (s->bytes >= 0) fprintf(file, ",\"args\":{\"bytes\":%" PRId64 ",\"peer\":%d}", s->bytes, s->peer);
+        fputc('}', file);
+    }
+    if (timeline && timeline->dropped)
+        fprintf(file, ",\n{\"ph\":\"i\",\"name\":\"%zu spans dropped\",\"pid\":0,\"tid\":%d,\"ts\":0}",
+            timeline->dropped, pe);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A PE's record of what it did when: spans in a growing list, written as trace events (the format Perfetto opens). */
+#ifndef TULLE_BASE_TIMELINE_H
+#define TULLE_BASE_TIMELINE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <tulle/status.h>
+
+typedef struct tulle__timeline tulle__timeline;
+
+tulle_status tulle__timeline_new(tulle__timeline **timeline);
+void tulle__timeline_free(tulle__timeline *timeline);
+
+/*
+ * One span: name is a static string, start and end in nanoseconds of tulle__clock_ns, bytes and peer < 0 if they do not
+ * apply. Does nothing for a NULL timeline; drops spans, and counts them, when memory is out.
+ */
+void tulle__timeline_span(
+    tulle__timeline *timeline, const char *name, int64_t start, int64_t end, int64_t bytes, int peer);
+
+/* Appends the spans as JSON objects, each preceded by a comma unless *first; times relative to origin. */
+void tulle__timeline_write(const tulle__timeline *timeline, FILE *file, int pe, int64_t origin, int *first);
+
+/* The earliest start, INT64_MAX if empty. */
+int64_t tulle__timeline_origin(const tulle__timeline *timeline);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "comm/arena.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+struct tulle__arena {
+    tulle_comm *comm;
+    int panels, next;
+    size_t panel_bytes;
+    tulle__place data, words;
+    int data_taken, words_taken;
+    uint64_t *sent; /* [panels]: how often it was handed out; free when the word has caught up */
+};
+
+void tulle__arena_free(tulle__arena *arena)
+{
+    if (!arena) return;
+    if (arena->data_taken) tulle__heap_give(arena->comm->pe->data, &arena->data);
+    if (arena->words_taken) tulle__heap_give(arena->comm->pe->control, &arena->words);
+    tulle__free(arena->sent);
+    tulle__free(arena);
+}
+
+tulle_status tulle__arena_new(tulle_comm *comm, size_t bytes, int panels, tulle__arena **arena)
+{
+    tulle_status status;
+    tulle__arena *a = NULL;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *a, "arena", &a));
+    a->comm = comm;
+    a->panels = panels;
+    a->panel_bytes = bytes / (size_t)panels / 64 * 64;
+    if (!a->panel_bytes) {
+        status = tulle__fail(TULLE_ERR_LIMIT, "an arena of %zu bytes cannot hold %d panels", bytes, panels);
+        goto out;
+    }
+    TULLE_TRY(tulle__alloc_zero((size_t)panels, sizeof *a->sent, "arena", &a->sent));
+    TULLE_TRY(tulle__heap_take(comm->pe->data, a->panel_bytes * (size_t)panels, "arena of partial results", &a->data));
+    a->data_taken = 1;
+    TULLE_TRY(tulle__heap_take(comm->pe->control, (size_t)panels * sizeof(uint64_t), "arena words", &a->words));
+    a->words_taken = 1;
+    memset(tulle__direct(comm, &a->words), 0, (size_t)panels * sizeof(uint64_t));
+    *arena = a;
+    return TULLE_OK;
+out:
+    tulle__arena_free(a);
+    return status;
+}
+
+size_t tulle__arena_panel_bytes(const tulle__arena *arena)
+{
+    return arena->panel_bytes;
+}
+
+static int is_free(tulle__arena *arena, int panel)
+{
+    const uint64_t *word = tulle__direct(arena->comm, &arena->words);
+    return tulle__word_read(&word[panel]) == arena->sent[panel];
+}
+
+tulle_status tulle__arena_take(tulle__arena *arena, tulle__serve serve, void *context, tulle__panel *panel)
+{
+    for (int turns = 0;;) {
+        for (int i = 0; i < arena->panels; i++) {
+            int index = (arena->next + i) % arena->panels;
+            if (!is_free(arena, index)) continue;
+            arena->next = (index + 1) % arena->panels;
+            arena->sent[index]++;
+            *panel = (tulle__panel){.index = index,
+                .local = (char *)tulle__direct(arena->comm, &arena->data) + (size_t)index * arena->panel_bytes,
+                .place = arena->data,
+                .at = (uint64_t)index * arena->panel_bytes,
+                .ack = arena->words,
+                .ack_at = (uint64_t)index * sizeof(uint64_t)};
+            return TULLE_OK;
+        }
+        tulle_status status = tulle__comm_failed(arena->comm);
+        if (status == TULLE_OK) status = serve(context);
+        if (status != TULLE_OK) return status;
+        tulle__pause(arena->comm, &turns);
+    }
+}
+
+void tulle__arena_return(tulle__arena *arena, const tulle__panel *panel)
+{
+    arena->sent[panel->index]--;
+}
+
+tulle_status tulle__arena_drain(tulle__arena *arena, tulle__serve serve, void *context)
+{
+    for (int i = 0, turns = 0; i < arena->panels;) {
+        if (is_free(arena, i)) {
+            i++;
+            continue;
+        }
+        tulle_status status = tulle__comm_failed(arena->comm);
+        if (status == TULLE_OK) status = serve(context);
+        if (status != TULLE_OK) return status;
+        tulle__pause(arena->comm, &turns);
+    }
+    return TULLE_OK;
+}

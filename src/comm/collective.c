@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Collectives out of puts and words, for any engine. Barrier: dissemination (Hensgen, Finkel, Manber 1988), log2 p
+ * rounds of one word each. Allgather: Bruck's, log2 p rounds, in pieces that fit the scratch, whose two halves serve in
+ * turn: who has gathered piece c + 1 knows that all have left piece c. Broadcast: each pulls from its tree parent.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "comm/comm.h"
+#include "comm/slot.h"
+
+static void add_word(tulle_comm *comm, int rank, uint64_t field, int round)
+{
+    tulle__place place = tulle__fixed_place(comm, rank);
+    tulle__fetch_add(comm, &place, tulle__slot_at(comm) + field + (uint64_t)round * sizeof(uint64_t), 1);
+}
+
+tulle_status tulle_comm_barrier(tulle_comm *comm)
+{
+    tulle__slot *own = tulle__slot_own(comm);
+    uint64_t epoch = ++comm->barriers;
+    for (int round = 0, distance = 1; distance < comm->size; round++, distance *= 2) {
+        add_word(comm, (comm->rank + distance) % comm->size, offsetof(tulle__slot, barrier), round);
+        tulle_status status = tulle__wait_word(comm, &own->barrier[round], epoch);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+/* A barrier that only a PE that has left can break: all others come, whatever failed. */
+static tulle_status meet(tulle_comm *comm)
+{
+    tulle__slot *own = tulle__slot_own(comm);
+    uint64_t *left = &tulle__fixed_own(comm->pe)->left;
+    uint64_t epoch = ++comm->agrees;
+    for (int round = 0, distance = 1; distance < comm->size; round++, distance *= 2) {
+        add_word(comm, (comm->rank + distance) % comm->size, offsetof(tulle__slot, agree), round);
+        for (int turns = 0; tulle__word_read(&own->agree[round]) < epoch;) {
+            if (tulle__word_read(left) && tulle__word_read(&own->agree[round]) < epoch) {
+                tulle_status status = tulle__comm_failed(comm);
+                return status == TULLE_OK ? TULLE_ERR_PEER : status;
+            }
+            tulle__pause(comm, &turns);
+        }
+    }
+    return TULLE_OK;
+}
+
+static uint64_t first_failure(tulle_comm *comm, int parity)
+{
+    tulle__place place = tulle__fixed_place(comm, 0);
+    return tulle__load(
+        comm, &place, tulle__slot_at(comm) + offsetof(tulle__slot, failure) + (uint64_t)parity * sizeof(uint64_t));
+}
+
+static void reset_slot(tulle_comm *comm, int parity)
+{
+    tulle__slot *own = tulle__slot_own(comm);
+    memset(own->barrier, 0, sizeof own->barrier);
+    memset(own->gather, 0, sizeof own->gather);
+    tulle__word_write(&own->broadcast, 0);
+    comm->barriers = comm->gathers = comm->broadcasts = 0;
+    tulle__word_write(&own->failure[parity], 0);
+}
+
+tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
+{
+    if (comm->size == 1) return mine;
+    tulle__slot *own = tulle__slot_own(comm);
+    int parity = (int)(comm->agrees & 1);
+    if (mine != TULLE_OK && mine != TULLE_ERR_PEER && !tulle__word_read(&own->failure[parity]))
+        tulle__comm_fail(comm, mine);
+    tulle_status status = meet(comm);
+    if (status != TULLE_OK) return status;
+    if (!tulle__word_read(&own->failure[parity])) return mine;
+    /*
+     * Somebody failed: all read the same word, then start afresh. Three meetings in all, an odd number, so that the
+     * next operation uses the other failure word.
+     */
+    uint64_t code = first_failure(comm, parity);
+    if (code >> 8 != (uint64_t)comm->pe->rank + 1) tulle__comm_adopt(comm, code);
+    status = meet(comm);
+    if (status != TULLE_OK) return status;
+    reset_slot(comm, parity);
+    status = meet(comm);
+    if (status != TULLE_OK) return status;
+    return (tulle_status)(code & 0xff);
+}
+
+/* One piece of `bytes` a PE, at most scratch / size. all has room for stride bytes a PE. */
+static tulle_status gather_piece(tulle_comm *comm, const char *mine, size_t bytes, char *all, size_t stride)
+{
+    tulle__slot *own = tulle__slot_own(comm);
+    size_t half = tulle__slot_scratch(comm->pe->npes);
+    uint64_t epoch = ++comm->gathers;
+    uint64_t scratch_at = tulle__slot_at(comm) + sizeof(tulle__slot) + (epoch & 1) * half;
+    char *scratch = (char *)own + sizeof(tulle__slot) + (epoch & 1) * half;
+    int size = comm->size, group = TULLE__GROUPS - 1;
+    memcpy(scratch, mine, bytes); /* block i of the scratch is that of rank + i */
+    for (int round = 0, distance = 1; distance < size; round++, distance *= 2) {
+        int to = (comm->rank - distance + size) % size;
+        int blocks = distance < size - distance ? distance : size - distance;
+        tulle__place place = tulle__fixed_place(comm, to);
+        tulle__put(comm, group, &place, scratch_at + (uint64_t)distance * bytes, scratch, (size_t)blocks * bytes);
+        tulle_status status = tulle__wait(comm, group);
+        if (status != TULLE_OK) return status;
+        add_word(comm, to, offsetof(tulle__slot, gather), round);
+        status = tulle__wait_word(comm, &own->gather[round], epoch);
+        if (status != TULLE_OK) return status;
+    }
+    for (int i = 0; i < size; i++)
+        memcpy(all + (size_t)((comm->rank + i) % size) * stride, scratch + (size_t)i * bytes, bytes);
+    return TULLE_OK;
+}
+
+tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t bytes, void *all)
+{
+    if (comm->size == 1) {
+        memcpy(all, mine, bytes);
+        return TULLE_OK;
+    }
+    size_t most = tulle__slot_scratch(comm->pe->npes) / (size_t)comm->size;
+    for (size_t at = 0; at < bytes; at += most) {
+        size_t piece = bytes - at < most ? bytes - at : most;
+        tulle_status status = gather_piece(comm, (const char *)mine + at, piece, (char *)all + at, bytes);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+/* Binomial tree, relative to the root: the parent of r clears its lowest bit. */
+tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *data, size_t bytes)
+{
+    tulle_status status;
+    tulle__place copy = {.length = 0};
+    int size = comm->size, relative = (comm->rank - root + size) % size, taken = 0;
+    tulle__slot *own = tulle__slot_own(comm);
+    if (root < 0 || root >= size)
+        return tulle__fail(TULLE_ERR_ARG, "broadcast from rank %d in a team of %d", root, size);
+    if (size == 1 || !bytes) return TULLE_OK;
+    TULLE_TRY(tulle__heap_take(comm->pe->data, bytes, "broadcast buffer", &copy));
+    taken = 1;
+    char *mine = tulle__direct(comm, &copy);
+    if (relative == 0) {
+        memcpy(mine, data, bytes);
+    } else {
+        TULLE_TRY(tulle__wait_word(comm, &own->broadcast, 1));
+        uint64_t offset = tulle__word_read(&own->broadcast) - 1;
+        tulle__word_write(&own->broadcast, 0);
+        int parent = (relative & (relative - 1)) + root;
+        tulle__place from = {
+            .offset = offset, .length = bytes, .rank = tulle__comm_world(comm, parent % size), .segment = TULLE__DATA};
+        int group = tulle__comm_group(comm);
+        tulle__get(comm, group, &from, 0, mine, bytes);
+        TULLE_TRY(tulle__wait(comm, group));
+        memcpy(data, mine, bytes);
+    }
+    int lowest = relative ? relative & -relative : 1 << 30;
+    for (int bit = 1; bit < lowest && relative + bit < size; bit *= 2) {
+        tulle__place child = tulle__fixed_place(comm, (relative + bit + root) % size);
+        tulle__store(comm, &child, tulle__slot_at(comm) + offsetof(tulle__slot, broadcast), copy.offset + 1);
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+out:
+    if (taken) tulle__heap_give(comm->pe->data, &copy);
+    return status;
+}
+
+tulle_status tulle_comm_reduce_int(tulle_comm *comm, tulle_reduction how, int n, int64_t *value)
+{
+    tulle_status status;
+    int64_t *all = NULL;
+    TULLE_TRY(tulle__alloc((size_t)comm->size * (size_t)n, sizeof *all, "reduction", &all));
+    TULLE_TRY(tulle_comm_allgather(comm, value, (size_t)n * sizeof *all, all));
+    for (int i = 0; i < n; i++) {
+        int64_t x = all[i];
+        for (int r = 1; r < comm->size; r++) {
+            int64_t y = all[(int64_t)r * n + i];
+            x = how == TULLE_SUM ? x + y : how == TULLE_MIN ? (y < x ? y : x) : (y > x ? y : x);
+        }
+        value[i] = x;
+    }
+out:
+    tulle__free(all);
+    return status;
+}
+
+tulle_status tulle_comm_reduce_real(tulle_comm *comm, tulle_reduction how, int n, double *value)
+{
+    tulle_status status;
+    double *all = NULL;
+    TULLE_TRY(tulle__alloc((size_t)comm->size * (size_t)n, sizeof *all, "reduction", &all));
+    TULLE_TRY(tulle_comm_allgather(comm, value, (size_t)n * sizeof *all, all));
+    for (int i = 0; i < n; i++) {
+        double x = all[i];
+        for (int r = 1; r < comm->size; r++) {
+            double y = all[(int64_t)r * n + i];
+            x = how == TULLE_SUM ? x + y : how == TULLE_MIN ? (y < x ? y : x) : (y > x ? y : x);
+        }
+        value[i] = x;
+    }
+out:
+    tulle__free(all);
+    return status;
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "comm/comm.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "comm/slot.h"
+
+size_t tulle__control_fixed(int npes)
+{
+    return sizeof(tulle__fixed) + TULLE__SLOTS * tulle__slot_bytes(npes);
+}
+
+void tulle__pe_reset(tulle__pe *pe)
+{
+    memset(tulle__fixed_own(pe), 0, tulle__control_fixed(pe->npes));
+    pe->slots = 1;
+    pe->comm = (tulle_comm){.pe = pe, .rank = pe->rank, .size = pe->npes};
+}
+
+tulle_status tulle__pe_new(tulle__link *link, tulle__timeline *timeline, const tulle_team_options *options,
+    tulle__account *account, tulle__pe **out)
+{
+    tulle_status status;
+    tulle__pe *pe = NULL;
+    size_t fixed = (tulle__control_fixed(link->npes) + 4095) / 4096 * 4096;
+    char *control = link->ops->direct(link, link->rank, TULLE__CONTROL);
+    char *data = link->ops->direct(link, link->rank, TULLE__DATA);
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *pe, "PE state", &pe));
+    pe->link = link;
+    pe->timeline = timeline;
+    pe->account = account;
+    pe->rank = link->rank;
+    pe->npes = link->npes;
+    pe->threads = options->threads;
+    pe->arena_bytes = options->arena;
+    pe->arena_panels = options->panels;
+    pe->owned.previous = pe->owned.next = &pe->owned;
+    if (fixed >= link->segment_bytes[TULLE__CONTROL]) {
+        status = tulle__fail(TULLE_ERR_LIMIT, "the control segment of %zu bytes is too small for %d PEs (%zu needed)",
+            link->segment_bytes[TULLE__CONTROL], link->npes, fixed + 4096);
+        goto out;
+    }
+    /* the heaps' offsets count from the start of the segment: the control heap begins after the fixed part */
+    TULLE_TRY(tulle__heap_new(
+        control, link->segment_bytes[TULLE__CONTROL], link->rank, TULLE__CONTROL, account, &pe->control));
+    tulle__place place;
+    TULLE_TRY(tulle__heap_take(pe->control, fixed, "fixed control words", &place));
+    TULLE_TRY(tulle__heap_new(data, link->segment_bytes[TULLE__DATA], link->rank, TULLE__DATA, account, &pe->data));
+    tulle__pe_reset(pe);
+    *out = pe;
+    return TULLE_OK;
+out:
+    if (pe) {
+        tulle__heap_free(pe->control);
+        tulle__heap_free(pe->data);
+    }
+    tulle__free(pe);
+    return status;
+}
+
+void tulle__pe_free(tulle__pe *pe)
+{
+    if (!pe) return;
+    while (pe->owned.next != &pe->owned) {
+        tulle__owned *object = pe->owned.next;
+        tulle__pe_disown(object);
+        object->free(object);
+    }
+    tulle__heap_free(pe->control);
+    tulle__heap_free(pe->data);
+    tulle__free(pe);
+}
+
+void tulle__pe_own(tulle__pe *pe, tulle__owned *object, void (*free_object)(tulle__owned *object))
+{
+    /* newest first, so that the team frees a plan before the matrices that it uses */
+    object->free = free_object;
+    object->previous = &pe->owned;
+    object->next = pe->owned.next;
+    object->next->previous = object;
+    pe->owned.next = object;
+}
+
+void tulle__pe_disown(tulle__owned *object)
+{
+    if (!object->next) return;
+    object->previous->next = object->next;
+    object->next->previous = object->previous;
+    object->previous = object->next = NULL;
+}
+
+int tulle_comm_rank(const tulle_comm *comm)
+{
+    return comm->rank;
+}
+
+int tulle_comm_size(const tulle_comm *comm)
+{
+    return comm->size;
+}
+
+void tulle__get(tulle_comm *comm, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+{
+    tulle__pe *pe = comm->pe;
+    if (!bytes) return;
+    pe->counters.gets++;
+    pe->counters.bytes += (int64_t)bytes;
+    pe->link->ops->get(pe->link, group, place, at, local, bytes);
+}
+
+void tulle__put(tulle_comm *comm, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+{
+    tulle__pe *pe = comm->pe;
+    if (!bytes) return;
+    pe->counters.puts++;
+    pe->counters.bytes += (int64_t)bytes;
+    pe->link->ops->put(pe->link, group, place, at, local, bytes);
+}
+
+static int64_t count_ranges(int n, const tulle__range *range)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < n; i++) bytes += (int64_t)range[i].bytes;
+    return bytes;
+}
+
+void tulle__getv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    comm->pe->counters.gets++;
+    comm->pe->counters.bytes += count_ranges(n, range);
+    tulle__link_getv(comm->pe->link, group, place, n, range);
+}
+
+void tulle__putv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    comm->pe->counters.puts++;
+    comm->pe->counters.bytes += count_ranges(n, range);
+    tulle__link_putv(comm->pe->link, group, place, n, range);
+}
+
+tulle_status tulle__wait(tulle_comm *comm, int group)
+{
+    tulle__pe *pe = comm->pe;
+    int64_t start = tulle__clock_ns();
+    tulle_status status = pe->link->ops->wait(pe->link, group);
+    pe->counters.wait_ns += tulle__clock_ns() - start;
+    return status;
+}
+
+uint64_t tulle__fetch_add(tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t value)
+{
+    comm->pe->counters.atomics++;
+    return comm->pe->link->ops->fetch_add(comm->pe->link, place, at, value);
+}
+
+uint64_t tulle__compare_swap(
+    tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired)
+{
+    comm->pe->counters.atomics++;
+    return comm->pe->link->ops->compare_swap(comm->pe->link, place, at, expected, desired);
+}
+
+void tulle__store(tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t value)
+{
+    comm->pe->counters.atomics++;
+    comm->pe->link->ops->store(comm->pe->link, place, at, value);
+}
+
+uint64_t tulle__load(tulle_comm *comm, const tulle__place *place, uint64_t at)
+{
+    comm->pe->counters.atomics++;
+    return comm->pe->link->ops->load(comm->pe->link, place, at);
+}
+
+void tulle__put_signal(tulle_comm *comm, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
+    const tulle__place *word, uint64_t word_at, uint64_t value)
+{
+    comm->pe->counters.puts++;
+    comm->pe->counters.bytes += (int64_t)bytes;
+    tulle__link_put_signal(comm->pe->link, place, at, local, bytes, word, word_at, value);
+}
+
+void tulle__progress(tulle_comm *comm)
+{
+    comm->pe->link->ops->progress(comm->pe->link);
+}
+
+void *tulle__direct(tulle_comm *comm, const tulle__place *place)
+{
+    char *base = comm->pe->link->ops->direct(comm->pe->link, place->rank, place->segment);
+    return base ? base + place->offset : NULL;
+}
+
+void tulle__pause(tulle_comm *comm, int *turns)
+{
+    if (++*turns < 64) {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#endif
+        return;
+    }
+    tulle__progress(comm);
+    sched_yield(); /* there may be more PEs than cores */
+}
+
+static uint64_t failure_code(const tulle__pe *pe, tulle_status status)
+{
+    return (uint64_t)(pe->rank + 1) << 8 | (uint64_t)status;
+}
+
+static tulle_status code_status(uint64_t code)
+{
+    return (tulle_status)(code & 0xff);
+}
+
+void tulle__comm_adopt(tulle_comm *comm, uint64_t code)
+{
+    char text[TULLE_MESSAGE_MAX] = "";
+    int failed = (int)(code >> 8) - 1;
+    tulle__pe *pe = comm->pe;
+    tulle__place place = {.length = tulle__control_fixed(pe->npes), .rank = failed, .segment = TULLE__CONTROL};
+    pe->link->ops->get(pe->link, 0, &place, offsetof(tulle__fixed, message), text, sizeof text);
+    if (pe->link->ops->wait(pe->link, 0) != TULLE_OK) snprintf(text, sizeof text, "(its message could not be read)");
+    text[sizeof text - 1] = '\0';
+    /* a PE that passes on another's failure already names it */
+    if (strncmp(text, "PE ", 3) == 0)
+        tulle__fail(code_status(code), "%s", text);
+    else
+        tulle__fail(code_status(code), "PE %d: %s", failed, text);
+}
+
+tulle_status tulle__comm_failed(tulle_comm *comm)
+{
+    if (comm->size == 1) return TULLE_OK;
+    uint64_t code = tulle__word_read(&tulle__slot_own(comm)->failure[comm->agrees & 1]);
+    if (!code) code = tulle__word_read(&tulle__fixed_own(comm->pe)->left);
+    if (!code) return TULLE_OK;
+    tulle__comm_adopt(comm, code);
+    return TULLE_ERR_PEER;
+}
+
+tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t value)
+{
+    tulle_status status = TULLE_OK;
+    int64_t start = tulle__clock_ns();
+    for (int turns = 0; (int64_t)(tulle__word_read(word) - value) < 0;) {
+        status = tulle__comm_failed(comm);
+        if (status != TULLE_OK) {
+            /* what was awaited may have come just before the failure */
+            if ((int64_t)(tulle__word_read(word) - value) >= 0) status = TULLE_OK;
+            break;
+        }
+        tulle__pause(comm, &turns);
+    }
+    comm->pe->counters.wait_ns += tulle__clock_ns() - start;
+    return status;
+}
+
+static void announce(tulle_comm *comm, uint64_t at, tulle_status status)
+{
+    tulle__pe *pe = comm->pe;
+    snprintf(tulle__fixed_own(pe)->message, TULLE_MESSAGE_MAX, "%s", tulle_error_message());
+    for (int r = 0; r < comm->size; r++) {
+        tulle__place place = tulle__fixed_place(comm, r);
+        pe->link->ops->compare_swap(pe->link, &place, at, 0, failure_code(pe, status));
+    }
+}
+
+void tulle__comm_fail(tulle_comm *comm, tulle_status status)
+{
+    announce(comm,
+        tulle__slot_at(comm) + offsetof(tulle__slot, failure) + (comm->agrees & 1) * sizeof(uint64_t), status);
+}
+
+void tulle__comm_leave(tulle__pe *pe, tulle_status status)
+{
+    announce(&pe->comm, offsetof(tulle__fixed, left), status);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the layers above use to communicate: one PE's state, dispatch to its link with counting, waiting that never
+ * outlasts a failed PE, and the failure protocol.
+ *
+ * Failure. Every comm (a team or a part of one) has two failure words in each member's control memory, used in turn by
+ * operation: a PE that fails in an operation writes them at all members (tulle__comm_fail), every wait polls its own,
+ * and the operation ends, on every PE, in tulle_comm_agree. That is one barrier if nobody failed; else all read the
+ * first failure, put the comm's counters back to zero, and go on. Two words, because a fast PE may already fail in the
+ * next operation while a slow one still leaves this one. A PE whose body returns a failure writes the `left` word of
+ * all: those that wait for it return, and the run is over.
+ */
+#ifndef TULLE_COMM_COMM_H
+#define TULLE_COMM_COMM_H
+
+#include <tulle/team.h>
+
+#include "base/memory.h"
+#include "base/timeline.h"
+#include "comm/heap.h"
+#include "comm/link.h"
+
+/* What one PE has moved since it was made. Local places count as well: the layers above skip what is direct. */
+typedef struct tulle__counters {
+    int64_t gets, puts, atomics;
+    int64_t bytes; /* got and put */
+    int64_t wait_ns;
+} tulle__counters;
+
+/* An object that belongs to a PE: freed by its owner, or with the team. free does local work only. */
+typedef struct tulle__owned tulle__owned;
+struct tulle__owned {
+    tulle__owned *previous, *next;
+    void (*free)(tulle__owned *object);
+};
+
+typedef struct tulle__pe tulle__pe;
+
+struct tulle_comm {
+    tulle__pe *pe;
+    int rank, size;
+    int *world; /* world[r] = rank in the team of rank r here; NULL: the same */
+    int slot;   /* which of the control slots; 0 is the team's */
+    uint64_t barriers, gathers, agrees, broadcasts; /* epochs of this PE */
+};
+
+struct tulle__pe {
+    tulle__link *link;
+    tulle__account *account;
+    tulle__heap *control, *data;
+    tulle__timeline *timeline; /* NULL unless traced */
+    tulle__counters counters;
+    int rank, npes, threads;
+    size_t arena_bytes;
+    int arena_panels;
+    uint32_t slots;      /* bit s: slot s is in use */
+    tulle__owned owned;  /* head of a ring */
+    int next_group;
+    tulle_comm comm;     /* the whole team */
+};
+
+/* Made for each PE when a team opens. link becomes the PE's also on failure. */
+tulle_status tulle__pe_new(tulle__link *link, tulle__timeline *timeline, const tulle_team_options *options,
+    tulle__account *account, tulle__pe **pe);
+void tulle__pe_free(tulle__pe *pe);
+/* Back to the state after opening, of what a broken run may have left: counters, failure words, slots. */
+void tulle__pe_reset(tulle__pe *pe);
+/* Bytes of the fixed part of the control segment for a team of npes. */
+size_t tulle__control_fixed(int npes);
+
+void tulle__pe_own(tulle__pe *pe, tulle__owned *object, void (*free)(tulle__owned *object));
+void tulle__pe_disown(tulle__owned *object);
+
+static inline int tulle__comm_world(const tulle_comm *comm, int rank)
+{
+    return comm->world ? comm->world[rank] : rank;
+}
+
+/* The next completion group, in turn. */
+static inline int tulle__comm_group(tulle_comm *comm)
+{
+    comm->pe->next_group = (comm->pe->next_group + 1) % (TULLE__GROUPS - 1);
+    return comm->pe->next_group;
+}
+
+/* Transfers; see tulle__link_ops. Their wait charges the time to the PE's counters. */
+void tulle__get(tulle_comm *comm, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
+void tulle__put(tulle_comm *comm, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes);
+void tulle__getv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
+void tulle__putv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
+tulle_status tulle__wait(tulle_comm *comm, int group);
+uint64_t tulle__fetch_add(tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t value);
+uint64_t tulle__compare_swap(
+    tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired);
+void tulle__store(tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t value);
+uint64_t tulle__load(tulle_comm *comm, const tulle__place *place, uint64_t at);
+void tulle__put_signal(tulle_comm *comm, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
+    const tulle__place *word, uint64_t word_at, uint64_t value);
+void tulle__progress(tulle_comm *comm);
+
+/* A pointer to the place if loads and stores reach it, else NULL. */
+void *tulle__direct(tulle_comm *comm, const tulle__place *place);
+
+/* A word of this PE's own control memory, as others see it change. */
+static inline uint64_t tulle__word_read(const uint64_t *word)
+{
+    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+static inline void tulle__word_write(uint64_t *word, uint64_t value)
+{
+    __atomic_store_n(word, value, __ATOMIC_RELEASE);
+}
+
+/* One step of waiting: spins at first, then lets others run. Start with turns = 0. */
+void tulle__pause(tulle_comm *comm, int *turns);
+
+/* Waits until the own word has reached value (counting up); TULLE_ERR_PEER if a PE of comm fails meanwhile. */
+tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t value);
+
+/* OK, or TULLE_ERR_PEER with the cause if a PE of comm has failed. Cheap: for use in loops that wait. */
+tulle_status tulle__comm_failed(tulle_comm *comm);
+
+/* Tells all PEs of comm that this one fails with status and its message. */
+void tulle__comm_fail(tulle_comm *comm, tulle_status status);
+/* The same for all PEs of the team, when the body has returned. */
+void tulle__comm_leave(tulle__pe *pe, tulle_status status);
+/* Makes the message behind a failure word this thread's, with the failed PE's rank before it. */
+void tulle__comm_adopt(tulle_comm *comm, uint64_t code);
+
+#endif

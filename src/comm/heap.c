@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "comm/heap.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+enum { ALIGN = 64 };
+
+struct extent {
+    uint64_t offset, length;
+};
+
+/* Free extents, ascending, never touching. There are few: tiles come and go in the same order each time. */
+struct tulle__heap {
+    char *base;
+    size_t bytes;
+    int rank, segment;
+    tulle__account *account;
+    struct extent *free;
+    int64_t nfree, room;
+    int64_t blocks;
+    size_t used;
+    uint32_t generation;
+};
+
+tulle_status tulle__heap_new(
+    void *base, size_t bytes, int rank, int segment, tulle__account *account, tulle__heap **heap)
+{
+    tulle_status status;
+    tulle__heap *h = NULL;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *h, "segment heap", &h));
+    h->room = 64;
+    TULLE_TRY(tulle__alloc((size_t)h->room, sizeof *h->free, "free extents", &h->free));
+    h->base = base;
+    h->bytes = bytes / ALIGN * ALIGN;
+    h->rank = rank;
+    h->segment = segment;
+    h->account = account;
+    h->free[0] = (struct extent){0, h->bytes};
+    h->nfree = 1;
+    *heap = h;
+    return TULLE_OK;
+out:
+    tulle__free(h);
+    return status;
+}
+
+void tulle__heap_free(tulle__heap *heap)
+{
+    if (!heap) return;
+    tulle__free(heap->free);
+    tulle__free(heap);
+}
+
+/* Best fit, the lowest of equals: a freed tile is found again by one of its size. */
+static int64_t best_fit(const tulle__heap *heap, uint64_t length)
+{
+    int64_t best = -1;
+    for (int64_t i = 0; i < heap->nfree; i++)
+        if (heap->free[i].length >= length && (best < 0 || heap->free[i].length < heap->free[best].length)) best = i;
+    return best;
+}
+
+tulle_status tulle__heap_take(tulle__heap *heap, size_t bytes, const char *what, tulle__place *place)
+{
+    tulle_status status;
+    if (bytes > SIZE_MAX / 4) return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s needs %zu bytes", what, bytes);
+    uint64_t length = (bytes + TULLE__HEAP_HEADER + ALIGN - 1) / ALIGN * ALIGN;
+    if (tulle__account_fails(heap->account))
+        return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s (a failure asked for by a test)", what);
+    /* one extent more may be needed when this block is given back */
+    if (heap->nfree + heap->blocks + 2 > heap->room) {
+        status = tulle__realloc((size_t)heap->room * 2, sizeof *heap->free, "free extents", &heap->free);
+        if (status != TULLE_OK) return status;
+        heap->room *= 2;
+    }
+    int64_t found = best_fit(heap, length);
+    if (found < 0)
+        return tulle__fail(TULLE_ERR_LIMIT, "%s needs %.1f MB, but the segment of PE %d has %.1f MB, %.1f MB in use",
+            what, (double)bytes / 1e6, heap->rank, (double)heap->bytes / 1e6, (double)heap->used / 1e6);
+    status = tulle__account_charge(heap->account, length, what);
+    if (status != TULLE_OK) return status;
+    struct extent *e = &heap->free[found];
+    *place = (tulle__place){.offset = e->offset + TULLE__HEAP_HEADER,
+        .length = bytes,
+        .generation = ++heap->generation,
+        .rank = heap->rank,
+        .segment = heap->segment};
+    e->offset += length;
+    e->length -= length;
+    if (!e->length) memmove(e, e + 1, (size_t)(--heap->nfree - found) * sizeof *e);
+    uint64_t header[2] = {place->generation, length};
+    memcpy(heap->base + place->offset - TULLE__HEAP_HEADER, header, sizeof header);
+    heap->blocks++;
+    heap->used += length;
+    return TULLE_OK;
+}
+
+void tulle__heap_give(tulle__heap *heap, const tulle__place *place)
+{
+    uint64_t header[2], offset = place->offset - TULLE__HEAP_HEADER;
+    memcpy(header, heap->base + offset, sizeof header);
+    uint64_t length = header[1];
+    memset(heap->base + offset, 0, sizeof header);
+    int64_t at = 0, high = heap->nfree;
+    while (at < high) {
+        int64_t middle = (at + high) / 2;
+        if (heap->free[middle].offset < offset)
+            at = middle + 1;
+        else
+            high = middle;
+    }
+    struct extent *e = &heap->free[at];
+    int joins_left = at > 0 && e[-1].offset + e[-1].length == offset;
+    int joins_right = at < heap->nfree && offset + length == e->offset;
+    if (joins_left && joins_right) {
+        e[-1].length += length + e->length;
+        memmove(e, e + 1, (size_t)(--heap->nfree - at) * sizeof *e);
+    } else if (joins_left) {
+        e[-1].length += length;
+    } else if (joins_right) {
+        e->offset = offset;
+        e->length += length;
+    } else {
+        memmove(e + 1, e, (size_t)(heap->nfree++ - at) * sizeof *e);
+        *e = (struct extent){offset, length};
+    }
+    tulle__account_credit(heap->account, length);
+    heap->blocks--;
+    heap->used -= length;
+}
+
+int64_t tulle__heap_blocks(const tulle__heap *heap)
+{
+    return heap->blocks;
+}
+
+size_t tulle__heap_used(const tulle__heap *heap)
+{
+    return heap->used;
+}

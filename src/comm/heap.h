@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The PE-local allocator inside a segment. Only its owner allocates and frees; what it hands out is a place that other
+ * PEs may read. Its books are kept outside the segment (which may be device memory), but for a header of one cache line
+ * before each block of a host segment that holds the block's generation, so that a stale place can be recognised.
+ */
+#ifndef TULLE_COMM_HEAP_H
+#define TULLE_COMM_HEAP_H
+
+#include "base/memory.h"
+#include "comm/link.h"
+
+typedef struct tulle__heap tulle__heap;
+
+enum { TULLE__HEAP_HEADER = 64 };
+
+/* base: the owner's pointer to the segment. Blocks are charged to account. */
+tulle_status tulle__heap_new(
+    void *base, size_t bytes, int rank, int segment, tulle__account *account, tulle__heap **heap);
+void tulle__heap_free(tulle__heap *heap);
+
+/* A block of `bytes`, 64-byte aligned; TULLE_ERR_LIMIT with figures if the segment is full. */
+tulle_status tulle__heap_take(tulle__heap *heap, size_t bytes, const char *what, tulle__place *place);
+void tulle__heap_give(tulle__heap *heap, const tulle__place *place);
+
+int64_t tulle__heap_blocks(const tulle__heap *heap);
+size_t tulle__heap_used(const tulle__heap *heap);
+
+#endif

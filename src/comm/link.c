@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "comm/link.h"
+
+void tulle__link_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    if (link->ops->getv)
+        link->ops->getv(link, group, place, n, range);
+    else
+        for (int i = 0; i < n; i++) link->ops->get(link, group, place, range[i].at, range[i].local, range[i].bytes);
+}
+
+void tulle__link_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    if (link->ops->putv)
+        link->ops->putv(link, group, place, n, range);
+    else
+        for (int i = 0; i < n; i++) link->ops->put(link, group, place, range[i].at, range[i].local, range[i].bytes);
+}
+
+void tulle__link_put_signal(tulle__link *link, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
+    const tulle__place *word, uint64_t word_at, uint64_t value)
+{
+    if (link->ops->put_signal) {
+        link->ops->put_signal(link, place, at, local, bytes, word, word_at, value);
+        return;
+    }
+    int group = TULLE__GROUPS - 1; /* kept free for this */
+    link->ops->put(link, group, place, at, local, bytes);
+    /* a failed put must not be announced; the error sticks and the next wait returns it */
+    if (link->ops->wait(link, group) == TULLE_OK) link->ops->store(link, word, word_at, value);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seam between Tulle and what moves its data: what an engine (threads, MPI, ...) and a wrapper (check, trace, ...)
+ * implement. A link is one PE's end; a wrapper's link holds the link below it. Ranks here are those of the whole team.
+ *
+ * Memory that others may touch lies in two segments a PE, reserved when the team opens: control (host, small, atomics)
+ * and data. A remote place is never a raw pointer.
+ */
+#ifndef TULLE_COMM_LINK_H
+#define TULLE_COMM_LINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tulle/status.h>
+
+#include "base/spec.h"
+
+enum { TULLE__CONTROL, TULLE__DATA, TULLE__SEGMENTS };
+enum { TULLE__GROUPS = 16 }; /* completion groups a PE */
+
+/* An allocation in a segment of a PE's. generation tells it from one that lay there before. */
+typedef struct tulle__place {
+    uint64_t offset, length;
+    uint32_t generation;
+    int32_t rank;
+    int32_t segment;
+    int32_t pad;
+} tulle__place;
+
+/* One range of a vector transfer: bytes at `at` inside the place, and their local end. */
+typedef struct tulle__range {
+    uint64_t at;
+    void *local;
+    size_t bytes;
+} tulle__range;
+
+typedef struct tulle__link tulle__link;
+
+typedef struct tulle__link_ops {
+    /*
+     * Start moving; they cannot fail and name a completion group. An error found later sticks to the link and is
+     * returned by the next wait. Local memory is the engine's until wait(group) returns.
+     */
+    void (*get)(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
+    void (*put)(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes);
+    /* All transfers of the group are complete, puts also at their target. */
+    tulle_status (*wait)(tulle__link *link, int group);
+    /* 64-bit atomics on control memory: fetch-and-add and compare-and-swap acquire and release, store releases. */
+    uint64_t (*fetch_add)(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
+    uint64_t (*compare_swap)(
+        tulle__link *link, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired);
+    void (*store)(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
+    uint64_t (*load)(tulle__link *link, const tulle__place *place, uint64_t at);
+    /* A pointer to the start of that PE's segment if loads and stores reach it, else NULL. Own rank: never NULL. */
+    void *(*direct)(tulle__link *link, int rank, int segment);
+    /* Lets transfers of others go on; cheap. */
+    void (*progress)(tulle__link *link);
+    void (*fini)(tulle__link *link);
+
+    /* Optional: NULL means the generic version. */
+    void (*getv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+    void (*putv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+    /* put, then store value at word once the data can be seen. */
+    void (*put_signal)(tulle__link *link, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
+        const tulle__place *word, uint64_t word_at, uint64_t value);
+    /* Called at the end of each run: state that must not outlive it (check: transfers nobody waited for). */
+    tulle_status (*run_end)(tulle__link *link);
+} tulle__link_ops;
+
+struct tulle__link {
+    const tulle__link_ops *ops;
+    tulle__link *inner; /* NULL for an engine */
+    int rank, npes;
+    size_t segment_bytes[TULLE__SEGMENTS];
+};
+
+/* An engine: makes one link a PE that this process runs, and runs a body on them. */
+typedef struct tulle__engine_team tulle__engine_team;
+typedef tulle_status (*tulle__engine_body)(void *arg, int rank, tulle__link *link);
+
+typedef struct tulle__engine {
+    const char *name;
+    const char *summary;
+    tulle_status (*open)(
+        tulle__spec_part *part, int npes, const size_t segment_bytes[TULLE__SEGMENTS], tulle__engine_team **team);
+    /* Runs body once on every PE of this process, at the same time; the first failure by rank, or OK. */
+    tulle_status (*run)(tulle__engine_team *team, tulle__engine_body body, void *arg);
+    void (*close)(tulle__engine_team *team);
+} tulle__engine;
+
+/* A wrapper: lays one link over another. On failure `inner` stays the caller's. */
+typedef struct tulle__timeline tulle__timeline;
+typedef struct tulle__wrapper {
+    const char *name;
+    const char *summary;
+    tulle_status (*open)(tulle__spec_part *part, tulle__link *inner, tulle__timeline *timeline, tulle__link **link);
+    int timeline; /* 1: wants a timeline */
+} tulle__wrapper;
+
+/* Generic versions. */
+void tulle__link_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+void tulle__link_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+void tulle__link_put_signal(tulle__link *link, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
+    const tulle__place *word, uint64_t word_at, uint64_t value);
+
+#endif

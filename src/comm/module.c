@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "comm/module.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#ifndef TULLE_MODULE_DIR
+#define TULLE_MODULE_DIR "/usr/local/lib/tulle"
+#endif
+
+static const tulle__module_host host = {
+    .version = TULLE__MODULE_VERSION,
+    .fail = tulle__fail,
+    .error_message = tulle_error_message,
+    .error_set = tulle__error_set,
+    .alloc = tulle__alloc,
+    .alloc_zero = tulle__alloc_zero,
+    .free = tulle__free,
+    .spec_int = tulle__spec_int,
+    .spec_bytes = tulle__spec_bytes,
+    .spec_seconds = tulle__spec_seconds,
+    .spec_flag = tulle__spec_flag,
+    .spec_word = tulle__spec_word,
+    .spec_done = tulle__spec_done,
+};
+
+/* A file that is there must do: a broken module is a mistake to report, not a reason to look further. */
+static tulle_status load_file(const char *path, const tulle__module **module)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return tulle__fail(TULLE_ERR_UNSUPPORTED, "cannot load the module %s: %s", path, dlerror());
+    void *symbol = dlsym(handle, "tulle_module_entry");
+    if (!symbol) {
+        dlclose(handle);
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s is no Tulle module: it has no tulle_module_entry", path);
+    }
+    tulle__module_entry entry;
+    memcpy(&entry, &symbol, sizeof entry);
+    tulle__error_clear();
+    const tulle__module *found = entry(&host);
+    tulle_status status = TULLE_OK;
+    if (!found)
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s cannot be used here: %s", path, tulle_error_message());
+    else if (found->version != TULLE__MODULE_VERSION)
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s is of version %u, this library wants %u", path,
+            found->version, (unsigned)TULLE__MODULE_VERSION);
+    else if (!found->engine == !found->wrapper)
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s must be an engine or a wrapper", path);
+    if (status != TULLE_OK) {
+        dlclose(handle);
+        return status;
+    }
+    *module = found;
+    return TULLE_OK;
+}
+
+tulle_status tulle__module_load(const char *name, const tulle__module **module)
+{
+    char path[4096];
+    const char *search = getenv("TULLE_MODULE_PATH");
+    for (const char *p = name; *p; p++)
+        if (!((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '-' || *p == '_'))
+            return tulle__fail(TULLE_ERR_ARG, "'%s' is no name of an engine or a wrapper", name);
+    for (const char *folder = search; folder && *folder;) {
+        size_t length = strcspn(folder, ":");
+        if (length && (size_t)snprintf(path, sizeof path, "%.*s/tulle_%s.so", (int)length, folder, name) < sizeof path &&
+            access(path, F_OK) == 0)
+            return load_file(path, module);
+        folder += length + (folder[length] == ':');
+    }
+    snprintf(path, sizeof path, "%s/tulle_%s.so", TULLE_MODULE_DIR, name);
+    if (access(path, F_OK) == 0) return load_file(path, module);
+    return tulle__fail(TULLE_ERR_UNSUPPORTED, "there is no '%s': not built in, and no tulle_%s.so in %s%s%s", name, name,
+        search && *search ? search : "", search && *search ? " or " : "", TULLE_MODULE_DIR);
+}

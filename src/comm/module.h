@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Engines and wrappers that are loaded on demand, so that one program runs with nothing installed, under an MPI, or on
+ * GPUs. A module is a shared object tulle_NAME.so with one symbol, tulle_module_entry. It imports nothing from libtulle:
+ * it is handed a table of what it needs and returns its own, so it also loads into a program that linked libtulle.a.
+ *
+ * Looked for in the folders of TULLE_MODULE_PATH (separated by colons), then where Tulle was installed.
+ */
+#ifndef TULLE_COMM_MODULE_H
+#define TULLE_COMM_MODULE_H
+
+#include <stdint.h>
+
+#include "comm/link.h"
+
+enum { TULLE__MODULE_VERSION = 1 };
+
+typedef struct tulle__module_host {
+    uint32_t version;
+    tulle_status (*fail)(tulle_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+    const char *(*error_message)(void);
+    void (*error_set)(const char *message);
+    tulle_status (*alloc)(size_t count, size_t size, const char *what, void *block);
+    tulle_status (*alloc_zero)(size_t count, size_t size, const char *what, void *block);
+    void (*free)(void *block);
+    tulle_status (*spec_int)(tulle__spec_part *part, const char *key, int64_t low, int64_t high, int64_t *value);
+    tulle_status (*spec_bytes)(tulle__spec_part *part, const char *key, double *value);
+    tulle_status (*spec_seconds)(tulle__spec_part *part, const char *key, double *value);
+    tulle_status (*spec_flag)(tulle__spec_part *part, const char *key, int *value);
+    tulle_status (*spec_word)(tulle__spec_part *part, const char *key, const char **value);
+    tulle_status (*spec_done)(const tulle__spec_part *part, const char *const *known, int nknown);
+} tulle__module_host;
+
+/* What a module returns; one of engine and wrapper is set. NULL from the entry: it cannot work here, message set. */
+typedef struct tulle__module {
+    uint32_t version;
+    const tulle__engine *engine;
+    const tulle__wrapper *wrapper;
+} tulle__module;
+
+typedef const tulle__module *(*tulle__module_entry)(const tulle__module_host *host);
+
+/*
+ * Loads tulle_NAME.so; it stays loaded. TULLE_ERR_UNSUPPORTED with all the places searched, or why the file that was
+ * found does not do.
+ */
+tulle_status tulle__module_load(const char *name, const tulle__module **module);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "comm/registry.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "comm/module.h"
+#include "comm/threads/threads.h"
+#include "comm/wrap/wrap.h"
+
+static const tulle__engine *const engines[] = {&tulle__engine_threads};
+static const tulle__wrapper *const wrappers[] = {
+    &tulle__wrapper_check, &tulle__wrapper_trace, &tulle__wrapper_net, &tulle__wrapper_fault};
+
+enum { ENGINES = sizeof engines / sizeof *engines, WRAPPERS = sizeof wrappers / sizeof *wrappers };
+
+const tulle__engine *tulle__registry_engine(int i)
+{
+    return i >= 0 && i < ENGINES ? engines[i] : NULL;
+}
+
+const tulle__wrapper *tulle__registry_wrapper(int i)
+{
+    return i >= 0 && i < WRAPPERS ? wrappers[i] : NULL;
+}
+
+tulle_status tulle__registry_find(const char *name, const tulle__engine **engine, const tulle__wrapper **wrapper)
+{
+    const char *names[ENGINES + WRAPPERS];
+    *engine = NULL;
+    *wrapper = NULL;
+    for (int i = 0; i < ENGINES; i++) {
+        names[i] = engines[i]->name;
+        if (strcmp(names[i], name) == 0) *engine = engines[i];
+    }
+    for (int i = 0; i < WRAPPERS; i++) {
+        names[ENGINES + i] = wrappers[i]->name;
+        if (strcmp(wrappers[i]->name, name) == 0) *wrapper = wrappers[i];
+    }
+    if (*engine || *wrapper) return TULLE_OK;
+    const tulle__module *module = NULL;
+    tulle_status status = tulle__module_load(name, &module);
+    if (status == TULLE_OK) {
+        *engine = module->engine;
+        *wrapper = module->wrapper;
+        return TULLE_OK;
+    }
+    const char *near = tulle__nearest(name, names, ENGINES + WRAPPERS);
+    if (near) {
+        char cause[TULLE_MESSAGE_MAX];
+        strcpy(cause, tulle_error_message());
+        return tulle__fail(TULLE_ERR_ARG, "%.400s; did you mean '%s'?", cause, near);
+    }
+    return status;
+}

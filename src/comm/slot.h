@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fixed part of the control segment, the same on every PE: what the whole team needs to fail and, per comm, a slot
+ * with the words of its barrier, agreement, broadcast and allgather. All words are 64-bit and count up.
+ */
+#ifndef TULLE_COMM_SLOT_H
+#define TULLE_COMM_SLOT_H
+
+#include "base/error.h"
+#include "comm/comm.h"
+
+enum {
+    TULLE__SLOTS = 16,
+    TULLE__ROUNDS = 32, /* log2 of more PEs than there will be */
+};
+
+typedef struct tulle__fixed {
+    uint64_t left; /* code of the first PE whose body failed */
+    uint64_t pad[7];
+    char message[TULLE_MESSAGE_MAX]; /* of this PE's last failure */
+} tulle__fixed;
+
+typedef struct tulle__slot {
+    uint64_t failure[2];               /* by parity of the agreement that ends the operation */
+    uint64_t broadcast;                /* 1 + offset of the parent's copy, 0 = none */
+    uint64_t pad[5];
+    uint64_t barrier[TULLE__ROUNDS];
+    uint64_t agree[TULLE__ROUNDS];     /* never reset while a run is sound */
+    uint64_t gather[TULLE__ROUNDS];
+    /* then two halves of tulle__slot_scratch bytes for allgather */
+} tulle__slot;
+
+/* Bytes of each half of the allgather scratch. */
+static inline size_t tulle__slot_scratch(int npes)
+{
+    size_t least = (size_t)npes * 64;
+    return least > 16384 ? least : 16384;
+}
+
+static inline size_t tulle__slot_bytes(int npes)
+{
+    return sizeof(tulle__slot) + 2 * tulle__slot_scratch(npes);
+}
+
+static inline uint64_t tulle__slot_at(const tulle_comm *comm)
+{
+    return sizeof(tulle__fixed) + (uint64_t)comm->slot * tulle__slot_bytes(comm->pe->npes);
+}
+
+/* The fixed part of member `rank` of comm. */
+static inline tulle__place tulle__fixed_place(const tulle_comm *comm, int rank)
+{
+    return (tulle__place){.offset = 0,
+        .length = tulle__control_fixed(comm->pe->npes),
+        .generation = 0,
+        .rank = tulle__comm_world(comm, rank),
+        .segment = TULLE__CONTROL};
+}
+
+static inline tulle__fixed *tulle__fixed_own(tulle__pe *pe)
+{
+    return pe->link->ops->direct(pe->link, pe->rank, TULLE__CONTROL);
+}
+
+static inline tulle__slot *tulle__slot_own(tulle_comm *comm)
+{
+    return (tulle__slot *)(void *)((char *)tulle__fixed_own(comm->pe) + tulle__slot_at(comm));
+}
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The wrapper `check`: transfers are held back until their group is waited for, and what a get will fill holds NaN
+ * meanwhile, so that a forgotten wait fails every time. Bounds of every access, alignment of atomics, life of the place
+ * (by the generation that its owner keeps before each block), and transfers nobody waited for are checked.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "comm/heap.h"
+#include "comm/wrap/wrap.h"
+
+struct held {
+    tulle__place place;
+    uint64_t at;
+    void *local;
+    size_t bytes;
+    int group, is_put;
+};
+
+struct check_link {
+    tulle__link link;
+    struct held *held;
+    size_t count, room;
+    tulle_status error; /* sticks */
+    char message[TULLE_MESSAGE_MAX];
+};
+
+static void stick(struct check_link *check, tulle_status status)
+{
+    if (check->error != TULLE_OK || status == TULLE_OK) return;
+    check->error = status;
+    memcpy(check->message, tulle_error_message(), sizeof check->message);
+}
+
+static tulle_status stuck(struct check_link *check)
+{
+    if (check->error != TULLE_OK) tulle__error_set(check->message);
+    return check->error;
+}
+
+static const char *const segment_names[] = {"control", "data"};
+
+static tulle_status bounds(
+    struct check_link *check, const char *what, const tulle__place *place, uint64_t at, size_t bytes, size_t align)
+{
+    tulle__link *link = &check->link;
+    if (place->rank < 0 || place->rank >= link->npes || place->segment < 0 || place->segment >= TULLE__SEGMENTS)
+        return tulle__fail(
+            TULLE_ERR_COMM, "check: %s at a place of PE %d, segment %d", what, place->rank, place->segment);
+    if (at > place->length || bytes > place->length - at)
+        return tulle__fail(TULLE_ERR_COMM, "check: %s of %zu bytes at %" PRIu64 " of a place of %" PRIu64 " bytes on PE %d",
+            what, bytes, at, place->length, place->rank);
+    if (place->length > link->segment_bytes[place->segment] ||
+        place->offset > link->segment_bytes[place->segment] - place->length)
+        return tulle__fail(TULLE_ERR_COMM, "check: %s outside the %s segment of PE %d", what,
+            segment_names[place->segment], place->rank);
+    if (align > 1 && (place->offset + at) % align)
+        return tulle__fail(TULLE_ERR_COMM, "check: %s at an address that is no multiple of %zu", what, align);
+    return TULLE_OK;
+}
+
+/* The place still is the block it was made for. Generation 0: a fixed place. */
+static tulle_status alive(struct check_link *check, const char *what, const tulle__place *place)
+{
+    if (!place->generation) return TULLE_OK;
+    uint64_t header[2];
+    tulle__place at = {.offset = place->offset - TULLE__HEAP_HEADER,
+        .length = sizeof header,
+        .rank = place->rank,
+        .segment = place->segment};
+    tulle__link *inner = check->link.inner;
+    inner->ops->get(inner, TULLE__GROUPS - 1, &at, 0, header, sizeof header);
+    tulle_status status = inner->ops->wait(inner, TULLE__GROUPS - 1);
+    if (status == TULLE_OK && header[0] != place->generation)
+        status = tulle__fail(TULLE_ERR_COMM, "check: %s at a place of PE %d that has been freed (block %u, now %" PRIu64 ")",
+            what, place->rank, place->generation, header[0]);
+    return status;
+}
+
+static void hold(struct check_link *check, int group, int is_put, const tulle__place *place, uint64_t at, void *local,
+    size_t bytes)
+{
+    const char *what = is_put ? "put" : "get";
+    tulle_status status = bounds(check, what, place, at, bytes, 1);
+    if (status == TULLE_OK && (group < 0 || group >= TULLE__GROUPS))
+        status = tulle__fail(TULLE_ERR_COMM, "check: completion group %d of %d", group, TULLE__GROUPS);
+    if (status == TULLE_OK && check->count == check->room) {
+        size_t room = check->room ? 2 * check->room : 64;
+        status = tulle__realloc(room, sizeof *check->held, "held transfers", &check->held);
+        if (status == TULLE_OK) check->room = room;
+    }
+    if (status != TULLE_OK) {
+        stick(check, status);
+        return;
+    }
+    if (!is_put) memset(local, 0xff, bytes); /* NaN as f32 and f64, -1 as an index */
+    check->held[check->count++] =
+        (struct held){.place = *place, .at = at, .local = local, .bytes = bytes, .group = group, .is_put = is_put};
+}
+
+static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+{
+    hold((struct check_link *)link, group, 0, place, at, local, bytes);
+}
+
+static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+{
+    hold((struct check_link *)link, group, 1, place, at, (void *)(uintptr_t)local, bytes);
+}
+
+static tulle_status wait(tulle__link *link, int group)
+{
+    struct check_link *check = (struct check_link *)link;
+    tulle__link *inner = link->inner;
+    size_t kept = 0;
+    for (size_t i = 0; i < check->count; i++) {
+        struct held *h = &check->held[i];
+        if (h->group != group) {
+            check->held[kept++] = *h;
+            continue;
+        }
+        stick(check, alive(check, h->is_put ? "put" : "get", &h->place));
+        if (check->error != TULLE_OK) continue;
+        if (h->is_put)
+            inner->ops->put(inner, group, &h->place, h->at, h->local, h->bytes);
+        else
+            inner->ops->get(inner, group, &h->place, h->at, h->local, h->bytes);
+    }
+    check->count = kept;
+    stick(check, inner->ops->wait(inner, group));
+    return stuck(check);
+}
+
+static int atomic_allowed(struct check_link *check, const char *what, const tulle__place *place, uint64_t at)
+{
+    tulle_status status = bounds(check, what, place, at, sizeof(uint64_t), sizeof(uint64_t));
+    if (status == TULLE_OK && place->segment != TULLE__CONTROL)
+        status = tulle__fail(TULLE_ERR_COMM, "check: %s outside control memory", what);
+    if (status == TULLE_OK) status = alive(check, what, place);
+    stick(check, status);
+    return status == TULLE_OK;
+}
+
+static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
+{
+    if (!atomic_allowed((struct check_link *)link, "fetch-and-add", place, at)) return 0;
+    return tulle__forward_fetch_add(link, place, at, value);
+}
+
+static uint64_t compare_swap(
+    tulle__link *link, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired)
+{
+    if (!atomic_allowed((struct check_link *)link, "compare-and-swap", place, at)) return ~expected;
+    return tulle__forward_compare_swap(link, place, at, expected, desired);
+}
+
+static void store(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
+{
+    if (atomic_allowed((struct check_link *)link, "atomic store", place, at))
+        tulle__forward_store(link, place, at, value);
+}
+
+static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
+{
+    if (!atomic_allowed((struct check_link *)link, "atomic load", place, at)) return 0;
+    return tulle__forward_load(link, place, at);
+}
+
+static tulle_status run_end(tulle__link *link)
+{
+    struct check_link *check = (struct check_link *)link;
+    if (check->count)
+        stick(check, tulle__fail(TULLE_ERR_COMM, "check: PE %d started %zu transfers and never waited for them",
+                         link->rank, check->count));
+    tulle_status status = stuck(check);
+    check->count = 0;
+    check->error = TULLE_OK;
+    tulle_status below = tulle__forward_run_end(link);
+    return status != TULLE_OK ? status : below;
+}
+
+static void fini(tulle__link *link)
+{
+    tulle__free(((struct check_link *)link)->held);
+    tulle__forward_fini(link);
+}
+
+static const tulle__link_ops check_ops = {
+    .get = get,
+    .put = put,
+    .wait = wait,
+    .fetch_add = fetch_add,
+    .compare_swap = compare_swap,
+    .store = store,
+    .load = load,
+    .direct = tulle__direct_own,
+    .progress = tulle__forward_progress,
+    .fini = fini,
+    .run_end = run_end,
+};
+
+static tulle_status open_check(
+    tulle__spec_part *part, tulle__link *inner, tulle__timeline *timeline, tulle__link **link)
+{
+    (void)timeline;
+    struct check_link *check;
+    tulle_status status = tulle__spec_done(part, NULL, 0);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *check, "check wrapper", &check);
+    if (status != TULLE_OK) return status;
+    tulle__wrap(&check->link, &check_ops, inner);
+    *link = &check->link;
+    return TULLE_OK;
+}
+
+const tulle__wrapper tulle__wrapper_check = {
+    .name = "check",
+    .summary = "bounds, life time and forgotten waits are errors; transfers land late",
+    .open = open_check,
+};

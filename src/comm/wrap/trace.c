@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wrapper `trace`: every transfer and every wait becomes a span of the PE's timeline, with its bytes and peer. */
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/timeline.h"
+#include "comm/wrap/wrap.h"
+
+struct trace_link {
+    tulle__link link;
+    tulle__timeline *timeline;
+};
+
+static void span(tulle__link *link, const char *name, int64_t start, int64_t bytes, int peer)
+{
+    tulle__timeline_span(((struct trace_link *)link)->timeline, name, start, tulle__clock_ns(), bytes, peer);
+}
+
+static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+{
+    int64_t start = tulle__clock_ns();
+    tulle__forward_get(link, group, place, at, local, bytes);
+    span(link, "get", start, (int64_t)bytes, place->rank);
+}
+
+static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+{
+    int64_t start = tulle__clock_ns();
+    tulle__forward_put(link, group, place, at, local, bytes);
+    span(link, "put", start, (int64_t)bytes, place->rank);
+}
+
+static tulle_status wait(tulle__link *link, int group)
+{
+    int64_t start = tulle__clock_ns();
+    tulle_status status = tulle__forward_wait(link, group);
+    if (tulle__clock_ns() - start > 1000) span(link, "wait", start, -1, -1);
+    return status;
+}
+
+static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
+{
+    int64_t start = tulle__clock_ns();
+    uint64_t before = tulle__forward_fetch_add(link, place, at, value);
+    span(link, "fetch-and-add", start, sizeof value, place->rank);
+    return before;
+}
+
+static const tulle__link_ops trace_ops = {
+    .get = get,
+    .put = put,
+    .wait = wait,
+    .fetch_add = fetch_add,
+    .compare_swap = tulle__forward_compare_swap,
+    .store = tulle__forward_store,
+    .load = tulle__forward_load,
+    .direct = tulle__forward_direct,
+    .progress = tulle__forward_progress,
+    .fini = tulle__forward_fini,
+    .run_end = tulle__forward_run_end,
+};
+
+static tulle_status open_trace(
+    tulle__spec_part *part, tulle__link *inner, tulle__timeline *timeline, tulle__link **link)
+{
+    struct trace_link *trace;
+    tulle_status status = tulle__spec_done(part, NULL, 0);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *trace, "trace wrapper", &trace);
+    if (status != TULLE_OK) return status;
+    trace->timeline = timeline;
+    tulle__wrap(&trace->link, &trace_ops, inner);
+    *link = &trace->link;
+    return TULLE_OK;
+}
+
+const tulle__wrapper tulle__wrapper_trace = {
+    .name = "trace",
+    .summary = "records a timeline of transfers, waits and kernels",
+    .open = open_trace,
+    .timeline = 1,
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wrappers that are built in, and what each forwards when it adds nothing of its own. */
+#ifndef TULLE_COMM_WRAP_H
+#define TULLE_COMM_WRAP_H
+
+#include "comm/link.h"
+
+extern const tulle__wrapper tulle__wrapper_check;
+extern const tulle__wrapper tulle__wrapper_fault;
+extern const tulle__wrapper tulle__wrapper_net;
+extern const tulle__wrapper tulle__wrapper_trace;
+
+/* Calls that go straight to the inner link. */
+void tulle__forward_get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
+void tulle__forward_put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes);
+tulle_status tulle__forward_wait(tulle__link *link, int group);
+uint64_t tulle__forward_fetch_add(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
+uint64_t tulle__forward_compare_swap(
+    tulle__link *link, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired);
+void tulle__forward_store(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
+uint64_t tulle__forward_load(tulle__link *link, const tulle__place *place, uint64_t at);
+void *tulle__forward_direct(tulle__link *link, int rank, int segment);
+void *tulle__direct_own(tulle__link *link, int rank, int segment); /* own rank only: others are not direct */
+void tulle__forward_progress(tulle__link *link);
+tulle_status tulle__forward_run_end(tulle__link *link);
+void tulle__forward_fini(tulle__link *link); /* frees link itself, then ends the inner one */
+
+/* Fills the head of a wrapper's link. */
+void tulle__wrap(tulle__link *link, const tulle__link_ops *ops, tulle__link *inner);
+
+#endif

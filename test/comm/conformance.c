@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The conformance suite of comm: conformance SPEC PES. An engine or wrapper is done when it passes unchanged. */
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+
+#include <tulle/team.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/random.h"
+#include "comm/arena.h"
+#include "comm/comm.h"
+#include "comm/queue.h"
+#include "comm/slot.h"
+#include "tap.h"
+
+/* A condition inside a body: the body fails with the place. */
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            status = tulle__fail(TULLE_ERR_CHECK, "%s:%d: %s", __FILE__, __LINE__, #condition);                        \
+            goto out;                                                                                                  \
+        }                                                                                                              \
+    } while (0)
+
+static tulle_status test_rank(tulle_comm *comm, void *arg)
+{
+    tulle_status status = TULLE_OK;
+    int *seen = arg;
+    EXPECT(tulle_comm_rank(comm) >= 0 && tulle_comm_rank(comm) < tulle_comm_size(comm));
+    __atomic_fetch_add(&seen[tulle_comm_rank(comm)], 1, __ATOMIC_RELAXED);
+out:
+    return status;
+}
+
+static tulle_status test_collectives(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status;
+    int size = tulle_comm_size(comm), rank = tulle_comm_rank(comm);
+    char *mine = NULL, *all = NULL;
+    const size_t lengths[] = {1, 8, 100, 4000, 40000, 300001};
+    for (int i = 0; i < 20; i++) TULLE_TRY(tulle_comm_barrier(comm));
+    for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+        size_t bytes = lengths[l];
+        TULLE_TRY(tulle__alloc(bytes, 1, "test", &mine));
+        TULLE_TRY(tulle__alloc(bytes * (size_t)size, 1, "test", &all));
+        for (size_t i = 0; i < bytes; i++) mine[i] = (char)((size_t)rank * 7 + i);
+        TULLE_TRY(tulle_comm_allgather(comm, mine, bytes, all));
+        for (int r = 0; r < size; r++)
+            for (size_t i = 0; i < bytes; i++) EXPECT(all[(size_t)r * bytes + i] == (char)((size_t)r * 7 + i));
+        for (int root = 0; root < size; root++) {
+            memset(all, 0, bytes);
+            if (rank == root) memset(all, root + 1, bytes);
+            TULLE_TRY(tulle_comm_broadcast(comm, root, all, bytes));
+            for (size_t i = 0; i < bytes; i++) EXPECT(all[i] == root + 1);
+        }
+        tulle__free(mine);
+        tulle__free(all);
+        mine = all = NULL;
+    }
+    int64_t n[3] = {rank, rank, rank + 10};
+    double x[2] = {rank + 0.5, -rank};
+    TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_SUM, 3, n));
+    EXPECT(n[0] == size * (size - 1) / 2 && n[2] == n[0] + 10 * size);
+    n[0] = rank;
+    TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MAX, 1, n));
+    EXPECT(n[0] == size - 1);
+    TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_MIN, 2, x));
+    EXPECT(x[0] == 0.5 && x[1] == -(size - 1));
+    EXPECT(tulle_comm_broadcast(comm, size, x, 8) == TULLE_ERR_ARG);
+out:
+    tulle__free(mine);
+    tulle__free(all);
+    return status;
+}
+
+/* Everyone puts into and gets from everyone: single, vector, several groups at a time. */
+static tulle_status test_transfers(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    enum { N = 1000 };
+    tulle_status status;
+    int size = tulle_comm_size(comm), rank = tulle_comm_rank(comm), taken = 0;
+    tulle__place own, *place = NULL;
+    double *got = NULL, *sent = NULL, *mine;
+    TULLE_TRY(tulle__alloc((size_t)size, sizeof *place, "test", &place));
+    TULLE_TRY(tulle__alloc((size_t)size * N, sizeof *got, "test", &got));
+    TULLE_TRY(tulle__alloc((size_t)size * N, sizeof *sent, "test", &sent));
+    TULLE_TRY(tulle__heap_take(comm->pe->data, (size_t)(size + 1) * N * sizeof(double), "test", &own));
+    taken = 1;
+    mine = tulle__direct(comm, &own);
+    EXPECT(mine != NULL);
+    for (int i = 0; i < N; i++) mine[i] = rank * N + i;
+    TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
+    /* gets of all, each in its own group, waited for in reverse order */
+    for (int r = 0; r < size; r++) tulle__get(comm, r % TULLE__GROUPS, &place[r], 0, got + r * N, N * sizeof(double));
+    for (int r = size - 1; r >= 0; r--) TULLE_TRY(tulle__wait(comm, r % TULLE__GROUPS));
+    for (int i = 0; i < size * N; i++) EXPECT(got[i] == i);
+    /* puts into the part of the target that is mine */
+    for (int r = 0; r < size; r++) {
+        for (int i = 0; i < N; i++) sent[r * N + i] = rank * 1e6 + r * 1e3 + i;
+        tulle__put(comm, 3, &place[r], (uint64_t)(rank + 1) * N * sizeof(double), sent + r * N, N * sizeof(double));
+    }
+    TULLE_TRY(tulle__wait(comm, 3));
+    TULLE_TRY(tulle_comm_barrier(comm));
+    for (int r = 0; r < size; r++)
+        for (int i = 0; i < N; i++) EXPECT(mine[(r + 1) * N + i] == r * 1e6 + rank * 1e3 + i);
+    TULLE_TRY(tulle_comm_barrier(comm));
+    /* every third element by a list of ranges */
+    tulle__range range[N / 3];
+    int next = (rank + 1) % size;
+    for (int i = 0; i < N / 3; i++)
+        range[i] = (tulle__range){(uint64_t)i * 3 * sizeof(double), got + i, sizeof(double)};
+    tulle__getv(comm, 5, &place[next], N / 3, range);
+    TULLE_TRY(tulle__wait(comm, 5));
+    for (int i = 0; i < N / 3; i++) EXPECT(got[i] == next * N + 3 * i);
+    TULLE_TRY(tulle_comm_barrier(comm));
+    for (int i = 0; i < N / 3; i++) got[i] = -got[i];
+    tulle__putv(comm, 5, &place[next], N / 3, range);
+    TULLE_TRY(tulle__wait(comm, 5));
+    TULLE_TRY(tulle_comm_barrier(comm));
+    for (int i = 0; i < N; i++) EXPECT(mine[i] == (i % 3 == 0 && i / 3 < N / 3 ? -1.0 : 1.0) * (rank * N + i));
+    /* direct pointers, where there are any, show the same memory */
+    TULLE_TRY(tulle_comm_barrier(comm));
+    mine[0] = 42 + rank;
+    TULLE_TRY(tulle_comm_barrier(comm));
+    const double *there = tulle__direct(comm, &place[next]);
+    EXPECT(!there || there[0] == 42 + next);
+    TULLE_TRY(tulle_comm_barrier(comm));
+out:
+    if (taken) tulle__heap_give(comm->pe->data, &own);
+    tulle__free(place);
+    tulle__free(got);
+    tulle__free(sent);
+    return status;
+}
+
+static tulle_status test_atomics(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    enum { TIMES = 200 };
+    tulle_status status;
+    int size = tulle_comm_size(comm), rank = tulle_comm_rank(comm), taken = 0;
+    tulle__place own, *place = NULL;
+    uint64_t *word;
+    unsigned char *seen = NULL;
+    TULLE_TRY(tulle__alloc((size_t)size, sizeof *place, "test", &place));
+    TULLE_TRY(tulle__alloc_zero((size_t)size * TIMES, 1, "test", &seen));
+    TULLE_TRY(tulle__heap_take(comm->pe->control, 64, "test", &own));
+    taken = 1;
+    word = tulle__direct(comm, &own);
+    memset(word, 0, 64);
+    TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
+    /* tickets: each value is given out once */
+    uint64_t last = 0;
+    for (int i = 0; i < TIMES; i++) {
+        uint64_t ticket = tulle__fetch_add(comm, &place[0], 0, 1);
+        EXPECT(ticket < (uint64_t)size * TIMES && (i == 0 || ticket > last));
+        last = ticket;
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+    EXPECT(tulle__load(comm, &place[0], 0) == (uint64_t)size * TIMES);
+    /* compare-and-swap as a lock that guards a plain increment by load and store */
+    for (int i = 0; i < 50; i++) {
+        int turns = 0;
+        while (tulle__compare_swap(comm, &place[0], 8, 0, (uint64_t)rank + 1)) tulle__pause(comm, &turns);
+        tulle__store(comm, &place[0], 16, tulle__load(comm, &place[0], 16) + 1);
+        tulle__store(comm, &place[0], 8, 0);
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+    EXPECT(tulle__load(comm, &place[0], 16) == 50u * (uint64_t)size);
+    TULLE_TRY(tulle_comm_barrier(comm));
+    /* a ring of put-with-signal: data is whole when the word shows */
+    tulle__place data, *datas = NULL;
+    TULLE_TRY(tulle__heap_take(comm->pe->data, 8192, "test", &data));
+    status = tulle__alloc((size_t)size, sizeof *datas, "test", &datas);
+    if (status == TULLE_OK) status = tulle_comm_allgather(comm, &data, sizeof data, datas);
+    uint64_t payload[1024];
+    const uint64_t *landed = tulle__direct(comm, &data);
+    int next = (rank + 1) % size;
+    for (uint64_t round = 1; round <= 20 && status == TULLE_OK; round++) {
+        for (int i = 0; i < 1024; i++) payload[i] = round * 10000 + (uint64_t)i;
+        tulle__put_signal(comm, &datas[next], 0, payload, sizeof payload, &place[next], 24, round);
+        status = tulle__wait_word(comm, &word[3], round);
+        for (int i = 0; i < 1024 && status == TULLE_OK; i++)
+            if (landed[i] != round * 10000 + (uint64_t)i) status = tulle__fail(TULLE_ERR_CHECK, "signal before its data");
+        if (status == TULLE_OK) status = tulle_comm_barrier(comm);
+    }
+    tulle__heap_give(comm->pe->data, &data);
+    tulle__free(datas);
+    if (status == TULLE_OK) status = tulle_comm_barrier(comm);
+out:
+    if (taken) tulle__heap_give(comm->pe->control, &own);
+    tulle__free(place);
+    tulle__free(seen);
+    return status;
+}
+
+struct sink {
+    tulle__queue *queue;
+    tulle_comm *comm;
+    int64_t popped, sum;
+};
+
+struct note {
+    int64_t value;
+    tulle__place ack;
+};
+
+static tulle_status serve_sink(void *context)
+{
+    struct sink *sink = context;
+    union {
+        struct note note;
+        char bytes[TULLE__RECORD];
+    } record;
+    while (tulle__queue_pop(sink->queue, &record)) {
+        sink->popped++;
+        sink->sum += record.note.value;
+        tulle__queue_acknowledge(sink->comm, &record.note.ack, 0);
+    }
+    return TULLE_OK;
+}
+
+/* Everyone floods everyone through a ring of four; ends by counting; acknowledgements add up. */
+static tulle_status test_queue(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    enum { TIMES = 60 };
+    tulle_status status;
+    int size = tulle_comm_size(comm), rank = tulle_comm_rank(comm), taken = 0;
+    tulle__place ack;
+    struct sink sink = {.comm = comm};
+    TULLE_TRY(tulle__heap_take(comm->pe->control, 64, "test", &ack));
+    taken = 1;
+    uint64_t *word = tulle__direct(comm, &ack);
+    *word = 0;
+    TULLE_TRY(tulle__queue_new(comm, 4, &sink.queue));
+    for (int i = 0; i < TIMES; i++)
+        for (int r = 0; r < size; r++) {
+            struct note note = {rank * 1000 + i, ack};
+            TULLE_TRY(tulle__queue_push(sink.queue, r, &note, sizeof note, serve_sink, &sink));
+        }
+    for (int turns = 0; sink.popped < (int64_t)TIMES * size;) {
+        TULLE_TRY(serve_sink(&sink));
+        tulle__pause(comm, &turns);
+    }
+    EXPECT(sink.sum == TIMES * (int64_t)size * (size - 1) / 2 * 1000 + (int64_t)size * TIMES * (TIMES - 1) / 2);
+    TULLE_TRY(tulle__wait_word(comm, word, (uint64_t)TIMES * (uint64_t)size));
+    TULLE_TRY(tulle_comm_barrier(comm));
+out:
+    tulle__queue_free(sink.queue);
+    if (taken) tulle__heap_give(comm->pe->control, &ack);
+    return status;
+}
+
+struct partial {
+    tulle__place place, ack;
+    uint64_t at, ack_at;
+    int64_t bytes, value, from;
+};
+
+struct owner {
+    struct sink sink;
+    struct partial kept[64]; /* held back, to be drained in reverse order */
+    int nkept, hold;
+    int64_t drained;
+    char *buffer;
+};
+
+static tulle_status drain_kept(struct owner *owner)
+{
+    tulle_status status = TULLE_OK;
+    tulle_comm *comm = owner->sink.comm;
+    while (owner->nkept > 0) {
+        struct partial *p = &owner->kept[--owner->nkept];
+        tulle__get(comm, 2, &p->place, p->at, owner->buffer, (size_t)p->bytes);
+        TULLE_TRY(tulle__wait(comm, 2));
+        for (int64_t i = 0; i < p->bytes; i++)
+            if (owner->buffer[i] != (char)(p->value + i))
+                return tulle__fail(TULLE_ERR_CHECK, "a panel of PE %d came damaged", (int)p->from);
+        tulle__queue_acknowledge(comm, &p->ack, p->ack_at);
+        owner->drained++;
+    }
+out:
+    return status;
+}
+
+static tulle_status serve_owner(void *context)
+{
+    struct owner *owner = context;
+    union {
+        struct partial partial;
+        char bytes[TULLE__RECORD];
+    } record;
+    while (owner->nkept < 64 && tulle__queue_pop(owner->sink.queue, &record)) owner->kept[owner->nkept++] = record.partial;
+    /* holds back as long as anybody can still send without our draining: then the last come is drained first */
+    if (owner->nkept >= owner->hold) return drain_kept(owner);
+    return TULLE_OK;
+}
+
+/* An arena of two panels; PE 0 owns everything and drains in reverse order of arrival. */
+static tulle_status test_arena(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    enum { TIMES = 30, BYTES = 5000 };
+    tulle_status status;
+    int size = tulle_comm_size(comm), rank = tulle_comm_rank(comm);
+    struct owner owner = {.sink = {.comm = comm}, .hold = size};
+    tulle__arena *arena = NULL;
+    TULLE_TRY(tulle__alloc(BYTES, 1, "test", &owner.buffer));
+    TULLE_TRY(tulle__queue_new(comm, 8, &owner.sink.queue));
+    TULLE_TRY(tulle__arena_new(comm, 2 * 8192, 2, &arena));
+    EXPECT(tulle__arena_panel_bytes(arena) == 8192);
+    for (int i = 0; i < TIMES; i++) {
+        tulle__panel panel;
+        TULLE_TRY(tulle__arena_take(arena, serve_owner, &owner, &panel));
+        for (int b = 0; b < BYTES; b++) ((char *)panel.local)[b] = (char)(rank * 31 + i + b);
+        struct partial partial = {panel.place, panel.ack, panel.at, panel.ack_at, BYTES, rank * 31 + i, rank};
+        TULLE_TRY(tulle__queue_push(owner.sink.queue, 0, &partial, sizeof partial, serve_owner, &owner));
+        /* PE 0 fills its own two panels before it drains: it must not wait for itself */
+        if (rank == 0 && i % 2) owner.hold = 1;
+    }
+    owner.hold = 1;
+    if (rank == 0)
+        for (int turns = 0; owner.drained < (int64_t)TIMES * size;) {
+            TULLE_TRY(serve_owner(&owner));
+            tulle__pause(comm, &turns);
+        }
+    TULLE_TRY(tulle__arena_drain(arena, serve_owner, &owner));
+    TULLE_TRY(tulle_comm_barrier(comm));
+out:
+    tulle__arena_free(arena);
+    tulle__queue_free(owner.sink.queue);
+    tulle__free(owner.buffer);
+    return status;
+}
+
+static tulle_status test_split(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status;
+    int size = tulle_comm_size(comm), rank = tulle_comm_rank(comm);
+    tulle_comm *part = NULL, *again = NULL;
+    for (int times = 0; times < 20; times++) { /* more often than there are slots */
+        TULLE_TRY(tulle_comm_split(comm, rank % 2, -rank, &part));
+        EXPECT(tulle_comm_size(part) == (size + (rank % 2 == 0)) / 2);
+        int64_t n = rank;
+        TULLE_TRY(tulle_comm_reduce_int(part, TULLE_MAX, 1, &n));
+        int highest = (size - 1) % 2 == rank % 2 ? size - 1 : size - 2;
+        EXPECT(n == highest);
+        n = tulle_comm_rank(part) == 0 ? rank : -1; /* the key was -rank: the highest comes first */
+        TULLE_TRY(tulle_comm_broadcast(part, 0, &n, sizeof n));
+        EXPECT(n == highest);
+        TULLE_TRY(tulle_comm_split(part, tulle_comm_rank(part) / 2, 0, &again));
+        EXPECT(tulle_comm_size(again) >= 1 && tulle_comm_size(again) <= 2);
+        TULLE_TRY(tulle_comm_barrier(again));
+        tulle_comm_free(again);
+        again = NULL;
+        tulle_comm_free(part);
+        part = NULL;
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+out:
+    tulle_comm_free(again);
+    tulle_comm_free(part);
+    return status;
+}
+
+/* One PE fails in the middle of an operation: all return its status, within a second, and comm works afterwards. */
+static tulle_status test_agree(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status = TULLE_OK, end;
+    int size = tulle_comm_size(comm), rank = tulle_comm_rank(comm);
+    for (int bad = 0; bad < size; bad++)
+        for (int where = 0; where < 3; where++) {
+            int64_t start = tulle__clock_ns();
+            tulle_status mine = TULLE_OK;
+            for (int i = 0; i < 5 && mine == TULLE_OK; i++) {
+                if (rank == bad && i == where) mine = tulle__fail(TULLE_ERR_LIMIT, "wanted by the test");
+                if (mine == TULLE_OK) mine = tulle_comm_barrier(comm);
+            }
+            end = tulle_comm_agree(comm, mine);
+            EXPECT(end == TULLE_ERR_LIMIT);
+            EXPECT(strstr(tulle_error_message(), "wanted by the test"));
+            EXPECT(tulle__clock_ns() - start < 1000000000);
+            TULLE_TRY(tulle_comm_barrier(comm));
+            TULLE_TRY(tulle_comm_agree(comm, TULLE_OK));
+        }
+    /* two at a time: one answer */
+    end = tulle_comm_agree(comm, rank == 0 ? tulle__fail(TULLE_ERR_LIMIT, "first") :
+                                rank == 1  ? tulle__fail(TULLE_ERR_IO, "second") : TULLE_OK);
+    int64_t same[2] = {end, -(int64_t)end};
+    TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MAX, 2, same));
+    EXPECT(same[0] == -same[1] && (end == TULLE_ERR_LIMIT || end == TULLE_ERR_IO));
+out:
+    return status;
+}
+
+static tulle_status body_fails(tulle_comm *comm, void *arg)
+{
+    if (tulle_comm_rank(comm) == *(int *)arg) return tulle__fail(TULLE_ERR_IO, "disk on fire");
+    if (tulle_comm_size(comm) == 1) return TULLE_OK;
+    for (;;) { /* the others meet until they hear of it */
+        tulle_status status = tulle_comm_barrier(comm);
+        if (status != TULLE_OK) return status;
+    }
+}
+
+static tulle_status forgets_to_wait(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    tulle__place own;
+    double x = 1;
+    TULLE_TRY(tulle__heap_take(comm->pe->data, 8, "test", &own));
+    memset(tulle__direct(comm, &own), 0, 8);
+    tulle__get(comm, 0, &own, 0, &x, 8);
+    ((int *)arg)[tulle_comm_rank(comm)] = isnan(x);
+    tulle__heap_give(comm->pe->data, &own);
+out:
+    return status;
+}
+
+static tulle_status uses_freed(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status;
+    tulle__place own;
+    double x;
+    TULLE_TRY(tulle__heap_take(comm->pe->data, 8, "test", &own));
+    tulle__heap_give(comm->pe->data, &own);
+    tulle__get(comm, 0, &own, 0, &x, 8);
+    status = tulle__wait(comm, 0);
+out:
+    return status;
+}
+
+static tulle_status out_of_bounds(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status;
+    tulle__place own;
+    double x;
+    TULLE_TRY(tulle__heap_take(comm->pe->data, 8, "test", &own));
+    tulle__get(comm, 0, &own, 4, &x, 8);
+    status = tulle__wait(comm, 0);
+    tulle__heap_give(comm->pe->data, &own);
+out:
+    return status;
+}
+
+static tulle_status leaks(tulle_comm *comm, void *arg)
+{
+    int64_t *blocks = arg;
+    blocks[tulle_comm_rank(comm)] = tulle__heap_blocks(comm->pe->data) + tulle__heap_blocks(comm->pe->control);
+    return TULLE_OK;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
+    int npes = atoi(argv[2]), seen[64] = {0};
+    int64_t blocks[64], now[64];
+    tulle_team *team = NULL;
+    tulle_team_options options = {.memory = (size_t)npes << 26};
+    tulle_status status = tulle_team_new(argv[1], npes, &options, &team);
+    if (!ok(status == TULLE_OK, "open %s with %d PEs: %s", argv[1], npes, tulle_error_message())) return tap_done();
+    ok(tulle_team_size(team) == npes, "size");
+    tulle_team_run(team, leaks, blocks);
+    for (int i = 0; i < 3; i++) tulle_team_run(team, test_rank, seen);
+    for (int r = 0; r < npes; r++) ok(seen[r] == 3, "PE %d ran in each of three runs", r);
+
+    static const struct {
+        const char *name;
+        tulle_body body;
+    } tests[] = {{"collectives", test_collectives}, {"transfers", test_transfers}, {"atomics", test_atomics},
+        {"queue", test_queue}, {"arena", test_arena}, {"split", test_split}, {"agree", test_agree}};
+    for (int again = 0; again < 2; again++) {
+        for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
+            status = tulle_team_run(team, tests[t].body, NULL);
+            ok(status == TULLE_OK, "%s: %s", tests[t].name, status == TULLE_OK ? "passes" : tulle_error_message());
+        }
+        for (int bad = 0; bad < npes && !again; bad++) {
+            int64_t start = tulle__clock_ns();
+            status = tulle_team_run(team, body_fails, &bad);
+            ok(status == TULLE_ERR_IO && strstr(tulle_error_message(), "disk on fire"),
+                "a failing body ends the run: %s", tulle_error_message());
+            ok(tulle__clock_ns() - start < 1000000000, "within a second");
+        }
+    }
+    if (strstr(argv[1], "check")) {
+        status = tulle_team_run(team, forgets_to_wait, seen);
+        ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "never waited"), "check sees a forgotten wait: %s",
+            tulle_error_message());
+        for (int r = 0; r < npes; r++) ok(seen[r] == 1, "and PE %d saw NaN", r);
+        status = tulle_team_run(team, uses_freed, NULL);
+        ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "freed"), "check sees a stale place: %s",
+            tulle_error_message());
+        status = tulle_team_run(team, out_of_bounds, NULL);
+        ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "of a place of 8 bytes"), "check sees bounds: %s",
+            tulle_error_message());
+    }
+    tulle_team_run(team, leaks, now);
+    ok(memcmp(blocks, now, (size_t)npes * sizeof *now) == 0, "no segment block left");
+    tulle_team_free(team);
+    tulle_team_free(NULL);
+    return tap_done();
+}
