@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Intel MKL: SpGEMM by mkl_sparse_spmm or by mkl_sparse_sp2m in two stages (--variant), rows put in order by
+ * mkl_sparse_order; SpMM by mkl_sparse_?_mm after mkl_sparse_set_mm_hint and mkl_sparse_optimize.
+ */
+#include <mkl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rival.h"
+
+struct product {
+    rival_case *work;
+    sparse_matrix_t A, B, C;
+    struct matrix_descr general;
+    void *dense; /* C of SpMM */
+    int two_stages;
+};
+
+static void check(sparse_status_t status, const char *what)
+{
+    if (status != SPARSE_STATUS_SUCCESS) rival_die("MKL: %s gave %d", what, (int)status);
+}
+
+#define CHECK(call) check(call, #call)
+
+static sparse_matrix_t make_sparse(const rival_csr *A, int f64)
+{
+    sparse_matrix_t matrix;
+    MKL_INT *rowptr = malloc(((size_t)A->m + 1) * sizeof *rowptr);
+    if (!rowptr) rival_die("out of memory");
+    if (A->nnz > INT32_MAX) rival_die("MKL: over 2^31 entries need the 64-bit interface");
+    for (int64_t r = 0; r <= A->m; r++) rowptr[r] = (MKL_INT)A->rowptr[r];
+    if (f64)
+        CHECK(mkl_sparse_d_create_csr(
+            &matrix, SPARSE_INDEX_BASE_ZERO, (MKL_INT)A->m, (MKL_INT)A->n, rowptr, rowptr + 1, A->colind, A->val));
+    else
+        CHECK(mkl_sparse_s_create_csr(
+            &matrix, SPARSE_INDEX_BASE_ZERO, (MKL_INT)A->m, (MKL_INT)A->n, rowptr, rowptr + 1, A->colind, A->val));
+    CHECK(mkl_sparse_order(matrix)); /* tells MKL that rows are in order */
+    return matrix;
+}
+
+static void multiply_sparse(void *context, double *seconds, double *extra)
+{
+    struct product *p = context;
+    if (p->C) CHECK(mkl_sparse_destroy(p->C));
+    p->C = NULL;
+    double start = rival_now();
+    if (p->two_stages) {
+        const sparse_operation_t plain = SPARSE_OPERATION_NON_TRANSPOSE;
+        CHECK(mkl_sparse_sp2m(plain, p->general, p->A, plain, p->general, p->B, SPARSE_STAGE_NNZ_COUNT, &p->C));
+        CHECK(mkl_sparse_sp2m(plain, p->general, p->A, plain, p->general, p->B, SPARSE_STAGE_FINALIZE_MULT, &p->C));
+    } else {
+        CHECK(mkl_sparse_spmm(SPARSE_OPERATION_NON_TRANSPOSE, p->A, p->B, &p->C));
+    }
+    double multiplied = rival_now();
+    CHECK(mkl_sparse_order(p->C));
+    double end = rival_now();
+    *seconds = end - start;
+    *extra = end - multiplied;
+}
+
+static void multiply_dense(void *context, double *seconds, double *extra)
+{
+    struct product *p = context;
+    rival_case *work = p->work;
+    MKL_INT cols = (MKL_INT)work->cols;
+    size_t count = (size_t)work->A.m * (size_t)work->cols;
+    (void)extra;
+    free(p->dense);
+    double start = rival_now();
+    p->dense = malloc(count * (work->f64 ? sizeof(double) : sizeof(float)));
+    if (!p->dense) rival_die("out of memory");
+    if (work->f64)
+        CHECK(mkl_sparse_d_mm(SPARSE_OPERATION_NON_TRANSPOSE, 1, p->A, p->general, SPARSE_LAYOUT_ROW_MAJOR, work->B_f64,
+            cols, cols, 0, p->dense, cols));
+    else
+        CHECK(mkl_sparse_s_mm(SPARSE_OPERATION_NON_TRANSPOSE, 1, p->A, p->general, SPARSE_LAYOUT_ROW_MAJOR, work->B_f32,
+            cols, cols, 0, p->dense, cols));
+    *seconds = rival_now() - start;
+}
+
+static void result(struct product *p)
+{
+    rival_case *work = p->work;
+    sparse_index_base_t base;
+    MKL_INT rows, cols, *start, *end, *colind;
+    double *val64 = NULL;
+    float *val32 = NULL;
+    if (work->f64)
+        CHECK(mkl_sparse_d_export_csr(p->C, &base, &rows, &cols, &start, &end, &colind, &val64));
+    else
+        CHECK(mkl_sparse_s_export_csr(p->C, &base, &rows, &cols, &start, &end, &colind, &val32));
+    for (MKL_INT r = 0; r < rows; r++) {
+        for (MKL_INT i = start[r] + 1; i < end[r]; i++)
+            if (colind[i] <= colind[i - 1]) rival_die("MKL: row %d is not in order", (int)r);
+        work->nnz_c += end[r] - start[r];
+    }
+    rival_checksum(work, work->f64 ? (const void *)val64 : (const void *)val32, work->nnz_c);
+}
+
+int main(int argc, char **argv)
+{
+    static rival_case work;
+    MKLVersion version;
+    struct product p = {.work = &work, .general = {.type = SPARSE_MATRIX_TYPE_GENERAL}};
+    rival_environment(argc, argv, 1);
+    for (int i = 1; i + 1 < argc; i++)
+        if (!strcmp(argv[i], "--variant")) p.two_stages = !strcmp(argv[i + 1], "sp2m");
+    rival_open(&work, p.two_stages ? "mkl-sp2m" : "mkl", argc, argv, 0, 1);
+    mkl_set_num_threads(work.threads);
+    mkl_get_version(&version);
+    snprintf(work.version, sizeof work.version, "%d.%d.%d build %s", version.MajorVersion, version.MinorVersion,
+        version.UpdateVersion, version.Build);
+    snprintf(work.code_path, sizeof work.code_path, "%s; for %s",
+        work.spmm      ? "mkl_sparse_mm with hint"
+        : p.two_stages ? "mkl_sparse_sp2m in two stages + order"
+                       : "mkl_sparse_spmm + order",
+        version.Processor);
+    double start = rival_now();
+    p.A = make_sparse(&work.A, work.f64);
+    if (work.spmm) {
+        CHECK(mkl_sparse_set_mm_hint(
+            p.A, SPARSE_OPERATION_NON_TRANSPOSE, p.general, SPARSE_LAYOUT_ROW_MAJOR, (MKL_INT)work.cols, 1000));
+        CHECK(mkl_sparse_optimize(p.A));
+    } else {
+        p.B = work.transposed ? make_sparse(&work.B, work.f64) : p.A;
+        work.has_extra = 1;
+    }
+    work.setup = rival_now() - start;
+    rival_measure(&work, work.spmm ? multiply_dense : multiply_sparse, &p);
+    if (work.spmm) {
+        work.nnz_c = work.A.m * work.cols;
+        rival_checksum(&work, p.dense, work.nnz_c);
+    } else {
+        result(&p);
+    }
+    rival_report(&work);
+    return 0;
+}
