@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef TULLE_HAVE_ZLIB
+#include <zlib.h>
+#endif
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+enum { PACKED = 1 << 17 };
+
+struct tulle__output {
+    char *path;      /* what it will be called */
+    char *temporary; /* what it is called; NULL: written to directly */
+    int fd;
+#ifdef TULLE_HAVE_ZLIB
+    z_stream *stream; /* NULL: plain */
+    unsigned char *packed;
+#endif
+};
+
+static tulle_status fail(const tulle__output *f, const char *what)
+{
+    return tulle__fail(TULLE_ERR_IO, "%s: %s failed: %s", f->path, what, strerror(errno));
+}
+
+static tulle_status copy_path(const char *path, size_t extra, char **copy)
+{
+    tulle_status status = tulle__alloc(strlen(path) + 1 + extra, 1, "a path", copy);
+    if (status == TULLE_OK) memcpy(*copy, path, strlen(path) + 1);
+    return status;
+}
+
+/* Creates a new file beside the target. Not mkstemp: the file shall have the rights that the umask leaves. */
+static tulle_status create(tulle__output *f)
+{
+    enum { SUFFIX = 48, ATTEMPTS = 100 };
+    struct stat info;
+    int exists = stat(f->path, &info) == 0;
+    if (exists && S_ISDIR(info.st_mode)) return tulle__fail(TULLE_ERR_IO, "%s: is a directory", f->path);
+    if (exists && !S_ISREG(info.st_mode)) {
+        f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
+        return f->fd < 0 ? fail(f, "opening it for writing") : TULLE_OK;
+    }
+    if (exists) { /* the file that a link points to is replaced, not the link */
+        char *real = realpath(f->path, NULL);
+        if (real) {
+            tulle__free(f->path);
+            f->path = NULL;
+            tulle_status status = copy_path(real, 0, &f->path);
+            free(real);
+            if (status != TULLE_OK) return status;
+        }
+        if (access(f->path, W_OK) != 0) return fail(f, "opening it for writing");
+    }
+    tulle_status status = copy_path(f->path, SUFFIX, &f->temporary);
+    if (status != TULLE_OK) return status;
+    size_t n = strlen(f->path);
+    for (int attempt = 0; f->fd < 0 && attempt < ATTEMPTS; attempt++) {
+        snprintf(f->temporary + n, SUFFIX, ".part-%ld-%llx", (long)getpid(), (unsigned long long)tulle__clock_ns());
+        f->fd = open(f->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (f->fd < 0 && errno != EEXIST) break;
+    }
+    if (f->fd < 0) {
+        status = fail(f, "creating a file beside it");
+        tulle__free(f->temporary);
+        f->temporary = NULL;
+        return status;
+    }
+    if (exists) (void)fchmod(f->fd, info.st_mode & 07777);
+    return TULLE_OK;
+}
+
+#ifdef TULLE_HAVE_ZLIB
+static void *zlib_alloc(void *opaque, unsigned count, unsigned size)
+{
+    void *block;
+    (void)opaque;
+    return tulle__alloc(count, size, "zlib's state", &block) == TULLE_OK ? block : NULL;
+}
+
+static void zlib_free(void *opaque, void *block)
+{
+    (void)opaque;
+    tulle__free(block);
+}
+
+static tulle_status start_packing(tulle__output *f, int level)
+{
+    tulle_status status;
+    z_stream *stream = NULL;
+    TULLE_TRY(tulle__alloc(PACKED, 1, "packed output", &f->packed));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *stream, "zlib's state", &stream));
+    stream->zalloc = zlib_alloc;
+    stream->zfree = zlib_free;
+    if (deflateInit2(stream, level, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+        tulle__free(stream);
+        return tulle__fail(TULLE_ERR_MEMORY, "%s: out of memory for zlib's state", f->path);
+    }
+    f->stream = stream;
+out:
+    return status;
+}
+#else
+static tulle_status start_packing(tulle__output *f, int level)
+{
+    (void)level;
+    return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: this build has no zlib and cannot write packed files", f->path);
+}
+#endif
+
+static void destroy(tulle__output *f)
+{
+    if (f->fd >= 0) close(f->fd);
+#ifdef TULLE_HAVE_ZLIB
+    if (f->stream) deflateEnd(f->stream);
+    tulle__free(f->stream);
+    tulle__free(f->packed);
+#endif
+    tulle__free(f->temporary);
+    tulle__free(f->path);
+    tulle__free(f);
+}
+
+void tulle__output_abort(tulle__output *f)
+{
+    if (!f) return;
+    if (f->temporary) (void)unlink(f->temporary);
+    destroy(f);
+}
+
+tulle_status tulle__output_open(const char *path, int level, tulle__output **output)
+{
+    tulle__output *made;
+    tulle_status status = tulle__alloc_zero(1, sizeof *made, "an output file", &made);
+    if (status != TULLE_OK) return status;
+    made->fd = -1;
+    TULLE_TRY(copy_path(path, 0, &made->path));
+    TULLE_TRY(create(made));
+    if (level > 0) TULLE_TRY(start_packing(made, level > 9 ? 9 : level));
+    *output = made;
+    return TULLE_OK;
+out:
+    tulle__output_abort(made);
+    return status;
+}
+
+const char *tulle__output_temporary(const tulle__output *f)
+{
+    return f->temporary ? f->temporary : f->path;
+}
+
+static tulle_status write_all(tulle__output *f, const char *data, size_t bytes)
+{
+    while (bytes) {
+        ssize_t n = write(f->fd, data, bytes);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail(f, "writing");
+        data += n;
+        bytes -= (size_t)n;
+    }
+    return TULLE_OK;
+}
+
+#ifdef TULLE_HAVE_ZLIB
+static tulle_status pack(tulle__output *f, const unsigned char *data, size_t bytes, int last)
+{
+    z_stream *stream = f->stream;
+    do {
+        unsigned step = bytes > 1u << 30 ? 1u << 30 : (unsigned)bytes;
+        stream->next_in = (unsigned char *)(uintptr_t)data;
+        stream->avail_in = step;
+        data += step;
+        bytes -= step;
+        int ends = last && bytes == 0;
+        do {
+            stream->next_out = f->packed;
+            stream->avail_out = PACKED;
+            deflate(stream, ends ? Z_FINISH : Z_NO_FLUSH);
+            tulle_status status = write_all(f, (const char *)f->packed, PACKED - stream->avail_out);
+            if (status != TULLE_OK) return status;
+        } while (stream->avail_out == 0);
+    } while (bytes);
+    return TULLE_OK;
+}
+#endif
+
+tulle_status tulle__output_write(tulle__output *f, const void *data, size_t bytes)
+{
+#ifdef TULLE_HAVE_ZLIB
+    if (f->stream) return pack(f, data, bytes, 0);
+#endif
+    return write_all(f, data, bytes);
+}
+
+tulle_status tulle__output_close(tulle__output *f, int sync)
+{
+    tulle_status status = TULLE_OK;
+#ifdef TULLE_HAVE_ZLIB
+    if (f->stream) TULLE_TRY(pack(f, NULL, 0, 1));
+#endif
+    if (sync && f->temporary && fsync(f->fd) != 0) TULLE_TRY(fail(f, "waiting for the disk"));
+    int code = close(f->fd);
+    f->fd = -1;
+    if (code != 0) TULLE_TRY(fail(f, "closing"));
+    if (f->temporary && rename(f->temporary, f->path) != 0) TULLE_TRY(fail(f, "renaming the finished file"));
+    destroy(f);
+    return TULLE_OK;
+out:
+    tulle__output_abort(f);
+    return status;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A file being written: it has a temporary name beside its own until it is complete, then takes its name in one step; a
+ * writer that fails, is aborted or dies leaves the old file as it was. What is not a regular file (a pipe, a device) is
+ * written to directly. Packed output is one gzip member, by zlib. One thread's private object.
+ */
+#ifndef TULLE_IO_OUTPUT_H
+#define TULLE_IO_OUTPUT_H
+
+#include <stddef.h>
+
+#include <tulle/status.h>
+
+typedef struct tulle__output tulle__output;
+
+/* level: 0 = not packed, 1 (fast) .. 9 (small). */
+tulle_status tulle__output_open(const char *path, int level, tulle__output **output);
+tulle_status tulle__output_write(tulle__output *output, const void *data, size_t bytes);
+
+/* Completes the file (sync: and waits until it is on disk) and frees output; after a failure nothing is left behind. */
+tulle_status tulle__output_close(tulle__output *output, int sync);
+
+/* Removes what was written; NULL allowed. */
+void tulle__output_abort(tulle__output *output);
+
+/* The name the file has now, for formats that are written by another library. */
+const char *tulle__output_temporary(const tulle__output *output);
+
+#endif
