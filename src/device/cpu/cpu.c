@@ -1,12 +1,76 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/kernel.h"
+/* The cpu table: one per instruction set, since a kernel has no other way to know which was chosen. */
+#include "device/cpu/cpu.h"
+
+static const tulle__spgemm_knobs automatic;
+
+#define TABLE(isa, ISA)                                                                                                \
+    static tulle_status spgemm_##isa(tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place,        \
+        void *context, tulle__csr_result *C)                                                                           \
+    {                                                                                                                  \
+        return tulle__spgemm_cpu(ISA, &automatic, pool, task, place, context, C);                                      \
+    }                                                                                                                  \
+    static tulle_status symbolic_##isa(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *rowptr)             \
+    {                                                                                                                  \
+        return tulle__spgemm_cpu_symbolic(ISA, &automatic, pool, task, rowptr);                                        \
+    }                                                                                                                  \
+    static tulle_status numeric_##isa(                                                                                 \
+        tulle__pool *pool, const tulle__spgemm_task *task, const tulle__csr_result *C)                                 \
+    {                                                                                                                  \
+        return tulle__spgemm_cpu_numeric(ISA, &automatic, pool, task, C);                                              \
+    }                                                                                                                  \
+    static tulle_status spmm_##isa(tulle__pool *pool, const tulle__spmm_task *task)                                    \
+    {                                                                                                                  \
+        return tulle__spmm_cpu(ISA, pool, task);                                                                       \
+    }                                                                                                                  \
+    static const tulle__kernels kernels_##isa = {                                                                      \
+        .spmm = spmm_##isa,                                                                                            \
+        .spgemm_flops = tulle__spgemm_cpu_flops,                                                                       \
+        .spgemm = spgemm_##isa,                                                                                        \
+        .spgemm_symbolic = symbolic_##isa,                                                                             \
+        .spgemm_numeric = numeric_##isa,                                                                               \
+        .transpose = tulle__transpose_cpu,                                                                             \
+    };
+
+TABLE(portable, TULLE__ISA_PORTABLE)
+#if TULLE__HAVE_X86
+TABLE(avx2, TULLE__ISA_AVX2)
+TABLE(avx512, TULLE__ISA_AVX512)
+#endif
+
+const char *tulle__isa_name(tulle__isa isa)
+{
+    static const char *const names[] = {"portable", "avx2", "avx512"};
+    return names[isa];
+}
+
+const tulle__kernels *tulle__kernels_cpu_at(tulle__isa isa)
+{
+#if TULLE__HAVE_X86
+    int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    if (isa == TULLE__ISA_AVX512)
+        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
+                   ? &kernels_avx512
+                   : NULL;
+    if (isa == TULLE__ISA_AVX2) return avx2 ? &kernels_avx2 : NULL;
+#endif
+    return isa == TULLE__ISA_PORTABLE ? &kernels_portable : NULL;
+}
+
+static tulle__isa best(void)
+{
+    tulle__isa isa = TULLE__ISA_AVX512;
+    while (!tulle__kernels_cpu_at(isa)) isa--;
+    return isa;
+}
 
 const tulle__kernels *tulle__kernels_cpu(void)
 {
-    return tulle__kernels_ref();
+    return tulle__kernels_cpu_at(best());
 }
 
 const char *tulle__kernels_cpu_isa(void)
 {
-    return "portable";
+    return tulle__isa_name(best());
 }

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the cpu kernels share: the instruction sets, and knobs that tests turn to reach every path. */
+#ifndef TULLE_DEVICE_CPU_CPU_H
+#define TULLE_DEVICE_CPU_CPU_H
+
+#include "device/kernel.h"
+
+typedef enum tulle__isa { TULLE__ISA_PORTABLE, TULLE__ISA_AVX2, TULLE__ISA_AVX512, TULLE__ISA_COUNT } tulle__isa;
+
+const char *tulle__isa_name(tulle__isa isa);
+
+/* The table of one instruction set; NULL if this processor or build lacks it. */
+const tulle__kernels *tulle__kernels_cpu_at(tulle__isa isa);
+
+/* How a sparse product is made: 0 lets the estimates choose, which is what the table's entry does. */
+typedef struct tulle__spgemm_knobs {
+    int passes;      /* 1: compute, then place and copy; 2: count, place, compute */
+    int runs;        /* 1: on runs of columns; -1: never */
+    int accumulator; /* a tulle__accumulator */
+    int64_t chunk;   /* flops of a chunk of rows */
+} tulle__spgemm_knobs;
+
+typedef enum tulle__accumulator {
+    TULLE__ACCUMULATOR_AUTO,
+    TULLE__ACCUMULATOR_DENSE,
+    TULLE__ACCUMULATOR_ORDERED, /* hash by position: slots in the order of the columns */
+    TULLE__ACCUMULATOR_HASH     /* hash, then sort */
+} tulle__accumulator;
+
+tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
+    const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C);
+tulle_status tulle__spgemm_cpu_symbolic(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
+    const tulle__spgemm_task *task, int64_t *rowptr);
+tulle_status tulle__spgemm_cpu_numeric(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
+    const tulle__spgemm_task *task, const tulle__csr_result *C);
+tulle_status tulle__spgemm_cpu_flops(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *flops);
+
+tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task);
+tulle_status tulle__transpose_cpu(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *T);
+
+/* Functions compiled for one instruction set beside the portable ones. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#define TULLE__HAVE_X86 1
+#define TULLE__TARGET_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,lzcnt,popcnt")))
+#define TULLE__TARGET_AVX512                                                                                           \
+    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt")))
+#else
+#define TULLE__HAVE_X86 0
+#endif
+
+#endif

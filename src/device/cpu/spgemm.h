@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sparse product's inside: the plan all threads read, a thread's working space, and the row kernels of one ISA. */
+#ifndef TULLE_DEVICE_CPU_SPGEMM_H
+#define TULLE_DEVICE_CPU_SPGEMM_H
+
+#include "device/cpu/cpu.h"
+
+/* A run of consecutive columns in a row of B. */
+typedef struct tulle__run {
+    int32_t col, len;
+} tulle__run;
+
+enum { TULLE__RUN_BLOCK = 10 };
+
+/*
+ * The rows of B as runs, dense inside blocks of 1024 rows, so that one pass makes them: with x = k + k / 1024 those of
+ * row k are run[ptr[x]] .. run[ptr[x + 1] - 1].
+ */
+typedef struct tulle__run_rows {
+    int64_t *ptr;
+    tulle__run *run;
+} tulle__run_rows;
+
+typedef struct tulle__spgemm_plan {
+    const tulle__spgemm_task *task;
+    tulle__spgemm_knobs knobs;
+    int64_t flops;         /* of the whole product */
+    int64_t nchunks;
+    int64_t *chunk_row;    /* nchunks + 1: where chunks of rows begin */
+    int64_t *chunk_flops;  /* nchunks + 1: flops before the chunk */
+    tulle__run_rows *runs; /* one a pair, or NULL: not worth it */
+    int dense;             /* a thread may have an array as wide as C */
+    int prefetch;          /* B lies outside the cache */
+} tulle__spgemm_plan;
+
+/* A thread's working space; grown when a row needs it. Between rows dense and bits are zero and key is empty. */
+typedef struct tulle__spgemm_space {
+    const tulle__spgemm_plan *plan;
+    void *segment; /* rows of B that row i of C sums */
+    int64_t segment_room;
+    void *dense; /* n sums and padding */
+    uint64_t *bits, *summary;
+    int32_t *key; /* hash table */
+    void *slot;
+    int64_t hash_room;
+    uint64_t *order, *order2; /* for sorting */
+    int64_t order_room;
+    tulle__run *run; /* the structure of the last row, while it may be used again */
+    int64_t run_room, nruns, nnz_last;
+    int crowded; /* how often the ordered table was in vain, lately */
+} tulle__spgemm_space;
+
+/* Rows begin .. end - 1. */
+typedef struct tulle__spgemm_rows {
+    /* count[i] = entries in row i of C */
+    tulle_status (*count)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count);
+    /* Writes rows one after another to colind and val, where `room` entries may be touched; fills count. */
+    tulle_status (*write)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind,
+        void *val, int64_t room);
+    /* Values for a known structure. */
+    tulle_status (*values)(
+        tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C);
+} tulle__spgemm_rows;
+
+extern const tulle__spgemm_rows tulle__spgemm_portable[TULLE_TYPE_COUNT];
+extern const tulle__spgemm_rows tulle__spgemm_avx2[TULLE_TYPE_COUNT];
+extern const tulle__spgemm_rows tulle__spgemm_avx512[TULLE_TYPE_COUNT];
+
+tulle_status tulle__spgemm_plan_init(tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
+    const tulle__spgemm_task *task);
+void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan);
+
+void tulle__spgemm_space_init(tulle__spgemm_space *space, const tulle__spgemm_plan *plan);
+void tulle__spgemm_space_fini(tulle__spgemm_space *space);
+
+/* Make room: for count segments of size bytes, for the dense sums and bits, for count slots, sort items, runs. */
+tulle_status tulle__spgemm_space_segments(tulle__spgemm_space *space, int64_t count, size_t size);
+tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size);
+tulle_status tulle__spgemm_space_slots(tulle__spgemm_space *space, int64_t count, size_t size);
+tulle_status tulle__spgemm_space_order(tulle__spgemm_space *space, int64_t count);
+tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count);
+
+/* Sorts count items by their upper halves; uses space->order2. The result lies in space->order. */
+void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count);
+
+enum {
+    TULLE__EMPTY = INT32_MAX, /* a free slot; greater than every column */
+    TULLE__PAD = 16           /* elements behind a dense array that vectors may touch */
+};
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a sparse product decides before it starts: flops, chunks of rows, and whether B is worth reading as runs. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "device/cpu/spgemm.h"
+
+enum { FLOPS_ROWS = 2048, RUN_SAMPLES = 1024 };
+
+static int64_t minimum(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static int64_t maximum(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+struct flops_job {
+    const tulle__spgemm_task *task;
+    int64_t *flops;
+    atomic_int_fast64_t next;
+};
+
+static tulle_status count_flops(void *arg, int thread, int nthreads)
+{
+    struct flops_job *job = arg;
+    const tulle__spgemm_task *task = job->task;
+    (void)thread;
+    (void)nthreads;
+    for (;;) {
+        int64_t begin = atomic_fetch_add_explicit(&job->next, FLOPS_ROWS, memory_order_relaxed);
+        if (begin >= task->m) return TULLE_OK;
+        int64_t end = minimum(task->m, begin + FLOPS_ROWS);
+        memset(job->flops + begin, 0, (size_t)(end - begin) * sizeof *job->flops);
+        for (int p = 0; p < task->npairs; p++) {
+            const int64_t *ap = task->pair[p].A.rowptr, *bp = task->pair[p].B.rowptr;
+            const int32_t *ac = task->pair[p].A.colind;
+            for (int64_t i = begin; i < end; i++) {
+                int64_t sum = 0;
+                if (ap)
+                    for (int64_t a = ap[i]; a < ap[i + 1]; a++) sum += bp[ac[a] + 1] - bp[ac[a]];
+                else
+                    sum = bp[i + 1] - bp[i];
+                job->flops[i] += sum;
+            }
+        }
+    }
+}
+
+tulle_status tulle__spgemm_cpu_flops(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *flops)
+{
+    struct flops_job job = {.task = task, .flops = flops};
+    return tulle__pool_run(pool, count_flops, &job);
+}
+
+/* Chunks of nearly equal weight, where a row also costs something for itself. */
+static tulle_status cut_chunks(tulle__spgemm_plan *plan, int nthreads, const int64_t *flops)
+{
+    enum { ROW = 8 };
+    int64_t m = plan->task->m, target = plan->knobs.chunk;
+    plan->flops = 0;
+    for (int64_t i = 0; i < m; i++) plan->flops += flops[i];
+    if (!target) target = minimum(1 << 18, maximum(1 << 13, (plan->flops + ROW * m) / (32 * nthreads)));
+    int64_t most = minimum(m, (plan->flops + ROW * m) / target * 2 + 2), before = 0, at = 0, weight = 0;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)most + 1, sizeof *plan->chunk_row, "chunks of rows", &plan->chunk_row));
+    TULLE_TRY(tulle__alloc((size_t)most + 1, sizeof *plan->chunk_flops, "chunks of rows", &plan->chunk_flops));
+    for (int64_t i = 0; i < m; i++) {
+        int64_t own = flops[i] + ROW;
+        if (i == 0 || weight + own > target) {
+            plan->chunk_row[at] = i;
+            plan->chunk_flops[at++] = before;
+            weight = 0;
+        }
+        weight += own;
+        before += flops[i];
+    }
+    plan->chunk_row[at] = m;
+    plan->chunk_flops[at] = before;
+    plan->nchunks = at;
+out:
+    return status;
+}
+
+/* Whether the columns of B come in runs of two and more on average, by a sample of rows. */
+static int comes_in_runs(const tulle__csr *B)
+{
+    int64_t entries = 0, runs = 0, step = maximum(1, B->m / RUN_SAMPLES);
+    for (int64_t k = 0; k < B->m; k += step) {
+        entries += B->rowptr[k + 1] - B->rowptr[k];
+        for (int64_t b = B->rowptr[k]; b < B->rowptr[k + 1]; b++)
+            runs += b == B->rowptr[k] || B->colind[b] != B->colind[b - 1] + 1;
+    }
+    return entries >= 2 * runs;
+}
+
+struct run_job {
+    const tulle__csr *B;
+    tulle__run_rows *rows;
+    atomic_int_fast64_t next;
+};
+
+static tulle_status find_runs(void *arg, int thread, int nthreads)
+{
+    struct run_job *job = arg;
+    const tulle__csr *B = job->B;
+    (void)thread;
+    (void)nthreads;
+    for (;;) {
+        int64_t block = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
+        int64_t begin = block << TULLE__RUN_BLOCK, end = minimum(B->m, (block + 1) << TULLE__RUN_BLOCK);
+        if (begin >= B->m) return TULLE_OK;
+        int64_t at = B->rowptr[begin] - B->rowptr[0], *ptr = job->rows->ptr + begin + block;
+        for (int64_t k = begin; k < end; k++) {
+            ptr[k - begin] = at;
+            tulle__run *run = job->rows->run + at;
+            const int32_t *col = B->colind + B->rowptr[k];
+            int32_t len = (int32_t)(B->rowptr[k + 1] - B->rowptr[k]);
+            for (int32_t b = 0; b < len;) {
+                int32_t first = b++;
+                while (b < len && col[b] == col[b - 1] + 1) b++;
+                *run++ = (tulle__run){col[first], b - first};
+            }
+            at = run - job->rows->run;
+        }
+        ptr[end - begin] = at;
+    }
+}
+
+static void drop_runs(tulle__spgemm_plan *plan)
+{
+    for (int p = 0; plan->runs && p < plan->task->npairs; p++) {
+        tulle__free(plan->runs[p].ptr);
+        tulle__free(plan->runs[p].run);
+    }
+    tulle__free(plan->runs);
+    plan->runs = NULL;
+}
+
+static tulle_status make_runs(tulle__spgemm_plan *plan, tulle__pool *pool)
+{
+    const tulle__spgemm_task *task = plan->task;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc_zero((size_t)task->npairs, sizeof *plan->runs, "the runs of B", &plan->runs));
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *B = &task->pair[p].B;
+        tulle__run_rows *rows = &plan->runs[p];
+        size_t blocks = (size_t)(B->m >> TULLE__RUN_BLOCK) + 1;
+        TULLE_TRY(tulle__alloc((size_t)B->m + blocks + 1, sizeof *rows->ptr, "the runs of B", &rows->ptr));
+        TULLE_TRY(tulle__alloc(
+            (size_t)(B->rowptr[B->m] - B->rowptr[0]), sizeof *rows->run, "the runs of B", &rows->run));
+        struct run_job job = {.B = B, .rows = rows};
+        TULLE_TRY(tulle__pool_run(pool, find_runs, &job));
+    }
+out:
+    return status;
+}
+
+tulle_status tulle__spgemm_plan_init(tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
+    const tulle__spgemm_task *task)
+{
+    tulle_status status;
+    int64_t *flops = NULL, entries = 0, bytes = 0;
+    int32_t n;
+    int nthreads = tulle__pool_size(pool), runs = 1;
+    *plan = (tulle__spgemm_plan){.task = task, .knobs = *knobs};
+    TULLE_TRY(tulle__narrow(task->n, "the width of a tile of C", &n));
+    TULLE_TRY(tulle__alloc((size_t)task->m, sizeof *flops, "the flops of rows", &flops));
+    TULLE_TRY(tulle__spgemm_cpu_flops(pool, task, flops));
+    TULLE_TRY(cut_chunks(plan, nthreads, flops));
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *B = &task->pair[p].B;
+        entries += B->rowptr[B->m] - B->rowptr[0];
+        runs = runs && comes_in_runs(B);
+    }
+    bytes = entries * (int64_t)(sizeof(int32_t) + tulle_type_size(task->type));
+    plan->prefetch = bytes > 1 << 20;
+    plan->dense = n <= maximum(1 << 20, plan->flops / (4 * nthreads));
+    if (knobs->accumulator == TULLE__ACCUMULATOR_DENSE) plan->dense = 1;
+    if (knobs->accumulator > TULLE__ACCUMULATOR_DENSE || knobs->runs < 0 || !plan->dense) runs = 0;
+    if (knobs->runs > 0) runs = 1;
+    if (runs && (knobs->runs > 0 || plan->flops >= 4 * entries)) {
+        status = make_runs(plan, pool);
+        if (status != TULLE_OK) drop_runs(plan); /* only a way to be faster */
+        status = TULLE_OK;
+    }
+out:
+    tulle__free(flops);
+    if (status != TULLE_OK) tulle__spgemm_plan_fini(plan);
+    return status;
+}
+
+void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan)
+{
+    tulle__free(plan->chunk_row);
+    tulle__free(plan->chunk_flops);
+    drop_runs(plan);
+    plan->chunk_row = plan->chunk_flops = NULL;
+}

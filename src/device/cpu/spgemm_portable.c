@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sparse product's row kernels in plain C. */
+#include <string.h>
+
+#include "base/error.h"
+#include "device/cpu/spgemm.h"
+
+#define ROWS
+#define ADD(x, y) ((x) + (y))
+#define MULTIPLY(x, y) ((x) * (y))
+#define ZERO 0
+#define MASKED 0
+#define ALLOWED(i, c) 1
+
+#define T float
+#define NAME(x) x##_f32
+#include "device/cpu/spgemm_plain.h"
+#include "device/cpu/spgemm_rows.h"
+#undef T
+#undef NAME
+
+#define T double
+#define NAME(x) x##_f64
+#include "device/cpu/spgemm_plain.h"
+#include "device/cpu/spgemm_rows.h"
+
+const tulle__spgemm_rows tulle__spgemm_portable[TULLE_TYPE_COUNT] = {
+    [TULLE_F32] = {count_f32, write_f32, values_f32},
+    [TULLE_F64] = {count_f64, write_f64, values_f64},
+};
