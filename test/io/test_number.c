@@ -146,7 +146,7 @@ static void hard_numbers(void)
         round_trip(nextafter(x, INFINITY), 1);
         snprintf(text, sizeof text, "%.1100f", x);
         compare(text);
-        snprintf(text, sizeof text, "%.1100f", x + nextafter(x, INFINITY));
+        if (power < 1023) snprintf(text, sizeof text, "%.1100f", x + nextafter(x, INFINITY));
         compare(text);
     }
     for (int power = -149; power <= 127; power++) {
