@@ -37,8 +37,30 @@ int GrB_mxm(GrB_Matrix C, const GrB_Matrix mask, const GrB_BinaryOp accum, const
     const GrB_Matrix A, const GrB_Matrix B, const GrB_Descriptor desc);
 int GxB_Matrix_pack_FullR(GrB_Matrix A, void **Ax, GrB_Index Ax_size, bool iso, const GrB_Descriptor desc);
 int GxB_Global_Option_set_INT32(int field, int32_t value);
+int GrB_Matrix_assign_FP64(GrB_Matrix C, const GrB_Matrix mask, const GrB_BinaryOp accum, double x, const GrB_Index *I,
+    GrB_Index ni, const GrB_Index *J, GrB_Index nj, const GrB_Descriptor desc);
+extern const GrB_Index *GrB_ALL;
+int GrB_Descriptor_new(GrB_Descriptor *descriptor);
+int GxB_Desc_set_INT32(GrB_Descriptor desc, int field, int32_t value);
 
 enum { NONBLOCKING = 0, MATERIALIZE = 1 };
+#if RIVAL_MAJOR >= 9
+enum { SORT = 7091, METHOD = 7090, GUSTAVSON = 7081, HASH = 7084, BURBLE = 7019 };
+#else
+enum { SORT = 35, METHOD = 1000, GUSTAVSON = 1001, HASH = 1004, BURBLE = 99 };
+#endif
+
+/* Settings of the descriptor, chosen by --variant. */
+static const struct variant {
+    const char *name, *sentence;
+    int method, sort, full;
+} variants[] = {
+    {"default", "default method, order by GrB_wait", 0, 0, 0},
+    {"sort", "default method, GxB_SORT", 0, 1, 0},
+    {"gustavson", "GxB_AxB_GUSTAVSON, GxB_SORT", GUSTAVSON, 1, 0},
+    {"hash", "GxB_AxB_HASH, GxB_SORT", HASH, 1, 0},
+    {"full", "default method, C = 0 by assignment and then C += A B", 0, 0, 1},
+};
 
 static void check(int info, const char *what)
 {
@@ -51,6 +73,8 @@ struct product {
     rival_case *work;
     GrB_Matrix A, B, C;
     GrB_Semiring semiring;
+    GrB_BinaryOp accumulate;   /* NULL: C = A B */
+    GrB_Descriptor descriptor; /* NULL: the default */
 };
 
 /* From tuples, so that the library chooses its own form of the matrix. */
@@ -91,14 +115,19 @@ static void multiply(void *context, double *seconds, double *extra)
 {
     struct product *p = context;
     rival_case *work = p->work;
-    (void)extra;
     if (p->C) CHECK(GrB_Matrix_free(&p->C));
     double start = rival_now();
     CHECK(GrB_Matrix_new(&p->C, work->f64 ? GrB_FP64 : GrB_FP32, (GrB_Index)work->A.m,
         (GrB_Index)(work->spmm ? work->cols : work->B.n)));
-    CHECK(GrB_mxm(p->C, NULL, NULL, p->semiring, p->A, p->B, NULL));
+    if (p->accumulate)
+        CHECK(GrB_Matrix_assign_FP64(p->C, NULL, NULL, 0, GrB_ALL, (GrB_Index)work->A.m, GrB_ALL,
+            (GrB_Index)(work->spmm ? work->cols : work->B.n), NULL));
+    CHECK(GrB_mxm(p->C, NULL, p->accumulate, p->semiring, p->A, p->B, p->descriptor));
+    double multiplied = rival_now();
     CHECK(GrB_Matrix_wait(p->C, MATERIALIZE));
-    *seconds = rival_now() - start;
+    double end = rival_now();
+    *seconds = end - start;
+    *extra = end - multiplied;
 }
 
 int main(int argc, char **argv)
@@ -107,15 +136,24 @@ int main(int argc, char **argv)
     rival_environment(argc, argv, 1);
     rival_open(&work, RIVAL_NAME, argc, argv, 0, 1);
     snprintf(work.version, sizeof work.version, "%s", RIVAL_VERSION);
-    snprintf(work.code_path, sizeof work.code_path, "GrB_mxm, built-in plus-times kernels, default method, C by row");
+    const struct variant *variant = &variants[0];
+    for (int i = 1; i + 1 < argc; i++)
+        for (size_t v = 0; v < sizeof variants / sizeof *variants && !strcmp(argv[i], "--variant"); v++)
+            if (!strcmp(argv[i + 1], variants[v].name)) variant = &variants[v];
+    snprintf(
+        work.code_path, sizeof work.code_path, "GrB_mxm, built-in plus-times kernels, C by row, %s", variant->sentence);
     CHECK(GrB_init(NONBLOCKING));
-    if (getenv("RIVAL_BURBLE")) {
-        (void)GxB_Global_Option_set_INT32(99, 1);
-        (void)GxB_Global_Option_set_INT32(7019, 1);
-    }
+    if (getenv("RIVAL_BURBLE")) (void)GxB_Global_Option_set_INT32(BURBLE, 1);
     double start = rival_now();
     struct product p = {.work = &work};
     p.semiring = work.f64 ? GrB_PLUS_TIMES_SEMIRING_FP64 : GrB_PLUS_TIMES_SEMIRING_FP32;
+    if (variant != &variants[0]) {
+        CHECK(GrB_Descriptor_new(&p.descriptor));
+        CHECK(GxB_Desc_set_INT32(p.descriptor, METHOD, variant->method));
+        CHECK(GxB_Desc_set_INT32(p.descriptor, SORT, variant->sort));
+    }
+    if (variant->full) p.accumulate = work.f64 ? GrB_PLUS_FP64 : GrB_PLUS_FP32;
+    work.has_extra = !work.spmm;
     p.A = make_sparse(&work.A, work.f64);
     p.B = work.spmm ? make_dense(&work) : work.transposed ? make_sparse(&work.B, work.f64) : p.A;
     work.setup = rival_now() - start;

@@ -101,6 +101,29 @@ static void result(struct product *p)
     rival_checksum(work, work->f64 ? (const void *)val64 : (const void *)val32, work->nnz_c);
 }
 
+/* Which of MKL's kernel libraries this process has loaded, as it stands in its map: MKL picks one by the processor. */
+static void kernels(char *list, size_t size)
+{
+    char line[1024];
+    FILE *map = fopen("/proc/self/maps", "r");
+    *list = '\0';
+    while (map && fgets(line, sizeof line, map)) {
+        const char *name = strstr(line, "libmkl_");
+        if (!name) continue;
+        name += strlen("libmkl_");
+        size_t length = strcspn(name, ".");
+        static const char *const others[] = {"core", "intel_lp64", "intel_thread", "gnu_thread"};
+        int known = 0;
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            known = known || (strlen(others[i]) == length && !strncmp(name, others[i], length));
+        char word[32];
+        snprintf(word, sizeof word, " %.*s", (int)length, name);
+        if (!known && !strstr(list, word) && strlen(list) + strlen(word) < size) strcat(list, word);
+    }
+    if (map) fclose(map);
+    if (!*list) snprintf(list, size, " none");
+}
+
 int main(int argc, char **argv)
 {
     static rival_case work;
@@ -114,11 +137,6 @@ int main(int argc, char **argv)
     mkl_get_version(&version);
     snprintf(work.version, sizeof work.version, "%d.%d.%d build %s", version.MajorVersion, version.MinorVersion,
         version.UpdateVersion, version.Build);
-    snprintf(work.code_path, sizeof work.code_path, "%s; for %s",
-        work.spmm      ? "mkl_sparse_mm with hint"
-        : p.two_stages ? "mkl_sparse_sp2m in two stages + order"
-                       : "mkl_sparse_spmm + order",
-        version.Processor);
     double start = rival_now();
     p.A = make_sparse(&work.A, work.f64);
     if (work.spmm) {
@@ -137,6 +155,14 @@ int main(int argc, char **argv)
     } else {
         result(&p);
     }
+    char loaded[96];
+    kernels(loaded, sizeof loaded);
+    snprintf(work.code_path, sizeof work.code_path,
+        "%s; MKL's processor: %s; kernel libraries loaded:%s; threads by %s",
+        work.spmm      ? "mkl_sparse_mm with hint and optimize"
+        : p.two_stages ? "mkl_sparse_sp2m in two stages, order"
+                       : "mkl_sparse_spmm, order",
+        version.Processor, loaded, RIVAL_LAYER);
     rival_report(&work);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -144,12 +145,21 @@ void rival_open(rival_case *work, const char *name, int argc, char **argv, int r
         work->flops += 2.0 * (double)(work->B.rowptr[A->colind[i] + 1] - work->B.rowptr[A->colind[i]]);
 }
 
+static long faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
 void rival_measure(rival_case *work, rival_run run, void *context)
 {
     double seconds, extra = 0;
     run(context, &seconds, &extra);
+    long before = faults();
     for (work->nseconds = 0; work->nseconds < work->reps; work->nseconds++)
         run(context, &work->seconds[work->nseconds], &work->extra[work->nseconds]);
+    work->faults = (double)(faults() - before) / work->reps;
 }
 
 void rival_checksum(rival_case *work, const void *val, int64_t count)
@@ -211,6 +221,7 @@ void rival_report(const rival_case *work)
     if (work->has_extra) printf("\"seconds_ordering\": %.6g, ", median(work->extra, work->nseconds));
     printf("\"seconds_setup\": %.6g, \"gflops\": %.4g, \"checksum\": [%.15g, %.15g], ", work->setup,
         work->flops / middle * 1e-9, work->sum, work->sum_abs);
+    printf("\"faults_per_run\": %.0f, ", work->faults);
     if (*work->note) text("note", work->note);
     text("code_path", work->code_path);
     printf("\"pages\": \"warm huge\"}\n");

@@ -43,6 +43,7 @@ typedef struct rival_case {
     double flops; /* 2 x multiplications */
     double setup; /* seconds of preparation */
     int nseconds;
+    double faults; /* pages first touched a timed run, on average: 0 if memory is warm */
     double seconds[RIVAL_REPS_MAX];
     double extra[RIVAL_REPS_MAX]; /* of a run's time: what putting rows in order took, if that is a step of its own */
     int has_extra;
