@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How an m x n matrix is cut into tiles and which PE owns each. Tile (i, j) holds rows row_cut[i] .. row_cut[i+1] - 1 and
+ * columns col_cut[j] .. col_cut[j+1] - 1; it may be empty. A PE may own any number of tiles, also none. Layouts are
+ * immutable values of the program that makes them; matrices keep copies.
+ */
+#ifndef TULLE_LAYOUT_H
+#define TULLE_LAYOUT_H
+
+#include <tulle/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tulle_layout tulle_layout;
+
+typedef enum tulle_map {
+    TULLE_BLOCK, /* tile row i belongs to grid row i * grid_rows / tile_rows */
+    TULLE_CYCLIC /* tile row i belongs to grid row i mod grid_rows */
+} tulle_map;
+
+typedef struct tulle_layout_spec {
+    tulle_gidx m, n;
+    int grid_rows, grid_cols; /* the PE grid, in row order; 0: as square as the number of PEs allows */
+    int tile_rows, tile_cols; /* tiles in each direction; 0: one a grid row or column */
+    tulle_map map;
+    const tulle_gidx *row_cut; /* tile_rows + 1 ascending, from 0 to m; NULL: even */
+    const tulle_gidx *col_cut; /* tile_cols + 1 ascending, from 0 to n; NULL: even */
+    const int *owner;          /* tile_rows * tile_cols ranks, row order; NULL: by grid and map */
+} tulle_layout_spec;
+
+/* Not collective; every PE makes the same. npes is the size of the comm that it will be used with. */
+TULLE_API tulle_status tulle_layout_new(const tulle_layout_spec *spec, int npes, tulle_layout **layout);
+TULLE_API tulle_status tulle_layout_copy(const tulle_layout *layout, tulle_layout **copy);
+/* The layout of the transpose: tile (j, i) is owned by the owner of (i, j). */
+TULLE_API tulle_status tulle_layout_transpose(const tulle_layout *layout, tulle_layout **transpose);
+TULLE_API void tulle_layout_free(tulle_layout *layout);
+
+TULLE_API tulle_gidx tulle_layout_rows(const tulle_layout *layout);
+TULLE_API tulle_gidx tulle_layout_cols(const tulle_layout *layout);
+TULLE_API int tulle_layout_tile_rows(const tulle_layout *layout);
+TULLE_API int tulle_layout_tile_cols(const tulle_layout *layout);
+TULLE_API const tulle_gidx *tulle_layout_row_cut(const tulle_layout *layout);
+TULLE_API const tulle_gidx *tulle_layout_col_cut(const tulle_layout *layout);
+TULLE_API int tulle_layout_owner(const tulle_layout *layout, int i, int j);
+
+/* cut[0 .. parts]: parts of [0, n) of even size, or of even weight (weight[i] >= 0 of item i). Not collective. */
+TULLE_API void tulle_cuts_even(tulle_gidx n, int parts, tulle_gidx *cut);
+TULLE_API void tulle_cuts_weighted(tulle_gidx n, const int64_t *weight, int parts, tulle_gidx *cut);
+
+/* The most square grid of npes PEs, rows <= cols, or rows >= cols if tall. */
+TULLE_API void tulle_grid_square(int npes, int tall, int *rows, int *cols);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

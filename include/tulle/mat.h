@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Distributed matrices: a layout and a directory of tiles that any PE can read. A tulle_mat is one PE's handle; it
+ * belongs to the team, lives from one run to the next, and is freed with the team at the latest.
+ * Tiles are dense (row- or column-major) or CSR with 64-bit row pointers and 32-bit column indices local to the tile,
+ * ascending in each row. Only its owner changes a sparse tile: tulle_mat_replace, then all call tulle_mat_renew
+ * (paper rdma-spmm-spgemm 3.1, 5.3).
+ */
+#ifndef TULLE_MAT_H
+#define TULLE_MAT_H
+
+#include <tulle/layout.h>
+#include <tulle/team.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tulle_mat tulle_mat;
+
+typedef enum tulle_kind { TULLE_DENSE, TULLE_CSR } tulle_kind;
+
+/* A tile as its reader sees it. Pointers live as long as the tile or the fetch that made them. */
+typedef struct tulle_tile {
+    tulle_kind kind;
+    tulle_type type;
+    tulle_order order;        /* dense */
+    tulle_gidx m, n;          /* size of the tile */
+    int64_t ld;               /* dense: elements from one row (row-major) or column to the next */
+    int64_t nnz;              /* CSR; dense: m * n */
+    const int64_t *rowptr;    /* CSR: m + 1 */
+    const tulle_lidx *colind; /* CSR: nnz */
+    void *val;                /* nnz values; writable by the owner only */
+} tulle_tile;
+
+/* Collective. Dense: zero; CSR: no entries. The layout is copied. */
+TULLE_API tulle_status tulle_mat_new_dense(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A);
+TULLE_API tulle_status tulle_mat_new_csr(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A);
+
+/* Collective; NULL is allowed (on all PEs). */
+TULLE_API void tulle_mat_free(tulle_mat *A);
+
+/* Rows that one PE contributes, in CSR: global rows first .. first + count - 1, columns global. */
+typedef struct tulle_csr_rows {
+    tulle_gidx first, count;
+    const int64_t *rowptr; /* count + 1, from rowptr[0] */
+    const void *colind;    /* int32_t or int64_t */
+    int colind_bytes;      /* 4 or 8 */
+    const void *val;       /* of the matrix's type */
+    int borrow;            /* 1: the arrays outlive the matrix and need not be copied where nobody else must reach
+                              them: on a team of one PE, with 32-bit sorted columns. Else they are copied */
+} tulle_csr_rows;
+
+/*
+ * Collective. The rows of PE 0 come first, then those of PE 1, ...: together all rows of an m x n matrix, one tile a
+ * PE. Columns need not be sorted; duplicates are added.
+ */
+TULLE_API tulle_status tulle_mat_from_csr(
+    tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_csr_rows *rows, tulle_mat **A);
+
+typedef enum tulle_duplicates { TULLE_DUPLICATES_SUM, TULLE_DUPLICATES_ERROR, TULLE_DUPLICATES_LAST } tulle_duplicates;
+
+/*
+ * Collective. Entries (row[e], col[e], val[e]), e < count, global indices, from any PE to any tile. Duplicates are
+ * added in the order of the PEs and, on one PE, of the entries; or refused; or the last one holds.
+ */
+TULLE_API tulle_status tulle_mat_from_entries(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
+    int64_t count, const tulle_gidx *row, const tulle_gidx *col, const void *val, tulle_duplicates duplicates,
+    tulle_mat **A);
+
+/* Not collective. */
+TULLE_API tulle_gidx tulle_mat_rows(const tulle_mat *A);
+TULLE_API tulle_gidx tulle_mat_cols(const tulle_mat *A);
+TULLE_API int64_t tulle_mat_nnz(const tulle_mat *A); /* of the whole matrix, as of the last renew */
+TULLE_API tulle_type tulle_mat_type(const tulle_mat *A);
+TULLE_API tulle_kind tulle_mat_kind(const tulle_mat *A);
+TULLE_API const tulle_layout *tulle_mat_layout(const tulle_mat *A);
+TULLE_API tulle_comm *tulle_mat_comm(const tulle_mat *A);
+TULLE_API size_t tulle_mat_bytes(const tulle_mat *A); /* of all tiles of the whole matrix */
+
+/* The caller's own tile (i, j), in place; TULLE_ERR_ARG if another PE owns it. */
+TULLE_API tulle_status tulle_mat_tile(tulle_mat *A, int i, int j, tulle_tile *tile);
+
+/*
+ * get_tile: starts reading tile (i, j) of any PE and returns at once; the tile may be read after tulle_fetch_wait. A
+ * tile whose memory can be reached directly is not copied. Free the fetch when the tile has been used; a tile must not
+ * be replaced and renewed meanwhile. Not collective.
+ */
+typedef struct tulle_fetch tulle_fetch;
+TULLE_API tulle_status tulle_mat_get_tile(tulle_mat *A, int i, int j, tulle_fetch **fetch);
+TULLE_API tulle_status tulle_fetch_wait(tulle_fetch *fetch, tulle_tile *tile);
+TULLE_API void tulle_fetch_free(tulle_fetch *fetch);
+
+/* The owner's new contents of its tile (i, j): copied. Columns local to the tile, ascending. Others see it after renew. */
+TULLE_API tulle_status tulle_mat_replace(tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind,
+    const void *val);
+/* Collective: publishes replaced tiles and frees those that they replace. */
+TULLE_API tulle_status tulle_mat_renew(tulle_mat *A);
+
+/* Collective: a copy of A in another layout of the same shape. */
+TULLE_API tulle_status tulle_mat_redistribute(tulle_mat *A, const tulle_layout *layout, tulle_mat **copy);
+/* Collective: A^T in the transposed layout. */
+TULLE_API tulle_status tulle_mat_transpose(tulle_mat *A, tulle_mat **T);
+
+/* Collective, dense: element (r, c) = uniform in [-1, 1) by (seed, r, c), the same whatever the layout. */
+TULLE_API tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed);
+
+/*
+ * Collective: work[r] of the rows r (weights for tulle_cuts_weighted), for all rows of A, on every PE: non-zeros, or the
+ * multiplications that row r of op(A) op(B) takes.
+ */
+TULLE_API tulle_status tulle_mat_row_nnz(tulle_mat *A, int64_t *work);
+TULLE_API tulle_status tulle_mat_row_flops(tulle_mat *A, tulle_mat *B, int64_t *work);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

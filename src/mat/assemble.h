@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From entries, wherever they came from, to a distributed CSR matrix.
+ *
+ * Each PE has entries for tiles of anyone. It counts them by owner, copies them into one staging block an owner (ordered
+ * by tile, stable), publishes the blocks, and builds its own tiles from what the others have staged for it, in the order
+ * of the PEs. So duplicates are added in the order of (PE, entry), which for a file cut into parts is the order of the
+ * file: the result does not depend on the number of PEs. Entries travel once, 8 bytes + the value each; the source's
+ * blocks are released as they are staged, so that at most one copy and the result are alive.
+ */
+#ifndef TULLE_MAT_ASSEMBLE_H
+#define TULLE_MAT_ASSEMBLE_H
+
+#include "mat/mat.h"
+
+/* A run of entries: global zero-based indices, int32_t or int64_t, values of the matrix's type or NULL for ones. */
+typedef struct tulle__entry_block {
+    int64_t count;
+    const void *row, *col, *val;
+    int wide;
+} tulle__entry_block;
+
+typedef struct tulle__entry_source {
+    void *context;
+    int64_t nblocks;
+    void (*block)(void *context, int64_t b, tulle__entry_block *block);
+    void (*release)(void *context, int64_t b); /* the block will not be asked for again; may be NULL */
+} tulle__entry_source;
+
+typedef enum tulle__mirror { TULLE__MIRROR_NONE, TULLE__MIRROR_SYMMETRIC, TULLE__MIRROR_SKEW } tulle__mirror;
+
+typedef struct tulle__assembly {
+    tulle__mirror mirror; /* also (j, i) for each (i, j), i != j, negated if skew */
+    tulle_duplicates duplicates;
+    int drop_zeros;
+    /* out, of this PE's tiles: entries that fell on one before them; the first such place if they are refused */
+    int64_t repeated;
+    tulle_gidx row, col;
+} tulle__assembly;
+
+/* Collective; ends in agreement. */
+tulle_status tulle__assemble(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
+    const tulle__entry_source *source, tulle__assembly *assembly, tulle_mat **A);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrices from the caller's arrays. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "mat/assemble.h"
+
+struct arrays {
+    int64_t count;
+    const tulle_gidx *row, *col;
+    const void *val;
+};
+
+static void whole(void *context, int64_t b, tulle__entry_block *block)
+{
+    const struct arrays *a = context;
+    (void)b;
+    *block = (tulle__entry_block){.count = a->count, .row = a->row, .col = a->col, .val = a->val, .wide = 1};
+}
+
+tulle_status tulle_mat_from_entries(tulle_comm *comm, const tulle_layout *layout, tulle_type type, int64_t count,
+    const tulle_gidx *row, const tulle_gidx *col, const void *val, tulle_duplicates duplicates, tulle_mat **A)
+{
+    struct arrays arrays = {count, row, col, val};
+    tulle__entry_source source = {.context = &arrays, .nblocks = count > 0, .block = whole};
+    tulle__assembly assembly = {.duplicates = duplicates};
+    return tulle__assemble(comm, layout, type, &source, &assembly, A);
+}
+
+/* Rows as entries, one block a row. */
+struct rows {
+    const tulle_csr_rows *csr;
+    size_t value_bytes;
+    int64_t *row, *col; /* of one block, widened */
+};
+
+enum { ROW_PIECE = 4096 };
+
+static int64_t column(const tulle_csr_rows *csr, int64_t e)
+{
+    return csr->colind_bytes == 8 ? ((const int64_t *)csr->colind)[e] : ((const int32_t *)csr->colind)[e];
+}
+
+/* Block b: ROW_PIECE entries from rowptr[0] + b * ROW_PIECE; the row of each is found by walking from a search. */
+static void row_block(void *context, int64_t b, tulle__entry_block *block)
+{
+    struct rows *rows = context;
+    const tulle_csr_rows *csr = rows->csr;
+    int64_t from = csr->rowptr[0] + b * ROW_PIECE, to = from + ROW_PIECE;
+    if (to > csr->rowptr[csr->count]) to = csr->rowptr[csr->count];
+    tulle_gidx low = 0, high = csr->count; /* the row with rowptr[low] <= from < rowptr[low + 1] */
+    while (low + 1 < high) {
+        tulle_gidx middle = low + (high - low) / 2;
+        if (csr->rowptr[middle] <= from)
+            low = middle;
+        else
+            high = middle;
+    }
+    for (int64_t e = from; e < to; e++) {
+        while (e >= csr->rowptr[low + 1]) low++;
+        rows->row[e - from] = csr->first + low;
+        rows->col[e - from] = column(csr, e);
+    }
+    *block = (tulle__entry_block){.count = to - from,
+        .row = rows->row,
+        .col = rows->col,
+        .val = (const char *)csr->val + (size_t)from * rows->value_bytes,
+        .wide = 1};
+}
+
+static tulle_status check_rows(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_csr_rows *csr)
+{
+    if (m < 0 || n < 0 || csr->count < 0 || csr->first < 0 || csr->count > m - csr->first)
+        return tulle__fail(TULLE_ERR_ARG, "PE %d gives rows %" PRId64 " to %" PRId64 " of a matrix of %" PRId64 " x %" PRId64,
+            comm->rank, csr->first, csr->first + csr->count, m, n);
+    if (csr->colind_bytes != 4 && csr->colind_bytes != 8)
+        return tulle__fail(TULLE_ERR_ARG, "column indices of %d bytes; 4 or 8 are possible", csr->colind_bytes);
+    for (tulle_gidx r = 0; r < csr->count; r++)
+        if (csr->rowptr[r + 1] < csr->rowptr[r])
+            return tulle__fail(TULLE_ERR_ARG, "the row pointer of row %" PRId64 " descends", csr->first + r);
+    return TULLE_OK;
+}
+
+static int can_borrow(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_csr_rows *csr)
+{
+    if (!csr->borrow || comm->size > 1 || csr->colind_bytes != 4 || csr->count != m || csr->rowptr[0] != 0) return 0;
+    const int32_t *colind = csr->colind;
+    for (tulle_gidx r = 0; r < m; r++)
+        for (int64_t e = csr->rowptr[r]; e < csr->rowptr[r + 1]; e++)
+            if (colind[e] < 0 || colind[e] >= n || (e > csr->rowptr[r] && colind[e] <= colind[e - 1])) return 0;
+    return 1;
+}
+
+/* One tile a PE, cut where the PEs' rows meet. */
+static tulle_status layout_of_rows(
+    tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_csr_rows *csr, tulle_layout **layout)
+{
+    tulle_status status;
+    tulle_gidx mine[2] = {csr->first, csr->count}, *all = NULL, *cut = NULL;
+    TULLE_TRY(check_rows(comm, m, n, csr));
+    TULLE_TRY(tulle__alloc(2 * (size_t)comm->size, sizeof *all, "row ranges", &all));
+    TULLE_TRY(tulle__alloc((size_t)comm->size + 1, sizeof *cut, "row ranges", &cut));
+    TULLE_TRY(tulle_comm_allgather(comm, mine, sizeof mine, all));
+    cut[0] = 0;
+    for (int r = 0; r < comm->size; r++) {
+        if (all[2 * r] != cut[r] && all[2 * r + 1] > 0) {
+            status = tulle__fail(TULLE_ERR_ARG, "the rows of PE %d begin at %" PRId64 " instead of %" PRId64, r, all[2 * r], cut[r]);
+            goto out;
+        }
+        cut[r + 1] = cut[r] + all[2 * r + 1];
+    }
+    if (cut[comm->size] != m) {
+        status = tulle__fail(TULLE_ERR_ARG, "the PEs give %" PRId64 " rows together, the matrix has %" PRId64, cut[comm->size], m);
+        goto out;
+    }
+    tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1, .row_cut = cut};
+    TULLE_TRY(tulle_layout_new(&spec, comm->size, layout));
+out:
+    tulle__free(all);
+    tulle__free(cut);
+    return status;
+}
+
+static tulle_status borrow(tulle_comm *comm, const tulle_layout *layout, tulle_type type, const tulle_csr_rows *csr,
+    tulle_mat **A)
+{
+    tulle_status status = tulle__mat_make(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, A);
+    if (status != TULLE_OK) return status;
+    (*A)->borrowed_rows = *csr;
+    (*A)->borrowed = &(*A)->borrowed_rows;
+    (*A)->nnz = (*A)->directory[0].nnz = csr->rowptr[csr->count];
+    return TULLE_OK;
+}
+
+tulle_status tulle_mat_from_csr(
+    tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_csr_rows *csr, tulle_mat **A)
+{
+    tulle_layout *layout = NULL;
+    struct rows rows = {.csr = csr, .value_bytes = tulle_type_size(type)};
+    tulle_status status = layout_of_rows(comm, m, n, csr, &layout);
+    if (status == TULLE_OK) status = tulle__alloc(ROW_PIECE, sizeof *rows.row, "a block of entries", &rows.row);
+    if (status == TULLE_OK) status = tulle__alloc(ROW_PIECE, sizeof *rows.col, "a block of entries", &rows.col);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK && can_borrow(comm, m, n, csr)) {
+        status = borrow(comm, layout, type, csr, A);
+    } else if (status == TULLE_OK) {
+        int64_t nnz = csr->rowptr[csr->count] - csr->rowptr[0];
+        tulle__entry_source source = {&rows, (nnz + ROW_PIECE - 1) / ROW_PIECE, row_block, NULL};
+        tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_SUM};
+        status = tulle__assemble(comm, layout, type, &source, &assembly, A);
+    }
+    tulle__free(rows.row);
+    tulle__free(rows.col);
+    tulle_layout_free(layout);
+    return status;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mat/fetch.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+struct tulle_fetch {
+    tulle__fetch in;
+};
+
+size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j)
+{
+    const tulle__place *place = &A->directory[tulle__tile_index(A, i, j)].place;
+    return !place->length || tulle__direct(A->comm, place) ? 0 : place->length;
+}
+
+tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch)
+{
+    const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
+    tulle__fetch f = {.A = A, .i = i, .j = j, .group = -1};
+    f.block = tulle__tile_direct(A, i, j);
+    if (!f.block && record->place.length) {
+        tulle_status status = tulle__alloc(record->place.length, 1, "a fetched tile", &f.buffer);
+        if (status != TULLE_OK) return status;
+        f.block = f.buffer;
+        f.group = tulle__comm_group(A->comm);
+        tulle__get(A->comm, f.group, &record->place, 0, f.buffer, record->place.length);
+    }
+    *fetch = f;
+    return TULLE_OK;
+}
+
+tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
+{
+    tulle_mat *A = fetch->A;
+    if (fetch->group >= 0) {
+        int group = fetch->group;
+        fetch->group = -1;
+        tulle_status status = tulle__wait(A->comm, group);
+        if (status != TULLE_OK) return status;
+    }
+    *tile = tulle__tile_view(A, fetch->i, fetch->j, &A->directory[tulle__tile_index(A, fetch->i, fetch->j)], fetch->block);
+    return TULLE_OK;
+}
+
+void tulle__fetch_fini(tulle__fetch *fetch)
+{
+    if (fetch->A && fetch->group >= 0) (void)tulle__wait(fetch->A->comm, fetch->group);
+    tulle__free(fetch->buffer);
+    *fetch = (tulle__fetch){.group = -1};
+}
+
+tulle_status tulle_mat_get_tile(tulle_mat *A, int i, int j, tulle_fetch **fetch)
+{
+    tulle_fetch *f;
+    if (i < 0 || i >= A->layout->mt || j < 0 || j >= A->layout->nt)
+        return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) of %d x %d", i, j, A->layout->mt, A->layout->nt);
+    tulle_status status = tulle__alloc_zero(1, sizeof *f, "a fetch", &f);
+    if (status != TULLE_OK) return status;
+    status = tulle__fetch_init(A, i, j, &f->in);
+    if (status != TULLE_OK) {
+        tulle__free(f);
+        return status;
+    }
+    *fetch = f;
+    return TULLE_OK;
+}
+
+tulle_status tulle_fetch_wait(tulle_fetch *fetch, tulle_tile *tile)
+{
+    return tulle__fetch_await(&fetch->in, tile);
+}
+
+void tulle_fetch_free(tulle_fetch *fetch)
+{
+    if (!fetch) return;
+    tulle__fetch_fini(&fetch->in);
+    tulle__free(fetch);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reading a tile of any PE: by its address where loads reach it, else by one get into a private buffer. In place, for
+ * the executor, which keeps rings of them; tulle_fetch is one of these on the heap.
+ */
+#ifndef TULLE_MAT_FETCH_H
+#define TULLE_MAT_FETCH_H
+
+#include "mat/mat.h"
+
+typedef struct tulle__fetch {
+    tulle_mat *A;
+    int i, j, group; /* group < 0: nothing to wait for */
+    void *block;     /* where the tile's block can be read */
+    void *buffer;    /* ours, or NULL */
+} tulle__fetch;
+
+tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch);
+/* Also allowed after a failure, and for a zeroed fetch: waits for what is on its way, then frees. */
+void tulle__fetch_fini(tulle__fetch *fetch);
+tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile);
+
+/* Bytes that fetching the tile takes in private memory: 0 if it is read in place. */
+size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mat/layout.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+enum { TILES_MOST = 1 << 20 }; /* the directory is kept on every PE */
+
+void tulle_cuts_even(tulle_gidx n, int parts, tulle_gidx *cut)
+{
+    for (int p = 0; p <= parts; p++) cut[p] = (tulle_gidx)((__int128)n * p / parts);
+}
+
+void tulle_cuts_weighted(tulle_gidx n, const int64_t *weight, int parts, tulle_gidx *cut)
+{
+    __int128 total = 0, sum = 0;
+    for (tulle_gidx i = 0; i < n; i++) total += weight[i];
+    if (total == 0) {
+        tulle_cuts_even(n, parts, cut);
+        return;
+    }
+    int p = 1;
+    cut[0] = 0;
+    for (tulle_gidx i = 0; i < n; i++) {
+        /* a cut goes to the side of the item on which it leaves less out of balance */
+        while (p < parts && (sum + weight[i]) * parts >= total * p) {
+            cut[p] = 2 * ((sum + weight[i]) * parts - total * p) > (__int128)weight[i] * parts ? i : i + 1;
+            if (cut[p] < cut[p - 1]) cut[p] = cut[p - 1];
+            p++;
+        }
+        sum += weight[i];
+    }
+    for (; p <= parts; p++) cut[p] = n;
+}
+
+void tulle_grid_square(int npes, int tall, int *rows, int *cols)
+{
+    int low = 1;
+    for (int d = 1; (int64_t)d * d <= npes; d++)
+        if (npes % d == 0) low = d;
+    *rows = tall ? npes / low : low;
+    *cols = tall ? low : npes / low;
+}
+
+static tulle_status check_cut(const char *what, const tulle_gidx *cut, int parts, tulle_gidx n)
+{
+    if (cut[0] != 0 || cut[parts] != n)
+        return tulle__fail(TULLE_ERR_ARG, "the %s cuts run from %" PRId64 " to %" PRId64 " instead of 0 to %" PRId64,
+            what, cut[0], cut[parts], n);
+    for (int p = 0; p < parts; p++)
+        if (cut[p] > cut[p + 1])
+            return tulle__fail(TULLE_ERR_ARG, "%s cut %d (%" PRId64 ") is above the next (%" PRId64 ")", what, p, cut[p],
+                cut[p + 1]);
+    return TULLE_OK;
+}
+
+static int map_to(tulle_map map, int tile, int tiles, int parts)
+{
+    return map == TULLE_CYCLIC ? tile % parts : (int)((int64_t)tile * parts / tiles);
+}
+
+/* Fills the rest of a layout whose m, n, mt, nt are set. */
+static tulle_status fill(tulle_layout *l, const tulle_layout_spec *spec, int npes, int pr, int pc)
+{
+    tulle_status status;
+    size_t tiles = (size_t)l->mt * (size_t)l->nt;
+    TULLE_TRY(tulle__alloc((size_t)l->mt + 1, sizeof *l->row_cut, "row cuts", &l->row_cut));
+    TULLE_TRY(tulle__alloc((size_t)l->nt + 1, sizeof *l->col_cut, "column cuts", &l->col_cut));
+    TULLE_TRY(tulle__alloc(tiles, sizeof *l->owner, "owners", &l->owner));
+    tulle_cuts_even(l->m, l->mt, l->row_cut);
+    tulle_cuts_even(l->n, l->nt, l->col_cut);
+    if (spec->row_cut) memcpy(l->row_cut, spec->row_cut, ((size_t)l->mt + 1) * sizeof *l->row_cut);
+    if (spec->col_cut) memcpy(l->col_cut, spec->col_cut, ((size_t)l->nt + 1) * sizeof *l->col_cut);
+    TULLE_TRY(check_cut("row", l->row_cut, l->mt, l->m));
+    TULLE_TRY(check_cut("column", l->col_cut, l->nt, l->n));
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            size_t t = (size_t)i * (size_t)l->nt + (size_t)j;
+            l->owner[t] = spec->owner ? spec->owner[t] :
+                                        map_to(spec->map, i, l->mt, pr) * pc + map_to(spec->map, j, l->nt, pc);
+            if (l->owner[t] < 0 || l->owner[t] >= npes) {
+                status = tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) is given to PE %d of %d", i, j, l->owner[t], npes);
+                goto out;
+            }
+        }
+    /* a tile's indices must fit 32 bits */
+    for (int j = 0; j < l->nt; j++) {
+        int32_t width;
+        TULLE_TRY(tulle__narrow(l->col_cut[j + 1] - l->col_cut[j], "the number of columns of a tile", &width));
+    }
+out:
+    return status;
+}
+
+tulle_status tulle_layout_new(const tulle_layout_spec *spec, int npes, tulle_layout **layout)
+{
+    tulle_status status;
+    tulle_layout *l = NULL;
+    int pr = spec->grid_rows, pc = spec->grid_cols;
+    if (spec->m < 0 || spec->n < 0)
+        return tulle__fail(TULLE_ERR_ARG, "a matrix of %" PRId64 " x %" PRId64, spec->m, spec->n);
+    if (!pr && !pc)
+        tulle_grid_square(npes, spec->m > spec->n, &pr, &pc);
+    else if (!pr)
+        pr = npes / (pc > 0 ? pc : 1);
+    else if (!pc)
+        pc = npes / (pr > 0 ? pr : 1);
+    if (!spec->owner && (pr < 1 || pc < 1 || (int64_t)pr * pc > npes))
+        return tulle__fail(TULLE_ERR_ARG, "a grid of %d x %d for %d PEs", pr, pc, npes);
+    int mt = spec->tile_rows ? spec->tile_rows : pr, nt = spec->tile_cols ? spec->tile_cols : pc;
+    if (mt < 1 || nt < 1 || (int64_t)mt * nt > TILES_MOST)
+        return tulle__fail(TULLE_ERR_ARG, "%d x %d tiles; 1 to %d in all are possible", mt, nt, TILES_MOST);
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *l, "layout", &l));
+    l->m = spec->m;
+    l->n = spec->n;
+    l->mt = mt;
+    l->nt = nt;
+    TULLE_TRY(fill(l, spec, npes, pr, pc));
+    *layout = l;
+    return TULLE_OK;
+out:
+    tulle_layout_free(l);
+    return status;
+}
+
+tulle_status tulle_layout_copy(const tulle_layout *layout, tulle_layout **copy)
+{
+    tulle_layout_spec spec = {.m = layout->m, .n = layout->n, .tile_rows = layout->mt, .tile_cols = layout->nt,
+        .row_cut = layout->row_cut, .col_cut = layout->col_cut, .owner = layout->owner};
+    return tulle_layout_new(&spec, INT32_MAX, copy);
+}
+
+tulle_status tulle_layout_transpose(const tulle_layout *layout, tulle_layout **transpose)
+{
+    tulle_status status;
+    int *owner = NULL;
+    TULLE_TRY(tulle__alloc((size_t)layout->mt * (size_t)layout->nt, sizeof *owner, "owners", &owner));
+    for (int i = 0; i < layout->mt; i++)
+        for (int j = 0; j < layout->nt; j++) owner[j * layout->mt + i] = layout->owner[i * layout->nt + j];
+    tulle_layout_spec spec = {.m = layout->n, .n = layout->m, .tile_rows = layout->nt, .tile_cols = layout->mt,
+        .row_cut = layout->col_cut, .col_cut = layout->row_cut, .owner = owner};
+    status = tulle_layout_new(&spec, INT32_MAX, transpose);
+out:
+    tulle__free(owner);
+    return status;
+}
+
+void tulle_layout_free(tulle_layout *layout)
+{
+    if (!layout) return;
+    tulle__free(layout->row_cut);
+    tulle__free(layout->col_cut);
+    tulle__free(layout->owner);
+    tulle__free(layout);
+}
+
+tulle_gidx tulle_layout_rows(const tulle_layout *layout)
+{
+    return layout->m;
+}
+
+tulle_gidx tulle_layout_cols(const tulle_layout *layout)
+{
+    return layout->n;
+}
+
+int tulle_layout_tile_rows(const tulle_layout *layout)
+{
+    return layout->mt;
+}
+
+int tulle_layout_tile_cols(const tulle_layout *layout)
+{
+    return layout->nt;
+}
+
+const tulle_gidx *tulle_layout_row_cut(const tulle_layout *layout)
+{
+    return layout->row_cut;
+}
+
+const tulle_gidx *tulle_layout_col_cut(const tulle_layout *layout)
+{
+    return layout->col_cut;
+}
+
+int tulle_layout_owner(const tulle_layout *layout, int i, int j)
+{
+    return tulle__layout_owner(layout, i, j);
+}
+
+int tulle__layout_find(const tulle_gidx *cut, int parts, tulle_gidx x)
+{
+    int low = 0, high = parts - 1;
+    while (low < high) {
+        int middle = (low + high + 1) / 2;
+        if (cut[middle] <= x)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+int tulle__layout_same_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, int nb)
+{
+    return na == nb && memcmp(a, b, ((size_t)na + 1) * sizeof *a) == 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TULLE_MAT_LAYOUT_H
+#define TULLE_MAT_LAYOUT_H
+
+#include <tulle/layout.h>
+
+struct tulle_layout {
+    tulle_gidx m, n;
+    int mt, nt;           /* tile rows, tile columns */
+    tulle_gidx *row_cut;  /* [mt + 1] */
+    tulle_gidx *col_cut;  /* [nt + 1] */
+    int *owner;           /* [mt * nt] */
+};
+
+static inline int tulle__layout_owner(const tulle_layout *layout, int i, int j)
+{
+    return layout->owner[(int64_t)i * layout->nt + j];
+}
+
+/* The part of the cut that holds x: the last one that starts at or before it. */
+int tulle__layout_find(const tulle_gidx *cut, int parts, tulle_gidx x);
+
+int tulle__layout_same_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, int nb);
+
+#endif

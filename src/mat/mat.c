@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mat/mat.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "mat/context.h"
+
+static uint64_t round64(uint64_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
+
+tulle__csr_offsets tulle__csr_offsets_of(int64_t m, int64_t nnz, tulle_type type)
+{
+    tulle__csr_offsets o;
+    o.colind = round64(((uint64_t)m + 1) * sizeof(int64_t));
+    o.val = o.colind + round64((uint64_t)nnz * sizeof(tulle_lidx));
+    o.length = o.val + (uint64_t)nnz * tulle_type_size(type);
+    return o;
+}
+
+tulle_gidx tulle_mat_rows(const tulle_mat *A)
+{
+    return A->layout->m;
+}
+
+tulle_gidx tulle_mat_cols(const tulle_mat *A)
+{
+    return A->layout->n;
+}
+
+int64_t tulle_mat_nnz(const tulle_mat *A)
+{
+    return A->nnz;
+}
+
+tulle_type tulle_mat_type(const tulle_mat *A)
+{
+    return A->type;
+}
+
+tulle_kind tulle_mat_kind(const tulle_mat *A)
+{
+    return A->kind;
+}
+
+const tulle_layout *tulle_mat_layout(const tulle_mat *A)
+{
+    return A->layout;
+}
+
+tulle_comm *tulle_mat_comm(const tulle_mat *A)
+{
+    return A->comm;
+}
+
+size_t tulle_mat_bytes(const tulle_mat *A)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
+            const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
+            if (A->borrowed)
+                bytes += tulle__csr_offsets_of(A->layout->m, A->nnz, A->type).length;
+            else
+                bytes += record->place.length;
+        }
+    return bytes;
+}
+
+tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block)
+{
+    tulle_tile tile = {.kind = A->kind,
+        .type = A->type,
+        .order = A->order,
+        .m = tulle__tile_rows(A, i),
+        .n = tulle__tile_cols(A, j),
+        .nnz = record->nnz};
+    if (A->kind == TULLE_DENSE) {
+        tile.ld = A->order == TULLE_ROW_MAJOR ? tile.n : tile.m;
+        tile.val = block;
+        return tile;
+    }
+    if (A->borrowed) {
+        tile.rowptr = A->borrowed->rowptr;
+        tile.colind = A->borrowed->colind;
+        tile.val = (void *)(uintptr_t)A->borrowed->val;
+    } else if (block) {
+        tulle__csr_offsets o = tulle__csr_offsets_of(tile.m, tile.nnz, A->type);
+        tile.rowptr = block;
+        tile.colind = (tulle_lidx *)(void *)((char *)block + o.colind);
+        tile.val = (char *)block + o.val;
+    }
+    return tile;
+}
+
+void *tulle__tile_direct(const tulle_mat *A, int i, int j)
+{
+    const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
+    return record->place.length ? tulle__direct(A->comm, &record->place) : NULL;
+}
+
+tulle__csr tulle__tile_csr(const tulle_tile *tile)
+{
+    return (tulle__csr){
+        .m = tile->rowptr ? tile->m : 0, .n = tile->n, .rowptr = tile->rowptr, .colind = tile->colind, .val = tile->val};
+}
+
+static void give_record(tulle_mat *A, tulle__tile_record *record)
+{
+    if (record->place.generation) tulle__heap_give(A->comm->pe->data, &record->place);
+    *record = (tulle__tile_record){.nnz = 0};
+}
+
+void tulle__mat_unplace(tulle_mat *A)
+{
+    for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) give_record(A, &A->replaced[t]);
+}
+
+void tulle__mat_drop(tulle_mat *A)
+{
+    if (!A) return;
+    tulle__pe_disown(&A->owned);
+    if (A->replaced) tulle__mat_unplace(A);
+    for (int i = 0; A->directory && i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++)
+            if (tulle__tile_is_mine(A, i, j)) give_record(A, &A->directory[tulle__tile_index(A, i, j)]);
+    tulle__free(A->directory);
+    tulle__free(A->replaced);
+    tulle_layout_free(A->layout);
+    tulle__free(A);
+}
+
+static void free_owned(tulle__owned *object)
+{
+    tulle__mat_drop((tulle_mat *)object);
+}
+
+/* Nobody may still read a tile of A: all meet first. If a PE has failed the run is over anyway. */
+void tulle_mat_free(tulle_mat *A)
+{
+    if (!A) return;
+    if (A->comm->size > 1) (void)tulle_comm_barrier(A->comm);
+    tulle__mat_drop(A);
+}
+
+/* One record a tile that is mine, in tile order. */
+tulle_status tulle__mat_publish(tulle_mat *A)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = A->layout;
+    int64_t tiles = (int64_t)l->mt * l->nt, most = 0, mine = 0;
+    int64_t *count = NULL;
+    tulle__tile_record *send = NULL, *all = NULL;
+    TULLE_TRY(tulle__alloc_zero((size_t)A->comm->size, sizeof *count, "directory", &count));
+    for (int64_t t = 0; t < tiles; t++) count[l->owner[t]]++;
+    for (int r = 0; r < A->comm->size; r++)
+        if (count[r] > most) most = count[r];
+    TULLE_TRY(tulle__alloc_zero((size_t)most, sizeof *send, "directory", &send));
+    TULLE_TRY(tulle__alloc((size_t)most * (size_t)A->comm->size, sizeof *all, "directory", &all));
+    for (int64_t t = 0; t < tiles; t++)
+        if (l->owner[t] == A->comm->rank)
+            send[mine++] = A->replaced[t].place.generation ? A->replaced[t] : A->directory[t];
+    TULLE_TRY(tulle_comm_allgather(A->comm, send, (size_t)most * sizeof *send, all));
+    /* all are here: nobody reads a tile that is being replaced */
+    memset(count, 0, (size_t)A->comm->size * sizeof *count);
+    A->nnz = 0;
+    for (int64_t t = 0; t < tiles; t++) {
+        int owner = l->owner[t];
+        if (A->replaced[t].place.generation) {
+            give_record(A, &A->directory[t]);
+            A->replaced[t] = (tulle__tile_record){.nnz = 0};
+        }
+        A->directory[t] = all[(int64_t)owner * most + count[owner]++];
+        A->nnz += A->directory[t].nnz;
+    }
+    A->structure++;
+out:
+    tulle__free(count);
+    tulle__free(send);
+    tulle__free(all);
+    return status;
+}
+
+tulle_status tulle_mat_renew(tulle_mat *A)
+{
+    tulle_status status = tulle_comm_agree(A->comm, tulle__mat_publish(A));
+    if (status != TULLE_OK) tulle__mat_unplace(A);
+    return status;
+}
+
+tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
+{
+    tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
+    tulle_gidx m = tulle__tile_rows(A, i);
+    size_t bytes = A->kind == TULLE_CSR ? tulle__csr_offsets_of(m, nnz, A->type).length :
+                                          (size_t)nnz * tulle_type_size(A->type);
+    tulle__place place;
+    tulle_status status = tulle__heap_take(A->comm->pe->data, bytes, "a tile", &place);
+    if (status != TULLE_OK) return status;
+    give_record(A, record);
+    *record = (tulle__tile_record){place, nnz};
+    *tile = tulle__tile_view(A, i, j, record, tulle__direct(A->comm, &place));
+    return TULLE_OK;
+}
+
+tulle_status tulle__mat_make(tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type,
+    tulle_order order, tulle_mat **out)
+{
+    tulle_status status;
+    tulle_mat *A = NULL;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *A, "matrix", &A));
+    A->comm = comm;
+    A->kind = kind;
+    A->type = type;
+    A->order = order;
+    TULLE_TRY(tulle_layout_copy(layout, &A->layout));
+    size_t tiles = (size_t)layout->mt * (size_t)layout->nt;
+    TULLE_TRY(tulle__alloc_zero(tiles, sizeof *A->directory, "directory", &A->directory));
+    TULLE_TRY(tulle__alloc_zero(tiles, sizeof *A->replaced, "directory", &A->replaced));
+    for (size_t t = 0; t < tiles; t++)
+        if (layout->owner[t] >= comm->size) {
+            status = tulle__fail(
+                TULLE_ERR_ARG, "the layout gives a tile to PE %d, the team has %d", layout->owner[t], comm->size);
+            goto out;
+        }
+    for (int i = 0; kind == TULLE_DENSE && i < layout->mt; i++)
+        for (int j = 0; j < layout->nt; j++) {
+            int64_t count;
+            if (__builtin_mul_overflow(tulle__tile_rows(A, i), tulle__tile_cols(A, j), &count)) {
+                status = tulle__fail(TULLE_ERR_OVERFLOW, "a dense tile of %" PRId64 " x %" PRId64,
+                    tulle__tile_rows(A, i), tulle__tile_cols(A, j));
+                goto out;
+            }
+            if (!tulle__tile_is_mine(A, i, j) || !count) continue;
+            tulle_tile tile;
+            TULLE_TRY(tulle__mat_place(A, i, j, count, &tile));
+        }
+    tulle__pe_own(comm->pe, &A->owned, free_owned);
+    *out = A;
+    return TULLE_OK;
+out:
+    tulle__mat_drop(A);
+    return status;
+}
+
+struct zero {
+    char *data;
+    size_t bytes;
+};
+
+/* Each thread touches its part first, so that pages lie near it. */
+static tulle_status zero_part(void *arg, int thread, int nthreads)
+{
+    const struct zero *zero = arg;
+    size_t from = zero->bytes / 64 * (size_t)thread / (size_t)nthreads * 64;
+    size_t to = thread == nthreads - 1 ? zero->bytes : zero->bytes / 64 * (size_t)(thread + 1) / (size_t)nthreads * 64;
+    memset(zero->data + from, 0, to - from);
+    return TULLE_OK;
+}
+
+static tulle_status new_mat(tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type,
+    tulle_order order, tulle_mat **A)
+{
+    tulle__context *context;
+    tulle_status status = tulle__mat_make(comm, layout, kind, type, order, A);
+    if (status == TULLE_OK) status = tulle__context_get(comm, &context);
+    if (status == TULLE_OK && kind == TULLE_DENSE)
+        for (int64_t t = 0; t < (int64_t)layout->mt * layout->nt; t++) {
+            tulle__place *place = &(*A)->replaced[t].place;
+            if (!place->length) continue;
+            struct zero zero = {tulle__direct(comm, place), place->length};
+            status = tulle__pool_run(context->pool, zero_part, &zero);
+            if (status != TULLE_OK) break;
+        }
+    if (status == TULLE_OK) status = tulle__mat_publish(*A);
+    return status;
+}
+
+static tulle_status agree_new(tulle_comm *comm, tulle_status status, tulle_mat *made, tulle_mat **A)
+{
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK)
+        *A = made;
+    else
+        tulle__mat_drop(made);
+    return status;
+}
+
+tulle_status tulle_mat_new_dense(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A)
+{
+    tulle_mat *made = NULL;
+    tulle_status status = new_mat(comm, layout, TULLE_DENSE, type, order, &made);
+    return agree_new(comm, status, made, A);
+}
+
+tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A)
+{
+    tulle_mat *made = NULL;
+    tulle_status status = new_mat(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, &made);
+    return agree_new(comm, status, made, A);
+}
+
+tulle_status tulle_mat_tile(tulle_mat *A, int i, int j, tulle_tile *tile)
+{
+    if (i < 0 || i >= A->layout->mt || j < 0 || j >= A->layout->nt)
+        return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) of %d x %d", i, j, A->layout->mt, A->layout->nt);
+    if (!tulle__tile_is_mine(A, i, j))
+        return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) belongs to PE %d", i, j, tulle__layout_owner(A->layout, i, j));
+    *tile = tulle__tile_view(A, i, j, &A->directory[tulle__tile_index(A, i, j)], tulle__tile_direct(A, i, j));
+    return TULLE_OK;
+}
+
+static tulle_status check_replacement(
+    const tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind)
+{
+    tulle_gidx m = tulle__tile_rows(A, i), n = tulle__tile_cols(A, j);
+    if (rowptr[0] != 0) return tulle__fail(TULLE_ERR_ARG, "row pointers begin with %" PRId64, rowptr[0]);
+    for (tulle_gidx r = 0; r < m; r++) {
+        if (rowptr[r + 1] < rowptr[r]) return tulle__fail(TULLE_ERR_ARG, "row pointer %" PRId64 " descends", r + 1);
+        for (int64_t e = rowptr[r]; e < rowptr[r + 1]; e++)
+            if (colind[e] < 0 || colind[e] >= n || (e > rowptr[r] && colind[e] <= colind[e - 1]))
+                return tulle__fail(TULLE_ERR_ARG, "row %" PRId64 " of tile (%d, %d): column %" PRId32 " is %s", r, i, j,
+                    colind[e], colind[e] < 0 || colind[e] >= n ? "outside the tile" : "out of order");
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle_mat_replace(
+    tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind, const void *val)
+{
+    tulle_tile tile;
+    tulle_status status = tulle_mat_tile(A, i, j, &tile);
+    if (status == TULLE_OK && A->kind != TULLE_CSR)
+        status = tulle__fail(TULLE_ERR_ARG, "only sparse tiles are replaced; write dense ones in place");
+    if (status == TULLE_OK && A->borrowed)
+        status = tulle__fail(TULLE_ERR_STATE, "the arrays of this matrix are borrowed: change them in place");
+    if (status == TULLE_OK) status = check_replacement(A, i, j, rowptr, colind);
+    if (status == TULLE_OK) status = tulle__mat_place(A, i, j, rowptr[tile.m], &tile);
+    if (status != TULLE_OK) return status;
+    memcpy((void *)(uintptr_t)tile.rowptr, rowptr, ((size_t)tile.m + 1) * sizeof *rowptr);
+    memcpy((void *)(uintptr_t)tile.colind, colind, (size_t)tile.nnz * sizeof *colind);
+    memcpy(tile.val, val, (size_t)tile.nnz * tulle_type_size(A->type));
+    return TULLE_OK;
+}
+
+struct fill {
+    tulle_tile tile;
+    tulle_gidx row, col;
+    uint64_t seed;
+};
+
+static tulle_status fill_part(void *arg, int thread, int nthreads)
+{
+    const struct fill *f = arg;
+    tulle_gidx from = f->tile.m * thread / nthreads, to = f->tile.m * (thread + 1) / nthreads;
+    for (tulle_gidx r = from; r < to; r++)
+        for (tulle_gidx c = 0; c < f->tile.n; c++) {
+            uint64_t bits = tulle__random_at(f->seed, (uint64_t)(f->row + r), (uint64_t)(f->col + c));
+            double x = 2 * tulle__random_unit(bits) - 1;
+            int64_t at = f->tile.order == TULLE_ROW_MAJOR ? r * f->tile.ld + c : c * f->tile.ld + r;
+            if (f->tile.type == TULLE_F32)
+                ((float *)f->tile.val)[at] = (float)x;
+            else
+                ((double *)f->tile.val)[at] = x;
+        }
+    return TULLE_OK;
+}
+
+tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed)
+{
+    tulle_status status = TULLE_OK;
+    tulle__context *context;
+    if (A->kind != TULLE_DENSE) status = tulle__fail(TULLE_ERR_ARG, "only dense matrices are filled at random");
+    if (status == TULLE_OK) status = tulle__context_get(A->comm, &context);
+    for (int i = 0; status == TULLE_OK && i < A->layout->mt; i++)
+        for (int j = 0; status == TULLE_OK && j < A->layout->nt; j++) {
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            struct fill fill = {.row = A->layout->row_cut[i], .col = A->layout->col_cut[j], .seed = seed};
+            status = tulle_mat_tile(A, i, j, &fill.tile);
+            if (status == TULLE_OK) status = tulle__pool_run(context->pool, fill_part, &fill);
+        }
+    return tulle_comm_agree(A->comm, status);
+}

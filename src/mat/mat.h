@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a matrix, for the layers that fill and multiply it. */
+#ifndef TULLE_MAT_MAT_H
+#define TULLE_MAT_MAT_H
+
+#include <tulle/mat.h>
+
+#include "comm/comm.h"
+#include "device/kernel.h"
+#include "mat/layout.h"
+
+/*
+ * Directory record of a tile. Its arrays lie in one block of the owner's data segment, each 64-byte aligned: dense the
+ * values; CSR row pointers, column indices, values. One block, so that one get fetches a tile. An empty tile has none.
+ */
+typedef struct tulle__tile_record {
+    tulle__place place; /* length 0: no block */
+    int64_t nnz;
+} tulle__tile_record;
+
+struct tulle_mat {
+    tulle__owned owned;
+    tulle_comm *comm;
+    tulle_layout *layout;
+    tulle_kind kind;
+    tulle_type type;
+    tulle_order order;
+    int64_t nnz;
+    tulle__tile_record *directory; /* [mt * nt], as of the last renew */
+    tulle__tile_record *replaced;  /* [mt * nt], own tiles waiting for renew; generation 0: none */
+    const tulle_csr_rows *borrowed;  /* NULL, or the caller's arrays behind the only tile */
+    tulle_csr_rows borrowed_rows;
+    uint64_t structure; /* counts renewals of sparse structure: a plan compares it */
+};
+
+static inline int64_t tulle__tile_index(const tulle_mat *A, int i, int j)
+{
+    return (int64_t)i * A->layout->nt + j;
+}
+
+static inline tulle_gidx tulle__tile_rows(const tulle_mat *A, int i)
+{
+    return A->layout->row_cut[i + 1] - A->layout->row_cut[i];
+}
+
+static inline tulle_gidx tulle__tile_cols(const tulle_mat *A, int j)
+{
+    return A->layout->col_cut[j + 1] - A->layout->col_cut[j];
+}
+
+static inline int tulle__tile_is_mine(const tulle_mat *A, int i, int j)
+{
+    return tulle__layout_owner(A->layout, i, j) == A->comm->rank;
+}
+
+/* Where the arrays of a CSR tile of m rows and nnz entries begin in its block, and the block's length. */
+typedef struct tulle__csr_offsets {
+    uint64_t colind, val, length; /* row pointers at 0 */
+} tulle__csr_offsets;
+tulle__csr_offsets tulle__csr_offsets_of(int64_t m, int64_t nnz, tulle_type type);
+
+/* The view of tile (i, j) whose block begins at `block` here. */
+tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block);
+
+/* A pointer to the tile's block if loads reach it (own tile or direct), else NULL; NULL for a tile without block too. */
+void *tulle__tile_direct(const tulle_mat *A, int i, int j);
+
+/* As kernels want it; for an empty tile row pointers of its own are not needed: m is then taken as 0. */
+tulle__csr tulle__tile_csr(const tulle_tile *tile);
+
+/* A new block for own tile (i, j): to be filled, then renewed. Filled by the caller through the view. */
+tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
+
+/* The part of renew that is local and collective, without the final agreement: for operations that agree later. */
+tulle_status tulle__mat_publish(tulle_mat *A);
+/* Drops tiles placed since the last renew. */
+void tulle__mat_unplace(tulle_mat *A);
+
+/* Makes the handle; blocks of dense tiles included. No agreement. */
+tulle_status tulle__mat_make(tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type,
+    tulle_order order, tulle_mat **A);
+/* Local part of free. */
+void tulle__mat_drop(tulle_mat *A);
+
+#endif

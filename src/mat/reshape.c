@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The same matrix in another layout, and its transpose. */
+#include <string.h>
+
+#include "base/error.h"
+#include "mat/context.h"
+#include "mat/fetch.h"
+
+/* The part of a source tile that falls into a target tile. */
+struct overlap {
+    tulle__fetch fetch;
+    tulle_tile tile;
+    tulle_gidx row, col;   /* first global row and column of the source tile */
+    tulle_gidx r0, r1, c0, c1; /* global */
+};
+
+/* Overlaps of target tile (i, j) with the tiles of A, started but not awaited; in column order for each row range. */
+static tulle_status start_overlaps(
+    tulle_mat *A, const tulle_layout *to, int i, int j, struct overlap **out, int *count)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *from = A->layout;
+    tulle_gidx r0 = to->row_cut[i], r1 = to->row_cut[i + 1], c0 = to->col_cut[j], c1 = to->col_cut[j + 1];
+    struct overlap *overlap = NULL;
+    int n = 0;
+    *out = NULL;
+    *count = 0;
+    if (r0 == r1 || c0 == c1) return TULLE_OK;
+    int i0 = tulle__layout_find(from->row_cut, from->mt, r0), i1 = tulle__layout_find(from->row_cut, from->mt, r1 - 1);
+    int j0 = tulle__layout_find(from->col_cut, from->nt, c0), j1 = tulle__layout_find(from->col_cut, from->nt, c1 - 1);
+    TULLE_TRY(tulle__alloc_zero((size_t)(i1 - i0 + 1) * (size_t)(j1 - j0 + 1), sizeof *overlap, "overlaps", &overlap));
+    *out = overlap;
+    for (int a = i0; a <= i1; a++)
+        for (int b = j0; b <= j1; b++) {
+            struct overlap *o = &overlap[n];
+            o->row = from->row_cut[a];
+            o->col = from->col_cut[b];
+            o->r0 = r0 > from->row_cut[a] ? r0 : from->row_cut[a];
+            o->r1 = r1 < from->row_cut[a + 1] ? r1 : from->row_cut[a + 1];
+            o->c0 = c0 > from->col_cut[b] ? c0 : from->col_cut[b];
+            o->c1 = c1 < from->col_cut[b + 1] ? c1 : from->col_cut[b + 1];
+            if (o->r0 >= o->r1 || o->c0 >= o->c1) continue;
+            TULLE_TRY(tulle__fetch_init(A, a, b, &o->fetch));
+            *count = ++n;
+        }
+    for (int k = 0; k < n; k++) TULLE_TRY(tulle__fetch_await(&overlap[k].fetch, &overlap[k].tile));
+out:
+    return status;
+}
+
+static void end_overlaps(struct overlap *overlap, int count)
+{
+    for (int k = 0; k < count; k++) tulle__fetch_fini(&overlap[k].fetch);
+    tulle__free(overlap);
+}
+
+/* First entry of the row whose column is at least c. */
+static int64_t lower_bound(const tulle_tile *tile, int64_t row, tulle_gidx c)
+{
+    int64_t low = tile->rowptr[row], high = tile->rowptr[row + 1];
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (tile->colind[middle] < c)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static tulle_status build_csr(tulle_mat *B, int i, int j, struct overlap *overlap, int count)
+{
+    tulle_status status;
+    tulle_gidx m = tulle__tile_rows(B, i), row0 = B->layout->row_cut[i], col0 = B->layout->col_cut[j];
+    size_t size = tulle_type_size(B->type);
+    int64_t *start = NULL;
+    TULLE_TRY(tulle__alloc_zero((size_t)m + 1, sizeof *start, "row pointers", &start));
+    for (int pass = 0; pass < 2; pass++) {
+        tulle_tile tile = {.nnz = 0};
+        if (pass == 1) {
+            int64_t sum = 0;
+            for (tulle_gidx r = 0; r <= m; r++) {
+                int64_t n = start[r];
+                start[r] = sum;
+                sum += n;
+            }
+            if (!sum) break;
+            TULLE_TRY(tulle__mat_place(B, i, j, sum, &tile));
+            memcpy((void *)(uintptr_t)tile.rowptr, start, ((size_t)m + 1) * sizeof *start);
+        }
+        for (int k = 0; k < count; k++) {
+            const struct overlap *o = &overlap[k];
+            if (!o->tile.rowptr) continue;
+            for (tulle_gidx r = o->r0; r < o->r1; r++) {
+                int64_t from = lower_bound(&o->tile, r - o->row, o->c0 - o->col);
+                int64_t to = lower_bound(&o->tile, r - o->row, o->c1 - o->col);
+                if (pass == 1) {
+                    int64_t at = start[r - row0];
+                    for (int64_t e = from; e < to; e++)
+                        ((tulle_lidx *)(uintptr_t)tile.colind)[at + e - from] =
+                            (tulle_lidx)(o->tile.colind[e] + o->col - col0);
+                    memcpy((char *)tile.val + (size_t)at * size, (const char *)o->tile.val + (size_t)from * size,
+                        (size_t)(to - from) * size);
+                }
+                start[r - row0] += to - from;
+            }
+        }
+    }
+out:
+    tulle__free(start);
+    return status;
+}
+
+static void copy_dense(const tulle_mat *B, int i, int j, const tulle_tile *to, const struct overlap *o)
+{
+    tulle_gidx row0 = B->layout->row_cut[i], col0 = B->layout->col_cut[j];
+    size_t size = tulle_type_size(B->type);
+    int by_row = to->order == TULLE_ROW_MAJOR;
+    tulle_gidx outer0 = by_row ? o->r0 : o->c0, outer1 = by_row ? o->r1 : o->c1;
+    tulle_gidx inner0 = by_row ? o->c0 : o->r0, inner = (by_row ? o->c1 : o->r1) - inner0;
+    tulle_gidx to_outer = by_row ? row0 : col0, to_inner = by_row ? col0 : row0;
+    tulle_gidx from_outer = by_row ? o->row : o->col, from_inner = by_row ? o->col : o->row;
+    for (tulle_gidx x = outer0; x < outer1; x++)
+        memcpy((char *)to->val + (size_t)((x - to_outer) * to->ld + inner0 - to_inner) * size,
+            (const char *)o->tile.val + (size_t)((x - from_outer) * o->tile.ld + inner0 - from_inner) * size,
+            (size_t)inner * size);
+}
+
+static tulle_status redistribute(tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
+{
+    tulle_status status;
+    if (layout->m != A->layout->m || layout->n != A->layout->n)
+        return tulle__fail(TULLE_ERR_ARG, "the new layout is for another shape");
+    TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, copy));
+    tulle_mat *B = *copy;
+    for (int i = 0; i < layout->mt; i++)
+        for (int j = 0; j < layout->nt; j++) {
+            if (!tulle__tile_is_mine(B, i, j)) continue;
+            struct overlap *overlap;
+            int count;
+            status = start_overlaps(A, layout, i, j, &overlap, &count);
+            if (status == TULLE_OK && A->kind == TULLE_CSR) status = build_csr(B, i, j, overlap, count);
+            const tulle__tile_record *record = &B->replaced[tulle__tile_index(B, i, j)];
+            if (status == TULLE_OK && A->kind == TULLE_DENSE && record->place.length) {
+                tulle_tile to = tulle__tile_view(B, i, j, record, tulle__direct(B->comm, &record->place));
+                for (int k = 0; k < count; k++) copy_dense(B, i, j, &to, &overlap[k]);
+            }
+            end_overlaps(overlap, count);
+            if (status != TULLE_OK) goto out;
+        }
+    TULLE_TRY(tulle__mat_publish(B));
+out:
+    return status;
+}
+
+static tulle_status agree_made(tulle_mat *A, tulle_status status, tulle_mat *made, tulle_mat **out)
+{
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK)
+        *out = made;
+    else
+        tulle__mat_drop(made);
+    return status;
+}
+
+tulle_status tulle_mat_redistribute(tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
+{
+    tulle_mat *made = NULL;
+    tulle_status status = redistribute(A, layout, &made);
+    return agree_made(A, status, made, copy);
+}
+
+static void transpose_dense(const tulle_tile *from, const tulle_tile *to)
+{
+    enum { BLOCK = 32 };
+    size_t size = tulle_type_size(from->type);
+    int64_t f_row = from->order == TULLE_ROW_MAJOR ? from->ld : 1, f_col = from->order == TULLE_ROW_MAJOR ? 1 : from->ld;
+    int64_t t_row = to->order == TULLE_ROW_MAJOR ? to->ld : 1, t_col = to->order == TULLE_ROW_MAJOR ? 1 : to->ld;
+    for (tulle_gidx rb = 0; rb < from->m; rb += BLOCK)
+        for (tulle_gidx cb = 0; cb < from->n; cb += BLOCK)
+            for (tulle_gidx r = rb; r < from->m && r < rb + BLOCK; r++)
+                for (tulle_gidx c = cb; c < from->n && c < cb + BLOCK; c++)
+                    memcpy((char *)to->val + (size_t)(c * t_row + r * t_col) * size,
+                        (const char *)from->val + (size_t)(r * f_row + c * f_col) * size, size);
+}
+
+static tulle_status transpose(tulle_mat *A, tulle_mat **out)
+{
+    tulle_status status;
+    tulle_layout *layout = NULL;
+    tulle__context *context;
+    TULLE_TRY(tulle__context_get(A->comm, &context));
+    TULLE_TRY(tulle_layout_transpose(A->layout, &layout));
+    TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, out));
+    tulle_mat *T = *out;
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
+            tulle_tile from, to;
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            TULLE_TRY(tulle_mat_tile(A, i, j, &from));
+            if (!from.nnz) continue;
+            if (A->kind == TULLE_DENSE) {
+                const tulle__tile_record *record = &T->replaced[tulle__tile_index(T, j, i)];
+                to = tulle__tile_view(T, j, i, record, tulle__direct(T->comm, &record->place));
+                transpose_dense(&from, &to);
+                continue;
+            }
+            int32_t narrow;
+            TULLE_TRY(tulle__narrow(from.m, "the number of columns of a transposed tile", &narrow));
+            TULLE_TRY(tulle__mat_place(T, j, i, from.nnz, &to));
+            tulle__csr csr = tulle__tile_csr(&from);
+            tulle__csr_result result = {from.nnz, (int64_t *)(uintptr_t)to.rowptr, (int32_t *)(uintptr_t)to.colind, to.val};
+            TULLE_TRY(context->kernels->transpose(context->pool, A->type, &csr, &result));
+        }
+    TULLE_TRY(tulle__mat_publish(T));
+out:
+    tulle_layout_free(layout);
+    return status;
+}
+
+tulle_status tulle_mat_transpose(tulle_mat *A, tulle_mat **T)
+{
+    tulle_mat *made = NULL;
+    tulle_status status = transpose(A, &made);
+    return agree_made(A, status, made, T);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Work by rows, for cut points: everyone gets the whole vector. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "mat/fetch.h"
+
+/* Adds up per-PE vectors of n in place; each PE contributes its own. */
+static tulle_status sum_vectors(tulle_comm *comm, int64_t n, int64_t *work)
+{
+    enum { PIECE = 1 << 20 };
+    for (int64_t at = 0; at < n; at += PIECE) {
+        tulle_status status =
+            tulle_comm_reduce_int(comm, TULLE_SUM, (int)(n - at < PIECE ? n - at : PIECE), work + at);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+static tulle_status row_nnz(tulle_mat *A, int64_t *work)
+{
+    memset(work, 0, (size_t)A->layout->m * sizeof *work);
+    if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "the work of rows is that of a sparse matrix");
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
+            tulle_tile tile;
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            tulle_status status = tulle_mat_tile(A, i, j, &tile);
+            if (status != TULLE_OK) return status;
+            for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++)
+                work[A->layout->row_cut[i] + r] += tile.rowptr[r + 1] - tile.rowptr[r];
+        }
+    return sum_vectors(A->comm, A->layout->m, work);
+}
+
+tulle_status tulle_mat_row_nnz(tulle_mat *A, int64_t *work)
+{
+    return tulle_comm_agree(A->comm, row_nnz(A, work));
+}
+
+static tulle_status row_flops(tulle_mat *A, tulle_mat *B, int64_t *work)
+{
+    tulle_status status;
+    int64_t *length = NULL;
+    if (A->layout->n != B->layout->m)
+        return tulle__fail(TULLE_ERR_ARG, "a product of %" PRId64 " x %" PRId64 " and %" PRId64 " x %" PRId64,
+            A->layout->m, A->layout->n, B->layout->m, B->layout->n);
+    TULLE_TRY(tulle__alloc((size_t)B->layout->m, sizeof *length, "row lengths", &length));
+    TULLE_TRY(row_nnz(B, length));
+    memset(work, 0, (size_t)A->layout->m * sizeof *work);
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
+            tulle_tile tile;
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            TULLE_TRY(tulle_mat_tile(A, i, j, &tile));
+            for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++)
+                for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++)
+                    work[A->layout->row_cut[i] + r] += length[A->layout->col_cut[j] + tile.colind[e]];
+        }
+    TULLE_TRY(sum_vectors(A->comm, A->layout->m, work));
+out:
+    tulle__free(length);
+    return status;
+}
+
+tulle_status tulle_mat_row_flops(tulle_mat *A, tulle_mat *B, int64_t *work)
+{
+    return tulle_comm_agree(A->comm, row_flops(A, B, work));
+}
