@@ -14,6 +14,7 @@ import platform
 import shlex
 import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -104,11 +105,18 @@ def make_input(options, name, source, kind):
     return path, ""
 
 
-def tulle_runs(options, source, op, cols, threads):
-    command = [options.tulle, op, source, "--pes", "1", "--threads", str(threads), "--reps", str(options.reps),
-               "--type", options.type, "--json"]
-    if op == "spmm":
-        command += ["--cols", str(cols)]
+def is_square(path):
+    with open(path, "rb") as file:
+        m, n = struct.unpack("<16xqq", file.read(32))
+    return m == n
+
+
+def tulle_runs(options, source, path, op, cols, threads):
+    """Tulle reads the same matrix from its spec or its Matrix Market file."""
+    command = [options.tulle, op, source, "--pes", "1", "--threads", str(threads), "--reps", str(options.reps), "--json"]
+    command += ["--cols", str(cols)] if op == "spmm" else []
+    command += ["--type", options.type] if options.type != "f64" else []
+    command += shlex.split(options.tulle_rectangular) if op == "spgemm" and not is_square(path) else []
     command += shlex.split(options.tulle_args)
     objects, wrong = run(command, PAGES, options.limit)
     results = []
@@ -201,6 +209,7 @@ def parse_arguments():
     parser.add_argument("--data", default=os.path.join(HERE, "rivals", "data"), help="where inputs are kept")
     parser.add_argument("--tulle", help="the tulle command; left out if not given and not on the path")
     parser.add_argument("--tulle-args", default="", help="further arguments for it")
+    parser.add_argument("--tulle-rectangular", default="--transpose-b", help="what makes `tulle spgemm` do A A^T")
     parser.add_argument("--rivals", help="only these, separated by commas (tulle is one)")
     parser.add_argument("--only", help="only cases whose name holds one of these, separated by commas")
     parser.add_argument("--ops", help="only these operations, e.g. spgemm or spmm:32, separated by commas")
@@ -253,7 +262,7 @@ def measure(options, say):
                     say(f"{case}, {threads} threads, {rival} ({label}): {wrong}")
 
             if tulle and (not chosen or "tulle" in chosen):
-                note(*tulle_runs(options, source, op, cols, threads), "tulle", "")
+                note(*tulle_runs(options, source, path, op, cols, threads), "tulle", "")
             for rival, ops, label, command, arguments in configurations(threads):
                 program = os.path.join(options.build, command[-1])
                 if op not in ops or (chosen and rival not in chosen) or not os.path.exists(program):

@@ -44,7 +44,7 @@ if [ $install = 1 ]; then
                 done
         fi
     else
-        echo 'no apt-get here: the equivalents of these packages are yours to install:' $apt_packages >&2
+        echo 'no apt-get here: the equivalents of these packages are yours to install:' "$apt_packages" >&2
     fi
     if [ ! -x "$here/.venv-bench/bin/pip" ]; then
         python3 -m venv "$here/.venv-bench" || lacking="$lacking
@@ -69,7 +69,7 @@ cmake --build "$here/build" -j "$(nproc)" -- -k >"$here/build.log" 2>&1 ||
   a program did not compile (see build.log)"
 }
 [ -x "$here/build/mkcsr" ] || exit 2
-echo "built: $(cd "$here/build" && ls -1 | grep '^bench_' | tr '\n' ' ')"
+(cd "$here/build" && echo built: bench_*)
 if [ -n "$lacking" ] || [ "$missing" -gt 0 ]; then
     [ -n "$lacking" ] && echo "missing:$lacking"
     exit 1
