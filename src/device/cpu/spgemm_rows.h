@@ -113,8 +113,10 @@ ROWS static inline void NAME(mark_run)(tulle__spgemm_space *space, tulle__run ru
     uint64_t *bits = space->bits;
     uint32_t word = (uint32_t)run.col >> 6, offset = (uint32_t)run.col & 63, len = (uint32_t)run.len;
     if (__builtin_expect(offset + len <= 64, 1)) {
-        bits[word] |= (~(uint64_t)0 >> (64 - len)) << offset;
-        space->summary[word >> 6] |= (uint64_t)1 << (word & 63);
+        /* the summary only on first touch: run after run would wait for the store before to the same word of it */
+        uint64_t before = bits[word];
+        bits[word] = before | (~(uint64_t)0 >> (64 - len)) << offset;
+        if (!before) space->summary[word >> 6] |= (uint64_t)1 << (word & 63);
         return;
     }
     while (len > 0) {

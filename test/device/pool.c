@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/pool.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "tap.h"
+
+struct sum {
+    int64_t part[64];
+    int nthreads;
+    atomic_int calls;
+};
+
+static tulle_status add(void *arg, int thread, int nthreads)
+{
+    struct sum *sum = arg;
+    sum->part[thread]++;
+    if (thread == 0) sum->nthreads = nthreads;
+    atomic_fetch_add_explicit(&sum->calls, 1, memory_order_relaxed);
+    return TULLE_OK;
+}
+
+static tulle_status fail_some(void *arg, int thread, int nthreads)
+{
+    (void)arg;
+    if (thread == nthreads - 1) return tulle__fail(TULLE_ERR_MEMORY, "thread %d failed", thread);
+    if (thread == 0) return tulle__fail(TULLE_ERR_ARG, "thread 0 failed");
+    return TULLE_OK;
+}
+
+static tulle_status report_account(void *arg, int thread, int nthreads)
+{
+    tulle__account **account = arg;
+    (void)nthreads;
+    account[thread] = tulle__account_current();
+    return TULLE_OK;
+}
+
+static void test_size(int n)
+{
+    tulle__pool *pool = NULL;
+    struct sum sum = {.nthreads = 0};
+    int even = 1;
+    if (!ok(tulle__pool_new(n, &pool) == TULLE_OK && tulle__pool_size(pool) == n, "a pool of %d", n)) return;
+    for (int i = 0; i < 2000; i++) {
+        if (tulle__pool_run(pool, add, &sum) != TULLE_OK) even = 0;
+        for (int t = 0; t < n; t++) even = even && sum.part[t] == i + 1;
+    }
+    ok(even && sum.nthreads == n && atomic_load(&sum.calls) == 2000 * n, "2000 jobs on %d threads", n);
+    tulle__error_clear();
+    ok(tulle__pool_run(pool, fail_some, NULL) == (n == 1 ? TULLE_ERR_MEMORY : TULLE_ERR_MEMORY), "the worst status");
+    char expected[64];
+    snprintf(expected, sizeof expected, "thread %d failed", n - 1);
+    ok(!strcmp(tulle_error_message(), expected), "its message: %s", tulle_error_message());
+    tulle__account *account[64];
+    ok(tulle__pool_run(pool, report_account, account) == TULLE_OK, "a job after a failure");
+    int same = 1;
+    for (int t = 0; t < n; t++) same = same && account[t] == tulle__account_current();
+    ok(same, "the threads charge the account of their maker");
+    tulle__pool_free(pool);
+}
+
+int main(void)
+{
+    tulle__account *account = tulle__account_new(0);
+    tulle__account_enter(account);
+    for (int n = 1; n <= 9; n += n < 3 ? 1 : 2) test_size(n);
+    struct sum sum = {.nthreads = 0};
+    ok(tulle__pool_run(NULL, add, &sum) == TULLE_OK && sum.part[0] == 1 && sum.nthreads == 1, "no pool: the caller");
+    ok(tulle__pool_size(NULL) == 1, "no pool has size 1");
+    tulle__pool_free(NULL);
+    tulle__pool *pool = NULL;
+    ok(tulle__pool_new(0, &pool) == TULLE_ERR_ARG && !pool, "a pool of none is refused");
+    tulle__account_fail_after(account, 0);
+    ok(tulle__pool_new(3, &pool) == TULLE_ERR_MEMORY && !pool, "a failing allocation is a status");
+    tulle__account_fail_after(account, -1);
+    for (int i = 0; i < 200; i++) {
+        if (tulle__pool_new(4, &pool) != TULLE_OK) break;
+        tulle__pool_run(pool, add, &sum);
+        tulle__pool_free(pool);
+    }
+    ok(tulle__account_blocks(account) == 0, "200 pools come and go; nothing leaks");
+    tulle__account_enter(NULL);
+    tulle__account_free(account);
+    return tap_done();
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "matrices.h"
+
+static const int threads[] = {1, 2, 3, 5};
+enum { THREADS = 4, PAIRS = 3 };
+
+/* A chain of up to three pairs; some with a scale, one with the identity, some tiles that start above 0. */
+typedef struct chain {
+    matrix A[PAIRS], B[PAIRS];
+    tulle__spgemm_pair pair[PAIRS];
+    tulle__spgemm_task task;
+} chain;
+
+static void chain_make(chain *c, enum shape shape, tulle_type type, int64_t m, int64_t n, int npairs, int integer)
+{
+    static const int64_t inner[PAIRS] = {37, 0, 90};
+    static const double scales[PAIRS] = {1, -2, 3};
+    for (int p = 0; p < npairs; p++) {
+        int identity = p == 1;
+        int64_t k = identity ? m : inner[p];
+        enum shape left = p ? (enum shape)(((int)shape + p) % SHAPES) : shape;
+        c->A[p] = matrix_make(left, type, m, k, 10 + (uint64_t)p, integer, 3 * p);
+        c->B[p] = matrix_make(shape, type, k, n, 20 + (uint64_t)p, integer, 5 * (p % 2));
+        c->pair[p] = (tulle__spgemm_pair){.A = c->A[p].csr, .B = c->B[p].csr, .scale = scales[p]};
+        if (identity) c->pair[p].A.rowptr = NULL;
+    }
+    c->task = (tulle__spgemm_task){.type = type, .m = m, .n = n, .npairs = npairs, .pair = c->pair};
+}
+
+static void chain_free(chain *c)
+{
+    for (int p = 0; p < c->task.npairs; p++) {
+        matrix_free(&c->A[p]);
+        matrix_free(&c->B[p]);
+    }
+}
+
+/* Values of C once more, into rubbish. */
+static int numeric_same(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
+    const tulle__spgemm_task *task, const tulle__csr_result *C)
+{
+    tulle__csr_result again = *C;
+    size_t bytes = (size_t)C->nnz * tulle_type_size(task->type);
+    again.val = malloc(bytes + 1);
+    memset(again.val, 0xff, bytes);
+    int same = tulle__spgemm_cpu_numeric(isa, knobs, pool, task, &again) == TULLE_OK && !memcmp(again.val, C->val, bytes);
+    free(again.val);
+    return same;
+}
+
+static int compare_with(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const chain *c,
+    const tulle__csr_result *ref)
+{
+    tulle__csr_result C = {0};
+    int64_t *rowptr = malloc((size_t)(c->task.m + 1) * sizeof *rowptr);
+    int same = tulle__spgemm_cpu(isa, knobs, pool, &c->task, place, NULL, &C) == TULLE_OK &&
+               result_same(c->task.type, c->task.m, ref, &C) &&
+               tulle__spgemm_cpu_symbolic(isa, knobs, pool, &c->task, rowptr) == TULLE_OK &&
+               !memcmp(rowptr, ref->rowptr, (size_t)(c->task.m + 1) * sizeof *rowptr) &&
+               numeric_same(isa, knobs, pool, &c->task, &C);
+    result_free(&C);
+    free(rowptr);
+    return same;
+}
+
+static const tulle__spgemm_knobs ways[] = {
+    {0},
+    {.passes = 1, .chunk = 50},
+    {.passes = 2, .chunk = 50},
+    {.passes = 1, .accumulator = TULLE__ACCUMULATOR_DENSE, .runs = -1, .chunk = 200},
+    {.passes = 2, .accumulator = TULLE__ACCUMULATOR_DENSE, .runs = -1, .chunk = 200},
+    {.passes = 1, .accumulator = TULLE__ACCUMULATOR_ORDERED, .chunk = 200},
+    {.passes = 2, .accumulator = TULLE__ACCUMULATOR_ORDERED, .chunk = 200},
+    {.passes = 1, .accumulator = TULLE__ACCUMULATOR_HASH},
+    {.passes = 2, .accumulator = TULLE__ACCUMULATOR_HASH, .chunk = 50},
+    {.passes = 1, .runs = 1, .chunk = 50},
+    {.passes = 2, .runs = 1, .chunk = 50},
+    {.passes = 2, .runs = 1},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static void test_exact(tulle__isa isa, tulle__pool *const *pool)
+{
+    static const int64_t sizes[][2] = {{1, 1}, {0, 5}, {5, 0}, {60, 61}, {7, 300}, {300, 7}, {150, 150}};
+    for (int way = 0; way < WAYS; way++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            int same = 1, cases = 0;
+            for (int shape = 0; shape < SHAPES; shape++)
+                for (int npairs = 1; npairs <= PAIRS; npairs++) {
+                    chain c;
+                    tulle__csr_result ref = {0};
+                    chain_make(&c, (enum shape)shape, (tulle_type)(cases % 2), sizes[s][0], sizes[s][1], npairs, 1);
+                    tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
+                    int one = compare_with(isa, &ways[way], pool[cases % THREADS], &c, &ref);
+                    if (!one) printf("# %s, %d pairs, type %d\n", shape_names[shape], npairs, cases % 2);
+                    same = same && one;
+                    result_free(&ref);
+                    chain_free(&c);
+                    cases++;
+                }
+            ok(same, "%s, way %d, %d x %d", tulle__isa_name(isa), way, (int)sizes[s][0], (int)sizes[s][1]);
+        }
+}
+
+/* Random reals: the same bits as the reference for every way and number of threads. */
+static void test_bits(tulle__isa isa, tulle__pool *const *pool)
+{
+    for (int type = 0; type < TULLE_TYPE_COUNT; type++)
+        for (int shape = 0; shape < SHAPES; shape++) {
+            chain c;
+            tulle__csr_result ref = {0};
+            int same = 1;
+            chain_make(&c, (enum shape)shape, (tulle_type)type, 90, 200, PAIRS, 0);
+            tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
+            for (int way = 0; way < WAYS; way++)
+                for (int t = 0; t < THREADS; t++) same = same && compare_with(isa, &ways[way], pool[t], &c, &ref);
+            ok(same, "%s, %s, %s: the same bits everywhere", tulle__isa_name(isa), shape_names[shape],
+                tulle_type_name((tulle_type)type));
+            result_free(&ref);
+            chain_free(&c);
+        }
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const int32_t *x = left, *y = right;
+    return (*x > *y) - (*x < *y);
+}
+
+static void test_unsorted(tulle__isa isa, tulle__pool *pool)
+{
+    for (int way = 0; way < WAYS; way++) {
+        chain c;
+        tulle__csr_result ref = {0}, C = {0};
+        chain_make(&c, UNIFORM, TULLE_F64, 90, 200, PAIRS, 1);
+        tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
+        c.task.unsorted = 1;
+        int same = tulle__spgemm_cpu(isa, &ways[way], pool, &c.task, place, NULL, &C) == TULLE_OK && C.nnz == ref.nnz;
+        same = same && numeric_same(isa, &ways[way], pool, &c.task, &C);
+        for (int64_t i = 0; i < 90 && same; i++)
+            qsort(C.colind + C.rowptr[i], (size_t)(C.rowptr[i + 1] - C.rowptr[i]), sizeof *C.colind, compare_entries);
+        ok(same && !memcmp(C.colind, ref.colind, (size_t)ref.nnz * sizeof *C.colind), "%s, way %d: unsorted",
+            tulle__isa_name(isa), way);
+        result_free(&ref);
+        result_free(&C);
+        chain_free(&c);
+    }
+}
+
+static void test_flops(tulle__pool *pool)
+{
+    chain c;
+    int64_t x[90], y[90];
+    chain_make(&c, SKEWED, TULLE_F64, 90, 200, PAIRS, 1);
+    ok(tulle__kernels_ref()->spgemm_flops(NULL, &c.task, x) == TULLE_OK &&
+            tulle__kernels_cpu()->spgemm_flops(pool, &c.task, y) == TULLE_OK && !memcmp(x, y, sizeof x),
+        "flops of rows");
+    c.task.n = (int64_t)INT32_MAX + 1;
+    tulle__csr_result C = {0};
+    ok(tulle__kernels_cpu()->spgemm(pool, &c.task, place, NULL, &C) == TULLE_ERR_OVERFLOW && !C.rowptr, "too wide");
+    ok(tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &C) == TULLE_ERR_OVERFLOW && !C.rowptr, "too wide");
+    c.task.n = 200;
+    chain_free(&c);
+}
+
+/* A wide C with few products a row: hash tables, crowded and not, where a dense row is out of the question. */
+static void test_wide(tulle__isa isa, tulle__pool *pool)
+{
+    enum { M = 50, N = 3000000 };
+    for (int crowded = 0; crowded < 2; crowded++) {
+        chain c;
+        chain_make(&c, UNIFORM, TULLE_F64, M, 400, 1, 1);
+        for (int64_t b = 0; b < c.B[0].rowptr[37]; b++) /* stretched, or one end far off */
+            if (!crowded)
+                c.B[0].colind[b] *= N / 400;
+            else if (c.B[0].colind[b] > 397)
+                c.B[0].colind[b] += N - 400;
+        c.task.n = c.pair[0].B.n = N;
+        tulle__csr_result ref = {0};
+        int same = tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref) == TULLE_OK;
+        for (int way = 0; way < WAYS; way++) same = same && compare_with(isa, &ways[way], pool, &c, &ref);
+        ok(same, "%s: a wide C, %s", tulle__isa_name(isa), crowded ? "crowded columns" : "even columns");
+        result_free(&ref);
+        chain_free(&c);
+    }
+}
+
+static void test_memory(tulle__account *account, tulle__pool *pool)
+{
+    for (int way = 0; way < WAYS; way++) {
+        chain c;
+        chain_make(&c, UNIFORM, TULLE_F64, 60, 100, 2, 1);
+        int64_t before = tulle__account_blocks(account);
+        int n = 0, leaks = 0;
+        for (tulle_status status = TULLE_ERR_MEMORY; status != TULLE_OK && n < 1000; n++) {
+            tulle__csr_result C = {0}, placed = {0}, *slot = &placed;
+            tulle__account_fail_after(account, n);
+            status = tulle__spgemm_cpu(TULLE__ISA_PORTABLE, &ways[way], pool, &c.task, place, &slot, &C);
+            if (status != TULLE_OK && C.rowptr) leaks++;
+            result_free(&placed);
+            leaks += tulle__account_blocks(account) != before;
+        }
+        int64_t rowptr[61];
+        for (tulle_status status = TULLE_ERR_MEMORY; status != TULLE_OK && n < 2000; n++) {
+            tulle__account_fail_after(account, n % 100);
+            status = tulle__spgemm_cpu_symbolic(TULLE__ISA_PORTABLE, &ways[way], pool, &c.task, rowptr);
+            leaks += tulle__account_blocks(account) != before;
+        }
+        tulle__account_fail_after(account, -1);
+        ok(n < 1000 && leaks == 0, "way %d: every allocation fails once (%d)", way, n);
+        chain_free(&c);
+    }
+}
+
+int main(void)
+{
+    tulle__account *account = tulle__account_new(0);
+    tulle__account_enter(account);
+    tulle__pool *pool[THREADS] = {0};
+    for (int t = 0; t < THREADS; t++)
+        if (tulle__pool_new(threads[t], &pool[t]) != TULLE_OK) return EXIT_FAILURE;
+    for (int isa = 0; isa < TULLE__ISA_COUNT; isa++) {
+        if (!tulle__kernels_cpu_at((tulle__isa)isa)) {
+            skip("this processor lacks %s", tulle__isa_name((tulle__isa)isa));
+            continue;
+        }
+        test_exact((tulle__isa)isa, pool);
+        test_bits((tulle__isa)isa, pool);
+        test_unsorted((tulle__isa)isa, pool[2]);
+        test_wide((tulle__isa)isa, pool[1]);
+    }
+    test_flops(pool[2]);
+    test_memory(account, pool[0]);
+    test_memory(account, pool[2]);
+    for (int t = 0; t < THREADS; t++) tulle__pool_free(pool[t]);
+    ok(tulle__account_blocks(account) == 0, "nothing leaks");
+    tulle__account_enter(NULL);
+    tulle__account_free(account);
+    return tap_done();
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "matrices.h"
+
+static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100, 128, 512};
+static const int threads[] = {1, 2, 3, 5};
+
+/* A dense tile of size elements: integers, or reals. */
+static void *dense(tulle_type type, int64_t size, uint64_t seed, int integer)
+{
+    void *x = NULL;
+    if (tulle__alloc((size_t)size, tulle_type_size(type), "a dense tile", &x) != TULLE_OK) exit(1);
+    for (int64_t i = 0; i < size; i++) {
+        uint64_t r = tulle__random_at(seed, 77, (uint64_t)i);
+        double v = integer ? (double)(r % 9) - 4 : tulle__random_unit(r) - 0.5;
+        if (type == TULLE_F32)
+            ((float *)x)[i] = (float)v;
+        else
+            ((double *)x)[i] = v;
+    }
+    return x;
+}
+
+/* Layouts: row-major, padded rows, column-major, every second element, and mixtures. */
+enum { LAYOUTS = 5 };
+
+static void strides(int layout, int64_t rows, int64_t cols, int64_t *row, int64_t *col, int64_t *size)
+{
+    *row = layout == 0 ? cols : layout == 1 ? cols + 3 : layout == 2 ? 1 : 2 * cols;
+    *col = layout == 2 ? rows + 1 : layout >= 3 ? 2 : 1;
+    if (layout == 4) { /* column-major, every third */
+        *row = 3;
+        *col = 3 * rows + 2;
+    }
+    *size = rows * *row + cols * *col + 8;
+}
+
+static int same_as_ref(const tulle__kernels *kernels, tulle__pool *pool, const matrix *A, int64_t n, int b, int c,
+    double alpha, double beta, int misalign)
+{
+    size_t size = tulle_type_size(A->type);
+    tulle__spmm_task task = {.type = A->type, .A = A->csr, .n = n, .alpha = alpha, .beta = beta};
+    int64_t bsize, csize;
+    strides(b, A->csr.n, n, &task.b_row, &task.b_col, &bsize);
+    strides(c, A->csr.m, n, &task.c_row, &task.c_col, &csize);
+    char *B = dense(A->type, bsize, 5, 1), *x = dense(A->type, csize + misalign, 6, 1);
+    char *y = dense(A->type, csize + misalign, 6, 1);
+    if (beta == 0) { /* C is not read: NaN there must vanish, and stay where C is not */
+        memset(x, 0xff, (size_t)csize * size);
+        memset(y, 0xff, (size_t)csize * size);
+    }
+    task.B = B;
+    task.C = x + (size_t)misalign * size;
+    tulle_status ref = tulle__kernels_ref()->spmm(NULL, &task);
+    task.C = y + (size_t)misalign * size;
+    tulle_status status = kernels->spmm(pool, &task);
+    int same = ref == TULLE_OK && status == TULLE_OK && !memcmp(x, y, (size_t)(csize + misalign) * size);
+    tulle__free(B);
+    tulle__free(x);
+    tulle__free(y);
+    return same;
+}
+
+static void test_exact(tulle__isa isa)
+{
+    static const int64_t sizes[][2] = {{1, 1}, {0, 4}, {6, 0}, {40, 41}, {9, 130}, {130, 9}};
+    static const double scales[][2] = {{1, 0}, {2, 0}, {1, 1}, {-2, 3}, {0, 2}};
+    const tulle__kernels *kernels = tulle__kernels_cpu_at(isa);
+    for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+        tulle__pool *pool = NULL;
+        tulle__pool_new(threads[t], &pool);
+        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+            int same = 1, cases = 0;
+            for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+                for (int shape = 0; shape < SHAPES; shape++)
+                    for (int type = 0; type < TULLE_TYPE_COUNT; type++) {
+                        matrix A = matrix_make(
+                            (enum shape)shape, (tulle_type)type, sizes[s][0], sizes[s][1], 3, 1, shape % 2 * 5);
+                        int scale = cases % 5, b = cases / 5 % LAYOUTS, c = cases / 7 % LAYOUTS;
+                        same = same && same_as_ref(kernels, pool, &A, widths[w], 0, 0, 1, 0, 0);
+                        same = same && same_as_ref(kernels, pool, &A, widths[w], b, c, scales[scale][0],
+                                           scales[scale][1], cases % 3);
+                        cases++;
+                        matrix_free(&A);
+                    }
+            ok(same, "%s, %d threads, width %d", tulle__isa_name(isa), threads[t], (int)widths[w]);
+        }
+        tulle__pool_free(pool);
+    }
+}
+
+/* Random reals: the same bits for every number of threads. And a tile of C large enough to be streamed. */
+static void test_bits(tulle__isa isa, int64_t m, int64_t n)
+{
+    matrix A = matrix_make(SKEWED, TULLE_F64, m, m < 400 ? m : 400, 8, 0, 0);
+    double *B = dense(TULLE_F64, A.csr.n * n, 1, 0), *first = dense(TULLE_F64, m * n, 2, 0), *C = dense(TULLE_F64, m * n, 3, 0);
+    tulle__spmm_task task = {.type = TULLE_F64, .A = A.csr, .n = n, .B = B, .b_row = n, .b_col = 1, .C = first, .c_row = n,
+        .c_col = 1, .alpha = 1.5};
+    tulle__kernels_cpu_at(isa)->spmm(NULL, &task);
+    task.C = C;
+    for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+        tulle__pool *pool = NULL;
+        tulle__pool_new(threads[t], &pool);
+        memset(C, 0, (size_t)(m * n) * sizeof *C);
+        tulle_status status = tulle__kernels_cpu_at(isa)->spmm(pool, &task);
+        ok(status == TULLE_OK && !memcmp(C, first, (size_t)(m * n) * sizeof *C), "%s: the same bits on %d threads, %d x %d",
+            tulle__isa_name(isa), threads[t], (int)m, (int)n);
+        tulle__pool_free(pool);
+    }
+    tulle__free(B);
+    tulle__free(first);
+    tulle__free(C);
+    matrix_free(&A);
+}
+
+static void test_memory(tulle__account *account)
+{
+    matrix A = matrix_make(UNIFORM, TULLE_F32, 60, 50, 8, 1, 0);
+    int64_t n = 40;
+    float *B = dense(TULLE_F32, A.csr.n * n, 1, 1), *C = dense(TULLE_F32, A.csr.m * n, 2, 1);
+    tulle__spmm_task task = {.type = TULLE_F32, .A = A.csr, .n = n, .B = B, .b_row = 1, .b_col = A.csr.n, .C = C, .c_row = 1,
+        .c_col = A.csr.m, .alpha = 1};
+    tulle__pool *pool = NULL;
+    tulle__pool_new(3, &pool);
+    int64_t before = tulle__account_blocks(account);
+    int i = 0, leaks = 0;
+    for (tulle_status status = TULLE_ERR_MEMORY; status != TULLE_OK && i < 1000; i++) {
+        tulle__account_fail_after(account, i);
+        status = tulle__kernels_cpu()->spmm(pool, &task);
+        leaks += tulle__account_blocks(account) != before;
+    }
+    tulle__account_fail_after(account, -1);
+    ok(i > 1 && i < 1000 && !leaks, "every allocation of a column-major product fails once (%d)", i);
+    tulle__pool_free(pool);
+    tulle__free(B);
+    tulle__free(C);
+    matrix_free(&A);
+}
+
+int main(void)
+{
+    tulle__account *account = tulle__account_new(0);
+    tulle__account_enter(account);
+    for (int isa = 0; isa < TULLE__ISA_COUNT; isa++) {
+        if (!tulle__kernels_cpu_at((tulle__isa)isa)) {
+            skip("this processor lacks %s", tulle__isa_name((tulle__isa)isa));
+            continue;
+        }
+        test_exact((tulle__isa)isa);
+        test_bits((tulle__isa)isa, 300, 37);
+        test_bits((tulle__isa)isa, 30000, 128);
+    }
+    test_memory(account);
+    ok(tulle__account_blocks(account) == 0, "nothing leaks");
+    tulle__account_enter(NULL);
+    tulle__account_free(account);
+    return tap_done();
+}
