@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/binsparse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/binsparse_file.h"
+#include "io/hdf5_file.h"
+
+enum { PIECE = 1 << 15 }; /* numbers read at a time */
+
+const tulle__binsparse_header *tulle__binsparse_head(const tulle__binsparse *file)
+{
+    return &file->header;
+}
+
+static tulle_status copy_text(const char *text, char **copy)
+{
+    tulle_status status = tulle__alloc(strlen(text) + 1, 1, "a path", copy);
+    if (status == TULLE_OK) memcpy(*copy, text, strlen(text) + 1);
+    return status;
+}
+
+/* A data set in one piece must lie inside the file. */
+static tulle_status check_extents(tulle__binsparse *file)
+{
+    struct stat info;
+    if (fstat(file->fd, &info) != 0) return tulle__fail(TULLE_ERR_IO, "%s: cannot be examined: %s", file->path, strerror(errno));
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) {
+        const tulle__binsparse_array *array = &file->header.array[w];
+        __int128 end = (__int128)array->offset + (__int128)array->count * array->size;
+        if (array->present && array->offset >= 0 && end > info.st_size)
+            return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set '%s' reaches beyond the end of the file", file->path,
+                tulle__binsparse_name(w));
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle__binsparse_open(const char *path, const char *group, tulle__binsparse **file)
+{
+    tulle__binsparse *made;
+    char *json = NULL;
+    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a Binsparse file", &made);
+    if (status != TULLE_OK) return status;
+    made->fd = -1;
+    TULLE_TRY(copy_text(path, &made->path));
+    if (group) TULLE_TRY(copy_text(group, &made->group));
+    made->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
+    TULLE_TRY(tulle__hdf5_examine(path, group, &json, made->header.array));
+    TULLE_TRY(tulle__binsparse_describe(path, json, &made->header));
+    TULLE_TRY(check_extents(made));
+    tulle__free(json);
+    *file = made;
+    return TULLE_OK;
+out:
+    tulle__free(json);
+    tulle__binsparse_close(made);
+    return status;
+}
+
+void tulle__binsparse_close(tulle__binsparse *file)
+{
+    if (!file) return;
+    if (file->fd >= 0) close(file->fd);
+    tulle__free(file->path);
+    tulle__free(file->group);
+    tulle__free(file);
+}
+
+static tulle_status read_bytes(const tulle__binsparse *file, void *to, size_t bytes, int64_t offset)
+{
+    char *p = to;
+    while (bytes) {
+        ssize_t n = pread(file->fd, p, bytes, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", file->path, strerror(errno));
+        if (n == 0) return tulle__fail(TULLE_ERR_IO, "%s: ends early, at byte %" PRId64, file->path, offset);
+        p += n;
+        offset += n;
+        bytes -= (size_t)n;
+    }
+    return TULLE_OK;
+}
+
+/* The i-th number of raw bytes, as its bits. */
+static uint64_t bits_at(const tulle__binsparse_array *array, const char *raw, int64_t i)
+{
+    uint64_t x;
+    uint32_t four;
+    uint16_t two;
+    raw += i * array->size;
+    switch (array->size) {
+    case 1: return (unsigned char)*raw;
+    case 2: memcpy(&two, raw, 2); return array->swapped ? __builtin_bswap16(two) : two;
+    case 4: memcpy(&four, raw, 4); return array->swapped ? __builtin_bswap32(four) : four;
+    default: memcpy(&x, raw, 8); return array->swapped ? __builtin_bswap64(x) : x;
+    }
+}
+
+/* An unsigned number beyond 2^63 becomes a negative one, which no check lets pass. */
+static int64_t integer_of(const tulle__binsparse_array *array, uint64_t x)
+{
+    int unused = 64 - 8 * array->size;
+    return array->kind == 'u' ? (int64_t)x : (int64_t)(x << unused) >> unused;
+}
+
+static double real_of(const tulle__binsparse_array *array, uint64_t x)
+{
+    double d;
+    float f;
+    uint32_t four = (uint32_t)x;
+    if (array->kind == 'f') {
+        if (array->size == 8) {
+            memcpy(&d, &x, 8);
+            return d;
+        }
+        memcpy(&f, &four, 4);
+        return (double)f;
+    }
+    return array->kind == 'u' ? (double)x : (double)integer_of(array, x);
+}
+
+/* Numbers first .. first + count - 1, count <= PIECE, into 8-byte integers or doubles; raw has room for them. */
+static tulle_status read_piece(
+    const tulle__binsparse *file, int which, int64_t first, int64_t count, int real, char *raw, void *to)
+{
+    const tulle__binsparse_array *array = &file->header.array[which];
+    if (count == 0) return TULLE_OK;
+    if (array->offset < 0) return tulle__hdf5_read(file->path, file->group, which, first, count, real, to);
+    tulle_status status = read_bytes(file, raw, (size_t)(count * array->size), array->offset + first * array->size);
+    if (status != TULLE_OK) return status;
+    for (int64_t i = 0; i < count; i++)
+        if (real)
+            ((double *)to)[i] = real_of(array, bits_at(array, raw, i));
+        else
+            ((int64_t *)to)[i] = integer_of(array, bits_at(array, raw, i));
+    return TULLE_OK;
+}
+
+static tulle_status check_range(const tulle__binsparse *file, int which, int64_t first, int64_t count)
+{
+    const tulle__binsparse_array *array = &file->header.array[which];
+    if (array->present && first >= 0 && count >= 0 && count <= array->count - first) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_ARG, "%s: numbers %" PRId64 " + %" PRId64 " are outside the data set '%s'", file->path, first,
+        count, tulle__binsparse_name(which));
+}
+
+static tulle_status check_pointers(const tulle__binsparse *file, int64_t first, int64_t count, const int64_t *p)
+{
+    const tulle__binsparse_header *head = &file->header;
+    int64_t last = head->array[TULLE__BINSPARSE_POINTERS].count - 1;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t k = first + i;
+        int fine = p[i] >= (i ? p[i - 1] : 0) && p[i] <= head->stored && (k > 0 || p[i] == 0) && (k < last || p[i] == head->stored);
+        if (!fine)
+            return tulle__fail(TULLE_ERR_FORMAT, "%s: number %" PRId64 " of the data set 'pointers_to_1' is %" PRId64
+                ": pointers must grow from 0 to %" PRId64, file->path, k, p[i], head->stored);
+    }
+    return TULLE_OK;
+}
+
+static tulle_status check_indices(
+    const tulle__binsparse *file, int which, int64_t first, int64_t count, int64_t limit, const int64_t *index)
+{
+    for (int64_t i = 0; i < count; i++)
+        if ((uint64_t)index[i] >= (uint64_t)limit)
+            return tulle__fail(TULLE_ERR_FORMAT, "%s: number %" PRId64 " of the data set '%s' is %" PRId64
+                ", but indices must be below %" PRId64, file->path, first + i, tulle__binsparse_name(which), index[i], limit);
+    return TULLE_OK;
+}
+
+tulle_status tulle__binsparse_read_pointers(tulle__binsparse *file, int64_t first, int64_t count, int64_t *to)
+{
+    char *raw = NULL;
+    tulle_status status;
+    TULLE_TRY(check_range(file, TULLE__BINSPARSE_POINTERS, first, count));
+    TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
+    for (int64_t i = 0, n; i < count; i += n) {
+        n = count - i < PIECE ? count - i : PIECE;
+        TULLE_TRY(read_piece(file, TULLE__BINSPARSE_POINTERS, first + i, n, 0, raw, to + i));
+    }
+    TULLE_TRY(check_pointers(file, first, count, to));
+out:
+    tulle__free(raw);
+    return status;
+}
+
+tulle_status tulle__binsparse_read_indices(
+    tulle__binsparse *file, tulle__binsparse_which which, int64_t first, int64_t count, int64_t limit, int64_t *to)
+{
+    char *raw = NULL;
+    tulle_status status;
+    TULLE_TRY(check_range(file, which, first, count));
+    TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
+    for (int64_t i = 0, n; i < count; i += n) {
+        n = count - i < PIECE ? count - i : PIECE;
+        TULLE_TRY(read_piece(file, which, first + i, n, 0, raw, to + i));
+        TULLE_TRY(check_indices(file, which, first + i, n, limit, to + i));
+    }
+out:
+    tulle__free(raw);
+    return status;
+}
+
+tulle_status tulle__binsparse_read_values(
+    tulle__binsparse *file, int64_t first, int64_t count, tulle_type type, void *to)
+{
+    char *raw = NULL;
+    double *real = NULL;
+    tulle_status status;
+    if (file->header.iso) {
+        if (first < 0 || count < 0 || count > file->header.stored - first)
+            return tulle__fail(TULLE_ERR_ARG, "%s: values %" PRId64 " + %" PRId64 " are outside", file->path, first, count);
+    } else {
+        TULLE_TRY(check_range(file, TULLE__BINSPARSE_VALUES, first, count));
+    }
+    TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
+    TULLE_TRY(tulle__alloc(PIECE, sizeof *real, "a piece of a Binsparse file", &real));
+    if (file->header.iso && count) {
+        TULLE_TRY(read_piece(file, TULLE__BINSPARSE_VALUES, 0, 1, 1, raw, real));
+        for (int64_t i = 1; i < PIECE && i < count; i++) real[i] = real[0];
+    }
+    for (int64_t i = 0, n; i < count; i += n) {
+        n = count - i < PIECE ? count - i : PIECE;
+        if (!file->header.iso) TULLE_TRY(read_piece(file, TULLE__BINSPARSE_VALUES, first + i, n, 1, raw, real));
+        for (int64_t k = 0; k < n; k++)
+            if (type == TULLE_F32)
+                ((float *)to)[i + k] = (float)real[k];
+            else
+                ((double *)to)[i + k] = real[k];
+    }
+out:
+    tulle__free(real);
+    tulle__free(raw);
+    return status;
+}
+
+/* Walks through the pointers of a compressed format: which row (or column) does entry e belong to? */
+struct walk {
+    tulle__binsparse *file;
+    int64_t line, begin, have; /* pointer[0 .. have - 1] are those of lines begin .. */
+    int64_t *pointer;
+};
+
+/* The last line whose pointer is <= e, by halving: log2(lines) small reads. */
+static tulle_status start_walk(struct walk *w, int64_t e)
+{
+    int64_t low = 0, high = w->file->header.array[TULLE__BINSPARSE_POINTERS].count - 1;
+    tulle_status status = TULLE_OK;
+    char raw[8];
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2, p;
+        TULLE_TRY(read_piece(w->file, TULLE__BINSPARSE_POINTERS, middle, 1, 0, raw, &p));
+        if (p <= e)
+            low = middle;
+        else
+            high = middle;
+    }
+    w->line = low;
+    w->begin = low;
+    w->have = 0;
+out:
+    return status;
+}
+
+static tulle_status line_of(struct walk *w, int64_t e, int64_t *line)
+{
+    int64_t lines = w->file->header.array[TULLE__BINSPARSE_POINTERS].count - 1;
+    tulle_status status = TULLE_OK;
+    for (;; w->line++) {
+        if (w->line + 1 >= w->begin + w->have) {
+            int64_t count = lines + 1 - w->line < PIECE ? lines + 1 - w->line : PIECE;
+            if (count < 2) /* the last pointer, checked to be `stored`, lies behind every entry */
+                return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set 'pointers_to_1' does not grow", w->file->path);
+            w->begin = w->line;
+            w->have = count;
+            TULLE_TRY(tulle__binsparse_read_pointers(w->file, w->begin, count, w->pointer));
+            if (w->pointer[0] > e)
+                return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set 'pointers_to_1' does not grow", w->file->path);
+        }
+        if (e < w->pointer[w->line + 1 - w->begin]) break;
+    }
+    *line = w->line;
+out:
+    return status;
+}
+
+tulle_status tulle__binsparse_parse(
+    tulle__binsparse *file, int part, int nparts, tulle_type type, tulle__entries *entries)
+{
+    const tulle__binsparse_header *head = &file->header;
+    int64_t first = (int64_t)((__int128)head->stored * part / nparts);
+    int64_t end = (int64_t)((__int128)head->stored * (part + 1) / nparts);
+    int compressed = head->format == TULLE__BINSPARSE_CSR || head->format == TULLE__BINSPARSE_CSC;
+    int by_rows = head->format == TULLE__BINSPARSE_CSR || head->format == TULLE__BINSPARSE_COOR;
+    int64_t outer_limit = by_rows ? head->rows : head->cols, inner_limit = by_rows ? head->cols : head->rows;
+    int64_t *outer = NULL, *inner = NULL;
+    double *value = NULL;
+    struct walk walk = {.file = file};
+    tulle_status status = TULLE_OK;
+    tulle__entries_init(entries, head->rows > INT32_MAX || head->cols > INT32_MAX, 0, type);
+    if (head->format >= TULLE__BINSPARSE_DMATR) return tulle__fail(TULLE_ERR_ARG, "%s: is a dense matrix, which has no entries", file->path);
+    TULLE_TRY(tulle__alloc(PIECE, sizeof *inner, "a piece of a Binsparse file", &inner));
+    TULLE_TRY(tulle__alloc(PIECE, sizeof *outer, "a piece of a Binsparse file", &outer));
+    TULLE_TRY(tulle__alloc(PIECE, sizeof *value, "a piece of a Binsparse file", &value));
+    if (compressed) {
+        TULLE_TRY(tulle__alloc(PIECE, sizeof *walk.pointer, "a piece of a Binsparse file", &walk.pointer));
+        if (part == 0) TULLE_TRY(tulle__binsparse_read_pointers(file, 0, 1, walk.pointer));
+        if (part == nparts - 1) TULLE_TRY(tulle__binsparse_read_pointers(file, outer_limit, 1, walk.pointer));
+        if (first < end) TULLE_TRY(start_walk(&walk, first));
+    }
+    for (int64_t e = first, n; e < end; e += n) {
+        n = end - e < PIECE ? end - e : PIECE;
+        TULLE_TRY(tulle__binsparse_read_indices(file, TULLE__BINSPARSE_INDICES1, e, n, inner_limit, inner));
+        if (!compressed) TULLE_TRY(tulle__binsparse_read_indices(file, TULLE__BINSPARSE_INDICES0, e, n, outer_limit, outer));
+        TULLE_TRY(tulle__binsparse_read_values(file, e, n, TULLE_F64, value));
+        for (int64_t i = 0; i < n; i++) {
+            int64_t line = outer[i];
+            if (compressed) TULLE_TRY(line_of(&walk, e + i, &line));
+            int64_t row = by_rows ? line : inner[i], col = by_rows ? inner[i] : line;
+            int wrong_half = (head->structure == TULLE__BINSPARSE_SYMMETRIC_LOWER && row < col) ||
+                             (head->structure == TULLE__BINSPARSE_SYMMETRIC_UPPER && row > col) ||
+                             (head->structure == TULLE__BINSPARSE_SKEW_LOWER && (row < col || (row == col && value[i] != 0))) ||
+                             (head->structure == TULLE__BINSPARSE_SKEW_UPPER && (row > col || (row == col && value[i] != 0)));
+            if (wrong_half)
+                TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: entry %" PRId64 " is at (%" PRId64 ", %" PRId64
+                    "), where the structure of the matrix has none", file->path, e + i, row, col));
+            TULLE_TRY(tulle__entries_add(entries, row, col, value[i]));
+        }
+    }
+out:
+    tulle__free(walk.pointer);
+    tulle__free(value);
+    tulle__free(outer);
+    tulle__free(inner);
+    return status;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Binsparse over HDF5: sparse and dense matrices in a binary form that other libraries read, too. Formats CSR, CSC, COO
+ * (COOR, COOC), DMAT (DMATR, DMATC) and DVEC, all integer types for indices, real types for values, `iso` values, and
+ * the structures symmetric and skew-symmetric. Complex values and custom formats are refused by name.
+ *
+ * open looks at everything but the numbers themselves, through HDF5, and closes it again. A data set that lies in one
+ * piece is then read by offset, by any PE at the same time; others (chunked, compressed) through HDF5, one thread at a
+ * time. Whatever a read brings is checked (pointers grow, indices are in range); messages name the data set.
+ * Nothing is collective. Where HDF5 or cJSON was not built in, all of it is TULLE_ERR_UNSUPPORTED.
+ */
+#ifndef TULLE_IO_BINSPARSE_H
+#define TULLE_IO_BINSPARSE_H
+
+#include <stdint.h>
+
+#include <tulle/types.h>
+
+#include "io/entries.h"
+
+typedef enum tulle__binsparse_format {
+    TULLE__BINSPARSE_CSR,
+    TULLE__BINSPARSE_CSC,
+    TULLE__BINSPARSE_COOR, /* sorted by rows */
+    TULLE__BINSPARSE_COOC, /* sorted by columns: indices_0 are columns */
+    TULLE__BINSPARSE_DMATR,
+    TULLE__BINSPARSE_DMATC,
+} tulle__binsparse_format;
+
+typedef enum tulle__binsparse_structure {
+    TULLE__BINSPARSE_GENERAL,
+    TULLE__BINSPARSE_SYMMETRIC_LOWER,
+    TULLE__BINSPARSE_SYMMETRIC_UPPER,
+    TULLE__BINSPARSE_SKEW_LOWER,
+    TULLE__BINSPARSE_SKEW_UPPER,
+} tulle__binsparse_structure;
+
+typedef enum tulle__binsparse_which {
+    TULLE__BINSPARSE_POINTERS,
+    TULLE__BINSPARSE_INDICES0,
+    TULLE__BINSPARSE_INDICES1,
+    TULLE__BINSPARSE_VALUES,
+    TULLE__BINSPARSE_ARRAYS
+} tulle__binsparse_which;
+
+/* A data set. */
+typedef struct tulle__binsparse_array {
+    int present;
+    char kind;      /* 'i', 'u', 'f' */
+    int size;       /* bytes a number */
+    int swapped;    /* not in this machine's byte order */
+    int64_t count;  /* numbers */
+    int64_t offset; /* in the file; -1: not in one piece */
+} tulle__binsparse_array;
+
+typedef struct tulle__binsparse_header {
+    int64_t rows, cols, stored;
+    tulle__binsparse_format format;
+    tulle__binsparse_structure structure;
+    int iso; /* one value for all entries */
+    tulle__binsparse_array array[TULLE__BINSPARSE_ARRAYS];
+} tulle__binsparse_header;
+
+typedef struct tulle__binsparse tulle__binsparse;
+
+/* group: a path inside the file, NULL = its root. */
+tulle_status tulle__binsparse_open(const char *path, const char *group, tulle__binsparse **file);
+void tulle__binsparse_close(tulle__binsparse *file);
+const tulle__binsparse_header *tulle__binsparse_head(const tulle__binsparse *file);
+
+/* Pointers first .. first + count - 1: growing, from 0 to `stored`. */
+tulle_status tulle__binsparse_read_pointers(tulle__binsparse *file, int64_t first, int64_t count, int64_t *to);
+
+/* Indices first .. first + count - 1 of one of the two lists, each in [0, limit). */
+tulle_status tulle__binsparse_read_indices(
+    tulle__binsparse *file, tulle__binsparse_which which, int64_t first, int64_t count, int64_t limit, int64_t *to);
+
+/* Values first .. first + count - 1, of a dense matrix in the file's order. */
+tulle_status tulle__binsparse_read_values(
+    tulle__binsparse *file, int64_t first, int64_t count, tulle_type type, void *to);
+
+/*
+ * The part-th of nparts equal shares of the stored entries of a sparse matrix, as stored (the caller mirrors).
+ * Initialises *entries, which the caller finishes, also after a failure.
+ */
+tulle_status tulle__binsparse_parse(
+    tulle__binsparse *file, int part, int nparts, tulle_type type, tulle__entries *entries);
+
+/*
+ * Writing a CSR file. The sizes are known at the start, so the parts may be written in any order; see output.h for what
+ * close and abort do. wide: indices of 64 bits, else 32; pointers always have 64.
+ */
+typedef struct tulle__binsparse_writer tulle__binsparse_writer;
+tulle_status tulle__binsparse_writer_open(const char *path, int64_t rows, int64_t cols, int64_t stored, tulle_type type,
+    int wide, tulle__binsparse_structure structure, tulle__binsparse_writer **writer);
+tulle_status tulle__binsparse_write_pointers(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const int64_t *pointers);
+tulle_status tulle__binsparse_write_indices(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const int64_t *indices);
+tulle_status tulle__binsparse_write_values(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const void *values);
+tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int sync);
+void tulle__binsparse_writer_abort(tulle__binsparse_writer *writer);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing CSR as Binsparse: HDF5 makes room for the data sets, then the numbers go straight to their offsets. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/binsparse_file.h"
+#include "io/hdf5_file.h"
+#include "io/output.h"
+
+enum { PIECE = 1 << 15 };
+
+struct tulle__binsparse_writer {
+    tulle__output *output;
+    tulle__binsparse_header header;
+    int64_t left[TULLE__BINSPARSE_ARRAYS]; /* numbers not yet written */
+    uint32_t *narrow;
+    int fd;
+};
+
+void tulle__binsparse_writer_abort(tulle__binsparse_writer *writer)
+{
+    if (!writer) return;
+    if (writer->fd >= 0) close(writer->fd);
+    tulle__output_abort(writer->output);
+    tulle__free(writer->narrow);
+    tulle__free(writer);
+}
+
+tulle_status tulle__binsparse_writer_open(const char *path, int64_t rows, int64_t cols, int64_t stored, tulle_type type,
+    int wide, tulle__binsparse_structure structure, tulle__binsparse_writer **writer)
+{
+    tulle__binsparse_writer *made;
+    char *json = NULL;
+    if (!wide && cols > INT32_MAX)
+        return tulle__fail(TULLE_ERR_OVERFLOW, "%s: %" PRId64 " columns need indices of 64 bits", path, cols);
+    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a writer", &made);
+    if (status != TULLE_OK) return status;
+    made->fd = -1;
+    tulle__binsparse_header *head = &made->header;
+    head->rows = rows;
+    head->cols = cols;
+    head->stored = stored;
+    head->structure = structure;
+    head->array[TULLE__BINSPARSE_POINTERS] = (tulle__binsparse_array){1, 'u', 8, 0, rows + 1, -1};
+    head->array[TULLE__BINSPARSE_INDICES1] = (tulle__binsparse_array){1, 'u', wide ? 8 : 4, 0, stored, -1};
+    head->array[TULLE__BINSPARSE_VALUES] = (tulle__binsparse_array){1, 'f', (int)tulle_type_size(type), 0, stored, -1};
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) made->left[w] = head->array[w].count;
+    TULLE_TRY(tulle__alloc(PIECE, sizeof *made->narrow, "a piece of a Binsparse file", &made->narrow));
+    TULLE_TRY(tulle__output_open(path, 0, &made->output));
+    TULLE_TRY(tulle__binsparse_text(head, &json));
+    TULLE_TRY(tulle__hdf5_create(tulle__output_temporary(made->output), json, head->array));
+    made->fd = open(tulle__output_temporary(made->output), O_WRONLY | O_CLOEXEC);
+    if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
+    tulle__free(json);
+    *writer = made;
+    return TULLE_OK;
+out:
+    tulle__free(json);
+    tulle__binsparse_writer_abort(made);
+    return status;
+}
+
+static tulle_status write_numbers(tulle__binsparse_writer *writer, int which, int64_t first, int64_t count, const void *data)
+{
+    const tulle__binsparse_array *array = &writer->header.array[which];
+    if (first < 0 || count < 0 || count > array->count - first)
+        return tulle__fail(TULLE_ERR_ARG, "numbers %" PRId64 " + %" PRId64 " are outside the data set '%s'", first, count,
+            tulle__binsparse_name(which));
+    const char *p = data;
+    size_t bytes = (size_t)(count * array->size);
+    int64_t offset = array->offset + first * array->size;
+    while (bytes) {
+        ssize_t n = pwrite(writer->fd, p, bytes, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: writing failed: %s", tulle__output_temporary(writer->output), strerror(errno));
+        p += n;
+        offset += n;
+        bytes -= (size_t)n;
+    }
+    writer->left[which] -= count;
+    return TULLE_OK;
+}
+
+tulle_status tulle__binsparse_write_pointers(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const int64_t *pointers)
+{
+    return write_numbers(writer, TULLE__BINSPARSE_POINTERS, first, count, pointers);
+}
+
+tulle_status tulle__binsparse_write_indices(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const int64_t *indices)
+{
+    if (writer->header.array[TULLE__BINSPARSE_INDICES1].size == 8)
+        return write_numbers(writer, TULLE__BINSPARSE_INDICES1, first, count, indices);
+    for (int64_t i = 0, n; i < count; i += n) {
+        n = count - i < PIECE ? count - i : PIECE;
+        for (int64_t k = 0; k < n; k++) writer->narrow[k] = (uint32_t)indices[i + k];
+        tulle_status status = write_numbers(writer, TULLE__BINSPARSE_INDICES1, first + i, n, writer->narrow);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle__binsparse_write_values(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const void *values)
+{
+    return write_numbers(writer, TULLE__BINSPARSE_VALUES, first, count, values);
+}
+
+tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int sync)
+{
+    tulle_status status = TULLE_OK;
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
+        if (writer->left[w] > 0) {
+            status = tulle__fail(TULLE_ERR_STATE, "%" PRId64 " numbers of the data set '%s' were not written", writer->left[w],
+                tulle__binsparse_name(w));
+            tulle__binsparse_writer_abort(writer);
+            return status;
+        }
+    int code = close(writer->fd);
+    writer->fd = -1;
+    if (code != 0) {
+        status = tulle__fail(TULLE_ERR_IO, "%s: closing failed: %s", tulle__output_temporary(writer->output), strerror(errno));
+        tulle__binsparse_writer_abort(writer);
+        return status;
+    }
+    status = tulle__output_close(writer->output, sync);
+    tulle__free(writer->narrow);
+    tulle__free(writer);
+    return status;
+}
