@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * C = alpha op(A) op(B) + beta C for a sparse A and a dense (SpMM) or sparse (SpGEMM) B, by the asynchronous one-sided
+ * algorithms of Brock, Buluc, Yelick, "RDMA-based algorithms for sparse matrix multiplication on GPUs", ICS 2024,
+ * section 3. A plan is made once for three matrices and executed any number of times, with whatever values they hold
+ * then; as long as the structure of A and B stays, no symbolic work is repeated.
+ *
+ * Layouts must match: the column cuts of op(A) are the row cuts of op(B), C has the row cuts of op(A) and the column cuts
+ * of op(B). Which PE owns which tile is free, for each of the three.
+ */
+#ifndef TULLE_PRODUCT_H
+#define TULLE_PRODUCT_H
+
+#include <tulle/mat.h>
+#include <tulle/report.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(name, word, text): the algorithms. */
+#define TULLE_ALG_LIST(X)                                                                                              \
+    X(AUTO, "auto", "chosen by sizes and layout")                                                                      \
+    X(STATIONARY_C, "stationary-c", "owners of C compute; tiles of A and B are fetched")                              \
+    X(STATIONARY_A, "stationary-a", "owners of A compute; B is fetched, partial results travel to the owners of C")    \
+    X(STATIONARY_B, "stationary-b", "owners of B compute; A is fetched, partial results travel to the owners of C")
+
+typedef enum tulle_alg {
+#define TULLE_ALG_ENUM(name, word, text) TULLE_ALG_##name,
+    TULLE_ALG_LIST(TULLE_ALG_ENUM)
+#undef TULLE_ALG_ENUM
+        TULLE_ALG_COUNT
+} tulle_alg;
+
+TULLE_API const char *tulle_alg_name(tulle_alg alg);
+TULLE_API tulle_status tulle_alg_parse(const char *name, tulle_alg *alg);
+
+typedef struct tulle_product_options {
+    double alpha, beta;
+    tulle_op op_a, op_b;
+    tulle_alg alg;
+    int lookahead;     /* tile pairs fetched ahead; 0: none, < 0: the default, 2 */
+    int no_offset;     /* 1: all walk k (i, j) from 0, to measure what the iteration offset of section 3.3 brings */
+    int deterministic; /* 1: the same bits for the same input and layout, whatever the timing. SpGEMM always is */
+    int phases;        /* SpGEMM: column phases; 0: as many as memory demands */
+} tulle_product_options;
+
+#define TULLE_PRODUCT_DEFAULT ((tulle_product_options){.alpha = 1, .beta = 0, .lookahead = -1})
+
+typedef struct tulle_plan tulle_plan;
+
+/* Not collective: the layout for C that A and B imply, owned as A and B are distributed. Free it. */
+TULLE_API tulle_status tulle_product_layout(
+    const tulle_mat *A, tulle_op op_a, const tulle_mat *B, tulle_op op_b, tulle_layout **layout);
+
+/*
+ * Collective. C is CSR if B is, else dense. options may be NULL. The matrices stay the caller's and must outlive the plan.
+ * TULLE_ERR_LIMIT with the figure if the product cannot fit in memory in any number of phases.
+ */
+TULLE_API tulle_status tulle_plan_new(
+    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_plan **plan);
+
+/* Collective: computes C. report may be NULL. With more than one phase, use tulle_plan_execute_phase. */
+TULLE_API tulle_status tulle_plan_execute(tulle_plan *plan, tulle_report *report);
+
+/*
+ * SpGEMM of a result too large for memory: how many phases the plan has, and computing one: C then holds the columns of
+ * that phase only. All phases together are the product.
+ */
+TULLE_API int tulle_plan_phases(const tulle_plan *plan);
+TULLE_API tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report *report);
+
+TULLE_API tulle_alg tulle_plan_alg(const tulle_plan *plan); /* what auto became */
+TULLE_API size_t tulle_plan_bytes(const tulle_plan *plan);  /* what the plan holds on this PE */
+/* One line: algorithm, tiles, what is kept. Lives as long as the plan. */
+TULLE_API const char *tulle_plan_describe(const tulle_plan *plan);
+
+/* Collective; NULL is allowed on all PEs. */
+TULLE_API void tulle_plan_free(tulle_plan *plan);
+
+/*
+ * Collective: checks C = alpha op(A) op(B) (beta = 0) independently of how it was made. For a vector x of +-1:
+ * |C x - alpha A (B x)| <= gamma |A| |B| |x| in every row, gamma the rounding bound of C's type; and, for a sparse C, that
+ * all rows ascend and that sampled rows have exactly the structure of the product. *error is the largest ratio of the
+ * left to the right side; TULLE_ERR_CHECK, with the row, if it is over 1 or the structure is wrong.
+ */
+TULLE_API tulle_status tulle_product_check(
+    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, double *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

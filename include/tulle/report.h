@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a run tells. Seconds are wall-clock; sums over PEs are exact, maxima and means are over the PEs of the comm. */
+#ifndef TULLE_REPORT_H
+#define TULLE_REPORT_H
+
+#include <tulle/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tulle_spread {
+    double max, mean;
+} tulle_spread;
+
+typedef struct tulle_report {
+    double seconds;           /* of the call, the slowest PE */
+    tulle_spread compute;     /* local kernels */
+    tulle_spread communicate; /* starting transfers and waiting for them: what was not hidden */
+    tulle_spread accumulate;  /* draining, adding and merging partial results */
+    tulle_spread wait;        /* for other PEs at the end: load imbalance in time */
+    double load_imbalance;    /* max / mean over the PEs of the multiplications done by each */
+    int64_t flops;            /* 2 x multiplications */
+    int64_t bytes_moved;      /* got and put by all PEs; what is read in place does not move */
+    int64_t partials;         /* partial results sent */
+    int64_t nnz_c;            /* CSR: entries of C; dense: m n */
+    int reused;               /* 1: no symbolic work was done */
+    int phases;               /* column phases of the plan */
+} tulle_report;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

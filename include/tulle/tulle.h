@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Everything. */
+#ifndef TULLE_TULLE_H
+#define TULLE_TULLE_H
+
+#include <tulle/io.h>
+#include <tulle/layout.h>
+#include <tulle/machine.h>
+#include <tulle/mat.h>
+#include <tulle/product.h>
+#include <tulle/report.h>
+#include <tulle/status.h>
+#include <tulle/team.h>
+#include <tulle/types.h>
+#include <tulle/version.h>
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/partial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+/* What travels through the queue. */
+struct record {
+    tulle__place panel, ack;
+    uint64_t at, ack_at;
+    int64_t nnz, offset, length;
+    int32_t tile, key;
+    int16_t rank, last;
+};
+_Static_assert(sizeof(struct record) <= TULLE__RECORD, "a record must fit the queue");
+
+void tulle__inbox_fini(tulle__inbox *inbox)
+{
+    for (int64_t k = 0; k < inbox->nkept; k++) tulle__free(inbox->kept[k].data);
+    tulle__free(inbox->kept);
+    inbox->kept = NULL;
+    inbox->nkept = 0;
+}
+
+tulle_status tulle__target_part(tulle__target *target, int rank, int key, tulle__part **part)
+{
+    for (int p = 0; p < target->nparts; p++)
+        if (target->part[p].rank == rank && target->part[p].key == key) {
+            *part = &target->part[p];
+            return TULLE_OK;
+        }
+    if (target->nparts == target->room) {
+        int room = target->own_jobs + target->remote;
+        tulle_status status = tulle__realloc((size_t)room, sizeof *target->part, "parts of a tile", &target->part);
+        if (status != TULLE_OK) return status;
+        target->room = room;
+    }
+    *part = &target->part[target->nparts++];
+    **part = (tulle__part){.key = key, .rank = rank};
+    return TULLE_OK;
+}
+
+/* Rows of the panel are those of a row-major tile; C may be of either order. */
+static void add_dense(tulle_plan *plan, int tile, int64_t offset, int64_t length, const char *data)
+{
+    tulle_tile C;
+    const tulle__target *target = &plan->target[plan->target_of[tile]];
+    if (tulle_mat_tile(plan->C, target->i, target->j, &C) != TULLE_OK) return;
+    int64_t size = (int64_t)tulle_type_size(C.type), first = offset / size, count = length / size;
+    int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
+    for (int64_t r = first / C.n, e = 0; e < count; r++) {
+        if (C.type == TULLE_F32) {
+            float *restrict to = (float *)C.val + r * row_step;
+            const float *restrict from = (const float *)(const void *)data + e;
+            for (int64_t c = 0; c < C.n; c++) to[c * col_step] += from[c];
+        } else {
+            double *restrict to = (double *)C.val + r * row_step;
+            const double *restrict from = (const double *)(const void *)data + e;
+            for (int64_t c = 0; c < C.n; c++) to[c * col_step] += from[c];
+        }
+        e += C.n;
+    }
+}
+
+static tulle_status keep_dense(tulle__inbox *inbox, const struct record *record, const char *data)
+{
+    tulle_status status;
+    char *copy = NULL;
+    if (inbox->nkept == inbox->room) {
+        int64_t room = inbox->room ? 2 * inbox->room : 64;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *inbox->kept, "kept panels", &inbox->kept));
+        inbox->room = room;
+    }
+    TULLE_TRY(tulle__alloc((size_t)record->length, 1, "a kept panel", &copy));
+    memcpy(copy, data, (size_t)record->length);
+    inbox->kept[inbox->nkept++] = (tulle__kept){record->tile, record->key, record->offset, record->length, copy};
+out:
+    return status;
+}
+
+static int compare_kept(const void *x, const void *y)
+{
+    const tulle__kept *a = x, *b = y;
+    if (a->tile != b->tile) return a->tile < b->tile ? -1 : 1;
+    if (a->key != b->key) return a->key < b->key ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+tulle_status tulle__inbox_add_kept(tulle__inbox *inbox)
+{
+    if (inbox->nkept) qsort(inbox->kept, (size_t)inbox->nkept, sizeof *inbox->kept, compare_kept);
+    for (int64_t k = 0; k < inbox->nkept; k++)
+        add_dense(inbox->plan, inbox->kept[k].tile, inbox->kept[k].offset, inbox->kept[k].length, inbox->kept[k].data);
+    return TULLE_OK;
+}
+
+static tulle_status receive_sparse(tulle__inbox *inbox, const struct record *record)
+{
+    tulle_status status;
+    tulle_plan *plan = inbox->plan;
+    tulle__target *target = &plan->target[plan->target_of[record->tile]];
+    tulle__part *part;
+    TULLE_TRY(tulle__target_part(target, record->rank, record->key, &part));
+    tulle__csr_offsets o = tulle__csr_offsets_of(tulle__tile_rows(plan->C, target->i), record->nnz, plan->C->type);
+    if (!part->block) {
+        part->nnz = record->nnz;
+        TULLE_TRY(tulle__alloc(o.length, 1, "a partial result of another PE", &part->block));
+    }
+    if (!part->got) part->expect = inbox->reuse ? (int64_t)(o.length - o.val) : (int64_t)o.length;
+    const char *data = tulle__direct(plan->comm, &record->panel);
+    if (data) {
+        memcpy(part->block + record->offset, data + record->at, (size_t)record->length);
+    } else {
+        int group = tulle__comm_group(plan->comm);
+        tulle__get(plan->comm, group, &record->panel, record->at, part->block + record->offset, (size_t)record->length);
+        TULLE_TRY(tulle__wait(plan->comm, group));
+    }
+    tulle__queue_acknowledge(plan->comm, &record->ack, record->ack_at);
+    part->got += record->length;
+    if (record->last) inbox->received++;
+out:
+    return status;
+}
+
+static tulle_status receive_dense(tulle__inbox *inbox, const struct record *record)
+{
+    tulle_status status = TULLE_OK;
+    tulle_plan *plan = inbox->plan;
+    const char *data = tulle__direct(plan->comm, &record->panel);
+    if (data) {
+        data += record->at;
+    } else {
+        int group = tulle__comm_group(plan->comm);
+        tulle__get(plan->comm, group, &record->panel, record->at, plan->scratch, (size_t)record->length);
+        TULLE_TRY(tulle__wait(plan->comm, group));
+        data = plan->scratch;
+    }
+    if (plan->options.deterministic)
+        TULLE_TRY(keep_dense(inbox, record, data));
+    else
+        add_dense(plan, record->tile, record->offset, record->length, data);
+    tulle__queue_acknowledge(plan->comm, &record->ack, record->ack_at);
+    if (record->last) inbox->received++;
+out:
+    return status;
+}
+
+tulle_status tulle__inbox_serve(void *context)
+{
+    tulle__inbox *inbox = context;
+    union {
+        struct record record;
+        char bytes[TULLE__RECORD];
+    } got;
+    if (!inbox->plan->queue) return TULLE_OK;
+    int64_t start = tulle__clock_ns(), served = 0;
+    tulle_status status = TULLE_OK;
+    while (status == TULLE_OK && tulle__queue_pop(inbox->plan->queue, &got)) {
+        status = inbox->plan->sparse ? receive_sparse(inbox, &got.record) : receive_dense(inbox, &got.record);
+        served++;
+    }
+    if (served) {
+        int64_t end = tulle__clock_ns();
+        inbox->accumulate_ns += end - start;
+        tulle__timeline_span(inbox->plan->comm->pe->timeline, "accumulate", start, end, -1, -1);
+    }
+    return status;
+}
+
+static int owner_of(const tulle_plan *plan, int tile)
+{
+    return plan->C->layout->owner[tile];
+}
+
+tulle_status tulle__partial_push(tulle__inbox *inbox, int tile, int key, const tulle__panel *panel, int64_t offset,
+    int64_t length, int last)
+{
+    tulle_plan *plan = inbox->plan;
+    struct record record = {.panel = panel->place, .ack = panel->ack, .at = panel->at, .ack_at = panel->ack_at,
+        .offset = offset, .length = length, .tile = tile, .key = key, .rank = (int16_t)plan->comm->rank,
+        .last = (int16_t)last};
+    inbox->sent += last;
+    return tulle__queue_push(
+        plan->queue, owner_of(plan, tile), &record, sizeof record, tulle__inbox_serve, inbox);
+}
+
+tulle_status tulle__partial_send(tulle__inbox *inbox, int tile, int key, int64_t nnz, const char *block, int64_t offset,
+    int64_t length)
+{
+    tulle_status status = TULLE_OK;
+    tulle_plan *plan = inbox->plan;
+    int64_t most = (int64_t)tulle__arena_panel_bytes(plan->arena);
+    for (int64_t at = 0; at < length || at == 0; at += most) {
+        tulle__panel panel;
+        int64_t piece = length - at < most ? length - at : most;
+        TULLE_TRY(tulle__arena_take(plan->arena, tulle__inbox_serve, inbox, &panel));
+        memcpy(panel.local, block + at, (size_t)piece);
+        struct record record = {.panel = panel.place, .ack = panel.ack, .at = panel.at, .ack_at = panel.ack_at,
+            .nnz = nnz, .offset = offset + at, .length = piece, .tile = tile, .key = key,
+            .rank = (int16_t)plan->comm->rank, .last = at + most >= length};
+        inbox->sent += record.last;
+        TULLE_TRY(tulle__queue_push(
+            plan->queue, owner_of(plan, tile), &record, sizeof record, tulle__inbox_serve, inbox));
+        if (length == 0) break;
+    }
+out:
+    return status;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Partial results on their way: a producer streams them through panels of its arena, the owner of the C tile drains
+ * them into its own memory when it serves its queue, between its own multiplications (paper 3.1.2, 3.2.2). A dense
+ * panel is added on arrival, a sparse one is kept and merged once, with all others, at the end.
+ */
+#ifndef TULLE_PRODUCT_PARTIAL_H
+#define TULLE_PRODUCT_PARTIAL_H
+
+#include "algo/product/plan.h"
+
+/* A dense panel kept for the deterministic sum. */
+typedef struct tulle__kept {
+    int tile, key;
+    int64_t offset, length;
+    char *data;
+} tulle__kept;
+
+/* One execution's receiving side. */
+typedef struct tulle__inbox {
+    tulle_plan *plan;
+    int reuse;         /* values only */
+    int64_t received;  /* complete partial results */
+    int64_t sent;      /* by this PE */
+    int64_t accumulate_ns;
+    tulle__kept *kept;
+    int64_t nkept, room;
+} tulle__inbox;
+
+void tulle__inbox_fini(tulle__inbox *inbox);
+
+/* Serves this PE's queue; context is the inbox. A tulle__serve. */
+tulle_status tulle__inbox_serve(void *context);
+
+/* Sends bytes [0, length) of block, which begin at `offset` of the partial result of the job `key` of C tile. */
+tulle_status tulle__partial_send(tulle__inbox *inbox, int tile, int key, int64_t nnz, const char *block, int64_t offset,
+    int64_t length);
+
+/* A panel that the caller fills itself: rows of a dense partial. `last` tells that the partial is complete. */
+tulle_status tulle__partial_push(tulle__inbox *inbox, int tile, int key, const tulle__panel *panel, int64_t offset,
+    int64_t length, int last);
+
+/* Adds the kept dense panels in a fixed order. */
+tulle_status tulle__inbox_add_kept(tulle__inbox *inbox);
+
+/* The part of (rank, key) of a target, made if it is not there. */
+tulle_status tulle__target_part(tulle__target *target, int rank, int key, tulle__part **part);
+
+#endif

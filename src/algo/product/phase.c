@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/phase.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum { AMPLE = 64, PHASES_MOST = 4096 };
+
+static tulle_status bound_result(tulle_plan *plan, size_t room, int *phases)
+{
+    tulle_status status;
+    const tulle__operands *o = &plan->operands;
+    int64_t *work = NULL, largest = 0;
+    TULLE_TRY(tulle__alloc((size_t)o->A->layout->m, sizeof *work, "row flops", &work));
+    TULLE_TRY(tulle_mat_row_flops(o->A, o->B, work));
+    /* entries of C that each PE may hold: multiplications of its rows, at most a full tile */
+    for (int r = 0; r < plan->comm->size; r++) {
+        double entries = 0;
+        for (int i = 0; i < o->M; i++) {
+            double columns = 0, all = 0, row_work = 0;
+            for (int j = 0; j < o->N; j++)
+                if (tulle__layout_owner(o->C->layout, i, j) == r) columns += (double)tulle__tile_cols(o->C, j);
+            all = (double)o->C->layout->n;
+            if (columns == 0) continue;
+            for (tulle_gidx row = o->A->layout->row_cut[i]; row < o->A->layout->row_cut[i + 1]; row++) {
+                double mine = (double)work[row] * columns / all;
+                row_work += mine < columns ? mine : columns;
+            }
+            entries += row_work;
+        }
+        if (entries > (double)largest) largest = (int64_t)entries;
+    }
+    /* the result, its parts before they are merged, and the kernel's own room */
+    double need = (double)largest * (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * 2.5;
+    double least = (double)(largest ? 1 : 0) * (double)o->A->layout->m * 24;
+    if (least > (double)room && plan->comm->size == 1) {
+        status = tulle__fail(TULLE_ERR_LIMIT,
+            "the row pointers of the result alone take %.1f MB of the %.1f MB that are left", least / 1e6, (double)room / 1e6);
+        goto out;
+    }
+    double cut = room > 0 ? need / (double)room : PHASES_MOST;
+    *phases = cut <= 1 ? 1 : cut >= PHASES_MOST ? PHASES_MOST : (int)cut + 1;
+    if (*phases > o->C->layout->n) *phases = (int)o->C->layout->n;
+out:
+    tulle__free(work);
+    return status;
+}
+
+tulle_status tulle__plan_choose_phases(tulle_plan *plan)
+{
+    tulle_status status = TULLE_OK;
+    tulle__account *account = plan->comm->pe->account;
+    size_t limit = tulle__account_limit(account), used = tulle__account_used(account);
+    size_t room = limit > used ? limit - used : 0;
+    int64_t tight = plan->sparse && !plan->options.phases && limit &&
+                    room < AMPLE * (tulle_mat_bytes(plan->operands.A) + tulle_mat_bytes(plan->operands.B));
+    int phases = plan->options.phases > 0 ? plan->options.phases : 1;
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &tight)));
+    if (tight) TULLE_TRY(tulle_comm_agree(plan->comm, bound_result(plan, room, &phases)));
+    int64_t most = phases;
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &most)));
+    plan->phases = plan->sparse ? (int)most : 1;
+out:
+    return status;
+}
+
+void tulle__phase_columns(const tulle_plan *plan, int phase, int j, tulle_gidx *lo, tulle_gidx *hi)
+{
+    /* every tile column is cut alike, so that each phase has work for all PEs */
+    tulle_gidx n = tulle__tile_cols(plan->C, j);
+    *lo = n * phase / plan->phases;
+    *hi = n * (phase + 1) / plan->phases;
+}
+
+static int64_t lower_bound(const tulle_lidx *colind, int64_t low, int64_t high, tulle_gidx c)
+{
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (colind[middle] < c)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+tulle_status tulle__phase_slice(const tulle_tile *tile, tulle_gidx lo, tulle_gidx hi, tulle__csr *slice, void **block)
+{
+    size_t size = tulle_type_size(tile->type);
+    int64_t nnz = 0;
+    for (tulle_gidx r = 0; r < tile->m; r++) {
+        int64_t from = lower_bound(tile->colind, tile->rowptr[r], tile->rowptr[r + 1], lo);
+        nnz += lower_bound(tile->colind, from, tile->rowptr[r + 1], hi) - from;
+    }
+    tulle__csr_offsets o = tulle__csr_offsets_of(tile->m, nnz, tile->type);
+    char *b;
+    tulle_status status = tulle__alloc(o.length, 1, "the columns of a phase", &b);
+    if (status != TULLE_OK) return status;
+    int64_t *rowptr = (int64_t *)(void *)b, at = 0;
+    tulle_lidx *colind = (tulle_lidx *)(void *)(b + o.colind);
+    for (tulle_gidx r = 0; r < tile->m; r++) {
+        int64_t from = lower_bound(tile->colind, tile->rowptr[r], tile->rowptr[r + 1], lo);
+        int64_t count = lower_bound(tile->colind, from, tile->rowptr[r + 1], hi) - from;
+        rowptr[r] = at;
+        memcpy(colind + at, tile->colind + from, (size_t)count * sizeof *colind);
+        memcpy(b + o.val + (size_t)at * size, (const char *)tile->val + (size_t)from * size, (size_t)count * size);
+        at += count;
+    }
+    rowptr[tile->m] = at;
+    *slice = (tulle__csr){.m = tile->m, .n = tile->n, .rowptr = rowptr, .colind = colind, .val = b + o.val};
+    *block = b;
+    return TULLE_OK;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/plan.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "algo/product/phase.h"
+#include "base/error.h"
+
+enum { QUEUE_CAPACITY = 256, LOOKAHEAD = 2, GROUP_REMOTE = 4 };
+
+static const char *const alg_names[] = {
+#define ALG_NAME(name, word, text) word,
+    TULLE_ALG_LIST(ALG_NAME)
+#undef ALG_NAME
+};
+
+const char *tulle_alg_name(tulle_alg alg)
+{
+    return (unsigned)alg < TULLE_ALG_COUNT ? alg_names[alg] : "unknown";
+}
+
+tulle_status tulle_alg_parse(const char *name, tulle_alg *alg)
+{
+    for (int a = 0; a < TULLE_ALG_COUNT; a++)
+        if (strcmp(alg_names[a], name) == 0) {
+            *alg = (tulle_alg)a;
+            return TULLE_OK;
+        }
+    const char *near = tulle__nearest(name, alg_names, TULLE_ALG_COUNT);
+    return tulle__fail(TULLE_ERR_ARG, "unknown algorithm '%s'%s%s%s", name, near ? "; did you mean '" : "",
+        near ? near : "", near ? "'?" : "");
+}
+
+void tulle__plan_forget(tulle_plan *plan)
+{
+    for (int t = 0; t < plan->ntargets; t++) {
+        tulle__target *target = &plan->target[t];
+        for (int p = 0; p < target->nparts; p++) tulle__free(target->part[p].block);
+        target->nparts = 0;
+    }
+    for (int64_t s = 0; s < plan->njobs; s++) tulle__free(plan->sent[s].block);
+    plan->njobs = 0;
+    plan->known_A = plan->known_B = plan->known_C = 0;
+}
+
+void tulle__plan_disconnect(tulle_plan *plan)
+{
+    tulle__arena_free(plan->arena);
+    tulle__queue_free(plan->queue);
+    tulle__free(plan->scratch);
+    plan->arena = NULL;
+    plan->queue = NULL;
+    plan->scratch = NULL;
+}
+
+tulle_status tulle__plan_connect(tulle_plan *plan)
+{
+    if (!plan->travels || plan->queue) return TULLE_OK;
+    tulle__pe *pe = plan->comm->pe;
+    tulle__plan_disconnect(plan);
+    tulle_status status = tulle__arena_new(plan->comm, pe->arena_bytes, pe->arena_panels, &plan->arena);
+    if (status == TULLE_OK)
+        status = tulle__alloc(tulle__arena_panel_bytes(plan->arena), 1, "a panel", &plan->scratch);
+    status = tulle_comm_agree(plan->comm, status);
+    if (status == TULLE_OK) status = tulle__queue_new(plan->comm, QUEUE_CAPACITY, &plan->queue);
+    if (status != TULLE_OK) tulle__plan_disconnect(plan);
+    return status;
+}
+
+static void drop_plan(tulle_plan *plan)
+{
+    if (!plan) return;
+    tulle__pe_disown(&plan->owned);
+    tulle__plan_forget(plan);
+    tulle__plan_disconnect(plan);
+    for (int t = 0; t < plan->ntargets; t++) tulle__free(plan->target[t].part);
+    tulle__free(plan->target);
+    tulle__free(plan->target_of);
+    tulle__free(plan->sent);
+    tulle__mat_drop(plan->At);
+    tulle__mat_drop(plan->Bt);
+    tulle__free(plan);
+}
+
+static void free_owned(tulle__owned *object)
+{
+    drop_plan((tulle_plan *)object);
+}
+
+void tulle_plan_free(tulle_plan *plan)
+{
+    if (!plan) return;
+    /* others may still read a transposed tile of mine */
+    if (plan->comm->size > 1) (void)tulle_comm_barrier(plan->comm);
+    drop_plan(plan);
+}
+
+static const tulle_gidx *cuts(const tulle_mat *A, tulle_op op, int rows, int *parts)
+{
+    int of_rows = rows == (op == TULLE_OP_N);
+    *parts = of_rows ? A->layout->mt : A->layout->nt;
+    return of_rows ? A->layout->row_cut : A->layout->col_cut;
+}
+
+tulle_status tulle_product_layout(
+    const tulle_mat *A, tulle_op op_a, const tulle_mat *B, tulle_op op_b, tulle_layout **layout)
+{
+    tulle_status status;
+    int M, N, K;
+    const tulle_gidx *row_cut = cuts(A, op_a, 1, &M), *col_cut = cuts(B, op_b, 0, &N);
+    (void)cuts(A, op_a, 0, &K);
+    int *owner = NULL;
+    TULLE_TRY(tulle__alloc((size_t)M * (size_t)N, sizeof *owner, "owners", &owner));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            int k = (int)((int64_t)j * K / N); /* the A tile that lies where the C tile lies */
+            owner[i * N + j] = op_a == TULLE_OP_N ? tulle__layout_owner(A->layout, i, k) :
+                                                    tulle__layout_owner(A->layout, k, i);
+        }
+    tulle_layout_spec spec = {.m = row_cut[M], .n = col_cut[N], .tile_rows = M, .tile_cols = N, .row_cut = row_cut,
+        .col_cut = col_cut, .owner = owner};
+    status = tulle_layout_new(&spec, INT32_MAX, layout);
+out:
+    tulle__free(owner);
+    return status;
+}
+
+static tulle_status check_operands(const tulle_mat *A, const tulle_mat *B, const tulle_mat *C,
+    const tulle_product_options *options)
+{
+    int am, ak, bk, bn;
+    const tulle_gidx *a_row = cuts(A, options->op_a, 1, &am), *a_col = cuts(A, options->op_a, 0, &ak);
+    const tulle_gidx *b_row = cuts(B, options->op_b, 1, &bk), *b_col = cuts(B, options->op_b, 0, &bn);
+    if (A->comm != B->comm || A->comm != C->comm)
+        return tulle__fail(TULLE_ERR_ARG, "the three matrices must belong to one comm");
+    if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a product whose left factor is dense");
+    if (B->kind != C->kind)
+        return tulle__fail(TULLE_ERR_ARG, "B is %s, so C must be", B->kind == TULLE_CSR ? "sparse" : "dense");
+    if (A->type != B->type || A->type != C->type)
+        return tulle__fail(TULLE_ERR_ARG, "the types differ: %s, %s, %s", tulle_type_name(A->type),
+            tulle_type_name(B->type), tulle_type_name(C->type));
+    if (A == C || B == C) return tulle__fail(TULLE_ERR_ARG, "C must not be a factor");
+    if (a_col[ak] != b_row[bk])
+        return tulle__fail(TULLE_ERR_ARG,
+            "op(A) is %" PRId64 " x %" PRId64 " and op(B) %" PRId64 " x %" PRId64 ": the inner sizes differ", a_row[am],
+            a_col[ak], b_row[bk], b_col[bn]);
+    if (C->layout->m != a_row[am] || C->layout->n != b_col[bn])
+        return tulle__fail(TULLE_ERR_ARG, "C is %" PRId64 " x %" PRId64 ", the product %" PRId64 " x %" PRId64,
+            C->layout->m, C->layout->n, a_row[am], b_col[bn]);
+    if (!tulle__layout_same_cuts(a_col, ak, b_row, bk))
+        return tulle__fail(TULLE_ERR_ARG,
+            "the column cuts of op(A) (%d) are not the row cuts of op(B) (%d); redistribute one of them", ak, bk);
+    if (!tulle__layout_same_cuts(a_row, am, C->layout->row_cut, C->layout->mt))
+        return tulle__fail(TULLE_ERR_ARG, "the row cuts of C are not those of op(A)");
+    if (!tulle__layout_same_cuts(b_col, bn, C->layout->col_cut, C->layout->nt))
+        return tulle__fail(TULLE_ERR_ARG, "the column cuts of C are not those of op(B)");
+    return TULLE_OK;
+}
+
+/* Whether every tile of A can be read in place from here. */
+static int all_direct(const tulle_mat *A)
+{
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++)
+            if (tulle__fetch_bytes(A, i, j)) return 0;
+    return 1;
+}
+
+/*
+ * Bytes that would travel under each stationary operand, from the directories: C stays: tiles of A and B; A stays: tiles
+ * of B, and partial results of at most C's size a contributor; B likewise. Ties go to C, which needs no queue.
+ */
+static tulle_alg choose(const tulle__operands *o)
+{
+    double fetch_c = 0, fetch_a = 0, fetch_b = 0;
+    for (int i = 0; i < o->M; i++)
+        for (int j = 0; j < o->N; j++) {
+            int owner = tulle__layout_owner(o->C->layout, i, j);
+            double tile_c = (double)tulle__tile_rows(o->C, i) * (double)tulle__tile_cols(o->C, j);
+            double size_c = tile_c * (double)tulle_type_size(o->C->type);
+            for (int k = 0; k < o->K; k++) {
+                if (!tulle__operands_meet(o, i, k, j)) continue;
+                const tulle__tile_record *a = &o->A->directory[tulle__tile_index(o->A, i, k)];
+                const tulle__tile_record *b = &o->B->directory[tulle__tile_index(o->B, k, j)];
+                int owner_a = tulle__layout_owner(o->A->layout, i, k), owner_b = tulle__layout_owner(o->B->layout, k, j);
+                double bytes_a = (double)a->place.length, bytes_b = (double)b->place.length, bytes_c = size_c;
+                if (o->C->kind == TULLE_CSR) {
+                    /* expected entries of a product of uniform tiles, 12 bytes each and no more than the full tile */
+                    double products = (double)a->nnz * (double)b->nnz / (double)(tulle__tile_rows(o->B, k) + 1);
+                    bytes_c = 12 * (products < tile_c ? products : tile_c);
+                }
+                if (owner_a != owner) fetch_c += bytes_a, fetch_a += bytes_c;
+                if (owner_b != owner) fetch_c += bytes_b, fetch_b += bytes_c;
+                if (owner_b != owner_a) fetch_a += bytes_b, fetch_b += bytes_a;
+            }
+        }
+    if (fetch_c <= fetch_a && fetch_c <= fetch_b) return TULLE_ALG_STATIONARY_C;
+    return fetch_a <= fetch_b ? TULLE_ALG_STATIONARY_A : TULLE_ALG_STATIONARY_B;
+}
+
+static int jobs_of(int nk, int group)
+{
+    return (nk + group - 1) / group;
+}
+
+/* Own C tiles, and how many results of jobs each will get from whom. */
+static tulle_status find_targets(tulle_plan *plan)
+{
+    tulle_status status;
+    const tulle__operands *o = &plan->operands;
+    const tulle_layout *l = plan->C->layout;
+    int64_t tiles = (int64_t)l->mt * l->nt;
+    int count = 0;
+    for (int64_t t = 0; t < tiles; t++) count += l->owner[t] == plan->comm->rank;
+    TULLE_TRY(tulle__alloc((size_t)tiles, sizeof *plan->target_of, "plan", &plan->target_of));
+    TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *plan->target, "plan", &plan->target));
+    for (int i = 0; i < o->M; i++)
+        for (int j = 0; j < o->N; j++) {
+            int64_t t = (int64_t)i * o->N + j;
+            plan->target_of[t] = -1;
+            if (l->owner[t] != plan->comm->rank) continue;
+            tulle__target *target = &plan->target[plan->ntargets];
+            plan->target_of[t] = plan->ntargets++;
+            target->i = i;
+            target->j = j;
+            for (int r = 0; r < plan->comm->size; r++) {
+                int jobs = jobs_of(plan->policy->share(o, r, i, j), plan->group);
+                if (r == plan->comm->rank)
+                    target->own_jobs = jobs;
+                else
+                    target->remote += jobs;
+            }
+            plan->remote_partials += target->remote;
+        }
+out:
+    return status;
+}
+
+static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T, tulle_mat **effective)
+{
+    *effective = X;
+    if (op == TULLE_OP_N) return TULLE_OK;
+    tulle_status status = tulle_mat_transpose(X, T);
+    if (status == TULLE_OK) *effective = *T;
+    return status;
+}
+
+static tulle_status prepare(tulle_plan *plan)
+{
+    tulle_status status;
+    tulle__operands *o = &plan->operands;
+    /* collective steps first, each agreed: a failure here is the same on all PEs */
+    TULLE_TRY(transpose_operand(plan->A, plan->options.op_a, &plan->At, &o->A));
+    TULLE_TRY(transpose_operand(plan->B, plan->options.op_b, &plan->Bt, &o->B));
+    o->C = plan->C;
+    o->M = o->A->layout->mt;
+    o->K = o->A->layout->nt;
+    o->N = o->B->layout->nt;
+    o->offset = !plan->options.no_offset;
+    int64_t facts[2] = {all_direct(o->A) && all_direct(o->B), 0};
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, facts)));
+    tulle_alg alg = plan->options.alg;
+    if (alg == TULLE_ALG_AUTO) alg = facts[0] ? TULLE_ALG_STATIONARY_C : choose(o);
+    plan->policy = tulle__policy_of(alg);
+    /* where tiles are read in place a chain is one job; else small jobs let fetching overlap multiplying */
+    plan->group = facts[0] ? o->K : alg == TULLE_ALG_STATIONARY_C ? 1 : GROUP_REMOTE;
+    if (plan->group < 1) plan->group = 1;
+    plan->lookahead = plan->options.lookahead < 0 ? LOOKAHEAD : plan->options.lookahead;
+    status = tulle_comm_agree(plan->comm, find_targets(plan));
+    if (status != TULLE_OK) goto out;
+    facts[0] = plan->remote_partials > 0;
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, facts)));
+    plan->travels = facts[0] > 0;
+    TULLE_TRY(tulle__plan_connect(plan));
+    TULLE_TRY(tulle__plan_choose_phases(plan));
+out:
+    return status;
+}
+
+static void describe(tulle_plan *plan)
+{
+    const tulle__operands *o = &plan->operands;
+    snprintf(plan->text, sizeof plan->text, "%s, %d x %d x %d tiles (rows, inner, columns), lookahead %d%s%s%s%s",
+        tulle_alg_name(plan->policy->alg), o->M, o->K, o->N, plan->lookahead, o->offset ? "" : ", no offset",
+        plan->At ? ", A transposed for each execution" : "", plan->Bt ? ", B transposed for each execution" : "",
+        plan->options.deterministic ? ", deterministic" : "");
+}
+
+tulle_status tulle_plan_new(
+    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_plan **out)
+{
+    tulle_plan *plan = NULL;
+    tulle_product_options chosen = options ? *options : TULLE_PRODUCT_DEFAULT;
+    tulle_comm *comm = C->comm;
+    tulle_status status = check_operands(A, B, C, &chosen);
+    if (status == TULLE_OK && (unsigned)chosen.alg >= TULLE_ALG_COUNT)
+        status = tulle__fail(TULLE_ERR_ARG, "algorithm %d", (int)chosen.alg);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan, "plan", &plan);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) {
+        plan->comm = comm;
+        plan->options = chosen;
+        plan->A = A;
+        plan->B = B;
+        plan->C = C;
+        plan->sparse = C->kind == TULLE_CSR;
+        plan->phases = 1;
+        status = prepare(plan);
+    }
+    if (status != TULLE_OK) {
+        drop_plan(plan);
+        return status;
+    }
+    describe(plan);
+    tulle__pe_own(comm->pe, &plan->owned, free_owned);
+    *out = plan;
+    return TULLE_OK;
+}
+
+int tulle_plan_phases(const tulle_plan *plan)
+{
+    return plan->phases;
+}
+
+tulle_alg tulle_plan_alg(const tulle_plan *plan)
+{
+    return plan->policy->alg;
+}
+
+const char *tulle_plan_describe(const tulle_plan *plan)
+{
+    return plan->text;
+}
+
+size_t tulle_plan_bytes(const tulle_plan *plan)
+{
+    size_t bytes = sizeof *plan;
+    for (int t = 0; t < plan->ntargets; t++)
+        for (int p = 0; p < plan->target[t].nparts; p++)
+            bytes += (size_t)tulle__csr_offsets_of(
+                tulle__tile_rows(plan->C, plan->target[t].i), plan->target[t].part[p].nnz, plan->C->type)
+                         .length;
+    for (int64_t s = 0; s < plan->njobs; s++)
+        if (plan->sent[s].block) bytes += (size_t)plan->sent[s].nnz * (sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
+    if (plan->arena) bytes += plan->comm->pe->arena_bytes + tulle__arena_panel_bytes(plan->arena);
+    for (int m = 0; m < 2; m++) {
+        const tulle_mat *T = m ? plan->Bt : plan->At;
+        for (int64_t t = 0; T && t < (int64_t)T->layout->mt * T->layout->nt; t++)
+            if (T->layout->owner[t] == plan->comm->rank) bytes += T->directory[t].place.length;
+    }
+    return bytes;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a plan keeps between executions. */
+#ifndef TULLE_PRODUCT_PLAN_H
+#define TULLE_PRODUCT_PLAN_H
+
+#include "algo/product/policy.h"
+#include "comm/arena.h"
+#include "comm/queue.h"
+#include "mat/context.h"
+#include "mat/fetch.h"
+
+/* One summand of a sparse C tile: the result of one job, mine or another PE's. Parts are added in the order of keys. */
+typedef struct tulle__part {
+    int key;  /* the first k of the job: no two jobs of a tile share one */
+    int rank; /* who made it */
+    int64_t nnz;
+    char *block;          /* arrays as in a CSR tile; NULL: nothing came yet */
+    int64_t expect, got;  /* bytes of this execution */
+} tulle__part;
+
+/* An own tile of C and what is to be added into it. */
+typedef struct tulle__target {
+    int i, j;
+    int own_jobs, remote; /* jobs of mine, and of others, that contribute */
+    int nparts, room;
+    tulle__part *part; /* sparse C with more than one contribution */
+    int scaled;        /* dense C: beta has been applied in this execution */
+} tulle__target;
+
+/* The structure of a partial result that this PE sends, kept so that later executions send values only. */
+typedef struct tulle__sent {
+    int64_t nnz;
+    char *block;
+} tulle__sent;
+
+struct tulle_plan {
+    tulle__owned owned;
+    tulle_comm *comm;
+    tulle__context *context;
+    tulle_product_options options;
+    const tulle__policy *policy;
+    tulle_mat *A, *B, *C;   /* the caller's */
+    tulle_mat *At, *Bt;     /* transposed copies, made anew for each execution, or NULL */
+    tulle__operands operands;
+    int sparse;             /* C is CSR */
+    int group;              /* most k in one job */
+    int lookahead;
+    tulle__queue *queue;    /* NULL: no partial result travels on any PE */
+    tulle__arena *arena;
+    void *scratch;          /* a panel's worth, where panels are not read in place */
+    int ntargets;
+    tulle__target *target;
+    int *target_of;         /* [tiles of C]: index into target, -1: not mine */
+    int64_t remote_partials; /* that this PE must receive */
+    int travels;            /* partial results travel on some PE */
+    int64_t njobs, sent_room;
+    tulle__sent *sent;      /* [njobs] */
+    int phases;
+    int64_t multiplications; /* by this PE, of the last execution with symbolic work */
+    /* structures for which no symbolic work is needed; 0: none yet */
+    uint64_t known_A, known_B, known_C;
+    char text[256];
+};
+
+/* Queue and arena, collective with agreement; broken ones are freed first. */
+tulle_status tulle__plan_connect(tulle_plan *plan);
+void tulle__plan_disconnect(tulle_plan *plan);
+
+/* Forgets structures: parts and sent blocks. */
+void tulle__plan_forget(tulle_plan *plan);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checking a product without trusting what made it. With x of random signs, C x and A (B x) are computed in double from
+ * the tiles, by plain loops; both sums have rounding errors bounded componentwise by gamma_n |A| |B| |x| (Higham,
+ * Accuracy and Stability of Numerical Algorithms, section 3.1), with n the longest sum involved and the unit round-off of
+ * C's type for the part that was rounded to it. Sampled rows of a sparse C are compared with the union of the rows of B.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tulle/product.h>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "mat/fetch.h"
+
+enum { SAMPLES = 32 };
+
+static double element(const tulle_tile *t, int64_t e)
+{
+    return t->type == TULLE_F32 ? (double)((const float *)t->val)[e] : ((const double *)t->val)[e];
+}
+
+/* y += op(X) x and z += |op(X)| w over own tiles; whole vectors on every PE, summed at the end. */
+static tulle_status apply(
+    tulle_mat *X, tulle_op op, const double *x, const double *w, double *y, double *z, double *longest)
+{
+    const tulle_layout *l = X->layout;
+    tulle_gidx rows = op == TULLE_OP_N ? l->m : l->n;
+    tulle_status status = TULLE_OK;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            tulle_tile t;
+            if (!tulle__tile_is_mine(X, i, j)) continue;
+            TULLE_TRY(tulle_mat_tile(X, i, j, &t));
+            for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
+                int64_t from = t.kind == TULLE_CSR ? t.rowptr[r] : 0, to = t.kind == TULLE_CSR ? t.rowptr[r + 1] : t.n;
+                if ((double)(to - from) * l->nt > *longest) *longest = (double)(to - from) * l->nt;
+                for (int64_t e = from; e < to; e++) {
+                    tulle_gidx col = l->col_cut[j] + (t.kind == TULLE_CSR ? t.colind[e] : e), row = l->row_cut[i] + r;
+                    int64_t at = t.kind == TULLE_CSR ? e : t.order == TULLE_ROW_MAJOR ? r * t.ld + e : e * t.ld + r;
+                    double v = element(&t, at);
+                    tulle_gidx into = op == TULLE_OP_N ? row : col, of = op == TULLE_OP_N ? col : row;
+                    y[into] += v * x[of];
+                    z[into] += fabs(v) * w[of];
+                }
+            }
+        }
+    for (tulle_gidx at = 0; at < rows; at += 1 << 18) {
+        int piece = (int)(rows - at < 1 << 18 ? rows - at : 1 << 18);
+        TULLE_TRY(tulle_comm_reduce_real(X->comm, TULLE_SUM, piece, y + at));
+        TULLE_TRY(tulle_comm_reduce_real(X->comm, TULLE_SUM, piece, z + at));
+    }
+out:
+    return status;
+}
+
+static int before(const void *x, const void *y)
+{
+    int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+/* The columns of row r of op(A) op(B) by its definition, sorted and unique, in a growing list. */
+static tulle_status row_structure(tulle_mat *A, tulle_mat *B, tulle_gidx r, int64_t **list, int64_t *count, int64_t *room)
+{
+    tulle_status status = TULLE_OK;
+    int i = tulle__layout_find(A->layout->row_cut, A->layout->mt, r);
+    *count = 0;
+    for (int k = 0; k < A->layout->nt; k++) {
+        tulle__fetch fa = {.group = -1};
+        tulle_tile a;
+        TULLE_TRY(tulle__fetch_init(A, i, k, &fa));
+        status = tulle__fetch_await(&fa, &a);
+        tulle_gidx local = r - A->layout->row_cut[i];
+        for (int j = 0; status == TULLE_OK && a.rowptr && j < B->layout->nt; j++) {
+            tulle__fetch fb = {.group = -1};
+            tulle_tile b;
+            status = tulle__fetch_init(B, k, j, &fb);
+            if (status == TULLE_OK) status = tulle__fetch_await(&fb, &b);
+            for (int64_t e = a.rowptr[local]; status == TULLE_OK && b.rowptr && e < a.rowptr[local + 1]; e++) {
+                int32_t p = a.colind[e];
+                int64_t n = b.rowptr[p + 1] - b.rowptr[p];
+                if (*count + n > *room) {
+                    status = tulle__realloc((size_t)(2 * (*count + n)), sizeof **list, "a sampled row", list);
+                    if (status != TULLE_OK) break;
+                    *room = 2 * (*count + n);
+                }
+                for (int64_t f = b.rowptr[p]; f < b.rowptr[p + 1]; f++)
+                    (*list)[(*count)++] = B->layout->col_cut[j] + b.colind[f];
+            }
+            tulle__fetch_fini(&fb);
+        }
+        tulle__fetch_fini(&fa);
+        if (status != TULLE_OK) goto out;
+    }
+    if (*count) qsort(*list, (size_t)*count, sizeof **list, before);
+    int64_t kept = 0;
+    for (int64_t e = 0; e < *count; e++)
+        if (!kept || (*list)[e] != (*list)[kept - 1]) (*list)[kept++] = (*list)[e];
+    *count = kept;
+out:
+    return status;
+}
+
+static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, int i, int j, tulle_gidx local, int64_t **list,
+    int64_t *room, const tulle_layout *lc)
+{
+    int64_t count, at = 0, lo = lc->col_cut[j], hi = lc->col_cut[j + 1];
+    tulle_gidx r = lc->row_cut[i] + local;
+    tulle_status status = row_structure(A, B, r, list, &count, room);
+    if (status != TULLE_OK) return status;
+    int64_t e = c->rowptr ? c->rowptr[local] : 0, end = c->rowptr ? c->rowptr[local + 1] : 0;
+    while (at < count && (*list)[at] < lo) at++;
+    for (; at < count && (*list)[at] < hi; at++, e++)
+        if (e >= end || c->colind[e] + lo != (*list)[at])
+            return tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 " of C lacks the entry of column %" PRId64, r, (*list)[at]);
+    if (e < end)
+        return tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 " of C has an entry in column %" PRId64 " that no product makes", r,
+            c->colind[e] + lo);
+    return TULLE_OK;
+}
+
+/* All own rows ascend; some have exactly the structure of the product. */
+static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C)
+{
+    tulle_status status = TULLE_OK;
+    int64_t *list = NULL, room = 0;
+    const tulle_layout *l = C->layout;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            tulle_tile c;
+            if (!tulle__tile_is_mine(C, i, j)) continue;
+            TULLE_TRY(tulle_mat_tile(C, i, j, &c));
+            for (tulle_gidx r = 0; c.rowptr && r < c.m; r++)
+                for (int64_t e = c.rowptr[r]; e < c.rowptr[r + 1]; e++)
+                    if (c.colind[e] < 0 || c.colind[e] >= c.n || (e > c.rowptr[r] && c.colind[e] <= c.colind[e - 1])) {
+                        status = tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 " of C does not ascend", l->row_cut[i] + r);
+                        goto out;
+                    }
+            for (int s = 0; s < SAMPLES && c.m; s++) {
+                tulle_gidx r = (tulle_gidx)tulle__random_below(tulle__random_at(11, (uint64_t)i, (uint64_t)s), (uint64_t)c.m);
+                TULLE_TRY(sample_row(A, B, &c, i, j, r, &list, &room, l));
+            }
+        }
+out:
+    tulle__free(list);
+    return status;
+}
+
+struct vectors {
+    double *x, *ones, *bx, *babs, *abx, *aabs, *cx, *cabs;
+};
+
+static tulle_status compare(const tulle_mat *C, const struct vectors *v, double alpha, double longest, double *error)
+{
+    double unit = C->type == TULLE_F32 ? 0x1p-24 : 0x1p-53, terms = longest + 4;
+    /* what was rounded to C's type, and what this check adds itself in double */
+    double gamma = terms * unit / (1 - terms * unit) + 2 * terms * 0x1p-53;
+    tulle_gidx worst = -1;
+    *error = 0;
+    for (tulle_gidx r = 0; r < C->layout->m; r++) {
+        double difference = fabs(v->cx[r] - alpha * v->abx[r]), bound = gamma * (fabs(alpha) * v->aabs[r] + v->cabs[r] * 0x1p-50);
+        if (difference == 0) continue;
+        double ratio = bound > 0 ? difference / bound : INFINITY;
+        if (!(ratio <= *error)) {
+            *error = isnan(ratio) ? INFINITY : ratio;
+            worst = r;
+        }
+    }
+    if (*error > 1)
+        return tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 ": C x is %.17g, A (B x) is %.17g: %.3g times the rounding bound",
+            worst, v->cx[worst], alpha * v->abx[worst], *error);
+    return TULLE_OK;
+}
+
+static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *o, double *error)
+{
+    tulle_status status;
+    struct vectors v = {0};
+    size_t m = (size_t)C->layout->m, n = (size_t)C->layout->n;
+    size_t k = (size_t)(o->op_a == TULLE_OP_N ? A->layout->n : A->layout->m);
+    double longest[3] = {0, 0, 0};
+    if (o->beta != 0) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a check with beta = %g: the old C is gone", o->beta);
+    TULLE_TRY(tulle__alloc(n, 8, "check", &v.x));
+    TULLE_TRY(tulle__alloc(n, 8, "check", &v.ones));
+    TULLE_TRY(tulle__alloc_zero(k, 8, "check", &v.bx));
+    TULLE_TRY(tulle__alloc_zero(k, 8, "check", &v.babs));
+    TULLE_TRY(tulle__alloc_zero(m, 8, "check", &v.abx));
+    TULLE_TRY(tulle__alloc_zero(m, 8, "check", &v.aabs));
+    TULLE_TRY(tulle__alloc_zero(m, 8, "check", &v.cx));
+    TULLE_TRY(tulle__alloc_zero(m, 8, "check", &v.cabs));
+    for (size_t c = 0; c < n; c++) {
+        v.x[c] = tulle__random_at(5, 0, c) & 1 ? 1 : -1;
+        v.ones[c] = 1;
+    }
+    TULLE_TRY(apply(B, o->op_b, v.x, v.ones, v.bx, v.babs, &longest[0]));
+    TULLE_TRY(apply(A, o->op_a, v.bx, v.babs, v.abx, v.aabs, &longest[1]));
+    TULLE_TRY(apply(C, TULLE_OP_N, v.x, v.ones, v.cx, v.cabs, &longest[2]));
+    TULLE_TRY(tulle_comm_reduce_real(C->comm, TULLE_MAX, 3, longest));
+    /* transposed operands: the length of their columns is bounded by their rows */
+    double terms = longest[0] + longest[1] + (o->op_a == TULLE_OP_T ? (double)A->layout->m : 0) + longest[2];
+    TULLE_TRY(compare(C, &v, o->alpha, terms, error));
+    if (C->kind == TULLE_CSR && o->op_a == TULLE_OP_N && o->op_b == TULLE_OP_N) TULLE_TRY(check_structure(A, B, C));
+out:
+    tulle__free(v.x);
+    tulle__free(v.ones);
+    tulle__free(v.bx);
+    tulle__free(v.babs);
+    tulle__free(v.abx);
+    tulle__free(v.aabs);
+    tulle__free(v.cx);
+    tulle__free(v.cabs);
+    return status;
+}
+
+tulle_status tulle_product_check(
+    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, double *error)
+{
+    tulle_product_options chosen = options ? *options : TULLE_PRODUCT_DEFAULT;
+    double found = 0;
+    tulle_status status = tulle_comm_agree(C->comm, check(A, B, C, &chosen, &found));
+    *error = found;
+    return status;
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every product algorithm against a naive reference: product SPEC PES. One process loops over types, shapes, layouts,
+ * algorithms and options. Values are small integers, so that sums are exact and compared for equality.
+ */
+#include <string.h>
+
+#include <tulle/product.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "comm/comm.h"
+#include "tap.h"
+
+/* A small matrix as everyone knows it: dense values and a pattern. */
+struct reference {
+    int64_t m, n;
+    double *val;
+    char *has;
+};
+
+enum shape { RANDOM, EMPTY, DENSE_ROW, DENSE_COL, HYPERSPARSE, FULL, SHAPES };
+static const char *const shape_names[] = {"random", "empty", "dense row", "dense column", "hypersparse", "full"};
+
+static struct reference make_reference(int64_t m, int64_t n, enum shape shape, uint64_t seed)
+{
+    struct reference r = {m, n, calloc((size_t)(m * n) + 1, sizeof(double)), calloc((size_t)(m * n) + 1, 1)};
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            uint64_t x = tulle__random_at(seed, (uint64_t)i, (uint64_t)j);
+            int present = shape == RANDOM ? x % 5 == 0 : shape == DENSE_ROW ? i == m / 2 || x % 17 == 0 :
+                          shape == DENSE_COL ? j == n / 3 || x % 17 == 0 : shape == HYPERSPARSE ? x % 101 == 0 :
+                          shape == FULL;
+            if (!present) continue;
+            r.has[i * n + j] = 1;
+            r.val[i * n + j] = (double)((int64_t)(x >> 32) % 9 - 4); /* also stored zeros */
+        }
+    return r;
+}
+
+static void free_reference(struct reference *r)
+{
+    free(r->val);
+    free(r->has);
+}
+
+/* Each PE gives every size-th entry. */
+static tulle_status distribute(tulle_comm *comm, const struct reference *r, const tulle_layout *layout, tulle_type type,
+    tulle_mat **A)
+{
+    int64_t count = 0, *row = malloc((size_t)(r->m * r->n + 1) * 8), *col = malloc((size_t)(r->m * r->n + 1) * 8);
+    double *val = malloc((size_t)(r->m * r->n + 1) * 8);
+    int rank = tulle_comm_rank(comm), size = tulle_comm_size(comm);
+    for (int64_t e = 0; e < r->m * r->n; e++) {
+        if (!r->has[e] || e % size != rank) continue;
+        row[count] = e / r->n;
+        col[count] = e % r->n;
+        if (type == TULLE_F32)
+            ((float *)(void *)val)[count++] = (float)r->val[e];
+        else
+            val[count++] = r->val[e];
+    }
+    tulle_status status =
+        tulle_mat_from_entries(comm, layout, type, count, row, col, val, TULLE_DUPLICATES_ERROR, A);
+    free(row);
+    free(col);
+    free(val);
+    return status;
+}
+
+/* Fills an own dense matrix from the reference. */
+static tulle_status fill_dense(tulle_mat *B, const struct reference *r)
+{
+    const tulle_layout *l = tulle_mat_layout(B);
+    for (int i = 0; i < tulle_layout_tile_rows(l); i++)
+        for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
+            tulle_tile t;
+            if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(B))) continue;
+            tulle_status status = tulle_mat_tile(B, i, j, &t);
+            if (status != TULLE_OK) return status;
+            for (int64_t a = 0; a < t.m; a++)
+                for (int64_t b = 0; b < t.n; b++) {
+                    double x = r->val[(a + tulle_layout_row_cut(l)[i]) * r->n + b + tulle_layout_col_cut(l)[j]];
+                    int64_t at = t.order == TULLE_ROW_MAJOR ? a * t.ld + b : b * t.ld + a;
+                    if (t.type == TULLE_F32)
+                        ((float *)t.val)[at] = (float)x;
+                    else
+                        ((double *)t.val)[at] = x;
+                }
+        }
+    return tulle_comm_barrier(tulle_mat_comm(B));
+}
+
+/* Every PE reads all of C and compares. */
+static tulle_status compare(tulle_mat *C, const struct reference *want)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(C);
+    for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++)
+        for (int j = 0; j < tulle_layout_tile_cols(l) && status == TULLE_OK; j++) {
+            tulle_fetch *fetch;
+            tulle_tile t;
+            int64_t r0 = tulle_layout_row_cut(l)[i], c0 = tulle_layout_col_cut(l)[j];
+            status = tulle_mat_get_tile(C, i, j, &fetch);
+            if (status != TULLE_OK) return status;
+            status = tulle_fetch_wait(fetch, &t);
+            for (int64_t a = 0; a < t.m && status == TULLE_OK; a++) {
+                int64_t e = t.rowptr ? t.rowptr[a] : 0, end = t.rowptr ? t.rowptr[a + 1] : 0;
+                for (int64_t b = 0; b < t.n && status == TULLE_OK; b++) {
+                    double x = 0, y = want->val[(a + r0) * want->n + b + c0];
+                    int there = 1, wanted = 1;
+                    if (t.kind == TULLE_DENSE) {
+                        int64_t at = t.order == TULLE_ROW_MAJOR ? a * t.ld + b : b * t.ld + a;
+                        x = t.type == TULLE_F32 ? (double)((float *)t.val)[at] : ((double *)t.val)[at];
+                    } else {
+                        wanted = want->has[(a + r0) * want->n + b + c0];
+                        there = e < end && t.colind[e] == b;
+                        if (there) x = t.type == TULLE_F32 ? (double)((float *)t.val)[e] : ((double *)t.val)[e];
+                        e += there;
+                    }
+                    if (x != y || there != wanted)
+                        status = tulle__fail(TULLE_ERR_CHECK, "C(%d, %d) is %g%s instead of %g%s", (int)(a + r0),
+                            (int)(b + c0), x, there ? "" : " (absent)", y, wanted ? "" : " (absent)");
+                }
+                if (status == TULLE_OK && e < end) status = tulle__fail(TULLE_ERR_CHECK, "columns out of order");
+            }
+            tulle_fetch_free(fetch);
+        }
+    /* nobody may change C while another still looks */
+    tulle_status meet = tulle_comm_barrier(tulle_mat_comm(C));
+    return status != TULLE_OK ? status : meet;
+}
+
+struct cases {
+    int64_t m, k, n;
+    enum shape a_shape, b_shape;
+    tulle_type type;
+    int sparse, tiles_m, tiles_k, tiles_n, layout_kind;
+    tulle_order order;
+    tulle_product_options options;
+    int twice; /* execute again with new values */
+};
+
+static tulle_status make_layout(int64_t m, int64_t n, int tm, int tn, int kind, int npes, tulle_layout **layout)
+{
+    tulle_layout_spec spec = {.m = m, .n = n, .tile_rows = tm, .tile_cols = tn};
+    int owner[64 * 64];
+    if (kind == 1) spec.map = TULLE_CYCLIC;
+    if (kind == 2) { /* owners at random */
+        for (int t = 0; t < tm * tn; t++) owner[t] = (int)(tulle__random_at(7, (uint64_t)t, 0) % (uint64_t)npes);
+        spec.owner = owner;
+    }
+    if (kind == 3) spec.grid_rows = npes, spec.grid_cols = 1;
+    if (kind == 4) { /* all on the last PE */
+        for (int t = 0; t < tm * tn; t++) owner[t] = npes - 1;
+        spec.owner = owner;
+    }
+    return tulle_layout_new(&spec, npes, layout);
+}
+
+static struct reference multiply(const struct reference *a, const struct reference *b, const struct reference *c,
+    const tulle_product_options *o)
+{
+    int ta = o->op_a == TULLE_OP_T, tb = o->op_b == TULLE_OP_T;
+    int64_t m = ta ? a->n : a->m, k = ta ? a->m : a->n, n = tb ? b->m : b->n;
+    struct reference r = {m, n, calloc((size_t)(m * n) + 1, sizeof(double)), calloc((size_t)(m * n) + 1, 1)};
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (int64_t p = 0; p < k; p++) {
+                int64_t ea = ta ? p * a->n + i : i * a->n + p, eb = tb ? j * b->n + p : p * b->n + j;
+                if (!a->has[ea] || !b->has[eb]) continue;
+                r.has[i * n + j] = 1;
+                sum += a->val[ea] * b->val[eb];
+            }
+            r.val[i * n + j] = o->alpha * sum + (o->beta != 0 ? o->beta * c->val[i * n + j] : 0);
+            if (o->beta != 0 && c->has[i * n + j]) r.has[i * n + j] = 1;
+        }
+    return r;
+}
+
+static tulle_status run_case(tulle_comm *comm, void *arg)
+{
+    const struct cases *c = arg;
+    tulle_status status;
+    int npes = tulle_comm_size(comm), ta = c->options.op_a == TULLE_OP_T, tb = c->options.op_b == TULLE_OP_T;
+    struct reference a = make_reference(ta ? c->k : c->m, ta ? c->m : c->k, c->a_shape, 1);
+    struct reference b = make_reference(tb ? c->n : c->k, tb ? c->k : c->n, c->sparse ? c->b_shape : FULL, 2);
+    struct reference old = make_reference(c->m, c->n, c->sparse ? RANDOM : FULL, 3), want = {0}, again = {0};
+    tulle_layout *la = NULL, *lb = NULL, *lc = NULL;
+    tulle_mat *A = NULL, *B = NULL, *C = NULL, *A2 = NULL;
+    tulle_plan *plan = NULL;
+    tulle_report report;
+    TULLE_TRY(make_layout(a.m, a.n, ta ? c->tiles_k : c->tiles_m, ta ? c->tiles_m : c->tiles_k, c->layout_kind, npes, &la));
+    TULLE_TRY(make_layout(b.m, b.n, tb ? c->tiles_n : c->tiles_k, tb ? c->tiles_k : c->tiles_n, c->layout_kind, npes, &lb));
+    TULLE_TRY(distribute(comm, &a, la, c->type, &A));
+    if (c->sparse) {
+        TULLE_TRY(distribute(comm, &b, lb, c->type, &B));
+    } else {
+        TULLE_TRY(tulle_mat_new_dense(comm, lb, c->type, c->order, &B));
+        TULLE_TRY(fill_dense(B, &b));
+    }
+    TULLE_TRY(tulle_product_layout(A, c->options.op_a, B, c->options.op_b, &lc));
+    if (c->sparse) {
+        TULLE_TRY(distribute(comm, &old, lc, c->type, &C));
+    } else {
+        TULLE_TRY(tulle_mat_new_dense(comm, lc, c->type, c->order, &C));
+        TULLE_TRY(fill_dense(C, &old));
+    }
+    want = multiply(&a, &b, &old, &c->options);
+    TULLE_TRY(tulle_plan_new(A, B, C, &c->options, &plan));
+    if (tulle_plan_phases(plan) > 1) {
+        /* the phases together are the product: each has its columns and no others */
+        struct reference sum = make_reference(c->m, c->n, EMPTY, 0);
+        int64_t nnz = 0;
+        for (int p = 0; p < tulle_plan_phases(plan) && status == TULLE_OK; p++) {
+            status = tulle_plan_execute_phase(plan, p, &report);
+            if (status == TULLE_OK) nnz += report.nnz_c;
+        }
+        int64_t wanted = 0;
+        for (int64_t e = 0; e < want.m * want.n; e++) wanted += want.has[e];
+        if (status == TULLE_OK && nnz != wanted)
+            status = tulle__fail(TULLE_ERR_CHECK, "phases give %d entries instead of %d", (int)nnz, (int)wanted);
+        free_reference(&sum);
+        if (status == TULLE_OK && tulle_plan_execute(plan, NULL) != TULLE_ERR_LIMIT)
+            status = tulle__fail(TULLE_ERR_CHECK, "a plan of several phases executed at once");
+        goto out;
+    }
+    TULLE_TRY(tulle_plan_execute(plan, &report));
+    TULLE_TRY(compare(C, &want));
+    if (report.reused) status = tulle__fail(TULLE_ERR_CHECK, "a first execution cannot reuse structure");
+    if (status == TULLE_OK && c->options.beta == 0) {
+        double error;
+        TULLE_TRY(tulle_product_check(A, B, C, &c->options, &error));
+    }
+    if (status == TULLE_OK && c->twice) {
+        /* new values in the same structure: three times those of A */
+        for (int i = 0; i < tulle_layout_tile_rows(la); i++)
+            for (int j = 0; j < tulle_layout_tile_cols(la); j++) {
+                tulle_tile t;
+                if (tulle_layout_owner(la, i, j) != tulle_comm_rank(comm)) continue;
+                TULLE_TRY(tulle_mat_tile(A, i, j, &t));
+                for (int64_t e = 0; e < t.nnz; e++)
+                    if (t.type == TULLE_F32)
+                        ((float *)t.val)[e] *= 3;
+                    else
+                        ((double *)t.val)[e] *= 3;
+            }
+        for (int64_t e = 0; e < a.m * a.n; e++) a.val[e] *= 3;
+        TULLE_TRY(tulle_comm_barrier(comm));
+        again = multiply(&a, &b, &want, &c->options);
+        TULLE_TRY(tulle_plan_execute(plan, &report));
+        TULLE_TRY(compare(C, &again));
+        if (c->sparse && c->options.beta == 0 && !report.reused)
+            status = tulle__fail(TULLE_ERR_CHECK, "the second execution repeated symbolic work");
+    }
+out:
+    tulle_plan_free(plan);
+    tulle_mat_free(A2);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    tulle_layout_free(la);
+    tulle_layout_free(lb);
+    tulle_layout_free(lc);
+    free_reference(&a);
+    free_reference(&b);
+    free_reference(&old);
+    free_reference(&want);
+    free_reference(&again);
+    return status;
+}
+
+static int run(tulle_team *team, const struct cases *c)
+{
+    tulle_status status = tulle_team_run(team, run_case, (void *)(uintptr_t)c);
+    return ok(status == TULLE_OK,
+        "%s %s %s %dx%dx%d %s*%s tiles %d,%d,%d layout %d%s alpha %g beta %g%s%s lookahead %d%s phases %d: %s",
+        tulle_alg_name(c->options.alg), c->sparse ? "spgemm" : "spmm", tulle_type_name(c->type), (int)c->m, (int)c->k,
+        (int)c->n, shape_names[c->a_shape], shape_names[c->b_shape], c->tiles_m, c->tiles_k, c->tiles_n, c->layout_kind,
+        c->order == TULLE_COL_MAJOR ? " col-major" : "", c->options.alpha, c->options.beta,
+        c->options.op_a == TULLE_OP_T ? " A^T" : "", c->options.op_b == TULLE_OP_T ? " B^T" : "", c->options.lookahead,
+        c->options.deterministic ? " deterministic" : "", c->options.phases,
+        status == TULLE_OK ? "right" : tulle_error_message());
+}
+
+static tulle_status blocks(tulle_comm *comm, void *arg)
+{
+    ((int64_t *)arg)[tulle_comm_rank(comm)] = tulle__heap_blocks(comm->pe->data) + tulle__heap_blocks(comm->pe->control);
+    return TULLE_OK;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
+    int npes = atoi(argv[2]);
+    tulle_team *team;
+    /* a small arena: every partial result takes several panels */
+    tulle_team_options options = {.memory = (size_t)npes << 27, .threads = npes > 2 ? 1 : 2, .arena = 4096, .panels = 2};
+    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message())) return tap_done();
+    int64_t before[64], after[64];
+    for (int alg = TULLE_ALG_AUTO; alg < TULLE_ALG_COUNT; alg++)
+        for (int sparse = 0; sparse < 2; sparse++) {
+            struct cases base = {.m = 37, .k = 29, .n = 41, .sparse = sparse, .tiles_m = 3, .tiles_k = 2, .tiles_n = 2,
+                .type = TULLE_F64, .options = TULLE_PRODUCT_DEFAULT, .twice = 1};
+            base.options.alg = (tulle_alg)alg;
+            struct cases c;
+            for (int s = 0; s < SHAPES; s++) {
+                c = base, c.a_shape = (enum shape)s, run(team, &c);
+                c = base, c.b_shape = (enum shape)s, c.type = TULLE_F32, run(team, &c);
+            }
+            for (int kind = 1; kind < 5; kind++) c = base, c.layout_kind = kind, run(team, &c);
+            static const int tiles[][3] = {{1, 1, 1}, {7, 5, 3}, {4, 4, 4}, {1, 6, 1}, {2, 1, 5}, {40, 30, 2}};
+            for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++) {
+                c = base, c.tiles_m = tiles[t][0], c.tiles_k = tiles[t][1], c.tiles_n = tiles[t][2];
+                c.type = t % 2 ? TULLE_F32 : TULLE_F64;
+                run(team, &c);
+            }
+            static const int64_t sizes[][3] = {
+                {1, 1, 1}, {0, 5, 4}, {5, 0, 4}, {5, 4, 0}, {200, 3, 2}, {2, 3, 200}, {3, 150, 2}, {1, 64, 1}};
+            for (size_t t = 0; t < sizeof sizes / sizeof *sizes; t++)
+                c = base, c.m = sizes[t][0], c.k = sizes[t][1], c.n = sizes[t][2], run(team, &c);
+            for (int op = 1; op < 4; op++)
+                c = base, c.options.op_a = (tulle_op)(op & 1), c.options.op_b = (tulle_op)(op >> 1), run(team, &c);
+            c = base, c.options.alpha = -2, run(team, &c);
+            c = base, c.options.beta = 3, run(team, &c);
+            c = base, c.options.beta = 1, c.options.alpha = 0.5, c.type = TULLE_F32, run(team, &c);
+            for (int lookahead = 0; lookahead < 6; lookahead += 2)
+                c = base, c.options.lookahead = lookahead, c.tiles_k = 7, run(team, &c);
+            c = base, c.options.no_offset = 1, run(team, &c);
+            c = base, c.options.deterministic = 1, c.tiles_k = 5, run(team, &c);
+            if (!sparse) c = base, c.order = TULLE_COL_MAJOR, run(team, &c);
+            if (!sparse) c = base, c.order = TULLE_COL_MAJOR, c.options.op_b = TULLE_OP_T, c.options.beta = 2, run(team, &c);
+            if (sparse) c = base, c.options.phases = 3, run(team, &c);
+            if (sparse) c = base, c.options.phases = 41, run(team, &c);
+        }
+    tulle_team_run(team, blocks, before);
+    struct cases c = {.m = 60, .k = 50, .n = 40, .sparse = 1, .tiles_m = 4, .tiles_k = 4, .tiles_n = 4, .twice = 1,
+        .options = TULLE_PRODUCT_DEFAULT};
+    c.options.alg = TULLE_ALG_STATIONARY_A;
+    run(team, &c);
+    tulle_team_run(team, blocks, after);
+    ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "no segment block is left behind");
+    tulle_team_free(team);
+    return tap_done();
+}
