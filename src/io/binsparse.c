@@ -196,13 +196,14 @@ tulle_status tulle__binsparse_read_indices(
     tulle__binsparse *file, tulle__binsparse_which which, int64_t first, int64_t count, int64_t limit, int64_t *to)
 {
     char *raw = NULL;
+    int set = (int)which;
     tulle_status status;
-    TULLE_TRY(check_range(file, which, first, count));
+    TULLE_TRY(check_range(file, set, first, count));
     TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
     for (int64_t i = 0, n; i < count; i += n) {
         n = count - i < PIECE ? count - i : PIECE;
-        TULLE_TRY(read_piece(file, which, first + i, n, 0, raw, to + i));
-        TULLE_TRY(check_indices(file, which, first + i, n, limit, to + i));
+        TULLE_TRY(read_piece(file, set, first + i, n, 0, raw, to + i));
+        TULLE_TRY(check_indices(file, set, first + i, n, limit, to + i));
     }
 out:
     tulle__free(raw);
