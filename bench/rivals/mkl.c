@@ -132,7 +132,7 @@ int main(int argc, char **argv)
     rival_environment(argc, argv, 1);
     for (int i = 1; i + 1 < argc; i++)
         if (!strcmp(argv[i], "--variant")) p.two_stages = !strcmp(argv[i + 1], "sp2m");
-    rival_open(&work, p.two_stages ? "mkl-sp2m" : "mkl", argc, argv, 0, 1);
+    rival_open(&work, "mkl", argc, argv, 0, 1);
     mkl_set_num_threads(work.threads);
     mkl_get_version(&version);
     snprintf(work.version, sizeof work.version, "%d.%d.%d build %s", version.MajorVersion, version.MinorVersion,
