@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrices from files and generators, and into files. An operand is the name of a file or a generator's spec:
+ *
+ *   NAME.mtx, NAME.mtx.gz   Matrix Market: coordinate or array; real, integer or pattern; every symmetry
+ *   NAME.npy                NumPy, dense
+ *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5, sparse
+ *   rmat:scale=17,...       a generator: see tulle_operand_generator
+ *
+ * Reading is collective: each PE parses its part. A malformed file is refused with its name, line, column and the cause.
+ */
+#ifndef TULLE_IO_H
+#define TULLE_IO_H
+
+#include <tulle/mat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tulle_read_options {
+    tulle_type type;
+    int lenient;     /* accept blanks before a Matrix Market banner and words behind it */
+    int zero_based;  /* indices in the file begin at 0 */
+    int finite_only; /* refuse nan and inf */
+    int drop_zeros;  /* leave stored zeros out */
+    const char *assume; /* the banner of a file without one, such as "matrix coordinate real general" */
+    tulle_duplicates duplicates;
+} tulle_read_options;
+
+#define TULLE_READ_DEFAULT ((tulle_read_options){.type = TULLE_F64})
+
+typedef struct tulle_operand_shape {
+    tulle_gidx m, n;
+    int64_t stored; /* entries in the file, an estimate for a generator; -1: unknown */
+    int dense;      /* an array */
+    int symmetric;  /* the file stores a half */
+    char format[80]; /* "matrix market, coordinate, real, symmetric" */
+} tulle_operand_shape;
+
+/* Not collective: reads the header only. */
+TULLE_API tulle_status tulle_operand_inspect(
+    const char *operand, const tulle_read_options *options, tulle_operand_shape *shape);
+
+/* Name and one sentence of generator i = 0, 1, ...; NULL past the last. */
+TULLE_API const char *tulle_operand_generator(int i, const char **sentence);
+
+/* Text of warnings of the last read, one a line: what was accepted but should be known. */
+enum { TULLE_WARNINGS_MAX = 1024 };
+
+/*
+ * Collective. The operand as a CSR matrix, or a dense one (row-major), in the given layout (NULL: a tile of even rows a
+ * PE). warnings, if not NULL, gets at most TULLE_WARNINGS_MAX bytes of text on every PE.
+ */
+TULLE_API tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_layout *layout,
+    tulle_kind kind, const tulle_read_options *options, char *warnings, tulle_mat **A);
+
+/*
+ * Collective. Writes A in the format of the name's ending; CSR: .mtx, .mtx.gz, .bsp.h5; dense: .mtx (array), .npy. The
+ * file appears under its name when it is complete.
+ */
+TULLE_API tulle_status tulle_mat_save(tulle_mat *A, const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rates of this machine: each is the best of a few repetitions, all threads at once. */
+#include <string.h>
+#include <unistd.h>
+
+#include <tulle/machine.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "device/pool.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { REPEATS = 7, STREAM_BYTES = 96 << 20, CACHE_BYTES = 192 << 10, FMA_LOOPS = 1 << 20 };
+
+struct probe {
+    double *a, *b, *c;
+    int64_t n; /* elements of each */
+    int times;
+    double sink[64];
+    int loops;
+};
+
+static tulle_status touch(void *arg, int thread, int nthreads)
+{
+    struct probe *p = arg;
+    for (int64_t i = p->n * thread / nthreads; i < p->n * (thread + 1) / nthreads; i++) {
+        p->a[i] = 0;
+        p->b[i] = 1;
+        p->c[i] = 2;
+    }
+    return TULLE_OK;
+}
+
+static tulle_status triad(void *arg, int thread, int nthreads)
+{
+    struct probe *p = arg;
+    int64_t from = p->n * thread / nthreads, to = p->n * (thread + 1) / nthreads;
+    double *restrict a = p->a;
+    const double *restrict b = p->b, *restrict c = p->c;
+    for (int64_t i = from; i < to; i++) a[i] = b[i] + 3.0 * c[i];
+    return TULLE_OK;
+}
+
+static tulle_status read_cache(void *arg, int thread, int nthreads)
+{
+    struct probe *p = arg;
+    (void)nthreads;
+    int64_t n = CACHE_BYTES / (int64_t)sizeof(double);
+    const double *x = p->b + thread * n;
+    double sum[32] = {0};
+    for (int t = 0; t < p->times; t++)
+        for (int64_t i = 0; i < n; i += 32)
+            for (int l = 0; l < 32; l++) sum[l] += x[i + l];
+    for (int l = 1; l < 32; l++) sum[0] += sum[l];
+    p->sink[thread % 64] = sum[0];
+    return TULLE_OK;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f"))) static double fma_avx512(int loops, int is_double, double *rate)
+{
+    __m512d d[12];
+    __m512 f[12];
+    for (int i = 0; i < 12; i++) d[i] = _mm512_set1_pd(i), f[i] = _mm512_set1_ps((float)i);
+    __m512d dx = _mm512_set1_pd(0.5);
+    __m512 fx = _mm512_set1_ps(0.5f);
+    for (int l = 0; l < loops; l++)
+        for (int i = 0; i < 12; i++) {
+            if (is_double)
+                d[i] = _mm512_fmadd_pd(d[i], dx, dx);
+            else
+                f[i] = _mm512_fmadd_ps(f[i], fx, fx);
+        }
+    double sum = 0;
+    for (int i = 0; i < 12; i++) sum += _mm512_reduce_add_pd(d[i]) + (double)_mm512_reduce_add_ps(f[i]);
+    *rate = (double)loops * 12 * 2 * (is_double ? 8 : 16);
+    return sum;
+}
+
+__attribute__((target("avx2,fma"))) static double fma_avx2(int loops, int is_double, double *rate)
+{
+    __m256d d[12], dx = _mm256_set1_pd(0.5);
+    __m256 f[12], fx = _mm256_set1_ps(0.5f);
+    for (int i = 0; i < 12; i++) d[i] = _mm256_set1_pd(i), f[i] = _mm256_set1_ps((float)i);
+    if (is_double)
+        for (int l = 0; l < loops; l++)
+            for (int i = 0; i < 12; i++) d[i] = _mm256_fmadd_pd(d[i], dx, dx);
+    else
+        for (int l = 0; l < loops; l++)
+            for (int i = 0; i < 12; i++) f[i] = _mm256_fmadd_ps(f[i], fx, fx);
+    double sum = 0;
+    for (int i = 0; i < 12; i++) sum += d[i][0] + d[i][3] + (double)f[i][0] + (double)f[i][7];
+    *rate = (double)loops * 12 * 2 * (is_double ? 4 : 8);
+    return sum;
+}
+#endif
+
+static double fma_plain(int loops, int is_double, double *rate)
+{
+    double d[16] = {1};
+    float f[16] = {1};
+    for (int l = 0; l < loops; l++)
+        for (int i = 0; i < 16; i++) {
+            if (is_double)
+                d[i] = d[i] * 0.5 + 0.5;
+            else
+                f[i] = f[i] * 0.5f + 0.5f;
+        }
+    double sum = 0;
+    for (int i = 0; i < 16; i++) sum += d[i] + (double)f[i];
+    *rate = (double)loops * 16 * 2;
+    return sum;
+}
+
+struct arithmetic {
+    int is_double;
+    double flops[64], sink[64];
+};
+
+static tulle_status multiply_add(void *arg, int thread, int nthreads)
+{
+    struct arithmetic *a = arg;
+    (void)nthreads;
+    double *flops = &a->flops[thread % 64];
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f"))
+        a->sink[thread % 64] = fma_avx512(FMA_LOOPS, a->is_double, flops);
+    else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        a->sink[thread % 64] = fma_avx2(FMA_LOOPS, a->is_double, flops);
+    else
+#endif
+        a->sink[thread % 64] = fma_plain(FMA_LOOPS, a->is_double, flops);
+    return TULLE_OK;
+}
+
+/* The shortest of the repetitions, in seconds. */
+static tulle_status best_time(tulle__pool *pool, tulle__pool_body body, void *arg, double *seconds)
+{
+    *seconds = 1e300;
+    for (int r = 0; r < REPEATS; r++) {
+        double start = tulle__clock_seconds();
+        tulle_status status = tulle__pool_run(pool, body, arg);
+        if (status != TULLE_OK) return status;
+        double t = tulle__clock_seconds() - start;
+        if (t < *seconds) *seconds = t;
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle_machine_measure(int threads, tulle_machine *machine)
+{
+    tulle_status status;
+    tulle__pool *pool = NULL;
+    struct probe p = {.n = STREAM_BYTES / (int64_t)sizeof(double)};
+    tulle_machine m = {.threads = threads};
+    double seconds;
+    if (threads < 1 || threads > 64) return tulle__fail(TULLE_ERR_ARG, "%d threads to measure with; 1 to 64", threads);
+    if (gethostname(m.host, sizeof m.host - 1)) strcpy(m.host, "here");
+    TULLE_TRY(tulle__pool_new(threads, &pool));
+    TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.a, "stream arrays", &p.a));
+    TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.b, "stream arrays", &p.b));
+    TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.c, "stream arrays", &p.c));
+    TULLE_TRY(tulle__pool_run(pool, touch, &p));
+    TULLE_TRY(best_time(pool, triad, &p, &seconds));
+    m.stream = 3.0 * STREAM_BYTES / seconds;
+    p.times = 400;
+    TULLE_TRY(best_time(pool, read_cache, &p, &seconds));
+    m.cache = (double)CACHE_BYTES * p.times * threads / seconds;
+    for (int type = 0; type < TULLE_TYPE_COUNT; type++) {
+        struct arithmetic a = {.is_double = type == TULLE_F64};
+        TULLE_TRY(best_time(pool, multiply_add, &a, &seconds));
+        double sum = 0;
+        for (int t = 0; t < threads; t++) sum += a.flops[t];
+        m.fma[type] = sum / seconds;
+    }
+    *machine = m;
+out:
+    tulle__free(p.a);
+    tulle__free(p.b);
+    tulle__free(p.c);
+    tulle__pool_free(pool);
+    return status;
+}

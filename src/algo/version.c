@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was built, and with what. */
+#include <tulle/version.h>
+
+#include "comm/registry.h"
+#include "device/kernel.h"
+
+const char *tulle_version(void)
+{
+    return TULLE_VERSION;
+}
+
+static const char *const facts[] = {
+    "compiler: " __VERSION__,
+#ifdef TULLE_HAVE_ZLIB
+    "zlib: yes",
+#else
+    "zlib: no (.gz files are refused); install zlib1g-dev and build again",
+#endif
+#ifdef TULLE_HAVE_ISAL
+    "ISA-L: yes",
+#else
+    "ISA-L: no (.gz files are unpacked by zlib); install libisal-dev and build again",
+#endif
+#ifdef TULLE_HAVE_HDF5
+    "HDF5: yes",
+#else
+    "HDF5: no (Binsparse files are refused); install libhdf5-dev and libcjson-dev and build again",
+#endif
+};
+
+const char *tulle_build_fact(int i)
+{
+    return i >= 0 && i < (int)(sizeof facts / sizeof *facts) ? facts[i] : 0;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/operand.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <tulle/io.h>
+
+#include "base/error.h"
+#include "io/binsparse.h"
+#include "io/generate.h"
+#include "io/load.h"
+#include "io/mtx.h"
+#include "io/npy.h"
+
+static int ends_in(const char *text, const char *ending)
+{
+    size_t n = strlen(text), e = strlen(ending);
+    return n >= e && strcmp(text + n - e, ending) == 0;
+}
+
+tulle__format tulle__operand_format(const char *operand)
+{
+    if (ends_in(operand, ".npy")) return TULLE__FORMAT_NPY;
+    if (ends_in(operand, ".h5") || ends_in(operand, ".hdf5")) return TULLE__FORMAT_BINSPARSE;
+    if (ends_in(operand, ".mtx") || ends_in(operand, ".mtx.gz")) return TULLE__FORMAT_MTX;
+    const char *colon = strchr(operand, ':'), *slash = strchr(operand, '/');
+    if (tulle__generator_known(operand) || (colon && !slash)) return TULLE__FORMAT_GENERATOR;
+    return TULLE__FORMAT_MTX;
+}
+
+const char *tulle_operand_generator(int i, const char **sentence)
+{
+    return tulle__generator_name(i, sentence);
+}
+
+static tulle_status inspect_mtx(const char *path, const tulle_read_options *options, tulle_operand_shape *shape)
+{
+    tulle__mtx_options mtx_options = tulle__mtx_options_for(options);
+    tulle__mtx *mtx;
+    tulle_status status = tulle__mtx_open(path, &mtx_options, &mtx);
+    if (status != TULLE_OK) return status;
+    const tulle__mtx_header *h = tulle__mtx_head(mtx);
+    *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->stored, .dense = h->array,
+        .symmetric = h->symmetry != TULLE__MTX_GENERAL};
+    snprintf(shape->format, sizeof shape->format, "matrix market, %s, %s, %s%s", h->array ? "array" : "coordinate",
+        tulle__mtx_field_name(h->field), h->hermitian ? "hermitian" : tulle__mtx_symmetry_name(h->symmetry),
+        h->packed ? ", gzip" : "");
+    tulle__mtx_close(mtx);
+    return TULLE_OK;
+}
+
+static tulle_status inspect_npy(const char *path, tulle_operand_shape *shape)
+{
+    tulle__npy *npy;
+    tulle_status status = tulle__npy_open(path, &npy);
+    if (status != TULLE_OK) return status;
+    const tulle__npy_header *h = tulle__npy_head(npy);
+    *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->rows * h->cols, .dense = 1};
+    snprintf(shape->format, sizeof shape->format, "numpy, %c%d, %s", h->kind, h->size,
+        h->order == TULLE_ROW_MAJOR ? "row-major" : "column-major");
+    tulle__npy_close(npy);
+    return TULLE_OK;
+}
+
+static tulle_status inspect_binsparse(const char *path, tulle_operand_shape *shape)
+{
+    tulle__binsparse *file;
+    tulle_status status = tulle__binsparse_open(path, NULL, &file);
+    if (status != TULLE_OK) return status;
+    const tulle__binsparse_header *h = tulle__binsparse_head(file);
+    *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->stored,
+        .dense = h->format == TULLE__BINSPARSE_DMATR || h->format == TULLE__BINSPARSE_DMATC,
+        .symmetric = h->structure != TULLE__BINSPARSE_GENERAL};
+    snprintf(shape->format, sizeof shape->format, "binsparse");
+    tulle__binsparse_close(file);
+    return TULLE_OK;
+}
+
+static tulle_status inspect_generator(const char *text, tulle_operand_shape *shape)
+{
+    tulle__generator *generator;
+    tulle__generator_shape g;
+    tulle_status status = tulle__generator_open(text, &generator);
+    if (status != TULLE_OK) return status;
+    tulle__generator_get_shape(generator, &g);
+    *shape = (tulle_operand_shape){.m = g.m, .n = g.n, .stored = g.nnz >= 0 ? g.nnz : g.edges ? g.edges : -1,
+        .dense = g.is_dense};
+    snprintf(shape->format, sizeof shape->format, "generated");
+    tulle__generator_close(generator);
+    return TULLE_OK;
+}
+
+tulle_status tulle_operand_inspect(
+    const char *operand, const tulle_read_options *options, tulle_operand_shape *shape)
+{
+    switch (tulle__operand_format(operand)) {
+    case TULLE__FORMAT_NPY: return inspect_npy(operand, shape);
+    case TULLE__FORMAT_BINSPARSE: return inspect_binsparse(operand, shape);
+    case TULLE__FORMAT_GENERATOR: return inspect_generator(operand, shape);
+    case TULLE__FORMAT_MTX: break;
+    }
+    return inspect_mtx(operand, options, shape);
+}

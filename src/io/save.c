@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Distributed matrices into files: PE 0 reads the tiles of everyone, a tile row at a time, and writes. The others meet it
+ * at the end, so that nobody changes a tile that is still to be written.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "io/binsparse.h"
+#include "io/load.h"
+#include "io/mtx_write.h"
+#include "io/npy.h"
+#include "io/operand.h"
+#include "mat/fetch.h"
+
+enum { FLUSH = 1 << 20 };
+
+/* The tiles of tile row i. */
+struct band {
+    tulle__fetch *fetch;
+    tulle_tile *tile;
+    int n;
+};
+
+static void band_fini(struct band *band)
+{
+    for (int j = 0; band->fetch && j < band->n; j++) tulle__fetch_fini(&band->fetch[j]);
+    tulle__free(band->fetch);
+    tulle__free(band->tile);
+    *band = (struct band){.n = 0};
+}
+
+static tulle_status band_init(tulle_mat *A, int i, struct band *band)
+{
+    tulle_status status;
+    *band = (struct band){.n = A->layout->nt};
+    TULLE_TRY(tulle__alloc_zero((size_t)band->n, sizeof *band->fetch, "a tile row", &band->fetch));
+    TULLE_TRY(tulle__alloc((size_t)band->n, sizeof *band->tile, "a tile row", &band->tile));
+    for (int j = 0; j < band->n; j++) TULLE_TRY(tulle__fetch_init(A, i, j, &band->fetch[j]));
+    for (int j = 0; j < band->n; j++) TULLE_TRY(tulle__fetch_await(&band->fetch[j], &band->tile[j]));
+out:
+    return status;
+}
+
+static const void *at(const tulle_tile *t, int64_t e)
+{
+    return (const char *)t->val + (size_t)e * tulle_type_size(t->type);
+}
+
+static tulle_status write_rows(tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
+{
+    tulle_status status = TULLE_OK;
+    tulle__mtx_text text = {0};
+    struct band band = {.n = 0};
+    const tulle_layout *l = A->layout;
+    for (int i = 0; i < l->mt; i++) {
+        TULLE_TRY(band_init(A, i, &band));
+        for (tulle_gidx r = 0; r < l->row_cut[i + 1] - l->row_cut[i]; r++) {
+            for (int j = 0; j < l->nt; j++) {
+                const tulle_tile *t = &band.tile[j];
+                if (!t->rowptr) continue;
+                int64_t from = t->rowptr[r];
+                TULLE_TRY(tulle__mtx_format_row(shape, l->row_cut[i] + r, t->rowptr[r + 1] - from, l->col_cut[j],
+                    t->colind + from, at(t, from), &text));
+            }
+            if (text.bytes > FLUSH) {
+                TULLE_TRY(tulle__mtx_writer_append(writer, &text));
+                text.bytes = 0;
+                text.entries = 0;
+            }
+        }
+        band_fini(&band);
+    }
+    if (text.entries) TULLE_TRY(tulle__mtx_writer_append(writer, &text));
+out:
+    band_fini(&band);
+    tulle__mtx_text_fini(&text);
+    return status;
+}
+
+/* All of a dense matrix in one piece, in the given order. */
+static tulle_status gather_dense(tulle_mat *A, tulle_order order, char **all)
+{
+    tulle_status status;
+    const tulle_layout *l = A->layout;
+    size_t size = tulle_type_size(A->type);
+    struct band band = {.n = 0};
+    *all = NULL;
+    TULLE_TRY(tulle__alloc((size_t)l->m * (size_t)l->n, size, "the whole matrix", all));
+    for (int i = 0; i < l->mt; i++) {
+        TULLE_TRY(band_init(A, i, &band));
+        for (int j = 0; j < l->nt; j++) {
+            const tulle_tile *t = &band.tile[j];
+            for (tulle_gidx r = 0; t->nnz && r < t->m; r++)
+                for (tulle_gidx c = 0; c < t->n; c++) {
+                    tulle_gidx row = l->row_cut[i] + r, col = l->col_cut[j] + c;
+                    int64_t from = t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
+                    int64_t to = order == TULLE_ROW_MAJOR ? row * l->n + col : col * l->m + row;
+                    memcpy(*all + (size_t)to * size, at(t, from), size);
+                }
+        }
+        band_fini(&band);
+    }
+out:
+    band_fini(&band);
+    return status;
+}
+
+static tulle_status save_mtx(tulle_mat *A, const char *path)
+{
+    size_t length = strlen(path);
+    int packed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
+    tulle__mtx_shape shape = {.rows = A->layout->m, .cols = A->layout->n, .stored = A->nnz, .type = A->type,
+        .field = TULLE__MTX_REAL, .symmetry = TULLE__MTX_GENERAL, .array = A->kind == TULLE_DENSE};
+    tulle__mtx_writer *writer;
+    if (shape.array) shape.stored = shape.rows * shape.cols;
+    tulle_status status = tulle__mtx_writer_open(path, &shape, packed ? 6 : 0, &writer);
+    if (status != TULLE_OK) return status;
+    if (!shape.array) {
+        status = write_rows(A, &shape, writer);
+    } else {
+        char *all;
+        tulle__mtx_text text = {0};
+        status = gather_dense(A, TULLE_COL_MAJOR, &all);
+        if (status == TULLE_OK) status = tulle__mtx_format_array(&shape, shape.stored, all, &text);
+        if (status == TULLE_OK) status = tulle__mtx_writer_append(writer, &text);
+        tulle__mtx_text_fini(&text);
+        tulle__free(all);
+    }
+    if (status == TULLE_OK) return tulle__mtx_writer_close(writer, 0);
+    tulle__mtx_writer_abort(writer);
+    return status;
+}
+
+static tulle_status save_npy(tulle_mat *A, const char *path)
+{
+    char *all = NULL;
+    tulle__npy_writer *writer;
+    if (A->kind != TULLE_DENSE)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: a sparse matrix does not go into a .npy file; use .bsp.h5 or .mtx", path);
+    tulle_status status =
+        tulle__npy_writer_open(path, A->layout->m, A->layout->n, A->type, TULLE_ROW_MAJOR, &writer);
+    if (status != TULLE_OK) return status;
+    status = gather_dense(A, TULLE_ROW_MAJOR, &all);
+    if (status == TULLE_OK) status = tulle__npy_writer_append(writer, all, A->layout->m * A->layout->n);
+    tulle__free(all);
+    if (status == TULLE_OK) return tulle__npy_writer_close(writer, 0);
+    tulle__npy_writer_abort(writer);
+    return status;
+}
+
+static tulle_status write_binsparse(tulle_mat *A, tulle__binsparse_writer *writer)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = A->layout;
+    struct band band = {.n = 0};
+    int64_t *pointer = NULL, *index = NULL, room = 0, done = 0;
+    TULLE_TRY(tulle__alloc(2, sizeof *pointer, "row pointers", &pointer));
+    pointer[0] = 0;
+    TULLE_TRY(tulle__binsparse_write_pointers(writer, 0, 1, pointer));
+    for (int i = 0; i < l->mt; i++) {
+        tulle_gidx m = l->row_cut[i + 1] - l->row_cut[i];
+        TULLE_TRY(band_init(A, i, &band));
+        TULLE_TRY(tulle__realloc((size_t)m + 1, sizeof *pointer, "row pointers", &pointer));
+        for (tulle_gidx r = 0; r < m; r++) {
+            for (int j = 0; j < l->nt; j++) {
+                const tulle_tile *t = &band.tile[j];
+                if (!t->rowptr) continue;
+                int64_t from = t->rowptr[r], n = t->rowptr[r + 1] - from;
+                if (!n) continue;
+                if (n > room) {
+                    TULLE_TRY(tulle__realloc((size_t)(2 * n), sizeof *index, "column indices", &index));
+                    room = 2 * n;
+                }
+                for (int64_t e = 0; e < n; e++) index[e] = l->col_cut[j] + t->colind[from + e];
+                TULLE_TRY(tulle__binsparse_write_indices(writer, done, n, index));
+                TULLE_TRY(tulle__binsparse_write_values(writer, done, n, at(t, from)));
+                done += n;
+            }
+            pointer[r] = done;
+        }
+        if (m) TULLE_TRY(tulle__binsparse_write_pointers(writer, l->row_cut[i] + 1, m, pointer));
+        band_fini(&band);
+    }
+out:
+    band_fini(&band);
+    tulle__free(pointer);
+    tulle__free(index);
+    return status;
+}
+
+static tulle_status save_binsparse(tulle_mat *A, const char *path)
+{
+    tulle__binsparse_writer *writer;
+    if (A->kind != TULLE_CSR)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: a dense matrix goes into a .npy or .mtx file", path);
+    tulle_status status = tulle__binsparse_writer_open(path, A->layout->m, A->layout->n, A->nnz, A->type,
+        A->layout->n > INT32_MAX, TULLE__BINSPARSE_GENERAL, &writer);
+    if (status != TULLE_OK) return status;
+    status = write_binsparse(A, writer);
+    if (status == TULLE_OK) return tulle__binsparse_writer_close(writer, 0);
+    tulle__binsparse_writer_abort(writer);
+    return status;
+}
+
+tulle_status tulle_mat_save(tulle_mat *A, const char *path)
+{
+    tulle_status status = TULLE_OK;
+    if (A->comm->rank == 0) {
+        switch (tulle__operand_format(path)) {
+        case TULLE__FORMAT_NPY: status = save_npy(A, path); break;
+        case TULLE__FORMAT_BINSPARSE: status = save_binsparse(A, path); break;
+        case TULLE__FORMAT_MTX: status = save_mtx(A, path); break;
+        case TULLE__FORMAT_GENERATOR:
+            status = tulle__fail(TULLE_ERR_ARG, "'%s' is no name of a file: it reads as a generator's spec", path);
+            break;
+        }
+    }
+    return tulle_comm_agree(A->comm, status);
+}
