@@ -52,6 +52,7 @@ def configurations(threads):
         ("mkl", both, "intel threads", ["bench_mkl"], t),
         ("mkl", both, "gnu threads", ["bench_mkl-gnu"], t),
         ("mkl", gemm, "sp2m", ["bench_mkl"], t + ["--variant", "sp2m"]),
+        ("mkl", gemm, "transposed", ["bench_mkl"], t + ["--variant", "transposed"]),
         ("petsc", both, "1 rank", ranks + ["1", "bench_petsc"], []),
     ] + ([
         ("petsc", both, f"{threads} ranks", ranks + [str(threads), "bench_petsc"], []),

@@ -69,8 +69,8 @@ static void *reserve(int64_t count, size_t size)
     return block;
 }
 
-/* T = A^T by counting; rows of T come out in order. */
-static void transpose(const rival_csr *A, int f64, rival_csr *T)
+/* By counting, so that rows of T come out in order. */
+void rival_transpose(const rival_csr *A, int f64, rival_csr *T)
 {
     *T = (rival_csr){.m = A->n, .n = A->m, .nnz = A->nnz};
     T->rowptr = reserve(A->n + 2, sizeof *T->rowptr);
@@ -138,7 +138,7 @@ void rival_open(rival_case *work, const char *name, int argc, char **argv, int r
     }
     work->transposed = A->m != A->n;
     if (work->transposed)
-        transpose(A, work->f64, &work->B);
+        rival_transpose(A, work->f64, &work->B);
     else
         work->B = *A;
     for (int64_t i = 0; i < A->nnz; i++)

@@ -68,6 +68,9 @@ void rival_report(const rival_case *work);
 
 double rival_now(void);
 
+/* T = A^T, rows in order, arrays from malloc. */
+void rival_transpose(const rival_csr *A, int f64, rival_csr *T);
+
 /* For results as arrays: adds to sum and sum_abs. */
 void rival_checksum(rival_case *work, const void *val, int64_t count);
 
