@@ -37,7 +37,8 @@ typedef struct NAME(row) {
 /* Entries of A ahead of which B is fetched: its row pointers, then the head of its row. */
 enum { NAME(POINTERS_AHEAD) = 32, NAME(ROWS_AHEAD) = 16 };
 
-ROWS static inline void NAME(fetch)(const tulle__spgemm_pair *pair, const tulle__run_rows *runs, int64_t a)
+/* Inlined by force: gcc finds that the function has no effect and drops calls of it. */
+ROWS static inline __attribute__((always_inline)) void NAME(fetch)(const tulle__spgemm_pair *pair, const tulle__run_rows *runs, int64_t a)
 {
     const int32_t *col = pair->A.colind;
     const int64_t *bp = pair->B.rowptr;
@@ -198,7 +199,7 @@ static int NAME(repeats)(const tulle__spgemm_task *task, int64_t i)
 
 /* ---- dense ---- */
 
-ROWS static void NAME(mark_dense)(tulle__spgemm_space *space, const NAME(row) *row)
+ROWS static __attribute__((noinline)) void NAME(mark_dense)(tulle__spgemm_space *space, const NAME(row) *row)
 {
     uint64_t *bits = space->bits;
     for (int64_t s = 0; s < row->nsegments; s++) {
@@ -211,7 +212,7 @@ ROWS static void NAME(mark_dense)(tulle__spgemm_space *space, const NAME(row) *r
     }
 }
 
-ROWS static void NAME(sum_dense)(tulle__spgemm_space *space, const NAME(row) *row, int mark)
+ROWS static __attribute__((noinline)) void NAME(sum_dense)(tulle__spgemm_space *space, const NAME(row) *row, int mark)
 {
     uint64_t *bits = space->bits;
     T *dense = space->dense;
@@ -228,7 +229,7 @@ ROWS static void NAME(sum_dense)(tulle__spgemm_space *space, const NAME(row) *ro
     }
 }
 
-ROWS static int64_t NAME(count_dense)(tulle__spgemm_space *space, const NAME(row) *row)
+ROWS static __attribute__((noinline)) int64_t NAME(count_dense)(tulle__spgemm_space *space, const NAME(row) *row)
 {
     int64_t nnz = 0;
     for (int32_t word = row->lo >> 6; word <= row->hi >> 6; word++) {
@@ -238,7 +239,7 @@ ROWS static int64_t NAME(count_dense)(tulle__spgemm_space *space, const NAME(row
     return nnz;
 }
 
-ROWS static int64_t NAME(drain_dense)(tulle__spgemm_space *space, const NAME(row) *row, int32_t *colind, T *val)
+ROWS static __attribute__((noinline)) int64_t NAME(drain_dense)(tulle__spgemm_space *space, const NAME(row) *row, int32_t *colind, T *val)
 {
     int64_t nnz = 0;
     T *dense = space->dense;
@@ -319,7 +320,7 @@ ROWS static inline int64_t NAME(find)(const int32_t *key, int32_t c, int log2)
     return x;
 }
 
-ROWS static int64_t NAME(fill_hash)(tulle__spgemm_space *space, const NAME(row) *row, int log2, int sum)
+ROWS static __attribute__((noinline)) int64_t NAME(fill_hash)(tulle__spgemm_space *space, const NAME(row) *row, int log2, int sum)
 {
     T *slot = space->slot;
     int64_t count = 0;
