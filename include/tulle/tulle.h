@@ -13,5 +13,6 @@
 #include <tulle/team.h>
 #include <tulle/types.h>
 #include <tulle/version.h>
+#include <tulle/words.h>
 
 #endif

@@ -7,7 +7,7 @@
 
 struct tulle__arena {
     tulle_comm *comm;
-    int panels, next;
+    int panels;
     size_t panel_bytes;
     tulle__place data, words;
     int data_taken, words_taken;
@@ -62,10 +62,9 @@ static int is_free(tulle__arena *arena, int panel)
 tulle_status tulle__arena_take(tulle__arena *arena, tulle__serve serve, void *context, tulle__panel *panel)
 {
     for (int turns = 0;;) {
-        for (int i = 0; i < arena->panels; i++) {
-            int index = (arena->next + i) % arena->panels;
+        /* the first free one: its pages and cache lines are the warmest */
+        for (int index = 0; index < arena->panels; index++) {
             if (!is_free(arena, index)) continue;
-            arena->next = (index + 1) % arena->panels;
             arena->sent[index]++;
             *panel = (tulle__panel){.index = index,
                 .local = (char *)tulle__direct(arena->comm, &arena->data) + (size_t)index * arena->panel_bytes,

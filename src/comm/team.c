@@ -9,7 +9,7 @@
 #include "comm/registry.h"
 
 enum { PANELS = 8, PANELS_LEAST = 2, PES_MOST = 1 << 15 };
-static const size_t arena_most = (size_t)256 << 20;
+static const size_t arena_most = (size_t)64 << 20;
 static const size_t control_room = (size_t)4 << 20; /* for queues and the words of operations */
 
 struct tulle_team {

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <tulle/words.h>
+
+#include "base/error.h"
+#include "base/spec.h"
+
+tulle_status tulle_parse_int(const char *text, const char *what, int64_t low, int64_t high, int64_t *value)
+{
+    return tulle__parse_int(text, what, low, high, value);
+}
+
+tulle_status tulle_parse_real(const char *text, const char *what, double low, double high, double *value)
+{
+    return tulle__parse_real(text, what, low, high, value);
+}
+
+tulle_status tulle_parse_bytes(const char *text, const char *what, double *value)
+{
+    return tulle__parse_bytes(text, what, value);
+}
+
+tulle_status tulle_parse_type(const char *text, tulle_type *type)
+{
+    for (int t = 0; t < TULLE_TYPE_COUNT; t++)
+        if (strcmp(text, tulle_type_name((tulle_type)t)) == 0) {
+            *type = (tulle_type)t;
+            return TULLE_OK;
+        }
+    return tulle__fail(TULLE_ERR_ARG, "the type is f32 or f64, not '%s'", text);
+}
+
+const char *tulle_nearest_word(const char *text, const char *const *words, int nwords)
+{
+    return tulle__nearest(text, words, nwords);
+}
+
+tulle_status tulle_fail(tulle_status status, const char *format, ...)
+{
+    char text[TULLE_MESSAGE_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return tulle__fail(status, "%s", text);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What verbs that open a team or read a matrix share. */
+#include <string.h>
+
+#include "verb.h"
+
+tulle_status reading_options(const struct options *options, tulle_read_options *reading)
+{
+    const char *duplicates = options_word(options, "duplicates", "sum");
+    *reading = TULLE_READ_DEFAULT;
+    reading->lenient = options_flag(options, "lenient");
+    reading->zero_based = options_flag(options, "zero-based");
+    reading->finite_only = options_flag(options, "finite");
+    reading->drop_zeros = options_flag(options, "drop-zeros");
+    reading->assume = options_word(options, "assume", NULL);
+    if (strcmp(duplicates, "sum") == 0)
+        reading->duplicates = TULLE_DUPLICATES_SUM;
+    else if (strcmp(duplicates, "error") == 0)
+        reading->duplicates = TULLE_DUPLICATES_ERROR;
+    else if (strcmp(duplicates, "last") == 0)
+        reading->duplicates = TULLE_DUPLICATES_LAST;
+    else
+        return tulle_fail(TULLE_ERR_ARG, "--duplicates is sum, error or last, not '%s'", duplicates);
+    return tulle_parse_type(options_word(options, "type", "f64"), &reading->type);
+}
+
+tulle_status open_team(const struct options *options, const char *prefix, tulle_team **team)
+{
+    char spec[1024];
+    tulle_team_options chosen = {
+        .memory = (size_t)options_size(options, "memory", 0),
+        .threads = (int)options_int(options, "threads", 0),
+    };
+    snprintf(spec, sizeof spec, "%s%s", prefix, options_word(options, "comm", "threads"));
+    return tulle_team_new(spec, (int)options_int(options, "pes", 0), &chosen, team);
+}
+
+void show_warnings(const struct options *options, const char *warnings)
+{
+    if (options_flag(options, "quiet")) return;
+    for (const char *line = warnings; *line;) {
+        size_t n = strcspn(line, "\n");
+        fprintf(stderr, "tulle: warning: %.*s\n", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+}

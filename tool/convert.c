@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tulle gen, tulle convert: an operand into a file. */
+#include "verb.h"
+
+struct task {
+    const struct options *options;
+    tulle_read_options reading;
+    tulle_kind kind;
+    const char *from, *to;
+    char warnings[TULLE_WARNINGS_MAX];
+    int64_t nnz;
+};
+
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct task *task = arg;
+    char warnings[TULLE_WARNINGS_MAX];
+    tulle_mat *A = NULL;
+    tulle_status status = tulle_mat_load(comm, task->from, NULL, task->kind, &task->reading, warnings, &A);
+    if (status != TULLE_OK) return status;
+    status = tulle_mat_save(A, task->to);
+    if (tulle_comm_rank(comm) == 0) {
+        snprintf(task->warnings, sizeof task->warnings, "%s", warnings);
+        task->nnz = tulle_mat_nnz(A);
+    }
+    tulle_mat_free(A);
+    return status;
+}
+
+static tulle_status run_to(const struct options *options, const char *from, const char *to)
+{
+    tulle_operand_shape shape;
+    struct task task = {.options = options, .from = from, .to = to};
+    tulle_team *team = NULL;
+    tulle_status status = reading_options(options, &task.reading);
+    if (status == TULLE_OK) status = tulle_operand_inspect(from, &task.reading, &shape);
+    if (status != TULLE_OK) return status;
+    task.kind = shape.dense && !options_flag(options, "sparse") ? TULLE_DENSE : TULLE_CSR;
+    status = open_team(options, "", &team);
+    if (status == TULLE_OK) status = tulle_team_run(team, body, &task);
+    if (status == TULLE_OK) {
+        show_warnings(options, task.warnings);
+        if (!options_flag(options, "quiet"))
+            fprintf(stderr, "%s: %lld x %lld, %lld entries\n", to, (long long)shape.m, (long long)shape.n, (long long)task.nnz);
+    }
+    tulle_team_free(team);
+    return status;
+}
+
+static tulle_status run_convert(const struct options *options)
+{
+    return run_to(options, options->operand[0], options->operand[1]);
+}
+
+static tulle_status run_gen(const struct options *options)
+{
+    const char *to = options_word(options, "output", NULL);
+    if (!to) return tulle_fail(TULLE_ERR_ARG, "say where to: -o FILE");
+    return run_to(options, options->operand[0], to);
+}
+
+static const struct option convert_options[] = {
+    OPTION_PES, OPTION_COMM, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING,
+    {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"},
+    OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+
+static const struct option gen_options[] = {
+    {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "the file to write"},
+    OPTION_PES, OPTION_COMM, OPTION_TYPE, OPTION_MEMORY,
+    {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"},
+    OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+
+const struct verb verb_convert = {
+    .name = "convert",
+    .operands = "FROM TO",
+    .summary = "Convert a matrix file to the format of the new name's ending",
+    .description = "Endings: .mtx and .mtx.gz (Matrix Market), .npy (dense), .bsp.h5 (Binsparse, sparse). The file appears\n"
+                   "under its name when it is complete.",
+    .examples = "tulle convert west0067.mtx.gz west0067.bsp.h5\ntulle convert west0067.bsp.h5 copy.mtx",
+    .options = convert_options,
+    .least = 2,
+    .most = 2,
+    .run = run_convert,
+};
+
+const struct verb verb_gen = {
+    .name = "gen",
+    .operands = "SPEC -o FILE",
+    .summary = "Generate a matrix into a file",
+    .description = "The same matrix for every number of PEs. `tulle --help` lists the generators.",
+    .examples = "tulle gen rmat:scale=17,edgefactor=8,seed=1 -o rmat.mtx.gz\ntulle gen fem:nodes=64,dof=3 -o fem.bsp.h5",
+    .options = gen_options,
+    .least = 1,
+    .most = 1,
+    .run = run_gen,
+};

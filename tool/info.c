@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tulle info: what was found, and why something was not. */
+#include <unistd.h>
+
+#include "verb.h"
+
+static tulle_status run(const struct options *options)
+{
+    (void)options;
+    char path[4096];
+    tulle_machine machine;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    printf("tulle %s\n", tulle_version());
+    const char *fact;
+    for (int i = 0; (fact = tulle_build_fact(i)); i++) printf("%s\n", fact);
+    printf("cores: %ld\n", cores);
+    if (tulle_machine_path((int)cores, path, sizeof path) == TULLE_OK) {
+        if (tulle_machine_load(NULL, (int)cores, &machine) == TULLE_OK)
+            printf("calibration: %s: memory %.1f GB/s, cache %.1f GB/s, f64 %.1f GF/s, f32 %.1f GF/s\n", path,
+                machine.stream / 1e9, machine.cache / 1e9, machine.fma[TULLE_F64] / 1e9, machine.fma[TULLE_F32] / 1e9);
+        else
+            printf("calibration: none (%s)\n", tulle_error_message());
+    } else {
+        printf("calibration: none (%s)\n", tulle_error_message());
+    }
+    return TULLE_OK;
+}
+
+static const struct option options[] = {OPTION_HELP, {.name = NULL}};
+
+const struct verb verb_info = {
+    .name = "info",
+    .operands = "",
+    .summary = "Show the version, the libraries and engines found, and what is missing",
+    .description = "Each line is a fact about this build or this machine. What was not found is named with the reason.",
+    .examples = "tulle info",
+    .options = options,
+    .run = run,
+};

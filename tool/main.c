@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tulle VERB OPERANDS OPTIONS. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "verb.h"
+
+static const struct verb *const verbs[] = {
+    &verb_spmm, &verb_spgemm, &verb_stat, &verb_gen, &verb_convert, &verb_calibrate, &verb_info};
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
+static int exit_status(tulle_status status)
+{
+    switch (status) {
+    case TULLE_OK: return EXIT_DONE;
+    case TULLE_ERR_CHECK: return EXIT_CHECK;
+    case TULLE_ERR_LIMIT:
+    case TULLE_ERR_MEMORY: return EXIT_RESOURCES;
+    case TULLE_ERR_COMM:
+    case TULLE_ERR_PEER:
+    case TULLE_ERR_LOST: return EXIT_LOST;
+    default: return EXIT_USAGE;
+    }
+}
+
+static const char *const exit_texts =
+    "0 done; 1 a check failed; 2 bad usage or input; 3 not enough resources; 4 a PE was lost";
+
+static void help(FILE *file)
+{
+    fprintf(file, "tulle %s: sparse and dense linear algebra over one-sided communication\n\n", tulle_version());
+    fprintf(file, "usage: tulle VERB OPERANDS OPTIONS\n\n");
+    for (int v = 0; v < VERBS; v++) fprintf(file, "  %-10s %s\n", verbs[v]->name, verbs[v]->summary);
+    fprintf(file, "\n`tulle VERB --help` tells more. An operand is a file (.mtx, .mtx.gz, .npy, .bsp.h5) or a generator's\n"
+                  "spec, as in rmat:scale=17,edgefactor=8,seed=1:\n\n");
+    const char *name, *sentence;
+    for (int i = 0; (name = tulle_operand_generator(i, &sentence)); i++) fprintf(file, "  %-10s %s\n", name, sentence);
+    fprintf(file, "\nExit status: %s.\n", exit_texts);
+}
+
+static void help_verb(const struct verb *v, FILE *file)
+{
+    fprintf(file, "usage: tulle %s %s [OPTIONS]\n\n%s.\n\n%s\n\nOptions:\n", v->name, v->operands, v->summary, v->description);
+    options_help(v->options, file);
+    fprintf(file, "\nExamples:\n");
+    for (const char *line = v->examples; *line;) {
+        size_t n = strcspn(line, "\n");
+        fprintf(file, "  %.*s\n", (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+    fprintf(file, "\nExit status: %s.\n", exit_texts);
+}
+
+/* Text as mdoc: a leading dot or quote would be a macro, an empty line is a paragraph. */
+static void man_text(const char *text, FILE *file)
+{
+    for (const char *line = text; *line;) {
+        size_t n = strcspn(line, "\n");
+        if (!n)
+            fprintf(file, ".Pp");
+        else if (*line == '.' || *line == '\'')
+            fprintf(file, "\\&");
+        for (size_t i = 0; i < n; i++) {
+            if (line[i] == '\\')
+                fputs("\\e", file);
+            else
+                fputc(line[i], file);
+        }
+        fputc('\n', file);
+        line += n + (line[n] == '\n');
+    }
+}
+
+static void man_head(const char *title, const char *name, const char *summary, FILE *file)
+{
+    fprintf(file, ".Dd $Mdocdate$\n.Dt %s 1\n.Os Tulle %s\n.Sh NAME\n.Nm %s\n.Nd %s\n", title, tulle_version(), name, summary);
+}
+
+static void man_verb(const struct verb *v, FILE *file)
+{
+    char name[64];
+    snprintf(name, sizeof name, "tulle-%s", v->name);
+    man_head(name, name, v->summary, file);
+    fprintf(file, ".Sh SYNOPSIS\n.Nm tulle %s\n%s\n.Op Ar options\n.Sh DESCRIPTION\n", v->name, v->operands);
+    man_text(v->description, file);
+    fprintf(file, ".Sh OPTIONS\n.Bl -tag -width Ds\n");
+    options_man(v->options, file);
+    fprintf(file, ".El\n.Sh EXIT STATUS\n%s.\n.Sh EXAMPLES\n.Bd -literal\n", exit_texts);
+    man_text(v->examples, file);
+    fprintf(file, "\n.Ed\n.Sh SEE ALSO\n.Xr tulle 1\n");
+}
+
+static void man(FILE *file)
+{
+    man_head("TULLE", "tulle", "sparse and dense linear algebra over one-sided communication", file);
+    fprintf(file, ".Sh SYNOPSIS\n.Nm\n.Ar verb\n.Ar operands\n.Op Ar options\n.Sh DESCRIPTION\n"
+                  "An operand is a file (.mtx, .mtx.gz, .npy, .bsp.h5) or the spec of a generator. The verbs:\n"
+                  ".Bl -tag -width Ds\n");
+    for (int v = 0; v < VERBS; v++) fprintf(file, ".It Xr tulle-%s 1\n%s.\n", verbs[v]->name, verbs[v]->summary);
+    fprintf(file, ".El\n.Pp\nThe generators:\n.Bl -tag -width Ds\n");
+    const char *name, *sentence;
+    for (int i = 0; (name = tulle_operand_generator(i, &sentence)); i++) fprintf(file, ".It %s\n%s.\n", name, sentence);
+    fprintf(file, ".El\n.Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
+                  ".It Ev TULLE_MODULE_PATH\nFolders where engines and wrappers are looked for.\n"
+                  ".It Ev TULLE_MACHINE\nThe file that\n.Xr tulle-calibrate 1\nwrites and the bounds are taken from.\n"
+                  ".El\n.Sh EXIT STATUS\n%s.\n", exit_texts);
+}
+
+static const struct verb *find_verb(const char *name)
+{
+    for (int v = 0; v < VERBS; v++)
+        if (strcmp(verbs[v]->name, name) == 0) return verbs[v];
+    return NULL;
+}
+
+static int unknown_verb(const char *name)
+{
+    const char *names[VERBS];
+    for (int v = 0; v < VERBS; v++) names[v] = verbs[v]->name;
+    const char *near = tulle_nearest_word(name, names, VERBS);
+    fprintf(stderr, "tulle: unknown verb '%s'", name);
+    if (near) fprintf(stderr, "; did you mean '%s'?", near);
+    fprintf(stderr, "\ntulle: `tulle --help` lists the verbs\n");
+    return EXIT_USAGE;
+}
+
+/* The man page of a verb, or of the command: how the build makes them. */
+static int print_man(int argc, char **argv)
+{
+    if (argc == 0) {
+        man(stdout);
+        return EXIT_DONE;
+    }
+    const struct verb *v = find_verb(argv[0]);
+    if (!v) return unknown_verb(argv[0]);
+    man_verb(v, stdout);
+    return EXIT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        if (argc == 2) {
+            help(stdout);
+            return EXIT_DONE;
+        }
+        const struct verb *v = find_verb(argv[2]);
+        if (!v) return unknown_verb(argv[2]);
+        help_verb(v, stdout);
+        return EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("tulle %s\n", tulle_version());
+        return EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--man") == 0) return print_man(argc - 2, argv + 2);
+    const struct verb *v = find_verb(argv[1]);
+    if (!v) return unknown_verb(argv[1]);
+    struct options options;
+    tulle_status status = options_parse(v->options, argc - 2, argv + 2, &options);
+    if (status == TULLE_OK && options_flag(&options, "help")) {
+        help_verb(v, stdout);
+        return EXIT_DONE;
+    }
+    if (status == TULLE_OK && (options.noperands < v->least || options.noperands > v->most))
+        status = tulle_fail(TULLE_ERR_ARG, "%d operands; usage: tulle %s %s [OPTIONS]", options.noperands, v->name, v->operands);
+    if (status == TULLE_OK) status = v->run(&options);
+    if (status != TULLE_OK) fprintf(stderr, "tulle %s: %s\n", v->name, tulle_error_message());
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "tulle %s: writing to standard output failed\n", v->name);
+        return status == TULLE_OK ? EXIT_USAGE : exit_status(status);
+    }
+    return exit_status(status);
+}

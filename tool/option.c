@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "option.h"
+
+#include <string.h>
+
+static int count(const struct option *table)
+{
+    int n = 0;
+    while (table[n].name) n++;
+    return n;
+}
+
+static int find(const struct options *o, const char *name)
+{
+    for (int i = 0; i < o->count; i++)
+        if (strcmp(o->table[i].name, name) == 0) return i;
+    return -1;
+}
+
+static tulle_status unknown(const struct options *o, const char *name)
+{
+    const char *names[OPTIONS_MAX];
+    for (int i = 0; i < o->count; i++) names[i] = o->table[i].name;
+    const char *near = tulle_nearest_word(name, names, o->count);
+    return tulle_fail(TULLE_ERR_ARG, "unknown option --%s%s%s%s", name, near ? "; did you mean --" : "", near ? near : "",
+        near ? "?" : "");
+}
+
+static tulle_status set(struct options *o, int i, const char *text)
+{
+    const struct option *t = &o->table[i];
+    char what[64];
+    snprintf(what, sizeof what, "--%s", t->name);
+    o->value[i].given = 1;
+    o->value[i].word = text;
+    if (t->kind == KIND_INT) return tulle_parse_int(text, what, t->low, t->high, &o->value[i].number);
+    if (t->kind == KIND_SIZE) return tulle_parse_bytes(text, what, &o->value[i].size);
+    return TULLE_OK;
+}
+
+tulle_status options_parse(const struct option *table, int argc, char **argv, struct options *o)
+{
+    int only_operands = 0;
+    *o = (struct options){.table = table, .count = count(table)};
+    for (int a = 0; a < argc; a++) {
+        const char *word = argv[a], *value = NULL;
+        char name[64];
+        if (only_operands || word[0] != '-' || !word[1]) {
+            if (o->noperands == OPERANDS_MAX) return tulle_fail(TULLE_ERR_ARG, "too many operands: '%s'", word);
+            o->operand[o->noperands++] = word;
+            continue;
+        }
+        if (strcmp(word, "--") == 0) {
+            only_operands = 1;
+            continue;
+        }
+        int i = -1;
+        if (word[1] == '-') {
+            size_t length = strcspn(word + 2, "=");
+            snprintf(name, sizeof name, "%.*s", (int)length, word + 2);
+            if (word[2 + length]) value = word + 3 + length;
+            i = find(o, name);
+            if (i < 0) return unknown(o, name);
+        } else {
+            for (int k = 0; k < o->count; k++)
+                if (table[k].letter == word[1]) i = k;
+            if (i < 0) return tulle_fail(TULLE_ERR_ARG, "unknown option %s", word);
+            if (word[2]) value = word + 2;
+        }
+        if (table[i].kind == KIND_FLAG) {
+            if (value) return tulle_fail(TULLE_ERR_ARG, "--%s takes no value", table[i].name);
+            o->value[i].given = 1;
+            continue;
+        }
+        if (!value && ++a < argc) value = argv[a];
+        if (!value) return tulle_fail(TULLE_ERR_ARG, "--%s needs a value: %s", table[i].name, table[i].argument);
+        tulle_status status = set(o, i, value);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+int options_flag(const struct options *o, const char *name)
+{
+    int i = find(o, name);
+    return i >= 0 && o->value[i].given;
+}
+
+int64_t options_int(const struct options *o, const char *name, int64_t fallback)
+{
+    int i = find(o, name);
+    return i >= 0 && o->value[i].given ? o->value[i].number : fallback;
+}
+
+double options_size(const struct options *o, const char *name, double fallback)
+{
+    int i = find(o, name);
+    return i >= 0 && o->value[i].given ? o->value[i].size : fallback;
+}
+
+const char *options_word(const struct options *o, const char *name, const char *fallback)
+{
+    int i = find(o, name);
+    return i >= 0 && o->value[i].given ? o->value[i].word : fallback;
+}
+
+void options_help(const struct option *table, FILE *file)
+{
+    for (const struct option *t = table; t->name; t++) {
+        char left[64], letter[8] = "";
+        if (t->letter) snprintf(letter, sizeof letter, "-%c, ", t->letter);
+        snprintf(left, sizeof left, "%s--%s%s%s", letter, t->name, t->argument ? " " : "", t->argument ? t->argument : "");
+        fprintf(file, "  %-24s %s", left, t->text);
+        if (t->fallback) fprintf(file, " (default: %s)", t->fallback);
+        fputc('\n', file);
+    }
+}
+
+void options_man(const struct option *table, FILE *file)
+{
+    for (const struct option *t = table; t->name; t++) {
+        fprintf(file, ".It ");
+        if (t->letter) fprintf(file, "Fl %c , ", t->letter);
+        fprintf(file, "Fl -%s%s%s\n%s", t->name, t->argument ? " Ar " : "", t->argument ? t->argument : "", t->text);
+        if (t->fallback) fprintf(file, " (default: %s)", t->fallback);
+        fprintf(file, ".\n");
+    }
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options as a table: name, kind, default, a sentence. Parsing, --help and the man pages follow from it.
+ */
+#ifndef TULLE_TOOL_OPTION_H
+#define TULLE_TOOL_OPTION_H
+
+#include <stdio.h>
+
+#include <tulle/tulle.h>
+
+enum kind { KIND_FLAG, KIND_INT, KIND_SIZE, KIND_WORD };
+
+struct option {
+    const char *name;     /* "pes": --pes N or --pes=N */
+    char letter;          /* 0 or a short form: -o */
+    enum kind kind;
+    const char *argument; /* what --help calls its value */
+    const char *fallback; /* how --help tells the default; NULL: none */
+    const char *text;
+    int64_t low, high;    /* KIND_INT */
+};
+
+enum { OPTIONS_MAX = 40, OPERANDS_MAX = 16 };
+
+/* The values given; absent ones keep `given` 0. */
+struct options {
+    const struct option *table;
+    int count;
+    struct {
+        int given;
+        int64_t number;
+        double size;
+        const char *word;
+    } value[OPTIONS_MAX];
+    const char *operand[OPERANDS_MAX];
+    int noperands;
+};
+
+/* TULLE_ERR_ARG for what is unknown (with the nearest name), malformed, or too many operands. */
+tulle_status options_parse(const struct option *table, int argc, char **argv, struct options *options);
+
+int options_flag(const struct options *options, const char *name);
+int64_t options_int(const struct options *options, const char *name, int64_t fallback);
+double options_size(const struct options *options, const char *name, double fallback);
+const char *options_word(const struct options *options, const char *name, const char *fallback);
+
+/* The options' lines of --help, or of a man page in mdoc. */
+void options_help(const struct option *table, FILE *file);
+void options_man(const struct option *table, FILE *file);
+
+#endif

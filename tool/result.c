@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "result.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int ascending(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return a < b ? -1 : a > b;
+}
+
+double median(const double *values, int n)
+{
+    double sorted[REPS_MAX];
+    memcpy(sorted, values, (size_t)n * sizeof *sorted);
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+static void json_text(const char *text, FILE *file)
+{
+    fputc('"', file);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            fprintf(file, "\\%c", *c);
+        else if (*c < 32)
+            fprintf(file, "\\u%04x", *c);
+        else
+            fputc(*c, file);
+    }
+    fputc('"', file);
+}
+
+static void json_spread(const char *name, tulle_spread s, FILE *file)
+{
+    fprintf(file, "\"%s\":{\"max\":%.6g,\"mean\":%.6g}", name, s.max, s.mean);
+}
+
+/* JSON has no infinity: a ratio to a bound of zero is null. */
+static void json_number(double x, FILE *file)
+{
+    if (isfinite(x))
+        fprintf(file, "%.6g", x);
+    else
+        fprintf(file, "null");
+}
+
+void result_json(const struct result *r, FILE *file)
+{
+    fprintf(file, "{\"op\":\"%s\",\"alg\":\"%s\",\"operand\":", r->op, r->alg);
+    json_text(r->operand, file);
+    fprintf(file, ",\"comm\":");
+    json_text(r->comm, file);
+    fprintf(file, ",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"m\":%" PRId64 ",\"k\":%" PRId64 ",\"n\":%" PRId64, r->pes,
+        r->threads, tulle_type_name(r->type), r->m, r->k, r->n);
+    fprintf(file, ",\"nnz_a\":%" PRId64 ",\"nnz_b\":%" PRId64 ",\"nnz_c\":%" PRId64 ",\"flops\":%" PRId64, r->nnz_a, r->nnz_b,
+        r->nnz_c, r->report.flops);
+    fprintf(file, ",\"seconds\":%.6g,\"seconds_reused_plan\":%.6g,\"seconds_all\":[", r->seconds, r->reused);
+    for (int i = 0; i < r->reps; i++) fprintf(file, "%s%.6g", i ? "," : "", r->all[i]);
+    fprintf(file, "],\"reading_included\":false,\"gflops\":%.6g", (double)r->report.flops / r->seconds * 1e-9);
+    fprintf(file, ",\"bound_seconds\":%.6g,\"bound_flops\":%.6g,\"bound_memory\":%.6g,\"bound_cache\":%.6g,\"roofline_fraction\":%.6g",
+        r->bound.seconds, r->bound.flops, r->bound.memory, r->bound.cache, r->bound.seconds / r->seconds);
+    fprintf(file, ",\"load_imbalance\":%.6g,\"bytes_moved\":%" PRId64 ",\"partials\":%" PRId64 ",\"phases_of_columns\":%d",
+        r->report.load_imbalance, r->report.bytes_moved, r->report.partials, r->report.phases);
+    fprintf(file, ",\"memory_peak\":%zu,\"phases\":{", r->memory_peak);
+    json_spread("compute", r->report.compute, file);
+    fputc(',', file);
+    json_spread("communicate", r->report.communicate, file);
+    fputc(',', file);
+    json_spread("accumulate", r->report.accumulate, file);
+    fputc(',', file);
+    json_spread("wait", r->report.wait, file);
+    fprintf(file, "},\"check\":");
+    if (r->checked) {
+        fprintf(file, "{\"passed\":%s,\"error\":", r->passed ? "true" : "false");
+        json_number(r->error, file);
+        fputc('}', file);
+    } else {
+        fprintf(file, "null");
+    }
+    fprintf(file, "}\n");
+}
+
+void result_head(const struct result *r, FILE *file)
+{
+    fprintf(file, "%s %s: %" PRId64 " x %" PRId64 " (%" PRId64 " entries) times %" PRId64 " x %" PRId64 ", %s, %d PE%s of %d thread%s, %s\n",
+        r->op, r->operand, r->m, r->k, r->nnz_a, r->k, r->n, tulle_type_name(r->type), r->pes, r->pes == 1 ? "" : "s",
+        r->threads, r->threads == 1 ? "" : "s", r->comm);
+    fprintf(file, "%-13s %10s %10s %8s %7s | %9s %9s %9s %9s | %6s %9s  %s\n", "algorithm", "seconds", "reused", "GF/s",
+        "bound", "compute", "communic.", "accumul.", "wait", "imbal.", "moved MB", "check");
+}
+
+void result_line(const struct result *r, FILE *file)
+{
+    fprintf(file, "%-13s %10.4g %10.4g %8.2f %6.0f%% | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g  ", r->alg, r->seconds, r->reused,
+        (double)r->report.flops / r->seconds * 1e-9, 100 * r->bound.seconds / r->seconds, r->report.compute.max,
+        r->report.communicate.max, r->report.accumulate.max, r->report.wait.max, r->report.load_imbalance,
+        (double)r->report.bytes_moved * 1e-6);
+    if (!r->checked)
+        fprintf(file, "-\n");
+    else if (r->passed)
+        fprintf(file, "passed (%.2g of the rounding bound)\n", r->error);
+    else
+        fprintf(file, "FAILED: %s\n", r->failure);
+}
+
+void result_foot(const struct result *r, FILE *file)
+{
+    const char *what = r->bound.seconds <= r->bound.flops ? "arithmetic" : r->bound.seconds <= r->bound.memory ? "memory" : "cache";
+    fprintf(file, "C: %" PRId64 " entries; %.3g Gflop; bound %.3g s (%s); peak memory %.1f MB a PE. seconds: plan and output\n"
+                  "allocation included, reading not; reused: the plan and C kept. Phases: the slowest PE.\n",
+        r->nnz_c, (double)r->report.flops * 1e-9, r->bound.seconds, what, (double)r->memory_peak * 1e-6);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tulle stat: what a matrix looks like, and how balanced a grid would be. The load imbalance is max / mean over the
+ * processes of an R x C grid that multiply A A (or A A^T) by stationary C: end to end, and stage by stage, as if all met
+ * after each step of k (paper rdma-spmm-spgemm, Figure 1).
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verb.h"
+
+struct facts {
+    const struct options *options;
+    tulle_read_options reading;
+    int rows, cols; /* of --grid, 0: none */
+    tulle_gidx m, n;
+    int64_t nnz, least, most, empty, most_col, empty_cols, diagonal, zeros;
+    int pattern_symmetric, value_symmetric;
+    double nnz_imbalance, total[1], stage_plain, stage_offset, flops;
+    char warnings[TULLE_WARNINGS_MAX];
+};
+
+static double value(const tulle_tile *t, int64_t e)
+{
+    return t->type == TULLE_F32 ? (double)((float *)t->val)[e] : ((double *)t->val)[e];
+}
+
+/* Compares A with A^T in the same layout, tile by tile. Collective. */
+static tulle_status symmetry(tulle_mat *A, int *pattern, int *values)
+{
+    tulle_mat *T = NULL, *S = NULL;
+    int64_t same[2] = {1, 1};
+    const tulle_layout *l = tulle_mat_layout(A);
+    tulle_status status = tulle_mat_transpose(A, &T);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(T, l, &S);
+    for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
+        tulle_tile a, b;
+        if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(tulle_mat_comm(A))) continue;
+        status = tulle_mat_tile(A, i, 0, &a);
+        if (status == TULLE_OK) status = tulle_mat_tile(S, i, 0, &b);
+        if (status != TULLE_OK) break;
+        if (a.nnz != b.nnz) same[0] = same[1] = 0;
+        for (int64_t e = 0; same[0] && e < a.nnz; e++) {
+            if (a.colind[e] != b.colind[e]) same[0] = same[1] = 0;
+            if (value(&a, e) != value(&b, e)) same[1] = 0;
+        }
+        for (int64_t r = 0; same[0] && a.nnz && r <= a.m; r++)
+            if (a.rowptr[r] != b.rowptr[r]) same[0] = same[1] = 0;
+    }
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(tulle_mat_comm(A), TULLE_MIN, 2, same);
+    *pattern = (int)same[0];
+    *values = (int)same[1];
+    if (status == TULLE_OK) {
+        tulle_mat_free(S);
+        tulle_mat_free(T);
+    }
+    return status;
+}
+
+static tulle_gidx part_of(tulle_gidx x, tulle_gidx n, int parts)
+{
+    tulle_gidx p = (tulle_gidx)((double)x * parts / (double)n);
+    while (p > 0 && (tulle_gidx)((__int128)n * p / parts) > x) p--;
+    while (p + 1 < parts && (tulle_gidx)((__int128)n * (p + 1) / parts) <= x) p++;
+    return p;
+}
+
+/*
+ * Multiplications of item (i, k, j): sum over p in part k of (entries of column p in tile row i) x (entries of row p of
+ * the right factor in tile column j).
+ */
+static void balance(struct facts *f, const int32_t *in_col, const int32_t *in_row)
+{
+    int R = f->rows, C = f->cols, K = R > C ? R : C;
+    double *item = calloc((size_t)R * (size_t)K * (size_t)C, sizeof *item), most = 0, sum = 0;
+    if (!item) return;
+    for (tulle_gidx p = 0; p < f->n; p++) {
+        tulle_gidx k = part_of(p, f->n, K);
+        for (int i = 0; i < R; i++) {
+            double a = in_col[p * R + i];
+            if (a == 0) continue;
+            for (int j = 0; j < C; j++) item[((tulle_gidx)i * K + k) * C + j] += a * in_row[p * C + j];
+        }
+    }
+    for (int i = 0; i < R; i++)
+        for (int j = 0; j < C; j++) {
+            double mine = 0;
+            for (int k = 0; k < K; k++) mine += item[(i * K + k) * C + j];
+            if (mine > most) most = mine;
+            sum += mine;
+        }
+    f->flops = 2 * sum;
+    f->total[0] = sum > 0 ? most * R * C / sum : 1;
+    double staged[2] = {0, 0};
+    for (int offset = 0; offset < 2; offset++)
+        for (int t = 0; t < K; t++) {
+            double largest = 0;
+            for (int i = 0; i < R; i++)
+                for (int j = 0; j < C; j++) {
+                    double x = item[(i * K + (offset ? (i + j + t) % K : t)) * C + j];
+                    if (x > largest) largest = x;
+                }
+            staged[offset] += largest;
+        }
+    f->stage_plain = sum > 0 ? staged[0] * R * C / sum : 1;
+    f->stage_offset = sum > 0 ? staged[1] * R * C / sum : 1;
+    free(item);
+}
+
+/* PE 0 looks at all tiles, one after the other. */
+static tulle_status look(tulle_mat *A, struct facts *f)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(A);
+    int R = f->rows, C = f->cols, square = f->m == f->n;
+    int64_t *tile_nnz = calloc((size_t)(R * C) + 1, sizeof *tile_nnz), *col = calloc((size_t)f->n + 1, sizeof *col);
+    int32_t *in_col = R ? calloc((size_t)f->n * (size_t)R + 1, sizeof *in_col) : NULL;
+    int32_t *in_row = R ? calloc((size_t)f->n * (size_t)C + 1, sizeof *in_row) : NULL;
+    if (!tile_nnz || !col || (R && (!in_col || !in_row))) status = tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    f->least = INT64_MAX;
+    for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
+        tulle_fetch *fetch;
+        tulle_tile t;
+        status = tulle_mat_get_tile(A, i, 0, &fetch);
+        if (status != TULLE_OK) break;
+        status = tulle_fetch_wait(fetch, &t);
+        for (tulle_gidx r = 0; status == TULLE_OK && r < t.m; r++) {
+            tulle_gidx row = tulle_layout_row_cut(l)[i] + r;
+            int64_t from = t.rowptr ? t.rowptr[r] : 0, to = t.rowptr ? t.rowptr[r + 1] : 0;
+            tulle_gidx pi = R ? part_of(row, f->m, R) : 0, pj = R ? part_of(row, f->m, C) : 0;
+            if (to - from < f->least) f->least = to - from;
+            if (to - from > f->most) f->most = to - from;
+            f->empty += to == from;
+            for (int64_t e = from; e < to; e++) {
+                tulle_gidx c = t.colind[e];
+                col[c]++;
+                f->diagonal += c == row;
+                f->zeros += value(&t, e) == 0;
+                if (!R) continue;
+                tile_nnz[pi * C + part_of(c, f->n, C)]++;
+                in_col[c * R + pi]++;
+                if (square)
+                    in_row[row * C + part_of(c, f->n, C)]++;
+                else
+                    in_row[c * C + pj]++; /* row c of A^T */
+            }
+        }
+        tulle_fetch_free(fetch);
+    }
+    if (status == TULLE_OK) {
+        int64_t most = 0;
+        for (int t = 0; t < R * C; t++)
+            if (tile_nnz[t] > most) most = tile_nnz[t];
+        f->nnz_imbalance = f->nnz ? (double)most * R * C / (double)f->nnz : 1;
+        for (tulle_gidx c = 0; c < f->n; c++) {
+            if (col[c] > f->most_col) f->most_col = col[c];
+            f->empty_cols += !col[c];
+        }
+        if (R) balance(f, in_col, in_row);
+        if (f->least == INT64_MAX) f->least = 0;
+    }
+    free(tile_nnz);
+    free(col);
+    free(in_col);
+    free(in_row);
+    return status;
+}
+
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct facts *shared = arg;
+    /* PE 0 fills the shared facts: the others read only what it never writes */
+    struct facts mine = {.options = shared->options, .reading = shared->reading, .rows = shared->rows, .cols = shared->cols};
+    struct facts *f = tulle_comm_rank(comm) == 0 ? shared : &mine;
+    tulle_mat *A = NULL;
+    tulle_status status =
+        tulle_mat_load(comm, f->options->operand[0], NULL, TULLE_CSR, &f->reading, f->warnings, &A);
+    if (status != TULLE_OK) return status;
+    f->m = tulle_mat_rows(A);
+    f->n = tulle_mat_cols(A);
+    f->nnz = tulle_mat_nnz(A);
+    if (f->m == f->n) status = symmetry(A, &f->pattern_symmetric, &f->value_symmetric);
+    if (status != TULLE_OK) return status;
+    status = tulle_comm_agree(comm, tulle_comm_rank(comm) == 0 ? look(A, f) : TULLE_OK);
+    if (status == TULLE_OK) tulle_mat_free(A);
+    return status;
+}
+
+static void print_json(const struct facts *f)
+{
+    printf("{\"operand\":\"%s\",\"m\":%" PRId64 ",\"n\":%" PRId64 ",\"nnz\":%" PRId64
+           ",\"row_min\":%" PRId64 ",\"row_mean\":%.6g,\"row_max\":%" PRId64 ",\"col_max\":%" PRId64
+           ",\"empty_rows\":%" PRId64 ",\"empty_cols\":%" PRId64 ",\"diagonal\":%" PRId64 ",\"zeros\":%" PRId64,
+        f->options->operand[0], f->m, f->n, f->nnz, f->least, f->m ? (double)f->nnz / (double)f->m : 0, f->most, f->most_col,
+        f->empty, f->empty_cols, f->diagonal, f->zeros);
+    printf(",\"pattern_symmetric\":%s,\"symmetric\":%s", f->pattern_symmetric ? "true" : "false",
+        f->value_symmetric ? "true" : "false");
+    if (f->rows)
+        printf(",\"grid\":[%d,%d],\"nnz_imbalance\":%.6g,\"flops\":%.6g,\"flops_imbalance\":%.6g,"
+               "\"stage_imbalance\":%.6g,\"stage_imbalance_offset\":%.6g",
+            f->rows, f->cols, f->nnz_imbalance, f->flops, f->total[0], f->stage_plain, f->stage_offset);
+    printf("}\n");
+}
+
+static void print_text(const struct facts *f, const tulle_operand_shape *shape)
+{
+    double mb = 1e-6, m = (double)f->m, n = (double)f->n, nnz = (double)f->nnz;
+    printf("%s (%s)\n", f->options->operand[0], shape->format);
+    printf("  size           %" PRId64 " x %" PRId64 ", %" PRId64 " entries (%" PRId64 " on the diagonal, %" PRId64 " stored zeros)\n", f->m,
+        f->n, f->nnz, f->diagonal, f->zeros);
+    printf("  entries a row  min %" PRId64 ", mean %.2f, max %" PRId64 "; %" PRId64 " empty rows\n", f->least, m > 0 ? nnz / m : 0, f->most,
+        f->empty);
+    printf("  a column       max %" PRId64 "; %" PRId64 " empty columns\n", f->most_col, f->empty_cols);
+    printf("  symmetry       %s\n", f->m != f->n ? "not square" : f->value_symmetric ? "symmetric" :
+                                    f->pattern_symmetric ? "pattern symmetric, values not" : "none");
+    printf("  memory, MB     csr f64 %.1f, csr f32 %.1f, coordinates f64 %.1f, dense f64 %.1f\n", (nnz * 12 + 8 * m) * mb,
+        (nnz * 8 + 8 * m) * mb, nnz * 16 * mb, m * n * 8 * mb);
+    if (!f->rows) return;
+    printf("  grid %dx%d, load imbalance (max / mean) of %s\n", f->rows, f->cols, f->m == f->n ? "A A" : "A A^T");
+    printf("    entries of A                   %.3f\n", f->nnz_imbalance);
+    printf("    flops (%.3g), end to end   %.3f\n", f->flops, f->total[0]);
+    printf("    flops, stage by stage          %.3f, with the iteration offset %.3f\n", f->stage_plain, f->stage_offset);
+}
+
+static tulle_status run(const struct options *options)
+{
+    tulle_team *team = NULL;
+    tulle_operand_shape shape;
+    struct facts f = {.options = options};
+    const char *grid = options_word(options, "grid", NULL);
+    char rest;
+    tulle_status status = reading_options(options, &f.reading);
+    if (status == TULLE_OK && grid &&
+        (sscanf(grid, "%dx%d%c", &f.rows, &f.cols, &rest) != 2 || f.rows < 1 || f.cols < 1 || f.rows > 4096 || f.cols > 4096))
+        status = tulle_fail(TULLE_ERR_ARG, "--grid is RxC, as in 16x16, not '%s'", grid);
+    if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &f.reading, &shape);
+    if (status == TULLE_OK) status = open_team(options, "", &team);
+    if (status == TULLE_OK) status = tulle_team_run(team, body, &f);
+    if (status == TULLE_OK) {
+        show_warnings(options, f.warnings);
+        if (options_flag(options, "json"))
+            print_json(&f);
+        else
+            print_text(&f, &shape);
+    }
+    tulle_team_free(team);
+    return status;
+}
+
+static const struct option options[] = {
+    {.name = "grid", .kind = KIND_WORD, .argument = "RxC", .text = "also the load imbalance of A A on such a grid"},
+    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"},
+    OPTION_PES, OPTION_COMM, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+
+const struct verb verb_stat = {
+    .name = "stat",
+    .operands = "A",
+    .summary = "Describe a sparse matrix and how balanced a grid of processes would be",
+    .description = "Sizes, entries a row and column, symmetry, and the memory that each format takes. With --grid, the load\n"
+                   "imbalance of A A (A A^T if A is not square) by stationary C with even tiles: of the entries, of the\n"
+                   "multiplications end to end, and if all processes met after each of the stages, without and with the\n"
+                   "iteration offset.",
+    .examples = "tulle stat matrix.mtx.gz\ntulle stat rmat:scale=17,edgefactor=8,a=0.6,b=0.1334,c=0.1333,d=0.1333,relabel=on --grid 16x16",
+    .options = options,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};
