@@ -25,7 +25,7 @@ ROOT = os.path.dirname(HERE)
 PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 UNORDERED = ", unordered"
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
-       "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+       "OMPI_MCA_hwloc_base_binding_policy": "none"}
 
 
 def read_cases(path):

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/memory.h"
 #include "csrfile.h"
 #include "io/generate.h"
 
