@@ -35,6 +35,7 @@ struct job {
     size_t size;         /* of a value */
     int32_t *count;      /* entries of each row of C */
     int64_t *chunk_nnz;  /* entries before the chunk, once counted */
+    tulle__run **structure; /* of each chunk's rows, or NULL: kept from counting, since the runs are few */
     int32_t *colind;     /* where a first pass puts C, chunk by chunk */
     char *val;
     tulle__csr_result C;
@@ -67,6 +68,17 @@ static void sum_chunk(struct job *job, int64_t chunk)
     job->chunk_nnz[chunk] = nnz;
 }
 
+/* Without memory for it the structure is made again. */
+static void keep_structure(struct job *job, int64_t chunk, const tulle__spgemm_space *space)
+{
+    size_t count = (size_t)space->run_used;
+    if (tulle__alloc(count, sizeof *space->run, "the runs of rows of C", &job->structure[chunk]) == TULLE_OK) {
+        if (count) memcpy(job->structure[chunk], space->run, count * sizeof *space->run);
+    } else {
+        job->structure[chunk] = NULL;
+    }
+}
+
 static tulle_status count_chunks(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
@@ -76,8 +88,11 @@ static tulle_status count_chunks(void *arg, int thread, int nthreads)
     (void)nthreads;
     tulle__spgemm_space_init(&space, job->plan);
     for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;) {
+        space.run_used = 0;
+        space.keep = job->structure != NULL;
         TULLE_TRY(job->rows->count(&space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], job->count));
         sum_chunk(job, c);
+        if (space.keep) keep_structure(job, c, &space);
     }
 out:
     tulle__spgemm_space_fini(&space);
@@ -140,6 +155,7 @@ static tulle_status write_chunks(void *arg, int thread, int nthreads)
     for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;) {
         int64_t to = job->chunk_nnz[c];
         fill_rowptr(job, c);
+        space.stored = job->structure ? job->structure[c] : NULL;
         TULLE_TRY(job->rows->write(&space, job->plan->chunk_row[c], job->plan->chunk_row[c + 1], job->count,
             job->C.colind + to, (char *)job->C.val + (size_t)to * job->size, job->chunk_nnz[c + 1] - to));
     }
@@ -196,6 +212,8 @@ static void job_fini(struct job *job)
 {
     tulle__free(job->count);
     tulle__free(job->chunk_nnz);
+    for (int64_t c = 0; job->structure && c < job->plan->nchunks; c++) tulle__free(job->structure[c]);
+    tulle__free(job->structure);
     tulle__free(job->colind);
     tulle__free(job->val);
 }
@@ -264,6 +282,8 @@ tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_knobs *knobs,
     if (status != TULLE_OK) return status;
     TULLE_TRY(job_init(&job, &plan, isa));
     TULLE_TRY(choose_one_pass(&job, &one_pass));
+    if (plan.runs && !one_pass)
+        TULLE_TRY(tulle__alloc_zero((size_t)plan.nchunks, sizeof *job.structure, "chunks of rows", &job.structure));
     TULLE_TRY(run(pool, &job, one_pass ? compute_chunks : count_chunks));
     int64_t nnz = scan_chunks(&job);
     TULLE_TRY(place(context, task->m, nnz, &job.C));

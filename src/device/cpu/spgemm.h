@@ -45,8 +45,10 @@ typedef struct tulle__spgemm_space {
     int64_t hash_room;
     uint64_t *order, *order2; /* for sorting */
     int64_t order_room;
-    tulle__run *run; /* the structure of the last row, while it may be used again */
-    int64_t run_room, nruns, nnz_last;
+    tulle__run *run; /* the structure of the last row, while it may be used again; or of all rows counted, if keep */
+    int64_t run_room, run_used;
+    int keep;
+    const tulle__run *stored; /* the structure of the rows to be written, kept when they were counted; or NULL */
     int crowded; /* how often the ordered table was in vain, lately */
 } tulle__spgemm_space;
 
@@ -78,7 +80,7 @@ tulle_status tulle__spgemm_space_segments(tulle__spgemm_space *space, int64_t co
 tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size);
 tulle_status tulle__spgemm_space_slots(tulle__spgemm_space *space, int64_t count, size_t size);
 tulle_status tulle__spgemm_space_order(tulle__spgemm_space *space, int64_t count);
-tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count);
+tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count); /* contents are kept */
 
 /* Sorts count items by their upper halves; uses space->order2. The result lies in space->order. */
 void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count);

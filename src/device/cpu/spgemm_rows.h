@@ -138,11 +138,11 @@ ROWS static void NAME(mark_runs)(tulle__spgemm_space *space, const NAME(row) *ro
     }
 }
 
-/* Clears the bits between columns lo and hi and counts them; with list, they become space->run. */
+/* Clears the bits between columns lo and hi and counts them; with list, they are added to space->run. */
 ROWS static inline int64_t NAME(sweep)(tulle__spgemm_space *space, const NAME(row) *row, int list)
 {
     int64_t nnz = 0, nruns = 0, at = -1; /* at: the column behind the last run */
-    tulle__run *run = space->run;
+    tulle__run *run = space->run + space->run_used;
     for (int32_t s = row->lo >> 12; s <= row->hi >> 12; s++) {
         uint64_t words = space->summary[s];
         space->summary[s] = 0;
@@ -166,7 +166,7 @@ ROWS static inline int64_t NAME(sweep)(tulle__spgemm_space *space, const NAME(ro
             }
         }
     }
-    space->nruns = nruns;
+    space->run_used += nruns;
     return nnz;
 }
 
@@ -422,7 +422,12 @@ ROWS static tulle_status NAME(count)(tulle__spgemm_space *space, int64_t begin, 
         TULLE_TRY(NAME(list)(space, i, &row));
         if (plan->runs && row.nsegments) {
             NAME(mark_runs)(space, &row);
-            nnz = NAME(sweep)(space, &row, 0);
+            if (space->keep) {
+                TULLE_TRY(tulle__spgemm_space_runs(space, space->run_used + row.flops));
+                nnz = NAME(sweep)(space, &row, 1);
+            } else {
+                nnz = NAME(sweep)(space, &row, 0);
+            }
         } else if (row.nsegments == 1 && !MASKED) {
             nnz = row.flops;
         } else if (row.nsegments) {
@@ -441,6 +446,8 @@ ROWS static tulle_status NAME(write)(tulle__spgemm_space *space, int64_t begin, 
     const tulle__spgemm_plan *plan = space->plan;
     T *val = values;
     NAME(row) row;
+    const tulle__run *run = space->stored, *next = run; /* of the last row; of the next one, if stored */
+    int64_t nnz_last = 0;
     if (plan->runs) TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
     for (int64_t i = begin; i < end; i++) {
         int64_t nnz = 0;
@@ -448,14 +455,22 @@ ROWS static tulle_status NAME(write)(tulle__spgemm_space *space, int64_t begin, 
         if (row.nsegments == 0) {
             /* empty */
         } else if (plan->runs) {
-            if (i == begin || !NAME(repeats)(plan->task, i)) {
+            if (i > begin && NAME(repeats)(plan->task, i)) {
+                /* the structure of the row before */
+            } else if (space->stored) {
+                run = next;
+                for (nnz_last = 0; nnz_last < count[i];) nnz_last += next++->len;
+            } else {
+                space->run_used = 0;
                 TULLE_TRY(tulle__spgemm_space_runs(space, row.flops));
                 NAME(mark_runs)(space, &row);
-                space->nnz_last = NAME(sweep)(space, &row, 1);
+                nnz_last = NAME(sweep)(space, &row, 1);
+                run = space->run;
+                next = run + space->run_used;
             }
             NAME(sum_runs)(space, &row);
-            NAME(copy_runs)(space->run, space->nruns, space->dense, room, colind, val);
-            nnz = space->nnz_last;
+            NAME(copy_runs)(run, next - run, space->dense, room, colind, val);
+            nnz = nnz_last;
         } else if (row.nsegments == 1 && !MASKED) {
             const NAME(segment) *segment = row.segment;
             nnz = segment->len;

@@ -94,8 +94,7 @@ tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count)
 {
     if (count <= space->run_room) return TULLE_OK;
     count = grown(space->run_room, count < 256 ? 256 : count);
-    space->run_room = 0;
-    tulle_status status = replace(&space->run, count, sizeof *space->run, "the runs of a row of C");
+    tulle_status status = tulle__realloc((size_t)count, sizeof *space->run, "the runs of rows of C", &space->run);
     if (status == TULLE_OK) space->run_room = count;
     return status;
 }
