@@ -25,7 +25,8 @@ struct tulle__lines {
     int aligned;         /* the next byte begins a line, and may be ours; else skip to behind a newline */
     int started;         /* our range has begun */
     int ended;           /* nothing more to read */
-    char *buffer;        /* LINE_MAX + block + PAD */
+    char *buffer;
+    size_t room;         /* bytes that buffer holds, PAD not counted; grows up to LINE_MAX + 1 + block */
     size_t used;         /* bytes in the buffer, of which */
     size_t done;         /* so many were handed out */
     int64_t offset;      /* of buffer[0] */
@@ -77,7 +78,8 @@ tulle_status tulle__lines_open(const tulle__text *text, int64_t from, int part, 
     made->part = part;
     made->nparts = nparts;
     made->from = from;
-    TULLE_TRY(tulle__alloc((size_t)TULLE__LINE_MAX + 1 + made->block + TULLE__LINES_PAD, 1, "a buffer of lines", &made->buffer));
+    made->room = made->block + made->block / 4 + 1;
+    TULLE_TRY(tulle__alloc(made->room + TULLE__LINES_PAD, 1, "a buffer of lines", &made->buffer));
     if (text->packed) {
         made->limit = INT64_MAX;
         TULLE_TRY(tulle__ahead_open(text->fd, text->path, text->engine, made->block, text->threads, &made->ahead));
@@ -104,6 +106,16 @@ void tulle__lines_close(tulle__lines *lines)
     tulle__ahead_close(lines->ahead);
     tulle__free(lines->buffer);
     tulle__free(lines);
+}
+
+/* Makes room for one more block, and a newline behind it. */
+static tulle_status make_room(tulle__lines *l)
+{
+    if (l->used + l->block + 1 <= l->room) return TULLE_OK;
+    size_t room = 2 * l->room > l->used + l->block + 1 ? 2 * l->room : l->used + l->block + 1;
+    tulle_status status = tulle__realloc(room + TULLE__LINES_PAD, 1, "a buffer of lines", &l->buffer);
+    if (status == TULLE_OK) l->room = room;
+    return status;
 }
 
 /* Appends a block of a plain file to the buffer. */
@@ -228,6 +240,7 @@ tulle_status tulle__lines_next(tulle__lines *l, char **begin, char **end, int64_
             l->offset += (int64_t)l->used; /* another part complains */
             l->used = seen = 0;
         }
+        TULLE_TRY(make_room(l));
         TULLE_TRY(l->text.packed ? read_packed(l) : read_plain(l));
     }
     *begin = *end = l->buffer;
