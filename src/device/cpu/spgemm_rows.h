@@ -70,7 +70,7 @@ ROWS static tulle_status NAME(list)(tulle__spgemm_space *space, int64_t i, NAME(
         const tulle__run_rows *runs = plan->runs ? &plan->runs[p] : NULL;
         const int64_t *ap = pair->A.rowptr, *bp = pair->B.rowptr;
         int64_t begin = ap ? ap[i] : 0, end = ap ? ap[i + 1] : 1;
-        int64_t last = ap && plan->prefetch ? ap[task->m] - NAME(POINTERS_AHEAD) : 0;
+        int64_t last = ap && plan->prefetch && !runs ? ap[task->m] - NAME(POINTERS_AHEAD) : 0;
         T scale = (T)pair->scale;
         for (int64_t a = begin; a < end; a++) {
             if (a < last) NAME(fetch)(pair, runs, a);

@@ -77,12 +77,50 @@ BLOCK(7)
 BLOCK(8)
 #undef BLOCK
 
+#if LANES == 1
+/* One column: four rows side by side, since a row's sums wait for each other. */
+ROWS static void NAME(column)(const tulle__spmm_rows *rows)
+{
+    const int64_t *rowptr = rows->A->rowptr, ldb = rows->ldb;
+    const int32_t *colind = rows->A->colind;
+    const T *val = rows->A->val, *B = rows->B;
+    T *C = rows->C, alpha = (T)rows->alpha, beta = (T)rows->beta;
+    for (int64_t i = rows->begin; i < rows->end; i += 4) {
+        int count = rows->end - i < 4 ? (int)(rows->end - i) : 4;
+        int64_t at[4], end[4], steps = INT64_MAX;
+        T sum[4] = {0, 0, 0, 0};
+        for (int r = 0; r < 4; r++) {
+            at[r] = r < count ? rowptr[i + r] : 0;
+            end[r] = r < count ? rowptr[i + r + 1] : 0;
+            if (end[r] - at[r] < steps) steps = end[r] - at[r];
+        }
+        for (int64_t s = 0; s < steps; s++) {
+            sum[0] = FMA(val[at[0] + s], B[colind[at[0] + s] * ldb], sum[0]);
+            sum[1] = FMA(val[at[1] + s], B[colind[at[1] + s] * ldb], sum[1]);
+            sum[2] = FMA(val[at[2] + s], B[colind[at[2] + s] * ldb], sum[2]);
+            sum[3] = FMA(val[at[3] + s], B[colind[at[3] + s] * ldb], sum[3]);
+        }
+        for (int r = 0; r < count; r++) {
+            for (int64_t a = at[r] + steps; a < end[r]; a++) sum[r] = FMA(val[a], B[colind[a] * ldb], sum[r]);
+            T *c = &C[(i - rows->begin + r) * rows->ldc];
+            *c = beta == 0 ? alpha * sum[r] : alpha * sum[r] + beta * *c;
+        }
+    }
+}
+#endif
+
 /* All columns, n >= LANES, in blocks of nearly equal numbers of vectors, for a group of rows whose A stays in L1. */
 static void NAME(rows)(const tulle__spmm_rows *rows)
 {
     typedef void (*block_kernel)(const tulle__spmm_rows *, int64_t, int64_t, int64_t, int64_t);
     static const block_kernel kernels[NAME(MOST) + 1] = {NULL, NAME(block1), NAME(block2), NAME(block3), NAME(block4),
         NAME(block5), NAME(block6), NAME(block7), NAME(block8)};
+#if LANES == 1
+    if (rows->n == 1) {
+        NAME(column)(rows);
+        return;
+    }
+#endif
     int64_t vectors = (rows->n + LANES - 1) / LANES, blocks = (vectors + NAME(MOST) - 1) / NAME(MOST);
     int64_t group = blocks == 1 ? rows->end - rows->begin : NAME(GROUP);
     for (int64_t begin = rows->begin; begin < rows->end; begin += group) {
