@@ -213,7 +213,7 @@ static tulle_status refill(tulle__inflate *f)
 static tulle_status begin_member(tulle__inflate *f, int *ended)
 {
     tulle_status status;
-    if (f->nin < 2) {
+    if (f->nin < 4) {
         status = refill(f);
         if (status != TULLE_OK) return status;
     }
@@ -223,6 +223,9 @@ static tulle_status begin_member(tulle__inflate *f, int *ended)
     if (f->in[0] != 0x1f || (f->nin > 1 && f->in[1] != 0x8b))
         return tulle__fail(TULLE_ERR_FORMAT, "%s: bytes that are no gzip data follow the compressed data, from byte %" PRId64
             " on", f->path, at);
+    /* the engines differ in what they let pass */
+    if ((f->nin > 2 && f->in[2] != 8) || (f->nin > 3 && (f->in[3] & 0xe0)))
+        return tulle__fail(TULLE_ERR_FORMAT, "%s: the compressed data are of an unknown kind, at byte %" PRId64, f->path, at + 2);
     if (at) f->engine->next_member(f->state);
     f->between = 0;
     return TULLE_OK;
