@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # Short names for the usual steps; the build itself is CMake's. `make help` lists them.
-BUILD ?= build
-JOBS  ?= $(shell nproc)
-PREFIX ?= /usr/local
+BUILD   ?= build
+JOBS    ?= $(shell nproc)
+PREFIX  ?= /usr/local
+SECONDS ?= 60
 
-.PHONY: help setup build demo check check-all install clean format
+.PHONY: help setup build demo check check-all check-sanitizers fuzz install clean format
 
 help:
 	@echo 'make demo       install what is missing, build, multiply a real matrix with every algorithm, draw a picture'
 	@echo 'make check      install what is missing, build, run the tests (10 minutes on two cores)'
 	@echo 'make check-all  the same with everything (an hour)'
+	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers'
+	@echo 'make fuzz       fuzz every reader for SECONDS ($(SECONDS)) in all'
 	@echo 'make build      build only, into $$BUILD ($(BUILD))'
 	@echo 'make install    install into $$PREFIX ($(PREFIX)); DESTDIR is honoured'
 	@echo 'make format     run clang-format over the sources'
@@ -18,23 +21,43 @@ setup:
 	@./setup.sh
 
 build:
-	cmake -S . -B $(BUILD) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(PREFIX)
-	cmake --build $(BUILD) -j $(JOBS)
+	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > $(BUILD).log 2>&1 || { cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+	@cmake --build $(BUILD) -j $(JOBS)
 
-check: setup build
+check: setup
+	@$(MAKE) --no-print-directory build
 	cd $(BUILD) && ctest --output-on-failure -LE long
 
-check-all: setup build
+check-all: setup
+	@$(MAKE) --no-print-directory build
 	cd $(BUILD) && ctest --output-on-failure
+	@$(MAKE) --no-print-directory check-sanitizers
 
-demo: setup build
-	./examples/demo.sh $(BUILD)
+# gcc 12's thread sanitizer misses races between deferred transfers; clang's does not
+check-sanitizers: setup
+	cmake -S . -B $(BUILD)-asan -DTULLE_SANITIZE=address,undefined > /dev/null
+	cmake --build $(BUILD)-asan -j $(JOBS)
+	cd $(BUILD)-asan && ctest --output-on-failure -L sanitize
+	@if command -v clang > /dev/null; then \
+		cmake -S . -B $(BUILD)-tsan -DCMAKE_C_COMPILER=clang -DTULLE_SANITIZE=thread > /dev/null && \
+		cmake --build $(BUILD)-tsan -j $(JOBS) && \
+		cd $(BUILD)-tsan && ctest --output-on-failure -L threads; \
+	else echo 'clang is not installed: the thread sanitizer is left out'; fi
+
+fuzz: setup
+	@if command -v clang > /dev/null; then ./test/fuzz/run.sh $(SECONDS); \
+	else echo 'clang is not installed: fuzzing is left out'; fi
+
+demo: setup
+	@$(MAKE) --no-print-directory build
+	@./examples/demo.sh $(BUILD)
 
 install: build
 	cmake --install $(BUILD)
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')

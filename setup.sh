@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs what building and testing Tulle want from Debian's packages and is missing. Works as root or with sudo; where
+# it may not install it says exactly which packages are wanted, and fails only if the build cannot do without them.
+set -eu
+
+required="cmake"
+# package: what is left out without it
+optional="zlib1g-dev libisal-dev libhdf5-dev libcjson-dev pkgconf gnuplot-nox mandoc clang libclang-rt-14-dev llvm"
+
+have() {
+    dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'
+}
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    if command -v cmake >/dev/null 2>&1; then
+        echo "setup: not a Debian system; going on with what is here" >&2
+        exit 0
+    fi
+    echo "setup: not a Debian system; install: a C11 compiler, make, cmake >= 3.18" >&2
+    echo "setup: and, for all features: zlib, ISA-L, HDF5, cJSON, gnuplot, clang" >&2
+    exit 1
+fi
+
+missing=""
+for package in $required $optional; do
+    # a tool that came from elsewhere does as well
+    case $package in
+    cmake | gnuplot-nox | mandoc | clang)
+        command -v "${package%-nox}" >/dev/null 2>&1 && continue ;;
+    pkgconf)
+        command -v pkg-config >/dev/null 2>&1 && continue ;;
+    llvm)
+        command -v llvm-symbolizer >/dev/null 2>&1 && continue ;;
+    esac
+    have "$package" || missing="$missing $package"
+done
+[ -z "$missing" ] && exit 0
+
+if [ "$(id -u)" = 0 ]; then
+    as_root=""
+elif command -v sudo >/dev/null 2>&1 && sudo -n true 2>/dev/null; then
+    as_root="sudo"
+else
+    echo "setup: may not install packages here. Wanted:" >&2
+    echo "    apt-get install$missing" >&2
+    for package in $required; do
+        case " $missing " in *" $package "*) exit 1 ;; esac
+    done
+    echo "setup: going on without them; \`tulle info\` and the tests say what is left out" >&2
+    exit 0
+fi
+echo "setup: installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get -q update >/dev/null || echo "setup: apt-get update failed; trying with the old lists" >&2
+# shellcheck disable=SC2086
+$as_root apt-get -q install -y --no-install-recommends $missing >/dev/null

@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A program of some thirty lines against an installed copy, moved after installation: by pkg-config (shared and static)
+# and by CMake. Also the man pages, and that only public symbols are visible. install.sh SOURCE BUILD
+set -eu
+source=$1
+build=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+count=0
+ok() { count=$((count + 1)); echo "ok $count - $*"; }
+
+DESTDIR=$work/stage cmake --install "$build" --prefix /opt/tulle >/dev/null
+mv "$work/stage/opt/tulle" "$work/moved"
+prefix=$work/moved
+lib=$(dirname "$(find "$prefix" -name libtulle.a)")
+ok "installs into DESTDIR and can be moved"
+
+cp "$source/examples/from_arrays.c" "$work/program.c"
+if command -v pkg-config >/dev/null 2>&1; then
+    export PKG_CONFIG_PATH="$lib/pkgconfig"
+    # shellcheck disable=SC2046
+    cc -std=c11 "$work/program.c" $(pkg-config --cflags --libs tulle) -o "$work/shared"
+    LD_LIBRARY_PATH=$lib "$work/shared" >"$work/out"
+    [ "$(head -1 "$work/out")" = "1 -1" ]
+    ok "pkg-config, shared"
+    # shellcheck disable=SC2046
+    cc -std=c11 "$work/program.c" $(pkg-config --cflags tulle) "$lib/libtulle.a" \
+        $(pkg-config --libs --static tulle | sed 's/-ltulle//') -o "$work/static"
+    "$work/static" >"$work/out"
+    [ "$(head -1 "$work/out")" = "1 -1" ]
+    ok "pkg-config, static"
+else
+    ok "# SKIP pkg-config is not installed"
+fi
+
+mkdir "$work/project"
+cp "$work/program.c" "$work/project/"
+cat >"$work/project/CMakeLists.txt" <<EOF
+cmake_minimum_required(VERSION 3.18)
+project(user C)
+find_package(Tulle 0.1 REQUIRED)
+add_executable(user program.c)
+target_link_libraries(user PRIVATE Tulle::tulle)
+EOF
+cmake -S "$work/project" -B "$work/project/build" -DCMAKE_PREFIX_PATH="$prefix" >/dev/null
+cmake --build "$work/project/build" >/dev/null
+"$work/project/build/user" >"$work/out"
+[ "$(head -1 "$work/out")" = "1 -1" ]
+ok "find_package(Tulle)"
+
+hidden=$(nm -D --defined-only "$lib/libtulle.so" | awk '$2 ~ /[TDBR]/ {print $3}' | grep -v '^tulle_[a-z]' || true)
+[ -z "$hidden" ] || { echo "not ok - visible: $hidden"; exit 1; }
+ok "only tulle_* is visible"
+
+for page in tulle tulle-spmm tulle-spgemm tulle-stat tulle-gen tulle-convert tulle-calibrate tulle-info; do
+    [ -s "$prefix/share/man/man1/$page.1" ]
+    if command -v mandoc >/dev/null 2>&1; then mandoc -W error "$prefix/share/man/man1/$page.1" >/dev/null; fi
+done
+ok "man pages"
+"$prefix/bin/tulle" --version | grep -q '^tulle [0-9]'
+ok "the command runs from where it was moved"
+echo "1..$count"

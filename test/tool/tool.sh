@@ -1,0 +1,122 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The command's exit statuses, messages and outputs. tool.sh TULLE DATA
+set -u
+tulle=$1
+data=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME="$work/cache"
+count=0
+bad=0
+report() { # condition-status text
+    count=$((count + 1))
+    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; bad=$((bad + 1)); fi
+}
+# expect STATUS PATTERN COMMAND...: exit status, and a pattern in what it prints on either stream
+expect() {
+    status=$1 pattern=$2
+    shift 2
+    "$tulle" "$@" >"$work/out" 2>&1
+    got=$?
+    if [ $got = "$status" ] && grep -q -e "$pattern" "$work/out"; then
+        report 0 "$* -> $got"
+    else
+        report 1 "$* -> $got instead of $status, or '$pattern' missing in: $(head -c 300 "$work/out")"
+    fi
+}
+
+expect 0 'usage: tulle VERB' --help
+expect 2 'usage: tulle VERB'
+expect 0 '^tulle [0-9]' --version
+for verb in spmm spgemm stat gen convert calibrate info; do expect 0 "usage: tulle $verb" "$verb" --help; done
+expect 0 'usage: tulle stat' help stat
+expect 2 "did you mean 'spgemm'" spgem x
+expect 2 'did you mean --pes' spmm x --pess 2
+expect 2 'unknown option -z' spmm x -z
+expect 2 'needs a value' spmm x --pes
+expect 2 'not a whole number' spmm x --pes two
+expect 2 'outside 1 to' spmm x --pes 0
+expect 2 'takes no value' spmm x --check=yes
+expect 2 'operands; usage' spmm
+expect 2 'operands; usage' stat a b
+expect 2 'cannot be opened' spgemm "$work/absent.mtx"
+expect 2 "has no key 'scal'; did you mean 'scale'" spgemm rmat:scal=4
+expect 2 'did you mean' spgemm rmatt:scale=4
+expect 2 'f32 or f64' spmm rmat:scale=4 --type f16
+expect 2 "did you mean 'stationary-a'" spmm rmat:scale=4 --alg stationry-a
+expect 2 'grid of 2x3 has 6 PEs' spmm rmat:scale=4 --grid 2x3 --pes 4
+expect 2 'is RxC' spmm rmat:scale=4 --grid 2by3
+expect 2 "did you mean 'threads'" spmm rmat:scale=4 --comm thread
+expect 2 'rows, nnz or flops' spmm rmat:scale=4 --cut cake
+expect 2 'sum, error or last' spmm rmat:scale=4 --duplicates maybe
+expect 2 'say where to' gen rmat:scale=4
+expect 2 'inner sizes differ' spgemm "$data/ash219.mtx.gz" "$data/ash219.mtx.gz"
+
+printf '%%%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n' >"$work/complex.mtx"
+expect 2 'complex' spgemm "$work/complex.mtx"
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1.0\n4 1 1.0\n' >"$work/range.mtx"
+expect 2 'range.mtx:4:' spgemm "$work/range.mtx" --pes 3
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1.0\n1 2 1.0\n' >"$work/both.mtx"
+expect 2 'both (' spgemm "$work/both.mtx" --pes 2
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1.0\n1 1 2.0\n3 3 1\n' >"$work/twice.mtx"
+expect 2 'twice.mtx:4:' spgemm "$work/twice.mtx" --duplicates error
+expect 0 'fall on one before' stat "$work/twice.mtx"
+expect 0 '2 entries' stat "$work/twice.mtx" --quiet
+
+for matrix in west0067.mtx.gz bcsstk01.mtx ash219.mtx.gz lp_afiro.mtx.gz LFAT5.mtx.gz; do
+    expect 0 'stationary-b.*passed' spgemm "$data/$matrix" --pes 4 --alg all --check
+    expect 0 'stationary-b.*passed' spmm "$data/$matrix" --cols 128 --pes 3 --alg all --check
+done
+expect 0 '"check":{"passed":true' spgemm rmat:scale=9,edgefactor=4 --pes 5 --json --check --comm check+threads
+expect 0 'passed' spgemm rmat:scale=8 --pes 4 --grid 2x2 --tiles 3 --cyclic --check --type f32
+expect 0 'passed' spmm er:n=500,degree=3 --pes 2 --lookahead 5 --no-offset --deterministic --check --comm net:latency=1us,bw=10G+threads
+expect 4 'as asked for' spgemm rmat:scale=8 --pes 3 --comm fault:op=20,rank=1+threads
+expect 3 'MB' spmm er:n=200000,degree=8 --cols 512 --memory 64M --pes 2
+
+"$tulle" spgemm rmat:scale=8 --pes 2 --alg all --reps 3 --json >"$work/lines" 2>/dev/null
+lines=$(wc -l <"$work/lines")
+[ "$lines" = 3 ]
+report $? "one JSON object a line and algorithm ($lines)"
+if command -v python3 >/dev/null 2>&1; then
+    python3 - "$work/lines" <<'EOF'
+import json, sys
+need = """op alg comm pes threads type m k n nnz_a nnz_b nnz_c flops seconds seconds_reused_plan seconds_all gflops
+bound_seconds roofline_fraction load_imbalance bytes_moved memory_peak phases check""".split()
+for line in open(sys.argv[1]):
+    o = json.loads(line)
+    assert all(k in o for k in need), [k for k in need if k not in o]
+    assert len(o["seconds_all"]) == 3 and set(o["phases"]) == {"compute", "communicate", "accumulate", "wait"}
+EOF
+    report $? "the JSON has every field"
+fi
+
+"$tulle" spgemm rmat:scale=7 --pes 2 --trace "$work/trace.json" >/dev/null 2>&1 && grep -q '"multiply"' "$work/trace.json"
+report $? "a timeline with spans of the kernels"
+
+# files: every way and back gives the same matrix
+"$tulle" gen er:n=200,degree=5,seed=3 -o "$work/a.mtx" -q && "$tulle" convert "$work/a.mtx" "$work/b.mtx.gz" -q --pes 3 &&
+    "$tulle" convert "$work/b.mtx.gz" "$work/c.mtx" -q --pes 1 && cmp -s "$work/a.mtx" "$work/c.mtx"
+report $? "Matrix Market, packed and back, bit for bit"
+if "$tulle" info | grep -q 'HDF5: yes'; then
+    "$tulle" convert "$work/a.mtx" "$work/d.bsp.h5" -q && "$tulle" convert "$work/d.bsp.h5" "$work/e.mtx" -q --pes 3 &&
+        cmp -s "$work/a.mtx" "$work/e.mtx"
+    report $? "Binsparse and back, bit for bit"
+fi
+"$tulle" gen dense:m=7,n=5 -o "$work/x.npy" -q && "$tulle" convert "$work/x.npy" "$work/x.mtx" -q &&
+    "$tulle" convert "$work/x.mtx" "$work/y.npy" -q && cmp -s "$work/x.npy" "$work/y.npy"
+report $? "dense, NumPy to Matrix Market and back, bit for bit"
+"$tulle" gen er:n=300,degree=4 -o "$work/p1.mtx" -q --pes 1 && "$tulle" gen er:n=300,degree=4 -o "$work/p5.mtx" -q --pes 5 &&
+    cmp -s "$work/p1.mtx" "$work/p5.mtx"
+report $? "a generator gives the same matrix for 1 and 5 PEs"
+"$tulle" gen rmat:scale=8,relabel=on -o "$work/r1.mtx" -q --pes 1 && "$tulle" gen rmat:scale=8,relabel=on -o "$work/r4.mtx" -q --pes 4 &&
+    cmp -s "$work/r1.mtx" "$work/r4.mtx"
+report $? "and R-MAT"
+"$tulle" gen er:n=200,degree=5,values=integer -o "$work/i.mtx" -q && "$tulle" spgemm "$work/i.mtx" "$work/i.mtx" -o "$work/p.mtx" -q >/dev/null &&
+    "$tulle" spgemm "$work/i.mtx" -o "$work/q.mtx" -q --pes 3 >/dev/null && cmp -s "$work/p.mtx" "$work/q.mtx"
+report $? "A times A by one and by two operands, and other PE counts"
+expect 2 'directory' spgemm "$work/a.mtx" -o "$work/no/where.mtx"
+[ ! -e "$work/no" ] && ! ls "$work" | grep -q '\.tmp'
+report $? "nothing is left of a file that could not be written"
+echo "1..$count"
+[ $bad = 0 ]
