@@ -6,6 +6,8 @@
  */
 #include <CombBLAS/CombBLAS.h>
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -42,16 +44,18 @@ template <class T> struct product {
         return std::unique_ptr<matrix>(new matrix(A_csr.m, A_csr.n, rows, cols, vals, true));
     }
 
+    /* Touches what the runs to come will keep; fewer runs if half of the free memory does not hold that. */
     void warm()
     {
-        const size_t tuple = sizeof(std::tuple<int64_t, int64_t, T>), most = (size_t)8 << 30;
-        size_t nnz = (size_t)C->seq().getnnz(), bytes = nnz * tuple * (size_t)work->reps;
-        if (bytes > most / (size_t)work->ranks) {
-            bytes = most / (size_t)work->ranks;
-            snprintf(work->note, sizeof work->note, "later runs meet fresh pages: the library keeps its tuples");
-        }
-        void *block = malloc(bytes + 1);
-        if (block) memset(block, 1, bytes + 1);
+        size_t bytes = (size_t)C->seq().getnnz() * sizeof(std::tuple<int64_t, int64_t, T>) + 1;
+        size_t room = (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 2 / (size_t)work->ranks;
+        int reps = (int)std::max((size_t)1, std::min((size_t)work->reps, room / bytes));
+        MPI_Allreduce(MPI_IN_PLACE, &reps, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        if (reps < work->reps)
+            snprintf(work->note, sizeof work->note, "fewer runs than asked for: the library keeps its tuples");
+        work->reps = reps;
+        void *block = malloc(bytes * (size_t)reps);
+        if (block) memset(block, 1, bytes * (size_t)reps);
         free(block);
     }
 
