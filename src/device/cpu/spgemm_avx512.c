@@ -18,12 +18,14 @@
 /* Mask of the first len of 8 (16) lanes. */
 ROWS static inline __mmask8 first8(int32_t len)
 {
-    return len >= 8 ? (__mmask8)255 : (__mmask8)((1u << len) - 1);
+    unsigned mask = len >= 8 ? 255 : (1u << len) - 1;
+    return (__mmask8)mask;
 }
 
 ROWS static inline __mmask16 first16(int32_t len)
 {
-    return len >= 16 ? (__mmask16)65535 : (__mmask16)((1u << len) - 1);
+    unsigned mask = len >= 16 ? 65535 : (1u << len) - 1;
+    return (__mmask16)mask;
 }
 
 ROWS static inline void axpy_f64(double *sum, double scale, const double *val, int32_t len)
