@@ -12,20 +12,20 @@ const char *tulle__isa_name(tulle__isa isa);
 /* The table of one instruction set; NULL if this processor or build lacks it. */
 const tulle__kernels *tulle__kernels_cpu_at(tulle__isa isa);
 
-/* How a sparse product is made: 0 lets the estimates choose, which is what the table's entry does. */
-typedef struct tulle__spgemm_knobs {
-    int passes;      /* 1: compute, then place and copy; 2: count, place, compute */
-    int runs;        /* 1: on runs of columns; -1: never */
-    int accumulator; /* a tulle__accumulator */
-    int64_t chunk;   /* flops of a chunk of rows */
-} tulle__spgemm_knobs;
-
 typedef enum tulle__accumulator {
     TULLE__ACCUMULATOR_AUTO,
     TULLE__ACCUMULATOR_DENSE,
     TULLE__ACCUMULATOR_ORDERED, /* hash by position: slots in the order of the columns */
     TULLE__ACCUMULATOR_HASH     /* hash, then sort */
 } tulle__accumulator;
+
+/* How a sparse product is made: 0 lets the estimates choose, which is what the table's entry does. */
+typedef struct tulle__spgemm_knobs {
+    int passes;    /* 1: compute, then place and copy; 2: count, place, compute */
+    int runs;      /* 1: on runs of columns; -1: never */
+    tulle__accumulator accumulator;
+    int64_t chunk; /* flops of a chunk of rows */
+} tulle__spgemm_knobs;
 
 tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
     const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C);
