@@ -100,7 +100,7 @@ tulle_status tulle__ahead_next(tulle__ahead *ahead, const char **data, size_t *b
     struct slot *slot = &ahead->slot[0];
     *bytes = 0;
     *data = slot->data;
-    *consumed = ahead->consumed;
+    *consumed = 0;
     if (ahead->ended) return TULLE_OK;
     if (ahead->threaded) {
         pthread_mutex_lock(&ahead->lock);
