@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,21 @@ tulle_status tulle__output_write(tulle__output *f, const void *data, size_t byte
     return write_all(f, data, bytes);
 }
 
+/* The name, too, shall be on disk. A file system that cannot do this has done what it can. */
+static void sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash - path) + (slash == path) : 0;
+    char folder[PATH_MAX];
+    if (n >= sizeof folder) return;
+    memcpy(folder, path, n);
+    folder[n] = '\0';
+    int fd = open(n ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    (void)fsync(fd);
+    close(fd);
+}
+
 tulle_status tulle__output_close(tulle__output *f, int sync)
 {
     tulle_status status = TULLE_OK;
@@ -215,6 +231,7 @@ tulle_status tulle__output_close(tulle__output *f, int sync)
     f->fd = -1;
     if (code != 0) TULLE_TRY(fail(f, "closing"));
     if (f->temporary && rename(f->temporary, f->path) != 0) TULLE_TRY(fail(f, "renaming the finished file"));
+    if (sync && f->temporary) sync_folder(f->path);
     destroy(f);
     return TULLE_OK;
 out:
