@@ -56,8 +56,8 @@ out:
     return status;
 }
 
-static tulle_status time_spgemm(const struct options *options, tulle__pool *pool, const char *input,
-    const bench_matrix *A, tulle_type type)
+static tulle_status time_spgemm(
+    const struct options *options, tulle__pool *pool, const char *input, const bench_matrix *A, tulle_type type)
 {
     tulle__spgemm_pair pair = {.A = bench_matrix_csr(A, type), .B = bench_matrix_csr(A, type), .scale = 1};
     tulle__spgemm_task task = {.type = type, .m = A->n, .n = A->n, .npairs = 1, .pair = &pair};
@@ -80,7 +80,8 @@ static tulle_status time_spgemm(const struct options *options, tulle__pool *pool
         TULLE_TRY(tulle__kernels_cpu()->spgemm_numeric(pool, &task, &C));
         if (r >= 0) times.at[r] = tulle__clock_seconds() - start;
     }
-    print(options, "spgemm_numeric", input, type, A->n, &times, 2 * (double)flops, entry * (double)(2 * A->nnz + C.nnz));
+    print(
+        options, "spgemm_numeric", input, type, A->n, &times, 2 * (double)flops, entry * (double)(2 * A->nnz + C.nnz));
 out:
     tulle__free(rows);
     tulle__free(kept.rowptr);
@@ -99,8 +100,16 @@ static tulle_status time_spmm(const struct options *options, tulle__pool *pool, 
     double tile = (double)A->n * (double)n * (double)size;
     TULLE_TRY(tulle__alloc_zero((size_t)A->n * (size_t)n, size, "B", &B));
     TULLE_TRY(tulle__alloc_zero((size_t)A->n * (size_t)n, size, "C", &C));
-    tulle__spmm_task task = {.type = type, .A = bench_matrix_csr(A, type), .n = n, .B = B, .b_row = n, .b_col = 1, .C = C,
-        .c_row = n, .c_col = 1, .alpha = 1};
+    tulle__spmm_task task = {.type = type,
+        .A = bench_matrix_csr(A, type),
+        .n = n,
+        .B = B,
+        .b_row = n,
+        .b_col = 1,
+        .C = C,
+        .c_row = n,
+        .c_col = 1,
+        .alpha = 1};
     for (int r = -1; r < options->repeat; r++) {
         double start = tulle__clock_seconds();
         TULLE_TRY(tulle__kernels_cpu()->spmm(pool, &task));

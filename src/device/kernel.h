@@ -25,7 +25,9 @@ typedef struct tulle__csr {
 /*
  * One product of a sparse and a dense tile: C = alpha A B + beta C; A m x k, B k x n, C m x n, beta = 0 does not
  * read C. Element (r, c) of B is at B[r * b_row + c * b_col], strides in elements; the same for C. Row-major:
- * b_col = 1, b_row >= n. A row of C is summed in the order of A's row, so that results do not depend on threads.
+ * b_col = 1, b_row >= n. A row of C is summed in the order of A's row, so that results do not depend on threads; the
+ * instruction sets with a fused multiply-add use it, so that they may differ from the others in the last bits.
+ * Column-major and other strides are right but slower: a panel of B is packed, rows of C go through a small block.
  */
 typedef struct tulle__spmm_task {
     tulle_type type;
@@ -47,7 +49,9 @@ typedef struct tulle__spgemm_pair {
 /*
  * A chain into one C tile (m x n): C = sum over p of scale_p A_p B_p, for all m rows of the pairs. Contributions to an
  * entry are added in the order (p, position in A's row), so results do not depend on threads or accumulators.
- * Structural: an entry exists if any product contributes to it, also where values cancel to 0.
+ * Structural: an entry exists if any product contributes to it, also where values cancel to 0. A contribution is
+ * (scale a) b, rounded twice, added to a sum that starts as +0: the same bits from every kernel and instruction set.
+ * The columns of a row of B ascend strictly; those of a row of A may come in any order.
  */
 typedef struct tulle__spgemm_task {
     tulle_type type;
@@ -68,6 +72,7 @@ typedef struct tulle__csr_result {
 /*
  * Where a kernel puts its result: called once, by the thread that called the kernel, as soon as nnz is known, so that
  * the caller can put C where other PEs reach it. Fills rowptr, colind, val with room for m + 1, nnz, nnz entries.
+ * A kernel can still fail after that, since it allocates working space late: the caller frees what was placed then.
  */
 typedef tulle_status (*tulle__csr_place)(void *context, int64_t m, int64_t nnz, tulle__csr_result *C);
 
@@ -78,8 +83,8 @@ typedef struct tulle__kernels {
     tulle_status (*spgemm_flops)(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *flops);
 
     /* The whole product. TULLE_ERR_OVERFLOW if n is over INT32_MAX. */
-    tulle_status (*spgemm)(tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place, void *context,
-        tulle__csr_result *C);
+    tulle_status (*spgemm)(
+        tulle__pool *pool, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C);
 
     /* rowptr[0 .. m] of C only. */
     tulle_status (*spgemm_symbolic)(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *rowptr);

@@ -97,8 +97,7 @@ static void wait_for_workers(tulle__pool *pool)
         relax();
     }
     pthread_mutex_lock(&pool->lock);
-    while (atomic_load_explicit(&pool->pending, memory_order_acquire) != 0)
-        pthread_cond_wait(&pool->done, &pool->lock);
+    while (atomic_load_explicit(&pool->pending, memory_order_acquire) != 0) pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
 }
 
@@ -106,8 +105,8 @@ tulle_status tulle__pool_new(int nthreads, tulle__pool **out)
 {
     tulle__pool *pool;
     if (nthreads < 1) return tulle__fail(TULLE_ERR_ARG, "a pool of %d threads", nthreads);
-    tulle_status status = tulle__alloc_zero(
-        1, sizeof *pool + (size_t)(nthreads - 1) * sizeof(struct worker), "a pool of threads", &pool);
+    tulle_status status =
+        tulle__alloc_zero(1, sizeof *pool + (size_t)(nthreads - 1) * sizeof(struct worker), "a pool of threads", &pool);
     if (status != TULLE_OK) return status;
     pool->account = tulle__account_current();
     pthread_mutex_init(&pool->lock, NULL);

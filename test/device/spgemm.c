@@ -43,13 +43,14 @@ static int numeric_same(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle_
     size_t bytes = (size_t)C->nnz * tulle_type_size(task->type);
     again.val = malloc(bytes + 1);
     memset(again.val, 0xff, bytes);
-    int same = tulle__spgemm_cpu_numeric(isa, knobs, pool, task, &again) == TULLE_OK && !memcmp(again.val, C->val, bytes);
+    int same =
+        tulle__spgemm_cpu_numeric(isa, knobs, pool, task, &again) == TULLE_OK && !memcmp(again.val, C->val, bytes);
     free(again.val);
     return same;
 }
 
-static int compare_with(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const chain *c,
-    const tulle__csr_result *ref)
+static int compare_with(
+    tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const chain *c, const tulle__csr_result *ref)
 {
     tulle__csr_result C = {0};
     int64_t *rowptr = malloc((size_t)(c->task.m + 1) * sizeof *rowptr);

@@ -92,9 +92,18 @@ static void test_exact(tulle__isa isa)
 static void test_bits(tulle__isa isa, int64_t m, int64_t n)
 {
     matrix A = matrix_make(SKEWED, TULLE_F64, m, m < 400 ? m : 400, 8, 0, 0);
-    double *B = dense(TULLE_F64, A.csr.n * n, 1, 0), *first = dense(TULLE_F64, m * n, 2, 0), *C = dense(TULLE_F64, m * n, 3, 0);
-    tulle__spmm_task task = {.type = TULLE_F64, .A = A.csr, .n = n, .B = B, .b_row = n, .b_col = 1, .C = first, .c_row = n,
-        .c_col = 1, .alpha = 1.5};
+    double *B = dense(TULLE_F64, A.csr.n * n, 1, 0), *first = dense(TULLE_F64, m * n, 2, 0),
+           *C = dense(TULLE_F64, m * n, 3, 0);
+    tulle__spmm_task task = {.type = TULLE_F64,
+        .A = A.csr,
+        .n = n,
+        .B = B,
+        .b_row = n,
+        .b_col = 1,
+        .C = first,
+        .c_row = n,
+        .c_col = 1,
+        .alpha = 1.5};
     tulle__kernels_cpu_at(isa)->spmm(NULL, &task);
     task.C = C;
     for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
@@ -102,8 +111,8 @@ static void test_bits(tulle__isa isa, int64_t m, int64_t n)
         tulle__pool_new(threads[t], &pool);
         memset(C, 0, (size_t)(m * n) * sizeof *C);
         tulle_status status = tulle__kernels_cpu_at(isa)->spmm(pool, &task);
-        ok(status == TULLE_OK && !memcmp(C, first, (size_t)(m * n) * sizeof *C), "%s: the same bits on %d threads, %d x %d",
-            tulle__isa_name(isa), threads[t], (int)m, (int)n);
+        ok(status == TULLE_OK && !memcmp(C, first, (size_t)(m * n) * sizeof *C),
+            "%s: the same bits on %d threads, %d x %d", tulle__isa_name(isa), threads[t], (int)m, (int)n);
         tulle__pool_free(pool);
     }
     tulle__free(B);
@@ -117,8 +126,16 @@ static void test_memory(tulle__account *account)
     matrix A = matrix_make(UNIFORM, TULLE_F32, 60, 50, 8, 1, 0);
     int64_t n = 40;
     float *B = dense(TULLE_F32, A.csr.n * n, 1, 1), *C = dense(TULLE_F32, A.csr.m * n, 2, 1);
-    tulle__spmm_task task = {.type = TULLE_F32, .A = A.csr, .n = n, .B = B, .b_row = 1, .b_col = A.csr.n, .C = C, .c_row = 1,
-        .c_col = A.csr.m, .alpha = 1};
+    tulle__spmm_task task = {.type = TULLE_F32,
+        .A = A.csr,
+        .n = n,
+        .B = B,
+        .b_row = 1,
+        .b_col = A.csr.n,
+        .C = C,
+        .c_row = 1,
+        .c_col = A.csr.m,
+        .alpha = 1};
     tulle__pool *pool = NULL;
     tulle__pool_new(3, &pool);
     int64_t before = tulle__account_blocks(account);

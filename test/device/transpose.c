@@ -28,7 +28,8 @@ int main(void)
             int same = 1;
             for (int shape = 0; shape < SHAPES; shape++)
                 for (int type = 0; type < TULLE_TYPE_COUNT; type++) {
-                    matrix A = matrix_make((enum shape)shape, (tulle_type)type, sizes[s][0], sizes[s][1], 9, 1, 3 * type);
+                    matrix A =
+                        matrix_make((enum shape)shape, (tulle_type)type, sizes[s][0], sizes[s][1], 9, 1, 3 * type);
                     same = same && transpose_same(pool, &A);
                     matrix_free(&A);
                 }

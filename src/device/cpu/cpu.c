@@ -14,8 +14,7 @@ static const tulle__spgemm_knobs automatic;
     {                                                                                                                  \
         return tulle__spgemm_cpu_symbolic(ISA, &automatic, pool, task, rowptr);                                        \
     }                                                                                                                  \
-    static tulle_status numeric_##isa(                                                                                 \
-        tulle__pool *pool, const tulle__spgemm_task *task, const tulle__csr_result *C)                                 \
+    static tulle_status numeric_##isa(tulle__pool *pool, const tulle__spgemm_task *task, const tulle__csr_result *C)   \
     {                                                                                                                  \
         return tulle__spgemm_cpu_numeric(ISA, &automatic, pool, task, C);                                              \
     }                                                                                                                  \

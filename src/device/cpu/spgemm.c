@@ -8,8 +8,9 @@
  *   sum     dense: one random access to n v bytes a thread, ~2 ns beyond L2; ordered table: L1, ~3 ns; runs: a vector
  *           operation for up to 32 bytes of them, ~0.2 ns
  *   write   (4 + v) / cf bytes of C; a write to memory is also a read of it
- * One pass writes C twice and reads it once, (12 .. 36) / cf bytes more; two passes read B's columns twice and mark them
- * twice. So one pass pays where cf is about 1 and the marks are dear (wide C, short rows), two where B comes in runs.
+ * One pass writes C twice and reads it once, (12 .. 36) / cf bytes more; two passes read B's columns twice and mark
+ * them twice. So one pass pays where cf is about 1 and the marks are dear (wide C, short rows), two where B comes in
+ * runs.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -32,11 +33,11 @@ static const tulle__spgemm_rows *rows_of(tulle__isa isa, tulle_type type)
 struct job {
     const tulle__spgemm_plan *plan;
     const tulle__spgemm_rows *rows;
-    size_t size;         /* of a value */
-    int32_t *count;      /* entries of each row of C */
-    int64_t *chunk_nnz;  /* entries before the chunk, once counted */
+    size_t size;            /* of a value */
+    int32_t *count;         /* entries of each row of C */
+    int64_t *chunk_nnz;     /* entries before the chunk, once counted */
     tulle__run **structure; /* of each chunk's rows, or NULL: kept from counting, since the runs are few */
-    int32_t *colind;     /* where a first pass puts C, chunk by chunk */
+    int32_t *colind;        /* where a first pass puts C, chunk by chunk */
     char *val;
     tulle__csr_result C;
     atomic_int_fast64_t next;
@@ -197,10 +198,10 @@ static int64_t scan_chunks(struct job *job)
     return job->chunk_nnz[job->plan->nchunks] = at;
 }
 
-static tulle_status job_init(
-    struct job *job, const tulle__spgemm_plan *plan, tulle__isa isa)
+static tulle_status job_init(struct job *job, const tulle__spgemm_plan *plan, tulle__isa isa)
 {
-    *job = (struct job){.plan = plan, .rows = rows_of(isa, plan->task->type), .size = tulle_type_size(plan->task->type)};
+    *job =
+        (struct job){.plan = plan, .rows = rows_of(isa, plan->task->type), .size = tulle_type_size(plan->task->type)};
     tulle_status status;
     TULLE_TRY(tulle__alloc((size_t)plan->task->m, sizeof *job->count, "the entries of the rows of C", &job->count));
     TULLE_TRY(tulle__alloc((size_t)plan->nchunks + 1, sizeof *job->chunk_nnz, "chunks of rows", &job->chunk_nnz));

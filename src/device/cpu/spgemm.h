@@ -24,7 +24,7 @@ typedef struct tulle__run_rows {
 typedef struct tulle__spgemm_plan {
     const tulle__spgemm_task *task;
     tulle__spgemm_knobs knobs;
-    int64_t flops;         /* of the whole product */
+    int64_t flops; /* of the whole product */
     int64_t nchunks;
     int64_t *chunk_row;    /* nchunks + 1: where chunks of rows begin */
     int64_t *chunk_flops;  /* nchunks + 1: flops before the chunk */
@@ -49,7 +49,7 @@ typedef struct tulle__spgemm_space {
     int64_t run_room, run_used;
     int keep;
     const tulle__run *stored; /* the structure of the rows to be written, kept when they were counted; or NULL */
-    int crowded; /* how often the ordered table was in vain, lately */
+    int crowded;              /* how often the ordered table was in vain, lately */
 } tulle__spgemm_space;
 
 /* Rows begin .. end - 1. */
@@ -60,16 +60,15 @@ typedef struct tulle__spgemm_rows {
     tulle_status (*write)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind,
         void *val, int64_t room);
     /* Values for a known structure. */
-    tulle_status (*values)(
-        tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C);
+    tulle_status (*values)(tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C);
 } tulle__spgemm_rows;
 
 extern const tulle__spgemm_rows tulle__spgemm_portable[TULLE_TYPE_COUNT];
 extern const tulle__spgemm_rows tulle__spgemm_avx2[TULLE_TYPE_COUNT];
 extern const tulle__spgemm_rows tulle__spgemm_avx512[TULLE_TYPE_COUNT];
 
-tulle_status tulle__spgemm_plan_init(tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
-    const tulle__spgemm_task *task);
+tulle_status tulle__spgemm_plan_init(
+    tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const tulle__spgemm_task *task);
 void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan);
 
 void tulle__spgemm_space_init(tulle__spgemm_space *space, const tulle__spgemm_plan *plan);

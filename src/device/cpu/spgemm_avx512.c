@@ -66,8 +66,8 @@ ROWS static inline void axpy_f32(float *sum, float scale, const float *val, int3
     }
 
 COPY_RUNS(double, f64, 8,
-    (_mm256_mask_storeu_epi32(colind + t, first8(len - t),
-         _mm256_add_epi32(_mm256_set1_epi32(col + t), _mm512_castsi512_si256(steps))),
+    (_mm256_mask_storeu_epi32(
+         colind + t, first8(len - t), _mm256_add_epi32(_mm256_set1_epi32(col + t), _mm512_castsi512_si256(steps))),
         _mm512_mask_storeu_pd(val + t, first8(len - t), _mm512_maskz_loadu_pd(first8(len - t), dense + col + t))),
     _mm512_mask_storeu_pd(dense + col + t, first8(len - t), _mm512_setzero_pd()))
 COPY_RUNS(float, f32, 16,

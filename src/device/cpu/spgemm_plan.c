@@ -151,8 +151,8 @@ static tulle_status make_runs(tulle__spgemm_plan *plan, tulle__pool *pool)
         tulle__run_rows *rows = &plan->runs[p];
         size_t blocks = (size_t)(B->m >> TULLE__RUN_BLOCK) + 1;
         TULLE_TRY(tulle__alloc((size_t)B->m + blocks + 1, sizeof *rows->ptr, "the runs of B", &rows->ptr));
-        TULLE_TRY(tulle__alloc(
-            (size_t)(B->rowptr[B->m] - B->rowptr[0]), sizeof *rows->run, "the runs of B", &rows->run));
+        TULLE_TRY(
+            tulle__alloc((size_t)(B->rowptr[B->m] - B->rowptr[0]), sizeof *rows->run, "the runs of B", &rows->run));
         struct run_job job = {.B = B, .rows = rows};
         TULLE_TRY(tulle__pool_run(pool, find_runs, &job));
     }
@@ -160,8 +160,8 @@ out:
     return status;
 }
 
-tulle_status tulle__spgemm_plan_init(tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
-    const tulle__spgemm_task *task)
+tulle_status tulle__spgemm_plan_init(
+    tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const tulle__spgemm_task *task)
 {
     tulle_status status;
     int64_t *flops = NULL, entries = 0, bytes = 0;

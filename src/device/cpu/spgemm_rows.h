@@ -7,15 +7,13 @@
  *   MASKED, ALLOWED(i, c)            whether entry (i, c) may be in C; MASKED 0: all may
  * and the vector helpers NAME(axpy), NAME(copy_runs), NAME(drain) of that instruction set.
  *
- * A row of C is first listed as segments, the rows of B it sums, which also tells its flops and the range of its columns.
- * Then one of
- *   copy     one segment
- *   runs     B comes in runs of columns (finite elements): vectors into an array as wide as C, bits for the structure,
- *            and both by run instead of by entry; rows with the pattern of the row before reuse its structure
- *   dense    the same by entry, where the bits to scan are few against the flops
- *   ordered  a small table whose slots follow the columns by linear interpolation, kept ordered while it is filled
- *            (linear probing sort, Gonnet and Munro 1984): it is drained sorted, without a sort. For uniform columns.
- *   hash     a multiplicative hash, then a sort: where the ordered table is crowded and C is wide.
+ * A row of C is first listed as segments, the rows of B it sums, which also tells its flops and the range of its
+ * columns. Then one of copy     one segment runs     B comes in runs of columns (finite elements): vectors into an
+ * array as wide as C, bits for the structure, and both by run instead of by entry; rows with the pattern of the row
+ * before reuse its structure dense    the same by entry, where the bits to scan are few against the flops ordered  a
+ * small table whose slots follow the columns by linear interpolation, kept ordered while it is filled (linear probing
+ * sort, Gonnet and Munro 1984): it is drained sorted, without a sort. For uniform columns. hash     a multiplicative
+ * hash, then a sort: where the ordered table is crowded and C is wide.
  */
 
 typedef struct NAME(segment) {
@@ -29,7 +27,7 @@ typedef struct NAME(segment) {
 } NAME(segment);
 
 typedef struct NAME(row) {
-    const NAME(segment) *segment;
+    const NAME(segment) * segment;
     int64_t i, nsegments, flops; /* flops: entries, or runs */
     int32_t lo, hi;              /* its columns lie in lo .. hi */
 } NAME(row);
@@ -38,7 +36,8 @@ typedef struct NAME(row) {
 enum { NAME(POINTERS_AHEAD) = 32, NAME(ROWS_AHEAD) = 16 };
 
 /* Inlined by force: gcc finds that the function has no effect and drops calls of it. */
-ROWS static inline __attribute__((always_inline)) void NAME(fetch)(const tulle__spgemm_pair *pair, const tulle__run_rows *runs, int64_t a)
+ROWS static inline __attribute__((always_inline)) void NAME(fetch)(
+    const tulle__spgemm_pair *pair, const tulle__run_rows *runs, int64_t a)
 {
     const int32_t *col = pair->A.colind;
     const int64_t *bp = pair->B.rowptr;
@@ -52,7 +51,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(fetch)(const tulle__
     }
 }
 
-ROWS static tulle_status NAME(list)(tulle__spgemm_space *space, int64_t i, NAME(row) *row)
+ROWS static tulle_status NAME(list)(tulle__spgemm_space *space, int64_t i, NAME(row) * row)
 {
     const tulle__spgemm_plan *plan = space->plan;
     const tulle__spgemm_task *task = plan->task;
@@ -101,7 +100,7 @@ ROWS static tulle_status NAME(list)(tulle__spgemm_space *space, int64_t i, NAME(
 }
 
 /* Distinct columns are at most that many. */
-static inline int64_t NAME(bound)(const NAME(row) *row)
+static inline int64_t NAME(bound)(const NAME(row) * row)
 {
     int64_t range = (int64_t)row->hi - row->lo + 1;
     return row->flops < range ? row->flops : range;
@@ -130,7 +129,7 @@ ROWS static inline void NAME(mark_run)(tulle__spgemm_space *space, tulle__run ru
     }
 }
 
-ROWS static void NAME(mark_runs)(tulle__spgemm_space *space, const NAME(row) *row)
+ROWS static void NAME(mark_runs)(tulle__spgemm_space *space, const NAME(row) * row)
 {
     for (int64_t s = 0; s < row->nsegments; s++) {
         const tulle__run *run = row->segment[s].at.run;
@@ -139,7 +138,7 @@ ROWS static void NAME(mark_runs)(tulle__spgemm_space *space, const NAME(row) *ro
 }
 
 /* Clears the bits between columns lo and hi and counts them; with list, they are added to space->run. */
-ROWS static inline int64_t NAME(sweep)(tulle__spgemm_space *space, const NAME(row) *row, int list)
+ROWS static inline int64_t NAME(sweep)(tulle__spgemm_space *space, const NAME(row) * row, int list)
 {
     int64_t nnz = 0, nruns = 0, at = -1; /* at: the column behind the last run */
     tulle__run *run = space->run + space->run_used;
@@ -170,7 +169,7 @@ ROWS static inline int64_t NAME(sweep)(tulle__spgemm_space *space, const NAME(ro
     return nnz;
 }
 
-ROWS static void NAME(sum_runs)(const tulle__spgemm_space *space, const NAME(row) *row)
+ROWS static void NAME(sum_runs)(const tulle__spgemm_space *space, const NAME(row) * row)
 {
     T *dense = space->dense;
     for (int64_t s = 0; s < row->nsegments; s++) {
@@ -199,7 +198,7 @@ static int NAME(repeats)(const tulle__spgemm_task *task, int64_t i)
 
 /* ---- dense ---- */
 
-ROWS static __attribute__((noinline)) void NAME(mark_dense)(tulle__spgemm_space *space, const NAME(row) *row)
+ROWS static __attribute__((noinline)) void NAME(mark_dense)(tulle__spgemm_space *space, const NAME(row) * row)
 {
     uint64_t *bits = space->bits;
     for (int64_t s = 0; s < row->nsegments; s++) {
@@ -212,7 +211,7 @@ ROWS static __attribute__((noinline)) void NAME(mark_dense)(tulle__spgemm_space 
     }
 }
 
-ROWS static __attribute__((noinline)) void NAME(sum_dense)(tulle__spgemm_space *space, const NAME(row) *row, int mark)
+ROWS static __attribute__((noinline)) void NAME(sum_dense)(tulle__spgemm_space *space, const NAME(row) * row, int mark)
 {
     uint64_t *bits = space->bits;
     T *dense = space->dense;
@@ -229,7 +228,7 @@ ROWS static __attribute__((noinline)) void NAME(sum_dense)(tulle__spgemm_space *
     }
 }
 
-ROWS static __attribute__((noinline)) int64_t NAME(count_dense)(tulle__spgemm_space *space, const NAME(row) *row)
+ROWS static __attribute__((noinline)) int64_t NAME(count_dense)(tulle__spgemm_space *space, const NAME(row) * row)
 {
     int64_t nnz = 0;
     for (int32_t word = row->lo >> 6; word <= row->hi >> 6; word++) {
@@ -239,7 +238,8 @@ ROWS static __attribute__((noinline)) int64_t NAME(count_dense)(tulle__spgemm_sp
     return nnz;
 }
 
-ROWS static __attribute__((noinline)) int64_t NAME(drain_dense)(tulle__spgemm_space *space, const NAME(row) *row, int32_t *colind, T *val)
+ROWS static __attribute__((noinline)) int64_t NAME(drain_dense)(
+    tulle__spgemm_space *space, const NAME(row) * row, int32_t *colind, T *val)
 {
     int64_t nnz = 0;
     T *dense = space->dense;
@@ -261,7 +261,7 @@ ROWS static __attribute__((noinline)) int64_t NAME(drain_dense)(tulle__spgemm_sp
 
 /* Fills the table; the entries, or -1 if the columns crowd in few places (the table is empty then). */
 ROWS static inline int64_t NAME(fill_ordered)(
-    tulle__spgemm_space *space, const NAME(row) *row, int64_t slots, int64_t *used, int sum)
+    tulle__spgemm_space *space, const NAME(row) * row, int64_t slots, int64_t *used, int sum)
 {
     int32_t *key = space->key, lo = row->lo;
     T *slot = space->slot;
@@ -320,7 +320,8 @@ ROWS static inline int64_t NAME(find)(const int32_t *key, int32_t c, int log2)
     return x;
 }
 
-ROWS static __attribute__((noinline)) int64_t NAME(fill_hash)(tulle__spgemm_space *space, const NAME(row) *row, int log2, int sum)
+ROWS static __attribute__((noinline)) int64_t NAME(fill_hash)(
+    tulle__spgemm_space *space, const NAME(row) * row, int log2, int sum)
 {
     T *slot = space->slot;
     int64_t count = 0;
@@ -343,7 +344,7 @@ ROWS static __attribute__((noinline)) int64_t NAME(fill_hash)(tulle__spgemm_spac
 
 /* ---- rows ---- */
 
-ROWS static tulle__accumulator NAME(choose)(tulle__spgemm_space *space, const NAME(row) *row)
+ROWS static tulle__accumulator NAME(choose)(tulle__spgemm_space *space, const NAME(row) * row)
 {
     const tulle__spgemm_plan *plan = space->plan;
     int64_t words = ((int64_t)row->hi >> 6) - (row->lo >> 6) + 1;
@@ -356,7 +357,7 @@ ROWS static tulle__accumulator NAME(choose)(tulle__spgemm_space *space, const NA
 
 /* One row by entries: counted only if colind is NULL, else written. */
 ROWS static tulle_status NAME(one_row)(
-    tulle__spgemm_space *space, const NAME(row) *row, int32_t *colind, T *val, int64_t room, int64_t *nnz)
+    tulle__spgemm_space *space, const NAME(row) * row, int32_t *colind, T *val, int64_t room, int64_t *nnz)
 {
     tulle_status status;
     tulle__accumulator way = NAME(choose)(space, row);
@@ -364,7 +365,8 @@ ROWS static tulle_status NAME(one_row)(
     if (way == TULLE__ACCUMULATOR_ORDERED) {
         int64_t slots = 4 * bound, used, count;
         TULLE_TRY(tulle__spgemm_space_slots(space, slots + bound + TULLE__PAD, sizeof(T)));
-        count = colind ? NAME(fill_ordered)(space, row, slots, &used, 1) : NAME(fill_ordered)(space, row, slots, &used, 0);
+        count =
+            colind ? NAME(fill_ordered)(space, row, slots, &used, 1) : NAME(fill_ordered)(space, row, slots, &used, 0);
         if (count >= 0) {
             if (space->crowded > 0) space->crowded--;
             if (colind)
@@ -439,8 +441,8 @@ out:
     return status;
 }
 
-ROWS static tulle_status NAME(write)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count,
-    int32_t *colind, void *values, int64_t room)
+ROWS static tulle_status NAME(write)(
+    tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, void *values, int64_t room)
 {
     tulle_status status = TULLE_OK;
     const tulle__spgemm_plan *plan = space->plan;

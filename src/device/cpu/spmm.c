@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C = alpha A B + beta C by rows of C, for rows of chunks with nearly equal work, which threads take in turn: neighbouring
- * chunks run at the same time, so that threads share in the outer cache the rows of B that neighbours have in common.
+ * C = alpha A B + beta C by rows of C, for rows of chunks with nearly equal work, which threads take in turn:
+ * neighbouring chunks run at the same time, so that threads share in the outer cache the rows of B that neighbours have
+ * in common.
  *
  * Costs, with v bytes a value, N columns, z entries of A:
  *   flops   2 z N; an FMA per vector needs one load of B, so at best the loads' rate (two 32-byte vectors a cycle)
@@ -98,10 +99,18 @@ static tulle_status multiply(void *arg, int thread, int nthreads)
     char *scratch = NULL;
     (void)thread;
     (void)nthreads;
-    tulle__spmm_rows rows = {.A = &task->A, .n = job->width, .B = job->B, .ldb = job->ldb, .alpha = task->alpha,
-        .beta = task->beta, .ldc = task->c_row, .stream = job->stream, .prefetch = job->prefetch};
+    tulle__spmm_rows rows = {.A = &task->A,
+        .n = job->width,
+        .B = job->B,
+        .ldb = job->ldb,
+        .alpha = task->alpha,
+        .beta = task->beta,
+        .ldc = task->c_row,
+        .stream = job->stream,
+        .prefetch = job->prefetch};
     if (job->scratch)
-        TULLE_TRY(tulle__alloc((size_t)(SCRATCH_ROWS * job->width), job->size, "rows of C before they are put", &scratch));
+        TULLE_TRY(
+            tulle__alloc((size_t)(SCRATCH_ROWS * job->width), job->size, "rows of C before they are put", &scratch));
     for (;;) {
         int64_t chunk = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
         if (chunk >= job->nchunks) break;
@@ -130,9 +139,9 @@ out:
 }
 
 /*
- * Columns of a pass. A pass over 512 bytes of each row of B keeps in the caches the rows that neighbours have in common:
- * 27 of them in L1, the 3 planes of a 3D mesh of 64^3 in L3, where rows of 1 KB cost four times as much a pass. A is
- * read again for each pass, 8 + v bytes against 512.
+ * Columns of a pass. A pass over 512 bytes of each row of B keeps in the caches the rows that neighbours have in
+ * common: 27 of them in L1, the 3 planes of a 3D mesh of 64^3 in L3, where rows of 1 KB cost four times as much a pass.
+ * A is read again for each pass, 8 + v bytes against 512.
  */
 static int64_t panel_width(int64_t n, size_t size)
 {
@@ -167,8 +176,7 @@ tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spm
     job.stream = !job.scratch && task->beta == 0 && ((uintptr_t)task->C & 63) == 0 &&
                  (size_t)task->c_row * job.size % 64 == 0 && (size_t)task->n * job.size % 64 == 0 &&
                  (double)A->m * (double)task->n * (double)job.size > streamed_bytes;
-    if (packs)
-        TULLE_TRY(tulle__alloc((size_t)A->n * (size_t)panel, job.size, "a row-major panel of B", &job.packed));
+    if (packs) TULLE_TRY(tulle__alloc((size_t)A->n * (size_t)panel, job.size, "a row-major panel of B", &job.packed));
     for (job.first = 0; job.first < task->n; job.first += panel) {
         job.width = panel < task->n - job.first ? panel : task->n - job.first;
         job.B = (const char *)task->B + (size_t)(job.first * task->b_col) * job.size;

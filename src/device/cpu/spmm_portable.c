@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sparse-dense product's row kernels with 16-byte vectors, which every compiler here can write for every machine. */
+/* The sparse-dense product's row kernels with 16-byte vectors, which every compiler here can write for every machine.
+ */
 #include "device/cpu/spmm.h"
 
 typedef double d2 __attribute__((vector_size(16)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * T = A^T by counting sort, in parallel: each part of A's rows has its own counts of all columns; a scan over parts within
- * columns gives each part its cursors, so the parts write side by side and T's columns ascend. The counts cost
+ * T = A^T by counting sort, in parallel: each part of A's rows has its own counts of all columns; a scan over parts
+ * within columns gives each part its cursors, so the parts write side by side and T's columns ascend. The counts cost
  * parts * n * 8 bytes, so a wide tile with few entries has fewer parts.
  */
 #include <string.h>
@@ -61,7 +61,8 @@ static tulle_status count(void *arg, int thread, int nthreads)
     int64_t *next = job->next + thread * job->A->n;
     const int64_t *rowptr = job->A->rowptr;
     memset(next, 0, (size_t)job->A->n * sizeof *next);
-    for (int64_t a = rowptr[part_row(job, thread)]; a < rowptr[part_row(job, thread + 1)]; a++) next[job->A->colind[a]]++;
+    for (int64_t a = rowptr[part_row(job, thread)]; a < rowptr[part_row(job, thread + 1)]; a++)
+        next[job->A->colind[a]]++;
     return TULLE_OK;
 }
 
@@ -115,8 +116,10 @@ tulle_status tulle__transpose_cpu(tulle__pool *pool, tulle_type type, const tull
     tulle_status status;
     if (job.parts > most) job.parts = most;
     TULLE_TRY(tulle__narrow(A->m, "the width of a transposed tile", &rows));
-    TULLE_TRY(tulle__alloc((size_t)job.parts * (size_t)A->n, sizeof *job.next, "the cursors of a transposition", &job.next));
-    TULLE_TRY(tulle__alloc_zero((size_t)job.parts + 1, sizeof *job.columns, "the cursors of a transposition", &job.columns));
+    TULLE_TRY(
+        tulle__alloc((size_t)job.parts * (size_t)A->n, sizeof *job.next, "the cursors of a transposition", &job.next));
+    TULLE_TRY(
+        tulle__alloc_zero((size_t)job.parts + 1, sizeof *job.columns, "the cursors of a transposition", &job.columns));
     TULLE_TRY(tulle__pool_run(pool, count, &job));
     TULLE_TRY(tulle__pool_run(pool, sum_columns, &job));
     for (int64_t p = 0; p < job.parts; p++) job.columns[p + 1] += job.columns[p];

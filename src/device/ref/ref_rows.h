@@ -23,7 +23,8 @@ static void NAME(spmm)(const tulle__spmm_task *task)
         }
 }
 
-/* sum[c] += contributions of row i of C in the order (p, position in A's row); returns the columns first met in found. */
+/* sum[c] += contributions of row i of C in the order (p, position in A's row); returns the columns first met in found.
+ */
 static int64_t NAME(row)(const tulle__spgemm_task *task, int64_t i, T *sum, unsigned char *mark, int32_t *found)
 {
     int64_t count = 0;
@@ -132,7 +133,8 @@ out:
     return status;
 }
 
-/* Counting sort by columns; rows arrive in order, so the columns of T ascend. next[c] = where column c's next entry goes. */
+/* Counting sort by columns; rows arrive in order, so the columns of T ascend. next[c] = where column c's next entry
+ * goes. */
 static void NAME(transpose)(const tulle__csr *A, tulle__csr_result *result, int64_t *next)
 {
     const T *from = A->val;
