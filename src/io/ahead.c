@@ -47,7 +47,8 @@ static void *unpack(void *argument)
     tulle__account_enter(ahead->account);
     for (int last = 0; !last;) {
         pthread_mutex_lock(&ahead->lock);
-        while (!ahead->stop && ahead->filled - ahead->taken == SLOTS - 1) pthread_cond_wait(&ahead->changed, &ahead->lock);
+        while (!ahead->stop && ahead->filled - ahead->taken == SLOTS - 1)
+            pthread_cond_wait(&ahead->changed, &ahead->lock);
         int stop = ahead->stop;
         struct slot *slot = &ahead->slot[ahead->filled % SLOTS];
         pthread_mutex_unlock(&ahead->lock);

@@ -31,7 +31,8 @@ static tulle_status copy_text(const char *text, char **copy)
 static tulle_status check_extents(tulle__binsparse *file)
 {
     struct stat info;
-    if (fstat(file->fd, &info) != 0) return tulle__fail(TULLE_ERR_IO, "%s: cannot be examined: %s", file->path, strerror(errno));
+    if (fstat(file->fd, &info) != 0)
+        return tulle__fail(TULLE_ERR_IO, "%s: cannot be examined: %s", file->path, strerror(errno));
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) {
         const tulle__binsparse_array *array = &file->header.array[w];
         __int128 end = (__int128)array->offset + (__int128)array->count * array->size;
@@ -97,10 +98,17 @@ static uint64_t bits_at(const tulle__binsparse_array *array, const char *raw, in
     uint16_t two;
     raw += i * array->size;
     switch (array->size) {
-    case 1: return (unsigned char)*raw;
-    case 2: memcpy(&two, raw, 2); return array->swapped ? __builtin_bswap16(two) : two;
-    case 4: memcpy(&four, raw, 4); return array->swapped ? __builtin_bswap32(four) : four;
-    default: memcpy(&x, raw, 8); return array->swapped ? __builtin_bswap64(x) : x;
+    case 1:
+        return (unsigned char)*raw;
+    case 2:
+        memcpy(&two, raw, 2);
+        return array->swapped ? __builtin_bswap16(two) : two;
+    case 4:
+        memcpy(&four, raw, 4);
+        return array->swapped ? __builtin_bswap32(four) : four;
+    default:
+        memcpy(&x, raw, 8);
+        return array->swapped ? __builtin_bswap64(x) : x;
     }
 }
 
@@ -148,8 +156,8 @@ static tulle_status check_range(const tulle__binsparse *file, int which, int64_t
 {
     const tulle__binsparse_array *array = &file->header.array[which];
     if (array->present && first >= 0 && count >= 0 && count <= array->count - first) return TULLE_OK;
-    return tulle__fail(TULLE_ERR_ARG, "%s: numbers %" PRId64 " + %" PRId64 " are outside the data set '%s'", file->path, first,
-        count, tulle__binsparse_name(which));
+    return tulle__fail(TULLE_ERR_ARG, "%s: numbers %" PRId64 " + %" PRId64 " are outside the data set '%s'", file->path,
+        first, count, tulle__binsparse_name(which));
 }
 
 static tulle_status check_pointers(const tulle__binsparse *file, int64_t first, int64_t count, const int64_t *p)
@@ -158,10 +166,13 @@ static tulle_status check_pointers(const tulle__binsparse *file, int64_t first, 
     int64_t last = head->array[TULLE__BINSPARSE_POINTERS].count - 1;
     for (int64_t i = 0; i < count; i++) {
         int64_t k = first + i;
-        int fine = p[i] >= (i ? p[i - 1] : 0) && p[i] <= head->stored && (k > 0 || p[i] == 0) && (k < last || p[i] == head->stored);
+        int fine = p[i] >= (i ? p[i - 1] : 0) && p[i] <= head->stored && (k > 0 || p[i] == 0) &&
+                   (k < last || p[i] == head->stored);
         if (!fine)
-            return tulle__fail(TULLE_ERR_FORMAT, "%s: number %" PRId64 " of the data set 'pointers_to_1' is %" PRId64
-                ": pointers must grow from 0 to %" PRId64, file->path, k, p[i], head->stored);
+            return tulle__fail(TULLE_ERR_FORMAT,
+                "%s: number %" PRId64 " of the data set 'pointers_to_1' is %" PRId64
+                ": pointers must grow from 0 to %" PRId64,
+                file->path, k, p[i], head->stored);
     }
     return TULLE_OK;
 }
@@ -171,8 +182,9 @@ static tulle_status check_indices(
 {
     for (int64_t i = 0; i < count; i++)
         if ((uint64_t)index[i] >= (uint64_t)limit)
-            return tulle__fail(TULLE_ERR_FORMAT, "%s: number %" PRId64 " of the data set '%s' is %" PRId64
-                ", but indices must be below %" PRId64, file->path, first + i, tulle__binsparse_name(which), index[i], limit);
+            return tulle__fail(TULLE_ERR_FORMAT,
+                "%s: number %" PRId64 " of the data set '%s' is %" PRId64 ", but indices must be below %" PRId64,
+                file->path, first + i, tulle__binsparse_name(which), index[i], limit);
     return TULLE_OK;
 }
 
@@ -218,7 +230,8 @@ tulle_status tulle__binsparse_read_values(
     tulle_status status;
     if (file->header.iso) {
         if (first < 0 || count < 0 || count > file->header.stored - first)
-            return tulle__fail(TULLE_ERR_ARG, "%s: values %" PRId64 " + %" PRId64 " are outside", file->path, first, count);
+            return tulle__fail(
+                TULLE_ERR_ARG, "%s: values %" PRId64 " + %" PRId64 " are outside", file->path, first, count);
     } else {
         TULLE_TRY(check_range(file, TULLE__BINSPARSE_VALUES, first, count));
     }
@@ -307,7 +320,8 @@ tulle_status tulle__binsparse_parse(
     struct walk walk = {.file = file};
     tulle_status status = TULLE_OK;
     tulle__entries_init(entries, head->rows > INT32_MAX || head->cols > INT32_MAX, 0, type);
-    if (head->format >= TULLE__BINSPARSE_DMATR) return tulle__fail(TULLE_ERR_ARG, "%s: is a dense matrix, which has no entries", file->path);
+    if (head->format >= TULLE__BINSPARSE_DMATR)
+        return tulle__fail(TULLE_ERR_ARG, "%s: is a dense matrix, which has no entries", file->path);
     TULLE_TRY(tulle__alloc(PIECE, sizeof *inner, "a piece of a Binsparse file", &inner));
     TULLE_TRY(tulle__alloc(PIECE, sizeof *outer, "a piece of a Binsparse file", &outer));
     TULLE_TRY(tulle__alloc(PIECE, sizeof *value, "a piece of a Binsparse file", &value));
@@ -320,19 +334,23 @@ tulle_status tulle__binsparse_parse(
     for (int64_t e = first, n; e < end; e += n) {
         n = end - e < PIECE ? end - e : PIECE;
         TULLE_TRY(tulle__binsparse_read_indices(file, TULLE__BINSPARSE_INDICES1, e, n, inner_limit, inner));
-        if (!compressed) TULLE_TRY(tulle__binsparse_read_indices(file, TULLE__BINSPARSE_INDICES0, e, n, outer_limit, outer));
+        if (!compressed)
+            TULLE_TRY(tulle__binsparse_read_indices(file, TULLE__BINSPARSE_INDICES0, e, n, outer_limit, outer));
         TULLE_TRY(tulle__binsparse_read_values(file, e, n, TULLE_F64, value));
         for (int64_t i = 0; i < n; i++) {
             int64_t line = outer[i];
             if (compressed) TULLE_TRY(line_of(&walk, e + i, &line));
             int64_t row = by_rows ? line : inner[i], col = by_rows ? inner[i] : line;
-            int wrong_half = (head->structure == TULLE__BINSPARSE_SYMMETRIC_LOWER && row < col) ||
-                             (head->structure == TULLE__BINSPARSE_SYMMETRIC_UPPER && row > col) ||
-                             (head->structure == TULLE__BINSPARSE_SKEW_LOWER && (row < col || (row == col && value[i] != 0))) ||
-                             (head->structure == TULLE__BINSPARSE_SKEW_UPPER && (row > col || (row == col && value[i] != 0)));
+            int wrong_half =
+                (head->structure == TULLE__BINSPARSE_SYMMETRIC_LOWER && row < col) ||
+                (head->structure == TULLE__BINSPARSE_SYMMETRIC_UPPER && row > col) ||
+                (head->structure == TULLE__BINSPARSE_SKEW_LOWER && (row < col || (row == col && value[i] != 0))) ||
+                (head->structure == TULLE__BINSPARSE_SKEW_UPPER && (row > col || (row == col && value[i] != 0)));
             if (wrong_half)
-                TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: entry %" PRId64 " is at (%" PRId64 ", %" PRId64
-                    "), where the structure of the matrix has none", file->path, e + i, row, col));
+                TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT,
+                    "%s: entry %" PRId64 " is at (%" PRId64 ", %" PRId64
+                    "), where the structure of the matrix has none",
+                    file->path, e + i, row, col));
             TULLE_TRY(tulle__entries_add(entries, row, col, value[i]));
         }
     }

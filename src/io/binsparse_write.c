@@ -65,19 +65,22 @@ out:
     return status;
 }
 
-static tulle_status write_numbers(tulle__binsparse_writer *writer, int which, int64_t first, int64_t count, const void *data)
+static tulle_status write_numbers(
+    tulle__binsparse_writer *writer, int which, int64_t first, int64_t count, const void *data)
 {
     const tulle__binsparse_array *array = &writer->header.array[which];
     if (first < 0 || count < 0 || count > array->count - first)
-        return tulle__fail(TULLE_ERR_ARG, "numbers %" PRId64 " + %" PRId64 " are outside the data set '%s'", first, count,
-            tulle__binsparse_name(which));
+        return tulle__fail(TULLE_ERR_ARG, "numbers %" PRId64 " + %" PRId64 " are outside the data set '%s'", first,
+            count, tulle__binsparse_name(which));
     const char *p = data;
     size_t bytes = (size_t)(count * array->size);
     int64_t offset = array->offset + first * array->size;
     while (bytes) {
         ssize_t n = pwrite(writer->fd, p, bytes, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: writing failed: %s", tulle__output_temporary(writer->output), strerror(errno));
+        if (n < 0)
+            return tulle__fail(
+                TULLE_ERR_IO, "%s: writing failed: %s", tulle__output_temporary(writer->output), strerror(errno));
         p += n;
         offset += n;
         bytes -= (size_t)n;
@@ -117,15 +120,16 @@ tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int 
     tulle_status status = TULLE_OK;
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
         if (writer->left[w] > 0) {
-            status = tulle__fail(TULLE_ERR_STATE, "%" PRId64 " numbers of the data set '%s' were not written", writer->left[w],
-                tulle__binsparse_name(w));
+            status = tulle__fail(TULLE_ERR_STATE, "%" PRId64 " numbers of the data set '%s' were not written",
+                writer->left[w], tulle__binsparse_name(w));
             tulle__binsparse_writer_abort(writer);
             return status;
         }
     int code = close(writer->fd);
     writer->fd = -1;
     if (code != 0) {
-        status = tulle__fail(TULLE_ERR_IO, "%s: closing failed: %s", tulle__output_temporary(writer->output), strerror(errno));
+        status = tulle__fail(
+            TULLE_ERR_IO, "%s: closing failed: %s", tulle__output_temporary(writer->output), strerror(errno));
         tulle__binsparse_writer_abort(writer);
         return status;
     }

@@ -59,10 +59,11 @@ static tulle_status examine_set(const char *path, hid_t group, int which, tulle_
     else if (class == H5T_FLOAT && (size == 4 || size == 8))
         array->kind = 'f';
     else
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: the data set '%s' holds neither integers nor floats of up to 64 bits",
-            path, name);
-    if (status == TULLE_OK && (H5Sget_simple_extent_type(space) != H5S_SIMPLE || H5Sget_simple_extent_ndims(space) != 1 ||
-                                  H5Sget_simple_extent_dims(space, &count, NULL) != 1 || count > INT64_MAX))
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "%s: the data set '%s' holds neither integers nor floats of up to 64 bits", path, name);
+    if (status == TULLE_OK &&
+        (H5Sget_simple_extent_type(space) != H5S_SIMPLE || H5Sget_simple_extent_ndims(space) != 1 ||
+            H5Sget_simple_extent_dims(space, &count, NULL) != 1 || count > INT64_MAX))
         status = tulle__fail(TULLE_ERR_FORMAT, "%s: the data set '%s' is not a list of numbers", path, name);
     if (status == TULLE_OK) {
         array->present = 1;
@@ -75,8 +76,8 @@ static tulle_status examine_set(const char *path, hid_t group, int which, tulle_
         array->swapped = size > 1 && is_little != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
         hid_t plist = H5Dget_create_plist(set);
         haddr_t offset = H5Dget_offset(set);
-        if ((is_little || is_big) && plist >= 0 && H5Pget_layout(plist) == H5D_CONTIGUOUS && H5Pget_external_count(plist) == 0 &&
-            offset != HADDR_UNDEF && offset <= INT64_MAX / 2)
+        if ((is_little || is_big) && plist >= 0 && H5Pget_layout(plist) == H5D_CONTIGUOUS &&
+            H5Pget_external_count(plist) == 0 && offset != HADDR_UNDEF && offset <= INT64_MAX / 2)
             array->offset = (int64_t)offset;
         if (plist >= 0) H5Pclose(plist);
     }
@@ -93,7 +94,8 @@ static tulle_status read_json(const char *path, hid_t group, char **json)
     if (H5Aexists(group, "binsparse") <= 0)
         return tulle__fail(TULLE_ERR_FORMAT, "%s: has no attribute 'binsparse', so it is no Binsparse file", path);
     hid_t attribute = H5Aopen(group, "binsparse", H5P_DEFAULT);
-    hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute), memory = -1, space = attribute < 0 ? -1 : H5Aget_space(attribute);
+    hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute), memory = -1,
+          space = attribute < 0 ? -1 : H5Aget_space(attribute);
     if (type < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) {
         status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute 'binsparse' is no text", path);
         goto out;
@@ -175,8 +177,8 @@ static tulle_status read_slab(
     hid_t memory = H5Screate_simple(1, &n, NULL);
     if (set < 0 || space < 0 || memory < 0 || H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &n, NULL) < 0 ||
         H5Dread(set, real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, memory, space, H5P_DEFAULT, to) < 0)
-        status = tulle__fail(TULLE_ERR_IO, "%s: numbers %" PRId64 " to %" PRId64 " of the data set '%s' cannot be read", path,
-            first, first + count - 1, names[which]);
+        status = tulle__fail(TULLE_ERR_IO, "%s: numbers %" PRId64 " to %" PRId64 " of the data set '%s' cannot be read",
+            path, first, first + count - 1, names[which]);
     if (memory >= 0) H5Sclose(memory);
     if (space >= 0) H5Sclose(space);
     if (set >= 0) H5Dclose(set);
@@ -234,7 +236,11 @@ tulle_status tulle__hdf5_examine(const char *path, const char *group, char **jso
 {
     tulle_status status;
     pthread_mutex_lock(&hdf5_lock);
-    H5E_BEGIN_TRY { status = examine(path, group, json, array); } H5E_END_TRY
+    H5E_BEGIN_TRY
+    {
+        status = examine(path, group, json, array);
+    }
+    H5E_END_TRY
     pthread_mutex_unlock(&hdf5_lock);
     return status;
 }
@@ -244,7 +250,11 @@ tulle_status tulle__hdf5_read(
 {
     tulle_status status;
     pthread_mutex_lock(&hdf5_lock);
-    H5E_BEGIN_TRY { status = read_slab(path, group, which, first, count, real, to); } H5E_END_TRY
+    H5E_BEGIN_TRY
+    {
+        status = read_slab(path, group, which, first, count, real, to);
+    }
+    H5E_END_TRY
     pthread_mutex_unlock(&hdf5_lock);
     return status;
 }
@@ -253,7 +263,11 @@ tulle_status tulle__hdf5_create(const char *path, const char *json, tulle__binsp
 {
     tulle_status status;
     pthread_mutex_lock(&hdf5_lock);
-    H5E_BEGIN_TRY { status = create(path, json, array); } H5E_END_TRY
+    H5E_BEGIN_TRY
+    {
+        status = create(path, json, array);
+    }
+    H5E_END_TRY
     pthread_mutex_unlock(&hdf5_lock);
     return status;
 }
@@ -262,7 +276,8 @@ tulle_status tulle__hdf5_create(const char *path, const char *json, tulle__binsp
 
 static tulle_status unsupported(const char *path)
 {
-    return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: this build has no HDF5 (with cJSON), which Binsparse files need", path);
+    return tulle__fail(
+        TULLE_ERR_UNSUPPORTED, "%s: this build has no HDF5 (with cJSON), which Binsparse files need", path);
 }
 
 tulle_status tulle__hdf5_examine(const char *path, const char *group, char **json, tulle__binsparse_array *array)

@@ -10,14 +10,16 @@
 
 #include "io/binsparse.h"
 
-/* The text of the attribute `binsparse` of a group, and the layout of the data sets that it has. Freed by tulle__free. */
+/* The text of the attribute `binsparse` of a group, and the layout of the data sets that it has. Freed by tulle__free.
+ */
 tulle_status tulle__hdf5_examine(const char *path, const char *group, char **json, tulle__binsparse_array *array);
 
 /* Numbers first .. first + count - 1 of a data set as int64_t or, `real`, as double. */
 tulle_status tulle__hdf5_read(
     const char *path, const char *group, int which, int64_t first, int64_t count, int real, void *to);
 
-/* Creates the file with its attribute and the data sets that are `present`, in one piece each, and sets their offsets. */
+/* Creates the file with its attribute and the data sets that are `present`, in one piece each, and sets their offsets.
+ */
 tulle_status tulle__hdf5_create(const char *path, const char *json, tulle__binsparse_array *array);
 
 const char *tulle__binsparse_name(int which);

@@ -167,8 +167,8 @@ tulle_status tulle__inflate_open(int fd, const char *path, const char *engine, t
     const struct engine *e = engines;
     while (engine && e->name && strcmp(e->name, engine) != 0) e++;
     if (!e->name)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: is compressed with gzip, and this build has no %s: unpack it first",
-            path, engine ? engine : "zlib");
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "%s: is compressed with gzip, and this build has no %s: unpack it first", path, engine ? engine : "zlib");
     tulle__inflate *made = NULL;
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "an unpacker", &made));
@@ -221,11 +221,12 @@ static tulle_status begin_member(tulle__inflate *f, int *ended)
     if (*ended) return TULLE_OK;
     int64_t at = f->offset - (int64_t)f->nin;
     if (f->in[0] != 0x1f || (f->nin > 1 && f->in[1] != 0x8b))
-        return tulle__fail(TULLE_ERR_FORMAT, "%s: bytes that are no gzip data follow the compressed data, from byte %" PRId64
-            " on", f->path, at);
+        return tulle__fail(TULLE_ERR_FORMAT,
+            "%s: bytes that are no gzip data follow the compressed data, from byte %" PRId64 " on", f->path, at);
     /* the engines differ in what they let pass */
     if ((f->nin > 2 && f->in[2] != 8) || (f->nin > 3 && (f->in[3] & 0xe0)))
-        return tulle__fail(TULLE_ERR_FORMAT, "%s: the compressed data are of an unknown kind, at byte %" PRId64, f->path, at + 2);
+        return tulle__fail(
+            TULLE_ERR_FORMAT, "%s: the compressed data are of an unknown kind, at byte %" PRId64, f->path, at + 2);
     if (at) f->engine->next_member(f->state);
     f->between = 0;
     return TULLE_OK;
@@ -248,14 +249,13 @@ tulle_status tulle__inflate_read(tulle__inflate *f, void *to, size_t want, size_
         int64_t at = f->offset - (int64_t)f->nin;
         if (step == STEP_NO_MEMORY) return tulle__fail(TULLE_ERR_MEMORY, "%s: out of memory for unpacking", f->path);
         if (step == STEP_DAMAGED)
-            return tulle__fail(
-                TULLE_ERR_FORMAT, "%s: the compressed data are damaged near byte %" PRId64, f->path, at);
+            return tulle__fail(TULLE_ERR_FORMAT, "%s: the compressed data are damaged near byte %" PRId64, f->path, at);
         if (step == STEP_MEMBER_ENDS) {
             f->between = 1;
         } else if (f->nin == before_in && room == before_room) {
             if (f->input_ended || f->nin == INPUT)
-                return tulle__fail(TULLE_ERR_FORMAT, "%s: the compressed data end early, at byte %" PRId64 ": truncated?",
-                    f->path, at);
+                return tulle__fail(TULLE_ERR_FORMAT,
+                    "%s: the compressed data end early, at byte %" PRId64 ": truncated?", f->path, at);
             TULLE_TRY(refill(f));
         }
     }

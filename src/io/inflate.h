@@ -17,7 +17,8 @@ typedef struct tulle__inflate tulle__inflate;
 /* Names of the engines built in, best first, NULL behind the last. */
 const char *const *tulle__inflate_engines(void);
 
-/* Reads fd (which stays the caller's) from offset 0 by pread; engine NULL: the best. `path` is for messages and copied. */
+/* Reads fd (which stays the caller's) from offset 0 by pread; engine NULL: the best. `path` is for messages and copied.
+ */
 tulle_status tulle__inflate_open(int fd, const char *path, const char *engine, tulle__inflate **inflate);
 
 /* *got < want only at the end of the stream. *consumed: compressed bytes used up so far. */

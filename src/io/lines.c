@@ -19,17 +19,17 @@ struct tulle__lines {
     size_t block;
     int part, nparts;
     int64_t from;
-    int64_t limit; /* lines that begin here or later are not ours; INT64_MAX: not known yet (packed) */
+    int64_t limit;       /* lines that begin here or later are not ours; INT64_MAX: not known yet (packed) */
     tulle__ahead *ahead; /* packed files */
     int64_t position;    /* of the next byte to be read */
     int aligned;         /* the next byte begins a line, and may be ours; else skip to behind a newline */
     int started;         /* our range has begun */
     int ended;           /* nothing more to read */
     char *buffer;
-    size_t room;         /* bytes that buffer holds, PAD not counted; grows up to LINE_MAX + 1 + block */
-    size_t used;         /* bytes in the buffer, of which */
-    size_t done;         /* so many were handed out */
-    int64_t offset;      /* of buffer[0] */
+    size_t room;    /* bytes that buffer holds, PAD not counted; grows up to LINE_MAX + 1 + block */
+    size_t used;    /* bytes in the buffer, of which */
+    size_t done;    /* so many were handed out */
+    int64_t offset; /* of buffer[0] */
 };
 
 tulle_status tulle__text_open(const char *path, tulle__text *text)
@@ -185,8 +185,8 @@ static tulle_status too_long(const tulle__lines *l)
         return tulle__fail(TULLE_ERR_FORMAT,
             "%s:%" PRId64 ": lines end in a carriage return alone (old Mac text); they must end in a line feed",
             l->text.path, line);
-    return tulle__fail(TULLE_ERR_FORMAT, "%s:%" PRId64 ": the line is longer than %d bytes", l->text.path, line,
-        (int)TULLE__LINE_MAX);
+    return tulle__fail(
+        TULLE_ERR_FORMAT, "%s:%" PRId64 ": the line is longer than %d bytes", l->text.path, line, (int)TULLE__LINE_MAX);
 }
 
 tulle_status tulle__lines_next(tulle__lines *l, char **begin, char **end, int64_t *offset)

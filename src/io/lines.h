@@ -4,8 +4,8 @@
  *
  * Part k of n holds the lines whose first byte lies in its range; the ranges follow one another, so the parts in order
  * are the file in order. Of a plain file each part is an equal range of bytes, and only these are read. A packed file
- * can only be unpacked from its start: every part unpacks from there, ignores the blocks that are not its own, and stops
- * behind its last; the ranges are equal in packed bytes. The last part reaches the end of the file and so finds
+ * can only be unpacked from its start: every part unpacks from there, ignores the blocks that are not its own, and
+ * stops behind its last; the ranges are equal in packed bytes. The last part reaches the end of the file and so finds
  * truncation and junk. The text comes by read, not by mapping, since a file that shrinks while it is mapped kills the
  * process. One thread's private objects.
  */
@@ -47,7 +47,8 @@ tulle_status tulle__lines_open(const tulle__text *text, int64_t from, int part, 
 tulle_status tulle__lines_next(tulle__lines *lines, char **begin, char **end, int64_t *offset);
 void tulle__lines_close(tulle__lines *lines);
 
-/* The number, from 1, of the line that holds the byte at `offset`, by counting from the start of the file; 0: unknown. */
+/* The number, from 1, of the line that holds the byte at `offset`, by counting from the start of the file; 0: unknown.
+ */
 int64_t tulle__text_line_number(const tulle__text *text, int64_t offset);
 
 #endif

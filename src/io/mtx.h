@@ -24,11 +24,7 @@
 
 typedef enum tulle__mtx_field { TULLE__MTX_REAL, TULLE__MTX_INTEGER, TULLE__MTX_PATTERN } tulle__mtx_field;
 typedef enum tulle__mtx_symmetry { TULLE__MTX_GENERAL, TULLE__MTX_SYMMETRIC, TULLE__MTX_SKEW } tulle__mtx_symmetry;
-typedef enum tulle__mtx_duplicates {
-    TULLE__MTX_SUM,
-    TULLE__MTX_ERROR,
-    TULLE__MTX_LAST
-} tulle__mtx_duplicates;
+typedef enum tulle__mtx_duplicates { TULLE__MTX_SUM, TULLE__MTX_ERROR, TULLE__MTX_LAST } tulle__mtx_duplicates;
 
 typedef struct tulle__mtx_options {
     int lenient;        /* accept blanks before the banner and words behind it */
@@ -46,11 +42,11 @@ typedef struct tulle__mtx_options {
 
 typedef struct tulle__mtx_header {
     int64_t rows, cols;
-    int64_t stored;  /* entries (lines) or, of an array, numbers in the file */
-    int array;       /* numbers column by column, of a symmetric kind only the lower triangle */
-    int vector;      /* object `vector`: one column, entries have one index */
-    int hermitian;   /* with a real field: read as symmetric */
-    int wide;        /* an index may need 64 bits */
+    int64_t stored; /* entries (lines) or, of an array, numbers in the file */
+    int array;      /* numbers column by column, of a symmetric kind only the lower triangle */
+    int vector;     /* object `vector`: one column, entries have one index */
+    int hermitian;  /* with a real field: read as symmetric */
+    int wide;       /* an index may need 64 bits */
     tulle__mtx_field field;
     tulle__mtx_symmetry symmetry;
     int packed;
@@ -62,15 +58,15 @@ typedef struct tulle__mtx_header {
 
 /* All are sums over parts. */
 typedef struct tulle__mtx_stats {
-    int64_t stored;   /* entries, or numbers of an array, found */
+    int64_t stored; /* entries, or numbers of an array, found */
     int64_t upper, lower, diagonal;
     int64_t zeros;
-    int64_t dropped;  /* zeros left out */
+    int64_t dropped; /* zeros left out */
     int64_t nans, infs;
-    int64_t overflows;  /* decimals that became inf */
-    int64_t underflows; /* decimals that became 0 */
-    int64_t rounded;    /* integers that the type cannot hold exactly */
-    int64_t pattern_values; /* values ignored in a pattern file */
+    int64_t overflows;        /* decimals that became inf */
+    int64_t underflows;       /* decimals that became 0 */
+    int64_t rounded;          /* integers that the type cannot hold exactly */
+    int64_t pattern_values;   /* values ignored in a pattern file */
     int64_t blanks, comments; /* lines */
     int64_t bytes;            /* of text looked at */
 } tulle__mtx_stats;
@@ -97,8 +93,8 @@ tulle_status tulle__mtx_parse(
 tulle_status tulle__mtx_array_count(tulle__mtx *mtx, int part, int nparts, int64_t *numbers);
 
 /*
- * The numbers of the part, which are numbers first .. first + count - 1 of the file, into values[0 .. count - 1] of type
- * `type`, count as tulle__mtx_array_count gave it. Their places: tulle__mtx_array_place.
+ * The numbers of the part, which are numbers first .. first + count - 1 of the file, into values[0 .. count - 1] of
+ * type `type`, count as tulle__mtx_array_count gave it. Their places: tulle__mtx_array_place.
  */
 tulle_status tulle__mtx_array_parse(tulle__mtx *mtx, int part, int nparts, int64_t first, int64_t count,
     tulle_type type, void *values, tulle__mtx_stats *stats);

@@ -64,7 +64,8 @@ static tulle_status parse_line(struct pass *t, const char *line, const char *end
         if (!tulle__mtx_value(t->mtx, t->type, line, p, end, &value, &p, t->stats, &fault))
             return tulle__mtx_fail(t->mtx, offset, &fault);
         if (t->found == t->room)
-            return tulle__fail(TULLE_ERR_IO, "%s: has changed while it was read: more numbers than were counted", t->mtx->path);
+            return tulle__fail(
+                TULLE_ERR_IO, "%s: has changed while it was read: more numbers than were counted", t->mtx->path);
         if (t->type == TULLE_F32)
             ((float *)t->values)[t->found] = (float)value;
         else
@@ -131,7 +132,8 @@ tulle_status tulle__mtx_array_parse(tulle__mtx *mtx, int part, int nparts, int64
     struct pass t = {.mtx = mtx, .type = type, .room = count, .values = values, .stats = stats};
     tulle_status status = pass(&t, part, nparts);
     if (status == TULLE_OK && t.found != count)
-        status = tulle__fail(TULLE_ERR_IO, "%s: has changed while it was read: fewer numbers than were counted", mtx->path);
+        status =
+            tulle__fail(TULLE_ERR_IO, "%s: has changed while it was read: fewer numbers than were counted", mtx->path);
     if (status == TULLE_OK) count_triangles(&mtx->header, first, count, stats);
     return status;
 }

@@ -34,11 +34,13 @@ tulle_status tulle__mtx_check(tulle__mtx *mtx, const tulle__mtx_stats *sum)
     int64_t n = head->rows;
     if (head->array && head->symmetry == TULLE__MTX_SKEW && sum->stored == head->stored + n)
         return tulle__fail(TULLE_ERR_FORMAT,
-            "%s:%" PRId64 ": a skew-symmetric array of %" PRId64 " rows has %" PRId64 " numbers, but the file has %" PRId64
-            ": the diagonal must not be given", mtx->path, head->size_line, n, head->stored, sum->stored);
-    return tulle__fail(TULLE_ERR_FORMAT, "%s:%" PRId64 ": the size line %s %" PRId64 " %s, but the file has %" PRId64 "%s",
-        mtx->path, head->size_line, head->array ? "asks for" : "states", head->stored, head->array ? "numbers" : "entries",
-        sum->stored, sum->stored > head->stored ? " or more" : "");
+            "%s:%" PRId64 ": a skew-symmetric array of %" PRId64 " rows has %" PRId64
+            " numbers, but the file has %" PRId64 ": the diagonal must not be given",
+            mtx->path, head->size_line, n, head->stored, sum->stored);
+    return tulle__fail(TULLE_ERR_FORMAT,
+        "%s:%" PRId64 ": the size line %s %" PRId64 " %s, but the file has %" PRId64 "%s", mtx->path, head->size_line,
+        head->array ? "asks for" : "states", head->stored, head->array ? "numbers" : "entries", sum->stored,
+        sum->stored > head->stored ? " or more" : "");
 }
 
 struct list {
@@ -99,7 +101,8 @@ int64_t tulle__mtx_locate(tulle__mtx *mtx, int64_t row, int64_t col, int64_t occ
             next = newline + 1;
             number++;
             if (!tulle__mtx_line(mtx, TULLE_F64, line, newline, &item, &stats, &fault)) goto out;
-            if (item.kind == TULLE__MTX_ENTRY && item.row == row && item.col == col && occurrence-- == 0) found = number;
+            if (item.kind == TULLE__MTX_ENTRY && item.row == row && item.col == col && occurrence-- == 0)
+                found = number;
         }
     }
 out:

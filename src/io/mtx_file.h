@@ -50,8 +50,8 @@ int tulle__mtx_blame(tulle__mtx_fault *fault, tulle_status status, const char *l
     ...) __attribute__((format(printf, 5, 6)));
 
 /* The cause why the character at p cannot stand there (a comma, a NUL, ...), in fault; returns 0. */
-int tulle__mtx_blame_character(tulle__mtx_fault *fault, const char *line, const char *p, const char *end,
-    const char *expected);
+int tulle__mtx_blame_character(
+    tulle__mtx_fault *fault, const char *line, const char *p, const char *end, const char *expected);
 
 /* Fails with path:line:column: cause for a fault in the line that begins at `offset`. */
 tulle_status tulle__mtx_fail(const tulle__mtx *mtx, int64_t offset, const tulle__mtx_fault *fault);

@@ -34,7 +34,9 @@ const char *tulle__mtx_field_name(tulle__mtx_field field)
 
 const char *tulle__mtx_symmetry_name(tulle__mtx_symmetry symmetry)
 {
-    return symmetry == TULLE__MTX_GENERAL ? "general" : symmetry == TULLE__MTX_SYMMETRIC ? "symmetric" : "skew-symmetric";
+    return symmetry == TULLE__MTX_GENERAL     ? "general"
+           : symmetry == TULLE__MTX_SYMMETRIC ? "symmetric"
+                                              : "skew-symmetric";
 }
 
 const tulle__mtx_header *tulle__mtx_head(const tulle__mtx *mtx)
@@ -85,7 +87,8 @@ static int banner_words(tulle__mtx *mtx, const char *line, const char *p, const 
 {
     tulle__mtx_header *head = &mtx->header;
     int found[SLOTS], words = 0;
-    for (const char *q = tulle__mtx_skip_blanks(p, end); q < end; q = tulle__mtx_skip_blanks(word_end(q, end), end)) words++;
+    for (const char *q = tulle__mtx_skip_blanks(p, end); q < end; q = tulle__mtx_skip_blanks(word_end(q, end), end))
+        words++;
     for (int s = 0; s < SLOTS; s++) {
         p = tulle__mtx_skip_blanks(p, end);
         const char *stop = word_end(p, end);
@@ -105,8 +108,8 @@ static int banner_words(tulle__mtx *mtx, const char *line, const char *p, const 
             return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, p, "the banner has more than five words");
         warn(head, "words behind the banner are ignored");
     }
-    static const tulle__mtx_field field[] = {TULLE__MTX_REAL, TULLE__MTX_REAL, TULLE__MTX_INTEGER, TULLE__MTX_INTEGER,
-        TULLE__MTX_PATTERN};
+    static const tulle__mtx_field field[] = {
+        TULLE__MTX_REAL, TULLE__MTX_REAL, TULLE__MTX_INTEGER, TULLE__MTX_INTEGER, TULLE__MTX_PATTERN};
     if (found[FIELD] == 5)
         return tulle__mtx_blame(fault, TULLE_ERR_UNSUPPORTED, line, line, "the field complex is not supported");
     head->vector = found[OBJECT] == 1;
@@ -117,10 +120,11 @@ static int banner_words(tulle__mtx *mtx, const char *line, const char *p, const 
     if (head->vector && head->symmetry != TULLE__MTX_GENERAL)
         return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, line, "a vector can only be general");
     if (head->array && head->field == TULLE__MTX_PATTERN)
-        return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, line, "an array has values, so its field cannot be pattern");
+        return tulle__mtx_blame(
+            fault, TULLE_ERR_FORMAT, line, line, "an array has values, so its field cannot be pattern");
     if (head->field == TULLE__MTX_PATTERN && (hermitian || head->symmetry == TULLE__MTX_SKEW))
-        return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, line, "a pattern cannot be %s",
-            hermitian ? "hermitian" : "skew-symmetric");
+        return tulle__mtx_blame(
+            fault, TULLE_ERR_FORMAT, line, line, "a pattern cannot be %s", hermitian ? "hermitian" : "skew-symmetric");
     if (hermitian) {
         head->hermitian = 1;
         warn(head, "hermitian with the field %s is read as symmetric", tulle__mtx_field_name(head->field));
@@ -148,7 +152,8 @@ static int banner(tulle__mtx *mtx, const char *line, const char *end, tulle__mtx
     }
     if (!mtx->options.assume)
         return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, first,
-            "no Matrix Market banner (%%%%MatrixMarket matrix ...) on the first line; its words can be given by an option");
+            "no Matrix Market banner (%%%%MatrixMarket matrix ...) on the first line; its words can be given by an "
+            "option");
     const char *words = mtx->options.assume;
     tulle__mtx_fault inner;
     if (!banner_words(mtx, words, words, words + strlen(words), &inner))
@@ -179,12 +184,13 @@ static int graphblas(tulle__mtx *mtx, const char *line, const char *end, tulle__
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         if (strlen(types[t].name) != n || strncasecmp(p, types[t].name, n) != 0) continue;
         if (types[t].complex)
-            return tulle__mtx_blame(fault, TULLE_ERR_UNSUPPORTED, line, p, "the complex type %s is not supported", types[t].name);
+            return tulle__mtx_blame(
+                fault, TULLE_ERR_UNSUPPORTED, line, p, "the complex type %s is not supported", types[t].name);
         /* without limits of its own there is nothing to check */
         int wider = strcmp(types[t].name, "fp64") == 0 ||
                     (strcmp(types[t].name, "int64") == 0 && mtx->header.field == TULLE__MTX_INTEGER);
-        mtx->range = (tulle__mtx_range){!wider && mtx->header.field != TULLE__MTX_PATTERN, types[t].whole, types[t].low,
-            types[t].high, ""};
+        mtx->range = (tulle__mtx_range){
+            !wider && mtx->header.field != TULLE__MTX_PATTERN, types[t].whole, types[t].low, types[t].high, ""};
         snprintf(mtx->range.name, sizeof mtx->range.name, "%s", types[t].name);
         return 1;
     }
@@ -198,14 +204,16 @@ static int sizes(tulle__mtx *mtx, const char *line, const char *p, const char *e
     tulle__mtx_header *head = &mtx->header;
     int64_t number[3] = {0, 1, 0};
     int wanted[3] = {1, !head->vector, !head->array};
-    const char *expected = head->vector ? (head->array ? "1 number (rows)" : "2 numbers (rows, entries)")
-                                        : (head->array ? "2 numbers (rows, columns)" : "3 numbers (rows, columns, entries)");
+    const char *expected = head->vector
+                               ? (head->array ? "1 number (rows)" : "2 numbers (rows, entries)")
+                               : (head->array ? "2 numbers (rows, columns)" : "3 numbers (rows, columns, entries)");
     int count = 0;
     for (const char *q = p; q < end && *q != '%'; q = tulle__mtx_skip_blanks(word_end(q, end), end)) count++;
     for (int k = 0, seen = 0; k < 3; k++) {
         if (!wanted[k]) continue;
         if (p == end || *p == '%')
-            return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, p, "the size line must have %s, but has %d", expected, seen);
+            return tulle__mtx_blame(
+                fault, TULLE_ERR_FORMAT, line, p, "the size line must have %s, but has %d", expected, seen);
         const char *stop;
         char what[40];
         tulle__number kind = tulle__number_i64(p, end, &number[k], &stop);
@@ -223,14 +231,16 @@ static int sizes(tulle__mtx *mtx, const char *line, const char *p, const char *e
         seen++;
     }
     if (p < end && *p != '%')
-        return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, p, "the size line must have %s, but has %d", expected, count);
+        return tulle__mtx_blame(
+            fault, TULLE_ERR_FORMAT, line, p, "the size line must have %s, but has %d", expected, count);
     head->rows = number[0];
     head->cols = number[1];
     head->stored = number[2];
     head->wide = head->rows > INT32_MAX || head->cols > INT32_MAX;
     if (head->symmetry != TULLE__MTX_GENERAL && head->rows != head->cols)
-        return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, line, "a %s matrix must be square, but this is %" PRId64 " x %" PRId64,
-            tulle__mtx_symmetry_name(head->symmetry), head->rows, head->cols);
+        return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, line,
+            "a %s matrix must be square, but this is %" PRId64 " x %" PRId64, tulle__mtx_symmetry_name(head->symmetry),
+            head->rows, head->cols);
     if (head->array) {
         __int128 n = head->rows, all = n * head->cols;
         if (head->symmetry == TULLE__MTX_SYMMETRIC) all = n % 2 ? (n + 1) / 2 * n : n / 2 * (n + 1);

@@ -55,8 +55,7 @@ int tulle__mtx_blame_character(
 tulle_status tulle__mtx_fail(const tulle__mtx *mtx, int64_t offset, const tulle__mtx_fault *fault)
 {
     long long line = tulle__text_line_number(&mtx->text, offset);
-    return tulle__fail(
-        fault->status, "%s:%lld:%lld: %s", mtx->path, line, (long long)fault->column + 1, fault->cause);
+    return tulle__fail(fault->status, "%s:%lld:%lld: %s", mtx->path, line, (long long)fault->column + 1, fault->cause);
 }
 
 const char *tulle__mtx_skip_blanks(const char *p, const char *end)
@@ -99,15 +98,15 @@ static int index_at(const tulle__mtx *mtx, const char *line, const char **p, con
         return tulle__mtx_blame_character(fault, line, stop, end, "the end of an index");
     }
     if (kind == TULLE__NUMBER_OVERFLOW)
-        return tulle__mtx_blame(
-            fault, TULLE_ERR_OVERFLOW, line, begin, "the %s index does not fit 64 bits", what);
+        return tulle__mtx_blame(fault, TULLE_ERR_OVERFLOW, line, begin, "the %s index does not fit 64 bits", what);
     if (x == 0 && low == 1)
         return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, begin,
             "%s index 0: indices begin at 1 (if this file counts from 0, ask for zero-based)", what);
-    if (x < low) return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, begin, "%s index %lld is negative", what, (long long)x);
+    if (x < low)
+        return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, begin, "%s index %lld is negative", what, (long long)x);
     if (x - low >= size)
-        return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, begin, "%s index %lld is beyond the %lld %ss of the size line",
-            what, (long long)x, (long long)size, what);
+        return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, begin,
+            "%s index %lld is beyond the %lld %ss of the size line", what, (long long)x, (long long)size, what);
     *index = x - low;
     *p = stop;
     return 1;
@@ -119,7 +118,8 @@ static int blame_tail(tulle__mtx_fault *fault, const char *line, const char *beg
     char word[28];
     quote(begin, end, word);
     if ((*p == 'x' || *p == 'X') && p > begin && p[-1] == '0')
-        return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, begin, "'%s' is hexadecimal; only decimal numbers are allowed", word);
+        return tulle__mtx_blame(
+            fault, TULLE_ERR_FORMAT, line, begin, "'%s' is hexadecimal; only decimal numbers are allowed", word);
     if (*p == ',')
         return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, p, "a comma in '%s': decimals have a point", word);
     if ((*p == '+' || *p == '-') && p > begin)
@@ -139,7 +139,8 @@ static int integer_value(tulle_type type, const char *line, const char *p, const
         double ignored;
         const char *real;
         if (tulle__number_f64(p, end, &ignored, &real) <= TULLE__NUMBER_UNDERFLOW && real > *stop)
-            return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, p, "'%s' is not an integer, as the banner promises", word);
+            return tulle__mtx_blame(
+                fault, TULLE_ERR_FORMAT, line, p, "'%s' is not an integer, as the banner promises", word);
         return blame_tail(fault, line, p, *stop, end);
     }
     if (kind == TULLE__NUMBER_OVERFLOW)
@@ -171,8 +172,8 @@ static int real_value(const tulle__mtx *mtx, tulle_type type, const char *line, 
         if (kind == TULLE__NUMBER_NAN || kind == TULLE__NUMBER_INF)
             return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, p, "the value '%s' is not finite", word);
         if (kind == TULLE__NUMBER_OVERFLOW)
-            return tulle__mtx_blame(fault, TULLE_ERR_OVERFLOW, line, p, "the value '%s' is out of the range of %s", word,
-                tulle_type_name(type));
+            return tulle__mtx_blame(fault, TULLE_ERR_OVERFLOW, line, p, "the value '%s' is out of the range of %s",
+                word, tulle_type_name(type));
     }
     stats->nans += kind == TULLE__NUMBER_NAN;
     stats->infs += kind == TULLE__NUMBER_INF;
@@ -185,15 +186,15 @@ int tulle__mtx_value(const tulle__mtx *mtx, tulle_type type, const char *line, c
     double *value, const char **stop, tulle__mtx_stats *stats, tulle__mtx_fault *fault)
 {
     const tulle__mtx_range *range = &mtx->range;
-    int fine = mtx->header.field == TULLE__MTX_INTEGER
-                   ? integer_value(type, line, p, end, value, stop, stats, fault)
-                   : real_value(mtx, type, line, p, end, value, stop, stats, fault);
+    int fine = mtx->header.field == TULLE__MTX_INTEGER ? integer_value(type, line, p, end, value, stop, stats, fault)
+                                                       : real_value(mtx, type, line, p, end, value, stop, stats, fault);
     if (fine && range->checked &&
         !(*value >= range->low && *value <= range->high && (!range->whole || *value == floor(*value)))) {
         char word[28];
         if (isnan(*value) && !range->whole) return 1;
         quote(p, end, word);
-        return tulle__mtx_blame(fault, TULLE_ERR_OVERFLOW, line, p, "the value '%s' is out of the range of %s, the type that line 2 names", word, range->name);
+        return tulle__mtx_blame(fault, TULLE_ERR_OVERFLOW, line, p,
+            "the value '%s' is out of the range of %s, the type that line 2 names", word, range->name);
     }
     return fine;
 }
@@ -243,8 +244,9 @@ int tulle__mtx_line(const tulle__mtx *mtx, tulle_type type, const char *line, co
     }
     if (head->symmetry == TULLE__MTX_SKEW && item->row == item->col && item->value != 0)
         return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, value_at,
-            "the diagonal of a skew-symmetric matrix is zero, but entry (%lld, %lld) is %g", (long long)item->row + !mtx->options.zero_based,
-            (long long)item->col + !mtx->options.zero_based, item->value);
+            "the diagonal of a skew-symmetric matrix is zero, but entry (%lld, %lld) is %g",
+            (long long)item->row + !mtx->options.zero_based, (long long)item->col + !mtx->options.zero_based,
+            item->value);
     stats->stored++;
     stats->upper += item->row < item->col;
     stats->lower += item->row > item->col;

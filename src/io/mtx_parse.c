@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of a coordinate file -> entries. Two parsers stand behind one another: a quick one takes lines of the usual form
- * and everything it is certain of; whatever else it meets (odd spacing, comments, nan, 20 digits, mistakes) it leaves to
- * the careful one in mtx_line.c, which alone knows the rules. They agree wherever the quick one has an opinion.
+ * Parts of a coordinate file -> entries. Two parsers stand behind one another: a quick one takes lines of the usual
+ * form and everything it is certain of; whatever else it meets (odd spacing, comments, nan, 20 digits, mistakes) it
+ * leaves to the careful one in mtx_line.c, which alone knows the rules. They agree wherever the quick one has an
+ * opinion.
  *
  * The quick one reads 8 characters at a time and may look up to TULLE__LINES_PAD bytes past the run of lines.
  */
@@ -168,8 +169,8 @@ ALWAYS_INLINE const char *line_end(const char *p)
 
 #ifdef __SSE2__
 /*
- * The quickest of all: a mask of the characters of the next 64 that are no digits gives the ends of all fields of a line
- * at once, where the loops above find one end after the other, each waiting for the one before.
+ * The quickest of all: a mask of the characters of the next 64 that are no digits gives the ends of all fields of a
+ * line at once, where the loops above find one end after the other, each waiting for the one before.
  */
 ALWAYS_INLINE uint64_t non_digits(const char *p)
 {
@@ -284,7 +285,8 @@ struct pass {
 /* An f32 that is neither rounded twice nor out of range. */
 ALWAYS_INLINE int fits_single(double value, int zero, float *narrow)
 {
-    return tulle__number_narrow(value, narrow) && (*narrow == 0) == zero && *narrow <= 3.4028235e38f && *narrow >= -3.4028235e38f;
+    return tulle__number_narrow(value, narrow) && (*narrow == 0) == zero && *narrow <= 3.4028235e38f &&
+           *narrow >= -3.4028235e38f;
 }
 
 /* Parses lines of [p, end) into the current chunk until it is full or a line is odd; returns that line. */
@@ -432,7 +434,8 @@ static tulle_status parse_run(struct pass *t, const char *begin, const char *end
     const char *p = begin;
     while (p < end) {
         if (quick_works) {
-            if (t->entries->count == t->entries->nchunks * TULLE__ENTRIES_CHUNK) TULLE_TRY(tulle__entries_grow(t->entries));
+            if (t->entries->count == t->entries->nchunks * TULLE__ENTRIES_CHUNK)
+                TULLE_TRY(tulle__entries_grow(t->entries));
             p = function(t, p, end);
             if (p == end) break;
             if (t->entries->count == t->entries->nchunks * TULLE__ENTRIES_CHUNK) continue;
@@ -454,8 +457,7 @@ tulle_status tulle__mtx_parse(
     tulle_status status;
     tulle__entries_init(entries, mtx->header.wide, mtx->header.field == TULLE__MTX_PATTERN, type);
     memset(stats, 0, sizeof *stats);
-    if (mtx->header.array)
-        return tulle__fail(TULLE_ERR_ARG, "%s: is a dense array, which has no entries", mtx->path);
+    if (mtx->header.array) return tulle__fail(TULLE_ERR_ARG, "%s: is a dense array, which has no entries", mtx->path);
     TULLE_TRY(tulle__lines_open(&mtx->text, mtx->header.data, part, nparts, &lines));
     for (;;) {
         char *begin, *end;

@@ -51,8 +51,8 @@ static tulle_status check_value(const tulle__mtx_shape *shape, const void *val, 
 static tulle_status check_place(const tulle__mtx_shape *shape, int64_t row, int64_t col)
 {
     if ((uint64_t)row >= (uint64_t)shape->rows || (uint64_t)col >= (uint64_t)shape->cols)
-        return tulle__fail(TULLE_ERR_ARG, "entry (%" PRId64 ", %" PRId64 ") lies outside %" PRId64 " x %" PRId64, row, col,
-            shape->rows, shape->cols);
+        return tulle__fail(TULLE_ERR_ARG, "entry (%" PRId64 ", %" PRId64 ") lies outside %" PRId64 " x %" PRId64, row,
+            col, shape->rows, shape->cols);
     if (shape->symmetry == TULLE__MTX_GENERAL || row > col || (row == col && shape->symmetry == TULLE__MTX_SYMMETRIC))
         return TULLE_OK;
     return tulle__fail(TULLE_ERR_ARG, "entry (%" PRId64 ", %" PRId64 ") of a %s file is not %s the diagonal", row, col,
@@ -118,8 +118,8 @@ tulle_status tulle__mtx_format(const tulle__mtx_shape *shape, int64_t n, const i
     return format(shape, n, &(struct source){.row = row, .col = col, .val = val}, text);
 }
 
-tulle_status tulle__mtx_format_entries(const tulle__mtx_shape *shape, const tulle__entries *entries, int64_t first,
-    int64_t n, tulle__mtx_text *text)
+tulle_status tulle__mtx_format_entries(
+    const tulle__mtx_shape *shape, const tulle__entries *entries, int64_t first, int64_t n, tulle__mtx_text *text)
 {
     return format(shape, n, &(struct source){.entries = entries, .first = first}, text);
 }
@@ -190,7 +190,8 @@ tulle_status tulle__mtx_writer_open(
     if (shape->array)
         n = snprintf(line, sizeof line, "%" PRId64 " %" PRId64 "\n", shape->rows, shape->cols);
     else
-        n = snprintf(line, sizeof line, "%" PRId64 " %" PRId64 " %" PRId64 "\n", shape->rows, shape->cols, shape->stored);
+        n = snprintf(
+            line, sizeof line, "%" PRId64 " %" PRId64 " %" PRId64 "\n", shape->rows, shape->cols, shape->stored);
     TULLE_TRY(tulle__output_write(made->output, line, (size_t)n));
     made->stored = shape->stored;
     *writer = made;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing Matrix Market files. Text is made by the format functions, which many threads or PEs may call at the same time,
- * each with a text of its own; one writer then appends the texts in order. Values are written with the fewest digits
- * that read back as the same bits. The file appears under its name when it is complete (see output.h).
+ * Writing Matrix Market files. Text is made by the format functions, which many threads or PEs may call at the same
+ * time, each with a text of its own; one writer then appends the texts in order. Values are written with the fewest
+ * digits that read back as the same bits. The file appears under its name when it is complete (see output.h).
  */
 #ifndef TULLE_IO_MTX_WRITE_H
 #define TULLE_IO_MTX_WRITE_H
@@ -27,11 +27,12 @@ typedef struct tulle__mtx_text {
 
 void tulle__mtx_text_fini(tulle__mtx_text *text);
 
-/* Each appends and leaves the text as it was if it fails. Indices are zero-based here. val may be NULL for a pattern. */
+/* Each appends and leaves the text as it was if it fails. Indices are zero-based here. val may be NULL for a pattern.
+ */
 tulle_status tulle__mtx_format(const tulle__mtx_shape *shape, int64_t n, const int64_t *row, const int64_t *col,
     const void *val, tulle__mtx_text *text);
-tulle_status tulle__mtx_format_entries(const tulle__mtx_shape *shape, const tulle__entries *entries, int64_t first,
-    int64_t n, tulle__mtx_text *text);
+tulle_status tulle__mtx_format_entries(
+    const tulle__mtx_shape *shape, const tulle__entries *entries, int64_t first, int64_t n, tulle__mtx_text *text);
 
 /* n entries of one row; column = base + col[e]. */
 tulle_status tulle__mtx_format_row(const tulle__mtx_shape *shape, int64_t row, int64_t n, int64_t base,

@@ -49,7 +49,8 @@ struct scan {
 
 static tulle_status complain(const struct scan *s, const char *expected)
 {
-    if (s->p >= s->end) return tulle__fail(TULLE_ERR_FORMAT, "%s: the header ends where %s should be", s->path, expected);
+    if (s->p >= s->end)
+        return tulle__fail(TULLE_ERR_FORMAT, "%s: the header ends where %s should be", s->path, expected);
     return tulle__fail(TULLE_ERR_FORMAT, "%s: '%c' where %s should be, at character %d of the header", s->path,
         *s->p >= 32 && *s->p < 127 ? *s->p : '?', expected, (int)(s->p - s->begin) + 1);
 }
@@ -97,7 +98,8 @@ static tulle_status descriptor(struct scan *s, tulle__npy_header *head)
 {
     char text[32];
     skip(s);
-    if (s->p < s->end && *s->p == '[') return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: structured types are not supported", s->path);
+    if (s->p < s->end && *s->p == '[')
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: structured types are not supported", s->path);
     tulle_status status = string(s, "a type such as '<f8'", text);
     if (status != TULLE_OK) return status;
     static const char known[] = "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1 ";
@@ -108,7 +110,9 @@ static tulle_status descriptor(struct scan *s, tulle__npy_header *head)
         return tulle__fail(TULLE_ERR_FORMAT, "%s: the type '%s' is not of the form '<f8'", s->path, text);
     char key[4] = {type[0], type[1], ' ', 0};
     if (strlen(type) != 2 || !strstr(known, key))
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: values of type '%s' are not supported (floats of 4 or 8 bytes, integers and booleans are)", s->path, text);
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "%s: values of type '%s' are not supported (floats of 4 or 8 bytes, integers and booleans are)", s->path,
+            text);
     head->kind = type[0];
     head->size = type[1] - '0';
     if (order == '|' && head->size > 1)
@@ -190,7 +194,8 @@ static tulle_status read_header(tulle__npy *npy)
         return tulle__fail(TULLE_ERR_FORMAT, "%s: is no .npy file: its first bytes are not \\x93NUMPY", npy->path);
     int major = start[6], minor = start[7];
     if (major < 1 || major > 3 || minor != 0)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: version %d.%d of the .npy format is not known", npy->path, major, minor);
+        return tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "%s: version %d.%d of the .npy format is not known", npy->path, major, minor);
     uint64_t length = start[8] | (uint64_t)start[9] << 8;
     int64_t before = 10;
     if (major > 1) {
@@ -198,8 +203,8 @@ static tulle_status read_header(tulle__npy *npy)
         before = 12;
     }
     if (before + (int64_t)length > npy->bytes)
-        return tulle__fail(TULLE_ERR_FORMAT, "%s: a header of %" PRIu64 " bytes cannot be in a file of %" PRId64, npy->path,
-            length, npy->bytes);
+        return tulle__fail(TULLE_ERR_FORMAT, "%s: a header of %" PRIu64 " bytes cannot be in a file of %" PRId64,
+            npy->path, length, npy->bytes);
     if (length > HEADER_MOST)
         return tulle__fail(TULLE_ERR_FORMAT, "%s: the header is longer than %d bytes", npy->path, (int)HEADER_MOST);
     TULLE_TRY(tulle__alloc(length, 1, "the header of a .npy file", &text));
@@ -214,9 +219,9 @@ static tulle_status read_header(tulle__npy *npy)
         goto out;
     }
     if (bytes != npy->bytes - head->data)
-        status = tulle__fail(TULLE_ERR_FORMAT, "%s: %" PRId64 " x %" PRId64 " values of %d bytes are %" PRId64
-            " bytes, but %" PRId64 " follow the header", npy->path, head->rows, head->cols, head->size, bytes,
-            npy->bytes - head->data);
+        status = tulle__fail(TULLE_ERR_FORMAT,
+            "%s: %" PRId64 " x %" PRId64 " values of %d bytes are %" PRId64 " bytes, but %" PRId64 " follow the header",
+            npy->path, head->rows, head->cols, head->size, bytes, npy->bytes - head->data);
 out:
     tulle__free(text);
     return status;
@@ -260,7 +265,9 @@ static void load(const tulle__npy_header *head, const char *from, int64_t n, dou
         uint16_t two;
         uint32_t four;
         switch (head->size) {
-        case 1: x = (unsigned char)*from; break;
+        case 1:
+            x = (unsigned char)*from;
+            break;
         case 2:
             memcpy(&two, from, 2);
             x = head->swapped ? __builtin_bswap16(two) : two;
@@ -303,8 +310,10 @@ tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t
 {
     const tulle__npy_header *head = &npy->header;
     if (row < 0 || rows < 0 || col < 0 || cols < 0 || rows > head->rows - row || cols > head->cols - col)
-        return tulle__fail(TULLE_ERR_ARG, "%s: rows %" PRId64 " + %" PRId64 ", columns %" PRId64 " + %" PRId64
-            " are outside its %" PRId64 " x %" PRId64, npy->path, row, rows, col, cols, head->rows, head->cols);
+        return tulle__fail(TULLE_ERR_ARG,
+            "%s: rows %" PRId64 " + %" PRId64 ", columns %" PRId64 " + %" PRId64 " are outside its %" PRId64
+            " x %" PRId64,
+            npy->path, row, rows, col, cols, head->rows, head->cols);
     if (rows == 0 || cols == 0) return TULLE_OK;
     /* the file is `outer` lines of `inner` values each */
     int by_rows = head->order == TULLE_ROW_MAJOR;
@@ -365,9 +374,10 @@ tulle_status tulle__npy_writer_open(
     memcpy(header, "\x93NUMPY\x01\x00", 8);
     header[8] = (char)(unsigned char)LENGTH;
     header[9] = 0;
-    int n = snprintf(header + 10, LENGTH, "{'descr': '%cf%d', 'fortran_order': %s, 'shape': (%" PRId64 ", %" PRId64 "), }",
-        __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>', (int)tulle_type_size(type),
-        order == TULLE_COL_MAJOR ? "True" : "False", rows, cols);
+    int n =
+        snprintf(header + 10, LENGTH, "{'descr': '%cf%d', 'fortran_order': %s, 'shape': (%" PRId64 ", %" PRId64 "), }",
+            __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>', (int)tulle_type_size(type),
+            order == TULLE_COL_MAJOR ? "True" : "False", rows, cols);
     header[10 + n] = ' ';
     header[sizeof header - 1] = '\n';
     TULLE_TRY(tulle__output_write(made->output, header, sizeof header));
@@ -392,7 +402,8 @@ tulle_status tulle__npy_writer_close(tulle__npy_writer *writer, int sync)
 {
     tulle_status status;
     if (writer->left) {
-        status = tulle__fail(TULLE_ERR_STATE, "%" PRId64 " values are missing at the end of the .npy file", writer->left);
+        status =
+            tulle__fail(TULLE_ERR_STATE, "%" PRId64 " values are missing at the end of the .npy file", writer->left);
         tulle__npy_writer_abort(writer);
         return status;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * NumPy .npy files, versions 1 to 3, as dense matrices: any sub-block can be read, so each PE reads its part.
- * Stored types: floats of 4 and 8 bytes, integers of 1 to 8 bytes and booleans, of either byte order; they are converted
- * to f32 or f64 on the way (integers beyond 2^53 are rounded). Others are refused by name. One dimension is one column,
- * none is 1 x 1. Nothing is collective.
+ * Stored types: floats of 4 and 8 bytes, integers of 1 to 8 bytes and booleans, of either byte order; they are
+ * converted to f32 or f64 on the way (integers beyond 2^53 are rounded). Others are refused by name. One dimension is
+ * one column, none is 1 x 1. Nothing is collective.
  */
 #ifndef TULLE_IO_NPY_H
 #define TULLE_IO_NPY_H
@@ -28,7 +28,8 @@ tulle_status tulle__npy_open(const char *path, tulle__npy **npy);
 void tulle__npy_close(tulle__npy *npy);
 const tulle__npy_header *tulle__npy_head(const tulle__npy *npy);
 
-/* Rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, whose rows (row-major) or columns are ld apart. */
+/* Rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, whose rows (row-major) or columns are ld
+ * apart. */
 tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t col, int64_t cols, tulle_type type,
     tulle_order order, int64_t ld, void *to);
 

@@ -27,8 +27,8 @@ int tulle__number_narrow(double value, float *narrow)
 /* A number split into its parts: [digits, digits_end) holds the digits and maybe a point. */
 struct decimal {
     const char *digits, *digits_end;
-    uint64_t mantissa; /* of the first 19 significant digits */
-    int64_t exponent;  /* x = mantissa * 10^exponent if not `more` */
+    uint64_t mantissa;  /* of the first 19 significant digits */
+    int64_t exponent;   /* x = mantissa * 10^exponent if not `more` */
     int negative, more; /* digits other than 0 after the first 19 */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The heart of reading decimals, inline for parsers that are in a hurry; see tulle__number_scale for what it returns. */
+/* The heart of reading decimals, inline for parsers that are in a hurry; see tulle__number_scale for what it returns.
+ */
 #ifndef TULLE_IO_NUMBER_SCALE_H
 #define TULLE_IO_NUMBER_SCALE_H
 

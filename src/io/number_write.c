@@ -9,9 +9,10 @@
 #include "io/number.h"
 #include "io/number_power.h"
 
-static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
-                            "49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
-                            "9899";
+static const char pairs[] =
+    "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+    "49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697"
+    "9899";
 
 static int digits_of(uint64_t x)
 {
@@ -56,9 +57,9 @@ static uint64_t multiply_to_odd(tulle__power5 g, uint64_t c)
 /* c * 2^q, its lower neighbour half as far away as the upper if `close` -> digits * 10^exponent. */
 static uint64_t shortest(uint64_t c, int q, int close, int *exponent)
 {
-    uint64_t odd = c & 1; /* the interval's ends belong to it if c is even */
-    int k = (q * 1262611 - (close ? 524031 : 0)) >> 22;      /* floor(log10(2^q)), or of 3/4 2^q */
-    int h = q + ((-k * 1741647) >> 19) + 1;                  /* + floor(log2(10^-k)) */
+    uint64_t odd = c & 1;                               /* the interval's ends belong to it if c is even */
+    int k = (q * 1262611 - (close ? 524031 : 0)) >> 22; /* floor(log10(2^q)), or of 3/4 2^q */
+    int h = q + ((-k * 1741647) >> 19) + 1;             /* + floor(log2(10^-k)) */
     tulle__power5 g = tulle__power5_table[-k - TULLE__POWER5_LOW];
     if (-k < 0 || -k > TULLE__POWER5_EXACT) g.high += ++g.low == 0; /* the method wants these rounded up */
     uint64_t left = multiply_to_odd(g, (4 * c - 2 + (uint64_t)close) << h) + odd;
@@ -107,8 +108,7 @@ static char *put_decimal(char *to, uint64_t digits, int exponent)
     }
     put_digits(to + 1, digits, n); /* d.dde+xx */
     to[0] = to[1];
-    if (n > 1)
-        to[1] = '.';
+    if (n > 1) to[1] = '.';
     to += n > 1 ? n + 1 : 1;
     *to++ = 'e';
     return tulle__number_write_i64(to, point - 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The JSON description of a Binsparse file against data sets whose types and sizes the first bytes choose. (HDF5 itself is
- * not fuzzed: what it makes of damaged files is its own affair.)
+ * The JSON description of a Binsparse file against data sets whose types and sizes the first bytes choose. (HDF5 itself
+ * is not fuzzed: what it makes of damaged files is its own affair.)
  */
 #include "base/memory.h"
 #include "fuzz.h"
@@ -13,8 +13,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tulle__binsparse_header head = {0};
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) {
         unsigned bits = data[w];
-        head.array[w] = (tulle__binsparse_array){.present = (bits & 7) != 7, .kind = "iuf"[bits % 3], .size = 1 << (bits >> 3 & 3),
-            .count = bits >> 5, .offset = 0};
+        head.array[w] = (tulle__binsparse_array){.present = (bits & 7) != 7,
+            .kind = "iuf"[bits % 3],
+            .size = 1 << (bits >> 3 & 3),
+            .count = bits >> 5,
+            .offset = 0};
         if (head.array[w].kind == 'f' && head.array[w].size < 4) head.array[w].size = 8;
         if (!head.array[w].present) head.array[w] = (tulle__binsparse_array){.offset = -1};
     }

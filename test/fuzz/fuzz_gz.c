@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             if (e == 0 && way == 0) first = o;
             REQUIRE(o.status == TULLE_OK || o.message[0]);
             /* damaged data are refused by all, but whether the text or the packing is blamed may differ */
-            REQUIRE((o.status == TULLE_OK) == (first.status == TULLE_OK) && (o.status != TULLE_OK || o.hash == first.hash));
+            REQUIRE(
+                (o.status == TULLE_OK) == (first.status == TULLE_OK) && (o.status != TULLE_OK || o.hash == first.hash));
         }
     return 0;
 }

@@ -7,8 +7,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1) return 0;
     unsigned bits = data[0];
     const char *path = fuzz_file(data + 1, size - 1);
-    tulle__mtx_options options = {.lenient = bits & 1, .zero_based = bits >> 1 & 1, .finite_only = bits >> 2 & 1,
-        .drop_zeros = bits >> 3 & 1, .assume = (bits >> 4 & 3) == 3 ? "matrix coordinate real symmetric" : NULL};
+    tulle__mtx_options options = {.lenient = bits & 1,
+        .zero_based = bits >> 1 & 1,
+        .finite_only = bits >> 2 & 1,
+        .drop_zeros = bits >> 3 & 1,
+        .assume = (bits >> 4 & 3) == 3 ? "matrix coordinate real symmetric" : NULL};
     tulle_type type = bits >> 6 & 1 ? TULLE_F32 : TULLE_F64;
     struct outcome quick, careful;
     options.block = 4096;

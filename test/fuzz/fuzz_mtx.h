@@ -55,7 +55,8 @@ static tulle_status read_part(tulle__mtx *mtx, int part, int nparts, tulle_type 
     return status;
 }
 
-static void read_matrix(const char *path, const tulle__mtx_options *options, int nparts, tulle_type type, struct outcome *o)
+static void read_matrix(
+    const char *path, const tulle__mtx_options *options, int nparts, tulle_type type, struct outcome *o)
 {
     tulle__mtx *mtx = NULL;
     char warnings[600];

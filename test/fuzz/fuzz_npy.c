@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE(head->rows >= 0 && head->cols >= 0);
     if (head->rows < 1 << 16 && head->cols < 1 << 16 && head->rows * head->cols <= 1 << 16) {
         int64_t r = head->rows / 3, c = head->cols / 2, nr = head->rows - r, nc = head->cols - c;
-        REQUIRE(tulle__npy_read(npy, 0, head->rows, 0, head->cols, TULLE_F64, TULLE_ROW_MAJOR, head->cols, whole) == TULLE_OK);
+        REQUIRE(tulle__npy_read(npy, 0, head->rows, 0, head->cols, TULLE_F64, TULLE_ROW_MAJOR, head->cols, whole) ==
+                TULLE_OK);
         REQUIRE(tulle__npy_read(npy, r, nr, c, nc, TULLE_F64, TULLE_COL_MAJOR, nr, part) == TULLE_OK);
         for (int64_t i = 0; i < nr; i++)
             for (int64_t j = 0; j < nc; j++)

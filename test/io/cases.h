@@ -41,17 +41,28 @@ __attribute__((unused)) static char *case_unescape(char *out, const char *p, con
             char hex[3] = {0};
             p += 2;
             switch (p[-1]) {
-            case 'n': *out++ = '\n'; break;
-            case 'r': *out++ = '\r'; break;
-            case 't': *out++ = '\t'; break;
-            case 'v': *out++ = '\v'; break;
-            case '0': *out++ = '\0'; break;
+            case 'n':
+                *out++ = '\n';
+                break;
+            case 'r':
+                *out++ = '\r';
+                break;
+            case 't':
+                *out++ = '\t';
+                break;
+            case 'v':
+                *out++ = '\v';
+                break;
+            case '0':
+                *out++ = '\0';
+                break;
             case 'x':
                 memcpy(hex, p, 2);
                 *out++ = (char)strtol(hex, NULL, 16);
                 p += 2;
                 break;
-            default: *out++ = p[-1];
+            default:
+                *out++ = p[-1];
             }
         } else {
             *out++ = *p++;
@@ -97,7 +108,8 @@ __attribute__((unused)) static void case_write(const char *path, const void *dat
 }
 
 /* "FORMAT :3:1: cause" against a status and a message that begins with the path. */
-__attribute__((unused)) static int case_fails_as(const char *expect, const char *path, tulle_status status, const char *message)
+__attribute__((unused)) static int case_fails_as(
+    const char *expect, const char *path, tulle_status status, const char *message)
 {
     const char *name = tulle_status_name(status) + strlen("TULLE_");
     if (strncmp(name, "ERR_", 4) == 0) name += 4;

@@ -21,7 +21,8 @@ static char folder[] = "/tmp/tulle-bsp-XXXXXX", path[64];
 static const case_macro macros[] = {
     {"J", "\\{\"binsparse\":\\{\"version\":\"0.1\",\"format\":\"CSR\",\"shape\":[3,4],"},
     {"J'", "\"binsparse\":\\{\"format\":\"CSR\",\"shape\":[3,4],"},
-    {"T", "\"data_types\":\\{\"pointers_to_1\":\"uint64\",\"indices_1\":\"uint64\",\"values\":\"float64\"}}}"}, {NULL, NULL}};
+    {"T", "\"data_types\":\\{\"pointers_to_1\":\"uint64\",\"indices_1\":\"uint64\",\"values\":\"float64\"}}}"},
+    {NULL, NULL}};
 
 static void make_set(hid_t file, char *word)
 {
@@ -33,9 +34,14 @@ static void make_set(hid_t file, char *word)
     double values[64];
     hsize_t n = 0;
     for (char *end = numbers; *end && *end != ' '; end += *end == ',') values[n++] = strtod(end, &end);
-    hid_t stored = !strcmp(type, "u1") ? H5T_STD_U8LE : !strcmp(type, "u4") ? H5T_STD_U32LE : !strcmp(type, "u8") ? H5T_STD_U64LE
-                   : !strcmp(type, "i4") ? H5T_STD_I32LE : !strcmp(type, "i8") ? H5T_STD_I64LE : !strcmp(type, "f4") ? H5T_IEEE_F32LE
-                   : !strcmp(type, "F8") ? H5T_IEEE_F64BE : H5T_IEEE_F64LE;
+    hid_t stored = !strcmp(type, "u1")   ? H5T_STD_U8LE
+                   : !strcmp(type, "u4") ? H5T_STD_U32LE
+                   : !strcmp(type, "u8") ? H5T_STD_U64LE
+                   : !strcmp(type, "i4") ? H5T_STD_I32LE
+                   : !strcmp(type, "i8") ? H5T_STD_I64LE
+                   : !strcmp(type, "f4") ? H5T_IEEE_F32LE
+                   : !strcmp(type, "F8") ? H5T_IEEE_F64BE
+                                         : H5T_IEEE_F64LE;
     hid_t space = H5Screate_simple(1, &n, NULL), plist = H5Pcreate(H5P_DATASET_CREATE);
     hsize_t chunk = 2;
     if (packed) {
@@ -85,8 +91,8 @@ static tulle_status read_parts(int nparts, char *text)
         tulle__entries entries;
         status = tulle__binsparse_parse(file, k, nparts, TULLE_F64, &entries);
         for (int64_t e = 0; e < entries.count && status == TULLE_OK; e++)
-            text += sprintf(text, " %" PRId64 ",%" PRId64 ",%g", tulle__entries_row(&entries, e), tulle__entries_col(&entries, e),
-                tulle__entries_val(&entries, e));
+            text += sprintf(text, " %" PRId64 ",%" PRId64 ",%g", tulle__entries_row(&entries, e),
+                tulle__entries_col(&entries, e), tulle__entries_val(&entries, e));
         tulle__entries_fini(&entries);
     }
     tulle__binsparse_close(file);
@@ -105,7 +111,9 @@ static void run(const test_case *c)
                     : nparts == 1 || !strstr(c->expect, "pointers_to_1' is")
                         ? case_fails_as(c->expect, path, status, tulle_error_message())
                         : status == TULLE_ERR_FORMAT && strstr(tulle_error_message(), "pointers_to_1") != NULL;
-        if (!right && fine) printf("# %d parts: %s %s\n# wanted: %s\n", nparts, text, status == TULLE_OK ? "" : tulle_error_message(), c->expect);
+        if (!right && fine)
+            printf("# %d parts: %s %s\n# wanted: %s\n", nparts, text, status == TULLE_OK ? "" : tulle_error_message(),
+                c->expect);
         fine &= right;
     }
     ok(fine, "%s", c->name);
@@ -123,13 +131,18 @@ static void write_and_read(int wide, tulle_type type)
         index[i] = (int64_t)(tulle__random_at(1, 1, (uint64_t)i) % 1000);
         value[i] = single[i] = (float)i + 0.5f;
     }
-    tulle_status status = tulle__binsparse_writer_open(path, ROWS, 1000, N, type, wide, TULLE__BINSPARSE_GENERAL, &writer);
-    if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, N / 2, N - N / 2, type == TULLE_F32 ? (void *)(single + N / 2) : (void *)(value + N / 2));
-    if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, N / 2, type == TULLE_F32 ? (void *)single : (void *)value);
+    tulle_status status =
+        tulle__binsparse_writer_open(path, ROWS, 1000, N, type, wide, TULLE__BINSPARSE_GENERAL, &writer);
+    if (status == TULLE_OK)
+        status = tulle__binsparse_write_values(
+            writer, N / 2, N - N / 2, type == TULLE_F32 ? (void *)(single + N / 2) : (void *)(value + N / 2));
+    if (status == TULLE_OK)
+        status = tulle__binsparse_write_values(writer, 0, N / 2, type == TULLE_F32 ? (void *)single : (void *)value);
     if (status == TULLE_OK) status = tulle__binsparse_write_indices(writer, 0, N, index);
     if (status == TULLE_OK) status = tulle__binsparse_write_pointers(writer, 0, ROWS + 1, pointer);
     if (status == TULLE_OK) status = tulle__binsparse_writer_close(writer, 0);
-    ok(status == TULLE_OK, "written, %d bits, %s %s", wide ? 64 : 32, tulle_type_name(type), status == TULLE_OK ? "" : tulle_error_message());
+    ok(status == TULLE_OK, "written, %d bits, %s %s", wide ? 64 : 32, tulle_type_name(type),
+        status == TULLE_OK ? "" : tulle_error_message());
     for (int nparts = 1; nparts <= 7 && status == TULLE_OK; nparts += 3) {
         tulle__binsparse *file;
         int64_t e = 0, row = 0;
@@ -139,7 +152,8 @@ static void write_and_read(int wide, tulle_type type)
             fine = tulle__binsparse_parse(file, k, nparts, type, &entries) == TULLE_OK;
             for (int64_t i = 0; i < entries.count && fine; i++, e++) {
                 while (pointer[row + 1] <= e) row++;
-                fine = tulle__entries_row(&entries, i) == row && tulle__entries_col(&entries, i) == index[e] && tulle__entries_val(&entries, i) == value[e];
+                fine = tulle__entries_row(&entries, i) == row && tulle__entries_col(&entries, i) == index[e] &&
+                       tulle__entries_val(&entries, i) == value[e];
             }
             tulle__entries_fini(&entries);
         }

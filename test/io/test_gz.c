@@ -64,7 +64,8 @@ static void small_file(const char *engine)
     memcpy(made, first, n1);
     memcpy(made + n1, second, n2);
     case_write(path, made, n1 + n2);
-    ok(read_all(path, &options, 1, &status) == right && read_all(path, &options, 3, &status) == right, "%s: two members", engine);
+    ok(read_all(path, &options, 1, &status) == right && read_all(path, &options, 3, &status) == right,
+        "%s: two members", engine);
     int refused = 1, named = 1;
     for (size_t cut = 1; cut < n1 + n2; cut++) {
         if (cut == n1) continue; /* a whole member, whose text is too short */
@@ -74,13 +75,15 @@ static void small_file(const char *engine)
     }
     ok(refused && named, "%s: truncated anywhere, it is refused", engine);
     int junk = 1;
-    static const char *const tails[] = {"x", "\n", "\0\0\0\0", "\x1f", "\x1f\x8c", "\x1f\x8b", "\x1f\x8b\x08", "%%MatrixMarket"};
+    static const char *const tails[] = {
+        "x", "\n", "\0\0\0\0", "\x1f", "\x1f\x8c", "\x1f\x8b", "\x1f\x8b\x08", "%%MatrixMarket"};
     static const size_t lengths[] = {1, 1, 4, 1, 2, 2, 3, 14};
     for (size_t t = 0; t < 8; t++) {
         memcpy(made, all, n);
         memcpy(made + n, tails[t], lengths[t]);
         case_write(path, made, n + lengths[t]);
-        for (int nparts = 1; nparts < 4; nparts++) junk &= read_all(path, &options, nparts, &status) == 0 && status == TULLE_ERR_FORMAT;
+        for (int nparts = 1; nparts < 4; nparts++)
+            junk &= read_all(path, &options, nparts, &status) == 0 && status == TULLE_ERR_FORMAT;
     }
     ok(junk, "%s: junk behind the data is refused", engine);
     int unnoticed = 0, different = 0;
@@ -106,7 +109,8 @@ static void long_file(const char *engine)
     p += sprintf(p, "%%%%MatrixMarket matrix coordinate real general\n%%\n100000 100000 %d\n", entries);
     for (int e = 0; e < entries; e++) {
         uint64_t r = tulle__random_at(3, 1, (uint64_t)e);
-        p += sprintf(p, "%d %d %.*g\n", (int)(r % 100000) + 1, (int)((r >> 20) % 1000) + 1, (int)(r % 17) + 1, (double)(r >> 11) * 1e-9);
+        p += sprintf(p, "%d %d %.*g\n", (int)(r % 100000) + 1, (int)((r >> 20) % 1000) + 1, (int)(r % 17) + 1,
+            (double)(r >> 11) * 1e-9);
     }
     char plain[80];
     snprintf(plain, sizeof plain, "%s.txt", path);

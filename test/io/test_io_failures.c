@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong outside: full disks, places that cannot be written, files that vanish or shrink, memory that runs out. */
+/* What goes wrong outside: full disks, places that cannot be written, files that vanish or shrink, memory that runs
+ * out. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -76,15 +77,18 @@ static void writing(void)
     const char *path = in_folder("a.mtx");
     ok(write_matrix(path, 0) == TULLE_OK && read_matrix(path, 2) == TULLE_OK, "written and read");
     ok(strcmp(slurp(path), "%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 0.1\n2 1 -1e300\n3 2 5e-324\n"
-                           "3 3 0.3333333333333333\n") == 0, "the text is as it should be");
+                           "3 3 0.3333333333333333\n") == 0,
+        "the text is as it should be");
     struct stat info;
     mode_t mask = umask(0);
     umask(mask);
     ok(stat(path, &info) == 0 && (info.st_mode & 0777) == (0666 & ~mask), "its rights are those that the umask leaves");
     chmod(path, 0640);
-    ok(write_matrix(path, 0) == TULLE_OK && stat(path, &info) == 0 && (info.st_mode & 0777) == 0640, "a file replaced keeps its rights");
+    ok(write_matrix(path, 0) == TULLE_OK && stat(path, &info) == 0 && (info.st_mode & 0777) == 0640,
+        "a file replaced keeps its rights");
     const char *link = in_folder("link.mtx");
-    ok(symlink(path, link) == 0 && write_matrix(link, 0) == TULLE_OK && lstat(link, &info) == 0 && S_ISLNK(info.st_mode),
+    ok(symlink(path, link) == 0 && write_matrix(link, 0) == TULLE_OK && lstat(link, &info) == 0 &&
+            S_ISLNK(info.st_mode),
         "a link stays a link");
     unlink(link);
     if (access("/dev/full", W_OK) == 0)
@@ -113,7 +117,8 @@ static void wrong_calls(void)
     ok(tulle__mtx_format(&shape, 1, &row, &col, &val, &text) == TULLE_ERR_ARG, "%s", tulle_error_message());
     ok(tulle__mtx_format(&shape, 1, &far, &col, &val, &text) == TULLE_ERR_ARG, "%s", tulle_error_message());
     shape.field = TULLE__MTX_INTEGER;
-    ok(tulle__mtx_format(&shape, 1, &col, &row, &val, &text) == TULLE_ERR_ARG && text.bytes == 0, "%s", tulle_error_message());
+    ok(tulle__mtx_format(&shape, 1, &col, &row, &val, &text) == TULLE_ERR_ARG && text.bytes == 0, "%s",
+        tulle_error_message());
     tulle__mtx_text_fini(&text);
     const char *path = in_folder("b.mtx");
     tulle_status status = tulle__mtx_writer_open(path, &shape, 0, &writer);
@@ -137,7 +142,8 @@ static void reading(void)
     tulle__entries entries;
     tulle__mtx_stats stats;
     tulle_status status = tulle__mtx_open(path, NULL, &mtx);
-    ok(status == TULLE_OK && tulle__mtx_locate(mtx, 0, 0, 4) == 7 && tulle__mtx_locate(mtx, 1, 0, 0) == 0, "an entry's line is found");
+    ok(status == TULLE_OK && tulle__mtx_locate(mtx, 0, 0, 4) == 7 && tulle__mtx_locate(mtx, 1, 0, 0) == 0,
+        "an entry's line is found");
     ok(truncate(path, 5000) == 0, "a file shrinks while it is read");
     status = tulle__mtx_parse(mtx, 1, 2, TULLE_F64, &entries, &stats);
     tulle__entries_fini(&entries);
@@ -175,7 +181,8 @@ static tulle_status everything(const char *plain, const char *packed, int level)
     tulle__entries entries;
     int64_t pointer[] = {0, 1, 2}, index[] = {0, 1};
     const char *sparse = in_folder("a.h5");
-    if (status == TULLE_OK) status = tulle__binsparse_writer_open(sparse, 2, 2, 2, TULLE_F64, 0, TULLE__BINSPARSE_GENERAL, &writer);
+    if (status == TULLE_OK)
+        status = tulle__binsparse_writer_open(sparse, 2, 2, 2, TULLE_F64, 0, TULLE__BINSPARSE_GENERAL, &writer);
     if (status == TULLE_OK) status = tulle__binsparse_write_pointers(writer, 0, 3, pointer);
     if (status == TULLE_OK) status = tulle__binsparse_write_indices(writer, 0, 2, index);
     if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, 2, values);
@@ -207,7 +214,9 @@ static void no_memory(void)
         tulle__account_fail_after(account, -1);
         finished = status == TULLE_OK;
         fine = (finished || status == TULLE_ERR_MEMORY) && tulle__account_blocks(account) == 0;
-        if (!fine) printf("# allocation %d: %s, %" PRId64 " blocks left\n", n, tulle_error_message(), tulle__account_blocks(account));
+        if (!fine)
+            printf("# allocation %d: %s, %" PRId64 " blocks left\n", n, tulle_error_message(),
+                tulle__account_blocks(account));
     }
     ok(fine && finished, "each of %d allocations fails once: no leak, the right status", n - 1);
     tulle__account_enter(NULL);

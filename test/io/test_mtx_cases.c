@@ -16,8 +16,10 @@
 #include "tap.h"
 
 static const case_macro macros[] = {{"R", "%%MatrixMarket matrix coordinate real general\\n"},
-    {"I", "%%MatrixMarket matrix coordinate integer general\\n"}, {"P", "%%MatrixMarket matrix coordinate pattern general\\n"},
-    {"S", "%%MatrixMarket matrix coordinate real symmetric\\n"}, {"K", "%%MatrixMarket matrix coordinate real skew-symmetric\\n"},
+    {"I", "%%MatrixMarket matrix coordinate integer general\\n"},
+    {"P", "%%MatrixMarket matrix coordinate pattern general\\n"},
+    {"S", "%%MatrixMarket matrix coordinate real symmetric\\n"},
+    {"K", "%%MatrixMarket matrix coordinate real skew-symmetric\\n"},
     {"A", "%%MatrixMarket matrix array real general\\n"}, {NULL, NULL}};
 
 /* What came of a file, as the table writes it. */
@@ -97,7 +99,8 @@ static tulle_status read_parts(tulle__mtx *mtx, int nparts, tulle_type type, str
     return status;
 }
 
-static void read_file(const char *path, const tulle__mtx_options *options, int nparts, tulle_type type, struct outcome *o)
+static void read_file(
+    const char *path, const tulle__mtx_options *options, int nparts, tulle_type type, struct outcome *o)
 {
     tulle__mtx *mtx = NULL;
     memset(o, 0, sizeof *o);
@@ -161,7 +164,8 @@ static void run(test_case *c, const char *plain, const char *packed)
                     if (fine)
                         printf("# %s, %d parts%s, block %d: %s%s%s (%s)\n# wanted: %s\n", path, parts[k],
                             careful ? ", careful" : "", (int)options.block,
-                            o.status == TULLE_OK ? o.text : tulle_status_name(o.status), o.status == TULLE_OK ? " ! " : " ",
+                            o.status == TULLE_OK ? o.text : tulle_status_name(o.status),
+                            o.status == TULLE_OK ? " ! " : " ",
                             o.status == TULLE_OK ? o.warnings : tulle_error_message(), c->options, c->expect);
                     fine = 0;
                 }

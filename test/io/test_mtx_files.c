@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole files: the matrices of a folder against the list there (INDEX.md or README.md), each in several parts, then written and read
- * back bit for bit. Arguments: a folder (default $TULLE_MATRICES, ../shared/matrices), `most` bytes a file.
+ * Whole files: the matrices of a folder against the list there (INDEX.md or README.md), each in several parts, then
+ * written and read back bit for bit. Arguments: a folder (default $TULLE_MATRICES, ../shared/matrices), `most` bytes a
+ * file.
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -56,7 +57,8 @@ static tulle_status read_file(const char *path, int nparts, struct summary *s, c
             double *values = NULL;
             status = tulle__mtx_array_count(mtx, k, nparts, &n);
             if (status == TULLE_OK) status = tulle__alloc((size_t)n, sizeof *values, "values", &values);
-            if (status == TULLE_OK) status = tulle__mtx_array_parse(mtx, k, nparts, first, n, TULLE_F64, values, &stats);
+            if (status == TULLE_OK)
+                status = tulle__mtx_array_parse(mtx, k, nparts, first, n, TULLE_F64, values, &stats);
             for (int64_t i = 0; i < n && status == TULLE_OK; i++) s->hash = mix(s->hash, 0, 0, values[i]);
             if (writer && status == TULLE_OK) status = tulle__mtx_format_array(&shape, n, values, &text);
             tulle__free(values);
@@ -64,8 +66,10 @@ static tulle_status read_file(const char *path, int nparts, struct summary *s, c
             tulle__entries entries;
             status = tulle__mtx_parse(mtx, k, nparts, TULLE_F64, &entries, &stats);
             for (int64_t e = 0; e < entries.count && status == TULLE_OK; e++)
-                s->hash = mix(s->hash, tulle__entries_row(&entries, e), tulle__entries_col(&entries, e), tulle__entries_val(&entries, e));
-            if (writer && status == TULLE_OK) status = tulle__mtx_format_entries(&shape, &entries, 0, entries.count, &text);
+                s->hash = mix(s->hash, tulle__entries_row(&entries, e), tulle__entries_col(&entries, e),
+                    tulle__entries_val(&entries, e));
+            if (writer && status == TULLE_OK)
+                status = tulle__mtx_format_entries(&shape, &entries, 0, entries.count, &text);
             tulle__entries_fini(&entries);
         }
         if (writer && status == TULLE_OK) status = tulle__mtx_writer_append(writer, &text);
@@ -101,7 +105,8 @@ static int64_t listed(const char *folder, const char *name, int *complex)
             *p++ = '\0';
             field[n++] = p + strspn(p, " ");
         }
-        if (n < 8 || strlen(name) > strcspn(field[0], " ") || strncmp(field[0], name, strcspn(field[0], " ")) != 0) continue;
+        if (n < 8 || strlen(name) > strcspn(field[0], " ") || strncmp(field[0], name, strcspn(field[0], " ")) != 0)
+            continue;
         stored = strtoll(field[4], NULL, 10);
         *complex = strstr(field[7], "complex") != NULL;
     }
@@ -141,11 +146,13 @@ int main(int argc, char **argv)
         struct summary one, many, again = {0}, again_packed = {0};
         tulle_status status = read_file(path, 1, &one, plain, 0);
         if (complex) {
-            ok(status == TULLE_ERR_UNSUPPORTED && strstr(tulle_error_message(), "complex"), "%s: %s", name, tulle_error_message());
+            ok(status == TULLE_ERR_UNSUPPORTED && strstr(tulle_error_message(), "complex"), "%s: %s", name,
+                tulle_error_message());
             continue;
         }
-        ok(status == TULLE_OK && (wanted < 0 || one.stored == wanted), "%s: %" PRId64 " stored of %" PRId64 " listed %s", name,
-            one.stored, wanted, status == TULLE_OK ? "" : tulle_error_message());
+        ok(status == TULLE_OK && (wanted < 0 || one.stored == wanted),
+            "%s: %" PRId64 " stored of %" PRId64 " listed %s", name, one.stored, wanted,
+            status == TULLE_OK ? "" : tulle_error_message());
         if (status != TULLE_OK) continue;
         int same = 1;
         for (int nparts = 2; nparts <= (info.st_size > 100000 ? 3 : 7); nparts++)

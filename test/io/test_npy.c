@@ -64,7 +64,7 @@ static void run(const test_case *c)
     }
     tulle__npy_close(npy);
     int fine = strncmp(c->expect, "OK", 2) == 0 ? status == TULLE_OK && strcmp(text, c->expect) == 0
-                                               : case_fails_as(c->expect, path, status, tulle_error_message());
+                                                : case_fails_as(c->expect, path, status, tulle_error_message());
     if (!fine) printf("# %s %s\n# wanted: %s\n", text, status == TULLE_OK ? "" : tulle_error_message(), c->expect);
     ok(fine, "%s", c->name);
 }
@@ -111,8 +111,10 @@ static void blocks(tulle_type stored, tulle_order stored_order)
                 fine &= x == a[row + i][col + j];
             }
     }
-    ok(fine, "400 sub-blocks of an %s file %s", tulle_type_name(stored), stored_order == TULLE_ROW_MAJOR ? "by rows" : "by columns");
-    ok(tulle__npy_read(npy, 0, ROWS + 1, 0, 1, TULLE_F64, TULLE_ROW_MAJOR, 1, file) == TULLE_ERR_ARG, "%s", tulle_error_message());
+    ok(fine, "400 sub-blocks of an %s file %s", tulle_type_name(stored),
+        stored_order == TULLE_ROW_MAJOR ? "by rows" : "by columns");
+    ok(tulle__npy_read(npy, 0, ROWS + 1, 0, 1, TULLE_F64, TULLE_ROW_MAJOR, 1, file) == TULLE_ERR_ARG, "%s",
+        tulle_error_message());
     tulle__npy_close(npy);
 }
 

@@ -52,8 +52,7 @@ static void round_trip(double x, int shortest_too)
     checked++;
     if (!shortest_too) return;
     int digits = 1;
-    do
-        snprintf(other, sizeof other, "%.*e", digits - 1, x);
+    do snprintf(other, sizeof other, "%.*e", digits - 1, x);
     while (strtod(other, NULL) != x && ++digits < 18);
     /* ours may be shorter: beside a power of two a decimal that is not the nearest may still be near enough */
     if (significant_digits(text) > significant_digits(other)) complain("not the shortest", text);
@@ -104,8 +103,8 @@ static void random_numbers(long rounds)
                 compare(text);
             }
         }
-        snprintf(text, sizeof text, "%llu.%llue%d", (unsigned long long)(r >> (s & 63)), (unsigned long long)s >> (r & 63),
-            (int)(s % 680) - 345);
+        snprintf(text, sizeof text, "%llu.%llue%d", (unsigned long long)(r >> (s & 63)),
+            (unsigned long long)s >> (r & 63), (int)(s % 680) - 345);
         compare(text);
         snprintf(text, sizeof text, "%s%d.%06d", i & 1 ? "-" : "", (int)(r % 100000), (int)(s % 1000000));
         compare(text);
@@ -115,22 +114,28 @@ static void random_numbers(long rounds)
 
 static void hard_numbers(void)
 {
-    static const char *const texts[] = {"0", "-0", "0.0", "-0e99999999999999999999", "1e0", "1e22", "1e23", "1e-22", "1e-23",
-        "9007199254740992", "9007199254740993", "9007199254740994", "9007199254740995", "9007199254740992.5",
+    static const char *const texts[] = {"0", "-0", "0.0", "-0e99999999999999999999", "1e0", "1e22", "1e23", "1e-22",
+        "1e-23", "9007199254740992", "9007199254740993", "9007199254740994", "9007199254740995", "9007199254740992.5",
         "4503599627370496.5", "4503599627370497.5", "2.2250738585072011e-308", "2.2250738585072014e-308",
         "2.2250738585072012e-308", "4.9406564584124654e-324", "2.4703282292062327e-324", "2.4703282292062328e-324",
-        "1.7976931348623157e308", "1.7976931348623158e308", "1.797693134862315808e308", "1e308", "1e309", "1e-400", "1e400",
-        "6.631236871469758276785396630275967e-39", "7.4109847687618698162648531893023320585475897039214871466383785237510e-17",
-        "8.988465674311579538e307", "1.1754943508222875e-38", "3.4028235677973366e38", "3.4028235677973365e38",
+        "1.7976931348623157e308", "1.7976931348623158e308", "1.797693134862315808e308", "1e308", "1e309", "1e-400",
+        "1e400", "6.631236871469758276785396630275967e-39",
+        "7.4109847687618698162648531893023320585475897039214871466383785237510e-17", "8.988465674311579538e307",
+        "1.1754943508222875e-38", "3.4028235677973366e38", "3.4028235677973365e38",
         "3.40282346638528859811704183484516925e38", "1.4e-45", "7.0064923216240853e-46", "7.0064923216240854e-46",
-        "16777217", "16777219", "1.00000005960464477539062500000001", "1.000000059604644775390625",
-        "0.1", "0.3", "123456789012345678", "1234567890123456789", "12345678901234567890", "18446744073709551615",
-        "18446744073709551616", "9223372036854775807", "9223372036854775808", "99999999999999999999", "1.", ".1", "+1.5",
-        "179769313486231580793728971405303415079934132710037826936173778980444968292764750946649017977587207096330286416692"
-        "8879109465555478519404026306574886715058206819089020007083836762738548458177115317644757302700698555713669596228429"
+        "16777217", "16777219", "1.00000005960464477539062500000001", "1.000000059604644775390625", "0.1", "0.3",
+        "123456789012345678", "1234567890123456789", "12345678901234567890", "18446744073709551615",
+        "18446744073709551616", "9223372036854775807", "9223372036854775808", "99999999999999999999", "1.", ".1",
+        "+1.5",
+        "17976931348623158079372897140530341507993413271003782693617377898044496829276475094664901797758720709633028641"
+        "6692"
+        "88791094655554785194040263065748867150582068190890200070838367627385484581771153176447573027006985557136695962"
+        "28429"
         "148198608349364752927190741684443655107043427115596995080930428801779041744977919999",
-        "1797693134862315807937289714053034150799341327100378269361737789804449682927647509466490179775872070963302864166928"
-        "8791094655554785194040263065748867150582068190890200070838367627385484581771153176447573027006985557136695962284291"
+        "17976931348623158079372897140530341507993413271003782693617377898044496829276475094664901797758720709633028641"
+        "66928"
+        "87910946555547851940402630657488671505820681908902000708383676273854845817711531764475730270069855571366959622"
+        "84291"
         "48198608349364752927190741684443655107043427115596995080930428801779041744977920000"};
     char text[2000];
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) compare(texts[i]);
@@ -195,12 +200,12 @@ static void stops(void)
         int stop;
     } cases[] = {{"1.5x", TULLE__NUMBER_OK, 3}, {"0x10", TULLE__NUMBER_OK, 1}, {"1,5", TULLE__NUMBER_OK, 1},
         {"1.5+103", TULLE__NUMBER_OK, 3}, {"1e", TULLE__NUMBER_EXPONENT, 2}, {"1e+", TULLE__NUMBER_EXPONENT, 3},
-        {"1d5", TULLE__NUMBER_OK, 3}, {"-", TULLE__NUMBER_NONE, 1}, {".", TULLE__NUMBER_NONE, 1}, {"", TULLE__NUMBER_NONE, 0},
-        {"x", TULLE__NUMBER_NONE, 0}, {"--1", TULLE__NUMBER_NONE, 1}, {".e5", TULLE__NUMBER_NONE, 1},
-        {"nan", TULLE__NUMBER_NAN, 3}, {"-NaN(1)", TULLE__NUMBER_NAN, 4}, {"inf", TULLE__NUMBER_INF, 3},
-        {"+Infinity", TULLE__NUMBER_INF, 9}, {"infinit", TULLE__NUMBER_INF, 3}, {"in", TULLE__NUMBER_NONE, 0},
-        {"1..2", TULLE__NUMBER_OK, 2}, {"1e400", TULLE__NUMBER_OVERFLOW, 5}, {"1e-400", TULLE__NUMBER_UNDERFLOW, 6},
-        {"0e-400", TULLE__NUMBER_OK, 6}, {" 1", TULLE__NUMBER_NONE, 0}};
+        {"1d5", TULLE__NUMBER_OK, 3}, {"-", TULLE__NUMBER_NONE, 1}, {".", TULLE__NUMBER_NONE, 1},
+        {"", TULLE__NUMBER_NONE, 0}, {"x", TULLE__NUMBER_NONE, 0}, {"--1", TULLE__NUMBER_NONE, 1},
+        {".e5", TULLE__NUMBER_NONE, 1}, {"nan", TULLE__NUMBER_NAN, 3}, {"-NaN(1)", TULLE__NUMBER_NAN, 4},
+        {"inf", TULLE__NUMBER_INF, 3}, {"+Infinity", TULLE__NUMBER_INF, 9}, {"infinit", TULLE__NUMBER_INF, 3},
+        {"in", TULLE__NUMBER_NONE, 0}, {"1..2", TULLE__NUMBER_OK, 2}, {"1e400", TULLE__NUMBER_OVERFLOW, 5},
+        {"1e-400", TULLE__NUMBER_UNDERFLOW, 6}, {"0e-400", TULLE__NUMBER_OK, 6}, {" 1", TULLE__NUMBER_NONE, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double x;
         const char *stop;
@@ -208,8 +213,8 @@ static void stops(void)
         char *exact = malloc(n ? n : 1); /* the sanitizer sees a read past the end */
         memcpy(exact, cases[i].text, n);
         tulle__number kind = tulle__number_f64(exact, exact + n, &x, &stop);
-        ok(kind == cases[i].kind && stop - exact == cases[i].stop, "'%s' is kind %d, stops at %d", cases[i].text, (int)kind,
-            (int)(stop - exact));
+        ok(kind == cases[i].kind && stop - exact == cases[i].stop, "'%s' is kind %d, stops at %d", cases[i].text,
+            (int)kind, (int)(stop - exact));
         free(exact);
     }
 }
@@ -224,7 +229,8 @@ int main(int argc, char **argv)
     random_numbers(rounds);
     ok(wrong == 0, "%ld comparisons with the C library on random numbers", checked);
     integers(rounds);
-    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") || setlocale(LC_NUMERIC, "de_DE.utf8") || setlocale(LC_NUMERIC, "fr_FR.utf8")) {
+    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") || setlocale(LC_NUMERIC, "de_DE.utf8") ||
+        setlocale(LC_NUMERIC, "fr_FR.utf8")) {
         const char *text = "9007199254740993.5", *stop;
         double x;
         tulle__number_f64(text, text + strlen(text), &x, &stop);

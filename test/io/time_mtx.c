@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast Matrix Market files are read, beside a loop of strtol and strtod over the same bytes, and written. Not a test:
- * `test_time_mtx FILE.mtx [REPEATS]` prints megabytes of text a second, median over the repeats, by the wall clock and by
- * the processor time of all threads together (which other programs disturb less).
+ * How fast Matrix Market files are read, beside a loop of strtol and strtod over the same bytes, and written. Not a
+ * test: `test_time_mtx FILE.mtx [REPEATS]` prints megabytes of text a second, median over the repeats, by the wall
+ * clock and by the processor time of all threads together (which other programs disturb less).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,8 +42,8 @@ static void report(const char *what, struct times *t, double bytes)
 {
     qsort(t->wall, (size_t)t->n, sizeof *t->wall, ascending);
     qsort(t->cpu, (size_t)t->n, sizeof *t->cpu, ascending);
-    printf("%-28s %7.0f MB/s by the clock, %7.0f MB/s by processor time (%.4f s)\n", what, bytes / 1e6 / t->wall[t->n / 2],
-        bytes / 1e6 / t->cpu[t->n / 2], t->cpu[t->n / 2]);
+    printf("%-28s %7.0f MB/s by the clock, %7.0f MB/s by processor time (%.4f s)\n", what,
+        bytes / 1e6 / t->wall[t->n / 2], bytes / 1e6 / t->cpu[t->n / 2], t->cpu[t->n / 2]);
 }
 
 static void fail(void)
@@ -52,20 +52,27 @@ static void fail(void)
     exit(EXIT_FAILURE);
 }
 
-static void read_once(const char *path, const tulle__mtx_options *options, tulle__entries *entries, tulle__mtx_shape *shape)
+static void read_once(
+    const char *path, const tulle__mtx_options *options, tulle__entries *entries, tulle__mtx_shape *shape)
 {
     tulle__mtx *mtx;
     tulle__mtx_stats stats;
-    if (tulle__mtx_open(path, options, &mtx) != TULLE_OK || tulle__mtx_parse(mtx, 0, 1, TULLE_F64, entries, &stats) != TULLE_OK ||
+    if (tulle__mtx_open(path, options, &mtx) != TULLE_OK ||
+        tulle__mtx_parse(mtx, 0, 1, TULLE_F64, entries, &stats) != TULLE_OK ||
         tulle__mtx_check(mtx, &stats) != TULLE_OK)
         fail();
     const tulle__mtx_header *head = tulle__mtx_head(mtx);
-    *shape = (tulle__mtx_shape){.rows = head->rows, .cols = head->cols, .stored = head->stored, .field = head->field,
-        .symmetry = head->symmetry, .type = TULLE_F64};
+    *shape = (tulle__mtx_shape){.rows = head->rows,
+        .cols = head->cols,
+        .stored = head->stored,
+        .field = head->field,
+        .symmetry = head->symmetry,
+        .type = TULLE_F64};
     tulle__mtx_close(mtx);
 }
 
-static void time_reading(const char *what, const char *path, const tulle__mtx_options *options, int repeats, double bytes)
+static void time_reading(
+    const char *what, const char *path, const tulle__mtx_options *options, int repeats, double bytes)
 {
     struct times t = {.n = repeats};
     for (int k = 0; k < repeats; k++) {
@@ -130,7 +137,9 @@ static void time_writing(const char *path, int repeats)
             n = entries.count - e < TULLE__ENTRIES_CHUNK ? entries.count - e : TULLE__ENTRIES_CHUNK;
             text.bytes = 0;
             text.entries = 0;
-            if (tulle__mtx_format_entries(&shape, &entries, e, n, &text) != TULLE_OK || tulle__mtx_writer_append(writer, &text) != TULLE_OK) fail();
+            if (tulle__mtx_format_entries(&shape, &entries, e, n, &text) != TULLE_OK ||
+                tulle__mtx_writer_append(writer, &text) != TULLE_OK)
+                fail();
             bytes += (double)text.bytes;
         }
         tulle__mtx_text_fini(&text);
@@ -176,8 +185,8 @@ int main(int argc, char **argv)
             f = fopen(argv[1], "rb");
             if (!f || !text || fread(text, 1, (size_t)bytes, f) != (size_t)bytes) return EXIT_FAILURE;
             fclose(f);
-            if (tulle__output_open(packed, 6, &out) != TULLE_OK || tulle__output_write(out, text, (size_t)bytes) != TULLE_OK ||
-                tulle__output_close(out, 0) != TULLE_OK)
+            if (tulle__output_open(packed, 6, &out) != TULLE_OK ||
+                tulle__output_write(out, text, (size_t)bytes) != TULLE_OK || tulle__output_close(out, 0) != TULLE_OK)
                 fail();
             free(text);
         }
