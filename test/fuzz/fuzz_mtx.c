@@ -19,9 +19,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     options.careful = 1;
     options.block = (int64_t)size / 4 + 1 + (bits >> 3 & 31); /* a few blocks: each is a system call */
     read_matrix(path, &options, 1 + (int)(bits >> 5 & 3), type, &careful);
-    /* of several mistakes, small blocks may show another first: too many entries are counted after each block */
+    /* of several mistakes another may be found first: too many numbers are counted after each block or part */
     REQUIRE((quick.status == TULLE_OK) == (careful.status == TULLE_OK));
-    if (!strstr(quick.message, "the size line") && !strstr(careful.message, "the size line"))
+    if (!quick.array && !strstr(quick.message, "the size line") && !strstr(careful.message, "the size line"))
         REQUIRE(quick.status == careful.status);
     if (quick.status == TULLE_OK) {
         quick.stats.bytes = careful.stats.bytes; /* a newline may have been added */

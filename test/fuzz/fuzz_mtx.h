@@ -11,6 +11,7 @@
 struct outcome {
     tulle_status status;
     uint64_t hash;
+    int array;
     tulle__mtx_stats stats;
     char message[512];
 };
@@ -62,6 +63,7 @@ static void read_matrix(
     char warnings[600];
     memset(o, 0, sizeof *o);
     o->status = tulle__mtx_open(path, options, &mtx);
+    o->array = o->status == TULLE_OK && tulle__mtx_head(mtx)->array;
     for (int k = 0; k < nparts && o->status == TULLE_OK; k++) o->status = read_part(mtx, k, nparts, type, o);
     if (o->status == TULLE_OK) o->status = tulle__mtx_check(mtx, &o->stats);
     if (o->status == TULLE_OK)
