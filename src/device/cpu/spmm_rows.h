@@ -85,6 +85,8 @@ ROWS static void NAME(column)(const tulle__spmm_rows *rows)
     const int32_t *colind = rows->A->colind;
     const T *val = rows->A->val, *B = rows->B;
     T *C = rows->C, alpha = (T)rows->alpha, beta = (T)rows->beta;
+    enum { FETCH_COLUMN = 48 };
+    const int64_t fetch_end = rows->A->n > 1 << 19 ? rowptr[rows->A->m] - FETCH_COLUMN : 0; /* B outside L2 by far */
     for (int64_t i = rows->begin; i < rows->end; i += 4) {
         int count = rows->end - i < 4 ? (int)(rows->end - i) : 4;
         int64_t at[4], end[4], steps = INT64_MAX;
@@ -95,6 +97,8 @@ ROWS static void NAME(column)(const tulle__spmm_rows *rows)
             if (end[r] - at[r] < steps) steps = end[r] - at[r];
         }
         for (int64_t s = 0; s < steps; s++) {
+            if (at[3] + s < fetch_end)
+                for (int r = 0; r < 4; r++) __builtin_prefetch(&B[colind[at[r] + s + FETCH_COLUMN] * ldb]);
             sum[0] = FMA(val[at[0] + s], B[colind[at[0] + s] * ldb], sum[0]);
             sum[1] = FMA(val[at[1] + s], B[colind[at[1] + s] * ldb], sum[1]);
             sum[2] = FMA(val[at[2] + s], B[colind[at[2] + s] * ldb], sum[2]);
