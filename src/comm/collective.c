@@ -17,6 +17,16 @@ static void add_word(tulle_comm *comm, int rank, uint64_t field, int round)
     tulle__fetch_add(comm, &place, tulle__slot_at(comm) + field + (uint64_t)round * sizeof(uint64_t), 1);
 }
 
+/*
+ * A PE that fails inside a collective of its own accord tells the others, who would wait for it; the words stay set until
+ * the next agreement, or until the run ends.
+ */
+static tulle_status tell(tulle_comm *comm, tulle_status status)
+{
+    if (status != TULLE_OK && status != TULLE_ERR_PEER && comm->size > 1) tulle__comm_fail(comm, status);
+    return status;
+}
+
 tulle_status tulle_comm_barrier(tulle_comm *comm)
 {
     tulle__slot *own = tulle__slot_own(comm);
@@ -125,7 +135,7 @@ tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t byt
     for (size_t at = 0; at < bytes; at += most) {
         size_t piece = bytes - at < most ? bytes - at : most;
         tulle_status status = gather_piece(comm, (const char *)mine + at, piece, (char *)all + at, bytes);
-        if (status != TULLE_OK) return status;
+        if (status != TULLE_OK) return tell(comm, status);
     }
     return TULLE_OK;
 }
@@ -165,14 +175,15 @@ tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *data, size_t
     TULLE_TRY(tulle_comm_barrier(comm));
 out:
     if (taken) tulle__heap_give(comm->pe->data, &copy);
-    return status;
+    return tell(comm, status);
 }
 
 tulle_status tulle_comm_reduce_int(tulle_comm *comm, tulle_reduction how, int n, int64_t *value)
 {
     tulle_status status;
     int64_t *all = NULL;
-    TULLE_TRY(tulle__alloc((size_t)comm->size * (size_t)n, sizeof *all, "reduction", &all));
+    status = tell(comm, tulle__alloc((size_t)comm->size * (size_t)n, sizeof *all, "reduction", &all));
+    if (status != TULLE_OK) return status;
     TULLE_TRY(tulle_comm_allgather(comm, value, (size_t)n * sizeof *all, all));
     for (int i = 0; i < n; i++) {
         int64_t x = all[i];
@@ -191,7 +202,8 @@ tulle_status tulle_comm_reduce_real(tulle_comm *comm, tulle_reduction how, int n
 {
     tulle_status status;
     double *all = NULL;
-    TULLE_TRY(tulle__alloc((size_t)comm->size * (size_t)n, sizeof *all, "reduction", &all));
+    status = tell(comm, tulle__alloc((size_t)comm->size * (size_t)n, sizeof *all, "reduction", &all));
+    if (status != TULLE_OK) return status;
     TULLE_TRY(tulle_comm_allgather(comm, value, (size_t)n * sizeof *all, all));
     for (int i = 0; i < n; i++) {
         double x = all[i];

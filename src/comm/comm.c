@@ -176,12 +176,12 @@ uint64_t tulle__load(tulle_comm *comm, const tulle__place *place, uint64_t at)
     return comm->pe->link->ops->load(comm->pe->link, place, at);
 }
 
-void tulle__put_signal(tulle_comm *comm, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
+tulle_status tulle__put_signal(tulle_comm *comm, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
     const tulle__place *word, uint64_t word_at, uint64_t value)
 {
     comm->pe->counters.puts++;
     comm->pe->counters.bytes += (int64_t)bytes;
-    tulle__link_put_signal(comm->pe->link, place, at, local, bytes, word, word_at, value);
+    return tulle__link_put_signal(comm->pe->link, place, at, local, bytes, word, word_at, value);
 }
 
 void tulle__progress(tulle_comm *comm)

@@ -94,7 +94,7 @@ uint64_t tulle__compare_swap(
     tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired);
 void tulle__store(tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t value);
 uint64_t tulle__load(tulle_comm *comm, const tulle__place *place, uint64_t at);
-void tulle__put_signal(tulle_comm *comm, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
+tulle_status tulle__put_signal(tulle_comm *comm, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
     const tulle__place *word, uint64_t word_at, uint64_t value);
 void tulle__progress(tulle_comm *comm);
 

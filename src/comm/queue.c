@@ -95,9 +95,8 @@ tulle_status tulle__queue_push(
         tulle__pause(comm, &turns);
     }
     uint64_t at = sizeof(struct ring) + (index & (queue->capacity - 1)) * sizeof(struct slot);
-    tulle__put_signal(comm, place, at + offsetof(struct slot, record), record, bytes, place,
+    return tulle__put_signal(comm, place, at + offsetof(struct slot, record), record, bytes, place,
         at + offsetof(struct slot, sequence), index + 1);
-    return TULLE_OK;
 }
 
 int tulle__queue_pop(tulle__queue *queue, void *record)

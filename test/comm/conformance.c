@@ -182,8 +182,8 @@ static tulle_status test_atomics(tulle_comm *comm, void *arg)
     int next = (rank + 1) % size;
     for (uint64_t round = 1; round <= 20 && status == TULLE_OK; round++) {
         for (int i = 0; i < 1024; i++) payload[i] = round * 10000 + (uint64_t)i;
-        tulle__put_signal(comm, &datas[next], 0, payload, sizeof payload, &place[next], 24, round);
-        status = tulle__wait_word(comm, &word[3], round);
+        status = tulle__put_signal(comm, &datas[next], 0, payload, sizeof payload, &place[next], 24, round);
+        if (status == TULLE_OK) status = tulle__wait_word(comm, &word[3], round);
         for (int i = 0; i < 1024 && status == TULLE_OK; i++)
             if (landed[i] != round * 10000 + (uint64_t)i) status = tulle__fail(TULLE_ERR_CHECK, "signal before its data");
         if (status == TULLE_OK) status = tulle_comm_barrier(comm);

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layouts, matrices from memory, get_tile, replace and renew, redistribute, transpose: matrix SPEC PES. */
+#include <string.h>
+
+#include <tulle/mat.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "comm/comm.h"
+#include "tap.h"
+
+#define EXPECT(condition)                                                                                              \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            status = tulle__fail(TULLE_ERR_CHECK, "%s:%d: %s", __FILE__, __LINE__, #condition);                        \
+            goto out;                                                                                                  \
+        }                                                                                                              \
+    } while (0)
+
+/* The matrix of all these tests: entry (i, j) is there if this says so, with this value. */
+static double entry(int64_t i, int64_t j)
+{
+    uint64_t x = tulle__random_at(3, (uint64_t)i, (uint64_t)j);
+    return x % 4 ? 0 : (double)(x % 97) - 48.5;
+}
+
+/* All PEs compare all of A with entry(i, j), or entry(j, i). */
+static tulle_status compare(tulle_mat *A, int transposed)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(A);
+    tulle_fetch *fetch = NULL;
+    for (int i = 0; i < tulle_layout_tile_rows(l); i++)
+        for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
+            tulle_tile t;
+            TULLE_TRY(tulle_mat_get_tile(A, i, j, &fetch));
+            TULLE_TRY(tulle_fetch_wait(fetch, &t));
+            for (int64_t r = 0; r < t.m; r++) {
+                int64_t e = t.rowptr ? t.rowptr[r] : 0, end = t.rowptr ? t.rowptr[r + 1] : 0;
+                for (int64_t c = 0; c < t.n; c++) {
+                    int64_t row = tulle_layout_row_cut(l)[i] + r, col = tulle_layout_col_cut(l)[j] + c;
+                    double x = transposed ? entry(col, row) : entry(row, col), y = 0;
+                    if (t.kind == TULLE_DENSE)
+                        y = ((double *)t.val)[t.order == TULLE_ROW_MAJOR ? r * t.ld + c : c * t.ld + r];
+                    else if (e < end && t.colind[e] == c)
+                        y = ((double *)t.val)[e++];
+                    EXPECT(x == y);
+                }
+                EXPECT(e == end);
+            }
+            tulle_fetch_free(fetch);
+            fetch = NULL;
+        }
+out:
+    tulle_fetch_free(fetch);
+    if (status != TULLE_OK) return status;
+    return tulle_comm_barrier(tulle_mat_comm(A));
+}
+
+static tulle_status build(tulle_comm *comm, int64_t m, int64_t n, const tulle_layout *layout, tulle_mat **A)
+{
+    int64_t count = 0, *row = malloc((size_t)(m * n + 1) * 8), *col = malloc((size_t)(m * n + 1) * 8);
+    double *val = malloc((size_t)(m * n + 1) * 8);
+    /* backwards, and dealt out in turn: nothing comes in order */
+    for (int64_t e = m * n - 1; e >= 0; e--) {
+        double x = entry(e / n, e % n);
+        if (x == 0 || e % tulle_comm_size(comm) != tulle_comm_rank(comm)) continue;
+        row[count] = e / n;
+        col[count] = e % n;
+        val[count++] = x;
+    }
+    tulle_status status =
+        tulle_mat_from_entries(comm, layout, TULLE_F64, count, row, col, val, TULLE_DUPLICATES_ERROR, A);
+    free(row);
+    free(col);
+    free(val);
+    return status;
+}
+
+static tulle_status test_layouts(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status = TULLE_OK;
+    tulle_layout *from = NULL, *to = NULL;
+    tulle_mat *A = NULL, *B = NULL, *T = NULL;
+    static const int64_t shapes[][2] = {{23, 17}, {1, 1}, {0, 4}, {5, 0}, {3, 90}, {70, 2}};
+    static const int tiles[][2] = {{0, 0}, {1, 1}, {5, 3}, {30, 20}};
+    for (size_t s = 0; s < 6; s++)
+        for (size_t t = 0; t < 4; t++) {
+            tulle_layout_spec spec = {.m = shapes[s][0], .n = shapes[s][1], .tile_rows = tiles[t][0],
+                .tile_cols = tiles[t][1], .map = t % 2 ? TULLE_CYCLIC : TULLE_BLOCK};
+            tulle_layout_spec other = {.m = spec.m, .n = spec.n, .tile_rows = 4, .tile_cols = 3};
+            TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &from));
+            TULLE_TRY(tulle_layout_new(&other, tulle_comm_size(comm), &to));
+            TULLE_TRY(build(comm, spec.m, spec.n, from, &A));
+            TULLE_TRY(compare(A, 0));
+            TULLE_TRY(tulle_mat_redistribute(A, to, &B));
+            TULLE_TRY(compare(B, 0));
+            EXPECT(tulle_mat_nnz(A) == tulle_mat_nnz(B));
+            TULLE_TRY(tulle_mat_transpose(A, &T));
+            TULLE_TRY(compare(T, 1));
+            tulle_mat_free(A);
+            tulle_mat_free(B);
+            tulle_mat_free(T);
+            tulle_layout_free(from);
+            tulle_layout_free(to);
+            A = B = T = NULL;
+            from = to = NULL;
+        }
+out:
+    tulle_layout_free(from);
+    tulle_layout_free(to);
+    return status;
+}
+
+static tulle_status test_dense(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status = TULLE_OK;
+    tulle_layout *l = NULL, *l2 = NULL;
+    tulle_mat *A = NULL, *B = NULL, *T = NULL;
+    tulle_layout_spec spec = {.m = 19, .n = 13, .tile_rows = 4, .tile_cols = 3}, other = {.m = 19, .n = 13, .tile_rows = 2, .tile_cols = 5};
+    for (int order = 0; order < 2; order++) {
+        TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &l));
+        TULLE_TRY(tulle_layout_new(&other, tulle_comm_size(comm), &l2));
+        TULLE_TRY(tulle_mat_new_dense(comm, l, TULLE_F64, (tulle_order)order, &A));
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 3; j++) {
+                tulle_tile t;
+                tulle_status owned = tulle_mat_tile(A, i, j, &t);
+                EXPECT((owned == TULLE_OK) == (tulle_layout_owner(l, i, j) == tulle_comm_rank(comm)));
+                for (int64_t e = 0; owned == TULLE_OK && e < t.nnz; e++) {
+                    int64_t r = order == TULLE_ROW_MAJOR ? e / t.ld : e % t.ld, c = order == TULLE_ROW_MAJOR ? e % t.ld : e / t.ld;
+                    EXPECT(((double *)t.val)[e] == 0);
+                    ((double *)t.val)[e] = entry(tulle_layout_row_cut(l)[i] + r, tulle_layout_col_cut(l)[j] + c);
+                }
+            }
+        TULLE_TRY(tulle_comm_barrier(comm));
+        TULLE_TRY(compare(A, 0));
+        TULLE_TRY(tulle_mat_redistribute(A, l2, &B));
+        TULLE_TRY(compare(B, 0));
+        TULLE_TRY(tulle_mat_transpose(B, &T));
+        TULLE_TRY(compare(T, 1));
+        TULLE_TRY(tulle_mat_fill_random(A, 9));
+        tulle_mat_free(A);
+        tulle_mat_free(B);
+        tulle_mat_free(T);
+        tulle_layout_free(l);
+        tulle_layout_free(l2);
+        l = l2 = NULL;
+    }
+out:
+    tulle_layout_free(l);
+    tulle_layout_free(l2);
+    return status;
+}
+
+/* Each PE gives its rows in CSR, with 32- and 64-bit columns, unsorted, with duplicates, borrowed. */
+static tulle_status test_csr(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    enum { M = 31, N = 20 };
+    tulle_status status = TULLE_OK;
+    tulle_mat *A = NULL;
+    int rank = tulle_comm_rank(comm), size = tulle_comm_size(comm);
+    int64_t first = (int64_t)M * rank / size, count = (int64_t)M * (rank + 1) / size - first, rowptr[M + 1];
+    int32_t narrow[2 * M * N];
+    int64_t wide[2 * M * N];
+    double val[2 * M * N];
+    for (int variant = 0; variant < 4; variant++) {
+        int64_t nnz = 0;
+        for (int64_t r = 0; r < count; r++) {
+            rowptr[r] = nnz;
+            for (int64_t k = 0; k < N; k++) {
+                int64_t c = variant == 1 ? N - 1 - k : k; /* 1: descending */
+                double x = entry(first + r, c);
+                if (x == 0) continue;
+                for (int part = 0; part < (variant == 2 ? 2 : 1); part++) { /* 2: in two halves */
+                    narrow[nnz] = (int32_t)c;
+                    wide[nnz] = c;
+                    val[nnz++] = variant == 2 ? x / 2 : x;
+                }
+            }
+        }
+        rowptr[count] = nnz;
+        tulle_csr_rows rows = {.first = first, .count = count, .rowptr = rowptr, .val = val,
+            .colind = variant % 2 ? (void *)wide : (void *)narrow, .colind_bytes = variant % 2 ? 8 : 4, .borrow = variant == 0};
+        TULLE_TRY(tulle_mat_from_csr(comm, M, N, TULLE_F64, &rows, &A));
+        TULLE_TRY(compare(A, 0));
+        tulle_mat_free(A);
+        A = NULL;
+        rows.first += rank == size - 1; /* a gap */
+        EXPECT(tulle_mat_from_csr(comm, M, N, TULLE_F64, &rows, &A) == TULLE_ERR_ARG);
+    }
+out:
+    return status;
+}
+
+static tulle_status test_replace(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status = TULLE_OK;
+    tulle_layout *l = NULL;
+    tulle_mat *A = NULL;
+    tulle_fetch *fetch = NULL;
+    tulle_layout_spec spec = {.m = 12, .n = 8, .tile_rows = 4, .tile_cols = 2};
+    int rank = tulle_comm_rank(comm);
+    TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &l));
+    TULLE_TRY(build(comm, 12, 8, l, &A));
+    for (int round = 1; round < 5; round++) {
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 2; j++) {
+                /* one entry in the middle row, later two */
+                int64_t rowptr[4] = {0, 0, round, round};
+                tulle_lidx colind[4] = {0, 1, 2, 3};
+                double val[4] = {i + 10.0 * j, 2, 3, 4};
+                tulle_status replaced = tulle_mat_replace(A, i, j, rowptr, colind, val);
+                EXPECT((replaced == TULLE_OK) == (tulle_layout_owner(l, i, j) == rank));
+                tulle_lidx wrong[4] = {3, 2, 9, 0};
+                if (replaced == TULLE_OK && round > 1)
+                    EXPECT(tulle_mat_replace(A, i, j, rowptr, wrong, val) == TULLE_ERR_ARG);
+            }
+        TULLE_TRY(tulle_mat_renew(A));
+        EXPECT(tulle_mat_nnz(A) == 8 * round);
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 2; j++) {
+                tulle_tile t;
+                TULLE_TRY(tulle_mat_get_tile(A, i, j, &fetch));
+                TULLE_TRY(tulle_fetch_wait(fetch, &t));
+                EXPECT(t.nnz == round && t.rowptr[1] == 0 && t.rowptr[3] == round && ((double *)t.val)[0] == i + 10 * j);
+                tulle_fetch_free(fetch);
+                fetch = NULL;
+            }
+        TULLE_TRY(tulle_comm_barrier(comm));
+    }
+out:
+    tulle_fetch_free(fetch);
+    tulle_layout_free(l);
+    return status;
+}
+
+static tulle_status test_refusals(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    tulle_status status = TULLE_OK;
+    tulle_layout *l = NULL;
+    tulle_mat *A = NULL;
+    int size = tulle_comm_size(comm);
+    tulle_gidx row[2] = {0, 9}, col[2] = {0, 0}, cut[3] = {0, 5, 3};
+    double val[2] = {1, 2};
+    tulle_layout_spec spec = {.m = 4, .n = 4};
+    TULLE_TRY(tulle_layout_new(&spec, size, &l));
+    EXPECT(tulle_mat_from_entries(comm, l, TULLE_F64, 2, row, col, val, TULLE_DUPLICATES_SUM, &A) == TULLE_ERR_ARG);
+    row[1] = 0;
+    EXPECT(tulle_mat_from_entries(comm, l, TULLE_F64, 2, row, col, val, TULLE_DUPLICATES_ERROR, &A) == TULLE_ERR_FORMAT);
+    TULLE_TRY(tulle_mat_from_entries(comm, l, TULLE_F64, 2, row, col, val, TULLE_DUPLICATES_SUM, &A));
+    EXPECT(tulle_mat_nnz(A) == 1);
+    tulle_layout *bad = NULL;
+    int owner[1] = {size};
+    tulle_layout_spec specs[] = {{.m = -1, .n = 2}, {.m = 4, .n = 4, .tile_rows = 2, .row_cut = cut},
+        {.m = 3, .n = 4, .tile_rows = 2, .row_cut = cut}, {.m = 1, .n = 1, .tile_rows = 1, .tile_cols = 1, .owner = owner},
+        {.m = 4, .n = 4, .grid_rows = size + 1, .grid_cols = 1}, {.m = 4, .n = (int64_t)1 << 40, .tile_cols = 1, .tile_rows = 1}};
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) EXPECT(tulle_layout_new(&specs[s], size, &bad) != TULLE_OK);
+out:
+    tulle_layout_free(l);
+    return status;
+}
+
+/* On one PE the n-th allocation fails: every PE returns the same failure, until there are no more to fail. */
+struct failing {
+    int rank;
+    int64_t n;
+    int done;
+};
+
+static tulle_status build_and_reshape(tulle_comm *comm, void *arg)
+{
+    struct failing *f = arg;
+    tulle_layout *l = NULL;
+    tulle_mat *A = NULL, *B = NULL, *T = NULL;
+    tulle_layout_spec spec = {.m = 9, .n = 7, .tile_rows = 3, .tile_cols = 2};
+    tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &l);
+    if (status != TULLE_OK) return status;
+    /* the context exists before, so that its allocations do not depend on the round */
+    if (tulle_comm_rank(comm) == f->rank) tulle__account_fail_after(comm->pe->account, f->n);
+    status = build(comm, 9, 7, l, &A);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(A, l, &B);
+    if (status == TULLE_OK) status = tulle_mat_transpose(B, &T);
+    if (tulle_comm_rank(comm) == f->rank) {
+        f->done = status == TULLE_OK;
+        tulle__account_fail_after(comm->pe->account, -1);
+    }
+    /* the same answer everywhere, and the comm works on */
+    int64_t same[2] = {status, -(int64_t)status};
+    tulle_status meet = tulle_comm_reduce_int(comm, TULLE_MAX, 2, same);
+    if (meet == TULLE_OK && same[0] != -same[1]) meet = tulle__fail(TULLE_ERR_CHECK, "PEs differ: %d and %d", (int)same[0], (int)-same[1]);
+    if (meet == TULLE_OK && status != TULLE_OK && status != TULLE_ERR_MEMORY) meet = tulle__fail(TULLE_ERR_CHECK, "status %d", (int)status);
+    tulle_mat_free(A);
+    tulle_mat_free(B);
+    tulle_mat_free(T);
+    tulle_layout_free(l);
+    return meet;
+}
+
+static tulle_status count_blocks(tulle_comm *comm, void *arg)
+{
+    int64_t *blocks = arg;
+    blocks[2 * tulle_comm_rank(comm)] = tulle__heap_blocks(comm->pe->data);
+    blocks[2 * tulle_comm_rank(comm) + 1] = tulle__account_blocks(comm->pe->account);
+    return TULLE_OK;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
+    int npes = atoi(argv[2]);
+    tulle_team *team;
+    tulle_team_options options = {.memory = (size_t)npes << 26};
+    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message())) return tap_done();
+    static const struct {
+        const char *name;
+        tulle_body body;
+    } tests[] = {{"layouts", test_layouts}, {"dense", test_dense}, {"CSR rows", test_csr}, {"replace and renew", test_replace},
+        {"refusals", test_refusals}};
+    for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
+        tulle_status status = tulle_team_run(team, tests[t].body, NULL);
+        ok(status == TULLE_OK, "%s: %s", tests[t].name, status == TULLE_OK ? "right" : tulle_error_message());
+    }
+    struct failing f = {.rank = npes / 2, .n = -1};
+    tulle_status status = tulle_team_run(team, build_and_reshape, &f);
+    ok(status == TULLE_OK && f.done, "without a failure: %s", tulle_error_message());
+    int64_t before[128], after[128];
+    tulle_team_run(team, count_blocks, before);
+    for (f.n = 0, f.done = 0; !f.done && f.n < 1000 && status == TULLE_OK; f.n++) status = tulle_team_run(team, build_and_reshape, &f);
+    ok(status == TULLE_OK && f.done, "each of %d allocations of PE %d fails in turn: %s", (int)f.n - 1, f.rank,
+        status == TULLE_OK ? "all PEs agree" : tulle_error_message());
+    tulle_team_run(team, count_blocks, after);
+    ok(memcmp(before, after, 2 * (size_t)npes * sizeof *after) == 0, "and nothing leaks");
+
+    /* cut points: R-MAT-like weights in two parts of equal weight */
+    int64_t weight[1000], sum[3] = {0, 0, 0};
+    tulle_gidx cut[4];
+    for (int i = 0; i < 1000; i++) weight[i] = 1000000 / (i + 1);
+    tulle_cuts_weighted(1000, weight, 3, cut);
+    for (int p = 0; p < 3; p++)
+        for (tulle_gidx i = cut[p]; i < cut[p + 1]; i++) sum[p] += weight[i];
+    ok(cut[0] == 0 && cut[3] == 1000 && cut[1] <= cut[2] && sum[0] < 2 * sum[1] + 1000000, "weighted cuts: %d %d %d",
+        (int)sum[0], (int)sum[1], (int)sum[2]);
+    tulle_team_free(team);
+    return tap_done();
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products that fail half-way: failures PES. On one PE the n-th allocation fails, for every n; the n-th transfer fails,
+ * for every n. All PEs return the same failure within a second, nothing leaks, and the next product is right.
+ */
+#include <string.h>
+
+#include <tulle/io.h>
+#include <tulle/product.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "comm/comm.h"
+#include "tap.h"
+
+struct run {
+    tulle_alg alg;
+    int sparse, rank;
+    int64_t n; /* allocation that fails, < 0: none */
+    int done;
+    double slowest;
+};
+
+/* Plan, execute, execute again with the failure anywhere in between; then once without. */
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct run *run = arg;
+    int size = tulle_comm_size(comm), mine = tulle_comm_rank(comm) == run->rank;
+    tulle_layout *la = NULL, *lb = NULL, *lc = NULL;
+    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    tulle_plan *plan = NULL;
+    tulle_product_options o = TULLE_PRODUCT_DEFAULT;
+    tulle_read_options reading = TULLE_READ_DEFAULT;
+    double error;
+    o.alg = run->alg;
+    tulle_layout_spec square = {.m = 60, .n = 60, .tile_rows = 3, .tile_cols = 3, .map = TULLE_CYCLIC};
+    tulle_layout_spec thin = {.m = 60, .n = run->sparse ? 60 : 7, .tile_rows = 3, .tile_cols = 2, .map = TULLE_CYCLIC};
+    tulle_status status = tulle_layout_new(&square, size, &la);
+    if (status == TULLE_OK) status = tulle_layout_new(&thin, size, &lb);
+    if (status == TULLE_OK) status = tulle_mat_load(comm, "er:n=60,degree=6", la, TULLE_CSR, &reading, NULL, &A);
+    if (status == TULLE_OK && run->sparse) status = tulle_mat_load(comm, "er:n=60,degree=6", lb, TULLE_CSR, &reading, NULL, &B);
+    if (status == TULLE_OK && !run->sparse) status = tulle_mat_new_dense(comm, lb, TULLE_F64, TULLE_ROW_MAJOR, &B);
+    if (status == TULLE_OK && !run->sparse) status = tulle_mat_fill_random(B, 1);
+    if (status == TULLE_OK) status = tulle_product_layout(A, o.op_a, B, o.op_b, &lc);
+    if (status == TULLE_OK && run->sparse) status = tulle_mat_new_csr(comm, lc, TULLE_F64, &C);
+    if (status == TULLE_OK && !run->sparse) status = tulle_mat_new_dense(comm, lc, TULLE_F64, TULLE_ROW_MAJOR, &C);
+    if (status != TULLE_OK) goto out;
+    status = tulle_comm_barrier(comm);
+    if (mine && run->n >= 0) tulle__account_fail_after(comm->pe->account, run->n);
+    int64_t start = tulle__clock_ns();
+    if (status == TULLE_OK) status = tulle_plan_new(A, B, C, &o, &plan);
+    if (status == TULLE_OK) status = tulle_plan_execute(plan, NULL);
+    if (status == TULLE_OK) status = tulle_plan_execute(plan, NULL);
+    double seconds = (double)(tulle__clock_ns() - start) * 1e-9;
+    if (mine) {
+        tulle__account_fail_after(comm->pe->account, -1);
+        run->done = status == TULLE_OK;
+        if (seconds > run->slowest) run->slowest = seconds;
+    }
+    int64_t same[2] = {status, -(int64_t)status};
+    tulle_status meet = tulle_comm_reduce_int(comm, TULLE_MAX, 2, same);
+    if (meet == TULLE_OK && same[0] != -same[1])
+        meet = tulle__fail(TULLE_ERR_CHECK, "PEs differ: %d and %d", (int)same[0], (int)-same[1]);
+    if (meet != TULLE_OK) {
+        status = meet;
+        goto out;
+    }
+    if (status != TULLE_OK && status != TULLE_ERR_MEMORY && status != TULLE_ERR_COMM) goto out;
+    /* the same plan, if it could be made, works now */
+    status = plan ? TULLE_OK : tulle_plan_new(A, B, C, &o, &plan);
+    if (status == TULLE_OK) status = tulle_plan_execute(plan, NULL);
+    if (status == TULLE_OK) status = tulle_product_check(A, B, C, &o, &error);
+out:
+    tulle_plan_free(plan);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    tulle_layout_free(la);
+    tulle_layout_free(lb);
+    tulle_layout_free(lc);
+    return status;
+}
+
+static tulle_status count_blocks(tulle_comm *comm, void *arg)
+{
+    int64_t *blocks = arg;
+    blocks[3 * tulle_comm_rank(comm)] = tulle__heap_blocks(comm->pe->data);
+    blocks[3 * tulle_comm_rank(comm) + 1] = tulle__heap_blocks(comm->pe->control);
+    blocks[3 * tulle_comm_rank(comm) + 2] = tulle__account_blocks(comm->pe->account);
+    return TULLE_OK;
+}
+
+static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse)
+{
+    int64_t before[192], after[192];
+    struct run run = {.alg = alg, .sparse = sparse, .rank = npes - 1, .n = -1};
+    tulle_status status = tulle_team_run(team, body, &run);
+    if (!ok(status == TULLE_OK, "%s %s without a failure: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm", tulle_error_message()))
+        return;
+    tulle_team_run(team, count_blocks, before);
+    for (run.n = 0, run.done = 0; !run.done && run.n < 5000 && status == TULLE_OK; run.n++) status = tulle_team_run(team, body, &run);
+    ok(status == TULLE_OK && run.done, "%s %s: each of %d allocations of one PE fails in turn: %s", tulle_alg_name(alg),
+        sparse ? "spgemm" : "spmm", (int)run.n - 1, status == TULLE_OK ? "all PEs return" : tulle_error_message());
+    ok(run.slowest < 1, "within a second (%.3f s at most)", run.slowest);
+    tulle_team_run(team, count_blocks, after);
+    ok(memcmp(before, after, 3 * (size_t)npes * sizeof *after) == 0, "nothing leaks");
+}
+
+static void transfers(int npes, tulle_alg alg, int sparse)
+{
+    char spec[64];
+    tulle_team_options options = {.memory = (size_t)npes << 26, .arena = 4096, .panels = 2, .threads = 1};
+    int tried = 0, failed = 0, wrong = 0;
+    for (int op = 0; op < 2000; op++) {
+        tulle_team *team;
+        struct run run = {.alg = alg, .sparse = sparse, .rank = 0, .n = -1};
+        snprintf(spec, sizeof spec, "fault:op=%d,rank=%d+threads", op, npes - 1);
+        if (tulle_team_new(spec, npes, &options, &team) != TULLE_OK) break;
+        int64_t start = tulle__clock_ns();
+        tulle_status status = tulle_team_run(team, body, &run);
+        double seconds = (double)(tulle__clock_ns() - start) * 1e-9;
+        tried++;
+        /* the fault may strike while the operands are made: then the run ends with it */
+        if ((status == TULLE_ERR_COMM || status == TULLE_ERR_PEER) && strstr(tulle_error_message(), "as asked for"))
+            failed++; /* the run ends with the cause, whoever tells it */
+        else if (status != TULLE_OK || seconds > 2) {
+            wrong++;
+            printf("# %s: %s after %.2f s: %s\n", spec, tulle_status_name(status), seconds, tulle_error_message());
+        } else if (run.done) {
+            tulle_team_free(team);
+            break; /* fewer transfers than that */
+        }
+        tulle_team_free(team);
+    }
+    ok(!wrong && tried > 1, "%s %s: each of %d transfers of one PE fails in turn (%d ended the run, the others the product)",
+        tulle_alg_name(alg), sparse ? "spgemm" : "spmm", tried - 1, failed);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) return fprintf(stderr, "usage: %s PES\n", argv[0]), 2;
+    int npes = atoi(argv[1]);
+    tulle_team_options options = {.memory = (size_t)npes << 26, .arena = 4096, .panels = 2, .threads = 2};
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++)
+            for (int direct = 0; direct < 2; direct++) {
+                tulle_team *team;
+                if (!ok(tulle_team_new(direct ? "threads" : "threads:direct=off", npes, &options, &team) == TULLE_OK, "open"))
+                    return tap_done();
+                allocations(team, npes, (tulle_alg)alg, sparse);
+                tulle_team_free(team);
+                if (!direct && npes > 1) transfers(npes, (tulle_alg)alg, sparse);
+            }
+    return tap_done();
+}
