@@ -31,11 +31,16 @@ tulle_status tulle_comm_barrier(tulle_comm *comm)
 {
     tulle__slot *own = tulle__slot_own(comm);
     uint64_t epoch = ++comm->barriers;
+    comm->collectives++;
     for (int round = 0, distance = 1; distance < comm->size; round++, distance *= 2) {
         add_word(comm, (comm->rank + distance) % comm->size, offsetof(tulle__slot, barrier), round);
         tulle_status status = tulle__wait_word(comm, &own->barrier[round], epoch);
-        if (status != TULLE_OK) return status;
+        if (status != TULLE_OK) {
+            comm->collectives--; /* only what was completed counts */
+            return status;
+        }
     }
+    comm->collectives++;
     return TULLE_OK;
 }
 
@@ -71,7 +76,7 @@ static void reset_slot(tulle_comm *comm, int parity)
     memset(own->barrier, 0, sizeof own->barrier);
     memset(own->gather, 0, sizeof own->gather);
     tulle__word_write(&own->broadcast, 0);
-    comm->barriers = comm->gathers = comm->broadcasts = 0;
+    comm->barriers = comm->gathers = comm->collectives = 0;
     tulle__word_write(&own->failure[parity], 0);
 }
 
@@ -90,13 +95,13 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
      * next operation uses the other failure word.
      */
     uint64_t code = first_failure(comm, parity);
-    if (code >> 8 != (uint64_t)comm->pe->rank + 1) tulle__comm_adopt(comm, code);
+    if (tulle__failure_rank(code) != comm->pe->rank) tulle__comm_adopt(comm, code);
     status = meet(comm);
     if (status != TULLE_OK) return status;
     reset_slot(comm, parity);
     status = meet(comm);
     if (status != TULLE_OK) return status;
-    return (tulle_status)(code & 0xff);
+    return tulle__failure_status(code);
 }
 
 /* One piece of `bytes` a PE, at most scratch / size. all has room for stride bytes a PE. */
@@ -134,8 +139,13 @@ tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t byt
     size_t most = tulle__slot_scratch(comm->pe->npes) / (size_t)comm->size;
     for (size_t at = 0; at < bytes; at += most) {
         size_t piece = bytes - at < most ? bytes - at : most;
+        comm->collectives++;
         tulle_status status = gather_piece(comm, (const char *)mine + at, piece, (char *)all + at, bytes);
-        if (status != TULLE_OK) return tell(comm, status);
+        if (status != TULLE_OK) {
+            comm->collectives--;
+            return tell(comm, status);
+        }
+        comm->collectives++;
     }
     return TULLE_OK;
 }
@@ -150,6 +160,7 @@ tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *data, size_t
     if (root < 0 || root >= size)
         return tulle__fail(TULLE_ERR_ARG, "broadcast from rank %d in a team of %d", root, size);
     if (size == 1 || !bytes) return TULLE_OK;
+    uint64_t before = comm->collectives++;
     TULLE_TRY(tulle__heap_take(comm->pe->data, bytes, "broadcast buffer", &copy));
     taken = 1;
     char *mine = tulle__direct(comm, &copy);
@@ -172,8 +183,10 @@ tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *data, size_t
         tulle__place child = tulle__fixed_place(comm, (relative + bit + root) % size);
         tulle__store(comm, &child, tulle__slot_at(comm) + offsetof(tulle__slot, broadcast), copy.offset + 1);
     }
+    comm->collectives++; /* the barrier counts for itself */
     TULLE_TRY(tulle_comm_barrier(comm));
 out:
+    if (status != TULLE_OK) comm->collectives = before;
     if (taken) tulle__heap_give(comm->pe->data, &copy);
     return tell(comm, status);
 }

@@ -207,20 +207,16 @@ void tulle__pause(tulle_comm *comm, int *turns)
     sched_yield(); /* there may be more PEs than cores */
 }
 
-static uint64_t failure_code(const tulle__pe *pe, tulle_status status)
+/* When (how many collectives the PE had begun and completed), who, what. */
+static uint64_t failure_code(const tulle_comm *comm, tulle_status status)
 {
-    return (uint64_t)(pe->rank + 1) << 8 | (uint64_t)status;
-}
-
-static tulle_status code_status(uint64_t code)
-{
-    return (tulle_status)(code & 0xff);
+    return comm->collectives << 24 | (uint64_t)(comm->pe->rank + 1) << 8 | (uint64_t)status;
 }
 
 void tulle__comm_adopt(tulle_comm *comm, uint64_t code)
 {
     char text[TULLE_MESSAGE_MAX] = "";
-    int failed = (int)(code >> 8) - 1;
+    int failed = tulle__failure_rank(code);
     tulle__pe *pe = comm->pe;
     tulle__place place = {.length = tulle__control_fixed(pe->npes), .rank = failed, .segment = TULLE__CONTROL};
     pe->link->ops->get(pe->link, 0, &place, offsetof(tulle__fixed, message), text, sizeof text);
@@ -228,17 +224,29 @@ void tulle__comm_adopt(tulle_comm *comm, uint64_t code)
     text[sizeof text - 1] = '\0';
     /* a PE that passes on another's failure already names it */
     if (strncmp(text, "PE ", 3) == 0)
-        tulle__fail(code_status(code), "%s", text);
+        tulle__fail(tulle__failure_status(code), "%s", text);
     else
-        tulle__fail(code_status(code), "PE %d: %s", failed, text);
+        tulle__fail(tulle__failure_status(code), "PE %d: %s", failed, text);
+}
+
+/*
+ * A PE that failed after it had completed the collective that this one is still in does not keep it from completing: all
+ * have come to it. The failure belongs to what comes next.
+ */
+static int concerns(const tulle_comm *comm, uint64_t code)
+{
+    return code && !((comm->collectives & 1) && code >> 24 > comm->collectives);
 }
 
 tulle_status tulle__comm_failed(tulle_comm *comm)
 {
     if (comm->size == 1) return TULLE_OK;
     uint64_t code = tulle__word_read(&tulle__slot_own(comm)->failure[comm->agrees & 1]);
-    if (!code) code = tulle__word_read(&tulle__fixed_own(comm->pe)->left);
-    if (!code) return TULLE_OK;
+    if (!concerns(comm, code)) {
+        code = tulle__word_read(&tulle__fixed_own(comm->pe)->left);
+        /* the count of one who left is that of the whole team */
+        if (!code || (comm->slot == 0 && !concerns(comm, code))) return TULLE_OK;
+    }
     tulle__comm_adopt(comm, code);
     return TULLE_ERR_PEER;
 }
@@ -266,7 +274,7 @@ static void announce(tulle_comm *comm, uint64_t at, tulle_status status)
     snprintf(tulle__fixed_own(pe)->message, TULLE_MESSAGE_MAX, "%s", tulle_error_message());
     for (int r = 0; r < comm->size; r++) {
         tulle__place place = tulle__fixed_place(comm, r);
-        pe->link->ops->compare_swap(pe->link, &place, at, 0, failure_code(pe, status));
+        pe->link->ops->compare_swap(pe->link, &place, at, 0, failure_code(comm, status));
     }
 }
 

@@ -41,7 +41,8 @@ struct tulle_comm {
     int rank, size;
     int *world; /* world[r] = rank in the team of rank r here; NULL: the same */
     int slot;   /* which of the control slots; 0 is the team's */
-    uint64_t barriers, gathers, agrees, broadcasts; /* epochs of this PE */
+    uint64_t barriers, gathers, agrees; /* epochs of this PE */
+    uint64_t collectives;               /* odd inside of one, one more once it is complete */
 };
 
 struct tulle__pe {
@@ -126,5 +127,14 @@ void tulle__comm_fail(tulle_comm *comm, tulle_status status);
 void tulle__comm_leave(tulle__pe *pe, tulle_status status);
 /* Makes the message behind a failure word this thread's, with the failed PE's rank before it. */
 void tulle__comm_adopt(tulle_comm *comm, uint64_t code);
+/* What a failure word says. */
+static inline int tulle__failure_rank(uint64_t code)
+{
+    return (int)(code >> 8 & 0xffff) - 1;
+}
+static inline tulle_status tulle__failure_status(uint64_t code)
+{
+    return (tulle_status)(code & 0xff);
+}
 
 #endif
