@@ -12,7 +12,7 @@ help:
 	@echo 'make check      install what is missing, build, run the tests (10 minutes on two cores)'
 	@echo 'make check-all  the same with everything (an hour)'
 	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers'
-	@echo 'make fuzz       fuzz every reader for SECONDS ($(SECONDS)) in all'
+	@echo 'make fuzz       fuzz every reader for SECONDS ($(SECONDS)) each'
 	@echo 'make build      build only, into $$BUILD ($(BUILD))'
 	@echo 'make install    install into $$PREFIX ($(PREFIX)); DESTDIR is honoured'
 	@echo 'make format     run clang-format over the sources'
@@ -46,7 +46,10 @@ check-sanitizers: setup
 	else echo 'clang is not installed: the thread sanitizer is left out'; fi
 
 fuzz: setup
-	@if command -v clang > /dev/null; then ./test/fuzz/run.sh $(SECONDS); \
+	@if command -v clang > /dev/null; then \
+		cmake -S . -B $(BUILD)-fuzz -DCMAKE_C_COMPILER=clang -DTULLE_FUZZ=ON -DTULLE_TESTS=OFF > /dev/null && \
+		cmake --build $(BUILD)-fuzz -j $(JOBS) --target fuzz_mtx fuzz_gz fuzz_npy fuzz_binsparse fuzz_spec fuzz_number && \
+		./test/fuzz/run.sh $(SECONDS) $(BUILD)-fuzz/test/fuzz; \
 	else echo 'clang is not installed: fuzzing is left out'; fi
 
 demo: setup
@@ -57,7 +60,7 @@ install: build
 	cmake --install $(BUILD)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
 
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h')

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs Tulle and its rivals on the same inputs and says who is how fast.
 
-    bench/compare.py bench/cases/products.list --tulle build/tool/tulle --out results.jsonl --table results.md
+    bench/compare.py bench/cases/products.list --tulle build/tulle --out results.jsonl --table results.md
 
 Build the rivals first (bench/rivals/setup.sh). A rival may be tried in several configurations; all go to --out, the
 table shows its best. Results are held against each other by number of entries and by sums of the values.
