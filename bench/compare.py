@@ -219,7 +219,7 @@ def parse_arguments():
     parser.add_argument("--data", default=os.path.join(HERE, "rivals", "data"), help="where inputs are kept")
     parser.add_argument("--tulle", help="the tulle command; left out if not given and not on the path")
     parser.add_argument("--tulle-args", default="", help="further arguments for it")
-    parser.add_argument("--tulle-rectangular", default="--transpose-b", help="what makes `tulle spgemm` do A A^T")
+    parser.add_argument("--tulle-rectangular", default="", help="what makes `tulle spgemm` do A A^T, if it does not by itself")
     parser.add_argument("--rivals", help="only these, separated by commas (tulle is one)")
     parser.add_argument("--only", help="only cases whose name holds one of these, separated by commas")
     parser.add_argument("--ops", help="only these operations, e.g. spgemm or spmm:32, separated by commas")

@@ -87,6 +87,9 @@ TULLE_API void tulle_plan_free(tulle_plan *plan);
 TULLE_API tulle_status tulle_product_check(
     tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, double *error);
 
+/* The same for what the plan's phase has just put into C: only the columns of that phase are looked at. Collective. */
+TULLE_API tulle_status tulle_plan_check(tulle_plan *plan, int phase, double *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -63,6 +63,7 @@ typedef struct tulle__spgemm_task {
 
 /* The C tile that a kernel made. */
 typedef struct tulle__csr_result {
+    int64_t multiplications; /* that spgemm did for it */
     int64_t nnz;
     int64_t *rowptr; /* m + 1, from 0 */
     int32_t *colind;

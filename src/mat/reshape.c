@@ -209,7 +209,8 @@ static tulle_status transpose(tulle_mat *A, tulle_mat **out)
             TULLE_TRY(tulle__narrow(from.m, "the number of columns of a transposed tile", &narrow));
             TULLE_TRY(tulle__mat_place(T, j, i, from.nnz, &to));
             tulle__csr csr = tulle__tile_csr(&from);
-            tulle__csr_result result = {from.nnz, (int64_t *)(uintptr_t)to.rowptr, (int32_t *)(uintptr_t)to.colind, to.val};
+            tulle__csr_result result = {.nnz = from.nnz, .rowptr = (int64_t *)(uintptr_t)to.rowptr,
+                .colind = (int32_t *)(uintptr_t)to.colind, .val = to.val};
             TULLE_TRY(context->kernels->transpose(context->pool, A->type, &csr, &result));
         }
     TULLE_TRY(tulle__mat_publish(T));

@@ -72,6 +72,7 @@ expect 0 '"check":{"passed":true' spgemm rmat:scale=9,edgefactor=4 --pes 5 --jso
 expect 0 'passed' spgemm rmat:scale=8 --pes 4 --grid 2x2 --tiles 3 --cyclic --check --type f32
 expect 0 'passed' spmm er:n=500,degree=3 --pes 2 --lookahead 5 --no-offset --deterministic --check --comm net:latency=1us,bw=10G+threads
 expect 4 'as asked for' spgemm rmat:scale=8 --pes 3 --comm fault:op=20,rank=1+threads
+expect 0 'passed' spgemm rmat:scale=13 --pes 2 --memory 60M --check
 expect 3 'MB' spmm er:n=200000,degree=8 --cols 512 --memory 64M --pes 2
 
 "$tulle" spgemm rmat:scale=8 --pes 2 --alg all --reps 3 --json >"$work/lines" 2>/dev/null

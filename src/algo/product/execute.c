@@ -229,8 +229,8 @@ static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__cs
     tulle__csr_offsets o = tulle__csr_offsets_of(m, nnz, place->type);
     tulle_status status = tulle__alloc(o.length, 1, "a partial result", &place->block);
     if (status != TULLE_OK) return status;
-    *C = (tulle__csr_result){nnz, (int64_t *)(void *)place->block, (int32_t *)(void *)(place->block + o.colind),
-        place->block + o.val};
+    *C = (tulle__csr_result){.nnz = nnz, .rowptr = (int64_t *)(void *)place->block,
+        .colind = (int32_t *)(void *)(place->block + o.colind), .val = place->block + o.val};
     return TULLE_OK;
 }
 
@@ -246,8 +246,8 @@ static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr
     tulle_tile tile;
     tulle_status status = tulle__mat_place(place->C, place->i, place->j, nnz, &tile);
     if (status != TULLE_OK) return status;
-    *C = (tulle__csr_result){
-        nnz, (int64_t *)(uintptr_t)tile.rowptr, (int32_t *)(uintptr_t)tile.colind, tile.val};
+    *C = (tulle__csr_result){.nnz = nnz, .rowptr = (int64_t *)(uintptr_t)tile.rowptr,
+        .colind = (int32_t *)(uintptr_t)tile.colind, .val = tile.val};
     return TULLE_OK;
 }
 
@@ -262,7 +262,8 @@ static tulle_status room_for_pairs(struct exec *x, int pairs)
 static tulle__csr_result block_result(const struct exec *x, int i, int64_t nnz, char *block)
 {
     tulle__csr_offsets o = tulle__csr_offsets_of(tulle__tile_rows(x->plan->C, i), nnz, x->plan->C->type);
-    return (tulle__csr_result){nnz, (int64_t *)(void *)block, (int32_t *)(void *)(block + o.colind), block + o.val};
+    return (tulle__csr_result){.nnz = nnz, .rowptr = (int64_t *)(void *)block, .colind = (int32_t *)(void *)(block + o.colind),
+        .val = block + o.val};
 }
 
 /* beta C as one more summand, if there is one. */
@@ -281,7 +282,7 @@ static int is_tile_known(const struct exec *x)
 }
 
 /* Runs the kernel into C's own tile: whole, or the values only if the structure is known. */
-static tulle_status into_tile(struct exec *x, int i, int j, int pairs)
+static tulle_status into_tile(struct exec *x, int i, int j, int pairs, int64_t *multiplications)
 {
     tulle_plan *plan = x->plan;
     tulle__spgemm_task task = {.type = plan->C->type, .m = tulle__tile_rows(plan->C, i),
@@ -291,7 +292,8 @@ static tulle_status into_tile(struct exec *x, int i, int j, int pairs)
         tulle_tile C;
         tulle_status status = tulle_mat_tile(plan->C, i, j, &C);
         if (status != TULLE_OK || !C.nnz) return status;
-        result = (tulle__csr_result){C.nnz, (int64_t *)(uintptr_t)C.rowptr, (int32_t *)(uintptr_t)C.colind, C.val};
+        result = (tulle__csr_result){.nnz = C.nnz, .rowptr = (int64_t *)(uintptr_t)C.rowptr,
+            .colind = (int32_t *)(uintptr_t)C.colind, .val = C.val};
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result);
     }
     struct tile_place place = {plan->C, i, j};
@@ -300,7 +302,9 @@ static tulle_status into_tile(struct exec *x, int i, int j, int pairs)
         if (status == TULLE_OK) memset(result.rowptr, 0, ((size_t)task.m + 1) * sizeof *result.rowptr);
         return status;
     }
-    return plan->context->kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
+    tulle_status status = plan->context->kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
+    if (status == TULLE_OK) *multiplications += result.multiplications;
+    return status;
 }
 
 /* Runs the kernel into a private block, new or known. */
@@ -323,20 +327,7 @@ static tulle_status into_block(struct exec *x, int i, int j, int pairs, int64_t 
     tulle__free(*block);
     *block = place.block;
     *nnz = result.nnz;
-    return TULLE_OK;
-}
-
-static tulle_status count_multiplications(struct exec *x, const tulle__job *job)
-{
-    for (int n = 0; n < job->nk; n++) {
-        const tulle__csr *A = &x->a[n], *B = &x->b[n];
-        int64_t sum = 0;
-        for (int64_t e = A->rowptr[0]; e < A->rowptr[A->m]; e++) {
-            int32_t k = A->colind[e];
-            sum += B->rowptr[k + 1] - B->rowptr[k];
-        }
-        x->multiplications += sum;
-    }
+    x->multiplications += result.multiplications;
     return TULLE_OK;
 }
 
@@ -346,8 +337,7 @@ static tulle_status pairs_of_job(struct exec *x, const tulle__job *job)
     if (status != TULLE_OK) return status;
     for (int n = 0; n < job->nk; n++)
         x->pair[n] = (tulle__spgemm_pair){.A = x->a[n], .B = x->b[n], .scale = x->plan->options.alpha};
-    if (!x->inbox.reuse) status = count_multiplications(x, job);
-    return status;
+    return TULLE_OK;
 }
 
 static tulle_status own_sparse(struct exec *x, const tulle__job *job, tulle__target *target)
@@ -355,7 +345,7 @@ static tulle_status own_sparse(struct exec *x, const tulle__job *job, tulle__tar
     tulle_status status;
     TULLE_TRY(pairs_of_job(x, job));
     if (target->own_jobs + target->remote <= 1) {
-        TULLE_TRY(into_tile(x, job->i, job->j, add_old(x, job->i, job->j, job->nk)));
+        TULLE_TRY(into_tile(x, job->i, job->j, add_old(x, job->i, job->j, job->nk), &x->multiplications));
     } else if (job->nk) {
         tulle__part *part;
         TULLE_TRY(tulle__target_part(target, x->plan->comm->rank, job->k[0], &part));
@@ -471,7 +461,8 @@ static tulle_status merge_parts(struct exec *x, tulle__target *target)
                 .val = r.val},
             .scale = 1};
     }
-    TULLE_TRY(into_tile(x, target->i, target->j, add_old(x, target->i, target->j, pairs)));
+    int64_t merged = 0; /* additions, not multiplications of the product */
+    TULLE_TRY(into_tile(x, target->i, target->j, add_old(x, target->i, target->j, pairs), &merged));
 out:
     return status;
 }

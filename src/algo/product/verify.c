@@ -12,9 +12,9 @@
 
 #include <tulle/product.h>
 
+#include "algo/product/phase.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "mat/fetch.h"
 
 enum { SAMPLES = 32 };
 
@@ -105,26 +105,34 @@ out:
     return status;
 }
 
-static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, int i, int j, tulle_gidx local, int64_t **list,
-    int64_t *room, const tulle_layout *lc)
+/* Columns of tile column j that are to be checked: all, or those of a plan's phase. */
+static void columns_of(const tulle_plan *plan, int phase, const tulle_layout *l, int j, tulle_gidx *lo, tulle_gidx *hi)
 {
-    int64_t count, at = 0, lo = lc->col_cut[j], hi = lc->col_cut[j + 1];
+    *lo = 0;
+    *hi = l->col_cut[j + 1] - l->col_cut[j];
+    if (plan) tulle__phase_columns(plan, phase, j, lo, hi);
+}
+
+static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, int i, int j, tulle_gidx local, int64_t **list,
+    int64_t *room, const tulle_layout *lc, tulle_gidx from, tulle_gidx to)
+{
+    int64_t count, at = 0, lo = lc->col_cut[j] + from, hi = lc->col_cut[j] + to;
     tulle_gidx r = lc->row_cut[i] + local;
     tulle_status status = row_structure(A, B, r, list, &count, room);
     if (status != TULLE_OK) return status;
     int64_t e = c->rowptr ? c->rowptr[local] : 0, end = c->rowptr ? c->rowptr[local + 1] : 0;
     while (at < count && (*list)[at] < lo) at++;
     for (; at < count && (*list)[at] < hi; at++, e++)
-        if (e >= end || c->colind[e] + lo != (*list)[at])
+        if (e >= end || c->colind[e] + lc->col_cut[j] != (*list)[at])
             return tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 " of C lacks the entry of column %" PRId64, r, (*list)[at]);
     if (e < end)
         return tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 " of C has an entry in column %" PRId64 " that no product makes", r,
-            c->colind[e] + lo);
+            c->colind[e] + lc->col_cut[j]);
     return TULLE_OK;
 }
 
 /* All own rows ascend; some have exactly the structure of the product. */
-static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C)
+static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_plan *plan, int phase)
 {
     tulle_status status = TULLE_OK;
     int64_t *list = NULL, room = 0;
@@ -132,7 +140,9 @@ static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C)
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
             tulle_tile c;
+            tulle_gidx lo, hi;
             if (!tulle__tile_is_mine(C, i, j)) continue;
+            columns_of(plan, phase, l, j, &lo, &hi);
             TULLE_TRY(tulle_mat_tile(C, i, j, &c));
             for (tulle_gidx r = 0; c.rowptr && r < c.m; r++)
                 for (int64_t e = c.rowptr[r]; e < c.rowptr[r + 1]; e++)
@@ -142,7 +152,7 @@ static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C)
                     }
             for (int s = 0; s < SAMPLES && c.m; s++) {
                 tulle_gidx r = (tulle_gidx)tulle__random_below(tulle__random_at(11, (uint64_t)i, (uint64_t)s), (uint64_t)c.m);
-                TULLE_TRY(sample_row(A, B, &c, i, j, r, &list, &room, l));
+                TULLE_TRY(sample_row(A, B, &c, i, j, r, &list, &room, l, lo, hi));
             }
         }
 out:
@@ -176,7 +186,9 @@ static tulle_status compare(const tulle_mat *C, const struct vectors *v, double 
     return TULLE_OK;
 }
 
-static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *o, double *error)
+/* plan: NULL, or the one whose phase C holds: only those columns are looked at. */
+static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *o, const tulle_plan *plan,
+    int phase, double *error)
 {
     tulle_status status;
     struct vectors v = {0};
@@ -192,9 +204,14 @@ static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_
     TULLE_TRY(tulle__alloc_zero(m, 8, "check", &v.aabs));
     TULLE_TRY(tulle__alloc_zero(m, 8, "check", &v.cx));
     TULLE_TRY(tulle__alloc_zero(m, 8, "check", &v.cabs));
-    for (size_t c = 0; c < n; c++) {
-        v.x[c] = tulle__random_at(5, 0, c) & 1 ? 1 : -1;
-        v.ones[c] = 1;
+    for (int j = 0; j < C->layout->nt; j++) {
+        tulle_gidx lo, hi, first = C->layout->col_cut[j];
+        columns_of(plan, phase, C->layout, j, &lo, &hi);
+        for (tulle_gidx c = 0; c < tulle__tile_cols(C, j); c++) {
+            int looked_at = c >= lo && c < hi;
+            v.x[first + c] = !looked_at ? 0 : tulle__random_at(5, 0, (uint64_t)(first + c)) & 1 ? 1 : -1;
+            v.ones[first + c] = looked_at;
+        }
     }
     TULLE_TRY(apply(B, o->op_b, v.x, v.ones, v.bx, v.babs, &longest[0]));
     TULLE_TRY(apply(A, o->op_a, v.bx, v.babs, v.abx, v.aabs, &longest[1]));
@@ -203,7 +220,7 @@ static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_
     /* transposed operands: the length of their columns is bounded by their rows */
     double terms = longest[0] + longest[1] + (o->op_a == TULLE_OP_T ? (double)A->layout->m : 0) + longest[2];
     TULLE_TRY(compare(C, &v, o->alpha, terms, error));
-    if (C->kind == TULLE_CSR && o->op_a == TULLE_OP_N && o->op_b == TULLE_OP_N) TULLE_TRY(check_structure(A, B, C));
+    if (C->kind == TULLE_CSR && o->op_a == TULLE_OP_N && o->op_b == TULLE_OP_N) TULLE_TRY(check_structure(A, B, C, plan, phase));
 out:
     tulle__free(v.x);
     tulle__free(v.ones);
@@ -221,7 +238,16 @@ tulle_status tulle_product_check(
 {
     tulle_product_options chosen = options ? *options : TULLE_PRODUCT_DEFAULT;
     double found = 0;
-    tulle_status status = tulle_comm_agree(C->comm, check(A, B, C, &chosen, &found));
+    tulle_status status = tulle_comm_agree(C->comm, check(A, B, C, &chosen, NULL, 0, &found));
+    *error = found;
+    return status;
+}
+
+tulle_status tulle_plan_check(tulle_plan *plan, int phase, double *error)
+{
+    double found = 0;
+    tulle_status status =
+        tulle_comm_agree(plan->comm, check(plan->A, plan->B, plan->C, &plan->options, plan, phase, &found));
     *error = found;
     return status;
 }

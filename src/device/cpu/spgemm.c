@@ -291,6 +291,7 @@ tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_knobs *knobs,
     job.C.nnz = nnz;
     job.C.rowptr[0] = 0;
     TULLE_TRY(run(pool, &job, one_pass ? copy_chunks : write_chunks));
+    job.C.multiplications = plan.flops;
     *C = job.C;
 out:
     job_fini(&job);

@@ -65,7 +65,18 @@ static tulle_status spgemm(
     (void)pool;
     tulle_status status = check_width(task);
     if (status != TULLE_OK) return status;
-    return task->type == TULLE_F32 ? spgemm_f32(task, place, context, C) : spgemm_f64(task, place, context, C);
+    status = task->type == TULLE_F32 ? spgemm_f32(task, place, context, C) : spgemm_f64(task, place, context, C);
+    if (status != TULLE_OK) return status;
+    C->multiplications = 0;
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *A = &task->pair[p].A, *B = &task->pair[p].B;
+        for (int64_t r = 0; r < task->m; r++)
+            for (int64_t e = A->rowptr ? A->rowptr[r] : r; e < (A->rowptr ? A->rowptr[r + 1] : r + 1); e++) {
+                int64_t k = A->rowptr ? A->colind[e] : e;
+                C->multiplications += B->rowptr[k + 1] - B->rowptr[k];
+            }
+    }
+    return TULLE_OK;
 }
 
 static tulle_status symbolic(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *rowptr)
