@@ -152,7 +152,10 @@ struct piece {
 
 static void drop_pieces(struct piece *piece, int n)
 {
-    for (int r = 0; piece && r < n; r++) tulle__free(piece[r].buffer);
+    for (int r = 0; piece && r < n; r++) {
+        tulle__free(piece[r].buffer);
+        piece[r] = (struct piece){.count = 0};
+    }
 }
 
 static tulle_status read_pieces(struct work *w, int64_t tile, struct piece *piece)
