@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Every matrix of a collection, multiplied by every algorithm and checked; those with complex values must be refused by
+# name. matrices.sh TULLE FOLDER
+set -u
+tulle=$1
+folder=$2
+count=0
+bad=0
+if [ -z "$folder" ] || [ ! -d "$folder" ]; then
+    echo "1..0 # SKIP no folder of matrices: set TULLE_MATRICES"
+    exit 0
+fi
+report() {
+    count=$((count + 1))
+    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; bad=$((bad + 1)); fi
+}
+for file in "$folder"/*.mtx "$folder"/*.mtx.gz; do
+    [ -f "$file" ] || continue
+    name=$(basename "$file")
+    said=$("$tulle" stat "$file" --quiet --pes 1 2>&1)
+    if [ $? = 2 ] && echo "$said" | grep -q 'complex'; then
+        report 0 "$name is refused: complex"
+        continue
+    fi
+    said=$("$tulle" spgemm "$file" --pes 4 --alg all --check --quiet 2>&1)
+    status=$?
+    report $status "spgemm $name $([ $status = 0 ] || echo "$said" | tail -3)"
+    said=$("$tulle" spmm "$file" --cols 128 --pes 3 --alg all --check --quiet 2>&1)
+    status=$?
+    report $status "spmm $name $([ $status = 0 ] || echo "$said" | tail -3)"
+done
+echo "1..$count"
+[ $bad = 0 ]
