@@ -4,6 +4,7 @@ BUILD   ?= build
 JOBS    ?= $(shell nproc)
 PREFIX  ?= /usr/local
 SECONDS ?= 60
+MAKEFLAGS += --no-print-directory
 
 .PHONY: help setup build demo check check-all check-sanitizers fuzz install clean format
 
@@ -26,21 +27,24 @@ build:
 	@cmake --build $(BUILD) -j $(JOBS)
 
 check: setup
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure -LE long
 
 check-all: setup
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure
 	@$(MAKE) --no-print-directory check-sanitizers
 
+# sanitizers make compilers warn of what is not there: warnings are errors in the plain build
+SANITIZED = -DCMAKE_BUILD_TYPE=Debug -DTULLE_WERROR=OFF
+
 # gcc 12's thread sanitizer misses races between deferred transfers; clang's does not
 check-sanitizers: setup
-	cmake -S . -B $(BUILD)-asan -DTULLE_SANITIZE=address,undefined > /dev/null
+	cmake -S . -B $(BUILD)-asan $(SANITIZED) -DTULLE_SANITIZE=address,undefined > /dev/null
 	cmake --build $(BUILD)-asan -j $(JOBS)
 	cd $(BUILD)-asan && ctest --output-on-failure -L sanitize
 	@if command -v clang > /dev/null; then \
-		cmake -S . -B $(BUILD)-tsan -DCMAKE_C_COMPILER=clang -DTULLE_SANITIZE=thread > /dev/null && \
+		cmake -S . -B $(BUILD)-tsan $(SANITIZED) -DCMAKE_C_COMPILER=clang -DTULLE_SANITIZE=thread > /dev/null && \
 		cmake --build $(BUILD)-tsan -j $(JOBS) && \
 		cd $(BUILD)-tsan && ctest --output-on-failure -L threads; \
 	else echo 'clang is not installed: the thread sanitizer is left out'; fi
@@ -53,7 +57,7 @@ fuzz: setup
 	else echo 'clang is not installed: fuzzing is left out'; fi
 
 demo: setup
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) build
 	@./examples/demo.sh $(BUILD)
 
 install: build

@@ -22,7 +22,7 @@ typedef struct tulle_team tulle_team;
 typedef struct tulle_comm tulle_comm; /* what one PE holds of a team, or of a part of one */
 
 typedef struct tulle_team_options {
-    size_t memory; /* bytes that the whole team may use; 0: what is available when the team opens */
+    size_t memory; /* bytes that the whole team may use; 0: four fifths of what is available when the team opens */
     int threads;   /* threads of each PE's kernels; 0: the cores divided by the PEs, at least 1 */
     size_t arena;  /* bytes a PE for partial results in flight; 0: 1/16 of its memory, at most 64 MiB */
     int panels;    /* panels that the arena is cut into, at least 2; 0: 8 */

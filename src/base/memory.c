@@ -195,13 +195,13 @@ static int take_retained(tulle__account *account, size_t mapped, struct header *
     return taken;
 }
 
-/* Keeps the mapping if there is room: never more than what is in use now, or 1 GiB, and 24 blocks. */
+/* Keeps the mapping if there is room: an eighth of the limit (without one, what is in use now, or 1 GiB), 24 blocks. */
 static int retain(tulle__account *account, const struct header *header)
 {
     if (!RETAIN) return 0;
     size_t most = tulle__account_used(account) > (1u << 30) ? tulle__account_used(account) : (1u << 30);
     size_t limit = tulle__account_limit(account);
-    if (limit && limit < most) most = limit;
+    if (limit) most = limit / 8;
     int kept = 0;
     pthread_mutex_lock(&account->lock);
     if (account->nretained < RETAINED_MAX && account->retained_bytes + header->mapped <= most) {

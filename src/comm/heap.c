@@ -2,10 +2,11 @@
 #include "comm/heap.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
 
-enum { ALIGN = 64 };
+enum { ALIGN = 64, PAGE = 4096 };
 
 struct extent {
     uint64_t offset, length;
@@ -21,8 +22,22 @@ struct tulle__heap {
     int64_t nfree, room;
     int64_t blocks;
     size_t used;
+    size_t idle; /* bytes given back whose pages are still there: at most a quarter of the account's limit */
     uint32_t generation;
 };
+
+/* Gives the pages of a free extent back to the system. */
+static void release_pages(tulle__heap *heap, uint64_t offset, uint64_t length)
+{
+    uint64_t from = (offset + PAGE - 1) / PAGE * PAGE, to = (offset + length) / PAGE * PAGE;
+    if (from < to) (void)madvise(heap->base + from, to - from, MADV_DONTNEED);
+}
+
+static size_t idle_most(const tulle__heap *heap)
+{
+    size_t limit = tulle__account_limit(heap->account);
+    return limit ? limit / 4 : (size_t)1 << 30;
+}
 
 tulle_status tulle__heap_new(
     void *base, size_t bytes, int rank, int segment, tulle__account *account, tulle__heap **heap)
@@ -94,6 +109,7 @@ tulle_status tulle__heap_take(tulle__heap *heap, size_t bytes, const char *what,
     memcpy(heap->base + place->offset - TULLE__HEAP_HEADER, header, sizeof header);
     heap->blocks++;
     heap->used += length;
+    heap->idle -= heap->idle < length ? heap->idle : length; /* most of it lies where something was */
     return TULLE_OK;
 }
 
@@ -125,6 +141,13 @@ void tulle__heap_give(tulle__heap *heap, const tulle__place *place)
     } else {
         memmove(e + 1, e, (size_t)(heap->nfree++ - at) * sizeof *e);
         *e = (struct extent){offset, length};
+    }
+    /* warm pages are kept for the next tile, but not without end: memory that is free must not run the machine out */
+    if (length >= (1u << 20)) {
+        if (heap->idle + length > idle_most(heap))
+            release_pages(heap, offset, length);
+        else
+            heap->idle += length;
     }
     tulle__account_credit(heap->account, length);
     heap->blocks--;

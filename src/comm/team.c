@@ -134,7 +134,8 @@ static tulle_status choose_options(const tulle_team_options *options, int npes, 
     if (chosen->panels && chosen->panels < PANELS_LEAST)
         return tulle__fail(TULLE_ERR_ARG, "an arena of %d panels; at least %d are needed", chosen->panels, PANELS_LEAST);
     if (!chosen->threads) chosen->threads = cores > npes ? (int)(cores / npes) : 1;
-    if (!chosen->memory) chosen->memory = tulle__memory_available();
+    /* pages kept warm count against nobody's limit: leave room for them */
+    if (!chosen->memory) chosen->memory = tulle__memory_available() / 5 * 4;
     if (!chosen->panels) chosen->panels = PANELS;
     size_t share = chosen->memory / (size_t)npes;
     if (!chosen->arena) chosen->arena = share / 16 < arena_most ? share / 16 : arena_most;
