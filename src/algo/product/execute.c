@@ -377,6 +377,10 @@ static tulle_status send_sparse(struct exec *x, const tulle__job *job)
     uint64_t from = x->inbox.reuse ? o.val : 0;
     TULLE_TRY(tulle__partial_send(&x->inbox, tile, job->k[0], sent->nnz, sent->block + from, (int64_t)from,
         (int64_t)(o.length - from)));
+    if (plan->phases > 1) {
+        tulle__free(sent->block);
+        sent->block = NULL;
+    }
     x->communicate_ns += tulle__clock_ns() - start;
 out:
     return status;
@@ -463,6 +467,10 @@ static tulle_status merge_parts(struct exec *x, tulle__target *target)
     }
     int64_t merged = 0; /* additions, not multiplications of the product */
     TULLE_TRY(into_tile(x, target->i, target->j, add_old(x, target->i, target->j, pairs), &merged));
+    if (x->plan->phases > 1) { /* nothing is reused: the next phase has other columns */
+        for (int p = 0; p < target->nparts; p++) tulle__free(target->part[p].block);
+        target->nparts = 0;
+    }
 out:
     return status;
 }

@@ -6,7 +6,30 @@
 
 #include "base/error.h"
 
-enum { AMPLE = 64, PHASES_MOST = 4096 };
+enum { PHASES_MOST = 4096 };
+
+/*
+ * What an entry of the result costs on the way, in entries: itself, that of the phase before, and the kernel's room; where
+ * partial results travel also what is sent and what has come.
+ */
+static double spare(const tulle_plan *plan)
+{
+    return plan->travels ? 5.5 : 3.5;
+}
+
+/* The longest row of a tile of B that is mine. */
+static int64_t longest_row(tulle_mat *B)
+{
+    int64_t longest = 0;
+    for (int i = 0; i < B->layout->mt; i++)
+        for (int j = 0; j < B->layout->nt; j++) {
+            tulle_tile tile;
+            if (!tulle__tile_is_mine(B, i, j) || tulle_mat_tile(B, i, j, &tile) != TULLE_OK) continue;
+            for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++)
+                if (tile.rowptr[r + 1] - tile.rowptr[r] > longest) longest = tile.rowptr[r + 1] - tile.rowptr[r];
+        }
+    return longest;
+}
 
 static tulle_status bound_result(tulle_plan *plan, size_t room, int *phases)
 {
@@ -32,8 +55,7 @@ static tulle_status bound_result(tulle_plan *plan, size_t room, int *phases)
         }
         if (entries > (double)largest) largest = (int64_t)entries;
     }
-    /* the result, its parts before they are merged, and the kernel's own room */
-    double need = (double)largest * (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * 2.5;
+    double need = (double)largest * (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
     double least = (double)(largest ? 1 : 0) * (double)o->A->layout->m * 24;
     if (least > (double)room && plan->comm->size == 1) {
         status = tulle__fail(TULLE_ERR_LIMIT,
@@ -54,9 +76,16 @@ tulle_status tulle__plan_choose_phases(tulle_plan *plan)
     tulle__account *account = plan->comm->pe->account;
     size_t limit = tulle__account_limit(account), used = tulle__account_used(account);
     size_t room = limit > used ? limit - used : 0;
-    int64_t tight = plan->sparse && !plan->options.phases && limit &&
-                    room < AMPLE * (tulle_mat_bytes(plan->operands.A) + tulle_mat_bytes(plan->operands.B));
+    int64_t longest = plan->sparse ? longest_row(plan->operands.B) : 0, tight = 0;
     int phases = plan->options.phases > 0 ? plan->options.phases : 1;
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &longest)));
+    if (plan->sparse && !plan->options.phases && limit) {
+        /* each entry of A brings at most a row of B; only if that might not fit are the multiplications counted */
+        double most = (double)plan->operands.A->nnz * (double)longest * plan->operands.B->layout->nt;
+        double full = (double)plan->C->layout->m * (double)plan->C->layout->n;
+        double entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
+        tight = (most < full ? most : full) * entry * spare(plan) > (double)room;
+    }
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &tight)));
     if (tight) TULLE_TRY(tulle_comm_agree(plan->comm, bound_result(plan, room, &phases)));
     int64_t most = phases;
