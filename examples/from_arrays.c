@@ -16,7 +16,8 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
     tulle_plan *plan = NULL;
     tulle_tile x, y;
     /* each PE gives its rows: here there is one PE, and the arrays need not be copied */
-    tulle_csr_rows rows = {.first = 0, .count = 4, .rowptr = rowptr, .colind = colind, .colind_bytes = 4, .val = val, .borrow = 1};
+    tulle_csr_rows rows = {
+        .first = 0, .count = 4, .rowptr = rowptr, .colind = colind, .colind_bytes = 4, .val = val, .borrow = 1};
     tulle_layout_spec spec = {.m = 4, .n = 2};
     tulle_layout *layout = NULL;
     tulle_status status = tulle_mat_from_csr(comm, 4, 4, TULLE_F64, &rows, &A);

@@ -12,14 +12,19 @@ enum { VERBS = sizeof verbs / sizeof *verbs };
 static int exit_status(tulle_status status)
 {
     switch (status) {
-    case TULLE_OK: return EXIT_DONE;
-    case TULLE_ERR_CHECK: return EXIT_CHECK;
+    case TULLE_OK:
+        return EXIT_DONE;
+    case TULLE_ERR_CHECK:
+        return EXIT_CHECK;
     case TULLE_ERR_LIMIT:
-    case TULLE_ERR_MEMORY: return EXIT_RESOURCES;
+    case TULLE_ERR_MEMORY:
+        return EXIT_RESOURCES;
     case TULLE_ERR_COMM:
     case TULLE_ERR_PEER:
-    case TULLE_ERR_LOST: return EXIT_LOST;
-    default: return EXIT_USAGE;
+    case TULLE_ERR_LOST:
+        return EXIT_LOST;
+    default:
+        return EXIT_USAGE;
     }
 }
 
@@ -31,8 +36,9 @@ static void help(FILE *file)
     fprintf(file, "tulle %s: sparse and dense linear algebra over one-sided communication\n\n", tulle_version());
     fprintf(file, "usage: tulle VERB OPERANDS OPTIONS\n\n");
     for (int v = 0; v < VERBS; v++) fprintf(file, "  %-10s %s\n", verbs[v]->name, verbs[v]->summary);
-    fprintf(file, "\n`tulle VERB --help` tells more. An operand is a file (.mtx, .mtx.gz, .npy, .bsp.h5) or a generator's\n"
-                  "spec, as in rmat:scale=17,edgefactor=8,seed=1:\n\n");
+    fprintf(file,
+        "\n`tulle VERB --help` tells more. An operand is a file (.mtx, .mtx.gz, .npy, .bsp.h5) or a generator's\n"
+        "spec, as in rmat:scale=17,edgefactor=8,seed=1:\n\n");
     const char *name, *sentence;
     for (int i = 0; (name = tulle_operand_generator(i, &sentence)); i++) fprintf(file, "  %-10s %s\n", name, sentence);
     fprintf(file, "\nExit status: %s.\n", exit_texts);
@@ -40,7 +46,8 @@ static void help(FILE *file)
 
 static void help_verb(const struct verb *v, FILE *file)
 {
-    fprintf(file, "usage: tulle %s %s [OPTIONS]\n\n%s.\n\n%s\n\nOptions:\n", v->name, v->operands, v->summary, v->description);
+    fprintf(file, "usage: tulle %s %s [OPTIONS]\n\n%s.\n\n%s\n\nOptions:\n", v->name, v->operands, v->summary,
+        v->description);
     options_help(v->options, file);
     fprintf(file, "\nExamples:\n");
     for (const char *line = v->examples; *line;) {
@@ -73,7 +80,8 @@ static void man_text(const char *text, FILE *file)
 
 static void man_head(const char *title, const char *name, const char *summary, FILE *file)
 {
-    fprintf(file, ".Dd $Mdocdate$\n.Dt %s 1\n.Os Tulle %s\n.Sh NAME\n.Nm %s\n.Nd %s\n", title, tulle_version(), name, summary);
+    fprintf(file, ".Dd $Mdocdate$\n.Dt %s 1\n.Os Tulle %s\n.Sh NAME\n.Nm %s\n.Nd %s\n", title, tulle_version(), name,
+        summary);
 }
 
 static void man_verb(const struct verb *v, FILE *file)
@@ -100,10 +108,12 @@ static void man(FILE *file)
     fprintf(file, ".El\n.Pp\nThe generators:\n.Bl -tag -width Ds\n");
     const char *name, *sentence;
     for (int i = 0; (name = tulle_operand_generator(i, &sentence)); i++) fprintf(file, ".It %s\n%s.\n", name, sentence);
-    fprintf(file, ".El\n.Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
-                  ".It Ev TULLE_MODULE_PATH\nFolders where engines and wrappers are looked for.\n"
-                  ".It Ev TULLE_MACHINE\nThe file that\n.Xr tulle-calibrate 1\nwrites and the bounds are taken from.\n"
-                  ".El\n.Sh EXIT STATUS\n%s.\n", exit_texts);
+    fprintf(file,
+        ".El\n.Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
+        ".It Ev TULLE_MODULE_PATH\nFolders where engines and wrappers are looked for.\n"
+        ".It Ev TULLE_MACHINE\nThe file that\n.Xr tulle-calibrate 1\nwrites and the bounds are taken from.\n"
+        ".El\n.Sh EXIT STATUS\n%s.\n",
+        exit_texts);
 }
 
 static const struct verb *find_verb(const char *name)
@@ -167,7 +177,8 @@ int main(int argc, char **argv)
         return EXIT_DONE;
     }
     if (status == TULLE_OK && (options.noperands < v->least || options.noperands > v->most))
-        status = tulle_fail(TULLE_ERR_ARG, "%d operands; usage: tulle %s %s [OPTIONS]", options.noperands, v->name, v->operands);
+        status = tulle_fail(
+            TULLE_ERR_ARG, "%d operands; usage: tulle %s %s [OPTIONS]", options.noperands, v->name, v->operands);
     if (status == TULLE_OK) status = v->run(&options);
     if (status != TULLE_OK) fprintf(stderr, "tulle %s: %s\n", v->name, tulle_error_message());
     if (fflush(stdout) || ferror(stdout)) {

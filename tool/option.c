@@ -22,8 +22,8 @@ static tulle_status unknown(const struct options *o, const char *name)
     const char *names[OPTIONS_MAX];
     for (int i = 0; i < o->count; i++) names[i] = o->table[i].name;
     const char *near = tulle_nearest_word(name, names, o->count);
-    return tulle_fail(TULLE_ERR_ARG, "unknown option --%s%s%s%s", name, near ? "; did you mean --" : "", near ? near : "",
-        near ? "?" : "");
+    return tulle_fail(TULLE_ERR_ARG, "unknown option --%s%s%s%s", name, near ? "; did you mean --" : "",
+        near ? near : "", near ? "?" : "");
 }
 
 static tulle_status set(struct options *o, int i, const char *text)
@@ -109,7 +109,8 @@ void options_help(const struct option *table, FILE *file)
     for (const struct option *t = table; t->name; t++) {
         char left[64], letter[8] = "";
         if (t->letter) snprintf(letter, sizeof letter, "-%c, ", t->letter);
-        snprintf(left, sizeof left, "%s--%s%s%s", letter, t->name, t->argument ? " " : "", t->argument ? t->argument : "");
+        snprintf(
+            left, sizeof left, "%s--%s%s%s", letter, t->name, t->argument ? " " : "", t->argument ? t->argument : "");
         fprintf(file, "  %-24s %s", left, t->text);
         if (t->fallback) fprintf(file, " (default: %s)", t->fallback);
         fputc('\n', file);

@@ -12,13 +12,13 @@
 enum kind { KIND_FLAG, KIND_INT, KIND_SIZE, KIND_WORD };
 
 struct option {
-    const char *name;     /* "pes": --pes N or --pes=N */
-    char letter;          /* 0 or a short form: -o */
+    const char *name; /* "pes": --pes N or --pes=N */
+    char letter;      /* 0 or a short form: -o */
     enum kind kind;
     const char *argument; /* what --help calls its value */
     const char *fallback; /* how --help tells the default; NULL: none */
     const char *text;
-    int64_t low, high;    /* KIND_INT */
+    int64_t low, high; /* KIND_INT */
 };
 
 enum { OPTIONS_MAX = 40, OPERANDS_MAX = 16 };

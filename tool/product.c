@@ -42,8 +42,14 @@ static tulle_status cut_layout(const struct setting *s, tulle_comm *comm, tulle_
         tulle_cuts_weighted(m, row_weight, tile_rows, row_cut);
     else
         tulle_cuts_even(m, tile_rows, row_cut);
-    tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = s->grid_rows, .grid_cols = s->grid_cols, .tile_rows = tile_rows,
-        .tile_cols = tile_cols, .map = options_flag(s->options, "cyclic") ? TULLE_CYCLIC : TULLE_BLOCK, .row_cut = row_cut,
+    tulle_layout_spec spec = {.m = m,
+        .n = n,
+        .grid_rows = s->grid_rows,
+        .grid_cols = s->grid_cols,
+        .tile_rows = tile_rows,
+        .tile_cols = tile_cols,
+        .map = options_flag(s->options, "cyclic") ? TULLE_CYCLIC : TULLE_BLOCK,
+        .row_cut = row_cut,
         .col_cut = col_cut};
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), layout);
     free(row_cut);
@@ -51,7 +57,8 @@ static tulle_status cut_layout(const struct setting *s, tulle_comm *comm, tulle_
 }
 
 /* Collective: reads the sparse operands as they come; *B is *A for a square A alone. */
-static tulle_status read_operands(const struct setting *s, tulle_comm *comm, tulle_mat **A, tulle_mat **B, char *warnings)
+static tulle_status read_operands(
+    const struct setting *s, tulle_comm *comm, tulle_mat **A, tulle_mat **B, char *warnings)
 {
     const struct options *o = s->options;
     tulle_status status = tulle_mat_load(comm, o->operand[0], NULL, TULLE_CSR, &s->reading, warnings, A);
@@ -59,8 +66,10 @@ static tulle_status read_operands(const struct setting *s, tulle_comm *comm, tul
     if (o->noperands == 2)
         return tulle_mat_load(comm, o->operand[1], NULL, s->sparse ? TULLE_CSR : TULLE_DENSE, &s->reading, NULL, B);
     if (!s->sparse) {
-        tulle_layout_spec spec = {.m = tulle_mat_cols(*A), .n = options_int(o, "cols", 128),
-            .grid_rows = tulle_comm_size(comm), .grid_cols = 1};
+        tulle_layout_spec spec = {.m = tulle_mat_cols(*A),
+            .n = options_int(o, "cols", 128),
+            .grid_rows = tulle_comm_size(comm),
+            .grid_cols = 1};
         tulle_layout *layout;
         status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
         if (status != TULLE_OK) return status;
@@ -74,25 +83,34 @@ static tulle_status read_operands(const struct setting *s, tulle_comm *comm, tul
 }
 
 /* The layouts of A, B and C by grid, tiles and cut. */
-static tulle_status make_layouts(const struct setting *s, tulle_comm *comm, tulle_mat *A, tulle_mat *B, tulle_layout *l[3])
+static tulle_status make_layouts(
+    const struct setting *s, tulle_comm *comm, tulle_mat *A, tulle_mat *B, tulle_layout *l[3])
 {
     tulle_gidx m = tulle_mat_rows(A), k = tulle_mat_cols(A), n = tulle_mat_cols(B);
     int M = s->grid_rows * s->tiles, N = s->grid_cols * s->tiles, K = (M > N ? M : N);
     int64_t *weight = malloc(((size_t)(m > k ? m : k) + 1) * sizeof *weight);
-    tulle_status status = weight ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %lld row weights", (long long)m);
+    tulle_status status =
+        weight ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %lld row weights", (long long)m);
     status = tulle_comm_agree(comm, status);
     /* the rows of B, which are the columns of A */
     if (status == TULLE_OK && s->sparse) status = tulle_mat_row_nnz(B, weight);
     if (status == TULLE_OK) status = cut_layout(s, comm, k, n, K, N, s->sparse ? weight : NULL, NULL, &l[1]);
     int by_rows = strcmp(s->cut, "rows") == 0;
     if (status == TULLE_OK && !by_rows)
-        status = s->sparse && strcmp(s->cut, "flops") == 0 ? tulle_mat_row_flops(A, B, weight) : tulle_mat_row_nnz(A, weight);
+        status = s->sparse && strcmp(s->cut, "flops") == 0 ? tulle_mat_row_flops(A, B, weight)
+                                                           : tulle_mat_row_nnz(A, weight);
     if (status == TULLE_OK)
         status = cut_layout(s, comm, m, k, M, K, by_rows ? NULL : weight, tulle_layout_row_cut(l[1]), &l[0]);
     if (status == TULLE_OK) {
-        tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = s->grid_rows, .grid_cols = s->grid_cols, .tile_rows = M,
-            .tile_cols = N, .map = options_flag(s->options, "cyclic") ? TULLE_CYCLIC : TULLE_BLOCK,
-            .row_cut = tulle_layout_row_cut(l[0]), .col_cut = tulle_layout_col_cut(l[1])};
+        tulle_layout_spec spec = {.m = m,
+            .n = n,
+            .grid_rows = s->grid_rows,
+            .grid_cols = s->grid_cols,
+            .tile_rows = M,
+            .tile_cols = N,
+            .map = options_flag(s->options, "cyclic") ? TULLE_CYCLIC : TULLE_BLOCK,
+            .row_cut = tulle_layout_row_cut(l[0]),
+            .col_cut = tulle_layout_col_cut(l[1])};
         status = tulle_layout_new(&spec, tulle_comm_size(comm), &l[2]);
     }
     free(weight);
@@ -106,7 +124,8 @@ static tulle_status distribute(const struct setting *s, tulle_comm *comm, struct
     tulle_status status = read_operands(s, comm, &A, &B, warnings);
     if (status == TULLE_OK && tulle_mat_cols(A) != tulle_mat_rows(B))
         status = tulle_fail(TULLE_ERR_ARG, "A is %lld x %lld and B %lld x %lld: the inner sizes differ",
-            (long long)tulle_mat_rows(A), (long long)tulle_mat_cols(A), (long long)tulle_mat_rows(B), (long long)tulle_mat_cols(B));
+            (long long)tulle_mat_rows(A), (long long)tulle_mat_cols(A), (long long)tulle_mat_rows(B),
+            (long long)tulle_mat_cols(B));
     if (status == TULLE_OK) status = make_layouts(s, comm, A, B, l);
     if (status == TULLE_OK) status = tulle_mat_redistribute(A, l[0], &x->A);
     /* one copy serves as both factors where there is one tile */
@@ -230,7 +249,8 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     if (options_flag(s->options, "check")) status = check_phases(plan, r);
     const char *output = options_word(s->options, "output", NULL);
     if (status == TULLE_OK && output && a == s->nalgs - 1) {
-        if (!whole) return tulle_fail(TULLE_ERR_LIMIT, "the result does not fit in --memory at once and cannot be written");
+        if (!whole)
+            return tulle_fail(TULLE_ERR_LIMIT, "the result does not fit in --memory at once and cannot be written");
         status = tulle_mat_save(C, output);
     }
     tulle_plan_free(plan);
@@ -263,7 +283,8 @@ static tulle_status read_grid(struct setting *s, int pes)
     if (sscanf(text, "%dx%d%c", &s->grid_rows, &s->grid_cols, &rest) != 2 || s->grid_rows < 1 || s->grid_cols < 1)
         return tulle_fail(TULLE_ERR_ARG, "--grid is RxC, as in 2x3, not '%s'", text);
     if (s->grid_rows * s->grid_cols != pes)
-        return tulle_fail(TULLE_ERR_ARG, "a grid of %s has %d PEs, --pes is %d", text, s->grid_rows * s->grid_cols, pes);
+        return tulle_fail(
+            TULLE_ERR_ARG, "a grid of %s has %d PEs, --pes is %d", text, s->grid_rows * s->grid_cols, pes);
     return TULLE_OK;
 }
 

@@ -9,25 +9,53 @@ tulle_status run_product(const struct options *options, int sparse);
 
 #define OPTIONS_PRODUCT                                                                                                \
     OPTION_PES, OPTION_COMM, OPTION_THREADS,                                                                           \
-        {.name = "alg", .letter = 'a', .kind = KIND_WORD, .argument = "NAME|all", .fallback = "auto",                  \
+        {.name = "alg",                                                                                                \
+            .letter = 'a',                                                                                             \
+            .kind = KIND_WORD,                                                                                         \
+            .argument = "NAME|all",                                                                                    \
+            .fallback = "auto",                                                                                        \
             .text = "auto, stationary-a, stationary-b, stationary-c, or each in turn"},                                \
         OPTION_TYPE,                                                                                                   \
         {.name = "grid", .kind = KIND_WORD, .argument = "RxC", .fallback = "PEs x 1", .text = "grid of the PEs"},      \
-        {.name = "tiles", .kind = KIND_INT, .argument = "T", .fallback = "1", .low = 1, .high = 256,                   \
+        {.name = "tiles",                                                                                              \
+            .kind = KIND_INT,                                                                                          \
+            .argument = "T",                                                                                           \
+            .fallback = "1",                                                                                           \
+            .low = 1,                                                                                                  \
+            .high = 256,                                                                                               \
             .text = "tiles a PE in each direction"},                                                                   \
         {.name = "cyclic", .kind = KIND_FLAG, .text = "deal tiles out in turn instead of in blocks"},                  \
-        {.name = "cut", .kind = KIND_WORD, .argument = "rows|nnz|flops", .fallback = "spgemm flops, spmm nnz",         \
+        {.name = "cut",                                                                                                \
+            .kind = KIND_WORD,                                                                                         \
+            .argument = "rows|nnz|flops",                                                                              \
+            .fallback = "spgemm flops, spmm nnz",                                                                      \
             .text = "what the tile rows of A have equal amounts of"},                                                  \
-        {.name = "lookahead", .kind = KIND_INT, .argument = "D", .fallback = "2", .low = 0, .high = 1000,              \
+        {.name = "lookahead",                                                                                          \
+            .kind = KIND_INT,                                                                                          \
+            .argument = "D",                                                                                           \
+            .fallback = "2",                                                                                           \
+            .low = 0,                                                                                                  \
+            .high = 1000,                                                                                              \
             .text = "tile pairs fetched ahead"},                                                                       \
         {.name = "no-offset", .kind = KIND_FLAG, .text = "without the iteration offset, to measure it"},               \
         {.name = "deterministic", .kind = KIND_FLAG, .text = "the same bits whatever the timing"},                     \
-        {.name = "reps", .letter = 'r', .kind = KIND_INT, .argument = "R", .fallback = "1", .low = 1, .high = 1000,    \
+        {.name = "reps",                                                                                               \
+            .letter = 'r',                                                                                             \
+            .kind = KIND_INT,                                                                                          \
+            .argument = "R",                                                                                           \
+            .fallback = "1",                                                                                           \
+            .low = 1,                                                                                                  \
+            .high = 1000,                                                                                              \
             .text = "timed runs; more than one follow a warm-up"},                                                     \
         OPTION_MEMORY, {.name = "check", .kind = KIND_FLAG, .text = "verify the result independently"},                \
         {.name = "json", .kind = KIND_FLAG, .text = "one JSON object a run instead of the table"},                     \
         {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},      \
-        {.name = "seed", .kind = KIND_INT, .argument = "S", .fallback = "1", .low = 0, .high = INT64_MAX,              \
+        {.name = "seed",                                                                                               \
+            .kind = KIND_INT,                                                                                          \
+            .argument = "S",                                                                                           \
+            .fallback = "1",                                                                                           \
+            .low = 0,                                                                                                  \
+            .high = INT64_MAX,                                                                                         \
             .text = "of the random dense operand"},                                                                    \
         {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write C"}, OPTIONS_READING,  \
         OPTION_QUIET, OPTION_HELP,                                                                                     \

@@ -54,16 +54,19 @@ void result_json(const struct result *r, FILE *file)
     json_text(r->operand, file);
     fprintf(file, ",\"comm\":");
     json_text(r->comm, file);
-    fprintf(file, ",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"m\":%" PRId64 ",\"k\":%" PRId64 ",\"n\":%" PRId64, r->pes,
-        r->threads, tulle_type_name(r->type), r->m, r->k, r->n);
-    fprintf(file, ",\"nnz_a\":%" PRId64 ",\"nnz_b\":%" PRId64 ",\"nnz_c\":%" PRId64 ",\"flops\":%" PRId64, r->nnz_a, r->nnz_b,
-        r->nnz_c, r->report.flops);
+    fprintf(file, ",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"m\":%" PRId64 ",\"k\":%" PRId64 ",\"n\":%" PRId64,
+        r->pes, r->threads, tulle_type_name(r->type), r->m, r->k, r->n);
+    fprintf(file, ",\"nnz_a\":%" PRId64 ",\"nnz_b\":%" PRId64 ",\"nnz_c\":%" PRId64 ",\"flops\":%" PRId64, r->nnz_a,
+        r->nnz_b, r->nnz_c, r->report.flops);
     fprintf(file, ",\"seconds\":%.6g,\"seconds_reused_plan\":%.6g,\"seconds_all\":[", r->seconds, r->reused);
     for (int i = 0; i < r->reps; i++) fprintf(file, "%s%.6g", i ? "," : "", r->all[i]);
     fprintf(file, "],\"reading_included\":false,\"gflops\":%.6g", (double)r->report.flops / r->seconds * 1e-9);
-    fprintf(file, ",\"bound_seconds\":%.6g,\"bound_flops\":%.6g,\"bound_memory\":%.6g,\"bound_cache\":%.6g,\"roofline_fraction\":%.6g",
+    fprintf(file,
+        ",\"bound_seconds\":%.6g,\"bound_flops\":%.6g,\"bound_memory\":%.6g,\"bound_cache\":%.6g,\"roofline_fraction\":"
+        "%.6g",
         r->bound.seconds, r->bound.flops, r->bound.memory, r->bound.cache, r->bound.seconds / r->seconds);
-    fprintf(file, ",\"load_imbalance\":%.6g,\"bytes_moved\":%" PRId64 ",\"partials\":%" PRId64 ",\"phases_of_columns\":%d",
+    fprintf(file,
+        ",\"load_imbalance\":%.6g,\"bytes_moved\":%" PRId64 ",\"partials\":%" PRId64 ",\"phases_of_columns\":%d",
         r->report.load_imbalance, r->report.bytes_moved, r->report.partials, r->report.phases);
     fprintf(file, ",\"memory_peak\":%zu,\"phases\":{", r->memory_peak);
     json_spread("compute", r->report.compute, file);
@@ -86,7 +89,9 @@ void result_json(const struct result *r, FILE *file)
 
 void result_head(const struct result *r, FILE *file)
 {
-    fprintf(file, "%s %s: %" PRId64 " x %" PRId64 " (%" PRId64 " entries) times %" PRId64 " x %" PRId64 ", %s, %d PE%s of %d thread%s, %s\n",
+    fprintf(file,
+        "%s %s: %" PRId64 " x %" PRId64 " (%" PRId64 " entries) times %" PRId64 " x %" PRId64
+        ", %s, %d PE%s of %d thread%s, %s\n",
         r->op, r->operand, r->m, r->k, r->nnz_a, r->k, r->n, tulle_type_name(r->type), r->pes, r->pes == 1 ? "" : "s",
         r->threads, r->threads == 1 ? "" : "s", r->comm);
     fprintf(file, "%-13s %10s %10s %8s %7s | %9s %9s %9s %9s | %6s %9s  %s\n", "algorithm", "seconds", "reused", "GF/s",
@@ -95,10 +100,10 @@ void result_head(const struct result *r, FILE *file)
 
 void result_line(const struct result *r, FILE *file)
 {
-    fprintf(file, "%-13s %10.4g %10.4g %8.2f %6.0f%% | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g  ", r->alg, r->seconds, r->reused,
-        (double)r->report.flops / r->seconds * 1e-9, 100 * r->bound.seconds / r->seconds, r->report.compute.max,
-        r->report.communicate.max, r->report.accumulate.max, r->report.wait.max, r->report.load_imbalance,
-        (double)r->report.bytes_moved * 1e-6);
+    fprintf(file, "%-13s %10.4g %10.4g %8.2f %6.0f%% | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g  ", r->alg, r->seconds,
+        r->reused, (double)r->report.flops / r->seconds * 1e-9, 100 * r->bound.seconds / r->seconds,
+        r->report.compute.max, r->report.communicate.max, r->report.accumulate.max, r->report.wait.max,
+        r->report.load_imbalance, (double)r->report.bytes_moved * 1e-6);
     if (!r->checked)
         fprintf(file, "-\n");
     else if (r->passed)
@@ -109,8 +114,11 @@ void result_line(const struct result *r, FILE *file)
 
 void result_foot(const struct result *r, FILE *file)
 {
-    const char *what = r->bound.seconds <= r->bound.flops ? "arithmetic" : r->bound.seconds <= r->bound.memory ? "memory" : "cache";
-    fprintf(file, "C: %" PRId64 " entries; %.3g Gflop; bound %.3g s (%s); peak memory %.1f MB a PE. seconds: plan and output\n"
-                  "allocation included, reading not; reused: the plan and C kept. Phases: the slowest PE.\n",
+    const char *what = r->bound.seconds <= r->bound.flops    ? "arithmetic"
+                       : r->bound.seconds <= r->bound.memory ? "memory"
+                                                             : "cache";
+    fprintf(file,
+        "C: %" PRId64 " entries; %.3g Gflop; bound %.3g s (%s); peak memory %.1f MB a PE. seconds: plan and output\n"
+        "allocation included, reading not; reused: the plan and C kept. Phases: the slowest PE.\n",
         r->nnz_c, (double)r->report.flops * 1e-9, r->bound.seconds, what, (double)r->memory_peak * 1e-6);
 }

@@ -21,34 +21,54 @@ struct verb {
 
 extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb_stat, verb_spmm, verb_spgemm;
 
-#define OPTION_HELP {.name = "help", .letter = 'h', .kind = KIND_FLAG, .text = "show this and exit"}
+#define OPTION_HELP                                                                                                    \
+    {                                                                                                                  \
+        .name = "help", .letter = 'h', .kind = KIND_FLAG, .text = "show this and exit"                                 \
+    }
 
 /* Options that several verbs share. */
 #define OPTION_PES                                                                                                     \
-    {.name = "pes", .letter = 'p', .kind = KIND_INT, .argument = "N", .fallback = "the cores", .low = 1, .high = 32768, \
-        .text = "number of processing elements"}
-#define OPTION_COMM                                                                                                    \
-    {.name = "comm", .kind = KIND_WORD, .argument = "SPEC", .fallback = "threads",                                    \
-        .text = "engine and wrappers, as in check+threads or net:latency=2us,bw=12G+threads"}
-#define OPTION_THREADS                                                                                                 \
-    {.name = "threads", .letter = 't', .kind = KIND_INT, .argument = "T", .fallback = "cores / PEs", .low = 1,        \
-        .high = 1024, .text = "threads of each PE's kernels"}
-#define OPTION_TYPE                                                                                                    \
-    {.name = "type", .kind = KIND_WORD, .argument = "f32|f64", .fallback = "f64", .text = "type of the values"}
-#define OPTION_MEMORY                                                                                                  \
-    {.name = "memory", .kind = KIND_SIZE, .argument = "SIZE", .fallback = "what is free",                             \
-        .text = "memory that all PEs together may use, as in 4G"}
-#define OPTION_QUIET {.name = "quiet", .letter = 'q', .kind = KIND_FLAG, .text = "no warnings and no progress"}
-#define OPTIONS_READING                                                                                                \
-    {.name = "lenient", .kind = KIND_FLAG, .text = "accept a Matrix Market banner with blanks before or words behind"}, \
-        {.name = "zero-based", .kind = KIND_FLAG, .text = "indices in Matrix Market files begin at 0"},              \
-        {.name = "finite", .kind = KIND_FLAG, .text = "refuse nan and inf"},                                         \
-        {.name = "drop-zeros", .kind = KIND_FLAG, .text = "leave stored zeros out"},                                 \
-        {.name = "assume", .kind = KIND_WORD, .argument = "BANNER",                                                  \
-            .text = "banner of a file without one, as in 'matrix coordinate real general'"},                         \
     {                                                                                                                  \
-        .name = "duplicates", .kind = KIND_WORD, .argument = "sum|error|last", .fallback = "sum",                    \
-        .text = "what entries that fall on one place become"                                                          \
+        .name = "pes", .letter = 'p', .kind = KIND_INT, .argument = "N", .fallback = "the cores", .low = 1,            \
+        .high = 32768, .text = "number of processing elements"                                                         \
+    }
+#define OPTION_COMM                                                                                                    \
+    {                                                                                                                  \
+        .name = "comm", .kind = KIND_WORD, .argument = "SPEC", .fallback = "threads",                                  \
+        .text = "engine and wrappers, as in check+threads or net:latency=2us,bw=12G+threads"                           \
+    }
+#define OPTION_THREADS                                                                                                 \
+    {                                                                                                                  \
+        .name = "threads", .letter = 't', .kind = KIND_INT, .argument = "T", .fallback = "cores / PEs", .low = 1,      \
+        .high = 1024, .text = "threads of each PE's kernels"                                                           \
+    }
+#define OPTION_TYPE                                                                                                    \
+    {                                                                                                                  \
+        .name = "type", .kind = KIND_WORD, .argument = "f32|f64", .fallback = "f64", .text = "type of the values"      \
+    }
+#define OPTION_MEMORY                                                                                                  \
+    {                                                                                                                  \
+        .name = "memory", .kind = KIND_SIZE, .argument = "SIZE", .fallback = "what is free",                           \
+        .text = "memory that all PEs together may use, as in 4G"                                                       \
+    }
+#define OPTION_QUIET                                                                                                   \
+    {                                                                                                                  \
+        .name = "quiet", .letter = 'q', .kind = KIND_FLAG, .text = "no warnings and no progress"                       \
+    }
+#define OPTIONS_READING                                                                                                \
+    {.name = "lenient",                                                                                                \
+        .kind = KIND_FLAG,                                                                                             \
+        .text = "accept a Matrix Market banner with blanks before or words behind"},                                   \
+        {.name = "zero-based", .kind = KIND_FLAG, .text = "indices in Matrix Market files begin at 0"},                \
+        {.name = "finite", .kind = KIND_FLAG, .text = "refuse nan and inf"},                                           \
+        {.name = "drop-zeros", .kind = KIND_FLAG, .text = "leave stored zeros out"},                                   \
+        {.name = "assume",                                                                                             \
+            .kind = KIND_WORD,                                                                                         \
+            .argument = "BANNER",                                                                                      \
+            .text = "banner of a file without one, as in 'matrix coordinate real general'"},                           \
+    {                                                                                                                  \
+        .name = "duplicates", .kind = KIND_WORD, .argument = "sum|error|last", .fallback = "sum",                      \
+        .text = "what entries that fall on one place become"                                                           \
     }
 
 tulle_status reading_options(const struct options *options, tulle_read_options *reading);

@@ -14,8 +14,8 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = tulle_machine_save(path, &m);
     if (status != TULLE_OK) return status;
     if (options_flag(options, "json"))
-        printf("{\"host\":\"%s\",\"threads\":%d,\"stream\":%.6g,\"cache\":%.6g,\"fma_f32\":%.6g,\"fma_f64\":%.6g}\n", m.host,
-            m.threads, m.stream, m.cache, m.fma[TULLE_F32], m.fma[TULLE_F64]);
+        printf("{\"host\":\"%s\",\"threads\":%d,\"stream\":%.6g,\"cache\":%.6g,\"fma_f32\":%.6g,\"fma_f64\":%.6g}\n",
+            m.host, m.threads, m.stream, m.cache, m.fma[TULLE_F32], m.fma[TULLE_F64]);
     else
         printf("%d threads on %s\n"
                "  memory (triad)          %8.1f GB/s\n"
@@ -28,7 +28,13 @@ static tulle_status run(const struct options *options)
 }
 
 static const struct option options[] = {
-    {.name = "threads", .letter = 't', .kind = KIND_INT, .argument = "T", .fallback = "the cores", .low = 1, .high = 64,
+    {.name = "threads",
+        .letter = 't',
+        .kind = KIND_INT,
+        .argument = "T",
+        .fallback = "the cores",
+        .low = 1,
+        .high = 64,
         .text = "threads that work at the same time"},
     {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"},
     OPTION_HELP,
@@ -39,8 +45,9 @@ const struct verb verb_calibrate = {
     .name = "calibrate",
     .operands = "",
     .summary = "Measure memory and cache bandwidth and the rate of multiply-adds, and keep them",
-    .description = "The figures are the best of several repetitions with all threads at work. They are kept per host and\n"
-                   "number of threads, and give the bound that every product is compared with.",
+    .description =
+        "The figures are the best of several repetitions with all threads at work. They are kept per host and\n"
+        "number of threads, and give the bound that every product is compared with.",
     .examples = "tulle calibrate\ntulle calibrate --threads 1 --json",
     .options = options,
     .run = run,

@@ -41,7 +41,8 @@ static tulle_status run_to(const struct options *options, const char *from, cons
     if (status == TULLE_OK) {
         show_warnings(options, task.warnings);
         if (!options_flag(options, "quiet"))
-            fprintf(stderr, "%s: %lld x %lld, %lld entries\n", to, (long long)shape.m, (long long)shape.n, (long long)task.nnz);
+            fprintf(stderr, "%s: %lld x %lld, %lld entries\n", to, (long long)shape.m, (long long)shape.n,
+                (long long)task.nnz);
     }
     tulle_team_free(team);
     return status;
@@ -59,23 +60,23 @@ static tulle_status run_gen(const struct options *options)
     return run_to(options, options->operand[0], to);
 }
 
-static const struct option convert_options[] = {
-    OPTION_PES, OPTION_COMM, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING,
-    {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"},
-    OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+static const struct option convert_options[] = {OPTION_PES, OPTION_COMM, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING,
+    {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"}, OPTION_QUIET,
+    OPTION_HELP, {.name = NULL}};
 
 static const struct option gen_options[] = {
-    {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "the file to write"},
-    OPTION_PES, OPTION_COMM, OPTION_TYPE, OPTION_MEMORY,
-    {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"},
-    OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "the file to write"}, OPTION_PES,
+    OPTION_COMM, OPTION_TYPE, OPTION_MEMORY,
+    {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"}, OPTION_QUIET,
+    OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_convert = {
     .name = "convert",
     .operands = "FROM TO",
     .summary = "Convert a matrix file to the format of the new name's ending",
-    .description = "Endings: .mtx and .mtx.gz (Matrix Market), .npy (dense), .bsp.h5 (Binsparse, sparse). The file appears\n"
-                   "under its name when it is complete.",
+    .description =
+        "Endings: .mtx and .mtx.gz (Matrix Market), .npy (dense), .bsp.h5 (Binsparse, sparse). The file appears\n"
+        "under its name when it is complete.",
     .examples = "tulle convert west0067.mtx.gz west0067.bsp.h5\ntulle convert west0067.bsp.h5 copy.mtx",
     .options = convert_options,
     .least = 2,
@@ -88,7 +89,8 @@ const struct verb verb_gen = {
     .operands = "SPEC -o FILE",
     .summary = "Generate a matrix into a file",
     .description = "The same matrix for every number of PEs. `tulle --help` lists the generators.",
-    .examples = "tulle gen rmat:scale=17,edgefactor=8,seed=1 -o rmat.mtx.gz\ntulle gen fem:nodes=64,dof=3 -o fem.bsp.h5",
+    .examples =
+        "tulle gen rmat:scale=17,edgefactor=8,seed=1 -o rmat.mtx.gz\ntulle gen fem:nodes=64,dof=3 -o fem.bsp.h5",
     .options = gen_options,
     .least = 1,
     .most = 1,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * tulle stat: what a matrix looks like, and how balanced a grid would be. The load imbalance is max / mean over the
- * processes of an R x C grid that multiply A A (or A A^T) by stationary C: end to end, and stage by stage, as if all met
- * after each step of k (paper rdma-spmm-spgemm, Figure 1).
+ * processes of an R x C grid that multiply A A (or A A^T) by stationary C: end to end, and stage by stage, as if all
+ * met after each step of k (paper rdma-spmm-spgemm, Figure 1).
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -171,11 +171,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct facts *shared = arg;
     /* PE 0 fills the shared facts: the others read only what it never writes */
-    struct facts mine = {.options = shared->options, .reading = shared->reading, .rows = shared->rows, .cols = shared->cols};
+    struct facts mine = {
+        .options = shared->options, .reading = shared->reading, .rows = shared->rows, .cols = shared->cols};
     struct facts *f = tulle_comm_rank(comm) == 0 ? shared : &mine;
     tulle_mat *A = NULL;
-    tulle_status status =
-        tulle_mat_load(comm, f->options->operand[0], NULL, TULLE_CSR, &f->reading, f->warnings, &A);
+    tulle_status status = tulle_mat_load(comm, f->options->operand[0], NULL, TULLE_CSR, &f->reading, f->warnings, &A);
     if (status != TULLE_OK) return status;
     f->m = tulle_mat_rows(A);
     f->n = tulle_mat_cols(A);
@@ -189,11 +189,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
 
 static void print_json(const struct facts *f)
 {
-    printf("{\"operand\":\"%s\",\"m\":%" PRId64 ",\"n\":%" PRId64 ",\"nnz\":%" PRId64
-           ",\"row_min\":%" PRId64 ",\"row_mean\":%.6g,\"row_max\":%" PRId64 ",\"col_max\":%" PRId64
-           ",\"empty_rows\":%" PRId64 ",\"empty_cols\":%" PRId64 ",\"diagonal\":%" PRId64 ",\"zeros\":%" PRId64,
-        f->options->operand[0], f->m, f->n, f->nnz, f->least, f->m ? (double)f->nnz / (double)f->m : 0, f->most, f->most_col,
-        f->empty, f->empty_cols, f->diagonal, f->zeros);
+    printf("{\"operand\":\"%s\",\"m\":%" PRId64 ",\"n\":%" PRId64 ",\"nnz\":%" PRId64 ",\"row_min\":%" PRId64
+           ",\"row_mean\":%.6g,\"row_max\":%" PRId64 ",\"col_max\":%" PRId64 ",\"empty_rows\":%" PRId64
+           ",\"empty_cols\":%" PRId64 ",\"diagonal\":%" PRId64 ",\"zeros\":%" PRId64,
+        f->options->operand[0], f->m, f->n, f->nnz, f->least, f->m ? (double)f->nnz / (double)f->m : 0, f->most,
+        f->most_col, f->empty, f->empty_cols, f->diagonal, f->zeros);
     printf(",\"pattern_symmetric\":%s,\"symmetric\":%s", f->pattern_symmetric ? "true" : "false",
         f->value_symmetric ? "true" : "false");
     if (f->rows)
@@ -207,20 +207,24 @@ static void print_text(const struct facts *f, const tulle_operand_shape *shape)
 {
     double mb = 1e-6, m = (double)f->m, n = (double)f->n, nnz = (double)f->nnz;
     printf("%s (%s)\n", f->options->operand[0], shape->format);
-    printf("  size           %" PRId64 " x %" PRId64 ", %" PRId64 " entries (%" PRId64 " on the diagonal, %" PRId64 " stored zeros)\n", f->m,
-        f->n, f->nnz, f->diagonal, f->zeros);
-    printf("  entries a row  min %" PRId64 ", mean %.2f, max %" PRId64 "; %" PRId64 " empty rows\n", f->least, m > 0 ? nnz / m : 0, f->most,
-        f->empty);
+    printf("  size           %" PRId64 " x %" PRId64 ", %" PRId64 " entries (%" PRId64 " on the diagonal, %" PRId64
+           " stored zeros)\n",
+        f->m, f->n, f->nnz, f->diagonal, f->zeros);
+    printf("  entries a row  min %" PRId64 ", mean %.2f, max %" PRId64 "; %" PRId64 " empty rows\n", f->least,
+        m > 0 ? nnz / m : 0, f->most, f->empty);
     printf("  a column       max %" PRId64 "; %" PRId64 " empty columns\n", f->most_col, f->empty_cols);
-    printf("  symmetry       %s\n", f->m != f->n ? "not square" : f->value_symmetric ? "symmetric" :
-                                    f->pattern_symmetric ? "pattern symmetric, values not" : "none");
-    printf("  memory, MB     csr f64 %.1f, csr f32 %.1f, coordinates f64 %.1f, dense f64 %.1f\n", (nnz * 12 + 8 * m) * mb,
-        (nnz * 8 + 8 * m) * mb, nnz * 16 * mb, m * n * 8 * mb);
+    printf("  symmetry       %s\n", f->m != f->n           ? "not square"
+                                    : f->value_symmetric   ? "symmetric"
+                                    : f->pattern_symmetric ? "pattern symmetric, values not"
+                                                           : "none");
+    printf("  memory, MB     csr f64 %.1f, csr f32 %.1f, coordinates f64 %.1f, dense f64 %.1f\n",
+        (nnz * 12 + 8 * m) * mb, (nnz * 8 + 8 * m) * mb, nnz * 16 * mb, m * n * 8 * mb);
     if (!f->rows) return;
     printf("  grid %dx%d, load imbalance (max / mean) of %s\n", f->rows, f->cols, f->m == f->n ? "A A" : "A A^T");
     printf("    entries of A                   %.3f\n", f->nnz_imbalance);
     printf("    flops (%.3g), end to end   %.3f\n", f->flops, f->total[0]);
-    printf("    flops, stage by stage          %.3f, with the iteration offset %.3f\n", f->stage_plain, f->stage_offset);
+    printf(
+        "    flops, stage by stage          %.3f, with the iteration offset %.3f\n", f->stage_plain, f->stage_offset);
 }
 
 static tulle_status run(const struct options *options)
@@ -232,7 +236,8 @@ static tulle_status run(const struct options *options)
     char rest;
     tulle_status status = reading_options(options, &f.reading);
     if (status == TULLE_OK && grid &&
-        (sscanf(grid, "%dx%d%c", &f.rows, &f.cols, &rest) != 2 || f.rows < 1 || f.cols < 1 || f.rows > 4096 || f.cols > 4096))
+        (sscanf(grid, "%dx%d%c", &f.rows, &f.cols, &rest) != 2 || f.rows < 1 || f.cols < 1 || f.rows > 4096 ||
+            f.cols > 4096))
         status = tulle_fail(TULLE_ERR_ARG, "--grid is RxC, as in 16x16, not '%s'", grid);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &f.reading, &shape);
     if (status == TULLE_OK) status = open_team(options, "", &team);
@@ -250,18 +255,20 @@ static tulle_status run(const struct options *options)
 
 static const struct option options[] = {
     {.name = "grid", .kind = KIND_WORD, .argument = "RxC", .text = "also the load imbalance of A A on such a grid"},
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"},
-    OPTION_PES, OPTION_COMM, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_TYPE,
+    OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_stat = {
     .name = "stat",
     .operands = "A",
     .summary = "Describe a sparse matrix and how balanced a grid of processes would be",
-    .description = "Sizes, entries a row and column, symmetry, and the memory that each format takes. With --grid, the load\n"
-                   "imbalance of A A (A A^T if A is not square) by stationary C with even tiles: of the entries, of the\n"
-                   "multiplications end to end, and if all processes met after each of the stages, without and with the\n"
-                   "iteration offset.",
-    .examples = "tulle stat matrix.mtx.gz\ntulle stat rmat:scale=17,edgefactor=8,a=0.6,b=0.1334,c=0.1333,d=0.1333,relabel=on --grid 16x16",
+    .description =
+        "Sizes, entries a row and column, symmetry, and the memory that each format takes. With --grid, the load\n"
+        "imbalance of A A (A A^T if A is not square) by stationary C with even tiles: of the entries, of the\n"
+        "multiplications end to end, and if all processes met after each of the stages, without and with the\n"
+        "iteration offset.",
+    .examples = "tulle stat matrix.mtx.gz\ntulle stat "
+                "rmat:scale=17,edgefactor=8,a=0.6,b=0.1334,c=0.1333,d=0.1333,relabel=on --grid 16x16",
     .options = options,
     .least = 1,
     .most = 1,

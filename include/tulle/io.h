@@ -7,7 +7,8 @@
  *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5, sparse
  *   rmat:scale=17,...       a generator: see tulle_operand_generator
  *
- * Reading is collective: each PE parses its part. A malformed file is refused with its name, line, column and the cause.
+ * Reading is collective: each PE parses its part. A malformed file is refused with its name, line, column and the
+ * cause.
  */
 #ifndef TULLE_IO_H
 #define TULLE_IO_H
@@ -20,10 +21,10 @@ extern "C" {
 
 typedef struct tulle_read_options {
     tulle_type type;
-    int lenient;     /* accept blanks before a Matrix Market banner and words behind it */
-    int zero_based;  /* indices in the file begin at 0 */
-    int finite_only; /* refuse nan and inf */
-    int drop_zeros;  /* leave stored zeros out */
+    int lenient;        /* accept blanks before a Matrix Market banner and words behind it */
+    int zero_based;     /* indices in the file begin at 0 */
+    int finite_only;    /* refuse nan and inf */
+    int drop_zeros;     /* leave stored zeros out */
     const char *assume; /* the banner of a file without one, such as "matrix coordinate real general" */
     tulle_duplicates duplicates;
 } tulle_read_options;
@@ -32,9 +33,9 @@ typedef struct tulle_read_options {
 
 typedef struct tulle_operand_shape {
     tulle_gidx m, n;
-    int64_t stored; /* entries in the file, an estimate for a generator; -1: unknown */
-    int dense;      /* an array */
-    int symmetric;  /* the file stores a half */
+    int64_t stored;  /* entries in the file, an estimate for a generator; -1: unknown */
+    int dense;       /* an array */
+    int symmetric;   /* the file stores a half */
     char format[80]; /* "matrix market, coordinate, real, symmetric" */
 } tulle_operand_shape;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an m x n matrix is cut into tiles and which PE owns each. Tile (i, j) holds rows row_cut[i] .. row_cut[i+1] - 1 and
- * columns col_cut[j] .. col_cut[j+1] - 1; it may be empty. A PE may own any number of tiles, also none. Layouts are
+ * How an m x n matrix is cut into tiles and which PE owns each. Tile (i, j) holds rows row_cut[i] .. row_cut[i+1] - 1
+ * and columns col_cut[j] .. col_cut[j+1] - 1; it may be empty. A PE may own any number of tiles, also none. Layouts are
  * immutable values of the program that makes them; matrices keep copies.
  */
 #ifndef TULLE_LAYOUT_H

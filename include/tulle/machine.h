@@ -12,9 +12,9 @@ extern "C" {
 
 typedef struct tulle_machine {
     char host[64];
-    int threads;     /* that worked at the same time */
-    double stream;   /* bytes a second, triad a = b + s c out of memory */
-    double cache;    /* bytes a second, reading what lies in the second-level cache */
+    int threads;                  /* that worked at the same time */
+    double stream;                /* bytes a second, triad a = b + s c out of memory */
+    double cache;                 /* bytes a second, reading what lies in the second-level cache */
     double fma[TULLE_TYPE_COUNT]; /* flops a second of multiply-adds in registers (2 each) */
 } tulle_machine;
 
@@ -36,11 +36,11 @@ typedef struct tulle_bound {
 } tulle_bound;
 
 /*
- * Not collective. multiplications: of the whole product. B's rows are read once for each entry of A; SpMM: n values each,
- * SpGEMM: an index and a value for each multiplication.
+ * Not collective. multiplications: of the whole product. B's rows are read once for each entry of A; SpMM: n values
+ * each, SpGEMM: an index and a value for each multiplication.
  */
-TULLE_API tulle_bound tulle_product_bound(const tulle_machine *machine, const tulle_mat *A, const tulle_mat *B,
-    const tulle_mat *C, double multiplications);
+TULLE_API tulle_bound tulle_product_bound(
+    const tulle_machine *machine, const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, double multiplications);
 
 #ifdef __cplusplus
 }

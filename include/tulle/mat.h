@@ -36,8 +36,7 @@ typedef struct tulle_tile {
 /* Collective. Dense: zero; CSR: no entries. The layout is copied. */
 TULLE_API tulle_status tulle_mat_new_dense(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A);
-TULLE_API tulle_status tulle_mat_new_csr(
-    tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A);
+TULLE_API tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A);
 
 /* Collective; NULL is allowed (on all PEs). */
 TULLE_API void tulle_mat_free(tulle_mat *A);
@@ -93,9 +92,10 @@ TULLE_API tulle_status tulle_mat_get_tile(tulle_mat *A, int i, int j, tulle_fetc
 TULLE_API tulle_status tulle_fetch_wait(tulle_fetch *fetch, tulle_tile *tile);
 TULLE_API void tulle_fetch_free(tulle_fetch *fetch);
 
-/* The owner's new contents of its tile (i, j): copied. Columns local to the tile, ascending. Others see it after renew. */
-TULLE_API tulle_status tulle_mat_replace(tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind,
-    const void *val);
+/* The owner's new contents of its tile (i, j): copied. Columns local to the tile, ascending. Others see it after renew.
+ */
+TULLE_API tulle_status tulle_mat_replace(
+    tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind, const void *val);
 /* Collective: publishes replaced tiles and frees those that they replace. */
 TULLE_API tulle_status tulle_mat_renew(tulle_mat *A);
 
@@ -108,8 +108,8 @@ TULLE_API tulle_status tulle_mat_transpose(tulle_mat *A, tulle_mat **T);
 TULLE_API tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed);
 
 /*
- * Collective: work[r] of the rows r (weights for tulle_cuts_weighted), for all rows of A, on every PE: non-zeros, or the
- * multiplications that row r of op(A) op(B) takes.
+ * Collective: work[r] of the rows r (weights for tulle_cuts_weighted), for all rows of A, on every PE: non-zeros, or
+ * the multiplications that row r of op(A) op(B) takes.
  */
 TULLE_API tulle_status tulle_mat_row_nnz(tulle_mat *A, int64_t *work);
 TULLE_API tulle_status tulle_mat_row_flops(tulle_mat *A, tulle_mat *B, int64_t *work);

@@ -5,8 +5,8 @@
  * section 3. A plan is made once for three matrices and executed any number of times, with whatever values they hold
  * then; as long as the structure of A and B stays, no symbolic work is repeated.
  *
- * Layouts must match: the column cuts of op(A) are the row cuts of op(B), C has the row cuts of op(A) and the column cuts
- * of op(B). Which PE owns which tile is free, for each of the three.
+ * Layouts must match: the column cuts of op(A) are the row cuts of op(B), C has the row cuts of op(A) and the column
+ * cuts of op(B). Which PE owns which tile is free, for each of the three.
  */
 #ifndef TULLE_PRODUCT_H
 #define TULLE_PRODUCT_H
@@ -21,7 +21,7 @@ extern "C" {
 /* X(name, word, text): the algorithms. */
 #define TULLE_ALG_LIST(X)                                                                                              \
     X(AUTO, "auto", "chosen by sizes and layout")                                                                      \
-    X(STATIONARY_C, "stationary-c", "owners of C compute; tiles of A and B are fetched")                              \
+    X(STATIONARY_C, "stationary-c", "owners of C compute; tiles of A and B are fetched")                               \
     X(STATIONARY_A, "stationary-a", "owners of A compute; B is fetched, partial results travel to the owners of C")    \
     X(STATIONARY_B, "stationary-b", "owners of B compute; A is fetched, partial results travel to the owners of C")
 
@@ -54,8 +54,8 @@ TULLE_API tulle_status tulle_product_layout(
     const tulle_mat *A, tulle_op op_a, const tulle_mat *B, tulle_op op_b, tulle_layout **layout);
 
 /*
- * Collective. C is CSR if B is, else dense. options may be NULL. The matrices stay the caller's and must outlive the plan.
- * TULLE_ERR_LIMIT with the figure if the product cannot fit in memory in any number of phases.
+ * Collective. C is CSR if B is, else dense. options may be NULL. The matrices stay the caller's and must outlive the
+ * plan. TULLE_ERR_LIMIT with the figure if the product cannot fit in memory in any number of phases.
  */
 TULLE_API tulle_status tulle_plan_new(
     tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_plan **plan);
@@ -80,9 +80,9 @@ TULLE_API void tulle_plan_free(tulle_plan *plan);
 
 /*
  * Collective: checks C = alpha op(A) op(B) (beta = 0) independently of how it was made. For a vector x of +-1:
- * |C x - alpha A (B x)| <= gamma |A| |B| |x| in every row, gamma the rounding bound of C's type; and, for a sparse C, that
- * all rows ascend and that sampled rows have exactly the structure of the product. *error is the largest ratio of the
- * left to the right side; TULLE_ERR_CHECK, with the row, if it is over 1 or the structure is wrong.
+ * |C x - alpha A (B x)| <= gamma |A| |B| |x| in every row, gamma the rounding bound of C's type; and, for a sparse C,
+ * that all rows ascend and that sampled rows have exactly the structure of the product. *error is the largest ratio of
+ * the left to the right side; TULLE_ERR_CHECK, with the row, if it is over 1 or the structure is wrong.
  */
 TULLE_API tulle_status tulle_product_check(
     tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, double *error);

@@ -32,8 +32,7 @@ typedef struct tulle_team_options {
 typedef tulle_status (*tulle_body)(tulle_comm *comm, void *arg);
 
 /* Opens a team of npes PEs (0: one a core). options may be NULL. Not collective: called by the host program. */
-TULLE_API tulle_status tulle_team_new(
-    const char *spec, int npes, const tulle_team_options *options, tulle_team **team);
+TULLE_API tulle_status tulle_team_new(const char *spec, int npes, const tulle_team_options *options, tulle_team **team);
 
 /* Frees the team and every matrix and plan that still belongs to it. NULL is allowed. */
 TULLE_API void tulle_team_free(tulle_team *team);

@@ -25,8 +25,8 @@
 
 enum {
     ALIGNMENT = 64,
-    HEADER = 64,               /* the block's account, size and mapping lie before it */
-    RETAINED_MAX = 24,         /* blocks an account keeps back */
+    HEADER = 64,       /* the block's account, size and mapping lie before it */
+    RETAINED_MAX = 24, /* blocks an account keeps back */
     HUGE_PAGE = 2 << 20,
 };
 static const size_t large_block = 1 << 20; /* from here on blocks come from mmap and may be retained */
@@ -50,8 +50,7 @@ struct tulle__account {
     size_t retained_bytes;
 };
 
-static tulle__account process_account = {
-    .fail_after = -1, .references = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
+static tulle__account process_account = {.fail_after = -1, .references = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
 static _Thread_local tulle__account *thread_account;
 
 tulle__account *tulle__account_new(size_t limit)
@@ -224,7 +223,8 @@ static tulle_status obtain(tulle__account *account, size_t bytes, const char *wh
     size_t mapped = mapping_size(HEADER + bytes);
     if (take_retained(account, mapped, header)) return TULLE_OK;
     /* map one huge page more and cut both ends, so that the block starts on a huge page */
-    char *raw = mmap(NULL, mapped + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *raw =
+        mmap(NULL, mapped + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (raw == MAP_FAILED) goto none;
     size_t skip = (size_t)(-(uintptr_t)raw) & (HUGE_PAGE - 1);
     if (skip) munmap(raw, skip);

@@ -39,7 +39,8 @@ tulle_status tulle__spec_parse(const char *text, tulle__spec *spec)
     size_t length = strlen(text);
     spec->nparts = 0;
     if (length >= sizeof spec->text)
-        return tulle__fail(TULLE_ERR_ARG, "a spec of %zu characters is over the limit of %zu", length, sizeof spec->text);
+        return tulle__fail(
+            TULLE_ERR_ARG, "a spec of %zu characters is over the limit of %zu", length, sizeof spec->text);
     memcpy(spec->text, text, length + 1);
     for (char *item = spec->text, *next; item; item = next) {
         next = strchr(item, '+');

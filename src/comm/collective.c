@@ -18,8 +18,8 @@ static void add_word(tulle_comm *comm, int rank, uint64_t field, int round)
 }
 
 /*
- * A PE that fails inside a collective of its own accord tells the others, who would wait for it; the words stay set until
- * the next agreement, or until the run ends.
+ * A PE that fails inside a collective of its own accord tells the others, who would wait for it; the words stay set
+ * until the next agreement, or until the run ends.
  */
 static tulle_status tell(tulle_comm *comm, tulle_status status)
 {

@@ -176,8 +176,8 @@ uint64_t tulle__load(tulle_comm *comm, const tulle__place *place, uint64_t at)
     return comm->pe->link->ops->load(comm->pe->link, place, at);
 }
 
-tulle_status tulle__put_signal(tulle_comm *comm, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
-    const tulle__place *word, uint64_t word_at, uint64_t value)
+tulle_status tulle__put_signal(tulle_comm *comm, const tulle__place *place, uint64_t at, const void *local,
+    size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value)
 {
     comm->pe->counters.puts++;
     comm->pe->counters.bytes += (int64_t)bytes;
@@ -230,8 +230,8 @@ void tulle__comm_adopt(tulle_comm *comm, uint64_t code)
 }
 
 /*
- * A PE that failed after it had completed the collective that this one is still in does not keep it from completing: all
- * have come to it. The failure belongs to what comes next.
+ * A PE that failed after it had completed the collective that this one is still in does not keep it from completing:
+ * all have come to it. The failure belongs to what comes next.
  */
 static int concerns(const tulle_comm *comm, uint64_t code)
 {
@@ -280,8 +280,8 @@ static void announce(tulle_comm *comm, uint64_t at, tulle_status status)
 
 void tulle__comm_fail(tulle_comm *comm, tulle_status status)
 {
-    announce(comm,
-        tulle__slot_at(comm) + offsetof(tulle__slot, failure) + (comm->agrees & 1) * sizeof(uint64_t), status);
+    announce(
+        comm, tulle__slot_at(comm) + offsetof(tulle__slot, failure) + (comm->agrees & 1) * sizeof(uint64_t), status);
 }
 
 void tulle__comm_leave(tulle__pe *pe, tulle_status status)

@@ -39,8 +39,8 @@ typedef struct tulle__pe tulle__pe;
 struct tulle_comm {
     tulle__pe *pe;
     int rank, size;
-    int *world; /* world[r] = rank in the team of rank r here; NULL: the same */
-    int slot;   /* which of the control slots; 0 is the team's */
+    int *world;                         /* world[r] = rank in the team of rank r here; NULL: the same */
+    int slot;                           /* which of the control slots; 0 is the team's */
     uint64_t barriers, gathers, agrees; /* epochs of this PE */
     uint64_t collectives;               /* odd inside of one, one more once it is complete */
 };
@@ -54,10 +54,10 @@ struct tulle__pe {
     int rank, npes, threads;
     size_t arena_bytes;
     int arena_panels;
-    uint32_t slots;      /* bit s: slot s is in use */
-    tulle__owned owned;  /* head of a ring */
+    uint32_t slots;     /* bit s: slot s is in use */
+    tulle__owned owned; /* head of a ring */
     int next_group;
-    tulle_comm comm;     /* the whole team */
+    tulle_comm comm; /* the whole team */
 };
 
 /* Made for each PE when a team opens. link becomes the PE's also on failure. */
@@ -95,8 +95,8 @@ uint64_t tulle__compare_swap(
     tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired);
 void tulle__store(tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t value);
 uint64_t tulle__load(tulle_comm *comm, const tulle__place *place, uint64_t at);
-tulle_status tulle__put_signal(tulle_comm *comm, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
-    const tulle__place *word, uint64_t word_at, uint64_t value);
+tulle_status tulle__put_signal(tulle_comm *comm, const tulle__place *place, uint64_t at, const void *local,
+    size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value);
 void tulle__progress(tulle_comm *comm);
 
 /* A pointer to the place if loads and stores reach it, else NULL. */

@@ -17,11 +17,10 @@ void tulle__link_putv(tulle__link *link, int group, const tulle__place *place, i
         for (int i = 0; i < n; i++) link->ops->put(link, group, place, range[i].at, range[i].local, range[i].bytes);
 }
 
-tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
-    const tulle__place *word, uint64_t word_at, uint64_t value)
+tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
+    size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value)
 {
-    if (link->ops->put_signal)
-        return link->ops->put_signal(link, place, at, local, bytes, word, word_at, value);
+    if (link->ops->put_signal) return link->ops->put_signal(link, place, at, local, bytes, word, word_at, value);
     int group = TULLE__GROUPS - 1; /* kept free for this */
     link->ops->put(link, group, place, at, local, bytes);
     tulle_status status = link->ops->wait(link, group);

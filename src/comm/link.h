@@ -61,9 +61,10 @@ typedef struct tulle__link_ops {
     /* Optional: NULL means the generic version. */
     void (*getv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
     void (*putv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-    /* put, then store value at word once the data can be seen; complete on return. After a failure word is untouched. */
-    tulle_status (*put_signal)(tulle__link *link, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
-        const tulle__place *word, uint64_t word_at, uint64_t value);
+    /* put, then store value at word once the data can be seen; complete on return. After a failure word is untouched.
+     */
+    tulle_status (*put_signal)(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
+        size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value);
     /* Called at the end of each run: state that must not outlive it (check: transfers nobody waited for). */
     tulle_status (*run_end)(tulle__link *link);
 } tulle__link_ops;
@@ -101,7 +102,7 @@ typedef struct tulle__wrapper {
 /* Generic versions. */
 void tulle__link_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
 void tulle__link_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place, uint64_t at, const void *local, size_t bytes,
-    const tulle__place *word, uint64_t word_at, uint64_t value);
+tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
+    size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value);
 
 #endif

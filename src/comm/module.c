@@ -46,7 +46,8 @@ static tulle_status load_file(const char *path, const tulle__module **module)
     const tulle__module *found = entry(&host);
     tulle_status status = TULLE_OK;
     if (!found)
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s cannot be used here: %s", path, tulle_error_message());
+        status =
+            tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s cannot be used here: %s", path, tulle_error_message());
     else if (found->version != TULLE__MODULE_VERSION)
         status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s is of version %u, this library wants %u", path,
             found->version, (unsigned)TULLE__MODULE_VERSION);
@@ -69,13 +70,14 @@ tulle_status tulle__module_load(const char *name, const tulle__module **module)
             return tulle__fail(TULLE_ERR_ARG, "'%s' is no name of an engine or a wrapper", name);
     for (const char *folder = search; folder && *folder;) {
         size_t length = strcspn(folder, ":");
-        if (length && (size_t)snprintf(path, sizeof path, "%.*s/tulle_%s.so", (int)length, folder, name) < sizeof path &&
+        if (length &&
+            (size_t)snprintf(path, sizeof path, "%.*s/tulle_%s.so", (int)length, folder, name) < sizeof path &&
             access(path, F_OK) == 0)
             return load_file(path, module);
         folder += length + (folder[length] == ':');
     }
     snprintf(path, sizeof path, "%s/tulle_%s.so", TULLE_MODULE_DIR, name);
     if (access(path, F_OK) == 0) return load_file(path, module);
-    return tulle__fail(TULLE_ERR_UNSUPPORTED, "there is no '%s': not built in, and no tulle_%s.so in %s%s%s", name, name,
-        search && *search ? search : "", search && *search ? " or " : "", TULLE_MODULE_DIR);
+    return tulle__fail(TULLE_ERR_UNSUPPORTED, "there is no '%s': not built in, and no tulle_%s.so in %s%s%s", name,
+        name, search && *search ? search : "", search && *search ? " or " : "", TULLE_MODULE_DIR);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Engines and wrappers that are loaded on demand, so that one program runs with nothing installed, under an MPI, or on
- * GPUs. A module is a shared object tulle_NAME.so with one symbol, tulle_module_entry. It imports nothing from libtulle:
- * it is handed a table of what it needs and returns its own, so it also loads into a program that linked libtulle.a.
+ * GPUs. A module is a shared object tulle_NAME.so with one symbol, tulle_module_entry. It imports nothing from
+ * libtulle: it is handed a table of what it needs and returns its own, so it also loads into a program that linked
+ * libtulle.a.
  *
  * Looked for in the folders of TULLE_MODULE_PATH (separated by colons), then where Tulle was installed.
  */

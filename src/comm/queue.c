@@ -23,8 +23,8 @@ struct tulle__queue {
     tulle_comm *comm;
     uint64_t capacity;
     tulle__place own;
-    tulle__place *place;   /* [size] */
-    uint64_t *known_head;  /* [size], as last read */
+    tulle__place *place;  /* [size] */
+    uint64_t *known_head; /* [size], as last read */
     uint64_t head;
     int taken;
 };

@@ -21,11 +21,11 @@ typedef struct tulle__fixed {
 } tulle__fixed;
 
 typedef struct tulle__slot {
-    uint64_t failure[2];               /* by parity of the agreement that ends the operation */
-    uint64_t broadcast;                /* 1 + offset of the parent's copy, 0 = none */
+    uint64_t failure[2]; /* by parity of the agreement that ends the operation */
+    uint64_t broadcast;  /* 1 + offset of the parent's copy, 0 = none */
     uint64_t pad[5];
     uint64_t barrier[TULLE__ROUNDS];
-    uint64_t agree[TULLE__ROUNDS];     /* never reset while a run is sound */
+    uint64_t agree[TULLE__ROUNDS]; /* never reset while a run is sound */
     uint64_t gather[TULLE__ROUNDS];
     /* then two halves of tulle__slot_scratch bytes for allgather */
 } tulle__slot;

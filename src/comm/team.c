@@ -21,7 +21,7 @@ struct tulle_team {
     int npes;
     tulle_team_options options;
     size_t memory_per_pe;
-    tulle__pe **pe;              /* those of this process; NULL: another's */
+    tulle__pe **pe; /* those of this process; NULL: another's */
     tulle__account **account;
     tulle__timeline **timeline;
     int dirty; /* the last run failed: words and epochs are to be put back */
@@ -51,7 +51,8 @@ static tulle_status resolve(tulle_team *team)
         tulle_status status = tulle__registry_find(name, &engine, &wrapper);
         if (status != TULLE_OK) return status;
         int last = i == team->spec.nparts - 1;
-        if (engine && !last) return tulle__fail(TULLE_ERR_ARG, "the engine '%s' must be the last part of '%s'", name, team->spec_text);
+        if (engine && !last)
+            return tulle__fail(TULLE_ERR_ARG, "the engine '%s' must be the last part of '%s'", name, team->spec_text);
         if (wrapper && last)
             return tulle__fail(TULLE_ERR_ARG, "'%s' ends in the wrapper '%s'; it needs an engine, as in '%s+threads'",
                 team->spec_text, name, team->spec_text);
@@ -132,7 +133,8 @@ static tulle_status choose_options(const tulle_team_options *options, int npes, 
     if (chosen->threads < 0 || chosen->threads > 1024)
         return tulle__fail(TULLE_ERR_ARG, "%d threads a PE", chosen->threads);
     if (chosen->panels && chosen->panels < PANELS_LEAST)
-        return tulle__fail(TULLE_ERR_ARG, "an arena of %d panels; at least %d are needed", chosen->panels, PANELS_LEAST);
+        return tulle__fail(
+            TULLE_ERR_ARG, "an arena of %d panels; at least %d are needed", chosen->panels, PANELS_LEAST);
     if (!chosen->threads) chosen->threads = cores > npes ? (int)(cores / npes) : 1;
     /* pages kept warm count against nobody's limit: leave room for them */
     if (!chosen->memory) chosen->memory = tulle__memory_available() / 5 * 4;
@@ -204,7 +206,8 @@ static tulle_status run_pe(void *arg, int rank, tulle__link *link)
     }
     if (status != TULLE_OK) {
         if (!*tulle_error_message()) tulle__fail(status, "%s", tulle_status_text(status));
-        if (strncmp(tulle_error_message(), "PE ", 3) && pe->npes > 1) tulle__fail(status, "PE %d: %s", rank, tulle_error_message());
+        if (strncmp(tulle_error_message(), "PE ", 3) && pe->npes > 1)
+            tulle__fail(status, "PE %d: %s", rank, tulle_error_message());
         tulle__comm_leave(pe, status);
     }
     tulle__account_enter(before);
@@ -239,7 +242,8 @@ tulle_status tulle_team_trace_write(tulle_team *team, const char *path)
     int64_t origin = INT64_MAX;
     int first = 1;
     if (!wants_timeline(team))
-        return tulle__fail(TULLE_ERR_STATE, "the team '%s' records no timeline; open 'trace+%s'", team->spec_text, team->spec_text);
+        return tulle__fail(
+            TULLE_ERR_STATE, "the team '%s' records no timeline; open 'trace+%s'", team->spec_text, team->spec_text);
     FILE *file = fopen(path, "w");
     if (!file) return tulle__fail(TULLE_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
     for (int rank = 0; rank < team->npes; rank++) {
@@ -247,7 +251,8 @@ tulle_status tulle_team_trace_write(tulle_team *team, const char *path)
         if (start < origin) origin = start;
     }
     fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n", file);
-    for (int rank = 0; rank < team->npes; rank++) tulle__timeline_write(team->timeline[rank], file, rank, origin, &first);
+    for (int rank = 0; rank < team->npes; rank++)
+        tulle__timeline_write(team->timeline[rank], file, rank, origin, &first);
     fputs("\n]}\n", file);
     int bad = ferror(file);
     if (fclose(file) || bad) return tulle__fail(TULLE_ERR_IO, "%s: writing failed: %s", path, strerror(errno));

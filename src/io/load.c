@@ -20,8 +20,11 @@
 tulle__mtx_options tulle__mtx_options_for(const tulle_read_options *options)
 {
     if (!options) return (tulle__mtx_options){0};
-    return (tulle__mtx_options){.lenient = options->lenient, .zero_based = options->zero_based,
-        .finite_only = options->finite_only, .drop_zeros = options->drop_zeros, .assume = options->assume};
+    return (tulle__mtx_options){.lenient = options->lenient,
+        .zero_based = options->zero_based,
+        .finite_only = options->finite_only,
+        .drop_zeros = options->drop_zeros,
+        .assume = options->assume};
 }
 
 struct load {
@@ -117,15 +120,16 @@ static tulle_status refuse_repeated(tulle__mtx *mtx, const tulle__assembly *asse
         tulle__mtx_path(mtx), other, assembly->row + 1, assembly->col + 1, assembly->col + 1, assembly->row + 1);
 }
 
-static tulle_status assemble_mtx(struct load *load, tulle__mtx *mtx, tulle__entries *entries,
-    const tulle__mtx_stats *sum, tulle_mat **A)
+static tulle_status assemble_mtx(
+    struct load *load, tulle__mtx *mtx, tulle__entries *entries, const tulle__mtx_stats *sum, tulle_mat **A)
 {
     const tulle__mtx_header *h = tulle__mtx_head(mtx);
     tulle__entry_source source = source_of(entries);
     int both_halves = h->symmetry != TULLE__MTX_GENERAL && sum->upper > 0 && sum->lower > 0;
     tulle__assembly assembly = {
-        .mirror = h->symmetry == TULLE__MTX_SYMMETRIC ? TULLE__MIRROR_SYMMETRIC :
-                  h->symmetry == TULLE__MTX_SKEW      ? TULLE__MIRROR_SKEW : TULLE__MIRROR_NONE,
+        .mirror = h->symmetry == TULLE__MTX_SYMMETRIC ? TULLE__MIRROR_SYMMETRIC
+                  : h->symmetry == TULLE__MTX_SKEW    ? TULLE__MIRROR_SKEW
+                                                      : TULLE__MIRROR_NONE,
         .duplicates = both_halves ? TULLE_DUPLICATES_ERROR : load->options->duplicates,
         .drop_zeros = load->options->drop_zeros,
     };
@@ -137,8 +141,9 @@ static tulle_status assemble_mtx(struct load *load, tulle__mtx *mtx, tulle__entr
     tulle__mtx_warnings(mtx, sum, load->warnings, TULLE_WARNINGS_MAX);
     size_t used = strlen(load->warnings);
     if (repeated)
-        snprintf(load->warnings + used, TULLE_WARNINGS_MAX - used, "%s: %" PRId64 " entries fall on one before them and are %s\n",
-            load->operand, repeated, load->options->duplicates == TULLE_DUPLICATES_LAST ? "taken instead of it" : "added to it");
+        snprintf(load->warnings + used, TULLE_WARNINGS_MAX - used,
+            "%s: %" PRId64 " entries fall on one before them and are %s\n", load->operand, repeated,
+            load->options->duplicates == TULLE_DUPLICATES_LAST ? "taken instead of it" : "added to it");
     return status;
 }
 
@@ -185,9 +190,9 @@ static tulle_status load_binsparse(struct load *load, tulle_mat **A)
         tulle__entry_source source = source_of(&entries);
         tulle__assembly assembly = {.duplicates = load->options->duplicates,
             .drop_zeros = load->options->drop_zeros,
-            .mirror = s == TULLE__BINSPARSE_GENERAL ? TULLE__MIRROR_NONE :
-                      s == TULLE__BINSPARSE_SKEW_LOWER || s == TULLE__BINSPARSE_SKEW_UPPER ? TULLE__MIRROR_SKEW :
-                                                                                            TULLE__MIRROR_SYMMETRIC};
+            .mirror = s == TULLE__BINSPARSE_GENERAL                                          ? TULLE__MIRROR_NONE
+                      : s == TULLE__BINSPARSE_SKEW_LOWER || s == TULLE__BINSPARSE_SKEW_UPPER ? TULLE__MIRROR_SKEW
+                                                                                             : TULLE__MIRROR_SYMMETRIC};
         status = tulle__assemble(comm, load->layout, load->options->type, &source, &assembly, A);
     }
     tulle__entries_fini(&entries);
@@ -415,10 +420,14 @@ static tulle_status load_npy_sparse(struct load *load, tulle_mat **A)
 static tulle_status load_sparse(struct load *load, tulle_mat **A)
 {
     switch (tulle__operand_format(load->operand)) {
-    case TULLE__FORMAT_NPY: return load_npy_sparse(load, A);
-    case TULLE__FORMAT_BINSPARSE: return load_binsparse(load, A);
-    case TULLE__FORMAT_GENERATOR: return load_generator(load, A);
-    case TULLE__FORMAT_MTX: break;
+    case TULLE__FORMAT_NPY:
+        return load_npy_sparse(load, A);
+    case TULLE__FORMAT_BINSPARSE:
+        return load_binsparse(load, A);
+    case TULLE__FORMAT_GENERATOR:
+        return load_generator(load, A);
+    case TULLE__FORMAT_MTX:
+        break;
     }
     return load_mtx(load, A);
 }
@@ -442,8 +451,7 @@ tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_l
         status = tulle__fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ", the layout is for %" PRId64 " x %" PRId64,
             operand, shape.m, shape.n, load.layout->m, load.layout->n);
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK)
-        status = kind == TULLE_DENSE ? load_dense(&load, &shape, A) : load_sparse(&load, A);
+    if (status == TULLE_OK) status = kind == TULLE_DENSE ? load_dense(&load, &shape, A) : load_sparse(&load, A);
     tulle_layout_free(rows);
     return status;
 }

@@ -41,7 +41,10 @@ static tulle_status inspect_mtx(const char *path, const tulle_read_options *opti
     tulle_status status = tulle__mtx_open(path, &mtx_options, &mtx);
     if (status != TULLE_OK) return status;
     const tulle__mtx_header *h = tulle__mtx_head(mtx);
-    *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->stored, .dense = h->array,
+    *shape = (tulle_operand_shape){.m = h->rows,
+        .n = h->cols,
+        .stored = h->stored,
+        .dense = h->array,
         .symmetric = h->symmetry != TULLE__MTX_GENERAL};
     snprintf(shape->format, sizeof shape->format, "matrix market, %s, %s, %s%s", h->array ? "array" : "coordinate",
         tulle__mtx_field_name(h->field), h->hermitian ? "hermitian" : tulle__mtx_symmetry_name(h->symmetry),
@@ -69,7 +72,9 @@ static tulle_status inspect_binsparse(const char *path, tulle_operand_shape *sha
     tulle_status status = tulle__binsparse_open(path, NULL, &file);
     if (status != TULLE_OK) return status;
     const tulle__binsparse_header *h = tulle__binsparse_head(file);
-    *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->stored,
+    *shape = (tulle_operand_shape){.m = h->rows,
+        .n = h->cols,
+        .stored = h->stored,
         .dense = h->format == TULLE__BINSPARSE_DMATR || h->format == TULLE__BINSPARSE_DMATC,
         .symmetric = h->structure != TULLE__BINSPARSE_GENERAL};
     snprintf(shape->format, sizeof shape->format, "binsparse");
@@ -84,21 +89,28 @@ static tulle_status inspect_generator(const char *text, tulle_operand_shape *sha
     tulle_status status = tulle__generator_open(text, &generator);
     if (status != TULLE_OK) return status;
     tulle__generator_get_shape(generator, &g);
-    *shape = (tulle_operand_shape){.m = g.m, .n = g.n, .stored = g.nnz >= 0 ? g.nnz : g.edges ? g.edges : -1,
+    *shape = (tulle_operand_shape){.m = g.m,
+        .n = g.n,
+        .stored = g.nnz >= 0 ? g.nnz
+                  : g.edges  ? g.edges
+                             : -1,
         .dense = g.is_dense};
     snprintf(shape->format, sizeof shape->format, "generated");
     tulle__generator_close(generator);
     return TULLE_OK;
 }
 
-tulle_status tulle_operand_inspect(
-    const char *operand, const tulle_read_options *options, tulle_operand_shape *shape)
+tulle_status tulle_operand_inspect(const char *operand, const tulle_read_options *options, tulle_operand_shape *shape)
 {
     switch (tulle__operand_format(operand)) {
-    case TULLE__FORMAT_NPY: return inspect_npy(operand, shape);
-    case TULLE__FORMAT_BINSPARSE: return inspect_binsparse(operand, shape);
-    case TULLE__FORMAT_GENERATOR: return inspect_generator(operand, shape);
-    case TULLE__FORMAT_MTX: break;
+    case TULLE__FORMAT_NPY:
+        return inspect_npy(operand, shape);
+    case TULLE__FORMAT_BINSPARSE:
+        return inspect_binsparse(operand, shape);
+    case TULLE__FORMAT_GENERATOR:
+        return inspect_generator(operand, shape);
+    case TULLE__FORMAT_MTX:
+        break;
     }
     return inspect_mtx(operand, options, shape);
 }

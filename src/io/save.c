@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distributed matrices into files: PE 0 reads the tiles of everyone, a tile row at a time, and writes. The others meet it
- * at the end, so that nobody changes a tile that is still to be written.
+ * Distributed matrices into files: PE 0 reads the tiles of everyone, a tile row at a time, and writes. The others meet
+ * it at the end, so that nobody changes a tile that is still to be written.
  */
 #include <stdio.h>
 #include <string.h>
@@ -111,8 +111,13 @@ static tulle_status save_mtx(tulle_mat *A, const char *path)
 {
     size_t length = strlen(path);
     int packed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
-    tulle__mtx_shape shape = {.rows = A->layout->m, .cols = A->layout->n, .stored = A->nnz, .type = A->type,
-        .field = TULLE__MTX_REAL, .symmetry = TULLE__MTX_GENERAL, .array = A->kind == TULLE_DENSE};
+    tulle__mtx_shape shape = {.rows = A->layout->m,
+        .cols = A->layout->n,
+        .stored = A->nnz,
+        .type = A->type,
+        .field = TULLE__MTX_REAL,
+        .symmetry = TULLE__MTX_GENERAL,
+        .array = A->kind == TULLE_DENSE};
     tulle__mtx_writer *writer;
     if (shape.array) shape.stored = shape.rows * shape.cols;
     tulle_status status = tulle__mtx_writer_open(path, &shape, packed ? 6 : 0, &writer);
@@ -138,9 +143,9 @@ static tulle_status save_npy(tulle_mat *A, const char *path)
     char *all = NULL;
     tulle__npy_writer *writer;
     if (A->kind != TULLE_DENSE)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: a sparse matrix does not go into a .npy file; use .bsp.h5 or .mtx", path);
-    tulle_status status =
-        tulle__npy_writer_open(path, A->layout->m, A->layout->n, A->type, TULLE_ROW_MAJOR, &writer);
+        return tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "%s: a sparse matrix does not go into a .npy file; use .bsp.h5 or .mtx", path);
+    tulle_status status = tulle__npy_writer_open(path, A->layout->m, A->layout->n, A->type, TULLE_ROW_MAJOR, &writer);
     if (status != TULLE_OK) return status;
     status = gather_dense(A, TULLE_ROW_MAJOR, &all);
     if (status == TULLE_OK) status = tulle__npy_writer_append(writer, all, A->layout->m * A->layout->n);
@@ -195,8 +200,8 @@ static tulle_status save_binsparse(tulle_mat *A, const char *path)
     tulle__binsparse_writer *writer;
     if (A->kind != TULLE_CSR)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: a dense matrix goes into a .npy or .mtx file", path);
-    tulle_status status = tulle__binsparse_writer_open(path, A->layout->m, A->layout->n, A->nnz, A->type,
-        A->layout->n > INT32_MAX, TULLE__BINSPARSE_GENERAL, &writer);
+    tulle_status status = tulle__binsparse_writer_open(
+        path, A->layout->m, A->layout->n, A->nnz, A->type, A->layout->n > INT32_MAX, TULLE__BINSPARSE_GENERAL, &writer);
     if (status != TULLE_OK) return status;
     status = write_binsparse(A, writer);
     if (status == TULLE_OK) return tulle__binsparse_writer_close(writer, 0);
@@ -209,9 +214,15 @@ tulle_status tulle_mat_save(tulle_mat *A, const char *path)
     tulle_status status = TULLE_OK;
     if (A->comm->rank == 0) {
         switch (tulle__operand_format(path)) {
-        case TULLE__FORMAT_NPY: status = save_npy(A, path); break;
-        case TULLE__FORMAT_BINSPARSE: status = save_binsparse(A, path); break;
-        case TULLE__FORMAT_MTX: status = save_mtx(A, path); break;
+        case TULLE__FORMAT_NPY:
+            status = save_npy(A, path);
+            break;
+        case TULLE__FORMAT_BINSPARSE:
+            status = save_binsparse(A, path);
+            break;
+        case TULLE__FORMAT_MTX:
+            status = save_mtx(A, path);
+            break;
         case TULLE__FORMAT_GENERATOR:
             status = tulle__fail(TULLE_ERR_ARG, "'%s' is no name of a file: it reads as a generator's spec", path);
             break;

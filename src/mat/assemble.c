@@ -65,8 +65,8 @@ static tulle_status each_entry(struct work *w, visitor visit, int release)
         for (int64_t e = 0; e < block.count; e++) {
             struct entry x = read_entry(&block, w->type, e);
             if (x.row < 0 || x.row >= l->m || x.col < 0 || x.col >= l->n)
-                return tulle__fail(TULLE_ERR_ARG, "entry (%" PRId64 ", %" PRId64 ") of a matrix of %" PRId64 " x %" PRId64,
-                    x.row, x.col, l->m, l->n);
+                return tulle__fail(TULLE_ERR_ARG,
+                    "entry (%" PRId64 ", %" PRId64 ") of a matrix of %" PRId64 " x %" PRId64, x.row, x.col, l->m, l->n);
             if (w->assembly->drop_zeros && x.val == 0) continue;
             visit(w, &x);
             if (w->assembly->mirror == TULLE__MIRROR_NONE || x.row == x.col) continue;
@@ -132,8 +132,7 @@ static tulle_status stage(struct work *w)
         int owner = w->layout->owner[t];
         int64_t count = w->cursor[t];
         w->cursor[t] = sum[owner];
-        if (w->mine[owner].count)
-            ((int64_t *)(void *)w->block[owner])[w->ordinal[t]] = sum[owner];
+        if (w->mine[owner].count) ((int64_t *)(void *)w->block[owner])[w->ordinal[t]] = sum[owner];
         sum[owner] += count;
     }
     tulle__free(sum);
@@ -177,7 +176,8 @@ static tulle_status read_pieces(struct work *w, int64_t tile, struct piece *piec
         }
         uint64_t from = (uint64_t)bound[0], count = (uint64_t)(bound[1] - bound[0]);
         piece[r].count = (int64_t)count;
-        uint64_t row_at = s->row_at + from * 4, col_at = s->col_at + from * 4, val_at = s->val_at + from * w->value_bytes;
+        uint64_t row_at = s->row_at + from * 4, col_at = s->col_at + from * 4,
+                 val_at = s->val_at + from * w->value_bytes;
         if (block) {
             piece[r].row = (const int32_t *)(const void *)(block + row_at);
             piece[r].col = (const int32_t *)(const void *)(block + col_at);
@@ -187,7 +187,8 @@ static tulle_status read_pieces(struct work *w, int64_t tile, struct piece *piec
         TULLE_TRY(tulle__alloc(count, 8 + w->value_bytes, "entries from their reader", &piece[r].buffer));
         char *buffer = piece[r].buffer; /* values first: they want the wider alignment */
         tulle__range range[3] = {{val_at, buffer, count * w->value_bytes},
-            {row_at, buffer + count * w->value_bytes, count * 4}, {col_at, buffer + count * (w->value_bytes + 4), count * 4}};
+            {row_at, buffer + count * w->value_bytes, count * 4},
+            {col_at, buffer + count * (w->value_bytes + 4), count * 4}};
         tulle__getv(w->comm, group, &s->place, 3, range);
         piece[r].val = buffer;
         piece[r].row = range[1].local;
@@ -202,8 +203,8 @@ struct sorting {
     tulle_type type;
     tulle_duplicates duplicates;
     tulle_gidx m;
-    int64_t *rowptr;   /* starts of rows; rows are compacted towards their start */
-    int64_t *length;   /* [m] out: entries left in the row */
+    int64_t *rowptr; /* starts of rows; rows are compacted towards their start */
+    int64_t *length; /* [m] out: entries left in the row */
     int32_t *colind;
     void *val;
     int64_t repeated;
@@ -292,7 +293,8 @@ static tulle_status sort_rows(void *arg, int thread, int nthreads)
                     __atomic_store_n(&s->first_col, pair[e].col, __ATOMIC_RELAXED);
                 __atomic_fetch_add(&s->repeated, 1, __ATOMIC_RELAXED);
                 double before = value_at(s, begin + kept - 1);
-                set_value(s, begin + kept - 1, s->duplicates == TULLE_DUPLICATES_LAST ? pair[e].val : before + pair[e].val);
+                set_value(
+                    s, begin + kept - 1, s->duplicates == TULLE_DUPLICATES_LAST ? pair[e].val : before + pair[e].val);
                 continue;
             }
             s->colind[begin + kept] = pair[e].col;
@@ -317,7 +319,8 @@ static tulle_status compact(tulle_mat *A, int i, int j, const struct sorting *s)
         int64_t *rowptr = (int64_t *)(uintptr_t)tile.rowptr, at = 0;
         for (tulle_gidx r = 0; r < s->m; r++) {
             rowptr[r] = at;
-            memcpy((int32_t *)(uintptr_t)tile.colind + at, s->colind + s->rowptr[r], (size_t)s->length[r] * sizeof(int32_t));
+            memcpy((int32_t *)(uintptr_t)tile.colind + at, s->colind + s->rowptr[r],
+                (size_t)s->length[r] * sizeof(int32_t));
             memcpy((char *)tile.val + (size_t)at * size, (const char *)s->val + (size_t)s->rowptr[r] * size,
                 (size_t)s->length[r] * size);
             at += s->length[r];
@@ -369,8 +372,9 @@ static tulle_status build_tile(struct work *w, tulle_mat *A, int i, int j, struc
         }
         w->assembly->repeated += s.repeated;
         if (w->assembly->duplicates == TULLE_DUPLICATES_ERROR) {
-            status = tulle__fail(TULLE_ERR_FORMAT, "entry (%" PRId64 ", %" PRId64 ") is given more than once (one-based)",
-                w->assembly->row + 1, w->assembly->col + 1);
+            status =
+                tulle__fail(TULLE_ERR_FORMAT, "entry (%" PRId64 ", %" PRId64 ") is given more than once (one-based)",
+                    w->assembly->row + 1, w->assembly->col + 1);
             goto out;
         }
         TULLE_TRY(compact(A, i, j, &s));

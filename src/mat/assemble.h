@@ -2,11 +2,11 @@
 /*
  * From entries, wherever they came from, to a distributed CSR matrix.
  *
- * Each PE has entries for tiles of anyone. It counts them by owner, copies them into one staging block an owner (ordered
- * by tile, stable), publishes the blocks, and builds its own tiles from what the others have staged for it, in the order
- * of the PEs. So duplicates are added in the order of (PE, entry), which for a file cut into parts is the order of the
- * file: the result does not depend on the number of PEs. Entries travel once, 8 bytes + the value each; the source's
- * blocks are released as they are staged, so that at most one copy and the result are alive.
+ * Each PE has entries for tiles of anyone. It counts them by owner, copies them into one staging block an owner
+ * (ordered by tile, stable), publishes the blocks, and builds its own tiles from what the others have staged for it, in
+ * the order of the PEs. So duplicates are added in the order of (PE, entry), which for a file cut into parts is the
+ * order of the file: the result does not depend on the number of PEs. Entries travel once, 8 bytes + the value each;
+ * the source's blocks are released as they are staged, so that at most one copy and the result are alive.
  */
 #ifndef TULLE_MAT_ASSEMBLE_H
 #define TULLE_MAT_ASSEMBLE_H

@@ -72,8 +72,9 @@ static void row_block(void *context, int64_t b, tulle__entry_block *block)
 static tulle_status check_rows(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_csr_rows *csr)
 {
     if (m < 0 || n < 0 || csr->count < 0 || csr->first < 0 || csr->count > m - csr->first)
-        return tulle__fail(TULLE_ERR_ARG, "PE %d gives rows %" PRId64 " to %" PRId64 " of a matrix of %" PRId64 " x %" PRId64,
-            comm->rank, csr->first, csr->first + csr->count, m, n);
+        return tulle__fail(TULLE_ERR_ARG,
+            "PE %d gives rows %" PRId64 " to %" PRId64 " of a matrix of %" PRId64 " x %" PRId64, comm->rank, csr->first,
+            csr->first + csr->count, m, n);
     if (csr->colind_bytes != 4 && csr->colind_bytes != 8)
         return tulle__fail(TULLE_ERR_ARG, "column indices of %d bytes; 4 or 8 are possible", csr->colind_bytes);
     for (tulle_gidx r = 0; r < csr->count; r++)
@@ -105,13 +106,15 @@ static tulle_status layout_of_rows(
     cut[0] = 0;
     for (int r = 0; r < comm->size; r++) {
         if (all[2 * r] != cut[r] && all[2 * r + 1] > 0) {
-            status = tulle__fail(TULLE_ERR_ARG, "the rows of PE %d begin at %" PRId64 " instead of %" PRId64, r, all[2 * r], cut[r]);
+            status = tulle__fail(
+                TULLE_ERR_ARG, "the rows of PE %d begin at %" PRId64 " instead of %" PRId64, r, all[2 * r], cut[r]);
             goto out;
         }
         cut[r + 1] = cut[r] + all[2 * r + 1];
     }
     if (cut[comm->size] != m) {
-        status = tulle__fail(TULLE_ERR_ARG, "the PEs give %" PRId64 " rows together, the matrix has %" PRId64, cut[comm->size], m);
+        status = tulle__fail(
+            TULLE_ERR_ARG, "the PEs give %" PRId64 " rows together, the matrix has %" PRId64, cut[comm->size], m);
         goto out;
     }
     tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1, .row_cut = cut};
@@ -122,8 +125,8 @@ out:
     return status;
 }
 
-static tulle_status borrow(tulle_comm *comm, const tulle_layout *layout, tulle_type type, const tulle_csr_rows *csr,
-    tulle_mat **A)
+static tulle_status borrow(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, const tulle_csr_rows *csr, tulle_mat **A)
 {
     tulle_status status = tulle__mat_make(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, A);
     if (status != TULLE_OK) return status;

@@ -39,7 +39,8 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
         tulle_status status = tulle__wait(A->comm, group);
         if (status != TULLE_OK) return status;
     }
-    *tile = tulle__tile_view(A, fetch->i, fetch->j, &A->directory[tulle__tile_index(A, fetch->i, fetch->j)], fetch->block);
+    *tile =
+        tulle__tile_view(A, fetch->i, fetch->j, &A->directory[tulle__tile_index(A, fetch->i, fetch->j)], fetch->block);
     return TULLE_OK;
 }
 

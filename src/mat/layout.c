@@ -52,8 +52,8 @@ static tulle_status check_cut(const char *what, const tulle_gidx *cut, int parts
             what, cut[0], cut[parts], n);
     for (int p = 0; p < parts; p++)
         if (cut[p] > cut[p + 1])
-            return tulle__fail(TULLE_ERR_ARG, "%s cut %d (%" PRId64 ") is above the next (%" PRId64 ")", what, p, cut[p],
-                cut[p + 1]);
+            return tulle__fail(
+                TULLE_ERR_ARG, "%s cut %d (%" PRId64 ") is above the next (%" PRId64 ")", what, p, cut[p], cut[p + 1]);
     return TULLE_OK;
 }
 
@@ -79,8 +79,8 @@ static tulle_status fill(tulle_layout *l, const tulle_layout_spec *spec, int npe
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
             size_t t = (size_t)i * (size_t)l->nt + (size_t)j;
-            l->owner[t] = spec->owner ? spec->owner[t] :
-                                        map_to(spec->map, i, l->mt, pr) * pc + map_to(spec->map, j, l->nt, pc);
+            l->owner[t] =
+                spec->owner ? spec->owner[t] : map_to(spec->map, i, l->mt, pr) * pc + map_to(spec->map, j, l->nt, pc);
             if (l->owner[t] < 0 || l->owner[t] >= npes) {
                 status = tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) is given to PE %d of %d", i, j, l->owner[t], npes);
                 goto out;
@@ -128,8 +128,13 @@ out:
 
 tulle_status tulle_layout_copy(const tulle_layout *layout, tulle_layout **copy)
 {
-    tulle_layout_spec spec = {.m = layout->m, .n = layout->n, .tile_rows = layout->mt, .tile_cols = layout->nt,
-        .row_cut = layout->row_cut, .col_cut = layout->col_cut, .owner = layout->owner};
+    tulle_layout_spec spec = {.m = layout->m,
+        .n = layout->n,
+        .tile_rows = layout->mt,
+        .tile_cols = layout->nt,
+        .row_cut = layout->row_cut,
+        .col_cut = layout->col_cut,
+        .owner = layout->owner};
     return tulle_layout_new(&spec, INT32_MAX, copy);
 }
 
@@ -140,8 +145,13 @@ tulle_status tulle_layout_transpose(const tulle_layout *layout, tulle_layout **t
     TULLE_TRY(tulle__alloc((size_t)layout->mt * (size_t)layout->nt, sizeof *owner, "owners", &owner));
     for (int i = 0; i < layout->mt; i++)
         for (int j = 0; j < layout->nt; j++) owner[j * layout->mt + i] = layout->owner[i * layout->nt + j];
-    tulle_layout_spec spec = {.m = layout->n, .n = layout->m, .tile_rows = layout->nt, .tile_cols = layout->mt,
-        .row_cut = layout->col_cut, .col_cut = layout->row_cut, .owner = owner};
+    tulle_layout_spec spec = {.m = layout->n,
+        .n = layout->m,
+        .tile_rows = layout->nt,
+        .tile_cols = layout->mt,
+        .row_cut = layout->col_cut,
+        .col_cut = layout->row_cut,
+        .owner = owner};
     status = tulle_layout_new(&spec, INT32_MAX, transpose);
 out:
     tulle__free(owner);

@@ -6,10 +6,10 @@
 
 struct tulle_layout {
     tulle_gidx m, n;
-    int mt, nt;           /* tile rows, tile columns */
-    tulle_gidx *row_cut;  /* [mt + 1] */
-    tulle_gidx *col_cut;  /* [nt + 1] */
-    int *owner;           /* [mt * nt] */
+    int mt, nt;          /* tile rows, tile columns */
+    tulle_gidx *row_cut; /* [mt + 1] */
+    tulle_gidx *col_cut; /* [nt + 1] */
+    int *owner;          /* [mt * nt] */
 };
 
 static inline int tulle__layout_owner(const tulle_layout *layout, int i, int j)

@@ -105,8 +105,11 @@ void *tulle__tile_direct(const tulle_mat *A, int i, int j)
 
 tulle__csr tulle__tile_csr(const tulle_tile *tile)
 {
-    return (tulle__csr){
-        .m = tile->rowptr ? tile->m : 0, .n = tile->n, .rowptr = tile->rowptr, .colind = tile->colind, .val = tile->val};
+    return (tulle__csr){.m = tile->rowptr ? tile->m : 0,
+        .n = tile->n,
+        .rowptr = tile->rowptr,
+        .colind = tile->colind,
+        .val = tile->val};
 }
 
 static void give_record(tulle_mat *A, tulle__tile_record *record)
@@ -196,8 +199,8 @@ tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_til
 {
     tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
     tulle_gidx m = tulle__tile_rows(A, i);
-    size_t bytes = A->kind == TULLE_CSR ? tulle__csr_offsets_of(m, nnz, A->type).length :
-                                          (size_t)nnz * tulle_type_size(A->type);
+    size_t bytes =
+        A->kind == TULLE_CSR ? tulle__csr_offsets_of(m, nnz, A->type).length : (size_t)nnz * tulle_type_size(A->type);
     tulle__place place;
     tulle_status status = tulle__heap_take(A->comm->pe->data, bytes, "a tile", &place);
     if (status != TULLE_OK) return status;
@@ -207,8 +210,8 @@ tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_til
     return TULLE_OK;
 }
 
-tulle_status tulle__mat_make(tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type,
-    tulle_order order, tulle_mat **out)
+tulle_status tulle__mat_make(
+    tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **out)
 {
     tulle_status status;
     tulle_mat *A = NULL;
@@ -262,8 +265,8 @@ static tulle_status zero_part(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-static tulle_status new_mat(tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type,
-    tulle_order order, tulle_mat **A)
+static tulle_status new_mat(
+    tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A)
 {
     tulle__context *context;
     tulle_status status = tulle__mat_make(comm, layout, kind, type, order, A);
@@ -315,8 +318,7 @@ tulle_status tulle_mat_tile(tulle_mat *A, int i, int j, tulle_tile *tile)
     return TULLE_OK;
 }
 
-static tulle_status check_replacement(
-    const tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind)
+static tulle_status check_replacement(const tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind)
 {
     tulle_gidx m = tulle__tile_rows(A, i), n = tulle__tile_cols(A, j);
     if (rowptr[0] != 0) return tulle__fail(TULLE_ERR_ARG, "row pointers begin with %" PRId64, rowptr[0]);

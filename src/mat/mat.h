@@ -26,9 +26,9 @@ struct tulle_mat {
     tulle_type type;
     tulle_order order;
     int64_t nnz;
-    tulle__tile_record *directory; /* [mt * nt], as of the last renew */
-    tulle__tile_record *replaced;  /* [mt * nt], own tiles waiting for renew; generation 0: none */
-    const tulle_csr_rows *borrowed;  /* NULL, or the caller's arrays behind the only tile */
+    tulle__tile_record *directory;  /* [mt * nt], as of the last renew */
+    tulle__tile_record *replaced;   /* [mt * nt], own tiles waiting for renew; generation 0: none */
+    const tulle_csr_rows *borrowed; /* NULL, or the caller's arrays behind the only tile */
     tulle_csr_rows borrowed_rows;
     uint64_t structure; /* counts renewals of sparse structure: a plan compares it */
 };
@@ -62,7 +62,8 @@ tulle__csr_offsets tulle__csr_offsets_of(int64_t m, int64_t nnz, tulle_type type
 /* The view of tile (i, j) whose block begins at `block` here. */
 tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block);
 
-/* A pointer to the tile's block if loads reach it (own tile or direct), else NULL; NULL for a tile without block too. */
+/* A pointer to the tile's block if loads reach it (own tile or direct), else NULL; NULL for a tile without block too.
+ */
 void *tulle__tile_direct(const tulle_mat *A, int i, int j);
 
 /* As kernels want it; for an empty tile row pointers of its own are not needed: m is then taken as 0. */
@@ -77,8 +78,8 @@ tulle_status tulle__mat_publish(tulle_mat *A);
 void tulle__mat_unplace(tulle_mat *A);
 
 /* Makes the handle; blocks of dense tiles included. No agreement. */
-tulle_status tulle__mat_make(tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type,
-    tulle_order order, tulle_mat **A);
+tulle_status tulle__mat_make(
+    tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
 /* Local part of free. */
 void tulle__mat_drop(tulle_mat *A);
 

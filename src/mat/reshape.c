@@ -10,13 +10,12 @@
 struct overlap {
     tulle__fetch fetch;
     tulle_tile tile;
-    tulle_gidx row, col;   /* first global row and column of the source tile */
+    tulle_gidx row, col;       /* first global row and column of the source tile */
     tulle_gidx r0, r1, c0, c1; /* global */
 };
 
 /* Overlaps of target tile (i, j) with the tiles of A, started but not awaited; in column order for each row range. */
-static tulle_status start_overlaps(
-    tulle_mat *A, const tulle_layout *to, int i, int j, struct overlap **out, int *count)
+static tulle_status start_overlaps(tulle_mat *A, const tulle_layout *to, int i, int j, struct overlap **out, int *count)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *from = A->layout;
@@ -174,7 +173,8 @@ static void transpose_dense(const tulle_tile *from, const tulle_tile *to)
 {
     enum { BLOCK = 32 };
     size_t size = tulle_type_size(from->type);
-    int64_t f_row = from->order == TULLE_ROW_MAJOR ? from->ld : 1, f_col = from->order == TULLE_ROW_MAJOR ? 1 : from->ld;
+    int64_t f_row = from->order == TULLE_ROW_MAJOR ? from->ld : 1,
+            f_col = from->order == TULLE_ROW_MAJOR ? 1 : from->ld;
     int64_t t_row = to->order == TULLE_ROW_MAJOR ? to->ld : 1, t_col = to->order == TULLE_ROW_MAJOR ? 1 : to->ld;
     for (tulle_gidx rb = 0; rb < from->m; rb += BLOCK)
         for (tulle_gidx cb = 0; cb < from->n; cb += BLOCK)
@@ -209,8 +209,10 @@ static tulle_status transpose(tulle_mat *A, tulle_mat **out)
             TULLE_TRY(tulle__narrow(from.m, "the number of columns of a transposed tile", &narrow));
             TULLE_TRY(tulle__mat_place(T, j, i, from.nnz, &to));
             tulle__csr csr = tulle__tile_csr(&from);
-            tulle__csr_result result = {.nnz = from.nnz, .rowptr = (int64_t *)(uintptr_t)to.rowptr,
-                .colind = (int32_t *)(uintptr_t)to.colind, .val = to.val};
+            tulle__csr_result result = {.nnz = from.nnz,
+                .rowptr = (int64_t *)(uintptr_t)to.rowptr,
+                .colind = (int32_t *)(uintptr_t)to.colind,
+                .val = to.val};
             TULLE_TRY(context->kernels->transpose(context->pool, A->type, &csr, &result));
         }
     TULLE_TRY(tulle__mat_publish(T));

@@ -11,8 +11,7 @@ static tulle_status sum_vectors(tulle_comm *comm, int64_t n, int64_t *work)
 {
     enum { PIECE = 1 << 20 };
     for (int64_t at = 0; at < n; at += PIECE) {
-        tulle_status status =
-            tulle_comm_reduce_int(comm, TULLE_SUM, (int)(n - at < PIECE ? n - at : PIECE), work + at);
+        tulle_status status = tulle_comm_reduce_int(comm, TULLE_SUM, (int)(n - at < PIECE ? n - at : PIECE), work + at);
         if (status != TULLE_OK) return status;
     }
     return TULLE_OK;

@@ -185,7 +185,8 @@ static tulle_status test_atomics(tulle_comm *comm, void *arg)
         status = tulle__put_signal(comm, &datas[next], 0, payload, sizeof payload, &place[next], 24, round);
         if (status == TULLE_OK) status = tulle__wait_word(comm, &word[3], round);
         for (int i = 0; i < 1024 && status == TULLE_OK; i++)
-            if (landed[i] != round * 10000 + (uint64_t)i) status = tulle__fail(TULLE_ERR_CHECK, "signal before its data");
+            if (landed[i] != round * 10000 + (uint64_t)i)
+                status = tulle__fail(TULLE_ERR_CHECK, "signal before its data");
         if (status == TULLE_OK) status = tulle_comm_barrier(comm);
     }
     tulle__heap_give(comm->pe->data, &data);
@@ -295,7 +296,8 @@ static tulle_status serve_owner(void *context)
         struct partial partial;
         char bytes[TULLE__RECORD];
     } record;
-    while (owner->nkept < 64 && tulle__queue_pop(owner->sink.queue, &record)) owner->kept[owner->nkept++] = record.partial;
+    while (owner->nkept < 64 && tulle__queue_pop(owner->sink.queue, &record))
+        owner->kept[owner->nkept++] = record.partial;
     /* holds back as long as anybody can still send without our draining: then the last come is drained first */
     if (owner->nkept >= owner->hold) return drain_kept(owner);
     return TULLE_OK;
@@ -391,8 +393,9 @@ static tulle_status test_agree(tulle_comm *comm, void *arg)
             TULLE_TRY(tulle_comm_agree(comm, TULLE_OK));
         }
     /* two at a time: one answer */
-    end = tulle_comm_agree(comm, rank == 0 ? tulle__fail(TULLE_ERR_LIMIT, "first") :
-                                rank == 1  ? tulle__fail(TULLE_ERR_IO, "second") : TULLE_OK);
+    end = tulle_comm_agree(comm, rank == 0   ? tulle__fail(TULLE_ERR_LIMIT, "first")
+                                 : rank == 1 ? tulle__fail(TULLE_ERR_IO, "second")
+                                             : TULLE_OK);
     int64_t same[2] = {end, -(int64_t)end};
     TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MAX, 2, same));
     EXPECT(same[0] == -same[1] && (end == TULLE_ERR_LIMIT || end == TULLE_ERR_IO));

@@ -66,8 +66,16 @@ static void fini(tulle__link *link)
     inner->ops->fini(inner);
 }
 
-static const tulle__link_ops ops = {.get = get, .put = put, .wait = wait, .fetch_add = fetch_add,
-    .compare_swap = compare_swap, .store = store, .load = load, .direct = direct, .progress = progress, .fini = fini};
+static const tulle__link_ops ops = {.get = get,
+    .put = put,
+    .wait = wait,
+    .fetch_add = fetch_add,
+    .compare_swap = compare_swap,
+    .store = store,
+    .load = load,
+    .direct = direct,
+    .progress = progress,
+    .fini = fini};
 
 /* Set once, when the module is loaded, before any PE runs: what the host lent. */
 static const tulle__module_host *lent;

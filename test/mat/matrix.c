@@ -88,8 +88,11 @@ static tulle_status test_layouts(tulle_comm *comm, void *arg)
     static const int tiles[][2] = {{0, 0}, {1, 1}, {5, 3}, {30, 20}};
     for (size_t s = 0; s < 6; s++)
         for (size_t t = 0; t < 4; t++) {
-            tulle_layout_spec spec = {.m = shapes[s][0], .n = shapes[s][1], .tile_rows = tiles[t][0],
-                .tile_cols = tiles[t][1], .map = t % 2 ? TULLE_CYCLIC : TULLE_BLOCK};
+            tulle_layout_spec spec = {.m = shapes[s][0],
+                .n = shapes[s][1],
+                .tile_rows = tiles[t][0],
+                .tile_cols = tiles[t][1],
+                .map = t % 2 ? TULLE_CYCLIC : TULLE_BLOCK};
             tulle_layout_spec other = {.m = spec.m, .n = spec.n, .tile_rows = 4, .tile_cols = 3};
             TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &from));
             TULLE_TRY(tulle_layout_new(&other, tulle_comm_size(comm), &to));
@@ -120,7 +123,8 @@ static tulle_status test_dense(tulle_comm *comm, void *arg)
     tulle_status status = TULLE_OK;
     tulle_layout *l = NULL, *l2 = NULL;
     tulle_mat *A = NULL, *B = NULL, *T = NULL;
-    tulle_layout_spec spec = {.m = 19, .n = 13, .tile_rows = 4, .tile_cols = 3}, other = {.m = 19, .n = 13, .tile_rows = 2, .tile_cols = 5};
+    tulle_layout_spec spec = {.m = 19, .n = 13, .tile_rows = 4, .tile_cols = 3},
+                      other = {.m = 19, .n = 13, .tile_rows = 2, .tile_cols = 5};
     for (int order = 0; order < 2; order++) {
         TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &l));
         TULLE_TRY(tulle_layout_new(&other, tulle_comm_size(comm), &l2));
@@ -131,7 +135,8 @@ static tulle_status test_dense(tulle_comm *comm, void *arg)
                 tulle_status owned = tulle_mat_tile(A, i, j, &t);
                 EXPECT((owned == TULLE_OK) == (tulle_layout_owner(l, i, j) == tulle_comm_rank(comm)));
                 for (int64_t e = 0; owned == TULLE_OK && e < t.nnz; e++) {
-                    int64_t r = order == TULLE_ROW_MAJOR ? e / t.ld : e % t.ld, c = order == TULLE_ROW_MAJOR ? e % t.ld : e / t.ld;
+                    int64_t r = order == TULLE_ROW_MAJOR ? e / t.ld : e % t.ld,
+                            c = order == TULLE_ROW_MAJOR ? e % t.ld : e / t.ld;
                     EXPECT(((double *)t.val)[e] == 0);
                     ((double *)t.val)[e] = entry(tulle_layout_row_cut(l)[i] + r, tulle_layout_col_cut(l)[j] + c);
                 }
@@ -184,8 +189,13 @@ static tulle_status test_csr(tulle_comm *comm, void *arg)
             }
         }
         rowptr[count] = nnz;
-        tulle_csr_rows rows = {.first = first, .count = count, .rowptr = rowptr, .val = val,
-            .colind = variant % 2 ? (void *)wide : (void *)narrow, .colind_bytes = variant % 2 ? 8 : 4, .borrow = variant == 0};
+        tulle_csr_rows rows = {.first = first,
+            .count = count,
+            .rowptr = rowptr,
+            .val = val,
+            .colind = variant % 2 ? (void *)wide : (void *)narrow,
+            .colind_bytes = variant % 2 ? 8 : 4,
+            .borrow = variant == 0};
         TULLE_TRY(tulle_mat_from_csr(comm, M, N, TULLE_F64, &rows, &A));
         TULLE_TRY(compare(A, 0));
         tulle_mat_free(A);
@@ -228,7 +238,8 @@ static tulle_status test_replace(tulle_comm *comm, void *arg)
                 tulle_tile t;
                 TULLE_TRY(tulle_mat_get_tile(A, i, j, &fetch));
                 TULLE_TRY(tulle_fetch_wait(fetch, &t));
-                EXPECT(t.nnz == round && t.rowptr[1] == 0 && t.rowptr[3] == round && ((double *)t.val)[0] == i + 10 * j);
+                EXPECT(
+                    t.nnz == round && t.rowptr[1] == 0 && t.rowptr[3] == round && ((double *)t.val)[0] == i + 10 * j);
                 tulle_fetch_free(fetch);
                 fetch = NULL;
             }
@@ -253,15 +264,19 @@ static tulle_status test_refusals(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_layout_new(&spec, size, &l));
     EXPECT(tulle_mat_from_entries(comm, l, TULLE_F64, 2, row, col, val, TULLE_DUPLICATES_SUM, &A) == TULLE_ERR_ARG);
     row[1] = 0;
-    EXPECT(tulle_mat_from_entries(comm, l, TULLE_F64, 2, row, col, val, TULLE_DUPLICATES_ERROR, &A) == TULLE_ERR_FORMAT);
+    EXPECT(
+        tulle_mat_from_entries(comm, l, TULLE_F64, 2, row, col, val, TULLE_DUPLICATES_ERROR, &A) == TULLE_ERR_FORMAT);
     TULLE_TRY(tulle_mat_from_entries(comm, l, TULLE_F64, 2, row, col, val, TULLE_DUPLICATES_SUM, &A));
     EXPECT(tulle_mat_nnz(A) == 1);
     tulle_layout *bad = NULL;
     int owner[1] = {size};
     tulle_layout_spec specs[] = {{.m = -1, .n = 2}, {.m = 4, .n = 4, .tile_rows = 2, .row_cut = cut},
-        {.m = 3, .n = 4, .tile_rows = 2, .row_cut = cut}, {.m = 1, .n = 1, .tile_rows = 1, .tile_cols = 1, .owner = owner},
-        {.m = 4, .n = 4, .grid_rows = size + 1, .grid_cols = 1}, {.m = 4, .n = (int64_t)1 << 40, .tile_cols = 1, .tile_rows = 1}};
-    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) EXPECT(tulle_layout_new(&specs[s], size, &bad) != TULLE_OK);
+        {.m = 3, .n = 4, .tile_rows = 2, .row_cut = cut},
+        {.m = 1, .n = 1, .tile_rows = 1, .tile_cols = 1, .owner = owner},
+        {.m = 4, .n = 4, .grid_rows = size + 1, .grid_cols = 1},
+        {.m = 4, .n = (int64_t)1 << 40, .tile_cols = 1, .tile_rows = 1}};
+    for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+        EXPECT(tulle_layout_new(&specs[s], size, &bad) != TULLE_OK);
 out:
     tulle_layout_free(l);
     return status;
@@ -294,8 +309,10 @@ static tulle_status build_and_reshape(tulle_comm *comm, void *arg)
     /* the same answer everywhere, and the comm works on */
     int64_t same[2] = {status, -(int64_t)status};
     tulle_status meet = tulle_comm_reduce_int(comm, TULLE_MAX, 2, same);
-    if (meet == TULLE_OK && same[0] != -same[1]) meet = tulle__fail(TULLE_ERR_CHECK, "PEs differ: %d and %d", (int)same[0], (int)-same[1]);
-    if (meet == TULLE_OK && status != TULLE_OK && status != TULLE_ERR_MEMORY) meet = tulle__fail(TULLE_ERR_CHECK, "status %d", (int)status);
+    if (meet == TULLE_OK && same[0] != -same[1])
+        meet = tulle__fail(TULLE_ERR_CHECK, "PEs differ: %d and %d", (int)same[0], (int)-same[1]);
+    if (meet == TULLE_OK && status != TULLE_OK && status != TULLE_ERR_MEMORY)
+        meet = tulle__fail(TULLE_ERR_CHECK, "status %d", (int)status);
     tulle_mat_free(A);
     tulle_mat_free(B);
     tulle_mat_free(T);
@@ -317,12 +334,13 @@ int main(int argc, char **argv)
     int npes = atoi(argv[2]);
     tulle_team *team;
     tulle_team_options options = {.memory = (size_t)npes << 26};
-    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message())) return tap_done();
+    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
+        return tap_done();
     static const struct {
         const char *name;
         tulle_body body;
-    } tests[] = {{"layouts", test_layouts}, {"dense", test_dense}, {"CSR rows", test_csr}, {"replace and renew", test_replace},
-        {"refusals", test_refusals}};
+    } tests[] = {{"layouts", test_layouts}, {"dense", test_dense}, {"CSR rows", test_csr},
+        {"replace and renew", test_replace}, {"refusals", test_refusals}};
     for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
         tulle_status status = tulle_team_run(team, tests[t].body, NULL);
         ok(status == TULLE_OK, "%s: %s", tests[t].name, status == TULLE_OK ? "right" : tulle_error_message());
@@ -332,7 +350,8 @@ int main(int argc, char **argv)
     ok(status == TULLE_OK && f.done, "without a failure: %s", tulle_error_message());
     int64_t before[128], after[128];
     tulle_team_run(team, count_blocks, before);
-    for (f.n = 0, f.done = 0; !f.done && f.n < 1000 && status == TULLE_OK; f.n++) status = tulle_team_run(team, build_and_reshape, &f);
+    for (f.n = 0, f.done = 0; !f.done && f.n < 1000 && status == TULLE_OK; f.n++)
+        status = tulle_team_run(team, build_and_reshape, &f);
     ok(status == TULLE_OK && f.done, "each of %d allocations of PE %d fails in turn: %s", (int)f.n - 1, f.rank,
         status == TULLE_OK ? "all PEs agree" : tulle_error_message());
     tulle_team_run(team, count_blocks, after);

@@ -39,7 +39,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_status status = tulle_layout_new(&square, size, &la);
     if (status == TULLE_OK) status = tulle_layout_new(&thin, size, &lb);
     if (status == TULLE_OK) status = tulle_mat_load(comm, "er:n=60,degree=6", la, TULLE_CSR, &reading, NULL, &A);
-    if (status == TULLE_OK && run->sparse) status = tulle_mat_load(comm, "er:n=60,degree=6", lb, TULLE_CSR, &reading, NULL, &B);
+    if (status == TULLE_OK && run->sparse)
+        status = tulle_mat_load(comm, "er:n=60,degree=6", lb, TULLE_CSR, &reading, NULL, &B);
     if (status == TULLE_OK && !run->sparse) status = tulle_mat_new_dense(comm, lb, TULLE_F64, TULLE_ROW_MAJOR, &B);
     if (status == TULLE_OK && !run->sparse) status = tulle_mat_fill_random(B, 1);
     if (status == TULLE_OK) status = tulle_product_layout(A, o.op_a, B, o.op_b, &lc);
@@ -96,10 +97,12 @@ static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse)
     int64_t before[192], after[192];
     struct run run = {.alg = alg, .sparse = sparse, .rank = npes - 1, .n = -1};
     tulle_status status = tulle_team_run(team, body, &run);
-    if (!ok(status == TULLE_OK, "%s %s without a failure: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm", tulle_error_message()))
+    if (!ok(status == TULLE_OK, "%s %s without a failure: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
+            tulle_error_message()))
         return;
     tulle_team_run(team, count_blocks, before);
-    for (run.n = 0, run.done = 0; !run.done && run.n < 5000 && status == TULLE_OK; run.n++) status = tulle_team_run(team, body, &run);
+    for (run.n = 0, run.done = 0; !run.done && run.n < 5000 && status == TULLE_OK; run.n++)
+        status = tulle_team_run(team, body, &run);
     ok(status == TULLE_OK && run.done, "%s %s: each of %d allocations of one PE fails in turn: %s", tulle_alg_name(alg),
         sparse ? "spgemm" : "spmm", (int)run.n - 1, status == TULLE_OK ? "all PEs return" : tulle_error_message());
     ok(run.slowest < 1, "within a second (%.3f s at most)", run.slowest);
@@ -133,7 +136,8 @@ static void transfers(int npes, tulle_alg alg, int sparse)
         }
         tulle_team_free(team);
     }
-    ok(!wrong && tried > 1, "%s %s: each of %d transfers of one PE fails in turn (%d ended the run, the others the product)",
+    ok(!wrong && tried > 1,
+        "%s %s: each of %d transfers of one PE fails in turn (%d ended the run, the others the product)",
         tulle_alg_name(alg), sparse ? "spgemm" : "spmm", tried - 1, failed);
 }
 
@@ -146,7 +150,8 @@ int main(int argc, char **argv)
         for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++)
             for (int direct = 0; direct < 2; direct++) {
                 tulle_team *team;
-                if (!ok(tulle_team_new(direct ? "threads" : "threads:direct=off", npes, &options, &team) == TULLE_OK, "open"))
+                if (!ok(tulle_team_new(direct ? "threads" : "threads:direct=off", npes, &options, &team) == TULLE_OK,
+                        "open"))
                     return tap_done();
                 allocations(team, npes, (tulle_alg)alg, sparse);
                 tulle_team_free(team);

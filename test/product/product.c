@@ -29,9 +29,11 @@ static struct reference make_reference(int64_t m, int64_t n, enum shape shape, u
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j++) {
             uint64_t x = tulle__random_at(seed, (uint64_t)i, (uint64_t)j);
-            int present = shape == RANDOM ? x % 5 == 0 : shape == DENSE_ROW ? i == m / 2 || x % 17 == 0 :
-                          shape == DENSE_COL ? j == n / 3 || x % 17 == 0 : shape == HYPERSPARSE ? x % 101 == 0 :
-                          shape == FULL;
+            int present = shape == RANDOM        ? x % 5 == 0
+                          : shape == DENSE_ROW   ? i == m / 2 || x % 17 == 0
+                          : shape == DENSE_COL   ? j == n / 3 || x % 17 == 0
+                          : shape == HYPERSPARSE ? x % 101 == 0
+                                                 : shape == FULL;
             if (!present) continue;
             r.has[i * n + j] = 1;
             r.val[i * n + j] = (double)((int64_t)(x >> 32) % 9 - 4); /* also stored zeros */
@@ -46,8 +48,8 @@ static void free_reference(struct reference *r)
 }
 
 /* Each PE gives every size-th entry. */
-static tulle_status distribute(tulle_comm *comm, const struct reference *r, const tulle_layout *layout, tulle_type type,
-    tulle_mat **A)
+static tulle_status distribute(
+    tulle_comm *comm, const struct reference *r, const tulle_layout *layout, tulle_type type, tulle_mat **A)
 {
     int64_t count = 0, *row = malloc((size_t)(r->m * r->n + 1) * 8), *col = malloc((size_t)(r->m * r->n + 1) * 8);
     double *val = malloc((size_t)(r->m * r->n + 1) * 8);
@@ -61,8 +63,7 @@ static tulle_status distribute(tulle_comm *comm, const struct reference *r, cons
         else
             val[count++] = r->val[e];
     }
-    tulle_status status =
-        tulle_mat_from_entries(comm, layout, type, count, row, col, val, TULLE_DUPLICATES_ERROR, A);
+    tulle_status status = tulle_mat_from_entries(comm, layout, type, count, row, col, val, TULLE_DUPLICATES_ERROR, A);
     free(row);
     free(col);
     free(val);
@@ -159,8 +160,8 @@ static tulle_status make_layout(int64_t m, int64_t n, int tm, int tn, int kind, 
     return tulle_layout_new(&spec, npes, layout);
 }
 
-static struct reference multiply(const struct reference *a, const struct reference *b, const struct reference *c,
-    const tulle_product_options *o)
+static struct reference multiply(
+    const struct reference *a, const struct reference *b, const struct reference *c, const tulle_product_options *o)
 {
     int ta = o->op_a == TULLE_OP_T, tb = o->op_b == TULLE_OP_T;
     int64_t m = ta ? a->n : a->m, k = ta ? a->m : a->n, n = tb ? b->m : b->n;
@@ -192,8 +193,10 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     tulle_mat *A = NULL, *B = NULL, *C = NULL, *A2 = NULL;
     tulle_plan *plan = NULL;
     tulle_report report;
-    TULLE_TRY(make_layout(a.m, a.n, ta ? c->tiles_k : c->tiles_m, ta ? c->tiles_m : c->tiles_k, c->layout_kind, npes, &la));
-    TULLE_TRY(make_layout(b.m, b.n, tb ? c->tiles_n : c->tiles_k, tb ? c->tiles_k : c->tiles_n, c->layout_kind, npes, &lb));
+    TULLE_TRY(
+        make_layout(a.m, a.n, ta ? c->tiles_k : c->tiles_m, ta ? c->tiles_m : c->tiles_k, c->layout_kind, npes, &la));
+    TULLE_TRY(
+        make_layout(b.m, b.n, tb ? c->tiles_n : c->tiles_k, tb ? c->tiles_k : c->tiles_n, c->layout_kind, npes, &lb));
     TULLE_TRY(distribute(comm, &a, la, c->type, &A));
     if (c->sparse) {
         TULLE_TRY(distribute(comm, &b, lb, c->type, &B));
@@ -287,7 +290,8 @@ static int run(tulle_team *team, const struct cases *c)
 
 static tulle_status blocks(tulle_comm *comm, void *arg)
 {
-    ((int64_t *)arg)[tulle_comm_rank(comm)] = tulle__heap_blocks(comm->pe->data) + tulle__heap_blocks(comm->pe->control);
+    ((int64_t *)arg)[tulle_comm_rank(comm)] =
+        tulle__heap_blocks(comm->pe->data) + tulle__heap_blocks(comm->pe->control);
     return TULLE_OK;
 }
 
@@ -297,13 +301,23 @@ int main(int argc, char **argv)
     int npes = atoi(argv[2]);
     tulle_team *team;
     /* a small arena: every partial result takes several panels */
-    tulle_team_options options = {.memory = (size_t)npes << 27, .threads = npes > 2 ? 1 : 2, .arena = 4096, .panels = 2};
-    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message())) return tap_done();
+    tulle_team_options options = {
+        .memory = (size_t)npes << 27, .threads = npes > 2 ? 1 : 2, .arena = 4096, .panels = 2};
+    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
+        return tap_done();
     int64_t before[64], after[64];
     for (int alg = TULLE_ALG_AUTO; alg < TULLE_ALG_COUNT; alg++)
         for (int sparse = 0; sparse < 2; sparse++) {
-            struct cases base = {.m = 37, .k = 29, .n = 41, .sparse = sparse, .tiles_m = 3, .tiles_k = 2, .tiles_n = 2,
-                .type = TULLE_F64, .options = TULLE_PRODUCT_DEFAULT, .twice = 1};
+            struct cases base = {.m = 37,
+                .k = 29,
+                .n = 41,
+                .sparse = sparse,
+                .tiles_m = 3,
+                .tiles_k = 2,
+                .tiles_n = 2,
+                .type = TULLE_F64,
+                .options = TULLE_PRODUCT_DEFAULT,
+                .twice = 1};
             base.options.alg = (tulle_alg)alg;
             struct cases c;
             for (int s = 0; s < SHAPES; s++) {
@@ -331,12 +345,20 @@ int main(int argc, char **argv)
             c = base, c.options.no_offset = 1, run(team, &c);
             c = base, c.options.deterministic = 1, c.tiles_k = 5, run(team, &c);
             if (!sparse) c = base, c.order = TULLE_COL_MAJOR, run(team, &c);
-            if (!sparse) c = base, c.order = TULLE_COL_MAJOR, c.options.op_b = TULLE_OP_T, c.options.beta = 2, run(team, &c);
+            if (!sparse)
+                c = base, c.order = TULLE_COL_MAJOR, c.options.op_b = TULLE_OP_T, c.options.beta = 2, run(team, &c);
             if (sparse) c = base, c.options.phases = 3, run(team, &c);
             if (sparse) c = base, c.options.phases = 41, run(team, &c);
         }
     tulle_team_run(team, blocks, before);
-    struct cases c = {.m = 60, .k = 50, .n = 40, .sparse = 1, .tiles_m = 4, .tiles_k = 4, .tiles_n = 4, .twice = 1,
+    struct cases c = {.m = 60,
+        .k = 50,
+        .n = 40,
+        .sparse = 1,
+        .tiles_m = 4,
+        .tiles_k = 4,
+        .tiles_n = 4,
+        .twice = 1,
         .options = TULLE_PRODUCT_DEFAULT};
     c.options.alg = TULLE_ALG_STATIONARY_A;
     run(team, &c);

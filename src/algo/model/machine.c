@@ -46,8 +46,8 @@ tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *ma
     if (status != TULLE_OK) return status;
     FILE *f = fopen(path, "r");
     if (!f) return tulle__fail(TULLE_ERR_IO, "%s: %s; run `tulle calibrate`", path, strerror(errno));
-    int got = fscanf(f, " host %63s threads %d stream %lf cache %lf fma_f32 %lf fma_f64 %lf", m.host, &m.threads, &m.stream,
-        &m.cache, &m.fma[TULLE_F32], &m.fma[TULLE_F64]);
+    int got = fscanf(f, " host %63s threads %d stream %lf cache %lf fma_f32 %lf fma_f64 %lf", m.host, &m.threads,
+        &m.stream, &m.cache, &m.fma[TULLE_F32], &m.fma[TULLE_F64]);
     fclose(f);
     if (got != 6 || !(m.stream > 0) || !(m.cache > 0) || !(m.fma[0] > 0) || !(m.fma[1] > 0))
         return tulle__fail(TULLE_ERR_FORMAT, "%s: not what `tulle calibrate` writes", path);
@@ -77,8 +77,8 @@ tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
     snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
     FILE *f = fopen(temporary, "w");
     if (!f) return tulle__fail(TULLE_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
-    fprintf(f, "host %s\nthreads %d\nstream %.6g\ncache %.6g\nfma_f32 %.6g\nfma_f64 %.6g\n", m->host, m->threads, m->stream,
-        m->cache, m->fma[TULLE_F32], m->fma[TULLE_F64]);
+    fprintf(f, "host %s\nthreads %d\nstream %.6g\ncache %.6g\nfma_f32 %.6g\nfma_f64 %.6g\n", m->host, m->threads,
+        m->stream, m->cache, m->fma[TULLE_F32], m->fma[TULLE_F64]);
     int bad = ferror(f);
     if (fclose(f) || bad || rename(temporary, path)) {
         int error = errno;
@@ -88,8 +88,8 @@ tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
     return TULLE_OK;
 }
 
-tulle_bound tulle_product_bound(const tulle_machine *machine, const tulle_mat *A, const tulle_mat *B, const tulle_mat *C,
-    double multiplications)
+tulle_bound tulle_product_bound(
+    const tulle_machine *machine, const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, double multiplications)
 {
     tulle_bound b;
     double value = (double)tulle_type_size(C->type), entry = value + sizeof(tulle_lidx);

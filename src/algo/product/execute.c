@@ -16,8 +16,8 @@
 typedef struct tulle__job {
     int i, j, nk, last_of_chain;
     int64_t number;
-    int *k;                /* [group] */
-    tulle__fetch *a, *b;   /* [group] */
+    int *k;              /* [group] */
+    tulle__fetch *a, *b; /* [group] */
 } tulle__job;
 
 struct exec {
@@ -34,7 +34,7 @@ struct exec {
     tulle_tile *b_tile;       /* [group] */
     tulle__spgemm_pair *pair; /* [room] */
     int pair_room;
-    void **slice;             /* [group]: of a phase */
+    void **slice; /* [group]: of a phase */
     int64_t compute_ns, communicate_ns, wait_ns, multiplications;
 };
 
@@ -158,9 +158,17 @@ static tulle_status multiply_dense(struct exec *x, const tulle__job *job, tulle_
     tulle_status status = TULLE_OK;
     for (int n = 0; n < job->nk; n++) {
         const tulle_tile *B = &x->b_tile[n];
-        tulle__spmm_task task = {.type = x->plan->C->type, .A = x->a[n], .n = B->n, .B = B->val,
-            .b_row = B->order == TULLE_ROW_MAJOR ? B->ld : 1, .b_col = B->order == TULLE_ROW_MAJOR ? 1 : B->ld,
-            .C = to, .c_row = row_step, .c_col = col_step, .alpha = x->plan->options.alpha, .beta = n ? 1 : beta};
+        tulle__spmm_task task = {.type = x->plan->C->type,
+            .A = x->a[n],
+            .n = B->n,
+            .B = B->val,
+            .b_row = B->order == TULLE_ROW_MAJOR ? B->ld : 1,
+            .b_col = B->order == TULLE_ROW_MAJOR ? 1 : B->ld,
+            .C = to,
+            .c_row = row_step,
+            .c_col = col_step,
+            .alpha = x->plan->options.alpha,
+            .beta = n ? 1 : beta};
         task.A.rowptr += r0;
         task.A.m = rows;
         x->multiplications += (task.A.rowptr[rows] - task.A.rowptr[0]) * B->n;
@@ -191,7 +199,8 @@ static tulle_status send_dense(struct exec *x, const tulle__job *job)
     tulle_gidx most = (tulle_gidx)(tulle__arena_panel_bytes(plan->arena) / (size * (size_t)(n > 0 ? n : 1)));
     int tile = (int)tulle__tile_index(plan->C, job->i, job->j);
     if (!most)
-        return tulle__fail(TULLE_ERR_LIMIT, "a row of %.3f MB of C does not fit a panel of %.3f MB; the arena is too small",
+        return tulle__fail(TULLE_ERR_LIMIT,
+            "a row of %.3f MB of C does not fit a panel of %.3f MB; the arena is too small",
             (double)n * (double)size / 1e6, (double)tulle__arena_panel_bytes(plan->arena) / 1e6);
     for (tulle_gidx r0 = 0; r0 < m; r0 += most) {
         tulle__panel panel;
@@ -207,8 +216,8 @@ static tulle_status send_dense(struct exec *x, const tulle__job *job)
             goto out;
         }
         start = tulle__clock_ns();
-        TULLE_TRY(tulle__partial_push(&x->inbox, tile, job->k[0], &panel, r0 * n * (int64_t)size,
-            rows * n * (int64_t)size, r0 + rows == m));
+        TULLE_TRY(tulle__partial_push(
+            &x->inbox, tile, job->k[0], &panel, r0 * n * (int64_t)size, rows * n * (int64_t)size, r0 + rows == m));
         x->communicate_ns += tulle__clock_ns() - start;
     }
 out:
@@ -229,8 +238,10 @@ static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__cs
     tulle__csr_offsets o = tulle__csr_offsets_of(m, nnz, place->type);
     tulle_status status = tulle__alloc(o.length, 1, "a partial result", &place->block);
     if (status != TULLE_OK) return status;
-    *C = (tulle__csr_result){.nnz = nnz, .rowptr = (int64_t *)(void *)place->block,
-        .colind = (int32_t *)(void *)(place->block + o.colind), .val = place->block + o.val};
+    *C = (tulle__csr_result){.nnz = nnz,
+        .rowptr = (int64_t *)(void *)place->block,
+        .colind = (int32_t *)(void *)(place->block + o.colind),
+        .val = place->block + o.val};
     return TULLE_OK;
 }
 
@@ -246,8 +257,10 @@ static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr
     tulle_tile tile;
     tulle_status status = tulle__mat_place(place->C, place->i, place->j, nnz, &tile);
     if (status != TULLE_OK) return status;
-    *C = (tulle__csr_result){.nnz = nnz, .rowptr = (int64_t *)(uintptr_t)tile.rowptr,
-        .colind = (int32_t *)(uintptr_t)tile.colind, .val = tile.val};
+    *C = (tulle__csr_result){.nnz = nnz,
+        .rowptr = (int64_t *)(uintptr_t)tile.rowptr,
+        .colind = (int32_t *)(uintptr_t)tile.colind,
+        .val = tile.val};
     return TULLE_OK;
 }
 
@@ -262,7 +275,9 @@ static tulle_status room_for_pairs(struct exec *x, int pairs)
 static tulle__csr_result block_result(const struct exec *x, int i, int64_t nnz, char *block)
 {
     tulle__csr_offsets o = tulle__csr_offsets_of(tulle__tile_rows(x->plan->C, i), nnz, x->plan->C->type);
-    return (tulle__csr_result){.nnz = nnz, .rowptr = (int64_t *)(void *)block, .colind = (int32_t *)(void *)(block + o.colind),
+    return (tulle__csr_result){.nnz = nnz,
+        .rowptr = (int64_t *)(void *)block,
+        .colind = (int32_t *)(void *)(block + o.colind),
         .val = block + o.val};
 }
 
@@ -276,24 +291,24 @@ static int add_old(struct exec *x, int i, int j, int pairs)
     return pairs + 1;
 }
 
-static int is_tile_known(const struct exec *x)
-{
-    return x->inbox.reuse;
-}
-
 /* Runs the kernel into C's own tile: whole, or the values only if the structure is known. */
 static tulle_status into_tile(struct exec *x, int i, int j, int pairs, int64_t *multiplications)
 {
     tulle_plan *plan = x->plan;
-    tulle__spgemm_task task = {.type = plan->C->type, .m = tulle__tile_rows(plan->C, i),
-        .n = tulle__tile_cols(plan->C, j), .npairs = pairs, .pair = x->pair};
+    tulle__spgemm_task task = {.type = plan->C->type,
+        .m = tulle__tile_rows(plan->C, i),
+        .n = tulle__tile_cols(plan->C, j),
+        .npairs = pairs,
+        .pair = x->pair};
     tulle__csr_result result = {.nnz = 0};
-    if (is_tile_known(x)) {
+    if (x->inbox.reuse) {
         tulle_tile C;
         tulle_status status = tulle_mat_tile(plan->C, i, j, &C);
         if (status != TULLE_OK || !C.nnz) return status;
-        result = (tulle__csr_result){.nnz = C.nnz, .rowptr = (int64_t *)(uintptr_t)C.rowptr,
-            .colind = (int32_t *)(uintptr_t)C.colind, .val = C.val};
+        result = (tulle__csr_result){.nnz = C.nnz,
+            .rowptr = (int64_t *)(uintptr_t)C.rowptr,
+            .colind = (int32_t *)(uintptr_t)C.colind,
+            .val = C.val};
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result);
     }
     struct tile_place place = {plan->C, i, j};
@@ -311,8 +326,11 @@ static tulle_status into_tile(struct exec *x, int i, int j, int pairs, int64_t *
 static tulle_status into_block(struct exec *x, int i, int j, int pairs, int64_t *nnz, char **block)
 {
     tulle_plan *plan = x->plan;
-    tulle__spgemm_task task = {.type = plan->C->type, .m = tulle__tile_rows(plan->C, i),
-        .n = tulle__tile_cols(plan->C, j), .npairs = pairs, .pair = x->pair};
+    tulle__spgemm_task task = {.type = plan->C->type,
+        .m = tulle__tile_rows(plan->C, i),
+        .n = tulle__tile_cols(plan->C, j),
+        .npairs = pairs,
+        .pair = x->pair};
     if (x->inbox.reuse && *block) {
         tulle__csr_result known = block_result(x, i, *nnz, *block);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &known);
@@ -375,8 +393,8 @@ static tulle_status send_sparse(struct exec *x, const tulle__job *job)
     start = tulle__clock_ns();
     tulle__csr_offsets o = tulle__csr_offsets_of(tulle__tile_rows(plan->C, job->i), sent->nnz, plan->C->type);
     uint64_t from = x->inbox.reuse ? o.val : 0;
-    TULLE_TRY(tulle__partial_send(&x->inbox, tile, job->k[0], sent->nnz, sent->block + from, (int64_t)from,
-        (int64_t)(o.length - from)));
+    TULLE_TRY(tulle__partial_send(
+        &x->inbox, tile, job->k[0], sent->nnz, sent->block + from, (int64_t)from, (int64_t)(o.length - from)));
     if (plan->phases > 1) {
         tulle__free(sent->block);
         sent->block = NULL;
@@ -394,7 +412,8 @@ static tulle_status multiply_job(struct exec *x, const tulle__job *job)
     int index = plan->target_of[tulle__tile_index(plan->C, job->i, job->j)];
     if (index < 0) return plan->sparse ? send_sparse(x, job) : send_dense(x, job);
     int64_t start = tulle__clock_ns();
-    tulle_status status = plan->sparse ? own_sparse(x, job, &plan->target[index]) : own_dense(x, job, &plan->target[index]);
+    tulle_status status =
+        plan->sparse ? own_sparse(x, job, &plan->target[index]) : own_dense(x, job, &plan->target[index]);
     computed(x, "multiply", start);
     return status;
 }
@@ -461,7 +480,10 @@ static tulle_status merge_parts(struct exec *x, tulle__target *target)
         tulle__csr_result r = block_result(x, target->i, target->part[p].nnz, target->part[p].block);
         tulle_gidx m = tulle__tile_rows(x->plan->C, target->i);
         x->pair[pairs++] = (tulle__spgemm_pair){.A = {.m = m, .n = m},
-            .B = {.m = m, .n = tulle__tile_cols(x->plan->C, target->j), .rowptr = r.rowptr, .colind = r.colind,
+            .B = {.m = m,
+                .n = tulle__tile_cols(x->plan->C, target->j),
+                .rowptr = r.rowptr,
+                .colind = r.colind,
                 .val = r.val},
             .scale = 1};
     }
@@ -668,6 +690,7 @@ tulle_status tulle_plan_execute(tulle_plan *plan, tulle_report *report)
 {
     if (plan->phases > 1)
         return tulle__fail(TULLE_ERR_LIMIT,
-            "the result does not fit in memory at once: it takes %d phases, each by tulle_plan_execute_phase", plan->phases);
+            "the result does not fit in memory at once: it takes %d phases, each by tulle_plan_execute_phase",
+            plan->phases);
     return tulle_plan_execute_phase(plan, 0, report);
 }

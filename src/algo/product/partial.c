@@ -175,20 +175,26 @@ static int owner_of(const tulle_plan *plan, int tile)
     return plan->C->layout->owner[tile];
 }
 
-tulle_status tulle__partial_push(tulle__inbox *inbox, int tile, int key, const tulle__panel *panel, int64_t offset,
-    int64_t length, int last)
+tulle_status tulle__partial_push(
+    tulle__inbox *inbox, int tile, int key, const tulle__panel *panel, int64_t offset, int64_t length, int last)
 {
     tulle_plan *plan = inbox->plan;
-    struct record record = {.panel = panel->place, .ack = panel->ack, .at = panel->at, .ack_at = panel->ack_at,
-        .offset = offset, .length = length, .tile = tile, .key = key, .rank = (int16_t)plan->comm->rank,
+    struct record record = {.panel = panel->place,
+        .ack = panel->ack,
+        .at = panel->at,
+        .ack_at = panel->ack_at,
+        .offset = offset,
+        .length = length,
+        .tile = tile,
+        .key = key,
+        .rank = (int16_t)plan->comm->rank,
         .last = (int16_t)last};
     inbox->sent += last;
-    return tulle__queue_push(
-        plan->queue, owner_of(plan, tile), &record, sizeof record, tulle__inbox_serve, inbox);
+    return tulle__queue_push(plan->queue, owner_of(plan, tile), &record, sizeof record, tulle__inbox_serve, inbox);
 }
 
-tulle_status tulle__partial_send(tulle__inbox *inbox, int tile, int key, int64_t nnz, const char *block, int64_t offset,
-    int64_t length)
+tulle_status tulle__partial_send(
+    tulle__inbox *inbox, int tile, int key, int64_t nnz, const char *block, int64_t offset, int64_t length)
 {
     tulle_status status = TULLE_OK;
     tulle_plan *plan = inbox->plan;
@@ -198,12 +204,20 @@ tulle_status tulle__partial_send(tulle__inbox *inbox, int tile, int key, int64_t
         int64_t piece = length - at < most ? length - at : most;
         TULLE_TRY(tulle__arena_take(plan->arena, tulle__inbox_serve, inbox, &panel));
         memcpy(panel.local, block + at, (size_t)piece);
-        struct record record = {.panel = panel.place, .ack = panel.ack, .at = panel.at, .ack_at = panel.ack_at,
-            .nnz = nnz, .offset = offset + at, .length = piece, .tile = tile, .key = key,
-            .rank = (int16_t)plan->comm->rank, .last = at + most >= length};
+        struct record record = {.panel = panel.place,
+            .ack = panel.ack,
+            .at = panel.at,
+            .ack_at = panel.ack_at,
+            .nnz = nnz,
+            .offset = offset + at,
+            .length = piece,
+            .tile = tile,
+            .key = key,
+            .rank = (int16_t)plan->comm->rank,
+            .last = at + most >= length};
         inbox->sent += record.last;
-        TULLE_TRY(tulle__queue_push(
-            plan->queue, owner_of(plan, tile), &record, sizeof record, tulle__inbox_serve, inbox));
+        TULLE_TRY(
+            tulle__queue_push(plan->queue, owner_of(plan, tile), &record, sizeof record, tulle__inbox_serve, inbox));
         if (length == 0) break;
     }
 out:

@@ -19,9 +19,9 @@ typedef struct tulle__kept {
 /* One execution's receiving side. */
 typedef struct tulle__inbox {
     tulle_plan *plan;
-    int reuse;         /* values only */
-    int64_t received;  /* complete partial results */
-    int64_t sent;      /* by this PE */
+    int reuse;        /* values only */
+    int64_t received; /* complete partial results */
+    int64_t sent;     /* by this PE */
     int64_t accumulate_ns;
     tulle__kept *kept;
     int64_t nkept, room;
@@ -33,12 +33,12 @@ void tulle__inbox_fini(tulle__inbox *inbox);
 tulle_status tulle__inbox_serve(void *context);
 
 /* Sends bytes [0, length) of block, which begin at `offset` of the partial result of the job `key` of C tile. */
-tulle_status tulle__partial_send(tulle__inbox *inbox, int tile, int key, int64_t nnz, const char *block, int64_t offset,
-    int64_t length);
+tulle_status tulle__partial_send(
+    tulle__inbox *inbox, int tile, int key, int64_t nnz, const char *block, int64_t offset, int64_t length);
 
 /* A panel that the caller fills itself: rows of a dense partial. `last` tells that the partial is complete. */
-tulle_status tulle__partial_push(tulle__inbox *inbox, int tile, int key, const tulle__panel *panel, int64_t offset,
-    int64_t length, int last);
+tulle_status tulle__partial_push(
+    tulle__inbox *inbox, int tile, int key, const tulle__panel *panel, int64_t offset, int64_t length, int last);
 
 /* Adds the kept dense panels in a fixed order. */
 tulle_status tulle__inbox_add_kept(tulle__inbox *inbox);

@@ -9,8 +9,8 @@
 enum { PHASES_MOST = 4096 };
 
 /*
- * What an entry of the result costs on the way, in entries: itself, that of the phase before, and the kernel's room; where
- * partial results travel also what is sent and what has come.
+ * What an entry of the result costs on the way, in entries: itself, that of the phase before, and the kernel's room;
+ * where partial results travel also what is sent and what has come.
  */
 static double spare(const tulle_plan *plan)
 {
@@ -59,7 +59,8 @@ static tulle_status bound_result(tulle_plan *plan, size_t room, int *phases)
     double least = (double)(largest ? 1 : 0) * (double)o->A->layout->m * 24;
     if (least > (double)room && plan->comm->size == 1) {
         status = tulle__fail(TULLE_ERR_LIMIT,
-            "the row pointers of the result alone take %.1f MB of the %.1f MB that are left", least / 1e6, (double)room / 1e6);
+            "the row pointers of the result alone take %.1f MB of the %.1f MB that are left", least / 1e6,
+            (double)room / 1e6);
         goto out;
     }
     double cut = room > 0 ? need / (double)room : PHASES_MOST;

@@ -12,7 +12,6 @@ tulle_status tulle__plan_choose_phases(tulle_plan *plan);
 void tulle__phase_columns(const tulle_plan *plan, int phase, int j, tulle_gidx *lo, tulle_gidx *hi);
 
 /* The columns [lo, hi) of a tile, with their old indices, in a block of its own to be freed: *block. */
-tulle_status tulle__phase_slice(
-    const tulle_tile *tile, tulle_gidx lo, tulle_gidx hi, tulle__csr *slice, void **block);
+tulle_status tulle__phase_slice(const tulle_tile *tile, tulle_gidx lo, tulle_gidx hi, tulle__csr *slice, void **block);
 
 #endif

@@ -61,8 +61,7 @@ tulle_status tulle__plan_connect(tulle_plan *plan)
     tulle__pe *pe = plan->comm->pe;
     tulle__plan_disconnect(plan);
     tulle_status status = tulle__arena_new(plan->comm, pe->arena_bytes, pe->arena_panels, &plan->arena);
-    if (status == TULLE_OK)
-        status = tulle__alloc(tulle__arena_panel_bytes(plan->arena), 1, "a panel", &plan->scratch);
+    if (status == TULLE_OK) status = tulle__alloc(tulle__arena_panel_bytes(plan->arena), 1, "a panel", &plan->scratch);
     status = tulle_comm_agree(plan->comm, status);
     if (status == TULLE_OK) status = tulle__queue_new(plan->comm, QUEUE_CAPACITY, &plan->queue);
     if (status != TULLE_OK) tulle__plan_disconnect(plan);
@@ -116,19 +115,24 @@ tulle_status tulle_product_layout(
     for (int i = 0; i < M; i++)
         for (int j = 0; j < N; j++) {
             int k = (int)((int64_t)j * K / N); /* the A tile that lies where the C tile lies */
-            owner[i * N + j] = op_a == TULLE_OP_N ? tulle__layout_owner(A->layout, i, k) :
-                                                    tulle__layout_owner(A->layout, k, i);
+            owner[i * N + j] =
+                op_a == TULLE_OP_N ? tulle__layout_owner(A->layout, i, k) : tulle__layout_owner(A->layout, k, i);
         }
-    tulle_layout_spec spec = {.m = row_cut[M], .n = col_cut[N], .tile_rows = M, .tile_cols = N, .row_cut = row_cut,
-        .col_cut = col_cut, .owner = owner};
+    tulle_layout_spec spec = {.m = row_cut[M],
+        .n = col_cut[N],
+        .tile_rows = M,
+        .tile_cols = N,
+        .row_cut = row_cut,
+        .col_cut = col_cut,
+        .owner = owner};
     status = tulle_layout_new(&spec, INT32_MAX, layout);
 out:
     tulle__free(owner);
     return status;
 }
 
-static tulle_status check_operands(const tulle_mat *A, const tulle_mat *B, const tulle_mat *C,
-    const tulle_product_options *options)
+static tulle_status check_operands(
+    const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
 {
     int am, ak, bk, bn;
     const tulle_gidx *a_row = cuts(A, options->op_a, 1, &am), *a_col = cuts(A, options->op_a, 0, &ak);
@@ -169,8 +173,8 @@ static int all_direct(const tulle_mat *A)
 }
 
 /*
- * Bytes that would travel under each stationary operand, from the directories: C stays: tiles of A and B; A stays: tiles
- * of B, and partial results of at most C's size a contributor; B likewise. Ties go to C, which needs no queue.
+ * Bytes that would travel under each stationary operand, from the directories: C stays: tiles of A and B; A stays:
+ * tiles of B, and partial results of at most C's size a contributor; B likewise. Ties go to C, which needs no queue.
  */
 static tulle_alg choose(const tulle__operands *o)
 {
@@ -184,7 +188,8 @@ static tulle_alg choose(const tulle__operands *o)
                 if (!tulle__operands_meet(o, i, k, j)) continue;
                 const tulle__tile_record *a = &o->A->directory[tulle__tile_index(o->A, i, k)];
                 const tulle__tile_record *b = &o->B->directory[tulle__tile_index(o->B, k, j)];
-                int owner_a = tulle__layout_owner(o->A->layout, i, k), owner_b = tulle__layout_owner(o->B->layout, k, j);
+                int owner_a = tulle__layout_owner(o->A->layout, i, k),
+                    owner_b = tulle__layout_owner(o->B->layout, k, j);
                 double bytes_a = (double)a->place.length, bytes_b = (double)b->place.length, bytes_c = size_c;
                 if (o->C->kind == TULLE_CSR) {
                     /* expected entries of a product of uniform tiles, 12 bytes each and no more than the full tile */
@@ -344,7 +349,8 @@ size_t tulle_plan_bytes(const tulle_plan *plan)
                 tulle__tile_rows(plan->C, plan->target[t].i), plan->target[t].part[p].nnz, plan->C->type)
                          .length;
     for (int64_t s = 0; s < plan->njobs; s++)
-        if (plan->sent[s].block) bytes += (size_t)plan->sent[s].nnz * (sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
+        if (plan->sent[s].block)
+            bytes += (size_t)plan->sent[s].nnz * (sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
     if (plan->arena) bytes += plan->comm->pe->arena_bytes + tulle__arena_panel_bytes(plan->arena);
     for (int m = 0; m < 2; m++) {
         const tulle_mat *T = m ? plan->Bt : plan->At;

@@ -14,8 +14,8 @@ typedef struct tulle__part {
     int key;  /* the first k of the job: no two jobs of a tile share one */
     int rank; /* who made it */
     int64_t nnz;
-    char *block;          /* arrays as in a CSR tile; NULL: nothing came yet */
-    int64_t expect, got;  /* bytes of this execution */
+    char *block;         /* arrays as in a CSR tile; NULL: nothing came yet */
+    int64_t expect, got; /* bytes of this execution */
 } tulle__part;
 
 /* An own tile of C and what is to be added into it. */
@@ -39,22 +39,22 @@ struct tulle_plan {
     tulle__context *context;
     tulle_product_options options;
     const tulle__policy *policy;
-    tulle_mat *A, *B, *C;   /* the caller's */
-    tulle_mat *At, *Bt;     /* transposed copies, made anew for each execution, or NULL */
+    tulle_mat *A, *B, *C; /* the caller's */
+    tulle_mat *At, *Bt;   /* transposed copies, made anew for each execution, or NULL */
     tulle__operands operands;
-    int sparse;             /* C is CSR */
-    int group;              /* most k in one job */
+    int sparse; /* C is CSR */
+    int group;  /* most k in one job */
     int lookahead;
-    tulle__queue *queue;    /* NULL: no partial result travels on any PE */
+    tulle__queue *queue; /* NULL: no partial result travels on any PE */
     tulle__arena *arena;
-    void *scratch;          /* a panel's worth, where panels are not read in place */
+    void *scratch; /* a panel's worth, where panels are not read in place */
     int ntargets;
     tulle__target *target;
-    int *target_of;         /* [tiles of C]: index into target, -1: not mine */
+    int *target_of;          /* [tiles of C]: index into target, -1: not mine */
     int64_t remote_partials; /* that this PE must receive */
-    int travels;            /* partial results travel on some PE */
+    int travels;             /* partial results travel on some PE */
     int64_t njobs, sent_room;
-    tulle__sent *sent;      /* [njobs] */
+    tulle__sent *sent; /* [njobs] */
     int phases;
     int64_t multiplications; /* by this PE, of the last execution with symbolic work */
     /* structures for which no symbolic work is needed; 0: none yet */

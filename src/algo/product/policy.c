@@ -3,7 +3,8 @@
 
 int tulle__operands_meet(const tulle__operands *o, int i, int k, int j)
 {
-    return o->A->directory[tulle__tile_index(o->A, i, k)].nnz > 0 && o->B->directory[tulle__tile_index(o->B, k, j)].nnz > 0;
+    return o->A->directory[tulle__tile_index(o->A, i, k)].nnz > 0 &&
+           o->B->directory[tulle__tile_index(o->B, k, j)].nnz > 0;
 }
 
 /* Paper, Algorithm 2 (with the product of the last k): own C tiles, k from i + j around. */

@@ -2,8 +2,9 @@
 /*
  * Checking a product without trusting what made it. With x of random signs, C x and A (B x) are computed in double from
  * the tiles, by plain loops; both sums have rounding errors bounded componentwise by gamma_n |A| |B| |x| (Higham,
- * Accuracy and Stability of Numerical Algorithms, section 3.1), with n the longest sum involved and the unit round-off of
- * C's type for the part that was rounded to it. Sampled rows of a sparse C are compared with the union of the rows of B.
+ * Accuracy and Stability of Numerical Algorithms, section 3.1), with n the longest sum involved and the unit round-off
+ * of C's type for the part that was rounded to it. Sampled rows of a sparse C are compared with the union of the rows
+ * of B.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -64,7 +65,8 @@ static int before(const void *x, const void *y)
 }
 
 /* The columns of row r of op(A) op(B) by its definition, sorted and unique, in a growing list. */
-static tulle_status row_structure(tulle_mat *A, tulle_mat *B, tulle_gidx r, int64_t **list, int64_t *count, int64_t *room)
+static tulle_status row_structure(
+    tulle_mat *A, tulle_mat *B, tulle_gidx r, int64_t **list, int64_t *count, int64_t *room)
 {
     tulle_status status = TULLE_OK;
     int i = tulle__layout_find(A->layout->row_cut, A->layout->mt, r);
@@ -113,8 +115,8 @@ static void columns_of(const tulle_plan *plan, int phase, const tulle_layout *l,
     if (plan) tulle__phase_columns(plan, phase, j, lo, hi);
 }
 
-static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, int i, int j, tulle_gidx local, int64_t **list,
-    int64_t *room, const tulle_layout *lc, tulle_gidx from, tulle_gidx to)
+static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, int i, int j, tulle_gidx local,
+    int64_t **list, int64_t *room, const tulle_layout *lc, tulle_gidx from, tulle_gidx to)
 {
     int64_t count, at = 0, lo = lc->col_cut[j] + from, hi = lc->col_cut[j] + to;
     tulle_gidx r = lc->row_cut[i] + local;
@@ -124,9 +126,11 @@ static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, 
     while (at < count && (*list)[at] < lo) at++;
     for (; at < count && (*list)[at] < hi; at++, e++)
         if (e >= end || c->colind[e] + lc->col_cut[j] != (*list)[at])
-            return tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 " of C lacks the entry of column %" PRId64, r, (*list)[at]);
+            return tulle__fail(
+                TULLE_ERR_CHECK, "row %" PRId64 " of C lacks the entry of column %" PRId64, r, (*list)[at]);
     if (e < end)
-        return tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 " of C has an entry in column %" PRId64 " that no product makes", r,
+        return tulle__fail(TULLE_ERR_CHECK,
+            "row %" PRId64 " of C has an entry in column %" PRId64 " that no product makes", r,
             c->colind[e] + lc->col_cut[j]);
     return TULLE_OK;
 }
@@ -147,11 +151,13 @@ static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C, co
             for (tulle_gidx r = 0; c.rowptr && r < c.m; r++)
                 for (int64_t e = c.rowptr[r]; e < c.rowptr[r + 1]; e++)
                     if (c.colind[e] < 0 || c.colind[e] >= c.n || (e > c.rowptr[r] && c.colind[e] <= c.colind[e - 1])) {
-                        status = tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 " of C does not ascend", l->row_cut[i] + r);
+                        status =
+                            tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 " of C does not ascend", l->row_cut[i] + r);
                         goto out;
                     }
             for (int s = 0; s < SAMPLES && c.m; s++) {
-                tulle_gidx r = (tulle_gidx)tulle__random_below(tulle__random_at(11, (uint64_t)i, (uint64_t)s), (uint64_t)c.m);
+                tulle_gidx r =
+                    (tulle_gidx)tulle__random_below(tulle__random_at(11, (uint64_t)i, (uint64_t)s), (uint64_t)c.m);
                 TULLE_TRY(sample_row(A, B, &c, i, j, r, &list, &room, l, lo, hi));
             }
         }
@@ -172,7 +178,8 @@ static tulle_status compare(const tulle_mat *C, const struct vectors *v, double 
     tulle_gidx worst = -1;
     *error = 0;
     for (tulle_gidx r = 0; r < C->layout->m; r++) {
-        double difference = fabs(v->cx[r] - alpha * v->abx[r]), bound = gamma * (fabs(alpha) * v->aabs[r] + v->cabs[r] * 0x1p-50);
+        double difference = fabs(v->cx[r] - alpha * v->abx[r]),
+               bound = gamma * (fabs(alpha) * v->aabs[r] + v->cabs[r] * 0x1p-50);
         if (difference == 0) continue;
         double ratio = bound > 0 ? difference / bound : INFINITY;
         if (!(ratio <= *error)) {
@@ -181,14 +188,15 @@ static tulle_status compare(const tulle_mat *C, const struct vectors *v, double 
         }
     }
     if (*error > 1)
-        return tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 ": C x is %.17g, A (B x) is %.17g: %.3g times the rounding bound",
-            worst, v->cx[worst], alpha * v->abx[worst], *error);
+        return tulle__fail(TULLE_ERR_CHECK,
+            "row %" PRId64 ": C x is %.17g, A (B x) is %.17g: %.3g times the rounding bound", worst, v->cx[worst],
+            alpha * v->abx[worst], *error);
     return TULLE_OK;
 }
 
 /* plan: NULL, or the one whose phase C holds: only those columns are looked at. */
-static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *o, const tulle_plan *plan,
-    int phase, double *error)
+static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *o,
+    const tulle_plan *plan, int phase, double *error)
 {
     tulle_status status;
     struct vectors v = {0};
@@ -220,7 +228,8 @@ static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_
     /* transposed operands: the length of their columns is bounded by their rows */
     double terms = longest[0] + longest[1] + (o->op_a == TULLE_OP_T ? (double)A->layout->m : 0) + longest[2];
     TULLE_TRY(compare(C, &v, o->alpha, terms, error));
-    if (C->kind == TULLE_CSR && o->op_a == TULLE_OP_N && o->op_b == TULLE_OP_N) TULLE_TRY(check_structure(A, B, C, plan, phase));
+    if (C->kind == TULLE_CSR && o->op_a == TULLE_OP_N && o->op_b == TULLE_OP_N)
+        TULLE_TRY(check_structure(A, B, C, plan, phase));
 out:
     tulle__free(v.x);
     tulle__free(v.ones);

@@ -63,8 +63,7 @@ static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t
 static uint64_t compare_swap(
     tulle__link *link, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired)
 {
-    __atomic_compare_exchange_n(
-        word(link, place, at), &expected, desired, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    __atomic_compare_exchange_n(word(link, place, at), &expected, desired, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     return expected;
 }
 

@@ -51,8 +51,9 @@ static tulle_status bounds(
         return tulle__fail(
             TULLE_ERR_COMM, "check: %s at a place of PE %d, segment %d", what, place->rank, place->segment);
     if (at > place->length || bytes > place->length - at)
-        return tulle__fail(TULLE_ERR_COMM, "check: %s of %zu bytes at %" PRIu64 " of a place of %" PRIu64 " bytes on PE %d",
-            what, bytes, at, place->length, place->rank);
+        return tulle__fail(TULLE_ERR_COMM,
+            "check: %s of %zu bytes at %" PRIu64 " of a place of %" PRIu64 " bytes on PE %d", what, bytes, at,
+            place->length, place->rank);
     if (place->length > link->segment_bytes[place->segment] ||
         place->offset > link->segment_bytes[place->segment] - place->length)
         return tulle__fail(TULLE_ERR_COMM, "check: %s outside the %s segment of PE %d", what,
@@ -75,13 +76,14 @@ static tulle_status alive(struct check_link *check, const char *what, const tull
     inner->ops->get(inner, TULLE__GROUPS - 1, &at, 0, header, sizeof header);
     tulle_status status = inner->ops->wait(inner, TULLE__GROUPS - 1);
     if (status == TULLE_OK && header[0] != place->generation)
-        status = tulle__fail(TULLE_ERR_COMM, "check: %s at a place of PE %d that has been freed (block %u, now %" PRIu64 ")",
-            what, place->rank, place->generation, header[0]);
+        status =
+            tulle__fail(TULLE_ERR_COMM, "check: %s at a place of PE %d that has been freed (block %u, now %" PRIu64 ")",
+                what, place->rank, place->generation, header[0]);
     return status;
 }
 
-static void hold(struct check_link *check, int group, int is_put, const tulle__place *place, uint64_t at, void *local,
-    size_t bytes)
+static void hold(
+    struct check_link *check, int group, int is_put, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
     const char *what = is_put ? "put" : "get";
     tulle_status status = bounds(check, what, place, at, bytes, 1);

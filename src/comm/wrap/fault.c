@@ -41,7 +41,8 @@ static tulle_status wait(tulle__link *link, int group)
     tulle_status status = tulle__forward_wait(link, group);
     if (!fault->failed) return status;
     fault->failed = 0;
-    return tulle__fail(TULLE_ERR_COMM, "fault: transfer %" PRId64 " of PE %d failed, as asked for", fault->op, link->rank);
+    return tulle__fail(
+        TULLE_ERR_COMM, "fault: transfer %" PRId64 " of PE %d failed, as asked for", fault->op, link->rank);
 }
 
 static const tulle__link_ops fault_ops = {

@@ -15,7 +15,7 @@
 struct net_link {
     tulle__link link;
     double latency_ns, ns_per_byte;
-    int64_t port_free;             /* when the port has sent what it was given */
+    int64_t port_free;              /* when the port has sent what it was given */
     int64_t arrival[TULLE__GROUPS]; /* of the group's last transfer */
 };
 

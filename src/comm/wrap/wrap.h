@@ -11,7 +11,8 @@ extern const tulle__wrapper tulle__wrapper_net;
 extern const tulle__wrapper tulle__wrapper_trace;
 
 /* Calls that go straight to the inner link. */
-void tulle__forward_get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
+void tulle__forward_get(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
 void tulle__forward_put(
     tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes);
 tulle_status tulle__forward_wait(tulle__link *link, int group);
