@@ -11,7 +11,7 @@ const char *tulle_version(void)
 }
 
 static const char *const facts[] = {
-    "compiler: " __VERSION__,
+    ("compiler: " __VERSION__),
 #ifdef TULLE_HAVE_ZLIB
     "zlib: yes",
 #else
