@@ -343,8 +343,7 @@ ALWAYS_INLINE const char *quick(
         } else if (field == TULLE__MTX_INTEGER) {
             q = integer(q, &x);
             if (!q) break;
-            /* integers of eight digits and more go the careful way: near 2^24 the two ways were found to differ */
-            if (x > 9999999 || x < -9999999) break;
+            if (single ? x > 1 << 24 || x < -(1 << 24) : x > (int64_t)1 << 53 || x < -((int64_t)1 << 53)) break;
             value = (double)x;
             narrow = (float)x;
             zero = x == 0;
