@@ -289,6 +289,13 @@ ALWAYS_INLINE int fits_single(double value, int zero, float *narrow)
            *narrow >= -3.4028235e38f;
 }
 
+/* Whether the type surely holds the integer exactly; others go to the careful parser, which counts what it rounds. */
+ALWAYS_INLINE int is_exact(int64_t x, int single)
+{
+    int64_t most = single ? (int64_t)1 << 24 : (int64_t)1 << 53;
+    return x <= most && x >= -most;
+}
+
 /* Parses lines of [p, end) into the current chunk until it is full or a line is odd; returns that line. */
 ALWAYS_INLINE const char *quick(
     struct pass *t, const char *p, const char *end, const int field, const int wide, const int single)
@@ -317,6 +324,7 @@ ALWAYS_INLINE const char *quick(
             c -= low;
             if (r >= rows || c >= cols) break;
             if (field == TULLE__MTX_INTEGER) {
+                if (!is_exact(x, single)) break;
                 value = (double)x;
                 zero = x == 0;
             }
@@ -343,7 +351,7 @@ ALWAYS_INLINE const char *quick(
         } else if (field == TULLE__MTX_INTEGER) {
             q = integer(q, &x);
             if (!q) break;
-            if (single ? x > 1 << 24 || x < -(1 << 24) : x > (int64_t)1 << 53 || x < -((int64_t)1 << 53)) break;
+            if (!is_exact(x, single)) break;
             value = (double)x;
             narrow = (float)x;
             zero = x == 0;
