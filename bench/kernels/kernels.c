@@ -100,12 +100,12 @@ static tulle_status time_spmm(const struct options *options, tulle__pool *pool, 
     double tile = (double)A->n * (double)n * (double)size;
     TULLE_TRY(tulle__alloc_zero((size_t)A->n * (size_t)n, size, "B", &B));
     TULLE_TRY(tulle__alloc_zero((size_t)A->n * (size_t)n, size, "C", &C));
+    tulle__spmm_pair pair = {.A = bench_matrix_csr(A, type), .B = B, .b_row = n, .b_col = 1};
     tulle__spmm_task task = {.type = type,
-        .A = bench_matrix_csr(A, type),
+        .m = A->n,
         .n = n,
-        .B = B,
-        .b_row = n,
-        .b_col = 1,
+        .npairs = 1,
+        .pair = &pair,
         .C = C,
         .c_row = n,
         .c_col = 1,

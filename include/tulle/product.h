@@ -39,7 +39,7 @@ typedef struct tulle_product_options {
     double alpha, beta;
     tulle_op op_a, op_b;
     tulle_alg alg;
-    int lookahead;     /* tile pairs fetched ahead; 0: none, < 0: the default, 2 */
+    int lookahead;     /* jobs with remote tiles that are fetched ahead; 0: none, < 0: the default, 2 */
     int no_offset;     /* 1: all walk k (i, j) from 0, to measure what the iteration offset of section 3.3 brings */
     int deterministic; /* 1: the same bits for the same input and layout, whatever the timing. SpGEMM always is */
     int phases;        /* SpGEMM: column phases; 0: as many as memory demands */

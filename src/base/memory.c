@@ -194,13 +194,19 @@ static int take_retained(tulle__account *account, size_t mapped, struct header *
     return taken;
 }
 
-/* Keeps the mapping if there is room: an eighth of the limit (without one, what is in use now, or 1 GiB), 24 blocks. */
+/*
+ * Keeps the mapping if there is room: what the limit leaves free now, at most half of it (without a limit, what is in
+ * use now, or 1 GiB), and 24 blocks.
+ */
 static int retain(tulle__account *account, const struct header *header)
 {
     if (!RETAIN) return 0;
-    size_t most = tulle__account_used(account) > (1u << 30) ? tulle__account_used(account) : (1u << 30);
-    size_t limit = tulle__account_limit(account);
-    if (limit) most = limit / 8;
+    size_t used = tulle__account_used(account), limit = tulle__account_limit(account);
+    size_t most = used > (1u << 30) ? used : (1u << 30);
+    if (limit) {
+        size_t left = used < limit ? limit - used : 0;
+        most = left < limit / 2 ? left : limit / 2;
+    }
     int kept = 0;
     pthread_mutex_lock(&account->lock);
     if (account->nretained < RETAINED_MAX && account->retained_bytes + header->mapped <= most) {
@@ -210,6 +216,20 @@ static int retain(tulle__account *account, const struct header *header)
     }
     pthread_mutex_unlock(&account->lock);
     return kept;
+}
+
+/* Pages in use and pages kept back stay within the limit together. */
+static void make_room(tulle__account *account)
+{
+    size_t limit = tulle__account_limit(account);
+    if (!limit) return;
+    pthread_mutex_lock(&account->lock);
+    while (account->nretained && tulle__account_used(account) + account->retained_bytes > limit) {
+        struct header *last = &account->retained[--account->nretained];
+        account->retained_bytes -= last->mapped;
+        munmap(last->base, last->mapped);
+    }
+    pthread_mutex_unlock(&account->lock);
 }
 
 static tulle_status obtain(tulle__account *account, size_t bytes, const char *what, struct header *header)
@@ -222,6 +242,7 @@ static tulle_status obtain(tulle__account *account, size_t bytes, const char *wh
     }
     size_t mapped = mapping_size(HEADER + bytes);
     if (take_retained(account, mapped, header)) return TULLE_OK;
+    make_room(account);
     /* map one huge page more and cut both ends, so that the block starts on a huge page */
     char *raw =
         mmap(NULL, mapped + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -22,19 +22,26 @@ typedef struct tulle__csr {
     const void *val;
 } tulle__csr;
 
+/* One summand of a chain of sparse-dense products: A m x k, B k x n with element (r, c) at B[r * b_row + c * b_col]. */
+typedef struct tulle__spmm_pair {
+    tulle__csr A;
+    const void *B;
+    int64_t b_row, b_col; /* strides in elements; row-major: b_col = 1, b_row >= n */
+} tulle__spmm_pair;
+
 /*
- * One product of a sparse and a dense tile: C = alpha A B + beta C; A m x k, B k x n, C m x n, beta = 0 does not
- * read C. Element (r, c) of B is at B[r * b_row + c * b_col], strides in elements; the same for C. Row-major:
- * b_col = 1, b_row >= n. A row of C is summed in the order of A's row, so that results do not depend on threads; the
- * instruction sets with a fused multiply-add use it, so that they may differ from the others in the last bits.
- * Column-major and other strides are right but slower: a panel of B is packed, rows of C go through a small block.
+ * A chain into one dense C tile (m x n, element (r, c) at C[r * c_row + c * c_col]): C = alpha sum_p A_p B_p + beta C,
+ * in one pass over C; beta = 0 does not read C. Entries of a row of A are taken in the order (p, position). Up to four
+ * sums go side by side, those of positions equal modulo their number, and are added at the end: how many depends on n
+ * alone, so that results do not depend on threads; instruction sets have different ones, and those with a fused
+ * multiply-add use it, so that the last bits may differ between them.
+ * Column-major and other strides are right but slower: panels of B are packed, rows of C go through a small block.
  */
 typedef struct tulle__spmm_task {
     tulle_type type;
-    tulle__csr A;
-    int64_t n;
-    const void *B;
-    int64_t b_row, b_col;
+    int64_t m, n;
+    int npairs;
+    const tulle__spmm_pair *pair;
     void *C;
     int64_t c_row, c_col;
     double alpha, beta;

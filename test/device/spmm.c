@@ -21,7 +21,7 @@ static void *dense(tulle_type type, int64_t size, uint64_t seed, int integer)
 }
 
 /* Layouts: row-major, padded rows, column-major, every second element, and mixtures. */
-enum { LAYOUTS = 5 };
+enum { LAYOUTS = 5, PAIRS = 3 };
 
 static void strides(int layout, int64_t rows, int64_t cols, int64_t *row, int64_t *col, int64_t *size)
 {
@@ -34,21 +34,28 @@ static void strides(int layout, int64_t rows, int64_t cols, int64_t *row, int64_
     *size = rows * *row + cols * *col + 8;
 }
 
-static int same_as_ref(const tulle__kernels *kernels, tulle__pool *pool, const matrix *A, int64_t n, int b, int c,
-    double alpha, double beta, int misalign)
+/* A times `npairs` matrices that lie one column apart, which are added. */
+static int same_as_ref(const tulle__kernels *kernels, tulle__pool *pool, const matrix *A, int npairs, int64_t n, int b,
+    int c, double alpha, double beta, int misalign)
 {
     size_t size = tulle_type_size(A->type);
-    tulle__spmm_task task = {.type = A->type, .A = A->csr, .n = n, .alpha = alpha, .beta = beta};
+    tulle__spmm_pair pair[PAIRS];
+    tulle__spmm_task task = {
+        .type = A->type, .m = A->csr.m, .n = n, .npairs = npairs, .pair = pair, .alpha = alpha, .beta = beta};
     int64_t bsize, csize;
-    strides(b, A->csr.n, n, &task.b_row, &task.b_col, &bsize);
+    strides(b, A->csr.n, n, &pair[0].b_row, &pair[0].b_col, &bsize);
     strides(c, A->csr.m, n, &task.c_row, &task.c_col, &csize);
-    char *B = dense(A->type, bsize, 5, 1), *x = dense(A->type, csize + misalign, 6, 1);
+    char *B = dense(A->type, bsize + PAIRS, 5, 1), *x = dense(A->type, csize + misalign, 6, 1);
     char *y = dense(A->type, csize + misalign, 6, 1);
     if (beta == 0) { /* C is not read: NaN there must vanish, and stay where C is not */
         memset(x, 0xff, (size_t)csize * size);
         memset(y, 0xff, (size_t)csize * size);
     }
-    task.B = B;
+    for (int p = 0; p < npairs; p++) {
+        pair[p] = pair[0];
+        pair[p].A = A->csr;
+        pair[p].B = B + (size_t)p * size;
+    }
     task.C = x + (size_t)misalign * size;
     tulle_status ref = tulle__kernels_ref()->spmm(NULL, &task);
     task.C = y + (size_t)misalign * size;
@@ -76,9 +83,9 @@ static void test_exact(tulle__isa isa)
                         matrix A = matrix_make(
                             (enum shape)shape, (tulle_type)type, sizes[s][0], sizes[s][1], 3, 1, shape % 2 * 5);
                         int scale = cases % 5, b = cases / 5 % LAYOUTS, c = cases / 7 % LAYOUTS;
-                        same = same && same_as_ref(kernels, pool, &A, widths[w], 0, 0, 1, 0, 0);
-                        same = same && same_as_ref(kernels, pool, &A, widths[w], b, c, scales[scale][0],
-                                           scales[scale][1], cases % 3);
+                        same = same && same_as_ref(kernels, pool, &A, 1, widths[w], 0, 0, 1, 0, 0);
+                        same = same && same_as_ref(kernels, pool, &A, 1 + cases % PAIRS, widths[w], b, c,
+                                           scales[scale][0], scales[scale][1], cases % 3);
                         cases++;
                         matrix_free(&A);
                     }
@@ -94,12 +101,12 @@ static void test_bits(tulle__isa isa, int64_t m, int64_t n)
     matrix A = matrix_make(SKEWED, TULLE_F64, m, m < 400 ? m : 400, 8, 0, 0);
     double *B = dense(TULLE_F64, A.csr.n * n, 1, 0), *first = dense(TULLE_F64, m * n, 2, 0),
            *C = dense(TULLE_F64, m * n, 3, 0);
+    tulle__spmm_pair pair = {.A = A.csr, .B = B, .b_row = n, .b_col = 1};
     tulle__spmm_task task = {.type = TULLE_F64,
-        .A = A.csr,
+        .m = m,
         .n = n,
-        .B = B,
-        .b_row = n,
-        .b_col = 1,
+        .npairs = 1,
+        .pair = &pair,
         .C = first,
         .c_row = n,
         .c_col = 1,
@@ -126,12 +133,12 @@ static void test_memory(tulle__account *account)
     matrix A = matrix_make(UNIFORM, TULLE_F32, 60, 50, 8, 1, 0);
     int64_t n = 40;
     float *B = dense(TULLE_F32, A.csr.n * n, 1, 1), *C = dense(TULLE_F32, A.csr.m * n, 2, 1);
+    tulle__spmm_pair pair = {.A = A.csr, .B = B, .b_row = 1, .b_col = A.csr.n};
     tulle__spmm_task task = {.type = TULLE_F32,
-        .A = A.csr,
+        .m = A.csr.m,
         .n = n,
-        .B = B,
-        .b_row = 1,
-        .b_col = A.csr.n,
+        .npairs = 1,
+        .pair = &pair,
         .C = C,
         .c_row = 1,
         .c_col = A.csr.m,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The executor: takes chains from the plan's policy, cuts them into jobs (a C tile and a few k), fetches the tiles of
- * the next `lookahead` jobs while it multiplies, and sees to where each result goes: into C in place, into a part that
- * is merged at the end, or through the arena to the owner of the tile. Between jobs it serves its queue. It ends when
- * the counted partial results have come; then parts are merged, once, and C is published.
+ * the next `lookahead` jobs that have remote ones while it multiplies, and sees to where each result goes: into C in
+ * place, into a part that is merged at the end, or through the arena to the owner of the tile. Between jobs it serves
+ * its queue. It ends when the counted partial results have come; then parts are merged, once, and C is published.
  */
 #include <string.h>
 
@@ -13,8 +13,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+enum { LOCAL_BETWEEN = 8 }; /* room in the ring for local jobs, a remote one */
+
 typedef struct tulle__job {
-    int i, j, nk, last_of_chain;
+    int i, j, nk;
+    int remote; /* not all of its tiles are read in place */
     int64_t number;
     int *k;              /* [group] */
     tulle__fetch *a, *b; /* [group] */
@@ -25,37 +28,69 @@ struct exec {
     tulle__inbox inbox;
     tulle__cursor cursor;
     tulle__chain chain;
-    int chain_at, chain_live; /* next k of the chain; whether there is one */
+    int *local;                          /* [K]: k whose tiles are read in place, while a chain is ordered */
+    int chain_at, chain_live, exhausted; /* next k of the chain; whether there is one; whether there are no more */
     int phase;
-    tulle__job *ring; /* [lookahead + 1] */
+    tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
     int depth, head, filled;
+    int ahead; /* remote jobs that were started and not yet waited for */
     int64_t jobs;
-    tulle__csr *a, *b;        /* [group + 1]: what a job multiplies */
-    tulle_tile *b_tile;       /* [group] */
-    tulle__spgemm_pair *pair; /* [room] */
+    tulle__csr *a, *b;            /* [group + 1]: what a job multiplies */
+    tulle_tile *b_tile;           /* [group] */
+    tulle__spmm_pair *dense_pair; /* [group] */
+    tulle__spgemm_pair *pair;     /* [room] */
     int pair_room;
     void **slice; /* [group]: of a phase */
     int64_t compute_ns, communicate_ns, wait_ns, multiplications;
 };
 
-/* Starts the next job's fetches; 0 if there are no more jobs. */
-static tulle_status start_job(struct exec *x, int *started)
+static int is_remote(const struct exec *x, int k)
+{
+    const tulle__operands *o = &x->plan->operands;
+    return tulle__fetch_bytes(o->A, x->chain.i, k) > 0 || tulle__fetch_bytes(o->B, k, x->chain.j) > 0;
+}
+
+/*
+ * Spreads the k with remote tiles evenly among those whose tiles are read in place, so that each fetch has as much work
+ * to hide behind as there is. The order follows from the layouts alone.
+ */
+static void spread_remote(struct exec *x)
+{
+    int nlocal = 0, nremote = 0, *k = x->chain.k, n = x->chain.nk;
+    for (int t = 0; t < n; t++) {
+        if (is_remote(x, k[t]))
+            k[nremote++] = k[t];
+        else
+            x->local[nlocal++] = k[t];
+    }
+    /* from the back, so that none is overwritten before it has moved: the first is remote, to be on its way early */
+    for (int t = n - 1, r = nremote, l = nlocal; l > 0; t--) {
+        int remote_before = (int)(((int64_t)t * nremote + n - 1) / n); /* among the first t */
+        k[t] = r > remote_before ? k[--r] : x->local[--l];
+    }
+}
+
+static int next_chain(struct exec *x)
+{
+    x->chain_live = x->plan->policy->next(&x->cursor, &x->chain);
+    x->chain_at = 0;
+    x->exhausted = !x->chain_live;
+    if (x->chain_live && !x->plan->direct) spread_remote(x);
+    return x->chain_live;
+}
+
+/* Starts the next job's fetches, if there is one. */
+static tulle_status start_job(struct exec *x)
 {
     tulle_plan *plan = x->plan;
-    *started = 0;
-    if (!x->chain_live) {
-        x->chain_live = plan->policy->next(&x->cursor, &x->chain);
-        x->chain_at = 0;
-        if (!x->chain_live) return TULLE_OK;
-    }
+    if (!x->chain_live && !next_chain(x)) return TULLE_OK;
     int64_t start = tulle__clock_ns();
     tulle__job *job = &x->ring[(x->head + x->filled) % x->depth];
     job->i = x->chain.i;
     job->j = x->chain.j;
-    job->nk = 0;
+    job->nk = job->remote = 0;
     job->number = x->jobs++;
     x->filled++;
-    *started = 1;
     while (job->nk < plan->group && x->chain_at < x->chain.nk) {
         int k = x->chain.k[x->chain_at], n = job->nk;
         tulle_status status = tulle__fetch_init(plan->operands.A, job->i, k, &job->a[n]);
@@ -64,14 +99,25 @@ static tulle_status start_job(struct exec *x, int *started)
             if (status != TULLE_OK) tulle__fetch_fini(&job->a[n]);
         }
         if (status != TULLE_OK) return status;
+        job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
         job->k[n] = k;
         job->nk++;
         x->chain_at++;
     }
-    job->last_of_chain = x->chain_at == x->chain.nk;
-    if (job->last_of_chain) x->chain_live = 0;
+    x->chain_live = x->chain_at < x->chain.nk;
+    x->ahead += job->remote;
     x->communicate_ns += tulle__clock_ns() - start;
     return TULLE_OK;
+}
+
+/* Starts jobs until as many remote ones as asked for are ahead; one at least. */
+static tulle_status start_jobs(struct exec *x)
+{
+    tulle_status status = TULLE_OK;
+    while (!x->exhausted && x->filled < x->depth && (x->filled == 0 || x->ahead < x->plan->lookahead))
+        TULLE_TRY(start_job(x));
+out:
+    return status;
 }
 
 static void end_job(struct exec *x)
@@ -93,6 +139,7 @@ static tulle_status await_job(struct exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
     int64_t start = tulle__clock_ns();
+    x->ahead -= job->remote;
     for (int n = 0; n < job->nk; n++) {
         tulle_tile tile;
         TULLE_TRY(tulle__fetch_await(&job->a[n], &tile));
@@ -155,27 +202,29 @@ static tulle_status scale_target(tulle_plan *plan, tulle__target *target)
 static tulle_status multiply_dense(struct exec *x, const tulle__job *job, tulle_gidx r0, tulle_gidx rows, void *to,
     int64_t row_step, int64_t col_step, double beta)
 {
-    tulle_status status = TULLE_OK;
-    for (int n = 0; n < job->nk; n++) {
-        const tulle_tile *B = &x->b_tile[n];
-        tulle__spmm_task task = {.type = x->plan->C->type,
-            .A = x->a[n],
-            .n = B->n,
+    tulle_gidx n = tulle__tile_cols(x->plan->C, job->j);
+    for (int p = 0; p < job->nk; p++) {
+        const tulle_tile *B = &x->b_tile[p];
+        tulle__spmm_pair *pair = &x->dense_pair[p];
+        *pair = (tulle__spmm_pair){.A = x->a[p],
             .B = B->val,
             .b_row = B->order == TULLE_ROW_MAJOR ? B->ld : 1,
-            .b_col = B->order == TULLE_ROW_MAJOR ? 1 : B->ld,
-            .C = to,
-            .c_row = row_step,
-            .c_col = col_step,
-            .alpha = x->plan->options.alpha,
-            .beta = n ? 1 : beta};
-        task.A.rowptr += r0;
-        task.A.m = rows;
-        x->multiplications += (task.A.rowptr[rows] - task.A.rowptr[0]) * B->n;
-        TULLE_TRY(x->plan->context->kernels->spmm(x->plan->context->pool, &task));
+            .b_col = B->order == TULLE_ROW_MAJOR ? 1 : B->ld};
+        pair->A.rowptr += r0;
+        pair->A.m = rows;
+        x->multiplications += (pair->A.rowptr[rows] - pair->A.rowptr[0]) * n;
     }
-out:
-    return status;
+    tulle__spmm_task task = {.type = x->plan->C->type,
+        .m = rows,
+        .n = n,
+        .npairs = job->nk,
+        .pair = x->dense_pair,
+        .C = to,
+        .c_row = row_step,
+        .c_col = col_step,
+        .alpha = x->plan->options.alpha,
+        .beta = beta};
+    return x->plan->context->kernels->spmm(x->plan->context->pool, &task);
 }
 
 static tulle_status own_dense(struct exec *x, const tulle__job *job, tulle__target *target)
@@ -421,16 +470,16 @@ static tulle_status multiply_job(struct exec *x, const tulle__job *job)
 static tulle_status run_jobs(struct exec *x)
 {
     tulle_status status = TULLE_OK;
-    int started = 1;
-    while (x->filled < x->depth && started) TULLE_TRY(start_job(x, &started));
+    TULLE_TRY(start_jobs(x));
     while (x->filled) {
         const tulle__job *job = &x->ring[x->head];
         TULLE_TRY(await_job(x, job));
+        TULLE_TRY(start_jobs(x)); /* so that the next fetches run while this job is multiplied */
         TULLE_TRY(tulle__inbox_serve(&x->inbox));
         TULLE_TRY(multiply_job(x, job));
         end_job(x);
-        if (started) TULLE_TRY(start_job(x, &started));
         tulle__progress(x->plan->comm);
+        TULLE_TRY(start_jobs(x));
     }
 out:
     return status;
@@ -526,9 +575,10 @@ static tulle_status begin(struct exec *x, tulle_plan *plan)
     tulle_status status;
     size_t group = (size_t)plan->group;
     x->plan = plan;
-    x->depth = plan->lookahead + 1;
+    x->depth = 1 + plan->lookahead * LOCAL_BETWEEN;
     x->cursor = (tulle__cursor){.operands = &plan->operands, .rank = plan->comm->rank};
     TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *x->cursor.k, "a chain", &x->cursor.k));
+    TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *x->local, "a chain", &x->local));
     TULLE_TRY(tulle__alloc_zero((size_t)x->depth, sizeof *x->ring, "jobs", &x->ring));
     for (int d = 0; d < x->depth; d++) {
         TULLE_TRY(tulle__alloc(group, sizeof(int), "jobs", &x->ring[d].k));
@@ -538,6 +588,7 @@ static tulle_status begin(struct exec *x, tulle_plan *plan)
     TULLE_TRY(tulle__alloc(group, sizeof *x->a, "jobs", &x->a));
     TULLE_TRY(tulle__alloc(group, sizeof *x->b, "jobs", &x->b));
     TULLE_TRY(tulle__alloc(group, sizeof *x->b_tile, "jobs", &x->b_tile));
+    TULLE_TRY(tulle__alloc(group, sizeof *x->dense_pair, "jobs", &x->dense_pair));
     TULLE_TRY(tulle__alloc_zero(group, sizeof *x->slice, "jobs", &x->slice));
     for (int t = 0; t < plan->ntargets; t++) {
         plan->target[t].scaled = 0;
@@ -560,10 +611,12 @@ static void end(struct exec *x)
     }
     tulle__free(x->ring);
     tulle__free(x->cursor.k);
+    tulle__free(x->local);
     tulle__free(x->a);
     tulle__free(x->b);
     tulle__free(x->b_tile);
     tulle__free(x->slice);
+    tulle__free(x->dense_pair);
     tulle__free(x->pair);
     tulle__inbox_fini(&x->inbox);
 }

@@ -267,11 +267,12 @@ static tulle_status prepare(tulle_plan *plan)
     int64_t facts[2] = {all_direct(o->A) && all_direct(o->B), 0};
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, facts)));
+    plan->direct = facts[0] != 0;
     tulle_alg alg = plan->options.alg;
-    if (alg == TULLE_ALG_AUTO) alg = facts[0] ? TULLE_ALG_STATIONARY_C : choose(o);
+    if (alg == TULLE_ALG_AUTO) alg = plan->direct ? TULLE_ALG_STATIONARY_C : choose(o);
     plan->policy = tulle__policy_of(alg);
     /* where tiles are read in place a chain is one job; else small jobs let fetching overlap multiplying */
-    plan->group = facts[0] ? o->K : alg == TULLE_ALG_STATIONARY_C ? 1 : GROUP_REMOTE;
+    plan->group = plan->direct ? o->K : alg == TULLE_ALG_STATIONARY_C ? 1 : GROUP_REMOTE;
     if (plan->group < 1) plan->group = 1;
     plan->lookahead = plan->options.lookahead < 0 ? LOOKAHEAD : plan->options.lookahead;
     status = tulle_comm_agree(plan->comm, find_targets(plan));

@@ -43,6 +43,7 @@ struct tulle_plan {
     tulle_mat *At, *Bt;   /* transposed copies, made anew for each execution, or NULL */
     tulle__operands operands;
     int sparse; /* C is CSR */
+    int direct; /* every tile of A and B can be read in place by every PE */
     int group;  /* most k in one job */
     int lookahead;
     tulle__queue *queue; /* NULL: no partial result travels on any PE */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C = alpha A B + beta C by rows of C, for rows of chunks with nearly equal work, which threads take in turn:
+ * C = alpha sum_p A_p B_p + beta C by rows of C, for rows of chunks with nearly equal work, which threads take in turn:
  * neighbouring chunks run at the same time, so that threads share in the outer cache the rows of B that neighbours have
- * in common.
+ * in common. Rows too long for one thread are left out at first, then summed in pieces by all.
  *
  * Costs, with v bytes a value, N columns, z entries of A:
  *   flops   2 z N; an FMA per vector needs one load of B, so at best the loads' rate (two 32-byte vectors a cycle)
@@ -19,37 +19,56 @@
 #include "base/memory.h"
 
 enum { PANEL = 32, PASS_LINES = 8, CHUNKS_PER_THREAD = 24, SCRATCH_ROWS = 256, ROW_WORK = 4 };
-static const double streamed_bytes = 24e6, prefetched_bytes = 256e3;
+enum { LONG_ROW = 1 << 16, PIECE = 1 << 14 }; /* entries; fixed, so that sums do not depend on threads */
+static const double streamed_bytes = 24e6, prefetched_bytes = 256e3, prefetched_column = 4e6;
+
+/* Part of a long row. */
+struct piece {
+    int64_t rowptr[2];
+    int pair;
+};
 
 struct job {
     tulle__spmm_kernel kernel;
     const tulle__spmm_task *task;
+    tulle__spmm_operand *operand; /* [npairs]: as of this pass */
     size_t size;
     int64_t first, width; /* the columns of this pass */
-    const char *B;        /* row-major from here on */
-    int64_t ldb;
     char *packed;
+    int packs;   /* B is not row-major: panels of it are */
     int scratch; /* C is not row-major: a thread's rows are made beside it, then put there */
-    int stream, prefetch;
+    int stream;
     int64_t nchunks;
-    atomic_int_fast64_t next;
+    int64_t *long_row; /* rows that were left out; NULL: there can be none */
+    struct piece *piece;
+    int64_t npieces;
+    char *sums; /* npieces x width: of one long row */
+    atomic_int_fast64_t next, nlong;
 };
 
-/* Work before row i: its entries, and something for each row. */
-static int64_t work_before(const tulle__csr *A, int64_t i)
+static int64_t row_length(const tulle__spmm_task *task, int64_t i)
 {
-    return A->rowptr[i] - A->rowptr[0] + ROW_WORK * i;
+    int64_t length = 0;
+    for (int p = 0; p < task->npairs; p++) length += task->pair[p].A.rowptr[i + 1] - task->pair[p].A.rowptr[i];
+    return length;
+}
+
+/* Work before row i: its entries, and something for each row. */
+static int64_t work_before(const tulle__spmm_task *task, int64_t i)
+{
+    int64_t work = ROW_WORK * i;
+    for (int p = 0; p < task->npairs; p++) work += task->pair[p].A.rowptr[i] - task->pair[p].A.rowptr[0];
+    return work;
 }
 
 static int64_t chunk_start(const struct job *job, int64_t chunk)
 {
-    const tulle__csr *A = &job->task->A;
-    int64_t total = work_before(A, A->m), low = 0, high = A->m;
+    int64_t total = work_before(job->task, job->task->m), low = 0, high = job->task->m;
     int64_t work = (int64_t)((double)total * (double)chunk / (double)job->nchunks);
-    if (chunk == job->nchunks) return A->m;
+    if (chunk == job->nchunks) return job->task->m;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
-        if (work_before(A, middle) < work)
+        if (work_before(job->task, middle) < work)
             low = middle + 1;
         else
             high = middle;
@@ -59,14 +78,14 @@ static int64_t chunk_start(const struct job *job, int64_t chunk)
 
 #define STRIDED(T, suffix)                                                                                             \
     /* Rows begin .. end - 1 of the panel of B, row-major. */                                                          \
-    static void pack_##suffix(const struct job *job, int64_t begin, int64_t end)                                       \
+    static void pack_##suffix(                                                                                         \
+        const struct job *job, const tulle__spmm_pair *pair, char *panel, int64_t begin, int64_t end)                  \
     {                                                                                                                  \
-        const tulle__spmm_task *task = job->task;                                                                      \
-        const T *B = task->B;                                                                                          \
-        T *to = (T *)(void *)job->packed;                                                                              \
+        const T *B = pair->B;                                                                                          \
+        T *to = (T *)(void *)panel;                                                                                    \
         for (int64_t k = begin; k < end; k++)                                                                          \
             for (int64_t j = 0; j < job->width; j++)                                                                   \
-                to[k * job->width + j] = B[k * task->b_row + (job->first + j) * task->b_col];                          \
+                to[k * job->width + j] = B[k * pair->b_row + (job->first + j) * pair->b_col];                          \
     }                                                                                                                  \
     /* C = x + beta C for a few rows; x = alpha A B is row-major. */                                                   \
     static void put_##suffix(const struct job *job, const void *scratch, int64_t begin, int64_t end)                   \
@@ -79,6 +98,18 @@ static int64_t chunk_start(const struct job *job, int64_t chunk)
                 T *c = &C[i * task->c_row + (job->first + j) * task->c_col], sum = x[(i - begin) * job->width + j];    \
                 *c = beta == 0 ? sum : sum + beta * *c;                                                                \
             }                                                                                                          \
+    }                                                                                                                  \
+    /* Row i of C = alpha (the sum of the pieces' sums) + beta C. */                                                   \
+    static void add_pieces_##suffix(const struct job *job, int64_t i)                                                  \
+    {                                                                                                                  \
+        const tulle__spmm_task *task = job->task;                                                                      \
+        const T *x = (const T *)(const void *)job->sums, alpha = (T)task->alpha, beta = (T)task->beta;                 \
+        T *C = task->C;                                                                                                \
+        for (int64_t j = 0; j < job->width; j++) {                                                                     \
+            T *c = &C[i * task->c_row + (job->first + j) * task->c_col], sum = 0;                                      \
+            for (int64_t q = 0; q < job->npieces; q++) sum += x[q * job->width + j];                                   \
+            *c = beta == 0 ? alpha * sum : alpha * sum + beta * *c;                                                    \
+        }                                                                                                              \
     }
 STRIDED(float, f32)
 STRIDED(double, f64)
@@ -86,9 +117,59 @@ STRIDED(double, f64)
 static tulle_status pack(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
-    int64_t k = job->task->A.n, begin = k * thread / nthreads, end = k * (thread + 1) / nthreads;
-    job->task->type == TULLE_F32 ? pack_f32(job, begin, end) : pack_f64(job, begin, end);
+    char *panel = job->packed;
+    for (int p = 0; p < job->task->npairs; p++) {
+        const tulle__spmm_pair *pair = &job->task->pair[p];
+        int64_t k = pair->A.n, begin = k * thread / nthreads, end = k * (thread + 1) / nthreads;
+        job->task->type == TULLE_F32 ? pack_f32(job, pair, panel, begin, end) : pack_f64(job, pair, panel, begin, end);
+        panel += (size_t)(k * job->width) * job->size;
+    }
     return TULLE_OK;
+}
+
+/* The operands of the pass over columns first .. first + width - 1. */
+static void set_operands(struct job *job)
+{
+    const char *panel = job->packed;
+    for (int p = 0; p < job->task->npairs; p++) {
+        const tulle__spmm_pair *pair = &job->task->pair[p];
+        double bytes = (double)pair->A.n * (double)job->task->n * (double)job->size;
+        int fetches = bytes > (job->task->n == 1 ? prefetched_column : prefetched_bytes);
+        job->operand[p] = (tulle__spmm_operand){.A = pair->A,
+            .B = job->packs ? panel : (const char *)pair->B + (size_t)(job->first * pair->b_col) * job->size,
+            .ldb = job->packs ? job->width : pair->b_row,
+            .fetch_end = fetches ? pair->A.rowptr[pair->A.m] : 0};
+        if (job->packs) panel += (size_t)(pair->A.n * job->width) * job->size;
+    }
+}
+
+/* Rows begin .. end - 1, none of them long. */
+static void multiply_rows(const struct job *job, char *scratch, int64_t begin, int64_t end)
+{
+    const tulle__spmm_task *task = job->task;
+    tulle__spmm_rows rows = {.pair = job->operand,
+        .npairs = task->npairs,
+        .n = job->width,
+        .alpha = task->alpha,
+        .beta = task->beta,
+        .ldc = task->c_row,
+        .stream = job->stream};
+    if (!scratch) {
+        rows.begin = begin;
+        rows.end = end;
+        rows.C = (char *)task->C + (size_t)(begin * task->c_row + job->first) * job->size;
+        job->kernel(&rows);
+        return;
+    }
+    rows.beta = 0;
+    rows.C = scratch;
+    rows.ldc = job->width;
+    for (rows.begin = begin; rows.begin < end; rows.begin = rows.end) {
+        rows.end = rows.begin + SCRATCH_ROWS < end ? rows.begin + SCRATCH_ROWS : end;
+        job->kernel(&rows);
+        task->type == TULLE_F32 ? put_f32(job, scratch, rows.begin, rows.end)
+                                : put_f64(job, scratch, rows.begin, rows.end);
+    }
 }
 
 static tulle_status multiply(void *arg, int thread, int nthreads)
@@ -99,42 +180,87 @@ static tulle_status multiply(void *arg, int thread, int nthreads)
     char *scratch = NULL;
     (void)thread;
     (void)nthreads;
-    tulle__spmm_rows rows = {.A = &task->A,
-        .n = job->width,
-        .B = job->B,
-        .ldb = job->ldb,
-        .alpha = task->alpha,
-        .beta = task->beta,
-        .ldc = task->c_row,
-        .stream = job->stream,
-        .prefetch = job->prefetch};
     if (job->scratch)
         TULLE_TRY(
             tulle__alloc((size_t)(SCRATCH_ROWS * job->width), job->size, "rows of C before they are put", &scratch));
     for (;;) {
         int64_t chunk = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
         if (chunk >= job->nchunks) break;
-        int64_t begin = chunk_start(job, chunk), end = chunk_start(job, chunk + 1);
-        if (begin == end) continue;
-        if (!job->scratch) {
-            rows.begin = begin;
-            rows.end = end;
-            rows.C = (char *)task->C + (size_t)(begin * task->c_row + job->first) * job->size;
-            job->kernel(&rows);
-            continue;
-        }
-        rows.beta = 0;
-        rows.C = scratch;
-        rows.ldc = job->width;
-        for (rows.begin = begin; rows.begin < end; rows.begin = rows.end) {
-            rows.end = rows.begin + SCRATCH_ROWS < end ? rows.begin + SCRATCH_ROWS : end;
-            job->kernel(&rows);
-            task->type == TULLE_F32 ? put_f32(job, scratch, rows.begin, rows.end)
-                                    : put_f64(job, scratch, rows.begin, rows.end);
+        int64_t end = chunk_start(job, chunk + 1);
+        for (int64_t i = chunk_start(job, chunk), stop; i < end; i = stop + 1) {
+            stop = i;
+            while (stop < end && !(job->long_row && row_length(task, stop) >= LONG_ROW))
+                stop = job->long_row ? stop + 1 : end;
+            if (stop > i) multiply_rows(job, scratch, i, stop);
+            if (stop < end) job->long_row[atomic_fetch_add_explicit(&job->nlong, 1, memory_order_relaxed)] = stop;
         }
     }
 out:
     tulle__free(scratch);
+    return status;
+}
+
+/* ---- long rows ---- */
+
+static tulle_status multiply_pieces(void *arg, int thread, int nthreads)
+{
+    struct job *job = arg;
+    (void)thread;
+    (void)nthreads;
+    for (int64_t q; (q = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < job->npieces;) {
+        const struct piece *piece = &job->piece[q];
+        tulle__spmm_operand operand = job->operand[piece->pair];
+        operand.A.m = 1;
+        operand.A.rowptr = piece->rowptr;
+        tulle__spmm_rows rows = {.pair = &operand,
+            .npairs = 1,
+            .end = 1,
+            .n = job->width,
+            .C = job->sums + (size_t)(q * job->width) * job->size,
+            .ldc = job->width,
+            .alpha = 1};
+        job->kernel(&rows);
+    }
+    return TULLE_OK;
+}
+
+static tulle_status multiply_long(tulle__pool *pool, struct job *job, int64_t i)
+{
+    tulle_status status;
+    const tulle__spmm_task *task = job->task;
+    int64_t most = row_length(task, i) / PIECE + task->npairs;
+    job->npieces = 0;
+    TULLE_TRY(tulle__alloc((size_t)most, sizeof *job->piece, "pieces of a long row", &job->piece));
+    TULLE_TRY(tulle__alloc((size_t)(most * job->width), job->size, "sums of pieces of a long row", &job->sums));
+    for (int p = 0; p < task->npairs; p++) {
+        const int64_t *rowptr = task->pair[p].A.rowptr;
+        for (int64_t a = rowptr[i]; a < rowptr[i + 1]; a += PIECE) {
+            int64_t end = a + PIECE < rowptr[i + 1] ? a + PIECE : rowptr[i + 1];
+            job->piece[job->npieces++] = (struct piece){.rowptr = {a, end}, .pair = p};
+        }
+    }
+    atomic_store_explicit(&job->next, 0, memory_order_relaxed);
+    TULLE_TRY(tulle__pool_run(pool, multiply_pieces, job));
+    task->type == TULLE_F32 ? add_pieces_f32(job, i) : add_pieces_f64(job, i);
+out:
+    tulle__free(job->piece);
+    tulle__free(job->sums);
+    job->piece = NULL;
+    job->sums = NULL;
+    return status;
+}
+
+static tulle_status multiply_pass(tulle__pool *pool, struct job *job)
+{
+    tulle_status status = TULLE_OK;
+    if (job->packs) TULLE_TRY(tulle__pool_run(pool, pack, job));
+    set_operands(job);
+    atomic_store_explicit(&job->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->nlong, 0, memory_order_relaxed);
+    TULLE_TRY(tulle__pool_run(pool, multiply, job));
+    int64_t nlong = atomic_load_explicit(&job->nlong, memory_order_relaxed);
+    for (int64_t l = 0; l < nlong; l++) TULLE_TRY(multiply_long(pool, job, job->long_row[l]));
+out:
     return status;
 }
 
@@ -159,37 +285,40 @@ static tulle__spmm_kernel kernel_of(tulle__isa isa, tulle_type type)
     return tulle__spmm_portable[type];
 }
 
+/* What holds for all passes; returns the columns of one. */
+static int64_t job_init(struct job *job, tulle__pool *pool)
+{
+    const tulle__spmm_task *task = job->task;
+    int threads = tulle__pool_size(pool);
+    for (int p = 0; p < task->npairs; p++) job->packs |= task->pair[p].b_col != 1 && task->n > 1;
+    job->scratch = task->c_col != 1 && task->n > 1;
+    job->nchunks = threads == 1 ? 1 : (int64_t)CHUNKS_PER_THREAD * threads;
+    if (job->nchunks > task->m) job->nchunks = task->m;
+    job->stream = !job->scratch && task->beta == 0 && ((uintptr_t)task->C & 63) == 0 &&
+                  (size_t)task->c_row * job->size % 64 == 0 && (size_t)task->n * job->size % 64 == 0 &&
+                  (double)task->m * (double)task->n * (double)job->size > streamed_bytes;
+    int64_t panel = job->packs || job->scratch ? PANEL : panel_width(task->n, job->size);
+    return panel < task->n ? panel : task->n;
+}
+
 tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task)
 {
     tulle_status status = TULLE_OK;
-    const tulle__csr *A = &task->A;
-    if (A->m == 0 || task->n == 0) return TULLE_OK;
+    if (task->m == 0 || task->n == 0) return TULLE_OK;
     struct job job = {.kernel = kernel_of(isa, task->type), .task = task, .size = tulle_type_size(task->type)};
-    int packs = task->b_col != 1 && task->n > 1;
-    int threads = tulle__pool_size(pool);
-    job.scratch = task->c_col != 1 && task->n > 1;
-    job.nchunks = threads == 1 ? 1 : (int64_t)CHUNKS_PER_THREAD * threads;
-    if (job.nchunks > A->m) job.nchunks = A->m;
-    int64_t panel = packs || job.scratch ? PANEL : panel_width(task->n, job.size);
-    if (panel > task->n) panel = task->n;
-    job.prefetch = (double)A->n * (double)task->n * (double)job.size > prefetched_bytes;
-    job.stream = !job.scratch && task->beta == 0 && ((uintptr_t)task->C & 63) == 0 &&
-                 (size_t)task->c_row * job.size % 64 == 0 && (size_t)task->n * job.size % 64 == 0 &&
-                 (double)A->m * (double)task->n * (double)job.size > streamed_bytes;
-    if (packs) TULLE_TRY(tulle__alloc((size_t)A->n * (size_t)panel, job.size, "a row-major panel of B", &job.packed));
+    int64_t panel = job_init(&job, pool), entries = work_before(task, task->m) - ROW_WORK * task->m, inner = 0;
+    for (int p = 0; p < task->npairs; p++) inner += task->pair[p].A.n;
+    TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.operand, "operands of a product", &job.operand));
+    if (entries >= LONG_ROW)
+        TULLE_TRY(tulle__alloc((size_t)(entries / LONG_ROW), sizeof *job.long_row, "long rows", &job.long_row));
+    if (job.packs) TULLE_TRY(tulle__alloc((size_t)(inner * panel), job.size, "row-major panels of B", &job.packed));
     for (job.first = 0; job.first < task->n; job.first += panel) {
         job.width = panel < task->n - job.first ? panel : task->n - job.first;
-        job.B = (const char *)task->B + (size_t)(job.first * task->b_col) * job.size;
-        job.ldb = task->b_row;
-        if (packs) {
-            TULLE_TRY(tulle__pool_run(pool, pack, &job));
-            job.B = job.packed;
-            job.ldb = job.width;
-        }
-        atomic_store_explicit(&job.next, 0, memory_order_relaxed);
-        TULLE_TRY(tulle__pool_run(pool, multiply, &job));
+        TULLE_TRY(multiply_pass(pool, &job));
     }
 out:
+    tulle__free(job.operand);
+    tulle__free(job.long_row);
     tulle__free(job.packed);
     return status;
 }

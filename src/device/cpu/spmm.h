@@ -5,17 +5,23 @@
 
 #include "device/cpu/cpu.h"
 
-/* Rows begin .. end - 1 of C = alpha A B + beta C, row-major, with n >= 1 columns. C points at row begin. */
-typedef struct tulle__spmm_rows {
-    const tulle__csr *A;
-    int64_t begin, end, n;
+/* A pair as a row kernel takes it: B row-major. */
+typedef struct tulle__spmm_operand {
+    tulle__csr A;
     const void *B;
     int64_t ldb;
+    int64_t fetch_end; /* B is worth fetching ahead for A's entries before that one; 0: for none */
+} tulle__spmm_operand;
+
+/* Rows begin .. end - 1 of C = alpha sum_p A_p B_p + beta C, row-major, n >= 1 columns. C points at row begin. */
+typedef struct tulle__spmm_rows {
+    const tulle__spmm_operand *pair;
+    int npairs;
+    int64_t begin, end, n;
     void *C;
     int64_t ldc;
     double alpha, beta;
-    int stream;   /* write past the caches: C is larger than they are, aligned, and beta = 0 */
-    int prefetch; /* B is larger than the inner caches */
+    int stream; /* write past the caches: C is larger than they are, aligned, and beta = 0 */
 } tulle__spmm_rows;
 
 typedef void (*tulle__spmm_kernel)(const tulle__spmm_rows *rows);

@@ -7,17 +7,20 @@
  * One thread, one loop a formula.
  */
 
-/* C = alpha A B + beta C */
+/* C = alpha sum_p A_p B_p + beta C */
 static void NAME(spmm)(const tulle__spmm_task *task)
 {
-    const tulle__csr *A = &task->A;
-    const T *val = A->val, *B = task->B;
     T *C = task->C, alpha = (T)task->alpha, beta = (T)task->beta;
-    for (int64_t i = 0; i < A->m; i++)
+    for (int64_t i = 0; i < task->m; i++)
         for (int64_t j = 0; j < task->n; j++) {
             T sum = ZERO;
-            for (int64_t a = A->rowptr[i]; a < A->rowptr[i + 1]; a++)
-                sum = ADD(sum, MULTIPLY(val[a], B[A->colind[a] * task->b_row + j * task->b_col]));
+            for (int p = 0; p < task->npairs; p++) {
+                const tulle__spmm_pair *pair = &task->pair[p];
+                const tulle__csr *A = &pair->A;
+                const T *val = A->val, *B = pair->B;
+                for (int64_t a = A->rowptr[i]; a < A->rowptr[i + 1]; a++)
+                    sum = ADD(sum, MULTIPLY(val[a], B[A->colind[a] * pair->b_row + j * pair->b_col]));
+            }
             T *c = &C[i * task->c_row + j * task->c_col];
             *c = beta == 0 ? MULTIPLY(alpha, sum) : ADD(MULTIPLY(alpha, sum), MULTIPLY(beta, *c));
         }
