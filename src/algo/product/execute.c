@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The executor: takes chains from the plan's policy, cuts them into jobs (a C tile and a few k), fetches the tiles of
- * the next `lookahead` jobs that have remote ones while it multiplies, and sees to where each result goes: into C in
- * place, into a part that is merged at the end, or through the arena to the owner of the tile. Between jobs it serves
- * its queue. It ends when the counted partial results have come; then parts are merged, once, and C is published.
+ * The executor: takes jobs (a C tile and a few k) from the schedule, fetches the tiles of the next `lookahead` jobs
+ * that have remote ones while it multiplies, and sees to where each result goes: into C in place, into a part that is
+ * merged at the end, or through the arena to the owner of the tile. Between jobs it serves its queue. It ends when the
+ * counted partial results have come; then parts are merged, once, and C is published.
  */
 #include <string.h>
 
 #include "algo/product/partial.h"
 #include "algo/product/phase.h"
 #include "algo/product/plan.h"
+#include "algo/product/schedule.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -26,10 +27,7 @@ typedef struct tulle__job {
 struct exec {
     tulle_plan *plan;
     tulle__inbox inbox;
-    tulle__cursor cursor;
-    tulle__chain chain;
-    int *local;                          /* [K]: k whose tiles are read in place, while a chain is ordered */
-    int chain_at, chain_live, exhausted; /* next k of the chain; whether there is one; whether there are no more */
+    tulle__schedule schedule;
     int phase;
     tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
     int depth, head, filled;
@@ -44,78 +42,38 @@ struct exec {
     int64_t compute_ns, communicate_ns, wait_ns, multiplications;
 };
 
-static int is_remote(const struct exec *x, int k)
-{
-    const tulle__operands *o = &x->plan->operands;
-    return tulle__fetch_bytes(o->A, x->chain.i, k) > 0 || tulle__fetch_bytes(o->B, k, x->chain.j) > 0;
-}
-
-/*
- * Spreads the k with remote tiles evenly among those whose tiles are read in place, so that each fetch has as much work
- * to hide behind as there is. The order follows from the layouts alone.
- */
-static void spread_remote(struct exec *x)
-{
-    int nlocal = 0, nremote = 0, *k = x->chain.k, n = x->chain.nk;
-    for (int t = 0; t < n; t++) {
-        if (is_remote(x, k[t]))
-            k[nremote++] = k[t];
-        else
-            x->local[nlocal++] = k[t];
-    }
-    /* from the back, so that none is overwritten before it has moved: the first is remote, to be on its way early */
-    for (int t = n - 1, r = nremote, l = nlocal; l > 0; t--) {
-        int remote_before = (int)(((int64_t)t * nremote + n - 1) / n); /* among the first t */
-        k[t] = r > remote_before ? k[--r] : x->local[--l];
-    }
-}
-
-static int next_chain(struct exec *x)
-{
-    x->chain_live = x->plan->policy->next(&x->cursor, &x->chain);
-    x->chain_at = 0;
-    x->exhausted = !x->chain_live;
-    if (x->chain_live && !x->plan->direct) spread_remote(x);
-    return x->chain_live;
-}
-
-/* Starts the next job's fetches, if there is one. */
+/* Starts the fetches of the next job. */
 static tulle_status start_job(struct exec *x)
 {
+    tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
-    if (!x->chain_live && !next_chain(x)) return TULLE_OK;
     int64_t start = tulle__clock_ns();
     tulle__job *job = &x->ring[(x->head + x->filled) % x->depth];
-    job->i = x->chain.i;
-    job->j = x->chain.j;
+    int nk;
+    tulle__schedule_take(&x->schedule, &job->i, &job->j, &nk, job->k);
     job->nk = job->remote = 0;
     job->number = x->jobs++;
     x->filled++;
-    while (job->nk < plan->group && x->chain_at < x->chain.nk) {
-        int k = x->chain.k[x->chain_at], n = job->nk;
-        tulle_status status = tulle__fetch_init(plan->operands.A, job->i, k, &job->a[n]);
-        if (status == TULLE_OK) {
-            status = tulle__fetch_init(plan->operands.B, k, job->j, &job->b[n]);
-            if (status != TULLE_OK) tulle__fetch_fini(&job->a[n]);
-        }
-        if (status != TULLE_OK) return status;
+    for (int n = 0; n < nk; n++) {
+        TULLE_TRY(tulle__fetch_init(plan->operands.A, job->i, job->k[n], &job->a[n]));
+        job->nk++; /* from here on ending the job sees to what was fetched */
+        TULLE_TRY(tulle__fetch_init(plan->operands.B, job->k[n], job->j, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
-        job->k[n] = k;
-        job->nk++;
-        x->chain_at++;
     }
-    x->chain_live = x->chain_at < x->chain.nk;
     x->ahead += job->remote;
     x->communicate_ns += tulle__clock_ns() - start;
-    return TULLE_OK;
+out:
+    return status;
 }
 
-/* Starts jobs until as many remote ones as asked for are ahead; one at least. */
+/* Keeps as many remote jobs started as asked for, and the local ones between them. */
 static tulle_status start_jobs(struct exec *x)
 {
     tulle_status status = TULLE_OK;
-    while (!x->exhausted && x->filled < x->depth && (x->filled == 0 || x->ahead < x->plan->lookahead))
+    while (x->filled < x->depth && tulle__schedule_has_next(&x->schedule)) {
+        if (x->filled && tulle__schedule_next_is_remote(&x->schedule) && x->ahead >= x->plan->lookahead) break;
         TULLE_TRY(start_job(x));
+    }
 out:
     return status;
 }
@@ -576,9 +534,7 @@ static tulle_status begin(struct exec *x, tulle_plan *plan)
     size_t group = (size_t)plan->group;
     x->plan = plan;
     x->depth = 1 + plan->lookahead * LOCAL_BETWEEN;
-    x->cursor = (tulle__cursor){.operands = &plan->operands, .rank = plan->comm->rank};
-    TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *x->cursor.k, "a chain", &x->cursor.k));
-    TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *x->local, "a chain", &x->local));
+    TULLE_TRY(tulle__schedule_init(&x->schedule, plan));
     TULLE_TRY(tulle__alloc_zero((size_t)x->depth, sizeof *x->ring, "jobs", &x->ring));
     for (int d = 0; d < x->depth; d++) {
         TULLE_TRY(tulle__alloc(group, sizeof(int), "jobs", &x->ring[d].k));
@@ -610,8 +566,7 @@ static void end(struct exec *x)
         tulle__free(x->ring[d].b);
     }
     tulle__free(x->ring);
-    tulle__free(x->cursor.k);
-    tulle__free(x->local);
+    tulle__schedule_fini(&x->schedule);
     tulle__free(x->a);
     tulle__free(x->b);
     tulle__free(x->b_tile);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of a PE's jobs: the policy's chains, cut into jobs of at most `group` k, and those with remote tiles spread
+ * evenly over the whole run, so that each fetch has as much local work to hide behind as there is. With r remote and l
+ * local jobs, f seconds a fetch and c a job, a run then takes about max(r f + c, (r + l) c) instead of up to r f +
+ * (r + l) c where remote jobs come in a row. The order follows from the layouts alone, not from timing.
+ */
+#ifndef TULLE_PRODUCT_SCHEDULE_H
+#define TULLE_PRODUCT_SCHEDULE_H
+
+#include "algo/product/plan.h"
+
+/* The jobs of one kind, in the policy's order. */
+typedef struct tulle__stream {
+    tulle__cursor cursor;
+    tulle__chain chain;
+    int at, live; /* next k of the chain; whether there is one */
+    int64_t jobs, taken;
+} tulle__stream;
+
+typedef struct tulle__schedule {
+    tulle_plan *plan;
+    tulle__stream stream[2]; /* local, remote */
+} tulle__schedule;
+
+/* Also counts the jobs, by going through all chains once. */
+tulle_status tulle__schedule_init(tulle__schedule *schedule, tulle_plan *plan);
+void tulle__schedule_fini(tulle__schedule *schedule);
+
+/* Whether there is a job, and whether the next one has remote tiles. */
+int tulle__schedule_has_next(const tulle__schedule *schedule);
+int tulle__schedule_next_is_remote(const tulle__schedule *schedule);
+
+/* The next job, C tile (i, j) by nk tiles k; there must be one. nk = 0: the tile must become beta C. */
+void tulle__schedule_take(tulle__schedule *schedule, int *i, int *j, int *nk, int *k);
+
+#endif
