@@ -361,7 +361,7 @@ tulle_status run_product(const struct options *options, int sparse)
     if (status == TULLE_OK) status = open_team(options, trace ? "trace+" : "", &team);
     if (status == TULLE_OK) status = read_grid(s, tulle_team_size(team));
     if (status == TULLE_OK) status = know_machine(s, tulle_team_size(team) * tulle_team_threads(team));
-    if (status == TULLE_OK) status = tulle_team_run(team, body, s);
+    if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK) {
         show_warnings(options, s->warnings);
         status = show(s, team);

@@ -37,7 +37,7 @@ static tulle_status run_to(const struct options *options, const char *from, cons
     if (status != TULLE_OK) return status;
     task.kind = shape.dense && !options_flag(options, "sparse") ? TULLE_DENSE : TULLE_CSR;
     status = open_team(options, "", &team);
-    if (status == TULLE_OK) status = tulle_team_run(team, body, &task);
+    if (status == TULLE_OK) status = run_team(options, team, body, &task);
     if (status == TULLE_OK) {
         show_warnings(options, task.warnings);
         if (!options_flag(options, "quiet"))

@@ -33,6 +33,7 @@ static tulle_status check_extents(tulle__binsparse *file)
     struct stat info;
     if (fstat(file->fd, &info) != 0)
         return tulle__fail(TULLE_ERR_IO, "%s: cannot be examined: %s", file->path, strerror(errno));
+    file->bytes = (int64_t)info.st_size;
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) {
         const tulle__binsparse_array *array = &file->header.array[w];
         __int128 end = (__int128)array->offset + (__int128)array->count * array->size;
@@ -73,6 +74,14 @@ void tulle__binsparse_close(tulle__binsparse *file)
     tulle__free(file->path);
     tulle__free(file->group);
     tulle__free(file);
+}
+
+void tulle__binsparse_watch(tulle__binsparse *file, tulle__meter *meter, int64_t values)
+{
+    file->meter = meter;
+    file->wanted = values;
+    file->done = 0;
+    tulle__meter_start(meter, "reading", "B", file->bytes);
 }
 
 static tulle_status read_bytes(const tulle__binsparse *file, void *to, size_t bytes, int64_t offset)
@@ -249,6 +258,8 @@ tulle_status tulle__binsparse_read_values(
                 ((float *)to)[i + k] = (float)real[k];
             else
                 ((double *)to)[i + k] = real[k];
+        file->done += n;
+        tulle__meter_set(file->meter, file->done, file->wanted);
     }
 out:
     tulle__free(real);

@@ -16,6 +16,7 @@
 
 #include <tulle/types.h>
 
+#include "base/meter.h"
 #include "io/entries.h"
 
 typedef enum tulle__binsparse_format {
@@ -67,6 +68,9 @@ typedef struct tulle__binsparse tulle__binsparse;
 tulle_status tulle__binsparse_open(const char *path, const char *group, tulle__binsparse **file);
 void tulle__binsparse_close(tulle__binsparse *file);
 const tulle__binsparse_header *tulle__binsparse_head(const tulle__binsparse *file);
+
+/* Starts the meter (NULL: none) of a reader of `values` values: reading them tells it, in bytes of the file. */
+void tulle__binsparse_watch(tulle__binsparse *file, tulle__meter *meter, int64_t values);
 
 /* Pointers first .. first + count - 1: growing, from 0 to `stored`. */
 tulle_status tulle__binsparse_read_pointers(tulle__binsparse *file, int64_t first, int64_t count, int64_t *to);

@@ -9,6 +9,9 @@ struct tulle__binsparse {
     tulle__binsparse_header header;
     char *path, *group; /* group NULL: the root */
     int fd;
+    int64_t bytes; /* of the file */
+    tulle__meter *meter;
+    int64_t wanted, done; /* values: of the meter's reader */
 };
 
 /* Fills header, whose arrays are known already, from the JSON text and holds both against each other. */

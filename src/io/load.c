@@ -68,6 +68,12 @@ static tulle__entry_source source_of(tulle__entries *entries)
 
 /* ---- Matrix Market ---- */
 
+/* Of a packed file the last part is the longest: every part is unpacked from the start. */
+static tulle__meter *meter_of(const struct load *load, const tulle__mtx *mtx)
+{
+    return tulle__comm_meter(load->comm, tulle__mtx_head(mtx)->packed ? load->comm->size - 1 : 0);
+}
+
 static tulle_status parse_array(tulle__mtx *mtx, struct load *load, tulle__entries *entries, tulle__mtx_stats *stats)
 {
     tulle_status status;
@@ -78,12 +84,14 @@ static tulle_status parse_array(tulle__mtx *mtx, struct load *load, tulle__entri
     tulle_type type = load->options->type;
     memset(stats, 0, sizeof *stats);
     tulle__entries_init(entries, h->wide, 0, type);
+    tulle__mtx_watch(mtx, meter_of(load, mtx));
     status = tulle_comm_agree(load->comm, tulle__mtx_array_count(mtx, rank, size, &mine));
     if (status != TULLE_OK) return status;
     TULLE_TRY(tulle__alloc((size_t)size, sizeof *all, "counts", &all));
     TULLE_TRY(tulle_comm_allgather(load->comm, &mine, sizeof mine, all));
     for (int r = 0; r < rank; r++) first += all[r];
     TULLE_TRY(tulle__alloc((size_t)mine, tulle_type_size(type), "numbers of an array", &values));
+    tulle__mtx_watch(mtx, meter_of(load, mtx));
     TULLE_TRY(tulle__mtx_array_parse(mtx, rank, size, first, mine, type, values, stats));
     for (int64_t k = 0; k < mine && first + k < h->stored; k++) {
         int64_t row, col;
@@ -95,6 +103,13 @@ out:
     tulle__free(all);
     tulle__free(values);
     return status;
+}
+
+static tulle_status parse_coordinates(
+    tulle__mtx *mtx, struct load *load, tulle__entries *entries, tulle__mtx_stats *stats)
+{
+    tulle__mtx_watch(mtx, meter_of(load, mtx));
+    return tulle__mtx_parse(mtx, load->comm->rank, load->comm->size, load->options->type, entries, stats);
 }
 
 static tulle_status sum_stats(tulle_comm *comm, tulle__mtx_stats *stats)
@@ -160,7 +175,8 @@ static tulle_status load_mtx(struct load *load, tulle_mat **A)
     if (tulle__mtx_head(mtx)->array)
         status = parse_array(mtx, load, &entries, &stats);
     else
-        status = tulle__mtx_parse(mtx, comm->rank, comm->size, load->options->type, &entries, &stats);
+        status = parse_coordinates(mtx, load, &entries, &stats);
+    tulle__meter_stop(meter_of(load, mtx), status == TULLE_OK);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle_comm_agree(comm, sum_stats(comm, &stats));
     if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle__mtx_check(mtx, &stats));
@@ -182,8 +198,12 @@ static tulle_status load_binsparse(struct load *load, tulle_mat **A)
     tulle_status status = tulle__binsparse_open(load->operand, NULL, &file);
     if (status == TULLE_OK && tulle__binsparse_head(file)->format >= TULLE__BINSPARSE_DMATR)
         status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: a dense Binsparse matrix; convert it to .npy", load->operand);
-    if (status == TULLE_OK)
+    if (status == TULLE_OK) {
+        tulle__meter *meter = tulle__comm_meter(comm, 0);
+        tulle__binsparse_watch(file, meter, tulle__binsparse_head(file)->stored / comm->size + 1);
         status = tulle__binsparse_parse(file, comm->rank, comm->size, load->options->type, &entries);
+        tulle__meter_stop(meter, status == TULLE_OK);
+    }
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) {
         tulle__binsparse_structure s = tulle__binsparse_head(file)->structure;
@@ -299,6 +319,16 @@ out:
 
 /* ---- dense ---- */
 
+/* Values of the tiles that are mine. */
+static int64_t own_values(const tulle_mat *A)
+{
+    int64_t values = 0;
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++)
+            if (tulle__tile_is_mine(A, i, j)) values += tulle__tile_rows(A, i) * tulle__tile_cols(A, j);
+    return values;
+}
+
 static tulle_status fill_npy(tulle__npy *npy, tulle_mat *A)
 {
     for (int i = 0; i < A->layout->mt; i++)
@@ -369,7 +399,12 @@ static tulle_status load_dense(struct load *load, const tulle_operand_shape *sha
     if (status != TULLE_OK) return status;
     if (format == TULLE__FORMAT_NPY) {
         status = tulle__npy_open(load->operand, &npy);
-        if (status == TULLE_OK) status = fill_npy(npy, made);
+        if (status == TULLE_OK) {
+            tulle__meter *meter = tulle__comm_meter(load->comm, 0);
+            tulle__npy_watch(npy, meter, own_values(made));
+            status = fill_npy(npy, made);
+            tulle__meter_stop(meter, status == TULLE_OK);
+        }
         tulle__npy_close(npy);
     } else if (format == TULLE__FORMAT_GENERATOR && shape->dense) {
         status = fill_generated(load, made);
@@ -398,12 +433,15 @@ static tulle_status load_npy_sparse(struct load *load, tulle_mat **A)
     if (status == TULLE_OK) {
         const tulle__npy_header *h = tulle__npy_head(npy);
         int64_t from = h->rows * comm->rank / comm->size, to = h->rows * (comm->rank + 1) / comm->size;
+        tulle__meter *meter = tulle__comm_meter(comm, 0);
+        tulle__npy_watch(npy, meter, (to - from) * h->cols);
         status = tulle__alloc((size_t)h->cols, sizeof *row, "a row", &row);
         for (int64_t r = from; r < to && status == TULLE_OK; r++) {
             status = tulle__npy_read(npy, r, 1, 0, h->cols, TULLE_F64, TULLE_ROW_MAJOR, h->cols, row);
             for (int64_t c = 0; c < h->cols && status == TULLE_OK; c++)
                 if (row[c] != 0) status = tulle__entries_add(&entries, r, c, row[c]);
         }
+        tulle__meter_stop(meter, status == TULLE_OK);
     }
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) {

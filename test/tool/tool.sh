@@ -95,6 +95,20 @@ fi
 "$tulle" spgemm rmat:scale=7 --pes 2 --trace "$work/trace.json" >/dev/null 2>&1 && grep -q '"multiply"' "$work/trace.json"
 report $? "a timeline with spans of the kernels"
 
+# progress: a line on a terminal, cleared at the end; nothing elsewhere or with --quiet
+slow="spgemm er:n=500,degree=3 --pes 2 --tiles 5 --comm net:latency=25ms+threads --alg stationary-c"
+"$tulle" $slow >"$work/out" 2>&1 && ! grep -q 'multiplying' "$work/out"
+report $? "no progress where stderr is no terminal"
+if command -v script >/dev/null 2>&1; then
+    script -qec "$tulle $slow" /dev/null >"$work/out" && grep -q 'multiplying: .* of .* jobs, .* s left' "$work/out" &&
+        tr '\r' '\n' <"$work/out" | sed -n '/left/,$p' | grep -q '^  *$'
+    report $? "progress on a terminal, and the line is cleared"
+    script -qec "$tulle $slow --quiet" /dev/null >"$work/out" && ! grep -q 'multiplying' "$work/out"
+    report $? "no progress with --quiet"
+else
+    report 0 "# SKIP progress on a terminal: script (util-linux) is not installed"
+fi
+
 # files: every way and back gives the same matrix
 "$tulle" gen er:n=200,degree=5,seed=3 -o "$work/a.mtx" -q && "$tulle" convert "$work/a.mtx" "$work/b.mtx.gz" -q --pes 3 &&
     "$tulle" convert "$work/b.mtx.gz" "$work/c.mtx" -q --pes 1 && cmp -s "$work/a.mtx" "$work/c.mtx"

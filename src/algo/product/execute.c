@@ -10,6 +10,7 @@
 #include "algo/product/partial.h"
 #include "algo/product/phase.h"
 #include "algo/product/plan.h"
+#include "algo/product/watch.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -421,6 +422,7 @@ static tulle_status multiply_job(struct exec *x, const tulle__job *job)
 static tulle_status run_jobs(struct exec *x)
 {
     tulle_status status = TULLE_OK;
+    tulle__watch watch = tulle__watch_phase(x->plan, x->phase);
     int started = 1;
     while (x->filled < x->depth && started) TULLE_TRY(start_job(x, &started));
     while (x->filled) {
@@ -431,8 +433,10 @@ static tulle_status run_jobs(struct exec *x)
         end_job(x);
         if (started) TULLE_TRY(start_job(x, &started));
         tulle__progress(x->plan->comm);
+        tulle__watch_job(&watch);
     }
 out:
+    tulle__watch_end(&watch, status);
     return status;
 }
 
