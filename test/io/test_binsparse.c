@@ -13,8 +13,9 @@
 #include "io/binsparse.h"
 #include "io/number.h"
 #include "tap.h"
+#include "temporary.h"
 
-static char folder[] = "/tmp/tulle-bsp-XXXXXX", path[64];
+static char folder[TEMPORARY_MOST], path[TEMPORARY_MOST + 16];
 
 #ifdef TULLE_HAVE_HDF5
 
@@ -166,7 +167,7 @@ int main(int argc, char **argv)
 {
     FILE *table = argc > 1 ? fopen(argv[1], "r") : NULL;
     test_case c;
-    if (!table || !mkdtemp(folder)) {
+    if (!table || !temporary_folder(folder)) {
         printf("Bail out! no table\n");
         return EXIT_FAILURE;
     }
@@ -195,7 +196,7 @@ int main(void)
 {
     tulle__binsparse *file;
     tulle_status status;
-    if (!mkdtemp(folder)) return EXIT_FAILURE;
+    if (!temporary_folder(folder)) return EXIT_FAILURE;
     snprintf(path, sizeof path, "%s/a.h5", folder);
     case_write(path, "", 0);
     status = tulle__binsparse_open(path, NULL, &file);

@@ -15,12 +15,13 @@
 #include "io/npy.h"
 #include "io/output.h"
 #include "tap.h"
+#include "temporary.h"
 
-static char folder[] = "/tmp/tulle-fail-XXXXXX";
+static char folder[TEMPORARY_MOST];
 
 static const char *in_folder(const char *name)
 {
-    static char path[2][80];
+    static char path[2][TEMPORARY_MOST + 16];
     static int turn;
     turn = !turn;
     snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
@@ -204,7 +205,7 @@ static void no_memory(void)
 {
     tulle__account *account = tulle__account_new(0);
     tulle__account_enter(account);
-    char plain[80], packed[80];
+    char plain[TEMPORARY_MOST + 16], packed[TEMPORARY_MOST + 16];
     snprintf(plain, sizeof plain, "%s", in_folder("a.mtx"));
     snprintf(packed, sizeof packed, "%s", in_folder("a.mtx.gz"));
     int level = tulle__inflate_engines()[0] != NULL, n = 0, fine = 1, finished = 0;
@@ -229,7 +230,7 @@ static void no_memory(void)
 
 int main(void)
 {
-    if (!mkdtemp(folder)) return EXIT_FAILURE;
+    if (!temporary_folder(folder)) return EXIT_FAILURE;
     writing();
     wrong_calls();
     reading();
