@@ -12,6 +12,7 @@
 #include "io/mtx_write.h"
 #include "io/npy.h"
 #include "io/operand.h"
+#include "io/save.h"
 #include "mat/fetch.h"
 
 enum { FLUSH = 1 << 20 };
@@ -48,7 +49,7 @@ static const void *at(const tulle_tile *t, int64_t e)
     return (const char *)t->val + (size_t)e * tulle_type_size(t->type);
 }
 
-static tulle_status write_rows(tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
+tulle_status tulle__save_rows(tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
 {
     tulle_status status = TULLE_OK;
     tulle__mtx_text text = {0};
@@ -150,7 +151,7 @@ static tulle_status save_mtx(tulle_mat *A, const char *path)
     tulle_status status = tulle__mtx_writer_open(path, &shape, packed ? 6 : 0, &writer);
     if (status != TULLE_OK) return status;
     if (!shape.array) {
-        status = write_rows(A, &shape, writer);
+        status = tulle__save_rows(A, &shape, writer);
     } else {
         char *all;
         status = gather_dense(A, TULLE_COL_MAJOR, &all);

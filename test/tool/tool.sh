@@ -130,6 +130,14 @@ report $? "and R-MAT"
 "$tulle" gen er:n=200,degree=5,values=integer -o "$work/i.mtx" -q && "$tulle" spgemm "$work/i.mtx" "$work/i.mtx" -o "$work/p.mtx" -q >/dev/null &&
     "$tulle" spgemm "$work/i.mtx" -o "$work/q.mtx" -q --pes 3 >/dev/null && cmp -s "$work/p.mtx" "$work/q.mtx"
 report $? "A times A by one and by two operands, and other PE counts"
+# a result made in phases is written phase by phase: the same entries, in another order
+whole="spgemm rmat:scale=12 --pes 2"
+"$tulle" $whole -o "$work/whole.mtx" -q >/dev/null && "$tulle" $whole --memory 24M --check -o "$work/phases.mtx" -q >"$work/out" &&
+    grep -q passed "$work/out" && ! cmp -s "$work/whole.mtx" "$work/phases.mtx" &&
+    "$tulle" convert "$work/phases.mtx" "$work/sorted.mtx" -q --pes 1 && cmp -s "$work/whole.mtx" "$work/sorted.mtx"
+report $? "a result in phases is written without holding it whole"
+expect 2 'write a plain .mtx file and pack that' $whole --memory 24M -o "$work/phases.mtx.gz"
+expect 2 'name a .mtx file' $whole --memory 24M -o "$work/phases.bsp.h5"
 expect 2 'directory' spgemm "$work/a.mtx" -o "$work/no/where.mtx"
 [ ! -e "$work/no" ] && ! ls "$work" | grep -q '\.tmp'
 report $? "nothing is left of a file that could not be written"
