@@ -4,7 +4,7 @@
  *
  *   NAME.mtx, NAME.mtx.gz   Matrix Market: coordinate or array; real, integer or pattern; every symmetry
  *   NAME.npy                NumPy, dense
- *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5, sparse
+ *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5, sparse or dense (DMATR, DMATC; DVEC is read as one column)
  *   rmat:scale=17,...       a generator: see tulle_operand_generator
  *
  * Reading is collective: each PE parses its part. A malformed file is refused with its name, line, column and the
@@ -57,7 +57,8 @@ TULLE_API tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, con
     tulle_kind kind, const tulle_read_options *options, char *warnings, tulle_mat **A);
 
 /*
- * Collective. Writes A in the format of the name's ending; CSR: .mtx, .mtx.gz, .bsp.h5; dense: .mtx (array), .npy. The
+ * Collective. Writes A in the format of the name's ending; CSR: .mtx, .mtx.gz, .bsp.h5; dense: .mtx (array), .npy,
+ * .bsp.h5. The
  * file appears under its name when it is complete.
  */
 TULLE_API tulle_status tulle_mat_save(tulle_mat *A, const char *path);

@@ -224,15 +224,25 @@ out:
     return status;
 }
 
+static tulle_status write_dense_binsparse(tulle_mat *A, tulle__binsparse_writer *writer)
+{
+    char *all = NULL;
+    tulle_status status = gather_dense(A, A->order, &all);
+    if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, A->layout->m * A->layout->n, all);
+    tulle__free(all);
+    return status;
+}
+
 static tulle_status save_binsparse(tulle_mat *A, const char *path)
 {
     tulle__binsparse_writer *writer;
-    if (A->kind != TULLE_CSR)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: a dense matrix goes into a .npy or .mtx file", path);
-    tulle_status status = tulle__binsparse_writer_open(
-        path, A->layout->m, A->layout->n, A->nnz, A->type, A->layout->n > INT32_MAX, TULLE__BINSPARSE_GENERAL, &writer);
+    tulle_gidx m = A->layout->m, n = A->layout->n;
+    int dense = A->kind == TULLE_DENSE;
+    tulle_status status = dense ? tulle__binsparse_writer_open_dense(path, m, n, A->type, A->order, &writer)
+                                : tulle__binsparse_writer_open(
+                                      path, m, n, A->nnz, A->type, n > INT32_MAX, TULLE__BINSPARSE_GENERAL, &writer);
     if (status != TULLE_OK) return status;
-    status = write_binsparse(A, writer);
+    status = dense ? write_dense_binsparse(A, writer) : write_binsparse(A, writer);
     if (status == TULLE_OK) return tulle__binsparse_writer_close(writer, 0);
     tulle__binsparse_writer_abort(writer);
     return status;

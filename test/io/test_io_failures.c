@@ -197,6 +197,19 @@ static tulle_status everything(const char *plain, const char *packed, int level)
         tulle__entries_fini(&entries);
     }
     tulle__binsparse_close(file);
+    writer = NULL;
+    file = NULL;
+    if (status == TULLE_OK)
+        status = tulle__binsparse_writer_open_dense(sparse, 2, 2, TULLE_F64, TULLE_ROW_MAJOR, &writer);
+    if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, 4, values);
+    if (status == TULLE_OK)
+        status = tulle__binsparse_writer_close(writer, 0);
+    else
+        tulle__binsparse_writer_abort(writer);
+    if (status == TULLE_OK) status = tulle__binsparse_open(sparse, NULL, &file);
+    if (status == TULLE_OK)
+        status = tulle__binsparse_read_block(file, 0, 2, 0, 2, TULLE_F64, TULLE_COL_MAJOR, 2, values);
+    tulle__binsparse_close(file);
 #endif
     return status;
 }

@@ -117,6 +117,12 @@ if "$tulle" info | grep -q 'HDF5: yes'; then
     "$tulle" convert "$work/a.mtx" "$work/d.bsp.h5" -q && "$tulle" convert "$work/d.bsp.h5" "$work/e.mtx" -q --pes 3 &&
         cmp -s "$work/a.mtx" "$work/e.mtx"
     report $? "Binsparse and back, bit for bit"
+    "$tulle" gen dense:m=70,n=53 -o "$work/d.npy" -q && "$tulle" convert "$work/d.npy" "$work/d2.bsp.h5" -q --pes 3 &&
+        "$tulle" convert "$work/d2.bsp.h5" "$work/d3.npy" -q --pes 2 && cmp -s "$work/d.npy" "$work/d3.npy"
+    report $? "dense Binsparse and back, bit for bit"
+    "$tulle" convert "$work/d2.bsp.h5" "$work/d4.mtx" --sparse -q --pes 3 && "$tulle" convert "$work/d.npy" "$work/d5.mtx" --sparse -q &&
+        cmp -s "$work/d4.mtx" "$work/d5.mtx"
+    report $? "dense Binsparse as a sparse matrix"
 fi
 "$tulle" gen dense:m=7,n=5 -o "$work/x.npy" -q && "$tulle" convert "$work/x.npy" "$work/x.mtx" -q &&
     "$tulle" convert "$work/x.mtx" "$work/y.npy" -q && cmp -s "$work/x.npy" "$work/y.npy"
