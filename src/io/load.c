@@ -149,11 +149,17 @@ static tulle_status assemble_mtx(
         .duplicates = both_halves ? TULLE_DUPLICATES_ERROR : load->options->duplicates,
         .drop_zeros = load->options->drop_zeros,
     };
-    tulle_status status = tulle__assemble(load->comm, load->layout, load->options->type, &source, &assembly, A);
+    tulle_mat *made;
+    tulle_status status = tulle__assemble(load->comm, load->layout, load->options->type, &source, &assembly, &made);
     if (status == TULLE_ERR_FORMAT && assembly.repeated) status = refuse_repeated(mtx, &assembly);
     if (status != TULLE_OK) return status;
     int64_t repeated = assembly.repeated;
     status = tulle_comm_agree(load->comm, tulle_comm_reduce_int(load->comm, TULLE_SUM, 1, &repeated));
+    if (status != TULLE_OK) {
+        tulle__mat_drop(made);
+        return status;
+    }
+    *A = made;
     tulle__mtx_warnings(mtx, sum, load->warnings, TULLE_WARNINGS_MAX);
     size_t used = strlen(load->warnings);
     if (repeated)
