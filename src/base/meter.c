@@ -27,8 +27,8 @@ static void tell(tulle__meter *meter, int64_t now)
 void tulle__meter_set(tulle__meter *meter, int64_t done, int64_t of)
 {
     if (!meter || !meter->progress.total) return;
-    int64_t total = meter->progress.total;
-    meter->progress.done = done < of ? (int64_t)((double)total * (double)done / (double)of) : total;
+    double part = done < 0 ? 0 : done < of ? (double)done / (double)of : 1;
+    meter->progress.done = (int64_t)((double)meter->progress.total * part);
     int64_t now = tulle__clock_ns();
     if (done < of && now >= meter->next_ns) tell(meter, now);
 }

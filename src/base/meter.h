@@ -19,7 +19,8 @@ typedef struct tulle__meter {
 /* Work of `total` units begins; one whose total is not positive is not told of. The strings are static. */
 void tulle__meter_start(tulle__meter *meter, const char *what, const char *unit, int64_t total);
 
-/* `done` of `of` equal steps of it are done, of > 0; the total is in proportion. That all are done is told by stop. */
+/* `done` (less than none counts as none) of `of` equal steps of it are done, of > 0; the total is in proportion. That
+ * all are done is told by stop. */
 void tulle__meter_set(tulle__meter *meter, int64_t done, int64_t of);
 
 /* The work has ended; if the callback knows of it and all was done (complete), it is told at once that done = total. */

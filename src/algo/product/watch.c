@@ -16,10 +16,10 @@ tulle__watch tulle__watch_phase(const tulle_plan *plan, int phase)
 {
     tulle__meter *meter = tulle__comm_meter(plan->comm, 0);
     if (!meter || !meter->call) return (tulle__watch){.meter = NULL};
-    int64_t jobs = count_jobs(plan);
-    if (phase == 0) tulle__meter_start(meter, "multiplying", "jobs", jobs * plan->phases * plan->comm->size);
-    return (tulle__watch){
-        .meter = meter, .done = phase * jobs, .jobs = jobs * plan->phases, .last = phase == plan->phases - 1};
+    int64_t left = count_jobs(plan) * (plan->phases - phase);
+    if (phase == 0 || !meter->progress.total) tulle__meter_start(meter, "multiplying", "jobs", left * plan->comm->size);
+    int64_t jobs = meter->progress.total / plan->comm->size;
+    return (tulle__watch){.meter = meter, .done = jobs - left, .jobs = jobs, .last = phase == plan->phases - 1};
 }
 
 void tulle__watch_end(tulle__watch *watch, tulle_status status)

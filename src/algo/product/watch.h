@@ -7,11 +7,14 @@
 
 typedef struct tulle__watch {
     tulle__meter *meter; /* NULL: nobody watches this PE */
-    int64_t done, jobs;  /* of this PE, of all phases */
+    int64_t done, jobs;  /* of this PE, in the work that is told of */
     int last;            /* this is the last phase */
 } tulle__watch;
 
-/* A phase begins. The count of jobs starts with phase 0; phases in another order than 0, 1, ... are told of as such. */
+/*
+ * A phase begins. All phases to come are one piece of work, unless another (writing what a phase has made) comes
+ * between; they are supposed to come in order.
+ */
 tulle__watch tulle__watch_phase(const tulle_plan *plan, int phase);
 
 static inline void tulle__watch_job(tulle__watch *watch)
