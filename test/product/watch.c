@@ -60,7 +60,7 @@ int main(void)
 {
     static const struct run runs[] = {{1, 0}, {2, 0}, {2, 1}};
     tulle_team *team;
-    if (!ok(tulle_team_new("net:latency=25ms+threads", 3, NULL, &team) == TULLE_OK, "open")) return tap_done();
+    if (!ok(tulle_team_new("net:latency=15ms+threads", 3, NULL, &team) == TULLE_OK, "open")) return tap_done();
     for (size_t r = 0; r < sizeof runs / sizeof *runs; r++) {
         struct heard heard = {0};
         struct run run = runs[r];
