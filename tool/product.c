@@ -171,23 +171,33 @@ static tulle_status execute(tulle_plan *plan, tulle_report *report)
     return status;
 }
 
-/* Checks C as it is, or, if it is made in phases, makes and checks one after the other. */
-static tulle_status check_phases(tulle_plan *plan, struct result *r)
+/* The result of a phase against its factors. A wrong one is noted: what follows still runs, the exit status tells. */
+static tulle_status check_phase(tulle_plan *plan, int phase, struct result *r)
+{
+    double error = 0;
+    tulle_status status = tulle_plan_check(plan, phase, &error);
+    if (error > r->error) r->error = error;
+    r->checked = 1;
+    if (status != TULLE_ERR_CHECK) return status;
+    r->passed = 0;
+    snprintf(r->failure, sizeof r->failure, "%s", tulle_error_message());
+    return TULLE_OK;
+}
+
+/* Checks and writes C as it is, or, if it is made in phases, phase by phase. writer: NULL, or for phases. */
+static tulle_status use_result(
+    const struct setting *s, tulle_plan *plan, tulle_mat *C, struct result *r, const char *output, tulle_writer *writer)
 {
     tulle_status status = TULLE_OK;
-    int phases = tulle_plan_phases(plan);
-    for (int p = 0; p < phases && status == TULLE_OK; p++) {
-        double error;
+    int phases = tulle_plan_phases(plan), check = options_flag(s->options, "check");
+    r->passed = 1;
+    for (int p = 0; p < phases && (check || writer) && status == TULLE_OK; p++) {
         if (phases > 1) status = tulle_plan_execute_phase(plan, p, NULL);
-        if (status != TULLE_OK) return status;
-        status = tulle_plan_check(plan, p, &error);
-        if (error > r->error) r->error = error;
+        if (status == TULLE_OK && check) status = check_phase(plan, p, r);
+        if (status == TULLE_OK && writer) status = tulle_writer_append(writer, C);
     }
-    r->checked = 1;
-    r->passed = status == TULLE_OK;
-    if (status != TULLE_ERR_CHECK) return status;
-    snprintf(r->failure, sizeof r->failure, "%s", tulle_error_message());
-    return TULLE_OK; /* the other algorithms still run; the exit status tells */
+    if (status != TULLE_OK || !output) return status;
+    return writer ? tulle_writer_close(writer) : tulle_mat_save(C, output);
 }
 
 static tulle_status largest(tulle_comm *comm, double *x)
@@ -204,6 +214,8 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     tulle_report report = {.seconds = 0};
     tulle_mat *C = NULL;
     tulle_plan *plan = NULL;
+    tulle_writer *writer = NULL;
+    const char *output = a == s->nalgs - 1 ? options_word(s->options, "output", NULL) : NULL;
     double reused[REPS_MAX];
     int warm = s->reps > 1;
     o.alg = s->alg[a];
@@ -224,6 +236,9 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
         if (status == TULLE_OK) status = largest(comm, &t);
         if (status != TULLE_OK) return status;
         if (rep >= 0) r->all[rep] = t;
+        if (output && !writer && tulle_plan_phases(plan) > 1) /* a name that will not do is refused early */
+            status = tulle_writer_open(comm, output, tulle_mat_rows(C), tulle_mat_cols(C), s->reading.type, &writer);
+        if (status != TULLE_OK) return status;
     }
     r->report = report;
     for (int rep = 0; rep < s->reps; rep++) {
@@ -245,14 +260,7 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     r->nnz_b = tulle_mat_nnz(x->B);
     r->nnz_c = report.nnz_c;
     r->bound = tulle_product_bound(&s->machine, x->A, x->B, C, (double)report.flops / 2);
-    int whole = tulle_plan_phases(plan) == 1;
-    if (options_flag(s->options, "check")) status = check_phases(plan, r);
-    const char *output = options_word(s->options, "output", NULL);
-    if (status == TULLE_OK && output && a == s->nalgs - 1) {
-        if (!whole)
-            return tulle_fail(TULLE_ERR_LIMIT, "the result does not fit in --memory at once and cannot be written");
-        status = tulle_mat_save(C, output);
-    }
+    status = use_result(s, plan, C, r, output, writer);
     tulle_plan_free(plan);
     tulle_mat_free(C);
     return status;
@@ -361,7 +369,7 @@ tulle_status run_product(const struct options *options, int sparse)
     if (status == TULLE_OK) status = open_team(options, trace ? "trace+" : "", &team);
     if (status == TULLE_OK) status = read_grid(s, tulle_team_size(team));
     if (status == TULLE_OK) status = know_machine(s, tulle_team_size(team) * tulle_team_threads(team));
-    if (status == TULLE_OK) status = tulle_team_run(team, body, s);
+    if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK) {
         show_warnings(options, s->warnings);
         status = show(s, team);

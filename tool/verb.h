@@ -74,6 +74,9 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
 tulle_status reading_options(const struct options *options, tulle_read_options *reading);
 tulle_status open_team(const struct options *options, const char *prefix, tulle_team **team);
 
+/* tulle_team_run, with progress on stderr if that is a terminal, unless --quiet. */
+tulle_status run_team(const struct options *options, tulle_team *team, tulle_body body, void *arg);
+
 /* Prints warnings line by line to stderr unless --quiet. */
 void show_warnings(const struct options *options, const char *warnings);
 

@@ -37,7 +37,7 @@ static tulle_status run_to(const struct options *options, const char *from, cons
     if (status != TULLE_OK) return status;
     task.kind = shape.dense && !options_flag(options, "sparse") ? TULLE_DENSE : TULLE_CSR;
     status = open_team(options, "", &team);
-    if (status == TULLE_OK) status = tulle_team_run(team, body, &task);
+    if (status == TULLE_OK) status = run_team(options, team, body, &task);
     if (status == TULLE_OK) {
         show_warnings(options, task.warnings);
         if (!options_flag(options, "quiet"))
@@ -74,9 +74,8 @@ const struct verb verb_convert = {
     .name = "convert",
     .operands = "FROM TO",
     .summary = "Convert a matrix file to the format of the new name's ending",
-    .description =
-        "Endings: .mtx and .mtx.gz (Matrix Market), .npy (dense), .bsp.h5 (Binsparse, sparse). The file appears\n"
-        "under its name when it is complete.",
+    .description = "Endings: .mtx and .mtx.gz (Matrix Market), .npy (dense), .bsp.h5 (Binsparse: CSR, or DMATR for an\n"
+                   "array). The file appears under its name when it is complete.",
     .examples = "tulle convert west0067.mtx.gz west0067.bsp.h5\ntulle convert west0067.bsp.h5 copy.mtx",
     .options = convert_options,
     .least = 2,

@@ -241,7 +241,7 @@ static tulle_status run(const struct options *options)
         status = tulle_fail(TULLE_ERR_ARG, "--grid is RxC, as in 16x16, not '%s'", grid);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &f.reading, &shape);
     if (status == TULLE_OK) status = open_team(options, "", &team);
-    if (status == TULLE_OK) status = tulle_team_run(team, body, &f);
+    if (status == TULLE_OK) status = run_team(options, team, body, &f);
     if (status == TULLE_OK) {
         show_warnings(options, f.warnings);
         if (options_flag(options, "json"))

@@ -4,7 +4,7 @@
  *
  *   NAME.mtx, NAME.mtx.gz   Matrix Market: coordinate or array; real, integer or pattern; every symmetry
  *   NAME.npy                NumPy, dense
- *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5, sparse
+ *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5, sparse or dense (DMATR, DMATC; DVEC is read as one column)
  *   rmat:scale=17,...       a generator: see tulle_operand_generator
  *
  * Reading is collective: each PE parses its part. A malformed file is refused with its name, line, column and the
@@ -57,10 +57,27 @@ TULLE_API tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, con
     tulle_kind kind, const tulle_read_options *options, char *warnings, tulle_mat **A);
 
 /*
- * Collective. Writes A in the format of the name's ending; CSR: .mtx, .mtx.gz, .bsp.h5; dense: .mtx (array), .npy. The
+ * Collective. Writes A in the format of the name's ending; CSR: .mtx, .mtx.gz, .bsp.h5; dense: .mtx (array), .npy,
+ * .bsp.h5. The
  * file appears under its name when it is complete.
  */
 TULLE_API tulle_status tulle_mat_save(tulle_mat *A, const char *path);
+
+/*
+ * A sparse m x n matrix into a file piece by piece, for a result that does not fit in memory at once, such as that of
+ * tulle_plan_execute_phase: the file gets the entries of all matrices appended, in that order; no two of them may have
+ * an entry in the same place. Only plain Matrix Market files, where entries may stand in any order and the count at the
+ * file's beginning can be filled in at the end; for others, which need whole rows (Binsparse) or cannot be written to
+ * again (.gz, a pipe), TULLE_ERR_UNSUPPORTED says so. All calls are collective. A file that is not closed, as when its
+ * team is freed, leaves nothing behind.
+ */
+typedef struct tulle_writer tulle_writer;
+TULLE_API tulle_status tulle_writer_open(
+    tulle_comm *comm, const char *path, tulle_gidx m, tulle_gidx n, tulle_type type, tulle_writer **writer);
+/* A: CSR, m x n, of the type given before. It stays the caller's. */
+TULLE_API tulle_status tulle_writer_append(tulle_writer *writer, tulle_mat *A);
+/* Gives the complete file its name. Frees the writer, also on failure. */
+TULLE_API tulle_status tulle_writer_close(tulle_writer *writer);
 
 #ifdef __cplusplus
 }

@@ -12,6 +12,7 @@
 #ifndef TULLE_TEAM_H
 #define TULLE_TEAM_H
 
+#include <tulle/progress.h>
 #include <tulle/types.h>
 
 #ifdef __cplusplus
@@ -43,6 +44,15 @@ TULLE_API const char *tulle_team_spec(const tulle_team *team);
 
 /* Runs body(comm, arg) on all PEs; the worst of their statuses, with the message of the PE that failed first. */
 TULLE_API tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg);
+
+/*
+ * From the next run on, call(arg, progress) tells how far long work has come: reading, writing, products; NULL: no
+ * longer. It is called on one PE of the team for each piece of work, the one that has the longest way (mostly that of
+ * rank 0), from the thread that does the work, which waits for it: at most every 100 ms, and once more when work that
+ * has been told of is complete. What other PEs have done is estimated from that PE's part. Work of a part of a team
+ * (tulle_comm_split) is not told of. call must not use the team, and arg must outlive the runs. Not collective.
+ */
+TULLE_API void tulle_team_watch(tulle_team *team, tulle_progress_call call, void *arg);
 
 /* The largest memory any PE has used since the team opened or since the last call with reset = 1, in bytes. */
 TULLE_API size_t tulle_team_memory_peak(tulle_team *team, int reset);

@@ -8,6 +8,7 @@
 #include <tulle/machine.h>
 #include <tulle/mat.h>
 #include <tulle/product.h>
+#include <tulle/progress.h>
 #include <tulle/report.h>
 #include <tulle/status.h>
 #include <tulle/team.h>

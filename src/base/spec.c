@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,13 +192,13 @@ tulle_status tulle__spec_done(const tulle__spec_part *part, const char *const *k
     return TULLE_OK;
 }
 
-/* Levenshtein distance, capped: words are short. */
+/* Levenshtein distance; words are short, and what is long is far from all of them. */
 static int distance(const char *a, const char *b)
 {
     enum { MOST = 40 };
     int row[MOST + 1];
     int na = (int)strlen(a), nb = (int)strlen(b);
-    if (na > MOST || nb > MOST) return MOST;
+    if (na > MOST || nb > MOST) return INT_MAX;
     for (int j = 0; j <= nb; j++) row[j] = j;
     for (int i = 1; i <= na; i++) {
         int diagonal = row[0];

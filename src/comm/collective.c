@@ -191,42 +191,46 @@ out:
     return tell(comm, status);
 }
 
-tulle_status tulle_comm_reduce_int(tulle_comm *comm, tulle_reduction how, int n, int64_t *value)
+/* What becomes of a[i] and b[i]; a takes it. */
+typedef void (*combiner)(tulle_reduction how, int n, void *a, const void *b);
+
+static void combine_int(tulle_reduction how, int n, void *a, const void *b)
 {
-    tulle_status status;
-    int64_t *all = NULL;
-    status = tell(comm, tulle__alloc((size_t)comm->size * (size_t)n, sizeof *all, "reduction", &all));
+    int64_t *x = a;
+    const int64_t *y = b;
+    for (int i = 0; i < n; i++)
+        x[i] = how == TULLE_SUM ? x[i] + y[i] : (how == TULLE_MIN ? y[i] < x[i] : y[i] > x[i]) ? y[i] : x[i];
+}
+
+static void combine_real(tulle_reduction how, int n, void *a, const void *b)
+{
+    double *x = a;
+    const double *y = b;
+    for (int i = 0; i < n; i++)
+        x[i] = how == TULLE_SUM ? x[i] + y[i] : (how == TULLE_MIN ? y[i] < x[i] : y[i] > x[i]) ? y[i] : x[i];
+}
+
+/* n values of 8 bytes each, combined in the order of the ranks. */
+static tulle_status reduce(tulle_comm *comm, tulle_reduction how, int n, void *value, combiner combine)
+{
+    char *all = NULL;
+    size_t bytes = (size_t)n * 8;
+    tulle_status status = tell(comm, tulle__alloc((size_t)comm->size, bytes, "reduction", &all));
     if (status != TULLE_OK) return status;
-    TULLE_TRY(tulle_comm_allgather(comm, value, (size_t)n * sizeof *all, all));
-    for (int i = 0; i < n; i++) {
-        int64_t x = all[i];
-        for (int r = 1; r < comm->size; r++) {
-            int64_t y = all[(int64_t)r * n + i];
-            x = how == TULLE_SUM ? x + y : how == TULLE_MIN ? (y < x ? y : x) : (y > x ? y : x);
-        }
-        value[i] = x;
-    }
+    TULLE_TRY(tulle_comm_allgather(comm, value, bytes, all));
+    memcpy(value, all, bytes);
+    for (int r = 1; r < comm->size; r++) combine(how, n, value, all + (size_t)r * bytes);
 out:
     tulle__free(all);
     return status;
 }
 
+tulle_status tulle_comm_reduce_int(tulle_comm *comm, tulle_reduction how, int n, int64_t *value)
+{
+    return reduce(comm, how, n, value, combine_int);
+}
+
 tulle_status tulle_comm_reduce_real(tulle_comm *comm, tulle_reduction how, int n, double *value)
 {
-    tulle_status status;
-    double *all = NULL;
-    status = tell(comm, tulle__alloc((size_t)comm->size * (size_t)n, sizeof *all, "reduction", &all));
-    if (status != TULLE_OK) return status;
-    TULLE_TRY(tulle_comm_allgather(comm, value, (size_t)n * sizeof *all, all));
-    for (int i = 0; i < n; i++) {
-        double x = all[i];
-        for (int r = 1; r < comm->size; r++) {
-            double y = all[(int64_t)r * n + i];
-            x = how == TULLE_SUM ? x + y : how == TULLE_MIN ? (y < x ? y : x) : (y > x ? y : x);
-        }
-        value[i] = x;
-    }
-out:
-    tulle__free(all);
-    return status;
+    return reduce(comm, how, n, value, combine_real);
 }

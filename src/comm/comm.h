@@ -16,6 +16,7 @@
 #include <tulle/team.h>
 
 #include "base/memory.h"
+#include "base/meter.h"
 #include "base/timeline.h"
 #include "comm/heap.h"
 #include "comm/link.h"
@@ -57,6 +58,7 @@ struct tulle__pe {
     uint32_t slots;     /* bit s: slot s is in use */
     tulle__owned owned; /* head of a ring */
     int next_group;
+    tulle__meter meter;
     tulle_comm comm; /* the whole team */
 };
 
@@ -75,6 +77,12 @@ void tulle__pe_disown(tulle__owned *object);
 static inline int tulle__comm_world(const tulle_comm *comm, int rank)
 {
     return comm->world ? comm->world[rank] : rank;
+}
+
+/* The meter of work that PE `rank` of the team tells of; NULL on other PEs, and in parts of a team. */
+static inline tulle__meter *tulle__comm_meter(tulle_comm *comm, int rank)
+{
+    return comm == &comm->pe->comm && comm->rank == rank ? &comm->pe->meter : NULL;
 }
 
 /* The next completion group, in turn. */

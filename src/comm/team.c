@@ -24,6 +24,8 @@ struct tulle_team {
     tulle__pe **pe; /* those of this process; NULL: another's */
     tulle__account **account;
     tulle__timeline **timeline;
+    tulle_progress_call watch;
+    void *watch_arg;
     int dirty; /* the last run failed: words and epochs are to be put back */
 };
 
@@ -182,6 +184,12 @@ static tulle_status reset_pe(void *arg, int rank, tulle__link *link)
     return TULLE_OK;
 }
 
+void tulle_team_watch(tulle_team *team, tulle_progress_call call, void *arg)
+{
+    team->watch = call;
+    team->watch_arg = arg;
+}
+
 struct run {
     tulle_team *team;
     tulle_body body;
@@ -195,6 +203,7 @@ static tulle_status run_pe(void *arg, int rank, tulle__link *link)
     tulle__pe *pe = run->team->pe[rank];
     tulle__account *before = tulle__account_enter(pe->account);
     tulle__error_clear();
+    pe->meter = (tulle__meter){.call = run->team->watch, .arg = run->team->watch_arg};
     tulle_status status = run->body(&pe->comm, run->arg);
     if (status == TULLE_OK) {
         if (pe->link->ops->run_end) status = pe->link->ops->run_end(pe->link);

@@ -33,6 +33,7 @@ static tulle_status check_extents(tulle__binsparse *file)
     struct stat info;
     if (fstat(file->fd, &info) != 0)
         return tulle__fail(TULLE_ERR_IO, "%s: cannot be examined: %s", file->path, strerror(errno));
+    file->bytes = (int64_t)info.st_size;
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) {
         const tulle__binsparse_array *array = &file->header.array[w];
         __int128 end = (__int128)array->offset + (__int128)array->count * array->size;
@@ -73,6 +74,14 @@ void tulle__binsparse_close(tulle__binsparse *file)
     tulle__free(file->path);
     tulle__free(file->group);
     tulle__free(file);
+}
+
+void tulle__binsparse_watch(tulle__binsparse *file, tulle__meter *meter, int64_t values)
+{
+    file->meter = meter;
+    file->wanted = values;
+    file->done = 0;
+    tulle__meter_start(meter, "reading", "B", file->bytes);
 }
 
 static tulle_status read_bytes(const tulle__binsparse *file, void *to, size_t bytes, int64_t offset)
@@ -222,33 +231,76 @@ out:
     return status;
 }
 
+/* Values first .. first + count - 1, count <= PIECE; raw as in read_piece. */
+static tulle_status read_reals(tulle__binsparse *file, int64_t first, int64_t count, char *raw, double *real)
+{
+    int iso = file->header.iso;
+    tulle_status status = read_piece(file, TULLE__BINSPARSE_VALUES, iso ? 0 : first, iso ? 1 : count, 1, raw, real);
+    for (int64_t i = 1; iso && i < count; i++) real[i] = real[0];
+    file->done += count;
+    tulle__meter_set(file->meter, file->done, file->wanted);
+    return status;
+}
+
+static void store(tulle_type type, void *to, int64_t at, double x)
+{
+    if (type == TULLE_F32)
+        ((float *)to)[at] = (float)x;
+    else
+        ((double *)to)[at] = x;
+}
+
 tulle_status tulle__binsparse_read_values(
     tulle__binsparse *file, int64_t first, int64_t count, tulle_type type, void *to)
 {
     char *raw = NULL;
     double *real = NULL;
     tulle_status status;
-    if (file->header.iso) {
-        if (first < 0 || count < 0 || count > file->header.stored - first)
-            return tulle__fail(
-                TULLE_ERR_ARG, "%s: values %" PRId64 " + %" PRId64 " are outside", file->path, first, count);
-    } else {
-        TULLE_TRY(check_range(file, TULLE__BINSPARSE_VALUES, first, count));
-    }
+    if (first < 0 || count < 0 || count > file->header.stored - first)
+        return tulle__fail(TULLE_ERR_ARG, "%s: values %" PRId64 " + %" PRId64 " are outside", file->path, first, count);
     TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
     TULLE_TRY(tulle__alloc(PIECE, sizeof *real, "a piece of a Binsparse file", &real));
-    if (file->header.iso && count) {
-        TULLE_TRY(read_piece(file, TULLE__BINSPARSE_VALUES, 0, 1, 1, raw, real));
-        for (int64_t i = 1; i < PIECE && i < count; i++) real[i] = real[0];
-    }
     for (int64_t i = 0, n; i < count; i += n) {
         n = count - i < PIECE ? count - i : PIECE;
-        if (!file->header.iso) TULLE_TRY(read_piece(file, TULLE__BINSPARSE_VALUES, first + i, n, 1, raw, real));
-        for (int64_t k = 0; k < n; k++)
-            if (type == TULLE_F32)
-                ((float *)to)[i + k] = (float)real[k];
-            else
-                ((double *)to)[i + k] = real[k];
+        TULLE_TRY(read_reals(file, first + i, n, raw, real));
+        for (int64_t k = 0; k < n; k++) store(type, to, i + k, real[k]);
+    }
+out:
+    tulle__free(real);
+    tulle__free(raw);
+    return status;
+}
+
+tulle_status tulle__binsparse_read_block(tulle__binsparse *file, int64_t row, int64_t rows, int64_t col, int64_t cols,
+    tulle_type type, tulle_order order, int64_t ld, void *to)
+{
+    const tulle__binsparse_header *head = &file->header;
+    if (head->format < TULLE__BINSPARSE_DMATR || row < 0 || rows < 0 || col < 0 || cols < 0 ||
+        rows > head->rows - row || cols > head->cols - col)
+        return tulle__fail(TULLE_ERR_ARG, "%s: no such block of a dense matrix", file->path);
+    if (!rows || !cols) return TULLE_OK;
+    /* the file is `outer` lines of `inner` values each */
+    int by_rows = head->format == TULLE__BINSPARSE_DMATR, same = by_rows == (order == TULLE_ROW_MAJOR);
+    int64_t inner = by_rows ? head->cols : head->rows;
+    int64_t outer0 = by_rows ? row : col, outers = by_rows ? rows : cols;
+    int64_t inner0 = by_rows ? col : row, inners = by_rows ? cols : rows;
+    int64_t outer_step = same ? ld : 1, inner_step = same ? 1 : ld;
+    int64_t lines = inners == inner ? outers : 1; /* that follow one another */
+    char *raw = NULL;
+    double *real = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
+    TULLE_TRY(tulle__alloc(PIECE, sizeof *real, "a piece of a Binsparse file", &real));
+    for (int64_t o = 0; o < outers; o += lines) {
+        int64_t line = o, place = 0;
+        for (int64_t v = 0, n; v < lines * inners; v += n) {
+            n = lines * inners - v < PIECE ? lines * inners - v : PIECE;
+            TULLE_TRY(read_reals(file, (outer0 + o) * inner + inner0 + v, n, raw, real));
+            for (int64_t k = 0; k < n; k++) {
+                store(type, to, line * outer_step + place * inner_step, real[k]);
+                if (++place == inners) place = 0, line++;
+            }
+        }
     }
 out:
     tulle__free(real);

@@ -16,6 +16,7 @@
 
 #include <tulle/types.h>
 
+#include "base/meter.h"
 #include "io/entries.h"
 
 typedef enum tulle__binsparse_format {
@@ -68,6 +69,9 @@ tulle_status tulle__binsparse_open(const char *path, const char *group, tulle__b
 void tulle__binsparse_close(tulle__binsparse *file);
 const tulle__binsparse_header *tulle__binsparse_head(const tulle__binsparse *file);
 
+/* Starts the meter (NULL: none) of a reader of `values` values: reading them tells it, in bytes of the file. */
+void tulle__binsparse_watch(tulle__binsparse *file, tulle__meter *meter, int64_t values);
+
 /* Pointers first .. first + count - 1: growing, from 0 to `stored`. */
 tulle_status tulle__binsparse_read_pointers(tulle__binsparse *file, int64_t first, int64_t count, int64_t *to);
 
@@ -79,6 +83,11 @@ tulle_status tulle__binsparse_read_indices(
 tulle_status tulle__binsparse_read_values(
     tulle__binsparse *file, int64_t first, int64_t count, tulle_type type, void *to);
 
+/* Rows row .. row + rows - 1 of columns col .. col + cols - 1 of a dense matrix, of which all lie in it, into `to`,
+ * whose rows (row-major) or columns are ld apart. */
+tulle_status tulle__binsparse_read_block(tulle__binsparse *file, int64_t row, int64_t rows, int64_t col, int64_t cols,
+    tulle_type type, tulle_order order, int64_t ld, void *to);
+
 /*
  * The part-th of nparts equal shares of the stored entries of a sparse matrix, as stored (the caller mirrors).
  * Initialises *entries, which the caller finishes, also after a failure.
@@ -87,12 +96,15 @@ tulle_status tulle__binsparse_parse(
     tulle__binsparse *file, int part, int nparts, tulle_type type, tulle__entries *entries);
 
 /*
- * Writing a CSR file. The sizes are known at the start, so the parts may be written in any order; see output.h for what
- * close and abort do. wide: indices of 64 bits, else 32; pointers always have 64.
+ * Writing a CSR or a dense file. The sizes are known at the start, so the parts may be written in any order; see
+ * output.h for what close and abort do. wide: indices of 64 bits, else 32; pointers always have 64. A dense file,
+ * DMATR or DMATC by `order`, has values only.
  */
 typedef struct tulle__binsparse_writer tulle__binsparse_writer;
 tulle_status tulle__binsparse_writer_open(const char *path, int64_t rows, int64_t cols, int64_t stored, tulle_type type,
     int wide, tulle__binsparse_structure structure, tulle__binsparse_writer **writer);
+tulle_status tulle__binsparse_writer_open_dense(
+    const char *path, int64_t rows, int64_t cols, tulle_type type, tulle_order order, tulle__binsparse_writer **writer);
 tulle_status tulle__binsparse_write_pointers(
     tulle__binsparse_writer *writer, int64_t first, int64_t count, const int64_t *pointers);
 tulle_status tulle__binsparse_write_indices(

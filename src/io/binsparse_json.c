@@ -25,20 +25,26 @@ tulle_status tulle__binsparse_text(const tulle__binsparse_header *head, char **j
 {
     enum { MOST = 1024 };
     char *text;
+    const char *format = head->format == TULLE__BINSPARSE_DMATR   ? "DMATR"
+                         : head->format == TULLE__BINSPARSE_DMATC ? "DMATC"
+                                                                  : "CSR";
     tulle_status status = tulle__alloc(MOST, 1, "a Binsparse description", &text);
     if (status != TULLE_OK) return status;
     int n = snprintf(text, MOST,
-        "{\n  \"binsparse\": {\n    \"version\": \"0.1\",\n    \"format\": \"CSR\",\n    \"shape\": [%" PRId64
+        "{\n  \"binsparse\": {\n    \"version\": \"0.1\",\n    \"format\": \"%s\",\n    \"shape\": [%" PRId64
         ", %" PRId64 "],\n    \"number_of_stored_values\": %" PRId64 ",\n",
-        head->rows, head->cols, head->stored);
+        format, head->rows, head->cols, head->stored);
     if (head->structure != TULLE__BINSPARSE_GENERAL)
         n += snprintf(text + n, (size_t)(MOST - n), "    \"structure\": \"%s\",\n", structures[head->structure]);
-    snprintf(text + n, (size_t)(MOST - n),
-        "    \"data_types\": {\n      \"pointers_to_1\": \"%s\",\n      \"indices_1\": \"%s\",\n      \"values\": "
-        "\"%s\"\n"
-        "    }\n  }\n}\n",
-        type_name(&head->array[TULLE__BINSPARSE_POINTERS]), type_name(&head->array[TULLE__BINSPARSE_INDICES1]),
-        type_name(&head->array[TULLE__BINSPARSE_VALUES]));
+    n += snprintf(text + n, (size_t)(MOST - n), "    \"data_types\": {");
+    const char *comma = "";
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) {
+        if (!head->array[w].present) continue;
+        n += snprintf(text + n, (size_t)(MOST - n), "%s\n      \"%s\": \"%s\"", comma, tulle__binsparse_name(w),
+            type_name(&head->array[w]));
+        comma = ",";
+    }
+    snprintf(text + n, (size_t)(MOST - n), "\n    }\n  }\n}\n");
     *json = text;
     return TULLE_OK;
 }
@@ -171,6 +177,9 @@ static tulle_status describe(const char *path, const cJSON *object, tulle__binsp
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
         if (format->needs[w]) TULLE_TRY(check_type(path, types, w, head));
     if (head->format >= TULLE__BINSPARSE_DMATR) {
+        if (head->structure != TULLE__BINSPARSE_GENERAL)
+            return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: a dense matrix with the structure '%s' is not supported",
+                path, structures[head->structure]);
         if (__builtin_mul_overflow(head->rows, head->cols, &head->stored))
             return tulle__fail(TULLE_ERR_OVERFLOW, "%s: %" PRId64 " x %" PRId64 " values do not fit 64 bits", path,
                 head->rows, head->cols);

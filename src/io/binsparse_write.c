@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing CSR as Binsparse: HDF5 makes room for the data sets, then the numbers go straight to their offsets. */
+/* Writing Binsparse: HDF5 makes room for the data sets, then the numbers go straight to their offsets. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -31,24 +31,17 @@ void tulle__binsparse_writer_abort(tulle__binsparse_writer *writer)
     tulle__free(writer);
 }
 
-tulle_status tulle__binsparse_writer_open(const char *path, int64_t rows, int64_t cols, int64_t stored, tulle_type type,
-    int wide, tulle__binsparse_structure structure, tulle__binsparse_writer **writer)
+/* A file of what head says and has arrays for. */
+static tulle_status open_writer(
+    const char *path, const tulle__binsparse_header *described, tulle__binsparse_writer **writer)
 {
     tulle__binsparse_writer *made;
     char *json = NULL;
-    if (!wide && cols > INT32_MAX)
-        return tulle__fail(TULLE_ERR_OVERFLOW, "%s: %" PRId64 " columns need indices of 64 bits", path, cols);
     tulle_status status = tulle__alloc_zero(1, sizeof *made, "a writer", &made);
     if (status != TULLE_OK) return status;
     made->fd = -1;
     tulle__binsparse_header *head = &made->header;
-    head->rows = rows;
-    head->cols = cols;
-    head->stored = stored;
-    head->structure = structure;
-    head->array[TULLE__BINSPARSE_POINTERS] = (tulle__binsparse_array){1, 'u', 8, 0, rows + 1, -1};
-    head->array[TULLE__BINSPARSE_INDICES1] = (tulle__binsparse_array){1, 'u', wide ? 8 : 4, 0, stored, -1};
-    head->array[TULLE__BINSPARSE_VALUES] = (tulle__binsparse_array){1, 'f', (int)tulle_type_size(type), 0, stored, -1};
+    *head = *described;
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) made->left[w] = head->array[w].count;
     TULLE_TRY(tulle__alloc(PIECE, sizeof *made->narrow, "a piece of a Binsparse file", &made->narrow));
     TULLE_TRY(tulle__output_open(path, 0, &made->output));
@@ -63,6 +56,34 @@ out:
     tulle__free(json);
     tulle__binsparse_writer_abort(made);
     return status;
+}
+
+tulle_status tulle__binsparse_writer_open(const char *path, int64_t rows, int64_t cols, int64_t stored, tulle_type type,
+    int wide, tulle__binsparse_structure structure, tulle__binsparse_writer **writer)
+{
+    if (!wide && cols > INT32_MAX)
+        return tulle__fail(TULLE_ERR_OVERFLOW, "%s: %" PRId64 " columns need indices of 64 bits", path, cols);
+    tulle__binsparse_header head = {.rows = rows,
+        .cols = cols,
+        .stored = stored,
+        .format = TULLE__BINSPARSE_CSR,
+        .structure = structure,
+        .array = {[TULLE__BINSPARSE_POINTERS] = {1, 'u', 8, 0, rows + 1, -1},
+            [TULLE__BINSPARSE_INDICES1] = {1, 'u', wide ? 8 : 4, 0, stored, -1},
+            [TULLE__BINSPARSE_VALUES] = {1, 'f', (int)tulle_type_size(type), 0, stored, -1}}};
+    return open_writer(path, &head, writer);
+}
+
+tulle_status tulle__binsparse_writer_open_dense(
+    const char *path, int64_t rows, int64_t cols, tulle_type type, tulle_order order, tulle__binsparse_writer **writer)
+{
+    int64_t stored = rows * cols;
+    tulle__binsparse_header head = {.rows = rows,
+        .cols = cols,
+        .stored = stored,
+        .format = order == TULLE_ROW_MAJOR ? TULLE__BINSPARSE_DMATR : TULLE__BINSPARSE_DMATC,
+        .array = {[TULLE__BINSPARSE_VALUES] = {1, 'f', (int)tulle_type_size(type), 0, stored, -1}}};
+    return open_writer(path, &head, writer);
 }
 
 static tulle_status write_numbers(

@@ -15,13 +15,13 @@ enum { TULLE__ENTRIES_CHUNK = 1 << 16 }; /* entries a chunk */
 
 typedef struct tulle__entries {
     int64_t count;
-    int wide;           /* 1: row and col chunks hold int64_t, else int32_t */
-    int pattern;        /* 1: no values, every entry is 1 */
-    tulle_type type;    /* of val */
-    int64_t nchunks;    /* chunk c holds entries c * CHUNK .. min((c + 1) * CHUNK, count) - 1 */
-    int64_t room;       /* chunk pointers allocated */
-    void **row, **col;  /* [nchunks] */
-    void **val;         /* [nchunks], NULL pointers if pattern */
+    int wide;          /* 1: row and col chunks hold int64_t, else int32_t */
+    int pattern;       /* 1: no values, every entry is 1 */
+    tulle_type type;   /* of val */
+    int64_t nchunks;   /* chunk c holds entries c * CHUNK .. min((c + 1) * CHUNK, count) - 1 */
+    int64_t room;      /* chunk pointers allocated */
+    void **row, **col; /* [nchunks] */
+    void **val;        /* [nchunks], NULL pointers if pattern */
 } tulle__entries;
 
 void tulle__entries_init(tulle__entries *entries, int wide, int pattern, tulle_type type);

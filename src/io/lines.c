@@ -19,6 +19,7 @@ struct tulle__lines {
     size_t block;
     int part, nparts;
     int64_t from;
+    int64_t begin;       /* of a plain file: where the part begins */
     int64_t limit;       /* lines that begin here or later are not ours; INT64_MAX: not known yet (packed) */
     tulle__ahead *ahead; /* packed files */
     int64_t position;    /* of the next byte to be read */
@@ -86,6 +87,7 @@ tulle_status tulle__lines_open(const tulle__text *text, int64_t from, int part, 
     } else {
         int64_t body = text->bytes > from ? text->bytes - from : 0;
         int64_t begin = from + share(body, part, nparts);
+        made->begin = begin;
         made->limit = part == nparts - 1 ? INT64_MAX : from + share(body, part + 1, nparts);
         made->aligned = begin == from;
         made->position = made->offset = begin - !made->aligned; /* the byte before tells whether a line begins */
@@ -131,6 +133,7 @@ static tulle_status read_plain(tulle__lines *l)
         l->ended = n == 0;
         l->used += (size_t)n;
         l->position += n;
+        tulle__meter_set(l->text.meter, (l->position - l->begin) * l->nparts, l->text.bytes);
         return TULLE_OK;
     }
 }
@@ -152,6 +155,7 @@ static tulle_status read_packed(tulle__lines *l)
     if (status != TULLE_OK) return status;
     l->ended = bytes == 0;
     if (l->ended) return TULLE_OK;
+    tulle__meter_set(l->text.meter, consumed, l->text.bytes);
     int64_t begin = l->position;
     l->position += (int64_t)bytes;
     if (l->position <= l->from) return TULLE_OK;

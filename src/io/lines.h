@@ -17,17 +17,20 @@
 
 #include <tulle/status.h>
 
+#include "base/meter.h"
+
 enum { TULLE__LINE_MAX = 1 << 20, TULLE__LINES_PAD = 64 };
 
 /* An open file. */
 typedef struct tulle__text {
     int fd;
     int packed;
-    int64_t bytes;      /* of the file as it lies there */
-    const char *path;   /* the caller's; must outlive the text */
-    const char *engine; /* of tulle__inflate_open */
-    size_t block;       /* bytes a read, 0: a good default */
-    int threads;        /* 1: unpack in a helper thread */
+    int64_t bytes;       /* of the file as it lies there */
+    const char *path;    /* the caller's; must outlive the text */
+    const char *engine;  /* of tulle__inflate_open */
+    size_t block;        /* bytes a read, 0: a good default */
+    int threads;         /* 1: unpack in a helper thread */
+    tulle__meter *meter; /* told of the bytes of the file that have been read; NULL: none */
 } tulle__text;
 
 tulle_status tulle__text_open(const char *path, tulle__text *text);

@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "io/binsparse.h"
+#include "io/dense.h"
 #include "io/entries.h"
 #include "io/generate.h"
-#include "io/npy.h"
 #include "io/operand.h"
 #include "mat/assemble.h"
 
@@ -33,6 +33,7 @@ struct load {
     const tulle_layout *layout;
     const tulle_read_options *options;
     char *warnings; /* never NULL */
+    const tulle_operand_shape *shape;
 };
 
 /* ---- entries as a source for the assembly ---- */
@@ -68,6 +69,12 @@ static tulle__entry_source source_of(tulle__entries *entries)
 
 /* ---- Matrix Market ---- */
 
+/* Of a packed file the last part is the longest: every part is unpacked from the start. */
+static tulle__meter *meter_of(const struct load *load, const tulle__mtx *mtx)
+{
+    return tulle__comm_meter(load->comm, tulle__mtx_head(mtx)->packed ? load->comm->size - 1 : 0);
+}
+
 static tulle_status parse_array(tulle__mtx *mtx, struct load *load, tulle__entries *entries, tulle__mtx_stats *stats)
 {
     tulle_status status;
@@ -78,12 +85,14 @@ static tulle_status parse_array(tulle__mtx *mtx, struct load *load, tulle__entri
     tulle_type type = load->options->type;
     memset(stats, 0, sizeof *stats);
     tulle__entries_init(entries, h->wide, 0, type);
+    tulle__mtx_watch(mtx, meter_of(load, mtx));
     status = tulle_comm_agree(load->comm, tulle__mtx_array_count(mtx, rank, size, &mine));
     if (status != TULLE_OK) return status;
     TULLE_TRY(tulle__alloc((size_t)size, sizeof *all, "counts", &all));
     TULLE_TRY(tulle_comm_allgather(load->comm, &mine, sizeof mine, all));
     for (int r = 0; r < rank; r++) first += all[r];
     TULLE_TRY(tulle__alloc((size_t)mine, tulle_type_size(type), "numbers of an array", &values));
+    tulle__mtx_watch(mtx, meter_of(load, mtx));
     TULLE_TRY(tulle__mtx_array_parse(mtx, rank, size, first, mine, type, values, stats));
     for (int64_t k = 0; k < mine && first + k < h->stored; k++) {
         int64_t row, col;
@@ -95,6 +104,13 @@ out:
     tulle__free(all);
     tulle__free(values);
     return status;
+}
+
+static tulle_status parse_coordinates(
+    tulle__mtx *mtx, struct load *load, tulle__entries *entries, tulle__mtx_stats *stats)
+{
+    tulle__mtx_watch(mtx, meter_of(load, mtx));
+    return tulle__mtx_parse(mtx, load->comm->rank, load->comm->size, load->options->type, entries, stats);
 }
 
 static tulle_status sum_stats(tulle_comm *comm, tulle__mtx_stats *stats)
@@ -133,11 +149,17 @@ static tulle_status assemble_mtx(
         .duplicates = both_halves ? TULLE_DUPLICATES_ERROR : load->options->duplicates,
         .drop_zeros = load->options->drop_zeros,
     };
-    tulle_status status = tulle__assemble(load->comm, load->layout, load->options->type, &source, &assembly, A);
+    tulle_mat *made;
+    tulle_status status = tulle__assemble(load->comm, load->layout, load->options->type, &source, &assembly, &made);
     if (status == TULLE_ERR_FORMAT && assembly.repeated) status = refuse_repeated(mtx, &assembly);
     if (status != TULLE_OK) return status;
     int64_t repeated = assembly.repeated;
     status = tulle_comm_agree(load->comm, tulle_comm_reduce_int(load->comm, TULLE_SUM, 1, &repeated));
+    if (status != TULLE_OK) {
+        tulle__mat_drop(made);
+        return status;
+    }
+    *A = made;
     tulle__mtx_warnings(mtx, sum, load->warnings, TULLE_WARNINGS_MAX);
     size_t used = strlen(load->warnings);
     if (repeated)
@@ -160,7 +182,8 @@ static tulle_status load_mtx(struct load *load, tulle_mat **A)
     if (tulle__mtx_head(mtx)->array)
         status = parse_array(mtx, load, &entries, &stats);
     else
-        status = tulle__mtx_parse(mtx, comm->rank, comm->size, load->options->type, &entries, &stats);
+        status = parse_coordinates(mtx, load, &entries, &stats);
+    tulle__meter_stop(meter_of(load, mtx), status == TULLE_OK);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle_comm_agree(comm, sum_stats(comm, &stats));
     if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle__mtx_check(mtx, &stats));
@@ -180,10 +203,12 @@ static tulle_status load_binsparse(struct load *load, tulle_mat **A)
     tulle__entries entries;
     tulle__entries_init(&entries, 0, 0, load->options->type);
     tulle_status status = tulle__binsparse_open(load->operand, NULL, &file);
-    if (status == TULLE_OK && tulle__binsparse_head(file)->format >= TULLE__BINSPARSE_DMATR)
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: a dense Binsparse matrix; convert it to .npy", load->operand);
-    if (status == TULLE_OK)
+    if (status == TULLE_OK) {
+        tulle__meter *meter = tulle__comm_meter(comm, 0);
+        tulle__binsparse_watch(file, meter, tulle__binsparse_head(file)->stored / comm->size + 1);
         status = tulle__binsparse_parse(file, comm->rank, comm->size, load->options->type, &entries);
+        tulle__meter_stop(meter, status == TULLE_OK);
+    }
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) {
         tulle__binsparse_structure s = tulle__binsparse_head(file)->structure;
@@ -299,7 +324,17 @@ out:
 
 /* ---- dense ---- */
 
-static tulle_status fill_npy(tulle__npy *npy, tulle_mat *A)
+/* Values of the tiles that are mine. */
+static int64_t own_values(const tulle_mat *A)
+{
+    int64_t values = 0;
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++)
+            if (tulle__tile_is_mine(A, i, j)) values += tulle__tile_rows(A, i) * tulle__tile_cols(A, j);
+    return values;
+}
+
+static tulle_status read_tiles(tulle__dense *dense, tulle_mat *A)
 {
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
@@ -307,11 +342,31 @@ static tulle_status fill_npy(tulle__npy *npy, tulle_mat *A)
             if (!tulle__tile_is_mine(A, i, j)) continue;
             tulle_status status = tulle_mat_tile(A, i, j, &tile);
             if (status == TULLE_OK && tile.nnz)
-                status = tulle__npy_read(npy, A->layout->row_cut[i], tile.m, A->layout->col_cut[j], tile.n, A->type,
+                status = tulle__dense_read(dense, A->layout->row_cut[i], tile.m, A->layout->col_cut[j], tile.n, A->type,
                     tile.order, tile.ld, tile.val);
             if (status != TULLE_OK) return status;
         }
     return TULLE_OK;
+}
+
+/* Files whose sub-blocks can be read: a Matrix Market array comes by way of its entries. */
+static int dense_file(const struct load *load)
+{
+    tulle__format format = tulle__operand_format(load->operand);
+    return load->shape->dense && (format == TULLE__FORMAT_NPY || format == TULLE__FORMAT_BINSPARSE);
+}
+
+static tulle_status fill_from_file(const struct load *load, tulle_mat *A)
+{
+    tulle__dense *dense;
+    tulle__meter *meter = tulle__comm_meter(load->comm, 0);
+    tulle_status status = tulle__dense_open(load->operand, &dense);
+    if (status != TULLE_OK) return status;
+    tulle__dense_watch(dense, meter, own_values(A));
+    status = read_tiles(dense, A);
+    tulle__meter_stop(meter, status == TULLE_OK);
+    tulle__dense_close(dense);
+    return status;
 }
 
 static void scatter(const tulle_tile *from, const tulle_tile *to)
@@ -360,18 +415,14 @@ static tulle_status fill_generated(struct load *load, tulle_mat *A)
 
 static tulle_status load_sparse(struct load *load, tulle_mat **A);
 
-static tulle_status load_dense(struct load *load, const tulle_operand_shape *shape, tulle_mat **A)
+static tulle_status load_dense(struct load *load, tulle_mat **A)
 {
     tulle_mat *made = NULL, *sparse = NULL;
-    tulle__npy *npy = NULL;
-    tulle__format format = tulle__operand_format(load->operand);
     tulle_status status = tulle_mat_new_dense(load->comm, load->layout, load->options->type, TULLE_ROW_MAJOR, &made);
     if (status != TULLE_OK) return status;
-    if (format == TULLE__FORMAT_NPY) {
-        status = tulle__npy_open(load->operand, &npy);
-        if (status == TULLE_OK) status = fill_npy(npy, made);
-        tulle__npy_close(npy);
-    } else if (format == TULLE__FORMAT_GENERATOR && shape->dense) {
+    if (dense_file(load)) {
+        status = fill_from_file(load, made);
+    } else if (tulle__operand_format(load->operand) == TULLE__FORMAT_GENERATOR && load->shape->dense) {
         status = fill_generated(load, made);
     } else {
         status = load_sparse(load, &sparse);
@@ -386,47 +437,56 @@ static tulle_status load_dense(struct load *load, const tulle_operand_shape *sha
     return status;
 }
 
-/* A dense file as a sparse matrix: what is not zero. */
-static tulle_status load_npy_sparse(struct load *load, tulle_mat **A)
+/* What is not zero in this PE's share of the rows of a dense file. */
+static tulle_status read_nonzeros(const struct load *load, tulle__dense *dense, tulle__entries *entries)
 {
-    tulle_comm *comm = load->comm;
-    tulle__npy *npy = NULL;
-    tulle__entries entries;
+    tulle_status status;
     double *row = NULL;
-    tulle__entries_init(&entries, 0, 0, load->options->type);
-    tulle_status status = tulle__npy_open(load->operand, &npy);
-    if (status == TULLE_OK) {
-        const tulle__npy_header *h = tulle__npy_head(npy);
-        int64_t from = h->rows * comm->rank / comm->size, to = h->rows * (comm->rank + 1) / comm->size;
-        status = tulle__alloc((size_t)h->cols, sizeof *row, "a row", &row);
-        for (int64_t r = from; r < to && status == TULLE_OK; r++) {
-            status = tulle__npy_read(npy, r, 1, 0, h->cols, TULLE_F64, TULLE_ROW_MAJOR, h->cols, row);
-            for (int64_t c = 0; c < h->cols && status == TULLE_OK; c++)
-                if (row[c] != 0) status = tulle__entries_add(&entries, r, c, row[c]);
-        }
+    const tulle_comm *comm = load->comm;
+    int64_t m = load->shape->m, n = load->shape->n;
+    int64_t from = m * comm->rank / comm->size, to = m * (comm->rank + 1) / comm->size;
+    tulle__meter *meter = tulle__comm_meter(load->comm, 0);
+    tulle__dense_watch(dense, meter, (to - from) * n);
+    TULLE_TRY(tulle__alloc((size_t)n, sizeof *row, "a row", &row));
+    for (int64_t r = from; r < to; r++) {
+        TULLE_TRY(tulle__dense_read(dense, r, 1, 0, n, TULLE_F64, TULLE_ROW_MAJOR, n, row));
+        for (int64_t c = 0; c < n; c++)
+            if (row[c] != 0) TULLE_TRY(tulle__entries_add(entries, r, c, row[c]));
     }
-    status = tulle_comm_agree(comm, status);
+out:
+    tulle__meter_stop(meter, status == TULLE_OK);
+    tulle__free(row);
+    return status;
+}
+
+static tulle_status load_nonzeros(struct load *load, tulle_mat **A)
+{
+    tulle__dense *dense = NULL;
+    tulle__entries entries;
+    tulle__entries_init(&entries, 0, 0, load->options->type);
+    tulle_status status = tulle__dense_open(load->operand, &dense);
+    if (status == TULLE_OK) status = read_nonzeros(load, dense, &entries);
+    status = tulle_comm_agree(load->comm, status);
     if (status == TULLE_OK) {
         tulle__entry_source source = source_of(&entries);
         tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_SUM};
-        status = tulle__assemble(comm, load->layout, load->options->type, &source, &assembly, A);
+        status = tulle__assemble(load->comm, load->layout, load->options->type, &source, &assembly, A);
     }
-    tulle__free(row);
     tulle__entries_fini(&entries);
-    tulle__npy_close(npy);
+    tulle__dense_close(dense);
     return status;
 }
 
 static tulle_status load_sparse(struct load *load, tulle_mat **A)
 {
+    if (dense_file(load)) return load_nonzeros(load, A);
     switch (tulle__operand_format(load->operand)) {
-    case TULLE__FORMAT_NPY:
-        return load_npy_sparse(load, A);
     case TULLE__FORMAT_BINSPARSE:
         return load_binsparse(load, A);
     case TULLE__FORMAT_GENERATOR:
         return load_generator(load, A);
     case TULLE__FORMAT_MTX:
+    case TULLE__FORMAT_NPY: /* always dense */
         break;
     }
     return load_mtx(load, A);
@@ -439,7 +499,7 @@ tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_l
     tulle_read_options chosen = options ? *options : TULLE_READ_DEFAULT;
     tulle_layout *rows = NULL;
     tulle_operand_shape shape;
-    struct load load = {comm, operand, layout, &chosen, warnings ? warnings : unread};
+    struct load load = {comm, operand, layout, &chosen, warnings ? warnings : unread, &shape};
     load.warnings[0] = '\0';
     tulle_status status = tulle_operand_inspect(operand, &chosen, &shape);
     if (status == TULLE_OK && !layout) {
@@ -451,7 +511,7 @@ tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_l
         status = tulle__fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ", the layout is for %" PRId64 " x %" PRId64,
             operand, shape.m, shape.n, load.layout->m, load.layout->n);
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = kind == TULLE_DENSE ? load_dense(&load, &shape, A) : load_sparse(&load, A);
+    if (status == TULLE_OK) status = kind == TULLE_DENSE ? load_dense(&load, A) : load_sparse(&load, A);
     tulle_layout_free(rows);
     return status;
 }

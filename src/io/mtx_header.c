@@ -342,6 +342,12 @@ out:
     return status;
 }
 
+void tulle__mtx_watch(tulle__mtx *mtx, tulle__meter *meter)
+{
+    mtx->text.meter = meter;
+    tulle__meter_start(meter, "reading", "B", mtx->text.bytes);
+}
+
 void tulle__mtx_close(tulle__mtx *mtx)
 {
     if (!mtx) return;

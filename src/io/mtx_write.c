@@ -150,8 +150,38 @@ out:
 
 struct tulle__mtx_writer {
     tulle__output *output;
-    int64_t stored, written;
+    int64_t stored, written; /* stored < 0: filled in when the file is complete */
+    int64_t count_at;        /* where the count of entries stands */
 };
+
+enum { COUNT = 19 }; /* digits of the largest count */
+
+/* The line of sizes; a count that is not known yet is COUNT blanks. */
+static tulle_status write_sizes(tulle__mtx_writer *writer, const char *path, const tulle__mtx_shape *shape)
+{
+    char line[160];
+    int n = snprintf(line, sizeof line, "%" PRId64 " %" PRId64, shape->rows, shape->cols);
+    writer->stored = shape->stored;
+    writer->count_at = tulle__output_bytes(writer->output) + n + 1;
+    if (shape->array)
+        n += snprintf(line + n, sizeof line - (size_t)n, "\n");
+    else if (shape->stored >= 0)
+        n += snprintf(line + n, sizeof line - (size_t)n, " %" PRId64 "\n", shape->stored);
+    else if (tulle__output_can_overwrite(writer->output))
+        n += snprintf(line + n, sizeof line - (size_t)n, " %*s\n", COUNT, "");
+    else
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "%s: the number of entries must stand at the beginning and is known at the end: write a plain .mtx file",
+            path);
+    return tulle__output_write(writer->output, line, (size_t)n);
+}
+
+static tulle_status fill_in_count(tulle__mtx_writer *writer)
+{
+    char text[COUNT + 1];
+    snprintf(text, sizeof text, "%*" PRId64, COUNT, writer->written);
+    return tulle__output_overwrite(writer->output, writer->count_at, text, COUNT);
+}
 
 /* The comment, each line behind a %. */
 static tulle_status write_comment(tulle__output *output, const char *comment)
@@ -187,13 +217,7 @@ tulle_status tulle__mtx_writer_open(
         tulle__mtx_field_name(shape->field), tulle__mtx_symmetry_name(shape->symmetry));
     TULLE_TRY(tulle__output_write(made->output, line, (size_t)n));
     TULLE_TRY(write_comment(made->output, shape->comment));
-    if (shape->array)
-        n = snprintf(line, sizeof line, "%" PRId64 " %" PRId64 "\n", shape->rows, shape->cols);
-    else
-        n = snprintf(
-            line, sizeof line, "%" PRId64 " %" PRId64 " %" PRId64 "\n", shape->rows, shape->cols, shape->stored);
-    TULLE_TRY(tulle__output_write(made->output, line, (size_t)n));
-    made->stored = shape->stored;
+    TULLE_TRY(write_sizes(made, path, shape));
     *writer = made;
     return TULLE_OK;
 out:
@@ -209,10 +233,14 @@ tulle_status tulle__mtx_writer_append(tulle__mtx_writer *writer, const tulle__mt
 
 tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer, int sync)
 {
-    tulle_status status;
-    if (writer->written != writer->stored) {
+    tulle_status status = TULLE_OK;
+    if (writer->stored < 0) {
+        status = fill_in_count(writer);
+    } else if (writer->written != writer->stored) {
         status = tulle__fail(TULLE_ERR_STATE, "%" PRId64 " entries were written to a file whose header states %" PRId64,
             writer->written, writer->stored);
+    }
+    if (status != TULLE_OK) {
         tulle__mtx_writer_abort(writer);
         return status;
     }

@@ -20,6 +20,8 @@ struct tulle__npy {
     int fd;
     int64_t bytes;
     char *path;
+    tulle__meter *meter;
+    int64_t wanted, done; /* values: of the meter's reader */
 };
 
 const tulle__npy_header *tulle__npy_head(const tulle__npy *npy)
@@ -257,6 +259,14 @@ void tulle__npy_close(tulle__npy *npy)
     tulle__free(npy);
 }
 
+void tulle__npy_watch(tulle__npy *npy, tulle__meter *meter, int64_t values)
+{
+    npy->meter = meter;
+    npy->wanted = values;
+    npy->done = 0;
+    tulle__meter_start(meter, "reading", "B", npy->bytes);
+}
+
 /* n <= PIECE stored values -> doubles. */
 static void load(const tulle__npy_header *head, const char *from, int64_t n, double *to)
 {
@@ -330,6 +340,8 @@ tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t
     int64_t lines = !as_is && inners == inner && inners < most ? most / inners : 1;
     for (int64_t o = 0; o < outers; o += lines) {
         int64_t now = lines < outers - o ? lines : outers - o;
+        npy->done += now * inners;
+        tulle__meter_set(npy->meter, npy->done, npy->wanted);
         int64_t offset = head->data + ((outer0 + o) * inner + inner0) * head->size;
         if (as_is) {
             char *at = (char *)to + o * outer_step * head->size;

@@ -12,6 +12,8 @@
 
 #include <tulle/types.h>
 
+#include "base/meter.h"
+
 typedef struct tulle__npy_header {
     int64_t rows, cols;
     tulle_order order; /* of the file */
@@ -27,6 +29,9 @@ typedef struct tulle__npy tulle__npy;
 tulle_status tulle__npy_open(const char *path, tulle__npy **npy);
 void tulle__npy_close(tulle__npy *npy);
 const tulle__npy_header *tulle__npy_head(const tulle__npy *npy);
+
+/* Starts the meter (NULL: none) of a reader of `values` values: reading tells it, in bytes of the file. */
+void tulle__npy_watch(tulle__npy *npy, tulle__meter *meter, int64_t values);
 
 /* Rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, whose rows (row-major) or columns are ld
  * apart. */

@@ -25,6 +25,7 @@ struct tulle__output {
     char *path;      /* what it will be called */
     char *temporary; /* what it is called; NULL: written to directly */
     int fd;
+    int64_t bytes; /* given to be written */
 #ifdef TULLE_HAVE_ZLIB
     z_stream *stream; /* NULL: plain */
     unsigned char *packed;
@@ -199,10 +200,38 @@ static tulle_status pack(tulle__output *f, const unsigned char *data, size_t byt
 
 tulle_status tulle__output_write(tulle__output *f, const void *data, size_t bytes)
 {
+    f->bytes += (int64_t)bytes;
 #ifdef TULLE_HAVE_ZLIB
     if (f->stream) return pack(f, data, bytes, 0);
 #endif
     return write_all(f, data, bytes);
+}
+
+int tulle__output_can_overwrite(const tulle__output *f)
+{
+#ifdef TULLE_HAVE_ZLIB
+    if (f->stream) return 0;
+#endif
+    return f->temporary != NULL;
+}
+
+int64_t tulle__output_bytes(const tulle__output *f)
+{
+    return f->bytes;
+}
+
+tulle_status tulle__output_overwrite(tulle__output *f, int64_t offset, const void *data, size_t bytes)
+{
+    const char *p = data;
+    while (bytes) {
+        ssize_t n = pwrite(f->fd, p, bytes, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail(f, "writing");
+        p += n;
+        offset += n;
+        bytes -= (size_t)n;
+    }
+    return TULLE_OK;
 }
 
 /* The name, too, shall be on disk. A file system that cannot do this has done what it can. */

@@ -8,6 +8,7 @@
 #define TULLE_IO_OUTPUT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <tulle/status.h>
 
@@ -16,6 +17,13 @@ typedef struct tulle__output tulle__output;
 /* level: 0 = not packed, 1 (fast) .. 9 (small). */
 tulle_status tulle__output_open(const char *path, int level, tulle__output **output);
 tulle_status tulle__output_write(tulle__output *output, const void *data, size_t bytes);
+
+/* Whether overwrite is possible: a regular file that is not packed. */
+int tulle__output_can_overwrite(const tulle__output *output);
+
+/* Bytes written so far (packed: given to be packed), and writing again what was written at `offset` of them. */
+int64_t tulle__output_bytes(const tulle__output *output);
+tulle_status tulle__output_overwrite(tulle__output *output, int64_t offset, const void *data, size_t bytes);
 
 /* Completes the file (sync: and waits until it is on disk) and frees output; after a failure nothing is left behind. */
 tulle_status tulle__output_close(tulle__output *output, int sync);

@@ -12,6 +12,7 @@
 #include "io/mtx_write.h"
 #include "io/npy.h"
 #include "io/operand.h"
+#include "io/save.h"
 #include "mat/fetch.h"
 
 enum { FLUSH = 1 << 20 };
@@ -48,12 +49,15 @@ static const void *at(const tulle_tile *t, int64_t e)
     return (const char *)t->val + (size_t)e * tulle_type_size(t->type);
 }
 
-static tulle_status write_rows(tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
+tulle_status tulle__save_rows(tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
 {
     tulle_status status = TULLE_OK;
     tulle__mtx_text text = {0};
     struct band band = {.n = 0};
     const tulle_layout *l = A->layout;
+    tulle__meter *meter = tulle__comm_meter(A->comm, 0);
+    int64_t done = 0;
+    tulle__meter_start(meter, "writing", "entries", A->nnz);
     for (int i = 0; i < l->mt; i++) {
         TULLE_TRY(band_init(A, i, &band));
         for (tulle_gidx r = 0; r < l->row_cut[i + 1] - l->row_cut[i]; r++) {
@@ -66,6 +70,8 @@ static tulle_status write_rows(tulle_mat *A, const tulle__mtx_shape *shape, tull
             }
             if (text.bytes > FLUSH) {
                 TULLE_TRY(tulle__mtx_writer_append(writer, &text));
+                done += text.entries;
+                tulle__meter_set(meter, done, A->nnz);
                 text.bytes = 0;
                 text.entries = 0;
             }
@@ -74,6 +80,7 @@ static tulle_status write_rows(tulle_mat *A, const tulle__mtx_shape *shape, tull
     }
     if (text.entries) TULLE_TRY(tulle__mtx_writer_append(writer, &text));
 out:
+    tulle__meter_stop(meter, status == TULLE_OK);
     band_fini(&band);
     tulle__mtx_text_fini(&text);
     return status;
@@ -107,6 +114,27 @@ out:
     return status;
 }
 
+static tulle_status write_array(
+    const tulle__mtx_shape *shape, const char *all, tulle__meter *meter, tulle__mtx_writer *writer)
+{
+    enum { VALUES = 1 << 16 };
+    tulle_status status = TULLE_OK;
+    tulle__mtx_text text = {0};
+    tulle__meter_start(meter, "writing", "values", shape->stored);
+    for (int64_t v = 0; v < shape->stored; v += VALUES) {
+        int64_t n = shape->stored - v < VALUES ? shape->stored - v : VALUES;
+        text.bytes = 0;
+        text.entries = 0;
+        TULLE_TRY(tulle__mtx_format_array(shape, n, all + (size_t)v * tulle_type_size(shape->type), &text));
+        TULLE_TRY(tulle__mtx_writer_append(writer, &text));
+        tulle__meter_set(meter, v + n, shape->stored);
+    }
+out:
+    tulle__meter_stop(meter, status == TULLE_OK);
+    tulle__mtx_text_fini(&text);
+    return status;
+}
+
 static tulle_status save_mtx(tulle_mat *A, const char *path)
 {
     size_t length = strlen(path);
@@ -123,14 +151,11 @@ static tulle_status save_mtx(tulle_mat *A, const char *path)
     tulle_status status = tulle__mtx_writer_open(path, &shape, packed ? 6 : 0, &writer);
     if (status != TULLE_OK) return status;
     if (!shape.array) {
-        status = write_rows(A, &shape, writer);
+        status = tulle__save_rows(A, &shape, writer);
     } else {
         char *all;
-        tulle__mtx_text text = {0};
         status = gather_dense(A, TULLE_COL_MAJOR, &all);
-        if (status == TULLE_OK) status = tulle__mtx_format_array(&shape, shape.stored, all, &text);
-        if (status == TULLE_OK) status = tulle__mtx_writer_append(writer, &text);
-        tulle__mtx_text_fini(&text);
+        if (status == TULLE_OK) status = write_array(&shape, all, tulle__comm_meter(A->comm, 0), writer);
         tulle__free(all);
     }
     if (status == TULLE_OK) return tulle__mtx_writer_close(writer, 0);
@@ -161,6 +186,8 @@ static tulle_status write_binsparse(tulle_mat *A, tulle__binsparse_writer *write
     const tulle_layout *l = A->layout;
     struct band band = {.n = 0};
     int64_t *pointer = NULL, *index = NULL, room = 0, done = 0;
+    tulle__meter *meter = tulle__comm_meter(A->comm, 0);
+    tulle__meter_start(meter, "writing", "entries", A->nnz);
     TULLE_TRY(tulle__alloc(2, sizeof *pointer, "row pointers", &pointer));
     pointer[0] = 0;
     TULLE_TRY(tulle__binsparse_write_pointers(writer, 0, 1, pointer));
@@ -183,27 +210,39 @@ static tulle_status write_binsparse(tulle_mat *A, tulle__binsparse_writer *write
                 TULLE_TRY(tulle__binsparse_write_values(writer, done, n, at(t, from)));
                 done += n;
             }
+            tulle__meter_set(meter, done, A->nnz);
             pointer[r] = done;
         }
         if (m) TULLE_TRY(tulle__binsparse_write_pointers(writer, l->row_cut[i] + 1, m, pointer));
         band_fini(&band);
     }
 out:
+    tulle__meter_stop(meter, status == TULLE_OK);
     band_fini(&band);
     tulle__free(pointer);
     tulle__free(index);
     return status;
 }
 
+static tulle_status write_dense_binsparse(tulle_mat *A, tulle__binsparse_writer *writer)
+{
+    char *all = NULL;
+    tulle_status status = gather_dense(A, A->order, &all);
+    if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, A->layout->m * A->layout->n, all);
+    tulle__free(all);
+    return status;
+}
+
 static tulle_status save_binsparse(tulle_mat *A, const char *path)
 {
     tulle__binsparse_writer *writer;
-    if (A->kind != TULLE_CSR)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: a dense matrix goes into a .npy or .mtx file", path);
-    tulle_status status = tulle__binsparse_writer_open(
-        path, A->layout->m, A->layout->n, A->nnz, A->type, A->layout->n > INT32_MAX, TULLE__BINSPARSE_GENERAL, &writer);
+    tulle_gidx m = A->layout->m, n = A->layout->n;
+    int dense = A->kind == TULLE_DENSE;
+    tulle_status status = dense ? tulle__binsparse_writer_open_dense(path, m, n, A->type, A->order, &writer)
+                                : tulle__binsparse_writer_open(
+                                      path, m, n, A->nnz, A->type, n > INT32_MAX, TULLE__BINSPARSE_GENERAL, &writer);
     if (status != TULLE_OK) return status;
-    status = write_binsparse(A, writer);
+    status = dense ? write_dense_binsparse(A, writer) : write_binsparse(A, writer);
     if (status == TULLE_OK) return tulle__binsparse_writer_close(writer, 0);
     tulle__binsparse_writer_abort(writer);
     return status;

@@ -9,20 +9,12 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "body.h"
 #include "comm/arena.h"
 #include "comm/comm.h"
 #include "comm/queue.h"
 #include "comm/slot.h"
 #include "tap.h"
-
-/* A condition inside a body: the body fails with the place. */
-#define EXPECT(condition)                                                                                              \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            status = tulle__fail(TULLE_ERR_CHECK, "%s:%d: %s", __FILE__, __LINE__, #condition);                        \
-            goto out;                                                                                                  \
-        }                                                                                                              \
-    } while (0)
 
 static tulle_status test_rank(tulle_comm *comm, void *arg)
 {
@@ -396,9 +388,8 @@ static tulle_status test_agree(tulle_comm *comm, void *arg)
     end = tulle_comm_agree(comm, rank == 0   ? tulle__fail(TULLE_ERR_LIMIT, "first")
                                  : rank == 1 ? tulle__fail(TULLE_ERR_IO, "second")
                                              : TULLE_OK);
-    int64_t same[2] = {end, -(int64_t)end};
-    TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MAX, 2, same));
-    EXPECT(same[0] == -same[1] && (end == TULLE_ERR_LIMIT || end == TULLE_ERR_IO));
+    TULLE_TRY(same_everywhere(comm, end));
+    EXPECT(end == TULLE_ERR_LIMIT || end == TULLE_ERR_IO);
 out:
     return status;
 }
@@ -455,24 +446,17 @@ out:
     return status;
 }
 
-static tulle_status leaks(tulle_comm *comm, void *arg)
-{
-    int64_t *blocks = arg;
-    blocks[tulle_comm_rank(comm)] = tulle__heap_blocks(comm->pe->data) + tulle__heap_blocks(comm->pe->control);
-    return TULLE_OK;
-}
-
 int main(int argc, char **argv)
 {
     if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
     int npes = atoi(argv[2]), seen[64] = {0};
-    int64_t blocks[64], now[64];
+    struct blocks blocks[64], now[64];
     tulle_team *team = NULL;
     tulle_team_options options = {.memory = (size_t)npes << 26};
     tulle_status status = tulle_team_new(argv[1], npes, &options, &team);
     if (!ok(status == TULLE_OK, "open %s with %d PEs: %s", argv[1], npes, tulle_error_message())) return tap_done();
     ok(tulle_team_size(team) == npes, "size");
-    tulle_team_run(team, leaks, blocks);
+    tulle_team_run(team, count_blocks, blocks);
     for (int i = 0; i < 3; i++) tulle_team_run(team, test_rank, seen);
     for (int r = 0; r < npes; r++) ok(seen[r] == 3, "PE %d ran in each of three runs", r);
 
@@ -506,8 +490,9 @@ int main(int argc, char **argv)
         ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "of a place of 8 bytes"), "check sees bounds: %s",
             tulle_error_message());
     }
-    tulle_team_run(team, leaks, now);
-    ok(memcmp(blocks, now, (size_t)npes * sizeof *now) == 0, "no segment block left");
+    tulle_team_run(team, count_blocks, now);
+    for (int r = 0; r < npes; r++)
+        ok(blocks[r].data == now[r].data && blocks[r].control == now[r].control, "PE %d: no segment block left", r);
     tulle_team_free(team);
     tulle_team_free(NULL);
     return tap_done();

@@ -13,8 +13,9 @@
 #include "io/binsparse.h"
 #include "io/number.h"
 #include "tap.h"
+#include "temporary.h"
 
-static char folder[] = "/tmp/tulle-bsp-XXXXXX", path[64];
+static char folder[TEMPORARY_MOST], path[TEMPORARY_MOST + 16];
 
 #ifdef TULLE_HAVE_HDF5
 
@@ -83,9 +84,13 @@ static tulle_status read_parts(int nparts, char *text)
     const tulle__binsparse_header *head = tulle__binsparse_head(file);
     text += sprintf(text, "OK %" PRId64 "x%" PRId64 ":", head->rows, head->cols);
     if (head->format >= TULLE__BINSPARSE_DMATR) {
-        double values[64];
-        status = tulle__binsparse_read_values(file, 0, head->stored, TULLE_F64, values);
-        for (int64_t i = 0; i < head->stored; i++) text += sprintf(text, " %g", values[i]);
+        double values[64]; /* row by row, in nparts bands of columns */
+        for (int k = 0; k < nparts && status == TULLE_OK; k++) {
+            int64_t from = head->cols * k / nparts, to = head->cols * (k + 1) / nparts;
+            status = tulle__binsparse_read_block(
+                file, 0, head->rows, from, to - from, TULLE_F64, TULLE_ROW_MAJOR, head->cols, values + from);
+        }
+        for (int64_t i = 0; i < head->stored && status == TULLE_OK; i++) text += sprintf(text, " %g", values[i]);
     }
     for (int k = 0; k < nparts && head->format < TULLE__BINSPARSE_DMATR && status == TULLE_OK; k++) {
         tulle__entries entries;
@@ -162,11 +167,43 @@ static void write_and_read(int wide, tulle_type type)
     }
 }
 
+/* A dense matrix in pieces longer than one read, written in one order and read in blocks of either. */
+static void write_and_read_dense(tulle_order written, tulle_order read)
+{
+    enum { ROWS = 411, COLS = 203, N = ROWS * COLS };
+    static double value[N], block[N];
+    tulle__binsparse_writer *writer = NULL;
+    tulle__binsparse *file = NULL;
+    for (int64_t i = 0; i < N; i++) value[i] = (double)i - 0.25;
+    tulle_status status = tulle__binsparse_writer_open_dense(path, ROWS, COLS, TULLE_F64, written, &writer);
+    if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, N / 2, N - N / 2, value + N / 2);
+    if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, N / 2, value);
+    if (status == TULLE_OK) status = tulle__binsparse_writer_close(writer, 0);
+    if (status == TULLE_OK) status = tulle__binsparse_open(path, NULL, &file);
+    static const int64_t blocks[][4] = {{0, ROWS, 0, COLS}, {3, 200, 0, COLS}, {0, ROWS, 7, 100}, {400, 11, 202, 1}};
+    for (size_t b = 0; b < sizeof blocks / sizeof *blocks && status == TULLE_OK; b++) {
+        int64_t r0 = blocks[b][0], m = blocks[b][1], c0 = blocks[b][2], n = blocks[b][3];
+        int64_t ld = read == TULLE_ROW_MAJOR ? n : m, wrong = 0;
+        status = tulle__binsparse_read_block(file, r0, m, c0, n, TULLE_F64, read, ld, block);
+        for (int64_t r = 0; r < m; r++)
+            for (int64_t c = 0; c < n; c++) {
+                int64_t at = written == TULLE_ROW_MAJOR ? (r0 + r) * COLS + c0 + c : (c0 + c) * ROWS + r0 + r;
+                wrong += block[read == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r] != value[at];
+            }
+        ok(status == TULLE_OK && !wrong, "dense, %s to %s, block %d", written ? "columns" : "rows",
+            read ? "columns" : "rows", (int)b);
+    }
+    ok(status == TULLE_OK, "dense: %s", status == TULLE_OK ? "written and read" : tulle_error_message());
+    ok(file && tulle__binsparse_read_block(file, 1, ROWS, 0, 1, TULLE_F64, read, 1, block) == TULLE_ERR_ARG, "%s",
+        tulle_error_message());
+    tulle__binsparse_close(file);
+}
+
 int main(int argc, char **argv)
 {
     FILE *table = argc > 1 ? fopen(argv[1], "r") : NULL;
     test_case c;
-    if (!table || !mkdtemp(folder)) {
+    if (!table || !temporary_folder(folder)) {
         printf("Bail out! no table\n");
         return EXIT_FAILURE;
     }
@@ -174,6 +211,7 @@ int main(int argc, char **argv)
     while (case_next(table, macros, &c)) run(&c);
     fclose(table);
     for (int k = 0; k < 4; k++) write_and_read(k & 1, k & 2 ? TULLE_F32 : TULLE_F64);
+    for (int k = 0; k < 4; k++) write_and_read_dense((tulle_order)(k & 1), (tulle_order)(k >> 1));
     tulle__binsparse *file;
     tulle__binsparse_writer *writer;
     tulle_status status = tulle__binsparse_writer_open(path, 1, 1, 1, TULLE_F64, 0, TULLE__BINSPARSE_GENERAL, &writer);
@@ -195,7 +233,7 @@ int main(void)
 {
     tulle__binsparse *file;
     tulle_status status;
-    if (!mkdtemp(folder)) return EXIT_FAILURE;
+    if (!temporary_folder(folder)) return EXIT_FAILURE;
     snprintf(path, sizeof path, "%s/a.h5", folder);
     case_write(path, "", 0);
     status = tulle__binsparse_open(path, NULL, &file);

@@ -10,8 +10,9 @@
 #include "io/mtx.h"
 #include "io/output.h"
 #include "tap.h"
+#include "temporary.h"
 
-static char folder[] = "/tmp/tulle-gz-XXXXXX", path[64];
+static char folder[TEMPORARY_MOST], path[TEMPORARY_MOST + 16];
 
 /* A hash that depends on the order of the entries over all parts, 0 after a failure. */
 static uint64_t read_all(const char *name, const tulle__mtx_options *options, int nparts, tulle_status *status)
@@ -112,7 +113,7 @@ static void long_file(const char *engine)
         p += sprintf(p, "%d %d %.*g\n", (int)(r % 100000) + 1, (int)((r >> 20) % 1000) + 1, (int)(r % 17) + 1,
             (double)(r >> 11) * 1e-9);
     }
-    char plain[80];
+    char plain[TEMPORARY_MOST + 32];
     snprintf(plain, sizeof plain, "%s.txt", path);
     case_write(plain, text, (size_t)(p - text));
     size_t n;
@@ -138,7 +139,7 @@ static void long_file(const char *engine)
 
 int main(void)
 {
-    if (!mkdtemp(folder)) return EXIT_FAILURE;
+    if (!temporary_folder(folder)) return EXIT_FAILURE;
     snprintf(path, sizeof path, "%s/a.mtx.gz", folder);
     const char *const *engines = tulle__inflate_engines();
     if (!engines[0]) {

@@ -15,12 +15,13 @@
 #include "io/npy.h"
 #include "io/output.h"
 #include "tap.h"
+#include "temporary.h"
 
-static char folder[] = "/tmp/tulle-fail-XXXXXX";
+static char folder[TEMPORARY_MOST];
 
 static const char *in_folder(const char *name)
 {
-    static char path[2][80];
+    static char path[2][TEMPORARY_MOST + 16];
     static int turn;
     turn = !turn;
     snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
@@ -196,6 +197,19 @@ static tulle_status everything(const char *plain, const char *packed, int level)
         tulle__entries_fini(&entries);
     }
     tulle__binsparse_close(file);
+    writer = NULL;
+    file = NULL;
+    if (status == TULLE_OK)
+        status = tulle__binsparse_writer_open_dense(sparse, 2, 2, TULLE_F64, TULLE_ROW_MAJOR, &writer);
+    if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, 4, values);
+    if (status == TULLE_OK)
+        status = tulle__binsparse_writer_close(writer, 0);
+    else
+        tulle__binsparse_writer_abort(writer);
+    if (status == TULLE_OK) status = tulle__binsparse_open(sparse, NULL, &file);
+    if (status == TULLE_OK)
+        status = tulle__binsparse_read_block(file, 0, 2, 0, 2, TULLE_F64, TULLE_COL_MAJOR, 2, values);
+    tulle__binsparse_close(file);
 #endif
     return status;
 }
@@ -204,7 +218,7 @@ static void no_memory(void)
 {
     tulle__account *account = tulle__account_new(0);
     tulle__account_enter(account);
-    char plain[80], packed[80];
+    char plain[TEMPORARY_MOST + 16], packed[TEMPORARY_MOST + 16];
     snprintf(plain, sizeof plain, "%s", in_folder("a.mtx"));
     snprintf(packed, sizeof packed, "%s", in_folder("a.mtx.gz"));
     int level = tulle__inflate_engines()[0] != NULL, n = 0, fine = 1, finished = 0;
@@ -229,7 +243,7 @@ static void no_memory(void)
 
 int main(void)
 {
-    if (!mkdtemp(folder)) return EXIT_FAILURE;
+    if (!temporary_folder(folder)) return EXIT_FAILURE;
     writing();
     wrong_calls();
     reading();

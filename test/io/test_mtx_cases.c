@@ -14,6 +14,7 @@
 #include "io/number.h"
 #include "io/output.h"
 #include "tap.h"
+#include "temporary.h"
 
 static const case_macro macros[] = {{"R", "%%MatrixMarket matrix coordinate real general\\n"},
     {"I", "%%MatrixMarket matrix coordinate integer general\\n"},
@@ -174,9 +175,9 @@ static void run(test_case *c, const char *plain, const char *packed)
 
 int main(int argc, char **argv)
 {
-    char folder[] = "/tmp/tulle-mtx-XXXXXX", plain[64], packed[64];
+    char folder[TEMPORARY_MOST], plain[TEMPORARY_MOST + 16], packed[TEMPORARY_MOST + 16];
     FILE *table = argc > 1 ? fopen(argv[1], "r") : NULL;
-    if (!table || !mkdtemp(folder)) {
+    if (!table || !temporary_folder(folder)) {
         printf("Bail out! no table\n");
         return EXIT_FAILURE;
     }

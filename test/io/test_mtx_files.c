@@ -16,6 +16,7 @@
 #include "io/mtx.h"
 #include "io/mtx_write.h"
 #include "tap.h"
+#include "temporary.h"
 
 struct summary {
     int64_t stored;
@@ -120,9 +121,9 @@ int main(int argc, char **argv)
     if (!folder || !*folder) folder = "../shared/matrices";
     if (argc > 1) folder = argv[1];
     long most = argc > 2 ? atol(argv[2]) : 1 << 20;
-    char copy[] = "/tmp/tulle-files-XXXXXX", plain[64], packed[64], path[1024];
+    char copy[TEMPORARY_MOST], plain[TEMPORARY_MOST + 16], packed[TEMPORARY_MOST + 16], path[1024];
     DIR *d = opendir(folder);
-    if (!d || !mkdtemp(copy)) {
+    if (!d || !temporary_folder(copy)) {
         skip("no folder %s of matrices (set TULLE_MATRICES)", folder);
         return tap_done();
     }

@@ -9,8 +9,9 @@
 #include "io/npy.h"
 #include "io/number.h"
 #include "tap.h"
+#include "temporary.h"
 
-static char folder[] = "/tmp/tulle-npy-XXXXXX", path[64];
+static char folder[TEMPORARY_MOST], path[TEMPORARY_MOST + 16];
 
 /* Builds the file of a case. */
 static void build(const test_case *c)
@@ -122,7 +123,7 @@ int main(int argc, char **argv)
 {
     FILE *table = argc > 1 ? fopen(argv[1], "r") : NULL;
     test_case c;
-    if (!table || !mkdtemp(folder)) {
+    if (!table || !temporary_folder(folder)) {
         printf("Bail out! no table\n");
         return EXIT_FAILURE;
     }

@@ -17,6 +17,7 @@
 #include "io/mtx.h"
 #include "io/mtx_write.h"
 #include "io/output.h"
+#include "temporary.h"
 
 enum { MOST = 99 };
 
@@ -154,7 +155,7 @@ static void time_writing(const char *path, int repeats)
 int main(int argc, char **argv)
 {
     int repeats = argc > 2 ? atoi(argv[2]) : 7;
-    char packed[64];
+    char folder[TEMPORARY_MOST], packed[TEMPORARY_MOST + 16];
     if (argc < 2 || repeats < 1 || repeats > MOST) {
         fprintf(stderr, "usage: %s FILE.mtx [REPEATS]\n", argv[0]);
         return EXIT_FAILURE;
@@ -177,7 +178,8 @@ int main(int argc, char **argv)
     printf("peak memory of reading: %.1f bytes an entry\n", (double)peak / (double)entries.count);
     tulle__entries_fini(&entries);
     time_library(argv[1], repeats < 3 ? repeats : 3, bytes, shape.field != TULLE__MTX_PATTERN);
-    snprintf(packed, sizeof packed, "/tmp/tulle-time-%ld.mtx.gz", (long)getpid());
+    if (!temporary_folder(folder)) return EXIT_FAILURE;
+    snprintf(packed, sizeof packed, "%s/a.mtx.gz", folder);
     for (const char *const *engine = tulle__inflate_engines(); *engine; engine++) {
         if (engine == tulle__inflate_engines()) {
             tulle__output *out;
@@ -198,6 +200,7 @@ int main(int argc, char **argv)
         }
     }
     unlink(packed);
+    rmdir(folder);
     time_writing(argv[1], repeats < 3 ? repeats : 3);
     return EXIT_SUCCESS;
 }

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "body.h"
 #include "comm/comm.h"
 #include "tap.h"
 
@@ -59,10 +60,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
         run->done = status == TULLE_OK;
         if (seconds > run->slowest) run->slowest = seconds;
     }
-    int64_t same[2] = {status, -(int64_t)status};
-    tulle_status meet = tulle_comm_reduce_int(comm, TULLE_MAX, 2, same);
-    if (meet == TULLE_OK && same[0] != -same[1])
-        meet = tulle__fail(TULLE_ERR_CHECK, "PEs differ: %d and %d", (int)same[0], (int)-same[1]);
+    tulle_status meet = same_everywhere(comm, status);
     if (meet != TULLE_OK) {
         status = meet;
         goto out;
@@ -83,18 +81,9 @@ out:
     return status;
 }
 
-static tulle_status count_blocks(tulle_comm *comm, void *arg)
-{
-    int64_t *blocks = arg;
-    blocks[3 * tulle_comm_rank(comm)] = tulle__heap_blocks(comm->pe->data);
-    blocks[3 * tulle_comm_rank(comm) + 1] = tulle__heap_blocks(comm->pe->control);
-    blocks[3 * tulle_comm_rank(comm) + 2] = tulle__account_blocks(comm->pe->account);
-    return TULLE_OK;
-}
-
 static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse)
 {
-    int64_t before[192], after[192];
+    struct blocks before[64], after[64];
     struct run run = {.alg = alg, .sparse = sparse, .rank = npes - 1, .n = -1};
     tulle_status status = tulle_team_run(team, body, &run);
     if (!ok(status == TULLE_OK, "%s %s without a failure: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
@@ -107,7 +96,7 @@ static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse)
         sparse ? "spgemm" : "spmm", (int)run.n - 1, status == TULLE_OK ? "all PEs return" : tulle_error_message());
     ok(run.slowest < 1, "within a second (%.3f s at most)", run.slowest);
     tulle_team_run(team, count_blocks, after);
-    ok(memcmp(before, after, 3 * (size_t)npes * sizeof *after) == 0, "nothing leaks");
+    ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "nothing leaks");
 }
 
 static void transfers(int npes, tulle_alg alg, int sparse)

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "body.h"
 #include "comm/comm.h"
 #include "tap.h"
 
@@ -288,13 +289,6 @@ static int run(tulle_team *team, const struct cases *c)
         status == TULLE_OK ? "right" : tulle_error_message());
 }
 
-static tulle_status blocks(tulle_comm *comm, void *arg)
-{
-    ((int64_t *)arg)[tulle_comm_rank(comm)] =
-        tulle__heap_blocks(comm->pe->data) + tulle__heap_blocks(comm->pe->control);
-    return TULLE_OK;
-}
-
 int main(int argc, char **argv)
 {
     if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
@@ -305,7 +299,7 @@ int main(int argc, char **argv)
         .memory = (size_t)npes << 27, .threads = npes > 2 ? 1 : 2, .arena = 4096, .panels = 2};
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
-    int64_t before[64], after[64];
+    struct blocks before[64], after[64];
     for (int alg = TULLE_ALG_AUTO; alg < TULLE_ALG_COUNT; alg++)
         for (int sparse = 0; sparse < 2; sparse++) {
             struct cases base = {.m = 37,
@@ -350,7 +344,7 @@ int main(int argc, char **argv)
             if (sparse) c = base, c.options.phases = 3, run(team, &c);
             if (sparse) c = base, c.options.phases = 41, run(team, &c);
         }
-    tulle_team_run(team, blocks, before);
+    tulle_team_run(team, count_blocks, before);
     struct cases c = {.m = 60,
         .k = 50,
         .n = 40,
@@ -362,7 +356,7 @@ int main(int argc, char **argv)
         .options = TULLE_PRODUCT_DEFAULT};
     c.options.alg = TULLE_ALG_STATIONARY_A;
     run(team, &c);
-    tulle_team_run(team, blocks, after);
+    tulle_team_run(team, count_blocks, after);
     ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "no segment block is left behind");
     tulle_team_free(team);
     return tap_done();

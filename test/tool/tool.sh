@@ -95,6 +95,20 @@ fi
 "$tulle" spgemm rmat:scale=7 --pes 2 --trace "$work/trace.json" >/dev/null 2>&1 && grep -q '"multiply"' "$work/trace.json"
 report $? "a timeline with spans of the kernels"
 
+# progress: a line on a terminal, cleared at the end; nothing elsewhere or with --quiet
+slow="spgemm er:n=500,degree=3 --pes 2 --tiles 5 --comm net:latency=25ms+threads --alg stationary-c"
+"$tulle" $slow >"$work/out" 2>&1 && ! grep -q 'multiplying' "$work/out"
+report $? "no progress where stderr is no terminal"
+if command -v script >/dev/null 2>&1; then
+    script -qec "$tulle $slow" /dev/null >"$work/out" && grep -q 'multiplying: .* of .* jobs, .* s left' "$work/out" &&
+        tr '\r' '\n' <"$work/out" | sed -n '/left/,$p' | grep -q '^  *$'
+    report $? "progress on a terminal, and the line is cleared"
+    script -qec "$tulle $slow --quiet" /dev/null >"$work/out" && ! grep -q 'multiplying' "$work/out"
+    report $? "no progress with --quiet"
+else
+    report 0 "# SKIP progress on a terminal: script (util-linux) is not installed"
+fi
+
 # files: every way and back gives the same matrix
 "$tulle" gen er:n=200,degree=5,seed=3 -o "$work/a.mtx" -q && "$tulle" convert "$work/a.mtx" "$work/b.mtx.gz" -q --pes 3 &&
     "$tulle" convert "$work/b.mtx.gz" "$work/c.mtx" -q --pes 1 && cmp -s "$work/a.mtx" "$work/c.mtx"
@@ -103,6 +117,12 @@ if "$tulle" info | grep -q 'HDF5: yes'; then
     "$tulle" convert "$work/a.mtx" "$work/d.bsp.h5" -q && "$tulle" convert "$work/d.bsp.h5" "$work/e.mtx" -q --pes 3 &&
         cmp -s "$work/a.mtx" "$work/e.mtx"
     report $? "Binsparse and back, bit for bit"
+    "$tulle" gen dense:m=70,n=53 -o "$work/d.npy" -q && "$tulle" convert "$work/d.npy" "$work/d2.bsp.h5" -q --pes 3 &&
+        "$tulle" convert "$work/d2.bsp.h5" "$work/d3.npy" -q --pes 2 && cmp -s "$work/d.npy" "$work/d3.npy"
+    report $? "dense Binsparse and back, bit for bit"
+    "$tulle" convert "$work/d2.bsp.h5" "$work/d4.mtx" --sparse -q --pes 3 && "$tulle" convert "$work/d.npy" "$work/d5.mtx" --sparse -q &&
+        cmp -s "$work/d4.mtx" "$work/d5.mtx"
+    report $? "dense Binsparse as a sparse matrix"
 fi
 "$tulle" gen dense:m=7,n=5 -o "$work/x.npy" -q && "$tulle" convert "$work/x.npy" "$work/x.mtx" -q &&
     "$tulle" convert "$work/x.mtx" "$work/y.npy" -q && cmp -s "$work/x.npy" "$work/y.npy"
@@ -116,6 +136,14 @@ report $? "and R-MAT"
 "$tulle" gen er:n=200,degree=5,values=integer -o "$work/i.mtx" -q && "$tulle" spgemm "$work/i.mtx" "$work/i.mtx" -o "$work/p.mtx" -q >/dev/null &&
     "$tulle" spgemm "$work/i.mtx" -o "$work/q.mtx" -q --pes 3 >/dev/null && cmp -s "$work/p.mtx" "$work/q.mtx"
 report $? "A times A by one and by two operands, and other PE counts"
+# a result made in phases is written phase by phase: the same entries, in another order
+whole="spgemm rmat:scale=12 --pes 2"
+"$tulle" $whole -o "$work/whole.mtx" -q >/dev/null && "$tulle" $whole --memory 24M --check -o "$work/phases.mtx" -q >"$work/out" &&
+    grep -q passed "$work/out" && ! cmp -s "$work/whole.mtx" "$work/phases.mtx" &&
+    "$tulle" convert "$work/phases.mtx" "$work/sorted.mtx" -q --pes 1 && cmp -s "$work/whole.mtx" "$work/sorted.mtx"
+report $? "a result in phases is written without holding it whole"
+expect 2 'write a plain .mtx file and pack that' $whole --memory 24M -o "$work/phases.mtx.gz"
+expect 2 'name a .mtx file' $whole --memory 24M -o "$work/phases.bsp.h5"
 expect 2 'directory' spgemm "$work/a.mtx" -o "$work/no/where.mtx"
 [ ! -e "$work/no" ] && ! ls "$work" | grep -q '\.tmp'
 report $? "nothing is left of a file that could not be written"

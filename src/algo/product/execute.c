@@ -11,6 +11,7 @@
 #include "algo/product/phase.h"
 #include "algo/product/plan.h"
 #include "algo/product/schedule.h"
+#include "algo/product/watch.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -428,6 +429,7 @@ static tulle_status multiply_job(struct exec *x, const tulle__job *job)
 static tulle_status run_jobs(struct exec *x)
 {
     tulle_status status = TULLE_OK;
+    tulle__watch watch = tulle__watch_phase(x->plan, x->phase, tulle__schedule_jobs(&x->schedule));
     TULLE_TRY(start_jobs(x));
     while (x->filled) {
         const tulle__job *job = &x->ring[x->head];
@@ -437,9 +439,11 @@ static tulle_status run_jobs(struct exec *x)
         TULLE_TRY(multiply_job(x, job));
         end_job(x);
         tulle__progress(x->plan->comm);
+        tulle__watch_job(&watch);
         TULLE_TRY(start_jobs(x));
     }
 out:
+    tulle__watch_end(&watch, status);
     return status;
 }
 

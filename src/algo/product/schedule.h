@@ -27,6 +27,12 @@ typedef struct tulle__schedule {
 tulle_status tulle__schedule_init(tulle__schedule *schedule, tulle_plan *plan);
 void tulle__schedule_fini(tulle__schedule *schedule);
 
+/* All jobs of this PE, taken or not. */
+static inline int64_t tulle__schedule_jobs(const tulle__schedule *schedule)
+{
+    return schedule->stream[0].jobs + schedule->stream[1].jobs;
+}
+
 /* Whether there is a job, and whether the next one has remote tiles. */
 int tulle__schedule_has_next(const tulle__schedule *schedule);
 int tulle__schedule_next_is_remote(const tulle__schedule *schedule);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Telling who watches (tulle_team_watch) of the jobs of a product, over all its phases. */
+#ifndef TULLE_PRODUCT_WATCH_H
+#define TULLE_PRODUCT_WATCH_H
+
+#include "algo/product/plan.h"
+
+typedef struct tulle__watch {
+    tulle__meter *meter; /* NULL: nobody watches this PE */
+    int64_t done, jobs;  /* of this PE, in the work that is told of */
+    int last;            /* this is the last phase */
+} tulle__watch;
+
+/*
+ * A phase of that many jobs of this PE begins. All phases to come are one piece of work, unless another (writing what a
+ * phase has made) comes between; they are supposed to come in order.
+ */
+tulle__watch tulle__watch_phase(const tulle_plan *plan, int phase, int64_t jobs);
+
+static inline void tulle__watch_job(tulle__watch *watch)
+{
+    tulle__meter_set(watch->meter, ++watch->done, watch->jobs);
+}
+
+void tulle__watch_end(tulle__watch *watch, tulle_status status);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/meter.h"
+
+#include <stddef.h>
+
+#include "base/clock.h"
+
+enum { INTERVAL_NS = 100 * 1000 * 1000 };
+
+void tulle__meter_start(tulle__meter *meter, const char *what, const char *unit, int64_t total)
+{
+    if (!meter || !meter->call || total <= 0) return;
+    meter->progress = (tulle_progress){.what = what, .unit = unit, .total = total};
+    meter->start_ns = tulle__clock_ns();
+    meter->next_ns = meter->start_ns + INTERVAL_NS;
+    meter->told = 0;
+}
+
+static void tell(tulle__meter *meter, int64_t now)
+{
+    meter->progress.seconds = (double)(now - meter->start_ns) * 1e-9;
+    meter->next_ns = now + INTERVAL_NS;
+    meter->told = 1;
+    meter->call(meter->arg, &meter->progress);
+}
+
+void tulle__meter_set(tulle__meter *meter, int64_t done, int64_t of)
+{
+    if (!meter || !meter->progress.total) return;
+    double part = done < 0 ? 0 : done < of ? (double)done / (double)of : 1;
+    meter->progress.done = (int64_t)((double)meter->progress.total * part);
+    int64_t now = tulle__clock_ns();
+    if (done < of && now >= meter->next_ns) tell(meter, now);
+}
+
+void tulle__meter_stop(tulle__meter *meter, int complete)
+{
+    if (!meter || !meter->progress.total) return;
+    if (complete && meter->told) {
+        meter->progress.done = meter->progress.total;
+        tell(meter, tulle__clock_ns());
+    }
+    meter->progress = (tulle_progress){.total = 0};
+}

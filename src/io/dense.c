@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/dense.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/binsparse.h"
+#include "io/npy.h"
+#include "io/operand.h"
+
+/* One of the two. */
+struct tulle__dense {
+    tulle__npy *npy;
+    tulle__binsparse *binsparse;
+};
+
+tulle_status tulle__dense_open(const char *path, tulle__dense **dense)
+{
+    tulle__dense *made;
+    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a dense file", &made);
+    if (status != TULLE_OK) return status;
+    if (tulle__operand_format(path) == TULLE__FORMAT_NPY)
+        status = tulle__npy_open(path, &made->npy);
+    else
+        status = tulle__binsparse_open(path, NULL, &made->binsparse);
+    if (status == TULLE_OK)
+        *dense = made;
+    else
+        tulle__free(made);
+    return status;
+}
+
+void tulle__dense_close(tulle__dense *dense)
+{
+    if (!dense) return;
+    tulle__npy_close(dense->npy);
+    tulle__binsparse_close(dense->binsparse);
+    tulle__free(dense);
+}
+
+void tulle__dense_watch(tulle__dense *dense, tulle__meter *meter, int64_t values)
+{
+    if (dense->npy)
+        tulle__npy_watch(dense->npy, meter, values);
+    else
+        tulle__binsparse_watch(dense->binsparse, meter, values);
+}
+
+tulle_status tulle__dense_read(tulle__dense *dense, int64_t row, int64_t rows, int64_t col, int64_t cols,
+    tulle_type type, tulle_order order, int64_t ld, void *to)
+{
+    if (dense->npy) return tulle__npy_read(dense->npy, row, rows, col, cols, type, order, ld, to);
+    return tulle__binsparse_read_block(dense->binsparse, row, rows, col, cols, type, order, ld, to);
+}

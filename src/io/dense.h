@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A dense file, NumPy or Binsparse by its name: any sub-block can be read. Not collective. */
+#ifndef TULLE_IO_DENSE_H
+#define TULLE_IO_DENSE_H
+
+#include <stdint.h>
+
+#include <tulle/types.h>
+
+#include "base/meter.h"
+
+typedef struct tulle__dense tulle__dense;
+
+tulle_status tulle__dense_open(const char *path, tulle__dense **dense);
+void tulle__dense_close(tulle__dense *dense);
+
+/* Starts the meter (NULL: none) of a reader of `values` values: reading tells it, in bytes of the file. */
+void tulle__dense_watch(tulle__dense *dense, tulle__meter *meter, int64_t values);
+
+/* Rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, whose rows (row-major) or columns are ld
+ * apart. */
+tulle_status tulle__dense_read(tulle__dense *dense, int64_t row, int64_t rows, int64_t col, int64_t cols,
+    tulle_type type, tulle_order order, int64_t ld, void *to);
+
+#endif

@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every public function without memory: public PES HEADER... On one PE the first, second, ... allocation fails, until
+ * the call succeeds. Each time all PEs return TULLE_ERR_MEMORY with a message, and the same call then succeeds; nothing
+ * leaks. A function of the headers that stands neither in the table nor in the list of those that do not allocate is a
+ * failure of this test.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include <tulle/tulle.h>
+
+#include "body.h"
+#include "tap.h"
+#include "temporary.h"
+
+enum { M = 12, N = 5, TRIES = 3000, PATH_MOST = TEMPORARY_MOST + 32 };
+
+static char folder[TEMPORARY_MOST];
+
+static const char *in_folder(const char *name, char *path)
+{
+    snprintf(path, PATH_MOST, "%s/%s", folder, name);
+    return path;
+}
+
+/* What the calls work on; each PE's. */
+struct fixture {
+    tulle_comm *comm;
+    tulle_layout *square, *thin, *other; /* M x M, M x N; M x M cut otherwise */
+    tulle_mat *A, *D;                    /* sparse M x M, dense M x N */
+};
+
+/* M x M, three entries a row. */
+static tulle_status make_sparse(const struct fixture *f, tulle_mat **A)
+{
+    tulle_gidx row[3 * M], col[3 * M];
+    double val[3 * M];
+    int count = 0;
+    for (int r = tulle_comm_rank(f->comm); r < M; r += tulle_comm_size(f->comm))
+        for (int e = 0; e < 3; e++) {
+            row[count] = r;
+            col[count] = (r * 5 + e * 3) % M;
+            val[count++] = r + e + 1;
+        }
+    return tulle_mat_from_entries(f->comm, f->square, TULLE_F64, count, row, col, val, TULLE_DUPLICATES_SUM, A);
+}
+
+static tulle_status from_entries(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_mat *A = NULL;
+    tulle_status status = make_sparse(f, &A);
+    tulle_mat_free(A);
+    return status;
+}
+
+static tulle_status broadcast(struct fixture *f, const char *text)
+{
+    (void)text;
+    char data[100] = "";
+    return tulle_comm_broadcast(f->comm, 0, data, sizeof data);
+}
+
+static tulle_status reduce(struct fixture *f, const char *text)
+{
+    (void)text;
+    int64_t n = 1;
+    double x = 1;
+    tulle_status status = tulle_comm_reduce_int(f->comm, TULLE_SUM, 1, &n);
+    return status == TULLE_OK ? tulle_comm_reduce_real(f->comm, TULLE_MAX, 1, &x) : status;
+}
+
+static tulle_status split(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_comm *part;
+    tulle_status status = tulle_comm_split(f->comm, tulle_comm_rank(f->comm) % 2, 0, &part);
+    if (status == TULLE_OK) tulle_comm_free(part);
+    return status;
+}
+
+static tulle_status layouts(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_layout *layout = NULL, *copy = NULL, *transpose = NULL;
+    tulle_layout_spec spec = {.m = M, .n = N};
+    tulle_status status = tulle_layout_new(&spec, tulle_comm_size(f->comm), &layout);
+    if (status == TULLE_OK) status = tulle_layout_copy(layout, &copy);
+    if (status == TULLE_OK) status = tulle_layout_transpose(copy, &transpose);
+    tulle_layout_free(layout);
+    tulle_layout_free(copy);
+    tulle_layout_free(transpose);
+    return status;
+}
+
+static tulle_status new_mats(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_mat *A = NULL, *B = NULL;
+    tulle_status status = tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_COL_MAJOR, &A);
+    if (status == TULLE_OK) status = tulle_mat_new_csr(f->comm, f->square, TULLE_F32, &B);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    return status;
+}
+
+/* The identity; 32-bit columns. */
+static tulle_status from_csr(struct fixture *f, const char *text)
+{
+    (void)text;
+    int rank = tulle_comm_rank(f->comm), size = tulle_comm_size(f->comm);
+    int64_t rowptr[M + 1], first = (int64_t)M * rank / size, count = (int64_t)M * (rank + 1) / size - first;
+    int32_t colind[M];
+    double val[M];
+    tulle_mat *A;
+    for (int64_t r = 0; r <= count; r++) rowptr[r] = r;
+    for (int64_t r = 0; r < count; r++) colind[r] = (int32_t)(first + r), val[r] = 1;
+    tulle_csr_rows rows = {
+        .first = first, .count = count, .rowptr = rowptr, .colind = colind, .colind_bytes = 4, .val = val};
+    tulle_status status = tulle_mat_from_csr(f->comm, M, M, TULLE_F64, &rows, &A);
+    if (status == TULLE_OK) tulle_mat_free(A);
+    return status;
+}
+
+static tulle_status get_tiles(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(f->A);
+    for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
+        tulle_fetch *fetch;
+        tulle_tile tile;
+        status = tulle_mat_get_tile(f->A, i, 0, &fetch);
+        if (status != TULLE_OK) break;
+        status = tulle_fetch_wait(fetch, &tile);
+        tulle_fetch_free(fetch);
+    }
+    return status;
+}
+
+/* The tiles of A by themselves. */
+static tulle_status replace(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(f->A);
+    for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
+        tulle_tile t;
+        if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(f->comm)) continue;
+        status = tulle_mat_tile(f->A, i, 0, &t);
+        if (status == TULLE_OK && t.rowptr) status = tulle_mat_replace(f->A, i, 0, t.rowptr, t.colind, t.val);
+    }
+    status = tulle_comm_agree(f->comm, status);
+    return status == TULLE_OK ? tulle_mat_renew(f->A) : status;
+}
+
+static tulle_status reshape(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_mat *B = NULL, *T = NULL, *E = NULL;
+    tulle_status status = tulle_mat_redistribute(f->A, f->other, &B);
+    if (status == TULLE_OK) status = tulle_mat_transpose(f->A, &T);
+    if (status == TULLE_OK) status = tulle_mat_transpose(f->D, &E);
+    if (status == TULLE_OK) status = tulle_mat_fill_random(E, 1);
+    tulle_mat_free(B);
+    tulle_mat_free(T);
+    tulle_mat_free(E);
+    return status;
+}
+
+static tulle_status weigh(struct fixture *f, const char *text)
+{
+    (void)text;
+    int64_t work[M];
+    tulle_status status = tulle_mat_row_nnz(f->A, work);
+    return status == TULLE_OK ? tulle_mat_row_flops(f->A, f->A, work) : status;
+}
+
+static tulle_status inspect(struct fixture *f, const char *text)
+{
+    (void)f;
+    char path[PATH_MOST];
+    tulle_operand_shape shape;
+    return tulle_operand_inspect(strchr(text, ':') ? text : in_folder(text, path), NULL, &shape);
+}
+
+/* Files begin with the kind that they are of: a sparse one may be read as either. */
+static tulle_status load_as(struct fixture *f, const char *text, tulle_kind kind)
+{
+    char path[PATH_MOST];
+    tulle_mat *A;
+    tulle_status status =
+        tulle_mat_load(f->comm, strchr(text, ':') ? text : in_folder(text, path), NULL, kind, NULL, NULL, &A);
+    if (status == TULLE_OK) tulle_mat_free(A);
+    return status;
+}
+
+static tulle_status load_sparse(struct fixture *f, const char *text)
+{
+    return load_as(f, text, TULLE_CSR);
+}
+
+static tulle_status load_dense(struct fixture *f, const char *text)
+{
+    return load_as(f, text, TULLE_DENSE);
+}
+
+static tulle_status save_sparse(struct fixture *f, const char *text)
+{
+    char path[PATH_MOST];
+    return tulle_mat_save(f->A, in_folder(text, path));
+}
+
+static tulle_status save_dense(struct fixture *f, const char *text)
+{
+    char path[PATH_MOST];
+    return tulle_mat_save(f->D, in_folder(text, path));
+}
+
+static tulle_status write_pieces(struct fixture *f, const char *text)
+{
+    char path[PATH_MOST];
+    tulle_writer *writer = NULL;
+    tulle_status status = tulle_writer_open(f->comm, in_folder(text, path), M, M, TULLE_F64, &writer);
+    if (status != TULLE_OK) return status;
+    status = tulle_writer_append(writer, f->A);
+    tulle_status closed = tulle_writer_close(writer); /* frees the writer in any case */
+    return status == TULLE_OK ? closed : status;
+}
+
+static tulle_status product_layout(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_layout *layout;
+    tulle_status status = tulle_product_layout(f->A, TULLE_OP_N, f->A, TULLE_OP_T, &layout);
+    if (status == TULLE_OK) tulle_layout_free(layout);
+    return status;
+}
+
+/* C = A^T B in `phases`, made and checked. */
+static tulle_status multiply(struct fixture *f, tulle_mat *B, tulle_mat *C, tulle_alg alg, int phases)
+{
+    tulle_plan *plan = NULL;
+    double error;
+    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    options.alg = alg;
+    options.phases = phases;
+    options.op_a = TULLE_OP_T;
+    tulle_status status = tulle_plan_new(f->A, B, C, &options, &plan);
+    if (status == TULLE_OK && phases <= 1) {
+        status = tulle_plan_execute(plan, NULL);
+        if (status == TULLE_OK) status = tulle_plan_execute(plan, &(tulle_report){.seconds = 0});
+        if (status == TULLE_OK) status = tulle_product_check(f->A, B, C, &options, &error);
+    }
+    for (int p = 0; p < phases && phases > 1 && status == TULLE_OK; p++) {
+        status = tulle_plan_execute_phase(plan, p, NULL);
+        if (status == TULLE_OK) status = tulle_plan_check(plan, p, &error);
+    }
+    tulle_plan_free(plan);
+    return status;
+}
+
+static tulle_status product(struct fixture *f, const char *text)
+{
+    tulle_alg alg;
+    tulle_mat *C = NULL;
+    int sparse = text[0] == 's', phases = text[1] - '0';
+    tulle_status status = tulle_alg_parse(text + 3, &alg);
+    if (status == TULLE_OK)
+        status = sparse ? tulle_mat_new_csr(f->comm, f->square, TULLE_F64, &C)
+                        : tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_ROW_MAJOR, &C);
+    if (status == TULLE_OK) status = multiply(f, sparse ? f->A : f->D, C, alg, phases);
+    tulle_mat_free(C);
+    return status;
+}
+
+typedef tulle_status (*call)(struct fixture *f, const char *text);
+
+/* Names of the functions that a call tries. */
+static const struct subject {
+    const char *names;
+    call call;
+    const char *text;  /* for it */
+    const char *needs; /* a fact of the build, NULL: nothing */
+    int alone;         /* a PE may fail alone: the status is agreed on here */
+} subjects[] = {
+    {"tulle_comm_broadcast", broadcast, "", NULL, 1},
+    {"tulle_comm_reduce_int tulle_comm_reduce_real", reduce, "", NULL, 1},
+    {"tulle_comm_split tulle_comm_free", split, "", NULL, 0},
+    {"tulle_layout_new tulle_layout_copy tulle_layout_transpose tulle_layout_free", layouts, "", NULL, 1},
+    {"tulle_mat_new_dense tulle_mat_new_csr tulle_mat_free", new_mats, "", NULL, 0},
+    {"tulle_mat_from_csr", from_csr, "", NULL, 0},
+    {"tulle_mat_from_entries", from_entries, "", NULL, 0},
+    {"tulle_mat_get_tile tulle_fetch_wait tulle_fetch_free", get_tiles, "", NULL, 1},
+    {"tulle_mat_replace tulle_mat_renew", replace, "", NULL, 0},
+    {"tulle_mat_redistribute tulle_mat_transpose tulle_mat_fill_random", reshape, "", NULL, 0},
+    {"tulle_mat_row_nnz tulle_mat_row_flops", weigh, "", NULL, 0},
+    {"tulle_mat_save", save_sparse, "a.mtx", NULL, 0},
+    {"tulle_mat_save", save_sparse, "a.mtx.gz", "zlib: yes", 0},
+    {"tulle_mat_save", save_sparse, "a.bsp.h5", "HDF5: yes", 0},
+    {"tulle_mat_save", save_dense, "d.mtx", NULL, 0},
+    {"tulle_mat_save", save_dense, "d.npy", NULL, 0},
+    {"tulle_mat_save", save_dense, "d.bsp.h5", "HDF5: yes", 0},
+    {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, "p.mtx", NULL, 0},
+    {"tulle_operand_inspect", inspect, "a.mtx", NULL, 1},
+    {"tulle_operand_inspect", inspect, "a.mtx.gz", "zlib: yes", 1},
+    {"tulle_operand_inspect", inspect, "d.npy", NULL, 1},
+    {"tulle_operand_inspect", inspect, "a.bsp.h5", "HDF5: yes", 1},
+    {"tulle_operand_inspect", inspect, "rmat:scale=4", NULL, 1},
+    {"tulle_mat_load", load_sparse, "a.mtx", NULL, 0},
+    {"tulle_mat_load", load_sparse, "a.mtx.gz", "zlib: yes", 0},
+    {"tulle_mat_load", load_sparse, "a.bsp.h5", "HDF5: yes", 0},
+    {"tulle_mat_load", load_sparse, "d.mtx", NULL, 0},
+    {"tulle_mat_load", load_sparse, "d.npy", NULL, 0},
+    {"tulle_mat_load", load_sparse, "rmat:scale=4", NULL, 0},
+    {"tulle_mat_load", load_sparse, "er:n=20,degree=3", NULL, 0},
+    {"tulle_mat_load", load_dense, "a.mtx", NULL, 0},
+    {"tulle_mat_load", load_dense, "d.npy", NULL, 0},
+    {"tulle_mat_load", load_dense, "d.bsp.h5", "HDF5: yes", 0},
+    {"tulle_mat_load", load_dense, "dense:m=6,n=5", NULL, 0},
+    {"tulle_product_layout", product_layout, "", NULL, 1},
+    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "d1 stationary-c", NULL, 0},
+    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "d1 stationary-a", NULL, 0},
+    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "s1 stationary-b", NULL, 0},
+    {"tulle_plan_execute_phase tulle_plan_check", product, "s2 stationary-a", NULL, 0},
+};
+enum { SUBJECTS = sizeof subjects / sizeof *subjects };
+
+/* What the program calls outside a body, charged to the process. */
+static tulle_status open_and_run(void);
+static tulle_status measure(void);
+static const struct host_subject {
+    const char *names;
+    tulle_status (*call)(void);
+} host_subjects[] = {
+    {"tulle_team_new tulle_team_run tulle_team_trace_write tulle_team_free", open_and_run},
+    {"tulle_machine_measure", measure},
+};
+enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
+
+/* Functions that take no memory from an account. */
+static const char without[] =
+    " tulle_alg_name tulle_alg_parse tulle_build_fact tulle_comm_agree tulle_comm_allgather tulle_comm_barrier "
+    "tulle_comm_rank tulle_comm_size tulle_cuts_even tulle_cuts_weighted tulle_error_message tulle_fail "
+    "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "
+    "tulle_layout_rows tulle_layout_tile_cols tulle_layout_tile_rows tulle_machine_load tulle_machine_path "
+    "tulle_machine_save tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "
+    "tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word tulle_operand_generator tulle_parse_bytes "
+    "tulle_parse_int tulle_parse_real tulle_parse_type tulle_plan_alg tulle_plan_bytes tulle_plan_describe "
+    "tulle_plan_phases tulle_product_bound tulle_status_name tulle_status_text tulle_team_memory_peak "
+    "tulle_team_size tulle_team_spec tulle_team_threads tulle_team_watch tulle_type_name tulle_type_size "
+    "tulle_version ";
+
+/* ---- trying ---- */
+
+static tulle_status make_fixture(struct fixture *f)
+{
+    int size = tulle_comm_size(f->comm);
+    tulle_layout_spec square = {.m = M, .n = M, .tile_rows = 3, .tile_cols = 3, .map = TULLE_CYCLIC};
+    tulle_layout_spec other = {.m = M, .n = M, .tile_rows = 2, .tile_cols = 4};
+    tulle_layout_spec thin = {.m = M, .n = N, .tile_rows = 3, .tile_cols = 2};
+    tulle_status status = tulle_layout_new(&square, size, &f->square);
+    if (status == TULLE_OK) status = tulle_layout_new(&other, size, &f->other);
+    if (status == TULLE_OK) status = tulle_layout_new(&thin, size, &f->thin);
+    if (status == TULLE_OK) status = make_sparse(f, &f->A);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_ROW_MAJOR, &f->D);
+    return status;
+}
+
+static void drop_fixture(struct fixture *f)
+{
+    tulle_layout_free(f->square);
+    tulle_layout_free(f->other);
+    tulle_layout_free(f->thin);
+}
+
+struct trial {
+    const struct subject *subject;
+    int rank; /* whose allocations fail */
+    int allocations;
+};
+
+/* The call once; allocation n (< 0: none) of PE `rank` fails. */
+static tulle_status once(const struct trial *t, struct fixture *f, int n)
+{
+    int mine = tulle_comm_rank(f->comm) == t->rank;
+    tulle__error_clear();
+    if (mine) tulle__account_fail_after(f->comm->pe->account, n);
+    tulle_status status = t->subject->call(f, t->subject->text);
+    if (mine) tulle__account_fail_after(f->comm->pe->account, -1);
+    return t->subject->alone ? tulle_comm_agree(f->comm, status) : status;
+}
+
+/* Every allocation of the call fails in turn; the number of them. */
+static tulle_status fail_each(const struct trial *t, struct fixture *f, int *allocations)
+{
+    tulle_status status = TULLE_OK;
+    for (int n = 0; n < TRIES; n++) {
+        tulle_status outcome = once(t, f, n);
+        int told = *tulle_error_message() != 0;
+        *allocations = n;
+        TULLE_TRY(same_everywhere(f->comm, outcome));
+        if (outcome == TULLE_OK) goto out;
+        EXPECT(outcome == TULLE_ERR_MEMORY && told);
+        TULLE_TRY(once(t, f, -1));
+    }
+    status = tulle__fail(TULLE_ERR_CHECK, "the call does not succeed with %d allocations", TRIES);
+out:
+    return status;
+}
+
+static int same_blocks(const struct blocks *a, const struct blocks *b)
+{
+    return a->data == b->data && a->control == b->control && a->account == b->account;
+}
+
+/* Twice: the first time the PE also makes what it keeps (its kernels' threads); the second time nothing may be left. */
+static tulle_status try_subject(tulle_comm *comm, void *arg)
+{
+    struct trial *t = arg;
+    struct fixture f = {.comm = comm};
+    struct blocks before[64], after[64];
+    int allocations = 0;
+    tulle_status status;
+    TULLE_TRY(make_fixture(&f));
+    TULLE_TRY(fail_each(t, &f, &allocations));
+    TULLE_TRY(count_blocks(comm, before));
+    TULLE_TRY(fail_each(t, &f, &allocations));
+    TULLE_TRY(count_blocks(comm, after));
+    EXPECT(same_blocks(&before[tulle_comm_rank(comm)], &after[tulle_comm_rank(comm)]));
+    if (tulle_comm_rank(comm) == t->rank) t->allocations = allocations;
+out:
+    drop_fixture(&f);
+    return status; /* matrices are freed with the team */
+}
+
+static int built_with(const char *fact)
+{
+    const char *line;
+    for (int i = 0; fact && (line = tulle_build_fact(i)); i++)
+        if (strcmp(line, fact) == 0) return 1;
+    return !fact;
+}
+
+static void try_on_team(int npes, int rank)
+{
+    tulle_team_options options = {.memory = (size_t)npes << 26, .arena = 4096, .panels = 2, .threads = 1};
+    for (int s = 0; s < SUBJECTS; s++) {
+        struct trial trial = {&subjects[s], rank, 0};
+        tulle_team *team;
+        if (!built_with(subjects[s].needs)) {
+            skip("%s %s: %s is not so", subjects[s].names, subjects[s].text, subjects[s].needs);
+            continue;
+        }
+        if (!ok(tulle_team_new("threads:direct=off", npes, &options, &team) == TULLE_OK, "team")) return;
+        tulle_status status = tulle_team_run(team, try_subject, &trial);
+        ok(status == TULLE_OK, "%s %s: %d allocations of PE %d fail in turn%s%s", subjects[s].names, subjects[s].text,
+            trial.allocations, rank, status == TULLE_OK ? "" : ": ", status == TULLE_OK ? "" : tulle_error_message());
+        tulle_team_free(team);
+    }
+}
+
+/* ---- outside a body ---- */
+
+static tulle_status meet(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    return tulle_comm_barrier(comm);
+}
+
+static tulle_status open_and_run(void)
+{
+    tulle_team *team = NULL;
+    char path[PATH_MOST];
+    tulle_status status = tulle_team_new("check+trace+threads", 2, NULL, &team);
+    if (status == TULLE_OK) status = tulle_team_run(team, meet, NULL);
+    if (status == TULLE_OK) status = tulle_team_trace_write(team, in_folder("trace.json", path));
+    tulle_team_free(team);
+    return status;
+}
+
+static tulle_status measure(void)
+{
+    tulle_machine machine;
+    return tulle_machine_measure(1, &machine);
+}
+
+static void try_on_host(const struct host_subject *subject)
+{
+    tulle__account *account = tulle__account_current();
+    int64_t blocks = tulle__account_blocks(account);
+    tulle_status status = TULLE_ERR_MEMORY;
+    int n = 0, fine = 1;
+    for (; n < TRIES && status == TULLE_ERR_MEMORY && fine; n++) {
+        tulle__error_clear();
+        tulle__account_fail_after(account, n);
+        status = subject->call();
+        tulle__account_fail_after(account, -1);
+        fine = (status == TULLE_OK || *tulle_error_message()) && tulle__account_blocks(account) == blocks;
+    }
+    ok(status == TULLE_OK && fine, "%s: %d allocations of the process fail in turn%s%s", subject->names, n - 1,
+        status == TULLE_OK ? "" : ": ", status == TULLE_OK ? "" : tulle_error_message());
+}
+
+/* ---- nothing is forgotten ---- */
+
+static int has_word(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *p = words; (p = strstr(p, word)); p += n)
+        if ((p == words || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0')) return 1;
+    return 0;
+}
+
+static int named(const char *function)
+{
+    int found = has_word(without, function);
+    for (int s = 0; s < SUBJECTS; s++) found |= has_word(subjects[s].names, function);
+    for (int s = 0; s < HOST_SUBJECTS; s++) found |= has_word(host_subjects[s].names, function);
+    return found;
+}
+
+/* The functions that a header declares: the word before the first parenthesis behind each TULLE_API. */
+static int check_header(const char *path)
+{
+    static char text[1 << 16];
+    int functions = 0;
+    FILE *file = fopen(path, "r");
+    if (!ok(file != NULL, "%s", path)) return 0;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    for (char *p = text; (p = strstr(p, "TULLE_API "));) {
+        char *end = strchr(p, '('), *begin = end;
+        if (!end) break;
+        while (begin > p && (begin[-1] == '_' || (begin[-1] >= 'a' && begin[-1] <= 'z'))) begin--;
+        p = end + 1;
+        *end = '\0';
+        if (strncmp(begin, "tulle_", 6) != 0) continue; /* the definition of TULLE_API */
+        functions++;
+        if (!named(begin)) ok(0, "%s of %s is not in the table", begin, path);
+    }
+    return functions;
+}
+
+static void remove_files(void)
+{
+    static const char *const files[] = {
+        "a.mtx", "a.mtx.gz", "a.bsp.h5", "d.mtx", "d.npy", "d.bsp.h5", "p.mtx", "trace.json"};
+    char path[PATH_MOST];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) unlink(in_folder(files[i], path));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3 || !temporary_folder(folder)) return fprintf(stderr, "usage: %s PES HEADER...\n", argv[0]), 2;
+    int npes = atoi(argv[1]), functions = 0;
+    for (int h = 2; h < argc; h++) functions += check_header(argv[h]);
+    ok(functions > 50, "%d public functions are in the table or known not to allocate", functions);
+    try_on_team(npes, npes - 1);
+    if (npes > 1) try_on_team(npes, 0);
+    for (int s = 0; s < HOST_SUBJECTS && npes == 1; s++) try_on_host(&host_subjects[s]);
+    remove_files();
+    ok(rmdir(folder) == 0, "no file is left behind");
+    return tap_done();
+}
