@@ -40,7 +40,7 @@ typedef struct tulle__spgemm_space {
     void *segment; /* rows of B that a row or block of C sums */
     int64_t segment_room;
     void *dense;              /* n sums and padding, times BLOCK_ROWS with runs */
-    uint64_t *bits, *summary; /* a bit a column; a bit a word of bits, with runs of BLOCK_ROWS words */
+    uint64_t *bits, *summary; /* a bit a column; a bit a word of bits */
     int32_t *key;             /* hash table */
     void *slot;
     int64_t hash_room;

@@ -56,7 +56,7 @@ tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size)
     tulle_status status = TULLE_OK;
     if (!space->dense) TULLE_TRY(tulle__alloc_zero(rows * (n + TULLE__PAD), size, "dense rows of sums", &space->dense));
     if (!space->bits)
-        TULLE_TRY(tulle__alloc_zero(rows * (n / 64 + 2), sizeof *space->bits, "the bits of a row of C", &space->bits));
+        TULLE_TRY(tulle__alloc_zero(n / 64 + 2, sizeof *space->bits, "the bits of a row of C", &space->bits));
     TULLE_TRY(tulle__alloc_zero(n / 4096 + 2, sizeof *space->summary, "the bits of a row of C", &space->summary));
 out:
     return status;
