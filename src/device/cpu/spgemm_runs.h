@@ -258,7 +258,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(update)(
 UPDATE(1, 1)
 UPDATE(1, 2)
 UPDATE(1, 3)
-UPDATE(2, 1) UPDATE(2, 2) UPDATE(2, 3) UPDATE(3, 1) UPDATE(3, 2) UPDATE(3, 3) UPDATE(4, 1) UPDATE(4, 2) UPDATE(4, 3)
+UPDATE(2, 1)
+UPDATE(2, 2) UPDATE(2, 3) UPDATE(3, 1) UPDATE(3, 2) UPDATE(3, 3) UPDATE(4, 1) UPDATE(4, 2) UPDATE(4, 3)
 #undef UPDATE
 
     /* Row r of the block's sums. */
