@@ -8,11 +8,14 @@
  * and the vector helpers NAME(copy_runs) and NAME(drain) of that instruction set, beside those of spgemm_runs.h.
  *
  * Where B comes in runs of columns (finite elements) rows of C are made in blocks, see spgemm_runs.h. Else a row of C
- * is first listed as segments, the rows of B it sums, which also tells its flops and the range of its columns. Then one
- * of copy     one segment dense    an array as wide as C, and bits to be scanned, where these are few against the flops
- *   ordered  a small table whose slots follow the columns by linear interpolation, kept ordered while it is filled
- *            (linear probing sort, Gonnet and Munro 1984): it is drained sorted, without a sort. For uniform columns.
- *   hash     a multiplicative hash, then a sort: where the ordered table is crowded and C is wide.
+ * is first listed as segments, the rows of B it sums, which also tells its flops and the range of its columns. Then it
+ * goes one of these ways:
+ * - copy: one segment
+ * - dense: an array as wide as C, and bits to be scanned, where these are few against the flops
+ * - ordered: a small table whose slots follow the columns by linear interpolation, kept ordered while it is filled
+ *   (linear probing sort, Gonnet and Munro 1984): it is drained sorted, without a sort. For uniform columns.
+ * - hash: a multiplicative hash, then a sort: where the ordered table is crowded and C is wide.
+ *
  * Values of a known structure go the same ways; into the ordered table its columns are put in one sweep beforehand.
  */
 
