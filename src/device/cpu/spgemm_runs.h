@@ -170,7 +170,7 @@ ROWS static inline int64_t NAME(list_word)(tulle__run *run, int64_t nruns, int64
 ROWS static inline int64_t NAME(sweep)(tulle__spgemm_space *space, const NAME(block) * block, int list)
 {
     int64_t nnz = 0, nruns = 0, at = -1;
-    tulle__run *run = space->run + space->run_used;
+    tulle__run *run = space->run ? space->run + space->run_used : NULL; /* NULL: no runs */
     for (int32_t s = block->lo >> 12; s <= block->hi >> 12; s++) {
         uint64_t words = space->summary[s];
         space->summary[s] = 0;
@@ -260,11 +260,17 @@ UPDATE(1, 2)
 UPDATE(1, 3)
 UPDATE(2, 1)
 UPDATE(2, 2)
-UPDATE(2, 3) UPDATE(3, 1) UPDATE(3, 2) UPDATE(3, 3) UPDATE(4, 1) UPDATE(4, 2) UPDATE(4, 3)
+UPDATE(2, 3)
+UPDATE(3, 1)
+UPDATE(3, 2)
+UPDATE(3, 3)
+UPDATE(4, 1)
+UPDATE(4, 2)
+UPDATE(4, 3)
 #undef UPDATE
 
-    /* Row r of the block's sums. */
-    static inline T *NAME(sums)(const tulle__spgemm_space *space, int r)
+/* Row r of the block's sums. */
+static inline T *NAME(sums)(const tulle__spgemm_space *space, int r)
 {
     return (T *)space->dense + r * (space->plan->task->n + TULLE__PAD);
 }
