@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "io/mtx.h"
 
 static int compare(const void *left, const void *right)
 {
@@ -125,6 +126,41 @@ out:
     return status;
 }
 
+/* The entries of a file, mirrored; values are made here, as for the others. */
+static tulle_status from_file(const char *path, bench_matrix *A)
+{
+    tulle__mtx *mtx = NULL;
+    tulle__entries entries = {0};
+    tulle__mtx_stats stats;
+    int32_t *row = NULL, *col = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__mtx_open(path, NULL, &mtx));
+    const tulle__mtx_header *head = tulle__mtx_head(mtx);
+    if (head->rows != head->cols || head->array) {
+        status = tulle__fail(TULLE_ERR_ARG, "%s: not a square sparse matrix", path);
+        goto out;
+    }
+    TULLE_TRY(tulle__mtx_parse(mtx, 0, 1, TULLE_F64, &entries, &stats));
+    TULLE_TRY(tulle__alloc((size_t)entries.count * 2, sizeof *row, "edges", &row));
+    TULLE_TRY(tulle__alloc((size_t)entries.count * 2, sizeof *col, "edges", &col));
+    int64_t n = 0;
+    for (int64_t e = 0; e < entries.count; e++) {
+        int32_t i = (int32_t)tulle__entries_row(&entries, e), j = (int32_t)tulle__entries_col(&entries, e);
+        row[n] = i;
+        col[n++] = j;
+        if (head->symmetry == TULLE__MTX_GENERAL || i == j) continue;
+        row[n] = j;
+        col[n++] = i;
+    }
+    status = from_edges(head->rows, n, row, col, A);
+out:
+    tulle__entries_fini(&entries);
+    tulle__mtx_close(mtx);
+    tulle__free(row);
+    tulle__free(col);
+    return status;
+}
+
 tulle_status bench_matrix_make(const char *name, int shrink, bench_matrix *A)
 {
     *A = (bench_matrix){0};
@@ -134,7 +170,7 @@ tulle_status bench_matrix_make(const char *name, int shrink, bench_matrix *A)
     if (!strcmp(name, "er")) return edges(1, 0, 1000000 >> shrink, 0, 8 * (int64_t)(1000000 >> shrink), A);
     if (!strcmp(name, "fem1")) return fem(64 >> shrink, 1, A);
     if (!strcmp(name, "fem3")) return fem(40 >> shrink, 3, A);
-    return tulle__fail(TULLE_ERR_ARG, "no input named %s", name);
+    return from_file(name, A);
 }
 
 void bench_matrix_free(bench_matrix *A)

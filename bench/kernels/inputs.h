@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inputs of the kernel benchmark: made here, from counters, so that a run needs no files. */
+/* The inputs of the kernel benchmark: made here, from counters, or the structure of a square Matrix Market file. */
 #ifndef TULLE_BENCH_KERNELS_INPUTS_H
 #define TULLE_BENCH_KERNELS_INPUTS_H
 
@@ -15,7 +15,10 @@ typedef struct bench_matrix {
     float *val32;
 } bench_matrix;
 
-/* Names: "rmat", "rmat-relabelled", "er", "fem1", "fem3". scale shrinks them: 0 is the size of the report. */
+/*
+ * Names: "rmat", "rmat-relabelled", "er", "fem1", "fem3", which shrink makes smaller: 0 is the size of the report.
+ * Any other is the path of a file.
+ */
 tulle_status bench_matrix_make(const char *name, int shrink, bench_matrix *A);
 void bench_matrix_free(bench_matrix *A);
 tulle__csr bench_matrix_csr(const bench_matrix *A, tulle_type type);

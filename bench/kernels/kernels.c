@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times the local kernels: bench_kernels [--threads T] [--repeat R] [--shrink S] [--kernel NAME] [input ...]
+ * Times the local kernels:
+ *   bench_kernels [--threads T] [--repeat R] [--shrink S] [--kernel NAME] [--isa NAME] [--type NAME] [input ...]
  * One JSON line a case: median and spread in seconds, flops, the bytes that must move, and the rates they make.
  */
 #include <stdio.h>
@@ -10,14 +11,16 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/kernel.h"
+#include "device/cpu/cpu.h"
 #include "inputs.h"
 
 enum { REPEAT_MAX = 101 };
 
 struct options {
     int threads, repeat, shrink;
-    const char *kernel; /* NULL: all */
+    const char *kernel, *type; /* NULL: all */
+    tulle__isa isa;
+    const tulle__kernels *kernels; /* of isa */
 };
 
 struct times {
@@ -37,7 +40,7 @@ static void print(const struct options *options, const char *kernel, const char 
     double median = times->at[options->repeat / 2];
     printf("{\"kernel\":\"%s\",\"isa\":\"%s\",\"input\":\"%s\",\"type\":\"%s\",\"n\":%lld,\"threads\":%d,"
            "\"median_s\":%.6f,\"least_s\":%.6f,\"most_s\":%.6f,\"gflops\":%.3f,\"compulsory_gb_s\":%.3f}\n",
-        kernel, tulle__kernels_cpu_isa(), input, tulle_type_name(type), (long long)n, options->threads, median,
+        kernel, tulle__isa_name(options->isa), input, tulle_type_name(type), (long long)n, options->threads, median,
         times->at[0], times->at[options->repeat - 1], flops / median * 1e-9, bytes / median * 1e-9);
     fflush(stdout);
 }
@@ -67,17 +70,17 @@ static tulle_status time_spgemm(
     int64_t *rows = NULL, flops = 0;
     double entry = (double)(sizeof(int32_t) + tulle_type_size(type));
     TULLE_TRY(tulle__alloc((size_t)A->n, sizeof *rows, "flops", &rows));
-    TULLE_TRY(tulle__kernels_cpu()->spgemm_flops(pool, &task, rows));
+    TULLE_TRY(options->kernels->spgemm_flops(pool, &task, rows));
     for (int64_t i = 0; i < A->n; i++) flops += rows[i];
     for (int r = -1; r < options->repeat; r++) {
         double start = tulle__clock_seconds();
-        TULLE_TRY(tulle__kernels_cpu()->spgemm(pool, &task, place, &kept, &C));
+        TULLE_TRY(options->kernels->spgemm(pool, &task, place, &kept, &C));
         if (r >= 0) times.at[r] = tulle__clock_seconds() - start;
     }
     print(options, "spgemm", input, type, A->n, &times, 2 * (double)flops, entry * (double)(2 * A->nnz + C.nnz));
     for (int r = -1; r < options->repeat; r++) {
         double start = tulle__clock_seconds();
-        TULLE_TRY(tulle__kernels_cpu()->spgemm_numeric(pool, &task, &C));
+        TULLE_TRY(options->kernels->spgemm_numeric(pool, &task, &C));
         if (r >= 0) times.at[r] = tulle__clock_seconds() - start;
     }
     print(
@@ -112,7 +115,7 @@ static tulle_status time_spmm(const struct options *options, tulle__pool *pool, 
         .alpha = 1};
     for (int r = -1; r < options->repeat; r++) {
         double start = tulle__clock_seconds();
-        TULLE_TRY(tulle__kernels_cpu()->spmm(pool, &task));
+        TULLE_TRY(options->kernels->spmm(pool, &task));
         if (r >= 0) times.at[r] = tulle__clock_seconds() - start;
     }
     print(options, "spmm", input, type, n, &times, 2 * (double)A->nnz * (double)n,
@@ -129,6 +132,7 @@ static tulle_status time_input(const struct options *options, tulle__pool *pool,
     bench_matrix A;
     tulle_status status = bench_matrix_make(input, options->shrink, &A);
     for (int type = TULLE_F64; type >= 0 && status == TULLE_OK; type--) {
+        if (options->type && strcmp(options->type, tulle_type_name((tulle_type)type))) continue;
         if (!options->kernel || !strcmp(options->kernel, "spgemm"))
             TULLE_TRY(time_spgemm(options, pool, input, &A, (tulle_type)type));
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
@@ -143,10 +147,21 @@ out:
     return status;
 }
 
+/* By its name; NULL: the best. */
+static int choose_isa(struct options *options, const char *name)
+{
+    for (options->isa = TULLE__ISA_COUNT; options->isa-- > 0;) {
+        options->kernels = tulle__kernels_cpu_at(options->isa);
+        if (options->kernels && (!name || !strcmp(name, tulle__isa_name(options->isa)))) return 1;
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const inputs[] = {"rmat", "rmat-relabelled", "er", "fem1", "fem3"};
     struct options options = {.threads = 2, .repeat = 5};
+    const char *isa = NULL;
     int given = 1;
     for (; given + 1 < argc && !strncmp(argv[given], "--", 2); given += 2) {
         const char *name = argv[given] + 2, *value = argv[given + 1];
@@ -158,9 +173,14 @@ int main(int argc, char **argv)
             options.shrink = atoi(value);
         else if (!strcmp(name, "kernel"))
             options.kernel = value;
+        else if (!strcmp(name, "type"))
+            options.type = value;
+        else if (!strcmp(name, "isa"))
+            isa = value;
         else
             return fprintf(stderr, "bench_kernels: no option --%s\n", name), EXIT_FAILURE;
     }
+    if (!choose_isa(&options, isa)) return fprintf(stderr, "bench_kernels: no %s here\n", isa), EXIT_FAILURE;
     if (options.repeat < 1 || options.repeat > REPEAT_MAX) options.repeat = 5;
     tulle__pool *pool = NULL;
     tulle_status status = tulle__pool_new(options.threads, &pool);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
 #include "matrices.h"
 
 static const int threads[] = {1, 2, 3, 5};
@@ -128,6 +130,87 @@ static int compare_entries(const void *left, const void *right)
     return (*x > *y) - (*x < *y);
 }
 
+static void set_value(matrix *A, int64_t a, double value)
+{
+    if (A->type == TULLE_F32)
+        ((float *)A->val)[a] = (float)value;
+    else
+        ((double *)A->val)[a] = value;
+}
+
+/* Which of the nodes of 1 .. most unknowns unknown i belongs to; their sizes depend on the seed. */
+static int64_t node_of(int64_t i, uint64_t seed, int most)
+{
+    int64_t node = 0;
+    for (int64_t at = 0;; node++) {
+        at += 1 + (int64_t)(tulle__random_at(seed, 1, (uint64_t)node) % (uint64_t)most);
+        if (at > i) return node;
+    }
+}
+
+/*
+ * Blocks between ragged nodes: supernodes of up to `most` rows, runs from one column to some that cross words of 64.
+ * A few rows lack an entry, a few values are infinite or -0.
+ */
+static matrix supernodes(tulle_type type, int64_t m, int64_t n, uint64_t seed, int most)
+{
+    matrix A = matrix_make(FULL, type, m, n, seed, 0, 0);
+    int64_t to = 0, from = 0;
+    for (int64_t i = 0; i < m; i++) {
+        int64_t row = node_of(i, 5, most);
+        for (int64_t j = 0; j < n; j++, from++) {
+            int64_t col = node_of(j, 6, most);
+            uint64_t r = tulle__random_at(seed, 3, (uint64_t)from);
+            if (tulle__random_at(seed, (uint64_t)row, (uint64_t)col) % 3 || r % 500 == 0) continue;
+            A.colind[to] = (int32_t)j;
+            set_value(&A, to++, r % 97 == 1 ? INFINITY : r % 31 == 1 ? -0.0 : (double)(r % 1000) / 7 - 50);
+        }
+        A.rowptr[i + 1] = to;
+    }
+    A.colind = realloc(A.colind, (size_t)to * sizeof *A.colind + 1);
+    A.val = realloc(A.val, (size_t)to * tulle_type_size(type) + 1);
+    A.csr.colind = A.colind;
+    A.csr.val = A.val;
+    return A;
+}
+
+/* The columns of each row of A in descending order. */
+static void reverse_rows(matrix *A)
+{
+    for (int64_t i = 0; i < A->csr.m; i++)
+        for (int64_t x = A->rowptr[i], y = A->rowptr[i + 1] - 1; x < y; x++, y--) {
+            int32_t col = A->colind[x];
+            A->colind[x] = A->colind[y];
+            A->colind[y] = col;
+        }
+}
+
+/* Two pairs on runs with nodes of up to 9 unknowns, and the second once more with A's rows backwards. */
+static void test_supernodes(tulle__isa isa, tulle__pool *const *pool)
+{
+    enum { M = 70, K = 150, N = 205 };
+    for (int type = 0; type < TULLE_TYPE_COUNT; type++)
+        for (int most = 1; most <= 9; most++) {
+            chain c = {.task = {.type = (tulle_type)type, .m = M, .n = N, .npairs = 2, .pair = c.pair}};
+            tulle__csr_result ref = {0};
+            int same = 1;
+            for (int p = 0; p < 2; p++) {
+                c.A[p] = supernodes((tulle_type)type, M, K, 30 + (uint64_t)p, most);
+                c.B[p] = supernodes((tulle_type)type, K, N, 40 + (uint64_t)p, most);
+                c.pair[p] = (tulle__spgemm_pair){.A = c.A[p].csr, .B = c.B[p].csr, .scale = p ? -0.3 : 1};
+            }
+            for (int backwards = 0; backwards < 2; backwards++) {
+                if (backwards) reverse_rows(&c.A[1]);
+                tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
+                for (int way = 0; way < WAYS; way++)
+                    same = same && compare_with(isa, &ways[way], pool[way % THREADS], &c, &ref);
+                result_free(&ref);
+            }
+            ok(same, "%s, %s: supernodes of up to %d", tulle__isa_name(isa), tulle_type_name((tulle_type)type), most);
+            chain_free(&c);
+        }
+}
+
 static void test_unsorted(tulle__isa isa, tulle__pool *pool)
 {
     for (int way = 0; way < WAYS; way++) {
@@ -227,6 +310,7 @@ int main(void)
         }
         test_exact((tulle__isa)isa, pool);
         test_bits((tulle__isa)isa, pool);
+        test_supernodes((tulle__isa)isa, pool);
         test_unsorted((tulle__isa)isa, pool[2]);
         test_wide((tulle__isa)isa, pool[1]);
     }

@@ -8,9 +8,10 @@
  *   sum     dense: one random access to n v bytes a thread, ~2 ns beyond L2; ordered table: L1, ~3 ns; runs: a vector
  *           operation for up to 32 bytes of them, ~0.2 ns
  *   write   (4 + v) / cf bytes of C; a write to memory is also a read of it
- * One pass writes C twice and reads it once, (12 .. 36) / cf bytes more; two passes read B's columns twice and mark
- * them twice. So one pass pays where cf is about 1 and the marks are dear (wide C, short rows), two where B comes in
- * runs.
+ * One pass writes C twice and reads it once, (12 .. 36) / cf bytes more, in places that flops bound, of which huge
+ * pages make nearly all resident; two passes read B's columns twice and mark them twice. So two passes pay where B
+ * comes in runs (marks are cheap) and where cf is over 3.5: one pass took 0.6 of the time of two at cf = 2.6 (a mesh),
+ * 0.8 at 1.9 and 3.3 (a social and a web graph), 1.06 at 4.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -246,6 +247,8 @@ out:
     return status;
 }
 
+static const double FILL_ONE_PASS = 0.28; /* 1 / cf, see above */
+
 /* Whether to compute first and copy then; gets the room for that. */
 static tulle_status choose_one_pass(struct job *job, int *one_pass)
 {
@@ -256,7 +259,7 @@ static tulle_status choose_one_pass(struct job *job, int *one_pass)
     *one_pass = plan->knobs.passes == 1;
     if (plan->knobs.passes == 0 && !plan->runs) {
         TULLE_TRY(estimate_fill(job, &fill));
-        *one_pass = fill > 0.8 && entries * (sizeof(int32_t) + job->size) < tulle__memory_available() / 3;
+        *one_pass = fill > FILL_ONE_PASS && entries * (sizeof(int32_t) + job->size) < tulle__memory_available() / 3;
     }
     if (*one_pass) {
         status = tulle__alloc(entries, sizeof *job->colind, "the columns of C before they are placed", &job->colind);

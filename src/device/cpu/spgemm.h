@@ -10,14 +10,15 @@ typedef struct tulle__run {
     int32_t col, len;
 } tulle__run;
 
-enum { TULLE__RUN_BLOCK = 10 };
+/* Runs first .. first + count - 1. */
+typedef struct tulle__run_list {
+    int64_t first;
+    int32_t count;
+} tulle__run_list;
 
-/*
- * The rows of B as runs, dense inside blocks of 1024 rows, so that one pass makes them: with x = k + k / 1024 those of
- * row k are run[ptr[x]] .. run[ptr[x + 1] - 1].
- */
+/* The rows of B as runs. Rows with the columns of the row before share its list (a supernode), but for a few. */
 typedef struct tulle__run_rows {
-    int64_t *ptr;
+    tulle__run_list *row;
     tulle__run *run;
 } tulle__run_rows;
 
@@ -36,16 +37,16 @@ typedef struct tulle__spgemm_plan {
 /* A thread's working space; grown when a row needs it. Between rows dense and bits are zero and key is empty. */
 typedef struct tulle__spgemm_space {
     const tulle__spgemm_plan *plan;
-    void *segment; /* rows of B that row i of C sums */
+    void *segment; /* rows of B that a row or block of C sums */
     int64_t segment_room;
-    void *dense; /* n sums and padding */
-    uint64_t *bits, *summary;
-    int32_t *key; /* hash table */
+    void *dense;              /* n sums and padding, times BLOCK_ROWS with runs */
+    uint64_t *bits, *summary; /* a bit a column; a bit a word of bits */
+    int32_t *key;             /* hash table */
     void *slot;
     int64_t hash_room;
     uint64_t *order, *order2; /* for sorting */
     int64_t order_room;
-    tulle__run *run; /* the structure of the last row, while it may be used again; or of all rows counted, if keep */
+    tulle__run *run; /* the structure of the last block; or of all rows counted, if keep */
     int64_t run_room, run_used;
     int keep;
     const tulle__run *stored; /* the structure of the rows to be written, kept when they were counted; or NULL */
@@ -86,7 +87,8 @@ void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count);
 
 enum {
     TULLE__EMPTY = INT32_MAX, /* a free slot; greater than every column */
-    TULLE__PAD = 16           /* elements behind a dense array that vectors may touch */
+    TULLE__PAD = 16,          /* elements behind a dense array that vectors may touch */
+    TULLE__BLOCK_ROWS = 4     /* rows of C that are made together where B comes in runs */
 };
 
 #endif

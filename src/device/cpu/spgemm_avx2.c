@@ -303,37 +303,52 @@ ROWS static inline __m256i positions(uint64_t packed)
     return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)packed));
 }
 
-/* The product is masked, not the factor, since 0 * infinity is not 0; sums are never -0, so adding +0 changes nothing.
- */
-ROWS static inline void axpy_f64(double *sum, double scale, const double *val, int32_t len)
-{
-    __m256d s = _mm256_set1_pd(scale);
-    for (; len >= 4; len -= 4, sum += 4, val += 4)
-        _mm256_storeu_pd(sum, _mm256_add_pd(_mm256_loadu_pd(sum), _mm256_mul_pd(s, _mm256_loadu_pd(val))));
-    if (len > 0) {
-        __m256i mask = _mm256_loadu_si256((const __m256i *)(const void *)(mask_words + 8 - 2 * len));
-        __m256d product = _mm256_mul_pd(s, _mm256_maskload_pd(val, mask));
-        product = _mm256_and_pd(product, _mm256_castsi256_pd(mask));
-        _mm256_storeu_pd(sum, _mm256_add_pd(_mm256_loadu_pd(sum), product));
+typedef __m256d vector_f64;
+typedef __m256 vector_f32;
+typedef __m256i mask_f64, mask_f32;
+enum { WIDTH_f64 = 4, WIDTH_f32 = 8 };
+
+#define VECTOR(type, suffix, ps)                                                                                       \
+    ROWS static inline vector_##suffix load_##suffix(const type *p)                                                    \
+    {                                                                                                                  \
+        return _mm256_loadu_##ps(p);                                                                                   \
+    }                                                                                                                  \
+    ROWS static inline void store_##suffix(type *p, vector_##suffix x)                                                 \
+    {                                                                                                                  \
+        _mm256_storeu_##ps(p, x);                                                                                      \
+    }                                                                                                                  \
+    ROWS static inline vector_##suffix broadcast_##suffix(type x)                                                      \
+    {                                                                                                                  \
+        return _mm256_set1_##ps(x);                                                                                    \
+    }                                                                                                                  \
+    ROWS static inline __m256i tail_##suffix(int32_t len)                                                              \
+    {                                                                                                                  \
+        const int32_t *words = mask_words + 8 - len * (int32_t)(sizeof(type) / sizeof *words);                         \
+        return _mm256_loadu_si256((const __m256i *)(const void *)words);                                               \
+    }                                                                                                                  \
+    ROWS static inline vector_##suffix load_tail_##suffix(const type *p, __m256i mask)                                 \
+    {                                                                                                                  \
+        return _mm256_maskload_##ps(p, mask);                                                                          \
+    }                                                                                                                  \
+    ROWS static inline vector_##suffix keep_tail_##suffix(vector_##suffix x, __m256i mask)                             \
+    {                                                                                                                  \
+        return _mm256_and_##ps(x, _mm256_castsi256_##ps(mask));                                                        \
     }
+VECTOR(float, f32, ps)
+VECTOR(double, f64, pd)
+
+ROWS static inline int consecutive_f64(const int32_t *col)
+{
+    __m128i expected = _mm_add_epi32(_mm_set1_epi32(*col), _mm_setr_epi32(0, 1, 2, 3));
+    __m128i differ = _mm_xor_si128(expected, _mm_loadu_si128((const __m128i *)(const void *)col));
+    return _mm_testz_si128(differ, differ);
 }
 
-ROWS static inline void axpy_f32(float *sum, float scale, const float *val, int32_t len)
+ROWS static inline int consecutive_f32(const int32_t *col)
 {
-    __m256 s = _mm256_set1_ps(scale);
-    for (; len >= 8; len -= 8, sum += 8, val += 8)
-        _mm256_storeu_ps(sum, _mm256_add_ps(_mm256_loadu_ps(sum), _mm256_mul_ps(s, _mm256_loadu_ps(val))));
-    if (len > 4) {
-        __m256i mask = _mm256_loadu_si256((const __m256i *)(const void *)(mask_words + 8 - len));
-        __m256 product = _mm256_mul_ps(s, _mm256_maskload_ps(val, mask));
-        product = _mm256_and_ps(product, _mm256_castsi256_ps(mask));
-        _mm256_storeu_ps(sum, _mm256_add_ps(_mm256_loadu_ps(sum), product));
-    } else if (len > 0) {
-        __m128i mask = _mm_loadu_si128((const __m128i *)(const void *)(mask_words + 8 - len));
-        __m128 product = _mm_mul_ps(_mm256_castps256_ps128(s), _mm_maskload_ps(val, mask));
-        product = _mm_and_ps(product, _mm_castsi128_ps(mask));
-        _mm_storeu_ps(sum, _mm_add_ps(_mm_loadu_ps(sum), product));
-    }
+    __m256i expected = _mm256_add_epi32(_mm256_set1_epi32(*col), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    __m256i differ = _mm256_xor_si256(expected, _mm256_loadu_si256((const __m256i *)(const void *)col));
+    return _mm256_testz_si256(differ, differ);
 }
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sparse product's row kernels for AVX-512: masks end a run, compressing stores drain the ordered table. */
+/* The sparse product's row kernels for AVX-512: masks end a run, compression drains the ordered table. */
 #include <string.h>
 
 #include "base/error.h"
@@ -28,24 +28,50 @@ ROWS static inline __mmask16 first16(int32_t len)
     return (__mmask16)mask;
 }
 
-ROWS static inline void axpy_f64(double *sum, double scale, const double *val, int32_t len)
-{
-    __m512d s = _mm512_set1_pd(scale);
-    for (int32_t t = 0; t < len; t += 8) {
-        __mmask8 mask = first8(len - t);
-        __m512d product = _mm512_mul_pd(s, _mm512_maskz_loadu_pd(mask, val + t));
-        _mm512_mask_storeu_pd(sum + t, mask, _mm512_add_pd(_mm512_maskz_loadu_pd(mask, sum + t), product));
+/* Vectors of 256 bits: most runs are short, and stores of 512 bits are slow on some processors. */
+typedef __m256d vector_f64;
+typedef __m256 vector_f32;
+typedef __mmask8 mask_f64, mask_f32;
+enum { WIDTH_f64 = 4, WIDTH_f32 = 8 };
+
+#define VECTOR(type, suffix, ps)                                                                                       \
+    ROWS static inline vector_##suffix load_##suffix(const type *p)                                                    \
+    {                                                                                                                  \
+        return _mm256_loadu_##ps(p);                                                                                   \
+    }                                                                                                                  \
+    ROWS static inline void store_##suffix(type *p, vector_##suffix x)                                                 \
+    {                                                                                                                  \
+        _mm256_storeu_##ps(p, x);                                                                                      \
+    }                                                                                                                  \
+    ROWS static inline vector_##suffix broadcast_##suffix(type x)                                                      \
+    {                                                                                                                  \
+        return _mm256_set1_##ps(x);                                                                                    \
+    }                                                                                                                  \
+    ROWS static inline __mmask8 tail_##suffix(int32_t len)                                                             \
+    {                                                                                                                  \
+        return first8(len);                                                                                            \
+    }                                                                                                                  \
+    ROWS static inline vector_##suffix load_tail_##suffix(const type *p, __mmask8 mask)                                \
+    {                                                                                                                  \
+        return _mm256_maskz_loadu_##ps(mask, p);                                                                       \
+    }                                                                                                                  \
+    ROWS static inline vector_##suffix keep_tail_##suffix(vector_##suffix x, __mmask8 mask)                            \
+    {                                                                                                                  \
+        return _mm256_maskz_mov_##ps(mask, x);                                                                         \
     }
+VECTOR(float, f32, ps)
+VECTOR(double, f64, pd)
+
+ROWS static inline int consecutive_f64(const int32_t *col)
+{
+    __m128i expected = _mm_add_epi32(_mm_set1_epi32(*col), _mm_setr_epi32(0, 1, 2, 3));
+    return !_mm_cmpneq_epi32_mask(expected, _mm_loadu_si128((const __m128i *)(const void *)col));
 }
 
-ROWS static inline void axpy_f32(float *sum, float scale, const float *val, int32_t len)
+ROWS static inline int consecutive_f32(const int32_t *col)
 {
-    __m512 s = _mm512_set1_ps(scale);
-    for (int32_t t = 0; t < len; t += 16) {
-        __mmask16 mask = first16(len - t);
-        __m512 product = _mm512_mul_ps(s, _mm512_maskz_loadu_ps(mask, val + t));
-        _mm512_mask_storeu_ps(sum + t, mask, _mm512_add_ps(_mm512_maskz_loadu_ps(mask, sum + t), product));
-    }
+    __m256i expected = _mm256_add_epi32(_mm256_set1_epi32(*col), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return !_mm256_cmpneq_epi32_mask(expected, _mm256_loadu_si256((const __m256i *)(const void *)col));
 }
 
 #define COPY_RUNS(type, suffix, WIDTH, COPY, CLEAR)                                                                    \
@@ -75,6 +101,7 @@ COPY_RUNS(float, f32, 16,
         _mm512_mask_storeu_ps(val + t, first16(len - t), _mm512_maskz_loadu_ps(first16(len - t), dense + col + t))),
     _mm512_mask_storeu_ps(dense + col + t, first16(len - t), _mm512_setzero_ps()))
 
+/* Compressed in registers and stored under a mask: compressing stores take over a hundred cycles on some processors. */
 #define DRAIN(type, suffix, PACK)                                                                                      \
     ROWS static inline void drain_##suffix(                                                                            \
         int32_t *key, const type *slot, int64_t used, int64_t count, int64_t room, int32_t *colind, type *val)         \
@@ -87,14 +114,16 @@ COPY_RUNS(float, f32, 16,
             __m256i keys = _mm256_loadu_si256((const __m256i *)(const void *)(key + x));                               \
             __mmask8 full = _mm256_cmpgt_epi32_mask(empty, keys);                                                      \
             _mm256_storeu_si256((__m256i *)(void *)(key + x), empty);                                                  \
-            _mm256_mask_compressstoreu_epi32(colind + n, full, keys);                                                  \
+            int here = __builtin_popcount(full);                                                                       \
+            __mmask8 first = first8(here);                                                                             \
+            _mm256_mask_storeu_epi32(colind + n, first, _mm256_maskz_compress_epi32(full, keys));                      \
             PACK;                                                                                                      \
-            n += __builtin_popcount(full);                                                                             \
+            n += here;                                                                                                 \
         }                                                                                                              \
     }
 
-DRAIN(float, f32, _mm256_mask_compressstoreu_ps(val + n, full, _mm256_loadu_ps(slot + x)))
-DRAIN(double, f64, _mm512_mask_compressstoreu_pd(val + n, full, _mm512_loadu_pd(slot + x)))
+DRAIN(float, f32, _mm256_mask_storeu_ps(val + n, first, _mm256_maskz_compress_ps(full, _mm256_loadu_ps(slot + x))))
+DRAIN(double, f64, _mm512_mask_storeu_pd(val + n, first, _mm512_maskz_compress_pd(full, _mm512_loadu_pd(slot + x))))
 
 #define T float
 #define NAME(x) x##_f32

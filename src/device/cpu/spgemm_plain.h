@@ -1,10 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Template: the helpers of spgemm_rows.h without vectors. */
 
-/* sum[t] += scale * val[t] for t < len; vector forms may touch, not change, TULLE__PAD more sums */
-static inline void NAME(axpy)(T *sum, T scale, const T *val, int32_t len)
+/* A vector is one element, so that there is no tail. */
+typedef T NAME(vector);
+typedef int NAME(mask);
+enum { NAME(WIDTH) = 1 };
+
+static inline T NAME(load)(const T *p)
 {
-    for (int32_t t = 0; t < len; t++) sum[t] = ADD(sum[t], MULTIPLY(scale, val[t]));
+    return *p;
+}
+
+static inline void NAME(store)(T *p, T x)
+{
+    *p = x;
+}
+
+static inline T NAME(broadcast)(T x)
+{
+    return x;
+}
+
+static inline int NAME(tail)(int32_t len)
+{
+    return len;
+}
+
+static inline T NAME(load_tail)(const T *p, int mask)
+{
+    (void)mask;
+    return *p;
+}
+
+static inline T NAME(keep_tail)(T x, int mask)
+{
+    (void)mask;
+    return x;
+}
+
+static inline int NAME(consecutive)(const int32_t *col)
+{
+    (void)col;
+    return 1;
 }
 
 /* Writes the columns of the runs and their sums, and makes the sums ZERO. room: entries that may be touched. */

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "device/cpu/spgemm.h"
 
-enum { FLOPS_ROWS = 2048, RUN_SAMPLES = 1024 };
+enum { FLOPS_ROWS = 2048, RUN_SAMPLES = 1024, RUN_ROWS = 1024 };
 
 static int64_t minimum(int64_t x, int64_t y)
 {
@@ -104,37 +104,48 @@ struct run_job {
     atomic_int_fast64_t next;
 };
 
+/* The runs of a row, to the end of a list; how many. */
+static int32_t split_row(const int32_t *col, int32_t len, tulle__run *run)
+{
+    int32_t count = 0;
+    for (int32_t b = 0; b < len;) {
+        int32_t first = b++;
+        while (b < len && col[b] == col[b - 1] + 1) b++;
+        run[count++] = (tulle__run){col[first], b - first};
+    }
+    return count;
+}
+
+/* Lists are dense inside blocks of rows, which begin where their entries do: one pass makes them. */
 static tulle_status find_runs(void *arg, int thread, int nthreads)
 {
     struct run_job *job = arg;
     const tulle__csr *B = job->B;
+    const int64_t *bp = B->rowptr;
     (void)thread;
     (void)nthreads;
     for (;;) {
-        int64_t block = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
-        int64_t begin = block << TULLE__RUN_BLOCK, end = minimum(B->m, (block + 1) << TULLE__RUN_BLOCK);
+        int64_t begin = atomic_fetch_add_explicit(&job->next, RUN_ROWS, memory_order_relaxed);
         if (begin >= B->m) return TULLE_OK;
-        int64_t at = B->rowptr[begin] - B->rowptr[0], *ptr = job->rows->ptr + begin + block;
-        for (int64_t k = begin; k < end; k++) {
-            ptr[k - begin] = at;
-            tulle__run *run = job->rows->run + at;
-            const int32_t *col = B->colind + B->rowptr[k];
-            int32_t len = (int32_t)(B->rowptr[k + 1] - B->rowptr[k]);
-            for (int32_t b = 0; b < len;) {
-                int32_t first = b++;
-                while (b < len && col[b] == col[b - 1] + 1) b++;
-                *run++ = (tulle__run){col[first], b - first};
+        int64_t at = bp[begin] - bp[0];
+        for (int64_t k = begin; k < minimum(B->m, begin + RUN_ROWS); k++) {
+            const int32_t *col = B->colind + bp[k];
+            int64_t len = bp[k + 1] - bp[k];
+            tulle__run_list *list = &job->rows->row[k];
+            if (k > begin && bp[k] - bp[k - 1] == len && !memcmp(col, col - len, (size_t)len * sizeof *col)) {
+                *list = list[-1];
+                continue;
             }
-            at = run - job->rows->run;
+            *list = (tulle__run_list){.first = at, .count = split_row(col, (int32_t)len, job->rows->run + at)};
+            at += list->count;
         }
-        ptr[end - begin] = at;
     }
 }
 
 static void drop_runs(tulle__spgemm_plan *plan)
 {
     for (int p = 0; plan->runs && p < plan->task->npairs; p++) {
-        tulle__free(plan->runs[p].ptr);
+        tulle__free(plan->runs[p].row);
         tulle__free(plan->runs[p].run);
     }
     tulle__free(plan->runs);
@@ -149,8 +160,7 @@ static tulle_status make_runs(tulle__spgemm_plan *plan, tulle__pool *pool)
     for (int p = 0; p < task->npairs; p++) {
         const tulle__csr *B = &task->pair[p].B;
         tulle__run_rows *rows = &plan->runs[p];
-        size_t blocks = (size_t)(B->m >> TULLE__RUN_BLOCK) + 1;
-        TULLE_TRY(tulle__alloc((size_t)B->m + blocks + 1, sizeof *rows->ptr, "the runs of B", &rows->ptr));
+        TULLE_TRY(tulle__alloc((size_t)B->m, sizeof *rows->row, "the runs of B", &rows->row));
         TULLE_TRY(
             tulle__alloc((size_t)(B->rowptr[B->m] - B->rowptr[0]), sizeof *rows->run, "the runs of B", &rows->run));
         struct run_job job = {.B = B, .rows = rows};

@@ -52,9 +52,9 @@ tulle_status tulle__spgemm_space_segments(tulle__spgemm_space *space, int64_t co
 tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size)
 {
     if (space->summary) return TULLE_OK;
-    size_t n = (size_t)space->plan->task->n;
+    size_t n = (size_t)space->plan->task->n, rows = space->plan->runs ? TULLE__BLOCK_ROWS : 1;
     tulle_status status = TULLE_OK;
-    if (!space->dense) TULLE_TRY(tulle__alloc_zero(n + TULLE__PAD, size, "a dense row of sums", &space->dense));
+    if (!space->dense) TULLE_TRY(tulle__alloc_zero(rows * (n + TULLE__PAD), size, "dense rows of sums", &space->dense));
     if (!space->bits)
         TULLE_TRY(tulle__alloc_zero(n / 64 + 2, sizeof *space->bits, "the bits of a row of C", &space->bits));
     TULLE_TRY(tulle__alloc_zero(n / 4096 + 2, sizeof *space->summary, "the bits of a row of C", &space->summary));
