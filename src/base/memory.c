@@ -363,3 +363,13 @@ size_t tulle__memory_available(void)
     }
     return available;
 }
+
+size_t tulle__memory_left(void)
+{
+    const tulle__account *account = tulle__account_current();
+    size_t limit = tulle__account_limit(account), used = tulle__account_used(account);
+    size_t available = tulle__memory_available();
+    if (!limit) return available;
+    size_t left = limit > used ? limit - used : 0;
+    return left < available ? left : available;
+}

@@ -60,6 +60,9 @@ void tulle__free(void *block);
 size_t tulle__memory_physical(void);
 size_t tulle__memory_available(void);
 
+/* What the account that is charged here may still use: what its limit leaves, at most what is available. */
+size_t tulle__memory_left(void);
+
 /* Asks for huge pages for [address, address + bytes), where the system has them on request. */
 void tulle__memory_huge(void *address, size_t bytes);
 

@@ -259,7 +259,8 @@ static tulle_status choose_one_pass(struct job *job, int *one_pass)
     *one_pass = plan->knobs.passes == 1;
     if (plan->knobs.passes == 0 && !plan->runs) {
         TULLE_TRY(estimate_fill(job, &fill));
-        *one_pass = fill > FILL_ONE_PASS && entries * (sizeof(int32_t) + job->size) < tulle__memory_available() / 3;
+        /* beside the room of the pass, C itself must fit */
+        *one_pass = fill > FILL_ONE_PASS && entries * (sizeof(int32_t) + job->size) < tulle__memory_left() / 3;
     }
     if (*one_pass) {
         status = tulle__alloc(entries, sizeof *job->colind, "the columns of C before they are placed", &job->colind);
