@@ -398,56 +398,27 @@ out:
     return status;
 }
 
-/* Puts ascending columns into the empty table, each behind the one before; the slots that this displaced them by. */
-ROWS static int64_t NAME(place_ordered)(tulle__spgemm_space *space, NAME(line) line, const int32_t *colind, int64_t nnz)
+/*
+ * As the row was made first, with its columns put beside to be compared: one sweep over the row, where a table of the
+ * known columns would take one to fill it and one to read it. *done = 0 if the columns crowd in few places or are not
+ * the known ones: val is not valid then. `room` entries of val may be touched.
+ */
+ROWS static tulle_status NAME(values_ordered)(tulle__spgemm_space *space, const NAME(row) * row, const int32_t *colind,
+    int64_t nnz, T *val, int64_t room, int *done)
 {
-    int64_t x = -1, steps = 0;
-    T *slot = space->slot;
-    for (int64_t c = 0; c < nnz; c++) {
-        int64_t home = NAME(home)(line, colind[c]);
-        x = home > x ? home : x + 1;
-        steps += x - home;
-        space->key[x] = colind[c];
-        slot[x] = ZERO;
-    }
-    return steps;
-}
-
-/* The way back: the slots are found as they were then. */
-ROWS static void NAME(take_ordered)(
-    tulle__spgemm_space *space, NAME(line) line, const int32_t *colind, int64_t nnz, T *val)
-{
-    int64_t x = -1;
-    const T *slot = space->slot;
-    for (int64_t c = 0; c < nnz; c++) {
-        int64_t home = NAME(home)(line, colind[c]);
-        x = home > x ? home : x + 1;
-        space->key[x] = TULLE__EMPTY;
-        val[c] = slot[x];
-    }
-}
-
-/* *done = 0 if the columns crowd in few places: nothing is written then. */
-ROWS static tulle_status NAME(values_ordered)(
-    tulle__spgemm_space *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val, int *done)
-{
-    int32_t lo = colind[0] < row->lo ? colind[0] : row->lo, hi = colind[nnz - 1] > row->hi ? colind[nnz - 1] : row->hi;
-    NAME(line) line = NAME(line_of)(lo, hi, 4 * nnz);
     tulle_status status;
-    TULLE_TRY(tulle__spgemm_space_slots(space, 5 * nnz + TULLE__PAD, sizeof(T)));
-    *done = NAME(place_ordered)(space, line, colind, nnz) <= 4 * nnz;
-    const int32_t *key = space->key;
-    T *slot = space->slot;
-    for (int64_t s = 0; s < row->nsegments && *done; s++) {
-        const NAME(segment) *segment = &row->segment[s];
-        for (int64_t b = 0; b < segment->len; b++) {
-            int32_t c = segment->col[b];
-            int64_t x = NAME(home)(line, c);
-            while (key[x] < c) x++;
-            if (key[x] == c) slot[x] = ADD(slot[x], MULTIPLY(segment->scale, segment->val[b]));
-        }
+    int64_t bound = NAME(bound)(row), slots = 4 * bound, used = 0;
+    TULLE_TRY(tulle__spgemm_space_slots(space, slots + bound + TULLE__PAD, sizeof(T)));
+    TULLE_TRY(tulle__spgemm_space_order(space, nnz));
+    int32_t *columns = (int32_t *)(void *)space->order;
+    int64_t count = NAME(fill_ordered)(space, row, slots, &used, 1);
+    *done = count == nnz;
+    if (*done) {
+        NAME(drain)(space->key, space->slot, used, count, room, columns, val);
+        *done = memcmp(columns, colind, (size_t)nnz * sizeof *colind) == 0;
+    } else if (count >= 0) {
+        for (int64_t x = 0; x < used; x++) space->key[x] = TULLE__EMPTY;
     }
-    NAME(take_ordered)(space, line, colind, nnz, val);
 out:
     return status;
 }
@@ -483,13 +454,13 @@ out:
 }
 
 ROWS static tulle_status NAME(values_row)(
-    tulle__spgemm_space *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val)
+    tulle__spgemm_space *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val, int64_t room)
 {
     tulle_status status = TULLE_OK;
     tulle__accumulator way = NAME(choose)(space, row);
     if (way == TULLE__ACCUMULATOR_ORDERED) {
         int done = 0;
-        if (!space->plan->task->unsorted) TULLE_TRY(NAME(values_ordered)(space, row, colind, nnz, val, &done));
+        if (!space->plan->task->unsorted) TULLE_TRY(NAME(values_ordered)(space, row, colind, nnz, val, room, &done));
         if (done) return TULLE_OK;
         way = NAME(instead)(space, row);
     }
@@ -508,7 +479,7 @@ ROWS static tulle_status NAME(values)(
     for (int64_t i = begin; i < end; i++) {
         int64_t at = C->rowptr[i], nnz = C->rowptr[i + 1] - at;
         TULLE_TRY(NAME(list)(space, i, &row));
-        if (nnz) TULLE_TRY(NAME(values_row)(space, &row, C->colind + at, nnz, (T *)C->val + at));
+        if (nnz) TULLE_TRY(NAME(values_row)(space, &row, C->colind + at, nnz, (T *)C->val + at, C->rowptr[end] - at));
     }
 out:
     return status;
