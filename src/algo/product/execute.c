@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-enum { LOCAL_BETWEEN = 8 }; /* room in the ring for local jobs, a remote one */
+enum { RING_MAX = 1024 };
 
 typedef struct tulle__job {
     int i, j, nk;
@@ -532,13 +532,20 @@ out:
     return status;
 }
 
+/* Jobs that may be started at a time: local ones take no memory, so that remote ones can be found far ahead. */
+static int ring_size(const tulle_plan *plan, int64_t jobs)
+{
+    int64_t size = plan->direct || plan->lookahead == 0 ? 1 : plan->lookahead + (int64_t)RING_MAX;
+    return (int)(jobs < 1 ? 1 : size < jobs ? size : jobs);
+}
+
 static tulle_status begin(struct exec *x, tulle_plan *plan)
 {
     tulle_status status;
     size_t group = (size_t)plan->group;
     x->plan = plan;
-    x->depth = 1 + plan->lookahead * LOCAL_BETWEEN;
     TULLE_TRY(tulle__schedule_init(&x->schedule, plan));
+    x->depth = ring_size(plan, tulle__schedule_jobs(&x->schedule));
     TULLE_TRY(tulle__alloc_zero((size_t)x->depth, sizeof *x->ring, "jobs", &x->ring));
     for (int d = 0; d < x->depth; d++) {
         TULLE_TRY(tulle__alloc(group, sizeof(int), "jobs", &x->ring[d].k));

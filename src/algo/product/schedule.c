@@ -28,19 +28,53 @@ static int keep_kind(const tulle_plan *plan, tulle__chain *chain, int kind)
     return kept > 0;
 }
 
-static int next_chain(const tulle_plan *plan, tulle__stream *stream, int kind)
+/* Bytes to be fetched for C[i,j] += A[i,k] B[k,j], or the multiplications expected. */
+static double weight_of(const tulle_plan *plan, int i, int k, int j, int kind)
 {
-    do {
-        stream->live = plan->policy->next(&stream->cursor, &stream->chain);
-        stream->at = 0;
-    } while (stream->live && !keep_kind(plan, &stream->chain, kind));
-    return stream->live;
+    const tulle__operands *o = &plan->operands;
+    if (kind == REMOTE) return (double)tulle__fetch_bytes(o->A, i, k) + (double)tulle__fetch_bytes(o->B, k, j);
+    double nnz_a = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
+    double nnz_b = (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz; /* dense: all elements */
+    return nnz_a * nnz_b / (double)tulle__tile_rows(o->B, k);
 }
 
-static void rewind_stream(const tulle_plan *plan, tulle__stream *stream)
+static void weigh_next(const tulle_plan *plan, tulle__stream *stream, int kind)
+{
+    const tulle__chain *chain = &stream->chain;
+    stream->next = 0;
+    for (int t = stream->at; t < chain->nk && t < stream->at + plan->group; t++)
+        stream->next += weight_of(plan, chain->i, chain->k[t], chain->j, kind);
+}
+
+/* Goes on to the next job of that kind. */
+static void advance(const tulle_plan *plan, tulle__stream *stream, int kind)
+{
+    if (!stream->live || stream->at == stream->chain.nk) {
+        do {
+            stream->live = plan->policy->next(&stream->cursor, &stream->chain);
+            stream->at = 0;
+        } while (stream->live && !keep_kind(plan, &stream->chain, kind));
+    }
+    if (stream->live) weigh_next(plan, stream, kind);
+}
+
+static void rewind_stream(const tulle_plan *plan, tulle__stream *stream, int kind)
 {
     stream->cursor = (tulle__cursor){.operands = &plan->operands, .rank = plan->comm->rank, .k = stream->cursor.k};
     stream->taken = 0;
+    stream->live = 0;
+    advance(plan, stream, kind);
+}
+
+/* Leaves the head job behind; its k are copied out if k is not NULL. Returns their number. */
+static int pass_job(const tulle_plan *plan, tulle__stream *stream, int kind, int *k)
+{
+    int nk = 0;
+    for (; nk < plan->group && stream->at < stream->chain.nk; nk++, stream->at++)
+        if (k) k[nk] = stream->chain.k[stream->at];
+    stream->taken += stream->next;
+    advance(plan, stream, kind);
+    return nk;
 }
 
 tulle_status tulle__schedule_init(tulle__schedule *schedule, tulle_plan *plan)
@@ -50,14 +84,10 @@ tulle_status tulle__schedule_init(tulle__schedule *schedule, tulle_plan *plan)
     for (int kind = LOCAL; kind <= REMOTE; kind++) {
         tulle__stream *stream = &schedule->stream[kind];
         TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *stream->cursor.k, "a chain", &stream->cursor.k));
-        rewind_stream(plan, stream);
-        stream->jobs = 0;
-        while (next_chain(plan, stream, kind)) {
-            int nk = stream->chain.nk;
-            stream->jobs += nk ? (nk + plan->group - 1) / plan->group : 1;
-        }
-        rewind_stream(plan, stream);
-        next_chain(plan, stream, kind);
+        rewind_stream(plan, stream, kind);
+        for (stream->jobs = 0; stream->live; stream->jobs++) pass_job(plan, stream, kind, NULL);
+        stream->total = stream->taken;
+        rewind_stream(plan, stream, kind);
     }
 out:
     return status;
@@ -77,19 +107,14 @@ int tulle__schedule_next_is_remote(const tulle__schedule *schedule)
 {
     const tulle__stream *local = &schedule->stream[LOCAL], *remote = &schedule->stream[REMOTE];
     if (!remote->live || !local->live) return remote->live;
-    /* local work also before the first, whose fetch is on its way by then */
-    return (double)local->taken * (double)(remote->jobs + 1) >= (double)(remote->taken + 1) * (double)local->jobs;
+    return local->taken * remote->total >= (remote->taken + remote->next) * local->total;
 }
 
 void tulle__schedule_take(tulle__schedule *schedule, int *i, int *j, int *nk, int *k)
 {
-    const tulle_plan *plan = schedule->plan;
     int kind = tulle__schedule_next_is_remote(schedule) ? REMOTE : LOCAL;
     tulle__stream *stream = &schedule->stream[kind];
     *i = stream->chain.i;
     *j = stream->chain.j;
-    *nk = 0;
-    while (*nk < plan->group && stream->at < stream->chain.nk) k[(*nk)++] = stream->chain.k[stream->at++];
-    stream->taken++;
-    if (stream->at == stream->chain.nk) next_chain(plan, stream, kind);
+    *nk = pass_job(schedule->plan, stream, kind, k);
 }

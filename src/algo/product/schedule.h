@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order of a PE's jobs: the policy's chains, cut into jobs of at most `group` k, and those with remote tiles spread
- * evenly over the whole run, so that each fetch has as much local work to hide behind as there is. With r remote and l
- * local jobs, f seconds a fetch and c a job, a run then takes about max(r f + c, (r + l) c) instead of up to r f +
- * (r + l) c where remote jobs come in a row. The order follows from the layouts alone, not from timing.
+ * The order of a PE's jobs: the policy's chains, cut into jobs of at most `group` k, those with remote tiles mixed with
+ * the local ones so that a fetch has as much local work to hide behind as there is: a remote job comes when as large a
+ * share of the local multiplications is done as its bytes and those before it are of all bytes. With F seconds of
+ * fetches, L of local and R of remote jobs a run then takes about max(F, L) + R instead of up to F + L + R where remote
+ * jobs come in a row. The order follows from the layouts and the entries of tiles alone, not from timing.
  */
 #ifndef TULLE_PRODUCT_SCHEDULE_H
 #define TULLE_PRODUCT_SCHEDULE_H
@@ -15,7 +16,8 @@ typedef struct tulle__stream {
     tulle__cursor cursor;
     tulle__chain chain;
     int at, live; /* next k of the chain; whether there is one */
-    int64_t jobs, taken;
+    int64_t jobs;
+    double total, taken, next; /* weights: of all jobs, of those taken, of the next */
 } tulle__stream;
 
 typedef struct tulle__schedule {
