@@ -24,8 +24,9 @@ TULLE_API int tulle_launcher_usable(const tulle_launcher *launcher);
 /* The launcher that started this process, by its environment; NULL: none, it stands alone. */
 TULLE_API const tulle_launcher *tulle_launched_by(void);
 
-/* This process's rank as its launcher gave it; 0 without one. */
+/* This process's rank and the number of processes, as its launcher tells them; 0 and 1 without one. */
 TULLE_API int tulle_launched_rank(void);
+TULLE_API int tulle_launched_size(void);
 
 #ifdef __cplusplus
 }

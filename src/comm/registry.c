@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "comm/launch.h"
+#include "comm/launcher.h"
 #include "comm/module.h"
 #include "comm/threads/threads.h"
 #include "comm/wrap/wrap.h"
@@ -41,7 +41,7 @@ tulle_status tulle__registry_find(
     }
     if (*engine || *wrapper) return TULLE_OK;
     const tulle__module *module = NULL;
-    tulle_status status = tulle__module_load(strcmp(name, "mpi") == 0 ? tulle__launch_module(family) : name, &module);
+    tulle_status status = tulle__module_load(strcmp(name, "mpi") == 0 ? tulle__launcher_module(family) : name, &module);
     if (status == TULLE_OK) {
         *engine = module->engine;
         *wrapper = module->wrapper;

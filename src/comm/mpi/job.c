@@ -36,17 +36,20 @@ static void finish(void)
     if (started) MPI_Finalize();
 }
 
-/*
- * What Open MPI must know before it starts, unless the user has said otherwise. MPI calls that wait spin, and the
- * process that they wait for does not run: with more processes than cores, each message takes a time slice; mpirun says
- * so only for slots that it knows of. And its component osc/rdma crashes in MPI_Compare_and_swap between processes of
- * one node (open-mpi/ompi#9146, open).
- */
-static void tell_openmpi(void)
+/* What the MPIs must know before they start, unless the user has said otherwise. README.md has the measurements. */
+static void set_defaults(void)
 {
+    /* osc/rdma crashes in MPI_Compare_and_swap between processes of one node: open-mpi/ompi#9146, open */
+    setenv("OMPI_MCA_osc", "^rdma", 0);
+    /* a look for addresses that are free in all processes, page by page: seconds for some GB: pmodels/mpich#5962, open
+     */
+    setenv("MPIR_CVAR_SHM_SYMHEAP_RETRY", "0", 0);
+    /*
+     * MPI calls that wait spin, and the process that they wait for does not run: with more processes than cores, each
+     * message takes a time slice. mpirun says this itself only for slots that it knows of.
+     */
     const char *near = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
     if (near && atol(near) > sysconf(_SC_NPROCESSORS_ONLN)) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-    setenv("OMPI_MCA_osc", "^rdma", 0);
 }
 
 tulle_status tulle__mpi_start(void)
@@ -56,7 +59,7 @@ tulle_status tulle__mpi_start(void)
     if (done) return tulle__mpi_host->fail(TULLE_ERR_STATE, "MPI has been finalised and cannot be started again");
     MPI_Initialized(&done);
     if (!done) {
-        tell_openmpi();
+        set_defaults();
         /* threads of a PE's pool compute only: MPI is called by the thread that opened the team */
         int error = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
         if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "starting MPI");

@@ -4,12 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "comm/launch.h"
+#include "comm/launcher.h"
 #include "comm/module.h"
 
+/* The build knows what they are called, if it found them. */
+#ifndef TULLE_LAUNCH_openmpi
+#define TULLE_LAUNCH_openmpi "mpiexec.openmpi"
+#endif
+#ifndef TULLE_LAUNCH_mpich
+#define TULLE_LAUNCH_mpich "mpiexec.mpich"
+#endif
+
 static const tulle_launcher launchers[] = {
-    {"openmpi", "mpi_openmpi", "mpirun.openmpi"},
-    {"mpich", "mpi_mpich", "mpiexec.mpich"},
+    {"openmpi", "mpi_openmpi", TULLE_LAUNCH_openmpi},
+    {"mpich", "mpi_mpich", TULLE_LAUNCH_mpich},
 };
 
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
@@ -43,14 +51,25 @@ const tulle_launcher *tulle_launched_by(void)
     return NULL;
 }
 
+static int first_number(const char *const *variable, int n, int fallback)
+{
+    for (int i = 0; i < n; i++) {
+        const char *value = getenv(variable[i]);
+        if (value) return atoi(value);
+    }
+    return fallback;
+}
+
 int tulle_launched_rank(void)
 {
     static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
-        const char *value = getenv(variables[i]);
-        if (value) return atoi(value);
-    }
-    return 0;
+    return first_number(variables, 3, 0);
+}
+
+int tulle_launched_size(void)
+{
+    static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
+    return tulle_launched_by() ? first_number(variables, 3, 1) : 1;
 }
 
 int tulle_launcher_usable(const tulle_launcher *launcher)
@@ -59,7 +78,7 @@ int tulle_launcher_usable(const tulle_launcher *launcher)
     return tulle__module_find(launcher->module, path, sizeof path) == TULLE_OK;
 }
 
-const char *tulle__launch_module(const char *family)
+const char *tulle__launcher_module(const char *family)
 {
     const tulle_launcher *by = family ? find(family) : tulle_launched_by();
     if (by) return by->module;
