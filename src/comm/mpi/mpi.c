@@ -137,11 +137,12 @@ static tulle_status open_in(tulle__engine_team *team, int direct, const size_t s
     MPI_Comm_size(team->comm, &team->npes);
     tulle_status status = count_near(team->comm, &near);
     if (status != TULLE_OK) return status;
-    uint64_t far_crowded[2] = {!direct || near<team->npes, near> sysconf(_SC_NPROCESSORS_ONLN)};
-    status = tulle__mpi_largest(team->comm, 2, far_crowded);
+    uint64_t most[] = {!direct || near<team->npes, (uint64_t)near, near> sysconf(_SC_NPROCESSORS_ONLN)};
+    status = tulle__mpi_largest(team->comm, 3, most);
     if (status != TULLE_OK) return status;
-    team->shared = !far_crowded[0];
-    team->crowded = (int)far_crowded[1];
+    team->shared = !most[0];
+    team->neighbours = most[1] > 1;
+    team->crowded = (int)most[2];
     team->link = (tulle__mpi_link){.team = team,
         .link = {.ops = team->shared ? &tulle__mpi_direct_ops : &tulle__mpi_rma_ops,
             .rank = team->rank,
@@ -194,8 +195,22 @@ static const tulle__module module = {.version = TULLE__MODULE_VERSION, .engine =
 
 __attribute__((visibility("default"))) const tulle__module *tulle_module_entry(const tulle__module_host *host);
 
+/*
+ * A program's own MPI comes first when the module's symbols are resolved. If that is of another family, its handles and
+ * constants are not those that the module was compiled with.
+ */
+static int library_fits(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    return (strncmp(version, "Open MPI", 8) == 0) == (strcmp(TULLE_MPI_FAMILY, "openmpi") == 0);
+}
+
 const tulle__module *tulle_module_entry(const tulle__module_host *host)
 {
     tulle__mpi_host = host;
-    return &module;
+    if (library_fits()) return &module;
+    host->fail(TULLE_ERR_UNSUPPORTED, "it is for %s, but the program has loaded another MPI", TULLE_MPI_FAMILY);
+    return NULL;
 }

@@ -41,9 +41,10 @@ typedef struct tulle__mpi_window {
 struct tulle__engine_team {
     MPI_Comm comm;
     int rank, npes;
-    int shared;   /* all segments are reached by load and store */
-    int crowded;  /* some node has more PEs than cores */
-    int progress; /* RMA at this PE advances only while it is inside MPI */
+    int neighbours; /* some node has more than one PE */
+    int shared;     /* all segments are reached by load and store */
+    int crowded;    /* some node has more PEs than cores */
+    int progress;   /* RMA at this PE advances only while it is inside MPI */
     tulle__mpi_window window[TULLE__SEGMENTS];
     tulle__mpi_link link;
 };

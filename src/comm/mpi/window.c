@@ -4,6 +4,7 @@
  * over memory of our own (MPI_Win_create) are avoided: under Open MPI an atomic on one waits until its target calls
  * MPI (README.md has the figures).
  */
+#include <string.h>
 #include <sys/statvfs.h>
 
 #include "comm/mpi/mpi_team.h"
@@ -56,6 +57,21 @@ static tulle_status require_unified(tulle__mpi_window *window)
     return TULLE_OK;
 }
 
+/*
+ * Open MPI's component osc/rdma, which names its windows, crashes in MPI_Compare_and_swap between processes of one node
+ * (open-mpi/ompi#9146, open). Where MPI was started by the engine it is left out; here the caller has started it.
+ */
+static tulle_status refuse_crash(const tulle__engine_team *team, const tulle__mpi_window *window)
+{
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    int length;
+    MPI_Win_get_name(window->win, name, &length);
+    if (team->shared || !team->neighbours || strncmp(name, "rdma ", 5) != 0) return TULLE_OK;
+    return tulle__mpi_host->fail(TULLE_ERR_UNSUPPORTED, "Open MPI's component osc/rdma would crash in "
+                                                        "MPI_Compare_and_swap (open-mpi/ompi#9146): set "
+                                                        "OMPI_MCA_osc=^rdma in the environment of mpirun");
+}
+
 static tulle_status open_window(tulle__engine_team *team, size_t bytes, tulle__mpi_window *window)
 {
     char *own = NULL;
@@ -73,7 +89,8 @@ static tulle_status open_window(tulle__engine_team *team, size_t bytes, tulle__m
     window->locked = error == MPI_SUCCESS;
     if (error == MPI_SUCCESS) error = find_bases(team, window, own);
     if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "opening a window");
-    return require_unified(window);
+    tulle_status unified = require_unified(window);
+    return unified == TULLE_OK ? refuse_crash(team, window) : unified;
 }
 
 tulle_status tulle__mpi_windows_open(tulle__engine_team *team, const size_t bytes[TULLE__SEGMENTS])
