@@ -18,7 +18,7 @@ typedef struct tulle_launcher {
 /* The launchers known, most preferred first; NULL ends. Static, as all that is returned here. */
 TULLE_API const tulle_launcher *tulle_launcher_list(int i);
 
-/* 1 if the module for it is installed. */
+/* 1 if the module for it is installed; else 0, and the error message says where it was looked for. */
 TULLE_API int tulle_launcher_usable(const tulle_launcher *launcher);
 
 /* The launcher that started this process, by its environment; NULL: none, it stands alone. */

@@ -24,6 +24,7 @@ static const tulle__module_host host = {
     .alloc_zero = tulle__alloc_zero,
     .free = tulle__free,
     .memory_available = tulle__memory_available,
+    .memory_huge = tulle__memory_huge,
     .spec_int = tulle__spec_int,
     .spec_bytes = tulle__spec_bytes,
     .spec_seconds = tulle__spec_seconds,

@@ -26,6 +26,7 @@ typedef struct tulle__module_host {
     tulle_status (*alloc_zero)(size_t count, size_t size, const char *what, void *block);
     void (*free)(void *block);
     size_t (*memory_available)(void);
+    void (*memory_huge)(void *address, size_t bytes);
     tulle_status (*spec_int)(tulle__spec_part *part, const char *key, int64_t low, int64_t high, int64_t *value);
     tulle_status (*spec_bytes)(tulle__spec_part *part, const char *key, double *value);
     tulle_status (*spec_seconds)(tulle__spec_part *part, const char *key, double *value);

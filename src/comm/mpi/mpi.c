@@ -112,6 +112,8 @@ static tulle_status settle(tulle__spec_part *part, tulle__setting *setting)
     if (status != TULLE_OK) return status;
     status = settle_in(comm, setting);
     MPI_Comm_free(&comm);
+    /* from here on the others wait for this process, even if it does not get to opening the team */
+    if (status == TULLE_OK) tulle__mpi_team_opened(1);
     return status;
 }
 
@@ -157,11 +159,11 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
     tulle__engine_team *team;
     int direct = 1;
     tulle_status status = read_options(part, &direct);
+    if (status != TULLE_OK) tulle__mpi_team_opened(-1); /* as in all processes */
     if (status == TULLE_OK) status = tulle__mpi_host->alloc_zero(1, sizeof *team, "MPI team", &team);
     if (status != TULLE_OK) return status;
     team->comm = MPI_COMM_NULL;
     for (int s = 0; s < TULLE__SEGMENTS; s++) team->window[s].win = MPI_WIN_NULL;
-    tulle__mpi_team_opened(1);
     status = own_communicator(setting->communicator, &team->comm);
     if (status == TULLE_OK) status = open_in(team, direct, setting->segment_bytes);
     if (status == TULLE_OK)

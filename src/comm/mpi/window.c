@@ -98,6 +98,8 @@ tulle_status tulle__mpi_windows_open(tulle__engine_team *team, const size_t byte
     tulle_status status = TULLE_OK;
     for (int s = 0; s < TULLE__SEGMENTS && status == TULLE_OK; s++)
         status = tulle__mpi_agree(team->comm, open_window(team, bytes[s], &team->window[s]));
+    if (status == TULLE_OK)
+        tulle__mpi_host->memory_huge(team->window[TULLE__DATA].base[team->rank], bytes[TULLE__DATA]);
     return status;
 }
 
