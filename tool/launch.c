@@ -66,8 +66,7 @@ static void tell_loss(const struct roster *roster, const struct notice *notice)
 static volatile sig_atomic_t caught;
 static volatile pid_t child;
 
-/* Once: at a second signal launchers drop everything and leave things behind. What a terminal sends it sends them, too.
- */
+/* Once: at a second signal launchers leave things behind. What a terminal sends, they get from it. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -160,6 +159,7 @@ static int run_job(char **line, struct roster *roster, struct notice *notice, in
     pid_t started = fork();
     if (started == 0) become(line, out, err);
     child = started;
+    if (caught && started > 0) kill(started, caught); /* it came before there was anybody to tell */
     close(out[1]), close(err[1]);
     if (started > 0) follow(out[0], err[0], roster, notice);
     close(out[0]), close(err[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All PEs on one node: segments lie in shared windows, and every operation is a load, a store or an atomic instruction,
- * complete when it returns. Measured: a fetch-and-add takes 5 ns so, and 100 ns through MPI.
+ * complete when it returns. Measured: a fetch-and-add takes 5 ns so, and 30 to 120 ns through Open MPI's osc/sm.
  */
 #include <string.h>
 

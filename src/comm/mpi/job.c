@@ -41,8 +41,7 @@ static void set_defaults(void)
 {
     /* osc/rdma crashes in MPI_Compare_and_swap between processes of one node: open-mpi/ompi#9146, open */
     setenv("OMPI_MCA_osc", "^rdma", 0);
-    /* a look for addresses that are free in all processes, page by page: seconds for some GB: pmodels/mpich#5962, open
-     */
+    /* a search for addresses free in all processes, page by page: seconds for some GB: pmodels/mpich#5962, open */
     setenv("MPIR_CVAR_SHM_SYMHEAP_RETRY", "0", 0);
     /*
      * MPI calls that wait spin, and the process that they wait for does not run: with more processes than cores, each

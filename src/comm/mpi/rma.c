@@ -92,8 +92,9 @@ static void put(tulle__link *link, int group, const tulle__place *place, uint64_
 
 /*
  * One atomic, complete on return: its old value has come back. Waiting for a request lets other processes run, a flush
- * does not (MPICH with 3 processes on 2 cores: 0.2 ms and 10 ms). What this PE has stored into its data segment must be
- * seen by whom the word tells to get it, and the other way round: syncs order loads and stores against the operation.
+ * does not (the conformance suite under MPICH, 3 processes on 2 busy cores: 12 s instead of 22). What this PE has
+ * stored into its data segment must be seen by whom the word tells to get it, and the other way round: syncs order
+ * loads and stores against the operation.
  */
 static uint64_t fetch_op(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value, MPI_Op op)
 {
@@ -111,8 +112,8 @@ static uint64_t fetch_op(tulle__link *link, const tulle__place *place, uint64_t 
 
 /*
  * A flush spins, and where processes share cores the target may not run meanwhile. There a word is read from the target
- * first, which is waited for politely: the puts have come before it, and the flush finds them done (MPICH with 7
- * processes on 2 cores: the conformance suite takes 19 s instead of 69).
+ * first, which is waited for politely: the puts have come before it, and the flush finds them done (the
+ * conformance suite under MPICH, 7 processes on 2 busy cores: 19 s instead of 69).
  */
 static void flush(tulle__mpi_link *mpi, int rank, int segment)
 {
