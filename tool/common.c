@@ -2,6 +2,9 @@
 /* What verbs that open a team or read a matrix share. */
 #include <string.h>
 
+#include <tulle/launch.h>
+
+#include "launch.h"
 #include "verb.h"
 
 tulle_status reading_options(const struct options *options, tulle_read_options *reading)
@@ -24,15 +27,33 @@ tulle_status reading_options(const struct options *options, tulle_read_options *
     return tulle_parse_type(options_word(options, "type", "f64"), &reading->type);
 }
 
-tulle_status open_team(const struct options *options, const char *prefix, tulle_team **team)
+/* What a process found out alone before there was a team: with others beside it, all must go the same way. */
+struct finding {
+    tulle_status status;
+    const char *message;
+};
+
+static tulle_status report_finding(tulle_comm *comm, void *arg)
 {
-    char spec[1024];
+    (void)comm;
+    const struct finding *found = arg;
+    return found->status == TULLE_OK ? TULLE_OK : tulle_fail(found->status, "%s", found->message);
+}
+
+tulle_status open_team(const struct options *options, const char *prefix, tulle_status before, tulle_team **team)
+{
+    char spec[1024], message[1024];
+    if (before != TULLE_OK && tulle_launched_size() == 1) return before;
+    snprintf(message, sizeof message, "%s", tulle_error_message());
     tulle_team_options chosen = {
         .memory = (size_t)options_size(options, "memory", 0),
         .threads = (int)options_int(options, "threads", 0),
     };
-    snprintf(spec, sizeof spec, "%s%s", prefix, options_word(options, "comm", "threads"));
-    return tulle_team_new(spec, (int)options_int(options, "pes", 0), &chosen, team);
+    snprintf(spec, sizeof spec, "%s%s", prefix, chosen_comm(options));
+    tulle_status status = tulle_team_new(spec, (int)options_int(options, "pes", 0), &chosen, team);
+    if (status == TULLE_OK && tulle_launched_size() > 1)
+        status = tulle_team_run(*team, report_finding, &(struct finding){before, message});
+    return status;
 }
 
 void show_warnings(const struct options *options, const char *warnings)

@@ -3,6 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <tulle/launch.h>
+
+#include "launch.h"
+#include "roster.h"
 #include "verb.h"
 
 static const struct verb *const verbs[] = {
@@ -147,6 +151,38 @@ static int print_man(int argc, char **argv)
     return EXIT_DONE;
 }
 
+/* Of several processes that all met the same failure, or have nothing to do together, one speaks. */
+static int finish(const struct verb *v, tulle_status status)
+{
+    if (status != TULLE_OK && tulle_launched_rank() == 0)
+        fprintf(stderr, "tulle %s: %s\n", v->name, tulle_error_message());
+    int code = exit_status(status);
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "tulle %s: writing to standard output failed\n", v->name);
+        if (status == TULLE_OK) code = EXIT_USAGE;
+    }
+    return roster_leave(code);
+}
+
+static int run_verb(const struct verb *v, int argc, char **argv)
+{
+    struct options options;
+    roster_sign();
+    tulle_status status = options_parse(v->options, argc - 2, argv + 2, &options);
+    if (status == TULLE_OK && options_flag(&options, "help")) {
+        help_verb(v, stdout);
+        return EXIT_DONE;
+    }
+    if (status == TULLE_OK && (options.noperands < v->least || options.noperands > v->most))
+        status = tulle_fail(
+            TULLE_ERR_ARG, "%d operands; usage: tulle %s %s [OPTIONS]", options.noperands, v->name, v->operands);
+    if (status != TULLE_OK) return finish(v, status);
+    int together = options_has(&options, "comm");
+    if (together && wants_launch(&options)) return launch(&options, argv);
+    if (together || tulle_launched_rank() == 0) status = v->run(&options);
+    return finish(v, status);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -169,21 +205,5 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--man") == 0) return print_man(argc - 2, argv + 2);
     const struct verb *v = find_verb(argv[1]);
-    if (!v) return unknown_verb(argv[1]);
-    struct options options;
-    tulle_status status = options_parse(v->options, argc - 2, argv + 2, &options);
-    if (status == TULLE_OK && options_flag(&options, "help")) {
-        help_verb(v, stdout);
-        return EXIT_DONE;
-    }
-    if (status == TULLE_OK && (options.noperands < v->least || options.noperands > v->most))
-        status = tulle_fail(
-            TULLE_ERR_ARG, "%d operands; usage: tulle %s %s [OPTIONS]", options.noperands, v->name, v->operands);
-    if (status == TULLE_OK) status = v->run(&options);
-    if (status != TULLE_OK) fprintf(stderr, "tulle %s: %s\n", v->name, tulle_error_message());
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "tulle %s: writing to standard output failed\n", v->name);
-        return status == TULLE_OK ? EXIT_USAGE : exit_status(status);
-    }
-    return exit_status(status);
+    return v ? run_verb(v, argc, argv) : unknown_verb(argv[1]);
 }

@@ -80,6 +80,11 @@ tulle_status options_parse(const struct option *table, int argc, char **argv, st
     return TULLE_OK;
 }
 
+int options_has(const struct options *o, const char *name)
+{
+    return find(o, name) >= 0;
+}
+
 int options_flag(const struct options *o, const char *name)
 {
     int i = find(o, name);

@@ -40,6 +40,9 @@ struct options {
 /* TULLE_ERR_ARG for what is unknown (with the nearest name), malformed, or too many operands. */
 tulle_status options_parse(const struct option *table, int argc, char **argv, struct options *options);
 
+/* Whether the table has such an option, given or not. */
+int options_has(const struct options *options, const char *name);
+
 int options_flag(const struct options *options, const char *name);
 int64_t options_int(const struct options *options, const char *name, int64_t fallback);
 double options_size(const struct options *options, const char *name, double fallback);

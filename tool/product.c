@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "launch.h"
 #include "result.h"
 
 struct setting {
@@ -14,7 +15,8 @@ struct setting {
     tulle_alg alg[TULLE_ALG_COUNT];
     int nalgs;
     const char *cut;
-    tulle_machine machine;
+    tulle_machine machine; /* PE 0 knows it, and shows the results */
+    tulle_status machine_known;
     struct result result[TULLE_ALG_COUNT];
     char warnings[TULLE_WARNINGS_MAX];
 };
@@ -271,7 +273,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct setting *s = arg;
     struct operands x = {NULL, NULL, NULL, 0};
     char warnings[TULLE_WARNINGS_MAX] = "";
-    tulle_status status = distribute(s, comm, &x, warnings);
+    tulle_status status = tulle_comm_agree(comm, tulle_comm_rank(comm) == 0 ? s->machine_known : TULLE_OK);
+    if (status == TULLE_OK) status = distribute(s, comm, &x, warnings);
     if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
     for (int a = 0; a < s->nalgs && status == TULLE_OK; a++) status = run_alg(s, comm, &x, a);
     if (status == TULLE_OK && x.B != x.A) tulle_mat_free(x.B);
@@ -332,9 +335,10 @@ static tulle_status show(struct setting *s, tulle_team *team)
         r->type = s->reading.type;
         r->reps = s->reps;
         r->memory_peak = peak;
-        snprintf(r->comm, sizeof r->comm, "%s", options_word(s->options, "comm", "threads"));
+        snprintf(r->comm, sizeof r->comm, "%s", chosen_comm(s->options));
         snprintf(r->operand, sizeof r->operand, "%s", s->options->operand[0]);
         failed += r->checked && !r->passed;
+        if (!tulle_team_leads(team)) continue;
         if (options_flag(s->options, "json")) {
             result_json(r, stdout);
             continue;
@@ -342,7 +346,7 @@ static tulle_status show(struct setting *s, tulle_team *team)
         if (a == 0) result_head(r, stdout);
         result_line(r, stdout);
     }
-    if (!options_flag(s->options, "json")) result_foot(&s->result[s->nalgs - 1], stdout);
+    if (tulle_team_leads(team) && !options_flag(s->options, "json")) result_foot(&s->result[s->nalgs - 1], stdout);
     return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d results failed the check", failed, s->nalgs) : TULLE_OK;
 }
 
@@ -366,12 +370,13 @@ tulle_status run_product(const struct options *options, int sparse)
         tulle_operand_shape shape;
         status = tulle_operand_inspect(options->operand[i], &s->reading, &shape);
     }
-    if (status == TULLE_OK) status = open_team(options, trace ? "trace+" : "", &team);
+    status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = read_grid(s, tulle_team_size(team));
-    if (status == TULLE_OK) status = know_machine(s, tulle_team_size(team) * tulle_team_threads(team));
+    if (status == TULLE_OK && tulle_team_leads(team))
+        s->machine_known = know_machine(s, tulle_team_size(team) * tulle_team_threads(team));
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK) {
-        show_warnings(options, s->warnings);
+        if (tulle_team_leads(team)) show_warnings(options, s->warnings);
         status = show(s, team);
     }
     if (trace && team && (status == TULLE_OK || status == TULLE_ERR_CHECK)) {

@@ -34,8 +34,8 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
     }
 #define OPTION_COMM                                                                                                    \
     {                                                                                                                  \
-        .name = "comm", .kind = KIND_WORD, .argument = "SPEC", .fallback = "threads",                                  \
-        .text = "engine and wrappers, as in check+threads or net:latency=2us,bw=12G+threads"                           \
+        .name = "comm", .kind = KIND_WORD, .argument = "SPEC", .fallback = "threads; mpi under its launcher",          \
+        .text = "engine and wrappers, as in mpi, check+threads or net:latency=2us,bw=12G+threads"                      \
     }
 #define OPTION_THREADS                                                                                                 \
     {                                                                                                                  \
@@ -72,7 +72,12 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
     }
 
 tulle_status reading_options(const struct options *options, tulle_read_options *reading);
-tulle_status open_team(const struct options *options, const char *prefix, tulle_team **team);
+
+/*
+ * Opens the team that --comm, --pes, --memory and --threads ask for, unless something failed before. Of several
+ * processes all learn of it, and return the same.
+ */
+tulle_status open_team(const struct options *options, const char *prefix, tulle_status before, tulle_team **team);
 
 /* tulle_team_run, with progress on stderr if that is a terminal, unless --quiet. */
 tulle_status run_team(const struct options *options, tulle_team *team, tulle_body body, void *arg);

@@ -34,11 +34,10 @@ static tulle_status run_to(const struct options *options, const char *from, cons
     tulle_team *team = NULL;
     tulle_status status = reading_options(options, &task.reading);
     if (status == TULLE_OK) status = tulle_operand_inspect(from, &task.reading, &shape);
-    if (status != TULLE_OK) return status;
-    task.kind = shape.dense && !options_flag(options, "sparse") ? TULLE_DENSE : TULLE_CSR;
-    status = open_team(options, "", &team);
+    task.kind = status == TULLE_OK && shape.dense && !options_flag(options, "sparse") ? TULLE_DENSE : TULLE_CSR;
+    status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, &task);
-    if (status == TULLE_OK) {
+    if (status == TULLE_OK && tulle_team_leads(team)) {
         show_warnings(options, task.warnings);
         if (!options_flag(options, "quiet"))
             fprintf(stderr, "%s: %lld x %lld, %lld entries\n", to, (long long)shape.m, (long long)shape.n,

@@ -2,7 +2,20 @@
 /* tulle info: what was found, and why something was not. */
 #include <unistd.h>
 
+#include <tulle/launch.h>
+
 #include "verb.h"
+
+static void show_launchers(void)
+{
+    const tulle_launcher *launcher;
+    for (int i = 0; (launcher = tulle_launcher_list(i)); i++) {
+        if (tulle_launcher_usable(launcher))
+            printf("%s: yes (%s)\n", launcher->module, launcher->command);
+        else
+            printf("%s: no (%s)\n", launcher->module, tulle_error_message());
+    }
+}
 
 static tulle_status run(const struct options *options)
 {
@@ -13,6 +26,7 @@ static tulle_status run(const struct options *options)
     printf("tulle %s\n", tulle_version());
     const char *fact;
     for (int i = 0; (fact = tulle_build_fact(i)); i++) printf("%s\n", fact);
+    show_launchers();
     printf("cores: %ld\n", cores);
     if (tulle_machine_path((int)cores, path, sizeof path) == TULLE_OK) {
         if (tulle_machine_load(NULL, (int)cores, &machine) == TULLE_OK)

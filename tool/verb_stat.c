@@ -240,9 +240,9 @@ static tulle_status run(const struct options *options)
             f.cols > 4096))
         status = tulle_fail(TULLE_ERR_ARG, "--grid is RxC, as in 16x16, not '%s'", grid);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &f.reading, &shape);
-    if (status == TULLE_OK) status = open_team(options, "", &team);
+    status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, &f);
-    if (status == TULLE_OK) {
+    if (status == TULLE_OK && tulle_team_leads(team)) {
         show_warnings(options, f.warnings);
         if (options_flag(options, "json"))
             print_json(&f);

@@ -3,7 +3,11 @@
  * Teams of processing elements (PEs). A team is opened from a spec, runs a body on all its PEs any number of times, and
  * is freed; matrices and plans made in one run live on to the next and are freed with the team at the latest.
  *
- * Spec: `name:key=value,...` joined by `+`, outermost first. Engines: threads[:direct=on|off]. Wrappers, before it:
+ * Spec: `name:key=value,...` joined by `+`, outermost first. Engines:
+ *   threads[:direct=on|off]     PEs are threads of this process
+ *   mpi[:direct=on|off]         PEs are the processes of an MPI job, started by its launcher: every process makes the
+ *                               same calls on the team, in the same order, and gets the same status
+ * Wrappers, before it:
  *   check                       bounds, life time and forgotten waits are errors; transfers land late
  *   trace                       records a timeline and counts per peer
  *   net:latency=2us,bw=12G      every remote transfer takes that long, in real time
@@ -32,14 +36,31 @@ typedef struct tulle_team_options {
 /* What a PE runs. A failing body ends the run on all PEs: those that wait for it return TULLE_ERR_PEER. */
 typedef tulle_status (*tulle_body)(tulle_comm *comm, void *arg);
 
-/* Opens a team of npes PEs (0: one a core). options may be NULL. Not collective: called by the host program. */
+/*
+ * Opens a team of npes PEs (0: one a core, or as many as the launcher has started). options may be NULL. Called by the
+ * host program, outside of any body.
+ */
 TULLE_API tulle_status tulle_team_new(const char *spec, int npes, const tulle_team_options *options, tulle_team **team);
+
+/* A communicator of the caller's, and which library it belongs to: made by tulle/mpi.h. */
+typedef struct tulle_communicator {
+    const char *family;    /* "openmpi", "mpich" */
+    size_t size;           /* of the handle */
+    const void *comm;      /* the handle */
+    void (*library)(void); /* a function of that library, which tells it from another copy */
+} tulle_communicator;
+
+/* The same with one PE for each process of the communicator; see tulle_team_new_mpi in tulle/mpi.h. */
+TULLE_API tulle_status tulle_team_new_over(
+    const char *spec, const tulle_communicator *communicator, const tulle_team_options *options, tulle_team **team);
 
 /* Frees the team and every matrix and plan that still belongs to it. NULL is allowed. */
 TULLE_API void tulle_team_free(tulle_team *team);
 
 TULLE_API int tulle_team_size(const tulle_team *team);
 TULLE_API int tulle_team_threads(const tulle_team *team);
+/* 1 in the process that runs PE 0: the one to print and to write. */
+TULLE_API int tulle_team_leads(const tulle_team *team);
 TULLE_API const char *tulle_team_spec(const tulle_team *team);
 
 /* Runs body(comm, arg) on all PEs; the worst of their statuses, with the message of the PE that failed first. */
@@ -54,7 +75,8 @@ TULLE_API tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *a
  */
 TULLE_API void tulle_team_watch(tulle_team *team, tulle_progress_call call, void *arg);
 
-/* The largest memory any PE has used since the team opened or since the last call with reset = 1, in bytes. */
+/* The largest memory any PE has used since the team opened or since the last call with reset = 1, in bytes. Made, like
+ * every call on a team, by all its processes. */
 TULLE_API size_t tulle_team_memory_peak(tulle_team *team, int reset);
 
 /* Writes what the `trace` wrapper has recorded, as trace events that Perfetto opens: one row a PE. */

@@ -26,11 +26,12 @@ struct tulle__heap {
     uint32_t generation;
 };
 
-/* Gives the pages of a free extent back to the system. */
+/* Gives the pages of a free extent back to the system. A segment shared by processes is a file, to be made sparse. */
 static void release_pages(tulle__heap *heap, uint64_t offset, uint64_t length)
 {
     uint64_t from = (offset + PAGE - 1) / PAGE * PAGE, to = (offset + length) / PAGE * PAGE;
-    if (from < to) (void)madvise(heap->base + from, to - from, MADV_DONTNEED);
+    if (from < to && madvise(heap->base + from, to - from, MADV_REMOVE) != 0)
+        (void)madvise(heap->base + from, to - from, MADV_DONTNEED);
 }
 
 static size_t idle_most(const tulle__heap *heap)

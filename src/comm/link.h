@@ -76,17 +76,34 @@ struct tulle__link {
     size_t segment_bytes[TULLE__SEGMENTS];
 };
 
+/* What a team is opened with. What the caller left at 0 the engine's settle (or the defaults of one process) fills in.
+ */
+typedef struct tulle__setting {
+    const void *communicator; /* handed in by the caller (tulle/mpi.h), or NULL */
+    int npes;
+    int threads;   /* of each PE */
+    size_t memory; /* of each PE */
+    size_t segment_bytes[TULLE__SEGMENTS];
+} tulle__setting;
+
 /* An engine: makes one link a PE that this process runs, and runs a body on them. */
 typedef struct tulle__engine_team tulle__engine_team;
 typedef tulle_status (*tulle__engine_body)(void *arg, int rank, tulle__link *link);
 
+/*
+ * Where the PEs are spread over several processes, each process makes the same calls in the same order, and all get
+ * the same status with the same message.
+ */
 typedef struct tulle__engine {
     const char *name;
     const char *summary;
-    tulle_status (*open)(
-        tulle__spec_part *part, int npes, const size_t segment_bytes[TULLE__SEGMENTS], tulle__engine_team **team);
-    /* Runs body once on every PE of this process, at the same time; the first failure by rank, or OK. */
+    /* Optional (NULL: any number of PEs in this process). Fills in npes, threads and memory, or refuses them. */
+    tulle_status (*settle)(tulle__spec_part *part, tulle__setting *setting);
+    tulle_status (*open)(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **team);
+    /* Runs body once on every PE, at the same time; the first failure by rank, or OK. Returns when all have. */
     tulle_status (*run)(tulle__engine_team *team, tulle__engine_body body, void *arg);
+    /* Optional (NULL: there is one process). value[i] = the largest value[i] of all processes; a barrier if n = 0. */
+    tulle_status (*largest)(tulle__engine_team *team, int n, uint64_t *value);
     void (*close)(tulle__engine_team *team);
 } tulle__engine;
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -22,6 +23,8 @@ static const tulle__module_host host = {
     .alloc = tulle__alloc,
     .alloc_zero = tulle__alloc_zero,
     .free = tulle__free,
+    .memory_available = tulle__memory_available,
+    .memory_huge = tulle__memory_huge,
     .spec_int = tulle__spec_int,
     .spec_bytes = tulle__spec_bytes,
     .spec_seconds = tulle__spec_seconds,
@@ -61,23 +64,40 @@ static tulle_status load_file(const char *path, const tulle__module **module)
     return TULLE_OK;
 }
 
+/* The folders to search, separated by colons. */
+static void search_path(char *search, size_t size)
+{
+    char program[2048];
+    const char *wanted = getenv("TULLE_MODULE_PATH");
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(program, '/');
+    if (slash) *slash = '\0';
+    snprintf(search, size, "%s%s%s%s%s%s", wanted ? wanted : "", wanted && *wanted ? ":" : "", TULLE_MODULE_DIR,
+        slash ? ":" : "", slash ? program : "", slash ? "/modules" : "");
+}
+
+tulle_status tulle__module_find(const char *name, char *path, size_t size)
+{
+    char search[8192];
+    search_path(search, sizeof search);
+    for (const char *folder = search; *folder;) {
+        size_t length = strcspn(folder, ":");
+        if (length && (size_t)snprintf(path, size, "%.*s/tulle_%s.so", (int)length, folder, name) < size &&
+            access(path, F_OK) == 0)
+            return TULLE_OK;
+        folder += length + (folder[length] == ':');
+    }
+    return tulle__fail(
+        TULLE_ERR_UNSUPPORTED, "there is no '%s': not built in, and no tulle_%s.so in %.380s", name, name, search);
+}
+
 tulle_status tulle__module_load(const char *name, const tulle__module **module)
 {
     char path[4096];
-    const char *search = getenv("TULLE_MODULE_PATH");
     for (const char *p = name; *p; p++)
         if (!((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '-' || *p == '_'))
             return tulle__fail(TULLE_ERR_ARG, "'%s' is no name of an engine or a wrapper", name);
-    for (const char *folder = search; folder && *folder;) {
-        size_t length = strcspn(folder, ":");
-        if (length &&
-            (size_t)snprintf(path, sizeof path, "%.*s/tulle_%s.so", (int)length, folder, name) < sizeof path &&
-            access(path, F_OK) == 0)
-            return load_file(path, module);
-        folder += length + (folder[length] == ':');
-    }
-    snprintf(path, sizeof path, "%s/tulle_%s.so", TULLE_MODULE_DIR, name);
-    if (access(path, F_OK) == 0) return load_file(path, module);
-    return tulle__fail(TULLE_ERR_UNSUPPORTED, "there is no '%s': not built in, and no tulle_%s.so in %s%s%s", name,
-        name, search && *search ? search : "", search && *search ? " or " : "", TULLE_MODULE_DIR);
+    tulle_status status = tulle__module_find(name, path, sizeof path);
+    return status == TULLE_OK ? load_file(path, module) : status;
 }

@@ -5,7 +5,8 @@
  * libtulle: it is handed a table of what it needs and returns its own, so it also loads into a program that linked
  * libtulle.a.
  *
- * Looked for in the folders of TULLE_MODULE_PATH (separated by colons), then where Tulle was installed.
+ * Looked for in the folders of TULLE_MODULE_PATH (separated by colons), then where Tulle was installed, then in the
+ * folder `modules` beside the program (as in the build tree).
  */
 #ifndef TULLE_COMM_MODULE_H
 #define TULLE_COMM_MODULE_H
@@ -14,7 +15,7 @@
 
 #include "comm/link.h"
 
-enum { TULLE__MODULE_VERSION = 1 };
+enum { TULLE__MODULE_VERSION = 2 };
 
 typedef struct tulle__module_host {
     uint32_t version;
@@ -24,6 +25,8 @@ typedef struct tulle__module_host {
     tulle_status (*alloc)(size_t count, size_t size, const char *what, void *block);
     tulle_status (*alloc_zero)(size_t count, size_t size, const char *what, void *block);
     void (*free)(void *block);
+    size_t (*memory_available)(void);
+    void (*memory_huge)(void *address, size_t bytes);
     tulle_status (*spec_int)(tulle__spec_part *part, const char *key, int64_t low, int64_t high, int64_t *value);
     tulle_status (*spec_bytes)(tulle__spec_part *part, const char *key, double *value);
     tulle_status (*spec_seconds)(tulle__spec_part *part, const char *key, double *value);
@@ -41,9 +44,12 @@ typedef struct tulle__module {
 
 typedef const tulle__module *(*tulle__module_entry)(const tulle__module_host *host);
 
+/* Where tulle_NAME.so is; TULLE_ERR_UNSUPPORTED with all the places searched. */
+tulle_status tulle__module_find(const char *name, char *path, size_t size);
+
 /*
- * Loads tulle_NAME.so; it stays loaded. TULLE_ERR_UNSUPPORTED with all the places searched, or why the file that was
- * found does not do.
+ * Loads tulle_NAME.so; it stays loaded. TULLE_ERR_UNSUPPORTED if there is none, or with why the file that was found
+ * does not do.
  */
 tulle_status tulle__module_load(const char *name, const tulle__module **module);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "comm/launcher.h"
 #include "comm/module.h"
 #include "comm/threads/threads.h"
 #include "comm/wrap/wrap.h"
@@ -24,7 +25,8 @@ const tulle__wrapper *tulle__registry_wrapper(int i)
     return i >= 0 && i < WRAPPERS ? wrappers[i] : NULL;
 }
 
-tulle_status tulle__registry_find(const char *name, const tulle__engine **engine, const tulle__wrapper **wrapper)
+tulle_status tulle__registry_find(
+    const char *name, const char *family, const tulle__engine **engine, const tulle__wrapper **wrapper)
 {
     const char *names[ENGINES + WRAPPERS];
     *engine = NULL;
@@ -39,7 +41,7 @@ tulle_status tulle__registry_find(const char *name, const tulle__engine **engine
     }
     if (*engine || *wrapper) return TULLE_OK;
     const tulle__module *module = NULL;
-    tulle_status status = tulle__module_load(name, &module);
+    tulle_status status = tulle__module_load(strcmp(name, "mpi") == 0 ? tulle__launcher_module(family) : name, &module);
     if (status == TULLE_OK) {
         *engine = module->engine;
         *wrapper = module->wrapper;

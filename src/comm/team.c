@@ -20,6 +20,7 @@ struct tulle_team {
     tulle__engine_team *engine_team;
     int npes;
     tulle_team_options options;
+    const tulle_communicator *communicator; /* while it opens */
     size_t memory_per_pe;
     tulle__pe **pe; /* those of this process; NULL: another's */
     tulle__account **account;
@@ -39,6 +40,11 @@ int tulle_team_threads(const tulle_team *team)
     return team->options.threads;
 }
 
+int tulle_team_leads(const tulle_team *team)
+{
+    return team->pe[0] != NULL;
+}
+
 const char *tulle_team_spec(const tulle_team *team)
 {
     return team->spec_text;
@@ -49,8 +55,9 @@ static tulle_status resolve(tulle_team *team)
     for (int i = 0; i < team->spec.nparts; i++) {
         const tulle__engine *engine;
         const tulle__wrapper *wrapper;
+        const char *family = team->communicator ? team->communicator->family : NULL;
         const char *name = team->spec.part[i].name;
-        tulle_status status = tulle__registry_find(name, &engine, &wrapper);
+        tulle_status status = tulle__registry_find(name, family, &engine, &wrapper);
         if (status != TULLE_OK) return status;
         int last = i == team->spec.nparts - 1;
         if (engine && !last)
@@ -128,53 +135,89 @@ void tulle_team_free(tulle_team *team)
     tulle__free(team);
 }
 
-static tulle_status choose_options(const tulle_team_options *options, int npes, tulle_team_options *chosen)
+static tulle_status refuse_options(const tulle_team_options *options)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    *chosen = options ? *options : (tulle_team_options){0};
-    if (chosen->threads < 0 || chosen->threads > 1024)
-        return tulle__fail(TULLE_ERR_ARG, "%d threads a PE", chosen->threads);
-    if (chosen->panels && chosen->panels < PANELS_LEAST)
+    if (options->threads < 0 || options->threads > 1024)
+        return tulle__fail(TULLE_ERR_ARG, "%d threads a PE", options->threads);
+    if (options->panels && options->panels < PANELS_LEAST)
         return tulle__fail(
-            TULLE_ERR_ARG, "an arena of %d panels; at least %d are needed", chosen->panels, PANELS_LEAST);
-    if (!chosen->threads) chosen->threads = cores > npes ? (int)(cores / npes) : 1;
-    /* pages kept warm count against nobody's limit: leave room for them */
-    if (!chosen->memory) chosen->memory = tulle__memory_available() / 5 * 4;
-    if (!chosen->panels) chosen->panels = PANELS;
-    size_t share = chosen->memory / (size_t)npes;
-    if (!chosen->arena) chosen->arena = share / 16 < arena_most ? share / 16 : arena_most;
+            TULLE_ERR_ARG, "an arena of %d panels; at least %d are needed", options->panels, PANELS_LEAST);
     return TULLE_OK;
 }
 
-tulle_status tulle_team_new(const char *spec, int npes, const tulle_team_options *options, tulle_team **out)
+/* What an engine whose PEs are in this process leaves open. */
+static void settle_alone(tulle__setting *setting)
+{
+    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (!setting->npes) setting->npes = cores;
+    if (!setting->threads) setting->threads = cores > setting->npes ? cores / setting->npes : 1;
+    /* pages kept warm count against nobody's limit: leave room for them */
+    if (!setting->memory) setting->memory = tulle__memory_available() / 5 * 4;
+}
+
+/* The options with nothing left open, and the setting to open the engine with. */
+static tulle_status settle(tulle_team *team, int npes, tulle__setting *setting)
+{
+    tulle_team_options *options = &team->options;
+    *setting = (tulle__setting){team->communicator, npes, options->threads, options->memory, {0}};
+    tulle_status status = TULLE_OK;
+    if (team->engine->settle)
+        status = team->engine->settle(&team->spec.part[team->spec.nparts - 1], setting);
+    else
+        settle_alone(setting);
+    if (status != TULLE_OK) return status;
+    if (setting->npes > PES_MOST)
+        return tulle__fail(TULLE_ERR_ARG, "a team of %d PEs; 1 to %d are possible", setting->npes, PES_MOST);
+    team->npes = setting->npes;
+    team->memory_per_pe = setting->memory / (size_t)setting->npes;
+    options->threads = setting->threads;
+    options->memory = setting->memory;
+    if (!options->panels) options->panels = PANELS;
+    if (!options->arena) options->arena = team->memory_per_pe / 16 < arena_most ? team->memory_per_pe / 16 : arena_most;
+    /* data segments are reserved in full and filled as needed: the account is what limits them */
+    setting->segment_bytes[TULLE__CONTROL] = (tulle__control_fixed(team->npes) + control_room + 4095) / 4096 * 4096;
+    setting->segment_bytes[TULLE__DATA] = (team->memory_per_pe + (64u << 20) + 4095) / 4096 * 4096;
+    return TULLE_OK;
+}
+
+static tulle_status open_team(const char *spec, int npes, const tulle_communicator *communicator,
+    const tulle_team_options *options, tulle_team **out)
 {
     tulle_status status;
     tulle_team *team = NULL;
-    if (!npes) npes = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    if (npes < 1 || npes > PES_MOST)
+    tulle__setting setting;
+    if (npes < 0 || npes > PES_MOST)
         return tulle__fail(TULLE_ERR_ARG, "a team of %d PEs; 1 to %d are possible", npes, PES_MOST);
     TULLE_TRY(tulle__alloc_zero(1, sizeof *team, "team", &team));
-    team->npes = npes;
+    team->communicator = communicator;
+    if (options) team->options = *options;
     TULLE_TRY(tulle__spec_parse(spec, &team->spec));
     snprintf(team->spec_text, sizeof team->spec_text, "%s", spec);
-    TULLE_TRY(choose_options(options, npes, &team->options));
+    TULLE_TRY(refuse_options(&team->options));
     TULLE_TRY(resolve(team));
-    team->memory_per_pe = team->options.memory / (size_t)npes;
-    TULLE_TRY(tulle__alloc_zero((size_t)npes, sizeof *team->pe, "PEs", &team->pe));
-    TULLE_TRY(tulle__alloc_zero((size_t)npes, sizeof *team->account, "PEs", &team->account));
-    TULLE_TRY(tulle__alloc_zero((size_t)npes, sizeof *team->timeline, "PEs", &team->timeline));
-    /* data segments are reserved in full and filled as needed: the account is what limits them */
-    size_t bytes[TULLE__SEGMENTS] = {
-        [TULLE__CONTROL] = (tulle__control_fixed(npes) + control_room + 4095) / 4096 * 4096,
-        [TULLE__DATA] = (team->memory_per_pe + (64u << 20) + 4095) / 4096 * 4096,
-    };
-    TULLE_TRY(team->engine->open(&team->spec.part[team->spec.nparts - 1], npes, bytes, &team->engine_team));
+    TULLE_TRY(settle(team, npes, &setting));
+    TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->pe, "PEs", &team->pe));
+    TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->account, "PEs", &team->account));
+    TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->timeline, "PEs", &team->timeline));
+    TULLE_TRY(team->engine->open(&team->spec.part[team->spec.nparts - 1], &setting, &team->engine_team));
     TULLE_TRY(team->engine->run(team->engine_team, open_pe, team));
+    team->communicator = NULL;
     *out = team;
     return TULLE_OK;
 out:
     tulle_team_free(team);
     return status;
+}
+
+tulle_status tulle_team_new(const char *spec, int npes, const tulle_team_options *options, tulle_team **team)
+{
+    return open_team(spec, npes, NULL, options, team);
+}
+
+tulle_status tulle_team_new_over(
+    const char *spec, const tulle_communicator *communicator, const tulle_team_options *options, tulle_team **team)
+{
+    return open_team(spec, 0, communicator, options, team);
 }
 
 static tulle_status reset_pe(void *arg, int rank, tulle__link *link)
@@ -234,36 +277,61 @@ tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg)
     return status;
 }
 
+/* value[i] = the largest of all processes; where there is one, as it is. */
+static tulle_status largest(tulle_team *team, int n, uint64_t *value)
+{
+    return team->engine->largest ? team->engine->largest(team->engine_team, n, value) : TULLE_OK;
+}
+
 size_t tulle_team_memory_peak(tulle_team *team, int reset)
 {
-    size_t most = 0;
+    uint64_t most = 0;
     for (int rank = 0; rank < team->npes; rank++) {
         if (!team->account[rank]) continue;
         size_t peak = tulle__account_peak(team->account[rank]);
         if (peak > most) most = peak;
         if (reset) tulle__account_reset_peak(team->account[rank]);
     }
-    return most;
+    (void)largest(team, 1, &most); /* if it fails, the next run will say so */
+    return (size_t)most;
+}
+
+/* The spans of this process's PEs; PE 0 begins the file, the last one ends it. */
+static tulle_status append_trace(tulle_team *team, const char *path, int64_t origin)
+{
+    int first = team->pe[0] != NULL;
+    FILE *file = fopen(path, first ? "w" : "a");
+    if (!file) return tulle__fail(TULLE_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
+    if (first) fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n", file);
+    for (int rank = 0; rank < team->npes; rank++)
+        if (team->timeline[rank]) tulle__timeline_write(team->timeline[rank], file, rank, origin, &first);
+    if (team->pe[team->npes - 1]) fputs("\n]}\n", file);
+    int bad = ferror(file);
+    if (fclose(file) || bad) return tulle__fail(TULLE_ERR_IO, "%s: writing failed: %s", path, strerror(errno));
+    return TULLE_OK;
 }
 
 tulle_status tulle_team_trace_write(tulle_team *team, const char *path)
 {
+    tulle_status status = TULLE_OK;
     int64_t origin = INT64_MAX;
-    int first = 1;
     if (!wants_timeline(team))
         return tulle__fail(
             TULLE_ERR_STATE, "the team '%s' records no timeline; open 'trace+%s'", team->spec_text, team->spec_text);
-    FILE *file = fopen(path, "w");
-    if (!file) return tulle__fail(TULLE_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
     for (int rank = 0; rank < team->npes; rank++) {
-        int64_t start = tulle__timeline_origin(team->timeline[rank]);
+        int64_t start = team->timeline[rank] ? tulle__timeline_origin(team->timeline[rank]) : INT64_MAX;
         if (start < origin) origin = start;
     }
-    fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n", file);
-    for (int rank = 0; rank < team->npes; rank++)
-        tulle__timeline_write(team->timeline[rank], file, rank, origin, &first);
-    fputs("\n]}\n", file);
-    int bad = ferror(file);
-    if (fclose(file) || bad) return tulle__fail(TULLE_ERR_IO, "%s: writing failed: %s", path, strerror(errno));
-    return TULLE_OK;
+    uint64_t latest = ~(uint64_t)origin; /* the earliest of all: the largest of the complements */
+    TULLE_TRY(largest(team, 1, &latest));
+    origin = (int64_t)~latest;
+    /* processes take turns, in the order of their PEs */
+    for (int rank = 0; rank < team->npes; rank++) {
+        if (team->pe[rank] && (rank == 0 || !team->pe[rank - 1]) && status == TULLE_OK)
+            status = append_trace(team, path, origin);
+        tulle_status met = largest(team, 0, NULL);
+        if (status == TULLE_OK) status = met;
+    }
+out:
+    return status;
 }

@@ -22,8 +22,9 @@
 enum { PACKED = 1 << 17 };
 
 struct tulle__output {
-    char *path;      /* what it will be called */
-    char *temporary; /* what it is called; NULL: written to directly */
+    char *path;       /* what it will be called */
+    char *temporary;  /* what it is called; NULL: written to directly */
+    char unnamed[32]; /* not empty: it has no name yet, and this leads to it */
     int fd;
     int64_t bytes; /* given to be written */
 #ifdef TULLE_HAVE_ZLIB
@@ -42,6 +43,27 @@ static tulle_status copy_path(const char *path, size_t extra, char **copy)
     tulle_status status = tulle__alloc(strlen(path) + 1 + extra, 1, "a path", copy);
     if (status == TULLE_OK) memcpy(*copy, path, strlen(path) + 1);
     return status;
+}
+
+/*
+ * A file without a name, in the folder of the target: whoever is killed while writing leaves nothing behind. Not every
+ * file system has them.
+ */
+static int open_unnamed(tulle__output *f)
+{
+    const char *slash = strrchr(f->path, '/');
+    size_t n = slash ? (size_t)(slash - f->path) + (slash == f->path) : 0;
+    char folder[PATH_MAX];
+    if (n >= sizeof folder) return -1;
+    memcpy(folder, f->path, n);
+    folder[n] = '\0';
+    int fd = open(n ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    if (fd < 0) return -1;
+    snprintf(f->unnamed, sizeof f->unnamed, "/proc/self/fd/%d", fd);
+    if (access(f->unnamed, W_OK) == 0) return fd;
+    f->unnamed[0] = '\0'; /* no /proc: it could not be named later */
+    close(fd);
+    return -1;
 }
 
 /* Creates a new file beside the target. Not mkstemp: the file shall have the rights that the umask leaves. */
@@ -69,6 +91,9 @@ static tulle_status create(tulle__output *f)
     tulle_status status = copy_path(f->path, SUFFIX, &f->temporary);
     if (status != TULLE_OK) return status;
     size_t n = strlen(f->path);
+    f->fd = open_unnamed(f);
+    if (f->fd >= 0)
+        snprintf(f->temporary + n, SUFFIX, ".part-%ld-%llx", (long)getpid(), (unsigned long long)tulle__clock_ns());
     for (int attempt = 0; f->fd < 0 && attempt < ATTEMPTS; attempt++) {
         snprintf(f->temporary + n, SUFFIX, ".part-%ld-%llx", (long)getpid(), (unsigned long long)tulle__clock_ns());
         f->fd = open(f->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -138,7 +163,7 @@ static void destroy(tulle__output *f)
 void tulle__output_abort(tulle__output *f)
 {
     if (!f) return;
-    if (f->temporary) (void)unlink(f->temporary);
+    if (f->temporary && !f->unnamed[0]) (void)unlink(f->temporary);
     destroy(f);
 }
 
@@ -158,8 +183,18 @@ out:
     return status;
 }
 
-const char *tulle__output_temporary(const tulle__output *f)
+/* A link cannot replace a file, a rename can: the temporary name comes first. */
+static int name_it(tulle__output *f)
 {
+    if (!f->unnamed[0]) return 0;
+    if (linkat(AT_FDCWD, f->unnamed, AT_FDCWD, f->temporary, AT_SYMLINK_FOLLOW) != 0) return -1;
+    f->unnamed[0] = '\0';
+    return 0;
+}
+
+const char *tulle__output_temporary(tulle__output *f)
+{
+    (void)name_it(f); /* if it fails, who opens the name will see */
     return f->temporary ? f->temporary : f->path;
 }
 
@@ -256,6 +291,7 @@ tulle_status tulle__output_close(tulle__output *f, int sync)
     if (f->stream) TULLE_TRY(pack(f, NULL, 0, 1));
 #endif
     if (sync && f->temporary && fsync(f->fd) != 0) TULLE_TRY(fail(f, "waiting for the disk"));
+    if (name_it(f) != 0) TULLE_TRY(fail(f, "naming the finished file"));
     int code = close(f->fd);
     f->fd = -1;
     if (code != 0) TULLE_TRY(fail(f, "closing"));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file being written: it has a temporary name beside its own until it is complete, then takes its name in one step; a
- * writer that fails, is aborted or dies leaves the old file as it was. What is not a regular file (a pipe, a device) is
- * written to directly. Packed output is one gzip member, by zlib. One thread's private object.
+ * A file being written: it has no name until it is complete, or, where the file system wants one, a temporary name
+ * beside its own, then takes its name in one step; a writer that fails, is aborted or dies leaves the old file as it
+ * was. What is not a regular file (a pipe, a device) is written to directly. Packed output is one gzip member, by zlib.
+ * One thread's private object.
  */
 #ifndef TULLE_IO_OUTPUT_H
 #define TULLE_IO_OUTPUT_H
@@ -31,7 +32,7 @@ tulle_status tulle__output_close(tulle__output *output, int sync);
 /* Removes what was written; NULL allowed. */
 void tulle__output_abort(tulle__output *output);
 
-/* The name the file has now, for formats that are written by another library. */
-const char *tulle__output_temporary(const tulle__output *output);
+/* Gives the file a temporary name, for formats that are written by another library: who dies then leaves it behind. */
+const char *tulle__output_temporary(tulle__output *output);
 
 #endif

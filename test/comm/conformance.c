@@ -26,6 +26,23 @@ out:
     return status;
 }
 
+/* What each PE counted, whichever process it ran in, is what was expected. */
+struct counts {
+    const int *seen;
+    int expected;
+};
+
+static tulle_status test_counts(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    const struct counts *counts = arg;
+    int all[64];
+    TULLE_TRY(tulle_comm_allgather(comm, &counts->seen[tulle_comm_rank(comm)], sizeof *all, all));
+    for (int r = 0; r < tulle_comm_size(comm); r++) EXPECT(all[r] == counts->expected);
+out:
+    return status;
+}
+
 static tulle_status test_collectives(tulle_comm *comm, void *arg)
 {
     (void)arg;
@@ -450,7 +467,7 @@ int main(int argc, char **argv)
 {
     if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
     int npes = atoi(argv[2]), seen[64] = {0};
-    struct blocks blocks[64], now[64];
+    struct blocks blocks[64] = {{0}}, now[64] = {{0}}; /* those of other processes stay 0 */
     tulle_team *team = NULL;
     tulle_team_options options = {.memory = (size_t)npes << 26};
     tulle_status status = tulle_team_new(argv[1], npes, &options, &team);
@@ -458,7 +475,8 @@ int main(int argc, char **argv)
     ok(tulle_team_size(team) == npes, "size");
     tulle_team_run(team, count_blocks, blocks);
     for (int i = 0; i < 3; i++) tulle_team_run(team, test_rank, seen);
-    for (int r = 0; r < npes; r++) ok(seen[r] == 3, "PE %d ran in each of three runs", r);
+    status = tulle_team_run(team, test_counts, &(struct counts){seen, 3});
+    ok(status == TULLE_OK, "each PE ran in each of three runs: %s", tulle_error_message());
 
     static const struct {
         const char *name;
@@ -482,7 +500,8 @@ int main(int argc, char **argv)
         status = tulle_team_run(team, forgets_to_wait, seen);
         ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "never waited"), "check sees a forgotten wait: %s",
             tulle_error_message());
-        for (int r = 0; r < npes; r++) ok(seen[r] == 1, "and PE %d saw NaN", r);
+        status = tulle_team_run(team, test_counts, &(struct counts){seen, 1});
+        ok(status == TULLE_OK, "and each PE saw NaN: %s", tulle_error_message());
         status = tulle_team_run(team, uses_freed, NULL);
         ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "freed"), "check sees a stale place: %s",
             tulle_error_message());

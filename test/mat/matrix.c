@@ -295,10 +295,8 @@ static tulle_status build_and_reshape(tulle_comm *comm, void *arg)
     status = build(comm, 9, 7, l, &A);
     if (status == TULLE_OK) status = tulle_mat_redistribute(A, l, &B);
     if (status == TULLE_OK) status = tulle_mat_transpose(B, &T);
-    if (tulle_comm_rank(comm) == f->rank) {
-        f->done = status == TULLE_OK;
-        tulle__account_fail_after(comm->pe->account, -1);
-    }
+    if (tulle_comm_rank(comm) == f->rank) tulle__account_fail_after(comm->pe->account, -1);
+    __atomic_store_n(&f->done, status == TULLE_OK, __ATOMIC_RELAXED); /* the same on all, in whatever process */
     /* the same answer everywhere, and the comm works on */
     tulle_status meet = same_everywhere(comm, status);
     if (meet == TULLE_OK && status != TULLE_OK && status != TULLE_ERR_MEMORY)
@@ -330,7 +328,7 @@ int main(int argc, char **argv)
     struct failing f = {.rank = npes / 2, .n = -1};
     tulle_status status = tulle_team_run(team, build_and_reshape, &f);
     ok(status == TULLE_OK && f.done, "without a failure: %s", tulle_error_message());
-    struct blocks before[64], after[64];
+    struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
     tulle_team_run(team, count_blocks, before);
     for (f.n = 0, f.done = 0; !f.done && f.n < 1000 && status == TULLE_OK; f.n++)
         status = tulle_team_run(team, build_and_reshape, &f);

@@ -299,7 +299,7 @@ int main(int argc, char **argv)
         .memory = (size_t)npes << 27, .threads = npes > 2 ? 1 : 2, .arena = 4096, .panels = 2};
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
-    struct blocks before[64], after[64];
+    struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
     for (int alg = TULLE_ALG_AUTO; alg < TULLE_ALG_COUNT; alg++)
         for (int sparse = 0; sparse < 2; sparse++) {
             struct cases base = {.m = 37,

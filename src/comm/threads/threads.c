@@ -116,12 +116,15 @@ static void close_team(tulle__engine_team *team)
     tulle__free(team);
 }
 
-static tulle_status open_team(
-    tulle__spec_part *part, int npes, const size_t segment_bytes[TULLE__SEGMENTS], tulle__engine_team **out)
+static tulle_status open_team(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **out)
 {
     static const char *const keys[] = {"direct"};
     tulle_status status;
     tulle__engine_team *team = NULL;
+    int npes = setting->npes;
+    const size_t *segment_bytes = setting->segment_bytes;
+    if (setting->communicator)
+        return tulle__fail(TULLE_ERR_ARG, "a communicator was handed in, but the engine 'threads' uses none");
     TULLE_TRY(tulle__alloc_zero(1, sizeof *team, "threads team", &team));
     team->npes = npes;
     team->direct = 1;

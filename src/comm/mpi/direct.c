@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * All PEs on one node: segments lie in shared windows, and every operation is a load, a store or an atomic instruction,
+ * complete when it returns. Measured: a fetch-and-add takes 5 ns so, and 30 to 120 ns through Open MPI's osc/sm.
+ */
+#include <string.h>
+
+#include "comm/mpi/mpi_team.h"
+
+static char *address(tulle__link *link, const tulle__place *place, uint64_t at)
+{
+    tulle__engine_team *team = ((tulle__mpi_link *)link)->team;
+    return team->window[place->segment].base[place->rank] + place->offset + at;
+}
+
+static uint64_t *word(tulle__link *link, const tulle__place *place, uint64_t at)
+{
+    return (uint64_t *)(void *)address(link, place, at);
+}
+
+static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+{
+    (void)group;
+    memcpy(local, address(link, place, at), bytes);
+}
+
+static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+{
+    (void)group;
+    memcpy(address(link, place, at), local, bytes);
+}
+
+static tulle_status wait(tulle__link *link, int group)
+{
+    (void)link, (void)group;
+    return TULLE_OK;
+}
+
+static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
+{
+    return __atomic_fetch_add(word(link, place, at), value, __ATOMIC_ACQ_REL);
+}
+
+static uint64_t compare_swap(
+    tulle__link *link, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired)
+{
+    __atomic_compare_exchange_n(word(link, place, at), &expected, desired, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    return expected;
+}
+
+static void store(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
+{
+    __atomic_store_n(word(link, place, at), value, __ATOMIC_RELEASE);
+}
+
+static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
+{
+    return __atomic_load_n(word(link, place, at), __ATOMIC_ACQUIRE);
+}
+
+static void *direct(tulle__link *link, int rank, int segment)
+{
+    return ((tulle__mpi_link *)link)->team->window[segment].base[rank];
+}
+
+static void progress(tulle__link *link)
+{
+    (void)link; /* nothing is ever under way */
+}
+
+static void fini(tulle__link *link)
+{
+    (void)link; /* part of the team */
+}
+
+const tulle__link_ops tulle__mpi_direct_ops = {
+    .get = get,
+    .put = put,
+    .wait = wait,
+    .fetch_add = fetch_add,
+    .compare_swap = compare_swap,
+    .store = store,
+    .load = load,
+    .direct = direct,
+    .progress = progress,
+    .fini = fini,
+};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starting and ending MPI, its errors, and the few collectives that the engine makes of MPI's own: the ones outside of
+ * bodies, where control memory is not yet or no longer in order.
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "comm/mpi/mpi_team.h"
+
+const tulle__module_host *tulle__mpi_host;
+
+/* Exit status of a job that lost a PE, as the command's. */
+enum { EXIT_LOST = 4 };
+
+/* A process has one MPI and can start it once: this is state of the process, not of a team. */
+static int started, teams;
+
+void tulle__mpi_team_opened(int change)
+{
+    teams += change;
+}
+
+/*
+ * At exit. A process that leaves a team open has left the others waiting for it, perhaps inside MPI_Finalize: end them,
+ * too.
+ */
+static void finish(void)
+{
+    int done = 0;
+    MPI_Finalized(&done);
+    if (done) return;
+    if (teams) MPI_Abort(MPI_COMM_WORLD, EXIT_LOST);
+    if (started) MPI_Finalize();
+}
+
+/* What the MPIs must know before they start, unless the user has said otherwise. README.md has the measurements. */
+static void set_defaults(void)
+{
+    /* osc/rdma crashes in MPI_Compare_and_swap between processes of one node: open-mpi/ompi#9146, open */
+    setenv("OMPI_MCA_osc", "^rdma", 0);
+    /* a search for addresses free in all processes, page by page: seconds for some GB: pmodels/mpich#5962, open */
+    setenv("MPIR_CVAR_SHM_SYMHEAP_RETRY", "0", 0);
+    /*
+     * MPI calls that wait spin, and the process that they wait for does not run: with more processes than cores, each
+     * message takes a time slice. mpirun says this itself only for slots that it knows of.
+     */
+    const char *near = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (near && atol(near) > sysconf(_SC_NPROCESSORS_ONLN)) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+}
+
+tulle_status tulle__mpi_start(void)
+{
+    int done = 0, provided;
+    MPI_Finalized(&done);
+    if (done) return tulle__mpi_host->fail(TULLE_ERR_STATE, "MPI has been finalised and cannot be started again");
+    MPI_Initialized(&done);
+    if (!done) {
+        set_defaults();
+        /* threads of a PE's pool compute only: MPI is called by the thread that opened the team */
+        int error = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+        if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "starting MPI");
+        started = 1;
+    }
+    static int registered;
+    if (!registered) registered = atexit(finish) == 0;
+    return TULLE_OK;
+}
+
+tulle_status tulle__mpi_fail(int error, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    MPI_Error_string(error, text, &length);
+    return tulle__mpi_host->fail(TULLE_ERR_COMM, "MPI: %s failed: %.300s", what, text);
+}
+
+int tulle__mpi_await(int n, MPI_Request *request)
+{
+    for (int turns = 0, done = 0;; turns++) {
+        int error = MPI_Testall(n, request, &done, MPI_STATUSES_IGNORE);
+        if (error != MPI_SUCCESS || done) return error;
+        if (turns > 0) sched_yield();
+    }
+}
+
+tulle_status tulle__mpi_largest(MPI_Comm comm, int n, uint64_t *value)
+{
+    MPI_Request request;
+    int error = n ? MPI_Iallreduce(MPI_IN_PLACE, value, n, MPI_UINT64_T, MPI_MAX, comm, &request)
+                  : MPI_Ibarrier(comm, &request);
+    if (error == MPI_SUCCESS) error = tulle__mpi_await(1, &request);
+    return error == MPI_SUCCESS ? TULLE_OK : tulle__mpi_fail(error, "a reduction");
+}
+
+/* Orders failures: those of a PE's own before those it was told of, then by rank; 0 is none. */
+static uint64_t urgency(tulle_status status, int rank)
+{
+    if (status == TULLE_OK) return 0;
+    return (uint64_t)(status != TULLE_ERR_PEER) << 32 | (0xffffffffu - (uint32_t)rank);
+}
+
+tulle_status tulle__mpi_agree(MPI_Comm comm, tulle_status mine)
+{
+    struct {
+        tulle_status status;
+        char message[TULLE_MESSAGE_MAX];
+    } told = {.status = mine};
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    uint64_t first = urgency(mine, rank);
+    tulle_status status = tulle__mpi_largest(comm, 1, &first);
+    if (status != TULLE_OK || !first) return status;
+    int root = (int)(0xffffffffu - (uint32_t)first);
+    strncpy(told.message, tulle__mpi_host->error_message(), sizeof told.message - 1);
+    MPI_Request request;
+    int error = MPI_Ibcast(&told, sizeof told, MPI_BYTE, root, comm, &request);
+    if (error == MPI_SUCCESS) error = tulle__mpi_await(1, &request);
+    if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "telling of a failure");
+    tulle__mpi_host->error_set(told.message);
+    return told.status;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine `mpi`: each process of an MPI job is a PE. Everything here is collective, so every step that one process
+ * may fail in ends in an agreement. README.md: settings, what was measured, known faults of the MPIs.
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tulle/mpi.h>
+
+#include "comm/mpi/mpi_team.h"
+
+/* What a PE's segments take beyond its memory: control, and address space for what lies scattered (team.c). */
+static const size_t segment_extra = (size_t)72 << 20;
+
+/* The communicator to work in: a copy of the caller's, whose messages never meet ours, or of all processes. */
+static tulle_status own_communicator(const tulle_communicator *handed, MPI_Comm *comm)
+{
+    MPI_Comm parent = MPI_COMM_WORLD;
+    if (handed) {
+        if (handed->size != sizeof parent || strcmp(handed->family, TULLE_MPI_FAMILY) != 0)
+            return tulle__mpi_host->fail(
+                TULLE_ERR_ARG, "the communicator is of %s, the module of %s", handed->family, TULLE_MPI_FAMILY);
+        if (handed->library != (void (*)(void))MPI_Comm_size)
+            return tulle__mpi_host->fail(
+                TULLE_ERR_ARG, "the program uses another copy of %s than the module", handed->family);
+        int running = 0;
+        MPI_Initialized(&running);
+        if (!running) return tulle__mpi_host->fail(TULLE_ERR_STATE, "a communicator was handed in before MPI_Init");
+        memcpy(&parent, handed->comm, sizeof parent);
+    }
+    tulle_status status = tulle__mpi_start();
+    if (status != TULLE_OK) return status;
+    int error = MPI_Comm_dup(parent, comm);
+    if (error == MPI_SUCCESS) error = MPI_Comm_set_errhandler(*comm, MPI_ERRORS_RETURN);
+    return error == MPI_SUCCESS ? TULLE_OK : tulle__mpi_fail(error, "copying the communicator");
+}
+
+/* How many processes of comm share this node. */
+static tulle_status count_near(MPI_Comm comm, int *near)
+{
+    MPI_Comm node;
+    int error = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "finding the processes of this node");
+    MPI_Comm_size(node, near);
+    MPI_Comm_free(&node);
+    return TULLE_OK;
+}
+
+/* Cores that a PE may use: its share of the node's, and no more than its launcher bound it to. */
+static uint64_t cores_each(int near)
+{
+    cpu_set_t bound;
+    long share = sysconf(_SC_NPROCESSORS_ONLN) / near;
+    if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < share) share = CPU_COUNT(&bound);
+    return share > 1 ? (uint64_t)share : 1;
+}
+
+static tulle_status settle_pes(tulle__setting *setting, int npes)
+{
+    if (setting->npes && setting->npes != npes)
+        return tulle__mpi_host->fail(TULLE_ERR_ARG,
+            "a team of %d PEs is wanted, but %d process%s of %s started; a PE is a process: mpirun -n %d ...",
+            setting->npes, npes, npes == 1 ? "" : "es", TULLE_MPI_FAMILY, setting->npes);
+    setting->npes = npes;
+    return TULLE_OK;
+}
+
+/* A PE's memory: what was asked for, or its share of the tightest node's. Shared memory must hold all segments. */
+static tulle_status settle_memory(MPI_Comm comm, int near, tulle__setting *setting)
+{
+    size_t room = tulle__mpi_room() / (size_t)near;
+    size_t most = room > segment_extra ? room - segment_extra : 0;
+    size_t share = tulle__mpi_host->memory_available() / 5 * 4 / (size_t)near;
+    if (share > most / 5 * 4) share = most / 5 * 4;
+    size_t want = setting->memory ? setting->memory / (size_t)setting->npes : share;
+    tulle_status status = TULLE_OK;
+    if (want > most || !want)
+        status = tulle__mpi_host->fail(TULLE_ERR_LIMIT,
+            "a PE wants %.0f MB of shared memory, but each of the %d of this node can have %.0f MB of /dev/shm: give "
+            "less memory or enlarge it (docker run --shm-size)",
+            (double)(want + segment_extra) / 1e6, near, (double)room / 1e6);
+    status = tulle__mpi_agree(comm, status);
+    if (status != TULLE_OK) return status;
+    uint64_t least = ~(uint64_t)want; /* the smallest: the largest of the complements */
+    status = tulle__mpi_largest(comm, 1, &least);
+    setting->memory = (size_t)~least * (size_t)setting->npes;
+    return status;
+}
+
+static tulle_status settle_in(MPI_Comm comm, tulle__setting *setting)
+{
+    int npes, near = 1;
+    MPI_Comm_size(comm, &npes);
+    tulle_status status = settle_pes(setting, npes);
+    if (status == TULLE_OK) status = count_near(comm, &near);
+    if (status == TULLE_OK) status = settle_memory(comm, near, setting);
+    if (status != TULLE_OK || setting->threads) return status;
+    uint64_t cores = ~cores_each(near);
+    status = tulle__mpi_largest(comm, 1, &cores);
+    setting->threads = (int)~cores;
+    return status;
+}
+
+static tulle_status settle(tulle__spec_part *part, tulle__setting *setting)
+{
+    (void)part;
+    MPI_Comm comm;
+    tulle_status status = own_communicator(setting->communicator, &comm);
+    if (status != TULLE_OK) return status;
+    status = settle_in(comm, setting);
+    MPI_Comm_free(&comm);
+    /* from here on the others wait for this process, even if it does not get to opening the team */
+    if (status == TULLE_OK) tulle__mpi_team_opened(1);
+    return status;
+}
+
+static void close_team(tulle__engine_team *team)
+{
+    tulle__mpi_windows_close(team);
+    if (team->comm != MPI_COMM_NULL) MPI_Comm_free(&team->comm);
+    tulle__mpi_host->free(team);
+    tulle__mpi_team_opened(-1);
+}
+
+static tulle_status read_options(tulle__spec_part *part, int *direct)
+{
+    static const char *const keys[] = {"direct"};
+    tulle_status status = tulle__mpi_host->spec_flag(part, "direct", direct);
+    return status == TULLE_OK ? tulle__mpi_host->spec_done(part, keys, 1) : status;
+}
+
+static tulle_status open_in(tulle__engine_team *team, int direct, const size_t segment_bytes[TULLE__SEGMENTS])
+{
+    int near;
+    MPI_Comm_rank(team->comm, &team->rank);
+    MPI_Comm_size(team->comm, &team->npes);
+    tulle_status status = count_near(team->comm, &near);
+    if (status != TULLE_OK) return status;
+    uint64_t most[] = {!direct || near<team->npes, (uint64_t)near, near> sysconf(_SC_NPROCESSORS_ONLN)};
+    status = tulle__mpi_largest(team->comm, 3, most);
+    if (status != TULLE_OK) return status;
+    team->shared = !most[0];
+    team->neighbours = most[1] > 1;
+    team->crowded = (int)most[2];
+    team->link = (tulle__mpi_link){.team = team,
+        .link = {.ops = team->shared ? &tulle__mpi_direct_ops : &tulle__mpi_rma_ops,
+            .rank = team->rank,
+            .npes = team->npes,
+            .segment_bytes = {segment_bytes[0], segment_bytes[1]}}};
+    status = tulle__mpi_windows_open(team, segment_bytes);
+    return status == TULLE_OK && !team->shared ? tulle__mpi_probe_progress(team) : status;
+}
+
+static tulle_status open_team(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **out)
+{
+    tulle__engine_team *team;
+    int direct = 1;
+    tulle_status status = read_options(part, &direct);
+    if (status != TULLE_OK) tulle__mpi_team_opened(-1); /* as in all processes */
+    if (status == TULLE_OK) status = tulle__mpi_host->alloc_zero(1, sizeof *team, "MPI team", &team);
+    if (status != TULLE_OK) return status;
+    team->comm = MPI_COMM_NULL;
+    for (int s = 0; s < TULLE__SEGMENTS; s++) team->window[s].win = MPI_WIN_NULL;
+    status = own_communicator(setting->communicator, &team->comm);
+    if (status == TULLE_OK) status = open_in(team, direct, setting->segment_bytes);
+    if (status == TULLE_OK)
+        *out = team;
+    else
+        close_team(team);
+    return status;
+}
+
+static tulle_status run_team(tulle__engine_team *team, tulle__engine_body body, void *arg)
+{
+    return tulle__mpi_agree(team->comm, body(arg, team->rank, &team->link.link));
+}
+
+static tulle_status largest(tulle__engine_team *team, int n, uint64_t *value)
+{
+    return tulle__mpi_largest(team->comm, n, value);
+}
+
+static const tulle__engine engine = {
+    .name = "mpi",
+    .summary = "PEs are the processes of an MPI job (direct=on|off)",
+    .settle = settle,
+    .open = open_team,
+    .run = run_team,
+    .largest = largest,
+    .close = close_team,
+};
+
+static const tulle__module module = {.version = TULLE__MODULE_VERSION, .engine = &engine};
+
+__attribute__((visibility("default"))) const tulle__module *tulle_module_entry(const tulle__module_host *host);
+
+/*
+ * A program's own MPI comes first when the module's symbols are resolved. If that is of another family, its handles and
+ * constants are not those that the module was compiled with.
+ */
+static int library_fits(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+    MPI_Get_library_version(version, &length);
+    return (strncmp(version, "Open MPI", 8) == 0) == (strcmp(TULLE_MPI_FAMILY, "openmpi") == 0);
+}
+
+const tulle__module *tulle_module_entry(const tulle__module_host *host)
+{
+    tulle__mpi_host = host;
+    if (library_fits()) return &module;
+    host->fail(TULLE_ERR_UNSUPPORTED, "it is for %s, but the program has loaded another MPI", TULLE_MPI_FAMILY);
+    return NULL;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside the module `mpi`: a team of processes, its two windows, and the two ways of reaching a segment. The module is
+ * compiled once for each MPI that is installed; nothing here is seen by libtulle.
+ */
+#ifndef TULLE_COMM_MPI_TEAM_H
+#define TULLE_COMM_MPI_TEAM_H
+
+#include <mpi.h>
+
+#include "base/error.h"
+#include "comm/module.h"
+
+/* What libtulle lent when it loaded the module. */
+extern const tulle__module_host *tulle__mpi_host;
+
+/* Requests of gets, and targets of puts, that one completion group can hold; more wait for the earlier ones. */
+enum { TULLE__MPI_GETS = 64, TULLE__MPI_TARGETS = 8 };
+
+typedef struct tulle__mpi_group {
+    MPI_Request get[TULLE__MPI_GETS];
+    int gets;
+    /* targets to flush, per window; more than fit: all */
+    int target[TULLE__SEGMENTS][TULLE__MPI_TARGETS];
+    int targets[TULLE__SEGMENTS];
+} tulle__mpi_group;
+
+typedef struct tulle__mpi_link {
+    tulle__link link;
+    tulle__engine_team *team;
+    tulle__mpi_group group[TULLE__GROUPS];
+    int error; /* the first MPI error since the last wait */
+} tulle__mpi_link;
+
+typedef struct tulle__mpi_window {
+    MPI_Win win;
+    int locked;
+    char **base; /* base[rank]: where loads and stores reach that PE's segment, NULL: by RMA only */
+} tulle__mpi_window;
+
+struct tulle__engine_team {
+    MPI_Comm comm;
+    int rank, npes;
+    int neighbours; /* some node has more than one PE */
+    int shared;     /* all segments are reached by load and store */
+    int crowded;    /* some node has more PEs than cores */
+    int progress;   /* RMA at this PE advances only while it is inside MPI */
+    tulle__mpi_window window[TULLE__SEGMENTS];
+    tulle__mpi_link link;
+};
+
+/* job.c: MPI itself, and agreement among processes. Waiting yields the core: there may be more processes than cores. */
+
+/* Initialises MPI unless that is done; finalised when the process exits. */
+tulle_status tulle__mpi_start(void);
+/* Counts the open teams: a process that exits while one is open ends the job. */
+void tulle__mpi_team_opened(int change);
+tulle_status tulle__mpi_fail(int error, const char *what);
+int tulle__mpi_await(int n, MPI_Request *request);
+tulle_status tulle__mpi_largest(MPI_Comm comm, int n, uint64_t *value);
+/* The first failure by rank, with its message, on all; one that was only told of another's comes last. */
+tulle_status tulle__mpi_agree(MPI_Comm comm, tulle_status mine);
+
+/* window.c */
+
+/* Bytes that the windows of the processes of this node may have together. */
+size_t tulle__mpi_room(void);
+/* Collective; the windows are locked for as long as they live. */
+tulle_status tulle__mpi_windows_open(tulle__engine_team *team, const size_t bytes[TULLE__SEGMENTS]);
+void tulle__mpi_windows_close(tulle__engine_team *team);
+
+/* direct.c, rma.c: the two tables of operations. */
+extern const tulle__link_ops tulle__mpi_direct_ops, tulle__mpi_rma_ops;
+
+/* progress.c. Collective: finds out whether RMA at a PE that computes goes on; uses the start of both segments. */
+tulle_status tulle__mpi_probe_progress(tulle__engine_team *team);
+
+#endif

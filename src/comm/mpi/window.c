@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The two windows of a team, allocated by MPI: shared ones where all PEs are on one node, else ordinary ones. Windows
+ * over memory of our own (MPI_Win_create) are avoided: under Open MPI an atomic on one waits until its target calls
+ * MPI (README.md has the figures).
+ */
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "comm/mpi/mpi_team.h"
+
+/* Where both MPIs keep the memory that processes of a node share. A store beyond its size is a bus error, not NULL. */
+#define SHARED_MEMORY "/dev/shm"
+
+size_t tulle__mpi_room(void)
+{
+    struct statvfs room;
+    if (statvfs(SHARED_MEMORY, &room) != 0) return SIZE_MAX;
+    return (size_t)room.f_bavail * room.f_frsize;
+}
+
+static int allocate(tulle__engine_team *team, size_t bytes, void *base, MPI_Win *win)
+{
+    MPI_Info info;
+    int error = MPI_Info_create(&info);
+    if (error != MPI_SUCCESS) return error;
+    /* each segment begins on a page of its own, and is near to the processor that touches it first */
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    MPI_Info_set(info, "same_disp_unit", "true");
+    error = team->shared ? MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, team->comm, base, win)
+                         : MPI_Win_allocate((MPI_Aint)bytes, 1, info, team->comm, base, win);
+    MPI_Info_free(&info);
+    return error;
+}
+
+/* Where the segments of those that share memory with this PE are. */
+static int find_bases(tulle__engine_team *team, tulle__mpi_window *window, char *own)
+{
+    window->base[team->rank] = own;
+    for (int rank = 0; team->shared && rank < team->npes; rank++) {
+        MPI_Aint size;
+        int unit, error = MPI_Win_shared_query(window->win, rank, &size, &unit, &window->base[rank]);
+        if (error != MPI_SUCCESS) return error;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Words are polled by loads while others change them by RMA: public and private copy must be one. */
+static tulle_status require_unified(tulle__mpi_window *window)
+{
+    int *model, found;
+    int error = MPI_Win_get_attr(window->win, MPI_WIN_MODEL, &model, &found);
+    if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "asking for a window's memory model");
+    if (!found || *model != MPI_WIN_UNIFIED)
+        return tulle__mpi_host->fail(TULLE_ERR_UNSUPPORTED,
+            "this MPI's windows have separate public and private copies; unified ones are needed");
+    return TULLE_OK;
+}
+
+/*
+ * Open MPI's component osc/rdma, which names its windows, crashes in MPI_Compare_and_swap between processes of one node
+ * (open-mpi/ompi#9146, open). Where MPI was started by the engine it is left out; here the caller has started it.
+ */
+static tulle_status refuse_crash(const tulle__engine_team *team, const tulle__mpi_window *window)
+{
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    int length;
+    MPI_Win_get_name(window->win, name, &length);
+    if (team->shared || !team->neighbours || strncmp(name, "rdma ", 5) != 0) return TULLE_OK;
+    return tulle__mpi_host->fail(TULLE_ERR_UNSUPPORTED, "Open MPI's component osc/rdma would crash in "
+                                                        "MPI_Compare_and_swap (open-mpi/ompi#9146): set "
+                                                        "OMPI_MCA_osc=^rdma in the environment of mpirun");
+}
+
+static tulle_status open_window(tulle__engine_team *team, size_t bytes, tulle__mpi_window *window)
+{
+    char *own = NULL;
+    tulle_status status =
+        tulle__mpi_host->alloc_zero((size_t)team->npes, sizeof *window->base, "window addresses", &window->base);
+    status = tulle__mpi_agree(team->comm, status);
+    if (status != TULLE_OK) return status;
+    int error = allocate(team, bytes, &own, &window->win);
+    if (error != MPI_SUCCESS) {
+        window->win = MPI_WIN_NULL;
+        return tulle__mpi_fail(error, "allocating a window");
+    }
+    MPI_Win_set_errhandler(window->win, MPI_ERRORS_RETURN);
+    error = MPI_Win_lock_all(MPI_MODE_NOCHECK, window->win);
+    window->locked = error == MPI_SUCCESS;
+    if (error == MPI_SUCCESS) error = find_bases(team, window, own);
+    if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "opening a window");
+    tulle_status unified = require_unified(window);
+    return unified == TULLE_OK ? refuse_crash(team, window) : unified;
+}
+
+tulle_status tulle__mpi_windows_open(tulle__engine_team *team, const size_t bytes[TULLE__SEGMENTS])
+{
+    tulle_status status = TULLE_OK;
+    for (int s = 0; s < TULLE__SEGMENTS && status == TULLE_OK; s++)
+        status = tulle__mpi_agree(team->comm, open_window(team, bytes[s], &team->window[s]));
+    if (status == TULLE_OK)
+        tulle__mpi_host->memory_huge(team->window[TULLE__DATA].base[team->rank], bytes[TULLE__DATA]);
+    return status;
+}
+
+void tulle__mpi_windows_close(tulle__engine_team *team)
+{
+    for (int s = 0; s < TULLE__SEGMENTS; s++) {
+        tulle__mpi_window *window = &team->window[s];
+        if (window->locked) MPI_Win_unlock_all(window->win);
+        if (window->win != MPI_WIN_NULL) MPI_Win_free(&window->win);
+        tulle__mpi_host->free(window->base);
+    }
+}

@@ -1,0 +1,144 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The command under MPI: started by itself and by the MPI's launcher, with PEs that are killed.
+# launch.sh TULLE DATA FAMILY LAUNCHER...
+set -u
+tulle=$1
+data=$2
+family=$3
+shift 3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME="$work/cache"
+unset TULLE_ROSTER
+count=0
+bad=0
+report() { # condition-status text
+    count=$((count + 1))
+    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; bad=$((bad + 1)); fi
+}
+# expect STATUS PATTERN COMMAND...
+expect() {
+    status=$1 pattern=$2
+    shift 2
+    "$@" >"$work/out" 2>"$work/err"
+    got=$?
+    cat "$work/out" "$work/err" >"$work/both"
+    [ $got = "$status" ] && grep -q -e "$pattern" "$work/both"
+    report $? "$(basename "$1") ... $* -> $got (wanted $status, '$pattern'): $(head -c 300 "$work/both" | tr '\n' ' ')"
+}
+lines() { # COUNT TEXT: so many lines on standard output
+    [ "$(wc -l <"$work/out")" = "$1" ]
+    report $? "$2: $(wc -l <"$work/out") lines"
+}
+mpi=mpi_$family
+
+expect 0 '"passed":true' "$tulle" spgemm "$data/west0067.mtx.gz" --comm "$mpi" --pes 3 --check --json
+lines 1 "one report from three processes"
+expect 0 'passed' "$tulle" spmm rmat:scale=8 --comm "check+$mpi:direct=off" --pes 2 --check --alg all
+lines 7 "one table"
+expect 0 'symmetry' "$tulle" stat rmat:scale=8 --comm "$mpi" --pes 2
+expect 0 'entries' "$tulle" gen rmat:scale=8 -o "$work/two.mtx" --comm "$mpi" --pes 2
+"$tulle" gen rmat:scale=8 -q -o "$work/one.mtx" --pes 1
+cmp -s "$work/one.mtx" "$work/two.mtx"
+report $? "the file does not depend on the engine"
+expect 0 'passed' "$tulle" spmm rmat:scale=8 --comm "$mpi" --pes 2 --check --trace "$work/trace.json"
+grep -q '"pid":0\|"tid":0' "$work/trace.json" && grep -q '"tid":1\|"pid":1' "$work/trace.json" &&
+    [ "$(tail -1 "$work/trace.json")" = "]}" ]
+report $? "a timeline with the spans of both"
+
+expect 2 'cannot be opened' "$tulle" spgemm "$work/absent.mtx" --comm "$mpi" --pes 3
+[ "$(grep -c 'cannot be opened' "$work/err")" = 1 ]
+report $? "told once"
+expect 2 'grid of 3x3' "$tulle" spgemm rmat:scale=6 --comm "$mpi" --pes 2 --grid 3x3
+expect 3 'MB' "$tulle" spgemm rmat:scale=12,edgefactor=16 --comm "$mpi" --pes 2 --memory 1M
+expect 2 'direct' "$tulle" spgemm rmat:scale=6 --comm "$mpi:direkt=off" --pes 2
+
+expect 0 '"pes":3' "$@" -n 3 "$tulle" spgemm rmat:scale=8 --json -q
+lines 1 "no option of ours is needed under a launcher"
+"$@" -n 3 "$tulle" spgemm "$work/absent.mtx" >"$work/out" 2>"$work/err"
+[ $? != 0 ] && [ "$(grep -c 'cannot be opened' "$work/err")" = 1 ]
+report $? "nor for a failure to be told once"
+
+# A product without end, which would write a file: begin NAME COMMAND... starts it, pe NAME RANK is a process of it.
+begin() {
+    name=$1
+    shift
+    "$@" rmat:scale=12,edgefactor=8 --reps 1000 -q --threads 1 -o "$work/$name" >"$work/out" 2>"$work/err" &
+    job=$!
+    tries=100
+    while [ $tries -gt 0 ] && [ -z "$(pe "$name" 2)" ]; do
+        sleep 0.1
+        tries=$((tries - 1))
+    done
+    sleep 1.5
+}
+pe() {
+    for process in $(pgrep -f "$work/$1"); do
+        tr '\0' '\n' <"/proc/$process/environ" 2>/dev/null |
+            grep -q -E "^(PMI_RANK|OMPI_COMM_WORLD_RANK)=$2\$" && echo "$process"
+    done
+}
+# ends NAME STATUS: the job ends with it within 5 s, and leaves no process, no file and no shared memory
+ends() {
+    start=$(date +%s)
+    wait $job
+    got=$?
+    [ $(($(date +%s) - start)) -le 5 ] && { [ $got = "$2" ] || { [ "$2" = failure ] && [ $got != 0 ]; }; }
+    report $? "$1: ends with $got within $(($(date +%s) - start)) s"
+    tries=30
+    while [ $tries -gt 0 ] && pgrep -f "$work/$1" >/dev/null; do
+        sleep 0.1
+        tries=$((tries - 1))
+    done
+    ! pgrep -f "$work/$1" >/dev/null && [ -z "$(find "$work" -name "$1*")" ] && [ "$(shared)" = "$shared_before" ]
+    report $? "$1: no process, file or shared memory is left: $(pgrep -f "$work/$1" | tr '\n' ' ') $(shared)"
+}
+shared() {
+    find /dev/shm -name 'mpich_shar*' -o -name 'vader*' | sort | tr '\n' ' '
+}
+shared_before=$(shared)
+
+for rank in 0 2; do
+    begin "killed$rank" "$tulle" spgemm --comm "$mpi" --pes 3
+    lost=$(pe "killed$rank" $rank)
+    kill -9 "$lost"
+    ends "killed$rank" 4
+    grep -q "PE $rank was lost (process $lost on $(hostname)): signal 9" "$work/err" && [ "$(wc -l <"$work/err")" = 1 ]
+    report $? "and it is named: $(cat "$work/err")"
+    lines 0 "nothing on standard output"
+done
+begin interrupted "$tulle" spgemm --comm "$mpi" --pes 3
+kill -TERM $job
+kill -TERM $job # which must not keep it from cleaning up
+ends interrupted 143
+begin orphaned "$tulle" spgemm --comm "$mpi" --pes 3
+kill -9 $job
+ends orphaned 137
+# while it writes: the file has no name yet (where the file system can do that)
+"$tulle" gen rmat:scale=17,edgefactor=8 --comm "$mpi" --pes 2 -q -o "$work/written.mtx.gz" >"$work/out" 2>"$work/err" &
+job=$!
+writing=""
+tries=600
+while [ $tries -gt 0 ] && [ -z "$writing" ] && kill -0 $job 2>/dev/null; do
+    for process in $(pe written 0); do
+        for file in /proc/"$process"/fd/*; do
+            case $(readlink "$file") in "$work/#"*) writing=$process ;; esac
+        done
+    done
+    tries=$((tries - 1))
+    [ -n "$writing" ] || sleep 0.05
+done
+if [ -n "$writing" ]; then
+    kill -9 "$writing"
+    ends written 4
+else
+    wait $job
+    echo "ok $((count += 1)) - # SKIP no file without a name was seen in $work"
+fi
+begin foreign "$@" -n 3 "$tulle" spgemm
+kill -9 "$(pe foreign 1)"
+ends foreign failure
+
+echo "1..$count"
+[ $bad = 0 ]

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `tulle --comm mpi --pes N` outside of a launcher: starts the MPI's own launcher with this command, and stays above
+ * it: passes its output on, tells in one line if a PE was lost, and gives the job's exit status, which the processes
+ * hand over through a roster.
+ */
+#include "launch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <tulle/launch.h>
+
+#include "notice.h"
+#include "roster.h"
+#include "verb.h"
+
+const char *chosen_comm(const struct options *options)
+{
+    return options_word(options, "comm", tulle_launched_size() > 1 ? "mpi" : "threads");
+}
+
+/* The engine of a spec: what follows the last +, up to its keys. */
+static int engine_is(const char *spec, const char *name)
+{
+    const char *last = strrchr(spec, '+');
+    const char *engine = last ? last + 1 : spec;
+    size_t length = strcspn(engine, ":");
+    return strlen(name) == length && strncmp(engine, name, length) == 0;
+}
+
+/* The launcher to use: that of the engine named, or the first one whose engine is installed. */
+static const tulle_launcher *choose_launcher(const char *spec)
+{
+    const tulle_launcher *launcher;
+    for (int i = 0; (launcher = tulle_launcher_list(i)); i++)
+        if (engine_is(spec, launcher->module) || (engine_is(spec, "mpi") && tulle_launcher_usable(launcher)))
+            return launcher;
+    return NULL;
+}
+
+int wants_launch(const struct options *options)
+{
+    return !tulle_launched_by() && choose_launcher(chosen_comm(options));
+}
+
+static void tell_loss(const struct roster *roster, const struct notice *notice)
+{
+    int rank = roster->lost >= 0 ? roster->lost : notice->rank;
+    if (rank >= 0 && rank < ROSTER_PES)
+        fprintf(
+            stderr, "tulle: PE %d was lost (process %ld on %s)", rank, roster->pe[rank].process, roster->pe[rank].host);
+    else
+        fputs("tulle: a PE was lost", stderr);
+    if (notice->signal) fprintf(stderr, ": signal %d, %s", notice->signal, strsignal(notice->signal));
+    fputs("; the job was ended\n", stderr);
+}
+
+/* Signals that end the launcher end the job: they are passed on, and the end is awaited. */
+static volatile sig_atomic_t caught;
+static volatile pid_t child;
+
+/* Once: at a second signal launchers leave things behind. What a terminal sends, they get from it. */
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (!caught && child > 0 && info->si_code <= 0) kill(child, number);
+    caught = number;
+}
+
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction before, action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (sigaction(numbers[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+}
+
+enum { ARGUMENTS_MAX = 512 };
+
+/* The command line: processes share the node's cores, with pools of threads, so they are not bound to one core each. */
+static tulle_status command_line(const tulle_launcher *launcher, char **argv, const char *pes, char **line)
+{
+    static char self[4096];
+    int n = 0, openmpi = strcmp(launcher->family, "openmpi") == 0;
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0) return tulle_fail(TULLE_ERR_STATE, "cannot tell which program this is: %s", strerror(errno));
+    self[length] = '\0';
+    line[n++] = (char *)(uintptr_t)launcher->command;
+    if (openmpi) {
+        static const char *const more[] = {"--oversubscribe", "--bind-to", "none", "--allow-run-as-root"};
+        for (int i = 0; i < (geteuid() == 0 ? 4 : 3); i++) line[n++] = (char *)(uintptr_t)more[i];
+    }
+    line[n++] = (char *)(uintptr_t) "-n";
+    line[n++] = (char *)(uintptr_t)pes;
+    line[n++] = self;
+    for (argv++; *argv && n < ARGUMENTS_MAX - 1; argv++) line[n++] = *argv;
+    line[n] = NULL;
+    return *argv ? tulle_fail(TULLE_ERR_ARG, "more than %d arguments", ARGUMENTS_MAX) : TULLE_OK;
+}
+
+/* In the child. If this process dies, the launcher gets a signal, and so the job does. */
+static void become(char **line, const int out[2], const int err[2])
+{
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    dup2(out[1], STDOUT_FILENO);
+    dup2(err[1], STDERR_FILENO);
+    for (int i = 0; i < 2; i++) close(out[i]), close(err[i]);
+    execvp(line[0], line);
+    fprintf(stderr, "tulle: cannot start %s: %s\n", line[0], strerror(errno));
+    _exit(127);
+}
+
+/* A piece of what the job prints; 0 at its end. */
+static int relay_piece(int fd, struct notice_filter *filter)
+{
+    char piece[8192];
+    ssize_t n = read(fd, piece, sizeof piece);
+    if (n > 0) notice_feed(filter, piece, (size_t)n);
+    return n > 0 || (n < 0 && errno == EINTR);
+}
+
+/* Passes on what the job prints, and follows its roster, until both outputs are closed. */
+static void follow(int out, int err, struct roster *roster, struct notice *notice)
+{
+    enum { OUT, ERR, PIPE, DEATHS, ENDS };
+    struct notice_filter filter[2] = {{.to = stdout, .notice = notice}, {.to = stderr, .notice = notice}};
+    struct pollfd end[ENDS] = {
+        {out, POLLIN, 0}, {err, POLLIN, 0}, {roster->pipe, POLLIN, 0}, {roster->deaths, POLLIN, 0}};
+    while (end[OUT].fd >= 0 || end[ERR].fd >= 0) {
+        if (poll(end, ENDS, -1) < 0) {
+            if (errno != EINTR) break;
+            continue; /* a signal, which has been passed on */
+        }
+        roster_update(roster);
+        for (int i = OUT; i <= ERR; i++)
+            if (end[i].fd >= 0 && end[i].revents && !relay_piece(end[i].fd, &filter[i])) end[i].fd = -1;
+    }
+    for (int i = OUT; i <= ERR; i++) notice_end(&filter[i]);
+    roster_update(roster);
+}
+
+static int run_job(char **line, struct roster *roster, struct notice *notice, int *ended)
+{
+    int out[2], err[2];
+    if (pipe(out)) return -1;
+    if (pipe(err)) {
+        close(out[0]), close(out[1]);
+        return -1;
+    }
+    catch_signals();
+    pid_t started = fork();
+    if (started == 0) become(line, out, err);
+    child = started;
+    if (caught && started > 0) kill(started, caught); /* it came before there was anybody to tell */
+    close(out[1]), close(err[1]);
+    if (started > 0) follow(out[0], err[0], roster, notice);
+    close(out[0]), close(err[0]);
+    if (started < 0) return -1;
+    while (waitpid(started, ended, 0) < 0)
+        if (errno != EINTR) return -1;
+    child = 0;
+    return 0;
+}
+
+/* What became of the job, as an exit status. */
+static int judge(const struct roster *roster, const struct notice *notice, int ended, const char *command)
+{
+    if (caught) return 128 + caught;
+    if (WIFEXITED(ended) && WEXITSTATUS(ended) == 0 && roster->done) return roster->worst;
+    if (!roster->started) {
+        fprintf(stderr, "tulle: %s could not start the job\n", command);
+        return EXIT_RESOURCES;
+    }
+    tell_loss(roster, notice);
+    return EXIT_LOST;
+}
+
+/* With a roster open: the exit status. */
+static int launch_line(char **line, struct roster *roster)
+{
+    struct notice notice = {.rank = -1};
+    int ended = 0;
+    if (run_job(line, roster, &notice, &ended) == 0) return judge(roster, &notice, ended, line[0]);
+    fprintf(stderr, "tulle: cannot start a process: %s\n", strerror(errno));
+    return EXIT_RESOURCES;
+}
+
+int launch(const struct options *options, char **argv)
+{
+    char pes[24], *line[ARGUMENTS_MAX];
+    static struct roster roster;
+    const tulle_launcher *launcher = choose_launcher(chosen_comm(options));
+    snprintf(pes, sizeof pes, "%d", (int)options_int(options, "pes", sysconf(_SC_NPROCESSORS_ONLN)));
+    if (command_line(launcher, argv, pes, line) != TULLE_OK) {
+        fprintf(stderr, "tulle: %s\n", tulle_error_message());
+        return EXIT_USAGE;
+    }
+    if (roster_open(&roster)) {
+        fprintf(stderr, "tulle: no room for the job's files in /tmp: %s\n", strerror(errno));
+        return EXIT_RESOURCES;
+    }
+    int status = launch_line(line, &roster);
+    roster_close(&roster);
+    return status;
+}

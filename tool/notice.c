@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Open MPI frames what it tells in lines of dashes on standard error, and names the rank:
+ *     mpirun noticed that process rank 1 with PID 0 on node host exited on signal 9 (Killed).
+ * MPICH frames it in equal signs on standard output, where it would spoil a report:
+ *     =   EXIT CODE: 9
+ *     YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)
+ */
+#include "notice.h"
+
+#include <string.h>
+
+static int is_frame(const char *line)
+{
+    size_t n = strspn(line, *line == '=' ? "=" : "-");
+    return n >= 60 && line[n] == '\n';
+}
+
+static const char *after(const char *text, const char *words)
+{
+    const char *found = strstr(text, words);
+    return found ? found + strlen(words) : NULL;
+}
+
+/* Takes from a notice what it says of a lost process. */
+static void learn(struct notice *notice, const char *text)
+{
+    int number;
+    const char *rest;
+    if ((rest = after(text, "noticed that process rank ")) && sscanf(rest, "%d", &number) == 1) notice->rank = number;
+    if ((rest = after(text, "exited on signal ")) && sscanf(rest, "%d", &number) == 1) notice->signal = number;
+    if ((rest = after(text, "EXIT STRING: ")) && (rest = after(rest, "(signal ")) && sscanf(rest, "%d", &number) == 1)
+        notice->signal = number;
+}
+
+static int is_notice(const char *text)
+{
+    static const char *const marks[] = {
+        "noticed that process rank", "Primary job", "detected that one or more processes exited", "BAD TERMINATION"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strstr(text, marks[i])) return 1;
+    return 0;
+}
+
+static int is_trailer(const char *line)
+{
+    static const char *const starts[] = {
+        "YOUR APPLICATION TERMINATED", "This typically refers to a problem", "Please see the FAQ page"};
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(line, starts[i], strlen(starts[i])) == 0) return 1;
+    return 0;
+}
+
+static void let_go(struct notice_filter *f)
+{
+    fwrite(f->held, 1, f->nheld, f->to);
+    f->nheld = 0;
+    f->framed = 0;
+}
+
+static void hold(struct notice_filter *f, const char *line, size_t n)
+{
+    if (f->nheld + n >= sizeof f->held) { /* too long for a notice */
+        let_go(f);
+        fwrite(line, 1, n, f->to);
+        return;
+    }
+    memcpy(f->held + f->nheld, line, n);
+    f->nheld += n;
+    f->held[f->nheld] = '\0';
+}
+
+static void end_frame(struct notice_filter *f)
+{
+    f->framed = 0;
+    f->trailer = is_notice(f->held);
+    if (!f->trailer) {
+        let_go(f);
+        return;
+    }
+    learn(f->notice, f->held);
+    f->nheld = 0;
+}
+
+static void take_line(struct notice_filter *f, const char *line, size_t n)
+{
+    if (is_frame(line)) {
+        hold(f, line, n);
+        if (f->framed)
+            end_frame(f);
+        else
+            f->framed = f->nheld > 0;
+    } else if (f->framed || n == 1) { /* an empty line may belong to the frame that follows */
+        hold(f, line, n);
+    } else if (f->trailer && is_trailer(line)) {
+        learn(f->notice, line);
+    } else {
+        let_go(f);
+        fwrite(line, 1, n, f->to);
+    }
+}
+
+void notice_feed(struct notice_filter *f, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        f->line[f->length++] = text[i];
+        if (text[i] != '\n' && f->length < sizeof f->line - 1) continue;
+        f->line[f->length] = '\0';
+        take_line(f, f->line, f->length);
+        f->length = 0;
+    }
+    fflush(f->to);
+}
+
+void notice_end(struct notice_filter *f)
+{
+    let_go(f);
+    fwrite(f->line, 1, f->length, f->to);
+    f->length = 0;
+    fflush(f->to);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "roster.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <tulle/launch.h>
+
+#include "verb.h"
+
+static const char variable[] = "TULLE_ROSTER";
+
+int roster_open(struct roster *r)
+{
+    *r = (struct roster){.pipe = -1, .deaths = -1, .lost = -1};
+    strcpy(r->folder, "/tmp/tulle-XXXXXX");
+    if (!mkdtemp(r->folder)) return -1;
+    snprintf(r->path, sizeof r->path, "%s/roster", r->folder);
+    /* open at both ends: it never ends, however many come and go */
+    if (mkfifo(r->path, 0600) || (r->pipe = open(r->path, O_RDWR | O_NONBLOCK | O_CLOEXEC)) < 0 ||
+        (r->deaths = epoll_create1(EPOLL_CLOEXEC)) < 0 || setenv(variable, r->path, 1)) {
+        roster_close(r);
+        return -1;
+    }
+    return 0;
+}
+
+void roster_close(struct roster *r)
+{
+    for (int rank = 0; rank < ROSTER_PES; rank++)
+        if (r->pe[rank].watch > 0) close(r->pe[rank].watch);
+    if (r->pipe >= 0) close(r->pipe);
+    if (r->deaths >= 0) close(r->deaths);
+    (void)unlink(r->path);
+    (void)rmdir(r->folder);
+}
+
+static void watch(struct roster *r, int rank)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = rank};
+    int fd = (int)syscall(SYS_pidfd_open, r->pe[rank].process, 0);
+    if (fd < 0) return; /* an old kernel: what the MPI's launcher says must do */
+    r->pe[rank].watch = fd;
+    (void)epoll_ctl(r->deaths, EPOLL_CTL_ADD, fd, &event);
+}
+
+static void take_line(struct roster *r, const char *line)
+{
+    int rank, status;
+    long process;
+    char host[64];
+    if (sscanf(line, "start %d %ld %63s", &rank, &process, host) == 3 && rank >= 0 && rank < ROSTER_PES) {
+        r->started++;
+        r->pe[rank].process = process;
+        snprintf(r->pe[rank].host, sizeof r->pe[rank].host, "%s", host);
+        watch(r, rank);
+    } else if (sscanf(line, "done %d %d", &rank, &status) == 2 && rank >= 0 && rank < ROSTER_PES) {
+        r->done++;
+        r->pe[rank].done = 1;
+        if (status > r->worst) r->worst = status;
+    }
+}
+
+static void read_lines(struct roster *r)
+{
+    ssize_t n;
+    while ((n = read(r->pipe, r->text + r->length, (size_t)(ROSTER_TEXT - 1 - r->length))) > 0) {
+        r->length += (int)n;
+        r->text[r->length] = '\0';
+        char *line = r->text;
+        for (char *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = '\0';
+            take_line(r, line);
+        }
+        r->length = (int)strlen(line);
+        memmove(r->text, line, (size_t)r->length + 1);
+    }
+}
+
+void roster_update(struct roster *r)
+{
+    struct epoll_event event;
+    read_lines(r);
+    /* one at a time: the first to be ready is the first */
+    while (epoll_wait(r->deaths, &event, 1, 0) == 1) {
+        int rank = event.data.fd;
+        read_lines(r); /* it may have signed off before it ended */
+        if (!r->pe[rank].done && r->lost < 0) r->lost = rank;
+        (void)epoll_ctl(r->deaths, EPOLL_CTL_DEL, r->pe[rank].watch, NULL);
+    }
+}
+
+/* One line, short enough to arrive whole. 0 if it has been written. */
+static int tell(const char *format, long second, const char *third)
+{
+    char line[256];
+    const char *path = getenv(variable);
+    int fd = path ? open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    if (fd < 0) return -1;
+    int n = snprintf(line, sizeof line, format, tulle_launched_rank(), second, third);
+    ssize_t written = write(fd, line, (size_t)n);
+    close(fd);
+    return written == n ? 0 : -1;
+}
+
+void roster_sign(void)
+{
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    (void)tell("start %d %ld %s\n", (long)getpid(), host);
+}
+
+int roster_leave(int exit_status)
+{
+    return tell("done %d %ld%s\n", exit_status, "") == 0 ? EXIT_DONE : exit_status;
+}
