@@ -119,6 +119,17 @@ static tulle_status make_layouts(
     return tulle_comm_agree(comm, status);
 }
 
+/* Moves *from to the layout; what was read goes as soon as it is not needed, so that two factors never lie here twice.
+ */
+static tulle_status move(tulle_mat **from, const tulle_layout *layout, int last, tulle_mat **to)
+{
+    tulle_status status = tulle_mat_redistribute(*from, layout, to);
+    if (status != TULLE_OK || !last) return status;
+    tulle_mat_free(*from);
+    *from = NULL;
+    return TULLE_OK;
+}
+
 static tulle_status distribute(const struct setting *s, tulle_comm *comm, struct operands *x, char *warnings)
 {
     tulle_mat *A = NULL, *B = NULL;
@@ -128,21 +139,22 @@ static tulle_status distribute(const struct setting *s, tulle_comm *comm, struct
         status = tulle_fail(TULLE_ERR_ARG, "A is %lld x %lld and B %lld x %lld: the inner sizes differ",
             (long long)tulle_mat_rows(A), (long long)tulle_mat_cols(A), (long long)tulle_mat_rows(B),
             (long long)tulle_mat_cols(B));
-    if (status == TULLE_OK) status = make_layouts(s, comm, A, B, l);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(A, l[0], &x->A);
-    /* one copy serves as both factors where there is one tile */
-    int shared = status == TULLE_OK && A == B && s->grid_rows * s->grid_cols == 1 && s->tiles == 1;
-    if (status == TULLE_OK && shared)
-        x->B = x->A;
-    else if (status == TULLE_OK)
-        status = tulle_mat_redistribute(B, l[1], &x->B);
+    if (status == TULLE_OK) {
+        x->k = tulle_mat_cols(A);
+        status = make_layouts(s, comm, A, B, l);
+    }
+    if (status == TULLE_OK && s->grid_rows * s->grid_cols == 1 && s->tiles == 1) {
+        x->A = A; /* one tile is in its layout already */
+        x->B = B;
+    } else {
+        int same = A == B;
+        if (status == TULLE_OK) status = move(&A, l[0], !same, &x->A);
+        if (status == TULLE_OK) status = move(&B, l[1], 1, &x->B);
+    } /* after a failure the run ends, and the team frees all matrices */
     if (status == TULLE_OK) {
         x->C = l[2];
-        x->k = tulle_mat_cols(A);
         l[2] = NULL;
-        if (B != A) tulle_mat_free(B);
-        tulle_mat_free(A);
-    } /* else the run ends, and the team frees them */
+    }
     for (int i = 0; i < 3; i++) tulle_layout_free(l[i]);
     return status;
 }

@@ -12,6 +12,13 @@ struct extent {
     uint64_t offset, length;
 };
 
+/* What lies before each block. */
+struct header {
+    uint64_t generation, length; /* of the extent, this header included */
+    uint64_t charged;
+};
+_Static_assert(sizeof(struct header) <= TULLE__HEAP_HEADER, "the header must fit before the block");
+
 /* Free extents, ascending, never touching. There are few: tiles come and go in the same order each time. */
 struct tulle__heap {
     char *base;
@@ -78,11 +85,23 @@ static int64_t best_fit(const tulle__heap *heap, uint64_t length)
     return best;
 }
 
+/* Bytes that a block takes with its header. */
+static uint64_t extent_length(size_t bytes)
+{
+    return (bytes + TULLE__HEAP_HEADER + ALIGN - 1) / ALIGN * ALIGN;
+}
+
 tulle_status tulle__heap_take(tulle__heap *heap, size_t bytes, const char *what, tulle__place *place)
+{
+    return tulle__heap_reserve(heap, bytes, bytes, what, place);
+}
+
+tulle_status tulle__heap_reserve(
+    tulle__heap *heap, size_t bytes, size_t committed, const char *what, tulle__place *place)
 {
     tulle_status status;
     if (bytes > SIZE_MAX / 4) return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s needs %zu bytes", what, bytes);
-    uint64_t length = (bytes + TULLE__HEAP_HEADER + ALIGN - 1) / ALIGN * ALIGN;
+    uint64_t length = extent_length(bytes), charged = extent_length(committed);
     if (tulle__account_fails(heap->account))
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s (a failure asked for by a test)", what);
     /* one extent more may be needed when this block is given back */
@@ -95,7 +114,7 @@ tulle_status tulle__heap_take(tulle__heap *heap, size_t bytes, const char *what,
     if (found < 0)
         return tulle__fail(TULLE_ERR_LIMIT, "%s needs %.1f MB, but the segment of PE %d has %.1f MB, %.1f MB in use",
             what, (double)bytes / 1e6, heap->rank, (double)heap->bytes / 1e6, (double)heap->used / 1e6);
-    status = tulle__account_charge(heap->account, length, what);
+    status = tulle__account_charge(heap->account, charged, what);
     if (status != TULLE_OK) return status;
     struct extent *e = &heap->free[found];
     *place = (tulle__place){.offset = e->offset + TULLE__HEAP_HEADER,
@@ -106,20 +125,31 @@ tulle_status tulle__heap_take(tulle__heap *heap, size_t bytes, const char *what,
     e->offset += length;
     e->length -= length;
     if (!e->length) memmove(e, e + 1, (size_t)(--heap->nfree - found) * sizeof *e);
-    uint64_t header[2] = {place->generation, length};
-    memcpy(heap->base + place->offset - TULLE__HEAP_HEADER, header, sizeof header);
+    struct header header = {place->generation, length, charged};
+    memcpy(heap->base + place->offset - TULLE__HEAP_HEADER, &header, sizeof header);
     heap->blocks++;
     heap->used += length;
     heap->idle -= heap->idle < length ? heap->idle : length; /* most of it lies where something was */
     return TULLE_OK;
 }
 
-void tulle__heap_give(tulle__heap *heap, const tulle__place *place)
+tulle_status tulle__heap_commit(tulle__heap *heap, const tulle__place *place, size_t committed, const char *what)
 {
-    uint64_t header[2], offset = place->offset - TULLE__HEAP_HEADER;
-    memcpy(header, heap->base + offset, sizeof header);
-    uint64_t length = header[1];
-    memset(heap->base + offset, 0, sizeof header);
+    struct header header;
+    char *at = heap->base + place->offset - TULLE__HEAP_HEADER;
+    memcpy(&header, at, sizeof header);
+    uint64_t charged = extent_length(committed);
+    if (charged <= header.charged) return TULLE_OK;
+    tulle_status status = tulle__account_charge(heap->account, charged - header.charged, what);
+    if (status != TULLE_OK) return status;
+    header.charged = charged;
+    memcpy(at, &header, sizeof header);
+    return TULLE_OK;
+}
+
+/* Takes the extent back among the free ones. */
+static void insert_free(tulle__heap *heap, uint64_t offset, uint64_t length)
+{
     int64_t at = 0, high = heap->nfree;
     while (at < high) {
         int64_t middle = (at + high) / 2;
@@ -143,16 +173,36 @@ void tulle__heap_give(tulle__heap *heap, const tulle__place *place)
         memmove(e + 1, e, (size_t)(heap->nfree++ - at) * sizeof *e);
         *e = (struct extent){offset, length};
     }
+}
+
+/* keep: large blocks leave their pages to those that come after. */
+static void give(tulle__heap *heap, const tulle__place *place, int keep)
+{
+    struct header header;
+    uint64_t offset = place->offset - TULLE__HEAP_HEADER;
+    memcpy(&header, heap->base + offset, sizeof header);
+    memset(heap->base + offset, 0, sizeof header);
+    insert_free(heap, offset, header.length);
     /* warm pages are kept for the next tile, but not without end: memory that is free must not run the machine out */
-    if (length >= (1u << 20)) {
-        if (heap->idle + length > idle_most(heap))
-            release_pages(heap, offset, length);
+    if (header.length >= (1u << 20)) {
+        if (!keep || heap->idle + header.length > idle_most(heap))
+            release_pages(heap, offset, header.length);
         else
-            heap->idle += length;
+            heap->idle += header.length;
     }
-    tulle__account_credit(heap->account, length);
+    tulle__account_credit(heap->account, header.charged);
     heap->blocks--;
-    heap->used -= length;
+    heap->used -= header.length;
+}
+
+void tulle__heap_give(tulle__heap *heap, const tulle__place *place)
+{
+    give(heap, place, 1);
+}
+
+void tulle__heap_discard(tulle__heap *heap, const tulle__place *place)
+{
+    give(heap, place, 0);
 }
 
 int64_t tulle__heap_blocks(const tulle__heap *heap)

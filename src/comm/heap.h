@@ -23,6 +23,17 @@ void tulle__heap_free(tulle__heap *heap);
 tulle_status tulle__heap_take(tulle__heap *heap, size_t bytes, const char *what, tulle__place *place);
 void tulle__heap_give(tulle__heap *heap, const tulle__place *place);
 
+/*
+ * A block that comes into use little by little: its extent is taken at once, but only the first `committed` bytes are
+ * charged. Before more of it is written, commit what is in use then, in all; less than before changes nothing.
+ */
+tulle_status tulle__heap_reserve(
+    tulle__heap *heap, size_t bytes, size_t committed, const char *what, tulle__place *place);
+tulle_status tulle__heap_commit(tulle__heap *heap, const tulle__place *place, size_t committed, const char *what);
+
+/* As give, but the pages go back to the system at once: for large blocks that nothing like will follow soon. */
+void tulle__heap_discard(tulle__heap *heap, const tulle__place *place);
+
 int64_t tulle__heap_blocks(const tulle__heap *heap);
 size_t tulle__heap_used(const tulle__heap *heap);
 

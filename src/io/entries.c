@@ -15,13 +15,15 @@ void tulle__entries_init(tulle__entries *entries, int wide, int pattern, tulle_t
     entries->type = type;
 }
 
+void tulle__entries_release(tulle__entries *entries, int64_t c)
+{
+    tulle__free(entries->row[c]);
+    entries->row[c] = entries->col[c] = entries->val[c] = NULL;
+}
+
 void tulle__entries_fini(tulle__entries *entries)
 {
-    for (int64_t c = 0; c < entries->nchunks; c++) {
-        if (entries->row) tulle__free(entries->row[c]);
-        if (entries->col) tulle__free(entries->col[c]);
-        if (entries->val) tulle__free(entries->val[c]);
-    }
+    for (int64_t c = 0; c < entries->nchunks; c++) tulle__entries_release(entries, c);
     tulle__free(entries->row);
     tulle__free(entries->col);
     tulle__free(entries->val);
@@ -56,26 +58,16 @@ out:
 tulle_status tulle__entries_grow(tulle__entries *entries)
 {
     size_t index = entries->wide ? sizeof(int64_t) : sizeof(int32_t);
-    size_t value = tulle_type_size(entries->type);
-    void *row = NULL, *col = NULL, *val = NULL;
+    size_t value = entries->pattern ? 0 : tulle_type_size(entries->type);
+    char *chunk;
     tulle_status status = TULLE_OK;
     if (entries->nchunks == entries->room) TULLE_TRY(more_pointers(entries));
-    TULLE_TRY(tulle__alloc(TULLE__ENTRIES_CHUNK, index, "row indices of entries", &row));
-    TULLE_TRY(tulle__alloc(TULLE__ENTRIES_CHUNK, index, "column indices of entries", &col));
-    if (!entries->pattern) TULLE_TRY(tulle__alloc(TULLE__ENTRIES_CHUNK, value, "values of entries", &val));
-    if (entries->nchunks) { /* the first may stay almost empty */
-        populate(row, TULLE__ENTRIES_CHUNK * index);
-        populate(col, TULLE__ENTRIES_CHUNK * index);
-        if (val) populate(val, TULLE__ENTRIES_CHUNK * value);
-    }
-    entries->row[entries->nchunks] = row;
-    entries->col[entries->nchunks] = col;
-    entries->val[entries->nchunks++] = val;
-    return TULLE_OK;
+    TULLE_TRY(tulle__alloc(TULLE__ENTRIES_CHUNK, 2 * index + value, "entries", &chunk));
+    if (entries->nchunks) populate(chunk, TULLE__ENTRIES_CHUNK * (2 * index + value)); /* the first may stay empty */
+    entries->row[entries->nchunks] = chunk;
+    entries->col[entries->nchunks] = chunk + TULLE__ENTRIES_CHUNK * index;
+    entries->val[entries->nchunks++] = value ? chunk + 2 * TULLE__ENTRIES_CHUNK * index : NULL;
 out:
-    tulle__free(row);
-    tulle__free(col);
-    tulle__free(val);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries on their way from a file or a generator into a matrix: (row, column, value) in three growing lists of
- * chunks, so that nothing is copied when a list grows and each list can be given back as soon as it has been used.
+ * Entries on their way from a file or a generator into a matrix: (row, column, value) in a growing list of chunks, so
+ * that nothing is copied when the list grows and each chunk can be given back as soon as it has been used.
  * Indices are zero-based and global; 32 bits wide when the matrix allows it. One PE's private object.
  */
 #ifndef TULLE_IO_ENTRIES_H
@@ -11,7 +11,11 @@
 
 #include <tulle/types.h>
 
-enum { TULLE__ENTRIES_CHUNK = 1 << 16 }; /* entries a chunk */
+/*
+ * Entries a chunk: of 16 bytes each (f64, narrow indices) they fill a huge page together with what the allocator puts
+ * before them. It is mapped by one fault, and goes back to the system whole, which smaller blocks do not surely do.
+ */
+enum { TULLE__ENTRIES_CHUNK = (1 << 17) - 4 };
 
 typedef struct tulle__entries {
     int64_t count;
@@ -21,7 +25,7 @@ typedef struct tulle__entries {
     int64_t nchunks;   /* chunk c holds entries c * CHUNK .. min((c + 1) * CHUNK, count) - 1 */
     int64_t room;      /* chunk pointers allocated */
     void **row, **col; /* [nchunks] */
-    void **val;        /* [nchunks], NULL pointers if pattern */
+    void **val;        /* [nchunks], NULL pointers if pattern; a chunk is one allocation that begins at row[c] */
 } tulle__entries;
 
 void tulle__entries_init(tulle__entries *entries, int wide, int pattern, tulle_type type);
@@ -29,6 +33,9 @@ void tulle__entries_fini(tulle__entries *entries);
 
 /* Room for one more chunk. */
 tulle_status tulle__entries_grow(tulle__entries *entries);
+
+/* Gives chunk c back. */
+void tulle__entries_release(tulle__entries *entries, int64_t c);
 
 /* Adds one entry. Writers that are in a hurry fill chunks themselves and set count. */
 tulle_status tulle__entries_add(tulle__entries *entries, int64_t row, int64_t col, double value);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "io/binsparse.h"
 #include "io/dense.h"
 #include "io/entries.h"
@@ -49,14 +50,11 @@ static void entries_block(void *context, int64_t b, tulle__entry_block *block)
         .wide = e->wide};
 }
 
+/* The account must not keep chunks back: the staging blocks, which fill meanwhile, need the memory. */
 static void entries_release(void *context, int64_t b)
 {
-    tulle__entries *e = context;
-    tulle__free(e->row[b]);
-    tulle__free(e->col[b]);
-    if (e->val) tulle__free(e->val[b]);
-    e->row[b] = e->col[b] = NULL;
-    if (e->val) e->val[b] = NULL;
+    tulle__entries_release(context, b);
+    tulle__account_trim(tulle__account_current());
 }
 
 static tulle__entry_source source_of(tulle__entries *entries)

@@ -7,33 +7,52 @@
 #include "base/error.h"
 #include "mat/context.h"
 
-/* A staging block: tile_start[tiles of the owner + 1], then rows, columns, values of all its tiles, in tile order. */
+/* The staging blocks for one owner: where its tiles begin, then what the entries consist of, in tile order. */
+enum part { INDEX, ROWS, COLS, VALS, PARTS };
+
 struct staged {
-    tulle__place place;
+    tulle__place place[PARTS];
     int64_t count;
-    uint64_t row_at, col_at, val_at;
+};
+
+/* The same blocks as their reader writes them. */
+struct outbox {
+    int64_t *start; /* [tiles of the owner + 1] */
+    int32_t *row, *col;
+    void *val;
+};
+
+/* And as their owner reads them. */
+struct inbox {
+    const int64_t *start; /* NULL: nothing for me */
+    int64_t *fetched;
+    const char *block[PARTS]; /* NULL: not direct */
 };
 
 struct work {
     tulle_comm *comm;
     const tulle_layout *layout;
+    double row_parts, col_parts; /* tiles a row and a column, for find_part */
     tulle_type type;
     size_t value_bytes;
     const tulle__entry_source *source;
     tulle__assembly *assembly;
-    int64_t *ordinal;    /* [tiles]: position of a tile among its owner's */
-    int64_t *owned;      /* [size]: tiles of each owner */
-    int64_t *cursor;     /* [tiles]: entries counted, then the next position */
-    char **block;        /* [size]: the staging blocks here */
-    struct staged *mine; /* [size]: what I have for each owner */
-    struct staged *all;  /* [size * size]: by (from, to) */
+    int64_t *ordinal;      /* [tiles]: position of a tile among its owner's */
+    int64_t *owned;        /* [size]: tiles of each owner */
+    int64_t *cursor;       /* [tiles]: entries counted, then the next position */
+    struct outbox *outbox; /* [size] */
+    struct inbox *inbox;   /* [size] */
+    struct staged *mine;   /* [size]: what I have for each owner */
+    struct staged *all;    /* [size * size]: by (from, to) */
+    char *buffer;          /* a run of entries that is not direct */
     tulle__context *context;
 };
 
-static inline int find_part(const tulle_gidx *cut, int parts, tulle_gidx n, tulle_gidx x)
+static inline int find_part(const tulle_gidx *cut, int parts, double parts_each, tulle_gidx x)
 {
     if (parts == 1) return 0;
-    int p = (int)((__int128)x * parts / n); /* right at once where cuts are even */
+    int p = (int)((double)x * parts_each); /* right at once where cuts are even, but for rounding */
+    if (p >= parts) p = parts - 1;
     while (x < cut[p]) p--;
     while (x >= cut[p + 1]) p++;
     return p;
@@ -53,149 +72,312 @@ static inline struct entry read_entry(const tulle__entry_block *b, tulle_type ty
     return x;
 }
 
-/* What is done with each entry, mirrored ones included. */
-typedef void (*visitor)(struct work *w, const struct entry *x);
-
-static tulle_status each_entry(struct work *w, visitor visit, int release)
-{
-    const tulle_layout *l = w->layout;
-    for (int64_t b = 0; b < w->source->nblocks; b++) {
-        tulle__entry_block block;
-        w->source->block(w->source->context, b, &block);
-        for (int64_t e = 0; e < block.count; e++) {
-            struct entry x = read_entry(&block, w->type, e);
-            if (x.row < 0 || x.row >= l->m || x.col < 0 || x.col >= l->n)
-                return tulle__fail(TULLE_ERR_ARG,
-                    "entry (%" PRId64 ", %" PRId64 ") of a matrix of %" PRId64 " x %" PRId64, x.row, x.col, l->m, l->n);
-            if (w->assembly->drop_zeros && x.val == 0) continue;
-            visit(w, &x);
-            if (w->assembly->mirror == TULLE__MIRROR_NONE || x.row == x.col) continue;
-            struct entry y = {x.col, x.row, w->assembly->mirror == TULLE__MIRROR_SKEW ? -x.val : x.val};
-            visit(w, &y);
-        }
-        if (release && w->source->release) w->source->release(w->source->context, b);
-    }
-    return TULLE_OK;
-}
-
 static inline int64_t tile_of(const struct work *w, const struct entry *x, int *i, int *j)
 {
     const tulle_layout *l = w->layout;
-    *i = find_part(l->row_cut, l->mt, l->m, x->row);
-    *j = find_part(l->col_cut, l->nt, l->n, x->col);
+    *i = find_part(l->row_cut, l->mt, w->row_parts, x->row);
+    *j = find_part(l->col_cut, l->nt, w->col_parts, x->col);
     return (int64_t)*i * l->nt + *j;
 }
 
-static void count_entry(struct work *w, const struct entry *x)
+static inline void count_entry(struct work *w, const struct entry *x)
 {
     int i, j;
     w->cursor[tile_of(w, x, &i, &j)]++;
 }
 
-static void stage_entry(struct work *w, const struct entry *x)
+static inline void stage_entry(struct work *w, const struct entry *x)
 {
     int i, j;
     int64_t tile = tile_of(w, x, &i, &j), at = w->cursor[tile]++;
-    int owner = w->layout->owner[tile];
-    const struct staged *s = &w->mine[owner];
-    char *block = w->block[owner];
-    ((int32_t *)(void *)(block + s->row_at))[at] = (int32_t)(x->row - w->layout->row_cut[i]);
-    ((int32_t *)(void *)(block + s->col_at))[at] = (int32_t)(x->col - w->layout->col_cut[j]);
+    const struct outbox *out = &w->outbox[w->layout->owner[tile]];
+    out->row[at] = (int32_t)(x->row - w->layout->row_cut[i]);
+    out->col[at] = (int32_t)(x->col - w->layout->col_cut[j]);
     if (w->type == TULLE_F32)
-        ((float *)(void *)(block + s->val_at))[at] = (float)x->val;
+        ((float *)out->val)[at] = (float)x->val;
     else
-        ((double *)(void *)(block + s->val_at))[at] = x->val;
+        ((double *)out->val)[at] = x->val;
+}
+
+/* What is done with each entry of a block, mirrored ones included. */
+typedef void visitor(struct work *w, const struct entry *x);
+
+/* Inlined, and the visitor with it: this is where entries are touched one by one. */
+static inline __attribute__((always_inline)) tulle_status each_entry(
+    struct work *w, const tulle__entry_block *block, visitor visit)
+{
+    const tulle_layout *l = w->layout;
+    const tulle__mirror mirror = w->assembly->mirror;
+    const int drop_zeros = w->assembly->drop_zeros;
+    for (int64_t e = 0; e < block->count; e++) {
+        struct entry x = read_entry(block, w->type, e);
+        if (x.row < 0 || x.row >= l->m || x.col < 0 || x.col >= l->n)
+            return tulle__fail(TULLE_ERR_ARG, "entry (%" PRId64 ", %" PRId64 ") of a matrix of %" PRId64 " x %" PRId64,
+                x.row, x.col, l->m, l->n);
+        if (drop_zeros && x.val == 0) continue;
+        visit(w, &x);
+        if (mirror == TULLE__MIRROR_NONE || x.row == x.col) continue;
+        struct entry y = {x.col, x.row, mirror == TULLE__MIRROR_SKEW ? -x.val : x.val};
+        visit(w, &y);
+    }
+    return TULLE_OK;
+}
+
+static tulle_status count_entries(struct work *w)
+{
+    for (int64_t b = 0; b < w->source->nblocks; b++) {
+        tulle__entry_block block;
+        w->source->block(w->source->context, b, &block);
+        tulle_status status = each_entry(w, &block, count_entry);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+static size_t part_bytes(const struct work *w, int part)
+{
+    return part == VALS ? w->value_bytes : sizeof(int32_t);
+}
+
+/* The staging blocks will hold `done` of `total` entries: so much of them is in use. */
+static tulle_status commit_staging(struct work *w, int64_t done, int64_t total)
+{
+    for (int r = 0; r < w->comm->size; r++)
+        for (int part = ROWS; part < PARTS; part++) {
+            const tulle__place *place = &w->mine[r].place[part];
+            if (!place->generation) continue;
+            size_t bytes = (size_t)((unsigned __int128)place->length * (uint64_t)done / (uint64_t)total);
+            tulle_status status =
+                tulle__heap_commit(w->comm->pe->data, place, bytes, "entries on their way to their owner");
+            if (status != TULLE_OK) return status;
+        }
+    return TULLE_OK;
+}
+
+/* Blocks of the source are released while the staging blocks fill. */
+static tulle_status copy_entries(struct work *w, int64_t total)
+{
+    tulle_status status = TULLE_OK;
+    int64_t done = 0;
+    for (int64_t b = 0; b < w->source->nblocks; b++) {
+        tulle__entry_block block;
+        w->source->block(w->source->context, b, &block);
+        done += w->assembly->mirror == TULLE__MIRROR_NONE ? block.count : 2 * block.count; /* at most */
+        if (total) TULLE_TRY(commit_staging(w, done < total ? done : total, total));
+        TULLE_TRY(each_entry(w, &block, stage_entry));
+        if (w->source->release) w->source->release(w->source->context, b);
+    }
+out:
+    return status;
+}
+
+static tulle_status reserve_staging(struct work *w, int r)
+{
+    tulle_status status;
+    struct staged *s = &w->mine[r];
+    tulle__heap *heap = w->comm->pe->data;
+    size_t count = (size_t)s->count, index = ((size_t)w->owned[r] + 1) * sizeof(int64_t);
+    TULLE_TRY(tulle__heap_take(heap, index, "an index of entries", &s->place[INDEX]));
+    for (int part = ROWS; part < PARTS; part++)
+        TULLE_TRY(tulle__heap_reserve(
+            heap, count * part_bytes(w, part), 0, "entries on their way to their owner", &s->place[part]));
+    w->outbox[r] = (struct outbox){.start = tulle__direct(w->comm, &s->place[INDEX]),
+        .row = tulle__direct(w->comm, &s->place[ROWS]),
+        .col = tulle__direct(w->comm, &s->place[COLS]),
+        .val = tulle__direct(w->comm, &s->place[VALS])};
+out:
+    return status;
+}
+
+/* Exclusive sums by owner turn the counts of tiles into positions. */
+static tulle_status index_staging(struct work *w)
+{
+    int64_t *sum;
+    tulle_status status = tulle__alloc_zero((size_t)w->comm->size, sizeof *sum, "entry counts", &sum);
+    if (status != TULLE_OK) return status;
+    for (int64_t t = 0; t < (int64_t)w->layout->mt * w->layout->nt; t++) {
+        int owner = w->layout->owner[t];
+        int64_t count = w->cursor[t];
+        w->cursor[t] = sum[owner];
+        if (w->mine[owner].count) w->outbox[owner].start[w->ordinal[t]] = sum[owner];
+        sum[owner] += count;
+    }
+    for (int r = 0; r < w->comm->size; r++)
+        if (sum[r]) w->outbox[r].start[w->owned[r]] = sum[r];
+    tulle__free(sum);
+    return TULLE_OK;
 }
 
 /* Counts, lays out the staging blocks, fills them. */
 static tulle_status stage(struct work *w)
 {
     tulle_status status;
-    int64_t tiles = (int64_t)w->layout->mt * w->layout->nt;
-    TULLE_TRY(each_entry(w, count_entry, 0));
-    for (int64_t t = 0; t < tiles; t++) w->mine[w->layout->owner[t]].count += w->cursor[t];
-    for (int r = 0; r < w->comm->size; r++) {
-        struct staged *s = &w->mine[r];
-        if (!s->count) continue;
-        s->row_at = ((uint64_t)w->owned[r] + 1) * sizeof(int64_t);
-        s->col_at = s->row_at + (uint64_t)s->count * sizeof(int32_t);
-        s->val_at = (s->col_at + (uint64_t)s->count * sizeof(int32_t) + 7) / 8 * 8;
-        TULLE_TRY(tulle__heap_take(w->comm->pe->data, s->val_at + (uint64_t)s->count * w->value_bytes,
-            "entries on their way to their owner", &s->place));
-        w->block[r] = tulle__direct(w->comm, &s->place);
-        ((int64_t *)(void *)w->block[r])[w->owned[r]] = s->count;
+    int64_t total = 0;
+    TULLE_TRY(count_entries(w));
+    for (int64_t t = 0; t < (int64_t)w->layout->mt * w->layout->nt; t++) {
+        w->mine[w->layout->owner[t]].count += w->cursor[t];
+        total += w->cursor[t];
     }
-    /* exclusive sums by owner turn counts into positions */
-    int64_t *sum;
-    TULLE_TRY(tulle__alloc_zero((size_t)w->comm->size, sizeof *sum, "entry counts", &sum));
-    for (int64_t t = 0; t < tiles; t++) {
-        int owner = w->layout->owner[t];
-        int64_t count = w->cursor[t];
-        w->cursor[t] = sum[owner];
-        if (w->mine[owner].count) ((int64_t *)(void *)w->block[owner])[w->ordinal[t]] = sum[owner];
-        sum[owner] += count;
-    }
-    tulle__free(sum);
-    TULLE_TRY(each_entry(w, stage_entry, 1));
+    for (int r = 0; r < w->comm->size; r++)
+        if (w->mine[r].count) TULLE_TRY(reserve_staging(w, r));
+    TULLE_TRY(index_staging(w));
+    TULLE_TRY(copy_entries(w, total));
 out:
     return status;
 }
 
-/* Entries of one tile, staged by one PE, as this PE reads them. */
-struct piece {
-    int64_t count;
-    const int32_t *row, *col;
-    const char *val;
-    void *buffer;
-};
-
-static void drop_pieces(struct piece *piece, int n)
+/* Gives a part of what I have staged back, pages and all: it is as large as the matrix. Nobody reads it any more. */
+static void discard_part(struct work *w, int part)
 {
-    for (int r = 0; piece && r < n; r++) {
-        tulle__free(piece[r].buffer);
-        piece[r] = (struct piece){.count = 0};
+    for (int r = 0; w->mine && r < w->comm->size; r++) {
+        tulle__place *place = &w->mine[r].place[part];
+        if (place->generation) tulle__heap_discard(w->comm->pe->data, place);
+        *place = (tulle__place){.generation = 0};
     }
 }
 
-static tulle_status read_pieces(struct work *w, int64_t tile, struct piece *piece)
+enum { RUN = 1 << 16 }; /* entries fetched at a time */
+
+/* Finds what PE r has staged for me. */
+static tulle_status open_inbox(struct work *w, int r)
 {
     tulle_status status = TULLE_OK;
-    int size = w->comm->size, me = w->comm->rank, group = tulle__comm_group(w->comm);
-    for (int r = 0; r < size; r++) {
-        const struct staged *s = &w->all[(int64_t)r * size + me];
-        piece[r] = (struct piece){.count = 0};
-        if (!s->count) continue;
-        const char *block = tulle__direct(w->comm, &s->place);
-        int64_t bound[2];
-        uint64_t start_at = (uint64_t)w->ordinal[tile] * sizeof(int64_t);
-        if (block) {
-            memcpy(bound, block + start_at, sizeof bound);
-        } else {
-            tulle__get(w->comm, group, &s->place, start_at, bound, sizeof bound);
-            TULLE_TRY(tulle__wait(w->comm, group));
-        }
-        uint64_t from = (uint64_t)bound[0], count = (uint64_t)(bound[1] - bound[0]);
-        piece[r].count = (int64_t)count;
-        uint64_t row_at = s->row_at + from * 4, col_at = s->col_at + from * 4,
-                 val_at = s->val_at + from * w->value_bytes;
-        if (block) {
-            piece[r].row = (const int32_t *)(const void *)(block + row_at);
-            piece[r].col = (const int32_t *)(const void *)(block + col_at);
-            piece[r].val = block + val_at;
-            continue;
-        }
-        TULLE_TRY(tulle__alloc(count, 8 + w->value_bytes, "entries from their reader", &piece[r].buffer));
-        char *buffer = piece[r].buffer; /* values first: they want the wider alignment */
-        tulle__range range[3] = {{val_at, buffer, count * w->value_bytes},
-            {row_at, buffer + count * w->value_bytes, count * 4},
-            {col_at, buffer + count * (w->value_bytes + 4), count * 4}};
-        tulle__getv(w->comm, group, &s->place, 3, range);
-        piece[r].val = buffer;
-        piece[r].row = range[1].local;
-        piece[r].col = range[2].local;
-        TULLE_TRY(tulle__wait(w->comm, group));
-    }
+    const struct staged *s = &w->all[(int64_t)r * w->comm->size + w->comm->rank];
+    struct inbox *in = &w->inbox[r];
+    if (!s->count) return TULLE_OK;
+    for (int part = ROWS; part < PARTS; part++) in->block[part] = tulle__direct(w->comm, &s->place[part]);
+    in->start = tulle__direct(w->comm, &s->place[INDEX]);
+    if (in->start) return TULLE_OK;
+    int group = tulle__comm_group(w->comm);
+    size_t bytes = s->place[INDEX].length;
+    TULLE_TRY(tulle__alloc(bytes, 1, "an index of entries", &in->fetched));
+    tulle__get(w->comm, group, &s->place[INDEX], 0, in->fetched, bytes);
+    in->start = in->fetched;
+    TULLE_TRY(tulle__wait(w->comm, group));
+    if (!w->buffer) TULLE_TRY(tulle__alloc(RUN, sizeof(int32_t) + 8, "entries from their reader", &w->buffer));
 out:
+    return status;
+}
+
+/* Entries of one tile, staged by one PE, in their order: the rows, and columns or values. */
+struct run {
+    int64_t count;
+    const int32_t *row;
+    const void *other;
+};
+
+/* Entries from .. from + count - 1 of what PE r has for me; part: COLS, VALS, or ROWS for rows alone. */
+static tulle_status read_run(struct work *w, int r, int part, int64_t from, int64_t count, struct run *run)
+{
+    const struct staged *s = &w->all[(int64_t)r * w->comm->size + w->comm->rank];
+    const char *const *block = w->inbox[r].block;
+    size_t size = part_bytes(w, part), at = (size_t)from;
+    *run = (struct run){.count = count};
+    if (block[ROWS]) {
+        run->row = (const int32_t *)(const void *)(block[ROWS] + at * sizeof(int32_t));
+        run->other = block[part] + at * size;
+        return TULLE_OK;
+    }
+    int group = tulle__comm_group(w->comm);
+    char *rows = w->buffer + (size_t)RUN * 8; /* others first: they want the wider alignment */
+    tulle__get(w->comm, group, &s->place[ROWS], at * sizeof(int32_t), rows, (size_t)count * sizeof(int32_t));
+    if (part != ROWS) tulle__get(w->comm, group, &s->place[part], at * size, w->buffer, (size_t)count * size);
+    run->row = (const int32_t *)(const void *)rows;
+    run->other = w->buffer;
+    return tulle__wait(w->comm, group);
+}
+
+/* Hands all runs of the k-th of my tiles to `use`, in the order of the PEs. */
+static tulle_status each_run(struct work *w, int64_t k, int part,
+    void (*use)(const struct run *run, const tulle_tile *tile), const tulle_tile *tile)
+{
+    for (int r = 0; r < w->comm->size; r++) {
+        const struct inbox *in = &w->inbox[r];
+        if (!in->start) continue;
+        for (int64_t from = in->start[k], end = in->start[k + 1], n; from < end; from += n) {
+            struct run run;
+            n = in->block[ROWS] || end - from < RUN ? end - from : RUN;
+            tulle_status status = read_run(w, r, part, from, n, &run);
+            if (status != TULLE_OK) return status;
+            use(&run, tile);
+        }
+    }
+    return TULLE_OK;
+}
+
+static void count_rows(const struct run *run, const tulle_tile *tile)
+{
+    int64_t *rowptr = (int64_t *)(uintptr_t)tile->rowptr;
+    for (int64_t e = 0; e < run->count; e++) rowptr[run->row[e]]++;
+}
+
+/* Placing moves the start of each row to its end, which is the start of the next: rewind_rows puts that right. */
+static void place_columns(const struct run *run, const tulle_tile *tile)
+{
+    int64_t *cursor = (int64_t *)(uintptr_t)tile->rowptr;
+    int32_t *colind = (int32_t *)(uintptr_t)tile->colind;
+    const int32_t *col = run->other;
+    for (int64_t e = 0; e < run->count; e++) colind[cursor[run->row[e]]++] = col[e];
+}
+
+static void place_values(const struct run *run, const tulle_tile *tile)
+{
+    int64_t *cursor = (int64_t *)(uintptr_t)tile->rowptr;
+    if (tile->type == TULLE_F32) {
+        const float *val = run->other;
+        for (int64_t e = 0; e < run->count; e++) ((float *)tile->val)[cursor[run->row[e]]++] = val[e];
+    } else {
+        const double *val = run->other;
+        for (int64_t e = 0; e < run->count; e++) ((double *)tile->val)[cursor[run->row[e]]++] = val[e];
+    }
+}
+
+static void rewind_rows(const tulle_tile *tile)
+{
+    int64_t *rowptr = (int64_t *)(uintptr_t)tile->rowptr;
+    memmove(rowptr + 1, rowptr, (size_t)tile->m * sizeof *rowptr);
+    rowptr[0] = 0;
+}
+
+static tulle_status build_structure(struct work *w, tulle_mat *A, int i, int j)
+{
+    tulle_status status = TULLE_OK;
+    int64_t k = w->ordinal[tulle__tile_index(A, i, j)], nnz = 0;
+    tulle_tile tile;
+    for (int r = 0; r < w->comm->size; r++)
+        if (w->inbox[r].start) nnz += w->inbox[r].start[k + 1] - w->inbox[r].start[k];
+    if (!nnz) return TULLE_OK;
+    TULLE_TRY(tulle__mat_reserve(A, i, j, nnz, &tile));
+    int64_t *rowptr = (int64_t *)(uintptr_t)tile.rowptr, sum = 0;
+    memset(rowptr, 0, ((size_t)tile.m + 1) * sizeof *rowptr);
+    TULLE_TRY(each_run(w, k, ROWS, count_rows, &tile));
+    for (tulle_gidx r = 0; r <= tile.m; r++) {
+        int64_t count = rowptr[r];
+        rowptr[r] = sum;
+        sum += count;
+    }
+    TULLE_TRY(each_run(w, k, COLS, place_columns, &tile));
+    rewind_rows(&tile);
+out:
+    return status;
+}
+
+/* The view of an own tile that has been placed; 0: it is empty. */
+static int placed_tile(tulle_mat *A, int i, int j, tulle_tile *tile)
+{
+    const tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
+    if (!record->place.generation) return 0;
+    *tile = tulle__tile_view(A, i, j, record, tulle__direct(A->comm, &record->place));
+    return 1;
+}
+
+static tulle_status build_values(struct work *w, tulle_mat *A, int i, int j)
+{
+    tulle_tile tile;
+    if (!placed_tile(A, i, j, &tile)) return TULLE_OK;
+    tulle_status status = tulle__mat_commit(A, i, j);
+    if (status == TULLE_OK) status = each_run(w, w->ordinal[tulle__tile_index(A, i, j)], VALS, place_values, &tile);
+    rewind_rows(&tile);
     return status;
 }
 
@@ -331,57 +513,62 @@ static tulle_status compact(tulle_mat *A, int i, int j, const struct sorting *s)
     return status;
 }
 
-static tulle_status build_tile(struct work *w, tulle_mat *A, int i, int j, struct piece *piece)
+/* Rows are sorted, and what falls on one place is joined or refused. */
+static tulle_status finish_tile(struct work *w, tulle_mat *A, int i, int j)
 {
     tulle_status status;
-    int64_t tile_number = tulle__tile_index(A, i, j), nnz = 0;
-    tulle_gidx m = tulle__tile_rows(A, i);
-    struct sorting s = {.type = w->type, .duplicates = w->assembly->duplicates, .m = m, .first_row = -1};
-    TULLE_TRY(read_pieces(w, tile_number, piece));
-    for (int r = 0; r < w->comm->size; r++) nnz += piece[r].count;
-    if (!nnz) goto out;
     tulle_tile tile;
-    TULLE_TRY(tulle__mat_place(A, i, j, nnz, &tile));
-    s.rowptr = (int64_t *)(uintptr_t)tile.rowptr;
-    s.colind = (int32_t *)(uintptr_t)tile.colind;
-    s.val = tile.val;
-    TULLE_TRY(tulle__alloc((size_t)m, sizeof *s.length, "row lengths", &s.length));
-    memset(s.rowptr, 0, ((size_t)m + 1) * sizeof *s.rowptr);
-    for (int r = 0; r < w->comm->size; r++)
-        for (int64_t e = 0; e < piece[r].count; e++) s.rowptr[piece[r].row[e] + 1]++;
-    for (tulle_gidx r = 0; r < m; r++) {
-        s.rowptr[r + 1] += s.rowptr[r];
-        s.length[r] = s.rowptr[r]; /* first the cursor of the row */
-    }
-    for (int r = 0; r < w->comm->size; r++) {
-        const struct piece *p = &piece[r];
-        for (int64_t e = 0; e < p->count; e++) {
-            int64_t at = s.length[p->row[e]]++;
-            s.colind[at] = p->col[e];
-            if (w->type == TULLE_F32)
-                ((float *)s.val)[at] = ((const float *)(const void *)p->val)[e];
-            else
-                ((double *)s.val)[at] = ((const double *)(const void *)p->val)[e];
-        }
-    }
+    if (!placed_tile(A, i, j, &tile)) return TULLE_OK;
+    struct sorting s = {.type = w->type,
+        .duplicates = w->assembly->duplicates,
+        .m = tile.m,
+        .rowptr = (int64_t *)(uintptr_t)tile.rowptr,
+        .colind = (int32_t *)(uintptr_t)tile.colind,
+        .val = tile.val,
+        .first_row = -1};
+    TULLE_TRY(tulle__alloc((size_t)tile.m, sizeof *s.length, "row lengths", &s.length));
     TULLE_TRY(tulle__pool_run(w->context->pool, sort_rows, &s));
-    if (s.repeated) {
-        if (!w->assembly->repeated) {
-            w->assembly->row = s.first_row + A->layout->row_cut[i];
-            w->assembly->col = s.first_col + A->layout->col_cut[j];
-        }
-        w->assembly->repeated += s.repeated;
-        if (w->assembly->duplicates == TULLE_DUPLICATES_ERROR) {
-            status =
-                tulle__fail(TULLE_ERR_FORMAT, "entry (%" PRId64 ", %" PRId64 ") is given more than once (one-based)",
-                    w->assembly->row + 1, w->assembly->col + 1);
-            goto out;
-        }
-        TULLE_TRY(compact(A, i, j, &s));
+    if (!s.repeated) goto out;
+    if (!w->assembly->repeated) {
+        w->assembly->row = s.first_row + A->layout->row_cut[i];
+        w->assembly->col = s.first_col + A->layout->col_cut[j];
     }
+    w->assembly->repeated += s.repeated;
+    if (w->assembly->duplicates == TULLE_DUPLICATES_ERROR)
+        status = tulle__fail(TULLE_ERR_FORMAT, "entry (%" PRId64 ", %" PRId64 ") is given more than once (one-based)",
+            w->assembly->row + 1, w->assembly->col + 1);
+    else
+        status = compact(A, i, j, &s);
 out:
-    drop_pieces(piece, w->comm->size);
     tulle__free(s.length);
+    return status;
+}
+
+static tulle_status each_own_tile(
+    struct work *w, tulle_mat *A, tulle_status (*act)(struct work *w, tulle_mat *A, int i, int j))
+{
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
+            tulle_status status = tulle__tile_is_mine(A, i, j) ? act(w, A, i, j) : TULLE_OK;
+            if (status != TULLE_OK) return status;
+        }
+    return TULLE_OK;
+}
+
+/* What is staged goes in two steps, so that not all of it and all of the tiles are alive together. */
+static tulle_status build_tiles(struct work *w, tulle_mat *A)
+{
+    tulle_status status = TULLE_OK;
+    for (int r = 0; r < w->comm->size; r++) TULLE_TRY(open_inbox(w, r));
+    TULLE_TRY(each_own_tile(w, A, build_structure));
+    TULLE_TRY(tulle_comm_barrier(w->comm)); /* nobody reads my columns any more */
+    discard_part(w, COLS);
+    TULLE_TRY(each_own_tile(w, A, build_values));
+    TULLE_TRY(tulle_comm_barrier(w->comm));
+    discard_part(w, ROWS);
+    discard_part(w, VALS);
+    TULLE_TRY(each_own_tile(w, A, finish_tile));
+out:
     return status;
 }
 
@@ -399,11 +586,26 @@ static tulle_status prepare(struct work *w)
     TULLE_TRY(tulle__alloc_zero(tiles, sizeof *w->cursor, "entry counts", &w->cursor));
     TULLE_TRY(tulle__alloc_zero(size, sizeof *w->owned, "tile counts", &w->owned));
     TULLE_TRY(tulle__alloc_zero(size, sizeof *w->mine, "staging", &w->mine));
-    TULLE_TRY(tulle__alloc_zero(size, sizeof *w->block, "staging", &w->block));
+    TULLE_TRY(tulle__alloc_zero(size, sizeof *w->outbox, "staging", &w->outbox));
+    TULLE_TRY(tulle__alloc_zero(size, sizeof *w->inbox, "staging", &w->inbox));
     TULLE_TRY(tulle__alloc(size * size, sizeof *w->all, "staging", &w->all));
     for (size_t t = 0; t < tiles; t++) w->ordinal[t] = w->owned[l->owner[t]]++;
 out:
     return status;
+}
+
+static void release(struct work *w)
+{
+    for (int part = 0; part < PARTS; part++) discard_part(w, part);
+    for (int r = 0; w->inbox && r < w->comm->size; r++) tulle__free(w->inbox[r].fetched);
+    tulle__free(w->ordinal);
+    tulle__free(w->cursor);
+    tulle__free(w->owned);
+    tulle__free(w->mine);
+    tulle__free(w->all);
+    tulle__free(w->outbox);
+    tulle__free(w->inbox);
+    tulle__free(w->buffer);
 }
 
 tulle_status tulle__assemble(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
@@ -412,33 +614,23 @@ tulle_status tulle__assemble(tulle_comm *comm, const tulle_layout *layout, tulle
     tulle_status status;
     struct work w = {.comm = comm,
         .layout = layout,
+        .row_parts = (double)layout->mt / (double)layout->m,
+        .col_parts = (double)layout->nt / (double)layout->n,
         .type = type,
         .value_bytes = tulle_type_size(type),
         .source = source,
         .assembly = assembly};
-    struct piece *piece = NULL;
     tulle_mat *A = NULL;
     assembly->repeated = 0;
     TULLE_TRY(tulle__mat_make(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, &A));
     TULLE_TRY(prepare(&w));
-    TULLE_TRY(tulle__alloc_zero((size_t)comm->size, sizeof *piece, "staging", &piece));
     TULLE_TRY(stage(&w));
     TULLE_TRY(tulle_comm_allgather(comm, w.mine, (size_t)comm->size * sizeof *w.mine, w.all));
-    for (int i = 0; i < layout->mt; i++)
-        for (int j = 0; j < layout->nt; j++)
-            if (tulle__tile_is_mine(A, i, j)) TULLE_TRY(build_tile(&w, A, i, j, piece));
+    TULLE_TRY(build_tiles(&w, A));
     TULLE_TRY(tulle__mat_publish(A));
 out:
     status = tulle_comm_agree(comm, status); /* nobody reads my blocks any more */
-    for (int r = 0; w.mine && r < comm->size; r++)
-        if (w.mine[r].place.generation) tulle__heap_give(comm->pe->data, &w.mine[r].place);
-    tulle__free(w.ordinal);
-    tulle__free(w.cursor);
-    tulle__free(w.owned);
-    tulle__free(w.mine);
-    tulle__free(w.all);
-    tulle__free(w.block);
-    tulle__free(piece);
+    release(&w);
     if (status == TULLE_OK)
         *out = A;
     else

@@ -195,19 +195,37 @@ tulle_status tulle_mat_renew(tulle_mat *A)
     return status;
 }
 
-tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
+/* A new block for own tile (i, j) of which `committed` bytes are used at first. */
+static tulle_status place_block(
+    tulle_mat *A, int i, int j, int64_t nnz, size_t bytes, size_t committed, tulle_tile *tile)
 {
     tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
-    tulle_gidx m = tulle__tile_rows(A, i);
-    size_t bytes =
-        A->kind == TULLE_CSR ? tulle__csr_offsets_of(m, nnz, A->type).length : (size_t)nnz * tulle_type_size(A->type);
     tulle__place place;
-    tulle_status status = tulle__heap_take(A->comm->pe->data, bytes, "a tile", &place);
+    tulle_status status = tulle__heap_reserve(A->comm->pe->data, bytes, committed, "a tile", &place);
     if (status != TULLE_OK) return status;
     give_record(A, record);
     *record = (tulle__tile_record){place, nnz};
     *tile = tulle__tile_view(A, i, j, record, tulle__direct(A->comm, &place));
     return TULLE_OK;
+}
+
+tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
+{
+    size_t bytes = A->kind == TULLE_CSR ? tulle__csr_offsets_of(tulle__tile_rows(A, i), nnz, A->type).length
+                                        : (size_t)nnz * tulle_type_size(A->type);
+    return place_block(A, i, j, nnz, bytes, bytes, tile);
+}
+
+tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
+{
+    tulle__csr_offsets o = tulle__csr_offsets_of(tulle__tile_rows(A, i), nnz, A->type);
+    return place_block(A, i, j, nnz, o.length, o.val, tile);
+}
+
+tulle_status tulle__mat_commit(tulle_mat *A, int i, int j)
+{
+    const tulle__place *place = &A->replaced[tulle__tile_index(A, i, j)].place;
+    return tulle__heap_commit(A->comm->pe->data, place, place->length, "values of a tile");
 }
 
 tulle_status tulle__mat_make(

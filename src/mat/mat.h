@@ -72,6 +72,10 @@ tulle__csr tulle__tile_csr(const tulle_tile *tile);
 /* A new block for own tile (i, j): to be filled, then renewed. Filled by the caller through the view. */
 tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
 
+/* The same for a sparse tile whose values come last: they are not charged, nor to be touched, until committed. */
+tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
+tulle_status tulle__mat_commit(tulle_mat *A, int i, int j);
+
 /* The part of renew that is local and collective, without the final agreement: for operations that agree later. */
 tulle_status tulle__mat_publish(tulle_mat *A);
 /* Drops tiles placed since the last renew. */
