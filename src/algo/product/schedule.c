@@ -39,7 +39,8 @@ static int next_chain(const tulle_plan *plan, tulle__stream *stream, int kind)
 
 static void rewind_stream(const tulle_plan *plan, tulle__stream *stream)
 {
-    stream->cursor = (tulle__cursor){.operands = &plan->operands, .rank = plan->comm->rank, .k = stream->cursor.k};
+    stream->cursor = (tulle__cursor){
+        .policy = plan->policy, .operands = &plan->operands, .rank = plan->comm->rank, .k = stream->cursor.k};
     stream->taken = 0;
 }
 
