@@ -109,6 +109,25 @@ const char *options_word(const struct options *o, const char *name, const char *
     return i >= 0 && o->value[i].given ? o->value[i].word : fallback;
 }
 
+enum { TEXT_COLUMN = 27, LAST_COLUMN = 120 };
+
+/* Words from TEXT_COLUMN on, in as many lines as it takes. */
+static void print_wrapped(const char *text, FILE *file)
+{
+    size_t column = TEXT_COLUMN;
+    while (*text) {
+        size_t length = strcspn(text, " "), gap = column > TEXT_COLUMN;
+        if (gap && column + gap + length > LAST_COLUMN) {
+            fprintf(file, "\n%*s", TEXT_COLUMN, "");
+            column = TEXT_COLUMN;
+            gap = 0;
+        }
+        fprintf(file, "%s%.*s", gap ? " " : "", (int)length, text);
+        column += gap + length;
+        text += length + strspn(text + length, " ");
+    }
+}
+
 void options_help(const struct option *table, FILE *file)
 {
     for (const struct option *t = table; t->name; t++) {
@@ -116,7 +135,8 @@ void options_help(const struct option *table, FILE *file)
         if (t->letter) snprintf(letter, sizeof letter, "-%c, ", t->letter);
         snprintf(
             left, sizeof left, "%s--%s%s%s", letter, t->name, t->argument ? " " : "", t->argument ? t->argument : "");
-        fprintf(file, "  %-24s %s", left, t->text);
+        fprintf(file, "  %-24s ", left);
+        print_wrapped(t->text, file);
         if (t->fallback) fprintf(file, " (default: %s)", t->fallback);
         fputc('\n', file);
     }

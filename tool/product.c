@@ -173,13 +173,14 @@ static tulle_status execute(tulle_plan *plan, tulle_report *report)
     for (int p = 0; p < tulle_plan_phases(plan) && status == TULLE_OK; p++) {
         status = tulle_plan_execute_phase(plan, p, &one);
         if (status != TULLE_OK) break;
-        int64_t nnz = sum.nnz_c + one.nnz_c, flops = sum.flops + one.flops, bytes = sum.bytes_moved + one.bytes_moved;
-        double seconds = sum.seconds + one.seconds;
+        one.nnz_c += sum.nnz_c;
+        one.flops += sum.flops;
+        one.bytes_moved += sum.bytes_moved;
+        one.units += sum.units;
+        one.stolen += sum.stolen;
+        one.probes += sum.probes;
+        one.seconds += sum.seconds;
         sum = one;
-        sum.nnz_c = nnz;
-        sum.flops = flops;
-        sum.bytes_moved = bytes;
-        sum.seconds = seconds;
     }
     *report = sum;
     return status;
@@ -219,17 +220,28 @@ static tulle_status largest(tulle_comm *comm, double *x)
     return tulle_comm_reduce_real(comm, TULLE_MAX, 1, x);
 }
 
+/* --alg all passes over an algorithm that these layouts do not suit, and says why. */
+static tulle_status leave_out(const struct setting *s, tulle_alg alg, struct result *r, tulle_mat *C)
+{
+    if (s->nalgs == 1) return TULLE_ERR_UNSUPPORTED;
+    snprintf(r->alg, sizeof r->alg, "%s", tulle_alg_name(alg));
+    snprintf(r->refusal, sizeof r->refusal, "%s", tulle_error_message());
+    tulle_mat_free(C);
+    return TULLE_OK;
+}
+
 /* One algorithm: --reps whole products, then as many with the last plan. Collective. */
 static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct operands *x, int a)
 {
     tulle_status status = TULLE_OK;
-    struct result scratch, *r = tulle_comm_rank(comm) == 0 ? &s->result[a] : &scratch;
+    struct result scratch = {.reps = 0}, *r = tulle_comm_rank(comm) == 0 ? &s->result[a] : &scratch;
     tulle_product_options o = TULLE_PRODUCT_DEFAULT;
     tulle_report report = {.seconds = 0};
     tulle_mat *C = NULL;
     tulle_plan *plan = NULL;
     tulle_writer *writer = NULL;
-    const char *output = a == s->nalgs - 1 ? options_word(s->options, "output", NULL) : NULL;
+    /* of all algorithms the first, stationary-c, suits every layout */
+    const char *output = a == 0 ? options_word(s->options, "output", NULL) : NULL;
     double reused[REPS_MAX];
     int warm = s->reps > 1;
     o.alg = s->alg[a];
@@ -245,6 +257,7 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
         double start = now();
         if (status == TULLE_OK) status = new_result(s, comm, x, &C);
         if (status == TULLE_OK) status = tulle_plan_new(x->A, x->B, C, &o, &plan);
+        if (status == TULLE_ERR_UNSUPPORTED) return leave_out(s, s->alg[a], r, C);
         if (status == TULLE_OK) status = execute(plan, &report);
         double t = now() - start;
         if (status == TULLE_OK) status = largest(comm, &t);
@@ -335,6 +348,14 @@ static tulle_status know_machine(struct setting *s, int threads)
     return status;
 }
 
+/* What stands below the table. */
+static void show_foot(const struct setting *s)
+{
+    result_foot(&s->result[0], stdout);
+    for (int a = 0; a < s->nalgs; a++)
+        if (strncmp(s->result[a].alg, "steal", 5) == 0) result_steals(&s->result[a], stdout);
+}
+
 static tulle_status show(struct setting *s, tulle_team *team)
 {
     int failed = 0;
@@ -352,13 +373,16 @@ static tulle_status show(struct setting *s, tulle_team *team)
         failed += r->checked && !r->passed;
         if (!tulle_team_leads(team)) continue;
         if (options_flag(s->options, "json")) {
-            result_json(r, stdout);
+            if (*r->refusal)
+                fprintf(stderr, "tulle: %s is left out: %s\n", r->alg, r->refusal);
+            else
+                result_json(r, stdout);
             continue;
         }
         if (a == 0) result_head(r, stdout);
         result_line(r, stdout);
     }
-    if (tulle_team_leads(team) && !options_flag(s->options, "json")) result_foot(&s->result[s->nalgs - 1], stdout);
+    if (tulle_team_leads(team) && !options_flag(s->options, "json")) show_foot(s);
     return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d results failed the check", failed, s->nalgs) : TULLE_OK;
 }
 

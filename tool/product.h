@@ -7,6 +7,8 @@
 
 tulle_status run_product(const struct options *options, int sparse);
 
+#define ALG_WORD(name, word, text) word ", "
+
 #define OPTIONS_PRODUCT                                                                                                \
     OPTION_PES, OPTION_COMM, OPTION_THREADS,                                                                           \
         {.name = "alg",                                                                                                \
@@ -14,7 +16,7 @@ tulle_status run_product(const struct options *options, int sparse);
             .kind = KIND_WORD,                                                                                         \
             .argument = "NAME|all",                                                                                    \
             .fallback = "auto",                                                                                        \
-            .text = "auto, stationary-a, stationary-b, stationary-c, or each in turn"},                                \
+            .text = TULLE_ALG_LIST(ALG_WORD) "or all of them that the grid allows, in turn"},                          \
         OPTION_TYPE,                                                                                                   \
         {.name = "grid", .kind = KIND_WORD, .argument = "RxC", .fallback = "PEs x 1", .text = "grid of the PEs"},      \
         {.name = "tiles",                                                                                              \

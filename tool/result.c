@@ -68,6 +68,8 @@ void result_json(const struct result *r, FILE *file)
     fprintf(file,
         ",\"load_imbalance\":%.6g,\"bytes_moved\":%" PRId64 ",\"partials\":%" PRId64 ",\"phases_of_columns\":%d",
         r->report.load_imbalance, r->report.bytes_moved, r->report.partials, r->report.phases);
+    fprintf(file, ",\"units\":%" PRId64 ",\"stolen\":%" PRId64 ",\"probes\":%" PRId64, r->report.units,
+        r->report.stolen, r->report.probes);
     fprintf(file, ",\"memory_peak\":%zu,\"phases\":{", r->memory_peak);
     json_spread("compute", r->report.compute, file);
     fputc(',', file);
@@ -94,13 +96,17 @@ void result_head(const struct result *r, FILE *file)
         ", %s, %d PE%s of %d thread%s, %s\n",
         r->op, r->operand, r->m, r->k, r->nnz_a, r->k, r->n, tulle_type_name(r->type), r->pes, r->pes == 1 ? "" : "s",
         r->threads, r->threads == 1 ? "" : "s", r->comm);
-    fprintf(file, "%-13s %10s %10s %8s %7s | %9s %9s %9s %9s | %6s %9s  %s\n", "algorithm", "seconds", "reused", "GF/s",
+    fprintf(file, "%-14s %10s %10s %8s %7s | %9s %9s %9s %9s | %6s %9s  %s\n", "algorithm", "seconds", "reused", "GF/s",
         "bound", "compute", "communic.", "accumul.", "wait", "imbal.", "moved MB", "check");
 }
 
 void result_line(const struct result *r, FILE *file)
 {
-    fprintf(file, "%-13s %10.4g %10.4g %8.2f %6.0f%% | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g  ", r->alg, r->seconds,
+    if (*r->refusal) {
+        fprintf(file, "%-14s left out: %s\n", r->alg, r->refusal);
+        return;
+    }
+    fprintf(file, "%-14s %10.4g %10.4g %8.2f %6.0f%% | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g  ", r->alg, r->seconds,
         r->reused, (double)r->report.flops / r->seconds * 1e-9, 100 * r->bound.seconds / r->seconds,
         r->report.compute.max, r->report.communicate.max, r->report.accumulate.max, r->report.wait.max,
         r->report.load_imbalance, (double)r->report.bytes_moved * 1e-6);
@@ -121,4 +127,11 @@ void result_foot(const struct result *r, FILE *file)
         "C: %" PRId64 " entries; %.3g Gflop; bound %.3g s (%s); peak memory %.1f MB a PE. seconds: plan and output\n"
         "allocation included, reading not; reused: the plan and C kept. Phases: the slowest PE.\n",
         r->nnz_c, (double)r->report.flops * 1e-9, r->bound.seconds, what, (double)r->memory_peak * 1e-6);
+}
+
+void result_steals(const struct result *r, FILE *file)
+{
+    fprintf(file,
+        "%s: %" PRId64 " of %" PRId64 " products of two tiles were taken from other PEs, in %" PRId64 " attempts\n",
+        r->alg, r->report.stolen, r->report.units, r->report.probes);
 }

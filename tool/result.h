@@ -26,6 +26,7 @@ struct result {
     double error;
     char failure[256];
     char plan[256];
+    char refusal[256]; /* why the algorithm was left out; empty: it was not */
 };
 
 double median(const double *values, int n);
@@ -37,5 +38,7 @@ void result_json(const struct result *r, FILE *file);
 void result_head(const struct result *r, FILE *file);
 void result_line(const struct result *r, FILE *file);
 void result_foot(const struct result *r, FILE *file);
+/* One line, of an algorithm by which PEs take work from each other. */
+void result_steals(const struct result *r, FILE *file);
 
 #endif

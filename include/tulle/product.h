@@ -2,8 +2,9 @@
 /*
  * C = alpha op(A) op(B) + beta C for a sparse A and a dense (SpMM) or sparse (SpGEMM) B, by the asynchronous one-sided
  * algorithms of Brock, Buluc, Yelick, "RDMA-based algorithms for sparse matrix multiplication on GPUs", ICS 2024,
- * section 3. A plan is made once for three matrices and executed any number of times, with whatever values they hold
- * then; as long as the structure of A and B stays, no symbolic work is repeated.
+ * section 3, and by the bulk-synchronous ones that they are compared with. A plan is made once for three matrices and
+ * executed any number of times, with whatever values they hold then; as long as the structure of A and B stays, no
+ * symbolic work is repeated.
  *
  * Layouts must match: the column cuts of op(A) are the row cuts of op(B), C has the row cuts of op(A) and the column
  * cuts of op(B). Which PE owns which tile is free, for each of the three.
@@ -23,7 +24,12 @@ extern "C" {
     X(AUTO, "auto", "chosen by sizes and layout")                                                                      \
     X(STATIONARY_C, "stationary-c", "owners of C compute; tiles of A and B are fetched")                               \
     X(STATIONARY_A, "stationary-a", "owners of A compute; B is fetched, partial results travel to the owners of C")    \
-    X(STATIONARY_B, "stationary-b", "owners of B compute; A is fetched, partial results travel to the owners of C")
+    X(STATIONARY_B, "stationary-b", "owners of B compute; A is fetched, partial results travel to the owners of C")    \
+    X(STEAL_RANDOM_A, "steal-random-a", "as stationary-a; who is done takes any work that is left of others")          \
+    X(STEAL_LOCAL_A, "steal-local-a", "as stationary-a; who is done takes what it has a tile of at hand")              \
+    X(STEAL_LOCAL_C, "steal-local-c", "as stationary-c; who is done takes what it has a tile of at hand")              \
+    X(SUMMA, "summa", "bulk-synchronous: tiles of A and B are broadcast step by step to the owners of C")              \
+    X(CANNON, "cannon", "bulk-synchronous: tiles of A and B are shifted around a square grid of PEs")
 
 typedef enum tulle_alg {
 #define TULLE_ALG_ENUM(name, word, text) TULLE_ALG_##name,
@@ -39,9 +45,11 @@ typedef struct tulle_product_options {
     double alpha, beta;
     tulle_op op_a, op_b;
     tulle_alg alg;
-    int lookahead;     /* jobs with remote tiles that are fetched ahead; 0: none, < 0: the default, 2 */
+    int lookahead;     /* jobs with remote tiles that are fetched ahead; 0: none, < 0: the default, 2. SUMMA and Cannon:
+                          > 0: the tiles of a step come while the one before is multiplied */
     int no_offset;     /* 1: all walk k (i, j) from 0, to measure what the iteration offset of section 3.3 brings */
-    int deterministic; /* 1: the same bits for the same input and layout, whatever the timing. SpGEMM always is */
+    int deterministic; /* 1: the same bits for the same input and layout, whatever the timing. SpGEMM always is, but
+                          under stealing, where what is summed first by itself follows from who takes what */
     int phases;        /* SpGEMM: column phases; 0: as many as memory demands */
 } tulle_product_options;
 
@@ -55,7 +63,8 @@ TULLE_API tulle_status tulle_product_layout(
 
 /*
  * Collective. C is CSR if B is, else dense. options may be NULL. The matrices stay the caller's and must outlive the
- * plan. TULLE_ERR_LIMIT with the figure if the product cannot fit in memory in any number of phases.
+ * plan. TULLE_ERR_LIMIT with the figure if the product cannot fit in memory in any number of phases;
+ * TULLE_ERR_UNSUPPORTED, and what it wants, if the algorithm cannot work with these layouts (Cannon).
  */
 TULLE_API tulle_status tulle_plan_new(
     tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_plan **plan);

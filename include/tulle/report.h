@@ -23,6 +23,9 @@ typedef struct tulle_report {
     int64_t flops;            /* 2 x multiplications */
     int64_t bytes_moved;      /* got and put by all PEs; what is read in place does not move */
     int64_t partials;         /* partial results sent */
+    int64_t units;            /* products of an A tile and a B tile */
+    int64_t stolen;           /* of them, those that a PE took from another's share */
+    int64_t probes;           /* attempts to take some, each one atomic on another PE's memory */
     int64_t nnz_c;            /* CSR: entries of C; dense: m n */
     int reused;               /* 1: no symbolic work was done */
     int phases;               /* column phases of the plan */

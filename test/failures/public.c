@@ -323,6 +323,8 @@ static const struct subject {
     {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "d1 stationary-c", NULL, 0},
     {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "d1 stationary-a", NULL, 0},
     {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "s1 stationary-b", NULL, 0},
+    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "s1 steal-local-c", NULL, 0},
+    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "d1 summa", NULL, 0},
     {"tulle_plan_execute_phase tulle_plan_check", product, "s2 stationary-a", NULL, 0},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };

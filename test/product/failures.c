@@ -136,7 +136,8 @@ int main(int argc, char **argv)
     int npes = atoi(argv[1]);
     tulle_team_options options = {.memory = (size_t)npes << 26, .arena = 4096, .panels = 2, .threads = 2};
     for (int sparse = 0; sparse < 2; sparse++)
-        for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++)
+        for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++) {
+            if (alg == TULLE_ALG_CANNON && npes == 2) continue; /* it wants a square grid */
             for (int direct = 0; direct < 2; direct++) {
                 tulle_team *team;
                 if (!ok(tulle_team_new(direct ? "threads" : "threads:direct=off", npes, &options, &team) == TULLE_OK,
@@ -146,5 +147,6 @@ int main(int argc, char **argv)
                 tulle_team_free(team);
                 if (!direct && npes > 1) transfers(npes, (tulle_alg)alg, sparse);
             }
+        }
     return tap_done();
 }

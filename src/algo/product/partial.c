@@ -13,7 +13,8 @@ struct record {
     uint64_t at, ack_at;
     int64_t nnz, offset, length;
     int32_t tile, key;
-    int16_t rank, last;
+    int32_t units; /* of the partial result that is complete with this; 0: more comes */
+    int32_t rank;
 };
 _Static_assert(sizeof(struct record) <= TULLE__RECORD, "a record must fit the queue");
 
@@ -33,7 +34,7 @@ tulle_status tulle__target_part(tulle__target *target, int rank, int key, tulle_
             return TULLE_OK;
         }
     if (target->nparts == target->room) {
-        int room = target->own_jobs + target->remote;
+        int room = target->units;
         tulle_status status = tulle__realloc((size_t)room, sizeof *target->part, "parts of a tile", &target->part);
         if (status != TULLE_OK) return status;
         target->room = room;
@@ -65,20 +66,28 @@ static void add_dense(tulle_plan *plan, int tile, int64_t offset, int64_t length
     }
 }
 
-static tulle_status keep_dense(tulle__inbox *inbox, const struct record *record, const char *data)
+tulle_status tulle__inbox_keep(tulle__inbox *inbox, tulle__kept panel)
 {
-    tulle_status status;
-    char *copy = NULL;
+    tulle_status status = TULLE_OK;
     if (inbox->nkept == inbox->room) {
         int64_t room = inbox->room ? 2 * inbox->room : 64;
         TULLE_TRY(tulle__realloc((size_t)room, sizeof *inbox->kept, "kept panels", &inbox->kept));
         inbox->room = room;
     }
-    TULLE_TRY(tulle__alloc((size_t)record->length, 1, "a kept panel", &copy));
-    memcpy(copy, data, (size_t)record->length);
-    inbox->kept[inbox->nkept++] = (tulle__kept){record->tile, record->key, record->offset, record->length, copy};
+    inbox->kept[inbox->nkept++] = panel;
+    return TULLE_OK;
 out:
+    tulle__free(panel.data);
     return status;
+}
+
+static tulle_status keep_dense(tulle__inbox *inbox, const struct record *record, const char *data)
+{
+    char *copy;
+    tulle_status status = tulle__alloc((size_t)record->length, 1, "a kept panel", &copy);
+    if (status != TULLE_OK) return status;
+    memcpy(copy, data, (size_t)record->length);
+    return tulle__inbox_keep(inbox, (tulle__kept){record->tile, record->key, record->offset, record->length, copy});
 }
 
 static int compare_kept(const void *x, const void *y)
@@ -120,7 +129,7 @@ static tulle_status receive_sparse(tulle__inbox *inbox, const struct record *rec
     }
     tulle__queue_acknowledge(plan->comm, &record->ack, record->ack_at);
     part->got += record->length;
-    if (record->last) inbox->received++;
+    inbox->received += record->units;
 out:
     return status;
 }
@@ -143,7 +152,7 @@ static tulle_status receive_dense(tulle__inbox *inbox, const struct record *reco
     else
         add_dense(plan, record->tile, record->offset, record->length, data);
     tulle__queue_acknowledge(plan->comm, &record->ack, record->ack_at);
-    if (record->last) inbox->received++;
+    inbox->received += record->units;
 out:
     return status;
 }
@@ -175,49 +184,38 @@ static int owner_of(const tulle_plan *plan, int tile)
     return plan->C->layout->owner[tile];
 }
 
-tulle_status tulle__partial_push(
-    tulle__inbox *inbox, int tile, int key, const tulle__panel *panel, int64_t offset, int64_t length, int last)
+tulle_status tulle__partial_push(tulle__inbox *inbox, const tulle__partial *partial, const tulle__panel *panel,
+    int64_t offset, int64_t length, int last)
 {
     tulle_plan *plan = inbox->plan;
     struct record record = {.panel = panel->place,
         .ack = panel->ack,
         .at = panel->at,
         .ack_at = panel->ack_at,
+        .nnz = partial->nnz,
         .offset = offset,
         .length = length,
-        .tile = tile,
-        .key = key,
-        .rank = (int16_t)plan->comm->rank,
-        .last = (int16_t)last};
+        .tile = partial->tile,
+        .key = partial->key,
+        .units = last ? partial->units : 0,
+        .rank = plan->comm->rank};
     inbox->sent += last;
-    return tulle__queue_push(plan->queue, owner_of(plan, tile), &record, sizeof record, tulle__inbox_serve, inbox);
+    return tulle__queue_push(
+        plan->queue, owner_of(plan, partial->tile), &record, sizeof record, tulle__inbox_serve, inbox);
 }
 
 tulle_status tulle__partial_send(
-    tulle__inbox *inbox, int tile, int key, int64_t nnz, const char *block, int64_t offset, int64_t length)
+    tulle__inbox *inbox, const tulle__partial *partial, const char *block, int64_t offset, int64_t length)
 {
     tulle_status status = TULLE_OK;
-    tulle_plan *plan = inbox->plan;
-    int64_t most = (int64_t)tulle__arena_panel_bytes(plan->arena);
+    tulle__arena *arena = inbox->plan->arena;
+    int64_t most = (int64_t)tulle__arena_panel_bytes(arena);
     for (int64_t at = 0; at < length || at == 0; at += most) {
         tulle__panel panel;
         int64_t piece = length - at < most ? length - at : most;
-        TULLE_TRY(tulle__arena_take(plan->arena, tulle__inbox_serve, inbox, &panel));
+        TULLE_TRY(tulle__arena_take(arena, tulle__inbox_serve, inbox, &panel));
         memcpy(panel.local, block + at, (size_t)piece);
-        struct record record = {.panel = panel.place,
-            .ack = panel.ack,
-            .at = panel.at,
-            .ack_at = panel.ack_at,
-            .nnz = nnz,
-            .offset = offset + at,
-            .length = piece,
-            .tile = tile,
-            .key = key,
-            .rank = (int16_t)plan->comm->rank,
-            .last = at + most >= length};
-        inbox->sent += record.last;
-        TULLE_TRY(
-            tulle__queue_push(plan->queue, owner_of(plan, tile), &record, sizeof record, tulle__inbox_serve, inbox));
+        TULLE_TRY(tulle__partial_push(inbox, partial, &panel, offset + at, piece, at + most >= length));
         if (length == 0) break;
     }
 out:

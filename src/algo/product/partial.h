@@ -20,8 +20,8 @@ typedef struct tulle__kept {
 typedef struct tulle__inbox {
     tulle_plan *plan;
     int reuse;        /* values only */
-    int64_t received; /* complete partial results */
-    int64_t sent;     /* by this PE */
+    int64_t received; /* units in complete partial results */
+    int64_t sent;     /* partial results of this PE */
     int64_t accumulate_ns;
     tulle__kept *kept;
     int64_t nkept, room;
@@ -32,13 +32,22 @@ void tulle__inbox_fini(tulle__inbox *inbox);
 /* Serves this PE's queue; context is the inbox. A tulle__serve. */
 tulle_status tulle__inbox_serve(void *context);
 
-/* Sends bytes [0, length) of block, which begin at `offset` of the partial result of the job `key` of C tile. */
+/* A partial result: the units of C tile `tile` that one job has multiplied, told from others by its first k. */
+typedef struct tulle__partial {
+    int tile, key, units;
+    int64_t nnz; /* sparse C */
+} tulle__partial;
+
+/* Sends bytes [0, length) of block, which begin at `offset` of the partial result. */
 tulle_status tulle__partial_send(
-    tulle__inbox *inbox, int tile, int key, int64_t nnz, const char *block, int64_t offset, int64_t length);
+    tulle__inbox *inbox, const tulle__partial *partial, const char *block, int64_t offset, int64_t length);
 
 /* A panel that the caller fills itself: rows of a dense partial. `last` tells that the partial is complete. */
-tulle_status tulle__partial_push(
-    tulle__inbox *inbox, int tile, int key, const tulle__panel *panel, int64_t offset, int64_t length, int last);
+tulle_status tulle__partial_push(tulle__inbox *inbox, const tulle__partial *partial, const tulle__panel *panel,
+    int64_t offset, int64_t length, int last);
+
+/* A dense panel for the deterministic sum; takes `data` over, also on failure. */
+tulle_status tulle__inbox_keep(tulle__inbox *inbox, tulle__kept panel);
 
 /* Adds the kept dense panels in a fixed order. */
 tulle_status tulle__inbox_add_kept(tulle__inbox *inbox);

@@ -50,20 +50,35 @@ void tulle__plan_disconnect(tulle_plan *plan)
     tulle__arena_free(plan->arena);
     tulle__queue_free(plan->queue);
     tulle__free(plan->scratch);
+    tulle__steal_free(plan->steal);
+    tulle__panels_free(plan->panels);
     plan->arena = NULL;
     plan->queue = NULL;
     plan->scratch = NULL;
+    plan->steal = NULL;
+    plan->panels = NULL;
+}
+
+static tulle_status connect_queue(tulle_plan *plan)
+{
+    tulle__pe *pe = plan->comm->pe;
+    tulle_status status = tulle__arena_new(plan->comm, pe->arena_bytes, pe->arena_panels, &plan->arena);
+    if (status == TULLE_OK) status = tulle__alloc(tulle__arena_panel_bytes(plan->arena), 1, "a panel", &plan->scratch);
+    status = tulle_comm_agree(plan->comm, status);
+    return status == TULLE_OK ? tulle__queue_new(plan->comm, QUEUE_CAPACITY, &plan->queue) : status;
 }
 
 tulle_status tulle__plan_connect(tulle_plan *plan)
 {
-    if (!plan->travels || plan->queue) return TULLE_OK;
-    tulle__pe *pe = plan->comm->pe;
-    tulle__plan_disconnect(plan);
-    tulle_status status = tulle__arena_new(plan->comm, pe->arena_bytes, pe->arena_panels, &plan->arena);
-    if (status == TULLE_OK) status = tulle__alloc(tulle__arena_panel_bytes(plan->arena), 1, "a panel", &plan->scratch);
-    status = tulle_comm_agree(plan->comm, status);
-    if (status == TULLE_OK) status = tulle__queue_new(plan->comm, QUEUE_CAPACITY, &plan->queue);
+    tulle_status status = TULLE_OK;
+    if (plan->travels && !plan->queue) TULLE_TRY(connect_queue(plan));
+    if (plan->policy->reach != TULLE__REACH_NONE && !plan->steal)
+        TULLE_TRY(tulle_comm_agree(
+            plan->comm, tulle__steal_new(plan->comm, plan->policy, &plan->operands, plan->group, &plan->steal)));
+    if (plan->policy->source != TULLE__SOURCE_FETCH && !plan->panels)
+        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->source,
+                                                   plan->lookahead > 0 ? 2 : 1, plan->direct, &plan->panels)));
+out:
     if (status != TULLE_OK) tulle__plan_disconnect(plan);
     return status;
 }
@@ -205,42 +220,60 @@ static tulle_alg choose(const tulle__operands *o)
     return fetch_a <= fetch_b ? TULLE_ALG_STATIONARY_A : TULLE_ALG_STATIONARY_B;
 }
 
-static int jobs_of(int nk, int group)
-{
-    return (nk + group - 1) / group;
-}
-
-/* Own C tiles, and how many results of jobs each will get from whom. */
+/* Own C tiles. */
 static tulle_status find_targets(tulle_plan *plan)
 {
     tulle_status status;
-    const tulle__operands *o = &plan->operands;
     const tulle_layout *l = plan->C->layout;
     int64_t tiles = (int64_t)l->mt * l->nt;
     int count = 0;
     for (int64_t t = 0; t < tiles; t++) count += l->owner[t] == plan->comm->rank;
     TULLE_TRY(tulle__alloc((size_t)tiles, sizeof *plan->target_of, "plan", &plan->target_of));
     TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *plan->target, "plan", &plan->target));
-    for (int i = 0; i < o->M; i++)
-        for (int j = 0; j < o->N; j++) {
-            int64_t t = (int64_t)i * o->N + j;
-            plan->target_of[t] = -1;
-            if (l->owner[t] != plan->comm->rank) continue;
-            tulle__target *target = &plan->target[plan->ntargets];
-            plan->target_of[t] = plan->ntargets++;
-            target->i = i;
-            target->j = j;
-            for (int r = 0; r < plan->comm->size; r++) {
-                int jobs = jobs_of(plan->policy->share(o, r, i, j), plan->group);
-                if (r == plan->comm->rank)
-                    target->own_jobs = jobs;
-                else
-                    target->remote += jobs;
-            }
-            plan->remote_partials += target->remote;
-        }
+    for (int64_t t = 0; t < tiles; t++) {
+        plan->target_of[t] = -1;
+        if (l->owner[t] != plan->comm->rank) continue;
+        plan->target[plan->ntargets] = (tulle__target){.i = (int)(t / l->nt), .j = (int)(t % l->nt)};
+        plan->target_of[t] = plan->ntargets++;
+    }
 out:
     return status;
+}
+
+/* Units of C tile (i, j); *away: some are multiplied, or may be, by another PE than the tile's owner. */
+static int count_tile(const tulle_plan *plan, int i, int j, int *away)
+{
+    const tulle__operands *o = &plan->operands;
+    int owner = tulle__layout_owner(o->C->layout, i, j), units = 0;
+    for (int k = 0; k < o->K; k++) {
+        if (!tulle__operands_meet(o, i, k, j)) continue;
+        *away |= plan->policy->reach != TULLE__REACH_NONE || plan->policy->worker(o, i, k, j) != owner;
+        units++;
+    }
+    return units;
+}
+
+void tulle__plan_count(tulle_plan *plan)
+{
+    const tulle__operands *o = &plan->operands;
+    int away = 0;
+    if (plan->counted_A == plan->A->structure && plan->counted_B == plan->B->structure) return;
+    plan->units = 0;
+    for (int i = 0; i < o->M; i++)
+        for (int j = 0; j < o->N; j++) {
+            int target = plan->target_of[(int64_t)i * o->N + j], units = count_tile(plan, i, j, &away);
+            if (target < 0) continue;
+            plan->target[target].units = units;
+            plan->units += units;
+        }
+    plan->travels |= away && plan->comm->size > 1;
+    plan->counted_A = plan->A->structure;
+    plan->counted_B = plan->B->structure;
+    /* what follows from the old structure is made anew by connecting */
+    tulle__steal_free(plan->steal);
+    tulle__panels_free(plan->panels);
+    plan->steal = NULL;
+    plan->panels = NULL;
 }
 
 static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T, tulle_mat **effective)
@@ -250,6 +283,18 @@ static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T, 
     tulle_status status = tulle_mat_transpose(X, T);
     if (status == TULLE_OK) *effective = *T;
     return status;
+}
+
+/* Units in a job. */
+static int most_units(const tulle_plan *plan)
+{
+    const tulle__policy *policy = plan->policy;
+    /* in a step there is one; and where anybody may take one, they are summed in a fixed order only one by one */
+    if (policy->source != TULLE__SOURCE_FETCH) return 1;
+    if (policy->reach != TULLE__REACH_NONE && plan->options.deterministic) return 1;
+    /* where tiles are read in place a chain is one job; else small jobs let fetching overlap multiplying */
+    if (plan->direct) return plan->operands.K > 1 ? plan->operands.K : 1;
+    return policy->alg == TULLE_ALG_STATIONARY_C || policy->alg == TULLE_ALG_STEAL_LOCAL_C ? 1 : GROUP_REMOTE;
 }
 
 static tulle_status prepare(tulle_plan *plan)
@@ -264,22 +309,19 @@ static tulle_status prepare(tulle_plan *plan)
     o->K = o->A->layout->nt;
     o->N = o->B->layout->nt;
     o->offset = !plan->options.no_offset;
-    int64_t facts[2] = {all_direct(o->A) && all_direct(o->B), 0};
+    int64_t direct = all_direct(o->A) && all_direct(o->B);
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, facts)));
-    plan->direct = facts[0] != 0;
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
+    plan->direct = direct != 0;
     tulle_alg alg = plan->options.alg;
     if (alg == TULLE_ALG_AUTO) alg = plan->direct ? TULLE_ALG_STATIONARY_C : choose(o);
     plan->policy = tulle__policy_of(alg);
-    /* where tiles are read in place a chain is one job; else small jobs let fetching overlap multiplying */
-    plan->group = plan->direct ? o->K : alg == TULLE_ALG_STATIONARY_C ? 1 : GROUP_REMOTE;
-    if (plan->group < 1) plan->group = 1;
+    if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
+    plan->group = most_units(plan);
     plan->lookahead = plan->options.lookahead < 0 ? LOOKAHEAD : plan->options.lookahead;
     status = tulle_comm_agree(plan->comm, find_targets(plan));
     if (status != TULLE_OK) goto out;
-    facts[0] = plan->remote_partials > 0;
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, facts)));
-    plan->travels = facts[0] > 0;
+    tulle__plan_count(plan);
     TULLE_TRY(tulle__plan_connect(plan));
     TULLE_TRY(tulle__plan_choose_phases(plan));
 out:
@@ -314,6 +356,7 @@ tulle_status tulle_plan_new(
         plan->C = C;
         plan->sparse = C->kind == TULLE_CSR;
         plan->phases = 1;
+        plan->counted_A = UINT64_MAX; /* none yet */
         status = prepare(plan);
     }
     if (status != TULLE_OK) {
@@ -353,6 +396,8 @@ size_t tulle_plan_bytes(const tulle_plan *plan)
         if (plan->sent[s].block)
             bytes += (size_t)plan->sent[s].nnz * (sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
     if (plan->arena) bytes += plan->comm->pe->arena_bytes + tulle__arena_panel_bytes(plan->arena);
+    if (plan->steal) bytes += tulle__steal_bytes(plan->steal);
+    if (plan->panels) bytes += tulle__panels_bytes(plan->panels);
     for (int m = 0; m < 2; m++) {
         const tulle_mat *T = m ? plan->Bt : plan->At;
         for (int64_t t = 0; T && t < (int64_t)T->layout->mt * T->layout->nt; t++)

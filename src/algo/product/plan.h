@@ -3,7 +3,9 @@
 #ifndef TULLE_PRODUCT_PLAN_H
 #define TULLE_PRODUCT_PLAN_H
 
+#include "algo/product/panel.h"
 #include "algo/product/policy.h"
+#include "algo/product/steal.h"
 #include "comm/arena.h"
 #include "comm/queue.h"
 #include "mat/context.h"
@@ -21,10 +23,11 @@ typedef struct tulle__part {
 /* An own tile of C and what is to be added into it. */
 typedef struct tulle__target {
     int i, j;
-    int own_jobs, remote; /* jobs of mine, and of others, that contribute */
+    int units; /* products of tiles that it is the sum of */
     int nparts, room;
     tulle__part *part; /* sparse C with more than one contribution */
     int scaled;        /* dense C: beta has been applied in this execution */
+    int placed;        /* sparse C: one job was all, its result is in the tile */
 } tulle__target;
 
 /* The structure of a partial result that this PE sends, kept so that later executions send values only. */
@@ -51,9 +54,12 @@ struct tulle_plan {
     void *scratch; /* a panel's worth, where panels are not read in place */
     int ntargets;
     tulle__target *target;
-    int *target_of;          /* [tiles of C]: index into target, -1: not mine */
-    int64_t remote_partials; /* that this PE must receive */
-    int travels;             /* partial results travel on some PE */
+    int *target_of;                /* [tiles of C]: index into target, -1: not mine */
+    int64_t units;                 /* of all own tiles of C: what must have come before an execution ends */
+    int travels;                   /* partial results may travel between some PEs */
+    uint64_t counted_A, counted_B; /* structures that the units were counted for */
+    tulle__steal *steal;           /* NULL: all PEs keep to their own chains */
+    tulle__panels *panels;         /* NULL: each tile is fetched by itself */
     int64_t njobs, sent_room;
     tulle__sent *sent; /* [njobs] */
     int phases;
@@ -63,7 +69,10 @@ struct tulle_plan {
     char text[256];
 };
 
-/* Queue and arena, collective with agreement; broken ones are freed first. */
+/* Counts units anew if the structure of a factor has changed. Local, with the same outcome on all PEs. */
+void tulle__plan_count(tulle_plan *plan);
+
+/* Queue, arena and reservations, collective with agreement. */
 tulle_status tulle__plan_connect(tulle_plan *plan);
 void tulle__plan_disconnect(tulle_plan *plan);
 

@@ -7,30 +7,54 @@ int tulle__operands_meet(const tulle__operands *o, int i, int k, int j)
            o->B->directory[tulle__tile_index(o->B, k, j)].nnz > 0;
 }
 
-/* Paper, Algorithm 2 (with the product of the last k): own C tiles, k from i + j around. */
+static int worker_c(const tulle__operands *o, int i, int k, int j)
+{
+    (void)k;
+    return tulle__layout_owner(o->C->layout, i, j);
+}
+
+static int worker_a(const tulle__operands *o, int i, int k, int j)
+{
+    (void)j;
+    return tulle__layout_owner(o->A->layout, i, k);
+}
+
+static int worker_b(const tulle__operands *o, int i, int k, int j)
+{
+    (void)i;
+    return tulle__layout_owner(o->B->layout, k, j);
+}
+
+int tulle__policy_chain(const tulle__policy *policy, const tulle__operands *o, int rank, int i, int j, int *k)
+{
+    /* k from i + j around where all k of a tile are in one chain: owners of a tile row or column begin apart */
+    int nk = 0, first = o->offset && policy->worker == worker_c ? (i + j) % o->K : 0;
+    for (int t = 0; t < o->K; t++) {
+        int at = first + t < o->K ? first + t : first + t - o->K;
+        if (policy->worker(o, i, at, j) == rank && tulle__operands_meet(o, i, at, j)) k[nk++] = at;
+    }
+    return nk;
+}
+
+static int fill(const tulle__cursor *c, int i, int j, tulle__chain *chain)
+{
+    *chain = (tulle__chain){.i = i, .j = j, .k = c->k};
+    chain->nk = tulle__policy_chain(c->policy, c->operands, c->rank, i, j, c->k);
+    return chain->nk;
+}
+
+/* Paper, Algorithm 2 (with the product of the last k): own C tiles. */
 static int next_c(tulle__cursor *c, tulle__chain *chain)
 {
     const tulle__operands *o = c->operands;
     for (; c->at < (int64_t)o->M * o->N; c->at++) {
         int i = (int)(c->at / o->N), j = (int)(c->at % o->N);
         if (tulle__layout_owner(o->C->layout, i, j) != c->rank) continue;
-        *chain = (tulle__chain){.i = i, .j = j, .k = c->k};
-        for (int t = 0; t < o->K; t++) {
-            int k = o->offset ? (i + j + t) % o->K : t;
-            if (tulle__operands_meet(o, i, k, j)) chain->k[chain->nk++] = k;
-        }
+        fill(c, i, j, chain);
         c->at++;
         return 1; /* also with no k: the tile must become beta C */
     }
     return 0;
-}
-
-static int share_c(const tulle__operands *o, int rank, int i, int j)
-{
-    int n = 0;
-    if (tulle__layout_owner(o->C->layout, i, j) != rank) return 0;
-    for (int k = 0; k < o->K; k++) n += tulle__operands_meet(o, i, k, j);
-    return n;
 }
 
 /*
@@ -44,26 +68,13 @@ static int next_a(tulle__cursor *c, tulle__chain *chain)
         int i = (int)c->at, first = 0;
         while (first < o->K && tulle__layout_owner(o->A->layout, i, first) != c->rank) first++;
         if (first == o->K) continue;
-        for (; c->inner < o->N; c->inner++) {
+        while (c->inner < o->N) {
             int j = o->offset ? (i + first + c->inner) % o->N : c->inner;
-            *chain = (tulle__chain){.i = i, .j = j, .k = c->k};
-            for (int k = first; k < o->K; k++)
-                if (tulle__layout_owner(o->A->layout, i, k) == c->rank && tulle__operands_meet(o, i, k, j))
-                    chain->k[chain->nk++] = k;
-            if (!chain->nk) continue;
             c->inner++;
-            return 1;
+            if (fill(c, i, j, chain)) return 1;
         }
     }
     return 0;
-}
-
-static int share_a(const tulle__operands *o, int rank, int i, int j)
-{
-    int n = 0;
-    for (int k = 0; k < o->K; k++)
-        n += tulle__layout_owner(o->A->layout, i, k) == rank && tulle__operands_meet(o, i, k, j);
-    return n;
 }
 
 /* The same from B's side: i from k + j around. */
@@ -74,32 +85,24 @@ static int next_b(tulle__cursor *c, tulle__chain *chain)
         int j = (int)c->at, first = 0;
         while (first < o->K && tulle__layout_owner(o->B->layout, first, j) != c->rank) first++;
         if (first == o->K) continue;
-        for (; c->inner < o->M; c->inner++) {
+        while (c->inner < o->M) {
             int i = o->offset ? (first + j + c->inner) % o->M : c->inner;
-            *chain = (tulle__chain){.i = i, .j = j, .k = c->k};
-            for (int k = first; k < o->K; k++)
-                if (tulle__layout_owner(o->B->layout, k, j) == c->rank && tulle__operands_meet(o, i, k, j))
-                    chain->k[chain->nk++] = k;
-            if (!chain->nk) continue;
             c->inner++;
-            return 1;
+            if (fill(c, i, j, chain)) return 1;
         }
     }
     return 0;
 }
 
-static int share_b(const tulle__operands *o, int rank, int i, int j)
-{
-    int n = 0;
-    for (int k = 0; k < o->K; k++)
-        n += tulle__layout_owner(o->B->layout, k, j) == rank && tulle__operands_meet(o, i, k, j);
-    return n;
-}
-
 static const tulle__policy policies[] = {
-    {TULLE_ALG_STATIONARY_C, next_c, share_c},
-    {TULLE_ALG_STATIONARY_A, next_a, share_a},
-    {TULLE_ALG_STATIONARY_B, next_b, share_b},
+    {TULLE_ALG_STATIONARY_C, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_FETCH},
+    {TULLE_ALG_STATIONARY_A, next_a, worker_a, TULLE__REACH_NONE, TULLE__SOURCE_FETCH},
+    {TULLE_ALG_STATIONARY_B, next_b, worker_b, TULLE__REACH_NONE, TULLE__SOURCE_FETCH},
+    {TULLE_ALG_STEAL_RANDOM_A, next_a, worker_a, TULLE__REACH_ALL, TULLE__SOURCE_FETCH},
+    {TULLE_ALG_STEAL_LOCAL_A, next_a, worker_a, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH},
+    {TULLE_ALG_STEAL_LOCAL_C, next_c, worker_c, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH},
+    {TULLE_ALG_SUMMA, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_BROADCAST},
+    {TULLE_ALG_CANNON, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_SHIFT},
 };
 
 const tulle__policy *tulle__policy_of(tulle_alg alg)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An algorithm is a policy: which chains a PE executes, in which order. A chain is one C tile and an ordered set of k:
- * C[i,j] += A[i,k] B[k,j] for those k. Chains are produced one at a time; nobody stores the list of all.
+ * C[i,j] += A[i,k] B[k,j] for those k. Chains are produced one at a time; nobody stores the list of all. The product of
+ * one A tile and one B tile is a unit: what is counted, so that the owner of a C tile knows when all has come.
  */
 #ifndef TULLE_PRODUCT_POLICY_H
 #define TULLE_PRODUCT_POLICY_H
@@ -23,7 +24,10 @@ typedef struct tulle__chain {
     int *k; /* room for K, the cursor's */
 } tulle__chain;
 
+typedef struct tulle__policy tulle__policy;
+
 typedef struct tulle__cursor {
+    const tulle__policy *policy;
     const tulle__operands *operands;
     int rank;
     int64_t at; /* position in the policy's own order */
@@ -31,15 +35,26 @@ typedef struct tulle__cursor {
     int *k;
 } tulle__cursor;
 
-typedef struct tulle__policy {
+/* What a PE whose own chains are done may take of others': nothing, any chain, units of which it has a tile at hand. */
+typedef enum tulle__reach { TULLE__REACH_NONE, TULLE__REACH_ALL, TULLE__REACH_LOCAL } tulle__reach;
+
+/* How tiles come: each by itself, or step by step for all PEs, by broadcasts or by shifts. */
+typedef enum tulle__source { TULLE__SOURCE_FETCH, TULLE__SOURCE_BROADCAST, TULLE__SOURCE_SHIFT } tulle__source;
+
+struct tulle__policy {
     tulle_alg alg;
     /* The next chain of the cursor's PE; 0: no more. */
     int (*next)(tulle__cursor *cursor, tulle__chain *chain);
-    /* How many k of C tile (i, j) PE `rank` multiplies: what its owner must expect from it. */
-    int (*share)(const tulle__operands *operands, int rank, int i, int j);
-} tulle__policy;
+    /* The PE whose chains hold unit (i, k, j). */
+    int (*worker)(const tulle__operands *operands, int i, int k, int j);
+    tulle__reach reach;
+    tulle__source source;
+};
 
 const tulle__policy *tulle__policy_of(tulle_alg alg);
+
+/* The k of the chain that PE `rank` has for C tile (i, j), into k, in its order; returns how many. */
+int tulle__policy_chain(const tulle__policy *policy, const tulle__operands *operands, int rank, int i, int j, int *k);
 
 /* Whether A[i,k] B[k,j] has anything to multiply; all PEs know, from the directories. */
 int tulle__operands_meet(const tulle__operands *operands, int i, int k, int j);

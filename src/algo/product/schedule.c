@@ -60,7 +60,8 @@ static void advance(const tulle_plan *plan, tulle__stream *stream, int kind)
 
 static void rewind_stream(const tulle_plan *plan, tulle__stream *stream, int kind)
 {
-    stream->cursor = (tulle__cursor){.operands = &plan->operands, .rank = plan->comm->rank, .k = stream->cursor.k};
+    stream->cursor = (tulle__cursor){
+        .policy = plan->policy, .operands = &plan->operands, .rank = plan->comm->rank, .k = stream->cursor.k};
     stream->taken = 0;
     stream->live = 0;
     advance(plan, stream, kind);

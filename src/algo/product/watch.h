@@ -17,9 +17,11 @@ typedef struct tulle__watch {
  */
 tulle__watch tulle__watch_phase(const tulle_plan *plan, int phase, int64_t jobs);
 
-static inline void tulle__watch_job(tulle__watch *watch)
+/* That many more are done; never more than there are, where only the mean of what PEs will do is known. */
+static inline void tulle__watch_done(tulle__watch *watch, int64_t jobs)
 {
-    tulle__meter_set(watch->meter, ++watch->done, watch->jobs);
+    watch->done = watch->done + jobs < watch->jobs ? watch->done + jobs : watch->jobs;
+    tulle__meter_set(watch->meter, watch->done, watch->jobs);
 }
 
 void tulle__watch_end(tulle__watch *watch, tulle_status status);

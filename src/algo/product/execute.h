@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One execution of a plan, as the files that share it see it: who runs the jobs, and who multiplies. */
+#ifndef TULLE_PRODUCT_EXECUTE_H
+#define TULLE_PRODUCT_EXECUTE_H
+
+#include "algo/product/partial.h"
+#include "algo/product/plan.h"
+#include "algo/product/schedule.h"
+#include "algo/product/steal.h"
+#include "base/clock.h"
+
+typedef struct tulle__job {
+    int i, j, nk;
+    int remote; /* not all of its tiles are read in place */
+    int64_t number;
+    int *k;              /* [group] */
+    tulle__fetch *a, *b; /* [group] */
+} tulle__job;
+
+typedef struct tulle__exec {
+    tulle_plan *plan;
+    tulle__inbox inbox;
+    tulle__schedule schedule;
+    int phase;
+    tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
+    int depth, head, filled;
+    int ahead; /* remote jobs that were started and not yet waited for */
+    int64_t jobs;
+    int64_t units, own_units;     /* multiplied here; of these, into own tiles of C */
+    tulle__csr *a, *b;            /* [group + 1]: what a job multiplies */
+    tulle_tile *b_tile;           /* [group] */
+    tulle__spmm_pair *dense_pair; /* [group] */
+    tulle__spgemm_pair *pair;     /* [room] */
+    int pair_room;
+    void **slice; /* [group]: of a phase */
+    int64_t compute_ns, communicate_ns, wait_ns, multiplications, stolen, probes;
+} tulle__exec;
+
+/* Makes tiles A and B what the n-th unit of a job multiplies; of a phase, its columns of B. */
+tulle_status tulle__exec_set_tiles(
+    tulle__exec *x, const tulle__job *job, int n, const tulle_tile *a, const tulle_tile *b);
+/* Frees what that took. */
+void tulle__exec_drop_slices(tulle__exec *x, const tulle__job *job);
+
+/* Multiplies a job whose tiles are in x->a and x->b or b_tile, and sees to where its result goes. */
+tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job);
+
+/* Dense C: beta C, once an execution. */
+tulle_status tulle__scale_target(tulle_plan *plan, tulle__target *target);
+
+/* What is left when all contributions to own tiles of C are there: merging, or adding what was kept. */
+tulle_status tulle__multiply_finish(tulle__exec *x);
+
+#endif

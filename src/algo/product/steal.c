@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/steal.h"
+
+#include "base/error.h"
+#include "mat/fetch.h"
+
+enum { WORDS_EACH = 4, ITEMS_MOST = 64 }; /* words of a PE for each other, items of a word */
+
+/* C tile (i, j) and those k that a PE has for it. */
+struct chain {
+    int i, j;
+    int64_t first; /* item */
+};
+
+struct tulle__steal {
+    tulle_comm *comm;
+    const tulle__policy *policy;
+    const tulle__operands *operands;
+    int group;
+    struct chain *chain;               /* [first_chain[size]], by PE */
+    int64_t *first_chain, *first_word; /* [size + 1] */
+    int64_t *items, *span;             /* [size]: of each PE, and of each of its words */
+    double *work;                      /* [size]: multiplications of its chains */
+    tulle__place own, *place;          /* the words of each PE */
+    int taken;
+    /* this execution */
+    uint64_t *known; /* [first_word[size]]: the words as last seen; they only ever gain bits */
+    double *left;    /* [size]: work not known to be gone */
+    int64_t *at; /* [size]: the word to look at: mine from the first up, others' from the last down; -1: exhausted */
+    int victim;  /* whose items are in hand */
+    int64_t word;
+    uint64_t hand; /* its bits claimed and not yet given out */
+    int64_t stolen, probes;
+    /* the chain last looked at */
+    int64_t looked_at;
+    int *k, nk;
+};
+
+/* Makes the chain that holds the item the one looked at. Neighbours cost nothing, others a search and K steps. */
+static const struct chain *look_at(tulle__steal *s, int pe, int64_t item)
+{
+    int64_t low = s->first_chain[pe], high = s->first_chain[pe + 1];
+    int64_t c = s->looked_at;
+    if (c < low || c >= high || item < s->chain[c].first || (c + 1 < high && item >= s->chain[c + 1].first)) {
+        while (high - low > 1) {
+            int64_t middle = low + (high - low) / 2;
+            if (s->chain[middle].first <= item)
+                low = middle;
+            else
+                high = middle;
+        }
+        s->looked_at = low;
+        s->nk = tulle__policy_chain(s->policy, s->operands, pe, s->chain[low].i, s->chain[low].j, s->k);
+    }
+    return &s->chain[s->looked_at];
+}
+
+/* Multiplications of a unit; of sparse tiles, expected if they are uniform. */
+static double unit_work(const tulle__operands *o, int i, int k, int j)
+{
+    double nnz_a = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
+    if (o->B->kind == TULLE_DENSE) return nnz_a * (double)tulle__tile_cols(o->B, j);
+    return nnz_a * (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz / (double)(tulle__tile_rows(o->B, k) + 1);
+}
+
+static double item_work(tulle__steal *s, int pe, int64_t item)
+{
+    const struct chain *c = look_at(s, pe, item);
+    return unit_work(s->operands, c->i, s->k[item - c->first], c->j);
+}
+
+/* Whether this PE may take an item of another's. At hand: its own, or read in place. */
+static int within_reach(tulle__steal *s, int pe, int64_t item)
+{
+    const tulle__operands *o = s->operands;
+    if (s->policy->reach == TULLE__REACH_ALL) return 1;
+    const struct chain *c = look_at(s, pe, item);
+    int k = s->k[item - c->first];
+    return tulle__layout_owner(o->C->layout, c->i, c->j) == s->comm->rank || !tulle__fetch_bytes(o->A, c->i, k) ||
+           !tulle__fetch_bytes(o->B, k, c->j);
+}
+
+/* What a word of another PE was just seen to be. */
+static void note(tulle__steal *s, int pe, int64_t word, uint64_t seen)
+{
+    uint64_t *known = &s->known[s->first_word[pe] + word];
+    for (uint64_t gone = seen & ~*known; gone; gone &= gone - 1)
+        s->left[pe] -= item_work(s, pe, word * s->span[pe] + __builtin_ctzll(gone));
+    *known = seen;
+}
+
+/* Free items of a word, as far as known, of at most this PE's part of what is left, and at least one. */
+static uint64_t choose(tulle__steal *s, int pe, int64_t word)
+{
+    uint64_t chosen = 0, known = s->known[s->first_word[pe] + word];
+    int64_t first = word * s->span[pe], rest = s->items[pe] - first;
+    int count = (int)(rest < s->span[pe] ? rest : s->span[pe]);
+    double most = s->left[pe] / s->comm->size, sum = 0;
+    for (int n = 0; n < count; n++) {
+        int bit = pe == s->comm->rank ? n : count - 1 - n;
+        if (known >> bit & 1 || (pe != s->comm->rank && !within_reach(s, pe, first + bit))) continue;
+        sum += item_work(s, pe, first + bit);
+        if (chosen && sum > most) break;
+        chosen |= (uint64_t)1 << bit;
+    }
+    return chosen;
+}
+
+/* Reserves items of a word; 0: none that this PE may have is free. */
+static int claim(tulle__steal *s, int pe, int64_t word)
+{
+    uint64_t *known = &s->known[s->first_word[pe] + word], chosen;
+    while ((chosen = choose(s, pe, word))) {
+        uint64_t expected = *known;
+        s->probes += pe != s->comm->rank;
+        uint64_t seen =
+            tulle__compare_swap(s->comm, &s->place[pe], (uint64_t)word * sizeof(uint64_t), expected, expected | chosen);
+        note(s, pe, word, seen == expected ? expected | chosen : seen);
+        if (seen != expected) continue;
+        s->victim = pe;
+        s->word = word;
+        s->hand = chosen;
+        s->looked_at = -1;
+        return 1;
+    }
+    return 0;
+}
+
+static int64_t words_of(const tulle__steal *s, int pe)
+{
+    return s->first_word[pe + 1] - s->first_word[pe];
+}
+
+static int claim_own(tulle__steal *s)
+{
+    int rank = s->comm->rank;
+    for (; s->at[rank] < words_of(s, rank); s->at[rank]++)
+        if (claim(s, rank, s->at[rank])) return 1;
+    return 0;
+}
+
+/* The PE that has most left, the nearest of equals; -1: all are exhausted. */
+static int fullest(const tulle__steal *s)
+{
+    int best = -1;
+    for (int distance = 1; distance < s->comm->size; distance++) {
+        int pe = (s->comm->rank + distance) % s->comm->size;
+        if (s->at[pe] >= 0 && (best < 0 || s->left[pe] > s->left[best])) best = pe;
+    }
+    return best;
+}
+
+static tulle_status claim_others(tulle__steal *s)
+{
+    int pe;
+    while ((pe = fullest(s)) >= 0) {
+        /* an idle PE must not go on with the work of one that failed */
+        tulle_status status = tulle__comm_failed(s->comm);
+        if (status != TULLE_OK || claim(s, pe, s->at[pe])) return status;
+        s->at[pe]--;
+    }
+    return TULLE_OK;
+}
+
+int tulle__steal_in_hand(const tulle__steal *s)
+{
+    return s->hand != 0;
+}
+
+/* Units of one chain from the items in hand. */
+static int give_out(tulle__steal *s, int *k)
+{
+    int nk = 0;
+    int64_t start = s->word * s->span[s->victim];
+    const struct chain *c = look_at(s, s->victim, start + __builtin_ctzll(s->hand));
+    int64_t first = c->first - start; /* the bit of the chain's first item, if it is in this word */
+    for (; nk < s->group && s->hand && __builtin_ctzll(s->hand) - first < s->nk; s->hand &= s->hand - 1)
+        k[nk++] = s->k[__builtin_ctzll(s->hand) - first];
+    return nk;
+}
+
+tulle_status tulle__steal_take(tulle__steal *s, int *i, int *j, int *nk, int *k)
+{
+    *nk = 0;
+    if (!s->hand && !claim_own(s)) {
+        tulle_status status = claim_others(s);
+        if (status != TULLE_OK || !s->hand) return status;
+    }
+    *nk = give_out(s, k);
+    *i = s->chain[s->looked_at].i;
+    *j = s->chain[s->looked_at].j;
+    if (s->victim != s->comm->rank) s->stolen += *nk;
+    return TULLE_OK;
+}
+
+/* Few items a word where there are few, so that the owner at one end and others at the other rarely meet in one. */
+static int64_t span_of(int64_t items, int size)
+{
+    int64_t words = size > 1 ? WORDS_EACH * (size - 1) : 1, span = (items + words - 1) / words;
+    return span < 1 ? 1 : span < ITEMS_MOST ? span : ITEMS_MOST;
+}
+
+/* Goes through the chains of all PEs; writes them down if there is room for them already, else only counts. */
+static void find_chains(tulle__steal *s)
+{
+    int64_t chains = 0, words = 0;
+    for (int pe = 0; pe < s->comm->size; pe++) {
+        tulle__cursor cursor = {.policy = s->policy, .operands = s->operands, .rank = pe, .k = s->k};
+        tulle__chain chain;
+        int64_t items = 0;
+        s->first_chain[pe] = chains;
+        s->first_word[pe] = words;
+        s->work[pe] = 0;
+        while (s->policy->next(&cursor, &chain)) {
+            if (!chain.nk) continue;
+            if (s->chain) s->chain[chains] = (struct chain){chain.i, chain.j, items};
+            for (int n = 0; n < chain.nk; n++) s->work[pe] += unit_work(s->operands, chain.i, chain.k[n], chain.j);
+            items += chain.nk;
+            chains++;
+        }
+        s->items[pe] = items;
+        s->span[pe] = span_of(items, s->comm->size);
+        words += (items + s->span[pe] - 1) / s->span[pe];
+    }
+    s->first_chain[s->comm->size] = chains;
+    s->first_word[s->comm->size] = words;
+}
+
+void tulle__steal_reset(tulle__steal *s)
+{
+    uint64_t *own = tulle__direct(s->comm, &s->own);
+    int size = s->comm->size, rank = s->comm->rank;
+    for (int64_t w = 0; w < words_of(s, rank); w++) tulle__word_write(&own[w], 0);
+    for (int64_t w = 0; w < s->first_word[size]; w++) s->known[w] = 0;
+    for (int pe = 0; pe < size; pe++) {
+        s->left[pe] = s->work[pe];
+        s->at[pe] = pe == rank ? 0 : words_of(s, pe) - 1;
+    }
+    s->hand = 0;
+    s->stolen = s->probes = 0;
+    s->looked_at = -1;
+}
+
+tulle_status tulle__steal_new(
+    tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands, int group, tulle__steal **steal)
+{
+    tulle_status status;
+    tulle__steal *s = NULL;
+    size_t size = (size_t)comm->size;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *s, "reservations", &s));
+    s->comm = comm;
+    s->policy = policy;
+    s->operands = operands;
+    s->group = group;
+    TULLE_TRY(tulle__alloc((size_t)operands->K, sizeof *s->k, "reservations", &s->k));
+    TULLE_TRY(tulle__alloc(size + 1, sizeof *s->first_chain, "reservations", &s->first_chain));
+    TULLE_TRY(tulle__alloc(size + 1, sizeof *s->first_word, "reservations", &s->first_word));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->items, "reservations", &s->items));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->span, "reservations", &s->span));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->work, "reservations", &s->work));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->left, "reservations", &s->left));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->at, "reservations", &s->at));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->place, "reservations", &s->place));
+    find_chains(s);
+    TULLE_TRY(tulle__alloc((size_t)s->first_chain[size] + 1, sizeof *s->chain, "chains of all PEs", &s->chain));
+    find_chains(s);
+    TULLE_TRY(tulle__alloc((size_t)s->first_word[size] + 1, sizeof *s->known, "reservations", &s->known));
+    TULLE_TRY(tulle__heap_take(
+        comm->pe->control, ((size_t)words_of(s, comm->rank) + 1) * sizeof(uint64_t), "reservations", &s->own));
+    s->taken = 1;
+    tulle__steal_reset(s);
+    TULLE_TRY(tulle_comm_allgather(comm, &s->own, sizeof s->own, s->place));
+    *steal = s;
+    return TULLE_OK;
+out:
+    tulle__steal_free(s);
+    return status;
+}
+
+void tulle__steal_free(tulle__steal *s)
+{
+    if (!s) return;
+    if (s->taken) tulle__heap_give(s->comm->pe->control, &s->own);
+    tulle__free(s->chain);
+    tulle__free(s->first_chain);
+    tulle__free(s->items);
+    tulle__free(s->span);
+    tulle__free(s->first_word);
+    tulle__free(s->work);
+    tulle__free(s->place);
+    tulle__free(s->known);
+    tulle__free(s->left);
+    tulle__free(s->at);
+    tulle__free(s->k);
+    tulle__free(s);
+}
+
+int64_t tulle__steal_stolen(const tulle__steal *s)
+{
+    return s->stolen;
+}
+
+int64_t tulle__steal_probes(const tulle__steal *s)
+{
+    return s->probes;
+}
+
+int64_t tulle__steal_share(const tulle__steal *s)
+{
+    int64_t units = 0;
+    for (int pe = 0; pe < s->comm->size; pe++) units += s->items[pe];
+    return units / s->comm->size + 1;
+}
+
+size_t tulle__steal_bytes(const tulle__steal *s)
+{
+    int size = s->comm->size;
+    return sizeof *s + (size_t)s->first_chain[size] * sizeof *s->chain +
+           (size_t)(s->first_word[size] + words_of(s, s->comm->rank)) * sizeof *s->known;
+}

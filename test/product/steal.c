@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Work stealing where all work lies in the tile row of one PE, over a network that makes that PE slow: others take of
+ * it, no unit is lost or multiplied twice, and deterministic results have the same bits each time. Only counts are
+ * asserted, never times.
+ */
+#include <math.h>
+
+#include <tulle/product.h>
+
+#include "body.h"
+#include "mat/mat.h"
+#include "tap.h"
+
+enum { SIZE = 96, COLS = 5, RUNS = 3 };
+
+struct run {
+    tulle_alg alg;
+    int sparse, deterministic, tiles;
+    int64_t units;             /* that there are */
+    tulle_report report[RUNS]; /* of PE 0 */
+    int known;                 /* executions that the values are known from: those of stationary-a or -c first */
+    double value[SIZE * SIZE];
+};
+
+/* A has entries in its first tile row only, which is that of PE 0. */
+static tulle_status make_factors(tulle_comm *comm, const struct run *run, tulle_mat **A, tulle_mat **B)
+{
+    tulle_status status;
+    int64_t row[SIZE * SIZE / 2], col[SIZE * SIZE / 2], count = 0;
+    double val[SIZE * SIZE / 2];
+    int size = tulle_comm_size(comm);
+    tulle_layout *la = NULL, *lb = NULL;
+    tulle_layout_spec square = {
+        .m = SIZE, .n = SIZE, .grid_rows = size, .grid_cols = 1, .tile_rows = run->tiles, .tile_cols = run->tiles};
+    tulle_layout_spec thin = {
+        .m = SIZE, .n = COLS, .grid_rows = size, .grid_cols = 1, .tile_rows = run->tiles, .tile_cols = 1};
+    for (int i = 0; i < SIZE / run->tiles && tulle_comm_rank(comm) == 0; i++)
+        for (int j = 0; j < SIZE; j++) {
+            row[count] = i;
+            col[count] = j;
+            val[count++] = 1.0 / (1 + (i * 7 + j * 3) % 11);
+        }
+    TULLE_TRY(tulle_layout_new(&square, size, &la));
+    TULLE_TRY(tulle_layout_new(&thin, size, &lb));
+    TULLE_TRY(tulle_mat_from_entries(comm, la, TULLE_F64, count, row, col, val, TULLE_DUPLICATES_ERROR, A));
+    if (run->sparse) {
+        count = 0;
+        for (int i = 0; i < SIZE && tulle_comm_rank(comm) == 0; i++)
+            for (int d = 0; d < 3; d++) {
+                row[count] = i;
+                col[count] = (i + 31 * d) % SIZE;
+                val[count++] = 1.0 / (3 + (i + d) % 13);
+            }
+        TULLE_TRY(tulle_mat_from_entries(comm, la, TULLE_F64, count, row, col, val, TULLE_DUPLICATES_ERROR, B));
+    } else {
+        TULLE_TRY(tulle_mat_new_dense(comm, lb, TULLE_F64, TULLE_ROW_MAJOR, B));
+        TULLE_TRY(tulle_mat_fill_random(*B, 1));
+    }
+out:
+    tulle_layout_free(la);
+    tulle_layout_free(lb);
+    return status;
+}
+
+/* PE 0 looks at the values of C's first tile row, all that there is. */
+static tulle_status compare_values(struct run *run, tulle_mat *C)
+{
+    int64_t at = 0;
+    const tulle_layout *l = tulle_mat_layout(C);
+    for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
+        tulle_tile tile;
+        tulle_status status = tulle_mat_tile(C, 0, j, &tile);
+        if (status != TULLE_OK) return status;
+        for (int64_t e = 0; e < tile.nnz; e++, at++) {
+            double got = ((const double *)tile.val)[e], want = run->known ? run->value[at] : got;
+            run->value[at] = got;
+            if (run->deterministic && run->known > 1 ? got != want : fabs(got - want) > 1e-12 * fabs(want))
+                return tulle__fail(TULLE_ERR_CHECK, "%.17g instead of %.17g in tile (0, %d)", got, want, j);
+        }
+    }
+    run->known++;
+    return TULLE_OK;
+}
+
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct run *run = arg;
+    tulle_status status;
+    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    tulle_layout *lc = NULL;
+    tulle_plan *plan = NULL;
+    tulle_report report;
+    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    options.alg = run->alg;
+    options.deterministic = run->deterministic;
+    options.lookahead = 0;
+    TULLE_TRY(make_factors(comm, run, &A, &B));
+    TULLE_TRY(tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &lc));
+    TULLE_TRY(run->sparse ? tulle_mat_new_csr(comm, lc, TULLE_F64, &C)
+                          : tulle_mat_new_dense(comm, lc, TULLE_F64, TULLE_ROW_MAJOR, &C));
+    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
+    for (int r = 0; r < RUNS; r++) {
+        TULLE_TRY(tulle_plan_execute(plan, &report));
+        if (tulle_comm_rank(comm) != 0) continue;
+        run->report[r] = report;
+        TULLE_TRY(compare_values(run, C));
+    }
+    /* every A[i,k] B[k,j] whose tiles have entries */
+    if (tulle_comm_rank(comm) == 0) run->units = run->sparse ? 0 : run->tiles;
+    for (int k = 0; k < run->tiles && run->sparse && tulle_comm_rank(comm) == 0; k++)
+        for (int j = 0; j < run->tiles; j++) run->units += B->directory[tulle__tile_index(B, k, j)].nnz > 0;
+out:
+    tulle_layout_free(lc);
+    if (status != TULLE_OK) return status; /* the team frees the rest */
+    tulle_plan_free(plan);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    return TULLE_OK;
+}
+
+static void compare(tulle_team *team, tulle_alg stealing, tulle_alg stationary, int sparse)
+{
+    static struct run mine, its;
+    const char *name = tulle_alg_name(stealing), *kind = sparse ? "spgemm" : "spmm";
+    its = (struct run){.alg = stationary, .sparse = sparse, .tiles = sparse ? 16 : 48};
+    ok(tulle_team_run(team, body, &its) == TULLE_OK, "%s %s", tulle_alg_name(stationary), kind);
+    for (int deterministic = 0; deterministic < 2; deterministic++) {
+        int64_t stolen = 0;
+        double imbalance = 0;
+        mine = its;
+        mine.alg = stealing;
+        mine.deterministic = deterministic;
+        mine.known = 1;
+        tulle_status status = tulle_team_run(team, body, &mine);
+        ok(status == TULLE_OK, "%s %s%s: %s", name, kind, deterministic ? ", the same bits each time" : "",
+            status == TULLE_OK ? "right" : tulle_error_message());
+        for (int r = 0; r < RUNS; r++) {
+            ok(mine.report[r].units == mine.units, "%d of %d units", (int)mine.report[r].units, (int)mine.units);
+            stolen += mine.report[r].stolen;
+            imbalance += mine.report[r].load_imbalance / RUNS;
+        }
+        ok(stolen > 0, "%d were taken from others", (int)stolen);
+        ok(its.report[0].load_imbalance >= 1.5 && imbalance < its.report[0].load_imbalance,
+            "max / mean of the multiplications of a PE: %.2f at the mean instead of %.2f", imbalance,
+            its.report[0].load_imbalance);
+        ok(mine.report[0].flops == its.report[0].flops, "as many multiplications");
+    }
+}
+
+int main(void)
+{
+    tulle_team *team;
+    tulle_team_options options = {.memory = 4u << 26, .arena = 1 << 16, .panels = 4, .threads = 1};
+    /* PE 0 owns A and C, but most of B lies elsewhere: it waits for each tile, and others find work that is left */
+    if (!ok(tulle_team_new("net:latency=2ms+threads", 4, &options, &team) == TULLE_OK, "open")) return tap_done();
+    for (int sparse = 0; sparse < 2; sparse++) {
+        compare(team, TULLE_ALG_STEAL_RANDOM_A, TULLE_ALG_STATIONARY_A, sparse);
+        compare(team, TULLE_ALG_STEAL_LOCAL_A, TULLE_ALG_STATIONARY_A, sparse);
+        compare(team, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STATIONARY_C, sparse);
+    }
+    tulle_team_free(team);
+    return tap_done();
+}
