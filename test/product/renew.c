@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan whose factor gets another structure: made for an empty A, executed again once A has tiles with entries. */
+#include <tulle/io.h>
+#include <tulle/product.h>
+
+#include "body.h"
+#include "tap.h"
+
+struct run {
+    tulle_alg alg;
+    int sparse;
+    int64_t units[2];
+};
+
+/* Makes the own tiles of A those of X, which has the same layout. */
+static tulle_status take_over(tulle_mat *A, tulle_mat *X)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(A);
+    for (int i = 0; i < tulle_layout_tile_rows(l); i++)
+        for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
+            tulle_tile tile;
+            if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(A))) continue;
+            TULLE_TRY(tulle_mat_tile(X, i, j, &tile));
+            if (tile.nnz) TULLE_TRY(tulle_mat_replace(A, i, j, tile.rowptr, tile.colind, tile.val));
+        }
+out:
+    status = tulle_comm_agree(tulle_mat_comm(A), status);
+    return status == TULLE_OK ? tulle_mat_renew(A) : status;
+}
+
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct run *run = arg;
+    tulle_status status;
+    tulle_layout *square = NULL, *thin = NULL;
+    tulle_mat *A = NULL, *X = NULL, *B = NULL, *C = NULL;
+    tulle_plan *plan = NULL;
+    tulle_report report;
+    double error;
+    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    options.alg = run->alg;
+    tulle_layout_spec spec = {.m = 40, .n = 40, .tile_rows = 4, .tile_cols = 4, .map = TULLE_CYCLIC};
+    TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &square));
+    spec.n = 6;
+    TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &thin));
+    TULLE_TRY(tulle_mat_new_csr(comm, square, TULLE_F64, &A));
+    TULLE_TRY(tulle_mat_load(comm, "er:n=40,degree=2", square, TULLE_CSR, NULL, NULL, &X));
+    if (run->sparse) {
+        TULLE_TRY(tulle_mat_load(comm, "er:n=40,degree=3", square, TULLE_CSR, NULL, NULL, &B));
+        TULLE_TRY(tulle_mat_new_csr(comm, square, TULLE_F64, &C));
+    } else {
+        TULLE_TRY(tulle_mat_new_dense(comm, thin, TULLE_F64, TULLE_ROW_MAJOR, &B));
+        TULLE_TRY(tulle_mat_fill_random(B, 1));
+        TULLE_TRY(tulle_mat_new_dense(comm, thin, TULLE_F64, TULLE_ROW_MAJOR, &C));
+    }
+    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
+    for (int r = 0; r < 2; r++) {
+        if (r) TULLE_TRY(take_over(A, X));
+        for (int again = 0; again < 2; again++) {
+            TULLE_TRY(tulle_plan_execute(plan, &report));
+            TULLE_TRY(tulle_product_check(A, B, C, &options, &error));
+        }
+        if (tulle_comm_rank(comm) == 0) run->units[r] = report.units;
+    }
+out:
+    tulle_layout_free(square);
+    tulle_layout_free(thin);
+    if (status != TULLE_OK) return status; /* the team frees the rest */
+    tulle_plan_free(plan);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(X);
+    tulle_mat_free(A);
+    return TULLE_OK;
+}
+
+int main(void)
+{
+    tulle_team *team;
+    if (!ok(tulle_team_new("threads:direct=off", 4, NULL, &team) == TULLE_OK, "open")) return tap_done();
+    for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++)
+        for (int sparse = 0; sparse < 2; sparse++) {
+            struct run run = {.alg = (tulle_alg)alg, .sparse = sparse};
+            tulle_status status = tulle_team_run(team, body, &run);
+            ok(status == TULLE_OK && run.units[0] == 0 && run.units[1] > 0, "%s %s: %d units, then %d: %s",
+                tulle_alg_name(run.alg), sparse ? "spgemm" : "spmm", (int)run.units[0], (int)run.units[1],
+                status == TULLE_OK ? "right" : tulle_error_message());
+        }
+    tulle_team_free(team);
+    return tap_done();
+}
