@@ -46,7 +46,11 @@ static void watch(struct roster *r, int rank)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.fd = rank};
     int fd = (int)syscall(SYS_pidfd_open, r->pe[rank].process, 0);
-    if (fd < 0) return; /* an old kernel: what the MPI's launcher says must do */
+    if (fd < 0) {
+        /* gone before it could be watched; on an old kernel what the MPI's launcher says must do */
+        if (errno == ESRCH && r->lost < 0) r->lost = rank;
+        return;
+    }
     r->pe[rank].watch = fd;
     (void)epoll_ctl(r->deaths, EPOLL_CTL_ADD, fd, &event);
 }
@@ -64,6 +68,7 @@ static void take_line(struct roster *r, const char *line)
     } else if (sscanf(line, "done %d %d", &rank, &status) == 2 && rank >= 0 && rank < ROSTER_PES) {
         r->done++;
         r->pe[rank].done = 1;
+        if (r->lost == rank) r->lost = -1; /* it only ended before it could be watched */
         if (status > r->worst) r->worst = status;
     }
 }
