@@ -97,10 +97,14 @@ ROWS static inline __attribute__((always_inline)) void NAME(block)(const tulle__
     {                                                                                                                  \
         NAME(block)(rows, begin, end, first, n, count, parts);                                                         \
     }
+#if LANES == 1
 BLOCK(1, 4)
-BLOCK(2, 4)
+#else
+BLOCK(1, 2)
+#endif
+BLOCK(2, 2)
 BLOCK(3, 2)
-BLOCK(4, 2)
+BLOCK(4, 1)
 BLOCK(5, 1)
 BLOCK(6, 1)
 BLOCK(7, 1)
