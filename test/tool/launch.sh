@@ -98,8 +98,11 @@ ends() {
     ! pgrep -f "$work/$1" >/dev/null && [ -z "$(find "$work" -name "$1*")" ] && [ "$(shared)" = "$shared_before" ]
     report $? "$1: no process, file or shared memory is left: $(pgrep -f "$work/$1" | tr '\n' ' ') $(shared)"
 }
+# shared memory that no process has mapped: another job's is not ours to judge
 shared() {
-    find /dev/shm -name 'mpich_shar*' -o -name 'vader*' | sort | tr '\n' ' '
+    find /dev/shm -name 'mpich_shar*' -o -name 'vader*' | sort | while read -r file; do
+        grep -qsF "$file" /proc/[0-9]*/maps || printf '%s ' "$file"
+    done
 }
 shared_before=$(shared)
 
