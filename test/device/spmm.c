@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
 #include "matrices.h"
 
 static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100, 128, 512};
@@ -96,9 +98,9 @@ static void test_exact(tulle__isa isa)
 }
 
 /* Random reals: the same bits for every number of threads. And a tile of C large enough to be streamed. */
-static void test_bits(tulle__isa isa, int64_t m, int64_t n)
+static void test_bits(tulle__isa isa, enum shape shape, int64_t m, int64_t k, int64_t n)
 {
-    matrix A = matrix_make(SKEWED, TULLE_F64, m, m < 400 ? m : 400, 8, 0, 0);
+    matrix A = matrix_make(shape, TULLE_F64, m, k, 8, 0, 0);
     double *B = dense(TULLE_F64, A.csr.n * n, 1, 0), *first = dense(TULLE_F64, m * n, 2, 0),
            *C = dense(TULLE_F64, m * n, 3, 0);
     tulle__spmm_pair pair = {.A = A.csr, .B = B, .b_row = n, .b_col = 1};
@@ -119,13 +121,51 @@ static void test_bits(tulle__isa isa, int64_t m, int64_t n)
         memset(C, 0, (size_t)(m * n) * sizeof *C);
         tulle_status status = tulle__kernels_cpu_at(isa)->spmm(pool, &task);
         ok(status == TULLE_OK && !memcmp(C, first, (size_t)(m * n) * sizeof *C),
-            "%s: the same bits on %d threads, %d x %d", tulle__isa_name(isa), threads[t], (int)m, (int)n);
+            "%s: the same bits on %d threads, %s %d x %d, %d columns", tulle__isa_name(isa), threads[t],
+            shape_names[shape], (int)m, (int)k, (int)n);
         tulle__pool_free(pool);
     }
     tulle__free(B);
     tulle__free(first);
     tulle__free(C);
     matrix_free(&A);
+}
+
+/* What B holds where A has no entry does not matter: kernels that load whole vectors must not sum it. */
+static void test_untouched(tulle__isa isa)
+{
+    for (int type = 0; type < TULLE_TYPE_COUNT; type++)
+        for (int64_t n = 1; n <= 9; n += 4) {
+            matrix A = matrix_make(SPARSE, (tulle_type)type, 90, 70, 8, 1, 0);
+            char *touched = calloc(70, 1);
+            double *B64 = dense(TULLE_F64, 70 * n, 1, 1), *C64 = dense(TULLE_F64, 90 * n, 2, 1);
+            float *B32 = dense(TULLE_F32, 70 * n, 1, 1), *C32 = dense(TULLE_F32, 90 * n, 2, 1);
+            for (int64_t a = 0; a < A.rowptr[90]; a++) touched[A.colind[a]] = 1;
+            int bad = 0, holes = 0;
+            for (int64_t k = 0; k < 70; k++)
+                for (int64_t j = 0; j < n && !touched[k]; j++, holes++) B64[k * n + j] = B32[k * n + j] = INFINITY;
+            tulle__spmm_pair pair = {
+                .A = A.csr, .B = type == TULLE_F64 ? (void *)B64 : (void *)B32, .b_row = n, .b_col = 1};
+            tulle__spmm_task task = {.type = (tulle_type)type,
+                .m = 90,
+                .n = n,
+                .npairs = 1,
+                .pair = &pair,
+                .C = type == TULLE_F64 ? (void *)C64 : (void *)C32,
+                .c_row = n,
+                .c_col = 1,
+                .alpha = 1};
+            tulle_status status = tulle__kernels_cpu_at(isa)->spmm(NULL, &task);
+            for (int64_t c = 0; c < 90 * n; c++) bad += !isfinite(type == TULLE_F64 ? C64[c] : (double)C32[c]);
+            ok(status == TULLE_OK && !bad && holes && !touched[0],
+                "%s: rows of B that no entry names are not summed, %d columns: %d", tulle__isa_name(isa), (int)n, bad);
+            free(touched);
+            tulle__free(B64);
+            tulle__free(C64);
+            tulle__free(B32);
+            tulle__free(C32);
+            matrix_free(&A);
+        }
 }
 
 static void test_memory(tulle__account *account)
@@ -170,8 +210,12 @@ int main(void)
             continue;
         }
         test_exact((tulle__isa)isa);
-        test_bits((tulle__isa)isa, 300, 37);
-        test_bits((tulle__isa)isa, 30000, 128);
+        test_bits((tulle__isa)isa, SKEWED, 300, 300, 37);
+        test_bits((tulle__isa)isa, SKEWED, 30000, 400, 128);
+        test_bits((tulle__isa)isa, SKEWED, 30000, 400, 1);
+        test_bits((tulle__isa)isa, FULL, 3, 70000, 1); /* rows that threads share */
+        test_bits((tulle__isa)isa, FULL, 3, 70000, 5);
+        test_untouched((tulle__isa)isa);
     }
     test_memory(account);
     ok(tulle__account_blocks(account) == 0, "nothing leaks");

@@ -19,8 +19,9 @@
 #include "base/memory.h"
 
 enum { PANEL = 32, PASS_LINES = 8, CHUNKS_PER_THREAD = 24, SCRATCH_ROWS = 256, ROW_WORK = 4 };
+enum { SAMPLED_ROWS = 128, SAMPLED_ENTRIES = 64 };
 enum { LONG_ROW = 1 << 16, PIECE = 1 << 14 }; /* entries; fixed, so that sums do not depend on threads */
-static const double streamed_bytes = 24e6, prefetched_bytes = 256e3, prefetched_column = 4e6;
+static const double streamed_bytes = 24e6, prefetched_bytes = 256e3;
 
 /* Part of a long row. */
 struct piece {
@@ -127,18 +128,46 @@ static tulle_status pack(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
+/* Whether at least half of a sample's entries have an entry of the row before in their column. */
+static int rows_overlap(const tulle__csr *A)
+{
+    int64_t entries = 0, common = 0, step = A->m / SAMPLED_ROWS + 1;
+    for (int64_t i = 1; i < A->m; i += step) {
+        const int32_t *before = A->colind + A->rowptr[i - 1], *row = A->colind + A->rowptr[i];
+        int64_t nbefore = A->rowptr[i] - A->rowptr[i - 1], n = A->rowptr[i + 1] - A->rowptr[i];
+        if (n > SAMPLED_ENTRIES) n = SAMPLED_ENTRIES;
+        if (nbefore > SAMPLED_ENTRIES) nbefore = SAMPLED_ENTRIES;
+        for (int64_t a = 0, b = 0; a < n; a++) {
+            while (b < nbefore && before[b] < row[a]) b++;
+            common += b < nbefore && before[b] == row[a];
+        }
+        entries += n;
+    }
+    return 2 * common >= entries;
+}
+
+/*
+ * Whether to fetch B ahead. A fetch for each entry costs a third of the entry's time where B's row is short. It is
+ * worth that if rows of B come from beyond the second-level cache and are new to most rows of A: where rows overlap,
+ * few entries wait. From eight lines a row on the fetches are hidden behind the loads.
+ */
+static int fetches(const struct job *job, const tulle__spmm_pair *pair)
+{
+    double bytes = (double)pair->A.n * (double)job->task->n * (double)job->size;
+    if (job->task->n == 1 || bytes <= prefetched_bytes) return 0;
+    return job->width * (int64_t)job->size >= 64 * PASS_LINES || !rows_overlap(&pair->A);
+}
+
 /* The operands of the pass over columns first .. first + width - 1. */
 static void set_operands(struct job *job)
 {
     const char *panel = job->packed;
     for (int p = 0; p < job->task->npairs; p++) {
         const tulle__spmm_pair *pair = &job->task->pair[p];
-        double bytes = (double)pair->A.n * (double)job->task->n * (double)job->size;
-        int fetches = bytes > (job->task->n == 1 ? prefetched_column : prefetched_bytes);
         job->operand[p] = (tulle__spmm_operand){.A = pair->A,
             .B = job->packs ? panel : (const char *)pair->B + (size_t)(job->first * pair->b_col) * job->size,
             .ldb = job->packs ? job->width : pair->b_row,
-            .fetch_end = fetches ? pair->A.rowptr[pair->A.m] : 0};
+            .fetch_end = fetches(job, pair) ? pair->A.rowptr[pair->A.m] : 0};
         if (job->packs) panel += (size_t)(pair->A.n * job->width) * job->size;
     }
 }
@@ -172,10 +201,22 @@ static void multiply_rows(const struct job *job, char *scratch, int64_t begin, i
     }
 }
 
+/* The first long row of begin .. end - 1, or end: halves without enough entries for one are not looked at. */
+static int64_t next_long(const struct job *job, int64_t begin, int64_t end)
+{
+    while (begin < end && work_before(job->task, end) - work_before(job->task, begin) >= LONG_ROW) {
+        int64_t middle = begin + (end - begin) / 2;
+        if (end - begin == 1) return row_length(job->task, begin) >= LONG_ROW ? begin : end;
+        int64_t found = next_long(job, begin, middle);
+        if (found < middle) return found;
+        begin = middle;
+    }
+    return end;
+}
+
 static tulle_status multiply(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
-    const tulle__spmm_task *task = job->task;
     tulle_status status = TULLE_OK;
     char *scratch = NULL;
     (void)thread;
@@ -188,9 +229,7 @@ static tulle_status multiply(void *arg, int thread, int nthreads)
         if (chunk >= job->nchunks) break;
         int64_t end = chunk_start(job, chunk + 1);
         for (int64_t i = chunk_start(job, chunk), stop; i < end; i = stop + 1) {
-            stop = i;
-            while (stop < end && !(job->long_row && row_length(task, stop) >= LONG_ROW))
-                stop = job->long_row ? stop + 1 : end;
+            stop = next_long(job, i, end);
             if (stop > i) multiply_rows(job, scratch, i, stop);
             if (stop < end) job->long_row[atomic_fetch_add_explicit(&job->nlong, 1, memory_order_relaxed)] = stop;
         }

@@ -24,6 +24,14 @@ typedef struct tulle__spmm_rows {
     int stream; /* write past the caches: C is larger than they are, aligned, and beta = 0 */
 } tulle__spmm_rows;
 
+/* Whether there is one column, with B's rows next to each other. */
+static inline int tulle__spmm_is_column(const tulle__spmm_rows *rows)
+{
+    for (int p = 0; p < rows->npairs; p++)
+        if (rows->pair[p].ldb != 1) return 0;
+    return rows->n == 1;
+}
+
 typedef void (*tulle__spmm_kernel)(const tulle__spmm_rows *rows);
 
 extern const tulle__spmm_kernel tulle__spmm_portable[TULLE_TYPE_COUNT];

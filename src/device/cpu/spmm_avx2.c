@@ -14,6 +14,27 @@ typedef float s1_any __attribute__((may_alias));
 typedef float s4_any __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float s8_any __attribute__((vector_size(32), aligned(4), may_alias));
 
+/* The last n < 4 entries; a lane without one adds nothing, whatever B's first value is. */
+ROWS static inline __m128i lanes_below(int64_t n)
+{
+    return _mm_cmpgt_epi32(_mm_set1_epi32((int)n), _mm_setr_epi32(0, 1, 2, 3));
+}
+
+ROWS static inline __m256d rest_d(__m256d sum, const double *val, const int32_t *colind, const double *B, int64_t n)
+{
+    __m128i has = lanes_below(n), k = _mm_maskload_epi32(colind, has);
+    __m256i wide = _mm256_cvtepi32_epi64(has);
+    __m256d b = {B[_mm_cvtsi128_si32(k)], B[_mm_extract_epi32(k, 1)], B[_mm_extract_epi32(k, 2)], 0};
+    return _mm256_fmadd_pd(_mm256_maskload_pd(val, wide), _mm256_and_pd(b, _mm256_castsi256_pd(wide)), sum);
+}
+
+ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *colind, const float *B, int64_t n)
+{
+    __m128i has = lanes_below(n), k = _mm_maskload_epi32(colind, has);
+    __m128 b = {B[_mm_cvtsi128_si32(k)], B[_mm_extract_epi32(k, 1)], B[_mm_extract_epi32(k, 2)], 0};
+    return _mm_fmadd_ps(_mm_maskload_ps(val, has), _mm_and_ps(b, _mm_castsi128_ps(has)), sum);
+}
+
 #define T double
 #define V double
 #define U d1_any
@@ -41,6 +62,13 @@ typedef float s8_any __attribute__((vector_size(32), aligned(4), may_alias));
 #define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define STREAM(p, v) _mm256_stream_pd(p, v)
 #include "device/cpu/spmm_rows.h"
+
+#define V __m256d
+#define U d4_any
+#define NAME(x) x##_dcolumn
+#define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define REST rest_d
+#include "device/cpu/spmv_rows.h"
 #undef T
 
 #define T float
@@ -70,11 +98,20 @@ typedef float s8_any __attribute__((vector_size(32), aligned(4), may_alias));
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define STREAM(p, v) _mm256_stream_ps(p, v)
 #include "device/cpu/spmm_rows.h"
+
+#define V __m128
+#define U s4_any
+#define NAME(x) x##_scolumn
+#define FMA(a, b, c) _mm_fmadd_ps(a, b, c)
+#define REST rest_s
+#include "device/cpu/spmv_rows.h"
 #undef T
 
 static void rows_f64(const tulle__spmm_rows *rows)
 {
-    if (rows->n < 2)
+    if (tulle__spmm_is_column(rows))
+        rows_dcolumn(rows);
+    else if (rows->n < 2)
         rows_d1(rows);
     else if (rows->n < 4)
         rows_d2(rows);
@@ -85,7 +122,9 @@ static void rows_f64(const tulle__spmm_rows *rows)
 
 static void rows_f32(const tulle__spmm_rows *rows)
 {
-    if (rows->n < 4)
+    if (tulle__spmm_is_column(rows))
+        rows_scolumn(rows);
+    else if (rows->n < 4)
         rows_s1(rows);
     else if (rows->n < 8)
         rows_s4(rows);

@@ -16,6 +16,24 @@ typedef float s4_any __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float s8_any __attribute__((vector_size(32), aligned(4), may_alias));
 typedef float s16_any __attribute__((vector_size(64), aligned(4), may_alias));
 
+/* The last n < 4 entries; a lane without one adds nothing, whatever B's first value is. */
+ROWS static inline __m256d rest_d(__m256d sum, const double *val, const int32_t *colind, const double *B, int64_t n)
+{
+    __mmask8 has = (__mmask8)((1U << n) - 1);
+    __m128i k = _mm_maskz_loadu_epi32(has, colind);
+    __m128d low = _mm_loadh_pd(_mm_load_sd(B + _mm_cvtsi128_si32(k)), B + _mm_extract_epi32(k, 1));
+    __m256d b = _mm256_insertf128_pd(_mm256_castpd128_pd256(low), _mm_load_sd(B + _mm_extract_epi32(k, 2)), 1);
+    return _mm256_mask3_fmadd_pd(_mm256_maskz_loadu_pd(has, val), b, sum, has);
+}
+
+ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *colind, const float *B, int64_t n)
+{
+    __mmask8 has = (__mmask8)((1U << n) - 1);
+    __m128i k = _mm_maskz_loadu_epi32(has, colind);
+    __m128 b = {B[_mm_cvtsi128_si32(k)], B[_mm_extract_epi32(k, 1)], B[_mm_extract_epi32(k, 2)], 0};
+    return _mm_mask3_fmadd_ps(_mm_maskz_loadu_ps(has, val), b, sum, has);
+}
+
 #define T double
 #define V double
 #define U d1_any
@@ -52,6 +70,13 @@ typedef float s16_any __attribute__((vector_size(64), aligned(4), may_alias));
 #define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
 #define STREAM(p, v) _mm512_stream_pd(p, v)
 #include "device/cpu/spmm_rows.h"
+
+#define V __m256d
+#define U d4_any
+#define NAME(x) x##_dcolumn
+#define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define REST rest_d
+#include "device/cpu/spmv_rows.h"
 #undef T
 
 #define T float
@@ -90,11 +115,20 @@ typedef float s16_any __attribute__((vector_size(64), aligned(4), may_alias));
 #define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define STREAM(p, v) _mm512_stream_ps(p, v)
 #include "device/cpu/spmm_rows.h"
+
+#define V __m128
+#define U s4_any
+#define NAME(x) x##_scolumn
+#define FMA(a, b, c) _mm_fmadd_ps(a, b, c)
+#define REST rest_s
+#include "device/cpu/spmv_rows.h"
 #undef T
 
 static void rows_f64(const tulle__spmm_rows *rows)
 {
-    if (rows->n < 2)
+    if (tulle__spmm_is_column(rows))
+        rows_dcolumn(rows);
+    else if (rows->n < 2)
         rows_d1(rows);
     else if (rows->n < 4)
         rows_d2(rows);
@@ -107,7 +141,9 @@ static void rows_f64(const tulle__spmm_rows *rows)
 
 static void rows_f32(const tulle__spmm_rows *rows)
 {
-    if (rows->n < 4)
+    if (tulle__spmm_is_column(rows))
+        rows_scolumn(rows);
+    else if (rows->n < 4)
         rows_s1(rows);
     else if (rows->n < 8)
         rows_s4(rows);

@@ -31,13 +31,13 @@ ROWS static inline __attribute__((always_inline)) void NAME(add)(
 }
 
 /* sum[0 .. parts count - 1] += row i of the pair's product. */
-ROWS static inline __attribute__((always_inline)) void NAME(row)(
-    V *sum, const tulle__spmm_operand *pair, int64_t i, int64_t first, int64_t tail, const int count, const int parts)
+ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const tulle__csr *A, const T *B, int64_t ldb,
+    int64_t fetch_end, int64_t i, int64_t tail, const int count, const int parts)
 {
-    const int32_t *colind = pair->A.colind;
-    const T *val = pair->A.val, *B = (const T *)pair->B + first;
-    const int64_t ldb = pair->ldb, end = pair->A.rowptr[i + 1], fetch_end = pair->fetch_end - AHEAD;
-    int64_t a = pair->A.rowptr[i];
+    const int32_t *colind = A->colind;
+    const T *val = A->val;
+    const int64_t end = A->rowptr[i + 1];
+    int64_t a = A->rowptr[i];
     for (; a + parts <= end; a += parts) {
         if (a < fetch_end - parts) {
 #pragma GCC unroll 4
@@ -55,18 +55,27 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(
         if (a + q < end) NAME(add)(sum + q * count, val, colind, B, ldb, a + q, tail, count);
 }
 
+/* The first pair's arrays stay in registers: a row of few entries costs as much as finding them would. */
 ROWS static inline __attribute__((always_inline)) void NAME(block)(const tulle__spmm_rows *rows, int64_t begin,
     int64_t end, int64_t first, int64_t n, const int count, const int parts)
 {
-    const int64_t tail = n - LANES;
+    const int64_t tail = n - LANES, ldc = rows->ldc;
     const V alpha = SPLAT((T)rows->alpha), beta = SPLAT((T)rows->beta);
-    const int reads = rows->beta != 0;
-    T *c = (T *)rows->C + (begin - rows->begin) * rows->ldc + first;
-    for (int64_t i = begin; i < end; i++, c += rows->ldc) {
+    const int reads = rows->beta != 0, stream = rows->stream, npairs = rows->npairs;
+    const tulle__spmm_operand *pair = rows->pair;
+    const tulle__csr A = pair->A;
+    const T *B = (const T *)pair->B + first;
+    const int64_t ldb = pair->ldb, fetch_end = pair->fetch_end - AHEAD;
+    T *c = (T *)rows->C + (begin - rows->begin) * ldc + first;
+    for (int64_t i = begin; i < end; i++, c += ldc) {
         V sum[8];
 #pragma GCC unroll 8
         for (int t = 0; t < parts * count; t++) sum[t] = SPLAT(0);
-        for (int p = 0; p < rows->npairs; p++) NAME(row)(sum, &rows->pair[p], i, first, tail, count, parts);
+        NAME(row)(sum, &A, B, ldb, fetch_end, i, tail, count, parts);
+        for (int p = 1; p < npairs; p++)
+            NAME(row)
+            (sum, &pair[p].A, (const T *)pair[p].B + first, pair[p].ldb, pair[p].fetch_end - AHEAD, i, tail, count,
+                parts);
         V old[NAME(MOST)];
 #pragma GCC unroll 8
         for (int t = 0; t < count; t++) {
@@ -83,7 +92,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(block)(const tulle__
             int64_t at = t == count - 1 ? tail : (int64_t)t * LANES;
             if (reads)
                 *(U *)(void *)(c + at) = sum[t] + beta * old[t];
-            else if (rows->stream)
+            else if (stream)
                 STREAM(c + at, sum[t]);
             else
                 *(U *)(void *)(c + at) = sum[t];
@@ -100,7 +109,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(block)(const tulle__
 #if LANES == 1
 BLOCK(1, 4)
 #else
-BLOCK(1, 2)
+BLOCK(1, 4)
 #endif
 BLOCK(2, 2)
 BLOCK(3, 2)
