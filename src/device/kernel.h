@@ -31,7 +31,7 @@ typedef struct tulle__spmm_pair {
 
 /*
  * A chain into one dense C tile (m x n, element (r, c) at C[r * c_row + c * c_col]): C = alpha sum_p A_p B_p + beta C,
- * in one pass over C; beta = 0 does not read C. Entries of a row of A are taken in the order (p, position). Up to four
+ * in one pass over C; beta = 0 does not read C. Entries of a row of A are taken in the order (p, position). Up to eight
  * sums go side by side, those of positions equal modulo their number, and are added at the end: how many depends on n
  * alone, so that results do not depend on threads; instruction sets have different ones, and those with a fused
  * multiply-add use it, so that the last bits may differ between them.
@@ -40,7 +40,7 @@ typedef struct tulle__spmm_pair {
 typedef struct tulle__spmm_task {
     tulle_type type;
     int64_t m, n;
-    int npairs;
+    int npairs; /* at least one */
     const tulle__spmm_pair *pair;
     void *C;
     int64_t c_row, c_col;

@@ -172,12 +172,25 @@ static void set_operands(struct job *job)
     }
 }
 
+/* The operands with entries in rows begin .. end - 1, or one that has none: a banded matrix has one in most chunks. */
+static int operands_of(const struct job *job, int64_t begin, int64_t end, tulle__spmm_operand *operand)
+{
+    int n = 0;
+    operand[0] = job->operand[0];
+    for (int p = 0; p < job->task->npairs; p++) {
+        const int64_t *rowptr = job->operand[p].A.rowptr;
+        if (rowptr[end] > rowptr[begin]) operand[n++] = job->operand[p];
+    }
+    return n ? n : 1;
+}
+
 /* Rows begin .. end - 1, none of them long. */
-static void multiply_rows(const struct job *job, char *scratch, int64_t begin, int64_t end)
+static void multiply_rows(
+    const struct job *job, tulle__spmm_operand *operand, char *scratch, int64_t begin, int64_t end)
 {
     const tulle__spmm_task *task = job->task;
-    tulle__spmm_rows rows = {.pair = job->operand,
-        .npairs = task->npairs,
+    tulle__spmm_rows rows = {.pair = operand,
+        .npairs = operands_of(job, begin, end, operand),
         .n = job->width,
         .alpha = task->alpha,
         .beta = task->beta,
@@ -219,8 +232,10 @@ static tulle_status multiply(void *arg, int thread, int nthreads)
     struct job *job = arg;
     tulle_status status = TULLE_OK;
     char *scratch = NULL;
+    tulle__spmm_operand *operand = NULL;
     (void)thread;
     (void)nthreads;
+    TULLE_TRY(tulle__alloc((size_t)job->task->npairs, sizeof *operand, "operands of a chunk", &operand));
     if (job->scratch)
         TULLE_TRY(
             tulle__alloc((size_t)(SCRATCH_ROWS * job->width), job->size, "rows of C before they are put", &scratch));
@@ -230,11 +245,12 @@ static tulle_status multiply(void *arg, int thread, int nthreads)
         int64_t end = chunk_start(job, chunk + 1);
         for (int64_t i = chunk_start(job, chunk), stop; i < end; i = stop + 1) {
             stop = next_long(job, i, end);
-            if (stop > i) multiply_rows(job, scratch, i, stop);
+            if (stop > i) multiply_rows(job, operand, scratch, i, stop);
             if (stop < end) job->long_row[atomic_fetch_add_explicit(&job->nlong, 1, memory_order_relaxed)] = stop;
         }
     }
 out:
+    tulle__free(operand);
     tulle__free(scratch);
     return status;
 }
@@ -331,7 +347,7 @@ static int64_t job_init(struct job *job, tulle__pool *pool)
     int threads = tulle__pool_size(pool);
     for (int p = 0; p < task->npairs; p++) job->packs |= task->pair[p].b_col != 1 && task->n > 1;
     job->scratch = task->c_col != 1 && task->n > 1;
-    job->nchunks = threads == 1 ? 1 : (int64_t)CHUNKS_PER_THREAD * threads;
+    job->nchunks = threads == 1 && task->npairs == 1 ? 1 : (int64_t)CHUNKS_PER_THREAD * threads;
     if (job->nchunks > task->m) job->nchunks = task->m;
     job->stream = !job->scratch && task->beta == 0 && ((uintptr_t)task->C & 63) == 0 &&
                   (size_t)task->c_row * job->size % 64 == 0 && (size_t)task->n * job->size % 64 == 0 &&
