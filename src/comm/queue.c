@@ -9,7 +9,7 @@ struct slot {
     uint64_t sequence; /* 1 + index of the record that lies here */
     char record[TULLE__RECORD];
 };
-_Static_assert(sizeof(struct slot) == 128, "a slot is two cache lines");
+_Static_assert(sizeof(struct slot) == 192, "a slot is three cache lines");
 
 struct ring {
     uint64_t tail; /* next index to hand out: everyone's fetch-and-add */

@@ -11,7 +11,7 @@
 
 #include "comm/comm.h"
 
-enum { TULLE__RECORD = 120 }; /* payload bytes; with the sequence word two cache lines */
+enum { TULLE__RECORD = 184 }; /* payload bytes; with the sequence word three cache lines */
 
 typedef struct tulle__queue tulle__queue;
 

@@ -8,8 +8,9 @@
 
 #include <tulle/product.h>
 
+#include "algo/product/band.h"
+#include "algo/product/plan.h"
 #include "body.h"
-#include "mat/mat.h"
 #include "tap.h"
 
 enum { SIZE = 96, COLS = 5, RUNS = 3 };
@@ -18,6 +19,7 @@ struct run {
     tulle_alg alg;
     int sparse, deterministic, tiles;
     int64_t units;             /* that there are */
+    int bands;                 /* products of tiles that are cut in bands */
     tulle_report report[RUNS]; /* of PE 0 */
     int known;                 /* executions that the values are known from: those of stationary-a or -c first */
     double value[SIZE * SIZE];
@@ -27,8 +29,8 @@ struct run {
 static tulle_status make_factors(tulle_comm *comm, const struct run *run, tulle_mat **A, tulle_mat **B)
 {
     tulle_status status;
-    int64_t row[SIZE * SIZE / 2], col[SIZE * SIZE / 2], count = 0;
-    double val[SIZE * SIZE / 2];
+    int64_t row[SIZE * SIZE], col[SIZE * SIZE], count = 0;
+    double val[SIZE * SIZE];
     int size = tulle_comm_size(comm);
     tulle_layout *la = NULL, *lb = NULL;
     tulle_layout_spec square = {
@@ -83,6 +85,21 @@ static tulle_status compare_values(struct run *run, tulle_mat *C)
     return TULLE_OK;
 }
 
+/* Of every A[i,k] B[k,j] whose tiles have entries; and how many products are cut. */
+static int64_t count_units(const tulle__operands *o, int tiles, int *cut)
+{
+    int64_t units = 0;
+    *cut = 0;
+    for (int k = 0; k < tiles; k++)
+        for (int j = 0; j < o->N; j++) {
+            if (!tulle__operands_meet(o, 0, k, j)) continue;
+            int bands = tulle__operands_bands(o, 0, k, j);
+            units += bands;
+            *cut += bands > 1;
+        }
+    return units;
+}
+
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct run *run = arg;
@@ -106,10 +123,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
         run->report[r] = report;
         TULLE_TRY(compare_values(run, C));
     }
-    /* every A[i,k] B[k,j] whose tiles have entries */
-    if (tulle_comm_rank(comm) == 0) run->units = run->sparse ? 0 : run->tiles;
-    for (int k = 0; k < run->tiles && run->sparse && tulle_comm_rank(comm) == 0; k++)
-        for (int j = 0; j < run->tiles; j++) run->units += B->directory[tulle__tile_index(B, k, j)].nnz > 0;
+    if (tulle_comm_rank(comm) == 0) run->units = count_units(&plan->operands, run->tiles, &run->bands);
 out:
     tulle_layout_free(lc);
     if (status != TULLE_OK) return status; /* the team frees the rest */
@@ -120,11 +134,11 @@ out:
     return TULLE_OK;
 }
 
-static void compare(tulle_team *team, tulle_alg stealing, tulle_alg stationary, int sparse)
+static void compare(tulle_team *team, tulle_alg stealing, tulle_alg stationary, int sparse, int tiles)
 {
     static struct run mine, its;
     const char *name = tulle_alg_name(stealing), *kind = sparse ? "spgemm" : "spmm";
-    its = (struct run){.alg = stationary, .sparse = sparse, .tiles = sparse ? 16 : 48};
+    its = (struct run){.alg = stationary, .sparse = sparse, .tiles = tiles};
     ok(tulle_team_run(team, body, &its) == TULLE_OK, "%s %s", tulle_alg_name(stationary), kind);
     for (int deterministic = 0; deterministic < 2; deterministic++) {
         int64_t stolen = 0;
@@ -142,6 +156,7 @@ static void compare(tulle_team *team, tulle_alg stealing, tulle_alg stationary, 
             imbalance += mine.report[r].load_imbalance / RUNS;
         }
         ok(stolen > 0, "%d were taken from others", (int)stolen);
+        ok((mine.bands > 0) == (tiles < 16), "%d products of tiles are cut in bands", mine.bands);
         ok(its.report[0].load_imbalance >= 1.5 && imbalance < its.report[0].load_imbalance,
             "max / mean of the multiplications of a PE: %.2f at the mean instead of %.2f", imbalance,
             its.report[0].load_imbalance);
@@ -155,11 +170,13 @@ int main(void)
     tulle_team_options options = {.memory = 4u << 26, .arena = 1 << 16, .panels = 4, .threads = 1};
     /* PE 0 owns A and C, but most of B lies elsewhere: it waits for each tile, and others find work that is left */
     if (!ok(tulle_team_new("net:latency=2ms+threads", 4, &options, &team) == TULLE_OK, "open")) return tap_done();
-    for (int sparse = 0; sparse < 2; sparse++) {
-        compare(team, TULLE_ALG_STEAL_RANDOM_A, TULLE_ALG_STATIONARY_A, sparse);
-        compare(team, TULLE_ALG_STEAL_LOCAL_A, TULLE_ALG_STATIONARY_A, sparse);
-        compare(team, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STATIONARY_C, sparse);
-    }
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (int few = 0; few < 2; few++) { /* few tiles: one holds more than a PE's share, and is cut in bands */
+            int tiles = few ? 4 : sparse ? 16 : 48;
+            compare(team, TULLE_ALG_STEAL_RANDOM_A, TULLE_ALG_STATIONARY_A, sparse, tiles);
+            compare(team, TULLE_ALG_STEAL_LOCAL_A, TULLE_ALG_STATIONARY_A, sparse, tiles);
+            compare(team, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STATIONARY_C, sparse, tiles);
+        }
     tulle_team_free(team);
     return tap_done();
 }

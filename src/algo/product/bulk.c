@@ -7,7 +7,7 @@
 static tulle_status multiply_unit(tulle__exec *x, int t, const tulle__target *target, int k)
 {
     tulle__panels *panels = x->plan->panels;
-    tulle__job job = {.i = target->i, .j = target->j, .nk = 1, .k = &k};
+    tulle__job job = {.i = target->i, .j = target->j, .nk = 1, .units = 1, .k = &k};
     tulle_tile a = tulle__panels_a(panels, t, job.i, k), b = tulle__panels_b(panels, t, k, job.j);
     tulle_status status = tulle__exec_set_tiles(x, &job, 0, &a, &b);
     if (status == TULLE_OK) status = tulle__multiply_job(x, &job);

@@ -51,6 +51,8 @@ static tulle_status start_scheduled(tulle__exec *x)
         tulle__job *job = free_job(x);
         int nk;
         tulle__schedule_take(&x->schedule, &job->i, &job->j, &nk, job->k);
+        job->units = nk;
+        job->of = 0;
         TULLE_TRY(start_job(x, nk));
     }
 out:
@@ -67,12 +69,18 @@ static tulle_status start_reserved(tulle__exec *x)
     tulle__steal *steal = x->plan->steal;
     while (x->filled <= x->plan->lookahead && (x->filled < 2 || tulle__steal_in_hand(steal))) {
         tulle__job *job = free_job(x);
-        int nk;
+        tulle__share share = {.k = job->k};
         int64_t start = tulle__clock_ns();
-        status = tulle__steal_take(steal, &job->i, &job->j, &nk, job->k);
+        status = tulle__steal_take(steal, &share);
         x->communicate_ns += tulle__clock_ns() - start;
-        if (status != TULLE_OK || !nk) break;
-        TULLE_TRY(start_job(x, nk));
+        if (status != TULLE_OK || !share.nk) break;
+        job->i = share.i;
+        job->j = share.j;
+        job->units = share.units;
+        job->band = share.band;
+        job->bands = share.bands;
+        job->of = share.of;
+        TULLE_TRY(start_job(x, share.nk));
     }
 out:
     return status;
@@ -149,7 +157,7 @@ static tulle_status run_jobs(tulle__exec *x)
         TULLE_TRY(start_jobs(x)); /* so that the next fetches run while this job is multiplied */
         TULLE_TRY(tulle__inbox_serve(&x->inbox));
         TULLE_TRY(tulle__multiply_job(x, job));
-        int64_t done = steal ? job->nk : 1;
+        int64_t done = steal ? job->units : 1;
         end_job(x);
         tulle__progress(x->plan->comm);
         tulle__watch_done(&watch, done);

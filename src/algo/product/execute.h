@@ -11,7 +11,9 @@
 
 typedef struct tulle__job {
     int i, j, nk;
-    int remote; /* not all of its tiles are read in place */
+    int units;           /* products of tiles, or bands of one */
+    int band, bands, of; /* bands band .. band + bands - 1 of `of`; of = 0: all rows */
+    int remote;          /* not all of its tiles are read in place */
     int64_t number;
     int *k;              /* [group] */
     tulle__fetch *a, *b; /* [group] */

@@ -5,7 +5,10 @@
  */
 #include <string.h>
 
+#include "algo/product/band.h"
+#include "algo/product/deposit.h"
 #include "algo/product/execute.h"
+#include "algo/product/merge.h"
 #include "base/error.h"
 
 static void computed(tulle__exec *x, const char *what, int64_t start)
@@ -13,6 +16,16 @@ static void computed(tulle__exec *x, const char *what, int64_t start)
     int64_t end = tulle__clock_ns();
     x->compute_ns += end - start;
     tulle__timeline_span(x->plan->comm->pe->timeline, what, start, end, -1, -1);
+}
+
+/* The rows of C tile i that a job is about: first .. first + rows - 1. */
+static void rows_of_job(const tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows)
+{
+    *first = 0;
+    *rows = tulle__tile_rows(x->plan->C, job->i);
+    if (!job->of) return;
+    *first = tulle__band_row(&x->a[0], job->band, job->of);
+    *rows = tulle__band_row(&x->a[0], job->band + job->bands, job->of) - *first;
 }
 
 /* ---- dense C ---- */
@@ -81,13 +94,16 @@ static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
 static tulle_status keep_dense(tulle__exec *x, const tulle__job *job)
 {
     const tulle_mat *C = x->plan->C;
-    tulle_gidx m = tulle__tile_rows(C, job->i), n = tulle__tile_cols(C, job->j);
+    int64_t size = (int64_t)tulle_type_size(C->type);
+    tulle_gidx first, rows, n = tulle__tile_cols(C, job->j);
+    rows_of_job(x, job, &first, &rows);
     tulle__kept kept = {.tile = (int)tulle__tile_index(C, job->i, job->j),
         .key = job->k[0],
-        .length = m * n * (int64_t)tulle_type_size(C->type)};
+        .offset = first * n * size,
+        .length = rows * n * size};
     tulle_status status = tulle__alloc((size_t)kept.length, 1, "a kept panel", &kept.data);
     if (status != TULLE_OK) return status;
-    status = multiply_dense(x, job, 0, m, kept.data, n, 1, 0);
+    status = multiply_dense(x, job, first, rows, kept.data, n, 1, 0);
     if (status == TULLE_OK) return tulle__inbox_keep(&x->inbox, kept);
     tulle__free(kept.data);
     return status;
@@ -102,8 +118,11 @@ static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__targ
     if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x->plan, target);
     double beta = target->scaled ? 1 : x->plan->options.beta;
     target->scaled = 1;
-    int by_row = C.order == TULLE_ROW_MAJOR;
-    return multiply_dense(x, job, 0, C.m, C.val, by_row ? C.ld : 1, by_row ? 1 : C.ld, beta);
+    int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
+    tulle_gidx first, rows;
+    rows_of_job(x, job, &first, &rows);
+    char *to = (char *)C.val + (size_t)(first * row_step) * tulle_type_size(C.type);
+    return multiply_dense(x, job, first, rows, to, row_step, col_step, beta);
 }
 
 static tulle_status send_dense(tulle__exec *x, const tulle__job *job)
@@ -111,17 +130,19 @@ static tulle_status send_dense(tulle__exec *x, const tulle__job *job)
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
     size_t size = tulle_type_size(plan->C->type);
-    tulle_gidx m = tulle__tile_rows(plan->C, job->i), n = tulle__tile_cols(plan->C, job->j);
+    tulle_gidx first, rows_of, n = tulle__tile_cols(plan->C, job->j);
     tulle_gidx most = (tulle_gidx)(tulle__arena_panel_bytes(plan->arena) / (size * (size_t)(n > 0 ? n : 1)));
     tulle__partial partial = {
-        .tile = (int)tulle__tile_index(plan->C, job->i, job->j), .key = job->k[0], .units = job->nk};
+        .tile = (int)tulle__tile_index(plan->C, job->i, job->j), .key = job->k[0], .units = job->units};
     if (!most)
         return tulle__fail(TULLE_ERR_LIMIT,
             "a row of %.3f MB of C does not fit a panel of %.3f MB; the arena is too small",
             (double)n * (double)size / 1e6, (double)tulle__arena_panel_bytes(plan->arena) / 1e6);
-    for (tulle_gidx r0 = 0; r0 < m; r0 += most) {
+    rows_of_job(x, job, &first, &rows_of);
+    tulle_gidx end = first + rows_of;
+    for (tulle_gidx r0 = first; r0 < end; r0 += most) {
         tulle__panel panel;
-        tulle_gidx rows = m - r0 < most ? m - r0 : most;
+        tulle_gidx rows = end - r0 < most ? end - r0 : most;
         int64_t start = tulle__clock_ns();
         TULLE_TRY(tulle__arena_take(plan->arena, tulle__inbox_serve, &x->inbox, &panel));
         x->communicate_ns += tulle__clock_ns() - start;
@@ -134,7 +155,7 @@ static tulle_status send_dense(tulle__exec *x, const tulle__job *job)
         }
         start = tulle__clock_ns();
         TULLE_TRY(tulle__partial_push(
-            &x->inbox, &partial, &panel, r0 * n * (int64_t)size, rows * n * (int64_t)size, r0 + rows == m));
+            &x->inbox, &partial, &panel, r0 * n * (int64_t)size, rows * n * (int64_t)size, r0 + rows == end));
         x->communicate_ns += tulle__clock_ns() - start;
     }
 out:
@@ -143,149 +164,32 @@ out:
 
 /* ---- sparse C ---- */
 
-/* A result placed in a private block, laid out as a tile. */
-struct block_place {
-    tulle_type type;
-    char *block;
-};
-
-static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
+static tulle_status pairs_of_job(tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows)
 {
-    struct block_place *place = context;
-    tulle__csr_offsets o = tulle__csr_offsets_of(m, nnz, place->type);
-    tulle_status status = tulle__alloc(o.length, 1, "a partial result", &place->block);
+    tulle_status status = tulle__room_for_pairs(x, job->nk + 1);
     if (status != TULLE_OK) return status;
-    *C = (tulle__csr_result){.nnz = nnz,
-        .rowptr = (int64_t *)(void *)place->block,
-        .colind = (int32_t *)(void *)(place->block + o.colind),
-        .val = place->block + o.val};
-    return TULLE_OK;
-}
-
-struct tile_place {
-    tulle_mat *C;
-    int i, j;
-};
-
-static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
-{
-    (void)m;
-    const struct tile_place *place = context;
-    tulle_tile tile;
-    tulle_status status = tulle__mat_place(place->C, place->i, place->j, nnz, &tile);
-    if (status != TULLE_OK) return status;
-    *C = (tulle__csr_result){.nnz = nnz,
-        .rowptr = (int64_t *)(uintptr_t)tile.rowptr,
-        .colind = (int32_t *)(uintptr_t)tile.colind,
-        .val = tile.val};
-    return TULLE_OK;
-}
-
-static tulle_status room_for_pairs(tulle__exec *x, int pairs)
-{
-    if (pairs <= x->pair_room) return TULLE_OK;
-    tulle_status status = tulle__realloc((size_t)pairs, sizeof *x->pair, "summands", &x->pair);
-    if (status == TULLE_OK) x->pair_room = pairs;
-    return status;
-}
-
-static tulle__csr_result block_result(const tulle__exec *x, int i, int64_t nnz, char *block)
-{
-    tulle__csr_offsets o = tulle__csr_offsets_of(tulle__tile_rows(x->plan->C, i), nnz, x->plan->C->type);
-    return (tulle__csr_result){.nnz = nnz,
-        .rowptr = (int64_t *)(void *)block,
-        .colind = (int32_t *)(void *)(block + o.colind),
-        .val = block + o.val};
-}
-
-/* beta C as one more summand, if there is one. */
-static int add_old(tulle__exec *x, int i, int j, int pairs)
-{
-    tulle_tile old;
-    if (x->plan->options.beta == 0 || tulle_mat_tile(x->plan->C, i, j, &old) != TULLE_OK || !old.nnz) return pairs;
-    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__tile_csr(&old), .scale = x->plan->options.beta};
-    x->pair[pairs].A.m = old.m;
-    return pairs + 1;
-}
-
-/* Runs the kernel into C's own tile: whole, or the values only if the structure is known. */
-static tulle_status into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications)
-{
-    tulle_plan *plan = x->plan;
-    tulle__spgemm_task task = {.type = plan->C->type,
-        .m = tulle__tile_rows(plan->C, i),
-        .n = tulle__tile_cols(plan->C, j),
-        .npairs = pairs,
-        .pair = x->pair};
-    tulle__csr_result result = {.nnz = 0};
-    if (x->inbox.reuse) {
-        tulle_tile C;
-        tulle_status status = tulle_mat_tile(plan->C, i, j, &C);
-        if (status != TULLE_OK || !C.nnz) return status;
-        result = (tulle__csr_result){.nnz = C.nnz,
-            .rowptr = (int64_t *)(uintptr_t)C.rowptr,
-            .colind = (int32_t *)(uintptr_t)C.colind,
-            .val = C.val};
-        return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result);
-    }
-    struct tile_place place = {plan->C, i, j};
-    if (!pairs || !task.m || !task.n) {
-        tulle_status status = place_tile(&place, task.m, 0, &result);
-        if (status == TULLE_OK) memset(result.rowptr, 0, ((size_t)task.m + 1) * sizeof *result.rowptr);
-        return status;
-    }
-    tulle_status status = plan->context->kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
-    if (status == TULLE_OK) *multiplications += result.multiplications;
-    return status;
-}
-
-/* Runs the kernel into a private block, new or known. */
-static tulle_status into_block(tulle__exec *x, int i, int j, int pairs, int64_t *nnz, char **block)
-{
-    tulle_plan *plan = x->plan;
-    tulle__spgemm_task task = {.type = plan->C->type,
-        .m = tulle__tile_rows(plan->C, i),
-        .n = tulle__tile_cols(plan->C, j),
-        .npairs = pairs,
-        .pair = x->pair};
-    if (x->inbox.reuse && *block) {
-        tulle__csr_result known = block_result(x, i, *nnz, *block);
-        return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &known);
-    }
-    struct block_place place = {.type = plan->C->type};
-    tulle__csr_result result;
-    tulle_status status = plan->context->kernels->spgemm(plan->context->pool, &task, place_block, &place, &result);
-    if (status != TULLE_OK) {
-        tulle__free(place.block);
-        return status;
-    }
-    tulle__free(*block);
-    *block = place.block;
-    *nnz = result.nnz;
-    x->multiplications += result.multiplications;
-    return TULLE_OK;
-}
-
-static tulle_status pairs_of_job(tulle__exec *x, const tulle__job *job)
-{
-    tulle_status status = room_for_pairs(x, job->nk + 1);
-    if (status != TULLE_OK) return status;
-    for (int n = 0; n < job->nk; n++)
+    rows_of_job(x, job, first, rows);
+    for (int n = 0; n < job->nk; n++) {
         x->pair[n] = (tulle__spgemm_pair){.A = x->a[n], .B = x->b[n], .scale = x->plan->options.alpha};
+        x->pair[n].A.rowptr += *first;
+        x->pair[n].A.m = *rows;
+    }
     return TULLE_OK;
 }
 
 static tulle_status own_sparse(tulle__exec *x, const tulle__job *job, tulle__target *target)
 {
     tulle_status status;
-    TULLE_TRY(pairs_of_job(x, job));
-    if (job->nk == target->units) {
+    tulle_gidx first, rows;
+    TULLE_TRY(pairs_of_job(x, job, &first, &rows));
+    if (job->units == target->units) {
         target->placed = 1;
-        TULLE_TRY(into_tile(x, job->i, job->j, add_old(x, job->i, job->j, job->nk), &x->multiplications));
+        TULLE_TRY(tulle__into_tile(
+            x, job->i, job->j, tulle__add_old(x, job->i, job->j, 0, rows, job->nk), &x->multiplications));
     } else if (job->nk) {
         tulle__part *part;
-        TULLE_TRY(tulle__target_part(target, x->plan->comm->rank, job->k[0], &part));
-        TULLE_TRY(into_block(x, job->i, job->j, job->nk, &part->nnz, &part->block));
+        TULLE_TRY(tulle__target_part(target, x->plan->comm->rank, job->k[0], first, rows, &part));
+        TULLE_TRY(tulle__into_block(x, rows, job->j, job->nk, &part->nnz, &part->block));
     }
 out:
     return status;
@@ -313,15 +217,20 @@ static tulle_status send_sparse(tulle__exec *x, const tulle__job *job)
     tulle__sent once = {0, NULL}, *sent = &once;
     int64_t start = tulle__clock_ns();
     if (plan->phases == 1 && !plan->steal) TULLE_TRY(sent_of_job(plan, job, &sent));
-    TULLE_TRY(pairs_of_job(x, job));
-    status = into_block(x, job->i, job->j, job->nk, &sent->nnz, &sent->block);
+    tulle_gidx first, rows;
+    TULLE_TRY(pairs_of_job(x, job, &first, &rows));
+    status = tulle__into_block(x, rows, job->j, job->nk, &sent->nnz, &sent->block);
     computed(x, "multiply", start);
     if (status != TULLE_OK) goto out;
     start = tulle__clock_ns();
-    tulle__csr_offsets o = tulle__csr_offsets_of(tulle__tile_rows(plan->C, job->i), sent->nnz, plan->C->type);
+    tulle__csr_offsets o = tulle__csr_offsets_of(rows, sent->nnz, plan->C->type);
     uint64_t from = x->inbox.reuse ? o.val : 0;
-    tulle__partial partial = {
-        .tile = (int)tulle__tile_index(plan->C, job->i, job->j), .key = job->k[0], .units = job->nk, .nnz = sent->nnz};
+    tulle__partial partial = {.tile = (int)tulle__tile_index(plan->C, job->i, job->j),
+        .key = job->k[0],
+        .units = job->units,
+        .nnz = sent->nnz,
+        .row = first,
+        .rows = rows};
     status = tulle__partial_send(&x->inbox, &partial, sent->block + from, (int64_t)from, (int64_t)(o.length - from));
     x->communicate_ns += tulle__clock_ns() - start;
 out:
@@ -333,52 +242,13 @@ tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job)
 {
     tulle_plan *plan = x->plan;
     int index = plan->target_of[tulle__tile_index(plan->C, job->i, job->j)];
-    x->units += job->nk;
+    x->units += job->units;
     if (index < 0) return plan->sparse ? send_sparse(x, job) : send_dense(x, job);
-    x->own_units += job->nk;
+    x->own_units += job->units;
     int64_t start = tulle__clock_ns();
     tulle_status status =
         plan->sparse ? own_sparse(x, job, &plan->target[index]) : own_dense(x, job, &plan->target[index]);
     computed(x, "multiply", start);
-    return status;
-}
-
-static void sort_parts(tulle__target *target)
-{
-    for (int p = 1; p < target->nparts; p++) {
-        tulle__part part = target->part[p];
-        int q = p;
-        for (; q > 0 && target->part[q - 1].key > part.key; q--) target->part[q] = target->part[q - 1];
-        target->part[q] = part;
-    }
-}
-
-/* All parts of a tile in one pass, in the order of their keys: each entry is written once more. */
-static tulle_status merge_parts(tulle__exec *x, tulle__target *target)
-{
-    tulle_status status;
-    sort_parts(target);
-    TULLE_TRY(room_for_pairs(x, target->nparts + 1));
-    int pairs = 0;
-    for (int p = 0; p < target->nparts; p++) {
-        if (!target->part[p].nnz) continue;
-        tulle__csr_result r = block_result(x, target->i, target->part[p].nnz, target->part[p].block);
-        tulle_gidx m = tulle__tile_rows(x->plan->C, target->i);
-        x->pair[pairs++] = (tulle__spgemm_pair){.A = {.m = m, .n = m},
-            .B = {.m = m,
-                .n = tulle__tile_cols(x->plan->C, target->j),
-                .rowptr = r.rowptr,
-                .colind = r.colind,
-                .val = r.val},
-            .scale = 1};
-    }
-    int64_t merged = 0; /* additions, not multiplications of the product */
-    TULLE_TRY(into_tile(x, target->i, target->j, add_old(x, target->i, target->j, pairs), &merged));
-    if (x->plan->phases > 1 || x->plan->steal) { /* nothing is reused: the next phase has other columns, or jobs */
-        for (int p = 0; p < target->nparts; p++) tulle__free(target->part[p].block);
-        target->nparts = 0;
-    }
-out:
     return status;
 }
 
@@ -389,7 +259,7 @@ tulle_status tulle__multiply_finish(tulle__exec *x)
     int64_t start = tulle__clock_ns();
     if (plan->sparse) {
         for (int t = 0; t < plan->ntargets; t++)
-            if (!plan->target[t].placed) TULLE_TRY(merge_parts(x, &plan->target[t]));
+            if (!plan->target[t].placed) TULLE_TRY(tulle__merge_parts(x, &plan->target[t]));
     } else {
         TULLE_TRY(tulle__inbox_add_kept(&x->inbox));
     }

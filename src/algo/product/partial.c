@@ -11,7 +11,7 @@
 struct record {
     tulle__place panel, ack;
     uint64_t at, ack_at;
-    int64_t nnz, offset, length;
+    int64_t nnz, row, rows, offset, length;
     int32_t tile, key;
     int32_t units; /* of the partial result that is complete with this; 0: more comes */
     int32_t rank;
@@ -26,10 +26,10 @@ void tulle__inbox_fini(tulle__inbox *inbox)
     inbox->nkept = 0;
 }
 
-tulle_status tulle__target_part(tulle__target *target, int rank, int key, tulle__part **part)
+tulle_status tulle__target_part(tulle__target *target, int rank, int key, int64_t row, int64_t rows, tulle__part **part)
 {
     for (int p = 0; p < target->nparts; p++)
-        if (target->part[p].rank == rank && target->part[p].key == key) {
+        if (target->part[p].rank == rank && target->part[p].key == key && target->part[p].row == row) {
             *part = &target->part[p];
             return TULLE_OK;
         }
@@ -40,7 +40,7 @@ tulle_status tulle__target_part(tulle__target *target, int rank, int key, tulle_
         target->room = room;
     }
     *part = &target->part[target->nparts++];
-    **part = (tulle__part){.key = key, .rank = rank};
+    **part = (tulle__part){.key = key, .rank = rank, .row = row, .rows = rows};
     return TULLE_OK;
 }
 
@@ -112,8 +112,8 @@ static tulle_status receive_sparse(tulle__inbox *inbox, const struct record *rec
     tulle_plan *plan = inbox->plan;
     tulle__target *target = &plan->target[plan->target_of[record->tile]];
     tulle__part *part;
-    TULLE_TRY(tulle__target_part(target, record->rank, record->key, &part));
-    tulle__csr_offsets o = tulle__csr_offsets_of(tulle__tile_rows(plan->C, target->i), record->nnz, plan->C->type);
+    TULLE_TRY(tulle__target_part(target, record->rank, record->key, record->row, record->rows, &part));
+    tulle__csr_offsets o = tulle__csr_offsets_of(record->rows, record->nnz, plan->C->type);
     if (!part->block) {
         part->nnz = record->nnz;
         TULLE_TRY(tulle__alloc(o.length, 1, "a partial result of another PE", &part->block));
@@ -193,6 +193,8 @@ tulle_status tulle__partial_push(tulle__inbox *inbox, const tulle__partial *part
         .at = panel->at,
         .ack_at = panel->ack_at,
         .nnz = partial->nnz,
+        .row = partial->row,
+        .rows = partial->rows,
         .offset = offset,
         .length = length,
         .tile = partial->tile,

@@ -32,10 +32,10 @@ void tulle__inbox_fini(tulle__inbox *inbox);
 /* Serves this PE's queue; context is the inbox. A tulle__serve. */
 tulle_status tulle__inbox_serve(void *context);
 
-/* A partial result: the units of C tile `tile` that one job has multiplied, told from others by its first k. */
+/* A partial result: the units of C tile `tile` that one job has multiplied, told from others by its first k and row. */
 typedef struct tulle__partial {
     int tile, key, units;
-    int64_t nnz; /* sparse C */
+    int64_t nnz, row, rows; /* sparse C */
 } tulle__partial;
 
 /* Sends bytes [0, length) of block, which begin at `offset` of the partial result. */
@@ -52,7 +52,8 @@ tulle_status tulle__inbox_keep(tulle__inbox *inbox, tulle__kept panel);
 /* Adds the kept dense panels in a fixed order. */
 tulle_status tulle__inbox_add_kept(tulle__inbox *inbox);
 
-/* The part of (rank, key) of a target, made if it is not there. */
-tulle_status tulle__target_part(tulle__target *target, int rank, int key, tulle__part **part);
+/* The part of (rank, key, row) of a target, made with so many rows if it is not there. */
+tulle_status tulle__target_part(
+    tulle__target *target, int rank, int key, int64_t row, int64_t rows, tulle__part **part);
 
 #endif

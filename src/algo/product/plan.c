@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/plan.h"
+#include "algo/product/band.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -248,17 +249,18 @@ static int count_tile(const tulle_plan *plan, int i, int j, int *away)
     for (int k = 0; k < o->K; k++) {
         if (!tulle__operands_meet(o, i, k, j)) continue;
         *away |= plan->policy->reach != TULLE__REACH_NONE || plan->policy->worker(o, i, k, j) != owner;
-        units++;
+        units += tulle__operands_bands(o, i, k, j);
     }
     return units;
 }
 
 void tulle__plan_count(tulle_plan *plan)
 {
-    const tulle__operands *o = &plan->operands;
+    tulle__operands *o = &plan->operands;
     int away = 0;
     if (plan->counted_A == plan->A->structure && plan->counted_B == plan->B->structure) return;
     plan->units = 0;
+    if (plan->policy->reach != TULLE__REACH_NONE) tulle__operands_set_grain(o, plan->comm->size);
     for (int i = 0; i < o->M; i++)
         for (int j = 0; j < o->N; j++) {
             int target = plan->target_of[(int64_t)i * o->N + j], units = count_tile(plan, i, j, &away);

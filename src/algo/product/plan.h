@@ -13,8 +13,9 @@
 
 /* One summand of a sparse C tile: the result of one job, mine or another PE's. Parts are added in the order of keys. */
 typedef struct tulle__part {
-    int key;  /* the first k of the job: no two jobs of a tile share one */
+    int key;  /* the first k of the job: no two jobs of a tile share one and a row */
     int rank; /* who made it */
+    int64_t row, rows;
     int64_t nnz;
     char *block;         /* arrays as in a CSR tile; NULL: nothing came yet */
     int64_t expect, got; /* bytes of this execution */
@@ -23,7 +24,7 @@ typedef struct tulle__part {
 /* An own tile of C and what is to be added into it. */
 typedef struct tulle__target {
     int i, j;
-    int units; /* products of tiles that it is the sum of */
+    int units; /* that it is the sum of */
     int nparts, room;
     tulle__part *part; /* sparse C with more than one contribution */
     int scaled;        /* dense C: beta has been applied in this execution */

@@ -2,7 +2,8 @@
 /*
  * An algorithm is a policy: which chains a PE executes, in which order. A chain is one C tile and an ordered set of k:
  * C[i,j] += A[i,k] B[k,j] for those k. Chains are produced one at a time; nobody stores the list of all. The product of
- * one A tile and one B tile is a unit: what is counted, so that the owner of a C tile knows when all has come.
+ * one A tile and one B tile, or of one of its bands of rows (band.h), is a unit: what is counted, so that the owner of
+ * a C tile knows when all has come.
  */
 #ifndef TULLE_PRODUCT_POLICY_H
 #define TULLE_PRODUCT_POLICY_H
@@ -15,7 +16,8 @@
 typedef struct tulle__operands {
     tulle_mat *A, *B, *C;
     int M, K, N;
-    int offset; /* iteration offset on */
+    int offset;   /* iteration offset on */
+    double grain; /* expected multiplications above which a product of two tiles is cut into bands; 0: none is */
 } tulle__operands;
 
 typedef struct tulle__chain {

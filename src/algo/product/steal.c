@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/steal.h"
 
+#include "algo/product/band.h"
 #include "base/error.h"
 #include "mat/fetch.h"
 
@@ -34,7 +35,14 @@ struct tulle__steal {
     /* the chain last looked at */
     int64_t looked_at;
     int *k, nk;
+    int64_t *unit; /* [nk + 1]: units of the chain before those of each k */
 };
+
+static void count_units(tulle__steal *s, int i, int j)
+{
+    s->unit[0] = 0;
+    for (int n = 0; n < s->nk; n++) s->unit[n + 1] = s->unit[n] + tulle__operands_bands(s->operands, i, s->k[n], j);
+}
 
 /* Makes the chain that holds the item the one looked at. Neighbours cost nothing, others a search and K steps. */
 static const struct chain *look_at(tulle__steal *s, int pe, int64_t item)
@@ -51,22 +59,30 @@ static const struct chain *look_at(tulle__steal *s, int pe, int64_t item)
         }
         s->looked_at = low;
         s->nk = tulle__policy_chain(s->policy, s->operands, pe, s->chain[low].i, s->chain[low].j, s->k);
+        count_units(s, s->chain[low].i, s->chain[low].j);
     }
     return &s->chain[s->looked_at];
 }
 
-/* Multiplications of a unit; of sparse tiles, expected if they are uniform. */
-static double unit_work(const tulle__operands *o, int i, int k, int j)
+/* Which of the k of the chain looked at has unit u of it. */
+static int holder(const tulle__steal *s, int64_t u)
 {
-    double nnz_a = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
-    if (o->B->kind == TULLE_DENSE) return nnz_a * (double)tulle__tile_cols(o->B, j);
-    return nnz_a * (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz / (double)(tulle__tile_rows(o->B, k) + 1);
+    int low = 0, high = s->nk;
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (s->unit[middle] <= u)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 static double item_work(tulle__steal *s, int pe, int64_t item)
 {
     const struct chain *c = look_at(s, pe, item);
-    return unit_work(s->operands, c->i, s->k[item - c->first], c->j);
+    int n = holder(s, item - c->first);
+    return tulle__operands_work(s->operands, c->i, s->k[n], c->j) / (double)(s->unit[n + 1] - s->unit[n]);
 }
 
 /* Whether this PE may take an item of another's. At hand: its own, or read in place. */
@@ -75,7 +91,7 @@ static int within_reach(tulle__steal *s, int pe, int64_t item)
     const tulle__operands *o = s->operands;
     if (s->policy->reach == TULLE__REACH_ALL) return 1;
     const struct chain *c = look_at(s, pe, item);
-    int k = s->k[item - c->first];
+    int k = s->k[holder(s, item - c->first)];
     return tulle__layout_owner(o->C->layout, c->i, c->j) == s->comm->rank || !tulle__fetch_bytes(o->A, c->i, k) ||
            !tulle__fetch_bytes(o->B, k, c->j);
 }
@@ -167,29 +183,54 @@ int tulle__steal_in_hand(const tulle__steal *s)
     return s->hand != 0;
 }
 
-/* Units of one chain from the items in hand. */
-static int give_out(tulle__steal *s, int *k)
+/* Items first .. first + count - 1 in hand, as bits; 0: not all are. */
+static uint64_t held(const tulle__steal *s, int64_t first, int64_t count)
 {
-    int nk = 0;
-    int64_t start = s->word * s->span[s->victim];
-    const struct chain *c = look_at(s, s->victim, start + __builtin_ctzll(s->hand));
-    int64_t first = c->first - start; /* the bit of the chain's first item, if it is in this word */
-    for (; nk < s->group && s->hand && __builtin_ctzll(s->hand) - first < s->nk; s->hand &= s->hand - 1)
-        k[nk++] = s->k[__builtin_ctzll(s->hand) - first];
-    return nk;
+    int64_t bit = first - s->word * s->span[s->victim];
+    if (bit < 0 || bit + count > ITEMS_MOST) return 0;
+    uint64_t bits = (count < ITEMS_MOST ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0) << bit;
+    return (s->hand & bits) == bits ? bits : 0;
 }
 
-tulle_status tulle__steal_take(tulle__steal *s, int *i, int *j, int *nk, int *k)
+/* Of one chain and the items in hand: products of tiles whose bands are all there, or else neighbouring bands of one.
+ */
+static void give_out(tulle__steal *s, tulle__share *share)
 {
-    *nk = 0;
+    int64_t item = s->word * s->span[s->victim] + __builtin_ctzll(s->hand);
+    const struct chain *c = look_at(s, s->victim, item);
+    int n = holder(s, item - c->first);
+    uint64_t bits;
+    share->i = c->i;
+    share->j = c->j;
+    share->of = share->units = 0;
+    for (; share->nk < s->group && n < s->nk; n++) {
+        bits = held(s, c->first + s->unit[n], s->unit[n + 1] - s->unit[n]);
+        if (!bits) break;
+        share->k[share->nk++] = s->k[n];
+        share->units += (int)(s->unit[n + 1] - s->unit[n]);
+        s->hand &= ~bits;
+    }
+    if (share->nk) return;
+    share->k[share->nk++] = s->k[n];
+    share->of = (int)(s->unit[n + 1] - s->unit[n]);
+    share->band = (int)(item - c->first - s->unit[n]);
+    for (share->bands = 0; share->band + share->bands < share->of; share->bands++) {
+        bits = held(s, item + share->bands, 1);
+        if (!bits) break;
+        s->hand &= ~bits;
+    }
+    share->units = share->bands;
+}
+
+tulle_status tulle__steal_take(tulle__steal *s, tulle__share *share)
+{
+    share->nk = 0;
     if (!s->hand && !claim_own(s)) {
         tulle_status status = claim_others(s);
         if (status != TULLE_OK || !s->hand) return status;
     }
-    *nk = give_out(s, k);
-    *i = s->chain[s->looked_at].i;
-    *j = s->chain[s->looked_at].j;
-    if (s->victim != s->comm->rank) s->stolen += *nk;
+    give_out(s, share);
+    if (s->victim != s->comm->rank) s->stolen += share->units;
     return TULLE_OK;
 }
 
@@ -214,8 +255,11 @@ static void find_chains(tulle__steal *s)
         while (s->policy->next(&cursor, &chain)) {
             if (!chain.nk) continue;
             if (s->chain) s->chain[chains] = (struct chain){chain.i, chain.j, items};
-            for (int n = 0; n < chain.nk; n++) s->work[pe] += unit_work(s->operands, chain.i, chain.k[n], chain.j);
-            items += chain.nk;
+            for (int n = 0; n < chain.nk; n++)
+                s->work[pe] += tulle__operands_work(s->operands, chain.i, chain.k[n], chain.j);
+            s->nk = chain.nk; /* its k are s->k: the cursor's room is ours */
+            count_units(s, chain.i, chain.j);
+            items += s->unit[s->nk];
             chains++;
         }
         s->items[pe] = items;
@@ -253,6 +297,7 @@ tulle_status tulle__steal_new(
     s->operands = operands;
     s->group = group;
     TULLE_TRY(tulle__alloc((size_t)operands->K, sizeof *s->k, "reservations", &s->k));
+    TULLE_TRY(tulle__alloc((size_t)operands->K + 1, sizeof *s->unit, "reservations", &s->unit));
     TULLE_TRY(tulle__alloc(size + 1, sizeof *s->first_chain, "reservations", &s->first_chain));
     TULLE_TRY(tulle__alloc(size + 1, sizeof *s->first_word, "reservations", &s->first_word));
     TULLE_TRY(tulle__alloc(size, sizeof *s->items, "reservations", &s->items));
@@ -292,6 +337,7 @@ void tulle__steal_free(tulle__steal *s)
     tulle__free(s->left);
     tulle__free(s->at);
     tulle__free(s->k);
+    tulle__free(s->unit);
     tulle__free(s);
 }
 

@@ -3,10 +3,10 @@
  * Work stealing (paper, 3.4): every PE, also the one whose work it is, reserves units before it multiplies them, so
  * that who is done can take what others have left.
  *
- * The grid. The units (i, k, j) of a PE are its items, numbered in the order of its policy's chains; an item is one bit
- * of a word in that PE's control memory, 0: free. A claim is one compare-and-swap, which takes any items of a word at
- * once: less than the fetch-and-add for each that the paper's 3D grid needs, and from both ends, unlike the counters of
- * its 2D grid. One that fails has read the word, and so is the probe too; it fails at most once for each item of the
+ * The grid. The units (i, k, j, band) of a PE are its items, numbered in the order of its policy's chains; an item is a
+ * bit of a word in that PE's control memory, 0: free. A claim is one compare-and-swap, which takes any items of a word
+ * at once: less than the fetch-and-add for each that the paper's 3D grid needs, and from both ends, unlike the counters
+ * of its 2D grid. One that fails has read the word, and so is the probe too; it fails at most once for each item of the
  * word, as bits are only ever set. Random and locality-aware stealing differ in what they may take: anything, or what
  * has a tile at hand.
  *
@@ -41,8 +41,16 @@ void tulle__steal_reset(tulle__steal *steal);
 /* Whether the next job has been reserved already, together with the last. */
 int tulle__steal_in_hand(const tulle__steal *steal);
 
-/* The next job, C tile (i, j) by nk tiles k, reserved for this PE; *nk = 0: nothing is left that it may have. */
-tulle_status tulle__steal_take(tulle__steal *steal, int *i, int *j, int *nk, int *k);
+/* What has been reserved for one job: whole products of tiles, or bands of one. */
+typedef struct tulle__share {
+    int i, j, nk;        /* C tile (i, j) by nk tiles k; nk = 0: nothing is left that this PE may have */
+    int *k;              /* [group], the caller's */
+    int units;           /* of the grid */
+    int band, bands, of; /* nk = 1: bands band .. band + bands - 1 of `of`; of = 0: all */
+} tulle__share;
+
+/* The next job. */
+tulle_status tulle__steal_take(tulle__steal *steal, tulle__share *share);
 
 /* Of this execution: units taken from others, attempts to. */
 int64_t tulle__steal_stolen(const tulle__steal *steal);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sparse kernel on the pairs in x->pair, and where its result goes: C's own tile, or a private block. */
+#ifndef TULLE_PRODUCT_DEPOSIT_H
+#define TULLE_PRODUCT_DEPOSIT_H
+
+#include "algo/product/execute.h"
+
+tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs);
+
+/* Rows row .. row + rows - 1 of beta C as one more summand, if there is any; returns how many there are then. */
+int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs);
+
+/* Room for tile (i, j) of C with nnz entries. */
+tulle_status tulle__place_tile(tulle_mat *C, int i, int j, int64_t nnz, tulle__csr_result *result);
+
+/* Into C's own tile: whole, or the values only if the structure is known. */
+tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications);
+
+/* So many rows into a private block, new or known, which is laid out as a tile. */
+tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, int64_t *nnz, char **block);
+
+/* The arrays of such a block. */
+tulle__csr_result tulle__block_result(const tulle__exec *x, int64_t rows, int64_t nnz, char *block);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/merge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "algo/product/deposit.h"
+#include "base/error.h"
+
+static void sort_parts(tulle__target *target)
+{
+    for (int p = 1; p < target->nparts; p++) {
+        tulle__part part = target->part[p];
+        int q = p;
+        for (; q > 0 && target->part[q - 1].key > part.key; q--) target->part[q] = target->part[q - 1];
+        target->part[q] = part;
+    }
+}
+
+/* Rows row .. row + rows - 1 of all parts that have entries there as summands; returns how many. */
+static int summands(tulle__exec *x, const tulle__target *target, int64_t row, int64_t rows)
+{
+    int pairs = 0;
+    for (int p = 0; p < target->nparts; p++) {
+        const tulle__part *part = &target->part[p];
+        if (!part->nnz || part->row > row || part->row + part->rows < row + rows) continue;
+        tulle__csr_result r = tulle__block_result(x, part->rows, part->nnz, part->block);
+        x->pair[pairs++] = (tulle__spgemm_pair){.A = {.m = rows, .n = rows},
+            .B = {.m = rows,
+                .n = tulle__tile_cols(x->plan->C, target->j),
+                .rowptr = r.rowptr + (row - part->row),
+                .colind = r.colind,
+                .val = r.val},
+            .scale = 1};
+    }
+    return tulle__add_old(x, target->i, target->j, row, rows, pairs);
+}
+
+/* ---- tiles that bands have cut ---- */
+
+/* Rows row .. row + rows - 1 of the tile, summed. */
+struct piece {
+    int64_t row, rows, nnz;
+    char *block;
+};
+
+static int compare_rows(const void *left, const void *right)
+{
+    const int64_t *x = left, *y = right;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The pieces between the edges of all parts. */
+static tulle_status cut(const tulle__exec *x, const tulle__target *target, int *npieces, struct piece **pieces)
+{
+    tulle_status status;
+    int edges = 0;
+    int64_t *edge = NULL;
+    TULLE_TRY(tulle__alloc(2 * (size_t)target->nparts + 2, sizeof *edge, "edges of bands", &edge));
+    edge[edges++] = 0;
+    edge[edges++] = tulle__tile_rows(x->plan->C, target->i);
+    for (int p = 0; p < target->nparts; p++) {
+        edge[edges++] = target->part[p].row;
+        edge[edges++] = target->part[p].row + target->part[p].rows;
+    }
+    qsort(edge, (size_t)edges, sizeof *edge, compare_rows);
+    TULLE_TRY(tulle__alloc_zero((size_t)edges, sizeof **pieces, "pieces of a tile", pieces));
+    for (int e = 0; e + 1 < edges; e++)
+        if (edge[e] < edge[e + 1])
+            (*pieces)[(*npieces)++] = (struct piece){.row = edge[e], .rows = edge[e + 1] - edge[e]};
+out:
+    tulle__free(edge);
+    return status;
+}
+
+/* The pieces one below the other as the tile. */
+static tulle_status join(tulle__exec *x, const tulle__target *target, int npieces, const struct piece *pieces)
+{
+    tulle__csr_result C;
+    int64_t nnz = 0;
+    size_t size = tulle_type_size(x->plan->C->type);
+    for (int p = 0; p < npieces; p++) nnz += pieces[p].nnz;
+    tulle_status status = tulle__place_tile(x->plan->C, target->i, target->j, nnz, &C);
+    if (status != TULLE_OK) return status;
+    C.rowptr[0] = nnz = 0;
+    for (int p = 0; p < npieces; p++) {
+        const struct piece *piece = &pieces[p];
+        if (!piece->nnz) {
+            for (int64_t r = 1; r <= piece->rows; r++) C.rowptr[piece->row + r] = nnz;
+            continue;
+        }
+        tulle__csr_result from = tulle__block_result(x, piece->rows, piece->nnz, piece->block);
+        for (int64_t r = 1; r <= piece->rows; r++) C.rowptr[piece->row + r] = nnz + from.rowptr[r];
+        memcpy(C.colind + nnz, from.colind, (size_t)piece->nnz * sizeof *C.colind);
+        memcpy((char *)C.val + (size_t)nnz * size, from.val, (size_t)piece->nnz * size);
+        nnz += piece->nnz;
+    }
+    return TULLE_OK;
+}
+
+static tulle_status merge_bands(tulle__exec *x, const tulle__target *target, int npieces, struct piece *pieces)
+{
+    tulle_status status = TULLE_OK;
+    int64_t multiplications = x->multiplications; /* additions are none of the product's */
+    for (int p = 0; p < npieces; p++) {
+        struct piece *piece = &pieces[p];
+        int pairs = summands(x, target, piece->row, piece->rows);
+        if (pairs) TULLE_TRY(tulle__into_block(x, piece->rows, target->j, pairs, &piece->nnz, &piece->block));
+    }
+    x->multiplications = multiplications;
+    TULLE_TRY(join(x, target, npieces, pieces));
+out:
+    return status;
+}
+
+tulle_status tulle__merge_parts(tulle__exec *x, tulle__target *target)
+{
+    tulle_status status;
+    int npieces = 0;
+    struct piece *pieces = NULL;
+    sort_parts(target);
+    TULLE_TRY(tulle__room_for_pairs(x, target->nparts + 1));
+    TULLE_TRY(cut(x, target, &npieces, &pieces));
+    if (npieces > 1) {
+        TULLE_TRY(merge_bands(x, target, npieces, pieces));
+    } else {
+        int64_t merged = 0;
+        int pairs = summands(x, target, 0, tulle__tile_rows(x->plan->C, target->i));
+        TULLE_TRY(tulle__into_tile(x, target->i, target->j, pairs, &merged));
+    }
+    if (x->plan->phases > 1 || x->plan->steal) { /* nothing is reused: the next phase has other columns, or jobs */
+        for (int p = 0; p < target->nparts; p++) tulle__free(target->part[p].block);
+        target->nparts = 0;
+    }
+out:
+    for (int p = 0; p < npieces; p++) tulle__free(pieces[p].block);
+    tulle__free(pieces);
+    return status;
+}
