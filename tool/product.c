@@ -247,6 +247,7 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     o.alg = s->alg[a];
     o.lookahead = (int)options_int(s->options, "lookahead", -1);
     o.no_offset = options_flag(s->options, "no-offset");
+    o.whole_tiles = options_flag(s->options, "whole-tiles");
     o.deterministic = options_flag(s->options, "deterministic");
     for (int rep = -warm; rep < s->reps; rep++) {
         tulle_plan_free(plan);

@@ -47,6 +47,7 @@ typedef struct tulle_product_options {
     tulle_alg alg;
     int lookahead;     /* jobs with remote tiles that are fetched ahead; 0: none, < 0: the default, 2. SUMMA and Cannon:
                           > 0: the tiles of a step come while the one before is multiplied */
+    int whole_tiles;   /* 1: tiles of B are moved whole, to measure what moving only the rows needed brings */
     int no_offset;     /* 1: all walk k (i, j) from 0, to measure what the iteration offset of section 3.3 brings */
     int deterministic; /* 1: the same bits for the same input and layout, whatever the timing. SpGEMM always is, but
                           under stealing, where what is summed first by itself follows from who takes what */

@@ -17,7 +17,7 @@ size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j)
 tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch)
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
-    tulle__fetch f = {.A = A, .i = i, .j = j, .group = -1};
+    tulle__fetch f = {.A = A, .i = i, .j = j, .group = -1, .record = *record};
     f.block = tulle__tile_direct(A, i, j);
     if (!f.block && record->place.length) {
         tulle_status status = tulle__alloc(record->place.length, 1, "a fetched tile", &f.buffer);
@@ -39,8 +39,7 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
         tulle_status status = tulle__wait(A->comm, group);
         if (status != TULLE_OK) return status;
     }
-    *tile =
-        tulle__tile_view(A, fetch->i, fetch->j, &A->directory[tulle__tile_index(A, fetch->i, fetch->j)], fetch->block);
+    *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, fetch->block);
     return TULLE_OK;
 }
 

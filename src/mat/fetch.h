@@ -10,9 +10,10 @@
 
 typedef struct tulle__fetch {
     tulle_mat *A;
-    int i, j, group; /* group < 0: nothing to wait for */
-    void *block;     /* where the tile's block can be read */
-    void *buffer;    /* ours, or NULL */
+    int i, j, group;           /* group < 0: nothing to wait for */
+    void *block;               /* where the tile's block can be read */
+    void *buffer;              /* ours, or NULL */
+    tulle__tile_record record; /* of what comes: the tile, or an excerpt of it */
 } tulle__fetch;
 
 tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch);

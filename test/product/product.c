@@ -342,6 +342,7 @@ int main(int argc, char **argv)
             for (int lookahead = 0; lookahead < 6; lookahead += 2)
                 c = base, c.options.lookahead = lookahead, c.tiles_k = 7, run(team, &c);
             c = base, c.options.no_offset = 1, run(team, &c);
+            c = base, c.options.whole_tiles = 1, run(team, &c);
             c = base, c.options.deterministic = 1, c.tiles_k = 5, run(team, &c);
             if (!sparse) c = base, c.order = TULLE_COL_MAJOR, run(team, &c);
             if (!sparse)

@@ -33,7 +33,7 @@ static tulle_status start_job(tulle__exec *x, int nk)
     for (int n = 0; n < nk; n++) {
         TULLE_TRY(tulle__fetch_init(plan->operands.A, job->i, job->k[n], &job->a[n]));
         job->nk++; /* from here on ending the job sees to what was fetched */
-        TULLE_TRY(tulle__fetch_init(plan->operands.B, job->k[n], job->j, &job->b[n]));
+        TULLE_TRY(tulle__needs_fetch(plan->needs, &plan->operands, job->i, job->k[n], job->j, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
     }
     x->ahead += job->remote;

@@ -53,11 +53,13 @@ void tulle__plan_disconnect(tulle_plan *plan)
     tulle__free(plan->scratch);
     tulle__steal_free(plan->steal);
     tulle__panels_free(plan->panels);
+    tulle__needs_free(plan->needs);
     plan->arena = NULL;
     plan->queue = NULL;
     plan->scratch = NULL;
     plan->steal = NULL;
     plan->panels = NULL;
+    plan->needs = NULL;
 }
 
 static tulle_status connect_queue(tulle_plan *plan)
@@ -79,6 +81,9 @@ tulle_status tulle__plan_connect(tulle_plan *plan)
     if (plan->policy->source != TULLE__SOURCE_FETCH && !plan->panels)
         TULLE_TRY(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->source,
                                                    plan->lookahead > 0 ? 2 : 1, plan->direct, &plan->panels)));
+    if (plan->policy->source == TULLE__SOURCE_FETCH && !plan->direct && !plan->options.whole_tiles && !plan->needs)
+        TULLE_TRY(
+            tulle_comm_agree(plan->comm, tulle__needs_new(plan->comm, plan->policy, &plan->operands, &plan->needs)));
 out:
     if (status != TULLE_OK) tulle__plan_disconnect(plan);
     return status;
@@ -274,8 +279,10 @@ void tulle__plan_count(tulle_plan *plan)
     /* what follows from the old structure is made anew by connecting */
     tulle__steal_free(plan->steal);
     tulle__panels_free(plan->panels);
+    tulle__needs_free(plan->needs);
     plan->steal = NULL;
     plan->panels = NULL;
+    plan->needs = NULL;
 }
 
 static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T, tulle_mat **effective)
@@ -399,6 +406,7 @@ size_t tulle_plan_bytes(const tulle_plan *plan)
             bytes += (size_t)plan->sent[s].nnz * (sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
     if (plan->arena) bytes += plan->comm->pe->arena_bytes + tulle__arena_panel_bytes(plan->arena);
     if (plan->steal) bytes += tulle__steal_bytes(plan->steal);
+    bytes += tulle__needs_held(plan->needs);
     if (plan->panels) bytes += tulle__panels_bytes(plan->panels);
     for (int m = 0; m < 2; m++) {
         const tulle_mat *T = m ? plan->Bt : plan->At;

@@ -3,6 +3,7 @@
 #ifndef TULLE_PRODUCT_PLAN_H
 #define TULLE_PRODUCT_PLAN_H
 
+#include "algo/product/need.h"
 #include "algo/product/panel.h"
 #include "algo/product/policy.h"
 #include "algo/product/steal.h"
@@ -61,6 +62,7 @@ struct tulle_plan {
     uint64_t counted_A, counted_B; /* structures that the units were counted for */
     tulle__steal *steal;           /* NULL: all PEs keep to their own chains */
     tulle__panels *panels;         /* NULL: each tile is fetched by itself */
+    tulle__needs *needs;           /* NULL: tiles are fetched whole */
     int64_t njobs, sent_room;
     tulle__sent *sent; /* [njobs] */
     int phases;

@@ -32,7 +32,8 @@ static int keep_kind(const tulle_plan *plan, tulle__chain *chain, int kind)
 static double weight_of(const tulle_plan *plan, int i, int k, int j, int kind)
 {
     const tulle__operands *o = &plan->operands;
-    if (kind == REMOTE) return (double)tulle__fetch_bytes(o->A, i, k) + (double)tulle__fetch_bytes(o->B, k, j);
+    if (kind == REMOTE)
+        return (double)tulle__fetch_bytes(o->A, i, k) + (double)tulle__needs_bytes(plan->needs, o, i, k, j);
     double nnz_a = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
     double nnz_b = (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz; /* dense: all elements */
     return nnz_a * nnz_b / (double)tulle__tile_rows(o->B, k);
