@@ -8,7 +8,7 @@
 #include "algo/product/phase.h"
 #include "base/error.h"
 
-enum { QUEUE_CAPACITY = 256, LOOKAHEAD = 2, GROUP_REMOTE = 4 };
+enum { QUEUE_CAPACITY = 256, LOOKAHEAD = 2 };
 
 static const char *const alg_names[] = {
 #define ALG_NAME(name, word, text) word,
@@ -285,18 +285,6 @@ static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T, 
     return status;
 }
 
-/* Units in a job. */
-static int most_units(const tulle_plan *plan)
-{
-    const tulle__policy *policy = plan->policy;
-    /* in a step there is one; and where anybody may take one, they are summed in a fixed order only one by one */
-    if (policy->source != TULLE__SOURCE_FETCH) return 1;
-    if (policy->reach != TULLE__REACH_NONE && plan->options.deterministic) return 1;
-    /* where tiles are read in place a chain is one job; else small jobs let fetching overlap multiplying */
-    if (plan->direct) return plan->operands.K > 1 ? plan->operands.K : 1;
-    return policy->alg == TULLE_ALG_STATIONARY_C || policy->alg == TULLE_ALG_STEAL_LOCAL_C ? 1 : GROUP_REMOTE;
-}
-
 static tulle_status prepare(tulle_plan *plan)
 {
     tulle_status status;
@@ -317,7 +305,7 @@ static tulle_status prepare(tulle_plan *plan)
     if (alg == TULLE_ALG_AUTO) alg = plan->direct ? TULLE_ALG_STATIONARY_C : choose(o);
     plan->policy = tulle__policy_of(alg);
     if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
-    plan->group = most_units(plan);
+    plan->group = tulle__policy_group(plan->policy, o->K, plan->direct, plan->options.deterministic);
     plan->lookahead = plan->options.lookahead < 0 ? LOOKAHEAD : plan->options.lookahead;
     status = tulle_comm_agree(plan->comm, find_targets(plan));
     if (status != TULLE_OK) goto out;

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/model/rates.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "device/kernel.h"
+
+enum { ROWS = 8192, REPEATS = 3 };
+
+/* A square CSR tile of one number of entries a row. */
+struct sample {
+    int64_t *rowptr;
+    int32_t *colind;
+    double *val;
+};
+
+static void drop_sample(struct sample *s)
+{
+    tulle__free(s->rowptr);
+    tulle__free(s->colind);
+    tulle__free(s->val);
+}
+
+/* Entries `degree` a row, spread over the row, or in one run that begins at the diagonal. */
+static tulle_status make_sample(int degree, int run, struct sample *s)
+{
+    tulle_status status;
+    TULLE_TRY(tulle__alloc(ROWS + 1, sizeof *s->rowptr, "a tile to measure with", &s->rowptr));
+    TULLE_TRY(tulle__alloc((size_t)ROWS * (size_t)degree, sizeof *s->colind, "a tile to measure with", &s->colind));
+    TULLE_TRY(tulle__alloc((size_t)ROWS * (size_t)degree, sizeof *s->val, "a tile to measure with", &s->val));
+    int stride = ROWS / degree;
+    for (int64_t r = 0; r <= ROWS; r++) s->rowptr[r] = r * degree;
+    for (int r = 0; r < ROWS; r++)
+        for (int e = 0; e < degree; e++) {
+            int64_t at = (int64_t)r * degree + e;
+            int first = r < ROWS - degree ? r : ROWS - degree;
+            s->colind[at] =
+                run ? first + e
+                    : e * stride + (int)tulle__random_below(
+                                       tulle__random_at(1, (uint64_t)degree, (uint64_t)at), (uint64_t)stride);
+            s->val[at] = 1;
+        }
+out:
+    return status;
+}
+
+static tulle__csr tile_of(const struct sample *s)
+{
+    return (tulle__csr){.m = ROWS, .n = ROWS, .rowptr = s->rowptr, .colind = s->colind, .val = s->val};
+}
+
+static tulle_status time_spmm(
+    tulle__pool *pool, const struct sample *s, int width, const double *B, double *C, double *seconds)
+{
+    tulle__spmm_pair pair = {.A = tile_of(s), .B = B, .b_row = width, .b_col = 1};
+    tulle__spmm_task task = {.type = TULLE_F64,
+        .m = ROWS,
+        .n = width,
+        .npairs = 1,
+        .pair = &pair,
+        .C = C,
+        .c_row = width,
+        .c_col = 1,
+        .alpha = 1};
+    *seconds = 1e300;
+    for (int r = 0; r < REPEATS; r++) {
+        double start = tulle__clock_seconds();
+        tulle_status status = tulle__kernels_cpu()->spmm(pool, &task);
+        if (status != TULLE_OK) return status;
+        double t = tulle__clock_seconds() - start;
+        if (t < *seconds) *seconds = t;
+    }
+    return TULLE_OK;
+}
+
+static tulle_status measure_spmm(tulle__pool *pool, tulle_machine *machine)
+{
+    tulle_status status;
+    double *B = NULL, *C = NULL, seconds;
+    struct sample s = {NULL, NULL, NULL};
+    size_t cells = ROWS * (size_t)TULLE_RATE_WIDTH[TULLE_RATE_WIDTHS - 1];
+    TULLE_TRY(tulle__alloc(cells, sizeof *B, "a tile to measure with", &B));
+    TULLE_TRY(tulle__alloc(cells, sizeof *C, "a tile to measure with", &C));
+    for (size_t e = 0; e < cells; e++) B[e] = 1, C[e] = 0;
+    for (int d = 0; d < TULLE_RATE_DEGREES; d++) {
+        int degree = (int)TULLE_RATE_DEGREE[d];
+        TULLE_TRY(make_sample(degree, 0, &s));
+        for (int w = 0; w < TULLE_RATE_WIDTHS; w++) {
+            int width = (int)TULLE_RATE_WIDTH[w];
+            TULLE_TRY(time_spmm(pool, &s, width, B, C, &seconds));
+            machine->spmm[d * TULLE_RATE_WIDTHS + w] = 2.0 * ROWS * degree * width / seconds;
+        }
+        drop_sample(&s);
+        s = (struct sample){NULL, NULL, NULL};
+    }
+out:
+    drop_sample(&s);
+    tulle__free(B);
+    tulle__free(C);
+    return status;
+}
+
+/* Where the kernel puts its result. */
+struct result {
+    int64_t *rowptr, nnz;
+    int32_t *colind;
+    double *val;
+};
+
+static void drop_result(struct result *r)
+{
+    tulle__free(r->rowptr);
+    tulle__free(r->colind);
+    tulle__free(r->val);
+    *r = (struct result){.nnz = 0};
+}
+
+static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
+{
+    tulle_status status;
+    struct result *r = context;
+    TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *r->rowptr, "a product to measure", &r->rowptr));
+    TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *r->colind, "a product to measure", &r->colind));
+    TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *r->val, "a product to measure", &r->val));
+    *C = (tulle__csr_result){.nnz = nnz, .rowptr = r->rowptr, .colind = r->colind, .val = r->val};
+out:
+    return status;
+}
+
+/* A run of d columns in each row gives 2 d - 1 entries from d^2 multiplications; d = 2 f - 1/2 nearly for factor f. */
+static tulle_status measure_spgemm(tulle__pool *pool, tulle_machine *machine)
+{
+    tulle_status status = TULLE_OK;
+    struct sample s = {NULL, NULL, NULL};
+    struct result r = {.nnz = 0};
+    for (int f = 0; f < TULLE_RATE_FACTORS; f++) {
+        int scattered = f == 0, degree = scattered ? 4 : (int)(2 * TULLE_RATE_FACTOR[f]);
+        double best = 1e300;
+        TULLE_TRY(make_sample(degree, !scattered, &s));
+        tulle__spgemm_pair pair = {.A = tile_of(&s), .B = tile_of(&s), .scale = 1};
+        tulle__spgemm_task task = {.type = TULLE_F64, .m = ROWS, .n = ROWS, .npairs = 1, .pair = &pair};
+        for (int n = 0; n < REPEATS; n++) {
+            tulle__csr_result C;
+            double start = tulle__clock_seconds();
+            TULLE_TRY(tulle__kernels_cpu()->spgemm(pool, &task, place_result, &r, &C));
+            double t = tulle__clock_seconds() - start;
+            if (t < best) best = t;
+            machine->spgemm[f] = 2 * (double)C.multiplications / best;
+            drop_result(&r);
+        }
+        drop_sample(&s);
+        s = (struct sample){NULL, NULL, NULL};
+    }
+out:
+    drop_result(&r);
+    drop_sample(&s);
+    return status;
+}
+
+tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine)
+{
+    tulle_status status = measure_spmm(pool, machine);
+    return status == TULLE_OK ? measure_spgemm(pool, machine) : status;
+}
+
+/* Where x lies between the n ascending points: in [i, i + 1] at *part of the way, on a logarithmic scale. */
+static int find(const double *point, int n, double x, double *part)
+{
+    int i = 0;
+    while (i + 2 < n && x > point[i + 1]) i++;
+    *part = x <= point[i] ? 0 : x >= point[i + 1] ? 1 : log(x / point[i]) / log(point[i + 1] / point[i]);
+    return i;
+}
+
+static double between(double a, double b, double part)
+{
+    if (!(a > 0) || !(b > 0)) return 0;
+    return exp((1 - part) * log(a) + part * log(b));
+}
+
+double tulle__rate_spmm(const tulle_machine *machine, double degree, double width)
+{
+    double by_degree, by_width;
+    int d = find(TULLE_RATE_DEGREE, TULLE_RATE_DEGREES, degree, &by_degree);
+    int w = find(TULLE_RATE_WIDTH, TULLE_RATE_WIDTHS, width, &by_width);
+    const double *low = machine->spmm + d * TULLE_RATE_WIDTHS + w, *high = low + TULLE_RATE_WIDTHS;
+    double rate = between(between(low[0], low[1], by_width), between(high[0], high[1], by_width), by_degree);
+    /* narrower than what was measured */
+    return degree < TULLE_RATE_DEGREE[0] ? rate * degree / TULLE_RATE_DEGREE[0] : rate;
+}
+
+double tulle__rate_spgemm(const tulle_machine *machine, double factor)
+{
+    double part;
+    int f = find(TULLE_RATE_FACTOR, TULLE_RATE_FACTORS, factor, &part);
+    return between(machine->spgemm[f], machine->spgemm[f + 1], part);
+}
