@@ -108,7 +108,8 @@ typedef struct tulle_prediction {
 TULLE_API tulle_status tulle_predict(const tulle_census *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_alg alg, tulle_prediction *prediction);
 
-/* Not collective: what AUTO becomes, the algorithm whose prediction is the shortest; a tie goes to the first. */
+/* Not collective: what AUTO becomes, the algorithm whose prediction is the shortest; within 2 % the first of the list.
+ */
 TULLE_API tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_prediction *best);
 

@@ -295,7 +295,7 @@ static tulle_status think_of(const tulle_census_spec *s, int sparse, tulle_censu
     TULLE_TRY(make_shadow(s->a, TULLE_CSR, s->type, &c->operands.A));
     TULLE_TRY(make_shadow(s->b, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->operands.B));
     TULLE_TRY(make_shadow(s->c, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->operands.C));
-    c->group = s->in_place && c->operands.K > TULLE__GROUP_REMOTE ? c->operands.K : TULLE__GROUP_REMOTE;
+    c->group = !s->in_place ? TULLE__GROUP_REMOTE : c->operands.K > 1 ? c->operands.K : 1;
     *census = c;
     return TULLE_OK;
 out:

@@ -17,6 +17,28 @@ static tulle_tier near_tier(const tulle_machine *machine, double share)
     return tier;
 }
 
+static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
+{
+    const tulle__operands *o = &c->census->operands;
+    double work = c->census->work[tulle__unit_index(c->census, i, k, j)], rate, measured;
+    double m = (double)tulle__tile_rows(o->A, i), n = (double)tulle__tile_cols(o->C, j);
+    if (work <= 0) return 0;
+    if (c->census->sparse) {
+        double cf = work / tulle__expected_entries(m, n, work);
+        rate = tulle_roof_spgemm(c->machine, c->threads, c->census->type, cf).rate;
+        measured = tulle__rate_spgemm(c->machine, cf);
+    } else {
+        double nnz = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
+        rate =
+            tulle_roof_spmm(c->machine, c->threads, c->census->type, m, (double)tulle__tile_rows(o->B, k), nnz, n).rate;
+        measured = tulle__rate_spmm(c->machine, nnz / m, n);
+    }
+    /* the kernels were measured with values of 8 bytes */
+    if (c->census->type == TULLE_F32) measured *= c->census->sparse ? 1 : 2;
+    if (measured > 0 && c->share * measured < rate) rate = c->share * measured;
+    return 2 * work / rate;
+}
+
 tulle_status tulle__costs_init(
     const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs)
 {
@@ -36,8 +58,19 @@ tulle_status tulle__costs_init(
     c.tier[TULLE_SAME_NODE] = near_tier(machine, c.share);
     c.tier[TULLE_OTHER_NODE] = machine->tier[TULLE_OTHER_NODE];
     if (!(c.tier[TULLE_OTHER_NODE].bandwidth > 0)) c.tier[TULLE_OTHER_NODE] = c.tier[TULLE_SAME_NODE];
+    const tulle__operands *t = &census->operands;
+    tulle_status status = tulle__alloc((size_t)t->M * (size_t)t->K * (size_t)t->N, sizeof *c.unit, "model", &c.unit);
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < t->M; i++)
+        for (int k = 0; k < t->K; k++)
+            for (int j = 0; j < t->N; j++) c.unit[tulle__unit_index(census, i, k, j)] = kernel_seconds(&c, i, k, j);
     *costs = c;
     return TULLE_OK;
+}
+
+void tulle__costs_fini(tulle__costs *costs)
+{
+    tulle__free(costs->unit);
 }
 
 static const tulle_tier *tier_of(const tulle__costs *c, int a, int b)
@@ -60,28 +93,6 @@ double tulle__cost_meeting(const tulle__costs *c)
 {
     int pes = c->census->pes;
     return pes > 1 ? ceil(log2(pes)) * tier_of(c, 0, pes - 1)->latency : 0;
-}
-
-double tulle__cost_unit(const tulle__costs *c, int i, int k, int j)
-{
-    const tulle__operands *o = &c->census->operands;
-    double work = c->census->work[tulle__unit_index(c->census, i, k, j)], rate, measured;
-    double m = (double)tulle__tile_rows(o->A, i), n = (double)tulle__tile_cols(o->C, j);
-    if (work <= 0) return 0;
-    if (c->census->sparse) {
-        double cf = work / tulle__expected_entries(m, n, work);
-        rate = tulle_roof_spgemm(c->machine, c->threads, c->census->type, cf).rate;
-        measured = tulle__rate_spgemm(c->machine, cf);
-    } else {
-        double nnz = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
-        rate =
-            tulle_roof_spmm(c->machine, c->threads, c->census->type, m, (double)tulle__tile_rows(o->B, k), nnz, n).rate;
-        measured = tulle__rate_spmm(c->machine, nnz / m, n);
-    }
-    /* the kernels were measured with values of 8 bytes */
-    if (c->census->type == TULLE_F32) measured *= c->census->sparse ? 1 : 2;
-    if (measured > 0 && c->share * measured < rate) rate = c->share * measured;
-    return 2 * work / rate;
 }
 
 double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j, int to, tulle__burden *load)

@@ -14,6 +14,7 @@ typedef struct tulle__costs {
     int direct;   /* every tile is read in place by every PE */
     double share; /* of the machine's threads, a PE's */
     double panel; /* bytes */
+    double *unit; /* [M * K * N]: seconds of each unit's kernel */
 } tulle__costs;
 
 /* Of one PE. Seconds, but for what is counted. */
@@ -27,6 +28,7 @@ typedef struct tulle__burden {
 
 tulle_status tulle__costs_init(
     const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs);
+void tulle__costs_fini(tulle__costs *costs);
 
 /* Whether `to` reads memory of `from` in place. */
 int tulle__cost_in_place(const tulle__costs *costs, int from, int to);
@@ -34,7 +36,10 @@ double tulle__cost_transfer(const tulle__costs *costs, int from, int to, double 
 /* A meeting of all PEs. */
 double tulle__cost_meeting(const tulle__costs *costs);
 /* The kernel of unit (i, k, j). */
-double tulle__cost_unit(const tulle__costs *costs, int i, int k, int j);
+static inline double tulle__cost_unit(const tulle__costs *costs, int i, int k, int j)
+{
+    return costs->unit[tulle__unit_index(costs->census, i, k, j)];
+}
 /* Seconds that PE `to` takes to get a tile of the owner's; 0 if it need not. Adds it to both loads. */
 double tulle__cost_fetch(const tulle__costs *costs, const tulle_mat *X, int i, int j, int to, tulle__burden *load);
 

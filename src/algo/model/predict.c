@@ -6,6 +6,9 @@
 #include "base/error.h"
 #include "comm/slot.h"
 
+/* What a later algorithm of the list must be shorter by to be preferred: the model is no finer than that. */
+#define CLEARLY 0.98
+
 /* Publishing a sparse result is an allgather of what each PE's tiles have become: mat.c, collective.c. */
 static void add_publishing(const tulle__costs *c, tulle__burden *load)
 {
@@ -78,27 +81,23 @@ static double roofline(const tulle__costs *c)
     return 2 * census->multiplications / pes / rate;
 }
 
-tulle_status tulle_predict(const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options,
-    tulle_alg alg, tulle_prediction *prediction)
+static tulle_status predict(const tulle__costs *c, tulle_alg alg, tulle_prediction *prediction)
 {
-    tulle_status status;
-    tulle__costs c;
     tulle__burden *load = NULL;
     tulle_prediction p = {.alg = alg, .suits = 1};
-    int pes = census->pes;
-    TULLE_TRY(tulle__costs_init(census, machine, options, &c));
-    status = walk(&c, alg, &load);
+    int pes = c->census->pes;
+    tulle_status status = walk(c, alg, &load);
     if (status == TULLE_ERR_UNSUPPORTED) {
         *prediction = (tulle_prediction){.alg = alg};
         return TULLE_OK;
     }
-    if (status != TULLE_OK) goto out;
+    if (status != TULLE_OK) return status;
     for (int pe = 0; pe < pes; pe++) {
         /* nobody is done before what he has to give has been taken */
         if (load[pe].total > p.seconds) p.seconds = load[pe].total;
         if (load[pe].served > p.seconds) p.seconds = load[pe].served;
     }
-    p.seconds += tulle__cost_meeting(&c);
+    p.seconds += tulle__cost_meeting(c);
     tulle_spread work = {.max = 0};
     for (int pe = 0; pe < pes; pe++) {
         double busy = load[pe].compute + load[pe].communicate + load[pe].accumulate;
@@ -112,24 +111,37 @@ tulle_status tulle_predict(const tulle_census *census, const tulle_machine *mach
         p.partials += load[pe].partials;
     }
     p.load_imbalance = work.mean > 0 ? work.max / work.mean : 1;
-    p.roofline = roofline(&c);
+    p.roofline = roofline(c);
     *prediction = p;
-out:
     tulle__free(load);
+    return TULLE_OK;
+}
+
+tulle_status tulle_predict(const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options,
+    tulle_alg alg, tulle_prediction *prediction)
+{
+    tulle__costs c;
+    tulle_status status = tulle__costs_init(census, machine, options, &c);
+    if (status != TULLE_OK) return status;
+    status = predict(&c, alg, prediction);
+    tulle__costs_fini(&c);
     return status;
 }
 
 tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_prediction *best)
 {
+    tulle__costs c;
     tulle_prediction p, found = {.suits = 0};
-    for (int alg = TULLE_ALG_AUTO + 1; alg < TULLE_ALG_COUNT; alg++) {
-        tulle_status status = tulle_predict(census, machine, options, (tulle_alg)alg, &p);
-        if (status != TULLE_OK) return status;
-        if (p.suits && (!found.suits || p.seconds < found.seconds)) found = p;
+    tulle_status status = tulle__costs_init(census, machine, options, &c);
+    if (status != TULLE_OK) return status;
+    for (int alg = TULLE_ALG_AUTO + 1; alg < TULLE_ALG_COUNT && status == TULLE_OK; alg++) {
+        status = predict(&c, (tulle_alg)alg, &p);
+        if (status == TULLE_OK && p.suits && (!found.suits || p.seconds < CLEARLY * found.seconds)) found = p;
     }
-    *best = found;
-    return TULLE_OK;
+    tulle__costs_fini(&c);
+    if (status == TULLE_OK) *best = found;
+    return status;
 }
 
 tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine *machine,
@@ -138,7 +150,9 @@ tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine
     tulle__costs c;
     tulle__burden *load = NULL;
     tulle_status status = tulle__costs_init(census, machine, options, &c);
-    if (status == TULLE_OK) status = walk(&c, alg, &load);
+    if (status != TULLE_OK) return status;
+    status = walk(&c, alg, &load);
+    tulle__costs_fini(&c);
     if (status != TULLE_OK) return status;
     for (int pe = 0; pe < census->pes; pe++) {
         multiplications[pe] = load[pe].work;
