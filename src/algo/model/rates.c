@@ -10,11 +10,11 @@
 #include "base/random.h"
 #include "device/kernel.h"
 
-enum { ROWS = 8192, REPEATS = 3 };
+enum { ROWS = 8192, REPEATS = 4 };
 
 /* A square CSR tile of one number of entries a row. */
 struct sample {
-    int64_t *rowptr;
+    int64_t rows, *rowptr;
     int32_t *colind;
     double *val;
 };
@@ -27,18 +27,19 @@ static void drop_sample(struct sample *s)
 }
 
 /* Entries `degree` a row, spread over the row, or in one run that begins at the diagonal. */
-static tulle_status make_sample(int degree, int run, struct sample *s)
+static tulle_status make_sample(int rows, int degree, int run, struct sample *s)
 {
     tulle_status status;
-    TULLE_TRY(tulle__alloc(ROWS + 1, sizeof *s->rowptr, "a tile to measure with", &s->rowptr));
-    TULLE_TRY(tulle__alloc((size_t)ROWS * (size_t)degree, sizeof *s->colind, "a tile to measure with", &s->colind));
-    TULLE_TRY(tulle__alloc((size_t)ROWS * (size_t)degree, sizeof *s->val, "a tile to measure with", &s->val));
-    int stride = ROWS / degree;
-    for (int64_t r = 0; r <= ROWS; r++) s->rowptr[r] = r * degree;
-    for (int r = 0; r < ROWS; r++)
+    s->rows = rows;
+    TULLE_TRY(tulle__alloc((size_t)rows + 1, sizeof *s->rowptr, "a tile to measure with", &s->rowptr));
+    TULLE_TRY(tulle__alloc((size_t)rows * (size_t)degree, sizeof *s->colind, "a tile to measure with", &s->colind));
+    TULLE_TRY(tulle__alloc((size_t)rows * (size_t)degree, sizeof *s->val, "a tile to measure with", &s->val));
+    int stride = rows / degree;
+    for (int64_t r = 0; r <= rows; r++) s->rowptr[r] = r * degree;
+    for (int r = 0; r < rows; r++)
         for (int e = 0; e < degree; e++) {
             int64_t at = (int64_t)r * degree + e;
-            int first = r < ROWS - degree ? r : ROWS - degree;
+            int first = r < rows - degree ? r : rows - degree;
             s->colind[at] =
                 run ? first + e
                     : e * stride + (int)tulle__random_below(
@@ -51,7 +52,7 @@ out:
 
 static tulle__csr tile_of(const struct sample *s)
 {
-    return (tulle__csr){.m = ROWS, .n = ROWS, .rowptr = s->rowptr, .colind = s->colind, .val = s->val};
+    return (tulle__csr){.m = s->rows, .n = s->rows, .rowptr = s->rowptr, .colind = s->colind, .val = s->val};
 }
 
 static tulle_status time_spmm(
@@ -82,21 +83,21 @@ static tulle_status measure_spmm(tulle__pool *pool, tulle_machine *machine)
 {
     tulle_status status;
     double *B = NULL, *C = NULL, seconds;
-    struct sample s = {NULL, NULL, NULL};
+    struct sample s = {.rows = 0};
     size_t cells = ROWS * (size_t)TULLE_RATE_WIDTH[TULLE_RATE_WIDTHS - 1];
     TULLE_TRY(tulle__alloc(cells, sizeof *B, "a tile to measure with", &B));
     TULLE_TRY(tulle__alloc(cells, sizeof *C, "a tile to measure with", &C));
     for (size_t e = 0; e < cells; e++) B[e] = 1, C[e] = 0;
     for (int d = 0; d < TULLE_RATE_DEGREES; d++) {
         int degree = (int)TULLE_RATE_DEGREE[d];
-        TULLE_TRY(make_sample(degree, 0, &s));
+        TULLE_TRY(make_sample(ROWS, degree, 0, &s));
         for (int w = 0; w < TULLE_RATE_WIDTHS; w++) {
             int width = (int)TULLE_RATE_WIDTH[w];
             TULLE_TRY(time_spmm(pool, &s, width, B, C, &seconds));
             machine->spmm[d * TULLE_RATE_WIDTHS + w] = 2.0 * ROWS * degree * width / seconds;
         }
         drop_sample(&s);
-        s = (struct sample){NULL, NULL, NULL};
+        s = (struct sample){.rows = 0};
     }
 out:
     drop_sample(&s);
@@ -136,14 +137,14 @@ out:
 static tulle_status measure_spgemm(tulle__pool *pool, tulle_machine *machine)
 {
     tulle_status status = TULLE_OK;
-    struct sample s = {NULL, NULL, NULL};
+    struct sample s = {.rows = 0};
     struct result r = {.nnz = 0};
     for (int f = 0; f < TULLE_RATE_FACTORS; f++) {
         int scattered = f == 0, degree = scattered ? 4 : (int)(2 * TULLE_RATE_FACTOR[f]);
         double best = 1e300;
-        TULLE_TRY(make_sample(degree, !scattered, &s));
+        TULLE_TRY(make_sample(ROWS << (TULLE_RATE_FACTORS - f), degree, !scattered, &s));
         tulle__spgemm_pair pair = {.A = tile_of(&s), .B = tile_of(&s), .scale = 1};
-        tulle__spgemm_task task = {.type = TULLE_F64, .m = ROWS, .n = ROWS, .npairs = 1, .pair = &pair};
+        tulle__spgemm_task task = {.type = TULLE_F64, .m = s.rows, .n = s.rows, .npairs = 1, .pair = &pair};
         for (int n = 0; n < REPEATS; n++) {
             tulle__csr_result C;
             double start = tulle__clock_seconds();
@@ -154,7 +155,7 @@ static tulle_status measure_spgemm(tulle__pool *pool, tulle_machine *machine)
             drop_result(&r);
         }
         drop_sample(&s);
-        s = (struct sample){NULL, NULL, NULL};
+        s = (struct sample){.rows = 0};
     }
 out:
     drop_result(&r);

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "comm/comm.h"
 
-enum { LARGE = 2 << 20, SMALL_GETS = 20, LARGE_GETS = 4, ROUNDS = 3 };
+enum { LARGE = 256 << 10, SMALL_GETS = 5, LARGE_GETS = 2, ROUNDS = 2 };
 
 /* What all know of a PE. */
 struct member {
