@@ -86,13 +86,19 @@ tulle_status chart_draw_scaling(const struct chart *chart, const struct picture 
 {
     char(*names)[NAME];
     qsort(chart->mark, (size_t)chart->count, sizeof *chart->mark, by_pes);
-    put_title(chart, p, chart->mark[0].operand);
-    fprintf(
-        p->script, "set logscale xy\nset xlabel 'PEs'\nset ylabel 'seconds'\nset key outside right top\nset xtics (");
-    for (int i = 0; i < chart->count; i++)
-        if (!i || chart->mark[i].pes != chart->mark[i - 1].pes)
-            fprintf(p->script, "%s'%g' %g", i ? "," : "", chart->mark[i].pes, chart->mark[i].pes);
-    fprintf(p->script, ")\nset offsets graph 0.05, graph 0.05, graph 0.05, graph 0.05\n");
+    const struct mark *first = &chart->mark[0], *last = &chart->mark[chart->count - 1];
+    double least = first->seconds, most = least;
+    put_title(chart, p, first->operand);
+    fprintf(p->script, "set logscale xy\nset format y '%%g'\nset xlabel 'PEs'\nset ylabel 'seconds'\n"
+                       "set key outside right top\nset xtics (");
+    for (int i = 0; i < chart->count; i++) {
+        const struct mark *m = &chart->mark[i];
+        if (!i || m->pes != chart->mark[i - 1].pes) fprintf(p->script, "%s'%g' %g", i ? "," : "", m->pes, m->pes);
+        if (m->seconds < least) least = m->seconds;
+        if (m->seconds > most) most = m->seconds;
+    }
+    fprintf(p->script, ")\nset xrange [%g:%g]\nset yrange [%g:%g]\n", first->pes / 1.3, last->pes * 1.3, least / 1.5,
+        most * 1.5);
     int count = put_series(chart, p, put_time, &names);
     return plot_series(p, count, names, "using 1:2 with linespoints pt 7", 1);
 }
@@ -141,6 +147,8 @@ tulle_status chart_draw_breakdown(const struct chart *chart, const struct pictur
 {
     char name[NAME];
     struct naming naming = naming_of(chart);
+    int many = 0;
+    for (int i = 1; i < chart->count; i++) many |= chart->mark[i].pes != chart->mark[0].pes;
     put_title(chart, p, "where the time goes, the mean of the PEs");
     fprintf(p->script, "set style data histograms\nset style histogram rowstacked\nset boxwidth 0.6\n"
                        "set ylabel 'milliseconds'\nset key outside right top reverse Left\n"
@@ -150,7 +158,9 @@ tulle_status chart_draw_breakdown(const struct chart *chart, const struct pictur
         name_of(naming, m, name);
         for (char *c = name; *c; c++)
             if (*c == '"' || (unsigned char)*c < ' ') *c = ' ';
-        fprintf(p->script, "\"%s, %g\"", name, m->pes);
+        fprintf(p->script, "\"%s", name);
+        if (many) fprintf(p->script, ", %g PEs", m->pes);
+        fputc('"', p->script);
         for (int q = 0; q < CHART_PHASES; q++) fprintf(p->script, " %.6g", m->phase[q] * 1e3);
         fputc('\n', p->script);
     }

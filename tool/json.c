@@ -182,7 +182,7 @@ static tulle_status read_line(struct reader *r, const char *text, size_t length)
 /* The first and the last line of a timeline hold no value by themselves. */
 static int is_frame(const char *text)
 {
-    return strncmp(text, "{\"displayTimeUnit\"", 18) == 0 || strcmp(text, "]}\n") == 0 || strcmp(text, "]}") == 0;
+    return strncmp(text, "{\"displayTimeUnit\"", 18) == 0 || strcmp(text, "]}") == 0;
 }
 
 tulle_status json_each_line(const char *file, tulle_status (*use)(void *arg, const struct json_line *line), void *arg)
@@ -196,6 +196,7 @@ tulle_status json_each_line(const char *file, tulle_status (*use)(void *arg, con
     if (!f) return tulle_fail(TULLE_ERR_IO, "%s: cannot be opened: %s", file, strerror(errno));
     while (status == TULLE_OK && (length = getline(&text, &room, f)) >= 0) {
         r.line.number++;
+        if (length && text[length - 1] == '\n') text[--length] = '\0';
         if (text[strspn(text, " \t\r\n")] == '\0' || is_frame(text)) continue;
         status = read_line(&r, text, (size_t)length);
         if (status == TULLE_OK) status = use(arg, &r.line);

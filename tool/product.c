@@ -20,6 +20,7 @@ struct setting {
     tulle_machine machine; /* PE 0 knows it, and shows the results */
     int is_here;           /* it is this machine, whose network is measured as the team sees it */
     tulle_status machine_known;
+    char machine_fault[512];
     struct result result[TULLE_ALG_COUNT];
     char warnings[TULLE_WARNINGS_MAX];
 };
@@ -287,7 +288,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct setting *s = arg;
     struct operands x = {.grid = s->grid};
     char warnings[TULLE_WARNINGS_MAX] = "";
-    tulle_status status = tulle_comm_agree(comm, tulle_comm_rank(comm) == 0 ? s->machine_known : TULLE_OK);
+    tulle_status status = TULLE_OK;
+    if (tulle_comm_rank(comm) == 0 && s->machine_known != TULLE_OK)
+        status = tulle_fail(s->machine_known, "%s", s->machine_fault);
+    status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = share_machine(s, comm, &x);
     if (status == TULLE_OK) status = distribute(s, comm, &x, warnings);
     if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
@@ -314,7 +318,8 @@ static tulle_status know_machine(struct setting *s, int threads)
 {
     if (threads > 64) threads = 64;
     if (!s->is_here) return tulle_machine_find(options_word(s->options, "machine", "here"), threads, &s->machine);
-    if (tulle_machine_load(NULL, threads, &s->machine) == TULLE_OK) return TULLE_OK;
+    /* a file without rates of kernels is of before there was a model */
+    if (tulle_machine_load(NULL, threads, &s->machine) == TULLE_OK && s->machine.spmm[0] > 0) return TULLE_OK;
     if (!options_flag(s->options, "quiet"))
         fprintf(stderr, "tulle: measuring this machine with %d thread%s, once\n", threads, threads == 1 ? "" : "s");
     tulle_status status = tulle_machine_measure(threads, &s->machine);
@@ -387,6 +392,7 @@ tulle_status run_product(const struct options *options, int sparse)
     }
     if (status == TULLE_OK && tulle_team_leads(team))
         s->machine_known = know_machine(s, tulle_team_size(team) * tulle_team_threads(team));
+    if (s->machine_known != TULLE_OK) snprintf(s->machine_fault, sizeof s->machine_fault, "%s", tulle_error_message());
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK) {
         if (tulle_team_leads(team)) show_warnings(options, s->warnings);

@@ -151,8 +151,8 @@ void result_foot(const struct result *r, FILE *file)
                                                              : "cache";
     fprintf(file,
         "C: %" PRId64 " entries; %.3g Gflop; bound %.3g s (%s); peak memory %.1f MB a PE. seconds: plan and output\n"
-        "allocation included, reading not; reused: the plan and C kept; predicted: an execution by the\n"
-        "model. Phases: the slowest PE.\n",
+        "allocation included, reading not; reused: the plan and C kept; predicted: by the model, for\n"
+        "an execution. Phases: the slowest PE.\n",
         r->nnz_c, (double)r->report.flops * 1e-9, r->bound.seconds, what, (double)r->memory_peak * 1e-6);
 }
 
