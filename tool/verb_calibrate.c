@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <tulle/launch.h>
+
 #include "verb.h"
 
 struct calibration {
@@ -11,14 +13,15 @@ struct calibration {
     char path[4096];
 };
 
-/* PE 0 measures alone, while the others wait; then all look at the network. */
+/* All look at the network together; PE 0 knows the rest. */
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct calibration *shared = arg;
     int leads = tulle_comm_rank(comm) == 0;
     tulle_machine machine = {.threads = shared->threads};
-    tulle_status status = tulle_comm_agree(comm, leads ? tulle_machine_measure(shared->threads, &machine) : TULLE_OK);
-    if (status == TULLE_OK && tulle_comm_size(comm) > 1) status = tulle_machine_measure_tiers(comm, &machine);
+    tulle_status status = TULLE_OK;
+    if (leads) machine = shared->machine;
+    if (tulle_comm_size(comm) > 1) status = tulle_machine_measure_tiers(comm, &machine);
     if (status == TULLE_OK && leads) {
         shared->machine = machine;
         status = tulle_machine_path(shared->threads, shared->path, sizeof shared->path);
@@ -85,7 +88,9 @@ static tulle_status run(const struct options *options)
     struct calibration *c = calloc(1, sizeof *c);
     if (!c) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     c->threads = (int)options_int(options, "threads", sysconf(_SC_NPROCESSORS_ONLN));
-    tulle_status status = open_team(options, "", TULLE_OK, &team);
+    /* before there is a team, whose PEs would wait beside it */
+    tulle_status status = tulle_launched_rank() == 0 ? tulle_machine_measure(c->threads, &c->machine) : TULLE_OK;
+    status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = tulle_team_run(team, body, c);
     if (status == TULLE_OK && tulle_team_leads(team)) {
         if (options_flag(options, "json"))

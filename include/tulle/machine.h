@@ -46,7 +46,7 @@ typedef struct tulle_machine {
 TULLE_API tulle_status tulle_machine_measure(int threads, tulle_machine *machine);
 
 /*
- * Collective: measures the tiers between the PEs of comm, 14 transfers of each PE, and fills in tier, node_pes and
+ * Collective: measures the tiers between the PEs of comm, 18 transfers of each PE, and fills in tier, node_pes and
  * in_place of *machine on every PE, alike. Every PE gets from its next neighbour on its own node, then from one on
  * another node, all at the same time. A tier that no two PEs are apart stays not known.
  */

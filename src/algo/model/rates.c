@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "device/kernel.h"
 
-enum { ROWS = 8192, REPEATS = 4 };
+enum { ROWS = 4096, REPEATS = 5 };
 
 /* A square CSR tile of one number of entries a row. */
 struct sample {
@@ -55,23 +55,16 @@ static tulle__csr tile_of(const struct sample *s)
     return (tulle__csr){.m = s->rows, .n = s->rows, .rowptr = s->rowptr, .colind = s->colind, .val = s->val};
 }
 
-static tulle_status time_spmm(
-    tulle__pool *pool, const struct sample *s, int width, const double *B, double *C, double *seconds)
+/*
+ * Every thread of the pool runs the kernel on a result of its own, as PEs of one thread do: threads that share one
+ * small tile would be measured waiting for each other.
+ */
+static tulle_status best_time(tulle__pool *pool, tulle__pool_body body, void *arg, double *seconds)
 {
-    tulle__spmm_pair pair = {.A = tile_of(s), .B = B, .b_row = width, .b_col = 1};
-    tulle__spmm_task task = {.type = TULLE_F64,
-        .m = ROWS,
-        .n = width,
-        .npairs = 1,
-        .pair = &pair,
-        .C = C,
-        .c_row = width,
-        .c_col = 1,
-        .alpha = 1};
     *seconds = 1e300;
     for (int r = 0; r < REPEATS; r++) {
         double start = tulle__clock_seconds();
-        tulle_status status = tulle__kernels_cpu()->spmm(pool, &task);
+        tulle_status status = tulle__pool_run(pool, body, arg);
         if (status != TULLE_OK) return status;
         double t = tulle__clock_seconds() - start;
         if (t < *seconds) *seconds = t;
@@ -79,22 +72,46 @@ static tulle_status time_spmm(
     return TULLE_OK;
 }
 
+struct dense_run {
+    const struct sample *sample;
+    int width;
+    const double *B;
+    double *C; /* of each thread, one behind the other */
+};
+
+static tulle_status run_spmm(void *arg, int thread, int nthreads)
+{
+    const struct dense_run *run = arg;
+    (void)nthreads;
+    tulle__spmm_pair pair = {.A = tile_of(run->sample), .B = run->B, .b_row = run->width, .b_col = 1};
+    tulle__spmm_task task = {.type = TULLE_F64,
+        .m = ROWS,
+        .n = run->width,
+        .npairs = 1,
+        .pair = &pair,
+        .C = run->C + (size_t)thread * ROWS * (size_t)run->width,
+        .c_row = run->width,
+        .c_col = 1,
+        .alpha = 1};
+    return tulle__kernels_cpu()->spmm(NULL, &task);
+}
+
 static tulle_status measure_spmm(tulle__pool *pool, tulle_machine *machine)
 {
     tulle_status status;
     double *B = NULL, *C = NULL, seconds;
     struct sample s = {.rows = 0};
-    size_t cells = ROWS * (size_t)TULLE_RATE_WIDTH[TULLE_RATE_WIDTHS - 1];
+    size_t cells = ROWS * (size_t)TULLE_RATE_WIDTH[TULLE_RATE_WIDTHS - 1], threads = (size_t)tulle__pool_size(pool);
     TULLE_TRY(tulle__alloc(cells, sizeof *B, "a tile to measure with", &B));
-    TULLE_TRY(tulle__alloc(cells, sizeof *C, "a tile to measure with", &C));
-    for (size_t e = 0; e < cells; e++) B[e] = 1, C[e] = 0;
+    TULLE_TRY(tulle__alloc(cells * threads, sizeof *C, "a tile to measure with", &C));
+    for (size_t e = 0; e < cells; e++) B[e] = 1;
     for (int d = 0; d < TULLE_RATE_DEGREES; d++) {
         int degree = (int)TULLE_RATE_DEGREE[d];
         TULLE_TRY(make_sample(ROWS, degree, 0, &s));
         for (int w = 0; w < TULLE_RATE_WIDTHS; w++) {
-            int width = (int)TULLE_RATE_WIDTH[w];
-            TULLE_TRY(time_spmm(pool, &s, width, B, C, &seconds));
-            machine->spmm[d * TULLE_RATE_WIDTHS + w] = 2.0 * ROWS * degree * width / seconds;
+            struct dense_run run = {&s, (int)TULLE_RATE_WIDTH[w], B, C};
+            TULLE_TRY(best_time(pool, run_spmm, &run, &seconds));
+            machine->spmm[d * TULLE_RATE_WIDTHS + w] = 2.0 * ROWS * degree * run.width * (double)threads / seconds;
         }
         drop_sample(&s);
         s = (struct sample){.rows = 0};
@@ -108,18 +125,10 @@ out:
 
 /* Where the kernel puts its result. */
 struct result {
-    int64_t *rowptr, nnz;
+    int64_t *rowptr;
     int32_t *colind;
     double *val;
 };
-
-static void drop_result(struct result *r)
-{
-    tulle__free(r->rowptr);
-    tulle__free(r->colind);
-    tulle__free(r->val);
-    *r = (struct result){.nnz = 0};
-}
 
 static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
@@ -133,32 +142,45 @@ out:
     return status;
 }
 
-/* A run of d columns in each row gives 2 d - 1 entries from d^2 multiplications; d = 2 f - 1/2 nearly for factor f. */
+struct sparse_run {
+    const struct sample *sample;
+    int64_t multiplications[64]; /* of each thread */
+};
+
+static tulle_status run_spgemm(void *arg, int thread, int nthreads)
+{
+    struct sparse_run *run = arg;
+    (void)nthreads;
+    struct result r = {NULL, NULL, NULL};
+    tulle__csr_result C = {.nnz = 0};
+    tulle__spgemm_pair pair = {.A = tile_of(run->sample), .B = tile_of(run->sample), .scale = 1};
+    tulle__spgemm_task task = {
+        .type = TULLE_F64, .m = run->sample->rows, .n = run->sample->rows, .npairs = 1, .pair = &pair};
+    tulle_status status = tulle__kernels_cpu()->spgemm(NULL, &task, place_result, &r, &C);
+    run->multiplications[thread % 64] = C.multiplications;
+    tulle__free(r.rowptr);
+    tulle__free(r.colind);
+    tulle__free(r.val);
+    return status;
+}
+
+/* A run of d columns in each row gives 2 d - 1 entries from d^2 multiplications: d = 2 f for factor f, nearly. */
 static tulle_status measure_spgemm(tulle__pool *pool, tulle_machine *machine)
 {
     tulle_status status = TULLE_OK;
     struct sample s = {.rows = 0};
-    struct result r = {.nnz = 0};
+    double seconds;
     for (int f = 0; f < TULLE_RATE_FACTORS; f++) {
         int scattered = f == 0, degree = scattered ? 4 : (int)(2 * TULLE_RATE_FACTOR[f]);
-        double best = 1e300;
+        struct sparse_run run = {.sample = &s};
         TULLE_TRY(make_sample(ROWS << (TULLE_RATE_FACTORS - f), degree, !scattered, &s));
-        tulle__spgemm_pair pair = {.A = tile_of(&s), .B = tile_of(&s), .scale = 1};
-        tulle__spgemm_task task = {.type = TULLE_F64, .m = s.rows, .n = s.rows, .npairs = 1, .pair = &pair};
-        for (int n = 0; n < REPEATS; n++) {
-            tulle__csr_result C;
-            double start = tulle__clock_seconds();
-            TULLE_TRY(tulle__kernels_cpu()->spgemm(pool, &task, place_result, &r, &C));
-            double t = tulle__clock_seconds() - start;
-            if (t < best) best = t;
-            machine->spgemm[f] = 2 * (double)C.multiplications / best;
-            drop_result(&r);
-        }
+        TULLE_TRY(best_time(pool, run_spgemm, &run, &seconds));
+        for (int t = 0; t < tulle__pool_size(pool) && t < 64; t++)
+            machine->spgemm[f] += 2 * (double)run.multiplications[t] / seconds;
         drop_sample(&s);
         s = (struct sample){.rows = 0};
     }
 out:
-    drop_result(&r);
     drop_sample(&s);
     return status;
 }

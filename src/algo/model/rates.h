@@ -7,7 +7,8 @@
 
 #include "device/pool.h"
 
-/* Fills in machine->spmm and machine->spgemm: f64, all threads of the pool on one tile. About half a second. */
+/* Fills in machine->spmm and machine->spgemm: f64, every thread of the pool on a tile of its own. About half a second.
+ */
 tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine);
 
 /* Flops a second by the table, on a logarithmic scale between its points; 0: not known. */

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "comm/comm.h"
 
-enum { LARGE = 256 << 10, SMALL_GETS = 5, LARGE_GETS = 2, ROUNDS = 2 };
+enum { LARGE = 256 << 10, SMALL_GETS = 2, LARGE_GETS = 1, ROUNDS = 6 };
 
 /* What all know of a PE. */
 struct member {
