@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "grid.h"
+#include "pe_grid.h"
 #include "launch.h"
 #include "result.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "grid.h"
+#include "pe_grid.h"
 #include "result.h"
 #include "verb.h"
 

@@ -68,8 +68,9 @@ typedef struct tulle_census_spec {
 } tulle_census_spec;
 
 /*
- * Collective over the comm of A. A and B are CSR in any number of tiles of whole rows, each PE counts the rows of A
- * that it has; B NULL: dense. The matrices stay as they are. TULLE_ERR_LIMIT if there are too many units to keep.
+ * Collective over the comm of A. A and B are CSR in any layouts, of whole rows if entries of C are to be counted; each
+ * PE counts the entries of A that it has; B NULL: dense. The matrices stay as they are. TULLE_ERR_LIMIT if there are
+ * too many units to keep.
  */
 TULLE_API tulle_status tulle_census_new(
     tulle_mat *A, tulle_mat *B, const tulle_census_spec *spec, tulle_census **census);

@@ -10,6 +10,7 @@
 #include <tulle/model.h>
 
 #include "body.h"
+#include "mat/mat.h"
 #include "tap.h"
 
 enum { ARENA = 8192, PANELS = 8 };
@@ -133,6 +134,28 @@ out:
     return status;
 }
 
+/* Counted from the factors as the product has them, in tiles of any columns, multiplications are the same. */
+static tulle_status count_again(
+    tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, tulle_census_spec spec, const tulle_machine *machine)
+{
+    tulle_status status;
+    tulle_census *census = NULL;
+    tulle_prediction p;
+    EXPECT(tulle_census_new(A, A, &spec, &census) == TULLE_ERR_ARG || A->layout->nt == 1);
+    tulle_census_free(census);
+    census = NULL;
+    spec.counting = TULLE_COUNT_FLOPS;
+    TULLE_TRY(tulle_census_new(A, run->cols_b ? NULL : B, &spec, &census));
+    for (int a = 0; a < ALGS; a++) {
+        TULLE_TRY(tulle_predict(census, machine, NULL, algs[a], &p));
+        EXPECT(tulle_comm_rank(comm) || p.load_imbalance == run->said[a].load_imbalance);
+    }
+    EXPECT(tulle_comm_rank(comm) || tulle_census_flops(census) == run->flops);
+out:
+    tulle_census_free(census);
+    return status;
+}
+
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct run *run = arg;
@@ -159,6 +182,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     } else {
         TULLE_TRY(tulle_mat_redistribute(rows, l[1], &B));
     }
+    TULLE_TRY(count_again(comm, run, A, B, spec, &machine));
     for (int a = 0; a < ALGS; a++) TULLE_TRY(execute(comm, run, A, B, l[2], a));
     TULLE_TRY(choose(comm, run, A, B, l[2], census, &machine));
 out:

@@ -147,17 +147,18 @@ tulle_status tulle__census_of(const tulle__operands *operands, int pes, tulle_ce
 static tulle_status count_entries(tulle_mat *X, tulle_mat *shadow)
 {
     tulle_status status = TULLE_OK;
-    const tulle_layout *l = shadow->layout;
+    const tulle_layout *l = shadow->layout, *from = X->layout;
     int64_t tiles = (int64_t)l->mt * l->nt, *count = NULL;
     TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *count, "census", &count));
-    for (int t = 0; t < X->layout->mt; t++) {
+    for (int64_t t = 0; t < (int64_t)from->mt * from->nt; t++) {
         tulle_tile tile;
-        if (!tulle__tile_is_mine(X, t, 0)) continue;
-        TULLE_TRY(tulle_mat_tile(X, t, 0, &tile));
+        int ti = (int)(t / from->nt), tj = (int)(t % from->nt);
+        if (!tulle__tile_is_mine(X, ti, tj)) continue;
+        TULLE_TRY(tulle_mat_tile(X, ti, tj, &tile));
         for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++) {
-            int i = tulle__layout_find(l->row_cut, l->mt, X->layout->row_cut[t] + r), j = 0;
+            int i = tulle__layout_find(l->row_cut, l->mt, from->row_cut[ti] + r), j = 0;
             for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++) {
-                while (tile.colind[e] >= l->col_cut[j + 1]) j++; /* columns ascend */
+                while (from->col_cut[tj] + tile.colind[e] >= l->col_cut[j + 1]) j++; /* columns ascend */
                 count[(int64_t)i * l->nt + j]++;
             }
         }
@@ -174,24 +175,26 @@ out:
 
 /*
  * Rows [from, from + rows) of B, whose entries by tile column are in `length`: the multiplications of all own entries
- * of A in those columns.
+ * of A in those columns. at: the next entry of each row of own tiles.
  */
 static tulle_status add_work(
     tulle_census *c, tulle_mat *A, tulle_gidx from, tulle_gidx rows, const int32_t *length, int64_t *at)
 {
     const tulle__operands *o = &c->operands;
     const tulle_layout *l = o->A->layout;
-    for (int t = 0; t < A->layout->mt; t++) {
+    for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) {
         tulle_tile tile;
-        if (!tulle__tile_is_mine(A, t, 0)) continue;
-        tulle_status status = tulle_mat_tile(A, t, 0, &tile);
+        int ti = (int)(t / A->layout->nt), tj = (int)(t % A->layout->nt);
+        tulle_gidx first = A->layout->col_cut[tj];
+        if (!tulle__tile_is_mine(A, ti, tj)) continue;
+        tulle_status status = tulle_mat_tile(A, ti, tj, &tile);
         if (status != TULLE_OK) return status;
         for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++, at++) {
             int i = -1, k = 0;
-            for (; *at < tile.rowptr[r + 1] && tile.colind[*at] < from + rows; ++*at) {
-                tulle_gidx p = tile.colind[*at];
+            for (; *at < tile.rowptr[r + 1] && first + tile.colind[*at] < from + rows; ++*at) {
+                tulle_gidx p = first + tile.colind[*at];
                 if (i < 0) {
-                    i = tulle__layout_find(l->row_cut, l->mt, A->layout->row_cut[t] + r);
+                    i = tulle__layout_find(l->row_cut, l->mt, A->layout->row_cut[ti] + r);
                     k = tulle__layout_find(l->col_cut, l->nt, p);
                 }
                 while (p >= l->col_cut[k + 1]) k++;
@@ -203,51 +206,65 @@ static tulle_status add_work(
     return TULLE_OK;
 }
 
-/* Where each row of own tiles of A begins. */
-static tulle_status start_rows(tulle_mat *A, int64_t **at)
+/* Where each row of own tiles of A begins; at NULL: only counts the rows. */
+static tulle_status start_rows(tulle_mat *A, int64_t *at, int64_t *rows)
 {
-    int64_t rows = 0, n = 0;
-    for (int t = 0; t < A->layout->mt; t++)
-        if (tulle__tile_is_mine(A, t, 0)) rows += tulle__tile_rows(A, t);
-    tulle_status status = tulle__alloc((size_t)rows, sizeof **at, "census", at);
-    for (int t = 0; t < A->layout->mt && status == TULLE_OK; t++) {
+    *rows = 0;
+    for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) {
         tulle_tile tile;
-        if (!tulle__tile_is_mine(A, t, 0)) continue;
-        status = tulle_mat_tile(A, t, 0, &tile);
-        for (tulle_gidx r = 0; status == TULLE_OK && tile.rowptr && r < tile.m; r++) (*at)[n++] = tile.rowptr[r];
+        int ti = (int)(t / A->layout->nt), tj = (int)(t % A->layout->nt);
+        if (!tulle__tile_is_mine(A, ti, tj)) continue;
+        tulle_status status = tulle_mat_tile(A, ti, tj, &tile);
+        if (status != TULLE_OK) return status;
+        for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++, ++*rows)
+            if (at) at[*rows] = tile.rowptr[r];
     }
-    return status;
+    return TULLE_OK;
 }
 
-/* Every PE walks over all of B, a tile and some rows at a time, beside its own rows of A, which ascend as well. */
+/* Entries of `rows` rows of a tile of B from r0 on, whose columns begin at `first`, by tile column. */
+static void count_lengths(
+    const tulle_census *c, const tulle_tile *tile, tulle_gidx r0, tulle_gidx rows, tulle_gidx first, int32_t *length)
+{
+    const tulle__operands *o = &c->operands;
+    memset(length, 0, (size_t)rows * (size_t)o->N * sizeof *length);
+    for (tulle_gidx r = 0; tile->nnz && r < rows; r++) {
+        int j = 0;
+        for (int64_t e = tile->rowptr[r0 + r]; e < tile->rowptr[r0 + r + 1]; e++) {
+            while (first + tile->colind[e] >= o->B->layout->col_cut[j + 1]) j++;
+            length[r * o->N + j]++;
+        }
+    }
+}
+
+/*
+ * Every PE walks down each tile column of B, a tile and some rows at a time, beside its own rows of A, whose columns
+ * ascend as well.
+ */
 static tulle_status count_work(tulle_census *c, tulle_mat *A, tulle_mat *B)
 {
     tulle_status status;
     const tulle__operands *o = &c->operands;
-    const tulle_layout *l = o->B->layout;
-    int64_t units = (int64_t)o->M * o->K * o->N, *at = NULL;
+    int64_t units = (int64_t)o->M * o->K * o->N, *at = NULL, own;
     int32_t *length = NULL;
     tulle__fetch fetch = {.group = -1};
     tulle_gidx most = CELLS / o->N > 0 ? CELLS / o->N : 1;
-    TULLE_TRY(start_rows(A, &at));
+    TULLE_TRY(start_rows(A, NULL, &own));
+    TULLE_TRY(tulle__alloc((size_t)own, sizeof *at, "census", &at));
     TULLE_TRY(tulle__alloc((size_t)most * (size_t)o->N, sizeof *length, "census", &length));
-    for (int t = 0; t < B->layout->mt; t++) {
-        tulle_tile tile;
-        TULLE_TRY(tulle__fetch_init(B, t, 0, &fetch));
-        TULLE_TRY(tulle__fetch_await(&fetch, &tile));
-        for (tulle_gidx r0 = 0; r0 < tile.m; r0 += most) {
-            tulle_gidx rows = tile.m - r0 < most ? tile.m - r0 : most;
-            memset(length, 0, (size_t)rows * (size_t)o->N * sizeof *length);
-            for (tulle_gidx r = 0; tile.nnz && r < rows; r++) {
-                int j = 0;
-                for (int64_t e = tile.rowptr[r0 + r]; e < tile.rowptr[r0 + r + 1]; e++) {
-                    while (tile.colind[e] >= l->col_cut[j + 1]) j++;
-                    length[r * o->N + j]++;
-                }
+    for (int tj = 0; tj < B->layout->nt; tj++) {
+        TULLE_TRY(start_rows(A, at, &own));
+        for (int ti = 0; ti < B->layout->mt; ti++) {
+            tulle_tile tile;
+            TULLE_TRY(tulle__fetch_init(B, ti, tj, &fetch));
+            TULLE_TRY(tulle__fetch_await(&fetch, &tile));
+            for (tulle_gidx r0 = 0; r0 < tile.m; r0 += most) {
+                tulle_gidx rows = tile.m - r0 < most ? tile.m - r0 : most;
+                count_lengths(c, &tile, r0, rows, B->layout->col_cut[tj], length);
+                TULLE_TRY(add_work(c, A, B->layout->row_cut[ti] + r0, rows, length, at));
             }
-            TULLE_TRY(add_work(c, A, B->layout->row_cut[t] + r0, rows, length, at));
+            tulle__fetch_fini(&fetch);
         }
-        tulle__fetch_fini(&fetch);
     }
     for (int64_t u = 0; u < units; u += CELLS)
         TULLE_TRY(
@@ -263,8 +280,10 @@ out:
 
 static tulle_status check(const tulle_mat *A, const tulle_mat *B, const tulle_census_spec *s)
 {
-    if (A->kind != TULLE_CSR || A->layout->nt != 1 || (B && (B->kind != TULLE_CSR || B->layout->nt != 1)))
-        return tulle__fail(TULLE_ERR_ARG, "what a census counts is sparse, in tiles of whole rows");
+    if (A->kind != TULLE_CSR || (B && B->kind != TULLE_CSR))
+        return tulle__fail(TULLE_ERR_ARG, "what a census counts is sparse");
+    if (B && s->counting == TULLE_COUNT_RESULT && (A->layout->nt != 1 || B->layout->nt != 1))
+        return tulle__fail(TULLE_ERR_ARG, "entries of a result are counted from factors in tiles of whole rows");
     if (B && B->comm != A->comm) return tulle__fail(TULLE_ERR_ARG, "both factors must belong to one comm");
     if (s->pes < 1) return tulle__fail(TULLE_ERR_ARG, "a model of %d PEs", s->pes);
     if (A->layout->m != s->a->m || A->layout->n != s->a->n ||

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "grid.h"
+#include "pe_grid.h"
 
 #include <stdlib.h>
 #include <string.h>

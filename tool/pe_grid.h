@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The grid of PEs and the layouts of A, B and C on it: given, or the one for which the model predicts the least time.
  */
-#ifndef TULLE_TOOL_GRID_H
-#define TULLE_TOOL_GRID_H
+#ifndef TULLE_TOOL_PE_GRID_H
+#define TULLE_TOOL_PE_GRID_H
 
 #include "option.h"
 
