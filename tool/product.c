@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "pe_grid.h"
 #include "launch.h"
+#include "pe_grid.h"
 #include "result.h"
 
 struct setting {
@@ -84,6 +84,17 @@ static tulle_status unless_short(tulle_status status)
     return status == TULLE_ERR_MEMORY || status == TULLE_ERR_LIMIT ? TULLE_OK : status;
 }
 
+/*
+ * Whether counting is worth it: every PE reads all of B for it, so more than a little only where something is to be
+ * chosen. Without, the model goes by the entries of tiles.
+ */
+static int worth_counting(const struct setting *s, const tulle_mat *B, tulle_layout *const l[3])
+{
+    int asked = s->grid.choose || (s->nalgs == 1 && s->alg[0] == TULLE_ALG_AUTO);
+    double units = (double)tulle_layout_tile_rows(l[0]) * tulle_layout_tile_cols(l[0]) * tulle_layout_tile_cols(l[1]);
+    return units <= 1 << 20 && (double)tulle_mat_bytes(B) <= (asked ? 2e9 : 64e6);
+}
+
 /* The grid, the layouts, and what the model counts on them. A dense B is all the same to it. */
 static tulle_status plan_layouts(
     const struct setting *s, tulle_comm *comm, struct operands *x, tulle_mat *A, tulle_mat *B, tulle_layout *l[3])
@@ -98,7 +109,7 @@ static tulle_status plan_layouts(
             &x->grid, A, sparse, tulle_mat_cols(B), s->nalgs == 1 ? s->alg[0] : TULLE_ALG_AUTO, &x->machine, &model);
     if (status == TULLE_OK)
         status = tulle_comm_agree(comm, grid_layouts(&x->grid, tulle_mat_rows(A), x->k, tulle_mat_cols(B), l));
-    if (status == TULLE_OK && sparse)
+    if (status == TULLE_OK && sparse && worth_counting(s, B, l))
         status = unless_short(grid_census(&x->grid, A, sparse, l, TULLE_COUNT_FLOPS, 0, &x->census));
     grid_fini(&x->grid);
     return status;

@@ -149,6 +149,11 @@ static void print_text(const struct forecast *f)
     if (f->sparse && entries > 0) printf(", %.2f multiplications an entry", flops / 2 / entries);
     printf("; at the local roof of %.3g GF/s a PE (%.3g flop/byte) %.3g s\n", roof.local.rate * 1e-9,
         roof.local.intensity, f->prediction[TULLE_ALG_AUTO].roofline);
+    double moved = f->prediction[TULLE_ALG_AUTO].bytes_moved, pes = f->grid.pes;
+    tulle_roof far = tulle_roof_network(&f->machine, f->grid.pes, roof.local.rate, flops / pes, moved / pes);
+    if (moved > 0)
+        printf("what %s moves (%.3g flop/byte) allows %.3g GF/s a PE\n",
+            tulle_alg_name(f->prediction[TULLE_ALG_AUTO].alg), far.intensity, far.rate * 1e-9);
 }
 
 static tulle_status run(const struct options *options)
@@ -244,7 +249,7 @@ static const struct option options[] = {{.name = "pes",
         .text = "tile pairs fetched ahead"},
     {.name = "estimate",
         .kind = KIND_FLAG,
-        .text = "SpGEMM: take entries of C as if scattered evenly instead of counting them, which is faster"},
+        .text = "SpGEMM: estimate the entries of C from some rows instead of counting them, which is faster"},
     {.name = "json", .kind = KIND_FLAG, .text = "one JSON object an algorithm, with the loads of each PE"}, OPTION_TYPE,
     OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 

@@ -54,7 +54,7 @@ TULLE_API tulle_roof tulle_roof_network(
 typedef struct tulle_census tulle_census;
 
 typedef enum tulle_counting {
-    TULLE_COUNT_FLOPS, /* multiplications of each unit exactly; entries of C as if scattered evenly */
+    TULLE_COUNT_FLOPS, /* multiplications of each unit exactly; entries of C estimated from some rows */
     TULLE_COUNT_RESULT /* also the entries of C and of each partial result: takes as long as a symbolic product */
 } tulle_counting;
 

@@ -93,6 +93,7 @@ struct far {
     tulle_prediction p[TULLE_ALG_COUNT], here;
     tulle_machine machine;
     tulle_status refused;
+    double entries;
 };
 
 static tulle_status look_far(tulle_comm *comm, void *arg)
@@ -116,6 +117,7 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_layout_new(&s, pes, &l[2]));
     tulle_census_spec spec = {l[0], l[1], l[2], pes, TULLE_F32, f->counting, 0};
     TULLE_TRY(tulle_census_new(A, f->cols_b ? NULL : A, &spec, &census));
+    if (tulle_comm_rank(comm) == 0) f->entries = tulle_census_entries(census);
     for (int a = 1; a < TULLE_ALG_COUNT; a++) {
         tulle_prediction p;
         TULLE_TRY(tulle_predict(census, &f->machine, NULL, (tulle_alg)a, &p));
@@ -180,6 +182,22 @@ static void far_away(void)
         "tiles are counted without the result");
 }
 
+/* Entries of C from some rows: a band is told from what is scattered. */
+static void estimate(void)
+{
+    static const char *const operands[] = {"band:n=3000,lower=4,upper=4", "er:n=3000,degree=5", "fem:nodes=12,dof=2"};
+    for (size_t o = 0; o < sizeof operands / sizeof *operands; o++) {
+        struct far f = {.operand = operands[o], .rows = 4, .cols = 2, .counting = TULLE_COUNT_RESULT}, g;
+        (void)tulle_machine_find("summit", 1, &f.machine);
+        g = f;
+        g.counting = TULLE_COUNT_FLOPS;
+        try_far(1, &f);
+        try_far(3, &g);
+        ok(g.entries > 0.6 * f.entries && g.entries < 1.6 * f.entries, "%s: %.0f entries of C estimated, %.0f counted",
+            operands[o], g.entries, f.entries);
+    }
+}
+
 /* Every PE gets the same figures, and they are figures. */
 static tulle_status measure(tulle_comm *comm, void *arg)
 {
@@ -218,6 +236,7 @@ int main(void)
     keep();
     roofs();
     far_away();
+    estimate();
     tiers();
     ok(rmdir(folder) == 0, "no file is left behind");
     return tap_done();

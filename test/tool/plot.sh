@@ -117,6 +117,8 @@ report $? "no picture of what is wrong"
 expect 0 'stationary-c .*' predict rmat:scale=8 --pes 384 --machine summit --grid 16x24
 grep -q 'cannon  *left out' "$work/out" && [ "$(grep -c -e '<- auto' "$work/out")" = 1 ]
 report $? "one is the best, one is left out"
+grep -q 'moves (.* flop/byte) allows .* GF/s a PE' "$work/out"
+report $? "and the network's roof is told"
 expect 0 'on 384 PEs of summit, grid' predict rmat:scale=8 --pes 384 --machine summit --cols 64 --type f32
 expect 0 '(estimated)' predict rmat:scale=8 --pes 16 --machine dgx2 --estimate
 expect 0 '"alg":"cannon"' predict rmat:scale=8 --pes 16 --machine dgx2 --grid 4x4 --json

@@ -6,14 +6,34 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "mat/fetch.h"
 
 enum { UNITS_MOST = 1 << 26, CELLS = 1 << 18 };
 
-double tulle__expected_entries(double m, double n, double products)
+/* Entries expected of m x n cells that `products` fall on at random. */
+static double expected(double m, double n, double products)
 {
     double cells = m * n;
     return cells > 0 ? -cells * expm1(-products / cells) : 0;
+}
+
+double tulle__census_expected(const tulle_census *c, int i, int j, double products)
+{
+    double m = (double)tulle__tile_rows(c->operands.C, i), n = (double)tulle__tile_cols(c->operands.C, j);
+    return expected(m, n < c->spread ? n : c->spread, products);
+}
+
+double tulle__find_spread(double m, double n, double products, double entries)
+{
+    double low = 0, high = n;
+    if (!(entries > 0) || expected(m, n, products) <= entries) return n;
+    for (int step = 0; step < 60; step++) {
+        double middle = (low + high) / 2;
+        if (expected(m, middle, products) < entries)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
 }
 
 /* ---- operands of a product that is only thought of ---- */
@@ -126,10 +146,12 @@ static void finish(tulle_census *c, int counted)
             double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), work = 0;
             for (int k = 0; k < o->K; k++) work += c->work[tulle__unit_index(c, i, k, j)];
             double *entries = &c->result[(int64_t)i * o->N + j];
-            if (!counted) *entries = c->sparse ? tulle__expected_entries(m, n, work) : m * n;
+            if (!counted) *entries = c->sparse ? tulle__census_expected(c, i, j, work) : m * n;
             c->multiplications += work;
             c->entries += *entries;
         }
+    const tulle_layout *l = o->C->layout;
+    if (counted) c->spread = tulle__find_spread((double)l->m, (double)l->n, c->multiplications, c->entries);
 }
 
 tulle_status tulle__census_of(const tulle__operands *operands, int pes, tulle_census **census)
@@ -138,6 +160,7 @@ tulle_status tulle__census_of(const tulle__operands *operands, int pes, tulle_ce
     if (status != TULLE_OK) return status;
     (*census)->sparse = operands->C->kind == TULLE_CSR;
     (*census)->type = operands->C->type;
+    (*census)->spread = (double)operands->C->layout->n;
     fill_even(*census);
     finish(*census, 0);
     return TULLE_OK;
@@ -170,109 +193,6 @@ static tulle_status count_entries(tulle_mat *X, tulle_mat *shadow)
     set_lengths(shadow);
 out:
     tulle__free(count);
-    return status;
-}
-
-/*
- * Rows [from, from + rows) of B, whose entries by tile column are in `length`: the multiplications of all own entries
- * of A in those columns. at: the next entry of each row of own tiles.
- */
-static tulle_status add_work(
-    tulle_census *c, tulle_mat *A, tulle_gidx from, tulle_gidx rows, const int32_t *length, int64_t *at)
-{
-    const tulle__operands *o = &c->operands;
-    const tulle_layout *l = o->A->layout;
-    for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) {
-        tulle_tile tile;
-        int ti = (int)(t / A->layout->nt), tj = (int)(t % A->layout->nt);
-        tulle_gidx first = A->layout->col_cut[tj];
-        if (!tulle__tile_is_mine(A, ti, tj)) continue;
-        tulle_status status = tulle_mat_tile(A, ti, tj, &tile);
-        if (status != TULLE_OK) return status;
-        for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++, at++) {
-            int i = -1, k = 0;
-            for (; *at < tile.rowptr[r + 1] && first + tile.colind[*at] < from + rows; ++*at) {
-                tulle_gidx p = first + tile.colind[*at];
-                if (i < 0) {
-                    i = tulle__layout_find(l->row_cut, l->mt, A->layout->row_cut[ti] + r);
-                    k = tulle__layout_find(l->col_cut, l->nt, p);
-                }
-                while (p >= l->col_cut[k + 1]) k++;
-                double *work = &c->work[tulle__unit_index(c, i, k, 0)];
-                for (int j = 0; j < o->N; j++) work[j] += length[(p - from) * o->N + j];
-            }
-        }
-    }
-    return TULLE_OK;
-}
-
-/* Where each row of own tiles of A begins; at NULL: only counts the rows. */
-static tulle_status start_rows(tulle_mat *A, int64_t *at, int64_t *rows)
-{
-    *rows = 0;
-    for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) {
-        tulle_tile tile;
-        int ti = (int)(t / A->layout->nt), tj = (int)(t % A->layout->nt);
-        if (!tulle__tile_is_mine(A, ti, tj)) continue;
-        tulle_status status = tulle_mat_tile(A, ti, tj, &tile);
-        if (status != TULLE_OK) return status;
-        for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++, ++*rows)
-            if (at) at[*rows] = tile.rowptr[r];
-    }
-    return TULLE_OK;
-}
-
-/* Entries of `rows` rows of a tile of B from r0 on, whose columns begin at `first`, by tile column. */
-static void count_lengths(
-    const tulle_census *c, const tulle_tile *tile, tulle_gidx r0, tulle_gidx rows, tulle_gidx first, int32_t *length)
-{
-    const tulle__operands *o = &c->operands;
-    memset(length, 0, (size_t)rows * (size_t)o->N * sizeof *length);
-    for (tulle_gidx r = 0; tile->nnz && r < rows; r++) {
-        int j = 0;
-        for (int64_t e = tile->rowptr[r0 + r]; e < tile->rowptr[r0 + r + 1]; e++) {
-            while (first + tile->colind[e] >= o->B->layout->col_cut[j + 1]) j++;
-            length[r * o->N + j]++;
-        }
-    }
-}
-
-/*
- * Every PE walks down each tile column of B, a tile and some rows at a time, beside its own rows of A, whose columns
- * ascend as well.
- */
-static tulle_status count_work(tulle_census *c, tulle_mat *A, tulle_mat *B)
-{
-    tulle_status status;
-    const tulle__operands *o = &c->operands;
-    int64_t units = (int64_t)o->M * o->K * o->N, *at = NULL, own;
-    int32_t *length = NULL;
-    tulle__fetch fetch = {.group = -1};
-    tulle_gidx most = CELLS / o->N > 0 ? CELLS / o->N : 1;
-    TULLE_TRY(start_rows(A, NULL, &own));
-    TULLE_TRY(tulle__alloc((size_t)own, sizeof *at, "census", &at));
-    TULLE_TRY(tulle__alloc((size_t)most * (size_t)o->N, sizeof *length, "census", &length));
-    for (int tj = 0; tj < B->layout->nt; tj++) {
-        TULLE_TRY(start_rows(A, at, &own));
-        for (int ti = 0; ti < B->layout->mt; ti++) {
-            tulle_tile tile;
-            TULLE_TRY(tulle__fetch_init(B, ti, tj, &fetch));
-            TULLE_TRY(tulle__fetch_await(&fetch, &tile));
-            for (tulle_gidx r0 = 0; r0 < tile.m; r0 += most) {
-                tulle_gidx rows = tile.m - r0 < most ? tile.m - r0 : most;
-                count_lengths(c, &tile, r0, rows, B->layout->col_cut[tj], length);
-                TULLE_TRY(add_work(c, A, B->layout->row_cut[ti] + r0, rows, length, at));
-            }
-            tulle__fetch_fini(&fetch);
-        }
-    }
-    for (int64_t u = 0; u < units; u += CELLS)
-        TULLE_TRY(
-            tulle_comm_reduce_real(A->comm, TULLE_SUM, (int)(units - u < CELLS ? units - u : CELLS), c->work + u));
-out:
-    tulle__fetch_fini(&fetch);
-    tulle__free(at);
-    tulle__free(length);
     return status;
 }
 
@@ -311,6 +231,7 @@ static tulle_status think_of(const tulle_census_spec *s, int sparse, tulle_censu
     c->own = 1;
     c->sparse = sparse;
     c->type = s->type;
+    c->spread = (double)s->c->n;
     TULLE_TRY(make_shadow(s->a, TULLE_CSR, s->type, &c->operands.A));
     TULLE_TRY(make_shadow(s->b, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->operands.B));
     TULLE_TRY(make_shadow(s->c, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->operands.C));
@@ -332,7 +253,7 @@ tulle_status tulle_census_new(tulle_mat *A, tulle_mat *B, const tulle_census_spe
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, count_entries(A, c->operands.A));
     if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, count_entries(B, c->operands.B));
     if (status == TULLE_OK && !B) fill_even(c); /* which is exact for a dense B */
-    if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, count_work(c, A, B));
+    if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, tulle__census_count_work(c, A, B));
     if (status == TULLE_OK && exact) status = tulle_comm_agree(A->comm, tulle__census_count_result(c, A, B));
     if (status != TULLE_OK) {
         tulle_census_free(c);

@@ -22,6 +22,8 @@ struct tulle_census {
     int64_t *partial[2];
     int group; /* most units of the jobs that were counted */
     double multiplications, entries;
+    /* columns that the products of a row of C fall on, as if scattered evenly over them: few in a band, else n */
+    double spread;
 };
 
 static inline int64_t tulle__unit_index(const tulle_census *census, int i, int k, int j)
@@ -33,8 +35,14 @@ static inline int64_t tulle__unit_index(const tulle_census *census, int i, int k
 /* Of matrices as they lie: multiplications of SpMM are exact, those of SpGEMM as if entries were scattered evenly. */
 tulle_status tulle__census_of(const tulle__operands *operands, int pes, tulle_census **census);
 
-/* Entries expected of m x n cells that `products` fall on at random. */
-double tulle__expected_entries(double m, double n, double products);
+/* Entries expected in C tile (i, j) of so many products. */
+double tulle__census_expected(const tulle_census *census, int i, int j, double products);
+
+/* The spread for which so many products of m rows of n columns are expected to make so many entries. */
+double tulle__find_spread(double m, double n, double products, double entries);
+
+/* Counts multiplications and samples the spread. Collective over the comm of A, no agreement. */
+tulle_status tulle__census_count_work(tulle_census *census, tulle_mat *A, tulle_mat *B);
 
 /* Counts partial results; census has its operands and their entries. Collective over the comm of A, no agreement. */
 tulle_status tulle__census_count_result(tulle_census *census, tulle_mat *A, tulle_mat *B);

@@ -24,7 +24,7 @@ static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
     double m = (double)tulle__tile_rows(o->A, i), n = (double)tulle__tile_cols(o->C, j);
     if (work <= 0) return 0;
     if (c->census->sparse) {
-        double cf = work / tulle__expected_entries(m, n, work);
+        double cf = work / tulle__census_expected(c->census, i, j, work);
         rate = tulle_roof_spgemm(c->machine, c->threads, c->census->type, cf).rate;
         measured = tulle__rate_spgemm(c->machine, cf);
     } else {
@@ -119,7 +119,7 @@ double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, i
         census->group == tulle__policy_group(policy, o->K, c->direct, c->deterministic))
         return (double)census->partial[which][tulle__unit_index(census, i, k[0], j)];
     for (int t = 0; t < nk; t++) work += census->work[tulle__unit_index(census, i, k[t], j)];
-    return tulle__expected_entries(m, n, work);
+    return tulle__census_expected(census, i, j, work);
 }
 
 /* Pieces of a dense result are whole rows, of a sparse one bytes of its block: partial.c, multiply.c. */
