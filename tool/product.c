@@ -6,17 +6,21 @@
 #include <time.h>
 
 #include "launch.h"
+#include "pe_grid.h"
 #include "result.h"
 
 struct setting {
     const struct options *options;
-    int sparse, grid_rows, grid_cols, tiles, reps;
+    int sparse, reps;
+    int threads; /* of each PE */
+    struct grid grid;
     tulle_read_options reading;
     tulle_alg alg[TULLE_ALG_COUNT];
     int nalgs;
-    const char *cut;
     tulle_machine machine; /* PE 0 knows it, and shows the results */
+    int is_here;           /* it is this machine, whose network is measured as the team sees it */
     tulle_status machine_known;
+    char machine_fault[512];
     struct result result[TULLE_ALG_COUNT];
     char warnings[TULLE_WARNINGS_MAX];
 };
@@ -24,7 +28,10 @@ struct setting {
 struct operands {
     tulle_mat *A, *B;
     tulle_layout *C;
+    tulle_census *census;
     tulle_gidx k;
+    struct grid grid;
+    tulle_machine machine; /* PE 0's counts */
 };
 
 static double now(void)
@@ -32,30 +39,6 @@ static double now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* A layout of m x n with the given tiles, whose rows have equal weights if there are any. */
-static tulle_status cut_layout(const struct setting *s, tulle_comm *comm, tulle_gidx m, tulle_gidx n, int tile_rows,
-    int tile_cols, const int64_t *row_weight, const tulle_gidx *col_cut, tulle_layout **layout)
-{
-    tulle_gidx *row_cut = malloc(((size_t)tile_rows + 1) * sizeof *row_cut);
-    if (!row_cut) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
-    if (row_weight)
-        tulle_cuts_weighted(m, row_weight, tile_rows, row_cut);
-    else
-        tulle_cuts_even(m, tile_rows, row_cut);
-    tulle_layout_spec spec = {.m = m,
-        .n = n,
-        .grid_rows = s->grid_rows,
-        .grid_cols = s->grid_cols,
-        .tile_rows = tile_rows,
-        .tile_cols = tile_cols,
-        .map = options_flag(s->options, "cyclic") ? TULLE_CYCLIC : TULLE_BLOCK,
-        .row_cut = row_cut,
-        .col_cut = col_cut};
-    tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), layout);
-    free(row_cut);
-    return status;
 }
 
 /* Collective: reads the sparse operands as they come; *B is *A for a square A alone. */
@@ -84,41 +67,6 @@ static tulle_status read_operands(
     return tulle_mat_rows(*A) == tulle_mat_cols(*A) ? TULLE_OK : tulle_mat_transpose(*A, B);
 }
 
-/* The layouts of A, B and C by grid, tiles and cut. */
-static tulle_status make_layouts(
-    const struct setting *s, tulle_comm *comm, tulle_mat *A, tulle_mat *B, tulle_layout *l[3])
-{
-    tulle_gidx m = tulle_mat_rows(A), k = tulle_mat_cols(A), n = tulle_mat_cols(B);
-    int M = s->grid_rows * s->tiles, N = s->grid_cols * s->tiles, K = (M > N ? M : N);
-    int64_t *weight = malloc(((size_t)(m > k ? m : k) + 1) * sizeof *weight);
-    tulle_status status =
-        weight ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %lld row weights", (long long)m);
-    status = tulle_comm_agree(comm, status);
-    /* the rows of B, which are the columns of A */
-    if (status == TULLE_OK && s->sparse) status = tulle_mat_row_nnz(B, weight);
-    if (status == TULLE_OK) status = cut_layout(s, comm, k, n, K, N, s->sparse ? weight : NULL, NULL, &l[1]);
-    int by_rows = strcmp(s->cut, "rows") == 0;
-    if (status == TULLE_OK && !by_rows)
-        status = s->sparse && strcmp(s->cut, "flops") == 0 ? tulle_mat_row_flops(A, B, weight)
-                                                           : tulle_mat_row_nnz(A, weight);
-    if (status == TULLE_OK)
-        status = cut_layout(s, comm, m, k, M, K, by_rows ? NULL : weight, tulle_layout_row_cut(l[1]), &l[0]);
-    if (status == TULLE_OK) {
-        tulle_layout_spec spec = {.m = m,
-            .n = n,
-            .grid_rows = s->grid_rows,
-            .grid_cols = s->grid_cols,
-            .tile_rows = M,
-            .tile_cols = N,
-            .map = options_flag(s->options, "cyclic") ? TULLE_CYCLIC : TULLE_BLOCK,
-            .row_cut = tulle_layout_row_cut(l[0]),
-            .col_cut = tulle_layout_col_cut(l[1])};
-        status = tulle_layout_new(&spec, tulle_comm_size(comm), &l[2]);
-    }
-    free(weight);
-    return tulle_comm_agree(comm, status);
-}
-
 /* Moves *from to the layout; what was read goes as soon as it is not needed, so that two factors never lie here twice.
  */
 static tulle_status move(tulle_mat **from, const tulle_layout *layout, int last, tulle_mat **to)
@@ -128,6 +76,53 @@ static tulle_status move(tulle_mat **from, const tulle_layout *layout, int last,
     tulle_mat_free(*from);
     *from = NULL;
     return TULLE_OK;
+}
+
+/* What can be done without, if there is no memory for it. */
+static tulle_status unless_short(tulle_status status)
+{
+    return status == TULLE_ERR_MEMORY || status == TULLE_ERR_LIMIT ? TULLE_OK : status;
+}
+
+/*
+ * Whether counting is worth it: every PE reads all of B for it, so more than a little only where something is to be
+ * chosen. Without, the model goes by the entries of tiles.
+ */
+static int worth_counting(const struct setting *s, const tulle_mat *B, tulle_layout *const l[3])
+{
+    int asked = s->grid.choose || (s->nalgs == 1 && s->alg[0] == TULLE_ALG_AUTO);
+    double units = (double)tulle_layout_tile_rows(l[0]) * tulle_layout_tile_cols(l[0]) * tulle_layout_tile_cols(l[1]);
+    return units <= 1 << 20 && (double)tulle_mat_bytes(B) <= (asked ? 2e9 : 64e6);
+}
+
+/* The grid, the layouts, and what the model counts on them. A dense B is all the same to it. */
+static tulle_status plan_layouts(
+    const struct setting *s, tulle_comm *comm, struct operands *x, tulle_mat *A, tulle_mat *B, tulle_layout *l[3])
+{
+    tulle_mat *sparse = s->sparse ? B : NULL;
+    tulle_model_options model = {.threads = s->threads,
+        .lookahead = (int)options_int(s->options, "lookahead", -1),
+        .deterministic = options_flag(s->options, "deterministic")};
+    tulle_status status = grid_weigh(&x->grid, A, sparse);
+    if (status == TULLE_OK && x->grid.choose)
+        status = grid_choose(
+            &x->grid, A, sparse, tulle_mat_cols(B), s->nalgs == 1 ? s->alg[0] : TULLE_ALG_AUTO, &x->machine, &model);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(comm, grid_layouts(&x->grid, tulle_mat_rows(A), x->k, tulle_mat_cols(B), l));
+    if (status == TULLE_OK && sparse && worth_counting(s, B, l))
+        status = unless_short(grid_census(&x->grid, A, sparse, l, TULLE_COUNT_FLOPS, 0, &x->census));
+    grid_fini(&x->grid);
+    return status;
+}
+
+/* PE 0's machine; of this one also what the network is, wrappers and all. */
+static tulle_status share_machine(const struct setting *s, tulle_comm *comm, struct operands *x)
+{
+    if (tulle_comm_rank(comm) == 0) x->machine = s->machine;
+    tulle_status status = tulle_comm_broadcast(comm, 0, &x->machine, sizeof x->machine);
+    if (status == TULLE_OK && s->is_here && tulle_comm_size(comm) > 1)
+        status = unless_short(tulle_machine_measure_tiers(comm, &x->machine));
+    return status;
 }
 
 static tulle_status distribute(const struct setting *s, tulle_comm *comm, struct operands *x, char *warnings)
@@ -141,9 +136,9 @@ static tulle_status distribute(const struct setting *s, tulle_comm *comm, struct
             (long long)tulle_mat_cols(B));
     if (status == TULLE_OK) {
         x->k = tulle_mat_cols(A);
-        status = make_layouts(s, comm, A, B, l);
+        status = plan_layouts(s, comm, x, A, B, l);
     }
-    if (status == TULLE_OK && s->grid_rows * s->grid_cols == 1 && s->tiles == 1) {
+    if (status == TULLE_OK && tulle_comm_size(comm) == 1 && s->grid.tiles == 1) {
         x->A = A; /* one tile is in its layout already */
         x->B = B;
     } else {
@@ -176,6 +171,7 @@ static tulle_status execute(tulle_plan *plan, tulle_report *report)
         one.nnz_c += sum.nnz_c;
         one.flops += sum.flops;
         one.bytes_moved += sum.bytes_moved;
+        one.messages += sum.messages;
         one.units += sum.units;
         one.stolen += sum.stolen;
         one.probes += sum.probes;
@@ -245,6 +241,8 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     double reused[REPS_MAX];
     int warm = s->reps > 1;
     o.alg = s->alg[a];
+    o.machine = &x->machine;
+    o.census = x->census;
     o.lookahead = (int)options_int(s->options, "lookahead", -1);
     o.no_offset = options_flag(s->options, "no-offset");
     o.whole_tiles = options_flag(s->options, "whole-tiles");
@@ -287,7 +285,10 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     r->nnz_a = tulle_mat_nnz(x->A);
     r->nnz_b = tulle_mat_nnz(x->B);
     r->nnz_c = report.nnz_c;
-    r->bound = tulle_product_bound(&s->machine, x->A, x->B, C, (double)report.flops / 2);
+    r->bound = tulle_product_bound(&x->machine, x->A, x->B, C, (double)report.flops / 2);
+    r->roof = roof_of(&x->machine, s->sparse, s->threads, tulle_comm_size(comm), s->reading.type, r);
+    r->grid_rows = x->grid.rows;
+    r->grid_cols = x->grid.cols;
     status = use_result(s, plan, C, r, output, writer);
     tulle_plan_free(plan);
     tulle_mat_free(C);
@@ -297,32 +298,21 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct setting *s = arg;
-    struct operands x = {NULL, NULL, NULL, 0};
+    struct operands x = {.grid = s->grid};
     char warnings[TULLE_WARNINGS_MAX] = "";
-    tulle_status status = tulle_comm_agree(comm, tulle_comm_rank(comm) == 0 ? s->machine_known : TULLE_OK);
+    tulle_status status = TULLE_OK;
+    if (tulle_comm_rank(comm) == 0 && s->machine_known != TULLE_OK)
+        status = tulle_fail(s->machine_known, "%s", s->machine_fault);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = share_machine(s, comm, &x);
     if (status == TULLE_OK) status = distribute(s, comm, &x, warnings);
     if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
     for (int a = 0; a < s->nalgs && status == TULLE_OK; a++) status = run_alg(s, comm, &x, a);
     if (status == TULLE_OK && x.B != x.A) tulle_mat_free(x.B);
     if (status == TULLE_OK) tulle_mat_free(x.A);
     tulle_layout_free(x.C);
+    tulle_census_free(x.census);
     return status;
-}
-
-/* One --grid: both numbers, or the PEs in one column. */
-static tulle_status read_grid(struct setting *s, int pes)
-{
-    const char *text = options_word(s->options, "grid", NULL);
-    s->grid_rows = pes;
-    s->grid_cols = 1;
-    if (!text) return TULLE_OK;
-    char rest;
-    if (sscanf(text, "%dx%d%c", &s->grid_rows, &s->grid_cols, &rest) != 2 || s->grid_rows < 1 || s->grid_cols < 1)
-        return tulle_fail(TULLE_ERR_ARG, "--grid is RxC, as in 2x3, not '%s'", text);
-    if (s->grid_rows * s->grid_cols != pes)
-        return tulle_fail(
-            TULLE_ERR_ARG, "a grid of %s has %d PEs, --pes is %d", text, s->grid_rows * s->grid_cols, pes);
-    return TULLE_OK;
 }
 
 static tulle_status read_algs(struct setting *s)
@@ -339,7 +329,9 @@ static tulle_status read_algs(struct setting *s)
 static tulle_status know_machine(struct setting *s, int threads)
 {
     if (threads > 64) threads = 64;
-    if (tulle_machine_load(NULL, threads, &s->machine) == TULLE_OK) return TULLE_OK;
+    if (!s->is_here) return tulle_machine_find(options_word(s->options, "machine", "here"), threads, &s->machine);
+    /* a file without rates of kernels is of before there was a model */
+    if (tulle_machine_load(NULL, threads, &s->machine) == TULLE_OK && s->machine.spmm[0] > 0) return TULLE_OK;
     if (!options_flag(s->options, "quiet"))
         fprintf(stderr, "tulle: measuring this machine with %d thread%s, once\n", threads, threads == 1 ? "" : "s");
     tulle_status status = tulle_machine_measure(threads, &s->machine);
@@ -395,12 +387,9 @@ tulle_status run_product(const struct options *options, int sparse)
     if (!s) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     s->options = options;
     s->sparse = sparse;
-    s->tiles = (int)options_int(options, "tiles", 1);
     s->reps = (int)options_int(options, "reps", 1);
-    s->cut = options_word(options, "cut", sparse ? "flops" : "nnz");
+    s->is_here = strcmp(options_word(options, "machine", "here"), "here") == 0;
     tulle_status status = reading_options(options, &s->reading);
-    if (status == TULLE_OK && strcmp(s->cut, "rows") && strcmp(s->cut, "nnz") && strcmp(s->cut, "flops"))
-        status = tulle_fail(TULLE_ERR_ARG, "--cut is rows, nnz or flops, not '%s'", s->cut);
     if (status == TULLE_OK) status = read_algs(s);
     for (int i = 0; i < options->noperands && status == TULLE_OK; i++) {
         /* a fault of the operand is told before a team is opened */
@@ -408,9 +397,14 @@ tulle_status run_product(const struct options *options, int sparse)
         status = tulle_operand_inspect(options->operand[i], &s->reading, &shape);
     }
     status = open_team(options, trace ? "trace+" : "", status, &team);
-    if (status == TULLE_OK) status = read_grid(s, tulle_team_size(team));
+    if (status == TULLE_OK) {
+        s->threads = tulle_team_threads(team);
+        status = grid_options(options, tulle_team_size(team), sparse, NULL, &s->grid);
+        s->grid.type = s->reading.type;
+    }
     if (status == TULLE_OK && tulle_team_leads(team))
         s->machine_known = know_machine(s, tulle_team_size(team) * tulle_team_threads(team));
+    if (s->machine_known != TULLE_OK) snprintf(s->machine_fault, sizeof s->machine_fault, "%s", tulle_error_message());
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK) {
         if (tulle_team_leads(team)) show_warnings(options, s->warnings);

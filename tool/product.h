@@ -18,7 +18,12 @@ tulle_status run_product(const struct options *options, int sparse);
             .fallback = "auto",                                                                                        \
             .text = TULLE_ALG_LIST(ALG_WORD) "or all of them that the grid allows, in turn"},                          \
         OPTION_TYPE,                                                                                                   \
-        {.name = "grid", .kind = KIND_WORD, .argument = "RxC", .fallback = "PEs x 1", .text = "grid of the PEs"},      \
+        {.name = "grid",                                                                                               \
+            .kind = KIND_WORD,                                                                                         \
+            .argument = "RxC|auto",                                                                                    \
+            .fallback = "PEs x 1",                                                                                     \
+            .text = "grid of the PEs; auto: what the model expects to be the fastest"},                                \
+        OPTION_MACHINE,                                                                                                \
         {.name = "tiles",                                                                                              \
             .kind = KIND_INT,                                                                                          \
             .argument = "T",                                                                                           \

@@ -20,7 +20,7 @@ double median(const double *values, int n)
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-static void json_text(const char *text, FILE *file)
+void json_text(const char *text, FILE *file)
 {
     fputc('"', file);
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
@@ -34,7 +34,7 @@ static void json_text(const char *text, FILE *file)
     fputc('"', file);
 }
 
-static void json_spread(const char *name, tulle_spread s, FILE *file)
+void json_spread(const char *name, tulle_spread s, FILE *file)
 {
     fprintf(file, "\"%s\":{\"max\":%.6g,\"mean\":%.6g}", name, s.max, s.mean);
 }
@@ -46,6 +46,28 @@ static void json_number(double x, FILE *file)
         fprintf(file, "%.6g", x);
     else
         fprintf(file, "null");
+}
+
+void json_roof(const struct roof *roof, FILE *file)
+{
+    fprintf(file,
+        "\"roof\":{\"peak\":%.6g,\"stream\":%.6g,\"network\":%.6g,\"local_intensity\":%.6g,\"local_rate\":%.6g}",
+        roof->peak, roof->stream, roof->network, roof->local.intensity, roof->local.rate);
+}
+
+struct roof roof_of(
+    const tulle_machine *machine, int sparse, int threads, int pes, tulle_type type, const struct result *r)
+{
+    double share = threads < machine->threads ? (double)threads / machine->threads : 1;
+    int far = machine->node_pes && pes > machine->node_pes;
+    struct roof roof = {.peak = share * machine->fma[type],
+        .stream = share * machine->stream,
+        .network = machine->tier[far ? TULLE_OTHER_NODE : TULLE_SAME_NODE].bandwidth};
+    double flops = (double)r->report.flops, entries = (double)r->nnz_c, p = pes;
+    roof.local = sparse ? tulle_roof_spgemm(machine, threads, type, entries > 0 ? flops / 2 / entries : 1)
+                        : tulle_roof_spmm(machine, threads, type, (double)r->m / p, (double)r->k, (double)r->nnz_a / p,
+                              (double)r->n);
+    return roof;
 }
 
 void result_json(const struct result *r, FILE *file)
@@ -60,7 +82,11 @@ void result_json(const struct result *r, FILE *file)
         r->nnz_b, r->nnz_c, r->report.flops);
     fprintf(file, ",\"seconds\":%.6g,\"seconds_reused_plan\":%.6g,\"seconds_all\":[", r->seconds, r->reused);
     for (int i = 0; i < r->reps; i++) fprintf(file, "%s%.6g", i ? "," : "", r->all[i]);
-    fprintf(file, "],\"reading_included\":false,\"gflops\":%.6g", (double)r->report.flops / r->seconds * 1e-9);
+    fprintf(
+        file, "],\"predicted_seconds\":%.6g,\"grid\":[%d,%d]", r->report.predicted_seconds, r->grid_rows, r->grid_cols);
+    fprintf(file, ",\"messages\":%" PRId64 ",", r->report.messages);
+    json_roof(&r->roof, file);
+    fprintf(file, ",\"reading_included\":false,\"gflops\":%.6g", (double)r->report.flops / r->seconds * 1e-9);
     fprintf(file,
         ",\"bound_seconds\":%.6g,\"bound_flops\":%.6g,\"bound_memory\":%.6g,\"bound_cache\":%.6g,\"roofline_fraction\":"
         "%.6g",
@@ -96,8 +122,8 @@ void result_head(const struct result *r, FILE *file)
         ", %s, %d PE%s of %d thread%s, %s\n",
         r->op, r->operand, r->m, r->k, r->nnz_a, r->k, r->n, tulle_type_name(r->type), r->pes, r->pes == 1 ? "" : "s",
         r->threads, r->threads == 1 ? "" : "s", r->comm);
-    fprintf(file, "%-14s %10s %10s %8s %7s | %9s %9s %9s %9s | %6s %9s  %s\n", "algorithm", "seconds", "reused", "GF/s",
-        "bound", "compute", "communic.", "accumul.", "wait", "imbal.", "moved MB", "check");
+    fprintf(file, "%-14s %10s %10s %10s %8s %7s | %9s %9s %9s %9s | %6s %9s  %s\n", "algorithm", "seconds", "reused",
+        "predicted", "GF/s", "bound", "compute", "communic.", "accumul.", "wait", "imbal.", "moved MB", "check");
 }
 
 void result_line(const struct result *r, FILE *file)
@@ -106,10 +132,10 @@ void result_line(const struct result *r, FILE *file)
         fprintf(file, "%-14s left out: %s\n", r->alg, r->refusal);
         return;
     }
-    fprintf(file, "%-14s %10.4g %10.4g %8.2f %6.0f%% | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g  ", r->alg, r->seconds,
-        r->reused, (double)r->report.flops / r->seconds * 1e-9, 100 * r->bound.seconds / r->seconds,
-        r->report.compute.max, r->report.communicate.max, r->report.accumulate.max, r->report.wait.max,
-        r->report.load_imbalance, (double)r->report.bytes_moved * 1e-6);
+    fprintf(file, "%-14s %10.4g %10.4g %10.4g %8.2f %6.0f%% | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g  ", r->alg,
+        r->seconds, r->reused, r->report.predicted_seconds, (double)r->report.flops / r->seconds * 1e-9,
+        100 * r->bound.seconds / r->seconds, r->report.compute.max, r->report.communicate.max, r->report.accumulate.max,
+        r->report.wait.max, r->report.load_imbalance, (double)r->report.bytes_moved * 1e-6);
     if (!r->checked)
         fprintf(file, "-\n");
     else if (r->passed)
@@ -125,7 +151,8 @@ void result_foot(const struct result *r, FILE *file)
                                                              : "cache";
     fprintf(file,
         "C: %" PRId64 " entries; %.3g Gflop; bound %.3g s (%s); peak memory %.1f MB a PE. seconds: plan and output\n"
-        "allocation included, reading not; reused: the plan and C kept. Phases: the slowest PE.\n",
+        "allocation included, reading not; reused: the plan and C kept; predicted: by the model, for\n"
+        "an execution. Phases: the slowest PE.\n",
         r->nnz_c, (double)r->report.flops * 1e-9, r->bound.seconds, what, (double)r->memory_peak * 1e-6);
 }
 

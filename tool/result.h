@@ -9,6 +9,12 @@
 
 enum { REPS_MAX = 1000 };
 
+/* Of one PE: what a roofline plot is made of (paper rdma-spmm-spgemm, Figure 2). */
+struct roof {
+    double peak, stream, network; /* flops a second; bytes a second from memory, over the network (0: not known) */
+    tulle_roof local;
+};
+
 struct result {
     const char *op;
     char alg[32], comm[256], operand[256];
@@ -21,6 +27,8 @@ struct result {
     int reps;
     tulle_report report; /* of the run whose time is the median's nearest */
     tulle_bound bound;
+    struct roof roof;
+    int grid_rows, grid_cols;
     size_t memory_peak;
     int checked, passed;
     double error;
@@ -30,6 +38,15 @@ struct result {
 };
 
 double median(const double *values, int n);
+
+/* The roofs of this product on a machine: what of the result must be known are the sizes, entries and flops. */
+struct roof roof_of(
+    const tulle_machine *machine, int sparse, int threads, int pes, tulle_type type, const struct result *r);
+
+/* Text as JSON has it; the members of a roof. */
+void json_text(const char *text, FILE *file);
+void json_spread(const char *name, tulle_spread s, FILE *file);
+void json_roof(const struct roof *roof, FILE *file);
 
 /* One JSON object, one line. */
 void result_json(const struct result *r, FILE *file);

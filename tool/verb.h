@@ -19,7 +19,8 @@ struct verb {
     tulle_status (*run)(const struct options *options);
 };
 
-extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb_stat, verb_spmm, verb_spgemm;
+extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb_stat, verb_spmm, verb_spgemm,
+    verb_predict, verb_plot;
 
 #define OPTION_HELP                                                                                                    \
     {                                                                                                                  \
@@ -45,6 +46,11 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
 #define OPTION_TYPE                                                                                                    \
     {                                                                                                                  \
         .name = "type", .kind = KIND_WORD, .argument = "f32|f64", .fallback = "f64", .text = "type of the values"      \
+    }
+#define OPTION_MACHINE                                                                                                 \
+    {                                                                                                                  \
+        .name = "machine", .kind = KIND_WORD, .argument = "FILE|summit|dgx2|here", .fallback = "here",                 \
+        .text = "whose figures the model goes by; a file is one that calibrate wrote"                                  \
     }
 #define OPTION_MEMORY                                                                                                  \
     {                                                                                                                  \

@@ -1,54 +1,131 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tulle calibrate: measures the machine and keeps the figures. */
+/* tulle calibrate: measures the machine and the network between PEs, and keeps the figures. */
+#include <stdlib.h>
 #include <unistd.h>
+
+#include <tulle/launch.h>
 
 #include "verb.h"
 
-static tulle_status run(const struct options *options)
-{
+struct calibration {
+    int threads; /* that the machine is measured with, all PEs' together */
+    tulle_machine machine;
     char path[4096];
-    tulle_machine m;
-    int threads = (int)options_int(options, "threads", sysconf(_SC_NPROCESSORS_ONLN));
-    tulle_status status = tulle_machine_measure(threads, &m);
-    if (status == TULLE_OK) status = tulle_machine_path(threads, path, sizeof path);
-    if (status == TULLE_OK) status = tulle_machine_save(path, &m);
-    if (status != TULLE_OK) return status;
-    if (options_flag(options, "json"))
-        printf("{\"host\":\"%s\",\"threads\":%d,\"stream\":%.6g,\"cache\":%.6g,\"fma_f32\":%.6g,\"fma_f64\":%.6g}\n",
-            m.host, m.threads, m.stream, m.cache, m.fma[TULLE_F32], m.fma[TULLE_F64]);
-    else
-        printf("%d threads on %s\n"
-               "  memory (triad)          %8.1f GB/s\n"
-               "  second-level cache      %8.1f GB/s\n"
-               "  multiply-add, f64       %8.1f GF/s\n"
-               "  multiply-add, f32       %8.1f GF/s\n"
-               "kept in %s\n",
-            m.threads, m.host, m.stream / 1e9, m.cache / 1e9, m.fma[TULLE_F64] / 1e9, m.fma[TULLE_F32] / 1e9, path);
-    return TULLE_OK;
+};
+
+/* All look at the network together; PE 0 knows the rest. */
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct calibration *shared = arg;
+    int leads = tulle_comm_rank(comm) == 0;
+    tulle_machine machine = {.threads = shared->threads};
+    tulle_status status = TULLE_OK;
+    if (leads) machine = shared->machine;
+    if (tulle_comm_size(comm) > 1) status = tulle_machine_measure_tiers(comm, &machine);
+    if (status == TULLE_OK && leads) {
+        shared->machine = machine;
+        status = tulle_machine_path(shared->threads, shared->path, sizeof shared->path);
+        if (status == TULLE_OK) status = tulle_machine_save(shared->path, &machine);
+    }
+    return tulle_comm_agree(comm, status);
 }
 
-static const struct option options[] = {
-    {.name = "threads",
-        .letter = 't',
-        .kind = KIND_INT,
-        .argument = "T",
-        .fallback = "the cores",
-        .low = 1,
-        .high = 64,
-        .text = "threads that work at the same time"},
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"},
-    OPTION_HELP,
-    {.name = NULL},
-};
+static void print_numbers(const char *name, const double *x, int n)
+{
+    printf(",\"%s\":[", name);
+    for (int i = 0; i < n; i++) printf("%s%.6g", i ? "," : "", x[i]);
+    putchar(']');
+}
+
+static void print_json(const tulle_machine *m)
+{
+    printf("{\"host\":\"%s\",\"threads\":%d,\"stream\":%.6g,\"cache\":%.6g,\"fma_f32\":%.6g,\"fma_f64\":%.6g", m->host,
+        m->threads, m->stream, m->cache, m->fma[TULLE_F32], m->fma[TULLE_F64]);
+    print_numbers("spmm", m->spmm, TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS);
+    print_numbers("spgemm", m->spgemm, TULLE_RATE_FACTORS);
+    const double same[] = {m->tier[TULLE_SAME_NODE].latency, m->tier[TULLE_SAME_NODE].bandwidth};
+    const double other[] = {m->tier[TULLE_OTHER_NODE].latency, m->tier[TULLE_OTHER_NODE].bandwidth};
+    print_numbers("same_node", same, 2);
+    print_numbers("other_node", other, 2);
+    printf(",\"node_pes\":%d,\"in_place\":%s}\n", m->node_pes, m->in_place ? "true" : "false");
+}
+
+static void print_tier(const char *name, const tulle_tier *tier)
+{
+    if (tier->bandwidth > 0)
+        printf("  %-22s  %8.2f us, %.2f GB/s a PE\n", name, tier->latency * 1e6, tier->bandwidth / 1e9);
+    else
+        printf("  %-22s  not known: no two of these PEs are so far apart\n", name);
+}
+
+static void print_text(const struct calibration *c)
+{
+    const tulle_machine *m = &c->machine;
+    printf("%d threads on %s\n"
+           "  memory (triad)          %8.1f GB/s\n"
+           "  second-level cache      %8.1f GB/s\n"
+           "  multiply-add, f64       %8.1f GF/s\n"
+           "  multiply-add, f32       %8.1f GF/s\n",
+        m->threads, m->host, m->stream / 1e9, m->cache / 1e9, m->fma[TULLE_F64] / 1e9, m->fma[TULLE_F32] / 1e9);
+    printf("  SpMM, GF/s, by columns ");
+    for (int w = 0; w < TULLE_RATE_WIDTHS; w++) printf(" %8g", TULLE_RATE_WIDTH[w]);
+    for (int d = 0; d < TULLE_RATE_DEGREES; d++) {
+        printf("\n    %2g entries a row      ", TULLE_RATE_DEGREE[d]);
+        for (int w = 0; w < TULLE_RATE_WIDTHS; w++) printf(" %8.2f", m->spmm[d * TULLE_RATE_WIDTHS + w] / 1e9);
+    }
+    printf("\n  SpGEMM, GF/s            ");
+    for (int f = 0; f < TULLE_RATE_FACTORS; f++)
+        printf("%s%.2f (%g products an entry)", f ? ", " : "", m->spgemm[f] / 1e9, TULLE_RATE_FACTOR[f]);
+    putchar('\n');
+    print_tier("PEs of the same node", &m->tier[TULLE_SAME_NODE]);
+    print_tier("PEs of other nodes", &m->tier[TULLE_OTHER_NODE]);
+    printf("kept in %s\n", c->path);
+}
+
+static tulle_status run(const struct options *options)
+{
+    tulle_team *team = NULL;
+    struct calibration *c = calloc(1, sizeof *c);
+    if (!c) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    c->threads = (int)options_int(options, "threads", sysconf(_SC_NPROCESSORS_ONLN));
+    /* before there is a team, whose PEs would wait beside it */
+    tulle_status status = tulle_launched_rank() == 0 ? tulle_machine_measure(c->threads, &c->machine) : TULLE_OK;
+    status = open_team(options, "", status, &team);
+    if (status == TULLE_OK) status = tulle_team_run(team, body, c);
+    if (status == TULLE_OK && tulle_team_leads(team)) {
+        if (options_flag(options, "json"))
+            print_json(&c->machine);
+        else
+            print_text(c);
+    }
+    tulle_team_free(team);
+    free(c);
+    return status;
+}
+
+static const struct option options[] = {{.name = "threads",
+                                            .letter = 't',
+                                            .kind = KIND_INT,
+                                            .argument = "T",
+                                            .fallback = "the cores",
+                                            .low = 1,
+                                            .high = 64,
+                                            .text = "threads that work at the same time"},
+    OPTION_PES, OPTION_COMM, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_HELP,
+    {.name = NULL}};
 
 const struct verb verb_calibrate = {
     .name = "calibrate",
     .operands = "",
-    .summary = "Measure memory and cache bandwidth and the rate of multiply-adds, and keep them",
+    .summary = "Measure memory, arithmetic, kernels and the network between PEs, and keep the figures",
     .description =
-        "The figures are the best of several repetitions with all threads at work. They are kept per host and\n"
-        "number of threads, and give the bound that every product is compared with.",
-    .examples = "tulle calibrate\ntulle calibrate --threads 1 --json",
+        "Bandwidths and rates are the best of several repetitions with all threads at work on one host; those of the\n"
+        "kernels are by entries a row and columns (SpMM) and by products for an entry of the result (SpGEMM). Latency\n"
+        "and bandwidth are of the PEs of --comm, all at the same time, on the same node and on others. The figures "
+        "are\n"
+        "kept per host and number of threads; they give the bound that every product is compared with, and are what\n"
+        "the model goes by.",
+    .examples = "tulle calibrate\ntulle calibrate --threads 1 --json\ntulle calibrate --comm mpi --pes 4",
     .options = options,
     .run = run,
 };

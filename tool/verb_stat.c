@@ -10,6 +10,8 @@
 
 #include "verb.h"
 
+enum { MAP_MOST = 4096 }; /* processes whose work is printed one by one */
+
 struct facts {
     const struct options *options;
     tulle_read_options reading;
@@ -17,7 +19,8 @@ struct facts {
     tulle_gidx m, n;
     int64_t nnz, least, most, empty, most_col, empty_cols, diagonal, zeros;
     int pattern_symmetric, value_symmetric;
-    double nnz_imbalance, total[1], stage_plain, stage_offset, flops;
+    double nnz_imbalance, total, stage_plain, stage_offset, flops;
+    double *work, *stage; /* [rows * cols] of the grid: multiplications in all, and in the worst stage; NULL: no grid */
     char warnings[TULLE_WARNINGS_MAX];
 };
 
@@ -70,11 +73,11 @@ static tulle_gidx part_of(tulle_gidx x, tulle_gidx n, int parts)
  * Multiplications of item (i, k, j): sum over p in part k of (entries of column p in tile row i) x (entries of row p of
  * the right factor in tile column j).
  */
-static void balance(struct facts *f, const int32_t *in_col, const int32_t *in_row)
+static tulle_status balance(struct facts *f, const int32_t *in_col, const int32_t *in_row)
 {
     int R = f->rows, C = f->cols, K = R > C ? R : C;
     double *item = calloc((size_t)R * (size_t)K * (size_t)C, sizeof *item), most = 0, sum = 0;
-    if (!item) return;
+    if (!item) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for a grid of %d x %d", R, C);
     for (tulle_gidx p = 0; p < f->n; p++) {
         tulle_gidx k = part_of(p, f->n, K);
         for (int i = 0; i < R; i++) {
@@ -89,10 +92,11 @@ static void balance(struct facts *f, const int32_t *in_col, const int32_t *in_ro
             for (int k = 0; k < K; k++) mine += item[(i * K + k) * C + j];
             if (mine > most) most = mine;
             sum += mine;
+            f->work[i * C + j] = mine;
         }
     f->flops = 2 * sum;
-    f->total[0] = sum > 0 ? most * R * C / sum : 1;
-    double staged[2] = {0, 0};
+    f->total = sum > 0 ? most * R * C / sum : 1;
+    double staged[2] = {0, 0}, worst = 0;
     for (int offset = 0; offset < 2; offset++)
         for (int t = 0; t < K; t++) {
             double largest = 0;
@@ -102,10 +106,14 @@ static void balance(struct facts *f, const int32_t *in_col, const int32_t *in_ro
                     if (x > largest) largest = x;
                 }
             staged[offset] += largest;
+            if (offset || largest <= worst) continue;
+            worst = largest;
+            for (int q = 0; q < R * C; q++) f->stage[q] = item[(q / C * K + t) * C + q % C];
         }
     f->stage_plain = sum > 0 ? staged[0] * R * C / sum : 1;
     f->stage_offset = sum > 0 ? staged[1] * R * C / sum : 1;
     free(item);
+    return TULLE_OK;
 }
 
 /* PE 0 looks at all tiles, one after the other. */
@@ -117,7 +125,12 @@ static tulle_status look(tulle_mat *A, struct facts *f)
     int64_t *tile_nnz = calloc((size_t)(R * C) + 1, sizeof *tile_nnz), *col = calloc((size_t)f->n + 1, sizeof *col);
     int32_t *in_col = R ? calloc((size_t)f->n * (size_t)R + 1, sizeof *in_col) : NULL;
     int32_t *in_row = R ? calloc((size_t)f->n * (size_t)C + 1, sizeof *in_row) : NULL;
-    if (!tile_nnz || !col || (R && (!in_col || !in_row))) status = tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    if (R) {
+        f->work = calloc((size_t)(R * C), sizeof *f->work);
+        f->stage = calloc((size_t)(R * C), sizeof *f->stage);
+    }
+    if (!tile_nnz || !col || (R && (!in_col || !in_row || !f->work || !f->stage)))
+        status = tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     f->least = INT64_MAX;
     for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
         tulle_fetch *fetch;
@@ -157,7 +170,7 @@ static tulle_status look(tulle_mat *A, struct facts *f)
             if (col[c] > f->most_col) f->most_col = col[c];
             f->empty_cols += !col[c];
         }
-        if (R) balance(f, in_col, in_row);
+        if (R) status = balance(f, in_col, in_row);
         if (f->least == INT64_MAX) f->least = 0;
     }
     free(tile_nnz);
@@ -187,6 +200,13 @@ static tulle_status body(tulle_comm *comm, void *arg)
     return status;
 }
 
+static void print_map(const char *name, const double *work, int n)
+{
+    printf(",\"%s\":[", name);
+    for (int i = 0; i < n; i++) printf("%s%.0f", i ? "," : "", work[i]);
+    putchar(']');
+}
+
 static void print_json(const struct facts *f)
 {
     printf("{\"operand\":\"%s\",\"m\":%" PRId64 ",\"n\":%" PRId64 ",\"nnz\":%" PRId64 ",\"row_min\":%" PRId64
@@ -199,7 +219,11 @@ static void print_json(const struct facts *f)
     if (f->rows)
         printf(",\"grid\":[%d,%d],\"nnz_imbalance\":%.6g,\"flops\":%.6g,\"flops_imbalance\":%.6g,"
                "\"stage_imbalance\":%.6g,\"stage_imbalance_offset\":%.6g",
-            f->rows, f->cols, f->nnz_imbalance, f->flops, f->total[0], f->stage_plain, f->stage_offset);
+            f->rows, f->cols, f->nnz_imbalance, f->flops, f->total, f->stage_plain, f->stage_offset);
+    if (f->rows && f->rows * f->cols <= MAP_MOST) {
+        print_map("work_per_pe", f->work, f->rows * f->cols);
+        print_map("stage_work_per_pe", f->stage, f->rows * f->cols);
+    }
     printf("}\n");
 }
 
@@ -222,7 +246,7 @@ static void print_text(const struct facts *f, const tulle_operand_shape *shape)
     if (!f->rows) return;
     printf("  grid %dx%d, load imbalance (max / mean) of %s\n", f->rows, f->cols, f->m == f->n ? "A A" : "A A^T");
     printf("    entries of A                   %.3f\n", f->nnz_imbalance);
-    printf("    flops (%.3g), end to end   %.3f\n", f->flops, f->total[0]);
+    printf("    flops (%.3g), end to end   %.3f\n", f->flops, f->total);
     printf(
         "    flops, stage by stage          %.3f, with the iteration offset %.3f\n", f->stage_plain, f->stage_offset);
 }
@@ -250,6 +274,8 @@ static tulle_status run(const struct options *options)
             print_text(&f, &shape);
     }
     tulle_team_free(team);
+    free(f.work);
+    free(f.stage);
     return status;
 }
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this machine can do, measured once and kept, and the time that a product takes at least on it. */
+/*
+ * What a machine can do, measured once and kept or known from its makers, and the time that a product takes at least on
+ * it. The figures of memory, arithmetic and kernels are those of `threads` threads at work together; a PE of t threads
+ * has t / threads of them. Those of transfers are of one PE while all PEs transfer.
+ */
 #ifndef TULLE_MACHINE_H
 #define TULLE_MACHINE_H
 
@@ -10,20 +14,54 @@
 extern "C" {
 #endif
 
+/* A tier of the network: a transfer of b bytes takes latency + b / bandwidth seconds. */
+typedef struct tulle_tier {
+    double latency;   /* seconds, of a get of 8 bytes until it is there; 0: not known */
+    double bandwidth; /* bytes a second; 0: not known */
+} tulle_tier;
+
+typedef enum tulle_distance { TULLE_SAME_NODE, TULLE_OTHER_NODE, TULLE_DISTANCE_COUNT } tulle_distance;
+
+/* Where kernels are measured: entries a row of A and columns of B; multiplications for an entry of C. */
+enum { TULLE_RATE_DEGREES = 3, TULLE_RATE_WIDTHS = 4, TULLE_RATE_FACTORS = 3 };
+#define TULLE_RATE_DEGREE ((const double[TULLE_RATE_DEGREES]){2, 8, 32})
+#define TULLE_RATE_WIDTH ((const double[TULLE_RATE_WIDTHS]){1, 8, 32, 128})
+#define TULLE_RATE_FACTOR ((const double[TULLE_RATE_FACTORS]){1, 4, 16})
+
 typedef struct tulle_machine {
     char host[64];
     int threads;                  /* that worked at the same time */
     double stream;                /* bytes a second, triad a = b + s c out of memory */
     double cache;                 /* bytes a second, reading what lies in the second-level cache */
     double fma[TULLE_TYPE_COUNT]; /* flops a second of multiply-adds in registers (2 each) */
+    /* flops a second of the kernels on f64, by density; 0: not known, the roofline is taken instead */
+    double spmm[TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS]; /* widths of one degree side by side */
+    double spgemm[TULLE_RATE_FACTORS];
+    tulle_tier tier[TULLE_DISTANCE_COUNT];
+    int node_pes; /* PEs on a node; 0: as many as threads / threads of a PE */
+    int in_place; /* 1: PEs of a node read each other's memory in place */
 } tulle_machine;
 
-/* Measures with `threads` threads; takes about a second. Not collective. */
+/* Measures all but the tiers with `threads` threads; takes a second or two. Not collective. */
 TULLE_API tulle_status tulle_machine_measure(int threads, tulle_machine *machine);
+
+/*
+ * Collective: measures the tiers between the PEs of comm, 18 transfers of each PE, and fills in tier, node_pes and
+ * in_place of *machine on every PE, alike. Every PE gets from its next neighbour on its own node, then from one on
+ * another node, all at the same time. A tier that no two PEs are apart stays not known.
+ */
+TULLE_API tulle_status tulle_machine_measure_tiers(tulle_comm *comm, tulle_machine *machine);
+
+/*
+ * A machine by name: "summit" and "dgx2", those of the paper's section 6 (one V100 a PE); "here": what has been kept
+ * for this host and number of threads (TULLE_ERR_IO if nothing has been); else the name of a file that
+ * tulle_machine_save wrote.
+ */
+TULLE_API tulle_status tulle_machine_find(const char *name, int threads, tulle_machine *machine);
 
 /* The file of this host and number of threads: $TULLE_MACHINE, or below $XDG_CACHE_HOME or ~/.cache. */
 TULLE_API tulle_status tulle_machine_path(int threads, char *path, size_t size);
-/* TULLE_ERR_IO if there is none. path NULL: that file. */
+/* TULLE_ERR_IO if there is none. path NULL: that file. threads 0: measured with any number of them. */
 TULLE_API tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *machine);
 TULLE_API tulle_status tulle_machine_save(const char *path, const tulle_machine *machine);
 

@@ -21,7 +21,7 @@ extern "C" {
 
 /* X(name, word, text): the algorithms. */
 #define TULLE_ALG_LIST(X)                                                                                              \
-    X(AUTO, "auto", "chosen by sizes and layout")                                                                      \
+    X(AUTO, "auto", "what the model expects to be the fastest")                                                        \
     X(STATIONARY_C, "stationary-c", "owners of C compute; tiles of A and B are fetched")                               \
     X(STATIONARY_A, "stationary-a", "owners of A compute; B is fetched, partial results travel to the owners of C")    \
     X(STATIONARY_B, "stationary-b", "owners of B compute; A is fetched, partial results travel to the owners of C")    \
@@ -52,6 +52,11 @@ typedef struct tulle_product_options {
     int deterministic; /* 1: the same bits for the same input and layout, whatever the timing. SpGEMM always is, but
                           under stealing, where what is summed first by itself follows from who takes what */
     int phases;        /* SpGEMM: column phases; 0: as many as memory demands */
+    /* What AUTO and the report's prediction go by: PE 0's; NULL on all PEs: AUTO takes the figures of an ordinary core
+       and network, and nothing is predicted. The census is of the same layouts; NULL: entries are taken as if scattered
+       evenly over each tile. Both are only used while the plan is made. */
+    const struct tulle_machine *machine;
+    const struct tulle_census *census;
 } tulle_product_options;
 
 #define TULLE_PRODUCT_DEFAULT ((tulle_product_options){.alpha = 1, .beta = 0, .lookahead = -1})

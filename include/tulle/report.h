@@ -22,6 +22,7 @@ typedef struct tulle_report {
     double load_imbalance;    /* max / mean over the PEs of the multiplications done by each */
     int64_t flops;            /* 2 x multiplications */
     int64_t bytes_moved;      /* got and put by all PEs; what is read in place does not move */
+    int64_t messages;         /* gets and puts that this took */
     int64_t partials;         /* partial results sent */
     int64_t units;            /* products of an A tile and a B tile */
     int64_t stolen;           /* of them, those that a PE took from another's share */
@@ -29,6 +30,7 @@ typedef struct tulle_report {
     int64_t nnz_c;            /* CSR: entries of C; dense: m n */
     int reused;               /* 1: no symbolic work was done */
     int phases;               /* column phases of the plan */
+    double predicted_seconds; /* of one execution, by the model; 0: nothing was predicted */
 } tulle_report;
 
 #ifdef __cplusplus

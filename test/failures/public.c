@@ -275,6 +275,50 @@ static tulle_status product(struct fixture *f, const char *text)
     return status;
 }
 
+static tulle_status look_around(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_machine machine = {.threads = 1};
+    return tulle_machine_measure_tiers(f->comm, &machine);
+}
+
+/* A product that is only thought of; text: s or d. The matrix as rows is the fixture's in another layout. */
+static tulle_status foresee(struct fixture *f, const char *text)
+{
+    enum { PES = 4 };
+    tulle_mat *rows = NULL;
+    tulle_layout *by_rows = NULL, *square = NULL, *thin = NULL;
+    tulle_census *census = NULL;
+    tulle_machine machine;
+    tulle_prediction p;
+    double work[PES], bytes[PES];
+    int sparse = *text == 's';
+    tulle_layout_spec s = {.m = M, .n = M, .tile_rows = tulle_comm_size(f->comm), .tile_cols = 1, .grid_cols = 1};
+    tulle_status status = tulle_layout_new(&s, tulle_comm_size(f->comm), &by_rows);
+    s = (tulle_layout_spec){.m = M, .n = M, .grid_rows = 2, .grid_cols = 2};
+    if (status == TULLE_OK) status = tulle_layout_new(&s, PES, &square);
+    s.n = N;
+    if (status == TULLE_OK) status = tulle_layout_new(&s, PES, &thin);
+    status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(f->A, by_rows, &rows);
+    tulle_census_spec spec = {
+        square, sparse ? square : thin, sparse ? square : thin, PES, TULLE_F64, TULLE_COUNT_RESULT, 0};
+    if (status == TULLE_OK) status = tulle_census_new(rows, sparse ? rows : NULL, &spec, &census);
+    tulle_status alone = status == TULLE_OK ? tulle_machine_find("summit", 1, &machine) : status;
+    for (int alg = TULLE_ALG_AUTO + 1; alg < TULLE_ALG_COUNT && alone == TULLE_OK; alg++) {
+        alone = tulle_predict(census, &machine, NULL, (tulle_alg)alg, &p);
+        if (alone == TULLE_OK) alone = tulle_predict_loads(census, &machine, NULL, (tulle_alg)alg, work, bytes);
+    }
+    if (alone == TULLE_OK) alone = tulle_predict_best(census, &machine, NULL, &p);
+    if (status == TULLE_OK) status = tulle_comm_agree(f->comm, alone);
+    tulle_census_free(census);
+    tulle_mat_free(rows);
+    tulle_layout_free(by_rows);
+    tulle_layout_free(square);
+    tulle_layout_free(thin);
+    return status;
+}
+
 typedef tulle_status (*call)(struct fixture *f, const char *text);
 
 /* Names of the functions that a call tries. */
@@ -325,7 +369,11 @@ static const struct subject {
     {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "s1 stationary-b", NULL, 0},
     {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "s1 steal-local-c", NULL, 0},
     {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "d1 summa", NULL, 0},
+    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "s1 auto", NULL, 0},
     {"tulle_plan_execute_phase tulle_plan_check", product, "s2 stationary-a", NULL, 0},
+    {"tulle_machine_measure_tiers", look_around, "", NULL, 0},
+    {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "s", NULL, 0},
+    {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "d", NULL, 0},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 
@@ -349,6 +397,7 @@ static const char without[] =
     "tulle_comm_rank tulle_comm_size tulle_cuts_even tulle_cuts_weighted tulle_error_message tulle_fail "
     "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "
     "tulle_layout_rows tulle_layout_tile_cols tulle_layout_tile_rows tulle_machine_load tulle_machine_path "
+    "tulle_machine_find tulle_census_flops tulle_census_entries tulle_roof_spmm tulle_roof_spgemm tulle_roof_network "
     "tulle_machine_save tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "
     "tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word tulle_operand_generator tulle_parse_bytes "
     "tulle_parse_int tulle_parse_real tulle_parse_type tulle_plan_alg tulle_plan_bytes tulle_plan_describe "

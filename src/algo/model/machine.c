@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeping what was measured, and the bound that follows from it. */
+/* Keeping what was measured, what is known of others' machines, and the bound that follows from it. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,66 @@ static tulle_status resolve(const char **path, int threads, char *room, size_t s
     return status;
 }
 
+/* The lines of a machine file: a name, then numbers. Files of before the model lack what is not required. */
+static const struct field {
+    const char *name;
+    int count, required;
+    size_t at;   /* of the first number */
+    int integer; /* an int */
+} fields[] = {
+    {"threads", 1, 1, offsetof(tulle_machine, threads), 1},
+    {"stream", 1, 1, offsetof(tulle_machine, stream), 0},
+    {"cache", 1, 1, offsetof(tulle_machine, cache), 0},
+    {"fma_f32", 1, 1, offsetof(tulle_machine, fma) + TULLE_F32 * sizeof(double), 0},
+    {"fma_f64", 1, 1, offsetof(tulle_machine, fma) + TULLE_F64 * sizeof(double), 0},
+    {"spmm", TULLE_RATE_DEGREES *TULLE_RATE_WIDTHS, 0, offsetof(tulle_machine, spmm), 0},
+    {"spgemm", TULLE_RATE_FACTORS, 0, offsetof(tulle_machine, spgemm), 0},
+    {"same_node", 2, 0, offsetof(tulle_machine, tier) + TULLE_SAME_NODE * sizeof(tulle_tier), 0},
+    {"other_node", 2, 0, offsetof(tulle_machine, tier) + TULLE_OTHER_NODE * sizeof(tulle_tier), 0},
+    {"node_pes", 1, 0, offsetof(tulle_machine, node_pes), 1},
+    {"in_place", 1, 0, offsetof(tulle_machine, in_place), 1},
+};
+enum { FIELDS = sizeof fields / sizeof *fields };
+_Static_assert(sizeof(tulle_tier) == 2 * sizeof(double), "a tier is two numbers");
+
+/* The numbers of one line into m; 0: it is no such line. */
+static int read_field(const struct field *field, const char *text, tulle_machine *m)
+{
+    for (int n = 0; n < field->count; n++) {
+        char *end;
+        double x = strtod(text, &end);
+        if (end == text || !(x >= 0) || x > 1e18 || (field->required && x <= 0)) return 0;
+        if (field->integer && x > 1e6) return 0;
+        if (field->integer)
+            *(int *)(void *)((char *)m + field->at) = (int)x;
+        else
+            ((double *)(void *)((char *)m + field->at))[n] = x;
+        text = end;
+    }
+    return text[strspn(text, " \n")] == '\0';
+}
+
+static tulle_status read_lines(FILE *f, const char *path, tulle_machine *m)
+{
+    char line[1024], name[32];
+    unsigned seen = 0;
+    for (int number = 1; fgets(line, sizeof line, f); number++) {
+        int at = 0, i = 0;
+        if (sscanf(line, "%31s%n", name, &at) == 1 && strcmp(name, "host") == 0 &&
+            sscanf(line + at, "%63s", m->host) == 1)
+            continue;
+        while (i < FIELDS && strcmp(fields[i].name, name) != 0) i++;
+        if (i == FIELDS || !read_field(&fields[i], line + at, m))
+            return tulle__fail(TULLE_ERR_FORMAT, "%s:%d: not what `tulle calibrate` writes", path, number);
+        seen |= 1u << i;
+    }
+    for (int i = 0; i < FIELDS; i++)
+        if (fields[i].required && !(seen >> i & 1))
+            return tulle__fail(
+                TULLE_ERR_FORMAT, "%s: no line '%s'; not what `tulle calibrate` writes", path, fields[i].name);
+    return TULLE_OK;
+}
+
 tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *machine)
 {
     char room[4096];
@@ -46,15 +107,12 @@ tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *ma
     if (status != TULLE_OK) return status;
     FILE *f = fopen(path, "r");
     if (!f) return tulle__fail(TULLE_ERR_IO, "%s: %s; run `tulle calibrate`", path, strerror(errno));
-    int got = fscanf(f, " host %63s threads %d stream %lf cache %lf fma_f32 %lf fma_f64 %lf", m.host, &m.threads,
-        &m.stream, &m.cache, &m.fma[TULLE_F32], &m.fma[TULLE_F64]);
+    status = read_lines(f, path, &m);
     fclose(f);
-    if (got != 6 || !(m.stream > 0) || !(m.cache > 0) || !(m.fma[0] > 0) || !(m.fma[1] > 0))
-        return tulle__fail(TULLE_ERR_FORMAT, "%s: not what `tulle calibrate` writes", path);
-    if (m.threads != threads)
-        return tulle__fail(TULLE_ERR_STATE, "%s: measured with %d threads, not %d", path, m.threads, threads);
-    *machine = m;
-    return TULLE_OK;
+    if (status == TULLE_OK && threads && m.threads != threads)
+        status = tulle__fail(TULLE_ERR_STATE, "%s: measured with %d threads, not %d", path, m.threads, threads);
+    if (status == TULLE_OK) *machine = m;
+    return status;
 }
 
 static void make_folders(const char *path)
@@ -77,8 +135,15 @@ tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
     snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
     FILE *f = fopen(temporary, "w");
     if (!f) return tulle__fail(TULLE_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
-    fprintf(f, "host %s\nthreads %d\nstream %.6g\ncache %.6g\nfma_f32 %.6g\nfma_f64 %.6g\n", m->host, m->threads,
-        m->stream, m->cache, m->fma[TULLE_F32], m->fma[TULLE_F64]);
+    fprintf(f, "host %s\n", m->host);
+    for (int i = 0; i < FIELDS; i++) {
+        const char *from = (const char *)m + fields[i].at;
+        fprintf(f, "%s", fields[i].name);
+        for (int n = 0; n < fields[i].count; n++)
+            fprintf(f, " %.6g",
+                fields[i].integer ? *(const int *)(const void *)from : ((const double *)(const void *)from)[n]);
+        fputc('\n', f);
+    }
     int bad = ferror(f);
     if (fclose(f) || bad || rename(temporary, path)) {
         int error = errno;
@@ -86,6 +151,42 @@ tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
         return tulle__fail(TULLE_ERR_IO, "%s: writing failed: %s", path, strerror(error));
     }
     return TULLE_OK;
+}
+
+/*
+ * The paper's machines (its sections 4 and 6), a V100 a PE: 16 TFlop/s of f32, NVLink of 50 GB/s inside a node, and on
+ * Summit 3.83 GB/s of the network for each of a node's 6 PEs. From elsewhere: 7.2 TFlop/s of f64 (the DGEMM rate seen
+ * on Summit), 900 GB/s of memory (NVIDIA's data sheet), 2155 GB/s of the second-level cache (Jia, Maggioni, Staiger,
+ * Scarpazza, "Dissecting the NVIDIA Volta GPU architecture via microbenchmarking", 2018). Nobody gives latencies: 2 and
+ * 5 us are what NVSHMEM's gets are taken to have. Rates of kernels are not known: the roofline stands for them, which
+ * is too good for cuSPARSE's SpGEMM, as the paper's section 6.2 says itself.
+ */
+static const tulle_machine known[] = {
+    {.host = "summit",
+        .threads = 1,
+        .stream = 900e9,
+        .cache = 2155e9,
+        .fma = {[TULLE_F32] = 16e12, [TULLE_F64] = 7.2e12},
+        .tier = {[TULLE_SAME_NODE] = {2e-6, 50e9}, [TULLE_OTHER_NODE] = {5e-6, 3.83e9}},
+        .node_pes = 6},
+    {.host = "dgx2",
+        .threads = 1,
+        .stream = 900e9,
+        .cache = 2155e9,
+        .fma = {[TULLE_F32] = 16e12, [TULLE_F64] = 7.2e12},
+        .tier = {[TULLE_SAME_NODE] = {2e-6, 50e9}},
+        .node_pes = 16},
+};
+
+tulle_status tulle_machine_find(const char *name, int threads, tulle_machine *machine)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].host, name) == 0) {
+            *machine = known[i];
+            return TULLE_OK;
+        }
+    return strcmp(name, "here") == 0 ? tulle_machine_load(NULL, threads, machine)
+                                     : tulle_machine_load(name, 0, machine);
 }
 
 tulle_bound tulle_product_bound(

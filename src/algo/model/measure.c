@@ -5,10 +5,10 @@
 
 #include <tulle/machine.h>
 
+#include "algo/model/rates.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/pool.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -177,6 +177,7 @@ tulle_status tulle_machine_measure(int threads, tulle_machine *machine)
         for (int t = 0; t < threads; t++) sum += a.flops[t];
         m.fma[type] = sum / seconds;
     }
+    TULLE_TRY(tulle__rates_measure(pool, &m));
     *machine = m;
 out:
     tulle__free(p.a);

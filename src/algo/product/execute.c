@@ -300,15 +300,15 @@ static tulle_spread spread_of(const double *all, int size, int stride)
     return s;
 }
 
-enum { SECONDS, COMPUTE, COMMUNICATE, ACCUMULATE, WAIT, WORK, BYTES, PARTIALS, UNITS, STOLEN, PROBES, FACTS };
+enum { SECONDS, COMPUTE, COMMUNICATE, ACCUMULATE, WAIT, WORK, BYTES, MESSAGES, PARTIALS, UNITS, STOLEN, PROBES, FACTS };
 
 static int64_t sum_of(const double *all, int size, int stride)
 {
     return (int64_t)(spread_of(all, size, stride).mean * size + 0.5);
 }
 
-static tulle_status make_report(
-    tulle_plan *plan, const tulle__exec *x, int64_t elapsed, int64_t bytes, int reused, tulle_report *report)
+static tulle_status make_report(tulle_plan *plan, const tulle__exec *x, int64_t elapsed, const tulle__counters *moved,
+    int reused, tulle_report *report)
 {
     tulle_status status;
     int size = plan->comm->size;
@@ -320,7 +320,8 @@ static tulle_status make_report(
     mine[ACCUMULATE] = (double)x->inbox.accumulate_ns * 1e-9;
     mine[WAIT] = (double)x->wait_ns * 1e-9;
     mine[WORK] = (double)plan->multiplications;
-    mine[BYTES] = (double)bytes;
+    mine[BYTES] = (double)moved->bytes;
+    mine[MESSAGES] = (double)(moved->gets + moved->puts);
     mine[PARTIALS] = (double)x->inbox.sent;
     mine[UNITS] = (double)x->units;
     mine[STOLEN] = (double)x->stolen;
@@ -335,13 +336,15 @@ static tulle_status make_report(
         .load_imbalance = work.mean > 0 ? work.max / work.mean : 1,
         .flops = (int64_t)(2 * work.mean * size + 0.5),
         .bytes_moved = sum_of(all + BYTES, size, FACTS),
+        .messages = sum_of(all + MESSAGES, size, FACTS),
         .partials = sum_of(all + PARTIALS, size, FACTS),
         .units = sum_of(all + UNITS, size, FACTS),
         .stolen = sum_of(all + STOLEN, size, FACTS),
         .probes = sum_of(all + PROBES, size, FACTS),
         .nnz_c = plan->sparse ? plan->C->nnz : plan->C->layout->m * plan->C->layout->n,
         .reused = reused,
-        .phases = plan->phases};
+        .phases = plan->phases,
+        .predicted_seconds = plan->predicted};
 out:
     tulle__free(all);
     return status;
@@ -353,7 +356,8 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
     tulle_comm *comm = plan->comm;
     if (phase < 0 || phase >= plan->phases)
         return tulle__fail(TULLE_ERR_ARG, "phase %d of a plan of %d", phase, plan->phases);
-    int64_t start = tulle__clock_ns(), bytes = comm->pe->counters.bytes;
+    int64_t start = tulle__clock_ns();
+    tulle__counters before = comm->pe->counters;
     tulle_status status = refresh(plan->A, &plan->At, &plan->operands.A);
     if (status == TULLE_OK) status = refresh(plan->B, &plan->Bt, &plan->operands.B);
     if (status == TULLE_OK) {
@@ -374,9 +378,11 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
             plan->known_B = plan->B->structure;
             plan->known_C = plan->C->structure;
         }
-        if (report)
-            status = tulle_comm_agree(
-                comm, make_report(plan, &x, elapsed, comm->pe->counters.bytes - bytes, reused, report));
+        tulle__counters moved = comm->pe->counters;
+        moved.gets -= before.gets;
+        moved.puts -= before.puts;
+        moved.bytes -= before.bytes;
+        if (report) status = tulle_comm_agree(comm, make_report(plan, &x, elapsed, &moved, reused, report));
     } else {
         tulle__mat_unplace(plan->C);
         tulle__plan_forget(plan);

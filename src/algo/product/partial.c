@@ -18,6 +18,11 @@ struct record {
 };
 _Static_assert(sizeof(struct record) <= TULLE__RECORD, "a record must fit the queue");
 
+size_t tulle__partial_record_bytes(void)
+{
+    return sizeof(struct record);
+}
+
 void tulle__inbox_fini(tulle__inbox *inbox)
 {
     for (int64_t k = 0; k < inbox->nkept; k++) tulle__free(inbox->kept[k].data);

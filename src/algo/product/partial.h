@@ -29,6 +29,9 @@ typedef struct tulle__inbox {
 
 void tulle__inbox_fini(tulle__inbox *inbox);
 
+/* Bytes that each push puts into a queue, beside the panel that the owner gets. */
+size_t tulle__partial_record_bytes(void);
+
 /* Serves this PE's queue; context is the inbox. A tulle__serve. */
 tulle_status tulle__inbox_serve(void *context);
 

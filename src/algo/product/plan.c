@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algo/product/choose.h"
 #include "algo/product/phase.h"
 #include "base/error.h"
 
-enum { QUEUE_CAPACITY = 256, LOOKAHEAD = 2, GROUP_REMOTE = 4 };
+enum { QUEUE_CAPACITY = 256, LOOKAHEAD = 2 };
 
 static const char *const alg_names[] = {
 #define ALG_NAME(name, word, text) word,
@@ -193,39 +194,6 @@ static int all_direct(const tulle_mat *A)
     return 1;
 }
 
-/*
- * Bytes that would travel under each stationary operand, from the directories: C stays: tiles of A and B; A stays:
- * tiles of B, and partial results of at most C's size a contributor; B likewise. Ties go to C, which needs no queue.
- */
-static tulle_alg choose(const tulle__operands *o)
-{
-    double fetch_c = 0, fetch_a = 0, fetch_b = 0;
-    for (int i = 0; i < o->M; i++)
-        for (int j = 0; j < o->N; j++) {
-            int owner = tulle__layout_owner(o->C->layout, i, j);
-            double tile_c = (double)tulle__tile_rows(o->C, i) * (double)tulle__tile_cols(o->C, j);
-            double size_c = tile_c * (double)tulle_type_size(o->C->type);
-            for (int k = 0; k < o->K; k++) {
-                if (!tulle__operands_meet(o, i, k, j)) continue;
-                const tulle__tile_record *a = &o->A->directory[tulle__tile_index(o->A, i, k)];
-                const tulle__tile_record *b = &o->B->directory[tulle__tile_index(o->B, k, j)];
-                int owner_a = tulle__layout_owner(o->A->layout, i, k),
-                    owner_b = tulle__layout_owner(o->B->layout, k, j);
-                double bytes_a = (double)a->place.length, bytes_b = (double)b->place.length, bytes_c = size_c;
-                if (o->C->kind == TULLE_CSR) {
-                    /* expected entries of a product of uniform tiles, 12 bytes each and no more than the full tile */
-                    double products = (double)a->nnz * (double)b->nnz / (double)(tulle__tile_rows(o->B, k) + 1);
-                    bytes_c = 12 * (products < tile_c ? products : tile_c);
-                }
-                if (owner_a != owner) fetch_c += bytes_a, fetch_a += bytes_c;
-                if (owner_b != owner) fetch_c += bytes_b, fetch_b += bytes_c;
-                if (owner_b != owner_a) fetch_a += bytes_b, fetch_b += bytes_a;
-            }
-        }
-    if (fetch_c <= fetch_a && fetch_c <= fetch_b) return TULLE_ALG_STATIONARY_C;
-    return fetch_a <= fetch_b ? TULLE_ALG_STATIONARY_A : TULLE_ALG_STATIONARY_B;
-}
-
 /* Own C tiles. */
 static tulle_status find_targets(tulle_plan *plan)
 {
@@ -294,18 +262,6 @@ static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T, 
     return status;
 }
 
-/* Units in a job. */
-static int most_units(const tulle_plan *plan)
-{
-    const tulle__policy *policy = plan->policy;
-    /* in a step there is one; and where anybody may take one, they are summed in a fixed order only one by one */
-    if (policy->source != TULLE__SOURCE_FETCH) return 1;
-    if (policy->reach != TULLE__REACH_NONE && plan->options.deterministic) return 1;
-    /* where tiles are read in place a chain is one job; else small jobs let fetching overlap multiplying */
-    if (plan->direct) return plan->operands.K > 1 ? plan->operands.K : 1;
-    return policy->alg == TULLE_ALG_STATIONARY_C || policy->alg == TULLE_ALG_STEAL_LOCAL_C ? 1 : GROUP_REMOTE;
-}
-
 static tulle_status prepare(tulle_plan *plan)
 {
     tulle_status status;
@@ -323,11 +279,11 @@ static tulle_status prepare(tulle_plan *plan)
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
     plan->direct = direct != 0;
     tulle_alg alg = plan->options.alg;
-    if (alg == TULLE_ALG_AUTO) alg = plan->direct ? TULLE_ALG_STATIONARY_C : choose(o);
+    plan->lookahead = plan->options.lookahead < 0 ? LOOKAHEAD : plan->options.lookahead;
+    if (alg == TULLE_ALG_AUTO || plan->options.machine) TULLE_TRY(tulle__choose(plan, &alg));
     plan->policy = tulle__policy_of(alg);
     if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
-    plan->group = most_units(plan);
-    plan->lookahead = plan->options.lookahead < 0 ? LOOKAHEAD : plan->options.lookahead;
+    plan->group = tulle__policy_group(plan->policy, o->K, plan->direct, plan->options.deterministic);
     status = tulle_comm_agree(plan->comm, find_targets(plan));
     if (status != TULLE_OK) goto out;
     tulle__plan_count(plan);

@@ -66,6 +66,7 @@ struct tulle_plan {
     int64_t njobs, sent_room;
     tulle__sent *sent; /* [njobs] */
     int phases;
+    double predicted;        /* seconds; 0: not asked for */
     int64_t multiplications; /* by this PE, of the last execution with symbolic work */
     /* structures for which no symbolic work is needed; 0: none yet */
     uint64_t known_A, known_B, known_C;

@@ -111,3 +111,11 @@ const tulle__policy *tulle__policy_of(tulle_alg alg)
         if (policies[p].alg == alg) return &policies[p];
     return NULL;
 }
+
+int tulle__policy_group(const tulle__policy *policy, int K, int direct, int deterministic)
+{
+    if (policy->source != TULLE__SOURCE_FETCH) return 1;
+    if (policy->reach != TULLE__REACH_NONE && deterministic) return 1;
+    if (direct) return K > 1 ? K : 1;
+    return policy->worker == worker_c ? 1 : TULLE__GROUP_REMOTE;
+}

@@ -58,6 +58,13 @@ const tulle__policy *tulle__policy_of(tulle_alg alg);
 /* The k of the chain that PE `rank` has for C tile (i, j), into k, in its order; returns how many. */
 int tulle__policy_chain(const tulle__policy *policy, const tulle__operands *operands, int rank, int i, int j, int *k);
 
+/*
+ * Most units in a job. In a step there is one, and where anybody may take one, they are summed in a fixed order only
+ * one by one. Where tiles are read in place a chain is one job; else small jobs let fetching overlap multiplying.
+ */
+enum { TULLE__GROUP_REMOTE = 4 };
+int tulle__policy_group(const tulle__policy *policy, int K, int direct, int deterministic);
+
 /* Whether A[i,k] B[k,j] has anything to multiply; all PEs know, from the directories. */
 int tulle__operands_meet(const tulle__operands *operands, int i, int k, int j);
 

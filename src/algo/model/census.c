@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/model/census.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+enum { UNITS_MOST = 1 << 26, CELLS = 1 << 18 };
+
+/* Entries expected of m x n cells that `products` fall on at random. */
+static double expected(double m, double n, double products)
+{
+    double cells = m * n;
+    return cells > 0 ? -cells * expm1(-products / cells) : 0;
+}
+
+double tulle__census_expected(const tulle_census *c, int i, int j, double products)
+{
+    double m = (double)tulle__tile_rows(c->operands.C, i), n = (double)tulle__tile_cols(c->operands.C, j);
+    return expected(m, n < c->spread ? n : c->spread, products);
+}
+
+double tulle__find_spread(double m, double n, double products, double entries)
+{
+    double low = 0, high = n;
+    if (!(entries > 0) || expected(m, n, products) <= entries) return n;
+    for (int step = 0; step < 60; step++) {
+        double middle = (low + high) / 2;
+        if (expected(m, middle, products) < entries)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* ---- operands of a product that is only thought of ---- */
+
+static void drop_shadow(tulle_mat *X)
+{
+    if (!X) return;
+    tulle_layout_free(X->layout);
+    tulle__free(X->directory);
+    tulle__free(X);
+}
+
+static tulle_status make_shadow(const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_mat **out)
+{
+    tulle_status status;
+    tulle_mat *X = NULL;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *X, "census", &X));
+    X->kind = kind;
+    X->type = type;
+    TULLE_TRY(tulle_layout_copy(layout, &X->layout));
+    TULLE_TRY(
+        tulle__alloc_zero((size_t)layout->mt * (size_t)layout->nt, sizeof *X->directory, "census", &X->directory));
+    for (int i = 0; kind == TULLE_DENSE && i < layout->mt; i++)
+        for (int j = 0; j < layout->nt; j++) {
+            tulle__tile_record *record = &X->directory[tulle__tile_index(X, i, j)];
+            record->nnz = tulle__tile_rows(X, i) * tulle__tile_cols(X, j);
+            record->place.length = (uint64_t)record->nnz * tulle_type_size(type);
+        }
+    *out = X;
+    return TULLE_OK;
+out:
+    drop_shadow(X);
+    return status;
+}
+
+/* Tiles without entries have no block. */
+static void set_lengths(tulle_mat *X)
+{
+    X->nnz = 0;
+    for (int i = 0; i < X->layout->mt; i++)
+        for (int j = 0; j < X->layout->nt; j++) {
+            tulle__tile_record *record = &X->directory[tulle__tile_index(X, i, j)];
+            X->nnz += record->nnz;
+            if (X->kind == TULLE_CSR && record->nnz)
+                record->place.length = tulle__csr_offsets_of(tulle__tile_rows(X, i), record->nnz, X->type).length;
+        }
+}
+
+void tulle_census_free(tulle_census *census)
+{
+    if (!census) return;
+    if (census->own) {
+        drop_shadow(census->operands.A);
+        drop_shadow(census->operands.B);
+        drop_shadow(census->operands.C);
+    }
+    tulle__free(census->work);
+    tulle__free(census->result);
+    tulle__free(census->partial[0]);
+    tulle__free(census->partial[1]);
+    tulle__free(census);
+}
+
+static tulle_status make(const tulle__operands *operands, int pes, tulle_census **out)
+{
+    tulle_status status;
+    tulle_census *c = NULL;
+    double units = (double)operands->M * operands->K * operands->N;
+    if (units > UNITS_MOST)
+        return tulle__fail(TULLE_ERR_LIMIT, "a model of %d x %d x %d tiles has %.3g units; %d are possible",
+            operands->M, operands->K, operands->N, units, UNITS_MOST);
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *c, "census", &c));
+    c->operands = *operands;
+    c->pes = pes;
+    TULLE_TRY(tulle__alloc_zero((size_t)units, sizeof *c->work, "census", &c->work));
+    TULLE_TRY(tulle__alloc_zero((size_t)operands->M * (size_t)operands->N, sizeof *c->result, "census", &c->result));
+    *out = c;
+    return TULLE_OK;
+out:
+    tulle_census_free(c);
+    return status;
+}
+
+/* ---- multiplications ---- */
+
+/* As if the entries of both tiles were scattered evenly over the inner indices. */
+static double even_work(const tulle__operands *o, int i, int k, int j)
+{
+    double nnz_a = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
+    double nnz_b = (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz; /* dense: all elements */
+    double inner = (double)tulle__tile_rows(o->B, k);
+    return inner > 0 ? nnz_a * nnz_b / inner : 0;
+}
+
+static void fill_even(tulle_census *c)
+{
+    const tulle__operands *o = &c->operands;
+    for (int i = 0; i < o->M; i++)
+        for (int k = 0; k < o->K; k++)
+            for (int j = 0; j < o->N; j++) c->work[tulle__unit_index(c, i, k, j)] = even_work(o, i, k, j);
+}
+
+/* Sums, and the entries of C unless they were counted. */
+static void finish(tulle_census *c, int counted)
+{
+    const tulle__operands *o = &c->operands;
+    c->multiplications = c->entries = 0;
+    for (int i = 0; i < o->M; i++)
+        for (int j = 0; j < o->N; j++) {
+            double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), work = 0;
+            for (int k = 0; k < o->K; k++) work += c->work[tulle__unit_index(c, i, k, j)];
+            double *entries = &c->result[(int64_t)i * o->N + j];
+            if (!counted) *entries = c->sparse ? tulle__census_expected(c, i, j, work) : m * n;
+            c->multiplications += work;
+            c->entries += *entries;
+        }
+    const tulle_layout *l = o->C->layout;
+    if (counted) c->spread = tulle__find_spread((double)l->m, (double)l->n, c->multiplications, c->entries);
+}
+
+tulle_status tulle__census_of(const tulle__operands *operands, int pes, tulle_census **census)
+{
+    tulle_status status = make(operands, pes, census);
+    if (status != TULLE_OK) return status;
+    (*census)->sparse = operands->C->kind == TULLE_CSR;
+    (*census)->type = operands->C->type;
+    (*census)->spread = (double)operands->C->layout->n;
+    fill_even(*census);
+    finish(*census, 0);
+    return TULLE_OK;
+}
+
+/* Entries of X by the tiles of `shadow`, those of all PEs. */
+static tulle_status count_entries(tulle_mat *X, tulle_mat *shadow)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = shadow->layout, *from = X->layout;
+    int64_t tiles = (int64_t)l->mt * l->nt, *count = NULL;
+    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *count, "census", &count));
+    for (int64_t t = 0; t < (int64_t)from->mt * from->nt; t++) {
+        tulle_tile tile;
+        int ti = (int)(t / from->nt), tj = (int)(t % from->nt);
+        if (!tulle__tile_is_mine(X, ti, tj)) continue;
+        TULLE_TRY(tulle_mat_tile(X, ti, tj, &tile));
+        for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++) {
+            int i = tulle__layout_find(l->row_cut, l->mt, from->row_cut[ti] + r), j = 0;
+            for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++) {
+                while (from->col_cut[tj] + tile.colind[e] >= l->col_cut[j + 1]) j++; /* columns ascend */
+                count[(int64_t)i * l->nt + j]++;
+            }
+        }
+    }
+    for (int64_t at = 0; at < tiles; at += CELLS)
+        TULLE_TRY(
+            tulle_comm_reduce_int(X->comm, TULLE_SUM, (int)(tiles - at < CELLS ? tiles - at : CELLS), count + at));
+    for (int64_t t = 0; t < tiles; t++) shadow->directory[t].nnz = count[t];
+    set_lengths(shadow);
+out:
+    tulle__free(count);
+    return status;
+}
+
+/* ---- making ---- */
+
+static tulle_status check(const tulle_mat *A, const tulle_mat *B, const tulle_census_spec *s)
+{
+    if (A->kind != TULLE_CSR || (B && B->kind != TULLE_CSR))
+        return tulle__fail(TULLE_ERR_ARG, "what a census counts is sparse");
+    if (B && s->counting == TULLE_COUNT_RESULT && (A->layout->nt != 1 || B->layout->nt != 1))
+        return tulle__fail(TULLE_ERR_ARG, "entries of a result are counted from factors in tiles of whole rows");
+    if (B && B->comm != A->comm) return tulle__fail(TULLE_ERR_ARG, "both factors must belong to one comm");
+    if (s->pes < 1) return tulle__fail(TULLE_ERR_ARG, "a model of %d PEs", s->pes);
+    if (A->layout->m != s->a->m || A->layout->n != s->a->n ||
+        (B && (B->layout->m != s->b->m || B->layout->n != s->b->n)))
+        return tulle__fail(TULLE_ERR_ARG, "the layouts are of other sizes than the matrices");
+    if (!tulle__layout_same_cuts(s->a->col_cut, s->a->nt, s->b->row_cut, s->b->mt) ||
+        !tulle__layout_same_cuts(s->a->row_cut, s->a->mt, s->c->row_cut, s->c->mt) ||
+        !tulle__layout_same_cuts(s->b->col_cut, s->b->nt, s->c->col_cut, s->c->nt))
+        return tulle__fail(TULLE_ERR_ARG, "the cuts of A, B and C do not match");
+    for (int x = 0; x < 3; x++) {
+        const tulle_layout *l = x == 0 ? s->a : x == 1 ? s->b : s->c;
+        for (int64_t t = 0; t < (int64_t)l->mt * l->nt; t++)
+            if (l->owner[t] >= s->pes)
+                return tulle__fail(TULLE_ERR_ARG, "a layout gives a tile to PE %d of %d", l->owner[t], s->pes);
+    }
+    return TULLE_OK;
+}
+
+static tulle_status think_of(const tulle_census_spec *s, int sparse, tulle_census **census)
+{
+    tulle_status status;
+    tulle__operands o = {.M = s->a->mt, .K = s->a->nt, .N = s->b->nt, .offset = 1};
+    tulle_census *c = NULL;
+    TULLE_TRY(make(&o, s->pes, &c));
+    c->own = 1;
+    c->sparse = sparse;
+    c->type = s->type;
+    c->spread = (double)s->c->n;
+    TULLE_TRY(make_shadow(s->a, TULLE_CSR, s->type, &c->operands.A));
+    TULLE_TRY(make_shadow(s->b, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->operands.B));
+    TULLE_TRY(make_shadow(s->c, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->operands.C));
+    c->group = !s->in_place ? TULLE__GROUP_REMOTE : c->operands.K > 1 ? c->operands.K : 1;
+    *census = c;
+    return TULLE_OK;
+out:
+    tulle_census_free(c);
+    return status;
+}
+
+tulle_status tulle_census_new(tulle_mat *A, tulle_mat *B, const tulle_census_spec *spec, tulle_census **census)
+{
+    tulle_census *c = NULL;
+    int exact = B && spec->counting == TULLE_COUNT_RESULT;
+    tulle_status status = check(A, B, spec);
+    if (status == TULLE_OK) status = think_of(spec, B != NULL, &c);
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, count_entries(A, c->operands.A));
+    if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, count_entries(B, c->operands.B));
+    if (status == TULLE_OK && !B) fill_even(c); /* which is exact for a dense B */
+    if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, tulle__census_count_work(c, A, B));
+    if (status == TULLE_OK && exact) status = tulle_comm_agree(A->comm, tulle__census_count_result(c, A, B));
+    if (status != TULLE_OK) {
+        tulle_census_free(c);
+        return status;
+    }
+    finish(c, exact);
+    *census = c;
+    return TULLE_OK;
+}
+
+double tulle_census_flops(const tulle_census *census)
+{
+    return 2 * census->multiplications;
+}
+
+double tulle_census_entries(const tulle_census *census)
+{
+    return census->entries;
+}

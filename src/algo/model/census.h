@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of a census: operands as the policies see them, and the multiplications of each unit. A census of matrices
+ * in their layouts is made from their directories alone; one for layouts that are only thought of has operands of its
+ * own, matrices without a comm and without memory, whose directories tell what their tiles would be.
+ */
+#ifndef TULLE_MODEL_CENSUS_H
+#define TULLE_MODEL_CENSUS_H
+
+#include <tulle/model.h>
+
+#include "algo/product/policy.h"
+
+struct tulle_census {
+    tulle__operands operands;
+    int own; /* the operands are the census's own */
+    int pes, sparse;
+    tulle_type type;
+    double *work;   /* [M * K * N]: multiplications of unit (i, k, j) */
+    double *result; /* [M * N]: entries of C */
+    /* [M * K * N] at the first unit of each job under stationary A and B: entries of its result; NULL: not counted */
+    int64_t *partial[2];
+    int group; /* most units of the jobs that were counted */
+    double multiplications, entries;
+    /* columns that the products of a row of C fall on, as if scattered evenly over them: few in a band, else n */
+    double spread;
+};
+
+static inline int64_t tulle__unit_index(const tulle_census *census, int i, int k, int j)
+{
+    const tulle__operands *o = &census->operands;
+    return ((int64_t)i * o->K + k) * o->N + j;
+}
+
+/* Of matrices as they lie: multiplications of SpMM are exact, those of SpGEMM as if entries were scattered evenly. */
+tulle_status tulle__census_of(const tulle__operands *operands, int pes, tulle_census **census);
+
+/* Entries expected in C tile (i, j) of so many products. */
+double tulle__census_expected(const tulle_census *census, int i, int j, double products);
+
+/* The spread for which so many products of m rows of n columns are expected to make so many entries. */
+double tulle__find_spread(double m, double n, double products, double entries);
+
+/* Counts multiplications and samples the spread. Collective over the comm of A, no agreement. */
+tulle_status tulle__census_count_work(tulle_census *census, tulle_mat *A, tulle_mat *B);
+
+/* Counts partial results; census has its operands and their entries. Collective over the comm of A, no agreement. */
+tulle_status tulle__census_count_result(tulle_census *census, tulle_mat *A, tulle_mat *B);
+
+#endif

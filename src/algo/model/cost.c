@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/model/cost.h"
+
+#include <math.h>
+
+#include "algo/model/rates.h"
+#include "algo/product/partial.h"
+#include "base/error.h"
+
+enum { LOOKAHEAD = 2, PANEL = 8 << 20 };
+
+/* A tier that is not known: memory to memory, by the share of a PE that copies, and a microsecond. */
+static tulle_tier near_tier(const tulle_machine *machine, double share)
+{
+    tulle_tier tier = machine->tier[TULLE_SAME_NODE];
+    if (!(tier.bandwidth > 0)) tier = (tulle_tier){1e-6, share * machine->stream / 2};
+    return tier;
+}
+
+static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
+{
+    const tulle__operands *o = &c->census->operands;
+    double work = c->census->work[tulle__unit_index(c->census, i, k, j)], rate, measured;
+    double m = (double)tulle__tile_rows(o->A, i), n = (double)tulle__tile_cols(o->C, j);
+    if (work <= 0) return 0;
+    if (c->census->sparse) {
+        double cf = work / tulle__census_expected(c->census, i, j, work);
+        rate = tulle_roof_spgemm(c->machine, c->threads, c->census->type, cf).rate;
+        measured = tulle__rate_spgemm(c->machine, cf);
+    } else {
+        double nnz = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
+        rate =
+            tulle_roof_spmm(c->machine, c->threads, c->census->type, m, (double)tulle__tile_rows(o->B, k), nnz, n).rate;
+        measured = tulle__rate_spmm(c->machine, nnz / m, n);
+    }
+    /* the kernels were measured with values of 8 bytes */
+    if (c->census->type == TULLE_F32) measured *= c->census->sparse ? 1 : 2;
+    if (measured > 0 && c->share * measured < rate) rate = c->share * measured;
+    return 2 * work / rate;
+}
+
+tulle_status tulle__costs_init(
+    const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs)
+{
+    tulle_model_options o = options ? *options : TULLE_MODEL_DEFAULT;
+    if (machine->threads < 1 || !(machine->stream > 0) || !(machine->fma[TULLE_F32] > 0) ||
+        !(machine->fma[TULLE_F64] > 0))
+        return tulle__fail(TULLE_ERR_ARG, "a machine without threads, bandwidth of memory or rate of multiply-adds");
+    tulle__costs c = {.census = census,
+        .machine = machine,
+        .threads = o.threads > 0 ? o.threads : 1,
+        .lookahead = o.lookahead < 0 ? LOOKAHEAD : o.lookahead,
+        .deterministic = o.deterministic,
+        .panel = o.panel ? (double)o.panel : PANEL};
+    c.share = c.threads < machine->threads ? (double)c.threads / machine->threads : 1;
+    c.node_pes = machine->node_pes ? machine->node_pes : (int)(1 / c.share + 0.5);
+    c.direct = machine->in_place && c.node_pes >= census->pes;
+    c.tier[TULLE_SAME_NODE] = near_tier(machine, c.share);
+    c.tier[TULLE_OTHER_NODE] = machine->tier[TULLE_OTHER_NODE];
+    if (!(c.tier[TULLE_OTHER_NODE].bandwidth > 0)) c.tier[TULLE_OTHER_NODE] = c.tier[TULLE_SAME_NODE];
+    const tulle__operands *t = &census->operands;
+    tulle_status status = tulle__alloc((size_t)t->M * (size_t)t->K * (size_t)t->N, sizeof *c.unit, "model", &c.unit);
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < t->M; i++)
+        for (int k = 0; k < t->K; k++)
+            for (int j = 0; j < t->N; j++) c.unit[tulle__unit_index(census, i, k, j)] = kernel_seconds(&c, i, k, j);
+    *costs = c;
+    return TULLE_OK;
+}
+
+void tulle__costs_fini(tulle__costs *costs)
+{
+    tulle__free(costs->unit);
+}
+
+static const tulle_tier *tier_of(const tulle__costs *c, int a, int b)
+{
+    return &c->tier[a / c->node_pes == b / c->node_pes ? TULLE_SAME_NODE : TULLE_OTHER_NODE];
+}
+
+int tulle__cost_in_place(const tulle__costs *c, int from, int to)
+{
+    return from == to || (c->machine->in_place && from / c->node_pes == to / c->node_pes);
+}
+
+double tulle__cost_transfer(const tulle__costs *c, int from, int to, double bytes)
+{
+    const tulle_tier *tier = tier_of(c, from, to);
+    return tier->latency + bytes / tier->bandwidth;
+}
+
+double tulle__cost_meeting(const tulle__costs *c)
+{
+    int pes = c->census->pes;
+    return pes > 1 ? ceil(log2(pes)) * tier_of(c, 0, pes - 1)->latency : 0;
+}
+
+double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j, int to, tulle__burden *load)
+{
+    int owner = tulle__layout_owner(X->layout, i, j);
+    double bytes = (double)X->directory[tulle__tile_index(X, i, j)].place.length;
+    if (bytes <= 0 || tulle__cost_in_place(c, owner, to)) return 0;
+    double seconds = tulle__cost_transfer(c, owner, to, bytes);
+    load[to].bytes += bytes;
+    load[to].messages++;
+    load[to].fetch += seconds;
+    load[owner].served += bytes / tier_of(c, owner, to)->bandwidth;
+    return seconds;
+}
+
+double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, int i, int j, int nk, const int *k)
+{
+    const tulle_census *census = c->census;
+    const tulle__operands *o = &census->operands;
+    double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), work = 0;
+    int which = policy->alg == TULLE_ALG_STATIONARY_A ? 0 : policy->alg == TULLE_ALG_STATIONARY_B ? 1 : -1;
+    if (!census->sparse) return m * n;
+    if (which >= 0 && census->partial[which] &&
+        census->group == tulle__policy_group(policy, o->K, c->direct, c->deterministic))
+        return (double)census->partial[which][tulle__unit_index(census, i, k[0], j)];
+    for (int t = 0; t < nk; t++) work += census->work[tulle__unit_index(census, i, k[t], j)];
+    return tulle__census_expected(census, i, j, work);
+}
+
+/* Pieces of a dense result are whole rows, of a sparse one bytes of its block: partial.c, multiply.c. */
+void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double entries, tulle__burden *load)
+{
+    const tulle__operands *o = &c->census->operands;
+    int owner = tulle__layout_owner(o->C->layout, i, j);
+    double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), pushes, bytes;
+    double size = (double)tulle_type_size(c->census->type);
+    if (c->census->sparse) {
+        bytes = (double)tulle__csr_offsets_of((int64_t)m, (int64_t)(entries + 0.5), c->census->type).length;
+        pushes = ceil(bytes / c->panel);
+    } else {
+        double rows = floor(c->panel / (size * n));
+        bytes = m * n * size;
+        pushes = ceil(m / (rows > 0 ? rows : 1));
+    }
+    double record = (double)tulle__partial_record_bytes();
+    load[from].partials++;
+    load[from].bytes += pushes * record;
+    load[from].messages += pushes;
+    if (from == owner) return;
+    load[from].push += pushes * 2 * tulle__cost_transfer(c, from, owner, record);
+    if (!tulle__cost_in_place(c, from, owner)) {
+        load[owner].bytes += bytes;
+        load[owner].messages += pushes;
+        load[owner].accumulate +=
+            bytes / tier_of(c, from, owner)->bandwidth + pushes * tier_of(c, from, owner)->latency;
+        load[from].served += bytes / tier_of(c, from, owner)->bandwidth;
+    }
+    /* copying, or reading both and writing one */
+    load[owner].accumulate += (c->census->sparse ? 2 : 3) * bytes / (c->share * c->machine->stream);
+}
+
+double tulle__cost_merge(const tulle__costs *c, double entries)
+{
+    double rate = tulle_roof_spgemm(c->machine, c->threads, c->census->type, 1).rate;
+    double measured = c->share * tulle__rate_spgemm(c->machine, 1);
+    return 2 * entries / (measured > 0 && measured < rate ? measured : rate);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the steps of a product cost on a machine, and what they add up to for each PE. */
+#ifndef TULLE_MODEL_COST_H
+#define TULLE_MODEL_COST_H
+
+#include "algo/model/census.h"
+
+typedef struct tulle__costs {
+    const tulle_census *census;
+    const tulle_machine *machine;
+    tulle_tier tier[TULLE_DISTANCE_COUNT]; /* both known, or assumed */
+    int threads, lookahead, deterministic;
+    int node_pes; /* PEs on a node: ranks follow each other */
+    int direct;   /* every tile is read in place by every PE */
+    double share; /* of the machine's threads, a PE's */
+    double panel; /* bytes */
+    double *unit; /* [M * K * N]: seconds of each unit's kernel */
+} tulle__costs;
+
+/* Of one PE. Seconds, but for what is counted. */
+typedef struct tulle__burden {
+    double work; /* multiplications */
+    double compute, fetch, push, accumulate;
+    double served; /* others' transfers out of this PE's memory */
+    double bytes, messages, partials;
+    double communicate, total; /* what is not hidden; until this PE is done */
+} tulle__burden;
+
+tulle_status tulle__costs_init(
+    const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs);
+void tulle__costs_fini(tulle__costs *costs);
+
+/* Whether `to` reads memory of `from` in place. */
+int tulle__cost_in_place(const tulle__costs *costs, int from, int to);
+double tulle__cost_transfer(const tulle__costs *costs, int from, int to, double bytes);
+/* A meeting of all PEs. */
+double tulle__cost_meeting(const tulle__costs *costs);
+/* The kernel of unit (i, k, j). */
+static inline double tulle__cost_unit(const tulle__costs *costs, int i, int k, int j)
+{
+    return costs->unit[tulle__unit_index(costs->census, i, k, j)];
+}
+/* Seconds that PE `to` takes to get a tile of the owner's; 0 if it need not. Adds it to both loads. */
+double tulle__cost_fetch(const tulle__costs *costs, const tulle_mat *X, int i, int j, int to, tulle__burden *load);
+
+/* Entries of what nk units of C tile (i, j) make; counted if they are a job of stationary A or B that was counted. */
+double tulle__cost_entries(const tulle__costs *costs, const tulle__policy *policy, int i, int j, int nk, const int *k);
+/* A partial result of so many entries of C tile (i, j) on its way from PE `from` to the owner. Dense: all entries. */
+void tulle__cost_partial(const tulle__costs *costs, int from, int i, int j, double entries, tulle__burden *load);
+/* Merging sparse summands of so many entries in all into one tile. */
+double tulle__cost_merge(const tulle__costs *costs, double entries);
+
+/* The loads under an algorithm that fits, by how its tiles come and what may be taken: [pes], all 0 at first. */
+void tulle__walk_static(const tulle__costs *costs, const tulle__policy *policy, int *k, tulle__burden *load);
+tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy *policy, tulle__burden *load);
+tulle_status tulle__walk_bulk(const tulle__costs *costs, const tulle__policy *policy, tulle__burden *load);
+
+#endif

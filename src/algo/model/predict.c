@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "algo/model/cost.h"
+#include "algo/product/panel.h"
+#include "base/error.h"
+#include "comm/slot.h"
+
+/* What a later algorithm of the list must be shorter by to be preferred: the model is no finer than that. */
+#define CLEARLY 0.98
+
+/* Publishing a sparse result is an allgather of what each PE's tiles have become: mat.c, collective.c. */
+static void add_publishing(const tulle__costs *c, tulle__burden *load)
+{
+    const tulle_layout *l = c->census->operands.C->layout;
+    int pes = c->census->pes;
+    double most = 0, rounds = ceil(log2(pes));
+    if (!c->census->sparse || pes == 1) return;
+    for (int pe = 0; pe < pes; pe++) {
+        double mine = 0;
+        for (int64_t t = 0; t < (int64_t)l->mt * l->nt; t++) mine += l->owner[t] == pe;
+        if (mine > most) most = mine;
+    }
+    size_t bytes = (size_t)most * sizeof(tulle__tile_record), piece = tulle__slot_scratch(pes) / (size_t)pes;
+    for (int pe = 0; pe < pes; pe++) {
+        load[pe].bytes += (double)bytes * (pes - 1);
+        load[pe].messages += rounds * (double)((bytes + piece - 1) / piece);
+        load[pe].communicate += tulle__cost_meeting(c);
+        load[pe].total += tulle__cost_meeting(c);
+    }
+}
+
+static tulle_status walk(const tulle__costs *c, tulle_alg alg, tulle__burden **load)
+{
+    tulle_status status;
+    const tulle__policy *policy = tulle__policy_of(alg);
+    int *k = NULL;
+    tulle__burden *all = NULL;
+    if (!policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d is none to predict", (int)alg);
+    if (alg == TULLE_ALG_CANNON) {
+        status = tulle__cannon_fits(&c->census->operands, c->census->pes);
+        if (status != TULLE_OK) return status;
+    }
+    TULLE_TRY(tulle__alloc_zero((size_t)c->census->pes, sizeof *all, "model", &all));
+    TULLE_TRY(tulle__alloc((size_t)c->census->operands.K, sizeof *k, "model", &k));
+    if (policy->source != TULLE__SOURCE_FETCH)
+        TULLE_TRY(tulle__walk_bulk(c, policy, all));
+    else if (policy->reach != TULLE__REACH_NONE)
+        TULLE_TRY(tulle__walk_stealing(c, policy, all));
+    else
+        tulle__walk_static(c, policy, k, all);
+    add_publishing(c, all);
+    *load = all;
+    all = NULL;
+out:
+    tulle__free(k);
+    tulle__free(all);
+    return status;
+}
+
+static void add_to(tulle_spread *s, double x, int pes)
+{
+    if (x > s->max) s->max = x;
+    s->mean += x / pes;
+}
+
+/* Seconds of a product if every PE did its share at the local roof. */
+static double roofline(const tulle__costs *c)
+{
+    const tulle_census *census = c->census;
+    const tulle_layout *a = census->operands.A->layout, *l = census->operands.C->layout;
+    int pes = census->pes;
+    double rate;
+    if (census->multiplications <= 0) return 0;
+    if (census->sparse)
+        rate = tulle_roof_spgemm(c->machine, c->threads, census->type, census->multiplications / census->entries).rate;
+    else
+        rate = tulle_roof_spmm(c->machine, c->threads, census->type, (double)l->m / pes, (double)a->n,
+            (double)census->operands.A->nnz / pes, (double)l->n)
+                   .rate;
+    return 2 * census->multiplications / pes / rate;
+}
+
+static tulle_status predict(const tulle__costs *c, tulle_alg alg, tulle_prediction *prediction)
+{
+    tulle__burden *load = NULL;
+    tulle_prediction p = {.alg = alg, .suits = 1};
+    int pes = c->census->pes;
+    tulle_status status = walk(c, alg, &load);
+    if (status == TULLE_ERR_UNSUPPORTED) {
+        *prediction = (tulle_prediction){.alg = alg};
+        return TULLE_OK;
+    }
+    if (status != TULLE_OK) return status;
+    for (int pe = 0; pe < pes; pe++) {
+        /* nobody is done before what he has to give has been taken */
+        if (load[pe].total > p.seconds) p.seconds = load[pe].total;
+        if (load[pe].served > p.seconds) p.seconds = load[pe].served;
+    }
+    p.seconds += tulle__cost_meeting(c);
+    tulle_spread work = {.max = 0};
+    for (int pe = 0; pe < pes; pe++) {
+        double busy = load[pe].compute + load[pe].communicate + load[pe].accumulate;
+        add_to(&p.compute, load[pe].compute, pes);
+        add_to(&p.communicate, load[pe].communicate, pes);
+        add_to(&p.accumulate, load[pe].accumulate, pes);
+        add_to(&p.wait, p.seconds > busy ? p.seconds - busy : 0, pes);
+        add_to(&work, load[pe].work, pes);
+        p.bytes_moved += load[pe].bytes;
+        p.messages += load[pe].messages;
+        p.partials += load[pe].partials;
+    }
+    p.load_imbalance = work.mean > 0 ? work.max / work.mean : 1;
+    p.roofline = roofline(c);
+    *prediction = p;
+    tulle__free(load);
+    return TULLE_OK;
+}
+
+tulle_status tulle_predict(const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options,
+    tulle_alg alg, tulle_prediction *prediction)
+{
+    tulle__costs c;
+    tulle_status status = tulle__costs_init(census, machine, options, &c);
+    if (status != TULLE_OK) return status;
+    status = predict(&c, alg, prediction);
+    tulle__costs_fini(&c);
+    return status;
+}
+
+tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine *machine,
+    const tulle_model_options *options, tulle_prediction *best)
+{
+    tulle__costs c;
+    tulle_prediction p, found = {.suits = 0};
+    tulle_status status = tulle__costs_init(census, machine, options, &c);
+    if (status != TULLE_OK) return status;
+    for (int alg = TULLE_ALG_AUTO + 1; alg < TULLE_ALG_COUNT && status == TULLE_OK; alg++) {
+        status = predict(&c, (tulle_alg)alg, &p);
+        if (status == TULLE_OK && p.suits && (!found.suits || p.seconds < CLEARLY * found.seconds)) found = p;
+    }
+    tulle__costs_fini(&c);
+    if (status == TULLE_OK) *best = found;
+    return status;
+}
+
+tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine *machine,
+    const tulle_model_options *options, tulle_alg alg, double *multiplications, double *bytes)
+{
+    tulle__costs c;
+    tulle__burden *load = NULL;
+    tulle_status status = tulle__costs_init(census, machine, options, &c);
+    if (status != TULLE_OK) return status;
+    status = walk(&c, alg, &load);
+    tulle__costs_fini(&c);
+    if (status != TULLE_OK) return status;
+    for (int pe = 0; pe < census->pes; pe++) {
+        multiplications[pe] = load[pe].work;
+        bytes[pe] = load[pe].bytes;
+    }
+    tulle__free(load);
+    return TULLE_OK;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How fast the local kernels are, by density. */
+#ifndef TULLE_MODEL_RATES_H
+#define TULLE_MODEL_RATES_H
+
+#include <tulle/machine.h>
+
+#include "device/pool.h"
+
+/* Fills in machine->spmm and machine->spgemm: f64, every thread of the pool on a tile of its own. About half a second.
+ */
+tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine);
+
+/* Flops a second by the table, on a logarithmic scale between its points; 0: not known. */
+double tulle__rate_spmm(const tulle_machine *machine, double degree, double width);
+double tulle__rate_spgemm(const tulle_machine *machine, double factor);
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each PE multiplies and moves, by walking through its jobs as the executor would: the chains are the policies'
+ * own (execute.c, multiply.c), the panels those of panel.c. Counted are what a first execution moves; the model's test
+ * compares each figure with that of a report.
+ */
+#include <string.h>
+
+#include "algo/model/cost.h"
+#include "algo/product/panel.h"
+#include "base/error.h"
+
+/* Summands of a C tile that are merged by its owner, unless one job is all of it. */
+static void add_merge(const tulle__costs *c, int i, int j, double entries, tulle__burden *load)
+{
+    if (c->census->sparse)
+        load[tulle__layout_owner(c->census->operands.C->layout, i, j)].accumulate += tulle__cost_merge(c, entries);
+}
+
+static int units_of(const tulle__operands *o, int i, int j)
+{
+    int units = 0;
+    for (int k = 0; k < o->K; k++) units += tulle__operands_meet(o, i, k, j);
+    return units;
+}
+
+static void walk_job(
+    const tulle__costs *c, const tulle__policy *policy, int pe, int i, int j, int nk, const int *k, tulle__burden *load)
+{
+    const tulle__operands *o = &c->census->operands;
+    for (int t = 0; t < nk; t++) {
+        (void)tulle__cost_fetch(c, o->A, i, k[t], pe, load);
+        (void)tulle__cost_fetch(c, o->B, k[t], j, pe, load);
+        load[pe].work += c->census->work[tulle__unit_index(c->census, i, k[t], j)];
+        load[pe].compute += tulle__cost_unit(c, i, k[t], j);
+    }
+    double entries = tulle__cost_entries(c, policy, i, j, nk, k);
+    if (tulle__layout_owner(o->C->layout, i, j) != pe) {
+        tulle__cost_partial(c, pe, i, j, entries, load);
+        add_merge(c, i, j, entries, load);
+    } else if (nk < units_of(o, i, j)) {
+        add_merge(c, i, j, entries, load);
+    }
+}
+
+void tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int *k, tulle__burden *load)
+{
+    const tulle__operands *o = &c->census->operands;
+    int group = tulle__policy_group(policy, o->K, c->direct, c->deterministic);
+    for (int pe = 0; pe < c->census->pes; pe++) {
+        tulle__chain chain;
+        tulle__cursor cursor = {.policy = policy, .operands = o, .rank = pe, .k = k};
+        while (policy->next(&cursor, &chain))
+            for (int at = 0; at < chain.nk; at += group)
+                walk_job(
+                    c, policy, pe, chain.i, chain.j, chain.nk - at < group ? chain.nk - at : group, chain.k + at, load);
+    }
+    for (int pe = 0; pe < c->census->pes; pe++) {
+        tulle__burden *l = &load[pe];
+        l->communicate = l->push + (c->lookahead == 0 ? l->fetch : l->fetch > l->compute ? l->fetch - l->compute : 0);
+        l->total = l->compute + l->communicate + l->accumulate;
+    }
+}
+
+/* ---- step by step ---- */
+
+struct bulk {
+    const tulle__costs *costs;
+    const tulle__policy *policy;
+    int q;                          /* the PEs are q x q under Cannon */
+    char *need;                     /* [pes * (M + N)]: C tiles in that tile row or column, as in panel.c */
+    double *move, *multiply, *past; /* [pes]: seconds of this step; of kernels, of the step before */
+};
+
+static int in_step(const struct bulk *b, int pe, int t, int k)
+{
+    if (b->policy->source == TULLE__SOURCE_BROADCAST) return k == t;
+    int part = tulle__layout_owner(b->costs->census->operands.A->layout, 0, k) % b->q;
+    return part == (pe / b->q + pe % b->q + t) % b->q;
+}
+
+static void find_needs(struct bulk *b)
+{
+    const tulle__operands *o = &b->costs->census->operands;
+    for (int pe = 0; pe < b->costs->census->pes; pe++)
+        for (int i = 0; i < o->M; i++)
+            for (int j = 0; j < o->N; j++) {
+                char *need = b->need + (int64_t)pe * (o->M + o->N);
+                int owner = tulle__layout_owner(o->C->layout, i, j), shift = b->policy->source == TULLE__SOURCE_SHIFT;
+                need[i] |= owner == pe || (shift && owner / b->q == pe / b->q);
+                need[o->M + j] |= owner == pe || (shift && owner % b->q == pe % b->q);
+            }
+}
+
+/* A tile on its way to all that need it. What waits for it longest is at the tree's deepest place. */
+static void move_tile(struct bulk *b, const tulle_mat *X, int i, int j, int slot, int t, tulle__burden *load)
+{
+    const tulle__costs *c = b->costs;
+    const tulle__operands *o = &c->census->operands;
+    int owner = tulle__layout_owner(X->layout, i, j), pes = c->census->pes;
+    int of_b = slot >= o->M, k = of_b ? i : j, shift = b->policy->source == TULLE__SOURCE_SHIFT, position = 0;
+    double bytes = (double)X->directory[tulle__tile_index(X, i, j)].place.length;
+    if (bytes <= 0 || c->direct) return;
+    for (int distance = 1; distance < pes; distance++) {
+        int pe = (owner + distance) % pes;
+        if (!b->need[(int64_t)pe * (o->M + o->N) + slot] || !in_step(b, pe, t, k)) continue;
+        int depth = shift ? 1 : __builtin_popcount((unsigned)++position);
+        double seconds = tulle__cost_transfer(c, owner, pe, bytes);
+        load[pe].bytes += bytes;
+        load[pe].messages++;
+        load[pe].fetch += seconds;
+        b->move[pe] += seconds;
+        if (depth * seconds > b->move[pe]) b->move[pe] = depth * seconds;
+    }
+}
+
+static void multiply_step(struct bulk *b, int t, tulle__burden *load)
+{
+    const tulle__costs *c = b->costs;
+    const tulle__operands *o = &c->census->operands;
+    for (int i = 0; i < o->M; i++)
+        for (int j = 0; j < o->N; j++) {
+            int pe = tulle__layout_owner(o->C->layout, i, j), units = units_of(o, i, j);
+            for (int k = 0; k < o->K; k++) {
+                if (!in_step(b, pe, t, k) || !tulle__operands_meet(o, i, k, j)) continue;
+                double seconds = tulle__cost_unit(c, i, k, j);
+                b->multiply[pe] += seconds;
+                load[pe].compute += seconds;
+                load[pe].work += c->census->work[tulle__unit_index(c->census, i, k, j)];
+                if (units > 1) add_merge(c, i, j, tulle__cost_entries(c, b->policy, i, j, 1, &k), load);
+            }
+        }
+}
+
+static double largest(const double *x, int n)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++)
+        if (x[i] > most) most = x[i];
+    return most;
+}
+
+/* The steps' times: each as long as the longest of its transfers and the longest of the kernels beside or before it. */
+static double walk_steps(struct bulk *b, tulle__burden *load)
+{
+    const tulle__costs *c = b->costs;
+    const tulle__operands *o = &c->census->operands;
+    int pes = c->census->pes, steps = b->policy->source == TULLE__SOURCE_SHIFT ? b->q : o->K;
+    double seconds = 0;
+    for (int t = 0; t <= steps; t++) {
+        memset(b->move, 0, (size_t)pes * sizeof *b->move);
+        int all = b->policy->source == TULLE__SOURCE_SHIFT;
+        for (int k = all ? 0 : t; k < (all ? o->K : t + 1) && t < steps; k++) {
+            for (int i = 0; i < o->M; i++) move_tile(b, o->A, i, k, i, t, load);
+            for (int j = 0; j < o->N; j++) move_tile(b, o->B, k, j, o->M + j, t, load);
+        }
+        double move = largest(b->move, pes), past = largest(b->past, pes);
+        seconds += t < steps ? tulle__cost_meeting(c) : 0;
+        seconds += c->lookahead == 0 ? move + past : move > past ? move : past;
+        for (int pe = 0; pe < pes; pe++) {
+            double hidden = c->lookahead == 0 ? 0 : b->past[pe] < b->move[pe] ? b->past[pe] : b->move[pe];
+            load[pe].communicate += b->move[pe] - hidden;
+        }
+        memset(b->multiply, 0, (size_t)pes * sizeof *b->multiply);
+        if (t < steps) multiply_step(b, t, load);
+        double *spare = b->past;
+        b->past = b->multiply;
+        b->multiply = spare;
+    }
+    return seconds;
+}
+
+tulle_status tulle__walk_bulk(const tulle__costs *c, const tulle__policy *policy, tulle__burden *load)
+{
+    tulle_status status;
+    size_t pes = (size_t)c->census->pes;
+    const tulle__operands *o = &c->census->operands;
+    struct bulk b = {.costs = c, .policy = policy};
+    while ((size_t)b.q * (size_t)b.q < pes) b.q++;
+    TULLE_TRY(tulle__alloc_zero(pes, (size_t)o->M + (size_t)o->N, "model", &b.need));
+    TULLE_TRY(tulle__alloc_zero(pes, sizeof *b.move, "model", &b.move));
+    TULLE_TRY(tulle__alloc_zero(pes, sizeof *b.multiply, "model", &b.multiply));
+    TULLE_TRY(tulle__alloc_zero(pes, sizeof *b.past, "model", &b.past));
+    find_needs(&b);
+    double seconds = walk_steps(&b, load);
+    for (size_t pe = 0; pe < pes; pe++) load[pe].total = seconds + load[pe].accumulate;
+out:
+    tulle__free(b.need);
+    tulle__free(b.move);
+    tulle__free(b.multiply);
+    tulle__free(b.past);
+    return status;
+}

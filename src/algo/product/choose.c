@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/choose.h"
+
+#include <tulle/model.h>
+
+#include "algo/model/census.h"
+#include "base/error.h"
+
+enum { UNITS_MOST = 1 << 20 }; /* predicting takes as long as some jobs do, so not where there are very many */
+
+/* What AUTO goes by if nobody tells: a core of an ordinary server, and an ordinary network. */
+static const tulle_machine ordinary = {.host = "ordinary",
+    .threads = 1,
+    .stream = 10e9,
+    .cache = 50e9,
+    .fma = {[TULLE_F32] = 60e9, [TULLE_F64] = 30e9},
+    .tier = {[TULLE_SAME_NODE] = {1e-6, 5e9}, [TULLE_OTHER_NODE] = {2e-6, 2e9}}};
+
+struct choice {
+    tulle_alg alg;
+    double seconds;
+};
+
+/* Whether any tile of another PE is read in place from here. */
+static int reads_in_place(const tulle_mat *X)
+{
+    const tulle_layout *l = X->layout;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++)
+            if (!tulle__tile_is_mine(X, i, j) && tulle__tile_direct(X, i, j)) return 1;
+    return 0;
+}
+
+/* The machine as this team sees it: wrappers may hide memory that could be read in place. */
+static tulle_machine machine_of(const tulle_plan *plan)
+{
+    tulle_machine m = plan->options.machine ? *plan->options.machine : ordinary;
+    int size = plan->comm->size;
+    m.in_place = plan->direct || reads_in_place(plan->operands.A) || reads_in_place(plan->operands.B);
+    if (plan->direct || !m.node_pes) m.node_pes = size;
+    return m;
+}
+
+static tulle_status predict(const tulle_plan *plan, struct choice *choice)
+{
+    tulle_status status = TULLE_OK;
+    tulle_census *own = NULL;
+    const tulle_census *census = plan->options.census;
+    const tulle__operands *o = &plan->operands;
+    tulle_machine machine = machine_of(plan);
+    tulle_prediction p = {.alg = choice->alg};
+    tulle_model_options options = {.threads = plan->comm->pe->threads,
+        .lookahead = plan->lookahead,
+        .deterministic = plan->options.deterministic,
+        .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
+    if ((double)o->M * o->K * o->N > UNITS_MOST) {
+        if (choice->alg == TULLE_ALG_AUTO) choice->alg = TULLE_ALG_STATIONARY_C;
+        return TULLE_OK;
+    }
+    if (census && (census->operands.M != o->M || census->operands.K != o->K || census->operands.N != o->N ||
+                      census->pes != plan->comm->size))
+        return tulle__fail(TULLE_ERR_ARG,
+            "the census is of %d x %d x %d tiles on %d PEs, the product of %d x %d x %d on %d", census->operands.M,
+            census->operands.K, census->operands.N, census->pes, o->M, o->K, o->N, plan->comm->size);
+    if (!census) TULLE_TRY(tulle__census_of(o, plan->comm->size, &own));
+    if (own) census = own;
+    if (choice->alg == TULLE_ALG_AUTO)
+        TULLE_TRY(tulle_predict_best(census, &machine, &options, &p));
+    else
+        TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
+    *choice = (struct choice){p.alg, p.seconds};
+out:
+    tulle_census_free(own);
+    return status;
+}
+
+tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
+{
+    struct choice choice = {*alg, 0};
+    tulle_status status = tulle_comm_agree(plan->comm, plan->comm->rank == 0 ? predict(plan, &choice) : TULLE_OK);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(plan->comm, tulle_comm_broadcast(plan->comm, 0, &choice, sizeof choice));
+    if (status != TULLE_OK) return status;
+    *alg = choice.alg;
+    plan->predicted = plan->options.machine ? choice.seconds : 0;
+    return TULLE_OK;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the model says a product moves is what it moves: counts SPEC. Bytes, messages and partial results of every
+ * static algorithm, multiplications and entries of C, for SpMM and SpGEMM, on grids that are square and that are not,
+ * in one and several tiles a PE, with panels that partial results do not fit in.
+ */
+#include <string.h>
+
+#include <tulle/io.h>
+#include <tulle/model.h>
+
+#include "body.h"
+#include "mat/mat.h"
+#include "tap.h"
+
+enum { ARENA = 8192, PANELS = 8 };
+
+static const tulle_alg algs[] = {
+    TULLE_ALG_STATIONARY_C, TULLE_ALG_STATIONARY_A, TULLE_ALG_STATIONARY_B, TULLE_ALG_SUMMA, TULLE_ALG_CANNON};
+enum { ALGS = sizeof algs / sizeof *algs };
+
+struct run {
+    const char *operand;
+    int rows, cols, tiles, cols_b; /* cols_b 0: SpGEMM */
+    tulle_map map;
+    int in_place;
+    int suits[ALGS];
+    tulle_prediction said[ALGS];
+    tulle_report was[ALGS];
+    double flops, entries, multiplications, bytes; /* sums over PEs of what tulle_predict_loads says of stationary A */
+    tulle_alg chosen, expected;
+};
+
+static tulle_status make_layouts(const struct run *run, const tulle_mat *A, tulle_layout *l[3])
+{
+    int size = run->rows * run->cols, M = run->rows * run->tiles, N = run->cols * run->tiles, K = M > N ? M : N;
+    tulle_gidx m = tulle_mat_rows(A), k = tulle_mat_cols(A), n = run->cols_b ? run->cols_b : k;
+    tulle_layout_spec spec = {.grid_rows = run->rows, .grid_cols = run->cols, .map = run->map};
+    const tulle_gidx rows[] = {m, k, m}, cols[] = {k, n, n};
+    const int tile_rows[] = {M, K, M}, tile_cols[] = {K, N, N};
+    for (int x = 0; x < 3; x++) {
+        spec.m = rows[x];
+        spec.n = cols[x];
+        spec.tile_rows = tile_rows[x];
+        spec.tile_cols = tile_cols[x];
+        tulle_status status = tulle_layout_new(&spec, size, &l[x]);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+static tulle_machine machine_of(const struct run *run)
+{
+    tulle_machine machine;
+    (void)tulle_machine_find("dgx2", 1, &machine);
+    machine.in_place = run->in_place;
+    machine.node_pes = run->rows * run->cols;
+    return machine;
+}
+
+static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, const tulle_layout *c, int a)
+{
+    tulle_status status;
+    tulle_mat *C = NULL;
+    tulle_plan *plan = NULL;
+    tulle_report report;
+    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    options.alg = algs[a];
+    options.whole_tiles = 1; /* which is what the model counts */
+    if (run->cols_b)
+        TULLE_TRY(tulle_mat_new_dense(comm, c, TULLE_F64, TULLE_ROW_MAJOR, &C));
+    else
+        TULLE_TRY(tulle_mat_new_csr(comm, c, TULLE_F64, &C));
+    status = tulle_plan_new(A, B, C, &options, &plan);
+    if (status == TULLE_ERR_UNSUPPORTED) {
+        status = TULLE_OK;
+        goto out;
+    }
+    if (status == TULLE_OK) status = tulle_plan_execute(plan, &report);
+    if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
+        run->suits[a] = 1;
+        run->was[a] = report;
+    }
+out:
+    tulle_plan_free(plan);
+    tulle_mat_free(C);
+    return status;
+}
+
+/* AUTO is what the model says of the census that it is given. */
+static tulle_status choose(tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, const tulle_layout *c,
+    const tulle_census *census, const tulle_machine *machine)
+{
+    tulle_status status;
+    tulle_mat *C = NULL;
+    tulle_plan *plan = NULL;
+    tulle_prediction best;
+    tulle_report report;
+    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_model_options o = TULLE_MODEL_DEFAULT;
+    options.machine = machine;
+    options.census = census;
+    o.threads = 1;
+    o.panel = ARENA / PANELS;
+    if (run->cols_b)
+        TULLE_TRY(tulle_mat_new_dense(comm, c, TULLE_F64, TULLE_ROW_MAJOR, &C));
+    else
+        TULLE_TRY(tulle_mat_new_csr(comm, c, TULLE_F64, &C));
+    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
+    TULLE_TRY(tulle_plan_execute(plan, &report));
+    TULLE_TRY(tulle_predict_best(census, machine, &o, &best));
+    EXPECT(report.predicted_seconds == best.seconds && best.seconds > 0);
+    if (tulle_comm_rank(comm) == 0) {
+        run->chosen = tulle_plan_alg(plan);
+        run->expected = best.alg;
+    }
+out:
+    tulle_plan_free(plan);
+    tulle_mat_free(C);
+    return status;
+}
+
+static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_census *census, const tulle_machine *machine)
+{
+    tulle_status status = TULLE_OK;
+    double work[16], bytes[16];
+    tulle_model_options o = {.threads = 1, .lookahead = -1, .panel = ARENA / PANELS};
+    if (tulle_comm_rank(comm) != 0) return TULLE_OK;
+    for (int a = 0; a < ALGS; a++) TULLE_TRY(tulle_predict(census, machine, &o, algs[a], &run->said[a]));
+    TULLE_TRY(tulle_predict_loads(census, machine, &o, TULLE_ALG_STATIONARY_A, work, bytes));
+    for (int pe = 0; pe < run->rows * run->cols; pe++) run->multiplications += work[pe], run->bytes += bytes[pe];
+    run->flops = tulle_census_flops(census);
+    run->entries = tulle_census_entries(census);
+out:
+    return status;
+}
+
+/* Counted from the factors as the product has them, in tiles of any columns, multiplications are the same. */
+static tulle_status count_again(
+    tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, tulle_census_spec spec, const tulle_machine *machine)
+{
+    tulle_status status;
+    tulle_census *census = NULL;
+    tulle_prediction p;
+    EXPECT(tulle_census_new(A, A, &spec, &census) == TULLE_ERR_ARG || A->layout->nt == 1);
+    tulle_census_free(census);
+    census = NULL;
+    spec.counting = TULLE_COUNT_FLOPS;
+    TULLE_TRY(tulle_census_new(A, run->cols_b ? NULL : B, &spec, &census));
+    for (int a = 0; a < ALGS; a++) {
+        TULLE_TRY(tulle_predict(census, machine, NULL, algs[a], &p));
+        EXPECT(tulle_comm_rank(comm) || p.load_imbalance == run->said[a].load_imbalance);
+    }
+    EXPECT(tulle_comm_rank(comm) || tulle_census_flops(census) == run->flops);
+out:
+    tulle_census_free(census);
+    return status;
+}
+
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct run *run = arg;
+    tulle_status status;
+    tulle_layout *l[3] = {NULL, NULL, NULL};
+    tulle_mat *rows = NULL, *A = NULL, *B = NULL;
+    tulle_census *census = NULL;
+    tulle_machine machine = machine_of(run);
+    TULLE_TRY(tulle_mat_load(comm, run->operand, NULL, TULLE_CSR, NULL, NULL, &rows));
+    TULLE_TRY(make_layouts(run, rows, l));
+    tulle_census_spec spec = {.a = l[0],
+        .b = l[1],
+        .c = l[2],
+        .pes = tulle_comm_size(comm),
+        .type = TULLE_F64,
+        .counting = TULLE_COUNT_RESULT,
+        .in_place = run->in_place};
+    TULLE_TRY(tulle_census_new(rows, run->cols_b ? NULL : rows, &spec, &census));
+    TULLE_TRY(predict(comm, run, census, &machine));
+    TULLE_TRY(tulle_mat_redistribute(rows, l[0], &A));
+    if (run->cols_b) {
+        TULLE_TRY(tulle_mat_new_dense(comm, l[1], TULLE_F64, TULLE_ROW_MAJOR, &B));
+        TULLE_TRY(tulle_mat_fill_random(B, 1));
+    } else {
+        TULLE_TRY(tulle_mat_redistribute(rows, l[1], &B));
+    }
+    TULLE_TRY(count_again(comm, run, A, B, spec, &machine));
+    for (int a = 0; a < ALGS; a++) TULLE_TRY(execute(comm, run, A, B, l[2], a));
+    TULLE_TRY(choose(comm, run, A, B, l[2], census, &machine));
+out:
+    tulle_census_free(census);
+    if (status == TULLE_OK) {
+        tulle_mat_free(B);
+        tulle_mat_free(A);
+        tulle_mat_free(rows);
+    }
+    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    return status;
+}
+
+static void compare(const struct run *run, const char *what, int a)
+{
+    const tulle_prediction *p = &run->said[a];
+    const tulle_report *r = &run->was[a];
+    const char *name = tulle_alg_name(algs[a]);
+    if (!ok(p->suits == run->suits[a], "%s, %s: %s", what, name, p->suits ? "suits" : "does not suit") || !p->suits)
+        return;
+    ok(p->bytes_moved == (double)r->bytes_moved, "%s, %s: %.0f bytes said, %lld moved", what, name, p->bytes_moved,
+        (long long)r->bytes_moved);
+    ok(p->messages == (double)r->messages, "%s, %s: %.0f messages said, %lld sent", what, name, p->messages,
+        (long long)r->messages);
+    ok(p->partials == (double)r->partials, "%s, %s: %.0f partial results said, %lld sent", what, name, p->partials,
+        (long long)r->partials);
+    ok(run->flops == (double)r->flops && run->entries == (double)r->nnz_c && p->load_imbalance == r->load_imbalance,
+        "%s, %s: %.0f flops of %lld, %.0f entries of %lld, imbalance %.17g of %.17g", what, name, run->flops,
+        (long long)r->flops, run->entries, (long long)r->nnz_c, p->load_imbalance, r->load_imbalance);
+    ok(p->seconds > 0 && p->compute.max <= p->seconds && p->communicate.max <= p->seconds, "%s, %s: %g s", what, name,
+        p->seconds);
+}
+
+static void try(const char *spec, struct run *run)
+{
+    tulle_team *team = NULL;
+    char what[256];
+    tulle_team_options options = {.threads = 1, .arena = ARENA, .panels = PANELS};
+    snprintf(what, sizeof what, "%s, %s, %d x %d PEs, %d tiles%s", run->operand, run->cols_b ? "SpMM" : "SpGEMM",
+        run->rows, run->cols, run->tiles, run->map == TULLE_CYCLIC ? " cyclic" : "");
+    run->in_place = strcmp(spec, "threads") == 0;
+    tulle_status status = tulle_team_new(spec, run->rows * run->cols, &options, &team);
+    if (status == TULLE_OK) status = tulle_team_run(team, body, run);
+    tulle_team_free(team);
+    if (!ok(status == TULLE_OK, "%s: %s", what, status == TULLE_OK ? "runs" : tulle_error_message())) return;
+    for (int a = 0; a < ALGS; a++) compare(run, what, a);
+    ok(2 * run->multiplications == run->flops && run->bytes == run->said[1].bytes_moved, "%s: the PEs' loads add up",
+        what);
+    ok(run->chosen == run->expected, "%s: auto becomes %s, the model says %s", what, tulle_alg_name(run->chosen),
+        tulle_alg_name(run->expected));
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const operands[] = {"rmat:scale=7,edgefactor=6", "er:n=90,degree=2", "stencil2d:n=9"};
+    static const int shapes[][3] = {{2, 2, 1}, {2, 2, 3}, {7, 1, 1}, {1, 7, 1}, {4, 1, 2}, {1, 4, 1}, {7, 1, 2}};
+    if (argc != 2) return fprintf(stderr, "usage: %s SPEC\n", argv[0]), 2;
+    for (size_t o = 0; o < sizeof operands / sizeof *operands; o++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+            for (int cols = 0; cols <= 21; cols += 21) {
+                struct run run = {.operand = operands[o],
+                    .rows = shapes[s][0],
+                    .cols = shapes[s][1],
+                    .tiles = shapes[s][2],
+                    .cols_b = cols,
+                    .map = o == 1 ? TULLE_CYCLIC : TULLE_BLOCK};
+                try(argv[1], &run);
+            }
+    return tap_done();
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Machines: kept and read back, those of the paper; the rooflines by hand; predictions for PEs that are not here. */
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tulle/io.h>
+#include <tulle/model.h>
+
+#include "body.h"
+#include "tap.h"
+#include "temporary.h"
+
+static char folder[TEMPORARY_MOST];
+
+static int close_to(double a, double b)
+{
+    return fabs(a - b) <= 1e-5 * fabs(b);
+}
+
+static void keep(void)
+{
+    char path[TEMPORARY_MOST + 16];
+    tulle_machine m = {.host = "one", .threads = 3, .stream = 1e10, .cache = 2e10, .fma = {3e10, 4e10}, .in_place = 1},
+                  back;
+    snprintf(path, sizeof path, "%s/machine", folder);
+    for (int i = 0; i < TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS; i++) m.spmm[i] = 1e9 * (i + 1);
+    for (int i = 0; i < TULLE_RATE_FACTORS; i++) m.spgemm[i] = 2e9 * (i + 1);
+    m.tier[TULLE_OTHER_NODE] = (tulle_tier){2.5e-6, 1.25e10};
+    m.node_pes = 2;
+    ok(tulle_machine_save(path, &m) == TULLE_OK && tulle_machine_load(path, 3, &back) == TULLE_OK &&
+            memcmp(&m, &back, sizeof m) == 0,
+        "what is kept comes back");
+    ok(tulle_machine_find(path, 9, &back) == TULLE_OK && back.threads == 3, "by its name, whatever the threads");
+    ok(tulle_machine_load(path, 2, &back) == TULLE_ERR_STATE, "but not as measured with others");
+
+    static const struct {
+        const char *text, *message;
+    } wrong[] = {
+        {"host a\nthreads 2\nstream x\n", "machine:3:"},
+        {"host a\nthreads 2\nstream 1 2\n", "machine:3:"},
+        {"host a\nbogus 2\n", "machine:2:"},
+        {"host a\nthreads 0\n", "machine:2:"},
+        {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\n", "no line 'fma_f64'"},
+        {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\nspgemm 1 2\n", "machine:7:"},
+    };
+    for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+        FILE *file = fopen(path, "w");
+        if (file) fputs(wrong[w].text, file), fclose(file);
+        tulle_status status = tulle_machine_load(path, 2, &back);
+        ok(status == TULLE_ERR_FORMAT && strstr(tulle_error_message(), wrong[w].message), "refused: %s",
+            tulle_error_message());
+    }
+    FILE *file = fopen(path, "w");
+    if (file) fputs("host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\n", file), fclose(file);
+    ok(tulle_machine_load(path, 2, &back) == TULLE_OK && back.tier[0].bandwidth == 0,
+        "a file of before the model is read");
+    unlink(path);
+    ok(tulle_machine_find("summit", 1, &m) == TULLE_OK && m.node_pes == 6 &&
+            m.tier[TULLE_OTHER_NODE].bandwidth == 3.83e9,
+        "Summit has 6 PEs a node and 3.83 GB/s for each");
+    ok(tulle_machine_find("dgx2", 1, &m) == TULLE_OK && m.node_pes == 16, "the DGX-2 has 16");
+    ok(tulle_machine_find("nowhere/summit", 1, &m) == TULLE_ERR_IO, "no such machine: %s", tulle_error_message());
+}
+
+static void roofs(void)
+{
+    tulle_machine m = {.threads = 4, .stream = 8e9, .cache = 1, .fma = {1e12, 4e9}};
+    m.tier[TULLE_SAME_NODE] = (tulle_tier){1e-6, 1e9};
+    /* 100 x 50, 1000 entries, 10 columns of f64: 20000 flops; 12000 + 808 + 8 (1000 + 500) bytes */
+    tulle_roof r = tulle_roof_spmm(&m, 4, TULLE_F64, 100, 50, 1000, 10);
+    ok(close_to(r.intensity, 20000.0 / 24808) && r.rate == 4e9, "SpMM under the peak: %g, %g", r.intensity, r.rate);
+    r = tulle_roof_spmm(&m, 1, TULLE_F32, 100, 50, 1000, 10);
+    ok(close_to(r.intensity, 20000.0 / 14808) && close_to(r.rate, r.intensity * 2e9),
+        "a quarter of the threads, under the bandwidth: %g, %g", r.intensity, r.rate);
+    r = tulle_roof_spmm(&m, 4, TULLE_F64, 100, 5000, 10, 10); /* of 5000 rows of B 10 are asked for */
+    ok(close_to(r.intensity, 200.0 / (120 + 808 + 8 * (1000 + 100))), "rows of B that nobody asks for: %g",
+        r.intensity);
+    r = tulle_roof_spgemm(&m, 4, TULLE_F64, 2);
+    ok(close_to(r.intensity, 2 * 2.0 / (7 * 12)), "SpGEMM: %g", r.intensity);
+    r = tulle_roof_network(&m, 4, 5e9, 1e6, 1e6);
+    ok(r.intensity == 1 && r.rate == 1e9, "bound by the network: %g", r.rate);
+    r = tulle_roof_network(&m, 4, 5e9, 1e6, 1e4);
+    ok(r.rate == 5e9, "bound by the local roof: %g", r.rate);
+    r = tulle_roof_network(&m, 4, 5e9, 1e6, 0);
+    ok(r.rate == 5e9, "and where nothing moves");
+}
+
+struct far {
+    const char *operand;
+    int rows, cols, cols_b;
+    tulle_counting counting;
+    tulle_prediction p[TULLE_ALG_COUNT], here;
+    tulle_machine machine;
+    tulle_status refused;
+    double entries;
+};
+
+static tulle_status look_far(tulle_comm *comm, void *arg)
+{
+    struct far *f = arg;
+    tulle_status status;
+    tulle_mat *A = NULL;
+    tulle_layout *l[3] = {NULL, NULL, NULL};
+    tulle_census *census = NULL;
+    int K = f->rows > f->cols ? f->rows : f->cols, pes = f->rows * f->cols;
+    TULLE_TRY(tulle_mat_load(comm, f->operand, NULL, TULLE_CSR, NULL, NULL, &A));
+    tulle_gidx m = tulle_mat_rows(A), n = f->cols_b ? f->cols_b : m;
+    tulle_layout_spec s = {
+        .m = m, .n = m, .grid_rows = f->rows, .grid_cols = f->cols, .tile_rows = f->rows, .tile_cols = K};
+    TULLE_TRY(tulle_layout_new(&s, pes, &l[0]));
+    s.n = n;
+    s.tile_rows = K;
+    s.tile_cols = f->cols;
+    TULLE_TRY(tulle_layout_new(&s, pes, &l[1]));
+    s.tile_rows = f->rows;
+    TULLE_TRY(tulle_layout_new(&s, pes, &l[2]));
+    tulle_census_spec spec = {l[0], l[1], l[2], pes, TULLE_F32, f->counting, 0};
+    TULLE_TRY(tulle_census_new(A, f->cols_b ? NULL : A, &spec, &census));
+    if (tulle_comm_rank(comm) == 0) f->entries = tulle_census_entries(census);
+    for (int a = 1; a < TULLE_ALG_COUNT; a++) {
+        tulle_prediction p;
+        TULLE_TRY(tulle_predict(census, &f->machine, NULL, (tulle_alg)a, &p));
+        if (tulle_comm_rank(comm) == 0) f->p[a] = p;
+    }
+    spec.pes = 1; /* whose layouts give tiles to others */
+    tulle_census *none = NULL;
+    tulle_status refused = tulle_census_new(A, NULL, &spec, &none);
+    if (tulle_comm_rank(comm) == 0) f->refused = refused;
+    EXPECT(tulle_predict(census, &f->machine, NULL, TULLE_ALG_AUTO, &(tulle_prediction){.suits = 0}) == TULLE_ERR_ARG);
+out:
+    tulle_census_free(census);
+    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    return status;
+}
+
+static void try_far(int npes, struct far *f)
+{
+    tulle_team *team = NULL;
+    tulle_status status = tulle_team_new("threads", npes, NULL, &team);
+    if (status == TULLE_OK) status = tulle_team_run(team, look_far, f);
+    tulle_team_free(team);
+    ok(status == TULLE_OK, "%d x %d PEs looked at from %d: %s", f->rows, f->cols, npes,
+        status == TULLE_OK ? "done" : tulle_error_message());
+}
+
+static void far_away(void)
+{
+    struct far f = {.operand = "rmat:scale=11,edgefactor=8", .rows = 16, .cols = 24, .counting = TULLE_COUNT_RESULT}, g,
+               h;
+    (void)tulle_machine_find("summit", 1, &f.machine);
+    g = f;
+    try_far(1, &f);
+    try_far(3, &g);
+    int same = 1;
+    for (int a = 1; a < TULLE_ALG_COUNT; a++) same &= memcmp(&f.p[a], &g.p[a], sizeof f.p[a]) == 0;
+    ok(same, "384 PEs look the same from 1 and from 3");
+    ok(f.refused == TULLE_ERR_ARG, "layouts for more PEs than there are said to be are refused");
+    ok(!f.p[TULLE_ALG_CANNON].suits && f.p[TULLE_ALG_SUMMA].suits, "16 x 24 is no grid for Cannon");
+    ok(f.p[TULLE_ALG_STATIONARY_C].seconds < f.p[TULLE_ALG_SUMMA].seconds, "stages cost: %g s, %g s without",
+        f.p[TULLE_ALG_SUMMA].seconds, f.p[TULLE_ALG_STATIONARY_C].seconds);
+    /* the same on one node whose PEs read each other's memory: nothing but partial results' records moves */
+    h = f;
+    h.rows = h.cols = 4;
+    h.machine.in_place = 1;
+    h.machine.fma[TULLE_F32] = 1e9; /* so that work is what counts */
+    h.machine.node_pes = h.rows * h.cols;
+    h.cols_b = 64;
+    try_far(1, &h);
+    ok(h.p[TULLE_ALG_STATIONARY_C].bytes_moved == 0 && h.p[TULLE_ALG_STATIONARY_C].communicate.max == 0,
+        "what is read in place does not move");
+    ok(h.p[TULLE_ALG_STEAL_LOCAL_C].seconds < h.p[TULLE_ALG_STATIONARY_C].seconds &&
+            h.p[TULLE_ALG_STEAL_LOCAL_C].wait.mean < h.p[TULLE_ALG_STATIONARY_C].wait.mean,
+        "stealing balances: %g s, %g s without", h.p[TULLE_ALG_STEAL_LOCAL_C].seconds,
+        h.p[TULLE_ALG_STATIONARY_C].seconds);
+    /* entries of C as if scattered evenly: multiplications stay exact */
+    g = f;
+    g.counting = TULLE_COUNT_FLOPS;
+    try_far(2, &g);
+    ok(g.p[TULLE_ALG_STATIONARY_C].load_imbalance == f.p[TULLE_ALG_STATIONARY_C].load_imbalance &&
+            g.p[TULLE_ALG_STATIONARY_C].bytes_moved == f.p[TULLE_ALG_STATIONARY_C].bytes_moved,
+        "tiles are counted without the result");
+}
+
+/* Entries of C from some rows: a band is told from what is scattered. */
+static void estimate(void)
+{
+    static const char *const operands[] = {"band:n=3000,lower=4,upper=4", "er:n=3000,degree=5", "fem:nodes=12,dof=2"};
+    for (size_t o = 0; o < sizeof operands / sizeof *operands; o++) {
+        struct far f = {.operand = operands[o], .rows = 4, .cols = 2, .counting = TULLE_COUNT_RESULT}, g;
+        (void)tulle_machine_find("summit", 1, &f.machine);
+        g = f;
+        g.counting = TULLE_COUNT_FLOPS;
+        try_far(1, &f);
+        try_far(3, &g);
+        ok(g.entries > 0.6 * f.entries && g.entries < 1.6 * f.entries, "%s: %.0f entries of C estimated, %.0f counted",
+            operands[o], g.entries, f.entries);
+    }
+}
+
+/* Every PE gets the same figures, and they are figures. */
+static tulle_status measure(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    tulle_machine m = {.threads = 1};
+    int in_place = *(const int *)arg;
+    TULLE_TRY(tulle_machine_measure_tiers(comm, &m));
+    double pair[4] = {m.tier[0].latency, m.tier[0].bandwidth, -m.tier[0].latency, -m.tier[0].bandwidth};
+    TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_MAX, 4, pair));
+    EXPECT(pair[0] == -pair[2] && pair[1] == -pair[3] && pair[0] > 0 && pair[1] > 0);
+    EXPECT(m.tier[TULLE_OTHER_NODE].bandwidth == 0 && m.node_pes == tulle_comm_size(comm) && m.in_place == in_place);
+out:
+    return status;
+}
+
+static void tiers(void)
+{
+    static const struct {
+        const char *spec;
+        int in_place;
+    } cases[] = {{"threads", 1}, {"threads:direct=off", 0}, {"check+threads", 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        tulle_team *team = NULL;
+        int in_place = cases[c].in_place;
+        tulle_status status = tulle_team_new(cases[c].spec, 3, NULL, &team);
+        if (status == TULLE_OK) status = tulle_team_run(team, measure, &in_place);
+        tulle_team_free(team);
+        ok(status == TULLE_OK, "%s: tiers are measured: %s", cases[c].spec,
+            status == TULLE_OK ? "" : tulle_error_message());
+    }
+}
+
+int main(void)
+{
+    if (!temporary_folder(folder)) return 2;
+    keep();
+    roofs();
+    far_away();
+    estimate();
+    tiers();
+    ok(rmdir(folder) == 0, "no file is left behind");
+    return tap_done();
+}

@@ -1,0 +1,153 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tulle predict and tulle plot: every kind of picture from recorded lines, and what malformed ones are told.
+# plot.sh TULLE LINES
+set -u
+tulle=$1
+lines=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME="$work/cache"
+count=0
+bad=0
+report() { # condition-status text
+    count=$((count + 1))
+    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; bad=$((bad + 1)); fi
+}
+# expect STATUS PATTERN COMMAND...
+expect() {
+    status=$1 pattern=$2
+    shift 2
+    "$tulle" "$@" >"$work/out" 2>&1
+    got=$?
+    [ $got = "$status" ] && grep -q -e "$pattern" "$work/out"
+    report $? "$* -> $got (wanted $status, '$pattern'): $(head -c 300 "$work/out" | tr '\n' ' ')"
+}
+# holds PATTERN TEXT: the script that was kept has such a line
+holds() {
+    grep -q -e "$1" "$work/p.gp"
+    report $? "$2"
+}
+
+draws() { # ARGUMENTS: silently
+    "$tulle" plot "$@" >"$work/out" 2>&1 && [ ! -s "$work/out" ]
+    report $? "plot $*: $(head -c 300 "$work/out")"
+}
+
+# what is in the scripts
+draws scaling "$lines/runs.json" "$lines/predictions.json" -o "$work/p.gp"
+holds "title 'spgemm rmat:scale=6 stationary-c'" "a curve a name, with what differs in it"
+holds "title 'spmm rmat:scale=8 summa (model)'" "predictions are told from runs"
+[ "$(grep -c '^\$series' "$work/p.gp")" = 6 ] && [ "$(sed -n '/^\$series0/,/^EOD/p' "$work/p.gp" | wc -l)" = 5 ]
+report $? "six curves, the first of three points"
+holds "'24' 24,'96' 96" "PEs on the axis"
+draws roofline "$lines/predictions.json" -o "$work/p.gp" --title "it's a roof"
+holds "set title 'it''s a roof' noenhanced" "a title with a quote in it"
+holds 'plot min(16000, x \* 3.83)' "the slope of Summit's network under the peak of a V100"
+[ "$(grep -c 'nohead dt 2' "$work/p.gp")" = 6 ]
+report $? "a local roof a line"
+draws breakdown "$lines/runs.json" -o "$work/p.gp"
+holds '^"stationary-a, 4 PEs" [0-9.e-]* [0-9.e-]* [0-9.e-]* [0-9.e-]*$' "four phases of a run"
+draws imbalance "$lines/stat.json" -o "$work/p.gp"
+[ "$(sed -n '/^\$map0/,/^EOD/p' "$work/p.gp" | wc -l)" = 6 ] && [ "$(grep -c 'matrix with image' "$work/p.gp")" = 2 ]
+report $? "maps of 4 rows, end to end and of a stage"
+ratio=$(sed -n 's/.*"flops_imbalance":\([0-9.]*\).*/\1/p' "$lines/stat.json")
+grep -q "end to end: max / mean $(printf %.2f "$ratio")" "$work/p.gp"
+report $? "the map's imbalance is that of stat ($ratio)"
+draws timeline "$lines/timeline.json" -o "$work/p.gp"
+holds "title 'multiply'" "a colour a kind of span"
+
+# drawing
+if command -v gnuplot >/dev/null 2>&1; then
+    for kind in scaling:runs roofline:predictions breakdown:predictions imbalance:stat imbalance:predictions timeline:timeline; do
+        for ending in svg png; do
+            file=$work/${kind%:*}-${kind#*:}.$ending
+            "$tulle" plot "${kind%:*}" "$lines/${kind#*:}.json" -o "$file" >"$work/out" 2>&1 && [ ! -s "$work/out" ] &&
+                [ "$(wc -c <"$file")" -gt 2000 ] && head -c 300 "$file" | grep -aq -e '<svg' -e 'PNG'
+            report $? "${kind%:*} of ${kind#*:} as $ending: $(head -c 200 "$work/out")"
+        done
+    done
+    ! ls "$work" | grep -q '\.tmp'
+    report $? "nothing else is left behind"
+else
+    report 0 "# SKIP drawing: gnuplot is not installed"
+fi
+env PATH=/nowhere "$tulle" plot scaling "$lines/runs.json" -o "$work/none.svg" >"$work/told" 2>&1
+[ $? = 2 ] && grep -q 'gnuplot, which draws, is not installed' "$work/told" && ! ls "$work" | grep -q none
+report $? "without gnuplot there is a message, and no picture: $(head -c 300 "$work/told")"
+
+# what will not do
+expect 2 "did you mean 'scaling'" plot scalin "$lines/runs.json" -o "$work/p.svg"
+expect 2 'say where to' plot scaling "$lines/runs.json"
+expect 2 "a picture is a .svg or a .png file" plot scaling "$lines/runs.json" -o "$work/p.jpg"
+expect 2 'cannot be opened' plot scaling "$work/absent.json" -o "$work/p.svg"
+expect 2 'stat.json:1: no text' plot scaling "$lines/stat.json" -o "$work/p.svg"
+expect 2 'runs.json:1: .grid. has\|runs.json:1: .work_per_pe. has' plot imbalance "$lines/runs.json" -o "$work/p.svg"
+# line N of a file is spoilt; the message names it. COLUMN may be empty
+spoil() { # TEXT PATTERN
+    { head -1 "$lines/runs.json"; echo; printf '%s\n' "$1"; } >"$work/bad.json"
+    expect 2 "bad.json:3:$2" plot scaling "$work/bad.json" -o "$work/p.svg"
+}
+spoil 'not json' '1: an object'
+spoil '{"op":"spmm"' "13: ',' or '}'"
+spoil '{"op":spmm}' '7: a value'
+spoil '{"op":"spmm}' '13: a string'
+spoil '{"op":"s\q"}' '10: an escape'
+spoil '{op:1}' '2: a string'
+spoil '{"op" 1}' "7: ':'"
+spoil '{"op":1e999}' '7: a number'
+spoil '{"op":"x"} {}' '12: more than one'
+spoil '{"a":[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]}' '[0-9]*: objects are nested'
+spoil '[1]' '1: an object'
+spoil '{"op":7}' " no text 'op'"
+sed 's/"seconds":[^,]*/"seconds":-1/' "$lines/runs.json" >"$work/bad.json"
+expect 2 "bad.json:1: 'seconds' is -1" plot scaling "$work/bad.json" -o "$work/p.svg"
+sed 's/,"pes":4/,"pes":"4"/' "$lines/runs.json" >"$work/bad.json"
+expect 2 "bad.json:7: no number 'pes'" plot breakdown "$work/bad.json" -o "$work/p.svg"
+sed 's/"grid":\[4,6\]/"grid":[4,7]/' "$lines/stat.json" >"$work/bad.json"
+expect 2 "bad.json:1: 'work_per_pe' has 24 numbers instead of 28" plot imbalance "$work/bad.json" -o "$work/p.svg"
+: >"$work/empty.json"
+expect 2 'empty.json: nothing to draw' plot scaling "$work/empty.json" -o "$work/p.svg"
+head -c 100 "$lines/runs.json" >"$work/bad.json"
+expect 2 'bad.json:1:' plot scaling "$work/bad.json" -o "$work/p.svg"
+[ ! -e "$work/p.svg" ]
+report $? "no picture of what is wrong"
+
+# predict
+expect 0 'stationary-c .*' predict rmat:scale=8 --pes 384 --machine summit --grid 16x24
+grep -q 'cannon  *left out' "$work/out" && [ "$(grep -c -e '<- auto' "$work/out")" = 1 ]
+report $? "one is the best, one is left out"
+grep -q 'moves (.* flop/byte) allows .* GF/s a PE' "$work/out"
+report $? "and the network's roof is told"
+expect 0 'on 384 PEs of summit, grid' predict rmat:scale=8 --pes 384 --machine summit --cols 64 --type f32
+expect 0 '(estimated)' predict rmat:scale=8 --pes 16 --machine dgx2 --estimate
+expect 0 '"alg":"cannon"' predict rmat:scale=8 --pes 16 --machine dgx2 --grid 4x4 --json
+expect 0 'ash219.*219 x 85 .* 85 x 219' predict "$lines/../../data/ash219.mtx.gz" --pes 3 --machine dgx2
+expect 2 'run .tulle calibrate' predict rmat:scale=6 --pes 4
+expect 2 'grid of 2x2 has 4 PEs' predict rmat:scale=6 --pes 5 --grid 2x2 --machine summit
+expect 2 'leave it or B out' predict rmat:scale=6 rmat:scale=6 --cols 4 --machine summit
+expect 2 'cannot be opened' predict "$work/absent.mtx" --pes 2 --machine summit
+expect 2 'No such file' predict rmat:scale=6 --pes 2 --machine "$work/absent"
+expect 0 'PEs of the same node' calibrate --threads 1 --pes 2
+export TULLE_MACHINE="$work/machine"
+expect 0 '"spgemm":\[' calibrate --threads 1 --pes 1 --json
+expect 0 'stationary-c' predict rmat:scale=6 --pes 4 --machine "$work/machine"
+expect 3 'units; .* are possible' predict rmat:scale=6 --pes 4 --grid 2x2 --tiles 256 --machine summit
+unset TULLE_MACHINE
+# what is predicted of a run's bytes and messages is what the run counts, through the whole command
+"$tulle" predict rmat:scale=8 --pes 6 --grid 2x3 --machine summit --json -q >"$work/said"
+"$tulle" spgemm rmat:scale=8 --pes 6 --grid 2x3 --threads 1 --machine summit --comm threads:direct=off --alg all --whole-tiles --json -q >"$work/was" 2>/dev/null
+for alg in stationary-c stationary-a stationary-b summa; do
+    for what in bytes_moved messages partials; do
+        said=$(sed -n "s/.*\"alg\":\"$alg\".*\"$what\":\([0-9]*\).*/\1/p" "$work/said")
+        was=$(sed -n "s/.*\"alg\":\"$alg\".*\"$what\":\([0-9]*\).*/\1/p" "$work/was")
+        [ -n "$said" ] && [ "$said" = "$was" ]
+        report $? "$alg, $what: $said said, $was counted"
+    done
+done
+expect 0 '"grid":\[[0-9]*,[0-9]*\]' spgemm rmat:scale=8 --pes 6 --grid auto --machine summit --json --comm threads:direct=off
+expect 0 'predicted' spmm rmat:scale=8 --pes 2 --grid auto --check
+expect 2 'or auto, not' spmm rmat:scale=8 --pes 2 --grid square
+expect 2 'No such file' spmm rmat:scale=8 --pes 2 --machine "$work/absent"
+echo "1..$count"
+[ $bad = 0 ]

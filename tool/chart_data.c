@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From lines to what is drawn. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "chart.h"
+
+enum { MAP_MOST = 4096, PHASE_NAME = 48 };
+
+static tulle_status append(struct chart *chart, const struct mark *mark)
+{
+    if (chart->count == chart->room) {
+        int room = chart->room ? 2 * chart->room : 64;
+        struct mark *more = realloc(chart->mark, (size_t)room * sizeof *more);
+        if (!more) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d lines", room);
+        chart->mark = more;
+        chart->room = room;
+    }
+    chart->mark[chart->count++] = *mark;
+    return TULLE_OK;
+}
+
+void chart_fini(struct chart *chart)
+{
+    for (int i = 0; i < chart->count; i++) {
+        free(chart->mark[i].total);
+        free(chart->mark[i].stage);
+    }
+    free(chart->mark);
+}
+
+static tulle_status copy_text(const struct json_line *line, const char *path, char *to, size_t room)
+{
+    const char *text;
+    tulle_status status = json_need_text(line, path, &text);
+    if (status == TULLE_OK) snprintf(to, room, "%.*s", (int)room - 1, text);
+    return status;
+}
+
+static tulle_status positive(const struct json_line *line, const char *path, double *number)
+{
+    tulle_status status = json_need_number(line, path, number);
+    if (status == TULLE_OK && !(*number > 0))
+        status =
+            tulle_fail(TULLE_ERR_FORMAT, "%s:%d: '%s' is %g, not positive", line->file, line->number, path, *number);
+    return status;
+}
+
+static tulle_status read_run(const struct json_line *line, struct mark *m)
+{
+    static const char *const phases[CHART_PHASES] = {"compute", "communicate", "accumulate", "wait"};
+    char path[PHASE_NAME];
+    const struct json_leaf *predicted = json_find(line, "predicted");
+    m->predicted = predicted && predicted->number != 0;
+    tulle_status status = copy_text(line, "op", m->op, sizeof m->op);
+    if (status == TULLE_OK) status = copy_text(line, "alg", m->alg, sizeof m->alg);
+    if (status == TULLE_OK) status = copy_text(line, "operand", m->operand, sizeof m->operand);
+    if (status == TULLE_OK) status = positive(line, "pes", &m->pes);
+    if (status == TULLE_OK) status = positive(line, "seconds", &m->seconds);
+    for (int p = 0; p < CHART_PHASES && status == TULLE_OK; p++) {
+        snprintf(path, sizeof path, "phases.%s.mean", phases[p]);
+        status = json_need_number(line, path, &m->phase[p]);
+    }
+    return status;
+}
+
+tulle_status chart_add_run(void *chart, const struct json_line *line)
+{
+    struct mark m = {.pes = 0};
+    tulle_status status = read_run(line, &m);
+    return status == TULLE_OK ? append(chart, &m) : status;
+}
+
+tulle_status chart_add_roof(void *chart, const struct json_line *line)
+{
+    struct mark m = {.pes = 0};
+    double flops = 0, bytes = 0;
+    tulle_status status = read_run(line, &m);
+    if (status == TULLE_OK) status = positive(line, "flops", &flops);
+    if (status == TULLE_OK) status = json_need_number(line, "bytes_moved", &bytes);
+    if (status == TULLE_OK) status = positive(line, "roof.peak", &m.peak);
+    if (status == TULLE_OK) status = json_need_number(line, "roof.network", &m.network);
+    if (status == TULLE_OK) status = positive(line, "roof.local_rate", &m.local);
+    if (status != TULLE_OK || bytes <= 0) return status;
+    m.x = flops / bytes;
+    m.rate = flops / m.seconds / m.pes;
+    return append(chart, &m);
+}
+
+/* n numbers of their own. */
+static tulle_status read_map(const struct json_line *line, const char *path, int n, double **map)
+{
+    *map = malloc((size_t)n * sizeof **map);
+    if (!*map) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for a map of %d PEs", n);
+    return json_need_numbers(line, path, n, *map);
+}
+
+tulle_status chart_add_map(void *chart, const struct json_line *line)
+{
+    struct mark m = {.pes = 0};
+    double grid[2] = {0, 0};
+    tulle_status status = json_need_numbers(line, "grid", 2, grid);
+    if (status == TULLE_OK && !(grid[0] >= 1 && grid[1] >= 1 && grid[0] * grid[1] <= MAP_MOST))
+        status = tulle_fail(TULLE_ERR_FORMAT, "%s:%d: a map of %g x %g PEs; %d are possible", line->file, line->number,
+            grid[0], grid[1], MAP_MOST);
+    if (status != TULLE_OK) return status;
+    m.rows = (int)grid[0];
+    m.cols = (int)grid[1];
+    if (json_find(line, "alg")) status = copy_text(line, "alg", m.alg, sizeof m.alg);
+    if (status == TULLE_OK) status = copy_text(line, "operand", m.operand, sizeof m.operand);
+    if (status == TULLE_OK) status = read_map(line, "work_per_pe", m.rows * m.cols, &m.total);
+    if (status == TULLE_OK && json_find(line, "stage_work_per_pe.0"))
+        status = read_map(line, "stage_work_per_pe", m.rows * m.cols, &m.stage);
+    if (status == TULLE_OK) status = append(chart, &m);
+    if (status != TULLE_OK) {
+        free(m.total);
+        free(m.stage);
+    }
+    return status;
+}
+
+tulle_status chart_add_span(void *chart, const struct json_line *line)
+{
+    struct mark m = {.pes = 0};
+    const char *what = "";
+    double duration = 0;
+    tulle_status status = json_need_text(line, "ph", &what);
+    if (status != TULLE_OK || strcmp(what, "X") != 0) return status; /* names of rows */
+    status = copy_text(line, "name", m.alg, sizeof m.alg);
+    if (status == TULLE_OK) status = json_need_number(line, "tid", &m.row);
+    if (status == TULLE_OK) status = json_need_number(line, "ts", &m.from);
+    if (status == TULLE_OK) status = json_need_number(line, "dur", &duration);
+    m.from *= 1e-3;
+    m.to = m.from + duration * 1e-3;
+    return status == TULLE_OK ? append(chart, &m) : status;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pe_grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tulle_status grid_options(const struct options *options, int pes, int sparse, const char *fallback, struct grid *grid)
+{
+    const char *text = options_word(options, "grid", fallback);
+    char rest;
+    *grid = (struct grid){.pes = pes, .rows = pes, .cols = 1, .sparse = sparse};
+    grid->tiles = (int)options_int(options, "tiles", 1);
+    grid->cyclic = options_flag(options, "cyclic");
+    grid->cut = options_word(options, "cut", sparse ? "flops" : "nnz");
+    grid->choose = text && strcmp(text, "auto") == 0;
+    if (strcmp(grid->cut, "rows") && strcmp(grid->cut, "nnz") && strcmp(grid->cut, "flops"))
+        return tulle_fail(TULLE_ERR_ARG, "--cut is rows, nnz or flops, not '%s'", grid->cut);
+    if (!text || grid->choose) return TULLE_OK;
+    if (sscanf(text, "%dx%d%c", &grid->rows, &grid->cols, &rest) != 2 || grid->rows < 1 || grid->cols < 1)
+        return tulle_fail(TULLE_ERR_ARG, "--grid is RxC, as in 2x3, or auto, not '%s'", text);
+    if ((int64_t)grid->rows * grid->cols != pes)
+        return tulle_fail(
+            TULLE_ERR_ARG, "a grid of %s has %lld PEs, --pes is %d", text, (long long)grid->rows * grid->cols, pes);
+    return TULLE_OK;
+}
+
+tulle_status grid_weigh(struct grid *grid, tulle_mat *A, tulle_mat *B)
+{
+    tulle_gidx m = tulle_mat_rows(A), k = tulle_mat_cols(A);
+    int by_rows = strcmp(grid->cut, "rows") == 0, by_flops = B && strcmp(grid->cut, "flops") == 0;
+    if (!by_rows) grid->weight_a = malloc(((size_t)m + 1) * sizeof *grid->weight_a);
+    if (B) grid->weight_b = malloc(((size_t)k + 1) * sizeof *grid->weight_b);
+    tulle_status status = (by_rows || grid->weight_a) && (!B || grid->weight_b)
+                              ? TULLE_OK
+                              : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %lld row weights", (long long)(m + k));
+    status = tulle_comm_agree(tulle_mat_comm(A), status);
+    /* the rows of B, which are the columns of A */
+    if (status == TULLE_OK && B) status = tulle_mat_row_nnz(B, grid->weight_b);
+    if (status == TULLE_OK && !by_rows)
+        status = by_flops ? tulle_mat_row_flops(A, B, grid->weight_a) : tulle_mat_row_nnz(A, grid->weight_a);
+    return status;
+}
+
+void grid_fini(struct grid *grid)
+{
+    free(grid->weight_a);
+    free(grid->weight_b);
+    grid->weight_a = grid->weight_b = NULL;
+}
+
+/* A layout of m x n with the given tiles, whose rows have equal weights if there are any. */
+static tulle_status cut_layout(const struct grid *grid, tulle_gidx m, tulle_gidx n, int tile_rows, int tile_cols,
+    const int64_t *row_weight, const tulle_gidx *row_cut, const tulle_gidx *col_cut, tulle_layout **layout)
+{
+    tulle_gidx *cut = malloc(((size_t)tile_rows + 1) * sizeof *cut);
+    if (!cut) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    if (row_weight)
+        tulle_cuts_weighted(m, row_weight, tile_rows, cut);
+    else
+        tulle_cuts_even(m, tile_rows, cut);
+    tulle_layout_spec spec = {.m = m,
+        .n = n,
+        .grid_rows = grid->rows,
+        .grid_cols = grid->cols,
+        .tile_rows = tile_rows,
+        .tile_cols = tile_cols,
+        .map = grid->cyclic ? TULLE_CYCLIC : TULLE_BLOCK,
+        .row_cut = row_cut ? row_cut : cut,
+        .col_cut = col_cut};
+    tulle_status status = tulle_layout_new(&spec, grid->pes, layout);
+    free(cut);
+    return status;
+}
+
+tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, tulle_gidx n, tulle_layout *l[3])
+{
+    int M = grid->rows * grid->tiles, N = grid->cols * grid->tiles, K = M > N ? M : N;
+    l[0] = l[1] = l[2] = NULL;
+    tulle_status status = cut_layout(grid, k, n, K, N, grid->weight_b, NULL, NULL, &l[1]);
+    if (status == TULLE_OK)
+        status = cut_layout(grid, m, k, M, K, grid->weight_a, NULL, tulle_layout_row_cut(l[1]), &l[0]);
+    if (status == TULLE_OK)
+        status = cut_layout(grid, m, n, M, N, NULL, tulle_layout_row_cut(l[0]), tulle_layout_col_cut(l[1]), &l[2]);
+    return status;
+}
+
+tulle_status grid_census(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_layout *const l[3],
+    tulle_counting counting, int in_place, tulle_census **census)
+{
+    tulle_census_spec spec = {.a = l[0],
+        .b = l[1],
+        .c = l[2],
+        .pes = grid->pes,
+        .type = grid->type,
+        .counting = counting,
+        .in_place = in_place};
+    return tulle_census_new(A, B, &spec, census);
+}
+
+/* Seconds of the best, or of the algorithm, on the grid as it is; *seconds stays 0 if it does not suit. */
+static tulle_status try_grid(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gidx n, tulle_alg alg,
+    const tulle_machine *machine, const tulle_model_options *model, double *seconds)
+{
+    tulle_comm *comm = tulle_mat_comm(A);
+    tulle_layout *l[3];
+    tulle_census *census = NULL;
+    tulle_prediction p = {.suits = 0};
+    tulle_status status = tulle_comm_agree(comm, grid_layouts(grid, tulle_mat_rows(A), tulle_mat_cols(A), n, l));
+    if (status == TULLE_OK) status = grid_census(grid, A, B, l, TULLE_COUNT_FLOPS, 0, &census);
+    if (status == TULLE_OK) {
+        if (tulle_comm_rank(comm) == 0)
+            status = alg == TULLE_ALG_AUTO ? tulle_predict_best(census, machine, model, &p)
+                                           : tulle_predict(census, machine, model, alg, &p);
+        status = tulle_comm_agree(comm, status);
+    }
+    *seconds = p.suits ? p.seconds : 0;
+    tulle_census_free(census);
+    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    return status;
+}
+
+tulle_status grid_choose(struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gidx n, tulle_alg alg,
+    const tulle_machine *machine, const tulle_model_options *model)
+{
+    tulle_status status = TULLE_OK;
+    struct grid tried = *grid;
+    double least = 0, seconds;
+    /* the tall ones first: the grid without choice, pes x 1, is what others must be better than */
+    for (int cols = 1; cols <= grid->pes && status == TULLE_OK; cols++) {
+        if (grid->pes % cols) continue;
+        tried.cols = cols;
+        tried.rows = grid->pes / cols;
+        status = try_grid(&tried, A, B, n, alg, machine, model, &seconds);
+        if (status != TULLE_OK || seconds <= 0 || (least > 0 && seconds >= least)) continue;
+        least = seconds;
+        grid->rows = tried.rows;
+        grid->cols = tried.cols;
+    }
+    int64_t chosen[2] = {grid->rows, grid->cols};
+    if (status == TULLE_OK) status = tulle_comm_broadcast(tulle_mat_comm(A), 0, chosen, sizeof chosen);
+    grid->rows = (int)chosen[0];
+    grid->cols = (int)chosen[1];
+    return status;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The grid of PEs and the layouts of A, B and C on it: given, or the one for which the model predicts the least time.
+ */
+#ifndef TULLE_TOOL_PE_GRID_H
+#define TULLE_TOOL_PE_GRID_H
+
+#include "option.h"
+
+struct grid {
+    int pes, rows, cols, tiles, cyclic, sparse;
+    int choose;      /* --grid auto */
+    const char *cut; /* what the tile rows of A have equal amounts of: rows, nnz or flops */
+    tulle_type type;
+    int64_t *weight_a, *weight_b; /* of rows; NULL: even. See grid_weigh */
+};
+
+/* Reads --grid (`fallback` if it is not given), --tiles, --cyclic and --cut. */
+tulle_status grid_options(const struct options *options, int pes, int sparse, const char *fallback, struct grid *grid);
+
+/* Collective. A and B in tiles of whole rows; B NULL: dense. */
+tulle_status grid_weigh(struct grid *grid, tulle_mat *A, tulle_mat *B);
+void grid_fini(struct grid *grid);
+
+/* Layouts of A, B and C of m x k by k x n; to be freed also on failure. Not collective. */
+tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, tulle_gidx n, tulle_layout *layout[3]);
+
+/* Collective: what the model counts of the product on this grid. */
+tulle_status grid_census(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_layout *const layout[3],
+    tulle_counting counting, int in_place, tulle_census **census);
+
+/*
+ * Collective: sets rows and cols to those that are best for the algorithm (AUTO: for the best of each grid). machine is
+ * that of PE 0.
+ */
+tulle_status grid_choose(struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gidx n, tulle_alg alg,
+    const tulle_machine *machine, const tulle_model_options *model);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tulle plot: pictures of what --json and --trace wrote. Which kinds there are stands in a table. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "chart.h"
+#include "json.h"
+#include "picture.h"
+#include "verb.h"
+
+static const struct drawing {
+    const char *name, *text;
+    int width, height;
+    tulle_status (*add)(void *chart, const struct json_line *line);
+    tulle_status (*draw)(const struct chart *chart, const struct picture *picture);
+} kinds[] = {
+    {"scaling", "seconds over PEs, a curve an algorithm", 760, 480, chart_add_run, chart_draw_scaling},
+    {"roofline", "flops a second over flops a byte moved, under the roofs", 760, 520, chart_add_roof,
+        chart_draw_roofline},
+    {"breakdown", "where the time goes, the mean of the PEs", 860, 460, chart_add_run, chart_draw_breakdown},
+    {"imbalance", "the work of each PE of the grid, end to end and stage by stage", 900, 440, chart_add_map,
+        chart_draw_imbalance},
+    {"timeline", "what each PE does when, from --trace", 1100, 420, chart_add_span, chart_draw_timeline},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static tulle_status find_kind(const char *name, const struct drawing **kind)
+{
+    const char *names[KINDS];
+    for (int k = 0; k < KINDS; k++) {
+        names[k] = kinds[k].name;
+        *kind = &kinds[k];
+        if (strcmp(names[k], name) == 0) return TULLE_OK;
+    }
+    const char *near = tulle_nearest_word(name, names, KINDS);
+    return tulle_fail(TULLE_ERR_ARG,
+        "no kind of picture is called '%s'%s%s%s; there are scaling, roofline, breakdown, "
+        "imbalance and timeline",
+        name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static tulle_status run(const struct options *options)
+{
+    struct chart chart = {.title = options_word(options, "title", NULL)};
+    struct picture picture = {.script = NULL};
+    const struct drawing *kind;
+    const char *output = options_word(options, "output", NULL);
+    tulle_status status = find_kind(options->operand[0], &kind);
+    if (status == TULLE_OK && !output) status = tulle_fail(TULLE_ERR_ARG, "say where to: -o FILE.svg or FILE.png");
+    for (int i = 1; i < options->noperands && status == TULLE_OK; i++)
+        status = json_each_line(options->operand[i], kind->add, &chart);
+    if (status == TULLE_OK && !chart.count)
+        status = tulle_fail(TULLE_ERR_FORMAT, "%s: nothing to draw", options->operand[1]);
+    if (status == TULLE_OK) status = picture_open(output, kind->width, kind->height, &picture);
+    if (status == TULLE_OK) status = kind->draw(&chart, &picture);
+    status = picture_close(&picture, status);
+    chart_fini(&chart);
+    return status;
+}
+
+static const struct option options[] = {{.name = "output",
+                                            .letter = 'o',
+                                            .kind = KIND_WORD,
+                                            .argument = "FILE",
+                                            .text = "the picture, .svg or .png; .gp: gnuplot's script"},
+    {.name = "title", .kind = KIND_WORD, .argument = "TEXT", .text = "what stands above it"}, OPTION_HELP,
+    {.name = NULL}};
+
+const struct verb verb_plot = {
+    .name = "plot",
+    .operands = "KIND FILE...",
+    .summary = "Draw what --json and --trace wrote, with gnuplot",
+    .description =
+        "The files hold one JSON object a line, as spmm, spgemm, predict and stat print them with --json; - is "
+        "standard\n"
+        "input. KIND is one of\n"
+        "\n"
+        "scaling: seconds over PEs, a curve an algorithm, from spmm, spgemm or predict.\n"
+        "\n"
+        "roofline: flops a second of a PE over flops a byte moved, under the network's slope, the peak and the local\n"
+        "roofs, from the same. Runs that moved nothing are left out.\n"
+        "\n"
+        "breakdown: the mean seconds of computing, communication, accumulation and waiting, stacked, from the same.\n"
+        "\n"
+        "imbalance: a map of the PEs' work on the grid, end to end and in the worst stage, from stat with --grid or "
+        "from\n"
+        "predict.\n"
+        "\n"
+        "timeline: what each PE does when, from a file that --trace wrote.",
+    .examples = "tulle spgemm rmat:scale=16 --pes 2 --alg all --json | tulle plot breakdown - -o phases.svg\n"
+                "tulle stat rmat:scale=14 --grid 16x16 --json | tulle plot imbalance - -o map.png",
+    .options = options,
+    .least = 2,
+    .most = OPERANDS_MAX,
+    .run = run,
+};

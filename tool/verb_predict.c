@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tulle predict: what each algorithm would take on a machine, for any number of PEs. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pe_grid.h"
+#include "result.h"
+#include "verb.h"
+
+struct forecast {
+    const struct options *options;
+    tulle_read_options reading;
+    int sparse;
+    struct grid grid;
+    tulle_machine machine;
+    tulle_model_options model;
+    struct result known; /* sizes, entries and flops of the product */
+    tulle_prediction prediction[TULLE_ALG_COUNT];
+    double *loads; /* [TULLE_ALG_COUNT][2][pes]: multiplications, bytes */
+    char warnings[TULLE_WARNINGS_MAX];
+};
+
+static tulle_status predict_all(struct forecast *f, const tulle_census *census)
+{
+    size_t pes = (size_t)f->grid.pes;
+    f->known.report.flops = (int64_t)(tulle_census_flops(census) + 0.5);
+    f->known.nnz_c = (int64_t)(tulle_census_entries(census) + 0.5);
+    f->loads = calloc(2 * pes * TULLE_ALG_COUNT, sizeof *f->loads);
+    if (!f->loads) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for the loads of %zu PEs", pes);
+    for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++) {
+        double *loads = f->loads + 2 * pes * (size_t)a;
+        tulle_status status = tulle_predict(census, &f->machine, &f->model, (tulle_alg)a, &f->prediction[a]);
+        if (status == TULLE_OK && f->prediction[a].suits)
+            status = tulle_predict_loads(census, &f->machine, &f->model, (tulle_alg)a, loads, loads + pes);
+        if (status != TULLE_OK) return status;
+    }
+    return tulle_predict_best(census, &f->machine, &f->model, &f->prediction[TULLE_ALG_AUTO]);
+}
+
+/* On one PE, which reads the matrices and counts. */
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct forecast *f = arg;
+    const struct options *o = f->options;
+    tulle_mat *A = NULL, *B = NULL, *other = NULL;
+    tulle_layout *l[3] = {NULL, NULL, NULL};
+    tulle_census *census = NULL;
+    tulle_status status = tulle_mat_load(comm, o->operand[0], NULL, TULLE_CSR, &f->reading, f->warnings, &A);
+    if (status == TULLE_OK && o->noperands == 2)
+        status = tulle_mat_load(comm, o->operand[1], NULL, TULLE_CSR, &f->reading, NULL, &other);
+    else if (status == TULLE_OK && f->sparse && tulle_mat_rows(A) != tulle_mat_cols(A))
+        status = tulle_mat_transpose(A, &other);
+    if (status != TULLE_OK) return status;
+    if (f->sparse) B = other ? other : A;
+    struct result *r = &f->known;
+    r->m = tulle_mat_rows(A);
+    r->k = tulle_mat_cols(A);
+    r->n = B ? tulle_mat_cols(B) : options_int(o, "cols", 1);
+    r->nnz_a = tulle_mat_nnz(A);
+    if (B && tulle_mat_rows(B) != r->k)
+        return tulle_fail(TULLE_ERR_ARG, "A has %" PRId64 " columns and B %" PRId64 " rows", r->k, tulle_mat_rows(B));
+    tulle_counting counting = options_flag(o, "estimate") ? TULLE_COUNT_FLOPS : TULLE_COUNT_RESULT;
+    int near =
+        f->machine.node_pes ? f->machine.node_pes >= f->grid.pes : f->grid.pes * f->model.threads <= f->machine.threads;
+    status = grid_weigh(&f->grid, A, B);
+    if (status == TULLE_OK && f->grid.choose)
+        status = grid_choose(&f->grid, A, B, r->n, TULLE_ALG_AUTO, &f->machine, &f->model);
+    if (status == TULLE_OK) status = grid_layouts(&f->grid, r->m, r->k, r->n, l);
+    if (status == TULLE_OK) status = grid_census(&f->grid, A, B, l, counting, near && f->machine.in_place, &census);
+    if (status == TULLE_OK) status = predict_all(f, census);
+    tulle_census_free(census);
+    grid_fini(&f->grid);
+    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    return status; /* the matrices go with the team */
+}
+
+static void print_numbers(const char *name, const double *x, int n)
+{
+    printf(",\"%s\":[", name);
+    for (int i = 0; i < n; i++) printf("%s%.0f", i ? "," : "", x[i]);
+    putchar(']');
+}
+
+static void print_json(const struct forecast *f, tulle_alg alg)
+{
+    const tulle_prediction *p = &f->prediction[alg];
+    const struct result *r = &f->known;
+    int pes = f->grid.pes;
+    const double *loads = f->loads + 2 * (size_t)pes * alg;
+    struct roof roof = roof_of(&f->machine, f->sparse, f->model.threads, pes, f->reading.type, r);
+    printf("{\"op\":\"%s\",\"alg\":\"%s\",\"predicted\":true,\"operand\":", f->sparse ? "spgemm" : "spmm",
+        tulle_alg_name(alg));
+    json_text(f->options->operand[0], stdout);
+    printf(",\"machine\":");
+    json_text(f->machine.host, stdout);
+    printf(",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"grid\":[%d,%d],\"m\":%" PRId64 ",\"k\":%" PRId64
+           ",\"n\":%" PRId64 ",\"nnz_a\":%" PRId64 ",\"nnz_c\":%" PRId64 ",\"flops\":%" PRId64,
+        pes, f->model.threads, tulle_type_name(f->reading.type), f->grid.rows, f->grid.cols, r->m, r->k, r->n, r->nnz_a,
+        r->nnz_c, r->report.flops);
+    printf(",\"seconds\":%.6g,\"predicted_seconds\":%.6g,\"bound_seconds\":%.6g,\"load_imbalance\":%.6g", p->seconds,
+        p->seconds, p->roofline, p->load_imbalance);
+    printf(",\"bytes_moved\":%.0f,\"messages\":%.0f,\"partials\":%.0f,\"phases\":{", p->bytes_moved, p->messages,
+        p->partials);
+    json_spread("compute", p->compute, stdout);
+    putchar(',');
+    json_spread("communicate", p->communicate, stdout);
+    putchar(',');
+    json_spread("accumulate", p->accumulate, stdout);
+    putchar(',');
+    json_spread("wait", p->wait, stdout);
+    printf("},");
+    json_roof(&roof, stdout);
+    print_numbers("work_per_pe", loads, pes);
+    print_numbers("bytes_per_pe", loads + pes, pes);
+    printf("}\n");
+}
+
+static void print_head(const struct forecast *f)
+{
+    const struct result *r = &f->known;
+    printf("%s %s: %" PRId64 " x %" PRId64 " (%" PRId64 " entries) times %" PRId64 " x %" PRId64
+           ", %s, on %d PEs of %s, grid %dx%d\n",
+        f->sparse ? "spgemm" : "spmm", f->options->operand[0], r->m, r->k, r->nnz_a, r->k, r->n,
+        tulle_type_name(f->reading.type), f->grid.pes, f->machine.host, f->grid.rows, f->grid.cols);
+    printf("%-14s %10s | %9s %9s %9s %9s | %6s %9s %9s\n", "algorithm", "seconds", "compute", "communic.", "accumul.",
+        "wait", "imbal.", "moved MB", "messages");
+}
+
+static void print_text(const struct forecast *f)
+{
+    const struct result *r = &f->known;
+    struct roof roof = roof_of(&f->machine, f->sparse, f->model.threads, f->grid.pes, f->reading.type, r);
+    print_head(f);
+    for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++) {
+        const tulle_prediction *p = &f->prediction[a];
+        if (!p->suits) {
+            printf("%-14s left out: it does not suit this grid\n", tulle_alg_name((tulle_alg)a));
+            continue;
+        }
+        printf("%-14s %10.4g | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g %9.0f%s\n", tulle_alg_name((tulle_alg)a),
+            p->seconds, p->compute.max, p->communicate.max, p->accumulate.max, p->wait.max, p->load_imbalance,
+            p->bytes_moved * 1e-6, p->messages, (tulle_alg)a == f->prediction[TULLE_ALG_AUTO].alg ? "  <- auto" : "");
+    }
+    double entries = (double)r->nnz_c, flops = (double)r->report.flops;
+    printf("C: %.4g entries%s; %.4g Gflop", entries,
+        f->sparse && options_flag(f->options, "estimate") ? " (estimated)" : "", flops * 1e-9);
+    if (f->sparse && entries > 0) printf(", %.2f multiplications an entry", flops / 2 / entries);
+    printf("; at the local roof of %.3g GF/s a PE (%.3g flop/byte) %.3g s\n", roof.local.rate * 1e-9,
+        roof.local.intensity, f->prediction[TULLE_ALG_AUTO].roofline);
+    double moved = f->prediction[TULLE_ALG_AUTO].bytes_moved, pes = f->grid.pes;
+    tulle_roof far = tulle_roof_network(&f->machine, f->grid.pes, roof.local.rate, flops / pes, moved / pes);
+    if (moved > 0)
+        printf("what %s moves (%.3g flop/byte) allows %.3g GF/s a PE\n",
+            tulle_alg_name(f->prediction[TULLE_ALG_AUTO].alg), far.intensity, far.rate * 1e-9);
+}
+
+static tulle_status run(const struct options *options)
+{
+    tulle_team *team = NULL;
+    struct forecast *f = calloc(1, sizeof *f);
+    const char *name = options_word(options, "machine", "here");
+    int pes = (int)options_int(options, "pes", 1), cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (!f) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    f->options = options;
+    f->sparse = options_int(options, "cols", 0) == 0;
+    f->model = TULLE_MODEL_DEFAULT;
+    f->model.threads = (int)options_int(options, "threads", 1);
+    f->model.lookahead = (int)options_int(options, "lookahead", -1);
+    tulle_status status = reading_options(options, &f->reading);
+    if (status == TULLE_OK && !f->sparse && options->noperands == 2)
+        status = tulle_fail(TULLE_ERR_ARG, "--cols is of a dense operand that is not named; leave it or B out");
+    if (status == TULLE_OK) status = grid_options(options, pes, f->sparse, "auto", &f->grid);
+    f->grid.type = f->reading.type;
+    if (status == TULLE_OK) status = tulle_machine_find(name, cores > 64 ? 64 : cores, &f->machine);
+    int64_t node = options_int(options, "node-pes", 0);
+    if (node) f->machine.node_pes = (int)node;
+    tulle_team_options chosen = {.memory = (size_t)options_size(options, "memory", 0)};
+    if (status == TULLE_OK) status = tulle_team_new("threads", 1, &chosen, &team);
+    if (status == TULLE_OK) status = run_team(options, team, body, f);
+    if (status == TULLE_OK) {
+        show_warnings(options, f->warnings);
+        for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT && options_flag(options, "json"); a++)
+            if (f->prediction[a].suits) print_json(f, (tulle_alg)a);
+        if (!options_flag(options, "json")) print_text(f);
+    }
+    tulle_team_free(team);
+    free(f->loads);
+    free(f);
+    return status;
+}
+
+static const struct option options[] = {{.name = "pes",
+                                            .letter = 'p',
+                                            .kind = KIND_INT,
+                                            .argument = "P",
+                                            .fallback = "1",
+                                            .low = 1,
+                                            .high = 32768,
+                                            .text = "processing elements; they need not exist"},
+    OPTION_MACHINE,
+    {.name = "cols",
+        .letter = 'n',
+        .kind = KIND_INT,
+        .argument = "N",
+        .low = 1,
+        .high = 1 << 24,
+        .text = "SpMM with a dense operand of N columns instead of SpGEMM"},
+    {.name = "grid",
+        .kind = KIND_WORD,
+        .argument = "RxC|auto",
+        .fallback = "auto",
+        .text = "grid of the PEs; auto: where the best algorithm takes the least time"},
+    {.name = "tiles",
+        .kind = KIND_INT,
+        .argument = "T",
+        .fallback = "1",
+        .low = 1,
+        .high = 256,
+        .text = "tiles a PE in each direction"},
+    {.name = "cyclic", .kind = KIND_FLAG, .text = "deal tiles out in turn instead of in blocks"},
+    {.name = "cut",
+        .kind = KIND_WORD,
+        .argument = "rows|nnz|flops",
+        .fallback = "spgemm flops, spmm nnz",
+        .text = "what the tile rows of A have equal amounts of"},
+    {.name = "threads",
+        .letter = 't',
+        .kind = KIND_INT,
+        .argument = "T",
+        .fallback = "1",
+        .low = 1,
+        .high = 1024,
+        .text = "threads of each PE's kernels"},
+    {.name = "node-pes",
+        .kind = KIND_INT,
+        .argument = "N",
+        .fallback = "the machine's",
+        .low = 1,
+        .high = 32768,
+        .text = "PEs on a node"},
+    {.name = "lookahead",
+        .kind = KIND_INT,
+        .argument = "D",
+        .fallback = "2",
+        .low = 0,
+        .high = 1000,
+        .text = "tile pairs fetched ahead"},
+    {.name = "estimate",
+        .kind = KIND_FLAG,
+        .text = "SpGEMM: estimate the entries of C from some rows instead of counting them, which is faster"},
+    {.name = "json", .kind = KIND_FLAG, .text = "one JSON object an algorithm, with the loads of each PE"}, OPTION_TYPE,
+    OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+
+const struct verb verb_predict = {
+    .name = "predict",
+    .operands = "A [B]",
+    .summary = "Predict what each algorithm would take on a machine",
+    .description =
+        "Counts the multiplications of each pair of tiles and the entries of the result, and from them what each PE\n"
+        "multiplies, moves and waits for under each algorithm, for A A (A A^T if A is not square), A B, or, with\n"
+        "--cols, A times a dense matrix. No PE is run, so there may be any number of them.\n"
+        "\n"
+        "summit and dgx2 are the machines of the paper that the algorithms come from; `here` is what `tulle "
+        "calibrate`\n"
+        "has measured. Bytes and messages of the algorithms without stealing are exactly those of a run.",
+    .examples = "tulle predict matrix.mtx.gz --pes 384 --machine summit --cols 128 --type f32\n"
+                "tulle predict rmat:scale=16 --pes 4 --grid 2x2 --json",
+    .options = options,
+    .least = 1,
+    .most = 2,
+    .run = run,
+};
