@@ -123,7 +123,8 @@ out:
     return status;
 }
 
-/* Where the kernel puts its result. */
+/* Where the kernel puts its result: the same place each time, as pages that nobody has touched yet are not its matter.
+ */
 struct result {
     int64_t *rowptr;
     int32_t *colind;
@@ -132,11 +133,13 @@ struct result {
 
 static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
-    tulle_status status;
+    tulle_status status = TULLE_OK;
     struct result *r = context;
-    TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *r->rowptr, "a product to measure", &r->rowptr));
-    TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *r->colind, "a product to measure", &r->colind));
-    TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *r->val, "a product to measure", &r->val));
+    if (!r->rowptr) {
+        TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *r->rowptr, "a product to measure", &r->rowptr));
+        TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *r->colind, "a product to measure", &r->colind));
+        TULLE_TRY(tulle__alloc((size_t)nnz, sizeof *r->val, "a product to measure", &r->val));
+    }
     *C = (tulle__csr_result){.nnz = nnz, .rowptr = r->rowptr, .colind = r->colind, .val = r->val};
 out:
     return status;
@@ -144,24 +147,30 @@ out:
 
 struct sparse_run {
     const struct sample *sample;
-    int64_t multiplications[64]; /* of each thread */
+    struct result result[64]; /* of each thread */
+    int64_t multiplications[64];
 };
 
 static tulle_status run_spgemm(void *arg, int thread, int nthreads)
 {
     struct sparse_run *run = arg;
     (void)nthreads;
-    struct result r = {NULL, NULL, NULL};
     tulle__csr_result C = {.nnz = 0};
     tulle__spgemm_pair pair = {.A = tile_of(run->sample), .B = tile_of(run->sample), .scale = 1};
     tulle__spgemm_task task = {
         .type = TULLE_F64, .m = run->sample->rows, .n = run->sample->rows, .npairs = 1, .pair = &pair};
-    tulle_status status = tulle__kernels_cpu()->spgemm(NULL, &task, place_result, &r, &C);
+    tulle_status status = tulle__kernels_cpu()->spgemm(NULL, &task, place_result, &run->result[thread % 64], &C);
     run->multiplications[thread % 64] = C.multiplications;
-    tulle__free(r.rowptr);
-    tulle__free(r.colind);
-    tulle__free(r.val);
     return status;
+}
+
+static void drop_results(struct sparse_run *run)
+{
+    for (int t = 0; t < 64; t++) {
+        tulle__free(run->result[t].rowptr);
+        tulle__free(run->result[t].colind);
+        tulle__free(run->result[t].val);
+    }
 }
 
 /* A run of d columns in each row gives 2 d - 1 entries from d^2 multiplications: d = 2 f for factor f, nearly. */
@@ -174,7 +183,9 @@ static tulle_status measure_spgemm(tulle__pool *pool, tulle_machine *machine)
         int scattered = f == 0, degree = scattered ? 4 : (int)(2 * TULLE_RATE_FACTOR[f]);
         struct sparse_run run = {.sample = &s};
         TULLE_TRY(make_sample(ROWS << (TULLE_RATE_FACTORS - f), degree, !scattered, &s));
-        TULLE_TRY(best_time(pool, run_spgemm, &run, &seconds));
+        status = best_time(pool, run_spgemm, &run, &seconds);
+        drop_results(&run);
+        if (status != TULLE_OK) goto out;
         for (int t = 0; t < tulle__pool_size(pool) && t < 64; t++)
             machine->spgemm[f] += 2 * (double)run.multiplications[t] / seconds;
         drop_sample(&s);
