@@ -50,8 +50,7 @@ static tulle_status read_run(const struct json_line *line, struct mark *m)
 {
     static const char *const phases[CHART_PHASES] = {"compute", "communicate", "accumulate", "wait"};
     char path[PHASE_NAME];
-    const struct json_leaf *predicted = json_find(line, "predicted");
-    m->predicted = predicted && predicted->number != 0;
+    m->predicted = json_is_true(line, "predicted");
     tulle_status status = copy_text(line, "op", m->op, sizeof m->op);
     if (status == TULLE_OK) status = copy_text(line, "alg", m->alg, sizeof m->alg);
     if (status == TULLE_OK) status = copy_text(line, "operand", m->operand, sizeof m->operand);
@@ -106,10 +105,10 @@ tulle_status chart_add_map(void *chart, const struct json_line *line)
     if (status != TULLE_OK) return status;
     m.rows = (int)grid[0];
     m.cols = (int)grid[1];
-    if (json_find(line, "alg")) status = copy_text(line, "alg", m.alg, sizeof m.alg);
+    if (json_has(line, "alg")) status = copy_text(line, "alg", m.alg, sizeof m.alg);
     if (status == TULLE_OK) status = copy_text(line, "operand", m.operand, sizeof m.operand);
     if (status == TULLE_OK) status = read_map(line, "work_per_pe", m.rows * m.cols, &m.total);
-    if (status == TULLE_OK && json_find(line, "stage_work_per_pe.0"))
+    if (status == TULLE_OK && json_has(line, "stage_work_per_pe.0"))
         status = read_map(line, "stage_work_per_pe", m.rows * m.cols, &m.stage);
     if (status == TULLE_OK) status = append(chart, &m);
     if (status != TULLE_OK) {
