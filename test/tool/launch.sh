@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The command under MPI: started by itself and by the MPI's launcher, with PEs that are killed.
+# The command under MPI or OpenSHMEM: started by itself and by its launcher, with PEs that are killed.
 # launch.sh TULLE DATA FAMILY LAUNCHER...
 set -u
 tulle=$1
@@ -32,6 +32,8 @@ lines() { # COUNT TEXT: so many lines on standard output
     report $? "$2: $(wc -l <"$work/out") lines"
 }
 mpi=mpi_$family
+seconds=5
+[ "$family" = oshmem ] && mpi=shmem seconds=10
 
 expect 0 '"passed":true' "$tulle" spgemm "$data/west0067.mtx.gz" --comm "$mpi" --pes 3 --check --json
 lines 1 "one report from three processes"
@@ -83,12 +85,12 @@ pe() {
             grep -q -E "^(PMI_RANK|OMPI_COMM_WORLD_RANK)=$2\$" && echo "$process"
     done
 }
-# ends NAME STATUS: the job ends with it within 5 s, and leaves no process, no file and no shared memory
+# ends NAME STATUS: the job ends with it within 5 s (OpenSHMEM: 10), and leaves no process, no file and no shared memory
 ends() {
     start=$(date +%s)
     wait $job
     got=$?
-    [ $(($(date +%s) - start)) -le 5 ] && { [ $got = "$2" ] || { [ "$2" = failure ] && [ $got != 0 ]; }; }
+    [ $(($(date +%s) - start)) -le $seconds ] && { [ $got = "$2" ] || { [ "$2" = failure ] && [ $got != 0 ]; }; }
     report $? "$1: ends with $got within $(($(date +%s) - start)) s"
     tries=30
     while [ $tries -gt 0 ] && pgrep -f "$work/$1" >/dev/null; do
@@ -99,7 +101,7 @@ ends() {
     report $? "$1: no process, file or shared memory is left: $(pgrep -f "$work/$1" | tr '\n' ' ') $(shared)"
 }
 shared() {
-    find /dev/shm -name 'mpich_shar*' -o -name 'vader*' | sort | tr '\n' ' '
+    find /dev/shm -name 'mpich_shar*' -o -name 'vader*' -o -name 'ucx_*' | sort | tr '\n' ' '
 }
 shared_before=$(shared)
 

@@ -146,11 +146,12 @@ static tulle_status open_in(tulle__engine_team *team, int direct, const size_t s
     team->neighbours = most[1] > 1;
     team->crowded = (int)most[2];
     team->link = (tulle__mpi_link){.team = team,
-        .link = {.ops = team->shared ? &tulle__mpi_direct_ops : &tulle__mpi_rma_ops,
+        .near.link = {.ops = team->shared ? &tulle__near_ops : &tulle__mpi_rma_ops,
             .rank = team->rank,
             .npes = team->npes,
             .segment_bytes = {segment_bytes[0], segment_bytes[1]}}};
     status = tulle__mpi_windows_open(team, segment_bytes);
+    for (int s = 0; s < TULLE__SEGMENTS; s++) team->link.near.base[s] = team->window[s].base;
     return status == TULLE_OK && !team->shared ? tulle__mpi_probe_progress(team) : status;
 }
 
@@ -175,7 +176,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
 
 static tulle_status run_team(tulle__engine_team *team, tulle__engine_body body, void *arg)
 {
-    return tulle__mpi_agree(team->comm, body(arg, team->rank, &team->link.link));
+    return tulle__mpi_agree(team->comm, body(arg, team->rank, &team->link.near.link));
 }
 
 static tulle_status largest(tulle__engine_team *team, int n, uint64_t *value)

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "comm/module.h"
+#include "comm/near.h"
 
 /* What libtulle lent when it loaded the module. */
 extern const tulle__module_host *tulle__mpi_host;
@@ -26,7 +27,7 @@ typedef struct tulle__mpi_group {
 } tulle__mpi_group;
 
 typedef struct tulle__mpi_link {
-    tulle__link link;
+    tulle__near_link near; /* bases are those of the windows; NULL: by RMA only */
     tulle__engine_team *team;
     tulle__mpi_group group[TULLE__GROUPS];
     int error; /* the first MPI error since the last wait */
@@ -69,8 +70,8 @@ size_t tulle__mpi_room(void);
 tulle_status tulle__mpi_windows_open(tulle__engine_team *team, const size_t bytes[TULLE__SEGMENTS]);
 void tulle__mpi_windows_close(tulle__engine_team *team);
 
-/* direct.c, rma.c: the two tables of operations. */
-extern const tulle__link_ops tulle__mpi_direct_ops, tulle__mpi_rma_ops;
+/* rma.c: operations where loads and stores do not reach all. */
+extern const tulle__link_ops tulle__mpi_rma_ops;
 
 /* progress.c. Collective: finds out whether RMA at a PE that computes goes on; uses the start of both segments. */
 tulle_status tulle__mpi_probe_progress(tulle__engine_team *team);
