@@ -53,7 +53,11 @@ tulle_status become_program(const struct options *options, char **argv)
     const tulle_launcher *launcher = choose_launcher(chosen_comm(options));
     if (!tulle_launched_by() || !launcher || !launcher->program) return TULLE_OK;
     tulle_status status = tulle_launcher_program(launcher, path, sizeof path);
-    if (status != TULLE_OK || !*path) return status;
+    if (status != TULLE_OK) {
+        snprintf(path, sizeof path, "%s", tulle_error_message());
+        return tulle_fail(status, "%.400s; --comm mpi needs no other program", path);
+    }
+    if (!*path) return TULLE_OK;
     execv(path, argv);
     return tulle_fail(TULLE_ERR_UNSUPPORTED, "cannot become %s: %s", path, strerror(errno));
 }

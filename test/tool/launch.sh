@@ -102,6 +102,7 @@ ends() {
 }
 shared() {
     find /dev/shm -name 'mpich_shar*' -o -name 'vader*' -o -name 'ucx_*' | sort | tr '\n' ' '
+    awk 'NR > 1 && $7 == 0 { print $2 }' /proc/sysvipc/shm | sort | tr '\n' ' ' # of System V, attached by nobody
 }
 shared_before=$(shared)
 

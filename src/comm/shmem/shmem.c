@@ -55,9 +55,13 @@ static tulle_status settle(tulle__spec_part *part, tulle__setting *setting)
         return tulle__fail(TULLE_ERR_ARG, "a communicator was handed in, but the engine 'shmem' uses none");
     if (by && strcmp(by->family, "mpich") == 0)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "the engine 'shmem' is started by oshrun, not by %s", by->command);
-    tulle_status before = TULLE_OK;
-    if (!tulle__shmem_runs()) before = tulle__shmem_heap_announce(npes, tulle__shmem_near(npes), setting->memory);
-    tulle_status status = tulle__shmem_start();
+    int near = tulle__shmem_near(npes);
+    tulle_status before = TULLE_OK, status = TULLE_OK;
+    if (!tulle__shmem_runs()) {
+        status = tulle__shmem_heap_refuse(near);
+        if (status == TULLE_OK) before = tulle__shmem_heap_announce(npes, near, setting->memory);
+    }
+    if (status == TULLE_OK) status = tulle__shmem_start();
     if (status == TULLE_OK) status = tulle__shmem_agree(before);
     if (status == TULLE_OK) status = settle_with_others(setting);
     /* from here on the others wait for this process, even if it does not get to opening the team */

@@ -22,6 +22,10 @@ struct tulle__engine_team {
 /* symmetric_heap.c: a process has one, and says how large it is before OpenSHMEM starts. */
 
 /*
+ * Refuses a /dev/shm that is too small for the library itself, which would die of it. Not agreed on: nothing runs yet.
+ */
+tulle_status tulle__shmem_heap_refuse(int near);
+/*
  * Announces a heap for a team of npes PEs, `near` of them on this node, that together have `memory`; 0: this node's
  * share. On failure a small one, which does for telling the others.
  */

@@ -18,7 +18,7 @@ static const size_t segment_extra = (size_t)72 << 20;
 /* The heap's own records, and what process.c keeps there. */
 static const size_t records = (size_t)8 << 20;
 /* What UCX and Open MPI keep in /dev/shm for each process (measured: 8.4 MB). */
-static const size_t beside = (size_t)10 << 20;
+static const size_t beside = (size_t)9 << 20;
 
 static const char *const names[] = {"SHMEM_SYMMETRIC_SIZE", "SHMEM_SYMMETRIC_HEAP_SIZE"};
 
@@ -26,13 +26,6 @@ static const char *const names[] = {"SHMEM_SYMMETRIC_SIZE", "SHMEM_SYMMETRIC_HEA
 static struct {
     size_t bytes, taken;
 } heap;
-
-static size_t shared_memory_left(void)
-{
-    struct statvfs room;
-    if (statvfs("/dev/shm", &room) != 0) return SIZE_MAX;
-    return (size_t)room.f_bavail * room.f_frsize;
-}
 
 /* Bytes that the heaps of this node's processes may have each: they are System V segments, which have limits. */
 static size_t room_each(int near)
@@ -62,6 +55,7 @@ static size_t announced(void)
     return value > 0 && value < 0x1p62 ? (size_t)value : 0;
 }
 
+/* Open MPI 4.1 reads the second name only. */
 static void announce(size_t bytes)
 {
     char text[32];
@@ -70,14 +64,17 @@ static void announce(size_t bytes)
     heap.bytes = bytes;
 }
 
-static tulle_status refuse_small_shm(int near)
+tulle_status tulle__shmem_heap_refuse(int near)
 {
-    size_t left = shared_memory_left(), want = beside * (size_t)near;
-    if (left >= want) return TULLE_OK;
+    struct statvfs room;
+    if (statvfs("/dev/shm", &room) != 0) return TULLE_OK;
+    size_t size = (size_t)room.f_blocks * room.f_frsize, left = (size_t)room.f_bavail * room.f_frsize;
+    if (size >= beside * (size_t)near && left >= beside) return TULLE_OK;
     return tulle__fail(TULLE_ERR_LIMIT,
-        "OpenSHMEM wants %.0f MB of /dev/shm for each of the %d PEs of this node, but %.0f MB are left: enlarge it "
-        "(docker run --shm-size)",
-        (double)beside / 1e6, near, (double)left / 1e6);
+        "OpenSHMEM wants %.1f MB of /dev/shm for each of the %d PEs of this node, but of %.1f MB there %.1f MB are "
+        "left: "
+        "enlarge it (docker run --shm-size)",
+        (double)beside / 1e6, near, (double)size / 1e6, (double)left / 1e6);
 }
 
 /* The memory of a PE for which the heap is made. */
@@ -97,13 +94,8 @@ static tulle_status choose_memory(int near, size_t asked, size_t *memory)
 tulle_status tulle__shmem_heap_announce(int npes, int near, size_t memory)
 {
     size_t each = 0, fixed = segment_extra + records, given = announced();
-    tulle_status status = refuse_small_shm(near);
-    if (given) {
-        heap.bytes = given;
-        return status;
-    }
-    if (status == TULLE_OK) status = choose_memory(near, memory / (size_t)npes, &each);
-    announce(status == TULLE_OK ? each + fixed : records);
+    tulle_status status = given ? TULLE_OK : choose_memory(near, memory / (size_t)npes, &each);
+    announce(given ? given : status == TULLE_OK ? each + fixed : records);
     return status;
 }
 
