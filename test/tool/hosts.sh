@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Three hosts: namespaces for network, host name, IPC and /dev/shm, joined by a bridge. Products over TCP with their
-# results checked, and a PE killed in the middle of one. hosts.sh TULLE DATA FAMILY LAUNCHER PES_PER_HOST
+# results checked, and a PE killed in the middle of one. hosts.sh TULLE DATA FAMILY LAUNCHER PES_PER_HOST CONFORMANCE
 set -u
 tulle=$1
 data=$2
 family=$3
 launcher=$4
 near=$5
+conformance=$6
 skip() {
     echo "1..0 # SKIP $*"
     exit 77
@@ -71,8 +72,8 @@ pes=$((3 * near))
 case $family in
 openmpi)
     set -- "$launcher" --allow-run-as-root --host n0:$near,n1:$near,n2:$near --mca plm_rsh_agent "$work/rsh" \
-        --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --bind-to none --mca osc pt2pt \
-        -x UCX_NET_DEVICES=eth0 -n $pes
+        --mca oob_tcp_if_include eth0 --mca btl_tcp_if_include eth0 --bind-to none --mca osc pt2pt,sm \
+        -x UCX_NET_DEVICES=eth0 -x TULLE_MODULE_PATH -n $pes
     ;;
 mpich)
     set -- "$launcher" -launcher ssh -envall -launcher-exec "$work/rsh" -hosts n0:$near,n1:$near,n2:$near -iface eth0 -n $pes
@@ -114,6 +115,20 @@ report $? "came over the network"
 "$tulle" spgemm "$data/bcsstk16.mtx.gz" -q --threads 1 --comm threads:direct=off --pes $pes -o "$work/near.mtx" >/dev/null
 [ -s "$work/near.mtx" ] && cmp -s "$work/near.mtx" "$work/far.mtx"
 report $? "and is, bit by bit, what threads compute"
+
+run "the conformance suite" '^ok' "$@" "$conformance" mpi $pes
+! grep -q '^not ok' "$work/out"
+report $? "passes: $(grep '^not ok' "$work/out" | head -3 | tr '\n' ' ')"
+if [ "$near" -gt 1 ]; then
+    moved() { # bytes copied, with PEs of a host that share memory or do not
+        timeout -k 5 120 "$work/enter" n0 "$@" -q --threads 1 --memory 2400M --alg stationary-c --json 2>/dev/null |
+            sed 's/.*"bytes_moved":\([0-9.e+]*\).*/\1/' | head -1
+    }
+    with=$(moved "$@" "$tulle" spgemm "$data/bcsstk16.mtx.gz" --comm mpi)
+    without=$(moved "$@" "$tulle" spgemm "$data/bcsstk16.mtx.gz" --comm mpi:direct=off)
+    [ "${with:-0}" -gt 0 ] && [ "$with" -lt "${without:-0}" ]
+    report $? "PEs of one host share memory: $with bytes are copied, $without without"
+fi
 
 # a product without end, one of whose PEs is killed
 processes() { # those of the job on all hosts: in their network namespaces

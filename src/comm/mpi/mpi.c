@@ -144,6 +144,7 @@ static tulle_status open_in(tulle__engine_team *team, int direct, const size_t s
     if (status != TULLE_OK) return status;
     team->shared = !most[0];
     team->neighbours = most[1] > 1;
+    team->mixed = direct && !team->shared && team->neighbours;
     team->crowded = (int)most[2];
     team->link = (tulle__mpi_link){.team = team,
         .near.link = {.ops = team->shared ? &tulle__near_ops : &tulle__mpi_rma_ops,
@@ -164,7 +165,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
     if (status == TULLE_OK) status = tulle__mpi_host->alloc_zero(1, sizeof *team, "MPI team", &team);
     if (status != TULLE_OK) return status;
     team->comm = MPI_COMM_NULL;
-    for (int s = 0; s < TULLE__SEGMENTS; s++) team->window[s].win = MPI_WIN_NULL;
+    for (int s = 0; s < TULLE__SEGMENTS; s++) team->window[s].win = team->window[s].near = MPI_WIN_NULL;
     status = own_communicator(setting->communicator, &team->comm);
     if (status == TULLE_OK) status = open_in(team, direct, setting->segment_bytes);
     if (status == TULLE_OK)

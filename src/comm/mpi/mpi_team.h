@@ -35,7 +35,8 @@ typedef struct tulle__mpi_link {
 
 typedef struct tulle__mpi_window {
     MPI_Win win;
-    int locked;
+    MPI_Win near; /* the memory under win, shared within each node; MPI_WIN_NULL: it is win's own */
+    int locked, near_locked;
     char **base; /* base[rank]: where loads and stores reach that PE's segment, NULL: by RMA only */
 } tulle__mpi_window;
 
@@ -44,6 +45,7 @@ struct tulle__engine_team {
     int rank, npes;
     int neighbours; /* some node has more than one PE */
     int shared;     /* all segments are reached by load and store */
+    int mixed;      /* several nodes, within which data segments are reached by load and store */
     int crowded;    /* some node has more PEs than cores */
     int progress;   /* RMA at this PE advances only while it is inside MPI */
     tulle__mpi_window window[TULLE__SEGMENTS];
