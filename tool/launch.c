@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `tulle --comm mpi --pes N` outside of a launcher: starts the MPI's own launcher with this command, and stays above
- * it: passes its output on, tells in one line if a PE was lost, and gives the job's exit status, which the processes
- * hand over through a roster.
+ * `tulle --comm mpi --pes N` or `--comm shmem` outside of a launcher: starts the library's own launcher with this
+ * command, and stays above it: passes its output on, tells in one line if a PE was lost, and gives the job's exit
+ * status, which the processes hand over through a roster.
  */
 #include "launch.h"
 
@@ -23,7 +23,8 @@
 
 const char *chosen_comm(const struct options *options)
 {
-    return options_word(options, "comm", tulle_launched_size() > 1 ? "mpi" : "threads");
+    const tulle_launcher *by = tulle_launched_by();
+    return options_word(options, "comm", tulle_launched_size() <= 1 ? "threads" : by->program ? by->module : "mpi");
 }
 
 /* The engine of a spec: what follows the last +, up to its keys. */
@@ -40,9 +41,25 @@ static const tulle_launcher *choose_launcher(const char *spec)
 {
     const tulle_launcher *launcher;
     for (int i = 0; (launcher = tulle_launcher_list(i)); i++)
-        if (engine_is(spec, launcher->module) || (engine_is(spec, "mpi") && tulle_launcher_usable(launcher)))
+        if (engine_is(spec, launcher->module) ||
+            (!launcher->program && engine_is(spec, "mpi") && tulle_launcher_usable(launcher)))
             return launcher;
     return NULL;
+}
+
+tulle_status become_program(const struct options *options, char **argv)
+{
+    char path[4096];
+    const tulle_launcher *launcher = choose_launcher(chosen_comm(options));
+    if (!tulle_launched_by() || !launcher || !launcher->program) return TULLE_OK;
+    tulle_status status = tulle_launcher_program(launcher, path, sizeof path);
+    if (status != TULLE_OK) {
+        snprintf(path, sizeof path, "%s", tulle_error_message());
+        return tulle_fail(status, "%.400s; --comm mpi needs no other program", path);
+    }
+    if (!*path) return TULLE_OK;
+    execv(path, argv);
+    return tulle_fail(TULLE_ERR_UNSUPPORTED, "cannot become %s: %s", path, strerror(errno));
 }
 
 int wants_launch(const struct options *options)
@@ -89,10 +106,11 @@ enum { ARGUMENTS_MAX = 512 };
 static tulle_status command_line(const tulle_launcher *launcher, char **argv, const char *pes, char **line)
 {
     static char self[4096];
-    int n = 0, openmpi = strcmp(launcher->family, "openmpi") == 0;
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    int n = 0, openmpi = strcmp(launcher->family, "mpich") != 0;
+    tulle_status status = tulle_launcher_program(launcher, self, sizeof self);
+    if (status != TULLE_OK) return status;
+    ssize_t length = *self ? 1 : readlink("/proc/self/exe", self, sizeof self - 1);
     if (length < 0) return tulle_fail(TULLE_ERR_STATE, "cannot tell which program this is: %s", strerror(errno));
-    self[length] = '\0';
     line[n++] = (char *)(uintptr_t)launcher->command;
     if (openmpi) {
         static const char *const more[] = {"--oversubscribe", "--bind-to", "none", "--allow-run-as-root"};

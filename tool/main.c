@@ -178,6 +178,8 @@ static int run_verb(const struct verb *v, int argc, char **argv)
             TULLE_ERR_ARG, "%d operands; usage: tulle %s %s [OPTIONS]", options.noperands, v->name, v->operands);
     if (status != TULLE_OK) return finish(v, status);
     int together = options_has(&options, "comm");
+    if (together) status = become_program(&options, argv);
+    if (status != TULLE_OK) return finish(v, status);
     if (together && wants_launch(&options)) return launch(&options, argv);
     if (together || tulle_launched_rank() == 0) status = v->run(&options);
     return finish(v, status);

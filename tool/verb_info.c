@@ -8,9 +8,12 @@
 
 static void show_launchers(void)
 {
+    char path[4096];
     const tulle_launcher *launcher;
     for (int i = 0; (launcher = tulle_launcher_list(i)); i++) {
-        if (tulle_launcher_usable(launcher))
+        if (launcher->program && tulle_launcher_program(launcher, path, sizeof path) == TULLE_OK)
+            printf("%s: yes (%s, %s)\n", launcher->module, launcher->command, *path ? path : "this program");
+        else if (tulle_launcher_usable(launcher))
             printf("%s: yes (%s)\n", launcher->module, launcher->command);
         else
             printf("%s: no (%s)\n", launcher->module, tulle_error_message());

@@ -3,22 +3,32 @@
 #ifndef TULLE_LAUNCH_H
 #define TULLE_LAUNCH_H
 
+#include <stddef.h>
+
 #include <tulle/export.h>
+#include <tulle/status.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct tulle_launcher {
-    const char *family;  /* of MPI: "openmpi", "mpich" */
+    const char *family;  /* "openmpi", "mpich"; "oshmem": Open MPI's OpenSHMEM */
     const char *module;  /* the engine made for it */
     const char *command; /* its name where several MPIs are installed side by side */
+    const char *program; /* the command that its engine is linked into; NULL: any program will do */
 } tulle_launcher;
 
 /* The launchers known, most preferred first; NULL ends. Static, as all that is returned here. */
 TULLE_API const tulle_launcher *tulle_launcher_list(int i);
 
-/* 1 if the module for it is installed; else 0, and the error message says where it was looked for. */
+/*
+ * The program that the launcher must start: "" if this one does, else where the one is that the engine is linked into.
+ * TULLE_ERR_UNSUPPORTED with where it was looked for.
+ */
+TULLE_API tulle_status tulle_launcher_program(const tulle_launcher *launcher, char *path, size_t size);
+
+/* 1 if the module for it, or the program, is installed; else 0, and the error message says where it was looked for. */
 TULLE_API int tulle_launcher_usable(const tulle_launcher *launcher);
 
 /* The launcher that started this process, by its environment; NULL: none, it stands alone. */

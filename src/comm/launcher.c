@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <tulle/launch.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "comm/launcher.h"
 #include "comm/module.h"
+#include "comm/shmem/shmem.h"
 
 /* The build knows what they are called, if it found them. */
 #ifndef TULLE_LAUNCH_openmpi
@@ -14,10 +17,14 @@
 #ifndef TULLE_LAUNCH_mpich
 #define TULLE_LAUNCH_mpich "mpiexec.mpich"
 #endif
+#ifndef TULLE_LAUNCH_oshmem
+#define TULLE_LAUNCH_oshmem "oshrun"
+#endif
 
 static const tulle_launcher launchers[] = {
-    {"openmpi", "mpi_openmpi", TULLE_LAUNCH_openmpi},
-    {"mpich", "mpi_mpich", TULLE_LAUNCH_mpich},
+    {"openmpi", "mpi_openmpi", TULLE_LAUNCH_openmpi, NULL},
+    {"mpich", "mpi_mpich", TULLE_LAUNCH_mpich, NULL},
+    {"oshmem", "shmem", TULLE_LAUNCH_oshmem, TULLE__PROGRAM_SHMEM},
 };
 
 enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
@@ -44,8 +51,26 @@ const tulle_launcher *tulle_launcher_list(int i)
     return i >= 0 && i < LAUNCHERS ? &launchers[i] : NULL;
 }
 
+/*
+ * Open MPI's mpirun and oshrun are one program, which tells its processes the same under either name. On one node it is
+ * their parent and can be asked; on several each node has a daemon of its own, and all processes must decide alike.
+ */
+static int under_oshrun(void)
+{
+    char path[64], name[64] = "";
+    const char *nodes = getenv("OMPI_MCA_orte_num_nodes");
+    if (!nodes || atoi(nodes) != 1) return 0;
+    snprintf(path, sizeof path, "/proc/%ld/comm", (long)getppid());
+    FILE *file = fopen(path, "r");
+    if (!file) return 0;
+    int told = fscanf(file, "%63s", name) == 1;
+    fclose(file);
+    return told && (strcmp(name, "oshrun") == 0 || strcmp(name, "shmemrun") == 0);
+}
+
 const tulle_launcher *tulle_launched_by(void)
 {
+    if (under_oshrun()) return find("oshmem");
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (getenv(marks[i].variable)) return find(marks[i].family);
     return NULL;
@@ -75,14 +100,22 @@ int tulle_launched_size(void)
 int tulle_launcher_usable(const tulle_launcher *launcher)
 {
     char path[4096];
-    return tulle__module_find(launcher->module, path, sizeof path) == TULLE_OK;
+    return (launcher->program ? tulle_launcher_program(launcher, path, sizeof path)
+                              : tulle__module_find(launcher->module, path, sizeof path)) == TULLE_OK;
+}
+
+tulle_status tulle_launcher_program(const tulle_launcher *launcher, char *path, size_t size)
+{
+    *path = '\0';
+    if (!launcher->program || &tulle__engine_shmem) return TULLE_OK;
+    return tulle__module_find_file(launcher->program, path, size);
 }
 
 const char *tulle__launcher_module(const char *family)
 {
     const tulle_launcher *by = family ? find(family) : tulle_launched_by();
-    if (by) return by->module;
+    if (by) return by->program ? launchers[0].module : by->module; /* oshrun is Open MPI's, too */
     for (int i = 0; i < LAUNCHERS; i++)
-        if (tulle_launcher_usable(&launchers[i])) return launchers[i].module;
+        if (!launchers[i].program && tulle_launcher_usable(&launchers[i])) return launchers[i].module;
     return launchers[0].module;
 }

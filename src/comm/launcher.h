@@ -3,7 +3,8 @@
 #ifndef TULLE_COMM_LAUNCHER_H
 #define TULLE_COMM_LAUNCHER_H
 
-/* Of the family, if one is given; else of the launcher that started this process; else the first one installed. */
+/* The module of MPI. Of the family, if one is given; else of the launcher that started this process; else the first one
+ * installed. */
 const char *tulle__launcher_module(const char *family);
 
 #endif

@@ -77,19 +77,28 @@ static void search_path(char *search, size_t size)
         slash ? ":" : "", slash ? program : "", slash ? "/modules" : "");
 }
 
-tulle_status tulle__module_find(const char *name, char *path, size_t size)
+tulle_status tulle__module_find_file(const char *file, char *path, size_t size)
 {
     char search[8192];
     search_path(search, sizeof search);
     for (const char *folder = search; *folder;) {
         size_t length = strcspn(folder, ":");
-        if (length && (size_t)snprintf(path, size, "%.*s/tulle_%s.so", (int)length, folder, name) < size &&
+        if (length && (size_t)snprintf(path, size, "%.*s/%s", (int)length, folder, file) < size &&
             access(path, F_OK) == 0)
             return TULLE_OK;
         folder += length + (folder[length] == ':');
     }
-    return tulle__fail(
-        TULLE_ERR_UNSUPPORTED, "there is no '%s': not built in, and no tulle_%s.so in %.380s", name, name, search);
+    return tulle__fail(TULLE_ERR_UNSUPPORTED, "there is no %s in %.400s", file, search);
+}
+
+tulle_status tulle__module_find(const char *name, char *path, size_t size)
+{
+    char file[256], cause[TULLE_MESSAGE_MAX];
+    snprintf(file, sizeof file, "tulle_%.200s.so", name);
+    tulle_status status = tulle__module_find_file(file, path, size);
+    if (status == TULLE_OK) return TULLE_OK;
+    snprintf(cause, sizeof cause, "%s", tulle_error_message());
+    return tulle__fail(status, "there is no '%s': not built in, and %.440s", name, cause);
 }
 
 tulle_status tulle__module_load(const char *name, const tulle__module **module)

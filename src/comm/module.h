@@ -44,6 +44,9 @@ typedef struct tulle__module {
 
 typedef const tulle__module *(*tulle__module_entry)(const tulle__module_host *host);
 
+/* Where a file of that name is; TULLE_ERR_UNSUPPORTED with all the places searched. */
+tulle_status tulle__module_find_file(const char *file, char *path, size_t size);
+
 /* Where tulle_NAME.so is; TULLE_ERR_UNSUPPORTED with all the places searched. */
 tulle_status tulle__module_find(const char *name, char *path, size_t size);
 

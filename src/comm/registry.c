@@ -6,12 +6,16 @@
 #include "base/error.h"
 #include "comm/launcher.h"
 #include "comm/module.h"
+#include "comm/shmem/shmem.h"
 #include "comm/threads/threads.h"
 #include "comm/wrap/wrap.h"
 
-static const tulle__engine *const engines[] = {&tulle__engine_threads};
+/* The last one is NULL in programs that were not linked with OpenSHMEM. */
+static const tulle__engine *const engines[] = {&tulle__engine_threads, &tulle__engine_shmem};
 static const tulle__wrapper *const wrappers[] = {
     &tulle__wrapper_check, &tulle__wrapper_trace, &tulle__wrapper_net, &tulle__wrapper_fault};
+
+static const char engine_shmem[] = "shmem";
 
 enum { ENGINES = sizeof engines / sizeof *engines, WRAPPERS = sizeof wrappers / sizeof *wrappers };
 
@@ -32,14 +36,18 @@ tulle_status tulle__registry_find(
     *engine = NULL;
     *wrapper = NULL;
     for (int i = 0; i < ENGINES; i++) {
-        names[i] = engines[i]->name;
-        if (strcmp(names[i], name) == 0) *engine = engines[i];
+        names[i] = engines[i] ? engines[i]->name : engine_shmem;
+        if (engines[i] && strcmp(names[i], name) == 0) *engine = engines[i];
     }
     for (int i = 0; i < WRAPPERS; i++) {
         names[ENGINES + i] = wrappers[i]->name;
         if (strcmp(wrappers[i]->name, name) == 0) *wrapper = wrappers[i];
     }
     if (*engine || *wrapper) return TULLE_OK;
+    if (strcmp(name, engine_shmem) == 0)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "the engine 'shmem' must be linked with the program, as in " TULLE__PROGRAM_SHMEM ": OpenSHMEM cannot be "
+            "loaded late");
     const tulle__module *module = NULL;
     tulle_status status = tulle__module_load(strcmp(name, "mpi") == 0 ? tulle__launcher_module(family) : name, &module);
     if (status == TULLE_OK) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The command under MPI: started by itself and by the MPI's launcher, with PEs that are killed.
+# The command under MPI or OpenSHMEM: started by itself and by its launcher, with PEs that are killed.
 # launch.sh TULLE DATA FAMILY LAUNCHER...
 set -u
 tulle=$1
@@ -32,6 +32,8 @@ lines() { # COUNT TEXT: so many lines on standard output
     report $? "$2: $(wc -l <"$work/out") lines"
 }
 mpi=mpi_$family
+seconds=5
+[ "$family" = oshmem ] && mpi=shmem seconds=10
 
 expect 0 '"passed":true' "$tulle" spgemm "$data/west0067.mtx.gz" --comm "$mpi" --pes 3 --check --json
 lines 1 "one report from three processes"
@@ -83,12 +85,12 @@ pe() {
             grep -q -E "^(PMI_RANK|OMPI_COMM_WORLD_RANK)=$2\$" && echo "$process"
     done
 }
-# ends NAME STATUS: the job ends with it within 5 s, and leaves no process, no file and no shared memory
+# ends NAME STATUS: the job ends with it within 5 s (OpenSHMEM: 10), and leaves no process, no file and no shared memory
 ends() {
     start=$(date +%s)
     wait $job
     got=$?
-    [ $(($(date +%s) - start)) -le 5 ] && { [ $got = "$2" ] || { [ "$2" = failure ] && [ $got != 0 ]; }; }
+    [ $(($(date +%s) - start)) -le $seconds ] && { [ $got = "$2" ] || { [ "$2" = failure ] && [ $got != 0 ]; }; }
     report $? "$1: ends with $got within $(($(date +%s) - start)) s"
     tries=30
     while [ $tries -gt 0 ] && pgrep -f "$work/$1" >/dev/null; do
@@ -100,9 +102,10 @@ ends() {
 }
 # shared memory that no process has mapped: another job's is not ours to judge
 shared() {
-    find /dev/shm -name 'mpich_shar*' -o -name 'vader*' | sort | while read -r file; do
+    find /dev/shm -name 'mpich_shar*' -o -name 'vader*' -o -name 'ucx_*' | sort | while read -r file; do
         grep -qsF "$file" /proc/[0-9]*/maps || printf '%s ' "$file"
     done
+    awk 'NR > 1 && $7 == 0 { print $2 }' /proc/sysvipc/shm | sort | tr '\n' ' ' # of System V, attached by nobody
 }
 shared_before=$(shared)
 

@@ -144,13 +144,15 @@ static tulle_status open_in(tulle__engine_team *team, int direct, const size_t s
     if (status != TULLE_OK) return status;
     team->shared = !most[0];
     team->neighbours = most[1] > 1;
+    team->mixed = direct && !team->shared && team->neighbours;
     team->crowded = (int)most[2];
     team->link = (tulle__mpi_link){.team = team,
-        .link = {.ops = team->shared ? &tulle__mpi_direct_ops : &tulle__mpi_rma_ops,
+        .near.link = {.ops = team->shared ? &tulle__near_ops : &tulle__mpi_rma_ops,
             .rank = team->rank,
             .npes = team->npes,
             .segment_bytes = {segment_bytes[0], segment_bytes[1]}}};
     status = tulle__mpi_windows_open(team, segment_bytes);
+    for (int s = 0; s < TULLE__SEGMENTS; s++) team->link.near.base[s] = team->window[s].base;
     return status == TULLE_OK && !team->shared ? tulle__mpi_probe_progress(team) : status;
 }
 
@@ -163,7 +165,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
     if (status == TULLE_OK) status = tulle__mpi_host->alloc_zero(1, sizeof *team, "MPI team", &team);
     if (status != TULLE_OK) return status;
     team->comm = MPI_COMM_NULL;
-    for (int s = 0; s < TULLE__SEGMENTS; s++) team->window[s].win = MPI_WIN_NULL;
+    for (int s = 0; s < TULLE__SEGMENTS; s++) team->window[s].win = team->window[s].near = MPI_WIN_NULL;
     status = own_communicator(setting->communicator, &team->comm);
     if (status == TULLE_OK) status = open_in(team, direct, setting->segment_bytes);
     if (status == TULLE_OK)
@@ -175,7 +177,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
 
 static tulle_status run_team(tulle__engine_team *team, tulle__engine_body body, void *arg)
 {
-    return tulle__mpi_agree(team->comm, body(arg, team->rank, &team->link.link));
+    return tulle__mpi_agree(team->comm, body(arg, team->rank, &team->link.near.link));
 }
 
 static tulle_status largest(tulle__engine_team *team, int n, uint64_t *value)

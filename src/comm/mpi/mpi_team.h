@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "comm/module.h"
+#include "comm/near.h"
 
 /* What libtulle lent when it loaded the module. */
 extern const tulle__module_host *tulle__mpi_host;
@@ -26,7 +27,7 @@ typedef struct tulle__mpi_group {
 } tulle__mpi_group;
 
 typedef struct tulle__mpi_link {
-    tulle__link link;
+    tulle__near_link near; /* bases are those of the windows; NULL: by RMA only */
     tulle__engine_team *team;
     tulle__mpi_group group[TULLE__GROUPS];
     int error; /* the first MPI error since the last wait */
@@ -34,7 +35,8 @@ typedef struct tulle__mpi_link {
 
 typedef struct tulle__mpi_window {
     MPI_Win win;
-    int locked;
+    MPI_Win near; /* the memory under win, shared within each node; MPI_WIN_NULL: it is win's own */
+    int locked, near_locked;
     char **base; /* base[rank]: where loads and stores reach that PE's segment, NULL: by RMA only */
 } tulle__mpi_window;
 
@@ -43,6 +45,7 @@ struct tulle__engine_team {
     int rank, npes;
     int neighbours; /* some node has more than one PE */
     int shared;     /* all segments are reached by load and store */
+    int mixed;      /* several nodes, within which data segments are reached by load and store */
     int crowded;    /* some node has more PEs than cores */
     int progress;   /* RMA at this PE advances only while it is inside MPI */
     tulle__mpi_window window[TULLE__SEGMENTS];
@@ -69,8 +72,8 @@ size_t tulle__mpi_room(void);
 tulle_status tulle__mpi_windows_open(tulle__engine_team *team, const size_t bytes[TULLE__SEGMENTS]);
 void tulle__mpi_windows_close(tulle__engine_team *team);
 
-/* direct.c, rma.c: the two tables of operations. */
-extern const tulle__link_ops tulle__mpi_direct_ops, tulle__mpi_rma_ops;
+/* rma.c: operations where loads and stores do not reach all. */
+extern const tulle__link_ops tulle__mpi_rma_ops;
 
 /* progress.c. Collective: finds out whether RMA at a PE that computes goes on; uses the start of both segments. */
 tulle_status tulle__mpi_probe_progress(tulle__engine_team *team);

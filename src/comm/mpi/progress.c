@@ -16,7 +16,7 @@ enum { BYTES = 1 << 16 };
 static tulle_status touch(tulle__engine_team *team, int target)
 {
     char sink[BYTES];
-    tulle__link *link = &team->link.link;
+    tulle__link *link = &team->link.near.link;
     tulle__place data = {.rank = target, .segment = TULLE__DATA, .length = BYTES};
     tulle__place word = {.rank = target, .segment = TULLE__CONTROL, .length = sizeof(uint64_t)};
     link->ops->get(link, 0, &data, 0, sink, sizeof sink);

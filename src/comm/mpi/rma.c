@@ -118,7 +118,7 @@ static uint64_t fetch_op(tulle__link *link, const tulle__place *place, uint64_t 
 static void flush(tulle__mpi_link *mpi, int rank, int segment)
 {
     tulle__place word = {.rank = rank, .segment = TULLE__CONTROL, .length = sizeof(uint64_t)};
-    if (mpi->team->crowded) (void)fetch_op(&mpi->link, &word, 0, 0, MPI_NO_OP);
+    if (mpi->team->crowded) (void)fetch_op(&mpi->near.link, &word, 0, 0, MPI_NO_OP);
     note(mpi, MPI_Win_flush(rank, mpi->team->window[segment].win));
 }
 

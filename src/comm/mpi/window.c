@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The two windows of a team, allocated by MPI: shared ones where all PEs are on one node, else ordinary ones. Windows
- * over memory of our own (MPI_Win_create) are avoided: under Open MPI an atomic on one waits until its target calls
- * MPI (README.md has the figures).
+ * over memory of our own (MPI_Win_create) are avoided for words: under Open MPI an atomic on one waits until its target
+ * calls MPI (README.md has the figures). Data has no atomics: between several nodes its window lies over memory that is
+ * shared within each.
  */
 #include <string.h>
 #include <sys/statvfs.h>
@@ -30,19 +31,63 @@ static int allocate(tulle__engine_team *team, size_t bytes, void *base, MPI_Win 
     error = team->shared ? MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, team->comm, base, win)
                          : MPI_Win_allocate((MPI_Aint)bytes, 1, info, team->comm, base, win);
     MPI_Info_free(&info);
+    if (error != MPI_SUCCESS) *win = MPI_WIN_NULL;
     return error;
 }
 
-/* Where the segments of those that share memory with this PE are. */
-static int find_bases(tulle__engine_team *team, tulle__mpi_window *window, char *own)
+/* Memory that the PEs of this node share. */
+static int share(tulle__engine_team *team, size_t bytes, char **base, MPI_Win *near)
 {
-    window->base[team->rank] = own;
-    for (int rank = 0; team->shared && rank < team->npes; rank++) {
-        MPI_Aint size;
-        int unit, error = MPI_Win_shared_query(window->win, rank, &size, &unit, &window->base[rank]);
-        if (error != MPI_SUCCESS) return error;
+    MPI_Info info;
+    MPI_Comm node;
+    int error = MPI_Comm_split_type(team->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    if (error != MPI_SUCCESS) return error;
+    MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    error = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, node, base, near);
+    if (error != MPI_SUCCESS) *near = MPI_WIN_NULL;
+    MPI_Info_free(&info);
+    MPI_Comm_free(&node);
+    return error;
+}
+
+/*
+ * A window of all PEs over memory shared within each node. Where some node cannot share (Open MPI without osc/sm) none
+ * does, and the window stays MPI_WIN_NULL.
+ */
+static int allocate_mixed(tulle__engine_team *team, size_t bytes, char **base, tulle__mpi_window *window)
+{
+    uint64_t failed = share(team, bytes, base, &window->near) != MPI_SUCCESS;
+    if (tulle__mpi_largest(team->comm, 1, &failed) != TULLE_OK) return MPI_ERR_OTHER;
+    if (failed) {
+        if (window->near != MPI_WIN_NULL) MPI_Win_free(&window->near);
+        return MPI_SUCCESS;
     }
-    return MPI_SUCCESS;
+    MPI_Win_set_errhandler(window->near, MPI_ERRORS_RETURN);
+    int error = MPI_Win_create(*base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, team->comm, &window->win);
+    if (error != MPI_SUCCESS) window->win = MPI_WIN_NULL;
+    if (error == MPI_SUCCESS) error = MPI_Win_lock_all(MPI_MODE_NOCHECK, window->near);
+    window->near_locked = error == MPI_SUCCESS;
+    return error;
+}
+
+/* Where the segments of those are that share memory with this PE by `win`, whose ranks are not the team's. */
+static int find_bases(tulle__engine_team *team, MPI_Win win, char **base)
+{
+    MPI_Group some, all;
+    int n, error = MPI_Win_get_group(win, &some);
+    if (error != MPI_SUCCESS) return error;
+    MPI_Comm_group(team->comm, &all);
+    MPI_Group_size(some, &n);
+    for (int i = 0, rank, unit; i < n && error == MPI_SUCCESS; i++) {
+        MPI_Aint size;
+        error = MPI_Group_translate_ranks(some, 1, &i, all, &rank);
+        if (error == MPI_SUCCESS) error = MPI_Win_shared_query(win, i, &size, &unit, &base[rank]);
+    }
+    MPI_Group_free(&some);
+    MPI_Group_free(&all);
+    return error;
 }
 
 /* Words are polled by loads while others change them by RMA: public and private copy must be one. */
@@ -72,22 +117,24 @@ static tulle_status refuse_crash(const tulle__engine_team *team, const tulle__mp
                                                         "OMPI_MCA_osc=^rdma in the environment of mpirun");
 }
 
-static tulle_status open_window(tulle__engine_team *team, size_t bytes, tulle__mpi_window *window)
+static tulle_status open_window(tulle__engine_team *team, int segment, size_t bytes)
 {
     char *own = NULL;
+    tulle__mpi_window *window = &team->window[segment];
     tulle_status status =
         tulle__mpi_host->alloc_zero((size_t)team->npes, sizeof *window->base, "window addresses", &window->base);
     status = tulle__mpi_agree(team->comm, status);
     if (status != TULLE_OK) return status;
-    int error = allocate(team, bytes, &own, &window->win);
-    if (error != MPI_SUCCESS) {
-        window->win = MPI_WIN_NULL;
-        return tulle__mpi_fail(error, "allocating a window");
-    }
+    int error = MPI_SUCCESS;
+    if (team->mixed && segment == TULLE__DATA) error = allocate_mixed(team, bytes, &own, window);
+    if (error == MPI_SUCCESS && window->win == MPI_WIN_NULL) error = allocate(team, bytes, &own, &window->win);
+    if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "allocating a window");
+    window->base[team->rank] = own;
     MPI_Win_set_errhandler(window->win, MPI_ERRORS_RETURN);
     error = MPI_Win_lock_all(MPI_MODE_NOCHECK, window->win);
     window->locked = error == MPI_SUCCESS;
-    if (error == MPI_SUCCESS) error = find_bases(team, window, own);
+    if (error == MPI_SUCCESS && team->shared) error = find_bases(team, window->win, window->base);
+    if (error == MPI_SUCCESS && window->near_locked) error = find_bases(team, window->near, window->base);
     if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "opening a window");
     tulle_status unified = require_unified(window);
     return unified == TULLE_OK ? refuse_crash(team, window) : unified;
@@ -97,7 +144,7 @@ tulle_status tulle__mpi_windows_open(tulle__engine_team *team, const size_t byte
 {
     tulle_status status = TULLE_OK;
     for (int s = 0; s < TULLE__SEGMENTS && status == TULLE_OK; s++)
-        status = tulle__mpi_agree(team->comm, open_window(team, bytes[s], &team->window[s]));
+        status = tulle__mpi_agree(team->comm, open_window(team, s, bytes[s]));
     if (status == TULLE_OK)
         tulle__mpi_host->memory_huge(team->window[TULLE__DATA].base[team->rank], bytes[TULLE__DATA]);
     return status;
@@ -109,6 +156,8 @@ void tulle__mpi_windows_close(tulle__engine_team *team)
         tulle__mpi_window *window = &team->window[s];
         if (window->locked) MPI_Win_unlock_all(window->win);
         if (window->win != MPI_WIN_NULL) MPI_Win_free(&window->win);
+        if (window->near_locked) MPI_Win_unlock_all(window->near);
+        if (window->near != MPI_WIN_NULL) MPI_Win_free(&window->near);
         tulle__mpi_host->free(window->base);
     }
 }

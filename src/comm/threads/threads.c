@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The engine `threads`: PEs are threads of this process and segments are private mappings, reserved in full and backed
- * by pages as they are touched. Transfers complete inside the call. With direct=off the pointers are kept back, so that
- * the layers above take the road of engines that do not share an address space.
+ * by pages as they are touched. With direct=off the pointers are kept back, so that the layers above take the road of
+ * engines that do not share an address space.
  */
 #include "comm/threads/threads.h"
 
@@ -13,107 +13,42 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-
-struct thread_link {
-    tulle__link link;
-    struct tulle__engine_team *team;
-};
+#include "comm/near.h"
 
 struct tulle__engine_team {
-    int npes, direct;
+    int npes;
     size_t segment_bytes[TULLE__SEGMENTS];
-    char **segment; /* [rank * TULLE__SEGMENTS + segment] */
-    struct thread_link *link;
-};
-
-static char *address(tulle__link *link, const tulle__place *place, uint64_t at)
-{
-    tulle__engine_team *team = ((struct thread_link *)link)->team;
-    return team->segment[place->rank * TULLE__SEGMENTS + place->segment] + place->offset + at;
-}
-
-static uint64_t *word(tulle__link *link, const tulle__place *place, uint64_t at)
-{
-    return (uint64_t *)(void *)address(link, place, at);
-}
-
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
-{
-    (void)group;
-    memcpy(local, address(link, place, at), bytes);
-}
-
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
-{
-    (void)group;
-    memcpy(address(link, place, at), local, bytes);
-}
-
-static tulle_status wait(tulle__link *link, int group)
-{
-    (void)link, (void)group;
-    return TULLE_OK;
-}
-
-static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
-{
-    return __atomic_fetch_add(word(link, place, at), value, __ATOMIC_ACQ_REL);
-}
-
-static uint64_t compare_swap(
-    tulle__link *link, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired)
-{
-    __atomic_compare_exchange_n(word(link, place, at), &expected, desired, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    return expected;
-}
-
-static void store(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
-{
-    __atomic_store_n(word(link, place, at), value, __ATOMIC_RELEASE);
-}
-
-static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
-{
-    return __atomic_load_n(word(link, place, at), __ATOMIC_ACQUIRE);
-}
-
-static void *direct(tulle__link *link, int rank, int segment)
-{
-    tulle__engine_team *team = ((struct thread_link *)link)->team;
-    return rank == link->rank || team->direct ? team->segment[rank * TULLE__SEGMENTS + segment] : NULL;
-}
-
-static void progress(tulle__link *link)
-{
-    (void)link; /* transfers are complete when they return */
-}
-
-static void fini(tulle__link *link)
-{
-    (void)link; /* part of the team */
-}
-
-static const tulle__link_ops thread_ops = {
-    .get = get,
-    .put = put,
-    .wait = wait,
-    .fetch_add = fetch_add,
-    .compare_swap = compare_swap,
-    .store = store,
-    .load = load,
-    .direct = direct,
-    .progress = progress,
-    .fini = fini,
+    char **base[TULLE__SEGMENTS]; /* base[segment][rank] */
+    tulle__near_link *link;
 };
 
 static void close_team(tulle__engine_team *team)
 {
     if (!team) return;
-    for (int i = 0; team->segment && i < team->npes * TULLE__SEGMENTS; i++)
-        if (team->segment[i]) munmap(team->segment[i], team->segment_bytes[i % TULLE__SEGMENTS]);
-    tulle__free(team->segment);
+    for (int s = 0; s < TULLE__SEGMENTS; s++) {
+        for (int rank = 0; team->base[s] && rank < team->npes; rank++)
+            if (team->base[s][rank]) munmap(team->base[s][rank], team->segment_bytes[s]);
+        tulle__free(team->base[s]);
+    }
     tulle__free(team->link);
     tulle__free(team);
+}
+
+/* One segment of every PE. */
+static tulle_status reserve(tulle__engine_team *team, int segment, size_t bytes)
+{
+    char ***base = &team->base[segment];
+    tulle_status status = tulle__alloc_zero((size_t)team->npes, sizeof **base, "segments", base);
+    team->segment_bytes[segment] = bytes;
+    for (int rank = 0; rank < team->npes && status == TULLE_OK; rank++) {
+        void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (at == MAP_FAILED)
+            return tulle__fail(TULLE_ERR_MEMORY, "cannot reserve a segment of %.1f MB for PE %d: %s",
+                (double)bytes / 1e6, rank, strerror(errno));
+        (*base)[rank] = at;
+        if (segment == TULLE__DATA) tulle__memory_huge(at, bytes);
+    }
+    return status;
 }
 
 static tulle_status open_team(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **out)
@@ -121,33 +56,22 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
     static const char *const keys[] = {"direct"};
     tulle_status status;
     tulle__engine_team *team = NULL;
-    int npes = setting->npes;
-    const size_t *segment_bytes = setting->segment_bytes;
+    int npes = setting->npes, direct = 1;
     if (setting->communicator)
         return tulle__fail(TULLE_ERR_ARG, "a communicator was handed in, but the engine 'threads' uses none");
     TULLE_TRY(tulle__alloc_zero(1, sizeof *team, "threads team", &team));
     team->npes = npes;
-    team->direct = 1;
-    TULLE_TRY(tulle__spec_flag(part, "direct", &team->direct));
+    TULLE_TRY(tulle__spec_flag(part, "direct", &direct));
     TULLE_TRY(tulle__spec_done(part, keys, 1));
-    TULLE_TRY(tulle__alloc_zero((size_t)npes * TULLE__SEGMENTS, sizeof *team->segment, "segments", &team->segment));
     TULLE_TRY(tulle__alloc_zero((size_t)npes, sizeof *team->link, "links", &team->link));
-    for (int s = 0; s < TULLE__SEGMENTS; s++) team->segment_bytes[s] = segment_bytes[s];
-    for (int i = 0; i < npes * TULLE__SEGMENTS; i++) {
-        size_t bytes = segment_bytes[i % TULLE__SEGMENTS];
-        void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (base == MAP_FAILED) {
-            status = tulle__fail(TULLE_ERR_MEMORY, "cannot reserve a segment of %.1f MB for PE %d: %s",
-                (double)bytes / 1e6, i / TULLE__SEGMENTS, strerror(errno));
-            goto out;
-        }
-        team->segment[i] = base;
-        if (i % TULLE__SEGMENTS == TULLE__DATA) tulle__memory_huge(base, bytes);
-    }
+    for (int s = 0; s < TULLE__SEGMENTS; s++) TULLE_TRY(reserve(team, s, setting->segment_bytes[s]));
     for (int rank = 0; rank < npes; rank++)
-        team->link[rank] = (struct thread_link){
-            {.ops = &thread_ops, .rank = rank, .npes = npes, .segment_bytes = {segment_bytes[0], segment_bytes[1]}},
-            team};
+        team->link[rank] = (tulle__near_link){.link = {.ops = &tulle__near_ops,
+                                                  .rank = rank,
+                                                  .npes = npes,
+                                                  .segment_bytes = {team->segment_bytes[0], team->segment_bytes[1]}},
+            .base = {team->base[0], team->base[1]},
+            .hidden = !direct};
     *out = team;
     return TULLE_OK;
 out:

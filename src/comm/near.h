@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operations of a link whose whole team is reached by load and store: for engines whose PEs share an address space or a
+ * node. Every transfer is complete when it returns. Compiled into libtulle and into each module that wants it.
+ */
+#ifndef TULLE_COMM_NEAR_H
+#define TULLE_COMM_NEAR_H
+
+#include "comm/link.h"
+
+/* The first member of such an engine's link. */
+typedef struct tulle__near_link {
+    tulle__link link;
+    char **base[TULLE__SEGMENTS]; /* base[segment][rank] */
+    int hidden;                   /* 1: direct tells no pointers but the own, as an engine between nodes */
+} tulle__near_link;
+
+extern const tulle__link_ops tulle__near_ops;
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine `shmem`: each process of an OpenSHMEM job is a PE. Everything here is collective, so every step that one
+ * process may fail in ends in an agreement. README.md: settings, what was measured, known faults.
+ */
+#include "comm/shmem/shmem.h"
+
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <tulle/launch.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/spec.h"
+#include "comm/shmem/shmem_team.h"
+
+/* Cores that a PE may use: its share of the node's, and no more than its launcher bound it to. */
+static uint64_t cores_each(int near)
+{
+    cpu_set_t bound;
+    long share = sysconf(_SC_NPROCESSORS_ONLN) / near;
+    if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < share) share = CPU_COUNT(&bound);
+    return share > 1 ? (uint64_t)share : 1;
+}
+
+/* With OpenSHMEM running: the team's size and memory, the same on all. */
+static tulle_status settle_with_others(tulle__setting *setting)
+{
+    int npes = shmem_n_pes(), near = tulle__shmem_near(npes);
+    if (setting->npes && setting->npes != npes)
+        return tulle__fail(TULLE_ERR_ARG,
+            "a team of %d PEs is wanted, but %d process%s of OpenSHMEM started; a PE is a process: oshrun -n %d ...",
+            setting->npes, npes, npes == 1 ? "" : "es", setting->npes);
+    uint64_t least[] = {~(uint64_t)tulle__shmem_heap_left(), ~cores_each(near)}; /* the largest of the complements */
+    tulle__shmem_largest(2, least);
+    size_t room = (size_t)~least[0], want = setting->memory ? setting->memory / (size_t)npes : room;
+    if (want > room || !want)
+        return tulle__fail(TULLE_ERR_LIMIT,
+            "a PE wants %.0f MB, but the symmetric heap, which cannot grow, has %.0f MB left: set SHMEM_SYMMETRIC_SIZE",
+            (double)want / 1e6, (double)room / 1e6);
+    setting->npes = npes;
+    setting->memory = want * (size_t)npes;
+    if (!setting->threads) setting->threads = (int)~least[1];
+    return TULLE_OK;
+}
+
+static tulle_status settle(tulle__spec_part *part, tulle__setting *setting)
+{
+    (void)part;
+    const tulle_launcher *by = tulle_launched_by();
+    int npes = tulle_launched_size();
+    if (setting->communicator)
+        return tulle__fail(TULLE_ERR_ARG, "a communicator was handed in, but the engine 'shmem' uses none");
+    if (by && strcmp(by->family, "mpich") == 0)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "the engine 'shmem' is started by oshrun, not by %s", by->command);
+    int near = tulle__shmem_near(npes);
+    tulle_status before = TULLE_OK, status = TULLE_OK;
+    if (!tulle__shmem_runs()) {
+        status = tulle__shmem_heap_refuse(near);
+        if (status == TULLE_OK) before = tulle__shmem_heap_announce(npes, near, setting->memory);
+    }
+    if (status == TULLE_OK) status = tulle__shmem_start();
+    if (status == TULLE_OK) status = tulle__shmem_agree(before);
+    if (status == TULLE_OK) status = settle_with_others(setting);
+    /* from here on the others wait for this process, even if it does not get to opening the team */
+    if (status == TULLE_OK) tulle__shmem_team_opened(1);
+    return status;
+}
+
+static void close_team(tulle__engine_team *team)
+{
+    tulle__shmem_largest(0, NULL); /* nobody reaches for the segments any more */
+    for (int s = 0; s < TULLE__SEGMENTS; s++) {
+        tulle__shmem_heap_give(team->link.symmetric[s], team->segment_bytes[s]);
+        tulle__free(team->base[s]);
+    }
+    tulle__free(team);
+    tulle__shmem_team_opened(-1);
+}
+
+static tulle_status read_options(tulle__spec_part *part, int *direct)
+{
+    static const char *const keys[] = {"direct"};
+    tulle_status status = tulle__spec_flag(part, "direct", direct);
+    return status == TULLE_OK ? tulle__spec_done(part, keys, 1) : status;
+}
+
+/* The segment of every PE. The caller agrees on the status. */
+static tulle_status open_segment(tulle__engine_team *team, int segment, size_t bytes, int direct)
+{
+    tulle__shmem_link *link = &team->link;
+    link->symmetric[segment] = tulle__shmem_heap_take(bytes);
+    if (!link->symmetric[segment])
+        return tulle__fail(
+            TULLE_ERR_MEMORY, "a segment of %.1f MB does not fit in the symmetric heap", (double)bytes / 1e6);
+    team->segment_bytes[segment] = bytes;
+    char ***base = &team->base[segment];
+    tulle_status status = tulle__alloc_zero((size_t)team->npes, sizeof **base, "segment addresses", base);
+    if (status != TULLE_OK) return status;
+    for (int rank = 0; direct && rank < team->npes; rank++) (*base)[rank] = shmem_ptr(link->symmetric[segment], rank);
+    (*base)[team->rank] = link->symmetric[segment];
+    link->near.base[segment] = *base;
+    return TULLE_OK;
+}
+
+/* Whether loads and stores reach all segments of all PEs, seen from everywhere. */
+static int reaches_all(const tulle__engine_team *team)
+{
+    uint64_t missing = 0;
+    for (int s = 0; s < TULLE__SEGMENTS; s++)
+        for (int rank = 0; rank < team->npes; rank++) missing |= !team->base[s][rank];
+    tulle__shmem_largest(1, &missing);
+    return !missing;
+}
+
+static tulle_status open_in(tulle__engine_team *team, int direct, const size_t segment_bytes[TULLE__SEGMENTS])
+{
+    tulle_status status = TULLE_OK;
+    for (int s = 0; s < TULLE__SEGMENTS && status == TULLE_OK; s++)
+        status = tulle__shmem_agree(open_segment(team, s, segment_bytes[s], direct));
+    if (status != TULLE_OK) return status;
+    int shared = reaches_all(team);
+    team->link.near.link = (tulle__link){.ops = shared ? &tulle__near_ops : &tulle__shmem_rma_ops,
+        .rank = team->rank,
+        .npes = team->npes,
+        .segment_bytes = {segment_bytes[0], segment_bytes[1]}};
+    memset(team->link.symmetric[TULLE__CONTROL], 0, segment_bytes[TULLE__CONTROL]); /* words begin at 0 */
+    tulle__memory_huge(team->link.symmetric[TULLE__DATA], segment_bytes[TULLE__DATA]);
+    tulle__shmem_largest(0, NULL);
+    return TULLE_OK;
+}
+
+static tulle_status open_team(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **out)
+{
+    tulle__engine_team *team = NULL;
+    int direct = 1;
+    tulle_status status = read_options(part, &direct);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *team, "OpenSHMEM team", &team);
+    status = tulle__shmem_agree(status);
+    if (status != TULLE_OK) {
+        tulle__free(team);
+        tulle__shmem_team_opened(-1);
+        return status;
+    }
+    team->rank = shmem_my_pe();
+    team->npes = setting->npes;
+    status = open_in(team, direct, setting->segment_bytes);
+    if (status == TULLE_OK)
+        *out = team;
+    else
+        close_team(team);
+    return status;
+}
+
+static tulle_status run_team(tulle__engine_team *team, tulle__engine_body body, void *arg)
+{
+    return tulle__shmem_agree(body(arg, team->rank, &team->link.near.link));
+}
+
+static tulle_status largest(tulle__engine_team *team, int n, uint64_t *value)
+{
+    (void)team;
+    int done = 0;
+    do {
+        int piece = n - done < 8 ? n - done : 8;
+        tulle__shmem_largest(piece, value + done);
+        done += piece;
+    } while (done < n);
+    return TULLE_OK;
+}
+
+const tulle__engine tulle__engine_shmem = {
+    .name = "shmem",
+    .summary = "PEs are the processes of an OpenSHMEM job (direct=on|off)",
+    .settle = settle,
+    .open = open_team,
+    .run = run_team,
+    .largest = largest,
+    .close = close_team,
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside the engine `shmem`: the process, its symmetric heap, a team, and the operations that OpenSHMEM does. */
+#ifndef TULLE_COMM_SHMEM_TEAM_H
+#define TULLE_COMM_SHMEM_TEAM_H
+
+#include <shmem.h>
+
+#include "comm/near.h"
+
+typedef struct tulle__shmem_link {
+    tulle__near_link near;            /* base: where loads and stores reach a segment; NULL: by OpenSHMEM only */
+    char *symmetric[TULLE__SEGMENTS]; /* the own segments: an address in them names the same place of every PE */
+} tulle__shmem_link;
+
+struct tulle__engine_team {
+    int rank, npes;
+    size_t segment_bytes[TULLE__SEGMENTS];
+    char **base[TULLE__SEGMENTS]; /* base[segment][rank] */
+    tulle__shmem_link link;
+};
+
+/* symmetric_heap.c: a process has one, and says how large it is before OpenSHMEM starts. */
+
+/*
+ * Refuses a /dev/shm that is too small for the library itself, which would die of it. Not agreed on: nothing runs yet.
+ */
+tulle_status tulle__shmem_heap_refuse(int near);
+/*
+ * Announces a heap for a team of npes PEs, `near` of them on this node, that together have `memory`; 0: this node's
+ * share. On failure a small one, which does for telling the others.
+ */
+tulle_status tulle__shmem_heap_announce(int npes, int near, size_t memory);
+/* The memory that a PE of one more team can have in this process's heap. */
+size_t tulle__shmem_heap_left(void);
+/* Collective; aligned to pages, of undefined contents. NULL: it does not fit. */
+void *tulle__shmem_heap_take(size_t bytes);
+void tulle__shmem_heap_give(void *block, size_t bytes);
+
+/* process.c: OpenSHMEM itself, and agreement among processes outside of bodies. */
+
+/* Processes of this node, by the launcher's word, which is known before anything has started. */
+int tulle__shmem_near(int npes);
+/* Starts OpenSHMEM unless it runs. */
+tulle_status tulle__shmem_start(void);
+int tulle__shmem_runs(void);
+/* Counts the open teams: a process that exits while one is open ends the job. */
+void tulle__shmem_team_opened(int change);
+/* value[i] = the largest of all, of at most 8; a barrier if n = 0. */
+void tulle__shmem_largest(int n, uint64_t *value);
+/* The first failure by rank, with its message, on all; one that was only told of another's comes last. */
+tulle_status tulle__shmem_agree(tulle_status mine);
+/* Lets transfers of others go on. */
+void tulle__shmem_progress(void);
+
+/* shmem_rma.c: operations where loads and stores do not reach all. */
+extern const tulle__link_ops tulle__shmem_rma_ops;
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The symmetric heap of this process. Its size is told in the environment before OpenSHMEM starts, and cannot change.
+ * Sizes of different nodes may differ: what is taken from it is agreed on, and lies at the same offsets.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/shm.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "comm/shmem/shmem_team.h"
+
+/* What a PE's segments take beyond its memory: control, and address space for what lies scattered (team.c). */
+static const size_t segment_extra = (size_t)72 << 20;
+/* The heap's own records, and what process.c keeps there. */
+static const size_t records = (size_t)8 << 20;
+/* What UCX and Open MPI keep in /dev/shm for each process (measured: 8.4 MB). */
+static const size_t beside = (size_t)9 << 20;
+
+static const char *const names[] = {"SHMEM_SYMMETRIC_SIZE", "SHMEM_SYMMETRIC_HEAP_SIZE"};
+
+/* A process has one heap. */
+static struct {
+    size_t bytes, taken;
+} heap;
+
+/* Bytes that the heaps of this node's processes may have each: they are System V segments, which have limits. */
+static size_t room_each(int near)
+{
+    struct shminfo limit;
+    struct shm_info now;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), room = tulle__memory_available() / (size_t)near;
+    if (shmctl(0, IPC_INFO, (struct shmid_ds *)(void *)&limit) < 0 ||
+        shmctl(0, SHM_INFO, (struct shmid_ds *)(void *)&now) < 0)
+        return room;
+    size_t left = limit.shmall > now.shm_tot ? limit.shmall - now.shm_tot : 0;
+    if (left < SIZE_MAX / page && left * page / (size_t)near < room) room = left * page / (size_t)near;
+    return limit.shmmax < room ? limit.shmmax : room;
+}
+
+/* What the user has set: a number with K, M, G or T. 0: nothing that can be read, and OpenSHMEM will complain. */
+static size_t announced(void)
+{
+    static const char units[] = "KMGT";
+    const char *text = NULL;
+    for (int i = 0; i < 2 && !text; i++) text = getenv(names[i]);
+    if (!text) return 0;
+    char *end;
+    double value = strtod(text, &end);
+    for (int i = 0; units[i] && *end; i++)
+        if ((*end & ~0x20) == units[i]) value *= (double)((uint64_t)1 << 10 * (i + 1));
+    return value > 0 && value < 0x1p62 ? (size_t)value : 0;
+}
+
+/* Open MPI 4.1 reads the second name only. */
+static void announce(size_t bytes)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%zu", bytes);
+    for (int i = 0; i < 2; i++) setenv(names[i], text, 1);
+    heap.bytes = bytes;
+}
+
+tulle_status tulle__shmem_heap_refuse(int near)
+{
+    struct statvfs room;
+    if (statvfs("/dev/shm", &room) != 0) return TULLE_OK;
+    size_t size = (size_t)room.f_blocks * room.f_frsize, left = (size_t)room.f_bavail * room.f_frsize;
+    if (size >= beside * (size_t)near && left >= beside) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_LIMIT,
+        "OpenSHMEM wants %.1f MB of /dev/shm for each of the %d PEs of this node, but of %.1f MB there %.1f MB are "
+        "left: "
+        "enlarge it (docker run --shm-size)",
+        (double)beside / 1e6, near, (double)size / 1e6, (double)left / 1e6);
+}
+
+/* The memory of a PE for which the heap is made. */
+static tulle_status choose_memory(int near, size_t asked, size_t *memory)
+{
+    size_t room = room_each(near), fixed = segment_extra + records;
+    size_t most = room > fixed ? room - fixed : 0;
+    *memory = asked ? asked : most / 5 * 4;
+    if (*memory && *memory <= most) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_LIMIT,
+        "a PE wants a symmetric heap of %.0f MB, but each of the %d of this node can have %.0f MB (free memory; limits "
+        "of "
+        "shared memory: `ipcs -l`): give less memory",
+        (double)(*memory + fixed) / 1e6, near, (double)room / 1e6);
+}
+
+tulle_status tulle__shmem_heap_announce(int npes, int near, size_t memory)
+{
+    size_t each = 0, fixed = segment_extra + records, given = announced();
+    tulle_status status = given ? TULLE_OK : choose_memory(near, memory / (size_t)npes, &each);
+    announce(given ? given : status == TULLE_OK ? each + fixed : records);
+    return status;
+}
+
+size_t tulle__shmem_heap_left(void)
+{
+    size_t used = heap.taken + segment_extra + records;
+    return heap.bytes > used ? heap.bytes - used : 0;
+}
+
+void *tulle__shmem_heap_take(size_t bytes)
+{
+    void *block = heap.bytes - heap.taken < bytes ? NULL : shmem_align((size_t)sysconf(_SC_PAGESIZE), bytes);
+    if (block) heap.taken += bytes;
+    return block;
+}
+
+void tulle__shmem_heap_give(void *block, size_t bytes)
+{
+    if (!block) return;
+    shmem_free(block);
+    heap.taken -= bytes;
+}
