@@ -95,7 +95,7 @@ run() {
     text=$1 pattern=$2
     shift 2
     before=$(received)
-    timeout -k 5 120 "$work/enter" n0 "$@" >"$work/out" 2>"$work/err"
+    timeout -k 5 240 "$work/enter" n0 "$@" >"$work/out" 2>"$work/err"
     got=$?
     [ $got = 0 ] && grep -q -e "$pattern" "$work/out"
     report $? "$text -> $got, n1 received $((($(received) - before) / 1000)) kB: $(head -c 300 "$work/err" | tr '\n' ' ')"
