@@ -7,10 +7,11 @@
  *   threads[:direct=on|off]     PEs are threads of this process
  *   mpi[:direct=on|off]         PEs are the processes of an MPI job, started by its launcher: every process makes the
  *                               same calls on the team, in the same order, and gets the same status
+ *   sim:platform=NAME,...       PEs run one at a time, in the virtual time of a machine that need not be here
  * Wrappers, before it:
  *   check                       bounds, life time and forgotten waits are errors; transfers land late
  *   trace                       records a timeline and counts per peer
- *   net:latency=2us,bw=12G      every remote transfer takes that long, in real time
+ *   net:latency=2us,bw=12G      every remote transfer takes that long, in real time (not over sim)
  *   fault:op=N[,rank=R]         the N-th transfer of PE R (default 0) fails
  */
 #ifndef TULLE_TEAM_H
@@ -85,6 +86,10 @@ TULLE_API tulle_status tulle_team_trace_write(tulle_team *team, const char *path
 /* Inside a body. Not collective. */
 TULLE_API int tulle_comm_rank(const tulle_comm *comm);
 TULLE_API int tulle_comm_size(const tulle_comm *comm);
+/* The time that reports are in, in seconds since some moment: of the engine if it simulates, else of the clock. */
+TULLE_API double tulle_comm_seconds(const tulle_comm *comm);
+/* 1: that time is virtual. */
+TULLE_API int tulle_comm_virtual(const tulle_comm *comm);
 
 /*
  * Collective over the PEs of comm; complete on return everywhere. They return TULLE_ERR_PEER if a PE has failed.

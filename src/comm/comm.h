@@ -120,8 +120,26 @@ static inline void tulle__word_write(uint64_t *word, uint64_t value)
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-/* One step of waiting: spins at first, then lets others run. Start with turns = 0. */
+/*
+ * One step of waiting for what others write into this PE's memory: spins at first, then lets others run. Start with
+ * turns = 0.
+ */
 void tulle__pause(tulle_comm *comm, int *turns);
+/* The same where a word of another PE is read again and again. */
+void tulle__poll(tulle_comm *comm, int *turns);
+
+/* Nanoseconds of the time that reports are in. */
+static inline int64_t tulle__now(const tulle_comm *comm)
+{
+    return tulle__link_now(comm->pe->link);
+}
+
+/*
+ * A local kernel begins, and ends having done that much: where time is virtual, this is how long it takes. Nothing may
+ * be communicated in between. Both return the time.
+ */
+int64_t tulle__kernel_begin(tulle_comm *comm);
+int64_t tulle__kernel_end(tulle_comm *comm, const tulle__work *work);
 
 /* Waits until the own word has reached value (counting up); TULLE_ERR_PEER if a PE of comm fails meanwhile. */
 tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t value);
