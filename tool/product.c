@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "launch.h"
 #include "result.h"
@@ -11,6 +10,7 @@
 struct setting {
     const struct options *options;
     int sparse, grid_rows, grid_cols, tiles, reps;
+    int simulated; /* times are virtual, of a machine whose bound is not known */
     tulle_read_options reading;
     tulle_alg alg[TULLE_ALG_COUNT];
     int nalgs;
@@ -26,13 +26,6 @@ struct operands {
     tulle_layout *C;
     tulle_gidx k;
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* A layout of m x n with the given tiles, whose rows have equal weights if there are any. */
 static tulle_status cut_layout(const struct setting *s, tulle_comm *comm, tulle_gidx m, tulle_gidx n, int tile_rows,
@@ -254,12 +247,12 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
         plan = NULL;
         C = NULL;
         status = tulle_comm_barrier(comm);
-        double start = now();
+        double start = tulle_comm_seconds(comm);
         if (status == TULLE_OK) status = new_result(s, comm, x, &C);
         if (status == TULLE_OK) status = tulle_plan_new(x->A, x->B, C, &o, &plan);
         if (status == TULLE_ERR_UNSUPPORTED) return leave_out(s, s->alg[a], r, C);
         if (status == TULLE_OK) status = execute(plan, &report);
-        double t = now() - start;
+        double t = tulle_comm_seconds(comm) - start;
         if (status == TULLE_OK) status = largest(comm, &t);
         if (status != TULLE_OK) return status;
         if (rep >= 0) r->all[rep] = t;
@@ -286,7 +279,7 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     r->nnz_a = tulle_mat_nnz(x->A);
     r->nnz_b = tulle_mat_nnz(x->B);
     r->nnz_c = report.nnz_c;
-    r->bound = tulle_product_bound(&s->machine, x->A, x->B, C, (double)report.flops / 2);
+    if (!s->simulated) r->bound = tulle_product_bound(&s->machine, x->A, x->B, C, (double)report.flops / 2);
     status = use_result(s, plan, C, r, output, writer);
     tulle_plan_free(plan);
     tulle_mat_free(C);
@@ -365,6 +358,7 @@ static tulle_status show(struct setting *s, tulle_team *team)
         r->op = s->sparse ? "spgemm" : "spmm";
         r->pes = tulle_team_size(team);
         r->threads = tulle_team_threads(team);
+        r->simulated = s->simulated;
         r->type = s->reading.type;
         r->reps = s->reps;
         r->memory_peak = peak;
@@ -408,7 +402,8 @@ tulle_status run_product(const struct options *options, int sparse)
     }
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = read_grid(s, tulle_team_size(team));
-    if (status == TULLE_OK && tulle_team_leads(team))
+    if (status == TULLE_OK) s->simulated = tulle_team_virtual(team);
+    if (status == TULLE_OK && tulle_team_leads(team) && !s->simulated)
         s->machine_known = know_machine(s, tulle_team_size(team) * tulle_team_threads(team));
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK) {

@@ -63,6 +63,8 @@ TULLE_API int tulle_team_threads(const tulle_team *team);
 /* 1 in the process that runs PE 0: the one to print and to write. */
 TULLE_API int tulle_team_leads(const tulle_team *team);
 TULLE_API const char *tulle_team_spec(const tulle_team *team);
+/* 1: the engine simulates, and all times of reports and traces are virtual. */
+TULLE_API int tulle_team_virtual(const tulle_team *team);
 
 /* Runs body(comm, arg) on all PEs; the worst of their statuses, with the message of the PE that failed first. */
 TULLE_API tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg);
@@ -88,8 +90,6 @@ TULLE_API int tulle_comm_rank(const tulle_comm *comm);
 TULLE_API int tulle_comm_size(const tulle_comm *comm);
 /* The time that reports are in, in seconds since some moment: of the engine if it simulates, else of the clock. */
 TULLE_API double tulle_comm_seconds(const tulle_comm *comm);
-/* 1: that time is virtual. */
-TULLE_API int tulle_comm_virtual(const tulle_comm *comm);
 
 /*
  * Collective over the PEs of comm; complete on return everywhere. They return TULLE_ERR_PEER if a PE has failed.

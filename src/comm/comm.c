@@ -241,11 +241,6 @@ double tulle_comm_seconds(const tulle_comm *comm)
     return (double)tulle__now(comm) * 1e-9;
 }
 
-int tulle_comm_virtual(const tulle_comm *comm)
-{
-    return comm->pe->link->virtual_time != NULL;
-}
-
 /* When (how many collectives the PE had begun and completed), who, what. */
 static uint64_t failure_code(const tulle_comm *comm, tulle_status status)
 {

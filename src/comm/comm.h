@@ -136,8 +136,12 @@ static inline int64_t tulle__now(const tulle_comm *comm)
 
 /*
  * A local kernel begins, and ends having done that much: where time is virtual, this is how long it takes. Nothing may
- * be communicated in between. Both return the time.
+ * be communicated in between. Both return the time. Where it is real nobody need count.
  */
+static inline int tulle__is_virtual(const tulle_comm *comm)
+{
+    return comm->pe->link->virtual_time != NULL;
+}
 int64_t tulle__kernel_begin(tulle_comm *comm);
 int64_t tulle__kernel_end(tulle_comm *comm, const tulle__work *work);
 

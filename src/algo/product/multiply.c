@@ -5,12 +5,13 @@
  */
 #include <string.h>
 
+#include "algo/product/charge.h"
 #include "algo/product/execute.h"
 #include "base/error.h"
 
 static void computed(tulle__exec *x, const char *what, int64_t start)
 {
-    int64_t end = tulle__clock_ns();
+    int64_t end = tulle__charge_end(&x->inbox);
     x->compute_ns += end - start;
     tulle__timeline_span(x->plan->comm->pe->timeline, what, start, end, -1, -1);
 }
@@ -39,12 +40,14 @@ static tulle_status scale_part(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-tulle_status tulle__scale_target(tulle_plan *plan, tulle__target *target)
+tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
 {
+    tulle_plan *plan = x->plan;
     struct scaling scaling = {.beta = plan->options.beta};
     target->scaled = 1;
     tulle_status status = tulle_mat_tile(plan->C, target->i, target->j, &scaling.tile);
     if (status != TULLE_OK || scaling.beta == 1 || !scaling.tile.nnz) return status;
+    tulle__charge_scale(&x->inbox, &scaling.tile, scaling.beta);
     return tulle__pool_run(plan->context->pool, scale_part, &scaling);
 }
 
@@ -74,6 +77,7 @@ static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
         .c_col = col_step,
         .alpha = x->plan->options.alpha,
         .beta = beta};
+    tulle__charge_spmm(&x->inbox, &task);
     return x->plan->context->kernels->spmm(x->plan->context->pool, &task);
 }
 
@@ -99,7 +103,7 @@ static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__targ
     tulle_status status = tulle_mat_tile(x->plan->C, job->i, job->j, &C);
     if (status != TULLE_OK || !C.nnz) return status;
     if (x->plan->steal && x->plan->options.deterministic) return keep_dense(x, job);
-    if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x->plan, target);
+    if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x, target);
     double beta = target->scaled ? 1 : x->plan->options.beta;
     target->scaled = 1;
     int by_row = C.order == TULLE_ROW_MAJOR;
@@ -122,20 +126,20 @@ static tulle_status send_dense(tulle__exec *x, const tulle__job *job)
     for (tulle_gidx r0 = 0; r0 < m; r0 += most) {
         tulle__panel panel;
         tulle_gidx rows = m - r0 < most ? m - r0 : most;
-        int64_t start = tulle__clock_ns();
+        int64_t start = tulle__now(plan->comm);
         TULLE_TRY(tulle__arena_take(plan->arena, tulle__inbox_serve, &x->inbox, &panel));
-        x->communicate_ns += tulle__clock_ns() - start;
-        start = tulle__clock_ns();
+        x->communicate_ns += tulle__now(plan->comm) - start;
+        start = tulle__kernel_begin(plan->comm);
         status = multiply_dense(x, job, r0, rows, panel.local, n, 1, 0);
         computed(x, "multiply", start);
         if (status != TULLE_OK) {
             tulle__arena_return(plan->arena, &panel);
             goto out;
         }
-        start = tulle__clock_ns();
+        start = tulle__now(plan->comm);
         TULLE_TRY(tulle__partial_push(
             &x->inbox, &partial, &panel, r0 * n * (int64_t)size, rows * n * (int64_t)size, r0 + rows == m));
-        x->communicate_ns += tulle__clock_ns() - start;
+        x->communicate_ns += tulle__now(plan->comm) - start;
     }
 out:
     return status;
@@ -226,6 +230,7 @@ static tulle_status into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
             .rowptr = (int64_t *)(uintptr_t)C.rowptr,
             .colind = (int32_t *)(uintptr_t)C.colind,
             .val = C.val};
+        tulle__charge_spgemm(&x->inbox, &task, C.nnz);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result);
     }
     struct tile_place place = {plan->C, i, j};
@@ -235,8 +240,10 @@ static tulle_status into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
         return status;
     }
     tulle_status status = plan->context->kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
-    if (status == TULLE_OK) *multiplications += result.multiplications;
-    return status;
+    if (status != TULLE_OK) return status;
+    *multiplications += result.multiplications;
+    tulle__charge_spgemm(&x->inbox, &task, result.nnz);
+    return TULLE_OK;
 }
 
 /* Runs the kernel into a private block, new or known. */
@@ -250,6 +257,7 @@ static tulle_status into_block(tulle__exec *x, int i, int j, int pairs, int64_t 
         .pair = x->pair};
     if (x->inbox.reuse && *block) {
         tulle__csr_result known = block_result(x, i, *nnz, *block);
+        tulle__charge_spgemm(&x->inbox, &task, *nnz);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &known);
     }
     struct block_place place = {.type = plan->C->type};
@@ -263,6 +271,7 @@ static tulle_status into_block(tulle__exec *x, int i, int j, int pairs, int64_t 
     *block = place.block;
     *nnz = result.nnz;
     x->multiplications += result.multiplications;
+    tulle__charge_spgemm(&x->inbox, &task, result.nnz);
     return TULLE_OK;
 }
 
@@ -311,19 +320,19 @@ static tulle_status send_sparse(tulle__exec *x, const tulle__job *job)
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
     tulle__sent once = {0, NULL}, *sent = &once;
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__kernel_begin(plan->comm);
     if (plan->phases == 1 && !plan->steal) TULLE_TRY(sent_of_job(plan, job, &sent));
     TULLE_TRY(pairs_of_job(x, job));
     status = into_block(x, job->i, job->j, job->nk, &sent->nnz, &sent->block);
     computed(x, "multiply", start);
     if (status != TULLE_OK) goto out;
-    start = tulle__clock_ns();
+    start = tulle__now(plan->comm);
     tulle__csr_offsets o = tulle__csr_offsets_of(tulle__tile_rows(plan->C, job->i), sent->nnz, plan->C->type);
     uint64_t from = x->inbox.reuse ? o.val : 0;
     tulle__partial partial = {
         .tile = (int)tulle__tile_index(plan->C, job->i, job->j), .key = job->k[0], .units = job->nk, .nnz = sent->nnz};
     status = tulle__partial_send(&x->inbox, &partial, sent->block + from, (int64_t)from, (int64_t)(o.length - from));
-    x->communicate_ns += tulle__clock_ns() - start;
+    x->communicate_ns += tulle__now(plan->comm) - start;
 out:
     tulle__free(once.block);
     return status;
@@ -336,7 +345,7 @@ tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job)
     x->units += job->nk;
     if (index < 0) return plan->sparse ? send_sparse(x, job) : send_dense(x, job);
     x->own_units += job->nk;
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__kernel_begin(plan->comm);
     tulle_status status =
         plan->sparse ? own_sparse(x, job, &plan->target[index]) : own_dense(x, job, &plan->target[index]);
     computed(x, "multiply", start);
@@ -386,14 +395,14 @@ tulle_status tulle__multiply_finish(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__kernel_begin(plan->comm);
     if (plan->sparse) {
         for (int t = 0; t < plan->ntargets; t++)
             if (!plan->target[t].placed) TULLE_TRY(merge_parts(x, &plan->target[t]));
     } else {
         TULLE_TRY(tulle__inbox_add_kept(&x->inbox));
     }
-    int64_t end = tulle__clock_ns();
+    int64_t end = tulle__charge_end(&x->inbox);
     x->inbox.accumulate_ns += end - start;
     if (end - start > 1000) tulle__timeline_span(plan->comm->pe->timeline, "merge", start, end, -1, -1);
 out:
