@@ -101,7 +101,7 @@ TULLE_API tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *da
 TULLE_API tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t bytes, void *all);
 
 typedef enum tulle_reduction { TULLE_SUM, TULLE_MIN, TULLE_MAX } tulle_reduction;
-/* value[i] = the reduction over all ranks of value[i], i < n, in the order of the ranks. */
+/* value[i] = the reduction over all ranks of value[i], i < n, combined in an order that n and the size alone decide. */
 TULLE_API tulle_status tulle_comm_reduce_int(tulle_comm *comm, tulle_reduction how, int n, int64_t *value);
 TULLE_API tulle_status tulle_comm_reduce_real(tulle_comm *comm, tulle_reduction how, int n, double *value);
 

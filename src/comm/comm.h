@@ -40,10 +40,10 @@ typedef struct tulle__pe tulle__pe;
 struct tulle_comm {
     tulle__pe *pe;
     int rank, size;
-    int *world;                         /* world[r] = rank in the team of rank r here; NULL: the same */
-    int slot;                           /* which of the control slots; 0 is the team's */
-    uint64_t barriers, gathers, agrees; /* epochs of this PE */
-    uint64_t collectives;               /* odd inside of one, one more once it is complete */
+    int *world;                                     /* world[r] = rank in the team of rank r here; NULL: the same */
+    int slot;                                       /* which of the control slots; 0 is the team's */
+    uint64_t barriers, gathers, reductions, agrees; /* epochs of this PE */
+    uint64_t collectives;                           /* odd inside of one, one more once it is complete */
 };
 
 struct tulle__pe {
@@ -150,6 +150,12 @@ tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t v
 
 /* OK, or TULLE_ERR_PEER with the cause if a PE of comm has failed. Cheap: for use in loops that wait. */
 tulle_status tulle__comm_failed(tulle_comm *comm);
+
+/*
+ * Collective: the offsets of one block of each PE. TULLE_ERR_LIMIT on all, without a message, if one PE's place has no
+ * length: it could not get a block.
+ */
+tulle_status tulle__comm_share(tulle_comm *comm, const tulle__place *place, uint64_t *offset);
 
 /* Tells all PEs of comm that this one fails with status and its message. */
 void tulle__comm_fail(tulle_comm *comm, tulle_status status);
