@@ -11,7 +11,10 @@
 #include "comm/comm.h"
 #include "comm/slot.h"
 
-enum { PIECES = 4 }; /* allgather: more than these are not made */
+enum {
+    PIECES = 4,     /* allgather: more than these are not made */
+    AT_A_TIME = 16, /* exchange: gets under way */
+};
 
 static void add_word(tulle_comm *comm, int rank, uint64_t field, int round)
 {
@@ -213,6 +216,32 @@ tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t byt
         if (status != TULLE_ERR_LIMIT) return status;
     }
     return gather_in_pieces(comm, mine, bytes, all);
+}
+
+tulle_status tulle__comm_exchange(tulle_comm *comm, const void *mine, size_t bytes, void *theirs)
+{
+    tulle_status status;
+    uint64_t *offset = NULL;
+    tulle__place block = {.length = 0};
+    int size = comm->size, group = tulle__comm_group(comm);
+    TULLE_TRY(tulle__alloc((size_t)size, sizeof *offset, "places of blocks", &offset));
+    TULLE_TRY(tulle__heap_take(comm->pe->data, bytes * (size_t)size, "blocks for all", &block));
+    memcpy(tulle__direct(comm, &block), mine, bytes * (size_t)size);
+    TULLE_TRY(tulle__comm_share(comm, &block, offset));
+    for (int i = 0; i < size; i++) {
+        int from = (comm->rank + i) % size;
+        tulle__place place = {.offset = offset[from],
+            .length = block.length,
+            .rank = tulle__comm_world(comm, from),
+            .segment = TULLE__DATA};
+        tulle__get(comm, group, &place, (uint64_t)comm->rank * bytes, (char *)theirs + (size_t)from * bytes, bytes);
+        if (i % AT_A_TIME == AT_A_TIME - 1 || i == size - 1) TULLE_TRY(tulle__wait(comm, group));
+    }
+    TULLE_TRY(tulle_comm_barrier(comm)); /* nobody reads my block any more */
+out:
+    if (block.length) tulle__heap_give(comm->pe->data, &block);
+    tulle__free(offset);
+    return tell(comm, status);
 }
 
 /* Binomial tree, relative to the root: the parent of r clears its lowest bit. */

@@ -157,6 +157,9 @@ tulle_status tulle__comm_failed(tulle_comm *comm);
  */
 tulle_status tulle__comm_share(tulle_comm *comm, const tulle__place *place, uint64_t *offset);
 
+/* Collective: block r of mine goes to PE r; theirs[r] is the block that r had for this PE. Of `bytes` each. */
+tulle_status tulle__comm_exchange(tulle_comm *comm, const void *mine, size_t bytes, void *theirs);
+
 /* Tells all PEs of comm that this one fails with status and its message. */
 void tulle__comm_fail(tulle_comm *comm, tulle_status status);
 /* The same for all PEs of the team, when the body has returned. */

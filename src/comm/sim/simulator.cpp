@@ -21,13 +21,15 @@
 
 namespace s4u = simgrid::s4u;
 
-namespace {
+namespace
+{
 
 /* SimGrid is one a process, and so is this. */
 struct Simulator {
     s4u::Engine *engine = nullptr; /* of the team that is open */
     std::thread::id thread;        /* on whose stack it began */
     bool configured = false, running = false;
+    bool again = false; /* it is not the first engine */
 };
 Simulator simulator;
 
@@ -75,6 +77,7 @@ void start()
     simulator.engine = new s4u::Engine(&count, arguments);
     for (const char *setting : settings)
         if (!simulator.configured) s4u::Engine::set_config(setting);
+    simulator.again = simulator.configured;
     simulator.configured = true;
     simulator.thread = std::this_thread::get_id();
 }
@@ -126,6 +129,10 @@ void build(const tulle__sim_platform &p, int npes, tulle__sim_place **place)
 /* PEs are on the hosts in the order of their names. */
 tulle_status load(const char *file, int npes, tulle__sim_place **place)
 {
+    if (simulator.again) /* it would crash */
+        return tulle__sim_host->fail(TULLE_ERR_STATE,
+            "sim: SimGrid reads a platform file only for the first simulated team of a process, and %s comes later",
+            file);
     simulator.engine->load_platform(file);
     const std::vector<s4u::Host *> hosts = simulator.engine->get_all_hosts();
     if (hosts.size() < static_cast<size_t>(npes))
@@ -137,8 +144,7 @@ tulle_status load(const char *file, int npes, tulle__sim_place **place)
 
 } // namespace
 
-tulle_status tulle__sim_open(
-    const tulle__sim_platform *platform, const char *file, int npes, tulle__sim_place **place)
+tulle_status tulle__sim_open(const tulle__sim_platform *platform, const char *file, int npes, tulle__sim_place **place)
 {
     if (simulator.engine)
         return tulle__sim_host->fail(
@@ -170,8 +176,7 @@ tulle_status tulle__sim_run(int npes, tulle__sim_place *const *place, void (*bod
     if (simulator.thread != std::this_thread::get_id())
         return tulle__sim_host->fail(
             TULLE_ERR_STATE, "sim: a simulated team can be run only by the thread that opened it");
-    if (simulator.running)
-        return tulle__sim_host->fail(TULLE_ERR_STATE, "sim: a run inside a run of a simulated team");
+    if (simulator.running) return tulle__sim_host->fail(TULLE_ERR_STATE, "sim: a run inside a run of a simulated team");
     simulator.running = true;
     try {
         for (int rank = 0; rank < npes; rank++) {
