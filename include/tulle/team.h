@@ -55,6 +55,10 @@ typedef struct tulle_communicator {
 TULLE_API tulle_status tulle_team_new_over(
     const char *spec, const tulle_communicator *communicator, const tulle_team_options *options, tulle_team **team);
 
+/* 1 if there is an engine or wrapper of that name, which may be loaded for it; else 0, and the error message says why.
+ */
+TULLE_API int tulle_engine_usable(const char *name);
+
 /* Frees the team and every matrix and plan that still belongs to it. NULL is allowed. */
 TULLE_API void tulle_team_free(tulle_team *team);
 

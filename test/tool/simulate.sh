@@ -19,7 +19,7 @@ run() { # NAME ARGUMENTS...: into work/NAME
     got=$?
     report $got "tulle $*: $(head -c 300 "$work/err" | tr '\n' ' ')"
 }
-times() { # FILE: what must be the same in two runs; memory is that of the process
+told() { # FILE: what must be the same in two runs; memory is that of the process
     sed 's/"memory_peak":[0-9]*//' "$work/$1"
 }
 has() { # FILE PATTERN
@@ -31,7 +31,7 @@ has() { # FILE PATTERN
 for op in spmm spgemm; do
     run first $op rmat:scale=10 --comm sim:platform=summit --pes 24 --grid 6x4 --alg all --check --json
     run again $op rmat:scale=10 --comm sim:platform=summit --pes 24 --grid 6x4 --alg all --check --json
-    [ -s "$work/first" ] && [ "$(times first)" = "$(times again)" ]
+    [ -s "$work/first" ] && [ "$(told first)" = "$(told again)" ]
     report $? "$op: two processes report the same to the last digit"
     has first '"time":"virtual"'
     has first '"bound_seconds":null'
@@ -43,6 +43,10 @@ done
 run table spmm rmat:scale=9 --comm sim:platform=dgx2 --pes 16 --check --trace "$work/trace.json"
 has table 'Times are virtual'
 has trace.json '"multiply"'
+
+# what was found
+run info info
+has info '^sim: yes'
 
 # a faster network makes the same product faster
 run slow spmm rmat:scale=10 --comm sim:platform=fattree,far_bw=1G --pes 16 --json

@@ -140,19 +140,26 @@ static int room_for(tulle__sim_link *s, size_t more)
     return 1;
 }
 
-/* Begins what takes that many bytes over the links; NULL within a PE. */
-static tulle__sim_flow *begin(tulle__sim_link *s, const tulle__place *place, int is_put, size_t bytes)
+/*
+ * Begins what takes that many bytes over the links. Small ones are mostly latency: they are not made to compete, which
+ * is what costs the simulation time, and are over at a known date.
+ */
+static void begin(tulle__sim_link *s, const tulle__place *place, int is_put, size_t bytes, tulle__sim_transfer *t)
 {
     const tulle__sim_platform *p = &s->team->platform;
     s->owed += p->overhead;
     if (place->rank == s->link.rank) {
         s->owed += 2 * (double)bytes / (p->rates.memory > 0 ? p->rates.memory : copy_rate);
-        return NULL;
+        return;
     }
     pass(s);
+    int near = tulle__sim_near(p, s->link.rank, place->rank);
+    if (!p->from_file && (double)bytes <= p->small) {
+        t->due = tulle__sim_clock() + latency_to(s, place->rank) + (double)bytes / (near ? p->pair_bw : p->far_bw);
+        return;
+    }
     tulle__sim_place *there = s->team->place[place->rank];
-    double most = tulle__sim_near(p, s->link.rank, place->rank) ? p->pair_bw : 0;
-    return send(is_put ? s->place : there, is_put ? there : s->place, bytes, most);
+    t->flow = send(is_put ? s->place : there, is_put ? there : s->place, bytes, near ? p->pair_bw : 0);
 }
 
 static void start(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range, int is_put)
@@ -161,10 +168,12 @@ static void start(tulle__link *link, int group, const tulle__place *place, int n
     size_t bytes = 0;
     for (int i = 0; i < n; i++) bytes += range[i].bytes;
     if (!n || !room_for(s, (size_t)n)) return;
-    tulle__sim_flow *flow = begin(s, place, is_put, bytes);
+    tulle__sim_transfer first = {.flow = NULL};
+    begin(s, place, is_put, bytes, &first);
     for (int i = 0; i < n; i++) {
         char *there = address(s, place, range[i].at);
-        s->transfer[s->transfers++] = (tulle__sim_transfer){.flow = i ? NULL : flow,
+        s->transfer[s->transfers++] = (tulle__sim_transfer){.flow = i ? NULL : first.flow,
+            .due = i ? 0 : first.due,
             .group = group,
             .target = is_put ? place->rank : -1,
             .to = is_put ? there : range[i].local,
@@ -205,6 +214,8 @@ static tulle_status wait(tulle__link *link, int group)
             continue;
         }
         if (t.flow) await(t.flow);
+        double left = t.due - tulle__sim_clock();
+        if (left > 0) sleep_for(left);
         memcpy(t.to, t.from, t.bytes);
         if (t.target >= 0 && t.target != link->rank) touch(&s->team->link[t.target]);
     }

@@ -126,6 +126,7 @@ static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform 
         {"far_bw", tulle__sim_host->spec_bytes, &p->far_bw},
         {"far_latency", tulle__sim_host->spec_seconds, &p->far_latency},
         {"overhead", tulle__sim_host->spec_seconds, &p->overhead},
+        {"small", tulle__sim_host->spec_bytes, &p->small},
         {"flops", tulle__sim_host->spec_bytes, &r->flops[TULLE_F64]},
         {"flops32", tulle__sim_host->spec_bytes, &r->flops[TULLE_F32]},
         {"memory", tulle__sim_host->spec_bytes, &r->memory},
@@ -173,7 +174,7 @@ static tulle_status refuse(const tulle__sim_platform *p)
 tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platform *platform, const char **file)
 {
     static const char *const keys[] = {"platform", "compute", "speed", "direct", "node", "leaf", "taper", "near_bw",
-        "pair_bw", "near_latency", "far_bw", "far_latency", "overhead", "flops", "flops32", "memory", "cache",
+        "pair_bw", "near_latency", "far_bw", "far_latency", "overhead", "small", "flops", "flops32", "memory", "cache",
         "launch"};
     const char *name = "summit";
     tulle__sim_platform p = {.overhead = 2e-7};
@@ -188,6 +189,7 @@ tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platfor
     p.from_file = *file != NULL;
     if (p.taper <= 0) p.taper = 1;
     p.speed = 1;
+    p.small = 4096;
     if (status == TULLE_OK) status = read_compute(part, &p.measured);
     if (status == TULLE_OK) status = read_quantities(part, &p);
     if (status == TULLE_OK) status = read_numbers(part, &p);

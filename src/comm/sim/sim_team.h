@@ -38,6 +38,7 @@ typedef struct tulle__sim_platform {
     int leaf;                     /* nodes of a leaf switch; 0: one switch for all */
     double taper;                 /* bandwidth of a leaf's ports to that of its uplink */
     double overhead;              /* seconds of a PE to start an operation */
+    double small;                 /* bytes; transfers of no more do not compete for links */
     tulle__sim_rates rates;
     int measured;  /* kernels take the time that they take here */
     double speed;  /* of the simulated processor, to that of this one */
@@ -89,7 +90,8 @@ void tulle__sim_bell_await(tulle__sim_bell *bell, double seconds);
 
 /* A get or a put that was started; its bytes are copied when it is waited for. */
 typedef struct tulle__sim_transfer {
-    tulle__sim_flow *flow; /* NULL: it goes with the one before, or within a PE */
+    tulle__sim_flow *flow; /* NULL: it is small, goes with the one before, or within a PE */
+    double due;            /* when a small one is over */
     int group, target;
     void *to;
     const void *from;
