@@ -114,7 +114,9 @@ static void touch(tulle__sim_link *s)
 
 static double latency_to(tulle__sim_link *s, int rank)
 {
-    double *known = &s->latency[rank];
+    const tulle__sim_platform *p = &s->team->platform;
+    if (!p->from_file) return tulle__sim_near(p, s->link.rank, rank) ? p->near_latency : p->far_latency;
+    double *known = &s->team->latency[s->link.rank * s->link.npes + rank];
     if (*known < 0) *known = tulle__sim_latency(s->place, s->team->place[rank]);
     return *known;
 }

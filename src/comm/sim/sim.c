@@ -65,12 +65,16 @@ static tulle_status map_segments(tulle__engine_team *team)
     return TULLE_OK;
 }
 
-/* The rates that an XML file gives: the hosts' speed, in flops. */
-static void take_speed(tulle__engine_team *team)
+/* What an XML file gives: the hosts' speed, in flops, and latencies that differ from pair to pair. */
+static tulle_status take_from_file(tulle__engine_team *team)
 {
+    size_t pairs = (size_t)team->npes * (size_t)team->npes;
     double *flops = team->platform.rates.flops, speed = tulle__sim_speed(team->place[0]);
     if (flops[TULLE_F64] <= 0) flops[TULLE_F64] = speed;
     if (flops[TULLE_F32] <= 0) flops[TULLE_F32] = 2 * speed;
+    tulle_status status = tulle__sim_host->alloc(pairs, sizeof *team->latency, "latencies", &team->latency);
+    for (size_t i = 0; i < pairs && status == TULLE_OK; i++) team->latency[i] = -1;
+    return status;
 }
 
 static tulle_status open_team(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **out)
@@ -86,11 +90,9 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
     TULLE_TRY(tulle__sim_host->alloc_zero(n * TULLE__SEGMENTS, sizeof *team->segment, "segments", &team->segment));
     TULLE_TRY(tulle__sim_host->alloc_zero(n, sizeof *team->link, "links", &team->link));
     TULLE_TRY(tulle__sim_host->alloc_zero(n, sizeof *team->place, "places of PEs", &team->place));
-    TULLE_TRY(tulle__sim_host->alloc(n * n, sizeof *team->latency, "latencies", &team->latency));
-    for (size_t i = 0; i < n * n; i++) team->latency[i] = -1;
     TULLE_TRY(tulle__sim_open(&team->platform, file, team->npes, team->place));
     team->opened = 1;
-    if (file) take_speed(team);
+    if (file) TULLE_TRY(take_from_file(team));
     TULLE_TRY(map_segments(team));
     for (int rank = 0; rank < team->npes; rank++) {
         tulle__sim_link *s = &team->link[rank];
@@ -102,7 +104,6 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
             .clock = &s->link};
         s->team = team;
         s->place = team->place[rank];
-        s->latency = team->latency + (size_t)rank * n;
         s->bell = tulle__sim_bell_new();
     }
     *out = team;

@@ -104,7 +104,6 @@ typedef struct tulle__sim_link {
     tulle__sim_place *place;
     double owed;       /* seconds of this PE that have not passed yet */
     double last_store; /* when the last of its stores arrives */
-    double *latency;   /* [npes], once asked for; < 0: not yet */
     tulle__sim_bell *bell;
     int asleep;
     uint64_t writes, seen; /* into this PE's memory, by others */
@@ -121,7 +120,7 @@ struct tulle__engine_team {
     int opened;
     size_t segment_bytes[TULLE__SEGMENTS];
     char **segment;  /* [rank * TULLE__SEGMENTS + segment] */
-    double *latency; /* [npes * npes] */
+    double *latency; /* [npes * npes] once asked for, < 0: not yet; NULL: a matter of nodes */
     tulle__sim_link *link;
 };
 

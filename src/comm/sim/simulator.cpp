@@ -56,20 +56,20 @@ s4u::CommPtr comm_of(tulle__sim_flow *flow)
 
 /* Under the sanitizers each PE gets a thread, since they know of no other stacks; else switching is much faster. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CONTEXTS "thread"
+#define CONTEXTS "contexts/factory:thread"
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define CONTEXTS "thread"
+#define CONTEXTS "contexts/factory:thread"
 #endif
 #endif
 #ifndef CONTEXTS
-#define CONTEXTS "raw"
+#define CONTEXTS "contexts/factory:raw"
 #endif
 
 void start()
 {
     static const char *const settings[] = {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:no",
-        "surf/precision:1e-12", "contexts/stack-size:2048", "contexts/factory:" CONTEXTS};
+        "surf/precision:1e-12", "contexts/stack-size:2048", CONTEXTS};
     static char name[] = "tulle";
     static char *arguments[] = {name, nullptr};
     int count = 1;
