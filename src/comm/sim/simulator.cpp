@@ -8,6 +8,7 @@
  * remote memory access has not. A flow's share of a full link is in inverse proportion to its latency.
  */
 #include <exception>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <utility>
@@ -56,27 +57,27 @@ s4u::CommPtr comm_of(tulle__sim_flow *flow)
 
 /* Under the sanitizers each PE gets a thread, since they know of no other stacks; else switching is much faster. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define CONTEXTS "contexts/factory:thread"
+#define CONTEXTS "thread"
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define CONTEXTS "contexts/factory:thread"
+#define CONTEXTS "thread"
 #endif
 #endif
 #ifndef CONTEXTS
-#define CONTEXTS "contexts/factory:raw"
+#define CONTEXTS "raw"
 #endif
 
 void start()
 {
-    static const char *const settings[] = {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:no",
-        "surf/precision:1e-12", "contexts/stack-size:2048", CONTEXTS};
-    static char name[] = "tulle";
-    static char *arguments[] = {name, nullptr};
-    int count = 1;
+    /* read when SimGrid begins, and never again; it wants an array that it may change */
+    static char name[] = "tulle", model[] = "--cfg=network/model:CM02", window[] = "--cfg=network/TCP-gamma:0",
+                crosstraffic[] = "--cfg=network/crosstraffic:no", precision[] = "--cfg=surf/precision:1e-12",
+                stack[] = "--cfg=contexts/stack-size:2048", contexts[] = "--cfg=contexts/factory:" CONTEXTS;
+    char *arguments[] = {name, model, window, crosstraffic, precision, stack, contexts, nullptr};
+    int count = simulator.configured ? 1 : static_cast<int>(std::size(arguments)) - 1;
+    if (simulator.configured) arguments[1] = nullptr;
     xbt_log_control_set("root.threshold:critical");
     simulator.engine = new s4u::Engine(&count, arguments);
-    for (const char *setting : settings)
-        if (!simulator.configured) s4u::Engine::set_config(setting);
     simulator.again = simulator.configured;
     simulator.configured = true;
     simulator.thread = std::this_thread::get_id();
