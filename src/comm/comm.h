@@ -134,14 +134,16 @@ static inline int64_t tulle__now(const tulle_comm *comm)
     return tulle__link_now(comm->pe->link);
 }
 
-/*
- * A local kernel begins, and ends having done that much: where time is virtual, this is how long it takes. Nothing may
- * be communicated in between. Both return the time. Where it is real nobody need count.
- */
+/* Where it is not, nobody need count what kernels do. */
 static inline int tulle__is_virtual(const tulle_comm *comm)
 {
     return comm->pe->link->virtual_time != NULL;
 }
+
+/*
+ * A local kernel begins, and ends having done that much: where time is virtual, this is how long it takes. Nothing may
+ * be communicated in between. Both return the time.
+ */
 int64_t tulle__kernel_begin(tulle_comm *comm);
 int64_t tulle__kernel_end(tulle_comm *comm, const tulle__work *work);
 
