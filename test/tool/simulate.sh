@@ -50,6 +50,16 @@ has here '"passed":true'
 has here '"bytes_moved":0,'
 has here '"compute":{"max":[0-9.e-]*[1-9]'
 
+# a platform that lacks a route is refused, not run into
+cat >"$work/islands.xml" <<'EOF'
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="z" routing="Full"><host id="a" speed="1Tf"/><host id="b" speed="1Tf"/></zone></platform>
+EOF
+"$tulle" spmm rmat:scale=6 --comm "sim:platform=$work/islands.xml,memory=1G,cache=1G" --pes 2 >"$work/islands" 2>&1
+[ $? = 2 ] && grep -q 'no route from a to b' "$work/islands"
+report $? "islands: $(head -c 300 "$work/islands")"
+
 # what was found
 run info info
 has info '^sim: yes'

@@ -127,6 +127,21 @@ void build(const tulle__sim_platform &p, int npes, tulle__sim_place **place)
     all->seal();
 }
 
+/* SimGrid would end the process at the first transfer without a route. */
+tulle_status find_routes(const char *file, const std::vector<s4u::Host *> &hosts, size_t npes)
+{
+    for (size_t from = 0; from < npes; from++)
+        for (size_t to = 0; to < npes; to++) {
+            std::vector<s4u::Link *> links;
+            double latency = 0;
+            if (from != to) hosts[from]->route_to(hosts[to], links, &latency);
+            if (from != to && links.empty())
+                return tulle__sim_host->fail(TULLE_ERR_FORMAT, "sim: %s has no route from %s to %s", file,
+                    hosts[from]->get_cname(), hosts[to]->get_cname());
+        }
+    return TULLE_OK;
+}
+
 /* PEs are on the hosts in the order of their names. */
 tulle_status load(const char *file, int npes, tulle__sim_place **place)
 {
@@ -135,12 +150,13 @@ tulle_status load(const char *file, int npes, tulle__sim_place **place)
             "sim: SimGrid reads a platform file only for the first simulated team of a process, and %s comes later",
             file);
     simulator.engine->load_platform(file);
+    simulator.engine->get_netzone_root()->seal(); /* routes are known from then on */
     const std::vector<s4u::Host *> hosts = simulator.engine->get_all_hosts();
     if (hosts.size() < static_cast<size_t>(npes))
         return tulle__sim_host->fail(
             TULLE_ERR_ARG, "sim: %s has %zu hosts, fewer than the %d PEs", file, hosts.size(), npes);
     for (int rank = 0; rank < npes; rank++) place[rank] = place_of(hosts[static_cast<size_t>(rank)]);
-    return TULLE_OK;
+    return find_routes(file, hosts, static_cast<size_t>(npes));
 }
 
 } // namespace
