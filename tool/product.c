@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "launch.h"
 #include "pe_grid.h"
@@ -14,6 +13,7 @@ struct setting {
     int sparse, reps;
     int threads; /* of each PE */
     struct grid grid;
+    int simulated; /* times are virtual, of a machine whose bound is not known */
     tulle_read_options reading;
     tulle_alg alg[TULLE_ALG_COUNT];
     int nalgs;
@@ -33,13 +33,6 @@ struct operands {
     struct grid grid;
     tulle_machine machine; /* PE 0's counts */
 };
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Collective: reads the sparse operands as they come; *B is *A for a square A alone. */
 static tulle_status read_operands(
@@ -253,12 +246,12 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
         plan = NULL;
         C = NULL;
         status = tulle_comm_barrier(comm);
-        double start = now();
+        double start = tulle_comm_seconds(comm);
         if (status == TULLE_OK) status = new_result(s, comm, x, &C);
         if (status == TULLE_OK) status = tulle_plan_new(x->A, x->B, C, &o, &plan);
         if (status == TULLE_ERR_UNSUPPORTED) return leave_out(s, s->alg[a], r, C);
         if (status == TULLE_OK) status = execute(plan, &report);
-        double t = now() - start;
+        double t = tulle_comm_seconds(comm) - start;
         if (status == TULLE_OK) status = largest(comm, &t);
         if (status != TULLE_OK) return status;
         if (rep >= 0) r->all[rep] = t;
@@ -285,8 +278,10 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     r->nnz_a = tulle_mat_nnz(x->A);
     r->nnz_b = tulle_mat_nnz(x->B);
     r->nnz_c = report.nnz_c;
-    r->bound = tulle_product_bound(&x->machine, x->A, x->B, C, (double)report.flops / 2);
-    r->roof = roof_of(&x->machine, s->sparse, s->threads, tulle_comm_size(comm), s->reading.type, r);
+    if (!s->simulated) {
+        r->bound = tulle_product_bound(&x->machine, x->A, x->B, C, (double)report.flops / 2);
+        r->roof = roof_of(&x->machine, s->sparse, s->threads, tulle_comm_size(comm), s->reading.type, r);
+    }
     r->grid_rows = x->grid.rows;
     r->grid_cols = x->grid.cols;
     status = use_result(s, plan, C, r, output, writer);
@@ -341,6 +336,26 @@ static tulle_status know_machine(struct setting *s, int threads)
     return status;
 }
 
+/*
+ * Of a simulation: the machine that its platform is, if there is one of that name, else this one; its network is not
+ * measured, as time is virtual.
+ */
+static tulle_status know_simulated(struct setting *s, int threads)
+{
+    char name[64] = "summit";
+    const char *platform = strstr(options_word(s->options, "comm", ""), "platform=");
+    s->simulated = 1;
+    if (!s->is_here) return know_machine(s, threads);
+    if (platform) {
+        platform += strlen("platform=");
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(platform, ",+"), platform);
+    }
+    tulle_status status = tulle_machine_find(name, threads, &s->machine);
+    if (status != TULLE_OK) status = know_machine(s, threads);
+    s->is_here = 0;
+    return status;
+}
+
 /* What stands below the table. */
 static void show_foot(const struct setting *s)
 {
@@ -358,6 +373,7 @@ static tulle_status show(struct setting *s, tulle_team *team)
         r->op = s->sparse ? "spgemm" : "spmm";
         r->pes = tulle_team_size(team);
         r->threads = tulle_team_threads(team);
+        r->simulated = s->simulated;
         r->type = s->reading.type;
         r->reps = s->reps;
         r->memory_peak = peak;
@@ -402,8 +418,10 @@ tulle_status run_product(const struct options *options, int sparse)
         status = grid_options(options, tulle_team_size(team), sparse, NULL, &s->grid);
         s->grid.type = s->reading.type;
     }
-    if (status == TULLE_OK && tulle_team_leads(team))
-        s->machine_known = know_machine(s, tulle_team_size(team) * tulle_team_threads(team));
+    if (status == TULLE_OK && tulle_team_leads(team)) {
+        int threads = tulle_team_size(team) * tulle_team_threads(team);
+        s->machine_known = tulle_team_virtual(team) ? know_simulated(s, threads) : know_machine(s, threads);
+    }
     if (s->machine_known != TULLE_OK) snprintf(s->machine_fault, sizeof s->machine_fault, "%s", tulle_error_message());
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK) {

@@ -76,6 +76,7 @@ void result_json(const struct result *r, FILE *file)
     json_text(r->operand, file);
     fprintf(file, ",\"comm\":");
     json_text(r->comm, file);
+    fprintf(file, ",\"time\":\"%s\"", r->simulated ? "virtual" : "real");
     fprintf(file, ",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"m\":%" PRId64 ",\"k\":%" PRId64 ",\"n\":%" PRId64,
         r->pes, r->threads, tulle_type_name(r->type), r->m, r->k, r->n);
     fprintf(file, ",\"nnz_a\":%" PRId64 ",\"nnz_b\":%" PRId64 ",\"nnz_c\":%" PRId64 ",\"flops\":%" PRId64, r->nnz_a,
@@ -84,13 +85,22 @@ void result_json(const struct result *r, FILE *file)
     for (int i = 0; i < r->reps; i++) fprintf(file, "%s%.6g", i ? "," : "", r->all[i]);
     fprintf(
         file, "],\"predicted_seconds\":%.6g,\"grid\":[%d,%d]", r->report.predicted_seconds, r->grid_rows, r->grid_cols);
-    fprintf(file, ",\"messages\":%" PRId64 ",", r->report.messages);
-    json_roof(&r->roof, file);
+    fprintf(file, ",\"messages\":%" PRId64, r->report.messages);
+    if (!r->simulated) {
+        fputc(',', file);
+        json_roof(&r->roof, file);
+    }
     fprintf(file, ",\"reading_included\":false,\"gflops\":%.6g", (double)r->report.flops / r->seconds * 1e-9);
-    fprintf(file,
-        ",\"bound_seconds\":%.6g,\"bound_flops\":%.6g,\"bound_memory\":%.6g,\"bound_cache\":%.6g,\"roofline_fraction\":"
-        "%.6g",
-        r->bound.seconds, r->bound.flops, r->bound.memory, r->bound.cache, r->bound.seconds / r->seconds);
+    const struct {
+        const char *name;
+        double value;
+    } bounds[] = {{"bound_seconds", r->bound.seconds}, {"bound_flops", r->bound.flops},
+        {"bound_memory", r->bound.memory}, {"bound_cache", r->bound.cache},
+        {"roofline_fraction", r->bound.seconds / r->seconds}};
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        fprintf(file, ",\"%s\":", bounds[i].name);
+        json_number(r->simulated ? NAN : bounds[i].value, file);
+    }
     fprintf(file,
         ",\"load_imbalance\":%.6g,\"bytes_moved\":%" PRId64 ",\"partials\":%" PRId64 ",\"phases_of_columns\":%d",
         r->report.load_imbalance, r->report.bytes_moved, r->report.partials, r->report.phases);
@@ -132,10 +142,14 @@ void result_line(const struct result *r, FILE *file)
         fprintf(file, "%-14s left out: %s\n", r->alg, r->refusal);
         return;
     }
-    fprintf(file, "%-14s %10.4g %10.4g %10.4g %8.2f %6.0f%% | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g  ", r->alg,
-        r->seconds, r->reused, r->report.predicted_seconds, (double)r->report.flops / r->seconds * 1e-9,
-        100 * r->bound.seconds / r->seconds, r->report.compute.max, r->report.communicate.max, r->report.accumulate.max,
-        r->report.wait.max, r->report.load_imbalance, (double)r->report.bytes_moved * 1e-6);
+    fprintf(file, "%-14s %10.4g %10.4g %10.4g %8.2f ", r->alg, r->seconds, r->reused, r->report.predicted_seconds,
+        (double)r->report.flops / r->seconds * 1e-9);
+    if (r->simulated)
+        fprintf(file, "%7s", "-");
+    else
+        fprintf(file, "%6.0f%%", 100 * r->bound.seconds / r->seconds);
+    fprintf(file, " | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g  ", r->report.compute.max, r->report.communicate.max,
+        r->report.accumulate.max, r->report.wait.max, r->report.load_imbalance, (double)r->report.bytes_moved * 1e-6);
     if (!r->checked)
         fprintf(file, "-\n");
     else if (r->passed)
@@ -144,16 +158,24 @@ void result_line(const struct result *r, FILE *file)
         fprintf(file, "FAILED: %s\n", r->failure);
 }
 
-void result_foot(const struct result *r, FILE *file)
+static void show_bound(const struct result *r, FILE *file)
 {
     const char *what = r->bound.seconds <= r->bound.flops    ? "arithmetic"
                        : r->bound.seconds <= r->bound.memory ? "memory"
                                                              : "cache";
+    fprintf(file, "; bound %.3g s (%s)", r->bound.seconds, what);
+}
+
+void result_foot(const struct result *r, FILE *file)
+{
+    fprintf(file, "C: %" PRId64 " entries; %.3g Gflop", r->nnz_c, (double)r->report.flops * 1e-9);
+    if (!r->simulated) show_bound(r, file);
     fprintf(file,
-        "C: %" PRId64 " entries; %.3g Gflop; bound %.3g s (%s); peak memory %.1f MB a PE. seconds: plan and output\n"
+        "; peak memory %.1f MB a PE. seconds: plan and output\n"
         "allocation included, reading not; reused: the plan and C kept; predicted: by the model, for\n"
         "an execution. Phases: the slowest PE.\n",
-        r->nnz_c, (double)r->report.flops * 1e-9, r->bound.seconds, what, (double)r->memory_peak * 1e-6);
+        (double)r->memory_peak * 1e-6);
+    if (r->simulated) fprintf(file, "Times are virtual: a simulation of %s, no measurement.\n", r->comm);
 }
 
 void result_steals(const struct result *r, FILE *file)

@@ -19,6 +19,7 @@ struct result {
     const char *op;
     char alg[32], comm[256], operand[256];
     int pes, threads;
+    int simulated; /* times are virtual, and there is no bound */
     tulle_type type;
     tulle_gidx m, k, n;
     int64_t nnz_a, nnz_b, nnz_c;

@@ -30,6 +30,10 @@ static tulle_status run(const struct options *options)
     const char *fact;
     for (int i = 0; (fact = tulle_build_fact(i)); i++) printf("%s\n", fact);
     show_launchers();
+    if (tulle_engine_usable("sim"))
+        printf("sim: yes\n");
+    else
+        printf("sim: no (%s); install libsimgrid-dev and build again\n", tulle_error_message());
     printf("cores: %ld\n", cores);
     if (tulle_machine_path((int)cores, path, sizeof path) == TULLE_OK) {
         if (tulle_machine_load(NULL, (int)cores, &machine) == TULLE_OK)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run tells. Seconds are wall-clock; sums over PEs are exact, maxima and means are over the PEs of the comm. */
+/* What a run tells. Seconds are wall-clock, or virtual where the engine simulates (tulle_team_virtual); sums over PEs
+ * are exact, maxima and means are over the PEs of the comm. */
 #ifndef TULLE_REPORT_H
 #define TULLE_REPORT_H
 

@@ -7,10 +7,11 @@
  *   threads[:direct=on|off]     PEs are threads of this process
  *   mpi[:direct=on|off]         PEs are the processes of an MPI job, started by its launcher: every process makes the
  *                               same calls on the team, in the same order, and gets the same status
+ *   sim:platform=NAME,...       PEs run one at a time, in the virtual time of a machine that need not be here
  * Wrappers, before it:
  *   check                       bounds, life time and forgotten waits are errors; transfers land late
  *   trace                       records a timeline and counts per peer
- *   net:latency=2us,bw=12G      every remote transfer takes that long, in real time
+ *   net:latency=2us,bw=12G      every remote transfer takes that long, in real time (not over sim)
  *   fault:op=N[,rank=R]         the N-th transfer of PE R (default 0) fails
  */
 #ifndef TULLE_TEAM_H
@@ -54,6 +55,10 @@ typedef struct tulle_communicator {
 TULLE_API tulle_status tulle_team_new_over(
     const char *spec, const tulle_communicator *communicator, const tulle_team_options *options, tulle_team **team);
 
+/* 1 if there is an engine or wrapper of that name, which may be loaded for it; else 0, and the error message says why.
+ */
+TULLE_API int tulle_engine_usable(const char *name);
+
 /* Frees the team and every matrix and plan that still belongs to it. NULL is allowed. */
 TULLE_API void tulle_team_free(tulle_team *team);
 
@@ -62,6 +67,8 @@ TULLE_API int tulle_team_threads(const tulle_team *team);
 /* 1 in the process that runs PE 0: the one to print and to write. */
 TULLE_API int tulle_team_leads(const tulle_team *team);
 TULLE_API const char *tulle_team_spec(const tulle_team *team);
+/* 1: the engine simulates, and all times of reports and traces are virtual. */
+TULLE_API int tulle_team_virtual(const tulle_team *team);
 
 /* Runs body(comm, arg) on all PEs; the worst of their statuses, with the message of the PE that failed first. */
 TULLE_API tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg);
@@ -85,6 +92,8 @@ TULLE_API tulle_status tulle_team_trace_write(tulle_team *team, const char *path
 /* Inside a body. Not collective. */
 TULLE_API int tulle_comm_rank(const tulle_comm *comm);
 TULLE_API int tulle_comm_size(const tulle_comm *comm);
+/* The time that reports are in, in seconds since some moment: of the engine if it simulates, else of the clock. */
+TULLE_API double tulle_comm_seconds(const tulle_comm *comm);
 
 /*
  * Collective over the PEs of comm; complete on return everywhere. They return TULLE_ERR_PEER if a PE has failed.
@@ -96,7 +105,7 @@ TULLE_API tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *da
 TULLE_API tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t bytes, void *all);
 
 typedef enum tulle_reduction { TULLE_SUM, TULLE_MIN, TULLE_MAX } tulle_reduction;
-/* value[i] = the reduction over all ranks of value[i], i < n, in the order of the ranks. */
+/* value[i] = the reduction over all ranks of value[i], i < n, combined in an order that n and the size alone decide. */
 TULLE_API tulle_status tulle_comm_reduce_int(tulle_comm *comm, tulle_reduction how, int n, int64_t *value);
 TULLE_API tulle_status tulle_comm_reduce_real(tulle_comm *comm, tulle_reduction how, int n, double *value);
 

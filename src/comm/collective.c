@@ -11,6 +11,11 @@
 #include "comm/comm.h"
 #include "comm/slot.h"
 
+enum {
+    PIECES = 4,     /* allgather: more than these are not made */
+    AT_A_TIME = 16, /* exchange: gets under way */
+};
+
 static void add_word(tulle_comm *comm, int rank, uint64_t field, int round)
 {
     tulle__place place = tulle__fixed_place(comm, rank);
@@ -75,8 +80,10 @@ static void reset_slot(tulle_comm *comm, int parity)
     tulle__slot *own = tulle__slot_own(comm);
     memset(own->barrier, 0, sizeof own->barrier);
     memset(own->gather, 0, sizeof own->gather);
+    memset(own->ready, 0, sizeof own->ready);
+    memset(own->taken, 0, sizeof own->taken);
     tulle__word_write(&own->broadcast, 0);
-    comm->barriers = comm->gathers = comm->collectives = 0;
+    comm->barriers = comm->gathers = comm->reductions = comm->collectives = 0;
     tulle__word_write(&own->failure[parity], 0);
 }
 
@@ -104,21 +111,36 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
     return tulle__failure_status(code);
 }
 
-/* One piece of `bytes` a PE, at most scratch / size. all has room for stride bytes a PE. */
-static tulle_status gather_piece(tulle_comm *comm, const char *mine, size_t bytes, char *all, size_t stride)
+/* Where the blocks of all PEs come together on each of them. */
+struct scratch {
+    char *own;
+    uint64_t at;            /* in the fixed part of control memory, */
+    const uint64_t *offset; /* or [size], in data memory, if not NULL */
+    uint64_t length;
+};
+
+static tulle__place scratch_place(const tulle_comm *comm, const struct scratch *scratch, int rank)
+{
+    if (!scratch->offset) return tulle__fixed_place(comm, rank);
+    return (tulle__place){.offset = scratch->offset[rank],
+        .length = scratch->length,
+        .rank = tulle__comm_world(comm, rank),
+        .segment = TULLE__DATA};
+}
+
+/* One block of `bytes` a PE by Bruck's rounds. all has room for stride bytes a PE. */
+static tulle_status gather_blocks(
+    tulle_comm *comm, const char *mine, size_t bytes, char *all, size_t stride, const struct scratch *scratch)
 {
     tulle__slot *own = tulle__slot_own(comm);
-    size_t half = tulle__slot_scratch(comm->pe->npes);
     uint64_t epoch = ++comm->gathers;
-    uint64_t scratch_at = tulle__slot_at(comm) + sizeof(tulle__slot) + (epoch & 1) * half;
-    char *scratch = (char *)own + sizeof(tulle__slot) + (epoch & 1) * half;
     int size = comm->size, group = TULLE__GROUPS - 1;
-    memcpy(scratch, mine, bytes); /* block i of the scratch is that of rank + i */
+    memcpy(scratch->own, mine, bytes); /* block i of the scratch is that of rank + i */
     for (int round = 0, distance = 1; distance < size; round++, distance *= 2) {
         int to = (comm->rank - distance + size) % size;
         int blocks = distance < size - distance ? distance : size - distance;
-        tulle__place place = tulle__fixed_place(comm, to);
-        tulle__put(comm, group, &place, scratch_at + (uint64_t)distance * bytes, scratch, (size_t)blocks * bytes);
+        tulle__place place = scratch_place(comm, scratch, to);
+        tulle__put(comm, group, &place, scratch->at + (uint64_t)distance * bytes, scratch->own, (size_t)blocks * bytes);
         tulle_status status = tulle__wait(comm, group);
         if (status != TULLE_OK) return status;
         add_word(comm, to, offsetof(tulle__slot, gather), round);
@@ -126,8 +148,61 @@ static tulle_status gather_piece(tulle_comm *comm, const char *mine, size_t byte
         if (status != TULLE_OK) return status;
     }
     for (int i = 0; i < size; i++)
-        memcpy(all + (size_t)((comm->rank + i) % size) * stride, scratch + (size_t)i * bytes, bytes);
+        memcpy(all + (size_t)((comm->rank + i) % size) * stride, scratch->own + (size_t)i * bytes, bytes);
     return TULLE_OK;
+}
+
+static tulle_status gather_counted(
+    tulle_comm *comm, const char *mine, size_t bytes, char *all, size_t stride, const struct scratch *scratch)
+{
+    comm->collectives++;
+    tulle_status status = gather_blocks(comm, mine, bytes, all, stride, scratch);
+    if (status != TULLE_OK) {
+        comm->collectives--;
+        return tell(comm, status);
+    }
+    comm->collectives++;
+    return TULLE_OK;
+}
+
+/* In as many pieces as the scratch in control memory wants, whose halves serve in turn. */
+static tulle_status gather_in_pieces(tulle_comm *comm, const char *mine, size_t bytes, char *all)
+{
+    size_t half = tulle__slot_scratch(comm->pe->npes), most = half / (size_t)comm->size;
+    for (size_t at = 0; at < bytes; at += most) {
+        size_t piece = bytes - at < most ? bytes - at : most, lies = sizeof(tulle__slot) + (~comm->gathers & 1) * half;
+        struct scratch scratch = {.own = (char *)tulle__slot_own(comm) + lies, .at = tulle__slot_at(comm) + lies};
+        tulle_status status = gather_counted(comm, mine + at, piece, all + at, bytes, &scratch);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle__comm_share(tulle_comm *comm, const tulle__place *place, uint64_t *offset)
+{
+    uint64_t mine = place->length ? place->offset : UINT64_MAX;
+    tulle_status status = gather_in_pieces(comm, (const char *)&mine, sizeof mine, (char *)offset);
+    for (int r = 0; r < comm->size && status == TULLE_OK; r++)
+        if (offset[r] == UINT64_MAX) return TULLE_ERR_LIMIT;
+    return status;
+}
+
+/* All at once in data memory; TULLE_ERR_LIMIT on all PEs if one of them has no room for it. */
+static tulle_status gather_at_once(tulle_comm *comm, const char *mine, size_t bytes, char *all)
+{
+    tulle_status status;
+    uint64_t *offset = NULL;
+    tulle__place block = {.length = 0};
+    TULLE_TRY(tell(comm, tulle__alloc((size_t)comm->size, sizeof *offset, "places of blocks", &offset)));
+    (void)tulle__heap_take(comm->pe->data, bytes * (size_t)comm->size, "gathered blocks", &block);
+    TULLE_TRY(tulle__comm_share(comm, &block, offset));
+    struct scratch scratch = {.own = tulle__direct(comm, &block), .offset = offset, .length = block.length};
+    TULLE_TRY(gather_counted(comm, mine, bytes, all, bytes, &scratch));
+out:
+    /* who has all blocks has been written to for the last time */
+    if (block.length) tulle__heap_give(comm->pe->data, &block);
+    tulle__free(offset);
+    return status;
 }
 
 tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t bytes, void *all)
@@ -136,18 +211,37 @@ tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t byt
         memcpy(all, mine, bytes);
         return TULLE_OK;
     }
-    size_t most = tulle__slot_scratch(comm->pe->npes) / (size_t)comm->size;
-    for (size_t at = 0; at < bytes; at += most) {
-        size_t piece = bytes - at < most ? bytes - at : most;
-        comm->collectives++;
-        tulle_status status = gather_piece(comm, (const char *)mine + at, piece, (char *)all + at, bytes);
-        if (status != TULLE_OK) {
-            comm->collectives--;
-            return tell(comm, status);
-        }
-        comm->collectives++;
+    if (bytes * (size_t)comm->size > PIECES * tulle__slot_scratch(comm->pe->npes)) {
+        tulle_status status = gather_at_once(comm, mine, bytes, all);
+        if (status != TULLE_ERR_LIMIT) return status;
     }
-    return TULLE_OK;
+    return gather_in_pieces(comm, mine, bytes, all);
+}
+
+tulle_status tulle__comm_exchange(tulle_comm *comm, const void *mine, size_t bytes, void *theirs)
+{
+    tulle_status status;
+    uint64_t *offset = NULL;
+    tulle__place block = {.length = 0};
+    int size = comm->size, group = tulle__comm_group(comm);
+    TULLE_TRY(tulle__alloc((size_t)size, sizeof *offset, "places of blocks", &offset));
+    TULLE_TRY(tulle__heap_take(comm->pe->data, bytes * (size_t)size, "blocks for all", &block));
+    memcpy(tulle__direct(comm, &block), mine, bytes * (size_t)size);
+    TULLE_TRY(tulle__comm_share(comm, &block, offset));
+    for (int i = 0; i < size; i++) {
+        int from = (comm->rank + i) % size;
+        tulle__place place = {.offset = offset[from],
+            .length = block.length,
+            .rank = tulle__comm_world(comm, from),
+            .segment = TULLE__DATA};
+        tulle__get(comm, group, &place, (uint64_t)comm->rank * bytes, (char *)theirs + (size_t)from * bytes, bytes);
+        if (i % AT_A_TIME == AT_A_TIME - 1 || i == size - 1) TULLE_TRY(tulle__wait(comm, group));
+    }
+    TULLE_TRY(tulle_comm_barrier(comm)); /* nobody reads my block any more */
+out:
+    if (block.length) tulle__heap_give(comm->pe->data, &block);
+    tulle__free(offset);
+    return tell(comm, status);
 }
 
 /* Binomial tree, relative to the root: the parent of r clears its lowest bit. */
@@ -189,48 +283,4 @@ out:
     if (status != TULLE_OK) comm->collectives = before;
     if (taken) tulle__heap_give(comm->pe->data, &copy);
     return tell(comm, status);
-}
-
-/* What becomes of a[i] and b[i]; a takes it. */
-typedef void (*combiner)(tulle_reduction how, int n, void *a, const void *b);
-
-static void combine_int(tulle_reduction how, int n, void *a, const void *b)
-{
-    int64_t *x = a;
-    const int64_t *y = b;
-    for (int i = 0; i < n; i++)
-        x[i] = how == TULLE_SUM ? x[i] + y[i] : (how == TULLE_MIN ? y[i] < x[i] : y[i] > x[i]) ? y[i] : x[i];
-}
-
-static void combine_real(tulle_reduction how, int n, void *a, const void *b)
-{
-    double *x = a;
-    const double *y = b;
-    for (int i = 0; i < n; i++)
-        x[i] = how == TULLE_SUM ? x[i] + y[i] : (how == TULLE_MIN ? y[i] < x[i] : y[i] > x[i]) ? y[i] : x[i];
-}
-
-/* n values of 8 bytes each, combined in the order of the ranks. */
-static tulle_status reduce(tulle_comm *comm, tulle_reduction how, int n, void *value, combiner combine)
-{
-    char *all = NULL;
-    size_t bytes = (size_t)n * 8;
-    tulle_status status = tell(comm, tulle__alloc((size_t)comm->size, bytes, "reduction", &all));
-    if (status != TULLE_OK) return status;
-    TULLE_TRY(tulle_comm_allgather(comm, value, bytes, all));
-    memcpy(value, all, bytes);
-    for (int r = 1; r < comm->size; r++) combine(how, n, value, all + (size_t)r * bytes);
-out:
-    tulle__free(all);
-    return status;
-}
-
-tulle_status tulle_comm_reduce_int(tulle_comm *comm, tulle_reduction how, int n, int64_t *value)
-{
-    return reduce(comm, how, n, value, combine_int);
-}
-
-tulle_status tulle_comm_reduce_real(tulle_comm *comm, tulle_reduction how, int n, double *value)
-{
-    return reduce(comm, how, n, value, combine_real);
 }

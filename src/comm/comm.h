@@ -40,10 +40,10 @@ typedef struct tulle__pe tulle__pe;
 struct tulle_comm {
     tulle__pe *pe;
     int rank, size;
-    int *world;                         /* world[r] = rank in the team of rank r here; NULL: the same */
-    int slot;                           /* which of the control slots; 0 is the team's */
-    uint64_t barriers, gathers, agrees; /* epochs of this PE */
-    uint64_t collectives;               /* odd inside of one, one more once it is complete */
+    int *world;                                     /* world[r] = rank in the team of rank r here; NULL: the same */
+    int slot;                                       /* which of the control slots; 0 is the team's */
+    uint64_t barriers, gathers, reductions, agrees; /* epochs of this PE */
+    uint64_t collectives;                           /* odd inside of one, one more once it is complete */
 };
 
 struct tulle__pe {
@@ -120,14 +120,47 @@ static inline void tulle__word_write(uint64_t *word, uint64_t value)
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
 
-/* One step of waiting: spins at first, then lets others run. Start with turns = 0. */
+/*
+ * One step of waiting for what others write into this PE's memory: spins at first, then lets others run. Start with
+ * turns = 0.
+ */
 void tulle__pause(tulle_comm *comm, int *turns);
+/* The same where a word of another PE is read again and again. */
+void tulle__poll(tulle_comm *comm, int *turns);
+
+/* Nanoseconds of the time that reports are in. */
+static inline int64_t tulle__now(const tulle_comm *comm)
+{
+    return tulle__link_now(comm->pe->link);
+}
+
+/* Where it is not, nobody need count what kernels do. */
+static inline int tulle__is_virtual(const tulle_comm *comm)
+{
+    return comm->pe->link->virtual_time != NULL;
+}
+
+/*
+ * A local kernel begins, and ends having done that much: where time is virtual, this is how long it takes. Nothing may
+ * be communicated in between. Both return the time.
+ */
+int64_t tulle__kernel_begin(tulle_comm *comm);
+int64_t tulle__kernel_end(tulle_comm *comm, const tulle__work *work);
 
 /* Waits until the own word has reached value (counting up); TULLE_ERR_PEER if a PE of comm fails meanwhile. */
 tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t value);
 
 /* OK, or TULLE_ERR_PEER with the cause if a PE of comm has failed. Cheap: for use in loops that wait. */
 tulle_status tulle__comm_failed(tulle_comm *comm);
+
+/*
+ * Collective: the offsets of one block of each PE. TULLE_ERR_LIMIT on all, without a message, if one PE's place has no
+ * length: it could not get a block.
+ */
+tulle_status tulle__comm_share(tulle_comm *comm, const tulle__place *place, uint64_t *offset);
+
+/* Collective: block r of mine goes to PE r; theirs[r] is the block that r had for this PE. Of `bytes` each. */
+tulle_status tulle__comm_exchange(tulle_comm *comm, const void *mine, size_t bytes, void *theirs);
 
 /* Tells all PEs of comm that this one fails with status and its message. */
 void tulle__comm_fail(tulle_comm *comm, tulle_status status);

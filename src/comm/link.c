@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "comm/link.h"
 
+#include "base/clock.h"
+
+int64_t tulle__link_now(const tulle__link *link)
+{
+    return link->virtual_time ? link->virtual_time->now_ns(link->clock) : tulle__clock_ns();
+}
+
 void tulle__link_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     if (link->ops->getv)

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <tulle/status.h>
+#include <tulle/types.h>
 
 #include "base/spec.h"
 
@@ -36,6 +36,22 @@ typedef struct tulle__range {
 } tulle__range;
 
 typedef struct tulle__link tulle__link;
+
+/* What a local kernel has done, as a roofline counts it. */
+typedef struct tulle__work {
+    double flops[TULLE_TYPE_COUNT]; /* by the type of the values */
+    double memory;                  /* bytes: each operand once from memory, the result once to it */
+    double cache;                   /* bytes that are read again and again: rows of B */
+} tulle__work;
+
+/* Of an engine whose time is virtual. What the host program does between two of these calls takes none. */
+typedef struct tulle__virtual_ops {
+    int64_t (*now_ns)(tulle__link *link);
+    /* Returns once others have written into this PE's memory since it last returned, or after most_ns. */
+    void (*idle)(tulle__link *link, int64_t most_ns);
+    /* A local kernel begins (work NULL), or ends: its time passes. */
+    void (*kernel)(tulle__link *link, const tulle__work *work);
+} tulle__virtual_ops;
 
 typedef struct tulle__link_ops {
     /*
@@ -74,6 +90,8 @@ struct tulle__link {
     tulle__link *inner; /* NULL for an engine */
     int rank, npes;
     size_t segment_bytes[TULLE__SEGMENTS];
+    const tulle__virtual_ops *virtual_time; /* NULL: time is real */
+    tulle__link *clock;                     /* whom to ask: the engine's link below all wrappers */
 };
 
 /* What a team is opened with. What the caller left at 0 the engine's settle (or the defaults of one process) fills in.
@@ -115,6 +133,9 @@ typedef struct tulle__wrapper {
     tulle_status (*open)(tulle__spec_part *part, tulle__link *inner, tulle__timeline *timeline, tulle__link **link);
     int timeline; /* 1: wants a timeline */
 } tulle__wrapper;
+
+/* Nanoseconds of the time that the engine keeps. */
+int64_t tulle__link_now(const tulle__link *link);
 
 /* Generic versions. */
 void tulle__link_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);

@@ -23,14 +23,17 @@ static const tulle__module_host host = {
     .alloc = tulle__alloc,
     .alloc_zero = tulle__alloc_zero,
     .free = tulle__free,
+    .account_enter = tulle__account_enter,
     .memory_available = tulle__memory_available,
     .memory_huge = tulle__memory_huge,
     .spec_int = tulle__spec_int,
+    .spec_real = tulle__spec_real,
     .spec_bytes = tulle__spec_bytes,
     .spec_seconds = tulle__spec_seconds,
     .spec_flag = tulle__spec_flag,
     .spec_word = tulle__spec_word,
     .spec_done = tulle__spec_done,
+    .nearest = tulle__nearest,
 };
 
 /* A file that is there must do: a broken module is a mistake to report, not a reason to look further. */

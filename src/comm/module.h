@@ -13,9 +13,10 @@
 
 #include <stdint.h>
 
+#include "base/memory.h"
 #include "comm/link.h"
 
-enum { TULLE__MODULE_VERSION = 2 };
+enum { TULLE__MODULE_VERSION = 3 };
 
 typedef struct tulle__module_host {
     uint32_t version;
@@ -25,14 +26,17 @@ typedef struct tulle__module_host {
     tulle_status (*alloc)(size_t count, size_t size, const char *what, void *block);
     tulle_status (*alloc_zero)(size_t count, size_t size, const char *what, void *block);
     void (*free)(void *block);
+    tulle__account *(*account_enter)(tulle__account *account);
     size_t (*memory_available)(void);
     void (*memory_huge)(void *address, size_t bytes);
     tulle_status (*spec_int)(tulle__spec_part *part, const char *key, int64_t low, int64_t high, int64_t *value);
+    tulle_status (*spec_real)(tulle__spec_part *part, const char *key, double low, double high, double *value);
     tulle_status (*spec_bytes)(tulle__spec_part *part, const char *key, double *value);
     tulle_status (*spec_seconds)(tulle__spec_part *part, const char *key, double *value);
     tulle_status (*spec_flag)(tulle__spec_part *part, const char *key, int *value);
     tulle_status (*spec_word)(tulle__spec_part *part, const char *key, const char **value);
     tulle_status (*spec_done)(const tulle__spec_part *part, const char *const *known, int nknown);
+    const char *(*nearest)(const char *text, const char *const *words, int nwords);
 } tulle__module_host;
 
 /* What a module returns; one of engine and wrapper is set. NULL from the entry: it cannot work here, message set. */

@@ -92,7 +92,7 @@ tulle_status tulle__queue_push(
         tulle_status status = tulle__comm_failed(comm);
         if (status == TULLE_OK) status = serve(context);
         if (status != TULLE_OK) return status;
-        tulle__pause(comm, &turns);
+        tulle__poll(comm, &turns);
     }
     uint64_t at = sizeof(struct ring) + (index & (queue->capacity - 1)) * sizeof(struct slot);
     return tulle__put_signal(comm, place, at + offsetof(struct slot, record), record, bytes, place,

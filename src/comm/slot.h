@@ -27,6 +27,7 @@ typedef struct tulle__slot {
     uint64_t barrier[TULLE__ROUNDS];
     uint64_t agree[TULLE__ROUNDS]; /* never reset while a run is sound */
     uint64_t gather[TULLE__ROUNDS];
+    uint64_t ready[TULLE__ROUNDS], taken[TULLE__ROUNDS]; /* reductions of many values */
     /* then two halves of tulle__slot_scratch bytes for allgather */
 } tulle__slot;
 

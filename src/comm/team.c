@@ -45,6 +45,20 @@ int tulle_team_leads(const tulle_team *team)
     return team->pe[0] != NULL;
 }
 
+int tulle_engine_usable(const char *name)
+{
+    const tulle__engine *engine;
+    const tulle__wrapper *wrapper;
+    return tulle__registry_find(name, NULL, &engine, &wrapper) == TULLE_OK;
+}
+
+int tulle_team_virtual(const tulle_team *team)
+{
+    int rank = 0;
+    while (!team->pe[rank]) rank++; /* a PE of this process */
+    return team->pe[rank]->link->virtual_time != NULL;
+}
+
 const char *tulle_team_spec(const tulle_team *team)
 {
     return team->spec_text;

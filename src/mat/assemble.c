@@ -43,7 +43,7 @@ struct work {
     struct outbox *outbox; /* [size] */
     struct inbox *inbox;   /* [size] */
     struct staged *mine;   /* [size]: what I have for each owner */
-    struct staged *all;    /* [size * size]: by (from, to) */
+    struct staged *theirs; /* [size]: what each has for me */
     char *buffer;          /* a run of entries that is not direct */
     tulle__context *context;
 };
@@ -242,7 +242,7 @@ enum { RUN = 1 << 16 }; /* entries fetched at a time */
 static tulle_status open_inbox(struct work *w, int r)
 {
     tulle_status status = TULLE_OK;
-    const struct staged *s = &w->all[(int64_t)r * w->comm->size + w->comm->rank];
+    const struct staged *s = &w->theirs[r];
     struct inbox *in = &w->inbox[r];
     if (!s->count) return TULLE_OK;
     for (int part = ROWS; part < PARTS; part++) in->block[part] = tulle__direct(w->comm, &s->place[part]);
@@ -269,7 +269,7 @@ struct run {
 /* Entries from .. from + count - 1 of what PE r has for me; part: COLS, VALS, or ROWS for rows alone. */
 static tulle_status read_run(struct work *w, int r, int part, int64_t from, int64_t count, struct run *run)
 {
-    const struct staged *s = &w->all[(int64_t)r * w->comm->size + w->comm->rank];
+    const struct staged *s = &w->theirs[r];
     const char *const *block = w->inbox[r].block;
     size_t size = part_bytes(w, part), at = (size_t)from;
     *run = (struct run){.count = count};
@@ -588,7 +588,7 @@ static tulle_status prepare(struct work *w)
     TULLE_TRY(tulle__alloc_zero(size, sizeof *w->mine, "staging", &w->mine));
     TULLE_TRY(tulle__alloc_zero(size, sizeof *w->outbox, "staging", &w->outbox));
     TULLE_TRY(tulle__alloc_zero(size, sizeof *w->inbox, "staging", &w->inbox));
-    TULLE_TRY(tulle__alloc(size * size, sizeof *w->all, "staging", &w->all));
+    TULLE_TRY(tulle__alloc(size, sizeof *w->theirs, "staging", &w->theirs));
     for (size_t t = 0; t < tiles; t++) w->ordinal[t] = w->owned[l->owner[t]]++;
 out:
     return status;
@@ -602,7 +602,7 @@ static void release(struct work *w)
     tulle__free(w->cursor);
     tulle__free(w->owned);
     tulle__free(w->mine);
-    tulle__free(w->all);
+    tulle__free(w->theirs);
     tulle__free(w->outbox);
     tulle__free(w->inbox);
     tulle__free(w->buffer);
@@ -625,7 +625,7 @@ tulle_status tulle__assemble(tulle_comm *comm, const tulle_layout *layout, tulle
     TULLE_TRY(tulle__mat_make(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, &A));
     TULLE_TRY(prepare(&w));
     TULLE_TRY(stage(&w));
-    TULLE_TRY(tulle_comm_allgather(comm, w.mine, (size_t)comm->size * sizeof *w.mine, w.all));
+    TULLE_TRY(tulle__comm_exchange(comm, w.mine, sizeof *w.mine, w.theirs));
     TULLE_TRY(build_tiles(&w, A));
     TULLE_TRY(tulle__mat_publish(A));
 out:

@@ -49,6 +49,7 @@ static tulle_status test_collectives(tulle_comm *comm, void *arg)
     tulle_status status;
     int size = tulle_comm_size(comm), rank = tulle_comm_rank(comm);
     char *mine = NULL, *all = NULL;
+    int64_t *sum = NULL;
     const size_t lengths[] = {1, 8, 100, 4000, 40000, 300001};
     for (int i = 0; i < 20; i++) TULLE_TRY(tulle_comm_barrier(comm));
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
@@ -79,9 +80,21 @@ static tulle_status test_collectives(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_MIN, 2, x));
     EXPECT(x[0] == 0.5 && x[1] == -(size - 1));
     EXPECT(tulle_comm_broadcast(comm, size, x, 8) == TULLE_ERR_ARG);
+    /* of many values: not everyone gathers everything */
+    enum { MANY = 20000 };
+    TULLE_TRY(tulle__alloc(MANY, sizeof *sum, "test", &sum));
+    for (int times = 0; times < 3; times++) {
+        for (int i = 0; i < MANY; i++) sum[i] = (int64_t)i * (rank + 1) + times;
+        TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_SUM, MANY, sum));
+        for (int i = 0; i < MANY; i++) EXPECT(sum[i] == (int64_t)i * size * (size + 1) / 2 + times * size);
+        for (int i = 0; i < MANY; i++) sum[i] = (rank + i) % size;
+        TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MIN, MANY, sum));
+        for (int i = 0; i < MANY; i++) EXPECT(sum[i] == 0);
+    }
 out:
     tulle__free(mine);
     tulle__free(all);
+    tulle__free(sum);
     return status;
 }
 

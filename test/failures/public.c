@@ -395,7 +395,8 @@ static const char without[] =
     " tulle_alg_name tulle_alg_parse tulle_launched_by tulle_launched_rank tulle_launched_size tulle_launcher_list "
     "tulle_launcher_program "
     "tulle_launcher_usable tulle_team_leads tulle_build_fact tulle_comm_agree tulle_comm_allgather tulle_comm_barrier "
-    "tulle_comm_rank tulle_comm_size tulle_cuts_even tulle_cuts_weighted tulle_error_message tulle_fail "
+    "tulle_comm_rank tulle_comm_seconds tulle_comm_size tulle_cuts_even tulle_cuts_weighted tulle_engine_usable "
+    "tulle_error_message tulle_fail "
     "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "
     "tulle_layout_rows tulle_layout_tile_cols tulle_layout_tile_rows tulle_machine_load tulle_machine_path "
     "tulle_machine_find tulle_census_flops tulle_census_entries tulle_roof_spmm tulle_roof_spgemm tulle_roof_network "
@@ -403,7 +404,8 @@ static const char without[] =
     "tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word tulle_operand_generator tulle_parse_bytes "
     "tulle_parse_int tulle_parse_real tulle_parse_type tulle_plan_alg tulle_plan_bytes tulle_plan_describe "
     "tulle_plan_phases tulle_product_bound tulle_status_name tulle_status_text tulle_team_memory_peak "
-    "tulle_team_size tulle_team_spec tulle_team_threads tulle_team_watch tulle_type_name tulle_type_size "
+    "tulle_team_size tulle_team_spec tulle_team_threads tulle_team_virtual tulle_team_watch tulle_type_name "
+    "tulle_type_size "
     "tulle_version ";
 
 /* ---- trying ---- */

@@ -86,7 +86,7 @@ report $? "one JSON object a line and algorithm that 2 PEs allow ($lines)"
 if command -v python3 >/dev/null 2>&1; then
     python3 - "$work/lines" <<'EOF'
 import json, sys
-need = """op alg comm pes threads type m k n nnz_a nnz_b nnz_c flops seconds seconds_reused_plan seconds_all gflops
+need = """op alg comm time pes threads type m k n nnz_a nnz_b nnz_c flops seconds seconds_reused_plan seconds_all gflops
 bound_seconds roofline_fraction load_imbalance bytes_moved units stolen probes memory_peak phases check""".split()
 for line in open(sys.argv[1]):
     o = json.loads(line)

@@ -36,20 +36,20 @@ out:
 /* The panel of the step is there, on all PEs. */
 static tulle_status complete_step(tulle__exec *x)
 {
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__now(x->plan->comm);
     tulle_status status = tulle__panels_finish(x->plan->panels);
-    int64_t arrived = tulle__clock_ns();
+    int64_t arrived = tulle__now(x->plan->comm);
     x->communicate_ns += arrived - start;
     if (status == TULLE_OK && x->plan->comm->size > 1) status = tulle_comm_barrier(x->plan->comm);
-    x->wait_ns += tulle__clock_ns() - arrived;
+    x->wait_ns += tulle__now(x->plan->comm) - arrived;
     return status;
 }
 
 static void start_step(tulle__exec *x, int t)
 {
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__now(x->plan->comm);
     if (t < tulle__panels_steps(x->plan->panels)) tulle__panels_start(x->plan->panels, t);
-    x->communicate_ns += tulle__clock_ns() - start;
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
 }
 
 tulle_status tulle__bulk_run(tulle__exec *x)

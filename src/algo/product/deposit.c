@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "algo/product/charge.h"
 #include "base/error.h"
 
 /* A result placed in a private block, laid out as a tile. */
@@ -92,6 +93,7 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
             .rowptr = (int64_t *)(uintptr_t)C.rowptr,
             .colind = (int32_t *)(uintptr_t)C.colind,
             .val = C.val};
+        tulle__charge_spgemm(&x->inbox, &task, C.nnz);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result);
     }
     struct tile_place place = {plan->C, i, j};
@@ -101,8 +103,10 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
         return status;
     }
     tulle_status status = plan->context->kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
-    if (status == TULLE_OK) *multiplications += result.multiplications;
-    return status;
+    if (status != TULLE_OK) return status;
+    *multiplications += result.multiplications;
+    tulle__charge_spgemm(&x->inbox, &task, result.nnz);
+    return TULLE_OK;
 }
 
 tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, int64_t *nnz, char **block)
@@ -112,6 +116,7 @@ tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, i
         .type = plan->C->type, .m = rows, .n = tulle__tile_cols(plan->C, j), .npairs = pairs, .pair = x->pair};
     if (x->inbox.reuse && *block) {
         tulle__csr_result known = tulle__block_result(x, rows, *nnz, *block);
+        tulle__charge_spgemm(&x->inbox, &task, *nnz);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &known);
     }
     struct block_place place = {.type = plan->C->type};
@@ -125,5 +130,6 @@ tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, i
     *block = place.block;
     *nnz = result.nnz;
     x->multiplications += result.multiplications;
+    tulle__charge_spgemm(&x->inbox, &task, result.nnz);
     return TULLE_OK;
 }

@@ -8,6 +8,7 @@
  */
 #include "algo/product/execute.h"
 #include "algo/product/bulk.h"
+#include "algo/product/charge.h"
 #include "algo/product/phase.h"
 #include "algo/product/watch.h"
 #include "base/error.h"
@@ -25,7 +26,7 @@ static tulle_status start_job(tulle__exec *x, int nk)
 {
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__now(plan->comm);
     tulle__job *job = free_job(x);
     job->nk = job->remote = 0;
     job->number = x->jobs++;
@@ -37,7 +38,7 @@ static tulle_status start_job(tulle__exec *x, int nk)
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
     }
     x->ahead += job->remote;
-    x->communicate_ns += tulle__clock_ns() - start;
+    x->communicate_ns += tulle__now(plan->comm) - start;
 out:
     return status;
 }
@@ -70,9 +71,9 @@ static tulle_status start_reserved(tulle__exec *x)
     while (x->filled <= x->plan->lookahead && (x->filled < 2 || tulle__steal_in_hand(steal))) {
         tulle__job *job = free_job(x);
         tulle__share share = {.k = job->k};
-        int64_t start = tulle__clock_ns();
+        int64_t start = tulle__now(x->plan->comm);
         status = tulle__steal_take(steal, &share);
-        x->communicate_ns += tulle__clock_ns() - start;
+        x->communicate_ns += tulle__now(x->plan->comm) - start;
         if (status != TULLE_OK || !share.nk) break;
         job->i = share.i;
         job->j = share.j;
@@ -131,7 +132,7 @@ tulle_status tulle__exec_set_tiles(
 static tulle_status await_job(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__now(x->plan->comm);
     x->ahead -= job->remote;
     for (int n = 0; n < job->nk; n++) {
         tulle_tile a, b;
@@ -140,7 +141,7 @@ static tulle_status await_job(tulle__exec *x, const tulle__job *job)
         TULLE_TRY(tulle__exec_set_tiles(x, job, n, &a, &b));
     }
 out:
-    x->communicate_ns += tulle__clock_ns() - start;
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
     return status;
 }
 
@@ -173,7 +174,7 @@ static tulle_status receive_rest(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
-    int64_t start = tulle__clock_ns(), busy = x->inbox.accumulate_ns;
+    int64_t start = tulle__now(x->plan->comm), busy = x->inbox.accumulate_ns;
     for (int turns = 0; x->own_units + x->inbox.received < plan->units;) {
         int64_t before = x->inbox.received;
         TULLE_TRY(tulle__inbox_serve(&x->inbox));
@@ -186,7 +187,7 @@ static tulle_status receive_rest(tulle__exec *x)
     }
     if (plan->arena) TULLE_TRY(tulle__arena_drain(plan->arena, tulle__inbox_serve, &x->inbox));
 out:
-    x->wait_ns += tulle__clock_ns() - start - (x->inbox.accumulate_ns - busy);
+    x->wait_ns += tulle__now(x->plan->comm) - start - (x->inbox.accumulate_ns - busy);
     return status;
 }
 
@@ -219,13 +220,15 @@ static tulle_status begin(tulle__exec *x, tulle_plan *plan)
     TULLE_TRY(tulle__alloc(group, sizeof *x->b_tile, "jobs", &x->b_tile));
     TULLE_TRY(tulle__alloc(group, sizeof *x->dense_pair, "jobs", &x->dense_pair));
     TULLE_TRY(tulle__alloc_zero(group, sizeof *x->slice, "jobs", &x->slice));
+    tulle__kernel_begin(plan->comm);
     for (int t = 0; t < plan->ntargets; t++) {
         plan->target[t].scaled = plan->target[t].placed = 0;
         for (int p = 0; p < plan->target[t].nparts; p++) plan->target[t].part[p].got = 0;
         /* others add into a dense tile as soon as they come: beta first, unless only its owner ever writes it */
         if (!plan->sparse && plan->policy->alg != TULLE_ALG_STATIONARY_C)
-            TULLE_TRY(tulle__scale_target(plan, &plan->target[t]));
+            TULLE_TRY(tulle__scale_target(x, &plan->target[t]));
     }
+    tulle__charge_end(&x->inbox);
 out:
     return status;
 }
@@ -274,12 +277,12 @@ static tulle_status execute(tulle__exec *x, tulle_plan *plan, int phase)
     TULLE_TRY(plan->panels ? tulle__bulk_run(x) : run_jobs(x));
     TULLE_TRY(receive_rest(x));
     TULLE_TRY(tulle__multiply_finish(x));
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__now(x->plan->comm);
     if (plan->sparse && !x->inbox.reuse)
         TULLE_TRY(tulle__mat_publish(plan->C));
     else if (plan->comm->size > 1)
         TULLE_TRY(tulle_comm_barrier(plan->comm));
-    x->wait_ns += tulle__clock_ns() - start;
+    x->wait_ns += tulle__now(x->plan->comm) - start;
     if (plan->steal) { /* all have met: nobody claims any more, and nobody does again before all have agreed */
         x->stolen = tulle__steal_stolen(plan->steal);
         x->probes = tulle__steal_probes(plan->steal);
@@ -356,7 +359,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
     tulle_comm *comm = plan->comm;
     if (phase < 0 || phase >= plan->phases)
         return tulle__fail(TULLE_ERR_ARG, "phase %d of a plan of %d", phase, plan->phases);
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__now(comm);
     tulle__counters before = comm->pe->counters;
     tulle_status status = refresh(plan->A, &plan->At, &plan->operands.A);
     if (status == TULLE_OK) status = refresh(plan->B, &plan->Bt, &plan->operands.B);
@@ -370,7 +373,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
     /* what is on its way must have landed before its memory is freed, and before others are told */
     while (x.ring && x.filled) end_job(&x);
     status = tulle_comm_agree(comm, status);
-    int64_t elapsed = tulle__clock_ns() - start;
+    int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {
         if (!reused) {
             plan->multiplications = x.multiplications;

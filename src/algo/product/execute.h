@@ -7,7 +7,6 @@
 #include "algo/product/plan.h"
 #include "algo/product/schedule.h"
 #include "algo/product/steal.h"
-#include "base/clock.h"
 
 typedef struct tulle__job {
     int i, j, nk;
@@ -48,7 +47,7 @@ void tulle__exec_drop_slices(tulle__exec *x, const tulle__job *job);
 tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job);
 
 /* Dense C: beta C, once an execution. */
-tulle_status tulle__scale_target(tulle_plan *plan, tulle__target *target);
+tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target);
 
 /* What is left when all contributions to own tiles of C are there: merging, or adding what was kept. */
 tulle_status tulle__multiply_finish(tulle__exec *x);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algo/product/charge.h"
 #include "algo/product/deposit.h"
 #include "base/error.h"
 
@@ -93,6 +94,7 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
         for (int64_t r = 1; r <= piece->rows; r++) C.rowptr[piece->row + r] = nnz + from.rowptr[r];
         memcpy(C.colind + nnz, from.colind, (size_t)piece->nnz * sizeof *C.colind);
         memcpy((char *)C.val + (size_t)nnz * size, from.val, (size_t)piece->nnz * size);
+        tulle__charge_copy(&x->inbox, piece->nnz * (int64_t)(size + sizeof *C.colind));
         nnz += piece->nnz;
     }
     return TULLE_OK;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "algo/product/band.h"
+#include "algo/product/charge.h"
 #include "algo/product/deposit.h"
 #include "algo/product/execute.h"
 #include "algo/product/merge.h"
@@ -13,7 +14,7 @@
 
 static void computed(tulle__exec *x, const char *what, int64_t start)
 {
-    int64_t end = tulle__clock_ns();
+    int64_t end = tulle__charge_end(&x->inbox);
     x->compute_ns += end - start;
     tulle__timeline_span(x->plan->comm->pe->timeline, what, start, end, -1, -1);
 }
@@ -52,12 +53,14 @@ static tulle_status scale_part(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-tulle_status tulle__scale_target(tulle_plan *plan, tulle__target *target)
+tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
 {
+    tulle_plan *plan = x->plan;
     struct scaling scaling = {.beta = plan->options.beta};
     target->scaled = 1;
     tulle_status status = tulle_mat_tile(plan->C, target->i, target->j, &scaling.tile);
     if (status != TULLE_OK || scaling.beta == 1 || !scaling.tile.nnz) return status;
+    tulle__charge_scale(&x->inbox, &scaling.tile, scaling.beta);
     return tulle__pool_run(plan->context->pool, scale_part, &scaling);
 }
 
@@ -87,6 +90,7 @@ static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
         .c_col = col_step,
         .alpha = x->plan->options.alpha,
         .beta = beta};
+    tulle__charge_spmm(&x->inbox, &task);
     return x->plan->context->kernels->spmm(x->plan->context->pool, &task);
 }
 
@@ -115,7 +119,7 @@ static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__targ
     tulle_status status = tulle_mat_tile(x->plan->C, job->i, job->j, &C);
     if (status != TULLE_OK || !C.nnz) return status;
     if (x->plan->steal && x->plan->options.deterministic) return keep_dense(x, job);
-    if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x->plan, target);
+    if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x, target);
     double beta = target->scaled ? 1 : x->plan->options.beta;
     target->scaled = 1;
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
@@ -143,20 +147,20 @@ static tulle_status send_dense(tulle__exec *x, const tulle__job *job)
     for (tulle_gidx r0 = first; r0 < end; r0 += most) {
         tulle__panel panel;
         tulle_gidx rows = end - r0 < most ? end - r0 : most;
-        int64_t start = tulle__clock_ns();
+        int64_t start = tulle__now(plan->comm);
         TULLE_TRY(tulle__arena_take(plan->arena, tulle__inbox_serve, &x->inbox, &panel));
-        x->communicate_ns += tulle__clock_ns() - start;
-        start = tulle__clock_ns();
+        x->communicate_ns += tulle__now(plan->comm) - start;
+        start = tulle__kernel_begin(plan->comm);
         status = multiply_dense(x, job, r0, rows, panel.local, n, 1, 0);
         computed(x, "multiply", start);
         if (status != TULLE_OK) {
             tulle__arena_return(plan->arena, &panel);
             goto out;
         }
-        start = tulle__clock_ns();
+        start = tulle__now(plan->comm);
         TULLE_TRY(tulle__partial_push(
             &x->inbox, &partial, &panel, r0 * n * (int64_t)size, rows * n * (int64_t)size, r0 + rows == end));
-        x->communicate_ns += tulle__clock_ns() - start;
+        x->communicate_ns += tulle__now(plan->comm) - start;
     }
 out:
     return status;
@@ -215,14 +219,14 @@ static tulle_status send_sparse(tulle__exec *x, const tulle__job *job)
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
     tulle__sent once = {0, NULL}, *sent = &once;
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__kernel_begin(plan->comm);
     if (plan->phases == 1 && !plan->steal) TULLE_TRY(sent_of_job(plan, job, &sent));
     tulle_gidx first, rows;
     TULLE_TRY(pairs_of_job(x, job, &first, &rows));
     status = tulle__into_block(x, rows, job->j, job->nk, &sent->nnz, &sent->block);
     computed(x, "multiply", start);
     if (status != TULLE_OK) goto out;
-    start = tulle__clock_ns();
+    start = tulle__now(plan->comm);
     tulle__csr_offsets o = tulle__csr_offsets_of(rows, sent->nnz, plan->C->type);
     uint64_t from = x->inbox.reuse ? o.val : 0;
     tulle__partial partial = {.tile = (int)tulle__tile_index(plan->C, job->i, job->j),
@@ -232,7 +236,7 @@ static tulle_status send_sparse(tulle__exec *x, const tulle__job *job)
         .row = first,
         .rows = rows};
     status = tulle__partial_send(&x->inbox, &partial, sent->block + from, (int64_t)from, (int64_t)(o.length - from));
-    x->communicate_ns += tulle__clock_ns() - start;
+    x->communicate_ns += tulle__now(plan->comm) - start;
 out:
     tulle__free(once.block);
     return status;
@@ -245,7 +249,7 @@ tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job)
     x->units += job->units;
     if (index < 0) return plan->sparse ? send_sparse(x, job) : send_dense(x, job);
     x->own_units += job->units;
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__kernel_begin(plan->comm);
     tulle_status status =
         plan->sparse ? own_sparse(x, job, &plan->target[index]) : own_dense(x, job, &plan->target[index]);
     computed(x, "multiply", start);
@@ -256,14 +260,14 @@ tulle_status tulle__multiply_finish(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__kernel_begin(plan->comm);
     if (plan->sparse) {
         for (int t = 0; t < plan->ntargets; t++)
             if (!plan->target[t].placed) TULLE_TRY(tulle__merge_parts(x, &plan->target[t]));
     } else {
         TULLE_TRY(tulle__inbox_add_kept(&x->inbox));
     }
-    int64_t end = tulle__clock_ns();
+    int64_t end = tulle__charge_end(&x->inbox);
     x->inbox.accumulate_ns += end - start;
     if (end - start > 1000) tulle__timeline_span(plan->comm->pe->timeline, "merge", start, end, -1, -1);
 out:

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/partial.h"
+#include "algo/product/charge.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 
 /* What travels through the queue. */
@@ -106,8 +106,10 @@ static int compare_kept(const void *x, const void *y)
 tulle_status tulle__inbox_add_kept(tulle__inbox *inbox)
 {
     if (inbox->nkept) qsort(inbox->kept, (size_t)inbox->nkept, sizeof *inbox->kept, compare_kept);
-    for (int64_t k = 0; k < inbox->nkept; k++)
+    for (int64_t k = 0; k < inbox->nkept; k++) {
         add_dense(inbox->plan, inbox->kept[k].tile, inbox->kept[k].offset, inbox->kept[k].length, inbox->kept[k].data);
+        tulle__charge_add(inbox, inbox->kept[k].length);
+    }
     return TULLE_OK;
 }
 
@@ -126,7 +128,10 @@ static tulle_status receive_sparse(tulle__inbox *inbox, const struct record *rec
     if (!part->got) part->expect = inbox->reuse ? (int64_t)(o.length - o.val) : (int64_t)o.length;
     const char *data = tulle__direct(plan->comm, &record->panel);
     if (data) {
+        tulle__kernel_begin(plan->comm);
         memcpy(part->block + record->offset, data + record->at, (size_t)record->length);
+        tulle__charge_copy(inbox, record->length);
+        tulle__charge_end(inbox);
     } else {
         int group = tulle__comm_group(plan->comm);
         tulle__get(plan->comm, group, &record->panel, record->at, part->block + record->offset, (size_t)record->length);
@@ -152,10 +157,15 @@ static tulle_status receive_dense(tulle__inbox *inbox, const struct record *reco
         TULLE_TRY(tulle__wait(plan->comm, group));
         data = plan->scratch;
     }
-    if (plan->options.deterministic)
+    tulle__kernel_begin(plan->comm);
+    if (plan->options.deterministic) {
         TULLE_TRY(keep_dense(inbox, record, data));
-    else
+        tulle__charge_copy(inbox, record->length);
+    } else {
         add_dense(plan, record->tile, record->offset, record->length, data);
+        tulle__charge_add(inbox, record->length);
+    }
+    tulle__charge_end(inbox);
     tulle__queue_acknowledge(plan->comm, &record->ack, record->ack_at);
     inbox->received += record->units;
 out:
@@ -170,14 +180,14 @@ tulle_status tulle__inbox_serve(void *context)
         char bytes[TULLE__RECORD];
     } got;
     if (!inbox->plan->queue) return TULLE_OK;
-    int64_t start = tulle__clock_ns(), served = 0;
+    int64_t start = tulle__now(inbox->plan->comm), served = 0;
     tulle_status status = TULLE_OK;
     while (status == TULLE_OK && tulle__queue_pop(inbox->plan->queue, &got)) {
         status = inbox->plan->sparse ? receive_sparse(inbox, &got.record) : receive_dense(inbox, &got.record);
         served++;
     }
     if (served) {
-        int64_t end = tulle__clock_ns();
+        int64_t end = tulle__now(inbox->plan->comm);
         inbox->accumulate_ns += end - start;
         tulle__timeline_span(inbox->plan->comm->pe->timeline, "accumulate", start, end, -1, -1);
     }
@@ -221,7 +231,10 @@ tulle_status tulle__partial_send(
         tulle__panel panel;
         int64_t piece = length - at < most ? length - at : most;
         TULLE_TRY(tulle__arena_take(arena, tulle__inbox_serve, inbox, &panel));
+        tulle__kernel_begin(inbox->plan->comm);
         memcpy(panel.local, block + at, (size_t)piece);
+        tulle__charge_copy(inbox, piece);
+        tulle__charge_end(inbox);
         TULLE_TRY(tulle__partial_push(inbox, partial, &panel, offset + at, piece, at + most >= length));
         if (length == 0) break;
     }

@@ -99,6 +99,10 @@ static tulle_status open_net(tulle__spec_part *part, tulle__link *inner, tulle__
     tulle_status status;
     struct net_link *net = NULL;
     double latency = 2e-6, bandwidth = 12e9;
+    if (inner->virtual_time) {
+        status = tulle__fail(TULLE_ERR_ARG, "net: its time is real, but this engine has a network of its own");
+        goto out;
+    }
     TULLE_TRY(tulle__spec_seconds(part, "latency", &latency));
     TULLE_TRY(tulle__spec_bytes(part, "bw", &bandwidth));
     TULLE_TRY(tulle__spec_done(part, keys, 2));

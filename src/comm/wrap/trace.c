@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The wrapper `trace`: every transfer and every wait becomes a span of the PE's timeline, with its bytes and peer. */
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/timeline.h"
 #include "comm/wrap/wrap.h"
@@ -12,34 +11,34 @@ struct trace_link {
 
 static void span(tulle__link *link, const char *name, int64_t start, int64_t bytes, int peer)
 {
-    tulle__timeline_span(((struct trace_link *)link)->timeline, name, start, tulle__clock_ns(), bytes, peer);
+    tulle__timeline_span(((struct trace_link *)link)->timeline, name, start, tulle__link_now(link), bytes, peer);
 }
 
 static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__link_now(link);
     tulle__forward_get(link, group, place, at, local, bytes);
     span(link, "get", start, (int64_t)bytes, place->rank);
 }
 
 static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__link_now(link);
     tulle__forward_put(link, group, place, at, local, bytes);
     span(link, "put", start, (int64_t)bytes, place->rank);
 }
 
 static tulle_status wait(tulle__link *link, int group)
 {
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__link_now(link);
     tulle_status status = tulle__forward_wait(link, group);
-    if (tulle__clock_ns() - start > 1000) span(link, "wait", start, -1, -1);
+    if (tulle__link_now(link) - start > 1000) span(link, "wait", start, -1, -1);
     return status;
 }
 
 static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
 {
-    int64_t start = tulle__clock_ns();
+    int64_t start = tulle__link_now(link);
     uint64_t before = tulle__forward_fetch_add(link, place, at, value);
     span(link, "fetch-and-add", start, sizeof value, place->rank);
     return before;

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the local kernels of a product do, told to an engine whose time is virtual: it makes time of it. Each adds to
+ * what is not told yet; nothing is counted where time is real.
+ */
+#ifndef TULLE_PRODUCT_CHARGE_H
+#define TULLE_PRODUCT_CHARGE_H
+
+#include "algo/product/partial.h"
+
+/*
+ * Memory: entries of A, the rows of B that they can touch, C. Cache: a row of B an entry of A.
+ */
+void tulle__charge_spmm(tulle__inbox *inbox, const tulle__spmm_task *task);
+
+/*
+ * Memory: entries of A and C, and one of B a multiplication (paper section 4, as rows of B are rarely met again soon);
+ * nnz: entries of C.
+ */
+void tulle__charge_spgemm(tulle__inbox *inbox, const tulle__spgemm_task *task, int64_t nnz);
+
+/* beta C */
+void tulle__charge_scale(tulle__inbox *inbox, const tulle_tile *C, double beta);
+/* Bytes added to C, copied. */
+void tulle__charge_add(tulle__inbox *inbox, int64_t bytes);
+void tulle__charge_copy(tulle__inbox *inbox, int64_t bytes);
+
+/* Ends a kernel (tulle__kernel_end) that has done all of that; returns the time. */
+int64_t tulle__charge_end(tulle__inbox *inbox);
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The platforms known by name, and what a spec changes of them. README.md: where the figures come from. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "comm/sim/sim_team.h"
+
+static const tulle__sim_rates v100 = {.flops = {15.7e12, 7.8e12}, .memory = 790e9, .cache = 2.2e12, .launch = 5e-6};
+static const tulle__sim_rates cpu_node = {.flops = {4e12, 2e12}, .memory = 200e9, .cache = 1.5e12, .launch = 1e-6};
+
+/* .rates are filled in from the pointer, as a constant may not be initialised from another. */
+static const struct {
+    tulle__sim_platform platform;
+    const tulle__sim_rates *rates;
+} known[] = {
+    {{.name = "summit",
+         .node = 6,
+         .near_bw = 150e9,
+         .pair_bw = 50e9,
+         .near_latency = 2e-6,
+         .far_bw = 23e9,
+         .far_latency = 4e-6,
+         .overhead = 2e-7},
+        &v100},
+    {{.name = "dgx1",
+         .node = 8,
+         .near_bw = 150e9,
+         .pair_bw = 25e9,
+         .near_latency = 2e-6,
+         .far_bw = 46e9,
+         .far_latency = 4e-6,
+         .overhead = 2e-7},
+        &v100},
+    {{.name = "dgx2",
+         .node = 16,
+         .near_bw = 150e9,
+         .pair_bw = 150e9,
+         .near_latency = 2e-6,
+         .far_bw = 92e9,
+         .far_latency = 4e-6,
+         .overhead = 2e-7},
+        &v100},
+    {{.name = "fattree",
+         .node = 1,
+         .near_bw = 100e9,
+         .pair_bw = 100e9,
+         .near_latency = 5e-7,
+         .far_bw = 12e9,
+         .far_latency = 2e-6,
+         .leaf = 16,
+         .taper = 2,
+         .overhead = 2e-7},
+        &cpu_node},
+    {{.name = "here", .near_latency = 2e-7, .far_latency = 2e-7, .overhead = 5e-8, .measured = 1, .direct = 1}, NULL},
+};
+enum { KNOWN = sizeof known / sizeof *known };
+
+/* Bytes a second that one thread copies here: the best of a few. */
+static tulle_status measure_copy(double *bandwidth)
+{
+    const size_t bytes = (size_t)32 << 20;
+    char *from, *to;
+    tulle_status status = tulle__sim_host->alloc_zero(bytes, 1, "measuring copies", &from);
+    if (status != TULLE_OK) return status;
+    status = tulle__sim_host->alloc_zero(bytes, 1, "measuring copies", &to);
+    for (int i = 0; i < 5 && status == TULLE_OK; i++) {
+        int64_t start = tulle__clock_ns();
+        memcpy(to, from, bytes);
+        double rate = (double)bytes / ((double)(tulle__clock_ns() - start) * 1e-9 + 1e-9);
+        if (rate > *bandwidth) *bandwidth = rate;
+        from[i] = to[i + 1]; /* so that the copies count */
+    }
+    tulle__sim_host->free(from);
+    if (status == TULLE_OK) tulle__sim_host->free(to);
+    return status;
+}
+
+static tulle_status find(const char *name, tulle__sim_platform *platform)
+{
+    const char *names[KNOWN];
+    for (int i = 0; i < KNOWN; i++) {
+        names[i] = known[i].platform.name;
+        if (strcmp(names[i], name) != 0) continue;
+        *platform = known[i].platform;
+        if (known[i].rates) platform->rates = *known[i].rates;
+        if (strcmp(name, "here") != 0) return TULLE_OK;
+        tulle_status status = measure_copy(&platform->near_bw);
+        platform->pair_bw = platform->far_bw = platform->near_bw;
+        return status;
+    }
+    const char *near = tulle__sim_host->nearest(name, names, KNOWN);
+    return tulle__sim_host->fail(TULLE_ERR_ARG,
+        "sim: no platform '%s'%s%s%s; there are summit, dgx1, dgx2, fattree, here, and files that end in .xml", name,
+        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static int ends_in(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* compute=model|measured */
+static tulle_status read_compute(tulle__spec_part *part, int *measured)
+{
+    const char *word = *measured ? "measured" : "model";
+    tulle_status status = tulle__sim_host->spec_word(part, "compute", &word);
+    if (status != TULLE_OK) return status;
+    *measured = strcmp(word, "measured") == 0;
+    if (*measured || strcmp(word, "model") == 0) return TULLE_OK;
+    return tulle__sim_host->fail(TULLE_ERR_ARG, "sim: compute is model or measured, not '%s'", word);
+}
+
+/* What has a number and a unit. */
+static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform *p)
+{
+    tulle__sim_rates *r = &p->rates;
+    const struct {
+        const char *key;
+        tulle_status (*read)(tulle__spec_part *part, const char *key, double *value);
+        double *value;
+    } quantities[] = {
+        {"near_bw", tulle__sim_host->spec_bytes, &p->near_bw},
+        {"pair_bw", tulle__sim_host->spec_bytes, &p->pair_bw},
+        {"near_latency", tulle__sim_host->spec_seconds, &p->near_latency},
+        {"far_bw", tulle__sim_host->spec_bytes, &p->far_bw},
+        {"far_latency", tulle__sim_host->spec_seconds, &p->far_latency},
+        {"overhead", tulle__sim_host->spec_seconds, &p->overhead},
+        {"small", tulle__sim_host->spec_bytes, &p->small},
+        {"flops", tulle__sim_host->spec_bytes, &r->flops[TULLE_F64]},
+        {"flops32", tulle__sim_host->spec_bytes, &r->flops[TULLE_F32]},
+        {"memory", tulle__sim_host->spec_bytes, &r->memory},
+        {"cache", tulle__sim_host->spec_bytes, &r->cache},
+        {"launch", tulle__sim_host->spec_seconds, &r->launch},
+    };
+    for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++) {
+        tulle_status status = quantities[i].read(part, quantities[i].key, quantities[i].value);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+/* node, leaf, taper, speed, direct */
+static tulle_status read_numbers(tulle__spec_part *part, tulle__sim_platform *p)
+{
+    const tulle__module_host *host = tulle__sim_host;
+    int64_t node = p->node, leaf = p->leaf;
+    tulle_status status = host->spec_int(part, "node", 0, 1 << 15, &node);
+    if (status == TULLE_OK) status = host->spec_int(part, "leaf", 0, 1 << 15, &leaf);
+    if (status == TULLE_OK) status = host->spec_real(part, "taper", 1e-3, 1e3, &p->taper);
+    if (status == TULLE_OK) status = host->spec_real(part, "speed", 1e-6, 1e6, &p->speed);
+    if (status == TULLE_OK) status = host->spec_flag(part, "direct", &p->direct);
+    p->node = (int)node;
+    p->leaf = (int)leaf;
+    return status;
+}
+
+static tulle_status refuse(const tulle__sim_platform *p)
+{
+    const tulle__sim_rates *r = &p->rates;
+    if (!p->from_file && !(p->near_bw >= 1 && p->pair_bw >= 1 && p->far_bw >= 1))
+        return tulle__sim_host->fail(TULLE_ERR_ARG, "sim: a bandwidth below one byte a second");
+    if (p->far_latency < p->near_latency)
+        return tulle__sim_host->fail(TULLE_ERR_ARG,
+            "sim: far_latency (%g s) counts the way within the nodes, too, and cannot be below near_latency (%g s)",
+            p->far_latency, p->near_latency);
+    if (p->measured ||
+        (r->memory > 0 && r->cache > 0 && (p->from_file || (r->flops[TULLE_F64] > 0 && r->flops[TULLE_F32] > 0))))
+        return TULLE_OK;
+    return tulle__sim_host->fail(TULLE_ERR_ARG,
+        "sim: to model kernels on '%s', their rates are needed: flops=, flops32=, memory=, cache=", p->name);
+}
+
+tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platform *platform, const char **file)
+{
+    static const char *const keys[] = {"platform", "compute", "speed", "direct", "node", "leaf", "taper", "near_bw",
+        "pair_bw", "near_latency", "far_bw", "far_latency", "overhead", "small", "flops", "flops32", "memory", "cache",
+        "launch"};
+    const char *name = "summit";
+    tulle__sim_platform p = {.overhead = 2e-7};
+    *file = NULL;
+    tulle_status status = tulle__sim_host->spec_word(part, "platform", &name);
+    if (status != TULLE_OK) return status;
+    p.name = name;
+    if (ends_in(name, ".xml"))
+        *file = name;
+    else
+        status = find(name, &p);
+    p.from_file = *file != NULL;
+    if (p.taper <= 0) p.taper = 1;
+    p.speed = 1;
+    p.small = 4096;
+    if (status == TULLE_OK) status = read_compute(part, &p.measured);
+    if (status == TULLE_OK) status = read_quantities(part, &p);
+    if (status == TULLE_OK) status = read_numbers(part, &p);
+    if (status == TULLE_OK) status = tulle__sim_host->spec_done(part, keys, sizeof keys / sizeof *keys);
+    if (status == TULLE_OK) status = refuse(&p);
+    if (status == TULLE_OK) *platform = p;
+    return status;
+}

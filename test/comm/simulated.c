@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The virtual time of the engine `sim`: of known transfers alone, over one link together, and beside a kernel; of words
+ * and kernels; the same to the bit in two runs. Figures are those of the spec, so that no platform's table matters.
+ */
+#include <math.h>
+#include <string.h>
+
+#include <tulle/product.h>
+
+#include "body.h"
+#include "tap.h"
+
+/* Two PEs a node; powers of ten, so that what is expected can be seen. */
+static const char *const spec =
+    "sim:platform=summit,node=2,near_bw=40G,pair_bw=40G,near_latency=1us,far_bw=10G,far_latency=10us,overhead=0,"
+    "compute=model,flops=1T,flops32=2T,memory=100G,cache=200G,launch=0";
+
+enum { BYTES = 10 * 1000 * 1000 };
+
+struct times {
+    double far, near, shared, crossed, beside, waited, word, store, kernel, barrier, late;
+    int64_t moved;
+};
+
+static double seconds_of(tulle_comm *comm, double since)
+{
+    return tulle_comm_seconds(comm) - since;
+}
+
+static tulle_status time_get(tulle_comm *comm, const tulle__place *place, void *to, double *seconds)
+{
+    double start = tulle_comm_seconds(comm);
+    tulle__get(comm, 0, place, 0, to, BYTES);
+    tulle_status status = tulle__wait(comm, 0);
+    *seconds = seconds_of(comm, start);
+    return status;
+}
+
+/* A kernel of one millisecond: 1 Gflop at 1 Tflop/s. */
+static void compute(tulle_comm *comm)
+{
+    tulle__kernel_begin(comm);
+    tulle__kernel_end(comm, &(tulle__work){.flops = {[TULLE_F64] = 1e9}});
+}
+
+static tulle_status measure(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    struct times mine = {.far = 0}, *times = (struct times *)arg + tulle_comm_rank(comm);
+    int rank = tulle_comm_rank(comm), taken = 0, words = 0;
+    tulle__place own, word, place[4], at[4];
+    char *to = NULL;
+    TULLE_TRY(tulle__alloc(BYTES, 1, "test", &to));
+    TULLE_TRY(tulle__heap_take(comm->pe->data, BYTES, "test", &own));
+    taken = 1;
+    TULLE_TRY(tulle__heap_take(comm->pe->control, 64, "test", &word));
+    words = 1;
+    memset(tulle__direct(comm, &word), 0, 64);
+    TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
+    TULLE_TRY(tulle_comm_allgather(comm, &word, sizeof word, at));
+    /* alone: PE 0 from the other node, from its own */
+    if (rank == 0) TULLE_TRY(time_get(comm, &place[2], to, &mine.far));
+    if (rank == 0) TULLE_TRY(time_get(comm, &place[1], to, &mine.near));
+    TULLE_TRY(tulle_comm_barrier(comm));
+    /* both PEs of a node from the other node: one port. Nodes in both directions: ports have two. */
+    if (rank < 2) TULLE_TRY(time_get(comm, &place[rank + 2], to, &mine.shared));
+    TULLE_TRY(tulle_comm_barrier(comm));
+    if (rank % 2 == 0) TULLE_TRY(time_get(comm, &place[2 - rank], to, &mine.crossed));
+    TULLE_TRY(tulle_comm_barrier(comm));
+    /* a transfer runs on under a kernel that takes longer: nothing is left to wait for, and its bytes are there */
+    if (rank == 0) {
+        double start = tulle_comm_seconds(comm);
+        memset(to, 1, BYTES);
+        tulle__get(comm, 0, &place[2], 0, to, BYTES);
+        compute(comm);
+        compute(comm);
+        mine.beside = seconds_of(comm, start);
+        TULLE_TRY(tulle__wait(comm, 0));
+        mine.waited = seconds_of(comm, start) - mine.beside;
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+    if (rank == 0) {
+        double start = tulle_comm_seconds(comm);
+        tulle__fetch_add(comm, &at[2], 0, 1);
+        mine.word = seconds_of(comm, start);
+        start = tulle_comm_seconds(comm);
+        tulle__store(comm, &at[2], 8, 1);
+        mine.store = seconds_of(comm, start);
+        start = tulle_comm_seconds(comm);
+        tulle__kernel_begin(comm);
+        tulle__kernel_end(comm, &(tulle__work){.flops = {[TULLE_F32] = 2e6, [TULLE_F64] = 1e6}, .memory = 3e5});
+        mine.kernel = seconds_of(comm, start);
+    }
+    /* PE 2 sleeps until the store wakes it; PE 3 until PE 1 does so a millisecond later */
+    if (rank == 2) TULLE_TRY(tulle__wait_word(comm, (uint64_t *)tulle__direct(comm, &word) + 1, 1));
+    TULLE_TRY(tulle_comm_barrier(comm));
+    mine.barrier = tulle_comm_seconds(comm);
+    if (rank == 1) {
+        compute(comm);
+        tulle__store(comm, &at[3], 8, 1);
+    }
+    if (rank == 3) {
+        TULLE_TRY(tulle__wait_word(comm, (uint64_t *)tulle__direct(comm, &word) + 1, 1));
+        mine.late = seconds_of(comm, mine.barrier);
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+    mine.moved = comm->pe->counters.bytes;
+    *times = mine;
+out:
+    if (taken) tulle__heap_give(comm->pe->data, &own);
+    if (words) tulle__heap_give(comm->pe->control, &word);
+    tulle__free(to);
+    return status;
+}
+
+static int within(double got, double want, double part)
+{
+    return fabs(got - want) <= part * want;
+}
+
+static void show(const struct times *t)
+{
+    const double one = BYTES / 10e9; /* over a node's port alone */
+    ok(within(t[0].far, one + 10e-6, 0.01), "between nodes: latency and bytes / bandwidth (%.9f s)", t[0].far);
+    ok(within(t[0].near, BYTES / 40e9 + 1e-6, 0.01), "within a node (%.9f s)", t[0].near);
+    ok(within(t[0].shared, 2 * one + 10e-6, 0.01) && within(t[1].shared, 2 * one + 10e-6, 0.01),
+        "two transfers share a port: each takes twice as long (%.9f and %.9f s)", t[0].shared, t[1].shared);
+    ok(within(t[0].crossed, one + 10e-6, 0.01) && within(t[2].crossed, one + 10e-6, 0.01),
+        "two that pass it in opposite directions do not (%.9f and %.9f s)", t[0].crossed, t[2].crossed);
+    ok(within(t[0].beside, 2e-3, 1e-6) && t[0].waited < 1e-9, "a get goes on under a kernel (%.9f s, then %.3g s)",
+        t[0].beside, t[0].waited);
+    ok(within(t[0].word, 20e-6, 0.01), "fetch-and-add: a round trip (%.9f s)", t[0].word);
+    ok(t[0].store < 1e-9, "nobody waits for a store (%.3g s)", t[0].store);
+    ok(within(t[0].kernel, 3e-6, 1e-3), "a kernel takes the longest of its times (%.9f s)", t[0].kernel);
+    ok(within(t[3].late, 1e-3 + 10e-6, 0.02), "who waits wakes when it is written to (%.9f s)", t[3].late);
+}
+
+/* One run of the transfers on a team of its own. */
+static int run(struct times *times)
+{
+    tulle_team *team = NULL;
+    memset(times, 0, 4 * sizeof *times);
+    tulle_status status = tulle_team_new(spec, 4, &(tulle_team_options){.memory = (size_t)1 << 28}, &team);
+    int simulated = status == TULLE_OK && tulle_team_virtual(team);
+    if (status == TULLE_OK) status = tulle_team_run(team, measure, times);
+    ok(status == TULLE_OK && simulated, "a simulated team: %s", tulle_error_message());
+    tulle_team_free(team);
+    return status == TULLE_OK;
+}
+
+/*
+ * SimGrid's clock goes on from team to team of a process, so that differences of it are rounded otherwise: by less than
+ * a few of the clock's nanoseconds. (Two processes agree to the bit: tool/sim.)
+ */
+static int close_to(double a, double b)
+{
+    return fabs(a - b) < 4e-9;
+}
+
+static int same_times(const struct times *a, const struct times *b)
+{
+    return close_to(a->far, b->far) && close_to(a->near, b->near) && close_to(a->shared, b->shared) &&
+           close_to(a->crossed, b->crossed) && close_to(a->beside, b->beside) && close_to(a->waited, b->waited) &&
+           close_to(a->word, b->word) && close_to(a->kernel, b->kernel) && close_to(a->late, b->late) &&
+           a->moved == b->moved;
+}
+
+/* ---- a product ---- */
+
+struct product {
+    tulle_alg alg;
+    tulle_report report;
+};
+
+static tulle_status multiply(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    struct product *product = arg;
+    tulle_mat *A = NULL, *C = NULL;
+    tulle_plan *plan = NULL;
+    tulle_layout *layout = NULL;
+    tulle_report report;
+    tulle_gidx row[400], col[400];
+    double val[400];
+    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    options.alg = product->alg;
+    tulle_layout_spec square = {
+        .m = 100, .n = 100, .grid_rows = tulle_comm_size(comm), .grid_cols = 1, .tile_rows = 16, .tile_cols = 16};
+    for (int e = 0; e < 400; e++) {
+        row[e] = e * 7 % 50; /* more above */
+        col[e] = e * 13 % 97;
+        val[e] = e;
+    }
+    TULLE_TRY(tulle_layout_new(&square, tulle_comm_size(comm), &layout));
+    TULLE_TRY(tulle_mat_from_entries(
+        comm, layout, TULLE_F64, tulle_comm_rank(comm) ? 0 : 400, row, col, val, TULLE_DUPLICATES_SUM, &A));
+    TULLE_TRY(tulle_mat_new_csr(comm, layout, TULLE_F64, &C));
+    TULLE_TRY(tulle_plan_new(A, A, C, &options, &plan));
+    TULLE_TRY(tulle_plan_execute(plan, &report));
+    if (tulle_comm_rank(comm) == 0) product->report = report;
+out:
+    tulle_layout_free(layout);
+    return status; /* the team frees the rest */
+}
+
+static tulle_status run_product(const char *on, int npes, struct product *product)
+{
+    tulle_team *team = NULL;
+    tulle_status status = tulle_team_new(on, npes, &(tulle_team_options){.memory = (size_t)1 << 30}, &team);
+    if (status == TULLE_OK) status = tulle_team_run(team, multiply, product);
+    tulle_team_free(team);
+    return status;
+}
+
+static void run_products(void)
+{
+    for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_CANNON; alg++) {
+        struct product product[2];
+        tulle_status status = TULLE_OK;
+        memset(product, 0, sizeof product);
+        for (int i = 0; i < 2 && status == TULLE_OK; i++) {
+            product[i].alg = (tulle_alg)alg;
+            status = run_product("sim:platform=dgx1,node=2", 6, &product[i]);
+        }
+        const tulle_report *r = &product[0].report, *again = &product[1].report;
+        ok(status == TULLE_OK, "%s: %s", tulle_alg_name((tulle_alg)alg), tulle_error_message());
+        ok(close_to(r->seconds, again->seconds) && r->seconds > 0 && r->bytes_moved == again->bytes_moved &&
+                r->stolen == again->stolen,
+            "two runs take the same time (%.17g and %.17g s)", r->seconds, again->seconds);
+        double parts = r->compute.mean + r->communicate.mean + r->accumulate.mean + r->wait.mean;
+        ok(r->compute.max > 0 && r->communicate.max > 0 && parts <= r->seconds && parts > 0.5 * r->seconds,
+            "its phases are most of it (%.3g of %.3g s)", parts, r->seconds);
+    }
+}
+
+/* What does not depend on timing is that of a real engine. */
+static void compare_with_threads(void)
+{
+    static const tulle_alg algs[] = {
+        TULLE_ALG_STATIONARY_C, TULLE_ALG_STATIONARY_A, TULLE_ALG_STATIONARY_B, TULLE_ALG_SUMMA};
+    static const int sizes[] = {4, 7, 16};
+    for (size_t a = 0; a < sizeof algs / sizeof *algs; a++)
+        for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
+            struct product real = {.alg = algs[a]}, simulated = {.alg = algs[a]};
+            tulle_status status = run_product("threads:direct=off", sizes[n], &real);
+            if (status == TULLE_OK) status = run_product("sim", sizes[n], &simulated);
+            const tulle_report *r = &real.report, *s = &simulated.report;
+            ok(status == TULLE_OK && r->bytes_moved == s->bytes_moved && r->units == s->units &&
+                    r->partials == s->partials && r->flops == s->flops && r->nnz_c == s->nnz_c && r->bytes_moved > 0,
+                "%s on %d PEs: %lld bytes, %lld products of tiles, %lld partial results as with threads: %s",
+                tulle_alg_name(algs[a]), sizes[n], (long long)s->bytes_moved, (long long)s->units,
+                (long long)s->partials, tulle_error_message());
+        }
+}
+
+/* ---- what is refused ---- */
+
+static void refuse(const char *bad, int npes, const char *why)
+{
+    tulle_team *team = NULL;
+    tulle_status status = tulle_team_new(bad, npes, NULL, &team);
+    ok(status != TULLE_OK && strstr(tulle_error_message(), why), "%s: %s", bad, tulle_error_message());
+    tulle_team_free(team);
+}
+
+static void write_platform(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (!ok(file != NULL, "%s", path)) return;
+    fputs("<?xml version='1.0'?>\n<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+          "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">\n"
+          "<host id=\"a\" speed=\"1Tf\"/><host id=\"b\" speed=\"1Tf\"/>\n"
+          "<link id=\"l\" bandwidth=\"10GBps\" latency=\"10us\"/>\n"
+          "<route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route></zone></platform>\n",
+        file);
+    fclose(file);
+}
+
+static tulle_status get_once(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    tulle__place own, place[2];
+    int taken = 0;
+    char *to = NULL;
+    TULLE_TRY(tulle__alloc(BYTES, 1, "test", &to));
+    TULLE_TRY(tulle__heap_take(comm->pe->data, BYTES, "test", &own));
+    taken = 1;
+    TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
+    if (tulle_comm_rank(comm) == 0) TULLE_TRY(time_get(comm, &place[1], to, arg));
+    TULLE_TRY(tulle_comm_barrier(comm));
+out:
+    if (taken) tulle__heap_give(comm->pe->data, &own);
+    tulle__free(to);
+    return status;
+}
+
+static void run_file(const char *path)
+{
+    char text[600];
+    tulle_team *team = NULL;
+    double seconds = 0;
+    snprintf(text, sizeof text, "sim:platform=%s,overhead=0,memory=1G,cache=1G", path);
+    tulle_status status = tulle_team_new(text, 2, &(tulle_team_options){.memory = (size_t)1 << 27}, &team);
+    if (status == TULLE_OK) status = tulle_team_run(team, get_once, &seconds);
+    ok(status == TULLE_OK && within(seconds, BYTES / 10e9 + 10e-6, 0.01), "a platform from a file (%.9f s): %s",
+        seconds, tulle_error_message());
+    tulle_team_free(team);
+    refuse(text, 2, "only for the first");
+    if (ok(tulle_team_new("sim", 2, NULL, &team) == TULLE_OK, "other platforms can follow: %s", tulle_error_message()))
+        tulle_team_free(team);
+}
+
+static void run_refusals(void)
+{
+    tulle_team *team = NULL;
+    refuse("sim:platform=sumit", 2, "did you mean 'summit'");
+    refuse("sim:platfrom=summit", 2, "platfrom");
+    refuse("sim:compute=guess", 2, "model or measured");
+    refuse("sim:platform=here,compute=model", 2, "rates are needed");
+    refuse("sim:near_latency=1s", 2, "far_latency");
+    refuse("sim:far_bw=0", 2, "bandwidth");
+    refuse("net:latency=1us,bw=1G+sim", 2, "network of its own");
+    if (ok(tulle_team_new("sim", 2, NULL, &team) == TULLE_OK, "open: %s", tulle_error_message()))
+        refuse("sim", 2, "another simulated team");
+    tulle_team_free(team);
+    if (ok(tulle_team_new("sim", 2, NULL, &team) == TULLE_OK, "and once it is closed: %s", tulle_error_message()))
+        tulle_team_free(team);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 2) return fprintf(stderr, "usage: %s [FILE.xml]\n", argv[0]), 2;
+    if (argc == 2) { /* a file can be read once a process */
+        write_platform(argv[1]);
+        run_file(argv[1]);
+        return tap_done();
+    }
+    struct times first[4], again[4];
+    if (run(first)) show(first);
+    run(again);
+    for (int r = 0; r < 4; r++)
+        ok(same_times(&first[r], &again[r]), "PE %d: a second team of the process measures the same", r);
+    run_products();
+    compare_with_threads();
+    run_refusals();
+    return tap_done();
+}

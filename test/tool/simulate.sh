@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The command in virtual time: hundreds of PEs, the same report twice, and what it says of itself. simulate.sh TULLE
+set -u
+tulle=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME="$work/cache"
+count=0
+bad=0
+report() { # condition-status text
+    count=$((count + 1))
+    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; bad=$((bad + 1)); fi
+}
+run() { # NAME ARGUMENTS...: into work/NAME
+    name=$1
+    shift
+    "$tulle" "$@" >"$work/$name" 2>"$work/err"
+    got=$?
+    report $got "tulle $*: $(head -c 300 "$work/err" | tr '\n' ' ')"
+}
+told() { # FILE: what must be the same in two runs; memory is that of the process
+    sed 's/"memory_peak":[0-9]*//' "$work/$1"
+}
+has() { # FILE PATTERN
+    grep -q -e "$2" "$work/$1"
+    report $? "$2 in the report of $1"
+}
+
+# twice the same, to the bit, with every algorithm: the product of 24 PEs on 4 nodes
+for op in spmm spgemm; do
+    run first $op rmat:scale=10 --comm sim:platform=summit --pes 24 --grid 6x4 --alg all --check --json
+    run again $op rmat:scale=10 --comm sim:platform=summit --pes 24 --grid 6x4 --alg all --check --json
+    [ -s "$work/first" ] && [ "$(told first)" = "$(told again)" ]
+    report $? "$op: two processes report the same to the last digit"
+    has first '"time":"virtual"'
+    has first '"bound_seconds":null'
+    [ "$(grep -c '"passed":true' "$work/first")" -ge 7 ]
+    report $? "$op: $(grep -c '"passed":true' "$work/first") algorithms are right"
+done
+
+# for a reader, too, and with a timeline
+run table spmm rmat:scale=9 --comm sim:platform=dgx2 --pes 16 --check --trace "$work/trace.json"
+has table 'Times are virtual'
+has trace.json '"multiply"'
+
+# kernels as long as they take here; two PEs read each other's tiles in place
+run here spmm rmat:scale=10 --comm sim:platform=here --pes 2 --threads 2 --check --json
+has here '"passed":true'
+has here '"bytes_moved":0,'
+has here '"compute":{"max":[0-9.e-]*[1-9]'
+
+# a platform that lacks a route is refused, not run into
+cat >"$work/islands.xml" <<'EOF'
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="z" routing="Full"><host id="a" speed="1Tf"/><host id="b" speed="1Tf"/></zone></platform>
+EOF
+"$tulle" spmm rmat:scale=6 --comm "sim:platform=$work/islands.xml,memory=1G,cache=1G" --pes 2 >"$work/islands" 2>&1
+[ $? = 2 ] && grep -q 'no route from a to b' "$work/islands"
+report $? "islands: $(head -c 300 "$work/islands")"
+
+# what was found
+run info info
+has info '^sim: yes'
+
+# a faster network makes the same product faster
+run slow spmm rmat:scale=10 --comm sim:platform=fattree,far_bw=1G --pes 16 --json
+run fast spmm rmat:scale=10 --comm sim:platform=fattree,far_bw=50G,leaf=0 --pes 16 --json
+seconds() {
+    sed 's/.*"seconds_reused_plan":\([^,]*\),.*/\1/' "$work/$1"
+}
+awk "BEGIN { exit !($(seconds fast) < $(seconds slow)) }"
+report $? "$(seconds fast) s over a fast network, $(seconds slow) s over a slow one"
+
+# hundreds
+run many spmm rmat:scale=14 --comm sim:platform=summit --pes 384 --grid 24x16 --check --json
+has many '"pes":384'
+has many '"passed":true'
+
+echo "1..$count"
+[ "$bad" = 0 ]
