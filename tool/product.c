@@ -95,7 +95,8 @@ static tulle_status plan_layouts(
     tulle_mat *sparse = s->sparse ? B : NULL;
     tulle_model_options model = {.threads = s->threads,
         .lookahead = (int)options_int(s->options, "lookahead", -1),
-        .deterministic = options_flag(s->options, "deterministic")};
+        .deterministic = options_flag(s->options, "deterministic"),
+        .whole_tiles = options_flag(s->options, "whole-tiles")};
     tulle_status status = grid_weigh(&x->grid, A, sparse);
     if (status == TULLE_OK && x->grid.choose)
         status = grid_choose(

@@ -168,6 +168,7 @@ static tulle_status run(const struct options *options)
     f->model = TULLE_MODEL_DEFAULT;
     f->model.threads = (int)options_int(options, "threads", 1);
     f->model.lookahead = (int)options_int(options, "lookahead", -1);
+    f->model.whole_tiles = options_flag(options, "whole-tiles");
     tulle_status status = reading_options(options, &f->reading);
     if (status == TULLE_OK && !f->sparse && options->noperands == 2)
         status = tulle_fail(TULLE_ERR_ARG, "--cols is of a dense operand that is not named; leave it or B out");
@@ -247,6 +248,7 @@ static const struct option options[] = {{.name = "pes",
         .low = 0,
         .high = 1000,
         .text = "tile pairs fetched ahead"},
+    {.name = "whole-tiles", .kind = KIND_FLAG, .text = "as if tiles of B were moved whole: bytes are exact then"},
     {.name = "estimate",
         .kind = KIND_FLAG,
         .text = "SpGEMM: estimate the entries of C from some rows instead of counting them, which is faster"},

@@ -13,7 +13,7 @@
  *   SUMMA, Cannon             sum over the steps of the longest transfer and the longest kernels of a PE, or of the
  *                             larger of the two where the next step's tiles come meanwhile
  * and the product takes as long as the slowest PE, or as a PE whose memory all others read at its bandwidth.
- * Tiles are counted whole; of tiles of B less may travel (whole_tiles in tulle_product_options).
+ * Of a tile of B only those rows count that the tile of A names, if that lies on the PE (whole_tiles in the options).
  */
 #ifndef TULLE_MODEL_H
 #define TULLE_MODEL_H
@@ -87,6 +87,7 @@ typedef struct tulle_model_options {
     int threads;       /* of each PE; 0: 1 */
     int lookahead;     /* as in tulle_product_options */
     int deterministic; /* as there */
+    int whole_tiles;   /* as there: then bytes are exact, else those of B's rows an estimate */
     size_t panel;      /* bytes of the panels that partial results travel in; 0: 8 MiB */
 } tulle_model_options;
 

@@ -7,9 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* A range costs the engine as much as some bytes do; whole tiles also spare the plan. */
-enum { RANGE_BYTES = 64 };
-static const double most_of_tile = 0.75;
+enum { RANGE_BYTES = 64 }; /* a range costs the engine as much as these */
 
 /* Elements at .. at + count - 1 of the tile's arrays become elements to .. of the excerpt's. */
 struct piece {
@@ -127,7 +125,7 @@ tulle_status tulle__excerpt_new(tulle_mat *B, int i, int j, const tulle__rows *r
         cut_sparse(e, rows, rowptr, size);
         rowptr = NULL;
     }
-    if ((double)e->bytes + RANGE_BYTES * (double)e->npieces < most_of_tile * (double)whole) {
+    if ((double)e->bytes + RANGE_BYTES * (double)e->npieces < TULLE__EXCERPT_MOST * (double)whole) {
         *excerpt = e;
         e = NULL;
     }
@@ -166,9 +164,9 @@ tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excer
     tulle__range *range = NULL;
     int n = 0;
     f.record.nnz = e->nnz;
-    TULLE_TRY(tulle__alloc(e->rowptr ? to.length : record.place.length, 1, "a fetched excerpt", &f.buffer));
+    TULLE_TRY(tulle__fetch_room(e->rowptr ? to.length : record.place.length, &f));
     TULLE_TRY(tulle__alloc(2 * (size_t)e->npieces, sizeof *range, "a vector get", &range));
-    char *block = f.block = f.buffer;
+    char *block = f.block;
     if (e->rowptr) memcpy(block, e->rowptr, ((size_t)e->m + 1) * sizeof *e->rowptr);
     for (int64_t p = 0; p < e->npieces; p++) {
         const struct piece *piece = &e->piece[p];
@@ -184,9 +182,9 @@ tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excer
         tulle__getv(B->comm, f.group, &record.place, n, range);
     }
     *fetch = f;
-    f.buffer = NULL;
+    f = (tulle__fetch){.group = -1};
 out:
     tulle__free(range);
-    tulle__free(f.buffer);
+    tulle__fetch_fini(&f);
     return status;
 }

@@ -19,6 +19,9 @@ typedef struct tulle__rows {
 
 typedef struct tulle__excerpt tulle__excerpt;
 
+/* The whole tile is better than more than that part of it. */
+#define TULLE__EXCERPT_MOST 0.75
+
 /* The columns in which A has entries. */
 tulle_status tulle__rows_named_by(const tulle__csr *A, tulle__rows *rows);
 void tulle__rows_fini(tulle__rows *rows);

@@ -14,17 +14,33 @@ size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j)
     return !place->length || tulle__direct(A->comm, place) ? 0 : place->length;
 }
 
+enum { HEAD = 64 }; /* bytes of a buffer before the block, which arrays want aligned */
+
+tulle_status tulle__fetch_room(size_t bytes, tulle__fetch *fetch)
+{
+    tulle_status status = tulle__alloc(HEAD + bytes, 1, "a fetched tile", &fetch->users);
+    if (status != TULLE_OK) return status;
+    *fetch->users = 1;
+    fetch->block = (char *)fetch->users + HEAD;
+    return TULLE_OK;
+}
+
+tulle__fetch tulle__fetch_share(const tulle__fetch *fetch)
+{
+    if (fetch->users) ++*fetch->users;
+    return *fetch;
+}
+
 tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch)
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
     tulle__fetch f = {.A = A, .i = i, .j = j, .group = -1, .record = *record};
     f.block = tulle__tile_direct(A, i, j);
     if (!f.block && record->place.length) {
-        tulle_status status = tulle__alloc(record->place.length, 1, "a fetched tile", &f.buffer);
+        tulle_status status = tulle__fetch_room(record->place.length, &f);
         if (status != TULLE_OK) return status;
-        f.block = f.buffer;
         f.group = tulle__comm_group(A->comm);
-        tulle__get(A->comm, f.group, &record->place, 0, f.buffer, record->place.length);
+        tulle__get(A->comm, f.group, &record->place, 0, f.block, record->place.length);
     }
     *fetch = f;
     return TULLE_OK;
@@ -46,7 +62,7 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
 void tulle__fetch_fini(tulle__fetch *fetch)
 {
     if (fetch->A && fetch->group >= 0) (void)tulle__wait(fetch->A->comm, fetch->group);
-    tulle__free(fetch->buffer);
+    if (fetch->users && --*fetch->users == 0) tulle__free(fetch->users);
     *fetch = (tulle__fetch){.group = -1};
 }
 

@@ -12,11 +12,15 @@ typedef struct tulle__fetch {
     tulle_mat *A;
     int i, j, group;           /* group < 0: nothing to wait for */
     void *block;               /* where the tile's block can be read */
-    void *buffer;              /* ours, or NULL */
+    int *users;                /* fetches that share the buffer, which begins with this; NULL: there is none */
     tulle__tile_record record; /* of what comes: the tile, or an excerpt of it */
 } tulle__fetch;
 
 tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch);
+/* Another fetch of the same tile, which shares what comes. */
+tulle__fetch tulle__fetch_share(const tulle__fetch *fetch);
+/* Room for `bytes` at fetch->block, for one that was not shared yet. */
+tulle_status tulle__fetch_room(size_t bytes, tulle__fetch *fetch);
 /* Also allowed after a failure, and for a zeroed fetch: waits for what is on its way, then frees. */
 void tulle__fetch_fini(tulle__fetch *fetch);
 tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile);

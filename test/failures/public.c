@@ -14,7 +14,7 @@
 #include "tap.h"
 #include "temporary.h"
 
-enum { M = 12, N = 5, TRIES = 3000, PATH_MOST = TEMPORARY_MOST + 32 };
+enum { M = 12, N = 5, TRIES = 3000, PATH_MOST = TEMPORARY_MOST + 32, STEPWISE = 24 };
 
 static char folder[TEMPORARY_MOST];
 
@@ -383,10 +383,12 @@ static tulle_status measure(void);
 static const struct host_subject {
     const char *names;
     tulle_status (*call)(void);
+    int step; /* over 1: beyond the first STEPWISE allocations only every so many fail, as each try takes long */
 } host_subjects[] = {
     /* tulle_team_new_over is tulle_team_new with a communicator for the engine; only an MPI program can call it */
-    {"tulle_team_new tulle_team_new_over tulle_team_run tulle_team_trace_write tulle_team_free", open_and_run},
-    {"tulle_machine_measure", measure},
+    {"tulle_team_new tulle_team_new_over tulle_team_run tulle_team_trace_write tulle_team_free", open_and_run, 1},
+    /* the rest are the kernels', which test/device makes fail one by one */
+    {"tulle_machine_measure", measure, 13},
 };
 enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 
@@ -547,15 +549,15 @@ static void try_on_host(const struct host_subject *subject)
     tulle__account *account = tulle__account_current();
     int64_t blocks = tulle__account_blocks(account);
     tulle_status status = TULLE_ERR_MEMORY;
-    int n = 0, fine = 1;
-    for (; n < TRIES && status == TULLE_ERR_MEMORY && fine; n++) {
+    int n = 0, fine = 1, tries = 0;
+    for (; n < TRIES && status == TULLE_ERR_MEMORY && fine; n += n < STEPWISE ? 1 : subject->step, tries++) {
         tulle__error_clear();
         tulle__account_fail_after(account, n);
         status = subject->call();
         tulle__account_fail_after(account, -1);
         fine = (status == TULLE_OK || *tulle_error_message()) && tulle__account_blocks(account) == blocks;
     }
-    ok(status == TULLE_OK && fine, "%s: %d allocations of the process fail in turn%s%s", subject->names, n - 1,
+    ok(status == TULLE_OK && fine, "%s: %d allocations of the process fail in turn%s%s", subject->names, tries - 1,
         status == TULLE_OK ? "" : ": ", status == TULLE_OK ? "" : tulle_error_message());
 }
 

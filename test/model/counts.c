@@ -124,7 +124,7 @@ static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_censu
 {
     tulle_status status = TULLE_OK;
     double work[16], bytes[16];
-    tulle_model_options o = {.threads = 1, .lookahead = -1, .panel = ARENA / PANELS};
+    tulle_model_options o = {.threads = 1, .lookahead = -1, .panel = ARENA / PANELS, .whole_tiles = 1};
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
     for (int a = 0; a < ALGS; a++) TULLE_TRY(tulle_predict(census, machine, &o, algs[a], &run->said[a]));
     TULLE_TRY(tulle_predict_loads(census, machine, &o, TULLE_ALG_STATIONARY_A, work, bytes));

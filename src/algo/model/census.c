@@ -92,6 +92,7 @@ void tulle_census_free(tulle_census *census)
     }
     tulle__free(census->work);
     tulle__free(census->result);
+    tulle__free(census->named);
     tulle__free(census->partial[0]);
     tulle__free(census->partial[1]);
     tulle__free(census);
@@ -252,6 +253,7 @@ tulle_status tulle_census_new(tulle_mat *A, tulle_mat *B, const tulle_census_spe
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, count_entries(A, c->operands.A));
     if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, count_entries(B, c->operands.B));
+    if (status == TULLE_OK) status = tulle__census_count_named(A, c->operands.A->layout, &c->named);
     if (status == TULLE_OK && !B) fill_even(c); /* which is exact for a dense B */
     if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, tulle__census_count_work(c, A, B));
     if (status == TULLE_OK && exact) status = tulle_comm_agree(A->comm, tulle__census_count_result(c, A, B));

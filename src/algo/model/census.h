@@ -20,7 +20,8 @@ struct tulle_census {
     double *result; /* [M * N]: entries of C */
     /* [M * K * N] at the first unit of each job under stationary A and B: entries of its result; NULL: not counted */
     int64_t *partial[2];
-    int group; /* most units of the jobs that were counted */
+    int group;     /* most units of the jobs that were counted */
+    double *named; /* [M * K]: share of the rows of B[k,*] that A[i,k] has entries for; NULL: not counted */
     double multiplications, entries;
     /* columns that the products of a row of C fall on, as if scattered evenly over them: few in a band, else n */
     double spread;
@@ -40,6 +41,12 @@ double tulle__census_expected(const tulle_census *census, int i, int j, double p
 
 /* The spread for which so many products of m rows of n columns are expected to make so many entries. */
 double tulle__find_spread(double m, double n, double products, double entries);
+
+/*
+ * named of A in tiles of another layout, or its own. Collective over the comm of A, agreed. The caller frees it; at
+ * most too large, if the rows of a tile are spread over several PEs.
+ */
+tulle_status tulle__census_count_named(tulle_mat *A, const tulle_layout *layout, double **named);
 
 /* Counts multiplications and samples the spread. Collective over the comm of A, no agreement. */
 tulle_status tulle__census_count_work(tulle_census *census, tulle_mat *A, tulle_mat *B);

@@ -6,6 +6,7 @@
 #include "algo/model/rates.h"
 #include "algo/product/partial.h"
 #include "base/error.h"
+#include "mat/excerpt.h"
 
 enum { LOOKAHEAD = 2, PANEL = 8 << 20 };
 
@@ -51,6 +52,7 @@ tulle_status tulle__costs_init(
         .threads = o.threads > 0 ? o.threads : 1,
         .lookahead = o.lookahead < 0 ? LOOKAHEAD : o.lookahead,
         .deterministic = o.deterministic,
+        .whole_tiles = o.whole_tiles,
         .panel = o.panel ? (double)o.panel : PANEL};
     c.share = c.threads < machine->threads ? (double)c.threads / machine->threads : 1;
     c.node_pes = machine->node_pes ? machine->node_pes : (int)(1 / c.share + 0.5);
@@ -95,10 +97,8 @@ double tulle__cost_meeting(const tulle__costs *c)
     return pes > 1 ? ceil(log2(pes)) * tier_of(c, 0, pes - 1)->latency : 0;
 }
 
-double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j, int to, tulle__burden *load)
+static double fetch(const tulle__costs *c, int owner, int to, double bytes, tulle__burden *load)
 {
-    int owner = tulle__layout_owner(X->layout, i, j);
-    double bytes = (double)X->directory[tulle__tile_index(X, i, j)].place.length;
     if (bytes <= 0 || tulle__cost_in_place(c, owner, to)) return 0;
     double seconds = tulle__cost_transfer(c, owner, to, bytes);
     load[to].bytes += bytes;
@@ -106,6 +106,26 @@ double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j
     load[to].fetch += seconds;
     load[owner].served += bytes / tier_of(c, owner, to)->bandwidth;
     return seconds;
+}
+
+double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j, int to, tulle__burden *load)
+{
+    double bytes = (double)X->directory[tulle__tile_index(X, i, j)].place.length;
+    return fetch(c, tulle__layout_owner(X->layout, i, j), to, bytes, load);
+}
+
+/* As if the rows of B had equal lengths. The row pointers of a sparse tile come with the whole tile only. */
+double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, tulle__burden *load)
+{
+    const tulle__operands *o = &c->census->operands;
+    const tulle__tile_record *record = &o->B->directory[tulle__tile_index(o->B, k, j)];
+    double bytes = (double)record->place.length;
+    if (c->census->named && !c->whole_tiles && tulle__layout_owner(o->A->layout, i, k) == to) {
+        double entry = (double)(tulle_type_size(c->census->type) + (c->census->sparse ? sizeof(tulle_lidx) : 0));
+        double needed = c->census->named[(int64_t)i * o->K + k] * (double)record->nnz * entry;
+        if (needed < TULLE__EXCERPT_MOST * bytes) bytes = needed;
+    }
+    return fetch(c, tulle__layout_owner(o->B->layout, k, j), to, bytes, load);
 }
 
 double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, int i, int j, int nk, const int *k)

@@ -9,7 +9,7 @@ typedef struct tulle__costs {
     const tulle_census *census;
     const tulle_machine *machine;
     tulle_tier tier[TULLE_DISTANCE_COUNT]; /* both known, or assumed */
-    int threads, lookahead, deterministic;
+    int threads, lookahead, deterministic, whole_tiles;
     int node_pes; /* PEs on a node: ranks follow each other */
     int direct;   /* every tile is read in place by every PE */
     double share; /* of the machine's threads, a PE's */
@@ -42,6 +42,8 @@ static inline double tulle__cost_unit(const tulle__costs *costs, int i, int k, i
 }
 /* Seconds that PE `to` takes to get a tile of the owner's; 0 if it need not. Adds it to both loads. */
 double tulle__cost_fetch(const tulle__costs *costs, const tulle_mat *X, int i, int j, int to, tulle__burden *load);
+/* The same for what PE `to` needs of B[k,j] for A[i,k]. */
+double tulle__cost_fetch_b(const tulle__costs *costs, int i, int k, int j, int to, tulle__burden *load);
 
 /* Entries of what nk units of C tile (i, j) make; counted if they are a job of stationary A or B that was counted. */
 double tulle__cost_entries(const tulle__costs *costs, const tulle__policy *policy, int i, int j, int nk, const int *k);

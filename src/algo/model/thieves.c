@@ -41,7 +41,7 @@ static double unit_seconds(const struct game *g, const struct item *x, int pe, t
     const tulle__operands *o = &c->census->operands;
     double compute = tulle__cost_unit(c, x->i, x->k, x->j) / x->bands, fetch = 0;
     if (!is_next_band(g, x, pe))
-        fetch = tulle__cost_fetch(c, o->A, x->i, x->k, pe, load) + tulle__cost_fetch(c, o->B, x->k, x->j, pe, load);
+        fetch = tulle__cost_fetch(c, o->A, x->i, x->k, pe, load) + tulle__cost_fetch_b(c, x->i, x->k, x->j, pe, load);
     g->last[pe] = x - g->item;
     load[pe].work += c->census->work[tulle__unit_index(c->census, x->i, x->k, x->j)] / x->bands;
     load[pe].compute += compute;

@@ -30,7 +30,7 @@ static void walk_job(
     const tulle__operands *o = &c->census->operands;
     for (int t = 0; t < nk; t++) {
         (void)tulle__cost_fetch(c, o->A, i, k[t], pe, load);
-        (void)tulle__cost_fetch(c, o->B, k[t], j, pe, load);
+        (void)tulle__cost_fetch_b(c, i, k[t], j, pe, load);
         load[pe].work += c->census->work[tulle__unit_index(c->census, i, k[t], j)];
         load[pe].compute += tulle__cost_unit(c, i, k[t], j);
     }

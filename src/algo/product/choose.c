@@ -41,7 +41,8 @@ static tulle_machine machine_of(const tulle_plan *plan)
     return m;
 }
 
-static tulle_status predict(const tulle_plan *plan, struct choice *choice)
+/* named: of a census that is made here, which takes it over. */
+static tulle_status predict(const tulle_plan *plan, double *named, struct choice *choice)
 {
     tulle_status status = TULLE_OK;
     tulle_census *own = NULL;
@@ -52,32 +53,48 @@ static tulle_status predict(const tulle_plan *plan, struct choice *choice)
     tulle_model_options options = {.threads = plan->comm->pe->threads,
         .lookahead = plan->lookahead,
         .deterministic = plan->options.deterministic,
+        .whole_tiles = plan->options.whole_tiles,
         .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
     if ((double)o->M * o->K * o->N > UNITS_MOST) {
         if (choice->alg == TULLE_ALG_AUTO) choice->alg = TULLE_ALG_STATIONARY_C;
-        return TULLE_OK;
+        goto out;
     }
     if (census && (census->operands.M != o->M || census->operands.K != o->K || census->operands.N != o->N ||
                       census->pes != plan->comm->size))
         return tulle__fail(TULLE_ERR_ARG,
             "the census is of %d x %d x %d tiles on %d PEs, the product of %d x %d x %d on %d", census->operands.M,
             census->operands.K, census->operands.N, census->pes, o->M, o->K, o->N, plan->comm->size);
-    if (!census) TULLE_TRY(tulle__census_of(o, plan->comm->size, &own));
-    if (own) census = own;
+    if (!census) {
+        TULLE_TRY(tulle__census_of(o, plan->comm->size, &own));
+        own->named = named;
+        named = NULL;
+        census = own;
+    }
     if (choice->alg == TULLE_ALG_AUTO)
         TULLE_TRY(tulle_predict_best(census, &machine, &options, &p));
     else
         TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
     *choice = (struct choice){p.alg, p.seconds};
 out:
+    tulle__free(named);
     tulle_census_free(own);
     return status;
 }
 
 tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
 {
+    tulle_status status = TULLE_OK;
     struct choice choice = {*alg, 0};
-    tulle_status status = tulle_comm_agree(plan->comm, plan->comm->rank == 0 ? predict(plan, &choice) : TULLE_OK);
+    tulle_mat *A = plan->operands.A;
+    double *named = NULL;
+    if (!plan->options.census && !plan->options.whole_tiles && !plan->direct)
+        status = tulle__census_count_named(A, A->layout, &named);
+    if (status != TULLE_OK) return status;
+    if (plan->comm->rank == 0)
+        status = predict(plan, named, &choice);
+    else
+        tulle__free(named);
+    status = tulle_comm_agree(plan->comm, status);
     if (status == TULLE_OK)
         status = tulle_comm_agree(plan->comm, tulle_comm_broadcast(plan->comm, 0, &choice, sizeof choice));
     if (status != TULLE_OK) return status;

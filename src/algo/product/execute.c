@@ -21,6 +21,14 @@ static tulle__job *free_job(tulle__exec *x)
     return &x->ring[(x->head + x->filled) % x->depth];
 }
 
+/* The job started last, if it is about bands of the same product of tiles. */
+static const tulle__job *same_tiles(const tulle__exec *x, const tulle__job *job, int nk)
+{
+    const tulle__job *last = x->filled ? &x->ring[(x->head + x->filled - 1) % x->depth] : NULL;
+    int same = last && nk == 1 && last->nk == 1 && last->i == job->i && last->j == job->j && last->k[0] == job->k[0];
+    return same ? last : NULL;
+}
+
 /* Starts the fetches of a job of nk units that has been written into the free record. */
 static tulle_status start_job(tulle__exec *x, int nk)
 {
@@ -30,8 +38,15 @@ static tulle_status start_job(tulle__exec *x, int nk)
     tulle__job *job = free_job(x);
     job->nk = job->remote = 0;
     job->number = x->jobs++;
+    const tulle__job *last = same_tiles(x, job, nk);
     x->filled++;
     for (int n = 0; n < nk; n++) {
+        if (last) {
+            job->a[n] = tulle__fetch_share(&last->a[n]);
+            job->b[n] = tulle__fetch_share(&last->b[n]);
+            job->nk++;
+            continue;
+        }
         TULLE_TRY(tulle__fetch_init(plan->operands.A, job->i, job->k[n], &job->a[n]));
         job->nk++; /* from here on ending the job sees to what was fetched */
         TULLE_TRY(tulle__needs_fetch(plan->needs, &plan->operands, job->i, job->k[n], job->j, &job->b[n]));

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How good is `--alg auto`: every algorithm and auto's choice in virtual time, at 4 to 64 PEs of a simulated machine.
+
+    bench/auto.py --tulle build/tulle [--platform summit] [--jobs 2]
+
+For each case one run of all algorithms (the simulation is exact and repeats itself) and one of auto. Cases whose worst
+algorithm takes less than 1.5 times the best one's time are left out: nothing is to be chosen there. Two times are
+compared: of a fresh product (plan and output included) and of an execution whose plan is kept.
+"""
+import argparse
+import concurrent.futures
+import itertools
+import json
+import subprocess
+
+INPUTS = ["rmat:scale=13,edgefactor=8", "rmat:scale=13,edgefactor=8,relabel=on", "er:n=20000,degree=8",
+          "fem:nodes=20,dof=1", "stencil2d:nx=150,ny=150"]
+OPERATIONS = [("spgemm", []), ("spmm", ["--cols", "8"]), ("spmm", ["--cols", "128"])]
+GRIDS = ["2x2", "4x1", "4x4", "16x1", "6x6", "8x8"]
+TIMES = ["seconds", "seconds_reused_plan"]
+
+
+def run(options, case, alg):
+    operand, (verb, more), grid = case
+    rows, cols = map(int, grid.split("x"))
+    command = [options.tulle, verb, operand, *more, "--comm", f"sim:platform={options.platform}", "--pes",
+               str(rows * cols), "--grid", grid, "--threads", "1", "--alg", alg, "--json", "--quiet"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in said.splitlines()]
+
+
+def measure(options, case):
+    every, chosen = run(options, case, "all"), run(options, case, "auto")[0]
+    return case, {r["alg"]: r for r in every}, chosen
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tulle", default="build/tulle")
+    parser.add_argument("--platform", default="summit")
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    cases = list(itertools.product(INPUTS, OPERATIONS, GRIDS))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda case: measure(options, case), cases))
+    for time in TIMES:
+        good = counted = 0
+        losses = []
+        print(f"\n{time}\n\n| case | grid | best | worst / best | auto | auto / best |\n|---|---|---|---|---|---|")
+        for (operand, (verb, more), grid), every, chosen in results:
+            seconds = {alg: r[time] for alg, r in every.items()}
+            best, worst = min(seconds, key=seconds.get), max(seconds.values())
+            if worst < 1.5 * seconds[best]:
+                continue
+            loss = seconds[chosen["alg"]] / seconds[best]
+            counted += 1
+            good += loss <= 1.1
+            losses.append(loss)
+            print(f"| {verb} {operand} {' '.join(more)} | {grid} | {best} {seconds[best]:.3g} s | "
+                  f"{worst / seconds[best]:.1f} | {chosen['alg']} | {loss:.2f} |")
+        losses.sort()
+        print(f"\nwithin 10 % of the best: {good} of {counted} ({100 * good / max(counted, 1):.0f} %); "
+              f"median {losses[len(losses) // 2]:.2f}, worst {losses[-1]:.2f}")
+
+
+if __name__ == "__main__":
+    main()

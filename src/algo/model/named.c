@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which part of the rows of B each tile of A names: what a transfer that knows the sparsity moves (product/need.h). */
+#include "algo/model/census.h"
+#include "base/error.h"
+
+enum { CELLS = 1 << 18 };
+
+/*
+ * Distinct columns of the entries that are here, by tiles of l. A column is counted again if the rows of a tile of l
+ * are spread over several tiles of A.
+ */
+static tulle_status count_here(tulle_mat *A, const tulle_layout *l, double *named)
+{
+    tulle_status status;
+    int32_t *last = NULL; /* 1 + the tile row that named the column last */
+    TULLE_TRY(tulle__alloc_zero((size_t)A->layout->n, sizeof *last, "census", &last));
+    for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) {
+        tulle_tile tile;
+        int ti = (int)(t / A->layout->nt), tj = (int)(t % A->layout->nt);
+        tulle_gidx first = A->layout->col_cut[tj];
+        if (!tulle__tile_is_mine(A, ti, tj)) continue;
+        TULLE_TRY(tulle_mat_tile(A, ti, tj, &tile));
+        for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++) {
+            int i = tulle__layout_find(l->row_cut, l->mt, A->layout->row_cut[ti] + r), k = 0;
+            for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++) {
+                tulle_gidx col = first + tile.colind[e];
+                while (col >= l->col_cut[k + 1]) k++; /* columns ascend */
+                named[(int64_t)i * l->nt + k] += last[col] != i + 1;
+                last[col] = i + 1;
+            }
+        }
+    }
+out:
+    tulle__free(last);
+    return status;
+}
+
+tulle_status tulle__census_count_named(tulle_mat *A, const tulle_layout *l, double **out)
+{
+    double *named = NULL;
+    int64_t tiles = (int64_t)l->mt * l->nt;
+    tulle_status status = tulle__alloc_zero((size_t)tiles, sizeof *named, "census", &named);
+    if (status == TULLE_OK) status = count_here(A, l, named);
+    status = tulle_comm_agree(A->comm, status);
+    for (int64_t t = 0; t < tiles && status == TULLE_OK; t += CELLS)
+        status = tulle_comm_reduce_real(A->comm, TULLE_SUM, (int)(tiles - t < CELLS ? tiles - t : CELLS), named + t);
+    for (int64_t t = 0; t < tiles && status == TULLE_OK; t++) {
+        int k = (int)(t % l->nt);
+        double rows = (double)(l->col_cut[k + 1] - l->col_cut[k]);
+        named[t] = rows > 0 && named[t] < rows ? named[t] / rows : 1;
+    }
+    if (status == TULLE_OK)
+        *out = named;
+    else
+        tulle__free(named);
+    return status;
+}
