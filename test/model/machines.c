@@ -93,7 +93,7 @@ struct far {
     tulle_prediction p[TULLE_ALG_COUNT], here;
     tulle_machine machine;
     tulle_status refused;
-    double entries;
+    double entries, needed; /* needed: bytes of stationary A where only rows move that are named */
 };
 
 static tulle_status look_far(tulle_comm *comm, void *arg)
@@ -118,11 +118,15 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     tulle_census_spec spec = {l[0], l[1], l[2], pes, TULLE_F32, f->counting, 0};
     TULLE_TRY(tulle_census_new(A, f->cols_b ? NULL : A, &spec, &census));
     if (tulle_comm_rank(comm) == 0) f->entries = tulle_census_entries(census);
+    tulle_prediction p;
+    tulle_model_options whole = TULLE_MODEL_DEFAULT;
+    whole.whole_tiles = 1;
     for (int a = 1; a < TULLE_ALG_COUNT; a++) {
-        tulle_prediction p;
-        TULLE_TRY(tulle_predict(census, &f->machine, NULL, (tulle_alg)a, &p));
+        TULLE_TRY(tulle_predict(census, &f->machine, &whole, (tulle_alg)a, &p));
         if (tulle_comm_rank(comm) == 0) f->p[a] = p;
     }
+    TULLE_TRY(tulle_predict(census, &f->machine, NULL, TULLE_ALG_STATIONARY_A, &p));
+    if (tulle_comm_rank(comm) == 0) f->needed = p.bytes_moved;
     spec.pes = 1; /* whose layouts give tiles to others */
     tulle_census *none = NULL;
     tulle_status refused = tulle_census_new(A, NULL, &spec, &none);
@@ -155,6 +159,10 @@ static void far_away(void)
     int same = 1;
     for (int a = 1; a < TULLE_ALG_COUNT; a++) same &= memcmp(&f.p[a], &g.p[a], sizeof f.p[a]) == 0;
     ok(same, "384 PEs look the same from 1 and from 3");
+    /* rows that two PEs count for one tile are counted twice */
+    ok(f.needed < f.p[TULLE_ALG_STATIONARY_A].bytes_moved && g.needed >= f.needed && g.needed < 1.1 * f.needed,
+        "of B's tiles less moves: %.0f bytes of %.0f, from 3 PEs %.0f", f.needed,
+        f.p[TULLE_ALG_STATIONARY_A].bytes_moved, g.needed);
     ok(f.refused == TULLE_ERR_ARG, "layouts for more PEs than there are said to be are refused");
     ok(!f.p[TULLE_ALG_CANNON].suits && f.p[TULLE_ALG_SUMMA].suits, "16 x 24 is no grid for Cannon");
     ok(f.p[TULLE_ALG_STATIONARY_C].seconds < f.p[TULLE_ALG_SUMMA].seconds, "stages cost: %g s, %g s without",

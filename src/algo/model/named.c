@@ -35,20 +35,29 @@ out:
     return status;
 }
 
-tulle_status tulle__census_count_named(tulle_mat *A, const tulle_layout *l, double **out)
+/* Of all PEs, as shares. */
+static tulle_status count_all(tulle_mat *A, const tulle_layout *l, double *named)
 {
-    double *named = NULL;
+    tulle_status status;
     int64_t tiles = (int64_t)l->mt * l->nt;
-    tulle_status status = tulle__alloc_zero((size_t)tiles, sizeof *named, "census", &named);
-    if (status == TULLE_OK) status = count_here(A, l, named);
-    status = tulle_comm_agree(A->comm, status);
-    for (int64_t t = 0; t < tiles && status == TULLE_OK; t += CELLS)
-        status = tulle_comm_reduce_real(A->comm, TULLE_SUM, (int)(tiles - t < CELLS ? tiles - t : CELLS), named + t);
-    for (int64_t t = 0; t < tiles && status == TULLE_OK; t++) {
+    TULLE_TRY(count_here(A, l, named));
+    for (int64_t t = 0; t < tiles; t += CELLS)
+        TULLE_TRY(tulle_comm_reduce_real(A->comm, TULLE_SUM, (int)(tiles - t < CELLS ? tiles - t : CELLS), named + t));
+    for (int64_t t = 0; t < tiles; t++) {
         int k = (int)(t % l->nt);
         double rows = (double)(l->col_cut[k + 1] - l->col_cut[k]);
         named[t] = rows > 0 && named[t] < rows ? named[t] / rows : 1;
     }
+out:
+    return status;
+}
+
+tulle_status tulle__census_count_named(tulle_mat *A, const tulle_layout *l, double **out)
+{
+    double *named = NULL;
+    tulle_status status = tulle__alloc_zero((size_t)l->mt * (size_t)l->nt, sizeof *named, "census", &named);
+    if (status == TULLE_OK) status = count_all(A, l, named);
+    status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK)
         *out = named;
     else
