@@ -103,7 +103,7 @@ static double fetch(const tulle__costs *c, int owner, int to, double bytes, tull
     double seconds = tulle__cost_transfer(c, owner, to, bytes);
     load[to].bytes += bytes;
     load[to].messages++;
-    load[to].fetch += seconds;
+    load[to].fetch += bytes / tier_of(c, owner, to)->bandwidth;
     load[owner].served += bytes / tier_of(c, owner, to)->bandwidth;
     return seconds;
 }
@@ -126,6 +126,12 @@ double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, t
         if (needed < TULLE__EXCERPT_MOST * bytes) bytes = needed;
     }
     return fetch(c, tulle__layout_owner(o->B->layout, k, j), to, bytes, load);
+}
+
+double tulle__cost_latency(const tulle__costs *c, int to, double seconds)
+{
+    if (seconds <= 0) return 0;
+    return tier_of(c, to, c->census->pes > c->node_pes ? (to + c->node_pes) % c->census->pes : to)->latency;
 }
 
 double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, int i, int j, int nk, const int *k)
@@ -162,7 +168,8 @@ void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double e
     load[from].bytes += pushes * record;
     load[from].messages += pushes;
     if (from == owner) return;
-    load[from].push += pushes * 2 * tulle__cost_transfer(c, from, owner, record);
+    /* a slot by fetch-and-add, the record, its sequence word; and the acknowledgement, which the end waits for */
+    load[from].push += pushes * 4 * tulle__cost_transfer(c, from, owner, record);
     if (!tulle__cost_in_place(c, from, owner)) {
         load[owner].bytes += bytes;
         load[owner].messages += pushes;

@@ -21,7 +21,8 @@ typedef struct tulle__costs {
 typedef struct tulle__burden {
     double work; /* multiplications */
     double compute, fetch, push, accumulate;
-    double served; /* others' transfers out of this PE's memory */
+    double latency; /* of the fetches of each job, which start together: jobs fetched ahead share it */
+    double served;  /* others' transfers out of this PE's memory */
     double bytes, messages, partials;
     double communicate, total; /* what is not hidden; until this PE is done */
 } tulle__burden;
@@ -40,10 +41,14 @@ static inline double tulle__cost_unit(const tulle__costs *costs, int i, int k, i
 {
     return costs->unit[tulle__unit_index(costs->census, i, k, j)];
 }
-/* Seconds that PE `to` takes to get a tile of the owner's; 0 if it need not. Adds it to both loads. */
+/* Seconds that PE `to` takes to get a tile of the owner's; 0 if it need not. Adds it to both loads, but for the
+ * latency. */
 double tulle__cost_fetch(const tulle__costs *costs, const tulle_mat *X, int i, int j, int to, tulle__burden *load);
 /* The same for what PE `to` needs of B[k,j] for A[i,k]. */
 double tulle__cost_fetch_b(const tulle__costs *costs, int i, int k, int j, int to, tulle__burden *load);
+
+/* The latency of a job that fetches for so long. */
+double tulle__cost_latency(const tulle__costs *costs, int to, double seconds);
 
 /* Entries of what nk units of C tile (i, j) make; counted if they are a job of stationary A or B that was counted. */
 double tulle__cost_entries(const tulle__costs *costs, const tulle__policy *policy, int i, int j, int nk, const int *k);

@@ -28,12 +28,14 @@ static void walk_job(
     const tulle__costs *c, const tulle__policy *policy, int pe, int i, int j, int nk, const int *k, tulle__burden *load)
 {
     const tulle__operands *o = &c->census->operands;
+    double seconds = 0;
     for (int t = 0; t < nk; t++) {
-        (void)tulle__cost_fetch(c, o->A, i, k[t], pe, load);
-        (void)tulle__cost_fetch_b(c, i, k[t], j, pe, load);
+        seconds += tulle__cost_fetch(c, o->A, i, k[t], pe, load);
+        seconds += tulle__cost_fetch_b(c, i, k[t], j, pe, load);
         load[pe].work += c->census->work[tulle__unit_index(c->census, i, k[t], j)];
         load[pe].compute += tulle__cost_unit(c, i, k[t], j);
     }
+    load[pe].latency += tulle__cost_latency(c, pe, seconds);
     double entries = tulle__cost_entries(c, policy, i, j, nk, k);
     if (tulle__layout_owner(o->C->layout, i, j) != pe) {
         tulle__cost_partial(c, pe, i, j, entries, load);
@@ -57,6 +59,7 @@ void tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int 
     }
     for (int pe = 0; pe < c->census->pes; pe++) {
         tulle__burden *l = &load[pe];
+        l->fetch += l->latency / (1 + c->lookahead);
         l->communicate = l->push + (c->lookahead == 0 ? l->fetch : l->fetch > l->compute ? l->fetch - l->compute : 0);
         l->total = l->compute + l->communicate + l->accumulate;
     }
