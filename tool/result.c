@@ -181,6 +181,7 @@ void result_foot(const struct result *r, FILE *file)
 void result_steals(const struct result *r, FILE *file)
 {
     fprintf(file,
-        "%s: %" PRId64 " of %" PRId64 " products of two tiles were taken from other PEs, in %" PRId64 " attempts\n",
+        "%s: %" PRId64 " of %" PRId64 " units (products of two tiles, or bands of one) were taken from "
+        "other PEs, in %" PRId64 " attempts\n",
         r->alg, r->report.stolen, r->report.units, r->report.probes);
 }
