@@ -25,7 +25,7 @@ typedef struct tulle_report {
     int64_t bytes_moved;      /* got and put by all PEs; what is read in place does not move */
     int64_t messages;         /* gets and puts that this took */
     int64_t partials;         /* partial results sent */
-    int64_t units;            /* products of an A tile and a B tile */
+    int64_t units;            /* products of an A tile and a B tile, or of a band of its rows under stealing */
     int64_t stolen;           /* of them, those that a PE took from another's share */
     int64_t probes;           /* attempts to take some, each one atomic on another PE's memory */
     int64_t nnz_c;            /* CSR: entries of C; dense: m n */
