@@ -42,11 +42,11 @@ SANITIZED = -DCMAKE_BUILD_TYPE=Debug -DTULLE_WERROR=OFF
 check-sanitizers: setup
 	cmake -S . -B $(BUILD)-asan $(SANITIZED) -DTULLE_SANITIZE=address,undefined > /dev/null
 	cmake --build $(BUILD)-asan -j $(JOBS)
-	cd $(BUILD)-asan && ctest --output-on-failure -L sanitize
+	cd $(BUILD)-asan && ctest --output-on-failure -j $(JOBS) -L sanitize
 	@if command -v clang > /dev/null; then \
 		cmake -S . -B $(BUILD)-tsan $(SANITIZED) -DCMAKE_C_COMPILER=clang -DTULLE_SANITIZE=thread > /dev/null && \
 		cmake --build $(BUILD)-tsan -j $(JOBS) && \
-		cd $(BUILD)-tsan && ctest --output-on-failure -L threads; \
+		cd $(BUILD)-tsan && ctest --output-on-failure -j $(JOBS) -L threads; \
 	else echo 'clang is not installed: the thread sanitizer is left out'; fi
 
 fuzz: setup
