@@ -36,7 +36,8 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
 #define OPTION_COMM                                                                                                    \
     {                                                                                                                  \
         .name = "comm", .kind = KIND_WORD, .argument = "SPEC", .fallback = "threads; mpi or shmem under its launcher", \
-        .text = "engine and wrappers, as in mpi, shmem, check+threads, net:latency=2us,bw=12G+threads, sim:platform=summit" \
+        .text = "engine and wrappers, as in mpi, shmem, check+threads, net:latency=2us,bw=12G+threads, "               \
+                "sim:platform=summit"                                                                                  \
     }
 #define OPTION_THREADS                                                                                                 \
     {                                                                                                                  \
