@@ -20,8 +20,9 @@ static const char variable[] = "TULLE_ROSTER";
 int roster_open(struct roster *r)
 {
     *r = (struct roster){.pipe = -1, .deaths = -1, .lost = -1};
-    strcpy(r->folder, "/tmp/tulle-XXXXXX");
-    if (!mkdtemp(r->folder)) return -1;
+    const char *place = getenv("TMPDIR");
+    int n = snprintf(r->folder, sizeof r->folder, "%s/tulle-XXXXXX", place && *place ? place : "/tmp");
+    if (n < 0 || (size_t)n >= sizeof r->folder || !mkdtemp(r->folder)) return -1;
     snprintf(r->path, sizeof r->path, "%s/roster", r->folder);
     /* open at both ends: it never ends, however many come and go */
     if (mkfifo(r->path, 0600) || (r->pipe = open(r->path, O_RDWR | O_NONBLOCK | O_CLOEXEC)) < 0 ||

@@ -10,7 +10,7 @@
 enum { ROSTER_PES = 1024, ROSTER_TEXT = 4096 };
 
 struct roster {
-    char folder[32], path[48];
+    char folder[200], path[224];
     int pipe;   /* what processes write to */
     int deaths; /* an epoll of their pidfds: it reports in the order in which they end */
     char text[ROSTER_TEXT];

@@ -81,12 +81,7 @@ mpich)
 esac
 unset TULLE_ROSTER
 export XDG_CACHE_HOME="$work/cache"
-count=0
-bad=0
-report() { # condition-status text
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; bad=$((bad + 1)); fi
-}
+. "$(dirname "$0")/tap.sh"
 received() { # bytes that n1 has got from other hosts
     ip netns exec $net-n1 cat /sys/class/net/eth0/statistics/rx_bytes
 }
@@ -172,5 +167,4 @@ killed() { # HOST
 }
 killed "$@"
 
-echo "1..$count"
-[ $bad = 0 ]
+report_end

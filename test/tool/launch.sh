@@ -11,12 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME="$work/cache"
 unset TULLE_ROSTER
-count=0
-bad=0
-report() { # condition-status text
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; bad=$((bad + 1)); fi
-}
+. "$(dirname "$0")/tap.sh"
 # expect STATUS PATTERN COMMAND...
 expect() {
     status=$1 pattern=$2
@@ -150,5 +145,4 @@ begin foreign "$@" -n 3 "$tulle" spgemm
 kill -9 "$(pe foreign 1)"
 ends foreign failure
 
-echo "1..$count"
-[ $bad = 0 ]
+report_end

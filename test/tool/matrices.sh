@@ -5,16 +5,11 @@
 set -u
 tulle=$1
 folder=$2
-count=0
-bad=0
 if [ -z "$folder" ] || [ ! -d "$folder" ]; then
     echo "1..0 # SKIP no folder of matrices: set TULLE_MATRICES"
     exit 0
 fi
-report() {
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; bad=$((bad + 1)); fi
-}
+. "$(dirname "$0")/tap.sh"
 for file in "$folder"/*.mtx "$folder"/*.mtx.gz; do
     [ -f "$file" ] || continue
     name=$(basename "$file")
@@ -30,5 +25,4 @@ for file in "$folder"/*.mtx "$folder"/*.mtx.gz; do
     status=$?
     report $status "spmm $name $([ $status = 0 ] || echo "$said" | tail -3)"
 done
-echo "1..$count"
-[ $bad = 0 ]
+report_end

@@ -8,12 +8,7 @@ lines=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME="$work/cache"
-count=0
-bad=0
-report() { # condition-status text
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; bad=$((bad + 1)); fi
-}
+. "$(dirname "$0")/tap.sh"
 # expect STATUS PATTERN COMMAND...
 expect() {
     status=$1 pattern=$2
@@ -148,5 +143,4 @@ expect 0 '"grid":\[[0-9]*,[0-9]*\]' spgemm rmat:scale=8 --pes 6 --grid auto --ma
 expect 0 'predicted' spmm rmat:scale=8 --pes 2 --grid auto --check
 expect 2 'or auto, not' spmm rmat:scale=8 --pes 2 --grid square
 expect 2 'No such file' spmm rmat:scale=8 --pes 2 --machine "$work/absent"
-echo "1..$count"
-[ $bad = 0 ]
+report_end

@@ -6,12 +6,7 @@ tulle=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME="$work/cache"
-count=0
-bad=0
-report() { # condition-status text
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; bad=$((bad + 1)); fi
-}
+. "$(dirname "$0")/tap.sh"
 run() { # NAME ARGUMENTS...: into work/NAME
     name=$1
     shift
@@ -78,5 +73,4 @@ run many spmm rmat:scale=14 --comm sim:platform=summit --pes 384 --grid 24x16 --
 has many '"pes":384'
 has many '"passed":true'
 
-echo "1..$count"
-[ "$bad" = 0 ]
+report_end

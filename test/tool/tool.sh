@@ -7,12 +7,7 @@ data=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_CACHE_HOME="$work/cache"
-count=0
-bad=0
-report() { # condition-status text
-    count=$((count + 1))
-    if [ "$1" = 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; bad=$((bad + 1)); fi
-}
+. "$(dirname "$0")/tap.sh"
 # expect STATUS PATTERN COMMAND...: exit status, and a pattern in what it prints on either stream
 expect() {
     status=$1 pattern=$2
@@ -151,5 +146,4 @@ expect 2 'name a .mtx file' $whole --memory 24M -o "$work/phases.bsp.h5"
 expect 2 'directory' spgemm "$work/a.mtx" -o "$work/no/where.mtx"
 [ ! -e "$work/no" ] && ! ls "$work" | grep -q '\.tmp'
 report $? "nothing is left of a file that could not be written"
-echo "1..$count"
-[ $bad = 0 ]
+report_end
