@@ -95,7 +95,8 @@ fi
 report $? "a timeline with spans of the kernels"
 
 # progress: a line on a terminal, cleared at the end; nothing elsewhere or with --quiet
-slow="spgemm er:n=500,degree=3 --pes 2 --tiles 5 --comm net:latency=25ms+threads --alg stationary-c"
+# deterministic: a job a product of two tiles
+slow="spgemm er:n=500,degree=3 --pes 2 --tiles 5 --comm net:latency=25ms+threads --alg stationary-c --deterministic"
 "$tulle" $slow >"$work/out" 2>&1 && ! grep -q 'multiplying' "$work/out"
 report $? "no progress where stderr is no terminal"
 if command -v script >/dev/null 2>&1; then
