@@ -101,12 +101,32 @@ double tulle__cost_meeting(const tulle__costs *c)
 static double fetch(const tulle__costs *c, int owner, int to, double bytes, tulle__burden *load)
 {
     if (bytes <= 0 || tulle__cost_in_place(c, owner, to)) return 0;
-    double seconds = tulle__cost_transfer(c, owner, to, bytes);
+    double seconds = tulle__cost_transfer(c, owner, to, bytes), moving = bytes / tier_of(c, owner, to)->bandwidth;
     load[to].bytes += bytes;
     load[to].messages++;
-    load[to].fetch += bytes / tier_of(c, owner, to)->bandwidth;
-    load[owner].served += bytes / tier_of(c, owner, to)->bandwidth;
+    load[to].fetch += moving;
+    load[owner].served += moving;
+    if (owner / c->node_pes == to / c->node_pes) return seconds;
+    load[to].far += moving;
+    load[owner].far_served += moving;
     return seconds;
+}
+
+void tulle__cost_share_nodes(const tulle__costs *c, tulle__burden *load)
+{
+    int pes = c->census->pes;
+    for (int first = 0; first < pes; first += c->node_pes) {
+        int end = first + c->node_pes < pes ? first + c->node_pes : pes;
+        for (int p = first; p < end; p++) {
+            double far = 0, served = 0;
+            for (int q = first; q < end; q++) {
+                far += fmin(load[q].far, load[p].far);
+                served += fmin(load[q].far_served, load[p].far_served);
+            }
+            load[p].fetch += far / (end - first) - load[p].far;
+            load[p].served += served / (end - first) - load[p].far_served;
+        }
+    }
 }
 
 double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j, int to, tulle__burden *load)

@@ -148,6 +148,14 @@ static int64_t others_item(const struct game *g, int pe, int *victim)
     return found;
 }
 
+/* Round trips that end in nothing else: to hear and to claim; at the end, of every other PE, that nothing is left. */
+static void probe(struct game *g, int pe, int trips)
+{
+    double seconds = trips * tulle__cost_latency(g->costs, pe, 1);
+    g->load[pe].communicate += seconds;
+    g->load[pe].total += seconds;
+}
+
 static void play(struct game *g)
 {
     while (g->heaped) {
@@ -156,7 +164,9 @@ static void play(struct game *g)
         if (x < 0) x = others_item(g, pe, &victim);
         if (x < 0) { /* done: never anything more for it */
             g->heap[0] = g->heap[--g->heaped];
+            probe(g, pe, g->costs->census->pes - 1);
         } else {
+            if (victim != pe) probe(g, pe, 2);
             g->gone[x] = 1;
             g->left[victim] -= g->item[x].seconds;
             g->load[pe].total += unit_seconds(g, &g->item[x], pe, g->load);

@@ -70,6 +70,7 @@ void tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int 
                 walk_job(
                     c, policy, pe, chain.i, chain.j, chain.nk - at < group ? chain.nk - at : group, chain.k + at, load);
     }
+    tulle__cost_share_nodes(c, load);
     for (int pe = 0; pe < c->census->pes; pe++) {
         tulle__burden *l = &load[pe];
         l->fetch += l->latency / (1 + c->lookahead);
