@@ -160,10 +160,9 @@ void result_line(const struct result *r, FILE *file)
 
 static void show_bound(const struct result *r, FILE *file)
 {
-    const char *what = r->bound.seconds <= r->bound.flops    ? "arithmetic"
-                       : r->bound.seconds <= r->bound.memory ? "memory"
-                                                             : "cache";
-    fprintf(file, "; bound %.3g s (%s)", r->bound.seconds, what);
+    const char *what = r->bound.seconds <= r->bound.flops ? "arithmetic" : "memory";
+    fprintf(file, "; bound %.3g s (%s; B's rows out of the second-level cache: %.3g s)", r->bound.seconds, what,
+        r->bound.cache);
 }
 
 void result_foot(const struct result *r, FILE *file)

@@ -65,12 +65,14 @@ TULLE_API tulle_status tulle_machine_path(int threads, char *path, size_t size);
 TULLE_API tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *machine);
 TULLE_API tulle_status tulle_machine_save(const char *path, const tulle_machine *machine);
 
-/* The three times whose largest is the bound. */
+/* What takes how long at least. */
 typedef struct tulle_bound {
-    double flops;  /* arithmetic at the rate of multiply-adds */
-    double memory; /* each operand once from memory, the result once to it */
-    double cache;  /* rows of B, once for each entry of A that asks for them */
-    double seconds;
+    double flops;   /* arithmetic at the rate of multiply-adds; also of one load each out of the first-level cache */
+    double memory;  /* each operand once from memory, the result once to it */
+    double seconds; /* the larger of these: no program is faster */
+    /* rows of B, once for each entry of A that asks for them, out of the second-level cache: what to expect where rows
+       of A do not share columns with the row before, and no bound */
+    double cache;
 } tulle_bound;
 
 /*

@@ -199,6 +199,5 @@ tulle_bound tulle_product_bound(
     double read = B->kind == TULLE_CSR ? multiplications * entry : multiplications * value;
     b.cache = ((double)A->nnz * entry + read) / machine->cache;
     b.seconds = b.flops > b.memory ? b.flops : b.memory;
-    if (b.cache > b.seconds) b.seconds = b.cache;
     return b;
 }
