@@ -13,7 +13,7 @@
  *   SUMMA, Cannon             sum over the steps of the longest transfer and the longest kernels of a PE, or of the
  *                             larger of the two where the next step's tiles come meanwhile
  * and the product takes as long as the slowest PE, or as a PE whose memory all others read at its bandwidth.
- * Of a tile of B only those rows count that the tile of A names, if that lies on the PE (whole_tiles in the options).
+ * Of a tile of B only those rows count that the tile of A names, if that lies on the PE (transfers in the options).
  */
 #ifndef TULLE_MODEL_H
 #define TULLE_MODEL_H
@@ -84,11 +84,12 @@ TULLE_API double tulle_census_entries(const tulle_census *census); /* of C; dens
 /* ---- predicting ---- */
 
 typedef struct tulle_model_options {
-    int threads;       /* of each PE; 0: 1 */
-    int lookahead;     /* as in tulle_product_options */
-    int deterministic; /* as there */
-    int whole_tiles;   /* as there: then bytes are exact, else those of B's rows an estimate */
-    size_t panel;      /* bytes of the panels that partial results travel in; 0: 8 MiB */
+    int threads;               /* of each PE; 0: 1 */
+    int lookahead;             /* as in tulle_product_options */
+    int deterministic;         /* as there */
+    tulle_transfers transfers; /* as there: bytes of WHOLE are exact, else those of B's rows an estimate. Partial rows
+                                  of C instead of them are not counted: a run may move less than is predicted */
+    size_t panel;              /* bytes of the panels that partial results travel in; 0: 8 MiB */
 } tulle_model_options;
 
 #define TULLE_MODEL_DEFAULT ((tulle_model_options){.lookahead = -1})

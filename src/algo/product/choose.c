@@ -41,6 +41,20 @@ static tulle_machine machine_of(const tulle_plan *plan)
     return m;
 }
 
+tulle_status tulle__choose_prices(tulle_plan *plan)
+{
+    tulle_machine machine = machine_of(plan);
+    tulle__prices prices = {.node_pes = machine.node_pes};
+    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
+        const tulle_tier *tier = &machine.tier[d];
+        int known = tier->bandwidth > 0;
+        prices.message[d] = tulle__price_message(known ? tier : &ordinary.tier[d]);
+    }
+    tulle_status status = tulle_comm_broadcast(plan->comm, 0, &prices, sizeof prices);
+    plan->prices = prices;
+    return tulle_comm_agree(plan->comm, status);
+}
+
 /* named: of a census that is made here, which takes it over. */
 static tulle_status predict(const tulle_plan *plan, double *named, struct choice *choice)
 {
@@ -53,7 +67,7 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
     tulle_model_options options = {.threads = plan->comm->pe->threads,
         .lookahead = plan->lookahead,
         .deterministic = plan->options.deterministic,
-        .whole_tiles = plan->options.whole_tiles,
+        .transfers = plan->options.transfers,
         .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
     if ((double)o->M * o->K * o->N > UNITS_MOST) {
         if (choice->alg == TULLE_ALG_AUTO) choice->alg = TULLE_ALG_STATIONARY_C;
@@ -87,7 +101,7 @@ tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
     struct choice choice = {*alg, 0};
     tulle_mat *A = plan->operands.A;
     double *named = NULL;
-    if (!plan->options.census && !plan->options.whole_tiles && !plan->direct)
+    if (!plan->options.census && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
         status = tulle__census_count_named(A, A->layout, &named);
     if (status != TULLE_OK) return status;
     if (plan->comm->rank == 0)

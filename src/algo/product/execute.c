@@ -29,8 +29,8 @@ static const tulle__job *same_tiles(const tulle__exec *x, const tulle__job *job,
     return same ? last : NULL;
 }
 
-/* Starts the fetches of a job of nk units that has been written into the free record. */
-static tulle_status start_job(tulle__exec *x, int nk)
+/* Starts the fetches of a job of nk units, or of an errand, that has been written into the free record. */
+static tulle_status start_job(tulle__exec *x, int nk, const tulle__errand *errand)
 {
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
@@ -40,6 +40,7 @@ static tulle_status start_job(tulle__exec *x, int nk)
     job->number = x->jobs++;
     const tulle__job *last = same_tiles(x, job, nk);
     x->filled++;
+    job->errand = errand;
     for (int n = 0; n < nk; n++) {
         if (last) {
             job->a[n] = tulle__fetch_share(&last->a[n]);
@@ -47,7 +48,8 @@ static tulle_status start_job(tulle__exec *x, int nk)
             job->nk++;
             continue;
         }
-        TULLE_TRY(tulle__fetch_init(plan->operands.A, job->i, job->k[n], &job->a[n]));
+        TULLE_TRY(errand ? tulle__errand_fetch(errand, plan->operands.A, &job->a[n])
+                         : tulle__fetch_init(plan->operands.A, job->i, job->k[n], &job->a[n]));
         job->nk++; /* from here on ending the job sees to what was fetched */
         TULLE_TRY(tulle__needs_fetch(plan->needs, &plan->operands, job->i, job->k[n], job->j, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
@@ -58,10 +60,32 @@ out:
     return status;
 }
 
+/* What others wait for is multiplied first. */
+static tulle_status start_errands(tulle__exec *x)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__errands *errands = tulle__needs_errands(x->plan->needs);
+    while (x->errands < tulle__errands_count(errands) && x->filled < x->depth) {
+        if (x->filled && x->ahead >= x->plan->lookahead) break;
+        const tulle__errand *errand = tulle__errands_at(errands, x->errands++);
+        tulle__job *job = free_job(x);
+        job->i = errand->i;
+        job->j = errand->j;
+        job->k[0] = errand->k;
+        job->units = 1;
+        job->of = 0;
+        TULLE_TRY(start_job(x, 1, errand));
+    }
+out:
+    return status;
+}
+
 /* Keeps as many remote jobs started as asked for, and the local ones between them. */
 static tulle_status start_scheduled(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
+    TULLE_TRY(start_errands(x));
+    if (x->errands < tulle__errands_count(tulle__needs_errands(x->plan->needs))) goto out;
     while (x->filled < x->depth && tulle__schedule_has_next(&x->schedule)) {
         if (x->filled && tulle__schedule_next_is_remote(&x->schedule) && x->ahead >= x->plan->lookahead) break;
         tulle__job *job = free_job(x);
@@ -69,7 +93,7 @@ static tulle_status start_scheduled(tulle__exec *x)
         tulle__schedule_take(&x->schedule, &job->i, &job->j, &nk, job->k);
         job->units = nk;
         job->of = 0;
-        TULLE_TRY(start_job(x, nk));
+        TULLE_TRY(start_job(x, nk, NULL));
     }
 out:
     return status;
@@ -96,7 +120,7 @@ static tulle_status start_reserved(tulle__exec *x)
         job->band = share.band;
         job->bands = share.bands;
         job->of = share.of;
-        TULLE_TRY(start_job(x, share.nk));
+        TULLE_TRY(start_job(x, share.nk, NULL));
     }
 out:
     return status;
@@ -150,22 +174,31 @@ static tulle_status await_job(tulle__exec *x, const tulle__job *job)
     int64_t start = tulle__now(x->plan->comm);
     x->ahead -= job->remote;
     for (int n = 0; n < job->nk; n++) {
-        tulle_tile a, b;
-        TULLE_TRY(tulle__fetch_await(&job->a[n], &a));
+        tulle_tile a = {.rowptr = NULL}, b;
+        tulle__csr given = {.m = 0};
+        const tulle__cut *cut = tulle__needs_cut(x->plan->needs, job->i, job->k[n], job->j);
+        TULLE_TRY(
+            job->errand ? tulle__errand_await(job->errand, &job->a[n], &given) : tulle__fetch_await(&job->a[n], &a));
         TULLE_TRY(tulle__fetch_await(&job->b[n], &b));
         TULLE_TRY(tulle__exec_set_tiles(x, job, n, &a, &b));
+        if (job->errand) x->a[n] = given;
+        if (cut) x->a[n] = cut->rest;
     }
 out:
     x->communicate_ns += tulle__now(x->plan->comm) - start;
     return status;
 }
 
+static int64_t all_jobs(const tulle__exec *x)
+{
+    return tulle__schedule_jobs(&x->schedule) + tulle__errands_count(tulle__needs_errands(x->plan->needs));
+}
+
 static tulle_status run_jobs(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
     const tulle__steal *steal = x->plan->steal;
-    tulle__watch watch =
-        tulle__watch_phase(x->plan, x->phase, steal ? tulle__steal_share(steal) : tulle__schedule_jobs(&x->schedule));
+    tulle__watch watch = tulle__watch_phase(x->plan, x->phase, steal ? tulle__steal_share(steal) : all_jobs(x));
     TULLE_TRY(start_jobs(x));
     while (x->filled) {
         const tulle__job *job = &x->ring[x->head];
@@ -210,6 +243,7 @@ out:
 static int ring_size(const tulle_plan *plan, int64_t jobs)
 {
     int64_t size = plan->direct || plan->lookahead == 0 ? 1 : plan->lookahead + (int64_t)RING_MAX;
+    jobs += tulle__errands_count(tulle__needs_errands(plan->needs));
     return (int)(jobs < 1 ? 1 : size < jobs ? size : jobs);
 }
 
@@ -217,6 +251,7 @@ static tulle_status begin(tulle__exec *x, tulle_plan *plan)
 {
     tulle_status status;
     size_t group = (size_t)plan->group;
+    int64_t copied;
     x->plan = plan;
     if (plan->steal || plan->panels) {
         x->depth = 1 + plan->lookahead;
@@ -236,11 +271,13 @@ static tulle_status begin(tulle__exec *x, tulle_plan *plan)
     TULLE_TRY(tulle__alloc(group, sizeof *x->dense_pair, "jobs", &x->dense_pair));
     TULLE_TRY(tulle__alloc_zero(group, sizeof *x->slice, "jobs", &x->slice));
     tulle__kernel_begin(plan->comm);
+    TULLE_TRY(tulle__needs_refresh(plan->needs, &plan->operands, &copied));
+    tulle__charge_copy(&x->inbox, copied);
     for (int t = 0; t < plan->ntargets; t++) {
         plan->target[t].scaled = plan->target[t].placed = 0;
         for (int p = 0; p < plan->target[t].nparts; p++) plan->target[t].part[p].got = 0;
         /* others add into a dense tile as soon as they come: beta first, unless only its owner ever writes it */
-        if (!plan->sparse && plan->policy->alg != TULLE_ALG_STATIONARY_C)
+        if (!plan->sparse && (plan->policy->alg != TULLE_ALG_STATIONARY_C || tulle__needs_give(plan->needs)))
             TULLE_TRY(tulle__scale_target(x, &plan->target[t]));
     }
     tulle__charge_end(&x->inbox);
@@ -318,7 +355,27 @@ static tulle_spread spread_of(const double *all, int size, int stride)
     return s;
 }
 
-enum { SECONDS, COMPUTE, COMMUNICATE, ACCUMULATE, WAIT, WORK, BYTES, MESSAGES, PARTIALS, UNITS, STOLEN, PROBES, FACTS };
+enum {
+    SECONDS,
+    COMPUTE,
+    COMMUNICATE,
+    ACCUMULATE,
+    WAIT,
+    WORK,
+    BYTES,
+    MESSAGES,
+    PARTIALS,
+    UNITS,
+    STOLEN,
+    PROBES,
+    WHOLE,
+    ROWS,
+    COVERS,
+    GREEDY,
+    PAIR_BYTES,
+    BOUND,
+    FACTS
+};
 
 static int64_t sum_of(const double *all, int size, int stride)
 {
@@ -344,6 +401,13 @@ static tulle_status make_report(tulle_plan *plan, const tulle__exec *x, int64_t 
     mine[UNITS] = (double)x->units;
     mine[STOLEN] = (double)x->stolen;
     mine[PROBES] = (double)x->probes;
+    tulle__needs_figures figures = tulle__needs_tell(plan->needs);
+    mine[WHOLE] = (double)figures.whole;
+    mine[ROWS] = (double)figures.rows;
+    mine[COVERS] = (double)figures.covers;
+    mine[GREEDY] = (double)figures.greedy;
+    mine[PAIR_BYTES] = (double)figures.bytes;
+    mine[BOUND] = (double)figures.bound;
     TULLE_TRY(tulle_comm_allgather(plan->comm, mine, sizeof mine, all));
     tulle_spread work = spread_of(all + WORK, size, FACTS);
     *report = (tulle_report){.seconds = spread_of(all + SECONDS, size, FACTS).max,
@@ -362,6 +426,12 @@ static tulle_status make_report(tulle_plan *plan, const tulle__exec *x, int64_t 
         .nnz_c = plan->sparse ? plan->C->nnz : plan->C->layout->m * plan->C->layout->n,
         .reused = reused,
         .phases = plan->phases,
+        .whole_pairs = sum_of(all + WHOLE, size, FACTS),
+        .rows_pairs = sum_of(all + ROWS, size, FACTS),
+        .cover_pairs = sum_of(all + COVERS, size, FACTS),
+        .greedy_pairs = sum_of(all + GREEDY, size, FACTS),
+        .pair_bytes = sum_of(all + PAIR_BYTES, size, FACTS),
+        .cover_bound = sum_of(all + BOUND, size, FACTS),
         .predicted_seconds = plan->predicted};
 out:
     tulle__free(all);

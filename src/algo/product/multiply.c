@@ -23,7 +23,7 @@ static void computed(tulle__exec *x, const char *what, int64_t start)
 static void rows_of_job(const tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows)
 {
     *first = 0;
-    *rows = tulle__tile_rows(x->plan->C, job->i);
+    *rows = job->errand ? job->errand->rows : tulle__tile_rows(x->plan->C, job->i);
     if (!job->of) return;
     *first = tulle__band_row(&x->a[0], job->band, job->of);
     *rows = tulle__band_row(&x->a[0], job->band + job->bands, job->of) - *first;

@@ -1,94 +1,277 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/need.h"
 
+#include <math.h>
+
 #include "base/error.h"
 #include "base/memory.h"
 
+/*
+ * What a row given away takes beside its bytes: a get of the values, four steps of a push (a slot, the record, its
+ * word, the acknowledgement) and the owner's get of the panel; what B's rows take comes on top.
+ */
+enum { ERRAND_MESSAGES = 6 };
+
+/* The model is no finer than that: what takes more trouble must be better by as much. */
+#define CLEARLY 0.98
+
+/* What own tile A[i,k] needs for B[k,j]. */
+struct want {
+    tulle__excerpt *excerpt; /* NULL: the whole tile */
+    tulle__cut *cut;         /* NULL: all of A is multiplied here */
+};
+
 struct tulle__needs {
+    tulle_comm *comm;
     int K, N;
     int *row; /* [M K]: of the table, for own tiles of A; -1: not own */
     int64_t rows;
-    tulle__excerpt **excerpt; /* [rows N]; NULL: whole */
+    struct want *want; /* [rows N] */
+    tulle__errands *errands;
+    int64_t give; /* any PE has errands */
+    tulle__needs_figures figures;
 };
 
-static tulle__excerpt *find(const tulle__needs *needs, int i, int k, int j)
+/* What is decided about one pair goes by. */
+struct pair {
+    const tulle__operands *operands;
+    tulle_transfers transfers;
+    const tulle__prices *prices;
+    const tulle__csr *A;
+    const tulle__rows *rows; /* that A names */
+    int i, k, j;
+    int here, there;
+    int may_give;
+};
+
+static struct want *find(const tulle__needs *needs, int i, int k, int j)
 {
     int row = needs ? needs->row[(int64_t)i * needs->K + k] : -1;
-    return row < 0 ? NULL : needs->excerpt[(int64_t)row * needs->N + j];
+    return row < 0 ? NULL : &needs->want[(int64_t)row * needs->N + j];
 }
 
-/* What own tile (i, k) of A needs of row k of tiles of B. */
-static tulle_status look_at(
-    tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o, int i, int k, tulle__excerpt **excerpt)
+static void drop(struct want *want)
 {
-    tulle_status status = TULLE_OK;
+    tulle__excerpt_free(want->excerpt);
+    tulle__cut_free(want->cut);
+    *want = (struct want){NULL, NULL};
+}
+
+static double price(const struct pair *p, double bytes, double ranges, double messages)
+{
+    return tulle__price(p->prices, p->here, p->there, bytes, ranges, messages);
+}
+
+static double excerpt_price(const struct pair *p, const tulle__excerpt *e)
+{
+    double bytes = (double)tulle__excerpt_bytes(e), ranges = (double)tulle__excerpt_ranges(e);
+    return price(p, bytes, ranges, ranges > 0);
+}
+
+/* By bytes alone, or by the time that the model expects; what rows of B cost is known. */
+static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const tulle__excerpt *all, struct want *want,
+    tulle__cover_weight *weight)
+{
+    tulle_status status;
+    const tulle_mat *B = p->operands->B;
     tulle__rows rows = {0};
-    tulle_tile tile;
-    for (int j = 0; j < o->N; j++) {
-        if (!tulle__operands_meet(o, i, k, j) || !tulle__fetch_bytes(o->B, k, j)) continue;
-        if (policy->worker(o, i, k, j) != comm->rank) continue;
-        if (!rows.range) {
-            TULLE_TRY(tulle_mat_tile(o->A, i, k, &tile));
-            tulle__csr A = tulle__tile_csr(&tile);
-            TULLE_TRY(tulle__rows_named_by(&A, &rows));
-        }
-        TULLE_TRY(tulle__excerpt_new(o->B, k, j, &rows, &excerpt[j]));
-    }
+    tulle__row_terms terms = {tulle__tile_cols(B, p->j), tulle_type_size(B->type), rowptr};
+    int by_time = p->transfers == TULLE_TRANSFERS_AUTO;
+    double limit = (double)tulle__excerpt_bytes(all);
+    if (by_time) limit = CLEARLY * excerpt_price(p, all) - price(p, 0, 0, ERRAND_MESSAGES);
+    TULLE_TRY(tulle__cut_new(p->A, &terms, limit, by_time, &want->cut, weight));
+    if (!want->cut) goto out;
+    TULLE_TRY(tulle__rows_named_by(&want->cut->rest, &rows));
+    TULLE_TRY(tulle__excerpt_new(B, p->k, p->j, &rows, rowptr, &want->excerpt));
+    double cost =
+        excerpt_price(p, want->excerpt) + price(p, (double)want->cut->bytes, (double)want->cut->rows, ERRAND_MESSAGES);
+    if (by_time && cost >= CLEARLY * excerpt_price(p, all)) drop(want);
 out:
     tulle__rows_fini(&rows);
     return status;
 }
 
-tulle_status tulle__needs_new(
-    tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o, tulle__needs **out)
+static tulle_status decide(
+    const struct pair *p, const int64_t *rowptr, struct want *want, tulle__needs_figures *figures)
+{
+    tulle_status status;
+    const tulle_mat *B = p->operands->B;
+    tulle__excerpt *all = NULL;
+    size_t whole = tulle__fetch_bytes(B, p->k, p->j), bytes = whole;
+    TULLE_TRY(tulle__excerpt_new(B, p->k, p->j, p->rows, rowptr, &all));
+    tulle__cover_weight weight = {.bound = (int64_t)tulle__excerpt_bytes(all), .exact = 1};
+    if (p->may_give) TULLE_TRY(give_away(p, rowptr, all, want, &weight));
+    if (want->cut) {
+        figures->covers++;
+        bytes = tulle__excerpt_bytes(want->excerpt) + (size_t)want->cut->bytes;
+    } else if (p->transfers == TULLE_TRANSFERS_COVER ? tulle__excerpt_bytes(all) < whole
+                                                     : excerpt_price(p, all) < price(p, (double)whole, 1, 1)) {
+        figures->rows++;
+        bytes = tulle__excerpt_bytes(all);
+        want->excerpt = all;
+        all = NULL;
+    } else {
+        figures->whole++;
+    }
+    figures->greedy += !weight.exact;
+    figures->bytes += (int64_t)bytes;
+    figures->bound += weight.bound;
+out:
+    tulle__excerpt_free(all);
+    return status;
+}
+
+/* What own tile (i, k) of A needs of row k of tiles of B. */
+static tulle_status look_at(tulle__needs *needs, const tulle__policy *policy, struct pair p)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__operands *o = p.operands;
+    tulle__rows rows = {0};
+    tulle__csr A;
+    tulle_tile tile;
+    int64_t *rowptr = NULL;
+    for (p.j = 0; p.j < o->N; p.j++) {
+        if (!tulle__operands_meet(o, p.i, p.k, p.j) || !tulle__fetch_bytes(o->B, p.k, p.j)) continue;
+        if (policy->worker(o, p.i, p.k, p.j) != p.here) continue;
+        if (!tulle__excerpt_possible(o->B, p.k, p.j)) {
+            needs->figures.whole++;
+            needs->figures.bytes += (int64_t)tulle__fetch_bytes(o->B, p.k, p.j);
+            needs->figures.bound += (int64_t)tulle__fetch_bytes(o->B, p.k, p.j);
+            continue;
+        }
+        if (!rows.range) {
+            TULLE_TRY(tulle_mat_tile(o->A, p.i, p.k, &tile));
+            A = tulle__tile_csr(&tile);
+            TULLE_TRY(tulle__rows_named_by(&A, &rows));
+            p.A = &A;
+            p.rows = &rows;
+        }
+        if (o->B->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(o->B, p.k, p.j, &rowptr));
+        struct want *want = find(needs, p.i, p.k, p.j);
+        p.there = tulle__layout_owner(o->B->layout, p.k, p.j);
+        p.may_give = needs->errands && tulle__tile_is_mine(o->C, p.i, p.j);
+        TULLE_TRY(decide(&p, rowptr, want, &needs->figures));
+        if (want->cut) TULLE_TRY(tulle__errands_give(needs->errands, p.there, p.i, p.j, p.k, &A, want->cut));
+        tulle__free(rowptr);
+        rowptr = NULL;
+    }
+out:
+    tulle__free(rowptr);
+    tulle__rows_fini(&rows);
+    return status;
+}
+
+tulle_status tulle__needs_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
+    tulle_transfers transfers, const tulle__prices *prices, tulle__needs **out)
 {
     tulle_status status;
     tulle__needs *needs = NULL;
     int64_t tiles = (int64_t)o->M * o->K;
+    struct pair pair = {.operands = o, .transfers = transfers, .prices = prices, .here = comm->rank};
     TULLE_TRY(tulle__alloc_zero(1, sizeof *needs, "needed rows", &needs));
+    *out = needs;
+    needs->comm = comm;
     needs->K = o->K;
     needs->N = o->N;
     TULLE_TRY(tulle__alloc((size_t)tiles, sizeof *needs->row, "needed rows", &needs->row));
     for (int64_t t = 0; t < tiles; t++)
         needs->row[t] = tulle__tile_is_mine(o->A, (int)(t / o->K), (int)(t % o->K)) ? (int)needs->rows++ : -1;
-    TULLE_TRY(tulle__alloc_zero((size_t)(needs->rows * o->N), sizeof *needs->excerpt, "needed rows", &needs->excerpt));
-    for (int64_t t = 0; t < tiles; t++)
-        if (needs->row[t] >= 0)
-            TULLE_TRY(look_at(
-                comm, policy, o, (int)(t / o->K), (int)(t % o->K), needs->excerpt + (int64_t)needs->row[t] * o->N));
-    *out = needs;
-    return TULLE_OK;
+    TULLE_TRY(tulle__alloc_zero((size_t)(needs->rows * o->N), sizeof *needs->want, "needed rows", &needs->want));
+    if (policy->reach == TULLE__REACH_NONE && transfers != TULLE_TRANSFERS_ROWS)
+        TULLE_TRY(tulle__errands_new(comm, &needs->errands));
+    for (int64_t t = 0; t < tiles; t++) {
+        if (needs->row[t] < 0) continue;
+        pair.i = (int)(t / o->K);
+        pair.k = (int)(t % o->K);
+        TULLE_TRY(look_at(needs, policy, pair));
+    }
+    if (!needs->errands) return TULLE_OK;
+    TULLE_TRY(tulle__errands_exchange(needs->errands));
+    needs->give = tulle__errands_count(needs->errands) > 0;
+    TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MAX, 1, &needs->give));
 out:
-    tulle__needs_free(needs);
     return status;
+}
+
+void tulle__needs_settle(tulle__needs *needs)
+{
+    if (needs && needs->errands) tulle__errands_settle(needs->errands);
 }
 
 void tulle__needs_free(tulle__needs *needs)
 {
     if (!needs) return;
-    for (int64_t e = 0; needs->excerpt && e < needs->rows * needs->N; e++) tulle__excerpt_free(needs->excerpt[e]);
-    tulle__free(needs->excerpt);
+    for (int64_t w = 0; needs->want && w < needs->rows * needs->N; w++) drop(&needs->want[w]);
+    tulle__errands_free(needs->errands);
+    tulle__free(needs->want);
     tulle__free(needs->row);
     tulle__free(needs);
 }
 
 size_t tulle__needs_held(const tulle__needs *needs)
 {
-    size_t bytes = 0;
-    for (int64_t e = 0; needs && e < needs->rows * needs->N; e++)
-        bytes += sizeof needs->excerpt[e] + (needs->excerpt[e] ? tulle__excerpt_held(needs->excerpt[e]) : 0);
+    if (!needs) return 0;
+    size_t bytes = tulle__errands_held(needs->errands);
+    for (int64_t w = 0; w < needs->rows * needs->N; w++) {
+        const struct want *want = &needs->want[w];
+        bytes += sizeof *want + (want->excerpt ? tulle__excerpt_held(want->excerpt) : 0);
+        bytes += tulle__cut_held(want->cut);
+    }
     return bytes;
 }
 
 tulle_status tulle__needs_fetch(
     const tulle__needs *needs, const tulle__operands *o, int i, int k, int j, tulle__fetch *fetch)
 {
-    const tulle__excerpt *excerpt = find(needs, i, k, j);
-    return excerpt ? tulle__excerpt_fetch(o->B, k, j, excerpt, fetch) : tulle__fetch_init(o->B, k, j, fetch);
+    const struct want *want = find(needs, i, k, j);
+    return want && want->excerpt ? tulle__excerpt_fetch(o->B, k, j, want->excerpt, fetch)
+                                 : tulle__fetch_init(o->B, k, j, fetch);
 }
 
 size_t tulle__needs_bytes(const tulle__needs *needs, const tulle__operands *o, int i, int k, int j)
 {
-    const tulle__excerpt *excerpt = find(needs, i, k, j);
-    return excerpt ? tulle__excerpt_bytes(excerpt) : tulle__fetch_bytes(o->B, k, j);
+    const struct want *want = find(needs, i, k, j);
+    return want && want->excerpt ? tulle__excerpt_bytes(want->excerpt) : tulle__fetch_bytes(o->B, k, j);
+}
+
+const tulle__cut *tulle__needs_cut(const tulle__needs *needs, int i, int k, int j)
+{
+    const struct want *want = find(needs, i, k, j);
+    return want ? want->cut : NULL;
+}
+
+tulle_status tulle__needs_refresh(tulle__needs *needs, const tulle__operands *o, int64_t *bytes)
+{
+    tulle_status status = TULLE_OK;
+    tulle_tile tile;
+    *bytes = 0;
+    if (!needs || !needs->errands) return TULLE_OK;
+    for (int i = 0; i < o->M; i++)
+        for (int k = 0; k < o->K; k++)
+            for (int j = 0; j < o->N; j++) {
+                struct want *want = find(needs, i, k, j);
+                if (!want) break;
+                if (!want->cut) continue;
+                TULLE_TRY(tulle_mat_tile(o->A, i, k, &tile));
+                tulle__csr A = tulle__tile_csr(&tile);
+                tulle__cut_fill(want->cut, &A);
+                *bytes += (A.rowptr[A.m] - want->cut->given) * (int64_t)want->cut->size;
+            }
+out:
+    return status;
+}
+
+const tulle__errands *tulle__needs_errands(const tulle__needs *needs)
+{
+    return needs ? needs->errands : NULL;
+}
+
+int tulle__needs_give(const tulle__needs *needs)
+{
+    return needs && needs->give;
+}
+
+tulle__needs_figures tulle__needs_tell(const tulle__needs *needs)
+{
+    return needs ? needs->figures : (tulle__needs_figures){.whole = 0};
 }
