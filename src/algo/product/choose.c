@@ -4,6 +4,7 @@
 #include <tulle/model.h>
 
 #include "algo/model/census.h"
+#include "algo/product/partial.h"
 #include "base/error.h"
 
 enum { UNITS_MOST = 1 << 20 }; /* predicting takes as long as some jobs do, so not where there are very many */
@@ -44,11 +45,15 @@ static tulle_machine machine_of(const tulle_plan *plan)
 tulle_status tulle__choose_prices(tulle_plan *plan)
 {
     tulle_machine machine = machine_of(plan);
-    tulle__prices prices = {.node_pes = machine.node_pes};
+    double share = (double)plan->comm->pe->threads / machine.threads;
+    tulle__prices prices = {.node_pes = machine.node_pes,
+        .record = (double)tulle__partial_record_bytes(),
+        .multiplication = 8 / (machine.cache * (share < 1 ? share : 1))};
     for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
         const tulle_tier *tier = &machine.tier[d];
-        int known = tier->bandwidth > 0;
-        prices.message[d] = tulle__price_message(known ? tier : &ordinary.tier[d]);
+        if (!(tier->bandwidth > 0)) tier = &ordinary.tier[d];
+        prices.message[d] = tulle__price_message(tier);
+        prices.byte[d] = 1 / tier->bandwidth;
     }
     tulle_status status = tulle_comm_broadcast(plan->comm, 0, &prices, sizeof prices);
     plan->prices = prices;

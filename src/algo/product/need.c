@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/need.h"
 
-#include <math.h>
-
+#include "algo/product/band.h"
+#include "algo/product/shift.h"
 #include "base/error.h"
 #include "base/memory.h"
 
 /*
- * What a row given away takes beside its bytes: a get of the values, four steps of a push (a slot, the record, its
- * word, the acknowledgement) and the owner's get of the panel; what B's rows take comes on top.
+ * What rows given away take beside their bytes: with their new PE a get of the values and the steps of a push (a slot,
+ * the record, its word, the acknowledgement), with their owner the get of the panel.
  */
-enum { ERRAND_MESSAGES = 6 };
+enum { THERE_MESSAGES = 5, HERE_MESSAGES = 1, ERRAND_MESSAGES = THERE_MESSAGES + HERE_MESSAGES };
 
 /* The model is no finer than that: what takes more trouble must be better by as much. */
 #define CLEARLY 0.98
@@ -42,6 +42,7 @@ struct pair {
     int i, k, j;
     int here, there;
     int may_give;
+    tulle__shift *shift; /* NULL: it does not matter who multiplies */
 };
 
 static struct want *find(const tulle__needs *needs, int i, int k, int j)
@@ -77,15 +78,23 @@ static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const
     tulle__rows rows = {0};
     tulle__row_terms terms = {tulle__tile_cols(B, p->j), tulle_type_size(B->type), rowptr};
     int by_time = p->transfers == TULLE_TRANSFERS_AUTO;
-    double limit = (double)tulle__excerpt_bytes(all);
-    if (by_time) limit = CLEARLY * excerpt_price(p, all) - price(p, 0, 0, ERRAND_MESSAGES);
+    double limit = (double)tulle__excerpt_bytes(all) - p->prices->record;
+    if (by_time) limit = CLEARLY * excerpt_price(p, all) - price(p, p->prices->record, 0, ERRAND_MESSAGES);
     TULLE_TRY(tulle__cut_new(p->A, &terms, limit, by_time, &want->cut, weight));
     if (!want->cut) goto out;
     TULLE_TRY(tulle__rows_named_by(&want->cut->rest, &rows));
     TULLE_TRY(tulle__excerpt_new(B, p->k, p->j, &rows, rowptr, &want->excerpt));
-    double cost =
-        excerpt_price(p, want->excerpt) + price(p, (double)want->cut->bytes, (double)want->cut->rows, ERRAND_MESSAGES);
-    if (by_time && cost >= CLEARLY * excerpt_price(p, all)) drop(want);
+    double values = (double)want->cut->given * (double)terms.size, partial = (double)want->cut->bytes - values;
+    double there = price(p, values + p->prices->record, (double)want->cut->rows, THERE_MESSAGES);
+    double here = excerpt_price(p, want->excerpt) + price(p, partial, 0, HERE_MESSAGES);
+    if (by_time && here + there >= CLEARLY * excerpt_price(p, all)) {
+        drop(want);
+        goto out;
+    }
+    if (!p->shift) goto out;
+    double share = (double)want->cut->given / (double)p->A->rowptr[p->A->m];
+    tulle__shift_give(p->shift, p->there, excerpt_price(p, all), here, there,
+        share * tulle__operands_work(p->operands, p->i, p->k, p->j));
 out:
     tulle__rows_fini(&rows);
     return status;
@@ -103,7 +112,7 @@ static tulle_status decide(
     if (p->may_give) TULLE_TRY(give_away(p, rowptr, all, want, &weight));
     if (want->cut) {
         figures->covers++;
-        bytes = tulle__excerpt_bytes(want->excerpt) + (size_t)want->cut->bytes;
+        bytes = tulle__excerpt_bytes(want->excerpt) + (size_t)want->cut->bytes + (size_t)p->prices->record;
     } else if (p->transfers == TULLE_TRANSFERS_COVER ? tulle__excerpt_bytes(all) < whole
                                                      : excerpt_price(p, all) < price(p, (double)whole, 1, 1)) {
         figures->rows++;
@@ -131,8 +140,9 @@ static tulle_status look_at(tulle__needs *needs, const tulle__policy *policy, st
     tulle_tile tile;
     int64_t *rowptr = NULL;
     for (p.j = 0; p.j < o->N; p.j++) {
-        if (!tulle__operands_meet(o, p.i, p.k, p.j) || !tulle__fetch_bytes(o->B, p.k, p.j)) continue;
-        if (policy->worker(o, p.i, p.k, p.j) != p.here) continue;
+        if (!tulle__operands_meet(o, p.i, p.k, p.j) || policy->worker(o, p.i, p.k, p.j) != p.here) continue;
+        if (p.shift) tulle__shift_work(p.shift, tulle__operands_work(o, p.i, p.k, p.j));
+        if (!tulle__fetch_bytes(o->B, p.k, p.j)) continue;
         if (!tulle__excerpt_possible(o->B, p.k, p.j)) {
             needs->figures.whole++;
             needs->figures.bytes += (int64_t)tulle__fetch_bytes(o->B, p.k, p.j);
@@ -161,6 +171,55 @@ out:
     return status;
 }
 
+static tulle_status look_at_all(tulle__needs *needs, const tulle__policy *policy, struct pair p)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__operands *o = p.operands;
+    for (p.i = 0; p.i < o->M; p.i++)
+        for (p.k = 0; p.k < o->K; p.k++)
+            if (find(needs, p.i, p.k, 0)) TULLE_TRY(look_at(needs, policy, p));
+out:
+    return status;
+}
+
+/* All as if nothing could be given away; the bound remains that of what is possible. */
+static tulle_status keep_all(tulle__needs *needs, const tulle__policy *policy, struct pair p)
+{
+    tulle__needs_figures possible = needs->figures;
+    for (int64_t w = 0; w < needs->rows * needs->N; w++) drop(&needs->want[w]);
+    tulle__errands_free(needs->errands);
+    needs->errands = NULL;
+    needs->figures = (tulle__needs_figures){.whole = 0};
+    p.shift = NULL;
+    tulle_status status = look_at_all(needs, policy, p);
+    needs->figures.greedy = possible.greedy;
+    needs->figures.bound = possible.bound;
+    return status;
+}
+
+/* Where time matters, all PEs give away or none does. */
+static tulle_status give(tulle__needs *needs, const tulle__policy *policy, struct pair p)
+{
+    tulle_status status;
+    int pays = 1;
+    tulle__shift shift = {.before = NULL};
+    TULLE_TRY(tulle__errands_new(needs->comm, &needs->errands));
+    if (p.transfers == TULLE_TRANSFERS_AUTO) {
+        TULLE_TRY(tulle__shift_init(needs->comm, p.prices, &shift));
+        p.shift = &shift;
+    }
+    TULLE_TRY(look_at_all(needs, policy, p));
+    needs->give = needs->figures.covers > 0;
+    TULLE_TRY(tulle_comm_reduce_int(needs->comm, TULLE_MAX, 1, &needs->give));
+    if (needs->give && p.shift) TULLE_TRY(tulle__shift_pays(&shift, &pays));
+    needs->give &= pays;
+    if (!pays) TULLE_TRY(keep_all(needs, policy, p));
+    if (needs->give) TULLE_TRY(tulle__errands_exchange(needs->errands));
+out:
+    tulle__shift_fini(&shift);
+    return status;
+}
+
 tulle_status tulle__needs_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
     tulle_transfers transfers, const tulle__prices *prices, tulle__needs **out)
 {
@@ -178,17 +237,9 @@ tulle_status tulle__needs_new(tulle_comm *comm, const tulle__policy *policy, con
         needs->row[t] = tulle__tile_is_mine(o->A, (int)(t / o->K), (int)(t % o->K)) ? (int)needs->rows++ : -1;
     TULLE_TRY(tulle__alloc_zero((size_t)(needs->rows * o->N), sizeof *needs->want, "needed rows", &needs->want));
     if (policy->reach == TULLE__REACH_NONE && transfers != TULLE_TRANSFERS_ROWS)
-        TULLE_TRY(tulle__errands_new(comm, &needs->errands));
-    for (int64_t t = 0; t < tiles; t++) {
-        if (needs->row[t] < 0) continue;
-        pair.i = (int)(t / o->K);
-        pair.k = (int)(t % o->K);
-        TULLE_TRY(look_at(needs, policy, pair));
-    }
-    if (!needs->errands) return TULLE_OK;
-    TULLE_TRY(tulle__errands_exchange(needs->errands));
-    needs->give = tulle__errands_count(needs->errands) > 0;
-    TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MAX, 1, &needs->give));
+        TULLE_TRY(give(needs, policy, pair));
+    else
+        TULLE_TRY(look_at_all(needs, policy, pair));
 out:
     return status;
 }
