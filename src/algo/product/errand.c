@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "algo/product/mail.h"
 #include "base/error.h"
 
 /* A letter is a sequence of errands: this, row pointers, runs, column indices up to a multiple of 8 bytes. */
@@ -11,26 +12,9 @@ struct head {
     int64_t i, j, k, rows, nnz, nruns;
 };
 
-/* What a PE has for another: errands from `at` in its block. */
-struct letter {
-    tulle__place place;
-    uint64_t at;
-    int64_t bytes, errands;
-};
-
-struct box {
-    char *text;
-    size_t bytes, room;
-    int64_t errands;
-};
-
 struct tulle__errands {
     tulle_comm *comm;
-    struct box *box;    /* [size]: for each PE, until they are sent */
-    tulle__place block; /* all boxes, while others read */
-    int taken;
-    char *text; /* what has come */
-    size_t bytes;
+    tulle__mail *mail;
     tulle__errand *errand;
     int64_t count;
 };
@@ -41,7 +25,7 @@ tulle_status tulle__errands_new(tulle_comm *comm, tulle__errands **out)
     tulle__errands *e = NULL;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "rows given away", &e));
     e->comm = comm;
-    TULLE_TRY(tulle__alloc_zero((size_t)comm->size, sizeof *e->box, "rows given away", &e->box));
+    TULLE_TRY(tulle__mail_new(comm, &e->mail));
     *out = e;
     return TULLE_OK;
 out:
@@ -49,25 +33,15 @@ out:
     return status;
 }
 
-static void empty_boxes(tulle__errands *e)
-{
-    for (int r = 0; e->box && r < e->comm->size; r++) tulle__free(e->box[r].text);
-    tulle__free(e->box);
-    e->box = NULL;
-}
-
 void tulle__errands_settle(tulle__errands *e)
 {
-    empty_boxes(e);
-    if (e->taken) tulle__heap_give(e->comm->pe->data, &e->block);
-    e->taken = 0;
+    tulle__mail_settle(e->mail);
 }
 
 void tulle__errands_free(tulle__errands *e)
 {
     if (!e) return;
-    tulle__errands_settle(e);
-    tulle__free(e->text);
+    tulle__mail_free(e->mail);
     tulle__free(e->errand);
     tulle__free(e);
 }
@@ -94,27 +68,18 @@ static int64_t find_runs(const tulle__csr *A, const tulle__cut *cut, int64_t *ru
     return n;
 }
 
-static tulle_status make_room(struct box *box, size_t more)
-{
-    if (box->bytes + more <= box->room) return TULLE_OK;
-    size_t room = 2 * box->room + more;
-    tulle_status status = tulle__realloc(room, 1, "rows given away", &box->text);
-    if (status == TULLE_OK) box->room = room;
-    return status;
-}
-
 tulle_status tulle__errands_give(
     tulle__errands *e, int to, int i, int j, int k, const tulle__csr *A, const tulle__cut *cut)
 {
-    struct box *box = &e->box[to];
+    char *text;
     /* runs are at most rows: written there first, and counted */
     struct head head = {.i = i, .j = j, .k = k, .rows = cut->rows, .nnz = cut->given, .nruns = cut->rows};
-    tulle_status status = make_room(box, (size_t)words_of(&head) * sizeof(int64_t));
+    tulle_status status = tulle__mail_room(e->mail, to, (size_t)words_of(&head) * sizeof(int64_t), &text);
     if (status != TULLE_OK) return status;
-    int64_t *rowptr = (int64_t *)(void *)(box->text + box->bytes + sizeof head), *run = rowptr + cut->rows + 1;
+    int64_t *rowptr = (int64_t *)(void *)(text + sizeof head), *run = rowptr + cut->rows + 1;
     head.nruns = find_runs(A, cut, run);
     int32_t *colind = (int32_t *)(void *)(run + 2 * head.nruns);
-    memcpy(box->text + box->bytes, &head, sizeof head);
+    memcpy(text, &head, sizeof head);
     if (head.nnz % 2) colind[head.nnz] = 0;
     rowptr[0] = 0;
     for (int64_t g = 0; g < cut->rows; g++) {
@@ -122,78 +87,44 @@ tulle_status tulle__errands_give(
         memcpy(colind + rowptr[g], A->colind + from, (size_t)count * sizeof *colind);
         rowptr[g + 1] = rowptr[g] + count;
     }
-    box->bytes += (size_t)words_of(&head) * sizeof(int64_t);
-    box->errands++;
+    tulle__mail_written(e->mail, to, (size_t)words_of(&head) * sizeof(int64_t));
     return TULLE_OK;
 }
 
-static tulle_status write_letters(tulle__errands *e, struct letter *letter)
+/* The errands of all letters, if errand is not NULL; returns how many. */
+static int64_t read_letters(const tulle__errands *e, tulle__errand *errand)
 {
-    size_t all = 0;
+    int64_t count = 0;
     for (int r = 0; r < e->comm->size; r++) {
-        letter[r] = (struct letter){.at = all, .bytes = (int64_t)e->box[r].bytes, .errands = e->box[r].errands};
-        all += e->box[r].bytes;
+        size_t bytes;
+        const char *at = tulle__mail_read(e->mail, r, &bytes), *end = at + bytes;
+        for (; at < end; count++) {
+            struct head h;
+            memcpy(&h, at, sizeof h);
+            const int64_t *rowptr = (const int64_t *)(const void *)(at + sizeof h), *run = rowptr + h.rows + 1;
+            if (errand)
+                errand[count] = (tulle__errand){.i = (int)h.i,
+                    .j = (int)h.j,
+                    .k = (int)h.k,
+                    .rows = h.rows,
+                    .nnz = h.nnz,
+                    .nruns = h.nruns,
+                    .rowptr = rowptr,
+                    .run = run,
+                    .colind = (const int32_t *)(const void *)(run + 2 * h.nruns)};
+            at += (size_t)words_of(&h) * sizeof(int64_t);
+        }
     }
-    if (!all) return TULLE_OK;
-    tulle_status status = tulle__heap_take(e->comm->pe->data, all, "rows given away", &e->block);
-    if (status != TULLE_OK) return status;
-    e->taken = 1;
-    char *block = tulle__direct(e->comm, &e->block);
-    for (int r = 0; r < e->comm->size; r++) {
-        if (e->box[r].bytes) memcpy(block + letter[r].at, e->box[r].text, e->box[r].bytes);
-        letter[r].place = e->block;
-    }
-    return TULLE_OK;
-}
-
-/* The errands that the text is made of. */
-static void read_text(tulle__errands *e)
-{
-    char *at = e->text;
-    for (int64_t n = 0; n < e->count; n++) {
-        struct head h;
-        memcpy(&h, at, sizeof h);
-        const int64_t *rowptr = (const int64_t *)(const void *)(at + sizeof h), *run = rowptr + h.rows + 1;
-        e->errand[n] = (tulle__errand){.i = (int)h.i,
-            .j = (int)h.j,
-            .k = (int)h.k,
-            .rows = h.rows,
-            .nnz = h.nnz,
-            .nruns = h.nruns,
-            .rowptr = rowptr,
-            .run = run,
-            .colind = (const int32_t *)(const void *)(run + 2 * h.nruns)};
-        at += (size_t)words_of(&h) * sizeof(int64_t);
-    }
+    return count;
 }
 
 tulle_status tulle__errands_exchange(tulle__errands *e)
 {
-    tulle_status status;
-    struct letter *mine = NULL, *theirs = NULL;
-    int size = e->comm->size, group = tulle__comm_group(e->comm);
-    TULLE_TRY(tulle__alloc((size_t)size, sizeof *mine, "rows given away", &mine));
-    TULLE_TRY(tulle__alloc((size_t)size, sizeof *theirs, "rows given away", &theirs));
-    TULLE_TRY(write_letters(e, mine));
-    TULLE_TRY(tulle__comm_exchange(e->comm, mine, sizeof *mine, theirs));
-    for (int r = 0; r < size; r++) {
-        e->count += theirs[r].errands;
-        e->bytes += (size_t)theirs[r].bytes;
-    }
-    TULLE_TRY(tulle__alloc((size_t)e->count, sizeof *e->errand, "rows of others", &e->errand));
-    TULLE_TRY(tulle__alloc(e->bytes, 1, "rows of others", &e->text));
-    char *to = e->text;
-    for (int n = 0; n < size; n++) { /* from the next PE around, so that not all begin at one */
-        const struct letter *l = &theirs[(e->comm->rank + n) % size];
-        if (l->bytes) tulle__get(e->comm, group, &l->place, l->at, to, (size_t)l->bytes);
-        to += l->bytes;
-    }
-    TULLE_TRY(tulle__wait(e->comm, group));
-    read_text(e);
-out:
-    tulle__free(mine);
-    tulle__free(theirs);
-    if (status != TULLE_OK) e->count = 0;
+    tulle_status status = tulle__mail_exchange(e->mail);
+    if (status != TULLE_OK) return status;
+    int64_t count = read_letters(e, NULL);
+    status = tulle__alloc((size_t)count, sizeof *e->errand, "rows of others", &e->errand);
+    if (status == TULLE_OK) e->count = read_letters(e, e->errand);
     return status;
 }
 
@@ -209,7 +140,7 @@ const tulle__errand *tulle__errands_at(const tulle__errands *e, int64_t n)
 
 size_t tulle__errands_held(const tulle__errands *e)
 {
-    return e ? sizeof *e + e->bytes + (size_t)e->count * sizeof *e->errand : 0;
+    return e ? sizeof *e + tulle__mail_bytes(e->mail) + (size_t)e->count * sizeof *e->errand : 0;
 }
 
 tulle_status tulle__errand_fetch(const tulle__errand *errand, tulle_mat *A, tulle__fetch *fetch)
