@@ -19,21 +19,23 @@ struct tulle__excerpt {
     size_t bytes;
 };
 
-tulle_status tulle__rows_named_by(const tulle__csr *A, tulle__rows *rows)
+void tulle__bits_named_by(const tulle__csr *A, uint64_t *bits)
 {
-    tulle_status status;
-    uint64_t *bits = NULL;
-    int64_t words = A->n / 64 + 1, nranges = 0;
-    *rows = (tulle__rows){0};
-    TULLE_TRY(tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits));
     for (int64_t a = A->rowptr[0]; a < A->rowptr[A->m]; a++)
         bits[A->colind[a] >> 6] |= (uint64_t)1 << (A->colind[a] & 63);
+}
+
+tulle_status tulle__rows_of_bits(const uint64_t *bits, int64_t words, tulle__rows *rows)
+{
+    int64_t nranges = 0;
+    *rows = (tulle__rows){0};
     /* a range begins where a bit is set and the one before is not */
     for (int64_t w = 0, carry = 0; w < words; w++) {
         nranges += __builtin_popcountll(bits[w] & ~(bits[w] << 1 | (uint64_t)carry));
         carry = (int64_t)(bits[w] >> 63);
     }
-    TULLE_TRY(tulle__alloc((size_t)nranges, sizeof *rows->range, "rows that are needed", &rows->range));
+    tulle_status status = tulle__alloc((size_t)nranges, sizeof *rows->range, "rows that are needed", &rows->range);
+    if (status != TULLE_OK) return status;
     for (int64_t w = 0, end = -1; w < words; w++)
         for (uint64_t left = bits[w]; left; left &= left - 1) {
             int64_t k = 64 * w + __builtin_ctzll(left);
@@ -43,7 +45,18 @@ tulle_status tulle__rows_named_by(const tulle__csr *A, tulle__rows *rows)
                 rows->range[rows->nranges++] = (struct tulle__row_range){k, 1};
             end = k + 1;
         }
-out:
+    return TULLE_OK;
+}
+
+tulle_status tulle__rows_named_by(const tulle__csr *A, tulle__rows *rows)
+{
+    uint64_t *bits;
+    int64_t words = A->n / 64 + 1;
+    *rows = (tulle__rows){0};
+    tulle_status status = tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits);
+    if (status != TULLE_OK) return status;
+    tulle__bits_named_by(A, bits);
+    status = tulle__rows_of_bits(bits, words, rows);
     tulle__free(bits);
     return status;
 }
@@ -160,20 +173,29 @@ size_t tulle__excerpt_held(const tulle__excerpt *e)
     return sizeof *e + (size_t)e->npieces * sizeof *e->piece + (e->rowptr ? ((size_t)e->m + 1) * sizeof *e->rowptr : 0);
 }
 
-tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excerpt *e, tulle__fetch *fetch)
+size_t tulle__excerpt_room(const tulle_mat *B, int i, int j, const tulle__excerpt *e)
 {
-    tulle_status status;
+    if (!e->rowptr) return B->directory[tulle__tile_index(B, i, j)].place.length;
+    return tulle__csr_offsets_of(e->m, e->nnz, B->type).length;
+}
+
+int64_t tulle__excerpt_entries(const tulle__excerpt *e)
+{
+    return e->nnz;
+}
+
+tulle_status tulle__excerpt_start(tulle_mat *B, int i, int j, const tulle__excerpt *e, void *to_block, int *group)
+{
     size_t size = tulle_type_size(B->type);
-    tulle__tile_record record = B->directory[tulle__tile_index(B, i, j)];
-    tulle__csr_offsets from = tulle__csr_offsets_of(e->m, record.nnz, B->type),
+    const tulle__tile_record *record = &B->directory[tulle__tile_index(B, i, j)];
+    tulle__csr_offsets from = tulle__csr_offsets_of(e->m, record->nnz, B->type),
                        to = tulle__csr_offsets_of(e->m, e->nnz, B->type);
-    tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = record};
-    tulle__range *range = NULL;
+    tulle__range *range;
+    char *block = to_block;
     int n = 0;
-    f.record.nnz = e->nnz;
-    TULLE_TRY(tulle__fetch_room(e->rowptr ? to.length : record.place.length, &f));
-    TULLE_TRY(tulle__alloc(2 * (size_t)e->npieces, sizeof *range, "a vector get", &range));
-    char *block = f.block;
+    *group = -1;
+    tulle_status status = tulle__alloc(2 * (size_t)e->npieces, sizeof *range, "a vector get", &range);
+    if (status != TULLE_OK) return status;
     if (e->rowptr) memcpy(block, e->rowptr, ((size_t)e->m + 1) * sizeof *e->rowptr);
     for (int64_t p = 0; p < e->npieces; p++) {
         const struct piece *piece = &e->piece[p];
@@ -185,13 +207,22 @@ tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excer
                                : (tulle__range){at * size, block + put * size, count * size};
     }
     if (n) {
-        f.group = tulle__comm_group(B->comm);
-        tulle__getv(B->comm, f.group, &record.place, n, range);
+        *group = tulle__comm_group(B->comm);
+        tulle__getv(B->comm, *group, &record->place, n, range);
     }
-    *fetch = f;
-    f = (tulle__fetch){.group = -1};
-out:
     tulle__free(range);
-    tulle__fetch_fini(&f);
+    return TULLE_OK;
+}
+
+tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excerpt *e, tulle__fetch *fetch)
+{
+    tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = B->directory[tulle__tile_index(B, i, j)]};
+    f.record.nnz = e->nnz;
+    tulle_status status = tulle__fetch_room(tulle__excerpt_room(B, i, j, e), &f);
+    if (status == TULLE_OK) status = tulle__excerpt_start(B, i, j, e, f.block, &f.group);
+    if (status == TULLE_OK)
+        *fetch = f;
+    else
+        tulle__fetch_fini(&f);
     return status;
 }

@@ -172,6 +172,7 @@ static tulle_status await_job(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
     int64_t start = tulle__now(x->plan->comm);
+    tulle__shelves *shelves = tulle__needs_shelves(x->plan->needs);
     x->ahead -= job->remote;
     for (int n = 0; n < job->nk; n++) {
         tulle_tile a = {.rowptr = NULL}, b;
@@ -179,6 +180,9 @@ static tulle_status await_job(tulle__exec *x, const tulle__job *job)
         const tulle__cut *cut = tulle__needs_cut(x->plan->needs, job->i, job->k[n], job->j);
         TULLE_TRY(
             job->errand ? tulle__errand_await(job->errand, &job->a[n], &given) : tulle__fetch_await(&job->a[n], &a));
+        if (shelves && !job->errand && tulle__shelves_have(shelves, job->k[n], job->j))
+            TULLE_TRY(
+                tulle__shelves_await(shelves, x->plan->operands.B, job->k[n], job->j, tulle__inbox_serve, &x->inbox));
         TULLE_TRY(tulle__fetch_await(&job->b[n], &b));
         TULLE_TRY(tulle__exec_set_tiles(x, job, n, &a, &b));
         if (job->errand) x->a[n] = given;
@@ -194,12 +198,27 @@ static int64_t all_jobs(const tulle__exec *x)
     return tulle__schedule_jobs(&x->schedule) + tulle__errands_count(tulle__needs_errands(x->plan->needs));
 }
 
+/* What others of the node wait for. */
+static tulle_status serve_shelves(tulle__exec *x, int *done)
+{
+    tulle_plan *plan = x->plan;
+    tulle__shelves *shelves = tulle__needs_shelves(plan->needs);
+    *done = 1;
+    if (!shelves) return TULLE_OK;
+    int64_t start = tulle__now(plan->comm);
+    tulle_status status = tulle__shelves_serve(shelves, plan->operands.B, 1 + plan->lookahead, done);
+    x->communicate_ns += tulle__now(plan->comm) - start;
+    return status;
+}
+
 static tulle_status run_jobs(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
     const tulle__steal *steal = x->plan->steal;
     tulle__watch watch = tulle__watch_phase(x->plan, x->phase, steal ? tulle__steal_share(steal) : all_jobs(x));
+    int served;
     TULLE_TRY(start_jobs(x));
+    TULLE_TRY(serve_shelves(x, &served));
     while (x->filled) {
         const tulle__job *job = &x->ring[x->head];
         TULLE_TRY(await_job(x, job));
@@ -211,7 +230,9 @@ static tulle_status run_jobs(tulle__exec *x)
         tulle__progress(x->plan->comm);
         tulle__watch_done(&watch, done);
         TULLE_TRY(start_jobs(x));
+        TULLE_TRY(serve_shelves(x, &served));
     }
+    while (!served) TULLE_TRY(serve_shelves(x, &served));
 out:
     tulle__watch_end(&watch, status);
     return status;
@@ -271,6 +292,7 @@ static tulle_status begin(tulle__exec *x, tulle_plan *plan)
     TULLE_TRY(tulle__alloc(group, sizeof *x->dense_pair, "jobs", &x->dense_pair));
     TULLE_TRY(tulle__alloc_zero(group, sizeof *x->slice, "jobs", &x->slice));
     tulle__kernel_begin(plan->comm);
+    if (tulle__needs_shelves(plan->needs)) tulle__shelves_begin(tulle__needs_shelves(plan->needs));
     TULLE_TRY(tulle__needs_refresh(plan->needs, &plan->operands, &copied));
     tulle__charge_copy(&x->inbox, copied);
     for (int t = 0; t < plan->ntargets; t++) {
@@ -457,6 +479,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
     int reused = x.inbox.reuse;
     /* what is on its way must have landed before its memory is freed, and before others are told */
     while (x.ring && x.filled) end_job(&x);
+    if (tulle__needs_shelves(plan->needs)) tulle__shelves_quiet(tulle__needs_shelves(plan->needs));
     status = tulle_comm_agree(comm, status);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {

@@ -28,6 +28,7 @@ struct tulle__needs {
     int64_t rows;
     struct want *want; /* [rows N] */
     tulle__errands *errands;
+    tulle__shelves *shelves;
     int64_t give; /* any PE has errands */
     tulle__needs_figures figures;
 };
@@ -220,6 +221,41 @@ out:
     return status;
 }
 
+/* Asks for what own tile A[i,k] needs of B[k,j], or, ask = 0, counts it as what comes to a shelf. */
+static tulle_status share_pair(tulle__needs *needs, const tulle__operands *o, int i, int k, int j, int ask)
+{
+    tulle_tile tile;
+    tulle_status status = TULLE_OK;
+    const struct want *want = find(needs, i, k, j);
+    if (ask) {
+        TULLE_TRY(tulle_mat_tile(o->A, i, k, &tile));
+        tulle__csr A = want->cut ? want->cut->rest : tulle__tile_csr(&tile);
+        if (A.rowptr[A.m]) TULLE_TRY(tulle__shelves_ask(needs->shelves, k, j, &A));
+    } else if (tulle__shelves_have(needs->shelves, k, j)) {
+        needs->figures.bytes -= (int64_t)tulle__needs_bytes(needs, o, i, k, j);
+    }
+out:
+    return status;
+}
+
+static tulle_status share(tulle__needs *needs, const tulle__policy *policy, const tulle__operands *o)
+{
+    tulle_status status;
+    TULLE_TRY(tulle__shelves_new(needs->comm, o, &needs->shelves));
+    for (int ask = 1; ask >= 0; ask--) {
+        for (int i = 0; i < o->M; i++)
+            for (int k = 0; k < o->K; k++)
+                for (int j = 0; j < o->N && find(needs, i, k, j); j++)
+                    if (tulle__operands_meet(o, i, k, j) && tulle__excerpt_possible(o->B, k, j) &&
+                        policy->worker(o, i, k, j) == needs->comm->rank)
+                        TULLE_TRY(share_pair(needs, o, i, k, j, ask));
+        if (ask) TULLE_TRY(tulle__shelves_exchange(needs->shelves, o->B));
+    }
+    needs->figures.bytes += (int64_t)tulle__shelves_bytes(needs->shelves);
+out:
+    return status;
+}
+
 tulle_status tulle__needs_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
     tulle_transfers transfers, const tulle__prices *prices, tulle__needs **out)
 {
@@ -240,6 +276,7 @@ tulle_status tulle__needs_new(tulle_comm *comm, const tulle__policy *policy, con
         TULLE_TRY(give(needs, policy, pair));
     else
         TULLE_TRY(look_at_all(needs, policy, pair));
+    if (policy->reach == TULLE__REACH_NONE) TULLE_TRY(share(needs, policy, o));
 out:
     return status;
 }
@@ -247,6 +284,7 @@ out:
 void tulle__needs_settle(tulle__needs *needs)
 {
     if (needs && needs->errands) tulle__errands_settle(needs->errands);
+    if (needs && needs->shelves) tulle__shelves_settle(needs->shelves);
 }
 
 void tulle__needs_free(tulle__needs *needs)
@@ -254,6 +292,7 @@ void tulle__needs_free(tulle__needs *needs)
     if (!needs) return;
     for (int64_t w = 0; needs->want && w < needs->rows * needs->N; w++) drop(&needs->want[w]);
     tulle__errands_free(needs->errands);
+    tulle__shelves_free(needs->shelves);
     tulle__free(needs->want);
     tulle__free(needs->row);
     tulle__free(needs);
@@ -263,6 +302,7 @@ size_t tulle__needs_held(const tulle__needs *needs)
 {
     if (!needs) return 0;
     size_t bytes = tulle__errands_held(needs->errands);
+    if (needs->shelves) bytes += tulle__shelves_held(needs->shelves);
     for (int64_t w = 0; w < needs->rows * needs->N; w++) {
         const struct want *want = &needs->want[w];
         bytes += sizeof *want + (want->excerpt ? tulle__excerpt_held(want->excerpt) : 0);
@@ -275,6 +315,10 @@ tulle_status tulle__needs_fetch(
     const tulle__needs *needs, const tulle__operands *o, int i, int k, int j, tulle__fetch *fetch)
 {
     const struct want *want = find(needs, i, k, j);
+    if (want && tulle__shelves_have(needs->shelves, k, j)) {
+        *fetch = tulle__shelves_fetch(needs->shelves, o->B, k, j);
+        return TULLE_OK;
+    }
     return want && want->excerpt ? tulle__excerpt_fetch(o->B, k, j, want->excerpt, fetch)
                                  : tulle__fetch_init(o->B, k, j, fetch);
 }
@@ -310,6 +354,11 @@ tulle_status tulle__needs_refresh(tulle__needs *needs, const tulle__operands *o,
             }
 out:
     return status;
+}
+
+tulle__shelves *tulle__needs_shelves(const tulle__needs *needs)
+{
+    return needs ? needs->shelves : NULL;
 }
 
 const tulle__errands *tulle__needs_errands(const tulle__needs *needs)

@@ -5,8 +5,8 @@
  * are given away to B's owner, who sends partial rows of C (cover.h). For tiles of A that lie on the PE that multiplies
  * them, since the lists are made from the tile when the plan is: stationary A, and stationary C wherever a PE owns
  * whole tile rows of A and C. Rows are given away only where the tile of C lies there too, so that its owner knows what
- * will come, and under algorithms by which nobody takes others' work. Volume: sum over (i, k, j) of the rows that
- * A[i,k] names, or of a vertex cover, instead of all.
+ * will come, and under algorithms by which nobody takes others' work. What several PEs of a node need comes once
+ * (shelf.h). Volume: sum over (i, k, j) of the rows that A[i,k] names, or of a vertex cover, instead of all.
  */
 #ifndef TULLE_PRODUCT_NEED_H
 #define TULLE_PRODUCT_NEED_H
@@ -14,6 +14,7 @@
 #include "algo/product/errand.h"
 #include "algo/product/policy.h"
 #include "algo/product/price.h"
+#include "algo/product/shelf.h"
 #include "mat/excerpt.h"
 
 typedef struct tulle__needs tulle__needs;
@@ -47,6 +48,9 @@ const tulle__cut *tulle__needs_cut(const tulle__needs *needs, int i, int k, int 
 
 /* Makes the values of divided tiles those of A now; bytes: that were copied. */
 tulle_status tulle__needs_refresh(tulle__needs *needs, const tulle__operands *operands, int64_t *bytes);
+
+/* Tiles that come once for a node; NULL: none do. */
+tulle__shelves *tulle__needs_shelves(const tulle__needs *needs);
 
 /* What others have given to this PE; NULL: nothing. Whether any PE has been given something. */
 const tulle__errands *tulle__needs_errands(const tulle__needs *needs);
