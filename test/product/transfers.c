@@ -176,6 +176,43 @@ static void large(tulle_team *team, const char *operand, tulle_gidx n, tulle_gid
     ok(chosen * demanded <= whole, "by time %.0f: %.1f times fewer", chosen, whole / chosen);
 }
 
+/*
+ * Two nodes of three PEs, a full A: each node gets the rows of B that lie on the other one once, and each PE reads all.
+ * Of a sparse A a node gets the rows that any of its PEs needs.
+ */
+static void nodes(void)
+{
+    enum { PES = 6, N = 120, COLS = 5 };
+    tulle_team *team;
+    tulle_team_options options = {.memory = (size_t)PES << 25, .threads = 1};
+    static const char *const operands[] = {"dense:n=120", "er:n=120,degree=3"};
+    for (int a = 0; a < 2; a++)
+        for (int cols = 0; cols <= COLS; cols += COLS)
+            for (int tiles = 1; tiles < 3; tiles++) {
+                int64_t bytes[2];
+                for (int apart = 0; apart < 2; apart++) {
+                    struct run run = {.operand = operands[a],
+                        .cols = cols,
+                        .tiles = tiles,
+                        .type = TULLE_F64,
+                        .options = TULLE_PRODUCT_DEFAULT};
+                    run.options.alg = TULLE_ALG_STATIONARY_C;
+                    if (!ok(tulle_team_new(apart ? "check+threads" : "threads:node=3", PES, &options, &team) ==
+                                TULLE_OK,
+                            "open"))
+                        return;
+                    try(team, &run, TULLE_TRANSFERS_COVER);
+                    bytes[apart] = run.report.bytes_moved;
+                    if (!apart && a == 0 && cols)
+                        ok(bytes[0] == 2 * (N / 2) * COLS * 8 && run.report.pair_bytes == bytes[0],
+                            "each row once a node: %d bytes", (int)bytes[0]);
+                    ok(run.again.bytes_moved <= bytes[apart], "again: %d bytes", (int)run.again.bytes_moved);
+                    tulle_team_free(team);
+                }
+                ok(bytes[0] < bytes[1], "%d bytes between two nodes, %d between six", (int)bytes[0], (int)bytes[1]);
+            }
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) return fprintf(stderr, "usage: %s SPEC PES [many]\n", argv[0]), 2;
@@ -187,6 +224,7 @@ int main(int argc, char **argv)
         return tap_done();
     if (argc == 3) {
         stars(team, pes);
+        if (pes == 2) nodes();
     } else {
         char roads[512];
         large(team, "stencil2d:n=384", 0, 4, 5);
