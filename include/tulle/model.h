@@ -88,7 +88,8 @@ typedef struct tulle_model_options {
     int lookahead;             /* as in tulle_product_options */
     int deterministic;         /* as there */
     tulle_transfers transfers; /* as there: bytes of WHOLE are exact, else those of B's rows an estimate. Partial rows
-                                  of C instead of them are not counted: a run may move less than is predicted */
+                                  of C instead of them, and rows that come once for a node, are not counted: a run may
+                                  move less than is predicted */
     size_t panel;              /* bytes of the panels that partial results travel in; 0: 8 MiB */
 } tulle_model_options;
 

@@ -111,7 +111,7 @@ static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse, i
     tulle_team_run(team, count_blocks, before);
     for (run.n = 0, run.done = 0; !run.done && run.n < 5000 && status == TULLE_OK; run.n++)
         status = tulle_team_run(team, body, &run);
-    ok(status == TULLE_OK && run.done && (!star || npes == 1 || run.covers > 0),
+    ok(status == TULLE_OK && run.done && (!star || run.covers > 0),
         "%s %s%s: each of %d allocations of one PE fails in turn: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
         star ? " with rows given away" : "", (int)run.n - 1,
         status == TULLE_OK ? "all PEs return" : tulle_error_message());
@@ -160,10 +160,10 @@ int main(int argc, char **argv)
     for (int sparse = 0; sparse < 2; sparse++)
         for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++) {
             if (alg == TULLE_ALG_CANNON && npes == 2) continue; /* it wants a square grid */
-            for (int direct = 0; direct < (npes == 4 && alg <= TULLE_ALG_STATIONARY_A ? 3 : 2); direct++) {
+            for (int direct = 0; direct < (npes == 4 && alg == TULLE_ALG_STATIONARY_C ? 3 : 2); direct++) {
                 tulle_team *team;
                 if (!ok(tulle_team_new(specs[direct], npes, &options, &team) == TULLE_OK, "open")) return tap_done();
-                int covers = !direct && alg <= TULLE_ALG_STATIONARY_A;
+                int covers = !direct && npes == 2 && alg <= TULLE_ALG_STATIONARY_A;
                 for (int star = 0; star <= covers; star++) allocations(team, npes, (tulle_alg)alg, sparse, star);
                 tulle_team_free(team);
                 for (int star = 0; star <= covers && !direct && npes > 1; star++)

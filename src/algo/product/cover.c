@@ -30,11 +30,17 @@ static int64_t row_weight(const tulle__csr *A, const tulle__row_terms *t, int64_
     return entries ? result_bytes(A, t, r) + entries * (int64_t)t->size : 0;
 }
 
+/* The best cover; none, but the bound, if it cannot or, greedily, does not come below the limit. */
 static tulle_status find_cover(const tulle__bipartite *graph, double limit, int quick, tulle__vertex_cover *cover)
 {
     int few = graph->first[graph->left] <= EXACT_EDGES;
     if (quick || !few) {
-        tulle_status status = tulle__vertex_cover_greedy(graph, cover);
+        int64_t bound;
+        tulle_status status = tulle__vertex_cover_bound(graph, &bound);
+        if (status != TULLE_OK) return status;
+        *cover = (tulle__vertex_cover){.weight = INT64_MAX, .bound = bound};
+        if ((double)bound >= limit) return TULLE_OK;
+        status = tulle__vertex_cover_greedy(graph, cover);
         if (status != TULLE_OK || !few || (double)cover->weight >= limit) return status;
         tulle__vertex_cover_fini(cover);
     }
@@ -94,7 +100,7 @@ tulle_status tulle__cut_new(const tulle__csr *A, const tulle__row_terms *terms, 
     tulle__bipartite graph = {A->m, A->n, A->rowptr, A->colind, weights, weights + A->m};
     TULLE_TRY(find_cover(&graph, limit, quick, &cover));
     *weight = (tulle__cover_weight){cover.weight, cover.bound, cover.exact};
-    for (int64_t r = 0; r < A->m; r++) rows += cover.left[r];
+    for (int64_t r = 0; cover.left && r < A->m; r++) rows += cover.left[r];
     if (rows && (double)cover.weight < limit) TULLE_TRY(divide(A, terms, cover.left, cut));
 out:
     tulle__vertex_cover_fini(&cover);

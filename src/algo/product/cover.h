@@ -41,8 +41,8 @@ typedef struct tulle__cover_weight {
 } tulle__cover_weight;
 
 /*
- * Local. Which rows of A the best cover gives away; *cut = NULL: none, or the cover weighs `limit` or more. quick: a
- * greedy cover does if it does; else it is by flow, unless there are too many entries.
+ * Local. Which rows of A the best cover gives away; *cut = NULL: none, or the cover weighs `limit` or more. quick: one
+ * is looked for by flow only if there is a greedy one below the limit. Of very many entries it stays the greedy one.
  */
 tulle_status tulle__cut_new(const tulle__csr *A, const tulle__row_terms *terms, double limit, int quick,
     tulle__cut **cut, tulle__cover_weight *weight);

@@ -338,7 +338,7 @@ static void drop_needless(const struct greedy *g, tulle__vertex_cover *cover)
     }
 }
 
-static tulle_status pay(const tulle__bipartite *g, int64_t *bound)
+tulle_status tulle__vertex_cover_bound(const tulle__bipartite *g, int64_t *bound)
 {
     int64_t *rest;
     tulle_status status = tulle__alloc((size_t)g->right, sizeof *rest, "a vertex cover", &rest);
@@ -367,7 +367,7 @@ tulle_status tulle__vertex_cover_greedy(const tulle__bipartite *b, tulle__vertex
     for (int64_t x; (x = take_best(&g)) >= 0;) cover_edges(&g, cover, x);
     drop_needless(&g, cover);
     weigh(b, cover);
-    TULLE_TRY(pay(b, &cover->bound));
+    TULLE_TRY(tulle__vertex_cover_bound(b, &cover->bound));
 out:
     greedy_fini(&g);
     if (status != TULLE_OK) tulle__vertex_cover_fini(cover);

@@ -36,6 +36,9 @@ tulle_status tulle__vertex_cover_exact(const tulle__bipartite *graph, tulle__ver
  */
 tulle_status tulle__vertex_cover_greedy(const tulle__bipartite *graph, tulle__vertex_cover *cover);
 
+/* Local. That bound alone, in less time. */
+tulle_status tulle__vertex_cover_bound(const tulle__bipartite *graph, int64_t *bound);
+
 void tulle__vertex_cover_fini(tulle__vertex_cover *cover);
 
 #endif
