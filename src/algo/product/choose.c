@@ -48,7 +48,8 @@ tulle_status tulle__choose_prices(tulle_plan *plan)
     double share = (double)plan->comm->pe->threads / machine.threads;
     tulle__prices prices = {.node_pes = machine.node_pes,
         .record = (double)tulle__partial_record_bytes(),
-        .multiplication = 8 / (machine.cache * (share < 1 ? share : 1))};
+        .multiplication = 8 / (machine.cache * (share < 1 ? share : 1)),
+        .addition = 3 / (machine.stream * (share < 1 ? share : 1))};
     for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
         const tulle_tier *tier = &machine.tier[d];
         if (!(tier->bandwidth > 0)) tier = &ordinary.tier[d];

@@ -13,7 +13,7 @@
 #include "algo/product/watch.h"
 #include "base/error.h"
 
-enum { RING_MAX = 1024 };
+enum { RING_MAX = 1024, ERRANDS_AHEAD = 8 };
 
 /* The record of the next job that is started. */
 static tulle__job *free_job(tulle__exec *x)
@@ -54,19 +54,22 @@ static tulle_status start_job(tulle__exec *x, int nk, const tulle__errand *erran
         TULLE_TRY(tulle__needs_fetch(plan->needs, &plan->operands, job->i, job->k[n], job->j, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
     }
-    x->ahead += job->remote;
+    if (errand)
+        x->errands_ahead++;
+    else
+        x->ahead += job->remote;
     x->communicate_ns += tulle__now(plan->comm) - start;
 out:
     return status;
 }
 
-/* What others wait for is multiplied first. */
+/* What others wait for is multiplied first; its values are few, so that they hold up no rows of B. */
 static tulle_status start_errands(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
     const tulle__errands *errands = tulle__needs_errands(x->plan->needs);
     while (x->errands < tulle__errands_count(errands) && x->filled < x->depth) {
-        if (x->filled && x->ahead >= x->plan->lookahead) break;
+        if (x->filled && (x->errands_ahead == ERRANDS_AHEAD || !x->plan->lookahead)) break;
         const tulle__errand *errand = tulle__errands_at(errands, x->errands++);
         tulle__job *job = free_job(x);
         job->i = errand->i;
@@ -85,7 +88,6 @@ static tulle_status start_scheduled(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
     TULLE_TRY(start_errands(x));
-    if (x->errands < tulle__errands_count(tulle__needs_errands(x->plan->needs))) goto out;
     while (x->filled < x->depth && tulle__schedule_has_next(&x->schedule)) {
         if (x->filled && tulle__schedule_next_is_remote(&x->schedule) && x->ahead >= x->plan->lookahead) break;
         tulle__job *job = free_job(x);
@@ -173,7 +175,10 @@ static tulle_status await_job(tulle__exec *x, const tulle__job *job)
     tulle_status status = TULLE_OK;
     int64_t start = tulle__now(x->plan->comm);
     tulle__shelves *shelves = tulle__needs_shelves(x->plan->needs);
-    x->ahead -= job->remote;
+    if (job->errand)
+        x->errands_ahead--;
+    else
+        x->ahead -= job->remote;
     for (int n = 0; n < job->nk; n++) {
         tulle_tile a = {.rowptr = NULL}, b;
         tulle__csr given = {.m = 0};

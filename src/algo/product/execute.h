@@ -26,7 +26,7 @@ typedef struct tulle__exec {
     int phase;
     tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
     int depth, head, filled;
-    int ahead;                    /* remote jobs that were started and not yet waited for */
+    int ahead, errands_ahead;     /* remote jobs, rows of others that were started and not yet waited for */
     int64_t jobs, errands;        /* started; of these, rows of others */
     int64_t units, own_units;     /* multiplied here; of these, into own tiles of C */
     tulle__csr *a, *b;            /* [group + 1]: what a job multiplies */

@@ -7,10 +7,10 @@
 #include "base/memory.h"
 
 /*
- * What rows given away take beside their bytes: with their new PE a get of the values and the steps of a push (a slot,
- * the record, its word, the acknowledgement), with their owner the get of the panel.
+ * What rows given away take beside their bytes: a get of the values, a push (a slot there and back, the record, its
+ * word, the acknowledgement), and the owner's get of the panel and waiting for it.
  */
-enum { THERE_MESSAGES = 5, HERE_MESSAGES = 1, ERRAND_MESSAGES = THERE_MESSAGES + HERE_MESSAGES };
+enum { SEND_MESSAGES = 7, GET_MESSAGES = 4, ERRAND_MESSAGES = 1 + SEND_MESSAGES + GET_MESSAGES };
 
 /* The model is no finer than that: what takes more trouble must be better by as much. */
 #define CLEARLY 0.98
@@ -70,7 +70,10 @@ static double excerpt_price(const struct pair *p, const tulle__excerpt *e)
     return price(p, bytes, ranges, ranges > 0);
 }
 
-/* By bytes alone, or by the time that the model expects; what rows of B cost is known. */
+/*
+ * By bytes alone, or by the time that the model expects: then what ranges take of rows of B is left out, as engines
+ * differ in it most, so that covers must be worth it without.
+ */
 static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const tulle__excerpt *all, struct want *want,
     tulle__cover_weight *weight)
 {
@@ -80,22 +83,25 @@ static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const
     tulle__row_terms terms = {tulle__tile_cols(B, p->j), tulle_type_size(B->type), rowptr};
     int by_time = p->transfers == TULLE_TRANSFERS_AUTO;
     double limit = (double)tulle__excerpt_bytes(all) - p->prices->record;
-    if (by_time) limit = CLEARLY * excerpt_price(p, all) - price(p, p->prices->record, 0, ERRAND_MESSAGES);
+    double by_rows = price(p, (double)tulle__excerpt_bytes(all), 0, 1);
+    if (by_time) limit = CLEARLY * by_rows - price(p, p->prices->record, 0, ERRAND_MESSAGES);
     TULLE_TRY(tulle__cut_new(p->A, &terms, limit, by_time, &want->cut, weight));
     if (!want->cut) goto out;
     TULLE_TRY(tulle__rows_named_by(&want->cut->rest, &rows));
     TULLE_TRY(tulle__excerpt_new(B, p->k, p->j, &rows, rowptr, &want->excerpt));
     double values = (double)want->cut->given * (double)terms.size, partial = (double)want->cut->bytes - values;
-    double there = price(p, values + p->prices->record, (double)want->cut->rows, THERE_MESSAGES);
-    double here = excerpt_price(p, want->excerpt) + price(p, partial, 0, HERE_MESSAGES);
-    if (by_time && here + there >= CLEARLY * excerpt_price(p, all)) {
+    tulle__gift gift = {.rows = by_rows,
+        .rest = excerpt_price(p, want->excerpt),
+        .values = price(p, values, (double)want->cut->rows, 1),
+        .send = price(p, p->prices->record, 0, SEND_MESSAGES),
+        .get = price(p, partial, 0, GET_MESSAGES),
+        .bytes = partial,
+        .multiplications = (double)want->cut->given / (double)p->A->rowptr[p->A->m] *
+                           tulle__operands_work(p->operands, p->i, p->k, p->j)};
+    if (by_time && gift.rest + gift.values + gift.send + gift.get >= CLEARLY * by_rows)
         drop(want);
-        goto out;
-    }
-    if (!p->shift) goto out;
-    double share = (double)want->cut->given / (double)p->A->rowptr[p->A->m];
-    tulle__shift_give(p->shift, p->there, excerpt_price(p, all), here, there,
-        share * tulle__operands_work(p->operands, p->i, p->k, p->j));
+    else if (p->shift)
+        tulle__shift_give(p->shift, p->there, &gift);
 out:
     tulle__rows_fini(&rows);
     return status;
@@ -123,6 +129,7 @@ static tulle_status decide(
     } else {
         figures->whole++;
     }
+    if (p->shift && !want->cut) tulle__shift_keep(p->shift, p->there, price(p, (double)bytes, 0, 1));
     figures->greedy += !weight.exact;
     figures->bytes += (int64_t)bytes;
     figures->bound += weight.bound;

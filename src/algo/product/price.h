@@ -13,6 +13,7 @@ typedef struct tulle__prices {
     double byte[TULLE_DISTANCE_COUNT];    /* seconds */
     double record;                        /* bytes that a partial result takes beside itself */
     double multiplication;                /* seconds, of a value of 8 bytes that lies in the cache */
+    double addition;                      /* seconds, of a byte to what lies in memory */
     int node_pes;                         /* ranks follow each other */
 } tulle__prices;
 
