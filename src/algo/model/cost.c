@@ -53,7 +53,8 @@ tulle_status tulle__costs_init(
         .lookahead = o.lookahead < 0 ? LOOKAHEAD : o.lookahead,
         .deterministic = o.deterministic,
         .transfers = o.transfers,
-        .panel = o.panel ? (double)o.panel : PANEL};
+        .panel = o.panel ? (double)o.panel : PANEL,
+        .room = o.room};
     c.share = c.threads < machine->threads ? (double)c.threads / machine->threads : 1;
     c.node_pes = machine->node_pes ? machine->node_pes : (int)(1 / c.share + 0.5);
     c.direct = machine->in_place && c.node_pes >= census->pes;
@@ -145,8 +146,7 @@ double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, i
     double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), work = 0;
     int which = policy->alg == TULLE_ALG_STATIONARY_A ? 0 : policy->alg == TULLE_ALG_STATIONARY_B ? 1 : -1;
     if (!census->sparse) return m * n;
-    if (which >= 0 && census->partial[which] &&
-        census->group == tulle__policy_group(policy, o->K, c->direct, c->deterministic))
+    if (which >= 0 && census->partial[which] && census->group == c->group)
         return (double)census->partial[which][tulle__unit_index(census, i, k[0], j)];
     for (int t = 0; t < nk; t++) work += census->work[tulle__unit_index(census, i, k[t], j)];
     return tulle__census_expected(census, i, j, work);
@@ -164,8 +164,8 @@ void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double e
         pushes = ceil(bytes / c->panel);
     } else {
         double rows = floor(c->panel / (size * n));
-        bytes = m * n * size;
-        pushes = ceil(m / (rows > 0 ? rows : 1));
+        bytes = entries * size;
+        pushes = ceil(entries / n / (rows > 0 ? rows : 1));
     }
     double record = (double)tulle__partial_record_bytes();
     load[from].partials++;

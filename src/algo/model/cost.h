@@ -11,10 +11,12 @@ typedef struct tulle__costs {
     tulle_tier tier[TULLE_DISTANCE_COUNT]; /* both known, or assumed */
     int threads, lookahead, deterministic;
     tulle_transfers transfers;
+    int group;    /* most units in a job under this policy */
     int node_pes; /* PEs on a node: ranks follow each other */
     int direct;   /* every tile is read in place by every PE */
     double share; /* of the machine's threads, a PE's */
     double panel; /* bytes */
+    double room;  /* bytes for fetched tiles; 0: any */
     double *unit; /* [M * K * N]: seconds of each unit's kernel */
 } tulle__costs;
 
@@ -23,6 +25,8 @@ typedef struct tulle__burden {
     double work; /* multiplications */
     double compute, fetch, push, accumulate;
     double latency; /* of the fetches of each job, which start together: jobs fetched ahead share it */
+    double local;   /* of compute, that of jobs which fetch nothing */
+    double fetches; /* jobs that fetch */
     double served;  /* others' transfers out of this PE's memory */
     double bytes, messages, partials;
     double communicate, total; /* what is not hidden; until this PE is done */

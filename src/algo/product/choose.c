@@ -6,8 +6,10 @@
 #include "algo/model/census.h"
 #include "algo/product/partial.h"
 #include "base/error.h"
+#include "base/memory.h"
 
 enum { UNITS_MOST = 1 << 20 }; /* predicting takes as long as some jobs do, so not where there are very many */
+enum { ROOM_PARTS = 8 };       /* of the memory left, which C and its parts need too, fetched tiles may take one */
 
 /* What AUTO goes by if nobody tells: a core of an ordinary server, and an ordinary network. */
 static const tulle_machine ordinary = {.host = "ordinary",
@@ -19,6 +21,7 @@ static const tulle_machine ordinary = {.host = "ordinary",
 
 struct choice {
     tulle_alg alg;
+    int group;
     double seconds;
 };
 
@@ -74,6 +77,7 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
         .lookahead = plan->lookahead,
         .deterministic = plan->options.deterministic,
         .transfers = plan->options.transfers,
+        .room = (double)tulle__memory_left() / ROOM_PARTS,
         .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
     if ((double)o->M * o->K * o->N > UNITS_MOST) {
         if (choice->alg == TULLE_ALG_AUTO) choice->alg = TULLE_ALG_STATIONARY_C;
@@ -94,7 +98,7 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
         TULLE_TRY(tulle_predict_best(census, &machine, &options, &p));
     else
         TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
-    *choice = (struct choice){p.alg, p.seconds};
+    *choice = (struct choice){p.alg, p.group, p.seconds};
 out:
     tulle__free(named);
     tulle_census_free(own);
@@ -104,7 +108,7 @@ out:
 tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
 {
     tulle_status status = TULLE_OK;
-    struct choice choice = {*alg, 0};
+    struct choice choice = {*alg, 0, 0};
     tulle_mat *A = plan->operands.A;
     double *named = NULL;
     if (!plan->options.census && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
@@ -119,6 +123,7 @@ tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
         status = tulle_comm_agree(plan->comm, tulle_comm_broadcast(plan->comm, 0, &choice, sizeof choice));
     if (status != TULLE_OK) return status;
     *alg = choice.alg;
+    plan->group = choice.group;
     plan->predicted = plan->options.machine ? choice.seconds : 0;
     return TULLE_OK;
 }

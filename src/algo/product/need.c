@@ -318,6 +318,12 @@ size_t tulle__needs_held(const tulle__needs *needs)
     return bytes;
 }
 
+int tulle__needs_whole(const tulle__needs *needs, int i, int k, int j)
+{
+    const struct want *want = find(needs, i, k, j);
+    return !want || !want->excerpt;
+}
+
 tulle_status tulle__needs_fetch(
     const tulle__needs *needs, const tulle__operands *o, int i, int k, int j, tulle__fetch *fetch)
 {
