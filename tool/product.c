@@ -17,6 +17,7 @@ struct setting {
     tulle_read_options reading;
     tulle_alg alg[TULLE_ALG_COUNT];
     int nalgs;
+    tulle_transfers transfers;
     tulle_machine machine; /* PE 0 knows it, and shows the results */
     int is_here;           /* it is this machine, whose network is measured as the team sees it */
     tulle_status machine_known;
@@ -96,7 +97,7 @@ static tulle_status plan_layouts(
     tulle_model_options model = {.threads = s->threads,
         .lookahead = (int)options_int(s->options, "lookahead", -1),
         .deterministic = options_flag(s->options, "deterministic"),
-        .whole_tiles = options_flag(s->options, "whole-tiles")};
+        .transfers = s->transfers};
     tulle_status status = grid_weigh(&x->grid, A, sparse);
     if (status == TULLE_OK && x->grid.choose)
         status = grid_choose(
@@ -240,7 +241,7 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     o.census = x->census;
     o.lookahead = (int)options_int(s->options, "lookahead", -1);
     o.no_offset = options_flag(s->options, "no-offset");
-    o.whole_tiles = options_flag(s->options, "whole-tiles");
+    o.transfers = s->transfers;
     o.deterministic = options_flag(s->options, "deterministic");
     for (int rep = -warm; rep < s->reps; rep++) {
         tulle_plan_free(plan);
@@ -362,6 +363,7 @@ static tulle_status know_simulated(struct setting *s, int threads)
 static void show_foot(const struct setting *s)
 {
     result_foot(&s->result[0], stdout);
+    for (int a = 0; a < s->nalgs; a++) result_transfers(&s->result[a], stdout);
     for (int a = 0; a < s->nalgs; a++)
         if (strncmp(s->result[a].alg, "steal", 5) == 0) result_steals(&s->result[a], stdout);
 }
@@ -409,6 +411,7 @@ tulle_status run_product(const struct options *options, int sparse)
     s->is_here = strcmp(options_word(options, "machine", "here"), "here") == 0;
     tulle_status status = reading_options(options, &s->reading);
     if (status == TULLE_OK) status = read_algs(s);
+    if (status == TULLE_OK) status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->transfers);
     for (int i = 0; i < options->noperands && status == TULLE_OK; i++) {
         /* a fault of the operand is told before a team is opened */
         tulle_operand_shape shape;

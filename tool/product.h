@@ -45,10 +45,7 @@ tulle_status run_product(const struct options *options, int sparse);
             .high = 1000,                                                                                              \
             .text = "tile pairs fetched ahead"},                                                                       \
         {.name = "no-offset", .kind = KIND_FLAG, .text = "without the iteration offset, to measure it"},               \
-        {.name = "whole-tiles",                                                                                        \
-            .kind = KIND_FLAG,                                                                                         \
-            .text = "move tiles of B whole, not only needed rows, to measure it"},                                     \
-        {.name = "deterministic", .kind = KIND_FLAG, .text = "the same bits whatever the timing"},                     \
+        OPTION_TRANSFERS, {.name = "deterministic", .kind = KIND_FLAG, .text = "the same bits whatever the timing"},   \
         {.name = "reps",                                                                                               \
             .letter = 'r',                                                                                             \
             .kind = KIND_INT,                                                                                          \

@@ -106,6 +106,11 @@ void result_json(const struct result *r, FILE *file)
         r->report.load_imbalance, r->report.bytes_moved, r->report.partials, r->report.phases);
     fprintf(file, ",\"units\":%" PRId64 ",\"largest_unit\":%.6g,\"stolen\":%" PRId64 ",\"probes\":%" PRId64,
         r->report.units, r->report.largest_unit, r->report.stolen, r->report.probes);
+    fprintf(file,
+        ",\"transfers\":{\"whole\":%" PRId64 ",\"rows\":%" PRId64 ",\"cover\":%" PRId64 ",\"greedy\":%" PRId64
+        ",\"bytes\":%" PRId64 ",\"bound\":%" PRId64 "}",
+        r->report.whole_pairs, r->report.rows_pairs, r->report.cover_pairs, r->report.greedy_pairs,
+        r->report.pair_bytes, r->report.cover_bound);
     fprintf(file, ",\"memory_peak\":%zu,\"phases\":{", r->memory_peak);
     json_spread("compute", r->report.compute, file);
     fputc(',', file);
@@ -175,6 +180,17 @@ void result_foot(const struct result *r, FILE *file)
         "an execution. Phases: the slowest PE.\n",
         (double)r->memory_peak * 1e-6);
     if (r->simulated) fprintf(file, "Times are virtual: a simulation of %s, no measurement.\n", r->comm);
+}
+
+void result_transfers(const struct result *r, FILE *file)
+{
+    const tulle_report *t = &r->report;
+    if (!(t->whole_pairs + t->rows_pairs + t->cover_pairs)) return;
+    fprintf(file,
+        "%s: between pairs of tiles move whole tiles of B in %" PRId64 ", rows of B in %" PRId64
+        ", also partial rows of C in %" PRId64 ": %.3g MB, of at least %.3g MB that a vertex cover takes\n",
+        r->alg, t->whole_pairs, t->rows_pairs, t->cover_pairs, (double)t->pair_bytes * 1e-6,
+        (double)t->cover_bound * 1e-6);
 }
 
 void result_steals(const struct result *r, FILE *file)

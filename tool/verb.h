@@ -53,6 +53,12 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
         .name = "machine", .kind = KIND_WORD, .argument = "FILE|summit|dgx2|here", .fallback = "here",                 \
         .text = "whose figures the model goes by; a file is one that calibrate wrote"                                  \
     }
+#define TRANSFERS_TEXT(name, word, text) "; " word ": " text
+#define OPTION_TRANSFERS                                                                                               \
+    {                                                                                                                  \
+        .name = "transfers", .kind = KIND_WORD, .argument = "NAME", .fallback = "auto",                                \
+        .text = "what of remote tiles of B moves" TULLE_TRANSFERS_LIST(TRANSFERS_TEXT)                                 \
+    }
 #define OPTION_MEMORY                                                                                                  \
     {                                                                                                                  \
         .name = "memory", .kind = KIND_SIZE, .argument = "SIZE", .fallback = "what is free",                           \

@@ -149,6 +149,8 @@ static void print_text(const struct forecast *f)
     if (f->sparse && entries > 0) printf(", %.2f multiplications an entry", flops / 2 / entries);
     printf("; at the local roof of %.3g GF/s a PE (%.3g flop/byte) %.3g s\n", roof.local.rate * 1e-9,
         roof.local.intensity, f->prediction[TULLE_ALG_AUTO].roofline);
+    if (f->model.transfers != TULLE_TRANSFERS_WHOLE)
+        printf("moved: rows of B as if of equal lengths; what partial rows of C in their place save is not counted\n");
     double moved = f->prediction[TULLE_ALG_AUTO].bytes_moved, pes = f->grid.pes;
     tulle_roof far = tulle_roof_network(&f->machine, f->grid.pes, roof.local.rate, flops / pes, moved / pes);
     if (moved > 0)
@@ -168,8 +170,9 @@ static tulle_status run(const struct options *options)
     f->model = TULLE_MODEL_DEFAULT;
     f->model.threads = (int)options_int(options, "threads", 1);
     f->model.lookahead = (int)options_int(options, "lookahead", -1);
-    f->model.whole_tiles = options_flag(options, "whole-tiles");
     tulle_status status = reading_options(options, &f->reading);
+    if (status == TULLE_OK)
+        status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &f->model.transfers);
     if (status == TULLE_OK && !f->sparse && options->noperands == 2)
         status = tulle_fail(TULLE_ERR_ARG, "--cols is of a dense operand that is not named; leave it or B out");
     if (status == TULLE_OK) status = grid_options(options, pes, f->sparse, "auto", &f->grid);
@@ -248,7 +251,7 @@ static const struct option options[] = {{.name = "pes",
         .low = 0,
         .high = 1000,
         .text = "tile pairs fetched ahead"},
-    {.name = "whole-tiles", .kind = KIND_FLAG, .text = "as if tiles of B were moved whole: bytes are exact then"},
+    OPTION_TRANSFERS,
     {.name = "estimate",
         .kind = KIND_FLAG,
         .text = "SpGEMM: estimate the entries of C from some rows instead of counting them, which is faster"},
@@ -266,7 +269,10 @@ const struct verb verb_predict = {
         "\n"
         "summit and dgx2 are the machines of the paper that the algorithms come from; `here` is what `tulle "
         "calibrate`\n"
-        "has measured. Bytes and messages of the algorithms without stealing are exactly those of a run.",
+        "has measured. Bytes and messages of the algorithms without stealing are exactly those of a run with\n"
+        "--transfers whole. Else those of the rows of B are estimated, and what covers save by sending partial rows "
+        "of\n"
+        "C instead is not counted.",
     .examples = "tulle predict matrix.mtx.gz --pes 384 --machine summit --cols 128 --type f32\n"
                 "tulle predict rmat:scale=16 --pes 4 --grid 2x2 --json",
     .options = options,

@@ -13,7 +13,7 @@
  *   SUMMA, Cannon             sum over the steps of the longest transfer and the longest kernels of a PE, or of the
  *                             larger of the two where the next step's tiles come meanwhile
  * and the product takes as long as the slowest PE, or as a PE whose memory all others read at its bandwidth.
- * Of a tile of B only those rows count that the tile of A names, if that lies on the PE (whole_tiles in the options).
+ * Of a tile of B only those rows count that the tile of A names, if that lies on the PE (transfers in the options).
  * Under stationary C a PE may multiply several k at once: fewer summands of a sparse C are then to be merged, but less
  * of the fetching is hidden. The number that takes the least time is part of the prediction, and what a plan goes by.
  */
@@ -86,12 +86,14 @@ TULLE_API double tulle_census_entries(const tulle_census *census); /* of C; dens
 /* ---- predicting ---- */
 
 typedef struct tulle_model_options {
-    int threads;       /* of each PE; 0: 1 */
-    int lookahead;     /* as in tulle_product_options */
-    int deterministic; /* as there */
-    int whole_tiles;   /* as there: then bytes are exact, else those of B's rows an estimate */
-    size_t panel;      /* bytes of the panels that partial results travel in; 0: 8 MiB */
-    double room;       /* bytes that fetched tiles may take on a PE; 0: any */
+    int threads;               /* of each PE; 0: 1 */
+    int lookahead;             /* as in tulle_product_options */
+    int deterministic;         /* as there */
+    tulle_transfers transfers; /* as there: bytes of WHOLE are exact, else those of B's rows an estimate. Partial rows
+                                  of C instead of them, and rows that come once for a node, are not counted: a run may
+                                  move less than is predicted */
+    size_t panel;              /* bytes of the panels that partial results travel in; 0: 8 MiB */
+    double room;               /* bytes that fetched tiles may take on a PE; 0: any */
 } tulle_model_options;
 
 #define TULLE_MODEL_DEFAULT ((tulle_model_options){.lookahead = -1})

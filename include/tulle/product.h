@@ -41,20 +41,37 @@ typedef enum tulle_alg {
 TULLE_API const char *tulle_alg_name(tulle_alg alg);
 TULLE_API tulle_status tulle_alg_parse(const char *name, tulle_alg *alg);
 
+/* X(name, word, text): what moves where a tile of A lies on the PE that multiplies it and the tile of B does not. */
+#define TULLE_TRANSFERS_LIST(X)                                                                                        \
+    X(AUTO, "auto", "for each pair of tiles what the model expects to take the least time")                            \
+    X(WHOLE, "whole", "tiles of B whole")                                                                              \
+    X(ROWS, "rows", "the rows of B that A has entries for; whole tiles where the model expects less time")             \
+    X(COVER, "cover", "rows of B or partial rows of C, by the vertex cover of the fewest bytes")
+
+typedef enum tulle_transfers {
+#define TULLE_TRANSFERS_ENUM(name, word, text) TULLE_TRANSFERS_##name,
+    TULLE_TRANSFERS_LIST(TULLE_TRANSFERS_ENUM)
+#undef TULLE_TRANSFERS_ENUM
+        TULLE_TRANSFERS_COUNT
+} tulle_transfers;
+
+TULLE_API const char *tulle_transfers_name(tulle_transfers transfers);
+TULLE_API tulle_status tulle_transfers_parse(const char *name, tulle_transfers *transfers);
+
 typedef struct tulle_product_options {
     double alpha, beta;
     tulle_op op_a, op_b;
     tulle_alg alg;
-    int lookahead;     /* jobs with remote tiles that are fetched ahead; 0: none, < 0: the default, 2. SUMMA and Cannon:
-                          > 0: the tiles of a step come while the one before is multiplied */
-    int whole_tiles;   /* 1: tiles of B are moved whole, to measure what moving only the rows needed brings */
+    int lookahead; /* jobs with remote tiles that are fetched ahead; 0: none, < 0: the default, 2. SUMMA and Cannon:
+                      > 0: the tiles of a step come while the one before is multiplied */
+    tulle_transfers transfers; /* what of a remote tile of B moves */
     int no_offset;     /* 1: all walk k (i, j) from 0, to measure what the iteration offset of section 3.3 brings */
     int deterministic; /* 1: the same bits for the same input and layout, whatever the timing. SpGEMM always is, but
                           under stealing, where what is summed first by itself follows from who takes what */
     int phases;        /* SpGEMM: column phases; 0: as many as memory demands */
-    /* What AUTO and the report's prediction go by: PE 0's; NULL on all PEs: AUTO takes the figures of an ordinary core
-       and network, and nothing is predicted. The census is of the same layouts; NULL: entries are taken as if scattered
-       evenly over each tile. Both are only used while the plan is made. */
+    /* What AUTO, transfers and the report's prediction go by: PE 0's; NULL on all PEs: they take the figures of an
+       ordinary core and network, and nothing is predicted. The census is of the same layouts; NULL: entries are taken
+       as if scattered evenly over each tile. Both are only used while the plan is made. */
     const struct tulle_machine *machine;
     const struct tulle_census *census;
 } tulle_product_options;

@@ -31,6 +31,12 @@ typedef struct tulle_report {
                                  cannot balance; of units done together their mean */
     int64_t probes;           /* attempts to take some, each one atomic on another PE's memory */
     int64_t nnz_c;            /* CSR: entries of C; dense: m n */
+    /* Pairs of a tile of A and a remote one of B where it was chosen what moves (tulle_transfers): B whole, by rows, in
+       part partial rows of C; of which the cover was not found by flow. Stationary C and A; all 0 where all is whole.
+     */
+    int64_t whole_pairs, rows_pairs, cover_pairs, greedy_pairs;
+    int64_t pair_bytes;       /* that those pairs move in a first execution: of a sparse C at most */
+    int64_t cover_bound;      /* what every cover of those pairs moves at least, by the dual of its linear program */
     int reused;               /* 1: no symbolic work was done */
     int phases;               /* column phases of the plan */
     double predicted_seconds; /* of one execution, by the model; 0: nothing was predicted */

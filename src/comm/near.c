@@ -56,7 +56,7 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
 static void *direct(tulle__link *link, int rank, int segment)
 {
     tulle__near_link *near = (tulle__near_link *)link;
-    return rank == link->rank || !near->hidden ? near->base[segment][rank] : NULL;
+    return !near->node || rank / near->node == link->rank / near->node ? near->base[segment][rank] : NULL;
 }
 
 static void progress(tulle__link *link)

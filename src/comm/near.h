@@ -12,7 +12,8 @@
 typedef struct tulle__near_link {
     tulle__link link;
     char **base[TULLE__SEGMENTS]; /* base[segment][rank] */
-    int hidden;                   /* 1: direct tells no pointers but the own, as an engine between nodes */
+    int node; /* direct tells no pointers but those of ranks / node equal to the own, as an engine between nodes; 0: all
+               */
 } tulle__near_link;
 
 extern const tulle__link_ops tulle__near_ops;

@@ -7,8 +7,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { RANGE_BYTES = 64 }; /* a range costs the engine as much as these */
-
 /* Elements at .. at + count - 1 of the tile's arrays become elements to .. of the excerpt's. */
 struct piece {
     int64_t at, to, count;
@@ -21,21 +19,23 @@ struct tulle__excerpt {
     size_t bytes;
 };
 
-tulle_status tulle__rows_named_by(const tulle__csr *A, tulle__rows *rows)
+void tulle__bits_named_by(const tulle__csr *A, uint64_t *bits)
 {
-    tulle_status status;
-    uint64_t *bits = NULL;
-    int64_t words = A->n / 64 + 1, nranges = 0;
-    *rows = (tulle__rows){0};
-    TULLE_TRY(tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits));
     for (int64_t a = A->rowptr[0]; a < A->rowptr[A->m]; a++)
         bits[A->colind[a] >> 6] |= (uint64_t)1 << (A->colind[a] & 63);
+}
+
+tulle_status tulle__rows_of_bits(const uint64_t *bits, int64_t words, tulle__rows *rows)
+{
+    int64_t nranges = 0;
+    *rows = (tulle__rows){0};
     /* a range begins where a bit is set and the one before is not */
     for (int64_t w = 0, carry = 0; w < words; w++) {
         nranges += __builtin_popcountll(bits[w] & ~(bits[w] << 1 | (uint64_t)carry));
         carry = (int64_t)(bits[w] >> 63);
     }
-    TULLE_TRY(tulle__alloc((size_t)nranges, sizeof *rows->range, "rows that are needed", &rows->range));
+    tulle_status status = tulle__alloc((size_t)nranges, sizeof *rows->range, "rows that are needed", &rows->range);
+    if (status != TULLE_OK) return status;
     for (int64_t w = 0, end = -1; w < words; w++)
         for (uint64_t left = bits[w]; left; left &= left - 1) {
             int64_t k = 64 * w + __builtin_ctzll(left);
@@ -45,7 +45,18 @@ tulle_status tulle__rows_named_by(const tulle__csr *A, tulle__rows *rows)
                 rows->range[rows->nranges++] = (struct tulle__row_range){k, 1};
             end = k + 1;
         }
-out:
+    return TULLE_OK;
+}
+
+tulle_status tulle__rows_named_by(const tulle__csr *A, tulle__rows *rows)
+{
+    uint64_t *bits;
+    int64_t words = A->n / 64 + 1;
+    *rows = (tulle__rows){0};
+    tulle_status status = tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits);
+    if (status != TULLE_OK) return status;
+    tulle__bits_named_by(A, bits);
+    status = tulle__rows_of_bits(bits, words, rows);
     tulle__free(bits);
     return status;
 }
@@ -76,61 +87,65 @@ static void cut_dense(tulle__excerpt *e, const tulle__rows *rows, int64_t width,
     }
 }
 
-/* rowptr: the tile's, which become the excerpt's. */
-static void cut_sparse(tulle__excerpt *e, const tulle__rows *rows, int64_t *rowptr, size_t size)
+static void cut_sparse(tulle__excerpt *e, const tulle__rows *rows, const int64_t *rowptr, size_t size)
 {
-    int64_t row = 0, nnz = 0, at = rowptr[0]; /* at: where the row of that number began before it was written over */
+    int64_t row = 0, nnz = 0;
     for (int64_t r = 0; r < rows->nranges; r++) {
         int64_t first = rows->range[r].first, end = first + rows->range[r].count;
-        for (; row < first; row++) {
-            at = rowptr[row + 1];
-            rowptr[row + 1] = nnz;
-        }
-        append(e, at, nnz, rowptr[end] - at);
+        for (; row < first; row++) e->rowptr[row + 1] = nnz;
+        append(e, rowptr[first], nnz, rowptr[end] - rowptr[first]);
         for (; row < end; row++) {
-            int64_t next = rowptr[row + 1];
-            nnz += next - at;
-            rowptr[row + 1] = nnz;
-            at = next;
+            nnz += rowptr[row + 1] - rowptr[row];
+            e->rowptr[row + 1] = nnz;
         }
     }
-    for (; row < e->m; row++) rowptr[row + 1] = nnz;
-    rowptr[0] = 0;
-    e->rowptr = rowptr;
+    for (; row < e->m; row++) e->rowptr[row + 1] = nnz;
+    e->rowptr[0] = 0;
     e->nnz = nnz;
     e->bytes = (size_t)nnz * (sizeof(int32_t) + size);
 }
 
-tulle_status tulle__excerpt_new(tulle_mat *B, int i, int j, const tulle__rows *rows, tulle__excerpt **excerpt)
+tulle_status tulle__rowptr_read(tulle_mat *B, int i, int j, int64_t **rowptr)
 {
-    tulle_status status = TULLE_OK;
-    const tulle__tile_record *record = &B->directory[tulle__tile_index(B, i, j)];
-    size_t whole = tulle__fetch_bytes(B, i, j), size = tulle_type_size(B->type);
-    int64_t *rowptr = NULL, m = tulle__tile_rows(B, i);
+    size_t rows = (size_t)tulle__tile_rows(B, i) + 1;
+    int group = tulle__comm_group(B->comm);
+    int64_t *read;
+    tulle_status status = tulle__alloc(rows, sizeof *read, "row pointers of a tile", &read);
+    if (status != TULLE_OK) return status;
+    tulle__get(B->comm, group, &B->directory[tulle__tile_index(B, i, j)].place, 0, read, rows * sizeof *read);
+    status = tulle__wait(B->comm, group);
+    if (status == TULLE_OK)
+        *rowptr = read;
+    else
+        tulle__free(read);
+    return status;
+}
+
+int tulle__excerpt_possible(const tulle_mat *B, int i, int j)
+{
+    return tulle__fetch_bytes(B, i, j) && (B->kind == TULLE_CSR || B->order == TULLE_ROW_MAJOR) &&
+           tulle__tile_rows(B, i) < INT_MAX / 2;
+}
+
+tulle_status tulle__excerpt_new(
+    const tulle_mat *B, int i, int j, const tulle__rows *rows, const int64_t *rowptr, tulle__excerpt **excerpt)
+{
+    tulle_status status;
+    size_t size = tulle_type_size(B->type);
     tulle__excerpt *e = NULL;
-    *excerpt = NULL;
-    if (!whole || (B->kind == TULLE_DENSE && B->order != TULLE_ROW_MAJOR) || rows->nranges > INT_MAX / 2)
-        return TULLE_OK;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "an excerpt of a tile", &e));
     TULLE_TRY(tulle__alloc((size_t)rows->nranges, sizeof *e->piece, "an excerpt of a tile", &e->piece));
-    e->m = m;
-    e->nnz = record->nnz;
+    e->m = tulle__tile_rows(B, i);
+    e->nnz = B->directory[tulle__tile_index(B, i, j)].nnz;
     if (B->kind == TULLE_DENSE) {
         cut_dense(e, rows, tulle__tile_cols(B, j), size);
     } else {
-        int group = tulle__comm_group(B->comm);
-        TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *rowptr, "row pointers of an excerpt", &rowptr));
-        tulle__get(B->comm, group, &record->place, 0, rowptr, ((size_t)m + 1) * sizeof *rowptr);
-        TULLE_TRY(tulle__wait(B->comm, group));
+        TULLE_TRY(tulle__alloc((size_t)e->m + 1, sizeof *e->rowptr, "row pointers of an excerpt", &e->rowptr));
         cut_sparse(e, rows, rowptr, size);
-        rowptr = NULL;
     }
-    if ((double)e->bytes + RANGE_BYTES * (double)e->npieces < TULLE__EXCERPT_MOST * (double)whole) {
-        *excerpt = e;
-        e = NULL;
-    }
+    *excerpt = e;
+    return TULLE_OK;
 out:
-    tulle__free(rowptr);
     tulle__excerpt_free(e);
     return status;
 }
@@ -148,25 +163,39 @@ size_t tulle__excerpt_bytes(const tulle__excerpt *e)
     return e->bytes;
 }
 
+int64_t tulle__excerpt_ranges(const tulle__excerpt *e)
+{
+    return e->rowptr ? 2 * e->npieces : e->npieces;
+}
+
 size_t tulle__excerpt_held(const tulle__excerpt *e)
 {
     return sizeof *e + (size_t)e->npieces * sizeof *e->piece + (e->rowptr ? ((size_t)e->m + 1) * sizeof *e->rowptr : 0);
 }
 
-tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excerpt *e, tulle__fetch *fetch)
+size_t tulle__excerpt_room(const tulle_mat *B, int i, int j, const tulle__excerpt *e)
 {
-    tulle_status status;
+    if (!e->rowptr) return B->directory[tulle__tile_index(B, i, j)].place.length;
+    return tulle__csr_offsets_of(e->m, e->nnz, B->type).length;
+}
+
+int64_t tulle__excerpt_entries(const tulle__excerpt *e)
+{
+    return e->nnz;
+}
+
+tulle_status tulle__excerpt_start(tulle_mat *B, int i, int j, const tulle__excerpt *e, void *to_block, int *group)
+{
     size_t size = tulle_type_size(B->type);
-    tulle__tile_record record = B->directory[tulle__tile_index(B, i, j)];
-    tulle__csr_offsets from = tulle__csr_offsets_of(e->m, record.nnz, B->type),
+    const tulle__tile_record *record = &B->directory[tulle__tile_index(B, i, j)];
+    tulle__csr_offsets from = tulle__csr_offsets_of(e->m, record->nnz, B->type),
                        to = tulle__csr_offsets_of(e->m, e->nnz, B->type);
-    tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = record};
-    tulle__range *range = NULL;
+    tulle__range *range;
+    char *block = to_block;
     int n = 0;
-    f.record.nnz = e->nnz;
-    TULLE_TRY(tulle__fetch_room(e->rowptr ? to.length : record.place.length, &f));
-    TULLE_TRY(tulle__alloc(2 * (size_t)e->npieces, sizeof *range, "a vector get", &range));
-    char *block = f.block;
+    *group = -1;
+    tulle_status status = tulle__alloc(2 * (size_t)e->npieces, sizeof *range, "a vector get", &range);
+    if (status != TULLE_OK) return status;
     if (e->rowptr) memcpy(block, e->rowptr, ((size_t)e->m + 1) * sizeof *e->rowptr);
     for (int64_t p = 0; p < e->npieces; p++) {
         const struct piece *piece = &e->piece[p];
@@ -178,13 +207,22 @@ tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excer
                                : (tulle__range){at * size, block + put * size, count * size};
     }
     if (n) {
-        f.group = tulle__comm_group(B->comm);
-        tulle__getv(B->comm, f.group, &record.place, n, range);
+        *group = tulle__comm_group(B->comm);
+        tulle__getv(B->comm, *group, &record->place, n, range);
     }
-    *fetch = f;
-    f = (tulle__fetch){.group = -1};
-out:
     tulle__free(range);
-    tulle__fetch_fini(&f);
+    return TULLE_OK;
+}
+
+tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excerpt *e, tulle__fetch *fetch)
+{
+    tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = B->directory[tulle__tile_index(B, i, j)]};
+    f.record.nnz = e->nnz;
+    tulle_status status = tulle__fetch_room(tulle__excerpt_room(B, i, j, e), &f);
+    if (status == TULLE_OK) status = tulle__excerpt_start(B, i, j, e, f.block, &f.group);
+    if (status == TULLE_OK)
+        *fetch = f;
+    else
+        tulle__fetch_fini(&f);
     return status;
 }

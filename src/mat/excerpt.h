@@ -19,23 +19,37 @@ typedef struct tulle__rows {
 
 typedef struct tulle__excerpt tulle__excerpt;
 
-/* The whole tile is better than more than that part of it. */
-#define TULLE__EXCERPT_MOST 0.75
-
-/* The columns in which A has entries. */
+/* The columns in which A has entries; one bit each, columns / 64 + 1 words, set beside those that are; the rows of
+ * bits. */
 tulle_status tulle__rows_named_by(const tulle__csr *A, tulle__rows *rows);
+void tulle__bits_named_by(const tulle__csr *A, uint64_t *bits);
+tulle_status tulle__rows_of_bits(const uint64_t *bits, int64_t words, tulle__rows *rows);
 void tulle__rows_fini(tulle__rows *rows);
 
+/* The row pointers of sparse tile (i, j) of any PE, read now; to be freed. */
+tulle_status tulle__rowptr_read(tulle_mat *B, int i, int j, int64_t **rowptr);
+
+/* Whether rows of the tile can be fetched by themselves: it is remote, and its rows lie together. */
+int tulle__excerpt_possible(const tulle_mat *B, int i, int j);
+
 /*
- * What is to be fetched for those rows of tile (i, j), as long as B keeps its structure. A sparse tile's row pointers
- * are read now. *excerpt = NULL: the whole tile is better, since it is read in place, or most of it is needed.
+ * What is to be fetched for those rows of such a tile (i, j), as long as B keeps its structure. rowptr: the tile's, if
+ * it is sparse.
  */
-tulle_status tulle__excerpt_new(tulle_mat *B, int i, int j, const tulle__rows *rows, tulle__excerpt **excerpt);
+tulle_status tulle__excerpt_new(
+    const tulle_mat *B, int i, int j, const tulle__rows *rows, const int64_t *rowptr, tulle__excerpt **excerpt);
 void tulle__excerpt_free(tulle__excerpt *excerpt);
 
-/* Bytes that a fetch moves; bytes that the excerpt itself holds. */
+/* Bytes that a fetch moves, in so many ranges; bytes that the excerpt itself holds. */
 size_t tulle__excerpt_bytes(const tulle__excerpt *excerpt);
+int64_t tulle__excerpt_ranges(const tulle__excerpt *excerpt);
 size_t tulle__excerpt_held(const tulle__excerpt *excerpt);
+
+/* Room that what comes takes, as a block of a tile; its entries. */
+size_t tulle__excerpt_room(const tulle_mat *B, int i, int j, const tulle__excerpt *excerpt);
+int64_t tulle__excerpt_entries(const tulle__excerpt *excerpt);
+/* Starts fetching it into such a block; *group < 0: nothing to wait for. */
+tulle_status tulle__excerpt_start(tulle_mat *B, int i, int j, const tulle__excerpt *excerpt, void *block, int *group);
 
 /* As tulle__fetch_init. */
 tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excerpt *excerpt, tulle__fetch *fetch);

@@ -394,7 +394,8 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 
 /* Functions that take no memory from an account. */
 static const char without[] =
-    " tulle_alg_name tulle_alg_parse tulle_launched_by tulle_launched_rank tulle_launched_size tulle_launcher_list "
+    " tulle_alg_name tulle_alg_parse tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
+    "tulle_launched_size tulle_launcher_list "
     "tulle_launcher_program "
     "tulle_launcher_usable tulle_team_leads tulle_build_fact tulle_comm_agree tulle_comm_allgather tulle_comm_barrier "
     "tulle_comm_rank tulle_comm_seconds tulle_comm_size tulle_cuts_even tulle_cuts_weighted tulle_engine_usable "

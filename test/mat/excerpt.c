@@ -76,10 +76,12 @@ static tulle_status try_set(tulle_mat *A, int i, int j, int set, int *excerpts)
     tulle_fetch *all = NULL;
     tulle_tile got, want;
     int64_t m = tulle__tile_rows(A, i);
+    int64_t *rowptr = NULL;
     TULLE_TRY(rows_of_set(set, m, &rows));
-    TULLE_TRY(tulle__excerpt_new(A, i, j, &rows, &excerpt));
-    EXPECT(excerpt == NULL || tulle__fetch_bytes(A, i, j) > 0);
-    if (!excerpt) goto out;
+    EXPECT(tulle__excerpt_possible(A, i, j) == (tulle__fetch_bytes(A, i, j) > 0));
+    if (!tulle__excerpt_possible(A, i, j)) goto out;
+    if (A->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(A, i, j, &rowptr));
+    TULLE_TRY(tulle__excerpt_new(A, i, j, &rows, rowptr, &excerpt));
     (*excerpts)++;
     TULLE_TRY(tulle_mat_get_tile(A, i, j, &all));
     TULLE_TRY(tulle_fetch_wait(all, &want));
@@ -95,6 +97,7 @@ out:
     tulle_fetch_free(all);
     tulle__excerpt_free(excerpt);
     tulle__rows_fini(&rows);
+    tulle__free(rowptr);
     return status;
 }
 

@@ -66,7 +66,7 @@ static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tul
     tulle_report report;
     tulle_product_options options = TULLE_PRODUCT_DEFAULT;
     options.alg = algs[a];
-    options.whole_tiles = 1; /* which is what the model counts */
+    options.transfers = TULLE_TRANSFERS_WHOLE; /* which is what the model counts */
     if (run->cols_b)
         TULLE_TRY(tulle_mat_new_dense(comm, c, TULLE_F64, TULLE_ROW_MAJOR, &C));
     else
@@ -124,7 +124,8 @@ static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_censu
 {
     tulle_status status = TULLE_OK;
     double work[16], bytes[16];
-    tulle_model_options o = {.threads = 1, .lookahead = -1, .panel = ARENA / PANELS, .whole_tiles = 1};
+    tulle_model_options o = {
+        .threads = 1, .lookahead = -1, .panel = ARENA / PANELS, .transfers = TULLE_TRANSFERS_WHOLE};
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
     for (int a = 0; a < ALGS; a++) TULLE_TRY(tulle_predict(census, machine, &o, algs[a], &run->said[a]));
     TULLE_TRY(tulle_predict_loads(census, machine, &o, TULLE_ALG_STATIONARY_A, work, bytes));

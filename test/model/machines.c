@@ -120,7 +120,7 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     if (tulle_comm_rank(comm) == 0) f->entries = tulle_census_entries(census);
     tulle_prediction p;
     tulle_model_options whole = TULLE_MODEL_DEFAULT;
-    whole.whole_tiles = 1;
+    whole.transfers = TULLE_TRANSFERS_WHOLE;
     for (int a = 1; a < TULLE_ALG_COUNT; a++) {
         TULLE_TRY(tulle_predict(census, &f->machine, &whole, (tulle_alg)a, &p));
         if (tulle_comm_rank(comm) == 0) f->p[a] = p;

@@ -13,13 +13,16 @@
 #include "base/memory.h"
 #include "body.h"
 #include "comm/comm.h"
+#include "star.h"
 #include "tap.h"
 
 struct run {
     tulle_alg alg;
     int sparse, rank;
+    int star;  /* a matrix of which rows are given away */
     int64_t n; /* allocation that fails, < 0: none */
     int done;
+    int64_t covers;
     double slowest;
 };
 
@@ -33,13 +36,28 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_plan *plan = NULL;
     tulle_product_options o = TULLE_PRODUCT_DEFAULT;
     tulle_read_options reading = TULLE_READ_DEFAULT;
+    tulle_report report;
     double error;
     o.alg = run->alg;
     tulle_layout_spec square = {.m = 60, .n = 60, .tile_rows = 3, .tile_cols = 3, .map = TULLE_CYCLIC};
-    tulle_layout_spec thin = {.m = 60, .n = run->sparse ? 60 : 7, .tile_rows = 3, .tile_cols = 2, .map = TULLE_CYCLIC};
+    tulle_layout_spec thin = {.m = 60,
+        .n = run->sparse ? 60
+             : run->star ? 70
+                         : 7,
+        .tile_rows = 3,
+        .tile_cols = 2,
+        .map = TULLE_CYCLIC};
+    if (run->star) {
+        o.transfers = TULLE_TRANSFERS_COVER;
+        square.map = thin.map = TULLE_BLOCK;
+        square.grid_rows = thin.grid_rows = size;
+        square.grid_cols = thin.grid_cols = 1;
+    }
     tulle_status status = tulle_layout_new(&square, size, &la);
     if (status == TULLE_OK) status = tulle_layout_new(&thin, size, &lb);
-    if (status == TULLE_OK) status = tulle_mat_load(comm, "er:n=60,degree=6", la, TULLE_CSR, &reading, NULL, &A);
+    if (status == TULLE_OK && run->star) status = new_star(comm, la, TULLE_F64, 60, &A);
+    if (status == TULLE_OK && !run->star)
+        status = tulle_mat_load(comm, "er:n=60,degree=6", la, TULLE_CSR, &reading, NULL, &A);
     if (status == TULLE_OK && run->sparse)
         status = tulle_mat_load(comm, "er:n=60,degree=6", lb, TULLE_CSR, &reading, NULL, &B);
     if (status == TULLE_OK && !run->sparse) status = tulle_mat_new_dense(comm, lb, TULLE_F64, TULLE_ROW_MAJOR, &B);
@@ -68,7 +86,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status != TULLE_OK && status != TULLE_ERR_MEMORY && status != TULLE_ERR_COMM) goto out;
     /* the same plan, if it could be made, works now */
     status = plan ? TULLE_OK : tulle_plan_new(A, B, C, &o, &plan);
-    if (status == TULLE_OK) status = tulle_plan_execute(plan, NULL);
+    if (status == TULLE_OK) status = tulle_plan_execute(plan, &report);
+    if (status == TULLE_OK && tulle_comm_rank(comm) == 0) run->covers = report.cover_pairs;
     if (status == TULLE_OK) status = tulle_product_check(A, B, C, &o, &error);
 out:
     tulle_plan_free(plan);
@@ -81,10 +100,10 @@ out:
     return status;
 }
 
-static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse)
+static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse, int star)
 {
     struct blocks before[64], after[64];
-    struct run run = {.alg = alg, .sparse = sparse, .rank = npes - 1, .n = -1};
+    struct run run = {.alg = alg, .sparse = sparse, .star = star, .rank = npes - 1, .n = -1};
     tulle_status status = tulle_team_run(team, body, &run);
     if (!ok(status == TULLE_OK, "%s %s without a failure: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
             tulle_error_message()))
@@ -92,21 +111,23 @@ static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse)
     tulle_team_run(team, count_blocks, before);
     for (run.n = 0, run.done = 0; !run.done && run.n < 5000 && status == TULLE_OK; run.n++)
         status = tulle_team_run(team, body, &run);
-    ok(status == TULLE_OK && run.done, "%s %s: each of %d allocations of one PE fails in turn: %s", tulle_alg_name(alg),
-        sparse ? "spgemm" : "spmm", (int)run.n - 1, status == TULLE_OK ? "all PEs return" : tulle_error_message());
+    ok(status == TULLE_OK && run.done && (!star || run.covers > 0),
+        "%s %s%s: each of %d allocations of one PE fails in turn: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
+        star ? " with rows given away" : "", (int)run.n - 1,
+        status == TULLE_OK ? "all PEs return" : tulle_error_message());
     ok(run.slowest < 1, "within a second (%.3f s at most)", run.slowest);
     tulle_team_run(team, count_blocks, after);
     ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "nothing leaks");
 }
 
-static void transfers(int npes, tulle_alg alg, int sparse)
+static void transfers(int npes, tulle_alg alg, int sparse, int star)
 {
     char spec[64];
     tulle_team_options options = {.memory = (size_t)npes << 26, .arena = 4096, .panels = 2, .threads = 1};
     int tried = 0, failed = 0, wrong = 0;
     for (int op = 0; op < 2000; op++) {
         tulle_team *team;
-        struct run run = {.alg = alg, .sparse = sparse, .rank = 0, .n = -1};
+        struct run run = {.alg = alg, .sparse = sparse, .star = star, .rank = 0, .n = -1};
         snprintf(spec, sizeof spec, "fault:op=%d,rank=%d+threads", op, npes - 1);
         if (tulle_team_new(spec, npes, &options, &team) != TULLE_OK) break;
         int64_t start = tulle__clock_ns();
@@ -126,8 +147,8 @@ static void transfers(int npes, tulle_alg alg, int sparse)
         tulle_team_free(team);
     }
     ok(!wrong && tried > 1,
-        "%s %s: each of %d transfers of one PE fails in turn (%d ended the run, the others the product)",
-        tulle_alg_name(alg), sparse ? "spgemm" : "spmm", tried - 1, failed);
+        "%s %s%s: each of %d transfers of one PE fails in turn (%d ended the run, the others the product)",
+        tulle_alg_name(alg), sparse ? "spgemm" : "spmm", star ? " with rows given away" : "", tried - 1, failed);
 }
 
 int main(int argc, char **argv)
@@ -135,17 +156,18 @@ int main(int argc, char **argv)
     if (argc != 2) return fprintf(stderr, "usage: %s PES\n", argv[0]), 2;
     int npes = atoi(argv[1]);
     tulle_team_options options = {.memory = (size_t)npes << 26, .arena = 4096, .panels = 2, .threads = 2};
+    static const char *const specs[] = {"threads:direct=off", "threads", "threads:node=2"};
     for (int sparse = 0; sparse < 2; sparse++)
         for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++) {
             if (alg == TULLE_ALG_CANNON && npes == 2) continue; /* it wants a square grid */
-            for (int direct = 0; direct < 2; direct++) {
+            for (int direct = 0; direct < (npes == 4 && alg == TULLE_ALG_STATIONARY_C ? 3 : 2); direct++) {
                 tulle_team *team;
-                if (!ok(tulle_team_new(direct ? "threads" : "threads:direct=off", npes, &options, &team) == TULLE_OK,
-                        "open"))
-                    return tap_done();
-                allocations(team, npes, (tulle_alg)alg, sparse);
+                if (!ok(tulle_team_new(specs[direct], npes, &options, &team) == TULLE_OK, "open")) return tap_done();
+                int covers = !direct && npes == 2 && alg <= TULLE_ALG_STATIONARY_A;
+                for (int star = 0; star <= covers; star++) allocations(team, npes, (tulle_alg)alg, sparse, star);
                 tulle_team_free(team);
-                if (!direct && npes > 1) transfers(npes, (tulle_alg)alg, sparse);
+                for (int star = 0; star <= covers && !direct && npes > 1; star++)
+                    transfers(npes, (tulle_alg)alg, sparse, star);
             }
         }
     return tap_done();

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every product algorithm against a naive reference: product SPEC PES. One process loops over types, shapes, layouts,
- * algorithms and options. Values are small integers, so that sums are exact and compared for equality.
+ * Every product algorithm against a naive reference: product SPEC PES [TRANSFERS]. One process loops over types,
+ * shapes, layouts, algorithms and options. Values are small integers, so that sums are exact and compared for equality.
  */
 #include <string.h>
 
+#include <tulle/machine.h>
 #include <tulle/product.h>
 
 #include "base/error.h"
@@ -296,16 +297,27 @@ static int run(tulle_team *team, const struct cases *c)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
-    int npes = atoi(argv[2]);
+    if (argc < 3 || argc > 4) return fprintf(stderr, "usage: %s SPEC PES [TRANSFERS]\n", argv[0]), 2;
+    int npes = atoi(argv[2]), last = TULLE_ALG_COUNT;
     tulle_team *team;
+    tulle_transfers transfers = TULLE_TRANSFERS_AUTO;
+    tulle_machine machine;
+    if (argc == 4) {
+        /* a network without latency, so that few bytes are worth moving by themselves; the others fetch all tiles
+           whole */
+        if (tulle_transfers_parse(argv[3], &transfers) != TULLE_OK ||
+            tulle_machine_find("dgx2", 1, &machine) != TULLE_OK)
+            return fprintf(stderr, "%s\n", tulle_error_message()), 2;
+        machine.tier[TULLE_SAME_NODE].latency = machine.tier[TULLE_OTHER_NODE].latency = 1e-12;
+        last = TULLE_ALG_STEAL_LOCAL_C;
+    }
     /* a small arena: every partial result takes several panels */
     tulle_team_options options = {
         .memory = (size_t)npes << 27, .threads = npes > 2 ? 1 : 2, .arena = 4096, .panels = 2};
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
     struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
-    for (int alg = TULLE_ALG_AUTO; alg < TULLE_ALG_COUNT; alg++)
+    for (int alg = argc == 4 ? TULLE_ALG_STATIONARY_C : TULLE_ALG_AUTO; alg < last; alg++)
         for (int sparse = 0; sparse < 2; sparse++) {
             struct cases base = {.m = 37,
                 .k = 29,
@@ -318,12 +330,21 @@ int main(int argc, char **argv)
                 .options = TULLE_PRODUCT_DEFAULT,
                 .twice = 1};
             base.options.alg = (tulle_alg)alg;
+            base.options.transfers = transfers;
+            base.options.machine = argc == 4 ? &machine : NULL;
             struct cases c;
             for (int s = 0; s < SHAPES; s++) {
                 c = base, c.a_shape = (enum shape)s, run(team, &c);
                 c = base, c.b_shape = (enum shape)s, c.type = TULLE_F32, run(team, &c);
             }
             for (int kind = 1; kind < 5; kind++) c = base, c.layout_kind = kind, run(team, &c);
+            if (argc == 4) base.layout_kind = 3; /* rows of tiles: where A and C lie together */
+            for (int s = 0; s < SHAPES && argc == 4; s++) {
+                c = base, c.tiles_k = 4, c.a_shape = (enum shape)s, run(team, &c);
+                c = base, c.tiles_k = 7, c.a_shape = (enum shape)s, c.options.beta = 2, c.type = TULLE_F32,
+                run(team, &c);
+                c = base, c.tiles_k = 7, c.a_shape = (enum shape)s, c.options.deterministic = 1, run(team, &c);
+            }
             static const int tiles[][3] = {{1, 1, 1}, {7, 5, 3}, {4, 4, 4}, {1, 6, 1}, {2, 1, 5}, {40, 30, 2}};
             for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++) {
                 c = base, c.tiles_m = tiles[t][0], c.tiles_k = tiles[t][1], c.tiles_n = tiles[t][2];
@@ -342,7 +363,7 @@ int main(int argc, char **argv)
             for (int lookahead = 0; lookahead < 6; lookahead += 2)
                 c = base, c.options.lookahead = lookahead, c.tiles_k = 7, run(team, &c);
             c = base, c.options.no_offset = 1, run(team, &c);
-            c = base, c.options.whole_tiles = 1, run(team, &c);
+            c = base, c.options.transfers = TULLE_TRANSFERS_WHOLE, run(team, &c);
             c = base, c.options.deterministic = 1, c.tiles_k = 5, run(team, &c);
             if (!sparse) c = base, c.order = TULLE_COL_MAJOR, run(team, &c);
             if (!sparse)

@@ -4,11 +4,13 @@
 #include <tulle/product.h>
 
 #include "body.h"
+#include "star.h"
 #include "tap.h"
 
 struct run {
     tulle_alg alg;
-    int sparse;
+    int sparse, star;
+    int64_t covers;
     int64_t units[2];
 };
 
@@ -41,13 +43,22 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product_options options = TULLE_PRODUCT_DEFAULT;
     options.alg = run->alg;
     tulle_layout_spec spec = {.m = 40, .n = 40, .tile_rows = 4, .tile_cols = 4, .map = TULLE_CYCLIC};
+    if (run->star) { /* rows of A are given away from the second structure on */
+        options.transfers = TULLE_TRANSFERS_COVER;
+        spec.grid_rows = tulle_comm_size(comm);
+        spec.grid_cols = 1;
+    }
     TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &square));
-    spec.n = 6;
+    spec.n = run->star ? 60 : 6;
     TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &thin));
     TULLE_TRY(tulle_mat_new_csr(comm, square, TULLE_F64, &A));
-    TULLE_TRY(tulle_mat_load(comm, "er:n=40,degree=2", square, TULLE_CSR, NULL, NULL, &X));
+    if (run->star)
+        TULLE_TRY(new_star(comm, square, TULLE_F64, 40, &X));
+    else
+        TULLE_TRY(tulle_mat_load(comm, "er:n=40,degree=2", square, TULLE_CSR, NULL, NULL, &X));
     if (run->sparse) {
-        TULLE_TRY(tulle_mat_load(comm, "er:n=40,degree=3", square, TULLE_CSR, NULL, NULL, &B));
+        TULLE_TRY(
+            tulle_mat_load(comm, run->star ? "dense:n=40" : "er:n=40,degree=3", square, TULLE_CSR, NULL, NULL, &B));
         TULLE_TRY(tulle_mat_new_csr(comm, square, TULLE_F64, &C));
     } else {
         TULLE_TRY(tulle_mat_new_dense(comm, thin, TULLE_F64, TULLE_ROW_MAJOR, &B));
@@ -61,7 +72,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
             TULLE_TRY(tulle_plan_execute(plan, &report));
             TULLE_TRY(tulle_product_check(A, B, C, &options, &error));
         }
-        if (tulle_comm_rank(comm) == 0) run->units[r] = report.units;
+        if (tulle_comm_rank(comm) == 0) run->units[r] = report.units, run->covers = report.cover_pairs;
     }
 out:
     tulle_layout_free(square);
@@ -80,11 +91,13 @@ int main(void)
     tulle_team *team;
     if (!ok(tulle_team_new("threads:direct=off", 4, NULL, &team) == TULLE_OK, "open")) return tap_done();
     for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++)
-        for (int sparse = 0; sparse < 2; sparse++) {
-            struct run run = {.alg = (tulle_alg)alg, .sparse = sparse};
+        for (int kind = 0; kind < (alg <= TULLE_ALG_STATIONARY_A ? 4 : 2); kind++) {
+            int sparse = kind % 2, star = kind / 2;
+            struct run run = {.alg = (tulle_alg)alg, .sparse = sparse, .star = star};
             tulle_status status = tulle_team_run(team, body, &run);
-            ok(status == TULLE_OK && run.units[0] == 0 && run.units[1] > 0, "%s %s: %d units, then %d: %s",
-                tulle_alg_name(run.alg), sparse ? "spgemm" : "spmm", (int)run.units[0], (int)run.units[1],
+            ok(status == TULLE_OK && run.units[0] == 0 && run.units[1] > 0 && (run.covers > 0) == star,
+                "%s %s%s: %d units, then %d: %s", tulle_alg_name(run.alg), sparse ? "spgemm" : "spmm",
+                star ? " with rows given away" : "", (int)run.units[0], (int)run.units[1],
                 status == TULLE_OK ? "right" : tulle_error_message());
         }
     tulle_team_free(team);

@@ -36,6 +36,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_plan *plan = NULL;
     tulle_product_options options = TULLE_PRODUCT_DEFAULT;
     options.phases = run->phases;
+    options.deterministic = 1; /* a job a product of two tiles */
     tulle_layout_spec spec = {.m = 60, .n = 60, .tile_rows = 6, .tile_cols = 6};
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
     if (status == TULLE_OK) status = tulle_mat_load(comm, "er:n=60,degree=4", layout, TULLE_CSR, NULL, NULL, &A);

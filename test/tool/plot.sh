@@ -129,8 +129,8 @@ expect 0 'stationary-c' predict rmat:scale=6 --pes 4 --machine "$work/machine"
 expect 3 'units; .* are possible' predict rmat:scale=6 --pes 4 --grid 2x2 --tiles 256 --machine summit
 unset TULLE_MACHINE
 # what is predicted of a run's bytes and messages is what the run counts, through the whole command
-"$tulle" predict rmat:scale=8 --pes 6 --grid 2x3 --machine summit --whole-tiles --json -q >"$work/said"
-"$tulle" spgemm rmat:scale=8 --pes 6 --grid 2x3 --threads 1 --machine summit --comm threads:direct=off --alg all --whole-tiles --json -q >"$work/was" 2>/dev/null
+"$tulle" predict rmat:scale=8 --pes 6 --grid 2x3 --machine summit --transfers whole --json -q >"$work/said"
+"$tulle" spgemm rmat:scale=8 --pes 6 --grid 2x3 --threads 1 --machine summit --comm threads:direct=off --alg all --transfers whole --json -q >"$work/was" 2>/dev/null
 for alg in stationary-c stationary-a stationary-b summa; do
     for what in bytes_moved messages partials; do
         said=$(sed -n "s/.*\"alg\":\"$alg\".*\"$what\":\([0-9]*\).*/\1/p" "$work/said")

@@ -5,8 +5,8 @@
 
 #include "algo/model/rates.h"
 #include "algo/product/partial.h"
+#include "algo/product/price.h"
 #include "base/error.h"
-#include "mat/excerpt.h"
 
 enum { LOOKAHEAD = 2, PANEL = 8 << 20 };
 
@@ -52,7 +52,7 @@ tulle_status tulle__costs_init(
         .threads = o.threads > 0 ? o.threads : 1,
         .lookahead = o.lookahead < 0 ? LOOKAHEAD : o.lookahead,
         .deterministic = o.deterministic,
-        .whole_tiles = o.whole_tiles,
+        .transfers = o.transfers,
         .panel = o.panel ? (double)o.panel : PANEL,
         .room = o.room};
     c.share = c.threads < machine->threads ? (double)c.threads / machine->threads : 1;
@@ -135,16 +135,20 @@ double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j
     return fetch(c, tulle__layout_owner(X->layout, i, j), to, bytes, load);
 }
 
-/* As if the rows of B had equal lengths. The row pointers of a sparse tile come with the whole tile only. */
+/*
+ * As if the rows of B had equal lengths and those needed lay together. The row pointers of a sparse tile come with the
+ * whole tile only. Of what covers give away nothing is counted: they move less.
+ */
 double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, tulle__burden *load)
 {
     const tulle__operands *o = &c->census->operands;
     const tulle__tile_record *record = &o->B->directory[tulle__tile_index(o->B, k, j)];
     double bytes = (double)record->place.length;
-    if (c->census->named && !c->whole_tiles && tulle__layout_owner(o->A->layout, i, k) == to) {
+    if (c->census->named && c->transfers != TULLE_TRANSFERS_WHOLE && tulle__layout_owner(o->A->layout, i, k) == to) {
         double entry = (double)(tulle_type_size(c->census->type) + (c->census->sparse ? sizeof(tulle_lidx) : 0));
         double needed = c->census->named[(int64_t)i * o->K + k] * (double)record->nnz * entry;
-        if (needed < TULLE__EXCERPT_MOST * bytes) bytes = needed;
+        int owner = tulle__layout_owner(o->B->layout, k, j);
+        if (needed + tulle__price_range(tier_of(c, owner, to)) < bytes) bytes = needed;
     }
     return fetch(c, tulle__layout_owner(o->B->layout, k, j), to, bytes, load);
 }

@@ -9,7 +9,8 @@ typedef struct tulle__costs {
     const tulle_census *census;
     const tulle_machine *machine;
     tulle_tier tier[TULLE_DISTANCE_COUNT]; /* both known, or assumed */
-    int threads, lookahead, deterministic, whole_tiles;
+    int threads, lookahead, deterministic;
+    tulle_transfers transfers;
     int group;    /* most units in a job under this policy */
     int node_pes; /* PEs on a node: ranks follow each other */
     int direct;   /* every tile is read in place by every PE */

@@ -4,6 +4,7 @@
 #include <tulle/model.h>
 
 #include "algo/model/census.h"
+#include "algo/product/partial.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -44,6 +45,25 @@ static tulle_machine machine_of(const tulle_plan *plan)
     return m;
 }
 
+tulle_status tulle__choose_prices(tulle_plan *plan)
+{
+    tulle_machine machine = machine_of(plan);
+    double share = (double)plan->comm->pe->threads / machine.threads;
+    tulle__prices prices = {.node_pes = machine.node_pes,
+        .record = (double)tulle__partial_record_bytes(),
+        .multiplication = 8 / (machine.cache * (share < 1 ? share : 1)),
+        .addition = 3 / (machine.stream * (share < 1 ? share : 1))};
+    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
+        const tulle_tier *tier = &machine.tier[d];
+        if (!(tier->bandwidth > 0)) tier = &ordinary.tier[d];
+        prices.message[d] = tulle__price_message(tier);
+        prices.byte[d] = 1 / tier->bandwidth;
+    }
+    tulle_status status = tulle_comm_broadcast(plan->comm, 0, &prices, sizeof prices);
+    plan->prices = prices;
+    return tulle_comm_agree(plan->comm, status);
+}
+
 /* named: of a census that is made here, which takes it over. */
 static tulle_status predict(const tulle_plan *plan, double *named, struct choice *choice)
 {
@@ -56,7 +76,7 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
     tulle_model_options options = {.threads = plan->comm->pe->threads,
         .lookahead = plan->lookahead,
         .deterministic = plan->options.deterministic,
-        .whole_tiles = plan->options.whole_tiles,
+        .transfers = plan->options.transfers,
         .room = (double)tulle__memory_left() / ROOM_PARTS,
         .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
     if ((double)o->M * o->K * o->N > UNITS_MOST) {
@@ -91,7 +111,7 @@ tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
     struct choice choice = {*alg, 0, 0};
     tulle_mat *A = plan->operands.A;
     double *named = NULL;
-    if (!plan->options.census && !plan->options.whole_tiles && !plan->direct)
+    if (!plan->options.census && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
         status = tulle__census_count_named(A, A->layout, &named);
     if (status != TULLE_OK) return status;
     if (plan->comm->rank == 0)

@@ -13,7 +13,7 @@
 #include "algo/product/watch.h"
 #include "base/error.h"
 
-enum { RING_MAX = 1024 };
+enum { RING_MAX = 1024, ERRANDS_AHEAD = 8 };
 
 /* The record of the next job that is started. */
 static tulle__job *free_job(tulle__exec *x)
@@ -43,8 +43,8 @@ static struct again again(const tulle__exec *x, const tulle__job *last, const tu
     return found;
 }
 
-/* Starts the fetches of a job of nk units that has been written into the free record. */
-static tulle_status start_job(tulle__exec *x, int nk)
+/* Starts the fetches of a job of nk units, or of an errand, that has been written into the free record. */
+static tulle_status start_job(tulle__exec *x, int nk, const tulle__errand *errand)
 {
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
@@ -54,13 +54,15 @@ static tulle_status start_job(tulle__exec *x, int nk)
     job->number = x->jobs++;
     const tulle__job *last = plan->steal && x->filled ? &x->ring[(x->head + x->filled - 1) % x->depth] : NULL;
     x->filled++;
+    job->errand = errand;
     for (int n = 0; n < nk; n++) {
         struct again had = again(x, last, job, job->k[n]);
         job->b[n] = (tulle__fetch){.group = -1};
         if (had.a)
             job->a[n] = tulle__fetch_share(had.a);
         else
-            TULLE_TRY(tulle__fetch_init(plan->operands.A, job->i, job->k[n], &job->a[n]));
+            TULLE_TRY(errand ? tulle__errand_fetch(errand, plan->operands.A, &job->a[n])
+                             : tulle__fetch_init(plan->operands.A, job->i, job->k[n], &job->a[n]));
         job->nk++; /* from here on ending the job sees to what was fetched */
         if (had.b)
             job->b[n] = tulle__fetch_share(had.b);
@@ -68,8 +70,31 @@ static tulle_status start_job(tulle__exec *x, int nk)
             TULLE_TRY(tulle__needs_fetch(plan->needs, &plan->operands, job->i, job->k[n], job->j, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
     }
-    x->ahead += job->remote;
+    if (errand)
+        x->errands_ahead++;
+    else
+        x->ahead += job->remote;
     x->communicate_ns += tulle__now(plan->comm) - start;
+out:
+    return status;
+}
+
+/* What others wait for is multiplied first; its values are few, so that they hold up no rows of B. */
+static tulle_status start_errands(tulle__exec *x)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__errands *errands = tulle__needs_errands(x->plan->needs);
+    while (x->errands < tulle__errands_count(errands) && x->filled < x->depth) {
+        if (x->filled && (x->errands_ahead == ERRANDS_AHEAD || !x->plan->lookahead)) break;
+        const tulle__errand *errand = tulle__errands_at(errands, x->errands++);
+        tulle__job *job = free_job(x);
+        job->i = errand->i;
+        job->j = errand->j;
+        job->k[0] = errand->k;
+        job->units = 1;
+        job->of = 0;
+        TULLE_TRY(start_job(x, 1, errand));
+    }
 out:
     return status;
 }
@@ -78,6 +103,7 @@ out:
 static tulle_status start_scheduled(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
+    TULLE_TRY(start_errands(x));
     while (x->filled < x->depth && tulle__schedule_has_next(&x->schedule)) {
         if (x->filled && tulle__schedule_next_is_remote(&x->schedule) && x->ahead >= x->plan->lookahead) break;
         tulle__job *job = free_job(x);
@@ -85,7 +111,7 @@ static tulle_status start_scheduled(tulle__exec *x)
         tulle__schedule_take(&x->schedule, &job->i, &job->j, &nk, job->k);
         job->units = nk;
         job->of = 0;
-        TULLE_TRY(start_job(x, nk));
+        TULLE_TRY(start_job(x, nk, NULL));
     }
 out:
     return status;
@@ -112,7 +138,7 @@ static tulle_status start_reserved(tulle__exec *x)
         job->band = share.band;
         job->bands = share.bands;
         job->of = share.of;
-        TULLE_TRY(start_job(x, share.nk));
+        TULLE_TRY(start_job(x, share.nk, NULL));
     }
 out:
     return status;
@@ -164,15 +190,45 @@ static tulle_status await_job(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
     int64_t start = tulle__now(x->plan->comm);
-    x->ahead -= job->remote;
+    tulle__shelves *shelves = tulle__needs_shelves(x->plan->needs);
+    if (job->errand)
+        x->errands_ahead--;
+    else
+        x->ahead -= job->remote;
     for (int n = 0; n < job->nk; n++) {
-        tulle_tile a, b;
-        TULLE_TRY(tulle__fetch_await(&job->a[n], &a));
+        tulle_tile a = {.rowptr = NULL}, b;
+        tulle__csr given = {.m = 0};
+        const tulle__cut *cut = tulle__needs_cut(x->plan->needs, job->i, job->k[n], job->j);
+        TULLE_TRY(
+            job->errand ? tulle__errand_await(job->errand, &job->a[n], &given) : tulle__fetch_await(&job->a[n], &a));
+        if (shelves && !job->errand && tulle__shelves_have(shelves, job->k[n], job->j))
+            TULLE_TRY(
+                tulle__shelves_await(shelves, x->plan->operands.B, job->k[n], job->j, tulle__inbox_serve, &x->inbox));
         TULLE_TRY(tulle__fetch_await(&job->b[n], &b));
         TULLE_TRY(tulle__exec_set_tiles(x, job, n, &a, &b));
+        if (job->errand) x->a[n] = given;
+        if (cut) x->a[n] = cut->rest;
     }
 out:
     x->communicate_ns += tulle__now(x->plan->comm) - start;
+    return status;
+}
+
+static int64_t all_jobs(const tulle__exec *x)
+{
+    return tulle__schedule_jobs(&x->schedule) + tulle__errands_count(tulle__needs_errands(x->plan->needs));
+}
+
+/* What others of the node wait for. */
+static tulle_status serve_shelves(tulle__exec *x, int *done)
+{
+    tulle_plan *plan = x->plan;
+    tulle__shelves *shelves = tulle__needs_shelves(plan->needs);
+    *done = 1;
+    if (!shelves) return TULLE_OK;
+    int64_t start = tulle__now(plan->comm);
+    tulle_status status = tulle__shelves_serve(shelves, plan->operands.B, 1 + plan->lookahead, done);
+    x->communicate_ns += tulle__now(plan->comm) - start;
     return status;
 }
 
@@ -180,9 +236,10 @@ static tulle_status run_jobs(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
     const tulle__steal *steal = x->plan->steal;
-    tulle__watch watch =
-        tulle__watch_phase(x->plan, x->phase, steal ? tulle__steal_share(steal) : tulle__schedule_jobs(&x->schedule));
+    tulle__watch watch = tulle__watch_phase(x->plan, x->phase, steal ? tulle__steal_share(steal) : all_jobs(x));
+    int served;
     TULLE_TRY(start_jobs(x));
+    TULLE_TRY(serve_shelves(x, &served));
     while (x->filled) {
         const tulle__job *job = &x->ring[x->head];
         TULLE_TRY(await_job(x, job));
@@ -194,7 +251,9 @@ static tulle_status run_jobs(tulle__exec *x)
         tulle__progress(x->plan->comm);
         tulle__watch_done(&watch, done);
         TULLE_TRY(start_jobs(x));
+        TULLE_TRY(serve_shelves(x, &served));
     }
+    while (!served) TULLE_TRY(serve_shelves(x, &served));
 out:
     tulle__watch_end(&watch, status);
     return status;
@@ -226,6 +285,7 @@ out:
 static int ring_size(const tulle_plan *plan, int64_t jobs)
 {
     int64_t size = plan->direct || plan->lookahead == 0 ? 1 : plan->lookahead + (int64_t)RING_MAX;
+    jobs += tulle__errands_count(tulle__needs_errands(plan->needs));
     return (int)(jobs < 1 ? 1 : size < jobs ? size : jobs);
 }
 
@@ -233,6 +293,7 @@ static tulle_status begin(tulle__exec *x, tulle_plan *plan)
 {
     tulle_status status;
     size_t group = (size_t)plan->group;
+    int64_t copied;
     x->plan = plan;
     if (plan->steal || plan->panels) {
         x->depth = 1 + plan->lookahead;
@@ -252,11 +313,14 @@ static tulle_status begin(tulle__exec *x, tulle_plan *plan)
     TULLE_TRY(tulle__alloc(group, sizeof *x->dense_pair, "jobs", &x->dense_pair));
     TULLE_TRY(tulle__alloc_zero(group, sizeof *x->slice, "jobs", &x->slice));
     tulle__kernel_begin(plan->comm);
+    if (tulle__needs_shelves(plan->needs)) tulle__shelves_begin(tulle__needs_shelves(plan->needs));
+    TULLE_TRY(tulle__needs_refresh(plan->needs, &plan->operands, &copied));
+    tulle__charge_copy(&x->inbox, copied);
     for (int t = 0; t < plan->ntargets; t++) {
         plan->target[t].scaled = plan->target[t].placed = 0;
         for (int p = 0; p < plan->target[t].nparts; p++) plan->target[t].part[p].got = 0;
         /* others add into a dense tile as soon as they come: beta first, unless only its owner ever writes it */
-        if (!plan->sparse && plan->policy->alg != TULLE_ALG_STATIONARY_C)
+        if (!plan->sparse && (plan->policy->alg != TULLE_ALG_STATIONARY_C || tulle__needs_give(plan->needs)))
             TULLE_TRY(tulle__scale_target(x, &plan->target[t]));
     }
     tulle__charge_end(&x->inbox);
@@ -349,6 +413,12 @@ enum {
     UNITS,
     STOLEN,
     PROBES,
+    WHOLE,
+    ROWS,
+    COVERS,
+    GREEDY,
+    PAIR_BYTES,
+    BOUND,
     FACTS
 };
 
@@ -377,6 +447,13 @@ static tulle_status make_report(tulle_plan *plan, const tulle__exec *x, int64_t 
     mine[UNITS] = (double)x->units;
     mine[STOLEN] = (double)x->stolen;
     mine[PROBES] = (double)x->probes;
+    tulle__needs_figures figures = tulle__needs_tell(plan->needs);
+    mine[WHOLE] = (double)figures.whole;
+    mine[ROWS] = (double)figures.rows;
+    mine[COVERS] = (double)figures.covers;
+    mine[GREEDY] = (double)figures.greedy;
+    mine[PAIR_BYTES] = (double)figures.bytes;
+    mine[BOUND] = (double)figures.bound;
     TULLE_TRY(tulle_comm_allgather(plan->comm, mine, sizeof mine, all));
     tulle_spread work = spread_of(all + WORK, size, FACTS);
     *report = (tulle_report){.seconds = spread_of(all + SECONDS, size, FACTS).max,
@@ -396,6 +473,12 @@ static tulle_status make_report(tulle_plan *plan, const tulle__exec *x, int64_t 
         .nnz_c = plan->sparse ? plan->C->nnz : plan->C->layout->m * plan->C->layout->n,
         .reused = reused,
         .phases = plan->phases,
+        .whole_pairs = sum_of(all + WHOLE, size, FACTS),
+        .rows_pairs = sum_of(all + ROWS, size, FACTS),
+        .cover_pairs = sum_of(all + COVERS, size, FACTS),
+        .greedy_pairs = sum_of(all + GREEDY, size, FACTS),
+        .pair_bytes = sum_of(all + PAIR_BYTES, size, FACTS),
+        .cover_bound = sum_of(all + BOUND, size, FACTS),
         .predicted_seconds = plan->predicted};
 out:
     tulle__free(all);
@@ -421,6 +504,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
     int reused = x.inbox.reuse;
     /* what is on its way must have landed before its memory is freed, and before others are told */
     while (x.ring && x.filled) end_job(&x);
+    if (tulle__needs_shelves(plan->needs)) tulle__shelves_quiet(tulle__needs_shelves(plan->needs));
     status = tulle_comm_agree(comm, status);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {

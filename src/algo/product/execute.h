@@ -14,8 +14,9 @@ typedef struct tulle__job {
     int band, bands, of; /* bands band .. band + bands - 1 of `of`; of = 0: all rows */
     int remote;          /* not all of its tiles are read in place */
     int64_t number;
-    int *k;              /* [group] */
-    tulle__fetch *a, *b; /* [group] */
+    int *k;                      /* [group] */
+    const tulle__errand *errand; /* rows of A that another PE has given to this one; NULL: tiles */
+    tulle__fetch *a, *b;         /* [group] */
 } tulle__job;
 
 typedef struct tulle__exec {
@@ -25,8 +26,8 @@ typedef struct tulle__exec {
     int phase;
     tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
     int depth, head, filled;
-    int ahead; /* remote jobs that were started and not yet waited for */
-    int64_t jobs;
+    int ahead, errands_ahead;     /* remote jobs, rows of others that were started and not yet waited for */
+    int64_t jobs, errands;        /* started; of these, rows of others */
     int64_t units, own_units;     /* multiplied here; of these, into own tiles of C */
     tulle__csr *a, *b;            /* [group + 1]: what a job multiplies */
     tulle_tile *b_tile;           /* [group] */

@@ -8,14 +8,47 @@
 #include "algo/product/deposit.h"
 #include "base/error.h"
 
+static int goes_before(const tulle__part *a, const tulle__part *b)
+{
+    return a->key != b->key ? a->key < b->key : a->rank < b->rank;
+}
+
 static void sort_parts(tulle__target *target)
 {
     for (int p = 1; p < target->nparts; p++) {
         tulle__part part = target->part[p];
         int q = p;
-        for (; q > 0 && target->part[q - 1].key > part.key; q--) target->part[q] = target->part[q - 1];
+        for (; q > 0 && goes_before(&part, &target->part[q - 1]); q--) target->part[q] = target->part[q - 1];
         target->part[q] = part;
     }
+}
+
+/* Whether the rows of a part are those that this PE has given away of A[i, key]; else they follow each other. */
+static const tulle__cut *given_away(const tulle__exec *x, const tulle__target *target, const tulle__part *part)
+{
+    if (part->rank == x->plan->comm->rank) return NULL;
+    return tulle__needs_cut(x->plan->needs, target->i, part->key, target->j);
+}
+
+/* Row pointers of parts of which some rows came, as if all had. */
+static tulle_status spread_parts(tulle__exec *x, tulle__target *target)
+{
+    tulle_status status = TULLE_OK;
+    for (int p = 0; p < target->nparts; p++) {
+        tulle__part *part = &target->part[p];
+        const tulle__cut *cut = given_away(x, target, part);
+        if (!cut || part->spread) continue;
+        int64_t m = tulle__tile_rows(x->plan->C, target->i), g = 0;
+        const int64_t *rowptr = tulle__block_result(x, part->rows, part->nnz, part->block).rowptr;
+        TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *part->spread, "row pointers of a part", &part->spread));
+        for (int64_t r = 0; r < m; r++) {
+            part->spread[r] = rowptr[g];
+            g += g < cut->rows && cut->row[g] == r;
+        }
+        part->spread[m] = part->nnz;
+    }
+out:
+    return status;
 }
 
 /* Rows row .. row + rows - 1 of all parts that have entries there as summands; returns how many. */
@@ -24,12 +57,12 @@ static int summands(tulle__exec *x, const tulle__target *target, int64_t row, in
     int pairs = 0;
     for (int p = 0; p < target->nparts; p++) {
         const tulle__part *part = &target->part[p];
-        if (!part->nnz || part->row > row || part->row + part->rows < row + rows) continue;
+        if (!part->nnz || (!part->spread && (part->row > row || part->row + part->rows < row + rows))) continue;
         tulle__csr_result r = tulle__block_result(x, part->rows, part->nnz, part->block);
         x->pair[pairs++] = (tulle__spgemm_pair){.A = {.m = rows, .n = rows},
             .B = {.m = rows,
                 .n = tulle__tile_cols(x->plan->C, target->j),
-                .rowptr = r.rowptr + (row - part->row),
+                .rowptr = part->spread ? part->spread + row : r.rowptr + (row - part->row),
                 .colind = r.colind,
                 .val = r.val},
             .scale = 1};
@@ -62,6 +95,7 @@ static tulle_status cut(const tulle__exec *x, const tulle__target *target, int *
     edge[edges++] = 0;
     edge[edges++] = tulle__tile_rows(x->plan->C, target->i);
     for (int p = 0; p < target->nparts; p++) {
+        if (target->part[p].spread) continue;
         edge[edges++] = target->part[p].row;
         edge[edges++] = target->part[p].row + target->part[p].rows;
     }
@@ -142,6 +176,7 @@ tulle_status tulle__merge_parts(tulle__exec *x, tulle__target *target)
     int npieces = 0;
     struct piece *pieces = NULL;
     sort_parts(target);
+    TULLE_TRY(spread_parts(x, target));
     TULLE_TRY(tulle__room_for_pairs(x, target->nparts + 1));
     TULLE_TRY(cut(x, target, &npieces, &pieces));
     if (npieces > 1) {
@@ -152,8 +187,7 @@ tulle_status tulle__merge_parts(tulle__exec *x, tulle__target *target)
         TULLE_TRY(tulle__into_tile(x, target->i, target->j, pairs, &merged));
     }
     if (x->plan->phases > 1 || x->plan->steal) { /* nothing is reused: the next phase has other columns, or jobs */
-        for (int p = 0; p < target->nparts; p++) tulle__free(target->part[p].block);
-        target->nparts = 0;
+        tulle__target_drop_parts(target);
     }
 out:
     for (int p = 0; p < npieces; p++) tulle__free(pieces[p].block);

@@ -24,7 +24,7 @@ static tulle_status rows_of_job(tulle__exec *x, const tulle__job *job, tulle_gid
 {
     tulle_status status = TULLE_OK;
     *first = 0;
-    *rows = tulle__tile_rows(x->plan->C, job->i);
+    *rows = job->errand ? job->errand->rows : tulle__tile_rows(x->plan->C, job->i);
     if (!job->of) return TULLE_OK;
     if (!x->cut.row || x->cut.i != job->i || x->cut.k != job->k[0] || x->cut.nk != job->nk || x->cut.of != job->of) {
         TULLE_TRY(tulle__realloc((size_t)job->of + 1, sizeof *x->cut.row, "bands", &x->cut.row));

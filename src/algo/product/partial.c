@@ -31,6 +31,15 @@ void tulle__inbox_fini(tulle__inbox *inbox)
     inbox->nkept = 0;
 }
 
+void tulle__target_drop_parts(tulle__target *target)
+{
+    for (int p = 0; p < target->nparts; p++) {
+        tulle__free(target->part[p].block);
+        tulle__free(target->part[p].spread);
+    }
+    target->nparts = 0;
+}
+
 tulle_status tulle__target_part(tulle__target *target, int rank, int key, int64_t row, int64_t rows, tulle__part **part)
 {
     for (int p = 0; p < target->nparts; p++)
@@ -49,15 +58,20 @@ tulle_status tulle__target_part(tulle__target *target, int rank, int key, int64_
     return TULLE_OK;
 }
 
-/* Rows of the panel are those of a row-major tile; C may be of either order. */
-static void add_dense(tulle_plan *plan, int tile, int64_t offset, int64_t length, const char *data)
+/*
+ * Rows of the panel are those of a row-major tile, or those that were given away, one below the other; C may be of
+ * either order. A partial result of another PE's own units has the key of none of my tiles of A.
+ */
+static void add_dense(tulle_plan *plan, int tile, int key, int64_t offset, int64_t length, const char *data)
 {
     tulle_tile C;
     const tulle__target *target = &plan->target[plan->target_of[tile]];
+    const tulle__cut *cut = tulle__needs_cut(plan->needs, target->i, key, target->j);
     if (tulle_mat_tile(plan->C, target->i, target->j, &C) != TULLE_OK) return;
     int64_t size = (int64_t)tulle_type_size(C.type), first = offset / size, count = length / size;
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
-    for (int64_t r = first / C.n, e = 0; e < count; r++) {
+    for (int64_t n = first / C.n, e = 0; e < count; n++) {
+        int64_t r = cut ? cut->row[n] : n;
         if (C.type == TULLE_F32) {
             float *restrict to = (float *)C.val + r * row_step;
             const float *restrict from = (const float *)(const void *)data + e;
@@ -107,8 +121,9 @@ tulle_status tulle__inbox_add_kept(tulle__inbox *inbox)
 {
     if (inbox->nkept) qsort(inbox->kept, (size_t)inbox->nkept, sizeof *inbox->kept, compare_kept);
     for (int64_t k = 0; k < inbox->nkept; k++) {
-        add_dense(inbox->plan, inbox->kept[k].tile, inbox->kept[k].offset, inbox->kept[k].length, inbox->kept[k].data);
-        tulle__charge_add(inbox, inbox->kept[k].length);
+        const tulle__kept *kept = &inbox->kept[k];
+        add_dense(inbox->plan, kept->tile, kept->key, kept->offset, kept->length, kept->data);
+        tulle__charge_add(inbox, kept->length);
     }
     return TULLE_OK;
 }
@@ -162,7 +177,7 @@ static tulle_status receive_dense(tulle__inbox *inbox, const struct record *reco
         TULLE_TRY(keep_dense(inbox, record, data));
         tulle__charge_copy(inbox, record->length);
     } else {
-        add_dense(plan, record->tile, record->offset, record->length, data);
+        add_dense(plan, record->tile, record->key, record->offset, record->length, data);
         tulle__charge_add(inbox, record->length);
     }
     tulle__charge_end(inbox);

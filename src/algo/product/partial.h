@@ -56,6 +56,8 @@ tulle_status tulle__inbox_keep(tulle__inbox *inbox, tulle__kept panel);
 /* Adds the kept dense panels in a fixed order. */
 tulle_status tulle__inbox_add_kept(tulle__inbox *inbox);
 
+void tulle__target_drop_parts(tulle__target *target);
+
 /* The part of (rank, key, row) of a target, made with so many rows if it is not there. */
 tulle_status tulle__target_part(
     tulle__target *target, int rank, int key, int64_t row, int64_t rows, tulle__part **part);

@@ -7,40 +7,17 @@
 #include <string.h>
 
 #include "algo/product/choose.h"
+#include "algo/product/partial.h"
 #include "algo/product/phase.h"
 #include "base/error.h"
 
 enum { QUEUE_CAPACITY = 256, LOOKAHEAD = 2 };
 
-static const char *const alg_names[] = {
-#define ALG_NAME(name, word, text) word,
-    TULLE_ALG_LIST(ALG_NAME)
-#undef ALG_NAME
-};
-
-const char *tulle_alg_name(tulle_alg alg)
-{
-    return (unsigned)alg < TULLE_ALG_COUNT ? alg_names[alg] : "unknown";
-}
-
-tulle_status tulle_alg_parse(const char *name, tulle_alg *alg)
-{
-    for (int a = 0; a < TULLE_ALG_COUNT; a++)
-        if (strcmp(alg_names[a], name) == 0) {
-            *alg = (tulle_alg)a;
-            return TULLE_OK;
-        }
-    const char *near = tulle__nearest(name, alg_names, TULLE_ALG_COUNT);
-    return tulle__fail(TULLE_ERR_ARG, "unknown algorithm '%s'%s%s%s", name, near ? "; did you mean '" : "",
-        near ? near : "", near ? "'?" : "");
-}
-
 void tulle__plan_forget(tulle_plan *plan)
 {
     for (int t = 0; t < plan->ntargets; t++) {
         tulle__target *target = &plan->target[t];
-        for (int p = 0; p < target->nparts; p++) tulle__free(target->part[p].block);
-        target->nparts = 0;
+        tulle__target_drop_parts(target);
     }
     for (int64_t s = 0; s < plan->njobs; s++) tulle__free(plan->sent[s].block);
     plan->njobs = 0;
@@ -61,6 +38,7 @@ void tulle__plan_disconnect(tulle_plan *plan)
     plan->steal = NULL;
     plan->panels = NULL;
     plan->needs = NULL;
+    plan->counted_A = plan->counted_B = 0; /* units were also those of what had been given away */
 }
 
 static tulle_status connect_queue(tulle_plan *plan)
@@ -72,9 +50,31 @@ static tulle_status connect_queue(tulle_plan *plan)
     return status == TULLE_OK ? tulle__queue_new(plan->comm, QUEUE_CAPACITY, &plan->queue) : status;
 }
 
+/* Which rows of B come, and which of A are given away: then own tiles of C have units that others multiply. */
+static tulle_status connect_needs(tulle_plan *plan)
+{
+    tulle_status status = tulle__needs_new(
+        plan->comm, plan->policy, &plan->operands, plan->options.transfers, &plan->prices, &plan->needs);
+    status = tulle_comm_agree(plan->comm, status);
+    tulle__needs_settle(plan->needs);
+    if (status != TULLE_OK) return status;
+    for (int t = 0; t < plan->ntargets; t++)
+        for (int k = 0; k < plan->operands.K; k++) {
+            tulle__target *target = &plan->target[t];
+            int given = tulle__needs_cut(plan->needs, target->i, k, target->j) != NULL;
+            target->units += given;
+            plan->units += given;
+        }
+    plan->travels |= tulle__needs_give(plan->needs);
+    return TULLE_OK;
+}
+
 tulle_status tulle__plan_connect(tulle_plan *plan)
 {
     tulle_status status = TULLE_OK;
+    if (plan->policy->source == TULLE__SOURCE_FETCH && !plan->direct &&
+        plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->needs)
+        TULLE_TRY(connect_needs(plan));
     if (plan->travels && !plan->queue) TULLE_TRY(connect_queue(plan));
     if (plan->policy->reach != TULLE__REACH_NONE && !plan->steal)
         TULLE_TRY(tulle_comm_agree(
@@ -82,9 +82,6 @@ tulle_status tulle__plan_connect(tulle_plan *plan)
     if (plan->policy->source != TULLE__SOURCE_FETCH && !plan->panels)
         TULLE_TRY(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->source,
                                                    plan->lookahead > 0 ? 2 : 1, plan->direct, &plan->panels)));
-    if (plan->policy->source == TULLE__SOURCE_FETCH && !plan->direct && !plan->options.whole_tiles && !plan->needs)
-        TULLE_TRY(
-            tulle_comm_agree(plan->comm, tulle__needs_new(plan->comm, plan->policy, &plan->operands, &plan->needs)));
 out:
     if (status != TULLE_OK) tulle__plan_disconnect(plan);
     return status;
@@ -300,8 +297,8 @@ static tulle_status prepare(tulle_plan *plan)
     if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
     if (!plan->group) /* not predicted */
         plan->group = tulle__policy_group(plan->policy, o->K, plan->direct, plan->options.deterministic);
-    status = tulle_comm_agree(plan->comm, find_targets(plan));
-    if (status != TULLE_OK) goto out;
+    if (!plan->direct) TULLE_TRY(tulle__choose_prices(plan));
+    TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle__plan_count(plan);
     TULLE_TRY(tulle__plan_connect(plan));
     TULLE_TRY(tulle__plan_choose_phases(plan));

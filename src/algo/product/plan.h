@@ -12,14 +12,18 @@
 #include "mat/context.h"
 #include "mat/fetch.h"
 
-/* One summand of a sparse C tile: the result of one job, mine or another PE's. Parts are added in the order of keys. */
+/*
+ * One summand of a sparse C tile: the result of one job, mine or another PE's. Parts are added in the order of keys,
+ * and of one key in the order of ranks.
+ */
 typedef struct tulle__part {
-    int key;  /* the first k of the job: no two jobs of a tile share one and a row */
+    int key;  /* the first k of the job: no two jobs of a PE and a tile share one and a row */
     int rank; /* who made it */
     int64_t row, rows;
     int64_t nnz;
     char *block;         /* arrays as in a CSR tile; NULL: nothing came yet */
     int64_t expect, got; /* bytes of this execution */
+    int64_t *spread;     /* of rows given away: their row pointers as a whole tile has them; NULL until merged */
 } tulle__part;
 
 /* An own tile of C and what is to be added into it. */
@@ -64,6 +68,7 @@ struct tulle_plan {
     tulle__steal *steal;           /* NULL: all PEs keep to their own chains */
     tulle__panels *panels;         /* NULL: each tile is fetched by itself */
     tulle__needs *needs;           /* NULL: tiles are fetched whole */
+    tulle__prices prices;          /* that it goes by */
     int64_t njobs, sent_room;
     tulle__sent *sent; /* [njobs] */
     int phases;

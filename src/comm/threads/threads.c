@@ -2,7 +2,7 @@
 /*
  * The engine `threads`: PEs are threads of this process and segments are private mappings, reserved in full and backed
  * by pages as they are touched. With direct=off the pointers are kept back, so that the layers above take the road of
- * engines that do not share an address space.
+ * engines that do not share an address space; with node=N those of other nodes of N PEs are.
  */
 #include "comm/threads/threads.h"
 
@@ -53,16 +53,18 @@ static tulle_status reserve(tulle__engine_team *team, int segment, size_t bytes)
 
 static tulle_status open_team(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **out)
 {
-    static const char *const keys[] = {"direct"};
+    static const char *const keys[] = {"direct", "node"};
     tulle_status status;
     tulle__engine_team *team = NULL;
     int npes = setting->npes, direct = 1;
+    int64_t node = 0;
     if (setting->communicator)
         return tulle__fail(TULLE_ERR_ARG, "a communicator was handed in, but the engine 'threads' uses none");
     TULLE_TRY(tulle__alloc_zero(1, sizeof *team, "threads team", &team));
     team->npes = npes;
     TULLE_TRY(tulle__spec_flag(part, "direct", &direct));
-    TULLE_TRY(tulle__spec_done(part, keys, 1));
+    TULLE_TRY(tulle__spec_int(part, "node", 1, npes, &node));
+    TULLE_TRY(tulle__spec_done(part, keys, 2));
     TULLE_TRY(tulle__alloc_zero((size_t)npes, sizeof *team->link, "links", &team->link));
     for (int s = 0; s < TULLE__SEGMENTS; s++) TULLE_TRY(reserve(team, s, setting->segment_bytes[s]));
     for (int rank = 0; rank < npes; rank++)
@@ -71,7 +73,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
                                                   .npes = npes,
                                                   .segment_bytes = {team->segment_bytes[0], team->segment_bytes[1]}},
             .base = {team->base[0], team->base[1]},
-            .hidden = !direct};
+            .node = direct ? (int)node : 1};
     *out = team;
     return TULLE_OK;
 out:
@@ -146,7 +148,7 @@ out:
 
 const tulle__engine tulle__engine_threads = {
     .name = "threads",
-    .summary = "PEs are threads of one process (direct=on|off)",
+    .summary = "PEs are threads of one process (direct=on|off, node=PEs that reach each other)",
     .open = open_team,
     .run = run_team,
     .close = close_team,

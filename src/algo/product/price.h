@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What moving something costs, in bytes: those moved, and those that could have been in the time that it takes else. */
+#ifndef TULLE_PRODUCT_PRICE_H
+#define TULLE_PRODUCT_PRICE_H
+
+#include <tulle/machine.h>
+
+/* Engines issue about so many small gets in the time that one of them takes. */
+enum { TULLE__GETS_IN_LATENCY = 16 };
+
+typedef struct tulle__prices {
+    double message[TULLE_DISTANCE_COUNT]; /* bytes */
+    double byte[TULLE_DISTANCE_COUNT];    /* seconds */
+    double record;                        /* bytes that a partial result takes beside itself */
+    double multiplication;                /* seconds, of a value of 8 bytes that lies in the cache */
+    double addition;                      /* seconds, of a byte to what lies in memory */
+    int node_pes;                         /* ranks follow each other */
+} tulle__prices;
+
+static inline double tulle__price_message(const tulle_tier *tier)
+{
+    return tier->latency * tier->bandwidth;
+}
+
+static inline double tulle__price_range(const tulle_tier *tier)
+{
+    return tulle__price_message(tier) / TULLE__GETS_IN_LATENCY;
+}
+
+static inline tulle_distance tulle__price_distance(const tulle__prices *prices, int a, int b)
+{
+    return a / prices->node_pes == b / prices->node_pes ? TULLE_SAME_NODE : TULLE_OTHER_NODE;
+}
+
+/* Between two PEs: bytes in so many ranges of so many messages that wait for each other. */
+static inline double tulle__price(
+    const tulle__prices *prices, int a, int b, double bytes, double ranges, double messages)
+{
+    double message = prices->message[tulle__price_distance(prices, a, b)];
+    return bytes + message * (messages + ranges / TULLE__GETS_IN_LATENCY);
+}
+
+#endif
