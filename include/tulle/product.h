@@ -6,8 +6,10 @@
  * executed any number of times, with whatever values they hold then; as long as the structure of A and B stays, no
  * symbolic work is repeated.
  *
- * Layouts must match: the column cuts of op(A) are the row cuts of op(B), C has the row cuts of op(A) and the column
- * cuts of op(B). Which PE owns which tile is free, for each of the three.
+ * Layouts may be any of the right sizes, and which PE owns which tile is free. Where two matrices cut the same index
+ * differently the plan works on the parts between all cuts: of dense tiles in place, of sparse ones in copies that
+ * their owners make of their own tiles for each execution (slice.h). Layouts that match, the column cuts of op(A) the
+ * row cuts of op(B) and C with the row cuts of op(A) and the column cuts of op(B), save that.
  */
 #ifndef TULLE_PRODUCT_H
 #define TULLE_PRODUCT_H

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "mat/view.h"
 
 enum { RANGE_BYTES = 64 }; /* a range costs the engine as much as these */
 
@@ -67,13 +68,30 @@ static void append(tulle__excerpt *e, int64_t at, int64_t to, int64_t count)
         e->piece[e->npieces++] = (struct piece){at, to, count};
 }
 
-static void cut_dense(tulle__excerpt *e, const tulle__rows *rows, int64_t width, size_t size)
+/* spot: of a tile whose rows may lie further apart than they are wide, each a piece by itself then. */
+static void cut_dense(tulle__excerpt *e, const tulle__rows *rows, const tulle__spot *spot, int64_t width, size_t size)
 {
     for (int64_t r = 0; r < rows->nranges; r++) {
-        int64_t at = rows->range[r].first * width, count = rows->range[r].count * width;
-        append(e, at, at, count);
-        e->bytes += (size_t)count * size;
+        int64_t first = rows->range[r].first, end = first + rows->range[r].count;
+        int64_t step = spot->ld == width ? rows->range[r].count : 1;
+        for (int64_t row = first; row < end; row += step)
+            append(e, spot->first + row * spot->ld, row * width, step * width);
+        e->bytes += (size_t)((end - first) * width) * size;
     }
+}
+
+static tulle__spot spot_of(const tulle_mat *B, int i, int j)
+{
+    if (B->whole) return tulle__view_spot(B, i, j);
+    return (tulle__spot){.place = B->directory[tulle__tile_index(B, i, j)].place, .ld = tulle__tile_cols(B, j)};
+}
+
+/* Most pieces that those rows are. */
+static int64_t pieces_of(const tulle__rows *rows, int apart)
+{
+    int64_t pieces = 0;
+    for (int64_t r = 0; r < rows->nranges; r++) pieces += apart ? rows->range[r].count : 1;
+    return pieces;
 }
 
 /* rowptr: the tile's, which become the excerpt's. */
@@ -107,16 +125,17 @@ tulle_status tulle__excerpt_new(tulle_mat *B, int i, int j, const tulle__rows *r
     const tulle__tile_record *record = &B->directory[tulle__tile_index(B, i, j)];
     size_t whole = tulle__fetch_bytes(B, i, j), size = tulle_type_size(B->type);
     int64_t *rowptr = NULL, m = tulle__tile_rows(B, i);
+    tulle__spot spot = spot_of(B, i, j);
+    int64_t pieces = pieces_of(rows, B->kind == TULLE_DENSE && spot.ld != tulle__tile_cols(B, j));
     tulle__excerpt *e = NULL;
     *excerpt = NULL;
-    if (!whole || (B->kind == TULLE_DENSE && B->order != TULLE_ROW_MAJOR) || rows->nranges > INT_MAX / 2)
-        return TULLE_OK;
+    if (!whole || (B->kind == TULLE_DENSE && B->order != TULLE_ROW_MAJOR) || pieces > INT_MAX / 2) return TULLE_OK;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "an excerpt of a tile", &e));
-    TULLE_TRY(tulle__alloc((size_t)rows->nranges, sizeof *e->piece, "an excerpt of a tile", &e->piece));
+    TULLE_TRY(tulle__alloc((size_t)pieces, sizeof *e->piece, "an excerpt of a tile", &e->piece));
     e->m = m;
     e->nnz = record->nnz;
     if (B->kind == TULLE_DENSE) {
-        cut_dense(e, rows, tulle__tile_cols(B, j), size);
+        cut_dense(e, rows, &spot, tulle__tile_cols(B, j), size);
     } else {
         int group = tulle__comm_group(B->comm);
         TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *rowptr, "row pointers of an excerpt", &rowptr));
@@ -179,7 +198,8 @@ tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excer
     }
     if (n) {
         f.group = tulle__comm_group(B->comm);
-        tulle__getv(B->comm, f.group, &record.place, n, range);
+        tulle__spot spot = spot_of(B, i, j);
+        tulle__getv(B->comm, f.group, &spot.place, n, range);
     }
     *fetch = f;
     f = (tulle__fetch){.group = -1};

@@ -41,12 +41,18 @@ static tulle_machine machine_of(const tulle_plan *plan)
     return m;
 }
 
+/* A census is of layouts that match: not of parts. */
+static const tulle_census *census_given(const tulle_plan *plan)
+{
+    return tulle__slices_any(&plan->slices) ? NULL : plan->options.census;
+}
+
 /* named: of a census that is made here, which takes it over. */
 static tulle_status predict(const tulle_plan *plan, double *named, struct choice *choice)
 {
     tulle_status status = TULLE_OK;
     tulle_census *own = NULL;
-    const tulle_census *census = plan->options.census;
+    const tulle_census *census = census_given(plan);
     const tulle__operands *o = &plan->operands;
     tulle_machine machine = machine_of(plan);
     tulle_prediction p = {.alg = choice->alg};
@@ -87,7 +93,7 @@ tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
     struct choice choice = {*alg, 0};
     tulle_mat *A = plan->operands.A;
     double *named = NULL;
-    if (!plan->options.census && !plan->options.whole_tiles && !plan->direct)
+    if (!census_given(plan) && !plan->options.whole_tiles && !plan->direct)
         status = tulle__census_count_named(A, A->layout, &named);
     if (status != TULLE_OK) return status;
     if (plan->comm->rank == 0)

@@ -136,7 +136,7 @@ tulle_status tulle__exec_set_tiles(
     if (!x->plan->sparse) return TULLE_OK;
     if (x->plan->phases > 1) {
         tulle_gidx lo, hi;
-        tulle__phase_columns(x->plan, x->phase, job->j, &lo, &hi);
+        tulle__phase_part(x->plan, x->phase, job->j, &lo, &hi);
         return tulle__phase_slice(b, lo, hi, &x->b[n], &x->slice[n]);
     }
     x->b[n] = tulle__tile_csr(b);
@@ -267,14 +267,14 @@ static void end(tulle__exec *x)
     tulle__inbox_fini(&x->inbox);
 }
 
-static tulle_status refresh(tulle_mat *X, tulle_mat **T, tulle_mat **effective)
+static tulle_status refresh(tulle_mat *X, tulle_mat **T)
 {
     if (!*T) return TULLE_OK;
     tulle_mat *made;
     tulle_status status = tulle_mat_transpose(X, &made);
     if (status != TULLE_OK) return status;
     tulle__mat_drop(*T); /* transposing has met: nobody still reads the old one */
-    *effective = *T = made;
+    *T = made;
     return TULLE_OK;
 }
 
@@ -293,10 +293,9 @@ static tulle_status execute(tulle__exec *x, tulle_plan *plan, int phase)
     TULLE_TRY(receive_rest(x));
     TULLE_TRY(tulle__multiply_finish(x));
     int64_t start = tulle__now(x->plan->comm);
-    if (plan->sparse && !x->inbox.reuse)
-        TULLE_TRY(tulle__mat_publish(plan->C));
-    else if (plan->comm->size > 1)
-        TULLE_TRY(tulle_comm_barrier(plan->comm));
+    if (plan->sparse && !x->inbox.reuse) TULLE_TRY(tulle__mat_publish(plan->operands.C));
+    TULLE_TRY(tulle__slices_join(plan, x->inbox.reuse));
+    if ((!plan->sparse || x->inbox.reuse) && plan->comm->size > 1) TULLE_TRY(tulle_comm_barrier(plan->comm));
     x->wait_ns += tulle__now(x->plan->comm) - start;
     if (plan->steal) { /* all have met: nobody claims any more, and nobody does again before all have agreed */
         x->stolen = tulle__steal_stolen(plan->steal);
@@ -376,8 +375,9 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
         return tulle__fail(TULLE_ERR_ARG, "phase %d of a plan of %d", phase, plan->phases);
     int64_t start = tulle__now(comm);
     tulle__counters before = comm->pe->counters;
-    tulle_status status = refresh(plan->A, &plan->At, &plan->operands.A);
-    if (status == TULLE_OK) status = refresh(plan->B, &plan->Bt, &plan->operands.B);
+    tulle_status status = refresh(plan->A, &plan->At);
+    if (status == TULLE_OK) status = refresh(plan->B, &plan->Bt);
+    if (status == TULLE_OK) status = tulle__slices_renew(plan);
     if (status == TULLE_OK) {
         tulle__plan_count(plan);
         status = tulle__plan_connect(plan);
@@ -402,6 +402,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
         moved.bytes -= before.bytes;
         if (report) status = tulle_comm_agree(comm, make_report(plan, &x, elapsed, &moved, reused, report));
     } else {
+        tulle__mat_unplace(plan->operands.C);
         tulle__mat_unplace(plan->C);
         tulle__plan_forget(plan);
         tulle__plan_disconnect(plan); /* records of this run may still lie in it */

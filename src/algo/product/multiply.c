@@ -23,7 +23,7 @@ static void computed(tulle__exec *x, const char *what, int64_t start)
 static void rows_of_job(const tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows)
 {
     *first = 0;
-    *rows = tulle__tile_rows(x->plan->C, job->i);
+    *rows = tulle__tile_rows(x->plan->operands.C, job->i);
     if (!job->of) return;
     *first = tulle__band_row(&x->a[0], job->band, job->of);
     *rows = tulle__band_row(&x->a[0], job->band + job->bands, job->of) - *first;
@@ -36,10 +36,9 @@ struct scaling {
     double beta;
 };
 
-static tulle_status scale_part(void *arg, int thread, int nthreads)
+/* Elements from .. to - 1 of memory that begins where the tile does. */
+static void scale_run(const struct scaling *s, int64_t from, int64_t to)
 {
-    const struct scaling *s = arg;
-    int64_t from = s->tile.nnz * thread / nthreads, to = s->tile.nnz * (thread + 1) / nthreads;
     size_t size = tulle_type_size(s->tile.type);
     if (s->beta == 0) {
         memset((char *)s->tile.val + (size_t)from * size, 0, (size_t)(to - from) * size);
@@ -50,6 +49,18 @@ static tulle_status scale_part(void *arg, int thread, int nthreads)
         double *v = s->tile.val;
         for (int64_t e = from; e < to; e++) v[e] *= s->beta;
     }
+}
+
+static tulle_status scale_part(void *arg, int thread, int nthreads)
+{
+    const struct scaling *s = arg;
+    int64_t lines = s->tile.order == TULLE_ROW_MAJOR ? s->tile.m : s->tile.n, width = s->tile.nnz / lines;
+    if (s->tile.ld == width) {
+        scale_run(s, s->tile.nnz * thread / nthreads, s->tile.nnz * (thread + 1) / nthreads);
+        return TULLE_OK;
+    }
+    for (int64_t line = lines * thread / nthreads; line < lines * (thread + 1) / nthreads; line++)
+        scale_run(s, line * s->tile.ld, line * s->tile.ld + width);
     return TULLE_OK;
 }
 
@@ -58,7 +69,7 @@ tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
     tulle_plan *plan = x->plan;
     struct scaling scaling = {.beta = plan->options.beta};
     target->scaled = 1;
-    tulle_status status = tulle_mat_tile(plan->C, target->i, target->j, &scaling.tile);
+    tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &scaling.tile);
     if (status != TULLE_OK || scaling.beta == 1 || !scaling.tile.nnz) return status;
     tulle__charge_scale(&x->inbox, &scaling.tile, scaling.beta);
     return tulle__pool_run(plan->context->pool, scale_part, &scaling);
@@ -68,7 +79,7 @@ tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
 static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_gidx r0, tulle_gidx rows, void *to,
     int64_t row_step, int64_t col_step, double beta)
 {
-    tulle_gidx n = tulle__tile_cols(x->plan->C, job->j);
+    tulle_gidx n = tulle__tile_cols(x->plan->operands.C, job->j);
     for (int p = 0; p < job->nk; p++) {
         const tulle_tile *B = &x->b_tile[p];
         tulle__spmm_pair *pair = &x->dense_pair[p];
@@ -80,7 +91,7 @@ static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
         pair->A.m = rows;
         x->multiplications += (pair->A.rowptr[rows] - pair->A.rowptr[0]) * n;
     }
-    tulle__spmm_task task = {.type = x->plan->C->type,
+    tulle__spmm_task task = {.type = x->plan->operands.C->type,
         .m = rows,
         .n = n,
         .npairs = job->nk,
@@ -97,7 +108,7 @@ static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
 /* Own units beside others', to be added in the order of k: which are own is a matter of timing under stealing. */
 static tulle_status keep_dense(tulle__exec *x, const tulle__job *job)
 {
-    const tulle_mat *C = x->plan->C;
+    const tulle_mat *C = x->plan->operands.C;
     int64_t size = (int64_t)tulle_type_size(C->type);
     tulle_gidx first, rows, n = tulle__tile_cols(C, job->j);
     rows_of_job(x, job, &first, &rows);
@@ -116,7 +127,7 @@ static tulle_status keep_dense(tulle__exec *x, const tulle__job *job)
 static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__target *target)
 {
     tulle_tile C;
-    tulle_status status = tulle_mat_tile(x->plan->C, job->i, job->j, &C);
+    tulle_status status = tulle_mat_tile(x->plan->operands.C, job->i, job->j, &C);
     if (status != TULLE_OK || !C.nnz) return status;
     if (x->plan->steal && x->plan->options.deterministic) return keep_dense(x, job);
     if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x, target);
@@ -133,11 +144,11 @@ static tulle_status send_dense(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
-    size_t size = tulle_type_size(plan->C->type);
-    tulle_gidx first, rows_of, n = tulle__tile_cols(plan->C, job->j);
+    size_t size = tulle_type_size(plan->operands.C->type);
+    tulle_gidx first, rows_of, n = tulle__tile_cols(plan->operands.C, job->j);
     tulle_gidx most = (tulle_gidx)(tulle__arena_panel_bytes(plan->arena) / (size * (size_t)(n > 0 ? n : 1)));
     tulle__partial partial = {
-        .tile = (int)tulle__tile_index(plan->C, job->i, job->j), .key = job->k[0], .units = job->units};
+        .tile = (int)tulle__tile_index(plan->operands.C, job->i, job->j), .key = job->k[0], .units = job->units};
     if (!most)
         return tulle__fail(TULLE_ERR_LIMIT,
             "a row of %.3f MB of C does not fit a panel of %.3f MB; the arena is too small",
@@ -227,9 +238,9 @@ static tulle_status send_sparse(tulle__exec *x, const tulle__job *job)
     computed(x, "multiply", start);
     if (status != TULLE_OK) goto out;
     start = tulle__now(plan->comm);
-    tulle__csr_offsets o = tulle__csr_offsets_of(rows, sent->nnz, plan->C->type);
+    tulle__csr_offsets o = tulle__csr_offsets_of(rows, sent->nnz, plan->operands.C->type);
     uint64_t from = x->inbox.reuse ? o.val : 0;
-    tulle__partial partial = {.tile = (int)tulle__tile_index(plan->C, job->i, job->j),
+    tulle__partial partial = {.tile = (int)tulle__tile_index(plan->operands.C, job->i, job->j),
         .key = job->k[0],
         .units = job->units,
         .nnz = sent->nnz,
@@ -245,7 +256,7 @@ out:
 tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job)
 {
     tulle_plan *plan = x->plan;
-    int index = plan->target_of[tulle__tile_index(plan->C, job->i, job->j)];
+    int index = plan->target_of[tulle__tile_index(plan->operands.C, job->i, job->j)];
     x->units += job->units;
     if (index < 0) return plan->sparse ? send_sparse(x, job) : send_dense(x, job);
     x->own_units += job->units;

@@ -100,6 +100,7 @@ static void drop_plan(tulle_plan *plan)
     tulle__free(plan->target);
     tulle__free(plan->target_of);
     tulle__free(plan->sent);
+    tulle__slices_drop(&plan->slices);
     tulle__mat_drop(plan->At);
     tulle__mat_drop(plan->Bt);
     tulle__free(plan);
@@ -175,13 +176,6 @@ static tulle_status check_operands(
     if (C->layout->m != a_row[am] || C->layout->n != b_col[bn])
         return tulle__fail(TULLE_ERR_ARG, "C is %" PRId64 " x %" PRId64 ", the product %" PRId64 " x %" PRId64,
             C->layout->m, C->layout->n, a_row[am], b_col[bn]);
-    if (!tulle__layout_same_cuts(a_col, ak, b_row, bk))
-        return tulle__fail(TULLE_ERR_ARG,
-            "the column cuts of op(A) (%d) are not the row cuts of op(B) (%d); redistribute one of them", ak, bk);
-    if (!tulle__layout_same_cuts(a_row, am, C->layout->row_cut, C->layout->mt))
-        return tulle__fail(TULLE_ERR_ARG, "the row cuts of C are not those of op(A)");
-    if (!tulle__layout_same_cuts(b_col, bn, C->layout->col_cut, C->layout->nt))
-        return tulle__fail(TULLE_ERR_ARG, "the column cuts of C are not those of op(B)");
     return TULLE_OK;
 }
 
@@ -198,7 +192,7 @@ static int all_direct(const tulle_mat *A)
 static tulle_status find_targets(tulle_plan *plan)
 {
     tulle_status status;
-    const tulle_layout *l = plan->C->layout;
+    const tulle_layout *l = plan->operands.C->layout;
     int64_t tiles = (int64_t)l->mt * l->nt;
     int count = 0;
     for (int64_t t = 0; t < tiles; t++) count += l->owner[t] == plan->comm->rank;
@@ -253,26 +247,14 @@ void tulle__plan_count(tulle_plan *plan)
     plan->needs = NULL;
 }
 
-static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T, tulle_mat **effective)
-{
-    *effective = X;
-    if (op == TULLE_OP_N) return TULLE_OK;
-    tulle_status status = tulle_mat_transpose(X, T);
-    if (status == TULLE_OK) *effective = *T;
-    return status;
-}
-
 static tulle_status prepare(tulle_plan *plan)
 {
     tulle_status status;
     tulle__operands *o = &plan->operands;
     /* collective steps first, each agreed: a failure here is the same on all PEs */
-    TULLE_TRY(transpose_operand(plan->A, plan->options.op_a, &plan->At, &o->A));
-    TULLE_TRY(transpose_operand(plan->B, plan->options.op_b, &plan->Bt, &o->B));
-    o->C = plan->C;
-    o->M = o->A->layout->mt;
-    o->K = o->A->layout->nt;
-    o->N = o->B->layout->nt;
+    if (plan->options.op_a == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(plan->A, &plan->At));
+    if (plan->options.op_b == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(plan->B, &plan->Bt));
+    TULLE_TRY(tulle__slices_make(plan));
     o->offset = !plan->options.no_offset;
     int64_t direct = all_direct(o->A) && all_direct(o->B);
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
@@ -296,8 +278,11 @@ out:
 static void describe(tulle_plan *plan)
 {
     const tulle__operands *o = &plan->operands;
-    snprintf(plan->text, sizeof plan->text, "%s, %d x %d x %d tiles (rows, inner, columns), lookahead %d%s%s%s%s",
-        tulle_alg_name(plan->policy->alg), o->M, o->K, o->N, plan->lookahead, o->offset ? "" : ", no offset",
+    const tulle__slices *s = &plan->slices;
+    snprintf(plan->text, sizeof plan->text,
+        "%s, %d x %d x %d tiles (rows, inner, columns)%s%s%s%s, lookahead %d%s%s%s%s",
+        tulle_alg_name(plan->policy->alg), o->M, o->K, o->N, tulle__slices_any(s) ? " of all cuts, parts of" : "",
+        s->A ? " A" : "", s->B ? " B" : "", s->C ? " C" : "", plan->lookahead, o->offset ? "" : ", no offset",
         plan->At ? ", A transposed for each execution" : "", plan->Bt ? ", B transposed for each execution" : "",
         plan->options.deterministic ? ", deterministic" : "");
 }
@@ -355,14 +340,14 @@ size_t tulle_plan_bytes(const tulle_plan *plan)
     for (int t = 0; t < plan->ntargets; t++)
         for (int p = 0; p < plan->target[t].nparts; p++)
             bytes += (size_t)tulle__csr_offsets_of(
-                tulle__tile_rows(plan->C, plan->target[t].i), plan->target[t].part[p].nnz, plan->C->type)
+                tulle__tile_rows(plan->operands.C, plan->target[t].i), plan->target[t].part[p].nnz, plan->C->type)
                          .length;
     for (int64_t s = 0; s < plan->njobs; s++)
         if (plan->sent[s].block)
             bytes += (size_t)plan->sent[s].nnz * (sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
     if (plan->arena) bytes += plan->comm->pe->arena_bytes + tulle__arena_panel_bytes(plan->arena);
     if (plan->steal) bytes += tulle__steal_bytes(plan->steal);
-    bytes += tulle__needs_held(plan->needs);
+    bytes += tulle__needs_held(plan->needs) + tulle__slices_bytes(&plan->slices);
     if (plan->panels) bytes += tulle__panels_bytes(plan->panels);
     for (int m = 0; m < 2; m++) {
         const tulle_mat *T = m ? plan->Bt : plan->At;

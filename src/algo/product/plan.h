@@ -6,6 +6,7 @@
 #include "algo/product/need.h"
 #include "algo/product/panel.h"
 #include "algo/product/policy.h"
+#include "algo/product/slice.h"
 #include "algo/product/steal.h"
 #include "comm/arena.h"
 #include "comm/queue.h"
@@ -46,6 +47,7 @@ struct tulle_plan {
     const tulle__policy *policy;
     tulle_mat *A, *B, *C; /* the caller's */
     tulle_mat *At, *Bt;   /* transposed copies, made anew for each execution, or NULL */
+    tulle__slices slices; /* of operands whose cuts do not match */
     tulle__operands operands;
     int sparse; /* C is CSR */
     int direct; /* every tile of A and B can be read in place by every PE */
@@ -56,7 +58,7 @@ struct tulle_plan {
     void *scratch; /* a panel's worth, where panels are not read in place */
     int ntargets;
     tulle__target *target;
-    int *target_of;                /* [tiles of C]: index into target, -1: not mine */
+    int *target_of;                /* [tiles of operands.C]: index into target, -1: not mine */
     int64_t units;                 /* of all own tiles of C: what must have come before an execution ends */
     int travels;                   /* partial results may travel between some PEs */
     uint64_t counted_A, counted_B; /* structures that the units were counted for */
