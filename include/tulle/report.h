@@ -31,7 +31,9 @@ typedef struct tulle_report {
     int64_t nnz_c;            /* CSR: entries of C; dense: m n */
     int reused;               /* 1: no symbolic work was done */
     int phases;               /* column phases of the plan */
-    double predicted_seconds; /* of one execution, by the model; 0: nothing was predicted */
+    int replication;          /* layers of the plan; 1: none */
+    double predicted_seconds; /* of one execution, by the model; 0: nothing was predicted, as of layouts that do not
+                                 match and of layers */
 } tulle_report;
 
 #ifdef __cplusplus

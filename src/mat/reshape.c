@@ -16,12 +16,15 @@ struct overlap {
     tulle_gidx r0, r1, c0, c1; /* global */
 };
 
-/* Overlaps of target tile (i, j) with the tiles of A, started but not awaited; in column order for each row range. */
-static tulle_status start_overlaps(tulle_mat *A, const tulle_layout *to, int i, int j, struct overlap **out, int *count)
+/* Overlaps of target tile (i, j), `above` rows further up, with the tiles of A, started but not awaited; in column
+ * order for each row range. */
+static tulle_status start_overlaps(
+    tulle_mat *A, const tulle_layout *to, tulle_gidx above, int i, int j, struct overlap **out, int *count)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *from = A->layout;
-    tulle_gidx r0 = to->row_cut[i], r1 = to->row_cut[i + 1], c0 = to->col_cut[j], c1 = to->col_cut[j + 1];
+    tulle_gidx r0 = to->row_cut[i] - above, r1 = to->row_cut[i + 1] - above, c0 = to->col_cut[j],
+               c1 = to->col_cut[j + 1];
     struct overlap *overlap = NULL;
     int n = 0;
     *out = NULL;
@@ -72,10 +75,11 @@ static int64_t lower_bound(const tulle_tile *tile, int64_t row, tulle_gidx c)
 }
 
 /* known: the tile is there, and only its values are new. */
-static tulle_status build_csr(tulle_mat *B, int i, int j, struct overlap *overlap, int count, int known)
+static tulle_status build_csr(
+    tulle_mat *B, tulle_gidx above, int i, int j, const struct overlap *overlap, int count, int known)
 {
     tulle_status status = TULLE_OK;
-    tulle_gidx m = tulle__tile_rows(B, i), row0 = B->layout->row_cut[i], col0 = B->layout->col_cut[j];
+    tulle_gidx m = tulle__tile_rows(B, i), row0 = B->layout->row_cut[i] - above, col0 = B->layout->col_cut[j];
     size_t size = tulle_type_size(B->type);
     int64_t *start = NULL;
     tulle_tile tile = {.nnz = 0};
@@ -134,31 +138,40 @@ static void copy_dense(const tulle_mat *B, int i, int j, const tulle_tile *to, c
             (size_t)inner * size);
 }
 
-static tulle_status fill(tulle_mat *A, tulle_mat *B, int known)
+static tulle_status fill_tile(tulle_mat *A, tulle_mat *B, tulle_gidx above, int i, int j, int known)
 {
-    tulle_status status = TULLE_OK;
-    const tulle_layout *layout = B->layout;
-    for (int i = 0; i < layout->mt; i++)
-        for (int j = 0; j < layout->nt; j++) {
-            if (!tulle__tile_is_mine(B, i, j)) continue;
-            struct overlap *overlap;
-            int count;
-            status = start_overlaps(A, layout, i, j, &overlap, &count);
-            if (status == TULLE_OK && A->kind == TULLE_CSR) status = build_csr(B, i, j, overlap, count, known);
-            const tulle__tile_record *record = &B->replaced[tulle__tile_index(B, i, j)];
-            if (status == TULLE_OK && A->kind == TULLE_DENSE && record->place.length) {
-                tulle_tile to = tulle__tile_view(B, i, j, record, tulle__direct(B->comm, &record->place));
-                for (int k = 0; k < count; k++) copy_dense(B, i, j, &to, &overlap[k]);
-            }
-            end_overlaps(overlap, count);
-            if (status != TULLE_OK) return status;
+    struct overlap *overlap;
+    int count;
+    tulle_status status = start_overlaps(A, B->layout, above, i, j, &overlap, &count);
+    if (status == TULLE_OK && A->kind == TULLE_CSR) status = build_csr(B, above, i, j, overlap, count, known);
+    if (status == TULLE_OK && A->kind == TULLE_DENSE) {
+        int64_t t = tulle__tile_index(B, i, j);
+        const tulle__tile_record *record = known ? &B->directory[t] : &B->replaced[t];
+        if (record->place.length) {
+            tulle_tile to = tulle__tile_view(B, i, j, record, tulle__direct(B->comm, &record->place));
+            for (int k = 0; k < count; k++) copy_dense(B, i, j, &to, &overlap[k]);
         }
+    }
+    end_overlaps(overlap, count);
     return status;
 }
 
-tulle_status tulle__mat_refill(tulle_mat *B, tulle_mat *A, int known)
+static tulle_status fill(tulle_mat *A, tulle_mat *B, const tulle__stack *stack, int known)
 {
-    tulle_status status = fill(A, B, known);
+    const tulle_layout *l = B->layout;
+    int rows = stack ? l->mt / stack->copies : l->mt;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            if (!tulle__tile_is_mine(B, i, j) || (stack && stack->copy_of[j] != i / rows)) continue;
+            tulle_status status = fill_tile(A, B, i / rows * A->layout->m, i, j, known);
+            if (status != TULLE_OK) return status;
+        }
+    return TULLE_OK;
+}
+
+tulle_status tulle__mat_refill(tulle_mat *B, tulle_mat *A, const tulle__stack *stack, int known)
+{
+    tulle_status status = fill(A, B, stack, known);
     return status == TULLE_OK && !known ? tulle__mat_publish(B) : status;
 }
 
@@ -168,7 +181,7 @@ static tulle_status redistribute(tulle_mat *A, const tulle_layout *layout, tulle
     if (layout->m != A->layout->m || layout->n != A->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "the new layout is for another shape");
     TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, copy));
-    TULLE_TRY(fill(A, *copy, 0));
+    TULLE_TRY(fill(A, *copy, NULL, 0));
     TULLE_TRY(tulle__mat_publish(*copy));
 out:
     return status;

@@ -2,8 +2,8 @@
 /*
  * Products of matrices whose layouts do not match: slices SPEC PES. Cuts of A, B and C at random, also of empty tiles,
  * owners at random, and one tile against many; every algorithm, against the naive reference and for equality. The same
- * plan again with new values; transposes, alpha and beta, phases; the same bits again in deterministic mode. Cannon
- * where the parts lie as it wants them.
+ * plan again with new values; transposes, alpha and beta, phases; the same bits again in deterministic mode. The same
+ * in 2.5D layers, of matrices that match and of others.
  */
 #include <string.h>
 
@@ -135,16 +135,19 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(make(comm, &old, c, c->sparse, c->cut[2], &l[2], &C));
     want = multiply(&a, &b, &old, &c->options);
     status = tulle_plan_new(A, B, C, &c->options, &plan);
-    if (status == TULLE_ERR_UNSUPPORTED && c->options.alg == TULLE_ALG_CANNON && tulle_comm_size(comm) > 1)
+    if (status == TULLE_ERR_UNSUPPORTED && c->options.alg == TULLE_ALG_CANNON && tulle_comm_size(comm) > 1 &&
+        c->options.replication <= 1)
         status = TULLE_OK;
     if (!plan) goto out;
+    if (c->options.replication >= 0)
+        EXPECT(tulle_plan_replication(plan) == (c->options.replication > 1 ? c->options.replication : 1));
     if (tulle_plan_phases(plan) > 1) {
         TULLE_TRY(in_phases(plan, c, &want));
         goto out;
     }
     TULLE_TRY(tulle_plan_execute(plan, &report));
     TULLE_TRY(compare(C, &want));
-    EXPECT(!report.reused);
+    EXPECT(!report.reused && report.replication == tulle_plan_replication(plan));
     if (c->options.beta == 0) TULLE_TRY(tulle_product_check(A, B, C, &c->options, &error));
     TULLE_TRY(triple(A));
     for (int64_t e = 0; e < a.m * a.n; e++) a.val[e] *= 3;
@@ -171,41 +174,42 @@ static void run(tulle_team *team, const struct cases *c)
 {
     const tulle_product_options *o = &c->options;
     tulle_status status = tulle_team_run(team, run_case, (void *)(uintptr_t)c);
-    ok(status == TULLE_OK, "%s %s %s %dx%dx%d %s cuts %d,%d,%d%s alpha %g beta %g%s%s%s%s lookahead %d phases %d: %s",
+    ok(status == TULLE_OK,
+        "%s %s %s %dx%dx%d %s cuts %d,%d,%d%s alpha %g beta %g%s%s%s%s lookahead %d phases %d replication %d: %s",
         tulle_alg_name(o->alg), c->sparse ? "spgemm" : "spmm", tulle_type_name(c->type), (int)c->m, (int)c->k,
         (int)c->n, shape_names[c->shape], c->cut[0], c->cut[1], c->cut[2],
         c->order == TULLE_COL_MAJOR ? " col-major" : "", o->alpha, o->beta, o->op_a == TULLE_OP_T ? " A^T" : "",
         o->op_b == TULLE_OP_T ? " B^T" : "", o->deterministic ? " deterministic" : "",
-        o->whole_tiles ? " whole tiles" : "", o->lookahead, o->phases,
+        o->whole_tiles ? " whole tiles" : "", o->lookahead, o->phases, o->replication,
         status == TULLE_OK ? "right" : tulle_error_message());
 }
 
-static void all_cases(tulle_team *team, struct cases base)
+enum { FEW = 4 };
+
+/* few: as the executor goes the same ways under every algorithm and in layers. */
+static void all_cases(tulle_team *team, struct cases base, int few)
 {
     static const int cuts[][3] = {{1, 2, 3}, {4, 5, 6}, {WHOLE, 7, 8}, {9, WHOLE, 10}, {11, 12, WHOLE},
         {WHOLE, WHOLE, 13}, {ROWS, ROWS, ROWS}, {COLUMNS, ROWS, COLUMNS}, {ROWS, COLUMNS, 14}, {15, COLUMNS, ROWS}};
     struct cases c;
-    for (size_t t = 0; t < sizeof cuts / sizeof *cuts; t++) {
+    for (size_t t = 0; t < (few ? FEW : sizeof cuts / sizeof *cuts); t++) {
         c = base;
         memcpy(c.cut, cuts[t], sizeof c.cut);
         c.type = t % 2 ? TULLE_F32 : TULLE_F64;
         run(team, &c);
     }
-    for (int s = 0; s < SHAPES; s++) c = base, c.shape = (enum shape)s, run(team, &c);
+    for (int s = few ? HYPERSPARSE : 0; s < SHAPES; s++) c = base, c.shape = (enum shape)s, run(team, &c);
     static const int64_t sizes[][3] = {{1, 1, 1}, {0, 5, 4}, {5, 0, 4}, {5, 4, 0}, {90, 3, 2}, {2, 3, 90}, {3, 90, 2}};
-    for (size_t t = 0; t < sizeof sizes / sizeof *sizes; t++)
+    for (size_t t = 0; t < (few ? FEW : sizeof sizes / sizeof *sizes); t++)
         c = base, c.m = sizes[t][0], c.k = sizes[t][1], c.n = sizes[t][2], run(team, &c);
-    for (int op = 1; op < 4; op++)
+    for (int op = few ? 3 : 1; op < 4; op++)
         c = base, c.options.op_a = (tulle_op)(op & 1), c.options.op_b = (tulle_op)(op >> 1), run(team, &c);
-    c = base, c.options.alpha = -2, run(team, &c);
-    c = base, c.options.beta = 3, run(team, &c);
     c = base, c.options.beta = 1, c.options.alpha = 0.5, c.type = TULLE_F32, run(team, &c);
-    c = base, c.options.lookahead = 0, run(team, &c);
-    c = base, c.options.lookahead = 4, run(team, &c);
-    c = base, c.options.whole_tiles = 1, run(team, &c);
-    c = base, c.options.deterministic = 1, run(team, &c);
+    c = base, c.options.beta = 3, c.options.lookahead = 0, run(team, &c);
+    c = base, c.options.alpha = -2, c.options.lookahead = 4, run(team, &c);
+    c = base, c.options.whole_tiles = 1, c.options.deterministic = 1, run(team, &c);
     if (base.sparse) c = base, c.options.phases = 3, run(team, &c);
-    if (base.sparse) c = base, c.options.phases = 41, run(team, &c);
+    if (base.sparse && !few) c = base, c.options.phases = 41, run(team, &c);
     c = base, c.order = TULLE_COL_MAJOR;
     if (!base.sparse) run(team, &c);
     c.options.op_b = TULLE_OP_T, c.options.beta = 2;
@@ -272,6 +276,27 @@ out:
     return status;
 }
 
+/* Every divisor of the number of PEs as layers, and what is none. */
+static void layers(tulle_team *team, int npes, struct cases base)
+{
+    int bulk = base.options.alg == TULLE_ALG_SUMMA || base.options.alg == TULLE_ALG_CANNON;
+    struct cases c = base;
+    for (int times = 2; times <= npes; times++) {
+        base.options.replication = times;
+        if (npes % times || bulk) {
+            c = base;
+            tulle_status status = tulle_team_run(team, run_case, &c);
+            ok(status == (npes % times ? TULLE_ERR_ARG : TULLE_ERR_UNSUPPORTED) &&
+                    strstr(tulle_error_message(), "replication"),
+                "%s in %d layers of %d PEs: %s", tulle_alg_name(c.options.alg), times, npes, tulle_error_message());
+        } else {
+            all_cases(team, base, 1);
+        }
+    }
+    c.options.replication = TULLE_REPLICATION_AUTO;
+    run(team, &c);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
@@ -296,7 +321,8 @@ int main(int argc, char **argv)
                 run(team, &base);
                 tulle_team_run(team, count_blocks, before);
             }
-            all_cases(team, base);
+            all_cases(team, base, alg > TULLE_ALG_STATIONARY_A);
+            layers(team, npes, base);
             base.options.deterministic = 1;
             tulle_status status =
                 alg == TULLE_ALG_CANNON && npes > 1 ? TULLE_OK : tulle_team_run(team, same_bits, &base);

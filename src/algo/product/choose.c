@@ -47,6 +47,21 @@ static const tulle_census *census_given(const tulle_plan *plan)
     return tulle__slices_any(&plan->slices) ? NULL : plan->options.census;
 }
 
+/* Of the algorithms that work in layers: not those by steps. */
+static tulle_status best_in_layers(const tulle_census *census, const tulle_machine *machine,
+    const tulle_model_options *options, tulle_prediction *best)
+{
+    *best = (tulle_prediction){.alg = TULLE_ALG_AUTO};
+    for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++) {
+        tulle_prediction p;
+        if (tulle__policy_of((tulle_alg)alg)->source != TULLE__SOURCE_FETCH) continue;
+        tulle_status status = tulle_predict(census, machine, options, (tulle_alg)alg, &p);
+        if (status != TULLE_OK) return status;
+        if (p.suits && (best->alg == TULLE_ALG_AUTO || p.seconds < 0.98 * best->seconds)) *best = p;
+    }
+    return TULLE_OK;
+}
+
 /* named: of a census that is made here, which takes it over. */
 static tulle_status predict(const tulle_plan *plan, double *named, struct choice *choice)
 {
@@ -76,7 +91,9 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
         named = NULL;
         census = own;
     }
-    if (choice->alg == TULLE_ALG_AUTO)
+    if (choice->alg == TULLE_ALG_AUTO && plan->slices.layer_of)
+        TULLE_TRY(best_in_layers(census, &machine, &options, &p));
+    else if (choice->alg == TULLE_ALG_AUTO)
         TULLE_TRY(tulle_predict_best(census, &machine, &options, &p));
     else
         TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
@@ -105,6 +122,7 @@ tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
         status = tulle_comm_agree(plan->comm, tulle_comm_broadcast(plan->comm, 0, &choice, sizeof choice));
     if (status != TULLE_OK) return status;
     *alg = choice.alg;
-    plan->predicted = plan->options.machine ? choice.seconds : 0;
+    /* what copies of parts and the sum over layers take is not in the model */
+    plan->predicted = plan->options.machine && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
     return TULLE_OK;
 }

@@ -69,9 +69,8 @@ tulle__csr_result tulle__block_result(const tulle__exec *x, int64_t rows, int64_
 int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs)
 {
     tulle_tile old;
-    if (x->plan->options.beta == 0 || tulle_mat_tile(x->plan->operands.C, i, j, &old) != TULLE_OK || !old.nnz)
-        return pairs;
-    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__tile_csr(&old), .scale = x->plan->options.beta};
+    if (x->plan->beta == 0 || tulle_mat_tile(x->plan->operands.C, i, j, &old) != TULLE_OK || !old.nnz) return pairs;
+    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__tile_csr(&old), .scale = x->plan->beta};
     x->pair[pairs].B.rowptr += row;
     x->pair[pairs].A.m = x->pair[pairs].B.m = rows;
     return pairs + 1;

@@ -293,7 +293,10 @@ static tulle_status execute(tulle__exec *x, tulle_plan *plan, int phase)
     TULLE_TRY(receive_rest(x));
     TULLE_TRY(tulle__multiply_finish(x));
     int64_t start = tulle__now(x->plan->comm);
-    if (plan->sparse && !x->inbox.reuse) TULLE_TRY(tulle__mat_publish(plan->operands.C));
+    if (plan->sparse && !x->inbox.reuse)
+        TULLE_TRY(tulle__mat_publish(plan->operands.C));
+    else if (plan->slices.layer_of)
+        TULLE_TRY(tulle_comm_barrier(plan->comm)); /* all partial results are there */
     TULLE_TRY(tulle__slices_join(plan, x->inbox.reuse));
     if ((!plan->sparse || x->inbox.reuse) && plan->comm->size > 1) TULLE_TRY(tulle_comm_barrier(plan->comm));
     x->wait_ns += tulle__now(x->plan->comm) - start;
@@ -361,6 +364,7 @@ static tulle_status make_report(tulle_plan *plan, const tulle__exec *x, int64_t 
         .nnz_c = plan->sparse ? plan->C->nnz : plan->C->layout->m * plan->C->layout->n,
         .reused = reused,
         .phases = plan->phases,
+        .replication = tulle_plan_replication(plan),
         .predicted_seconds = plan->predicted};
 out:
     tulle__free(all);
@@ -402,7 +406,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
         moved.bytes -= before.bytes;
         if (report) status = tulle_comm_agree(comm, make_report(plan, &x, elapsed, &moved, reused, report));
     } else {
-        tulle__mat_unplace(plan->operands.C);
+        tulle__slices_unplace(&plan->slices);
         tulle__mat_unplace(plan->C);
         tulle__plan_forget(plan);
         tulle__plan_disconnect(plan); /* records of this run may still lie in it */

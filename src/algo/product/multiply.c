@@ -64,15 +64,21 @@ static tulle_status scale_part(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
+tulle_status tulle__scale_tile(tulle_plan *plan, const tulle_tile *tile, double beta)
+{
+    struct scaling scaling = {*tile, beta};
+    return beta == 1 || !tile->nnz ? TULLE_OK : tulle__pool_run(plan->context->pool, scale_part, &scaling);
+}
+
 tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
 {
     tulle_plan *plan = x->plan;
-    struct scaling scaling = {.beta = plan->options.beta};
+    tulle_tile tile;
     target->scaled = 1;
-    tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &scaling.tile);
-    if (status != TULLE_OK || scaling.beta == 1 || !scaling.tile.nnz) return status;
-    tulle__charge_scale(&x->inbox, &scaling.tile, scaling.beta);
-    return tulle__pool_run(plan->context->pool, scale_part, &scaling);
+    tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &tile);
+    if (status != TULLE_OK) return status;
+    tulle__charge_scale(&x->inbox, &tile, plan->beta);
+    return tulle__scale_tile(plan, &tile, plan->beta);
 }
 
 /* Rows [r0, r0 + rows) of the job's product into memory that begins with row r0. */
@@ -131,7 +137,7 @@ static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__targ
     if (status != TULLE_OK || !C.nnz) return status;
     if (x->plan->steal && x->plan->options.deterministic) return keep_dense(x, job);
     if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x, target);
-    double beta = target->scaled ? 1 : x->plan->options.beta;
+    double beta = target->scaled ? 1 : x->plan->beta;
     target->scaled = 1;
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
     tulle_gidx first, rows;

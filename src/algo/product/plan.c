@@ -154,6 +154,23 @@ out:
     return status;
 }
 
+static int is_bulk(tulle_alg alg)
+{
+    return alg != TULLE_ALG_AUTO && tulle__policy_of(alg)->source != TULLE__SOURCE_FETCH;
+}
+
+static tulle_status check_replication(const tulle_product_options *options, int pes)
+{
+    int layers = options->replication;
+    if (layers == TULLE_REPLICATION_AUTO || layers == 0 || layers == 1) return TULLE_OK;
+    if (layers < 0 || layers > pes || pes % layers)
+        return tulle__fail(TULLE_ERR_ARG, "a replication of %d for %d PEs, of which it must be a divisor", layers, pes);
+    if (is_bulk(options->alg))
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s, whose steps are of all PEs, with a replication of %d",
+            tulle_alg_name(options->alg), layers);
+    return TULLE_OK;
+}
+
 static tulle_status check_operands(
     const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
 {
@@ -247,6 +264,17 @@ void tulle__plan_count(tulle_plan *plan)
     plan->needs = NULL;
 }
 
+/* Parts are known by now, by which to choose; with layers they are made once more. */
+static tulle_status choose_layers(tulle_plan *plan)
+{
+    int layers;
+    if (is_bulk(plan->options.alg)) return TULLE_OK;
+    tulle_status status = tulle__layers_choose(plan, &layers);
+    if (status != TULLE_OK || layers == 1) return status;
+    tulle__slices_drop(&plan->slices);
+    return tulle__slices_make(plan, layers);
+}
+
 static tulle_status prepare(tulle_plan *plan)
 {
     tulle_status status;
@@ -254,12 +282,13 @@ static tulle_status prepare(tulle_plan *plan)
     /* collective steps first, each agreed: a failure here is the same on all PEs */
     if (plan->options.op_a == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(plan->A, &plan->At));
     if (plan->options.op_b == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(plan->B, &plan->Bt));
-    TULLE_TRY(tulle__slices_make(plan));
+    TULLE_TRY(tulle__slices_make(plan, plan->options.replication > 1 ? plan->options.replication : 1));
     o->offset = !plan->options.no_offset;
     int64_t direct = all_direct(o->A) && all_direct(o->B);
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
     plan->direct = direct != 0;
+    if (plan->options.replication == TULLE_REPLICATION_AUTO) TULLE_TRY(choose_layers(plan));
     tulle_alg alg = plan->options.alg;
     plan->lookahead = plan->options.lookahead < 0 ? LOOKAHEAD : plan->options.lookahead;
     if (alg == TULLE_ALG_AUTO || plan->options.machine) TULLE_TRY(tulle__choose(plan, &alg));
@@ -275,14 +304,23 @@ out:
     return status;
 }
 
+/* What the plan works on beside the matrices as they are. */
+static void describe_parts(const tulle_plan *plan, char *text, size_t room)
+{
+    const tulle__slices *s = &plan->slices;
+    if (s->layer_of)
+        snprintf(text, room, " in %d layers of %d x %d PEs", s->layers.layers, s->layers.rows, s->layers.cols);
+    else if (tulle__slices_any(s))
+        snprintf(text, room, ", parts of%s%s%s", s->A ? " A" : "", s->B ? " B" : "", s->C ? " C" : "");
+}
+
 static void describe(tulle_plan *plan)
 {
     const tulle__operands *o = &plan->operands;
-    const tulle__slices *s = &plan->slices;
-    snprintf(plan->text, sizeof plan->text,
-        "%s, %d x %d x %d tiles (rows, inner, columns)%s%s%s%s, lookahead %d%s%s%s%s",
-        tulle_alg_name(plan->policy->alg), o->M, o->K, o->N, tulle__slices_any(s) ? " of all cuts, parts of" : "",
-        s->A ? " A" : "", s->B ? " B" : "", s->C ? " C" : "", plan->lookahead, o->offset ? "" : ", no offset",
+    char parts[64] = "";
+    describe_parts(plan, parts, sizeof parts);
+    snprintf(plan->text, sizeof plan->text, "%s, %d x %d x %d tiles (rows, inner, columns)%s, lookahead %d%s%s%s%s",
+        tulle_alg_name(plan->policy->alg), o->M, o->K, o->N, parts, plan->lookahead, o->offset ? "" : ", no offset",
         plan->At ? ", A transposed for each execution" : "", plan->Bt ? ", B transposed for each execution" : "",
         plan->options.deterministic ? ", deterministic" : "");
 }
@@ -296,6 +334,7 @@ tulle_status tulle_plan_new(
     tulle_status status = check_operands(A, B, C, &chosen);
     if (status == TULLE_OK && (unsigned)chosen.alg >= TULLE_ALG_COUNT)
         status = tulle__fail(TULLE_ERR_ARG, "algorithm %d", (int)chosen.alg);
+    if (status == TULLE_OK) status = check_replication(&chosen, comm->size);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan, "plan", &plan);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) {
@@ -322,6 +361,11 @@ tulle_status tulle_plan_new(
 int tulle_plan_phases(const tulle_plan *plan)
 {
     return plan->phases;
+}
+
+int tulle_plan_replication(const tulle_plan *plan)
+{
+    return plan->slices.layer_of ? plan->slices.layers.layers : 1;
 }
 
 tulle_alg tulle_plan_alg(const tulle_plan *plan)

@@ -49,9 +49,10 @@ struct tulle_plan {
     tulle_mat *At, *Bt;   /* transposed copies, made anew for each execution, or NULL */
     tulle__slices slices; /* of operands whose cuts do not match */
     tulle__operands operands;
-    int sparse; /* C is CSR */
-    int direct; /* every tile of A and B can be read in place by every PE */
-    int group;  /* most k in one job */
+    double beta; /* that jobs apply: 0 where layers are summed, which applies it then */
+    int sparse;  /* C is CSR */
+    int direct;  /* every tile of A and B can be read in place by every PE */
+    int group;   /* most k in one job */
     int lookahead;
     tulle__queue *queue; /* NULL: no partial result travels on any PE */
     tulle__arena *arena;

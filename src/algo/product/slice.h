@@ -15,11 +15,14 @@
 #ifndef TULLE_PRODUCT_SLICE_H
 #define TULLE_PRODUCT_SLICE_H
 
-#include "mat/mat.h"
+#include "algo/product/layer.h"
 
 typedef struct tulle__slices {
     tulle_mat *A, *B, *C; /* in parts; NULL: the operand is as the grid is */
     uint64_t of_A, of_B;  /* structures of the caller's that the parts have */
+    tulle__layers layers; /* of parts that are dealt to layers: then there are all three */
+    int *layer_of;        /* [K]: of inner parts */
+    tulle_mat *partial;   /* sparse results of all layers, cut and owned as C is, one layer below the other */
 } tulle__slices;
 
 static inline int tulle__slices_any(const tulle__slices *s)
@@ -29,17 +32,22 @@ static inline int tulle__slices_any(const tulle__slices *s)
 
 struct tulle_plan;
 
-/* Sets the operands of the plan, after transposing. Collective, agreed. */
-tulle_status tulle__slices_make(struct tulle_plan *plan);
+/* Sets the operands of the plan, after transposing, dealt to so many layers (layer.h; 1: to none). Collective, agreed.
+ */
+tulle_status tulle__slices_make(struct tulle_plan *plan, int layers);
 void tulle__slices_drop(tulle__slices *slices);
 
 /* Gives the parts of the factors the values, and the structure, that the factors have now. Collective, agreed. */
 tulle_status tulle__slices_renew(struct tulle_plan *plan);
 
 /*
- * Puts a sparse C together; reuse: values only. Local then, else it publishes C: collective, without agreement.
+ * Puts a sparse C together, and adds up what layers have made, once all parts of C are there; reuse: values only. Else
+ * it publishes a sparse C: collective, without agreement.
  */
 tulle_status tulle__slices_join(struct tulle_plan *plan, int reuse);
+
+/* Drops what a failed execution has left. */
+void tulle__slices_unplace(tulle__slices *slices);
 
 /* What copies hold on this PE. */
 size_t tulle__slices_bytes(const tulle__slices *slices);
