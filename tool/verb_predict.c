@@ -266,7 +266,8 @@ const struct verb verb_predict = {
         "\n"
         "summit and dgx2 are the machines of the paper that the algorithms come from; `here` is what `tulle "
         "calibrate`\n"
-        "has measured. Bytes and messages of the algorithms without stealing are exactly those of a run.",
+        "has measured. Bytes and messages of the algorithms without stealing are exactly those of a run. Products of\n"
+        "layouts that do not match (--grid-b, --grid-c) and of layers (--replication) are not predicted.",
     .examples = "tulle predict matrix.mtx.gz --pes 384 --machine summit --cols 128 --type f32\n"
                 "tulle predict rmat:scale=16 --pes 4 --grid 2x2 --json",
     .options = options,

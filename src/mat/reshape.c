@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "mat/context.h"
-#include "mat/fetch.h"
+#include "mat/excerpt.h"
 
 /* The part of a source tile that falls into a target tile. */
 struct overlap {
@@ -15,6 +15,20 @@ struct overlap {
     tulle_gidx row, col;       /* first global row and column of the source tile */
     tulle_gidx r0, r1, c0, c1; /* global */
 };
+
+/* Starts fetching rows first .. first + count - 1 of a tile: the whole tile where that is no more. */
+static tulle_status fetch_rows(tulle_mat *A, int i, int j, int64_t first, int64_t count, tulle__fetch *fetch)
+{
+    struct tulle__row_range range = {first, count};
+    tulle__rows rows = {.range = &range, .nranges = 1};
+    tulle__excerpt *excerpt = NULL;
+    tulle_status status = TULLE_OK;
+    if (count < tulle__tile_rows(A, i)) status = tulle__excerpt_new(A, i, j, &rows, &excerpt);
+    if (status == TULLE_OK)
+        status = excerpt ? tulle__excerpt_fetch(A, i, j, excerpt, fetch) : tulle__fetch_init(A, i, j, fetch);
+    tulle__excerpt_free(excerpt);
+    return status;
+}
 
 /* Overlaps of target tile (i, j), `above` rows further up, with the tiles of A, started but not awaited; in column
  * order for each row range. */
@@ -44,7 +58,7 @@ static tulle_status start_overlaps(
             o->c0 = c0 > from->col_cut[b] ? c0 : from->col_cut[b];
             o->c1 = c1 < from->col_cut[b + 1] ? c1 : from->col_cut[b + 1];
             if (o->r0 >= o->r1 || o->c0 >= o->c1) continue;
-            TULLE_TRY(tulle__fetch_init(A, a, b, &o->fetch));
+            TULLE_TRY(fetch_rows(A, a, b, o->r0 - o->row, o->r1 - o->r0, &o->fetch));
             *count = ++n;
         }
     for (int k = 0; k < n; k++) TULLE_TRY(tulle__fetch_await(&overlap[k].fetch, &overlap[k].tile));

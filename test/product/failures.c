@@ -18,7 +18,8 @@
 struct run {
     tulle_alg alg;
     int sparse, rank;
-    int64_t n; /* allocation that fails, < 0: none */
+    int mixed, layers; /* cuts do not match; 2.5D layers */
+    int64_t n;         /* allocation that fails, < 0: none */
     int done;
     double slowest;
 };
@@ -35,8 +36,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_read_options reading = TULLE_READ_DEFAULT;
     double error;
     o.alg = run->alg;
+    o.replication = run->layers;
     tulle_layout_spec square = {.m = 60, .n = 60, .tile_rows = 3, .tile_cols = 3, .map = TULLE_CYCLIC};
     tulle_layout_spec thin = {.m = 60, .n = run->sparse ? 60 : 7, .tile_rows = 3, .tile_cols = 2, .map = TULLE_CYCLIC};
+    if (run->mixed) thin.tile_rows = 4;
     tulle_status status = tulle_layout_new(&square, size, &la);
     if (status == TULLE_OK) status = tulle_layout_new(&thin, size, &lb);
     if (status == TULLE_OK) status = tulle_mat_load(comm, "er:n=60,degree=6", la, TULLE_CSR, &reading, NULL, &A);
@@ -44,7 +47,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
         status = tulle_mat_load(comm, "er:n=60,degree=6", lb, TULLE_CSR, &reading, NULL, &B);
     if (status == TULLE_OK && !run->sparse) status = tulle_mat_new_dense(comm, lb, TULLE_F64, TULLE_ROW_MAJOR, &B);
     if (status == TULLE_OK && !run->sparse) status = tulle_mat_fill_random(B, 1);
-    if (status == TULLE_OK) status = tulle_product_layout(A, o.op_a, B, o.op_b, &lc);
+    tulle_layout_spec other = {.m = 60, .n = thin.n, .tile_rows = 2, .tile_cols = 3};
+    if (status == TULLE_OK)
+        status = run->mixed ? tulle_layout_new(&other, size, &lc) : tulle_product_layout(A, o.op_a, B, o.op_b, &lc);
     if (status == TULLE_OK && run->sparse) status = tulle_mat_new_csr(comm, lc, TULLE_F64, &C);
     if (status == TULLE_OK && !run->sparse) status = tulle_mat_new_dense(comm, lc, TULLE_F64, TULLE_ROW_MAJOR, &C);
     if (status != TULLE_OK) goto out;
@@ -81,10 +86,10 @@ out:
     return status;
 }
 
-static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse)
+static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse, int mixed, int layers)
 {
     struct blocks before[64], after[64];
-    struct run run = {.alg = alg, .sparse = sparse, .rank = npes - 1, .n = -1};
+    struct run run = {.alg = alg, .sparse = sparse, .rank = npes - 1, .mixed = mixed, .layers = layers, .n = -1};
     tulle_status status = tulle_team_run(team, body, &run);
     if (!ok(status == TULLE_OK, "%s %s without a failure: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
             tulle_error_message()))
@@ -92,8 +97,9 @@ static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse)
     tulle_team_run(team, count_blocks, before);
     for (run.n = 0, run.done = 0; !run.done && run.n < 5000 && status == TULLE_OK; run.n++)
         status = tulle_team_run(team, body, &run);
-    ok(status == TULLE_OK && run.done, "%s %s: each of %d allocations of one PE fails in turn: %s", tulle_alg_name(alg),
-        sparse ? "spgemm" : "spmm", (int)run.n - 1, status == TULLE_OK ? "all PEs return" : tulle_error_message());
+    ok(status == TULLE_OK && run.done, "%s %s%s, %d layers: each of %d allocations of one PE fails in turn: %s",
+        tulle_alg_name(alg), sparse ? "spgemm" : "spmm", mixed ? ", cuts that do not match" : "", layers,
+        (int)run.n - 1, status == TULLE_OK ? "all PEs return" : tulle_error_message());
     ok(run.slowest < 1, "within a second (%.3f s at most)", run.slowest);
     tulle_team_run(team, count_blocks, after);
     ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "nothing leaks");
@@ -143,7 +149,11 @@ int main(int argc, char **argv)
                 if (!ok(tulle_team_new(direct ? "threads" : "threads:direct=off", npes, &options, &team) == TULLE_OK,
                         "open"))
                     return tap_done();
-                allocations(team, npes, (tulle_alg)alg, sparse);
+                allocations(team, npes, (tulle_alg)alg, sparse, 0, 1);
+                /* others go the same ways */
+                if (!direct && alg == TULLE_ALG_STATIONARY_C) allocations(team, npes, (tulle_alg)alg, sparse, 1, 1);
+                if (!direct && alg == TULLE_ALG_STATIONARY_A && npes > 1)
+                    allocations(team, npes, (tulle_alg)alg, sparse, 1, 2);
                 tulle_team_free(team);
                 if (!direct && npes > 1) transfers(npes, (tulle_alg)alg, sparse);
             }

@@ -276,6 +276,59 @@ out:
     return status;
 }
 
+/* What layers move, left to choose or told. */
+struct volume {
+    int rows, cols, replication;
+    int64_t moved;
+};
+
+static tulle_status move(tulle_comm *comm, void *arg)
+{
+    struct volume *v = arg;
+    tulle_status status;
+    tulle_layout *l[3] = {NULL, NULL, NULL};
+    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    tulle_plan *plan = NULL;
+    tulle_report report;
+    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    options.alg = TULLE_ALG_STATIONARY_C;
+    options.replication = v->replication;
+    for (int x = 0; x < 3; x++) {
+        tulle_layout_spec spec = {.m = 400, .n = x ? 4 : 400, .grid_rows = v->rows, .grid_cols = v->cols};
+        spec.tile_rows = x == 1 ? v->cols : v->rows;
+        TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &l[x]));
+    }
+    TULLE_TRY(tulle_mat_load(comm, "er:n=400,degree=60", l[0], TULLE_CSR, NULL, NULL, &A));
+    TULLE_TRY(tulle_mat_new_dense(comm, l[1], TULLE_F64, TULLE_ROW_MAJOR, &B));
+    TULLE_TRY(tulle_mat_fill_random(B, 1));
+    TULLE_TRY(tulle_mat_new_dense(comm, l[2], TULLE_F64, TULLE_ROW_MAJOR, &C));
+    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
+    TULLE_TRY(tulle_plan_execute(plan, &report));
+    if (tulle_comm_rank(comm) == 0) {
+        v->moved = report.bytes_moved;
+        v->replication = report.replication;
+    }
+out:
+    tulle_plan_free(plan);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    return status;
+}
+
+/* A is what is large here, and its rows are read by all PEs of a grid row: layers must be taken, and must pay. */
+static void layers_pay(tulle_team *team, int npes)
+{
+    struct volume v[] = {{2, npes / 2, 1, 0}, {2, npes / 2, TULLE_REPLICATION_AUTO, 0}};
+    for (int x = 0; x < 2; x++) {
+        tulle_status status = tulle_team_run(team, move, &v[x]);
+        ok(status == TULLE_OK, "on %d x %d PEs: %s", v[x].rows, v[x].cols, tulle_error_message());
+    }
+    ok(v[1].replication > 1 && v[1].moved < v[0].moved, "%d layers move %d bytes instead of %d", v[1].replication,
+        (int)v[1].moved, (int)v[0].moved);
+}
+
 /* Every divisor of the number of PEs as layers, and what is none. */
 static void layers(tulle_team *team, int npes, struct cases base)
 {
@@ -329,6 +382,8 @@ int main(int argc, char **argv)
             ok(status == TULLE_OK, "%s %s deterministic: the same bits: %s", tulle_alg_name((tulle_alg)alg),
                 sparse ? "spgemm" : "spmm", status == TULLE_OK ? "right" : tulle_error_message());
         }
+    /* where others' tiles are read in place nothing moves anyway */
+    if (npes == 8) layers_pay(team, npes);
     tulle_team_run(team, count_blocks, after);
     ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "no block is left behind");
     tulle_team_free(team);

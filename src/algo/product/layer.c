@@ -81,6 +81,9 @@ static double volume_of(const struct volume *v, const tulle__layers *l)
 {
     const tulle__operands *o = v->o;
     double bytes = 0;
+    /* where a grid has more rows or columns than there are parts, these are cut for it, and more PEs read the others */
+    double more_a = l && l->cols > o->N ? (double)l->cols / o->N : 1;
+    double more_b = l && l->rows > o->M ? (double)l->rows / o->M : 1;
     for (int i = 0; i < o->M; i++)
         for (int k = 0; k < o->K; k++)
             for (int j = 0; j < o->N; j++) {
@@ -90,8 +93,9 @@ static double volume_of(const struct volume *v, const tulle__layers *l)
                 int a = l ? tulle__layers_owner_a(l, i, k) : tulle__layout_owner(o->A->layout, i, k);
                 int b = l ? tulle__layers_owner_b(l, k, j) : tulle__layout_owner(o->B->layout, k, j);
                 double share = v->named ? v->named[(int64_t)i * o->K + k] : 1;
-                if (a != pe) bytes += (double)o->A->directory[tulle__tile_index(o->A, i, k)].place.length;
-                if (b != pe) bytes += share * (double)o->B->directory[tulle__tile_index(o->B, k, j)].place.length;
+                if (a != pe) bytes += more_a * (double)o->A->directory[tulle__tile_index(o->A, i, k)].place.length;
+                if (b != pe)
+                    bytes += more_b * share * (double)o->B->directory[tulle__tile_index(o->B, k, j)].place.length;
             }
     return bytes;
 }
