@@ -276,6 +276,40 @@ out:
     return status;
 }
 
+/* PE 1 owns C in six tiles, PE 0 A and B in one each: what moves is A in six parts, each once, and B once. */
+static tulle_status fetch_once(tulle_comm *comm, void *arg)
+{
+    int64_t *moved = arg; /* really; of A and B */
+    tulle_status status;
+    static const int owner[6] = {1, 1, 1, 1, 1, 1};
+    tulle_layout *l[3] = {NULL, NULL, NULL};
+    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    tulle_plan *plan = NULL;
+    tulle_report report;
+    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    options.alg = TULLE_ALG_STATIONARY_C;
+    TULLE_TRY(cut_layout(400, 400, WHOLE, tulle_comm_size(comm), &l[0]));
+    TULLE_TRY(cut_layout(400, 8, WHOLE, tulle_comm_size(comm), &l[1]));
+    tulle_layout_spec spec = {.m = 400, .n = 8, .tile_rows = 6, .tile_cols = 1, .owner = owner};
+    TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &l[2]));
+    TULLE_TRY(tulle_mat_load(comm, "er:n=400,degree=4", l[0], TULLE_CSR, NULL, NULL, &A));
+    TULLE_TRY(tulle_mat_new_dense(comm, l[1], TULLE_F64, TULLE_ROW_MAJOR, &B));
+    TULLE_TRY(tulle_mat_new_dense(comm, l[2], TULLE_F64, TULLE_ROW_MAJOR, &C));
+    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
+    TULLE_TRY(tulle_plan_execute(plan, &report));
+    if (tulle_comm_rank(comm) == 0) {
+        moved[0] = report.bytes_moved;
+        moved[1] = (int64_t)(tulle_mat_bytes(A) + tulle_mat_bytes(B));
+    }
+out:
+    tulle_plan_free(plan);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    return status;
+}
+
 /* What layers move, left to choose or told. */
 struct volume {
     int rows, cols, replication;
@@ -384,6 +418,12 @@ int main(int argc, char **argv)
         }
     /* where others' tiles are read in place nothing moves anyway */
     if (npes == 8) layers_pay(team, npes);
+    if (npes == 2 && strstr(argv[1], "direct=off")) {
+        int64_t moved[2] = {0, 0};
+        tulle_status status = tulle_team_run(team, fetch_once, moved);
+        ok(status == TULLE_OK && moved[0] >= moved[1] && moved[0] < moved[1] + 4096,
+            "%d bytes move of factors of %d: no part twice", (int)moved[0], (int)moved[1]);
+    }
     tulle_team_run(team, count_blocks, after);
     ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "no block is left behind");
     tulle_team_free(team);

@@ -47,9 +47,10 @@ static tulle_status start_job(tulle__exec *x, int nk)
             job->nk++;
             continue;
         }
-        TULLE_TRY(tulle__fetch_init(plan->operands.A, job->i, job->k[n], &job->a[n]));
+        TULLE_TRY(tulle__keeps_fetch_a(plan->keeps, &plan->operands, job->i, job->k[n], &job->a[n]));
         job->nk++; /* from here on ending the job sees to what was fetched */
-        TULLE_TRY(tulle__needs_fetch(plan->needs, &plan->operands, job->i, job->k[n], job->j, &job->b[n]));
+        TULLE_TRY(
+            tulle__keeps_fetch_b(plan->keeps, plan->needs, &plan->operands, job->i, job->k[n], job->j, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
     }
     x->ahead += job->remote;
@@ -153,6 +154,7 @@ static tulle_status await_job(tulle__exec *x, const tulle__job *job)
         tulle_tile a, b;
         TULLE_TRY(tulle__fetch_await(&job->a[n], &a));
         TULLE_TRY(tulle__fetch_await(&job->b[n], &b));
+        tulle__keeps_arrived(x->plan->keeps, job->i, job->k[n], job->j);
         TULLE_TRY(tulle__exec_set_tiles(x, job, n, &a, &b));
     }
 out:
@@ -391,6 +393,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
     int reused = x.inbox.reuse;
     /* what is on its way must have landed before its memory is freed, and before others are told */
     while (x.ring && x.filled) end_job(&x);
+    tulle__keeps_end(plan->keeps);
     status = tulle_comm_agree(comm, status);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {

@@ -74,10 +74,29 @@ enum { UNITS_MOST = 1 << 20, LAYERS_MOST = 64 };
 struct volume {
     const tulle__operands *o;
     const double *named; /* [M K]: share of the rows of B that a tile of A names; NULL: all */
+    int pes;
+    double *times; /* [pes]: how often each gets the tile that is looked at */
 };
 
-/* Bytes that the owners of C get of A and B; layers NULL: as tiles are owned now. */
-static double volume_of(const struct volume *v, const tulle__layers *l)
+/* Bytes of a tile for all PEs but its owner; once: who reads it several times keeps it. */
+static double bytes_got(struct volume *v, const tulle_mat *X, int i, int j, int owner, int once)
+{
+    double times = 0;
+    for (int pe = 0; pe < v->pes; pe++) {
+        times += pe == owner ? 0 : once && v->times[pe] > 1 ? 1 : v->times[pe];
+        v->times[pe] = 0;
+    }
+    return times * (double)X->directory[tulle__tile_index(X, i, j)].place.length;
+}
+
+/* The PE that multiplies a unit if the owners of C do; layers NULL: as tiles are owned now. */
+static int worker(const tulle__operands *o, const tulle__layers *l, int i, int k, int j)
+{
+    return l ? tulle__layers_owner_c(l, tulle__layers_of_inner(l, k), i, j) : tulle__layout_owner(o->C->layout, i, j);
+}
+
+/* Bytes of A and B that the owners of C get; layers NULL: without. */
+static double volume_of(struct volume *v, const tulle__layers *l, int once)
 {
     const tulle__operands *o = v->o;
     double bytes = 0;
@@ -85,18 +104,20 @@ static double volume_of(const struct volume *v, const tulle__layers *l)
     double more_a = l && l->cols > o->N ? (double)l->cols / o->N : 1;
     double more_b = l && l->rows > o->M ? (double)l->rows / o->M : 1;
     for (int i = 0; i < o->M; i++)
-        for (int k = 0; k < o->K; k++)
-            for (int j = 0; j < o->N; j++) {
-                if (!tulle__operands_meet(o, i, k, j)) continue;
-                int pe = l ? tulle__layers_owner_c(l, tulle__layers_of_inner(l, k), i, j)
-                           : tulle__layout_owner(o->C->layout, i, j);
-                int a = l ? tulle__layers_owner_a(l, i, k) : tulle__layout_owner(o->A->layout, i, k);
-                int b = l ? tulle__layers_owner_b(l, k, j) : tulle__layout_owner(o->B->layout, k, j);
-                double share = v->named ? v->named[(int64_t)i * o->K + k] : 1;
-                if (a != pe) bytes += more_a * (double)o->A->directory[tulle__tile_index(o->A, i, k)].place.length;
-                if (b != pe)
-                    bytes += more_b * share * (double)o->B->directory[tulle__tile_index(o->B, k, j)].place.length;
-            }
+        for (int k = 0; k < o->K; k++) {
+            for (int j = 0; j < o->N; j++)
+                if (tulle__operands_meet(o, i, k, j)) v->times[worker(o, l, i, k, j)]++;
+            int owner = l ? tulle__layers_owner_a(l, i, k) : tulle__layout_owner(o->A->layout, i, k);
+            bytes += more_a * bytes_got(v, o->A, i, k, owner, once);
+        }
+    for (int k = 0; k < o->K; k++)
+        for (int j = 0; j < o->N; j++) {
+            for (int i = 0; i < o->M; i++)
+                if (tulle__operands_meet(o, i, k, j))
+                    v->times[worker(o, l, i, k, j)] += v->named ? v->named[(int64_t)i * o->K + k] : 1;
+            int owner = l ? tulle__layers_owner_b(l, k, j) : tulle__layout_owner(o->B->layout, k, j);
+            bytes += more_b * bytes_got(v, o->B, k, j, owner, once);
+        }
     return bytes;
 }
 
@@ -120,12 +141,11 @@ static double bytes_of_result(const tulle__operands *o)
 }
 
 /* The same on all PEs: from directories, and the memory of the PE that has least. */
-static int best_layers(const tulle_plan *plan, const double *named, double room)
+static int best_layers(const tulle_plan *plan, struct volume *v, double room)
 {
     const tulle__operands *o = &plan->operands;
-    struct volume v = {o, named};
     double a = bytes_of(o->A), b = bytes_of(o->B), c = bytes_of_result(o), pes = plan->comm->size;
-    double least = WORTH * volume_of(&v, NULL);
+    double least = WORTH * volume_of(v, NULL, tulle__slices_any(&plan->slices));
     int best = 1, copies = plan->sparse ? 2 : 1;
     for (int layers = 2; layers <= plan->comm->size && layers <= LAYERS_MOST && layers <= o->K; layers++) {
         if (plan->comm->size % layers || (a + b + copies * layers * c) / pes > room / 2) continue;
@@ -133,7 +153,7 @@ static int best_layers(const tulle_plan *plan, const double *named, double room)
         l.M = o->M;
         l.K = o->K;
         l.N = o->N;
-        double moved = volume_of(&v, &l) + (a + b + layers * c) * (pes - 1) / pes;
+        double moved = volume_of(v, &l, 1) + (a + b + layers * c) * (pes - 1) / pes;
         if (moved >= least) continue;
         least = moved;
         best = layers;
@@ -152,7 +172,10 @@ tulle_status tulle__layers_choose(tulle_plan *plan, int *layers)
     if (plan->direct || plan->comm->size < 4 || (double)o->M * o->K * o->N > UNITS_MOST) return TULLE_OK;
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &room)));
     if (!plan->options.whole_tiles) TULLE_TRY(tulle__census_count_named(o->A, o->A->layout, &named));
-    *layers = best_layers(plan, named, (double)room);
+    struct volume v = {.o = o, .named = named, .pes = plan->comm->size};
+    status = tulle_comm_agree(plan->comm, tulle__alloc_zero((size_t)v.pes, sizeof *v.times, "layers", &v.times));
+    if (status == TULLE_OK) *layers = best_layers(plan, &v, (double)room);
+    tulle__free(v.times);
 out:
     tulle__free(named);
     return status;

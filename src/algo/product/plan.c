@@ -55,12 +55,14 @@ void tulle__plan_disconnect(tulle_plan *plan)
     tulle__steal_free(plan->steal);
     tulle__panels_free(plan->panels);
     tulle__needs_free(plan->needs);
+    tulle__keeps_free(plan->keeps);
     plan->arena = NULL;
     plan->queue = NULL;
     plan->scratch = NULL;
     plan->steal = NULL;
     plan->panels = NULL;
     plan->needs = NULL;
+    plan->keeps = NULL;
 }
 
 static tulle_status connect_queue(tulle_plan *plan)
@@ -85,6 +87,10 @@ tulle_status tulle__plan_connect(tulle_plan *plan)
     if (plan->policy->source == TULLE__SOURCE_FETCH && !plan->direct && !plan->options.whole_tiles && !plan->needs)
         TULLE_TRY(
             tulle_comm_agree(plan->comm, tulle__needs_new(plan->comm, plan->policy, &plan->operands, &plan->needs)));
+    if (tulle__slices_any(&plan->slices) && plan->policy->source == TULLE__SOURCE_FETCH && !plan->steal &&
+        !plan->direct && !plan->keeps)
+        TULLE_TRY(tulle_comm_agree(
+            plan->comm, tulle__keeps_new(plan->comm, plan->policy, &plan->operands, plan->needs, &plan->keeps)));
 out:
     if (status != TULLE_OK) tulle__plan_disconnect(plan);
     return status;
@@ -259,9 +265,11 @@ void tulle__plan_count(tulle_plan *plan)
     tulle__steal_free(plan->steal);
     tulle__panels_free(plan->panels);
     tulle__needs_free(plan->needs);
+    tulle__keeps_free(plan->keeps);
     plan->steal = NULL;
     plan->panels = NULL;
     plan->needs = NULL;
+    plan->keeps = NULL;
 }
 
 /* Parts are known by now, by which to choose; with layers they are made once more. */
@@ -391,7 +399,7 @@ size_t tulle_plan_bytes(const tulle_plan *plan)
             bytes += (size_t)plan->sent[s].nnz * (sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
     if (plan->arena) bytes += plan->comm->pe->arena_bytes + tulle__arena_panel_bytes(plan->arena);
     if (plan->steal) bytes += tulle__steal_bytes(plan->steal);
-    bytes += tulle__needs_held(plan->needs) + tulle__slices_bytes(&plan->slices);
+    bytes += tulle__needs_held(plan->needs) + tulle__keeps_bytes(plan->keeps) + tulle__slices_bytes(&plan->slices);
     if (plan->panels) bytes += tulle__panels_bytes(plan->panels);
     for (int m = 0; m < 2; m++) {
         const tulle_mat *T = m ? plan->Bt : plan->At;

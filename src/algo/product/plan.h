@@ -3,6 +3,7 @@
 #ifndef TULLE_PRODUCT_PLAN_H
 #define TULLE_PRODUCT_PLAN_H
 
+#include "algo/product/keep.h"
 #include "algo/product/need.h"
 #include "algo/product/panel.h"
 #include "algo/product/policy.h"
@@ -66,6 +67,7 @@ struct tulle_plan {
     tulle__steal *steal;           /* NULL: all PEs keep to their own chains */
     tulle__panels *panels;         /* NULL: each tile is fetched by itself */
     tulle__needs *needs;           /* NULL: tiles are fetched whole */
+    tulle__keeps *keeps;           /* NULL: each job fetches what it reads */
     int64_t njobs, sent_room;
     tulle__sent *sent; /* [njobs] */
     int phases;
