@@ -4,10 +4,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* RxC of all the PEs. */
+static tulle_status parse_grid(const char *option, const char *text, int pes, int *rows, int *cols)
+{
+    char rest;
+    if (sscanf(text, "%dx%d%c", rows, cols, &rest) != 2 || *rows < 1 || *cols < 1)
+        return tulle_fail(TULLE_ERR_ARG, "%s is RxC, as in 2x3%s, not '%s'", option,
+            strcmp(option, "--grid") == 0 ? ", or auto" : "", text);
+    if ((int64_t)*rows * *cols != pes)
+        return tulle_fail(TULLE_ERR_ARG, "a grid of %s has %lld PEs, --pes is %d", text, (long long)*rows * *cols, pes);
+    return TULLE_OK;
+}
+
+/* --grid-x and --tiles-x: what is not given is as for A. */
+static tulle_status own_options(const struct options *options, const char *grid_name, const char *tiles_name,
+    const struct grid *grid, struct own_grid *own)
+{
+    const char *text = options_word(options, grid_name, NULL);
+    int tiles = (int)options_int(options, tiles_name, 0);
+    char option[16];
+    if (!text && !tiles) return TULLE_OK;
+    if (grid->choose)
+        return tulle_fail(TULLE_ERR_ARG, "--grid auto is a choice among layouts that match: not with --%s", grid_name);
+    *own = (struct own_grid){grid->rows, grid->cols, tiles ? tiles : grid->tiles};
+    snprintf(option, sizeof option, "--%s", grid_name);
+    return text ? parse_grid(option, text, grid->pes, &own->rows, &own->cols) : TULLE_OK;
+}
+
 tulle_status grid_options(const struct options *options, int pes, int sparse, const char *fallback, struct grid *grid)
 {
     const char *text = options_word(options, "grid", fallback);
-    char rest;
+    tulle_status status = TULLE_OK;
     *grid = (struct grid){.pes = pes, .rows = pes, .cols = 1, .sparse = sparse};
     grid->tiles = (int)options_int(options, "tiles", 1);
     grid->cyclic = options_flag(options, "cyclic");
@@ -15,13 +42,10 @@ tulle_status grid_options(const struct options *options, int pes, int sparse, co
     grid->choose = text && strcmp(text, "auto") == 0;
     if (strcmp(grid->cut, "rows") && strcmp(grid->cut, "nnz") && strcmp(grid->cut, "flops"))
         return tulle_fail(TULLE_ERR_ARG, "--cut is rows, nnz or flops, not '%s'", grid->cut);
-    if (!text || grid->choose) return TULLE_OK;
-    if (sscanf(text, "%dx%d%c", &grid->rows, &grid->cols, &rest) != 2 || grid->rows < 1 || grid->cols < 1)
-        return tulle_fail(TULLE_ERR_ARG, "--grid is RxC, as in 2x3, or auto, not '%s'", text);
-    if ((int64_t)grid->rows * grid->cols != pes)
-        return tulle_fail(
-            TULLE_ERR_ARG, "a grid of %s has %lld PEs, --pes is %d", text, (long long)grid->rows * grid->cols, pes);
-    return TULLE_OK;
+    if (text && !grid->choose) status = parse_grid("--grid", text, pes, &grid->rows, &grid->cols);
+    if (status != TULLE_OK || !options_has(options, "grid-b")) return status;
+    status = own_options(options, "grid-b", "tiles-b", grid, &grid->b);
+    return status == TULLE_OK ? own_options(options, "grid-c", "tiles-c", grid, &grid->c) : status;
 }
 
 tulle_status grid_weigh(struct grid *grid, tulle_mat *A, tulle_mat *B)
@@ -75,10 +99,23 @@ static tulle_status cut_layout(const struct grid *grid, tulle_gidx m, tulle_gidx
 tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, tulle_gidx n, tulle_layout *l[3])
 {
     int M = grid->rows * grid->tiles, N = grid->cols * grid->tiles, K = M > N ? M : N;
+    struct grid own_b = *grid, own_c = *grid;
+    const struct own_grid *b = &grid->b, *c = &grid->c;
     l[0] = l[1] = l[2] = NULL;
-    tulle_status status = cut_layout(grid, k, n, K, N, grid->weight_b, NULL, NULL, &l[1]);
+    if (b->rows) {
+        own_b.rows = b->rows;
+        own_b.cols = b->cols;
+        N = b->cols * b->tiles;
+    }
+    tulle_status status =
+        cut_layout(&own_b, k, n, b->rows ? b->rows * b->tiles : K, N, grid->weight_b, NULL, NULL, &l[1]);
     if (status == TULLE_OK)
-        status = cut_layout(grid, m, k, M, K, grid->weight_a, NULL, tulle_layout_row_cut(l[1]), &l[0]);
+        status = cut_layout(grid, m, k, M, K, grid->weight_a, NULL, b->rows ? NULL : tulle_layout_row_cut(l[1]), &l[0]);
+    if (status == TULLE_OK && c->rows) {
+        own_c.rows = c->rows;
+        own_c.cols = c->cols;
+        return cut_layout(&own_c, m, n, c->rows * c->tiles, c->cols * c->tiles, NULL, NULL, NULL, &l[2]);
+    }
     if (status == TULLE_OK)
         status = cut_layout(grid, m, n, M, N, NULL, tulle_layout_row_cut(l[0]), tulle_layout_col_cut(l[1]), &l[2]);
     return status;

@@ -6,16 +6,28 @@
 
 #include "option.h"
 
+/* Of an operand that lies otherwise than A: PEs and tiles of each in each direction. rows = 0: as A implies. */
+struct own_grid {
+    int rows, cols, tiles;
+};
+
 struct grid {
     int pes, rows, cols, tiles, cyclic, sparse;
-    int choose;      /* --grid auto */
-    const char *cut; /* what the tile rows of A have equal amounts of: rows, nnz or flops */
+    int choose;           /* --grid auto */
+    struct own_grid b, c; /* --grid-b, --tiles-b, --grid-c, --tiles-c */
+    const char *cut;      /* what the tile rows of A have equal amounts of: rows, nnz or flops */
     tulle_type type;
     int64_t *weight_a, *weight_b; /* of rows; NULL: even. See grid_weigh */
 };
 
-/* Reads --grid (`fallback` if it is not given), --tiles, --cyclic and --cut. */
+/* Reads --grid (`fallback` if it is not given), --tiles, --cyclic, --cut, and what the verb has of B's and C's own. */
 tulle_status grid_options(const struct options *options, int pes, int sparse, const char *fallback, struct grid *grid);
+
+/* Whether an operand lies otherwise than A implies, so that cuts need not match. */
+static inline int grid_is_mixed(const struct grid *grid)
+{
+    return grid->b.rows || grid->c.rows;
+}
 
 /* Collective. A and B in tiles of whole rows; B NULL: dense. */
 tulle_status grid_weigh(struct grid *grid, tulle_mat *A, tulle_mat *B);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "product.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ struct setting {
     const struct options *options;
     int sparse, reps;
     int threads; /* of each PE */
+    int replication;
     struct grid grid;
     int simulated; /* times are virtual, of a machine whose bound is not known */
     tulle_read_options reading;
@@ -85,6 +87,7 @@ static tulle_status unless_short(tulle_status status)
 static int worth_counting(const struct setting *s, const tulle_mat *B, tulle_layout *const l[3])
 {
     int asked = s->grid.choose || (s->nalgs == 1 && s->alg[0] == TULLE_ALG_AUTO);
+    if (grid_is_mixed(&s->grid)) return 0; /* a census is of layouts that match */
     double units = (double)tulle_layout_tile_rows(l[0]) * tulle_layout_tile_cols(l[0]) * tulle_layout_tile_cols(l[1]);
     return units <= 1 << 20 && (double)tulle_mat_bytes(B) <= (asked ? 2e9 : 64e6);
 }
@@ -133,7 +136,7 @@ static tulle_status distribute(const struct setting *s, tulle_comm *comm, struct
         x->k = tulle_mat_cols(A);
         status = plan_layouts(s, comm, x, A, B, l);
     }
-    if (status == TULLE_OK && tulle_comm_size(comm) == 1 && s->grid.tiles == 1) {
+    if (status == TULLE_OK && tulle_comm_size(comm) == 1 && s->grid.tiles == 1 && !grid_is_mixed(&s->grid)) {
         x->A = A; /* one tile is in its layout already */
         x->B = B;
     } else {
@@ -243,6 +246,7 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     o.no_offset = options_flag(s->options, "no-offset");
     o.transfers = s->transfers;
     o.deterministic = options_flag(s->options, "deterministic");
+    o.replication = s->replication;
     for (int rep = -warm; rep < s->reps; rep++) {
         tulle_plan_free(plan);
         tulle_mat_free(C);
@@ -322,6 +326,21 @@ static tulle_status read_algs(struct setting *s)
     }
     s->nalgs = 1;
     return tulle_alg_parse(name, &s->alg[0]);
+}
+
+static tulle_status read_replication(struct setting *s)
+{
+    const char *text = options_word(s->options, "replication", "1");
+    char *rest;
+    if (strcmp(text, "auto") == 0) {
+        s->replication = TULLE_REPLICATION_AUTO;
+        return TULLE_OK;
+    }
+    long layers = strtol(text, &rest, 10);
+    if (*rest || layers < 1 || layers > INT_MAX)
+        return tulle_fail(TULLE_ERR_ARG, "--replication is a number of layers, at least 1, or auto, not '%s'", text);
+    s->replication = (int)layers;
+    return TULLE_OK;
 }
 
 static tulle_status know_machine(struct setting *s, int threads)
@@ -412,6 +431,7 @@ tulle_status run_product(const struct options *options, int sparse)
     tulle_status status = reading_options(options, &s->reading);
     if (status == TULLE_OK) status = read_algs(s);
     if (status == TULLE_OK) status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->transfers);
+    if (status == TULLE_OK) status = read_replication(s);
     for (int i = 0; i < options->noperands && status == TULLE_OK; i++) {
         /* a fault of the operand is told before a team is opened */
         tulle_operand_shape shape;

@@ -102,8 +102,9 @@ void result_json(const struct result *r, FILE *file)
         json_number(r->simulated ? NAN : bounds[i].value, file);
     }
     fprintf(file,
-        ",\"load_imbalance\":%.6g,\"bytes_moved\":%" PRId64 ",\"partials\":%" PRId64 ",\"phases_of_columns\":%d",
-        r->report.load_imbalance, r->report.bytes_moved, r->report.partials, r->report.phases);
+        ",\"load_imbalance\":%.6g,\"bytes_moved\":%" PRId64 ",\"partials\":%" PRId64
+        ",\"phases_of_columns\":%d,\"replication\":%d",
+        r->report.load_imbalance, r->report.bytes_moved, r->report.partials, r->report.phases, r->report.replication);
     fprintf(file, ",\"units\":%" PRId64 ",\"largest_unit\":%.6g,\"stolen\":%" PRId64 ",\"probes\":%" PRId64,
         r->report.units, r->report.largest_unit, r->report.stolen, r->report.probes);
     fprintf(file,

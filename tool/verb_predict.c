@@ -270,9 +270,9 @@ const struct verb verb_predict = {
         "summit and dgx2 are the machines of the paper that the algorithms come from; `here` is what `tulle "
         "calibrate`\n"
         "has measured. Bytes and messages of the algorithms without stealing are exactly those of a run with\n"
-        "--transfers whole. Else those of the rows of B are estimated, and what covers save by sending partial rows "
-        "of\n"
-        "C instead is not counted.",
+        "--transfers whole. Else those of the rows of B are estimated, and what covers save by sending partial rows\n"
+        "of C instead is not counted. Products of layouts that do not match (--grid-b, --grid-c) and of layers\n"
+        "(--replication) are not predicted.",
     .examples = "tulle predict matrix.mtx.gz --pes 384 --machine summit --cols 128 --type f32\n"
                 "tulle predict rmat:scale=16 --pes 4 --grid 2x2 --json",
     .options = options,

@@ -6,8 +6,10 @@
  * executed any number of times, with whatever values they hold then; as long as the structure of A and B stays, no
  * symbolic work is repeated.
  *
- * Layouts must match: the column cuts of op(A) are the row cuts of op(B), C has the row cuts of op(A) and the column
- * cuts of op(B). Which PE owns which tile is free, for each of the three.
+ * Layouts may be any of the right sizes, and which PE owns which tile is free. Where two matrices cut the same index
+ * differently the plan works on the parts between all cuts: of dense tiles in place, of sparse ones in copies that
+ * their owners make of their own tiles for each execution (slice.h). Layouts that match, the column cuts of op(A) the
+ * row cuts of op(B) and C with the row cuts of op(A) and the column cuts of op(B), save that.
  */
 #ifndef TULLE_PRODUCT_H
 #define TULLE_PRODUCT_H
@@ -58,6 +60,9 @@ typedef enum tulle_transfers {
 TULLE_API const char *tulle_transfers_name(tulle_transfers transfers);
 TULLE_API tulle_status tulle_transfers_parse(const char *name, tulle_transfers *transfers);
 
+/* As many layers as memory allows where the owners of C are expected to read clearly less with them than without. */
+#define TULLE_REPLICATION_AUTO (-1)
+
 typedef struct tulle_product_options {
     double alpha, beta;
     tulle_op op_a, op_b;
@@ -68,6 +73,9 @@ typedef struct tulle_product_options {
     int no_offset;     /* 1: all walk k (i, j) from 0, to measure what the iteration offset of section 3.3 brings */
     int deterministic; /* 1: the same bits for the same input and layout, whatever the timing. SpGEMM always is, but
                           under stealing, where what is summed first by itself follows from who takes what */
+    int replication;   /* the 2.5D layers that the PEs form, each with the part of A and B for a share of the inner
+                          indices, whose partial results are summed: 0 or 1: none; a divisor of the number of PEs; or
+                          TULLE_REPLICATION_AUTO. Not for SUMMA and Cannon */
     int phases;        /* SpGEMM: column phases; 0: as many as memory demands */
     /* What AUTO, transfers and the report's prediction go by: PE 0's; NULL on all PEs: they take the figures of an
        ordinary core and network, and nothing is predicted. The census is of the same layouts; NULL: entries are taken
@@ -102,8 +110,9 @@ TULLE_API tulle_status tulle_plan_execute(tulle_plan *plan, tulle_report *report
 TULLE_API int tulle_plan_phases(const tulle_plan *plan);
 TULLE_API tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report *report);
 
-TULLE_API tulle_alg tulle_plan_alg(const tulle_plan *plan); /* what auto became */
-TULLE_API size_t tulle_plan_bytes(const tulle_plan *plan);  /* what the plan holds on this PE */
+TULLE_API tulle_alg tulle_plan_alg(const tulle_plan *plan);   /* what auto became */
+TULLE_API int tulle_plan_replication(const tulle_plan *plan); /* layers; 1: none */
+TULLE_API size_t tulle_plan_bytes(const tulle_plan *plan);    /* what the plan holds on this PE */
 /* One line: algorithm, tiles, what is kept. Lives as long as the plan. */
 TULLE_API const char *tulle_plan_describe(const tulle_plan *plan);
 

@@ -39,7 +39,9 @@ typedef struct tulle_report {
     int64_t cover_bound;      /* what every cover of those pairs moves at least, by the dual of its linear program */
     int reused;               /* 1: no symbolic work was done */
     int phases;               /* column phases of the plan */
-    double predicted_seconds; /* of one execution, by the model; 0: nothing was predicted */
+    int replication;          /* layers of the plan; 1: none */
+    double predicted_seconds; /* of one execution, by the model; 0: nothing was predicted, as of layouts that do not
+                                 match and of layers */
 } tulle_report;
 
 #ifdef __cplusplus

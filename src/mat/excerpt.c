@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "mat/view.h"
 
 /* Elements at .. at + count - 1 of the tile's arrays become elements to .. of the excerpt's. */
 struct piece {
@@ -78,13 +79,30 @@ static void append(tulle__excerpt *e, int64_t at, int64_t to, int64_t count)
         e->piece[e->npieces++] = (struct piece){at, to, count};
 }
 
-static void cut_dense(tulle__excerpt *e, const tulle__rows *rows, int64_t width, size_t size)
+/* spot: of a tile whose rows may lie further apart than they are wide, each a piece by itself then. */
+static void cut_dense(tulle__excerpt *e, const tulle__rows *rows, const tulle__spot *spot, int64_t width, size_t size)
 {
     for (int64_t r = 0; r < rows->nranges; r++) {
-        int64_t at = rows->range[r].first * width, count = rows->range[r].count * width;
-        append(e, at, at, count);
-        e->bytes += (size_t)count * size;
+        int64_t first = rows->range[r].first, end = first + rows->range[r].count;
+        int64_t step = spot->ld == width ? rows->range[r].count : 1;
+        for (int64_t row = first; row < end; row += step)
+            append(e, spot->first + row * spot->ld, row * width, step * width);
+        e->bytes += (size_t)((end - first) * width) * size;
     }
+}
+
+static tulle__spot spot_of(const tulle_mat *B, int i, int j)
+{
+    if (B->whole) return tulle__view_spot(B, i, j);
+    return (tulle__spot){.place = B->directory[tulle__tile_index(B, i, j)].place, .ld = tulle__tile_cols(B, j)};
+}
+
+/* Most pieces that those rows are. */
+static int64_t pieces_of(const tulle__rows *rows, int apart)
+{
+    int64_t pieces = 0;
+    for (int64_t r = 0; r < rows->nranges; r++) pieces += apart ? rows->range[r].count : 1;
+    return pieces;
 }
 
 static void cut_sparse(tulle__excerpt *e, const tulle__rows *rows, const int64_t *rowptr, size_t size)
@@ -134,11 +152,13 @@ tulle_status tulle__excerpt_new(
     size_t size = tulle_type_size(B->type);
     tulle__excerpt *e = NULL;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "an excerpt of a tile", &e));
-    TULLE_TRY(tulle__alloc((size_t)rows->nranges, sizeof *e->piece, "an excerpt of a tile", &e->piece));
+    tulle__spot spot = spot_of(B, i, j);
+    int64_t pieces = pieces_of(rows, B->kind == TULLE_DENSE && spot.ld != tulle__tile_cols(B, j));
+    TULLE_TRY(tulle__alloc((size_t)pieces, sizeof *e->piece, "an excerpt of a tile", &e->piece));
     e->m = tulle__tile_rows(B, i);
     e->nnz = B->directory[tulle__tile_index(B, i, j)].nnz;
     if (B->kind == TULLE_DENSE) {
-        cut_dense(e, rows, tulle__tile_cols(B, j), size);
+        cut_dense(e, rows, &spot, tulle__tile_cols(B, j), size);
     } else {
         TULLE_TRY(tulle__alloc((size_t)e->m + 1, sizeof *e->rowptr, "row pointers of an excerpt", &e->rowptr));
         cut_sparse(e, rows, rowptr, size);
@@ -207,8 +227,9 @@ tulle_status tulle__excerpt_start(tulle_mat *B, int i, int j, const tulle__excer
                                : (tulle__range){at * size, block + put * size, count * size};
     }
     if (n) {
+        tulle__spot spot = spot_of(B, i, j);
         *group = tulle__comm_group(B->comm);
-        tulle__getv(B->comm, *group, &record->place, n, range);
+        tulle__getv(B->comm, *group, &spot.place, n, range);
     }
     tulle__free(range);
     return TULLE_OK;

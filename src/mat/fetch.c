@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "mat/view.h"
 
 struct tulle_fetch {
     tulle__fetch in;
@@ -31,6 +32,39 @@ tulle__fetch tulle__fetch_share(const tulle__fetch *fetch)
     return *fetch;
 }
 
+enum { RANGES = 128 }; /* of one vector get */
+
+/* The lines of a part of a dense tile, one behind the other. */
+static void get_lines(tulle_mat *A, int i, int j, int group, char *to)
+{
+    tulle__spot spot = tulle__view_spot(A, i, j);
+    tulle__range range[RANGES];
+    int64_t m = tulle__tile_rows(A, i), n = tulle__tile_cols(A, j);
+    int64_t lines = A->order == TULLE_ROW_MAJOR ? m : n, width = A->order == TULLE_ROW_MAJOR ? n : m;
+    size_t size = tulle_type_size(A->type), bytes = (size_t)width * size;
+    if (spot.ld == width) {
+        width *= lines;
+        bytes *= (size_t)lines;
+        lines = 1;
+    }
+    for (int64_t line = 0; line < lines;) {
+        int count = 0;
+        for (; count < RANGES && line < lines; count++, line++)
+            range[count] =
+                (tulle__range){(uint64_t)(spot.first + line * spot.ld) * size, to + (size_t)line * bytes, bytes};
+        tulle__getv(A->comm, group, &spot.place, count, range);
+    }
+}
+
+void tulle__fetch_start(tulle_mat *A, int i, int j, int group, void *to)
+{
+    const tulle__place *place = &A->directory[tulle__tile_index(A, i, j)].place;
+    if (A->whole)
+        get_lines(A, i, j, group, to);
+    else
+        tulle__get(A->comm, group, place, 0, to, place->length);
+}
+
 tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch)
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
@@ -40,7 +74,7 @@ tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch)
         tulle_status status = tulle__fetch_room(record->place.length, &f);
         if (status != TULLE_OK) return status;
         f.group = tulle__comm_group(A->comm);
-        tulle__get(A->comm, f.group, &record->place, 0, f.block, record->place.length);
+        tulle__fetch_start(A, i, j, f.group, f.block);
     }
     *fetch = f;
     return TULLE_OK;
@@ -56,6 +90,7 @@ tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
         if (status != TULLE_OK) return status;
     }
     *tile = tulle__tile_view(A, fetch->i, fetch->j, &fetch->record, fetch->block);
+    if (A->whole && !fetch->users) tile->ld = tulle__view_spot(A, fetch->i, fetch->j).ld;
     return TULLE_OK;
 }
 

@@ -17,6 +17,8 @@ typedef struct tulle__fetch {
 } tulle__fetch;
 
 tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch);
+/* Starts getting a tile with entries to where there is room for its bytes, without gaps. */
+void tulle__fetch_start(tulle_mat *A, int i, int j, int group, void *to);
 /* Another fetch of the same tile, which shares what comes. */
 tulle__fetch tulle__fetch_share(const tulle__fetch *fetch);
 /* Room for `bytes` at fetch->block, for one that was not shared yet. */

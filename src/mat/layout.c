@@ -219,3 +219,19 @@ int tulle__layout_same_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, in
 {
     return na == nb && memcmp(a, b, ((size_t)na + 1) * sizeof *a) == 0;
 }
+
+int tulle__layout_join_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, int nb, tulle_gidx *cut)
+{
+    int parts = 0;
+    if (tulle__layout_same_cuts(a, na, b, nb)) {
+        memcpy(cut, a, ((size_t)na + 1) * sizeof *a);
+        return na;
+    }
+    cut[0] = 0;
+    for (int at_a = 1, at_b = 1; at_a <= na || at_b <= nb;) {
+        tulle_gidx next = at_b > nb || (at_a <= na && a[at_a] < b[at_b]) ? a[at_a++] : b[at_b++];
+        if (next > cut[parts]) cut[++parts] = next;
+    }
+    if (!parts) cut[++parts] = 0; /* of nothing: one part without any */
+    return parts;
+}

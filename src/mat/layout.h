@@ -20,6 +20,10 @@ static inline int tulle__layout_owner(const tulle_layout *layout, int i, int j)
 /* The part of the cut that holds x: the last one that starts at or before it. */
 int tulle__layout_find(const tulle_gidx *cut, int parts, tulle_gidx x);
 
+/* The parts between all cuts of both, at least 1, into cut (room for na + nb + 1); returns how many. Equal ones stay.
+ */
+int tulle__layout_join_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, int nb, tulle_gidx *cut);
+
 int tulle__layout_same_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, int nb);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/context.h"
+#include "mat/view.h"
 
 static uint64_t round64(uint64_t bytes)
 {
@@ -100,7 +101,16 @@ tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_
 void *tulle__tile_direct(const tulle_mat *A, int i, int j)
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
-    return record->place.length ? tulle__direct(A->comm, &record->place) : NULL;
+    char *block = record->place.length ? tulle__direct(A->comm, &record->place) : NULL;
+    if (block && A->whole) block += (size_t)tulle__view_spot(A, i, j).first * tulle_type_size(A->type);
+    return block;
+}
+
+tulle_tile tulle__tile_in_place(const tulle_mat *A, int i, int j)
+{
+    tulle_tile tile = tulle__tile_view(A, i, j, &A->directory[tulle__tile_index(A, i, j)], tulle__tile_direct(A, i, j));
+    if (A->whole) tile.ld = tulle__view_spot(A, i, j).ld;
+    return tile;
 }
 
 tulle__csr tulle__tile_csr(const tulle_tile *tile)
@@ -128,7 +138,7 @@ void tulle__mat_drop(tulle_mat *A)
     if (!A) return;
     tulle__pe_disown(&A->owned);
     if (A->replaced) tulle__mat_unplace(A);
-    for (int i = 0; A->directory && i < A->layout->mt; i++)
+    for (int i = 0; A->directory && !A->whole && i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++)
             if (tulle__tile_is_mine(A, i, j)) give_record(A, &A->directory[tulle__tile_index(A, i, j)]);
     tulle__free(A->directory);
@@ -137,7 +147,7 @@ void tulle__mat_drop(tulle_mat *A)
     tulle__free(A);
 }
 
-static void free_owned(tulle__owned *object)
+void tulle__mat_free_owned(tulle__owned *object)
 {
     tulle__mat_drop((tulle_mat *)object);
 }
@@ -260,7 +270,7 @@ tulle_status tulle__mat_make(
             tulle_tile tile;
             TULLE_TRY(tulle__mat_place(A, i, j, count, &tile));
         }
-    tulle__pe_own(comm->pe, &A->owned, free_owned);
+    tulle__pe_own(comm->pe, &A->owned, tulle__mat_free_owned);
     *out = A;
     return TULLE_OK;
 out:
@@ -332,7 +342,7 @@ tulle_status tulle_mat_tile(tulle_mat *A, int i, int j, tulle_tile *tile)
         return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) of %d x %d", i, j, A->layout->mt, A->layout->nt);
     if (!tulle__tile_is_mine(A, i, j))
         return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) belongs to PE %d", i, j, tulle__layout_owner(A->layout, i, j));
-    *tile = tulle__tile_view(A, i, j, &A->directory[tulle__tile_index(A, i, j)], tulle__tile_direct(A, i, j));
+    *tile = tulle__tile_in_place(A, i, j);
     return TULLE_OK;
 }
 

@@ -30,7 +30,8 @@ struct tulle_mat {
     tulle__tile_record *replaced;   /* [mt * nt], own tiles waiting for renew; generation 0: none */
     const tulle_csr_rows *borrowed; /* NULL, or the caller's arrays behind the only tile */
     tulle_csr_rows borrowed_rows;
-    uint64_t structure; /* counts renewals of sparse structure: a plan compares it */
+    uint64_t structure;     /* counts renewals of sparse structure: a plan compares it */
+    const tulle_mat *whole; /* NULL, or the dense matrix in whose blocks the tiles of this one lie (view.h) */
 };
 
 static inline int64_t tulle__tile_index(const tulle_mat *A, int i, int j)
@@ -66,6 +67,9 @@ tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_
  */
 void *tulle__tile_direct(const tulle_mat *A, int i, int j);
 
+/* As a reader in place sees it, here. */
+tulle_tile tulle__tile_in_place(const tulle_mat *A, int i, int j);
+
 /* As kernels want it; for an empty tile row pointers of its own are not needed: m is then taken as 0. */
 tulle__csr tulle__tile_csr(const tulle_tile *tile);
 
@@ -84,7 +88,8 @@ void tulle__mat_unplace(tulle_mat *A);
 /* Makes the handle; blocks of dense tiles included. No agreement. */
 tulle_status tulle__mat_make(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
-/* Local part of free. */
+/* Local part of free; the same for what a PE owns. */
+void tulle__mat_free_owned(tulle__owned *object);
 void tulle__mat_drop(tulle_mat *A);
 
 #endif

@@ -2,9 +2,11 @@
 /* The same matrix in another layout, and its transpose. */
 #include <string.h>
 
+#include "mat/reshape.h"
+
 #include "base/error.h"
 #include "mat/context.h"
-#include "mat/fetch.h"
+#include "mat/excerpt.h"
 
 /* The part of a source tile that falls into a target tile. */
 struct overlap {
@@ -14,12 +16,33 @@ struct overlap {
     tulle_gidx r0, r1, c0, c1; /* global */
 };
 
-/* Overlaps of target tile (i, j) with the tiles of A, started but not awaited; in column order for each row range. */
-static tulle_status start_overlaps(tulle_mat *A, const tulle_layout *to, int i, int j, struct overlap **out, int *count)
+/* Starts fetching rows first .. first + count - 1 of a tile: the whole tile where that is no more. */
+static tulle_status fetch_rows(tulle_mat *A, int i, int j, int64_t first, int64_t count, tulle__fetch *fetch)
+{
+    struct tulle__row_range range = {first, count};
+    tulle__rows rows = {.range = &range, .nranges = 1};
+    tulle__excerpt *excerpt = NULL;
+    int64_t *rowptr = NULL;
+    tulle_status status = TULLE_OK;
+    if (count == tulle__tile_rows(A, i) || !tulle__excerpt_possible(A, i, j)) return tulle__fetch_init(A, i, j, fetch);
+    if (A->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(A, i, j, &rowptr));
+    TULLE_TRY(tulle__excerpt_new(A, i, j, &rows, rowptr, &excerpt));
+    TULLE_TRY(tulle__excerpt_fetch(A, i, j, excerpt, fetch));
+out:
+    tulle__free(rowptr);
+    tulle__excerpt_free(excerpt);
+    return status;
+}
+
+/* Overlaps of target tile (i, j), `above` rows further up, with the tiles of A, started but not awaited; in column
+ * order for each row range. */
+static tulle_status start_overlaps(
+    tulle_mat *A, const tulle_layout *to, tulle_gidx above, int i, int j, struct overlap **out, int *count)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *from = A->layout;
-    tulle_gidx r0 = to->row_cut[i], r1 = to->row_cut[i + 1], c0 = to->col_cut[j], c1 = to->col_cut[j + 1];
+    tulle_gidx r0 = to->row_cut[i] - above, r1 = to->row_cut[i + 1] - above, c0 = to->col_cut[j],
+               c1 = to->col_cut[j + 1];
     struct overlap *overlap = NULL;
     int n = 0;
     *out = NULL;
@@ -39,7 +62,7 @@ static tulle_status start_overlaps(tulle_mat *A, const tulle_layout *to, int i, 
             o->c0 = c0 > from->col_cut[b] ? c0 : from->col_cut[b];
             o->c1 = c1 < from->col_cut[b + 1] ? c1 : from->col_cut[b + 1];
             if (o->r0 >= o->r1 || o->c0 >= o->c1) continue;
-            TULLE_TRY(tulle__fetch_init(A, a, b, &o->fetch));
+            TULLE_TRY(fetch_rows(A, a, b, o->r0 - o->row, o->r1 - o->r0, &o->fetch));
             *count = ++n;
         }
     for (int k = 0; k < n; k++) TULLE_TRY(tulle__fetch_await(&overlap[k].fetch, &overlap[k].tile));
@@ -57,6 +80,8 @@ static void end_overlaps(struct overlap *overlap, int count)
 static int64_t lower_bound(const tulle_tile *tile, int64_t row, tulle_gidx c)
 {
     int64_t low = tile->rowptr[row], high = tile->rowptr[row + 1];
+    if (c <= 0) return low;
+    if (c >= tile->n) return high;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         if (tile->colind[middle] < c)
@@ -67,23 +92,29 @@ static int64_t lower_bound(const tulle_tile *tile, int64_t row, tulle_gidx c)
     return low;
 }
 
-static tulle_status build_csr(tulle_mat *B, int i, int j, struct overlap *overlap, int count)
+/* known: the tile is there, and only its values are new. */
+static tulle_status build_csr(
+    tulle_mat *B, tulle_gidx above, int i, int j, const struct overlap *overlap, int count, int known)
 {
-    tulle_status status;
-    tulle_gidx m = tulle__tile_rows(B, i), row0 = B->layout->row_cut[i], col0 = B->layout->col_cut[j];
+    tulle_status status = TULLE_OK;
+    tulle_gidx m = tulle__tile_rows(B, i), row0 = B->layout->row_cut[i] - above, col0 = B->layout->col_cut[j];
     size_t size = tulle_type_size(B->type);
     int64_t *start = NULL;
+    tulle_tile tile = {.nnz = 0};
+    if (known) TULLE_TRY(tulle_mat_tile(B, i, j, &tile));
+    if (known && !tile.nnz) goto out;
     TULLE_TRY(tulle__alloc_zero((size_t)m + 1, sizeof *start, "row pointers", &start));
-    for (int pass = 0; pass < 2; pass++) {
-        tulle_tile tile = {.nnz = 0};
-        if (pass == 1) {
+    if (known) memcpy(start, tile.rowptr, (size_t)m * sizeof *start);
+    for (int pass = known; pass < 2; pass++) {
+        if (pass == 1 && !known) {
             int64_t sum = 0;
             for (tulle_gidx r = 0; r <= m; r++) {
                 int64_t n = start[r];
                 start[r] = sum;
                 sum += n;
             }
-            if (!sum) break;
+            /* a tile without entries is only placed where there is one to be replaced */
+            if (!sum && !B->directory[tulle__tile_index(B, i, j)].place.length) break;
             TULLE_TRY(tulle__mat_place(B, i, j, sum, &tile));
             memcpy((void *)(uintptr_t)tile.rowptr, start, ((size_t)m + 1) * sizeof *start);
         }
@@ -95,7 +126,7 @@ static tulle_status build_csr(tulle_mat *B, int i, int j, struct overlap *overla
                 int64_t to = lower_bound(&o->tile, r - o->row, o->c1 - o->col);
                 if (pass == 1) {
                     int64_t at = start[r - row0];
-                    for (int64_t e = from; e < to; e++)
+                    for (int64_t e = from; e < to && !known; e++)
                         ((tulle_lidx *)(uintptr_t)tile.colind)[at + e - from] =
                             (tulle_lidx)(o->tile.colind[e] + o->col - col0);
                     memcpy((char *)tile.val + (size_t)at * size, (const char *)o->tile.val + (size_t)from * size,
@@ -125,29 +156,51 @@ static void copy_dense(const tulle_mat *B, int i, int j, const tulle_tile *to, c
             (size_t)inner * size);
 }
 
+static tulle_status fill_tile(tulle_mat *A, tulle_mat *B, tulle_gidx above, int i, int j, int known)
+{
+    struct overlap *overlap;
+    int count;
+    tulle_status status = start_overlaps(A, B->layout, above, i, j, &overlap, &count);
+    if (status == TULLE_OK && A->kind == TULLE_CSR) status = build_csr(B, above, i, j, overlap, count, known);
+    if (status == TULLE_OK && A->kind == TULLE_DENSE) {
+        int64_t t = tulle__tile_index(B, i, j);
+        const tulle__tile_record *record = known ? &B->directory[t] : &B->replaced[t];
+        if (record->place.length) {
+            tulle_tile to = tulle__tile_view(B, i, j, record, tulle__direct(B->comm, &record->place));
+            for (int k = 0; k < count; k++) copy_dense(B, i, j, &to, &overlap[k]);
+        }
+    }
+    end_overlaps(overlap, count);
+    return status;
+}
+
+static tulle_status fill(tulle_mat *A, tulle_mat *B, const tulle__stack *stack, int known)
+{
+    const tulle_layout *l = B->layout;
+    int rows = stack ? l->mt / stack->copies : l->mt;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            if (!tulle__tile_is_mine(B, i, j) || (stack && stack->copy_of[j] != i / rows)) continue;
+            tulle_status status = fill_tile(A, B, i / rows * A->layout->m, i, j, known);
+            if (status != TULLE_OK) return status;
+        }
+    return TULLE_OK;
+}
+
+tulle_status tulle__mat_refill(tulle_mat *B, tulle_mat *A, const tulle__stack *stack, int known)
+{
+    tulle_status status = fill(A, B, stack, known);
+    return status == TULLE_OK && !known ? tulle__mat_publish(B) : status;
+}
+
 static tulle_status redistribute(tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     tulle_status status;
     if (layout->m != A->layout->m || layout->n != A->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "the new layout is for another shape");
     TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, copy));
-    tulle_mat *B = *copy;
-    for (int i = 0; i < layout->mt; i++)
-        for (int j = 0; j < layout->nt; j++) {
-            if (!tulle__tile_is_mine(B, i, j)) continue;
-            struct overlap *overlap;
-            int count;
-            status = start_overlaps(A, layout, i, j, &overlap, &count);
-            if (status == TULLE_OK && A->kind == TULLE_CSR) status = build_csr(B, i, j, overlap, count);
-            const tulle__tile_record *record = &B->replaced[tulle__tile_index(B, i, j)];
-            if (status == TULLE_OK && A->kind == TULLE_DENSE && record->place.length) {
-                tulle_tile to = tulle__tile_view(B, i, j, record, tulle__direct(B->comm, &record->place));
-                for (int k = 0; k < count; k++) copy_dense(B, i, j, &to, &overlap[k]);
-            }
-            end_overlaps(overlap, count);
-            if (status != TULLE_OK) goto out;
-        }
-    TULLE_TRY(tulle__mat_publish(B));
+    TULLE_TRY(fill(A, *copy, NULL, 0));
+    TULLE_TRY(tulle__mat_publish(*copy));
 out:
     return status;
 }

@@ -19,8 +19,9 @@
 struct run {
     tulle_alg alg;
     int sparse, rank;
-    int star;  /* a matrix of which rows are given away */
-    int64_t n; /* allocation that fails, < 0: none */
+    int star;          /* a matrix of which rows are given away */
+    int mixed, layers; /* cuts do not match; 2.5D layers */
+    int64_t n;         /* allocation that fails, < 0: none */
     int done;
     int64_t covers;
     double slowest;
@@ -39,12 +40,13 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_report report;
     double error;
     o.alg = run->alg;
+    o.replication = run->layers;
     tulle_layout_spec square = {.m = 60, .n = 60, .tile_rows = 3, .tile_cols = 3, .map = TULLE_CYCLIC};
     tulle_layout_spec thin = {.m = 60,
         .n = run->sparse ? 60
              : run->star ? 70
                          : 7,
-        .tile_rows = 3,
+        .tile_rows = run->mixed ? 4 : 3,
         .tile_cols = 2,
         .map = TULLE_CYCLIC};
     if (run->star) {
@@ -62,7 +64,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
         status = tulle_mat_load(comm, "er:n=60,degree=6", lb, TULLE_CSR, &reading, NULL, &B);
     if (status == TULLE_OK && !run->sparse) status = tulle_mat_new_dense(comm, lb, TULLE_F64, TULLE_ROW_MAJOR, &B);
     if (status == TULLE_OK && !run->sparse) status = tulle_mat_fill_random(B, 1);
-    if (status == TULLE_OK) status = tulle_product_layout(A, o.op_a, B, o.op_b, &lc);
+    tulle_layout_spec other = {.m = 60, .n = thin.n, .tile_rows = 2, .tile_cols = 3};
+    if (status == TULLE_OK)
+        status = run->mixed ? tulle_layout_new(&other, size, &lc) : tulle_product_layout(A, o.op_a, B, o.op_b, &lc);
     if (status == TULLE_OK && run->sparse) status = tulle_mat_new_csr(comm, lc, TULLE_F64, &C);
     if (status == TULLE_OK && !run->sparse) status = tulle_mat_new_dense(comm, lc, TULLE_F64, TULLE_ROW_MAJOR, &C);
     if (status != TULLE_OK) goto out;
@@ -100,10 +104,21 @@ out:
     return status;
 }
 
-static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse, int star)
+/* What is multiplied. */
+enum kind { PLAIN, STAR, MIXED, LAYERS };
+
+static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse, enum kind kind)
 {
     struct blocks before[64], after[64];
-    struct run run = {.alg = alg, .sparse = sparse, .star = star, .rank = npes - 1, .n = -1};
+    static const char *const kinds[] = {
+        "", " with rows given away", ", cuts that do not match", ", cuts that do not match, 2 layers"};
+    struct run run = {.alg = alg,
+        .sparse = sparse,
+        .star = kind == STAR,
+        .mixed = kind >= MIXED,
+        .layers = kind == LAYERS ? 2 : 1,
+        .rank = npes - 1,
+        .n = -1};
     tulle_status status = tulle_team_run(team, body, &run);
     if (!ok(status == TULLE_OK, "%s %s without a failure: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
             tulle_error_message()))
@@ -111,10 +126,9 @@ static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse, i
     tulle_team_run(team, count_blocks, before);
     for (run.n = 0, run.done = 0; !run.done && run.n < 5000 && status == TULLE_OK; run.n++)
         status = tulle_team_run(team, body, &run);
-    ok(status == TULLE_OK && run.done && (!star || run.covers > 0),
+    ok(status == TULLE_OK && run.done && (kind != STAR || run.covers > 0),
         "%s %s%s: each of %d allocations of one PE fails in turn: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
-        star ? " with rows given away" : "", (int)run.n - 1,
-        status == TULLE_OK ? "all PEs return" : tulle_error_message());
+        kinds[kind], (int)run.n - 1, status == TULLE_OK ? "all PEs return" : tulle_error_message());
     ok(run.slowest < 1, "within a second (%.3f s at most)", run.slowest);
     tulle_team_run(team, count_blocks, after);
     ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "nothing leaks");
@@ -164,7 +178,12 @@ int main(int argc, char **argv)
                 tulle_team *team;
                 if (!ok(tulle_team_new(specs[direct], npes, &options, &team) == TULLE_OK, "open")) return tap_done();
                 int covers = !direct && npes == 2 && alg <= TULLE_ALG_STATIONARY_A;
-                for (int star = 0; star <= covers; star++) allocations(team, npes, (tulle_alg)alg, sparse, star);
+                allocations(team, npes, (tulle_alg)alg, sparse, PLAIN);
+                if (covers) allocations(team, npes, (tulle_alg)alg, sparse, STAR);
+                /* others go the same ways */
+                if (!direct && alg == TULLE_ALG_STATIONARY_C) allocations(team, npes, (tulle_alg)alg, sparse, MIXED);
+                if (!direct && alg == TULLE_ALG_STATIONARY_A && npes > 1)
+                    allocations(team, npes, (tulle_alg)alg, sparse, LAYERS);
                 tulle_team_free(team);
                 for (int star = 0; star <= covers && !direct && npes > 1; star++)
                     transfers(npes, (tulle_alg)alg, sparse, star);

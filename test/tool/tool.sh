@@ -66,6 +66,14 @@ done
 expect 0 'cannon  *left out: cannon wants a square grid' spgemm rmat:scale=6 --pes 3 --alg all
 expect 0 'cannon .*passed' spgemm rmat:scale=6 --pes 4 --grid 2x2 --alg all --check
 expect 0 'were taken from other PEs' spgemm rmat:scale=6 --pes 3 --alg all
+expect 0 '"predicted_seconds":0,.*"check":{"passed":true' spgemm rmat:scale=7 --pes 6 --grid 2x3 --grid-b 3x2 --tiles-b 2 --grid-c 6x1 --check --json
+expect 0 'stationary-b.*passed' spmm rmat:scale=7 --cols 8 --pes 6 --grid 2x3 --grid-b 3x2 --grid-c 1x6 --alg all --check
+expect 0 '"replication":3.*"check":{"passed":true' spmm rmat:scale=7 --cols 8 --pes 6 --replication 3 --check --json
+expect 0 'summa *left out: .*replication of 2' spgemm rmat:scale=6 --pes 4 --alg all --replication 2 --check
+expect 2 'replication of 4 for 6 PEs' spmm rmat:scale=6 --pes 6 --replication 4
+expect 2 'number of layers' spmm rmat:scale=6 --pes 6 --replication two
+expect 2 'grid of 2x2 has 4 PEs' spmm rmat:scale=6 --pes 6 --grid-b 2x2
+expect 2 'layouts that match' spmm rmat:scale=6 --pes 6 --grid auto --grid-b 2x3
 expect 0 'summa .*passed' spmm rmat:scale=8 --pes 6 --grid 3x2 --tiles 2 --alg summa --check --comm net:latency=5us+threads
 expect 0 '"check":{"passed":true' spgemm rmat:scale=9,edgefactor=4 --pes 5 --json --check --comm check+threads
 expect 0 'passed' spgemm rmat:scale=8 --pes 4 --grid 2x2 --tiles 3 --cyclic --check --type f32

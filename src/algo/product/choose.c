@@ -64,12 +64,33 @@ tulle_status tulle__choose_prices(tulle_plan *plan)
     return tulle_comm_agree(plan->comm, status);
 }
 
+/* A census is of layouts that match: not of parts. */
+static const tulle_census *census_given(const tulle_plan *plan)
+{
+    return tulle__slices_any(&plan->slices) ? NULL : plan->options.census;
+}
+
+/* Of the algorithms that work in layers: not those by steps. */
+static tulle_status best_in_layers(const tulle_census *census, const tulle_machine *machine,
+    const tulle_model_options *options, tulle_prediction *best)
+{
+    *best = (tulle_prediction){.alg = TULLE_ALG_AUTO};
+    for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++) {
+        tulle_prediction p;
+        if (tulle__policy_of((tulle_alg)alg)->source != TULLE__SOURCE_FETCH) continue;
+        tulle_status status = tulle_predict(census, machine, options, (tulle_alg)alg, &p);
+        if (status != TULLE_OK) return status;
+        if (p.suits && (best->alg == TULLE_ALG_AUTO || p.seconds < 0.98 * best->seconds)) *best = p;
+    }
+    return TULLE_OK;
+}
+
 /* named: of a census that is made here, which takes it over. */
 static tulle_status predict(const tulle_plan *plan, double *named, struct choice *choice)
 {
     tulle_status status = TULLE_OK;
     tulle_census *own = NULL;
-    const tulle_census *census = plan->options.census;
+    const tulle_census *census = census_given(plan);
     const tulle__operands *o = &plan->operands;
     tulle_machine machine = machine_of(plan);
     tulle_prediction p = {.alg = choice->alg};
@@ -94,7 +115,9 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
         named = NULL;
         census = own;
     }
-    if (choice->alg == TULLE_ALG_AUTO)
+    if (choice->alg == TULLE_ALG_AUTO && plan->slices.layer_of)
+        TULLE_TRY(best_in_layers(census, &machine, &options, &p));
+    else if (choice->alg == TULLE_ALG_AUTO)
         TULLE_TRY(tulle_predict_best(census, &machine, &options, &p));
     else
         TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
@@ -111,7 +134,7 @@ tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
     struct choice choice = {*alg, 0, 0};
     tulle_mat *A = plan->operands.A;
     double *named = NULL;
-    if (!plan->options.census && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
+    if (!census_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
         status = tulle__census_count_named(A, A->layout, &named);
     if (status != TULLE_OK) return status;
     if (plan->comm->rank == 0)
@@ -124,6 +147,7 @@ tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
     if (status != TULLE_OK) return status;
     *alg = choice.alg;
     plan->group = choice.group;
-    plan->predicted = plan->options.machine ? choice.seconds : 0;
+    /* what copies of parts and the sum over layers take is not in the model */
+    plan->predicted = plan->options.machine && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
     return TULLE_OK;
 }

@@ -59,7 +59,7 @@ tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs)
 
 tulle__csr_result tulle__block_result(const tulle__exec *x, int64_t rows, int64_t nnz, char *block)
 {
-    tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, x->plan->C->type);
+    tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, x->plan->operands.C->type);
     return (tulle__csr_result){.nnz = nnz,
         .rowptr = (int64_t *)(void *)block,
         .colind = (int32_t *)(void *)(block + o.colind),
@@ -69,8 +69,8 @@ tulle__csr_result tulle__block_result(const tulle__exec *x, int64_t rows, int64_
 int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs)
 {
     tulle_tile old;
-    if (x->plan->options.beta == 0 || tulle_mat_tile(x->plan->C, i, j, &old) != TULLE_OK || !old.nnz) return pairs;
-    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__tile_csr(&old), .scale = x->plan->options.beta};
+    if (x->plan->beta == 0 || tulle_mat_tile(x->plan->operands.C, i, j, &old) != TULLE_OK || !old.nnz) return pairs;
+    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__tile_csr(&old), .scale = x->plan->beta};
     x->pair[pairs].B.rowptr += row;
     x->pair[pairs].A.m = x->pair[pairs].B.m = rows;
     return pairs + 1;
@@ -79,15 +79,15 @@ int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int 
 tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications)
 {
     tulle_plan *plan = x->plan;
-    tulle__spgemm_task task = {.type = plan->C->type,
-        .m = tulle__tile_rows(plan->C, i),
-        .n = tulle__tile_cols(plan->C, j),
+    tulle__spgemm_task task = {.type = plan->operands.C->type,
+        .m = tulle__tile_rows(plan->operands.C, i),
+        .n = tulle__tile_cols(plan->operands.C, j),
         .npairs = pairs,
         .pair = x->pair};
     tulle__csr_result result = {.nnz = 0};
     if (x->inbox.reuse) {
         tulle_tile C;
-        tulle_status status = tulle_mat_tile(plan->C, i, j, &C);
+        tulle_status status = tulle_mat_tile(plan->operands.C, i, j, &C);
         if (status != TULLE_OK || !C.nnz) return status;
         result = (tulle__csr_result){.nnz = C.nnz,
             .rowptr = (int64_t *)(uintptr_t)C.rowptr,
@@ -96,9 +96,9 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
         tulle__charge_spgemm(&x->inbox, &task, C.nnz);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result);
     }
-    struct tile_place place = {plan->C, i, j};
+    struct tile_place place = {plan->operands.C, i, j};
     if (!pairs || !task.m || !task.n) {
-        tulle_status status = tulle__place_tile(plan->C, i, j, 0, &result);
+        tulle_status status = tulle__place_tile(plan->operands.C, i, j, 0, &result);
         if (status == TULLE_OK) memset(result.rowptr, 0, ((size_t)task.m + 1) * sizeof *result.rowptr);
         return status;
     }
@@ -112,14 +112,17 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
 tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, int64_t *nnz, char **block)
 {
     tulle_plan *plan = x->plan;
-    tulle__spgemm_task task = {
-        .type = plan->C->type, .m = rows, .n = tulle__tile_cols(plan->C, j), .npairs = pairs, .pair = x->pair};
+    tulle__spgemm_task task = {.type = plan->operands.C->type,
+        .m = rows,
+        .n = tulle__tile_cols(plan->operands.C, j),
+        .npairs = pairs,
+        .pair = x->pair};
     if (x->inbox.reuse && *block) {
         tulle__csr_result known = tulle__block_result(x, rows, *nnz, *block);
         tulle__charge_spgemm(&x->inbox, &task, *nnz);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &known);
     }
-    struct block_place place = {.type = plan->C->type};
+    struct block_place place = {.type = plan->operands.C->type};
     tulle__csr_result result;
     tulle_status status = plan->context->kernels->spgemm(plan->context->pool, &task, place_block, &place, &result);
     if (status != TULLE_OK) {

@@ -62,12 +62,13 @@ static tulle_status start_job(tulle__exec *x, int nk, const tulle__errand *erran
             job->a[n] = tulle__fetch_share(had.a);
         else
             TULLE_TRY(errand ? tulle__errand_fetch(errand, plan->operands.A, &job->a[n])
-                             : tulle__fetch_init(plan->operands.A, job->i, job->k[n], &job->a[n]));
+                             : tulle__keeps_fetch_a(plan->keeps, &plan->operands, job->i, job->k[n], &job->a[n]));
         job->nk++; /* from here on ending the job sees to what was fetched */
         if (had.b)
             job->b[n] = tulle__fetch_share(had.b);
         else
-            TULLE_TRY(tulle__needs_fetch(plan->needs, &plan->operands, job->i, job->k[n], job->j, &job->b[n]));
+            TULLE_TRY(
+                tulle__keeps_fetch_b(plan->keeps, plan->needs, &plan->operands, job->i, job->k[n], job->j, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
     }
     if (errand)
@@ -178,7 +179,7 @@ tulle_status tulle__exec_set_tiles(
     if (!x->plan->sparse) return TULLE_OK;
     if (x->plan->phases > 1) {
         tulle_gidx lo, hi;
-        tulle__phase_columns(x->plan, x->phase, job->j, &lo, &hi);
+        tulle__phase_part(x->plan, x->phase, job->j, &lo, &hi);
         return tulle__phase_slice(b, lo, hi, &x->b[n], &x->slice[n]);
     }
     x->b[n] = tulle__tile_csr(b);
@@ -205,6 +206,7 @@ static tulle_status await_job(tulle__exec *x, const tulle__job *job)
             TULLE_TRY(
                 tulle__shelves_await(shelves, x->plan->operands.B, job->k[n], job->j, tulle__inbox_serve, &x->inbox));
         TULLE_TRY(tulle__fetch_await(&job->b[n], &b));
+        tulle__keeps_arrived(x->plan->keeps, job->i, job->k[n], job->j);
         TULLE_TRY(tulle__exec_set_tiles(x, job, n, &a, &b));
         if (job->errand) x->a[n] = given;
         if (cut) x->a[n] = cut->rest;
@@ -348,14 +350,14 @@ static void end(tulle__exec *x)
     tulle__inbox_fini(&x->inbox);
 }
 
-static tulle_status refresh(tulle_mat *X, tulle_mat **T, tulle_mat **effective)
+static tulle_status refresh(tulle_mat *X, tulle_mat **T)
 {
     if (!*T) return TULLE_OK;
     tulle_mat *made;
     tulle_status status = tulle_mat_transpose(X, &made);
     if (status != TULLE_OK) return status;
     tulle__mat_drop(*T); /* transposing has met: nobody still reads the old one */
-    *effective = *T = made;
+    *T = made;
     return TULLE_OK;
 }
 
@@ -375,9 +377,11 @@ static tulle_status execute(tulle__exec *x, tulle_plan *plan, int phase)
     TULLE_TRY(tulle__multiply_finish(x));
     int64_t start = tulle__now(x->plan->comm);
     if (plan->sparse && !x->inbox.reuse)
-        TULLE_TRY(tulle__mat_publish(plan->C));
-    else if (plan->comm->size > 1)
-        TULLE_TRY(tulle_comm_barrier(plan->comm));
+        TULLE_TRY(tulle__mat_publish(plan->operands.C));
+    else if (plan->slices.layer_of)
+        TULLE_TRY(tulle_comm_barrier(plan->comm)); /* all partial results are there */
+    TULLE_TRY(tulle__slices_join(plan, x->inbox.reuse));
+    if ((!plan->sparse || x->inbox.reuse) && plan->comm->size > 1) TULLE_TRY(tulle_comm_barrier(plan->comm));
     x->wait_ns += tulle__now(x->plan->comm) - start;
     if (plan->steal) { /* all have met: nobody claims any more, and nobody does again before all have agreed */
         x->stolen = tulle__steal_stolen(plan->steal);
@@ -479,6 +483,7 @@ static tulle_status make_report(tulle_plan *plan, const tulle__exec *x, int64_t 
         .greedy_pairs = sum_of(all + GREEDY, size, FACTS),
         .pair_bytes = sum_of(all + PAIR_BYTES, size, FACTS),
         .cover_bound = sum_of(all + BOUND, size, FACTS),
+        .replication = tulle_plan_replication(plan),
         .predicted_seconds = plan->predicted};
 out:
     tulle__free(all);
@@ -493,8 +498,9 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
         return tulle__fail(TULLE_ERR_ARG, "phase %d of a plan of %d", phase, plan->phases);
     int64_t start = tulle__now(comm);
     tulle__counters before = comm->pe->counters;
-    tulle_status status = refresh(plan->A, &plan->At, &plan->operands.A);
-    if (status == TULLE_OK) status = refresh(plan->B, &plan->Bt, &plan->operands.B);
+    tulle_status status = refresh(plan->A, &plan->At);
+    if (status == TULLE_OK) status = refresh(plan->B, &plan->Bt);
+    if (status == TULLE_OK) status = tulle__slices_renew(plan);
     if (status == TULLE_OK) {
         tulle__plan_count(plan);
         status = tulle__plan_connect(plan);
@@ -505,6 +511,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
     /* what is on its way must have landed before its memory is freed, and before others are told */
     while (x.ring && x.filled) end_job(&x);
     if (tulle__needs_shelves(plan->needs)) tulle__shelves_quiet(tulle__needs_shelves(plan->needs));
+    tulle__keeps_end(plan->keeps);
     status = tulle_comm_agree(comm, status);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {
@@ -521,6 +528,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
         moved.bytes -= before.bytes;
         if (report) status = tulle_comm_agree(comm, make_report(plan, &x, elapsed, &moved, reused, report));
     } else {
+        tulle__slices_unplace(&plan->slices);
         tulle__mat_unplace(plan->C);
         tulle__plan_forget(plan);
         tulle__plan_disconnect(plan); /* records of this run may still lie in it */

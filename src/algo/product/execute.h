@@ -53,6 +53,8 @@ void tulle__exec_drop_slices(tulle__exec *x, const tulle__job *job);
 /* Multiplies a job whose tiles are in x->a and x->b or b_tile, and sees to where its result goes. */
 tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job);
 
+/* A dense tile times beta, in place. */
+tulle_status tulle__scale_tile(tulle_plan *plan, const tulle_tile *tile, double beta);
 /* Dense C: beta C, once an execution. */
 tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target);
 

@@ -61,7 +61,7 @@ static int summands(tulle__exec *x, const tulle__target *target, int64_t row, in
         tulle__csr_result r = tulle__block_result(x, part->rows, part->nnz, part->block);
         x->pair[pairs++] = (tulle__spgemm_pair){.A = {.m = rows, .n = rows},
             .B = {.m = rows,
-                .n = tulle__tile_cols(x->plan->C, target->j),
+                .n = tulle__tile_cols(x->plan->operands.C, target->j),
                 .rowptr = part->spread ? part->spread + row : r.rowptr + (row - part->row),
                 .colind = r.colind,
                 .val = r.val},
@@ -93,7 +93,7 @@ static tulle_status cut(const tulle__exec *x, const tulle__target *target, int *
     int64_t *edge = NULL;
     TULLE_TRY(tulle__alloc(2 * (size_t)target->nparts + 2, sizeof *edge, "edges of bands", &edge));
     edge[edges++] = 0;
-    edge[edges++] = tulle__tile_rows(x->plan->C, target->i);
+    edge[edges++] = tulle__tile_rows(x->plan->operands.C, target->i);
     for (int p = 0; p < target->nparts; p++) {
         if (target->part[p].spread) continue;
         edge[edges++] = target->part[p].row;
@@ -114,9 +114,9 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
 {
     tulle__csr_result C;
     int64_t nnz = 0;
-    size_t size = tulle_type_size(x->plan->C->type);
+    size_t size = tulle_type_size(x->plan->operands.C->type);
     for (int p = 0; p < npieces; p++) nnz += pieces[p].sum.nnz;
-    tulle_status status = tulle__place_tile(x->plan->C, target->i, target->j, nnz, &C);
+    tulle_status status = tulle__place_tile(x->plan->operands.C, target->i, target->j, nnz, &C);
     if (status != TULLE_OK) return status;
     C.rowptr[0] = nnz = 0;
     for (int p = 0; p < npieces; p++) {
@@ -183,7 +183,7 @@ tulle_status tulle__merge_parts(tulle__exec *x, tulle__target *target)
         TULLE_TRY(merge_bands(x, target, npieces, pieces));
     } else {
         int64_t merged = 0;
-        int pairs = summands(x, target, 0, tulle__tile_rows(x->plan->C, target->i));
+        int pairs = summands(x, target, 0, tulle__tile_rows(x->plan->operands.C, target->i));
         TULLE_TRY(tulle__into_tile(x, target->i, target->j, pairs, &merged));
     }
     if (x->plan->phases > 1 || x->plan->steal) { /* nothing is reused: the next phase has other columns, or jobs */

@@ -24,7 +24,7 @@ static tulle_status rows_of_job(tulle__exec *x, const tulle__job *job, tulle_gid
 {
     tulle_status status = TULLE_OK;
     *first = 0;
-    *rows = job->errand ? job->errand->rows : tulle__tile_rows(x->plan->C, job->i);
+    *rows = job->errand ? job->errand->rows : tulle__tile_rows(x->plan->operands.C, job->i);
     if (!job->of) return TULLE_OK;
     if (!x->cut.row || x->cut.i != job->i || x->cut.k != job->k[0] || x->cut.nk != job->nk || x->cut.of != job->of) {
         TULLE_TRY(tulle__realloc((size_t)job->of + 1, sizeof *x->cut.row, "bands", &x->cut.row));
@@ -47,10 +47,9 @@ struct scaling {
     double beta;
 };
 
-static tulle_status scale_part(void *arg, int thread, int nthreads)
+/* Elements from .. to - 1 of memory that begins where the tile does. */
+static void scale_run(const struct scaling *s, int64_t from, int64_t to)
 {
-    const struct scaling *s = arg;
-    int64_t from = s->tile.nnz * thread / nthreads, to = s->tile.nnz * (thread + 1) / nthreads;
     size_t size = tulle_type_size(s->tile.type);
     if (s->beta == 0) {
         memset((char *)s->tile.val + (size_t)from * size, 0, (size_t)(to - from) * size);
@@ -61,25 +60,43 @@ static tulle_status scale_part(void *arg, int thread, int nthreads)
         double *v = s->tile.val;
         for (int64_t e = from; e < to; e++) v[e] *= s->beta;
     }
+}
+
+static tulle_status scale_part(void *arg, int thread, int nthreads)
+{
+    const struct scaling *s = arg;
+    int64_t lines = s->tile.order == TULLE_ROW_MAJOR ? s->tile.m : s->tile.n, width = s->tile.nnz / lines;
+    if (s->tile.ld == width) {
+        scale_run(s, s->tile.nnz * thread / nthreads, s->tile.nnz * (thread + 1) / nthreads);
+        return TULLE_OK;
+    }
+    for (int64_t line = lines * thread / nthreads; line < lines * (thread + 1) / nthreads; line++)
+        scale_run(s, line * s->tile.ld, line * s->tile.ld + width);
     return TULLE_OK;
+}
+
+tulle_status tulle__scale_tile(tulle_plan *plan, const tulle_tile *tile, double beta)
+{
+    struct scaling scaling = {*tile, beta};
+    return beta == 1 || !tile->nnz ? TULLE_OK : tulle__pool_run(plan->context->pool, scale_part, &scaling);
 }
 
 tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
 {
     tulle_plan *plan = x->plan;
-    struct scaling scaling = {.beta = plan->options.beta};
+    tulle_tile tile;
     target->scaled = 1;
-    tulle_status status = tulle_mat_tile(plan->C, target->i, target->j, &scaling.tile);
-    if (status != TULLE_OK || scaling.beta == 1 || !scaling.tile.nnz) return status;
-    tulle__charge_scale(&x->inbox, &scaling.tile, scaling.beta);
-    return tulle__pool_run(plan->context->pool, scale_part, &scaling);
+    tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &tile);
+    if (status != TULLE_OK) return status;
+    tulle__charge_scale(&x->inbox, &tile, plan->beta);
+    return tulle__scale_tile(plan, &tile, plan->beta);
 }
 
 /* Rows [r0, r0 + rows) of the job's product into memory that begins with row r0. */
 static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_gidx r0, tulle_gidx rows, void *to,
     int64_t row_step, int64_t col_step, double beta)
 {
-    tulle_gidx n = tulle__tile_cols(x->plan->C, job->j);
+    tulle_gidx n = tulle__tile_cols(x->plan->operands.C, job->j);
     for (int p = 0; p < job->nk; p++) {
         const tulle_tile *B = &x->b_tile[p];
         tulle__spmm_pair *pair = &x->dense_pair[p];
@@ -91,7 +108,7 @@ static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
         pair->A.m = rows;
         x->multiplications += (pair->A.rowptr[rows] - pair->A.rowptr[0]) * n;
     }
-    tulle__spmm_task task = {.type = x->plan->C->type,
+    tulle__spmm_task task = {.type = x->plan->operands.C->type,
         .m = rows,
         .n = n,
         .npairs = job->nk,
@@ -108,7 +125,7 @@ static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
 /* Own units beside others', to be added in the order of k: which are own is a matter of timing under stealing. */
 static tulle_status keep_dense(tulle__exec *x, const tulle__job *job)
 {
-    const tulle_mat *C = x->plan->C;
+    const tulle_mat *C = x->plan->operands.C;
     int64_t size = (int64_t)tulle_type_size(C->type);
     tulle_gidx first, rows, n = tulle__tile_cols(C, job->j);
     tulle_status status = rows_of_job(x, job, &first, &rows);
@@ -128,11 +145,11 @@ static tulle_status keep_dense(tulle__exec *x, const tulle__job *job)
 static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__target *target)
 {
     tulle_tile C;
-    tulle_status status = tulle_mat_tile(x->plan->C, job->i, job->j, &C);
+    tulle_status status = tulle_mat_tile(x->plan->operands.C, job->i, job->j, &C);
     if (status != TULLE_OK || !C.nnz) return status;
     if (x->plan->steal && !x->plan->policy->by_chain && x->plan->options.deterministic) return keep_dense(x, job);
     if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x, target);
-    double beta = target->scaled ? 1 : x->plan->options.beta;
+    double beta = target->scaled ? 1 : x->plan->beta;
     target->scaled = 1;
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
     tulle_gidx first, rows;
@@ -146,11 +163,11 @@ static tulle_status send_dense(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
-    size_t size = tulle_type_size(plan->C->type);
-    tulle_gidx first, rows_of, n = tulle__tile_cols(plan->C, job->j);
+    size_t size = tulle_type_size(plan->operands.C->type);
+    tulle_gidx first, rows_of, n = tulle__tile_cols(plan->operands.C, job->j);
     tulle_gidx most = (tulle_gidx)(tulle__arena_panel_bytes(plan->arena) / (size * (size_t)(n > 0 ? n : 1)));
     tulle__partial partial = {
-        .tile = (int)tulle__tile_index(plan->C, job->i, job->j), .key = job->k[0], .units = job->units};
+        .tile = (int)tulle__tile_index(plan->operands.C, job->i, job->j), .key = job->k[0], .units = job->units};
     if (!most)
         return tulle__fail(TULLE_ERR_LIMIT,
             "a row of %.3f MB of C does not fit a panel of %.3f MB; the arena is too small",
@@ -241,9 +258,9 @@ static tulle_status send_sparse(tulle__exec *x, const tulle__job *job)
     computed(x, "multiply", start);
     if (status != TULLE_OK) goto out;
     start = tulle__now(plan->comm);
-    tulle__csr_offsets o = tulle__csr_offsets_of(rows, sent->nnz, plan->C->type);
+    tulle__csr_offsets o = tulle__csr_offsets_of(rows, sent->nnz, plan->operands.C->type);
     uint64_t from = x->inbox.reuse ? o.val : 0;
-    tulle__partial partial = {.tile = (int)tulle__tile_index(plan->C, job->i, job->j),
+    tulle__partial partial = {.tile = (int)tulle__tile_index(plan->operands.C, job->i, job->j),
         .key = job->k[0],
         .units = job->units,
         .nnz = sent->nnz,
@@ -260,7 +277,7 @@ out:
 static tulle_status dispose(tulle__exec *x, const tulle__job *job)
 {
     tulle_plan *plan = x->plan;
-    int index = plan->target_of[tulle__tile_index(plan->C, job->i, job->j)];
+    int index = plan->target_of[tulle__tile_index(plan->operands.C, job->i, job->j)];
     if (index < 0) return plan->sparse ? send_sparse(x, job) : send_dense(x, job);
     x->own_units += job->units;
     int64_t start = tulle__kernel_begin(plan->comm);

@@ -2,6 +2,7 @@
 #include "algo/product/panel.h"
 
 #include "base/error.h"
+#include "mat/fetch.h"
 
 /* A tile of the panel that is on its way. */
 struct coming {
@@ -174,18 +175,17 @@ static void start_copy(tulle__panels *p, struct coming *x)
     } else if (p->step > 0) {
         parent = neighbour(p, of_b);
     }
-    tulle__place from = x->X->directory[x->index].place;
-    uint64_t length = from.length, at = 0;
-    if (parent != tile_owner(x)) {
-        const struct shared *pe = &p->shared[parent];
-        from = pe->data;
-        at = buffer_at(p, pe, shift ? p->step - 1 : p->step, of_b) +
-             (shift ? (uint64_t)own_at : offset_at(p, parent, x));
-    }
     char *to = (char *)tulle__direct(p->comm, &p->own.data) + buffer_at(p, &p->own, p->step, of_b) + own_at;
     x->group = tulle__comm_group(p->comm);
     x->state = STARTED;
-    tulle__get(p->comm, x->group, &from, at, to, length);
+    if (parent == tile_owner(x)) {
+        tulle__fetch_start(x->X, x->i, x->j, x->group, to);
+        return;
+    }
+    const struct shared *pe = &p->shared[parent];
+    uint64_t at =
+        buffer_at(p, pe, shift ? p->step - 1 : p->step, of_b) + (shift ? (uint64_t)own_at : offset_at(p, parent, x));
+    tulle__get(p->comm, x->group, &pe->data, at, to, x->X->directory[x->index].place.length);
 }
 
 /* A tile that this PE has to pass on, or needs: gives it its place in the panel. */
@@ -256,10 +256,10 @@ void tulle__panels_end(tulle__panels *p)
 static tulle_tile tile_of(tulle__panels *p, tulle_mat *X, int i, int j, int t, int of_b)
 {
     int64_t index = tulle__tile_index(X, i, j);
-    void *block = tulle__tile_direct(X, i, j);
-    if (!block && X->directory[index].place.length)
-        block = (char *)tulle__direct(p->comm, &p->own.data) + buffer_at(p, &p->own, t, of_b) +
-                (of_b ? p->at_b : p->at_a)[index];
+    tulle_tile tile = tulle__tile_in_place(X, i, j);
+    if (tile.val || !X->directory[index].place.length) return tile;
+    void *block = (char *)tulle__direct(p->comm, &p->own.data) + buffer_at(p, &p->own, t, of_b) +
+                  (of_b ? p->at_b : p->at_a)[index];
     return tulle__tile_view(X, i, j, &X->directory[index], block);
 }
 

@@ -67,7 +67,7 @@ static void add_dense(tulle_plan *plan, int tile, int key, int64_t offset, int64
     tulle_tile C;
     const tulle__target *target = &plan->target[plan->target_of[tile]];
     const tulle__cut *cut = tulle__needs_cut(plan->needs, target->i, key, target->j);
-    if (tulle_mat_tile(plan->C, target->i, target->j, &C) != TULLE_OK) return;
+    if (tulle_mat_tile(plan->operands.C, target->i, target->j, &C) != TULLE_OK) return;
     int64_t size = (int64_t)tulle_type_size(C.type), first = offset / size, count = length / size;
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
     for (int64_t n = first / C.n, e = 0; e < count; n++) {
@@ -135,7 +135,7 @@ static tulle_status receive_sparse(tulle__inbox *inbox, const struct record *rec
     tulle__target *target = &plan->target[plan->target_of[record->tile]];
     tulle__part *part;
     TULLE_TRY(tulle__target_part(target, record->rank, record->key, record->row, record->rows, &part));
-    tulle__csr_offsets o = tulle__csr_offsets_of(record->rows, record->nnz, plan->C->type);
+    tulle__csr_offsets o = tulle__csr_offsets_of(record->rows, record->nnz, plan->operands.C->type);
     if (!part->block) {
         part->nnz = record->nnz;
         TULLE_TRY(tulle__alloc(o.length, 1, "a partial result of another PE", &part->block));
@@ -211,7 +211,7 @@ tulle_status tulle__inbox_serve(void *context)
 
 static int owner_of(const tulle_plan *plan, int tile)
 {
-    return plan->C->layout->owner[tile];
+    return plan->operands.C->layout->owner[tile];
 }
 
 tulle_status tulle__partial_push(tulle__inbox *inbox, const tulle__partial *partial, const tulle__panel *panel,

@@ -104,6 +104,22 @@ void tulle__phase_columns(const tulle_plan *plan, int phase, int j, tulle_gidx *
     *hi = n * (phase + 1) / plan->phases;
 }
 
+static tulle_gidx clamp(tulle_gidx x, tulle_gidx most)
+{
+    return x < 0 ? 0 : x < most ? x : most;
+}
+
+void tulle__phase_part(const tulle_plan *plan, int phase, int j, tulle_gidx *lo, tulle_gidx *hi)
+{
+    const tulle_layout *whole = plan->C->layout, *parts = plan->operands.C->layout;
+    tulle_gidx n = parts->col_cut[j + 1] - parts->col_cut[j];
+    int tile = plan->slices.C ? tulle__layout_find(whole->col_cut, whole->nt, parts->col_cut[j]) : j;
+    tulle__phase_columns(plan, phase, tile, lo, hi);
+    tulle_gidx before = parts->col_cut[j] - whole->col_cut[tile];
+    *lo = clamp(*lo - before, n);
+    *hi = clamp(*hi - before, n);
+}
+
 static int64_t lower_bound(const tulle_lidx *colind, int64_t low, int64_t high, tulle_gidx c)
 {
     while (low < high) {

@@ -32,12 +32,14 @@ void tulle__plan_disconnect(tulle_plan *plan)
     tulle__steal_free(plan->steal);
     tulle__panels_free(plan->panels);
     tulle__needs_free(plan->needs);
+    tulle__keeps_free(plan->keeps);
     plan->arena = NULL;
     plan->queue = NULL;
     plan->scratch = NULL;
     plan->steal = NULL;
     plan->panels = NULL;
     plan->needs = NULL;
+    plan->keeps = NULL;
     plan->counted_A = plan->counted_B = 0; /* units were also those of what had been given away */
 }
 
@@ -53,8 +55,8 @@ static tulle_status connect_queue(tulle_plan *plan)
 /* Which rows of B come, and which of A are given away: then own tiles of C have units that others multiply. */
 static tulle_status connect_needs(tulle_plan *plan)
 {
-    tulle_status status = tulle__needs_new(
-        plan->comm, plan->policy, &plan->operands, plan->options.transfers, &plan->prices, &plan->needs);
+    tulle_status status = tulle__needs_new(plan->comm, plan->policy, &plan->operands, plan->options.transfers,
+        tulle__slices_any(&plan->slices), &plan->prices, &plan->needs);
     status = tulle_comm_agree(plan->comm, status);
     tulle__needs_settle(plan->needs);
     if (status != TULLE_OK) return status;
@@ -82,6 +84,10 @@ tulle_status tulle__plan_connect(tulle_plan *plan)
     if (plan->policy->source != TULLE__SOURCE_FETCH && !plan->panels)
         TULLE_TRY(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->source,
                                                    plan->lookahead > 0 ? 2 : 1, plan->direct, &plan->panels)));
+    if (tulle__slices_any(&plan->slices) && plan->policy->source == TULLE__SOURCE_FETCH && !plan->steal &&
+        !plan->direct && !plan->keeps)
+        TULLE_TRY(tulle_comm_agree(
+            plan->comm, tulle__keeps_new(plan->comm, plan->policy, &plan->operands, plan->needs, &plan->keeps)));
 out:
     if (status != TULLE_OK) tulle__plan_disconnect(plan);
     return status;
@@ -98,6 +104,7 @@ static void drop_plan(tulle_plan *plan)
     tulle__free(plan->target_of);
     tulle__free(plan->chain);
     tulle__free(plan->sent);
+    tulle__slices_drop(&plan->slices);
     tulle__mat_drop(plan->At);
     tulle__mat_drop(plan->Bt);
     tulle__free(plan);
@@ -151,6 +158,23 @@ out:
     return status;
 }
 
+static int is_bulk(tulle_alg alg)
+{
+    return alg != TULLE_ALG_AUTO && tulle__policy_of(alg)->source != TULLE__SOURCE_FETCH;
+}
+
+static tulle_status check_replication(const tulle_product_options *options, int pes)
+{
+    int layers = options->replication;
+    if (layers == TULLE_REPLICATION_AUTO || layers == 0 || layers == 1) return TULLE_OK;
+    if (layers < 0 || layers > pes || pes % layers)
+        return tulle__fail(TULLE_ERR_ARG, "a replication of %d for %d PEs, of which it must be a divisor", layers, pes);
+    if (is_bulk(options->alg))
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s, whose steps are of all PEs, with a replication of %d",
+            tulle_alg_name(options->alg), layers);
+    return TULLE_OK;
+}
+
 static tulle_status check_operands(
     const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
 {
@@ -173,13 +197,6 @@ static tulle_status check_operands(
     if (C->layout->m != a_row[am] || C->layout->n != b_col[bn])
         return tulle__fail(TULLE_ERR_ARG, "C is %" PRId64 " x %" PRId64 ", the product %" PRId64 " x %" PRId64,
             C->layout->m, C->layout->n, a_row[am], b_col[bn]);
-    if (!tulle__layout_same_cuts(a_col, ak, b_row, bk))
-        return tulle__fail(TULLE_ERR_ARG,
-            "the column cuts of op(A) (%d) are not the row cuts of op(B) (%d); redistribute one of them", ak, bk);
-    if (!tulle__layout_same_cuts(a_row, am, C->layout->row_cut, C->layout->mt))
-        return tulle__fail(TULLE_ERR_ARG, "the row cuts of C are not those of op(A)");
-    if (!tulle__layout_same_cuts(b_col, bn, C->layout->col_cut, C->layout->nt))
-        return tulle__fail(TULLE_ERR_ARG, "the column cuts of C are not those of op(B)");
     return TULLE_OK;
 }
 
@@ -196,7 +213,7 @@ static int all_direct(const tulle_mat *A)
 static tulle_status find_targets(tulle_plan *plan)
 {
     tulle_status status;
-    const tulle_layout *l = plan->C->layout;
+    const tulle_layout *l = plan->operands.C->layout;
     int64_t tiles = (int64_t)l->mt * l->nt;
     int count = 0;
     for (int64_t t = 0; t < tiles; t++) count += l->owner[t] == plan->comm->rank;
@@ -252,18 +269,22 @@ void tulle__plan_count(tulle_plan *plan)
     tulle__steal_free(plan->steal);
     tulle__panels_free(plan->panels);
     tulle__needs_free(plan->needs);
+    tulle__keeps_free(plan->keeps);
     plan->steal = NULL;
     plan->panels = NULL;
     plan->needs = NULL;
+    plan->keeps = NULL;
 }
 
-static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T, tulle_mat **effective)
+/* Parts are known by now, by which to choose; with layers they are made once more. */
+static tulle_status choose_layers(tulle_plan *plan)
 {
-    *effective = X;
-    if (op == TULLE_OP_N) return TULLE_OK;
-    tulle_status status = tulle_mat_transpose(X, T);
-    if (status == TULLE_OK) *effective = *T;
-    return status;
+    int layers;
+    if (is_bulk(plan->options.alg)) return TULLE_OK;
+    tulle_status status = tulle__layers_choose(plan, &layers);
+    if (status != TULLE_OK || layers == 1) return status;
+    tulle__slices_drop(&plan->slices);
+    return tulle__slices_make(plan, layers);
 }
 
 /* Whether the plan goes by the model: for the algorithm, for the length of its jobs, or to tell what it predicts. */
@@ -279,17 +300,15 @@ static tulle_status prepare(tulle_plan *plan)
     tulle_status status;
     tulle__operands *o = &plan->operands;
     /* collective steps first, each agreed: a failure here is the same on all PEs */
-    TULLE_TRY(transpose_operand(plan->A, plan->options.op_a, &plan->At, &o->A));
-    TULLE_TRY(transpose_operand(plan->B, plan->options.op_b, &plan->Bt, &o->B));
-    o->C = plan->C;
-    o->M = o->A->layout->mt;
-    o->K = o->A->layout->nt;
-    o->N = o->B->layout->nt;
+    if (plan->options.op_a == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(plan->A, &plan->At));
+    if (plan->options.op_b == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(plan->B, &plan->Bt));
+    TULLE_TRY(tulle__slices_make(plan, plan->options.replication > 1 ? plan->options.replication : 1));
     o->offset = !plan->options.no_offset;
     int64_t direct = all_direct(o->A) && all_direct(o->B);
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
     plan->direct = direct != 0;
+    if (plan->options.replication == TULLE_REPLICATION_AUTO) TULLE_TRY(choose_layers(plan));
     tulle_alg alg = plan->options.alg;
     plan->lookahead = plan->options.lookahead < 0 ? LOOKAHEAD : plan->options.lookahead;
     if (to_be_predicted(plan)) TULLE_TRY(tulle__choose(plan, &alg));
@@ -306,11 +325,23 @@ out:
     return status;
 }
 
+/* What the plan works on beside the matrices as they are. */
+static void describe_parts(const tulle_plan *plan, char *text, size_t room)
+{
+    const tulle__slices *s = &plan->slices;
+    if (s->layer_of)
+        snprintf(text, room, " in %d layers of %d x %d PEs", s->layers.layers, s->layers.rows, s->layers.cols);
+    else if (tulle__slices_any(s))
+        snprintf(text, room, ", parts of%s%s%s", s->A ? " A" : "", s->B ? " B" : "", s->C ? " C" : "");
+}
+
 static void describe(tulle_plan *plan)
 {
     const tulle__operands *o = &plan->operands;
-    snprintf(plan->text, sizeof plan->text, "%s, %d x %d x %d tiles (rows, inner, columns), lookahead %d%s%s%s%s",
-        tulle_alg_name(plan->policy->alg), o->M, o->K, o->N, plan->lookahead, o->offset ? "" : ", no offset",
+    char parts[64] = "";
+    describe_parts(plan, parts, sizeof parts);
+    snprintf(plan->text, sizeof plan->text, "%s, %d x %d x %d tiles (rows, inner, columns)%s, lookahead %d%s%s%s%s",
+        tulle_alg_name(plan->policy->alg), o->M, o->K, o->N, parts, plan->lookahead, o->offset ? "" : ", no offset",
         plan->At ? ", A transposed for each execution" : "", plan->Bt ? ", B transposed for each execution" : "",
         plan->options.deterministic ? ", deterministic" : "");
 }
@@ -324,6 +355,7 @@ tulle_status tulle_plan_new(
     tulle_status status = check_operands(A, B, C, &chosen);
     if (status == TULLE_OK && (unsigned)chosen.alg >= TULLE_ALG_COUNT)
         status = tulle__fail(TULLE_ERR_ARG, "algorithm %d", (int)chosen.alg);
+    if (status == TULLE_OK) status = check_replication(&chosen, comm->size);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan, "plan", &plan);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) {
@@ -352,6 +384,11 @@ int tulle_plan_phases(const tulle_plan *plan)
     return plan->phases;
 }
 
+int tulle_plan_replication(const tulle_plan *plan)
+{
+    return plan->slices.layer_of ? plan->slices.layers.layers : 1;
+}
+
 tulle_alg tulle_plan_alg(const tulle_plan *plan)
 {
     return plan->policy->alg;
@@ -368,14 +405,14 @@ size_t tulle_plan_bytes(const tulle_plan *plan)
     for (int t = 0; t < plan->ntargets; t++)
         for (int p = 0; p < plan->target[t].nparts; p++)
             bytes += (size_t)tulle__csr_offsets_of(
-                tulle__tile_rows(plan->C, plan->target[t].i), plan->target[t].part[p].nnz, plan->C->type)
+                tulle__tile_rows(plan->operands.C, plan->target[t].i), plan->target[t].part[p].nnz, plan->C->type)
                          .length;
     for (int64_t s = 0; s < plan->njobs; s++)
         if (plan->sent[s].block)
             bytes += (size_t)plan->sent[s].nnz * (sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
     if (plan->arena) bytes += plan->comm->pe->arena_bytes + tulle__arena_panel_bytes(plan->arena);
     if (plan->steal) bytes += tulle__steal_bytes(plan->steal);
-    bytes += tulle__needs_held(plan->needs);
+    bytes += tulle__needs_held(plan->needs) + tulle__keeps_bytes(plan->keeps) + tulle__slices_bytes(&plan->slices);
     if (plan->panels) bytes += tulle__panels_bytes(plan->panels);
     for (int m = 0; m < 2; m++) {
         const tulle_mat *T = m ? plan->Bt : plan->At;

@@ -3,9 +3,11 @@
 #ifndef TULLE_PRODUCT_PLAN_H
 #define TULLE_PRODUCT_PLAN_H
 
+#include "algo/product/keep.h"
 #include "algo/product/need.h"
 #include "algo/product/panel.h"
 #include "algo/product/policy.h"
+#include "algo/product/slice.h"
 #include "algo/product/steal.h"
 #include "comm/arena.h"
 #include "comm/queue.h"
@@ -50,17 +52,19 @@ struct tulle_plan {
     const tulle__policy *policy;
     tulle_mat *A, *B, *C; /* the caller's */
     tulle_mat *At, *Bt;   /* transposed copies, made anew for each execution, or NULL */
+    tulle__slices slices; /* of operands whose cuts do not match */
     tulle__operands operands;
-    int sparse; /* C is CSR */
-    int direct; /* every tile of A and B can be read in place by every PE */
-    int group;  /* most k in one job */
+    double beta; /* that jobs apply: 0 where layers are summed, which applies it then */
+    int sparse;  /* C is CSR */
+    int direct;  /* every tile of A and B can be read in place by every PE */
+    int group;   /* most k in one job */
     int lookahead;
     tulle__queue *queue; /* NULL: no partial result travels on any PE */
     tulle__arena *arena;
     void *scratch; /* a panel's worth, where panels are not read in place */
     int ntargets;
     tulle__target *target;
-    int *target_of;                /* [tiles of C]: index into target, -1: not mine */
+    int *target_of;                /* [tiles of operands.C]: index into target, -1: not mine */
     int *chain;                    /* [K]: room to walk through one */
     int64_t units;                 /* of all own tiles of C: what must have come before an execution ends */
     int travels;                   /* partial results may travel between some PEs */
@@ -69,6 +73,7 @@ struct tulle_plan {
     tulle__panels *panels;         /* NULL: each tile is fetched by itself */
     tulle__needs *needs;           /* NULL: tiles are fetched whole */
     tulle__prices prices;          /* that it goes by */
+    tulle__keeps *keeps;           /* NULL: each job fetches what it reads */
     int64_t njobs, sent_room;
     tulle__sent *sent; /* [njobs] */
     int phases;

@@ -64,45 +64,68 @@ static int before(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
+/* Columns, by no order and as often as they are met. */
+struct columns {
+    int64_t *list, count, room;
+};
+
+/* Appends those of the rows of B that entries from .. to - 1 of a tile of A with first column `first` name. */
+static tulle_status add_rows(
+    tulle_mat *B, const tulle_tile *a, tulle_gidx first, int64_t from, int64_t to, struct columns *columns)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = B->layout;
+    while (from < to) {
+        /* columns ascend: those of one tile row of B follow each other */
+        int k = tulle__layout_find(l->row_cut, l->mt, first + a->colind[from]);
+        int64_t end = from;
+        while (end < to && first + a->colind[end] < l->row_cut[k + 1]) end++;
+        for (int j = 0; status == TULLE_OK && j < l->nt; j++) {
+            tulle__fetch fetch = {.group = -1};
+            tulle_tile b;
+            status = tulle__fetch_init(B, k, j, &fetch);
+            if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &b);
+            for (int64_t e = from; status == TULLE_OK && b.rowptr && e < end; e++) {
+                int64_t p = first + a->colind[e] - l->row_cut[k], n = b.rowptr[p + 1] - b.rowptr[p];
+                if (columns->count + n > columns->room) {
+                    int64_t room = 2 * (columns->count + n);
+                    status = tulle__realloc((size_t)room, sizeof *columns->list, "a sampled row", &columns->list);
+                    if (status != TULLE_OK) break;
+                    columns->room = room;
+                }
+                for (int64_t f = b.rowptr[p]; f < b.rowptr[p + 1]; f++)
+                    columns->list[columns->count++] = l->col_cut[j] + b.colind[f];
+            }
+            tulle__fetch_fini(&fetch);
+        }
+        if (status != TULLE_OK) return status;
+        from = end;
+    }
+    return TULLE_OK;
+}
+
 /* The columns of row r of op(A) op(B) by its definition, sorted and unique, in a growing list. */
-static tulle_status row_structure(
-    tulle_mat *A, tulle_mat *B, tulle_gidx r, int64_t **list, int64_t *count, int64_t *room)
+static tulle_status row_structure(tulle_mat *A, tulle_mat *B, tulle_gidx r, struct columns *columns)
 {
     tulle_status status = TULLE_OK;
     int i = tulle__layout_find(A->layout->row_cut, A->layout->mt, r);
-    *count = 0;
+    tulle_gidx local = r - A->layout->row_cut[i];
+    columns->count = 0;
     for (int k = 0; k < A->layout->nt; k++) {
-        tulle__fetch fa = {.group = -1};
+        tulle__fetch fetch = {.group = -1};
         tulle_tile a;
-        TULLE_TRY(tulle__fetch_init(A, i, k, &fa));
-        status = tulle__fetch_await(&fa, &a);
-        tulle_gidx local = r - A->layout->row_cut[i];
-        for (int j = 0; status == TULLE_OK && a.rowptr && j < B->layout->nt; j++) {
-            tulle__fetch fb = {.group = -1};
-            tulle_tile b;
-            status = tulle__fetch_init(B, k, j, &fb);
-            if (status == TULLE_OK) status = tulle__fetch_await(&fb, &b);
-            for (int64_t e = a.rowptr[local]; status == TULLE_OK && b.rowptr && e < a.rowptr[local + 1]; e++) {
-                int32_t p = a.colind[e];
-                int64_t n = b.rowptr[p + 1] - b.rowptr[p];
-                if (*count + n > *room) {
-                    status = tulle__realloc((size_t)(2 * (*count + n)), sizeof **list, "a sampled row", list);
-                    if (status != TULLE_OK) break;
-                    *room = 2 * (*count + n);
-                }
-                for (int64_t f = b.rowptr[p]; f < b.rowptr[p + 1]; f++)
-                    (*list)[(*count)++] = B->layout->col_cut[j] + b.colind[f];
-            }
-            tulle__fetch_fini(&fb);
-        }
-        tulle__fetch_fini(&fa);
+        TULLE_TRY(tulle__fetch_init(A, i, k, &fetch));
+        status = tulle__fetch_await(&fetch, &a);
+        if (status == TULLE_OK && a.rowptr)
+            status = add_rows(B, &a, A->layout->col_cut[k], a.rowptr[local], a.rowptr[local + 1], columns);
+        tulle__fetch_fini(&fetch);
         if (status != TULLE_OK) goto out;
     }
-    if (*count) qsort(*list, (size_t)*count, sizeof **list, before);
-    int64_t kept = 0;
-    for (int64_t e = 0; e < *count; e++)
-        if (!kept || (*list)[e] != (*list)[kept - 1]) (*list)[kept++] = (*list)[e];
-    *count = kept;
+    int64_t *list = columns->list, kept = 0;
+    if (columns->count) qsort(list, (size_t)columns->count, sizeof *list, before);
+    for (int64_t e = 0; e < columns->count; e++)
+        if (!kept || list[e] != list[kept - 1]) list[kept++] = list[e];
+    columns->count = kept;
 out:
     return status;
 }
@@ -116,18 +139,18 @@ static void columns_of(const tulle_plan *plan, int phase, const tulle_layout *l,
 }
 
 static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, int i, int j, tulle_gidx local,
-    int64_t **list, int64_t *room, const tulle_layout *lc, tulle_gidx from, tulle_gidx to)
+    struct columns *columns, const tulle_layout *lc, tulle_gidx from, tulle_gidx to)
 {
-    int64_t count, at = 0, lo = lc->col_cut[j] + from, hi = lc->col_cut[j] + to;
+    int64_t at = 0, lo = lc->col_cut[j] + from, hi = lc->col_cut[j] + to;
     tulle_gidx r = lc->row_cut[i] + local;
-    tulle_status status = row_structure(A, B, r, list, &count, room);
+    tulle_status status = row_structure(A, B, r, columns);
     if (status != TULLE_OK) return status;
+    const int64_t *list = columns->list, count = columns->count;
     int64_t e = c->rowptr ? c->rowptr[local] : 0, end = c->rowptr ? c->rowptr[local + 1] : 0;
-    while (at < count && (*list)[at] < lo) at++;
-    for (; at < count && (*list)[at] < hi; at++, e++)
-        if (e >= end || c->colind[e] + lc->col_cut[j] != (*list)[at])
-            return tulle__fail(
-                TULLE_ERR_CHECK, "row %" PRId64 " of C lacks the entry of column %" PRId64, r, (*list)[at]);
+    while (at < count && list[at] < lo) at++;
+    for (; at < count && list[at] < hi; at++, e++)
+        if (e >= end || c->colind[e] + lc->col_cut[j] != list[at])
+            return tulle__fail(TULLE_ERR_CHECK, "row %" PRId64 " of C lacks the entry of column %" PRId64, r, list[at]);
     if (e < end)
         return tulle__fail(TULLE_ERR_CHECK,
             "row %" PRId64 " of C has an entry in column %" PRId64 " that no product makes", r,
@@ -139,7 +162,7 @@ static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, 
 static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_plan *plan, int phase)
 {
     tulle_status status = TULLE_OK;
-    int64_t *list = NULL, room = 0;
+    struct columns columns = {.list = NULL};
     const tulle_layout *l = C->layout;
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
@@ -158,11 +181,11 @@ static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C, co
             for (int s = 0; s < SAMPLES && c.m; s++) {
                 tulle_gidx r =
                     (tulle_gidx)tulle__random_below(tulle__random_at(11, (uint64_t)i, (uint64_t)s), (uint64_t)c.m);
-                TULLE_TRY(sample_row(A, B, &c, i, j, r, &list, &room, l, lo, hi));
+                TULLE_TRY(sample_row(A, B, &c, i, j, r, &columns, l, lo, hi));
             }
         }
 out:
-    tulle__free(list);
+    tulle__free(columns.list);
     return status;
 }
 

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mat/view.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+/* The tile of the whole that tile (i, j) of the view is a part of. */
+static void tile_of_whole(const tulle_mat *view, int i, int j, int *wi, int *wj)
+{
+    const tulle_layout *l = view->whole->layout;
+    *wi = tulle__layout_find(l->row_cut, l->mt, view->layout->row_cut[i]);
+    *wj = tulle__layout_find(l->col_cut, l->nt, view->layout->col_cut[j]);
+}
+
+tulle__spot tulle__view_spot(const tulle_mat *view, int i, int j)
+{
+    const tulle_mat *X = view->whole;
+    int wi, wj, by_row = X->order == TULLE_ROW_MAJOR;
+    tile_of_whole(view, i, j, &wi, &wj);
+    tulle__spot spot = {.place = X->directory[tulle__tile_index(X, wi, wj)].place,
+        .ld = by_row ? tulle__tile_cols(X, wj) : tulle__tile_rows(X, wi)};
+    tulle_gidx row = view->layout->row_cut[i] - X->layout->row_cut[wi],
+               col = view->layout->col_cut[j] - X->layout->col_cut[wj];
+    spot.first = by_row ? row * spot.ld + col : col * spot.ld + row;
+    return spot;
+}
+
+void tulle__view_turn(tulle_mat *view, const tulle_mat *X)
+{
+    view->whole = X;
+    view->nnz = X->nnz;
+    for (int i = 0; i < view->layout->mt; i++)
+        for (int j = 0; j < view->layout->nt; j++) {
+            int64_t nnz = tulle__tile_rows(view, i) * tulle__tile_cols(view, j);
+            tulle__tile_record *record = &view->directory[tulle__tile_index(view, i, j)];
+            *record = (tulle__tile_record){tulle__view_spot(view, i, j).place, nnz};
+            record->place.length = (uint64_t)nnz * tulle_type_size(X->type);
+        }
+}
+
+tulle_status tulle__view_new(tulle_mat *X, const tulle_layout *layout, tulle_mat **out)
+{
+    tulle_status status;
+    tulle_mat *view = NULL;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *view, "a view of a matrix", &view));
+    view->comm = X->comm;
+    view->kind = X->kind;
+    view->type = X->type;
+    view->order = X->order;
+    view->whole = X;
+    TULLE_TRY(tulle_layout_copy(layout, &view->layout));
+    TULLE_TRY(tulle__alloc(
+        (size_t)layout->mt * (size_t)layout->nt, sizeof *view->directory, "a view of a matrix", &view->directory));
+    tulle__view_turn(view, X);
+    tulle__pe_own(X->comm->pe, &view->owned, tulle__mat_free_owned);
+    *out = view;
+    return TULLE_OK;
+out:
+    tulle__mat_drop(view);
+    return status;
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products of matrices whose layouts do not match: slices SPEC PES. Cuts of A, B and C at random, also of empty tiles,
+ * owners at random, and one tile against many; every algorithm, against the naive reference and for equality. The same
+ * plan again with new values; transposes, alpha and beta, phases; the same bits again in deterministic mode. The same
+ * in 2.5D layers, of matrices that match and of others.
+ */
+#include <string.h>
+
+#include <tulle/io.h>
+#include <tulle/product.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "body.h"
+#include "comm/comm.h"
+#include "reference.h"
+#include "tap.h"
+
+enum { PARTS = 6 };
+
+/* How one matrix is cut: a number, from which follow cuts and owners; or whole tiles. */
+enum { WHOLE = -1, ROWS = -2, COLUMNS = -3 };
+
+struct cases {
+    int64_t m, k, n;
+    int cut[3]; /* of A, B, C */
+    enum shape shape;
+    tulle_type type;
+    int sparse;
+    tulle_order order;
+    tulle_product_options options;
+};
+
+static void random_cut(tulle_gidx n, int seed, int which, tulle_gidx *cut, int *parts)
+{
+    *parts = 1 + (int)(tulle__random_at((uint64_t)seed, 100, (uint64_t)which) % PARTS);
+    cut[0] = 0;
+    cut[*parts] = n;
+    for (int p = 1; p < *parts; p++)
+        cut[p] = (tulle_gidx)(tulle__random_at((uint64_t)seed, (uint64_t)p, (uint64_t)which) % (uint64_t)(n + 1));
+    for (int p = 1; p < *parts; p++)
+        for (int q = p; q > 1 && cut[q] < cut[q - 1]; q--) {
+            tulle_gidx x = cut[q];
+            cut[q] = cut[q - 1];
+            cut[q - 1] = x;
+        }
+}
+
+static tulle_status cut_layout(tulle_gidx m, tulle_gidx n, int how, int npes, tulle_layout **layout)
+{
+    tulle_gidx rows[PARTS + 1], cols[PARTS + 1];
+    int owner[PARTS * PARTS];
+    tulle_layout_spec spec = {.m = m, .n = n, .tile_rows = 1, .tile_cols = 1};
+    if (how == ROWS) spec.grid_rows = spec.tile_rows = npes, spec.grid_cols = 1;
+    if (how == COLUMNS) spec.grid_cols = spec.tile_cols = npes, spec.grid_rows = 1;
+    if (how >= 0) {
+        random_cut(m, how, 0, rows, &spec.tile_rows);
+        random_cut(n, how, 1, cols, &spec.tile_cols);
+        spec.row_cut = rows;
+        spec.col_cut = cols;
+        spec.owner = owner;
+        for (int t = 0; t < spec.tile_rows * spec.tile_cols; t++)
+            owner[t] = (int)(tulle__random_at((uint64_t)how, 7, (uint64_t)t) % (uint64_t)npes);
+    }
+    return tulle_layout_new(&spec, npes, layout);
+}
+
+static tulle_status make(tulle_comm *comm, const struct reference *r, const struct cases *c, int sparse, int how,
+    tulle_layout **layout, tulle_mat **X)
+{
+    tulle_status status;
+    TULLE_TRY(cut_layout(r->m, r->n, how, tulle_comm_size(comm), layout));
+    if (sparse) return distribute(comm, r, *layout, c->type, X);
+    TULLE_TRY(tulle_mat_new_dense(comm, *layout, c->type, c->order, X));
+    TULLE_TRY(fill_dense(*X, r));
+out:
+    return status;
+}
+
+/* Own values times 3, in place. */
+static tulle_status triple(tulle_mat *A)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(A);
+    for (int i = 0; i < tulle_layout_tile_rows(l); i++)
+        for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
+            tulle_tile t;
+            if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(A))) continue;
+            TULLE_TRY(tulle_mat_tile(A, i, j, &t));
+            for (int64_t e = 0; e < t.nnz; e++)
+                if (t.type == TULLE_F32)
+                    ((float *)t.val)[e] *= 3;
+                else
+                    ((double *)t.val)[e] *= 3;
+        }
+    status = tulle_comm_barrier(tulle_mat_comm(A));
+out:
+    return status;
+}
+
+static tulle_status in_phases(tulle_plan *plan, const struct cases *c, const struct reference *want)
+{
+    tulle_status status = TULLE_OK;
+    tulle_report report;
+    double error;
+    int64_t nnz = 0, wanted = 0;
+    for (int p = 0; p < tulle_plan_phases(plan); p++) {
+        TULLE_TRY(tulle_plan_execute_phase(plan, p, &report));
+        if (c->options.beta == 0) TULLE_TRY(tulle_plan_check(plan, p, &error));
+        nnz += report.nnz_c;
+    }
+    for (int64_t e = 0; e < want->m * want->n; e++) wanted += want->has[e];
+    EXPECT(nnz == wanted);
+out:
+    return status;
+}
+
+static tulle_status run_case(tulle_comm *comm, void *arg)
+{
+    const struct cases *c = arg;
+    tulle_status status;
+    int ta = c->options.op_a == TULLE_OP_T, tb = c->options.op_b == TULLE_OP_T;
+    struct reference a = make_reference(ta ? c->k : c->m, ta ? c->m : c->k, c->shape, 1);
+    struct reference b = make_reference(tb ? c->n : c->k, tb ? c->k : c->n, c->sparse ? RANDOM : FULL, 2);
+    struct reference old = make_reference(c->m, c->n, c->sparse ? RANDOM : FULL, 3), want = {0}, again = {0};
+    tulle_layout *l[3] = {NULL, NULL, NULL};
+    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    tulle_plan *plan = NULL;
+    tulle_report report;
+    double error;
+    TULLE_TRY(make(comm, &a, c, 1, c->cut[0], &l[0], &A));
+    TULLE_TRY(make(comm, &b, c, c->sparse, c->cut[1], &l[1], &B));
+    TULLE_TRY(make(comm, &old, c, c->sparse, c->cut[2], &l[2], &C));
+    want = multiply(&a, &b, &old, &c->options);
+    status = tulle_plan_new(A, B, C, &c->options, &plan);
+    if (status == TULLE_ERR_UNSUPPORTED && c->options.alg == TULLE_ALG_CANNON && tulle_comm_size(comm) > 1 &&
+        c->options.replication <= 1)
+        status = TULLE_OK;
+    if (!plan) goto out;
+    if (c->options.replication >= 0)
+        EXPECT(tulle_plan_replication(plan) == (c->options.replication > 1 ? c->options.replication : 1));
+    if (tulle_plan_phases(plan) > 1) {
+        TULLE_TRY(in_phases(plan, c, &want));
+        goto out;
+    }
+    TULLE_TRY(tulle_plan_execute(plan, &report));
+    TULLE_TRY(compare(C, &want));
+    EXPECT(!report.reused && report.replication == tulle_plan_replication(plan));
+    if (c->options.beta == 0) TULLE_TRY(tulle_product_check(A, B, C, &c->options, &error));
+    TULLE_TRY(triple(A));
+    for (int64_t e = 0; e < a.m * a.n; e++) a.val[e] *= 3;
+    again = multiply(&a, &b, &want, &c->options);
+    TULLE_TRY(tulle_plan_execute(plan, &report));
+    TULLE_TRY(compare(C, &again));
+    EXPECT(!c->sparse || c->options.beta != 0 || report.reused ||
+           strncmp(tulle_alg_name(tulle_plan_alg(plan)), "steal", 5) == 0);
+out:
+    tulle_plan_free(plan);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    free_reference(&a);
+    free_reference(&b);
+    free_reference(&old);
+    free_reference(&want);
+    free_reference(&again);
+    return status;
+}
+
+static void run(tulle_team *team, const struct cases *c)
+{
+    const tulle_product_options *o = &c->options;
+    tulle_status status = tulle_team_run(team, run_case, (void *)(uintptr_t)c);
+    ok(status == TULLE_OK,
+        "%s %s %s %dx%dx%d %s cuts %d,%d,%d%s alpha %g beta %g%s%s%s%s lookahead %d phases %d replication %d: %s",
+        tulle_alg_name(o->alg), c->sparse ? "spgemm" : "spmm", tulle_type_name(c->type), (int)c->m, (int)c->k,
+        (int)c->n, shape_names[c->shape], c->cut[0], c->cut[1], c->cut[2],
+        c->order == TULLE_COL_MAJOR ? " col-major" : "", o->alpha, o->beta, o->op_a == TULLE_OP_T ? " A^T" : "",
+        o->op_b == TULLE_OP_T ? " B^T" : "", o->deterministic ? " deterministic" : "",
+        o->transfers == TULLE_TRANSFERS_WHOLE ? " whole tiles" : "", o->lookahead, o->phases, o->replication,
+        status == TULLE_OK ? "right" : tulle_error_message());
+}
+
+enum { FEW = 4 };
+
+/* few: as the executor goes the same ways under every algorithm and in layers. */
+static void all_cases(tulle_team *team, struct cases base, int few)
+{
+    static const int cuts[][3] = {{1, 2, 3}, {4, 5, 6}, {WHOLE, 7, 8}, {9, WHOLE, 10}, {11, 12, WHOLE},
+        {WHOLE, WHOLE, 13}, {ROWS, ROWS, ROWS}, {COLUMNS, ROWS, COLUMNS}, {ROWS, COLUMNS, 14}, {15, COLUMNS, ROWS}};
+    struct cases c;
+    for (size_t t = 0; t < (few ? FEW : sizeof cuts / sizeof *cuts); t++) {
+        c = base;
+        memcpy(c.cut, cuts[t], sizeof c.cut);
+        c.type = t % 2 ? TULLE_F32 : TULLE_F64;
+        run(team, &c);
+    }
+    for (int s = few ? HYPERSPARSE : 0; s < SHAPES; s++) c = base, c.shape = (enum shape)s, run(team, &c);
+    static const int64_t sizes[][3] = {{1, 1, 1}, {0, 5, 4}, {5, 0, 4}, {5, 4, 0}, {90, 3, 2}, {2, 3, 90}, {3, 90, 2}};
+    for (size_t t = 0; t < (few ? FEW : sizeof sizes / sizeof *sizes); t++)
+        c = base, c.m = sizes[t][0], c.k = sizes[t][1], c.n = sizes[t][2], run(team, &c);
+    for (int op = few ? 3 : 1; op < 4; op++)
+        c = base, c.options.op_a = (tulle_op)(op & 1), c.options.op_b = (tulle_op)(op >> 1), run(team, &c);
+    c = base, c.options.beta = 1, c.options.alpha = 0.5, c.type = TULLE_F32, run(team, &c);
+    c = base, c.options.beta = 3, c.options.lookahead = 0, run(team, &c);
+    c = base, c.options.alpha = -2, c.options.lookahead = 4, run(team, &c);
+    c = base, c.options.transfers = TULLE_TRANSFERS_WHOLE, c.options.deterministic = 1, run(team, &c);
+    if (base.sparse) c = base, c.options.phases = 3, run(team, &c);
+    if (base.sparse && !few) c = base, c.options.phases = 41, run(team, &c);
+    c = base, c.order = TULLE_COL_MAJOR;
+    if (!base.sparse) run(team, &c);
+    c.options.op_b = TULLE_OP_T, c.options.beta = 2;
+    if (!base.sparse) run(team, &c);
+}
+
+/* Bits of the values of own tiles. */
+static uint64_t digest(tulle_mat *C)
+{
+    uint64_t sum = 0;
+    const tulle_layout *l = tulle_mat_layout(C);
+    for (int i = 0; i < tulle_layout_tile_rows(l); i++)
+        for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
+            tulle_tile t;
+            if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(C)) ||
+                tulle_mat_tile(C, i, j, &t) != TULLE_OK)
+                continue;
+            for (int64_t e = 0; e < t.nnz; e++) {
+                uint64_t bits;
+                memcpy(&bits, (double *)t.val + e, sizeof bits);
+                sum = (sum ^ bits) * 0x9e3779b97f4a7c15u + (sum >> 31);
+            }
+        }
+    return sum;
+}
+
+/* Values whose sums are rounded: the same bits from every execution, each with a plan of its own. */
+static tulle_status same_bits(tulle_comm *comm, void *arg)
+{
+    const struct cases *c = arg;
+    tulle_status status;
+    tulle_layout *l[3] = {NULL, NULL, NULL};
+    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    tulle_plan *plan = NULL;
+    uint64_t first = 0;
+    int64_t differ = 0;
+    for (int x = 0; x < 3; x++) TULLE_TRY(cut_layout(80, 80, c->cut[x], tulle_comm_size(comm), &l[x]));
+    TULLE_TRY(tulle_mat_load(comm, "er:n=80,degree=9", l[0], TULLE_CSR, NULL, NULL, &A));
+    if (c->sparse) {
+        TULLE_TRY(tulle_mat_load(comm, "er:n=80,degree=9,seed=2", l[1], TULLE_CSR, NULL, NULL, &B));
+        TULLE_TRY(tulle_mat_new_csr(comm, l[2], TULLE_F64, &C));
+    } else {
+        TULLE_TRY(tulle_mat_new_dense(comm, l[1], TULLE_F64, TULLE_ROW_MAJOR, &B));
+        TULLE_TRY(tulle_mat_fill_random(B, 1));
+        TULLE_TRY(tulle_mat_new_dense(comm, l[2], TULLE_F64, TULLE_ROW_MAJOR, &C));
+    }
+    for (int turn = 0; turn < 4; turn++) {
+        TULLE_TRY(tulle_plan_new(A, B, C, &c->options, &plan));
+        TULLE_TRY(tulle_plan_execute(plan, NULL));
+        uint64_t bits = digest(C);
+        if (turn == 0) first = bits;
+        differ += bits != first;
+        tulle_plan_free(plan);
+        plan = NULL;
+    }
+    TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_SUM, 1, &differ));
+    EXPECT(differ == 0);
+out:
+    tulle_plan_free(plan);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    return status;
+}
+
+/* PE 1 owns C in six tiles, PE 0 A and B in one each: what moves is A in six parts, each once, and B once. */
+static tulle_status fetch_once(tulle_comm *comm, void *arg)
+{
+    int64_t *moved = arg; /* really; of A and B */
+    tulle_status status;
+    static const int owner[6] = {1, 1, 1, 1, 1, 1};
+    tulle_layout *l[3] = {NULL, NULL, NULL};
+    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    tulle_plan *plan = NULL;
+    tulle_report report;
+    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    options.alg = TULLE_ALG_STATIONARY_C;
+    TULLE_TRY(cut_layout(400, 400, WHOLE, tulle_comm_size(comm), &l[0]));
+    TULLE_TRY(cut_layout(400, 8, WHOLE, tulle_comm_size(comm), &l[1]));
+    tulle_layout_spec spec = {.m = 400, .n = 8, .tile_rows = 6, .tile_cols = 1, .owner = owner};
+    TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &l[2]));
+    TULLE_TRY(tulle_mat_load(comm, "er:n=400,degree=4", l[0], TULLE_CSR, NULL, NULL, &A));
+    TULLE_TRY(tulle_mat_new_dense(comm, l[1], TULLE_F64, TULLE_ROW_MAJOR, &B));
+    TULLE_TRY(tulle_mat_new_dense(comm, l[2], TULLE_F64, TULLE_ROW_MAJOR, &C));
+    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
+    TULLE_TRY(tulle_plan_execute(plan, &report));
+    if (tulle_comm_rank(comm) == 0) {
+        moved[0] = report.bytes_moved;
+        moved[1] = (int64_t)(tulle_mat_bytes(A) + tulle_mat_bytes(B));
+    }
+out:
+    tulle_plan_free(plan);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    return status;
+}
+
+/* What layers move, left to choose or told. */
+struct volume {
+    int rows, cols, replication;
+    int64_t moved;
+};
+
+static tulle_status move(tulle_comm *comm, void *arg)
+{
+    struct volume *v = arg;
+    tulle_status status;
+    tulle_layout *l[3] = {NULL, NULL, NULL};
+    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    tulle_plan *plan = NULL;
+    tulle_report report;
+    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    options.alg = TULLE_ALG_STATIONARY_C;
+    options.replication = v->replication;
+    for (int x = 0; x < 3; x++) {
+        tulle_layout_spec spec = {.m = 400, .n = x ? 4 : 400, .grid_rows = v->rows, .grid_cols = v->cols};
+        spec.tile_rows = x == 1 ? v->cols : v->rows;
+        TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &l[x]));
+    }
+    TULLE_TRY(tulle_mat_load(comm, "er:n=400,degree=60", l[0], TULLE_CSR, NULL, NULL, &A));
+    TULLE_TRY(tulle_mat_new_dense(comm, l[1], TULLE_F64, TULLE_ROW_MAJOR, &B));
+    TULLE_TRY(tulle_mat_fill_random(B, 1));
+    TULLE_TRY(tulle_mat_new_dense(comm, l[2], TULLE_F64, TULLE_ROW_MAJOR, &C));
+    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
+    TULLE_TRY(tulle_plan_execute(plan, &report));
+    if (tulle_comm_rank(comm) == 0) {
+        v->moved = report.bytes_moved;
+        v->replication = report.replication;
+    }
+out:
+    tulle_plan_free(plan);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    return status;
+}
+
+/* A is what is large here, and its rows are read by all PEs of a grid row: layers must be taken, and must pay. */
+static void layers_pay(tulle_team *team, int npes)
+{
+    struct volume v[] = {{2, npes / 2, 1, 0}, {2, npes / 2, TULLE_REPLICATION_AUTO, 0}};
+    for (int x = 0; x < 2; x++) {
+        tulle_status status = tulle_team_run(team, move, &v[x]);
+        ok(status == TULLE_OK, "on %d x %d PEs: %s", v[x].rows, v[x].cols, tulle_error_message());
+    }
+    ok(v[1].replication > 1 && v[1].moved < v[0].moved, "%d layers move %d bytes instead of %d", v[1].replication,
+        (int)v[1].moved, (int)v[0].moved);
+}
+
+/* Every divisor of the number of PEs as layers, and what is none. */
+static void layers(tulle_team *team, int npes, struct cases base)
+{
+    int bulk = base.options.alg == TULLE_ALG_SUMMA || base.options.alg == TULLE_ALG_CANNON;
+    struct cases c = base;
+    for (int times = 2; times <= npes; times++) {
+        base.options.replication = times;
+        if (npes % times || bulk) {
+            c = base;
+            tulle_status status = tulle_team_run(team, run_case, &c);
+            ok(status == (npes % times ? TULLE_ERR_ARG : TULLE_ERR_UNSUPPORTED) &&
+                    strstr(tulle_error_message(), "replication"),
+                "%s in %d layers of %d PEs: %s", tulle_alg_name(c.options.alg), times, npes, tulle_error_message());
+        } else {
+            all_cases(team, base, 1);
+        }
+    }
+    c.options.replication = TULLE_REPLICATION_AUTO;
+    run(team, &c);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
+    int npes = atoi(argv[2]);
+    tulle_team *team;
+    tulle_team_options options = {
+        .memory = (size_t)npes << 26, .threads = npes > 1 ? 1 : 2, .arena = 4096, .panels = 2};
+    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
+        return tap_done();
+    struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
+    /* many PEs are slow on few cores: the static algorithms and one that steals */
+    for (int alg = TULLE_ALG_AUTO; alg < TULLE_ALG_COUNT; alg++)
+        for (int sparse = 0; sparse < 2; sparse++) {
+            if (npes > 7 && alg > TULLE_ALG_STATIONARY_A && alg != TULLE_ALG_STEAL_LOCAL_A) continue;
+            struct cases base = {.m = 37,
+                .k = 29,
+                .n = 41,
+                .sparse = sparse,
+                .cut = {1, 2, 3},
+                .type = TULLE_F64,
+                .options = TULLE_PRODUCT_DEFAULT};
+            base.options.alg = (tulle_alg)alg;
+            if (alg == TULLE_ALG_AUTO && !sparse) { /* what a team makes once is there after the first product */
+                run(team, &base);
+                tulle_team_run(team, count_blocks, before);
+            }
+            all_cases(team, base, alg > TULLE_ALG_STATIONARY_A);
+            layers(team, npes, base);
+            base.options.deterministic = 1;
+            tulle_status status =
+                alg == TULLE_ALG_CANNON && npes > 1 ? TULLE_OK : tulle_team_run(team, same_bits, &base);
+            ok(status == TULLE_OK, "%s %s deterministic: the same bits: %s", tulle_alg_name((tulle_alg)alg),
+                sparse ? "spgemm" : "spmm", status == TULLE_OK ? "right" : tulle_error_message());
+        }
+    /* where others' tiles are read in place nothing moves anyway */
+    if (npes == 8) layers_pay(team, npes);
+    if (npes == 2 && strstr(argv[1], "direct=off")) {
+        int64_t moved[2] = {0, 0};
+        tulle_status status = tulle_team_run(team, fetch_once, moved);
+        ok(status == TULLE_OK && moved[0] >= moved[1] && moved[0] < moved[1] + 4096,
+            "%d bytes move of factors of %d: no part twice", (int)moved[0], (int)moved[1]);
+    }
+    tulle_team_run(team, count_blocks, after);
+    ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "no block is left behind");
+    tulle_team_free(team);
+    return tap_done();
+}
