@@ -414,6 +414,10 @@ tulle_status run_product(const struct options *options, int sparse)
         status = tulle_operand_inspect(options->operand[i], &s->reading, &shape);
     }
     status = open_team(options, trace ? "trace+" : "", status, &team);
+    if (status == TULLE_OK && tulle_team_sizes_only(team) &&
+        (options_flag(options, "check") || options_word(options, "output", NULL)))
+        status = tulle_fail(
+            TULLE_ERR_ARG, "data=none simulates sizes only: there is no result that --check or --output could be for");
     if (status == TULLE_OK) {
         s->threads = tulle_team_threads(team);
         status = grid_options(options, tulle_team_size(team), sparse, NULL, &s->grid);

@@ -194,6 +194,19 @@ void *tulle__direct(tulle_comm *comm, const tulle__place *place)
     return base ? base + place->offset : NULL;
 }
 
+void *tulle__peek(tulle_comm *comm, const tulle__place *place)
+{
+    const tulle__link *link = comm->pe->link;
+    if (!tulle__is_hollow(comm)) return NULL;
+    return (char *)link->virtual_time->peek(link->clock, place->rank, place->segment) + place->offset;
+}
+
+tulle_status tulle__wants_values(const tulle_comm *comm, const char *what)
+{
+    if (!tulle__is_hollow(comm)) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s needs values, and data=none simulates sizes only", what);
+}
+
 /* Where time is virtual a wait ends as soon as it can; this bounds those for what nobody tells of. */
 static const int64_t idle_least_ns = 1000;
 enum { IDLE_DOUBLINGS = 20 };

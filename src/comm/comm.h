@@ -140,6 +140,16 @@ static inline int tulle__is_virtual(const tulle_comm *comm)
     return comm->pe->link->virtual_time != NULL;
 }
 
+/* Sizes only (tulle__virtual_ops.peek): structures are looked at where they are, values are in nobody's memory. */
+static inline int tulle__is_hollow(const tulle_comm *comm)
+{
+    return tulle__is_virtual(comm) && comm->pe->link->virtual_time->peek;
+}
+/* Where the place is, if so; else NULL. */
+void *tulle__peek(tulle_comm *comm, const tulle__place *place);
+/* TULLE_ERR_UNSUPPORTED if so: `what` needs values. */
+tulle_status tulle__wants_values(const tulle_comm *comm, const char *what);
+
 /*
  * A local kernel begins, and ends having done that much: where time is virtual, this is how long it takes. Nothing may
  * be communicated in between. Both return the time.

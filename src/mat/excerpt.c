@@ -125,6 +125,12 @@ tulle_status tulle__excerpt_new(tulle_mat *B, int i, int j, const tulle__rows *r
         cut_sparse(e, rows, rowptr, size);
         rowptr = NULL;
     }
+    if (tulle__is_hollow(B->comm)) { /* how much it is will do: nothing is cut out of a tile that is looked at */
+        tulle__free(e->rowptr);
+        tulle__free(e->piece);
+        e->rowptr = NULL;
+        e->piece = NULL;
+    }
     if ((double)e->bytes + RANGE_BYTES * (double)e->npieces < TULLE__EXCERPT_MOST * (double)whole) {
         *excerpt = e;
         e = NULL;
@@ -150,7 +156,8 @@ size_t tulle__excerpt_bytes(const tulle__excerpt *e)
 
 size_t tulle__excerpt_held(const tulle__excerpt *e)
 {
-    return sizeof *e + (size_t)e->npieces * sizeof *e->piece + (e->rowptr ? ((size_t)e->m + 1) * sizeof *e->rowptr : 0);
+    return sizeof *e + (e->piece ? (size_t)e->npieces * sizeof *e->piece : 0) +
+           (e->rowptr ? ((size_t)e->m + 1) * sizeof *e->rowptr : 0);
 }
 
 tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excerpt *e, tulle__fetch *fetch)
@@ -163,6 +170,13 @@ tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excer
     tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = record};
     tulle__range *range = NULL;
     int n = 0;
+    f.block = tulle__peek(B->comm, &record.place);
+    if (f.block) {
+        f.group = tulle__comm_group(B->comm);
+        tulle__get(B->comm, f.group, &record.place, 0, NULL, e->bytes);
+        *fetch = f;
+        return TULLE_OK;
+    }
     f.record.nnz = e->nnz;
     TULLE_TRY(tulle__fetch_room(e->rowptr ? to.length : record.place.length, &f));
     TULLE_TRY(tulle__alloc(2 * (size_t)e->npieces, sizeof *range, "a vector get", &range));

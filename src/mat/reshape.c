@@ -98,8 +98,9 @@ static tulle_status build_csr(tulle_mat *B, int i, int j, struct overlap *overla
                     for (int64_t e = from; e < to; e++)
                         ((tulle_lidx *)(uintptr_t)tile.colind)[at + e - from] =
                             (tulle_lidx)(o->tile.colind[e] + o->col - col0);
-                    memcpy((char *)tile.val + (size_t)at * size, (const char *)o->tile.val + (size_t)from * size,
-                        (size_t)(to - from) * size);
+                    if (!tulle__is_hollow(B->comm))
+                        memcpy((char *)tile.val + (size_t)at * size, (const char *)o->tile.val + (size_t)from * size,
+                            (size_t)(to - from) * size);
                 }
                 start[r - row0] += to - from;
             }
@@ -140,7 +141,7 @@ static tulle_status redistribute(tulle_mat *A, const tulle_layout *layout, tulle
             status = start_overlaps(A, layout, i, j, &overlap, &count);
             if (status == TULLE_OK && A->kind == TULLE_CSR) status = build_csr(B, i, j, overlap, count);
             const tulle__tile_record *record = &B->replaced[tulle__tile_index(B, i, j)];
-            if (status == TULLE_OK && A->kind == TULLE_DENSE && record->place.length) {
+            if (status == TULLE_OK && A->kind == TULLE_DENSE && record->place.length && !tulle__is_hollow(B->comm)) {
                 tulle_tile to = tulle__tile_view(B, i, j, record, tulle__direct(B->comm, &record->place));
                 for (int k = 0; k < count; k++) copy_dense(B, i, j, &to, &overlap[k]);
             }
@@ -199,6 +200,7 @@ static tulle_status transpose(tulle_mat *A, tulle_mat **out)
             if (!tulle__tile_is_mine(A, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(A, i, j, &from));
             if (!from.nnz) continue;
+            if (A->kind == TULLE_DENSE && tulle__is_hollow(T->comm)) continue;
             if (A->kind == TULLE_DENSE) {
                 const tulle__tile_record *record = &T->replaced[tulle__tile_index(T, j, i)];
                 to = tulle__tile_view(T, j, i, record, tulle__direct(T->comm, &record->place));

@@ -2,7 +2,6 @@
 #include "algo/product/merge.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "algo/product/charge.h"
 #include "algo/product/deposit.h"
@@ -78,6 +77,7 @@ out:
 static tulle_status join(tulle__exec *x, const tulle__target *target, int npieces, const struct piece *pieces)
 {
     tulle__csr_result C;
+    const tulle__kernels *kernels = x->plan->context->kernels;
     int64_t nnz = 0;
     size_t size = tulle_type_size(x->plan->C->type);
     for (int p = 0; p < npieces; p++) nnz += pieces[p].nnz;
@@ -92,8 +92,8 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
         }
         tulle__csr_result from = tulle__block_result(x, piece->rows, piece->nnz, piece->block);
         for (int64_t r = 1; r <= piece->rows; r++) C.rowptr[piece->row + r] = nnz + from.rowptr[r];
-        memcpy(C.colind + nnz, from.colind, (size_t)piece->nnz * sizeof *C.colind);
-        memcpy((char *)C.val + (size_t)nnz * size, from.val, (size_t)piece->nnz * size);
+        kernels->copy(C.colind + nnz, from.colind, (size_t)piece->nnz * sizeof *C.colind);
+        kernels->copy((char *)C.val + (size_t)nnz * size, from.val, (size_t)piece->nnz * size);
         tulle__charge_copy(&x->inbox, piece->nnz * (int64_t)(size + sizeof *C.colind));
         nnz += piece->nnz;
     }

@@ -3,7 +3,6 @@
  * What becomes of a job: its product goes into C in place, into a part that is merged at the end, or through the arena
  * to the owner of the C tile.
  */
-#include <string.h>
 
 #include "algo/product/band.h"
 #include "algo/product/charge.h"
@@ -31,37 +30,16 @@ static void rows_of_job(const tulle__exec *x, const tulle__job *job, tulle_gidx 
 
 /* ---- dense C ---- */
 
-struct scaling {
-    tulle_tile tile;
-    double beta;
-};
-
-static tulle_status scale_part(void *arg, int thread, int nthreads)
-{
-    const struct scaling *s = arg;
-    int64_t from = s->tile.nnz * thread / nthreads, to = s->tile.nnz * (thread + 1) / nthreads;
-    size_t size = tulle_type_size(s->tile.type);
-    if (s->beta == 0) {
-        memset((char *)s->tile.val + (size_t)from * size, 0, (size_t)(to - from) * size);
-    } else if (s->tile.type == TULLE_F32) {
-        float *v = s->tile.val, beta = (float)s->beta;
-        for (int64_t e = from; e < to; e++) v[e] *= beta;
-    } else {
-        double *v = s->tile.val;
-        for (int64_t e = from; e < to; e++) v[e] *= s->beta;
-    }
-    return TULLE_OK;
-}
-
 tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
 {
-    tulle_plan *plan = x->plan;
-    struct scaling scaling = {.beta = plan->options.beta};
+    tulle_tile C;
+    const tulle_plan *plan = x->plan;
+    double beta = plan->options.beta;
     target->scaled = 1;
-    tulle_status status = tulle_mat_tile(plan->C, target->i, target->j, &scaling.tile);
-    if (status != TULLE_OK || scaling.beta == 1 || !scaling.tile.nnz) return status;
-    tulle__charge_scale(&x->inbox, &scaling.tile, scaling.beta);
-    return tulle__pool_run(plan->context->pool, scale_part, &scaling);
+    tulle_status status = tulle_mat_tile(plan->C, target->i, target->j, &C);
+    if (status != TULLE_OK || beta == 1 || !C.nnz) return status;
+    tulle__charge_scale(&x->inbox, &C, beta);
+    return plan->context->kernels->scale(plan->context->pool, C.type, C.nnz, beta, C.val);
 }
 
 /* Rows [r0, r0 + rows) of the job's product into memory that begins with row r0. */

@@ -183,6 +183,7 @@ static void start_copy(tulle__panels *p, struct coming *x)
              (shift ? (uint64_t)own_at : offset_at(p, parent, x));
     }
     char *to = (char *)tulle__direct(p->comm, &p->own.data) + buffer_at(p, &p->own, p->step, of_b) + own_at;
+    if (tulle__is_hollow(p->comm)) to = NULL;
     x->group = tulle__comm_group(p->comm);
     x->state = STARTED;
     tulle__get(p->comm, x->group, &from, at, to, length);
@@ -257,6 +258,7 @@ static tulle_tile tile_of(tulle__panels *p, tulle_mat *X, int i, int j, int t, i
 {
     int64_t index = tulle__tile_index(X, i, j);
     void *block = tulle__tile_direct(X, i, j);
+    if (!block && X->directory[index].place.length) block = tulle__peek(p->comm, &X->directory[index].place);
     if (!block && X->directory[index].place.length)
         block = (char *)tulle__direct(p->comm, &p->own.data) + buffer_at(p, &p->own, t, of_b) +
                 (of_b ? p->at_b : p->at_a)[index];

@@ -218,7 +218,7 @@ static tulle_status wait(tulle__link *link, int group)
         if (t.flow) await(t.flow);
         double left = t.due - tulle__sim_clock();
         if (left > 0) sleep_for(left);
-        memcpy(t.to, t.from, t.bytes);
+        if (t.to) memcpy(t.to, t.from, t.bytes);
         if (t.target >= 0 && t.target != link->rank) touch(&s->team->link[t.target]);
     }
     s->transfers = kept;
@@ -392,4 +392,10 @@ static void kernel(tulle__link *link, const tulle__work *work)
     pass(s);
 }
 
+static void *peek(tulle__link *link, int rank, int segment)
+{
+    return sim_link(link)->team->segment[rank * TULLE__SEGMENTS + segment];
+}
+
 const tulle__virtual_ops tulle__sim_virtual_ops = {.now_ns = now_ns, .idle = idle, .kernel = kernel};
+const tulle__virtual_ops tulle__sim_sizes_ops = {.now_ns = now_ns, .idle = idle, .kernel = kernel, .peek = peek};

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/values.h"
+
+#include <string.h>
+
+struct scaling {
+    tulle_type type;
+    int64_t count;
+    double beta;
+    void *val;
+};
+
+/* Each thread has the same part whenever a tile is gone through: its pages lie near it. */
+static tulle_status scale_part(void *arg, int thread, int nthreads)
+{
+    const struct scaling *s = arg;
+    int64_t from = s->count * thread / nthreads, to = s->count * (thread + 1) / nthreads;
+    size_t size = tulle_type_size(s->type);
+    if (s->beta == 0) {
+        memset((char *)s->val + (size_t)from * size, 0, (size_t)(to - from) * size);
+    } else if (s->type == TULLE_F32) {
+        float *v = s->val, beta = (float)s->beta;
+        for (int64_t e = from; e < to; e++) v[e] *= beta;
+    } else {
+        double *v = s->val;
+        for (int64_t e = from; e < to; e++) v[e] *= s->beta;
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle__values_scale(tulle__pool *pool, tulle_type type, int64_t count, double beta, void *val)
+{
+    struct scaling scaling = {type, count, beta, val};
+    return tulle__pool_run(pool, scale_part, &scaling);
+}
+
+void tulle__values_add(tulle_type type, int64_t m, int64_t n, const void *panel, void *C, int64_t c_row, int64_t c_col)
+{
+    for (int64_t r = 0; r < m; r++) {
+        if (type == TULLE_F32) {
+            float *restrict to = (float *)C + r * c_row;
+            const float *restrict from = (const float *)panel + r * n;
+            for (int64_t c = 0; c < n; c++) to[c * c_col] += from[c];
+        } else {
+            double *restrict to = (double *)C + r * c_row;
+            const double *restrict from = (const double *)panel + r * n;
+            for (int64_t c = 0; c < n; c++) to[c * c_col] += from[c];
+        }
+    }
+}
+
+void tulle__values_copy(void *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
