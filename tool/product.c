@@ -14,6 +14,7 @@ struct setting {
     int threads; /* of each PE */
     struct grid grid;
     int simulated; /* times are virtual, of a machine whose bound is not known */
+    int sizes_only;
     tulle_read_options reading;
     tulle_alg alg[TULLE_ALG_COUNT];
     int nalgs;
@@ -84,6 +85,7 @@ static tulle_status unless_short(tulle_status status)
 static int worth_counting(const struct setting *s, const tulle_mat *B, tulle_layout *const l[3])
 {
     int asked = s->grid.choose || (s->nalgs == 1 && s->alg[0] == TULLE_ALG_AUTO);
+    if (s->sizes_only && !asked) return 0; /* so many PEs and so large a B that it would take longer than all else */
     double units = (double)tulle_layout_tile_rows(l[0]) * tulle_layout_tile_cols(l[0]) * tulle_layout_tile_cols(l[1]);
     return units <= 1 << 20 && (double)tulle_mat_bytes(B) <= (asked ? 2e9 : 64e6);
 }
@@ -420,6 +422,7 @@ tulle_status run_product(const struct options *options, int sparse)
             TULLE_ERR_ARG, "data=none simulates sizes only: there is no result that --check or --output could be for");
     if (status == TULLE_OK) {
         s->threads = tulle_team_threads(team);
+        s->sizes_only = tulle_team_sizes_only(team);
         status = grid_options(options, tulle_team_size(team), sparse, NULL, &s->grid);
         s->grid.type = s->reading.type;
     }

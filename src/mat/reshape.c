@@ -166,8 +166,11 @@ static tulle_status agree_made(tulle_mat *A, tulle_status status, tulle_mat *mad
 tulle_status tulle_mat_redistribute(tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     tulle_mat *made = NULL;
+    tulle__set_up_begin(A->comm);
     tulle_status status = redistribute(A, layout, &made);
-    return agree_made(A, status, made, copy);
+    status = agree_made(A, status, made, copy);
+    tulle__set_up_end(A->comm);
+    return status;
 }
 
 static void transpose_dense(const tulle_tile *from, const tulle_tile *to)

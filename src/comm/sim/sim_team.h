@@ -107,7 +107,7 @@ typedef struct tulle__sim_link {
     double owed;       /* seconds of this PE that have not passed yet */
     double last_store; /* when the last of its stores arrives */
     tulle__sim_bell *bell;
-    int asleep;
+    int asleep, setting_up;
     uint64_t writes, seen; /* into this PE's memory, by others */
     tulle__sim_transfer *transfer;
     size_t transfers, room;
