@@ -320,8 +320,16 @@ static tulle_status read_algs(struct setting *s)
         for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++) s->alg[s->nalgs++] = (tulle_alg)a;
         return TULLE_OK;
     }
-    s->nalgs = 1;
-    return tulle_alg_parse(name, &s->alg[0]);
+    for (const char *word = name; word; word = strchr(word, ',')) {
+        char one[64];
+        word += *word == ',';
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(word, ","), word);
+        if (s->nalgs == TULLE_ALG_COUNT)
+            return tulle_fail(TULLE_ERR_ARG, "--alg names more algorithms than there are: %s", name);
+        tulle_status status = tulle_alg_parse(one, &s->alg[s->nalgs++]);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
 }
 
 static tulle_status know_machine(struct setting *s, int threads)
