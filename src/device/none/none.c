@@ -200,6 +200,7 @@ static tulle_status spgemm(
     TULLE_TRY(expect(task, rowptr, &multiplications));
     TULLE_TRY(place(context, task->m, rowptr[task->m], C));
     memcpy(C->rowptr, rowptr, ((size_t)task->m + 1) * sizeof *rowptr);
+    C->nnz = rowptr[task->m];
     C->multiplications = multiplications;
 out:
     tulle__free(rowptr);
