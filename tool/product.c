@@ -347,10 +347,7 @@ static tulle_status know_machine(struct setting *s, int threads)
     return status;
 }
 
-/*
- * Of a simulation: the machine that its platform is, if there is one of that name, else this one; its network is not
- * measured, as time is virtual.
- */
+/* Of a simulation: the machine that its platform is, if there is one of that name, else this one with its network. */
 static tulle_status know_simulated(struct setting *s, int threads)
 {
     char name[64] = "summit";
@@ -362,9 +359,9 @@ static tulle_status know_simulated(struct setting *s, int threads)
         snprintf(name, sizeof name, "%.*s", (int)strcspn(platform, ",+"), platform);
     }
     tulle_status status = tulle_machine_find(name, threads, &s->machine);
-    if (status != TULLE_OK) status = know_machine(s, threads);
+    if (status != TULLE_OK) return know_machine(s, threads);
     s->is_here = 0;
-    return status;
+    return TULLE_OK;
 }
 
 /* What stands below the table. */
