@@ -258,8 +258,10 @@ static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T, 
     *effective = X;
     if (op == TULLE_OP_N) return TULLE_OK;
     tulle_status status = tulle_mat_transpose(X, T);
-    if (status == TULLE_OK) *effective = *T;
-    return status;
+    if (status != TULLE_OK) return status;
+    tulle__pe_disown(&(*T)->owned); /* it is the plan's, also where the team frees both */
+    *effective = *T;
+    return TULLE_OK;
 }
 
 static tulle_status prepare(tulle_plan *plan)
