@@ -170,6 +170,7 @@ static tulle_status execute(tulle_plan *plan, tulle_report *report)
         one.messages += sum.messages;
         one.units += sum.units;
         one.stolen += sum.stolen;
+        if (sum.largest_unit > one.largest_unit) one.largest_unit = sum.largest_unit;
         one.probes += sum.probes;
         one.seconds += sum.seconds;
         sum = one;

@@ -104,8 +104,8 @@ void result_json(const struct result *r, FILE *file)
     fprintf(file,
         ",\"load_imbalance\":%.6g,\"bytes_moved\":%" PRId64 ",\"partials\":%" PRId64 ",\"phases_of_columns\":%d",
         r->report.load_imbalance, r->report.bytes_moved, r->report.partials, r->report.phases);
-    fprintf(file, ",\"units\":%" PRId64 ",\"stolen\":%" PRId64 ",\"probes\":%" PRId64, r->report.units,
-        r->report.stolen, r->report.probes);
+    fprintf(file, ",\"units\":%" PRId64 ",\"largest_unit\":%.6g,\"stolen\":%" PRId64 ",\"probes\":%" PRId64,
+        r->report.units, r->report.largest_unit, r->report.stolen, r->report.probes);
     fprintf(file, ",\"memory_peak\":%zu,\"phases\":{", r->memory_peak);
     json_spread("compute", r->report.compute, file);
     fputc(',', file);
@@ -181,7 +181,7 @@ void result_foot(const struct result *r, FILE *file)
 void result_steals(const struct result *r, FILE *file)
 {
     fprintf(file,
-        "%s: %" PRId64 " of %" PRId64 " units (products of two tiles, or bands of one) were taken from "
-        "other PEs, in %" PRId64 " attempts\n",
-        r->alg, r->report.stolen, r->report.units, r->report.probes);
+        "%s: %" PRId64 " of %" PRId64 " units (products of two tiles, chains, or bands of rows of one)\n"
+        "were taken from other PEs, in %" PRId64 " attempts; the largest unit is %.3g of a PE's mean work\n",
+        r->alg, r->report.stolen, r->report.units, r->report.probes, r->report.largest_unit);
 }

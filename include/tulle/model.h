@@ -14,6 +14,8 @@
  *                             larger of the two where the next step's tiles come meanwhile
  * and the product takes as long as the slowest PE, or as a PE whose memory all others read at its bandwidth.
  * Of a tile of B only those rows count that the tile of A names, if that lies on the PE (whole_tiles in the options).
+ * Under stationary C a PE may multiply several k at once: fewer summands of a sparse C are then to be merged, but less
+ * of the fetching is hidden. The number that takes the least time is part of the prediction, and what a plan goes by.
  */
 #ifndef TULLE_MODEL_H
 #define TULLE_MODEL_H
@@ -89,6 +91,7 @@ typedef struct tulle_model_options {
     int deterministic; /* as there */
     int whole_tiles;   /* as there: then bytes are exact, else those of B's rows an estimate */
     size_t panel;      /* bytes of the panels that partial results travel in; 0: 8 MiB */
+    double room;       /* bytes that fetched tiles may take on a PE; 0: any */
 } tulle_model_options;
 
 #define TULLE_MODEL_DEFAULT ((tulle_model_options){.lookahead = -1})
@@ -96,6 +99,7 @@ typedef struct tulle_model_options {
 typedef struct tulle_prediction {
     tulle_alg alg;
     int suits;                /* 0: the algorithm cannot work with these layouts; all else is 0 then */
+    int group;                /* most k that a PE multiplies at once */
     double seconds;           /* of an execution, the slowest PE */
     tulle_spread compute;     /* the same phases as in a report */
     tulle_spread communicate; /* what is not hidden behind kernels */

@@ -27,6 +27,8 @@ typedef struct tulle_report {
     int64_t partials;         /* partial results sent */
     int64_t units;            /* products of an A tile and a B tile, or of a band of its rows under stealing */
     int64_t stolen;           /* of them, those that a PE took from another's share */
+    double largest_unit;      /* multiplications of the largest unit that was done, over a PE's mean: what stealing
+                                 cannot balance; of units done together their mean */
     int64_t probes;           /* attempts to take some, each one atomic on another PE's memory */
     int64_t nnz_c;            /* CSR: entries of C; dense: m n */
     int reused;               /* 1: no symbolic work was done */

@@ -53,7 +53,8 @@ tulle_status tulle__costs_init(
         .lookahead = o.lookahead < 0 ? LOOKAHEAD : o.lookahead,
         .deterministic = o.deterministic,
         .whole_tiles = o.whole_tiles,
-        .panel = o.panel ? (double)o.panel : PANEL};
+        .panel = o.panel ? (double)o.panel : PANEL,
+        .room = o.room};
     c.share = c.threads < machine->threads ? (double)c.threads / machine->threads : 1;
     c.node_pes = machine->node_pes ? machine->node_pes : (int)(1 / c.share + 0.5);
     c.direct = machine->in_place && c.node_pes >= census->pes;
@@ -100,12 +101,32 @@ double tulle__cost_meeting(const tulle__costs *c)
 static double fetch(const tulle__costs *c, int owner, int to, double bytes, tulle__burden *load)
 {
     if (bytes <= 0 || tulle__cost_in_place(c, owner, to)) return 0;
-    double seconds = tulle__cost_transfer(c, owner, to, bytes);
+    double seconds = tulle__cost_transfer(c, owner, to, bytes), moving = bytes / tier_of(c, owner, to)->bandwidth;
     load[to].bytes += bytes;
     load[to].messages++;
-    load[to].fetch += bytes / tier_of(c, owner, to)->bandwidth;
-    load[owner].served += bytes / tier_of(c, owner, to)->bandwidth;
+    load[to].fetch += moving;
+    load[owner].served += moving;
+    if (owner / c->node_pes == to / c->node_pes) return seconds;
+    load[to].far += moving;
+    load[owner].far_served += moving;
     return seconds;
+}
+
+void tulle__cost_share_nodes(const tulle__costs *c, tulle__burden *load)
+{
+    int pes = c->census->pes;
+    for (int first = 0; first < pes; first += c->node_pes) {
+        int end = first + c->node_pes < pes ? first + c->node_pes : pes;
+        for (int p = first; p < end; p++) {
+            double far = 0, served = 0;
+            for (int q = first; q < end; q++) {
+                far += fmin(load[q].far, load[p].far);
+                served += fmin(load[q].far_served, load[p].far_served);
+            }
+            load[p].fetch += far / (end - first) - load[p].far;
+            load[p].served += served / (end - first) - load[p].far_served;
+        }
+    }
 }
 
 double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j, int to, tulle__burden *load)
@@ -141,8 +162,7 @@ double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, i
     double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), work = 0;
     int which = policy->alg == TULLE_ALG_STATIONARY_A ? 0 : policy->alg == TULLE_ALG_STATIONARY_B ? 1 : -1;
     if (!census->sparse) return m * n;
-    if (which >= 0 && census->partial[which] &&
-        census->group == tulle__policy_group(policy, o->K, c->direct, c->deterministic))
+    if (which >= 0 && census->partial[which] && census->group == c->group)
         return (double)census->partial[which][tulle__unit_index(census, i, k[0], j)];
     for (int t = 0; t < nk; t++) work += census->work[tulle__unit_index(census, i, k[t], j)];
     return tulle__census_expected(census, i, j, work);
@@ -160,8 +180,8 @@ void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double e
         pushes = ceil(bytes / c->panel);
     } else {
         double rows = floor(c->panel / (size * n));
-        bytes = m * n * size;
-        pushes = ceil(m / (rows > 0 ? rows : 1));
+        bytes = entries * size;
+        pushes = ceil(entries / n / (rows > 0 ? rows : 1));
     }
     double record = (double)tulle__partial_record_bytes();
     load[from].partials++;

@@ -10,10 +10,12 @@ typedef struct tulle__costs {
     const tulle_machine *machine;
     tulle_tier tier[TULLE_DISTANCE_COUNT]; /* both known, or assumed */
     int threads, lookahead, deterministic, whole_tiles;
+    int group;    /* most units in a job under this policy */
     int node_pes; /* PEs on a node: ranks follow each other */
     int direct;   /* every tile is read in place by every PE */
     double share; /* of the machine's threads, a PE's */
     double panel; /* bytes */
+    double room;  /* bytes for fetched tiles; 0: any */
     double *unit; /* [M * K * N]: seconds of each unit's kernel */
 } tulle__costs;
 
@@ -21,8 +23,11 @@ typedef struct tulle__costs {
 typedef struct tulle__burden {
     double work; /* multiplications */
     double compute, fetch, push, accumulate;
-    double latency; /* of the fetches of each job, which start together: jobs fetched ahead share it */
-    double served;  /* others' transfers out of this PE's memory */
+    double latency;         /* of the fetches of each job, which start together: jobs fetched ahead share it */
+    double local;           /* of compute, that of jobs which fetch nothing */
+    double fetches;         /* jobs that fetch */
+    double served;          /* others' transfers out of this PE's memory */
+    double far, far_served; /* of fetch and served, those between nodes: as if all PEs of the node had such */
     double bytes, messages, partials;
     double communicate, total; /* what is not hidden; until this PE is done */
 } tulle__burden;
@@ -49,6 +54,13 @@ double tulle__cost_fetch_b(const tulle__costs *costs, int i, int k, int j, int t
 
 /* The latency of a job that fetches for so long. */
 double tulle__cost_latency(const tulle__costs *costs, int to, double seconds);
+
+/*
+ * A node's PEs share what leads out of it; rates are those of PEs that all transfer at once. Makes fetch and served
+ * what they are where some are silent or done earlier: PE p's own far transfers, and of each other's as much, one
+ * behind the other at the rate of the node.
+ */
+void tulle__cost_share_nodes(const tulle__costs *costs, tulle__burden *load);
 
 /* Entries of what nk units of C tile (i, j) make; counted if they are a job of stationary A or B that was counted. */
 double tulle__cost_entries(const tulle__costs *costs, const tulle__policy *policy, int i, int j, int nk, const int *k);

@@ -36,7 +36,6 @@ static tulle_status walk(const tulle__costs *c, tulle_alg alg, tulle__burden **l
     const tulle__policy *policy = tulle__policy_of(alg);
     int *k = NULL;
     tulle__burden *all = NULL;
-    if (!policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d is none to predict", (int)alg);
     if (alg == TULLE_ALG_CANNON) {
         status = tulle__cannon_fits(&c->census->operands, c->census->pes);
         if (status != TULLE_OK) return status;
@@ -81,10 +80,10 @@ static double roofline(const tulle__costs *c)
     return 2 * census->multiplications / pes / rate;
 }
 
-static tulle_status predict(const tulle__costs *c, tulle_alg alg, tulle_prediction *prediction)
+static tulle_status predict_group(const tulle__costs *c, tulle_alg alg, tulle_prediction *prediction)
 {
     tulle__burden *load = NULL;
-    tulle_prediction p = {.alg = alg, .suits = 1};
+    tulle_prediction p = {.alg = alg, .suits = 1, .group = c->group};
     int pes = c->census->pes;
     tulle_status status = walk(c, alg, &load);
     if (status == TULLE_ERR_UNSUPPORTED) {
@@ -115,6 +114,36 @@ static tulle_status predict(const tulle__costs *c, tulle_alg alg, tulle_predicti
     *prediction = p;
     tulle__free(load);
     return TULLE_OK;
+}
+
+static double largest_tile(const tulle_mat *X)
+{
+    const tulle_layout *l = X->layout;
+    double most = 0;
+    for (int64_t t = 0; t < (int64_t)l->mt * l->nt; t++)
+        if ((double)X->directory[t].place.length > most) most = (double)X->directory[t].place.length;
+    return most;
+}
+
+/* The group that takes the least time, of those whose tiles find room on a PE. */
+static tulle_status predict(const tulle__costs *c, tulle_alg alg, tulle_prediction *prediction)
+{
+    const tulle__operands *o = &c->census->operands;
+    const tulle__policy *policy = tulle__policy_of(alg);
+    tulle__costs costs = *c;
+    if (!policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d is none to predict", (int)alg);
+    costs.group = tulle__policy_group(policy, o->K, c->direct, c->deterministic);
+    tulle_status status = predict_group(&costs, alg, prediction);
+    if (!tulle__policy_may_group(policy, c->census->sparse, c->direct, c->deterministic)) return status;
+    double job = (largest_tile(o->A) + largest_tile(o->B)) * (1 + c->lookahead);
+    for (int jobs = o->K; jobs > 1 && status == TULLE_OK; jobs /= 2) {
+        tulle_prediction p;
+        costs.group = (o->K + jobs / 2 - 1) / (jobs / 2);
+        if (c->room > 0 && costs.group * job > c->room) break;
+        status = predict_group(&costs, alg, &p);
+        if (status == TULLE_OK && p.seconds < prediction->seconds) *prediction = p;
+    }
+    return status;
 }
 
 tulle_status tulle_predict(const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options,
@@ -149,9 +178,12 @@ tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine
 {
     tulle__costs c;
     tulle__burden *load = NULL;
+    tulle_prediction p;
     tulle_status status = tulle__costs_init(census, machine, options, &c);
     if (status != TULLE_OK) return status;
-    status = walk(&c, alg, &load);
+    status = predict(&c, alg, &p);
+    c.group = p.group;
+    if (status == TULLE_OK) status = walk(&c, alg, &load);
     tulle__costs_fini(&c);
     if (status != TULLE_OK) return status;
     for (int pe = 0; pe < census->pes; pe++) {

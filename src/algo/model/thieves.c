@@ -8,11 +8,13 @@
 #include "algo/product/band.h"
 #include "base/error.h"
 
-/* A unit: one of the bands of A[i,k] B[k,j] (band.h). */
+/* A unit: one of the bands of A[i,k] B[k,j], or of C tile (i, j)'s chain (band.h). */
 struct item {
-    int i, k, j, bands;
-    double seconds; /* on the PE that has it */
+    int i, k, j, bands; /* k = CHAIN: of the chain */
+    double seconds;     /* on the PE that has it */
 };
+
+enum { CHAIN = -1 };
 
 struct game {
     const tulle__costs *costs;
@@ -24,6 +26,7 @@ struct game {
     int64_t *first, *next;    /* [pes + 1], [pes]: items of a PE; the first that may be there */
     double *left;             /* [pes] */
     int *heap, heaped;        /* PEs by the time when they want more: the earliest on top */
+    int *k;                   /* [K]: of the item looked at */
     tulle__burden *load;
 };
 
@@ -34,22 +37,46 @@ static int is_next_band(const struct game *g, const struct item *x, int pe)
     return before && before->i == x->i && before->k == x->k && before->j == x->j;
 }
 
-/* Seconds of a unit on PE `pe`, which it adds to the PE's load if take is set. */
+/* The k of an item, into g->k; returns how many. */
+static int products_of(const struct game *g, const struct item *x)
+{
+    const tulle__operands *o = &g->operands;
+    g->k[0] = x->k;
+    if (x->k != CHAIN) return 1;
+    return tulle__policy_chain(g->policy, o, tulle__layout_owner(o->C->layout, x->i, x->j), x->i, x->j, g->k);
+}
+
+/* What C gains by a unit: a summand to be merged, or, of a chain, rows that are copied. */
+static double accumulate_seconds(const struct game *g, const struct item *x, double entries)
+{
+    const tulle__costs *c = g->costs;
+    if (!c->census->sparse) return 0;
+    if (x->k != CHAIN) return tulle__cost_merge(c, entries);
+    double entry = (double)(tulle_type_size(c->census->type) + sizeof(tulle_lidx));
+    return 2 * entries * entry / (c->share * c->machine->stream);
+}
+
+/* Seconds of a unit on PE `pe`, which it adds to the PE's load. */
 static double unit_seconds(const struct game *g, const struct item *x, int pe, tulle__burden *load)
 {
     const tulle__costs *c = g->costs;
     const tulle__operands *o = &c->census->operands;
-    double compute = tulle__cost_unit(c, x->i, x->k, x->j) / x->bands, fetch = 0;
-    if (!is_next_band(g, x, pe))
-        fetch = tulle__cost_fetch(c, o->A, x->i, x->k, pe, load) + tulle__cost_fetch_b(c, x->i, x->k, x->j, pe, load);
+    double compute = 0, work = 0, fetch = 0;
+    int nk = products_of(g, x), fetched = is_next_band(g, x, pe);
+    for (int n = 0; n < nk; n++) {
+        int k = g->k[n];
+        compute += tulle__cost_unit(c, x->i, k, x->j) / x->bands;
+        work += c->census->work[tulle__unit_index(c->census, x->i, k, x->j)] / x->bands;
+        if (!fetched)
+            fetch += tulle__cost_fetch(c, o->A, x->i, k, pe, load) + tulle__cost_fetch_b(c, x->i, k, x->j, pe, load);
+    }
     g->last[pe] = x - g->item;
-    load[pe].work += c->census->work[tulle__unit_index(c->census, x->i, x->k, x->j)] / x->bands;
+    load[pe].work += work;
     load[pe].compute += compute;
     double seen = c->lookahead == 0 ? fetch : fetch > compute ? fetch - compute : 0, push = load[pe].push;
-    double entries = tulle__cost_entries(c, g->policy, x->i, x->j, 1, &x->k) / x->bands;
+    double entries = tulle__cost_entries(c, g->policy, x->i, x->j, nk, g->k) / x->bands;
     if (tulle__layout_owner(o->C->layout, x->i, x->j) != pe) tulle__cost_partial(c, pe, x->i, x->j, entries, load);
-    if (c->census->sparse)
-        load[tulle__layout_owner(o->C->layout, x->i, x->j)].accumulate += tulle__cost_merge(c, entries);
+    load[tulle__layout_owner(o->C->layout, x->i, x->j)].accumulate += accumulate_seconds(g, x, entries);
     load[pe].communicate += seen + load[pe].push - push;
     return compute + seen + load[pe].push - push;
 }
@@ -75,9 +102,13 @@ static void sink(struct game *g)
 static int at_hand(const struct game *g, const struct item *x, int pe)
 {
     const tulle__operands *o = &g->costs->census->operands;
-    return g->policy->reach == TULLE__REACH_ALL || tulle__layout_owner(o->C->layout, x->i, x->j) == pe ||
-           tulle__cost_in_place(g->costs, tulle__layout_owner(o->A->layout, x->i, x->k), pe) ||
-           tulle__cost_in_place(g->costs, tulle__layout_owner(o->B->layout, x->k, x->j), pe);
+    if (g->policy->reach == TULLE__REACH_ALL || tulle__layout_owner(o->C->layout, x->i, x->j) == pe) return 1;
+    int nk = products_of(g, x);
+    for (int n = 0; n < nk; n++)
+        if (tulle__cost_in_place(g->costs, tulle__layout_owner(o->A->layout, x->i, g->k[n]), pe) ||
+            tulle__cost_in_place(g->costs, tulle__layout_owner(o->B->layout, g->k[n], x->j), pe))
+            return 1;
+    return 0;
 }
 
 static int64_t own_item(struct game *g, int pe)
@@ -89,8 +120,15 @@ static int64_t own_item(struct game *g, int pe)
 /* The last item of the victim within reach of the PE; -1: none. */
 static int64_t reachable(const struct game *g, int victim, int pe)
 {
-    for (int64_t x = g->first[victim + 1] - 1; x >= g->next[victim]; x--)
-        if (!g->gone[x] && at_hand(g, &g->item[x], pe)) return x;
+    const struct item *item = g->item;
+    for (int64_t x = g->first[victim + 1] - 1; x >= g->next[victim]; x--) {
+        if (g->gone[x]) continue;
+        if (at_hand(g, &item[x], pe)) return x;
+        /* what holds for one holds for its neighbours of the same tiles */
+        while (x > g->next[victim] && item[x - 1].i == item[x].i && item[x - 1].k == item[x].k &&
+               item[x - 1].j == item[x].j)
+            x--;
+    }
     return -1;
 }
 
@@ -110,6 +148,14 @@ static int64_t others_item(const struct game *g, int pe, int *victim)
     return found;
 }
 
+/* Round trips that end in nothing else: to hear and to claim; at the end, of every other PE, that nothing is left. */
+static void probe(struct game *g, int pe, int trips)
+{
+    double seconds = trips * tulle__cost_latency(g->costs, pe, 1);
+    g->load[pe].communicate += seconds;
+    g->load[pe].total += seconds;
+}
+
 static void play(struct game *g)
 {
     while (g->heaped) {
@@ -118,7 +164,9 @@ static void play(struct game *g)
         if (x < 0) x = others_item(g, pe, &victim);
         if (x < 0) { /* done: never anything more for it */
             g->heap[0] = g->heap[--g->heaped];
+            probe(g, pe, g->costs->census->pes - 1);
         } else {
+            if (victim != pe) probe(g, pe, 2);
             g->gone[x] = 1;
             g->left[victim] -= g->item[x].seconds;
             g->load[pe].total += unit_seconds(g, &g->item[x], pe, g->load);
@@ -127,45 +175,49 @@ static void play(struct game *g)
     }
 }
 
-/* Items by PE, in the order of the chains. */
-static tulle_status deal(struct game *g)
+/* The units of one whole: products of a chain, or the chain. Writes them down if there is room already. */
+static void deal_whole(struct game *g, int pe, const struct item *whole, double seconds, int64_t *items)
 {
-    tulle_status status;
+    for (int b = 0; g->item && b < whole->bands; b++) {
+        g->item[*items + b] = *whole;
+        g->item[*items + b].seconds = seconds / whole->bands;
+    }
+    *items += whole->bands;
+    g->left[pe] += seconds;
+}
+
+/* Items by PE, in the order of the chains; returns how many. */
+static int64_t deal(struct game *g, int *k)
+{
     const tulle__operands *o = &g->operands;
-    int pes = g->costs->census->pes;
     int64_t items = 0;
-    int *k = NULL;
-    TULLE_TRY(tulle__alloc((size_t)o->K, sizeof *k, "model", &k));
-    for (int i = 0; i < o->M; i++)
-        for (int j = 0; j < o->N; j++)
-            for (int t = 0; t < o->K; t++)
-                if (tulle__operands_meet(o, i, t, j)) items += tulle__operands_bands(o, i, t, j);
-    TULLE_TRY(tulle__alloc((size_t)items, sizeof *g->item, "model", &g->item));
-    TULLE_TRY(tulle__alloc_zero((size_t)items, 1, "model", &g->gone));
-    items = 0;
-    for (int pe = 0; pe < pes; pe++) {
+    for (int pe = 0; pe < g->costs->census->pes; pe++) {
         tulle__chain chain;
         tulle__cursor cursor = {.policy = g->policy, .operands = o, .rank = pe, .k = k};
         g->first[pe] = g->next[pe] = items;
-        while (g->policy->next(&cursor, &chain))
+        g->left[pe] = 0;
+        while (g->policy->next(&cursor, &chain)) {
+            double sum = 0;
             for (int t = 0; t < chain.nk; t++) {
                 double seconds = tulle__cost_unit(g->costs, chain.i, chain.k[t], chain.j);
-                int bands = tulle__operands_bands(o, chain.i, chain.k[t], chain.j);
-                for (int b = 0; b < bands; b++)
-                    g->item[items++] = (struct item){chain.i, chain.k[t], chain.j, bands, seconds / bands};
-                g->left[pe] += seconds;
+                struct item whole = {.i = chain.i, .k = chain.k[t], .j = chain.j};
+                whole.bands = tulle__operands_bands(o, whole.i, whole.k, whole.j);
+                if (!g->policy->by_chain) deal_whole(g, pe, &whole, seconds, &items);
+                sum += seconds;
             }
+            struct item whole = {.i = chain.i, .k = CHAIN, .j = chain.j};
+            if (!g->policy->by_chain || !chain.nk) continue;
+            whole.bands = tulle__chain_bands(o, chain.i, chain.j, chain.nk, chain.k);
+            deal_whole(g, pe, &whole, sum, &items);
+        }
     }
-    g->first[pes] = items;
-out:
-    tulle__free(k);
-    return status;
+    return g->first[g->costs->census->pes] = items;
 }
 
 tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy *policy, tulle__burden *load)
 {
     tulle_status status;
-    int pes = costs->census->pes;
+    int pes = costs->census->pes, *k = NULL;
     struct game g = {.costs = costs, .policy = policy, .operands = costs->census->operands, .load = load};
     tulle__operands_set_grain(&g.operands, pes);
     TULLE_TRY(tulle__alloc((size_t)pes + 1, sizeof *g.first, "model", &g.first));
@@ -173,7 +225,12 @@ tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy
     TULLE_TRY(tulle__alloc_zero((size_t)pes, sizeof *g.left, "model", &g.left));
     TULLE_TRY(tulle__alloc((size_t)pes, sizeof *g.heap, "model", &g.heap));
     TULLE_TRY(tulle__alloc((size_t)pes, sizeof *g.last, "model", &g.last));
-    TULLE_TRY(deal(&g));
+    TULLE_TRY(tulle__alloc((size_t)g.operands.K, sizeof *g.k, "model", &g.k));
+    TULLE_TRY(tulle__alloc((size_t)g.operands.K, sizeof *k, "model", &k));
+    size_t items = (size_t)deal(&g, k);
+    TULLE_TRY(tulle__alloc(items, sizeof *g.item, "model", &g.item));
+    TULLE_TRY(tulle__alloc_zero(items, 1, "model", &g.gone));
+    (void)deal(&g, k);
     for (int pe = 0; pe < pes; pe++) {
         g.heap[g.heaped++] = pe; /* all at 0: by rank */
         g.last[pe] = -1;
@@ -188,5 +245,7 @@ out:
     tulle__free(g.left);
     tulle__free(g.last);
     tulle__free(g.heap);
+    tulle__free(g.k);
+    tulle__free(k);
     return status;
 }

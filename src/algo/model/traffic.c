@@ -28,14 +28,19 @@ static void walk_job(
     const tulle__costs *c, const tulle__policy *policy, int pe, int i, int j, int nk, const int *k, tulle__burden *load)
 {
     const tulle__operands *o = &c->census->operands;
-    double seconds = 0;
+    double seconds = 0, compute = 0;
     for (int t = 0; t < nk; t++) {
         seconds += tulle__cost_fetch(c, o->A, i, k[t], pe, load);
         seconds += tulle__cost_fetch_b(c, i, k[t], j, pe, load);
         load[pe].work += c->census->work[tulle__unit_index(c->census, i, k[t], j)];
-        load[pe].compute += tulle__cost_unit(c, i, k[t], j);
+        compute += tulle__cost_unit(c, i, k[t], j);
     }
+    load[pe].compute += compute;
     load[pe].latency += tulle__cost_latency(c, pe, seconds);
+    if (seconds > 0)
+        load[pe].fetches++;
+    else
+        load[pe].local += compute;
     double entries = tulle__cost_entries(c, policy, i, j, nk, k);
     if (tulle__layout_owner(o->C->layout, i, j) != pe) {
         tulle__cost_partial(c, pe, i, j, entries, load);
@@ -45,10 +50,18 @@ static void walk_job(
     }
 }
 
+/* What of fetching is not hidden: all without lookahead, else the first job's, and what takes longer than kernels. */
+static double not_hidden(const tulle__costs *c, const tulle__burden *l)
+{
+    if (c->lookahead == 0 || l->fetches == 0) return l->fetch;
+    double first = l->fetch / l->fetches - l->local, rest = l->fetch - l->compute;
+    return first > rest && first > 0 ? first : rest > 0 ? rest : 0;
+}
+
 void tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int *k, tulle__burden *load)
 {
     const tulle__operands *o = &c->census->operands;
-    int group = tulle__policy_group(policy, o->K, c->direct, c->deterministic);
+    int group = c->group;
     for (int pe = 0; pe < c->census->pes; pe++) {
         tulle__chain chain;
         tulle__cursor cursor = {.policy = policy, .operands = o, .rank = pe, .k = k};
@@ -57,10 +70,11 @@ void tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int 
                 walk_job(
                     c, policy, pe, chain.i, chain.j, chain.nk - at < group ? chain.nk - at : group, chain.k + at, load);
     }
+    tulle__cost_share_nodes(c, load);
     for (int pe = 0; pe < c->census->pes; pe++) {
         tulle__burden *l = &load[pe];
         l->fetch += l->latency / (1 + c->lookahead);
-        l->communicate = l->push + (c->lookahead == 0 ? l->fetch : l->fetch > l->compute ? l->fetch - l->compute : 0);
+        l->communicate = l->push + not_hidden(c, l);
         l->total = l->compute + l->communicate + l->accumulate;
     }
 }

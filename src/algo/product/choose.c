@@ -5,8 +5,10 @@
 
 #include "algo/model/census.h"
 #include "base/error.h"
+#include "base/memory.h"
 
 enum { UNITS_MOST = 1 << 20 }; /* predicting takes as long as some jobs do, so not where there are very many */
+enum { ROOM_PARTS = 8 };       /* of the memory left, which C and its parts need too, fetched tiles may take one */
 
 /* What AUTO goes by if nobody tells: a core of an ordinary server, and an ordinary network. */
 static const tulle_machine ordinary = {.host = "ordinary",
@@ -18,6 +20,7 @@ static const tulle_machine ordinary = {.host = "ordinary",
 
 struct choice {
     tulle_alg alg;
+    int group;
     double seconds;
 };
 
@@ -54,6 +57,7 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
         .lookahead = plan->lookahead,
         .deterministic = plan->options.deterministic,
         .whole_tiles = plan->options.whole_tiles,
+        .room = (double)tulle__memory_left() / ROOM_PARTS,
         .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
     if ((double)o->M * o->K * o->N > UNITS_MOST) {
         if (choice->alg == TULLE_ALG_AUTO) choice->alg = TULLE_ALG_STATIONARY_C;
@@ -74,7 +78,7 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
         TULLE_TRY(tulle_predict_best(census, &machine, &options, &p));
     else
         TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
-    *choice = (struct choice){p.alg, p.seconds};
+    *choice = (struct choice){p.alg, p.group, p.seconds};
 out:
     tulle__free(named);
     tulle_census_free(own);
@@ -84,7 +88,7 @@ out:
 tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
 {
     tulle_status status = TULLE_OK;
-    struct choice choice = {*alg, 0};
+    struct choice choice = {*alg, 0, 0};
     tulle_mat *A = plan->operands.A;
     double *named = NULL;
     if (!plan->options.census && !plan->options.whole_tiles && !plan->direct)
@@ -99,6 +103,7 @@ tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
         status = tulle_comm_agree(plan->comm, tulle_comm_broadcast(plan->comm, 0, &choice, sizeof choice));
     if (status != TULLE_OK) return status;
     *alg = choice.alg;
+    plan->group = choice.group;
     plan->predicted = plan->options.machine ? choice.seconds : 0;
     return TULLE_OK;
 }

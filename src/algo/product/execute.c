@@ -21,12 +21,26 @@ static tulle__job *free_job(tulle__exec *x)
     return &x->ring[(x->head + x->filled) % x->depth];
 }
 
-/* The job started last, if it is about bands of the same product of tiles. */
-static const tulle__job *same_tiles(const tulle__exec *x, const tulle__job *job, int nk)
+/*
+ * Under stealing: what the job started last has fetched and this one needs again, for a band of the same chain, or for
+ * a chain of the same tile column.
+ */
+struct again {
+    const tulle__fetch *a, *b;
+};
+
+static struct again again(const tulle__exec *x, const tulle__job *last, const tulle__job *job, int k)
 {
-    const tulle__job *last = x->filled ? &x->ring[(x->head + x->filled - 1) % x->depth] : NULL;
-    int same = last && nk == 1 && last->nk == 1 && last->i == job->i && last->j == job->j && last->k[0] == job->k[0];
-    return same ? last : NULL;
+    const tulle__needs *needs = x->plan->needs;
+    struct again found = {NULL, NULL};
+    int n = 0;
+    while (last && n < last->nk && last->k[n] != k) n++;
+    if (!last || n == last->nk) return found;
+    if (last->i == job->i) found.a = &last->a[n];
+    if (last->j == job->j && (last->i == job->i || (tulle__needs_whole(needs, last->i, k, job->j) &&
+                                                       tulle__needs_whole(needs, job->i, k, job->j))))
+        found.b = &last->b[n];
+    return found;
 }
 
 /* Starts the fetches of a job of nk units that has been written into the free record. */
@@ -38,18 +52,20 @@ static tulle_status start_job(tulle__exec *x, int nk)
     tulle__job *job = free_job(x);
     job->nk = job->remote = 0;
     job->number = x->jobs++;
-    const tulle__job *last = same_tiles(x, job, nk);
+    const tulle__job *last = plan->steal && x->filled ? &x->ring[(x->head + x->filled - 1) % x->depth] : NULL;
     x->filled++;
     for (int n = 0; n < nk; n++) {
-        if (last) {
-            job->a[n] = tulle__fetch_share(&last->a[n]);
-            job->b[n] = tulle__fetch_share(&last->b[n]);
-            job->nk++;
-            continue;
-        }
-        TULLE_TRY(tulle__fetch_init(plan->operands.A, job->i, job->k[n], &job->a[n]));
+        struct again had = again(x, last, job, job->k[n]);
+        job->b[n] = (tulle__fetch){.group = -1};
+        if (had.a)
+            job->a[n] = tulle__fetch_share(had.a);
+        else
+            TULLE_TRY(tulle__fetch_init(plan->operands.A, job->i, job->k[n], &job->a[n]));
         job->nk++; /* from here on ending the job sees to what was fetched */
-        TULLE_TRY(tulle__needs_fetch(plan->needs, &plan->operands, job->i, job->k[n], job->j, &job->b[n]));
+        if (had.b)
+            job->b[n] = tulle__fetch_share(had.b);
+        else
+            TULLE_TRY(tulle__needs_fetch(plan->needs, &plan->operands, job->i, job->k[n], job->j, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
     }
     x->ahead += job->remote;
@@ -264,6 +280,7 @@ static void end(tulle__exec *x)
     tulle__free(x->slice);
     tulle__free(x->dense_pair);
     tulle__free(x->pair);
+    tulle__free(x->cut.row);
     tulle__inbox_fini(&x->inbox);
 }
 
@@ -319,7 +336,22 @@ static tulle_spread spread_of(const double *all, int size, int stride)
     return s;
 }
 
-enum { SECONDS, COMPUTE, COMMUNICATE, ACCUMULATE, WAIT, WORK, BYTES, MESSAGES, PARTIALS, UNITS, STOLEN, PROBES, FACTS };
+enum {
+    SECONDS,
+    COMPUTE,
+    COMMUNICATE,
+    ACCUMULATE,
+    WAIT,
+    WORK,
+    LARGEST,
+    BYTES,
+    MESSAGES,
+    PARTIALS,
+    UNITS,
+    STOLEN,
+    PROBES,
+    FACTS
+};
 
 static int64_t sum_of(const double *all, int size, int stride)
 {
@@ -339,6 +371,7 @@ static tulle_status make_report(tulle_plan *plan, const tulle__exec *x, int64_t 
     mine[ACCUMULATE] = (double)x->inbox.accumulate_ns * 1e-9;
     mine[WAIT] = (double)x->wait_ns * 1e-9;
     mine[WORK] = (double)plan->multiplications;
+    mine[LARGEST] = plan->largest;
     mine[BYTES] = (double)moved->bytes;
     mine[MESSAGES] = (double)(moved->gets + moved->puts);
     mine[PARTIALS] = (double)x->inbox.sent;
@@ -358,6 +391,7 @@ static tulle_status make_report(tulle_plan *plan, const tulle__exec *x, int64_t 
         .messages = sum_of(all + MESSAGES, size, FACTS),
         .partials = sum_of(all + PARTIALS, size, FACTS),
         .units = sum_of(all + UNITS, size, FACTS),
+        .largest_unit = work.mean > 0 ? spread_of(all + LARGEST, size, FACTS).max / work.mean : 0,
         .stolen = sum_of(all + STOLEN, size, FACTS),
         .probes = sum_of(all + PROBES, size, FACTS),
         .nnz_c = plan->sparse ? plan->C->nnz : plan->C->layout->m * plan->C->layout->n,
@@ -393,6 +427,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
     if (status == TULLE_OK) {
         if (!reused) {
             plan->multiplications = x.multiplications;
+            plan->largest = x.largest;
             plan->known_A = plan->A->structure;
             plan->known_B = plan->B->structure;
             plan->known_C = plan->C->structure;

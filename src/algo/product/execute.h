@@ -10,7 +10,7 @@
 
 typedef struct tulle__job {
     int i, j, nk;
-    int units;           /* products of tiles, or bands of one */
+    int units;           /* products of tiles, or bands of one or of a chain */
     int band, bands, of; /* bands band .. band + bands - 1 of `of`; of = 0: all rows */
     int remote;          /* not all of its tiles are read in place */
     int64_t number;
@@ -34,7 +34,13 @@ typedef struct tulle__exec {
     tulle__spgemm_pair *pair;     /* [room] */
     int pair_room;
     void **slice; /* [group]: of a phase */
+    /* where the bands of the job that was cut last begin (band.h) */
+    struct {
+        int i, k, nk, of;
+        int64_t *row;
+    } cut;
     int64_t compute_ns, communicate_ns, wait_ns, multiplications, stolen, probes;
+    double largest; /* multiplications of a unit */
 } tulle__exec;
 
 /* Makes tiles A and B what the n-th unit of a job multiplies; of a phase, its columns of B. */

@@ -38,10 +38,11 @@ static int summands(tulle__exec *x, const tulle__target *target, int64_t row, in
 
 /* ---- tiles that bands have cut ---- */
 
-/* Rows row .. row + rows - 1 of the tile, summed. */
+/* Rows row .. row + rows - 1 of the tile, summed: where `rowptr` of them, and all their entries, can be read. */
 struct piece {
-    int64_t row, rows, nnz;
-    char *block;
+    int64_t row, rows;
+    tulle__csr_result sum; /* nnz = 0: nothing to be read */
+    char *block;           /* made for it; NULL: a part's */
 };
 
 static int compare_rows(const void *left, const void *right)
@@ -80,35 +81,55 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
     const tulle__kernels *kernels = x->plan->context->kernels;
     int64_t nnz = 0;
     size_t size = tulle_type_size(x->plan->C->type);
-    for (int p = 0; p < npieces; p++) nnz += pieces[p].nnz;
+    for (int p = 0; p < npieces; p++) nnz += pieces[p].sum.nnz;
     tulle_status status = tulle__place_tile(x->plan->C, target->i, target->j, nnz, &C);
     if (status != TULLE_OK) return status;
     C.rowptr[0] = nnz = 0;
     for (int p = 0; p < npieces; p++) {
         const struct piece *piece = &pieces[p];
-        if (!piece->nnz) {
+        const tulle__csr_result *from = &piece->sum;
+        if (!from->nnz) {
             for (int64_t r = 1; r <= piece->rows; r++) C.rowptr[piece->row + r] = nnz;
             continue;
         }
-        tulle__csr_result from = tulle__block_result(x, piece->rows, piece->nnz, piece->block);
-        for (int64_t r = 1; r <= piece->rows; r++) C.rowptr[piece->row + r] = nnz + from.rowptr[r];
-        kernels->copy(C.colind + nnz, from.colind, (size_t)piece->nnz * sizeof *C.colind);
-        kernels->copy((char *)C.val + (size_t)nnz * size, from.val, (size_t)piece->nnz * size);
-        tulle__charge_copy(&x->inbox, piece->nnz * (int64_t)(size + sizeof *C.colind));
-        nnz += piece->nnz;
+        int64_t first = from->rowptr[0];
+        for (int64_t r = 1; r <= piece->rows; r++) C.rowptr[piece->row + r] = nnz + from->rowptr[r] - first;
+        kernels->copy(C.colind + nnz, from->colind + first, (size_t)from->nnz * sizeof *C.colind);
+        kernels->copy((char *)C.val + (size_t)nnz * size, (const char *)from->val + (size_t)first * size,
+            (size_t)from->nnz * size);
+        tulle__charge_copy(&x->inbox, from->nnz * (int64_t)(size + sizeof *C.colind));
+        nnz += from->nnz;
     }
     return TULLE_OK;
+}
+
+/* The sum of a piece: a part's rows where they are all, or else made. */
+static tulle_status sum_piece(tulle__exec *x, const tulle__target *target, struct piece *piece)
+{
+    tulle_status status = TULLE_OK;
+    int64_t nnz = 0;
+    int pairs = summands(x, target, piece->row, piece->rows);
+    if (!pairs) return TULLE_OK;
+    const tulle__spgemm_pair *only = &x->pair[0];
+    if (pairs == 1 && only->scale == 1) {
+        /* entries are where the part has them; only the rows are the piece's */
+        piece->sum = (tulle__csr_result){.nnz = only->B.rowptr[piece->rows] - only->B.rowptr[0],
+            .rowptr = (int64_t *)(uintptr_t)only->B.rowptr,
+            .colind = (int32_t *)(uintptr_t)only->B.colind,
+            .val = (void *)(uintptr_t)only->B.val};
+        return TULLE_OK;
+    }
+    TULLE_TRY(tulle__into_block(x, piece->rows, target->j, pairs, &nnz, &piece->block));
+    if (nnz) piece->sum = tulle__block_result(x, piece->rows, nnz, piece->block);
+out:
+    return status;
 }
 
 static tulle_status merge_bands(tulle__exec *x, const tulle__target *target, int npieces, struct piece *pieces)
 {
     tulle_status status = TULLE_OK;
     int64_t multiplications = x->multiplications; /* additions are none of the product's */
-    for (int p = 0; p < npieces; p++) {
-        struct piece *piece = &pieces[p];
-        int pairs = summands(x, target, piece->row, piece->rows);
-        if (pairs) TULLE_TRY(tulle__into_block(x, piece->rows, target->j, pairs, &piece->nnz, &piece->block));
-    }
+    for (int p = 0; p < npieces; p++) TULLE_TRY(sum_piece(x, target, &pieces[p]));
     x->multiplications = multiplications;
     TULLE_TRY(join(x, target, npieces, pieces));
 out:

@@ -19,13 +19,24 @@ static void computed(tulle__exec *x, const char *what, int64_t start)
 }
 
 /* The rows of C tile i that a job is about: first .. first + rows - 1. */
-static void rows_of_job(const tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows)
+static tulle_status rows_of_job(tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows)
 {
+    tulle_status status = TULLE_OK;
     *first = 0;
     *rows = tulle__tile_rows(x->plan->C, job->i);
-    if (!job->of) return;
-    *first = tulle__band_row(&x->a[0], job->band, job->of);
-    *rows = tulle__band_row(&x->a[0], job->band + job->bands, job->of) - *first;
+    if (!job->of) return TULLE_OK;
+    if (!x->cut.row || x->cut.i != job->i || x->cut.k != job->k[0] || x->cut.nk != job->nk || x->cut.of != job->of) {
+        TULLE_TRY(tulle__realloc((size_t)job->of + 1, sizeof *x->cut.row, "bands", &x->cut.row));
+        x->cut.i = job->i;
+        x->cut.k = job->k[0];
+        x->cut.nk = job->nk;
+        x->cut.of = job->of;
+        tulle__band_rows(x->a, job->nk, job->of, x->cut.row);
+    }
+    *first = x->cut.row[job->band];
+    *rows = x->cut.row[job->band + job->bands] - *first;
+out:
+    return status;
 }
 
 /* ---- dense C ---- */
@@ -78,12 +89,13 @@ static tulle_status keep_dense(tulle__exec *x, const tulle__job *job)
     const tulle_mat *C = x->plan->C;
     int64_t size = (int64_t)tulle_type_size(C->type);
     tulle_gidx first, rows, n = tulle__tile_cols(C, job->j);
-    rows_of_job(x, job, &first, &rows);
+    tulle_status status = rows_of_job(x, job, &first, &rows);
+    if (status != TULLE_OK) return status;
     tulle__kept kept = {.tile = (int)tulle__tile_index(C, job->i, job->j),
         .key = job->k[0],
         .offset = first * n * size,
         .length = rows * n * size};
-    tulle_status status = tulle__alloc((size_t)kept.length, 1, "a kept panel", &kept.data);
+    status = tulle__alloc((size_t)kept.length, 1, "a kept panel", &kept.data);
     if (status != TULLE_OK) return status;
     status = multiply_dense(x, job, first, rows, kept.data, n, 1, 0);
     if (status == TULLE_OK) return tulle__inbox_keep(&x->inbox, kept);
@@ -96,13 +108,14 @@ static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__targ
     tulle_tile C;
     tulle_status status = tulle_mat_tile(x->plan->C, job->i, job->j, &C);
     if (status != TULLE_OK || !C.nnz) return status;
-    if (x->plan->steal && x->plan->options.deterministic) return keep_dense(x, job);
+    if (x->plan->steal && !x->plan->policy->by_chain && x->plan->options.deterministic) return keep_dense(x, job);
     if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x, target);
     double beta = target->scaled ? 1 : x->plan->options.beta;
     target->scaled = 1;
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
     tulle_gidx first, rows;
-    rows_of_job(x, job, &first, &rows);
+    status = rows_of_job(x, job, &first, &rows);
+    if (status != TULLE_OK) return status;
     char *to = (char *)C.val + (size_t)(first * row_step) * tulle_type_size(C.type);
     return multiply_dense(x, job, first, rows, to, row_step, col_step, beta);
 }
@@ -120,7 +133,7 @@ static tulle_status send_dense(tulle__exec *x, const tulle__job *job)
         return tulle__fail(TULLE_ERR_LIMIT,
             "a row of %.3f MB of C does not fit a panel of %.3f MB; the arena is too small",
             (double)n * (double)size / 1e6, (double)tulle__arena_panel_bytes(plan->arena) / 1e6);
-    rows_of_job(x, job, &first, &rows_of);
+    TULLE_TRY(rows_of_job(x, job, &first, &rows_of));
     tulle_gidx end = first + rows_of;
     for (tulle_gidx r0 = first; r0 < end; r0 += most) {
         tulle__panel panel;
@@ -148,15 +161,16 @@ out:
 
 static tulle_status pairs_of_job(tulle__exec *x, const tulle__job *job, tulle_gidx *first, tulle_gidx *rows)
 {
-    tulle_status status = tulle__room_for_pairs(x, job->nk + 1);
-    if (status != TULLE_OK) return status;
-    rows_of_job(x, job, first, rows);
+    tulle_status status;
+    TULLE_TRY(tulle__room_for_pairs(x, job->nk + 1));
+    TULLE_TRY(rows_of_job(x, job, first, rows));
     for (int n = 0; n < job->nk; n++) {
         x->pair[n] = (tulle__spgemm_pair){.A = x->a[n], .B = x->b[n], .scale = x->plan->options.alpha};
         x->pair[n].A.rowptr += *first;
         x->pair[n].A.m = *rows;
     }
-    return TULLE_OK;
+out:
+    return status;
 }
 
 static tulle_status own_sparse(tulle__exec *x, const tulle__job *job, tulle__target *target)
@@ -220,17 +234,27 @@ out:
     return status;
 }
 
-tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job)
+/* What a job's product becomes. */
+static tulle_status dispose(tulle__exec *x, const tulle__job *job)
 {
     tulle_plan *plan = x->plan;
     int index = plan->target_of[tulle__tile_index(plan->C, job->i, job->j)];
-    x->units += job->units;
     if (index < 0) return plan->sparse ? send_sparse(x, job) : send_dense(x, job);
     x->own_units += job->units;
     int64_t start = tulle__kernel_begin(plan->comm);
     tulle_status status =
         plan->sparse ? own_sparse(x, job, &plan->target[index]) : own_dense(x, job, &plan->target[index]);
     computed(x, "multiply", start);
+    return status;
+}
+
+tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job)
+{
+    int64_t before = x->multiplications;
+    tulle_status status = dispose(x, job);
+    double unit = job->units ? (double)(x->multiplications - before) / job->units : 0;
+    if (unit > x->largest) x->largest = unit;
+    x->units += job->units;
     return status;
 }
 

@@ -80,6 +80,11 @@ size_t tulle__needs_held(const tulle__needs *needs)
     return bytes;
 }
 
+int tulle__needs_whole(const tulle__needs *needs, int i, int k, int j)
+{
+    return !find(needs, i, k, j);
+}
+
 tulle_status tulle__needs_fetch(
     const tulle__needs *needs, const tulle__operands *o, int i, int k, int j, tulle__fetch *fetch)
 {

@@ -20,7 +20,11 @@ tulle_status tulle__needs_new(
 void tulle__needs_free(tulle__needs *needs);
 size_t tulle__needs_held(const tulle__needs *needs);
 
+/* Whether what is fetched of B[k,j] for A[i,k] is the whole tile. */
+int tulle__needs_whole(const tulle__needs *needs, int i, int k, int j);
+
 /* Starts fetching what A[i,k] needs of B[k,j]: the whole tile if needs is NULL, or it is better. */
+
 tulle_status tulle__needs_fetch(
     const tulle__needs *needs, const tulle__operands *operands, int i, int k, int j, tulle__fetch *fetch);
 

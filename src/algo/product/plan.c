@@ -99,6 +99,7 @@ static void drop_plan(tulle_plan *plan)
     for (int t = 0; t < plan->ntargets; t++) tulle__free(plan->target[t].part);
     tulle__free(plan->target);
     tulle__free(plan->target_of);
+    tulle__free(plan->chain);
     tulle__free(plan->sent);
     tulle__mat_drop(plan->At);
     tulle__mat_drop(plan->Bt);
@@ -204,6 +205,7 @@ static tulle_status find_targets(tulle_plan *plan)
     for (int64_t t = 0; t < tiles; t++) count += l->owner[t] == plan->comm->rank;
     TULLE_TRY(tulle__alloc((size_t)tiles, sizeof *plan->target_of, "plan", &plan->target_of));
     TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *plan->target, "plan", &plan->target));
+    TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *plan->chain, "plan", &plan->chain));
     for (int64_t t = 0; t < tiles; t++) {
         plan->target_of[t] = -1;
         if (l->owner[t] != plan->comm->rank) continue;
@@ -219,6 +221,11 @@ static int count_tile(const tulle_plan *plan, int i, int j, int *away)
 {
     const tulle__operands *o = &plan->operands;
     int owner = tulle__layout_owner(o->C->layout, i, j), units = 0;
+    if (plan->policy->by_chain) {
+        int nk = tulle__policy_chain(plan->policy, o, owner, i, j, plan->chain);
+        *away |= nk > 0;
+        return nk ? tulle__chain_bands(o, i, j, nk, plan->chain) : 0;
+    }
     for (int k = 0; k < o->K; k++) {
         if (!tulle__operands_meet(o, i, k, j)) continue;
         *away |= plan->policy->reach != TULLE__REACH_NONE || plan->policy->worker(o, i, k, j) != owner;
@@ -264,6 +271,14 @@ static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T, 
     return TULLE_OK;
 }
 
+/* Whether the plan goes by the model: for the algorithm, for the length of its jobs, or to tell what it predicts. */
+static int to_be_predicted(const tulle_plan *plan)
+{
+    const tulle_product_options *options = &plan->options;
+    if (options->alg == TULLE_ALG_AUTO || options->machine) return 1;
+    return tulle__policy_may_group(tulle__policy_of(options->alg), plan->sparse, plan->direct, options->deterministic);
+}
+
 static tulle_status prepare(tulle_plan *plan)
 {
     tulle_status status;
@@ -282,10 +297,11 @@ static tulle_status prepare(tulle_plan *plan)
     plan->direct = direct != 0;
     tulle_alg alg = plan->options.alg;
     plan->lookahead = plan->options.lookahead < 0 ? LOOKAHEAD : plan->options.lookahead;
-    if (alg == TULLE_ALG_AUTO || plan->options.machine) TULLE_TRY(tulle__choose(plan, &alg));
+    if (to_be_predicted(plan)) TULLE_TRY(tulle__choose(plan, &alg));
     plan->policy = tulle__policy_of(alg);
     if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
-    plan->group = tulle__policy_group(plan->policy, o->K, plan->direct, plan->options.deterministic);
+    if (!plan->group) /* not predicted */
+        plan->group = tulle__policy_group(plan->policy, o->K, plan->direct, plan->options.deterministic);
     status = tulle_comm_agree(plan->comm, find_targets(plan));
     if (status != TULLE_OK) goto out;
     tulle__plan_count(plan);

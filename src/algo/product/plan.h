@@ -57,6 +57,7 @@ struct tulle_plan {
     int ntargets;
     tulle__target *target;
     int *target_of;                /* [tiles of C]: index into target, -1: not mine */
+    int *chain;                    /* [K]: room to walk through one */
     int64_t units;                 /* of all own tiles of C: what must have come before an execution ends */
     int travels;                   /* partial results may travel between some PEs */
     uint64_t counted_A, counted_B; /* structures that the units were counted for */
@@ -68,6 +69,7 @@ struct tulle_plan {
     int phases;
     double predicted;        /* seconds; 0: not asked for */
     int64_t multiplications; /* by this PE, of the last execution with symbolic work */
+    double largest;          /* of a unit of it */
     /* structures for which no symbolic work is needed; 0: none yet */
     uint64_t known_A, known_B, known_C;
     char text[256];

@@ -95,14 +95,14 @@ static int next_b(tulle__cursor *c, tulle__chain *chain)
 }
 
 static const tulle__policy policies[] = {
-    {TULLE_ALG_STATIONARY_C, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_FETCH},
-    {TULLE_ALG_STATIONARY_A, next_a, worker_a, TULLE__REACH_NONE, TULLE__SOURCE_FETCH},
-    {TULLE_ALG_STATIONARY_B, next_b, worker_b, TULLE__REACH_NONE, TULLE__SOURCE_FETCH},
-    {TULLE_ALG_STEAL_RANDOM_A, next_a, worker_a, TULLE__REACH_ALL, TULLE__SOURCE_FETCH},
-    {TULLE_ALG_STEAL_LOCAL_A, next_a, worker_a, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH},
-    {TULLE_ALG_STEAL_LOCAL_C, next_c, worker_c, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH},
-    {TULLE_ALG_SUMMA, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_BROADCAST},
-    {TULLE_ALG_CANNON, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_SHIFT},
+    {TULLE_ALG_STATIONARY_C, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0},
+    {TULLE_ALG_STATIONARY_A, next_a, worker_a, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0},
+    {TULLE_ALG_STATIONARY_B, next_b, worker_b, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0},
+    {TULLE_ALG_STEAL_RANDOM_A, next_a, worker_a, TULLE__REACH_ALL, TULLE__SOURCE_FETCH, 0},
+    {TULLE_ALG_STEAL_LOCAL_A, next_a, worker_a, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH, 0},
+    {TULLE_ALG_STEAL_LOCAL_C, next_c, worker_c, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH, 1},
+    {TULLE_ALG_SUMMA, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_BROADCAST, 0},
+    {TULLE_ALG_CANNON, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_SHIFT, 0},
 };
 
 const tulle__policy *tulle__policy_of(tulle_alg alg)
@@ -115,7 +115,13 @@ const tulle__policy *tulle__policy_of(tulle_alg alg)
 int tulle__policy_group(const tulle__policy *policy, int K, int direct, int deterministic)
 {
     if (policy->source != TULLE__SOURCE_FETCH) return 1;
+    if (policy->by_chain) return K > 1 ? K : 1;
     if (policy->reach != TULLE__REACH_NONE && deterministic) return 1;
     if (direct) return K > 1 ? K : 1;
     return policy->worker == worker_c ? 1 : TULLE__GROUP_REMOTE;
+}
+
+int tulle__policy_may_group(const tulle__policy *policy, int sparse, int direct, int deterministic)
+{
+    return policy->alg == TULLE_ALG_STATIONARY_C && sparse && !direct && !deterministic;
 }

@@ -51,6 +51,7 @@ struct tulle__policy {
     int (*worker)(const tulle__operands *operands, int i, int k, int j);
     tulle__reach reach;
     tulle__source source;
+    int by_chain; /* what may be taken are bands of rows of whole chains; 0: products of two tiles, or bands of one */
 };
 
 const tulle__policy *tulle__policy_of(tulle_alg alg);
@@ -64,6 +65,12 @@ int tulle__policy_chain(const tulle__policy *policy, const tulle__operands *oper
  */
 enum { TULLE__GROUP_REMOTE = 4 };
 int tulle__policy_group(const tulle__policy *policy, int K, int direct, int deterministic);
+
+/*
+ * Whether jobs may be longer than that: where all summands of a sparse C tile are its owner's, each job more is one
+ * more to merge, which may cost as much as to multiply, and no order of sums is promised.
+ */
+int tulle__policy_may_group(const tulle__policy *policy, int sparse, int direct, int deterministic);
 
 /* Whether A[i,k] B[k,j] has anything to multiply; all PEs know, from the directories. */
 int tulle__operands_meet(const tulle__operands *operands, int i, int k, int j);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/steal.h"
 
+#include <string.h>
+
 #include "algo/product/band.h"
 #include "base/error.h"
 #include "mat/fetch.h"
@@ -22,26 +24,58 @@ struct tulle__steal {
     int64_t *first_chain, *first_word; /* [size + 1] */
     int64_t *items, *span;             /* [size]: of each PE, and of each of its words */
     double *work;                      /* [size]: multiplications of its chains */
-    tulle__place own, *place;          /* the words of each PE */
+    tulle__place own, *place;          /* the words of each PE, and behind them how many of them may have free items */
     int taken;
     /* this execution */
     uint64_t *known; /* [first_word[size]]: the words as last seen; they only ever gain bits */
     double *left;    /* [size]: work not known to be gone */
-    int64_t *at; /* [size]: the word to look at: mine from the first up, others' from the last down; -1: exhausted */
-    int victim;  /* whose items are in hand */
+    int64_t *at;   /* [size]: the word to look at: mine from the first up, others' from the last down; -1: exhausted */
+    int64_t *open; /* [size]: the first so many words of a PE may have free items: as last read, or known better */
+    char *heard;   /* [size]: that was read, and no item asked for in vain since */
+    int far;       /* nothing is left at hand: anything may be taken */
+    int victim;    /* whose items are in hand */
     int64_t word;
     uint64_t hand; /* its bits claimed and not yet given out */
     int64_t stolen, probes;
     /* the chain last looked at */
     int64_t looked_at;
     int *k, nk;
-    int64_t *unit; /* [nk + 1]: units of the chain before those of each k */
+    int nwholes;   /* what of the chain is cut in bands: its nk products of tiles, or it, as a whole */
+    int64_t *unit; /* [nwholes + 1]: units of the chain before those of each whole */
 };
+
+static int64_t words_of(const tulle__steal *s, int pe)
+{
+    return s->first_word[pe + 1] - s->first_word[pe];
+}
+
+/* Items of a word. */
+static int items_of(const tulle__steal *s, int pe, int64_t word)
+{
+    int64_t rest = s->items[pe] - word * s->span[pe];
+    return (int)(rest < s->span[pe] ? rest : s->span[pe]);
+}
+
+static uint64_t all_of(const tulle__steal *s, int pe, int64_t word)
+{
+    int count = items_of(s, pe, word);
+    return count < ITEMS_MOST ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0;
+}
 
 static void count_units(tulle__steal *s, int i, int j)
 {
     s->unit[0] = 0;
-    for (int n = 0; n < s->nk; n++) s->unit[n + 1] = s->unit[n] + tulle__operands_bands(s->operands, i, s->k[n], j);
+    s->nwholes = s->policy->by_chain ? 1 : s->nk;
+    for (int n = 0; n < s->nwholes; n++)
+        s->unit[n + 1] = s->unit[n] + (s->policy->by_chain ? tulle__chain_bands(s->operands, i, j, s->nk, s->k)
+                                                           : tulle__operands_bands(s->operands, i, s->k[n], j));
+}
+
+/* The products of the n-th whole of the chain looked at: k[first] .. k[first + count - 1]. */
+static int products_of(const tulle__steal *s, int n, int *first)
+{
+    *first = s->policy->by_chain ? 0 : n;
+    return s->policy->by_chain ? s->nk : 1;
 }
 
 /* Makes the chain that holds the item the one looked at. Neighbours cost nothing, others a search and K steps. */
@@ -64,10 +98,10 @@ static const struct chain *look_at(tulle__steal *s, int pe, int64_t item)
     return &s->chain[s->looked_at];
 }
 
-/* Which of the k of the chain looked at has unit u of it. */
+/* Which whole of the chain looked at has unit u of it. */
 static int holder(const tulle__steal *s, int64_t u)
 {
-    int low = 0, high = s->nk;
+    int low = 0, high = s->nwholes;
     while (high - low > 1) {
         int middle = low + (high - low) / 2;
         if (s->unit[middle] <= u)
@@ -81,19 +115,23 @@ static int holder(const tulle__steal *s, int64_t u)
 static double item_work(tulle__steal *s, int pe, int64_t item)
 {
     const struct chain *c = look_at(s, pe, item);
-    int n = holder(s, item - c->first);
-    return tulle__operands_work(s->operands, c->i, s->k[n], c->j) / (double)(s->unit[n + 1] - s->unit[n]);
+    int n = holder(s, item - c->first), first, count = products_of(s, n, &first);
+    double work = 0;
+    for (int p = first; p < first + count; p++) work += tulle__operands_work(s->operands, c->i, s->k[p], c->j);
+    return work / (double)(s->unit[n + 1] - s->unit[n]);
 }
 
-/* Whether this PE may take an item of another's. At hand: its own, or read in place. */
+/* Whether this PE may take an item of another's. At hand: a tile is its own, or read in place. */
 static int within_reach(tulle__steal *s, int pe, int64_t item)
 {
     const tulle__operands *o = s->operands;
-    if (s->policy->reach == TULLE__REACH_ALL) return 1;
+    if (s->far) return 1;
     const struct chain *c = look_at(s, pe, item);
-    int k = s->k[holder(s, item - c->first)];
-    return tulle__layout_owner(o->C->layout, c->i, c->j) == s->comm->rank || !tulle__fetch_bytes(o->A, c->i, k) ||
-           !tulle__fetch_bytes(o->B, k, c->j);
+    int first, count = products_of(s, holder(s, item - c->first), &first);
+    if (tulle__layout_owner(o->C->layout, c->i, c->j) == s->comm->rank) return 1;
+    for (int p = first; p < first + count; p++)
+        if (!tulle__fetch_bytes(o->A, c->i, s->k[p]) || !tulle__fetch_bytes(o->B, s->k[p], c->j)) return 1;
+    return 0;
 }
 
 /* What a word of another PE was just seen to be. */
@@ -109,8 +147,8 @@ static void note(tulle__steal *s, int pe, int64_t word, uint64_t seen)
 static uint64_t choose(tulle__steal *s, int pe, int64_t word)
 {
     uint64_t chosen = 0, known = s->known[s->first_word[pe] + word];
-    int64_t first = word * s->span[pe], rest = s->items[pe] - first;
-    int count = (int)(rest < s->span[pe] ? rest : s->span[pe]);
+    int64_t first = word * s->span[pe];
+    int count = items_of(s, pe, word);
     double most = s->left[pe] / s->comm->size, sum = 0;
     for (int n = 0; n < count; n++) {
         int bit = pe == s->comm->rank ? n : count - 1 - n;
@@ -142,17 +180,35 @@ static int claim(tulle__steal *s, int pe, int64_t word)
     return 0;
 }
 
-static int64_t words_of(const tulle__steal *s, int pe)
-{
-    return s->first_word[pe + 1] - s->first_word[pe];
-}
-
 static int claim_own(tulle__steal *s)
 {
     int rank = s->comm->rank;
-    for (; s->at[rank] < words_of(s, rank); s->at[rank]++)
+    int64_t words = words_of(s, rank);
+    for (; s->at[rank] < words; s->at[rank]++)
         if (claim(s, rank, s->at[rank])) return 1;
+    if (s->open[rank]) tulle__word_write((uint64_t *)tulle__direct(s->comm, &s->own) + words, 0);
+    s->open[rank] = 0;
     return 0;
+}
+
+/* Where others have come to, so that words without free items are not asked one by one. */
+static void hear(tulle__steal *s, int pe)
+{
+    int64_t open = (int64_t)tulle__load(s->comm, &s->place[pe], (uint64_t)words_of(s, pe) * sizeof(uint64_t));
+    s->probes++;
+    s->heard[pe] = 1;
+    for (; s->open[pe] > open; s->open[pe]--) note(s, pe, s->open[pe] - 1, all_of(s, pe, s->open[pe] - 1));
+    if (s->at[pe] >= s->open[pe]) s->at[pe] = s->open[pe] - 1;
+}
+
+/* The same for others. A later reader may see an earlier number: it only asks more. */
+static void tell(tulle__steal *s, int pe)
+{
+    int64_t open = s->open[pe];
+    while (open > 0 && s->known[s->first_word[pe] + open - 1] == all_of(s, pe, open - 1)) open--;
+    if (open == s->open[pe]) return;
+    s->open[pe] = open;
+    tulle__store(s->comm, &s->place[pe], (uint64_t)words_of(s, pe) * sizeof(uint64_t), (uint64_t)open);
 }
 
 /* The PE that has most left, the nearest of equals; -1: all are exhausted. */
@@ -166,14 +222,37 @@ static int fullest(const tulle__steal *s)
     return best;
 }
 
+/* From the other end of all others' words. */
+static void look_around(tulle__steal *s, int far)
+{
+    s->far = far;
+    for (int pe = 0; pe < s->comm->size; pe++) {
+        if (pe != s->comm->rank) s->at[pe] = s->open[pe] - 1;
+        s->heard[pe] = 0;
+    }
+}
+
 static tulle_status claim_others(tulle__steal *s)
 {
     int pe;
-    while ((pe = fullest(s)) >= 0) {
+    while ((pe = fullest(s)) >= 0 || !s->far) {
+        if (pe < 0) {
+            look_around(s, 1);
+            continue;
+        }
         /* an idle PE must not go on with the work of one that failed */
         tulle_status status = tulle__comm_failed(s->comm);
-        if (status != TULLE_OK || claim(s, pe, s->at[pe])) return status;
+        if (status != TULLE_OK) return status;
+        if (!s->heard[pe]) {
+            hear(s, pe);
+            continue;
+        }
+        int64_t probes = s->probes;
+        int claimed = claim(s, pe, s->at[pe]);
+        if (s->probes > probes) tell(s, pe);
+        if (claimed) return TULLE_OK;
         s->at[pe]--;
+        s->heard[pe] = s->probes == probes; /* what was asked in vain others knew */
     }
     return TULLE_OK;
 }
@@ -192,8 +271,13 @@ static uint64_t held(const tulle__steal *s, int64_t first, int64_t count)
     return (s->hand & bits) == bits ? bits : 0;
 }
 
-/* Of one chain and the items in hand: products of tiles whose bands are all there, or else neighbouring bands of one.
- */
+static void give_products(const tulle__steal *s, int n, tulle__share *share)
+{
+    int first, count = products_of(s, n, &first);
+    for (int p = first; p < first + count; p++) share->k[share->nk++] = s->k[p];
+}
+
+/* Of one chain and the items in hand: wholes whose bands are all there, or else neighbouring bands of one. */
 static void give_out(tulle__steal *s, tulle__share *share)
 {
     int64_t item = s->word * s->span[s->victim] + __builtin_ctzll(s->hand);
@@ -203,15 +287,15 @@ static void give_out(tulle__steal *s, tulle__share *share)
     share->i = c->i;
     share->j = c->j;
     share->of = share->units = 0;
-    for (; share->nk < s->group && n < s->nk; n++) {
+    for (; share->nk < s->group && n < s->nwholes; n++) {
         bits = held(s, c->first + s->unit[n], s->unit[n + 1] - s->unit[n]);
         if (!bits) break;
-        share->k[share->nk++] = s->k[n];
+        give_products(s, n, share);
         share->units += (int)(s->unit[n + 1] - s->unit[n]);
         s->hand &= ~bits;
     }
     if (share->nk) return;
-    share->k[share->nk++] = s->k[n];
+    give_products(s, n, share);
     share->of = (int)(s->unit[n + 1] - s->unit[n]);
     share->band = (int)(item - c->first - s->unit[n]);
     for (share->bands = 0; share->band + share->bands < share->of; share->bands++) {
@@ -259,7 +343,7 @@ static void find_chains(tulle__steal *s)
                 s->work[pe] += tulle__operands_work(s->operands, chain.i, chain.k[n], chain.j);
             s->nk = chain.nk; /* its k are s->k: the cursor's room is ours */
             count_units(s, chain.i, chain.j);
-            items += s->unit[s->nk];
+            items += s->unit[s->nwholes];
             chains++;
         }
         s->items[pe] = items;
@@ -276,10 +360,11 @@ void tulle__steal_reset(tulle__steal *s)
     int size = s->comm->size, rank = s->comm->rank;
     for (int64_t w = 0; w < words_of(s, rank); w++) tulle__word_write(&own[w], 0);
     for (int64_t w = 0; w < s->first_word[size]; w++) s->known[w] = 0;
-    for (int pe = 0; pe < size; pe++) {
-        s->left[pe] = s->work[pe];
-        s->at[pe] = pe == rank ? 0 : words_of(s, pe) - 1;
-    }
+    tulle__word_write(&own[words_of(s, rank)], (uint64_t)words_of(s, rank));
+    for (int pe = 0; pe < size; pe++) s->open[pe] = words_of(s, pe);
+    memcpy(s->left, s->work, (size_t)size * sizeof *s->left);
+    s->at[rank] = 0;
+    look_around(s, s->policy->reach == TULLE__REACH_ALL);
     s->hand = 0;
     s->stolen = s->probes = 0;
     s->looked_at = -1;
@@ -305,6 +390,8 @@ tulle_status tulle__steal_new(
     TULLE_TRY(tulle__alloc(size, sizeof *s->work, "reservations", &s->work));
     TULLE_TRY(tulle__alloc(size, sizeof *s->left, "reservations", &s->left));
     TULLE_TRY(tulle__alloc(size, sizeof *s->at, "reservations", &s->at));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->open, "reservations", &s->open));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->heard, "reservations", &s->heard));
     TULLE_TRY(tulle__alloc(size, sizeof *s->place, "reservations", &s->place));
     find_chains(s);
     TULLE_TRY(tulle__alloc((size_t)s->first_chain[size] + 1, sizeof *s->chain, "chains of all PEs", &s->chain));
@@ -336,6 +423,8 @@ void tulle__steal_free(tulle__steal *s)
     tulle__free(s->known);
     tulle__free(s->left);
     tulle__free(s->at);
+    tulle__free(s->open);
+    tulle__free(s->heard);
     tulle__free(s->k);
     tulle__free(s->unit);
     tulle__free(s);

@@ -3,12 +3,12 @@
  * Work stealing (paper, 3.4): every PE, also the one whose work it is, reserves units before it multiplies them, so
  * that who is done can take what others have left.
  *
- * The grid. The units (i, k, j, band) of a PE are its items, numbered in the order of its policy's chains; an item is a
- * bit of a word in that PE's control memory, 0: free. A claim is one compare-and-swap, which takes any items of a word
- * at once: less than the fetch-and-add for each that the paper's 3D grid needs, and from both ends, unlike the counters
- * of its 2D grid. One that fails has read the word, and so is the probe too; it fails at most once for each item of the
- * word, as bits are only ever set. Random and locality-aware stealing differ in what they may take: anything, or what
- * has a tile at hand.
+ * The grid. The units of a PE - products of tiles or their bands, (i, k, j, band), or, by policy, bands of chains,
+ * (i, j, band) - are its items, numbered in the order of its policy's chains; an item is a bit of a word in that PE's
+ * control memory, 0: free. A claim is one compare-and-swap, which takes any items of a word at once: less than the
+ * fetch-and-add for each that the paper's 3D grid needs, and from both ends, unlike the counters of its 2D grid. One
+ * that fails has read the word, and so is the probe too; it fails at most once for each item of the word, as bits are
+ * only ever set. Random and locality-aware stealing differ in what they may take: anything, or what has a tile at hand.
  *
  * Every unit is multiplied exactly once. Its bit is set by exactly one successful compare-and-swap, whose PE multiplies
  * it or fails, which ends the execution for all. No unit is left, since a PE leaves its own words only when all their
@@ -41,12 +41,12 @@ void tulle__steal_reset(tulle__steal *steal);
 /* Whether the next job has been reserved already, together with the last. */
 int tulle__steal_in_hand(const tulle__steal *steal);
 
-/* What has been reserved for one job: whole products of tiles, or bands of one. */
+/* What has been reserved for one job: whole products of tiles or a whole chain, or bands of one. */
 typedef struct tulle__share {
     int i, j, nk;        /* C tile (i, j) by nk tiles k; nk = 0: nothing is left that this PE may have */
     int *k;              /* [group], the caller's */
     int units;           /* of the grid */
-    int band, bands, of; /* nk = 1: bands band .. band + bands - 1 of `of`; of = 0: all */
+    int band, bands, of; /* bands band .. band + bands - 1 of `of`; of = 0: all */
 } tulle__share;
 
 /* The next job. */
