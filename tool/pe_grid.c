@@ -53,13 +53,13 @@ tulle_status grid_weigh(struct grid *grid, tulle_mat *A, tulle_mat *B)
     tulle_gidx m = tulle_mat_rows(A), k = tulle_mat_cols(A);
     int by_rows = strcmp(grid->cut, "rows") == 0, by_flops = B && strcmp(grid->cut, "flops") == 0;
     if (!by_rows) grid->weight_a = malloc(((size_t)m + 1) * sizeof *grid->weight_a);
-    if (B) grid->weight_b = malloc(((size_t)k + 1) * sizeof *grid->weight_b);
-    tulle_status status = (by_rows || grid->weight_a) && (!B || grid->weight_b)
+    if (B && !by_rows) grid->weight_b = malloc(((size_t)k + 1) * sizeof *grid->weight_b);
+    tulle_status status = by_rows || (grid->weight_a && (!B || grid->weight_b))
                               ? TULLE_OK
                               : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %lld row weights", (long long)(m + k));
     status = tulle_comm_agree(tulle_mat_comm(A), status);
     /* the rows of B, which are the columns of A */
-    if (status == TULLE_OK && B) status = tulle_mat_row_nnz(B, grid->weight_b);
+    if (status == TULLE_OK && grid->weight_b) status = tulle_mat_row_nnz(B, grid->weight_b);
     if (status == TULLE_OK && !by_rows)
         status = by_flops ? tulle_mat_row_flops(A, B, grid->weight_a) : tulle_mat_row_nnz(A, grid->weight_a);
     return status;

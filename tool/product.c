@@ -16,6 +16,7 @@ struct setting {
     int replication;
     struct grid grid;
     int simulated; /* times are virtual, of a machine whose bound is not known */
+    int sizes_only;
     tulle_read_options reading;
     tulle_alg alg[TULLE_ALG_COUNT];
     int nalgs;
@@ -88,6 +89,7 @@ static int worth_counting(const struct setting *s, const tulle_mat *B, tulle_lay
 {
     int asked = s->grid.choose || (s->nalgs == 1 && s->alg[0] == TULLE_ALG_AUTO);
     if (grid_is_mixed(&s->grid)) return 0; /* a census is of layouts that match */
+    if (s->sizes_only && !asked) return 0; /* so many PEs and so large a B that it would take longer than all else */
     double units = (double)tulle_layout_tile_rows(l[0]) * tulle_layout_tile_cols(l[0]) * tulle_layout_tile_cols(l[1]);
     return units <= 1 << 20 && (double)tulle_mat_bytes(B) <= (asked ? 2e9 : 64e6);
 }
@@ -324,8 +326,16 @@ static tulle_status read_algs(struct setting *s)
         for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++) s->alg[s->nalgs++] = (tulle_alg)a;
         return TULLE_OK;
     }
-    s->nalgs = 1;
-    return tulle_alg_parse(name, &s->alg[0]);
+    for (const char *word = name; word; word = strchr(word, ',')) {
+        char one[64];
+        word += *word == ',';
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(word, ","), word);
+        if (s->nalgs == TULLE_ALG_COUNT)
+            return tulle_fail(TULLE_ERR_ARG, "--alg names more algorithms than there are: %s", name);
+        tulle_status status = tulle_alg_parse(one, &s->alg[s->nalgs++]);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
 }
 
 static tulle_status read_replication(struct setting *s)
@@ -358,10 +368,7 @@ static tulle_status know_machine(struct setting *s, int threads)
     return status;
 }
 
-/*
- * Of a simulation: the machine that its platform is, if there is one of that name, else this one; its network is not
- * measured, as time is virtual.
- */
+/* Of a simulation: the machine that its platform is, if there is one of that name, else this one with its network. */
 static tulle_status know_simulated(struct setting *s, int threads)
 {
     char name[64] = "summit";
@@ -373,9 +380,9 @@ static tulle_status know_simulated(struct setting *s, int threads)
         snprintf(name, sizeof name, "%.*s", (int)strcspn(platform, ",+"), platform);
     }
     tulle_status status = tulle_machine_find(name, threads, &s->machine);
-    if (status != TULLE_OK) status = know_machine(s, threads);
+    if (status != TULLE_OK) return know_machine(s, threads);
     s->is_here = 0;
-    return status;
+    return TULLE_OK;
 }
 
 /* What stands below the table. */
@@ -438,8 +445,13 @@ tulle_status run_product(const struct options *options, int sparse)
         status = tulle_operand_inspect(options->operand[i], &s->reading, &shape);
     }
     status = open_team(options, trace ? "trace+" : "", status, &team);
+    if (status == TULLE_OK && tulle_team_sizes_only(team) &&
+        (options_flag(options, "check") || options_word(options, "output", NULL)))
+        status = tulle_fail(
+            TULLE_ERR_ARG, "data=none simulates sizes only: there is no result that --check or --output could be for");
     if (status == TULLE_OK) {
         s->threads = tulle_team_threads(team);
+        s->sizes_only = tulle_team_sizes_only(team);
         status = grid_options(options, tulle_team_size(team), sparse, NULL, &s->grid);
         s->grid.type = s->reading.type;
     }

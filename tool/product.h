@@ -14,9 +14,9 @@ tulle_status run_product(const struct options *options, int sparse);
         {.name = "alg",                                                                                                \
             .letter = 'a',                                                                                             \
             .kind = KIND_WORD,                                                                                         \
-            .argument = "NAME|all",                                                                                    \
+            .argument = "NAME,..|all",                                                                                 \
             .fallback = "auto",                                                                                        \
-            .text = TULLE_ALG_LIST(ALG_WORD) "or all of them that the grid allows, in turn"},                          \
+            .text = TULLE_ALG_LIST(ALG_WORD) "one or several, or all that the grid allows, in turn"},                  \
         OPTION_TYPE,                                                                                                   \
         {.name = "grid",                                                                                               \
             .kind = KIND_WORD,                                                                                         \

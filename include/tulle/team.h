@@ -70,6 +70,10 @@ TULLE_API const char *tulle_team_spec(const tulle_team *team);
 /* 1: the engine simulates, and all times of reports and traces are virtual. */
 TULLE_API int tulle_team_virtual(const tulle_team *team);
 
+/* 1: it simulates sizes only (sim:data=none). Structures are real, values are undefined wherever they stand: no result
+ * can be checked or written, and of a sparse result only the number of entries is known, as an estimate. */
+TULLE_API int tulle_team_sizes_only(const tulle_team *team);
+
 /* Runs body(comm, arg) on all PEs; the worst of their statuses, with the message of the PE that failed first. */
 TULLE_API tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg);
 

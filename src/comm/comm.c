@@ -13,10 +13,30 @@ size_t tulle__control_fixed(int npes)
     return sizeof(tulle__fixed) + TULLE__SLOTS * tulle__slot_bytes(npes);
 }
 
+static void set_up(tulle__pe *pe, int more)
+{
+    const tulle__link *link = pe->link;
+    int before = pe->setting_up > 0;
+    pe->setting_up += more;
+    if (link->virtual_time && link->virtual_time->set_up && before != (pe->setting_up > 0))
+        link->virtual_time->set_up(link->clock, !before);
+}
+
+void tulle__set_up_begin(tulle_comm *comm)
+{
+    set_up(comm->pe, 1);
+}
+
+void tulle__set_up_end(tulle_comm *comm)
+{
+    set_up(comm->pe, -1);
+}
+
 void tulle__pe_reset(tulle__pe *pe)
 {
     memset(tulle__fixed_own(pe), 0, tulle__control_fixed(pe->npes));
     pe->slots = 1;
+    set_up(pe, -pe->setting_up);
     pe->comm = (tulle_comm){.pe = pe, .rank = pe->rank, .size = pe->npes};
 }
 
@@ -192,6 +212,19 @@ void *tulle__direct(tulle_comm *comm, const tulle__place *place)
 {
     char *base = comm->pe->link->ops->direct(comm->pe->link, place->rank, place->segment);
     return base ? base + place->offset : NULL;
+}
+
+void *tulle__peek(tulle_comm *comm, const tulle__place *place)
+{
+    const tulle__link *link = comm->pe->link;
+    if (!tulle__is_hollow(comm)) return NULL;
+    return (char *)link->virtual_time->peek(link->clock, place->rank, place->segment) + place->offset;
+}
+
+tulle_status tulle__wants_values(const tulle_comm *comm, const char *what)
+{
+    if (!tulle__is_hollow(comm)) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s needs values, and data=none simulates sizes only", what);
 }
 
 /* Where time is virtual a wait ends as soon as it can; this bounds those for what nobody tells of. */

@@ -58,6 +58,7 @@ struct tulle__pe {
     uint32_t slots;     /* bit s: slot s is in use */
     tulle__owned owned; /* head of a ring */
     int next_group;
+    int setting_up; /* how many of tulle__set_up_begin are open */
     tulle__meter meter;
     tulle_comm comm; /* the whole team */
 };
@@ -139,6 +140,23 @@ static inline int tulle__is_virtual(const tulle_comm *comm)
 {
     return comm->pe->link->virtual_time != NULL;
 }
+
+/*
+ * What lies between the two sets up (reads, distributes, weighs) and is in nobody's report: an engine whose time is
+ * virtual may be rough about it. They nest.
+ */
+void tulle__set_up_begin(tulle_comm *comm);
+void tulle__set_up_end(tulle_comm *comm);
+
+/* Sizes only (tulle__virtual_ops.peek): structures are looked at where they are, values are in nobody's memory. */
+static inline int tulle__is_hollow(const tulle_comm *comm)
+{
+    return tulle__is_virtual(comm) && comm->pe->link->virtual_time->peek;
+}
+/* Where the place is, if so; else NULL. */
+void *tulle__peek(tulle_comm *comm, const tulle__place *place);
+/* TULLE_ERR_UNSUPPORTED if so: `what` needs values. */
+tulle_status tulle__wants_values(const tulle_comm *comm, const char *what);
 
 /*
  * A local kernel begins, and ends having done that much: where time is virtual, this is how long it takes. Nothing may

@@ -51,6 +51,14 @@ typedef struct tulle__virtual_ops {
     void (*idle)(tulle__link *link, int64_t most_ns);
     /* A local kernel begins (work NULL), or ends: its time passes. */
     void (*kernel)(tulle__link *link, const tulle__work *work);
+    /* Optional: from now on (off: no longer) this PE sets up what no report times, so its transfers need not compete. */
+    void (*set_up)(tulle__link *link, int on);
+    /*
+     * Optional, of an engine that simulates sizes only: where that PE's segment lies. There values are held by nobody:
+     * data segments are memory that is not there until it is written, and transfers whose local end is NULL take their
+     * time and move nothing.
+     */
+    void *(*peek)(tulle__link *link, int rank, int segment);
 } tulle__virtual_ops;
 
 typedef struct tulle__link_ops {

@@ -52,11 +52,22 @@ int tulle_engine_usable(const char *name)
     return tulle__registry_find(name, NULL, &engine, &wrapper) == TULLE_OK;
 }
 
-int tulle_team_virtual(const tulle_team *team)
+/* A PE of this process. */
+static const tulle_comm *any_comm(const tulle_team *team)
 {
     int rank = 0;
-    while (!team->pe[rank]) rank++; /* a PE of this process */
-    return team->pe[rank]->link->virtual_time != NULL;
+    while (!team->pe[rank]) rank++;
+    return &team->pe[rank]->comm;
+}
+
+int tulle_team_virtual(const tulle_team *team)
+{
+    return tulle__is_virtual(any_comm(team));
+}
+
+int tulle_team_sizes_only(const tulle_team *team)
+{
+    return tulle__is_hollow(any_comm(team));
 }
 
 const char *tulle_team_spec(const tulle_team *team)

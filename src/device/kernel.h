@@ -102,11 +102,24 @@ typedef struct tulle__kernels {
 
     /* T = A^T (A m x n): T has n rows; room of n + 1, nnz, nnz is the caller's. Columns of T ascend. */
     tulle_status (*transpose)(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *T);
+
+    /* Lines of `width` values, ld apart, times beta; beta = 0 does not read them. */
+    tulle_status (*scale)(
+        tulle__pool *pool, tulle_type type, int64_t lines, int64_t width, int64_t ld, double beta, void *val);
+
+    /* Element (r, c) of a row-major panel, m x n, is added to C[r * c_row + c * c_col]. */
+    void (*add)(tulle_type type, int64_t m, int64_t n, const void *panel, void *C, int64_t c_row, int64_t c_col);
+
+    /* Values, or what else only kernels read, from one place to another. */
+    void (*copy)(void *to, const void *from, size_t bytes);
 } tulle__kernels;
 
 /* The reference; and what this processor runs best, chosen once by its instruction set. */
 const tulle__kernels *tulle__kernels_ref(void);
 const tulle__kernels *tulle__kernels_cpu(void);
+
+/* Of a device that holds no values (none/none.c). */
+tulle__kernels tulle__kernels_none(void);
 
 /* The instruction set that the cpu kernels use here: "avx512", "avx2", "portable". */
 const char *tulle__kernels_cpu_isa(void);

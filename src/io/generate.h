@@ -15,6 +15,9 @@
  *   band       n, lower=1, upper=lower                          every entry of the band
  *   circuit    n, degree=4, dense=4, width=n/64                 diagonal, `dense` full rows and columns, and about
  *                                                               `degree` neighbours a row within `width`; symmetric
+ *   nlpkkt     n                                                optimality system of n^3 points, 6 n^2 controls: n = 80,
+ *                                                               120, 160, 200, 240 have the rows and entries of the
+ *                                                               matrices of that name; its diagonal is not full
  *   dense      m, n (or n)                                      full
  *
  * All take seed=1 and values=, one of
@@ -87,7 +90,7 @@ void tulle__generator_values(const tulle__generator *generator, int64_t count, c
 /*
  * The rectangle of rows r0 .. r1 - 1, columns c0 .. c1 - 1 as CSR with local indices: (*rowptr)[0 .. r1 - r0] from 0,
  * *colind ascending from c0, *val; each to be freed with tulle__free. TULLE_ERR_OVERFLOW over INT32_MAX columns.
- * Time: as tulle__generator_rows; a row of er, fem, stencil or band is made whole, one of dense or a full one of
+ * Time: as tulle__generator_rows; a row of er, fem, stencil, nlpkkt or band is made whole, one of dense or a full one of
  * circuit only where wanted. rmat draws all edges for every tile: an edge's counter does not tell its place, so no
  * part of the draw can be left out. To spread that work, share the edges out and send each to its owner.
  */

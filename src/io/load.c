@@ -508,8 +508,10 @@ tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_l
     if (status == TULLE_OK && (load.layout->m != shape.m || load.layout->n != shape.n))
         status = tulle__fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ", the layout is for %" PRId64 " x %" PRId64,
             operand, shape.m, shape.n, load.layout->m, load.layout->n);
+    tulle__set_up_begin(comm);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = kind == TULLE_DENSE ? load_dense(&load, A) : load_sparse(&load, A);
+    tulle__set_up_end(comm);
     tulle_layout_free(rows);
     return status;
 }

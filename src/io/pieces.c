@@ -48,7 +48,8 @@ tulle_status tulle_writer_open(
     tulle_comm *comm, const char *path, tulle_gidx m, tulle_gidx n, tulle_type type, tulle_writer **out)
 {
     tulle_writer *writer = NULL;
-    tulle_status status = check_name(path);
+    tulle_status status = tulle__wants_values(comm, "writing a matrix");
+    if (status == TULLE_OK) status = check_name(path);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *writer, "a writer", &writer);
     if (status == TULLE_OK) {
         writer->comm = comm;

@@ -250,8 +250,8 @@ static tulle_status save_binsparse(tulle_mat *A, const char *path)
 
 tulle_status tulle_mat_save(tulle_mat *A, const char *path)
 {
-    tulle_status status = TULLE_OK;
-    if (A->comm->rank == 0) {
+    tulle_status status = tulle__wants_values(A->comm, "writing a matrix");
+    if (A->comm->rank == 0 && status == TULLE_OK) {
         switch (tulle__operand_format(path)) {
         case TULLE__FORMAT_NPY:
             status = save_npy(A, path);

@@ -21,7 +21,8 @@ tulle_status tulle__context_get(tulle_comm *comm, tulle__context **context)
             return TULLE_OK;
         }
     TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "PE context", &made));
-    made->kernels = tulle__kernels_cpu();
+    made->none = tulle__kernels_none();
+    made->kernels = tulle__is_hollow(comm) ? &made->none : tulle__kernels_cpu();
     TULLE_TRY(tulle__pool_new(pe->threads, &made->pool));
     tulle__pe_own(pe, &made->owned, free_context);
     *context = made;

@@ -9,6 +9,7 @@
 typedef struct tulle__context {
     tulle__owned owned;
     const tulle__kernels *kernels;
+    tulle__kernels none; /* what they are where values are not held */
     tulle__pool *pool;
 } tulle__context;
 

@@ -15,6 +15,7 @@ struct piece {
 
 struct tulle__excerpt {
     int64_t m, nnz, npieces;
+    int sparse;
     int64_t *rowptr; /* m + 1, of a sparse one */
     struct piece *piece;
     size_t bytes;
@@ -156,12 +157,19 @@ tulle_status tulle__excerpt_new(
     int64_t pieces = pieces_of(rows, B->kind == TULLE_DENSE && spot.ld != tulle__tile_cols(B, j));
     TULLE_TRY(tulle__alloc((size_t)pieces, sizeof *e->piece, "an excerpt of a tile", &e->piece));
     e->m = tulle__tile_rows(B, i);
+    e->sparse = B->kind == TULLE_CSR;
     e->nnz = B->directory[tulle__tile_index(B, i, j)].nnz;
     if (B->kind == TULLE_DENSE) {
         cut_dense(e, rows, &spot, tulle__tile_cols(B, j), size);
     } else {
         TULLE_TRY(tulle__alloc((size_t)e->m + 1, sizeof *e->rowptr, "row pointers of an excerpt", &e->rowptr));
         cut_sparse(e, rows, rowptr, size);
+        if (tulle__is_hollow(B->comm)) { /* how much it is will do: nothing is cut out of a tile that is looked at */
+            tulle__free(e->rowptr);
+            tulle__free(e->piece);
+            e->rowptr = NULL;
+            e->piece = NULL;
+        }
     }
     *excerpt = e;
     return TULLE_OK;
@@ -185,12 +193,13 @@ size_t tulle__excerpt_bytes(const tulle__excerpt *e)
 
 int64_t tulle__excerpt_ranges(const tulle__excerpt *e)
 {
-    return e->rowptr ? 2 * e->npieces : e->npieces;
+    return e->sparse ? 2 * e->npieces : e->npieces;
 }
 
 size_t tulle__excerpt_held(const tulle__excerpt *e)
 {
-    return sizeof *e + (size_t)e->npieces * sizeof *e->piece + (e->rowptr ? ((size_t)e->m + 1) * sizeof *e->rowptr : 0);
+    return sizeof *e + (e->piece ? (size_t)e->npieces * sizeof *e->piece : 0) +
+           (e->rowptr ? ((size_t)e->m + 1) * sizeof *e->rowptr : 0);
 }
 
 size_t tulle__excerpt_room(const tulle_mat *B, int i, int j, const tulle__excerpt *e)
@@ -238,6 +247,13 @@ tulle_status tulle__excerpt_start(tulle_mat *B, int i, int j, const tulle__excer
 tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excerpt *e, tulle__fetch *fetch)
 {
     tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = B->directory[tulle__tile_index(B, i, j)]};
+    f.block = tulle__peek(B->comm, &f.record.place);
+    if (f.block) {
+        f.group = tulle__comm_group(B->comm);
+        tulle__get(B->comm, f.group, &f.record.place, 0, NULL, e->bytes);
+        *fetch = f;
+        return TULLE_OK;
+    }
     f.record.nnz = e->nnz;
     tulle_status status = tulle__fetch_room(tulle__excerpt_room(B, i, j, e), &f);
     if (status == TULLE_OK) status = tulle__excerpt_start(B, i, j, e, f.block, &f.group);

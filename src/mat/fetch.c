@@ -71,10 +71,15 @@ tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch)
     tulle__fetch f = {.A = A, .i = i, .j = j, .group = -1, .record = *record};
     f.block = tulle__tile_direct(A, i, j);
     if (!f.block && record->place.length) {
-        tulle_status status = tulle__fetch_room(record->place.length, &f);
+        f.block = tulle__peek(A->comm, &record->place);
+        int hollow = f.block != NULL;
+        tulle_status status = hollow ? TULLE_OK : tulle__fetch_room(record->place.length, &f);
         if (status != TULLE_OK) return status;
         f.group = tulle__comm_group(A->comm);
-        tulle__fetch_start(A, i, j, f.group, f.block);
+        if (hollow)
+            tulle__get(A->comm, f.group, &record->place, 0, NULL, record->place.length);
+        else
+            tulle__fetch_start(A, i, j, f.group, f.block);
     }
     *fetch = f;
     return TULLE_OK;

@@ -278,21 +278,6 @@ out:
     return status;
 }
 
-struct zero {
-    char *data;
-    size_t bytes;
-};
-
-/* Each thread touches its part first, so that pages lie near it. */
-static tulle_status zero_part(void *arg, int thread, int nthreads)
-{
-    const struct zero *zero = arg;
-    size_t from = zero->bytes / 64 * (size_t)thread / (size_t)nthreads * 64;
-    size_t to = thread == nthreads - 1 ? zero->bytes : zero->bytes / 64 * (size_t)(thread + 1) / (size_t)nthreads * 64;
-    memset(zero->data + from, 0, to - from);
-    return TULLE_OK;
-}
-
 static tulle_status new_mat(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A)
 {
@@ -303,8 +288,9 @@ static tulle_status new_mat(
         for (int64_t t = 0; t < (int64_t)layout->mt * layout->nt; t++) {
             tulle__place *place = &(*A)->replaced[t].place;
             if (!place->length) continue;
-            struct zero zero = {tulle__direct(comm, place), place->length};
-            status = tulle__pool_run(context->pool, zero_part, &zero);
+            /* each thread touches its part first, so that pages lie near it */
+            status = context->kernels->scale(
+                context->pool, type, 1, (*A)->replaced[t].nnz, (*A)->replaced[t].nnz, 0, tulle__direct(comm, place));
             if (status != TULLE_OK) break;
         }
     if (status == TULLE_OK) status = tulle__mat_publish(*A);
@@ -409,7 +395,7 @@ tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed)
     if (status == TULLE_OK) status = tulle__context_get(A->comm, &context);
     for (int i = 0; status == TULLE_OK && i < A->layout->mt; i++)
         for (int j = 0; status == TULLE_OK && j < A->layout->nt; j++) {
-            if (!tulle__tile_is_mine(A, i, j)) continue;
+            if (!tulle__tile_is_mine(A, i, j) || tulle__is_hollow(A->comm)) continue;
             struct fill fill = {.row = A->layout->row_cut[i], .col = A->layout->col_cut[j], .seed = seed};
             status = tulle_mat_tile(A, i, j, &fill.tile);
             if (status == TULLE_OK) status = tulle__pool_run(context->pool, fill_part, &fill);

@@ -129,8 +129,9 @@ static tulle_status build_csr(
                     for (int64_t e = from; e < to && !known; e++)
                         ((tulle_lidx *)(uintptr_t)tile.colind)[at + e - from] =
                             (tulle_lidx)(o->tile.colind[e] + o->col - col0);
-                    memcpy((char *)tile.val + (size_t)at * size, (const char *)o->tile.val + (size_t)from * size,
-                        (size_t)(to - from) * size);
+                    if (!tulle__is_hollow(B->comm))
+                        memcpy((char *)tile.val + (size_t)at * size, (const char *)o->tile.val + (size_t)from * size,
+                            (size_t)(to - from) * size);
                 }
                 start[r - row0] += to - from;
             }
@@ -165,7 +166,7 @@ static tulle_status fill_tile(tulle_mat *A, tulle_mat *B, tulle_gidx above, int 
     if (status == TULLE_OK && A->kind == TULLE_DENSE) {
         int64_t t = tulle__tile_index(B, i, j);
         const tulle__tile_record *record = known ? &B->directory[t] : &B->replaced[t];
-        if (record->place.length) {
+        if (record->place.length && !tulle__is_hollow(B->comm)) {
             tulle_tile to = tulle__tile_view(B, i, j, record, tulle__direct(B->comm, &record->place));
             for (int k = 0; k < count; k++) copy_dense(B, i, j, &to, &overlap[k]);
         }
@@ -218,8 +219,11 @@ static tulle_status agree_made(tulle_mat *A, tulle_status status, tulle_mat *mad
 tulle_status tulle_mat_redistribute(tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     tulle_mat *made = NULL;
+    tulle__set_up_begin(A->comm);
     tulle_status status = redistribute(A, layout, &made);
-    return agree_made(A, status, made, copy);
+    status = agree_made(A, status, made, copy);
+    tulle__set_up_end(A->comm);
+    return status;
 }
 
 static void transpose_dense(const tulle_tile *from, const tulle_tile *to)
@@ -252,6 +256,7 @@ static tulle_status transpose(tulle_mat *A, tulle_mat **out)
             if (!tulle__tile_is_mine(A, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(A, i, j, &from));
             if (!from.nnz) continue;
+            if (A->kind == TULLE_DENSE && tulle__is_hollow(T->comm)) continue;
             if (A->kind == TULLE_DENSE) {
                 const tulle__tile_record *record = &T->replaced[tulle__tile_index(T, j, i)];
                 to = tulle__tile_view(T, j, i, record, tulle__direct(T->comm, &record->place));

@@ -35,7 +35,10 @@ static tulle_status row_nnz(tulle_mat *A, int64_t *work)
 
 tulle_status tulle_mat_row_nnz(tulle_mat *A, int64_t *work)
 {
-    return tulle_comm_agree(A->comm, row_nnz(A, work));
+    tulle__set_up_begin(A->comm);
+    tulle_status status = tulle_comm_agree(A->comm, row_nnz(A, work));
+    tulle__set_up_end(A->comm);
+    return status;
 }
 
 static tulle_status row_flops(tulle_mat *A, tulle_mat *B, int64_t *work)
@@ -65,5 +68,8 @@ out:
 
 tulle_status tulle_mat_row_flops(tulle_mat *A, tulle_mat *B, int64_t *work)
 {
-    return tulle_comm_agree(A->comm, row_flops(A, B, work));
+    tulle__set_up_begin(A->comm);
+    tulle_status status = tulle_comm_agree(A->comm, row_flops(A, B, work));
+    tulle__set_up_end(A->comm);
+    return status;
 }

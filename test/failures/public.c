@@ -408,7 +408,8 @@ static const char without[] =
     "tulle_parse_int tulle_parse_real tulle_parse_type tulle_plan_alg tulle_plan_bytes tulle_plan_describe "
     "tulle_plan_replication "
     "tulle_plan_phases tulle_product_bound tulle_status_name tulle_status_text tulle_team_memory_peak "
-    "tulle_team_size tulle_team_spec tulle_team_threads tulle_team_virtual tulle_team_watch tulle_type_name "
+    "tulle_team_size tulle_team_sizes_only tulle_team_spec tulle_team_threads tulle_team_virtual tulle_team_watch "
+    "tulle_type_name "
     "tulle_type_size "
     "tulle_version ";
 

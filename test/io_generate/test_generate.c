@@ -86,8 +86,8 @@ static const char *const everything[] = {"rmat:scale=9,edgefactor=8", "rmat:scal
     "stencil2d:nx=1,ny=9", "stencil2d:nx=31,ny=9,points=9", "stencil3d:n=7", "stencil3d:nx=3,ny=1,nz=8,points=27",
     "stencil3d:n=5,anisotropy=10,shift=-1", "band:n=60,lower=3,upper=9", "band:n=4,lower=100", "band:n=0",
     "circuit:n=400,degree=5,dense=3", "circuit:n=300,degree=2.5,dense=0,values=spd", "circuit:n=1",
-    "circuit:n=3,dense=3", "dense:m=20,n=33", "dense:n=12,values=spd", "dense:m=0,n=4", "er:n=100,values=ones",
-    "er:n=100,values=integer"};
+    "circuit:n=3,dense=3", "nlpkkt:n=1", "nlpkkt:n=2", "nlpkkt:n=5,values=integer", "dense:m=20,n=33",
+    "dense:n=12,values=spd", "dense:m=0,n=4", "er:n=100,values=ones", "er:n=100,values=integer"};
 enum { EVERYTHING = sizeof everything / sizeof *everything };
 
 static void test_shapes(void)
@@ -142,6 +142,66 @@ static void test_formulas(void)
         int64_t nnz = count_neighbours(grids[i].nx, grids[i].ny, grids[i].nz, grids[i].reach);
         tulle_status status = matrix_init(&A, spec, TULLE_F64);
         ok(status == TULLE_OK && A.shape.nnz == nnz && A.entries.nnz == nnz, "%s: %" PRId64, spec, nnz);
+        matrix_fini(&A);
+    }
+}
+
+/* Whether row and col of nlpkkt are coupled, from their places alone: a control is a point of its face. */
+static int coupled(int64_t n, int64_t row, int64_t col)
+{
+    int64_t points = n * n * n, first = points + 6 * n * n;
+    if (row == col) return row < first;
+    if (row > col) return coupled(n, col, row);
+    if (row >= first || col < first) return 0;
+    int64_t p = col - first, x[3] = {p % n, p / n % n, p / n / n}, y[3], place = (row - points) % (n * n);
+    int axis = -1, end = 0;
+    if (row < points) {
+        y[0] = row % n, y[1] = row / n % n, y[2] = row / n / n;
+    } else {
+        axis = (int)((row - points) / (n * n) / 2), end = (int)((row - points) / (n * n) % 2);
+        y[axis] = end ? n - 1 : 0;
+        y[axis == 0] = place % n;
+        y[axis == 2 ? 1 : 2] = place / n;
+    }
+    int near = axis < 0 || x[axis] == y[axis];
+    for (int d = 0; d < 3; d++) near = near && llabs(x[d] - y[d]) <= 1;
+    return near;
+}
+
+static void test_nlpkkt(void)
+{
+    /* of the collection's matrices of these names */
+    static const struct {
+        int n;
+        int64_t rows, nnz;
+    } known[] = {{80, 1062400, 28192672}, {120, 3542400, 95117792}, {160, 8345600, 225422112},
+        {200, 16240000, 440225632}, {240, 27993600, 760648352}};
+    char spec[100];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        tulle__generator *g = NULL;
+        tulle__generator_shape shape = {.nnz = 0};
+        snprintf(spec, sizeof spec, "nlpkkt:n=%d", known[i].n);
+        if (tulle__generator_open(spec, &g) == TULLE_OK) tulle__generator_get_shape(g, &shape);
+        ok(shape.m == known[i].rows && shape.n == known[i].rows && shape.nnz == known[i].nnz,
+            "%s: %" PRId64 " rows, %" PRId64 " entries", spec, shape.m, shape.nnz);
+        /* the strict lower part by the research note: two levels, the first as wide as the states and controls */
+        int64_t line = 3 * (int64_t)known[i].n - 2, lower = line * line * line + 6 * line * line;
+        ok((shape.nnz - lower * 2) + (int64_t)known[i].n * known[i].n * known[i].n == shape.m,
+            "%s: half of it off the diagonal is %" PRId64, spec, lower);
+        tulle__generator_close(g);
+    }
+    for (int n = 1; n <= 5; n++) {
+        matrix A;
+        snprintf(spec, sizeof spec, "nlpkkt:n=%d,values=ones", n);
+        int good = matrix_init(&A, spec, TULLE_F64) == TULLE_OK && symmetric(&A);
+        int64_t pairs = 0, found = 0;
+        for (int64_t r = 0; good && r < A.shape.m; r++)
+            for (int64_t c = 0; c < A.shape.m; c++) {
+                pairs += coupled(n, r, c);
+                found += coupled(n, r, c) && !isnan(entry(&A, r, c));
+            }
+        ok(good && found == pairs && pairs == A.entries.nnz, "%s: %" PRId64 " entries, each where two are coupled",
+            spec, pairs);
         matrix_fini(&A);
     }
 }
@@ -502,6 +562,10 @@ static void test_specs(void)
         {"band:n=200000000000000,lower=100000000000000", "over the limit"},
         {"circuit:degree=4", "needs n"},
         {"circuit:n=3,dense=4", "outside"},
+        {"nlpkkt", "needs n"},
+        {"nlpkkt:n=0", "outside"},
+        {"nlpkkt:n=40000", "outside"},
+        {"nlpkkt:n=3,values=spd", "symmetric"},
         {"dense:m=4", "needs n"},
         {"dense:m=200000000000000,n=200000000000000", "over the limit"},
         {"dense:m=3,n=4,values=spd", "symmetric"},
@@ -520,7 +584,7 @@ static void test_specs(void)
     int kinds = 0, sentences = 1;
     for (const char *sentence = NULL; tulle__generator_name(kinds, &sentence); kinds++)
         sentences = sentences && *sentence;
-    ok(kinds == 8 && sentences && !tulle__generator_name(-1, NULL), "%d generators, each with a sentence", kinds);
+    ok(kinds == 9 && sentences && !tulle__generator_name(-1, NULL), "%d generators, each with a sentence", kinds);
 }
 
 static tulle_status make_tile(const char *spec)
@@ -602,6 +666,7 @@ int main(int argc, char **argv)
     if (!part || !strcmp(part, "pattern")) {
         test_shapes();
         test_formulas();
+        test_nlpkkt();
         test_values();
         test_rmat();
         test_seeds();

@@ -134,6 +134,42 @@ static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse, e
     ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "nothing leaks");
 }
 
+/* Leaves everything to the team, a plan with a transposed operand among it. */
+static tulle_status leave_all(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    (void)arg;
+    tulle_layout *layout = NULL;
+    tulle_layout_spec spec = {.m = 60, .n = 60, .grid_rows = tulle_comm_size(comm), .grid_cols = 1};
+    tulle_mat *A, *C;
+    tulle_plan *plan;
+    tulle_product_options o = TULLE_PRODUCT_DEFAULT;
+    o.op_a = TULLE_OP_T;
+    spec.tile_rows = spec.tile_cols = tulle_comm_size(comm);
+    TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &layout));
+    TULLE_TRY(tulle_mat_load(comm, "er:n=60,degree=6", layout, TULLE_CSR, NULL, NULL, &A));
+    TULLE_TRY(tulle_mat_new_csr(comm, layout, TULLE_F64, &C));
+    TULLE_TRY(tulle_plan_new(A, A, C, &o, &plan));
+    for (int r = 0; r < 2; r++) TULLE_TRY(tulle_plan_execute(plan, NULL));
+    status = tulle__fail(TULLE_ERR_STATE, "left");
+out:
+    tulle_layout_free(layout);
+    return status;
+}
+
+static void left(int npes)
+{
+    tulle_team *team;
+    int64_t blocks = tulle__account_blocks(tulle__account_current());
+    tulle_team_options options = {.memory = (size_t)npes << 26, .threads = 1};
+    if (!ok(tulle_team_new("threads", npes, &options, &team) == TULLE_OK, "open")) return;
+    tulle_status status = tulle_team_run(team, leave_all, NULL);
+    ok(status == TULLE_ERR_STATE && strstr(tulle_error_message(), "left"), "a body leaves its plan: %s",
+        tulle_error_message());
+    tulle_team_free(team);
+    ok(tulle__account_blocks(tulle__account_current()) == blocks, "the team frees it, once");
+}
+
 static void transfers(int npes, tulle_alg alg, int sparse, int star)
 {
     char spec[64];
@@ -171,6 +207,7 @@ int main(int argc, char **argv)
     int npes = atoi(argv[1]);
     tulle_team_options options = {.memory = (size_t)npes << 26, .arena = 4096, .panels = 2, .threads = 2};
     static const char *const specs[] = {"threads:direct=off", "threads", "threads:node=2"};
+    left(npes);
     for (int sparse = 0; sparse < 2; sparse++)
         for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++) {
             if (alg == TULLE_ALG_CANNON && npes == 2) continue; /* it wants a square grid */

@@ -68,7 +68,30 @@ seconds() {
 awk "BEGIN { exit !($(seconds fast) < $(seconds slow)) }"
 report $? "$(seconds fast) s over a fast network, $(seconds slow) s over a slow one"
 
+# sizes only: the same report, of several algorithms in the order asked for
+for data in real none; do
+    run $data spmm rmat:scale=10 --comm sim:node=1,data=$data --pes 8 --grid 4x2 --alg summa,stationary-a --transfers whole --memory 4G --json
+    sed 's/"memory_peak":[0-9]*//; s/,data=[a-z]*//' "$work/$data" >"$work/$data.told"
+done
+[ -s "$work/real.told" ] && cmp -s "$work/real.told" "$work/none.told"
+report $? "data=none reports what real tiles do"
+[ "$(sed 's/.*"alg":"\([^"]*\)".*/\1/' "$work/none" | tr '\n' ' ')" = "summa stationary-a " ]
+report $? "algorithms by a list, in its order"
+"$tulle" spmm rmat:scale=6 --pes 2 --alg summa,sumna >"$work/list" 2>&1
+[ $? = 2 ] && grep -q "did you mean 'summa'" "$work/list"
+report $? "a wrong one among them: $(head -c 200 "$work/list")"
+for option in --check "-o $work/never.mtx"; do
+    "$tulle" spmm rmat:scale=6 --comm sim:data=none --pes 2 $option >"$work/refused" 2>&1
+    [ $? = 2 ] && grep -q 'simulates sizes only' "$work/refused" && [ ! -e "$work/never.mtx" ]
+    report $? "$option: $(head -c 200 "$work/refused")"
+done
+"$tulle" gen er:n=20 -o "$work/never.mtx" --comm sim:data=none --pes 2 >"$work/refused" 2>&1
+[ $? != 0 ] && grep -q 'needs values' "$work/refused" && [ ! -e "$work/never.mtx" ]
+report $? "gen: $(head -c 200 "$work/refused")"
+
 # hundreds
+run large spmm nlpkkt:n=20 --cols 4096 --comm sim:data=none --pes 384 --grid 24x16 --cut rows --alg stationary-c --json
+has large '"m":18400,'
 run many spmm rmat:scale=14 --comm sim:platform=summit --pes 384 --grid 24x16 --check --json
 has many '"pes":384'
 has many '"passed":true'

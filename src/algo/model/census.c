@@ -250,6 +250,7 @@ tulle_status tulle_census_new(tulle_mat *A, tulle_mat *B, const tulle_census_spe
     int exact = B && spec->counting == TULLE_COUNT_RESULT;
     tulle_status status = check(A, B, spec);
     if (status == TULLE_OK) status = think_of(spec, B != NULL, &c);
+    tulle__set_up_begin(A->comm);
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, count_entries(A, c->operands.A));
     if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, count_entries(B, c->operands.B));
@@ -257,6 +258,7 @@ tulle_status tulle_census_new(tulle_mat *A, tulle_mat *B, const tulle_census_spe
     if (status == TULLE_OK && !B) fill_even(c); /* which is exact for a dense B */
     if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, tulle__census_count_work(c, A, B));
     if (status == TULLE_OK && exact) status = tulle_comm_agree(A->comm, tulle__census_count_result(c, A, B));
+    tulle__set_up_end(A->comm);
     if (status != TULLE_OK) {
         tulle_census_free(c);
         return status;

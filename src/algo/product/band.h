@@ -19,7 +19,7 @@
 /* Multiplications of A[i,k] B[k,j]; of sparse tiles, expected if they are uniform. */
 double tulle__operands_work(const tulle__operands *operands, int i, int k, int j);
 
-/* Sets operands->grain for this structure. */
+/* Sets operands->grain and ->uncut for this structure. */
 void tulle__operands_set_grain(tulle__operands *operands, int pes);
 
 /* Bands of A[i,k] B[k,j], at least 1. */

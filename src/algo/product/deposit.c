@@ -8,15 +8,15 @@
 
 /* A result placed in a private block, laid out as a tile. */
 struct block_place {
-    tulle_type type;
+    const tulle_plan *plan;
     char *block;
 };
 
 static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     struct block_place *place = context;
-    tulle__csr_offsets o = tulle__csr_offsets_of(m, nnz, place->type);
-    tulle_status status = tulle__alloc(o.length, 1, "a partial result", &place->block);
+    tulle__csr_offsets o = tulle__csr_offsets_of(m, nnz, place->plan->C->type);
+    tulle_status status = tulle__partial_block(place->plan, m, nnz, &place->block);
     if (status != TULLE_OK) return status;
     *C = (tulle__csr_result){.nnz = nnz,
         .rowptr = (int64_t *)(void *)place->block,
@@ -122,7 +122,7 @@ tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, i
         tulle__charge_spgemm(&x->inbox, &task, *nnz);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &known);
     }
-    struct block_place place = {.type = plan->operands.C->type};
+    struct block_place place = {.plan = plan};
     tulle__csr_result result;
     tulle_status status = plan->context->kernels->spgemm(plan->context->pool, &task, place_block, &place, &result);
     if (status != TULLE_OK) {

@@ -356,6 +356,7 @@ static tulle_status refresh(tulle_mat *X, tulle_mat **T)
     tulle_mat *made;
     tulle_status status = tulle_mat_transpose(X, &made);
     if (status != TULLE_OK) return status;
+    tulle__pe_disown(&made->owned);
     tulle__mat_drop(*T); /* transposing has met: nobody still reads the old one */
     *T = made;
     return TULLE_OK;

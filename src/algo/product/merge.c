@@ -2,7 +2,6 @@
 #include "algo/product/merge.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "algo/product/charge.h"
 #include "algo/product/deposit.h"
@@ -113,6 +112,7 @@ out:
 static tulle_status join(tulle__exec *x, const tulle__target *target, int npieces, const struct piece *pieces)
 {
     tulle__csr_result C;
+    const tulle__kernels *kernels = x->plan->context->kernels;
     int64_t nnz = 0;
     size_t size = tulle_type_size(x->plan->operands.C->type);
     for (int p = 0; p < npieces; p++) nnz += pieces[p].sum.nnz;
@@ -128,8 +128,8 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
         }
         int64_t first = from->rowptr[0];
         for (int64_t r = 1; r <= piece->rows; r++) C.rowptr[piece->row + r] = nnz + from->rowptr[r] - first;
-        memcpy(C.colind + nnz, from->colind + first, (size_t)from->nnz * sizeof *C.colind);
-        memcpy((char *)C.val + (size_t)nnz * size, (const char *)from->val + (size_t)first * size,
+        kernels->copy(C.colind + nnz, from->colind + first, (size_t)from->nnz * sizeof *C.colind);
+        kernels->copy((char *)C.val + (size_t)nnz * size, (const char *)from->val + (size_t)first * size,
             (size_t)from->nnz * size);
         tulle__charge_copy(&x->inbox, from->nnz * (int64_t)(size + sizeof *C.colind));
         nnz += from->nnz;

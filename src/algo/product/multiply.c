@@ -3,7 +3,6 @@
  * What becomes of a job: its product goes into C in place, into a part that is merged at the end, or through the arena
  * to the owner of the C tile.
  */
-#include <string.h>
 
 #include "algo/product/band.h"
 #include "algo/product/charge.h"
@@ -42,43 +41,12 @@ out:
 
 /* ---- dense C ---- */
 
-struct scaling {
-    tulle_tile tile;
-    double beta;
-};
-
-/* Elements from .. to - 1 of memory that begins where the tile does. */
-static void scale_run(const struct scaling *s, int64_t from, int64_t to)
-{
-    size_t size = tulle_type_size(s->tile.type);
-    if (s->beta == 0) {
-        memset((char *)s->tile.val + (size_t)from * size, 0, (size_t)(to - from) * size);
-    } else if (s->tile.type == TULLE_F32) {
-        float *v = s->tile.val, beta = (float)s->beta;
-        for (int64_t e = from; e < to; e++) v[e] *= beta;
-    } else {
-        double *v = s->tile.val;
-        for (int64_t e = from; e < to; e++) v[e] *= s->beta;
-    }
-}
-
-static tulle_status scale_part(void *arg, int thread, int nthreads)
-{
-    const struct scaling *s = arg;
-    int64_t lines = s->tile.order == TULLE_ROW_MAJOR ? s->tile.m : s->tile.n, width = s->tile.nnz / lines;
-    if (s->tile.ld == width) {
-        scale_run(s, s->tile.nnz * thread / nthreads, s->tile.nnz * (thread + 1) / nthreads);
-        return TULLE_OK;
-    }
-    for (int64_t line = lines * thread / nthreads; line < lines * (thread + 1) / nthreads; line++)
-        scale_run(s, line * s->tile.ld, line * s->tile.ld + width);
-    return TULLE_OK;
-}
-
 tulle_status tulle__scale_tile(tulle_plan *plan, const tulle_tile *tile, double beta)
 {
-    struct scaling scaling = {*tile, beta};
-    return beta == 1 || !tile->nnz ? TULLE_OK : tulle__pool_run(plan->context->pool, scale_part, &scaling);
+    int64_t lines = tile->order == TULLE_ROW_MAJOR ? tile->m : tile->n;
+    if (beta == 1 || !tile->nnz) return TULLE_OK;
+    return plan->context->kernels->scale(
+        plan->context->pool, tile->type, lines, tile->nnz / lines, tile->ld, beta, tile->val);
 }
 
 tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)

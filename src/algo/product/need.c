@@ -264,7 +264,7 @@ out:
 }
 
 tulle_status tulle__needs_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
-    tulle_transfers transfers, int parts, const tulle__prices *prices, tulle__needs **out)
+    tulle_transfers transfers, int alone, const tulle__prices *prices, tulle__needs **out)
 {
     tulle_status status;
     tulle__needs *needs = NULL;
@@ -279,11 +279,11 @@ tulle_status tulle__needs_new(tulle_comm *comm, const tulle__policy *policy, con
     for (int64_t t = 0; t < tiles; t++)
         needs->row[t] = tulle__tile_is_mine(o->A, (int)(t / o->K), (int)(t % o->K)) ? (int)needs->rows++ : -1;
     TULLE_TRY(tulle__alloc_zero((size_t)(needs->rows * o->N), sizeof *needs->want, "needed rows", &needs->want));
-    if (policy->reach == TULLE__REACH_NONE && transfers != TULLE_TRANSFERS_ROWS && !parts)
+    if (policy->reach == TULLE__REACH_NONE && transfers != TULLE_TRANSFERS_ROWS && !alone)
         TULLE_TRY(give(needs, policy, pair));
     else
         TULLE_TRY(look_at_all(needs, policy, pair));
-    if (policy->reach == TULLE__REACH_NONE && !parts) TULLE_TRY(share(needs, policy, o));
+    if (policy->reach == TULLE__REACH_NONE && !alone) TULLE_TRY(share(needs, policy, o));
 out:
     return status;
 }

@@ -28,11 +28,11 @@ typedef struct tulle__needs_figures {
 
 /*
  * Collective; *needs is to be freed also after a failure, once all have met: the caller agrees next, and then settles.
- * Holds as long as A and B keep their structure. parts: the operands' tiles are parts of tiles (slice.h), of which only
- * rows of B are asked for, by each PE for itself.
+ * Holds as long as A and B keep their structure. alone: each PE asks for rows of B for itself, and gives none away:
+ * where tiles are parts of tiles (slice.h), or have no values.
  */
 tulle_status tulle__needs_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
-    tulle_transfers transfers, int parts, const tulle__prices *prices, tulle__needs **needs);
+    tulle_transfers transfers, int alone, const tulle__prices *prices, tulle__needs **needs);
 void tulle__needs_settle(tulle__needs *needs);
 void tulle__needs_free(tulle__needs *needs);
 size_t tulle__needs_held(const tulle__needs *needs);

@@ -176,6 +176,7 @@ static void start_copy(tulle__panels *p, struct coming *x)
         parent = neighbour(p, of_b);
     }
     char *to = (char *)tulle__direct(p->comm, &p->own.data) + buffer_at(p, &p->own, p->step, of_b) + own_at;
+    if (tulle__is_hollow(p->comm)) to = NULL;
     x->group = tulle__comm_group(p->comm);
     x->state = STARTED;
     if (parent == tile_owner(x)) {
@@ -258,8 +259,10 @@ static tulle_tile tile_of(tulle__panels *p, tulle_mat *X, int i, int j, int t, i
     int64_t index = tulle__tile_index(X, i, j);
     tulle_tile tile = tulle__tile_in_place(X, i, j);
     if (tile.val || !X->directory[index].place.length) return tile;
-    void *block = (char *)tulle__direct(p->comm, &p->own.data) + buffer_at(p, &p->own, t, of_b) +
-                  (of_b ? p->at_b : p->at_a)[index];
+    void *block = tulle__peek(p->comm, &X->directory[index].place);
+    if (!block)
+        block = (char *)tulle__direct(p->comm, &p->own.data) + buffer_at(p, &p->own, t, of_b) +
+                (of_b ? p->at_b : p->at_a)[index];
     return tulle__tile_view(X, i, j, &X->directory[index], block);
 }
 

@@ -3,7 +3,6 @@
 #include "algo/product/charge.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 
@@ -68,21 +67,12 @@ static void add_dense(tulle_plan *plan, int tile, int key, int64_t offset, int64
     const tulle__target *target = &plan->target[plan->target_of[tile]];
     const tulle__cut *cut = tulle__needs_cut(plan->needs, target->i, key, target->j);
     if (tulle_mat_tile(plan->operands.C, target->i, target->j, &C) != TULLE_OK) return;
-    int64_t size = (int64_t)tulle_type_size(C.type), first = offset / size, count = length / size;
+    int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size;
+    int64_t first = row ? offset / row : 0, count = row ? length / row : 0;
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
-    for (int64_t n = first / C.n, e = 0; e < count; n++) {
-        int64_t r = cut ? cut->row[n] : n;
-        if (C.type == TULLE_F32) {
-            float *restrict to = (float *)C.val + r * row_step;
-            const float *restrict from = (const float *)(const void *)data + e;
-            for (int64_t c = 0; c < C.n; c++) to[c * col_step] += from[c];
-        } else {
-            double *restrict to = (double *)C.val + r * row_step;
-            const double *restrict from = (const double *)(const void *)data + e;
-            for (int64_t c = 0; c < C.n; c++) to[c * col_step] += from[c];
-        }
-        e += C.n;
-    }
+    for (int64_t n = 0, rows = cut ? 1 : count; n < count; n += rows)
+        plan->context->kernels->add(C.type, rows, C.n, data + n * row,
+            (char *)C.val + (size_t)((cut ? cut->row[first + n] : first) * row_step * size), row_step, col_step);
 }
 
 tulle_status tulle__inbox_keep(tulle__inbox *inbox, tulle__kept panel)
@@ -105,7 +95,7 @@ static tulle_status keep_dense(tulle__inbox *inbox, const struct record *record,
     char *copy;
     tulle_status status = tulle__alloc((size_t)record->length, 1, "a kept panel", &copy);
     if (status != TULLE_OK) return status;
-    memcpy(copy, data, (size_t)record->length);
+    inbox->plan->context->kernels->copy(copy, data, (size_t)record->length);
     return tulle__inbox_keep(inbox, (tulle__kept){record->tile, record->key, record->offset, record->length, copy});
 }
 
@@ -128,6 +118,19 @@ tulle_status tulle__inbox_add_kept(tulle__inbox *inbox)
     return TULLE_OK;
 }
 
+tulle_status tulle__partial_block(const tulle_plan *plan, int64_t rows, int64_t nnz, char **block)
+{
+    tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, plan->C->type);
+    int hollow = tulle__is_hollow(plan->comm);
+    tulle_status status = tulle__alloc(hollow ? o.colind : o.length, 1, "a partial result", block);
+    if (status != TULLE_OK || !hollow) return status;
+    int64_t *rowptr = (int64_t *)(void *)*block;
+    double each = rows ? (double)nnz / (double)rows : 0;
+    for (int64_t r = 0; r < rows; r++) rowptr[r] = (int64_t)((double)r * each);
+    rowptr[rows] = nnz;
+    return status;
+}
+
 static tulle_status receive_sparse(tulle__inbox *inbox, const struct record *record)
 {
     tulle_status status;
@@ -138,18 +141,19 @@ static tulle_status receive_sparse(tulle__inbox *inbox, const struct record *rec
     tulle__csr_offsets o = tulle__csr_offsets_of(record->rows, record->nnz, plan->operands.C->type);
     if (!part->block) {
         part->nnz = record->nnz;
-        TULLE_TRY(tulle__alloc(o.length, 1, "a partial result of another PE", &part->block));
+        TULLE_TRY(tulle__partial_block(plan, record->rows, record->nnz, &part->block));
     }
     if (!part->got) part->expect = inbox->reuse ? (int64_t)(o.length - o.val) : (int64_t)o.length;
     const char *data = tulle__direct(plan->comm, &record->panel);
     if (data) {
         tulle__kernel_begin(plan->comm);
-        memcpy(part->block + record->offset, data + record->at, (size_t)record->length);
+        plan->context->kernels->copy(part->block + record->offset, data + record->at, (size_t)record->length);
         tulle__charge_copy(inbox, record->length);
         tulle__charge_end(inbox);
     } else {
         int group = tulle__comm_group(plan->comm);
-        tulle__get(plan->comm, group, &record->panel, record->at, part->block + record->offset, (size_t)record->length);
+        char *to = tulle__is_hollow(plan->comm) ? NULL : part->block + record->offset;
+        tulle__get(plan->comm, group, &record->panel, record->at, to, (size_t)record->length);
         TULLE_TRY(tulle__wait(plan->comm, group));
     }
     tulle__queue_acknowledge(plan->comm, &record->ack, record->ack_at);
@@ -168,7 +172,8 @@ static tulle_status receive_dense(tulle__inbox *inbox, const struct record *reco
         data += record->at;
     } else {
         int group = tulle__comm_group(plan->comm);
-        tulle__get(plan->comm, group, &record->panel, record->at, plan->scratch, (size_t)record->length);
+        char *to = tulle__is_hollow(plan->comm) ? NULL : plan->scratch;
+        tulle__get(plan->comm, group, &record->panel, record->at, to, (size_t)record->length);
         TULLE_TRY(tulle__wait(plan->comm, group));
         data = plan->scratch;
     }
@@ -247,7 +252,7 @@ tulle_status tulle__partial_send(
         int64_t piece = length - at < most ? length - at : most;
         TULLE_TRY(tulle__arena_take(arena, tulle__inbox_serve, inbox, &panel));
         tulle__kernel_begin(inbox->plan->comm);
-        memcpy(panel.local, block + at, (size_t)piece);
+        inbox->plan->context->kernels->copy(panel.local, block + at, (size_t)piece);
         tulle__charge_copy(inbox, piece);
         tulle__charge_end(inbox);
         TULLE_TRY(tulle__partial_push(inbox, partial, &panel, offset + at, piece, at + most >= length));

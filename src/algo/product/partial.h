@@ -46,6 +46,12 @@ typedef struct tulle__partial {
 tulle_status tulle__partial_send(
     tulle__inbox *inbox, const tulle__partial *partial, const char *block, int64_t offset, int64_t length);
 
+/*
+ * A private block for the arrays of a sparse partial result. Where values are not held there are only row pointers,
+ * which pretend rows of equal length until who makes the result writes better ones.
+ */
+tulle_status tulle__partial_block(const tulle_plan *plan, int64_t rows, int64_t nnz, char **block);
+
 /* A panel that the caller fills itself: rows of a dense partial. `last` tells that the partial is complete. */
 tulle_status tulle__partial_push(tulle__inbox *inbox, const tulle__partial *partial, const tulle__panel *panel,
     int64_t offset, int64_t length, int last);

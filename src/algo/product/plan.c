@@ -56,7 +56,7 @@ static tulle_status connect_queue(tulle_plan *plan)
 static tulle_status connect_needs(tulle_plan *plan)
 {
     tulle_status status = tulle__needs_new(plan->comm, plan->policy, &plan->operands, plan->options.transfers,
-        tulle__slices_any(&plan->slices), &plan->prices, &plan->needs);
+        tulle__slices_any(&plan->slices) || tulle__is_hollow(plan->comm), &plan->prices, &plan->needs);
     status = tulle_comm_agree(plan->comm, status);
     tulle__needs_settle(plan->needs);
     if (status != TULLE_OK) return status;
@@ -295,13 +295,21 @@ static int to_be_predicted(const tulle_plan *plan)
     return tulle__policy_may_group(tulle__policy_of(options->alg), plan->sparse, plan->direct, options->deterministic);
 }
 
+static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T)
+{
+    if (op == TULLE_OP_N) return TULLE_OK;
+    tulle_status status = tulle_mat_transpose(X, T);
+    if (status == TULLE_OK) tulle__pe_disown(&(*T)->owned); /* it is the plan's, also where the team frees both */
+    return status;
+}
+
 static tulle_status prepare(tulle_plan *plan)
 {
     tulle_status status;
     tulle__operands *o = &plan->operands;
     /* collective steps first, each agreed: a failure here is the same on all PEs */
-    if (plan->options.op_a == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(plan->A, &plan->At));
-    if (plan->options.op_b == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(plan->B, &plan->Bt));
+    TULLE_TRY(transpose_operand(plan->A, plan->options.op_a, &plan->At));
+    TULLE_TRY(transpose_operand(plan->B, plan->options.op_b, &plan->Bt));
     TULLE_TRY(tulle__slices_make(plan, plan->options.replication > 1 ? plan->options.replication : 1));
     o->offset = !plan->options.no_offset;
     int64_t direct = all_direct(o->A) && all_direct(o->B);

@@ -18,6 +18,7 @@ typedef struct tulle__operands {
     int M, K, N;
     int offset;   /* iteration offset on */
     double grain; /* expected multiplications above which a product of two tiles is cut into bands; 0: none is */
+    int uncut;    /* chains are not: the PEs' shares are expected to be alike, and bands have a price */
 } tulle__operands;
 
 typedef struct tulle__chain {

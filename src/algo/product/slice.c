@@ -86,6 +86,7 @@ static tulle_status make_parts(tulle_mat *X, const struct grid *g, int rows, int
     TULLE_TRY(part_layout(X, g, rows, cols, &layout));
     TULLE_TRY(X->kind == TULLE_DENSE ? tulle__view_new(X, layout, parts)
                                      : tulle__mat_make(X->comm, layout, X->kind, X->type, X->order, parts));
+    tulle__pe_disown(&(*parts)->owned); /* it is the plan's, also where the team frees both */
 out:
     tulle_layout_free(layout);
     return status;
@@ -124,6 +125,7 @@ static tulle_status make_dealt(const tulle_mat *X, const tulle__layers *l, int t
         .owner = owner};
     TULLE_TRY(tulle_layout_new(&spec, X->comm->size, &layout));
     TULLE_TRY(tulle__mat_make(X->comm, layout, X->kind, X->type, X->order, made));
+    tulle__pe_disown(&(*made)->owned);
 out:
     tulle_layout_free(layout);
     tulle__free(owner);
@@ -219,6 +221,8 @@ tulle_status tulle__slices_make(tulle_plan *plan, int layers)
         if (status == TULLE_OK) status = make_parts(o->C, &g, ROWS, COLUMNS, &s->C);
     }
     for (int d = 0; d < 3; d++) tulle__free(g.cut[d]);
+    if (status == TULLE_OK && (layers > 1 || tulle__slices_any(s)))
+        status = tulle__wants_values(plan->comm, "a product of layouts that do not match, or in layers,");
     TULLE_TRY(tulle_comm_agree(plan->comm, status));
     if (layers > 1) TULLE_TRY(tulle_comm_agree(plan->comm, tulle__mat_publish(s->C)));
     plan->beta = layers > 1 ? 0 : plan->options.beta;

@@ -227,6 +227,7 @@ static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_
     size_t k = (size_t)(o->op_a == TULLE_OP_N ? A->layout->n : A->layout->m);
     double longest[3] = {0, 0, 0};
     if (o->beta != 0) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a check with beta = %g: the old C is gone", o->beta);
+    TULLE_TRY(tulle__wants_values(C->comm, "checking a product"));
     TULLE_TRY(tulle__alloc(n, 8, "check", &v.x));
     TULLE_TRY(tulle__alloc(n, 8, "check", &v.ones));
     TULLE_TRY(tulle__alloc_zero(k, 8, "check", &v.bx));

@@ -143,8 +143,8 @@ static int room_for(tulle__sim_link *s, size_t more)
 }
 
 /*
- * Begins what takes that many bytes over the links. Small ones are mostly latency: they are not made to compete, which
- * is what costs the simulation time, and are over at a known date.
+ * Begins what takes that many bytes over the links. Small ones are mostly latency, and of setting up nobody asks the
+ * time: they are not made to compete, which is what costs the simulation time, and are over at a known date.
  */
 static void begin(tulle__sim_link *s, const tulle__place *place, int is_put, size_t bytes, tulle__sim_transfer *t)
 {
@@ -156,7 +156,7 @@ static void begin(tulle__sim_link *s, const tulle__place *place, int is_put, siz
     }
     pass(s);
     int near = tulle__sim_near(p, s->link.rank, place->rank);
-    if (!p->from_file && (double)bytes <= p->small) {
+    if (!p->from_file && ((double)bytes <= p->small || s->setting_up)) {
         t->due = tulle__sim_clock() + latency_to(s, place->rank) + (double)bytes / (near ? p->pair_bw : p->far_bw);
         return;
     }
@@ -218,7 +218,7 @@ static tulle_status wait(tulle__link *link, int group)
         if (t.flow) await(t.flow);
         double left = t.due - tulle__sim_clock();
         if (left > 0) sleep_for(left);
-        memcpy(t.to, t.from, t.bytes);
+        if (t.to) memcpy(t.to, t.from, t.bytes);
         if (t.target >= 0 && t.target != link->rank) touch(&s->team->link[t.target]);
     }
     s->transfers = kept;
@@ -392,4 +392,15 @@ static void kernel(tulle__link *link, const tulle__work *work)
     pass(s);
 }
 
-const tulle__virtual_ops tulle__sim_virtual_ops = {.now_ns = now_ns, .idle = idle, .kernel = kernel};
+static void set_up(tulle__link *link, int on)
+{
+    sim_link(link)->setting_up = on;
+}
+
+static void *peek(tulle__link *link, int rank, int segment)
+{
+    return sim_link(link)->team->segment[rank * TULLE__SEGMENTS + segment];
+}
+
+const tulle__virtual_ops tulle__sim_virtual_ops = {.now_ns = now_ns, .idle = idle, .kernel = kernel, .set_up = set_up};
+const tulle__virtual_ops tulle__sim_sizes_ops = {.now_ns = now_ns, .idle = idle, .kernel = kernel, .set_up = set_up, .peek = peek};

@@ -20,7 +20,8 @@ static const struct {
          .near_latency = 2e-6,
          .far_bw = 23e9,
          .far_latency = 4e-6,
-         .overhead = 2e-7},
+         .overhead = 2e-7,
+         .room = 16e9},
         &v100},
     {{.name = "dgx1",
          .node = 8,
@@ -29,7 +30,8 @@ static const struct {
          .near_latency = 2e-6,
          .far_bw = 46e9,
          .far_latency = 4e-6,
-         .overhead = 2e-7},
+         .overhead = 2e-7,
+         .room = 16e9},
         &v100},
     {{.name = "dgx2",
          .node = 16,
@@ -38,7 +40,8 @@ static const struct {
          .near_latency = 2e-6,
          .far_bw = 92e9,
          .far_latency = 4e-6,
-         .overhead = 2e-7},
+         .overhead = 2e-7,
+         .room = 32e9},
         &v100},
     {{.name = "fattree",
          .node = 1,
@@ -49,7 +52,8 @@ static const struct {
          .far_latency = 2e-6,
          .leaf = 16,
          .taper = 2,
-         .overhead = 2e-7},
+         .overhead = 2e-7,
+         .room = 128e9},
         &cpu_node},
     {{.name = "here", .near_latency = 2e-7, .far_latency = 2e-7, .overhead = 5e-8, .measured = 1, .direct = 1}, NULL},
 };
@@ -111,6 +115,17 @@ static tulle_status read_compute(tulle__spec_part *part, int *measured)
     return tulle__sim_host->fail(TULLE_ERR_ARG, "sim: compute is model or measured, not '%s'", word);
 }
 
+/* data=real|none */
+static tulle_status read_data(tulle__spec_part *part, int *sizes)
+{
+    const char *word = "real";
+    tulle_status status = tulle__sim_host->spec_word(part, "data", &word);
+    if (status != TULLE_OK) return status;
+    *sizes = strcmp(word, "none") == 0;
+    if (*sizes || strcmp(word, "real") == 0) return TULLE_OK;
+    return tulle__sim_host->fail(TULLE_ERR_ARG, "sim: data is real or none, not '%s'", word);
+}
+
 /* What has a number and a unit. */
 static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform *p)
 {
@@ -132,6 +147,7 @@ static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform 
         {"memory", tulle__sim_host->spec_bytes, &r->memory},
         {"cache", tulle__sim_host->spec_bytes, &r->cache},
         {"launch", tulle__sim_host->spec_seconds, &r->launch},
+        {"room", tulle__sim_host->spec_bytes, &p->room},
     };
     for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++) {
         tulle_status status = quantities[i].read(part, quantities[i].key, quantities[i].value);
@@ -158,6 +174,10 @@ static tulle_status read_numbers(tulle__spec_part *part, tulle__sim_platform *p)
 static tulle_status refuse(const tulle__sim_platform *p)
 {
     const tulle__sim_rates *r = &p->rates;
+    if (p->sizes && p->measured)
+        return tulle__sim_host->fail(
+            TULLE_ERR_ARG, "sim: with data=none kernels are not run, so they cannot be measured; say compute=model");
+    if (p->room < 0) return tulle__sim_host->fail(TULLE_ERR_ARG, "sim: room is not negative");
     if (!p->from_file && !(p->near_bw >= 1 && p->pair_bw >= 1 && p->far_bw >= 1))
         return tulle__sim_host->fail(TULLE_ERR_ARG, "sim: a bandwidth below one byte a second");
     if (p->far_latency < p->near_latency)
@@ -175,7 +195,7 @@ tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platfor
 {
     static const char *const keys[] = {"platform", "compute", "speed", "direct", "node", "leaf", "taper", "near_bw",
         "pair_bw", "near_latency", "far_bw", "far_latency", "overhead", "small", "flops", "flops32", "memory", "cache",
-        "launch"};
+        "launch", "room", "data"};
     const char *name = "summit";
     tulle__sim_platform p = {.overhead = 2e-7};
     *file = NULL;
@@ -191,6 +211,7 @@ tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platfor
     p.speed = 1;
     p.small = 4096;
     if (status == TULLE_OK) status = read_compute(part, &p.measured);
+    if (status == TULLE_OK) status = read_data(part, &p.sizes);
     if (status == TULLE_OK) status = read_quantities(part, &p);
     if (status == TULLE_OK) status = read_numbers(part, &p);
     if (status == TULLE_OK) status = tulle__sim_host->spec_done(part, keys, sizeof keys / sizeof *keys);

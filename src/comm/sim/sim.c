@@ -31,6 +31,9 @@ static tulle_status settle(tulle__spec_part *part, tulle__setting *setting)
     if (status != TULLE_OK) return status;
     if (!setting->npes) setting->npes = platform.node ? platform.node : PES;
     if (!setting->threads) setting->threads = 1;
+    /* what is not held costs nothing: the limit is that of the machine that is simulated */
+    if (!setting->memory && platform.sizes && platform.room > 0)
+        setting->memory = (size_t)platform.room * (size_t)setting->npes;
     if (!setting->memory) setting->memory = tulle__sim_host->memory_available() / 5 * 4;
     return TULLE_OK;
 }
@@ -61,6 +64,8 @@ static tulle_status map_segments(tulle__engine_team *team)
             return tulle__sim_host->fail(TULLE_ERR_MEMORY, "cannot reserve a segment of %.1f MB for PE %d: %s",
                 (double)bytes / 1e6, i / TULLE__SEGMENTS, strerror(errno));
         team->segment[i] = base;
+        /* a word written would cost as much as a row of them */
+        if (team->platform.sizes) (void)madvise(base, bytes, MADV_NOHUGEPAGE);
     }
     return TULLE_OK;
 }
@@ -100,7 +105,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
             .rank = rank,
             .npes = team->npes,
             .segment_bytes = {team->segment_bytes[0], team->segment_bytes[1]},
-            .virtual_time = &tulle__sim_virtual_ops,
+            .virtual_time = team->platform.sizes ? &tulle__sim_sizes_ops : &tulle__sim_virtual_ops,
             .clock = &s->link};
         s->team = team;
         s->place = team->place[rank];

@@ -43,6 +43,8 @@ typedef struct tulle__sim_platform {
     int measured;  /* kernels take the time that they take here */
     double speed;  /* of the simulated processor, to that of this one */
     int from_file; /* links and nodes are SimGrid's alone */
+    int sizes;     /* data=none: no values are held, and transfers without a local end move nothing */
+    double room;   /* bytes of a PE's memory, if that is not this machine's */
     int direct;    /* PEs of a node reach each other's memory by load and store */
 } tulle__sim_platform;
 
@@ -105,7 +107,7 @@ typedef struct tulle__sim_link {
     double owed;       /* seconds of this PE that have not passed yet */
     double last_store; /* when the last of its stores arrives */
     tulle__sim_bell *bell;
-    int asleep;
+    int asleep, setting_up;
     uint64_t writes, seen; /* into this PE's memory, by others */
     tulle__sim_transfer *transfer;
     size_t transfers, room;
@@ -125,7 +127,7 @@ struct tulle__engine_team {
 };
 
 extern const tulle__link_ops tulle__sim_ops;
-extern const tulle__virtual_ops tulle__sim_virtual_ops;
+extern const tulle__virtual_ops tulle__sim_virtual_ops, tulle__sim_sizes_ops; /* the latter with data=none */
 
 /* The end of a run on a PE: what nobody waited for is forgotten, what was sent arrives. */
 void tulle__sim_settle(tulle__sim_link *link);

@@ -98,7 +98,7 @@ static void hold(
         stick(check, status);
         return;
     }
-    if (!is_put) memset(local, 0xff, bytes); /* NaN as f32 and f64, -1 as an index */
+    if (!is_put && local) memset(local, 0xff, bytes); /* NaN as f32 and f64, -1 as an index */
     check->held[check->count++] =
         (struct held){.place = *place, .at = at, .local = local, .bytes = bytes, .group = group, .is_put = is_put};
 }

@@ -24,10 +24,10 @@ static int strikes(tulle__link *link)
 
 static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
-    if (strikes(link))
-        memset(local, 0xff, bytes);
-    else
+    if (!strikes(link))
         tulle__forward_get(link, group, place, at, local, bytes);
+    else if (local)
+        memset(local, 0xff, bytes);
 }
 
 static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)

@@ -2,6 +2,8 @@
 /* The cpu table: one per instruction set, since a kernel has no other way to know which was chosen. */
 #include "device/cpu/cpu.h"
 
+#include "device/values.h"
+
 static const tulle__spgemm_knobs automatic;
 
 #define TABLE(isa, ISA)                                                                                                \
@@ -29,6 +31,9 @@ static const tulle__spgemm_knobs automatic;
         .spgemm_symbolic = symbolic_##isa,                                                                             \
         .spgemm_numeric = numeric_##isa,                                                                               \
         .transpose = tulle__transpose_cpu,                                                                             \
+        .scale = tulle__values_scale,                                                                                  \
+        .add = tulle__values_add,                                                                                      \
+        .copy = tulle__values_copy,                                                                                    \
     };
 
 TABLE(portable, TULLE__ISA_PORTABLE)

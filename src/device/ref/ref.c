@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/kernel.h"
+#include "device/values.h"
 
 static int compare_columns(const void *left, const void *right)
 {
@@ -120,6 +120,9 @@ static const tulle__kernels kernels = {
     .spgemm_symbolic = symbolic,
     .spgemm_numeric = numeric,
     .transpose = transpose,
+    .scale = tulle__values_scale,
+    .add = tulle__values_add,
+    .copy = tulle__values_copy,
 };
 
 const tulle__kernels *tulle__kernels_ref(void)

@@ -74,6 +74,9 @@ struct tulle__generator {
             int64_t lower, upper;
         } band;
         struct {
+            int64_t n, constraints; /* of an edge; the first row of these */
+        } kkt;
+        struct {
             int64_t ndense, nlocal;
             uint64_t keep;          /* chance of a neighbour, in 1/2^32 */
             int64_t *dense, *local; /* full rows; distances of neighbours; ascending; `dense` owns both */
@@ -83,7 +86,7 @@ struct tulle__generator {
 
 extern const tulle__generator_kind tulle__generator_rmat, tulle__generator_er, tulle__generator_fem,
     tulle__generator_stencil2d, tulle__generator_stencil3d, tulle__generator_band, tulle__generator_circuit,
-    tulle__generator_dense;
+    tulle__generator_nlpkkt, tulle__generator_dense;
 
 /* Columns below c1 and from c0 on out of an ascending list: keeps them at its start, returns their number. */
 static inline int64_t tulle__generator_clip(int64_t *col, int64_t count, int64_t c0, int64_t c1)
