@@ -134,7 +134,7 @@ static tulle_status predict(const tulle__costs *c, tulle_alg alg, tulle_predicti
     if (!policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d is none to predict", (int)alg);
     costs.group = tulle__policy_group(policy, o->K, c->direct, c->deterministic);
     tulle_status status = predict_group(&costs, alg, prediction);
-    if (!tulle__policy_may_group(policy, c->census->sparse, c->direct, c->deterministic)) return status;
+    if (!tulle__policy_may_group(policy, c->direct, c->deterministic)) return status;
     double job = (largest_tile(o->A) + largest_tile(o->B)) * (1 + c->lookahead);
     for (int jobs = o->K; jobs > 1 && status == TULLE_OK; jobs /= 2) {
         tulle_prediction p;

@@ -17,6 +17,15 @@ static void add_merge(const tulle__costs *c, int i, int j, double entries, tulle
         load[tulle__layout_owner(c->census->operands.C->layout, i, j)].accumulate += tulle__cost_merge(c, entries);
 }
 
+/* A dense tile is read again by every job but the first. */
+static double reread(const tulle__costs *c, int i, int j)
+{
+    const tulle_mat *C = c->census->operands.C;
+    double bytes = (double)tulle__tile_rows(C, i) * (double)tulle__tile_cols(C, j);
+    if (c->census->sparse) return 0;
+    return bytes * (double)tulle_type_size(c->census->type) / (c->share * c->machine->stream);
+}
+
 static int units_of(const tulle__operands *o, int i, int j)
 {
     int units = 0;
@@ -42,12 +51,11 @@ static void walk_job(
     else
         load[pe].local += compute;
     double entries = tulle__cost_entries(c, policy, i, j, nk, k);
-    if (tulle__layout_owner(o->C->layout, i, j) != pe) {
-        tulle__cost_partial(c, pe, i, j, entries, load);
-        add_merge(c, i, j, entries, load);
-    } else if (nk < units_of(o, i, j)) {
-        add_merge(c, i, j, entries, load);
-    }
+    int own = tulle__layout_owner(o->C->layout, i, j) == pe, units = units_of(o, i, j);
+    if (!own) tulle__cost_partial(c, pe, i, j, entries, load);
+    if (!own || nk < units) add_merge(c, i, j, entries, load);
+    /* its part of the rereading, as jobs do not know of each other */
+    if (own && nk && nk < units) load[pe].compute += reread(c, i, j) * (1 - (double)nk / units);
 }
 
 /* What of fetching is not hidden: all without lookahead, else the first job's, and what takes longer than kernels. */

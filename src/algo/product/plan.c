@@ -292,7 +292,7 @@ static int to_be_predicted(const tulle_plan *plan)
 {
     const tulle_product_options *options = &plan->options;
     if (options->alg == TULLE_ALG_AUTO || options->machine) return 1;
-    return tulle__policy_may_group(tulle__policy_of(options->alg), plan->sparse, plan->direct, options->deterministic);
+    return tulle__policy_may_group(tulle__policy_of(options->alg), plan->direct, options->deterministic);
 }
 
 static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T)

@@ -121,7 +121,7 @@ int tulle__policy_group(const tulle__policy *policy, int K, int direct, int dete
     return policy->worker == worker_c ? 1 : TULLE__GROUP_REMOTE;
 }
 
-int tulle__policy_may_group(const tulle__policy *policy, int sparse, int direct, int deterministic)
+int tulle__policy_may_group(const tulle__policy *policy, int direct, int deterministic)
 {
-    return policy->alg == TULLE_ALG_STATIONARY_C && sparse && !direct && !deterministic;
+    return policy->alg == TULLE_ALG_STATIONARY_C && !direct && !deterministic;
 }

@@ -68,10 +68,10 @@ enum { TULLE__GROUP_REMOTE = 4 };
 int tulle__policy_group(const tulle__policy *policy, int K, int direct, int deterministic);
 
 /*
- * Whether jobs may be longer than that: where all summands of a sparse C tile are its owner's, each job more is one
- * more to merge, which may cost as much as to multiply, and no order of sums is promised.
+ * Whether jobs may be longer than that: where all summands of a C tile are its owner's, each job more is one more to
+ * merge, which may cost as much as to multiply, or goes through a dense C once more, and no order of sums is promised.
  */
-int tulle__policy_may_group(const tulle__policy *policy, int sparse, int direct, int deterministic);
+int tulle__policy_may_group(const tulle__policy *policy, int direct, int deterministic);
 
 /* Whether A[i,k] B[k,j] has anything to multiply; all PEs know, from the directories. */
 int tulle__operands_meet(const tulle__operands *operands, int i, int k, int j);
