@@ -318,12 +318,13 @@ static tulle_status begin(tulle__exec *x, tulle_plan *plan)
     if (tulle__needs_shelves(plan->needs)) tulle__shelves_begin(tulle__needs_shelves(plan->needs));
     TULLE_TRY(tulle__needs_refresh(plan->needs, &plan->operands, &copied));
     tulle__charge_copy(&x->inbox, copied);
+    int once =
+        plan->policy->by_chain || (plan->policy->alg == TULLE_ALG_STATIONARY_C && !tulle__needs_give(plan->needs));
     for (int t = 0; t < plan->ntargets; t++) {
         plan->target[t].scaled = plan->target[t].placed = 0;
         for (int p = 0; p < plan->target[t].nparts; p++) plan->target[t].part[p].got = 0;
-        /* others add into a dense tile as soon as they come: beta first, unless only its owner ever writes it */
-        if (!plan->sparse && (plan->policy->alg != TULLE_ALG_STATIONARY_C || tulle__needs_give(plan->needs)))
-            TULLE_TRY(tulle__scale_target(x, &plan->target[t]));
+        /* others add into a dense tile as soon as they come: beta first, unless each row is written once anyhow */
+        if (!plan->sparse && (!once || !plan->target[t].units)) TULLE_TRY(tulle__scale_target(x, &plan->target[t]));
     }
     tulle__charge_end(&x->inbox);
 out:

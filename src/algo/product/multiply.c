@@ -118,7 +118,7 @@ static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__targ
     if (x->plan->steal && !x->plan->policy->by_chain && x->plan->options.deterministic) return keep_dense(x, job);
     if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x, target);
     double beta = target->scaled ? 1 : x->plan->beta;
-    target->scaled = 1;
+    target->scaled = !x->plan->policy->by_chain; /* jobs about other rows are each the first */
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
     tulle_gidx first, rows;
     status = rows_of_job(x, job, &first, &rows);

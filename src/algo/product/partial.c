@@ -61,18 +61,27 @@ tulle_status tulle__target_part(tulle__target *target, int rank, int key, int64_
  * Rows of the panel are those of a row-major tile, or those that were given away, one below the other; C may be of
  * either order. A partial result of another PE's own units has the key of none of my tiles of A.
  */
-static void add_dense(tulle_plan *plan, int tile, int key, int64_t offset, int64_t length, const char *data)
+static tulle_status add_dense(tulle_plan *plan, int tile, int key, int64_t offset, int64_t length, const char *data)
 {
     tulle_tile C;
+    const tulle__kernels *kernels = plan->context->kernels;
     const tulle__target *target = &plan->target[plan->target_of[tile]];
     const tulle__cut *cut = tulle__needs_cut(plan->needs, target->i, key, target->j);
-    if (tulle_mat_tile(plan->operands.C, target->i, target->j, &C) != TULLE_OK) return;
+    tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &C);
+    if (status != TULLE_OK) return status;
     int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size;
     int64_t first = row ? offset / row : 0, count = row ? length / row : 0;
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
+    if (plan->policy->by_chain && plan->beta != 1) { /* they come once, and nobody has made them beta C yet */
+        int by_row = C.order == TULLE_ROW_MAJOR;
+        TULLE_TRY(kernels->scale(plan->context->pool, C.type, by_row ? count : C.n, by_row ? C.n : count, C.ld,
+            plan->beta, (char *)C.val + (size_t)(first * row_step * size)));
+    }
     for (int64_t n = 0, rows = cut ? 1 : count; n < count; n += rows)
-        plan->context->kernels->add(C.type, rows, C.n, data + n * row,
+        kernels->add(C.type, rows, C.n, data + n * row,
             (char *)C.val + (size_t)((cut ? cut->row[first + n] : first) * row_step * size), row_step, col_step);
+out:
+    return status;
 }
 
 tulle_status tulle__inbox_keep(tulle__inbox *inbox, tulle__kept panel)
@@ -112,7 +121,8 @@ tulle_status tulle__inbox_add_kept(tulle__inbox *inbox)
     if (inbox->nkept) qsort(inbox->kept, (size_t)inbox->nkept, sizeof *inbox->kept, compare_kept);
     for (int64_t k = 0; k < inbox->nkept; k++) {
         const tulle__kept *kept = &inbox->kept[k];
-        add_dense(inbox->plan, kept->tile, kept->key, kept->offset, kept->length, kept->data);
+        tulle_status status = add_dense(inbox->plan, kept->tile, kept->key, kept->offset, kept->length, kept->data);
+        if (status != TULLE_OK) return status;
         tulle__charge_add(inbox, kept->length);
     }
     return TULLE_OK;
@@ -182,7 +192,7 @@ static tulle_status receive_dense(tulle__inbox *inbox, const struct record *reco
         TULLE_TRY(keep_dense(inbox, record, data));
         tulle__charge_copy(inbox, record->length);
     } else {
-        add_dense(plan, record->tile, record->key, record->offset, record->length, data);
+        TULLE_TRY(add_dense(plan, record->tile, record->key, record->offset, record->length, data));
         tulle__charge_add(inbox, record->length);
     }
     tulle__charge_end(inbox);
