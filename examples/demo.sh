@@ -3,9 +3,10 @@
 # The demonstration behind `make demo`: demo.sh BUILD. Multiplies a real matrix (bcsstk16: the stiffness of a dam, from
 # the SuiteSparse Matrix Collection) on four PEs with every algorithm, checks each result, and draws one picture.
 set -eu
-build=${1:-build}
+build=$(cd "${1:-build}" && pwd)
+cd "$(dirname "$0")/.."
 tulle=$build/tulle
-matrix=$(dirname "$0")/../test/data/bcsstk16.mtx.gz
+matrix=test/data/bcsstk16.mtx.gz
 
 "$tulle" stat "$matrix" --grid 2x2
 echo
