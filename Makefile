@@ -28,7 +28,7 @@ build:
 
 check: setup
 	@$(MAKE) build
-	cd $(BUILD) && ctest --output-on-failure -LE long
+	cd $(BUILD) && ctest --output-on-failure -j $(JOBS) -LE long
 
 check-all: setup
 	@$(MAKE) build

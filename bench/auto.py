@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How good is `--alg auto`: every algorithm and auto's choice in virtual time, at 4 to 64 PEs of a simulated machine.
 
-    bench/auto.py --tulle build/tulle [--platform summit] [--jobs 2]
+    bench/auto.py --tulle build/tulle [--comm sim:platform=summit] [--jobs 2]
+    bench/auto.py --tulle build/tulle --comm net:latency=5us,bw=1G+threads --grids 2x1 1x2 --reps 7
+
+The second compares in real time, as many PEs as there are cores; medians of --reps.
 
 For each case one run of all algorithms (the simulation is exact and repeats itself) and one of auto. Cases whose worst
 algorithm takes less than 1.5 times the best one's time are left out: nothing is to be chosen there. Two times are
@@ -24,8 +27,8 @@ TIMES = ["seconds", "seconds_reused_plan"]
 def run(options, case, alg):
     operand, (verb, more), grid = case
     rows, cols = map(int, grid.split("x"))
-    command = [options.tulle, verb, operand, *more, "--comm", f"sim:platform={options.platform}", "--pes",
-               str(rows * cols), "--grid", grid, "--threads", "1", "--alg", alg, "--json", "--quiet"]
+    command = [options.tulle, verb, operand, *more, "--comm", options.comm, "--pes", str(rows * cols), "--grid", grid,
+               "--threads", "1", "--alg", alg, "--reps", str(options.reps), "--json", "--quiet"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return [json.loads(line) for line in said.splitlines()]
 
@@ -38,10 +41,12 @@ def measure(options, case):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tulle", default="build/tulle")
-    parser.add_argument("--platform", default="summit")
+    parser.add_argument("--comm", default="sim:platform=summit")
+    parser.add_argument("--grids", nargs="+", default=GRIDS)
+    parser.add_argument("--reps", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
-    cases = list(itertools.product(INPUTS, OPERATIONS, GRIDS))
+    cases = list(itertools.product(INPUTS, OPERATIONS, options.grids))
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(lambda case: measure(options, case), cases))
     for time in TIMES:
