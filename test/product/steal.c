@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include <tulle/machine.h>
 #include <tulle/product.h>
 
 #include "algo/product/band.h"
@@ -24,6 +25,10 @@ struct run {
     int known;                 /* executions that the values are known from: those of stationary-a or -c first */
     double value[SIZE * SIZE];
 };
+
+/* One on which multiplying takes so long that any tile may come for it. */
+static const tulle_machine slow = {
+    .host = "slow", .threads = 1, .stream = 1e6, .cache = 1e6, .fma = {1e6, 1e6}, .tier = {{1e-9, 1e12}, {1e-9, 1e12}}};
 
 /* A has entries in its first tile row only, which is that of PE 0. */
 static tulle_status make_factors(tulle_comm *comm, const struct run *run, tulle_mat **A, tulle_mat **B)
@@ -117,6 +122,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     options.alg = run->alg;
     options.deterministic = run->deterministic;
     options.lookahead = 0;
+    options.machine = &slow;
     TULLE_TRY(make_factors(comm, run, &A, &B));
     TULLE_TRY(tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &lc));
     TULLE_TRY(run->sparse ? tulle_mat_new_csr(comm, lc, TULLE_F64, &C)

@@ -79,8 +79,8 @@ tulle_status tulle__plan_connect(tulle_plan *plan)
         TULLE_TRY(connect_needs(plan));
     if (plan->travels && !plan->queue) TULLE_TRY(connect_queue(plan));
     if (plan->policy->reach != TULLE__REACH_NONE && !plan->steal)
-        TULLE_TRY(tulle_comm_agree(
-            plan->comm, tulle__steal_new(plan->comm, plan->policy, &plan->operands, plan->group, &plan->steal)));
+        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__steal_new(plan->comm, plan->policy, &plan->operands,
+                                                   plan->direct ? NULL : &plan->prices, plan->group, &plan->steal)));
     if (plan->policy->source != TULLE__SOURCE_FETCH && !plan->panels)
         TULLE_TRY(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->source,
                                                    plan->lookahead > 0 ? 2 : 1, plan->direct, &plan->panels)));

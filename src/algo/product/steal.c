@@ -8,6 +8,7 @@
 #include "mat/fetch.h"
 
 enum { WORDS_EACH = 4, ITEMS_MOST = 64 }; /* words of a PE for each other, items of a word */
+enum { SPARSE_TIMES = 16 };               /* that a multiplication takes in a sparse product, about */
 
 /* C tile (i, j) and those k that a PE has for it. */
 struct chain {
@@ -19,6 +20,7 @@ struct tulle__steal {
     tulle_comm *comm;
     const tulle__policy *policy;
     const tulle__operands *operands;
+    const tulle__prices *prices; /* NULL: every tile is read in place */
     int group;
     struct chain *chain;               /* [first_chain[size]], by PE */
     int64_t *first_chain, *first_word; /* [size + 1] */
@@ -37,6 +39,7 @@ struct tulle__steal {
     int64_t word;
     uint64_t hand; /* its bits claimed and not yet given out */
     int64_t stolen, probes;
+    int last_i, last_j; /* of the job given out last, whose tiles are still here; -1: none */
     /* the chain last looked at */
     int64_t looked_at;
     int *k, nk;
@@ -143,21 +146,56 @@ static void note(tulle__steal *s, int pe, int64_t word, uint64_t seen)
     *known = seen;
 }
 
+/* Seconds that the tiles of the chain looked at take to come, but for those that are at hand. */
+static double fetch_seconds(const tulle__steal *s, const struct chain *c)
+{
+    const tulle__operands *o = s->operands;
+    double seconds = 0;
+    for (int n = 0; s->prices && n < s->nk; n++) {
+        const struct {
+            const tulle_mat *X;
+            int i, j, here;
+        } tile[2] = {{o->A, c->i, s->k[n], c->i == s->last_i}, {o->B, s->k[n], c->j, c->j == s->last_j}};
+        for (int t = 0; t < 2; t++) {
+            double bytes = (double)tulle__fetch_bytes(tile[t].X, tile[t].i, tile[t].j);
+            int owner = tulle__layout_owner(tile[t].X->layout, tile[t].i, tile[t].j), rank = s->comm->rank;
+            if (bytes > 0 && !tile[t].here)
+                seconds += s->prices->byte[tulle__price_distance(s->prices, rank, owner)] *
+                           tulle__price(s->prices, rank, owner, bytes, 0, 1);
+        }
+    }
+    return seconds;
+}
+
+/*
+ * Whether a chain's tiles take less time to come than what this PE may do of it, claim by claim, takes to multiply: a
+ * quarter of what is left, as tiles are kept from one claim to the next.
+ */
+static int pays(tulle__steal *s, int pe, int64_t item)
+{
+    if (!s->policy->by_chain || !s->prices || pe == s->comm->rank) return 1;
+    double times = s->operands->B->kind == TULLE_CSR ? SPARSE_TIMES : 1;
+    return fetch_seconds(s, look_at(s, pe, item)) <= s->left[pe] / 4 * times * s->prices->multiplication;
+}
+
 /* Free items of a word, as far as known, of at most this PE's part of what is left, and at least one. */
 static uint64_t choose(tulle__steal *s, int pe, int64_t word)
 {
     uint64_t chosen = 0, known = s->known[s->first_word[pe] + word];
     int64_t first = word * s->span[pe];
-    int count = items_of(s, pe, word);
+    int count = items_of(s, pe, word), others = pe != s->comm->rank;
     double most = s->left[pe] / s->comm->size, sum = 0;
+    int64_t chain = -1;
     for (int n = 0; n < count; n++) {
-        int bit = pe == s->comm->rank ? n : count - 1 - n;
-        if (known >> bit & 1 || (pe != s->comm->rank && !within_reach(s, pe, first + bit))) continue;
+        int bit = others ? count - 1 - n : n;
+        if (known >> bit & 1 || (others && !within_reach(s, pe, first + bit))) continue;
         sum += item_work(s, pe, first + bit);
-        if (chosen && sum > most) break;
+        if (chosen && (sum > most || (others && s->policy->by_chain && s->looked_at != chain))) break;
+        chain = s->looked_at;
         chosen |= (uint64_t)1 << bit;
     }
-    return chosen;
+    if (!chosen) return 0;
+    return pays(s, pe, first + (others ? 63 - __builtin_clzll(chosen) : __builtin_ctzll(chosen))) ? chosen : 0;
 }
 
 /* Reserves items of a word; 0: none that this PE may have is free. */
@@ -285,8 +323,8 @@ static void give_out(tulle__steal *s, tulle__share *share)
     const struct chain *c = look_at(s, s->victim, item);
     int n = holder(s, item - c->first);
     uint64_t bits;
-    share->i = c->i;
-    share->j = c->j;
+    share->i = s->last_i = c->i;
+    share->j = s->last_j = c->j;
     share->of = share->units = 0;
     for (; share->nk < s->group && n < s->nwholes; n++) {
         bits = held(s, c->first + s->unit[n], s->unit[n + 1] - s->unit[n]);
@@ -367,12 +405,13 @@ void tulle__steal_reset(tulle__steal *s)
     s->at[rank] = 0;
     look_around(s, s->policy->reach == TULLE__REACH_ALL);
     s->hand = 0;
+    s->last_i = s->last_j = -1;
     s->stolen = s->probes = 0;
     s->looked_at = -1;
 }
 
-tulle_status tulle__steal_new(
-    tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands, int group, tulle__steal **steal)
+tulle_status tulle__steal_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
+    const tulle__prices *prices, int group, tulle__steal **steal)
 {
     tulle_status status;
     tulle__steal *s = NULL;
@@ -381,6 +420,7 @@ tulle_status tulle__steal_new(
     s->comm = comm;
     s->policy = policy;
     s->operands = operands;
+    s->prices = prices;
     s->group = group;
     TULLE_TRY(tulle__alloc((size_t)operands->K, sizeof *s->k, "reservations", &s->k));
     TULLE_TRY(tulle__alloc((size_t)operands->K + 1, sizeof *s->unit, "reservations", &s->unit));

@@ -18,21 +18,24 @@
  * meeting that ends an execution, behind which all words are cleared for the next; nobody claims behind that meeting.
  *
  * How much. A claim takes at most 1 / PEs of what is known to be left of a PE's work, and at least one item: guided
- * self-scheduling (Polychronopoulos and Kuck 1987), large at first, single items towards the end. The owner goes
- * through its items upwards, others downwards, so they meet but once. Victims are taken in the order of the work they
- * have left as far as known: at the start from the directories, then less what each look at their words has shown to be
- * gone.
+ * self-scheduling (Polychronopoulos and Kuck 1987), large at first, single items towards the end. Of
+ * others' chains bands are taken only where the tiles come in less time than multiplying them takes.
+ * The owner goes through its items upwards, others downwards, so they meet but once. Victims are taken in the order of
+ * the work they have left as far as known: at the start from the directories, then less what each look at their words
+ * has shown to be gone.
  */
 #ifndef TULLE_PRODUCT_STEAL_H
 #define TULLE_PRODUCT_STEAL_H
 
 #include "algo/product/policy.h"
+#include "algo/product/price.h"
 
 typedef struct tulle__steal tulle__steal;
 
-/* Collective, without agreement; group: most units in a job. Memory: 16 bytes a chain and 1 bit a unit of all PEs. */
-tulle_status tulle__steal_new(
-    tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands, int group, tulle__steal **steal);
+/* Collective, without agreement; prices: of transfers, NULL where there are none; group: most units in a job. Memory:
+ * 16 bytes a chain and 1 bit a unit of all PEs. */
+tulle_status tulle__steal_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
+    const tulle__prices *prices, int group, tulle__steal **steal);
 void tulle__steal_free(tulle__steal *steal);
 
 /* Puts all back to the start: when nobody claims any more, and before others may know that this PE has come so far. */
