@@ -167,7 +167,7 @@ void result_line(const struct result *r, FILE *file)
 static void show_bound(const struct result *r, FILE *file)
 {
     const char *what = r->bound.seconds <= r->bound.flops ? "arithmetic" : "memory";
-    fprintf(file, "; bound %.3g s (%s; B's rows out of the second-level cache: %.3g s)", r->bound.seconds, what,
+    fprintf(file, "; bound %.3g s (%s;\nB's rows out of the second-level cache: %.3g s)", r->bound.seconds, what,
         r->bound.cache);
 }
 
@@ -176,9 +176,9 @@ void result_foot(const struct result *r, FILE *file)
     fprintf(file, "C: %" PRId64 " entries; %.3g Gflop", r->nnz_c, (double)r->report.flops * 1e-9);
     if (!r->simulated) show_bound(r, file);
     fprintf(file,
-        "; peak memory %.1f MB a PE. seconds: plan and output\n"
-        "allocation included, reading not; reused: the plan and C kept; predicted: by the model, for\n"
-        "an execution. Phases: the slowest PE.\n",
+        "; peak memory %.1f MB a PE.\n"
+        "seconds: plan and output allocation included, reading not; reused: the plan and C kept;\n"
+        "predicted: by the model, for an execution. Phases: the slowest PE.\n",
         (double)r->memory_peak * 1e-6);
     if (r->simulated) fprintf(file, "Times are virtual: a simulation of %s, no measurement.\n", r->comm);
 }
