@@ -92,6 +92,7 @@ typedef struct tulle_model_options {
     tulle_transfers transfers; /* as there: bytes of WHOLE are exact, else those of B's rows an estimate. Partial rows
                                   of C instead of them, and rows that come once for a node, are not counted: a run may
                                   move less than is predicted */
+    int asynchronous;          /* 1: the best is chosen of the algorithms without steps, so not SUMMA or Cannon */
     size_t panel;              /* bytes of the panels that partial results travel in; 0: 8 MiB */
     double room;               /* bytes that fetched tiles may take on a PE; 0: any */
 } tulle_model_options;

@@ -165,6 +165,8 @@ tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine 
     tulle_status status = tulle__costs_init(census, machine, options, &c);
     if (status != TULLE_OK) return status;
     for (int alg = TULLE_ALG_AUTO + 1; alg < TULLE_ALG_COUNT && status == TULLE_OK; alg++) {
+        if (options && options->asynchronous && tulle__policy_of((tulle_alg)alg)->source != TULLE__SOURCE_FETCH)
+            continue;
         status = predict(&c, (tulle_alg)alg, &p);
         if (status == TULLE_OK && p.suits && (!found.suits || p.seconds < CLEARLY * found.seconds)) found = p;
     }

@@ -70,21 +70,6 @@ static const tulle_census *census_given(const tulle_plan *plan)
     return tulle__slices_any(&plan->slices) ? NULL : plan->options.census;
 }
 
-/* Of the algorithms that work in layers: not those by steps. */
-static tulle_status best_in_layers(const tulle_census *census, const tulle_machine *machine,
-    const tulle_model_options *options, tulle_prediction *best)
-{
-    *best = (tulle_prediction){.alg = TULLE_ALG_AUTO};
-    for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++) {
-        tulle_prediction p;
-        if (tulle__policy_of((tulle_alg)alg)->source != TULLE__SOURCE_FETCH) continue;
-        tulle_status status = tulle_predict(census, machine, options, (tulle_alg)alg, &p);
-        if (status != TULLE_OK) return status;
-        if (p.suits && (best->alg == TULLE_ALG_AUTO || p.seconds < 0.98 * best->seconds)) *best = p;
-    }
-    return TULLE_OK;
-}
-
 /* named: of a census that is made here, which takes it over. */
 static tulle_status predict(const tulle_plan *plan, double *named, struct choice *choice)
 {
@@ -97,6 +82,7 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
     tulle_model_options options = {.threads = plan->comm->pe->threads,
         .lookahead = plan->lookahead,
         .deterministic = plan->options.deterministic,
+        .asynchronous = plan->slices.layer_of != NULL, /* steps are of all PEs: layers have none */
         .transfers = plan->options.transfers,
         .room = (double)tulle__memory_left() / ROOM_PARTS,
         .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
@@ -115,9 +101,7 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
         named = NULL;
         census = own;
     }
-    if (choice->alg == TULLE_ALG_AUTO && plan->slices.layer_of)
-        TULLE_TRY(best_in_layers(census, &machine, &options, &p));
-    else if (choice->alg == TULLE_ALG_AUTO)
+    if (choice->alg == TULLE_ALG_AUTO)
         TULLE_TRY(tulle_predict_best(census, &machine, &options, &p));
     else
         TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
