@@ -65,18 +65,19 @@ TULLE_API tulle_status tulle_mat_save(tulle_mat *A, const char *path);
 
 /*
  * A sparse m x n matrix into a file piece by piece, for a result that does not fit in memory at once, such as that of
- * tulle_plan_execute_phase: the file gets the entries of all matrices appended, in that order; no two of them may have
- * an entry in the same place. Only plain Matrix Market files, where entries may stand in any order and the count at the
- * file's beginning can be filled in at the end; for others, which need whole rows (Binsparse) or cannot be written to
- * again (.gz, a pipe), TULLE_ERR_UNSUPPORTED says so. All calls are collective. A file that is not closed, as when its
- * team is freed, leaves nothing behind.
+ * tulle_plan_execute_phase: the file gets the entries of all matrices appended; no two of them may have an entry in the
+ * same place. .mtx and .mtx.gz get them in that order, and their number, at the beginning, at the end, for which the
+ * file must be a regular one. .bsp.h5 is CSR as tulle_mat_save writes it: until it is closed the entries lie in a file
+ * beside it, so that there must be room for them twice. Another name is TULLE_ERR_UNSUPPORTED. All calls are
+ * collective. A file that is not closed, as when its team is freed, leaves nothing behind.
  */
 typedef struct tulle_writer tulle_writer;
 TULLE_API tulle_status tulle_writer_open(
     tulle_comm *comm, const char *path, tulle_gidx m, tulle_gidx n, tulle_type type, tulle_writer **writer);
-/* A: CSR, m x n, of the type given before. It stays the caller's. */
+/* A: CSR, m x n, of the type given before. It stays the caller's. After a failure the file can only be closed. */
 TULLE_API tulle_status tulle_writer_append(tulle_writer *writer, tulle_mat *A);
-/* Gives the complete file its name. Frees the writer, also on failure. */
+/* Gives the complete file its name; TULLE_ERR_STATE, and no file, if a piece is missing. Frees the writer in any case.
+ */
 TULLE_API tulle_status tulle_writer_close(tulle_writer *writer);
 
 #ifdef __cplusplus

@@ -101,6 +101,8 @@ tulle_status tulle__binsparse_parse(
  * DMATR or DMATC by `order`, has values only.
  */
 typedef struct tulle__binsparse_writer tulle__binsparse_writer;
+/* Whether this build writes such files: said before there is anything to be written. */
+tulle_status tulle__binsparse_can_write(const char *path);
 tulle_status tulle__binsparse_writer_open(const char *path, int64_t rows, int64_t cols, int64_t stored, tulle_type type,
     int wide, tulle__binsparse_structure structure, tulle__binsparse_writer **writer);
 tulle_status tulle__binsparse_writer_open_dense(
@@ -111,6 +113,12 @@ tulle_status tulle__binsparse_write_indices(
     tulle__binsparse_writer *writer, int64_t first, int64_t count, const int64_t *indices);
 tulle_status tulle__binsparse_write_values(
     tulle__binsparse_writer *writer, int64_t first, int64_t count, const void *values);
+/*
+ * A CSR file entry by entry instead, those of a row together and rows in order, gathered until many can be written at
+ * once; put_end behind the last.
+ */
+tulle_status tulle__binsparse_put(tulle__binsparse_writer *writer, int64_t row, int64_t col, const void *val);
+tulle_status tulle__binsparse_put_end(tulle__binsparse_writer *writer);
 tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int sync);
 void tulle__binsparse_writer_abort(tulle__binsparse_writer *writer);
 

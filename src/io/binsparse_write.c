@@ -14,11 +14,20 @@
 
 enum { PIECE = 1 << 15 };
 
+/* Entries and pointers that came one by one and are not written yet. */
+struct gathered {
+    int64_t pointer[PIECE], index[PIECE];
+    char value[PIECE * 8];
+    int64_t pointers, npointers; /* made, and of them here */
+    int64_t entries, nentries;
+};
+
 struct tulle__binsparse_writer {
     tulle__output *output;
     tulle__binsparse_header header;
     int64_t left[TULLE__BINSPARSE_ARRAYS]; /* numbers not yet written */
     uint32_t *narrow;
+    struct gathered *gathered; /* NULL: nothing was put yet */
     int fd;
 };
 
@@ -28,7 +37,23 @@ void tulle__binsparse_writer_abort(tulle__binsparse_writer *writer)
     if (writer->fd >= 0) close(writer->fd);
     tulle__output_abort(writer->output);
     tulle__free(writer->narrow);
+    tulle__free(writer->gathered);
     tulle__free(writer);
+}
+
+/*
+ * HDF5 1.10 that meets a full disk while it completes a file crashes when the program ends. So what it is going to
+ * write, which is less than MARGIN, and the file's length are tried here first; it begins the file anew.
+ */
+static tulle_status try_room(const tulle__binsparse_writer *writer)
+{
+    enum { MARGIN = 1 << 16 };
+    int64_t bytes = 0;
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
+        bytes += writer->header.array[w].count * writer->header.array[w].size;
+    memset(writer->narrow, 0, MARGIN);
+    tulle_status status = tulle__output_overwrite(writer->output, 0, writer->narrow, MARGIN);
+    return status == TULLE_OK ? tulle__output_overwrite(writer->output, bytes + MARGIN, "", 1) : status;
 }
 
 /* A file of what head says and has arrays for. */
@@ -46,6 +71,7 @@ static tulle_status open_writer(
     TULLE_TRY(tulle__alloc(PIECE, sizeof *made->narrow, "a piece of a Binsparse file", &made->narrow));
     TULLE_TRY(tulle__output_open(path, 0, &made->output));
     TULLE_TRY(tulle__binsparse_text(head, &json));
+    TULLE_TRY(try_room(made));
     TULLE_TRY(tulle__hdf5_create(tulle__output_temporary(made->output), json, head->array));
     made->fd = open(tulle__output_temporary(made->output), O_WRONLY | O_CLOEXEC);
     if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
@@ -136,6 +162,68 @@ tulle_status tulle__binsparse_write_values(
     return write_numbers(writer, TULLE__BINSPARSE_VALUES, first, count, values);
 }
 
+static tulle_status write_entries(tulle__binsparse_writer *writer)
+{
+    struct gathered *g = writer->gathered;
+    int64_t first = g->entries - g->nentries;
+    tulle_status status = tulle__binsparse_write_indices(writer, first, g->nentries, g->index);
+    if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, first, g->nentries, g->value);
+    g->nentries = 0;
+    return status;
+}
+
+static tulle_status write_pointers(tulle__binsparse_writer *writer)
+{
+    struct gathered *g = writer->gathered;
+    int64_t first = g->pointers - g->npointers, n = g->npointers;
+    g->npointers = 0;
+    return tulle__binsparse_write_pointers(writer, first, n, g->pointer);
+}
+
+/* Pointers of all rows up to this one. */
+static tulle_status enter_row(tulle__binsparse_writer *writer, int64_t row)
+{
+    tulle_status status = TULLE_OK;
+    if (!writer->gathered)
+        TULLE_TRY(tulle__alloc_zero(1, sizeof *writer->gathered, "a piece of a Binsparse file", &writer->gathered));
+    struct gathered *g = writer->gathered;
+    for (; g->pointers <= row; g->pointers++) {
+        if (g->npointers == PIECE) TULLE_TRY(write_pointers(writer));
+        g->pointer[g->npointers++] = g->entries;
+    }
+out:
+    return status;
+}
+
+tulle_status tulle__binsparse_put(tulle__binsparse_writer *writer, int64_t row, int64_t col, const void *val)
+{
+    tulle_status status;
+    size_t size = (size_t)writer->header.array[TULLE__BINSPARSE_VALUES].size;
+    TULLE_TRY(enter_row(writer, row));
+    struct gathered *g = writer->gathered;
+    if (g->nentries == PIECE) TULLE_TRY(write_entries(writer));
+    memcpy(g->value + (size_t)g->nentries * size, val, size);
+    g->index[g->nentries++] = col;
+    g->entries++;
+out:
+    return status;
+}
+
+tulle_status tulle__binsparse_put_end(tulle__binsparse_writer *writer)
+{
+    tulle_status status;
+    TULLE_TRY(enter_row(writer, writer->header.rows));
+    TULLE_TRY(write_pointers(writer));
+    TULLE_TRY(write_entries(writer));
+out:
+    return status;
+}
+
+tulle_status tulle__binsparse_can_write(const char *path)
+{
+    return tulle__hdf5_present(path);
+}
+
 tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int sync)
 {
     tulle_status status = TULLE_OK;
@@ -156,6 +244,7 @@ tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int 
     }
     status = tulle__output_close(writer->output, sync);
     tulle__free(writer->narrow);
+    tulle__free(writer->gathered);
     tulle__free(writer);
     return status;
 }

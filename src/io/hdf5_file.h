@@ -22,6 +22,9 @@ tulle_status tulle__hdf5_read(
  */
 tulle_status tulle__hdf5_create(const char *path, const char *json, tulle__binsparse_array *array);
 
+/* TULLE_ERR_UNSUPPORTED where HDF5 was not built in. */
+tulle_status tulle__hdf5_present(const char *path);
+
 const char *tulle__binsparse_name(int which);
 
 #endif

@@ -163,16 +163,16 @@ static tulle_status write_sizes(tulle__mtx_writer *writer, const char *path, con
     int n = snprintf(line, sizeof line, "%" PRId64 " %" PRId64, shape->rows, shape->cols);
     writer->stored = shape->stored;
     writer->count_at = tulle__output_bytes(writer->output) + n + 1;
-    if (shape->array)
-        n += snprintf(line + n, sizeof line - (size_t)n, "\n");
-    else if (shape->stored >= 0)
-        n += snprintf(line + n, sizeof line - (size_t)n, " %" PRId64 "\n", shape->stored);
-    else if (tulle__output_can_overwrite(writer->output))
+    if (!shape->array && shape->stored < 0) {
         n += snprintf(line + n, sizeof line - (size_t)n, " %*s\n", COUNT, "");
-    else
+        if (tulle__output_can_overwrite(writer->output))
+            return tulle__output_write_open(writer->output, line, (size_t)n);
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "%s: the number of entries must stand at the beginning and is known at the end: write a plain .mtx file",
+            "%s: is no regular file, but the number of entries must stand at the beginning and is known at the end",
             path);
+    }
+    if (!shape->array) n += snprintf(line + n, sizeof line - (size_t)n, " %" PRId64, shape->stored);
+    n += snprintf(line + n, sizeof line - (size_t)n, "\n");
     return tulle__output_write(writer->output, line, (size_t)n);
 }
 

@@ -11,7 +11,7 @@
 
 typedef struct tulle__mtx_shape {
     int64_t rows, cols;
-    int64_t stored; /* < 0: known when the file is closed, which a packed file and a pipe do not allow */
+    int64_t stored; /* < 0: known when the file is closed, which must be a regular one then */
     int array;
     tulle__mtx_field field;
     tulle__mtx_symmetry symmetry; /* not general: only entries on and below the diagonal (skew: below) are taken */

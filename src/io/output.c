@@ -30,6 +30,12 @@ struct tulle__output {
 #ifdef TULLE_HAVE_ZLIB
     z_stream *stream; /* NULL: plain */
     unsigned char *packed;
+    struct {           /* the member that may be overwritten */
+        int64_t begin; /* among the bytes given */
+        off_t at;      /* in the file */
+        size_t bytes;  /* 0: there is none */
+        unsigned char text[TULLE__OUTPUT_OPEN];
+    } open;
 #endif
 };
 
@@ -242,12 +248,75 @@ tulle_status tulle__output_write(tulle__output *f, const void *data, size_t byte
     return write_all(f, data, bytes);
 }
 
+static tulle_status overwrite(tulle__output *f, off_t offset, const void *data, size_t bytes)
+{
+    const char *p = data;
+    while (bytes) {
+        ssize_t n = pwrite(f->fd, p, bytes, offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return fail(f, "writing");
+        p += n;
+        offset += n;
+        bytes -= (size_t)n;
+    }
+    return TULLE_OK;
+}
+
+#ifdef TULLE_HAVE_ZLIB
+static void put_little(unsigned char *to, uint64_t x, int bytes)
+{
+    for (int b = 0; b < bytes; b++) to[b] = (unsigned char)(x >> 8 * b);
+}
+
+/* A whole gzip member (RFC 1952) of one stored block (RFC 1951), at `at`. */
+static tulle_status write_stored(tulle__output *f, off_t at)
+{
+    enum { HEAD = 10, BLOCK = 5, TAIL = 8 };
+    unsigned char member[HEAD + BLOCK + TULLE__OUTPUT_OPEN + TAIL] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255};
+    unsigned char *p = member + HEAD;
+    size_t n = f->open.bytes;
+    p[0] = 1; /* the last block, stored */
+    put_little(p + 1, n, 2);
+    put_little(p + 3, ~n, 2);
+    memcpy(p + BLOCK, f->open.text, n);
+    put_little(p + BLOCK + n, crc32(0, f->open.text, (unsigned)n), 4);
+    put_little(p + BLOCK + n + 4, n, 4);
+    return overwrite(f, at, member, HEAD + BLOCK + n + TAIL);
+}
+
+static tulle_status write_open_member(tulle__output *f, const void *data, size_t bytes)
+{
+    tulle_status status = TULLE_OK;
+    if (f->open.bytes || bytes > TULLE__OUTPUT_OPEN)
+        return tulle__fail(TULLE_ERR_ARG, "%s: no more of a packed file can be left open", f->path);
+    if (f->bytes) {
+        TULLE_TRY(pack(f, NULL, 0, 1));
+        deflateReset(f->stream);
+    }
+    f->open.begin = f->bytes;
+    f->open.bytes = bytes;
+    memcpy(f->open.text, data, bytes);
+    f->open.at = lseek(f->fd, 0, SEEK_CUR);
+    if (f->open.at < 0) TULLE_TRY(fail(f, "finding its end"));
+    TULLE_TRY(write_stored(f, f->open.at));
+    if (lseek(f->fd, 0, SEEK_END) < 0) TULLE_TRY(fail(f, "finding its end"));
+    f->bytes += (int64_t)bytes;
+out:
+    return status;
+}
+#endif
+
 int tulle__output_can_overwrite(const tulle__output *f)
 {
-#ifdef TULLE_HAVE_ZLIB
-    if (f->stream) return 0;
-#endif
     return f->temporary != NULL;
+}
+
+tulle_status tulle__output_write_open(tulle__output *f, const void *data, size_t bytes)
+{
+#ifdef TULLE_HAVE_ZLIB
+    if (f->stream) return write_open_member(f, data, bytes);
+#endif
+    return tulle__output_write(f, data, bytes);
 }
 
 int64_t tulle__output_bytes(const tulle__output *f)
@@ -257,11 +326,26 @@ int64_t tulle__output_bytes(const tulle__output *f)
 
 tulle_status tulle__output_overwrite(tulle__output *f, int64_t offset, const void *data, size_t bytes)
 {
-    const char *p = data;
+#ifdef TULLE_HAVE_ZLIB
+    if (f->stream) {
+        int64_t from = offset - f->open.begin;
+        if (from < 0 || from > (int64_t)f->open.bytes || bytes > f->open.bytes - (size_t)from)
+            return tulle__fail(TULLE_ERR_ARG, "%s: what has been packed cannot be written again", f->path);
+        memcpy(f->open.text + from, data, bytes);
+        return write_stored(f, f->open.at);
+    }
+#endif
+    return overwrite(f, (off_t)offset, data, bytes);
+}
+
+tulle_status tulle__output_read(const tulle__output *f, int64_t offset, void *to, size_t bytes)
+{
+    char *p = to;
     while (bytes) {
-        ssize_t n = pwrite(f->fd, p, bytes, (off_t)offset);
+        ssize_t n = pread(f->fd, p, bytes, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return fail(f, "writing");
+        if (n < 0) return fail(f, "reading back what was written");
+        if (n == 0) return tulle__fail(TULLE_ERR_IO, "%s: what was written is not there", f->path);
         p += n;
         offset += n;
         bytes -= (size_t)n;

@@ -2,8 +2,8 @@
 /*
  * A file being written: it has no name until it is complete, or, where the file system wants one, a temporary name
  * beside its own, then takes its name in one step; a writer that fails, is aborted or dies leaves the old file as it
- * was. What is not a regular file (a pipe, a device) is written to directly. Packed output is one gzip member, by zlib.
- * One thread's private object.
+ * was. What is not a regular file (a pipe, a device) is written to directly. Packed output is gzip, by zlib: one
+ * member, or three where a part of it is known only at the end. One thread's private object.
  */
 #ifndef TULLE_IO_OUTPUT_H
 #define TULLE_IO_OUTPUT_H
@@ -19,12 +19,23 @@ typedef struct tulle__output tulle__output;
 tulle_status tulle__output_open(const char *path, int level, tulle__output **output);
 tulle_status tulle__output_write(tulle__output *output, const void *data, size_t bytes);
 
-/* Whether overwrite is possible: a regular file that is not packed. */
+/* Whether overwrite is possible: a regular file. */
 int tulle__output_can_overwrite(const tulle__output *output);
 
-/* Bytes written so far (packed: given to be packed), and writing again what was written at `offset` of them. */
+/*
+ * The same for what is to be overwritten later. In a packed file it is a gzip member of its own that is not compressed,
+ * so that it keeps its length; there may be one, of at most TULLE__OUTPUT_OPEN bytes.
+ */
+enum { TULLE__OUTPUT_OPEN = 256 };
+tulle_status tulle__output_write_open(tulle__output *output, const void *data, size_t bytes);
+
+/*
+ * Bytes written so far (packed: given to be packed), and writing at `offset` of them: anywhere, also behind the end, in
+ * a plain file, in a packed one what write_open has written. Reading back what lies in a plain file.
+ */
 int64_t tulle__output_bytes(const tulle__output *output);
 tulle_status tulle__output_overwrite(tulle__output *output, int64_t offset, const void *data, size_t bytes);
+tulle_status tulle__output_read(const tulle__output *output, int64_t offset, void *to, size_t bytes);
 
 /* Completes the file (sync: and waits until it is on disk) and frees output; after a failure nothing is left behind. */
 tulle_status tulle__output_close(tulle__output *output, int sync);

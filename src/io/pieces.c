@@ -6,22 +6,121 @@
 #include <tulle/io.h>
 
 #include "base/error.h"
+#include "io/binsparse.h"
 #include "io/operand.h"
 #include "io/save.h"
+#include "io/spool.h"
 #include "mat/mat.h"
+
+/* How pieces come into a file of one format. Called on PE 0; close and abort free what open has made. */
+typedef struct way {
+    tulle_status (*open)(tulle_writer *writer);
+    tulle_status (*append)(tulle_writer *writer, tulle_mat *A);
+    tulle_status (*close)(tulle_writer *writer);
+    void (*abort)(tulle_writer *writer);
+} way;
 
 struct tulle_writer {
     tulle__owned owned;
     tulle_comm *comm;
     tulle__mtx_shape shape;
-    tulle__mtx_writer *file; /* of PE 0 */
+    const way *way;
+    int broken; /* a piece is missing */
+    /* of PE 0 */
+    char *path;
+    tulle__mtx_writer *text;
+    tulle__spool *spool;
 };
+
+/* ---- Matrix Market: entries in any order, their number filled in at the end ---- */
+
+static tulle_status open_mtx(tulle_writer *writer)
+{
+    return tulle__mtx_writer_open(writer->path, &writer->shape, tulle__save_level(writer->path), &writer->text);
+}
+
+static tulle_status append_mtx(tulle_writer *writer, tulle_mat *A)
+{
+    return tulle__save_mtx_rows(A, &writer->shape, writer->text);
+}
+
+static tulle_status close_mtx(tulle_writer *writer)
+{
+    tulle_status status = tulle__mtx_writer_close(writer->text, 0);
+    writer->text = NULL;
+    return status;
+}
+
+static void abort_mtx(tulle_writer *writer)
+{
+    tulle__mtx_writer_abort(writer->text);
+}
+
+/* ---- Binsparse: CSR, whose rows are merged from all pieces at the end ---- */
+
+static tulle_status open_binsparse(tulle_writer *writer)
+{
+    const tulle__mtx_shape *shape = &writer->shape;
+    tulle_status status = tulle__binsparse_can_write(writer->path);
+    if (status != TULLE_OK) return status;
+    return tulle__spool_open(writer->path, shape->rows, shape->cols, shape->type, &writer->spool);
+}
+
+static tulle_status take(void *context, int64_t row, int64_t n, int64_t base, const int32_t *col, const void *val)
+{
+    return tulle__spool_take(context, row, n, base, col, val);
+}
+
+static tulle_status append_binsparse(tulle_writer *writer, tulle_mat *A)
+{
+    tulle_status status = tulle__spool_begin(writer->spool);
+    if (status == TULLE_OK) status = tulle__save_rows(A, &(tulle__row_sink){take, writer->spool});
+    return status == TULLE_OK ? tulle__spool_end(writer->spool) : status;
+}
+
+static tulle_status put(void *context, int64_t row, int64_t col, const void *val)
+{
+    return tulle__binsparse_put(context, row, col, val);
+}
+
+static tulle_status close_binsparse(tulle_writer *writer)
+{
+    const tulle__mtx_shape *shape = &writer->shape;
+    tulle__binsparse_writer *file;
+    tulle_status status = tulle__binsparse_writer_open(writer->path, shape->rows, shape->cols,
+        tulle__spool_entries(writer->spool), shape->type, shape->cols > INT32_MAX, TULLE__BINSPARSE_GENERAL, &file);
+    if (status != TULLE_OK) return status;
+    status = tulle__spool_give(writer->spool, tulle__comm_meter(writer->comm, 0), put, file);
+    if (status == TULLE_OK) status = tulle__binsparse_put_end(file);
+    if (status == TULLE_OK) return tulle__binsparse_writer_close(file, 0);
+    tulle__binsparse_writer_abort(file);
+    return status;
+}
+
+static void abort_binsparse(tulle_writer *writer)
+{
+    tulle__spool_close(writer->spool);
+}
+
+/* ---- */
+
+static tulle_status find_way(const char *path, const way **found)
+{
+    static const way mtx = {open_mtx, append_mtx, close_mtx, abort_mtx},
+                     binsparse = {open_binsparse, append_binsparse, close_binsparse, abort_binsparse};
+    tulle__format format = tulle__operand_format(path);
+    *found = format == TULLE__FORMAT_MTX ? &mtx : format == TULLE__FORMAT_BINSPARSE ? &binsparse : NULL;
+    if (*found) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_UNSUPPORTED,
+        "%s: a sparse result that is made in phases goes into a .mtx, .mtx.gz or .bsp.h5 file", path);
+}
 
 static void drop(tulle_writer *writer)
 {
     if (!writer) return;
     tulle__pe_disown(&writer->owned);
-    tulle__mtx_writer_abort(writer->file);
+    if (writer->way) writer->way->abort(writer);
+    tulle__free(writer->path);
     tulle__free(writer);
 }
 
@@ -30,18 +129,14 @@ static void free_owned(tulle__owned *object)
     drop((tulle_writer *)object);
 }
 
-static tulle_status check_name(const char *path)
+static tulle_status open_file(tulle_writer *writer, const char *path)
 {
-    size_t length = strlen(path);
-    if (tulle__operand_format(path) != TULLE__FORMAT_MTX)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "%s: a result that is made in phases can only be written as Matrix Market: name a .mtx file", path);
-    if (length > 3 && strcmp(path + length - 3, ".gz") == 0)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "%s: a result that is made in phases cannot be packed while it is written, as its number of entries stands "
-            "at the beginning and is known at the end: write a plain .mtx file and pack that",
-            path);
-    return TULLE_OK;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &writer->path));
+    memcpy(writer->path, path, strlen(path) + 1);
+    TULLE_TRY(writer->way->open(writer));
+out:
+    return status;
 }
 
 tulle_status tulle_writer_open(
@@ -49,14 +144,14 @@ tulle_status tulle_writer_open(
 {
     tulle_writer *writer = NULL;
     tulle_status status = tulle__wants_values(comm, "writing a matrix");
-    if (status == TULLE_OK) status = check_name(path);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *writer, "a writer", &writer);
     if (status == TULLE_OK) {
         writer->comm = comm;
         writer->shape = (tulle__mtx_shape){
             .rows = m, .cols = n, .stored = -1, .type = type, .field = TULLE__MTX_REAL, .symmetry = TULLE__MTX_GENERAL};
-        if (comm->rank == 0) status = tulle__mtx_writer_open(path, &writer->shape, 0, &writer->file);
+        status = find_way(path, &writer->way);
     }
+    if (status == TULLE_OK && comm->rank == 0) status = open_file(writer, path);
     status = tulle_comm_agree(comm, status);
     if (status != TULLE_OK) {
         drop(writer);
@@ -67,25 +162,30 @@ tulle_status tulle_writer_open(
     return TULLE_OK;
 }
 
-static tulle_status append(const tulle_writer *writer, tulle_mat *A)
+static tulle_status append(tulle_writer *writer, tulle_mat *A)
 {
     const tulle__mtx_shape *shape = &writer->shape;
     if (A->kind != TULLE_CSR || A->type != shape->type || A->layout->m != shape->rows || A->layout->n != shape->cols)
         return tulle__fail(TULLE_ERR_ARG, "a piece of a sparse %" PRId64 " x %" PRId64 " matrix of %s is none of it",
             shape->rows, shape->cols, tulle_type_name(shape->type));
-    return writer->comm->rank == 0 ? tulle__save_rows(A, shape, writer->file) : TULLE_OK;
+    return writer->comm->rank == 0 ? writer->way->append(writer, A) : TULLE_OK;
 }
 
 tulle_status tulle_writer_append(tulle_writer *writer, tulle_mat *A)
 {
-    return tulle_comm_agree(writer->comm, append(writer, A));
+    tulle_status status = tulle_comm_agree(writer->comm, append(writer, A));
+    writer->broken |= status != TULLE_OK;
+    return status;
 }
 
 tulle_status tulle_writer_close(tulle_writer *writer)
 {
     tulle_comm *comm = writer->comm;
-    tulle_status status = writer->file ? tulle__mtx_writer_close(writer->file, 0) : TULLE_OK;
-    writer->file = NULL;
+    tulle_status status = TULLE_OK;
+    if (writer->broken)
+        status = tulle__fail(TULLE_ERR_STATE, "a file is not completed, as one of its pieces could not be written");
+    else if (comm->rank == 0)
+        status = writer->way->close(writer);
     drop(writer);
     return tulle_comm_agree(comm, status);
 }

@@ -49,10 +49,9 @@ static const void *at(const tulle_tile *t, int64_t e)
     return (const char *)t->val + (size_t)e * tulle_type_size(t->type);
 }
 
-tulle_status tulle__save_rows(tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
+tulle_status tulle__save_rows(tulle_mat *A, const tulle__row_sink *sink)
 {
     tulle_status status = TULLE_OK;
-    tulle__mtx_text text = {0};
     struct band band = {.n = 0};
     const tulle_layout *l = A->layout;
     tulle__meter *meter = tulle__comm_meter(A->comm, 0);
@@ -63,26 +62,49 @@ tulle_status tulle__save_rows(tulle_mat *A, const tulle__mtx_shape *shape, tulle
         for (tulle_gidx r = 0; r < l->row_cut[i + 1] - l->row_cut[i]; r++) {
             for (int j = 0; j < l->nt; j++) {
                 const tulle_tile *t = &band.tile[j];
-                if (!t->rowptr) continue;
-                int64_t from = t->rowptr[r];
-                TULLE_TRY(tulle__mtx_format_row(shape, l->row_cut[i] + r, t->rowptr[r + 1] - from, l->col_cut[j],
-                    t->colind + from, at(t, from), &text));
+                if (!t->rowptr || t->rowptr[r] == t->rowptr[r + 1]) continue;
+                int64_t from = t->rowptr[r], n = t->rowptr[r + 1] - from;
+                TULLE_TRY(
+                    sink->take(sink->context, l->row_cut[i] + r, n, l->col_cut[j], t->colind + from, at(t, from)));
+                done += n;
             }
-            if (text.bytes > FLUSH) {
-                TULLE_TRY(tulle__mtx_writer_append(writer, &text));
-                done += text.entries;
-                tulle__meter_set(meter, done, A->nnz);
-                text.bytes = 0;
-                text.entries = 0;
-            }
+            tulle__meter_set(meter, done, A->nnz);
         }
         band_fini(&band);
     }
-    if (text.entries) TULLE_TRY(tulle__mtx_writer_append(writer, &text));
 out:
     tulle__meter_stop(meter, status == TULLE_OK);
     band_fini(&band);
-    tulle__mtx_text_fini(&text);
+    return status;
+}
+
+struct mtx_rows {
+    const tulle__mtx_shape *shape;
+    tulle__mtx_writer *writer;
+    tulle__mtx_text text;
+};
+
+static tulle_status flush(struct mtx_rows *rows)
+{
+    tulle_status status = tulle__mtx_writer_append(rows->writer, &rows->text);
+    rows->text.bytes = 0;
+    rows->text.entries = 0;
+    return status;
+}
+
+static tulle_status take_text(void *context, int64_t row, int64_t n, int64_t base, const int32_t *col, const void *val)
+{
+    struct mtx_rows *rows = context;
+    tulle_status status = tulle__mtx_format_row(rows->shape, row, n, base, col, val, &rows->text);
+    return status == TULLE_OK && rows->text.bytes > FLUSH ? flush(rows) : status;
+}
+
+tulle_status tulle__save_mtx_rows(tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
+{
+    struct mtx_rows rows = {.shape = shape, .writer = writer};
+    tulle_status status = tulle__save_rows(A, &(tulle__row_sink){take_text, &rows});
+    if (status == TULLE_OK && rows.text.entries) status = flush(&rows);
+    tulle__mtx_text_fini(&rows.text);
     return status;
 }
 
@@ -135,10 +157,14 @@ out:
     return status;
 }
 
-static tulle_status save_mtx(tulle_mat *A, const char *path)
+int tulle__save_level(const char *path)
 {
     size_t length = strlen(path);
-    int packed = length > 3 && strcmp(path + length - 3, ".gz") == 0;
+    return length > 3 && strcmp(path + length - 3, ".gz") == 0 ? 6 : 0;
+}
+
+static tulle_status save_mtx(tulle_mat *A, const char *path)
+{
     tulle__mtx_shape shape = {.rows = A->layout->m,
         .cols = A->layout->n,
         .stored = A->nnz,
@@ -148,10 +174,10 @@ static tulle_status save_mtx(tulle_mat *A, const char *path)
         .array = A->kind == TULLE_DENSE};
     tulle__mtx_writer *writer;
     if (shape.array) shape.stored = shape.rows * shape.cols;
-    tulle_status status = tulle__mtx_writer_open(path, &shape, packed ? 6 : 0, &writer);
+    tulle_status status = tulle__mtx_writer_open(path, &shape, tulle__save_level(path), &writer);
     if (status != TULLE_OK) return status;
     if (!shape.array) {
-        status = tulle__save_rows(A, &shape, writer);
+        status = tulle__save_mtx_rows(A, &shape, writer);
     } else {
         char *all;
         status = gather_dense(A, TULLE_COL_MAJOR, &all);
@@ -180,48 +206,27 @@ static tulle_status save_npy(tulle_mat *A, const char *path)
     return status;
 }
 
+struct binsparse_rows {
+    tulle__binsparse_writer *writer;
+    size_t size; /* of a value */
+};
+
+static tulle_status take_entries(
+    void *context, int64_t row, int64_t n, int64_t base, const int32_t *col, const void *val)
+{
+    const struct binsparse_rows *rows = context;
+    const char *value = val;
+    tulle_status status = TULLE_OK;
+    for (int64_t e = 0; e < n && status == TULLE_OK; e++)
+        status = tulle__binsparse_put(rows->writer, row, base + col[e], value + (size_t)e * rows->size);
+    return status;
+}
+
 static tulle_status write_binsparse(tulle_mat *A, tulle__binsparse_writer *writer)
 {
-    tulle_status status = TULLE_OK;
-    const tulle_layout *l = A->layout;
-    struct band band = {.n = 0};
-    int64_t *pointer = NULL, *index = NULL, room = 0, done = 0;
-    tulle__meter *meter = tulle__comm_meter(A->comm, 0);
-    tulle__meter_start(meter, "writing", "entries", A->nnz);
-    TULLE_TRY(tulle__alloc(2, sizeof *pointer, "row pointers", &pointer));
-    pointer[0] = 0;
-    TULLE_TRY(tulle__binsparse_write_pointers(writer, 0, 1, pointer));
-    for (int i = 0; i < l->mt; i++) {
-        tulle_gidx m = l->row_cut[i + 1] - l->row_cut[i];
-        TULLE_TRY(band_init(A, i, &band));
-        TULLE_TRY(tulle__realloc((size_t)m + 1, sizeof *pointer, "row pointers", &pointer));
-        for (tulle_gidx r = 0; r < m; r++) {
-            for (int j = 0; j < l->nt; j++) {
-                const tulle_tile *t = &band.tile[j];
-                if (!t->rowptr) continue;
-                int64_t from = t->rowptr[r], n = t->rowptr[r + 1] - from;
-                if (!n) continue;
-                if (n > room) {
-                    TULLE_TRY(tulle__realloc((size_t)(2 * n), sizeof *index, "column indices", &index));
-                    room = 2 * n;
-                }
-                for (int64_t e = 0; e < n; e++) index[e] = l->col_cut[j] + t->colind[from + e];
-                TULLE_TRY(tulle__binsparse_write_indices(writer, done, n, index));
-                TULLE_TRY(tulle__binsparse_write_values(writer, done, n, at(t, from)));
-                done += n;
-            }
-            tulle__meter_set(meter, done, A->nnz);
-            pointer[r] = done;
-        }
-        if (m) TULLE_TRY(tulle__binsparse_write_pointers(writer, l->row_cut[i] + 1, m, pointer));
-        band_fini(&band);
-    }
-out:
-    tulle__meter_stop(meter, status == TULLE_OK);
-    band_fini(&band);
-    tulle__free(pointer);
-    tulle__free(index);
-    return status;
+    struct binsparse_rows rows = {writer, tulle_type_size(A->type)};
+    tulle_status status = tulle__save_rows(A, &(tulle__row_sink){take_entries, &rows});
+    return status == TULLE_OK ? tulle__binsparse_put_end(writer) : status;
 }
 
 static tulle_status write_dense_binsparse(tulle_mat *A, tulle__binsparse_writer *writer)

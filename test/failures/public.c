@@ -347,6 +347,8 @@ static const struct subject {
     {"tulle_mat_save", save_dense, "d.npy", NULL, 0},
     {"tulle_mat_save", save_dense, "d.bsp.h5", "HDF5: yes", 0},
     {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, "p.mtx", NULL, 0},
+    {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, "p.mtx.gz", "zlib: yes", 0},
+    {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, "p.bsp.h5", "HDF5: yes", 0},
     {"tulle_operand_inspect", inspect, "a.mtx", NULL, 1},
     {"tulle_operand_inspect", inspect, "a.mtx.gz", "zlib: yes", 1},
     {"tulle_operand_inspect", inspect, "d.npy", NULL, 1},
@@ -607,7 +609,7 @@ static int check_header(const char *path)
 static void remove_files(void)
 {
     static const char *const files[] = {
-        "a.mtx", "a.mtx.gz", "a.bsp.h5", "d.mtx", "d.npy", "d.bsp.h5", "p.mtx", "trace.json"};
+        "a.mtx", "a.mtx.gz", "a.bsp.h5", "d.mtx", "d.npy", "d.bsp.h5", "p.mtx", "p.mtx.gz", "p.bsp.h5", "trace.json"};
     char path[PATH_MOST];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) unlink(in_folder(files[i], path));
 }

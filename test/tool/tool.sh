@@ -150,8 +150,17 @@ whole="spgemm rmat:scale=12 --pes 2"
     grep -q passed "$work/out" && ! cmp -s "$work/whole.mtx" "$work/phases.mtx" &&
     "$tulle" convert "$work/phases.mtx" "$work/sorted.mtx" -q --pes 1 && cmp -s "$work/whole.mtx" "$work/sorted.mtx"
 report $? "a result in phases is written without holding it whole"
-expect 2 'write a plain .mtx file and pack that' $whole --memory 24M -o "$work/phases.mtx.gz"
-expect 2 'name a .mtx file' $whole --memory 24M -o "$work/phases.bsp.h5"
+for form in "mtx.gz zlib" "bsp.h5 HDF5"; do
+    set -- $form
+    if "$tulle" info | grep -q "$2: yes"; then
+        "$tulle" $whole --memory 24M -o "$work/phases.$1" -q >/dev/null &&
+            "$tulle" convert "$work/phases.$1" "$work/again.mtx" -q --pes 1 && cmp -s "$work/whole.mtx" "$work/again.mtx"
+        report $? "and as .$1"
+    else
+        expect 2 "no $2" $whole --memory 24M -o "$work/phases.$1"
+    fi
+done
+expect 2 'goes into a .mtx, .mtx.gz or .bsp.h5 file' $whole --memory 24M -o "$work/phases.npy"
 expect 2 'directory' spgemm "$work/a.mtx" -o "$work/no/where.mtx"
 [ ! -e "$work/no" ] && ! ls "$work" | grep -q '\.tmp'
 report $? "nothing is left of a file that could not be written"
