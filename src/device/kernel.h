@@ -100,7 +100,10 @@ typedef struct tulle__kernels {
     /* Values only: C->rowptr and C->colind are those of an earlier product of the same structure. */
     tulle_status (*spgemm_numeric)(tulle__pool *pool, const tulle__spgemm_task *task, const tulle__csr_result *C);
 
-    /* T = A^T (A m x n): T has n rows; room of n + 1, nnz, nnz is the caller's. Columns of T ascend. */
+    /*
+     * T = A^T (A m x n): T has n rows; room of n + 1, nnz, nnz is the caller's. Columns of T ascend. Values are moved
+     * as they are, whatever their bits.
+     */
     tulle_status (*transpose)(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *T);
 
     /* Lines of `width` values, ld apart, times beta; beta = 0 does not read them. */
@@ -109,6 +112,10 @@ typedef struct tulle__kernels {
 
     /* Element (r, c) of a row-major panel, m x n, is added to C[r * c_row + c * c_col]. */
     void (*add)(tulle_type type, int64_t m, int64_t n, const void *panel, void *C, int64_t c_row, int64_t c_col);
+
+    /* to[e] = from[order[e]], e = 0 .. n - 1, for numbers of 4 or 8 bytes without sign. */
+    tulle_status (*gather)(tulle__pool *pool, tulle_type type, int64_t n, const void *order, size_t order_bytes,
+        const void *from, void *to);
 
     /* Values, or what else only kernels read, from one place to another. */
     void (*copy)(void *to, const void *from, size_t bytes);

@@ -61,6 +61,45 @@ void tulle__values_add(tulle_type type, int64_t m, int64_t n, const void *panel,
     }
 }
 
+struct gathering {
+    tulle_type type;
+    int64_t n;
+    const char *order, *from;
+    size_t order_bytes;
+    char *to;
+};
+
+/* With sizes that are known where it is inlined, so that each pair of them is a loop of its own. */
+static inline __attribute__((always_inline)) void gather_run(
+    const struct gathering *g, int64_t begin, int64_t end, size_t number, size_t value)
+{
+    for (int64_t e = begin; e < end; e++) {
+        uint32_t narrow;
+        uint64_t wide;
+        memcpy(number == sizeof wide ? (void *)&wide : (void *)&narrow, g->order + (size_t)e * number, number);
+        memcpy(g->to + (size_t)e * value, g->from + (number == sizeof wide ? wide : narrow) * value, value);
+    }
+}
+
+static tulle_status gather_part(void *arg, int thread, int nthreads)
+{
+    const struct gathering *g = arg;
+    int64_t begin = g->n / nthreads * thread + g->n % nthreads * thread / nthreads;
+    int64_t end = g->n / nthreads * (thread + 1) + g->n % nthreads * (thread + 1) / nthreads;
+    if (g->order_bytes == sizeof(uint32_t))
+        g->type == TULLE_F32 ? gather_run(g, begin, end, 4, 4) : gather_run(g, begin, end, 4, 8);
+    else
+        g->type == TULLE_F32 ? gather_run(g, begin, end, 8, 4) : gather_run(g, begin, end, 8, 8);
+    return TULLE_OK;
+}
+
+tulle_status tulle__values_gather(
+    tulle__pool *pool, tulle_type type, int64_t n, const void *order, size_t order_bytes, const void *from, void *to)
+{
+    struct gathering gathering = {type, n, order, from, order_bytes, to};
+    return tulle__pool_run(pool, gather_part, &gathering);
+}
+
 void tulle__values_copy(void *to, const void *from, size_t bytes)
 {
     memcpy(to, from, bytes);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same matrix in another layout, and its transpose. */
+/* The same matrix in another layout. */
 #include <string.h>
 
 #include "mat/reshape.h"
 
 #include "base/error.h"
-#include "mat/context.h"
 #include "mat/excerpt.h"
 
 /* The part of a source tile that falls into a target tile. */
@@ -224,64 +223,4 @@ tulle_status tulle_mat_redistribute(tulle_mat *A, const tulle_layout *layout, tu
     status = agree_made(A, status, made, copy);
     tulle__set_up_end(A->comm);
     return status;
-}
-
-static void transpose_dense(const tulle_tile *from, const tulle_tile *to)
-{
-    enum { BLOCK = 32 };
-    size_t size = tulle_type_size(from->type);
-    int64_t f_row = from->order == TULLE_ROW_MAJOR ? from->ld : 1,
-            f_col = from->order == TULLE_ROW_MAJOR ? 1 : from->ld;
-    int64_t t_row = to->order == TULLE_ROW_MAJOR ? to->ld : 1, t_col = to->order == TULLE_ROW_MAJOR ? 1 : to->ld;
-    for (tulle_gidx rb = 0; rb < from->m; rb += BLOCK)
-        for (tulle_gidx cb = 0; cb < from->n; cb += BLOCK)
-            for (tulle_gidx r = rb; r < from->m && r < rb + BLOCK; r++)
-                for (tulle_gidx c = cb; c < from->n && c < cb + BLOCK; c++)
-                    memcpy((char *)to->val + (size_t)(c * t_row + r * t_col) * size,
-                        (const char *)from->val + (size_t)(r * f_row + c * f_col) * size, size);
-}
-
-static tulle_status transpose(tulle_mat *A, tulle_mat **out)
-{
-    tulle_status status;
-    tulle_layout *layout = NULL;
-    tulle__context *context;
-    TULLE_TRY(tulle__context_get(A->comm, &context));
-    TULLE_TRY(tulle_layout_transpose(A->layout, &layout));
-    TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, out));
-    tulle_mat *T = *out;
-    for (int i = 0; i < A->layout->mt; i++)
-        for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile from, to;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            TULLE_TRY(tulle_mat_tile(A, i, j, &from));
-            if (!from.nnz) continue;
-            if (A->kind == TULLE_DENSE && tulle__is_hollow(T->comm)) continue;
-            if (A->kind == TULLE_DENSE) {
-                const tulle__tile_record *record = &T->replaced[tulle__tile_index(T, j, i)];
-                to = tulle__tile_view(T, j, i, record, tulle__direct(T->comm, &record->place));
-                transpose_dense(&from, &to);
-                continue;
-            }
-            int32_t narrow;
-            TULLE_TRY(tulle__narrow(from.m, "the number of columns of a transposed tile", &narrow));
-            TULLE_TRY(tulle__mat_place(T, j, i, from.nnz, &to));
-            tulle__csr csr = tulle__tile_csr(&from);
-            tulle__csr_result result = {.nnz = from.nnz,
-                .rowptr = (int64_t *)(uintptr_t)to.rowptr,
-                .colind = (int32_t *)(uintptr_t)to.colind,
-                .val = to.val};
-            TULLE_TRY(context->kernels->transpose(context->pool, A->type, &csr, &result));
-        }
-    TULLE_TRY(tulle__mat_publish(T));
-out:
-    tulle_layout_free(layout);
-    return status;
-}
-
-tulle_status tulle_mat_transpose(tulle_mat *A, tulle_mat **T)
-{
-    tulle_mat *made = NULL;
-    tulle_status status = transpose(A, &made);
-    return agree_made(A, status, made, T);
 }

@@ -87,7 +87,10 @@ static void test_values(const tulle__kernels *none)
     double v[4] = {1, 2, 3, 4}, panel[4] = {5, 5, 5, 5};
     none->add(TULLE_F64, 2, 2, panel, v, 2, 1);
     none->copy(v, panel, sizeof v);
-    int same = none->scale(NULL, TULLE_F64, 2, 2, 2, 0, v) == TULLE_OK;
+    static const uint32_t narrow[4] = {3, 0, 2, 1};
+    static const uint64_t wide[4] = {3, 0, 2, 1};
+    int same = none->gather(NULL, TULLE_F64, 4, narrow, sizeof *narrow, panel, v) == TULLE_OK &&
+               none->scale(NULL, TULLE_F64, 2, 2, 2, 0, v) == TULLE_OK;
     for (int i = 0; i < 4; i++) same = same && v[i] >= i + 1 && v[i] <= i + 1;
     ok(same, "values stay as they are");
     const tulle__kernels *ref = tulle__kernels_ref();
@@ -97,10 +100,22 @@ static void test_values(const tulle__kernels *none)
     ref->add(TULLE_F64, 2, 2, panel, v, 2, 1);
     ok(v[0] == 6 && v[3] == 9, "and by rows");
     tulle__pool *pool = NULL;
-    same = tulle__pool_new(2, &pool) == TULLE_OK && ref->scale(pool, TULLE_F32, 3, 2, 2, 2, w) == TULLE_OK && w[1] == 64;
+    same =
+        tulle__pool_new(2, &pool) == TULLE_OK && ref->scale(pool, TULLE_F32, 3, 2, 2, 2, w) == TULLE_OK && w[1] == 64;
     w[0] = NAN;
     ok(same && ref->scale(pool, TULLE_F32, 1, 6, 6, 0, w) == TULLE_OK && w[0] == 0 && w[5] == 0,
         "nothing times NaN is nothing");
+    double from[4] = {0.5, 1.5, 2.5, 3.5}, to[4];
+    float from32[4] = {0.5f, 1.5f, 2.5f, 3.5f}, to32[4];
+    for (int bytes = 4; bytes <= 8; bytes += 4) {
+        const void *order = bytes == 4 ? (const void *)narrow : wide;
+        memset(to, 0, sizeof to);
+        memset(to32, 0, sizeof to32);
+        same = ref->gather(pool, TULLE_F64, 4, order, (size_t)bytes, from, to) == TULLE_OK &&
+               ref->gather(pool, TULLE_F32, 4, order, (size_t)bytes, from32, to32) == TULLE_OK;
+        for (int e = 0; e < 4; e++) same = same && to[e] == from[narrow[e]] && to32[e] == from32[narrow[e]];
+        ok(same, "values are gathered in an order of %d bytes", bytes);
+    }
     tulle__pool_free(pool);
 }
 

@@ -4,6 +4,7 @@
 #include <tulle/product.h>
 
 #include "body.h"
+#include "changes.h"
 #include "star.h"
 #include "tap.h"
 
@@ -13,23 +14,6 @@ struct run {
     int64_t covers;
     int64_t units[2];
 };
-
-/* Makes the own tiles of A those of X, which has the same layout. */
-static tulle_status take_over(tulle_mat *A, tulle_mat *X)
-{
-    tulle_status status = TULLE_OK;
-    const tulle_layout *l = tulle_mat_layout(A);
-    for (int i = 0; i < tulle_layout_tile_rows(l); i++)
-        for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
-            tulle_tile tile;
-            if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(A))) continue;
-            TULLE_TRY(tulle_mat_tile(X, i, j, &tile));
-            if (tile.nnz) TULLE_TRY(tulle_mat_replace(A, i, j, tile.rowptr, tile.colind, tile.val));
-        }
-out:
-    status = tulle_comm_agree(tulle_mat_comm(A), status);
-    return status == TULLE_OK ? tulle_mat_renew(A) : status;
-}
 
 static tulle_status body(tulle_comm *comm, void *arg)
 {

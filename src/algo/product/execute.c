@@ -351,27 +351,16 @@ static void end(tulle__exec *x)
     tulle__inbox_fini(&x->inbox);
 }
 
-static tulle_status refresh(tulle_mat *X, tulle_mat **T)
-{
-    if (!*T) return TULLE_OK;
-    tulle_mat *made;
-    tulle_status status = tulle_mat_transpose(X, &made);
-    if (status != TULLE_OK) return status;
-    tulle__pe_disown(&made->owned);
-    tulle__mat_drop(*T); /* transposing has met: nobody still reads the old one */
-    *T = made;
-    return TULLE_OK;
-}
-
 /* Everything between the first and the last meeting. */
 static tulle_status execute(tulle__exec *x, tulle_plan *plan, int phase)
 {
     tulle_status status;
     x->phase = phase;
     x->inbox.plan = plan;
-    x->inbox.reuse = plan->sparse && !plan->steal && plan->phases == 1 && plan->options.beta == 0 && plan->known_A &&
-                     plan->known_A == plan->A->structure && plan->known_B == plan->B->structure &&
-                     plan->known_C == plan->C->structure;
+    int known = plan->known_A && plan->known_A == plan->A->structure && plan->known_B == plan->B->structure &&
+                plan->known_C == plan->C->structure;
+    x->inbox.reuse = known && plan->sparse && !plan->steal && plan->phases == 1 && plan->options.beta == 0;
+    x->reused = x->inbox.reuse || (known && !plan->sparse);
     if (!x->inbox.reuse) tulle__plan_forget(plan);
     TULLE_TRY(begin(x, plan));
     TULLE_TRY(plan->panels ? tulle__bulk_run(x) : run_jobs(x));
@@ -433,8 +422,8 @@ static int64_t sum_of(const double *all, int size, int stride)
     return (int64_t)(spread_of(all, size, stride).mean * size + 0.5);
 }
 
-static tulle_status make_report(tulle_plan *plan, const tulle__exec *x, int64_t elapsed, const tulle__counters *moved,
-    int reused, tulle_report *report)
+static tulle_status make_report(
+    tulle_plan *plan, const tulle__exec *x, int64_t elapsed, const tulle__counters *moved, tulle_report *report)
 {
     tulle_status status;
     int size = plan->comm->size;
@@ -477,7 +466,7 @@ static tulle_status make_report(tulle_plan *plan, const tulle__exec *x, int64_t 
         .stolen = sum_of(all + STOLEN, size, FACTS),
         .probes = sum_of(all + PROBES, size, FACTS),
         .nnz_c = plan->sparse ? plan->C->nnz : plan->C->layout->m * plan->C->layout->n,
-        .reused = reused,
+        .reused = x->reused,
         .phases = plan->phases,
         .whole_pairs = sum_of(all + WHOLE, size, FACTS),
         .rows_pairs = sum_of(all + ROWS, size, FACTS),
@@ -500,8 +489,9 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
         return tulle__fail(TULLE_ERR_ARG, "phase %d of a plan of %d", phase, plan->phases);
     int64_t start = tulle__now(comm);
     tulle__counters before = comm->pe->counters;
-    tulle_status status = refresh(plan->A, &plan->At);
-    if (status == TULLE_OK) status = refresh(plan->B, &plan->Bt);
+    int64_t copied;
+    tulle_status status = tulle__plan_turn(plan, &copied);
+    tulle__charge_copy(&x.inbox, copied);
     if (status == TULLE_OK) status = tulle__slices_renew(plan);
     if (status == TULLE_OK) {
         tulle__plan_count(plan);
@@ -509,7 +499,6 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
     }
     if (status != TULLE_OK) return status;
     status = execute(&x, plan, phase);
-    int reused = x.inbox.reuse;
     /* what is on its way must have landed before its memory is freed, and before others are told */
     while (x.ring && x.filled) end_job(&x);
     if (tulle__needs_shelves(plan->needs)) tulle__shelves_quiet(tulle__needs_shelves(plan->needs));
@@ -517,7 +506,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
     status = tulle_comm_agree(comm, status);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {
-        if (!reused) {
+        if (!x.inbox.reuse) {
             plan->multiplications = x.multiplications;
             plan->largest = x.largest;
             plan->known_A = plan->A->structure;
@@ -528,7 +517,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
         moved.gets -= before.gets;
         moved.puts -= before.puts;
         moved.bytes -= before.bytes;
-        if (report) status = tulle_comm_agree(comm, make_report(plan, &x, elapsed, &moved, reused, report));
+        if (report) status = tulle_comm_agree(comm, make_report(plan, &x, elapsed, &moved, report));
     } else {
         tulle__slices_unplace(&plan->slices);
         tulle__mat_unplace(plan->C);

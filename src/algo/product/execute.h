@@ -24,6 +24,7 @@ typedef struct tulle__exec {
     tulle__inbox inbox;
     tulle__schedule schedule;
     int phase;
+    int reused;       /* no symbolic work is done */
     tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
     int depth, head, filled;
     int ahead, errands_ahead;     /* remote jobs, rows of others that were started and not yet waited for */

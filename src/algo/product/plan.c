@@ -105,8 +105,8 @@ static void drop_plan(tulle_plan *plan)
     tulle__free(plan->chain);
     tulle__free(plan->sent);
     tulle__slices_drop(&plan->slices);
-    tulle__mat_drop(plan->At);
-    tulle__mat_drop(plan->Bt);
+    tulle__turned_drop(&plan->At);
+    tulle__turned_drop(&plan->Bt);
     tulle__free(plan);
 }
 
@@ -276,6 +276,16 @@ void tulle__plan_count(tulle_plan *plan)
     plan->keeps = NULL;
 }
 
+tulle_status tulle__plan_turn(tulle_plan *plan, int64_t *copied)
+{
+    tulle_status status = TULLE_OK;
+    *copied = 0;
+    if (plan->options.op_a == TULLE_OP_T) TULLE_TRY(tulle__turn(plan->A, &plan->At, copied));
+    if (plan->options.op_b == TULLE_OP_T) TULLE_TRY(tulle__turn(plan->B, &plan->Bt, copied));
+out:
+    return status;
+}
+
 /* Parts are known by now, by which to choose; with layers they are made once more. */
 static tulle_status choose_layers(tulle_plan *plan)
 {
@@ -295,21 +305,12 @@ static int to_be_predicted(const tulle_plan *plan)
     return tulle__policy_may_group(tulle__policy_of(options->alg), plan->direct, options->deterministic);
 }
 
-static tulle_status transpose_operand(tulle_mat *X, tulle_op op, tulle_mat **T)
-{
-    if (op == TULLE_OP_N) return TULLE_OK;
-    tulle_status status = tulle_mat_transpose(X, T);
-    if (status == TULLE_OK) tulle__pe_disown(&(*T)->owned); /* it is the plan's, also where the team frees both */
-    return status;
-}
-
 static tulle_status prepare(tulle_plan *plan)
 {
     tulle_status status;
     tulle__operands *o = &plan->operands;
     /* collective steps first, each agreed: a failure here is the same on all PEs */
-    TULLE_TRY(transpose_operand(plan->A, plan->options.op_a, &plan->At));
-    TULLE_TRY(transpose_operand(plan->B, plan->options.op_b, &plan->Bt));
+    TULLE_TRY(tulle__plan_turn(plan, &(int64_t){0}));
     TULLE_TRY(tulle__slices_make(plan, plan->options.replication > 1 ? plan->options.replication : 1));
     o->offset = !plan->options.no_offset;
     int64_t direct = all_direct(o->A) && all_direct(o->B);
@@ -350,7 +351,7 @@ static void describe(tulle_plan *plan)
     describe_parts(plan, parts, sizeof parts);
     snprintf(plan->text, sizeof plan->text, "%s, %d x %d x %d tiles (rows, inner, columns)%s, lookahead %d%s%s%s%s",
         tulle_alg_name(plan->policy->alg), o->M, o->K, o->N, parts, plan->lookahead, o->offset ? "" : ", no offset",
-        plan->At ? ", A transposed for each execution" : "", plan->Bt ? ", B transposed for each execution" : "",
+        plan->At.mat ? ", A transposed" : "", plan->Bt.mat ? ", B transposed" : "",
         plan->options.deterministic ? ", deterministic" : "");
 }
 
@@ -422,10 +423,6 @@ size_t tulle_plan_bytes(const tulle_plan *plan)
     if (plan->steal) bytes += tulle__steal_bytes(plan->steal);
     bytes += tulle__needs_held(plan->needs) + tulle__keeps_bytes(plan->keeps) + tulle__slices_bytes(&plan->slices);
     if (plan->panels) bytes += tulle__panels_bytes(plan->panels);
-    for (int m = 0; m < 2; m++) {
-        const tulle_mat *T = m ? plan->Bt : plan->At;
-        for (int64_t t = 0; T && t < (int64_t)T->layout->mt * T->layout->nt; t++)
-            if (T->layout->owner[t] == plan->comm->rank) bytes += T->directory[t].place.length;
-    }
+    bytes += tulle__turned_bytes(&plan->At) + tulle__turned_bytes(&plan->Bt);
     return bytes;
 }

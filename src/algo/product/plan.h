@@ -13,6 +13,7 @@
 #include "comm/queue.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
+#include "mat/turn.h"
 
 /*
  * One summand of a sparse C tile: the result of one job, mine or another PE's. Parts are added in the order of keys,
@@ -51,7 +52,7 @@ struct tulle_plan {
     tulle_product_options options;
     const tulle__policy *policy;
     tulle_mat *A, *B, *C; /* the caller's */
-    tulle_mat *At, *Bt;   /* transposed copies, made anew for each execution, or NULL */
+    tulle__turned At, Bt; /* transposed copies; mat NULL: the operand is used as it is */
     tulle__slices slices; /* of operands whose cuts do not match */
     tulle__operands operands;
     double beta; /* that jobs apply: 0 where layers are summed, which applies it then */
@@ -84,6 +85,9 @@ struct tulle_plan {
     uint64_t known_A, known_B, known_C;
     char text[256];
 };
+
+/* Transposed operands become what the operands are now. Collective, agreed. *copied: as of tulle__turn. */
+tulle_status tulle__plan_turn(tulle_plan *plan, int64_t *copied);
 
 /* Counts units anew if the structure of a factor has changed. Local, with the same outcome on all PEs. */
 void tulle__plan_count(tulle_plan *plan);

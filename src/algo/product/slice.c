@@ -197,8 +197,8 @@ static void set_operands(tulle_plan *plan)
 {
     tulle__operands *o = &plan->operands;
     const tulle__slices *s = &plan->slices;
-    o->A = s->A ? s->A : plan->At ? plan->At : plan->A;
-    o->B = s->B ? s->B : plan->Bt ? plan->Bt : plan->B;
+    o->A = s->A ? s->A : plan->At.mat ? plan->At.mat : plan->A;
+    o->B = s->B ? s->B : plan->Bt.mat ? plan->Bt.mat : plan->B;
     o->C = s->C ? s->C : plan->C;
     o->M = o->A->layout->mt;
     o->K = o->A->layout->nt;
@@ -273,9 +273,9 @@ tulle_status tulle__slices_renew(tulle_plan *plan)
     tulle__slices *s = &plan->slices;
     uint64_t none = UINT64_MAX;
     tulle__stack stack = {.copies = s->layers.layers, .copy_of = s->layer_of};
-    TULLE_TRY(
-        renew_parts(s->A, plan->At ? plan->At : plan->A, s->layer_of ? &stack : NULL, plan->A->structure, &s->of_A));
-    TULLE_TRY(renew_parts(s->B, plan->Bt ? plan->Bt : plan->B, NULL, plan->B->structure, &s->of_B));
+    TULLE_TRY(renew_parts(
+        s->A, plan->At.mat ? plan->At.mat : plan->A, s->layer_of ? &stack : NULL, plan->A->structure, &s->of_A));
+    TULLE_TRY(renew_parts(s->B, plan->Bt.mat ? plan->Bt.mat : plan->B, NULL, plan->B->structure, &s->of_B));
     /* what C holds matters where it is added to */
     if (plan->beta != 0) TULLE_TRY(renew_parts(s->C, plan->C, NULL, plan->C->structure, &none));
     set_operands(plan);

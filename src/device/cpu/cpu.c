@@ -33,6 +33,7 @@ static const tulle__spgemm_knobs automatic;
         .transpose = tulle__transpose_cpu,                                                                             \
         .scale = tulle__values_scale,                                                                                  \
         .add = tulle__values_add,                                                                                      \
+        .gather = tulle__values_gather,                                                                                \
         .copy = tulle__values_copy,                                                                                    \
     };
 

@@ -43,6 +43,13 @@ static void add(tulle_type type, int64_t m, int64_t n, const void *panel, void *
     (void)type, (void)m, (void)n, (void)panel, (void)C, (void)c_row, (void)c_col;
 }
 
+static tulle_status gather(
+    tulle__pool *pool, tulle_type type, int64_t n, const void *order, size_t order_bytes, const void *from, void *to)
+{
+    (void)pool, (void)type, (void)n, (void)order, (void)order_bytes, (void)from, (void)to;
+    return TULLE_OK;
+}
+
 static void copy(void *to, const void *from, size_t bytes)
 {
     (void)to, (void)from, (void)bytes;
@@ -218,6 +225,7 @@ tulle__kernels tulle__kernels_none(void)
     kernels.spgemm_numeric = numeric;
     kernels.scale = scale;
     kernels.add = add;
+    kernels.gather = gather;
     kernels.copy = copy;
     return kernels;
 }

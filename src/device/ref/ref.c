@@ -122,6 +122,7 @@ static const tulle__kernels kernels = {
     .transpose = transpose,
     .scale = tulle__values_scale,
     .add = tulle__values_add,
+    .gather = tulle__values_gather,
     .copy = tulle__values_copy,
 };
 

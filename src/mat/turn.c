@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mat/turn.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "mat/context.h"
+
+static void transpose_dense(const tulle_tile *from, const tulle_tile *to)
+{
+    enum { BLOCK = 32 };
+    size_t size = tulle_type_size(from->type);
+    int64_t f_row = from->order == TULLE_ROW_MAJOR ? from->ld : 1,
+            f_col = from->order == TULLE_ROW_MAJOR ? 1 : from->ld;
+    int64_t t_row = to->order == TULLE_ROW_MAJOR ? to->ld : 1, t_col = to->order == TULLE_ROW_MAJOR ? 1 : to->ld;
+    for (tulle_gidx rb = 0; rb < from->m; rb += BLOCK)
+        for (tulle_gidx cb = 0; cb < from->n; cb += BLOCK)
+            for (tulle_gidx r = rb; r < from->m && r < rb + BLOCK; r++)
+                for (tulle_gidx c = cb; c < from->n && c < cb + BLOCK; c++)
+                    memcpy((char *)to->val + (size_t)(c * t_row + r * t_col) * size,
+                        (const char *)from->val + (size_t)(r * f_row + c * f_col) * size, size);
+}
+
+/* Numbers of entries of a tile, which the kernel moves as if they were values. */
+static size_t number_bytes(int64_t nnz)
+{
+    return nnz <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t);
+}
+
+static tulle_status count_up(int64_t nnz, char **numbers)
+{
+    size_t size = number_bytes(nnz);
+    tulle_status status = tulle__alloc((size_t)nnz, size, "the order of a transpose", numbers);
+    for (int64_t e = 0; status == TULLE_OK && e < nnz; e++) {
+        uint32_t narrow = (uint32_t)e;
+        uint64_t wide = (uint64_t)e;
+        memcpy(*numbers + (size_t)e * size, size == sizeof wide ? (void *)&wide : (void *)&narrow, size);
+    }
+    return status;
+}
+
+static tulle_status gather(const tulle__context *context, const char *order, const tulle_tile *from, tulle_tile *to)
+{
+    return context->kernels->gather(
+        context->pool, from->type, from->nnz, order, number_bytes(from->nnz), from->val, to->val);
+}
+
+/* order: NULL, or where the order of the entries is to be kept. */
+static tulle_status turn_sparse(const tulle__context *context, const tulle_tile *from, tulle_tile *to, char **order)
+{
+    tulle_status status;
+    char *numbers = NULL;
+    tulle__csr csr = tulle__tile_csr(from);
+    tulle__csr_result result = {.nnz = from->nnz,
+        .rowptr = (int64_t *)(uintptr_t)to->rowptr,
+        .colind = (int32_t *)(uintptr_t)to->colind,
+        .val = to->val};
+    if (!order) return context->kernels->transpose(context->pool, from->type, &csr, &result);
+    TULLE_TRY(count_up(from->nnz, &numbers));
+    TULLE_TRY(tulle__alloc((size_t)from->nnz, number_bytes(from->nnz), "the order of a transpose", order));
+    csr.val = numbers;
+    result.val = *order;
+    TULLE_TRY(context->kernels->transpose(
+        context->pool, number_bytes(from->nnz) == sizeof(float) ? TULLE_F32 : TULLE_F64, &csr, &result));
+    TULLE_TRY(gather(context, *order, from, to));
+out:
+    tulle__free(numbers);
+    return status;
+}
+
+/* order: NULL, or of all tiles of A^T. */
+static tulle_status transpose(tulle_mat *A, tulle_mat **out, char **order)
+{
+    tulle_status status;
+    tulle_layout *layout = NULL;
+    tulle__context *context;
+    TULLE_TRY(tulle__context_get(A->comm, &context));
+    TULLE_TRY(tulle_layout_transpose(A->layout, &layout));
+    TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, out));
+    tulle_mat *T = *out;
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
+            tulle_tile from, to;
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            TULLE_TRY(tulle_mat_tile(A, i, j, &from));
+            if (!from.nnz) continue;
+            if (A->kind == TULLE_DENSE && tulle__is_hollow(T->comm)) continue;
+            int64_t t = tulle__tile_index(T, j, i);
+            if (A->kind == TULLE_DENSE) {
+                to = tulle__tile_view(T, j, i, &T->replaced[t], tulle__direct(T->comm, &T->replaced[t].place));
+                transpose_dense(&from, &to);
+                continue;
+            }
+            int32_t narrow;
+            TULLE_TRY(tulle__narrow(from.m, "the number of columns of a transposed tile", &narrow));
+            TULLE_TRY(tulle__mat_place(T, j, i, from.nnz, &to));
+            TULLE_TRY(turn_sparse(context, &from, &to, order ? &order[t] : NULL));
+        }
+    TULLE_TRY(tulle__mat_publish(T));
+out:
+    tulle_layout_free(layout);
+    return status;
+}
+
+tulle_status tulle_mat_transpose(tulle_mat *A, tulle_mat **T)
+{
+    tulle_mat *made = NULL;
+    tulle_status status = tulle_comm_agree(A->comm, transpose(A, &made, NULL));
+    if (status == TULLE_OK)
+        *T = made;
+    else
+        tulle__mat_drop(made);
+    return status;
+}
+
+/* ---- kept ---- */
+
+void tulle__turned_drop(tulle__turned *turned)
+{
+    for (int64_t t = 0; turned->order && t < turned->tiles; t++) tulle__free(turned->order[t]);
+    tulle__free(turned->order);
+    tulle__mat_drop(turned->mat);
+    *turned = (tulle__turned){.mat = NULL};
+}
+
+static tulle_status make(tulle_mat *A, tulle__turned *made)
+{
+    tulle_status status = TULLE_OK;
+    made->of = A->structure;
+    made->tiles = (int64_t)A->layout->mt * A->layout->nt;
+    if (A->kind == TULLE_CSR && !tulle__is_hollow(A->comm))
+        TULLE_TRY(
+            tulle__alloc_zero((size_t)made->tiles, sizeof *made->order, "the order of a transpose", &made->order));
+    TULLE_TRY(transpose(A, &made->mat, made->order));
+out:
+    return status;
+}
+
+/* The values of own tiles. */
+static tulle_status take_values(tulle_mat *A, const tulle__turned *turned, int64_t *copied)
+{
+    tulle_status status;
+    tulle_mat *T = turned->mat;
+    tulle__context *context;
+    TULLE_TRY(tulle__context_get(A->comm, &context));
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
+            tulle_tile from, to;
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            TULLE_TRY(tulle_mat_tile(A, i, j, &from));
+            if (!from.nnz) continue;
+            *copied += from.nnz * (int64_t)tulle_type_size(A->type);
+            if (tulle__is_hollow(A->comm)) continue;
+            TULLE_TRY(tulle_mat_tile(T, j, i, &to));
+            if (A->kind == TULLE_DENSE)
+                transpose_dense(&from, &to);
+            else
+                TULLE_TRY(gather(context, turned->order[tulle__tile_index(T, j, i)], &from, &to));
+        }
+out:
+    return status;
+}
+
+tulle_status tulle__turn(tulle_mat *A, tulle__turned *turned, int64_t *copied)
+{
+    tulle__turned made = {.mat = NULL};
+    if (turned->mat && (A->kind == TULLE_DENSE || turned->of == A->structure))
+        return tulle_comm_agree(A->comm, take_values(A, turned, copied));
+    tulle_status status = tulle_comm_agree(A->comm, make(A, &made));
+    if (status != TULLE_OK) {
+        tulle__turned_drop(&made);
+        return status;
+    }
+    tulle__pe_disown(&made.mat->owned);
+    tulle__turned_drop(turned); /* transposing has met: nobody still reads the old one */
+    *turned = made;
+    return TULLE_OK;
+}
+
+size_t tulle__turned_bytes(const tulle__turned *turned)
+{
+    size_t bytes = 0;
+    const tulle_mat *T = turned->mat;
+    for (int64_t t = 0; T && t < turned->tiles; t++) {
+        if (T->layout->owner[t] != T->comm->rank) continue;
+        bytes += T->directory[t].place.length;
+        if (turned->order) bytes += (size_t)T->directory[t].nnz * number_bytes(T->directory[t].nnz);
+    }
+    return bytes;
+}
