@@ -6,11 +6,10 @@
  */
 #include <string.h>
 
-#include <tulle/io.h>
 #include <tulle/model.h>
 
-#include "body.h"
 #include "mat/mat.h"
+#include "product/operands.h"
 #include "tap.h"
 
 enum { ARENA = 8192, PANELS = 8 };
@@ -31,24 +30,6 @@ struct run {
     tulle_alg chosen, expected;
 };
 
-static tulle_status make_layouts(const struct run *run, const tulle_mat *A, tulle_layout *l[3])
-{
-    int size = run->rows * run->cols, M = run->rows * run->tiles, N = run->cols * run->tiles, K = M > N ? M : N;
-    tulle_gidx m = tulle_mat_rows(A), k = tulle_mat_cols(A), n = run->cols_b ? run->cols_b : k;
-    tulle_layout_spec spec = {.grid_rows = run->rows, .grid_cols = run->cols, .map = run->map};
-    const tulle_gidx rows[] = {m, k, m}, cols[] = {k, n, n};
-    const int tile_rows[] = {M, K, M}, tile_cols[] = {K, N, N};
-    for (int x = 0; x < 3; x++) {
-        spec.m = rows[x];
-        spec.n = cols[x];
-        spec.tile_rows = tile_rows[x];
-        spec.tile_cols = tile_cols[x];
-        tulle_status status = tulle_layout_new(&spec, size, &l[x]);
-        if (status != TULLE_OK) return status;
-    }
-    return TULLE_OK;
-}
-
 static tulle_machine machine_of(const struct run *run)
 {
     tulle_machine machine;
@@ -67,10 +48,7 @@ static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tul
     tulle_product_options options = TULLE_PRODUCT_DEFAULT;
     options.alg = algs[a];
     options.transfers = TULLE_TRANSFERS_WHOLE; /* which is what the model counts */
-    if (run->cols_b)
-        TULLE_TRY(tulle_mat_new_dense(comm, c, TULLE_F64, TULLE_ROW_MAJOR, &C));
-    else
-        TULLE_TRY(tulle_mat_new_csr(comm, c, TULLE_F64, &C));
+    TULLE_TRY(new_result(comm, c, !run->cols_b, &C));
     status = tulle_plan_new(A, B, C, &options, &plan);
     if (status == TULLE_ERR_UNSUPPORTED) {
         status = TULLE_OK;
@@ -102,10 +80,7 @@ static tulle_status choose(tulle_comm *comm, struct run *run, tulle_mat *A, tull
     options.census = census;
     o.threads = 1;
     o.panel = ARENA / PANELS;
-    if (run->cols_b)
-        TULLE_TRY(tulle_mat_new_dense(comm, c, TULLE_F64, TULLE_ROW_MAJOR, &C));
-    else
-        TULLE_TRY(tulle_mat_new_csr(comm, c, TULLE_F64, &C));
+    TULLE_TRY(new_result(comm, c, !run->cols_b, &C));
     TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
     TULLE_TRY(tulle_plan_execute(plan, &report));
     TULLE_TRY(tulle_predict_best(census, machine, &o, &best));
@@ -162,39 +137,36 @@ static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct run *run = arg;
     tulle_status status;
-    tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_mat *rows = NULL, *A = NULL, *B = NULL;
+    product_operands o = {.A = NULL};
+    tulle_mat *rows = NULL;
     tulle_census *census = NULL;
     tulle_machine machine = machine_of(run);
     TULLE_TRY(tulle_mat_load(comm, run->operand, NULL, TULLE_CSR, NULL, NULL, &rows));
-    TULLE_TRY(make_layouts(run, rows, l));
-    tulle_census_spec spec = {.a = l[0],
-        .b = l[1],
-        .c = l[2],
+    product_grid grid = {.m = tulle_mat_rows(rows),
+        .k = tulle_mat_cols(rows),
+        .n = run->cols_b ? run->cols_b : tulle_mat_cols(rows),
+        .rows = run->rows,
+        .cols = run->cols,
+        .tiles = run->tiles,
+        .map = run->map};
+    TULLE_TRY(grid_layouts(&grid, o.l));
+    tulle_census_spec spec = {.a = o.l[0],
+        .b = o.l[1],
+        .c = o.l[2],
         .pes = tulle_comm_size(comm),
         .type = TULLE_F64,
         .counting = TULLE_COUNT_RESULT,
         .in_place = run->in_place};
     TULLE_TRY(tulle_census_new(rows, run->cols_b ? NULL : rows, &spec, &census));
     TULLE_TRY(predict(comm, run, census, &machine));
-    TULLE_TRY(tulle_mat_redistribute(rows, l[0], &A));
-    if (run->cols_b) {
-        TULLE_TRY(tulle_mat_new_dense(comm, l[1], TULLE_F64, TULLE_ROW_MAJOR, &B));
-        TULLE_TRY(tulle_mat_fill_random(B, 1));
-    } else {
-        TULLE_TRY(tulle_mat_redistribute(rows, l[1], &B));
-    }
-    TULLE_TRY(count_again(comm, run, A, B, spec, &machine));
-    for (int a = 0; a < ALGS; a++) TULLE_TRY(execute(comm, run, A, B, l[2], a));
-    TULLE_TRY(choose(comm, run, A, B, l[2], census, &machine));
+    TULLE_TRY(load_factors(comm, run->operand, run->cols_b ? NULL : run->operand, &o));
+    TULLE_TRY(count_again(comm, run, o.A, o.B, spec, &machine));
+    for (int a = 0; a < ALGS; a++) TULLE_TRY(execute(comm, run, o.A, o.B, o.l[2], a));
+    TULLE_TRY(choose(comm, run, o.A, o.B, o.l[2], census, &machine));
 out:
     tulle_census_free(census);
-    if (status == TULLE_OK) {
-        tulle_mat_free(B);
-        tulle_mat_free(A);
-        tulle_mat_free(rows);
-    }
-    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    if (status == TULLE_OK) tulle_mat_free(rows);
+    free_operands(&o, status);
     return status;
 }
 

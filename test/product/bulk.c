@@ -6,11 +6,8 @@
  */
 #include <string.h>
 
-#include <tulle/io.h>
-#include <tulle/product.h>
-
-#include "body.h"
 #include "mat/mat.h"
+#include "operands.h"
 #include "tap.h"
 
 struct run {
@@ -22,24 +19,6 @@ struct run {
     tulle_report report;
     char refusal[TULLE_MESSAGE_MAX];
 };
-
-static tulle_status make_layouts(const struct run *run, tulle_layout *l[3])
-{
-    int size = run->rows * run->cols, M = run->rows * run->tiles, N = run->cols * run->tiles, K = M > N ? M : N;
-    int64_t n = run->sparse ? 60 : 11;
-    tulle_layout_spec spec = {.grid_rows = run->rows, .grid_cols = run->cols, .map = TULLE_CYCLIC};
-    int64_t rows[] = {60, 60, 60}, cols[] = {60, n, n};
-    int tile_rows[] = {M, K, M}, tile_cols[] = {K, N, N};
-    for (int x = 0; x < 3; x++) {
-        spec.m = rows[x];
-        spec.n = cols[x];
-        spec.tile_rows = tile_rows[x];
-        spec.tile_cols = tile_cols[x];
-        tulle_status status = tulle_layout_new(&spec, size, &l[x]);
-        if (status != TULLE_OK) return status;
-    }
-    return TULLE_OK;
-}
 
 /* Bytes of the tiles of X, each once for every PE but its owner that has C tiles in its tile row or column. */
 static int64_t needed(const tulle_mat *X, const tulle_layout *c, int by_row)
@@ -63,45 +42,39 @@ static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct run *run = arg;
     tulle_status status;
-    tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    product_operands o = {.A = NULL};
     tulle_plan *plan = NULL;
     tulle_report report;
     double error;
     tulle_product_options options = TULLE_PRODUCT_DEFAULT;
     options.alg = run->alg;
     options.lookahead = run->lookahead;
-    TULLE_TRY(make_layouts(run, l));
-    TULLE_TRY(tulle_mat_load(comm, run->operand, l[0], TULLE_CSR, NULL, NULL, &A));
-    if (run->sparse) {
-        TULLE_TRY(tulle_mat_load(comm, run->operand, l[1], TULLE_CSR, NULL, NULL, &B));
-        TULLE_TRY(tulle_mat_new_csr(comm, l[2], TULLE_F64, &C));
-    } else {
-        TULLE_TRY(tulle_mat_new_dense(comm, l[1], TULLE_F64, TULLE_ROW_MAJOR, &B));
-        TULLE_TRY(tulle_mat_fill_random(B, 1));
-        TULLE_TRY(tulle_mat_new_dense(comm, l[2], TULLE_F64, TULLE_ROW_MAJOR, &C));
-    }
-    status = tulle_plan_new(A, B, C, &options, &plan);
+    product_grid grid = {.m = 60,
+        .k = 60,
+        .n = run->sparse ? 60 : 11,
+        .rows = run->rows,
+        .cols = run->cols,
+        .tiles = run->tiles,
+        .map = TULLE_CYCLIC};
+    TULLE_TRY(grid_layouts(&grid, o.l));
+    TULLE_TRY(load_operands(comm, run->operand, run->sparse ? run->operand : NULL, &o));
+    status = tulle_plan_new(o.A, o.B, o.C, &options, &plan);
     if (status != TULLE_OK && tulle_comm_rank(comm) == 0)
         snprintf(run->refusal, sizeof run->refusal, "%s", tulle_error_message());
     if (status != TULLE_OK) goto out;
     for (int r = 0; r < 3; r++) {
         TULLE_TRY(tulle_plan_execute(plan, &report));
-        TULLE_TRY(tulle_product_check(A, B, C, &options, &error));
+        TULLE_TRY(tulle_product_check(o.A, o.B, o.C, &options, &error));
     }
     if (tulle_comm_rank(comm) == 0) {
         run->report = report;
-        run->moved = needed(A, l[2], 1) + needed(B, l[2], 0);
-        for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) run->empty += !A->directory[t].nnz;
+        run->moved = needed(o.A, o.l[2], 1) + needed(o.B, o.l[2], 0);
+        for (int64_t t = 0; t < (int64_t)o.A->layout->mt * o.A->layout->nt; t++) run->empty += !o.A->directory[t].nnz;
     }
 out:
-    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
-    if (status != TULLE_OK) return status; /* the team frees the rest */
-    tulle_plan_free(plan);
-    tulle_mat_free(C);
-    tulle_mat_free(B);
-    tulle_mat_free(A);
-    return TULLE_OK;
+    if (status == TULLE_OK) tulle_plan_free(plan); /* else the team frees it */
+    free_operands(&o, status);
+    return status;
 }
 
 static void try_grid(tulle_team *team, struct run run, int copies)

@@ -8,10 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include <tulle/io.h>
-#include <tulle/product.h>
-
-#include "body.h"
+#include "operands.h"
 #include "tap.h"
 
 enum { ROWS = 3, COLS = 2, PES = ROWS * COLS };
@@ -27,31 +24,12 @@ struct product {
     char why[TULLE_MESSAGE_MAX];
 };
 
-static tulle_status make_layouts(const struct product *p, int64_t n, tulle_layout *l[3])
-{
-    int64_t cols[] = {n, p->sparse ? n : p->columns, p->sparse ? n : p->columns};
-    int tile_rows[] = {ROWS, ROWS, ROWS}, tile_cols[] = {ROWS, COLS, COLS};
-    for (int x = 0; x < 3; x++) {
-        tulle_layout_spec spec = {.m = n,
-            .n = cols[x],
-            .grid_rows = ROWS,
-            .grid_cols = COLS,
-            .tile_rows = tile_rows[x],
-            .tile_cols = tile_cols[x],
-            .map = TULLE_BLOCK};
-        tulle_status status = tulle_layout_new(&spec, PES, &l[x]);
-        if (status != TULLE_OK) return status;
-    }
-    return TULLE_OK;
-}
-
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     tulle_status status;
     struct product *p = arg;
     tulle_operand_shape shape;
-    tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    product_operands o = {.A = NULL};
     tulle_plan *plan = NULL;
     tulle_report fresh, again;
     double error;
@@ -61,17 +39,12 @@ static tulle_status body(tulle_comm *comm, void *arg)
     options.beta = p->beta;
     options.op_a = p->transposed ? TULLE_OP_T : TULLE_OP_N; /* A is square, with the same cuts both ways */
     TULLE_TRY(tulle_operand_inspect(p->operand, NULL, &shape));
-    TULLE_TRY(make_layouts(p, shape.m, l));
-    TULLE_TRY(tulle_mat_load(comm, p->operand, l[0], TULLE_CSR, NULL, NULL, &A));
-    if (p->sparse) {
-        TULLE_TRY(tulle_mat_load(comm, p->operand, l[1], TULLE_CSR, NULL, NULL, &B));
-        TULLE_TRY(tulle_mat_new_csr(comm, l[2], TULLE_F64, &C));
-    } else {
-        TULLE_TRY(tulle_mat_new_dense(comm, l[1], TULLE_F64, TULLE_ROW_MAJOR, &B));
-        TULLE_TRY(tulle_mat_fill_random(B, 1));
-        TULLE_TRY(tulle_mat_new_dense(comm, l[2], TULLE_F64, TULLE_ROW_MAJOR, &C));
-    }
-    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
+    tulle_gidx n = p->sparse ? shape.m : p->columns;
+    product_grid grid = {
+        .m = shape.m, .k = shape.m, .n = n, .rows = ROWS, .cols = COLS, .tiles = 1, .map = TULLE_BLOCK};
+    TULLE_TRY(grid_layouts(&grid, o.l));
+    TULLE_TRY(load_operands(comm, p->operand, p->sparse ? p->operand : NULL, &o));
+    TULLE_TRY(tulle_plan_new(o.A, o.B, o.C, &options, &plan));
     TULLE_TRY(tulle_plan_execute(plan, &fresh));
     TULLE_TRY(tulle_plan_execute(plan, &again));
     tulle_status checked = tulle_plan_check(plan, 0, &error), saved = TULLE_OK;
@@ -79,25 +52,21 @@ static tulle_status body(tulle_comm *comm, void *arg)
         tulle_writer *writer = NULL;
         char why[TULLE_MESSAGE_MAX];
         snprintf(why, sizeof why, "%s", tulle_error_message());
-        saved = tulle_mat_save(A, "never.mtx");
+        saved = tulle_mat_save(o.A, "never.mtx");
         EXPECT(tulle_writer_open(comm, "never.mtx", 4, 4, TULLE_F64, &writer) == TULLE_ERR_UNSUPPORTED && !writer);
         if (tulle_comm_rank(comm) == 0) memcpy(p->why, why, sizeof why);
     }
     if (tulle_comm_rank(comm) == 0) {
         p->report = fresh;
         p->again = again;
-        p->reported = (double)tulle_mat_nnz(C);
+        p->reported = (double)tulle_mat_nnz(o.C);
         p->checked = checked;
         p->saved = saved;
     }
 out:
-    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
-    if (status != TULLE_OK) return status; /* the team frees the rest */
-    tulle_plan_free(plan);
-    tulle_mat_free(C);
-    tulle_mat_free(B);
-    tulle_mat_free(A);
-    return TULLE_OK;
+    if (status == TULLE_OK) tulle_plan_free(plan); /* else the team frees it */
+    free_operands(&o, status);
+    return status;
 }
 
 static const struct product products[] = {

@@ -7,14 +7,11 @@
  */
 #include <string.h>
 
-#include <tulle/io.h>
-#include <tulle/product.h>
-
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "body.h"
 #include "comm/comm.h"
+#include "operands.h"
 #include "reference.h"
 #include "tap.h"
 
@@ -241,25 +238,16 @@ static tulle_status same_bits(tulle_comm *comm, void *arg)
 {
     const struct cases *c = arg;
     tulle_status status;
-    tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    product_operands o = {.A = NULL};
     tulle_plan *plan = NULL;
     uint64_t first = 0;
     int64_t differ = 0;
-    for (int x = 0; x < 3; x++) TULLE_TRY(cut_layout(80, 80, c->cut[x], tulle_comm_size(comm), &l[x]));
-    TULLE_TRY(tulle_mat_load(comm, "er:n=80,degree=9", l[0], TULLE_CSR, NULL, NULL, &A));
-    if (c->sparse) {
-        TULLE_TRY(tulle_mat_load(comm, "er:n=80,degree=9,seed=2", l[1], TULLE_CSR, NULL, NULL, &B));
-        TULLE_TRY(tulle_mat_new_csr(comm, l[2], TULLE_F64, &C));
-    } else {
-        TULLE_TRY(tulle_mat_new_dense(comm, l[1], TULLE_F64, TULLE_ROW_MAJOR, &B));
-        TULLE_TRY(tulle_mat_fill_random(B, 1));
-        TULLE_TRY(tulle_mat_new_dense(comm, l[2], TULLE_F64, TULLE_ROW_MAJOR, &C));
-    }
+    for (int x = 0; x < 3; x++) TULLE_TRY(cut_layout(80, 80, c->cut[x], tulle_comm_size(comm), &o.l[x]));
+    TULLE_TRY(load_operands(comm, "er:n=80,degree=9", c->sparse ? "er:n=80,degree=9,seed=2" : NULL, &o));
     for (int turn = 0; turn < 4; turn++) {
-        TULLE_TRY(tulle_plan_new(A, B, C, &c->options, &plan));
+        TULLE_TRY(tulle_plan_new(o.A, o.B, o.C, &c->options, &plan));
         TULLE_TRY(tulle_plan_execute(plan, NULL));
-        uint64_t bits = digest(C);
+        uint64_t bits = digest(o.C);
         if (turn == 0) first = bits;
         differ += bits != first;
         tulle_plan_free(plan);
@@ -269,10 +257,7 @@ static tulle_status same_bits(tulle_comm *comm, void *arg)
     EXPECT(differ == 0);
 out:
     tulle_plan_free(plan);
-    tulle_mat_free(C);
-    tulle_mat_free(B);
-    tulle_mat_free(A);
-    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    free_operands(&o, status);
     return status;
 }
 
@@ -282,31 +267,25 @@ static tulle_status fetch_once(tulle_comm *comm, void *arg)
     int64_t *moved = arg; /* really; of A and B */
     tulle_status status;
     static const int owner[6] = {1, 1, 1, 1, 1, 1};
-    tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    product_operands o = {.A = NULL};
     tulle_plan *plan = NULL;
     tulle_report report;
     tulle_product_options options = TULLE_PRODUCT_DEFAULT;
     options.alg = TULLE_ALG_STATIONARY_C;
-    TULLE_TRY(cut_layout(400, 400, WHOLE, tulle_comm_size(comm), &l[0]));
-    TULLE_TRY(cut_layout(400, 8, WHOLE, tulle_comm_size(comm), &l[1]));
+    TULLE_TRY(cut_layout(400, 400, WHOLE, tulle_comm_size(comm), &o.l[0]));
+    TULLE_TRY(cut_layout(400, 8, WHOLE, tulle_comm_size(comm), &o.l[1]));
     tulle_layout_spec spec = {.m = 400, .n = 8, .tile_rows = 6, .tile_cols = 1, .owner = owner};
-    TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &l[2]));
-    TULLE_TRY(tulle_mat_load(comm, "er:n=400,degree=4", l[0], TULLE_CSR, NULL, NULL, &A));
-    TULLE_TRY(tulle_mat_new_dense(comm, l[1], TULLE_F64, TULLE_ROW_MAJOR, &B));
-    TULLE_TRY(tulle_mat_new_dense(comm, l[2], TULLE_F64, TULLE_ROW_MAJOR, &C));
-    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
+    TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &o.l[2]));
+    TULLE_TRY(load_operands(comm, "er:n=400,degree=4", NULL, &o));
+    TULLE_TRY(tulle_plan_new(o.A, o.B, o.C, &options, &plan));
     TULLE_TRY(tulle_plan_execute(plan, &report));
     if (tulle_comm_rank(comm) == 0) {
         moved[0] = report.bytes_moved;
-        moved[1] = (int64_t)(tulle_mat_bytes(A) + tulle_mat_bytes(B));
+        moved[1] = (int64_t)(tulle_mat_bytes(o.A) + tulle_mat_bytes(o.B));
     }
 out:
     tulle_plan_free(plan);
-    tulle_mat_free(C);
-    tulle_mat_free(B);
-    tulle_mat_free(A);
-    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    free_operands(&o, status);
     return status;
 }
 
@@ -320,8 +299,7 @@ static tulle_status move(tulle_comm *comm, void *arg)
 {
     struct volume *v = arg;
     tulle_status status;
-    tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    product_operands o = {.A = NULL};
     tulle_plan *plan = NULL;
     tulle_report report;
     tulle_product_options options = TULLE_PRODUCT_DEFAULT;
@@ -330,13 +308,10 @@ static tulle_status move(tulle_comm *comm, void *arg)
     for (int x = 0; x < 3; x++) {
         tulle_layout_spec spec = {.m = 400, .n = x ? 4 : 400, .grid_rows = v->rows, .grid_cols = v->cols};
         spec.tile_rows = x == 1 ? v->cols : v->rows;
-        TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &l[x]));
+        TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &o.l[x]));
     }
-    TULLE_TRY(tulle_mat_load(comm, "er:n=400,degree=60", l[0], TULLE_CSR, NULL, NULL, &A));
-    TULLE_TRY(tulle_mat_new_dense(comm, l[1], TULLE_F64, TULLE_ROW_MAJOR, &B));
-    TULLE_TRY(tulle_mat_fill_random(B, 1));
-    TULLE_TRY(tulle_mat_new_dense(comm, l[2], TULLE_F64, TULLE_ROW_MAJOR, &C));
-    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
+    TULLE_TRY(load_operands(comm, "er:n=400,degree=60", NULL, &o));
+    TULLE_TRY(tulle_plan_new(o.A, o.B, o.C, &options, &plan));
     TULLE_TRY(tulle_plan_execute(plan, &report));
     if (tulle_comm_rank(comm) == 0) {
         v->moved = report.bytes_moved;
@@ -344,10 +319,7 @@ static tulle_status move(tulle_comm *comm, void *arg)
     }
 out:
     tulle_plan_free(plan);
-    tulle_mat_free(C);
-    tulle_mat_free(B);
-    tulle_mat_free(A);
-    for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
+    free_operands(&o, status);
     return status;
 }
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The layouts, factors and result of a product whose factors are operands by name. Collective. */
+#ifndef TULLE_TEST_OPERANDS_H
+#define TULLE_TEST_OPERANDS_H
+
+#include <tulle/io.h>
+#include <tulle/product.h>
+
+#include "body.h"
+
+typedef struct product_operands {
+    tulle_layout *l[3]; /* of A, B, C */
+    tulle_mat *A, *B, *C;
+} product_operands;
+
+/* Sizes of a product and the grid of PEs that all three lie on, each with tiles x tiles tiles a PE or more. */
+typedef struct product_grid {
+    tulle_gidx m, k, n;
+    int rows, cols, tiles;
+    tulle_map map;
+} product_grid;
+
+__attribute__((unused)) static tulle_status grid_layouts(const product_grid *g, tulle_layout *l[3])
+{
+    int M = g->rows * g->tiles, N = g->cols * g->tiles, K = M > N ? M : N;
+    const tulle_gidx rows[] = {g->m, g->k, g->m}, cols[] = {g->k, g->n, g->n};
+    const int tile_rows[] = {M, K, M}, tile_cols[] = {K, N, N};
+    for (int x = 0; x < 3; x++) {
+        tulle_layout_spec spec = {.m = rows[x],
+            .n = cols[x],
+            .grid_rows = g->rows,
+            .grid_cols = g->cols,
+            .tile_rows = tile_rows[x],
+            .tile_cols = tile_cols[x],
+            .map = g->map};
+        tulle_status status = tulle_layout_new(&spec, g->rows * g->cols, &l[x]);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+/* An f64 C without entries, or of zeros. */
+__attribute__((unused)) static tulle_status new_result(
+    tulle_comm *comm, const tulle_layout *layout, int sparse, tulle_mat **C)
+{
+    return sparse ? tulle_mat_new_csr(comm, layout, TULLE_F64, C)
+                  : tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, C);
+}
+
+/* A and B in the layouts; b: NULL for a dense B of random values. */
+__attribute__((unused)) static tulle_status load_factors(
+    tulle_comm *comm, const char *a, const char *b, product_operands *o)
+{
+    tulle_status status;
+    TULLE_TRY(tulle_mat_load(comm, a, o->l[0], TULLE_CSR, NULL, NULL, &o->A));
+    if (b) {
+        TULLE_TRY(tulle_mat_load(comm, b, o->l[1], TULLE_CSR, NULL, NULL, &o->B));
+    } else {
+        TULLE_TRY(tulle_mat_new_dense(comm, o->l[1], TULLE_F64, TULLE_ROW_MAJOR, &o->B));
+        TULLE_TRY(tulle_mat_fill_random(o->B, 1));
+    }
+out:
+    return status;
+}
+
+/* And a C for them. */
+__attribute__((unused)) static tulle_status load_operands(
+    tulle_comm *comm, const char *a, const char *b, product_operands *o)
+{
+    tulle_status status = load_factors(comm, a, b, o);
+    return status == TULLE_OK ? new_result(comm, o->l[2], b != NULL, &o->C) : status;
+}
+
+/* After a failure the matrices are left to the team, since others may not get here. */
+__attribute__((unused)) static void free_operands(product_operands *o, tulle_status status)
+{
+    for (int x = 0; x < 3; x++) tulle_layout_free(o->l[x]);
+    if (status != TULLE_OK) return;
+    tulle_mat_free(o->C);
+    tulle_mat_free(o->B);
+    tulle_mat_free(o->A);
+}
+
+#endif
