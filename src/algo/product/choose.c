@@ -19,10 +19,12 @@ static const tulle_machine ordinary = {.host = "ordinary",
     .fma = {[TULLE_F32] = 60e9, [TULLE_F64] = 30e9},
     .tier = {[TULLE_SAME_NODE] = {1e-6, 5e9}, [TULLE_OTHER_NODE] = {2e-6, 2e9}}};
 
+/* What PE 0 tells the others. */
 struct choice {
     tulle_alg alg;
-    int group;
+    int group; /* 0: not predicted */
     double seconds;
+    tulle__prices prices;
 };
 
 /* Whether any tile of another PE is read in place from here. */
@@ -45,7 +47,7 @@ static tulle_machine machine_of(const tulle_plan *plan)
     return m;
 }
 
-tulle_status tulle__choose_prices(tulle_plan *plan)
+static tulle__prices prices_of(const tulle_plan *plan)
 {
     tulle_machine machine = machine_of(plan);
     double share = (double)plan->comm->pe->threads / machine.threads;
@@ -59,9 +61,7 @@ tulle_status tulle__choose_prices(tulle_plan *plan)
         prices.message[d] = tulle__price_message(tier);
         prices.byte[d] = 1 / tier->bandwidth;
     }
-    tulle_status status = tulle_comm_broadcast(plan->comm, 0, &prices, sizeof prices);
-    plan->prices = prices;
-    return tulle_comm_agree(plan->comm, status);
+    return prices;
 }
 
 /* A census is of layouts that match: not of parts. */
@@ -105,32 +105,34 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
         TULLE_TRY(tulle_predict_best(census, &machine, &options, &p));
     else
         TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
-    *choice = (struct choice){p.alg, p.group, p.seconds};
+    choice->alg = p.alg;
+    choice->group = p.group;
+    choice->seconds = p.seconds;
 out:
     tulle__free(named);
     tulle_census_free(own);
     return status;
 }
 
-tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg)
+tulle_status tulle__choose(tulle_plan *plan, int predicted, tulle_alg *alg)
 {
     tulle_status status = TULLE_OK;
-    struct choice choice = {*alg, 0, 0};
+    struct choice choice = {.alg = *alg, .prices = prices_of(plan)};
     tulle_mat *A = plan->operands.A;
     double *named = NULL;
-    if (!census_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
+    if (predicted && !census_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
         status = tulle__census_count_named(A, A->layout, &named);
     if (status != TULLE_OK) return status;
-    if (plan->comm->rank == 0)
+    if (predicted && plan->comm->rank == 0)
         status = predict(plan, named, &choice);
     else
         tulle__free(named);
+    if (status == TULLE_OK) status = tulle_comm_broadcast(plan->comm, 0, &choice, sizeof choice);
     status = tulle_comm_agree(plan->comm, status);
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(plan->comm, tulle_comm_broadcast(plan->comm, 0, &choice, sizeof choice));
     if (status != TULLE_OK) return status;
     *alg = choice.alg;
     plan->group = choice.group;
+    plan->prices = choice.prices;
     /* what copies of parts and the sum over layers take is not in the model */
     plan->predicted = plan->options.machine && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
     return TULLE_OK;

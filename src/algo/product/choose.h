@@ -5,10 +5,10 @@
 
 #include "algo/product/plan.h"
 
-/* Collective with agreement. Sets plan->predicted, and *alg if it is AUTO: PE 0 predicts and tells the others. */
-tulle_status tulle__choose(tulle_plan *plan, tulle_alg *alg);
-
-/* Collective with agreement. Sets plan->prices: what PE 0 goes by. */
-tulle_status tulle__choose_prices(tulle_plan *plan);
+/*
+ * Collective with agreement: PE 0 chooses and tells the others. Sets plan->prices; where it is to be predicted also
+ * plan->predicted and ->group (0 if the model does not say), and *alg if it is AUTO.
+ */
+tulle_status tulle__choose(tulle_plan *plan, int predicted, tulle_alg *alg);
 
 #endif

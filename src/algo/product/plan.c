@@ -320,12 +320,11 @@ static tulle_status prepare(tulle_plan *plan)
     if (plan->options.replication == TULLE_REPLICATION_AUTO) TULLE_TRY(choose_layers(plan));
     tulle_alg alg = plan->options.alg;
     plan->lookahead = plan->options.lookahead < 0 ? LOOKAHEAD : plan->options.lookahead;
-    if (to_be_predicted(plan)) TULLE_TRY(tulle__choose(plan, &alg));
+    int predicted = to_be_predicted(plan);
+    if (predicted || !plan->direct) TULLE_TRY(tulle__choose(plan, predicted, &alg));
     plan->policy = tulle__policy_of(alg);
     if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
-    if (!plan->group) /* not predicted */
-        plan->group = tulle__policy_group(plan->policy, o->K, plan->direct, plan->options.deterministic);
-    if (!plan->direct) TULLE_TRY(tulle__choose_prices(plan));
+    if (!plan->group) plan->group = tulle__policy_group(plan->policy, o->K, plan->direct, plan->options.deterministic);
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle__plan_count(plan);
     TULLE_TRY(tulle__plan_connect(plan));
