@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What each PE multiplies and moves, by walking through its jobs as the executor would: the chains are the policies'
- * own (execute.c, multiply.c), the panels those of panel.c. Counted are what a first execution moves; the model's test
+ * own (jobs.c, multiply.c), the panels those of panel.c. Counted are what a first execution moves; the model's test
  * compares each figure with that of a report.
  */
 #include <string.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/bulk.h"
 
+#include "algo/product/jobs.h"
 #include "algo/product/watch.h"
 #include "base/error.h"
 
@@ -9,9 +10,9 @@ static tulle_status multiply_unit(tulle__exec *x, int t, const tulle__target *ta
     tulle__panels *panels = x->plan->panels;
     tulle__job job = {.i = target->i, .j = target->j, .nk = 1, .units = 1, .k = &k};
     tulle_tile a = tulle__panels_a(panels, t, job.i, k), b = tulle__panels_b(panels, t, k, job.j);
-    tulle_status status = tulle__exec_set_tiles(x, &job, 0, &a, &b);
+    tulle_status status = tulle__jobs_set_tiles(x, &job, 0, &a, &b);
     if (status == TULLE_OK) status = tulle__multiply_job(x, &job);
-    tulle__exec_drop_slices(x, &job);
+    tulle__jobs_drop_slices(x, &job);
     return status;
 }
 

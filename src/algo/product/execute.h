@@ -45,12 +45,6 @@ typedef struct tulle__exec {
     double largest; /* multiplications of a unit */
 } tulle__exec;
 
-/* Makes tiles A and B what the n-th unit of a job multiplies; of a phase, its columns of B. */
-tulle_status tulle__exec_set_tiles(
-    tulle__exec *x, const tulle__job *job, int n, const tulle_tile *a, const tulle_tile *b);
-/* Frees what that took. */
-void tulle__exec_drop_slices(tulle__exec *x, const tulle__job *job);
-
 /* Multiplies a job whose tiles are in x->a and x->b or b_tile, and sees to where its result goes. */
 tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job);
 

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/tell.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+static tulle_spread spread_of(const double *all, int size, int stride)
+{
+    tulle_spread s = {all[0], 0};
+    for (int r = 0; r < size; r++) {
+        double v = all[r * stride];
+        if (v > s.max) s.max = v;
+        s.mean += v / size;
+    }
+    return s;
+}
+
+enum {
+    SECONDS,
+    COMPUTE,
+    COMMUNICATE,
+    ACCUMULATE,
+    WAIT,
+    WORK,
+    LARGEST,
+    BYTES,
+    MESSAGES,
+    PARTIALS,
+    UNITS,
+    STOLEN,
+    PROBES,
+    WHOLE,
+    ROWS,
+    COVERS,
+    GREEDY,
+    PAIR_BYTES,
+    BOUND,
+    FACTS
+};
+
+static int64_t sum_of(const double *all, int size, int stride)
+{
+    return (int64_t)(spread_of(all, size, stride).mean * size + 0.5);
+}
+
+tulle_status tulle__tell(
+    tulle_plan *plan, const tulle__exec *x, int64_t elapsed, const tulle__counters *moved, tulle_report *report)
+{
+    tulle_status status;
+    int size = plan->comm->size;
+    double mine[FACTS], *all = NULL;
+    TULLE_TRY(tulle__alloc((size_t)size * FACTS, sizeof *all, "report", &all));
+    mine[SECONDS] = (double)elapsed * 1e-9;
+    mine[COMPUTE] = (double)x->compute_ns * 1e-9;
+    mine[COMMUNICATE] = (double)x->communicate_ns * 1e-9;
+    mine[ACCUMULATE] = (double)x->inbox.accumulate_ns * 1e-9;
+    mine[WAIT] = (double)x->wait_ns * 1e-9;
+    mine[WORK] = (double)plan->multiplications;
+    mine[LARGEST] = plan->largest;
+    mine[BYTES] = (double)moved->bytes;
+    mine[MESSAGES] = (double)(moved->gets + moved->puts);
+    mine[PARTIALS] = (double)x->inbox.sent;
+    mine[UNITS] = (double)x->units;
+    mine[STOLEN] = (double)x->stolen;
+    mine[PROBES] = (double)x->probes;
+    tulle__needs_figures figures = tulle__needs_tell(plan->needs);
+    mine[WHOLE] = (double)figures.whole;
+    mine[ROWS] = (double)figures.rows;
+    mine[COVERS] = (double)figures.covers;
+    mine[GREEDY] = (double)figures.greedy;
+    mine[PAIR_BYTES] = (double)figures.bytes;
+    mine[BOUND] = (double)figures.bound;
+    TULLE_TRY(tulle_comm_allgather(plan->comm, mine, sizeof mine, all));
+    tulle_spread work = spread_of(all + WORK, size, FACTS);
+    *report = (tulle_report){.seconds = spread_of(all + SECONDS, size, FACTS).max,
+        .compute = spread_of(all + COMPUTE, size, FACTS),
+        .communicate = spread_of(all + COMMUNICATE, size, FACTS),
+        .accumulate = spread_of(all + ACCUMULATE, size, FACTS),
+        .wait = spread_of(all + WAIT, size, FACTS),
+        .load_imbalance = work.mean > 0 ? work.max / work.mean : 1,
+        .flops = (int64_t)(2 * work.mean * size + 0.5),
+        .bytes_moved = sum_of(all + BYTES, size, FACTS),
+        .messages = sum_of(all + MESSAGES, size, FACTS),
+        .partials = sum_of(all + PARTIALS, size, FACTS),
+        .units = sum_of(all + UNITS, size, FACTS),
+        .largest_unit = work.mean > 0 ? spread_of(all + LARGEST, size, FACTS).max / work.mean : 0,
+        .stolen = sum_of(all + STOLEN, size, FACTS),
+        .probes = sum_of(all + PROBES, size, FACTS),
+        .nnz_c = plan->sparse ? plan->C->nnz : plan->C->layout->m * plan->C->layout->n,
+        .reused = x->reused,
+        .phases = plan->phases,
+        .whole_pairs = sum_of(all + WHOLE, size, FACTS),
+        .rows_pairs = sum_of(all + ROWS, size, FACTS),
+        .cover_pairs = sum_of(all + COVERS, size, FACTS),
+        .greedy_pairs = sum_of(all + GREEDY, size, FACTS),
+        .pair_bytes = sum_of(all + PAIR_BYTES, size, FACTS),
+        .cover_bound = sum_of(all + BOUND, size, FACTS),
+        .replication = tulle_plan_replication(plan),
+        .predicted_seconds = plan->predicted};
+out:
+    tulle__free(all);
+    return status;
+}
