@@ -217,6 +217,7 @@ static tulle_status read_options(struct setting *s)
     s->solving.op = options_flag(o, "trans") ? TULLE_OP_T : TULLE_OP_N;
     s->solving.diag = options_flag(o, "unit") ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED;
     s->solving.chunk = options_int(o, "chunk", 0);
+    s->solving.tasks = (int)options_int(o, "tasks", 0);
     s->solving.solves = options_int(o, "solves", 0);
     return read_methods(s);
 }
@@ -246,8 +247,10 @@ static void print_json(const struct setting *s, const tulle_team *team, const st
     printf(",\"levels\":%" PRId64 ",\"chunk\":%" PRId64 ",\"flops\":%" PRId64 ",\"seconds\":%.6g,\"seconds_all\":[",
         o->report.levels, o->report.chunk, o->report.flops, o->seconds);
     for (int r = 0; r < s->reps; r++) printf("%s%.6g", r ? "," : "", o->all[r]);
-    printf("],\"analysis_seconds\":%.6g,\"gflops\":%.6g,\"waits\":%" PRId64 ",\"analysis_bytes\":%zu,\"phases\":{",
-        o->analysis, (double)o->report.flops / o->seconds * 1e-9, o->report.waits, o->report.bytes);
+    printf("],\"analysis_seconds\":%.6g,\"gflops\":%.6g,\"waits\":%" PRId64 ",\"polls\":%" PRId64
+           ",\"messages\":%" PRId64 ",\"tasks\":%d,\"analysis_bytes\":%zu,\"phases\":{",
+        o->analysis, (double)o->report.flops / o->seconds * 1e-9, o->report.waits, o->report.polls, o->report.messages,
+        o->report.tasks, o->report.bytes);
     json_spread("compute", o->report.compute, stdout);
     putchar(',');
     json_spread("wait", o->report.wait, stdout);
@@ -262,6 +265,7 @@ static void print_line(const struct setting *s, const struct outcome *o)
     double pays = pays_after(s, o);
     if (pays >= 0) snprintf(after, sizeof after, "%.1f", pays);
     if (o->report.levels) snprintf(cut, sizeof cut, "%" PRId64 " levels", o->report.levels);
+    if (o->report.tasks) snprintf(cut, sizeof cut, "%d tasks", o->report.tasks);
     if (o->report.chunk) snprintf(cut, sizeof cut, "%" PRId64 " rows", o->report.chunk);
     if (o->checked) snprintf(checked, sizeof checked, "%s", o->passed ? "passed" : "FAILED");
     printf("%-9s %8d %14s %11.4g %10.4g %8.2f %9s | %9.3g %9.3g %9" PRId64 " %s\n", tulle_method_name(o->method),
@@ -281,7 +285,7 @@ static tulle_status show(struct setting *s, tulle_team *team)
             s->solving.diag == TULLE_DIAG_UNIT ? ", unit" : "", s->solving.op == TULLE_OP_T ? ", transposed" : "", s->n,
             s->nnz, s->cols, s->cols == 1 ? "" : "s", tulle_type_name(s->reading.type), tulle_team_size(team),
             tulle_team_threads(team), tulle_team_threads(team) == 1 ? "" : "s", chosen_comm(s->options));
-        printf("method     workers   levels, chunk    analysis    seconds     GF/s pays after |   compute      wait    "
+        printf("method     workers   how it is cut    analysis    seconds     GF/s pays after |   compute      wait    "
                " waits "
                "%s\n",
             options_flag(s->options, "check") ? "check" : "");
@@ -360,6 +364,13 @@ static const struct option options[] = {
         .low = 1,
         .high = INT32_MAX,
         .text = "rows of a chunk, of method chunked; the next power of two is taken"},
+    {.name = "tasks",
+        .kind = KIND_INT,
+        .argument = "T",
+        .fallback = "8",
+        .low = 1,
+        .high = 4096,
+        .text = "parts of the rows that a PE has, of method push"},
     {.name = "solves",
         .kind = KIND_INT,
         .argument = "K",

@@ -19,13 +19,15 @@ extern "C" {
 #endif
 
 /* X(name, word, text): the methods. Workers are the threads of all PEs, if these read each other's memory: threads, or
- * processes of one node; else those of PE 0, to which the triangle moves. */
+ * processes of one node; else those of PE 0, to which the triangle moves. Under push, which is for networks, each PE is
+ * one. */
 #define TULLE_METHOD_LIST(X)                                                                                           \
     X(AUTO, "auto", "what is expected to be the fastest")                                                              \
     X(SERIAL, "serial", "one worker, row by row")                                                                      \
     X(LEVELS, "levels", "level sets: workers share the rows of a level and meet after each")                           \
     X(CHUNKED, "chunked", "workers take chunks of rows in turn and wait for each other's progress")                    \
-    X(P2P, "p2p", "rows of a level side by side; who waits, waits for those workers alone whose rows it needs")
+    X(P2P, "p2p", "rows of a level side by side; who waits, waits for those workers alone whose rows it needs")        \
+    X(PUSH, "push", "tasks of rows are dealt out to PEs; an unknown is stored at every PE that needs it, once")
 
 typedef enum tulle_method {
 #define TULLE_METHOD_ENUM(name, word, text) TULLE_METHOD_##name,
@@ -44,6 +46,7 @@ typedef struct tulle_trisolve_options {
     tulle_diag diag; /* UNIT: T has no entries on its diagonal, or they are not looked at */
     int64_t solves;  /* how often it is going to be used: AUTO weighs analysis against solving; 0: many times */
     int64_t chunk;   /* CHUNKED: rows of a chunk; 0: by a model of the pipeline */
+    int tasks;       /* PUSH: parts of the rows that a PE has; 0: 8 */
     double patience; /* seconds that a worker waits for a row before the solve fails and names it; 0: 60 */
 } tulle_trisolve_options;
 
@@ -56,7 +59,10 @@ typedef struct tulle_trisolve_report {
     tulle_spread compute; /* workers on rows */
     tulle_spread wait;    /* workers for rows of others */
     int64_t flops;        /* 2 x entries off the diagonal + rows, times columns; unit: without the rows */
-    int64_t waits;        /* times that a worker has to look at another's progress */
+    int64_t waits;        /* times that a worker has to look at another's progress, or for an unknown of another */
+    int64_t polls;        /* times that it looked in vain */
+    int64_t messages;     /* PUSH: values stored at other PEs */
+    int tasks;            /* of a PE; 0: the method has none */
     int workers;
     int64_t levels; /* longest chain of rows that depend on each other; 0: the method does not count them */
     int64_t chunk;  /* rows of a chunk; 0: the method has none */

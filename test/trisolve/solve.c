@@ -168,7 +168,7 @@ static void run_method_cases(tulle_team *team, tulle_method method)
         c = base, c.cols = cols[s], c.t.structure = BANDED, run(team, &c);
         c.t.upper = 1, c.type = TULLE_F32, c.tiles_b = 3, c.in_place = 1, c.tiles_x = 2, run(team, &c);
     }
-    c = base, c.cols = 3, c.col_major = 1, run(team, &c);
+    c = base, c.cols = 3, c.col_major = 1, c.t.structure = FULL, run(team, &c);
     c = base, c.cols = 3, c.col_major = 1, c.tiles_b = 2, c.tiles_x = 3, run(team, &c);
     c = base, c.cols = 0, run(team, &c);
     c = base, c.tiles = 5, c.tile_cols = 3, c.t.upper = 1, run(team, &c);

@@ -151,7 +151,7 @@ tulle_status tulle__order_init(const tulle__triangle *t, int workers, int meet, 
     if (status != TULLE_OK) return status;
     order->block = made.block;
     order->levels = made.levels;
-    if (!t->gathered || comm->rank == 0) look_into(order, tulle__direct(comm, &order->block));
+    if (t->reach == TULLE__ROWS_ALL || comm->rank == 0) look_into(order, tulle__direct(comm, &order->block));
     return TULLE_OK;
 }
 
@@ -162,51 +162,30 @@ void tulle__order_fini(tulle__order *order)
     *order = (tulle__order){.n = 0};
 }
 
-/* Entries of a row, in the order in which their unknowns are solved, as lines of x. */
-static void copy_row(
-    const tulle__triangle *t, const tulle__triangle_span *span, const int32_t *place, int32_t *colind, char *val)
-{
-    size_t size = tulle_type_size(t->T->type);
-    int64_t n = span->to - span->from;
-    for (int64_t k = 0; k < n; k++) {
-        int64_t e = t->upper ? span->to - 1 - k : span->from + k;
-        if (colind) colind[k] = place[span->tile->colind[e]];
-        memcpy(val + (size_t)k * size, (const char *)span->tile->val + (size_t)e * size, size);
-    }
-}
-
+/* The rows of positions from .. to - 1: their entries as lines of x, in the order in which these become known. */
 static tulle_status copy_rows(
     const tulle__triangle *t, const tulle__order *order, int32_t from, int32_t to, tulle__share *share)
 {
     tulle_status status;
-    size_t size = tulle_type_size(t->T->type), rows = (size_t)(to - from);
+    size_t rows = (size_t)(to - from);
     int cursor = 0;
-    for (int32_t p = from; p < to; p++) {
-        tulle__triangle_span span = tulle__triangle_at(t, order->row[p], &cursor);
-        share->nnz += span.to - span.from;
-    }
     TULLE_TRY(tulle__alloc(rows + 1, sizeof *share->rowptr, "row pointers", &share->rowptr));
-    TULLE_TRY(tulle__alloc((size_t)share->nnz, sizeof *share->colind, "column indices", &share->colind));
-    TULLE_TRY(tulle__alloc((size_t)share->nnz, size, "values", &share->val));
     share->rowptr[0] = 0;
     for (int32_t p = from; p < to; p++) {
         tulle__triangle_span span = tulle__triangle_at(t, order->row[p], &cursor);
-        int64_t at = share->rowptr[p - from];
-        copy_row(t, &span, order->place, share->colind + at, (char *)share->val + (size_t)at * size);
-        share->rowptr[p - from + 1] = at + span.to - span.from;
+        share->nnz += span.to - span.from;
+        share->rowptr[p - from + 1] = share->nnz;
+    }
+    TULLE_TRY(tulle__alloc((size_t)share->nnz, sizeof *share->colind, "column indices", &share->colind));
+    TULLE_TRY(tulle__alloc((size_t)share->nnz, tulle_type_size(t->T->type), "values", &share->val));
+    for (int32_t p = from; p < to; p++) {
+        tulle__triangle_span span = tulle__triangle_at(t, order->row[p], &cursor);
+        int32_t *colind = share->colind + share->rowptr[p - from];
+        for (int64_t k = 0; k < span.to - span.from; k++)
+            colind[k] = order->place[span.tile->colind[t->upper ? span.to - 1 - k : span.from + k]];
     }
 out:
     return status;
-}
-
-void tulle__leveled_refill(const tulle__triangle *t, tulle__share *share)
-{
-    size_t size = tulle_type_size(t->T->type);
-    int cursor = 0;
-    for (int64_t s = 0; s < share->nrows; s++) {
-        tulle__triangle_span span = tulle__triangle_at(t, share->row[s], &cursor);
-        copy_row(t, &span, NULL, NULL, (char *)share->val + (size_t)share->rowptr[s] * size);
-    }
 }
 
 /* The worker that has a position. */
@@ -299,6 +278,7 @@ tulle_status tulle__leveled_share(
     TULLE_TRY(copy_rows(t, order, from, to, share));
     share->row = order->row + from;
     TULLE_TRY(cut_groups(order, meet, share));
+    tulle__share_refill(share, t);
     TULLE_TRY(tulle__share_invert(share, t));
 out:
     tulle__share_end(share);

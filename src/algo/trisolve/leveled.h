@@ -31,8 +31,6 @@ void tulle__order_fini(tulle__order *order);
 /* Local: the share of one of the workers. */
 tulle_status tulle__leveled_share(
     const tulle__triangle *t, const tulle__order *order, int meet, int worker, tulle__share *share);
-/* New values into it. */
-void tulle__leveled_refill(const tulle__triangle *t, tulle__share *share);
 
 /* Local: level[row], and how many there are. */
 void tulle__levels_find(const tulle__triangle *t, int32_t *level, int64_t *levels);

@@ -31,38 +31,67 @@ static void pause_thread(int *turns)
         sched_yield();
 }
 
+/* What a worker waits for: rows of another, or, under push, a ghost. */
+static int has_come(const struct pass *p, const tulle__share *share, int32_t wait)
+{
+    if (p->solver->push.comm) return tulle__push_has_come(&p->solver->push, wait);
+    const tulle__solve_wait *w = &share->wait[wait];
+    return tulle__word_read(p->solver->word[w->worker]) >= (p->epoch << 32 | (uint32_t)w->rows);
+}
+
+static tulle_status lose_patience(
+    const struct pass *p, const tulle__share *share, const tulle__group *group, int32_t wait, double patience)
+{
+    const tulle_trisolve *solver = p->solver;
+    int64_t row = (int64_t)tulle__share_row(share, &solver->triangle, group, 0) + 1;
+    if (solver->push.comm)
+        return tulle__fail(TULLE_ERR_STATE, "row %" PRId64 " has waited %g s for the unknown of row %d", row, patience,
+            solver->push.ghost[wait] + 1);
+    const tulle__solve_wait *w = &share->wait[wait];
+    return tulle__fail(TULLE_ERR_STATE,
+        "row %" PRId64 " has waited %g s for worker %d, which has solved %" PRIu64 " of the %d rows that it needs", row,
+        patience, w->worker, tulle__word_read(solver->word[w->worker]) & UINT32_MAX, (int)w->rows);
+}
+
 /* Whether to go on waiting, for the row that the group begins with. */
 static tulle_status look_around(
-    const struct pass *p, int thread, const tulle__group *group, const tulle__solve_wait *wait, int64_t since)
+    const struct pass *p, int thread, const tulle__group *group, int32_t wait, int64_t since)
 {
     tulle_trisolve *solver = p->solver;
     double patience = solver->options.patience > 0 ? solver->options.patience : 60;
     if (__atomic_load_n(&solver->stop, __ATOMIC_ACQUIRE)) return TULLE_ERR_PEER;
     tulle_status status = thread == 0 ? tulle__comm_failed(solver->comm) : TULLE_OK;
     if (status != TULLE_OK || (double)(tulle__now(solver->comm) - since) * 1e-9 < patience) return status;
-    return tulle__fail(TULLE_ERR_STATE,
-        "row %" PRId64 " has waited %g s for worker %d, which has solved %" PRIu64 " of the %d rows that it needs",
-        (int64_t)tulle__share_row(&solver->share[thread], &solver->triangle, group, 0) + 1, patience, wait->worker,
-        tulle__word_read(solver->word[wait->worker]) & UINT32_MAX, (int)wait->rows);
+    return lose_patience(p, &solver->share[thread], group, wait, patience);
 }
 
-static tulle_status await(const struct pass *p, int thread, const tulle__group *group, const tulle__solve_wait *wait)
+static tulle_status await(const struct pass *p, int thread, const tulle__group *group, int32_t wait)
 {
-    const uint64_t *word = p->solver->word[wait->worker], want = p->epoch << 32 | (uint32_t)wait->rows;
-    if (tulle__word_read(word) >= want) return TULLE_OK;
+    const tulle__share *share = &p->solver->share[thread];
+    if (has_come(p, share, wait)) return TULLE_OK;
     tulle_comm *comm = p->solver->comm;
     tulle_status status = TULLE_OK;
     int64_t start = tulle__now(comm);
     int turns = 0, is_virtual = tulle__is_virtual(comm);
-    while (status == TULLE_OK && tulle__word_read(word) < want) {
+    do {
         if (thread == 0)
             tulle__pause(comm, &turns);
         else
             pause_thread(&turns);
+        p->times[thread].polls++;
         if (is_virtual || turns % TURNS_BETWEEN_LOOKS == 0) status = look_around(p, thread, group, wait, start);
-    }
+    } while (status == TULLE_OK && !has_come(p, share, wait));
     p->times[thread].wait_ns += tulle__now(comm) - start;
     return status;
+}
+
+/* The group is solved. */
+static void publish(const struct pass *p, const tulle__share *share, const tulle__group *group)
+{
+    if (p->solver->push.comm)
+        tulle__push_send(&p->solver->push, group->at, group->at + group->count);
+    else
+        tulle__word_write(p->solver->word[share->worker], p->epoch << 32 | (uint32_t)group->done);
 }
 
 /* What rows do, for an engine whose time is virtual: entries once from memory, and a line of x for each. */
@@ -88,7 +117,7 @@ static void solve_group(
     task->val = group->val;
     task->at = group->at;
     if (share->inverse) task->inverse = (const char *)share->inverse + (size_t)first * size;
-    if (share->row)
+    if (share->row && !share->in_order)
         task->row = share->row + first;
     else
         task->b = lines->b + (size_t)(group->at * lines->ldb) * size;
@@ -101,12 +130,11 @@ static tulle_status work(void *arg, int thread, int nthreads)
     tulle_trisolve *solver = p->solver;
     const tulle__share *share = &solver->share[thread];
     const tulle__triangle *t = &solver->triangle;
-    uint64_t *mine = solver->word[share->worker];
-    int is_virtual = tulle__is_virtual(solver->comm), permuted = share->row != NULL;
+    int is_virtual = tulle__is_virtual(solver->comm), copied = share->row != NULL;
     tulle__solve_task task = {.type = t->T->type,
-        .step = !permuted && t->upper ? -1 : 1,
-        .head = permuted ? 0 : t->head,
-        .tail = permuted ? 0 : t->tail,
+        .step = !copied && t->upper ? -1 : 1,
+        .head = copied ? 0 : t->head,
+        .tail = copied ? 0 : t->tail,
         .cols = p->lines->cols,
         .b = p->lines->b,
         .ldb = p->lines->ldb,
@@ -121,7 +149,7 @@ static tulle_status work(void *arg, int thread, int nthreads)
     for (int64_t g = 0; g < share->ngroups; g++) {
         const tulle__group *group = &share->group[g];
         for (; w < group->last_wait; w++) {
-            status = await(p, thread, group, &share->wait[w]);
+            status = await(p, thread, group, w);
             if (status == TULLE_OK) continue;
             __atomic_store_n(&solver->stop, 1, __ATOMIC_RELEASE);
             return status;
@@ -137,7 +165,7 @@ static tulle_status work(void *arg, int thread, int nthreads)
             tulle__work done = work_of(p, group->count, entries);
             tulle__kernel_end(solver->comm, &done);
         }
-        tulle__word_write(mine, p->epoch << 32 | (uint32_t)group->done);
+        publish(p, share, group);
     }
     p->times[thread].compute_ns += tulle__now(solver->comm) - start - (p->times[thread].wait_ns - waited);
     return TULLE_OK;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/trisolve/share.h"
 
+#include <string.h>
+
 #include "base/error.h"
 
 void tulle__share_fini(tulle__share *share)
@@ -91,6 +93,19 @@ tulle_status tulle__share_add(tulle__share *share, const tulle__group *group)
     return TULLE_OK;
 out:
     return status;
+}
+
+void tulle__share_refill(tulle__share *share, const tulle__triangle *t)
+{
+    size_t size = tulle_type_size(t->T->type);
+    int cursor = 0;
+    for (int64_t s = 0; s < share->nrows; s++) {
+        tulle__triangle_span span = tulle__triangle_at(t, share->row[s], &cursor);
+        const char *from = span.tile->val;
+        char *to = (char *)share->val + (size_t)share->rowptr[s] * size;
+        for (int64_t k = 0; k < span.to - span.from; k++)
+            memcpy(to + (size_t)k * size, from + (size_t)(t->upper ? span.to - 1 - k : span.from + k) * size, size);
+    }
 }
 
 tulle_status tulle__share_invert(tulle__share *share, const tulle__triangle *t)

@@ -40,7 +40,8 @@ typedef struct tulle__share {
     int64_t *rowptr;
     int32_t *colind; /* lines of x */
     void *val;
-    const int32_t *row; /* [nrows] rows of b and X, in the order of the share; NULL: not permuted. Not owned */
+    const int32_t *row; /* [nrows] rows of the triangle, in the order of the share; NULL: not permuted. Not owned */
+    int in_order;       /* 1: so are the lines of b and X; 0: they are in the order of the rows */
     /* while the share is made: what waits so far tell of each worker, and what the next group needs */
     int workers;
     int64_t *known, *need;
@@ -66,6 +67,9 @@ int tulle__share_must_wait(const tulle__share *share);
 /* The group that is added next waits for what has been said to be needed, unless it is known to be solved by then. */
 tulle_status tulle__share_wait(tulle__share *share);
 tulle_status tulle__share_add(tulle__share *share, const tulle__group *group);
+
+/* Copied rows get the values that the triangle has now, in the order in which their unknowns become known. */
+void tulle__share_refill(tulle__share *share, const tulle__triangle *t);
 
 /* The inverse pivots of all rows, as the triangle has them now. */
 tulle_status tulle__share_invert(tulle__share *share, const tulle__triangle *t);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "algo/trisolve/chunked.h"
+#include "algo/trisolve/sides.h"
 #include "base/error.h"
 
 /* Private memory only: what is left goes with the team. */
@@ -12,6 +13,7 @@ static void drop(tulle_trisolve *solver)
     for (int w = 0; solver->share && w < solver->mine; w++) tulle__share_fini(&solver->share[w]);
     if (solver->words.length) tulle__heap_give(solver->comm->pe->control, &solver->words);
     tulle__order_fini(&solver->order);
+    tulle__push_fini(&solver->push);
     tulle__triangle_fini(&solver->triangle);
     tulle__free(solver->share);
     tulle__free(solver->word);
@@ -97,12 +99,14 @@ static tulle_status arrange(tulle_trisolve *solver)
     if (solver->method == TULLE_METHOD_SERIAL) solver->shift = shift_of(t->n);
     if (solver->method == TULLE_METHOD_CHUNKED && solver->options.chunk)
         solver->shift = shift_of(solver->options.chunk);
-    if (tulle__solver_permutes(solver)) {
+    if (solver->method == TULLE_METHOD_PUSH) {
+        TULLE_TRY(tulle__push_init(t, &solver->push, &solver->share[0]));
+    } else if (tulle__solver_permutes(solver)) {
         TULLE_TRY(tulle__order_init(t, solver->workers, solver->method == TULLE_METHOD_LEVELS, &solver->order));
         solver->levels = solver->order.levels;
         bytes = solver->comm->rank == 0 ? (int64_t)solver->order.block.length : 0;
     }
-    TULLE_TRY(tulle_comm_agree(solver->comm, on_workers(solver, make_share)));
+    if (solver->method != TULLE_METHOD_PUSH) TULLE_TRY(tulle_comm_agree(solver->comm, on_workers(solver, make_share)));
     for (int w = 0; w < solver->mine; w++) bytes += (int64_t)tulle__share_bytes(&solver->share[w], t->T->type);
     TULLE_TRY(tulle_comm_reduce_int(solver->comm, TULLE_SUM, 1, &bytes));
     solver->bytes = (size_t)bytes;
@@ -127,23 +131,25 @@ static tulle_status analyse(tulle_mat *T, const tulle_trisolve_options *options,
 {
     tulle_comm *comm = T->comm;
     tulle_trisolve *solver = NULL;
+    int is_dealt = options && options->method == TULLE_METHOD_PUSH;
+    int tasks = !is_dealt ? 0 : options->tasks ? options->tasks : TULLE__TASKS;
     tulle_status status = tulle__alloc_zero(1, sizeof *solver, "a solver", &solver);
     if (status == TULLE_OK) {
         *out = solver;
         solver->comm = comm;
         solver->options = options ? *options : TULLE_TRISOLVE_DEFAULT;
-        solver->each = tulle__is_virtual(comm) ? 1 : comm->pe->threads;
+        solver->each = tulle__is_virtual(comm) || is_dealt ? 1 : comm->pe->threads;
         status = tulle__context_get(comm, &solver->context);
     }
     TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle__triangle_init(T, &solver->options, &solver->triangle));
-    int all = !solver->triangle.gathered;
+    TULLE_TRY(tulle__triangle_init(T, &solver->options, tasks, &solver->triangle));
+    int all = solver->triangle.reach != TULLE__ROWS_GATHERED;
     solver->workers = all ? solver->each * comm->size : solver->each;
     solver->mine = all || comm->rank == 0 ? solver->each : 0;
     status = tulle__alloc_zero((size_t)solver->mine, sizeof *solver->share, "shares", &solver->share);
     TULLE_TRY(tulle_comm_agree(comm, status));
     TULLE_TRY(tulle__triangle_inspect(&solver->triangle));
-    TULLE_TRY(connect(solver));
+    if (!is_dealt) TULLE_TRY(connect(solver));
     TULLE_TRY(tulle__solver_choose(solver));
     status = arrange(solver);
 out:
@@ -173,134 +179,24 @@ tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *opti
 
 tulle_status tulle_trisolve_layout(const tulle_trisolve *solver, tulle_gidx cols, tulle_layout **layout)
 {
-    return tulle__triangle_gathered(solver->triangle.n, cols, layout);
+    return tulle__triangle_sides(&solver->triangle, cols, layout);
 }
 
-/* Collective: a row-major matrix of one tile and so many columns, unless *stage is one. */
-static tulle_status make_stage(tulle_trisolve *solver, tulle_gidx cols, tulle_mat **stage)
-{
-    tulle_layout *layout = NULL;
-    if (*stage && (*stage)->layout->n == cols) return TULLE_OK;
-    tulle_mat_free(*stage);
-    *stage = NULL;
-    tulle_status status = tulle_comm_agree(solver->comm, tulle__triangle_gathered(solver->triangle.n, cols, &layout));
-    if (status == TULLE_OK)
-        status = tulle_mat_new_dense(solver->comm, layout, solver->triangle.T->type, TULLE_ROW_MAJOR, stage);
-    tulle_layout_free(layout);
-    return status;
-}
-
-/* One tile that all workers reach. */
-static int is_in_place(const tulle_trisolve *solver, const tulle_mat *X)
-{
-    if (X->layout->mt > 1 || X->layout->nt > 1) return 0;
-    return solver->triangle.gathered ? X->layout->owner[0] == 0 : tulle__tile_direct(X, 0, 0) != NULL;
-}
-
-/* Elements of a dense tile from those of another of the same rows and columns. */
-static void copy_elements(const tulle_tile *from, const tulle_tile *to, size_t size)
-{
-    int rows = from->order == TULLE_ROW_MAJOR && to->order == TULLE_ROW_MAJOR;
-    int64_t from_row = from->order == TULLE_ROW_MAJOR ? from->ld : 1,
-            to_row = to->order == TULLE_ROW_MAJOR ? to->ld : 1;
-    int64_t from_col = from->order == TULLE_ROW_MAJOR ? 1 : from->ld,
-            to_col = to->order == TULLE_ROW_MAJOR ? 1 : to->ld;
-    for (tulle_gidx r = 0; r < to->m; r++)
-        for (tulle_gidx c = 0; c < to->n; c += rows ? to->n : 1)
-            memcpy((char *)to->val + (size_t)(r * to_row + c * to_col) * size,
-                (const char *)from->val + (size_t)(r * from_row + c * from_col) * size,
-                size * (size_t)(rows ? to->n : 1));
-}
-
-/* Own tiles of X to the only tile of the stage, which this PE reaches, or back. */
-static void copy_tiles(const tulle_mat *X, const tulle_mat *stage, int back)
-{
-    const tulle_layout *l = X->layout;
-    size_t size = tulle_type_size(X->type);
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            if (!tulle__tile_is_mine(X, i, j)) continue;
-            tulle_tile tile = tulle__tile_in_place(X, i, j), part = tulle__tile_in_place(stage, 0, 0);
-            if (!tile.nnz) continue;
-            part.val = (char *)part.val + (size_t)(l->row_cut[i] * part.ld + l->col_cut[j]) * size;
-            part.m = tile.m;
-            part.n = tile.n;
-            copy_elements(back ? &part : &tile, back ? &tile : &part, size);
-        }
-}
-
-/* Collective: B to the stage, complete on return. */
-static tulle_status bring(tulle_trisolve *solver, tulle_mat *B)
-{
-    if (solver->triangle.gathered) {
-        tulle_mat_free(solver->stage_B);
-        solver->stage_B = NULL;
-        tulle_layout *layout = NULL;
-        tulle_status status = tulle_comm_agree(solver->comm, tulle_trisolve_layout(solver, B->layout->n, &layout));
-        if (status == TULLE_OK) status = tulle_mat_redistribute(B, layout, &solver->stage_B);
-        tulle_layout_free(layout);
-        return status;
-    }
-    tulle_status status = make_stage(solver, B->layout->n, &solver->stage_B);
-    if (status != TULLE_OK) return status;
-    copy_tiles(B, solver->stage_B, 0);
-    return tulle_comm_barrier(solver->comm);
-}
-
-/* Collective: X from the stage, complete on return. */
-static tulle_status take(tulle_trisolve *solver, tulle_mat *X)
-{
-    tulle_mat *parts = NULL;
-    size_t size = tulle_type_size(X->type);
-    if (!solver->triangle.gathered) {
-        copy_tiles(X, solver->stage_X, 1);
-        return tulle_comm_barrier(solver->comm);
-    }
-    tulle_status status = tulle_mat_redistribute(solver->stage_X, X->layout, &parts);
-    if (status != TULLE_OK) return status;
-    for (int i = 0; i < X->layout->mt; i++)
-        for (int j = 0; j < X->layout->nt; j++) {
-            if (!tulle__tile_is_mine(X, i, j)) continue;
-            tulle_tile from = tulle__tile_in_place(parts, i, j), to = tulle__tile_in_place(X, i, j);
-            if (to.nnz) copy_elements(&from, &to, size);
-        }
-    status = tulle_comm_barrier(solver->comm);
-    tulle_mat_free(parts);
-    return status;
-}
-
-/* Where lines of a matrix of one tile are. */
-struct lines {
-    char *val;
-    int64_t line, column; /* elements from one to the next */
-};
-
-static struct lines lines_of(const tulle_mat *X)
-{
-    tulle_tile tile = tulle__tile_in_place(X, 0, 0);
-    return tile.order == TULLE_ROW_MAJOR ? (struct lines){tile.val, tile.ld, 1} : (struct lines){tile.val, 1, tile.ld};
-}
-
-/* All columns in one pass if they lie side by side, else one after the other. */
-static tulle_status make_passes(
+/* B and X are one tile each, of rows side by side. */
+static tulle_status solve_in_place(
     tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
 {
-    tulle_status status = TULLE_OK;
     int permuted = tulle__solver_permutes(solver);
-    struct lines b = lines_of(B), x = lines_of(X), own = permuted ? lines_of(solver->lines) : x;
-    tulle_gidx n = X->layout->n, cols = n == 1 || (b.column == 1 && x.column == 1) ? n : 1;
-    size_t size = tulle_type_size(X->type);
-    for (tulle_gidx c = 0; c < n && status == TULLE_OK; c += cols) {
-        tulle__pass pass = {.cols = cols,
-            .b = b.val + (size_t)(c * b.column) * size,
-            .ldb = b.line,
-            .x = own.val + (size_t)(c * own.column) * size,
-            .ldx = own.line,
-            .out = permuted ? x.val + (size_t)(c * x.column) * size : NULL,
-            .ldo = x.line};
-        status = tulle__solver_pass(solver, &pass, times);
-    }
-    return status;
+    tulle_tile b = tulle__tile_in_place(B, 0, 0), x = tulle__tile_in_place(X, 0, 0);
+    tulle_tile own = permuted ? tulle__tile_in_place(solver->lines, 0, 0) : x;
+    tulle__pass pass = {.cols = X->layout->n,
+        .b = b.val,
+        .ldb = b.order == TULLE_ROW_MAJOR ? b.ld : 1,
+        .x = own.val,
+        .ldx = own.order == TULLE_ROW_MAJOR ? own.ld : 1,
+        .out = permuted ? x.val : NULL,
+        .ldo = x.order == TULLE_ROW_MAJOR ? x.ld : 1};
+    return tulle__solver_pass(solver, &pass, times);
 }
 
 static tulle_status check_sides(const tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X)
@@ -339,15 +235,19 @@ static tulle_status spread(tulle_trisolve *solver, const tulle__solve_times *tim
 static tulle_status make_report(
     tulle_trisolve *solver, tulle_gidx cols, const tulle__solve_times *times, tulle_trisolve_report *report)
 {
-    int64_t counts[2] = {0, 0};
+    int64_t counts[4] = {0, 0, solver->push.sent, 0};
     tulle_status status = spread(solver, times, report);
     for (int w = 0; w < solver->mine; w++) {
         counts[0] += 2 * solver->share[w].nnz + (solver->triangle.unit ? 0 : solver->share[w].nrows);
         counts[1] += solver->share[w].nwaits;
+        counts[3] += times[w].polls;
     }
-    if (status == TULLE_OK) status = tulle_comm_reduce_int(solver->comm, TULLE_SUM, 2, counts);
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(solver->comm, TULLE_SUM, 4, counts);
     report->flops = counts[0] * cols;
     report->waits = counts[1];
+    report->messages = counts[2];
+    report->polls = counts[3];
+    report->tasks = solver->triangle.tasks;
     report->workers = solver->method == TULLE_METHOD_SERIAL ? 1 : solver->workers;
     report->levels = solver->levels;
     report->chunk = solver->method == TULLE_METHOD_CHUNKED ? (int64_t)1 << solver->shift : 0;
@@ -356,24 +256,42 @@ static tulle_status make_report(
     return status;
 }
 
+/* Over a network: own lines of B go in, own lines of X come out. */
+static tulle_status solve_dealt(
+    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
+{
+    tulle__push *push = &solver->push;
+    int64_t cols = X->layout->n;
+    tulle__pass pass = {.cols = cols, .b = push->b, .ldb = cols, .x = push->lines, .ldx = cols};
+    tulle__sides_lines(solver, B, push->b, 0);
+    tulle_status status = tulle__solver_pass(solver, &pass, times);
+    if (status == TULLE_OK) tulle__sides_lines(solver, X, push->lines, 1);
+    return status;
+}
+
 static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
 {
     tulle_status status = TULLE_OK;
     tulle_mat *b = B, *x = X;
-    int64_t in_place[2] = {is_in_place(solver, B), is_in_place(solver, X)};
-    TULLE_TRY(tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, in_place)); /* all have come: B may be read */
-    if (tulle__solver_permutes(solver)) TULLE_TRY(make_stage(solver, X->layout->n, &solver->lines));
-    if (!in_place[0]) {
-        TULLE_TRY(bring(solver, B));
+    int dealt = solver->method == TULLE_METHOD_PUSH;
+    int64_t suit[2] = {tulle__sides_suit(solver, B), tulle__sides_suit(solver, X)};
+    if (dealt) {
+        TULLE_TRY(tulle__push_open(&solver->push, X->layout->n));
+        tulle__push_arm(&solver->push);
+    }
+    TULLE_TRY(tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)); /* all have come: B may be read */
+    if (tulle__solver_permutes(solver)) TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->lines));
+    if (!suit[0]) {
+        TULLE_TRY(tulle__sides_bring(solver, B));
         b = solver->stage_B;
     }
-    if (!in_place[1]) {
-        TULLE_TRY(make_stage(solver, X->layout->n, &solver->stage_X));
+    if (!suit[1]) {
+        TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->stage_X));
         x = solver->stage_X;
     }
-    if (solver->mine) status = make_passes(solver, b, x, times);
+    if (solver->mine) status = dealt ? solve_dealt(solver, b, x, times) : solve_in_place(solver, b, x, times);
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
-    if (x != X) TULLE_TRY(take(solver, X));
+    if (x != X) TULLE_TRY(tulle__sides_take(solver, X));
 out:
     return status;
 }
@@ -398,7 +316,7 @@ static tulle_status refresh_share(void *arg, int thread, int nthreads)
 {
     tulle_trisolve *solver = arg;
     (void)nthreads;
-    if (tulle__solver_permutes(solver)) tulle__leveled_refill(&solver->triangle, &solver->share[thread]);
+    if (solver->share[thread].row) tulle__share_refill(&solver->share[thread], &solver->triangle);
     return tulle__share_invert(&solver->share[thread], &solver->triangle);
 }
 

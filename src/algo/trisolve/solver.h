@@ -4,6 +4,7 @@
 #define TULLE_TRISOLVE_SOLVER_H
 
 #include "algo/trisolve/leveled.h"
+#include "algo/trisolve/push.h"
 #include "mat/context.h"
 
 struct tulle_trisolve {
@@ -16,6 +17,7 @@ struct tulle_trisolve {
     int each, mine, workers; /* workers of a PE that has some, of this PE, of all */
     int shift;               /* of a chunk; where rows are in their own order */
     tulle__order order;
+    tulle__push push;    /* of method push */
     tulle__share *share; /* [mine] */
     tulle__place words;  /* a cache line for each worker of this PE: rows that it has solved */
     uint64_t **word;     /* [workers], where they are */
@@ -42,7 +44,7 @@ typedef struct tulle__pass {
 } tulle__pass;
 
 typedef struct tulle__solve_times {
-    int64_t compute_ns, wait_ns;
+    int64_t compute_ns, wait_ns, polls;
 } tulle__solve_times;
 
 /* Local: this PE's workers make the pass. times[mine], added to. */

@@ -6,22 +6,23 @@
 
 #include "base/error.h"
 
-/* Rows of A in as many tiles as there are PEs, of equal numbers of entries. */
-static tulle_status even_rows(tulle_mat *A, tulle_layout **layout)
+/* Rows of A in parts of about equal numbers of entries, which PEs have in turn, in the order of solving. */
+static tulle_status deal(const tulle__triangle *t, tulle_mat *A, tulle_layout **layout)
 {
     tulle_status status;
     tulle_gidx *cut = NULL;
     int64_t *nnz = NULL;
-    int pes = A->comm->size, *owner = NULL;
-    status = tulle__alloc((size_t)pes + 1, sizeof *cut, "row cuts", &cut);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)pes, sizeof *owner, "owners", &owner);
+    int pes = A->comm->size, parts = pes * (t->tasks ? t->tasks : 1), *owner = NULL;
+    status = tulle__alloc((size_t)parts + 1, sizeof *cut, "row cuts", &cut);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)parts, sizeof *owner, "owners", &owner);
     if (status == TULLE_OK) status = tulle__alloc((size_t)A->layout->m, sizeof *nnz, "entries of rows", &nnz);
     TULLE_TRY(tulle_comm_agree(A->comm, status));
     TULLE_TRY(tulle_mat_row_nnz(A, nnz));
-    tulle_cuts_weighted(A->layout->m, nnz, pes, cut);
-    for (int p = 0; p < pes; p++) owner[p] = p;
+    for (tulle_gidx r = 0; r < A->layout->m; r++) nnz[r]++; /* also a row without entries is work */
+    tulle_cuts_weighted(A->layout->m, nnz, parts, cut);
+    for (int p = 0; p < parts; p++) owner[p] = (t->upper ? parts - 1 - p : p) % pes;
     tulle_layout_spec spec = {
-        .m = A->layout->m, .n = A->layout->n, .tile_rows = pes, .tile_cols = 1, .row_cut = cut, .owner = owner};
+        .m = A->layout->m, .n = A->layout->n, .tile_rows = parts, .tile_cols = 1, .row_cut = cut, .owner = owner};
     TULLE_TRY(tulle_comm_agree(A->comm, tulle_layout_new(&spec, pes, layout)));
 out:
     tulle__free(nnz);
@@ -30,22 +31,34 @@ out:
     return status;
 }
 
-tulle_status tulle__triangle_gathered(tulle_gidx m, tulle_gidx n, tulle_layout **layout)
+static tulle_status gather(tulle_gidx m, tulle_gidx n, tulle_layout **layout)
 {
     static const int first = 0;
     tulle_layout_spec spec = {.m = m, .n = n, .tile_rows = 1, .tile_cols = 1, .owner = &first};
     return tulle_layout_new(&spec, INT32_MAX, layout);
 }
 
-/* Whether its rows lie as they are wanted. */
-static int suits(const tulle__triangle *t, const tulle_mat *A)
+tulle_status tulle__triangle_sides(const tulle__triangle *t, tulle_gidx cols, tulle_layout **layout)
 {
-    if (!t->gathered) return A->layout->nt == 1;
-    return A->layout->mt == 1 && A->layout->nt == 1 && A->layout->owner[0] == 0;
+    if (!t->dealt) return gather(t->n, cols, layout);
+    tulle_layout_spec spec = {.m = t->n,
+        .n = cols,
+        .tile_rows = t->dealt->mt,
+        .tile_cols = 1,
+        .row_cut = t->dealt->row_cut,
+        .owner = t->dealt->owner};
+    return tulle_layout_new(&spec, t->T->comm->size, layout);
 }
 
-/* op(T) by rows. */
-static tulle_status make_rows(const tulle__triangle *t, tulle_mat **rows)
+/* Whether its rows lie as they are wanted. Which parts are even is found out later: then they are dealt anew. */
+static int suits(const tulle__triangle *t, const tulle_mat *A)
+{
+    if (t->reach == TULLE__ROWS_ALL) return A->layout->nt == 1;
+    return t->reach == TULLE__ROWS_GATHERED && A->layout->mt == 1 && A->layout->nt == 1 && A->layout->owner[0] == 0;
+}
+
+/* op(T) by rows; with the layout that it was given before, if it was. */
+static tulle_status make_rows(tulle__triangle *t, tulle_mat **rows)
 {
     tulle_mat *A = t->T, *turned = NULL;
     tulle_layout *layout = NULL;
@@ -56,11 +69,19 @@ static tulle_status make_rows(const tulle__triangle *t, tulle_mat **rows)
         *rows = turned;
         return TULLE_OK;
     }
-    if (t->gathered)
-        status = tulle_comm_agree(A->comm, tulle__triangle_gathered(t->n, t->n, &layout));
-    else
-        status = even_rows(A, &layout);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, rows);
+    if (t->dealt)
+        status = tulle_mat_redistribute(A, t->dealt, rows);
+    else {
+        if (t->reach == TULLE__ROWS_GATHERED)
+            status = tulle_comm_agree(A->comm, gather(t->n, t->n, &layout));
+        else
+            status = deal(t, A, &layout);
+        if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, rows);
+        if (status == TULLE_OK && t->tasks) {
+            t->dealt = layout;
+            layout = NULL;
+        }
+    }
 out:
     tulle_mat_free(turned);
     tulle_layout_free(layout);
@@ -80,15 +101,15 @@ static tulle_status read_each_other(tulle_comm *comm, int *direct)
     return status;
 }
 
-tulle_status tulle__triangle_init(tulle_mat *T, const tulle_trisolve_options *options, tulle__triangle *t)
+tulle_status tulle__triangle_init(tulle_mat *T, const tulle_trisolve_options *options, int tasks, tulle__triangle *t)
 {
     tulle_status status;
     int direct;
-    *t = (tulle__triangle){.T = T, .options = options, .n = T->layout->m, .structure = T->structure};
+    *t = (tulle__triangle){.T = T, .options = options, .tasks = tasks, .n = T->layout->m, .structure = T->structure};
     t->upper = (options->uplo == TULLE_UPPER) != (options->op == TULLE_OP_T);
     t->unit = options->diag == TULLE_DIAG_UNIT;
     TULLE_TRY(read_each_other(T->comm, &direct));
-    t->gathered = !direct;
+    t->reach = tasks ? TULLE__ROWS_OWN : direct ? TULLE__ROWS_ALL : TULLE__ROWS_GATHERED;
     if (options->op == TULLE_OP_T || !suits(t, T)) TULLE_TRY(make_rows(t, &t->own));
     const tulle_mat *rows = t->own ? t->own : T;
     t->ntiles = rows->layout->mt;
@@ -96,14 +117,17 @@ tulle_status tulle__triangle_init(tulle_mat *T, const tulle_trisolve_options *op
     status = tulle__alloc_zero((size_t)t->ntiles, sizeof *t->tile, "tiles", &t->tile);
     TULLE_TRY(tulle_comm_agree(T->comm, status));
     for (int i = 0; i < t->ntiles; i++)
-        if (!t->gathered || T->comm->rank == 0) t->tile[i] = tulle__tile_in_place(rows, i, 0);
+        if (t->reach == TULLE__ROWS_ALL || tulle__tile_is_mine(rows, i, 0))
+            t->tile[i] = tulle__tile_in_place(rows, i, 0);
 out:
     return status;
 }
 
 void tulle__triangle_fini(tulle__triangle *t)
 {
+    tulle_layout_free(t->dealt);
     tulle__free(t->tile);
+    t->dealt = NULL;
     t->tile = NULL;
 }
 

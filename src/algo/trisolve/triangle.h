@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The triangle that is solved with, as its rows lie: a matrix of one tile column that every PE reads in place, T itself
- * where it is that already. Where PEs do not read each other's memory all of it is gathered on PE 0. Rows are counted
+ * The triangle that is solved with, as its rows lie: a matrix of one tile column, T itself where it is that already.
+ * Every PE reads all of it in place; where PEs do not read each other's memory it is gathered on PE 0; or, dealt out in
+ * tasks, each PE reads its own rows alone. Rows are counted
  * in the order in which they are solved: step 0 is the first row of a lower triangle and the last one of an upper
  * triangle.
  */
@@ -12,13 +13,17 @@
 
 #include "mat/mat.h"
 
+typedef enum tulle__reach_rows { TULLE__ROWS_ALL, TULLE__ROWS_GATHERED, TULLE__ROWS_OWN } tulle__reach_rows;
+
 typedef struct tulle__triangle {
     tulle_mat *T;       /* the caller's */
     tulle_mat *own;     /* op(T) by rows, where T is not; else NULL */
     uint64_t structure; /* of T when it was analysed */
     const tulle_trisolve_options *options;
-    int gathered; /* on PE 0; the others cannot look at rows */
-    int upper;    /* op(T) is */
+    tulle__reach_rows reach;
+    int tasks; /* of a PE, under TULLE__ROWS_OWN: parts of about equal numbers of entries, dealt out in turn */
+    tulle_layout *dealt; /* then: of op(T) */
+    int upper;           /* op(T) is */
     int unit;
     int head, tail; /* 1: the first, or last, entry of a row is its pivot */
     tulle_gidx n;
@@ -27,12 +32,15 @@ typedef struct tulle__triangle {
     tulle_tile *tile; /* [ntiles], in place */
 } tulle__triangle;
 
-/* Collective. options must outlive the triangle. The tiles are not looked at yet. */
-tulle_status tulle__triangle_init(tulle_mat *T, const tulle_trisolve_options *options, tulle__triangle *t);
+/*
+ * Collective. options must outlive the triangle. tasks: 0, or rows are dealt out, so many tasks a PE. The tiles are not
+ * looked at yet.
+ */
+tulle_status tulle__triangle_init(tulle_mat *T, const tulle_trisolve_options *options, int tasks, tulle__triangle *t);
 void tulle__triangle_fini(tulle__triangle *t);
 
-/* The layout of a matrix that lies on PE 0 in one tile. */
-tulle_status tulle__triangle_gathered(tulle_gidx m, tulle_gidx n, tulle_layout **layout);
+/* The layout of B and X of so many columns that suits: on PE 0 in one tile, or dealt out as rows are. */
+tulle_status tulle__triangle_sides(const tulle__triangle *t, tulle_gidx cols, tulle_layout **layout);
 
 /* Collective: the rows are those of a triangle with pivots as said. Names the first row that is not. */
 tulle_status tulle__triangle_inspect(tulle__triangle *t);
