@@ -284,15 +284,31 @@ static void run_format(tulle_team *team, const char *file)
     ok(tulle_team_run(team, leave_open, &run) == TULLE_OK, "%s left open: %s", file, tulle_error_message());
 }
 
-/* How a file that is of no use without such a fact of the build fares. */
-static void run_optional(tulle_team *team, const char *fact, const char *file, const char *why)
+static int built_with(const char *fact)
 {
     for (int i = 0; tulle_build_fact(i); i++)
-        if (strcmp(tulle_build_fact(i), fact) == 0) {
-            run_format(team, file);
-            return;
-        }
-    refused(team, file, why);
+        if (strcmp(tulle_build_fact(i), fact) == 0) return 1;
+    return 0;
+}
+
+/* How a file fares that such a fact of the build is needed for. */
+static void run_optional(tulle_team *team, const char *fact, const char *file, const char *why)
+{
+    if (built_with(fact))
+        run_format(team, file);
+    else
+        refused(team, file, why);
+}
+
+static void refuse_device(tulle_team *team, const char *file, const char *why)
+{
+    struct run run;
+    name(&run, file);
+    if (access("/dev/null", W_OK) == 0 && symlink("/dev/null", run.path) == 0)
+        refused(team, file, why);
+    else
+        skip("no device to write to");
+    unlink(run.path);
 }
 
 static void run_pes(int npes)
@@ -303,16 +319,9 @@ static void run_pes(int npes)
     run_optional(team, "zlib: yes", "a.mtx.gz", "no zlib");
     run_optional(team, "HDF5: yes", "a.bsp.h5", "no HDF5");
     refused(team, "a.npy", "goes into a .mtx, .mtx.gz or .bsp.h5 file");
-    static const char *const pipes[] = {"pipe.mtx", "pipe.mtx.gz"};
-    for (int p = 0; p < 2; p++) {
-        struct run run;
-        name(&run, pipes[p]);
-        if (access("/dev/null", W_OK) == 0 && symlink("/dev/null", run.path) == 0)
-            refused(team, pipes[p], "is no regular file");
-        else
-            skip("no device to write to");
-        unlink(run.path);
-    }
+    refuse_device(team, "pipe.mtx", "is no regular file");
+    refuse_device(team, "pipe.mtx.gz", built_with("zlib: yes") ? "is no regular file" : "no zlib");
+    refuse_device(team, "pipe.bsp.h5", built_with("HDF5: yes") ? "is no regular file" : "no HDF5");
     tulle_team_free(team);
     ok(files_in_folder() == 0, "no file is left behind");
 }
