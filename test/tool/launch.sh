@@ -40,6 +40,18 @@ expect 0 'entries' "$tulle" gen rmat:scale=8 -o "$work/two.mtx" --comm "$mpi" --
 "$tulle" gen rmat:scale=8 -q -o "$work/one.mtx" --pes 1
 cmp -s "$work/one.mtx" "$work/two.mtx"
 report $? "the file does not depend on the engine"
+exact=rmat:scale=12,values=integer # in whatever order it is added up
+"$tulle" spgemm $exact -q --pes 1 -o "$work/whole.mtx" >/dev/null
+for form in "mtx.gz zlib" "bsp.h5 HDF5"; do
+    if "$tulle" info | grep -q "${form#* }: yes"; then
+        phases="$work/phases.${form% *}"
+        expect 0 '"phases_of_columns":[2-9]' "$tulle" spgemm $exact --comm "$mpi" --pes 2 --memory 24M --json -q -o "$phases"
+        "$tulle" convert "$phases" "$work/again.mtx" -q --pes 1 && cmp -s "$work/whole.mtx" "$work/again.mtx"
+        report $? "nor does one that is made in phases, .${form% *}"
+    else
+        echo "ok $((count += 1)) - # SKIP ${form#* } is not built in"
+    fi
+done
 expect 0 'passed' "$tulle" spmm rmat:scale=8 --comm "$mpi" --pes 2 --check --trace "$work/trace.json"
 grep -q '"pid":0\|"tid":0' "$work/trace.json" && grep -q '"tid":1\|"pid":1' "$work/trace.json" &&
     [ "$(tail -1 "$work/trace.json")" = "]}" ]
