@@ -16,7 +16,8 @@ const struct verb verb_spgemm = {
         "C = A B; with one operand C = A A, or C = A A^T if A is not square (A^T is made before the clock starts).\n"
         "Tiles of A are cut at rows of equal work. The time is the median of --reps runs and includes making the\n"
         "plan and allocating C, but not reading; `reused` is the time of executing a plan that exists, which does\n"
-        "no symbolic work. A result that would not fit in --memory is made a range of columns at a time, and for -o or\n"
+        "no symbolic work. A result that would not fit in --memory is made a range of columns at a time, and for -o "
+        "or\n"
         "--check computed once more: .mtx and .mtx.gz get its entries in the order in which they are made, .bsp.h5 by\n"
         "rows, for which they lie in a temporary file beside it first.",
     .examples = "tulle spgemm matrix.mtx.gz --pes 4 --alg all --check\n"
