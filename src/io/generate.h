@@ -19,7 +19,7 @@
  * 80, 120, 160, 200, 240 have the rows and entries of the matrices of that name; its diagonal is not full delaunay   n
  * (or nx, ny), block=8, shuffle=.645             triangulated lattice, 7 entries a row shell      n (or nx, ny),
  * block=16, shuffle=.63, dof=6      lattice of quadrilaterals, 9 full blocks a row road       n (or nx, ny), block=4,
- * shuffle=.37, degree=2.8, lattice of which a share of the edges is kept, each pieces=0 with so many points on it web
+ * shuffle=.38, degree=2.8, lattice of which a share of the edges is kept, each pieces=0 with so many points on it web
  * n, host=512, links=1, copy=.5, local=.8,         pages of hosts of up to so many: the diagonal, the page split=.73
  * before, 0 .. 2 links others, copied or not cliques    n, size=64, degree=4.7, block=1536, chain=.05    two cliques a
  * row dense      m, n (or n)                                      full

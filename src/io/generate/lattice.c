@@ -225,7 +225,7 @@ static tulle_status open_shell(tulle__spec_part *part, tulle__generator *g)
 static tulle_status open_road(tulle__spec_part *part, tulle__generator *g)
 {
     double degree = 2.8;
-    tulle_status status = open_lattice(part, g, 4, .37);
+    tulle_status status = open_lattice(part, g, 4, .38);
     if (status == TULLE_OK) status = tulle__spec_real(part, "degree", 0, 4, &degree);
     if (status == TULLE_OK) status = tulle__spec_int(part, "pieces", 0, PIECES_MOST, &g->as.lattice.pieces);
     if (status != TULLE_OK) return status;
@@ -279,7 +279,7 @@ const tulle__generator_kind tulle__generator_shell = {
 const tulle__generator_kind tulle__generator_road = {
     .name = "road",
     .sentence =
-        "roads between n x n crossings (nx, ny) of mean degree=2.8, pieces=0 points on each; block=4, shuffle=.37",
+        "roads between n x n crossings (nx, ny) of mean degree=2.8, pieces=0 points on each; block=4, shuffle=.38",
     .keys = keys_road,
     .mode = TULLE__VALUES_SPD,
     .open = open_road,
