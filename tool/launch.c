@@ -75,7 +75,8 @@ static void tell_loss(const struct roster *roster, const struct notice *notice)
             stderr, "tulle: PE %d was lost (process %ld on %s)", rank, roster->pe[rank].process, roster->pe[rank].host);
     else
         fputs("tulle: a PE was lost", stderr);
-    if (notice->signal) fprintf(stderr, ": signal %d, %s", notice->signal, strsignal(notice->signal));
+    int number = roster->signal ? roster->signal : notice->signal;
+    if (number) fprintf(stderr, ": signal %d, %s", number, strsignal(number));
     fputs("; the job was ended\n", stderr);
 }
 
@@ -115,6 +116,8 @@ static tulle_status command_line(const tulle_launcher *launcher, char **argv, co
     if (openmpi) {
         static const char *const more[] = {"--oversubscribe", "--bind-to", "none", "--allow-run-as-root"};
         for (int i = 0; i < (geteuid() == 0 ? 4 : 3); i++) line[n++] = (char *)(uintptr_t)more[i];
+    } else { /* it would kill the others so early that nobody could tell which one was the first to go */
+        line[n++] = (char *)(uintptr_t) "-disable-auto-cleanup";
     }
     line[n++] = (char *)(uintptr_t) "-n";
     line[n++] = (char *)(uintptr_t)pes;
@@ -145,8 +148,12 @@ static int relay_piece(int fd, struct notice_filter *filter)
     return n > 0 || (n < 0 && errno == EINTR);
 }
 
-/* Passes on what the job prints, and follows its roster, until both outputs are closed. */
-static void follow(int out, int err, struct roster *roster, struct notice *notice)
+/*
+ * Passes on what the job prints, and follows its roster, until both outputs are closed. `ends`: the launcher leaves it
+ * to us to end the job when a PE is lost; Open MPI's does so by itself, and leaves things behind if disturbed
+ * meanwhile.
+ */
+static void follow(int out, int err, int ends, struct roster *roster, struct notice *notice)
 {
     enum { OUT, ERR, PIPE, DEATHS, ENDS };
     struct notice_filter filter[2] = {{.to = stdout, .notice = notice}, {.to = stderr, .notice = notice}};
@@ -158,6 +165,7 @@ static void follow(int out, int err, struct roster *roster, struct notice *notic
             continue; /* a signal, which has been passed on */
         }
         roster_update(roster);
+        if (ends && roster->lost >= 0) roster_kill(roster); /* also who has only just begun */
         for (int i = OUT; i <= ERR; i++)
             if (end[i].fd >= 0 && end[i].revents && !relay_piece(end[i].fd, &filter[i])) end[i].fd = -1;
     }
@@ -165,7 +173,7 @@ static void follow(int out, int err, struct roster *roster, struct notice *notic
     roster_update(roster);
 }
 
-static int run_job(char **line, struct roster *roster, struct notice *notice, int *ended)
+static int run_job(char **line, int ends, struct roster *roster, struct notice *notice, int *ended)
 {
     int out[2], err[2];
     if (pipe(out)) return -1;
@@ -179,7 +187,7 @@ static int run_job(char **line, struct roster *roster, struct notice *notice, in
     child = started;
     if (caught && started > 0) kill(started, caught); /* it came before there was anybody to tell */
     close(out[1]), close(err[1]);
-    if (started > 0) follow(out[0], err[0], roster, notice);
+    if (started > 0) follow(out[0], err[0], ends, roster, notice);
     close(out[0]), close(err[0]);
     if (started < 0) return -1;
     while (waitpid(started, ended, 0) < 0)
@@ -202,11 +210,11 @@ static int judge(const struct roster *roster, const struct notice *notice, int e
 }
 
 /* With a roster open: the exit status. */
-static int launch_line(char **line, struct roster *roster)
+static int launch_line(char **line, int ends, struct roster *roster)
 {
     struct notice notice = {.rank = -1};
     int ended = 0;
-    if (run_job(line, roster, &notice, &ended) == 0) return judge(roster, &notice, ended, line[0]);
+    if (run_job(line, ends, roster, &notice, &ended) == 0) return judge(roster, &notice, ended, line[0]);
     fprintf(stderr, "tulle: cannot start a process: %s\n", strerror(errno));
     return EXIT_RESOURCES;
 }
@@ -225,7 +233,7 @@ int launch(const struct options *options, char **argv)
         fprintf(stderr, "tulle: no room for the job's files in /tmp: %s\n", strerror(errno));
         return EXIT_RESOURCES;
     }
-    int status = launch_line(line, &roster);
+    int status = launch_line(line, strcmp(launcher->family, "mpich") == 0, &roster);
     roster_close(&roster);
     return status;
 }

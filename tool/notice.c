@@ -5,6 +5,7 @@
  * MPICH frames it in equal signs on standard output, where it would spoil a report:
  *     =   EXIT CODE: 9
  *     YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)
+ * The last line and those after it also come alone.
  */
 #include "notice.h"
 
@@ -42,11 +43,11 @@ static int is_notice(const char *text)
     return 0;
 }
 
-static int is_trailer(const char *line)
+static int is_trailer(const char *line, int first)
 {
     static const char *const starts[] = {
-        "YOUR APPLICATION TERMINATED", "This typically refers to a problem", "Please see the FAQ page"};
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        "YOUR APPLICATION TERMINATED WITH THE EXIT ", "This typically refers to a problem", "Please see the FAQ page"};
+    for (size_t i = 0; i < (first ? 1 : sizeof starts / sizeof *starts); i++)
         if (strncmp(line, starts[i], strlen(starts[i])) == 0) return 1;
     return 0;
 }
@@ -92,7 +93,8 @@ static void take_line(struct notice_filter *f, const char *line, size_t n)
             f->framed = f->nheld > 0;
     } else if (f->framed || n == 1) { /* an empty line may belong to the frame that follows */
         hold(f, line, n);
-    } else if (f->trailer && is_trailer(line)) {
+    } else if (is_trailer(line, !f->trailer)) {
+        f->trailer = 1;
         learn(f->notice, line);
     } else {
         let_go(f);

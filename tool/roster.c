@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <tulle/launch.h>
@@ -41,6 +43,20 @@ void roster_close(struct roster *r)
     if (r->deaths >= 0) close(r->deaths);
     (void)unlink(r->path);
     (void)rmdir(r->folder);
+}
+
+/* What ended a process that its parent has not reaped yet: the last field of its line, as wait would tell. */
+static int ended_by(long process)
+{
+    char path[64], line[1024];
+    int status = 0;
+    snprintf(path, sizeof path, "/proc/%ld/stat", process);
+    FILE *file = fopen(path, "r");
+    if (!file) return 0;
+    const char *last = fgets(line, sizeof line, file) ? strrchr(line, ' ') : NULL;
+    if (last) status = atoi(last);
+    fclose(file);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 static void watch(struct roster *r, int rank)
@@ -98,9 +114,19 @@ void roster_update(struct roster *r)
     while (epoll_wait(r->deaths, &event, 1, 0) == 1) {
         int rank = event.data.fd;
         read_lines(r); /* it may have signed off before it ended */
-        if (!r->pe[rank].done && r->lost < 0) r->lost = rank;
+        if (!r->pe[rank].done && r->lost < 0) {
+            r->lost = rank;
+            r->signal = ended_by(r->pe[rank].process);
+        }
         (void)epoll_ctl(r->deaths, EPOLL_CTL_DEL, r->pe[rank].watch, NULL);
     }
+}
+
+void roster_kill(struct roster *r)
+{
+    for (int rank = 0; rank < ROSTER_PES; rank++)
+        if (r->pe[rank].watch > 0 && !r->pe[rank].done)
+            (void)syscall(SYS_pidfd_send_signal, r->pe[rank].watch, SIGKILL, NULL, 0);
 }
 
 /* One line, short enough to arrive whole. 0 if it has been written. */

@@ -16,7 +16,8 @@ struct roster {
     char text[ROSTER_TEXT];
     int length;
     int started, done, worst;
-    int lost; /* rank, -1: none */
+    int lost;   /* rank, -1: none */
+    int signal; /* that ended it; 0: not known, as its parent was faster to reap it */
     struct {
         long process;
         char host[64];
@@ -29,6 +30,8 @@ int roster_open(struct roster *roster);
 void roster_close(struct roster *roster);
 /* Takes in what has been written, and who has ended. */
 void roster_update(struct roster *roster);
+/* Kills all that have not handed over their status. */
+void roster_kill(struct roster *roster);
 
 /* In a process of the job; nothing if this command did not start it. */
 void roster_sign(void);

@@ -104,6 +104,9 @@ TULLE_API tulle_status tulle_mat_redistribute(tulle_mat *A, const tulle_layout *
 /* Collective: A^T in the transposed layout. */
 TULLE_API tulle_status tulle_mat_transpose(tulle_mat *A, tulle_mat **T);
 
+/* Collective: the lower or upper triangle of a sparse square A, in its layout; without the diagonal if diag is UNIT. */
+TULLE_API tulle_status tulle_mat_triangle(tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **T);
+
 /* Collective, dense: element (r, c) = uniform in [-1, 1) by (seed, r, c), the same whatever the layout. */
 TULLE_API tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed);
 

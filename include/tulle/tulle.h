@@ -14,6 +14,7 @@
 #include <tulle/report.h>
 #include <tulle/status.h>
 #include <tulle/team.h>
+#include <tulle/trisolve.h>
 #include <tulle/types.h>
 #include <tulle/version.h>
 #include <tulle/words.h>

@@ -68,6 +68,34 @@ typedef struct tulle__spgemm_task {
     int unsorted; /* 1: the columns of a row of C may come in any order */
 } tulle__spgemm_task;
 
+/*
+ * `count` rows of a triangular solve, one after the other, for `cols` right-hand sides side by side: the row at step s
+ * (0 .. count - 1) is row r = s * step of rowptr, without its first `head` and last `tail` entries, and
+ *   x[at + r] = (b[i] - sum of val[e] x[colind[e]]) * inverse[s],   out[i] = x[at + r],   i = row ? row[s] : r
+ * Lines of x, b and out are ld apart. Entries are taken in the order of step; products and sums are rounded each, so
+ * that all instruction sets give the same bits. Up to TULLE__SOLVE_TAIL entries are subtracted one after the other, the
+ * last ones of a row, which others have computed last; if one column is solved for and there are more, those before
+ * them are summed first, in four sums side by side.
+ */
+enum { TULLE__SOLVE_TAIL = 24 };
+typedef struct tulle__solve_task {
+    tulle_type type;
+    int step;       /* 1 or -1 */
+    int head, tail; /* 0 or 1: where the pivot is stored */
+    int64_t count, cols;
+    const int64_t *rowptr; /* at the first row to be solved, as the following are */
+    const int32_t *colind;
+    const void *val;
+    const void *inverse; /* NULL: all 1 */
+    const int32_t *row;  /* NULL, or the lines of b and out, which then begin at line 0 */
+    const void *b;
+    int64_t ldb;
+    void *x; /* from line 0 */
+    int64_t at, ldx;
+    void *out; /* NULL: none */
+    int64_t ldo;
+} tulle__solve_task;
+
 /* The C tile that a kernel made. */
 typedef struct tulle__csr_result {
     int64_t multiplications; /* that spgemm did for it */
@@ -102,6 +130,8 @@ typedef struct tulle__kernels {
 
     /* T = A^T (A m x n): T has n rows; room of n + 1, nnz, nnz is the caller's. Columns of T ascend. */
     tulle_status (*transpose)(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *T);
+
+    void (*solve)(const tulle__solve_task *task);
 
     /* Lines of `width` values, ld apart, times beta; beta = 0 does not read them. */
     tulle_status (*scale)(

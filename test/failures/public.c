@@ -332,6 +332,31 @@ static tulle_status incomplete(struct fixture *f, const char *text)
     return status;
 }
 
+/* A triangle of the fixture's matrix with ones on its diagonal, solved with and checked; text: the method. */
+static tulle_status solve_triangle(struct fixture *f, const char *text)
+{
+    tulle_mat *T = NULL, *X = NULL;
+    tulle_trisolve *solver = NULL;
+    tulle_layout *layout = NULL;
+    tulle_trisolve_options options = TULLE_TRISOLVE_DEFAULT;
+    double error;
+    options.diag = TULLE_DIAG_UNIT;
+    options.op = TULLE_OP_T;
+    tulle_status status = tulle_method_parse(text, &options.method);
+    if (status == TULLE_OK) status = tulle_mat_triangle(f->A, TULLE_LOWER, TULLE_DIAG_UNIT, &T);
+    if (status == TULLE_OK) status = tulle_trisolve_new(T, &options, &solver);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_ROW_MAJOR, &X);
+    if (status == TULLE_OK) status = tulle_trisolve_execute(solver, f->D, X, &(tulle_trisolve_report){.seconds = 0});
+    if (status == TULLE_OK) status = tulle_trisolve_check(T, &options, f->D, X, &error);
+    if (status == TULLE_OK) status = tulle_trisolve_update(solver);
+    if (status == TULLE_OK) status = tulle_comm_agree(f->comm, tulle_trisolve_layout(solver, N, &layout));
+    tulle_layout_free(layout);
+    tulle_trisolve_free(solver);
+    tulle_mat_free(X);
+    tulle_mat_free(T);
+    return status;
+}
+
 typedef tulle_status (*call)(struct fixture *f, const char *text);
 
 /* Names of the functions that a call tries. */
@@ -386,6 +411,10 @@ static const struct subject {
     {"tulle_plan_execute_phase tulle_plan_check", product, "s2 stationary-a", NULL, 0},
     {"tulle_factor_ilu0", incomplete, "i", NULL, 0},
     {"tulle_factor_ic0", incomplete, "c", NULL, 0},
+    {"tulle_mat_triangle tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_free tulle_trisolve_check",
+        solve_triangle, "chunked", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_layout tulle_trisolve_update", solve_triangle, "p2p", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "push", NULL, 0},
     {"tulle_machine_measure_tiers", look_around, "", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "s", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "d", NULL, 0},
@@ -409,7 +438,8 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 
 /* Functions that take no memory from an account. */
 static const char without[] =
-    " tulle_alg_name tulle_alg_parse tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
+    " tulle_alg_name tulle_alg_parse tulle_method_name tulle_method_parse tulle_trisolve_method "
+    "tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
     "tulle_launched_size tulle_launcher_list "
     "tulle_launcher_program "
     "tulle_launcher_usable tulle_team_leads tulle_build_fact tulle_comm_agree tulle_comm_allgather tulle_comm_barrier "

@@ -24,7 +24,7 @@ expect() {
 expect 0 'usage: tulle VERB' --help
 expect 2 'usage: tulle VERB'
 expect 0 '^tulle [0-9]' --version
-for verb in spmm spgemm predict stat gen convert plot calibrate info; do expect 0 "usage: tulle $verb" "$verb" --help; done
+for verb in spmm spgemm trisolve predict stat gen convert plot calibrate info; do expect 0 "usage: tulle $verb" "$verb" --help; done
 expect 0 'usage: tulle stat' help stat
 expect 2 "did you mean 'spgemm'" spgem x
 expect 2 'did you mean --pes' spmm x --pess 2
@@ -166,4 +166,22 @@ expect 2 'name a .mtx file' $whole --memory 24M -o "$work/phases.bsp.h5"
 expect 2 'directory' spgemm "$work/a.mtx" -o "$work/no/where.mtx"
 [ ! -e "$work/no" ] && ! ls "$work" | grep -q '\.tmp'
 report $? "nothing is left of a file that could not be written"
+
+# triangular solves
+expect 0 'passed' trisolve "$data/bcsstk16.mtx.gz" --from tril --method all --check --pes 3 --rhs random:3
+expect 0 '"method":"push".*"tasks":4.*"passed":true' trisolve fem:nodes=6,dof=3 --from triu --trans --type f32 --method push --tasks 4 --check --pes 2 --json
+expect 0 'unit, transposed.*1 right-hand side' trisolve "$data/can_24.mtx" --from tril --unit --trans --rhs ones --pes 1
+expect 2 "did you mean 'chunked'" trisolve fem:nodes=4 --method chuncked
+expect 2 'row 1 has an entry above the diagonal' trisolve fem:nodes=4 --pes 2
+expect 2 'row 2 has an entry below the diagonal' trisolve fem:nodes=4 --uplo upper
+expect 2 'has no entry on the diagonal' trisolve "$data/impcol_a.mtx.gz" --from tril
+expect 2 'is square' trisolve "$data/ash219.mtx.gz"
+expect 2 'triangle, tril or triu' trisolve fem:nodes=4 --from lower
+expect 2 'not what --uplo upper' trisolve fem:nodes=4 --from tril --uplo upper
+expect 0 'serial' trisolve fem:nodes=5 --from tril --method serial --rhs ones -o "$work/x.npy"
+expect 0 'chunked' trisolve fem:nodes=5 --from tril --method chunked --rhs ones -o "$work/y.npy" --pes 3
+cmp -s "$work/x.npy" "$work/y.npy"
+report $? "serial and chunked write the same bits"
+expect 2 'has 125 rows, the triangle 64' trisolve fem:nodes=4 --from tril --rhs "$work/x.npy"
+expect 0 'passed' trisolve fem:nodes=5 --from tril --rhs "$work/x.npy" --check --pes 2
 report_end

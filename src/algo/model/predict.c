@@ -6,8 +6,13 @@
 #include "base/error.h"
 #include "comm/slot.h"
 
-/* What a later algorithm of the list must be shorter by to be preferred: the model is no finer than that. */
-#define CLEARLY 0.98
+/* What a later algorithm of the list must be shorter by to be preferred: the model is no finer than that. One that
+ * steals must gain more, since what it does is expected least exactly, and it costs most where nothing is to be gained.
+ */
+static double clearly(tulle_alg alg)
+{
+    return tulle__policy_of(alg)->reach != TULLE__REACH_NONE ? 0.92 : 0.98;
+}
 
 /* Publishing a sparse result is an allgather of what each PE's tiles have become: mat.c, collective.c. */
 static void add_publishing(const tulle__costs *c, tulle__burden *load)
@@ -168,7 +173,8 @@ tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine 
         if (options && options->asynchronous && tulle__policy_of((tulle_alg)alg)->source != TULLE__SOURCE_FETCH)
             continue;
         status = predict(&c, (tulle_alg)alg, &p);
-        if (status == TULLE_OK && p.suits && (!found.suits || p.seconds < CLEARLY * found.seconds)) found = p;
+        if (status == TULLE_OK && p.suits && (!found.suits || p.seconds < clearly((tulle_alg)alg) * found.seconds))
+            found = p;
     }
     tulle__costs_fini(&c);
     if (status == TULLE_OK) *best = found;

@@ -16,47 +16,9 @@
 #include "algo/product/phase.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "mat/apply.h"
 
 enum { SAMPLES = 32 };
-
-static double element(const tulle_tile *t, int64_t e)
-{
-    return t->type == TULLE_F32 ? (double)((const float *)t->val)[e] : ((const double *)t->val)[e];
-}
-
-/* y += op(X) x and z += |op(X)| w over own tiles; whole vectors on every PE, summed at the end. */
-static tulle_status apply(
-    tulle_mat *X, tulle_op op, const double *x, const double *w, double *y, double *z, double *longest)
-{
-    const tulle_layout *l = X->layout;
-    tulle_gidx rows = op == TULLE_OP_N ? l->m : l->n;
-    tulle_status status = TULLE_OK;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            tulle_tile t;
-            if (!tulle__tile_is_mine(X, i, j)) continue;
-            TULLE_TRY(tulle_mat_tile(X, i, j, &t));
-            for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
-                int64_t from = t.kind == TULLE_CSR ? t.rowptr[r] : 0, to = t.kind == TULLE_CSR ? t.rowptr[r + 1] : t.n;
-                if ((double)(to - from) * l->nt > *longest) *longest = (double)(to - from) * l->nt;
-                for (int64_t e = from; e < to; e++) {
-                    tulle_gidx col = l->col_cut[j] + (t.kind == TULLE_CSR ? t.colind[e] : e), row = l->row_cut[i] + r;
-                    int64_t at = t.kind == TULLE_CSR ? e : t.order == TULLE_ROW_MAJOR ? r * t.ld + e : e * t.ld + r;
-                    double v = element(&t, at);
-                    tulle_gidx into = op == TULLE_OP_N ? row : col, of = op == TULLE_OP_N ? col : row;
-                    y[into] += v * x[of];
-                    z[into] += fabs(v) * w[of];
-                }
-            }
-        }
-    for (tulle_gidx at = 0; at < rows; at += 1 << 18) {
-        int piece = (int)(rows - at < 1 << 18 ? rows - at : 1 << 18);
-        TULLE_TRY(tulle_comm_reduce_real(X->comm, TULLE_SUM, piece, y + at));
-        TULLE_TRY(tulle_comm_reduce_real(X->comm, TULLE_SUM, piece, z + at));
-    }
-out:
-    return status;
-}
 
 static int before(const void *x, const void *y)
 {
@@ -245,9 +207,9 @@ static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_
             v.ones[first + c] = looked_at;
         }
     }
-    TULLE_TRY(apply(B, o->op_b, v.x, v.ones, v.bx, v.babs, &longest[0]));
-    TULLE_TRY(apply(A, o->op_a, v.bx, v.babs, v.abx, v.aabs, &longest[1]));
-    TULLE_TRY(apply(C, TULLE_OP_N, v.x, v.ones, v.cx, v.cabs, &longest[2]));
+    TULLE_TRY(tulle__mat_apply(B, o->op_b, v.x, v.ones, v.bx, v.babs, &longest[0], NULL));
+    TULLE_TRY(tulle__mat_apply(A, o->op_a, v.bx, v.babs, v.abx, v.aabs, &longest[1], NULL));
+    TULLE_TRY(tulle__mat_apply(C, TULLE_OP_N, v.x, v.ones, v.cx, v.cabs, &longest[2], NULL));
     TULLE_TRY(tulle_comm_reduce_real(C->comm, TULLE_MAX, 3, longest));
     /* transposed operands: the length of their columns is bounded by their rows */
     double terms = longest[0] + longest[1] + (o->op_a == TULLE_OP_T ? (double)A->layout->m : 0) + longest[2];

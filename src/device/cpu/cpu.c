@@ -2,6 +2,7 @@
 /* The cpu table: one per instruction set, since a kernel has no other way to know which was chosen. */
 #include "device/cpu/cpu.h"
 
+#include "device/cpu/solve.h"
 #include "device/values.h"
 
 static const tulle__spgemm_knobs automatic;
@@ -31,6 +32,7 @@ static const tulle__spgemm_knobs automatic;
         .spgemm_symbolic = symbolic_##isa,                                                                             \
         .spgemm_numeric = numeric_##isa,                                                                               \
         .transpose = tulle__transpose_cpu,                                                                             \
+        .solve = tulle__solve_##isa,                                                                                   \
         .scale = tulle__values_scale,                                                                                  \
         .add = tulle__values_add,                                                                                      \
         .copy = tulle__values_copy,                                                                                    \

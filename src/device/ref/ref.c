@@ -95,6 +95,11 @@ static tulle_status numeric(tulle__pool *pool, const tulle__spgemm_task *task, c
     return task->type == TULLE_F32 ? numeric_f32(task, C) : numeric_f64(task, C);
 }
 
+static void solve(const tulle__solve_task *task)
+{
+    task->type == TULLE_F32 ? solve_f32(task) : solve_f64(task);
+}
+
 static tulle_status transpose(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *result)
 {
     (void)pool;
@@ -120,6 +125,7 @@ static const tulle__kernels kernels = {
     .spgemm_symbolic = symbolic,
     .spgemm_numeric = numeric,
     .transpose = transpose,
+    .solve = solve,
     .scale = tulle__values_scale,
     .add = tulle__values_add,
     .copy = tulle__values_copy,

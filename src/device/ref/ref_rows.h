@@ -150,3 +150,21 @@ static void NAME(transpose)(const tulle__csr *A, tulle__csr_result *result, int6
             to[t] = from[a];
         }
 }
+
+/* Rows of a triangular solve, by the formula. */
+static void NAME(solve)(const tulle__solve_task *task)
+{
+    const T *val = task->val, *inverse = task->inverse, *b = task->b;
+    T *x = task->x, *out = task->out;
+    for (int64_t s = 0; s < task->count; s++)
+        for (int64_t j = 0; j < task->cols; j++) {
+            int64_t r = s * task->step, i = task->row ? task->row[s] : r;
+            int64_t from = task->rowptr[r] + task->head, to = task->rowptr[r + 1] - task->tail;
+            T sum = ZERO;
+            for (int64_t e = from; e < to; e++) sum = ADD(sum, MULTIPLY(val[e], x[task->colind[e] * task->ldx + j]));
+            T value = b[i * task->ldb + j] - sum;
+            if (inverse) value = MULTIPLY(value, inverse[s]);
+            x[(task->at + r) * task->ldx + j] = value;
+            if (out) out[i * task->ldo + j] = value;
+        }
+}

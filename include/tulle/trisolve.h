@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * op(T) X = B for a sparse triangular T and dense B and X of one or many columns: analysed once, solved any number of
+ * times, without barriers where the method allows (Xie, Chen, Firoz, Li, Song, Barker, Raugas, Li, "Fast and scalable
+ * sparse triangular solver for multi-GPU based HPC architectures", ICPP 2021, and what has been found since).
+ *
+ * Every row of X is x_i = (b_i - sum over j of t_ij x_j) (1 / t_ii), summed over the entries of the row in the order in
+ * which their unknowns become known, by one worker: all methods of this header give the same bits as `serial`,
+ * whatever the number of PEs and threads, for the same type, number of columns and instruction set.
+ */
+#ifndef TULLE_TRISOLVE_H
+#define TULLE_TRISOLVE_H
+
+#include <tulle/mat.h>
+#include <tulle/report.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(name, word, text): the methods. Workers are the threads of all PEs, if these read each other's memory: threads, or
+ * processes of one node; else those of PE 0, to which the triangle moves. Under push, which is for networks, each PE is
+ * one. */
+#define TULLE_METHOD_LIST(X)                                                                                           \
+    X(AUTO, "auto", "what is expected to be the fastest")                                                              \
+    X(SERIAL, "serial", "one worker, row by row")                                                                      \
+    X(LEVELS, "levels", "level sets: workers share the rows of a level and meet after each")                           \
+    X(CHUNKED, "chunked", "workers take chunks of rows in turn and wait for each other's progress")                    \
+    X(P2P, "p2p", "rows of a level side by side; who waits, waits for those workers alone whose rows it needs")        \
+    X(PUSH, "push", "tasks of rows are dealt out to PEs; an unknown is stored at every PE that needs it, once")
+
+typedef enum tulle_method {
+#define TULLE_METHOD_ENUM(name, word, text) TULLE_METHOD_##name,
+    TULLE_METHOD_LIST(TULLE_METHOD_ENUM)
+#undef TULLE_METHOD_ENUM
+        TULLE_METHOD_COUNT
+} tulle_method;
+
+TULLE_API const char *tulle_method_name(tulle_method method);
+TULLE_API tulle_status tulle_method_parse(const char *name, tulle_method *method);
+
+typedef struct tulle_trisolve_options {
+    tulle_method method;
+    tulle_uplo uplo; /* the triangle that T is */
+    tulle_op op;
+    tulle_diag diag; /* UNIT: T has no entries on its diagonal, or they are not looked at */
+    int64_t solves;  /* how often it is going to be used: AUTO weighs analysis against solving; 0: many times */
+    int64_t chunk;   /* CHUNKED: rows of a chunk; 0: by a model of the pipeline */
+    int tasks;       /* PUSH: parts of the rows that a PE has; 0: 8 */
+    double patience; /* seconds that a worker waits for a row before the solve fails and names it; 0: 60 */
+} tulle_trisolve_options;
+
+#define TULLE_TRISOLVE_DEFAULT ((tulle_trisolve_options){.method = TULLE_METHOD_AUTO})
+
+typedef struct tulle_trisolve tulle_trisolve;
+
+typedef struct tulle_trisolve_report {
+    double seconds;       /* of the call, the slowest PE */
+    tulle_spread compute; /* workers on rows */
+    tulle_spread wait;    /* workers for rows of others */
+    int64_t flops;        /* 2 x entries off the diagonal + rows, times columns; unit: without the rows */
+    int64_t waits;        /* times that a worker has to look at another's progress, or for an unknown of another */
+    int64_t polls;        /* times that it looked in vain */
+    int64_t messages;     /* PUSH: values stored at other PEs */
+    int tasks;            /* of a PE; 0: the method has none */
+    int workers;
+    int64_t levels; /* longest chain of rows that depend on each other; 0: the method does not count them */
+    int64_t chunk;  /* rows of a chunk; 0: the method has none */
+    double analysis_seconds;
+    size_t bytes; /* held by the analysis, of all PEs */
+} tulle_trisolve_report;
+
+/*
+ * Collective: analysis. T is square and CSR; it stays the caller's and must outlive the solver. options may be NULL.
+ * TULLE_ERR_ARG, naming the row, for an entry in the other triangle, a missing pivot or one that is 0.
+ */
+TULLE_API tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver);
+
+/* Not collective: the layout of B and X that is solved in place, of `cols` columns; others are copied to it. Free it.
+ */
+TULLE_API tulle_status tulle_trisolve_layout(const tulle_trisolve *solver, tulle_gidx cols, tulle_layout **layout);
+
+/*
+ * Collective: X from B, both dense, of one size and type, T's. B and X may be the same matrix. report may be NULL. What
+ * is not finite in B spreads as arithmetic has it. Complete on return everywhere.
+ */
+TULLE_API tulle_status tulle_trisolve_execute(
+    tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle_trisolve_report *report);
+
+/* Collective: T has new values on the same structure. TULLE_ERR_ARG for a pivot that is 0; TULLE_ERR_STATE if the
+ * structure has changed. */
+TULLE_API tulle_status tulle_trisolve_update(tulle_trisolve *solver);
+
+TULLE_API tulle_method tulle_trisolve_method(const tulle_trisolve *solver); /* what auto became */
+
+/* Collective; NULL is allowed on all PEs. */
+TULLE_API void tulle_trisolve_free(tulle_trisolve *solver);
+
+/*
+ * Collective: how well X solves op(T) X = B, independently of how it was made. *error is the largest over all rows and
+ * columns of |b - op(T) x| / (gamma (|op(T)| |x| + |b|)), gamma the rounding bound of a row's sum; TULLE_ERR_CHECK,
+ * with the row, if it is over 1. Rows where B or X is not finite are left out unless X is finite nowhere.
+ */
+TULLE_API tulle_status tulle_trisolve_check(
+    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *B, tulle_mat *X, double *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

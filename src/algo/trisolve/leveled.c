@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/trisolve/leveled.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+/* A level with less work than this, in entries and rows, is not worth being shared. */
+enum { NARROW = 768 };
+
+void tulle__levels_find(const tulle__triangle *t, int32_t *level, int64_t *levels)
+{
+    int cursor = 0;
+    *levels = 0;
+    for (int64_t step = 0; step < t->n; step++) {
+        tulle_gidx row = tulle__triangle_row(t, step);
+        tulle__triangle_span span = tulle__triangle_at(t, row, &cursor);
+        int32_t mine = 0;
+        for (int64_t e = span.from; e < span.to; e++) {
+            int32_t after = level[span.tile->colind[e]] + 1;
+            if (after > mine) mine = after;
+        }
+        level[row] = mine;
+        if (mine + 1 > *levels) *levels = mine + 1;
+    }
+}
+
+static int64_t work_of(const tulle__triangle *t, tulle_gidx row, int *cursor)
+{
+    tulle__triangle_span span = tulle__triangle_at(t, row, cursor);
+    return span.to - span.from + 1;
+}
+
+/* What PE 0 works with. */
+struct sorting {
+    int32_t *level;  /* [n] by row */
+    int32_t *sorted; /* [n] rows by level, and in a level by steps */
+    int64_t *first;  /* [levels + 1] of sorted */
+    int32_t *count;  /* [levels * workers] rows of a level that a worker has */
+    int64_t levels;
+};
+
+static void sort_by_level(const tulle__triangle *t, struct sorting *s)
+{
+    memset(s->first, 0, ((size_t)s->levels + 1) * sizeof *s->first);
+    for (tulle_gidx row = 0; row < t->n; row++) s->first[s->level[row] + 1]++;
+    for (int64_t l = 0; l < s->levels; l++) s->first[l + 1] += s->first[l];
+    for (int64_t step = 0; step < t->n; step++) {
+        tulle_gidx row = tulle__triangle_row(t, step);
+        s->sorted[s->first[s->level[row]]++] = (int32_t)row;
+    }
+    for (int64_t l = s->levels; l > 0; l--) s->first[l] = s->first[l - 1];
+    s->first[0] = 0;
+}
+
+/* Rows of each level into parts of about equal work, one a worker, in their order; or all to who had the level before.
+ */
+static void divide(const tulle__triangle *t, int workers, int meet, struct sorting *s)
+{
+    int cursor = 0, last = 0;
+    for (int64_t l = 0; l < s->levels; l++) {
+        int64_t total = 0, done = 0;
+        int32_t *count = s->count + l * workers;
+        for (int64_t p = s->first[l]; p < s->first[l + 1]; p++) total += work_of(t, s->sorted[p], &cursor);
+        if (!meet && total < NARROW) {
+            count[last] = (int32_t)(s->first[l + 1] - s->first[l]);
+            continue;
+        }
+        for (int64_t p = s->first[l]; p < s->first[l + 1]; p++) {
+            int64_t work = work_of(t, s->sorted[p], &cursor);
+            last = (int)((2 * done + work) * workers / (2 * total)); /* where its middle falls */
+            count[last]++;
+            done += work;
+        }
+    }
+}
+
+/* Positions worker by worker, in a worker level by level. */
+static void place_rows(const struct sorting *s, int workers, int32_t *row, int32_t *place, int32_t *start)
+{
+    int32_t position = 0;
+    for (int w = 0; w < workers; w++) {
+        for (int64_t l = 0; l < s->levels; l++) {
+            start[l * workers + w] = position;
+            position += s->count[l * workers + w];
+        }
+        start[s->levels * workers + w] = position;
+    }
+    for (int64_t l = 0; l < s->levels; l++) {
+        int64_t p = s->first[l];
+        for (int w = 0; w < workers; w++)
+            for (int32_t to = start[l * workers + w]; to < start[(l + 1) * workers + w]; to++) {
+                row[to] = s->sorted[p];
+                place[s->sorted[p++]] = to;
+            }
+    }
+}
+
+static size_t block_bytes(int64_t n, int64_t levels, int workers)
+{
+    return (size_t)(2 * n + (levels + 1) * workers) * sizeof(int32_t);
+}
+
+static void look_into(tulle__order *order, const void *block)
+{
+    order->row = block;
+    order->place = order->row + order->n;
+    order->start = order->place + order->n;
+}
+
+/* On PE 0. */
+static tulle_status make(const tulle__triangle *t, int meet, tulle__order *order)
+{
+    tulle_status status;
+    struct sorting s = {.levels = 0};
+    size_t n = (size_t)t->n;
+    TULLE_TRY(tulle__alloc(n, sizeof *s.level, "levels", &s.level));
+    TULLE_TRY(tulle__alloc(n, sizeof *s.sorted, "rows by level", &s.sorted));
+    tulle__levels_find(t, s.level, &s.levels);
+    TULLE_TRY(tulle__alloc((size_t)s.levels + 1, sizeof *s.first, "levels", &s.first));
+    TULLE_TRY(tulle__alloc_zero((size_t)(s.levels * order->workers), sizeof *s.count, "parts of levels", &s.count));
+    sort_by_level(t, &s);
+    divide(t, order->workers, meet, &s);
+    order->levels = s.levels;
+    TULLE_TRY(tulle__heap_take(
+        order->comm->pe->data, block_bytes(t->n, s.levels, order->workers), "an order of rows", &order->block));
+    look_into(order, tulle__direct(order->comm, &order->block));
+    place_rows(&s, order->workers, (int32_t *)(uintptr_t)order->row, (int32_t *)(uintptr_t)order->place,
+        (int32_t *)(uintptr_t)order->start);
+out:
+    tulle__free(s.count);
+    tulle__free(s.first);
+    tulle__free(s.sorted);
+    tulle__free(s.level);
+    return status;
+}
+
+tulle_status tulle__order_init(const tulle__triangle *t, int workers, int meet, tulle__order *order)
+{
+    tulle_comm *comm = t->T->comm;
+    struct {
+        tulle__place block;
+        int64_t levels;
+    } made;
+    *order = (tulle__order){.comm = comm, .workers = workers, .n = t->n};
+    tulle_status status = tulle_comm_agree(comm, comm->rank == 0 ? make(t, meet, order) : TULLE_OK);
+    if (status != TULLE_OK) return status;
+    made.block = order->block;
+    made.levels = order->levels;
+    status = tulle_comm_broadcast(comm, 0, &made, sizeof made);
+    if (status != TULLE_OK) return status;
+    order->block = made.block;
+    order->levels = made.levels;
+    if (t->reach == TULLE__ROWS_ALL || comm->rank == 0) look_into(order, tulle__direct(comm, &order->block));
+    return TULLE_OK;
+}
+
+void tulle__order_fini(tulle__order *order)
+{
+    if (order->comm && order->comm->rank == 0 && order->block.length)
+        tulle__heap_give(order->comm->pe->data, &order->block);
+    *order = (tulle__order){.n = 0};
+}
+
+/* The rows of positions from .. to - 1: their entries as lines of x, in the order in which these become known. */
+static tulle_status copy_rows(
+    const tulle__triangle *t, const tulle__order *order, int32_t from, int32_t to, tulle__share *share)
+{
+    tulle_status status;
+    size_t rows = (size_t)(to - from);
+    int cursor = 0;
+    TULLE_TRY(tulle__alloc(rows + 1, sizeof *share->rowptr, "row pointers", &share->rowptr));
+    share->rowptr[0] = 0;
+    for (int32_t p = from; p < to; p++) {
+        tulle__triangle_span span = tulle__triangle_at(t, order->row[p], &cursor);
+        share->nnz += span.to - span.from;
+        share->rowptr[p - from + 1] = share->nnz;
+    }
+    TULLE_TRY(tulle__alloc((size_t)share->nnz, sizeof *share->colind, "column indices", &share->colind));
+    TULLE_TRY(tulle__alloc((size_t)share->nnz, tulle_type_size(t->T->type), "values", &share->val));
+    for (int32_t p = from; p < to; p++) {
+        tulle__triangle_span span = tulle__triangle_at(t, order->row[p], &cursor);
+        int32_t *colind = share->colind + share->rowptr[p - from];
+        for (int64_t k = 0; k < span.to - span.from; k++)
+            colind[k] = order->place[span.tile->colind[t->upper ? span.to - 1 - k : span.from + k]];
+    }
+out:
+    return status;
+}
+
+/* The worker that has a position. */
+static int worker_at(const tulle__order *order, int32_t position)
+{
+    int low = 0, high = order->workers - 1;
+    while (low < high) {
+        int middle = (low + high + 1) / 2;
+        if (order->start[middle] <= position)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* What rows from .. to - 1 (positions) need of others. */
+static void note_needs(const tulle__order *order, int32_t from, int32_t to, tulle__share *share)
+{
+    int32_t own = order->start[share->worker], end = order->start[order->levels * order->workers + share->worker];
+    for (int64_t e = share->rowptr[from - own]; e < share->rowptr[to - own]; e++) {
+        int32_t position = share->colind[e];
+        if (position >= own && position < end) continue;
+        int worker = worker_at(order, position);
+        tulle__share_needs(share, worker, position - order->start[worker] + 1);
+    }
+}
+
+static void note_barrier(const tulle__order *order, int64_t level, tulle__share *share)
+{
+    for (int w = 0; w < order->workers; w++)
+        if (w != share->worker)
+            tulle__share_needs(share, w, order->start[level * order->workers + w] - order->start[w]);
+}
+
+/* Whether positions from .. to - 1 are few enough for a group. */
+static int is_group(const tulle__order *order, const tulle__share *share, int32_t from, int32_t to)
+{
+    int32_t own = order->start[share->worker];
+    return to - from <= TULLE__GROUP_ROWS &&
+           share->rowptr[to - own] - share->rowptr[from - own] <= TULLE__GROUP_ENTRIES;
+}
+
+static tulle_status add_group(const tulle__order *order, int32_t from, int32_t to, tulle__share *share)
+{
+    tulle__group group = {.rowptr = share->rowptr + (from - order->start[share->worker]),
+        .colind = share->colind,
+        .val = share->val,
+        .at = from,
+        .count = to - from};
+    return to > from ? tulle__share_add(share, &group) : TULLE_OK;
+}
+
+/*
+ * Rows that wait for something new begin a group: those before them may be what others wait for meanwhile. In a level,
+ * groups are as large as they may be.
+ */
+static tulle_status cut_groups(const tulle__order *order, int meet, tulle__share *share)
+{
+    tulle_status status;
+    int32_t begin = order->start[share->worker], end = begin; /* the group that is not added yet */
+    for (int64_t l = 0; l < order->levels; l++) {
+        int32_t stop = order->start[(l + 1) * order->workers + share->worker];
+        while (end < stop) {
+            int32_t from = end, to = from + 1;
+            while (to < stop && is_group(order, share, from, to + 1)) to++;
+            if (meet)
+                note_barrier(order, l, share);
+            else
+                note_needs(order, from, to, share);
+            if (tulle__share_must_wait(share) || !is_group(order, share, begin, to)) {
+                TULLE_TRY(add_group(order, begin, from, share));
+                begin = from;
+            }
+            TULLE_TRY(tulle__share_wait(share));
+            end = to;
+        }
+    }
+    status = add_group(order, begin, end, share);
+out:
+    return status;
+}
+
+tulle_status tulle__leveled_share(
+    const tulle__triangle *t, const tulle__order *order, int meet, int worker, tulle__share *share)
+{
+    tulle_status status;
+    int32_t from = order->start[worker], to = order->start[order->levels * order->workers + worker];
+    TULLE_TRY(tulle__share_begin(share, worker, order->workers));
+    TULLE_TRY(copy_rows(t, order, from, to, share));
+    share->row = order->row + from;
+    TULLE_TRY(cut_groups(order, meet, share));
+    tulle__share_refill(share, t);
+    TULLE_TRY(tulle__share_invert(share, t));
+out:
+    tulle__share_end(share);
+    return status;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A pass: every worker goes through its share. It waits only for words that others write when they have solved rows,
+ * and publishes its own after each group, so that nobody meets anybody. A wait that does not end is ended.
+ */
+#include <inttypes.h>
+#include <sched.h>
+
+#include "algo/trisolve/solver.h"
+#include "base/error.h"
+
+enum { TURNS_BETWEEN_LOOKS = 64 };
+
+struct pass {
+    tulle_trisolve *solver;
+    const tulle__pass *lines;
+    uint64_t epoch;
+    tulle__solve_times *times;
+};
+
+/* As tulle__pause, for threads that may not use the comm. */
+static void pause_thread(int *turns)
+{
+    if (++*turns % TURNS_BETWEEN_LOOKS)
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#else
+        ;
+#endif
+    else
+        sched_yield();
+}
+
+/* What a worker waits for: rows of another, or, under push, a ghost. */
+static int has_come(const struct pass *p, const tulle__share *share, int32_t wait)
+{
+    if (p->solver->push.comm) return tulle__push_has_come(&p->solver->push, wait);
+    const tulle__solve_wait *w = &share->wait[wait];
+    return tulle__word_read(p->solver->word[w->worker]) >= (p->epoch << 32 | (uint32_t)w->rows);
+}
+
+static tulle_status lose_patience(
+    const struct pass *p, const tulle__share *share, const tulle__group *group, int32_t wait, double patience)
+{
+    const tulle_trisolve *solver = p->solver;
+    int64_t row = (int64_t)tulle__share_row(share, &solver->triangle, group, 0) + 1;
+    if (solver->push.comm)
+        return tulle__fail(TULLE_ERR_STATE, "row %" PRId64 " has waited %g s for the unknown of row %d", row, patience,
+            solver->push.ghost[wait] + 1);
+    const tulle__solve_wait *w = &share->wait[wait];
+    return tulle__fail(TULLE_ERR_STATE,
+        "row %" PRId64 " has waited %g s for worker %d, which has solved %" PRIu64 " of the %d rows that it needs", row,
+        patience, w->worker, tulle__word_read(solver->word[w->worker]) & UINT32_MAX, (int)w->rows);
+}
+
+/* Whether to go on waiting, for the row that the group begins with. */
+static tulle_status look_around(
+    const struct pass *p, int thread, const tulle__group *group, int32_t wait, int64_t since)
+{
+    tulle_trisolve *solver = p->solver;
+    double patience = solver->options.patience > 0 ? solver->options.patience : 60;
+    if (__atomic_load_n(&solver->stop, __ATOMIC_ACQUIRE)) return TULLE_ERR_PEER;
+    tulle_status status = thread == 0 ? tulle__comm_failed(solver->comm) : TULLE_OK;
+    if (status != TULLE_OK || (double)(tulle__now(solver->comm) - since) * 1e-9 < patience) return status;
+    return lose_patience(p, &solver->share[thread], group, wait, patience);
+}
+
+static tulle_status await(const struct pass *p, int thread, const tulle__group *group, int32_t wait)
+{
+    const tulle__share *share = &p->solver->share[thread];
+    if (has_come(p, share, wait)) return TULLE_OK;
+    tulle_comm *comm = p->solver->comm;
+    tulle_status status = TULLE_OK;
+    int64_t start = tulle__now(comm);
+    int turns = 0, is_virtual = tulle__is_virtual(comm);
+    do {
+        if (thread == 0)
+            tulle__pause(comm, &turns);
+        else
+            pause_thread(&turns);
+        p->times[thread].polls++;
+        if (is_virtual || turns % TURNS_BETWEEN_LOOKS == 0) status = look_around(p, thread, group, wait, start);
+    } while (status == TULLE_OK && !has_come(p, share, wait));
+    p->times[thread].wait_ns += tulle__now(comm) - start;
+    return status;
+}
+
+/* The group is solved. */
+static void publish(const struct pass *p, const tulle__share *share, const tulle__group *group)
+{
+    if (p->solver->push.comm)
+        tulle__push_send(&p->solver->push, group->at, group->at + group->count);
+    else
+        tulle__word_write(p->solver->word[share->worker], p->epoch << 32 | (uint32_t)group->done);
+}
+
+/* What rows do, for an engine whose time is virtual: entries once from memory, and a line of x for each. */
+static tulle__work work_of(const struct pass *p, int64_t rows, int64_t entries)
+{
+    tulle_type type = p->solver->triangle.T->type;
+    double size = (double)tulle_type_size(type), cols = (double)p->lines->cols;
+    tulle__work work = {.memory = (double)entries * (size + 4) + (double)rows * (8 + size + 2 * cols * size),
+        .cache = (double)entries * cols * size};
+    work.flops[type] = cols * (2 * (double)entries + (double)rows);
+    return work;
+}
+
+static void solve_group(
+    const struct pass *p, const tulle__share *share, const tulle__group *group, tulle__solve_task *task)
+{
+    const tulle__pass *lines = p->lines;
+    size_t size = tulle_type_size(task->type);
+    int64_t first = group->done - group->count;
+    task->count = group->count;
+    task->rowptr = group->rowptr;
+    task->colind = group->colind;
+    task->val = group->val;
+    task->at = group->at;
+    if (share->inverse) task->inverse = (const char *)share->inverse + (size_t)first * size;
+    if (share->row && !share->in_order)
+        task->row = share->row + first;
+    else
+        task->b = lines->b + (size_t)(group->at * lines->ldb) * size;
+    p->solver->context->kernels->solve(task);
+}
+
+static tulle_status work(void *arg, int thread, int nthreads)
+{
+    const struct pass *p = arg;
+    tulle_trisolve *solver = p->solver;
+    const tulle__share *share = &solver->share[thread];
+    const tulle__triangle *t = &solver->triangle;
+    int is_virtual = tulle__is_virtual(solver->comm), copied = share->row != NULL;
+    tulle__solve_task task = {.type = t->T->type,
+        .step = !copied && t->upper ? -1 : 1,
+        .head = copied ? 0 : t->head,
+        .tail = copied ? 0 : t->tail,
+        .cols = p->lines->cols,
+        .b = p->lines->b,
+        .ldb = p->lines->ldb,
+        .x = p->lines->x,
+        .ldx = p->lines->ldx,
+        .out = p->lines->out,
+        .ldo = p->lines->ldo};
+    int64_t start = tulle__now(solver->comm), waited = p->times[thread].wait_ns;
+    int32_t w = 0;
+    tulle_status status = TULLE_OK;
+    (void)nthreads;
+    for (int64_t g = 0; g < share->ngroups; g++) {
+        const tulle__group *group = &share->group[g];
+        for (; w < group->last_wait; w++) {
+            status = await(p, thread, group, w);
+            if (status == TULLE_OK) continue;
+            __atomic_store_n(&solver->stop, 1, __ATOMIC_RELEASE);
+            return status;
+        }
+        if (is_virtual) tulle__kernel_begin(solver->comm);
+        solve_group(p, share, group, &task);
+        if (is_virtual) {
+            int64_t entries = 0;
+            for (int64_t k = 0; k < group->count; k++) {
+                const int64_t *row = group->rowptr + k * task.step;
+                entries += row[1] - row[0] - task.head - task.tail;
+            }
+            tulle__work done = work_of(p, group->count, entries);
+            tulle__kernel_end(solver->comm, &done);
+        }
+        publish(p, share, group);
+    }
+    p->times[thread].compute_ns += tulle__now(solver->comm) - start - (p->times[thread].wait_ns - waited);
+    return TULLE_OK;
+}
+
+tulle_status tulle__solver_pass(tulle_trisolve *solver, const tulle__pass *pass, tulle__solve_times *times)
+{
+    struct pass p = {.solver = solver, .lines = pass, .epoch = ++solver->epoch, .times = times};
+    __atomic_store_n(&solver->stop, 0, __ATOMIC_RELEASE);
+    if (solver->mine == 0) return TULLE_OK;
+    if (solver->mine == 1) return work(&p, 0, 1);
+    return tulle__pool_run(solver->context->pool, work, &p);
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/trisolve/push.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+enum { GROUP_ROWS = 16 }; /* values are sent group by group */
+
+/* What an inbox holds where nothing has come: for f64 a NaN that arithmetic does not make, for f32 no mark above. */
+static const uint64_t armed[TULLE_TYPE_COUNT] = {[TULLE_F32] = 0, [TULLE_F64] = UINT64_C(0x7ff874756c6c6573)};
+static const uint64_t mark_f32 = UINT64_C(1) << 32;
+
+/* The value at an element of lines as it travels. One that has the bits of the pattern becomes another NaN. */
+static uint64_t word_of(tulle_type type, const void *value)
+{
+    uint64_t word;
+    uint32_t half;
+    if (type == TULLE_F32) {
+        memcpy(&half, value, sizeof half);
+        return mark_f32 | half;
+    }
+    memcpy(&word, value, sizeof word);
+    return word == armed[type] ? word ^ 1 : word;
+}
+
+/* Own rows that lie before those of each tile, in the order of solving; [ntiles]. Returns how many there are. */
+static int64_t count_own(const tulle__triangle *t, int64_t *before)
+{
+    int64_t own = 0;
+    for (int s = 0; s < t->ntiles; s++) {
+        int i = t->upper ? t->ntiles - 1 - s : s;
+        before[i] = own;
+        if (tulle__layout_owner(t->dealt, i, 0) == t->T->comm->rank) own += t->cut[i + 1] - t->cut[i];
+    }
+    return own;
+}
+
+/* The line of an own row. */
+static int64_t line_of(const tulle__triangle *t, const int64_t *before, int tile, tulle_gidx row)
+{
+    return before[tile] + (t->upper ? t->cut[tile + 1] - 1 - row : row - t->cut[tile]);
+}
+
+/* What is needed while a share is made. */
+struct making {
+    const tulle__triangle *t;
+    tulle__push *push;
+    tulle__share *share;
+    int64_t *before; /* [ntiles] */
+    int32_t *slot;   /* [n] by row: of the ghost, -1: none yet */
+    int64_t room;    /* for ghosts */
+};
+
+static tulle_status add_ghost(struct making *m, tulle_gidx row)
+{
+    tulle__push *push = m->push;
+    if (push->nghosts == m->room) {
+        int64_t room = m->room ? 2 * m->room : 1024;
+        tulle_status status = tulle__realloc((size_t)room, sizeof *push->ghost, "unknowns of others", &push->ghost);
+        if (status != TULLE_OK) return status;
+        m->room = room;
+    }
+    m->slot[row] = (int32_t)push->nghosts;
+    push->ghost[push->nghosts++] = (int32_t)row;
+    return TULLE_OK;
+}
+
+/* The entries of a row, in the order in which their unknowns become known, as lines. */
+static tulle_status add_row(struct making *m, const tulle__triangle_span *span, int64_t at)
+{
+    const tulle__triangle *t = m->t;
+    int64_t n = span->to - span->from;
+    int tile = 0;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t e = t->upper ? span->to - 1 - k : span->from + k;
+        tulle_gidx row = span->tile->colind[e];
+        if (row < t->cut[tile] || row >= t->cut[tile + 1]) tile = tulle__layout_find(t->cut, t->ntiles, row);
+        int own = tulle__layout_owner(t->dealt, tile, 0) == t->T->comm->rank;
+        if (!own && m->slot[row] < 0) {
+            tulle_status status = add_ghost(m, row);
+            if (status != TULLE_OK) return status;
+        }
+        int64_t line = own ? line_of(t, m->before, tile, row) : m->push->nown + m->slot[row];
+        m->share->colind[at + k] = (int32_t)line;
+    }
+    return TULLE_OK;
+}
+
+static tulle_status add_group(struct making *m, int64_t from, int64_t to)
+{
+    tulle__share *share = m->share;
+    tulle__group group = {.rowptr = share->rowptr + from,
+        .colind = share->colind,
+        .val = share->val,
+        .at = from,
+        .count = (int32_t)(to - from)};
+    share->nwaits = m->push->nghosts;
+    return to > from ? tulle__share_add(share, &group) : TULLE_OK;
+}
+
+/* The rows of one own tile. */
+static tulle_status add_task(struct making *m, int i, int64_t *at)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__triangle *t = m->t;
+    tulle__share *share = m->share;
+    int64_t begin = m->before[i], rows = t->cut[i + 1] - t->cut[i];
+    int cursor = i;
+    for (int64_t line = begin; line < m->before[i] + rows; line++) {
+        tulle_gidx row = t->upper ? t->cut[i + 1] - 1 - (line - m->before[i]) : t->cut[i] + (line - m->before[i]);
+        tulle__triangle_span span = tulle__triangle_at(t, row, &cursor);
+        if (line - begin == GROUP_ROWS || (line > begin && *at - share->rowptr[begin] > TULLE__GROUP_ENTRIES)) {
+            TULLE_TRY(add_group(m, begin, line));
+            begin = line;
+        }
+        m->push->row[line] = (int32_t)row;
+        TULLE_TRY(add_row(m, &span, *at));
+        *at += span.to - span.from;
+        share->rowptr[line + 1] = *at;
+    }
+    status = add_group(m, begin, m->before[i] + rows);
+out:
+    return status;
+}
+
+static int64_t entries_of(const tulle__triangle *t)
+{
+    int64_t entries = 0;
+    for (int i = 0; i < t->ntiles; i++)
+        if (tulle__layout_owner(t->dealt, i, 0) == t->T->comm->rank && t->tile[i].nnz)
+            entries += t->tile[i].nnz - (t->head + t->tail) * (t->cut[i + 1] - t->cut[i]);
+    return entries;
+}
+
+static tulle_status make_share(struct making *m)
+{
+    tulle_status status;
+    const tulle__triangle *t = m->t;
+    tulle__push *push = m->push;
+    tulle__share *share = m->share;
+    int64_t at = 0;
+    TULLE_TRY(tulle__share_begin(share, t->T->comm->rank, t->T->comm->size));
+    push->nown = count_own(t, m->before);
+    for (tulle_gidx r = 0; r < t->n; r++) m->slot[r] = -1;
+    share->nnz = entries_of(t);
+    TULLE_TRY(tulle__alloc((size_t)push->nown, sizeof *push->row, "rows", &push->row));
+    TULLE_TRY(tulle__alloc((size_t)push->nown + 1, sizeof *share->rowptr, "row pointers", &share->rowptr));
+    TULLE_TRY(tulle__alloc((size_t)share->nnz, sizeof *share->colind, "column indices", &share->colind));
+    TULLE_TRY(tulle__alloc((size_t)share->nnz, tulle_type_size(t->T->type), "values", &share->val));
+    share->rowptr[0] = 0;
+    share->row = push->row;
+    share->in_order = 1;
+    for (int s = 0; s < t->ntiles; s++) {
+        int i = t->upper ? t->ntiles - 1 - s : s;
+        if (tulle__layout_owner(t->dealt, i, 0) == t->T->comm->rank) TULLE_TRY(add_task(m, i, &at));
+    }
+    tulle__share_refill(share, t);
+    TULLE_TRY(tulle__share_invert(share, t));
+out:
+    tulle__share_end(share);
+    return status;
+}
+
+/* A ghost, as its owner is told of it. */
+struct wish {
+    int32_t row, slot;
+};
+
+/* Ghosts sorted by owner behind the beginnings of each owner's part, where others can read them. */
+static tulle_status write_wishes(const tulle__triangle *t, const tulle__push *push, tulle__place *block)
+{
+    tulle_comm *comm = push->comm;
+    size_t head = ((size_t)comm->size + 1) * sizeof(int64_t);
+    tulle_status status = tulle__heap_take(
+        comm->pe->data, head + (size_t)push->nghosts * sizeof(struct wish), "unknowns of others", block);
+    if (status != TULLE_OK) return status;
+    int64_t *first = tulle__direct(comm, block);
+    struct wish *wish = (struct wish *)(void *)((char *)first + head);
+    memset(first, 0, head);
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t g = 0; g < push->nghosts; g++) {
+            int owner = tulle__layout_owner(t->dealt, tulle__layout_find(t->cut, t->ntiles, push->ghost[g]), 0);
+            if (pass == 0)
+                first[owner + 1]++;
+            else
+                wish[first[owner]++] = (struct wish){push->ghost[g], (int32_t)g};
+        }
+        if (pass == 0)
+            for (int r = 0; r < comm->size; r++) first[r + 1] += first[r];
+    }
+    for (int r = comm->size; r > 0; r--) first[r] = first[r - 1];
+    first[0] = 0;
+    return TULLE_OK;
+}
+
+/* What rank r wants of this PE: appended to *wish, *count. */
+static tulle_status read_wishes(
+    tulle_comm *comm, const tulle__place *place, struct wish **wish, int64_t *count, int64_t *got)
+{
+    int64_t part[2];
+    int group = tulle__comm_group(comm);
+    size_t head = ((size_t)comm->size + 1) * sizeof(int64_t);
+    tulle__get(comm, group, place, (uint64_t)comm->rank * sizeof(int64_t), part, sizeof part);
+    tulle_status status = tulle__wait(comm, group);
+    *got = part[1] - part[0];
+    if (status != TULLE_OK || !*got) return status;
+    status = tulle__realloc((size_t)(*count + *got), sizeof **wish, "unknowns for others", wish);
+    if (status != TULLE_OK) return status;
+    tulle__get(
+        comm, group, place, head + (uint64_t)part[0] * sizeof **wish, *wish + *count, (size_t)*got * sizeof **wish);
+    *count += *got;
+    return tulle__wait(comm, group);
+}
+
+/* Targets of each line; from[r]: where rank r's wishes begin. */
+static tulle_status sort_targets(
+    const tulle__triangle *t, const int64_t *before, tulle__push *push, const struct wish *wish, const int64_t *from)
+{
+    tulle_status status;
+    int size = push->comm->size;
+    TULLE_TRY(tulle__alloc_zero((size_t)push->nown + 2, sizeof *push->first, "targets", &push->first));
+    TULLE_TRY(tulle__alloc((size_t)from[size], sizeof *push->target, "targets", &push->target));
+    for (int64_t w = 0; w < from[size]; w++)
+        push->first[line_of(t, before, tulle__layout_find(t->cut, t->ntiles, wish[w].row), wish[w].row) + 2]++;
+    for (int64_t l = 0; l < push->nown; l++) push->first[l + 2] += push->first[l + 1];
+    for (int r = 0; r < size; r++)
+        for (int64_t w = from[r]; w < from[r + 1]; w++) {
+            int64_t line = line_of(t, before, tulle__layout_find(t->cut, t->ntiles, wish[w].row), wish[w].row);
+            push->target[push->first[line + 1]++] = (tulle__push_target){r, wish[w].slot};
+        }
+out:
+    return status;
+}
+
+/* Collective: who is to be told of which own unknown. */
+static tulle_status find_targets(const tulle__triangle *t, const int64_t *before, tulle__push *push)
+{
+    tulle_comm *comm = push->comm;
+    tulle__place block = {.length = 0}, *place = NULL;
+    struct wish *wish = NULL;
+    int64_t *from = NULL, count = 0;
+    tulle_status status = write_wishes(t, push, &block);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *place, "places", &place);
+    if (status == TULLE_OK) status = tulle__alloc_zero((size_t)comm->size + 1, sizeof *from, "wishes", &from);
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_TRY(tulle_comm_allgather(comm, &block, sizeof block, place));
+    for (int r = 0; r < comm->size && status == TULLE_OK; r++) {
+        int64_t got = 0;
+        from[r] = count;
+        if (r != comm->rank) status = read_wishes(comm, &place[r], &wish, &count, &got);
+        from[r + 1] = count;
+    }
+    if (status == TULLE_OK) status = sort_targets(t, before, push, wish, from);
+    status = tulle_comm_agree(comm, status); /* nobody reads the blocks any more */
+out:
+    if (block.length) tulle__heap_give(comm->pe->data, &block);
+    tulle__free(place);
+    tulle__free(wish);
+    tulle__free(from);
+    return status;
+}
+
+tulle_status tulle__push_init(const tulle__triangle *t, tulle__push *push, tulle__share *share)
+{
+    tulle_comm *comm = t->T->comm;
+    struct making m = {.t = t, .push = push, .share = share};
+    *push = (tulle__push){.comm = comm, .type = t->T->type, .cols = -1};
+    tulle_status status = tulle__alloc((size_t)t->ntiles, sizeof *m.before, "tasks", &m.before);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)t->n, sizeof *m.slot, "unknowns of others", &m.slot);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *push->place, "inboxes", &push->place);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *push->direct, "inboxes", &push->direct);
+    if (status == TULLE_OK) status = make_share(&m);
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    status = find_targets(t, m.before, push);
+out:
+    tulle__free(m.before);
+    tulle__free(m.slot);
+    return status;
+}
+
+static void close_inbox(tulle__push *push)
+{
+    tulle__pe *pe = push->comm->pe;
+    if (push->inbox.length) tulle__heap_give(push->segment == TULLE__DATA ? pe->data : pe->control, &push->inbox);
+    tulle__free(push->lines);
+    tulle__free(push->b);
+    push->inbox.length = 0;
+    push->lines = push->b = NULL;
+    push->cols = -1;
+}
+
+void tulle__push_fini(tulle__push *push)
+{
+    if (!push->comm) return;
+    close_inbox(push);
+    tulle__free(push->row);
+    tulle__free(push->ghost);
+    tulle__free(push->first);
+    tulle__free(push->target);
+    tulle__free(push->place);
+    tulle__free(push->direct);
+    *push = (tulle__push){.nown = 0};
+}
+
+static tulle_status take_inbox(tulle__push *push, tulle_gidx cols)
+{
+    tulle_status status;
+    tulle__pe *pe = push->comm->pe;
+    size_t size = tulle_type_size(push->type), lines = (size_t)(push->nown + push->nghosts);
+    TULLE_TRY(tulle__alloc(lines * (size_t)cols, size, "unknowns", &push->lines));
+    TULLE_TRY(tulle__alloc((size_t)push->nown * (size_t)cols, size, "right-hand sides", &push->b));
+    TULLE_TRY(tulle__heap_take(push->segment == TULLE__DATA ? pe->data : pe->control,
+        (size_t)push->nghosts * (size_t)cols * sizeof(uint64_t) + sizeof(uint64_t), "words for the unknowns of others",
+        &push->inbox));
+out:
+    return status;
+}
+
+tulle_status tulle__push_open(tulle__push *push, tulle_gidx cols)
+{
+    tulle_comm *comm = push->comm;
+    tulle_status status;
+    int64_t direct = !tulle__is_virtual(comm); /* there, who waits must learn of stores */
+    if (push->cols == cols) return TULLE_OK;
+    for (int r = 0; r < comm->size; r++)
+        if (!comm->pe->link->ops->direct(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
+    TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct));
+    close_inbox(push);
+    push->segment = direct ? TULLE__DATA : TULLE__CONTROL;
+    TULLE_TRY(tulle_comm_agree(comm, take_inbox(push, cols)));
+    TULLE_TRY(tulle_comm_allgather(comm, &push->inbox, sizeof push->inbox, push->place));
+    for (int r = 0; r < comm->size; r++) push->direct[r] = direct ? tulle__direct(comm, &push->place[r]) : NULL;
+    push->cols = cols;
+out:
+    return status;
+}
+
+void tulle__push_arm(tulle__push *push)
+{
+    uint64_t *word = tulle__direct(push->comm, &push->inbox);
+    for (int64_t w = 0; w < push->nghosts * push->cols; w++) tulle__word_write(&word[w], armed[push->type]);
+    push->sent = 0;
+}
+
+int tulle__push_has_come(tulle__push *push, int64_t slot)
+{
+    const uint64_t *word = (const uint64_t *)tulle__direct(push->comm, &push->inbox) + slot * push->cols;
+    size_t size = tulle_type_size(push->type);
+    char *line = (char *)push->lines + (size_t)((push->nown + slot) * push->cols) * size;
+    for (tulle_gidx c = 0; c < push->cols; c++) {
+        uint64_t value = tulle__word_read(&word[c]);
+        if (value == armed[push->type]) return 0;
+        uint32_t half = (uint32_t)value;
+        memcpy(line + (size_t)c * size, push->type == TULLE_F32 ? (void *)&half : (void *)&value, size);
+    }
+    return 1;
+}
+
+void tulle__push_send(tulle__push *push, int64_t from, int64_t to)
+{
+    size_t size = tulle_type_size(push->type);
+    for (int64_t line = from; line < to; line++)
+        for (int64_t i = push->first[line]; i < push->first[line + 1]; i++) {
+            const tulle__push_target *target = &push->target[i];
+            uint64_t at = (uint64_t)(target->slot * push->cols);
+            for (tulle_gidx c = 0; c < push->cols; c++, at++) {
+                uint64_t word = word_of(push->type, (const char *)push->lines + (size_t)(line * push->cols + c) * size);
+                if (push->direct[target->rank])
+                    tulle__word_write(&push->direct[target->rank][at], word);
+                else
+                    tulle__store(push->comm, &push->place[target->rank], at * sizeof(uint64_t), word);
+                push->sent++;
+            }
+        }
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Checking a solve without trusting what made it. However the sums of a row of n entries off the diagonal are ordered,
+ * |b - op(T) x| <= gamma_(n + 3) (|op(T)| |x| + |b|) in it (Higham, Accuracy and Stability of Numerical Algorithms,
+ * theorem 8.5; three more roundings for the inverse pivot, its product and the last difference). Both sides are
+ * computed in double from the tiles, by plain loops.
+ */
+#include <inttypes.h>
+#include <math.h>
+
+#include <tulle/trisolve.h>
+
+#include "base/error.h"
+#include "mat/apply.h"
+
+struct vectors {
+    double *b, *x, *size; /* x and |x| */
+    double *diagonal;     /* of op(T); ones if it is unit */
+    double *y, *z, *count;
+};
+
+static double element(const tulle_tile *t, tulle_gidx r, tulle_gidx c)
+{
+    int64_t at = t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
+    return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
+}
+
+/* Column c of a dense matrix, on every PE. */
+static tulle_status gather(tulle_mat *B, tulle_gidx c, double *b)
+{
+    const tulle_layout *l = B->layout;
+    tulle_status status = TULLE_OK;
+    int j = tulle__layout_find(l->col_cut, l->nt, c);
+    for (int i = 0; i < l->mt && status == TULLE_OK; i++) {
+        tulle_fetch *fetch;
+        tulle_tile t;
+        status = tulle_mat_get_tile(B, i, j, &fetch);
+        if (status != TULLE_OK) return status;
+        status = tulle_fetch_wait(fetch, &t);
+        for (tulle_gidx r = 0; status == TULLE_OK && t.nnz && r < t.m; r++)
+            b[l->row_cut[i] + r] = element(&t, r, c - l->col_cut[j]);
+        tulle_fetch_free(fetch);
+    }
+    return status;
+}
+
+/* Own tiles' part of the diagonal, summed over the PEs. */
+static tulle_status read_diagonal(tulle_mat *T, double *diagonal)
+{
+    const tulle_layout *l = T->layout;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            if (!tulle__tile_is_mine(T, i, j)) continue;
+            tulle_tile t = tulle__tile_in_place(T, i, j);
+            for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
+                for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++)
+                    if (l->col_cut[j] + t.colind[e] == l->row_cut[i] + r)
+                        diagonal[l->row_cut[i] + r] =
+                            t.type == TULLE_F32 ? (double)((float *)t.val)[e] : ((double *)t.val)[e];
+        }
+    tulle_status status = TULLE_OK;
+    enum { PIECE = 1 << 18 };
+    for (tulle_gidx at = 0; at < l->m && status == TULLE_OK; at += PIECE)
+        status =
+            tulle_comm_reduce_real(T->comm, TULLE_SUM, (int)(l->m - at < PIECE ? l->m - at : PIECE), diagonal + at);
+    return status;
+}
+
+/* *error: the largest of this column and before. */
+static tulle_status compare(const struct vectors *v, tulle_gidx n, tulle_type type, tulle_gidx column, double *error)
+{
+    double unit = type == TULLE_F32 ? 0x1p-24 : 0x1p-53, largest = *error;
+    tulle_gidx worst = -1;
+    int finite = 1;
+    for (tulle_gidx r = 0; r < n; r++) finite = finite && isfinite(v->b[r]);
+    for (tulle_gidx r = 0; r < n; r++) {
+        double terms = v->count[r] + 3, y = v->y[r] + v->diagonal[r] * v->x[r];
+        double z = v->z[r] + fabs(v->diagonal[r]) * v->size[r] + fabs(v->b[r]);
+        if (!isfinite(v->b[r]) || (!finite && !isfinite(y))) continue;
+        double gamma = terms * unit / (1 - terms * unit) + 2 * terms * 0x1p-53, off = fabs(v->b[r] - y), ratio;
+        if (off == 0)
+            ratio = 0;
+        else
+            ratio = isfinite(off) ? off / (gamma * z + (type == TULLE_F32 ? 0x1p-149 : 0x1p-1074)) : INFINITY;
+        if (ratio <= largest) continue;
+        largest = ratio;
+        worst = r;
+    }
+    *error = largest;
+    if (largest <= 1 || worst < 0) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_CHECK,
+        "row %" PRId64 " of column %" PRId64 ": b is %.17g, op(T) x is %.17g: %.3g times the rounding bound", worst + 1,
+        column + 1, v->b[worst], v->y[worst] + v->diagonal[worst] * v->x[worst], largest);
+}
+
+static tulle_status check(
+    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *B, tulle_mat *X, double *error)
+{
+    tulle_status status;
+    struct vectors v = {.b = NULL};
+    size_t n = (size_t)T->layout->m;
+    double longest = 0, **const vector[] = {&v.b, &v.x, &v.size, &v.diagonal, &v.y, &v.z, &v.count};
+    if (B->layout->m != T->layout->m || X->layout->m != T->layout->m || B->layout->n != X->layout->n)
+        return tulle__fail(TULLE_ERR_ARG, "B and X are of other sizes than the triangle");
+    TULLE_TRY(tulle__wants_values(T->comm, "checking a solve"));
+    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
+        TULLE_TRY(tulle__alloc_zero(n, sizeof(double), "check", vector[i]));
+    if (options->diag == TULLE_DIAG_UNIT)
+        for (size_t r = 0; r < n; r++) v.diagonal[r] = 1;
+    else
+        TULLE_TRY(read_diagonal(T, v.diagonal));
+    for (tulle_gidx c = 0; c < X->layout->n; c++) {
+        TULLE_TRY(gather(B, c, v.b));
+        TULLE_TRY(gather(X, c, v.x));
+        for (size_t r = 0; r < n; r++) {
+            v.size[r] = fabs(v.x[r]);
+            v.y[r] = v.z[r] = v.count[r] = 0;
+        }
+        TULLE_TRY(tulle__mat_apply(T, options->op, v.x, v.size, v.y, v.z, &longest, v.count));
+        TULLE_TRY(compare(&v, T->layout->m, X->type, c, error));
+    }
+out:
+    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) tulle__free(*vector[i]);
+    return status;
+}
+
+tulle_status tulle_trisolve_check(
+    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *B, tulle_mat *X, double *error)
+{
+    tulle_trisolve_options chosen = options ? *options : TULLE_TRISOLVE_DEFAULT;
+    double found = 0;
+    tulle_status status = tulle_comm_agree(T->comm, check(T, &chosen, B, X, &found));
+    *error = found;
+    return status;
+}

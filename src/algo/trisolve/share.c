@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/trisolve/share.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+void tulle__share_fini(tulle__share *share)
+{
+    tulle__free(share->group);
+    tulle__free(share->wait);
+    tulle__free(share->inverse);
+    tulle__free(share->rowptr);
+    tulle__free(share->colind);
+    tulle__free(share->val);
+    tulle__share_end(share);
+    *share = (tulle__share){.worker = share->worker};
+}
+
+size_t tulle__share_bytes(const tulle__share *share, tulle_type type)
+{
+    size_t bytes = (size_t)share->room * sizeof *share->group + (size_t)share->wait_room * sizeof *share->wait;
+    if (share->inverse) bytes += (size_t)share->nrows * tulle_type_size(type);
+    if (share->rowptr)
+        bytes += ((size_t)share->nrows + 1) * sizeof *share->rowptr +
+                 (size_t)share->nnz * (sizeof *share->colind + tulle_type_size(type));
+    return bytes;
+}
+
+tulle_status tulle__share_begin(tulle__share *share, int worker, int workers)
+{
+    tulle_status status;
+    *share = (tulle__share){.worker = worker, .workers = workers};
+    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *share->known, "rows known to be solved", &share->known));
+    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *share->need, "rows needed", &share->need));
+out:
+    return status;
+}
+
+void tulle__share_end(tulle__share *share)
+{
+    tulle__free(share->known);
+    tulle__free(share->need);
+    share->known = share->need = NULL;
+}
+
+int tulle__share_must_wait(const tulle__share *share)
+{
+    for (int w = 0; w < share->workers; w++)
+        if (share->need[w] > share->known[w]) return 1;
+    return 0;
+}
+
+static tulle_status add_wait(tulle__share *share, int worker, int64_t rows)
+{
+    if (share->nwaits == INT32_MAX) return tulle__fail(TULLE_ERR_OVERFLOW, "more than %d waits", INT32_MAX);
+    if (share->nwaits == share->wait_room) {
+        int64_t room = share->wait_room ? 2 * share->wait_room : 64;
+        tulle_status status = tulle__realloc((size_t)room, sizeof *share->wait, "waits", &share->wait);
+        if (status != TULLE_OK) return status;
+        share->wait_room = room;
+    }
+    share->wait[share->nwaits++] = (tulle__solve_wait){worker, (int32_t)rows};
+    return TULLE_OK;
+}
+
+tulle_status tulle__share_wait(tulle__share *share)
+{
+    tulle_status status = TULLE_OK;
+    for (int w = 0; w < share->workers; w++) {
+        if (share->need[w] > share->known[w]) {
+            TULLE_TRY(add_wait(share, w, share->need[w]));
+            share->known[w] = share->need[w];
+        }
+        share->need[w] = 0;
+    }
+out:
+    return status;
+}
+
+tulle_status tulle__share_add(tulle__share *share, const tulle__group *group)
+{
+    tulle_status status = TULLE_OK;
+    if (share->ngroups == share->room) {
+        int64_t room = share->room ? 2 * share->room : 64;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *share->group, "groups of rows", &share->group));
+        share->room = room;
+    }
+    share->nrows += group->count;
+    share->group[share->ngroups] = *group;
+    share->group[share->ngroups].done = share->nrows;
+    share->group[share->ngroups++].last_wait = (int32_t)share->nwaits;
+    return TULLE_OK;
+out:
+    return status;
+}
+
+void tulle__share_refill(tulle__share *share, const tulle__triangle *t)
+{
+    size_t size = tulle_type_size(t->T->type);
+    int cursor = 0;
+    for (int64_t s = 0; s < share->nrows; s++) {
+        tulle__triangle_span span = tulle__triangle_at(t, share->row[s], &cursor);
+        const char *from = span.tile->val;
+        char *to = (char *)share->val + (size_t)share->rowptr[s] * size;
+        for (int64_t k = 0; k < span.to - span.from; k++)
+            memcpy(to + (size_t)k * size, from + (size_t)(t->upper ? span.to - 1 - k : span.from + k) * size, size);
+    }
+}
+
+tulle_status tulle__share_invert(tulle__share *share, const tulle__triangle *t)
+{
+    tulle_type type = t->T->type;
+    int cursor = 0;
+    if (t->unit) return TULLE_OK;
+    if (!share->inverse) {
+        tulle_status status =
+            tulle__alloc((size_t)share->nrows, tulle_type_size(type), "inverse pivots", &share->inverse);
+        if (status != TULLE_OK) return status;
+    }
+    for (int64_t g = 0; g < share->ngroups; g++)
+        for (int64_t k = 0; k < share->group[g].count; k++) {
+            int64_t s = share->group[g].done - share->group[g].count + k;
+            tulle__triangle_span span = tulle__triangle_at(t, tulle__share_row(share, t, &share->group[g], k), &cursor);
+            int64_t pivot = t->upper ? span.from - 1 : span.to;
+            if (type == TULLE_F32)
+                ((float *)share->inverse)[s] = 1 / ((const float *)span.tile->val)[pivot];
+            else
+                ((double *)share->inverse)[s] = 1 / ((const double *)span.tile->val)[pivot];
+        }
+    return TULLE_OK;
+}

@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/trisolve/solver.h"
+
+#include <string.h>
+
+#include "algo/trisolve/chunked.h"
+#include "algo/trisolve/sides.h"
+#include "base/error.h"
+
+/* Private memory only: what is left goes with the team. */
+static void drop(tulle_trisolve *solver)
+{
+    for (int w = 0; solver->share && w < solver->mine; w++) tulle__share_fini(&solver->share[w]);
+    if (solver->words.length) tulle__heap_give(solver->comm->pe->control, &solver->words);
+    tulle__order_fini(&solver->order);
+    tulle__push_fini(&solver->push);
+    tulle__triangle_fini(&solver->triangle);
+    tulle__free(solver->share);
+    tulle__free(solver->word);
+    tulle__free(solver);
+}
+
+static void drop_owned(tulle__owned *object)
+{
+    drop((tulle_trisolve *)object);
+}
+
+/* Collective. */
+static void free_matrices(tulle_trisolve *solver)
+{
+    tulle_mat_free(solver->stage_B);
+    tulle_mat_free(solver->stage_X);
+    tulle_mat_free(solver->lines);
+    tulle_mat_free(solver->triangle.own);
+}
+
+void tulle_trisolve_free(tulle_trisolve *solver)
+{
+    if (!solver) return;
+    tulle__pe_disown(&solver->owned);
+    free_matrices(solver);
+    drop(solver);
+}
+
+/* Where all workers count their rows. */
+static tulle_status connect(tulle_trisolve *solver)
+{
+    tulle_comm *comm = solver->comm;
+    tulle__place *place = NULL;
+    size_t line = 64, bytes = line * (size_t)solver->each;
+    tulle_status status = tulle__alloc((size_t)comm->size, sizeof *place, "places of words", &place);
+    if (status == TULLE_OK)
+        status = tulle__alloc((size_t)solver->workers, sizeof *solver->word, "words", &solver->word);
+    if (status == TULLE_OK) status = tulle__heap_take(comm->pe->control, bytes, "words of progress", &solver->words);
+    if (status == TULLE_OK) memset(tulle__direct(comm, &solver->words), 0, bytes);
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_TRY(tulle_comm_allgather(comm, &solver->words, sizeof solver->words, place));
+    for (int w = 0; w < solver->workers && solver->mine; w++) {
+        char *words = tulle__direct(comm, &place[w / solver->each]);
+        solver->word[w] = (uint64_t *)(void *)(words + line * (size_t)(w % solver->each));
+    }
+out:
+    tulle__free(place);
+    return status;
+}
+
+static tulle_status make_share(void *arg, int thread, int nthreads)
+{
+    tulle_trisolve *solver = arg;
+    int worker = solver->comm->rank * solver->each + thread;
+    tulle__share *share = &solver->share[thread];
+    (void)nthreads;
+    if (!tulle__solver_permutes(solver))
+        return tulle__chunked_share(&solver->triangle, solver->shift, worker, solver->workers, share);
+    return tulle__leveled_share(
+        &solver->triangle, &solver->order, solver->method == TULLE_METHOD_LEVELS, worker, share);
+}
+
+static tulle_status on_workers(tulle_trisolve *solver, tulle__pool_body body)
+{
+    if (!solver->mine) return TULLE_OK;
+    return solver->mine == 1 ? body(solver, 0, 1) : tulle__pool_run(solver->context->pool, body, solver);
+}
+
+/* Logarithm of a power of two that is at least x. */
+static int shift_of(int64_t x)
+{
+    int shift = 0;
+    while (shift < 62 && (int64_t)1 << shift < x) shift++;
+    return shift;
+}
+
+/* Shares as the method wants them. */
+static tulle_status arrange(tulle_trisolve *solver)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__triangle *t = &solver->triangle;
+    int64_t bytes = 0;
+    if (solver->method == TULLE_METHOD_SERIAL) solver->shift = shift_of(t->n);
+    if (solver->method == TULLE_METHOD_CHUNKED && solver->options.chunk)
+        solver->shift = shift_of(solver->options.chunk);
+    if (solver->method == TULLE_METHOD_PUSH) {
+        TULLE_TRY(tulle__push_init(t, &solver->push, &solver->share[0]));
+    } else if (tulle__solver_permutes(solver)) {
+        TULLE_TRY(tulle__order_init(t, solver->workers, solver->method == TULLE_METHOD_LEVELS, &solver->order));
+        solver->levels = solver->order.levels;
+        bytes = solver->comm->rank == 0 ? (int64_t)solver->order.block.length : 0;
+    }
+    if (solver->method != TULLE_METHOD_PUSH) TULLE_TRY(tulle_comm_agree(solver->comm, on_workers(solver, make_share)));
+    for (int w = 0; w < solver->mine; w++) bytes += (int64_t)tulle__share_bytes(&solver->share[w], t->T->type);
+    TULLE_TRY(tulle_comm_reduce_int(solver->comm, TULLE_SUM, 1, &bytes));
+    solver->bytes = (size_t)bytes;
+out:
+    return status;
+}
+
+static tulle_status check_operand(const tulle_mat *T)
+{
+    if (T->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "a triangular solve wants a sparse matrix");
+    if (T->layout->m != T->layout->n)
+        return tulle__fail(TULLE_ERR_ARG, "a triangle is square, this matrix is %lld x %lld", (long long)T->layout->m,
+            (long long)T->layout->n);
+    if (T->layout->m > INT32_MAX - 1)
+        return tulle__fail(
+            TULLE_ERR_OVERFLOW, "%lld rows: at most %d can be solved with", (long long)T->layout->m, INT32_MAX - 1);
+    return tulle__wants_values(T->comm, "a triangular solve");
+}
+
+/* Without the agreement at the end. */
+static tulle_status analyse(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
+{
+    tulle_comm *comm = T->comm;
+    tulle_trisolve *solver = NULL;
+    int is_dealt = options && options->method == TULLE_METHOD_PUSH;
+    int tasks = !is_dealt ? 0 : options->tasks ? options->tasks : TULLE__TASKS;
+    tulle_status status = tulle__alloc_zero(1, sizeof *solver, "a solver", &solver);
+    if (status == TULLE_OK) {
+        *out = solver;
+        solver->comm = comm;
+        solver->options = options ? *options : TULLE_TRISOLVE_DEFAULT;
+        solver->each = tulle__is_virtual(comm) || is_dealt ? 1 : comm->pe->threads;
+        status = tulle__context_get(comm, &solver->context);
+    }
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_TRY(tulle__triangle_init(T, &solver->options, tasks, &solver->triangle));
+    int all = solver->triangle.reach != TULLE__ROWS_GATHERED;
+    solver->workers = all ? solver->each * comm->size : solver->each;
+    solver->mine = all || comm->rank == 0 ? solver->each : 0;
+    status = tulle__alloc_zero((size_t)solver->mine, sizeof *solver->share, "shares", &solver->share);
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_TRY(tulle__triangle_inspect(&solver->triangle));
+    if (!is_dealt) TULLE_TRY(connect(solver));
+    TULLE_TRY(tulle__solver_choose(solver));
+    status = arrange(solver);
+out:
+    return status;
+}
+
+tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
+{
+    tulle_trisolve *solver = NULL;
+    tulle_comm *comm = T->comm;
+    int64_t start = tulle__now(comm);
+    tulle_status status = tulle_comm_agree(comm, check_operand(T));
+    if (status == TULLE_OK) status = tulle_comm_agree(comm, analyse(T, options, &solver));
+    if (status == TULLE_OK) {
+        solver->analysis_seconds = (double)(tulle__now(comm) - start) * 1e-9;
+        status = tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &solver->analysis_seconds));
+    }
+    if (status != TULLE_OK && solver) {
+        free_matrices(solver);
+        drop(solver);
+    }
+    if (status != TULLE_OK) return status;
+    tulle__pe_own(comm->pe, &solver->owned, drop_owned);
+    *out = solver;
+    return TULLE_OK;
+}
+
+tulle_status tulle_trisolve_layout(const tulle_trisolve *solver, tulle_gidx cols, tulle_layout **layout)
+{
+    return tulle__triangle_sides(&solver->triangle, cols, layout);
+}
+
+/* B and X are one tile each, of rows side by side. */
+static tulle_status solve_in_place(
+    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
+{
+    int permuted = tulle__solver_permutes(solver);
+    tulle_tile b = tulle__tile_in_place(B, 0, 0), x = tulle__tile_in_place(X, 0, 0);
+    tulle_tile own = permuted ? tulle__tile_in_place(solver->lines, 0, 0) : x;
+    tulle__pass pass = {.cols = X->layout->n,
+        .b = b.val,
+        .ldb = b.order == TULLE_ROW_MAJOR ? b.ld : 1,
+        .x = own.val,
+        .ldx = own.order == TULLE_ROW_MAJOR ? own.ld : 1,
+        .out = permuted ? x.val : NULL,
+        .ldo = x.order == TULLE_ROW_MAJOR ? x.ld : 1};
+    return tulle__solver_pass(solver, &pass, times);
+}
+
+static tulle_status check_sides(const tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X)
+{
+    const tulle__triangle *t = &solver->triangle;
+    if (B->kind != TULLE_DENSE || X->kind != TULLE_DENSE || B->type != t->T->type || X->type != t->T->type)
+        return tulle__fail(
+            TULLE_ERR_ARG, "B and X are dense and of the triangle's type, %s", tulle_type_name(t->T->type));
+    if (B->layout->m != t->n || X->layout->m != t->n || B->layout->n != X->layout->n)
+        return tulle__fail(TULLE_ERR_ARG, "a triangle of %lld rows, B %lld x %lld, X %lld x %lld", (long long)t->n,
+            (long long)B->layout->m, (long long)B->layout->n, (long long)X->layout->m, (long long)X->layout->n);
+    if (t->T->structure != t->structure)
+        return tulle__fail(TULLE_ERR_STATE, "the triangle has another structure than when it was analysed");
+    return TULLE_OK;
+}
+
+/* Seconds of all workers. */
+static tulle_status spread(tulle_trisolve *solver, const tulle__solve_times *times, tulle_trisolve_report *report)
+{
+    double most[3] = {report->seconds, 0, 0}, sum[2] = {0, 0};
+    for (int w = 0; w < solver->mine; w++) {
+        double compute = (double)times[w].compute_ns * 1e-9, wait = (double)times[w].wait_ns * 1e-9;
+        if (compute > most[1]) most[1] = compute;
+        if (wait > most[2]) most[2] = wait;
+        sum[0] += compute;
+        sum[1] += wait;
+    }
+    tulle_status status = tulle_comm_reduce_real(solver->comm, TULLE_MAX, 3, most);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(solver->comm, TULLE_SUM, 2, sum);
+    report->seconds = most[0];
+    report->compute = (tulle_spread){most[1], sum[0] / solver->workers};
+    report->wait = (tulle_spread){most[2], sum[1] / solver->workers};
+    return status;
+}
+
+static tulle_status make_report(
+    tulle_trisolve *solver, tulle_gidx cols, const tulle__solve_times *times, tulle_trisolve_report *report)
+{
+    int64_t counts[4] = {0, 0, solver->push.sent, 0};
+    tulle_status status = spread(solver, times, report);
+    for (int w = 0; w < solver->mine; w++) {
+        counts[0] += 2 * solver->share[w].nnz + (solver->triangle.unit ? 0 : solver->share[w].nrows);
+        counts[1] += solver->share[w].nwaits;
+        counts[3] += times[w].polls;
+    }
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(solver->comm, TULLE_SUM, 4, counts);
+    report->flops = counts[0] * cols;
+    report->waits = counts[1];
+    report->messages = counts[2];
+    report->polls = counts[3];
+    report->tasks = solver->triangle.tasks;
+    report->workers = solver->method == TULLE_METHOD_SERIAL ? 1 : solver->workers;
+    report->levels = solver->levels;
+    report->chunk = solver->method == TULLE_METHOD_CHUNKED ? (int64_t)1 << solver->shift : 0;
+    report->analysis_seconds = solver->analysis_seconds;
+    report->bytes = solver->bytes;
+    return status;
+}
+
+/* Over a network: own lines of B go in, own lines of X come out. */
+static tulle_status solve_dealt(
+    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
+{
+    tulle__push *push = &solver->push;
+    int64_t cols = X->layout->n;
+    tulle__pass pass = {.cols = cols, .b = push->b, .ldb = cols, .x = push->lines, .ldx = cols};
+    tulle__sides_lines(solver, B, push->b, 0);
+    tulle_status status = tulle__solver_pass(solver, &pass, times);
+    if (status == TULLE_OK) tulle__sides_lines(solver, X, push->lines, 1);
+    return status;
+}
+
+static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
+{
+    tulle_status status = TULLE_OK;
+    tulle_mat *b = B, *x = X;
+    int dealt = solver->method == TULLE_METHOD_PUSH;
+    int64_t suit[2] = {tulle__sides_suit(solver, B), tulle__sides_suit(solver, X)};
+    if (dealt) {
+        TULLE_TRY(tulle__push_open(&solver->push, X->layout->n));
+        tulle__push_arm(&solver->push);
+    }
+    TULLE_TRY(tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)); /* all have come: B may be read */
+    if (tulle__solver_permutes(solver)) TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->lines));
+    if (!suit[0]) {
+        TULLE_TRY(tulle__sides_bring(solver, B));
+        b = solver->stage_B;
+    }
+    if (!suit[1]) {
+        TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->stage_X));
+        x = solver->stage_X;
+    }
+    if (solver->mine) status = dealt ? solve_dealt(solver, b, x, times) : solve_in_place(solver, b, x, times);
+    TULLE_TRY(tulle_comm_agree(solver->comm, status));
+    if (x != X) TULLE_TRY(tulle__sides_take(solver, X));
+out:
+    return status;
+}
+
+tulle_status tulle_trisolve_execute(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle_trisolve_report *report)
+{
+    tulle__solve_times *times = NULL;
+    int64_t start = tulle__now(solver->comm);
+    tulle_status status = check_sides(solver, B, X);
+    if (status == TULLE_OK) status = tulle__alloc_zero((size_t)solver->each, sizeof *times, "times of workers", &times);
+    status = tulle_comm_agree(solver->comm, status);
+    if (status == TULLE_OK && X->layout->n && solver->triangle.n) status = solve(solver, B, X, times);
+    tulle_trisolve_report made = {.seconds = (double)(tulle__now(solver->comm) - start) * 1e-9};
+    if (status == TULLE_OK) status = make_report(solver, X->layout->n, times, &made);
+    tulle__free(times);
+    status = tulle_comm_agree(solver->comm, status);
+    if (status == TULLE_OK && report) *report = made;
+    return status;
+}
+
+static tulle_status refresh_share(void *arg, int thread, int nthreads)
+{
+    tulle_trisolve *solver = arg;
+    (void)nthreads;
+    if (solver->share[thread].row) tulle__share_refill(&solver->share[thread], &solver->triangle);
+    return tulle__share_invert(&solver->share[thread], &solver->triangle);
+}
+
+tulle_status tulle_trisolve_update(tulle_trisolve *solver)
+{
+    tulle__triangle *t = &solver->triangle;
+    tulle_status status = TULLE_OK;
+    if (t->T->structure != t->structure)
+        status = tulle__fail(TULLE_ERR_STATE, "the triangle has another structure than when it was analysed");
+    TULLE_TRY(tulle_comm_agree(solver->comm, status));
+    TULLE_TRY(tulle__triangle_renew(t));
+    TULLE_TRY(tulle__triangle_inspect(t)); /* and all have come */
+    status = on_workers(solver, refresh_share);
+out:
+    return tulle_comm_agree(solver->comm, status);
+}
+
+tulle_method tulle_trisolve_method(const tulle_trisolve *solver)
+{
+    return solver->method;
+}

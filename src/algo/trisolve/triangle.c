@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/trisolve/triangle.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* Rows of A in parts of about equal numbers of entries, which PEs have in turn, in the order of solving. */
+static tulle_status deal(const tulle__triangle *t, tulle_mat *A, tulle_layout **layout)
+{
+    tulle_status status;
+    tulle_gidx *cut = NULL;
+    int64_t *nnz = NULL;
+    int pes = A->comm->size, parts = pes * (t->tasks ? t->tasks : 1), *owner = NULL;
+    status = tulle__alloc((size_t)parts + 1, sizeof *cut, "row cuts", &cut);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)parts, sizeof *owner, "owners", &owner);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)A->layout->m, sizeof *nnz, "entries of rows", &nnz);
+    TULLE_TRY(tulle_comm_agree(A->comm, status));
+    TULLE_TRY(tulle_mat_row_nnz(A, nnz));
+    for (tulle_gidx r = 0; r < A->layout->m; r++) nnz[r]++; /* also a row without entries is work */
+    tulle_cuts_weighted(A->layout->m, nnz, parts, cut);
+    for (int p = 0; p < parts; p++) owner[p] = (t->upper ? parts - 1 - p : p) % pes;
+    tulle_layout_spec spec = {
+        .m = A->layout->m, .n = A->layout->n, .tile_rows = parts, .tile_cols = 1, .row_cut = cut, .owner = owner};
+    TULLE_TRY(tulle_comm_agree(A->comm, tulle_layout_new(&spec, pes, layout)));
+out:
+    tulle__free(nnz);
+    tulle__free(owner);
+    tulle__free(cut);
+    return status;
+}
+
+static tulle_status gather(tulle_gidx m, tulle_gidx n, tulle_layout **layout)
+{
+    static const int first = 0;
+    tulle_layout_spec spec = {.m = m, .n = n, .tile_rows = 1, .tile_cols = 1, .owner = &first};
+    return tulle_layout_new(&spec, INT32_MAX, layout);
+}
+
+tulle_status tulle__triangle_sides(const tulle__triangle *t, tulle_gidx cols, tulle_layout **layout)
+{
+    if (!t->dealt) return gather(t->n, cols, layout);
+    tulle_layout_spec spec = {.m = t->n,
+        .n = cols,
+        .tile_rows = t->dealt->mt,
+        .tile_cols = 1,
+        .row_cut = t->dealt->row_cut,
+        .owner = t->dealt->owner};
+    return tulle_layout_new(&spec, t->T->comm->size, layout);
+}
+
+/* Whether its rows lie as they are wanted. Which parts are even is found out later: then they are dealt anew. */
+static int suits(const tulle__triangle *t, const tulle_mat *A)
+{
+    if (t->reach == TULLE__ROWS_ALL) return A->layout->nt == 1;
+    return t->reach == TULLE__ROWS_GATHERED && A->layout->mt == 1 && A->layout->nt == 1 && A->layout->owner[0] == 0;
+}
+
+/* op(T) by rows; with the layout that it was given before, if it was. */
+static tulle_status make_rows(tulle__triangle *t, tulle_mat **rows)
+{
+    tulle_mat *A = t->T, *turned = NULL;
+    tulle_layout *layout = NULL;
+    tulle_status status;
+    if (t->options->op == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(t->T, &turned));
+    if (turned) A = turned;
+    if (turned && suits(t, turned)) {
+        *rows = turned;
+        return TULLE_OK;
+    }
+    if (t->dealt)
+        status = tulle_mat_redistribute(A, t->dealt, rows);
+    else {
+        if (t->reach == TULLE__ROWS_GATHERED)
+            status = tulle_comm_agree(A->comm, gather(t->n, t->n, &layout));
+        else
+            status = deal(t, A, &layout);
+        if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, rows);
+        if (status == TULLE_OK && t->tasks) {
+            t->dealt = layout;
+            layout = NULL;
+        }
+    }
+out:
+    tulle_mat_free(turned);
+    tulle_layout_free(layout);
+    return status;
+}
+
+/* Whether every PE reaches all memory of every other: 1 on all PEs or on none. */
+static tulle_status read_each_other(tulle_comm *comm, int *direct)
+{
+    int64_t all = 1;
+    tulle__link *link = comm->pe->link;
+    for (int r = 0; r < comm->size; r++)
+        for (int segment = 0; segment < TULLE__SEGMENTS; segment++)
+            if (!link->ops->direct(link, tulle__comm_world(comm, r), segment)) all = 0;
+    tulle_status status = tulle_comm_reduce_int(comm, TULLE_MIN, 1, &all);
+    *direct = all != 0;
+    return status;
+}
+
+tulle_status tulle__triangle_init(tulle_mat *T, const tulle_trisolve_options *options, int tasks, tulle__triangle *t)
+{
+    tulle_status status;
+    int direct;
+    *t = (tulle__triangle){.T = T, .options = options, .tasks = tasks, .n = T->layout->m, .structure = T->structure};
+    t->upper = (options->uplo == TULLE_UPPER) != (options->op == TULLE_OP_T);
+    t->unit = options->diag == TULLE_DIAG_UNIT;
+    TULLE_TRY(read_each_other(T->comm, &direct));
+    t->reach = tasks ? TULLE__ROWS_OWN : direct ? TULLE__ROWS_ALL : TULLE__ROWS_GATHERED;
+    if (options->op == TULLE_OP_T || !suits(t, T)) TULLE_TRY(make_rows(t, &t->own));
+    const tulle_mat *rows = t->own ? t->own : T;
+    t->ntiles = rows->layout->mt;
+    t->cut = rows->layout->row_cut;
+    status = tulle__alloc_zero((size_t)t->ntiles, sizeof *t->tile, "tiles", &t->tile);
+    TULLE_TRY(tulle_comm_agree(T->comm, status));
+    for (int i = 0; i < t->ntiles; i++)
+        if (t->reach == TULLE__ROWS_ALL || tulle__tile_is_mine(rows, i, 0))
+            t->tile[i] = tulle__tile_in_place(rows, i, 0);
+out:
+    return status;
+}
+
+void tulle__triangle_fini(tulle__triangle *t)
+{
+    tulle_layout_free(t->dealt);
+    tulle__free(t->tile);
+    t->dealt = NULL;
+    t->tile = NULL;
+}
+
+static double value(const tulle_tile *tile, int64_t e)
+{
+    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e];
+}
+
+/* What may be wrong with a row. */
+enum fault { SOUND, OTHER_TRIANGLE, NO_PIVOT, ZERO_PIVOT };
+
+static tulle_status refuse(const tulle__triangle *t, tulle_gidx row, enum fault fault)
+{
+    int upper = t->options->uplo == TULLE_UPPER;
+    const char *const what[] = {[NO_PIVOT] = "has no entry on the diagonal",
+        [ZERO_PIVOT] = "has a pivot of 0",
+        [OTHER_TRIANGLE] = upper ? "has an entry below the diagonal, and is to be of an upper triangle"
+                                 : "has an entry above the diagonal, and is to be of a lower triangle"};
+    return tulle__fail(
+        TULLE_ERR_ARG, "%s %" PRId64 " %s", t->options->op == TULLE_OP_T ? "column" : "row", row + 1, what[fault]);
+}
+
+/* *stored: whether the row has a pivot. */
+static enum fault look_at_row(
+    const tulle__triangle *t, const tulle_tile *tile, tulle_gidx local, tulle_gidx row, int *stored)
+{
+    int64_t from = tile->nnz ? tile->rowptr[local] : 0, to = tile->nnz ? tile->rowptr[local + 1] : 0;
+    int64_t near = t->upper ? from : to - 1; /* the entry nearest to the other triangle */
+    *stored = from < to && tile->colind[near] == row;
+    if (from < to && (t->upper ? tile->colind[near] < row : tile->colind[near] > row)) return OTHER_TRIANGLE;
+    if (t->unit) return SOUND;
+    return !*stored ? NO_PIVOT : value(tile, near) == 0 ? ZERO_PIVOT : SOUND;
+}
+
+/* Of own rows the first that is not sound, by number; and whether any has a pivot, or has none. */
+static tulle_gidx inspect(const tulle__triangle *t, enum fault *fault, int64_t pivots[2])
+{
+    const tulle_mat *rows = t->own ? t->own : t->T;
+    for (int i = 0; i < t->ntiles; i++) {
+        if (!tulle__tile_is_mine(rows, i, 0)) continue;
+        for (tulle_gidx r = 0; r < t->cut[i + 1] - t->cut[i]; r++) {
+            int stored;
+            *fault = look_at_row(t, &t->tile[i], r, t->cut[i] + r, &stored);
+            if (*fault != SOUND) return t->cut[i] + r;
+            pivots[!stored] = 1;
+        }
+    }
+    return INT64_MAX;
+}
+
+tulle_status tulle__triangle_inspect(tulle__triangle *t)
+{
+    enum fault fault = SOUND;
+    int64_t pivots[2] = {0, 0};
+    tulle_gidx mine = inspect(t, &fault, pivots);
+    int64_t first = mine;
+    tulle_status status = tulle_comm_reduce_int(t->T->comm, TULLE_MIN, 1, &first);
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(t->T->comm, TULLE_MAX, 2, pivots);
+    if (status == TULLE_OK && first == mine && fault != SOUND) status = refuse(t, mine, fault);
+    if (status == TULLE_OK && first == INT64_MAX && pivots[0] && pivots[1])
+        status = tulle__fail(TULLE_ERR_ARG, "some rows store their diagonal of ones, and others do not");
+    status = tulle_comm_agree(t->T->comm, status);
+    if (status != TULLE_OK) return status;
+    t->head = pivots[0] && t->upper;
+    t->tail = pivots[0] && !t->upper;
+    return TULLE_OK;
+}
+
+tulle_status tulle__triangle_renew(tulle__triangle *t)
+{
+    tulle_mat *rows = NULL;
+    if (!t->own) return TULLE_OK; /* they are looked at where they are */
+    tulle_status status = make_rows(t, &rows);
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < t->ntiles; i++) {
+        tulle_tile from;
+        if (!tulle__tile_is_mine(rows, i, 0) || !t->tile[i].nnz) continue;
+        from = tulle__tile_in_place(rows, i, 0);
+        memcpy(t->tile[i].val, from.val, (size_t)from.nnz * tulle_type_size(from.type));
+    }
+    tulle_mat_free(rows);
+    return TULLE_OK;
+}
+
+tulle__triangle_span tulle__triangle_at(const tulle__triangle *t, tulle_gidx row, int *cursor)
+{
+    int i = *cursor;
+    while (row >= t->cut[i + 1]) i++;
+    while (row < t->cut[i]) i--;
+    *cursor = i;
+    tulle__triangle_span span = {.tile = &t->tile[i], .local = row - t->cut[i]};
+    if (!span.tile->nnz) return span;
+    span.from = span.tile->rowptr[span.local] + t->head;
+    span.to = span.tile->rowptr[span.local + 1] - t->tail;
+    return span;
+}

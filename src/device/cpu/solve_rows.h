@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Template of the row loop of a triangular solve for WIDTH columns at once, included with
+ *   T, WIDTH     the type, and a power of two
+ *   ROWS         what the functions are compiled for
+ *   NAME(x)      x with a suffix of its own
+ * A sum of WIDTH columns stays in registers: the compiler makes as many of them as its vectors are narrower.
+ */
+typedef T NAME(vector) __attribute__((vector_size(WIDTH * sizeof(T)), aligned(sizeof(T)), may_alias));
+#define VECTOR NAME(vector)
+
+ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
+    const tulle__solve_task *task, int64_t column, int step)
+{
+    const int64_t ldb = task->ldb, ldx = task->ldx;
+    const int32_t *colind = task->colind;
+    const T *val = task->val, *inverse = task->inverse, *b = (const T *)task->b + column;
+    T *x = (T *)task->x + column, *out = task->out ? (T *)task->out + column : NULL;
+    for (int64_t s = 0; s < task->count; s++) {
+        int64_t r = s * step, i = task->row ? task->row[s] : r;
+        int64_t from = task->rowptr[r] + task->head, n = task->rowptr[r + 1] - task->tail - from, k = 0;
+        int64_t first = step > 0 ? from : from + n - 1;
+        const T *v = val + first;
+        const int32_t *c = colind + first;
+        VECTOR sum = *(const VECTOR *)(b + i * ldb);
+#if WIDTH == 1
+        if (n > TULLE__SOLVE_TAIL) {
+            T side[4] = {0, 0, 0, 0};
+            for (; k + 4 <= n - TULLE__SOLVE_TAIL; k += 4)
+                for (int q = 0; q < 4; q++) side[q] += v[(k + q) * step] * x[c[(k + q) * step] * ldx];
+            sum -= (side[0] + side[1]) + (side[2] + side[3]);
+        }
+#endif
+        for (; k < n; k++) sum -= v[k * step] * *(const VECTOR *)(x + c[k * step] * ldx);
+        if (inverse) sum *= inverse[s];
+        *(VECTOR *)(x + (task->at + r) * ldx) = sum;
+        if (out) *(VECTOR *)(out + i * task->ldo) = sum;
+    }
+}
+
+ROWS static void NAME(solve)(const tulle__solve_task *task, int64_t column)
+{
+    if (task->step > 0)
+        NAME(solve_step)(task, column, 1);
+    else
+        NAME(solve_step)(task, column, -1);
+}
+
+#undef VECTOR
+#undef WIDTH
+#undef NAME

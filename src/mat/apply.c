@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mat/apply.h"
+
+#include <math.h>
+
+#include "base/error.h"
+
+enum { PIECE = 1 << 18 }; /* values that are summed over PEs at a time */
+
+static double element(const tulle_tile *t, int64_t e)
+{
+    return t->type == TULLE_F32 ? (double)((const float *)t->val)[e] : ((const double *)t->val)[e];
+}
+
+tulle_status tulle__mat_apply(
+    tulle_mat *X, tulle_op op, const double *x, const double *w, double *y, double *z, double *longest, double *count)
+{
+    const tulle_layout *l = X->layout;
+    tulle_gidx rows = op == TULLE_OP_N ? l->m : l->n;
+    tulle_status status = TULLE_OK;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            tulle_tile t;
+            if (!tulle__tile_is_mine(X, i, j)) continue;
+            TULLE_TRY(tulle_mat_tile(X, i, j, &t));
+            for (tulle_gidx r = 0; t.nnz && r < t.m; r++) {
+                int64_t from = t.kind == TULLE_CSR ? t.rowptr[r] : 0, to = t.kind == TULLE_CSR ? t.rowptr[r + 1] : t.n;
+                if ((double)(to - from) * l->nt > *longest) *longest = (double)(to - from) * l->nt;
+                for (int64_t e = from; e < to; e++) {
+                    tulle_gidx col = l->col_cut[j] + (t.kind == TULLE_CSR ? t.colind[e] : e), row = l->row_cut[i] + r;
+                    int64_t at = t.kind == TULLE_CSR ? e : t.order == TULLE_ROW_MAJOR ? r * t.ld + e : e * t.ld + r;
+                    double v = element(&t, at);
+                    tulle_gidx into = op == TULLE_OP_N ? row : col, of = op == TULLE_OP_N ? col : row;
+                    if (count && into == of) continue;
+                    if (count) count[into]++;
+                    y[into] += v * x[of];
+                    z[into] += fabs(v) * w[of];
+                }
+            }
+        }
+    for (tulle_gidx at = 0; at < rows; at += PIECE) {
+        int piece = (int)(rows - at < PIECE ? rows - at : PIECE);
+        TULLE_TRY(tulle_comm_reduce_real(X->comm, TULLE_SUM, piece, y + at));
+        TULLE_TRY(tulle_comm_reduce_real(X->comm, TULLE_SUM, piece, z + at));
+        if (count) TULLE_TRY(tulle_comm_reduce_real(X->comm, TULLE_SUM, piece, count + at));
+    }
+out:
+    return status;
+}

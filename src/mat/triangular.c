@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The triangle of a matrix: each PE takes it from its own tiles. */
+#include <string.h>
+
+#include "base/error.h"
+#include "mat/mat.h"
+
+/* Which entries stay: those of columns low .. high - 1 of a row, global. */
+static void columns_of(tulle_gidx row, tulle_uplo uplo, tulle_diag diag, tulle_gidx *low, tulle_gidx *high)
+{
+    int diagonal = diag == TULLE_DIAG_STORED;
+    *low = uplo == TULLE_LOWER ? 0 : row + !diagonal;
+    *high = uplo == TULLE_LOWER ? row + diagonal : INT64_MAX;
+}
+
+/* The entries of a tile that stay, in the tile made for them; or, if that is NULL, how many they are. */
+static int64_t keep(
+    const tulle_mat *A, int i, int j, const tulle_tile *from, tulle_uplo uplo, tulle_diag diag, tulle_tile *to)
+{
+    int64_t count = 0;
+    size_t size = tulle_type_size(A->type);
+    if (to) ((int64_t *)(uintptr_t)to->rowptr)[0] = 0;
+    for (tulle_gidx r = 0; r < from->m; r++) {
+        tulle_gidx low, high;
+        columns_of(A->layout->row_cut[i] + r, uplo, diag, &low, &high);
+        for (int64_t e = from->rowptr[r]; e < from->rowptr[r + 1]; e++) {
+            tulle_gidx column = A->layout->col_cut[j] + from->colind[e];
+            if (column < low || column >= high) continue;
+            if (to) {
+                ((tulle_lidx *)(uintptr_t)to->colind)[count] = from->colind[e];
+                memcpy((char *)to->val + (size_t)count * size, (const char *)from->val + (size_t)e * size, size);
+            }
+            count++;
+        }
+        if (to) ((int64_t *)(uintptr_t)to->rowptr)[r + 1] = count;
+    }
+    return count;
+}
+
+static tulle_status take(tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat *T)
+{
+    tulle_status status = TULLE_OK;
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
+            tulle_tile from, to;
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            TULLE_TRY(tulle_mat_tile(A, i, j, &from));
+            int64_t nnz = from.nnz ? keep(A, i, j, &from, uplo, diag, NULL) : 0;
+            if (!nnz) continue;
+            TULLE_TRY(tulle__mat_place(T, i, j, nnz, &to));
+            (void)keep(A, i, j, &from, uplo, diag, &to);
+        }
+out:
+    return status;
+}
+
+tulle_status tulle_mat_triangle(tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **out)
+{
+    tulle_mat *T = NULL;
+    tulle_status status = TULLE_OK;
+    if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)
+        status = tulle__fail(TULLE_ERR_ARG, "the triangle of a matrix that is not sparse and square");
+    status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_new_csr(A->comm, A->layout, A->type, &T);
+    if (status != TULLE_OK) return status;
+    status = tulle_comm_agree(A->comm, take(A, uplo, diag, T));
+    if (status == TULLE_OK) status = tulle_mat_renew(T);
+    if (status == TULLE_OK)
+        *out = T;
+    else
+        tulle_mat_free(T);
+    return status;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Triangular solves against the formula: solve SPEC PES THREADS. Every method on triangles of all structures, sizes,
+ * sides and layouts; and each method's bits are those of serial.
+ */
+#include <string.h>
+
+#include "tap.h"
+#include "triangles.h"
+
+struct cases {
+    struct triangle t;
+    tulle_op op;
+    tulle_type type;
+    int64_t cols, chunk;
+    int tiles, tile_cols; /* of T */
+    int tiles_b, tiles_x, col_major, in_place;
+    int update;
+    tulle_method method;
+    char what[160];
+};
+
+static tulle_status make_layout(tulle_comm *comm, int64_t m, int64_t n, int tiles, int tile_cols, tulle_layout **layout)
+{
+    tulle_layout_spec spec = {.m = m,
+        .n = n,
+        .grid_rows = tulle_comm_size(comm),
+        .grid_cols = 1,
+        .tile_rows = tiles,
+        .tile_cols = tile_cols,
+        .map = TULLE_CYCLIC};
+    return tulle_layout_new(&spec, tulle_comm_size(comm), layout);
+}
+
+/* New values on the structure of T. */
+static tulle_status change(tulle_mat *T, const struct triangle *t)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(T);
+    for (int i = 0; i < tulle_layout_tile_rows(l); i++)
+        for (int j = 0; j < tulle_layout_tile_cols(l) && status == TULLE_OK; j++) {
+            tulle_tile tile;
+            if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(T))) continue;
+            status = tulle_mat_tile(T, i, j, &tile);
+            for (int64_t r = 0; status == TULLE_OK && tile.nnz && r < tile.m; r++)
+                for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++)
+                    put(tile.val, tile.type, e,
+                        entry(t, tulle_layout_row_cut(l)[i] + r, tulle_layout_col_cut(l)[j] + tile.colind[e]));
+        }
+    return tulle_comm_agree(tulle_mat_comm(T), status);
+}
+
+/* What a method makes of it, and what serial does. */
+static tulle_status run_method(
+    tulle_mat *T, const tulle_trisolve_options *options, const struct cases *c, tulle_mat *B, tulle_mat *X, double *x)
+{
+    tulle_trisolve *solver = NULL;
+    tulle_trisolve_report report = {.seconds = -1};
+    struct triangle t = c->t;
+    double error = 0;
+    tulle_status status;
+    t.shift = 0;
+    TULLE_TRY(change(T, &t));
+    TULLE_TRY(tulle_trisolve_new(T, options, &solver));
+    if (c->in_place) TULLE_TRY(fill_sides(X));
+    TULLE_TRY(tulle_trisolve_execute(solver, c->in_place ? X : B, X, &report));
+    if (c->update) {
+        t.shift = 1;
+        TULLE_TRY(change(T, &t));
+        TULLE_TRY(tulle_trisolve_update(solver));
+        if (c->in_place) TULLE_TRY(fill_sides(X));
+        TULLE_TRY(tulle_trisolve_execute(solver, c->in_place ? X : B, X, NULL));
+    }
+    EXPECT(options->method == TULLE_METHOD_AUTO || tulle_trisolve_method(solver) == options->method);
+    EXPECT(report.seconds >= 0 && report.workers >= 1);
+    TULLE_TRY(tulle_trisolve_check(T, options, B, X, &error));
+    EXPECT(error <= 1);
+    TULLE_TRY(collect(X, x));
+out:
+    tulle_trisolve_free(solver);
+    return status;
+}
+
+static tulle_status run_case(tulle_comm *comm, void *arg)
+{
+    const struct cases *c = arg;
+    tulle_status status;
+    tulle_layout *lt = NULL, *lb = NULL, *lx = NULL;
+    tulle_mat *T = NULL, *B = NULL, *X = NULL;
+    size_t bytes = (size_t)(c->t.n * c->cols + 1) * sizeof(double);
+    double *want = malloc(bytes), *got = malloc(bytes), *serial = malloc(bytes);
+    struct triangle t = c->t;
+    tulle_order order = c->col_major ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR;
+    tulle_trisolve_options options = {.method = c->method,
+        .uplo = t.upper ? TULLE_UPPER : TULLE_LOWER,
+        .op = c->op,
+        .diag = t.unit ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED,
+        .chunk = c->chunk,
+        .patience = 30};
+    TULLE_TRY(make_layout(comm, t.n, t.n, c->tiles, c->tile_cols, &lt));
+    TULLE_TRY(make_layout(comm, t.n, c->cols, c->tiles_b, 1, &lb));
+    TULLE_TRY(make_layout(comm, t.n, c->cols, c->tiles_x, 1, &lx));
+    TULLE_TRY(distribute_triangle(comm, &t, lt, c->type, &T));
+    TULLE_TRY(tulle_mat_new_dense(comm, lb, c->type, order, &B));
+    TULLE_TRY(tulle_mat_new_dense(comm, lx, c->type, order, &X));
+    TULLE_TRY(fill_sides(B));
+    TULLE_TRY(run_method(T, &options, c, B, X, got));
+    options.method = TULLE_METHOD_SERIAL;
+    TULLE_TRY(run_method(T, &options, c, B, X, serial));
+    t.shift = c->update;
+    solve_plainly(&t, c->op, c->type, c->cols, want);
+    for (int64_t i = 0; i < t.n * c->cols; i++) {
+        double off = fabs(got[i] - want[i]) / (1 + fabs(want[i]));
+        EXPECT(off < (c->type == TULLE_F32 ? 2e-4 : 1e-12));
+        EXPECT(memcmp(&got[i], &serial[i], sizeof *got) == 0);
+    }
+out:
+    tulle_mat_free(T);
+    tulle_mat_free(B);
+    tulle_mat_free(X);
+    tulle_layout_free(lt);
+    tulle_layout_free(lb);
+    tulle_layout_free(lx);
+    free(want);
+    free(got);
+    free(serial);
+    return status;
+}
+
+static void run(tulle_team *team, const struct cases *c)
+{
+    struct cases copy = *c;
+    tulle_status status = tulle_team_run(team, run_case, &copy);
+    ok(status == TULLE_OK, "%s %s%s%s %s n %d cols %d tiles %dx%d b %d x %d%s%s%s chunk %d: %s",
+        tulle_method_name(c->method), c->t.upper ? "upper" : "lower", c->op == TULLE_OP_T ? "^T" : "",
+        c->t.unit ? " unit" : "", structure_names[c->t.structure], (int)c->t.n, (int)c->cols, c->tiles, c->tile_cols,
+        c->tiles_b, c->tiles_x, c->col_major ? " col-major" : "", c->in_place ? " in place" : "",
+        c->type == TULLE_F32 ? " f32" : "", (int)c->chunk, status == TULLE_OK ? "right" : tulle_error_message());
+}
+
+static void run_method_cases(tulle_team *team, tulle_method method)
+{
+    struct cases base = {.t = {.n = 90, .structure = RANDOM},
+        .type = TULLE_F64,
+        .cols = 1,
+        .tiles = 1,
+        .tile_cols = 1,
+        .tiles_b = 1,
+        .tiles_x = 1,
+        .method = method,
+        .chunk = method == TULLE_METHOD_CHUNKED ? 4 : 0};
+    static const int64_t sizes[] = {0, 1, 2, 3, 64, 65, 200}, cols[] = {2, 3, 7, 16, 33};
+    struct cases c;
+    for (int s = 0; s < STRUCTURES; s++)
+        for (int shape = 0; shape < 8; shape++) {
+            c = base;
+            c.t.structure = (enum structure)s;
+            c.t.upper = shape & 1;
+            c.op = shape & 2 ? TULLE_OP_T : TULLE_OP_N;
+            c.t.unit = shape >> 2;
+            c.tiles = 1 + shape % 3;
+            c.type = shape % 3 == 1 ? TULLE_F32 : TULLE_F64;
+            c.update = shape % 2;
+            run(team, &c);
+        }
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) c = base, c.t.n = sizes[s], run(team, &c);
+    for (size_t s = 0; s < sizeof cols / sizeof *cols; s++) {
+        c = base, c.cols = cols[s], c.t.structure = BANDED, run(team, &c);
+        c.t.upper = 1, c.type = TULLE_F32, c.tiles_b = 3, c.in_place = 1, c.tiles_x = 2, run(team, &c);
+    }
+    c = base, c.cols = 3, c.col_major = 1, c.t.structure = FULL, run(team, &c);
+    c = base, c.cols = 3, c.col_major = 1, c.tiles_b = 2, c.tiles_x = 3, run(team, &c);
+    c = base, c.cols = 0, run(team, &c);
+    c = base, c.tiles = 5, c.tile_cols = 3, c.t.upper = 1, run(team, &c);
+    c = base, c.tiles = 4, c.tile_cols = 2, c.op = TULLE_OP_T, c.update = 1, run(team, &c);
+    c = base, c.in_place = 1, run(team, &c);
+    c = base, c.in_place = 1, c.tiles_x = 2, c.cols = 2, run(team, &c);
+    if (method != TULLE_METHOD_CHUNKED) return;
+    static const int64_t chunks[] = {1, 2, 32, 1000};
+    for (size_t s = 0; s < sizeof chunks / sizeof *chunks; s++)
+        c = base, c.chunk = chunks[s], c.t.structure = BANDED, run(team, &c);
+    c = base, c.chunk = 0, c.t.n = 500, run(team, &c);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4) return fprintf(stderr, "usage: %s SPEC PES THREADS\n", argv[0]), 2;
+    int npes = atoi(argv[2]);
+    tulle_team *team;
+    tulle_team_options options = {.memory = (size_t)npes << 26, .threads = atoi(argv[3])};
+    if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
+        return tap_done();
+    struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
+    for (int m = 0; m < TULLE_METHOD_COUNT; m++) {
+        run_method_cases(team, (tulle_method)m);
+        ok(tulle_team_run(team, count_blocks, m ? after : before) == TULLE_OK, "blocks counted");
+    }
+    int same = 1;
+    for (int p = 0; p < npes; p++) same = same && memcmp(&before[p], &after[p], sizeof *before) == 0;
+    ok(same, "nothing is left behind");
+    tulle_team_free(team);
+    return tap_done();
+}

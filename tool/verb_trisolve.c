@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tulle trisolve: analyses a triangle and solves with it, by one or several methods. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch.h"
+#include "result.h"
+#include "verb.h"
+
+struct outcome {
+    tulle_method method;
+    tulle_trisolve_report report;
+    double seconds, all[REPS_MAX], analysis;
+    int checked, passed;
+    double error;
+    char failure[256];
+};
+
+struct setting {
+    const struct options *options;
+    int reps, simulated;
+    tulle_read_options reading;
+    tulle_trisolve_options solving;
+    tulle_method method[TULLE_METHOD_COUNT];
+    int nmethods;
+    tulle_gidx n, cols;
+    int64_t nnz;
+    struct outcome outcome[TULLE_METHOD_COUNT]; /* PE 0's */
+    char warnings[TULLE_WARNINGS_MAX];
+};
+
+/* Rows whose entries off the diagonal sum up to 1 at most, and pivots that are at least 1: solutions stay moderate. */
+static tulle_status scale(tulle_mat *T)
+{
+    const tulle_layout *l = tulle_mat_layout(T);
+    tulle_status status = TULLE_OK;
+    for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
+        tulle_tile t;
+        if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(tulle_mat_comm(T))) continue;
+        status = tulle_mat_tile(T, i, 0, &t);
+        for (tulle_gidx r = 0; status == TULLE_OK && t.nnz && r < t.m; r++) {
+            tulle_gidx row = tulle_layout_row_cut(l)[i] + r;
+            double sum = 0;
+            for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++)
+                if (t.colind[e] != row)
+                    sum += fabs(t.type == TULLE_F32 ? (double)((float *)t.val)[e] : ((double *)t.val)[e]);
+            for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
+                double x = t.type == TULLE_F32 ? (double)((float *)t.val)[e] : ((double *)t.val)[e];
+                if (t.colind[e] != row)
+                    x = sum > 0 ? x / sum : 0;
+                else if (fabs(x) < 1)
+                    x = x < 0 ? -1 : 1;
+                if (t.type == TULLE_F32)
+                    ((float *)t.val)[e] = (float)x;
+                else
+                    ((double *)t.val)[e] = x;
+            }
+        }
+    }
+    return tulle_comm_agree(tulle_mat_comm(T), status);
+}
+
+/* The triangle that --from asks for. */
+static tulle_status read_triangle(struct setting *s, tulle_comm *comm, char *warnings, tulle_mat **T)
+{
+    tulle_mat *A = NULL;
+    const char *from = options_word(s->options, "from", "triangle");
+    tulle_status status = tulle_mat_load(comm, s->options->operand[0], NULL, TULLE_CSR, &s->reading, warnings, &A);
+    if (status != TULLE_OK) return status;
+    *T = A;
+    if (strcmp(from, "triangle") != 0) {
+        status = tulle_mat_triangle(A, s->solving.uplo, s->solving.diag, T);
+        if (status != TULLE_OK) return status; /* the run ends, and the team frees all matrices */
+        tulle_mat_free(A);
+    }
+    return options_flag(s->options, "scale") ? scale(*T) : TULLE_OK;
+}
+
+static tulle_status fill_ones(tulle_mat *B)
+{
+    tulle_tile t;
+    tulle_status status = TULLE_OK;
+    if (tulle_comm_rank(tulle_mat_comm(B)) == 0) {
+        status = tulle_mat_tile(B, 0, 0, &t);
+        for (int64_t e = 0; status == TULLE_OK && e < t.m * t.n; e++)
+            if (t.type == TULLE_F32)
+                ((float *)t.val)[e] = 1;
+            else
+                ((double *)t.val)[e] = 1;
+    }
+    return tulle_comm_agree(tulle_mat_comm(B), status);
+}
+
+/* --rhs ones, random, random:K, or a file; in the layout that is solved in place. */
+static tulle_status read_sides(struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B, tulle_mat **X)
+{
+    const char *rhs = options_word(s->options, "rhs", "random");
+    static const int first = 0;
+    int64_t cols = 1;
+    int given = strcmp(rhs, "ones") == 0 || strncmp(rhs, "random", 6) == 0;
+    tulle_mat *read = NULL;
+    tulle_layout *layout = NULL;
+    tulle_status status = TULLE_OK;
+    if (strncmp(rhs, "random:", 7) == 0) status = tulle_parse_int(rhs + 7, "--rhs random:K", 1, 1 << 20, &cols);
+    if (status == TULLE_OK && !given) {
+        status = tulle_mat_load(comm, rhs, NULL, TULLE_DENSE, &s->reading, NULL, &read);
+        if (status == TULLE_OK) cols = tulle_mat_cols(read);
+    }
+    if (status != TULLE_OK) return status;
+    tulle_layout_spec spec = {.m = tulle_mat_rows(T), .n = cols, .tile_rows = 1, .tile_cols = 1, .owner = &first};
+    if (read && tulle_mat_rows(read) != spec.m)
+        return tulle_fail(
+            TULLE_ERR_ARG, "%s has %" PRId64 " rows, the triangle %" PRId64, rhs, tulle_mat_rows(read), spec.m);
+    status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
+    if (status == TULLE_OK && read)
+        status = tulle_mat_redistribute(read, layout, B);
+    else if (status == TULLE_OK)
+        status = tulle_mat_new_dense(comm, layout, s->reading.type, TULLE_ROW_MAJOR, B);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, s->reading.type, TULLE_ROW_MAJOR, X);
+    if (status == TULLE_OK && given)
+        status = strcmp(rhs, "ones") == 0 ? fill_ones(*B)
+                                          : tulle_mat_fill_random(*B, (uint64_t)options_int(s->options, "seed", 1));
+    tulle_layout_free(layout);
+    if (status == TULLE_OK) tulle_mat_free(read);
+    return status;
+}
+
+/* A wrong result is noted: the others still run, the exit status tells. */
+static tulle_status check(struct setting *s, tulle_mat *T, tulle_mat *B, tulle_mat *X, struct outcome *o)
+{
+    tulle_status status = tulle_trisolve_check(T, &s->solving, B, X, &o->error);
+    o->checked = 1;
+    o->passed = status == TULLE_OK;
+    if (status != TULLE_ERR_CHECK) return status;
+    snprintf(o->failure, sizeof o->failure, "%s", tulle_error_message());
+    return TULLE_OK;
+}
+
+static tulle_status run_method(struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat *B, tulle_mat *X, int m)
+{
+    struct outcome scratch = {.seconds = 0}, *o = tulle_comm_rank(comm) == 0 ? &s->outcome[m] : &scratch;
+    tulle_trisolve *solver = NULL;
+    tulle_trisolve_options options = s->solving;
+    options.method = s->method[m];
+    tulle_status status = tulle_trisolve_new(T, &options, &solver);
+    for (int rep = -(s->reps > 1); rep < s->reps && status == TULLE_OK; rep++) {
+        status = tulle_trisolve_execute(solver, B, X, &o->report);
+        if (rep >= 0) o->all[rep] = o->report.seconds;
+    }
+    if (status != TULLE_OK) return status;
+    o->method = tulle_trisolve_method(solver);
+    o->seconds = median(o->all, s->reps);
+    o->analysis = o->report.analysis_seconds;
+    if (options_flag(s->options, "check")) status = check(s, T, B, X, o);
+    tulle_trisolve_free(solver);
+    return status;
+}
+
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct setting *s = arg;
+    char warnings[TULLE_WARNINGS_MAX] = "";
+    const char *output = options_word(s->options, "output", NULL);
+    tulle_mat *T = NULL, *B = NULL, *X = NULL;
+    tulle_status status = read_triangle(s, comm, warnings, &T);
+    if (status == TULLE_OK) status = read_sides(s, comm, T, &B, &X);
+    for (int m = 0; m < s->nmethods && status == TULLE_OK; m++) status = run_method(s, comm, T, B, X, m);
+    if (status == TULLE_OK && output) status = tulle_mat_save(X, output);
+    if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
+        snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
+        s->n = tulle_mat_rows(T);
+        s->nnz = tulle_mat_nnz(T);
+        s->cols = tulle_mat_cols(B);
+    }
+    if (status != TULLE_OK) return status;
+    tulle_mat_free(X);
+    tulle_mat_free(B);
+    tulle_mat_free(T);
+    return TULLE_OK;
+}
+
+static tulle_status read_methods(struct setting *s)
+{
+    const char *name = options_word(s->options, "method", "auto");
+    if (strcmp(name, "all") == 0) {
+        for (int m = TULLE_METHOD_AUTO + 1; m < TULLE_METHOD_COUNT; m++) s->method[s->nmethods++] = (tulle_method)m;
+        return TULLE_OK;
+    }
+    for (const char *word = name; word; word = strchr(word, ',')) {
+        char one[64];
+        word += *word == ',';
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(word, ","), word);
+        if (s->nmethods == TULLE_METHOD_COUNT)
+            return tulle_fail(TULLE_ERR_ARG, "--method names more methods than there are: %s", name);
+        tulle_status status = tulle_method_parse(one, &s->method[s->nmethods++]);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+static tulle_status read_options(struct setting *s)
+{
+    const struct options *o = s->options;
+    const char *uplo = options_word(o, "uplo", NULL), *from = options_word(o, "from", "triangle");
+    int triu = strcmp(from, "triu") == 0;
+    if (strcmp(from, "triangle") != 0 && strcmp(from, "tril") != 0 && !triu)
+        return tulle_fail(TULLE_ERR_ARG, "--from is triangle, tril or triu, not '%s'", from);
+    if (uplo && strcmp(uplo, "lower") != 0 && strcmp(uplo, "upper") != 0)
+        return tulle_fail(TULLE_ERR_ARG, "--uplo is lower or upper, not '%s'", uplo);
+    int upper = uplo ? strcmp(uplo, "upper") == 0 : triu;
+    if (uplo && strcmp(from, "triangle") != 0 && upper != triu)
+        return tulle_fail(TULLE_ERR_ARG, "--from %s is not what --uplo %s solves with", from, uplo);
+    s->solving = TULLE_TRISOLVE_DEFAULT;
+    s->solving.uplo = upper ? TULLE_UPPER : TULLE_LOWER;
+    s->solving.op = options_flag(o, "trans") ? TULLE_OP_T : TULLE_OP_N;
+    s->solving.diag = options_flag(o, "unit") ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED;
+    s->solving.chunk = options_int(o, "chunk", 0);
+    s->solving.tasks = (int)options_int(o, "tasks", 0);
+    s->solving.solves = options_int(o, "solves", 0);
+    return read_methods(s);
+}
+
+/* Solves after which the method has paid for its analysis, compared with the serial solve of the same call; -1: never,
+ * or there was none. */
+static double pays_after(const struct setting *s, const struct outcome *o)
+{
+    for (int m = 0; m < s->nmethods; m++)
+        if (s->outcome[m].method == TULLE_METHOD_SERIAL && s->outcome[m].seconds > o->seconds)
+            return (o->analysis - s->outcome[m].analysis) / (s->outcome[m].seconds - o->seconds);
+    return -1;
+}
+
+static void print_json(const struct setting *s, const tulle_team *team, const struct outcome *o)
+{
+    printf("{\"op\":\"trisolve\",\"method\":\"%s\",\"operand\":", tulle_method_name(o->method));
+    json_text(s->options->operand[0], stdout);
+    printf(",\"comm\":");
+    json_text(chosen_comm(s->options), stdout);
+    printf(",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"workers\":%d,\"type\":\"%s\"",
+        s->simulated ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team), o->report.workers,
+        tulle_type_name(s->reading.type));
+    printf(",\"n\":%" PRId64 ",\"nnz\":%" PRId64 ",\"cols\":%" PRId64 ",\"uplo\":\"%s\",\"trans\":%s,\"unit\":%s", s->n,
+        s->nnz, s->cols, s->solving.uplo == TULLE_UPPER ? "upper" : "lower",
+        s->solving.op == TULLE_OP_T ? "true" : "false", s->solving.diag == TULLE_DIAG_UNIT ? "true" : "false");
+    printf(",\"levels\":%" PRId64 ",\"chunk\":%" PRId64 ",\"flops\":%" PRId64 ",\"seconds\":%.6g,\"seconds_all\":[",
+        o->report.levels, o->report.chunk, o->report.flops, o->seconds);
+    for (int r = 0; r < s->reps; r++) printf("%s%.6g", r ? "," : "", o->all[r]);
+    printf("],\"analysis_seconds\":%.6g,\"gflops\":%.6g,\"waits\":%" PRId64 ",\"polls\":%" PRId64
+           ",\"messages\":%" PRId64 ",\"tasks\":%d,\"analysis_bytes\":%zu,\"phases\":{",
+        o->analysis, (double)o->report.flops / o->seconds * 1e-9, o->report.waits, o->report.polls, o->report.messages,
+        o->report.tasks, o->report.bytes);
+    json_spread("compute", o->report.compute, stdout);
+    putchar(',');
+    json_spread("wait", o->report.wait, stdout);
+    printf("},\"reading_included\":false");
+    if (o->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", o->passed ? "true" : "false", o->error);
+    printf("}\n");
+}
+
+static void print_line(const struct setting *s, const struct outcome *o)
+{
+    char after[32] = "-", cut[32] = "-", checked[32] = "";
+    double pays = pays_after(s, o);
+    if (pays >= 0) snprintf(after, sizeof after, "%.1f", pays);
+    if (o->report.levels) snprintf(cut, sizeof cut, "%" PRId64 " levels", o->report.levels);
+    if (o->report.tasks) snprintf(cut, sizeof cut, "%d tasks", o->report.tasks);
+    if (o->report.chunk) snprintf(cut, sizeof cut, "%" PRId64 " rows", o->report.chunk);
+    if (o->checked) snprintf(checked, sizeof checked, "%s", o->passed ? "passed" : "FAILED");
+    printf("%-9s %8d %14s %11.4g %10.4g %8.2f %9s | %9.3g %9.3g %9" PRId64 " %s\n", tulle_method_name(o->method),
+        o->report.workers, cut, o->analysis, o->seconds, (double)o->report.flops / o->seconds * 1e-9, after,
+        o->report.compute.mean, o->report.wait.mean, o->report.waits, checked);
+    if (*o->failure) printf("          %s\n", o->failure);
+}
+
+static tulle_status show(struct setting *s, tulle_team *team)
+{
+    int failed = 0;
+    if (tulle_team_leads(team) && !options_flag(s->options, "json")) {
+        printf("trisolve %s: %s%s%s, %" PRId64 " rows, %" PRId64 " entries, %" PRId64
+               " right-hand side%s, %s, %d PEs of %d "
+               "thread%s, %s\n",
+            s->options->operand[0], s->solving.uplo == TULLE_UPPER ? "upper" : "lower",
+            s->solving.diag == TULLE_DIAG_UNIT ? ", unit" : "", s->solving.op == TULLE_OP_T ? ", transposed" : "", s->n,
+            s->nnz, s->cols, s->cols == 1 ? "" : "s", tulle_type_name(s->reading.type), tulle_team_size(team),
+            tulle_team_threads(team), tulle_team_threads(team) == 1 ? "" : "s", chosen_comm(s->options));
+        printf("method     workers   how it is cut    analysis    seconds     GF/s pays after |   compute      wait    "
+               " waits "
+               "%s\n",
+            options_flag(s->options, "check") ? "check" : "");
+    }
+    for (int m = 0; m < s->nmethods; m++) {
+        const struct outcome *o = &s->outcome[m];
+        failed += o->checked && !o->passed;
+        if (!tulle_team_leads(team)) continue;
+        if (options_flag(s->options, "json"))
+            print_json(s, team, o);
+        else
+            print_line(s, o);
+    }
+    return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d results failed the check", failed, s->nmethods) : TULLE_OK;
+}
+
+static tulle_status run(const struct options *options)
+{
+    tulle_team *team = NULL;
+    tulle_operand_shape shape;
+    const char *trace = options_word(options, "trace", NULL);
+    struct setting *s = calloc(1, sizeof *s);
+    if (!s) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    s->options = options;
+    s->reps = (int)options_int(options, "reps", 1);
+    tulle_status status = reading_options(options, &s->reading);
+    if (status == TULLE_OK) status = read_options(s);
+    if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
+    status = open_team(options, trace ? "trace+" : "", status, &team);
+    if (status == TULLE_OK) status = run_team(options, team, body, s);
+    if (status == TULLE_OK) {
+        s->simulated = tulle_team_virtual(team);
+        if (tulle_team_leads(team)) show_warnings(options, s->warnings);
+        status = show(s, team);
+    }
+    if (trace && team && (status == TULLE_OK || status == TULLE_ERR_CHECK)) {
+        tulle_status written = tulle_team_trace_write(team, trace);
+        if (status == TULLE_OK) status = written;
+    }
+    tulle_team_free(team);
+    free(s);
+    return status;
+}
+
+#define METHOD_WORD(name, word, text) word ", "
+
+static const struct option options[] = {
+    {.name = "from",
+        .kind = KIND_WORD,
+        .argument = "triangle|tril|triu",
+        .fallback = "triangle",
+        .text = "what the operand is: the triangle, or a matrix whose lower or upper triangle is solved with"},
+    {.name = "uplo", .kind = KIND_WORD, .argument = "lower|upper", .fallback = "lower", .text = "which triangle it is"},
+    {.name = "trans", .kind = KIND_FLAG, .text = "solve with the transpose"},
+    {.name = "unit", .kind = KIND_FLAG, .text = "ones on the diagonal, whatever is stored"},
+    {.name = "scale",
+        .kind = KIND_FLAG,
+        .text =
+            "divide entries off the diagonal by the sum of their row, and make pivots at least 1: for matrices that "
+            "were not made to be solved with"},
+    {.name = "rhs",
+        .kind = KIND_WORD,
+        .argument = "FILE|ones|random:K",
+        .fallback = "random",
+        .text = "the right-hand sides: a dense file, one of ones, or K random ones"},
+    {.name = "method",
+        .letter = 'm',
+        .kind = KIND_WORD,
+        .argument = "NAME,..|all",
+        .fallback = "auto",
+        .text = TULLE_METHOD_LIST(METHOD_WORD) "one or several, or all in turn"},
+    {.name = "chunk",
+        .kind = KIND_INT,
+        .argument = "ROWS",
+        .fallback = "by a model",
+        .low = 1,
+        .high = INT32_MAX,
+        .text = "rows of a chunk, of method chunked; the next power of two is taken"},
+    {.name = "tasks",
+        .kind = KIND_INT,
+        .argument = "T",
+        .fallback = "8",
+        .low = 1,
+        .high = 4096,
+        .text = "parts of the rows that a PE has, of method push"},
+    {.name = "solves",
+        .kind = KIND_INT,
+        .argument = "K",
+        .fallback = "many",
+        .low = 1,
+        .high = INT32_MAX,
+        .text = "how often the analysis is going to be used: what auto weighs"},
+    {.name = "reps",
+        .letter = 'r',
+        .kind = KIND_INT,
+        .argument = "R",
+        .fallback = "1",
+        .low = 1,
+        .high = REPS_MAX,
+        .text = "solves by each method, after one that warms up; the median is shown"},
+    {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "check each result by its residual"},
+    {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write X of the last method"},
+    {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},
+    {.name = "seed",
+        .kind = KIND_INT,
+        .argument = "S",
+        .fallback = "1",
+        .low = 0,
+        .high = INT32_MAX,
+        .text = "of random right-hand sides"},
+    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object a line and method"}, OPTION_PES, OPTION_COMM,
+    OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+
+const struct verb verb_trisolve = {
+    .name = "trisolve",
+    .operands = "T",
+    .summary = "Solve with a sparse triangular matrix",
+    .description =
+        "T X = B, or with --trans its transpose. A missing or zero pivot and an entry in the other triangle are "
+        "errors\n"
+        "that name the row. All methods give the same bits; `analysis` is what a method does once for a triangle, and\n"
+        "`pays after` says how many solves later it has won that back, if `serial` runs too. Times leave reading out.",
+    .examples = "tulle trisolve fem:nodes=64,dof=1 --from tril --method all --check --reps 5\n"
+                "tulle trisolve L.mtx --rhs b.npy -o x.npy\n"
+                "tulle trisolve U.mtx --uplo upper --trans --rhs random:16 --solves 100 --json",
+    .options = options,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};
