@@ -25,7 +25,7 @@ CASES = [
     ("nlpkkt:n=40", ["--unit", "--scale"]),
     ("rmat:scale=17,edgefactor=8", ["--unit", "--scale"]),
     ("er:n=500000,degree=8", ["--unit", "--scale"]),
-    ("band:n=300000,half=8", ["--unit", "--scale"]),
+    ("band:n=300000,lower=8,upper=8", ["--unit", "--scale"]),
 ]
 
 
