@@ -18,6 +18,7 @@ typedef struct tulle__costs {
     double panel; /* bytes */
     double room;  /* bytes for fetched tiles; 0: any */
     double *unit; /* [M * K * N]: seconds of each unit's kernel */
+    double *part; /* [pes]: room for a number of each */
 } tulle__costs;
 
 /* Of one PE. Seconds, but for what is counted. */

@@ -273,7 +273,6 @@ static void look_around(tulle__steal *s, int far)
 static tulle_status claim_others(tulle__steal *s)
 {
     int pe;
-    if (s->policy->by_chain && s->operands->uncut) return TULLE_OK; /* what is left is its owner's next */
     while ((pe = fullest(s)) >= 0 || !s->far) {
         if (pe < 0) {
             look_around(s, 1);
