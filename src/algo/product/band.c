@@ -3,8 +3,8 @@
 
 enum { PARTS = 32, BANDS_MOST = 32, CHAIN_BANDS_MOST = 1024, GRAIN_LEAST = 64 };
 
-/* Largest share over the mean up to which shares are alike: less is not worth moving results of. */
-#define ALIKE 1.1
+/* Largest share over the mean up to which shares are alike: to mend less costs more than it saves (bench/stealing.py). */
+#define ALIKE 1.2
 
 double tulle__operands_work(const tulle__operands *o, int i, int k, int j)
 {
