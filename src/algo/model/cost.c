@@ -178,7 +178,7 @@ double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, i
 }
 
 /* Pieces of a dense result are whole rows, of a sparse one bytes of its block: partial.c, multiply.c. */
-void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double entries, tulle__burden *load)
+void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double entries, int passes, tulle__burden *load)
 {
     const tulle__operands *o = &c->census->operands;
     int owner = tulle__layout_owner(o->C->layout, i, j);
@@ -206,8 +206,7 @@ void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double e
             bytes / tier_of(c, from, owner)->bandwidth + pushes * tier_of(c, from, owner)->latency;
         load[from].served += bytes / tier_of(c, from, owner)->bandwidth;
     }
-    /* copying, or reading both and writing one */
-    load[owner].accumulate += (c->census->sparse ? 2 : 3) * bytes / (c->share * c->machine->stream);
+    load[owner].accumulate += passes * bytes / (c->share * c->machine->stream);
 }
 
 double tulle__cost_merge(const tulle__costs *c, double entries)
