@@ -215,8 +215,7 @@ out:
     return status;
 }
 
-/* Bytes of a block that the owner of the tile does not have yet, from *from on: where it knows the structure, values.
- */
+/* What of a block the owner of the tile does not have yet, from *from on: where it knows the structure, values. */
 static int64_t bytes_to_send(const tulle__exec *x, int64_t rows, int64_t nnz, int64_t *from)
 {
     tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, x->plan->operands.C->type);
@@ -234,8 +233,8 @@ static tulle__partial describe(tulle__exec *x, const tulle__job *job, int64_t fi
         .rows = rows};
 }
 
-/* Made for this execution only: where others fetch it. */
-static tulle_status send_once(tulle__exec *x, const tulle__job *job)
+/* Made where others fetch it, as no structure of it is kept for another execution. */
+static tulle_status send_stolen(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
     tulle__arena *arena = x->plan->arena;
@@ -266,11 +265,12 @@ static tulle_status send_sparse(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
-    tulle__sent *sent;
+    tulle__sent once = {0, NULL}, *sent = &once;
     tulle_gidx first, rows;
-    if (plan->phases > 1 || plan->steal) return send_once(x, job);
+    /* phases are where memory is short: a block is gone as soon as it has been copied */
+    if (plan->steal && plan->phases == 1) return send_stolen(x, job);
     int64_t start = tulle__kernel_begin(plan->comm);
-    TULLE_TRY(sent_of_job(plan, job, &sent));
+    if (plan->phases == 1) TULLE_TRY(sent_of_job(plan, job, &sent));
     TULLE_TRY(pairs_of_job(x, job, &first, &rows));
     status = tulle__into_block(x, rows, job->j, job->nk, &sent->nnz, &sent->block);
     computed(x, "multiply", start);
@@ -281,6 +281,7 @@ static tulle_status send_sparse(tulle__exec *x, const tulle__job *job)
     TULLE_TRY(tulle__partial_send(&x->inbox, &partial, sent->block + from, from, length));
     x->communicate_ns += tulle__now(plan->comm) - start;
 out:
+    tulle__free(once.block);
     return status;
 }
 
