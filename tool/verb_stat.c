@@ -2,7 +2,7 @@
 /*
  * tulle stat: what a matrix looks like, and how balanced a grid would be. The load imbalance is max / mean over the
  * processes of an R x C grid that multiply A A (or A A^T) by stationary C: end to end, and stage by stage, as if all
- * met after each step of k (paper rdma-spmm-spgemm, Figure 1).
+ * met after each step of k (paper rdma-spmm-spgemm, Figure 1). Level sets as in paper sptrsv-zero-copy, Table I.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@ struct facts {
     tulle_gidx m, n;
     int64_t nnz, least, most, empty, most_col, empty_cols, diagonal, zeros;
     int pattern_symmetric, value_symmetric;
+    int64_t lower, levels, widest; /* of the strict lower part with a unit diagonal, if A is square */
     double nnz_imbalance, total, stage_plain, stage_offset, flops;
     double *work, *stage; /* [rows * cols] of the grid: multiplications in all, and in the worst stage; NULL: no grid */
     char warnings[TULLE_WARNINGS_MAX];
@@ -116,6 +117,28 @@ static tulle_status balance(struct facts *f, const int32_t *in_col, const int32_
     return TULLE_OK;
 }
 
+/*
+ * Level sets of L x = b, L the strict lower part of A with a unit diagonal (paper sptrsv-zero-copy, Table I): a row's
+ * level is one more than the highest of the rows that it names, so a row that names none has level 1. The rows come in
+ * ascending order, and so every level is known when it is asked for.
+ */
+struct level_sets {
+    tulle_gidx *level, *width; /* [row], [level - 1] */
+};
+
+static void add_row(
+    struct level_sets *sets, struct facts *f, const tulle_tile *t, tulle_gidx row, int64_t from, int64_t to)
+{
+    tulle_gidx highest = 0;
+    int64_t e = from;
+    for (; e < to && t->colind[e] < row; e++)
+        if (sets->level[t->colind[e]] > highest) highest = sets->level[t->colind[e]];
+    f->lower += e - from + 1;
+    sets->level[row] = highest + 1;
+    if (highest + 1 > f->levels) f->levels = highest + 1;
+    if (++sets->width[highest] > f->widest) f->widest = sets->width[highest];
+}
+
 /* PE 0 looks at all tiles, one after the other. */
 static tulle_status look(tulle_mat *A, struct facts *f)
 {
@@ -123,13 +146,16 @@ static tulle_status look(tulle_mat *A, struct facts *f)
     const tulle_layout *l = tulle_mat_layout(A);
     int R = f->rows, C = f->cols, square = f->m == f->n;
     int64_t *tile_nnz = calloc((size_t)(R * C) + 1, sizeof *tile_nnz), *col = calloc((size_t)f->n + 1, sizeof *col);
+    struct level_sets sets = {square ? calloc((size_t)f->n + 1, sizeof *sets.level) : NULL,
+        square ? calloc((size_t)f->n + 1, sizeof *sets.width) : NULL};
     int32_t *in_col = R ? calloc((size_t)f->n * (size_t)R + 1, sizeof *in_col) : NULL;
     int32_t *in_row = R ? calloc((size_t)f->n * (size_t)C + 1, sizeof *in_row) : NULL;
     if (R) {
         f->work = calloc((size_t)(R * C), sizeof *f->work);
         f->stage = calloc((size_t)(R * C), sizeof *f->stage);
     }
-    if (!tile_nnz || !col || (R && (!in_col || !in_row || !f->work || !f->stage)))
+    if (!tile_nnz || !col || (square && (!sets.level || !sets.width)) ||
+        (R && (!in_col || !in_row || !f->work || !f->stage)))
         status = tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     f->least = INT64_MAX;
     for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
@@ -145,6 +171,7 @@ static tulle_status look(tulle_mat *A, struct facts *f)
             if (to - from < f->least) f->least = to - from;
             if (to - from > f->most) f->most = to - from;
             f->empty += to == from;
+            if (square) add_row(&sets, f, &t, row, from, to);
             for (int64_t e = from; e < to; e++) {
                 tulle_gidx c = t.colind[e];
                 col[c]++;
@@ -175,6 +202,8 @@ static tulle_status look(tulle_mat *A, struct facts *f)
     }
     free(tile_nnz);
     free(col);
+    free(sets.level);
+    free(sets.width);
     free(in_col);
     free(in_row);
     return status;
@@ -207,6 +236,17 @@ static void print_map(const char *name, const double *work, int n)
     putchar(']');
 }
 
+/* Entries a row, and rows a level, of the lower triangle. */
+static double dependency(const struct facts *f)
+{
+    return f->m ? (double)f->lower / (double)f->m : 0;
+}
+
+static double parallelism(const struct facts *f)
+{
+    return f->levels ? (double)f->m / (double)f->levels : 0;
+}
+
 static void print_json(const struct facts *f)
 {
     printf("{\"operand\":\"%s\",\"m\":%" PRId64 ",\"n\":%" PRId64 ",\"nnz\":%" PRId64 ",\"row_min\":%" PRId64
@@ -216,6 +256,10 @@ static void print_json(const struct facts *f)
         f->most_col, f->empty, f->empty_cols, f->diagonal, f->zeros);
     printf(",\"pattern_symmetric\":%s,\"symmetric\":%s", f->pattern_symmetric ? "true" : "false",
         f->value_symmetric ? "true" : "false");
+    if (f->m == f->n)
+        printf(",\"lower_nnz\":%" PRId64 ",\"levels\":%" PRId64 ",\"dependency\":%.6g,\"parallelism\":%.9g"
+               ",\"widest_level\":%" PRId64,
+            f->lower, f->levels, dependency(f), parallelism(f), f->widest);
     if (f->rows)
         printf(",\"grid\":[%d,%d],\"nnz_imbalance\":%.6g,\"flops\":%.6g,\"flops_imbalance\":%.6g,"
                "\"stage_imbalance\":%.6g,\"stage_imbalance_offset\":%.6g",
@@ -243,6 +287,10 @@ static void print_text(const struct facts *f, const tulle_operand_shape *shape)
                                                            : "none");
     printf("  memory, MB     csr f64 %.1f, csr f32 %.1f, coordinates f64 %.1f, dense f64 %.1f\n",
         (nnz * 12 + 8 * m) * mb, (nnz * 8 + 8 * m) * mb, nnz * 16 * mb, m * n * 8 * mb);
+    if (f->m == f->n)
+        printf("  lower, unit    %" PRId64 " entries, %" PRId64 " levels, the widest of %" PRId64
+               " rows; dependency %.2f, parallelism %.2f\n",
+            f->lower, f->levels, f->widest, dependency(f), parallelism(f));
     if (!f->rows) return;
     printf("  grid %dx%d, load imbalance (max / mean) of %s\n", f->rows, f->cols, f->m == f->n ? "A A" : "A A^T");
     printf("    entries of A                   %.3f\n", f->nnz_imbalance);
@@ -289,10 +337,12 @@ const struct verb verb_stat = {
     .operands = "A",
     .summary = "Describe a sparse matrix and how balanced a grid of processes would be",
     .description =
-        "Sizes, entries a row and column, symmetry, and the memory that each format takes. With --grid, the load\n"
-        "imbalance of A A (A A^T if A is not square) by stationary C with even tiles: of the entries, of the\n"
-        "multiplications end to end, and if all processes met after each of the stages, without and with the\n"
-        "iteration offset.",
+        "Sizes, entries a row and column, symmetry, and the memory that each format takes. Of a square matrix also\n"
+        "what solving with its strict lower part and a unit diagonal is like: levels (rows of the longest chain in\n"
+        "which each needs the one before), rows of the widest level, dependency (entries / rows) and parallelism\n"
+        "(rows / levels). With --grid, the load imbalance of A A (A A^T if A is not square) by stationary C with\n"
+        "even tiles: of the entries, of the multiplications end to end, and if all processes met after each of the\n"
+        "stages, without and with the iteration offset.",
     .examples = "tulle stat matrix.mtx.gz\ntulle stat "
                 "rmat:scale=17,edgefactor=8,a=0.6,b=0.1334,c=0.1333,d=0.1333,relabel=on --grid 16x16",
     .options = options,

@@ -12,14 +12,26 @@ struct tulle__arena {
     tulle__place data, words;
     int data_taken, words_taken;
     uint64_t *sent; /* [panels]: how often it was handed out; free when the word has caught up */
+    struct {
+        int taken;
+        tulle__place place;
+    } * block; /* [panels]: that it has grown to */
 };
+
+static void shrink(tulle__arena *arena, int panel)
+{
+    if (arena->block[panel].taken) tulle__heap_give(arena->comm->pe->data, &arena->block[panel].place);
+    arena->block[panel].taken = 0;
+}
 
 void tulle__arena_free(tulle__arena *arena)
 {
     if (!arena) return;
+    for (int panel = 0; arena->block && panel < arena->panels; panel++) shrink(arena, panel);
     if (arena->data_taken) tulle__heap_give(arena->comm->pe->data, &arena->data);
     if (arena->words_taken) tulle__heap_give(arena->comm->pe->control, &arena->words);
     tulle__free(arena->sent);
+    tulle__free(arena->block);
     tulle__free(arena);
 }
 
@@ -36,6 +48,7 @@ tulle_status tulle__arena_new(tulle_comm *comm, size_t bytes, int panels, tulle_
         goto out;
     }
     TULLE_TRY(tulle__alloc_zero((size_t)panels, sizeof *a->sent, "arena", &a->sent));
+    TULLE_TRY(tulle__alloc_zero((size_t)panels, sizeof *a->block, "arena", &a->block));
     TULLE_TRY(tulle__heap_take(comm->pe->data, a->panel_bytes * (size_t)panels, "arena of partial results", &a->data));
     a->data_taken = 1;
     TULLE_TRY(tulle__heap_take(comm->pe->control, (size_t)panels * sizeof(uint64_t), "arena words", &a->words));
@@ -56,7 +69,9 @@ size_t tulle__arena_panel_bytes(const tulle__arena *arena)
 static int is_free(tulle__arena *arena, int panel)
 {
     const uint64_t *word = tulle__direct(arena->comm, &arena->words);
-    return tulle__word_read(&word[panel]) == arena->sent[panel];
+    if (tulle__word_read(&word[panel]) != arena->sent[panel]) return 0;
+    shrink(arena, panel);
+    return 1;
 }
 
 tulle_status tulle__arena_take(tulle__arena *arena, tulle__serve serve, void *context, tulle__panel *panel)
@@ -81,9 +96,22 @@ tulle_status tulle__arena_take(tulle__arena *arena, tulle__serve serve, void *co
     }
 }
 
+tulle_status tulle__arena_grow(tulle__arena *arena, size_t bytes, size_t written, tulle__panel *panel)
+{
+    tulle__place place;
+    tulle_status status = tulle__heap_reserve(arena->comm->pe->data, bytes, written, "a partial result", &place);
+    if (status != TULLE_OK) return status;
+    arena->block[panel->index].taken = 1;
+    panel->place = arena->block[panel->index].place = place;
+    panel->local = tulle__direct(arena->comm, &place);
+    panel->at = 0;
+    return TULLE_OK;
+}
+
 void tulle__arena_return(tulle__arena *arena, const tulle__panel *panel)
 {
     arena->sent[panel->index]--;
+    shrink(arena, panel->index);
 }
 
 tulle_status tulle__arena_drain(tulle__arena *arena, tulle__serve serve, void *context)

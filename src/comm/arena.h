@@ -25,12 +25,18 @@ size_t tulle__arena_panel_bytes(const tulle__arena *arena);
 typedef struct tulle__panel {
     int index;
     void *local;
-    tulle__place place; /* the whole arena */
+    tulle__place place; /* the whole arena, or a block of its own */
     uint64_t at;        /* of the panel in it */
     tulle__place ack;
     uint64_t ack_at;
 } tulle__panel;
 tulle_status tulle__arena_take(tulle__arena *arena, tulle__serve serve, void *context, tulle__panel *panel);
+
+/*
+ * Makes a taken panel one of `bytes`, however many, of which so many are ever written: a block of its own, given back
+ * when it has been acknowledged.
+ */
+tulle_status tulle__arena_grow(tulle__arena *arena, size_t bytes, size_t written, tulle__panel *panel);
 
 /* The panel was not sent after all. */
 void tulle__arena_return(tulle__arena *arena, const tulle__panel *panel);

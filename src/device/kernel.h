@@ -125,7 +125,8 @@ typedef struct tulle__kernels {
     /* rowptr[0 .. m] of C only. */
     tulle_status (*spgemm_symbolic)(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *rowptr);
 
-    /* Values only: C->rowptr and C->colind are those of an earlier product of the same structure. */
+    /* Values only: C->rowptr and C->colind are those of an earlier product of the same structure; rowptr may begin
+     * anywhere, in the middle of a larger one. */
     tulle_status (*spgemm_numeric)(tulle__pool *pool, const tulle__spgemm_task *task, const tulle__csr_result *C);
 
     /*

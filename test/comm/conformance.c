@@ -325,24 +325,30 @@ static tulle_status serve_owner(void *context)
     return TULLE_OK;
 }
 
-/* An arena of two panels; PE 0 owns everything and drains in reverse order of arrival. */
+/*
+ * An arena of two panels, of which every third grows; PE 0 owns everything and drains in reverse order of arrival. What
+ * they have grown to is given back.
+ */
 static tulle_status test_arena(tulle_comm *comm, void *arg)
 {
     (void)arg;
-    enum { TIMES = 30, BYTES = 5000 };
+    enum { TIMES = 30, BYTES = 5000, MORE = 20000 };
     tulle_status status;
     int size = tulle_comm_size(comm), rank = tulle_comm_rank(comm);
     struct owner owner = {.sink = {.comm = comm}, .hold = size};
     tulle__arena *arena = NULL;
-    TULLE_TRY(tulle__alloc(BYTES, 1, "test", &owner.buffer));
+    TULLE_TRY(tulle__alloc(MORE, 1, "test", &owner.buffer));
     TULLE_TRY(tulle__queue_new(comm, 8, &owner.sink.queue));
     TULLE_TRY(tulle__arena_new(comm, 2 * 8192, 2, &arena));
     EXPECT(tulle__arena_panel_bytes(arena) == 8192);
+    int64_t blocks = tulle__heap_blocks(comm->pe->data);
     for (int i = 0; i < TIMES; i++) {
         tulle__panel panel;
+        int bytes = i % 3 == 2 ? MORE : BYTES;
         TULLE_TRY(tulle__arena_take(arena, serve_owner, &owner, &panel));
-        for (int b = 0; b < BYTES; b++) ((char *)panel.local)[b] = (char)(rank * 31 + i + b);
-        struct partial partial = {panel.place, panel.ack, panel.at, panel.ack_at, BYTES, rank * 31 + i, rank};
+        if (bytes == MORE) TULLE_TRY(tulle__arena_grow(arena, MORE, MORE, &panel));
+        for (int b = 0; b < bytes; b++) ((char *)panel.local)[b] = (char)(rank * 31 + i + b);
+        struct partial partial = {panel.place, panel.ack, panel.at, panel.ack_at, bytes, rank * 31 + i, rank};
         TULLE_TRY(tulle__queue_push(owner.sink.queue, 0, &partial, sizeof partial, serve_owner, &owner));
         /* PE 0 fills its own two panels before it drains: it must not wait for itself */
         if (rank == 0 && i % 2) owner.hold = 1;
@@ -354,6 +360,7 @@ static tulle_status test_arena(tulle_comm *comm, void *arg)
             tulle__pause(comm, &turns);
         }
     TULLE_TRY(tulle__arena_drain(arena, serve_owner, &owner));
+    EXPECT(tulle__heap_blocks(comm->pe->data) == blocks);
     TULLE_TRY(tulle_comm_barrier(comm));
 out:
     tulle__arena_free(arena);

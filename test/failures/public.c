@@ -319,6 +319,19 @@ static tulle_status foresee(struct fixture *f, const char *text)
     return status;
 }
 
+/* text: i(lu) or c(holesky) */
+static tulle_status incomplete(struct fixture *f, const char *text)
+{
+    tulle_mat *A = NULL, *L = NULL, *U = NULL;
+    tulle_status status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", f->square, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK)
+        status = *text == 'i' ? tulle_factor_ilu0(A, NULL, &L, &U, NULL) : tulle_factor_ic0(A, NULL, &L, NULL);
+    tulle_mat_free(L);
+    tulle_mat_free(U);
+    tulle_mat_free(A);
+    return status;
+}
+
 /* A triangle of the fixture's matrix with ones on its diagonal, solved with and checked; text: the method. */
 static tulle_status solve_triangle(struct fixture *f, const char *text)
 {
@@ -398,9 +411,12 @@ static const struct subject {
     {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "d1 summa", NULL, 0},
     {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "s1 auto", NULL, 0},
     {"tulle_plan_execute_phase tulle_plan_check", product, "s2 stationary-a", NULL, 0},
+    {"tulle_factor_ilu0", incomplete, "i", NULL, 0},
+    {"tulle_factor_ic0", incomplete, "c", NULL, 0},
     {"tulle_mat_triangle tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_free tulle_trisolve_check",
         solve_triangle, "chunked", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_layout tulle_trisolve_update", solve_triangle, "p2p", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "push", NULL, 0},
     {"tulle_machine_measure_tiers", look_around, "", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "s", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "d", NULL, 0},

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/generate.h"
+#include "io/generate/shuffle.h"
 #include "tap.h"
 
 typedef struct matrix {
@@ -87,7 +88,13 @@ static const char *const everything[] = {"rmat:scale=9,edgefactor=8", "rmat:scal
     "stencil3d:n=5,anisotropy=10,shift=-1", "band:n=60,lower=3,upper=9", "band:n=4,lower=100", "band:n=0",
     "circuit:n=400,degree=5,dense=3", "circuit:n=300,degree=2.5,dense=0,values=spd", "circuit:n=1",
     "circuit:n=3,dense=3", "nlpkkt:n=1", "nlpkkt:n=2", "nlpkkt:n=5,values=integer", "dense:m=20,n=33",
-    "dense:n=12,values=spd", "dense:m=0,n=4", "er:n=100,values=ones", "er:n=100,values=integer"};
+    "stencil3d:n=6,points=15", "delaunay:n=20", "delaunay:nx=1,ny=30,block=7,shuffle=1",
+    "delaunay:nx=33,ny=2,shuffle=0", "shell:n=11,block=4,dof=2", "shell:nx=5,ny=3,block=100,shuffle=1", "road:n=21",
+    "road:nx=9,ny=14,pieces=3,block=5,shuffle=1", "road:nx=1,ny=1,degree=4,pieces=2", "road:n=8,degree=0",
+    "road:n=13,block=3,degree=3.3,pieces=1,shuffle=.5", "web:n=700", "web:n=300,host=37,links=7,copy=.9,local=.3",
+    "web:n=50,links=0", "web:n=1,links=3", "cliques:n=900,block=192", "cliques:n=300,size=16,degree=9,block=50,chain=1",
+    "cliques:n=1", "cliques:n=90,size=2,degree=0,chain=0", "dense:n=12,values=spd", "dense:m=0,n=4",
+    "er:n=100,values=ones", "er:n=100,values=integer"};
 enum { EVERYTHING = sizeof everything / sizeof *everything };
 
 static void test_shapes(void)
@@ -144,6 +151,102 @@ static void test_formulas(void)
         ok(status == TULLE_OK && A.shape.nnz == nnz && A.entries.nnz == nnz, "%s: %" PRId64, spec, nnz);
         matrix_fini(&A);
     }
+}
+
+/* The star of seven points and the corners: boxes of which all three places differ. */
+static void test_corners(void)
+{
+    matrix A;
+    tulle_status status = matrix_init(&A, "stencil3d:nx=5,ny=4,nz=3,points=15", TULLE_F64);
+    int64_t nnz = count_neighbours(5, 4, 3, 1) + count_neighbours(5, 4, 3, 3) - count_neighbours(5, 4, 3, 2);
+    ok(status == TULLE_OK && A.entries.nnz == nnz && entry(&A, 27, 27) == 14 && entry(&A, 27, 1) == -1 &&
+            isnan(entry(&A, 27, 2)) && symmetric(&A),
+        "15 points: %" PRId64 " entries", nnz);
+    matrix_fini(&A);
+}
+
+/* Levels of the strict lower triangle: the longest chain of rows that need each other. */
+static int64_t count_levels(const matrix *A, int64_t *lower)
+{
+    int64_t *level = calloc((size_t)A->shape.m + 1, sizeof *level), most = 0;
+    *lower = A->shape.m;
+    for (int64_t r = 0; r < A->shape.m; r++) {
+        for (int64_t i = A->rowptr[r]; i < A->rowptr[r + 1] && A->entries.colind[i] < r; i++, ++*lower)
+            if (level[A->entries.colind[i]] > level[r]) level[r] = level[A->entries.colind[i]];
+        if (++level[r] > most) most = level[r];
+    }
+    free(level);
+    return most;
+}
+
+/* What the generators of the paper on zero-copy solves are for: entries and levels of the lower triangle. */
+static void test_levels(void)
+{
+    /* levels are exact where a formula tells: a plain order, and chains; others are bounds */
+    static const struct {
+        const char *spec;
+        int64_t least, most;
+        double dependency; /* entries a row, with a unit diagonal; about */
+    } known[] = {
+        {"delaunay:n=40,shuffle=0,block=1", 118, 118, 3.9}, /* along x, two a row: 40 + 2 39 */
+        {"delaunay:n=40", 40, 118, 3.9}, {"delaunay:n=40,shuffle=1,block=40", 6, 30, 3.9},
+        {"shell:n=20,shuffle=0,block=1", 6 * 58, 6 * 58, 25.5}, /* the same in nodes, each six rows in turn */
+        {"shell:n=20", 100, 6 * 80, 25.5},
+        {"stencil3d:n=8,points=15", 36, 36, 6.6}, /* x + y + 3 z: a corner of the layer below is up to (1, 1) ahead */
+        {"road:n=50,degree=4,shuffle=0,block=1", 99, 99, 3}, {"road:n=60", 12, 120, 2.4},
+        {"road:n=30,pieces=3,block=1,shuffle=.2", 12, 400, 2.08}, {"web:n=20000,host=128,split=.5", 128, 150, 2.4},
+        {"cliques:n=6144", 64, 1536, 3}, {"cliques:n=6144,chain=1", 1536, 1536, 4}, {"nlpkkt:n=6", 2, 2, 9.7},
+        {"fem:nodes=8", 50, 50, 10.9}, /* x + 2 y + 4 z */
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        matrix A;
+        int64_t lower = 0, levels = 0;
+        tulle_status status = matrix_init(&A, known[i].spec, TULLE_F64);
+        if (status == TULLE_OK) levels = count_levels(&A, &lower);
+        double dependency = (double)lower / (double)A.shape.m;
+        ok(status == TULLE_OK && levels >= known[i].least && levels <= known[i].most &&
+                fabs(dependency / known[i].dependency - 1) < .1,
+            "%s: %" PRId64 " levels, dependency %.2f, parallelism %.2f", known[i].spec, levels, dependency,
+            (double)A.shape.m / (double)levels);
+        matrix_fini(&A);
+    }
+}
+
+static void test_shuffle(void)
+{
+    for (int64_t size = 1; size < 400; size = size * 5 / 4 + 1) {
+        int seen[400] = {0}, fine = 1, moved = 0;
+        for (int64_t x = 0; x < size; x++) {
+            int64_t y = tulle__shuffle(77, size, x);
+            fine = fine && y >= 0 && y < size && !seen[y]++ && tulle__unshuffle(77, size, y) == x;
+            moved += x != y;
+        }
+        ok(fine && (size < 20 || moved > size * 3 / 4), "%" PRId64 " places are shuffled and back", size);
+    }
+    int fine = 1;
+    for (int64_t x = 0; x < 1000; x++) {
+        int64_t size = ((int64_t)1 << 47) + 12345, place = size - 1 - x * x * 1000003;
+        fine = fine && tulle__unshuffle(5, size, tulle__shuffle(5, size, place)) == place;
+    }
+    ok(fine, "of very many, too");
+}
+
+/* Rows and edges of roads: as many points on each kept edge, and a share of the edges that is as asked for. */
+static void test_roads(void)
+{
+    matrix A;
+    ok(matrix_init(&A, "road:n=100,degree=2.8,pieces=0", TULLE_F64) == TULLE_OK && A.shape.m == 10000, "crossings");
+    double degree = (double)(A.entries.nnz - A.shape.m) / (double)A.shape.m;
+    ok(degree > 2.73 && degree < 2.8, "a mean degree of %.3f, less what the border cuts off 2.8", degree);
+    matrix_fini(&A);
+    ok(matrix_init(&A, "road:n=100,degree=2.8,pieces=3", TULLE_F64) == TULLE_OK && A.shape.m == 10000 + 3 * 14000,
+        "three points on each of 1.4 edges a crossing");
+    degree = (double)(A.entries.nnz - A.shape.m) / (double)A.shape.m;
+    int64_t pairs = 0;
+    for (int64_t r = 0; r < A.shape.m; r++) pairs += A.rowptr[r + 1] - A.rowptr[r] == 3;
+    ok(degree > 2.1 && degree < 2.16 && pairs >= 3 * 14000 - 300, "degree %.3f, %" PRId64 " rows of two neighbours",
+        degree, pairs);
+    matrix_fini(&A);
 }
 
 /* Whether row and col of nlpkkt are coupled, from their places alone: a control is a point of its face. */
@@ -219,7 +322,9 @@ static void test_values(void)
         "27 points");
     matrix_fini(&A);
     static const char *const definite[] = {"fem:nodes=4,dof=2", "band:n=30,lower=4,values=spd",
-        "circuit:n=200,dense=3,values=spd", "stencil3d:n=4,values=spd", "dense:n=9,values=spd"};
+        "circuit:n=200,dense=3,values=spd", "delaunay:n=15", "shell:n=7,block=3,dof=2", "road:n=12,pieces=2,shuffle=1",
+        "road:n=15", "cliques:n=400,block=128,chain=1", "stencil3d:n=4,points=15,values=spd",
+        "stencil3d:n=4,values=spd", "dense:n=9,values=spd"};
     for (size_t i = 0; i < sizeof definite / sizeof *definite; i++) {
         ok(matrix_init(&A, definite[i], TULLE_F64) == TULLE_OK && symmetric(&A) && dominant(&A), "%s is definite",
             definite[i]);
@@ -356,7 +461,9 @@ static void test_fingerprints(void)
     } known[] = {{"rmat:scale=12,relabel=on,noise=0.05", 0x075aad38ae6b9e22u},
         {"er:n=3000,degree=7.5", 0xfe05481c26312052u}, {"circuit:n=1000,degree=5", 0xe5b1d18fc45838e1u},
         {"fem:nodes=6,dof=2,seed=5", 0x668581851992f685u}, {"stencil3d:n=9,points=27", 0xe2abe63280e14c3bu},
-        {"dense:m=100,n=30,values=integer", 0xc3e61429aa2270fcu}};
+        {"dense:m=100,n=30,values=integer", 0xc3e61429aa2270fcu}, {"delaunay:n=50", 0x8a7f10c58cc981e6u},
+        {"shell:n=20,dof=2", 0x6d75f56738f089c9u}, {"road:n=40,pieces=2", 0x2eb12049259478cdu},
+        {"web:n=3000", 0x62c236129b83d43du}, {"cliques:n=4000", 0xc14bf85b32425571u}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         matrix A;
         tulle_status status = matrix_init(&A, known[i].spec, TULLE_F64);
@@ -368,7 +475,8 @@ static void test_fingerprints(void)
 
 static void test_seeds(void)
 {
-    static const char *const random[] = {"rmat:scale=8", "er:n=300", "circuit:n=300", "dense:n=10", "fem:nodes=3"};
+    static const char *const random[] = {"rmat:scale=8", "er:n=300", "circuit:n=300", "dense:n=10", "fem:nodes=3",
+        "delaunay:n=20", "shell:n=9", "road:n=20", "web:n=300", "cliques:n=300"};
     for (size_t i = 0; i < sizeof random / sizeof *random; i++) {
         char spec[100];
         matrix A[3];
@@ -555,8 +663,30 @@ static void test_specs(void)
         {"stencil2d:n=4,nz=4", "no key 'nz'"},
         {"stencil2d:nx=4", "needs n, or nx, ny"},
         {"stencil2d:n=4,points=9,anisotropy=2", "anisotropy"},
-        {"stencil3d:n=4,points=9", "points=7 or 27, not 9"},
+        {"stencil3d:n=4,points=9", "points=7, 15 or 27, not 9"},
         {"stencil3d:nx=4,ny=3", "needs n, or nx, ny, nz"},
+        {"stencil3d:n=4,points=15,anisotropy=2", "anisotropy"},
+        {"stencil2d:n=4,points=15", "points=5 or 9, not 15"},
+        {"delaunay:block=3", "needs n, or nx, ny"},
+        {"delaunay:nx=3", "needs n, or nx, ny"},
+        {"delaunay:n=4,block=0", "outside"},
+        {"delaunay:n=4,shuffle=1.1", "outside"},
+        {"delaunay:n=4,dof=2", "no key 'dof'"},
+        {"delaunay:n=100000000", "over the limit"},
+        {"shell:n=4,dof=65", "outside"},
+        {"road:n=4,degree=5", "outside"},
+        {"road:n=4,pieces=2000", "outside"},
+        {"road:n=4,peices=2", "did you mean 'pieces'"},
+        {"rode:n=4", "did you mean 'road'"},
+        {"web:links=2", "needs n"},
+        {"web:n=10,host=0", "outside"},
+        {"web:n=10,copy=2", "outside"},
+        {"web:n=10,values=spd", "symmetric"},
+        {"cliques:size=4", "needs n"},
+        {"cliques:n=10,size=48", "no power of two"},
+        {"cliques:n=10,size=4,degree=7", "outside"},
+        {"cliques:n=10,chain=-1", "outside"},
+        {"cliques:n=10,values=laplace", "stencils"},
         {"band:lower=3", "needs n"},
         {"band:n=10,lower=1,upper=2,values=spd", "symmetric"},
         {"band:n=200000000000000,lower=100000000000000", "over the limit"},
@@ -584,7 +714,7 @@ static void test_specs(void)
     int kinds = 0, sentences = 1;
     for (const char *sentence = NULL; tulle__generator_name(kinds, &sentence); kinds++)
         sentences = sentences && *sentence;
-    ok(kinds == 9 && sentences && !tulle__generator_name(-1, NULL), "%d generators, each with a sentence", kinds);
+    ok(kinds == 14 && sentences && !tulle__generator_name(-1, NULL), "%d generators, each with a sentence", kinds);
 }
 
 static tulle_status make_tile(const char *spec)
@@ -637,7 +767,8 @@ static void test_memory(void)
 /* Figures for the eye; the bounds are wide, for sanitizers and busy machines. */
 static void test_speed(void)
 {
-    static const char *const large[] = {"rmat:scale=17,edgefactor=8,seed=1",
+    static const char *const large[] = {"delaunay:n=512", "shell:n=100", "road:n=512", "road:n=200,pieces=3",
+        "web:n=200000", "cliques:n=200000", "rmat:scale=17,edgefactor=8,seed=1",
         "rmat:scale=17,edgefactor=8,seed=1,relabel=on", "er:n=1000000,degree=8", "fem:nodes=64,dof=1",
         "fem:nodes=40,dof=3", "stencil2d:n=1000,points=5", "stencil3d:n=100,points=27",
         "circuit:n=200000,degree=8,dense=5"};
@@ -667,6 +798,10 @@ int main(int argc, char **argv)
         test_shapes();
         test_formulas();
         test_nlpkkt();
+        test_corners();
+        test_levels();
+        test_shuffle();
+        test_roads();
         test_values();
         test_rmat();
         test_seeds();

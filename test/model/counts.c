@@ -2,7 +2,8 @@
 /*
  * What the model says a product moves is what it moves: counts SPEC. Bytes, messages and partial results of every
  * static algorithm, multiplications and entries of C, for SpMM and SpGEMM, on grids that are square and that are not,
- * in one and several tiles a PE, with panels that partial results do not fit in.
+ * in one and several tiles a PE, with panels that partial results do not fit in. Where the shares of the work are alike
+ * the same holds for stealing, which is not done there.
  */
 #include <string.h>
 
@@ -14,9 +15,10 @@
 
 enum { ARENA = 8192, PANELS = 8 };
 
-static const tulle_alg algs[] = {
-    TULLE_ALG_STATIONARY_C, TULLE_ALG_STATIONARY_A, TULLE_ALG_STATIONARY_B, TULLE_ALG_SUMMA, TULLE_ALG_CANNON};
-enum { ALGS = sizeof algs / sizeof *algs };
+static const tulle_alg algs[] = {TULLE_ALG_STATIONARY_C, TULLE_ALG_STATIONARY_A, TULLE_ALG_STATIONARY_B,
+    TULLE_ALG_SUMMA, TULLE_ALG_CANNON, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STEAL_LOCAL_A, TULLE_ALG_STEAL_RANDOM_A};
+enum { ALGS = sizeof algs / sizeof *algs, STATIC = 5 };
+static const int keeping[] = {0, 1, 1}; /* where nobody steals: which of the others they are */
 
 struct run {
     const char *operand;
@@ -123,7 +125,7 @@ static tulle_status count_again(
     census = NULL;
     spec.counting = TULLE_COUNT_FLOPS;
     TULLE_TRY(tulle_census_new(A, run->cols_b ? NULL : B, &spec, &census));
-    for (int a = 0; a < ALGS; a++) {
+    for (int a = 0; a < STATIC; a++) {
         TULLE_TRY(tulle_predict(census, machine, NULL, algs[a], &p));
         EXPECT(tulle_comm_rank(comm) || p.load_imbalance == run->said[a].load_imbalance);
     }
@@ -190,7 +192,22 @@ static void compare(const struct run *run, const char *what, int a)
         p->seconds);
 }
 
-static void try(const char *spec, struct run *run)
+/* Returns whether nothing is to be stolen, as the model has it. */
+static int compare_stealing(const struct run *run, const char *what, int a)
+{
+    const tulle_prediction *p = &run->said[a], *other = &run->said[keeping[a - STATIC]];
+    const tulle_report *r = &run->was[a];
+    int alike = p->seconds == other->seconds && p->bytes_moved == other->bytes_moved;
+    ok(run->suits[a] && run->flops == (double)r->flops && run->entries == (double)r->nnz_c, "%s, %s: the product", what,
+        tulle_alg_name(algs[a]));
+    if (!alike) return 0;
+    compare(run, what, a);
+    ok(r->stolen == 0 && r->units == run->was[keeping[a - STATIC]].units, "%s, %s: %d units, %d stolen", what,
+        tulle_alg_name(algs[a]), (int)r->units, (int)r->stolen);
+    return 1;
+}
+
+static void try(const char *spec, struct run *run, int *alike)
 {
     tulle_team *team = NULL;
     char what[256];
@@ -202,7 +219,8 @@ static void try(const char *spec, struct run *run)
     if (status == TULLE_OK) status = tulle_team_run(team, body, run);
     tulle_team_free(team);
     if (!ok(status == TULLE_OK, "%s: %s", what, status == TULLE_OK ? "runs" : tulle_error_message())) return;
-    for (int a = 0; a < ALGS; a++) compare(run, what, a);
+    for (int a = 0; a < STATIC; a++) compare(run, what, a);
+    for (int a = STATIC; a < ALGS; a++) alike[compare_stealing(run, what, a)]++;
     ok(2 * run->multiplications == run->flops && run->bytes == run->said[1].bytes_moved, "%s: the PEs' loads add up",
         what);
     ok(run->chosen == run->expected, "%s: auto becomes %s, the model says %s", what, tulle_alg_name(run->chosen),
@@ -213,6 +231,7 @@ int main(int argc, char **argv)
 {
     static const char *const operands[] = {"rmat:scale=7,edgefactor=6", "er:n=90,degree=2", "stencil2d:n=9"};
     static const int shapes[][3] = {{2, 2, 1}, {2, 2, 3}, {7, 1, 1}, {1, 7, 1}, {4, 1, 2}, {1, 4, 1}, {7, 1, 2}};
+    int alike[2] = {0, 0};
     if (argc != 2) return fprintf(stderr, "usage: %s SPEC\n", argv[0]), 2;
     for (size_t o = 0; o < sizeof operands / sizeof *operands; o++)
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
@@ -223,7 +242,8 @@ int main(int argc, char **argv)
                     .tiles = shapes[s][2],
                     .cols_b = cols,
                     .map = o == 1 ? TULLE_CYCLIC : TULLE_BLOCK};
-                try(argv[1], &run);
+                try(argv[1], &run, alike);
             }
+    ok(alike[0] > 10 && alike[1] > 10, "shares of the work are alike in %d cases, not in %d", alike[1], alike[0]);
     return tap_done();
 }

@@ -127,10 +127,10 @@ static int same_report(const tulle_report *a, const tulle_report *b)
            a->flops == b->flops && a->nnz_c == b->nnz_c && close_to(a->load_imbalance, b->load_imbalance, 0);
 }
 
-/* Who takes what from whom depends on when, so stealing may go another way. */
+/* Who takes what from whom depends on when, so stealing may go another way, in steps of half a PE's work. */
 static int close_reports(const tulle_report *a, const tulle_report *b, int steals, double beta)
 {
-    double part = steals || beta != 0 ? 0.1 : 0.02; /* beta: of the old C there are too many entries, too */
+    double part = steals ? 0.15 : beta != 0 ? 0.1 : 0.02; /* beta: of the old C there are too many entries, too */
     int counts = steals || (a->messages == b->messages && a->partials == b->partials);
     /* adding an old C of which the number of entries is an estimate counts as that many multiplications */
     int flops = beta != 0 || a->flops == b->flops;

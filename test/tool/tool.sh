@@ -24,7 +24,7 @@ expect() {
 expect 0 'usage: tulle VERB' --help
 expect 2 'usage: tulle VERB'
 expect 0 '^tulle [0-9]' --version
-for verb in spmm spgemm predict stat gen convert plot calibrate info; do expect 0 "usage: tulle $verb" "$verb" --help; done
+for verb in spmm spgemm trisolve predict stat gen convert plot calibrate info; do expect 0 "usage: tulle $verb" "$verb" --help; done
 expect 0 'usage: tulle stat' help stat
 expect 2 "did you mean 'spgemm'" spgem x
 expect 2 'did you mean --pes' spmm x --pess 2
@@ -58,6 +58,17 @@ printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1.0\n1 1 2.0
 expect 2 'twice.mtx:4:' spgemm "$work/twice.mtx" --duplicates error
 expect 0 'fall on one before' stat "$work/twice.mtx"
 expect 0 '2 entries' stat "$work/twice.mtx" --quiet
+
+# level sets of the strict lower part with a unit diagonal: lower 2, 3; 3, 2; 4, 2 and an upper entry; an empty row
+printf '%%%%MatrixMarket matrix coordinate real general\n5 5 6\n2 1 1\n3 2 1\n4 2 1\n4 4 9\n1 4 1\n4 5 1\n' >"$work/levels.mtx"
+expect 0 'lower, unit    8 entries, 3 levels, the widest of 2 rows; dependency 1.60, parallelism 1.67$' stat "$work/levels.mtx" --pes 3
+expect 0 '"lower_nnz":8,"levels":3,"dependency":1.6,"parallelism":1.66666667,"widest_level":2}' stat "$work/levels.mtx" --json --pes 2
+expect 0 'lower, unit    354236 entries, 204 levels, .* parallelism 132.35$' stat fem:nodes=30 --quiet
+# the paper's nlpkkt at n = 20: n + (3 n - 2)^3 + 6 (3 n - 2)^2 entries in 2 levels, the first all but n^3 rows
+expect 0 'lower, unit    233696 entries, 2 levels, the widest of 10400 rows;' stat nlpkkt:n=20 --quiet
+expect 0 '"levels":0,"dependency":0,"parallelism":0,"widest_level":0' stat band:n=0 --json
+"$tulle" stat "$data/ash219.mtx.gz" >"$work/out" 2>&1 && ! grep -q 'levels' "$work/out"
+report $? "no levels where a matrix is not square"
 
 for matrix in west0067.mtx.gz bcsstk01.mtx ash219.mtx.gz lp_afiro.mtx.gz LFAT5.mtx.gz; do
     expect 0 'stationary-b.*passed' spgemm "$data/$matrix" --pes 4 --alg all --check
@@ -164,4 +175,22 @@ expect 2 'goes into a .mtx, .mtx.gz or .bsp.h5 file' $whole --memory 24M -o "$wo
 expect 2 'directory' spgemm "$work/a.mtx" -o "$work/no/where.mtx"
 [ ! -e "$work/no" ] && ! ls "$work" | grep -q '\.tmp'
 report $? "nothing is left of a file that could not be written"
+
+# triangular solves
+expect 0 'passed' trisolve "$data/bcsstk16.mtx.gz" --from tril --method all --check --pes 3 --rhs random:3
+expect 0 '"method":"push".*"tasks":4.*"passed":true' trisolve fem:nodes=6,dof=3 --from triu --trans --type f32 --method push --tasks 4 --check --pes 2 --json
+expect 0 'unit, transposed.*1 right-hand side' trisolve "$data/can_24.mtx" --from tril --unit --trans --rhs ones --pes 1
+expect 2 "did you mean 'chunked'" trisolve fem:nodes=4 --method chuncked
+expect 2 'row 1 has an entry above the diagonal' trisolve fem:nodes=4 --pes 2
+expect 2 'row 2 has an entry below the diagonal' trisolve fem:nodes=4 --uplo upper
+expect 2 'has no entry on the diagonal' trisolve "$data/impcol_a.mtx.gz" --from tril
+expect 2 'is square' trisolve "$data/ash219.mtx.gz"
+expect 2 'triangle, tril or triu' trisolve fem:nodes=4 --from lower
+expect 2 'not what --uplo upper' trisolve fem:nodes=4 --from tril --uplo upper
+expect 0 'serial' trisolve fem:nodes=5 --from tril --method serial --rhs ones -o "$work/x.npy"
+expect 0 'chunked' trisolve fem:nodes=5 --from tril --method chunked --rhs ones -o "$work/y.npy" --pes 3
+cmp -s "$work/x.npy" "$work/y.npy"
+report $? "serial and chunked write the same bits"
+expect 2 'has 125 rows, the triangle 64' trisolve fem:nodes=4 --from tril --rhs "$work/x.npy"
+expect 0 'passed' trisolve fem:nodes=5 --from tril --rhs "$work/x.npy" --check --pes 2
 report_end

@@ -71,7 +71,7 @@ static double get(const void *val, tulle_type type, int64_t at)
 }
 
 /* Every size-th entry from each PE. */
-static tulle_status distribute_triangle(
+__attribute__((unused)) static tulle_status distribute_triangle(
     tulle_comm *comm, const struct triangle *t, const tulle_layout *layout, tulle_type type, tulle_mat **T)
 {
     int64_t count = 0, met = 0, most = t->n * t->n + 1, *row = malloc((size_t)most * 8),
@@ -91,7 +91,7 @@ static tulle_status distribute_triangle(
     return status;
 }
 
-static tulle_status fill_sides(tulle_mat *B)
+__attribute__((unused)) static tulle_status fill_sides(tulle_mat *B)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *l = tulle_mat_layout(B);
@@ -109,7 +109,7 @@ static tulle_status fill_sides(tulle_mat *B)
 }
 
 /* x[i * cols + c]: all of a dense matrix, on every PE. */
-static tulle_status collect(tulle_mat *X, double *x)
+__attribute__((unused)) static tulle_status collect(tulle_mat *X, double *x)
 {
     tulle_status status = tulle_comm_barrier(tulle_mat_comm(X));
     const tulle_layout *l = tulle_mat_layout(X);
@@ -131,7 +131,8 @@ static tulle_status collect(tulle_mat *X, double *x)
 }
 
 /* By the formula, in double, from values rounded to the type. */
-static void solve_plainly(const struct triangle *t, tulle_op op, tulle_type type, int64_t cols, double *x)
+__attribute__((unused)) static void solve_plainly(
+    const struct triangle *t, tulle_op op, tulle_type type, int64_t cols, double *x)
 {
     int64_t n = t->n, forward = !t->upper == (op == TULLE_OP_N);
     double rounded[1];

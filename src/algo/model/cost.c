@@ -63,7 +63,11 @@ tulle_status tulle__costs_init(
     if (!(c.tier[TULLE_OTHER_NODE].bandwidth > 0)) c.tier[TULLE_OTHER_NODE] = c.tier[TULLE_SAME_NODE];
     const tulle__operands *t = &census->operands;
     tulle_status status = tulle__alloc((size_t)t->M * (size_t)t->K * (size_t)t->N, sizeof *c.unit, "model", &c.unit);
-    if (status != TULLE_OK) return status;
+    if (status == TULLE_OK) status = tulle__alloc((size_t)census->pes, sizeof *c.part, "model", &c.part);
+    if (status != TULLE_OK) {
+        tulle__costs_fini(&c);
+        return status;
+    }
     for (int i = 0; i < t->M; i++)
         for (int k = 0; k < t->K; k++)
             for (int j = 0; j < t->N; j++) c.unit[tulle__unit_index(census, i, k, j)] = kernel_seconds(&c, i, k, j);
@@ -74,6 +78,7 @@ tulle_status tulle__costs_init(
 void tulle__costs_fini(tulle__costs *costs)
 {
     tulle__free(costs->unit);
+    tulle__free(costs->part);
 }
 
 static const tulle_tier *tier_of(const tulle__costs *c, int a, int b)
@@ -173,7 +178,7 @@ double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, i
 }
 
 /* Pieces of a dense result are whole rows, of a sparse one bytes of its block: partial.c, multiply.c. */
-void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double entries, tulle__burden *load)
+void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double entries, int passes, tulle__burden *load)
 {
     const tulle__operands *o = &c->census->operands;
     int owner = tulle__layout_owner(o->C->layout, i, j);
@@ -201,8 +206,7 @@ void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double e
             bytes / tier_of(c, from, owner)->bandwidth + pushes * tier_of(c, from, owner)->latency;
         load[from].served += bytes / tier_of(c, from, owner)->bandwidth;
     }
-    /* copying, or reading both and writing one */
-    load[owner].accumulate += (c->census->sparse ? 2 : 3) * bytes / (c->share * c->machine->stream);
+    load[owner].accumulate += passes * bytes / (c->share * c->machine->stream);
 }
 
 double tulle__cost_merge(const tulle__costs *c, double entries)

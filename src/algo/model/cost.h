@@ -18,6 +18,7 @@ typedef struct tulle__costs {
     double panel; /* bytes */
     double room;  /* bytes for fetched tiles; 0: any */
     double *unit; /* [M * K * N]: seconds of each unit's kernel */
+    double *part; /* [pes]: room for a number of each */
 } tulle__costs;
 
 /* Of one PE. Seconds, but for what is counted. */
@@ -65,8 +66,12 @@ void tulle__cost_share_nodes(const tulle__costs *costs, tulle__burden *load);
 
 /* Entries of what nk units of C tile (i, j) make; counted if they are a job of stationary A or B that was counted. */
 double tulle__cost_entries(const tulle__costs *costs, const tulle__policy *policy, int i, int j, int nk, const int *k);
-/* A partial result of so many entries of C tile (i, j) on its way from PE `from` to the owner. Dense: all entries. */
-void tulle__cost_partial(const tulle__costs *costs, int from, int i, int j, double entries, tulle__burden *load);
+/*
+ * A partial result of so many entries of C tile (i, j) on its way from PE `from` to the owner, and how often its bytes
+ * go through the owner's memory. Dense: all entries.
+ */
+void tulle__cost_partial(
+    const tulle__costs *costs, int from, int i, int j, double entries, int passes, tulle__burden *load);
 /* Merging sparse summands of so many entries in all into one tile. */
 double tulle__cost_merge(const tulle__costs *costs, double entries);
 

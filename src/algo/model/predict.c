@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "algo/model/cost.h"
+#include "algo/product/band.h"
 #include "algo/product/panel.h"
 #include "base/error.h"
 #include "comm/slot.h"
@@ -35,10 +36,17 @@ static void add_publishing(const tulle__costs *c, tulle__burden *load)
     }
 }
 
+/* The policy by which an algorithm's work is done, as in a plan; NULL: there is no such algorithm. */
+static const tulle__policy *policy_of(const tulle__costs *c, tulle_alg alg)
+{
+    const tulle__policy *policy = tulle__policy_of(alg);
+    return policy ? tulle__policy_in_effect(policy, &c->census->operands, c->census->pes, c->part) : NULL;
+}
+
 static tulle_status walk(const tulle__costs *c, tulle_alg alg, tulle__burden **load)
 {
     tulle_status status;
-    const tulle__policy *policy = tulle__policy_of(alg);
+    const tulle__policy *policy = policy_of(c, alg);
     int *k = NULL;
     tulle__burden *all = NULL;
     if (alg == TULLE_ALG_CANNON) {
@@ -134,7 +142,7 @@ static double largest_tile(const tulle_mat *X)
 static tulle_status predict(const tulle__costs *c, tulle_alg alg, tulle_prediction *prediction)
 {
     const tulle__operands *o = &c->census->operands;
-    const tulle__policy *policy = tulle__policy_of(alg);
+    const tulle__policy *policy = policy_of(c, alg);
     tulle__costs costs = *c;
     if (!policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d is none to predict", (int)alg);
     costs.group = tulle__policy_group(policy, o->K, c->direct, c->deterministic);

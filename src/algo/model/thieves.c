@@ -56,6 +56,14 @@ static double accumulate_seconds(const struct game *g, const struct item *x, dou
     return 2 * entries * entry / (c->share * c->machine->stream);
 }
 
+/* What a thief's result takes of the owner: summands are added; what is final comes to where it stays, or is copied. */
+static int passes(const struct game *g, const struct item *x, int pe)
+{
+    int owner = tulle__layout_owner(g->operands.C->layout, x->i, x->j);
+    if (!g->costs->census->sparse && x->k != CHAIN) return 3;
+    return tulle__cost_in_place(g->costs, pe, owner) ? 2 : 0;
+}
+
 /* Seconds of a unit on PE `pe`, which it adds to the PE's load. */
 static double unit_seconds(const struct game *g, const struct item *x, int pe, tulle__burden *load)
 {
@@ -75,7 +83,8 @@ static double unit_seconds(const struct game *g, const struct item *x, int pe, t
     load[pe].compute += compute;
     double seen = c->lookahead == 0 ? fetch : fetch > compute ? fetch - compute : 0, push = load[pe].push;
     double entries = tulle__cost_entries(c, g->policy, x->i, x->j, nk, g->k) / x->bands;
-    if (tulle__layout_owner(o->C->layout, x->i, x->j) != pe) tulle__cost_partial(c, pe, x->i, x->j, entries, load);
+    if (tulle__layout_owner(o->C->layout, x->i, x->j) != pe)
+        tulle__cost_partial(c, pe, x->i, x->j, entries, passes(g, x, pe), load);
     load[tulle__layout_owner(o->C->layout, x->i, x->j)].accumulate += accumulate_seconds(g, x, entries);
     load[pe].communicate += seen + load[pe].push - push;
     return compute + seen + load[pe].push - push;

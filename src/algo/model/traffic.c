@@ -52,7 +52,8 @@ static void walk_job(
         load[pe].local += compute;
     double entries = tulle__cost_entries(c, policy, i, j, nk, k);
     int own = tulle__layout_owner(o->C->layout, i, j) == pe, units = units_of(o, i, j);
-    if (!own) tulle__cost_partial(c, pe, i, j, entries, load);
+    /* copied, or both read and one written */
+    if (!own) tulle__cost_partial(c, pe, i, j, entries, c->census->sparse ? 2 : 3, load);
     if (!own || nk < units) add_merge(c, i, j, entries, load);
     /* its part of the rereading, as jobs do not know of each other */
     if (own && nk && nk < units) load[pe].compute += reread(c, i, j) * (1 - (double)nk / units);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/band.h"
 
-enum { PARTS = 32, BANDS_MOST = 32, CHAIN_BANDS_MOST = 1024, GRAIN_LEAST = 64, TILES_LOOKED_AT = 1 << 26 };
+enum { PARTS = 32, BANDS_MOST = 32, CHAIN_BANDS_MOST = 1024, GRAIN_LEAST = 64 };
 
-/* Largest share over the mean up to which shares are alike: less is worth neither copying C for nor small jobs. */
-#define ALIKE 1.1
+/* Largest share over the mean up to which shares are alike: to mend less costs more than it saves (bench/stealing.py). */
+#define ALIKE 1.2
 
 double tulle__operands_work(const tulle__operands *o, int i, int k, int j)
 {
@@ -13,26 +13,22 @@ double tulle__operands_work(const tulle__operands *o, int i, int k, int j)
     return nnz_a * (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz / (double)(tulle__tile_rows(o->B, k) + 1);
 }
 
-static double chain_work(const tulle__operands *o, int i, int j)
+const tulle__policy *tulle__policy_in_effect(
+    const tulle__policy *policy, const tulle__operands *o, int pes, double *share)
 {
-    double work = 0;
-    for (int k = 0; k < o->K; k++)
-        if (tulle__operands_meet(o, i, k, j)) work += tulle__operands_work(o, i, k, j);
-    return work;
-}
-
-/* Whether no owner of C tiles has clearly more to do than the mean. By ranks, so that nothing has to be allocated. */
-static int are_alike(const tulle__operands *o, int pes, double sum)
-{
-    if ((double)o->M * o->N * pes > TILES_LOOKED_AT) return 0;
-    for (int pe = 0; pe < pes; pe++) {
-        double work = 0;
-        for (int i = 0; i < o->M; i++)
+    double sum = 0, most = 0;
+    if (policy->reach == TULLE__REACH_NONE) return policy;
+    for (int pe = 0; pe < pes; pe++) share[pe] = 0;
+    for (int i = 0; i < o->M; i++)
+        for (int k = 0; k < o->K; k++)
             for (int j = 0; j < o->N; j++)
-                if (tulle__layout_owner(o->C->layout, i, j) == pe) work += chain_work(o, i, j);
-        if (work > ALIKE * sum / pes) return 0;
+                if (tulle__operands_meet(o, i, k, j))
+                    share[policy->worker(o, i, k, j)] += tulle__operands_work(o, i, k, j);
+    for (int pe = 0; pe < pes; pe++) {
+        sum += share[pe];
+        if (share[pe] > most) most = share[pe];
     }
-    return 1;
+    return most > ALIKE * sum / pes ? policy : tulle__policy_of(policy->keeping);
 }
 
 void tulle__operands_set_grain(tulle__operands *o, int pes)
@@ -44,7 +40,6 @@ void tulle__operands_set_grain(tulle__operands *o, int pes)
                 if (tulle__operands_meet(o, i, k, j)) sum += tulle__operands_work(o, i, k, j);
     o->grain = pes > 1 ? sum / pes / PARTS : 0;
     if (pes > 1 && o->grain < GRAIN_LEAST) o->grain = GRAIN_LEAST;
-    o->uncut = are_alike(o, pes, sum);
 }
 
 static int bands_of(const tulle__operands *o, int i, double work, int64_t most)
@@ -64,7 +59,6 @@ int tulle__operands_bands(const tulle__operands *o, int i, int k, int j)
 int tulle__chain_bands(const tulle__operands *o, int i, int j, int nk, const int *k)
 {
     double work = 0;
-    if (o->uncut) return 1;
     for (int n = 0; n < nk; n++) work += tulle__operands_work(o, i, k[n], j);
     return bands_of(o, i, work, CHAIN_BANDS_MOST);
 }

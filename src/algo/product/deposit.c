@@ -6,22 +6,30 @@
 #include "algo/product/charge.h"
 #include "base/error.h"
 
-/* A result placed in a private block, laid out as a tile. */
+/* A result laid out as a tile in a private block, or in a panel. */
 struct block_place {
     const tulle_plan *plan;
+    tulle__panel *panel; /* NULL: a block */
     char *block;
 };
 
 static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     struct block_place *place = context;
-    tulle__csr_offsets o = tulle__csr_offsets_of(m, nnz, place->plan->C->type);
-    tulle_status status = tulle__partial_block(place->plan, m, nnz, &place->block);
+    const tulle_plan *plan = place->plan;
+    tulle__csr_offsets o = tulle__csr_offsets_of(m, nnz, plan->C->type);
+    tulle_status status = TULLE_OK;
+    if (!place->panel)
+        status = tulle__partial_block(plan, m, nnz, &place->block);
+    else if (o.length > tulle__arena_panel_bytes(plan->arena))
+        status =
+            tulle__arena_grow(plan->arena, o.length, tulle__is_hollow(plan->comm) ? o.colind : o.length, place->panel);
     if (status != TULLE_OK) return status;
+    char *block = place->panel ? place->panel->local : place->block;
     *C = (tulle__csr_result){.nnz = nnz,
-        .rowptr = (int64_t *)(void *)place->block,
-        .colind = (int32_t *)(void *)(place->block + o.colind),
-        .val = place->block + o.val};
+        .rowptr = (int64_t *)(void *)block,
+        .colind = (int32_t *)(void *)(block + o.colind),
+        .val = block + o.val};
     return TULLE_OK;
 }
 
@@ -76,6 +84,40 @@ int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int 
     return pairs + 1;
 }
 
+/* Multiplications that a kernel for values only does not tell: where they are not those of the execution before. */
+static tulle_status count_multiplications(tulle__exec *x, const tulle__spgemm_task *task)
+{
+    tulle_status status;
+    int64_t *flops = NULL;
+    if (!x->plan->steal) return TULLE_OK;
+    TULLE_TRY(tulle__alloc((size_t)task->m, sizeof *flops, "multiplications of rows", &flops));
+    TULLE_TRY(x->plan->context->kernels->spgemm_flops(x->plan->context->pool, task, flops));
+    for (int64_t r = 0; r < task->m; r++) x->multiplications += flops[r];
+out:
+    tulle__free(flops);
+    return status;
+}
+
+tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs)
+{
+    tulle_plan *plan = x->plan;
+    tulle__spgemm_task task = {.type = plan->operands.C->type,
+        .m = rows,
+        .n = tulle__tile_cols(plan->operands.C, j),
+        .npairs = pairs,
+        .pair = x->pair};
+    tulle_tile C;
+    tulle_status status = tulle_mat_tile(plan->operands.C, i, j, &C);
+    if (status != TULLE_OK || !C.nnz) return status;
+    tulle__csr_result result = {.nnz = C.rowptr[row + rows] - C.rowptr[row],
+        .rowptr = (int64_t *)(uintptr_t)(C.rowptr + row),
+        .colind = (int32_t *)(uintptr_t)C.colind,
+        .val = C.val};
+    tulle__charge_spgemm(&x->inbox, &task, result.nnz);
+    status = count_multiplications(x, &task);
+    return status == TULLE_OK ? plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result) : status;
+}
+
 tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications)
 {
     tulle_plan *plan = x->plan;
@@ -85,17 +127,7 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
         .npairs = pairs,
         .pair = x->pair};
     tulle__csr_result result = {.nnz = 0};
-    if (x->inbox.reuse) {
-        tulle_tile C;
-        tulle_status status = tulle_mat_tile(plan->operands.C, i, j, &C);
-        if (status != TULLE_OK || !C.nnz) return status;
-        result = (tulle__csr_result){.nnz = C.nnz,
-            .rowptr = (int64_t *)(uintptr_t)C.rowptr,
-            .colind = (int32_t *)(uintptr_t)C.colind,
-            .val = C.val};
-        tulle__charge_spgemm(&x->inbox, &task, C.nnz);
-        return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result);
-    }
+    if (x->inbox.reuse) return tulle__into_rows(x, i, j, 0, task.m, pairs);
     struct tile_place place = {plan->operands.C, i, j};
     if (!pairs || !task.m || !task.n) {
         tulle_status status = tulle__place_tile(plan->operands.C, i, j, 0, &result);
@@ -107,6 +139,29 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
     *multiplications += result.multiplications;
     tulle__charge_spgemm(&x->inbox, &task, result.nnz);
     return TULLE_OK;
+}
+
+static tulle_status make_block(tulle__exec *x, int64_t rows, int j, int pairs, struct block_place *place, int64_t *nnz)
+{
+    tulle_plan *plan = x->plan;
+    tulle__spgemm_task task = {.type = plan->operands.C->type,
+        .m = rows,
+        .n = tulle__tile_cols(plan->operands.C, j),
+        .npairs = pairs,
+        .pair = x->pair};
+    tulle__csr_result result;
+    tulle_status status = plan->context->kernels->spgemm(plan->context->pool, &task, place_block, place, &result);
+    if (status != TULLE_OK) return status;
+    *nnz = result.nnz;
+    x->multiplications += result.multiplications;
+    tulle__charge_spgemm(&x->inbox, &task, result.nnz);
+    return TULLE_OK;
+}
+
+tulle_status tulle__into_panel(tulle__exec *x, int64_t rows, int j, int pairs, tulle__panel *panel, int64_t *nnz)
+{
+    struct block_place place = {.plan = x->plan, .panel = panel};
+    return make_block(x, rows, j, pairs, &place, nnz);
 }
 
 tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, int64_t *nnz, char **block)
@@ -123,16 +178,12 @@ tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, i
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &known);
     }
     struct block_place place = {.plan = plan};
-    tulle__csr_result result;
-    tulle_status status = plan->context->kernels->spgemm(plan->context->pool, &task, place_block, &place, &result);
+    tulle_status status = make_block(x, rows, j, pairs, &place, nnz);
     if (status != TULLE_OK) {
         tulle__free(place.block);
         return status;
     }
     tulle__free(*block);
     *block = place.block;
-    *nnz = result.nnz;
-    x->multiplications += result.multiplications;
-    tulle__charge_spgemm(&x->inbox, &task, result.nnz);
     return TULLE_OK;
 }

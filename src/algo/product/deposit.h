@@ -13,11 +13,17 @@ int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int 
 /* Room for tile (i, j) of C with nnz entries. */
 tulle_status tulle__place_tile(tulle_mat *C, int i, int j, int64_t nnz, tulle__csr_result *result);
 
+/* Values of rows row .. row + rows - 1 of an own tile whose structure is known. */
+tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs);
+
 /* Into C's own tile: whole, or the values only if the structure is known. */
 tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications);
 
 /* So many rows into a private block, new or known, which is laid out as a tile. */
 tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, int64_t *nnz, char **block);
+
+/* The same, new, into a panel, which grows if it must. */
+tulle_status tulle__into_panel(tulle__exec *x, int64_t rows, int j, int pairs, tulle__panel *panel, int64_t *nnz);
 
 /* The arrays of such a block. */
 tulle__csr_result tulle__block_result(const tulle__exec *x, int64_t rows, int64_t nnz, char *block);

@@ -95,7 +95,8 @@ static tulle_status begin(tulle__exec *x, tulle_plan *plan)
     int once =
         plan->policy->by_chain || (plan->policy->alg == TULLE_ALG_STATIONARY_C && !tulle__needs_give(plan->needs));
     for (int t = 0; t < plan->ntargets; t++) {
-        plan->target[t].scaled = plan->target[t].placed = 0;
+        plan->target[t].scaled = 0;
+        plan->target[t].placed = x->inbox.reuse && plan->steal; /* all rows have their places */
         for (int p = 0; p < plan->target[t].nparts; p++) plan->target[t].part[p].got = 0;
         /* others add into a dense tile as soon as they come: beta first, unless each row is written once anyhow */
         if (!plan->sparse && (!once || !plan->target[t].units)) TULLE_TRY(tulle__scale_target(x, &plan->target[t]));
@@ -126,7 +127,8 @@ static tulle_status execute(tulle__exec *x, tulle_plan *plan, int phase)
     x->inbox.plan = plan;
     int known = plan->known_A && plan->known_A == plan->A->structure && plan->known_B == plan->B->structure &&
                 plan->known_C == plan->C->structure;
-    x->inbox.reuse = known && plan->sparse && !plan->steal && plan->phases == 1 && plan->options.beta == 0;
+    x->inbox.reuse = known && plan->sparse && (!plan->steal || plan->policy->by_chain) && plan->phases == 1 &&
+                     plan->options.beta == 0;
     x->reused = x->inbox.reuse || (known && !plan->sparse);
     if (!x->inbox.reuse) tulle__plan_forget(plan);
     TULLE_TRY(begin(x, plan));
@@ -175,9 +177,11 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
     status = tulle_comm_agree(comm, status);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {
-        if (!x.inbox.reuse) {
+        if (!x.inbox.reuse || plan->steal) {
             plan->multiplications = x.multiplications;
             plan->largest = x.largest;
+        }
+        if (!x.inbox.reuse) {
             plan->known_A = plan->A->structure;
             plan->known_B = plan->B->structure;
             plan->known_C = plan->C->structure;

@@ -189,6 +189,8 @@ static tulle_status own_sparse(tulle__exec *x, const tulle__job *job, tulle__tar
         target->placed = 1;
         TULLE_TRY(tulle__into_tile(
             x, job->i, job->j, tulle__add_old(x, job->i, job->j, 0, rows, job->nk), &x->multiplications));
+    } else if (job->nk && x->inbox.reuse && x->plan->steal) {
+        TULLE_TRY(tulle__into_rows(x, job->i, job->j, first, rows, job->nk));
     } else if (job->nk) {
         tulle__part *part;
         TULLE_TRY(tulle__target_part(target, x->plan->comm->rank, job->k[0], first, rows, &part));
@@ -213,28 +215,70 @@ out:
     return status;
 }
 
+/* What of a block the owner of the tile does not have yet, from *from on: where it knows the structure, values. */
+static int64_t bytes_to_send(const tulle__exec *x, int64_t rows, int64_t nnz, int64_t *from)
+{
+    tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, x->plan->operands.C->type);
+    *from = x->inbox.reuse ? (int64_t)o.val : 0;
+    return (int64_t)o.length - *from;
+}
+
+static tulle__partial describe(tulle__exec *x, const tulle__job *job, int64_t first, int64_t rows, int64_t nnz)
+{
+    return (tulle__partial){.tile = (int)tulle__tile_index(x->plan->operands.C, job->i, job->j),
+        .key = job->k[0],
+        .units = job->units,
+        .nnz = nnz,
+        .row = first,
+        .rows = rows};
+}
+
+/* Made where others fetch it, as no structure of it is kept for another execution. */
+static tulle_status send_stolen(tulle__exec *x, const tulle__job *job)
+{
+    tulle_status status = TULLE_OK;
+    tulle__arena *arena = x->plan->arena;
+    tulle__panel panel;
+    tulle_gidx first, rows;
+    int64_t start = tulle__now(x->plan->comm), nnz, from;
+    TULLE_TRY(pairs_of_job(x, job, &first, &rows));
+    TULLE_TRY(tulle__arena_take(arena, tulle__inbox_serve, &x->inbox, &panel));
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
+    start = tulle__kernel_begin(x->plan->comm);
+    status = tulle__into_panel(x, rows, job->j, job->nk, &panel, &nnz);
+    computed(x, "multiply", start);
+    if (status != TULLE_OK) {
+        tulle__arena_return(arena, &panel);
+        goto out;
+    }
+    start = tulle__now(x->plan->comm);
+    tulle__partial partial = describe(x, job, first, rows, nnz);
+    int64_t length = bytes_to_send(x, rows, nnz, &from);
+    panel.at += (uint64_t)from;
+    TULLE_TRY(tulle__partial_push(&x->inbox, &partial, &panel, from, length, 1));
+    x->communicate_ns += tulle__now(x->plan->comm) - start;
+out:
+    return status;
+}
+
 static tulle_status send_sparse(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
     tulle_plan *plan = x->plan;
     tulle__sent once = {0, NULL}, *sent = &once;
-    int64_t start = tulle__kernel_begin(plan->comm);
-    if (plan->phases == 1 && !plan->steal) TULLE_TRY(sent_of_job(plan, job, &sent));
     tulle_gidx first, rows;
+    /* phases are where memory is short: a block is gone as soon as it has been copied */
+    if (plan->steal && plan->phases == 1) return send_stolen(x, job);
+    int64_t start = tulle__kernel_begin(plan->comm);
+    if (plan->phases == 1) TULLE_TRY(sent_of_job(plan, job, &sent));
     TULLE_TRY(pairs_of_job(x, job, &first, &rows));
     status = tulle__into_block(x, rows, job->j, job->nk, &sent->nnz, &sent->block);
     computed(x, "multiply", start);
     if (status != TULLE_OK) goto out;
     start = tulle__now(plan->comm);
-    tulle__csr_offsets o = tulle__csr_offsets_of(rows, sent->nnz, plan->operands.C->type);
-    uint64_t from = x->inbox.reuse ? o.val : 0;
-    tulle__partial partial = {.tile = (int)tulle__tile_index(plan->operands.C, job->i, job->j),
-        .key = job->k[0],
-        .units = job->units,
-        .nnz = sent->nnz,
-        .row = first,
-        .rows = rows};
-    status = tulle__partial_send(&x->inbox, &partial, sent->block + from, (int64_t)from, (int64_t)(o.length - from));
+    tulle__partial partial = describe(x, job, first, rows, sent->nnz);
+    int64_t from, length = bytes_to_send(x, rows, sent->nnz, &from);
+    TULLE_TRY(tulle__partial_send(&x->inbox, &partial, sent->block + from, from, length));
     x->communicate_ns += tulle__now(plan->comm) - start;
 out:
     tulle__free(once.block);

@@ -141,7 +141,26 @@ tulle_status tulle__partial_block(const tulle_plan *plan, int64_t rows, int64_t 
     return status;
 }
 
-static tulle_status receive_sparse(tulle__inbox *inbox, const struct record *record)
+/* What a record announces, to where it stays. */
+static tulle_status take_bytes(tulle__inbox *inbox, const struct record *record, char *to)
+{
+    tulle_plan *plan = inbox->plan;
+    const char *data = tulle__direct(plan->comm, &record->panel);
+    if (data) {
+        tulle__kernel_begin(plan->comm);
+        plan->context->kernels->copy(to, data + record->at, (size_t)record->length);
+        tulle__charge_copy(inbox, record->length);
+        tulle__charge_end(inbox);
+        return TULLE_OK;
+    }
+    int group = tulle__comm_group(plan->comm);
+    if (tulle__is_hollow(plan->comm)) to = NULL;
+    tulle__get(plan->comm, group, &record->panel, record->at, to, (size_t)record->length);
+    return tulle__wait(plan->comm, group);
+}
+
+/* A part of a tile that is put together at the end. */
+static tulle_status find_part(tulle__inbox *inbox, const struct record *record, char **to)
 {
     tulle_status status;
     tulle_plan *plan = inbox->plan;
@@ -154,23 +173,46 @@ static tulle_status receive_sparse(tulle__inbox *inbox, const struct record *rec
         TULLE_TRY(tulle__partial_block(plan, record->rows, record->nnz, &part->block));
     }
     if (!part->got) part->expect = inbox->reuse ? (int64_t)(o.length - o.val) : (int64_t)o.length;
-    const char *data = tulle__direct(plan->comm, &record->panel);
-    if (data) {
-        tulle__kernel_begin(plan->comm);
-        plan->context->kernels->copy(part->block + record->offset, data + record->at, (size_t)record->length);
-        tulle__charge_copy(inbox, record->length);
-        tulle__charge_end(inbox);
-    } else {
-        int group = tulle__comm_group(plan->comm);
-        char *to = tulle__is_hollow(plan->comm) ? NULL : part->block + record->offset;
-        tulle__get(plan->comm, group, &record->panel, record->at, to, (size_t)record->length);
-        TULLE_TRY(tulle__wait(plan->comm, group));
-    }
-    tulle__queue_acknowledge(plan->comm, &record->ack, record->ack_at);
     part->got += record->length;
+    *to = part->block + record->offset;
+out:
+    return status;
+}
+
+/* Values of whole rows of a tile whose structure is known: they are final, and their place is there already. */
+static tulle_status find_values(const tulle_plan *plan, const struct record *record, char **to)
+{
+    tulle_tile C;
+    const tulle__target *target = &plan->target[plan->target_of[record->tile]];
+    tulle__csr_offsets o = tulle__csr_offsets_of(record->rows, record->nnz, plan->operands.C->type);
+    tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &C);
+    if (status != TULLE_OK) return status;
+    *to = (char *)C.val + (uint64_t)C.rowptr[record->row] * tulle_type_size(C.type) + (uint64_t)record->offset - o.val;
+    return TULLE_OK;
+}
+
+static tulle_status receive_sparse(tulle__inbox *inbox, const struct record *record)
+{
+    tulle_status status;
+    char *to;
+    TULLE_TRY(
+        inbox->reuse && inbox->plan->steal ? find_values(inbox->plan, record, &to) : find_part(inbox, record, &to));
+    TULLE_TRY(take_bytes(inbox, record, to));
+    tulle__queue_acknowledge(inbox->plan->comm, &record->ack, record->ack_at);
     inbox->received += record->units;
 out:
     return status;
+}
+
+/* Where whole rows of C that are final lie one behind the other in the tile as in the panel; NULL: they do not. */
+static char *final_rows(const tulle_plan *plan, const struct record *record)
+{
+    tulle_tile C;
+    const tulle__target *target = &plan->target[plan->target_of[record->tile]];
+    if (!plan->policy->by_chain || plan->beta != 0 ||
+        tulle_mat_tile(plan->operands.C, target->i, target->j, &C) != TULLE_OK)
+        return NULL;
+    return C.order == TULLE_ROW_MAJOR && C.ld == C.n ? (char *)C.val + record->offset : NULL;
 }
 
 static tulle_status receive_dense(tulle__inbox *inbox, const struct record *record)
@@ -178,6 +220,11 @@ static tulle_status receive_dense(tulle__inbox *inbox, const struct record *reco
     tulle_status status = TULLE_OK;
     tulle_plan *plan = inbox->plan;
     const char *data = tulle__direct(plan->comm, &record->panel);
+    char *rows = final_rows(plan, record);
+    if (rows) {
+        TULLE_TRY(take_bytes(inbox, record, rows));
+        goto taken;
+    }
     if (data) {
         data += record->at;
     } else {
@@ -196,6 +243,7 @@ static tulle_status receive_dense(tulle__inbox *inbox, const struct record *reco
         tulle__charge_add(inbox, record->length);
     }
     tulle__charge_end(inbox);
+taken:
     tulle__queue_acknowledge(plan->comm, &record->ack, record->ack_at);
     inbox->received += record->units;
 out:

@@ -103,6 +103,7 @@ static void drop_plan(tulle_plan *plan)
     tulle__free(plan->target);
     tulle__free(plan->target_of);
     tulle__free(plan->chain);
+    tulle__free(plan->share);
     tulle__free(plan->sent);
     tulle__slices_drop(&plan->slices);
     tulle__turned_drop(&plan->At);
@@ -220,6 +221,7 @@ static tulle_status find_targets(tulle_plan *plan)
     TULLE_TRY(tulle__alloc((size_t)tiles, sizeof *plan->target_of, "plan", &plan->target_of));
     TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *plan->target, "plan", &plan->target));
     TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *plan->chain, "plan", &plan->chain));
+    TULLE_TRY(tulle__alloc((size_t)plan->comm->size, sizeof *plan->share, "plan", &plan->share));
     for (int64_t t = 0; t < tiles; t++) {
         plan->target_of[t] = -1;
         if (l->owner[t] != plan->comm->rank) continue;
@@ -248,13 +250,30 @@ static int count_tile(const tulle_plan *plan, int i, int j, int *away)
     return units;
 }
 
+static const tulle__policy *in_effect(const tulle_plan *plan, tulle_alg alg)
+{
+    return tulle__policy_in_effect(tulle__policy_of(alg), &plan->operands, plan->comm->size, plan->share);
+}
+
+/* Where shares of the work become alike, or no longer are, the length of jobs that was predicted is of no use. */
+static void settle_policy(tulle_plan *plan)
+{
+    tulle__operands *o = &plan->operands;
+    const tulle__policy *policy = in_effect(plan, plan->asked->alg);
+    o->grain = 0;
+    if (policy->reach != TULLE__REACH_NONE) tulle__operands_set_grain(o, plan->comm->size);
+    if (policy != plan->policy)
+        plan->group = tulle__policy_group(policy, o->K, plan->direct, plan->options.deterministic);
+    plan->policy = policy;
+}
+
 void tulle__plan_count(tulle_plan *plan)
 {
     tulle__operands *o = &plan->operands;
     int away = 0;
     if (plan->counted_A == plan->A->structure && plan->counted_B == plan->B->structure) return;
     plan->units = 0;
-    if (plan->policy->reach != TULLE__REACH_NONE) tulle__operands_set_grain(o, plan->comm->size);
+    settle_policy(plan);
     for (int i = 0; i < o->M; i++)
         for (int j = 0; j < o->N; j++) {
             int target = plan->target_of[(int64_t)i * o->N + j], units = count_tile(plan, i, j, &away);
@@ -302,7 +321,7 @@ static int to_be_predicted(const tulle_plan *plan)
 {
     const tulle_product_options *options = &plan->options;
     if (options->alg == TULLE_ALG_AUTO || options->machine) return 1;
-    return tulle__policy_may_group(tulle__policy_of(options->alg), plan->direct, options->deterministic);
+    return tulle__policy_may_group(in_effect(plan, options->alg), plan->direct, options->deterministic);
 }
 
 static tulle_status prepare(tulle_plan *plan)
@@ -318,14 +337,15 @@ static tulle_status prepare(tulle_plan *plan)
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
     plan->direct = direct != 0;
     if (plan->options.replication == TULLE_REPLICATION_AUTO) TULLE_TRY(choose_layers(plan));
+    TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle_alg alg = plan->options.alg;
     plan->lookahead = plan->options.lookahead < 0 ? LOOKAHEAD : plan->options.lookahead;
     int predicted = to_be_predicted(plan);
     if (predicted || !plan->direct) TULLE_TRY(tulle__choose(plan, predicted, &alg));
-    plan->policy = tulle__policy_of(alg);
+    plan->asked = tulle__policy_of(alg);
+    plan->policy = in_effect(plan, alg);
     if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
     if (!plan->group) plan->group = tulle__policy_group(plan->policy, o->K, plan->direct, plan->options.deterministic);
-    TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle__plan_count(plan);
     TULLE_TRY(tulle__plan_connect(plan));
     TULLE_TRY(tulle__plan_choose_phases(plan));
@@ -349,7 +369,7 @@ static void describe(tulle_plan *plan)
     char parts[64] = "";
     describe_parts(plan, parts, sizeof parts);
     snprintf(plan->text, sizeof plan->text, "%s, %d x %d x %d tiles (rows, inner, columns)%s, lookahead %d%s%s%s%s",
-        tulle_alg_name(plan->policy->alg), o->M, o->K, o->N, parts, plan->lookahead, o->offset ? "" : ", no offset",
+        tulle_alg_name(plan->asked->alg), o->M, o->K, o->N, parts, plan->lookahead, o->offset ? "" : ", no offset",
         plan->At.mat ? ", A transposed" : "", plan->Bt.mat ? ", B transposed" : "",
         plan->options.deterministic ? ", deterministic" : "");
 }
@@ -399,7 +419,7 @@ int tulle_plan_replication(const tulle_plan *plan)
 
 tulle_alg tulle_plan_alg(const tulle_plan *plan)
 {
-    return plan->policy->alg;
+    return plan->asked->alg;
 }
 
 const char *tulle_plan_describe(const tulle_plan *plan)

@@ -50,10 +50,11 @@ struct tulle_plan {
     tulle_comm *comm;
     tulle__context *context;
     tulle_product_options options;
-    const tulle__policy *policy;
-    tulle_mat *A, *B, *C; /* the caller's */
-    tulle__turned At, Bt; /* transposed copies; mat NULL: the operand is used as it is */
-    tulle__slices slices; /* of operands whose cuts do not match */
+    const tulle__policy *asked;  /* of the algorithm that was asked for, or chosen */
+    const tulle__policy *policy; /* in effect (band.h) */
+    tulle_mat *A, *B, *C;        /* the caller's */
+    tulle__turned At, Bt;        /* transposed copies; mat NULL: the operand is used as it is */
+    tulle__slices slices;        /* of operands whose cuts do not match */
     tulle__operands operands;
     double beta; /* that jobs apply: 0 where layers are summed, which applies it then */
     int sparse;  /* C is CSR */
@@ -67,6 +68,7 @@ struct tulle_plan {
     tulle__target *target;
     int *target_of;                /* [tiles of operands.C]: index into target, -1: not mine */
     int *chain;                    /* [K]: room to walk through one */
+    double *share;                 /* [PEs]: room to weigh all */
     int64_t units;                 /* of all own tiles of C: what must have come before an execution ends */
     int travels;                   /* partial results may travel between some PEs */
     uint64_t counted_A, counted_B; /* structures that the units were counted for */

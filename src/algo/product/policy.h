@@ -18,7 +18,6 @@ typedef struct tulle__operands {
     int M, K, N;
     int offset;   /* iteration offset on */
     double grain; /* expected multiplications above which a product of two tiles is cut into bands; 0: none is */
-    int uncut;    /* chains are not: the PEs' shares are expected to be alike, and bands have a price */
 } tulle__operands;
 
 typedef struct tulle__chain {
@@ -53,6 +52,7 @@ struct tulle__policy {
     tulle__reach reach;
     tulle__source source;
     int by_chain; /* what may be taken are bands of rows of whole chains; 0: products of two tiles, or bands of one */
+    tulle_alg keeping; /* the algorithm of the same chains where all PEs keep to their own */
 };
 
 const tulle__policy *tulle__policy_of(tulle_alg alg);

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "mat/fetch.h"
 
-enum { WORDS_EACH = 4, ITEMS_MOST = 64 }; /* words of a PE for each other, items of a word */
-enum { SPARSE_TIMES = 16 };               /* that a multiplication takes in a sparse product, about */
+enum { WORDS_LEAST = 8, ITEMS_MOST = 64 }; /* words of a PE that has items for them, items of a word */
+enum { SPARSE_TIMES = 16 };                /* that a multiplication takes in a sparse product, about */
 
 /* C tile (i, j) and those k that a PE has for it. */
 struct chain {
@@ -26,11 +26,13 @@ struct tulle__steal {
     int64_t *first_chain, *first_word; /* [size + 1] */
     int64_t *items, *span;             /* [size]: of each PE, and of each of its words */
     double *work;                      /* [size]: multiplications of its chains */
+    double mean;                       /* of these */
     tulle__place own, *place;          /* the words of each PE, and behind them how many of them may have free items */
     int taken;
     /* this execution */
     uint64_t *known; /* [first_word[size]]: the words as last seen; they only ever gain bits */
     double *left;    /* [size]: work not known to be gone */
+    double mine;     /* work reserved by this PE */
     int64_t *at;   /* [size]: the word to look at: mine from the first up, others' from the last down; -1: exhausted */
     int64_t *open; /* [size]: the first so many words of a PE may have free items: as last read, or known better */
     char *heard;   /* [size]: that was read, and no item asked for in vain since */
@@ -178,13 +180,24 @@ static int pays(tulle__steal *s, int pe, int64_t item)
     return fetch_seconds(s, look_at(s, pe, item)) <= s->left[pe] / 4 * times * s->prices->multiplication;
 }
 
-/* Free items of a word, as far as known, of at most this PE's part of what is left, and at least one. */
+/*
+ * How much work to take of a PE's at a time: half of what this PE misses to the mean, but not more than half of what
+ * another has left; behind that its part of what is left.
+ */
+static double portion(const tulle__steal *s, int pe)
+{
+    double part = s->left[pe] / (2 * s->comm->size), missing = (s->mean - s->mine) / 2;
+    if (pe != s->comm->rank && missing > s->left[pe] / 2) missing = s->left[pe] / 2;
+    return missing > part ? missing : part;
+}
+
+/* Free items of a word, as far as known: a portion, and at least one. */
 static uint64_t choose(tulle__steal *s, int pe, int64_t word)
 {
     uint64_t chosen = 0, known = s->known[s->first_word[pe] + word];
     int64_t first = word * s->span[pe];
     int count = items_of(s, pe, word), others = pe != s->comm->rank;
-    double most = s->left[pe] / s->comm->size, sum = 0;
+    double most = portion(s, pe), sum = 0;
     int64_t chain = -1;
     for (int n = 0; n < count; n++) {
         int bit = others ? count - 1 - n : n;
@@ -209,6 +222,8 @@ static int claim(tulle__steal *s, int pe, int64_t word)
             tulle__compare_swap(s->comm, &s->place[pe], (uint64_t)word * sizeof(uint64_t), expected, expected | chosen);
         note(s, pe, word, seen == expected ? expected | chosen : seen);
         if (seen != expected) continue;
+        for (uint64_t bits = chosen; bits; bits &= bits - 1)
+            s->mine += item_work(s, pe, word * s->span[pe] + __builtin_ctzll(bits));
         s->victim = pe;
         s->word = word;
         s->hand = chosen;
@@ -222,9 +237,11 @@ static int claim_own(tulle__steal *s)
 {
     int rank = s->comm->rank;
     int64_t words = words_of(s, rank);
+    uint64_t *own = tulle__direct(s->comm, &s->own);
+    for (int64_t w = s->at[rank]; w < words; w++) note(s, rank, w, tulle__word_read(&own[w])); /* what others took */
     for (; s->at[rank] < words; s->at[rank]++)
         if (claim(s, rank, s->at[rank])) return 1;
-    if (s->open[rank]) tulle__word_write((uint64_t *)tulle__direct(s->comm, &s->own) + words, 0);
+    if (s->open[rank]) tulle__word_write(&own[words], 0);
     s->open[rank] = 0;
     return 0;
 }
@@ -273,7 +290,6 @@ static void look_around(tulle__steal *s, int far)
 static tulle_status claim_others(tulle__steal *s)
 {
     int pe;
-    if (s->policy->by_chain && s->operands->uncut) return TULLE_OK; /* what is left is its owner's next */
     while ((pe = fullest(s)) >= 0 || !s->far) {
         if (pe < 0) {
             look_around(s, 1);
@@ -358,9 +374,9 @@ tulle_status tulle__steal_take(tulle__steal *s, tulle__share *share)
 }
 
 /* Few items a word where there are few, so that the owner at one end and others at the other rarely meet in one. */
-static int64_t span_of(int64_t items, int size)
+static int64_t span_of(int64_t items)
 {
-    int64_t words = size > 1 ? WORDS_EACH * (size - 1) : 1, span = (items + words - 1) / words;
+    int64_t span = (items + WORDS_LEAST - 1) / WORDS_LEAST;
     return span < 1 ? 1 : span < ITEMS_MOST ? span : ITEMS_MOST;
 }
 
@@ -368,6 +384,7 @@ static int64_t span_of(int64_t items, int size)
 static void find_chains(tulle__steal *s)
 {
     int64_t chains = 0, words = 0;
+    s->mean = 0;
     for (int pe = 0; pe < s->comm->size; pe++) {
         tulle__cursor cursor = {.policy = s->policy, .operands = s->operands, .rank = pe, .k = s->k};
         tulle__chain chain;
@@ -386,8 +403,9 @@ static void find_chains(tulle__steal *s)
             chains++;
         }
         s->items[pe] = items;
-        s->span[pe] = span_of(items, s->comm->size);
+        s->span[pe] = span_of(items);
         words += (items + s->span[pe] - 1) / s->span[pe];
+        s->mean += s->work[pe] / s->comm->size;
     }
     s->first_chain[s->comm->size] = chains;
     s->first_word[s->comm->size] = words;
@@ -407,6 +425,7 @@ void tulle__steal_reset(tulle__steal *s)
     s->hand = 0;
     s->last_i = s->last_j = -1;
     s->stolen = s->probes = 0;
+    s->mine = 0;
     s->looked_at = -1;
 }
 

@@ -17,9 +17,11 @@
  * units that it has multiplied and received are those that the directories promise. Only then does it come to the
  * meeting that ends an execution, behind which all words are cleared for the next; nobody claims behind that meeting.
  *
- * How much. A claim takes at most 1 / PEs of what is known to be left of a PE's work, and at least one item: guided
- * self-scheduling (Polychronopoulos and Kuck 1987), large at first, single items towards the end. Of
- * others' chains bands are taken only where the tiles come in less time than multiplying them takes.
+ * How much. A claim takes half of what its PE still misses to the mean work, since everybody ends with about that, or
+ * its part of what is known to be left if that is more: guided self-scheduling (Polychronopoulos and Kuck 1987), large
+ * at first, single items towards the end. Of that part half, as one job is reserved while another is multiplied. Each
+ * job reads tiles again and sends a result, so few are better than many. Of others' chains bands are taken only where
+ * the tiles come in less time than multiplying them takes. Where shares are alike all this is left out (band.h).
  * The owner goes through its items upwards, others downwards, so they meet but once. Victims are taken in the order of
  * the work they have left as far as known: at the start from the directories, then less what each look at their words
  * has shown to be gone.

@@ -3,13 +3,14 @@
 
 #include "base/error.h"
 
-/* Row pointers of rows of a tile without entries, in either direction. */
+/* Row pointers of rows of a tile without entries, in either direction; and something for its entries to point to. */
 static const int64_t no_entries[2 * TULLE__GROUP_ROWS + 2];
 
 static tulle__group group_at(const tulle__triangle_span *span, tulle_gidx row)
 {
     const tulle_tile *tile = span->tile;
-    if (!tile->nnz) return (tulle__group){.rowptr = no_entries + TULLE__GROUP_ROWS, .at = row};
+    const int64_t *none = no_entries + TULLE__GROUP_ROWS;
+    if (!tile->nnz) return (tulle__group){.rowptr = none, .colind = (const int32_t *)none, .val = none, .at = row};
     return (tulle__group){.rowptr = tile->rowptr + span->local, .colind = tile->colind, .val = tile->val, .at = row};
 }
 

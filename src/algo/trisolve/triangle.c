@@ -136,64 +136,63 @@ static double value(const tulle_tile *tile, int64_t e)
     return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e];
 }
 
-/* What is wrong with a row of op(T), in the caller's terms. */
-static tulle_status refuse(const tulle__triangle *t, tulle_gidx row, const char *what)
+/* What may be wrong with a row. */
+enum fault { SOUND, OTHER_TRIANGLE, NO_PIVOT, ZERO_PIVOT };
+
+static tulle_status refuse(const tulle__triangle *t, tulle_gidx row, enum fault fault)
 {
+    int upper = t->options->uplo == TULLE_UPPER;
+    const char *const what[] = {[NO_PIVOT] = "has no entry on the diagonal",
+        [ZERO_PIVOT] = "has a pivot of 0",
+        [OTHER_TRIANGLE] = upper ? "has an entry below the diagonal, and is to be of an upper triangle"
+                                 : "has an entry above the diagonal, and is to be of a lower triangle"};
     return tulle__fail(
-        TULLE_ERR_ARG, "%s %" PRId64 " %s", t->options->op == TULLE_OP_T ? "column" : "row", row + 1, what);
+        TULLE_ERR_ARG, "%s %" PRId64 " %s", t->options->op == TULLE_OP_T ? "column" : "row", row + 1, what[fault]);
 }
 
-/* Whether the row's pivot is stored; -1 if it has entries of the other triangle. */
-static int pivot_of(const tulle__triangle *t, const tulle_tile *tile, tulle_gidx local, tulle_gidx row)
+/* *stored: whether the row has a pivot. */
+static enum fault look_at_row(
+    const tulle__triangle *t, const tulle_tile *tile, tulle_gidx local, tulle_gidx row, int *stored)
 {
-    if (!tile->nnz) return 0;
-    int64_t from = tile->rowptr[local], to = tile->rowptr[local + 1];
-    if (from == to) return 0;
-    tulle_gidx near = tile->colind[t->upper ? from : to - 1]; /* the nearest to the other triangle */
-    if (t->upper ? near < row : near > row) return -1;
-    return near == row;
+    int64_t from = tile->nnz ? tile->rowptr[local] : 0, to = tile->nnz ? tile->rowptr[local + 1] : 0;
+    int64_t near = t->upper ? from : to - 1; /* the entry nearest to the other triangle */
+    *stored = from < to && tile->colind[near] == row;
+    if (from < to && (t->upper ? tile->colind[near] < row : tile->colind[near] > row)) return OTHER_TRIANGLE;
+    if (t->unit) return SOUND;
+    return !*stored ? NO_PIVOT : value(tile, near) == 0 ? ZERO_PIVOT : SOUND;
 }
 
-/* Own rows; *stored: whether they have pivots, -1: there are no rows. */
-static tulle_status inspect(const tulle__triangle *t, int *stored)
+/* Of own rows the first that is not sound, by number; and whether any has a pivot, or has none. */
+static tulle_gidx inspect(const tulle__triangle *t, enum fault *fault, int64_t pivots[2])
 {
     const tulle_mat *rows = t->own ? t->own : t->T;
     for (int i = 0; i < t->ntiles; i++) {
         if (!tulle__tile_is_mine(rows, i, 0)) continue;
-        const tulle_tile *tile = &t->tile[i];
         for (tulle_gidx r = 0; r < t->cut[i + 1] - t->cut[i]; r++) {
-            tulle_gidx row = t->cut[i] + r;
-            int has = pivot_of(t, tile, r, row);
-            if (has < 0)
-                return refuse(t, row,
-                    t->options->uplo == TULLE_UPPER
-                        ? "has an entry below the diagonal, and is to be of an upper triangle"
-                        : "has an entry above the diagonal, and is to be of a lower triangle");
-            if (!t->unit && !has) return refuse(t, row, "has no entry on the diagonal");
-            if (!t->unit && value(tile, t->upper ? tile->rowptr[r] : tile->rowptr[r + 1] - 1) == 0)
-                return refuse(t, row, "has a pivot of 0");
-            if (*stored >= 0 && has != *stored)
-                return refuse(t, row,
-                    has ? "stores its diagonal of ones, and others do not"
-                        : "does not store its diagonal of ones, and others do");
-            *stored = has;
+            int stored;
+            *fault = look_at_row(t, &t->tile[i], r, t->cut[i] + r, &stored);
+            if (*fault != SOUND) return t->cut[i] + r;
+            pivots[!stored] = 1;
         }
     }
-    return TULLE_OK;
+    return INT64_MAX;
 }
 
 tulle_status tulle__triangle_inspect(tulle__triangle *t)
 {
-    int stored = -1;
-    tulle_status status = tulle_comm_agree(t->T->comm, inspect(t, &stored));
+    enum fault fault = SOUND;
+    int64_t pivots[2] = {0, 0};
+    tulle_gidx mine = inspect(t, &fault, pivots);
+    int64_t first = mine;
+    tulle_status status = tulle_comm_reduce_int(t->T->comm, TULLE_MIN, 1, &first);
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(t->T->comm, TULLE_MAX, 2, pivots);
+    if (status == TULLE_OK && first == mine && fault != SOUND) status = refuse(t, mine, fault);
+    if (status == TULLE_OK && first == INT64_MAX && pivots[0] && pivots[1])
+        status = tulle__fail(TULLE_ERR_ARG, "some rows store their diagonal of ones, and others do not");
+    status = tulle_comm_agree(t->T->comm, status);
     if (status != TULLE_OK) return status;
-    int64_t found[2] = {stored > 0, stored == 0};
-    status = tulle_comm_reduce_int(t->T->comm, TULLE_MAX, 2, found);
-    if (status != TULLE_OK) return status;
-    if (found[0] && found[1])
-        return tulle__fail(TULLE_ERR_ARG, "some rows store their diagonal of ones, and others do not");
-    t->head = found[0] && t->upper;
-    t->tail = found[0] && !t->upper;
+    t->head = pivots[0] && t->upper;
+    t->tail = pivots[0] && !t->upper;
     return TULLE_OK;
 }
 

@@ -6,7 +6,11 @@
  *   NAME(x)      x with a suffix of its own
  * A sum of WIDTH columns stays in registers: the compiler makes as many of them as its vectors are narrower.
  */
+#if WIDTH == 1 /* a vector of one would live in memory */
+typedef T NAME(vector) __attribute__((may_alias));
+#else
 typedef T NAME(vector) __attribute__((vector_size(WIDTH * sizeof(T)), aligned(sizeof(T)), may_alias));
+#endif
 #define VECTOR NAME(vector)
 
 ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(

@@ -56,7 +56,8 @@ struct tulle__generator {
     union {
         struct {
             int64_t nx, ny, nz;
-            int reach; /* how many coordinates may differ at once: 1 for a star, all for a box */
+            int reach;   /* how many coordinates may differ at once: 1 for a star, all for a box */
+            int corners; /* of a star: those where all three differ, too */
             int flat, dof;
             double anisotropy, shift;
         } grid;
@@ -77,6 +78,19 @@ struct tulle__generator {
             int64_t n, constraints; /* of an edge; the first row of these */
         } kkt;
         struct {
+            int64_t nx, ny, block, dof, pieces, neighbours;
+            uint64_t keep, shuffle; /* edges a point, tiles that are shuffled, in 1/2^32 */
+        } lattice;
+        struct {
+            int64_t host, links;
+            uint64_t copy, local, split; /* chances in 1/2^32 */
+        } web;
+        struct {
+            int64_t size, block;
+            double degree;
+            uint64_t split, chain; /* chances in 1/2^32 */
+        } cliques;
+        struct {
             int64_t ndense, nlocal;
             uint64_t keep;          /* chance of a neighbour, in 1/2^32 */
             int64_t *dense, *local; /* full rows; distances of neighbours; ascending; `dense` owns both */
@@ -86,7 +100,8 @@ struct tulle__generator {
 
 extern const tulle__generator_kind tulle__generator_rmat, tulle__generator_er, tulle__generator_fem,
     tulle__generator_stencil2d, tulle__generator_stencil3d, tulle__generator_band, tulle__generator_circuit,
-    tulle__generator_nlpkkt, tulle__generator_dense;
+    tulle__generator_nlpkkt, tulle__generator_delaunay, tulle__generator_shell, tulle__generator_road,
+    tulle__generator_web, tulle__generator_cliques, tulle__generator_dense;
 
 /* Columns below c1 and from c0 on out of an ascending list: keeps them at its start, returns their number. */
 static inline int64_t tulle__generator_clip(int64_t *col, int64_t count, int64_t c0, int64_t c1)

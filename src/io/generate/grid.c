@@ -5,6 +5,9 @@
 #include "base/error.h"
 #include "io/generate/generator.h"
 
+/* Points of the star of a cube with the cube's corners. */
+enum { CORNERED = 15 };
+
 /* The sum over a line of the points within one step of each other: 3 a point but for the ends. */
 static int64_t line(int64_t n)
 {
@@ -45,20 +48,24 @@ static tulle_status open_stencil(tulle__spec_part *part, tulle__generator *g, in
     tulle_status status;
     TULLE_TRY(open_grid(part, g, "n", flat));
     TULLE_TRY(tulle__spec_int(part, "points", 1, 27, &points));
-    if (points != star && points != box)
-        return tulle__fail(
-            TULLE_ERR_ARG, "'%s' has points=%" PRId64 " or %" PRId64 ", not %" PRId64, part->name, star, box, points);
+    g->as.grid.corners = !flat && points == CORNERED;
+    if (points != star && points != box && !g->as.grid.corners)
+        return tulle__fail(TULLE_ERR_ARG, "'%s' has points=%" PRId64 "%s or %" PRId64 ", not %" PRId64, part->name,
+            star, flat ? "" : ", 15", box, points);
     TULLE_TRY(tulle__spec_real(part, "anisotropy", 0, 1e30, &g->as.grid.anisotropy));
     TULLE_TRY(tulle__spec_real(part, "shift", -1e30, 1e30, &g->as.grid.shift));
     int64_t nx = g->as.grid.nx, ny = g->as.grid.ny, nz = g->as.grid.nz;
-    g->as.grid.reach = points == star ? 1 : 3;
-    if (points == box) {
+    g->as.grid.reach = points == box ? 3 : 1;
+    if (points != star) {
         if (g->as.grid.anisotropy < 1 || g->as.grid.anisotropy > 1)
             return tulle__fail(TULLE_ERR_ARG, "'%s': anisotropy goes with points=%" PRId64 " only", part->name, star);
+    }
+    if (points == box) {
         g->nnz = line(nx) * line(ny) * line(nz);
     } else {
         g->nnz = star * g->m - 2 * (nx * ny + nx * nz + ny * nz);
         if (flat) g->nnz += 2 * nx * ny; /* the third direction, which star does not count */
+        if (g->as.grid.corners) g->nnz += 8 * (nx - 1) * (ny - 1) * (nz - 1);
     }
 out:
     return status;
@@ -91,6 +98,7 @@ out:
 static int64_t most(const tulle__generator *g)
 {
     int64_t box = g->as.grid.flat ? 9 : 27, star = g->as.grid.flat ? 5 : 7;
+    if (g->as.grid.corners) return CORNERED;
     return (g->as.grid.reach == 1 ? star : box) * g->as.grid.dof;
 }
 
@@ -115,7 +123,8 @@ static int64_t row_columns(const tulle__generator *g, int64_t row, int64_t c0, i
     for (int dz = z > 0 ? -1 : 0; dz <= (z + 1 < nz); dz++)
         for (int dy = y > 0 ? -1 : 0; dy <= (y + 1 < ny); dy++)
             for (int dx = x > 0 ? -1 : 0; dx <= (x + 1 < nx); dx++) {
-                if ((dx != 0) + (dy != 0) + (dz != 0) > g->as.grid.reach) continue;
+                int differ = (dx != 0) + (dy != 0) + (dz != 0);
+                if (differ > g->as.grid.reach && !(differ == 3 && g->as.grid.corners)) continue;
                 int64_t first = (point + (dz * ny + dy) * nx + dx) * dof;
                 for (int64_t k = 0; k < dof; k++) col[count++] = first + k;
             }
@@ -150,7 +159,7 @@ const tulle__generator_kind tulle__generator_stencil2d = {
 
 const tulle__generator_kind tulle__generator_stencil3d = {
     .name = "stencil3d",
-    .sentence = "Laplacian on a grid of n x n x n points (nx, ny, nz); points=7 or 27, anisotropy=1, shift=0",
+    .sentence = "Laplacian on a grid of n x n x n points (nx, ny, nz); points=7, 15 or 27, anisotropy=1, shift=0",
     .keys = keys3d,
     .mode = TULLE__VALUES_LAPLACE,
     .open = open_stencil3d,

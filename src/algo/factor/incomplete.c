@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ILU(0) and IC(0) from outside in: A in tiles of rows, on PE 0 if need be; patterns and room; attempts; the report.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "algo/factor/eliminate.h"
+#include "base/error.h"
+#include "mat/context.h"
+
+enum { DOUBLINGS = 64 };
+
+static const struct {
+    const char *name, *diagonal; /* what is wrong with a diagonal */
+    const char *pivot[TULLE__PIVOT_FINE];
+} words[] = {
+    [TULLE__ILU0] = {"ILU(0)", "no entry on the diagonal",
+        {[TULLE__PIVOT_ZERO] = "zero", [TULLE__PIVOT_NEGATIVE] = "negative", [TULLE__PIVOT_WILD] = "not finite"}},
+    [TULLE__IC0] = {"IC(0)", "no positive entry on the diagonal",
+        {[TULLE__PIVOT_ZERO] = "zero", [TULLE__PIVOT_NEGATIVE] = "not positive", [TULLE__PIVOT_WILD] = "not finite"}},
+};
+
+struct factoring {
+    tulle_comm *comm;
+    tulle__factor_kind kind;
+    tulle_factor_options options;
+    tulle_factor_report report;
+    int near;     /* all PEs take part */
+    int here;     /* this one does */
+    tulle_mat *A; /* in tiles of rows */
+    tulle_mat *L, *U;
+    tulle__place words, order; /* blocks of this PE's */
+    tulle_tile *tile;          /* of A, L and U, [3 mt] */
+    tulle__elimination e;
+};
+
+/* ---- A where it is wanted ---- */
+
+/* Rows of tiles as `cut` says, all of PE 0 or one of each. */
+static tulle_status row_layout(
+    const tulle_layout *of, int mt, const tulle_gidx *cut, const int *owner, int npes, tulle_layout **layout)
+{
+    tulle_layout_spec spec = {.m = of->m,
+        .n = of->n,
+        .grid_rows = npes,
+        .grid_cols = 1,
+        .tile_rows = mt,
+        .tile_cols = 1,
+        .row_cut = cut,
+        .owner = owner};
+    return tulle_layout_new(&spec, npes, layout);
+}
+
+static tulle_status even_layout(tulle_mat *A, tulle_layout **layout)
+{
+    tulle_status status;
+    tulle_comm *comm = A->comm;
+    int64_t *weight = NULL;
+    tulle_gidx *cut = NULL;
+    TULLE_TRY(tulle__alloc((size_t)A->layout->m, sizeof *weight, "entries of rows", &weight));
+    TULLE_TRY(tulle__alloc((size_t)comm->size + 1, sizeof *cut, "cuts of rows", &cut));
+out:
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = tulle_mat_row_nnz(A, weight);
+    if (status == TULLE_OK) {
+        tulle_cuts_weighted(A->layout->m, weight, comm->size, cut);
+        status = tulle_comm_agree(comm, row_layout(A->layout, comm->size, cut, NULL, comm->size, layout));
+    }
+    tulle__free(weight);
+    tulle__free(cut);
+    return status;
+}
+
+/* The layout of A's tiles of rows with all of them on PE 0. */
+static tulle_status gathered_layout(tulle_mat *A, tulle_layout **layout)
+{
+    int *owner = NULL;
+    tulle_status status = tulle__alloc_zero((size_t)A->layout->mt, sizeof *owner, "owners", &owner);
+    if (status == TULLE_OK)
+        status = row_layout(A->layout, A->layout->mt, A->layout->row_cut, owner, A->comm->size, layout);
+    tulle__free(owner);
+    return tulle_comm_agree(A->comm, status);
+}
+
+/* A in another layout; what it was is dropped unless it is the caller's. Collective. */
+static tulle_status move(tulle_mat **A, const tulle_mat *callers, const tulle_layout *layout)
+{
+    tulle_mat *moved = NULL;
+    tulle_status status = tulle_mat_redistribute(*A, layout, &moved);
+    if (status != TULLE_OK) return status;
+    if (*A != callers) tulle__mat_drop(*A); /* all have agreed that theirs is made, so nobody reads it */
+    *A = moved;
+    return TULLE_OK;
+}
+
+/* ---- who takes part ---- */
+
+/* A word a thread in this PE's control memory; whether this PE reaches those of all, and all of A. */
+static tulle_status share_words(struct factoring *f, int threads, int *reached)
+{
+    tulle_status status;
+    tulle_comm *comm = f->comm;
+    uint64_t *offset = NULL;
+    size_t bytes = (size_t)threads * sizeof(tulle__progress_word);
+    TULLE_TRY(tulle__alloc((size_t)comm->size, sizeof *offset, "places of words", &offset));
+    TULLE_TRY(
+        tulle__alloc((size_t)comm->size * (size_t)threads, sizeof *f->e.progress, "places of words", &f->e.progress));
+    TULLE_TRY(tulle__heap_take(comm->pe->control, bytes, "words of workers", &f->words));
+    f->e.own = tulle__direct(comm, &f->words);
+    TULLE_TRY(tulle__comm_share(comm, &f->words, offset));
+    *reached = !tulle__is_virtual(comm);
+    for (int pe = 0; pe < comm->size; pe++) {
+        tulle__place place = {
+            .offset = offset[pe], .length = bytes, .rank = tulle__comm_world(comm, pe), .segment = TULLE__CONTROL};
+        tulle__progress_word *word = tulle__direct(comm, &place);
+        *reached = *reached && word;
+        for (int t = 0; t < threads && word; t++) f->e.progress[pe * threads + t] = &word[t];
+    }
+    for (int t = 0; t < f->A->layout->mt; t++)
+        if (f->A->directory[t].place.length && !tulle__tile_direct(f->A, t, 0)) *reached = 0;
+out:
+    tulle__free(offset);
+    return status;
+}
+
+static tulle_status find_workers(struct factoring *f)
+{
+    tulle_status status;
+    tulle_comm *comm = f->comm;
+    tulle__context *context = NULL;
+    int reached = 0;
+    status = tulle__context_get(comm, &context);
+    int64_t least = status == TULLE_OK && !tulle__is_virtual(comm) ? tulle__pool_size(context->pool) : 1;
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MIN, 1, &least);
+    if (status == TULLE_OK) status = share_words(f, (int)least, &reached);
+    int64_t all = reached;
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MIN, 1, &all);
+    status = tulle_comm_agree(comm, status);
+    if (status != TULLE_OK) return status;
+    f->near = all || comm->size == 1;
+    f->here = f->near || comm->rank == 0;
+    f->e.pool = context->pool;
+    f->e.threads = f->here ? (int)least : 0;
+    f->e.workers = (int)least * (f->near ? comm->size : 1);
+    f->e.first = f->near ? comm->rank * (int)least : 0;
+    return TULLE_OK;
+}
+
+/* ---- the factors ---- */
+
+/* Both with A's layout and patterns; the first row whose diagonal will not do is an error. Collective, no agreement. */
+static tulle_status make_factors(struct factoring *f)
+{
+    tulle_status status;
+    tulle_mat *A = f->A;
+    int64_t least[2]; /* that row, and minus the longest */
+    TULLE_TRY(tulle__mat_make(f->comm, A->layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &f->L));
+    if (f->kind == TULLE__ILU0)
+        TULLE_TRY(tulle__mat_make(f->comm, A->layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &f->U));
+    TULLE_TRY(tulle__factor_patterns(A, f->L, f->U, &least[0], &least[1]));
+    least[1] = -least[1];
+    TULLE_TRY(tulle_comm_reduce_int(f->comm, TULLE_MIN, 2, least));
+    if (least[0] != INT64_MAX)
+        return tulle__fail(
+            TULLE_ERR_ARG, "%s: row %" PRId64 " has %s", words[f->kind].name, least[0], words[f->kind].diagonal);
+    f->e.longest = -least[1];
+    TULLE_TRY(tulle__mat_publish(f->L));
+    if (f->U) TULLE_TRY(tulle__mat_publish(f->U));
+out:
+    return status;
+}
+
+/* PE 0 finds the order, and all that take part read it there. Collective, no agreement. */
+static tulle_status share_order(struct factoring *f)
+{
+    tulle_status status = TULLE_OK;
+    tulle_comm *comm = f->comm;
+    size_t n = (size_t)f->e.n;
+    int32_t *order;
+    tulle__place place = {.length = 0};
+    if (f->e.workers == 1 || n == 0) return TULLE_OK;
+    if (comm->rank == 0) {
+        TULLE_TRY(tulle__heap_take(comm->pe->data, 2 * n * sizeof *order, "the order of rows", &f->order));
+        place = f->order;
+        order = tulle__direct(comm, &place);
+        TULLE_TRY(tulle__factor_order(f->e.n, f->e.mt, f->e.cut, f->e.L, order, order + n));
+    }
+    if (f->near) TULLE_TRY(tulle_comm_broadcast(comm, 0, &place, sizeof place));
+    if (f->here) {
+        order = tulle__direct(comm, &place);
+        f->e.order = order;
+        f->e.rank = order + n;
+    }
+out:
+    return status;
+}
+
+static tulle_status prepare(struct factoring *f)
+{
+    tulle_status status;
+    tulle__elimination *e = &f->e;
+    int mt = f->A->layout->mt;
+    e->comm = f->comm;
+    e->kind = f->kind;
+    e->type = f->A->type;
+    e->n = f->A->layout->n;
+    e->mt = mt;
+    e->cut = f->A->layout->row_cut;
+    e->floor = f->options.floor;
+    TULLE_TRY(make_factors(f));
+    if (f->here) {
+        tulle_mat *const mats[] = {f->A, f->L, f->U};
+        TULLE_TRY(tulle__alloc_zero(3 * (size_t)mt, sizeof *f->tile, "tiles", &f->tile));
+        for (int k = 0; k < 3 && mats[k]; k++)
+            for (int t = 0; t < mt; t++) f->tile[k * mt + t] = tulle__tile_in_place(mats[k], t, 0);
+        e->A = f->tile;
+        e->L = f->tile + mt;
+        e->U = f->tile + 2 * mt;
+    }
+    TULLE_TRY(share_order(f));
+    if (f->here) TULLE_TRY(tulle__elimination_init(e));
+out:
+    return status;
+}
+
+/* ---- attempts ---- */
+
+/* One factorisation: what all PEs' workers have met. Collective, no agreement. */
+static tulle_status attempt(struct factoring *f, double alpha, int64_t *bad, int64_t *first_lifted, int64_t *lifted)
+{
+    tulle_status status = TULLE_OK;
+    tulle__elimination *e = &f->e;
+    int64_t least[2] = {INT64_MAX, INT64_MAX};
+    e->alpha = alpha;
+    *lifted = 0;
+    if (f->here) tulle__elimination_reset(e);
+    if (f->near) TULLE_TRY(tulle_comm_barrier(f->comm));
+    if (f->here) TULLE_TRY(tulle__elimination_run(e));
+    for (int t = 0; t < e->threads; t++) {
+        const tulle__eliminator *w = &e->eliminator[t];
+        if (w->bad < least[0]) least[0] = w->bad;
+        if (w->first_lifted < least[1]) least[1] = w->first_lifted;
+        *lifted += w->lifted;
+    }
+    TULLE_TRY(tulle_comm_reduce_int(f->comm, TULLE_MIN, 2, least));
+    TULLE_TRY(tulle_comm_reduce_int(f->comm, TULLE_SUM, 1, lifted));
+    *bad = least[0];
+    *first_lifted = least[1];
+out:
+    return status;
+}
+
+static tulle_status attempts(struct factoring *f)
+{
+    tulle_status status;
+    tulle_factor_report *report = &f->report;
+    int64_t bad, first_lifted;
+    report->row = -1;
+    report->workers = f->e.workers;
+    for (report->tries = 1;; report->tries++) {
+        TULLE_TRY(attempt(f, report->alpha, &bad, &first_lifted, &report->lifted));
+        if (bad == INT64_MAX) break;
+        if (report->row < 0) report->row = bad / TULLE__PIVOT_FINE;
+        if (f->kind != TULLE__IC0 || f->options.shift <= 0 || report->tries > DOUBLINGS)
+            return tulle__fail(TULLE_ERR_ARG, "%s: the pivot of row %" PRId64 " is %s%s", words[f->kind].name,
+                bad / TULLE__PIVOT_FINE, words[f->kind].pivot[bad % TULLE__PIVOT_FINE],
+                report->tries > 1 ? ", with any shift" : "");
+        report->alpha = report->tries == 1 ? f->options.shift : 2 * report->alpha;
+    }
+    if (f->kind == TULLE__ILU0 && report->lifted) report->row = first_lifted;
+out:
+    return status;
+}
+
+/* ---- from outside ---- */
+
+static void fini(struct factoring *f, const tulle_mat *callers)
+{
+    tulle__elimination_fini(&f->e);
+    tulle__free(f->e.progress);
+    tulle__free(f->tile);
+    if (f->words.length) tulle__heap_give(f->comm->pe->control, &f->words);
+    if (f->order.length) tulle__heap_give(f->comm->pe->data, &f->order);
+    if (f->A != callers) tulle__mat_drop(f->A);
+    tulle__mat_drop(f->L);
+    tulle__mat_drop(f->U);
+}
+
+static tulle_status check(const tulle_mat *A, const struct factoring *f)
+{
+    const char *name = words[f->kind].name;
+    if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "%s is of a sparse matrix", name);
+    if (A->layout->m != A->layout->n)
+        return tulle__fail(
+            TULLE_ERR_ARG, "%s is of a square matrix, not of %" PRId64 " x %" PRId64, name, A->layout->m, A->layout->n);
+    int32_t narrow;
+    tulle_status status = tulle__narrow(A->layout->n, "the number of columns of a factor", &narrow);
+    if (status != TULLE_OK) return status;
+    if (!(f->options.floor >= 0 && f->options.floor <= 1))
+        return tulle__fail(TULLE_ERR_ARG, "%s: a floor of %g is not within 0 to 1", name, f->options.floor);
+    if (!(f->options.shift >= 0 && f->options.shift <= 1e6))
+        return tulle__fail(TULLE_ERR_ARG, "%s: a shift of %g is not within 0 to 1e6", name, f->options.shift);
+    return tulle__wants_values(A->comm, name);
+}
+
+/* Collective; A's tiles are of rows. */
+static tulle_status factorise_rows(struct factoring *f, const tulle_mat *callers)
+{
+    tulle_status status;
+    tulle_layout *gathered = NULL, *back = NULL;
+    TULLE_TRY(find_workers(f));
+    if (!f->near) {
+        TULLE_TRY(tulle_comm_agree(f->comm, tulle_layout_copy(f->A->layout, &back)));
+        TULLE_TRY(gathered_layout(f->A, &gathered));
+        TULLE_TRY(move(&f->A, callers, gathered));
+    }
+    status = prepare(f);
+    if (status == TULLE_OK) status = attempts(f);
+    TULLE_TRY(tulle_comm_agree(f->comm, status));
+    if (!f->near) TULLE_TRY(move(&f->L, NULL, back));
+    if (!f->near && f->U) TULLE_TRY(move(&f->U, NULL, back));
+out:
+    tulle_layout_free(gathered);
+    tulle_layout_free(back);
+    return status;
+}
+
+static tulle_status factorise(tulle_mat *A, tulle__factor_kind kind, const tulle_factor_options *options, tulle_mat **L,
+    tulle_mat **U, tulle_factor_report *report)
+{
+    struct factoring f = {.comm = A->comm, .kind = kind, .A = A, .options = options ? *options : TULLE_FACTOR_DEFAULT};
+    tulle_layout *rows = NULL;
+    tulle_status status;
+    TULLE_TRY(check(A, &f)); /* the same on all PEs */
+    if (A->layout->nt > 1) {
+        TULLE_TRY(even_layout(A, &rows));
+        TULLE_TRY(move(&f.A, A, rows));
+    }
+    TULLE_TRY(factorise_rows(&f, A));
+    *L = f.L;
+    if (U) *U = f.U;
+    if (report) *report = f.report;
+    f.L = f.U = NULL;
+out:
+    fini(&f, A);
+    tulle_layout_free(rows);
+    return status;
+}
+
+tulle_status tulle_factor_ilu0(
+    tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_mat **U, tulle_factor_report *report)
+{
+    return factorise(A, TULLE__ILU0, options, L, U, report);
+}
+
+tulle_status tulle_factor_ic0(
+    tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_factor_report *report)
+{
+    return factorise(A, TULLE__IC0, options, L, NULL, report);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Meshes and maps whose order is only roughly that of their places: delaunay, shell, road. Points form a lattice that
+ * is cut into tiles of block x block; tiles follow each other row by row, and what lies in a tile is shuffled in a
+ * share `shuffle` of them, else in order. Numbers ascend along paths through tiles in order, and hardly ever through
+ * shuffled ones, so the levels of the lower triangle fall with the share: from those of the plain order (shuffle=0), in
+ * proportion to the lattice's edge, to a few dozens (shuffle=1); in between they are set by the largest patch of tiles
+ * in order, and grow slowly with the lattice.
+ */
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "io/generate/generator.h"
+#include "io/generate/shuffle.h"
+
+enum { RIGHT, UP, DIRECTIONS };
+enum { BLOCK_MOST = 1 << 20, PIECES_MOST = 1 << 10 };
+
+struct tile {
+    int64_t x, y, w, h;  /* first point, size */
+    int64_t first, size; /* numbers of what is in it */
+    int64_t kept;        /* road: of its 2 w h edges, which belong to the points that they lead right and up from */
+    int shuffled;
+    uint64_t key;
+};
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Edges that are kept of the first `points` points, tile after tile: as even a share as whole numbers allow. */
+static int64_t kept_edges(const tulle__generator *g, int64_t points)
+{
+    return (int64_t)(((unsigned __int128)points * g->as.lattice.keep + UINT32_MAX / 2 + 1) >> 32);
+}
+
+/* Numbers of the first `points` points and what is on their edges. */
+static int64_t numbers(const tulle__generator *g, int64_t points)
+{
+    return points + g->as.lattice.pieces * kept_edges(g, points);
+}
+
+static struct tile tile_at(const tulle__generator *g, int64_t tx, int64_t ty)
+{
+    int64_t block = g->as.lattice.block;
+    struct tile t = {.x = tx * block, .y = ty * block};
+    t.w = least(block, g->as.lattice.nx - t.x);
+    t.h = least(block, g->as.lattice.ny - t.y);
+    int64_t before = t.y * g->as.lattice.nx + t.x * t.h, after = before + t.w * t.h;
+    t.first = numbers(g, before);
+    t.size = numbers(g, after) - t.first;
+    t.kept = kept_edges(g, after) - kept_edges(g, before);
+    t.key = tulle__random_at(g->pattern_seed, (uint64_t)tx, (uint64_t)ty);
+    t.shuffled = t.key >> 32 < g->as.lattice.shuffle;
+    return t;
+}
+
+static struct tile tile_of(const tulle__generator *g, int64_t x, int64_t y)
+{
+    return tile_at(g, x / g->as.lattice.block, y / g->as.lattice.block);
+}
+
+/* The tile that holds a number: that of the last point, tile after tile, before which there are no more numbers. */
+static struct tile tile_with(const tulle__generator *g, int64_t number)
+{
+    int64_t nx = g->as.lattice.nx, ny = g->as.lattice.ny, block = g->as.lattice.block, points = nx * ny;
+    int64_t low = 0, high = points - 1;
+    if (g->as.lattice.pieces == 0) low = high = number;
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+        if (numbers(g, middle) <= number)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    int64_t ty = low / (nx * block), h = least(block, ny - ty * block), tx = (low - ty * block * nx) / (block * h);
+    return tile_at(g, tx, ty);
+}
+
+/* The number of what is at a place of a tile: points row by row, then pieces edge by edge. And back. */
+static int64_t number_in(const struct tile *t, int64_t place)
+{
+    return t->first + (t->shuffled ? tulle__shuffle(t->key, t->size, place) : place);
+}
+
+static int64_t place_in(const struct tile *t, int64_t number)
+{
+    return t->shuffled ? tulle__unshuffle(t->key, t->size, number - t->first) : number - t->first;
+}
+
+static int64_t point(const tulle__generator *g, int64_t x, int64_t y)
+{
+    struct tile t = tile_of(g, x, y);
+    return number_in(&t, (y - t.y) * t.w + x - t.x);
+}
+
+static int inside(const tulle__generator *g, int64_t x, int64_t y)
+{
+    return x >= 0 && x < g->as.lattice.nx && y >= 0 && y < g->as.lattice.ny;
+}
+
+/* ---- delaunay and shell: neighbours by place ---- */
+
+/* The first six are a triangulation's: both diagonals that lead up and left. All are a quadrilateral shell's. */
+static const int near_x[] = {1, -1, 0, 0, -1, 1, 1, -1}, near_y[] = {0, 0, 1, -1, 1, -1, 1, -1};
+
+static int64_t mesh_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col)
+{
+    int64_t dof = g->as.lattice.dof, count = 0;
+    struct tile t = tile_with(g, row / dof);
+    int64_t place = place_in(&t, row / dof), nodes[9];
+    int64_t x = t.x + place % t.w, y = t.y + place / t.w;
+    nodes[count++] = row / dof;
+    for (int k = 0; k < g->as.lattice.neighbours; k++)
+        if (inside(g, x + near_x[k], y + near_y[k])) nodes[count++] = point(g, x + near_x[k], y + near_y[k]);
+    count = tulle__sort_columns(nodes, count);
+    for (int64_t k = 0; k < count; k++)
+        for (int64_t d = 0; d < dof; d++) col[k * dof + d] = nodes[k] * dof + d;
+    return tulle__generator_clip(col, count * dof, c0, c1);
+}
+
+/* ---- road: edges that are there or not, each cut into pieces ---- */
+
+/* The place in its tile that the edge from (x, y) has among the kept ones; -1: it is not one. */
+static int64_t kept_place(const struct tile *t, int64_t x, int64_t y, int direction)
+{
+    int64_t edge = ((y - t->y) * t->w + x - t->x) * DIRECTIONS + direction;
+    int64_t place = tulle__shuffle(~t->key, t->w * t->h * DIRECTIONS, edge);
+    return place < t->kept ? place : -1;
+}
+
+/* What is next to (x, y) on the edge that leads from (fx, fy): a point, a piece, or nothing (-1). */
+static int64_t next_along(const tulle__generator *g, int64_t x, int64_t y, int64_t fx, int64_t fy, int direction)
+{
+    int64_t tx = fx + (direction == RIGHT), ty = fy + (direction == UP), pieces = g->as.lattice.pieces;
+    int from = x == fx && y == fy;
+    if (!inside(g, fx, fy)) return -1;
+    struct tile t = tile_of(g, fx, fy);
+    int64_t place = kept_place(&t, fx, fy, direction);
+    if (place < 0) return -1;
+    if (pieces > 0) return number_in(&t, t.w * t.h + place * pieces + (from ? 0 : pieces - 1));
+    if (!from) return point(g, fx, fy);
+    return inside(g, tx, ty) ? point(g, tx, ty) : -1;
+}
+
+static int64_t road_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col)
+{
+    int64_t pieces = g->as.lattice.pieces, count = 0, next[5];
+    struct tile t = tile_with(g, row);
+    int64_t place = place_in(&t, row), points = t.w * t.h;
+    next[0] = row;
+    if (place < points) {
+        int64_t x = t.x + place % t.w, y = t.y + place / t.w;
+        next[1] = next_along(g, x, y, x, y, RIGHT);
+        next[2] = next_along(g, x, y, x, y, UP);
+        next[3] = next_along(g, x, y, x - 1, y, RIGHT);
+        next[4] = next_along(g, x, y, x, y - 1, UP);
+    } else {
+        int64_t piece = (place - points) % pieces;
+        int64_t edge = tulle__unshuffle(~t.key, points * DIRECTIONS, (place - points) / pieces);
+        int64_t x = t.x + edge / DIRECTIONS % t.w, y = t.y + edge / DIRECTIONS / t.w;
+        int64_t tx = x + (edge % DIRECTIONS == RIGHT), ty = y + (edge % DIRECTIONS == UP);
+        next[1] = piece > 0 ? number_in(&t, place - 1) : point(g, x, y);
+        next[2] = piece + 1 < pieces ? number_in(&t, place + 1) : inside(g, tx, ty) ? point(g, tx, ty) : -1;
+        next[3] = next[4] = -1; /* a road ends at the border of the map */
+    }
+    for (int k = 0; k < 5; k++)
+        if (next[k] >= 0) col[count++] = next[k];
+    return tulle__generator_clip(col, tulle__sort_columns(col, count), c0, c1);
+}
+
+/* ---- all ---- */
+
+static tulle_status open_lattice(tulle__spec_part *part, tulle__generator *g, int64_t block, double shuffle)
+{
+    int64_t n = 0, size[2] = {0, 0}, points;
+    static const char *const names[] = {"nx", "ny"};
+    tulle_status status;
+    TULLE_TRY(tulle__spec_int(part, "n", 1, TULLE__GENERATOR_MAX, &n));
+    for (int i = 0; i < 2; i++) {
+        size[i] = n;
+        TULLE_TRY(tulle__spec_int(part, names[i], 1, TULLE__GENERATOR_MAX, &size[i]));
+        if (size[i] == 0) return tulle__fail(TULLE_ERR_ARG, "'%s' needs n, or nx, ny", part->name);
+    }
+    TULLE_TRY(tulle__spec_int(part, "block", 1, BLOCK_MOST, &block));
+    TULLE_TRY(tulle__spec_real(part, "shuffle", 0, 1, &shuffle));
+    g->as.lattice.nx = size[0];
+    g->as.lattice.ny = size[1];
+    g->as.lattice.block = block;
+    g->as.lattice.dof = 1;
+    g->as.lattice.shuffle = (uint64_t)(shuffle * 0x1p32);
+    if (__builtin_mul_overflow(size[0], size[1], &points) || points > TULLE__GENERATOR_MAX / (3 * PIECES_MOST))
+        return tulle__fail(
+            TULLE_ERR_ARG, "a lattice of %" PRId64 " x %" PRId64 " points is over the limit", size[0], size[1]);
+    g->m = g->n = points;
+    g->symmetric = 1;
+out:
+    return status;
+}
+
+static tulle_status open_delaunay(tulle__spec_part *part, tulle__generator *g)
+{
+    tulle_status status = open_lattice(part, g, 8, .645);
+    int64_t nx = g->as.lattice.nx, ny = g->as.lattice.ny;
+    if (status != TULLE_OK) return status;
+    g->as.lattice.neighbours = 6;
+    g->nnz = nx * ny + 2 * ((nx - 1) * ny + nx * (ny - 1) + (nx - 1) * (ny - 1));
+    return TULLE_OK;
+}
+
+static tulle_status open_shell(tulle__spec_part *part, tulle__generator *g)
+{
+    int64_t dof = 6;
+    tulle_status status = open_lattice(part, g, 16, .63);
+    if (status == TULLE_OK) status = tulle__spec_int(part, "dof", 1, TULLE__FEM_DOF_MAX, &dof);
+    if (status != TULLE_OK) return status;
+    g->as.lattice.neighbours = 8;
+    g->as.lattice.dof = dof;
+    g->m = g->n = g->m * dof;
+    g->nnz = (3 * g->as.lattice.nx - 2) * (3 * g->as.lattice.ny - 2) * dof * dof;
+    return TULLE_OK;
+}
+
+static tulle_status open_road(tulle__spec_part *part, tulle__generator *g)
+{
+    double degree = 2.8;
+    tulle_status status = open_lattice(part, g, 4, .38);
+    if (status == TULLE_OK) status = tulle__spec_real(part, "degree", 0, 4, &degree);
+    if (status == TULLE_OK) status = tulle__spec_int(part, "pieces", 0, PIECES_MOST, &g->as.lattice.pieces);
+    if (status != TULLE_OK) return status;
+    g->as.lattice.keep = (uint64_t)(degree / 2 * 0x1p32); /* edges a point */
+    g->as.lattice.neighbours = 4;
+    g->m = numbers(g, g->m);
+    g->n = g->m;
+    return TULLE_OK;
+}
+
+static int64_t bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
+{
+    (void)row, (void)c0, (void)c1; /* a row is made whole and then cut */
+    return (g->as.lattice.neighbours + 1) * g->as.lattice.dof;
+}
+
+static double estimate(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
+{
+    /* neighbours lie in the same row of tiles or the next */
+    int64_t span = 2 * g->as.lattice.dof * numbers(g, g->as.lattice.nx * least(g->as.lattice.block, g->as.lattice.ny));
+    int64_t low = c0 - span > r0 ? c0 - span : r0, high = c1 + span < r1 ? c1 + span : r1;
+    return high > low ? (double)(high - low) * (double)bound(g, 0, 0, 0) : 0;
+}
+
+static const char *const keys_delaunay[] = {"n", "nx", "ny", "block", "shuffle", NULL};
+static const char *const keys_shell[] = {"n", "nx", "ny", "block", "shuffle", "dof", NULL};
+static const char *const keys_road[] = {"n", "nx", "ny", "block", "shuffle", "degree", "pieces", NULL};
+
+const tulle__generator_kind tulle__generator_delaunay = {
+    .name = "delaunay",
+    .sentence = "triangulated lattice of n x n points (nx, ny), shuffle=.645 of tiles of block=8 x 8 shuffled",
+    .keys = keys_delaunay,
+    .mode = TULLE__VALUES_SPD,
+    .open = open_delaunay,
+    .bound = bound,
+    .estimate = estimate,
+    .row = mesh_row,
+};
+
+const tulle__generator_kind tulle__generator_shell = {
+    .name = "shell",
+    .sentence = "quadrilateral shell of n x n nodes (nx, ny), dof=6; shuffle=.63 of tiles of block=16 x 16 shuffled",
+    .keys = keys_shell,
+    .mode = TULLE__VALUES_SPD,
+    .open = open_shell,
+    .bound = bound,
+    .estimate = estimate,
+    .row = mesh_row,
+};
+
+const tulle__generator_kind tulle__generator_road = {
+    .name = "road",
+    .sentence =
+        "roads between n x n crossings (nx, ny) of mean degree=2.8, pieces=0 points on each; block=4, shuffle=.38",
+    .keys = keys_road,
+    .mode = TULLE__VALUES_SPD,
+    .open = open_road,
+    .bound = bound,
+    .estimate = estimate,
+    .row = road_row,
+};

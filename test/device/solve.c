@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of a triangular solve: every instruction set gives the bits of the portable kernel, and what the reference does.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "device/cpu/cpu.h"
+#include "tap.h"
+
+enum { ROWS = 70, ENTRIES_MOST = ROWS * ROWS / 2 + ROWS };
+
+struct problem {
+    tulle_type type;
+    int upper, pivots, inverse, permuted, out, dense;
+    int64_t cols, ld;
+    int64_t rowptr[ROWS + 1];
+    int32_t colind[ENTRIES_MOST], row[ROWS];
+    double val[ENTRIES_MOST], inverses[ROWS], *b, *x, *result; /* or floats in their place */
+};
+
+static void put(void *at, tulle_type type, int64_t i, double x)
+{
+    if (type == TULLE_F32)
+        ((float *)at)[i] = (float)x;
+    else
+        ((double *)at)[i] = x;
+}
+
+static double get(const void *at, tulle_type type, int64_t i)
+{
+    return type == TULLE_F32 ? (double)((const float *)at)[i] : ((const double *)at)[i];
+}
+
+static double any(uint64_t stream, int64_t i)
+{
+    return 2 * tulle__random_unit(tulle__random_at(3, stream, (uint64_t)i)) - 1;
+}
+
+/* Rows in their own order; entries of a row ascend. Upper triangles are solved from the last row up. */
+static void make(struct problem *p)
+{
+    int64_t nnz = 0;
+    for (int64_t i = 0; i < ROWS; i++) {
+        p->rowptr[i] = nnz;
+        p->row[i] = (int32_t)((i * 37) % ROWS);
+        put(p->inverses, p->type, i, 1 + fabs(any(1, i)));
+        for (int64_t j = 0; j < ROWS; j++) {
+            int inside = p->upper ? j > i : j < i, near = p->upper ? j < i + 3 : j > i - 3;
+            int there = inside && (p->dense || near || tulle__random_at(4, (uint64_t)i, (uint64_t)j) % 9 == 0);
+            if (!there && !(p->pivots && i == j)) continue;
+            p->colind[nnz] = (int32_t)j;
+            put(p->val, p->type, nnz++, any(2, i * ROWS + j) / 8);
+        }
+    }
+    p->rowptr[ROWS] = nnz;
+    for (int64_t e = 0; e < ROWS * p->ld; e++) put(p->b, p->type, e, any(5, e));
+}
+
+/* Solves all rows in two tasks, into x and, if wanted, the result. */
+static void solve(struct problem *p, const tulle__kernels *kernels)
+{
+    size_t size = tulle_type_size(p->type), bytes = (size_t)(ROWS * p->ld) * size;
+    memset(p->x, 0, bytes);
+    memset(p->result, 0, bytes);
+    for (int half = 0; half < 2; half++) {
+        int64_t from = half * (ROWS / 3), count = half ? ROWS - ROWS / 3 : ROWS / 3;
+        int64_t first = p->upper ? ROWS - 1 - from : from, line = p->permuted ? 0 : first;
+        tulle__solve_task task = {.type = p->type,
+            .step = p->upper ? -1 : 1,
+            .head = p->pivots && p->upper,
+            .tail = p->pivots && !p->upper,
+            .count = count,
+            .cols = p->cols,
+            .rowptr = p->rowptr + first,
+            .colind = p->colind,
+            .val = p->val,
+            .inverse = p->inverse ? (const char *)p->inverses + (size_t)from * size : NULL,
+            .row = p->permuted ? p->row + from : NULL,
+            .b = (const char *)p->b + (size_t)(line * p->ld) * size,
+            .ldb = p->ld,
+            .x = p->x,
+            .at = first,
+            .ldx = p->ld,
+            .out = p->out ? (char *)p->result + (size_t)(line * p->ld) * size : NULL,
+            .ldo = p->ld};
+        kernels->solve(&task);
+    }
+}
+
+static void compare(struct problem *p)
+{
+    size_t count = (size_t)(ROWS * p->ld), bytes = count * tulle_type_size(p->type);
+    double *want = malloc(count * sizeof *want), worst = 0;
+    char *portable = malloc(2 * bytes);
+    make(p);
+    solve(p, tulle__kernels_ref());
+    for (size_t e = 0; e < count; e++) want[e] = get(p->x, p->type, (int64_t)e);
+    solve(p, tulle__kernels_cpu_at(TULLE__ISA_PORTABLE));
+    for (size_t e = 0; e < count; e++) {
+        double off = fabs(get(p->x, p->type, (int64_t)e) - want[e]) / (1 + fabs(want[e]));
+        if (off > worst) worst = off;
+    }
+    memcpy(portable, p->x, bytes);
+    memcpy(portable + bytes, p->result, bytes);
+    ok(worst < (p->type == TULLE_F32 ? 1e-4 : 1e-12), "%s %s%s%s%s%s%s cols %d ld %d: the reference, off by %.2g",
+        tulle_type_name(p->type), p->upper ? "upper" : "lower", p->pivots ? " with pivots" : "",
+        p->inverse ? " not unit" : "", p->permuted ? " permuted" : "", p->out ? " out" : "", p->dense ? " dense" : "",
+        (int)p->cols, (int)p->ld, worst);
+    for (int isa = TULLE__ISA_PORTABLE + 1; isa < TULLE__ISA_COUNT; isa++) {
+        const tulle__kernels *kernels = tulle__kernels_cpu_at((tulle__isa)isa);
+        if (!kernels) {
+            skip("this processor has no %s", tulle__isa_name((tulle__isa)isa));
+            continue;
+        }
+        solve(p, kernels);
+        ok(memcmp(portable, p->x, bytes) == 0 && memcmp(portable + bytes, p->result, bytes) == 0, "the same bits by %s",
+            tulle__isa_name((tulle__isa)isa));
+    }
+    free(want);
+    free(portable);
+}
+
+int main(void)
+{
+    static const int64_t widths[] = {1, 2, 3, 8, 16, 33};
+    struct problem *p = calloc(1, sizeof *p);
+    for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
+        for (int kind = 0; kind < 64; kind++) {
+            if (w > 0 && kind % 5) continue; /* one column has its own code */
+            p->type = kind & 1 ? TULLE_F32 : TULLE_F64;
+            p->upper = kind >> 1 & 1;
+            p->pivots = kind >> 2 & 1;
+            p->inverse = kind >> 3 & 1;
+            p->permuted = p->out = kind >> 4 & 1;
+            p->dense = kind >> 5 & 1;
+            p->cols = widths[w];
+            p->ld = p->cols + kind % 3;
+            p->b = calloc((size_t)(ROWS * p->ld), sizeof(double));
+            p->x = calloc((size_t)(ROWS * p->ld), sizeof(double));
+            p->result = calloc((size_t)(ROWS * p->ld), sizeof(double));
+            compare(p);
+            free(p->b);
+            free(p->x);
+            free(p->result);
+        }
+    free(p);
+    return tap_done();
+}
