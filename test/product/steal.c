@@ -252,8 +252,8 @@ static void compare(tulle_team *team, tulle_alg stealing, tulle_alg stationary, 
             status == TULLE_OK ? "right" : tulle_error_message());
         for (int r = 0; r < RUNS; r++) {
             ok(mine.report[r].units == mine.units, "%d of %d units", (int)mine.report[r].units, (int)mine.units);
-            /* rows of a whole chain are final: where their structure is known, only values travel, to their place; and
-             * a dense result has none */
+            /* rows of a whole chain are final: where their structure is known, only values travel, to their place; a
+             * dense C has none */
             int known = r > 0 && (!sparse || stealing == TULLE_ALG_STEAL_LOCAL_C);
             ok(mine.report[r].reused == known && mine.report[r].flops == its.report[0].flops,
                 "structures are %sreused; as many multiplications", known ? "" : "not ");
