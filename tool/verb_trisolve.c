@@ -93,8 +93,8 @@ static tulle_status fill_ones(tulle_mat *B)
     return tulle_comm_agree(tulle_mat_comm(B), status);
 }
 
-/* --rhs ones, random, random:K, or a file; in the layout that is solved in place. */
-static tulle_status read_sides(struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B, tulle_mat **X)
+/* --rhs ones, random, random:K, or a file; in one tile. */
+static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B)
 {
     const char *rhs = options_word(s->options, "rhs", "random");
     static const int first = 0;
@@ -118,7 +118,6 @@ static tulle_status read_sides(struct setting *s, tulle_comm *comm, tulle_mat *T
         status = tulle_mat_redistribute(read, layout, B);
     else if (status == TULLE_OK)
         status = tulle_mat_new_dense(comm, layout, s->reading.type, TULLE_ROW_MAJOR, B);
-    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, s->reading.type, TULLE_ROW_MAJOR, X);
     if (status == TULLE_OK && given)
         status = strcmp(rhs, "ones") == 0 ? fill_ones(*B)
                                           : tulle_mat_fill_random(*B, (uint64_t)options_int(s->options, "seed", 1));
@@ -138,13 +137,30 @@ static tulle_status check(struct setting *s, tulle_mat *T, tulle_mat *B, tulle_m
     return TULLE_OK;
 }
 
-static tulle_status run_method(struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat *B, tulle_mat *X, int m)
+/* B in the layout that the solver works in, and an X like it: moving them is not what a method is measured by. */
+static tulle_status suit_sides(tulle_trisolve *solver, tulle_mat *B, tulle_mat **own, tulle_mat **X)
+{
+    tulle_layout *layout = NULL;
+    tulle_status status = tulle_trisolve_layout(solver, tulle_mat_cols(B), &layout);
+    status = tulle_comm_agree(tulle_mat_comm(B), status);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(B, layout, own);
+    if (status == TULLE_OK)
+        status = tulle_mat_new_dense(tulle_mat_comm(B), layout, tulle_mat_type(B), TULLE_ROW_MAJOR, X);
+    tulle_layout_free(layout);
+    return status;
+}
+
+/* output: NULL, or where X goes. */
+static tulle_status run_method(
+    struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat *side, int m, const char *output)
 {
     struct outcome scratch = {.seconds = 0}, *o = tulle_comm_rank(comm) == 0 ? &s->outcome[m] : &scratch;
     tulle_trisolve *solver = NULL;
+    tulle_mat *B = NULL, *X = NULL;
     tulle_trisolve_options options = s->solving;
     options.method = s->method[m];
     tulle_status status = tulle_trisolve_new(T, &options, &solver);
+    if (status == TULLE_OK) status = suit_sides(solver, side, &B, &X);
     for (int rep = -(s->reps > 1); rep < s->reps && status == TULLE_OK; rep++) {
         status = tulle_trisolve_execute(solver, B, X, &o->report);
         if (rep >= 0) o->all[rep] = o->report.seconds;
@@ -154,8 +170,12 @@ static tulle_status run_method(struct setting *s, tulle_comm *comm, tulle_mat *T
     o->seconds = median(o->all, s->reps);
     o->analysis = o->report.analysis_seconds;
     if (options_flag(s->options, "check")) status = check(s, T, B, X, o);
+    if (status == TULLE_OK && output) status = tulle_mat_save(X, output);
+    if (status != TULLE_OK) return status;
     tulle_trisolve_free(solver);
-    return status;
+    tulle_mat_free(B);
+    tulle_mat_free(X);
+    return TULLE_OK;
 }
 
 static tulle_status body(tulle_comm *comm, void *arg)
@@ -163,11 +183,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct setting *s = arg;
     char warnings[TULLE_WARNINGS_MAX] = "";
     const char *output = options_word(s->options, "output", NULL);
-    tulle_mat *T = NULL, *B = NULL, *X = NULL;
+    tulle_mat *T = NULL, *B = NULL;
     tulle_status status = read_triangle(s, comm, warnings, &T);
-    if (status == TULLE_OK) status = read_sides(s, comm, T, &B, &X);
-    for (int m = 0; m < s->nmethods && status == TULLE_OK; m++) status = run_method(s, comm, T, B, X, m);
-    if (status == TULLE_OK && output) status = tulle_mat_save(X, output);
+    if (status == TULLE_OK) status = read_side(s, comm, T, &B);
+    for (int m = 0; m < s->nmethods && status == TULLE_OK; m++)
+        status = run_method(s, comm, T, B, m, m == s->nmethods - 1 ? output : NULL);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
         snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
         s->n = tulle_mat_rows(T);
@@ -175,7 +195,6 @@ static tulle_status body(tulle_comm *comm, void *arg)
         s->cols = tulle_mat_cols(B);
     }
     if (status != TULLE_OK) return status;
-    tulle_mat_free(X);
     tulle_mat_free(B);
     tulle_mat_free(T);
     return TULLE_OK;
@@ -363,7 +382,7 @@ static const struct option options[] = {
         .fallback = "by a model",
         .low = 1,
         .high = INT32_MAX,
-        .text = "rows of a chunk, of method chunked; the next power of two is taken"},
+        .text = "rows of a chunk, of method chunked; a line of the grid suits best"},
     {.name = "tasks",
         .kind = KIND_INT,
         .argument = "T",

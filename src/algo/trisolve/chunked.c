@@ -14,28 +14,39 @@ static tulle__group group_at(const tulle__triangle_span *span, tulle_gidx row)
     return (tulle__group){.rowptr = tile->rowptr + span->local, .colind = tile->colind, .val = tile->val, .at = row};
 }
 
-/* What a row needs of the chunks of others. Columns come in runs of one chunk. */
-static void note_needs(const tulle__triangle *t, const tulle__triangle_span *span, int64_t mine, int shift, int workers,
-    tulle__share *share)
+/* Groups are short, as the next worker follows so far behind; what is published is looked at only when it is missing.
+ */
+enum { ENTRIES_MOST = 128 };
+
+/* Chunks of so many rows, dealt out in turn. */
+struct chunks {
+    int64_t rows;
+    int workers;
+};
+
+/* What a row of a chunk needs of the chunks of others. Columns come in runs of one chunk. */
+static void note_needs(const tulle__triangle *t, const tulle__triangle_span *span, const struct chunks *chunks,
+    int64_t mine, tulle__share *share)
 {
-    int64_t known = mine, before = 0, rest = ((int64_t)1 << shift) - 1;
-    int worker = 0;
+    int64_t low = mine * chunks->rows, high = low + chunks->rows, first = 0; /* of a chunk that was met: steps, rows */
+    int worker = share->worker;
     for (int64_t e = span->from; e < span->to; e++) {
-        int64_t step = t->upper ? t->n - 1 - span->tile->colind[e] : span->tile->colind[e], chunk = step >> shift;
-        if (chunk == mine) continue;
-        if (chunk != known) {
-            known = chunk;
-            worker = (int)(chunk % workers);
-            before = chunk / workers << shift;
+        int64_t step = t->upper ? t->n - 1 - span->tile->colind[e] : span->tile->colind[e];
+        if (step < low || step >= high) {
+            int64_t chunk = (int64_t)((uint32_t)step / (uint32_t)chunks->rows);
+            low = chunk * chunks->rows;
+            high = low + chunks->rows;
+            worker = (int)(chunk % chunks->workers);
+            first = chunk / chunks->workers * chunks->rows;
         }
-        if (worker != share->worker) tulle__share_needs(share, worker, before + (step & rest) + 1);
+        if (worker != share->worker) tulle__share_needs(share, worker, first + step - low + 1);
     }
 }
 
 static tulle_status add_chunk(
-    const tulle__triangle *t, int64_t chunk, int shift, int workers, int *cursor, tulle__share *share)
+    const tulle__triangle *t, const struct chunks *chunks, int64_t chunk, int *cursor, tulle__share *share)
 {
-    int64_t from = chunk << shift, to = (chunk + 1) << shift, entries = 0;
+    int64_t from = chunk * chunks->rows, to = from + chunks->rows, entries = 0;
     tulle__group group = {.count = 0};
     const tulle_tile *tile = NULL;
     tulle_status status = TULLE_OK;
@@ -44,8 +55,7 @@ static tulle_status add_chunk(
         tulle_gidx row = tulle__triangle_row(t, step);
         tulle__triangle_span span = tulle__triangle_at(t, row, cursor);
         int64_t more = span.to - span.from;
-        if (group.count &&
-            (span.tile != tile || group.count == TULLE__GROUP_ROWS || entries + more > TULLE__GROUP_ENTRIES)) {
+        if (group.count && (span.tile != tile || group.count == TULLE__GROUP_ROWS || entries + more > ENTRIES_MOST)) {
             TULLE_TRY(tulle__share_wait(share));
             TULLE_TRY(tulle__share_add(share, &group));
             group.count = 0;
@@ -55,7 +65,7 @@ static tulle_status add_chunk(
             tile = span.tile;
             entries = 0;
         }
-        note_needs(t, &span, chunk, shift, workers, share);
+        note_needs(t, &span, chunks, chunk, share);
         group.count++;
         entries += more;
         share->nnz += more;
@@ -68,14 +78,13 @@ out:
     return status;
 }
 
-tulle_status tulle__chunked_share(const tulle__triangle *t, int shift, int worker, int workers, tulle__share *share)
+tulle_status tulle__chunked_share(const tulle__triangle *t, int64_t chunk, int worker, int workers, tulle__share *share)
 {
+    const struct chunks chunks = {.rows = chunk, .workers = workers};
     int cursor = 0;
-    int64_t chunks = t->n ? ((t->n - 1) >> shift) + 1 : 0;
     tulle_status status;
     TULLE_TRY(tulle__share_begin(share, worker, workers));
-    for (int64_t chunk = worker; chunk < chunks; chunk += workers)
-        TULLE_TRY(add_chunk(t, chunk, shift, workers, &cursor, share));
+    for (int64_t c = worker; c * chunk < t->n; c += workers) TULLE_TRY(add_chunk(t, &chunks, c, &cursor, share));
     TULLE_TRY(tulle__share_invert(share, t));
 out:
     tulle__share_end(share);

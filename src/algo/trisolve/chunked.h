@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Doacross: steps are cut in chunks of equal numbers of rows, which workers take in turn, in place. A chunk begins
- * while the one before is still being solved, as far as its rows allow: waits are for groups of rows. `serial` is one
- * worker.
+ * while the one before is still being solved, as far as its rows allow: waits are for groups of rows. On a grid a chunk
+ * that is a line of it lets workers follow each other a few rows behind; one that ends in the middle of a line does
+ * not, as a row needs the one before it. `serial` is one worker.
  */
 #ifndef TULLE_TRISOLVE_CHUNKED_H
 #define TULLE_TRISOLVE_CHUNKED_H
 
 #include "algo/trisolve/share.h"
 
-/* Local: the share of one of so many workers, chunks of 1 << shift rows. */
-tulle_status tulle__chunked_share(const tulle__triangle *t, int shift, int worker, int workers, tulle__share *share);
+/* Local: the share of one of so many workers, chunks of so many rows. */
+tulle_status tulle__chunked_share(
+    const tulle__triangle *t, int64_t chunk, int worker, int workers, tulle__share *share);
 
 /*
- * Local: the chunk (its logarithm) that a model of the pipeline finds best for so many workers, and how many times
- * faster than one they are with it. Looks at the rows in the middle of the triangle only.
+ * Local: the chunk that a model of the pipeline finds best for so many workers, and how many times faster than one they
+ * are with it. Looks at the rows in the middle of the triangle only.
  */
-tulle_status tulle__chunked_choose(const tulle__triangle *t, int workers, int *shift, double *gain);
+tulle_status tulle__chunked_choose(const tulle__triangle *t, int workers, int64_t *chunk, double *gain);
 
 #endif

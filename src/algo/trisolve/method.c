@@ -63,7 +63,7 @@ out:
 }
 
 /* On PE 0. */
-static tulle_status choose(tulle_trisolve *solver, tulle_method *method, int *shift)
+static tulle_status choose(tulle_trisolve *solver, tulle_method *method, int64_t *chunk)
 {
     const tulle__triangle *t = &solver->triangle;
     double gain = 1, cost = 0, solves = solver->options.solves > 0 ? (double)solver->options.solves : 1e9;
@@ -75,7 +75,7 @@ static tulle_status choose(tulle_trisolve *solver, tulle_method *method, int *sh
         if (solver->workers == 1 || solves < 3 || !t->n) goto out; /* analysis would not pay */
     }
     if (solver->options.method == TULLE_METHOD_AUTO || best == TULLE_METHOD_CHUNKED)
-        TULLE_TRY(tulle__chunked_choose(t, solver->workers, shift, &gain));
+        TULLE_TRY(tulle__chunked_choose(t, solver->workers, chunk, &gain));
     if (solver->options.method != TULLE_METHOD_AUTO) goto out;
     double least = solves, time = solves / gain + CHUNKED_ANALYSIS;
     if (time < least) {
@@ -93,13 +93,13 @@ out:
 tulle_status tulle__solver_choose(tulle_trisolve *solver)
 {
     tulle_method method = solver->options.method;
-    int shift = 0;
-    tulle_status status = solver->comm->rank == 0 ? choose(solver, &method, &shift) : TULLE_OK;
+    int64_t chunk = 0;
+    tulle_status status = solver->comm->rank == 0 ? choose(solver, &method, &chunk) : TULLE_OK;
     status = tulle_comm_agree(solver->comm, status);
-    int64_t both[2] = {method, shift};
+    int64_t both[2] = {method, chunk};
     if (status == TULLE_OK) status = tulle_comm_broadcast(solver->comm, 0, both, sizeof both);
     if (status != TULLE_OK) return status;
     solver->method = (tulle_method)both[0];
-    solver->shift = (int)both[1];
+    solver->chunk = both[1];
     return TULLE_OK;
 }

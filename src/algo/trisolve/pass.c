@@ -36,7 +36,10 @@ static int has_come(const struct pass *p, const tulle__share *share, int32_t wai
 {
     if (p->solver->push.comm) return tulle__push_has_come(&p->solver->push, wait);
     const tulle__solve_wait *w = &share->wait[wait];
-    return tulle__word_read(p->solver->word[w->worker]) >= (p->epoch << 32 | (uint32_t)w->rows);
+    uint64_t want = p->epoch << 32 | (uint32_t)w->rows;
+    if (share->seen[w->worker] >= want) return 1; /* without asking for a line that its worker writes */
+    share->seen[w->worker] = tulle__word_read(p->solver->word[w->worker]);
+    return share->seen[w->worker] >= want;
 }
 
 static tulle_status lose_patience(

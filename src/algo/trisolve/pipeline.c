@@ -7,18 +7,19 @@
 #include "algo/trisolve/chunked.h"
 #include "base/error.h"
 
-enum { BLOCK = 4, ROWS_MOST = 1 << 16, BLOCKS_MOST = ROWS_MOST >> BLOCK, SHIFT_LEAST = 5 };
+enum { ROWS_MOST = 1 << 16, BLOCK_MOST = 16, CHUNK_LEAST = 32 };
 
 /* Nanoseconds, about: of an entry, of a row, and until a word that was written has been seen by another core. */
 static const double entry_ns = 0.7, row_ns = 3, sight_ns = 300;
 
 struct window {
     int64_t first, rows; /* steps */
-    int blocks;
-    double *work;      /* [blocks] */
-    int64_t *from;     /* [blocks + 1] of need */
-    int32_t *need;     /* blocks before that a block needs */
-    double *end, *now; /* [blocks], [workers] */
+    int64_t line;        /* rows between those that do not need the one before them; 0: they come irregularly */
+    int block, blocks;   /* rows of a block */
+    double *work;        /* [blocks] */
+    int64_t *from;       /* [blocks + 1] of need */
+    int32_t *need;       /* blocks before that a block needs */
+    double *end, *now;   /* [blocks], [workers] */
 };
 
 static void fini(struct window *w)
@@ -43,7 +44,7 @@ static tulle_status find_needs(const tulle__triangle *t, struct window *w, int32
     for (int b = 0; b < w->blocks; b++) mark[b] = -1;
     for (int b = 0; b < w->blocks; b++) {
         w->from[b] = count;
-        for (int64_t s = (int64_t)b << BLOCK; s < (int64_t)(b + 1) << BLOCK && s < w->rows; s++) {
+        for (int64_t s = (int64_t)b * w->block; s < (int64_t)(b + 1) * w->block && s < w->rows; s++) {
             tulle__triangle_span span = tulle__triangle_at(t, tulle__triangle_row(t, w->first + s), &cursor);
             w->work[b] += row_ns + entry_ns * (double)(span.to - span.from);
             if (count + span.to - span.from > room) {
@@ -54,7 +55,7 @@ static tulle_status find_needs(const tulle__triangle *t, struct window *w, int32
             for (int64_t e = span.from; e < span.to; e++) {
                 int64_t other = step_of(t, span.tile->colind[e]) - w->first;
                 if (other < 0) continue;
-                int32_t block = (int32_t)(other >> BLOCK);
+                int32_t block = (int32_t)other / w->block;
                 if (block == b || mark[block] == b) continue;
                 mark[block] = b;
                 w->need[count++] = block;
@@ -65,13 +66,38 @@ static tulle_status find_needs(const tulle__triangle *t, struct window *w, int32
     return TULLE_OK;
 }
 
+/* Whether a step needs the one before it. */
+static int needs_last(const tulle__triangle *t, int64_t step, int *cursor)
+{
+    tulle__triangle_span span = tulle__triangle_at(t, tulle__triangle_row(t, step), cursor);
+    return span.from < span.to && step_of(t, span.tile->colind[t->upper ? span.from : span.to - 1]) == step - 1;
+}
+
+/* The lines of a grid: nine tenths of the rows lie between breaks of one distance, and breaks are at its multiples. */
+static int64_t find_line(const tulle__triangle *t, const struct window *w)
+{
+    int64_t last = -1, line = 0, covered = 0;
+    int cursor = 0;
+    for (int64_t step = w->first; step < w->first + w->rows; step++) {
+        if (needs_last(t, step, &cursor)) continue;
+        if (last >= 0 && line == 0) line = step - last;
+        if (last >= 0 && step - last == line && step % line == 0) covered += line;
+        last = step;
+    }
+    return line >= BLOCK_MOST && covered * 10 >= w->rows * 9 - 20 * line ? line : 0;
+}
+
 static tulle_status init(const tulle__triangle *t, int workers, struct window *w)
 {
     tulle_status status;
     int32_t *mark = NULL;
     w->rows = t->n < ROWS_MOST ? t->n : ROWS_MOST;
     w->first = (t->n - w->rows) / 2;
-    w->blocks = (int)((w->rows + (1 << BLOCK) - 1) >> BLOCK);
+    w->line = find_line(t, w);
+    w->block = BLOCK_MOST;
+    while (w->line && w->line % w->block) w->block--;
+    if (w->line) w->first -= w->first % w->line; /* chunks begin where they will */
+    w->blocks = (int)((w->rows + w->block - 1) / w->block);
     TULLE_TRY(tulle__alloc_zero((size_t)w->blocks, sizeof *w->work, "a window of rows", &w->work));
     TULLE_TRY(tulle__alloc((size_t)w->blocks + 1, sizeof *w->from, "a window of rows", &w->from));
     TULLE_TRY(tulle__alloc((size_t)w->blocks, sizeof *w->end, "a window of rows", &w->end));
@@ -101,20 +127,21 @@ static double play(struct window *w, int workers, int64_t chunk)
     return last;
 }
 
-tulle_status tulle__chunked_choose(const tulle__triangle *t, int workers, int *shift, double *gain)
+tulle_status tulle__chunked_choose(const tulle__triangle *t, int workers, int64_t *chunk, double *gain)
 {
     struct window w = {.rows = 0};
     double alone = 0, best = 0;
     tulle_status status = init(t, workers, &w);
     if (status == TULLE_OK) {
-        *shift = SHIFT_LEAST;
+        int64_t least = w.line ? w.line : CHUNK_LEAST;
+        *chunk = least;
         for (int b = 0; b < w.blocks; b++) alone += w.work[b];
         best = alone * 2;
-        for (int s = SHIFT_LEAST; (int64_t)workers << s <= w.rows; s++) {
-            double time = play(&w, workers, (int64_t)1 << (s - BLOCK));
+        for (int64_t rows = least; rows * workers <= w.rows; rows *= 2) {
+            double time = play(&w, workers, rows / w.block);
             if (time >= best) continue;
             best = time;
-            *shift = s;
+            *chunk = rows;
         }
         *gain = best > 0 ? alone / best : 1;
     }

@@ -13,6 +13,7 @@ void tulle__share_fini(tulle__share *share)
     tulle__free(share->rowptr);
     tulle__free(share->colind);
     tulle__free(share->val);
+    tulle__free(share->seen);
     tulle__share_end(share);
     *share = (tulle__share){.worker = share->worker};
 }
@@ -33,6 +34,7 @@ tulle_status tulle__share_begin(tulle__share *share, int worker, int workers)
     *share = (tulle__share){.worker = worker, .workers = workers};
     TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *share->known, "rows known to be solved", &share->known));
     TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *share->need, "rows needed", &share->need));
+    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *share->seen, "rows seen to be solved", &share->seen));
 out:
     return status;
 }

@@ -42,6 +42,7 @@ typedef struct tulle__share {
     void *val;
     const int32_t *row; /* [nrows] rows of the triangle, in the order of the share; NULL: not permuted. Not owned */
     int in_order;       /* 1: so are the lines of b and X; 0: they are in the order of the rows */
+    uint64_t *seen;     /* [workers] their words when they were last looked at, by this worker */
     /* while the share is made: what waits so far tell of each worker, and what the next group needs */
     int workers;
     int64_t *known, *need;

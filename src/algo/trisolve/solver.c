@@ -71,7 +71,7 @@ static tulle_status make_share(void *arg, int thread, int nthreads)
     tulle__share *share = &solver->share[thread];
     (void)nthreads;
     if (!tulle__solver_permutes(solver))
-        return tulle__chunked_share(&solver->triangle, solver->shift, worker, solver->workers, share);
+        return tulle__chunked_share(&solver->triangle, solver->chunk, worker, solver->workers, share);
     return tulle__leveled_share(
         &solver->triangle, &solver->order, solver->method == TULLE_METHOD_LEVELS, worker, share);
 }
@@ -82,23 +82,14 @@ static tulle_status on_workers(tulle_trisolve *solver, tulle__pool_body body)
     return solver->mine == 1 ? body(solver, 0, 1) : tulle__pool_run(solver->context->pool, body, solver);
 }
 
-/* Logarithm of a power of two that is at least x. */
-static int shift_of(int64_t x)
-{
-    int shift = 0;
-    while (shift < 62 && (int64_t)1 << shift < x) shift++;
-    return shift;
-}
-
 /* Shares as the method wants them. */
 static tulle_status arrange(tulle_trisolve *solver)
 {
     tulle_status status = TULLE_OK;
     const tulle__triangle *t = &solver->triangle;
     int64_t bytes = 0;
-    if (solver->method == TULLE_METHOD_SERIAL) solver->shift = shift_of(t->n);
-    if (solver->method == TULLE_METHOD_CHUNKED && solver->options.chunk)
-        solver->shift = shift_of(solver->options.chunk);
+    if (solver->method == TULLE_METHOD_SERIAL) solver->chunk = t->n + 1;
+    if (solver->method == TULLE_METHOD_CHUNKED && solver->options.chunk) solver->chunk = solver->options.chunk;
     if (solver->method == TULLE_METHOD_PUSH) {
         TULLE_TRY(tulle__push_init(t, &solver->push, &solver->share[0]));
     } else if (tulle__solver_permutes(solver)) {
@@ -250,7 +241,7 @@ static tulle_status make_report(
     report->tasks = solver->triangle.tasks;
     report->workers = solver->method == TULLE_METHOD_SERIAL ? 1 : solver->workers;
     report->levels = solver->levels;
-    report->chunk = solver->method == TULLE_METHOD_CHUNKED ? (int64_t)1 << solver->shift : 0;
+    report->chunk = solver->method == TULLE_METHOD_CHUNKED ? solver->chunk : 0;
     report->analysis_seconds = solver->analysis_seconds;
     report->bytes = solver->bytes;
     return status;

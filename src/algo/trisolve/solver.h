@@ -15,7 +15,7 @@ struct tulle_trisolve {
     tulle__triangle triangle;
     tulle_method method;
     int each, mine, workers; /* workers of a PE that has some, of this PE, of all */
-    int shift;               /* of a chunk; where rows are in their own order */
+    int64_t chunk;           /* rows, where they are in their own order */
     tulle__order order;
     tulle__push push;    /* of method push */
     tulle__share *share; /* [mine] */
