@@ -62,6 +62,19 @@ static tulle_status scale(tulle_mat *T)
     return tulle_comm_agree(tulle_mat_comm(T), status);
 }
 
+/* The triangle of a matrix, or of its incomplete factors. */
+static tulle_status take_triangle(const struct setting *s, const char *from, tulle_mat *A, tulle_mat **T)
+{
+    tulle_mat *L = NULL, *U = NULL;
+    if (strcmp(from, "ic0") == 0) return tulle_factor_ic0(A, NULL, T, NULL);
+    if (strcmp(from, "ilu0") != 0) return tulle_mat_triangle(A, s->solving.uplo, s->solving.diag, T);
+    tulle_status status = tulle_factor_ilu0(A, NULL, &L, &U, NULL);
+    if (status != TULLE_OK) return status;
+    *T = s->solving.uplo == TULLE_UPPER ? U : L;
+    tulle_mat_free(s->solving.uplo == TULLE_UPPER ? L : U);
+    return TULLE_OK;
+}
+
 /* The triangle that --from asks for. */
 static tulle_status read_triangle(struct setting *s, tulle_comm *comm, char *warnings, tulle_mat **T)
 {
@@ -71,7 +84,7 @@ static tulle_status read_triangle(struct setting *s, tulle_comm *comm, char *war
     if (status != TULLE_OK) return status;
     *T = A;
     if (strcmp(from, "triangle") != 0) {
-        status = tulle_mat_triangle(A, s->solving.uplo, s->solving.diag, T);
+        status = take_triangle(s, from, A, T);
         if (status != TULLE_OK) return status; /* the run ends, and the team frees all matrices */
         tulle_mat_free(A);
     }
@@ -222,19 +235,20 @@ static tulle_status read_methods(struct setting *s)
 static tulle_status read_options(struct setting *s)
 {
     const struct options *o = s->options;
+    static const char *const froms[] = {"triangle", "tril", "triu", "ilu0", "ic0"};
     const char *uplo = options_word(o, "uplo", NULL), *from = options_word(o, "from", "triangle");
-    int triu = strcmp(from, "triu") == 0;
-    if (strcmp(from, "triangle") != 0 && strcmp(from, "tril") != 0 && !triu)
-        return tulle_fail(TULLE_ERR_ARG, "--from is triangle, tril or triu, not '%s'", from);
+    int triu = strcmp(from, "triu") == 0, ilu = strcmp(from, "ilu0") == 0, known = 0;
+    for (size_t i = 0; i < sizeof froms / sizeof *froms; i++) known = known || strcmp(from, froms[i]) == 0;
+    if (!known) return tulle_fail(TULLE_ERR_ARG, "--from is triangle, tril, triu, ilu0 or ic0, not '%s'", from);
     if (uplo && strcmp(uplo, "lower") != 0 && strcmp(uplo, "upper") != 0)
         return tulle_fail(TULLE_ERR_ARG, "--uplo is lower or upper, not '%s'", uplo);
     int upper = uplo ? strcmp(uplo, "upper") == 0 : triu;
-    if (uplo && strcmp(from, "triangle") != 0 && upper != triu)
+    if (uplo && strcmp(from, "triangle") != 0 && !ilu && upper != triu)
         return tulle_fail(TULLE_ERR_ARG, "--from %s is not what --uplo %s solves with", from, uplo);
     s->solving = TULLE_TRISOLVE_DEFAULT;
     s->solving.uplo = upper ? TULLE_UPPER : TULLE_LOWER;
     s->solving.op = options_flag(o, "trans") ? TULLE_OP_T : TULLE_OP_N;
-    s->solving.diag = options_flag(o, "unit") ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED;
+    s->solving.diag = options_flag(o, "unit") || (ilu && !upper) ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED;
     s->solving.chunk = options_int(o, "chunk", 0);
     s->solving.tasks = (int)options_int(o, "tasks", 0);
     s->solving.solves = options_int(o, "solves", 0);
@@ -354,9 +368,11 @@ static tulle_status run(const struct options *options)
 static const struct option options[] = {
     {.name = "from",
         .kind = KIND_WORD,
-        .argument = "triangle|tril|triu",
+        .argument = "triangle|tril|triu|ilu0|ic0",
         .fallback = "triangle",
-        .text = "what the operand is: the triangle, or a matrix whose lower or upper triangle is solved with"},
+        .text =
+            "what the operand is: the triangle, or a matrix whose lower or upper triangle is solved with, or a factor "
+            "of its incomplete factorisation: L (unit) or, with --uplo upper, U of ILU(0); L of IC(0)"},
     {.name = "uplo", .kind = KIND_WORD, .argument = "lower|upper", .fallback = "lower", .text = "which triangle it is"},
     {.name = "trans", .kind = KIND_FLAG, .text = "solve with the transpose"},
     {.name = "unit", .kind = KIND_FLAG, .text = "ones on the diagonal, whatever is stored"},

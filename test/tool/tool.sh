@@ -185,7 +185,10 @@ expect 2 'row 1 has an entry above the diagonal' trisolve fem:nodes=4 --pes 2
 expect 2 'row 2 has an entry below the diagonal' trisolve fem:nodes=4 --uplo upper
 expect 2 'has no entry on the diagonal' trisolve "$data/impcol_a.mtx.gz" --from tril
 expect 2 'is square' trisolve "$data/ash219.mtx.gz"
-expect 2 'triangle, tril or triu' trisolve fem:nodes=4 --from lower
+expect 2 'triangle, tril, triu, ilu0 or ic0' trisolve fem:nodes=4 --from lower
+expect 0 'lower, unit.*' trisolve fem:nodes=6 --from ilu0 --check --pes 2 --method all
+expect 0 'upper, 216 rows' trisolve fem:nodes=6 --from ilu0 --uplo upper --check --pes 2 --method all
+expect 0 'passed' trisolve "$data/bcsstk16.mtx.gz" --from ic0 --trans --check --pes 3 --method chunked,push
 expect 2 'not what --uplo upper' trisolve fem:nodes=4 --from tril --uplo upper
 expect 0 'serial' trisolve fem:nodes=5 --from tril --method serial --rhs ones -o "$work/x.npy"
 expect 0 'chunked' trisolve fem:nodes=5 --from tril --method chunked --rhs ones -o "$work/y.npy" --pes 3
