@@ -128,6 +128,18 @@ static void print_wrapped(const char *text, FILE *file)
     }
 }
 
+tulle_status options_each(const char *list, tulle_status (*read)(const char *word, void *arg), void *arg)
+{
+    tulle_status status = TULLE_OK;
+    for (const char *word = list; word && status == TULLE_OK; word = strchr(word, ',')) {
+        char one[64];
+        word += *word == ',';
+        snprintf(one, sizeof one, "%.*s", (int)strcspn(word, ","), word);
+        status = read(one, arg);
+    }
+    return status;
+}
+
 void options_help(const struct option *table, FILE *file)
 {
     for (const struct option *t = table; t->name; t++) {

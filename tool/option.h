@@ -48,6 +48,9 @@ int64_t options_int(const struct options *options, const char *name, int64_t fal
 double options_size(const struct options *options, const char *name, double fallback);
 const char *options_word(const struct options *options, const char *name, const char *fallback);
 
+/* read(word, arg) for each word of a list separated by commas; the first failure. */
+tulle_status options_each(const char *list, tulle_status (*read)(const char *word, void *arg), void *arg);
+
 /* The options' lines of --help, or of a man page in mdoc. */
 void options_help(const struct option *table, FILE *file);
 void options_man(const struct option *table, FILE *file);

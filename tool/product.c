@@ -319,22 +319,18 @@ static tulle_status body(tulle_comm *comm, void *arg)
     return status;
 }
 
+static tulle_status read_alg(const char *word, void *arg)
+{
+    struct setting *s = arg;
+    if (s->nalgs == TULLE_ALG_COUNT) return tulle_fail(TULLE_ERR_ARG, "--alg names more algorithms than there are");
+    return tulle_alg_parse(word, &s->alg[s->nalgs++]);
+}
+
 static tulle_status read_algs(struct setting *s)
 {
     const char *name = options_word(s->options, "alg", "auto");
-    if (strcmp(name, "all") == 0) {
-        for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++) s->alg[s->nalgs++] = (tulle_alg)a;
-        return TULLE_OK;
-    }
-    for (const char *word = name; word; word = strchr(word, ',')) {
-        char one[64];
-        word += *word == ',';
-        snprintf(one, sizeof one, "%.*s", (int)strcspn(word, ","), word);
-        if (s->nalgs == TULLE_ALG_COUNT)
-            return tulle_fail(TULLE_ERR_ARG, "--alg names more algorithms than there are: %s", name);
-        tulle_status status = tulle_alg_parse(one, &s->alg[s->nalgs++]);
-        if (status != TULLE_OK) return status;
-    }
+    if (strcmp(name, "all") != 0) return options_each(name, read_alg, s);
+    for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++) s->alg[s->nalgs++] = (tulle_alg)a;
     return TULLE_OK;
 }
 

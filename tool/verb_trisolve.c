@@ -213,22 +213,19 @@ static tulle_status body(tulle_comm *comm, void *arg)
     return TULLE_OK;
 }
 
+static tulle_status read_method(const char *word, void *arg)
+{
+    struct setting *s = arg;
+    if (s->nmethods == TULLE_METHOD_COUNT)
+        return tulle_fail(TULLE_ERR_ARG, "--method names more methods than there are");
+    return tulle_method_parse(word, &s->method[s->nmethods++]);
+}
+
 static tulle_status read_methods(struct setting *s)
 {
     const char *name = options_word(s->options, "method", "auto");
-    if (strcmp(name, "all") == 0) {
-        for (int m = TULLE_METHOD_AUTO + 1; m < TULLE_METHOD_COUNT; m++) s->method[s->nmethods++] = (tulle_method)m;
-        return TULLE_OK;
-    }
-    for (const char *word = name; word; word = strchr(word, ',')) {
-        char one[64];
-        word += *word == ',';
-        snprintf(one, sizeof one, "%.*s", (int)strcspn(word, ","), word);
-        if (s->nmethods == TULLE_METHOD_COUNT)
-            return tulle_fail(TULLE_ERR_ARG, "--method names more methods than there are: %s", name);
-        tulle_status status = tulle_method_parse(one, &s->method[s->nmethods++]);
-        if (status != TULLE_OK) return status;
-    }
+    if (strcmp(name, "all") != 0) return options_each(name, read_method, s);
+    for (int m = TULLE_METHOD_AUTO + 1; m < TULLE_METHOD_COUNT; m++) s->method[s->nmethods++] = (tulle_method)m;
     return TULLE_OK;
 }
 
