@@ -37,6 +37,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
 #endif
         for (; k < n; k++) sum -= v[k * step] * *(const VECTOR *)(x + c[k * step] * ldx);
         if (inverse) sum *= inverse[s];
+        if (task->divides) sum *= 1 / val[task->head ? from - 1 : from + n];
         *(VECTOR *)(x + (task->at + r) * ldx) = sum;
         if (out) *(VECTOR *)(out + i * task->ldo) = sum;
     }
