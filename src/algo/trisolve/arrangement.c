@@ -58,9 +58,8 @@ static tulle_status renew_share(void *arg, int thread, int nthreads)
     const struct arranging *arranging = arg;
     tulle__share *share = &arranging->a->share[thread];
     (void)nthreads;
-    if (!share->row) return TULLE_OK; /* values are read where they lie */
-    tulle__share_refill(share, &arranging->solver->triangle);
-    return tulle__share_invert(share, &arranging->solver->triangle);
+    if (share->row) tulle__share_refill(share, &arranging->solver->triangle); /* others are read where they lie */
+    return TULLE_OK;
 }
 
 tulle_status tulle__arrangement_renew(tulle_trisolve *solver, tulle__arrangement *a)
