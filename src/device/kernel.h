@@ -78,7 +78,7 @@ typedef struct tulle__spgemm_task {
  * others have computed last; if one column is solved for and there are more, those before them are summed first, in
  * four sums side by side.
  */
-enum { TULLE__SOLVE_TAIL = 24 };
+enum { TULLE__SOLVE_TAIL = 4 };
 typedef struct tulle__solve_task {
     tulle_type type;
     int step;       /* 1 or -1 */
