@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "comm/link.h"
 
+#include <string.h>
+
 #include "base/clock.h"
 
 int64_t tulle__link_now(const tulle__link *link)
@@ -22,6 +24,19 @@ void tulle__link_putv(tulle__link *link, int group, const tulle__place *place, i
         link->ops->putv(link, group, place, n, range);
     else
         for (int i = 0; i < n; i++) link->ops->put(link, group, place, range[i].at, range[i].local, range[i].bytes);
+}
+
+void tulle__link_getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    if (link->ops->getw) {
+        link->ops->getw(link, group, place, n, range);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        for (size_t at = 0; at < range[i].bytes; at += sizeof(uint64_t)) {
+            uint64_t word = link->ops->load(link, place, range[i].at + at);
+            memcpy((char *)range[i].local + at, &word, sizeof word);
+        }
 }
 
 tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,

@@ -42,6 +42,7 @@ typedef struct tulle__work {
     double flops[TULLE_TYPE_COUNT]; /* by the type of the values */
     double memory;                  /* bytes: each operand once from memory, the result once to it */
     double cache;                   /* bytes that are read again and again: rows of B */
+    int resident;                   /* 1: a kernel that runs already goes on, having seen what it waited for */
 } tulle__work;
 
 /* Of an engine whose time is virtual. What the host program does between two of these calls takes none. */
@@ -51,7 +52,8 @@ typedef struct tulle__virtual_ops {
     void (*idle)(tulle__link *link, int64_t most_ns);
     /* A local kernel begins (work NULL), or ends: its time passes. */
     void (*kernel)(tulle__link *link, const tulle__work *work);
-    /* Optional: from now on (off: no longer) this PE sets up what no report times, so its transfers need not compete. */
+    /* Optional: from now on (off: no longer) this PE sets up what no report times, so its transfers need not compete.
+     */
     void (*set_up)(tulle__link *link, int on);
     /*
      * Optional, of an engine that simulates sizes only: where that PE's segment lies. There values are held by nobody:
@@ -85,6 +87,8 @@ typedef struct tulle__link_ops {
     /* Optional: NULL means the generic version. */
     void (*getv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
     void (*putv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+    /* Words of control memory that others change meanwhile, whole ones: each is read as `load` reads it. */
+    void (*getw)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
     /* put, then store value at word once the data can be seen; complete on return. After a failure word is untouched.
      */
     tulle_status (*put_signal)(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
@@ -148,6 +152,7 @@ int64_t tulle__link_now(const tulle__link *link);
 /* Generic versions. */
 void tulle__link_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
 void tulle__link_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+void tulle__link_getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
 tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
     size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value);
 

@@ -14,6 +14,7 @@ static void drop(tulle_trisolve *solver)
     if (solver->words.length) tulle__heap_give(solver->comm->pe->control, &solver->words);
     tulle__order_fini(&solver->order);
     tulle__push_fini(&solver->push);
+    tulle__scatter_fini(&solver->scatter);
     tulle__triangle_fini(&solver->triangle);
     tulle__free(solver->share);
     tulle__free(solver->word);
@@ -82,6 +83,19 @@ static tulle_status on_workers(tulle_trisolve *solver, tulle__pool_body body)
     return solver->mine == 1 ? body(solver, 0, 1) : tulle__pool_run(solver->context->pool, body, solver);
 }
 
+/* Columns in place of shares; of the only one a PE has its sizes are told. */
+static tulle_status arrange_columns(tulle_trisolve *solver)
+{
+    tulle__scatter *s = &solver->scatter;
+    int shared = solver->method == TULLE_METHOD_UNIFIED || solver->method == TULLE_METHOD_UNIFIED_TASKS;
+    tulle_status status = tulle__scatter_init(&solver->triangle, shared, s);
+    if (status != TULLE_OK) return status;
+    solver->share[0].nrows = s->nown;
+    solver->share[0].nnz = s->nnz;
+    for (int64_t l = 0; l < s->nown; l++) solver->share[0].nwaits += s->far[l] > 0;
+    return TULLE_OK;
+}
+
 /* Shares as the method wants them. */
 static tulle_status arrange(tulle_trisolve *solver)
 {
@@ -92,13 +106,17 @@ static tulle_status arrange(tulle_trisolve *solver)
     if (solver->method == TULLE_METHOD_CHUNKED && solver->options.chunk) solver->chunk = solver->options.chunk;
     if (solver->method == TULLE_METHOD_PUSH) {
         TULLE_TRY(tulle__push_init(t, &solver->push, &solver->share[0]));
+    } else if (tulle__method_scatters(solver->method)) {
+        TULLE_TRY(arrange_columns(solver));
+        bytes = (int64_t)tulle__scatter_bytes(&solver->scatter);
     } else if (tulle__solver_permutes(solver)) {
         TULLE_TRY(tulle__order_init(t, solver->workers, solver->method == TULLE_METHOD_LEVELS, &solver->order));
         solver->levels = solver->order.levels;
         bytes = solver->comm->rank == 0 ? (int64_t)solver->order.block.length : 0;
     }
-    if (solver->method != TULLE_METHOD_PUSH) TULLE_TRY(tulle_comm_agree(solver->comm, on_workers(solver, make_share)));
-    for (int w = 0; w < solver->mine; w++) bytes += (int64_t)tulle__share_bytes(&solver->share[w], t->T->type);
+    if (!tulle__method_deals(solver->method)) TULLE_TRY(tulle_comm_agree(solver->comm, on_workers(solver, make_share)));
+    for (int w = 0; w < solver->mine && !solver->scatter.comm; w++)
+        bytes += (int64_t)tulle__share_bytes(&solver->share[w], t->T->type);
     TULLE_TRY(tulle_comm_reduce_int(solver->comm, TULLE_SUM, 1, &bytes));
     solver->bytes = (size_t)bytes;
 out:
@@ -122,8 +140,9 @@ static tulle_status analyse(tulle_mat *T, const tulle_trisolve_options *options,
 {
     tulle_comm *comm = T->comm;
     tulle_trisolve *solver = NULL;
-    int is_dealt = options && options->method == TULLE_METHOD_PUSH;
+    int is_dealt = options && tulle__method_deals(options->method);
     int tasks = !is_dealt ? 0 : options->tasks ? options->tasks : TULLE__TASKS;
+    if (is_dealt && (options->method == TULLE_METHOD_UNIFIED || options->method == TULLE_METHOD_SHMEM)) tasks = 1;
     tulle_status status = tulle__alloc_zero(1, sizeof *solver, "a solver", &solver);
     if (status == TULLE_OK) {
         *out = solver;
@@ -226,7 +245,7 @@ static tulle_status spread(tulle_trisolve *solver, const tulle__solve_times *tim
 static tulle_status make_report(
     tulle_trisolve *solver, tulle_gidx cols, const tulle__solve_times *times, tulle_trisolve_report *report)
 {
-    int64_t counts[4] = {0, 0, solver->push.sent, 0};
+    int64_t counts[4] = {0, 0, solver->push.sent + solver->scatter.messages, 0};
     tulle_status status = spread(solver, times, report);
     for (int w = 0; w < solver->mine; w++) {
         counts[0] += 2 * solver->share[w].nnz + (solver->triangle.unit ? 0 : solver->share[w].nrows);
@@ -244,6 +263,7 @@ static tulle_status make_report(
     report->chunk = solver->method == TULLE_METHOD_CHUNKED ? solver->chunk : 0;
     report->analysis_seconds = solver->analysis_seconds;
     report->bytes = solver->bytes;
+    report->same_bits = !tulle__method_scatters(solver->method);
     return status;
 }
 
@@ -260,15 +280,29 @@ static tulle_status solve_dealt(
     return status;
 }
 
+/* By columns: the lines are B's, and become X's. */
+static tulle_status solve_columns(
+    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
+{
+    tulle__sides_lines(solver, B, solver->scatter.lines, 0);
+    tulle_status status = tulle__solver_scatter(solver, times);
+    if (status == TULLE_OK) tulle__sides_lines(solver, X, solver->scatter.lines, 1);
+    return status;
+}
+
 static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
 {
     tulle_status status = TULLE_OK;
     tulle_mat *b = B, *x = X;
-    int dealt = solver->method == TULLE_METHOD_PUSH;
+    int dealt = solver->method == TULLE_METHOD_PUSH, columns = tulle__method_scatters(solver->method);
     int64_t suit[2] = {tulle__sides_suit(solver, B), tulle__sides_suit(solver, X)};
     if (dealt) {
         TULLE_TRY(tulle__push_open(&solver->push, X->layout->n));
         tulle__push_arm(&solver->push);
+    }
+    if (columns) {
+        TULLE_TRY(tulle__left_sum_open(&solver->scatter, X->layout->n));
+        tulle__left_sum_arm(&solver->scatter);
     }
     TULLE_TRY(tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)); /* all have come: B may be read */
     if (tulle__solver_permutes(solver)) TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->lines));
@@ -280,7 +314,10 @@ static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tu
         TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->stage_X));
         x = solver->stage_X;
     }
-    if (solver->mine) status = dealt ? solve_dealt(solver, b, x, times) : solve_in_place(solver, b, x, times);
+    if (columns)
+        status = solve_columns(solver, b, x, times);
+    else if (solver->mine)
+        status = dealt ? solve_dealt(solver, b, x, times) : solve_in_place(solver, b, x, times);
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
     if (x != X) TULLE_TRY(tulle__sides_take(solver, X));
 out:
@@ -320,7 +357,7 @@ tulle_status tulle_trisolve_update(tulle_trisolve *solver)
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
     TULLE_TRY(tulle__triangle_renew(t));
     TULLE_TRY(tulle__triangle_inspect(t)); /* and all have come */
-    status = on_workers(solver, refresh_share);
+    status = solver->scatter.comm ? tulle__scatter_update(t, &solver->scatter) : on_workers(solver, refresh_share);
 out:
     return tulle_comm_agree(solver->comm, status);
 }

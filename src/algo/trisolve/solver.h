@@ -5,6 +5,7 @@
 
 #include "algo/trisolve/leveled.h"
 #include "algo/trisolve/push.h"
+#include "algo/trisolve/scatter.h"
 #include "mat/context.h"
 
 struct tulle_trisolve {
@@ -17,12 +18,13 @@ struct tulle_trisolve {
     int each, mine, workers; /* workers of a PE that has some, of this PE, of all */
     int64_t chunk;           /* rows, where they are in their own order */
     tulle__order order;
-    tulle__push push;    /* of method push */
-    tulle__share *share; /* [mine] */
-    tulle__place words;  /* a cache line for each worker of this PE: rows that it has solved */
-    uint64_t **word;     /* [workers], where they are */
-    uint64_t epoch;      /* passes made so far */
-    int stop;            /* a worker of this PE has failed */
+    tulle__push push;       /* of method push */
+    tulle__scatter scatter; /* of the methods that go by columns */
+    tulle__share *share;    /* [mine] */
+    tulle__place words;     /* a cache line for each worker of this PE: rows that it has solved */
+    uint64_t **word;        /* [workers], where they are */
+    uint64_t epoch;         /* passes made so far */
+    int stop;               /* a worker of this PE has failed */
     /* of one tile, as wide as they were last wanted; NULL until then */
     tulle_mat *stage_B, *stage_X, *lines;
     double analysis_seconds;
@@ -49,6 +51,9 @@ typedef struct tulle__solve_times {
 
 /* Local: this PE's workers make the pass. times[mine], added to. */
 tulle_status tulle__solver_pass(tulle_trisolve *solver, const tulle__pass *pass, tulle__solve_times *times);
+
+/* The same by columns, from the scatter's lines into them. */
+tulle_status tulle__solver_scatter(tulle_trisolve *solver, tulle__solve_times *times);
 
 /* Collective: what auto becomes. The solver's triangle has been inspected. */
 tulle_status tulle__solver_choose(tulle_trisolve *solver);

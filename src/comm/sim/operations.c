@@ -204,6 +204,14 @@ static void putv(tulle__link *link, int group, const tulle__place *place, int n,
     start(link, group, place, n, range, 1);
 }
 
+/* Words are read one by one, by as many threads of the PE as there are words: each costs what starting costs. */
+static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    tulle__sim_link *s = sim_link(link);
+    for (int i = 0; i < n; i++) s->owed += s->team->platform.overhead * (double)(range[i].bytes / sizeof(uint64_t));
+    start(link, group, place, n, range, 0);
+}
+
 static tulle_status wait(tulle__link *link, int group)
 {
     tulle__sim_link *s = sim_link(link);
@@ -347,6 +355,7 @@ const tulle__link_ops tulle__sim_ops = {
     .fini = fini,
     .getv = getv,
     .putv = putv,
+    .getw = getw,
 };
 
 static int64_t now_ns(tulle__link *link)
@@ -375,7 +384,7 @@ static double modelled(const tulle__sim_rates *r, const tulle__work *work)
     double flops = 0;
     for (int type = 0; type < TULLE_TYPE_COUNT; type++) flops += work->flops[type] / r->flops[type];
     if (flops + work->memory + work->cache <= 0) return 0;
-    return r->launch + fmax(flops, fmax(work->memory / r->memory, work->cache / r->cache));
+    return (work->resident ? r->hop : r->launch) + fmax(flops, fmax(work->memory / r->memory, work->cache / r->cache));
 }
 
 static void kernel(tulle__link *link, const tulle__work *work)
@@ -403,4 +412,5 @@ static void *peek(tulle__link *link, int rank, int segment)
 }
 
 const tulle__virtual_ops tulle__sim_virtual_ops = {.now_ns = now_ns, .idle = idle, .kernel = kernel, .set_up = set_up};
-const tulle__virtual_ops tulle__sim_sizes_ops = {.now_ns = now_ns, .idle = idle, .kernel = kernel, .set_up = set_up, .peek = peek};
+const tulle__virtual_ops tulle__sim_sizes_ops = {
+    .now_ns = now_ns, .idle = idle, .kernel = kernel, .set_up = set_up, .peek = peek};

@@ -23,6 +23,7 @@ typedef struct tulle__sim_rates {
     double flops[TULLE_TYPE_COUNT];
     double memory, cache; /* bytes a second */
     double launch;        /* seconds, of each kernel */
+    double hop;           /* until threads of a kernel that runs see what others of it have written */
 } tulle__sim_rates;
 
 /*
