@@ -68,6 +68,7 @@ typedef struct tulle_trisolve_report {
     int64_t waits;        /* times that a worker has to look at another's progress, or for an unknown of another */
     int64_t polls;        /* times that it looked in vain; the paper's four: words read in vain */
     int64_t messages; /* PUSH: values stored at other PEs; the paper's four: reads and atomics there, but for polls */
+    int64_t faults;   /* pages that came to a PE (comm wrapper `migrate`) */
     int same_bits;    /* 1: X has the bits that serial gives */
     int tasks;        /* of a PE; 0: the method has none */
     int workers;

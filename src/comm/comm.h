@@ -131,6 +131,12 @@ void tulle__pause(tulle_comm *comm, int *turns);
 /* The same where a word of another PE is read again and again. */
 void tulle__poll(tulle_comm *comm, int *turns);
 
+/* Pages that have come to this PE under the wrapper `migrate`. */
+static inline int64_t tulle__page_faults(const tulle_comm *comm)
+{
+    return comm->pe->link->faults ? *comm->pe->link->faults : 0;
+}
+
 /* Nanoseconds of the time that reports are in. */
 static inline int64_t tulle__now(const tulle_comm *comm)
 {

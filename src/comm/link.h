@@ -52,6 +52,10 @@ typedef struct tulle__virtual_ops {
     void (*idle)(tulle__link *link, int64_t most_ns);
     /* A local kernel begins (work NULL), or ends: its time passes. */
     void (*kernel)(tulle__link *link, const tulle__work *work);
+    /* So much time passes on this PE. */
+    void (*pass)(tulle__link *link, int64_t ns);
+    /* Something was written into that PE's memory by a plain store: it may be waiting for it. */
+    void (*written)(tulle__link *link, int rank);
     /* Optional: from now on (off: no longer) this PE sets up what no report times, so its transfers need not compete.
      */
     void (*set_up)(tulle__link *link, int on);
@@ -104,6 +108,7 @@ struct tulle__link {
     size_t segment_bytes[TULLE__SEGMENTS];
     const tulle__virtual_ops *virtual_time; /* NULL: time is real */
     tulle__link *clock;                     /* whom to ask: the engine's link below all wrappers */
+    const int64_t *faults; /* pages that have come to this PE (wrapper migrate); NULL: there are none */
 };
 
 /* What a team is opened with. What the caller left at 0 the engine's settle (or the defaults of one process) fills in.

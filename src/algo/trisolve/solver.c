@@ -245,18 +245,20 @@ static tulle_status spread(tulle_trisolve *solver, const tulle__solve_times *tim
 static tulle_status make_report(
     tulle_trisolve *solver, tulle_gidx cols, const tulle__solve_times *times, tulle_trisolve_report *report)
 {
-    int64_t counts[4] = {0, 0, solver->push.sent + solver->scatter.messages, 0};
+    int64_t counts[5] = {0, 0, solver->push.sent + solver->scatter.messages, 0, tulle__page_faults(solver->comm)};
+    counts[4] -= solver->faults;
     tulle_status status = spread(solver, times, report);
     for (int w = 0; w < solver->mine; w++) {
         counts[0] += 2 * solver->share[w].nnz + (solver->triangle.unit ? 0 : solver->share[w].nrows);
         counts[1] += solver->share[w].nwaits;
         counts[3] += times[w].polls;
     }
-    if (status == TULLE_OK) status = tulle_comm_reduce_int(solver->comm, TULLE_SUM, 4, counts);
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(solver->comm, TULLE_SUM, 5, counts);
     report->flops = counts[0] * cols;
     report->waits = counts[1];
     report->messages = counts[2];
     report->polls = counts[3];
+    report->faults = counts[4];
     report->tasks = solver->triangle.tasks;
     report->workers = solver->method == TULLE_METHOD_SERIAL ? 1 : solver->workers;
     report->levels = solver->levels;
@@ -327,6 +329,7 @@ out:
 tulle_status tulle_trisolve_execute(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle_trisolve_report *report)
 {
     tulle__solve_times *times = NULL;
+    solver->faults = tulle__page_faults(solver->comm);
     int64_t start = tulle__now(solver->comm);
     tulle_status status = check_sides(solver, B, X);
     if (status == TULLE_OK) status = tulle__alloc_zero((size_t)solver->each, sizeof *times, "times of workers", &times);

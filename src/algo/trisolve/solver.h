@@ -27,6 +27,7 @@ struct tulle_trisolve {
     int stop;               /* a worker of this PE has failed */
     /* of one tile, as wide as they were last wanted; NULL until then */
     tulle_mat *stage_B, *stage_X, *lines;
+    int64_t faults; /* pages that had come to this PE before a solve */
     double analysis_seconds;
     int64_t levels;
     size_t bytes;

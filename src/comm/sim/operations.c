@@ -411,6 +411,24 @@ static void *peek(tulle__link *link, int rank, int segment)
     return sim_link(link)->team->segment[rank * TULLE__SEGMENTS + segment];
 }
 
-const tulle__virtual_ops tulle__sim_virtual_ops = {.now_ns = now_ns, .idle = idle, .kernel = kernel, .set_up = set_up};
-const tulle__virtual_ops tulle__sim_sizes_ops = {
-    .now_ns = now_ns, .idle = idle, .kernel = kernel, .set_up = set_up, .peek = peek};
+static void pass_time(tulle__link *link, int64_t ns)
+{
+    tulle__sim_link *s = sim_link(link);
+    s->owed += (double)ns * 1e-9;
+    pass(s);
+}
+
+static void written(tulle__link *link, int rank)
+{
+    touch(&sim_link(link)->team->link[rank]);
+}
+
+const tulle__virtual_ops tulle__sim_virtual_ops = {
+    .now_ns = now_ns, .idle = idle, .kernel = kernel, .pass = pass_time, .written = written, .set_up = set_up};
+const tulle__virtual_ops tulle__sim_sizes_ops = {.now_ns = now_ns,
+    .idle = idle,
+    .kernel = kernel,
+    .pass = pass_time,
+    .written = written,
+    .set_up = set_up,
+    .peek = peek};
