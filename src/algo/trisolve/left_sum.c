@@ -33,7 +33,8 @@ void tulle__left_sum_close(tulle__scatter *s)
 {
     tulle__pe *pe = s->comm->pe;
     void **const own[] = {&s->lines, &s->sum, (void **)&s->left, (void **)&s->waiting, (void **)&s->ready,
-        (void **)&s->met, (void **)&s->word, &s->got, (void **)&s->range};
+        (void **)&s->met, (void **)&s->word, &s->got, (void **)&s->range, (void **)&s->add_row, (void **)&s->add_value,
+        (void **)&s->add_range};
     for (int what = 0; what < 2; what++) {
         if (s->own[what].length)
             tulle__heap_give(s->own[what].segment == TULLE__DATA ? pe->data : pe->control, &s->own[what]);
@@ -62,6 +63,11 @@ static tulle_status take_room(tulle__scatter *s, tulle_gidx cols, int direct)
     TULLE_TRY(tulle__alloc(reads, sizeof *s->word, "counters", &s->word));
     TULLE_TRY(tulle__alloc(reads, sizeof *s->range, "counters", &s->range));
     TULLE_TRY(tulle__alloc(reads * (size_t)cols, sum_size(s), "sums of others", &s->got));
+    if (s->shared) {
+        TULLE_TRY(tulle__alloc(TULLE__ADDS, sizeof *s->add_row, "additions", &s->add_row));
+        TULLE_TRY(tulle__alloc(TULLE__ADDS, sizeof *s->add_range, "additions", &s->add_range));
+        TULLE_TRY(tulle__alloc(TULLE__ADDS * (size_t)cols, sizeof *s->add_value, "additions", &s->add_value));
+    }
     TULLE_TRY(tulle__heap_take(
         words, (rows + 1) * sizeof(uint64_t), "in-degrees that other PEs count or read", &s->own[COUNTERS]));
     TULLE_TRY(tulle__heap_take(s->shared ? words : pe->data, rows * (size_t)cols * sum_size(s) + sizeof(uint64_t),
@@ -100,6 +106,7 @@ void tulle__left_sum_arm(tulle__scatter *s)
     memset(s->sum, 0, (size_t)(s->nown * s->cols) * tulle_type_size(s->type));
     memcpy(s->left, s->near, (size_t)s->nown * sizeof *s->left);
     s->messages = s->polls = 0;
+    s->nadds = 0;
 }
 
 /* Whether a PE has something of a row, and where: as which row of its. */
@@ -119,72 +126,97 @@ static int keeper(const tulle__scatter *s, tulle_gidx row, uint64_t *at)
 
 /* ---- adding ---- */
 
-/* What a word that holds `was` as a value becomes. */
-static uint64_t sum_of(tulle_type type, uint64_t was, const void *a, const void *x)
+static tulle__word_kind kind_of(const tulle__scatter *s)
 {
+    return s->type == TULLE_F32 ? TULLE__WORD_F32 : TULLE__WORD_F64;
+}
+
+/* a x as a word. */
+static uint64_t product(tulle_type type, const char *a, const char *x)
+{
+    uint64_t word;
+    uint32_t half;
     if (type == TULLE_F32) {
-        uint32_t half = (uint32_t)was;
-        float y;
-        memcpy(&y, &half, sizeof y);
-        y += *(const float *)a * *(const float *)x;
+        float y = *(const float *)(const void *)a * *(const float *)(const void *)x;
         memcpy(&half, &y, sizeof half);
         return half;
     }
-    double y;
-    memcpy(&y, &was, sizeof y);
-    y += *(const double *)a * *(const double *)x;
-    memcpy(&was, &y, sizeof was);
-    return was;
+    double y = *(const double *)(const void *)a * *(const double *)(const void *)x;
+    memcpy(&word, &y, sizeof word);
+    return word;
 }
 
-/* No engine adds reals: the word is exchanged for its sum until nobody else has come in between. */
-static void add_atomically(tulle__scatter *s, int rank, uint64_t at, const void *a, const void *x)
+/* Where all PEs load and store: at once. */
+static void add_there(const tulle__scatter *s, int rank, uint64_t at, const uint64_t *value)
 {
-    enum { TRIES = 1 << 24 }; /* who is refused by a wrapper learns of it at the next wait */
-    uint64_t was, is;
-    int64_t calls = 1;
-    uint64_t *word = s->direct[SUMS][rank] ? (uint64_t *)(void *)s->direct[SUMS][rank] + at : NULL;
-    const tulle__place *place = &s->place[SUMS][rank];
-    is = word ? tulle__word_read(word) : tulle__load(s->comm, place, at * sizeof *word);
-    do {
-        was = is;
-        uint64_t want = sum_of(s->type, was, a, x);
-        calls++;
-        if (!word)
-            is = tulle__compare_swap(s->comm, place, at * sizeof *word, was, want);
-        else
-            __atomic_compare_exchange_n(word, &is, want, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-    } while (is != was && calls < TRIES);
-    if (rank != s->comm->rank) s->messages += calls;
+    uint64_t *sum = (uint64_t *)(void *)s->direct[SUMS][rank] + at * (uint64_t)s->cols;
+    for (tulle_gidx c = 0; c < s->cols; c++) {
+        uint64_t was = tulle__word_read(&sum[c]);
+        while (!__atomic_compare_exchange_n(
+            &sum[c], &was, tulle__word_sum(kind_of(s), was, value[c]), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            ;
+    }
+    __atomic_fetch_add((uint64_t *)(void *)s->direct[COUNTERS][rank] + at, 1, __ATOMIC_ACQ_REL);
 }
 
-static void add_shared(tulle__scatter *s, tulle_gidx row, const char *a, const char *x)
+/* Sums, or the counters, of the entries that are put by for a PE, by ranges from `from` on. Returns where they end. */
+static int send_adds(tulle__scatter *s, int group, int rank, int what, int from)
 {
-    uint64_t at;
-    int rank = keeper(s, row, &at);
+    static uint64_t const one = 1;
+    uint64_t width = what == SUMS ? (uint64_t)s->cols : 1;
+    int used = from;
+    for (int i = 0; i < s->nadds; i++) {
+        uint64_t at;
+        if (!keeps(s, rank, s->add_row[i], &at)) continue;
+        const uint64_t *words = what == SUMS ? s->add_value + (uint64_t)i * width : &one;
+        s->add_range[used++] =
+            (tulle__range){at * width * sizeof *words, (void *)(uintptr_t)words, width * sizeof *words};
+    }
+    if (used == from) return used;
+    tulle__addw(s->comm, group, &s->place[what][rank], what == SUMS ? kind_of(s) : TULLE__WORD_INT, used - from,
+        s->add_range + from);
+    if (rank != s->comm->rank) s->messages += (used - from) * (int64_t)width;
+    return used;
+}
+
+tulle_status tulle__left_sum_flush(tulle__scatter *s)
+{
+    tulle_status status = TULLE_OK;
+    for (int what = SUMS; what >= COUNTERS && s->nadds && status == TULLE_OK; what--) {
+        int group = tulle__comm_group(s->comm);
+        for (int rank = 0, used = 0; rank < s->comm->size; rank++) used = send_adds(s, group, rank, what, used);
+        status = tulle__wait(s->comm, group);
+    }
+    s->nadds = 0;
+    return status;
+}
+
+static tulle_status add_shared(tulle__scatter *s, tulle_gidx row, const char *a, const char *x)
+{
+    uint64_t at, *value = s->add_value + s->nadds * s->cols;
     size_t size = tulle_type_size(s->type);
-    for (tulle_gidx c = 0; c < s->cols; c++)
-        add_atomically(s, rank, at * (uint64_t)s->cols + (uint64_t)c, a, x + (size_t)c * size);
-    if (s->direct[COUNTERS][rank])
-        __atomic_fetch_add((uint64_t *)(void *)s->direct[COUNTERS][rank] + at, 1, __ATOMIC_ACQ_REL);
-    else
-        tulle__fetch_add(s->comm, &s->place[COUNTERS][rank], at * sizeof(uint64_t), 1);
-    s->messages += rank != s->comm->rank;
+    for (tulle_gidx c = 0; c < s->cols; c++) value[c] = product(s->type, a, x + (size_t)c * size);
+    int rank = keeper(s, row, &at);
+    if (s->direct[SUMS][rank]) {
+        add_there(s, rank, at, value);
+        if (rank != s->comm->rank) s->messages += s->cols + 1;
+        return TULLE_OK;
+    }
+    s->add_row[s->nadds++] = (int32_t)row;
+    return s->nadds < TULLE__ADDS ? TULLE_OK : tulle__left_sum_flush(s);
 }
 
-void tulle__left_sum_add(tulle__scatter *s, tulle_gidx row, int64_t entry, const void *x)
+tulle_status tulle__left_sum_add(tulle__scatter *s, tulle_gidx row, int64_t entry, const void *x)
 {
     size_t size = tulle_type_size(s->type);
     const char *a = (const char *)s->val + (size_t)entry * size;
-    if (s->shared) {
-        add_shared(s, row, a, x);
-        return;
-    }
+    if (s->shared) return add_shared(s, row, a, x);
     /* only this PE writes here */
     uint64_t *counter = (uint64_t *)tulle__direct(s->comm, &s->own[COUNTERS]) + row;
     char *sum = tulle__direct(s->comm, &s->own[SUMS]);
     tulle__scatter_axpy(s->type, s->cols, a, x, sum + (size_t)(row * s->cols) * size);
     tulle__word_write(counter, tulle__word_read(counter) - 1);
+    return TULLE_OK;
 }
 
 /* ---- reading ---- */

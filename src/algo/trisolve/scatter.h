@@ -20,7 +20,7 @@
 
 #include "algo/trisolve/triangle.h"
 
-enum { TULLE__RESIDENT = 1024 };
+enum { TULLE__RESIDENT = 1024, TULLE__ADDS = 1024 };
 
 typedef struct tulle__scatter {
     tulle_comm *comm;
@@ -55,6 +55,10 @@ typedef struct tulle__scatter {
     uint64_t *word;           /* [resident * size] counters as they are read */
     void *got;                /* [resident * size * cols] sums, words if shared */
     tulle__range *range;      /* [resident * size] */
+    int nadds;                /* shared, and not by load and store: entries that are put by to be added together */
+    int32_t *add_row;         /* [TULLE__ADDS] */
+    uint64_t *add_value;      /* [TULLE__ADDS * cols] */
+    tulle__range *add_range;  /* [TULLE__ADDS] */
     int64_t messages;         /* reads and atomics at other PEs, without polls */
     int64_t polls;            /* reads of counters that were not what they should be */
 } tulle__scatter;
@@ -73,8 +77,9 @@ tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols);
 void tulle__left_sum_close(tulle__scatter *s);
 /* Local: nothing is solved yet. All must have done so before anybody solves. */
 void tulle__left_sum_arm(tulle__scatter *s);
-/* Local: val x is added to the sum of a row of another PE. */
-void tulle__left_sum_add(tulle__scatter *s, tulle_gidx row, int64_t entry, const void *x);
+/* Local: val x is added to the sum of a row of another PE; flush: and whoever waits for it can see that. */
+tulle_status tulle__left_sum_add(tulle__scatter *s, tulle_gidx row, int64_t entry, const void *x);
+tulle_status tulle__left_sum_flush(tulle__scatter *s);
 /*
  * Local: reads the counters of lines that wait; those whose entries are all done move from waiting[0 .. *nwaiting - 1]
  * to ready[0 .. *nready - 1].

@@ -60,8 +60,9 @@ static void solve_ready(struct pass *p)
 }
 
 /* The columns of rows that were solved. */
-static void scatter_ready(struct pass *p)
+static tulle_status scatter_ready(struct pass *p)
 {
+    tulle_status status = TULLE_OK;
     tulle__scatter *s = p->s;
     size_t size = tulle_type_size(s->type), step = (size_t)s->cols * size;
     for (int i = 0; i < p->nready; i++) {
@@ -70,7 +71,7 @@ static void scatter_ready(struct pass *p)
         for (int64_t e = s->colptr[line]; e < s->colptr[line + 1]; e++) {
             int64_t k = s->line[s->rowind[e]];
             if (k < 0) {
-                tulle__left_sum_add(s, s->rowind[e], e, x);
+                TULLE_TRY(tulle__left_sum_add(s, s->rowind[e], e, x));
                 continue;
             }
             tulle__scatter_axpy(
@@ -79,6 +80,9 @@ static void scatter_ready(struct pass *p)
         }
     }
     p->inhand -= p->nready;
+    status = tulle__left_sum_flush(s);
+out:
+    return status;
 }
 
 /* Nothing was ready: whether to go on waiting. A task that is not done has rows that wait for others. */
@@ -112,7 +116,7 @@ static tulle_status solve_task(struct pass *p)
         }
         TULLE_TRY(tulle__left_sum_take(p->s, p->nready));
         solve_ready(p);
-        scatter_ready(p);
+        TULLE_TRY(scatter_ready(p));
         p->since = tulle__now(p->s->comm);
         p->turns = 0;
     }

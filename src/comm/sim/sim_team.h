@@ -96,6 +96,8 @@ typedef struct tulle__sim_transfer {
     tulle__sim_flow *flow; /* NULL: it is small, goes with the one before, or within a PE */
     double due;            /* when a small one is over */
     int group, target;
+    int adds; /* words are added, of that kind, instead of copied */
+    tulle__word_kind kind;
     void *to;
     const void *from;
     size_t bytes;

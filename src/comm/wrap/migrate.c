@@ -49,8 +49,8 @@ static void let_pass(struct migrate_link *m, int64_t until)
         if (until - now > 20000) sched_yield();
 }
 
-/* The page is this PE's on return, or has just been. */
-static void fetch_page(struct migrate_link *m, int home, uint64_t index)
+/* Makes the page this PE's, from when on is returned. */
+static int64_t fetch_page(struct migrate_link *m, int home, uint64_t index)
 {
     tulle__link *inner = m->link.inner;
     const tulle__place place = {.offset = m->table,
@@ -61,7 +61,7 @@ static void fetch_page(struct migrate_link *m, int home, uint64_t index)
     was = word ? __atomic_load_n(word, __ATOMIC_ACQUIRE) : inner->ops->load(inner, &place, at);
     for (;;) {
         uint64_t owner = was & ((1u << OWNER_BITS) - 1), is = was;
-        if (owner == me || (!owner && home == m->link.rank)) return;
+        if (owner == me || (!owner && home == m->link.rank)) return 0;
         int64_t now = tulle__link_now(&m->link), from = (int64_t)(was >> OWNER_BITS) * TICK;
         /* clocks of several machines do not agree */
         if (from < now || from > now + m->cost * m->link.npes) from = now;
@@ -72,23 +72,51 @@ static void fetch_page(struct migrate_link *m, int home, uint64_t index)
             is = inner->ops->compare_swap(inner, &place, at, was, want);
         if (is == was) {
             m->faults++;
-            let_pass(m, from + m->cost);
-            return;
+            return from + m->cost;
         }
         was = is;
     }
 }
 
-/* Faults on what is accessed. Returns where it lies if loads and stores reach it. */
+/* Faults on what is accessed; when it is there. */
+static int64_t fault_on(struct migrate_link *m, const tulle__place *place, uint64_t at, size_t bytes)
+{
+    int64_t last_date = 0;
+    if (!place->generation || !bytes) return 0;
+    uint64_t first = (place->offset + at) / m->page, last = (place->offset + at + bytes - 1) / m->page;
+    for (uint64_t page = first; page <= last && page < m->pages[place->segment]; page++) {
+        int64_t date =
+            fetch_page(m, place->rank, page + (place->segment == TULLE__DATA ? m->pages[TULLE__CONTROL] : 0));
+        if (date > last_date) last_date = date;
+    }
+    return last_date;
+}
+
+/* Where it lies if loads and stores reach it, and pages are managed there. */
+static char *reached(tulle__link *link, const tulle__place *place, uint64_t at)
+{
+    char *base = link->inner->ops->direct(link->inner, place->rank, place->segment);
+    return base && place->generation ? base + place->offset + at : NULL;
+}
+
 static char *access_to(tulle__link *link, const tulle__place *place, uint64_t at, size_t bytes)
 {
     struct migrate_link *m = (struct migrate_link *)link;
-    if (!place->generation || !bytes) return NULL;
-    uint64_t first = (place->offset + at) / m->page, last = (place->offset + at + bytes - 1) / m->page;
-    for (uint64_t page = first; page <= last && page < m->pages[place->segment]; page++)
-        fetch_page(m, place->rank, page + (place->segment == TULLE__DATA ? m->pages[TULLE__CONTROL] : 0));
-    char *base = link->inner->ops->direct(link->inner, place->rank, place->segment);
-    return base ? base + place->offset + at : NULL;
+    let_pass(m, fault_on(m, place, at, bytes));
+    return bytes ? reached(link, place, at) : NULL;
+}
+
+/* The same of a list: the faults of many threads are served together. */
+static char *access_list(tulle__link *link, const tulle__place *place, int n, const tulle__range *range)
+{
+    struct migrate_link *m = (struct migrate_link *)link;
+    int64_t last_date = 0;
+    for (int i = 0; i < n; i++) {
+        int64_t date = fault_on(m, place, range[i].at, range[i].bytes);
+        if (date > last_date) last_date = date;
+    }
+    let_pass(m, last_date);
+    return reached(link, place, 0);
 }
 
 /* Another PE may be waiting for it. */
@@ -154,6 +182,57 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
     return __atomic_load_n((const uint64_t *)(const void *)there, __ATOMIC_ACQUIRE);
 }
 
+static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    const char *there = access_list(link, place, n, range);
+    if (!there) {
+        tulle__link_getv(link->inner, group, place, n, range);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        if (range[i].local) memcpy(range[i].local, there + range[i].at, range[i].bytes);
+}
+
+static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    const char *there = access_list(link, place, n, range);
+    if (!there) {
+        tulle__link_getw(link->inner, group, place, n, range);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        for (size_t at = 0; at < range[i].bytes; at += sizeof(uint64_t)) {
+            uint64_t word =
+                __atomic_load_n((const uint64_t *)(const void *)(there + range[i].at + at), __ATOMIC_ACQUIRE);
+            memcpy((char *)range[i].local + at, &word, sizeof word);
+        }
+}
+
+static void add_there(uint64_t *word, tulle__word_kind kind, uint64_t value)
+{
+    uint64_t was = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    while (!__atomic_compare_exchange_n(
+        word, &was, tulle__word_sum(kind, was, value), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        ;
+}
+
+static void addw(
+    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
+{
+    char *there = access_list(link, place, n, range);
+    if (!there) {
+        tulle__link_addw(link->inner, group, place, kind, n, range);
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        for (size_t at = 0; at < range[i].bytes; at += sizeof(uint64_t)) {
+            uint64_t value;
+            memcpy(&value, (const char *)range[i].local + at, sizeof value);
+            add_there((uint64_t *)(void *)(there + range[i].at + at), kind, value);
+        }
+    written(link, place);
+}
+
 static const tulle__link_ops migrate_ops = {
     .get = get,
     .put = put,
@@ -166,6 +245,9 @@ static const tulle__link_ops migrate_ops = {
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
+    .getv = getv,
+    .getw = getw,
+    .addw = addw,
 };
 
 /* Where the words of pages are: the end of the control segment is no longer the heap's. */
