@@ -417,6 +417,8 @@ static const struct subject {
         solve_triangle, "chunked", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_layout tulle_trisolve_update", solve_triangle, "p2p", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "push", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "unified-tasks", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "zerocopy", NULL, 0},
     {"tulle_machine_measure_tiers", look_around, "", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "s", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "d", NULL, 0},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Triangular solves against the formula: solve SPEC PES THREADS. Every method on triangles of all structures, sizes,
- * sides and layouts; and each method's bits are those of serial.
+ * sides and layouts; and each method's bits are those of serial, but for the paper's four, as reports say.
  */
 #include <string.h>
 
@@ -50,6 +50,13 @@ static tulle_status change(tulle_mat *T, const struct triangle *t)
     return tulle_comm_agree(tulle_mat_comm(T), status);
 }
 
+/* The paper's add in any order. */
+static int same_bits(tulle_method method)
+{
+    return method != TULLE_METHOD_UNIFIED && method != TULLE_METHOD_UNIFIED_TASKS && method != TULLE_METHOD_SHMEM &&
+           method != TULLE_METHOD_ZEROCOPY;
+}
+
 /* What a method makes of it, and what serial does. */
 static tulle_status run_method(
     tulle_mat *T, const tulle_trisolve_options *options, const struct cases *c, tulle_mat *B, tulle_mat *X, double *x)
@@ -73,6 +80,7 @@ static tulle_status run_method(
     }
     EXPECT(options->method == TULLE_METHOD_AUTO || tulle_trisolve_method(solver) == options->method);
     EXPECT(report.seconds >= 0 && report.workers >= 1);
+    if (t.n && c->cols) EXPECT(report.same_bits == same_bits(options->method));
     TULLE_TRY(tulle_trisolve_check(T, options, B, X, &error));
     EXPECT(error <= 1);
     TULLE_TRY(collect(X, x));
@@ -106,13 +114,13 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(fill_sides(B));
     TULLE_TRY(run_method(T, &options, c, B, X, got));
     options.method = TULLE_METHOD_SERIAL;
-    TULLE_TRY(run_method(T, &options, c, B, X, serial));
+    if (same_bits(c->method)) TULLE_TRY(run_method(T, &options, c, B, X, serial));
     t.shift = c->update;
     solve_plainly(&t, c->op, c->type, c->cols, want);
     for (int64_t i = 0; i < t.n * c->cols; i++) {
         double off = fabs(got[i] - want[i]) / (1 + fabs(want[i]));
         EXPECT(off < (c->type == TULLE_F32 ? 2e-4 : 1e-12));
-        EXPECT(memcmp(&got[i], &serial[i], sizeof *got) == 0);
+        EXPECT(!same_bits(c->method) || memcmp(&got[i], &serial[i], sizeof *got) == 0);
     }
 out:
     tulle_mat_free(T);

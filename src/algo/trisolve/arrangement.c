@@ -34,12 +34,27 @@ static tulle_status make_share(void *arg, int thread, int nthreads)
         &solver->triangle, &a->order, a->method == TULLE_METHOD_LEVELS, worker, &a->share[thread]);
 }
 
+/* Columns in place of shares; of the only one a PE has its sizes are told. */
+static tulle_status arrange_columns(tulle_trisolve *solver, tulle__arrangement *a)
+{
+    tulle__scatter *s = &solver->scatter;
+    int shared = a->method == TULLE_METHOD_UNIFIED || a->method == TULLE_METHOD_UNIFIED_TASKS;
+    tulle_status status = tulle__scatter_init(&solver->triangle, shared, s);
+    if (status != TULLE_OK) return status;
+    a->share[0].nrows = s->nown;
+    a->share[0].nnz = s->nnz;
+    for (int64_t l = 0; l < s->nown; l++) a->share[0].nwaits += s->far[l] > 0;
+    a->bytes = (int64_t)tulle__scatter_bytes(s);
+    return TULLE_OK;
+}
+
 tulle_status tulle__arrange(tulle_trisolve *solver, tulle__arrangement *a)
 {
     const tulle__triangle *t = &solver->triangle;
     a->mine = solver->mine;
     tulle_status status = tulle__alloc_zero((size_t)a->mine, sizeof *a->share, "shares", &a->share);
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
+    if (tulle__method_scatters(a->method)) return arrange_columns(solver, a);
     if (a->method == TULLE_METHOD_PUSH) {
         TULLE_TRY(tulle__push_init(t, &solver->push, &a->share[0]));
     } else {

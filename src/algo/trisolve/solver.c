@@ -12,6 +12,7 @@ static void drop(tulle_trisolve *solver)
     for (int a = 0; a < TULLE__CANDIDATES; a++) tulle__arrangement_fini(&solver->arranged[a]);
     if (solver->words.length) tulle__heap_give(solver->comm->pe->control, &solver->words);
     tulle__push_fini(&solver->push);
+    tulle__scatter_fini(&solver->scatter);
     tulle__triangle_fini(&solver->triangle);
     tulle__free(solver->word);
     tulle__free(solver);
@@ -78,8 +79,9 @@ static tulle_status analyse(tulle_mat *T, const tulle_trisolve_options *options,
 {
     tulle_comm *comm = T->comm;
     tulle_trisolve *solver = NULL;
-    int is_dealt = options && options->method == TULLE_METHOD_PUSH;
+    int is_dealt = options && tulle__method_deals(options->method);
     int tasks = !is_dealt ? 0 : options->tasks ? options->tasks : TULLE__TASKS;
+    if (is_dealt && (options->method == TULLE_METHOD_UNIFIED || options->method == TULLE_METHOD_SHMEM)) tasks = 1;
     tulle_status status = tulle__alloc_zero(1, sizeof *solver, "a solver", &solver);
     if (status == TULLE_OK) {
         *out = solver;
@@ -187,25 +189,28 @@ static tulle_status make_report(
     tulle_trisolve *solver, tulle_gidx cols, const tulle__solve_times *times, tulle_trisolve_report *report)
 {
     const tulle__arrangement *now = solver->now;
-    int64_t counts[5] = {0, 0, solver->push.sent, 0, 0};
+    int64_t counts[6] = {0, 0, solver->push.sent + solver->scatter.messages, 0, tulle__page_faults(solver->comm), 0};
+    counts[4] -= solver->faults;
     tulle_status status = spread(solver, times, report);
     for (int w = 0; w < solver->mine; w++) {
         counts[0] += 2 * now->share[w].nnz + (solver->triangle.unit ? 0 : now->share[w].nrows);
         counts[1] += now->share[w].nwaits;
         counts[3] += times[w].polls;
     }
-    for (int a = 0; a < solver->narranged; a++) counts[4] += solver->arranged[a].bytes;
-    if (status == TULLE_OK) status = tulle_comm_reduce_int(solver->comm, TULLE_SUM, 5, counts);
+    for (int a = 0; a < solver->narranged; a++) counts[5] += solver->arranged[a].bytes;
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(solver->comm, TULLE_SUM, 6, counts);
     report->flops = counts[0] * cols;
     report->waits = counts[1];
     report->messages = counts[2];
     report->polls = counts[3];
+    report->faults = counts[4];
     report->tasks = solver->triangle.tasks;
     report->workers = solver->now->method == TULLE_METHOD_SERIAL ? 1 : solver->workers;
     report->levels = now->order.levels;
     report->chunk = now->method == TULLE_METHOD_CHUNKED ? now->chunk : 0;
     report->analysis_seconds = solver->analysis_seconds;
-    report->bytes = (size_t)counts[4];
+    report->bytes = (size_t)counts[5];
+    report->same_bits = !tulle__method_scatters(now->method);
     return status;
 }
 
@@ -222,15 +227,29 @@ static tulle_status solve_dealt(
     return status;
 }
 
+/* By columns: the lines are B's, and become X's. */
+static tulle_status solve_columns(
+    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
+{
+    tulle__sides_lines(solver, B, solver->scatter.lines, 0);
+    tulle_status status = tulle__solver_scatter(solver, times);
+    if (status == TULLE_OK) tulle__sides_lines(solver, X, solver->scatter.lines, 1);
+    return status;
+}
+
 static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
 {
     tulle_status status = TULLE_OK;
     tulle_mat *b = B, *x = X;
-    int dealt = solver->now->method == TULLE_METHOD_PUSH;
+    int dealt = solver->now->method == TULLE_METHOD_PUSH, columns = tulle__method_scatters(solver->now->method);
     int64_t suit[2] = {tulle__sides_suit(solver, B), tulle__sides_suit(solver, X)};
     if (dealt) {
         TULLE_TRY(tulle__push_open(&solver->push, X->layout->n));
         tulle__push_arm(&solver->push);
+    }
+    if (columns) {
+        TULLE_TRY(tulle__left_sum_open(&solver->scatter, X->layout->n));
+        tulle__left_sum_arm(&solver->scatter);
     }
     TULLE_TRY(tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)); /* all have come: B may be read */
     if (tulle__method_permutes(solver->now->method))
@@ -243,7 +262,10 @@ static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tu
         TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->stage_X));
         x = solver->stage_X;
     }
-    if (solver->mine) status = dealt ? solve_dealt(solver, b, x, times) : solve_in_place(solver, b, x, times);
+    if (columns)
+        status = solve_columns(solver, b, x, times);
+    else if (solver->mine)
+        status = dealt ? solve_dealt(solver, b, x, times) : solve_in_place(solver, b, x, times);
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
     if (x != X) TULLE_TRY(tulle__sides_take(solver, X));
 out:
@@ -253,6 +275,7 @@ out:
 tulle_status tulle_trisolve_execute(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle_trisolve_report *report)
 {
     tulle__solve_times *times = NULL;
+    solver->faults = tulle__page_faults(solver->comm);
     int64_t start = tulle__now(solver->comm);
     tulle_status status = check_sides(solver, B, X);
     if (status == TULLE_OK) status = tulle__alloc_zero((size_t)solver->each, sizeof *times, "times of workers", &times);
@@ -279,6 +302,7 @@ tulle_status tulle_trisolve_update(tulle_trisolve *solver)
     TULLE_TRY(tulle__triangle_renew(t));
     TULLE_TRY(tulle__triangle_inspect(t)); /* and all have come */
     solver->uninspected = 0;
+    if (solver->scatter.comm) status = tulle__scatter_update(t, &solver->scatter);
     for (int a = 0; a < solver->narranged && status == TULLE_OK; a++)
         status = tulle__arrangement_renew(solver, &solver->arranged[a]);
 out:

@@ -5,6 +5,7 @@
 
 #include "algo/trisolve/arrangement.h"
 #include "algo/trisolve/push.h"
+#include "algo/trisolve/scatter.h"
 #include "mat/context.h"
 
 enum { TULLE__CANDIDATES = 3 };
@@ -18,15 +19,17 @@ struct tulle_trisolve {
     int each, mine, workers; /* workers of a PE that has some, of this PE, of all */
     int uninspected;         /* 1: rows are inspected while they are solved for the first time */
     tulle__arrangement arranged[TULLE__CANDIDATES], *now;
-    int narranged;         /* more than one: they are being tried, with */
-    tulle_gidx tried_cols; /* so many columns */
-    tulle__push push;      /* of method push */
-    tulle__place words;    /* a cache line for each worker of this PE: rows that it has solved */
-    uint64_t **word;       /* [workers], where they are */
-    uint64_t epoch;        /* passes made so far */
-    int stop;              /* a worker of this PE has failed */
+    int narranged;          /* more than one: they are being tried, with */
+    tulle_gidx tried_cols;  /* so many columns */
+    tulle__push push;       /* of method push */
+    tulle__scatter scatter; /* of the methods that go by columns */
+    tulle__place words;     /* a cache line for each worker of this PE: rows that it has solved */
+    uint64_t **word;        /* [workers], where they are */
+    uint64_t epoch;         /* passes made so far */
+    int stop;               /* a worker of this PE has failed */
     /* of one tile, as wide as they were last wanted; NULL until then */
     tulle_mat *stage_B, *stage_X, *lines;
+    int64_t faults; /* pages that had come to this PE before a solve */
     double analysis_seconds;
 };
 
@@ -44,6 +47,9 @@ typedef struct tulle__solve_times {
 
 /* Local: this PE's workers make the pass. times[mine], added to. */
 tulle_status tulle__solver_pass(tulle_trisolve *solver, const tulle__pass *pass, tulle__solve_times *times);
+
+/* The same by columns, from the scatter's lines into them. */
+tulle_status tulle__solver_scatter(tulle_trisolve *solver, tulle__solve_times *times);
 
 /* Whether so few solves are to come that nothing is analysed for them. */
 static inline int tulle__solver_is_brief(const tulle_trisolve_options *options)

@@ -19,7 +19,10 @@ static tulle_status deal(const tulle__triangle *t, tulle_mat *A, tulle_layout **
     TULLE_TRY(tulle_comm_agree(A->comm, status));
     TULLE_TRY(tulle_mat_row_nnz(A, nnz));
     for (tulle_gidx r = 0; r < A->layout->m; r++) nnz[r]++; /* also a row without entries is work */
-    tulle_cuts_weighted(A->layout->m, nnz, parts, cut);
+    if (tulle__method_scatters(t->options->method))
+        tulle_cuts_even(A->layout->m, parts, cut); /* as the paper has it */
+    else
+        tulle_cuts_weighted(A->layout->m, nnz, parts, cut);
     for (int p = 0; p < parts; p++) owner[p] = (t->upper ? parts - 1 - p : p) % pes;
     tulle_layout_spec spec = {
         .m = A->layout->m, .n = A->layout->n, .tile_rows = parts, .tile_cols = 1, .row_cut = cut, .owner = owner};

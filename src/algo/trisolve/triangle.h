@@ -32,6 +32,19 @@ typedef struct tulle__triangle {
     tulle_tile *tile; /* [ntiles], in place */
 } tulle__triangle;
 
+/* The paper's, which go by columns. */
+static inline int tulle__method_scatters(tulle_method method)
+{
+    return method == TULLE_METHOD_UNIFIED || method == TULLE_METHOD_UNIFIED_TASKS || method == TULLE_METHOD_SHMEM ||
+           method == TULLE_METHOD_ZEROCOPY;
+}
+
+/* Whether rows are dealt out to PEs for good. */
+static inline int tulle__method_deals(tulle_method method)
+{
+    return method == TULLE_METHOD_PUSH || tulle__method_scatters(method);
+}
+
 /*
  * Collective. options must outlive the triangle. tasks: 0, or rows are dealt out, so many tasks a PE. The tiles are not
  * looked at yet.
