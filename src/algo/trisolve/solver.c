@@ -218,12 +218,9 @@ static tulle_status make_report(
 static tulle_status solve_dealt(
     tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
 {
-    tulle__push *push = &solver->push;
-    int64_t cols = X->layout->n;
-    tulle__pass pass = {.cols = cols, .b = push->b, .ldb = cols, .x = push->lines, .ldx = cols};
-    tulle__sides_lines(solver, B, push->b, 0);
-    tulle_status status = tulle__solver_pass(solver, &pass, times);
-    if (status == TULLE_OK) tulle__sides_lines(solver, X, push->lines, 1);
+    tulle__sides_lines(solver, B, solver->push.b, 0);
+    tulle_status status = tulle__solver_push(solver, times);
+    if (status == TULLE_OK) tulle__sides_lines(solver, X, solver->push.lines, 1);
     return status;
 }
 

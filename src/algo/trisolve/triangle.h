@@ -15,6 +15,8 @@
 
 typedef enum tulle__reach_rows { TULLE__ROWS_ALL, TULLE__ROWS_GATHERED, TULLE__ROWS_OWN } tulle__reach_rows;
 
+enum { TULLE__TASKS = 8 }; /* of a PE, where nobody says how many */
+
 typedef struct tulle__triangle {
     tulle_mat *T;       /* the caller's */
     tulle_mat *own;     /* op(T) by rows, where T is not; else NULL */
