@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "algo/trisolve/sides.h"
+#include "algo/trisolve/tasks.h"
 #include "base/error.h"
 
 /* Private memory only: what is left goes with the team. */
@@ -81,6 +82,7 @@ static tulle_status analyse(tulle_mat *T, const tulle_trisolve_options *options,
     tulle_trisolve *solver = NULL;
     int is_dealt = options && tulle__method_deals(options->method);
     int tasks = !is_dealt ? 0 : options->tasks ? options->tasks : TULLE__TASKS;
+    if (is_dealt && options->method == TULLE_METHOD_PUSH && !options->tasks) tasks = TULLE__TASKS_BY_MODEL;
     if (is_dealt && (options->method == TULLE_METHOD_UNIFIED || options->method == TULLE_METHOD_SHMEM)) tasks = 1;
     tulle_status status = tulle__alloc_zero(1, sizeof *solver, "a solver", &solver);
     if (status == TULLE_OK) {
