@@ -65,12 +65,12 @@ static tulle_status look_around(
     if (__atomic_load_n(&solver->stop, __ATOMIC_ACQUIRE)) return TULLE_ERR_PEER;
     tulle_status status = thread == 0 ? tulle__comm_failed(solver->comm) : TULLE_OK;
     if (status != TULLE_OK || (double)(tulle__now(solver->comm) - since) * 1e-9 < patience) return status;
-    return lose_patience(p, &solver->share[thread], group, wait, patience);
+    return lose_patience(p, &solver->now->share[thread], group, wait, patience);
 }
 
 static tulle_status await(const struct pass *p, int thread, const tulle__group *group, int32_t wait)
 {
-    const tulle__share *share = &p->solver->share[thread];
+    const tulle__share *share = &p->solver->now->share[thread];
     if (has_come(p, share, wait)) return TULLE_OK;
     tulle_comm *comm = p->solver->comm;
     tulle_status status = TULLE_OK;
@@ -108,6 +108,13 @@ static tulle__work work_of(const struct pass *p, int64_t rows, int64_t entries)
     return work;
 }
 
+static int64_t entries_of(const tulle__group *group, const tulle__solve_task *task)
+{
+    int64_t last = (int64_t)(group->count - 1) * task->step; /* the row */
+    int64_t all = task->step > 0 ? group->rowptr[last + 1] - group->rowptr[0] : group->rowptr[1] - group->rowptr[last];
+    return all - (int64_t)(task->head + task->tail) * group->count;
+}
+
 static void solve_group(
     const struct pass *p, const tulle__share *share, const tulle__group *group, tulle__solve_task *task)
 {
@@ -131,13 +138,14 @@ static tulle_status work(void *arg, int thread, int nthreads)
 {
     const struct pass *p = arg;
     tulle_trisolve *solver = p->solver;
-    const tulle__share *share = &solver->share[thread];
+    const tulle__share *share = &solver->now->share[thread];
     const tulle__triangle *t = &solver->triangle;
     int is_virtual = tulle__is_virtual(solver->comm), copied = share->row != NULL;
     tulle__solve_task task = {.type = t->T->type,
         .step = !copied && t->upper ? -1 : 1,
         .head = copied ? 0 : t->head,
         .tail = copied ? 0 : t->tail,
+        .divides = !copied && !t->unit,
         .cols = p->lines->cols,
         .b = p->lines->b,
         .ldb = p->lines->ldb,
@@ -147,25 +155,22 @@ static tulle_status work(void *arg, int thread, int nthreads)
         .ldo = p->lines->ldo};
     int64_t start = tulle__now(solver->comm), waited = p->times[thread].wait_ns;
     int32_t w = 0;
+    int cursor = 0;
     tulle_status status = TULLE_OK;
     (void)nthreads;
     for (int64_t g = 0; g < share->ngroups; g++) {
         const tulle__group *group = &share->group[g];
-        for (; w < group->last_wait; w++) {
-            status = await(p, thread, group, w);
-            if (status == TULLE_OK) continue;
+        for (; w < group->last_wait && status == TULLE_OK; w++) status = await(p, thread, group, w);
+        if (status == TULLE_OK && solver->uninspected)
+            status = tulle__triangle_inspect_rows(t, group->at, group->count, &cursor);
+        if (status != TULLE_OK) {
             __atomic_store_n(&solver->stop, 1, __ATOMIC_RELEASE);
             return status;
         }
         if (is_virtual) tulle__kernel_begin(solver->comm);
         solve_group(p, share, group, &task);
         if (is_virtual) {
-            int64_t entries = 0;
-            for (int64_t k = 0; k < group->count; k++) {
-                const int64_t *row = group->rowptr + k * task.step;
-                entries += row[1] - row[0] - task.head - task.tail;
-            }
-            tulle__work done = work_of(p, group->count, entries);
+            tulle__work done = work_of(p, group->count, entries_of(group, &task));
             tulle__kernel_end(solver->comm, &done);
         }
         publish(p, share, group);

@@ -155,8 +155,7 @@ static tulle_status make_share(struct making *m)
         int i = t->upper ? t->ntiles - 1 - s : s;
         if (tulle__layout_owner(t->dealt, i, 0) == t->T->comm->rank) TULLE_TRY(add_task(m, i, &at));
     }
-    tulle__share_refill(share, t);
-    TULLE_TRY(tulle__share_invert(share, t));
+    status = tulle__share_fill(share, t);
 out:
     tulle__share_end(share);
     return status;

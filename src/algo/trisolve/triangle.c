@@ -181,6 +181,11 @@ static tulle_gidx inspect(const tulle__triangle *t, enum fault *fault, int64_t p
     return INT64_MAX;
 }
 
+static tulle_status refuse_mixture(void)
+{
+    return tulle__fail(TULLE_ERR_ARG, "some rows store their diagonal of ones, and others do not");
+}
+
 tulle_status tulle__triangle_inspect(tulle__triangle *t)
 {
     enum fault fault = SOUND;
@@ -190,12 +195,32 @@ tulle_status tulle__triangle_inspect(tulle__triangle *t)
     tulle_status status = tulle_comm_reduce_int(t->T->comm, TULLE_MIN, 1, &first);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(t->T->comm, TULLE_MAX, 2, pivots);
     if (status == TULLE_OK && first == mine && fault != SOUND) status = refuse(t, mine, fault);
-    if (status == TULLE_OK && first == INT64_MAX && pivots[0] && pivots[1])
-        status = tulle__fail(TULLE_ERR_ARG, "some rows store their diagonal of ones, and others do not");
+    if (status == TULLE_OK && first == INT64_MAX && pivots[0] && pivots[1]) status = refuse_mixture();
     status = tulle_comm_agree(t->T->comm, status);
     if (status != TULLE_OK) return status;
     t->head = pivots[0] && t->upper;
     t->tail = pivots[0] && !t->upper;
+    return TULLE_OK;
+}
+
+void tulle__triangle_trust(tulle__triangle *t)
+{
+    int stored = 0;
+    if (t->n && t->tile[0].m) look_at_row(t, &t->tile[0], 0, 0, &stored);
+    t->head = stored && t->upper;
+    t->tail = stored && !t->upper;
+}
+
+tulle_status tulle__triangle_inspect_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor)
+{
+    for (int64_t k = 0; k < count; k++) {
+        int stored;
+        tulle_gidx r = t->upper ? row - k : row + k;
+        tulle__triangle_span span = tulle__triangle_at(t, r, cursor);
+        enum fault fault = look_at_row(t, span.tile, span.local, r, &stored);
+        if (fault != SOUND) return refuse(t, r, fault);
+        if (stored != (t->head || t->tail)) return refuse_mixture();
+    }
     return TULLE_OK;
 }
 

@@ -58,6 +58,11 @@ tulle_status tulle__triangle_sides(const tulle__triangle *t, tulle_gidx cols, tu
 /* Collective: the rows are those of a triangle with pivots as said. Names the first row that is not. */
 tulle_status tulle__triangle_inspect(tulle__triangle *t);
 
+/* Local, instead: where pivots are, by the first row alone. Rows are then inspected when they are solved. */
+void tulle__triangle_trust(tulle__triangle *t);
+/* Local: so many rows from one on, in the order of solving. *cursor as below. */
+tulle_status tulle__triangle_inspect_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor);
+
 /* Collective: T has new values. */
 tulle_status tulle__triangle_renew(tulle__triangle *t);
 
