@@ -178,11 +178,10 @@ static tulle_status run_method(
         status = tulle_trisolve_execute(solver, B, X, &o->report);
         if (rep >= 0) o->all[rep] = o->report.seconds;
     }
-    if (status == TULLE_ERR_LIMIT && s->all) { /* a method's own limit; all PEs have met it */
+    if (status == TULLE_ERR_LIMIT && s->all && !output) { /* a method's own limit; all PEs have met it */
         o->method = options.method;
         o->left_out = 1;
         snprintf(o->failure, sizeof o->failure, "%s", tulle_error_message());
-        status = TULLE_OK;
         goto out;
     }
     if (status != TULLE_OK) return status;
