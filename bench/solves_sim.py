@@ -12,8 +12,8 @@ not migrated. Starting an operation takes 2 ns: thousands of threads start them 
 
   variants   the four methods at 4 PEs, seconds and faults, over `unified` (the paper: shmem 2.33 times as fast,
              zerocopy 3.53, unified-tasks 11 % slower)
-  push       against zerocopy at 4 PEs: messages and seconds; and once more without the costs of starting a kernel and of
-             a step inside of one (launch=0s,hop=0s), as push charges a kernel for each group of rows
+  push       against zerocopy at 4 PEs: messages and seconds; as push charges a kernel for each group of 16 rows, once
+             more with launch=1us, which is the hop that zerocopy pays for each round, and with neither (0s)
   tasks      zerocopy at 4 PEs of a DGX-1 with 4, 8, 16 and 32 tasks a PE
   scaling    zerocopy with 32 tasks in all on 1 to 16 PEs of a DGX-2, 1 to 4 of a DGX-1
 
@@ -42,6 +42,7 @@ MATRICES = {
     "rmat": ("rmat:scale=16,edgefactor=8,relabel=on", "citationCiteseer"),
 }
 START = "overhead=2ns"
+PRICES = {"": "", ",launch=1us": ", a kernel starts in 1 us", ",launch=0s,hop=0s": ", starting kernels for nothing"}
 
 
 def cases():
@@ -51,7 +52,7 @@ def cases():
         for machine in ("dgx1", "dgx2"):
             yield "variants", matrix, f"migrate+sim:platform={machine},{START},direct=on", 4, "unified,unified-tasks", 8
             yield "variants", matrix, f"sim:platform={machine},{START}", 4, "shmem,zerocopy", 8
-        for more in ("", ",launch=0s,hop=0s"):
+        for more in PRICES:
             yield "push", matrix, f"sim:platform=dgx1,{START}{more}", 4, "push,zerocopy", 8
         for tasks in (4, 8, 16, 32):
             yield "tasks", matrix, f"sim:platform=dgx1,{START}", 4, "zerocopy", tasks
@@ -140,11 +141,11 @@ def variants(options, lines, out):
 
 def push(options, lines, out):
     wide = parallelism(lines)
-    for name, free in (("push", False), ("push-no-launch", True)):
+    for name, more in zip(("push", "push-hop", "push-free"), PRICES):
         rows, faster, slower, counted = [], 0, [], 0
         for matrix in matrices_of(lines):
             some = {line["method"]: line for line in lines if line["study"] == "push" and line["matrix"] == matrix
-                    and ("launch=0s" in line["comm"]) == free}
+                    and line["comm"].endswith(START + more)}
             if len(some) < 2:
                 continue
             p, z = some["push"], some["zerocopy"]
@@ -157,7 +158,7 @@ def push(options, lines, out):
                 faster += ratio > 1
             if ratio < 1 / 1.05:
                 slower.append(matrix)
-        print(f"\n### push against zerocopy, 4 PEs of a dgx1{', starting kernels for nothing' if free else ''}\n", file=out)
+        print(f"\n### push against zerocopy, 4 PEs of a dgx1{PRICES[more]}\n", file=out)
         table(options, name, ["matrix", "parallelism", "messages of zerocopy", "of push", "ratio", "polls of zerocopy",
                               "of push", "zerocopy, ms", "push, ms", "times as fast"], rows,
               ["geometric mean", "", "", "", mean([r[4] for r in rows]), "", "", "", "", mean([r[9] for r in rows])], out)
@@ -185,7 +186,8 @@ def scaling(options, lines, out):
             if len(took) < len(several):
                 continue
             rows.append([matrix, took[1]["seconds"] * 1e3, *(took[1]["seconds"] / took[p]["seconds"] for p in several[1:])])
-            drawn += [{**took[p], "op": "spmm", "alg": matrix} for p in several]
+            drawn += [{**took[p], "alg": matrix, "operand": "", "phases": dict.fromkeys(
+                ("compute", "communicate", "accumulate", "wait"), {"mean": 0})} for p in several]
         print(f"\n### PEs of a {machine}: zerocopy, 32 tasks in all, times as fast as 1 PE\n", file=out)
         table(options, f"scaling-{machine}", ["matrix", "1 PE, ms", *map(str, several[1:])], rows,
               ["geometric mean", "", *(mean([r[i] for r in rows]) for i in range(2, 1 + len(several)))], out)
