@@ -17,8 +17,8 @@ not migrated. Starting an operation takes 2 ns: thousands of threads start them 
   tasks      zerocopy at 4 PEs of a DGX-1 with 4, 8, 16 and 32 tasks a PE
   scaling    zerocopy with 32 tasks in all on 1 to 16 PEs of a DGX-2, 1 to 4 of a DGX-1
 
-Written to --out: solves_sim.jsonl, a line a run as `--json` prints it; solves_sim.md and a .csv a study; a picture of the
-scaling. Runs that solves_sim.jsonl holds already are not made again.
+Written to --out: solves_sim.jsonl, a line a run as `--json` prints it; solves_sim.md and a .csv a study; pictures of
+tasks and scaling. Runs that solves_sim.jsonl holds already are not made again.
 """
 import argparse
 import csv
@@ -112,6 +112,12 @@ def table(options, name, head, rows, last, out):
         print("| " + " | ".join(f"{v:.3g}" if isinstance(v, float) else str(v) for v in row) + " |", file=out)
 
 
+def draw(options, kind, name, title, lines):
+    if lines:
+        subprocess.run([options.tulle, "plot", kind, "-", "-o", os.path.join(options.out, name + ".svg"), "--title", title],
+                       input="\n".join(map(json.dumps, lines)), text=True, check=True)
+
+
 def matrices_of(lines):
     return [m for m in MATRICES if any(line["matrix"] == m for line in lines)]
 
@@ -175,6 +181,8 @@ def tasks(options, lines, out):
     print("\n### Tasks a PE: zerocopy, 4 PEs of a dgx1, times as fast as with 4\n", file=out)
     table(options, "tasks", ["matrix", "4 tasks, ms", "8", "16", "32"], rows,
           ["geometric mean", "", *(mean([r[i] for r in rows]) for i in (2, 3, 4))], out)
+    draw(options, "tasks", "tasks", "zerocopy, 4 PEs of a simulated dgx1",
+         [{**line, "operand": line["matrix"]} for line in lines if line["study"] == "tasks"])
 
 
 def scaling(options, lines, out):
@@ -186,16 +194,11 @@ def scaling(options, lines, out):
             if len(took) < len(several):
                 continue
             rows.append([matrix, took[1]["seconds"] * 1e3, *(took[1]["seconds"] / took[p]["seconds"] for p in several[1:])])
-            drawn += [{**took[p], "alg": matrix, "operand": "", "phases": dict.fromkeys(
-                ("compute", "communicate", "accumulate", "wait"), {"mean": 0})} for p in several]
+            drawn += [{**took[p], "operand": matrix} for p in several]
         print(f"\n### PEs of a {machine}: zerocopy, 32 tasks in all, times as fast as 1 PE\n", file=out)
         table(options, f"scaling-{machine}", ["matrix", "1 PE, ms", *map(str, several[1:])], rows,
               ["geometric mean", "", *(mean([r[i] for r in rows]) for i in range(2, 1 + len(several)))], out)
-        if drawn:
-            subprocess.run([options.tulle, "plot", "scaling", "-", "-o",
-                            os.path.join(options.out, f"scaling-{machine}.svg"), "--title",
-                            f"zerocopy, simulated {machine}"], input="\n".join(map(json.dumps, drawn)), text=True,
-                           check=True)
+        draw(options, "scaling", f"scaling-{machine}", f"zerocopy, 32 tasks in all, simulated {machine}", drawn)
 
 
 def main():
