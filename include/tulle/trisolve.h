@@ -51,8 +51,10 @@ typedef struct tulle_trisolve_options {
     tulle_op op;
     tulle_diag diag; /* UNIT: T has no entries on its diagonal, or they are not looked at */
     int64_t solves;  /* how often it is going to be used: AUTO weighs analysis against solving; 0: many times */
+                     /* 1, 2 with SERIAL, AUTO: rows are inspected as they are solved, in the first execution */
     int64_t chunk;   /* CHUNKED: rows of a chunk; 0: by a model of the pipeline */
-    int tasks;       /* PUSH, UNIFIED_TASKS, ZEROCOPY: parts of the rows that a PE has; 0: 8 */
+    int tasks;       /* PUSH, UNIFIED_TASKS, ZEROCOPY: parts of the rows that a PE has; 0: by a model, 8, 8 */
+    int fanout; /* PUSH: an owner tells so many PEs itself; if more need an unknown, those it tells pass it on; 0: 8 */
     double patience; /* seconds that a worker waits for a row before the solve fails and names it; 0: 60 */
 } tulle_trisolve_options;
 
@@ -80,6 +82,7 @@ typedef struct tulle_trisolve_report {
 
 /*
  * Collective: analysis. T is square and CSR; it stays the caller's and must outlive the solver. options may be NULL.
+ * AUTO may make the first solves by several methods, and then stay with the fastest; all of them give the same bits.
  * TULLE_ERR_ARG, naming the row, for an entry in the other triangle, a missing pivot or one that is 0.
  */
 TULLE_API tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver);
@@ -99,7 +102,7 @@ TULLE_API tulle_status tulle_trisolve_execute(
  * structure has changed. */
 TULLE_API tulle_status tulle_trisolve_update(tulle_trisolve *solver);
 
-TULLE_API tulle_method tulle_trisolve_method(const tulle_trisolve *solver); /* what auto became */
+TULLE_API tulle_method tulle_trisolve_method(const tulle_trisolve *solver); /* AUTO: which it is at present */
 
 /* Collective; NULL is allowed on all PEs. */
 TULLE_API void tulle_trisolve_free(tulle_trisolve *solver);

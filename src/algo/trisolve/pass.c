@@ -31,10 +31,9 @@ static void pause_thread(int *turns)
         sched_yield();
 }
 
-/* What a worker waits for: rows of another, or, under push, a ghost. */
+/* Whether the rows of another have been solved. */
 static int has_come(const struct pass *p, const tulle__share *share, int32_t wait)
 {
-    if (p->solver->push.comm) return tulle__push_has_come(&p->solver->push, wait);
     const tulle__solve_wait *w = &share->wait[wait];
     uint64_t want = p->epoch << 32 | (uint32_t)w->rows;
     if (share->seen[w->worker] >= want) return 1; /* without asking for a line that its worker writes */
@@ -47,9 +46,6 @@ static tulle_status lose_patience(
 {
     const tulle_trisolve *solver = p->solver;
     int64_t row = (int64_t)tulle__share_row(share, &solver->triangle, group, 0) + 1;
-    if (solver->push.comm)
-        return tulle__fail(TULLE_ERR_STATE, "row %" PRId64 " has waited %g s for the unknown of row %d", row, patience,
-            solver->push.ghost[wait] + 1);
     const tulle__solve_wait *w = &share->wait[wait];
     return tulle__fail(TULLE_ERR_STATE,
         "row %" PRId64 " has waited %g s for worker %d, which has solved %" PRIu64 " of the %d rows that it needs", row,
@@ -91,10 +87,7 @@ static tulle_status await(const struct pass *p, int thread, const tulle__group *
 /* The group is solved. */
 static void publish(const struct pass *p, const tulle__share *share, const tulle__group *group)
 {
-    if (p->solver->push.comm)
-        tulle__push_send(&p->solver->push, group->at, group->at + group->count);
-    else
-        tulle__word_write(p->solver->word[share->worker], p->epoch << 32 | (uint32_t)group->done);
+    tulle__word_write(p->solver->word[share->worker], p->epoch << 32 | (uint32_t)group->done);
 }
 
 /* What rows do, for an engine whose time is virtual: entries once from memory, and a line of x for each. */
@@ -127,7 +120,7 @@ static void solve_group(
     task->val = group->val;
     task->at = group->at;
     if (share->inverse) task->inverse = (const char *)share->inverse + (size_t)first * size;
-    if (share->row && !share->in_order)
+    if (share->row)
         task->row = share->row + first;
     else
         task->b = lines->b + (size_t)(group->at * lines->ldb) * size;

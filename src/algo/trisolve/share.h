@@ -41,7 +41,6 @@ typedef struct tulle__share {
     int32_t *colind; /* lines of x */
     void *val;
     const int32_t *row; /* [nrows] rows of the triangle, in the order of the share; NULL: not permuted. Not owned */
-    int in_order;       /* 1: so are the lines of b and X; 0: they are in the order of the rows */
     uint64_t *seen;     /* [workers] their words when they were last looked at, by this worker */
     /* while the share is made: what waits so far tell of each worker, and what the next group needs */
     int workers;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "algo/trisolve/sides.h"
+#include "algo/trisolve/tasks.h"
 #include "base/error.h"
 
 /* Private memory only: what is left goes with the team. */
@@ -81,6 +82,7 @@ static tulle_status analyse(tulle_mat *T, const tulle_trisolve_options *options,
     tulle_trisolve *solver = NULL;
     int is_dealt = options && tulle__method_deals(options->method);
     int tasks = !is_dealt ? 0 : options->tasks ? options->tasks : TULLE__TASKS;
+    if (is_dealt && options->method == TULLE_METHOD_PUSH && !options->tasks) tasks = TULLE__TASKS_BY_MODEL;
     if (is_dealt && (options->method == TULLE_METHOD_UNIFIED || options->method == TULLE_METHOD_SHMEM)) tasks = 1;
     tulle_status status = tulle__alloc_zero(1, sizeof *solver, "a solver", &solver);
     if (status == TULLE_OK) {
@@ -218,12 +220,9 @@ static tulle_status make_report(
 static tulle_status solve_dealt(
     tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
 {
-    tulle__push *push = &solver->push;
-    int64_t cols = X->layout->n;
-    tulle__pass pass = {.cols = cols, .b = push->b, .ldb = cols, .x = push->lines, .ldx = cols};
-    tulle__sides_lines(solver, B, push->b, 0);
-    tulle_status status = tulle__solver_pass(solver, &pass, times);
-    if (status == TULLE_OK) tulle__sides_lines(solver, X, push->lines, 1);
+    tulle__sides_lines(solver, B, solver->push.b, 0);
+    tulle_status status = tulle__solver_push(solver, times);
+    if (status == TULLE_OK) tulle__sides_lines(solver, X, solver->push.lines, 1);
     return status;
 }
 

@@ -48,7 +48,8 @@ typedef struct tulle__solve_times {
 /* Local: this PE's workers make the pass. times[mine], added to. */
 tulle_status tulle__solver_pass(tulle_trisolve *solver, const tulle__pass *pass, tulle__solve_times *times);
 
-/* The same by columns, from the scatter's lines into them. */
+/* The same by push, and by columns, from the right-hand sides beside the lines, or in them, into the lines. */
+tulle_status tulle__solver_push(tulle_trisolve *solver, tulle__solve_times *times);
 tulle_status tulle__solver_scatter(tulle_trisolve *solver, tulle__solve_times *times);
 
 /* Whether so few solves are to come that nothing is analysed for them. */
