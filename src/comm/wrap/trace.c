@@ -51,14 +51,14 @@ static int64_t bytes_of(int n, const tulle__range *range)
     return bytes;
 }
 
-static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static void get_words(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     int64_t start = tulle__link_now(link);
     tulle__link_getw(link->inner, group, place, n, range);
     span(link, "get words", start, bytes_of(n, range), place->rank);
 }
 
-static void addw(
+static void add_words(
     tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
 {
     int64_t start = tulle__link_now(link);
@@ -78,8 +78,8 @@ static const tulle__link_ops trace_ops = {
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
-    .getw = getw,
-    .addw = addw,
+    .getw = get_words,
+    .addw = add_words,
 };
 
 static tulle_status open_trace(
