@@ -62,10 +62,27 @@ static tulle_status scale(tulle_mat *T)
     return tulle_comm_agree(tulle_mat_comm(T), status);
 }
 
-/* The triangle of a matrix, or of its incomplete factors. */
+/* A direct factor. */
+static tulle_status take_direct(const struct setting *s, int lu, tulle_mat *A, tulle_mat **T)
+{
+    tulle_direct_options options = TULLE_DIRECT_DEFAULT;
+    tulle_direct *factors = NULL;
+    tulle_status status = tulle_elimination_parse(options_word(s->options, "elimination", "amd"), &options.elimination);
+    if (status == TULLE_OK)
+        status = lu ? tulle_direct_lu(A, &options, &factors) : tulle_direct_cholesky(A, &options, &factors);
+    if (status != TULLE_OK) return status;
+    tulle_mat **taken = lu && s->solving.uplo == TULLE_UPPER ? &factors->U : &factors->L;
+    *T = *taken;
+    *taken = NULL;
+    tulle_direct_free(factors);
+    return TULLE_OK;
+}
+
+/* The triangle of a matrix, or of its factors. */
 static tulle_status take_triangle(const struct setting *s, const char *from, tulle_mat *A, tulle_mat **T)
 {
     tulle_mat *L = NULL, *U = NULL;
+    if (strcmp(from, "lu") == 0 || strcmp(from, "cholesky") == 0) return take_direct(s, strcmp(from, "lu") == 0, A, T);
     if (strcmp(from, "ic0") == 0) return tulle_factor_ic0(A, NULL, T, NULL);
     if (strcmp(from, "ilu0") != 0) return tulle_mat_triangle(A, s->solving.uplo, s->solving.diag, T);
     tulle_status status = tulle_factor_ilu0(A, NULL, &L, &U, NULL);
@@ -232,20 +249,21 @@ static tulle_status read_methods(struct setting *s)
 static tulle_status read_options(struct setting *s)
 {
     const struct options *o = s->options;
-    static const char *const froms[] = {"triangle", "tril", "triu", "ilu0", "ic0"};
+    static const char *const froms[] = {"triangle", "tril", "triu", "ilu0", "ic0", "lu", "cholesky"};
     const char *uplo = options_word(o, "uplo", NULL), *from = options_word(o, "from", "triangle");
-    int triu = strcmp(from, "triu") == 0, ilu = strcmp(from, "ilu0") == 0, known = 0;
+    int triu = strcmp(from, "triu") == 0, two = strcmp(from, "ilu0") == 0 || strcmp(from, "lu") == 0, known = 0;
     for (size_t i = 0; i < sizeof froms / sizeof *froms; i++) known = known || strcmp(from, froms[i]) == 0;
-    if (!known) return tulle_fail(TULLE_ERR_ARG, "--from is triangle, tril, triu, ilu0 or ic0, not '%s'", from);
+    if (!known)
+        return tulle_fail(TULLE_ERR_ARG, "--from is triangle, tril, triu, ilu0, ic0, lu or cholesky, not '%s'", from);
     if (uplo && strcmp(uplo, "lower") != 0 && strcmp(uplo, "upper") != 0)
         return tulle_fail(TULLE_ERR_ARG, "--uplo is lower or upper, not '%s'", uplo);
     int upper = uplo ? strcmp(uplo, "upper") == 0 : triu;
-    if (uplo && strcmp(from, "triangle") != 0 && !ilu && upper != triu)
+    if (uplo && strcmp(from, "triangle") != 0 && !two && upper != triu)
         return tulle_fail(TULLE_ERR_ARG, "--from %s is not what --uplo %s solves with", from, uplo);
     s->solving = TULLE_TRISOLVE_DEFAULT;
     s->solving.uplo = upper ? TULLE_UPPER : TULLE_LOWER;
     s->solving.op = options_flag(o, "trans") ? TULLE_OP_T : TULLE_OP_N;
-    s->solving.diag = options_flag(o, "unit") || (ilu && !upper) ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED;
+    s->solving.diag = options_flag(o, "unit") || (two && !upper) ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED;
     s->solving.chunk = options_int(o, "chunk", 0);
     s->solving.tasks = (int)options_int(o, "tasks", 0);
     s->solving.solves = options_int(o, "solves", 0);
@@ -361,15 +379,21 @@ static tulle_status run(const struct options *options)
 }
 
 #define METHOD_WORD(name, word, text) word ", "
+#define ELIMINATION_TEXT(name, word, text) "; " word ": " text
 
 static const struct option options[] = {
     {.name = "from",
         .kind = KIND_WORD,
-        .argument = "triangle|tril|triu|ilu0|ic0",
+        .argument = "triangle|tril|triu|ilu0|ic0|lu|cholesky",
         .fallback = "triangle",
         .text =
             "what the operand is: the triangle, or a matrix whose lower or upper triangle is solved with, or a factor "
-            "of its incomplete factorisation: L (unit) or, with --uplo upper, U of ILU(0); L of IC(0)"},
+            "of it: L (unit) or, with --uplo upper, U of ILU(0) or LU; L of IC(0) or Cholesky"},
+    {.name = "elimination",
+        .kind = KIND_WORD,
+        .argument = "NAME",
+        .fallback = "amd",
+        .text = "the order in which lu and cholesky eliminate" TULLE_ELIMINATION_LIST(ELIMINATION_TEXT)},
     {.name = "uplo", .kind = KIND_WORD, .argument = "lower|upper", .fallback = "lower", .text = "which triangle it is"},
     {.name = "trans", .kind = KIND_FLAG, .text = "solve with the transpose"},
     {.name = "unit", .kind = KIND_FLAG, .text = "ones on the diagonal, whatever is stored"},
@@ -441,6 +465,7 @@ const struct verb verb_trisolve = {
         "that name the row. All methods give the same bits; `analysis` is what a method does once for a triangle, and\n"
         "`pays after` says how many solves later it has won that back, if `serial` runs too. Times leave reading out.",
     .examples = "tulle trisolve fem:nodes=64,dof=1 --from tril --method all --check --reps 5\n"
+                "tulle trisolve A.mtx --from lu --uplo upper --check\n"
                 "tulle trisolve L.mtx --rhs b.npy -o x.npy\n"
                 "tulle trisolve U.mtx --uplo upper --trans --rhs random:16 --solves 100 --json",
     .options = options,

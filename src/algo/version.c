@@ -27,6 +27,11 @@ static const char *const facts[] = {
 #else
     "HDF5: no (Binsparse files are refused); install libhdf5-dev and libcjson-dev and build again",
 #endif
+#ifdef TULLE_HAVE_SUITESPARSE
+    "SuiteSparse: yes",
+#else
+    "SuiteSparse: no (LU and Cholesky factors are refused); install libsuitesparse-dev and build again",
+#endif
 };
 
 const char *tulle_build_fact(int i)

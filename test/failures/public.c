@@ -332,6 +332,19 @@ static tulle_status incomplete(struct fixture *f, const char *text)
     return status;
 }
 
+/* text: l(u) or c(holesky) */
+static tulle_status direct(struct fixture *f, const char *text)
+{
+    tulle_mat *A = NULL;
+    tulle_direct *factors = NULL;
+    tulle_status status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", f->square, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK)
+        status = *text == 'l' ? tulle_direct_lu(A, NULL, &factors) : tulle_direct_cholesky(A, NULL, &factors);
+    tulle_direct_free(factors);
+    tulle_mat_free(A);
+    return status;
+}
+
 /* A triangle of the fixture's matrix with ones on its diagonal, solved with and checked; text: the method. */
 static tulle_status solve_triangle(struct fixture *f, const char *text)
 {
@@ -413,6 +426,8 @@ static const struct subject {
     {"tulle_plan_execute_phase tulle_plan_check", product, "s2 stationary-a", NULL, 0},
     {"tulle_factor_ilu0", incomplete, "i", NULL, 0},
     {"tulle_factor_ic0", incomplete, "c", NULL, 0},
+    {"tulle_direct_lu tulle_direct_free", direct, "l", "SuiteSparse: yes", 0},
+    {"tulle_direct_cholesky tulle_direct_free", direct, "c", "SuiteSparse: yes", 0},
     {"tulle_mat_triangle tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_free tulle_trisolve_check",
         solve_triangle, "chunked", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_layout tulle_trisolve_update", solve_triangle, "p2p", NULL, 0},
@@ -441,6 +456,7 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 /* Functions that take no memory from an account. */
 static const char without[] =
     " tulle_alg_name tulle_alg_parse tulle_method_name tulle_method_parse tulle_trisolve_method "
+    "tulle_direct_usable tulle_elimination_parse "
     "tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
     "tulle_launched_size tulle_launcher_list "
     "tulle_launcher_program "
