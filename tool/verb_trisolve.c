@@ -292,8 +292,10 @@ static void print_json(const struct setting *s, const tulle_team *team, const st
     printf(",\"n\":%" PRId64 ",\"nnz\":%" PRId64 ",\"cols\":%" PRId64 ",\"uplo\":\"%s\",\"trans\":%s,\"unit\":%s", s->n,
         s->nnz, s->cols, s->solving.uplo == TULLE_UPPER ? "upper" : "lower",
         s->solving.op == TULLE_OP_T ? "true" : "false", s->solving.diag == TULLE_DIAG_UNIT ? "true" : "false");
-    printf(",\"levels\":%" PRId64 ",\"chunk\":%" PRId64 ",\"flops\":%" PRId64 ",\"seconds\":%.6g,\"seconds_all\":[",
-        o->report.levels, o->report.chunk, o->report.flops, o->seconds);
+    printf(",\"levels\":%" PRId64 ",\"chunk\":%" PRId64 ",\"supernodes\":%" PRId64 ",\"exact\":%s,\"flops\":%" PRId64
+           ",\"seconds\":%.6g,\"seconds_all\":[",
+        o->report.levels, o->report.chunk, o->report.supernodes, tulle_method_exact(o->method) ? "true" : "false",
+        o->report.flops, o->seconds);
     for (int r = 0; r < s->reps; r++) printf("%s%.6g", r ? "," : "", o->all[r]);
     printf("],\"analysis_seconds\":%.6g,\"gflops\":%.6g,\"waits\":%" PRId64 ",\"polls\":%" PRId64
            ",\"messages\":%" PRId64 ",\"tasks\":%d,\"analysis_bytes\":%zu,\"phases\":{",
@@ -313,10 +315,11 @@ static void print_line(const struct setting *s, const struct outcome *o)
     double pays = pays_after(s, o);
     if (pays >= 0) snprintf(after, sizeof after, "%.1f", pays);
     if (o->report.levels) snprintf(cut, sizeof cut, "%" PRId64 " levels", o->report.levels);
+    if (o->report.supernodes) snprintf(cut, sizeof cut, "%" PRId64 " nodes", o->report.supernodes);
     if (o->report.tasks) snprintf(cut, sizeof cut, "%d tasks", o->report.tasks);
     if (o->report.chunk) snprintf(cut, sizeof cut, "%" PRId64 " rows", o->report.chunk);
     if (o->checked) snprintf(checked, sizeof checked, "%s", o->passed ? "passed" : "FAILED");
-    printf("%-9s %8d %14s %11.4g %10.4g %8.2f %9s | %9.3g %9.3g %9" PRId64 " %s\n", tulle_method_name(o->method),
+    printf("%-10s %7d %14s %11.4g %10.4g %8.2f %9s | %9.3g %9.3g %9" PRId64 " %s\n", tulle_method_name(o->method),
         o->report.workers, cut, o->analysis, o->seconds, (double)o->report.flops / o->seconds * 1e-9, after,
         o->report.compute.mean, o->report.wait.mean, o->report.waits, checked);
     if (*o->failure) printf("          %s\n", o->failure);
@@ -462,7 +465,8 @@ const struct verb verb_trisolve = {
     .description =
         "T X = B, or with --trans its transpose. A missing or zero pivot and an entry in the other triangle are "
         "errors\n"
-        "that name the row. All methods give the same bits; `analysis` is what a method does once for a triangle, and\n"
+        "that name the row. All methods but supernodal give the same bits; `analysis` is what a method does once for a "
+        "triangle, and\n"
         "`pays after` says how many solves later it has won that back, if `serial` runs too. Times leave reading out.",
     .examples = "tulle trisolve fem:nodes=64,dof=1 --from tril --method all --check --reps 5\n"
                 "tulle trisolve A.mtx --from lu --uplo upper --check\n"

@@ -5,8 +5,11 @@
  * sparse triangular solver for multi-GPU based HPC architectures", ICPP 2021, and what has been found since).
  *
  * Every row of X is x_i = (b_i - sum over j of t_ij x_j) (1 / t_ii), summed over the entries of the row in the order in
- * which their unknowns become known, by one worker: all methods of this header give the same bits as `serial`,
- * whatever the number of PEs and threads, for the same type, number of columns and instruction set.
+ * which their unknowns become known, by one worker: all methods of this header but `supernodal` give the same bits as
+ * `serial`, whatever the number of PEs and threads, for the same type, number of columns and instruction set.
+ * `supernodal` sums dense blocks as the BLAS does: its bits depend on that library, though neither on PEs nor on
+ * threads. Its blocks may hold zeros, so that what is not finite in X may spread to rows of a block that do not depend
+ * on it. A BLAS that has threads of its own (OpenBLAS) is set to one a caller, in all the process.
  */
 #ifndef TULLE_TRISOLVE_H
 #define TULLE_TRISOLVE_H
@@ -27,6 +30,7 @@ extern "C" {
     X(LEVELS, "levels", "level sets: workers share the rows of a level and meet after each")                           \
     X(CHUNKED, "chunked", "workers take chunks of rows in turn and wait for each other's progress")                    \
     X(P2P, "p2p", "rows of a level side by side; who waits, waits for those workers alone whose rows it needs")        \
+    X(SUPERNODAL, "supernodal", "runs of alike rows or columns as dense blocks, through the BLAS; for direct factors") \
     X(PUSH, "push", "tasks of rows are dealt out to PEs; an unknown is stored at every PE that needs it, once")
 
 typedef enum tulle_method {
@@ -39,6 +43,9 @@ typedef enum tulle_method {
 TULLE_API const char *tulle_method_name(tulle_method method);
 TULLE_API tulle_status tulle_method_parse(const char *name, tulle_method *method);
 
+/* Whether the method gives the same bits as `serial`; AUTO: what it became is to be asked for. */
+TULLE_API int tulle_method_exact(tulle_method method);
+
 typedef struct tulle_trisolve_options {
     tulle_method method;
     tulle_uplo uplo; /* the triangle that T is */
@@ -47,6 +54,7 @@ typedef struct tulle_trisolve_options {
     int64_t solves;  /* how often it is going to be used: AUTO weighs analysis against solving; 0: many times */
     int64_t chunk;   /* CHUNKED: rows of a chunk; 0: by a model of the pipeline */
     int tasks;       /* PUSH: parts of the rows that a PE has; 0: 8 */
+    double relax;    /* SUPERNODAL: part of the stored values that may be zeros; 0: 0.2; negative: none */
     double patience; /* seconds that a worker waits for a row before the solve fails and names it; 0: 60 */
 } tulle_trisolve_options;
 
@@ -64,8 +72,9 @@ typedef struct tulle_trisolve_report {
     int64_t messages;     /* PUSH: values stored at other PEs */
     int tasks;            /* of a PE; 0: the method has none */
     int workers;
-    int64_t levels; /* longest chain of rows that depend on each other; 0: the method does not count them */
-    int64_t chunk;  /* rows of a chunk; 0: the method has none */
+    int64_t levels;     /* longest chain of rows that depend on each other; 0: the method does not count them */
+    int64_t chunk;      /* rows of a chunk; 0: the method has none */
+    int64_t supernodes; /* SUPERNODAL: dense triangles; else 0 */
     double analysis_seconds;
     size_t bytes; /* held by the analysis, of all PEs */
 } tulle_trisolve_report;

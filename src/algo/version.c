@@ -27,6 +27,11 @@ static const char *const facts[] = {
 #else
     "HDF5: no (Binsparse files are refused); install libhdf5-dev and libcjson-dev and build again",
 #endif
+#ifdef TULLE_HAVE_CBLAS
+    "BLAS: yes",
+#else
+    "BLAS: no (dense blocks are done by plain loops); install libopenblas-serial-dev and build again",
+#endif
 #ifdef TULLE_HAVE_SUITESPARSE
     "SuiteSparse: yes",
 #else

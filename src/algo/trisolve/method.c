@@ -8,6 +8,7 @@
 
 #include "algo/trisolve/chunked.h"
 #include "algo/trisolve/solver.h"
+#include "algo/trisolve/supernodes.h"
 #include "base/error.h"
 #include "base/spec.h"
 
@@ -32,9 +33,17 @@ tulle_status tulle_method_parse(const char *name, tulle_method *method)
         near ? near : "", near ? "'?" : "");
 }
 
+int tulle_method_exact(tulle_method method)
+{
+    return method != TULLE_METHOD_SUPERNODAL;
+}
+
 /* In solves by one worker: what analysis takes. */
 #define CHUNKED_ANALYSIS 1.0
 #define P2P_ANALYSIS 8.0
+#define SUPERNODAL_ANALYSIS 30.0
+/* Mean width of supernodes from which dense blocks are worth while. */
+#define WIDE 16.0
 /* What a permuted solve loses, as its rows of x do not stream. */
 #define PERMUTED 1.25
 /* Entries that pass while a word is on its way. */
@@ -66,7 +75,7 @@ out:
 static tulle_status choose(tulle_trisolve *solver, tulle_method *method, int64_t *chunk)
 {
     const tulle__triangle *t = &solver->triangle;
-    double gain = 1, cost = 0, solves = solver->options.solves > 0 ? (double)solver->options.solves : 1e9;
+    double gain = 1, cost = 0, width = 0, solves = solver->options.solves > 0 ? (double)solver->options.solves : 1e9;
     double entries = (double)(t->own ? t->own->nnz : t->T->nnz) + (double)t->n;
     tulle_method best = solver->options.method;
     tulle_status status = TULLE_OK;
@@ -82,9 +91,15 @@ static tulle_status choose(tulle_trisolve *solver, tulle_method *method, int64_t
         least = time;
         best = TULLE_METHOD_CHUNKED;
     }
-    if (solves / solver->workers + P2P_ANALYSIS >= least) goto out;
-    TULLE_TRY(leveled_cost(t, solver->workers, entries, &cost));
-    if (solves * cost + P2P_ANALYSIS < least) best = TULLE_METHOD_P2P;
+    if (solves / solver->workers + P2P_ANALYSIS < least) {
+        TULLE_TRY(leveled_cost(t, solver->workers, entries, &cost));
+        if (solves * cost + P2P_ANALYSIS < least) {
+            least = solves * cost + P2P_ANALYSIS;
+            best = TULLE_METHOD_P2P;
+        }
+    }
+    TULLE_TRY(tulle__supernodes_cost(t, solver->workers, solver->options.relax, &cost, &width));
+    if (width >= WIDE && solves * cost + SUPERNODAL_ANALYSIS < least) best = TULLE_METHOD_SUPERNODAL;
 out:
     *method = best;
     return status;

@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include "algo/trisolve/solver.h"
+#include "algo/trisolve/strips.h"
 #include "base/error.h"
 
 enum { TURNS_BETWEEN_LOOKS = 64 };
@@ -127,6 +128,26 @@ static void solve_group(
     p->solver->context->kernels->solve(task);
 }
 
+static void solve_strip(const struct pass *p, const tulle__share *share, int64_t g)
+{
+    const tulle__strip_lines lines = {
+        .cols = p->lines->cols, .b = p->lines->b, .x = p->lines->x, .ldb = p->lines->ldb, .ldx = p->lines->ldx};
+    tulle__strips_solve(share->strips, p->solver->context->kernels, g, &lines);
+}
+
+/* Entries that a group takes. */
+static int64_t entries_of(const tulle__share *share, int64_t g, const tulle__solve_task *task)
+{
+    const tulle__group *group = &share->group[g];
+    int64_t entries = 0;
+    if (share->strips) return tulle__strips_values(share->strips, g);
+    for (int64_t k = 0; k < group->count; k++) {
+        const int64_t *row = group->rowptr + k * task->step;
+        entries += row[1] - row[0] - task->head - task->tail;
+    }
+    return entries;
+}
+
 static tulle_status work(void *arg, int thread, int nthreads)
 {
     const struct pass *p = arg;
@@ -158,14 +179,12 @@ static tulle_status work(void *arg, int thread, int nthreads)
             return status;
         }
         if (is_virtual) tulle__kernel_begin(solver->comm);
-        solve_group(p, share, group, &task);
+        if (share->strips)
+            solve_strip(p, share, g);
+        else
+            solve_group(p, share, group, &task);
         if (is_virtual) {
-            int64_t entries = 0;
-            for (int64_t k = 0; k < group->count; k++) {
-                const int64_t *row = group->rowptr + k * task.step;
-                entries += row[1] - row[0] - task.head - task.tail;
-            }
-            tulle__work done = work_of(p, group->count, entries);
+            tulle__work done = work_of(p, group->count, entries_of(share, g, &task));
             tulle__kernel_end(solver->comm, &done);
         }
         publish(p, share, group);

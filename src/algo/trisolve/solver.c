@@ -5,6 +5,7 @@
 
 #include "algo/trisolve/chunked.h"
 #include "algo/trisolve/sides.h"
+#include "algo/trisolve/strips.h"
 #include "base/error.h"
 
 /* Private memory only: what is left goes with the team. */
@@ -13,6 +14,7 @@ static void drop(tulle_trisolve *solver)
     for (int w = 0; solver->share && w < solver->mine; w++) tulle__share_fini(&solver->share[w]);
     if (solver->words.length) tulle__heap_give(solver->comm->pe->control, &solver->words);
     tulle__order_fini(&solver->order);
+    tulle__supernodes_fini(&solver->supernodes);
     tulle__push_fini(&solver->push);
     tulle__triangle_fini(&solver->triangle);
     tulle__free(solver->share);
@@ -70,6 +72,8 @@ static tulle_status make_share(void *arg, int thread, int nthreads)
     int worker = solver->comm->rank * solver->each + thread;
     tulle__share *share = &solver->share[thread];
     (void)nthreads;
+    if (solver->method == TULLE_METHOD_SUPERNODAL)
+        return tulle__strips_share(&solver->triangle, &solver->supernodes, worker, solver->workers, share);
     if (!tulle__solver_permutes(solver))
         return tulle__chunked_share(&solver->triangle, solver->chunk, worker, solver->workers, share);
     return tulle__leveled_share(
@@ -92,6 +96,10 @@ static tulle_status arrange(tulle_trisolve *solver)
     if (solver->method == TULLE_METHOD_CHUNKED && solver->options.chunk) solver->chunk = solver->options.chunk;
     if (solver->method == TULLE_METHOD_PUSH) {
         TULLE_TRY(tulle__push_init(t, &solver->push, &solver->share[0]));
+    } else if (solver->method == TULLE_METHOD_SUPERNODAL) {
+        solver->context->kernels->alone();
+        TULLE_TRY(tulle__supernodes_init(t, solver->workers, solver->options.relax, &solver->supernodes));
+        bytes = solver->comm->rank == 0 ? (int64_t)solver->supernodes.block.length : 0;
     } else if (tulle__solver_permutes(solver)) {
         TULLE_TRY(tulle__order_init(t, solver->workers, solver->method == TULLE_METHOD_LEVELS, &solver->order));
         solver->levels = solver->order.levels;
@@ -241,6 +249,7 @@ static tulle_status make_report(
     report->tasks = solver->triangle.tasks;
     report->workers = solver->method == TULLE_METHOD_SERIAL ? 1 : solver->workers;
     report->levels = solver->levels;
+    report->supernodes = solver->supernodes.count;
     report->chunk = solver->method == TULLE_METHOD_CHUNKED ? solver->chunk : 0;
     report->analysis_seconds = solver->analysis_seconds;
     report->bytes = solver->bytes;
@@ -307,6 +316,8 @@ static tulle_status refresh_share(void *arg, int thread, int nthreads)
 {
     tulle_trisolve *solver = arg;
     (void)nthreads;
+    if (solver->share[thread].strips)
+        return tulle__strips_refill(&solver->triangle, &solver->supernodes, &solver->share[thread]);
     if (solver->share[thread].row) tulle__share_refill(&solver->share[thread], &solver->triangle);
     return tulle__share_invert(&solver->share[thread], &solver->triangle);
 }

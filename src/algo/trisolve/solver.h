@@ -5,6 +5,7 @@
 
 #include "algo/trisolve/leveled.h"
 #include "algo/trisolve/push.h"
+#include "algo/trisolve/supernodes.h"
 #include "mat/context.h"
 
 struct tulle_trisolve {
@@ -17,6 +18,7 @@ struct tulle_trisolve {
     int each, mine, workers; /* workers of a PE that has some, of this PE, of all */
     int64_t chunk;           /* rows, where they are in their own order */
     tulle__order order;
+    tulle__supernodes supernodes;
     tulle__push push;    /* of method push */
     tulle__share *share; /* [mine] */
     tulle__place words;  /* a cache line for each worker of this PE: rows that it has solved */
