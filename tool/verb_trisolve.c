@@ -15,12 +15,13 @@ struct outcome {
     double seconds, all[REPS_MAX], analysis;
     int checked, passed;
     double error;
+    tulle_forward forward; /* --rhs known */
     char failure[256];
 };
 
 struct setting {
     const struct options *options;
-    int reps, simulated;
+    int reps, simulated, known;
     tulle_read_options reading;
     tulle_trisolve_options solving;
     tulle_method method[TULLE_METHOD_COUNT];
@@ -123,17 +124,27 @@ static tulle_status fill_ones(tulle_mat *B)
     return tulle_comm_agree(tulle_mat_comm(B), status);
 }
 
-/* --rhs ones, random, random:K, or a file; in one tile. */
-static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B)
+/* B of a known random solution. */
+static tulle_status make_known(struct setting *s, tulle_mat *T, const tulle_layout *layout, tulle_mat *B, tulle_mat **X)
+{
+    tulle_status status = tulle_mat_new_dense(tulle_mat_comm(T), layout, s->reading.type, TULLE_ROW_MAJOR, X);
+    if (status == TULLE_OK) status = tulle_mat_fill_random(*X, (uint64_t)options_int(s->options, "seed", 1));
+    return status == TULLE_OK ? tulle_trisolve_side(T, &s->solving, *X, B) : status;
+}
+
+/* --rhs ones, random, random:K, known, known:K, or a file; in one tile. X: the solution, if it is known. */
+static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B, tulle_mat **X)
 {
     const char *rhs = options_word(s->options, "rhs", "random");
     static const int first = 0;
     int64_t cols = 1;
-    int given = strcmp(rhs, "ones") == 0 || strncmp(rhs, "random", 6) == 0;
+    int known = strcmp(rhs, "known") == 0 || strncmp(rhs, "known:", 6) == 0;
+    int given = strcmp(rhs, "ones") == 0 || strncmp(rhs, "random", 6) == 0 || known;
     tulle_mat *read = NULL;
     tulle_layout *layout = NULL;
     tulle_status status = TULLE_OK;
     if (strncmp(rhs, "random:", 7) == 0) status = tulle_parse_int(rhs + 7, "--rhs random:K", 1, 1 << 20, &cols);
+    if (strncmp(rhs, "known:", 6) == 0) status = tulle_parse_int(rhs + 6, "--rhs known:K", 1, 1 << 20, &cols);
     if (status == TULLE_OK && !given) {
         status = tulle_mat_load(comm, rhs, NULL, TULLE_DENSE, &s->reading, NULL, &read);
         if (status == TULLE_OK) cols = tulle_mat_cols(read);
@@ -148,7 +159,9 @@ static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T,
         status = tulle_mat_redistribute(read, layout, B);
     else if (status == TULLE_OK)
         status = tulle_mat_new_dense(comm, layout, s->reading.type, TULLE_ROW_MAJOR, B);
-    if (status == TULLE_OK && given)
+    if (status == TULLE_OK && known)
+        status = make_known(s, T, layout, *B, X);
+    else if (status == TULLE_OK && given)
         status = strcmp(rhs, "ones") == 0 ? fill_ones(*B)
                                           : tulle_mat_fill_random(*B, (uint64_t)options_int(s->options, "seed", 1));
     tulle_layout_free(layout);
@@ -157,9 +170,11 @@ static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T,
 }
 
 /* A wrong result is noted: the others still run, the exit status tells. */
-static tulle_status check(struct setting *s, tulle_mat *T, tulle_mat *B, tulle_mat *X, struct outcome *o)
+static tulle_status check(
+    struct setting *s, tulle_mat *T, tulle_mat *B, tulle_mat *known, tulle_mat *X, struct outcome *o)
 {
     tulle_status status = tulle_trisolve_check(T, &s->solving, B, X, &o->error);
+    if (status == TULLE_OK && known) status = tulle_trisolve_forward(T, &s->solving, known, X, &o->forward);
     o->checked = 1;
     o->passed = status == TULLE_OK;
     if (status != TULLE_ERR_CHECK) return status;
@@ -182,7 +197,7 @@ static tulle_status suit_sides(tulle_trisolve *solver, tulle_mat *B, tulle_mat *
 
 /* output: NULL, or where X goes. */
 static tulle_status run_method(
-    struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat *side, int m, const char *output)
+    struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat *side, tulle_mat *known, int m, const char *output)
 {
     struct outcome scratch = {.seconds = 0}, *o = tulle_comm_rank(comm) == 0 ? &s->outcome[m] : &scratch;
     tulle_trisolve *solver = NULL;
@@ -199,7 +214,7 @@ static tulle_status run_method(
     o->method = tulle_trisolve_method(solver);
     o->seconds = median(o->all, s->reps);
     o->analysis = o->report.analysis_seconds;
-    if (options_flag(s->options, "check")) status = check(s, T, B, X, o);
+    if (options_flag(s->options, "check")) status = check(s, T, B, known, X, o);
     if (status == TULLE_OK && output) status = tulle_mat_save(X, output);
     if (status != TULLE_OK) return status;
     tulle_trisolve_free(solver);
@@ -213,18 +228,20 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct setting *s = arg;
     char warnings[TULLE_WARNINGS_MAX] = "";
     const char *output = options_word(s->options, "output", NULL);
-    tulle_mat *T = NULL, *B = NULL;
+    tulle_mat *T = NULL, *B = NULL, *known = NULL;
     tulle_status status = read_triangle(s, comm, warnings, &T);
-    if (status == TULLE_OK) status = read_side(s, comm, T, &B);
+    if (status == TULLE_OK) status = read_side(s, comm, T, &B, &known);
     for (int m = 0; m < s->nmethods && status == TULLE_OK; m++)
-        status = run_method(s, comm, T, B, m, m == s->nmethods - 1 ? output : NULL);
+        status = run_method(s, comm, T, B, known, m, m == s->nmethods - 1 ? output : NULL);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
         snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
         s->n = tulle_mat_rows(T);
         s->nnz = tulle_mat_nnz(T);
         s->cols = tulle_mat_cols(B);
+        s->known = known != NULL;
     }
     if (status != TULLE_OK) return status;
+    tulle_mat_free(known);
     tulle_mat_free(B);
     tulle_mat_free(T);
     return TULLE_OK;
@@ -306,12 +323,15 @@ static void print_json(const struct setting *s, const tulle_team *team, const st
     json_spread("wait", o->report.wait, stdout);
     printf("},\"reading_included\":false");
     if (o->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", o->passed ? "true" : "false", o->error);
+    if (o->checked && s->known)
+        printf(",\"forward\":{\"error\":%.6g,\"bound\":%.6g,\"share\":%.6g}", o->forward.error,
+            isfinite(o->forward.bound) ? o->forward.bound : -1, o->forward.share);
     printf("}\n");
 }
 
 static void print_line(const struct setting *s, const struct outcome *o)
 {
-    char after[32] = "-", cut[32] = "-", checked[32] = "";
+    char after[32] = "-", cut[32] = "-", checked[64] = "";
     double pays = pays_after(s, o);
     if (pays >= 0) snprintf(after, sizeof after, "%.1f", pays);
     if (o->report.levels) snprintf(cut, sizeof cut, "%" PRId64 " levels", o->report.levels);
@@ -319,6 +339,9 @@ static void print_line(const struct setting *s, const struct outcome *o)
     if (o->report.tasks) snprintf(cut, sizeof cut, "%d tasks", o->report.tasks);
     if (o->report.chunk) snprintf(cut, sizeof cut, "%" PRId64 " rows", o->report.chunk);
     if (o->checked) snprintf(checked, sizeof checked, "%s", o->passed ? "passed" : "FAILED");
+    if (o->checked && s->known)
+        snprintf(checked, sizeof checked, "%s, x off by %.2g of at most %.2g", o->passed ? "passed" : "FAILED",
+            o->forward.error, o->forward.bound);
     printf("%-10s %7d %14s %11.4g %10.4g %8.2f %9s | %9.3g %9.3g %9" PRId64 " %s\n", tulle_method_name(o->method),
         o->report.workers, cut, o->analysis, o->seconds, (double)o->report.flops / o->seconds * 1e-9, after,
         o->report.compute.mean, o->report.wait.mean, o->report.waits, checked);
@@ -407,9 +430,10 @@ static const struct option options[] = {
             "were not made to be solved with"},
     {.name = "rhs",
         .kind = KIND_WORD,
-        .argument = "FILE|ones|random:K",
+        .argument = "FILE|ones|random:K|known:K",
         .fallback = "random",
-        .text = "the right-hand sides: a dense file, one of ones, or K random ones"},
+        .text = "the right-hand sides: a dense file, one of ones, K random ones, or those of K known random solutions: "
+                "then --check tells how far X is from these, and how far rounding may bring it"},
     {.name = "method",
         .letter = 'm',
         .kind = KIND_WORD,
@@ -445,7 +469,10 @@ static const struct option options[] = {
         .low = 1,
         .high = REPS_MAX,
         .text = "solves by each method, after one that warms up; the median is shown"},
-    {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "check each result by its residual"},
+    {.name = "check",
+        .letter = 'c',
+        .kind = KIND_FLAG,
+        .text = "check each result by its residual, and by its solution if that is known"},
     {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write X of the last method"},
     {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},
     {.name = "seed",

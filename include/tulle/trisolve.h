@@ -113,6 +113,29 @@ TULLE_API void tulle_trisolve_free(tulle_trisolve *solver);
 TULLE_API tulle_status tulle_trisolve_check(
     tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *B, tulle_mat *X, double *error);
 
+/*
+ * Collective: B = op(T) X, every element summed in f64 and rounded once: right-hand sides whose solution is known. X
+ * and B are dense, of T's type and one size, of any layout; they may be the same matrix. Of the options only uplo, op
+ * and diag count, here and below; NULL is allowed.
+ */
+TULLE_API tulle_status tulle_trisolve_side(
+    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *X, tulle_mat *B);
+
+typedef struct tulle_forward {
+    double error; /* the largest over all columns of max |x - known| / max |known| */
+    double bound; /* what rounding may make of that, by the comparison matrix of op(T); infinite: it says nothing */
+    double share; /* the largest |x - known| of an element over the bound of that element */
+} tulle_forward;
+
+/*
+ * Collective: how far X is from the known solution of op(T) X = B, B by tulle_trisolve_side. TULLE_ERR_CHECK, with the
+ * row and *forward up to that column, if an element is off by more than rounding can account for, however op(T) is
+ * conditioned; the bound is as sharp as a serial solve with |values| makes it (Higham, Accuracy and Stability of
+ * Numerical Algorithms, 8.3).
+ */
+TULLE_API tulle_status tulle_trisolve_forward(
+    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *known, tulle_mat *X, tulle_forward *forward);
+
 #ifdef __cplusplus
 }
 #endif

@@ -370,6 +370,23 @@ static tulle_status solve_triangle(struct fixture *f, const char *text)
     return status;
 }
 
+/* A known solution, and how far another one is from it. */
+static tulle_status foreknow(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_mat *T = NULL, *B = NULL;
+    tulle_trisolve_options options = TULLE_TRISOLVE_DEFAULT;
+    tulle_forward forward;
+    options.diag = TULLE_DIAG_UNIT;
+    tulle_status status = tulle_mat_triangle(f->A, TULLE_LOWER, TULLE_DIAG_UNIT, &T);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_ROW_MAJOR, &B);
+    if (status == TULLE_OK) status = tulle_trisolve_side(T, &options, f->D, B);
+    if (status == TULLE_OK) status = tulle_trisolve_forward(T, &options, f->D, f->D, &forward);
+    tulle_mat_free(B);
+    tulle_mat_free(T);
+    return status;
+}
+
 typedef tulle_status (*call)(struct fixture *f, const char *text);
 
 /* Names of the functions that a call tries. */
@@ -433,6 +450,7 @@ static const struct subject {
     {"tulle_trisolve_new tulle_trisolve_layout tulle_trisolve_update", solve_triangle, "p2p", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "push", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "supernodal", NULL, 0},
+    {"tulle_trisolve_side tulle_trisolve_forward", foreknow, "", NULL, 0},
     {"tulle_machine_measure_tiers", look_around, "", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "s", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "d", NULL, 0},

@@ -199,6 +199,9 @@ if "$tulle" info | grep -q '^SuiteSparse: yes'; then
 else
     expect 3 'libsuitesparse-dev' trisolve fem:nodes=4 --from lu
 fi
+expect 0 'passed, x off by .* of at most' trisolve fem:nodes=6 --from tril --rhs known:3 --check --pes 2 --method serial,supernodal
+expect 0 '"forward":{"error":[0-9.e-]*,"bound":' trisolve "$data/bcsstk16.mtx.gz" --from ic0 --trans --rhs known --check --json
+expect 2 '--rhs known:K' trisolve fem:nodes=4 --from tril --rhs known:x
 expect 2 'not what --uplo upper' trisolve fem:nodes=4 --from tril --uplo upper
 expect 0 'serial' trisolve fem:nodes=5 --from tril --method serial --rhs ones -o "$work/x.npy"
 expect 0 'chunked' trisolve fem:nodes=5 --from tril --method chunked --rhs ones -o "$work/y.npy" --pes 3
