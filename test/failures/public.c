@@ -105,10 +105,9 @@ static tulle_status new_mats(struct fixture *f, const char *text)
     return status;
 }
 
-/* The identity; 32-bit columns. */
+/* The identity; 32-bit columns. text: r(ows) or c(olumns) */
 static tulle_status from_csr(struct fixture *f, const char *text)
 {
-    (void)text;
     int rank = tulle_comm_rank(f->comm), size = tulle_comm_size(f->comm);
     int64_t rowptr[M + 1], first = (int64_t)M * rank / size, count = (int64_t)M * (rank + 1) / size - first;
     int32_t colind[M];
@@ -118,7 +117,7 @@ static tulle_status from_csr(struct fixture *f, const char *text)
     for (int64_t r = 0; r < count; r++) colind[r] = (int32_t)(first + r), val[r] = 1;
     tulle_csr_rows rows = {
         .first = first, .count = count, .rowptr = rowptr, .colind = colind, .colind_bytes = 4, .val = val};
-    tulle_status status = tulle_mat_from_csr(f->comm, M, M, TULLE_F64, &rows, &A);
+    tulle_status status = (*text == 'c' ? tulle_mat_from_csc : tulle_mat_from_csr)(f->comm, M, M, TULLE_F64, &rows, &A);
     if (status == TULLE_OK) tulle_mat_free(A);
     return status;
 }
@@ -402,7 +401,8 @@ static const struct subject {
     {"tulle_comm_split tulle_comm_free", split, "", NULL, 0},
     {"tulle_layout_new tulle_layout_copy tulle_layout_transpose tulle_layout_free", layouts, "", NULL, 1},
     {"tulle_mat_new_dense tulle_mat_new_csr tulle_mat_free", new_mats, "", NULL, 0},
-    {"tulle_mat_from_csr", from_csr, "", NULL, 0},
+    {"tulle_mat_from_csr", from_csr, "r", NULL, 0},
+    {"tulle_mat_from_csc", from_csr, "c", NULL, 0},
     {"tulle_mat_from_entries", from_entries, "", NULL, 0},
     {"tulle_mat_get_tile tulle_fetch_wait tulle_fetch_free", get_tiles, "", NULL, 1},
     {"tulle_mat_replace tulle_mat_renew", replace, "", NULL, 0},
