@@ -30,7 +30,7 @@ static const char *const facts[] = {
 #ifdef TULLE_HAVE_CBLAS
     "BLAS: yes",
 #else
-    "BLAS: no (dense blocks are done by plain loops); install libopenblas-serial-dev and build again",
+    "BLAS: no (dense blocks are done by plain loops); install libopenblas-pthread-dev and build again",
 #endif
 #ifdef TULLE_HAVE_SUITESPARSE
     "SuiteSparse: yes",

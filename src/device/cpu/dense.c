@@ -12,15 +12,22 @@
 
 #ifdef TULLE_HAVE_CBLAS
 #include <cblas.h>
-#include <dlfcn.h>
-#include <string.h>
 
-enum { CALL_PAYS = 256 }; /* multiplications */
+/* Not in cblas.h, and there only if the BLAS behind the name is OpenBLAS. */
+extern int openblas_get_parallel(void) __attribute__((weak));
+extern int openblas_get_num_threads(void) __attribute__((weak));
+extern void openblas_set_num_threads(int threads) __attribute__((weak));
 
-/* The BLAS counts in int. */
+enum { CALL_PAYS = 256, PTHREADS = 1 }; /* multiplications; what OpenBLAS calls its build with threads */
+
+/*
+ * The BLAS counts in int. An OpenBLAS built for one thread may not be called by several: its products were wrong
+ * (0.3.21, three threads).
+ */
 static int suits(const tulle__dense_task *t)
 {
     const int64_t most = INT32_MAX;
+    if (openblas_get_parallel && openblas_get_parallel() != PTHREADS) return 0;
     return !t->x_line && !t->y_line && t->m * t->k * t->cols >= CALL_PAYS && t->m <= most && t->k <= most &&
            t->cols <= most && t->lda <= most && t->ldx <= most && t->ldy <= most;
 }
@@ -55,14 +62,8 @@ static void substitute_blas(const tulle__dense_task *t, int upper, int unit)
 
 void tulle__dense_alone(void)
 {
-    /* not in cblas.h, and not in every BLAS that may be behind the name */
-    void *get = dlsym(RTLD_DEFAULT, "openblas_get_num_threads"), *set = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
-    int (*threads)(void);
-    void (*limit)(int);
-    if (!get || !set) return;
-    memcpy(&threads, &get, sizeof threads);
-    memcpy(&limit, &set, sizeof limit);
-    if (threads() > 1) limit(1);
+    if (openblas_get_num_threads && openblas_set_num_threads && openblas_get_num_threads() > 1)
+        openblas_set_num_threads(1);
 }
 
 #else
