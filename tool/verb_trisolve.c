@@ -67,6 +67,7 @@ static tulle_status scale(tulle_mat *T)
 static tulle_status take_direct(const struct setting *s, int lu, tulle_mat *A, tulle_mat **T)
 {
     tulle_direct_options options = TULLE_DIRECT_DEFAULT;
+    options.library = options_word(s->options, "library", NULL);
     tulle_direct *factors = NULL;
     tulle_status status = tulle_elimination_parse(options_word(s->options, "elimination", "amd"), &options.elimination);
     if (status == TULLE_OK)
@@ -421,6 +422,11 @@ static const struct option options[] = {
         .argument = "NAME",
         .fallback = "amd",
         .text = "the order in which lu and cholesky eliminate" TULLE_ELIMINATION_LIST(ELIMINATION_TEXT)},
+    {.name = "library",
+        .kind = KIND_WORD,
+        .argument = "NAME",
+        .fallback = "suitesparse",
+        .text = "the module that makes the factors of lu and cholesky; suitesparse-gpl where it was built"},
     {.name = "uplo", .kind = KIND_WORD, .argument = "lower|upper", .fallback = "lower", .text = "which triangle it is"},
     {.name = "trans", .kind = KIND_FLAG, .text = "solve with the transpose"},
     {.name = "unit", .kind = KIND_FLAG, .text = "ones on the diagonal, whatever is stored"},

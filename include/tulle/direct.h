@@ -3,7 +3,8 @@
  * Direct factors of a square sparse matrix, with fill, as matrices: what a direct solver solves with. The factors are
  * made by a library of the field on PE 0, loaded on demand (a module): KLU for LU (Davis, Palamadai Natarajan, ACM
  * Trans. Math. Softw. 37, 2010), CHOLMOD's simplicial part for Cholesky (Chen, Davis, Hager, Rajamanickam, ACM Trans.
- * Math. Softw. 35, 2008). Both are free software under the LGPL; nothing under the GPL is called.
+ * Math. Softw. 35, 2008). Both are free software under the LGPL. Another module, `suitesparse-gpl`, built only with the
+ * CMake option TULLE_GPL, has UMFPACK and CHOLMOD's supernodal part, which are under the GPL.
  *
  * Factors are computed in f64 and rounded once to A's type. They lie in one tile each on PE 0, where all of A is
  * brought for it: PE 0 needs memory for A three times and for its factors twice. What the library allocates for itself

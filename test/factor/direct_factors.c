@@ -20,6 +20,7 @@ struct setting {
     double threshold;
     tulle_type type;
     char said[160];
+    const char *library;
 };
 
 static double unit_of(const struct whole *a)
@@ -127,7 +128,7 @@ static tulle_status load(tulle_comm *comm, const struct setting *s, tulle_mat **
 
 static tulle_status make(tulle_mat *A, const struct setting *s, tulle_direct **f)
 {
-    tulle_direct_options options = {.elimination = s->elimination, .threshold = s->threshold};
+    tulle_direct_options options = {.elimination = s->elimination, .threshold = s->threshold, .library = s->library};
     return s->cholesky ? tulle_direct_cholesky(A, &options, f) : tulle_direct_lu(A, &options, f);
 }
 
@@ -156,15 +157,15 @@ static tulle_status factorise(tulle_comm *comm, void *arg)
     } else {
         TULLE_TRY(gather(f->U, &U));
         EXPECT(is_triangle(&U, 1, 0, 0));
-        EXPECT(largest(&L) <= (1 + 1e-6) / (s->threshold > 0 ? s->threshold : 0.1));
+        EXPECT(s->library || largest(&L) <= (1 + 1e-6) / (s->threshold > 0 ? s->threshold : 0.1));
     }
-    if (s->elimination == TULLE_ELIMINATE_NATURAL)
+    if (s->elimination == TULLE_ELIMINATE_NATURAL && !s->library)
         for (int64_t i = 0; i < f->n; i++) EXPECT(f->col[i] == i);
     double error = product_error(&a, f, &L, &U);
     if (tulle_comm_rank(comm) == 0)
         snprintf(s->said, sizeof s->said, "%" PRId64 " entries, factors of %" PRId64 ", %.3g of the bound",
             a.rowptr[a.n], L.rowptr[L.n] + (s->cholesky ? 0 : U.rowptr[U.n]), error);
-    EXPECT(error <= 1);
+    EXPECT(error <= (s->library ? 10 : 1)); /* UMFPACK leaves out what has become 0: terms that are not counted then */
 out:
     whole_fini(&a);
     whole_fini(&L);
@@ -384,29 +385,44 @@ out:
 
 enum { WARM = 4 };
 static const struct setting cases[] = {
-    {"band:n=0", 0, TULLE_ELIMINATE_AMD, 0, TULLE_F64, ""},
-    {"band:n=0", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F64, ""},
-    {"band:n=1,values=spd", 0, TULLE_ELIMINATE_AMD, 0, TULLE_F64, ""},
-    {"band:n=1,values=spd", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F32, ""},
-    {"band:n=40,lower=3,upper=5", 0, TULLE_ELIMINATE_NATURAL, 0, TULLE_F64, ""},
-    {"band:n=40,lower=3,upper=5", 0, TULLE_ELIMINATE_COLAMD, 1, TULLE_F64, ""},
-    {"dense:n=17", 0, TULLE_ELIMINATE_AMD, 1, TULLE_F64, ""},
-    {"dense:n=17", 0, TULLE_ELIMINATE_AMD, 0.01, TULLE_F32, ""},
-    {"stencil2d:n=12", 0, TULLE_ELIMINATE_AMD, 0, TULLE_F64, ""},
-    {"stencil2d:n=12", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F64, ""},
-    {"stencil2d:n=12", 1, TULLE_ELIMINATE_NATURAL, 0, TULLE_F32, ""},
-    {"stencil3d:n=7,points=27", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F64, ""},
-    {"fem:nodes=5,dof=3", 0, TULLE_ELIMINATE_AMD, 0, TULLE_F64, ""},
-    {"fem:nodes=5,dof=3", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F64, ""},
-    {"circuit:n=400,degree=5,dense=3", 0, TULLE_ELIMINATE_COLAMD, 0, TULLE_F64, ""},
-    {"test/data/bcsstk01.mtx", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F64, ""},
-    {"test/data/bcsstk01.mtx", 0, TULLE_ELIMINATE_COLAMD, 0, TULLE_F32, ""},
-    {"test/data/LFAT5.mtx.gz", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F64, ""},
-    {"test/data/cage5.mtx.gz", 0, TULLE_ELIMINATE_AMD, 0, TULLE_F64, ""},
-    {"test/data/arc130.mtx.gz", 0, TULLE_ELIMINATE_AMD, 0, TULLE_F64, ""},
-    {"test/data/west0067.mtx.gz", 0, TULLE_ELIMINATE_COLAMD, 0, TULLE_F64, ""},
-    {"test/data/impcol_a.mtx.gz", 0, TULLE_ELIMINATE_AMD, 1, TULLE_F64, ""},
+    {"band:n=0", 0, TULLE_ELIMINATE_AMD, 0, TULLE_F64, "", NULL},
+    {"band:n=0", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F64, "", NULL},
+    {"band:n=1,values=spd", 0, TULLE_ELIMINATE_AMD, 0, TULLE_F64, "", NULL},
+    {"band:n=1,values=spd", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F32, "", NULL},
+    {"band:n=40,lower=3,upper=5", 0, TULLE_ELIMINATE_NATURAL, 0, TULLE_F64, "", NULL},
+    {"band:n=40,lower=3,upper=5", 0, TULLE_ELIMINATE_COLAMD, 1, TULLE_F64, "", NULL},
+    {"dense:n=17", 0, TULLE_ELIMINATE_AMD, 1, TULLE_F64, "", NULL},
+    {"dense:n=17", 0, TULLE_ELIMINATE_AMD, 0.01, TULLE_F32, "", NULL},
+    {"stencil2d:n=12", 0, TULLE_ELIMINATE_AMD, 0, TULLE_F64, "", NULL},
+    {"stencil2d:n=12", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F64, "", NULL},
+    {"stencil2d:n=12", 1, TULLE_ELIMINATE_NATURAL, 0, TULLE_F32, "", NULL},
+    {"stencil3d:n=7,points=27", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F64, "", NULL},
+    {"fem:nodes=5,dof=3", 0, TULLE_ELIMINATE_AMD, 0, TULLE_F64, "", NULL},
+    {"fem:nodes=5,dof=3", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F64, "", NULL},
+    {"circuit:n=400,degree=5,dense=3", 0, TULLE_ELIMINATE_COLAMD, 0, TULLE_F64, "", NULL},
+    {"test/data/bcsstk01.mtx", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F64, "", NULL},
+    {"test/data/bcsstk01.mtx", 0, TULLE_ELIMINATE_COLAMD, 0, TULLE_F32, "", NULL},
+    {"test/data/LFAT5.mtx.gz", 1, TULLE_ELIMINATE_AMD, 0, TULLE_F64, "", NULL},
+    {"test/data/cage5.mtx.gz", 0, TULLE_ELIMINATE_AMD, 0, TULLE_F64, "", NULL},
+    {"test/data/arc130.mtx.gz", 0, TULLE_ELIMINATE_AMD, 0, TULLE_F64, "", NULL},
+    {"test/data/west0067.mtx.gz", 0, TULLE_ELIMINATE_COLAMD, 0, TULLE_F64, "", NULL},
+    {"test/data/impcol_a.mtx.gz", 0, TULLE_ELIMINATE_AMD, 1, TULLE_F64, "", NULL},
 };
+
+/* What factors are, by another library; which column of a singular matrix it names is its own affair. */
+static void try_other(tulle_team *team, const char *library)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int solving = 0; solving <= (cases[i].type == TULLE_F64); solving++) {
+            struct setting s = cases[i];
+            s.library = library;
+            tulle_status status = tulle_team_run(team, solving ? solve : factorise, &s);
+            ok(status == TULLE_OK, "%s of %s by %s, order %d, threshold %g, %s%s: %s%s%s",
+                s.cholesky ? "Cholesky" : "LU", s.matrix, library, (int)s.elimination, s.threshold,
+                tulle_type_name(s.type), solving ? ", solved" : "", s.said, status ? ": " : "",
+                status ? tulle_error_message() : "");
+        }
+}
 
 static void try_all(tulle_team *team, int npes)
 {
@@ -454,6 +470,10 @@ int main(int argc, char **argv)
         try_all(team, npes);
     else
         skip("direct factors: %s", tulle_error_message());
+    if (tulle_direct_usable("suitesparse-gpl"))
+        try_other(team, "suitesparse-gpl");
+    else
+        skip("factors by what is under the GPL: %s", tulle_error_message());
     tulle_team_free(team);
     return tap_done();
 }

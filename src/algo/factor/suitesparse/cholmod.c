@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cholesky by CHOLMOD's simplicial part, which is under the LGPL: the supernodal one, under the GPL, is not called. */
+/* Cholesky by CHOLMOD: by its simplicial part, which is under the LGPL, unless the module may call the other one. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -57,7 +57,7 @@ static tulle_status factorise(
     return status;
 }
 
-tulle_status tulle__cholmod(const tulle__module_host *host, tulle__direct_work *work)
+tulle_status tulle__cholmod(const tulle__module_host *host, tulle__direct_work *work, int supernodal)
 {
     cholmod_common common;
     size_t n = (size_t)work->n;
@@ -74,7 +74,9 @@ tulle_status tulle__cholmod(const tulle__module_host *host, tulle__direct_work *
         .sorted = 1,
         .packed = 1};
     if (!cholmod_l_start(&common)) return host->fail(TULLE_ERR_MEMORY, "CHOLMOD does not start");
-    common.supernodal = CHOLMOD_SIMPLICIAL;
+    common.supernodal = supernodal ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
+    common.final_asis = 0;
+    common.final_super = 0;
     common.final_ll = 1;
     common.final_pack = 1;
     common.print = 0;
