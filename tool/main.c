@@ -19,6 +19,7 @@ static int exit_status(tulle_status status)
     case TULLE_OK:
         return EXIT_DONE;
     case TULLE_ERR_CHECK:
+    case TULLE_ERR_CONVERGENCE:
         return EXIT_CHECK;
     case TULLE_ERR_LIMIT:
     case TULLE_ERR_MEMORY:
@@ -32,8 +33,8 @@ static int exit_status(tulle_status status)
     }
 }
 
-static const char *const exit_texts =
-    "0 done; 1 a check failed; 2 bad usage or input; 3 not enough resources; 4 a PE was lost";
+static const char *const exit_texts = "0 done; 1 a check failed, or an iteration did not converge; 2 bad usage or "
+                                      "input; 3 not enough resources; 4 a PE was lost";
 
 static void help(FILE *file)
 {

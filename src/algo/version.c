@@ -27,6 +27,11 @@ static const char *const facts[] = {
 #else
     "HDF5: no (Binsparse files are refused); install libhdf5-dev and libcjson-dev and build again",
 #endif
+#ifdef TULLE_HAVE_LAPACK
+    "LAPACK: yes",
+#else
+    "LAPACK: no (block-jacobi is refused); install liblapack-dev and build again",
+#endif
 };
 
 const char *tulle_build_fact(int i)
