@@ -14,7 +14,10 @@ struct cg {
     tulle__krylov *k;
     void *p, *q, *r, *z;
     double rr, rz;
+    int64_t replaced; /* the iteration of the last residual that was; 0: none */
 };
+
+enum { PATIENCE = 50 };
 
 /* z = M^-1 r, ||r||^2, r^T z. */
 static tulle_status measure(struct cg *cg)
@@ -55,6 +58,7 @@ static tulle_status replace_residual(struct cg *cg)
     tulle__space_scale(&k->space, 1, cg->p, k->keep);
     tulle_status status = tulle__krylov_residual(k, 0, cg->r);
     tulle__space_scale(&k->space, 1, k->keep, cg->p);
+    cg->replaced = k->iteration;
     return status;
 }
 
@@ -89,7 +93,9 @@ static tulle_status iterate(struct cg *cg, tulle__krylov_strikes *strikes)
     tulle__space_combine(&k->space, 1, &minus, &q, 1, cg->r);
     TULLE_TRY(measure(cg));
     if (!tulle__krylov_step(k, sqrt(cg->rr))) goto out;
-    if (k->residual <= k->limit) {
+    /* where rounding has been met once, the recurrence may also go on without coming down */
+    int overdue = cg->replaced && k->iteration - cg->replaced >= PATIENCE;
+    if (k->residual <= k->limit || overdue) {
         TULLE_TRY(replace_residual(cg));
         if (tulle__krylov_verdict(k, strikes)) goto out;
         TULLE_TRY(measure(cg));
