@@ -7,6 +7,7 @@
 
 #include "launch.h"
 #include "result.h"
+#include "rhs.h"
 #include "verb.h"
 
 struct outcome {
@@ -91,54 +92,6 @@ static tulle_status read_triangle(struct setting *s, tulle_comm *comm, char *war
     return options_flag(s->options, "scale") ? scale(*T) : TULLE_OK;
 }
 
-static tulle_status fill_ones(tulle_mat *B)
-{
-    tulle_tile t;
-    tulle_status status = TULLE_OK;
-    if (tulle_comm_rank(tulle_mat_comm(B)) == 0) {
-        status = tulle_mat_tile(B, 0, 0, &t);
-        for (int64_t e = 0; status == TULLE_OK && e < t.m * t.n; e++)
-            if (t.type == TULLE_F32)
-                ((float *)t.val)[e] = 1;
-            else
-                ((double *)t.val)[e] = 1;
-    }
-    return tulle_comm_agree(tulle_mat_comm(B), status);
-}
-
-/* --rhs ones, random, random:K, or a file; in one tile. */
-static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B)
-{
-    const char *rhs = options_word(s->options, "rhs", "random");
-    static const int first = 0;
-    int64_t cols = 1;
-    int given = strcmp(rhs, "ones") == 0 || strncmp(rhs, "random", 6) == 0;
-    tulle_mat *read = NULL;
-    tulle_layout *layout = NULL;
-    tulle_status status = TULLE_OK;
-    if (strncmp(rhs, "random:", 7) == 0) status = tulle_parse_int(rhs + 7, "--rhs random:K", 1, 1 << 20, &cols);
-    if (status == TULLE_OK && !given) {
-        status = tulle_mat_load(comm, rhs, NULL, TULLE_DENSE, &s->reading, NULL, &read);
-        if (status == TULLE_OK) cols = tulle_mat_cols(read);
-    }
-    if (status != TULLE_OK) return status;
-    tulle_layout_spec spec = {.m = tulle_mat_rows(T), .n = cols, .tile_rows = 1, .tile_cols = 1, .owner = &first};
-    if (read && tulle_mat_rows(read) != spec.m)
-        return tulle_fail(
-            TULLE_ERR_ARG, "%s has %" PRId64 " rows, the triangle %" PRId64, rhs, tulle_mat_rows(read), spec.m);
-    status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
-    if (status == TULLE_OK && read)
-        status = tulle_mat_redistribute(read, layout, B);
-    else if (status == TULLE_OK)
-        status = tulle_mat_new_dense(comm, layout, s->reading.type, TULLE_ROW_MAJOR, B);
-    if (status == TULLE_OK && given)
-        status = strcmp(rhs, "ones") == 0 ? fill_ones(*B)
-                                          : tulle_mat_fill_random(*B, (uint64_t)options_int(s->options, "seed", 1));
-    tulle_layout_free(layout);
-    if (status == TULLE_OK) tulle_mat_free(read);
-    return status;
-}
-
 /* A wrong result is noted: the others still run, the exit status tells. */
 static tulle_status check(struct setting *s, tulle_mat *T, tulle_mat *B, tulle_mat *X, struct outcome *o)
 {
@@ -198,7 +151,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     const char *output = options_word(s->options, "output", NULL);
     tulle_mat *T = NULL, *B = NULL;
     tulle_status status = read_triangle(s, comm, warnings, &T);
-    if (status == TULLE_OK) status = read_side(s, comm, T, &B);
+    if (status == TULLE_OK) status = read_rhs(s->options, &s->reading, comm, tulle_mat_rows(T), "the triangle", &B);
     for (int m = 0; m < s->nmethods && status == TULLE_OK; m++)
         status = run_method(s, comm, T, B, m, m == s->nmethods - 1 ? output : NULL);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
@@ -378,11 +331,7 @@ static const struct option options[] = {
         .text =
             "divide entries off the diagonal by the sum of their row, and make pivots at least 1: for matrices that "
             "were not made to be solved with"},
-    {.name = "rhs",
-        .kind = KIND_WORD,
-        .argument = "FILE|ones|random:K",
-        .fallback = "random",
-        .text = "the right-hand sides: a dense file, one of ones, or K random ones"},
+    OPTION_RHS,
     {.name = "method",
         .letter = 'm',
         .kind = KIND_WORD,
@@ -421,15 +370,9 @@ static const struct option options[] = {
     {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "check each result by its residual"},
     {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write X of the last method"},
     {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},
-    {.name = "seed",
-        .kind = KIND_INT,
-        .argument = "S",
-        .fallback = "1",
-        .low = 0,
-        .high = INT32_MAX,
-        .text = "of random right-hand sides"},
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object a line and method"}, OPTION_PES, OPTION_COMM,
-    OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object a line and method"}, OPTION_PES,
+    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
+    {.name = NULL}};
 
 const struct verb verb_trisolve = {
     .name = "trisolve",
