@@ -16,11 +16,12 @@ import os
 import subprocess
 import tempfile
 
-SPD = ["1138_bus", "494_bus", "Chem97ZtZ", "LFAT5", "bcsstk01", "bcsstk02", "bcsstk16", "gr_30_30", "mesh3e1", "mesh1e1",
-       "mesh2e1", "nos1", "nos3", "s3rmt3m3", "mfem_bracket_thermal_p2", "mfem_bracket_elasticity"]
+SPD = ["LFAT5", "bcsstk01", "494_bus", "1138_bus", "bcsstk02", "Chem97ZtZ", "nasa4704", "bcsstk16", "h2o_256_szv_S",
+       "h2o_864_szv_S", "ani4", "pyamg_bar", "pyamg_ldg_diffusion", "mfem_bracket_elasticity", "mfem_bracket_thermal_p2"]
 STENCILS = ["stencil2d:n=100", "stencil2d:n=300", "stencil3d:n=40", "stencil3d:n=32,points=27", "fem:nodes=24,dof=1"]
-GENERAL = ["cage5", "west0067", "impcol_a", "arc130", "fs_183_6", "olm1000", "pyamg_recirc_flow", "bfwa62", "rajat19",
-           "add32", "cage8", "cage9", "cage10", "orsirr_1", "sherman1", "sherman4", "watt_1"]
+GENERAL = ["cage5", "west0067", "bfwa62", "impcol_a", "fs_183_6", "arc130", "pyamg_recirc_flow", "west0479", "olm1000",
+           "bp_1200", "rajat19", "nontrivial_mc64", "epb0", "nnc1374", "adder_dcop_05", "watt_2", "cryg2500", "Pd",
+           "superlu_big", "bayer10", "microgrid_N1000"]
 
 
 def last_json(command):

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Restarted GMRES, preconditioned from the right: A M^-1 u = b, x = M^-1 u, so the residual is that of A x = b. The
- * basis is made orthogonal by classical Gram-Schmidt, twice ("twice is enough": Giraud, Langou, Rozloznik, van den
- * Eshof, Numer. Math. 101, 2005), so that an iteration has two meetings however long the basis is: the norm of what is
- * left follows from the second sweep's coefficients, which are small, and where they are not there is a third sweep.
+ * basis is made orthogonal by classical Gram-Schmidt, a second time where much of the vector went away (Daniel, Gragg,
+ * Kaufman, Stewart, Math. Comp. 30, 1976; "twice is enough": Giraud, Langou, Rozloznik, van den Eshof, Numer. Math.
+ * 101, 2005), so that an iteration has one or two meetings however long the basis is: the norm of what is left follows
+ * from the last sweep's coefficients, of which little was lost.
  */
 #include <math.h>
 #include <string.h>
@@ -82,7 +83,7 @@ static tulle_status orthogonalise(struct gmres *s, int j, double *h)
         }
         tulle__space_combine(&k->space, count, s->sweep, s->basis, 1, k->out.val);
         left = square - along;
-        if (sweep && left >= square / 2) break;
+        if (left >= square / 2) break; /* nothing has cancelled: it is orthogonal, and the norm is right */
     }
     h[count] = left > 0 ? sqrt(left) : 0;
     if (h[count] <= tulle__krylov_epsilon(k) * sqrt(whole)) h[count] = 0;
