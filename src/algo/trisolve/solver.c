@@ -270,7 +270,8 @@ static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tu
         TULLE_TRY(tulle__push_open(&solver->push, X->layout->n));
         tulle__push_arm(&solver->push);
     }
-    TULLE_TRY(tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)); /* all have come: B may be read */
+    /* all have come: B may be read; agreed, as what follows agrees by itself */
+    TULLE_TRY(tulle_comm_agree(solver->comm, tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)));
     if (tulle__solver_permutes(solver)) TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->lines));
     if (!suit[0]) {
         TULLE_TRY(tulle__sides_bring(solver, B));
