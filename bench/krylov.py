@@ -46,7 +46,7 @@ def ours(options, operand, method, precond):
 
 
 def theirs(options, path, method, precond):
-    told, wrong = last_json([os.path.join(options.rivals, "bench_petsc"), "--op", "solve", "--matrix", path, "--method",
+    told, wrong = last_json([os.path.join(options.rivals, "bench_petsc"), "--op", "krylov", "--matrix", path, "--method",
                              method, "--precond", precond, "--tol", str(options.tol), "--restart", "30",
                              "--max-iterations", str(options.most)])
     if not told:

@@ -231,9 +231,10 @@ static void print_json(const struct setting *s, const tulle_team *team, const st
         o->report.levels, o->report.chunk, o->report.flops, o->seconds);
     for (int r = 0; r < s->reps; r++) printf("%s%.6g", r ? "," : "", o->all[r]);
     printf("],\"analysis_seconds\":%.6g,\"gflops\":%.6g,\"waits\":%" PRId64 ",\"polls\":%" PRId64
-           ",\"messages\":%" PRId64 ",\"tasks\":%d,\"analysis_bytes\":%zu,\"phases\":{",
+           ",\"messages\":%" PRId64 ",\"faults\":%" PRId64
+           ",\"same_bits\":%s,\"tasks\":%d,\"analysis_bytes\":%zu,\"phases\":{",
         o->analysis, (double)o->report.flops / o->seconds * 1e-9, o->report.waits, o->report.polls, o->report.messages,
-        o->report.tasks, o->report.bytes);
+        o->report.faults, o->report.same_bits ? "true" : "false", o->report.tasks, o->report.bytes);
     json_spread("compute", o->report.compute, stdout);
     putchar(',');
     json_spread("wait", o->report.wait, stdout);
@@ -251,10 +252,11 @@ static void print_line(const struct setting *s, const struct outcome *o)
     if (o->report.tasks) snprintf(cut, sizeof cut, "%d tasks", o->report.tasks);
     if (o->report.chunk) snprintf(cut, sizeof cut, "%" PRId64 " rows", o->report.chunk);
     if (o->checked) snprintf(checked, sizeof checked, "%s", o->passed ? "passed" : "FAILED");
-    printf("%-9s %8d %14s %11.4g %10.4g %8.2f %9s | %9.3g %9.3g %9" PRId64 " %s\n", tulle_method_name(o->method),
-        o->report.workers, cut, o->analysis, o->seconds, (double)o->report.flops / o->seconds * 1e-9, after,
-        o->report.compute.mean, o->report.wait.mean, o->report.waits, checked);
-    if (*o->failure) printf("          %s\n", o->failure);
+    printf("%-13s %8d %14s %11.4g %10.4g %8.2f %9s | %9.3g %9.3g %9" PRId64 " %9" PRId64 " %9" PRId64 " %-5s %s\n",
+        tulle_method_name(o->method), o->report.workers, cut, o->analysis, o->seconds,
+        (double)o->report.flops / o->seconds * 1e-9, after, o->report.compute.mean, o->report.wait.mean,
+        o->report.waits, o->report.messages, o->report.polls, o->report.same_bits ? "same" : "any", checked);
+    if (*o->failure) printf("              %s\n", o->failure);
 }
 
 static tulle_status show(struct setting *s, tulle_team *team)
@@ -268,9 +270,9 @@ static tulle_status show(struct setting *s, tulle_team *team)
             s->solving.diag == TULLE_DIAG_UNIT ? ", unit" : "", s->solving.op == TULLE_OP_T ? ", transposed" : "", s->n,
             s->nnz, s->cols, s->cols == 1 ? "" : "s", tulle_type_name(s->reading.type), tulle_team_size(team),
             tulle_team_threads(team), tulle_team_threads(team) == 1 ? "" : "s", chosen_comm(s->options));
-        printf("method     workers   how it is cut    analysis    seconds     GF/s pays after |   compute      wait    "
-               " waits "
-               "%s\n",
+        printf(
+            "method         workers   how it is cut    analysis    seconds     GF/s pays after |   compute      wait "
+            "    waits  messages     polls bits  %s\n",
             options_flag(s->options, "check") ? "check" : "");
     }
     for (int m = 0; m < s->nmethods; m++) {
@@ -351,7 +353,7 @@ static const struct option options[] = {
         .fallback = "8",
         .low = 1,
         .high = 4096,
-        .text = "parts of the rows that a PE has, of method push"},
+        .text = "parts of the rows that a PE has, of methods push, unified-tasks and zerocopy"},
     {.name = "solves",
         .kind = KIND_INT,
         .argument = "K",
@@ -381,7 +383,9 @@ const struct verb verb_trisolve = {
     .description =
         "T X = B, or with --trans its transpose. A missing or zero pivot and an entry in the other triangle are "
         "errors\n"
-        "that name the row. All methods give the same bits; `analysis` is what a method does once for a triangle, and\n"
+        "that name the row. All methods give the same bits, but for unified, unified-tasks, shmem and zerocopy, which "
+        "add\n"
+        "in the order in which unknowns become known. `analysis` is what a method does once for a triangle, and\n"
         "`pays after` says how many solves later it has won that back, if `serial` runs too. Times leave reading out.",
     .examples = "tulle trisolve fem:nodes=64,dof=1 --from tril --method all --check --reps 5\n"
                 "tulle trisolve L.mtx --rhs b.npy -o x.npy\n"

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <malloc.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,20 +100,51 @@ static double dense_value(int64_t i)
     return (double)(int64_t)(x >> 60) * 0.125 - 0.9375;
 }
 
+/* The lower triangle, scaled, in the place of A. */
+static void take_triangle(rival_case *work)
+{
+    rival_csr *A = &work->A;
+    int64_t kept = 0, from = 0;
+    if (!work->f64 || A->m != A->n) rival_die("%s: solves are with square matrices of f64 here", work->matrix);
+    double *val = A->val;
+    for (int64_t r = 0; r < A->m; r++) {
+        int64_t begin = kept, to = A->rowptr[r + 1];
+        double sum = 0;
+        for (int64_t e = from; e < to && A->colind[e] <= r; e++) {
+            if (A->colind[e] == r && work->unit) continue;
+            A->colind[kept] = A->colind[e];
+            val[kept++] = val[e];
+            if (A->colind[e] < r) sum += fabs(val[e]);
+        }
+        if (!work->unit && (kept == begin || A->colind[kept - 1] != r))
+            rival_die("%s: row %lld has no diagonal", work->matrix, (long long)r + 1);
+        for (int64_t e = begin; e < kept; e++)
+            if (A->colind[e] < r)
+                val[e] = sum > 0 ? val[e] / sum : 0;
+            else if (fabs(val[e]) < 1)
+                val[e] = val[e] < 0 ? -1 : 1;
+        from = to;
+        A->rowptr[r + 1] = kept;
+    }
+    A->nnz = kept;
+}
+
 void rival_open(rival_case *work, const char *name, int argc, char **argv, int rank, int ranks)
 {
     memset(work, 0, sizeof *work);
     const char *op = option(argc, argv, "op"), *type = option(argc, argv, "type");
     work->rival = name;
     work->matrix = option(argc, argv, "matrix");
-    if (!op || !work->matrix || (strcmp(op, "spgemm") && strcmp(op, "spmm")) ||
+    if (!op || !work->matrix || (strcmp(op, "spgemm") && strcmp(op, "spmm") && strcmp(op, "solve")) ||
         (type && strcmp(type, "f32") && strcmp(type, "f64")))
-        rival_die("usage: bench_%s --op spgemm|spmm --matrix FILE.csr [--cols N] [--type f32|f64] [--threads T] "
-                  "[--reps R]",
+        rival_die("usage: bench_%s --op spgemm|spmm|solve --matrix FILE.csr [--cols N] [--type f32|f64] [--threads T] "
+                  "[--reps R] [--unit 1]",
             name);
     work->spmm = strcmp(op, "spmm") == 0;
+    work->solve = strcmp(op, "solve") == 0;
+    work->unit = (int)number(argc, argv, "unit", 0);
     work->f64 = !type || strcmp(type, "f64") == 0;
-    work->cols = number(argc, argv, "cols", 32);
+    work->cols = number(argc, argv, "cols", work->solve ? 1 : 32);
     work->threads = (int)number(argc, argv, "threads", 1);
     work->reps = (int)number(argc, argv, "reps", 5);
     work->rank = rank;
@@ -122,7 +154,8 @@ void rival_open(rival_case *work, const char *name, int argc, char **argv, int r
     const char *wrong = csrfile_read(work->matrix, work->f64, &work->A);
     if (wrong) rival_die("%s: %s", work->matrix, wrong);
     const rival_csr *A = &work->A;
-    if (work->spmm) {
+    if (work->solve) take_triangle(work);
+    if (work->spmm || work->solve) {
         int64_t count = A->n * work->cols;
         if (work->f64)
             work->B_f64 = reserve(count, sizeof(double));
@@ -207,11 +240,11 @@ void rival_report(const rival_case *work)
     putchar('{');
     text("rival", work->rival);
     text("version", work->version);
-    text("op", work->spmm ? "spmm" : "spgemm");
-    text("product", work->spmm ? "A B" : work->transposed ? "A A^T" : "A A");
+    text("op", work->solve ? "solve" : work->spmm ? "spmm" : "spgemm");
+    text("product", work->solve ? "T^-1 B" : work->spmm ? "A B" : work->transposed ? "A A^T" : "A A");
     text("matrix", slash ? slash + 1 : work->matrix);
     text("type", work->f64 ? "f64" : "f32");
-    if (work->spmm) printf("\"cols\": %" PRId64 ", ", work->cols);
+    if (work->spmm || work->solve) printf("\"cols\": %" PRId64 ", ", work->cols);
     printf("\"threads\": %d, \"ranks\": %d, \"m\": %" PRId64 ", \"n\": %" PRId64 ", \"nnz\": %" PRId64
            ", \"nnz_c\": %" PRId64 ", ",
         work->threads, work->ranks, work->A.m, work->A.n, work->A.nnz, work->nnz_c);

@@ -7,6 +7,10 @@
  * run to warm up and `reps` timed ones. A run makes C from nothing: allocation of C is inside the timing, giving the C
  * of the run before back is not. C is complete and its rows are in order at the end of a run.
  *
+ * Solves: T is the lower triangle of A (with --unit 1 without its diagonal, which is of ones), rows scaled so that
+ * entries off the diagonal sum up to 1 at most and pivots are at least 1; `cols` right-hand sides B, row-major. Where X
+ * goes is there before.
+ *
  * Memory: freed memory stays with the process and huge pages are asked for (M_MMAP_MAX=0, M_TRIM_THRESHOLD off,
  * glibc.malloc.hugetlb=1), since first touch of fresh pages costs more than most products here.
  */
@@ -33,10 +37,10 @@ typedef struct rival_csr {
 typedef struct rival_case {
     const char *rival, *matrix;
     char version[128], code_path[256], note[256];
-    int spmm, f64, threads, reps, ranks, rank;
+    int spmm, solve, unit, f64, threads, reps, ranks, rank;
     int64_t cols;
-    rival_csr A;
-    double *B_f64; /* SpMM: n x cols, row-major; one of the two */
+    rival_csr A;   /* or T */
+    double *B_f64; /* SpMM and solves: n x cols, row-major; one of the two */
     float *B_f32;
     rival_csr B; /* SpGEMM: A itself if A is square, else its transpose */
     int transposed;

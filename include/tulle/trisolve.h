@@ -5,8 +5,10 @@
  * sparse triangular solver for multi-GPU based HPC architectures", ICPP 2021, and what has been found since).
  *
  * Every row of X is x_i = (b_i - sum over j of t_ij x_j) (1 / t_ii), summed over the entries of the row in the order in
- * which their unknowns become known, by one worker: all methods of this header give the same bits as `serial`,
- * whatever the number of PEs and threads, for the same type, number of columns and instruction set.
+ * which their unknowns become known, by one worker: methods give the same bits as `serial`, whatever the number of PEs
+ * and threads, for the same type, number of columns and instruction set. Only the paper's own four (`unified`,
+ * `unified-tasks`, `shmem`, `zerocopy`) do not: they add by columns, in the order in which unknowns happen to become
+ * known, and differ from run to run within the rounding bound that tulle_trisolve_check knows.
  */
 #ifndef TULLE_TRISOLVE_H
 #define TULLE_TRISOLVE_H
@@ -19,15 +21,19 @@ extern "C" {
 #endif
 
 /* X(name, word, text): the methods. Workers are the threads of all PEs, if these read each other's memory: threads, or
- * processes of one node; else those of PE 0, to which the triangle moves. Under push, which is for networks, each PE is
- * one. */
+ * processes of one node; else those of PE 0, to which the triangle moves. Under push and the paper's four, which are
+ * for networks, each PE is one. */
 #define TULLE_METHOD_LIST(X)                                                                                           \
     X(AUTO, "auto", "what is expected to be the fastest")                                                              \
     X(SERIAL, "serial", "one worker, row by row")                                                                      \
     X(LEVELS, "levels", "level sets: workers share the rows of a level and meet after each")                           \
     X(CHUNKED, "chunked", "workers take chunks of rows in turn and wait for each other's progress")                    \
     X(P2P, "p2p", "rows of a level side by side; who waits, waits for those workers alone whose rows it needs")        \
-    X(PUSH, "push", "tasks of rows are dealt out to PEs; an unknown is stored at every PE that needs it, once")
+    X(PUSH, "push", "tasks of rows are dealt out to PEs; an unknown is stored at every PE that needs it, once")        \
+    X(UNIFIED, "unified", "by columns, rows in equal parts; one array of partial sums for all, by atomics")            \
+    X(UNIFIED_TASKS, "unified-tasks", "the same, rows dealt out in tasks")                                             \
+    X(SHMEM, "shmem", "by columns, rows in equal parts; sums stay where they are made, and who waits reads all PEs'")  \
+    X(ZEROCOPY, "zerocopy", "the same, rows dealt out in tasks")
 
 typedef enum tulle_method {
 #define TULLE_METHOD_ENUM(name, word, text) TULLE_METHOD_##name,
@@ -45,8 +51,10 @@ typedef struct tulle_trisolve_options {
     tulle_op op;
     tulle_diag diag; /* UNIT: T has no entries on its diagonal, or they are not looked at */
     int64_t solves;  /* how often it is going to be used: AUTO weighs analysis against solving; 0: many times */
+                     /* 1, 2 with SERIAL, AUTO: rows are inspected as they are solved, in the first execution */
     int64_t chunk;   /* CHUNKED: rows of a chunk; 0: by a model of the pipeline */
-    int tasks;       /* PUSH: parts of the rows that a PE has; 0: 8 */
+    int tasks;       /* PUSH, UNIFIED_TASKS, ZEROCOPY: parts of the rows that a PE has; 0: 8 */
+    int fanout; /* PUSH: an owner tells so many PEs itself; if more need an unknown, those it tells pass it on; 0: 8 */
     double patience; /* seconds that a worker waits for a row before the solve fails and names it; 0: 60 */
 } tulle_trisolve_options;
 
@@ -60,9 +68,11 @@ typedef struct tulle_trisolve_report {
     tulle_spread wait;    /* workers for rows of others */
     int64_t flops;        /* 2 x entries off the diagonal + rows, times columns; unit: without the rows */
     int64_t waits;        /* times that a worker has to look at another's progress, or for an unknown of another */
-    int64_t polls;        /* times that it looked in vain */
-    int64_t messages;     /* PUSH: values stored at other PEs */
-    int tasks;            /* of a PE; 0: the method has none */
+    int64_t polls;        /* times that it looked in vain; the paper's four: words read in vain */
+    int64_t messages; /* PUSH: values stored at other PEs; the paper's four: reads and atomics there, but for polls */
+    int64_t faults;   /* pages that came to a PE (comm wrapper `migrate`) */
+    int same_bits;    /* 1: X has the bits that serial gives */
+    int tasks;        /* of a PE; 0: the method has none */
     int workers;
     int64_t levels; /* longest chain of rows that depend on each other; 0: the method does not count them */
     int64_t chunk;  /* rows of a chunk; 0: the method has none */
@@ -72,6 +82,7 @@ typedef struct tulle_trisolve_report {
 
 /*
  * Collective: analysis. T is square and CSR; it stays the caller's and must outlive the solver. options may be NULL.
+ * AUTO may make the first solves by several methods, and then stay with the fastest; all of them give the same bits.
  * TULLE_ERR_ARG, naming the row, for an entry in the other triangle, a missing pivot or one that is 0.
  */
 TULLE_API tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver);
@@ -91,7 +102,7 @@ TULLE_API tulle_status tulle_trisolve_execute(
  * structure has changed. */
 TULLE_API tulle_status tulle_trisolve_update(tulle_trisolve *solver);
 
-TULLE_API tulle_method tulle_trisolve_method(const tulle_trisolve *solver); /* what auto became */
+TULLE_API tulle_method tulle_trisolve_method(const tulle_trisolve *solver); /* AUTO: which it is at present */
 
 /* Collective; NULL is allowed on all PEs. */
 TULLE_API void tulle_trisolve_free(tulle_trisolve *solver);

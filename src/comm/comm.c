@@ -161,6 +161,20 @@ void tulle__putv(tulle_comm *comm, int group, const tulle__place *place, int n, 
     tulle__link_putv(comm->pe->link, group, place, n, range);
 }
 
+void tulle__getw(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    comm->pe->counters.gets++;
+    comm->pe->counters.bytes += count_ranges(n, range);
+    tulle__link_getw(comm->pe->link, group, place, n, range);
+}
+
+void tulle__addw(
+    tulle_comm *comm, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
+{
+    comm->pe->counters.atomics += count_ranges(n, range) / (int64_t)sizeof(uint64_t);
+    tulle__link_addw(comm->pe->link, group, place, kind, n, range);
+}
+
 tulle_status tulle__wait(tulle_comm *comm, int group)
 {
     tulle__pe *pe = comm->pe;

@@ -98,6 +98,11 @@ void tulle__get(tulle_comm *comm, int group, const tulle__place *place, uint64_t
 void tulle__put(tulle_comm *comm, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes);
 void tulle__getv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
 void tulle__putv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
+/* Words of control memory, each as tulle__load reads it: what lies before a value that was stored can be seen. */
+void tulle__getw(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
+/* Adds words to words of control memory; see tulle__link_ops. */
+void tulle__addw(
+    tulle_comm *comm, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range);
 tulle_status tulle__wait(tulle_comm *comm, int group);
 uint64_t tulle__fetch_add(tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t value);
 uint64_t tulle__compare_swap(
@@ -128,6 +133,12 @@ static inline void tulle__word_write(uint64_t *word, uint64_t value)
 void tulle__pause(tulle_comm *comm, int *turns);
 /* The same where a word of another PE is read again and again. */
 void tulle__poll(tulle_comm *comm, int *turns);
+
+/* Pages that have come to this PE under the wrapper `migrate`. */
+static inline int64_t tulle__page_faults(const tulle_comm *comm)
+{
+    return comm->pe->link->faults ? *comm->pe->link->faults : 0;
+}
 
 /* Nanoseconds of the time that reports are in. */
 static inline int64_t tulle__now(const tulle_comm *comm)

@@ -37,11 +37,15 @@ typedef struct tulle__range {
 
 typedef struct tulle__link tulle__link;
 
+/* What a word of control memory holds that others add to; an f32 is its lower half. */
+typedef enum tulle__word_kind { TULLE__WORD_INT, TULLE__WORD_F32, TULLE__WORD_F64 } tulle__word_kind;
+
 /* What a local kernel has done, as a roofline counts it. */
 typedef struct tulle__work {
     double flops[TULLE_TYPE_COUNT]; /* by the type of the values */
     double memory;                  /* bytes: each operand once from memory, the result once to it */
     double cache;                   /* bytes that are read again and again: rows of B */
+    int resident;                   /* 1: a kernel that runs already goes on, having seen what it waited for */
 } tulle__work;
 
 /* Of an engine whose time is virtual. What the host program does between two of these calls takes none. */
@@ -51,7 +55,12 @@ typedef struct tulle__virtual_ops {
     void (*idle)(tulle__link *link, int64_t most_ns);
     /* A local kernel begins (work NULL), or ends: its time passes. */
     void (*kernel)(tulle__link *link, const tulle__work *work);
-    /* Optional: from now on (off: no longer) this PE sets up what no report times, so its transfers need not compete. */
+    /* So much time passes on this PE. */
+    void (*pass)(tulle__link *link, int64_t ns);
+    /* Something was written into that PE's memory by a plain store: it may be waiting for it. */
+    void (*written)(tulle__link *link, int rank);
+    /* Optional: from now on (off: no longer) this PE sets up what no report times, so its transfers need not compete.
+     */
     void (*set_up)(tulle__link *link, int on);
     /*
      * Optional, of an engine that simulates sizes only: where that PE's segment lies. There values are held by nobody:
@@ -85,6 +94,11 @@ typedef struct tulle__link_ops {
     /* Optional: NULL means the generic version. */
     void (*getv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
     void (*putv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+    /* Words of control memory that others change meanwhile, whole ones: each is read as `load` reads it. */
+    void (*getw)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+    /* Adds local words to words of control memory, each atomically towards other addw of its kind, and loads. */
+    void (*addw)(tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n,
+        const tulle__range *range);
     /* put, then store value at word once the data can be seen; complete on return. After a failure word is untouched.
      */
     tulle_status (*put_signal)(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
@@ -100,6 +114,7 @@ struct tulle__link {
     size_t segment_bytes[TULLE__SEGMENTS];
     const tulle__virtual_ops *virtual_time; /* NULL: time is real */
     tulle__link *clock;                     /* whom to ask: the engine's link below all wrappers */
+    const int64_t *faults; /* pages that have come to this PE (wrapper migrate); NULL: there are none */
 };
 
 /* What a team is opened with. What the caller left at 0 the engine's settle (or the defaults of one process) fills in.
@@ -148,6 +163,10 @@ int64_t tulle__link_now(const tulle__link *link);
 /* Generic versions. */
 void tulle__link_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
 void tulle__link_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+void tulle__link_getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+void tulle__link_addw(
+    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range);
+uint64_t tulle__word_sum(tulle__word_kind kind, uint64_t a, uint64_t b);
 tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
     size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value);
 

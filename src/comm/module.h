@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "comm/link.h"
 
-enum { TULLE__MODULE_VERSION = 4 };
+enum { TULLE__MODULE_VERSION = 5 };
 
 typedef struct tulle__module_host {
     uint32_t version;

@@ -13,7 +13,7 @@
 /* The last one is NULL in programs that were not linked with OpenSHMEM. */
 static const tulle__engine *const engines[] = {&tulle__engine_threads, &tulle__engine_shmem};
 static const tulle__wrapper *const wrappers[] = {
-    &tulle__wrapper_check, &tulle__wrapper_trace, &tulle__wrapper_net, &tulle__wrapper_fault};
+    &tulle__wrapper_check, &tulle__wrapper_trace, &tulle__wrapper_net, &tulle__wrapper_fault, &tulle__wrapper_migrate};
 
 static const char engine_shmem[] = "shmem";
 

@@ -72,12 +72,13 @@ typedef struct tulle__spgemm_task {
  * `count` rows of a triangular solve, one after the other, for `cols` right-hand sides side by side: the row at step s
  * (0 .. count - 1) is row r = s * step of rowptr, without its first `head` and last `tail` entries, and
  *   x[at + r] = (b[i] - sum of val[e] x[colind[e]]) * inverse[s],   out[i] = x[at + r],   i = row ? row[s] : r
- * Lines of x, b and out are ld apart. Entries are taken in the order of step; products and sums are rounded each, so
- * that all instruction sets give the same bits. Up to TULLE__SOLVE_TAIL entries are subtracted one after the other, the
- * last ones of a row, which others have computed last; if one column is solved for and there are more, those before
- * them are summed first, in four sums side by side.
+ * If `divides`, its pivot is the entry left out, and inverse[s] = 1 / pivot, rounded. Lines of x, b and out are ld
+ * apart. Entries are taken in the order of step; products and sums are rounded each, so that all instruction sets give
+ * the same bits. Up to TULLE__SOLVE_TAIL entries are subtracted one after the other, the last ones of a row, which
+ * others have computed last; if one column is solved for and there are more, those before them are summed first, in
+ * four sums side by side.
  */
-enum { TULLE__SOLVE_TAIL = 24 };
+enum { TULLE__SOLVE_TAIL = 4 };
 typedef struct tulle__solve_task {
     tulle_type type;
     int step;       /* 1 or -1 */
@@ -86,8 +87,9 @@ typedef struct tulle__solve_task {
     const int64_t *rowptr; /* at the first row to be solved, as the following are */
     const int32_t *colind;
     const void *val;
-    const void *inverse; /* NULL: all 1 */
-    const int32_t *row;  /* NULL, or the lines of b and out, which then begin at line 0 */
+    const void *inverse; /* NULL: all 1, unless it divides */
+    int divides;
+    const int32_t *row; /* NULL, or the lines of b and out, which then begin at line 0 */
     const void *b;
     int64_t ldb;
     void *x; /* from line 0 */

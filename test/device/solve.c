@@ -13,7 +13,7 @@ enum { ROWS = 70, ENTRIES_MOST = ROWS * ROWS / 2 + ROWS };
 
 struct problem {
     tulle_type type;
-    int upper, pivots, inverse, permuted, out, dense;
+    int upper, pivots, inverse, divides, permuted, out, dense;
     int64_t cols, ld;
     int64_t rowptr[ROWS + 1];
     int32_t colind[ENTRIES_MOST], row[ROWS];
@@ -45,13 +45,15 @@ static void make(struct problem *p)
     for (int64_t i = 0; i < ROWS; i++) {
         p->rowptr[i] = nnz;
         p->row[i] = (int32_t)((i * 37) % ROWS);
-        put(p->inverses, p->type, i, 1 + fabs(any(1, i)));
+        double pivot = 1 + fabs(any(1, i));
+        put(p->inverses, p->type, p->upper ? ROWS - 1 - i : i,
+            p->type == TULLE_F32 ? (double)(1 / (float)pivot) : 1 / pivot);
         for (int64_t j = 0; j < ROWS; j++) {
             int inside = p->upper ? j > i : j < i, near = p->upper ? j < i + 3 : j > i - 3;
             int there = inside && (p->dense || near || tulle__random_at(4, (uint64_t)i, (uint64_t)j) % 9 == 0);
             if (!there && !(p->pivots && i == j)) continue;
             p->colind[nnz] = (int32_t)j;
-            put(p->val, p->type, nnz++, any(2, i * ROWS + j) / 8);
+            put(p->val, p->type, nnz++, i == j ? 1 + fabs(any(1, i)) : any(2, i * ROWS + j) / 8);
         }
     }
     p->rowptr[ROWS] = nnz;
@@ -76,6 +78,7 @@ static void solve(struct problem *p, const tulle__kernels *kernels)
             .rowptr = p->rowptr + first,
             .colind = p->colind,
             .val = p->val,
+            .divides = p->divides,
             .inverse = p->inverse ? (const char *)p->inverses + (size_t)from * size : NULL,
             .row = p->permuted ? p->row + from : NULL,
             .b = (const char *)p->b + (size_t)(line * p->ld) * size,
@@ -103,11 +106,17 @@ static void compare(struct problem *p)
         if (off > worst) worst = off;
     }
     memcpy(portable, p->x, bytes);
+    if (p->divides) {
+        p->divides = !(p->inverse = 1);
+        solve(p, tulle__kernels_cpu_at(TULLE__ISA_PORTABLE));
+        ok(memcmp(portable, p->x, bytes) == 0, "the same bits by inverse pivots");
+        p->inverse = !(p->divides = 1);
+    }
     memcpy(portable + bytes, p->result, bytes);
-    ok(worst < (p->type == TULLE_F32 ? 1e-4 : 1e-12), "%s %s%s%s%s%s%s cols %d ld %d: the reference, off by %.2g",
+    ok(worst < (p->type == TULLE_F32 ? 1e-4 : 1e-12), "%s %s%s%s%s%s%s%s cols %d ld %d: the reference, off by %.2g",
         tulle_type_name(p->type), p->upper ? "upper" : "lower", p->pivots ? " with pivots" : "",
-        p->inverse ? " not unit" : "", p->permuted ? " permuted" : "", p->out ? " out" : "", p->dense ? " dense" : "",
-        (int)p->cols, (int)p->ld, worst);
+        p->inverse ? " not unit" : "", p->divides ? " divided" : "", p->permuted ? " permuted" : "",
+        p->out ? " out" : "", p->dense ? " dense" : "", (int)p->cols, (int)p->ld, worst);
     for (int isa = TULLE__ISA_PORTABLE + 1; isa < TULLE__ISA_COUNT; isa++) {
         const tulle__kernels *kernels = tulle__kernels_cpu_at((tulle__isa)isa);
         if (!kernels) {
@@ -127,12 +136,14 @@ int main(void)
     static const int64_t widths[] = {1, 2, 3, 8, 16, 33};
     struct problem *p = calloc(1, sizeof *p);
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
-        for (int kind = 0; kind < 64; kind++) {
-            if (w > 0 && kind % 5) continue; /* one column has its own code */
+        for (int kind = 0; kind < 128; kind++) {
+            if (w > 0 && kind % 5) continue;                                /* one column has its own code */
+            if (kind >> 6 && (!(kind >> 2 & 1) || kind >> 3 & 1)) continue; /* divides by pivots that are there */
             p->type = kind & 1 ? TULLE_F32 : TULLE_F64;
             p->upper = kind >> 1 & 1;
             p->pivots = kind >> 2 & 1;
             p->inverse = kind >> 3 & 1;
+            p->divides = kind >> 6 & 1;
             p->permuted = p->out = kind >> 4 & 1;
             p->dense = kind >> 5 & 1;
             p->cols = widths[w];

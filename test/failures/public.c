@@ -453,6 +453,8 @@ static const struct subject {
         solve_triangle, "chunked", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_layout tulle_trisolve_update", solve_triangle, "p2p", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "push", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "unified-tasks", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "zerocopy", NULL, 0},
     {"tulle_operator_of_mat tulle_operator_free tulle_krylov_solve tulle_krylov_check", solve_iteratively, "c none",
         NULL, 0},
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "c ic0", NULL, 0},

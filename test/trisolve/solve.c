@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Triangular solves against the formula: solve SPEC PES THREADS. Every method on triangles of all structures, sizes,
- * sides and layouts; and each method's bits are those of serial.
+ * sides and layouts; and each method's bits are those of serial, but for the paper's four, as reports say.
  */
 #include <string.h>
 
@@ -12,7 +12,8 @@ struct cases {
     struct triangle t;
     tulle_op op;
     tulle_type type;
-    int64_t cols, chunk;
+    int64_t cols, chunk, solves;
+    int tasks, fanout;
     int tiles, tile_cols; /* of T */
     int tiles_b, tiles_x, col_major, in_place;
     int update;
@@ -50,6 +51,13 @@ static tulle_status change(tulle_mat *T, const struct triangle *t)
     return tulle_comm_agree(tulle_mat_comm(T), status);
 }
 
+/* The paper's add in any order. */
+static int same_bits(tulle_method method)
+{
+    return method != TULLE_METHOD_UNIFIED && method != TULLE_METHOD_UNIFIED_TASKS && method != TULLE_METHOD_SHMEM &&
+           method != TULLE_METHOD_ZEROCOPY;
+}
+
 /* What a method makes of it, and what serial does. */
 static tulle_status run_method(
     tulle_mat *T, const tulle_trisolve_options *options, const struct cases *c, tulle_mat *B, tulle_mat *X, double *x)
@@ -64,6 +72,8 @@ static tulle_status run_method(
     TULLE_TRY(tulle_trisolve_new(T, options, &solver));
     if (c->in_place) TULLE_TRY(fill_sides(X));
     TULLE_TRY(tulle_trisolve_execute(solver, c->in_place ? X : B, X, &report));
+    for (int more = options->method == TULLE_METHOD_AUTO && !c->in_place ? 10 : 0; more > 0; more--)
+        TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL)); /* until all that may be fastest have been tried */
     if (c->update) {
         t.shift = 1;
         TULLE_TRY(change(T, &t));
@@ -73,6 +83,7 @@ static tulle_status run_method(
     }
     EXPECT(options->method == TULLE_METHOD_AUTO || tulle_trisolve_method(solver) == options->method);
     EXPECT(report.seconds >= 0 && report.workers >= 1);
+    if (t.n && c->cols) EXPECT(report.same_bits == same_bits(options->method));
     TULLE_TRY(tulle_trisolve_check(T, options, B, X, &error));
     EXPECT(error <= 1);
     TULLE_TRY(collect(X, x));
@@ -96,6 +107,9 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
         .op = c->op,
         .diag = t.unit ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED,
         .chunk = c->chunk,
+        .solves = c->solves,
+        .tasks = c->tasks,
+        .fanout = c->fanout,
         .patience = 30};
     TULLE_TRY(make_layout(comm, t.n, t.n, c->tiles, c->tile_cols, &lt));
     TULLE_TRY(make_layout(comm, t.n, c->cols, c->tiles_b, 1, &lb));
@@ -106,13 +120,13 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(fill_sides(B));
     TULLE_TRY(run_method(T, &options, c, B, X, got));
     options.method = TULLE_METHOD_SERIAL;
-    TULLE_TRY(run_method(T, &options, c, B, X, serial));
+    if (same_bits(c->method)) TULLE_TRY(run_method(T, &options, c, B, X, serial));
     t.shift = c->update;
     solve_plainly(&t, c->op, c->type, c->cols, want);
     for (int64_t i = 0; i < t.n * c->cols; i++) {
         double off = fabs(got[i] - want[i]) / (1 + fabs(want[i]));
         EXPECT(off < (c->type == TULLE_F32 ? 2e-4 : 1e-12));
-        EXPECT(memcmp(&got[i], &serial[i], sizeof *got) == 0);
+        EXPECT(!same_bits(c->method) || memcmp(&got[i], &serial[i], sizeof *got) == 0);
     }
 out:
     tulle_mat_free(T);
@@ -175,6 +189,14 @@ static void run_method_cases(tulle_team *team, tulle_method method)
     c = base, c.tiles = 4, c.tile_cols = 2, c.op = TULLE_OP_T, c.update = 1, run(team, &c);
     c = base, c.in_place = 1, run(team, &c);
     c = base, c.in_place = 1, c.tiles_x = 2, c.cols = 2, run(team, &c);
+    c = base, c.solves = 1, run(team, &c);
+    c = base, c.solves = 2, c.t.upper = 1, c.tiles = 3, c.update = 1, run(team, &c);
+    c = base, c.solves = 1, c.t.unit = 1, c.op = TULLE_OP_T, c.t.n = 700, run(team, &c);
+    for (int fanout = 1; fanout < 4 && method == TULLE_METHOD_PUSH; fanout++) {
+        c = base, c.fanout = fanout, c.t.structure = FULL, c.tasks = 3 * fanout - 2, run(team, &c);
+        c.t.upper = 1, c.cols = fanout, c.update = 1, run(team, &c);
+        c.t.structure = RANDOM, c.t.n = 300, run(team, &c);
+    }
     if (method != TULLE_METHOD_CHUNKED) return;
     static const int64_t chunks[] = {1, 2, 32, 1000};
     for (size_t s = 0; s < sizeof chunks / sizeof *chunks; s++)

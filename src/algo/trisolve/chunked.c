@@ -85,7 +85,38 @@ tulle_status tulle__chunked_share(const tulle__triangle *t, int64_t chunk, int w
     tulle_status status;
     TULLE_TRY(tulle__share_begin(share, worker, workers));
     for (int64_t c = worker; c * chunk < t->n; c += workers) TULLE_TRY(add_chunk(t, &chunks, c, &cursor, share));
-    TULLE_TRY(tulle__share_invert(share, t));
+    status = TULLE_OK;
+out:
+    tulle__share_end(share);
+    return status;
+}
+
+/* Rows of a tile that are solved one after the other, in groups. */
+static tulle_status add_tile(const tulle__triangle *t, int i, int64_t rows, tulle__share *share)
+{
+    const tulle_tile *tile = &t->tile[i];
+    tulle_gidx m = t->cut[i + 1] - t->cut[i];
+    int64_t most = tile->nnz ? m : TULLE__GROUP_ROWS;
+    int cursor = i;
+    if (rows && rows < most) most = rows;
+    if (tile->nnz) share->nnz += tile->nnz - (t->head + t->tail) * m;
+    for (int64_t done = 0; done < m; done += most) {
+        tulle_gidx row = t->upper ? t->cut[i + 1] - 1 - done : t->cut[i] + done;
+        tulle__triangle_span span = tulle__triangle_at(t, row, &cursor);
+        tulle__group group = group_at(&span, row);
+        group.count = (int32_t)(m - done < most ? m - done : most);
+        tulle_status status = tulle__share_add(share, &group);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle__serial_share(const tulle__triangle *t, int64_t rows, int worker, int workers, tulle__share *share)
+{
+    tulle_status status;
+    TULLE_TRY(tulle__share_begin(share, worker, workers));
+    for (int i = 0; i < t->ntiles && worker == 0; i++)
+        TULLE_TRY(add_tile(t, t->upper ? t->ntiles - 1 - i : i, rows, share));
 out:
     tulle__share_end(share);
     return status;

@@ -25,15 +25,15 @@ void tulle__levels_find(const tulle__triangle *t, int32_t *level, int64_t *level
     }
 }
 
-static int64_t work_of(const tulle__triangle *t, tulle_gidx row, int *cursor)
+static int32_t work_of(const tulle__triangle *t, tulle_gidx row, int *cursor)
 {
     tulle__triangle_span span = tulle__triangle_at(t, row, cursor);
-    return span.to - span.from + 1;
+    return (int32_t)(span.to - span.from + 1);
 }
 
 /* What PE 0 works with. */
 struct sorting {
-    int32_t *level;  /* [n] by row */
+    int32_t *level;  /* [n] by row; of sorted rows their work, later */
     int32_t *sorted; /* [n] rows by level, and in a level by steps */
     int64_t *first;  /* [levels + 1] of sorted */
     int32_t *count;  /* [levels * workers] rows of a level that a worker has */
@@ -61,13 +61,14 @@ static void divide(const tulle__triangle *t, int workers, int meet, struct sorti
     for (int64_t l = 0; l < s->levels; l++) {
         int64_t total = 0, done = 0;
         int32_t *count = s->count + l * workers;
-        for (int64_t p = s->first[l]; p < s->first[l + 1]; p++) total += work_of(t, s->sorted[p], &cursor);
+        for (int64_t p = s->first[l]; p < s->first[l + 1]; p++)
+            total += s->level[p] = work_of(t, s->sorted[p], &cursor);
         if (!meet && total < NARROW) {
             count[last] = (int32_t)(s->first[l + 1] - s->first[l]);
             continue;
         }
         for (int64_t p = s->first[l]; p < s->first[l + 1]; p++) {
-            int64_t work = work_of(t, s->sorted[p], &cursor);
+            int64_t work = s->level[p];
             last = (int)((2 * done + work) * workers / (2 * total)); /* where its middle falls */
             count[last]++;
             done += work;
@@ -278,8 +279,7 @@ tulle_status tulle__leveled_share(
     TULLE_TRY(copy_rows(t, order, from, to, share));
     share->row = order->row + from;
     TULLE_TRY(cut_groups(order, meet, share));
-    tulle__share_refill(share, t);
-    TULLE_TRY(tulle__share_invert(share, t));
+    status = tulle__share_fill(share, t);
 out:
     tulle__share_end(share);
     return status;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Methods by name, and what auto becomes: PE 0 estimates the time of a solve for each, from the triangle and a model of
- * two things only, entries that stream and words that take a while to be seen, and adds what the analysis takes as
- * often as it pays for itself.
+ * two things only, entries that stream and words that take a while to be seen, and adds what the analysis takes. If
+ * many solves are to come, the first ones are made by each method in turn that may be the fastest.
  */
 #include <string.h>
 
@@ -33,12 +33,22 @@ tulle_status tulle_method_parse(const char *name, tulle_method *method)
 }
 
 /* In solves by one worker: what analysis takes. */
-#define CHUNKED_ANALYSIS 1.0
+#define CHUNKED_ANALYSIS 1.5
 #define P2P_ANALYSIS 8.0
 /* What a permuted solve loses, as its rows of x do not stream. */
 #define PERMUTED 1.25
 /* Entries that pass while a word is on its way. */
 #define SIGHT 400.0
+
+/*
+ * The models know neither caches nor how rows of x lie. What they say is tried if enough solves are to come: each
+ * candidate makes so many, which are solves like others, as all give the same bits.
+ */
+enum { TRIES = 3 };
+/* A method is a candidate if the models expect it to take less than this, of one worker's time, and its analysis less
+ * than this part of all solves. */
+#define WORTH_TRYING 1.3
+#define ANALYSIS_SHARE 0.05
 
 /* Work that passes while all levels are solved one after the other, over that of one worker; from their sizes alone. */
 static tulle_status leveled_cost(const tulle__triangle *t, int workers, double entries, double *cost)
@@ -62,44 +72,108 @@ out:
     return status;
 }
 
+/* The first ones are tried first. */
+struct choice {
+    int count;
+    struct {
+        tulle_method method;
+        int64_t chunk;
+    } candidate[TULLE__CANDIDATES];
+};
+
+static void add(struct choice *choice, tulle_method method, int64_t chunk)
+{
+    choice->candidate[choice->count].method = method;
+    choice->candidate[choice->count++].chunk = chunk;
+}
+
+/* Methods of which the fastest is to be found: one if so few solves are to come that trying would not pay. */
+static tulle_status weigh(const tulle__triangle *t, int workers, double solves, struct choice *choice)
+{
+    tulle_status status = TULLE_OK;
+    double gain = 1, cost = 0, entries = (double)(t->own ? t->own->nnz : t->T->nnz) + (double)t->n;
+    int64_t chunk = 0;
+    TULLE_TRY(tulle__chunked_choose(t, workers, &chunk, &gain));
+    int trying = CHUNKED_ANALYSIS < ANALYSIS_SHARE * solves;
+    double least = solves, time = solves / gain + CHUNKED_ANALYSIS;
+    int chunked = trying ? gain * WORTH_TRYING > 1 : time < least;
+    if (chunked && time < least) least = time;
+    int p2p = P2P_ANALYSIS < ANALYSIS_SHARE * solves || solves * PERMUTED / workers + P2P_ANALYSIS < least;
+    if (p2p) {
+        TULLE_TRY(leveled_cost(t, workers, entries, &cost));
+        time = solves * cost + P2P_ANALYSIS;
+        p2p = P2P_ANALYSIS < ANALYSIS_SHARE * solves ? cost < WORTH_TRYING : time < least;
+    }
+    if (trying || !(chunked || p2p)) add(choice, TULLE_METHOD_SERIAL, 0);
+    if (chunked && (trying || !p2p)) add(choice, TULLE_METHOD_CHUNKED, chunk);
+    if (p2p) add(choice, TULLE_METHOD_P2P, 0);
+out:
+    return status;
+}
+
 /* On PE 0. */
-static tulle_status choose(tulle_trisolve *solver, tulle_method *method, int64_t *chunk)
+static tulle_status choose(const tulle_trisolve *solver, struct choice *choice)
 {
     const tulle__triangle *t = &solver->triangle;
-    double gain = 1, cost = 0, solves = solver->options.solves > 0 ? (double)solver->options.solves : 1e9;
-    double entries = (double)(t->own ? t->own->nnz : t->T->nnz) + (double)t->n;
-    tulle_method best = solver->options.method;
-    tulle_status status = TULLE_OK;
-    if (best == TULLE_METHOD_AUTO) {
-        best = TULLE_METHOD_SERIAL;
-        if (solver->workers == 1 || solves < 3 || !t->n) goto out; /* analysis would not pay */
+    const tulle_trisolve_options *options = &solver->options;
+    int64_t chunk = options->chunk;
+    double gain;
+    if (options->method == TULLE_METHOD_AUTO && (solver->workers == 1 || tulle__solver_is_brief(options) || !t->n)) {
+        add(choice, TULLE_METHOD_SERIAL, 0);
+        return TULLE_OK;
     }
-    if (solver->options.method == TULLE_METHOD_AUTO || best == TULLE_METHOD_CHUNKED)
-        TULLE_TRY(tulle__chunked_choose(t, solver->workers, chunk, &gain));
-    if (solver->options.method != TULLE_METHOD_AUTO) goto out;
-    double least = solves, time = solves / gain + CHUNKED_ANALYSIS;
-    if (time < least) {
-        least = time;
-        best = TULLE_METHOD_CHUNKED;
+    if (options->method == TULLE_METHOD_AUTO)
+        return weigh(t, solver->workers, options->solves > 0 ? (double)options->solves : 1e9, choice);
+    if (options->method == TULLE_METHOD_CHUNKED && !chunk) {
+        tulle_status status = tulle__chunked_choose(t, solver->workers, &chunk, &gain);
+        if (status != TULLE_OK) return status;
     }
-    if (solves / solver->workers + P2P_ANALYSIS >= least) goto out;
-    TULLE_TRY(leveled_cost(t, solver->workers, entries, &cost));
-    if (solves * cost + P2P_ANALYSIS < least) best = TULLE_METHOD_P2P;
-out:
-    *method = best;
-    return status;
+    add(choice, options->method, chunk);
+    return TULLE_OK;
 }
 
 tulle_status tulle__solver_choose(tulle_trisolve *solver)
 {
-    tulle_method method = solver->options.method;
-    int64_t chunk = 0;
-    tulle_status status = solver->comm->rank == 0 ? choose(solver, &method, &chunk) : TULLE_OK;
+    struct choice choice = {.count = 0};
+    tulle_status status = solver->comm->rank == 0 ? choose(solver, &choice) : TULLE_OK;
     status = tulle_comm_agree(solver->comm, status);
-    int64_t both[2] = {method, chunk};
-    if (status == TULLE_OK) status = tulle_comm_broadcast(solver->comm, 0, both, sizeof both);
+    if (status == TULLE_OK) status = tulle_comm_broadcast(solver->comm, 0, &choice, sizeof choice);
     if (status != TULLE_OK) return status;
-    solver->method = (tulle_method)both[0];
-    solver->chunk = both[1];
+    solver->narranged = choice.count;
+    for (int c = 0; c < choice.count; c++) {
+        solver->arranged[c].method = choice.candidate[c].method;
+        solver->arranged[c].chunk = choice.candidate[c].chunk;
+    }
     return TULLE_OK;
+}
+
+/* The fastest stays, and is the first. */
+static void settle(tulle_trisolve *solver)
+{
+    int best = 0;
+    for (int a = 1; a < solver->narranged; a++)
+        if (solver->arranged[a].best < solver->arranged[best].best) best = a;
+    tulle__arrangement kept = solver->arranged[best];
+    solver->arranged[best] = (tulle__arrangement){.mine = 0};
+    for (int a = 0; a < solver->narranged; a++) tulle__arrangement_fini(&solver->arranged[a]);
+    solver->arranged[0] = kept;
+    solver->now = &solver->arranged[0];
+    solver->narranged = 1;
+}
+
+void tulle__solver_tried(tulle_trisolve *solver, tulle_gidx cols, double seconds)
+{
+    tulle__arrangement *now = solver->now;
+    if (solver->narranged == 1 || !cols) return;
+    if (cols != solver->tried_cols)
+        for (int a = 0; a < solver->narranged; a++) solver->arranged[a].tries = 0;
+    solver->tried_cols = cols;
+    if (!now->tries || seconds < now->best) now->best = seconds;
+    now->tries++;
+    for (int a = 0; a < solver->narranged; a++)
+        if (solver->arranged[a].tries < now->tries) now = &solver->arranged[a];
+    if (now == solver->now && now->tries >= TRIES)
+        settle(solver);
+    else
+        solver->now = now;
 }

@@ -31,10 +31,9 @@ static void pause_thread(int *turns)
         sched_yield();
 }
 
-/* What a worker waits for: rows of another, or, under push, a ghost. */
+/* Whether the rows of another have been solved. */
 static int has_come(const struct pass *p, const tulle__share *share, int32_t wait)
 {
-    if (p->solver->push.comm) return tulle__push_has_come(&p->solver->push, wait);
     const tulle__solve_wait *w = &share->wait[wait];
     uint64_t want = p->epoch << 32 | (uint32_t)w->rows;
     if (share->seen[w->worker] >= want) return 1; /* without asking for a line that its worker writes */
@@ -47,9 +46,6 @@ static tulle_status lose_patience(
 {
     const tulle_trisolve *solver = p->solver;
     int64_t row = (int64_t)tulle__share_row(share, &solver->triangle, group, 0) + 1;
-    if (solver->push.comm)
-        return tulle__fail(TULLE_ERR_STATE, "row %" PRId64 " has waited %g s for the unknown of row %d", row, patience,
-            solver->push.ghost[wait] + 1);
     const tulle__solve_wait *w = &share->wait[wait];
     return tulle__fail(TULLE_ERR_STATE,
         "row %" PRId64 " has waited %g s for worker %d, which has solved %" PRIu64 " of the %d rows that it needs", row,
@@ -65,12 +61,12 @@ static tulle_status look_around(
     if (__atomic_load_n(&solver->stop, __ATOMIC_ACQUIRE)) return TULLE_ERR_PEER;
     tulle_status status = thread == 0 ? tulle__comm_failed(solver->comm) : TULLE_OK;
     if (status != TULLE_OK || (double)(tulle__now(solver->comm) - since) * 1e-9 < patience) return status;
-    return lose_patience(p, &solver->share[thread], group, wait, patience);
+    return lose_patience(p, &solver->now->share[thread], group, wait, patience);
 }
 
 static tulle_status await(const struct pass *p, int thread, const tulle__group *group, int32_t wait)
 {
-    const tulle__share *share = &p->solver->share[thread];
+    const tulle__share *share = &p->solver->now->share[thread];
     if (has_come(p, share, wait)) return TULLE_OK;
     tulle_comm *comm = p->solver->comm;
     tulle_status status = TULLE_OK;
@@ -91,10 +87,7 @@ static tulle_status await(const struct pass *p, int thread, const tulle__group *
 /* The group is solved. */
 static void publish(const struct pass *p, const tulle__share *share, const tulle__group *group)
 {
-    if (p->solver->push.comm)
-        tulle__push_send(&p->solver->push, group->at, group->at + group->count);
-    else
-        tulle__word_write(p->solver->word[share->worker], p->epoch << 32 | (uint32_t)group->done);
+    tulle__word_write(p->solver->word[share->worker], p->epoch << 32 | (uint32_t)group->done);
 }
 
 /* What rows do, for an engine whose time is virtual: entries once from memory, and a line of x for each. */
@@ -106,6 +99,13 @@ static tulle__work work_of(const struct pass *p, int64_t rows, int64_t entries)
         .cache = (double)entries * cols * size};
     work.flops[type] = cols * (2 * (double)entries + (double)rows);
     return work;
+}
+
+static int64_t entries_of(const tulle__group *group, const tulle__solve_task *task)
+{
+    int64_t last = (int64_t)(group->count - 1) * task->step; /* the row */
+    int64_t all = task->step > 0 ? group->rowptr[last + 1] - group->rowptr[0] : group->rowptr[1] - group->rowptr[last];
+    return all - (int64_t)(task->head + task->tail) * group->count;
 }
 
 static void solve_group(
@@ -120,7 +120,7 @@ static void solve_group(
     task->val = group->val;
     task->at = group->at;
     if (share->inverse) task->inverse = (const char *)share->inverse + (size_t)first * size;
-    if (share->row && !share->in_order)
+    if (share->row)
         task->row = share->row + first;
     else
         task->b = lines->b + (size_t)(group->at * lines->ldb) * size;
@@ -131,13 +131,14 @@ static tulle_status work(void *arg, int thread, int nthreads)
 {
     const struct pass *p = arg;
     tulle_trisolve *solver = p->solver;
-    const tulle__share *share = &solver->share[thread];
+    const tulle__share *share = &solver->now->share[thread];
     const tulle__triangle *t = &solver->triangle;
     int is_virtual = tulle__is_virtual(solver->comm), copied = share->row != NULL;
     tulle__solve_task task = {.type = t->T->type,
         .step = !copied && t->upper ? -1 : 1,
         .head = copied ? 0 : t->head,
         .tail = copied ? 0 : t->tail,
+        .divides = !copied && !t->unit,
         .cols = p->lines->cols,
         .b = p->lines->b,
         .ldb = p->lines->ldb,
@@ -147,25 +148,22 @@ static tulle_status work(void *arg, int thread, int nthreads)
         .ldo = p->lines->ldo};
     int64_t start = tulle__now(solver->comm), waited = p->times[thread].wait_ns;
     int32_t w = 0;
+    int cursor = 0;
     tulle_status status = TULLE_OK;
     (void)nthreads;
     for (int64_t g = 0; g < share->ngroups; g++) {
         const tulle__group *group = &share->group[g];
-        for (; w < group->last_wait; w++) {
-            status = await(p, thread, group, w);
-            if (status == TULLE_OK) continue;
+        for (; w < group->last_wait && status == TULLE_OK; w++) status = await(p, thread, group, w);
+        if (status == TULLE_OK && solver->uninspected)
+            status = tulle__triangle_inspect_rows(t, group->at, group->count, &cursor);
+        if (status != TULLE_OK) {
             __atomic_store_n(&solver->stop, 1, __ATOMIC_RELEASE);
             return status;
         }
         if (is_virtual) tulle__kernel_begin(solver->comm);
         solve_group(p, share, group, &task);
         if (is_virtual) {
-            int64_t entries = 0;
-            for (int64_t k = 0; k < group->count; k++) {
-                const int64_t *row = group->rowptr + k * task.step;
-                entries += row[1] - row[0] - task.head - task.tail;
-            }
-            tulle__work done = work_of(p, group->count, entries);
+            tulle__work done = work_of(p, group->count, entries_of(group, &task));
             tulle__kernel_end(solver->comm, &done);
         }
         publish(p, share, group);

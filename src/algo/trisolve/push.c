@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "algo/trisolve/letters.h"
 #include "base/error.h"
 
 enum { GROUP_ROWS = 16 }; /* values are sent group by group */
@@ -144,92 +145,160 @@ static tulle_status make_share(struct making *m)
     push->nown = count_own(t, m->before);
     for (tulle_gidx r = 0; r < t->n; r++) m->slot[r] = -1;
     share->nnz = entries_of(t);
+    TULLE_TRY(tulle__alloc((size_t)t->ntiles, sizeof *push->task, "tasks", &push->task));
     TULLE_TRY(tulle__alloc((size_t)push->nown, sizeof *push->row, "rows", &push->row));
     TULLE_TRY(tulle__alloc((size_t)push->nown + 1, sizeof *share->rowptr, "row pointers", &share->rowptr));
     TULLE_TRY(tulle__alloc((size_t)share->nnz, sizeof *share->colind, "column indices", &share->colind));
     TULLE_TRY(tulle__alloc((size_t)share->nnz, tulle_type_size(t->T->type), "values", &share->val));
     share->rowptr[0] = 0;
     share->row = push->row;
-    share->in_order = 1;
     for (int s = 0; s < t->ntiles; s++) {
         int i = t->upper ? t->ntiles - 1 - s : s;
-        if (tulle__layout_owner(t->dealt, i, 0) == t->T->comm->rank) TULLE_TRY(add_task(m, i, &at));
+        if (tulle__layout_owner(t->dealt, i, 0) != t->T->comm->rank) continue;
+        push->task[push->ntasks++] = m->before[i];
+        TULLE_TRY(add_task(m, i, &at));
     }
-    tulle__share_refill(share, t);
-    TULLE_TRY(tulle__share_invert(share, t));
+    status = tulle__share_fill(share, t);
 out:
     tulle__share_end(share);
     return status;
 }
 
-/* A ghost, as its owner is told of it. */
-struct wish {
-    int32_t row, slot;
-};
-
-/* Ghosts sorted by owner behind the beginnings of each owner's part, where others can read them. */
-static tulle_status write_wishes(const tulle__triangle *t, const tulle__push *push, tulle__place *block)
+static int owner_of(const tulle__triangle *t, tulle_gidx row)
 {
-    tulle_comm *comm = push->comm;
-    size_t head = ((size_t)comm->size + 1) * sizeof(int64_t);
-    tulle_status status = tulle__heap_take(
-        comm->pe->data, head + (size_t)push->nghosts * sizeof(struct wish), "unknowns of others", block);
-    if (status != TULLE_OK) return status;
-    int64_t *first = tulle__direct(comm, block);
-    struct wish *wish = (struct wish *)(void *)((char *)first + head);
-    memset(first, 0, head);
-    for (int pass = 0; pass < 2; pass++) {
-        for (int64_t g = 0; g < push->nghosts; g++) {
-            int owner = tulle__layout_owner(t->dealt, tulle__layout_find(t->cut, t->ntiles, push->ghost[g]), 0);
-            if (pass == 0)
-                first[owner + 1]++;
-            else
-                wish[first[owner]++] = (struct wish){push->ghost[g], (int32_t)g};
-        }
-        if (pass == 0)
-            for (int r = 0; r < comm->size; r++) first[r + 1] += first[r];
-    }
-    for (int r = comm->size; r > 0; r--) first[r] = first[r - 1];
+    return tulle__layout_owner(t->dealt, tulle__layout_find(t->cut, t->ntiles, row), 0);
+}
+
+/* Counts behind first[1] become beginnings; and, when each has moved on by its count, beginnings again. */
+static void add_up(int64_t *first, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) first[i + 1] += first[i];
+}
+static void step_back(int64_t *first, int64_t n)
+{
+    for (int64_t i = n; i > 0; i--) first[i] = first[i - 1];
     first[0] = 0;
-    return TULLE_OK;
 }
 
-/* What rank r wants of this PE: appended to *wish, *count. */
-static tulle_status read_wishes(
-    tulle_comm *comm, const tulle__place *place, struct wish **wish, int64_t *count, int64_t *got)
+/* To owners: which ghosts they are to tell of, and where. */
+static void write_wishes(const tulle__triangle *t, const tulle__push *push, tulle__letter *letter, int64_t *first)
 {
-    int64_t part[2];
-    int group = tulle__comm_group(comm);
-    size_t head = ((size_t)comm->size + 1) * sizeof(int64_t);
-    tulle__get(comm, group, place, (uint64_t)comm->rank * sizeof(int64_t), part, sizeof part);
-    tulle_status status = tulle__wait(comm, group);
-    *got = part[1] - part[0];
-    if (status != TULLE_OK || !*got) return status;
-    status = tulle__realloc((size_t)(*count + *got), sizeof **wish, "unknowns for others", wish);
-    if (status != TULLE_OK) return status;
-    tulle__get(
-        comm, group, place, head + (uint64_t)part[0] * sizeof **wish, *wish + *count, (size_t)*got * sizeof **wish);
-    *count += *got;
-    return tulle__wait(comm, group);
+    for (int64_t g = 0; g < push->nghosts; g++) first[owner_of(t, push->ghost[g]) + 1]++;
+    add_up(first, push->comm->size);
+    for (int64_t g = 0; g < push->nghosts; g++)
+        letter[first[owner_of(t, push->ghost[g])]++] =
+            (tulle__letter){.about = push->ghost[g], .rank = push->comm->rank, .slot = (int32_t)g};
+    step_back(first, push->comm->size);
 }
 
-/* Targets of each line; from[r]: where rank r's wishes begin. */
+/* Targets of each line, by rank. */
 static tulle_status sort_targets(
-    const tulle__triangle *t, const int64_t *before, tulle__push *push, const struct wish *wish, const int64_t *from)
+    const tulle__triangle *t, const int64_t *before, tulle__push *push, const tulle__letter *wish, int64_t count)
 {
     tulle_status status;
-    int size = push->comm->size;
-    TULLE_TRY(tulle__alloc_zero((size_t)push->nown + 2, sizeof *push->first, "targets", &push->first));
-    TULLE_TRY(tulle__alloc((size_t)from[size], sizeof *push->target, "targets", &push->target));
-    for (int64_t w = 0; w < from[size]; w++)
-        push->first[line_of(t, before, tulle__layout_find(t->cut, t->ntiles, wish[w].row), wish[w].row) + 2]++;
-    for (int64_t l = 0; l < push->nown; l++) push->first[l + 2] += push->first[l + 1];
-    for (int r = 0; r < size; r++)
-        for (int64_t w = from[r]; w < from[r + 1]; w++) {
-            int64_t line = line_of(t, before, tulle__layout_find(t->cut, t->ntiles, wish[w].row), wish[w].row);
-            push->target[push->first[line + 1]++] = (tulle__push_target){r, wish[w].slot};
+    TULLE_TRY(tulle__alloc_zero((size_t)push->nown + 1, sizeof *push->first, "targets", &push->first));
+    TULLE_TRY(tulle__alloc((size_t)count, sizeof *push->target, "targets", &push->target));
+    for (int pass = 0; pass < 2; pass++) {
+        for (int64_t w = 0; w < count; w++) {
+            int64_t line = line_of(t, before, tulle__layout_find(t->cut, t->ntiles, wish[w].about), wish[w].about);
+            if (pass == 0)
+                push->first[line + 1]++;
+            else
+                push->target[push->first[line]++] = (tulle__push_target){wish[w].rank, wish[w].slot};
         }
+        if (pass == 0) add_up(push->first, push->nown);
+    }
+    step_back(push->first, push->nown);
 out:
+    return status;
+}
+
+/* Where the part of a head among m targets begins: about as many heads as each has to tell. */
+static int64_t heads_of(int64_t m)
+{
+    int64_t heads = 1;
+    while (heads * heads < m) heads++;
+    return heads;
+}
+
+/*
+ * Lines that more PEs than the fanout need: their targets are cut in parts; the first of a part, its head, is told, and
+ * tells the others. first, letter: NULL to count letters only; [size + 1], and what heads are to be told.
+ */
+static void appoint_heads(tulle__push *push, int fanout, tulle__letter *letter, int64_t *first)
+{
+    int64_t kept = 0, from = 0;
+    for (int64_t line = 0; line < push->nown; line++) {
+        int64_t to = push->first[line + 1], m = to - from, heads = m > fanout ? heads_of(m) : m;
+        for (int64_t h = 0; h < heads; h++) {
+            int64_t begin = from + m * h / heads, end = from + m * (h + 1) / heads;
+            tulle__push_target head = push->target[begin];
+            for (int64_t i = begin + 1; i < end; i++)
+                if (letter)
+                    letter[first[head.rank]++] =
+                        (tulle__letter){.about = head.slot, .rank = push->target[i].rank, .slot = push->target[i].slot};
+                else
+                    first[head.rank + 1]++;
+            if (letter) push->target[kept++] = head;
+        }
+        from = to;
+        if (letter) push->first[line + 1] = kept;
+    }
+}
+
+/* Orders: which of this PE's ghosts go on to whom. */
+static tulle_status sort_orders(
+    const tulle__triangle *t, tulle__push *push, const tulle__letter *order, int64_t count, int64_t *step)
+{
+    tulle_status status;
+    if (!count) return TULLE_OK;
+    TULLE_TRY(tulle__alloc_zero((size_t)push->nghosts + 1, sizeof *push->relay_first, "relays", &push->relay_first));
+    TULLE_TRY(tulle__alloc((size_t)count, sizeof *push->relay_target, "relays", &push->relay_target));
+    TULLE_TRY(tulle__alloc((size_t)push->nghosts, sizeof *push->relay, "relays", &push->relay));
+    TULLE_TRY(tulle__alloc((size_t)push->nghosts, sizeof *push->due, "relays", &push->due));
+    for (int64_t i = 0; i < count; i++) push->relay_first[order[i].about + 1]++;
+    for (int64_t r = 0; r < t->n; r++) step[r] = -1;
+    for (int64_t g = 0; g < push->nghosts; g++)
+        if (push->relay_first[g + 1]) step[t->upper ? t->n - 1 - push->ghost[g] : push->ghost[g]] = g;
+    for (int64_t s = 0; s < t->n; s++)
+        if (step[s] >= 0) push->relay[push->nrelays++] = (int32_t)step[s];
+    add_up(push->relay_first, push->nghosts);
+    for (int64_t i = 0; i < count; i++)
+        push->relay_target[push->relay_first[order[i].about]++] = (tulle__push_target){order[i].rank, order[i].slot};
+    step_back(push->relay_first, push->nghosts);
+out:
+    return status;
+}
+
+/* Collective: who tells whom of unknowns that many need. */
+static tulle_status find_relays(const tulle__triangle *t, tulle__push *push)
+{
+    tulle_comm *comm = push->comm;
+    int fanout = t->options->fanout > 0 ? t->options->fanout : TULLE__FANOUT;
+    tulle__letter *letter = NULL, *order = NULL;
+    int64_t *first = NULL, *from = NULL, *step = NULL;
+    if (comm->size - 1 <= fanout) return TULLE_OK;
+    tulle_status status = tulle__alloc_zero((size_t)comm->size + 1, sizeof *first, "orders", &first);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size + 1, sizeof *from, "orders", &from);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)t->n, sizeof *step, "steps", &step);
+    if (status == TULLE_OK) {
+        appoint_heads(push, fanout, NULL, first);
+        add_up(first, comm->size);
+        status = tulle__alloc((size_t)first[comm->size], sizeof *letter, "orders", &letter);
+    }
+    if (status == TULLE_OK) {
+        appoint_heads(push, fanout, letter, first);
+        step_back(first, comm->size);
+    }
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_TRY(tulle__letters_exchange(comm, letter, first, &order, from));
+    status = tulle_comm_agree(comm, sort_orders(t, push, order, from[comm->size], step));
+out:
+    tulle__free(letter);
+    tulle__free(order);
+    tulle__free(first);
+    tulle__free(from);
+    tulle__free(step);
     return status;
 }
 
@@ -237,27 +306,32 @@ out:
 static tulle_status find_targets(const tulle__triangle *t, const int64_t *before, tulle__push *push)
 {
     tulle_comm *comm = push->comm;
-    tulle__place block = {.length = 0}, *place = NULL;
-    struct wish *wish = NULL;
-    int64_t *from = NULL, count = 0;
-    tulle_status status = write_wishes(t, push, &block);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *place, "places", &place);
-    if (status == TULLE_OK) status = tulle__alloc_zero((size_t)comm->size + 1, sizeof *from, "wishes", &from);
+    tulle__letter *letter = NULL, *wish = NULL;
+    int64_t *first = NULL, *from = NULL;
+    tulle_status status = tulle__alloc((size_t)push->nghosts, sizeof *letter, "unknowns of others", &letter);
+    if (status == TULLE_OK) status = tulle__alloc_zero((size_t)comm->size + 1, sizeof *first, "wishes", &first);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size + 1, sizeof *from, "wishes", &from);
+    if (status == TULLE_OK) write_wishes(t, push, letter, first);
     TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle_comm_allgather(comm, &block, sizeof block, place));
-    for (int r = 0; r < comm->size && status == TULLE_OK; r++) {
-        int64_t got = 0;
-        from[r] = count;
-        if (r != comm->rank) status = read_wishes(comm, &place[r], &wish, &count, &got);
-        from[r + 1] = count;
-    }
-    if (status == TULLE_OK) status = sort_targets(t, before, push, wish, from);
-    status = tulle_comm_agree(comm, status); /* nobody reads the blocks any more */
+    TULLE_TRY(tulle__letters_exchange(comm, letter, first, &wish, from));
+    status = sort_targets(t, before, push, wish, from[comm->size]);
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    status = find_relays(t, push);
 out:
-    if (block.length) tulle__heap_give(comm->pe->data, &block);
-    tulle__free(place);
+    tulle__free(letter);
     tulle__free(wish);
+    tulle__free(first);
     tulle__free(from);
+    return status;
+}
+
+static tulle_status prepare_pass(tulle__push *push)
+{
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)(push->nown + push->nghosts), sizeof *push->known, "unknowns", &push->known));
+    TULLE_TRY(tulle__alloc(TULLE__IN_HAND, sizeof *push->hand, "rows that wait", &push->hand));
+    TULLE_TRY(tulle__alloc(TULLE__IN_HAND + TULLE__GROUP_ROWS, sizeof *push->solved, "rows of a round", &push->solved));
+out:
     return status;
 }
 
@@ -271,6 +345,7 @@ tulle_status tulle__push_init(const tulle__triangle *t, tulle__push *push, tulle
     if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *push->place, "inboxes", &push->place);
     if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *push->direct, "inboxes", &push->direct);
     if (status == TULLE_OK) status = make_share(&m);
+    if (status == TULLE_OK) status = prepare_pass(push);
     TULLE_TRY(tulle_comm_agree(comm, status));
     status = find_targets(t, m.before, push);
 out:
@@ -294,6 +369,14 @@ void tulle__push_fini(tulle__push *push)
 {
     if (!push->comm) return;
     close_inbox(push);
+    tulle__free(push->task);
+    tulle__free(push->relay);
+    tulle__free(push->relay_first);
+    tulle__free(push->relay_target);
+    tulle__free(push->known);
+    tulle__free(push->hand);
+    tulle__free(push->due);
+    tulle__free(push->solved);
     tulle__free(push->row);
     tulle__free(push->ghost);
     tulle__free(push->first);
@@ -357,20 +440,28 @@ int tulle__push_has_come(tulle__push *push, int64_t slot)
     return 1;
 }
 
-void tulle__push_send(tulle__push *push, int64_t from, int64_t to)
+static void tell(tulle__push *push, int64_t line, const tulle__push_target *target)
 {
     size_t size = tulle_type_size(push->type);
-    for (int64_t line = from; line < to; line++)
-        for (int64_t i = push->first[line]; i < push->first[line + 1]; i++) {
-            const tulle__push_target *target = &push->target[i];
-            uint64_t at = (uint64_t)(target->slot * push->cols);
-            for (tulle_gidx c = 0; c < push->cols; c++, at++) {
-                uint64_t word = word_of(push->type, (const char *)push->lines + (size_t)(line * push->cols + c) * size);
-                if (push->direct[target->rank])
-                    tulle__word_write(&push->direct[target->rank][at], word);
-                else
-                    tulle__store(push->comm, &push->place[target->rank], at * sizeof(uint64_t), word);
-                push->sent++;
-            }
-        }
+    uint64_t at = (uint64_t)(target->slot * push->cols), *inbox = push->direct[target->rank];
+    const char *value = (const char *)push->lines + (size_t)(line * push->cols) * size;
+    for (tulle_gidx c = 0; c < push->cols; c++, at++, value += size) {
+        if (inbox)
+            tulle__word_write(&inbox[at], word_of(push->type, value));
+        else
+            tulle__store(push->comm, &push->place[target->rank], at * sizeof(uint64_t), word_of(push->type, value));
+    }
+    push->sent += push->cols;
+}
+
+void tulle__push_send(tulle__push *push, int64_t line)
+{
+    for (int64_t i = push->first[line]; i < push->first[line + 1]; i++) tell(push, line, &push->target[i]);
+}
+
+void tulle__push_relay(tulle__push *push, int64_t slot)
+{
+    if (!push->relay_first) return;
+    for (int64_t i = push->relay_first[slot]; i < push->relay_first[slot + 1]; i++)
+        tell(push, push->nown + slot, &push->relay_target[i]);
 }

@@ -97,38 +97,45 @@ out:
     return status;
 }
 
+/* n values of one size, the last one first if backwards. */
+static void copy_values(void *to, const void *from, int64_t n, size_t size, int backwards)
+{
+    if (!backwards)
+        memcpy(to, from, (size_t)n * size);
+    else if (size == sizeof(uint64_t))
+        for (int64_t k = 0; k < n; k++) ((uint64_t *)to)[k] = ((const uint64_t *)from)[n - 1 - k];
+    else
+        for (int64_t k = 0; k < n; k++) ((uint32_t *)to)[k] = ((const uint32_t *)from)[n - 1 - k];
+}
+
+static void invert(tulle_type type, const void *val, int64_t pivot, void *inverse, int64_t s)
+{
+    if (type == TULLE_F32)
+        ((float *)inverse)[s] = 1 / ((const float *)val)[pivot];
+    else
+        ((double *)inverse)[s] = 1 / ((const double *)val)[pivot];
+}
+
 void tulle__share_refill(tulle__share *share, const tulle__triangle *t)
 {
     size_t size = tulle_type_size(t->T->type);
     int cursor = 0;
     for (int64_t s = 0; s < share->nrows; s++) {
         tulle__triangle_span span = tulle__triangle_at(t, share->row[s], &cursor);
-        const char *from = span.tile->val;
-        char *to = (char *)share->val + (size_t)share->rowptr[s] * size;
-        for (int64_t k = 0; k < span.to - span.from; k++)
-            memcpy(to + (size_t)k * size, from + (size_t)(t->upper ? span.to - 1 - k : span.from + k) * size, size);
+        if (!span.tile->nnz) continue;
+        copy_values((char *)share->val + (size_t)share->rowptr[s] * size,
+            (const char *)span.tile->val + (size_t)span.from * size, span.to - span.from, size, t->upper);
+        if (share->inverse) invert(t->T->type, span.tile->val, t->upper ? span.from - 1 : span.to, share->inverse, s);
     }
 }
 
-tulle_status tulle__share_invert(tulle__share *share, const tulle__triangle *t)
+tulle_status tulle__share_fill(tulle__share *share, const tulle__triangle *t)
 {
-    tulle_type type = t->T->type;
-    int cursor = 0;
-    if (t->unit) return TULLE_OK;
-    if (!share->inverse) {
+    if (!t->unit) {
         tulle_status status =
-            tulle__alloc((size_t)share->nrows, tulle_type_size(type), "inverse pivots", &share->inverse);
+            tulle__alloc((size_t)share->nrows, tulle_type_size(t->T->type), "inverse pivots", &share->inverse);
         if (status != TULLE_OK) return status;
     }
-    for (int64_t g = 0; g < share->ngroups; g++)
-        for (int64_t k = 0; k < share->group[g].count; k++) {
-            int64_t s = share->group[g].done - share->group[g].count + k;
-            tulle__triangle_span span = tulle__triangle_at(t, tulle__share_row(share, t, &share->group[g], k), &cursor);
-            int64_t pivot = t->upper ? span.from - 1 : span.to;
-            if (type == TULLE_F32)
-                ((float *)share->inverse)[s] = 1 / ((const float *)span.tile->val)[pivot];
-            else
-                ((double *)share->inverse)[s] = 1 / ((const double *)span.tile->val)[pivot];
-        }
+    tulle__share_refill(share, t);
     return TULLE_OK;
 }

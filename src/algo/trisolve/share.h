@@ -35,13 +35,12 @@ typedef struct tulle__share {
     tulle__group *group;
     int64_t nwaits, wait_room;
     tulle__solve_wait *wait;
-    void *inverse; /* [nrows] of the pivots, in the order of the share; NULL: all are 1 */
     /* permuted: copies of the rows, in the order of the share */
+    void *inverse; /* [nrows] of the pivots; NULL: all are 1 */
     int64_t *rowptr;
     int32_t *colind; /* lines of x */
     void *val;
     const int32_t *row; /* [nrows] rows of the triangle, in the order of the share; NULL: not permuted. Not owned */
-    int in_order;       /* 1: so are the lines of b and X; 0: they are in the order of the rows */
     uint64_t *seen;     /* [workers] their words when they were last looked at, by this worker */
     /* while the share is made: what waits so far tell of each worker, and what the next group needs */
     int workers;
@@ -69,11 +68,10 @@ int tulle__share_must_wait(const tulle__share *share);
 tulle_status tulle__share_wait(tulle__share *share);
 tulle_status tulle__share_add(tulle__share *share, const tulle__group *group);
 
-/* Copied rows get the values that the triangle has now, in the order in which their unknowns become known. */
+/* Copied rows get the values that the triangle has now, in the order in which their unknowns become known, and the
+ * inverses of its pivots: for the first time, and again. */
+tulle_status tulle__share_fill(tulle__share *share, const tulle__triangle *t);
 void tulle__share_refill(tulle__share *share, const tulle__triangle *t);
-
-/* The inverse pivots of all rows, as the triangle has them now. */
-tulle_status tulle__share_invert(tulle__share *share, const tulle__triangle *t);
 
 /* The row that is solved as number k of a group. */
 static inline tulle_gidx tulle__share_row(

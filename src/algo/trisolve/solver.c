@@ -3,19 +3,17 @@
 
 #include <string.h>
 
-#include "algo/trisolve/chunked.h"
 #include "algo/trisolve/sides.h"
 #include "base/error.h"
 
 /* Private memory only: what is left goes with the team. */
 static void drop(tulle_trisolve *solver)
 {
-    for (int w = 0; solver->share && w < solver->mine; w++) tulle__share_fini(&solver->share[w]);
+    for (int a = 0; a < TULLE__CANDIDATES; a++) tulle__arrangement_fini(&solver->arranged[a]);
     if (solver->words.length) tulle__heap_give(solver->comm->pe->control, &solver->words);
-    tulle__order_fini(&solver->order);
     tulle__push_fini(&solver->push);
+    tulle__scatter_fini(&solver->scatter);
     tulle__triangle_fini(&solver->triangle);
-    tulle__free(solver->share);
     tulle__free(solver->word);
     tulle__free(solver);
 }
@@ -64,47 +62,6 @@ out:
     return status;
 }
 
-static tulle_status make_share(void *arg, int thread, int nthreads)
-{
-    tulle_trisolve *solver = arg;
-    int worker = solver->comm->rank * solver->each + thread;
-    tulle__share *share = &solver->share[thread];
-    (void)nthreads;
-    if (!tulle__solver_permutes(solver))
-        return tulle__chunked_share(&solver->triangle, solver->chunk, worker, solver->workers, share);
-    return tulle__leveled_share(
-        &solver->triangle, &solver->order, solver->method == TULLE_METHOD_LEVELS, worker, share);
-}
-
-static tulle_status on_workers(tulle_trisolve *solver, tulle__pool_body body)
-{
-    if (!solver->mine) return TULLE_OK;
-    return solver->mine == 1 ? body(solver, 0, 1) : tulle__pool_run(solver->context->pool, body, solver);
-}
-
-/* Shares as the method wants them. */
-static tulle_status arrange(tulle_trisolve *solver)
-{
-    tulle_status status = TULLE_OK;
-    const tulle__triangle *t = &solver->triangle;
-    int64_t bytes = 0;
-    if (solver->method == TULLE_METHOD_SERIAL) solver->chunk = t->n + 1;
-    if (solver->method == TULLE_METHOD_CHUNKED && solver->options.chunk) solver->chunk = solver->options.chunk;
-    if (solver->method == TULLE_METHOD_PUSH) {
-        TULLE_TRY(tulle__push_init(t, &solver->push, &solver->share[0]));
-    } else if (tulle__solver_permutes(solver)) {
-        TULLE_TRY(tulle__order_init(t, solver->workers, solver->method == TULLE_METHOD_LEVELS, &solver->order));
-        solver->levels = solver->order.levels;
-        bytes = solver->comm->rank == 0 ? (int64_t)solver->order.block.length : 0;
-    }
-    if (solver->method != TULLE_METHOD_PUSH) TULLE_TRY(tulle_comm_agree(solver->comm, on_workers(solver, make_share)));
-    for (int w = 0; w < solver->mine; w++) bytes += (int64_t)tulle__share_bytes(&solver->share[w], t->T->type);
-    TULLE_TRY(tulle_comm_reduce_int(solver->comm, TULLE_SUM, 1, &bytes));
-    solver->bytes = (size_t)bytes;
-out:
-    return status;
-}
-
 static tulle_status check_operand(const tulle_mat *T)
 {
     if (T->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "a triangular solve wants a sparse matrix");
@@ -122,8 +79,9 @@ static tulle_status analyse(tulle_mat *T, const tulle_trisolve_options *options,
 {
     tulle_comm *comm = T->comm;
     tulle_trisolve *solver = NULL;
-    int is_dealt = options && options->method == TULLE_METHOD_PUSH;
+    int is_dealt = options && tulle__method_deals(options->method);
     int tasks = !is_dealt ? 0 : options->tasks ? options->tasks : TULLE__TASKS;
+    if (is_dealt && (options->method == TULLE_METHOD_UNIFIED || options->method == TULLE_METHOD_SHMEM)) tasks = 1;
     tulle_status status = tulle__alloc_zero(1, sizeof *solver, "a solver", &solver);
     if (status == TULLE_OK) {
         *out = solver;
@@ -137,12 +95,16 @@ static tulle_status analyse(tulle_mat *T, const tulle_trisolve_options *options,
     int all = solver->triangle.reach != TULLE__ROWS_GATHERED;
     solver->workers = all ? solver->each * comm->size : solver->each;
     solver->mine = all || comm->rank == 0 ? solver->each : 0;
-    status = tulle__alloc_zero((size_t)solver->mine, sizeof *solver->share, "shares", &solver->share);
-    TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle__triangle_inspect(&solver->triangle));
+    solver->uninspected = tulle__solver_is_brief(&solver->options);
+    if (solver->uninspected)
+        tulle__triangle_trust(&solver->triangle);
+    else
+        TULLE_TRY(tulle__triangle_inspect(&solver->triangle));
     if (!is_dealt) TULLE_TRY(connect(solver));
     TULLE_TRY(tulle__solver_choose(solver));
-    status = arrange(solver);
+    for (int a = 0; a < solver->narranged; a++) TULLE_TRY(tulle__arrange(solver, &solver->arranged[a]));
+    solver->now = &solver->arranged[solver->narranged - 1];
+    status = TULLE_OK;
 out:
     return status;
 }
@@ -177,7 +139,7 @@ tulle_status tulle_trisolve_layout(const tulle_trisolve *solver, tulle_gidx cols
 static tulle_status solve_in_place(
     tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
 {
-    int permuted = tulle__solver_permutes(solver);
+    int permuted = tulle__method_permutes(solver->now->method);
     tulle_tile b = tulle__tile_in_place(B, 0, 0), x = tulle__tile_in_place(X, 0, 0);
     tulle_tile own = permuted ? tulle__tile_in_place(solver->lines, 0, 0) : x;
     tulle__pass pass = {.cols = X->layout->n,
@@ -226,24 +188,29 @@ static tulle_status spread(tulle_trisolve *solver, const tulle__solve_times *tim
 static tulle_status make_report(
     tulle_trisolve *solver, tulle_gidx cols, const tulle__solve_times *times, tulle_trisolve_report *report)
 {
-    int64_t counts[4] = {0, 0, solver->push.sent, 0};
+    const tulle__arrangement *now = solver->now;
+    int64_t counts[6] = {0, 0, solver->push.sent + solver->scatter.messages, 0, tulle__page_faults(solver->comm), 0};
+    counts[4] -= solver->faults;
     tulle_status status = spread(solver, times, report);
     for (int w = 0; w < solver->mine; w++) {
-        counts[0] += 2 * solver->share[w].nnz + (solver->triangle.unit ? 0 : solver->share[w].nrows);
-        counts[1] += solver->share[w].nwaits;
+        counts[0] += 2 * now->share[w].nnz + (solver->triangle.unit ? 0 : now->share[w].nrows);
+        counts[1] += now->share[w].nwaits;
         counts[3] += times[w].polls;
     }
-    if (status == TULLE_OK) status = tulle_comm_reduce_int(solver->comm, TULLE_SUM, 4, counts);
+    for (int a = 0; a < solver->narranged; a++) counts[5] += solver->arranged[a].bytes;
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(solver->comm, TULLE_SUM, 6, counts);
     report->flops = counts[0] * cols;
     report->waits = counts[1];
     report->messages = counts[2];
     report->polls = counts[3];
+    report->faults = counts[4];
     report->tasks = solver->triangle.tasks;
-    report->workers = solver->method == TULLE_METHOD_SERIAL ? 1 : solver->workers;
-    report->levels = solver->levels;
-    report->chunk = solver->method == TULLE_METHOD_CHUNKED ? solver->chunk : 0;
+    report->workers = solver->now->method == TULLE_METHOD_SERIAL ? 1 : solver->workers;
+    report->levels = now->order.levels;
+    report->chunk = now->method == TULLE_METHOD_CHUNKED ? now->chunk : 0;
     report->analysis_seconds = solver->analysis_seconds;
-    report->bytes = solver->bytes;
+    report->bytes = (size_t)counts[5];
+    report->same_bits = !tulle__method_scatters(now->method);
     return status;
 }
 
@@ -251,12 +218,19 @@ static tulle_status make_report(
 static tulle_status solve_dealt(
     tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
 {
-    tulle__push *push = &solver->push;
-    int64_t cols = X->layout->n;
-    tulle__pass pass = {.cols = cols, .b = push->b, .ldb = cols, .x = push->lines, .ldx = cols};
-    tulle__sides_lines(solver, B, push->b, 0);
-    tulle_status status = tulle__solver_pass(solver, &pass, times);
-    if (status == TULLE_OK) tulle__sides_lines(solver, X, push->lines, 1);
+    tulle__sides_lines(solver, B, solver->push.b, 0);
+    tulle_status status = tulle__solver_push(solver, times);
+    if (status == TULLE_OK) tulle__sides_lines(solver, X, solver->push.lines, 1);
+    return status;
+}
+
+/* By columns: the lines are B's, and become X's. */
+static tulle_status solve_columns(
+    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
+{
+    tulle__sides_lines(solver, B, solver->scatter.lines, 0);
+    tulle_status status = tulle__solver_scatter(solver, times);
+    if (status == TULLE_OK) tulle__sides_lines(solver, X, solver->scatter.lines, 1);
     return status;
 }
 
@@ -264,15 +238,20 @@ static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tu
 {
     tulle_status status = TULLE_OK;
     tulle_mat *b = B, *x = X;
-    int dealt = solver->method == TULLE_METHOD_PUSH;
+    int dealt = solver->now->method == TULLE_METHOD_PUSH, columns = tulle__method_scatters(solver->now->method);
     int64_t suit[2] = {tulle__sides_suit(solver, B), tulle__sides_suit(solver, X)};
     if (dealt) {
         TULLE_TRY(tulle__push_open(&solver->push, X->layout->n));
         tulle__push_arm(&solver->push);
     }
+    if (columns) {
+        TULLE_TRY(tulle__left_sum_open(&solver->scatter, X->layout->n));
+        tulle__left_sum_arm(&solver->scatter);
+    }
     /* all have come: B may be read; agreed, as what follows agrees by itself */
     TULLE_TRY(tulle_comm_agree(solver->comm, tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)));
-    if (tulle__solver_permutes(solver)) TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->lines));
+    if (tulle__method_permutes(solver->now->method))
+        TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->lines));
     if (!suit[0]) {
         TULLE_TRY(tulle__sides_bring(solver, B));
         b = solver->stage_B;
@@ -281,7 +260,10 @@ static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tu
         TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->stage_X));
         x = solver->stage_X;
     }
-    if (solver->mine) status = dealt ? solve_dealt(solver, b, x, times) : solve_in_place(solver, b, x, times);
+    if (columns)
+        status = solve_columns(solver, b, x, times);
+    else if (solver->mine)
+        status = dealt ? solve_dealt(solver, b, x, times) : solve_in_place(solver, b, x, times);
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
     if (x != X) TULLE_TRY(tulle__sides_take(solver, X));
 out:
@@ -291,6 +273,7 @@ out:
 tulle_status tulle_trisolve_execute(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle_trisolve_report *report)
 {
     tulle__solve_times *times = NULL;
+    solver->faults = tulle__page_faults(solver->comm);
     int64_t start = tulle__now(solver->comm);
     tulle_status status = check_sides(solver, B, X);
     if (status == TULLE_OK) status = tulle__alloc_zero((size_t)solver->each, sizeof *times, "times of workers", &times);
@@ -300,16 +283,11 @@ tulle_status tulle_trisolve_execute(tulle_trisolve *solver, tulle_mat *B, tulle_
     if (status == TULLE_OK) status = make_report(solver, X->layout->n, times, &made);
     tulle__free(times);
     status = tulle_comm_agree(solver->comm, status);
-    if (status == TULLE_OK && report) *report = made;
-    return status;
-}
-
-static tulle_status refresh_share(void *arg, int thread, int nthreads)
-{
-    tulle_trisolve *solver = arg;
-    (void)nthreads;
-    if (solver->share[thread].row) tulle__share_refill(&solver->share[thread], &solver->triangle);
-    return tulle__share_invert(&solver->share[thread], &solver->triangle);
+    if (status != TULLE_OK) return status;
+    solver->uninspected = 0;
+    tulle__solver_tried(solver, X->layout->n, made.seconds);
+    if (report) *report = made;
+    return TULLE_OK;
 }
 
 tulle_status tulle_trisolve_update(tulle_trisolve *solver)
@@ -321,12 +299,15 @@ tulle_status tulle_trisolve_update(tulle_trisolve *solver)
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
     TULLE_TRY(tulle__triangle_renew(t));
     TULLE_TRY(tulle__triangle_inspect(t)); /* and all have come */
-    status = on_workers(solver, refresh_share);
+    solver->uninspected = 0;
+    if (solver->scatter.comm) status = tulle__scatter_update(t, &solver->scatter);
+    for (int a = 0; a < solver->narranged && status == TULLE_OK; a++)
+        status = tulle__arrangement_renew(solver, &solver->arranged[a]);
 out:
     return tulle_comm_agree(solver->comm, status);
 }
 
 tulle_method tulle_trisolve_method(const tulle_trisolve *solver)
 {
-    return solver->method;
+    return solver->now->method;
 }

@@ -3,9 +3,12 @@
 #ifndef TULLE_TRISOLVE_SOLVER_H
 #define TULLE_TRISOLVE_SOLVER_H
 
-#include "algo/trisolve/leveled.h"
+#include "algo/trisolve/arrangement.h"
 #include "algo/trisolve/push.h"
+#include "algo/trisolve/scatter.h"
 #include "mat/context.h"
+
+enum { TULLE__CANDIDATES = 3 };
 
 struct tulle_trisolve {
     tulle__owned owned;
@@ -13,27 +16,22 @@ struct tulle_trisolve {
     tulle__context *context;
     tulle_trisolve_options options;
     tulle__triangle triangle;
-    tulle_method method;
     int each, mine, workers; /* workers of a PE that has some, of this PE, of all */
-    int64_t chunk;           /* rows, where they are in their own order */
-    tulle__order order;
-    tulle__push push;    /* of method push */
-    tulle__share *share; /* [mine] */
-    tulle__place words;  /* a cache line for each worker of this PE: rows that it has solved */
-    uint64_t **word;     /* [workers], where they are */
-    uint64_t epoch;      /* passes made so far */
-    int stop;            /* a worker of this PE has failed */
+    int uninspected;         /* 1: rows are inspected while they are solved for the first time */
+    tulle__arrangement arranged[TULLE__CANDIDATES], *now;
+    int narranged;          /* more than one: they are being tried, with */
+    tulle_gidx tried_cols;  /* so many columns */
+    tulle__push push;       /* of method push */
+    tulle__scatter scatter; /* of the methods that go by columns */
+    tulle__place words;     /* a cache line for each worker of this PE: rows that it has solved */
+    uint64_t **word;        /* [workers], where they are */
+    uint64_t epoch;         /* passes made so far */
+    int stop;               /* a worker of this PE has failed */
     /* of one tile, as wide as they were last wanted; NULL until then */
     tulle_mat *stage_B, *stage_X, *lines;
+    int64_t faults; /* pages that had come to this PE before a solve */
     double analysis_seconds;
-    int64_t levels;
-    size_t bytes;
 };
-
-static inline int tulle__solver_permutes(const tulle_trisolve *solver)
-{
-    return solver->method == TULLE_METHOD_LEVELS || solver->method == TULLE_METHOD_P2P;
-}
 
 /* One pass over all rows: where its lines are. */
 typedef struct tulle__pass {
@@ -50,7 +48,21 @@ typedef struct tulle__solve_times {
 /* Local: this PE's workers make the pass. times[mine], added to. */
 tulle_status tulle__solver_pass(tulle_trisolve *solver, const tulle__pass *pass, tulle__solve_times *times);
 
-/* Collective: what auto becomes. The solver's triangle has been inspected. */
+/* The same by push, and by columns, from the right-hand sides beside the lines, or in them, into the lines. */
+tulle_status tulle__solver_push(tulle_trisolve *solver, tulle__solve_times *times);
+tulle_status tulle__solver_scatter(tulle_trisolve *solver, tulle__solve_times *times);
+
+/* Whether so few solves are to come that nothing is analysed for them. */
+static inline int tulle__solver_is_brief(const tulle_trisolve_options *options)
+{
+    return options->solves > 0 && options->solves < 3 &&
+           (options->method == TULLE_METHOD_AUTO || options->method == TULLE_METHOD_SERIAL);
+}
+
+/* Collective: the methods and chunks that are to be arranged, several if they are to be tried. */
 tulle_status tulle__solver_choose(tulle_trisolve *solver);
+
+/* Collective: a solve of so many columns by `now` took so many seconds, as all PEs know. Who is `now` may change. */
+void tulle__solver_tried(tulle_trisolve *solver, tulle_gidx cols, double seconds);
 
 #endif

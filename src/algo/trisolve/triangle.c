@@ -19,7 +19,10 @@ static tulle_status deal(const tulle__triangle *t, tulle_mat *A, tulle_layout **
     TULLE_TRY(tulle_comm_agree(A->comm, status));
     TULLE_TRY(tulle_mat_row_nnz(A, nnz));
     for (tulle_gidx r = 0; r < A->layout->m; r++) nnz[r]++; /* also a row without entries is work */
-    tulle_cuts_weighted(A->layout->m, nnz, parts, cut);
+    if (tulle__method_scatters(t->options->method))
+        tulle_cuts_even(A->layout->m, parts, cut); /* as the paper has it */
+    else
+        tulle_cuts_weighted(A->layout->m, nnz, parts, cut);
     for (int p = 0; p < parts; p++) owner[p] = (t->upper ? parts - 1 - p : p) % pes;
     tulle_layout_spec spec = {
         .m = A->layout->m, .n = A->layout->n, .tile_rows = parts, .tile_cols = 1, .row_cut = cut, .owner = owner};
@@ -178,6 +181,11 @@ static tulle_gidx inspect(const tulle__triangle *t, enum fault *fault, int64_t p
     return INT64_MAX;
 }
 
+static tulle_status refuse_mixture(void)
+{
+    return tulle__fail(TULLE_ERR_ARG, "some rows store their diagonal of ones, and others do not");
+}
+
 tulle_status tulle__triangle_inspect(tulle__triangle *t)
 {
     enum fault fault = SOUND;
@@ -187,12 +195,32 @@ tulle_status tulle__triangle_inspect(tulle__triangle *t)
     tulle_status status = tulle_comm_reduce_int(t->T->comm, TULLE_MIN, 1, &first);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(t->T->comm, TULLE_MAX, 2, pivots);
     if (status == TULLE_OK && first == mine && fault != SOUND) status = refuse(t, mine, fault);
-    if (status == TULLE_OK && first == INT64_MAX && pivots[0] && pivots[1])
-        status = tulle__fail(TULLE_ERR_ARG, "some rows store their diagonal of ones, and others do not");
+    if (status == TULLE_OK && first == INT64_MAX && pivots[0] && pivots[1]) status = refuse_mixture();
     status = tulle_comm_agree(t->T->comm, status);
     if (status != TULLE_OK) return status;
     t->head = pivots[0] && t->upper;
     t->tail = pivots[0] && !t->upper;
+    return TULLE_OK;
+}
+
+void tulle__triangle_trust(tulle__triangle *t)
+{
+    int stored = 0;
+    if (t->n && t->tile[0].m) look_at_row(t, &t->tile[0], 0, 0, &stored);
+    t->head = stored && t->upper;
+    t->tail = stored && !t->upper;
+}
+
+tulle_status tulle__triangle_inspect_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor)
+{
+    for (int64_t k = 0; k < count; k++) {
+        int stored;
+        tulle_gidx r = t->upper ? row - k : row + k;
+        tulle__triangle_span span = tulle__triangle_at(t, r, cursor);
+        enum fault fault = look_at_row(t, span.tile, span.local, r, &stored);
+        if (fault != SOUND) return refuse(t, r, fault);
+        if (stored != (t->head || t->tail)) return refuse_mixture();
+    }
     return TULLE_OK;
 }
 

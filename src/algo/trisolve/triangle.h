@@ -15,6 +15,8 @@
 
 typedef enum tulle__reach_rows { TULLE__ROWS_ALL, TULLE__ROWS_GATHERED, TULLE__ROWS_OWN } tulle__reach_rows;
 
+enum { TULLE__TASKS = 8 }; /* of a PE, where nobody says how many */
+
 typedef struct tulle__triangle {
     tulle_mat *T;       /* the caller's */
     tulle_mat *own;     /* op(T) by rows, where T is not; else NULL */
@@ -32,6 +34,19 @@ typedef struct tulle__triangle {
     tulle_tile *tile; /* [ntiles], in place */
 } tulle__triangle;
 
+/* The paper's, which go by columns. */
+static inline int tulle__method_scatters(tulle_method method)
+{
+    return method == TULLE_METHOD_UNIFIED || method == TULLE_METHOD_UNIFIED_TASKS || method == TULLE_METHOD_SHMEM ||
+           method == TULLE_METHOD_ZEROCOPY;
+}
+
+/* Whether rows are dealt out to PEs for good. */
+static inline int tulle__method_deals(tulle_method method)
+{
+    return method == TULLE_METHOD_PUSH || tulle__method_scatters(method);
+}
+
 /*
  * Collective. options must outlive the triangle. tasks: 0, or rows are dealt out, so many tasks a PE. The tiles are not
  * looked at yet.
@@ -44,6 +59,11 @@ tulle_status tulle__triangle_sides(const tulle__triangle *t, tulle_gidx cols, tu
 
 /* Collective: the rows are those of a triangle with pivots as said. Names the first row that is not. */
 tulle_status tulle__triangle_inspect(tulle__triangle *t);
+
+/* Local, instead: where pivots are, by the first row alone. Rows are then inspected when they are solved. */
+void tulle__triangle_trust(tulle__triangle *t);
+/* Local: so many rows from one on, in the order of solving. *cursor as below. */
+tulle_status tulle__triangle_inspect_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor);
 
 /* Collective: T has new values. */
 tulle_status tulle__triangle_renew(tulle__triangle *t);

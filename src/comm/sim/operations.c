@@ -204,6 +204,50 @@ static void putv(tulle__link *link, int group, const tulle__place *place, int n,
     start(link, group, place, n, range, 1);
 }
 
+/* As one PE runs at a time nobody comes in between. The library's own sum is not a module's to call. */
+static void add_words(const tulle__sim_transfer *t)
+{
+    for (size_t at = 0; at < t->bytes; at += sizeof(uint64_t)) {
+        char *to = (char *)t->to + at;
+        const char *from = (const char *)t->from + at;
+        if (t->kind == TULLE__WORD_F64)
+            *(double *)(void *)to += *(const double *)(const void *)from;
+        else if (t->kind == TULLE__WORD_INT)
+            *(uint64_t *)(void *)to += *(const uint64_t *)(const void *)from;
+        else {
+            uint64_t *word = (uint64_t *)(void *)to;
+            uint32_t half = (uint32_t)*word, other = (uint32_t) * (const uint64_t *)(const void *)from;
+            float sum, more;
+            memcpy(&sum, &half, sizeof sum);
+            memcpy(&more, &other, sizeof more);
+            sum += more;
+            memcpy(&half, &sum, sizeof half);
+            *word = half;
+        }
+    }
+}
+
+static void addw(
+    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
+{
+    tulle__sim_link *s = sim_link(link);
+    size_t before = s->transfers;
+    for (int i = 0; i < n; i++) s->owed += s->team->platform.overhead * (double)(range[i].bytes / sizeof(uint64_t));
+    start(link, group, place, n, range, 1);
+    for (size_t i = before; i < s->transfers; i++) {
+        s->transfer[i].adds = 1;
+        s->transfer[i].kind = kind;
+    }
+}
+
+/* Words are read one by one, by as many threads of the PE as there are words: each costs what starting costs. */
+static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    tulle__sim_link *s = sim_link(link);
+    for (int i = 0; i < n; i++) s->owed += s->team->platform.overhead * (double)(range[i].bytes / sizeof(uint64_t));
+    start(link, group, place, n, range, 0);
+}
+
 static tulle_status wait(tulle__link *link, int group)
 {
     tulle__sim_link *s = sim_link(link);
@@ -218,7 +262,10 @@ static tulle_status wait(tulle__link *link, int group)
         if (t.flow) await(t.flow);
         double left = t.due - tulle__sim_clock();
         if (left > 0) sleep_for(left);
-        if (t.to) memcpy(t.to, t.from, t.bytes);
+        if (t.adds)
+            add_words(&t);
+        else if (t.to)
+            memcpy(t.to, t.from, t.bytes);
         if (t.target >= 0 && t.target != link->rank) touch(&s->team->link[t.target]);
     }
     s->transfers = kept;
@@ -347,6 +394,8 @@ const tulle__link_ops tulle__sim_ops = {
     .fini = fini,
     .getv = getv,
     .putv = putv,
+    .getw = getw,
+    .addw = addw,
 };
 
 static int64_t now_ns(tulle__link *link)
@@ -375,7 +424,7 @@ static double modelled(const tulle__sim_rates *r, const tulle__work *work)
     double flops = 0;
     for (int type = 0; type < TULLE_TYPE_COUNT; type++) flops += work->flops[type] / r->flops[type];
     if (flops + work->memory + work->cache <= 0) return 0;
-    return r->launch + fmax(flops, fmax(work->memory / r->memory, work->cache / r->cache));
+    return (work->resident ? r->hop : r->launch) + fmax(flops, fmax(work->memory / r->memory, work->cache / r->cache));
 }
 
 static void kernel(tulle__link *link, const tulle__work *work)
@@ -402,5 +451,24 @@ static void *peek(tulle__link *link, int rank, int segment)
     return sim_link(link)->team->segment[rank * TULLE__SEGMENTS + segment];
 }
 
-const tulle__virtual_ops tulle__sim_virtual_ops = {.now_ns = now_ns, .idle = idle, .kernel = kernel, .set_up = set_up};
-const tulle__virtual_ops tulle__sim_sizes_ops = {.now_ns = now_ns, .idle = idle, .kernel = kernel, .set_up = set_up, .peek = peek};
+static void pass_time(tulle__link *link, int64_t ns)
+{
+    tulle__sim_link *s = sim_link(link);
+    s->owed += (double)ns * 1e-9;
+    pass(s);
+}
+
+static void written(tulle__link *link, int rank)
+{
+    touch(&sim_link(link)->team->link[rank]);
+}
+
+const tulle__virtual_ops tulle__sim_virtual_ops = {
+    .now_ns = now_ns, .idle = idle, .kernel = kernel, .pass = pass_time, .written = written, .set_up = set_up};
+const tulle__virtual_ops tulle__sim_sizes_ops = {.now_ns = now_ns,
+    .idle = idle,
+    .kernel = kernel,
+    .pass = pass_time,
+    .written = written,
+    .set_up = set_up,
+    .peek = peek};

@@ -5,8 +5,10 @@
 #include "base/clock.h"
 #include "comm/sim/sim_team.h"
 
-static const tulle__sim_rates v100 = {.flops = {15.7e12, 7.8e12}, .memory = 790e9, .cache = 2.2e12, .launch = 5e-6};
-static const tulle__sim_rates cpu_node = {.flops = {4e12, 2e12}, .memory = 200e9, .cache = 1.5e12, .launch = 1e-6};
+static const tulle__sim_rates v100 = {
+    .flops = {15.7e12, 7.8e12}, .memory = 790e9, .cache = 2.2e12, .launch = 5e-6, .hop = 1e-6};
+static const tulle__sim_rates cpu_node = {
+    .flops = {4e12, 2e12}, .memory = 200e9, .cache = 1.5e12, .launch = 1e-6, .hop = 1e-7};
 
 /* .rates are filled in from the pointer, as a constant may not be initialised from another. */
 static const struct {
@@ -147,6 +149,7 @@ static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform 
         {"memory", tulle__sim_host->spec_bytes, &r->memory},
         {"cache", tulle__sim_host->spec_bytes, &r->cache},
         {"launch", tulle__sim_host->spec_seconds, &r->launch},
+        {"hop", tulle__sim_host->spec_seconds, &r->hop},
         {"room", tulle__sim_host->spec_bytes, &p->room},
     };
     for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++) {
@@ -195,7 +198,7 @@ tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platfor
 {
     static const char *const keys[] = {"platform", "compute", "speed", "direct", "node", "leaf", "taper", "near_bw",
         "pair_bw", "near_latency", "far_bw", "far_latency", "overhead", "small", "flops", "flops32", "memory", "cache",
-        "launch", "room", "data"};
+        "launch", "hop", "room", "data"};
     const char *name = "summit";
     tulle__sim_platform p = {.overhead = 2e-7};
     *file = NULL;

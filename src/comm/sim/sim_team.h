@@ -23,6 +23,7 @@ typedef struct tulle__sim_rates {
     double flops[TULLE_TYPE_COUNT];
     double memory, cache; /* bytes a second */
     double launch;        /* seconds, of each kernel */
+    double hop;           /* until threads of a kernel that runs see what others of it have written */
 } tulle__sim_rates;
 
 /*
@@ -95,6 +96,8 @@ typedef struct tulle__sim_transfer {
     tulle__sim_flow *flow; /* NULL: it is small, goes with the one before, or within a PE */
     double due;            /* when a small one is over */
     int group, target;
+    int adds; /* words are added, of that kind, instead of copied */
+    tulle__word_kind kind;
     void *to;
     const void *from;
     size_t bytes;

@@ -35,6 +35,20 @@ static void put(tulle__link *link, int group, const tulle__place *place, uint64_
     if (!strikes(link)) tulle__forward_put(link, group, place, at, local, bytes);
 }
 
+static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    if (!strikes(link))
+        tulle__link_getw(link->inner, group, place, n, range);
+    else
+        for (int i = 0; i < n; i++) memset(range[i].local, 0xff, range[i].bytes);
+}
+
+static void addw(
+    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
+{
+    if (!strikes(link)) tulle__link_addw(link->inner, group, place, kind, n, range);
+}
+
 static tulle_status wait(tulle__link *link, int group)
 {
     struct fault_link *fault = (struct fault_link *)link;
@@ -57,6 +71,8 @@ static const tulle__link_ops fault_ops = {
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
+    .getw = getw,
+    .addw = addw,
 };
 
 static tulle_status open_fault(

@@ -75,4 +75,5 @@ void tulle__wrap(tulle__link *link, const tulle__link_ops *ops, tulle__link *inn
     for (int s = 0; s < TULLE__SEGMENTS; s++) link->segment_bytes[s] = inner->segment_bytes[s];
     link->virtual_time = inner->virtual_time;
     link->clock = inner->clock;
+    link->faults = inner->faults;
 }

@@ -47,6 +47,23 @@ static void put(tulle__link *link, int group, const tulle__place *place, uint64_
     tulle__forward_put(link, group, place, at, local, bytes);
 }
 
+static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < n; i++) bytes += range[i].bytes;
+    charge((struct net_link *)link, group, place, bytes);
+    tulle__link_getw(link->inner, group, place, n, range);
+}
+
+static void addw(
+    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < n; i++) bytes += range[i].bytes;
+    charge((struct net_link *)link, group, place, bytes);
+    tulle__link_addw(link->inner, group, place, kind, n, range);
+}
+
 static tulle_status wait(tulle__link *link, int group)
 {
     until(((struct net_link *)link)->arrival[group]);
@@ -90,6 +107,8 @@ static const tulle__link_ops net_ops = {
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
+    .getw = getw,
+    .addw = addw,
 };
 
 static tulle_status open_net(tulle__spec_part *part, tulle__link *inner, tulle__timeline *timeline, tulle__link **link)

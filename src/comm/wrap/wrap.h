@@ -7,6 +7,7 @@
 
 extern const tulle__wrapper tulle__wrapper_check;
 extern const tulle__wrapper tulle__wrapper_fault;
+extern const tulle__wrapper tulle__wrapper_migrate;
 extern const tulle__wrapper tulle__wrapper_net;
 extern const tulle__wrapper tulle__wrapper_trace;
 

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Template of the row loop of a triangular solve for WIDTH columns at once, included with
- *   T, WIDTH     the type, and a power of two
+ *   T, LANES     the type, and how many columns are a vector of 64 bytes
+ *   WIDTH        a power of two
  *   ROWS         what the functions are compiled for
  *   NAME(x)      x with a suffix of its own
- * A sum of WIDTH columns stays in registers: the compiler makes as many of them as its vectors are narrower.
+ * The sums of WIDTH columns stay in registers, in vectors that the compiler can keep there: it takes narrower ones
+ * apart where it has none so wide, but puts wider ones in memory.
  */
 #if WIDTH == 1 /* a vector of one would live in memory */
 typedef T NAME(vector) __attribute__((may_alias));
-#else
+#elif WIDTH < LANES
 typedef T NAME(vector) __attribute__((vector_size(WIDTH * sizeof(T)), aligned(sizeof(T)), may_alias));
+#else
+typedef T NAME(vector) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 #endif
 #define VECTOR NAME(vector)
+#define PARTS (WIDTH > LANES ? WIDTH / LANES : 1)
+#define EACH_PART for (int q = 0; q < PARTS; q++)
 
 ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
     const tulle__solve_task *task, int64_t column, int step)
@@ -26,19 +32,30 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
         int64_t first = step > 0 ? from : from + n - 1;
         const T *v = val + first;
         const int32_t *c = colind + first;
-        VECTOR sum = *(const VECTOR *)(b + i * ldb);
+        VECTOR sum[PARTS], *to;
+        EACH_PART sum[q] = ((const VECTOR *)(b + i * ldb))[q];
 #if WIDTH == 1
         if (n > TULLE__SOLVE_TAIL) {
             T side[4] = {0, 0, 0, 0};
             for (; k + 4 <= n - TULLE__SOLVE_TAIL; k += 4)
                 for (int q = 0; q < 4; q++) side[q] += v[(k + q) * step] * x[c[(k + q) * step] * ldx];
-            sum -= (side[0] + side[1]) + (side[2] + side[3]);
+            sum[0] -= (side[0] + side[1]) + (side[2] + side[3]);
         }
 #endif
-        for (; k < n; k++) sum -= v[k * step] * *(const VECTOR *)(x + c[k * step] * ldx);
-        if (inverse) sum *= inverse[s];
-        *(VECTOR *)(x + (task->at + r) * ldx) = sum;
-        if (out) *(VECTOR *)(out + i * task->ldo) = sum;
+        for (; k < n; k++) {
+            const VECTOR *line = (const VECTOR *)(x + c[k * step] * ldx);
+            EACH_PART sum[q] -= v[k * step] * line[q];
+        }
+        if (inverse) EACH_PART sum[q] *= inverse[s];
+        if (task->divides) {
+            T reciprocal = 1 / val[task->head ? from - 1 : from + n];
+            EACH_PART sum[q] *= reciprocal;
+        }
+        to = (VECTOR *)(x + (task->at + r) * ldx);
+        EACH_PART to[q] = sum[q];
+        if (!out) continue;
+        to = (VECTOR *)(out + i * task->ldo);
+        EACH_PART to[q] = sum[q];
     }
 }
 
@@ -50,6 +67,8 @@ ROWS static void NAME(solve)(const tulle__solve_task *task, int64_t column)
         NAME(solve_step)(task, column, -1);
 }
 
+#undef EACH_PART
+#undef PARTS
 #undef VECTOR
 #undef WIDTH
 #undef NAME

@@ -164,6 +164,7 @@ static void NAME(solve)(const tulle__solve_task *task)
             for (int64_t e = from; e < to; e++) sum = ADD(sum, MULTIPLY(val[e], x[task->colind[e] * task->ldx + j]));
             T value = b[i * task->ldb + j] - sum;
             if (inverse) value = MULTIPLY(value, inverse[s]);
+            if (task->divides) value = MULTIPLY(value, 1 / val[task->head ? from - 1 : to]);
             x[(task->at + r) * task->ldx + j] = value;
             if (out) out[i * task->ldo + j] = value;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "petsc_solve.h"
+#include "petsc_krylov.h"
 
 #include <petscksp.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static void choose(KSP ksp, const char *method, const char *precond, int restart
     CHECK(PCFactorSetShiftType(pc, MAT_SHIFT_NONE));
 }
 
-int petsc_solve(int argc, char **argv)
+int petsc_krylov(int argc, char **argv)
 {
     const char *path = option(argc, argv, "--matrix", NULL), *method = option(argc, argv, "--method", "gmres");
     const char *precond = option(argc, argv, "--precond", "none");
@@ -68,7 +68,7 @@ int petsc_solve(int argc, char **argv)
     KSP ksp;
     PetscInt iterations;
     KSPConvergedReason reason;
-    if (!path) rival_die("bench_petsc --op solve wants --matrix FILE.csr");
+    if (!path) rival_die("bench_petsc --op krylov wants --matrix FILE.csr");
     const char *wrong = csrfile_read(path, 1, &A);
     if (wrong) rival_die("%s: %s", path, wrong);
     if (A.nnz > INT32_MAX) rival_die("PETSc here has 32-bit indices");
@@ -93,9 +93,9 @@ int petsc_solve(int argc, char **argv)
     CHECK(VecAYPX(r, -1, b));
     CHECK(VecNorm(r, NORM_2, &residual));
     CHECK(VecNorm(b, NORM_2, &norm));
-    printf(
-        "{\"rival\": \"petsc\", \"version\": \"%d.%d.%d\", \"op\": \"solve\", \"method\": \"%s\", \"precond\": \"%s\", "
-        "\"n\": %lld, \"nnz\": %lld, \"converged\": %s, \"reason\": \"%s\", \"iterations\": %d, ",
+    printf("{\"rival\": \"petsc\", \"version\": \"%d.%d.%d\", \"op\": \"krylov\", \"method\": \"%s\", \"precond\": "
+           "\"%s\", "
+           "\"n\": %lld, \"nnz\": %lld, \"converged\": %s, \"reason\": \"%s\", \"iterations\": %d, ",
         PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, method, precond, (long long)A.m,
         (long long)A.nnz, reason > 0 ? "true" : "false", KSPConvergedReasons[reason], (int)iterations);
     if (residual - residual == 0)

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A solve by push. A PE makes rounds: values that have come are looked at, rows that lack nothing are solved, and what
+ * they give is sent. While no row waits, rows are solved group by group in their order; a row that must wait is kept in
+ * hand, with the entry up to which all its unknowns are known, and rows behind it go ahead. They come into hand in the
+ * order of solving, so the first row that is not solved is always in hand at its PE or next, and all that it needs has
+ * been sent: nobody waits in a circle.
+ */
+#include <string.h>
+
+#include "algo/trisolve/solver.h"
+#include "base/error.h"
+
+/* Rows solved before what they give is sent; where time is virtual all that are ready at a time, side by side. */
+enum { ROUND = 16, RELAYS = 32 };
+
+struct pass {
+    tulle_trisolve *solver;
+    tulle__push *push;
+    const tulle__share *share;
+    tulle__solve_times *times;
+    tulle__solve_task task; /* but for which rows */
+    size_t size;            /* of a value */
+    int is_virtual, most;
+    int64_t next, group, begun; /* the line that comes into hand next, its group, tasks begun */
+    int inhand;
+    int64_t relayed, ndue; /* so many relays, from the first, have come; which are to go on now */
+    int nsolved;
+    int launched; /* a task began in this round */
+    int64_t since;
+    int turns;
+};
+
+/* Whether a ghost's value is known: it is looked for if it was not. */
+static int arrive(struct pass *p, int64_t slot)
+{
+    tulle__push *push = p->push;
+    char *known = &push->known[push->nown + slot];
+    if (*known) return 1;
+    if (!tulle__push_has_come(push, slot)) return 0;
+    *known = 1;
+    if (push->relay_first && push->relay_first[slot] < push->relay_first[slot + 1])
+        push->due[p->ndue++] = (int32_t)slot;
+    return 1;
+}
+
+/* What has come and is to be passed on goes. */
+static void pass_on(struct pass *p)
+{
+    for (int64_t i = 0; i < p->ndue; i++) tulle__push_relay(p->push, p->push->due[i]);
+    p->ndue = 0;
+}
+
+/* What other PEs wait for goes on even if this one has no use for it yet. */
+static void relay(struct pass *p)
+{
+    const tulle__push *push = p->push;
+    while (p->relayed < push->nrelays && arrive(p, push->relay[p->relayed])) p->relayed++;
+    for (int64_t i = p->relayed + 1; i < push->nrelays && i < p->relayed + RELAYS; i++) arrive(p, push->relay[i]);
+    pass_on(p);
+}
+
+static int is_ready(struct pass *p, int64_t line, int64_t *reached)
+{
+    const tulle__push *push = p->push;
+    for (; *reached < p->share->rowptr[line + 1]; ++*reached) {
+        int64_t of = p->share->colind[*reached];
+        if (push->known[of]) continue;
+        if (of < push->nown || !arrive(p, of - push->nown)) return 0;
+    }
+    return 1;
+}
+
+static void solve_lines(struct pass *p, int64_t line, int64_t count)
+{
+    const tulle__share *share = p->share;
+    tulle__push *push = p->push;
+    p->task.count = count;
+    p->task.rowptr = share->rowptr + line;
+    p->task.inverse = share->inverse ? (const char *)share->inverse + (size_t)line * p->size : NULL;
+    p->task.b = (const char *)push->b + (size_t)(line * push->cols) * p->size;
+    p->task.at = line;
+    p->solver->context->kernels->solve(&p->task);
+    for (int64_t l = line; l < line + count; l++) push->solved[p->nsolved++] = (int32_t)l;
+    if (!p->is_virtual) memset(push->known + line, 1, (size_t)count); /* there, in the next round */
+}
+
+static void look_at_hand(struct pass *p)
+{
+    tulle__push *push = p->push;
+    int kept = 0;
+    for (int i = 0; i < p->inhand; i++) {
+        tulle__push_hand hand = push->hand[i];
+        if (p->nsolved < p->most && is_ready(p, hand.line, &hand.reached))
+            solve_lines(p, hand.line, 1);
+        else
+            push->hand[kept++] = hand;
+    }
+    p->inhand = kept;
+}
+
+/* Whether the group that begins at the next line has all that it needs, if no row before it waits. */
+static int is_group_ready(struct pass *p)
+{
+    const tulle__share *share = p->share;
+    while (share->group[p->group].done <= p->next) p->group++;
+    const tulle__group *group = &share->group[p->group];
+    if (p->inhand || p->is_virtual || group->at != p->next) return 0;
+    for (int64_t slot = p->group ? group[-1].last_wait : 0; slot < group->last_wait; slot++)
+        if (!arrive(p, slot)) return 0;
+    return 1;
+}
+
+static void take_in_hand(struct pass *p)
+{
+    tulle__push *push = p->push;
+    while (p->next < push->nown && p->inhand < TULLE__IN_HAND && p->nsolved < p->most) {
+        if (p->begun < push->ntasks && push->task[p->begun] <= p->next) {
+            p->begun++;
+            p->launched = 1;
+        }
+        if (is_group_ready(p)) {
+            int64_t count = p->share->group[p->group].count;
+            solve_lines(p, p->next, count);
+            p->next += count;
+            continue;
+        }
+        tulle__push_hand hand = {.line = (int32_t)p->next, .reached = p->share->rowptr[p->next]};
+        p->next++;
+        if (is_ready(p, hand.line, &hand.reached))
+            solve_lines(p, hand.line, 1);
+        else
+            push->hand[p->inhand++] = hand;
+    }
+}
+
+/* What a round's rows take, where time is virtual. */
+static void charge(struct pass *p)
+{
+    const tulle__push *push = p->push;
+    double size = (double)p->size, rows = p->nsolved, cols = (double)push->cols, entries = 0;
+    for (int i = 0; i < p->nsolved; i++) {
+        int64_t line = push->solved[i];
+        entries += (double)(p->share->rowptr[line + 1] - p->share->rowptr[line]);
+        push->known[line] = 1;
+    }
+    tulle__work work = {.memory = entries * (size + 4) + rows * (8 + size + 2 * cols * size),
+        .cache = entries * cols * size,
+        .resident = !p->launched};
+    work.flops[push->type] = cols * (2 * entries + rows);
+    tulle__kernel_end(p->solver->comm, &work);
+    p->launched = 0;
+}
+
+/* Nothing was ready: whether to go on waiting. */
+static tulle_status look_around(struct pass *p)
+{
+    tulle_trisolve *solver = p->solver;
+    const tulle__push *push = p->push;
+    double patience = solver->options.patience > 0 ? solver->options.patience : 60;
+    int64_t start = tulle__now(solver->comm);
+    tulle__pause(solver->comm, &p->turns);
+    tulle_status status = tulle__comm_failed(solver->comm);
+    int64_t now = tulle__now(solver->comm);
+    p->times->polls++;
+    p->times->wait_ns += now - start;
+    if (status != TULLE_OK || (double)(now - p->since) * 1e-9 < patience) return status;
+    if (!p->inhand)
+        return tulle__fail(TULLE_ERR_STATE, "a PE has waited %g s for the unknown of row %d, to pass it on", patience,
+            push->ghost[push->relay[p->relayed]] + 1);
+    const tulle__push_hand *hand = &push->hand[0];
+    int32_t of = p->share->colind[hand->reached]; /* of the first row that waits: a ghost, as rows before are solved */
+    return tulle__fail(TULLE_ERR_STATE, "row %d has waited %g s for the unknown of row %d", push->row[hand->line] + 1,
+        patience, push->ghost[of - push->nown] + 1);
+}
+
+tulle_status tulle__solver_push(tulle_trisolve *solver, tulle__solve_times *times)
+{
+    tulle__push *push = &solver->push;
+    const tulle__share *share = &solver->now->share[0];
+    int64_t cols = push->cols, start = tulle__now(solver->comm), waited = times->wait_ns;
+    tulle_status status = TULLE_OK;
+    struct pass p = {.solver = solver,
+        .push = push,
+        .share = share,
+        .times = times,
+        .task = {.type = push->type,
+            .step = 1,
+            .cols = cols,
+            .colind = share->colind,
+            .val = share->val,
+            .ldb = cols,
+            .x = push->lines,
+            .ldx = cols},
+        .size = tulle_type_size(push->type),
+        .is_virtual = tulle__is_virtual(solver->comm),
+        .since = start};
+    p.most = p.is_virtual ? TULLE__IN_HAND : ROUND;
+    memset(push->known, 0, (size_t)(push->nown + push->nghosts));
+    while (status == TULLE_OK && (p.inhand || p.next < push->nown || p.relayed < push->nrelays)) {
+        int64_t relayed = p.relayed;
+        p.nsolved = 0;
+        relay(&p);
+        if (p.is_virtual) tulle__kernel_begin(solver->comm);
+        look_at_hand(&p);
+        take_in_hand(&p);
+        if (p.is_virtual && p.nsolved) charge(&p);
+        pass_on(&p);
+        for (int i = 0; i < p.nsolved; i++) tulle__push_send(push, push->solved[i]);
+        if (p.nsolved || p.relayed > relayed) {
+            p.since = tulle__now(solver->comm);
+            p.turns = 0;
+        } else {
+            status = look_around(&p);
+        }
+    }
+    times->compute_ns += tulle__now(solver->comm) - start - (times->wait_ns - waited);
+    return status;
+}
