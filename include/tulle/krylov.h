@@ -32,7 +32,8 @@ typedef struct tulle_operator {
     tulle_type type;
     const tulle_layout *layout; /* n x 1: how x and y are cut; NULL (preconditioners): as whoever binds likes */
     void *context;
-    /* From now on apply(*bound) computes y from x, whatever they hold then; several pairs may be bound at a time. */
+    /* From now on apply(*bound) computes y from x, whatever they hold then; several pairs may be bound at a time.
+       *bound is not NULL, and is set on success only. */
     tulle_status (*bind)(void *context, tulle_mat *x, tulle_mat *y, void **bound);
     tulle_status (*apply)(void *bound);
     void (*unbind)(void *bound); /* before x and y are freed */

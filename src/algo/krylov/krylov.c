@@ -155,9 +155,11 @@ out:
 static tulle_status check(const tulle_operator *A, const tulle_operator *M, const tulle_mat *B, const tulle_mat *X,
     const tulle_krylov_options *o)
 {
-    if (!A->apply || !A->layout || A->layout->m != A->n || A->layout->n != 1 || A->layout->nt != 1 ||
-        !tulle__operator_one_tile_each(A->layout, A->comm->size))
+    if (!A->apply || !A->bind || !A->unbind || !A->layout || A->layout->m != A->n || A->layout->n != 1 ||
+        A->layout->nt != 1 || !tulle__operator_one_tile_each(A->layout, A->comm->size))
         return tulle__fail(TULLE_ERR_ARG, "the operator's vectors are n x 1, with one tile a PE at most");
+    if (B->comm != A->comm || X->comm != A->comm || (M && M->comm != A->comm))
+        return tulle__fail(TULLE_ERR_ARG, "the operators, B and X are not of one team, or part of one");
     if (M && (M->n != A->n || M->type != A->type))
         return tulle__fail(TULLE_ERR_ARG,
             "the preconditioner is of %" PRId64 " rows of %s, the matrix of %" PRId64 " of %s", M->n,
@@ -296,7 +298,7 @@ tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M
     char failed[TULLE_MESSAGE_MAX] = "";
     tulle__krylov k = {
         .comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = options ? *options : TULLE_KRYLOV_DEFAULT};
-    tulle_status status = tulle_comm_agree(B->comm, check(A, k.M, B, X, &k.options));
+    tulle_status status = tulle_comm_agree(A->comm, check(A, k.M, B, X, &k.options));
     if (status == TULLE_OK) status = solve(&k, B, X, report, failed);
     if (status == TULLE_OK && *failed) return tulle__fail(TULLE_ERR_CONVERGENCE, "%s", failed);
     return status;
