@@ -27,11 +27,13 @@ struct chart {
 
 /* For json_each_line, whose arg is the chart. */
 tulle_status chart_add_run(void *chart, const struct json_line *line);
+tulle_status chart_add_tasks(void *chart, const struct json_line *line); /* pes: tasks of a PE */
 tulle_status chart_add_roof(void *chart, const struct json_line *line);
 tulle_status chart_add_map(void *chart, const struct json_line *line);
 tulle_status chart_add_span(void *chart, const struct json_line *line);
 
 tulle_status chart_draw_scaling(const struct chart *chart, const struct picture *picture);
+tulle_status chart_draw_tasks(const struct chart *chart, const struct picture *picture);
 tulle_status chart_draw_roofline(const struct chart *chart, const struct picture *picture);
 tulle_status chart_draw_breakdown(const struct chart *chart, const struct picture *picture);
 tulle_status chart_draw_imbalance(const struct chart *chart, const struct picture *picture);

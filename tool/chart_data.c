@@ -52,11 +52,13 @@ static tulle_status read_run(const struct json_line *line, struct mark *m)
     char path[PHASE_NAME];
     m->predicted = json_is_true(line, "predicted");
     tulle_status status = copy_text(line, "op", m->op, sizeof m->op);
-    if (status == TULLE_OK) status = copy_text(line, "alg", m->alg, sizeof m->alg);
+    int solve = strcmp(m->op, "trisolve") == 0; /* has methods, and two of the phases */
+    if (status == TULLE_OK) status = copy_text(line, solve ? "method" : "alg", m->alg, sizeof m->alg);
     if (status == TULLE_OK) status = copy_text(line, "operand", m->operand, sizeof m->operand);
     if (status == TULLE_OK) status = positive(line, "pes", &m->pes);
     if (status == TULLE_OK) status = positive(line, "seconds", &m->seconds);
     for (int p = 0; p < CHART_PHASES && status == TULLE_OK; p++) {
+        if (solve && (p == 1 || p == 2)) continue;
         snprintf(path, sizeof path, "phases.%s.mean", phases[p]);
         status = json_need_number(line, path, &m->phase[p]);
     }
@@ -67,6 +69,14 @@ tulle_status chart_add_run(void *chart, const struct json_line *line)
 {
     struct mark m = {.pes = 0};
     tulle_status status = read_run(line, &m);
+    return status == TULLE_OK ? append(chart, &m) : status;
+}
+
+tulle_status chart_add_tasks(void *chart, const struct json_line *line)
+{
+    struct mark m = {.pes = 0};
+    tulle_status status = read_run(line, &m);
+    if (status == TULLE_OK) status = positive(line, "tasks", &m.pes);
     return status == TULLE_OK ? append(chart, &m) : status;
 }
 

@@ -82,15 +82,17 @@ static int by_pes(const void *x, const void *y)
     return (a->pes > b->pes) - (a->pes < b->pes);
 }
 
-tulle_status chart_draw_scaling(const struct chart *chart, const struct picture *p)
+static tulle_status draw_seconds(const struct chart *chart, const struct picture *p, const char *over)
 {
     char(*names)[NAME];
     qsort(chart->mark, (size_t)chart->count, sizeof *chart->mark, by_pes);
     const struct mark *first = &chart->mark[0], *last = &chart->mark[chart->count - 1];
     double least = first->seconds, most = least;
     put_title(chart, p, first->operand);
-    fprintf(p->script, "set logscale xy\nset format y '%%g'\nset xlabel 'PEs'\nset ylabel 'seconds'\n"
-                       "set key outside right top\nset xtics (");
+    fprintf(p->script,
+        "set logscale xy\nset format y '%%g'\nset xlabel '%s'\nset ylabel 'seconds'\n"
+        "set key outside right top\nset xtics (",
+        over);
     for (int i = 0; i < chart->count; i++) {
         const struct mark *m = &chart->mark[i];
         if (!i || m->pes != chart->mark[i - 1].pes) fprintf(p->script, "%s'%g' %g", i ? "," : "", m->pes, m->pes);
@@ -101,6 +103,16 @@ tulle_status chart_draw_scaling(const struct chart *chart, const struct picture 
         most * 1.5);
     int count = put_series(chart, p, put_time, &names);
     return plot_series(p, count, names, "using 1:2 with linespoints pt 7", 1);
+}
+
+tulle_status chart_draw_scaling(const struct chart *chart, const struct picture *p)
+{
+    return draw_seconds(chart, p, "PEs");
+}
+
+tulle_status chart_draw_tasks(const struct chart *chart, const struct picture *p)
+{
+    return draw_seconds(chart, p, "tasks a PE");
 }
 
 static void put_point(const struct mark *m, FILE *file)

@@ -15,6 +15,7 @@ static const struct drawing {
     tulle_status (*draw)(const struct chart *chart, const struct picture *picture);
 } kinds[] = {
     {"scaling", "seconds over PEs, a curve an algorithm", 760, 480, chart_add_run, chart_draw_scaling},
+    {"tasks", "seconds over tasks a PE, a curve a triangle", 760, 480, chart_add_tasks, chart_draw_tasks},
     {"roofline", "flops a second over flops a byte moved, under the roofs", 760, 520, chart_add_roof,
         chart_draw_roofline},
     {"breakdown", "where the time goes, the mean of the PEs", 860, 460, chart_add_run, chart_draw_breakdown},
@@ -34,7 +35,7 @@ static tulle_status find_kind(const char *name, const struct drawing **kind)
     }
     const char *near = tulle_nearest_word(name, names, KINDS);
     return tulle_fail(TULLE_ERR_ARG,
-        "no kind of picture is called '%s'%s%s%s; there are scaling, roofline, breakdown, "
+        "no kind of picture is called '%s'%s%s%s; there are scaling, tasks, roofline, breakdown, "
         "imbalance and timeline",
         name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
@@ -71,11 +72,14 @@ const struct verb verb_plot = {
     .operands = "KIND FILE...",
     .summary = "Draw what --json and --trace wrote, with gnuplot",
     .description =
-        "The files hold one JSON object a line, as spmm, spgemm, predict and stat print them with --json; - is "
+        "The files hold one JSON object a line, as spmm, spgemm, trisolve, predict and stat print them with --json; - "
+        "is "
         "standard\n"
         "input. KIND is one of\n"
         "\n"
-        "scaling: seconds over PEs, a curve an algorithm, from spmm, spgemm or predict.\n"
+        "scaling: seconds over PEs, a curve an algorithm, from spmm, spgemm, predict or trisolve.\n"
+        "\n"
+        "tasks: the same over the tasks of a PE, from trisolve.\n"
         "\n"
         "roofline: flops a second of a PE over flops a byte moved, under the network's slope, the peak and the local\n"
         "roofs, from the same. Runs that moved nothing are left out.\n"

@@ -14,14 +14,14 @@ struct outcome {
     tulle_method method;
     tulle_trisolve_report report;
     double seconds, all[REPS_MAX], analysis;
-    int checked, passed;
+    int checked, passed, left_out;
     double error;
     char failure[256];
 };
 
 struct setting {
     const struct options *options;
-    int reps, simulated;
+    int reps, simulated, all;
     tulle_read_options reading;
     tulle_trisolve_options solving;
     tulle_method method[TULLE_METHOD_COUNT];
@@ -131,6 +131,12 @@ static tulle_status run_method(
         status = tulle_trisolve_execute(solver, B, X, &o->report);
         if (rep >= 0) o->all[rep] = o->report.seconds;
     }
+    if (status == TULLE_ERR_LIMIT && s->all && !output) { /* a method's own limit; all PEs have met it */
+        o->method = options.method;
+        o->left_out = 1;
+        snprintf(o->failure, sizeof o->failure, "%s", tulle_error_message());
+        goto out;
+    }
     if (status != TULLE_OK) return status;
     o->method = tulle_trisolve_method(solver);
     o->seconds = median(o->all, s->reps);
@@ -138,6 +144,7 @@ static tulle_status run_method(
     if (options_flag(s->options, "check")) status = check(s, T, B, X, o);
     if (status == TULLE_OK && output) status = tulle_mat_save(X, output);
     if (status != TULLE_OK) return status;
+out:
     tulle_trisolve_free(solver);
     tulle_mat_free(B);
     tulle_mat_free(X);
@@ -177,7 +184,8 @@ static tulle_status read_method(const char *word, void *arg)
 static tulle_status read_methods(struct setting *s)
 {
     const char *name = options_word(s->options, "method", "auto");
-    if (strcmp(name, "all") != 0) return options_each(name, read_method, s);
+    s->all = strcmp(name, "all") == 0;
+    if (!s->all) return options_each(name, read_method, s);
     for (int m = TULLE_METHOD_AUTO + 1; m < TULLE_METHOD_COUNT; m++) s->method[s->nmethods++] = (tulle_method)m;
     return TULLE_OK;
 }
@@ -217,6 +225,12 @@ static double pays_after(const struct setting *s, const struct outcome *o)
 
 static void print_json(const struct setting *s, const tulle_team *team, const struct outcome *o)
 {
+    if (o->left_out) {
+        printf("{\"op\":\"trisolve\",\"method\":\"%s\",\"left_out\":", tulle_method_name(o->method));
+        json_text(o->failure, stdout);
+        printf("}\n");
+        return;
+    }
     printf("{\"op\":\"trisolve\",\"method\":\"%s\",\"operand\":", tulle_method_name(o->method));
     json_text(s->options->operand[0], stdout);
     printf(",\"comm\":");
@@ -248,6 +262,10 @@ static void print_line(const struct setting *s, const struct outcome *o)
     char after[32] = "-", cut[32] = "-", checked[32] = "";
     double pays = pays_after(s, o);
     if (pays >= 0) snprintf(after, sizeof after, "%.1f", pays);
+    if (o->left_out) {
+        printf("%-13s left out: %s\n", tulle_method_name(o->method), o->failure);
+        return;
+    }
     if (o->report.levels) snprintf(cut, sizeof cut, "%" PRId64 " levels", o->report.levels);
     if (o->report.tasks) snprintf(cut, sizeof cut, "%d tasks", o->report.tasks);
     if (o->report.chunk) snprintf(cut, sizeof cut, "%" PRId64 " rows", o->report.chunk);
@@ -339,7 +357,7 @@ static const struct option options[] = {
         .kind = KIND_WORD,
         .argument = "NAME,..|all",
         .fallback = "auto",
-        .text = TULLE_METHOD_LIST(METHOD_WORD) "one or several, or all in turn"},
+        .text = TULLE_METHOD_LIST(METHOD_WORD) "one or several, or all that apply in turn"},
     {.name = "chunk",
         .kind = KIND_INT,
         .argument = "ROWS",

@@ -53,7 +53,7 @@ typedef struct tulle_trisolve_options {
     int64_t solves;  /* how often it is going to be used: AUTO weighs analysis against solving; 0: many times */
                      /* 1, 2 with SERIAL, AUTO: rows are inspected as they are solved, in the first execution */
     int64_t chunk;   /* CHUNKED: rows of a chunk; 0: by a model of the pipeline */
-    int tasks;       /* PUSH, UNIFIED_TASKS, ZEROCOPY: parts of the rows that a PE has; 0: 8 */
+    int tasks;       /* PUSH, UNIFIED_TASKS, ZEROCOPY: parts of the rows that a PE has; 0: by a model, 8, 8 */
     int fanout; /* PUSH: an owner tells so many PEs itself; if more need an unknown, those it tells pass it on; 0: 8 */
     double patience; /* seconds that a worker waits for a row before the solve fails and names it; 0: 60 */
 } tulle_trisolve_options;

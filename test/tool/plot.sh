@@ -36,6 +36,12 @@ holds "title 'spmm rmat:scale=8 summa (model)'" "predictions are told from runs"
 [ "$(grep -c '^\$series' "$work/p.gp")" = 6 ] && [ "$(sed -n '/^\$series0/,/^EOD/p' "$work/p.gp" | wc -l)" = 5 ]
 report $? "six curves, the first of three points"
 holds "'24' 24,'96' 96" "PEs on the axis"
+draws scaling "$lines/solves.json" -o "$work/p.gp"
+holds "xlabel 'PEs'" "solves over PEs"
+draws tasks "$lines/solves.json" -o "$work/p.gp"
+[ "$(grep -c '^\$series' "$work/p.gp")" = 2 ] && [ "$(sed -n '/^\$series0/,/^EOD/p' "$work/p.gp" | wc -l)" = 6 ]
+report $? "solves: two triangles, four numbers of tasks"
+holds "xlabel 'tasks a PE'" "tasks on the axis"
 draws roofline "$lines/predictions.json" -o "$work/p.gp" --title "it's a roof"
 holds "set title 'it''s a roof' noenhanced" "a title with a quote in it"
 holds 'plot min(16000, x \* 3.83)' "the slope of Summit's network under the peak of a V100"
@@ -54,7 +60,7 @@ holds "title 'multiply'" "a colour a kind of span"
 
 # drawing
 if command -v gnuplot >/dev/null 2>&1; then
-    for kind in scaling:runs roofline:predictions breakdown:predictions imbalance:stat imbalance:predictions timeline:timeline; do
+    for kind in scaling:runs tasks:solves roofline:predictions breakdown:predictions imbalance:stat imbalance:predictions timeline:timeline; do
         for ending in svg png; do
             file=$work/${kind%:*}-${kind#*:}.$ending
             "$tulle" plot "${kind%:*}" "$lines/${kind#*:}.json" -o "$file" >"$work/out" 2>&1 && [ ! -s "$work/out" ] &&

@@ -180,6 +180,7 @@ report $? "nothing is left of a file that could not be written"
 expect 0 'passed' trisolve "$data/bcsstk16.mtx.gz" --from tril --method all --check --pes 3 --rhs random:3
 expect 0 '"method":"push".*"tasks":4.*"passed":true' trisolve fem:nodes=6,dof=3 --from triu --trans --type f32 --method push --tasks 4 --check --pes 2 --json
 expect 0 '"method":"zerocopy".*"same_bits":false,"tasks":4.*"passed":true' trisolve fem:nodes=6,dof=3 --from triu --trans --type f32 --method zerocopy --tasks 4 --check --pes 2 --json
+expect 0 'shmem *left out: .*in-degrees' trisolve stencil2d:nx=800,ny=700 --from tril --method all --comm threads:direct=off --pes 2
 expect 0 'unit, transposed.*1 right-hand side' trisolve "$data/can_24.mtx" --from tril --unit --trans --rhs ones --pes 1
 expect 2 "did you mean 'chunked'" trisolve fem:nodes=4 --method chuncked
 expect 2 'row 1 has an entry above the diagonal' trisolve fem:nodes=4 --pes 2

@@ -83,6 +83,8 @@ static tulle_status run_method(
     }
     EXPECT(options->method == TULLE_METHOD_AUTO || tulle_trisolve_method(solver) == options->method);
     EXPECT(report.seconds >= 0 && report.workers >= 1);
+    if (t.n && c->cols && options->method == TULLE_METHOD_PUSH)
+        EXPECT(c->tasks ? report.tasks == c->tasks : report.tasks >= 1);
     if (t.n && c->cols) EXPECT(report.same_bits == same_bits(options->method));
     TULLE_TRY(tulle_trisolve_check(T, options, B, X, &error));
     EXPECT(error <= 1);

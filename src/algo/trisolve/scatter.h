@@ -43,7 +43,6 @@ typedef struct tulle__scatter {
     int32_t *owed;       /* [n]; NULL if shared */
     /* as many columns as were last wanted */
     tulle_gidx cols;
-    int segment;              /* of the counters: data if all is reached by load and store, else control */
     tulle__place own[2];      /* counters (a word a row); sums (shared: a word each, else values); length 0: none */
     tulle__place *place[2];   /* [size] */
     char **direct[2];         /* [size] NULL: by the calls of comm */

@@ -4,21 +4,25 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "algo/trisolve/tasks.h"
 #include "base/error.h"
 
 /* Rows of A in parts of about equal numbers of entries, which PEs have in turn, in the order of solving. */
-static tulle_status deal(const tulle__triangle *t, tulle_mat *A, tulle_layout **layout)
+static tulle_status deal(tulle__triangle *t, tulle_mat *A, tulle_layout **layout)
 {
     tulle_status status;
     tulle_gidx *cut = NULL;
     int64_t *nnz = NULL;
-    int pes = A->comm->size, parts = pes * (t->tasks ? t->tasks : 1), *owner = NULL;
-    status = tulle__alloc((size_t)parts + 1, sizeof *cut, "row cuts", &cut);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)parts, sizeof *owner, "owners", &owner);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)A->layout->m, sizeof *nnz, "entries of rows", &nnz);
+    int pes = A->comm->size, parts, *owner = NULL;
+    status = tulle__alloc((size_t)A->layout->m, sizeof *nnz, "entries of rows", &nnz);
     TULLE_TRY(tulle_comm_agree(A->comm, status));
     TULLE_TRY(tulle_mat_row_nnz(A, nnz));
     for (tulle_gidx r = 0; r < A->layout->m; r++) nnz[r]++; /* also a row without entries is work */
+    if (t->tasks == TULLE__TASKS_BY_MODEL) TULLE_TRY(tulle__tasks_choose(A, t->upper, nnz, &t->tasks));
+    parts = pes * (t->tasks ? t->tasks : 1);
+    status = tulle__alloc((size_t)parts + 1, sizeof *cut, "row cuts", &cut);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)parts, sizeof *owner, "owners", &owner);
+    TULLE_TRY(tulle_comm_agree(A->comm, status));
     if (tulle__method_scatters(t->options->method))
         tulle_cuts_even(A->layout->m, parts, cut); /* as the paper has it */
     else

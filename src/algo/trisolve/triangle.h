@@ -15,7 +15,7 @@
 
 typedef enum tulle__reach_rows { TULLE__ROWS_ALL, TULLE__ROWS_GATHERED, TULLE__ROWS_OWN } tulle__reach_rows;
 
-enum { TULLE__TASKS = 8 }; /* of a PE, where nobody says how many */
+enum { TULLE__TASKS_BY_MODEL = -1 };
 
 typedef struct tulle__triangle {
     tulle_mat *T;       /* the caller's */
@@ -48,8 +48,8 @@ static inline int tulle__method_deals(tulle_method method)
 }
 
 /*
- * Collective. options must outlive the triangle. tasks: 0, or rows are dealt out, so many tasks a PE. The tiles are not
- * looked at yet.
+ * Collective. options must outlive the triangle. tasks: 0, or rows are dealt out, so many tasks a PE or by the model.
+ * The tiles are not looked at yet.
  */
 tulle_status tulle__triangle_init(tulle_mat *T, const tulle_trisolve_options *options, int tasks, tulle__triangle *t);
 void tulle__triangle_fini(tulle__triangle *t);

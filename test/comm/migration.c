@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The wrapper `migrate`: when a page moves, how often that is counted, and what it costs: migration ENGINE. Two PEs
+ * take turns, so every count is exact.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "body.h"
+#include "comm/comm.h"
+#include "tap.h"
+
+enum { PAGE = 4096 };
+
+/* Words of PE 0 on four pages of control memory, and a page of data. */
+struct ground {
+    tulle__place words, data;
+    int64_t faults;
+};
+
+static tulle_status lay(tulle_comm *comm, struct ground *g)
+{
+    tulle__place own[2] = {{.length = 0}, {.length = 0}}, all[2][2];
+    tulle_status status = tulle__heap_take(comm->pe->control, 5 * PAGE, "test", &own[0]);
+    if (status == TULLE_OK) status = tulle__heap_take(comm->pe->data, 2 * PAGE, "test", &own[1]);
+    if (status == TULLE_OK) memset(tulle__direct(comm, &own[0]), 0, 5 * PAGE);
+    if (status == TULLE_OK) memset(tulle__direct(comm, &own[1]), 0, 2 * PAGE);
+    status = tulle_comm_agree(comm, status);
+    for (int i = 0; i < 2 && status == TULLE_OK; i++)
+        status = tulle_comm_allgather(comm, &own[i], sizeof own[i], all[i]);
+    if (status != TULLE_OK) return status;
+    g->words = all[0][0];
+    g->data = all[1][0];
+    g->faults = tulle__page_faults(comm);
+    return TULLE_OK;
+}
+
+/* Faults of this PE since the last call. */
+static int faults(tulle_comm *comm, struct ground *g)
+{
+    int64_t before = g->faults;
+    g->faults = tulle__page_faults(comm);
+    return (int)(g->faults - before);
+}
+
+/* The first byte of the n-th whole page. */
+static uint64_t page(const tulle__place *place, int n)
+{
+    return (uint64_t)PAGE - place->offset % PAGE + (uint64_t)n * PAGE;
+}
+
+static tulle_status turns(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    struct ground g;
+    tulle_status status;
+    int rank = tulle_comm_rank(comm);
+    uint64_t got[3 * PAGE / sizeof(uint64_t)], one = 1;
+    TULLE_TRY(lay(comm, &g));
+    uint64_t first = page(&g.words, 0);
+    if (rank == 1) {
+        for (int i = 0; i < 5; i++) EXPECT(tulle__fetch_add(comm, &g.words, first, 1) == (uint64_t)i);
+        EXPECT(faults(comm, &g) == 1); /* and then it is here */
+        EXPECT(tulle__load(comm, &g.words, first + PAGE - 8) == 0 && faults(comm, &g) == 0);
+        tulle__store(comm, &g.words, first + PAGE, 7);
+        EXPECT(faults(comm, &g) == 1);
+    }
+    TULLE_TRY(tulle_comm_barrier(comm)); /* its words are at fixed places, which do not move */
+    EXPECT(faults(comm, &g) == 0);
+    if (rank == 0) {
+        EXPECT(tulle__load(comm, &g.words, first) == 5 && faults(comm, &g) == 1);
+        EXPECT(tulle__load(comm, &g.words, first + PAGE) == 7 && faults(comm, &g) == 1);
+        EXPECT(tulle__load(comm, &g.words, first + 2 * PAGE) == 0 && faults(comm, &g) == 0); /* it never left */
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+    if (rank == 1) {
+        tulle__range lists[2] = {{first, got, PAGE}, {first + 2 * PAGE + 64, got + PAGE / 8, 8}};
+        tulle__getw(comm, 3, &g.words, 2, lists);
+        TULLE_TRY(tulle__wait(comm, 3));
+        EXPECT(got[0] == 5 && got[PAGE / 8] == 0 && faults(comm, &g) == 2);
+        tulle__addw(comm, 3, &g.words, TULLE__WORD_INT, 1, &(tulle__range){first, &one, 8});
+        TULLE_TRY(tulle__wait(comm, 3));
+        EXPECT(faults(comm, &g) == 0 && tulle__load(comm, &g.words, first) == 6);
+        /* across the edge of two pages */
+        tulle__put(comm, 3, &g.data, page(&g.data, 0) - 8, got, 16);
+        TULLE_TRY(tulle__wait(comm, 3));
+        EXPECT(faults(comm, &g) == 2);
+        tulle__get(comm, 3, &g.data, page(&g.data, 0), got + 1, 8);
+        TULLE_TRY(tulle__wait(comm, 3));
+        EXPECT(faults(comm, &g) == 0);
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+out:
+    return status;
+}
+
+/* To and fro: each time the fault's 2 ms and the page's 1 ms. */
+static tulle_status costs(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    enum { TIMES = 3 };
+    struct ground g;
+    tulle_status status;
+    TULLE_TRY(lay(comm, &g));
+    for (int i = 0; i < 2 * TIMES; i++) {
+        if (i % 2 != tulle_comm_rank(comm)) {
+            int64_t start = tulle__now(comm);
+            (void)tulle__load(comm, &g.words, page(&g.words, 1));
+            int64_t took = tulle__now(comm) - start;
+            EXPECT(took >= 3000000 && faults(comm, &g) == 1);
+            if (tulle__is_virtual(comm)) EXPECT(took < 3100000);
+            start = tulle__now(comm);
+            (void)tulle__load(comm, &g.words, page(&g.words, 1));
+            if (tulle__is_virtual(comm)) EXPECT(tulle__now(comm) - start < 1000);
+        }
+        TULLE_TRY(tulle_comm_barrier(comm));
+    }
+out:
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) return fprintf(stderr, "usage: %s ENGINE\n", argv[0]), 2;
+    char spec[256];
+    tulle_team *team;
+    tulle_team_options options = {.memory = (size_t)2 << 26, .threads = 1};
+    snprintf(spec, sizeof spec, "migrate:page=4096,fault=1us+%s", argv[1]);
+    if (!ok(tulle_team_new(spec, 2, &options, &team) == TULLE_OK, "open %s: %s", spec, tulle_error_message()))
+        return tap_done();
+    ok(tulle_team_run(team, turns, NULL) == TULLE_OK, "who faults when: %s", tulle_error_message());
+    tulle_team_free(team);
+    snprintf(spec, sizeof spec, "migrate:page=4096,fault=2ms,bw=4096000+%s", argv[1]);
+    ok(tulle_team_new(spec, 2, &options, &team) == TULLE_OK, "open %s: %s", spec, tulle_error_message());
+    ok(tulle_team_run(team, costs, NULL) == TULLE_OK, "what a fault costs: %s", tulle_error_message());
+    tulle_team_free(team);
+    snprintf(spec, sizeof spec, "migrate:page=8+%s", argv[1]);
+    ok(tulle_team_new(spec, 2, &options, &team) == TULLE_ERR_ARG, "pages of 8 bytes: %s", tulle_error_message());
+    snprintf(spec, sizeof spec, "migrate:page=64+%s", argv[1]);
+    ok(tulle_team_new(spec, 2, &options, &team) == TULLE_ERR_LIMIT, "too many pages: %s", tulle_error_message());
+    return tap_done();
+}
