@@ -9,8 +9,8 @@
 #include "roster.h"
 #include "verb.h"
 
-static const struct verb *const verbs[] = {&verb_spmm, &verb_spgemm, &verb_trisolve, &verb_predict, &verb_stat,
-    &verb_gen, &verb_convert, &verb_plot, &verb_calibrate, &verb_info};
+static const struct verb *const verbs[] = {&verb_spmm, &verb_spgemm, &verb_trisolve, &verb_solve, &verb_predict,
+    &verb_stat, &verb_gen, &verb_convert, &verb_plot, &verb_calibrate, &verb_info};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
 static int exit_status(tulle_status status)
@@ -19,6 +19,7 @@ static int exit_status(tulle_status status)
     case TULLE_OK:
         return EXIT_DONE;
     case TULLE_ERR_CHECK:
+    case TULLE_ERR_CONVERGENCE:
         return EXIT_CHECK;
     case TULLE_ERR_LIMIT:
     case TULLE_ERR_MEMORY:
@@ -32,8 +33,8 @@ static int exit_status(tulle_status status)
     }
 }
 
-static const char *const exit_texts =
-    "0 done; 1 a check failed; 2 bad usage or input; 3 not enough resources; 4 a PE was lost";
+static const char *const exit_texts = "0 done; 1 a check failed, or an iteration did not converge; 2 bad usage or "
+                                      "input; 3 not enough resources; 4 a PE was lost";
 
 static void help(FILE *file)
 {

@@ -7,14 +7,22 @@
 
 static const double patience = 1; /* seconds: shorter work is not told of */
 
-struct line {
-    int length; /* of what stands there now */
-};
-
-static void clear(struct line *line)
+void line_clear(struct line *line)
 {
     if (line->length) fprintf(stderr, "\r%*s\r", line->length, "");
     line->length = 0;
+}
+
+void line_show(struct line *line, const char *text)
+{
+    int length = (int)strlen(text);
+    fprintf(stderr, "\r%-*s", line->length, text);
+    if (length > line->length) line->length = length;
+}
+
+int line_wanted(const struct options *options)
+{
+    return isatty(STDERR_FILENO) && !options_flag(options, "quiet");
 }
 
 /* As in "812 MB" or "3.41 M entries". */
@@ -30,24 +38,22 @@ static void draw(void *arg, const tulle_progress *p)
 {
     struct line *line = arg;
     char text[80], total[24], rate[24];
-    if (p->done == p->total) clear(line);
+    if (p->done == p->total) line_clear(line);
     if (p->done == p->total || p->done == 0 || p->seconds < patience) return;
     double speed = (double)p->done / p->seconds;
     quantity(total, sizeof total, (double)p->total, p->unit);
     quantity(rate, sizeof rate, speed, p->unit);
     snprintf(text, sizeof text, "%s: %.0f %% of %s, %s/s, %.0f s left", p->what,
         100 * (double)p->done / (double)p->total, total, rate, (double)(p->total - p->done) / speed);
-    int length = (int)strlen(text);
-    fprintf(stderr, "\r%-*s", line->length, text);
-    if (length > line->length) line->length = length;
+    line_show(line, text);
 }
 
 tulle_status run_team(const struct options *options, tulle_team *team, tulle_body body, void *arg)
 {
     struct line line = {0};
-    if (isatty(STDERR_FILENO) && !options_flag(options, "quiet")) tulle_team_watch(team, draw, &line);
+    if (line_wanted(options)) tulle_team_watch(team, draw, &line);
     tulle_status status = tulle_team_run(team, body, arg);
-    clear(&line);
+    line_clear(&line);
     tulle_team_watch(team, NULL, NULL);
     return status;
 }

@@ -20,7 +20,7 @@ struct verb {
 };
 
 extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb_stat, verb_spmm, verb_spgemm,
-    verb_trisolve, verb_predict, verb_plot;
+    verb_trisolve, verb_solve, verb_predict, verb_plot;
 
 #define OPTION_HELP                                                                                                    \
     {                                                                                                                  \
@@ -94,6 +94,14 @@ tulle_status open_team(const struct options *options, const char *prefix, tulle_
 
 /* tulle_team_run, with progress on stderr if that is a terminal, unless --quiet. */
 tulle_status run_team(const struct options *options, tulle_team *team, tulle_body body, void *arg);
+
+/* A line on stderr that is rewritten in place. Wanted on a terminal, unless --quiet. */
+struct line {
+    int length; /* of what stands there now */
+};
+int line_wanted(const struct options *options);
+void line_show(struct line *line, const char *text);
+void line_clear(struct line *line);
 
 /* Prints warnings line by line to stderr unless --quiet. */
 void show_warnings(const struct options *options, const char *warnings);

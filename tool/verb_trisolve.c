@@ -7,6 +7,7 @@
 
 #include "launch.h"
 #include "result.h"
+#include "rhs.h"
 #include "verb.h"
 
 struct outcome {
@@ -110,63 +111,25 @@ static tulle_status read_triangle(struct setting *s, tulle_comm *comm, char *war
     return options_flag(s->options, "scale") ? scale(*T) : TULLE_OK;
 }
 
-static tulle_status fill_ones(tulle_mat *B)
-{
-    tulle_tile t;
-    tulle_status status = TULLE_OK;
-    if (tulle_comm_rank(tulle_mat_comm(B)) == 0) {
-        status = tulle_mat_tile(B, 0, 0, &t);
-        for (int64_t e = 0; status == TULLE_OK && e < t.m * t.n; e++)
-            if (t.type == TULLE_F32)
-                ((float *)t.val)[e] = 1;
-            else
-                ((double *)t.val)[e] = 1;
-    }
-    return tulle_comm_agree(tulle_mat_comm(B), status);
-}
-
-/* B of a known random solution. */
-static tulle_status make_known(struct setting *s, tulle_mat *T, const tulle_layout *layout, tulle_mat *B, tulle_mat **X)
-{
-    tulle_status status = tulle_mat_new_dense(tulle_mat_comm(T), layout, s->reading.type, TULLE_ROW_MAJOR, X);
-    if (status == TULLE_OK) status = tulle_mat_fill_random(*X, (uint64_t)options_int(s->options, "seed", 1));
-    return status == TULLE_OK ? tulle_trisolve_side(T, &s->solving, *X, B) : status;
-}
-
-/* --rhs ones, random, random:K, known, known:K, or a file; in one tile. X: the solution, if it is known. */
+/* B in one tile; for --rhs known, known:K also X, the random solutions whose B it is. */
 static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B, tulle_mat **X)
 {
     const char *rhs = options_word(s->options, "rhs", "random");
     static const int first = 0;
     int64_t cols = 1;
-    int known = strcmp(rhs, "known") == 0 || strncmp(rhs, "known:", 6) == 0;
-    int given = strcmp(rhs, "ones") == 0 || strncmp(rhs, "random", 6) == 0 || known;
-    tulle_mat *read = NULL;
     tulle_layout *layout = NULL;
     tulle_status status = TULLE_OK;
-    if (strncmp(rhs, "random:", 7) == 0) status = tulle_parse_int(rhs + 7, "--rhs random:K", 1, 1 << 20, &cols);
-    if (strncmp(rhs, "known:", 6) == 0) status = tulle_parse_int(rhs + 6, "--rhs known:K", 1, 1 << 20, &cols);
-    if (status == TULLE_OK && !given) {
-        status = tulle_mat_load(comm, rhs, NULL, TULLE_DENSE, &s->reading, NULL, &read);
-        if (status == TULLE_OK) cols = tulle_mat_cols(read);
-    }
+    if (strcmp(rhs, "known") != 0 && strncmp(rhs, "known:", 6) != 0)
+        return read_rhs(s->options, &s->reading, comm, tulle_mat_rows(T), "the triangle", B);
+    if (rhs[5]) status = tulle_parse_int(rhs + 6, "--rhs known:K", 1, 1 << 20, &cols);
     if (status != TULLE_OK) return status;
     tulle_layout_spec spec = {.m = tulle_mat_rows(T), .n = cols, .tile_rows = 1, .tile_cols = 1, .owner = &first};
-    if (read && tulle_mat_rows(read) != spec.m)
-        return tulle_fail(
-            TULLE_ERR_ARG, "%s has %" PRId64 " rows, the triangle %" PRId64, rhs, tulle_mat_rows(read), spec.m);
-    status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
-    if (status == TULLE_OK && read)
-        status = tulle_mat_redistribute(read, layout, B);
-    else if (status == TULLE_OK)
-        status = tulle_mat_new_dense(comm, layout, s->reading.type, TULLE_ROW_MAJOR, B);
-    if (status == TULLE_OK && known)
-        status = make_known(s, T, layout, *B, X);
-    else if (status == TULLE_OK && given)
-        status = strcmp(rhs, "ones") == 0 ? fill_ones(*B)
-                                          : tulle_mat_fill_random(*B, (uint64_t)options_int(s->options, "seed", 1));
+    status = tulle_comm_agree(comm, tulle_layout_new(&spec, tulle_comm_size(comm), &layout));
+    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, s->reading.type, TULLE_ROW_MAJOR, B);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, s->reading.type, TULLE_ROW_MAJOR, X);
+    if (status == TULLE_OK) status = tulle_mat_fill_random(*X, (uint64_t)options_int(s->options, "seed", 1));
+    if (status == TULLE_OK) status = tulle_trisolve_side(T, &s->solving, *X, *B);
     tulle_layout_free(layout);
-    if (status == TULLE_OK) tulle_mat_free(read);
     return status;
 }
 
@@ -500,15 +463,9 @@ static const struct option options[] = {
         .text = "check each result by its residual, and by its solution if that is known"},
     {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write X of the last method"},
     {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},
-    {.name = "seed",
-        .kind = KIND_INT,
-        .argument = "S",
-        .fallback = "1",
-        .low = 0,
-        .high = INT32_MAX,
-        .text = "of random right-hand sides"},
-    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object a line and method"}, OPTION_PES, OPTION_COMM,
-    OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object a line and method"}, OPTION_PES,
+    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
+    {.name = NULL}};
 
 const struct verb verb_trisolve = {
     .name = "trisolve",

@@ -2,13 +2,14 @@
 /*
  * PETSc: MatMatMult with MAT_INITIAL_MATRIX on any number of MPI ranks, AIJ times AIJ or AIJ times DENSE. B and C of
  * SpMM are column-major, PETSc's only dense storage; B holds the same numbers. Other algorithms: --petsc-algorithm
- * NAME.
+ * NAME. --op krylov is another program (petsc_krylov.h).
  */
 #include <petscmat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "petsc_krylov.h"
 #include "rival.h"
 
 #define CHECK(call)                                                                                                    \
@@ -130,6 +131,8 @@ int main(int argc, char **argv)
     int none = 0;
     char **nothing = NULL;
     if (PetscInitialize(&none, &nothing, NULL, NULL)) return 1;
+    for (int i = 1; i + 1 < argc; i++)
+        if (!strcmp(argv[i], "--op") && !strcmp(argv[i + 1], "krylov")) return petsc_krylov(argc, argv);
     MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
     MPI_Comm_size(PETSC_COMM_WORLD, &ranks);
     rival_open(&work, "petsc", argc, argv, rank, ranks);

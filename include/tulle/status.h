@@ -16,6 +16,7 @@ extern "C" {
 #define TULLE_STATUS_LIST(X)                                                                                           \
     X(OK, "success")                                                                                                   \
     X(ERR_CHECK, "the result failed its check")                                                                        \
+    X(ERR_CONVERGENCE, "an iteration did not converge")                                                                \
     X(ERR_ARG, "invalid argument")                                                                                     \
     X(ERR_FORMAT, "malformed input")                                                                                   \
     X(ERR_UNSUPPORTED, "not supported")                                                                                \

@@ -6,6 +6,7 @@
 #include <tulle/direct.h>
 #include <tulle/factor.h>
 #include <tulle/io.h>
+#include <tulle/krylov.h>
 #include <tulle/layout.h>
 #include <tulle/machine.h>
 #include <tulle/mat.h>

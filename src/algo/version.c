@@ -37,6 +37,11 @@ static const char *const facts[] = {
 #else
     "SuiteSparse: no (LU and Cholesky factors are refused); install libsuitesparse-dev and build again",
 #endif
+#ifdef TULLE_HAVE_LAPACK
+    "LAPACK: yes",
+#else
+    "LAPACK: no (block-jacobi is refused); install liblapack-dev and build again",
+#endif
 };
 
 const char *tulle_build_fact(int i)

@@ -386,6 +386,42 @@ static tulle_status foreknow(struct fixture *f, const char *text)
     return status;
 }
 
+/* M x M, a band; a column of ones is solved for, in another layout. text: method and preconditioner. */
+static tulle_status solve_iteratively(struct fixture *f, const char *text)
+{
+    tulle_mat *A = NULL, *B = NULL, *X = NULL;
+    tulle_layout *layout = NULL;
+    tulle_operator op = {.comm = NULL}, precond = {.comm = NULL};
+    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+    tulle_krylov_report report;
+    tulle_precond kind = TULLE_PRECOND_NONE;
+    double error;
+    tulle_layout_spec spec = {.m = M, .n = 1, .tile_rows = 4, .tile_cols = 1, .map = TULLE_CYCLIC};
+    options.method = *text == 'c' ? TULLE_KRYLOV_CG : TULLE_KRYLOV_GMRES;
+    options.restart = 2;
+    options.tolerance = 0.3; /* each iteration is the same again */
+    options.guess = 1;
+    tulle_status status = tulle_layout_new(&spec, tulle_comm_size(f->comm), &layout);
+    if (status == TULLE_OK) status = tulle_precond_parse(text + 2, &kind);
+    status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK)
+        status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", f->square, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, layout, TULLE_F64, TULLE_COL_MAJOR, &B);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &X);
+    if (status == TULLE_OK) status = tulle_mat_fill_random(B, 1);
+    if (status == TULLE_OK) status = tulle_operator_of_mat(A, NULL, &op);
+    if (status == TULLE_OK) status = tulle_precond_new(A, kind, NULL, &precond);
+    if (status == TULLE_OK) status = tulle_krylov_solve(&op, &precond, B, X, &options, &report);
+    if (status == TULLE_OK) status = tulle_krylov_check(A, B, X, &options, &error);
+    tulle_operator_free(&precond);
+    tulle_operator_free(&op);
+    tulle_mat_free(A);
+    tulle_mat_free(B);
+    tulle_mat_free(X);
+    tulle_layout_free(layout);
+    return status;
+}
+
 typedef tulle_status (*call)(struct fixture *f, const char *text);
 
 /* Names of the functions that a call tries. */
@@ -453,6 +489,12 @@ static const struct subject {
     {"tulle_trisolve_side tulle_trisolve_forward", foreknow, "", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "unified-tasks", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "zerocopy", NULL, 0},
+    {"tulle_operator_of_mat tulle_operator_free tulle_krylov_solve tulle_krylov_check", solve_iteratively, "c none",
+        NULL, 0},
+    {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "c ic0", NULL, 0},
+    {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "g ilu0", NULL, 0},
+    {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "g jacobi", NULL, 0},
+    {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "c block-jacobi", "LAPACK: yes", 0},
     {"tulle_machine_measure_tiers", look_around, "", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "s", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "d", NULL, 0},
@@ -476,7 +518,8 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 
 /* Functions that take no memory from an account. */
 static const char without[] =
-    " tulle_alg_name tulle_alg_parse tulle_method_name tulle_method_parse tulle_trisolve_method "
+    " tulle_krylov_name tulle_krylov_parse tulle_precond_name tulle_precond_parse tulle_stop_name "
+    "tulle_alg_name tulle_alg_parse tulle_method_name tulle_method_parse tulle_trisolve_method "
     "tulle_direct_usable tulle_elimination_parse "
     "tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
     "tulle_launched_size tulle_launcher_list "

@@ -24,7 +24,7 @@ expect() {
 expect 0 'usage: tulle VERB' --help
 expect 2 'usage: tulle VERB'
 expect 0 '^tulle [0-9]' --version
-for verb in spmm spgemm trisolve predict stat gen convert plot calibrate info; do expect 0 "usage: tulle $verb" "$verb" --help; done
+for verb in spmm spgemm trisolve solve predict stat gen convert plot calibrate info; do expect 0 "usage: tulle $verb" "$verb" --help; done
 expect 0 'usage: tulle stat' help stat
 expect 2 "did you mean 'spgemm'" spgem x
 expect 2 'did you mean --pes' spmm x --pess 2
@@ -211,4 +211,55 @@ cmp -s "$work/x.npy" "$work/y.npy"
 report $? "serial and chunked write the same bits"
 expect 2 'has 125 rows, the triangle 64' trisolve fem:nodes=4 --from tril --rhs "$work/x.npy"
 expect 0 'passed' trisolve fem:nodes=5 --from tril --rhs "$work/x.npy" --check --pes 2
+
+# Krylov methods
+expect 0 '^check passed' solve "$data/bcsstk16.mtx.gz" --method cg --precond ic0 --pes 3 --check
+expect 0 '"method":"gmres","precond":"ilu0".*"stop":"converged".*"passed":true' solve "$data/cage5.mtx.gz" --precond ilu0 --check --json --rhs random:2
+expect 0 '^     2 .* converged' solve stencil2d:n=20 --method cg --precond jacobi --rhs random:2 --type f32 --tol 1e-4 --comm check+threads --pes 2
+if "$tulle" info | grep -q 'LAPACK: yes'; then
+    expect 0 'gmres, block-jacobi:n=10:' solve stencil2d:n=20 --precond block-jacobi:n=10 --restart 10 --pes 2
+else
+    expect 2 'wants LAPACK' solve stencil2d:n=20 --precond block-jacobi:n=10
+fi
+expect 1 'cg, column 1, iteration 3: the residual is' solve stencil2d:n=20 --method cg --max-iterations 3
+expect 1 '     1          3 max-iterations' solve stencil2d:n=20 --method cg --max-iterations 3 -o "$work/never.npy"
+[ ! -e "$work/never.npy" ]
+report $? "what did not converge is not written"
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 -1\n' >"$work/indefinite.mtx"
+expect 1 'iteration 1: p^T A p is 0: the matrix is not positive definite' solve "$work/indefinite.mtx" --method cg --rhs ones
+expect 2 "did you mean 'gmres'" solve stencil2d:n=4 --method gmre
+expect 2 "did you mean 'ilu0'" solve stencil2d:n=4 --precond ilu
+expect 2 'a name, or block-jacobi:n=ROWS' solve stencil2d:n=4 --precond jacobi:n=3
+expect 2 'outside 1 to' solve stencil2d:n=4 --precond block-jacobi:n=0
+expect 2 'ends in .csv or .json' solve stencil2d:n=4 --history "$work/h.txt"
+expect 2 'tol' solve stencil2d:n=4 --tol -1
+expect 2 'wants a square sparse matrix' solve "$data/ash219.mtx.gz" --rhs ones
+expect 0 'converged' solve stencil2d:n=20 --method cg --rhs ones --history "$work/h.csv" -o "$work/s.npy" --pes 2
+iterations=$(sed -n 's/^     1 *\([0-9]*\) converged.*/\1/p' "$work/out")
+[ "$(wc -l <"$work/h.csv")" = $((iterations + 2)) ] && [ "$(head -1 "$work/h.csv")" = 'column,iteration,residual,relative,seconds' ]
+report $? "the history has a line for each of the $iterations iterations and the beginning"
+expect 0 '     1          0 converged' solve stencil2d:n=20 --method cg --rhs ones --guess "$work/s.npy" --pes 3
+expect 2 'of another size' solve stencil2d:n=10 --method cg --rhs ones --guess "$work/s.npy"
+if command -v python3 >/dev/null 2>&1; then
+    "$tulle" solve stencil2d:n=20 --method cg --rhs random:2 --history "$work/h.json" --json >"$work/out" 2>&1
+    python3 - "$work/h.json" "$work/out" <<'EOF'
+import json, sys
+steps, told = json.load(open(sys.argv[1]))["steps"], json.load(open(sys.argv[2]))
+for column, c in enumerate(told["columns"], 1):
+    mine = [s for s in steps if s["column"] == column]
+    assert [s["iteration"] for s in mine] == list(range(c["iterations"] + 1))
+    assert abs(mine[0]["relative"] - 1) < 1e-12 and mine[-1]["relative"] <= told["tolerance"]
+    assert set(c) >= {"stop", "norm", "residual", "true_residual", "product", "precond", "dots", "vectors", "seconds"}
+EOF
+    report $? "the history as JSON, and what --json says, agree"
+fi
+if command -v script >/dev/null 2>&1; then
+    slow="solve stencil2d:n=20 --method gmres --restart 2 --tol 1e-12 --max-iterations 60 --pes 2 --comm net:latency=10ms+threads"
+    script -qec "$tulle $slow" /dev/null >"$work/out"
+    grep -q 'gmres: column 1, iteration [0-9]*, residual .* of ' "$work/out"
+    report $? "a convergence line on a terminal"
+    "$tulle" $slow >"$work/out" 2>&1
+    ! grep -q 'gmres: column 1, iteration' "$work/out"
+    report $? "and nowhere else"
+fi
 report_end

@@ -267,7 +267,8 @@ static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tu
         TULLE_TRY(tulle__left_sum_open(&solver->scatter, X->layout->n));
         tulle__left_sum_arm(&solver->scatter);
     }
-    TULLE_TRY(tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)); /* all have come: B may be read */
+    /* all have come: B may be read; agreed, as what follows agrees by itself */
+    TULLE_TRY(tulle_comm_agree(solver->comm, tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)));
     if (tulle__method_permutes(solver->now->method))
         TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->lines));
     if (!suit[0]) {

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A X = B by Krylov methods, preconditioned, for anything that can be multiplied with a vector: CG (Hestenes and
+ * Stiefel 1952) for symmetric positive definite A, restarted GMRES (Saad and Schultz 1986) for any A. GMRES is
+ * preconditioned from the right, so that its residual is that of A x = b; CG's is measured unpreconditioned as well.
+ *
+ * Inner products are summed in an order that follows from the rows alone (blocks of rows, then a binary tree over the
+ * blocks): the same bits for any number of PEs and threads if rows are cut at multiples of a block, as
+ * tulle_operator_of_mat cuts them. A product sums a row in the order in which its tiles lie, so a whole solve gives the
+ * same bits again for the same number of PEs, while other numbers may differ in the last ones.
+ */
+#ifndef TULLE_KRYLOV_H
+#define TULLE_KRYLOV_H
+
+#include <tulle/factor.h>
+#include <tulle/product.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * A square operator that somebody provides: y = A x. A preconditioner is one too: y = M^-1 x. x and y are dense
+ * matrices of one type and layout, n rows and one or several columns, row-major; each PE has one tile of them at most.
+ * All functions are collective over comm and return the same status on every PE. apply is called when each PE has
+ * written its own rows of x, which others need not have done yet, and returns when each PE has its own rows of y and x
+ * may be written again.
+ */
+typedef struct tulle_operator {
+    tulle_comm *comm;
+    tulle_gidx n;
+    tulle_type type;
+    const tulle_layout *layout; /* n x 1: how x and y are cut; NULL (preconditioners): as whoever binds likes */
+    void *context;
+    /* From now on apply(*bound) computes y from x, whatever they hold then; several pairs may be bound at a time.
+       *bound is not NULL, and is set on success only. */
+    tulle_status (*bind)(void *context, tulle_mat *x, tulle_mat *y, void **bound);
+    tulle_status (*apply)(void *bound);
+    void (*unbind)(void *bound); /* before x and y are freed */
+    void (*free)(void *context); /* NULL: nothing to free */
+} tulle_operator;
+
+/*
+ * Collective: products with a sparse square A by a kept plan of SpMM (tulle/product.h; options NULL: stationary C). A
+ * is the caller's and must outlive the operator. Where every PE has one tile row of A, owned with all its tiles by one
+ * PE, and columns are cut as rows, A is used as it lies; else a copy is, cut so that PEs have about equal numbers of
+ * entries, which does not follow when A's values change.
+ */
+TULLE_API tulle_status tulle_operator_of_mat(tulle_mat *A, const tulle_product_options *options, tulle_operator *op);
+
+/* Collective: frees what the operator holds and empties it; an empty one may be freed again. */
+TULLE_API void tulle_operator_free(tulle_operator *op);
+
+/* X(name, word, text): the methods. */
+#define TULLE_KRYLOV_LIST(X)                                                                                           \
+    X(CG, "cg", "conjugate gradients, for symmetric positive definite matrices")                                       \
+    X(GMRES, "gmres", "restarted GMRES, preconditioned from the right, for any matrix")
+
+typedef enum tulle_krylov {
+#define TULLE_KRYLOV_ENUM(name, word, text) TULLE_KRYLOV_##name,
+    TULLE_KRYLOV_LIST(TULLE_KRYLOV_ENUM)
+#undef TULLE_KRYLOV_ENUM
+        TULLE_KRYLOV_COUNT
+} tulle_krylov;
+
+TULLE_API const char *tulle_krylov_name(tulle_krylov method);
+TULLE_API tulle_status tulle_krylov_parse(const char *name, tulle_krylov *method);
+
+/* X(name, word, text): why a solve has ended. All but the first are TULLE_ERR_CONVERGENCE. */
+#define TULLE_STOP_LIST(X)                                                                                             \
+    X(CONVERGED, "converged", "the true residual is within the tolerance")                                             \
+    X(ITERATIONS, "max-iterations", "the number of iterations that was allowed did not suffice")                       \
+    X(INDEFINITE, "indefinite", "CG met p^T A p <= 0: A is not positive definite")                                     \
+    X(PRECOND_INDEFINITE, "indefinite-preconditioner", "CG met r^T M^-1 r <= 0: M is not positive definite")           \
+    X(STAGNATED, "stagnated", "the true residual does not become smaller any more")                                    \
+    X(NOT_FINITE, "not-finite", "a value is infinite or not a number")
+
+typedef enum tulle_stop {
+#define TULLE_STOP_ENUM(name, word, text) TULLE_STOP_##name,
+    TULLE_STOP_LIST(TULLE_STOP_ENUM)
+#undef TULLE_STOP_ENUM
+        TULLE_STOP_COUNT
+} tulle_stop;
+
+TULLE_API const char *tulle_stop_name(tulle_stop stop);
+
+/* An iteration, as it is told of: 0 is the beginning. */
+typedef struct tulle_krylov_step {
+    tulle_gidx column; /* of B */
+    int64_t iteration;
+    double residual; /* ||b - A x||_2 as the method's recurrence has it */
+    double norm;     /* ||b||_2 */
+    double limit;    /* what the residual must come to */
+    double seconds;  /* since this column was begun */
+} tulle_krylov_step;
+
+typedef struct tulle_krylov_options {
+    tulle_krylov method;
+    double tolerance;       /* a column is solved if ||b - A x|| <= max(tolerance ||b||, absolute) */
+    double absolute;        /* */
+    int64_t max_iterations; /* for each column; an iteration is a product (and one more a restart or check) */
+    int restart;            /* GMRES: vectors that it keeps before it starts anew */
+    int guess;              /* 1: X holds a first guess; 0: X is written only, from x = 0 */
+    /* Called by PE 0 of comm after each iteration, from the thread that solves; it must not use the team. NULL: none */
+    void (*watch)(void *arg, const tulle_krylov_step *step);
+    void *arg;
+    /* NULL, or room for residuals of iterations 0, 1, ... of the first column, on each PE that gives it */
+    double *history;
+    int64_t history_room; /* more residuals than that are left out */
+} tulle_krylov_options;
+
+#define TULLE_KRYLOV_DEFAULT ((tulle_krylov_options){.tolerance = 1e-8, .max_iterations = 10000, .restart = 30})
+
+typedef struct tulle_krylov_report { /* of one column */
+    tulle_stop stop;
+    int64_t iterations, products, reductions; /* reductions: meetings of all PEs for inner products */
+    double norm;                              /* ||b||_2 */
+    double residual;                          /* ||b - A x||_2 by the recurrence, when it ended */
+    double true_residual;                     /* computed anew from x, at the end */
+    double seconds;                           /* the slowest PE; the following are parts of it */
+    tulle_spread product;                     /* A */
+    tulle_spread precond;                     /* M^-1 */
+    tulle_spread dots;                        /* inner products, with waiting for other PEs */
+    tulle_spread vectors;                     /* the other work on vectors */
+} tulle_krylov_report;
+
+/*
+ * Collective: each column of X from that of B, one after the other. B and X are dense, of one size and A's type, in any
+ * layout. M is a preconditioner or NULL; options may be NULL; report is NULL or one for each column.
+ * TULLE_ERR_CONVERGENCE, with the iteration and the cause, if a column did not converge: the others are solved all the
+ * same, and X (its last iterates) and report are complete as they are for TULLE_OK.
+ * Values whose squares overflow are told of as not finite; b is scaled, so that this regards A alone.
+ */
+TULLE_API tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M, tulle_mat *B, tulle_mat *X,
+    const tulle_krylov_options *options, tulle_krylov_report *report);
+
+/*
+ * Collective: how well X solves A X = B, by plain loops in double. *error is the largest over the columns of
+ * ||b - A x|| / (max(tolerance ||b||, absolute) + gamma || |A| |x| + |b| ||), gamma the rounding bound of a row's sum;
+ * TULLE_ERR_CHECK, with the column, if it is over 1 or not a number. options may be NULL.
+ */
+TULLE_API tulle_status tulle_krylov_check(
+    tulle_mat *A, tulle_mat *B, tulle_mat *X, const tulle_krylov_options *options, double *error);
+
+/* X(name, word, text): the preconditioners. */
+#define TULLE_PRECOND_LIST(X)                                                                                          \
+    X(NONE, "none", "no preconditioner")                                                                               \
+    X(JACOBI, "jacobi", "the diagonal")                                                                                \
+    X(BLOCK_JACOBI, "block-jacobi", "dense blocks of the diagonal, factorised by LAPACK")                              \
+    X(IC0, "ic0", "incomplete Cholesky factor without fill, for cg")                                                   \
+    X(ILU0, "ilu0", "incomplete LU factors without fill")
+
+typedef enum tulle_precond {
+#define TULLE_PRECOND_ENUM(name, word, text) TULLE_PRECOND_##name,
+    TULLE_PRECOND_LIST(TULLE_PRECOND_ENUM)
+#undef TULLE_PRECOND_ENUM
+        TULLE_PRECOND_COUNT
+} tulle_precond;
+
+TULLE_API const char *tulle_precond_name(tulle_precond precond);
+TULLE_API tulle_status tulle_precond_parse(const char *name, tulle_precond *precond);
+
+typedef struct tulle_precond_options {
+    int block;                   /* BLOCK_JACOBI: rows; blocks begin at its multiples and end at cuts of the vectors */
+    tulle_factor_options factor; /* IC0, ILU0 */
+    int64_t solves;              /* IC0, ILU0: how often it is going to be used, as in tulle_trisolve_options */
+} tulle_precond_options;
+
+#define TULLE_PRECOND_DEFAULT ((tulle_precond_options){.block = 64})
+
+/*
+ * Collective: a preconditioner of a sparse square A with its diagonal; options may be NULL. A is the caller's and must
+ * outlive M. What cannot be factorised is refused as tulle/factor.h says; JACOBI and BLOCK_JACOBI, when they are bound,
+ * refuse a diagonal or block that is singular, with its row: TULLE_ERR_ARG. BLOCK_JACOBI is TULLE_ERR_UNSUPPORTED in a
+ * build without LAPACK. NONE makes M empty, which tulle_krylov_solve takes for NULL.
+ */
+TULLE_API tulle_status tulle_precond_new(
+    tulle_mat *A, tulle_precond precond, const tulle_precond_options *options, tulle_operator *M);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

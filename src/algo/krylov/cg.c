@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Preconditioned conjugate gradients with two meetings an iteration: p^T A p, then ||r||^2 and r^T M^-1 r together.
+ * When the recurrence has r within the limit it is computed anew from x; if it is not there yet, the new one takes its
+ * place and the directions go on (van der Vorst and Ye, "Residual replacement strategies for Krylov subspace iterative
+ * methods for the convergence of true residuals", SIAM J. Sci. Comput. 22, 2000).
+ */
+#include <math.h>
+
+#include "algo/krylov/krylov.h"
+#include "base/error.h"
+
+struct cg {
+    tulle__krylov *k;
+    void *p, *q, *r, *z;
+    double rr, rz;
+    int64_t replaced; /* the iteration of the last residual that was; 0: none */
+};
+
+enum { PATIENCE = 50 };
+
+/* z = M^-1 r, ||r||^2, r^T z. */
+static tulle_status measure(struct cg *cg)
+{
+    tulle_status status = TULLE_OK;
+    const void *left[2] = {cg->r, cg->r}, *right[2] = {cg->r, cg->z};
+    double result[2];
+    if (cg->k->M) TULLE_TRY(tulle__krylov_precondition(cg->k));
+    TULLE_TRY(tulle__space_dots(&cg->k->space, cg->k->M ? 2 : 1, left, right, result));
+    cg->rr = result[0];
+    cg->rz = cg->k->M ? result[1] : result[0];
+out:
+    return status;
+}
+
+/* alpha = r^T z / p^T A p; 0 if the solve ends here. */
+static tulle_status step_length(struct cg *cg, double *alpha)
+{
+    tulle__krylov *k = cg->k;
+    const void *p = cg->p, *q = cg->q;
+    double curvature;
+    *alpha = 0;
+    tulle_status status = tulle__space_dots(&k->space, 1, &p, &q, &curvature);
+    if (status != TULLE_OK) return status;
+    if (!isfinite(curvature))
+        tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "p^T A p is not finite");
+    else if (curvature <= 0)
+        tulle__krylov_stop(k, TULLE_STOP_INDEFINITE, "p^T A p is %.3g: the matrix is not positive definite", curvature);
+    else
+        *alpha = cg->rz / curvature;
+    return TULLE_OK;
+}
+
+/* r is what it truly is; the direction stays. */
+static tulle_status replace_residual(struct cg *cg)
+{
+    tulle__krylov *k = cg->k;
+    tulle__space_scale(&k->space, 1, cg->p, k->keep);
+    tulle_status status = tulle__krylov_residual(k, 0, cg->r);
+    tulle__space_scale(&k->space, 1, k->keep, cg->p);
+    cg->replaced = k->iteration;
+    return status;
+}
+
+/* before: r^T z of the direction before; 0: there is none. */
+static void next_direction(struct cg *cg, double before)
+{
+    tulle__krylov *k = cg->k;
+    const void *z = cg->z;
+    double one = 1;
+    if (!isfinite(cg->rz))
+        tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "r^T M^-1 r is not finite");
+    else if (cg->rz <= 0)
+        tulle__krylov_stop(k, TULLE_STOP_PRECOND_INDEFINITE,
+            "r^T M^-1 r is %.3g: the preconditioner is not positive definite", cg->rz);
+    else
+        tulle__space_combine(&k->space, 1, &one, &z, before > 0 ? cg->rz / before : 0, cg->p);
+}
+
+/* stop stays TULLE_STOP_COUNT while the solve goes on. */
+static tulle_status iterate(struct cg *cg, tulle__krylov_strikes *strikes)
+{
+    tulle__krylov *k = cg->k;
+    tulle_status status;
+    double alpha, minus, before = cg->rz;
+    const void *p = cg->p, *q = cg->q;
+    TULLE_TRY(tulle__krylov_product(k));
+    k->iteration++;
+    TULLE_TRY(step_length(cg, &alpha));
+    if (k->stop != TULLE_STOP_COUNT) goto out;
+    minus = -alpha;
+    tulle__space_combine(&k->space, 1, &alpha, &p, 1, k->x);
+    tulle__space_combine(&k->space, 1, &minus, &q, 1, cg->r);
+    TULLE_TRY(measure(cg));
+    if (!tulle__krylov_step(k, sqrt(cg->rr))) goto out;
+    /* where rounding has been met once, the recurrence may also go on without coming down */
+    int overdue = cg->replaced && k->iteration - cg->replaced >= PATIENCE;
+    if (k->residual <= k->limit || overdue) {
+        TULLE_TRY(replace_residual(cg));
+        if (tulle__krylov_verdict(k, strikes)) goto out;
+        TULLE_TRY(measure(cg));
+    }
+    next_direction(cg, before);
+out:
+    return status;
+}
+
+tulle_status tulle__cg(tulle__krylov *k, int zero)
+{
+    tulle_status status;
+    struct cg cg = {.k = k, .p = k->in.val, .q = k->out.val, .r = k->rest.val};
+    tulle__krylov_strikes strikes = {0, 0};
+    cg.z = k->M ? k->pre.val : cg.r;
+    k->stop = TULLE_STOP_COUNT;
+    TULLE_TRY(tulle__krylov_residual(k, zero, cg.r));
+    if (!tulle__krylov_step(k, k->true_residual) || (k->residual <= k->limit && tulle__krylov_verdict(k, &strikes)))
+        goto out;
+    TULLE_TRY(measure(&cg));
+    next_direction(&cg, 0);
+    while (k->stop == TULLE_STOP_COUNT) {
+        if (k->iteration == k->options.max_iterations)
+            tulle__krylov_stop(k, TULLE_STOP_ITERATIONS, "the residual is %.3g, not %.3g yet", k->residual * k->scale,
+                k->limit * k->scale);
+        else
+            TULLE_TRY(iterate(&cg, &strikes));
+    }
+    if (k->stop != TULLE_STOP_CONVERGED && k->stop != TULLE_STOP_STAGNATED && k->iteration)
+        TULLE_TRY(tulle__krylov_residual(k, 0, cg.r)); /* for the report */
+out:
+    return status;
+}

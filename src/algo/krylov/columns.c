@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/krylov/columns.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+static int suits(const tulle_mat *B, const tulle_layout *rows)
+{
+    const tulle_layout *l = B->layout;
+    return l->nt == 1 && tulle__layout_same_cuts(l->row_cut, l->mt, rows->row_cut, rows->mt) &&
+           memcmp(l->owner, rows->owner, (size_t)l->mt * sizeof *l->owner) == 0;
+}
+
+tulle_status tulle__columns_stage(tulle_mat *B, const tulle_layout *rows, int copy, tulle_mat **staged)
+{
+    tulle_layout *layout = NULL;
+    tulle_layout_spec spec = {.m = rows->m,
+        .n = B->layout->n,
+        .tile_rows = rows->mt,
+        .tile_cols = 1,
+        .row_cut = rows->row_cut,
+        .owner = rows->owner};
+    *staged = NULL;
+    if (suits(B, rows)) return TULLE_OK;
+    tulle_status status = tulle_comm_agree(B->comm, tulle_layout_new(&spec, B->comm->size, &layout));
+    if (status == TULLE_OK)
+        status = copy ? tulle_mat_redistribute(B, layout, staged)
+                      : tulle_mat_new_dense(B->comm, layout, B->type, TULLE_ROW_MAJOR, staged);
+    tulle_layout_free(layout);
+    return status;
+}
+
+static int64_t place(const tulle_tile *t, tulle_gidx r, tulle_gidx c)
+{
+    return t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
+}
+
+static void copy_tile(const tulle_tile *from, const tulle_tile *to)
+{
+    size_t size = tulle_type_size(to->type);
+    for (tulle_gidx r = 0; r < to->m; r++)
+        for (tulle_gidx c = 0; c < to->n; c++)
+            memcpy((char *)to->val + (size_t)place(to, r, c) * size,
+                (const char *)from->val + (size_t)place(from, r, c) * size, size);
+}
+
+tulle_status tulle__columns_return(tulle_mat *staged, tulle_mat *X)
+{
+    tulle_mat *parts = NULL;
+    const tulle_layout *l = X->layout;
+    tulle_status status = tulle_mat_redistribute(staged, l, &parts);
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            if (!tulle__tile_is_mine(X, i, j)) continue;
+            tulle_tile from = tulle__tile_in_place(parts, i, j), to = tulle__tile_in_place(X, i, j);
+            if (to.nnz) copy_tile(&from, &to);
+        }
+    status = tulle_comm_agree(X->comm, TULLE_OK);
+    tulle_mat_free(parts);
+    return status;
+}
+
+/* The only own tile with rows; nnz 0: none. */
+static tulle_tile own_tile(const tulle_mat *B)
+{
+    for (int i = 0; i < B->layout->mt; i++) {
+        if (!tulle__tile_is_mine(B, i, 0)) continue;
+        tulle_tile tile = tulle__tile_in_place(B, i, 0);
+        if (tile.nnz) return tile;
+    }
+    return (tulle_tile){.nnz = 0};
+}
+
+void tulle__columns_read(const tulle_mat *B, tulle_gidx c, double factor, void *x)
+{
+    tulle_tile t = own_tile(B);
+    for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
+        if (t.type == TULLE_F32)
+            ((float *)x)[r] = (float)((double)((const float *)t.val)[place(&t, r, c)] * factor);
+        else
+            ((double *)x)[r] = ((const double *)t.val)[place(&t, r, c)] * factor;
+}
+
+void tulle__columns_write(const tulle_mat *X, tulle_gidx c, double factor, const void *x)
+{
+    tulle_tile t = own_tile(X);
+    for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
+        if (t.type == TULLE_F32)
+            ((float *)t.val)[place(&t, r, c)] = (float)((double)((const float *)x)[r] * factor);
+        else
+            ((double *)t.val)[place(&t, r, c)] = ((const double *)x)[r] * factor;
+}

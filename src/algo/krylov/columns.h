@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Columns of B and X as a method wants them: whole rows on the PEs that have them of its vectors. */
+#ifndef TULLE_KRYLOV_COLUMNS_H
+#define TULLE_KRYLOV_COLUMNS_H
+
+#include "mat/mat.h"
+
+/* Collective, agreed: B in whole rows cut like the layout's; *staged is NULL if it lies so, else a copy. copy 0: a new
+ * one of zeros. */
+tulle_status tulle__columns_stage(tulle_mat *B, const tulle_layout *rows, int copy, tulle_mat **staged);
+
+/* Collective, agreed: X from a copy that was staged. */
+tulle_status tulle__columns_return(tulle_mat *staged, tulle_mat *X);
+
+/* Own rows of column c, times a factor, into an array; or back. */
+void tulle__columns_read(const tulle_mat *B, tulle_gidx c, double factor, void *x);
+void tulle__columns_write(const tulle_mat *X, tulle_gidx c, double factor, const void *x);
+
+#endif

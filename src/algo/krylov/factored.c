@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Incomplete factors as a preconditioner: two triangular solves, each analysed once. */
+#include <tulle/trisolve.h>
+
+#include "algo/krylov/precond.h"
+#include "base/error.h"
+#include "mat/mat.h"
+
+struct factored {
+    tulle__owned owned;
+    tulle_mat *L, *U; /* U: NULL where L^T is the other factor */
+    tulle_trisolve *first, *second;
+};
+
+/* The vectors, and what lies between the two solves. */
+struct bound {
+    tulle__owned owned;
+    const struct factored *factored;
+    tulle_mat *x, *y, *between;
+};
+
+static void drop(tulle__owned *object)
+{
+    tulle__free(object);
+}
+
+static void free_factored(void *context)
+{
+    struct factored *f = context;
+    tulle__pe_disown(&f->owned);
+    tulle_trisolve_free(f->second);
+    tulle_trisolve_free(f->first);
+    tulle_mat_free(f->U);
+    tulle_mat_free(f->L);
+    drop(&f->owned);
+}
+
+static tulle_status bind_factored(void *context, tulle_mat *x, tulle_mat *y, void **out)
+{
+    struct factored *f = context;
+    struct bound *bound = NULL;
+    tulle_layout *layout = NULL;
+    tulle_comm *comm = x->comm;
+    tulle_status status = tulle__alloc_zero(1, sizeof *bound, "a preconditioner", &bound);
+    if (status == TULLE_OK) status = tulle_trisolve_layout(f->first, x->layout->n, &layout);
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_TRY(tulle_mat_new_dense(comm, layout, x->type, TULLE_ROW_MAJOR, &bound->between));
+    bound->factored = f;
+    bound->x = x;
+    bound->y = y;
+    tulle__pe_own(comm->pe, &bound->owned, drop);
+    *out = bound;
+out:
+    tulle_layout_free(layout);
+    if (status != TULLE_OK) tulle__free(bound);
+    return status;
+}
+
+static tulle_status apply_factored(void *arg)
+{
+    struct bound *bound = arg;
+    const struct factored *f = bound->factored;
+    tulle_status status = tulle_trisolve_execute(f->first, bound->x, bound->between, NULL);
+    return status == TULLE_OK ? tulle_trisolve_execute(f->second, bound->between, bound->y, NULL) : status;
+}
+
+static void unbind_factored(void *arg)
+{
+    struct bound *bound = arg;
+    tulle__pe_disown(&bound->owned);
+    tulle_mat_free(bound->between);
+    drop(&bound->owned);
+}
+
+/* Collective, agreed. */
+static tulle_status factorise(
+    struct factored *f, tulle_mat *A, tulle_precond precond, const tulle_precond_options *options)
+{
+    tulle_status status;
+    int cholesky = precond == TULLE_PRECOND_IC0;
+    tulle_trisolve_options first = TULLE_TRISOLVE_DEFAULT, second = TULLE_TRISOLVE_DEFAULT;
+    first.solves = second.solves = options->solves;
+    if (cholesky) {
+        second.op = TULLE_OP_T;
+        TULLE_TRY(tulle_factor_ic0(A, &options->factor, &f->L, NULL));
+    } else {
+        first.diag = TULLE_DIAG_UNIT;
+        second.uplo = TULLE_UPPER;
+        TULLE_TRY(tulle_factor_ilu0(A, &options->factor, &f->L, &f->U, NULL));
+    }
+    TULLE_TRY(tulle_trisolve_new(f->L, &first, &f->first));
+    TULLE_TRY(tulle_trisolve_new(cholesky ? f->L : f->U, &second, &f->second));
+out:
+    return status;
+}
+
+tulle_status tulle__factored_new(
+    tulle_mat *A, tulle_precond precond, const tulle_precond_options *options, tulle_operator *M)
+{
+    struct factored *f = NULL;
+    tulle_comm *comm = A->comm;
+    tulle_status status = tulle_comm_agree(comm, tulle__alloc_zero(1, sizeof *f, "a preconditioner", &f));
+    if (status != TULLE_OK) {
+        tulle__free(f);
+        return status;
+    }
+    tulle__pe_own(comm->pe, &f->owned, drop);
+    status = factorise(f, A, precond, options);
+    if (status != TULLE_OK) {
+        free_factored(f);
+        return status;
+    }
+    *M = (tulle_operator){.comm = comm,
+        .n = A->layout->m,
+        .type = A->type,
+        .context = f,
+        .bind = bind_factored,
+        .apply = apply_factored,
+        .unbind = unbind_factored,
+        .free = free_factored};
+    return TULLE_OK;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Jacobi and block Jacobi: the diagonal's inverse, or LU factors of dense blocks of it, of the rows that a PE has of
+ * the vectors. They are taken out of A when those are known, from own tiles where A is cut alike, else from a copy that
+ * is dropped again.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "algo/krylov/precond.h"
+#include "base/error.h"
+#include "mat/mat.h"
+
+#ifdef TULLE_HAVE_LAPACK
+/* LAPACK as Fortran has it: columns beside each other, 32-bit integers, the length of `trans` last. */
+void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivot, int *info);
+void sgetrf_(const int *m, const int *n, float *a, const int *lda, int *pivot, int *info);
+void dgetrs_(const char *trans, const int *n, const int *nrhs, const double *a, const int *lda, const int *pivot,
+    double *b, const int *ldb, int *info, size_t length);
+void sgetrs_(const char *trans, const int *n, const int *nrhs, const float *a, const int *lda, const int *pivot,
+    float *b, const int *ldb, int *info, size_t length);
+#endif
+
+struct jacobi {
+    tulle__owned owned;
+    tulle_mat *A;
+    int block;
+};
+
+struct bound {
+    tulle__owned owned;
+    tulle_mat *x, *y;
+    tulle_type type;
+    int block;
+    tulle_gidx first;
+    int64_t rows, nblocks;
+    char *val;  /* the inverse diagonal; or LU of each block, block * block apart, rows of a block `block` apart */
+    int *pivot; /* [rows] */
+};
+
+static void drop(tulle__owned *object)
+{
+    tulle__free(object);
+}
+
+static void free_jacobi(void *context)
+{
+    struct jacobi *jacobi = context;
+    tulle__pe_disown(&jacobi->owned);
+    drop(&jacobi->owned);
+}
+
+static void drop_bound(tulle__owned *object)
+{
+    struct bound *bound = (struct bound *)object;
+    tulle__free(bound->val);
+    tulle__free(bound->pivot);
+    tulle__free(bound);
+}
+
+static void unbind_jacobi(void *arg)
+{
+    struct bound *bound = arg;
+    tulle__pe_disown(&bound->owned);
+    drop_bound(&bound->owned);
+}
+
+/* Block t: its first own row and its rows. */
+static int64_t block_at(const struct bound *bound, int64_t t, int *rows)
+{
+    int64_t before = bound->first / bound->block * bound->block - bound->first; /* where block 0 begins: <= 0 */
+    int64_t begin = before + t * bound->block, end = begin + bound->block;
+    if (begin < 0) begin = 0;
+    if (end > bound->rows) end = bound->rows;
+    *rows = (int)(end - begin);
+    return begin;
+}
+
+/* Entries of own rows that lie in diagonal blocks, from tile (i, j) of A. */
+static void take_entries(const struct bound *bound, const tulle_mat *A, int i, int j)
+{
+    tulle_tile tile = tulle__tile_in_place(A, i, j);
+    size_t size = tulle_type_size(A->type);
+    int64_t b = bound->block, before = bound->first / b;
+    for (tulle_gidx r = 0; tile.nnz && r < tile.m; r++) {
+        tulle_gidx row = A->layout->row_cut[i] + r;
+        int64_t t = row / b - before;
+        int rows;
+        tulle_gidx low = bound->first + block_at(bound, t, &rows);
+        for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++) {
+            tulle_gidx column = A->layout->col_cut[j] + tile.colind[e];
+            if (column < low || column >= low + rows) continue;
+            int64_t at = b == 1 ? row - bound->first : t * b * b + (column - low) * b + (row - low);
+            memcpy(bound->val + (size_t)at * size, (const char *)tile.val + (size_t)e * size, size);
+        }
+    }
+}
+
+#define INVERSE(T, suffix)                                                                                             \
+    static tulle_gidx invert_##suffix(struct bound *bound)                                                             \
+    {                                                                                                                  \
+        T *val = (T *)(void *)bound->val;                                                                              \
+        for (int64_t r = 0; r < bound->rows; r++) {                                                                    \
+            if (val[r] == 0) return bound->first + r;                                                                  \
+            val[r] = 1 / val[r];                                                                                       \
+        }                                                                                                              \
+        return -1;                                                                                                     \
+    }                                                                                                                  \
+    static void multiply_##suffix(const struct bound *bound, const T *x, T *y, int64_t cols)                           \
+    {                                                                                                                  \
+        const T *val = (const T *)(const void *)bound->val;                                                            \
+        for (int64_t r = 0; r < bound->rows; r++)                                                                      \
+            for (int64_t c = 0; c < cols; c++) y[r * cols + c] = val[r] * x[r * cols + c];                             \
+    }
+INVERSE(float, f32)
+INVERSE(double, f64)
+
+#ifdef TULLE_HAVE_LAPACK
+/* The first row of the first singular block; -1: there is none. Columns of x are solved one by one, from a line. */
+#define LAPACK(T, suffix, letter)                                                                                      \
+    static tulle_gidx factorise_##suffix(struct bound *bound)                                                          \
+    {                                                                                                                  \
+        for (int64_t t = 0; t < bound->nblocks; t++) {                                                                 \
+            int n, info, ld = bound->block;                                                                            \
+            int64_t at = block_at(bound, t, &n);                                                                       \
+            T *val = (T *)(void *)bound->val + t * ld * (int64_t)ld;                                                   \
+            letter##getrf_(&n, &n, val, &ld, bound->pivot + at, &info);                                                \
+            if (info) return bound->first + at + (info > 0 ? info - 1 : 0);                                            \
+        }                                                                                                              \
+        return -1;                                                                                                     \
+    }                                                                                                                  \
+    static void solve_##suffix(const struct bound *bound, const T *x, T *y, int64_t cols)                              \
+    {                                                                                                                  \
+        T line[TULLE__BLOCK_MOST];                                                                                     \
+        for (int64_t t = 0; t < bound->nblocks; t++) {                                                                 \
+            int n, info, ld = bound->block, one = 1;                                                                   \
+            int64_t at = block_at(bound, t, &n);                                                                       \
+            const T *val = (const T *)(const void *)bound->val + t * ld * (int64_t)ld;                                 \
+            for (int64_t c = 0; c < cols; c++) {                                                                       \
+                for (int r = 0; r < n; r++) line[r] = x[(at + r) * cols + c];                                          \
+                letter##getrs_("N", &n, &one, val, &ld, bound->pivot + at, line, &n, &info, 1);                        \
+                for (int r = 0; r < n; r++) y[(at + r) * cols + c] = line[r];                                          \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+LAPACK(float, f32, s)
+LAPACK(double, f64, d)
+#endif
+
+/* The first row that cannot be inverted; -1: all can. */
+static tulle_gidx factorise(struct bound *bound)
+{
+#ifdef TULLE_HAVE_LAPACK
+    if (bound->block > 1) return bound->type == TULLE_F32 ? factorise_f32(bound) : factorise_f64(bound);
+#endif
+    return bound->type == TULLE_F32 ? invert_f32(bound) : invert_f64(bound);
+}
+
+static void solve(const struct bound *bound, const void *x, void *y, int64_t cols)
+{
+#ifdef TULLE_HAVE_LAPACK
+    if (bound->block > 1) {
+        bound->type == TULLE_F32 ? solve_f32(bound, x, y, cols) : solve_f64(bound, x, y, cols);
+        return;
+    }
+#endif
+    bound->type == TULLE_F32 ? multiply_f32(bound, x, y, cols) : multiply_f64(bound, x, y, cols);
+}
+
+/* Own rows of a vector; NULL: there are none. */
+static void *own_rows(const tulle_mat *x, tulle_gidx *first, int64_t *rows)
+{
+    const tulle_layout *l = x->layout;
+    for (int i = 0; i < l->mt; i++) {
+        if (!tulle__tile_is_mine(x, i, 0) || !tulle__tile_rows(x, i)) continue;
+        *first = l->row_cut[i];
+        *rows = tulle__tile_rows(x, i);
+        return tulle__tile_in_place(x, i, 0).val;
+    }
+    *first = *rows = 0;
+    return NULL;
+}
+
+static tulle_status apply_jacobi(void *arg)
+{
+    struct bound *bound = arg;
+    tulle_gidx first;
+    int64_t rows;
+    size_t size = tulle_type_size(bound->type);
+    double row = (double)bound->rows * (double)bound->x->layout->n;
+    tulle__work work = {.memory = (double)(bound->rows * bound->block) * (double)size + 2 * row * (double)size};
+    const void *x = own_rows(bound->x, &first, &rows);
+    void *y = own_rows(bound->y, &first, &rows);
+    work.flops[bound->type] = 2 * row * bound->block;
+    tulle__kernel_begin(bound->x->comm);
+    if (rows) solve(bound, x, y, bound->x->layout->n);
+    tulle__kernel_end(bound->x->comm, &work);
+    return TULLE_OK;
+}
+
+/* A, or a copy of it, with whole rows where the vectors have them; agreed. */
+static tulle_status suit_rows(tulle_mat *A, const tulle_layout *rows, tulle_mat **copy)
+{
+    tulle_layout *layout = NULL;
+    const tulle_layout *l = A->layout;
+    int suits = tulle__layout_same_cuts(l->row_cut, l->mt, rows->row_cut, rows->mt);
+    for (int i = 0; suits && i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) suits &= tulle__layout_owner(l, i, j) == tulle__layout_owner(rows, i, 0);
+    *copy = NULL;
+    if (suits) return TULLE_OK;
+    tulle_layout_spec spec = {
+        .m = l->m, .n = l->n, .tile_rows = rows->mt, .tile_cols = 1, .row_cut = rows->row_cut, .owner = rows->owner};
+    tulle_status status = tulle_comm_agree(A->comm, tulle_layout_new(&spec, A->comm->size, &layout));
+    if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, copy);
+    tulle_layout_free(layout);
+    return status;
+}
+
+static tulle_status fill(struct bound *bound, const tulle_mat *A)
+{
+    tulle_status status;
+    int64_t b = bound->block;
+    size_t size = tulle_type_size(bound->type);
+    if (bound->rows) bound->nblocks = (bound->first + bound->rows - 1) / b - bound->first / b + 1;
+    TULLE_TRY(tulle__alloc_zero((size_t)(b == 1 ? bound->rows : bound->nblocks * b * b), size, "blocks", &bound->val));
+    TULLE_TRY(tulle__alloc((size_t)bound->rows, sizeof *bound->pivot, "pivots", &bound->pivot));
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++)
+            if (tulle__tile_is_mine(A, i, j)) take_entries(bound, A, i, j);
+    tulle_gidx row = factorise(bound);
+    if (row >= 0)
+        status = tulle__fail(TULLE_ERR_ARG,
+            b == 1 ? "row %" PRId64 " has no entry on the diagonal, or one of 0"
+                   : "the diagonal block with row %" PRId64 " is singular there",
+            row + 1);
+out:
+    return status;
+}
+
+static tulle_status bind_jacobi(void *context, tulle_mat *x, tulle_mat *y, void **out)
+{
+    struct jacobi *jacobi = context;
+    struct bound *bound = NULL;
+    tulle_mat *copy = NULL;
+    tulle_comm *comm = x->comm;
+    tulle_status status = tulle__alloc_zero(1, sizeof *bound, "a preconditioner", &bound);
+    if (status == TULLE_OK) {
+        bound->x = x;
+        bound->y = y;
+        bound->type = x->type;
+        bound->block = jacobi->block;
+        (void)own_rows(x, &bound->first, &bound->rows);
+    }
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_TRY(suit_rows(jacobi->A, x->layout, &copy));
+    status = fill(bound, copy ? copy : jacobi->A);
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    tulle__pe_own(comm->pe, &bound->owned, drop_bound);
+    *out = bound;
+out:
+    tulle_mat_free(copy);
+    if (status != TULLE_OK && bound) drop_bound(&bound->owned);
+    return status;
+}
+
+tulle_status tulle__jacobi_new(tulle_mat *A, int block, tulle_operator *M)
+{
+    struct jacobi *jacobi = NULL;
+    tulle_comm *comm = A->comm;
+    tulle_status status = tulle_comm_agree(comm, tulle__alloc_zero(1, sizeof *jacobi, "a preconditioner", &jacobi));
+    if (status != TULLE_OK) {
+        tulle__free(jacobi);
+        return status;
+    }
+    jacobi->A = A;
+    jacobi->block = block;
+    tulle__pe_own(comm->pe, &jacobi->owned, drop);
+    *M = (tulle_operator){.comm = comm,
+        .n = A->layout->m,
+        .type = A->type,
+        .context = jacobi,
+        .bind = bind_jacobi,
+        .apply = apply_jacobi,
+        .unbind = unbind_jacobi,
+        .free = free_jacobi};
+    return TULLE_OK;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TULLE_KRYLOV_OPERATOR_H
+#define TULLE_KRYLOV_OPERATOR_H
+
+#include <tulle/krylov.h>
+
+#include "algo/krylov/space.h"
+
+/* Whether no PE has two tile rows that are not empty. */
+int tulle__operator_one_tile_each(const tulle_layout *layout, int npes);
+
+#endif

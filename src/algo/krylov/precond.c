@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/krylov/precond.h"
+
+#include "base/error.h"
+#include "mat/mat.h"
+
+static tulle_status check(const tulle_mat *A, tulle_precond precond, const tulle_precond_options *options)
+{
+    if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)
+        return tulle__fail(TULLE_ERR_ARG, "a preconditioner wants a square sparse matrix, this one is %lld x %lld%s",
+            (long long)A->layout->m, (long long)A->layout->n, A->kind == TULLE_CSR ? "" : ", dense");
+    if (precond < 0 || precond >= TULLE_PRECOND_COUNT)
+        return tulle__fail(TULLE_ERR_ARG, "there is no preconditioner %d", (int)precond);
+    if (precond == TULLE_PRECOND_BLOCK_JACOBI && (options->block < 1 || options->block > TULLE__BLOCK_MOST))
+        return tulle__fail(
+            TULLE_ERR_ARG, "blocks of block-jacobi have 1 to %d rows, not %d", TULLE__BLOCK_MOST, options->block);
+#ifndef TULLE_HAVE_LAPACK
+    if (precond == TULLE_PRECOND_BLOCK_JACOBI && options->block > 1)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "block-jacobi wants LAPACK, which was not found when this was built (liblapack-dev)");
+#endif
+    return tulle__wants_values(A->comm, "a preconditioner");
+}
+
+tulle_status tulle_precond_new(
+    tulle_mat *A, tulle_precond precond, const tulle_precond_options *options, tulle_operator *M)
+{
+    tulle_precond_options chosen = options ? *options : TULLE_PRECOND_DEFAULT;
+    tulle_operator made = {.comm = NULL};
+    tulle_status status = tulle_comm_agree(A->comm, check(A, precond, &chosen));
+    if (status == TULLE_OK && precond == TULLE_PRECOND_JACOBI) status = tulle__jacobi_new(A, 1, &made);
+    if (status == TULLE_OK && precond == TULLE_PRECOND_BLOCK_JACOBI) status = tulle__jacobi_new(A, chosen.block, &made);
+    if (status == TULLE_OK && (precond == TULLE_PRECOND_IC0 || precond == TULLE_PRECOND_ILU0))
+        status = tulle__factored_new(A, precond, &chosen, &made);
+    if (status == TULLE_OK) *M = made;
+    return status;
+}

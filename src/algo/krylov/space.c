@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/krylov/space.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+enum { BLOCKS = 1024, LEVELS = 12, ROWS_LEAST = 16, ROWS_SHARED = 1 << 14 };
+
+#define T float
+#define NAME(x) x##_f32
+#include "algo/krylov/vector_rows.h"
+#undef T
+#undef NAME
+#define T double
+#define NAME(x) x##_f64
+#include "algo/krylov/vector_rows.h"
+#undef T
+#undef NAME
+
+int64_t tulle__space_block(tulle_gidx n)
+{
+    int64_t block = ROWS_LEAST;
+    while (block * BLOCKS < n) block *= 2;
+    return block;
+}
+
+/* The largest subtree that begins at a row and ends by `end`, or the piece of a block up to there. */
+static tulle_gidx subtree_size(const tulle__space *space, tulle_gidx at, tulle_gidx end)
+{
+    tulle_gidx size = space->block, rest = at % size;
+    if (rest || at + size > end) return end - at < size - rest ? end - at : size - rest;
+    while (at % (2 * size) == 0 && at + 2 * size <= end) size *= 2;
+    return size;
+}
+
+/* subtree NULL: they are counted only. */
+static void list_subtrees(tulle__space *space, const tulle_layout *layout, tulle__subtree *subtree)
+{
+    space->nsubtrees = space->slots = 0;
+    for (int i = 0; i < layout->mt; i++) {
+        int slot = 0;
+        for (tulle_gidx at = layout->row_cut[i], end = layout->row_cut[i + 1], size; at < end; at += size) {
+            size = subtree_size(space, at, end);
+            if (subtree)
+                subtree[space->nsubtrees] = (tulle__subtree){at, size, tulle__layout_owner(layout, i, 0), slot};
+            space->nsubtrees++;
+            slot++;
+        }
+        if (slot > space->slots) space->slots = slot;
+    }
+}
+
+tulle_status tulle__space_init(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, int most, tulle__space *space)
+{
+    tulle_status status = TULLE_OK;
+    tulle__context *context;
+    *space = (tulle__space){
+        .comm = comm, .type = type, .n = layout->m, .block = tulle__space_block(layout->m), .most = most};
+    for (int i = 0; i < layout->mt; i++) {
+        if (tulle__layout_owner(layout, i, 0) != comm->rank || layout->row_cut[i] == layout->row_cut[i + 1]) continue;
+        space->first = layout->row_cut[i];
+        space->rows = layout->row_cut[i + 1] - space->first;
+    }
+    if (space->rows) space->npieces = (space->first + space->rows - 1) / space->block - space->first / space->block + 1;
+    list_subtrees(space, layout, NULL);
+    TULLE_TRY(tulle__context_get(comm, &context));
+    if (!tulle__is_virtual(comm) && space->rows >= ROWS_SHARED) space->pool = context->pool;
+    size_t room = (size_t)space->slots * (size_t)most;
+    TULLE_TRY(tulle__alloc((size_t)space->nsubtrees, sizeof *space->subtree, "parts of sums", &space->subtree));
+    TULLE_TRY(tulle__alloc((size_t)space->npieces * (size_t)most, sizeof(double), "sums", &space->piece_sums));
+    TULLE_TRY(tulle__alloc(room, sizeof(double), "sums", &space->mine));
+    TULLE_TRY(tulle__alloc(room * (size_t)comm->size, sizeof(double), "sums of all PEs", &space->all));
+    TULLE_TRY(tulle__alloc(LEVELS * (size_t)most, sizeof(double), "sums", &space->levels));
+    memset(space->mine, 0, room * sizeof(double));
+    list_subtrees(space, layout, space->subtree);
+out:
+    if (status != TULLE_OK) tulle__space_fini(space);
+    return status;
+}
+
+void tulle__space_fini(tulle__space *space)
+{
+    tulle__free(space->subtree);
+    tulle__free(space->piece_sums);
+    tulle__free(space->mine);
+    tulle__free(space->all);
+    tulle__free(space->levels);
+    *space = (tulle__space){.comm = NULL};
+}
+
+/* ---- local work, by pieces ---- */
+
+struct work {
+    tulle__space *space;
+    int count;
+    const void *const *x, *const *y; /* of inner products */
+    const double *coef;
+    double beta;
+    void *to;
+    void (*on)(const struct work *work, int64_t piece, int64_t begin, int64_t end); /* own rows */
+};
+
+static void dots_on(const struct work *work, int64_t piece, int64_t begin, int64_t end)
+{
+    double *sum = work->space->piece_sums + piece * work->count;
+    for (int d = 0; d < work->count; d++)
+        sum[d] = work->space->type == TULLE_F32
+                     ? dot_f32((const float *)work->x[d] + begin, (const float *)work->y[d] + begin, end - begin)
+                     : dot_f64((const double *)work->x[d] + begin, (const double *)work->y[d] + begin, end - begin);
+}
+
+static void combine_on(const struct work *work, int64_t piece, int64_t begin, int64_t end)
+{
+    (void)piece;
+    if (work->space->type == TULLE_F32)
+        combine_f32(work->count, work->coef, work->x, work->beta, work->to, begin, end);
+    else
+        combine_f64(work->count, work->coef, work->x, work->beta, work->to, begin, end);
+}
+
+static tulle_status share(void *arg, int thread, int nthreads)
+{
+    const struct work *work = arg;
+    const tulle__space *space = work->space;
+    tulle_gidx before = space->first / space->block * space->block - space->first; /* where block 0 begins: <= 0 */
+    int64_t from = space->npieces * thread / nthreads, to = space->npieces * (thread + 1) / nthreads;
+    for (int64_t piece = from; piece < to; piece++) {
+        int64_t begin = before + piece * space->block, end = begin + space->block;
+        work->on(work, piece, begin < 0 ? 0 : begin, end > space->rows ? space->rows : end);
+    }
+    return TULLE_OK;
+}
+
+/* Bodies cannot fail; vectors: how many are read or written. */
+static void run(const struct work *work, int vectors)
+{
+    tulle__space *space = work->space;
+    double rows = (double)space->rows;
+    tulle__work done = {.memory = rows * vectors * (double)tulle_type_size(space->type)};
+    done.flops[space->type] = 2 * rows * work->count;
+    tulle__kernel_begin(space->comm);
+    (void)tulle__pool_run(space->pool, share, (void *)(uintptr_t)work);
+    tulle__kernel_end(space->comm, &done);
+}
+
+void tulle__space_combine(
+    tulle__space *space, int count, const double *coef, const void *const *x, double beta, void *y)
+{
+    struct work work = {.space = space, .count = count, .x = x, .coef = coef, .beta = beta, .to = y, .on = combine_on};
+    int64_t start = tulle__now(space->comm);
+    run(&work, count + (beta == 0 ? 1 : 2));
+    space->vectors_ns += tulle__now(space->comm) - start;
+}
+
+void tulle__space_scale(tulle__space *space, double coef, const void *x, void *y)
+{
+    tulle__space_combine(space, 1, &coef, &x, 0, y);
+}
+
+/* ---- the tree ---- */
+
+static void add(int count, double *sum, const double *other)
+{
+    for (int d = 0; d < count; d++) sum[d] += other[d];
+}
+
+/* A subtree of own rows. room: of the levels below. */
+static void sum_own(const tulle__space *space, int count, tulle_gidx at, tulle_gidx size, double *sum, double *room)
+{
+    if (size <= space->block) {
+        memcpy(sum, space->piece_sums + (at / space->block - space->first / space->block) * count,
+            (size_t)count * sizeof *sum);
+        return;
+    }
+    sum_own(space, count, at, size / 2, sum, room + count);
+    sum_own(space, count, at + size / 2, size / 2, room, room + count);
+    add(count, sum, room);
+}
+
+/* A subtree of the whole, of sums that came; *next: the first that has not been used. */
+static void sum_all(
+    const tulle__space *space, int count, tulle_gidx at, tulle_gidx size, int *next, double *sum, double *room)
+{
+    const tulle__subtree *s = &space->subtree[*next];
+    if (s->at == at && (s->size == size || size == space->block)) {
+        memset(sum, 0, (size_t)count * sizeof *sum);
+        for (; *next < space->nsubtrees && s->at < at + size; s = &space->subtree[++*next])
+            add(count, sum, space->all + ((int64_t)s->rank * space->slots + s->slot) * count);
+        return;
+    }
+    sum_all(space, count, at, size / 2, next, sum, room + count);
+    if (at + size / 2 >= space->n) return;
+    sum_all(space, count, at + size / 2, size / 2, next, room, room + count);
+    add(count, sum, room);
+}
+
+/* Own sums for all, in the order of slots. */
+static void hand_on(tulle__space *space, int count)
+{
+    for (int s = 0; s < space->nsubtrees; s++) {
+        const tulle__subtree *part = &space->subtree[s];
+        if (part->rank == space->comm->rank)
+            sum_own(space, count, part->at, part->size, space->mine + part->slot * count, space->levels);
+    }
+}
+
+tulle_status tulle__space_dots(
+    tulle__space *space, int count, const void *const *x, const void *const *y, double *result)
+{
+    struct work work = {.space = space, .count = count, .x = x, .y = y, .on = dots_on};
+    int64_t start = tulle__now(space->comm);
+    tulle_gidx root = space->block;
+    int next = 0;
+    run(&work, count + 1);
+    hand_on(space, count);
+    tulle_status status = tulle_comm_agree(space->comm,
+        tulle_comm_allgather(space->comm, space->mine, (size_t)(space->slots * count) * sizeof(double), space->all));
+    while (root < space->n) root *= 2;
+    if (status == TULLE_OK) {
+        if (space->n)
+            sum_all(space, count, 0, root, &next, result, space->levels);
+        else
+            memset(result, 0, (size_t)count * sizeof *result);
+    }
+    space->reductions++;
+    space->dots_ns += tulle__now(space->comm) - start;
+    return status;
+}

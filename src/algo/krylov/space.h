@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The vector space that a Krylov method works in: vectors cut like a layout, of which each PE holds its rows as an
+ * array, their inner products and linear combinations.
+ *
+ * An inner product is summed over blocks of rows, and these along the binary tree over all blocks, whatever the cuts
+ * are: a PE hands on the sums of the largest subtrees that lie in its rows, all gather them, and each finishes the
+ * tree. A block that a cut goes through is the sum of its pieces, and its bits depend on that cut.
+ */
+#ifndef TULLE_KRYLOV_SPACE_H
+#define TULLE_KRYLOV_SPACE_H
+
+#include "mat/context.h"
+#include "mat/layout.h"
+
+/* Rows of a block: so that there are at most 1024 of them. */
+int64_t tulle__space_block(tulle_gidx n);
+
+/* A sum that a PE hands on: of a subtree, or of a piece of a block. */
+typedef struct tulle__subtree {
+    tulle_gidx at, size;
+    int rank, slot;
+} tulle__subtree;
+
+typedef struct tulle__space {
+    tulle_comm *comm;
+    tulle__pool *pool; /* NULL: this thread alone */
+    tulle_type type;
+    tulle_gidx n, first;
+    int64_t rows, block; /* rows of this PE, from first */
+    int64_t npieces;     /* blocks, whole or not, in own rows */
+    int most;            /* inner products at a time */
+    double *piece_sums;  /* [npieces * most] */
+    tulle__subtree *subtree;
+    int nsubtrees, slots; /* of all PEs, by rows; the most of a PE */
+    double *mine, *all;   /* [slots * most] of this PE, of all */
+    double *levels;       /* sums on the way down the tree */
+    int64_t reductions, dots_ns, vectors_ns;
+} tulle__space;
+
+/* Local, with the same outcome on all PEs but for memory. The layout has at most one tile with rows a PE. */
+tulle_status tulle__space_init(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, int most, tulle__space *space);
+void tulle__space_fini(tulle__space *space);
+
+/* Collective: result[d] = x[d]^T y[d], d < count <= most. The same status on all PEs. */
+tulle_status tulle__space_dots(
+    tulle__space *space, int count, const void *const *x, const void *const *y, double *result);
+
+/* y = beta y + the sum of coef[v] x[v]. */
+void tulle__space_combine(
+    tulle__space *space, int count, const double *coef, const void *const *x, double beta, void *y);
+
+/* y = coef x. */
+void tulle__space_scale(tulle__space *space, double coef, const void *x, void *y);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checking a solve without trusting what made it: the residual by plain loops in double. */
+#include <inttypes.h>
+#include <math.h>
+
+#include <tulle/krylov.h>
+
+#include "base/error.h"
+#include "mat/apply.h"
+
+struct vectors {
+    double *b, *x, *size; /* x and |x| */
+    double *y, *z;        /* A x and |A| |x| */
+};
+
+static double element(const tulle_tile *t, tulle_gidx r, tulle_gidx c)
+{
+    int64_t at = t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
+    return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
+}
+
+/* Column c of a dense matrix, on every PE. */
+static tulle_status gather(tulle_mat *B, tulle_gidx c, double *b)
+{
+    const tulle_layout *l = B->layout;
+    tulle_status status = TULLE_OK;
+    int j = tulle__layout_find(l->col_cut, l->nt, c);
+    for (int i = 0; i < l->mt && status == TULLE_OK; i++) {
+        tulle_fetch *fetch;
+        tulle_tile t;
+        status = tulle_mat_get_tile(B, i, j, &fetch);
+        if (status != TULLE_OK) return status;
+        status = tulle_fetch_wait(fetch, &t);
+        for (tulle_gidx r = 0; status == TULLE_OK && t.nnz && r < t.m; r++)
+            b[l->row_cut[i] + r] = element(&t, r, c - l->col_cut[j]);
+        tulle_fetch_free(fetch);
+    }
+    return status;
+}
+
+/* ||b - A x|| over what is allowed: the tolerance, and what rounding in a sum of `longest` may do. */
+static double ratio_of(
+    const struct vectors *v, tulle_gidx n, double longest, tulle_type type, double tolerance, double absolute)
+{
+    double off = 0, norm = 0, rounding = 0, unit = type == TULLE_F32 ? 0x1p-24 : 0x1p-53;
+    double gamma = (longest + 2) * (unit + 0x1p-53);
+    for (tulle_gidx r = 0; r < n; r++) {
+        double bound = gamma * (v->z[r] + fabs(v->b[r]));
+        off = hypot(off, v->b[r] - v->y[r]);
+        norm = hypot(norm, v->b[r]);
+        rounding = hypot(rounding, bound);
+    }
+    if (off == 0) return 0;
+    double ratio = off / (fmax(tolerance * norm, absolute) + rounding);
+    return isnan(ratio) ? INFINITY : ratio;
+}
+
+static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *X, const tulle_krylov_options *options, double *error)
+{
+    tulle_status status;
+    struct vectors v = {.b = NULL};
+    size_t n = (size_t)A->layout->m;
+    double longest = 0, **const vector[] = {&v.b, &v.x, &v.size, &v.y, &v.z};
+    if (A->layout->m != A->layout->n || B->layout->m != A->layout->m || X->layout->m != A->layout->m ||
+        B->layout->n != X->layout->n)
+        return tulle__fail(TULLE_ERR_ARG, "B and X are of other sizes than the matrix");
+    TULLE_TRY(tulle__wants_values(A->comm, "checking a solve"));
+    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
+        TULLE_TRY(tulle__alloc_zero(n, sizeof(double), "check", vector[i]));
+    for (tulle_gidx c = 0; c < X->layout->n; c++) {
+        TULLE_TRY(gather(B, c, v.b));
+        TULLE_TRY(gather(X, c, v.x));
+        for (size_t r = 0; r < n; r++) {
+            v.size[r] = fabs(v.x[r]);
+            v.y[r] = v.z[r] = 0;
+        }
+        TULLE_TRY(tulle__mat_apply(A, TULLE_OP_N, v.x, v.size, v.y, v.z, &longest, NULL));
+        /* each PE knows the longest of its own rows */
+        TULLE_TRY(tulle_comm_reduce_real(A->comm, TULLE_MAX, 1, &longest));
+        double ratio = ratio_of(&v, A->layout->m, longest, X->type, options->tolerance, options->absolute);
+        if (ratio > *error) *error = ratio;
+        if (ratio > 1)
+            status = tulle__fail(
+                TULLE_ERR_CHECK, "column %" PRId64 ": the residual is %.3g times what is allowed", c + 1, ratio);
+        if (status != TULLE_OK) goto out;
+    }
+out:
+    for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) tulle__free(*vector[i]);
+    return status;
+}
+
+tulle_status tulle_krylov_check(
+    tulle_mat *A, tulle_mat *B, tulle_mat *X, const tulle_krylov_options *options, double *error)
+{
+    tulle_krylov_options chosen = options ? *options : TULLE_KRYLOV_DEFAULT;
+    double found = 0;
+    tulle_status status = tulle_comm_agree(A->comm, check(A, B, X, &chosen, &found));
+    *error = found;
+    return status;
+}
