@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algo/krylov/columns.h"
+#include "algo/krylov/sides_by_column.h"
 #include "base/error.h"
 
 static double seconds(int64_t ns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Columns of B and X as a method wants them: whole rows on the PEs that have them of its vectors. */
-#ifndef TULLE_KRYLOV_COLUMNS_H
-#define TULLE_KRYLOV_COLUMNS_H
+#ifndef TULLE_KRYLOV_SIDES_BY_COLUMN_H
+#define TULLE_KRYLOV_SIDES_BY_COLUMN_H
 
 #include "mat/mat.h"
 
