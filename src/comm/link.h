@@ -45,7 +45,8 @@ typedef struct tulle__work {
     double flops[TULLE_TYPE_COUNT]; /* by the type of the values */
     double memory;                  /* bytes: each operand once from memory, the result once to it */
     double cache;                   /* bytes that are read again and again: rows of B */
-    int resident;                   /* 1: a kernel that runs already goes on, having seen what it waited for */
+    int resident;                   /* 1: a kernel that runs already goes on */
+    int hops;                       /* times that it waits until threads see what others have written */
 } tulle__work;
 
 /* Of an engine whose time is virtual. What the host program does between two of these calls takes none. */

@@ -89,6 +89,13 @@ done
 [ $? != 0 ] && grep -q 'needs values' "$work/refused" && [ ! -e "$work/never.mtx" ]
 report $? "gen: $(head -c 200 "$work/refused")"
 
+# what is faster over a network: one PE with a gathered triangle, or all by push
+run waves trisolve stencil2d:nx=60,ny=60 --from tril --comm sim:platform=dgx1 --pes 4 --check --json
+has waves '"method":"push"'
+has waves '"passed":true'
+run tiny trisolve er:n=40 --from tril --unit --scale --comm sim:platform=dgx1 --pes 4 --check --json
+has tiny '"method":"serial"'
+
 # hundreds
 run large spmm nlpkkt:n=20 --cols 4096 --comm sim:data=none --pes 384 --grid 24x16 --cut rows --alg stationary-c --json
 has large '"m":18400,'

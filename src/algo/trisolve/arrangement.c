@@ -18,6 +18,12 @@ static tulle_status on_workers(tulle_trisolve *solver, tulle__arrangement *a, tu
     return a->mine == 1 ? body(&arranging, 0, 1) : tulle__pool_run(solver->context->pool, body, &arranging);
 }
 
+/* For a serial pass that does more than solve. */
+static int64_t short_groups(const tulle_trisolve *solver)
+{
+    return solver->uninspected || tulle__is_virtual(solver->comm) ? TULLE__GROUP_ROWS : 0;
+}
+
 static tulle_status make_share(void *arg, int thread, int nthreads)
 {
     const struct arranging *arranging = arg;
@@ -26,8 +32,7 @@ static tulle_status make_share(void *arg, int thread, int nthreads)
     int worker = solver->comm->rank * solver->each + thread;
     (void)nthreads;
     if (a->method == TULLE_METHOD_SERIAL)
-        return tulle__serial_share(&solver->triangle, solver->uninspected ? TULLE__GROUP_ENTRIES : 0, worker,
-            solver->workers, &a->share[thread]);
+        return tulle__serial_share(&solver->triangle, short_groups(solver), worker, solver->workers, &a->share[thread]);
     if (a->method == TULLE_METHOD_CHUNKED)
         return tulle__chunked_share(&solver->triangle, a->chunk, worker, solver->workers, &a->share[thread]);
     return tulle__leveled_share(

@@ -108,6 +108,22 @@ static int64_t entries_of(const tulle__group *group, const tulle__solve_task *ta
     return all - (int64_t)(task->head + task->tail) * group->count;
 }
 
+/* The longest chain of rows of a group that need each other. */
+static int chain_of(const tulle__group *group, const tulle__solve_task *task)
+{
+    int chain[TULLE__GROUP_ROWS], longest = 0;
+    for (int64_t k = 0; k < group->count; k++) {
+        const int64_t *row = group->rowptr + k * task->step;
+        chain[k] = 1;
+        for (int64_t e = row[0] + task->head; e < row[1] - task->tail; e++) {
+            int64_t other = (group->colind[e] - group->at) * task->step;
+            if (other >= 0 && other < k && chain[other] >= chain[k]) chain[k] = chain[other] + 1;
+        }
+        if (chain[k] > longest) longest = chain[k];
+    }
+    return longest;
+}
+
 static void solve_group(
     const struct pass *p, const tulle__share *share, const tulle__group *group, tulle__solve_task *task)
 {
@@ -164,6 +180,8 @@ static tulle_status work(void *arg, int thread, int nthreads)
         solve_group(p, share, group, &task);
         if (is_virtual) {
             tulle__work done = work_of(p, group->count, entries_of(group, &task));
+            done.resident = g > 0;
+            done.hops = chain_of(group, &task);
             tulle__kernel_end(solver->comm, &done);
         }
         publish(p, share, group);

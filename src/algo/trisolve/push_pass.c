@@ -146,7 +146,8 @@ static void charge(struct pass *p)
     }
     tulle__work work = {.memory = entries * (size + 4) + rows * (8 + size + 2 * cols * size),
         .cache = entries * cols * size,
-        .resident = !p->launched};
+        .resident = !p->launched,
+        .hops = !p->launched};
     work.flops[push->type] = cols * (2 * entries + rows);
     tulle__kernel_end(p->solver->comm, &work);
     p->launched = 0;

@@ -53,7 +53,8 @@ static void solve_ready(struct pass *p)
     double size = (double)tulle_type_size(s->type), rows = p->nready, moved = (double)(entries * cols) * size;
     tulle__work work = {.memory = (double)entries * (size + 4) + rows * (8 + size + 2 * (double)cols * size),
         .cache = 2 * moved,
-        .resident = p->resident};
+        .resident = p->resident,
+        .hops = p->resident};
     work.flops[s->type] = (double)cols * (2 * (double)entries + rows);
     tulle__kernel_end(s->comm, &work);
     p->resident = 1;

@@ -37,8 +37,7 @@ void tulle_trisolve_free(tulle_trisolve *solver)
 {
     if (!solver) return;
     tulle__pe_disown(&solver->owned);
-    free_matrices(solver);
-    drop(solver);
+    tulle__solver_free(solver);
 }
 
 /* Where all workers count their rows. */
@@ -73,6 +72,14 @@ static tulle_status check_operand(const tulle_mat *T)
         return tulle__fail(
             TULLE_ERR_OVERFLOW, "%lld rows: at most %d can be solved with", (long long)T->layout->m, INT32_MAX - 1);
     return tulle__wants_values(T->comm, "a triangular solve");
+}
+
+/* Collective. */
+void tulle__solver_free(tulle_trisolve *solver)
+{
+    if (!solver) return;
+    free_matrices(solver);
+    drop(solver);
 }
 
 /* Without the agreement at the end. */
@@ -111,21 +118,30 @@ out:
     return status;
 }
 
+tulle_status tulle__solver_analyse(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver)
+{
+    *solver = NULL;
+    tulle_status status = tulle_comm_agree(T->comm, analyse(T, options, solver));
+    if (status == TULLE_OK) return TULLE_OK;
+    tulle__solver_free(*solver);
+    *solver = NULL;
+    return status;
+}
+
 tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
 {
     tulle_trisolve *solver = NULL;
     tulle_comm *comm = T->comm;
     int64_t start = tulle__now(comm);
     tulle_status status = tulle_comm_agree(comm, check_operand(T));
-    if (status == TULLE_OK) status = tulle_comm_agree(comm, analyse(T, options, &solver));
+    if (status == TULLE_OK) status = tulle__solver_analyse(T, options, &solver);
+    if (!options || options->method == TULLE_METHOD_AUTO)
+        status = tulle__solver_weigh_push(T, options, status, &solver);
     if (status == TULLE_OK) {
         solver->analysis_seconds = (double)(tulle__now(comm) - start) * 1e-9;
         status = tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &solver->analysis_seconds));
     }
-    if (status != TULLE_OK && solver) {
-        free_matrices(solver);
-        drop(solver);
-    }
+    if (status != TULLE_OK) tulle__solver_free(solver);
     if (status != TULLE_OK) return status;
     tulle__pe_own(comm->pe, &solver->owned, drop_owned);
     *out = solver;

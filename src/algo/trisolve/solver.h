@@ -62,6 +62,18 @@ static inline int tulle__solver_is_brief(const tulle_trisolve_options *options)
 /* Collective: the methods and chunks that are to be arranged, several if they are to be tried. */
 tulle_status tulle__solver_choose(tulle_trisolve *solver);
 
+/* Collective: a solver that nobody owns yet; NULL if that fails. */
+tulle_status tulle__solver_analyse(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver);
+/* Collective; NULL is allowed on all PEs. */
+void tulle__solver_free(tulle_trisolve *solver);
+
+/*
+ * Collective, of method auto, after an analysis that has given `status`: if PEs do not read each other's memory,
+ * whether push takes the solver's place.
+ */
+tulle_status tulle__solver_weigh_push(
+    tulle_mat *T, const tulle_trisolve_options *options, tulle_status status, tulle_trisolve **solver);
+
 /* Collective: a solve of so many columns by `now` took so many seconds, as all PEs know. Who is `now` may change. */
 void tulle__solver_tried(tulle_trisolve *solver, tulle_gidx cols, double seconds);
 

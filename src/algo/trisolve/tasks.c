@@ -52,7 +52,7 @@ static tulle_status measure(tulle_comm *comm, const tulle__place *place, struct 
     static const double bytes_of_an_entry = 12, bytes_of_a_row = 32, entries = 1e8;
     double taken[3];
     for (int i = 0; i < 3; i++) {
-        tulle__work work = {.memory = i < 2 ? 1 : entries * bytes_of_an_entry, .resident = i > 0};
+        tulle__work work = {.memory = i < 2 ? 1 : entries * bytes_of_an_entry, .resident = i > 0, .hops = i > 0};
         int64_t start = tulle__kernel_begin(comm);
         taken[i] = (double)(tulle__kernel_end(comm, &work) - start) * 1e-9;
     }

@@ -424,7 +424,8 @@ static double modelled(const tulle__sim_rates *r, const tulle__work *work)
     double flops = 0;
     for (int type = 0; type < TULLE_TYPE_COUNT; type++) flops += work->flops[type] / r->flops[type];
     if (flops + work->memory + work->cache <= 0) return 0;
-    return (work->resident ? r->hop : r->launch) + fmax(flops, fmax(work->memory / r->memory, work->cache / r->cache));
+    return (work->resident ? 0 : r->launch) + work->hops * r->hop +
+           fmax(flops, fmax(work->memory / r->memory, work->cache / r->cache));
 }
 
 static void kernel(tulle__link *link, const tulle__work *work)
