@@ -15,12 +15,13 @@ struct outcome {
     double seconds, all[REPS_MAX], analysis;
     int checked, passed, left_out;
     double error;
+    tulle_forward forward; /* --rhs known */
     char failure[256];
 };
 
 struct setting {
     const struct options *options;
-    int reps, simulated, all;
+    int reps, simulated, all, known;
     tulle_read_options reading;
     tulle_trisolve_options solving;
     tulle_method method[TULLE_METHOD_COUNT];
@@ -62,10 +63,28 @@ static tulle_status scale(tulle_mat *T)
     return tulle_comm_agree(tulle_mat_comm(T), status);
 }
 
-/* The triangle of a matrix, or of its incomplete factors. */
+/* A direct factor. */
+static tulle_status take_direct(const struct setting *s, int lu, tulle_mat *A, tulle_mat **T)
+{
+    tulle_direct_options options = TULLE_DIRECT_DEFAULT;
+    options.library = options_word(s->options, "library", NULL);
+    tulle_direct *factors = NULL;
+    tulle_status status = tulle_elimination_parse(options_word(s->options, "elimination", "amd"), &options.elimination);
+    if (status == TULLE_OK)
+        status = lu ? tulle_direct_lu(A, &options, &factors) : tulle_direct_cholesky(A, &options, &factors);
+    if (status != TULLE_OK) return status;
+    tulle_mat **taken = lu && s->solving.uplo == TULLE_UPPER ? &factors->U : &factors->L;
+    *T = *taken;
+    *taken = NULL;
+    tulle_direct_free(factors);
+    return TULLE_OK;
+}
+
+/* The triangle of a matrix, or of its factors. */
 static tulle_status take_triangle(const struct setting *s, const char *from, tulle_mat *A, tulle_mat **T)
 {
     tulle_mat *L = NULL, *U = NULL;
+    if (strcmp(from, "lu") == 0 || strcmp(from, "cholesky") == 0) return take_direct(s, strcmp(from, "lu") == 0, A, T);
     if (strcmp(from, "ic0") == 0) return tulle_factor_ic0(A, NULL, T, NULL);
     if (strcmp(from, "ilu0") != 0) return tulle_mat_triangle(A, s->solving.uplo, s->solving.diag, T);
     tulle_status status = tulle_factor_ilu0(A, NULL, &L, &U, NULL);
@@ -106,17 +125,27 @@ static tulle_status fill_ones(tulle_mat *B)
     return tulle_comm_agree(tulle_mat_comm(B), status);
 }
 
-/* --rhs ones, random, random:K, or a file; in one tile. */
-static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B)
+/* B of a known random solution. */
+static tulle_status make_known(struct setting *s, tulle_mat *T, const tulle_layout *layout, tulle_mat *B, tulle_mat **X)
+{
+    tulle_status status = tulle_mat_new_dense(tulle_mat_comm(T), layout, s->reading.type, TULLE_ROW_MAJOR, X);
+    if (status == TULLE_OK) status = tulle_mat_fill_random(*X, (uint64_t)options_int(s->options, "seed", 1));
+    return status == TULLE_OK ? tulle_trisolve_side(T, &s->solving, *X, B) : status;
+}
+
+/* --rhs ones, random, random:K, known, known:K, or a file; in one tile. X: the solution, if it is known. */
+static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B, tulle_mat **X)
 {
     const char *rhs = options_word(s->options, "rhs", "random");
     static const int first = 0;
     int64_t cols = 1;
-    int given = strcmp(rhs, "ones") == 0 || strncmp(rhs, "random", 6) == 0;
+    int known = strcmp(rhs, "known") == 0 || strncmp(rhs, "known:", 6) == 0;
+    int given = strcmp(rhs, "ones") == 0 || strncmp(rhs, "random", 6) == 0 || known;
     tulle_mat *read = NULL;
     tulle_layout *layout = NULL;
     tulle_status status = TULLE_OK;
     if (strncmp(rhs, "random:", 7) == 0) status = tulle_parse_int(rhs + 7, "--rhs random:K", 1, 1 << 20, &cols);
+    if (strncmp(rhs, "known:", 6) == 0) status = tulle_parse_int(rhs + 6, "--rhs known:K", 1, 1 << 20, &cols);
     if (status == TULLE_OK && !given) {
         status = tulle_mat_load(comm, rhs, NULL, TULLE_DENSE, &s->reading, NULL, &read);
         if (status == TULLE_OK) cols = tulle_mat_cols(read);
@@ -131,7 +160,9 @@ static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T,
         status = tulle_mat_redistribute(read, layout, B);
     else if (status == TULLE_OK)
         status = tulle_mat_new_dense(comm, layout, s->reading.type, TULLE_ROW_MAJOR, B);
-    if (status == TULLE_OK && given)
+    if (status == TULLE_OK && known)
+        status = make_known(s, T, layout, *B, X);
+    else if (status == TULLE_OK && given)
         status = strcmp(rhs, "ones") == 0 ? fill_ones(*B)
                                           : tulle_mat_fill_random(*B, (uint64_t)options_int(s->options, "seed", 1));
     tulle_layout_free(layout);
@@ -140,9 +171,11 @@ static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T,
 }
 
 /* A wrong result is noted: the others still run, the exit status tells. */
-static tulle_status check(struct setting *s, tulle_mat *T, tulle_mat *B, tulle_mat *X, struct outcome *o)
+static tulle_status check(
+    struct setting *s, tulle_mat *T, tulle_mat *B, tulle_mat *known, tulle_mat *X, struct outcome *o)
 {
     tulle_status status = tulle_trisolve_check(T, &s->solving, B, X, &o->error);
+    if (status == TULLE_OK && known) status = tulle_trisolve_forward(T, &s->solving, known, X, &o->forward);
     o->checked = 1;
     o->passed = status == TULLE_OK;
     if (status != TULLE_ERR_CHECK) return status;
@@ -165,7 +198,7 @@ static tulle_status suit_sides(tulle_trisolve *solver, tulle_mat *B, tulle_mat *
 
 /* output: NULL, or where X goes. */
 static tulle_status run_method(
-    struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat *side, int m, const char *output)
+    struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat *side, tulle_mat *known, int m, const char *output)
 {
     struct outcome scratch = {.seconds = 0}, *o = tulle_comm_rank(comm) == 0 ? &s->outcome[m] : &scratch;
     tulle_trisolve *solver = NULL;
@@ -188,7 +221,7 @@ static tulle_status run_method(
     o->method = tulle_trisolve_method(solver);
     o->seconds = median(o->all, s->reps);
     o->analysis = o->report.analysis_seconds;
-    if (options_flag(s->options, "check")) status = check(s, T, B, X, o);
+    if (options_flag(s->options, "check")) status = check(s, T, B, known, X, o);
     if (status == TULLE_OK && output) status = tulle_mat_save(X, output);
     if (status != TULLE_OK) return status;
 out:
@@ -203,18 +236,20 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct setting *s = arg;
     char warnings[TULLE_WARNINGS_MAX] = "";
     const char *output = options_word(s->options, "output", NULL);
-    tulle_mat *T = NULL, *B = NULL;
+    tulle_mat *T = NULL, *B = NULL, *known = NULL;
     tulle_status status = read_triangle(s, comm, warnings, &T);
-    if (status == TULLE_OK) status = read_side(s, comm, T, &B);
+    if (status == TULLE_OK) status = read_side(s, comm, T, &B, &known);
     for (int m = 0; m < s->nmethods && status == TULLE_OK; m++)
-        status = run_method(s, comm, T, B, m, m == s->nmethods - 1 ? output : NULL);
+        status = run_method(s, comm, T, B, known, m, m == s->nmethods - 1 ? output : NULL);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
         snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
         s->n = tulle_mat_rows(T);
         s->nnz = tulle_mat_nnz(T);
         s->cols = tulle_mat_cols(B);
+        s->known = known != NULL;
     }
     if (status != TULLE_OK) return status;
+    tulle_mat_free(known);
     tulle_mat_free(B);
     tulle_mat_free(T);
     return TULLE_OK;
@@ -240,20 +275,21 @@ static tulle_status read_methods(struct setting *s)
 static tulle_status read_options(struct setting *s)
 {
     const struct options *o = s->options;
-    static const char *const froms[] = {"triangle", "tril", "triu", "ilu0", "ic0"};
+    static const char *const froms[] = {"triangle", "tril", "triu", "ilu0", "ic0", "lu", "cholesky"};
     const char *uplo = options_word(o, "uplo", NULL), *from = options_word(o, "from", "triangle");
-    int triu = strcmp(from, "triu") == 0, ilu = strcmp(from, "ilu0") == 0, known = 0;
+    int triu = strcmp(from, "triu") == 0, two = strcmp(from, "ilu0") == 0 || strcmp(from, "lu") == 0, known = 0;
     for (size_t i = 0; i < sizeof froms / sizeof *froms; i++) known = known || strcmp(from, froms[i]) == 0;
-    if (!known) return tulle_fail(TULLE_ERR_ARG, "--from is triangle, tril, triu, ilu0 or ic0, not '%s'", from);
+    if (!known)
+        return tulle_fail(TULLE_ERR_ARG, "--from is triangle, tril, triu, ilu0, ic0, lu or cholesky, not '%s'", from);
     if (uplo && strcmp(uplo, "lower") != 0 && strcmp(uplo, "upper") != 0)
         return tulle_fail(TULLE_ERR_ARG, "--uplo is lower or upper, not '%s'", uplo);
     int upper = uplo ? strcmp(uplo, "upper") == 0 : triu;
-    if (uplo && strcmp(from, "triangle") != 0 && !ilu && upper != triu)
+    if (uplo && strcmp(from, "triangle") != 0 && !two && upper != triu)
         return tulle_fail(TULLE_ERR_ARG, "--from %s is not what --uplo %s solves with", from, uplo);
     s->solving = TULLE_TRISOLVE_DEFAULT;
     s->solving.uplo = upper ? TULLE_UPPER : TULLE_LOWER;
     s->solving.op = options_flag(o, "trans") ? TULLE_OP_T : TULLE_OP_N;
-    s->solving.diag = options_flag(o, "unit") || (ilu && !upper) ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED;
+    s->solving.diag = options_flag(o, "unit") || (two && !upper) ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED;
     s->solving.chunk = options_int(o, "chunk", 0);
     s->solving.tasks = (int)options_int(o, "tasks", 0);
     s->solving.solves = options_int(o, "solves", 0);
@@ -288,8 +324,9 @@ static void print_json(const struct setting *s, const tulle_team *team, const st
     printf(",\"n\":%" PRId64 ",\"nnz\":%" PRId64 ",\"cols\":%" PRId64 ",\"uplo\":\"%s\",\"trans\":%s,\"unit\":%s", s->n,
         s->nnz, s->cols, s->solving.uplo == TULLE_UPPER ? "upper" : "lower",
         s->solving.op == TULLE_OP_T ? "true" : "false", s->solving.diag == TULLE_DIAG_UNIT ? "true" : "false");
-    printf(",\"levels\":%" PRId64 ",\"chunk\":%" PRId64 ",\"flops\":%" PRId64 ",\"seconds\":%.6g,\"seconds_all\":[",
-        o->report.levels, o->report.chunk, o->report.flops, o->seconds);
+    printf(",\"levels\":%" PRId64 ",\"chunk\":%" PRId64 ",\"supernodes\":%" PRId64 ",\"flops\":%" PRId64
+           ",\"seconds\":%.6g,\"seconds_all\":[",
+        o->report.levels, o->report.chunk, o->report.supernodes, o->report.flops, o->seconds);
     for (int r = 0; r < s->reps; r++) printf("%s%.6g", r ? "," : "", o->all[r]);
     printf("],\"analysis_seconds\":%.6g,\"gflops\":%.6g,\"waits\":%" PRId64 ",\"polls\":%" PRId64
            ",\"messages\":%" PRId64 ",\"faults\":%" PRId64
@@ -301,12 +338,15 @@ static void print_json(const struct setting *s, const tulle_team *team, const st
     json_spread("wait", o->report.wait, stdout);
     printf("},\"reading_included\":false");
     if (o->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", o->passed ? "true" : "false", o->error);
+    if (o->checked && s->known)
+        printf(",\"forward\":{\"error\":%.6g,\"bound\":%.6g,\"share\":%.6g}", o->forward.error,
+            isfinite(o->forward.bound) ? o->forward.bound : -1, o->forward.share);
     printf("}\n");
 }
 
 static void print_line(const struct setting *s, const struct outcome *o)
 {
-    char after[32] = "-", cut[32] = "-", checked[32] = "";
+    char after[32] = "-", cut[32] = "-", checked[64] = "";
     double pays = pays_after(s, o);
     if (pays >= 0) snprintf(after, sizeof after, "%.1f", pays);
     if (o->left_out) {
@@ -314,9 +354,13 @@ static void print_line(const struct setting *s, const struct outcome *o)
         return;
     }
     if (o->report.levels) snprintf(cut, sizeof cut, "%" PRId64 " levels", o->report.levels);
+    if (o->report.supernodes) snprintf(cut, sizeof cut, "%" PRId64 " nodes", o->report.supernodes);
     if (o->report.tasks) snprintf(cut, sizeof cut, "%d tasks", o->report.tasks);
     if (o->report.chunk) snprintf(cut, sizeof cut, "%" PRId64 " rows", o->report.chunk);
     if (o->checked) snprintf(checked, sizeof checked, "%s", o->passed ? "passed" : "FAILED");
+    if (o->checked && s->known)
+        snprintf(checked, sizeof checked, "%s, x off by %.2g of at most %.2g", o->passed ? "passed" : "FAILED",
+            o->forward.error, o->forward.bound);
     printf("%-13s %8d %14s %11.4g %10.4g %8.2f %9s | %9.3g %9.3g %9" PRId64 " %9" PRId64 " %9" PRId64 " %-5s %s\n",
         tulle_method_name(o->method), o->report.workers, cut, o->analysis, o->seconds,
         (double)o->report.flops / o->seconds * 1e-9, after, o->report.compute.mean, o->report.wait.mean,
@@ -381,15 +425,26 @@ static tulle_status run(const struct options *options)
 }
 
 #define METHOD_WORD(name, word, text) word ", "
+#define ELIMINATION_TEXT(name, word, text) "; " word ": " text
 
 static const struct option options[] = {
     {.name = "from",
         .kind = KIND_WORD,
-        .argument = "triangle|tril|triu|ilu0|ic0",
+        .argument = "triangle|tril|triu|ilu0|ic0|lu|cholesky",
         .fallback = "triangle",
         .text =
             "what the operand is: the triangle, or a matrix whose lower or upper triangle is solved with, or a factor "
-            "of its incomplete factorisation: L (unit) or, with --uplo upper, U of ILU(0); L of IC(0)"},
+            "of it: L (unit) or, with --uplo upper, U of ILU(0) or LU; L of IC(0) or Cholesky"},
+    {.name = "elimination",
+        .kind = KIND_WORD,
+        .argument = "NAME",
+        .fallback = "amd",
+        .text = "the order in which lu and cholesky eliminate" TULLE_ELIMINATION_LIST(ELIMINATION_TEXT)},
+    {.name = "library",
+        .kind = KIND_WORD,
+        .argument = "NAME",
+        .fallback = "suitesparse",
+        .text = "the module that makes the factors of lu and cholesky; suitesparse-gpl where it was built"},
     {.name = "uplo", .kind = KIND_WORD, .argument = "lower|upper", .fallback = "lower", .text = "which triangle it is"},
     {.name = "trans", .kind = KIND_FLAG, .text = "solve with the transpose"},
     {.name = "unit", .kind = KIND_FLAG, .text = "ones on the diagonal, whatever is stored"},
@@ -400,9 +455,10 @@ static const struct option options[] = {
             "were not made to be solved with"},
     {.name = "rhs",
         .kind = KIND_WORD,
-        .argument = "FILE|ones|random:K",
+        .argument = "FILE|ones|random:K|known:K",
         .fallback = "random",
-        .text = "the right-hand sides: a dense file, one of ones, or K random ones"},
+        .text = "the right-hand sides: a dense file, one of ones, K random ones, or those of K known random solutions: "
+                "then --check tells how far X is from these, and how far rounding may bring it"},
     {.name = "method",
         .letter = 'm',
         .kind = KIND_WORD,
@@ -438,7 +494,10 @@ static const struct option options[] = {
         .low = 1,
         .high = REPS_MAX,
         .text = "solves by each method, after one that warms up; the median is shown"},
-    {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "check each result by its residual"},
+    {.name = "check",
+        .letter = 'c',
+        .kind = KIND_FLAG,
+        .text = "check each result by its residual, and by its solution if that is known"},
     {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write X of the last method"},
     {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},
     {.name = "seed",
@@ -460,9 +519,11 @@ const struct verb verb_trisolve = {
         "errors\n"
         "that name the row. All methods give the same bits, but for unified, unified-tasks, shmem and zerocopy, which "
         "add\n"
-        "in the order in which unknowns become known. `analysis` is what a method does once for a triangle, and\n"
+        "in the order in which unknowns become known, and supernodal, which adds as the BLAS does. `analysis` is what "
+        "a method does once for a triangle, and\n"
         "`pays after` says how many solves later it has won that back, if `serial` runs too. Times leave reading out.",
     .examples = "tulle trisolve fem:nodes=64,dof=1 --from tril --method all --check --reps 5\n"
+                "tulle trisolve A.mtx --from lu --uplo upper --check\n"
                 "tulle trisolve L.mtx --rhs b.npy -o x.npy\n"
                 "tulle trisolve U.mtx --uplo upper --trans --rhs random:16 --solves 100 --json",
     .options = options,

@@ -59,6 +59,14 @@ typedef struct tulle_csr_rows {
 TULLE_API tulle_status tulle_mat_from_csr(
     tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_csr_rows *rows, tulle_mat **A);
 
+/*
+ * Collective. The same from columns: those of PE 0 come first, `colind` are rows. The matrix has one tile a PE, of even
+ * numbers of rows; nothing is borrowed. (A triangle in columns can also be handed over as the rows of its transpose, to
+ * be solved with TULLE_OP_T.)
+ */
+TULLE_API tulle_status tulle_mat_from_csc(
+    tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_csr_rows *columns, tulle_mat **A);
+
 typedef enum tulle_duplicates { TULLE_DUPLICATES_SUM, TULLE_DUPLICATES_ERROR, TULLE_DUPLICATES_LAST } tulle_duplicates;
 
 /*

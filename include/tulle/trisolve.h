@@ -8,7 +8,11 @@
  * which their unknowns become known, by one worker: methods give the same bits as `serial`, whatever the number of PEs
  * and threads, for the same type, number of columns and instruction set. Only the paper's own four (`unified`,
  * `unified-tasks`, `shmem`, `zerocopy`) do not: they add by columns, in the order in which unknowns happen to become
- * known, and differ from run to run within the rounding bound that tulle_trisolve_check knows.
+ * known, and differ from run to run within the rounding bound that tulle_trisolve_check knows; nor does `supernodal`,
+ * which sums dense blocks as the BLAS does: its bits depend on that library, though neither on PEs nor on threads. Its
+ * blocks may hold zeros, so that what is not finite in X may spread to rows of a block that do not depend on it. A BLAS
+ * that has threads of its own (OpenBLAS) is set to one a caller, in all the process. AUTO may become `supernodal` where
+ * many solves are to come; reports say whose bits X has.
  */
 #ifndef TULLE_TRISOLVE_H
 #define TULLE_TRISOLVE_H
@@ -29,6 +33,7 @@ extern "C" {
     X(LEVELS, "levels", "level sets: workers share the rows of a level and meet after each")                           \
     X(CHUNKED, "chunked", "workers take chunks of rows in turn and wait for each other's progress")                    \
     X(P2P, "p2p", "rows of a level side by side; who waits, waits for those workers alone whose rows it needs")        \
+    X(SUPERNODAL, "supernodal", "runs of alike rows or columns as dense blocks, through the BLAS; for direct factors") \
     X(PUSH, "push", "tasks of rows are dealt out to PEs; an unknown is stored at every PE that needs it, once")        \
     X(UNIFIED, "unified", "by columns, rows in equal parts; one array of partial sums for all, by atomics")            \
     X(UNIFIED_TASKS, "unified-tasks", "the same, rows dealt out in tasks")                                             \
@@ -55,6 +60,7 @@ typedef struct tulle_trisolve_options {
     int64_t chunk;   /* CHUNKED: rows of a chunk; 0: by a model of the pipeline */
     int tasks;       /* PUSH, UNIFIED_TASKS, ZEROCOPY: parts of the rows that a PE has; 0: by a model, 8, 8 */
     int fanout; /* PUSH: an owner tells so many PEs itself; if more need an unknown, those it tells pass it on; 0: 8 */
+    double relax;    /* SUPERNODAL: part of the stored values that may be zeros; 0: 0.2; negative: none */
     double patience; /* seconds that a worker waits for a row before the solve fails and names it; 0: 60 */
 } tulle_trisolve_options;
 
@@ -74,8 +80,9 @@ typedef struct tulle_trisolve_report {
     int same_bits;    /* 1: X has the bits that serial gives */
     int tasks;        /* of a PE; 0: the method has none */
     int workers;
-    int64_t levels; /* longest chain of rows that depend on each other; 0: the method does not count them */
-    int64_t chunk;  /* rows of a chunk; 0: the method has none */
+    int64_t levels;     /* longest chain of rows that depend on each other; 0: the method does not count them */
+    int64_t chunk;      /* rows of a chunk; 0: the method has none */
+    int64_t supernodes; /* SUPERNODAL: dense triangles; else 0 */
     double analysis_seconds;
     size_t bytes; /* held by the analysis, of all PEs */
 } tulle_trisolve_report;
@@ -114,6 +121,29 @@ TULLE_API void tulle_trisolve_free(tulle_trisolve *solver);
  */
 TULLE_API tulle_status tulle_trisolve_check(
     tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *B, tulle_mat *X, double *error);
+
+/*
+ * Collective: B = op(T) X, every element summed in f64 and rounded once: right-hand sides whose solution is known. X
+ * and B are dense, of T's type and one size, of any layout; they may be the same matrix. Of the options only uplo, op
+ * and diag count, here and below; NULL is allowed.
+ */
+TULLE_API tulle_status tulle_trisolve_side(
+    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *X, tulle_mat *B);
+
+typedef struct tulle_forward {
+    double error; /* the largest over all columns of max |x - known| / max |known| */
+    double bound; /* what rounding may make of that, by the comparison matrix of op(T); infinite: it says nothing */
+    double share; /* the largest |x - known| of an element over the bound of that element */
+} tulle_forward;
+
+/*
+ * Collective: how far X is from the known solution of op(T) X = B, B by tulle_trisolve_side. TULLE_ERR_CHECK, with the
+ * row and *forward up to that column, if an element is off by more than rounding can account for, however op(T) is
+ * conditioned; the bound is as sharp as a serial solve with |values| makes it (Higham, Accuracy and Stability of
+ * Numerical Algorithms, 8.3).
+ */
+TULLE_API tulle_status tulle_trisolve_forward(
+    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *known, tulle_mat *X, tulle_forward *forward);
 
 #ifdef __cplusplus
 }

@@ -27,6 +27,16 @@ static const char *const facts[] = {
 #else
     "HDF5: no (Binsparse files are refused); install libhdf5-dev and libcjson-dev and build again",
 #endif
+#ifdef TULLE_HAVE_CBLAS
+    "BLAS: yes",
+#else
+    "BLAS: no (dense blocks are done by plain loops); install libopenblas-pthread-dev and build again",
+#endif
+#ifdef TULLE_HAVE_SUITESPARSE
+    "SuiteSparse: yes",
+#else
+    "SuiteSparse: no (LU and Cholesky factors are refused); install libsuitesparse-dev and build again",
+#endif
 };
 
 const char *tulle_build_fact(int i)

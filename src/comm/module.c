@@ -36,6 +36,11 @@ static const tulle__module_host host = {
     .nearest = tulle__nearest,
 };
 
+const tulle__module_host *tulle__module_host_table(void)
+{
+    return &host;
+}
+
 /* A file that is there must do: a broken module is a mistake to report, not a reason to look further. */
 static tulle_status load_file(const char *path, const tulle__module **module)
 {
@@ -57,8 +62,9 @@ static tulle_status load_file(const char *path, const tulle__module **module)
     else if (found->version != TULLE__MODULE_VERSION)
         status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s is of version %u, this library wants %u", path,
             found->version, (unsigned)TULLE__MODULE_VERSION);
-    else if (!found->engine == !found->wrapper)
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s must be an engine or a wrapper", path);
+    else if (!!found->engine + !!found->wrapper + !!found->direct != 1)
+        status =
+            tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s must be an engine, a wrapper or a direct solver", path);
     if (status != TULLE_OK) {
         dlclose(handle);
         return status;

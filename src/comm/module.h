@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Engines and wrappers that are loaded on demand, so that one program runs with nothing installed, under an MPI, or on
- * GPUs. A module is a shared object tulle_NAME.so with one symbol, tulle_module_entry. It imports nothing from
- * libtulle: it is handed a table of what it needs and returns its own, so it also loads into a program that linked
- * libtulle.a.
+ * Engines, wrappers and direct solvers that are loaded on demand, so that one program runs with nothing installed,
+ * under an MPI, or on GPUs. A module is a shared object tulle_NAME.so with one symbol, tulle_module_entry. It imports
+ * nothing from libtulle: it is handed a table of what it needs and returns its own, so it also loads into a program
+ * that linked libtulle.a.
  *
  * Looked for in the folders of TULLE_MODULE_PATH (separated by colons), then where Tulle was installed, then in the
  * folder `modules` beside the program (as in the build tree).
@@ -39,11 +39,15 @@ typedef struct tulle__module_host {
     const char *(*nearest)(const char *text, const char *const *words, int nwords);
 } tulle__module_host;
 
-/* What a module returns; one of engine and wrapper is set. NULL from the entry: it cannot work here, message set. */
+/* What is handed to a module. */
+const tulle__module_host *tulle__module_host_table(void);
+
+/* What a module returns; one of the pointers is set. NULL from the entry: it cannot work here, message set. */
 typedef struct tulle__module {
     uint32_t version;
     const tulle__engine *engine;
     const tulle__wrapper *wrapper;
+    const struct tulle__direct_library *direct; /* algo/factor/library.h */
 } tulle__module;
 
 typedef const tulle__module *(*tulle__module_entry)(const tulle__module_host *host);

@@ -50,6 +50,8 @@ tulle_status tulle__registry_find(
             "loaded late");
     const tulle__module *module = NULL;
     tulle_status status = tulle__module_load(strcmp(name, "mpi") == 0 ? tulle__launcher_module(family) : name, &module);
+    if (status == TULLE_OK && module->direct)
+        return tulle__fail(TULLE_ERR_ARG, "'%s' is neither an engine nor a wrapper", name);
     if (status == TULLE_OK) {
         *engine = module->engine;
         *wrapper = module->wrapper;

@@ -98,6 +98,23 @@ typedef struct tulle__solve_task {
     int64_t ldo;
 } tulle__solve_task;
 
+/*
+ * A dense block, m x k, row-major with lines lda apart, for `cols` vectors side by side: X of k lines and Y of m lines,
+ * ldx and ldy apart. Sums may be in any order and fused, so that bits depend on the library behind it.
+ */
+typedef struct tulle__dense_task {
+    tulle_type type;
+    int64_t m, k, cols;
+    const void *A;
+    int64_t lda;
+    const void *X;
+    int64_t ldx;
+    const int32_t *x_line; /* NULL, or where in X its k lines are */
+    void *Y;
+    int64_t ldy;
+    const int32_t *y_line; /* NULL, or where in Y its m lines are */
+} tulle__dense_task;
+
 /* The C tile that a kernel made. */
 typedef struct tulle__csr_result {
     int64_t multiplications; /* that spgemm did for it */
@@ -138,6 +155,15 @@ typedef struct tulle__kernels {
     tulle_status (*transpose)(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *T);
 
     void (*solve)(const tulle__solve_task *task);
+
+    /* Y -= A X. */
+    void (*subtract)(const tulle__dense_task *task);
+    /* Y = A^-1 Y, A the upper or lower triangle of the block, m x m (k = m; X is not looked at), its diagonal ones if
+     * unit. */
+    void (*substitute)(const tulle__dense_task *task, int upper, int unit);
+    /* Whatever threads a library of dense blocks has of its own: from now on each caller has one, in all the process.
+     */
+    void (*alone)(void);
 
     /* Lines of `width` values, ld apart, times beta; beta = 0 does not read them. */
     tulle_status (*scale)(

@@ -33,6 +33,7 @@ struct rows {
     const tulle_csr_rows *csr;
     size_t value_bytes;
     int64_t *row, *col; /* of one block, widened */
+    int turned;         /* they are columns */
 };
 
 enum { ROW_PIECE = 4096 };
@@ -63,8 +64,8 @@ static void row_block(void *context, int64_t b, tulle__entry_block *block)
         rows->col[e - from] = column(csr, e);
     }
     *block = (tulle__entry_block){.count = to - from,
-        .row = rows->row,
-        .col = rows->col,
+        .row = rows->turned ? rows->col : rows->row,
+        .col = rows->turned ? rows->row : rows->col,
         .val = (const char *)csr->val + (size_t)from * rows->value_bytes,
         .wide = 1};
 }
@@ -136,18 +137,15 @@ static tulle_status borrow(
     return TULLE_OK;
 }
 
-tulle_status tulle_mat_from_csr(
-    tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_csr_rows *csr, tulle_mat **A)
+/* The matrix of the layout from rows, or from columns. */
+static tulle_status assemble_rows(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, const tulle_csr_rows *csr, int turned, tulle_mat **A)
 {
-    tulle_layout *layout = NULL;
-    struct rows rows = {.csr = csr, .value_bytes = tulle_type_size(type)};
-    tulle_status status = layout_of_rows(comm, m, n, csr, &layout);
-    if (status == TULLE_OK) status = tulle__alloc(ROW_PIECE, sizeof *rows.row, "a block of entries", &rows.row);
+    struct rows rows = {.csr = csr, .value_bytes = tulle_type_size(type), .turned = turned};
+    tulle_status status = tulle__alloc(ROW_PIECE, sizeof *rows.row, "a block of entries", &rows.row);
     if (status == TULLE_OK) status = tulle__alloc(ROW_PIECE, sizeof *rows.col, "a block of entries", &rows.col);
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK && can_borrow(comm, m, n, csr)) {
-        status = borrow(comm, layout, type, csr, A);
-    } else if (status == TULLE_OK) {
+    if (status == TULLE_OK) {
         int64_t nnz = csr->rowptr[csr->count] - csr->rowptr[0];
         tulle__entry_source source = {&rows, (nnz + ROW_PIECE - 1) / ROW_PIECE, row_block, NULL};
         tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_SUM};
@@ -155,6 +153,31 @@ tulle_status tulle_mat_from_csr(
     }
     tulle__free(rows.row);
     tulle__free(rows.col);
+    return status;
+}
+
+tulle_status tulle_mat_from_csr(
+    tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_csr_rows *csr, tulle_mat **A)
+{
+    tulle_layout *layout = NULL;
+    tulle_status status = tulle_comm_agree(comm, layout_of_rows(comm, m, n, csr, &layout));
+    if (status == TULLE_OK)
+        status = can_borrow(comm, m, n, csr) ? borrow(comm, layout, type, csr, A)
+                                             : assemble_rows(comm, layout, type, csr, 0, A);
+    tulle_layout_free(layout);
+    return status;
+}
+
+tulle_status tulle_mat_from_csc(
+    tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_csr_rows *columns, tulle_mat **A)
+{
+    tulle_layout *given = NULL, *layout = NULL;
+    tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1};
+    tulle_status status = layout_of_rows(comm, n, m, columns, &given); /* for what it refuses */
+    if (status == TULLE_OK) status = tulle_layout_new(&spec, comm->size, &layout);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = assemble_rows(comm, layout, type, columns, 1, A);
+    tulle_layout_free(given);
     tulle_layout_free(layout);
     return status;
 }

@@ -105,10 +105,9 @@ static tulle_status new_mats(struct fixture *f, const char *text)
     return status;
 }
 
-/* The identity; 32-bit columns. */
+/* The identity; 32-bit columns. text: r(ows) or c(olumns) */
 static tulle_status from_csr(struct fixture *f, const char *text)
 {
-    (void)text;
     int rank = tulle_comm_rank(f->comm), size = tulle_comm_size(f->comm);
     int64_t rowptr[M + 1], first = (int64_t)M * rank / size, count = (int64_t)M * (rank + 1) / size - first;
     int32_t colind[M];
@@ -118,7 +117,7 @@ static tulle_status from_csr(struct fixture *f, const char *text)
     for (int64_t r = 0; r < count; r++) colind[r] = (int32_t)(first + r), val[r] = 1;
     tulle_csr_rows rows = {
         .first = first, .count = count, .rowptr = rowptr, .colind = colind, .colind_bytes = 4, .val = val};
-    tulle_status status = tulle_mat_from_csr(f->comm, M, M, TULLE_F64, &rows, &A);
+    tulle_status status = (*text == 'c' ? tulle_mat_from_csc : tulle_mat_from_csr)(f->comm, M, M, TULLE_F64, &rows, &A);
     if (status == TULLE_OK) tulle_mat_free(A);
     return status;
 }
@@ -332,6 +331,19 @@ static tulle_status incomplete(struct fixture *f, const char *text)
     return status;
 }
 
+/* text: l(u) or c(holesky) */
+static tulle_status direct(struct fixture *f, const char *text)
+{
+    tulle_mat *A = NULL;
+    tulle_direct *factors = NULL;
+    tulle_status status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", f->square, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK)
+        status = *text == 'l' ? tulle_direct_lu(A, NULL, &factors) : tulle_direct_cholesky(A, NULL, &factors);
+    tulle_direct_free(factors);
+    tulle_mat_free(A);
+    return status;
+}
+
 /* A triangle of the fixture's matrix with ones on its diagonal, solved with and checked; text: the method. */
 static tulle_status solve_triangle(struct fixture *f, const char *text)
 {
@@ -357,6 +369,23 @@ static tulle_status solve_triangle(struct fixture *f, const char *text)
     return status;
 }
 
+/* A known solution, and how far another one is from it. */
+static tulle_status foreknow(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_mat *T = NULL, *B = NULL;
+    tulle_trisolve_options options = TULLE_TRISOLVE_DEFAULT;
+    tulle_forward forward;
+    options.diag = TULLE_DIAG_UNIT;
+    tulle_status status = tulle_mat_triangle(f->A, TULLE_LOWER, TULLE_DIAG_UNIT, &T);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_ROW_MAJOR, &B);
+    if (status == TULLE_OK) status = tulle_trisolve_side(T, &options, f->D, B);
+    if (status == TULLE_OK) status = tulle_trisolve_forward(T, &options, f->D, f->D, &forward);
+    tulle_mat_free(B);
+    tulle_mat_free(T);
+    return status;
+}
+
 typedef tulle_status (*call)(struct fixture *f, const char *text);
 
 /* Names of the functions that a call tries. */
@@ -372,7 +401,8 @@ static const struct subject {
     {"tulle_comm_split tulle_comm_free", split, "", NULL, 0},
     {"tulle_layout_new tulle_layout_copy tulle_layout_transpose tulle_layout_free", layouts, "", NULL, 1},
     {"tulle_mat_new_dense tulle_mat_new_csr tulle_mat_free", new_mats, "", NULL, 0},
-    {"tulle_mat_from_csr", from_csr, "", NULL, 0},
+    {"tulle_mat_from_csr", from_csr, "r", NULL, 0},
+    {"tulle_mat_from_csc", from_csr, "c", NULL, 0},
     {"tulle_mat_from_entries", from_entries, "", NULL, 0},
     {"tulle_mat_get_tile tulle_fetch_wait tulle_fetch_free", get_tiles, "", NULL, 1},
     {"tulle_mat_replace tulle_mat_renew", replace, "", NULL, 0},
@@ -413,10 +443,14 @@ static const struct subject {
     {"tulle_plan_execute_phase tulle_plan_check", product, "s2 stationary-a", NULL, 0},
     {"tulle_factor_ilu0", incomplete, "i", NULL, 0},
     {"tulle_factor_ic0", incomplete, "c", NULL, 0},
+    {"tulle_direct_lu tulle_direct_free", direct, "l", "SuiteSparse: yes", 0},
+    {"tulle_direct_cholesky tulle_direct_free", direct, "c", "SuiteSparse: yes", 0},
     {"tulle_mat_triangle tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_free tulle_trisolve_check",
         solve_triangle, "chunked", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_layout tulle_trisolve_update", solve_triangle, "p2p", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "push", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "supernodal", NULL, 0},
+    {"tulle_trisolve_side tulle_trisolve_forward", foreknow, "", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "unified-tasks", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "zerocopy", NULL, 0},
     {"tulle_machine_measure_tiers", look_around, "", NULL, 0},
@@ -443,6 +477,7 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 /* Functions that take no memory from an account. */
 static const char without[] =
     " tulle_alg_name tulle_alg_parse tulle_method_name tulle_method_parse tulle_trisolve_method "
+    "tulle_direct_usable tulle_elimination_parse "
     "tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
     "tulle_launched_size tulle_launcher_list "
     "tulle_launcher_program "

@@ -154,15 +154,15 @@ out:
     return status;
 }
 
-/* Each PE gives its rows in CSR, with 32- and 64-bit columns, unsorted, with duplicates, borrowed. */
+/* Each PE gives its rows, or its columns, with 32- and 64-bit columns, unsorted, with duplicates, borrowed. */
 static tulle_status test_csr(tulle_comm *comm, void *arg)
 {
-    (void)arg;
     enum { M = 31, N = 20 };
+    int turned = arg != NULL, lines = turned ? N : M, across = turned ? M : N;
     tulle_status status = TULLE_OK;
     tulle_mat *A = NULL;
     int rank = tulle_comm_rank(comm), size = tulle_comm_size(comm);
-    int64_t first = (int64_t)M * rank / size, count = (int64_t)M * (rank + 1) / size - first, rowptr[M + 1];
+    int64_t first = (int64_t)lines * rank / size, count = (int64_t)lines * (rank + 1) / size - first, rowptr[M + 1];
     int32_t narrow[2 * M * N];
     int64_t wide[2 * M * N];
     double val[2 * M * N];
@@ -170,9 +170,9 @@ static tulle_status test_csr(tulle_comm *comm, void *arg)
         int64_t nnz = 0;
         for (int64_t r = 0; r < count; r++) {
             rowptr[r] = nnz;
-            for (int64_t k = 0; k < N; k++) {
-                int64_t c = variant == 1 ? N - 1 - k : k; /* 1: descending */
-                double x = entry(first + r, c);
+            for (int64_t k = 0; k < across; k++) {
+                int64_t c = variant == 1 ? across - 1 - k : k; /* 1: descending */
+                double x = turned ? entry(c, first + r) : entry(first + r, c);
                 if (x == 0) continue;
                 for (int part = 0; part < (variant == 2 ? 2 : 1); part++) { /* 2: in two halves */
                     narrow[nnz] = (int32_t)c;
@@ -189,15 +189,22 @@ static tulle_status test_csr(tulle_comm *comm, void *arg)
             .colind = variant % 2 ? (void *)wide : (void *)narrow,
             .colind_bytes = variant % 2 ? 8 : 4,
             .borrow = variant == 0};
-        TULLE_TRY(tulle_mat_from_csr(comm, M, N, TULLE_F64, &rows, &A));
+        TULLE_TRY((turned ? tulle_mat_from_csc : tulle_mat_from_csr)(comm, M, N, TULLE_F64, &rows, &A));
         TULLE_TRY(compare(A, 0));
         tulle_mat_free(A);
         A = NULL;
         rows.first += rank == size - 1; /* a gap */
-        EXPECT(tulle_mat_from_csr(comm, M, N, TULLE_F64, &rows, &A) == TULLE_ERR_ARG);
+        EXPECT((turned ? tulle_mat_from_csc : tulle_mat_from_csr)(comm, M, N, TULLE_F64, &rows, &A) == TULLE_ERR_ARG);
     }
 out:
     return status;
+}
+
+static tulle_status test_csc(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    int turned = 1;
+    return test_csr(comm, &turned);
 }
 
 static tulle_status test_replace(tulle_comm *comm, void *arg)
@@ -319,7 +326,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         tulle_body body;
-    } tests[] = {{"layouts", test_layouts}, {"dense", test_dense}, {"CSR rows", test_csr},
+    } tests[] = {{"layouts", test_layouts}, {"dense", test_dense}, {"CSR rows", test_csr}, {"CSC columns", test_csc},
         {"replace and renew", test_replace}, {"refusals", test_refusals}};
     for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
         tulle_status status = tulle_team_run(team, tests[t].body, NULL);

@@ -187,10 +187,23 @@ expect 2 'row 1 has an entry above the diagonal' trisolve fem:nodes=4 --pes 2
 expect 2 'row 2 has an entry below the diagonal' trisolve fem:nodes=4 --uplo upper
 expect 2 'has no entry on the diagonal' trisolve "$data/impcol_a.mtx.gz" --from tril
 expect 2 'is square' trisolve "$data/ash219.mtx.gz"
-expect 2 'triangle, tril, triu, ilu0 or ic0' trisolve fem:nodes=4 --from lower
+expect 2 'ilu0, ic0, lu or cholesky' trisolve fem:nodes=4 --from lower
 expect 0 'lower, unit.*' trisolve fem:nodes=6 --from ilu0 --check --pes 2 --method all
 expect 0 'upper, 216 rows' trisolve fem:nodes=6 --from ilu0 --uplo upper --check --pes 2 --method all
 expect 0 'passed' trisolve "$data/bcsstk16.mtx.gz" --from ic0 --trans --check --pes 3 --method chunked,push
+if "$tulle" info | grep -q '^SuiteSparse: yes'; then
+    expect 0 '"uplo":"lower","trans":false,"unit":true.*"passed":true' trisolve "$data/west0067.mtx.gz" --from lu --elimination colamd --check --pes 2 --json
+    expect 0 '"uplo":"upper","trans":true,"unit":false.*"passed":true' trisolve "$data/arc130.mtx.gz" --from lu --uplo upper --trans --check --pes 2 --method all --json
+    expect 0 'passed' trisolve "$data/bcsstk16.mtx.gz" --from cholesky --check --pes 2 --method all
+    expect 2 'not what --uplo upper' trisolve fem:nodes=4 --from cholesky --uplo upper
+    expect 2 'not positive definite: the pivot of row' trisolve stencil2d:n=10,shift=-2 --from cholesky
+    expect 2 "unknown order of elimination 'metis'" trisolve fem:nodes=4 --from lu --elimination metis
+else
+    expect 3 'libsuitesparse-dev' trisolve fem:nodes=4 --from lu
+fi
+expect 0 'passed, x off by .* of at most' trisolve fem:nodes=6 --from tril --rhs known:3 --check --pes 2 --method serial,supernodal
+expect 0 '"forward":{"error":[0-9.e-]*,"bound":' trisolve "$data/bcsstk16.mtx.gz" --from ic0 --trans --rhs known --check --json
+expect 2 '--rhs known:K' trisolve fem:nodes=4 --from tril --rhs known:x
 expect 2 'not what --uplo upper' trisolve fem:nodes=4 --from tril --uplo upper
 expect 0 'serial' trisolve fem:nodes=5 --from tril --method serial --rhs ones -o "$work/x.npy"
 expect 0 'chunked' trisolve fem:nodes=5 --from tril --method chunked --rhs ones -o "$work/y.npy" --pes 3

@@ -11,8 +11,9 @@
 #include "base/random.h"
 #include "body.h"
 
-enum structure { DIAGONAL, CHAIN, FULL, RANDOM, BANDED, WIDE, ARROW, STRUCTURES };
-static const char *const structure_names[] = {"diagonal", "chain", "full", "random", "banded", "wide", "arrow"};
+enum structure { DIAGONAL, CHAIN, FULL, RANDOM, BANDED, WIDE, ARROW, BLOCKS, STRUCTURES };
+static const char *const structure_names[] = {
+    "diagonal", "chain", "full", "random", "banded", "wide", "arrow", "blocks"};
 
 /* n x n by rows; entry (i, j) is there if has, with the diagonal unless unit. */
 struct triangle {
@@ -40,6 +41,8 @@ static int has(const struct triangle *t, int64_t i, int64_t j)
         return j < 5 && x % 2 == 0;
     case ARROW:
         return i == t->n - 1 || j == 0;
+    case BLOCKS: /* of 3 x 3; rows of more than 24 entries too */
+        return i / 3 == j / 3 || tulle__random_at(11, (uint64_t)i / 3, (uint64_t)j / 3) % 2 == 0;
     default:
         return 0;
     }

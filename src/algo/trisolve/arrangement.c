@@ -3,6 +3,7 @@
 
 #include "algo/trisolve/chunked.h"
 #include "algo/trisolve/solver.h"
+#include "algo/trisolve/strips.h"
 #include "base/error.h"
 
 struct arranging {
@@ -35,6 +36,8 @@ static tulle_status make_share(void *arg, int thread, int nthreads)
         return tulle__serial_share(&solver->triangle, short_groups(solver), worker, solver->workers, &a->share[thread]);
     if (a->method == TULLE_METHOD_CHUNKED)
         return tulle__chunked_share(&solver->triangle, a->chunk, worker, solver->workers, &a->share[thread]);
+    if (a->method == TULLE_METHOD_SUPERNODAL)
+        return tulle__strips_share(&solver->triangle, &a->supernodes, worker, solver->workers, &a->share[thread]);
     return tulle__leveled_share(
         &solver->triangle, &a->order, a->method == TULLE_METHOD_LEVELS, worker, &a->share[thread]);
 }
@@ -65,9 +68,13 @@ tulle_status tulle__arrange(tulle_trisolve *solver, tulle__arrangement *a)
     } else {
         if (tulle__method_permutes(a->method))
             TULLE_TRY(tulle__order_init(t, solver->workers, a->method == TULLE_METHOD_LEVELS, &a->order));
+        if (a->method == TULLE_METHOD_SUPERNODAL) {
+            solver->context->kernels->alone();
+            TULLE_TRY(tulle__supernodes_init(t, solver->workers, solver->options.relax, &a->supernodes));
+        }
         TULLE_TRY(tulle_comm_agree(solver->comm, on_workers(solver, a, make_share)));
     }
-    if (solver->comm->rank == 0) a->bytes = (int64_t)a->order.block.length;
+    if (solver->comm->rank == 0) a->bytes = (int64_t)(a->order.block.length + a->supernodes.block.length);
     for (int w = 0; w < a->mine; w++) a->bytes += (int64_t)tulle__share_bytes(&a->share[w], t->T->type);
 out:
     return status;
@@ -78,6 +85,7 @@ static tulle_status renew_share(void *arg, int thread, int nthreads)
     const struct arranging *arranging = arg;
     tulle__share *share = &arranging->a->share[thread];
     (void)nthreads;
+    if (share->strips) return tulle__strips_refill(&arranging->solver->triangle, &arranging->a->supernodes, share);
     if (share->row) tulle__share_refill(share, &arranging->solver->triangle); /* others are read where they lie */
     return TULLE_OK;
 }
@@ -91,6 +99,7 @@ void tulle__arrangement_fini(tulle__arrangement *a)
 {
     for (int w = 0; a->share && w < a->mine; w++) tulle__share_fini(&a->share[w]);
     tulle__order_fini(&a->order);
+    tulle__supernodes_fini(&a->supernodes);
     tulle__free(a->share);
     *a = (tulle__arrangement){.mine = 0};
 }

@@ -7,11 +7,13 @@
 #define TULLE_TRISOLVE_ARRANGEMENT_H
 
 #include "algo/trisolve/leveled.h"
+#include "algo/trisolve/supernodes.h"
 
 typedef struct tulle__arrangement {
     tulle_method method;
     int64_t chunk; /* CHUNKED: rows */
     tulle__order order;
+    tulle__supernodes supernodes;
     tulle__share *share; /* [mine], of this PE's workers */
     int mine;
     int64_t bytes; /* held by this PE */

@@ -8,6 +8,7 @@
 
 #include "algo/trisolve/chunked.h"
 #include "algo/trisolve/solver.h"
+#include "algo/trisolve/supernodes.h"
 #include "base/error.h"
 #include "base/spec.h"
 
@@ -35,6 +36,7 @@ tulle_status tulle_method_parse(const char *name, tulle_method *method)
 /* In solves by one worker: what analysis takes. */
 #define CHUNKED_ANALYSIS 1.5
 #define P2P_ANALYSIS 8.0
+#define SUPERNODAL_ANALYSIS 30.0
 /* What a permuted solve loses, as its rows of x do not stream. */
 #define PERMUTED 1.25
 /* Entries that pass while a word is on its way. */
@@ -49,6 +51,11 @@ enum { TRIES = 3 };
  * than this part of all solves. */
 #define WORTH_TRYING 1.3
 #define ANALYSIS_SHARE 0.05
+
+/* Dense blocks are not tried, as they give other bits: they are taken where supernodes are so many steps wide in the
+ * mean, and expected to take less than this part of what the others do. */
+#define WIDE 16.0
+#define CLEARLY 0.8
 
 /* Work that passes while all levels are solved one after the other, over that of one worker; from their sizes alone. */
 static tulle_status leveled_cost(const tulle__triangle *t, int workers, double entries, double *cost)
@@ -87,12 +94,25 @@ static void add(struct choice *choice, tulle_method method, int64_t chunk)
     choice->candidate[choice->count++].chunk = chunk;
 }
 
+/* Whether to solve with dense blocks; rival: the time of the others, of one worker's. */
+static tulle_status has_blocks(
+    const tulle__triangle *t, int workers, double relax, double solves, double rival, int *blocks)
+{
+    double cost = 0, width = 0;
+    *blocks = 0;
+    if (SUPERNODAL_ANALYSIS >= ANALYSIS_SHARE * solves) return TULLE_OK;
+    tulle_status status = tulle__supernodes_cost(t, workers, relax, &cost, &width);
+    *blocks = status == TULLE_OK && width >= WIDE && cost < CLEARLY * rival;
+    return status;
+}
+
 /* Methods of which the fastest is to be found: one if so few solves are to come that trying would not pay. */
-static tulle_status weigh(const tulle__triangle *t, int workers, double solves, struct choice *choice)
+static tulle_status weigh(const tulle__triangle *t, int workers, double relax, double solves, struct choice *choice)
 {
     tulle_status status = TULLE_OK;
     double gain = 1, cost = 0, entries = (double)(t->own ? t->own->nnz : t->T->nnz) + (double)t->n;
     int64_t chunk = 0;
+    int blocks = 0;
     TULLE_TRY(tulle__chunked_choose(t, workers, &chunk, &gain));
     int trying = CHUNKED_ANALYSIS < ANALYSIS_SHARE * solves;
     double least = solves, time = solves / gain + CHUNKED_ANALYSIS;
@@ -103,6 +123,13 @@ static tulle_status weigh(const tulle__triangle *t, int workers, double solves, 
         TULLE_TRY(leveled_cost(t, workers, entries, &cost));
         time = solves * cost + P2P_ANALYSIS;
         p2p = P2P_ANALYSIS < ANALYSIS_SHARE * solves ? cost < WORTH_TRYING : time < least;
+    }
+    double rival = gain > 1 ? 1 / gain : 1;
+    if (p2p && cost < rival) rival = cost;
+    TULLE_TRY(has_blocks(t, workers, relax, solves, rival, &blocks));
+    if (blocks) {
+        add(choice, TULLE_METHOD_SUPERNODAL, 0);
+        return TULLE_OK;
     }
     if (trying || !(chunked || p2p)) add(choice, TULLE_METHOD_SERIAL, 0);
     if (chunked && (trying || !p2p)) add(choice, TULLE_METHOD_CHUNKED, chunk);
@@ -123,7 +150,7 @@ static tulle_status choose(const tulle_trisolve *solver, struct choice *choice)
         return TULLE_OK;
     }
     if (options->method == TULLE_METHOD_AUTO)
-        return weigh(t, solver->workers, options->solves > 0 ? (double)options->solves : 1e9, choice);
+        return weigh(t, solver->workers, options->relax, options->solves > 0 ? (double)options->solves : 1e9, choice);
     if (options->method == TULLE_METHOD_CHUNKED && !chunk) {
         tulle_status status = tulle__chunked_choose(t, solver->workers, &chunk, &gain);
         if (status != TULLE_OK) return status;

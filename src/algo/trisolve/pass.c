@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include "algo/trisolve/solver.h"
+#include "algo/trisolve/strips.h"
 #include "base/error.h"
 
 enum { TURNS_BETWEEN_LOOKS = 64 };
@@ -143,6 +144,13 @@ static void solve_group(
     p->solver->context->kernels->solve(task);
 }
 
+static void solve_strip(const struct pass *p, const tulle__share *share, int64_t g)
+{
+    const tulle__strip_lines lines = {
+        .cols = p->lines->cols, .b = p->lines->b, .x = p->lines->x, .ldb = p->lines->ldb, .ldx = p->lines->ldx};
+    tulle__strips_solve(share->strips, p->solver->context->kernels, g, &lines);
+}
+
 static tulle_status work(void *arg, int thread, int nthreads)
 {
     const struct pass *p = arg;
@@ -177,11 +185,15 @@ static tulle_status work(void *arg, int thread, int nthreads)
             return status;
         }
         if (is_virtual) tulle__kernel_begin(solver->comm);
-        solve_group(p, share, group, &task);
+        if (share->strips)
+            solve_strip(p, share, g);
+        else
+            solve_group(p, share, group, &task);
         if (is_virtual) {
-            tulle__work done = work_of(p, group->count, entries_of(group, &task));
+            int64_t entries = share->strips ? tulle__strips_values(share->strips, g) : entries_of(group, &task);
+            tulle__work done = work_of(p, group->count, entries);
             done.resident = g > 0;
-            done.hops = chain_of(group, &task);
+            done.hops = share->strips ? group->count : chain_of(group, &task);
             tulle__kernel_end(solver->comm, &done);
         }
         publish(p, share, group);

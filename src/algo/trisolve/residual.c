@@ -10,6 +10,7 @@
 
 #include <tulle/trisolve.h>
 
+#include "algo/trisolve/residual.h"
 #include "base/error.h"
 #include "mat/apply.h"
 
@@ -25,8 +26,7 @@ static double element(const tulle_tile *t, tulle_gidx r, tulle_gidx c)
     return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
 }
 
-/* Column c of a dense matrix, on every PE. */
-static tulle_status gather(tulle_mat *B, tulle_gidx c, double *b)
+tulle_status tulle__side_gather(tulle_mat *B, tulle_gidx c, double *b)
 {
     const tulle_layout *l = B->layout;
     tulle_status status = TULLE_OK;
@@ -44,8 +44,7 @@ static tulle_status gather(tulle_mat *B, tulle_gidx c, double *b)
     return status;
 }
 
-/* Own tiles' part of the diagonal, summed over the PEs. */
-static tulle_status read_diagonal(tulle_mat *T, double *diagonal)
+tulle_status tulle__diagonal_read(tulle_mat *T, double *diagonal)
 {
     const tulle_layout *l = T->layout;
     for (int i = 0; i < l->mt; i++)
@@ -108,10 +107,10 @@ static tulle_status check(
     if (options->diag == TULLE_DIAG_UNIT)
         for (size_t r = 0; r < n; r++) v.diagonal[r] = 1;
     else
-        TULLE_TRY(read_diagonal(T, v.diagonal));
+        TULLE_TRY(tulle__diagonal_read(T, v.diagonal));
     for (tulle_gidx c = 0; c < X->layout->n; c++) {
-        TULLE_TRY(gather(B, c, v.b));
-        TULLE_TRY(gather(X, c, v.x));
+        TULLE_TRY(tulle__side_gather(B, c, v.b));
+        TULLE_TRY(tulle__side_gather(X, c, v.x));
         for (size_t r = 0; r < n; r++) {
             v.size[r] = fabs(v.x[r]);
             v.y[r] = v.z[r] = v.count[r] = 0;

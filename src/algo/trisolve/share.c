@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "algo/trisolve/strips.h"
 #include "base/error.h"
 
 void tulle__share_fini(tulle__share *share)
@@ -14,6 +15,7 @@ void tulle__share_fini(tulle__share *share)
     tulle__free(share->colind);
     tulle__free(share->val);
     tulle__free(share->seen);
+    tulle__strips_free(share->strips);
     tulle__share_end(share);
     *share = (tulle__share){.worker = share->worker};
 }
@@ -21,6 +23,7 @@ void tulle__share_fini(tulle__share *share)
 size_t tulle__share_bytes(const tulle__share *share, tulle_type type)
 {
     size_t bytes = (size_t)share->room * sizeof *share->group + (size_t)share->wait_room * sizeof *share->wait;
+    if (share->strips) bytes += tulle__strips_bytes(share->strips);
     if (share->inverse) bytes += (size_t)share->nrows * tulle_type_size(type);
     if (share->rowptr)
         bytes += ((size_t)share->nrows + 1) * sizeof *share->rowptr +

@@ -12,6 +12,8 @@
 
 #include "algo/trisolve/triangle.h"
 
+typedef struct tulle__strips tulle__strips; /* strips.h */
+
 /* Rows that lie one after the other, or, permuted, were put so. */
 typedef struct tulle__group {
     const int64_t *rowptr; /* of the first row */
@@ -40,8 +42,9 @@ typedef struct tulle__share {
     int64_t *rowptr;
     int32_t *colind; /* lines of x */
     void *val;
-    const int32_t *row; /* [nrows] rows of the triangle, in the order of the share; NULL: not permuted. Not owned */
-    uint64_t *seen;     /* [workers] their words when they were last looked at, by this worker */
+    tulle__strips *strips; /* NULL, or what the groups are: then they have no rows of their own */
+    const int32_t *row;    /* [nrows] rows of the triangle, in the order of the share; NULL: not permuted. Not owned */
+    uint64_t *seen;        /* [workers] their words when they were last looked at, by this worker */
     /* while the share is made: what waits so far tell of each worker, and what the next group needs */
     int workers;
     int64_t *known, *need;

@@ -225,10 +225,11 @@ static tulle_status make_report(
     report->tasks = solver->triangle.tasks;
     report->workers = solver->now->method == TULLE_METHOD_SERIAL ? 1 : solver->workers;
     report->levels = now->order.levels;
+    report->supernodes = now->supernodes.count;
     report->chunk = now->method == TULLE_METHOD_CHUNKED ? now->chunk : 0;
     report->analysis_seconds = solver->analysis_seconds;
     report->bytes = (size_t)counts[5];
-    report->same_bits = !tulle__method_scatters(now->method);
+    report->same_bits = !tulle__method_scatters(now->method) && now->method != TULLE_METHOD_SUPERNODAL;
     return status;
 }
 

@@ -2,6 +2,7 @@
 /* The cpu table: one per instruction set, since a kernel has no other way to know which was chosen. */
 #include "device/cpu/cpu.h"
 
+#include "device/cpu/dense.h"
 #include "device/cpu/solve.h"
 #include "device/values.h"
 
@@ -33,6 +34,9 @@ static const tulle__spgemm_knobs automatic;
         .spgemm_numeric = numeric_##isa,                                                                               \
         .transpose = tulle__transpose_cpu,                                                                             \
         .solve = tulle__solve_##isa,                                                                                   \
+        .subtract = tulle__dense_subtract,                                                                             \
+        .substitute = tulle__dense_substitute,                                                                         \
+        .alone = tulle__dense_alone,                                                                                   \
         .scale = tulle__values_scale,                                                                                  \
         .add = tulle__values_add,                                                                                      \
         .gather = tulle__values_gather,                                                                                \

@@ -100,6 +100,18 @@ static void solve(const tulle__solve_task *task)
     task->type == TULLE_F32 ? solve_f32(task) : solve_f64(task);
 }
 
+static void subtract(const tulle__dense_task *task)
+{
+    task->type == TULLE_F32 ? subtract_f32(task) : subtract_f64(task);
+}
+
+static void substitute(const tulle__dense_task *task, int upper, int unit)
+{
+    task->type == TULLE_F32 ? substitute_f32(task, upper, unit) : substitute_f64(task, upper, unit);
+}
+
+static void alone(void) {}
+
 static tulle_status transpose(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *result)
 {
     (void)pool;
@@ -126,6 +138,9 @@ static const tulle__kernels kernels = {
     .spgemm_numeric = numeric,
     .transpose = transpose,
     .solve = solve,
+    .subtract = subtract,
+    .substitute = substitute,
+    .alone = alone,
     .scale = tulle__values_scale,
     .add = tulle__values_add,
     .gather = tulle__values_gather,

@@ -169,3 +169,30 @@ static void NAME(solve)(const tulle__solve_task *task)
             if (out) out[i * task->ldo + j] = value;
         }
 }
+
+/* Dense blocks, element by element. */
+static void NAME(subtract)(const tulle__dense_task *task)
+{
+    const T *A = task->A, *X = task->X;
+    T *Y = task->Y;
+    for (int64_t i = 0; i < task->m; i++)
+        for (int64_t j = 0; j < task->cols; j++)
+            for (int64_t k = 0; k < task->k; k++)
+                Y[(task->y_line ? task->y_line[i] : i) * task->ldy + j] -=
+                    MULTIPLY(A[i * task->lda + k], X[(task->x_line ? task->x_line[k] : k) * task->ldx + j]);
+}
+
+static void NAME(substitute)(const tulle__dense_task *task, int upper, int unit)
+{
+    const T *A = task->A;
+    T *Y = task->Y;
+    for (int64_t s = 0; s < task->m; s++)
+        for (int64_t j = 0; j < task->cols; j++) {
+            int64_t i = upper ? task->m - 1 - s : s;
+            T sum = ZERO;
+            for (int64_t k = upper ? i + 1 : 0; k < (upper ? task->m : i); k++)
+                sum = ADD(sum, MULTIPLY(A[i * task->lda + k], Y[k * task->ldy + j]));
+            T value = Y[i * task->ldy + j] - sum;
+            Y[i * task->ldy + j] = unit ? value : value / A[i * task->lda + i];
+        }
+}

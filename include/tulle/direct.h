@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Direct factors of a square sparse matrix, with fill, as matrices: what a direct solver solves with. The factors are
+ * made by a library of the field on PE 0, loaded on demand (a module): KLU for LU (Davis, Palamadai Natarajan, ACM
+ * Trans. Math. Softw. 37, 2010), CHOLMOD's simplicial part for Cholesky (Chen, Davis, Hager, Rajamanickam, ACM Trans.
+ * Math. Softw. 35, 2008). Both are free software under the LGPL. Another module, `suitesparse-gpl`, built only with the
+ * CMake option TULLE_GPL, has UMFPACK and CHOLMOD's supernodal part, which are under the GPL.
+ *
+ * Factors are computed in f64 and rounded once to A's type. They lie in one tile each on PE 0, where all of A is
+ * brought for it: PE 0 needs memory for A three times and for its factors twice. What the library allocates for itself
+ * is not charged to the PE's memory.
+ */
+#ifndef TULLE_DIRECT_H
+#define TULLE_DIRECT_H
+
+#include <tulle/mat.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* X(name, word, text): in which order unknowns are eliminated, as fill depends on it. */
+#define TULLE_ELIMINATION_LIST(X)                                                                                      \
+    X(AMD, "amd", "approximate minimum degree, of A + A^T")                                                            \
+    X(COLAMD, "colamd", "column approximate minimum degree, of A^T A; LU only")                                        \
+    X(NATURAL, "natural", "as they are")
+
+typedef enum tulle_elimination {
+#define TULLE_ELIMINATION_ENUM(name, word, text) TULLE_ELIMINATE_##name,
+    TULLE_ELIMINATION_LIST(TULLE_ELIMINATION_ENUM)
+#undef TULLE_ELIMINATION_ENUM
+        TULLE_ELIMINATION_COUNT
+} tulle_elimination;
+
+TULLE_API tulle_status tulle_elimination_parse(const char *name, tulle_elimination *elimination);
+
+typedef struct tulle_direct_options {
+    tulle_elimination elimination;
+    /* LU: an entry is a pivot only if it is at least that part of the largest of its column, 0 to 1; the diagonal is
+       preferred. 0: 0.1 */
+    double threshold;
+    const char *library; /* the module; NULL: "suitesparse" */
+} tulle_direct_options;
+
+#define TULLE_DIRECT_DEFAULT ((tulle_direct_options){.elimination = TULLE_ELIMINATE_AMD})
+
+/* What tulle_direct_lu and tulle_direct_cholesky make; the arrays are the same on all PEs. */
+typedef struct tulle_direct {
+    tulle_mat *L;
+    tulle_mat *U; /* NULL: Cholesky */
+    tulle_gidx n;
+    tulle_gidx *row, *col; /* [n] permutations */
+    double *scale;         /* [n]; NULL: Cholesky */
+} tulle_direct;
+
+/* Whether the module of that name (NULL: "suitesparse") is there; else the message says why not. */
+TULLE_API int tulle_direct_usable(const char *library);
+
+/*
+ * Collective. L strictly lower triangular, its diagonal of ones not stored, and U upper triangular with its diagonal:
+ *   ((L + I) U)_ij = a_(row[i], col[j]) / scale[i]
+ * so that A x = b is solved by: y_i = b_(row[i]) / scale[i], (L + I) z = y, U w = z, x_(col[j]) = w_j. options may be
+ * NULL. TULLE_ERR_ARG if A is singular, by its structure or numerically, or a factor is not finite, with the first
+ * column where that shows; TULLE_ERR_UNSUPPORTED if there is no module, with the package that it is built with.
+ */
+TULLE_API tulle_status tulle_direct_lu(tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors);
+
+/*
+ * Collective. L lower triangular with its positive diagonal; A's upper triangle is not looked at, taken to be the
+ * lower one's mirror image:
+ *   (L L^T)_ij = a_(row[i], row[j]),  col = row
+ * TULLE_ERR_ARG if A is not positive definite, with the row of the first pivot that is not positive.
+ */
+TULLE_API tulle_status tulle_direct_cholesky(tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors);
+
+/* Collective, with the matrices; those set to NULL before are the caller's. NULL is allowed on all PEs. */
+TULLE_API void tulle_direct_free(tulle_direct *factors);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

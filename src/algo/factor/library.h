@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a module with a direct solver provides: factors as columns, on one PE. It allocates what it returns with the
+ * host's functions, so that it is charged to the PE and freed by its caller, also after a failure.
+ */
+#ifndef TULLE_FACTOR_LIBRARY_H
+#define TULLE_FACTOR_LIBRARY_H
+
+#include <tulle/direct.h>
+
+#include "comm/module.h"
+
+/* Columns, rows in any order. */
+typedef struct tulle__columns {
+    int64_t *ptr, *row; /* [n + 1], [ptr[n]] */
+    double *val;
+} tulle__columns;
+
+typedef struct tulle__direct_work {
+    int64_t n;        /* at least 1 */
+    tulle__columns A; /* rows ascending; Cholesky: its upper triangle, the rest is not looked at */
+    tulle_elimination elimination;
+    double threshold;
+    /* out, NULL before: as in direct.h, with the ones of L stored */
+    tulle__columns L, U;
+    int64_t *row, *col;
+    double *scale;
+} tulle__direct_work;
+
+struct tulle__direct_library {
+    tulle_status (*lu)(const tulle__module_host *host, tulle__direct_work *work);
+    tulle_status (*cholesky)(const tulle__module_host *host, tulle__direct_work *work);
+};
+typedef struct tulle__direct_library tulle__direct_library;
+
+#endif
