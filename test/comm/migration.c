@@ -94,6 +94,34 @@ out:
     return status;
 }
 
+/* A page that has moved three times goes home; what is there is reached as before. */
+static tulle_status settles(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    struct ground g;
+    tulle_status status;
+    int met = 0;
+    TULLE_TRY(lay(comm, &g));
+    uint64_t one = 1, got[2] = {0, 0}, first = page(&g.words, 0);
+    for (int i = 0; i < 10; i++) {
+        if (i % 2 != tulle_comm_rank(comm)) EXPECT(tulle__fetch_add(comm, &g.words, first, 1) == (uint64_t)i);
+        met += faults(comm, &g);
+        TULLE_TRY(tulle_comm_barrier(comm));
+    }
+    EXPECT(met == (tulle_comm_rank(comm) == 1 ? 2 : 1));
+    if (tulle_comm_rank(comm) == 1) { /* on that page, and on one that can move */
+        tulle__range both[2] = {{first, got, 8}, {first + PAGE, got + 1, 8}};
+        tulle__addw(comm, 3, &g.words, TULLE__WORD_INT, 1, &(tulle__range){first, &one, 8});
+        TULLE_TRY(tulle__wait(comm, 3));
+        tulle__getw(comm, 3, &g.words, 2, both);
+        TULLE_TRY(tulle__wait(comm, 3));
+        EXPECT(got[0] == 11 && got[1] == 0 && faults(comm, &g) == 1);
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+out:
+    return status;
+}
+
 /* To and fro: each time the fault's 2 ms and the page's 1 ms. */
 static tulle_status costs(tulle_comm *comm, void *arg)
 {
@@ -129,6 +157,10 @@ int main(int argc, char **argv)
     if (!ok(tulle_team_new(spec, 2, &options, &team) == TULLE_OK, "open %s: %s", spec, tulle_error_message()))
         return tap_done();
     ok(tulle_team_run(team, turns, NULL) == TULLE_OK, "who faults when: %s", tulle_error_message());
+    tulle_team_free(team);
+    snprintf(spec, sizeof spec, "migrate:page=4096,fault=1us,pin=3+%s", argv[1]);
+    ok(tulle_team_new(spec, 2, &options, &team) == TULLE_OK, "open %s: %s", spec, tulle_error_message());
+    ok(tulle_team_run(team, settles, NULL) == TULLE_OK, "what settles: %s", tulle_error_message());
     tulle_team_free(team);
     snprintf(spec, sizeof spec, "migrate:page=4096,fault=2ms,bw=4096000+%s", argv[1]);
     ok(tulle_team_new(spec, 2, &options, &team) == TULLE_OK, "open %s: %s", spec, tulle_error_message());

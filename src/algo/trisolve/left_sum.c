@@ -277,21 +277,23 @@ tulle_status tulle__left_sum_look(tulle__scatter *s, int *nwaiting, int *nready)
     return TULLE_OK;
 }
 
-/* What was read is added to a line's sums. */
+/* What was read is added to a line's sums. An f32 is the lower half of its word. */
 static void add_got(tulle__scatter *s, int64_t line, const char *got)
 {
     size_t size = tulle_type_size(s->type), step = sum_size(s);
-    char *sum = (char *)s->sum + (size_t)(line * s->cols) * size;
-    for (tulle_gidx c = 0; c < s->cols; c++, got += step, sum += size) {
+    for (int64_t at = line * s->cols; at < (line + 1) * s->cols; at++, got += step) {
         uint64_t word = 0;
-        uint32_t half;
-        memcpy(&word, got, step);
-        if (s->shared) half = (uint32_t)word;
-        const void *value = !s->shared ? (const void *)got : s->type == TULLE_F32 ? (void *)&half : (void *)&word;
-        if (s->type == TULLE_F32)
-            *(float *)(void *)sum += *(const float *)value;
-        else
-            *(double *)(void *)sum += *(const double *)value;
+        double x;
+        float y;
+        if (s->shared) memcpy(&word, got, sizeof word);
+        uint32_t half = (uint32_t)word;
+        if (s->type == TULLE_F32) {
+            memcpy(&y, s->shared ? (const void *)&half : got, size);
+            ((float *)s->sum)[at] += y;
+        } else {
+            memcpy(&x, got, size);
+            ((double *)s->sum)[at] += x;
+        }
     }
 }
 

@@ -210,20 +210,25 @@ static void add_words(const tulle__sim_transfer *t)
     for (size_t at = 0; at < t->bytes; at += sizeof(uint64_t)) {
         char *to = (char *)t->to + at;
         const char *from = (const char *)t->from + at;
-        if (t->kind == TULLE__WORD_F64)
-            *(double *)(void *)to += *(const double *)(const void *)from;
-        else if (t->kind == TULLE__WORD_INT)
-            *(uint64_t *)(void *)to += *(const uint64_t *)(const void *)from;
-        else {
-            uint64_t *word = (uint64_t *)(void *)to;
-            uint32_t half = (uint32_t)*word, other = (uint32_t) * (const uint64_t *)(const void *)from;
-            float sum, more;
-            memcpy(&sum, &half, sizeof sum);
-            memcpy(&more, &other, sizeof more);
-            sum += more;
-            memcpy(&half, &sum, sizeof half);
-            *word = half;
+        uint64_t word, more;
+        double u, v;
+        float x, y;
+        if (t->kind == TULLE__WORD_F64) {
+            memcpy(&u, to, sizeof u);
+            memcpy(&v, from, sizeof v);
+            u += v;
+            memcpy(to, &u, sizeof u);
+            continue;
         }
+        memcpy(&word, to, sizeof word);
+        memcpy(&more, from, sizeof more);
+        uint32_t half = (uint32_t)word, other = (uint32_t)more;
+        memcpy(&x, &half, sizeof x);
+        memcpy(&y, &other, sizeof y);
+        x += y;
+        memcpy(&half, &x, sizeof half);
+        word = t->kind == TULLE__WORD_INT ? word + more : half;
+        memcpy(to, &word, sizeof word);
     }
 }
 

@@ -6,6 +6,9 @@
  * page for at least one access, and may lose it again before the next. On the sum of all this the paper's methods with
  * unified memory spend their time (Xie et al., section III-B).
  *
+ * With pin=N a page that has moved N times goes home and stays there: others then reach it by the engine's transfers,
+ * as a driver does that has noticed that a page goes to and fro.
+ *
  * Bytes stay where they are; what moves is a word for each page, with whose it is and from when on, behind the control
  * heap of the PE where the page lies. Where the engine reaches other PEs' memory by load and store, an access after its
  * faults is that and takes no further time; else it is also a transfer of the engine's (so, simulated: say direct=on).
@@ -24,12 +27,34 @@ struct migrate_link {
     tulle__link link;
     uint64_t page; /* bytes */
     int64_t cost;  /* nanoseconds */
+    int64_t pin;   /* moves after which a page stays; 0: none do */
     uint64_t table, pages[TULLE__SEGMENTS];
     int64_t faults;
 };
 
-/* A page's word: 1 + whose it is, 0: where it lies; and above when it came, or will. */
-enum { OWNER_BITS = 16, TICK = 64 };
+/*
+ * A page's word: 1 + whose it is, 0: where it lies; how often it has moved, up to 255; and above when it came, or will,
+ * in ticks of 64 ns, of which the last minute can be told.
+ */
+enum { OWNER_BITS = 16, MOVES_BITS = 8, DATE_SHIFT = OWNER_BITS + MOVES_BITS, TICK = 64 };
+static const uint64_t date_mask = (UINT64_C(1) << (64 - DATE_SHIFT)) - 1;
+
+static uint64_t moves_of(uint64_t word)
+{
+    return word >> OWNER_BITS & ((1u << MOVES_BITS) - 1);
+}
+
+static int has_settled(const struct migrate_link *m, uint64_t word)
+{
+    return m->pin && moves_of(word) >= (uint64_t)m->pin;
+}
+
+/* When the next move of the page may begin: clocks of several machines do not agree, nor ones of long ago. */
+static int64_t free_from(const struct migrate_link *m, uint64_t word, int64_t now)
+{
+    int64_t wait = (int64_t)(((word >> DATE_SHIFT) - (uint64_t)(now / TICK)) & date_mask) * TICK;
+    return wait > m->cost * m->link.npes ? now : now / TICK * TICK + wait;
+}
 
 static uint64_t *word_of(struct migrate_link *m, const tulle__place *word, uint64_t at)
 {
@@ -49,27 +74,44 @@ static void let_pass(struct migrate_link *m, int64_t until)
         if (until - now > 20000) sched_yield();
 }
 
-/* Makes the page this PE's, from when on is returned. */
-static int64_t fetch_page(struct migrate_link *m, int home, uint64_t index)
+/* The words of the pages that lie with a PE. */
+static tulle__place table_of(const struct migrate_link *m, int home)
 {
-    tulle__link *inner = m->link.inner;
-    const tulle__place place = {.offset = m->table,
+    return (tulle__place){.offset = m->table,
         .length = (m->pages[0] + m->pages[1]) * sizeof(uint64_t),
         .rank = home,
         .segment = TULLE__CONTROL};
-    uint64_t at = index * sizeof(uint64_t), *word = word_of(m, &place, at), me = (uint64_t)m->link.rank + 1, was;
-    was = word ? __atomic_load_n(word, __ATOMIC_ACQUIRE) : inner->ops->load(inner, &place, at);
+}
+
+static uint64_t index_of(const struct migrate_link *m, const tulle__place *place, uint64_t page)
+{
+    return page + (place->segment == TULLE__DATA ? m->pages[TULLE__CONTROL] : 0);
+}
+
+static uint64_t read_word(struct migrate_link *m, const tulle__place *table, uint64_t at)
+{
+    const uint64_t *word = word_of(m, table, at);
+    tulle__link *inner = m->link.inner;
+    return word ? __atomic_load_n(word, __ATOMIC_ACQUIRE) : inner->ops->load(inner, table, at);
+}
+
+/* Makes the page this PE's, from when on is returned; 0: it is, or stays where it is. */
+static int64_t fetch_page(struct migrate_link *m, int home, uint64_t index)
+{
+    tulle__link *inner = m->link.inner;
+    const tulle__place table = table_of(m, home);
+    uint64_t at = index * sizeof(uint64_t), *word = word_of(m, &table, at), me = (uint64_t)m->link.rank + 1;
+    uint64_t was = read_word(m, &table, at);
     for (;;) {
-        uint64_t owner = was & ((1u << OWNER_BITS) - 1), is = was;
-        if (owner == me || (!owner && home == m->link.rank)) return 0;
-        int64_t now = tulle__link_now(&m->link), from = (int64_t)(was >> OWNER_BITS) * TICK;
-        /* clocks of several machines do not agree */
-        if (from < now || from > now + m->cost * m->link.npes) from = now;
-        uint64_t want = (uint64_t)((from + m->cost) / TICK) << OWNER_BITS | me;
+        uint64_t owner = was & ((1u << OWNER_BITS) - 1), is = was, moves = moves_of(was);
+        if (owner == me || (!owner && home == m->link.rank) || has_settled(m, was)) return 0;
+        int64_t from = free_from(m, was, tulle__link_now(&m->link));
+        moves += moves < (1u << MOVES_BITS) - 1;
+        uint64_t want = (uint64_t)((from + m->cost) / TICK) << DATE_SHIFT | moves << OWNER_BITS | me;
         if (word)
             (void)__atomic_compare_exchange_n(word, &is, want, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
         else
-            is = inner->ops->compare_swap(inner, &place, at, was, want);
+            is = inner->ops->compare_swap(inner, &table, at, was, want);
         if (is == was) {
             m->faults++;
             return from + m->cost;
@@ -85,18 +127,24 @@ static int64_t fault_on(struct migrate_link *m, const tulle__place *place, uint6
     if (!place->generation || !bytes) return 0;
     uint64_t first = (place->offset + at) / m->page, last = (place->offset + at + bytes - 1) / m->page;
     for (uint64_t page = first; page <= last && page < m->pages[place->segment]; page++) {
-        int64_t date =
-            fetch_page(m, place->rank, page + (place->segment == TULLE__DATA ? m->pages[TULLE__CONTROL] : 0));
+        int64_t date = fetch_page(m, place->rank, index_of(m, place, page));
         if (date > last_date) last_date = date;
     }
     return last_date;
 }
 
-/* Where it lies if loads and stores reach it, and pages are managed there. */
+/* Where it lies if loads and stores reach it, and its page is here: NULL, by the engine's transfers. */
 static char *reached(tulle__link *link, const tulle__place *place, uint64_t at)
 {
+    struct migrate_link *m = (struct migrate_link *)link;
     char *base = link->inner->ops->direct(link->inner, place->rank, place->segment);
-    return base && place->generation ? base + place->offset + at : NULL;
+    if (!base || !place->generation) return NULL;
+    if (m->pin && place->rank != link->rank) {
+        const tulle__place table = table_of(m, place->rank);
+        uint64_t index = index_of(m, place, (place->offset + at) / m->page);
+        if (has_settled(m, read_word(m, &table, index * sizeof(uint64_t)))) return NULL;
+    }
+    return base + place->offset + at;
 }
 
 static char *access_to(tulle__link *link, const tulle__place *place, uint64_t at, size_t bytes)
@@ -107,7 +155,7 @@ static char *access_to(tulle__link *link, const tulle__place *place, uint64_t at
 }
 
 /* The same of a list: the faults of many threads are served together. */
-static char *access_list(tulle__link *link, const tulle__place *place, int n, const tulle__range *range)
+static void access_list(tulle__link *link, const tulle__place *place, int n, const tulle__range *range)
 {
     struct migrate_link *m = (struct migrate_link *)link;
     int64_t last_date = 0;
@@ -116,7 +164,6 @@ static char *access_list(tulle__link *link, const tulle__place *place, int n, co
         if (date > last_date) last_date = date;
     }
     let_pass(m, last_date);
-    return reached(link, place, 0);
 }
 
 /* Another PE may be waiting for it. */
@@ -184,28 +231,27 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
 
 static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    const char *there = access_list(link, place, n, range);
-    if (!there) {
-        tulle__link_getv(link->inner, group, place, n, range);
-        return;
+    access_list(link, place, n, range);
+    for (int i = 0; i < n; i++) {
+        const char *there = reached(link, place, range[i].at);
+        if (there && range[i].local)
+            memcpy(range[i].local, there, range[i].bytes);
+        else
+            tulle__link_getv(link->inner, group, place, 1, &range[i]);
     }
-    for (int i = 0; i < n; i++)
-        if (range[i].local) memcpy(range[i].local, there + range[i].at, range[i].bytes);
 }
 
 static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    const char *there = access_list(link, place, n, range);
-    if (!there) {
-        tulle__link_getw(link->inner, group, place, n, range);
-        return;
-    }
-    for (int i = 0; i < n; i++)
-        for (size_t at = 0; at < range[i].bytes; at += sizeof(uint64_t)) {
-            uint64_t word =
-                __atomic_load_n((const uint64_t *)(const void *)(there + range[i].at + at), __ATOMIC_ACQUIRE);
+    access_list(link, place, n, range);
+    for (int i = 0; i < n; i++) {
+        const char *there = reached(link, place, range[i].at);
+        if (!there) tulle__link_getw(link->inner, group, place, 1, &range[i]);
+        for (size_t at = 0; there && at < range[i].bytes; at += sizeof(uint64_t)) {
+            uint64_t word = __atomic_load_n((const uint64_t *)(const void *)(there + at), __ATOMIC_ACQUIRE);
             memcpy((char *)range[i].local + at, &word, sizeof word);
         }
+    }
 }
 
 static void add_there(uint64_t *word, tulle__word_kind kind, uint64_t value)
@@ -219,17 +265,16 @@ static void add_there(uint64_t *word, tulle__word_kind kind, uint64_t value)
 static void addw(
     tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
 {
-    char *there = access_list(link, place, n, range);
-    if (!there) {
-        tulle__link_addw(link->inner, group, place, kind, n, range);
-        return;
-    }
-    for (int i = 0; i < n; i++)
-        for (size_t at = 0; at < range[i].bytes; at += sizeof(uint64_t)) {
+    access_list(link, place, n, range);
+    for (int i = 0; i < n; i++) {
+        char *there = reached(link, place, range[i].at);
+        if (!there) tulle__link_addw(link->inner, group, place, kind, 1, &range[i]);
+        for (size_t at = 0; there && at < range[i].bytes; at += sizeof(uint64_t)) {
             uint64_t value;
             memcpy(&value, (const char *)range[i].local + at, sizeof value);
-            add_there((uint64_t *)(void *)(there + range[i].at + at), kind, value);
+            add_there((uint64_t *)(void *)(there + at), kind, value);
         }
+    }
     written(link, place);
 }
 
@@ -277,21 +322,24 @@ static const double default_page = 65536, default_fault = 20e-6, default_bandwid
 static tulle_status open_migrate(
     tulle__spec_part *part, tulle__link *inner, tulle__timeline *timeline, tulle__link **link)
 {
-    static const char *const keys[] = {"page", "fault", "bw"};
+    static const char *const keys[] = {"page", "fault", "bw", "pin"};
     (void)timeline;
     tulle_status status;
     struct migrate_link *m = NULL;
+    int64_t pin = 0;
     double page = default_page, fault = default_fault, bandwidth = default_bandwidth;
     TULLE_TRY(tulle__spec_bytes(part, "page", &page));
     TULLE_TRY(tulle__spec_seconds(part, "fault", &fault));
     TULLE_TRY(tulle__spec_bytes(part, "bw", &bandwidth));
-    TULLE_TRY(tulle__spec_done(part, keys, 3));
+    TULLE_TRY(tulle__spec_int(part, "pin", 0, (1 << MOVES_BITS) - 1, &pin));
+    TULLE_TRY(tulle__spec_done(part, keys, 4));
     if (page < 64 || page > 1e12 || bandwidth < 1 || fault < 0) {
         status = tulle__fail(TULLE_ERR_ARG, "migrate: pages of %g bytes, at %g bytes a second", page, bandwidth);
         goto out;
     }
     TULLE_TRY(tulle__alloc_zero(1, sizeof *m, "migrate wrapper", &m));
     m->page = (uint64_t)page;
+    m->pin = pin;
     m->cost = (int64_t)((fault + page / bandwidth) * 1e9);
     tulle__wrap(&m->link, &migrate_ops, inner);
     m->link.faults = &m->faults;
@@ -305,6 +353,6 @@ out:
 
 const tulle__wrapper tulle__wrapper_migrate = {
     .name = "migrate",
-    .summary = "unified memory: a page has one owner and moves at a fault's cost (page=64K, fault=20us, bw=25G)",
+    .summary = "unified memory: a page has one owner and moves at a fault's cost (page=64K, fault=20us, bw=25G, pin=0)",
     .open = open_migrate,
 };
