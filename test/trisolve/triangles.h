@@ -52,7 +52,8 @@ static int has(const struct triangle *t, int64_t i, int64_t j)
 static double entry(const struct triangle *t, int64_t i, int64_t j)
 {
     double x = tulle__random_unit(tulle__random_at(12 + (uint64_t)t->shift, (uint64_t)i, (uint64_t)j));
-    return i == j ? (i % 3 ? 1 : -1) * (1 + x) : (2 * x - 1) / (t->structure == FULL || i == t->n - 1 ? 20 : 4);
+    return i == j ? (i % 3 ? 1 : -1) * (1 + x)
+                  : (2 * x - 1) / (t->structure == FULL || t->structure == BLOCKS || i == t->n - 1 ? 20 : 4);
 }
 
 static double side(int64_t i, int64_t c)

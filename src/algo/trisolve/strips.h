@@ -11,6 +11,8 @@
 #include "algo/trisolve/share.h"
 #include "algo/trisolve/supernodes.h"
 
+enum { TULLE__STRIP_SIDES = 32 }; /* right-hand sides that are gathered at once */
+
 typedef struct tulle__block {
     int64_t val;            /* where its values begin: m x k, row-major */
     int64_t rows, cols;     /* where the list of its lines of x begins; -1: they follow each other */
@@ -35,7 +37,7 @@ struct tulle__strips {
     int32_t *line; /* lists of lines */
     void *val;
     int32_t most; /* lines of a block */
-    void *space;  /* for that many lines of sources, and of results */
+    void *space;  /* for that many lines of sources, and of results, TULLE__STRIP_SIDES wide */
 };
 
 /* Local: the share of one of the workers. */

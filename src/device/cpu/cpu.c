@@ -2,7 +2,7 @@
 /* The cpu table: one per instruction set, since a kernel has no other way to know which was chosen. */
 #include "device/cpu/cpu.h"
 
-#include "device/cpu/solve_dense.h"
+#include "device/cpu/dense_calls.h"
 #include "device/cpu/solve.h"
 #include "device/values.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dense blocks of a sparse triangle. */
-#ifndef TULLE_DEVICE_CPU_SOLVE_DENSE_H
-#define TULLE_DEVICE_CPU_SOLVE_DENSE_H
+#ifndef TULLE_DEVICE_CPU_DENSE_CALLS_H
+#define TULLE_DEVICE_CPU_DENSE_CALLS_H
 
 #include "device/kernel.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dense blocks through the BLAS, where there is one and the block is worth the call. */
-#include "device/cpu/solve_dense.h"
+#include "device/cpu/dense_calls.h"
 
 #define T float
 #define NAME(x) x##_f32
