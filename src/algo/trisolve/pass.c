@@ -179,7 +179,7 @@ static tulle_status work(void *arg, int thread, int nthreads)
         const tulle__group *group = &share->group[g];
         for (; w < group->last_wait && status == TULLE_OK; w++) status = await(p, thread, group, w);
         if (status == TULLE_OK && solver->uninspected)
-            status = tulle__triangle_inspect_rows(t, group->at, group->count, &cursor);
+            status = tulle__triangle_peek_rows(t, group->at, group->count, &cursor);
         if (status != TULLE_OK) {
             __atomic_store_n(&solver->stop, 1, __ATOMIC_RELEASE);
             return status;
@@ -195,6 +195,10 @@ static tulle_status work(void *arg, int thread, int nthreads)
             done.resident = g > 0;
             done.hops = share->strips ? group->count : chain_of(group, &task);
             tulle__kernel_end(solver->comm, &done);
+        }
+        if (solver->uninspected) { /* when rows are near: looking at them first would keep memory waiting */
+            status = tulle__triangle_inspect_rows(t, group->at, group->count, &cursor);
+            if (status != TULLE_OK) return status; /* a serial solve: nobody waits */
         }
         publish(p, share, group);
     }

@@ -169,12 +169,42 @@ static enum fault look_at_row(
     return !*stored ? NO_PIVOT : value(tile, near) == 0 ? ZERO_PIVOT : SOUND;
 }
 
+/* Whether none of the rows from .. to - 1 of a tile with entries is empty. */
+static int none_is_empty(const tulle_tile *tile, tulle_gidx from, tulle_gidx to)
+{
+    int empty = 0;
+    for (tulle_gidx r = from; r < to; r++) empty |= tile->rowptr[r] == tile->rowptr[r + 1];
+    return !empty;
+}
+
+/* Whether rows from .. to - 1 of a tile with entries, the first of them being row `row`, are sound and store their
+ * pivots; in loops without branches. */
+static int all_store(const tulle__triangle *t, const tulle_tile *tile, tulle_gidx from, tulle_gidx to, tulle_gidx row)
+{
+    const int64_t *near = tile->rowptr + (t->upper ? 0 : 1), back = t->upper ? 0 : 1;
+    const double *f64 = tile->val;
+    const float *f32 = tile->val;
+    int bad = 0;
+    if (!none_is_empty(tile, from, to)) return 0;
+    for (tulle_gidx r = from; r < to; r++) bad |= tile->colind[near[r] - back] != row + (r - from);
+    if (t->unit) return !bad;
+    if (tile->type == TULLE_F32)
+        for (tulle_gidx r = from; r < to; r++) bad |= f32[near[r] - back] == 0;
+    else
+        for (tulle_gidx r = from; r < to; r++) bad |= f64[near[r] - back] == 0;
+    return !bad;
+}
+
 /* Of own rows the first that is not sound, by number; and whether any has a pivot, or has none. */
 static tulle_gidx inspect(const tulle__triangle *t, enum fault *fault, int64_t pivots[2])
 {
     const tulle_mat *rows = t->own ? t->own : t->T;
     for (int i = 0; i < t->ntiles; i++) {
         if (!tulle__tile_is_mine(rows, i, 0)) continue;
+        if (t->tile[i].nnz && all_store(t, &t->tile[i], 0, t->cut[i + 1] - t->cut[i], t->cut[i])) {
+            pivots[0] = 1;
+            continue;
+        }
         for (tulle_gidx r = 0; r < t->cut[i + 1] - t->cut[i]; r++) {
             int stored;
             *fault = look_at_row(t, &t->tile[i], r, t->cut[i] + r, &stored);
@@ -215,15 +245,39 @@ void tulle__triangle_trust(tulle__triangle *t)
     t->tail = stored && !t->upper;
 }
 
+/* So many rows from one on, in the order of solving, if they are of one tile that has entries; [*from, *from + count)
+ * of it, which begins with row *row. */
+static const tulle_tile *tile_of(
+    const tulle__triangle *t, tulle_gidx *row, int64_t count, tulle_gidx *from, int *cursor)
+{
+    tulle__triangle_span at = tulle__triangle_at(t, *row, cursor);
+    *from = t->upper ? at.local - count + 1 : at.local;
+    if (t->upper) *row -= count - 1;
+    return *from >= 0 && *from + count <= t->cut[*cursor + 1] - t->cut[*cursor] && at.tile->nnz ? at.tile : NULL;
+}
+
+tulle_status tulle__triangle_peek_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor)
+{
+    tulle_gidx first = row, from;
+    if (!t->head && !t->tail) return t->unit ? TULLE_OK : tulle__triangle_inspect_rows(t, row, count, cursor);
+    const tulle_tile *tile = tile_of(t, &first, count, &from, cursor);
+    if (tile && none_is_empty(tile, from, from + count)) return TULLE_OK;
+    return tulle__triangle_inspect_rows(t, row, count, cursor);
+}
+
 tulle_status tulle__triangle_inspect_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor)
 {
+    tulle_gidx first = row, from;
+    int expected = t->head || t->tail;
+    const tulle_tile *tile = expected ? tile_of(t, &first, count, &from, cursor) : NULL;
+    if (tile && all_store(t, tile, from, from + count, first)) return TULLE_OK;
     for (int64_t k = 0; k < count; k++) {
         int stored;
         tulle_gidx r = t->upper ? row - k : row + k;
         tulle__triangle_span span = tulle__triangle_at(t, r, cursor);
         enum fault fault = look_at_row(t, span.tile, span.local, r, &stored);
         if (fault != SOUND) return refuse(t, r, fault);
-        if (stored != (t->head || t->tail)) return refuse_mixture();
+        if (stored != expected) return refuse_mixture();
     }
     return TULLE_OK;
 }

@@ -62,7 +62,9 @@ tulle_status tulle__triangle_inspect(tulle__triangle *t);
 
 /* Local, instead: where pivots are, by the first row alone. Rows are then inspected when they are solved. */
 void tulle__triangle_trust(tulle__triangle *t);
-/* Local: so many rows from one on, in the order of solving. *cursor as below. */
+/* Local: so many rows from one on, in the order of solving: that they can be solved without reading what is not there;
+ * and, which may be done later, that they are those of a triangle. *cursor as below. */
+tulle_status tulle__triangle_peek_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor);
 tulle_status tulle__triangle_inspect_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor);
 
 /* Collective: T has new values. */
