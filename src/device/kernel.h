@@ -74,11 +74,11 @@ typedef struct tulle__spgemm_task {
  *   x[at + r] = (b[i] - sum of val[e] x[colind[e]]) * inverse[s],   out[i] = x[at + r],   i = row ? row[s] : r
  * If `divides`, its pivot is the entry left out, and inverse[s] = 1 / pivot, rounded. Lines of x, b and out are ld
  * apart. Entries are taken in the order of step; products and sums are rounded each, so that all instruction sets give
- * the same bits. Up to TULLE__SOLVE_TAIL entries are subtracted one after the other, the last ones of a row, which
- * others have computed last; if one column is solved for and there are more, those before them are summed first, in
- * four sums side by side.
+ * the same bits. They are subtracted one after the other; but if one column is solved for and a row has more than
+ * TULLE__SOLVE_SHORT, all but about the TULLE__SOLVE_TAIL last ones, which others have computed last, are summed first,
+ * in four sums side by side. (In a short row the chain of subtractions is hidden behind those of its neighbours.)
  */
-enum { TULLE__SOLVE_TAIL = 4 };
+enum { TULLE__SOLVE_SHORT = 16, TULLE__SOLVE_TAIL = 4 };
 typedef struct tulle__solve_task {
     tulle_type type;
     int step;       /* 1 or -1 */

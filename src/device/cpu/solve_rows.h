@@ -35,7 +35,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
         VECTOR sum[PARTS], *to;
         EACH_PART sum[q] = ((const VECTOR *)(b + i * ldb))[q];
 #if WIDTH == 1
-        if (n > TULLE__SOLVE_TAIL) {
+        if (n > TULLE__SOLVE_SHORT) {
             T side[4] = {0, 0, 0, 0};
             for (; k + 4 <= n - TULLE__SOLVE_TAIL; k += 4)
                 for (int q = 0; q < 4; q++) side[q] += v[(k + q) * step] * x[c[(k + q) * step] * ldx];
