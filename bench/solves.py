@@ -5,7 +5,7 @@
     bench/solves.py --tulle build/tulle [--pes 2] [--cols 16] [--reps 21] [--solves 1 100] [--only WORD ...]
 
 Lower triangles of meshes, graphs and real matrices ($TULLE_MATRICES, left out with a word if they are not there), rows
-scaled. Seconds are medians of a solve; in brackets the serial solve's time over it: over 1, it is faster. `ceiling` is
+scaled, and incomplete and direct factors as they are. Seconds are medians of a solve; in brackets the serial solve's time over it: over 1, it is faster. `ceiling` is
 that of the product of the same triangle with a vector, by as many threads (MKL's): no method can be expected to be
 faster. MKL is the better of one thread and as many as there are PEs, with hint and optimize; PETSc's and SuiteSparse's
 solves are serial. They are left out, with a word, if bench/rivals has not been built (bench/rivals/setup.sh).
@@ -37,6 +37,15 @@ CASES = [
     ("cliques:n=326186", UNIT),
     ("rmat:scale=18,edgefactor=8,relabel=on", UNIT),
 ]
+# factors: another class of problems
+FACTORS = [
+    ("fem:nodes=40,dof=3", "ic0"),
+    ("@mfem_bracket_elasticity", "ilu0"),
+    ("@bcsstk16", "cholesky"),
+    ("fem:nodes=14,dof=3", "cholesky"),
+    ("stencil2d:nx=300,ny=300", "cholesky"),
+    ("@superlu_big", "lu"),
+]
 METHODS = "serial,levels,chunked,p2p"
 
 
@@ -48,7 +57,8 @@ def run(command):
 
 
 def tulle(options, path, unit, methods, *more):
-    return run([options.tulle, "trisolve", path, "--from", "tril", "--scale", *unit, "--pes", str(options.pes),
+    source = ["--from", "tril", "--scale", *unit] if isinstance(unit, list) else ["--from", unit]
+    return run([options.tulle, "trisolve", path, *source, "--pes", str(options.pes),
                 "--threads", "1", "--rhs", f"random:{options.cols}", "--method", methods, "--json", "--quiet", *more])
 
 
@@ -78,6 +88,12 @@ def ratio(serial, seconds):
     return f"{seconds:.4g} ({serial / seconds:.2f})" if seconds else "-"
 
 
+def is_near(auto, each):
+    """Whether the method that auto took is within 10 % of the best by its own line: both are the same code."""
+    own = min(r["seconds"] for r in each + [auto] if r["method"] == auto["method"])
+    return own <= 1.1 * min(r["seconds"] for r in each)
+
+
 def totals(options, path, unit, each):
     """For each K: what the best method takes, with its name, and auto, in serial solves."""
     cells = []
@@ -89,6 +105,26 @@ def totals(options, path, unit, each):
         least = best["analysis_seconds"] + solves * best["seconds"]
         cells += [f"{best['method']} {least / serial:.2f}", f"{told['method']} {all_of_auto / serial:.2f}"]
     return cells
+
+
+def factors(options, matrices, left_out):
+    print("\n| factor | rows | entries | levels | serial | levels | chunked | p2p | supernodal | auto |\n|" + "---|" * 10)
+    near = counted = 0
+    for operand, source in FACTORS:
+        path = operand if operand[0] != "@" else os.path.join(matrices, operand[1:] + ".mtx.gz")
+        name = f"{operand.lstrip('@')}, {source}"
+        try:
+            *each, auto = tulle(options, path, source, METHODS + ",supernodal,auto", "--reps", str(options.reps), "--check")
+        except RuntimeError as error:
+            left_out.append(f"{name}: {error}")
+            continue
+        serial, levels = each[0]["seconds"], next(r["levels"] for r in each if r["method"] == "levels")
+        counted += 1
+        near += is_near(auto, each)
+        print("| " + " | ".join([name, str(auto["n"]), str(auto["nnz"]), str(levels), f"{serial:.4g}"]
+                                + [ratio(serial, r["seconds"]) for r in each[1:]]
+                                + [f"{auto['method']} {ratio(serial, auto['seconds'])}"]) + " |", flush=True)
+    print(f"\nauto within 10 % of the best method: {near} of {counted}")
 
 
 def main():
@@ -128,7 +164,7 @@ def main():
             pays = max((auto["analysis_seconds"] - each[0]["analysis_seconds"]) / gain, 0) if gain > 0 else None
             solves = [others[r] for r in ("mkl", "petsc", "suitesparse") if r in others]
             counts["cases"] += 1
-            counts["near"] += auto["seconds"] <= 1.1 * min(r["seconds"] for r in each)
+            counts["near"] += is_near(auto, each)
             if auto["n"] / max(levels, 1) > 100:
                 counts["wide"] += 1
                 counts["fast"] += auto["seconds"] * 1.3 <= serial
@@ -145,6 +181,8 @@ def main():
     print(f"\nauto within 10 % of the best method: {counts['near']} of {counts['cases']}; at least 1.3 times serial where "
           f"the parallelism is over 100: {counts['fast']} of {counts['wide']}; faster than all libraries: "
           f"{counts['ahead']} of {counts['rivals']}")
+    if not options.only:
+        factors(options, matrices, left_out)
     if second:
         print("\n| triangle | " + " | ".join(f"best, {k} solves | auto, {k}" for k in options.solves) + " |\n|"
               + "---|" * (1 + 2 * len(options.solves)))

@@ -6,6 +6,8 @@
 #include "algo/trisolve/strips.h"
 #include "base/error.h"
 
+enum { INSPECTED = 512 }; /* rows that stay in a cache until they are looked at */
+
 struct arranging {
     tulle_trisolve *solver;
     tulle__arrangement *a;
@@ -22,7 +24,8 @@ static tulle_status on_workers(tulle_trisolve *solver, tulle__arrangement *a, tu
 /* For a serial pass that does more than solve. */
 static int64_t short_groups(const tulle_trisolve *solver)
 {
-    return solver->uninspected || tulle__is_virtual(solver->comm) ? TULLE__GROUP_ROWS : 0;
+    if (tulle__is_virtual(solver->comm)) return TULLE__GROUP_ROWS;
+    return solver->uninspected ? INSPECTED : 0;
 }
 
 static tulle_status make_share(void *arg, int thread, int nthreads)
