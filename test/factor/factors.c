@@ -222,7 +222,7 @@ static tulle_status refused(
     struct whole a = *original;
     a.val = malloc(((size_t)a.rowptr[a.n] + 1) * sizeof *a.val);
     memcpy(a.val, original->val, (size_t)a.rowptr[a.n] * sizeof *a.val);
-    snprintf(row, sizeof row, "row %" PRId64 " ", plain(s, &a, 0, &lifted));
+    snprintf(row, sizeof row, "row %" PRId64 " ", plain(s, &a, 0, &lifted) + 1);
     if (outcome != TULLE_ERR_ARG || !strstr(said, row))
         status = tulle__fail(TULLE_ERR_CHECK, "not refused because of %sbut with '%s'", row, said);
     free(a.val);

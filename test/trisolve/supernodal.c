@@ -289,8 +289,7 @@ int main(int argc, char **argv)
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
     options = (tulle_team_options){.memory = 1 << 27, .threads = 1};
-    if (!ok(tulle_team_new(strncmp(argv[1], "sim", 3) ? "threads" : argv[1], 1, &options, &alone) == TULLE_OK,
-            "a team of one: %s", tulle_error_message()))
+    if (!ok(tulle_team_new("threads", 1, &options, &alone) == TULLE_OK, "a team of one: %s", tulle_error_message()))
         return tap_done();
     try_factors(team, alone, "fem:nodes=4,dof=3", TRIL);
     ok(tulle_team_run(team, count_blocks, before) == TULLE_OK, "blocks counted");
@@ -298,7 +297,7 @@ int main(int argc, char **argv)
     try_factors(team, alone, "test/data/arc130.mtx.gz", ILU0);
     try_factors(team, alone, "band:n=150,lower=149,values=spd", ILU0);
     try_zeros(team, "fem:nodes=4,dof=3", TRIL);
-    try_auto(team, threads * (strstr(argv[1], "check") || strstr(argv[1], "off") || strstr(argv[1], "sim") ? 1 : npes));
+    try_auto(team, threads * (strstr(argv[1], "check") || strstr(argv[1], "off") ? 1 : npes));
     if (tulle_direct_usable(NULL)) {
         try_factors(team, alone, "test/data/bcsstk16.mtx.gz", CHOLESKY);
         try_factors(team, alone, "fem:nodes=5,dof=3", LU);

@@ -163,7 +163,7 @@ static tulle_status make_factors(struct factoring *f)
     TULLE_TRY(tulle_comm_reduce_int(f->comm, TULLE_MIN, 2, least));
     if (least[0] != INT64_MAX)
         return tulle__fail(
-            TULLE_ERR_ARG, "%s: row %" PRId64 " has %s", words[f->kind].name, least[0], words[f->kind].diagonal);
+            TULLE_ERR_ARG, "%s: row %" PRId64 " has %s", words[f->kind].name, least[0] + 1, words[f->kind].diagonal);
     f->e.longest = -least[1];
     TULLE_TRY(tulle__mat_publish(f->L));
     if (f->U) TULLE_TRY(tulle__mat_publish(f->U));
@@ -264,7 +264,7 @@ static tulle_status attempts(struct factoring *f)
         if (report->row < 0) report->row = bad / TULLE__PIVOT_FINE;
         if (f->kind != TULLE__IC0 || f->options.shift <= 0 || report->tries > DOUBLINGS)
             return tulle__fail(TULLE_ERR_ARG, "%s: the pivot of row %" PRId64 " is %s%s", words[f->kind].name,
-                bad / TULLE__PIVOT_FINE, words[f->kind].pivot[bad % TULLE__PIVOT_FINE],
+                bad / TULLE__PIVOT_FINE + 1, words[f->kind].pivot[bad % TULLE__PIVOT_FINE],
                 report->tries > 1 ? ", with any shift" : "");
         report->alpha = report->tries == 1 ? f->options.shift : 2 * report->alpha;
     }
