@@ -84,7 +84,7 @@ tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols)
     if (s->cols == cols) return TULLE_OK;
     for (int r = 0; r < comm->size; r++)
         if (!comm->pe->link->ops->direct(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
-    TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct));
+    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct)));
     tulle__left_sum_close(s);
     TULLE_TRY(tulle_comm_agree(comm, take_room(s, cols, direct != 0)));
     for (int what = 0; what < 2; what++) {

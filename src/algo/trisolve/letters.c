@@ -42,7 +42,7 @@ tulle_status tulle__letters_exchange(
     tulle_status status = post(comm, letter, first, &block);
     if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *place, "places", &place);
     TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle_comm_allgather(comm, &block, sizeof block, place));
+    status = tulle_comm_allgather(comm, &block, sizeof block, place);
     for (int r = 0; r < comm->size && status == TULLE_OK; r++) {
         from[r] = count;
         status = fetch(comm, &place[r], got, &count);

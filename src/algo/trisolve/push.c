@@ -408,11 +408,11 @@ tulle_status tulle__push_open(tulle__push *push, tulle_gidx cols)
     if (push->cols == cols) return TULLE_OK;
     for (int r = 0; r < comm->size; r++)
         if (!comm->pe->link->ops->direct(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
-    TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct));
+    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct)));
     close_inbox(push);
     push->segment = direct ? TULLE__DATA : TULLE__CONTROL;
     TULLE_TRY(tulle_comm_agree(comm, take_inbox(push, cols)));
-    TULLE_TRY(tulle_comm_allgather(comm, &push->inbox, sizeof push->inbox, push->place));
+    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_allgather(comm, &push->inbox, sizeof push->inbox, push->place)));
     for (int r = 0; r < comm->size; r++) push->direct[r] = direct ? tulle__direct(comm, &push->place[r]) : NULL;
     push->cols = cols;
 out:

@@ -44,7 +44,7 @@ static tulle_status measure(tulle_comm *comm, const tulle__place *place, struct 
         if (i == 0 || half < rates->latency) rates->latency = half;
     }
     int64_t began = tulle__now(comm);
-    for (int i = 0; i < STORES; i++) tulle__store(comm, next, 0, (uint64_t)i);
+    for (int i = 1; i <= STORES; i++) tulle__store(comm, next, 0, (uint64_t)i);
     rates->send = (double)(tulle__now(comm) - began) * 1e-9 / STORES;
     rates->entry = 0.7e-9; /* of a processor's core */
     rates->row = 3e-9;
@@ -69,11 +69,14 @@ static tulle_status find_rates(tulle_comm *comm, struct rates *rates)
     tulle__place word = {.length = 0}, *place = NULL;
     tulle_status status = tulle__alloc((size_t)comm->size, sizeof *place, "places", &place);
     if (status == TULLE_OK) status = tulle__heap_take(comm->pe->control, sizeof(uint64_t), "a word", &word);
+    if (status == TULLE_OK) tulle__word_write(tulle__direct(comm, &word), 0);
     TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle_comm_allgather(comm, &word, sizeof word, place));
-    TULLE_TRY(tulle_comm_agree(comm, measure(comm, place, rates)));
+    status = tulle_comm_allgather(comm, &word, sizeof word, place);
+    if (status == TULLE_OK) status = measure(comm, place, rates);
+    if (status == TULLE_OK) status = tulle__wait_word(comm, tulle__direct(comm, &word), STORES); /* all have come */
+    TULLE_TRY(tulle_comm_agree(comm, status));
     double slowest[2] = {rates->latency, rates->send};
-    TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_MAX, 2, slowest));
+    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 2, slowest)));
     rates->latency = slowest[0];
     rates->send = slowest[1];
 out:
@@ -234,7 +237,7 @@ tulle_status tulle__tasks_choose(const tulle_mat *A, int upper, const int64_t *w
     if (comm->rank == 0) status = assemble(all, from[comm->size], &w);
     if (comm->rank == 0 && status == TULLE_OK) status = try_all(&w, &rates, work, A->layout->m, upper, &best);
     TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle_comm_broadcast(comm, 0, &best, sizeof best));
+    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_broadcast(comm, 0, &best, sizeof best)));
     *tasks = (int)best;
 out:
     fini(&w);

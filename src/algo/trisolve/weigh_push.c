@@ -28,7 +28,8 @@ static tulle_status may_pay(const tulle_trisolve *solver, int *pays)
         yes = (double)levels * hop_s < alone || tulle__is_virtual(solver->comm); /* whose rates are not known here */
     }
     status = tulle_comm_agree(solver->comm, status);
-    if (status == TULLE_OK) status = tulle_comm_broadcast(solver->comm, 0, &yes, sizeof yes);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(solver->comm, tulle_comm_broadcast(solver->comm, 0, &yes, sizeof yes));
     *pays = yes != 0;
     return status;
 }
