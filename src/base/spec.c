@@ -227,3 +227,15 @@ const char *tulle__nearest(const char *text, const char *const *words, int nword
     }
     return best;
 }
+
+tulle_status tulle__name_parse(const char *what, const char *name, const char *const *names, int count, int *found)
+{
+    for (int n = 0; n < count; n++)
+        if (strcmp(names[n], name) == 0) {
+            *found = n;
+            return TULLE_OK;
+        }
+    const char *near = tulle__nearest(name, names, count);
+    return tulle__fail(TULLE_ERR_ARG, "unknown %s '%s'%s%s%s", what, name, near ? "; did you mean '" : "",
+        near ? near : "", near ? "'?" : "");
+}

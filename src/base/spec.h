@@ -50,4 +50,7 @@ tulle_status tulle__parse_real(const char *text, const char *what, double low, d
 /* The word of the list that is nearest to `text` by edit distance, NULL if none is near. */
 const char *tulle__nearest(const char *text, const char *const *words, int nwords);
 
+/* The number of a name in a list; TULLE_ERR_ARG, saying `what` is unknown and which name is near. */
+tulle_status tulle__name_parse(const char *what, const char *name, const char *const *names, int count, int *found);
+
 #endif

@@ -25,14 +25,10 @@ static const char *const kind_name[] = {[LU] = "LU", [CHOLESKY] = "Cholesky"};
 
 tulle_status tulle_elimination_parse(const char *name, tulle_elimination *elimination)
 {
-    for (int e = 0; e < TULLE_ELIMINATION_COUNT; e++)
-        if (strcmp(names[e], name) == 0) {
-            *elimination = (tulle_elimination)e;
-            return TULLE_OK;
-        }
-    const char *near = tulle__nearest(name, names, TULLE_ELIMINATION_COUNT);
-    return tulle__fail(TULLE_ERR_ARG, "unknown order of elimination '%s'%s%s%s", name, near ? "; did you mean '" : "",
-        near ? near : "", near ? "'?" : "");
+    int found = 0;
+    tulle_status status = tulle__name_parse("order of elimination", name, names, TULLE_ELIMINATION_COUNT, &found);
+    if (status == TULLE_OK) *elimination = (tulle_elimination)found;
+    return status;
 }
 
 static tulle_status find_library(const char *name, const tulle__direct_library **library)

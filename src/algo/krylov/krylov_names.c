@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words for methods, preconditioners and why a solve has ended. */
-#include <string.h>
-
 #include <tulle/krylov.h>
 
-#include "base/error.h"
 #include "base/spec.h"
 
 #define WORD(name, word, text) word,
@@ -12,18 +9,6 @@ static const char *const method_names[] = {TULLE_KRYLOV_LIST(WORD)};
 static const char *const precond_names[] = {TULLE_PRECOND_LIST(WORD)};
 static const char *const stop_names[] = {TULLE_STOP_LIST(WORD)};
 #undef WORD
-
-static tulle_status parse(const char *what, const char *name, const char *const *names, int count, int *found)
-{
-    for (int n = 0; n < count; n++)
-        if (strcmp(names[n], name) == 0) {
-            *found = n;
-            return TULLE_OK;
-        }
-    const char *near = tulle__nearest(name, names, count);
-    return tulle__fail(TULLE_ERR_ARG, "unknown %s '%s'%s%s%s", what, name, near ? "; did you mean '" : "",
-        near ? near : "", near ? "'?" : "");
-}
 
 const char *tulle_krylov_name(tulle_krylov method)
 {
@@ -33,7 +18,7 @@ const char *tulle_krylov_name(tulle_krylov method)
 tulle_status tulle_krylov_parse(const char *name, tulle_krylov *method)
 {
     int found = 0;
-    tulle_status status = parse("method", name, method_names, TULLE_KRYLOV_COUNT, &found);
+    tulle_status status = tulle__name_parse("method", name, method_names, TULLE_KRYLOV_COUNT, &found);
     if (status == TULLE_OK) *method = (tulle_krylov)found;
     return status;
 }
@@ -46,7 +31,7 @@ const char *tulle_precond_name(tulle_precond precond)
 tulle_status tulle_precond_parse(const char *name, tulle_precond *precond)
 {
     int found = 0;
-    tulle_status status = parse("preconditioner", name, precond_names, TULLE_PRECOND_COUNT, &found);
+    tulle_status status = tulle__name_parse("preconditioner", name, precond_names, TULLE_PRECOND_COUNT, &found);
     if (status == TULLE_OK) *precond = (tulle_precond)found;
     return status;
 }

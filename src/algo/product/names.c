@@ -1,28 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words for algorithms and transfers. */
-#include <string.h>
-
 #include <tulle/product.h>
 
-#include "base/error.h"
 #include "base/spec.h"
 
 #define WORD(name, word, text) word,
 static const char *const alg_names[] = {TULLE_ALG_LIST(WORD)};
 static const char *const transfers_names[] = {TULLE_TRANSFERS_LIST(WORD)};
 #undef WORD
-
-static tulle_status parse(const char *what, const char *name, const char *const *names, int count, int *found)
-{
-    for (int n = 0; n < count; n++)
-        if (strcmp(names[n], name) == 0) {
-            *found = n;
-            return TULLE_OK;
-        }
-    const char *near = tulle__nearest(name, names, count);
-    return tulle__fail(TULLE_ERR_ARG, "unknown %s '%s'%s%s%s", what, name, near ? "; did you mean '" : "",
-        near ? near : "", near ? "'?" : "");
-}
 
 const char *tulle_alg_name(tulle_alg alg)
 {
@@ -32,7 +17,7 @@ const char *tulle_alg_name(tulle_alg alg)
 tulle_status tulle_alg_parse(const char *name, tulle_alg *alg)
 {
     int found = 0;
-    tulle_status status = parse("algorithm", name, alg_names, TULLE_ALG_COUNT, &found);
+    tulle_status status = tulle__name_parse("algorithm", name, alg_names, TULLE_ALG_COUNT, &found);
     if (status == TULLE_OK) *alg = (tulle_alg)found;
     return status;
 }
@@ -45,7 +30,7 @@ const char *tulle_transfers_name(tulle_transfers transfers)
 tulle_status tulle_transfers_parse(const char *name, tulle_transfers *transfers)
 {
     int found = 0;
-    tulle_status status = parse("kind of transfers", name, transfers_names, TULLE_TRANSFERS_COUNT, &found);
+    tulle_status status = tulle__name_parse("kind of transfers", name, transfers_names, TULLE_TRANSFERS_COUNT, &found);
     if (status == TULLE_OK) *transfers = (tulle_transfers)found;
     return status;
 }

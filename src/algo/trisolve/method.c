@@ -4,8 +4,6 @@
  * two things only, entries that stream and words that take a while to be seen, and adds what the analysis takes. If
  * many solves are to come, the first ones are made by each method in turn that may be the fastest.
  */
-#include <string.h>
-
 #include "algo/trisolve/chunked.h"
 #include "algo/trisolve/solver.h"
 #include "algo/trisolve/supernodes.h"
@@ -23,14 +21,10 @@ const char *tulle_method_name(tulle_method method)
 
 tulle_status tulle_method_parse(const char *name, tulle_method *method)
 {
-    for (int m = 0; m < TULLE_METHOD_COUNT; m++)
-        if (strcmp(names[m], name) == 0) {
-            *method = (tulle_method)m;
-            return TULLE_OK;
-        }
-    const char *near = tulle__nearest(name, names, TULLE_METHOD_COUNT);
-    return tulle__fail(TULLE_ERR_ARG, "unknown method '%s'%s%s%s", name, near ? "; did you mean '" : "",
-        near ? near : "", near ? "'?" : "");
+    int found = 0;
+    tulle_status status = tulle__name_parse("method", name, names, TULLE_METHOD_COUNT, &found);
+    if (status == TULLE_OK) *method = (tulle_method)found;
+    return status;
 }
 
 /* In solves by one worker: what analysis takes. */
