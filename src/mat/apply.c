@@ -47,3 +47,27 @@ tulle_status tulle__mat_apply(
 out:
     return status;
 }
+
+static double element_at(const tulle_tile *t, tulle_gidx r, tulle_gidx c)
+{
+    int64_t at = t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
+    return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
+}
+
+tulle_status tulle__column_gather(tulle_mat *B, tulle_gidx c, double *b)
+{
+    const tulle_layout *l = B->layout;
+    tulle_status status = TULLE_OK;
+    int j = tulle__layout_find(l->col_cut, l->nt, c);
+    for (int i = 0; i < l->mt && status == TULLE_OK; i++) {
+        tulle_fetch *fetch;
+        tulle_tile t;
+        status = tulle_mat_get_tile(B, i, j, &fetch);
+        if (status != TULLE_OK) return status;
+        status = tulle_fetch_wait(fetch, &t);
+        for (tulle_gidx r = 0; status == TULLE_OK && t.nnz && r < t.m; r++)
+            b[l->row_cut[i] + r] = element_at(&t, r, c - l->col_cut[j]);
+        tulle_fetch_free(fetch);
+    }
+    return status;
+}

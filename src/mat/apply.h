@@ -13,4 +13,7 @@
 tulle_status tulle__mat_apply(
     tulle_mat *X, tulle_op op, const double *x, const double *w, double *y, double *z, double *longest, double *count);
 
+/* Collective: column c of a dense matrix, whole, on every PE. */
+tulle_status tulle__column_gather(tulle_mat *B, tulle_gidx c, double *b);
+
 #endif

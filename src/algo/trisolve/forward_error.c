@@ -68,7 +68,7 @@ static tulle_status multiply(tulle_mat *T, const tulle_trisolve_options *options
     else
         TULLE_TRY(tulle__diagonal_read(T, diagonal));
     for (tulle_gidx c = 0; c < X->layout->n; c++) {
-        TULLE_TRY(tulle__side_gather(X, c, x));
+        TULLE_TRY(tulle__column_gather(X, c, x));
         for (size_t r = 0; r < n; r++) y[r] = z[r] = 0;
         TULLE_TRY(tulle__mat_apply(T, options->op, x, x, y, z, &longest, count));
         for (size_t r = 0; r < n; r++) y[r] += diagonal[r] * x[r];
@@ -120,8 +120,8 @@ static tulle_status find_side(tulle_mat *T, const tulle_trisolve_options *option
     double unit = T->type == TULLE_F32 ? 0x1p-24 : 0x1p-53, longest = 0;
     tulle_gidx n = T->layout->m;
     tulle_status status;
-    TULLE_TRY(tulle__side_gather(known, c, b->x));
-    TULLE_TRY(tulle__side_gather(X, c, b->y));
+    TULLE_TRY(tulle__column_gather(known, c, b->x));
+    TULLE_TRY(tulle__column_gather(X, c, b->y));
     for (tulle_gidx r = 0; r < n; r++) {
         b->size[r] = fabs(b->x[r]) + fabs(b->y[r]);
         b->unused[r] = b->z[r] = b->count[r] = 0;
@@ -187,7 +187,7 @@ static tulle_status measure(tulle_mat *T, const tulle_trisolve_options *options,
     for (tulle_gidx c = 0; c < X->layout->n; c++) {
         TULLE_TRY(tulle_comm_agree(T->comm, find_side(T, options, known, X, c, b)));
         TULLE_TRY(tulle_trisolve_execute(b->solver, b->R, b->R, NULL));
-        TULLE_TRY(tulle_comm_agree(T->comm, tulle__side_gather(b->R, 0, b->z)));
+        TULLE_TRY(tulle_comm_agree(T->comm, tulle__column_gather(b->R, 0, b->z)));
         TULLE_TRY(compare(b, T->layout->m, c, forward)); /* the same on all PEs */
     }
 out:

@@ -20,30 +20,6 @@ struct vectors {
     double *y, *z, *count;
 };
 
-static double element(const tulle_tile *t, tulle_gidx r, tulle_gidx c)
-{
-    int64_t at = t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
-    return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
-}
-
-tulle_status tulle__side_gather(tulle_mat *B, tulle_gidx c, double *b)
-{
-    const tulle_layout *l = B->layout;
-    tulle_status status = TULLE_OK;
-    int j = tulle__layout_find(l->col_cut, l->nt, c);
-    for (int i = 0; i < l->mt && status == TULLE_OK; i++) {
-        tulle_fetch *fetch;
-        tulle_tile t;
-        status = tulle_mat_get_tile(B, i, j, &fetch);
-        if (status != TULLE_OK) return status;
-        status = tulle_fetch_wait(fetch, &t);
-        for (tulle_gidx r = 0; status == TULLE_OK && t.nnz && r < t.m; r++)
-            b[l->row_cut[i] + r] = element(&t, r, c - l->col_cut[j]);
-        tulle_fetch_free(fetch);
-    }
-    return status;
-}
-
 tulle_status tulle__diagonal_read(tulle_mat *T, double *diagonal)
 {
     const tulle_layout *l = T->layout;
@@ -109,8 +85,8 @@ static tulle_status check(
     else
         TULLE_TRY(tulle__diagonal_read(T, v.diagonal));
     for (tulle_gidx c = 0; c < X->layout->n; c++) {
-        TULLE_TRY(tulle__side_gather(B, c, v.b));
-        TULLE_TRY(tulle__side_gather(X, c, v.x));
+        TULLE_TRY(tulle__column_gather(B, c, v.b));
+        TULLE_TRY(tulle__column_gather(X, c, v.x));
         for (size_t r = 0; r < n; r++) {
             v.size[r] = fabs(v.x[r]);
             v.y[r] = v.z[r] = v.count[r] = 0;

@@ -5,9 +5,6 @@
 
 #include "mat/mat.h"
 
-/* Collective: column c of a dense matrix. */
-tulle_status tulle__side_gather(tulle_mat *B, tulle_gidx c, double *b);
-
 /* Collective: the diagonal of a sparse one; own tiles' parts are added to it, and summed over the PEs. */
 tulle_status tulle__diagonal_read(tulle_mat *T, double *diagonal);
 
