@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls of the public functions that fail in turn, and the table that names them. For public.c alone. */
+#ifndef TULLE_TEST_PUBLIC_CALLS_H
+#define TULLE_TEST_PUBLIC_CALLS_H
+
+#include <string.h>
+#include <unistd.h>
+
+#include <tulle/tulle.h>
+
+#include "body.h"
+#include "tap.h"
+#include "temporary.h"
+
+enum { M = 12, N = 5, TRIES = 3000, PATH_MOST = TEMPORARY_MOST + 32, STEPWISE = 24 };
+
+static char folder[TEMPORARY_MOST];
+
+static const char *in_folder(const char *name, char *path)
+{
+    snprintf(path, PATH_MOST, "%s/%s", folder, name);
+    return path;
+}
+
+/* What the calls work on; each PE's. */
+struct fixture {
+    tulle_comm *comm;
+    tulle_layout *square, *thin, *other; /* M x M, M x N; M x M cut otherwise */
+    tulle_mat *A, *D;                    /* sparse M x M, dense M x N */
+};
+
+/* M x M, three entries a row. */
+static tulle_status make_sparse(const struct fixture *f, tulle_mat **A)
+{
+    tulle_gidx row[3 * M], col[3 * M];
+    double val[3 * M];
+    int count = 0;
+    for (int r = tulle_comm_rank(f->comm); r < M; r += tulle_comm_size(f->comm))
+        for (int e = 0; e < 3; e++) {
+            row[count] = r;
+            col[count] = (r * 5 + e * 3) % M;
+            val[count++] = r + e + 1;
+        }
+    return tulle_mat_from_entries(f->comm, f->square, TULLE_F64, count, row, col, val, TULLE_DUPLICATES_SUM, A);
+}
+
+static tulle_status from_entries(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_mat *A = NULL;
+    tulle_status status = make_sparse(f, &A);
+    tulle_mat_free(A);
+    return status;
+}
+
+static tulle_status broadcast(struct fixture *f, const char *text)
+{
+    (void)text;
+    char data[100] = "";
+    return tulle_comm_broadcast(f->comm, 0, data, sizeof data);
+}
+
+static tulle_status reduce(struct fixture *f, const char *text)
+{
+    (void)text;
+    int64_t n = 1;
+    double x = 1;
+    tulle_status status = tulle_comm_reduce_int(f->comm, TULLE_SUM, 1, &n);
+    return status == TULLE_OK ? tulle_comm_reduce_real(f->comm, TULLE_MAX, 1, &x) : status;
+}
+
+static tulle_status split(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_comm *part;
+    tulle_status status = tulle_comm_split(f->comm, tulle_comm_rank(f->comm) % 2, 0, &part);
+    if (status == TULLE_OK) tulle_comm_free(part);
+    return status;
+}
+
+static tulle_status layouts(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_layout *layout = NULL, *copy = NULL, *transpose = NULL;
+    tulle_layout_spec spec = {.m = M, .n = N};
+    tulle_status status = tulle_layout_new(&spec, tulle_comm_size(f->comm), &layout);
+    if (status == TULLE_OK) status = tulle_layout_copy(layout, &copy);
+    if (status == TULLE_OK) status = tulle_layout_transpose(copy, &transpose);
+    tulle_layout_free(layout);
+    tulle_layout_free(copy);
+    tulle_layout_free(transpose);
+    return status;
+}
+
+static tulle_status new_mats(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_mat *A = NULL, *B = NULL;
+    tulle_status status = tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_COL_MAJOR, &A);
+    if (status == TULLE_OK) status = tulle_mat_new_csr(f->comm, f->square, TULLE_F32, &B);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    return status;
+}
+
+/* The identity; 32-bit columns. text: r(ows) or c(olumns) */
+static tulle_status from_csr(struct fixture *f, const char *text)
+{
+    int rank = tulle_comm_rank(f->comm), size = tulle_comm_size(f->comm);
+    int64_t rowptr[M + 1], first = (int64_t)M * rank / size, count = (int64_t)M * (rank + 1) / size - first;
+    int32_t colind[M];
+    double val[M];
+    tulle_mat *A;
+    for (int64_t r = 0; r <= count; r++) rowptr[r] = r;
+    for (int64_t r = 0; r < count; r++) colind[r] = (int32_t)(first + r), val[r] = 1;
+    tulle_csr_rows rows = {
+        .first = first, .count = count, .rowptr = rowptr, .colind = colind, .colind_bytes = 4, .val = val};
+    tulle_status status = (*text == 'c' ? tulle_mat_from_csc : tulle_mat_from_csr)(f->comm, M, M, TULLE_F64, &rows, &A);
+    if (status == TULLE_OK) tulle_mat_free(A);
+    return status;
+}
+
+static tulle_status get_tiles(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(f->A);
+    for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
+        tulle_fetch *fetch;
+        tulle_tile tile;
+        status = tulle_mat_get_tile(f->A, i, 0, &fetch);
+        if (status != TULLE_OK) break;
+        status = tulle_fetch_wait(fetch, &tile);
+        tulle_fetch_free(fetch);
+    }
+    return status;
+}
+
+/* The tiles of A by themselves. */
+static tulle_status replace(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = tulle_mat_layout(f->A);
+    for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
+        tulle_tile t;
+        if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(f->comm)) continue;
+        status = tulle_mat_tile(f->A, i, 0, &t);
+        if (status == TULLE_OK && t.rowptr) status = tulle_mat_replace(f->A, i, 0, t.rowptr, t.colind, t.val);
+    }
+    status = tulle_comm_agree(f->comm, status);
+    return status == TULLE_OK ? tulle_mat_renew(f->A) : status;
+}
+
+static tulle_status reshape(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_mat *B = NULL, *T = NULL, *E = NULL;
+    tulle_status status = tulle_mat_redistribute(f->A, f->other, &B);
+    if (status == TULLE_OK) status = tulle_mat_transpose(f->A, &T);
+    if (status == TULLE_OK) status = tulle_mat_transpose(f->D, &E);
+    if (status == TULLE_OK) status = tulle_mat_fill_random(E, 1);
+    tulle_mat_free(B);
+    tulle_mat_free(T);
+    tulle_mat_free(E);
+    return status;
+}
+
+static tulle_status weigh(struct fixture *f, const char *text)
+{
+    (void)text;
+    int64_t work[M];
+    tulle_status status = tulle_mat_row_nnz(f->A, work);
+    return status == TULLE_OK ? tulle_mat_row_flops(f->A, f->A, work) : status;
+}
+
+static tulle_status inspect(struct fixture *f, const char *text)
+{
+    (void)f;
+    char path[PATH_MOST];
+    tulle_operand_shape shape;
+    return tulle_operand_inspect(strchr(text, ':') ? text : in_folder(text, path), NULL, &shape);
+}
+
+/* Files begin with the kind that they are of: a sparse one may be read as either. */
+static tulle_status load_as(struct fixture *f, const char *text, tulle_kind kind)
+{
+    char path[PATH_MOST];
+    tulle_mat *A;
+    tulle_status status =
+        tulle_mat_load(f->comm, strchr(text, ':') ? text : in_folder(text, path), NULL, kind, NULL, NULL, &A);
+    if (status == TULLE_OK) tulle_mat_free(A);
+    return status;
+}
+
+static tulle_status load_sparse(struct fixture *f, const char *text)
+{
+    return load_as(f, text, TULLE_CSR);
+}
+
+static tulle_status load_dense(struct fixture *f, const char *text)
+{
+    return load_as(f, text, TULLE_DENSE);
+}
+
+static tulle_status save_sparse(struct fixture *f, const char *text)
+{
+    char path[PATH_MOST];
+    return tulle_mat_save(f->A, in_folder(text, path));
+}
+
+static tulle_status save_dense(struct fixture *f, const char *text)
+{
+    char path[PATH_MOST];
+    return tulle_mat_save(f->D, in_folder(text, path));
+}
+
+static tulle_status write_pieces(struct fixture *f, const char *text)
+{
+    char path[PATH_MOST];
+    tulle_writer *writer = NULL;
+    tulle_status status = tulle_writer_open(f->comm, in_folder(text, path), M, M, TULLE_F64, &writer);
+    if (status != TULLE_OK) return status;
+    status = tulle_writer_append(writer, f->A);
+    tulle_status closed = tulle_writer_close(writer); /* frees the writer in any case */
+    return status == TULLE_OK ? closed : status;
+}
+
+static tulle_status product_layout(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_layout *layout;
+    tulle_status status = tulle_product_layout(f->A, TULLE_OP_N, f->A, TULLE_OP_T, &layout);
+    if (status == TULLE_OK) tulle_layout_free(layout);
+    return status;
+}
+
+/* C = A^T B in `phases`, made and checked. */
+static tulle_status multiply(struct fixture *f, tulle_mat *B, tulle_mat *C, tulle_alg alg, int phases)
+{
+    tulle_plan *plan = NULL;
+    double error;
+    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    options.alg = alg;
+    options.phases = phases;
+    options.op_a = TULLE_OP_T;
+    tulle_status status = tulle_plan_new(f->A, B, C, &options, &plan);
+    if (status == TULLE_OK && phases <= 1) {
+        status = tulle_plan_execute(plan, NULL);
+        if (status == TULLE_OK) status = tulle_plan_execute(plan, &(tulle_report){.seconds = 0});
+        if (status == TULLE_OK) status = tulle_product_check(f->A, B, C, &options, &error);
+    }
+    for (int p = 0; p < phases && phases > 1 && status == TULLE_OK; p++) {
+        status = tulle_plan_execute_phase(plan, p, NULL);
+        if (status == TULLE_OK) status = tulle_plan_check(plan, p, &error);
+    }
+    tulle_plan_free(plan);
+    return status;
+}
+
+static tulle_status product(struct fixture *f, const char *text)
+{
+    tulle_alg alg;
+    tulle_mat *C = NULL;
+    int sparse = text[0] == 's', phases = text[1] - '0';
+    tulle_status status = tulle_alg_parse(text + 3, &alg);
+    if (status == TULLE_OK)
+        status = sparse ? tulle_mat_new_csr(f->comm, f->square, TULLE_F64, &C)
+                        : tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_ROW_MAJOR, &C);
+    if (status == TULLE_OK) status = multiply(f, sparse ? f->A : f->D, C, alg, phases);
+    tulle_mat_free(C);
+    return status;
+}
+
+static tulle_status look_around(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_machine machine = {.threads = 1};
+    return tulle_machine_measure_tiers(f->comm, &machine);
+}
+
+/* A product that is only thought of; text: s or d. The matrix as rows is the fixture's in another layout. */
+static tulle_status foresee(struct fixture *f, const char *text)
+{
+    enum { PES = 4 };
+    tulle_mat *rows = NULL;
+    tulle_layout *by_rows = NULL, *square = NULL, *thin = NULL;
+    tulle_census *census = NULL;
+    tulle_machine machine;
+    tulle_prediction p;
+    double work[PES], bytes[PES];
+    int sparse = *text == 's';
+    tulle_layout_spec s = {.m = M, .n = M, .tile_rows = tulle_comm_size(f->comm), .tile_cols = 1, .grid_cols = 1};
+    tulle_status status = tulle_layout_new(&s, tulle_comm_size(f->comm), &by_rows);
+    s = (tulle_layout_spec){.m = M, .n = M, .grid_rows = 2, .grid_cols = 2};
+    if (status == TULLE_OK) status = tulle_layout_new(&s, PES, &square);
+    s.n = N;
+    if (status == TULLE_OK) status = tulle_layout_new(&s, PES, &thin);
+    status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(f->A, by_rows, &rows);
+    tulle_census_spec spec = {
+        square, sparse ? square : thin, sparse ? square : thin, PES, TULLE_F64, TULLE_COUNT_RESULT, 0};
+    if (status == TULLE_OK) status = tulle_census_new(rows, sparse ? rows : NULL, &spec, &census);
+    tulle_status alone = status == TULLE_OK ? tulle_machine_find("summit", 1, &machine) : status;
+    for (int alg = TULLE_ALG_AUTO + 1; alg < TULLE_ALG_COUNT && alone == TULLE_OK; alg++) {
+        alone = tulle_predict(census, &machine, NULL, (tulle_alg)alg, &p);
+        if (alone == TULLE_OK) alone = tulle_predict_loads(census, &machine, NULL, (tulle_alg)alg, work, bytes);
+    }
+    if (alone == TULLE_OK) alone = tulle_predict_best(census, &machine, NULL, &p);
+    if (status == TULLE_OK) status = tulle_comm_agree(f->comm, alone);
+    tulle_census_free(census);
+    tulle_mat_free(rows);
+    tulle_layout_free(by_rows);
+    tulle_layout_free(square);
+    tulle_layout_free(thin);
+    return status;
+}
+
+/* text: i(lu) or c(holesky) */
+static tulle_status incomplete(struct fixture *f, const char *text)
+{
+    tulle_mat *A = NULL, *L = NULL, *U = NULL;
+    tulle_status status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", f->square, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK)
+        status = *text == 'i' ? tulle_factor_ilu0(A, NULL, &L, &U, NULL) : tulle_factor_ic0(A, NULL, &L, NULL);
+    tulle_mat_free(L);
+    tulle_mat_free(U);
+    tulle_mat_free(A);
+    return status;
+}
+
+/* text: l(u) or c(holesky) */
+static tulle_status direct(struct fixture *f, const char *text)
+{
+    tulle_mat *A = NULL;
+    tulle_direct *factors = NULL;
+    tulle_status status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", f->square, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK)
+        status = *text == 'l' ? tulle_direct_lu(A, NULL, &factors) : tulle_direct_cholesky(A, NULL, &factors);
+    tulle_direct_free(factors);
+    tulle_mat_free(A);
+    return status;
+}
+
+/* A triangle of the fixture's matrix with ones on its diagonal, solved with and checked; text: the method. */
+static tulle_status solve_triangle(struct fixture *f, const char *text)
+{
+    tulle_mat *T = NULL, *X = NULL;
+    tulle_trisolve *solver = NULL;
+    tulle_layout *layout = NULL;
+    tulle_trisolve_options options = TULLE_TRISOLVE_DEFAULT;
+    double error;
+    options.diag = TULLE_DIAG_UNIT;
+    options.op = TULLE_OP_T;
+    tulle_status status = tulle_method_parse(text, &options.method);
+    if (status == TULLE_OK) status = tulle_mat_triangle(f->A, TULLE_LOWER, TULLE_DIAG_UNIT, &T);
+    if (status == TULLE_OK) status = tulle_trisolve_new(T, &options, &solver);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_ROW_MAJOR, &X);
+    if (status == TULLE_OK) status = tulle_trisolve_execute(solver, f->D, X, &(tulle_trisolve_report){.seconds = 0});
+    if (status == TULLE_OK) status = tulle_trisolve_check(T, &options, f->D, X, &error);
+    if (status == TULLE_OK) status = tulle_trisolve_update(solver);
+    if (status == TULLE_OK) status = tulle_comm_agree(f->comm, tulle_trisolve_layout(solver, N, &layout));
+    tulle_layout_free(layout);
+    tulle_trisolve_free(solver);
+    tulle_mat_free(X);
+    tulle_mat_free(T);
+    return status;
+}
+
+/* A known solution, and how far another one is from it. */
+static tulle_status foreknow(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_mat *T = NULL, *B = NULL;
+    tulle_trisolve_options options = TULLE_TRISOLVE_DEFAULT;
+    tulle_forward forward;
+    options.diag = TULLE_DIAG_UNIT;
+    tulle_status status = tulle_mat_triangle(f->A, TULLE_LOWER, TULLE_DIAG_UNIT, &T);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_ROW_MAJOR, &B);
+    if (status == TULLE_OK) status = tulle_trisolve_side(T, &options, f->D, B);
+    if (status == TULLE_OK) status = tulle_trisolve_forward(T, &options, f->D, f->D, &forward);
+    tulle_mat_free(B);
+    tulle_mat_free(T);
+    return status;
+}
+
+/* M x M, a band; a column of ones is solved for, in another layout. text: method and preconditioner. */
+static tulle_status solve_iteratively(struct fixture *f, const char *text)
+{
+    tulle_mat *A = NULL, *B = NULL, *X = NULL;
+    tulle_layout *layout = NULL;
+    tulle_operator op = {.comm = NULL}, precond = {.comm = NULL};
+    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+    tulle_krylov_report report;
+    tulle_precond kind = TULLE_PRECOND_NONE;
+    double error;
+    tulle_layout_spec spec = {.m = M, .n = 1, .tile_rows = 4, .tile_cols = 1, .map = TULLE_CYCLIC};
+    options.method = *text == 'c' ? TULLE_KRYLOV_CG : TULLE_KRYLOV_GMRES;
+    options.restart = 2;
+    options.tolerance = 0.3; /* each iteration is the same again */
+    options.guess = 1;
+    tulle_status status = tulle_layout_new(&spec, tulle_comm_size(f->comm), &layout);
+    if (status == TULLE_OK) status = tulle_precond_parse(text + 2, &kind);
+    status = tulle_comm_agree(f->comm, status);
+    if (status == TULLE_OK)
+        status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", f->square, TULLE_CSR, NULL, NULL, &A);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, layout, TULLE_F64, TULLE_COL_MAJOR, &B);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &X);
+    if (status == TULLE_OK) status = tulle_mat_fill_random(B, 1);
+    if (status == TULLE_OK) status = tulle_operator_of_mat(A, NULL, &op);
+    if (status == TULLE_OK) status = tulle_precond_new(A, kind, NULL, &precond);
+    if (status == TULLE_OK) status = tulle_krylov_solve(&op, &precond, B, X, &options, &report);
+    if (status == TULLE_OK) status = tulle_krylov_check(A, B, X, &options, &error);
+    tulle_operator_free(&precond);
+    tulle_operator_free(&op);
+    tulle_mat_free(A);
+    tulle_mat_free(B);
+    tulle_mat_free(X);
+    tulle_layout_free(layout);
+    return status;
+}
+
+typedef tulle_status (*call)(struct fixture *f, const char *text);
+
+/* Names of the functions that a call tries. */
+static const struct subject {
+    const char *names;
+    call call;
+    const char *text;  /* for it */
+    const char *needs; /* a fact of the build, NULL: nothing */
+    int alone;         /* a PE may fail alone: the status is agreed on here */
+} subjects[] = {
+    {"tulle_comm_broadcast", broadcast, "", NULL, 1},
+    {"tulle_comm_reduce_int tulle_comm_reduce_real", reduce, "", NULL, 1},
+    {"tulle_comm_split tulle_comm_free", split, "", NULL, 0},
+    {"tulle_layout_new tulle_layout_copy tulle_layout_transpose tulle_layout_free", layouts, "", NULL, 1},
+    {"tulle_mat_new_dense tulle_mat_new_csr tulle_mat_free", new_mats, "", NULL, 0},
+    {"tulle_mat_from_csr", from_csr, "r", NULL, 0},
+    {"tulle_mat_from_csc", from_csr, "c", NULL, 0},
+    {"tulle_mat_from_entries", from_entries, "", NULL, 0},
+    {"tulle_mat_get_tile tulle_fetch_wait tulle_fetch_free", get_tiles, "", NULL, 1},
+    {"tulle_mat_replace tulle_mat_renew", replace, "", NULL, 0},
+    {"tulle_mat_redistribute tulle_mat_transpose tulle_mat_fill_random", reshape, "", NULL, 0},
+    {"tulle_mat_row_nnz tulle_mat_row_flops", weigh, "", NULL, 0},
+    {"tulle_mat_save", save_sparse, "a.mtx", NULL, 0},
+    {"tulle_mat_save", save_sparse, "a.mtx.gz", "zlib: yes", 0},
+    {"tulle_mat_save", save_sparse, "a.bsp.h5", "HDF5: yes", 0},
+    {"tulle_mat_save", save_dense, "d.mtx", NULL, 0},
+    {"tulle_mat_save", save_dense, "d.npy", NULL, 0},
+    {"tulle_mat_save", save_dense, "d.bsp.h5", "HDF5: yes", 0},
+    {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, "p.mtx", NULL, 0},
+    {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, "p.mtx.gz", "zlib: yes", 0},
+    {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, "p.bsp.h5", "HDF5: yes", 0},
+    {"tulle_operand_inspect", inspect, "a.mtx", NULL, 1},
+    {"tulle_operand_inspect", inspect, "a.mtx.gz", "zlib: yes", 1},
+    {"tulle_operand_inspect", inspect, "d.npy", NULL, 1},
+    {"tulle_operand_inspect", inspect, "a.bsp.h5", "HDF5: yes", 1},
+    {"tulle_operand_inspect", inspect, "rmat:scale=4", NULL, 1},
+    {"tulle_mat_load", load_sparse, "a.mtx", NULL, 0},
+    {"tulle_mat_load", load_sparse, "a.mtx.gz", "zlib: yes", 0},
+    {"tulle_mat_load", load_sparse, "a.bsp.h5", "HDF5: yes", 0},
+    {"tulle_mat_load", load_sparse, "d.mtx", NULL, 0},
+    {"tulle_mat_load", load_sparse, "d.npy", NULL, 0},
+    {"tulle_mat_load", load_sparse, "rmat:scale=4", NULL, 0},
+    {"tulle_mat_load", load_sparse, "er:n=20,degree=3", NULL, 0},
+    {"tulle_mat_load", load_dense, "a.mtx", NULL, 0},
+    {"tulle_mat_load", load_dense, "d.npy", NULL, 0},
+    {"tulle_mat_load", load_dense, "d.bsp.h5", "HDF5: yes", 0},
+    {"tulle_mat_load", load_dense, "dense:m=6,n=5", NULL, 0},
+    {"tulle_product_layout", product_layout, "", NULL, 1},
+    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "d1 stationary-c", NULL, 0},
+    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "d1 stationary-a", NULL, 0},
+    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "s1 stationary-b", NULL, 0},
+    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "s1 steal-local-c", NULL, 0},
+    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "d1 summa", NULL, 0},
+    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product, "s1 auto", NULL, 0},
+    {"tulle_plan_execute_phase tulle_plan_check", product, "s2 stationary-a", NULL, 0},
+    {"tulle_factor_ilu0", incomplete, "i", NULL, 0},
+    {"tulle_factor_ic0", incomplete, "c", NULL, 0},
+    {"tulle_direct_lu tulle_direct_free", direct, "l", "SuiteSparse: yes", 0},
+    {"tulle_direct_cholesky tulle_direct_free", direct, "c", "SuiteSparse: yes", 0},
+    {"tulle_mat_triangle tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_free tulle_trisolve_check",
+        solve_triangle, "chunked", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_layout tulle_trisolve_update", solve_triangle, "p2p", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "push", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "supernodal", NULL, 0},
+    {"tulle_trisolve_side tulle_trisolve_forward", foreknow, "", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "unified-tasks", NULL, 0},
+    {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "zerocopy", NULL, 0},
+    {"tulle_operator_of_mat tulle_operator_free tulle_krylov_solve tulle_krylov_check", solve_iteratively, "c none",
+        NULL, 0},
+    {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "c ic0", NULL, 0},
+    {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "g ilu0", NULL, 0},
+    {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "g jacobi", NULL, 0},
+    {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "c block-jacobi", "LAPACK: yes", 0},
+    {"tulle_machine_measure_tiers", look_around, "", NULL, 0},
+    {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "s", NULL, 0},
+    {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "d", NULL, 0},
+};
+enum { SUBJECTS = sizeof subjects / sizeof *subjects };
+
+/* What the program calls outside a body, charged to the process. */
+static tulle_status open_and_run(void);
+static tulle_status measure(void);
+static const struct host_subject {
+    const char *names;
+    tulle_status (*call)(void);
+    int step; /* over 1: beyond the first STEPWISE allocations only every so many fail, as each try takes long */
+} host_subjects[] = {
+    /* tulle_team_new_over is tulle_team_new with a communicator for the engine; only an MPI program can call it */
+    {"tulle_team_new tulle_team_new_over tulle_team_run tulle_team_trace_write tulle_team_free", open_and_run, 1},
+    /* the rest are the kernels', which test/device makes fail one by one */
+    {"tulle_machine_measure", measure, 13},
+};
+enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
+
+/* Functions that take no memory from an account. */
+static const char without[] =
+    " tulle_krylov_name tulle_krylov_parse tulle_precond_name tulle_precond_parse tulle_stop_name "
+    "tulle_alg_name tulle_alg_parse tulle_method_name tulle_method_parse tulle_trisolve_method "
+    "tulle_direct_usable tulle_elimination_parse "
+    "tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
+    "tulle_launched_size tulle_launcher_list "
+    "tulle_launcher_program "
+    "tulle_launcher_usable tulle_team_leads tulle_build_fact tulle_comm_agree tulle_comm_allgather tulle_comm_barrier "
+    "tulle_comm_rank tulle_comm_seconds tulle_comm_size tulle_cuts_even tulle_cuts_weighted tulle_engine_usable "
+    "tulle_error_message tulle_fail "
+    "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "
+    "tulle_layout_rows tulle_layout_tile_cols tulle_layout_tile_rows tulle_machine_load tulle_machine_path "
+    "tulle_machine_find tulle_census_flops tulle_census_entries tulle_roof_spmm tulle_roof_spgemm tulle_roof_network "
+    "tulle_machine_save tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "
+    "tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word tulle_operand_generator tulle_parse_bytes "
+    "tulle_parse_int tulle_parse_real tulle_parse_type tulle_plan_alg tulle_plan_bytes tulle_plan_describe "
+    "tulle_plan_replication "
+    "tulle_plan_phases tulle_product_bound tulle_status_name tulle_status_text tulle_team_memory_peak "
+    "tulle_team_size tulle_team_sizes_only tulle_team_spec tulle_team_threads tulle_team_virtual tulle_team_watch "
+    "tulle_type_name "
+    "tulle_type_size "
+    "tulle_version ";
+
+#endif
