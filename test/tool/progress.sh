@@ -6,7 +6,7 @@ set -u
 . "$(dirname "$0")/expect.sh"
 
 # deterministic: a job a product of two tiles
-slow="spgemm er:n=500,degree=3 --pes 2 --tiles 5 --comm net:latency=10ms+threads --alg stationary-c --deterministic"
+slow="spgemm er:n=500,degree=3 --pes 2 --tiles 5 --comm net:latency=20ms+threads --machine summit --alg stationary-c --deterministic"
 "$tulle" $slow >"$work/out" 2>&1 && ! grep -q 'multiplying' "$work/out"
 report $? "no progress where stderr is no terminal"
 if command -v script >/dev/null 2>&1; then
