@@ -29,10 +29,11 @@ tulle_status tulle_method_parse(const char *name, tulle_method *method)
 
 /* In solves by one worker: what analysis takes. */
 #define CHUNKED_ANALYSIS 1.5
-#define P2P_ANALYSIS 8.0
+#define P2P_ANALYSIS 20.0 /* 8 where memory is warm: most of it is pages that are new to the rows' copies */
 #define SUPERNODAL_ANALYSIS 30.0
-/* What a permuted solve loses, as its rows of x do not stream. */
+/* What a permuted solve loses, as its rows of x do not stream, and in entries for each row, whose place it looks up. */
 #define PERMUTED 1.25
+#define PERMUTED_ROW 2.5
 /* Entries that pass while a word is on its way. */
 #define SIGHT 400.0
 
@@ -68,7 +69,7 @@ static tulle_status leveled_cost(
         double all = (double)rows[l] * a_row, shared = all / workers + SIGHT;
         work += shared < all ? shared : all;
     }
-    *cost = PERMUTED * work / entries;
+    *cost = (PERMUTED + PERMUTED_ROW / a_row) * work / entries;
 out:
     tulle__free(rows);
     return status;
@@ -111,7 +112,7 @@ static tulle_status weigh(tulle_trisolve *solver, struct choice *choice)
     double gain = 1, cost = 0, entries = (double)(t->own ? t->own->nnz : t->T->nnz) + (double)t->n;
     int64_t chunk = 0;
     int blocks = 0;
-    TULLE_TRY(tulle__chunked_choose(t, workers, &chunk, &gain));
+    TULLE_TRY(tulle__chunked_choose(t, workers, solves, &chunk, &gain));
     int trying = CHUNKED_ANALYSIS < ANALYSIS_SHARE * solves;
     double least = solves, time = solves / gain + CHUNKED_ANALYSIS;
     int chunked = trying ? gain * WORTH_TRYING > 1 : time < least;
@@ -149,7 +150,7 @@ static tulle_status choose(tulle_trisolve *solver, struct choice *choice)
     }
     if (options->method == TULLE_METHOD_AUTO) return weigh(solver, choice);
     if (options->method == TULLE_METHOD_CHUNKED && !chunk) {
-        tulle_status status = tulle__chunked_choose(t, solver->workers, &chunk, &gain);
+        tulle_status status = tulle__chunked_choose(t, solver->workers, 1e9, &chunk, &gain);
         if (status != TULLE_OK) return status;
     }
     add(choice, options->method, chunk);
