@@ -244,6 +244,9 @@ int main(int argc, char **argv)
                     .map = o == 1 ? TULLE_CYCLIC : TULLE_BLOCK};
                 try(argv[1], &run, alike);
             }
+    /* tiles of B that go down a chain in segments */
+    struct run large = {.operand = "rmat:scale=11,edgefactor=2", .rows = 4, .cols = 1, .tiles = 1, .cols_b = 100};
+    try(argv[1], &large, alike);
     ok(alike[0] > 10 && alike[1] > 10, "shares of the work are alike in %d cases, not in %d", alike[1], alike[0]);
     return tap_done();
 }

@@ -13,6 +13,7 @@
 struct run {
     tulle_alg alg;
     int rows, cols, tiles, sparse, lookahead;
+    int n; /* columns of a dense B */
     const char *operand;
     int64_t moved; /* bytes that the steps must copy where nothing is read in place */
     int empty;     /* tiles of A without entries */
@@ -51,7 +52,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     options.lookahead = run->lookahead;
     product_grid grid = {.m = 60,
         .k = 60,
-        .n = run->sparse ? 60 : 11,
+        .n = run->sparse ? 60 : run->n,
         .rows = run->rows,
         .cols = run->cols,
         .tiles = run->tiles,
@@ -80,9 +81,9 @@ out:
 static void try_grid(tulle_team *team, struct run run, int copies)
 {
     tulle_status status = tulle_team_run(team, body, &run);
-    ok(status == TULLE_OK, "%s %s on %dx%d, %d tiles a PE, lookahead %d, %d tiles of A empty: %s",
-        tulle_alg_name(run.alg), run.sparse ? "spgemm" : "spmm", run.rows, run.cols, run.tiles * run.tiles,
-        run.lookahead, run.empty, status == TULLE_OK ? "right" : tulle_error_message());
+    ok(status == TULLE_OK, "%s %s of %d columns on %dx%d, %d tiles a PE, lookahead %d, %d tiles of A empty: %s",
+        tulle_alg_name(run.alg), run.sparse ? "spgemm" : "spmm", run.sparse ? 60 : run.n, run.rows, run.cols,
+        run.tiles * run.tiles, run.lookahead, run.empty, status == TULLE_OK ? "right" : tulle_error_message());
     ok(run.report.partials == 0 && run.report.stolen == 0, "who owns C multiplies");
     /* what the meetings and the report themselves move is a few words a PE and round */
     if (copies && status == TULLE_OK)
@@ -106,15 +107,23 @@ int main(int argc, char **argv)
                     .cols = cols,
                     .tiles = 1 + c % 2,
                     .sparse = sparse,
+                    .n = 11,
                     .lookahead = c / 2 * 2,
                     .operand = c % 2 ? "er:n=60,degree=1" : "er:n=60,degree=6"};
                 try_grid(team, run, strcmp(argv[1], "threads") != 0);
                 run.alg = TULLE_ALG_CANNON;
                 if (rows == cols) try_grid(team, run, strcmp(argv[1], "threads") != 0);
+                run.alg = TULLE_ALG_SUMMA;
+                run.n = 6000 * cols; /* tiles of B that go down a chain if three PEs or more are to have them */
+                if (!sparse) try_grid(team, run, strcmp(argv[1], "threads") != 0);
             }
         if (rows != cols) {
-            struct run run = {
-                .alg = TULLE_ALG_CANNON, .rows = rows, .cols = cols, .tiles = 1, .operand = "er:n=60,degree=6"};
+            struct run run = {.alg = TULLE_ALG_CANNON,
+                .rows = rows,
+                .cols = cols,
+                .tiles = 1,
+                .n = 11,
+                .operand = "er:n=60,degree=6"};
             ok(tulle_team_run(team, body, &run) == TULLE_ERR_UNSUPPORTED &&
                     strstr(run.refusal, "cannon wants a square grid"),
                 "cannon on %dx%d: %s", rows, cols, run.refusal);

@@ -118,7 +118,8 @@ static void find_needs(struct bulk *b)
             }
 }
 
-/* A tile on its way to all that need it. What waits for it longest is at the tree's deepest place. */
+/* A tile on its way to all that need it. What waits for it longest is at the tree's deepest place, or at the chain's
+ * end. */
 static void move_tile(struct bulk *b, const tulle_mat *X, int i, int j, int slot, int t, tulle__burden *load)
 {
     const tulle__costs *c = b->costs;
@@ -127,13 +128,17 @@ static void move_tile(struct bulk *b, const tulle_mat *X, int i, int j, int slot
     int of_b = slot >= o->M, k = of_b ? i : j, shift = b->policy->source == TULLE__SOURCE_SHIFT, position = 0;
     double bytes = (double)X->directory[tulle__tile_index(X, i, j)].place.length;
     if (bytes <= 0 || c->direct) return;
+    int members = 1;
+    for (int pe = 0; pe < pes && !shift; pe++) members += pe != owner && b->need[(int64_t)pe * (o->M + o->N) + slot];
+    int segments = shift || X->whole ? 1 : tulle__panel_segments((uint64_t)bytes, members);
     for (int distance = 1; distance < pes; distance++) {
         int pe = (owner + distance) % pes;
         if (!b->need[(int64_t)pe * (o->M + o->N) + slot] || !in_step(b, pe, t, k)) continue;
-        int depth = shift ? 1 : __builtin_popcount((unsigned)++position);
+        double depth = shift ? 1 : __builtin_popcount((unsigned)++position);
+        if (segments > 1) depth = (double)(position - 1 + segments) / segments;
         double seconds = tulle__cost_transfer(c, owner, pe, bytes);
         load[pe].bytes += bytes;
-        load[pe].messages++;
+        load[pe].messages += segments;
         load[pe].fetch += seconds;
         b->move[pe] += seconds;
         if (depth * seconds > b->move[pe]) b->move[pe] = depth * seconds;

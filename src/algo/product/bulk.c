@@ -26,7 +26,7 @@ static tulle_status multiply_step(tulle__exec *x, int t)
             const tulle__target *target = &x->plan->target[n];
             if (!tulle__operands_meet(o, target->i, k, target->j)) continue;
             TULLE_TRY(multiply_unit(x, t, target, k));
-            tulle__panels_advance(x->plan->panels);
+            TULLE_TRY(tulle__panels_advance(x->plan->panels));
             tulle__progress(x->plan->comm);
         }
     }

@@ -4,15 +4,21 @@
 #include "base/error.h"
 #include "mat/fetch.h"
 
+enum { SEGMENT = 1 << 15, SEGMENTS_MOST = 64, UNDER_WAY = 2 };
+
 /* A tile of the panel that is on its way. */
 struct coming {
     tulle_mat *X;
-    int i, j;      /* tile */
-    int slot;      /* the tile row of C or, behind them, the tile column that it is for */
-    int64_t index; /* of the tile in X */
-    int state, group;
+    int i, j;             /* tile */
+    int slot;             /* the tile row of C or, behind them, the tile column that it is for */
+    int64_t index;        /* of the tile in X */
+    uint64_t length;      /* bytes */
+    int segments;         /* that it comes in */
+    int position;         /* of this PE among those that it goes to */
+    int have, asked;      /* segments that are here, that have been asked for, */
+    int before;           /* and that had been at the last call */
+    int group[UNDER_WAY]; /* of segment s at s % UNDER_WAY */
 };
-enum { AWAITED, STARTED, ARRIVED };
 
 /* What all know of a PE. */
 struct shared {
@@ -87,7 +93,21 @@ tulle_status tulle__cannon_fits(const tulle__operands *o, int npes)
         "cannon wants A, B and C dealt to the same grid of %d x %d PEs, tile columns of A as tile rows of B", q, q);
 }
 
-/* ---- the tree that a tile goes down: its owner, then the PEs that need it, by rank from the owner around ---- */
+/* ---- the tree or chain that a tile goes down: its owner, then the PEs that need it, by rank from the owner around
+ * ---- */
+
+int tulle__panel_segments(uint64_t bytes, int members)
+{
+    int segments = bytes / SEGMENT < SEGMENTS_MOST ? (int)(bytes / SEGMENT) : SEGMENTS_MOST, depth = 0;
+    while (1 << depth < members) depth++;
+    return segments > 1 && members - 2 + segments < segments * depth ? segments : 1;
+}
+
+/* Where segment s begins. */
+static uint64_t cut_at(const struct coming *x, int s)
+{
+    return s == x->segments ? x->length : x->length / (uint64_t)x->segments * (uint64_t)s / 64 * 64;
+}
 
 static int tile_owner(const struct coming *x)
 {
@@ -102,6 +122,13 @@ static int member(const tulle__panels *p, const struct coming *x, int position)
         if ((distance == 0 || needs(p, pe, x->slot)) && position-- == 0) return pe;
     }
     return -1;
+}
+
+static int members_of(const tulle__panels *p, const struct coming *x)
+{
+    int count = 1;
+    for (int pe = 0; pe < p->comm->size; pe++) count += pe != tile_owner(x) && needs(p, pe, x->slot);
+    return count;
 }
 
 static int position_of(const tulle__panels *p, const struct coming *x)
@@ -123,21 +150,30 @@ static uint64_t word_value(const tulle__panels *p)
     return p->base + (uint64_t)p->step + 1;
 }
 
-static void tell_children(tulle__panels *p, const struct coming *x)
+static void tell(const tulle__panels *p, const struct coming *x, int position)
 {
-    int position = position_of(p, x), lowest = position ? position & -position : p->comm->size;
-    for (int bit = 1; bit < lowest; bit *= 2) {
-        int child = member(p, x, position + bit);
-        if (child < 0) return;
-        tulle__store(p->comm, &p->shared[child].words, word_at(p, x->slot), word_value(p));
-    }
+    int pe = member(p, x, position);
+    if (pe < 0) return;
+    tulle__store(p->comm, &p->shared[pe].words, word_at(p, x->slot), word_value(p) << 8 | (uint64_t)x->have);
 }
 
-static int is_told(tulle__panels *p, const struct coming *x)
+/* This PE has x->have segments. */
+static void tell_children(const tulle__panels *p, const struct coming *x)
+{
+    int lowest = x->position ? x->position & -x->position : p->comm->size;
+    if (x->segments > 1)
+        tell(p, x, x->position + 1);
+    else
+        for (int bit = 1; bit < lowest; bit *= 2) tell(p, x, x->position + bit);
+}
+
+/* The segments that may be asked for. */
+static int told(const tulle__panels *p, const struct coming *x)
 {
     const char *words = tulle__direct(p->comm, &p->own.words);
     if (p->source == TULLE__SOURCE_SHIFT) return 1; /* all had their panels when they met */
-    return tulle__word_read((const uint64_t *)(const void *)(words + word_at(p, x->slot))) == word_value(p);
+    uint64_t word = tulle__word_read((const uint64_t *)(const void *)(words + word_at(p, x->slot)));
+    return word >> 8 == word_value(p) ? (int)(word & 0xff) : 0;
 }
 
 /* ---- copying ---- */
@@ -164,43 +200,69 @@ static int neighbour(const tulle__panels *p, int below)
     return below ? (row + 1) % p->q * p->q + col : row * p->q + (col + 1) % p->q;
 }
 
-/* Starts the copy of a tile: from its owner's tile, or from another's panel. */
-static void start_copy(tulle__panels *p, struct coming *x)
+/* Whom a tile comes from. */
+static int parent_of(const tulle__panels *p, const struct coming *x)
 {
-    int of_b = x->slot >= p->operands->M, shift = p->source == TULLE__SOURCE_SHIFT, parent = tile_owner(x);
+    int shift = p->source == TULLE__SOURCE_SHIFT;
+    if (shift) return p->step > 0 ? neighbour(p, x->slot >= p->operands->M) : tile_owner(x);
+    return member(p, x, x->segments > 1 ? x->position - 1 : x->position & (x->position - 1));
+}
+
+/* Asks for the next segment: of its owner's tile, or of another's panel. */
+static void ask(tulle__panels *p, struct coming *x)
+{
+    int of_b = x->slot >= p->operands->M, shift = p->source == TULLE__SOURCE_SHIFT, parent = parent_of(p, x);
+    int group = x->group[x->asked % UNDER_WAY] = tulle__comm_group(p->comm);
     int64_t own_at = of_b ? p->at_b[x->index] : p->at_a[x->index];
-    if (!shift) {
-        int position = position_of(p, x);
-        parent = member(p, x, position & (position - 1));
-    } else if (p->step > 0) {
-        parent = neighbour(p, of_b);
-    }
-    char *to = (char *)tulle__direct(p->comm, &p->own.data) + buffer_at(p, &p->own, p->step, of_b) + own_at;
+    uint64_t from = cut_at(x, x->asked), bytes = cut_at(x, x->asked + 1) - from, at = from;
+    char *to = (char *)tulle__direct(p->comm, &p->own.data) + buffer_at(p, &p->own, p->step, of_b) + own_at + from;
     if (tulle__is_hollow(p->comm)) to = NULL;
-    x->group = tulle__comm_group(p->comm);
-    x->state = STARTED;
+    x->asked++;
     if (parent == tile_owner(x)) {
-        tulle__fetch_start(x->X, x->i, x->j, x->group, to);
+        if (x->segments > 1)
+            tulle__get(p->comm, group, &x->X->directory[x->index].place, at, to, bytes);
+        else
+            tulle__fetch_start(x->X, x->i, x->j, group, to);
         return;
     }
     const struct shared *pe = &p->shared[parent];
-    uint64_t at =
-        buffer_at(p, pe, shift ? p->step - 1 : p->step, of_b) + (shift ? (uint64_t)own_at : offset_at(p, parent, x));
-    tulle__get(p->comm, x->group, &pe->data, at, to, x->X->directory[x->index].place.length);
+    at += buffer_at(p, pe, shift ? p->step - 1 : p->step, of_b) + (shift ? (uint64_t)own_at : offset_at(p, parent, x));
+    tulle__get(p->comm, group, &pe->data, at, to, bytes);
+}
+
+static void ask_all(tulle__panels *p, struct coming *x)
+{
+    int most = told(p, x);
+    while (x->asked < most && x->asked - x->have < UNDER_WAY) ask(p, x);
+}
+
+/* Waits for the segment that was asked for first. */
+static tulle_status receive(tulle__panels *p, struct coming *x)
+{
+    tulle_status status = tulle__wait(p->comm, x->group[x->have++ % UNDER_WAY]);
+    if (status == TULLE_OK && p->source == TULLE__SOURCE_BROADCAST) tell_children(p, x);
+    return status;
 }
 
 /* A tile that this PE has to pass on, or needs: gives it its place in the panel. */
 static void expect(tulle__panels *p, tulle_mat *X, int i, int j, int slot, int64_t *at)
 {
-    struct coming x = {.X = X, .i = i, .j = j, .slot = slot, .index = tulle__tile_index(X, i, j), .state = AWAITED};
+    struct coming x = {.X = X, .i = i, .j = j, .slot = slot, .index = tulle__tile_index(X, i, j), .segments = 1};
     if (!length_of(X, i, j)) return;
-    int mine = tulle__tile_is_mine(X, i, j);
-    if (mine && p->source == TULLE__SOURCE_BROADCAST) tell_children(p, &x);
+    int mine = tulle__tile_is_mine(X, i, j), broadcast = p->source == TULLE__SOURCE_BROADCAST;
+    x.length = X->directory[x.index].place.length;
+    if (broadcast && !X->whole) x.segments = tulle__panel_segments(x.length, members_of(p, &x)); /* of a part: lines */
+    if (broadcast && mine) {
+        x.have = x.segments;
+        tell_children(p, &x);
+    }
     if (!needs(p, p->comm->rank, slot)) return;
     int64_t *where = slot < p->operands->M ? p->at_a : p->at_b;
     where[x.index] = *at;
     *at += (int64_t)length_of(X, i, j);
-    if (!mine) p->coming[p->ncoming++] = x;
+    if (mine) return;
+    if (broadcast) x.position = position_of(p, &x);
+    p->coming[p->ncoming++] = x;
 }
 
 void tulle__panels_start(tulle__panels *p, int t)
@@ -215,30 +277,40 @@ void tulle__panels_start(tulle__panels *p, int t)
         for (int i = 0; i < o->M; i++) expect(p, o->A, i, k, i, &at_a);
         for (int j = 0; j < o->N; j++) expect(p, o->B, k, j, o->M + j, &at_b);
     }
-    tulle__panels_advance(p);
+    for (int n = 0; n < p->ncoming; n++) ask_all(p, &p->coming[n]);
 }
 
-void tulle__panels_advance(tulle__panels *p)
+tulle_status tulle__panels_advance(tulle__panels *p)
 {
-    for (int n = 0; n < p->ncoming; n++)
-        if (p->coming[n].state == AWAITED && is_told(p, &p->coming[n])) start_copy(p, &p->coming[n]);
+    for (int n = 0; n < p->ncoming; n++) {
+        struct coming *x = &p->coming[n];
+        for (; x->have < x->before;) {
+            tulle_status status = receive(p, x);
+            if (status != TULLE_OK) return status;
+        }
+        ask_all(p, x);
+        x->before = x->asked;
+    }
+    return TULLE_OK;
 }
 
 tulle_status tulle__panels_finish(tulle__panels *p)
 {
     tulle_status status = TULLE_OK;
-    for (int left = p->ncoming, turns = 0; left > 0;) {
-        int before = left;
-        tulle__panels_advance(p);
+    for (int turns = 0;;) {
+        int left = 0, received = 0;
+        for (int n = 0; n < p->ncoming; n++) ask_all(p, &p->coming[n]);
         for (int n = 0; n < p->ncoming; n++) {
             struct coming *x = &p->coming[n];
-            if (x->state != STARTED) continue;
-            x->state = ARRIVED;
-            TULLE_TRY(tulle__wait(p->comm, x->group));
-            if (p->source == TULLE__SOURCE_BROADCAST) tell_children(p, x);
-            left--;
+            if (x->have < x->asked) {
+                TULLE_TRY(receive(p, x));
+                ask_all(p, x);
+                received++;
+            }
+            left += x->have < x->segments;
         }
-        if (left < before) continue;
+        if (!left) goto out;
+        if (received) continue;
         TULLE_TRY(tulle__comm_failed(p->comm));
         tulle__pause(p->comm, &turns);
     }
@@ -248,8 +320,10 @@ out:
 
 void tulle__panels_end(tulle__panels *p)
 {
-    for (int n = 0; n < p->ncoming; n++)
-        if (p->coming[n].state == STARTED) (void)tulle__wait(p->comm, p->coming[n].group);
+    for (int n = 0; n < p->ncoming; n++) {
+        struct coming *x = &p->coming[n];
+        for (; x->have < x->asked; x->have++) (void)tulle__wait(p->comm, x->group[x->have % UNDER_WAY]);
+    }
     p->ncoming = 0;
     p->base += (uint64_t)p->steps;
 }

@@ -3,10 +3,12 @@
  * Tiles for the bulk-synchronous algorithms: in each step a PE holds the tiles of A in its rows of C and the tiles of B
  * in its columns of C for some k, the panel of the step, copied into a buffer that others copy from in turn.
  *
- * SUMMA (van de Geijn and Watts 1997), one k a step: each tile goes down a binomial tree from its owner to the PEs that
- * need it, whatever the layout. A PE that has a tile tells its children, which pull it: ceil(log2 p) transfers one
- * behind the other. Cannon (1969), q x q PEs, a q-th of the k a step: the first panel comes from the owners, each later
- * one from the neighbours to the right and below, which have had it one step before.
+ * SUMMA (van de Geijn and Watts 1997), one k a step: each tile goes from its owner to the p - 1 PEs that need it,
+ * whatever the layout. A PE that has a tile tells those behind it, which pull it. A small one goes down a binomial
+ * tree, in ceil(log2 p) transfers one behind the other; of a large one each PE gets and passes on s segments, along a
+ * chain, in the time of (p - 2 + s) / s transfers, and no port carries it twice. Cannon (1969), q x q PEs, a q-th of
+ * the k a step: the first panel comes from the owners, each later one from the neighbours to the right and below, which
+ * have had it one step before.
  *
  * All PEs meet once a step, behind finish: then all have what they need of the step, so that with one buffer the next
  * panel may overwrite it once its owner has multiplied, and with two at once. Cannon always has two, as neighbours
@@ -18,6 +20,9 @@
 #include "algo/product/policy.h"
 
 typedef struct tulle__panels tulle__panels;
+
+/* The segments that a tile of so many bytes comes in to so many PEs, its owner among them; 1: down a tree. */
+int tulle__panel_segments(uint64_t bytes, int members);
 
 /* Whether the layouts are as Cannon's algorithm needs them; the message tells how. The same on all PEs. */
 tulle_status tulle__cannon_fits(const tulle__operands *operands, int npes);
@@ -33,8 +38,8 @@ int tulle__panels_in_step(const tulle__panels *panels, int t, int k);
 
 /* Starts what the panel of step t can be given by now. The last one must have been finished. */
 void tulle__panels_start(tulle__panels *panels, int t);
-/* Starts what has become possible since; cheap. */
-void tulle__panels_advance(tulle__panels *panels);
+/* Starts what has become possible since, and passes on what was on its way at the last call already; cheap. */
+tulle_status tulle__panels_advance(tulle__panels *panels);
 /* Waits until the panel that was started is complete. */
 tulle_status tulle__panels_finish(tulle__panels *panels);
 /* The end of an execution, also of one that failed: nothing is on its way any more. */
