@@ -6,13 +6,14 @@
 #include "mat/blocks.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
 
-enum { SAMPLE = 1 << 10, NARROW_MOST = UINT16_MAX };
+enum { SAMPLE = 1 << 10 }; /* rows */
 
 /* Where a row has been gone through to. */
 struct cursor {
@@ -98,7 +99,7 @@ static uint64_t mark(tulle_gidx i, tulle_gidx j, double x)
     return tulle__random_at((uint64_t)i, (uint64_t)j, bits);
 }
 
-/* Block rows that begin at even distances, so that about SAMPLE rows are gone through for each size. */
+/* How many blocks of size b there are about: of block rows at even distances, SAMPLE rows in all. */
 static int64_t sample(const tulle__tile_row *rows, int b, struct cursor *c)
 {
     int64_t blocks = 0, m = rows->m / b, wanted = SAMPLE / b < m ? SAMPLE / b : m;
@@ -107,11 +108,10 @@ static int64_t sample(const tulle__tile_row *rows, int b, struct cursor *c)
         start(rows, i, b, 0, c);
         for (int64_t j; (j = next_block(rows, b, c)) >= 0; blocks++) skip_block(rows, i, j, b, c);
     }
-    /* as many as all rows would have */
     return wanted ? (int64_t)((double)blocks * (double)m / (double)wanted) : 0;
 }
 
-tulle_status tulle__blocks_look(const tulle__tile_row *rows, tulle__blocks_facts *facts)
+void tulle__blocks_look(const tulle__tile_row *rows, tulle__blocks_facts *facts)
 {
     struct cursor cursor[TULLE__BLOCKS_MOST];
     memset(facts, 0, sizeof *facts);
@@ -126,8 +126,137 @@ tulle_status tulle__blocks_look(const tulle__tile_row *rows, tulle__blocks_facts
             }
         if (A->m) facts->nnz += A->rowptr[A->m] - A->rowptr[0];
     }
-    facts->sampled = 1;
     for (int b = 1; b <= TULLE__BLOCKS_MOST; b++)
-        facts->blocks[b] = divides(rows, b) ? sample(rows, b, cursor) : -1;
+        facts->blocks[b] = divides(rows, b) ? sample(rows, b, cursor) : TULLE__BLOCKS_NONE;
+}
+
+void tulle__blocks_join(tulle__blocks_facts *facts, const tulle__blocks_facts *other)
+{
+    facts->nnz += other->nnz;
+    facts->right += other->right;
+    facts->left += other->left;
+    for (int b = 1; b <= TULLE__BLOCKS_MOST; b++) {
+        int64_t none = facts->blocks[b] < 0 || other->blocks[b] < 0;
+        facts->blocks[b] = none ? TULLE__BLOCKS_NONE : facts->blocks[b] + other->blocks[b];
+    }
+}
+
+int tulle__blocks_size(const tulle__blocks_facts *facts, tulle_type type)
+{
+    int best = 1;
+    double least = INFINITY;
+    for (int b = 1; b <= TULLE__BLOCKS_MOST; b++) {
+        double bytes = (double)facts->blocks[b] * (double)((size_t)(b * b) * tulle_type_size(type) + sizeof(int32_t));
+        if (facts->blocks[b] < 0 || bytes >= least) continue;
+        least = bytes;
+        best = b;
+    }
+    return best;
+}
+
+int tulle__blocks_symmetric(const tulle__blocks_facts *facts)
+{
+    return facts->right == facts->left;
+}
+
+/* ---- counting ---- */
+
+tulle_status tulle__blocks_count(const tulle__tile_row *rows, int block, int symmetric, tulle__blocks_plan *plan)
+{
+    tulle_status status;
+    struct cursor *cursor = NULL;
+    int32_t width;
+    *plan = (tulle__blocks_plan){.block = block, .symmetric = symmetric};
+    if (block < 1 || !divides(rows, block))
+        return tulle__fail(TULLE_ERR_ARG,
+            "rows %" PRId64 " to %" PRId64 " of %" PRId64 " columns are not whole blocks of %d", rows->first,
+            rows->first + rows->m, rows->n, block);
+    plan->first = rows->first / block;
+    plan->m = rows->m / block;
+    plan->n = rows->n / block;
+    TULLE_TRY(tulle__narrow(plan->n, "the number of block columns", &width));
+    TULLE_TRY(tulle__alloc((size_t)block, sizeof *cursor, "cursors of a block row", &cursor));
+    TULLE_TRY(tulle__alloc((size_t)plan->m + 1, sizeof *plan->rowptr, "row pointers of blocks", &plan->rowptr));
+    plan->rowptr[0] = 0;
+    for (int64_t i = 0; i < plan->m; i++) {
+        int64_t count = 0, first = -1, last = -1, row = plan->first + i;
+        start(rows, i, block, symmetric ? row * block : 0, cursor);
+        for (int64_t j; (j = next_block(rows, block, cursor)) >= 0; count++) {
+            if (first < 0) first = j;
+            last = j;
+            skip_block(rows, i, j, block, cursor);
+        }
+        if (symmetric && last - row > plan->span) plan->span = last - row;
+        if (last - first > plan->spread) plan->spread = last - first;
+        plan->rowptr[i + 1] = plan->rowptr[i] + count;
+    }
+out:
+    tulle__free(cursor);
+    if (status != TULLE_OK) tulle__blocks_fini(plan);
+    return status;
+}
+
+void tulle__blocks_fini(tulle__blocks_plan *plan)
+{
+    tulle__free(plan->rowptr);
+    plan->rowptr = NULL;
+}
+
+int tulle__blocks_index_bytes(const tulle__blocks_plan *plan)
+{
+    return plan->spread <= UINT16_MAX ? 2 : 4;
+}
+
+/* ---- filling ---- */
+
+/* The entries of a block, and past them. */
+static void take_block(const tulle__tile_row *rows, int64_t block_row, int64_t block, int b, struct cursor *c,
+    tulle_type type, void *val, int64_t at)
+{
+    memset((char *)val + (size_t)(at * b * b) * tulle_type_size(type), 0, (size_t)(b * b) * tulle_type_size(type));
+    for (int r = 0; r < b; r++)
+        while (!over(&c[r]) && column(rows, &c[r]) < (block + 1) * b) {
+            int64_t to = (at * b + r) * b + column(rows, &c[r]) - block * b;
+            if (type == TULLE_F32)
+                ((float *)val)[to] = (float)value(rows, &c[r]);
+            else
+                ((double *)val)[to] = value(rows, &c[r]);
+            advance(rows, block_row * b + r, &c[r]);
+        }
+}
+
+tulle_status tulle__blocks_fill(const tulle__tile_row *rows, const tulle__blocks_plan *plan, int64_t begin, int64_t end,
+    const tulle__blocks_arrays *to, tulle__bsr *slab)
+{
+    int b = plan->block;
+    struct cursor *cursor = NULL;
+    tulle_status status = tulle__alloc((size_t)b, sizeof *cursor, "cursors of a block row", &cursor);
+    if (status != TULLE_OK) return status;
+    for (int64_t i = begin; i <= end; i++) to->rowptr[i - begin] = plan->rowptr[i] - plan->rowptr[begin];
+    for (int64_t i = begin, at = 0; i < end; i++) {
+        int64_t base = -1;
+        start(rows, i, b, plan->symmetric ? (plan->first + i) * b : 0, cursor);
+        for (int64_t j; (j = next_block(rows, b, cursor)) >= 0; at++) {
+            if (base < 0) base = j;
+            if (to->index_bytes == 2)
+                ((uint16_t *)to->colind)[at] = (uint16_t)(j - base);
+            else
+                ((int32_t *)to->colind)[at] = (int32_t)j;
+            take_block(rows, i, j, b, cursor, to->type, to->val, at);
+        }
+        if (to->index_bytes == 2) to->base[i - begin] = base < 0 ? 0 : (int32_t)base;
+    }
+    *slab = (tulle__bsr){.first = plan->first + begin,
+        .m = end - begin,
+        .n = plan->n,
+        .block = b,
+        .symmetric = plan->symmetric,
+        .span = plan->span,
+        .rowptr = to->rowptr,
+        .index_bytes = to->index_bytes,
+        .colind = to->colind,
+        .base = to->base,
+        .val = to->val};
+    tulle__free(cursor);
     return TULLE_OK;
 }

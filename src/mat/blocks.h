@@ -20,18 +20,20 @@ typedef struct tulle__tile_row {
     const tulle_gidx *col;  /* where each begins */
 } tulle__tile_row;
 
-/* What is known of some rows; starts from {0}. */
+enum { TULLE__BLOCKS_NONE = -1 };
+
+/* What is known of some rows; of none: {0}. */
 typedef struct tulle__blocks_facts {
     int64_t nnz;
-    /* of a sample of the rows: entries, and how many blocks of each size they make; blocks[b] is 0 where b does not
-       divide first, m or n */
-    int64_t sampled, blocks[TULLE__BLOCKS_MOST + 1];
+    /* about how many blocks of each size b they make, by a sample; TULLE__BLOCKS_NONE where b does not divide all of
+       first, m and n */
+    int64_t blocks[TULLE__BLOCKS_MOST + 1];
     /* sums over the entries right and left of the diagonal, of numbers that are made from the place, turned over on the
        left, and the value's bits: equal if the matrix is symmetric, else different but for one case in 2^64 */
     uint64_t right, left;
 } tulle__blocks_facts;
 
-tulle_status tulle__blocks_look(const tulle__tile_row *rows, tulle__blocks_facts *facts);
+void tulle__blocks_look(const tulle__tile_row *rows, tulle__blocks_facts *facts);
 void tulle__blocks_join(tulle__blocks_facts *facts, const tulle__blocks_facts *other);
 
 /* The size of blocks that takes least memory, 1 for CSR; whether the matrix, m = n, is symmetric. */
@@ -67,8 +69,11 @@ typedef struct tulle__blocks_arrays {
     void *val;
 } tulle__blocks_arrays;
 
-/* Block rows begin .. end - 1 of the plan into arrays, and the slab that they are. Zeros where there is no entry. */
+/*
+ * Block rows begin .. end - 1 of the plan, which rows are those of, into arrays, and the slab that they are: zeros
+ * where there is no entry. Parts may be filled in by several threads.
+ */
 tulle_status tulle__blocks_fill(const tulle__tile_row *rows, const tulle__blocks_plan *plan, int64_t begin, int64_t end,
-    tulle__blocks_arrays *arrays, tulle__bsr *slab);
+    const tulle__blocks_arrays *arrays, tulle__bsr *slab);
 
 #endif

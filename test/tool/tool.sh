@@ -143,6 +143,9 @@ if "$tulle" info | grep -q 'HDF5: yes'; then
         cmp -s "$work/d4.mtx" "$work/d5.mtx"
     report $? "dense Binsparse as a sparse matrix"
 fi
+"$tulle" gen cantilever:nodes=4,dof=6,vary=2 -o "$work/k.mtx" -q --pes 2 && "$tulle" convert "$work/k.mtx" "$work/k2.mtx" -q &&
+    cmp -s "$work/k.mtx" "$work/k2.mtx"
+report $? "a cantilever is written some rows at a time as it is whole"
 "$tulle" gen dense:m=7,n=5 -o "$work/x.npy" -q && "$tulle" convert "$work/x.npy" "$work/x.mtx" -q &&
     "$tulle" convert "$work/x.mtx" "$work/y.npy" -q && cmp -s "$work/x.npy" "$work/y.npy"
 report $? "dense, NumPy to Matrix Market and back, bit for bit"
@@ -239,6 +242,8 @@ iterations=$(sed -n 's/^     1 *\([0-9]*\) converged.*/\1/p' "$work/out")
 [ "$(wc -l <"$work/h.csv")" = $((iterations + 2)) ] && [ "$(head -1 "$work/h.csv")" = 'column,iteration,residual,relative,seconds' ]
 report $? "the history has a line for each of the $iterations iterations and the beginning"
 expect 0 '     1          0 converged' solve stencil2d:n=20 --method cg --rhs ones --guess "$work/s.npy" --pes 3
+expect 0 'converged' solve cantilever:nodes=5,dof=3,vary=3 --method cg --precond block-jacobi:n=3 --rhs load --check --pes 2
+expect 2 'load goes with cantilever' solve stencil2d:n=10 --method cg --rhs load
 expect 2 'of another size' solve stencil2d:n=10 --method cg --rhs ones --guess "$work/s.npy"
 if command -v python3 >/dev/null 2>&1; then
     "$tulle" solve stencil2d:n=20 --method cg --rhs random:2 --history "$work/h.json" --json >"$work/out" 2>&1

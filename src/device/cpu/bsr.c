@@ -142,7 +142,7 @@ static tulle_status add_buffers(void *arg, int thread, int nthreads)
  */
 static int64_t runs_of(const tulle__bsr *A)
 {
-    int64_t runs = A->span ? A->m / (2 * A->span) : RUNS_MOST;
+    int64_t runs = A->span ? A->m / (8 * A->span) : RUNS_MOST;
     int64_t entries = (A->rowptr[A->m] - A->rowptr[0]) * A->block * A->block / RUN_ENTRIES + 1;
     if (runs < RUNS_LEAST) runs = RUNS_LEAST;
     if (runs > RUNS_MOST) runs = RUNS_MOST;

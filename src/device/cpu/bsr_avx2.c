@@ -48,17 +48,26 @@ INLINE void store4_s(float *p, __m256d x)
     _mm_storeu_ps(p, _mm256_cvtpd_ps(x));
 }
 
-/* The first n lanes, 1 .. 3; a store under a mask is slow on some processors. */
-INLINE void put4_d(double *p, __m256d x, int64_t n)
+/* The same n lanes for sums that are read again soon after: in pieces that are handed from store to load. */
+INLINE __m256d take4_d(const double *p, int64_t n)
+{
+    if (n == 1) return _mm256_zextpd128_pd256(_mm_load_sd(p));
+    __m256d low = _mm256_zextpd128_pd256(_mm_loadu_pd(p));
+    return n == 3 ? _mm256_insertf128_pd(low, _mm_load_sd(p + 2), 1) : low;
+}
+
+INLINE void give4_d(double *p, __m256d x, int64_t n)
 {
     __m128d low = _mm256_castpd256_pd128(x);
-    if (n == 1) {
+    if (n == 1)
         _mm_store_sd(p, low);
-        return;
-    }
-    _mm_storeu_pd(p, low);
+    else
+        _mm_storeu_pd(p, low);
     if (n == 3) _mm_store_sd(p + 2, _mm256_extractf128_pd(x, 1));
 }
+
+/* The first n lanes, 1 .. 3; a store under a mask is slow on some processors. */
+#define put4_d give4_d
 
 INLINE void put4_s(float *p, __m256d x, int64_t n)
 {
@@ -77,6 +86,7 @@ INLINE double sum4(__m256d x)
 #define X_T double
 #define X_L d
 #define NAME(x) x##_f64
+#define HALF_FORMULA half_formula_f64
 #include "device/cpu/bsr_column.h"
 #include "device/cpu/bsr_half.h"
 #undef NAME
@@ -88,6 +98,7 @@ INLINE double sum4(__m256d x)
 #define ROOM 12
 #define NAME(x) x##4_f64
 #include "device/cpu/bsr_columns.h"
+#include "device/cpu/bsr_half_columns.h"
 #undef W
 #undef V
 #undef SPLAT
@@ -99,12 +110,14 @@ INLINE double sum4(__m256d x)
 #undef A_L
 #undef X_T
 #undef X_L
+#undef HALF_FORMULA
 
 #define A_T float
 #define A_L s
 #define X_T double
 #define X_L d
 #define NAME(x) x##_f32_f64
+#define HALF_FORMULA half_formula_f32_f64
 #include "device/cpu/bsr_column.h"
 #include "device/cpu/bsr_half.h"
 #undef NAME
@@ -116,6 +129,7 @@ INLINE double sum4(__m256d x)
 #define ROOM 12
 #define NAME(x) x##4_f32_f64
 #include "device/cpu/bsr_columns.h"
+#include "device/cpu/bsr_half_columns.h"
 #undef W
 #undef V
 #undef SPLAT
@@ -127,12 +141,14 @@ INLINE double sum4(__m256d x)
 #undef A_L
 #undef X_T
 #undef X_L
+#undef HALF_FORMULA
 
 #define A_T float
 #define A_L s
 #define X_T float
 #define X_L s
 #define NAME(x) x##_f32
+#define HALF_FORMULA half_formula_f32
 #include "device/cpu/bsr_column.h"
 #include "device/cpu/bsr_half.h"
 #undef NAME
@@ -144,6 +160,7 @@ INLINE double sum4(__m256d x)
 #define ROOM 12
 #define NAME(x) x##4_f32
 #include "device/cpu/bsr_columns.h"
+#include "device/cpu/bsr_half_columns.h"
 #undef W
 #undef V
 #undef SPLAT
@@ -155,11 +172,12 @@ INLINE double sum4(__m256d x)
 #undef A_L
 #undef X_T
 #undef X_L
+#undef HALF_FORMULA
 
 const tulle__bsr_kernels tulle__bsr_avx2[TULLE__BSR_PAIRS] = {
-    [TULLE__BSR_F64] = {column_f64, columns4_f64, half_column_f64, half_columns_f64},
-    [TULLE__BSR_F32_F64] = {column_f32_f64, columns4_f32_f64, half_column_f32_f64, half_columns_f32_f64},
-    [TULLE__BSR_F32] = {column_f32, columns4_f32, half_column_f32, half_columns_f32},
+    [TULLE__BSR_F64] = {column_f64, columns4_f64, half_column_f64, half_columns4_f64},
+    [TULLE__BSR_F32_F64] = {column_f32_f64, columns4_f32_f64, half_column_f32_f64, half_columns4_f32_f64},
+    [TULLE__BSR_F32] = {column_f32, columns4_f32, half_column_f32, half_columns4_f32},
 };
 #else
 typedef int tulle__no_bsr_avx2; /* a file may not be empty */

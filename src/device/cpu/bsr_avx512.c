@@ -62,6 +62,24 @@ INLINE void put4_s(float *p, __m256d x, int64_t n)
     _mm_mask_storeu_ps(p, lanes_below(n), _mm256_cvtpd_ps(x));
 }
 
+/* The same n lanes for sums that are read again soon after: in pieces that are handed from store to load. */
+INLINE __m256d take4_d(const double *p, int64_t n)
+{
+    if (n == 1) return _mm256_zextpd128_pd256(_mm_load_sd(p));
+    __m256d low = _mm256_zextpd128_pd256(_mm_loadu_pd(p));
+    return n == 3 ? _mm256_insertf128_pd(low, _mm_load_sd(p + 2), 1) : low;
+}
+
+INLINE void give4_d(double *p, __m256d x, int64_t n)
+{
+    __m128d low = _mm256_castpd256_pd128(x);
+    if (n == 1)
+        _mm_store_sd(p, low);
+    else
+        _mm_storeu_pd(p, low);
+    if (n == 3) _mm_store_sd(p + 2, _mm256_extractf128_pd(x, 1));
+}
+
 INLINE double sum4(__m256d x)
 {
     __m128d y = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
@@ -113,6 +131,7 @@ INLINE void put8_s(float *p, __m512d x, int64_t n)
 #define X_T double
 #define X_L d
 #define NAME(x) x##_f64
+#define HALF_FORMULA half_formula_f64
 #include "device/cpu/bsr_column.h"
 #include "device/cpu/bsr_half.h"
 #undef NAME
@@ -124,6 +143,7 @@ INLINE void put8_s(float *p, __m512d x, int64_t n)
 #define ROOM 12
 #define NAME(x) x##4_f64
 #include "device/cpu/bsr_columns.h"
+#include "device/cpu/bsr_half_columns.h"
 #undef W
 #undef V
 #undef SPLAT
@@ -139,6 +159,7 @@ INLINE void put8_s(float *p, __m512d x, int64_t n)
 #define ROOM 24
 #define NAME(x) x##8_f64
 #include "device/cpu/bsr_columns.h"
+#include "device/cpu/bsr_half_columns.h"
 #undef W
 #undef V
 #undef SPLAT
@@ -150,12 +171,14 @@ INLINE void put8_s(float *p, __m512d x, int64_t n)
 #undef A_L
 #undef X_T
 #undef X_L
+#undef HALF_FORMULA
 
 #define A_T float
 #define A_L s
 #define X_T double
 #define X_L d
 #define NAME(x) x##_f32_f64
+#define HALF_FORMULA half_formula_f32_f64
 #include "device/cpu/bsr_column.h"
 #include "device/cpu/bsr_half.h"
 #undef NAME
@@ -167,6 +190,7 @@ INLINE void put8_s(float *p, __m512d x, int64_t n)
 #define ROOM 12
 #define NAME(x) x##4_f32_f64
 #include "device/cpu/bsr_columns.h"
+#include "device/cpu/bsr_half_columns.h"
 #undef W
 #undef V
 #undef SPLAT
@@ -182,6 +206,7 @@ INLINE void put8_s(float *p, __m512d x, int64_t n)
 #define ROOM 24
 #define NAME(x) x##8_f32_f64
 #include "device/cpu/bsr_columns.h"
+#include "device/cpu/bsr_half_columns.h"
 #undef W
 #undef V
 #undef SPLAT
@@ -193,12 +218,14 @@ INLINE void put8_s(float *p, __m512d x, int64_t n)
 #undef A_L
 #undef X_T
 #undef X_L
+#undef HALF_FORMULA
 
 #define A_T float
 #define A_L s
 #define X_T float
 #define X_L s
 #define NAME(x) x##_f32
+#define HALF_FORMULA half_formula_f32
 #include "device/cpu/bsr_column.h"
 #include "device/cpu/bsr_half.h"
 #undef NAME
@@ -210,6 +237,7 @@ INLINE void put8_s(float *p, __m512d x, int64_t n)
 #define ROOM 12
 #define NAME(x) x##4_f32
 #include "device/cpu/bsr_columns.h"
+#include "device/cpu/bsr_half_columns.h"
 #undef W
 #undef V
 #undef SPLAT
@@ -225,6 +253,7 @@ INLINE void put8_s(float *p, __m512d x, int64_t n)
 #define ROOM 24
 #define NAME(x) x##8_f32
 #include "device/cpu/bsr_columns.h"
+#include "device/cpu/bsr_half_columns.h"
 #undef W
 #undef V
 #undef SPLAT
@@ -236,15 +265,31 @@ INLINE void put8_s(float *p, __m512d x, int64_t n)
 #undef A_L
 #undef X_T
 #undef X_L
+#undef HALF_FORMULA
+
+static void half_columns_f64(const tulle__bsr_rows *rows)
+{
+    rows->k < 8 ? half_columns4_f64(rows) : half_columns8_f64(rows);
+}
 
 static void columns_f64(const tulle__bsr_rows *rows)
 {
     rows->k < 8 ? columns4_f64(rows) : columns8_f64(rows);
 }
 
+static void half_columns_f32_f64(const tulle__bsr_rows *rows)
+{
+    rows->k < 8 ? half_columns4_f32_f64(rows) : half_columns8_f32_f64(rows);
+}
+
 static void columns_f32_f64(const tulle__bsr_rows *rows)
 {
     rows->k < 8 ? columns4_f32_f64(rows) : columns8_f32_f64(rows);
+}
+
+static void half_columns_f32(const tulle__bsr_rows *rows)
+{
+    rows->k < 8 ? half_columns4_f32(rows) : half_columns8_f32(rows);
 }
 
 static void columns_f32(const tulle__bsr_rows *rows)

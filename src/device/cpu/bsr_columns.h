@@ -8,7 +8,7 @@
  *   NAME(x)              x with the suffixes
  * R lines of Y are kept in registers, `wide` vectors of them, while a block row's blocks go by: an entry of A is spread
  * over a vector once for all of these. Block rows go in groups, so that A is read again from the cache where k is more
- * than that.
+ * than that. Only A is fetched ahead: to fetch lines of X cost more than it gained, wherever they lay.
  */
 
 #define LOAD_X TULLE__BSR_OP(load, W, X_L)
@@ -58,8 +58,11 @@ ROWS static inline __attribute__((always_inline)) void NAME(tile)(const tulle__b
             NAME(step)(sum, a, X + tulle__bsr_column(A, i, e) * ldx, ldx, n, 1, 1, wide, part, sets);
             NAME(step)(sum + wide, a + 1, X + tulle__bsr_column(A, i, e + 1) * ldx, ldx, n, 1, 1, wide, part, sets);
         }
-    for (; e < end; e++, a += b * b)
+    for (; e < end; e++, a += b * b) {
         NAME(step)(sum, a, X + tulle__bsr_column(A, i, e) * b * ldx, ldx, n, b, R, wide, part, sets);
+        for (int t = 0; known && b > 1 && t < b * b; t += 64 / (int)sizeof *a)
+            __builtin_prefetch(a + t + AHEAD / sizeof *a);
+    }
 #pragma GCC unroll 24
     for (int t = 0; t < R * wide; t++) {
         V result = sum[t];

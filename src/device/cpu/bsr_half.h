@@ -2,7 +2,9 @@
 /*
  * Template of the product of a symmetric slab of blocks, of which half is stored, included once an instruction set and
  * pair of types, with the macros of bsr_column.h. A block right of the diagonal is used twice while it is at hand: with
- * the lines of x at its columns for its own rows, and with those at its rows for the lines of y at its columns.
+ * the lines of x at its columns for its own rows, and with those at its rows for the lines of y at its columns. These
+ * are read again soon after they were written, so take4_d and give4_d read and write them in pieces of the same sizes,
+ * which a processor hands from store to load.
  */
 
 #define LOAD_A TULLE__BSR_OP(load, 4, A_L)
@@ -22,7 +24,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(both)(
     V4 *sum, const V4 *spread, const A_T *a, const X_T *x, double *y, const int b)
 {
     V4 x0 = b >= 4 ? LOAD_X(x) : LOAD_X_N(x, b), x1 = b > 4 ? LOAD_X_N(x + 4, b - 4) : x0;
-    V4 y0 = b >= 4 ? load4_d(y) : part4_d(y, b), y1 = b > 4 ? part4_d(y + 4, b - 4) : y0;
+    V4 y0 = b >= 4 ? load4_d(y) : take4_d(y, b), y1 = b > 4 ? take4_d(y + 4, b - 4) : y0;
 #pragma GCC unroll 8
     for (int r = 0; r < b; r++) {
         V4 a0 = b >= 4 ? LOAD_A(a + r * b) : LOAD_A_N(a + r * b, b);
@@ -37,8 +39,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(both)(
     if (b >= 4)
         store4_d(y, y0);
     else
-        put4_d(y, y0, b);
-    if (b > 4) put4_d(y + 4, y1, b - 4);
+        give4_d(y, y0, b);
+    if (b > 4) give4_d(y + 4, y1, b - 4);
 #pragma GCC unroll 8
     for (int t = 0; t < b * b; t += 64 / (int)sizeof *a) __builtin_prefetch(a + t + AHEAD / sizeof *a);
 }
@@ -159,82 +161,6 @@ ROWS static void NAME(half_column)(const tulle__bsr_rows *rows)
         return;
     case 6:
         NAME(half_blocks)(rows, 6);
-        return;
-    default:
-        NAME(half_formula)(rows);
-    }
-}
-
-/*
- * A few columns at a time, in vectors, b known: sums of the own rows stay in registers, the lines at a block's columns
- * are read and written.
- */
-ROWS static inline __attribute__((always_inline)) void NAME(half_panel)(
-    const tulle__bsr_rows *rows, int64_t i0, int64_t i1, int64_t j, int64_t n, const int b, const int part)
-{
-    const tulle__bsr *A = rows->A;
-    const int64_t begin = A->first + rows->begin, end = A->first + rows->end, ldx = rows->ldx, own_ld = rows->own_ld;
-    const A_T *a = (const A_T *)A->val + A->rowptr[i0] * b * b;
-    const X_T *X = (const X_T *)rows->X + j;
-    double *own = rows->own + (i0 - rows->begin) * b * own_ld + j;
-    for (int64_t i = i0; i < i1; i++, own += b * own_ld) {
-        V4 sum[6];
-        const X_T *here = X + (A->first + i) * b * ldx;
-#pragma GCC unroll 6
-        for (int r = 0; r < b; r++) sum[r] = (V4){0};
-        for (int64_t e = A->rowptr[i]; e < A->rowptr[i + 1]; e++, a += b * b) {
-            int64_t col = tulle__bsr_column(A, i, e), ld = col < end ? own_ld : rows->k;
-            double *there = NAME(there)(rows, begin, end, col, b) + j;
-            int twice = col != A->first + i;
-#pragma GCC unroll 6
-            for (int c = 0; c < b; c++) {
-                V4 line = part ? LOAD_X_N(X + (col * b + c) * ldx, n) : LOAD_X(X + (col * b + c) * ldx);
-#pragma GCC unroll 6
-                for (int r = 0; r < b; r++) sum[r] = FMA4(SPLAT4((double)a[r * b + c]), line, sum[r]);
-                if (!twice) continue;
-                V4 to = part ? part4_d(there + c * ld, n) : load4_d(there + c * ld);
-#pragma GCC unroll 6
-                for (int r = 0; r < b; r++)
-                    to = FMA4(
-                        SPLAT4((double)a[r * b + c]), part ? LOAD_X_N(here + r * ldx, n) : LOAD_X(here + r * ldx), to);
-                if (part)
-                    put4_d(there + c * ld, to, n);
-                else
-                    store4_d(there + c * ld, to);
-            }
-        }
-#pragma GCC unroll 6
-        for (int r = 0; r < b; r++)
-            if (part)
-                put4_d(own + r * own_ld, part4_d(own + r * own_ld, n) + sum[r], n);
-            else
-                store4_d(own + r * own_ld, load4_d(own + r * own_ld) + sum[r]);
-    }
-}
-
-/* In groups of rows, so that A is read again from the cache. */
-ROWS static inline __attribute__((always_inline)) void NAME(half_panels)(const tulle__bsr_rows *rows, const int b)
-{
-    enum { GROUP = 32 };
-    for (int64_t i = rows->begin, stop; i < rows->end; i = stop) {
-        int64_t j = 0;
-        stop = i + GROUP < rows->end ? i + GROUP : rows->end;
-        for (; j + 4 <= rows->k; j += 4) NAME(half_panel)(rows, i, stop, j, 4, b, 0);
-        if (j < rows->k) NAME(half_panel)(rows, i, stop, j, rows->k - j, b, 1);
-    }
-}
-
-ROWS static void NAME(half_columns)(const tulle__bsr_rows *rows)
-{
-    switch (rows->A->block) {
-    case 1:
-        NAME(half_panels)(rows, 1);
-        return;
-    case 3:
-        NAME(half_panels)(rows, 3);
-        return;
-    case 6:
-        NAME(half_panels)(rows, 6);
         return;
     default:
         NAME(half_formula)(rows);

@@ -72,6 +72,9 @@ INLINE void put4_s(float *p, d4 x, int64_t n)
     for (int64_t t = 0; t < n; t++) p[t] = (float)x[t];
 }
 
+#define take4_d part4_d
+#define give4_d put4_d
+
 INLINE double sum4(d4 x)
 {
     return (x[0] + x[2]) + (x[1] + x[3]);
@@ -82,6 +85,7 @@ INLINE double sum4(d4 x)
 #define X_T double
 #define X_L d
 #define NAME(x) x##_f64
+#define HALF_FORMULA half_formula_f64
 #include "device/cpu/bsr_column.h"
 #include "device/cpu/bsr_half.h"
 #undef NAME
@@ -93,6 +97,7 @@ INLINE double sum4(d4 x)
 #define ROOM 12
 #define NAME(x) x##4_f64
 #include "device/cpu/bsr_columns.h"
+#include "device/cpu/bsr_half_columns.h"
 #undef W
 #undef V
 #undef SPLAT
@@ -104,12 +109,14 @@ INLINE double sum4(d4 x)
 #undef A_L
 #undef X_T
 #undef X_L
+#undef HALF_FORMULA
 
 #define A_T float
 #define A_L s
 #define X_T double
 #define X_L d
 #define NAME(x) x##_f32_f64
+#define HALF_FORMULA half_formula_f32_f64
 #include "device/cpu/bsr_column.h"
 #include "device/cpu/bsr_half.h"
 #undef NAME
@@ -121,6 +128,7 @@ INLINE double sum4(d4 x)
 #define ROOM 12
 #define NAME(x) x##4_f32_f64
 #include "device/cpu/bsr_columns.h"
+#include "device/cpu/bsr_half_columns.h"
 #undef W
 #undef V
 #undef SPLAT
@@ -132,12 +140,14 @@ INLINE double sum4(d4 x)
 #undef A_L
 #undef X_T
 #undef X_L
+#undef HALF_FORMULA
 
 #define A_T float
 #define A_L s
 #define X_T float
 #define X_L s
 #define NAME(x) x##_f32
+#define HALF_FORMULA half_formula_f32
 #include "device/cpu/bsr_column.h"
 #include "device/cpu/bsr_half.h"
 #undef NAME
@@ -149,6 +159,7 @@ INLINE double sum4(d4 x)
 #define ROOM 12
 #define NAME(x) x##4_f32
 #include "device/cpu/bsr_columns.h"
+#include "device/cpu/bsr_half_columns.h"
 #undef W
 #undef V
 #undef SPLAT
@@ -160,9 +171,10 @@ INLINE double sum4(d4 x)
 #undef A_L
 #undef X_T
 #undef X_L
+#undef HALF_FORMULA
 
 const tulle__bsr_kernels tulle__bsr_portable[TULLE__BSR_PAIRS] = {
-    [TULLE__BSR_F64] = {column_f64, columns4_f64, half_column_f64, half_columns_f64},
-    [TULLE__BSR_F32_F64] = {column_f32_f64, columns4_f32_f64, half_column_f32_f64, half_columns_f32_f64},
-    [TULLE__BSR_F32] = {column_f32, columns4_f32, half_column_f32, half_columns_f32},
+    [TULLE__BSR_F64] = {column_f64, columns4_f64, half_column_f64, half_columns4_f64},
+    [TULLE__BSR_F32_F64] = {column_f32_f64, columns4_f32_f64, half_column_f32_f64, half_columns4_f32_f64},
+    [TULLE__BSR_F32] = {column_f32, columns4_f32, half_column_f32, half_columns4_f32},
 };
