@@ -170,8 +170,10 @@ static int differences(tulle__pool **pool, const struct slab *s, struct vectors 
     prepare(s, v);
     wrong += multiply(tulle__kernels_ref(), NULL, s, v) != TULLE_OK;
     memcpy(want, v->Y, bytes);
+    /* every number of threads where it may matter: of a half with one column */
+    int all = s->A.symmetric && v->k == 1;
     for (int isa = 0; isa < TULLE__ISA_COUNT; isa++)
-        for (int t = 0; t < THREADS && tulle__kernels_cpu_at((tulle__isa)isa); t++) {
+        for (int t = 0; t < THREADS && tulle__kernels_cpu_at((tulle__isa)isa); t += all ? 1 : 3) {
             prepare(s, v);
             wrong += multiply(tulle__kernels_cpu_at((tulle__isa)isa), pool[t], s, v) != TULLE_OK || !same_bits(v, want);
             ++*runs;
@@ -186,7 +188,7 @@ static void compare(tulle__pool **pool, int b, int pair)
     static const struct {
         enum kind kind;
         int64_t first, m, n;
-    } shapes[] = {{SPARSE, 0, 31, 31}, {SPARSE, 11, 9, 60}, {DENSE_ROW, 2, 12, 40}, {BAND, 3, 50, 90}, {EMPTY, 1, 4, 9},
+    } shapes[] = {{SPARSE, 0, 31, 31}, {SPARSE, 11, 9, 60}, {DENSE_ROW, 2, 12, 40}, {BAND, 3, 50, 60}, {EMPTY, 1, 4, 9},
         {SPARSE, 0, 0, 0}, {SPARSE, 0, 1, 1}};
     for (int symmetric = 0; symmetric < 2; symmetric++) {
         int wrong = 0, runs = 0;

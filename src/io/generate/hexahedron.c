@@ -16,7 +16,7 @@ struct shape {
     double value, slope[D];
 };
 
-/* What an unknown strains at a point: stretch[k][l] = u_l,k + epsilon_klm w_m, twist[k][l] = w_k,l. */
+/* What an unknown strains at a point: stretch[k][l] = u_l,k + epsilon_lkm w_m, twist[k][l] = w_k,l. */
 struct strain {
     double stretch[D][D], twist[D][D];
 };
@@ -50,7 +50,7 @@ static struct strain strain_of(const struct shape *f, int a)
             continue;
         }
         s.twist[a - D][k] = f->slope[k];
-        for (int l = 0; l < D; l++) s.stretch[k][l] = permutation(k, l, a - D) * f->value;
+        for (int l = 0; l < D; l++) s.stretch[k][l] = permutation(l, k, a - D) * f->value;
     }
     return s;
 }

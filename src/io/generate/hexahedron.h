@@ -6,7 +6,7 @@
  *   dof 1   Laplace: grad u . grad v; rank 7
  *   dof 3   linear elasticity, displacements: isotropic, Young's modulus 1, Poisson's ratio 0.3; rank 18
  *   dof 6   micropolar solid (Eringen 1966), displacements u and rotations w of the points themselves:
- *           lambda e_kk f_ll + (mu + kappa) e_kl f_kl + mu e_kl f_lk, e_kl = u_l,k + epsilon_klm w_m, and
+ *           lambda e_kk f_ll + (mu + kappa) e_kl f_kl + mu e_kl f_lk, e_kl = u_l,k + epsilon_lkm w_m, and
  *           alpha w_k,k z_l,l + beta w_k,l z_l,k + gamma w_k,l z_k,l; the shear modulus mu + kappa / 2 and the ratio
  *           are as above, kappa half the shear modulus, alpha = beta a quarter of it, gamma it; rank 42
  */
