@@ -22,6 +22,7 @@ struct job {
     int64_t nparts; /* chunks or runs */
     atomic_int_fast64_t next;
     /* symmetric */
+    atomic_int_fast64_t span;
     double *own;                                    /* [lines of the slab x k], or NULL: Y */
     double *beyond[RUNS_MOST];                      /* of each run: [lines[r] x k] */
     int64_t start[RUNS_MOST + 1], lines[RUNS_MOST]; /* its first block row in the slab; lines that may come after */
@@ -136,13 +137,31 @@ static tulle_status add_buffers(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
+/* Each thread looks at the last blocks of some of the rows. */
+static tulle_status find_span(void *arg, int thread, int nthreads)
+{
+    struct job *job = arg;
+    const tulle__bsr *A = &job->task->A;
+    int64_t span = 0;
+    for (int64_t i = A->m * thread / nthreads; i < A->m * (thread + 1) / nthreads; i++) {
+        if (A->rowptr[i] == A->rowptr[i + 1]) continue;
+        int64_t right = tulle__bsr_column(A, i, A->rowptr[i + 1] - 1) - A->first - i;
+        if (right > span) span = right;
+    }
+    int_fast64_t most = atomic_load_explicit(&job->span, memory_order_relaxed);
+    while (most < span && !atomic_compare_exchange_weak_explicit(
+                              &job->span, &most, span, memory_order_relaxed, memory_order_relaxed)) {
+    }
+    return TULLE_OK;
+}
+
 /*
  * More runs mean more threads and more to add up; in a long slab of short span they are for free. Few entries are one
  * run.
  */
-static int64_t runs_of(const tulle__bsr *A)
+static int64_t runs_of(const tulle__bsr *A, int64_t span)
 {
-    int64_t runs = A->span ? A->m / (8 * A->span) : RUNS_MOST;
+    int64_t runs = span ? A->m / (8 * span) : RUNS_MOST;
     int64_t entries = (A->rowptr[A->m] - A->rowptr[0]) * A->block * A->block / RUN_ENTRIES + 1;
     if (runs < RUNS_LEAST) runs = RUNS_LEAST;
     if (runs > RUNS_MOST) runs = RUNS_MOST;
@@ -157,11 +176,14 @@ static tulle_status multiply_symmetric(tulle__pool *pool, struct job *job)
     int64_t b = A->block, lines = 0;
     double *beyond = NULL;
     tulle_status status;
-    job->nparts = runs_of(A);
+    atomic_store_explicit(&job->span, A->span, memory_order_relaxed);
+    if (!A->span) TULLE_TRY(tulle__pool_run(pool, find_span, job));
+    int64_t span = atomic_load_explicit(&job->span, memory_order_relaxed);
+    job->nparts = runs_of(A, span);
     for (int64_t r = 0; r < job->nparts; r++) {
         int64_t end = part_start(A, r + 1, job->nparts), left = A->n - A->first - end;
         job->start[r + 1] = end;
-        job->lines[r] = (left < A->span ? left : A->span) * b;
+        job->lines[r] = (left < span ? left : span) * b;
         lines += job->lines[r];
     }
     TULLE_TRY(tulle__alloc((size_t)(lines * task->k), sizeof *beyond, "sums of a symmetric product", &beyond));
