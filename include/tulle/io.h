@@ -66,7 +66,7 @@ TULLE_API tulle_status tulle_mat_save(tulle_mat *A, const char *path);
 
 /*
  * Collective. The matrix of a generator into a .mtx, .mtx.gz or .bsp.h5 file as loading and saving it would, but some
- * rows at a time, which the threads of PE 0 make: it need not fit in memory. Generators of which inspecting says
+ * rows at a time, which threads of PE 0 make: it need not fit in memory. Generators of which inspecting says
  * by_slabs (cantilevers); TULLE_ERR_UNSUPPORTED for others.
  */
 TULLE_API tulle_status tulle_operand_save(tulle_comm *comm, const char *operand, tulle_type type, const char *path);

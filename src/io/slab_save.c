@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A generated matrix straight into a file: PE 0 makes some rows at a time with its threads and writes them, so that
- * memory never holds more than these.
+ * A generated matrix straight into a file: PE 0 makes some rows at a time and writes them, so that memory never holds
+ * more than these. The other PEs wait, so it has as many threads as all of them, if there are cores for these.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include <tulle/io.h>
 
@@ -13,7 +14,6 @@
 #include "io/generate.h"
 #include "io/operand.h"
 #include "io/save.h"
-#include "mat/context.h"
 #include "mat/mat.h"
 
 enum { SLAB = 1 << 18 }; /* entries, about */
@@ -102,12 +102,15 @@ out:
 
 static tulle_status put_all(tulle_comm *comm, const tulle__generator *generator, struct slab *slab, struct target *to)
 {
-    tulle__context *context;
+    tulle__pool *pool = NULL;
     tulle__meter *meter = tulle__comm_meter(comm, 0);
     int64_t m = slab->shape.m, most = slab->shape.nnz / m * 2 + 1, step = SLAB / most + 1, done = 0;
-    tulle_status status = tulle__context_get(comm, &context);
+    int64_t cores = sysconf(_SC_NPROCESSORS_ONLN), threads = (int64_t)comm->size * comm->pe->threads;
+    if (threads > cores) threads = cores;
+    if (threads < comm->pe->threads) threads = comm->pe->threads;
+    tulle_status status = tulle__pool_new((int)threads, &pool);
     if (status != TULLE_OK) return status;
-    int nthreads = tulle__pool_size(context->pool);
+    int nthreads = (int)threads;
     if (step > m) step = m;
     tulle__meter_start(meter, "writing", "entries", slab->shape.nnz);
     TULLE_TRY(slab_init(slab, step, step * most, nthreads));
@@ -115,7 +118,7 @@ static tulle_status put_all(tulle_comm *comm, const tulle__generator *generator,
         slab->r1 = slab->r0 + step < m ? slab->r0 + step : m;
         tulle__generator_count(generator, slab->r0, slab->r1, 0, slab->shape.n, slab->rowptr);
         int64_t nnz = slab->rowptr[slab->r1 - slab->r0];
-        TULLE_TRY(tulle__pool_run(context->pool, make_part, slab));
+        TULLE_TRY(tulle__pool_run(pool, make_part, slab));
         TULLE_TRY(put_slab(to, slab, done, nthreads));
         done += nnz;
         tulle__meter_set(meter, done, slab->shape.nnz);
@@ -123,6 +126,7 @@ static tulle_status put_all(tulle_comm *comm, const tulle__generator *generator,
 out:
     tulle__meter_stop(meter, status == TULLE_OK);
     slab_fini(slab, nthreads);
+    tulle__pool_free(pool);
     return status;
 }
 

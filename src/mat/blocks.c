@@ -99,16 +99,29 @@ static uint64_t mark(tulle_gidx i, tulle_gidx j, double x)
     return tulle__random_at((uint64_t)i, (uint64_t)j, bits);
 }
 
-/* How many blocks of size b there are about: of block rows at even distances, SAMPLE rows in all. */
-static int64_t sample(const tulle__tile_row *rows, int b, struct cursor *c)
+static int64_t length(const tulle__tile_row *rows, int64_t row)
 {
-    int64_t blocks = 0, m = rows->m / b, wanted = SAMPLE / b < m ? SAMPLE / b : m;
-    for (int64_t s = 0; s < wanted; s++) {
-        int64_t i = m / wanted * s + m % wanted * s / wanted;
+    int64_t count = 0;
+    for (int t = 0; t < rows->ntiles; t++)
+        if (rows->tile[t].m) count += rows->tile[t].rowptr[row + 1] - rows->tile[t].rowptr[row];
+    return count;
+}
+
+/*
+ * About how many blocks of size b nnz entries make: as many to an entry as in block rows drawn at random, with SAMPLE
+ * rows in all. At random, since on a grid every n-th row may be one of the boundary's.
+ */
+static int64_t sample(const tulle__tile_row *rows, int b, int64_t nnz, struct cursor *c)
+{
+    int64_t blocks = 0, entries = 0, m = rows->m / b, wanted = SAMPLE / b;
+    for (int64_t s = 0; s < wanted && m; s++) {
+        int64_t i = m <= wanted ? s : (int64_t)tulle__random_below(tulle__random_at(1, 0, (uint64_t)s), (uint64_t)m);
+        if (i >= m) break;
+        for (int r = 0; r < b; r++) entries += length(rows, i * b + r);
         start(rows, i, b, 0, c);
         for (int64_t j; (j = next_block(rows, b, c)) >= 0; blocks++) skip_block(rows, i, j, b, c);
     }
-    return wanted ? (int64_t)((double)blocks * (double)m / (double)wanted) : 0;
+    return entries ? (int64_t)((double)nnz * (double)blocks / (double)entries) : 0;
 }
 
 void tulle__blocks_look(const tulle__tile_row *rows, tulle__blocks_facts *facts)
@@ -127,7 +140,7 @@ void tulle__blocks_look(const tulle__tile_row *rows, tulle__blocks_facts *facts)
         if (A->m) facts->nnz += A->rowptr[A->m] - A->rowptr[0];
     }
     for (int b = 1; b <= TULLE__BLOCKS_MOST; b++)
-        facts->blocks[b] = divides(rows, b) ? sample(rows, b, cursor) : TULLE__BLOCKS_NONE;
+        facts->blocks[b] = divides(rows, b) ? sample(rows, b, facts->nnz, cursor) : TULLE__BLOCKS_NONE;
 }
 
 void tulle__blocks_join(tulle__blocks_facts *facts, const tulle__blocks_facts *other)

@@ -161,6 +161,33 @@ static void test_facts(struct whole *w, int b)
     ok(!tulle__blocks_symmetric(&all), "blocks of %d: one bit makes it unsymmetric", b);
 }
 
+/* A grid whose rows are all alike but for the boundary's, so long that only some of them are looked at. */
+static void test_grid(void)
+{
+    enum { POINTS = 1 << 14, B = 3 };
+    int64_t *rowptr = malloc((POINTS * B + 1) * sizeof *rowptr), at = 0;
+    int32_t *colind = malloc((size_t)POINTS * B * B * 3 * sizeof *colind);
+    double *val = calloc((size_t)POINTS * B * B * 3, sizeof *val);
+    tulle_gidx col = 0;
+    tulle__blocks_facts facts;
+    rowptr[0] = 0;
+    for (int p = 0; p < POINTS; p++) /* every 16th point is on the boundary */
+        for (int r = 0; r < B; r++) {
+            for (int q = p % 16 ? p - 1 : p; q <= (p % 16 && p + 1 < POINTS ? p + 1 : p); q++)
+                for (int c = 0; c < B; c++) colind[at++] = q * B + c;
+            rowptr[p * B + r + 1] = at;
+        }
+    tulle__csr tile = {.m = POINTS * B, .n = POINTS * B, .rowptr = rowptr, .colind = colind, .val = val};
+    tulle__tile_row rows = {
+        .type = TULLE_F64, .m = POINTS * B, .n = POINTS * B, .ntiles = 1, .tile = &tile, .col = &col};
+    tulle__blocks_look(&rows, &facts);
+    ok(tulle__blocks_size(&facts, TULLE_F64) == B && facts.blocks[B] == at / (B * B),
+        "a grid of blocks of 3: %" PRId64 " blocks, for %" PRId64 " of 2", facts.blocks[B], facts.blocks[2]);
+    free(rowptr);
+    free(colind);
+    free(val);
+}
+
 /* Columns too far from each other for 16 bits; rows and columns that are not whole blocks. */
 static void test_limits(struct whole *w)
 {
@@ -202,6 +229,7 @@ int main(void)
         test_convert(w, blocks[i]);
         test_facts(w, blocks[i]);
     }
+    test_grid();
     test_limits(w);
     free(w);
     return tap_done();

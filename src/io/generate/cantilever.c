@@ -144,6 +144,8 @@ static int64_t count_row(const tulle__generator *g, int64_t row, int64_t c0, int
     int d = g->as.cantilever.dof;
     struct place p = place_of(g, row / d);
     int64_t count = 0, skipped;
+    if (line_start(g, &p, 0, 0) * d >= c0 && (line_start(g, &p, p.near[1] - 1, p.near[2] - 1) + p.near[0]) * d <= c1)
+        return p.count * d; /* all of them */
     for (int line = 0; line < p.count / p.near[0]; line++)
         count += inside(line_start(g, &p, line % p.near[1], line / p.near[1]) * d, p.near[0] * d, c0, c1, &skipped);
     return count;
