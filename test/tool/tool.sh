@@ -111,6 +111,9 @@ if "$tulle" info | grep -q 'HDF5: yes'; then
         cmp -s "$work/d4.mtx" "$work/d5.mtx"
     report $? "dense Binsparse as a sparse matrix"
 fi
+"$tulle" gen cantilever:nodes=4,dof=6,vary=2 -o "$work/k.mtx" -q --pes 2 && "$tulle" convert "$work/k.mtx" "$work/k2.mtx" -q &&
+    cmp -s "$work/k.mtx" "$work/k2.mtx"
+report $? "a cantilever is written some rows at a time as it is whole"
 "$tulle" gen dense:m=7,n=5 -o "$work/x.npy" -q && "$tulle" convert "$work/x.npy" "$work/x.mtx" -q &&
     "$tulle" convert "$work/x.mtx" "$work/y.npy" -q && cmp -s "$work/x.npy" "$work/y.npy"
 report $? "dense, NumPy to Matrix Market and back, bit for bit"
