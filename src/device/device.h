@@ -13,10 +13,9 @@
  * beside, and must not start work in one queue that waits for what is started in another one later: events stand for
  * what is there when they are recorded.
  *
- * Errors. Starting cannot fail. What goes wrong sticks to the queue: work behind it in that queue is left out, as is
- * work of queues that wait for an event recorded after it, and to them it sticks as well. The next `queue_wait` returns
- * it, with its message, and clears it; what the queue should have written since then is undefined. Whoever joins queues
- * by events waits for each of them in the end.
+ * Errors. Starting cannot fail. What goes wrong sticks to the queue: work behind it in that queue is left out, and the
+ * next `queue_wait` returns it, with its message, and clears it; what the queue should have written since then is
+ * undefined. Other queues are not told: whoever joins queues by events waits for each of them before results are used.
  *
  * Who calls. Making, freeing, kernels and waiting: the thread that opened the device, or one at a time in its place.
  * Two kinds of calls may also come from other threads at the same time, from each with queues and events that only it
@@ -33,7 +32,6 @@
 
 #include "base/spec.h"
 #include "base/timeline.h"
-#include "device/pool.h"
 
 typedef struct tulle__device tulle__device;
 typedef struct tulle__device_queue tulle__device_queue; /* a queue of a device's; made by it */
@@ -58,7 +56,7 @@ typedef struct tulle__device_place {
 /*
  * A slab: consecutive rows of a sparse matrix. Rows and columns are counted in blocks of `block` x `block` values,
  * row-major inside; block = 1 is CSR. Row pointers begin at 0; columns are those of X, ascending in each row. Each
- * array is at an offset that is a multiple of 256, unless its buffer is borrowed.
+ * array is at an offset that is a multiple of 256, unless the host reaches its buffer.
  */
 typedef struct tulle__slab {
     tulle_type type;
@@ -138,21 +136,22 @@ struct tulle__device {
     size_t capacity, used; /* bytes; used is kept by the two functions below */
     int rowptr_bytes;      /* of the row pointers that its kernels take: 4 or 8 */
     int pinned;            /* 1: only copies from and to memory of host_new run beside the host and kernels */
-    int copier;            /* 1: copying takes a core of this host, which kernels had better leave alone */
     int real_time;         /* 1: it is only right on a clock that is real */
     tulle__device_counts counts;
 };
 
 /* What a device is opened for. */
 typedef struct tulle__device_setting {
-    tulle__pool *pool;         /* of the PE's, for kernels that run on the host; NULL: the caller alone */
-    tulle__timeline *timeline; /* NULL: not traced */
-    int rank;                  /* of the PE in the team, to choose one of several devices */
+    int threads; /* that kernels on the host may use, with the caller's */
+    int overlap; /* 1: copies are to run beside kernels: what copies on this host gets one of the threads */
+    int rank;    /* of the PE in the team, to choose one of several devices */
+    tulle__timeline *timeline; /* of kernels and copies; NULL: not traced */
 } tulle__device_setting;
 
 /* What the registry and modules (base/module.h) hold: a device, or a wrapper. On failure `inner` stays the caller's. */
 typedef struct tulle__device_driver {
     const char *name, *summary;
+    int copier; /* 1, of a wrapper: its copies take a thread of this host and have a timeline of their own */
     tulle_status (*open)(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device);
     tulle_status (*wrap)(
         tulle__spec_part *part, const tulle__device_setting *setting, tulle__device *inner, tulle__device **device);
