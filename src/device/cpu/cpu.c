@@ -4,6 +4,7 @@
 
 #include "device/cpu/dense_calls.h"
 #include "device/cpu/solve.h"
+#include "device/ref/bsr_formula.h"
 #include "device/values.h"
 
 static const tulle__spgemm_knobs automatic;
@@ -28,6 +29,7 @@ static const tulle__spgemm_knobs automatic;
     }                                                                                                                  \
     static const tulle__kernels kernels_##isa = {                                                                      \
         .spmm = spmm_##isa,                                                                                            \
+        .bsr = tulle__bsr_formula,                                                                                     \
         .spgemm_flops = tulle__spgemm_cpu_flops,                                                                       \
         .spgemm = spgemm_##isa,                                                                                        \
         .spgemm_symbolic = symbolic_##isa,                                                                             \
