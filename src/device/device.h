@@ -54,17 +54,18 @@ typedef struct tulle__device_place {
 } tulle__device_place;
 
 /*
- * A slab: consecutive rows of a sparse matrix. Rows and columns are counted in blocks of `block` x `block` values,
- * row-major inside; block = 1 is CSR. Row pointers begin at 0; columns are those of X, ascending in each row. Each
- * array is at an offset that is a multiple of 256, unless the host reaches its buffer.
+ * A slab: block rows first .. first + m - 1 of a sparse matrix, as tulle__bsr (device/kernel.h) has it: blocks of
+ * `block` x `block` values, row-major inside; block = 1 is CSR. Row pointers begin at 0; columns are those of X,
+ * ascending in each row. Each array is at an offset that is a multiple of 256, unless the host reaches its buffer.
  */
 typedef struct tulle__slab {
     tulle_type type;
-    int block;
-    int64_t m, n;               /* block rows of the slab, block columns */
+    int block, symmetric, index_bytes;
+    int64_t first, m, n;        /* block rows, block columns */
     int64_t blocks;             /* stored blocks: the last row pointer */
     tulle__device_place rowptr; /* m + 1 integers of the device's rowptr_bytes */
-    tulle__device_place colind; /* int32_t */
+    tulle__device_place colind; /* int32_t, or with index_bytes = 2 uint16_t from base on */
+    tulle__device_place base;   /* index_bytes = 2: m of int32_t */
     tulle__device_place val;
 } tulle__slab;
 
@@ -74,9 +75,14 @@ typedef struct tulle__vectors {
     int64_t ld;
 } tulle__vectors;
 
-/* Y = A X: Y has A->m * block lines, X A->n * block, both `cols` columns. X and Y do not overlap. */
+/*
+ * Y = A X, both `cols` columns of type `vectors`, X of n * block lines, Y given from its line 0 on. Of a symmetric slab
+ * Y += A X, also in lines that its blocks name as columns: whoever starts with zeros and goes through all slabs of a
+ * matrix has its product. X and Y do not overlap.
+ */
 typedef struct tulle__slab_task {
     tulle__slab A;
+    tulle_type vectors;
     tulle__vectors X, Y;
     int64_t cols;
 } tulle__slab_task;
@@ -109,9 +115,9 @@ typedef struct tulle__device_ops {
     void (*download)(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes);
 
     /*
-     * Kernels. Y is written, not read; each row in an order of sums that follows from the row and `cols` alone, so that
-     * the bits do not depend on how a matrix is cut into slabs. A block size or type that the device has no kernel for
-     * is TULLE_ERR_UNSUPPORTED in the queue.
+     * Kernels. A row of a slab that is not symmetric is summed in an order that follows from the row and `cols` alone,
+     * so that the bits do not depend on how a matrix is cut into slabs. A kind of slab that the device has no kernel
+     * for is TULLE_ERR_UNSUPPORTED in the queue.
      */
     void (*multiply)(tulle__device_queue *queue, const tulle__slab_task *task);
     /* Lines of `width` values times beta; beta = 0 writes zeros and does not read. */
