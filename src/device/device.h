@@ -15,7 +15,9 @@
  *
  * Errors. Starting cannot fail. What goes wrong sticks to the queue: work behind it in that queue is left out, and the
  * next `queue_wait` returns it, with its message, and clears it; what the queue should have written since then is
- * undefined. Other queues are not told: whoever joins queues by events waits for each of them before results are used.
+ * undefined. Whoever joins queues by events waits for each of them before results are used. But a kernel never runs on
+ * what a copy that failed should have brought, which may be row pointers: until that failure has been told, kernels of
+ * any queue are left out, and it sticks to their queues as well.
  *
  * Who calls. Making, freeing, kernels and waiting: the thread that opened the device, or one at a time in its place.
  * Two kinds of calls may also come from other threads at the same time, from each with queues and events that only it
@@ -144,6 +146,7 @@ struct tulle__device {
     int pinned;            /* 1: only copies from and to memory of host_new run beside the host and kernels */
     int real_time;         /* 1: it is only right on a clock that is real */
     tulle__device_counts counts;
+    tulle__device *counting; /* the device, itself or one below, whose counts are those of this one */
 };
 
 /* What a device is opened for. */
@@ -151,6 +154,7 @@ typedef struct tulle__device_setting {
     int threads; /* that kernels on the host may use, with the caller's */
     int overlap; /* 1: copies are to run beside kernels: what copies on this host gets one of the threads */
     int rank;    /* of the PE in the team, to choose one of several devices */
+    int copied;  /* set for what a copier is laid over: that one tells the timeline of copies */
     tulle__timeline *timeline; /* of kernels and copies; NULL: not traced */
 } tulle__device_setting;
 
