@@ -160,7 +160,10 @@ static void *work(void *arg)
         while (engine->given == engine->done && !limit->leaving) pthread_cond_wait(&engine->work, &limit->lock);
         if (engine->given == engine->done) break;
         struct job job = engine->job[engine->done % JOBS];
-        while (other->done < job.after) pthread_cond_wait(&limit->progress, &limit->lock);
+        while (other->done < job.after) {
+            pthread_cond_wait(&limit->progress, &limit->lock);
+            job.started = tulle__clock_ns();
+        }
         if (job.queue->status == TULLE_OK) { /* else it is left out */
             pthread_mutex_unlock(&limit->lock);
             do_job(engine, &job); /* comes back with the lock */
