@@ -16,6 +16,7 @@
 #include <tulle/progress.h>
 #include <tulle/report.h>
 #include <tulle/status.h>
+#include <tulle/stream.h>
 #include <tulle/team.h>
 #include <tulle/trisolve.h>
 #include <tulle/types.h>

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/timeline.h"
 
 #ifndef TULLE_MODULE_DIR
 #define TULLE_MODULE_DIR "/usr/local/lib/tulle"

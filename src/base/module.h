@@ -15,9 +15,10 @@
 
 #include "base/memory.h"
 #include "base/spec.h"
-#include "base/timeline.h"
 
 enum { TULLE__MODULE_VERSION = 6 };
+
+struct tulle__timeline;
 
 typedef struct tulle__module_host {
     uint32_t version;
@@ -39,7 +40,7 @@ typedef struct tulle__module_host {
     tulle_status (*spec_done)(const tulle__spec_part *part, const char *const *known, int nknown);
     const char *(*nearest)(const char *text, const char *const *words, int nwords);
     void (*timeline_span)(
-        tulle__timeline *timeline, const char *name, int64_t start, int64_t end, int64_t bytes, int peer);
+        struct tulle__timeline *timeline, const char *name, int64_t start, int64_t end, int64_t bytes, int peer);
 } tulle__module_host;
 
 /* What is handed to a module. */
