@@ -18,9 +18,9 @@
 extern "C" {
 #endif
 
-/* Name and one sentence of device or wrapper i = 0, 1, ..., modules included whether they are here or not; NULL past
- * the last. Not collective. */
-TULLE_API const char *tulle_device_list(int i, const char **summary);
+/* Name, one sentence and whether it is a wrapper (each may be NULL) of i = 0, 1, ..., modules included whether they are
+ * here or not; NULL past the last. Not collective. */
+TULLE_API const char *tulle_device_list(int i, const char **summary, int *wrapper);
 
 typedef struct tulle_device_facts {
     char text[128]; /* what it is */

@@ -102,9 +102,10 @@ void tulle__device_buffer_free(tulle__device *device, tulle__device_buffer *buff
     device->ops->buffer_free(device, buffer);
 }
 
-const char *tulle_device_list(int i, const char **summary)
+const char *tulle_device_list(int i, const char **summary, int *wrapper)
 {
     if (i < 0 || i >= DRIVERS + MODULES) return NULL;
+    if (wrapper) *wrapper = i < DRIVERS && drivers[i]->wrap;
     if (summary) *summary = i < DRIVERS ? drivers[i]->summary : "a module";
     return i < DRIVERS ? drivers[i]->name : modules[i - DRIVERS];
 }

@@ -13,12 +13,14 @@
 
 #include "comm/comm.h"
 
-/* Entries first .. first + count - 1 into room: where their arrays begin there is known when the read was started. */
+/* Entries first .. first + count - 1 into room. */
 typedef struct tulle__rows_read {
     int64_t first, count;
     char *room;               /* aligned to 4096, of the bytes that `room` says */
-    size_t colind_at, val_at; /* out: int32_t, in the range of columns; values */
-    int left;                 /* parts that are not there yet; with the following the reader's own */
+    size_t colind_at, val_at; /* out, in the room: int32_t in the range of columns; values */
+    int64_t bytes;            /* out: that were read for it */
+    /* the reader's own: parts that are not taken, and not there yet; what went wrong first */
+    int64_t next, parts, left;
     tulle_status status;
     char message[512];
 } tulle__rows_read;
@@ -44,8 +46,7 @@ struct tulle_rows {
     tulle_gidx m, n;
     int64_t nnz;
     tulle_type type;
-    char manner[96];
-    int64_t bytes_read; /* since it was opened, by this PE */
+    char manner[128];
 };
 
 #endif

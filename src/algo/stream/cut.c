@@ -100,6 +100,7 @@ size_t tulle__slab_largest(const struct tulle_stream *s, size_t *room)
         size_t host = s->feed->ops->room(s->feed, s->slab[k].entries);
         if (bytes > largest) largest = bytes;
         if (host > *room) *room = host;
+        if (host > largest && s->device->ops->borrow) largest = host; /* the buffer is the room */
     }
     return largest;
 }

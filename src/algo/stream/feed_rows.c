@@ -31,9 +31,8 @@ static tulle_status wait(tulle__feed *base, int slot, const tulle__stream_slab *
     tulle_rows *rows = base->stream->rows;
     tulle__rows_read *read = &((struct rows_feed *)base)->read[slot];
     (void)slab;
-    int64_t before = rows->bytes_read;
     tulle_status status = rows->ops->wait(rows, read);
-    base->read += rows->bytes_read - before;
+    base->read += read->bytes;
     *arrived = (tulle__arrived){read->room + read->colind_at, read->room + read->val_at};
     return status;
 }

@@ -306,7 +306,8 @@ static tulle_status open_host(tulle__spec_part *part, const tulle__device_settin
     TULLE_TRY(tulle__pool_new((int)threads, &host->pool));
     host->device.ops = &ops;
     host->device.name = name;
-    host->device.capacity = memory > 0 ? (size_t)memory : tulle__memory_left();
+    host->device.capacity =
+        memory > 0 ? (size_t)memory : tulle__memory_left() / 10 * 9; /* not all of it is a device's */
     host->device.rowptr_bytes = 8;
     host->device.counting = &host->device;
     host->kernels = kernels;
