@@ -91,7 +91,8 @@ static size_t piece_of(const struct limit *limit, size_t bytes)
     return size < bytes ? size : bytes;
 }
 
-static tulle_status carry(struct engine *engine, const struct job *job)
+/* busy: how long the link carried it. */
+static tulle_status carry(struct engine *engine, const struct job *job, int64_t *busy)
 {
     const struct limit *limit = engine->limit;
     const tulle__device_ops *ops = limit->device.inner->ops;
@@ -117,6 +118,7 @@ static tulle_status carry(struct engine *engine, const struct job *job)
     /* what memory was too slow for is not caught up */
     int64_t now = tulle__clock_ns(), late = now - (int64_t)due;
     engine->free_at = late > 1000000 ? now : (int64_t)due;
+    *busy = engine->free_at - start;
     return status;
 }
 
@@ -131,14 +133,14 @@ static void do_job(struct engine *engine, const struct job *job)
 {
     static const char *const names[] = {"upload", "download"};
     struct limit *limit = engine->limit;
-    int64_t start = tulle__clock_ns();
-    tulle_status status = carry(engine, job);
+    int64_t start = tulle__clock_ns(), busy;
+    tulle_status status = carry(engine, job, &busy);
     int64_t end = tulle__clock_ns();
     tulle__timeline_span(engine->line, names[engine->direction], start, end, (int64_t)job->bytes, -1);
     pthread_mutex_lock(&limit->lock);
     limit->device.counts.copies[engine->direction]++;
     limit->device.counts.bytes[engine->direction] += (int64_t)job->bytes;
-    limit->device.counts.copy_ns[engine->direction] += end - start;
+    limit->device.counts.copy_ns[engine->direction] += busy;
     if (status != TULLE_OK && job->queue->status == TULLE_OK) {
         job->queue->breaks = 1;
         limit->broken++;
