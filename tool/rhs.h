@@ -7,8 +7,8 @@
 
 #define OPTION_RHS                                                                                                     \
     {                                                                                                                  \
-        .name = "rhs", .kind = KIND_WORD, .argument = "FILE|ones|random:K", .fallback = "random",                      \
-        .text = "the right-hand sides: a dense file, one of ones, or K random ones"                                    \
+        .name = "rhs", .kind = KIND_WORD, .argument = "FILE|ones|load|random:K", .fallback = "random",                 \
+        .text = "the right-hand sides: a dense file, one of ones, what pulls at a cantilever, or K random ones"        \
     }
 #define OPTION_SEED                                                                                                    \
     {                                                                                                                  \

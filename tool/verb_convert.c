@@ -6,6 +6,7 @@ struct task {
     const struct options *options;
     tulle_read_options reading;
     tulle_kind kind;
+    int by_slabs;
     const char *from, *to;
     char warnings[TULLE_WARNINGS_MAX];
     int64_t nnz;
@@ -16,6 +17,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct task *task = arg;
     char warnings[TULLE_WARNINGS_MAX];
     tulle_mat *A = NULL;
+    if (task->by_slabs) return tulle_operand_save(comm, task->from, task->reading.type, task->to);
     tulle_status status = tulle_mat_load(comm, task->from, NULL, task->kind, &task->reading, warnings, &A);
     if (status != TULLE_OK) return status;
     status = tulle_mat_save(A, task->to);
@@ -35,6 +37,8 @@ static tulle_status run_to(const struct options *options, const char *from, cons
     tulle_status status = reading_options(options, &task.reading);
     if (status == TULLE_OK) status = tulle_operand_inspect(from, &task.reading, &shape);
     task.kind = status == TULLE_OK && shape.dense && !options_flag(options, "sparse") ? TULLE_DENSE : TULLE_CSR;
+    task.by_slabs = status == TULLE_OK && shape.by_slabs;
+    task.nnz = status == TULLE_OK ? shape.stored : 0;
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, &task);
     if (status == TULLE_OK && tulle_team_leads(team)) {
@@ -86,9 +90,12 @@ const struct verb verb_gen = {
     .name = "gen",
     .operands = "SPEC -o FILE",
     .summary = "Generate a matrix into a file",
-    .description = "The same matrix for every number of PEs. `tulle --help` lists the generators.",
+    .description =
+        "The same matrix for every number of PEs. `tulle --help` lists the generators. A cantilever goes into\n"
+        "the file some rows at a time and need not fit in memory.",
     .examples =
-        "tulle gen rmat:scale=17,edgefactor=8,seed=1 -o rmat.mtx.gz\ntulle gen fem:nodes=64,dof=3 -o fem.bsp.h5",
+        "tulle gen rmat:scale=17,edgefactor=8,seed=1 -o rmat.mtx.gz\ntulle gen fem:nodes=64,dof=3 -o fem.bsp.h5\n"
+        "tulle gen cantilever:nodes=128,dof=3,vary=2 -o K.bsp.h5 --pes 1",
     .options = gen_options,
     .least = 1,
     .most = 1,

@@ -36,6 +36,7 @@ typedef struct tulle_operand_shape {
     int64_t stored;  /* entries in the file, an estimate for a generator; -1: unknown */
     int dense;       /* an array */
     int symmetric;   /* the file stores a half */
+    int by_slabs;    /* tulle_operand_save writes it */
     char format[80]; /* "matrix market, coordinate, real, symmetric" */
 } tulle_operand_shape;
 
@@ -62,6 +63,13 @@ TULLE_API tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, con
  * file appears under its name when it is complete.
  */
 TULLE_API tulle_status tulle_mat_save(tulle_mat *A, const char *path);
+
+/*
+ * Collective. The matrix of a generator into a .mtx, .mtx.gz or .bsp.h5 file as loading and saving it would, but some
+ * rows at a time, which threads of PE 0 make: it need not fit in memory. Generators of which inspecting says
+ * by_slabs (cantilevers); TULLE_ERR_UNSUPPORTED for others.
+ */
+TULLE_API tulle_status tulle_operand_save(tulle_comm *comm, const char *operand, tulle_type type, const char *path);
 
 /*
  * A sparse m x n matrix into a file piece by piece, for a result that does not fit in memory at once, such as that of

@@ -48,6 +48,14 @@ typedef struct tulle_operator {
  */
 TULLE_API tulle_status tulle_operator_of_mat(tulle_mat *A, const tulle_product_options *options, tulle_operator *op);
 
+/*
+ * Collective: products with the matrix of a cantilever (operand cantilever:nodes=N,...: see tulle/io.h), element by
+ * element, without making it: equal to it but for rounding, and slower. For checking. TULLE_ERR_UNSUPPORTED for another
+ * operand.
+ */
+TULLE_API tulle_status tulle_operator_of_elements(
+    tulle_comm *comm, const char *operand, tulle_type type, tulle_operator *op);
+
 /* Collective: frees what the operator holds and empties it; an empty one may be freed again. */
 TULLE_API void tulle_operator_free(tulle_operator *op);
 

@@ -125,6 +125,7 @@ typedef struct tulle__bsr {
     int64_t first, m, n;
     int block;
     int symmetric;
+    int64_t span;          /* symmetric: no block is more columns right of the diagonal than that; 0: to be found */
     const int64_t *rowptr; /* m + 1, counting blocks; may start above 0 (a range of block rows of a larger slab) */
     int index_bytes;       /* 4: colind are int32_t, block columns; 2: uint16_t, block columns less base of the row */
     const void *colind;    /* indexed by rowptr values; ascending in each row */
@@ -135,8 +136,8 @@ typedef struct tulle__bsr {
 /*
  * A slab times k columns side by side. X has n * block lines, ldx apart; Y is given from its line 0 on, ldy apart.
  *   not symmetric: Y = A X in lines first * block .. (first + m) * block - 1, which are written and not read
- *   symmetric:     Y += A X in the same lines, and in those of the block columns that the slab names; nothing else is
- *                  touched. Who starts with Y = 0 and goes through all slabs of a matrix, in any order but one after
+ *   symmetric:     Y += A X in the same lines, and in as many after them as the blocks reach right (span); nothing else
+ *                  is touched. Who starts with Y = 0 and goes through all slabs of a matrix, in any order but one after
  *                  the other, has its product with X.
  * Products and sums are f64 whatever the types; an element of Y is rounded once a call, if vectors are f32. Values f64
  * with vectors f32 are TULLE_ERR_UNSUPPORTED. Sums are in an order that follows from slab, k and instruction set alone

@@ -94,7 +94,8 @@ static tulle_status inspect_generator(const char *text, tulle_operand_shape *sha
         .stored = g.nnz >= 0 ? g.nnz
                   : g.edges  ? g.edges
                              : -1,
-        .dense = g.is_dense};
+        .dense = g.is_dense,
+        .by_slabs = tulle__generator_counts(generator)};
     snprintf(shape->format, sizeof shape->format, "generated");
     tulle__generator_close(generator);
     return TULLE_OK;

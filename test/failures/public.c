@@ -204,8 +204,8 @@ static int check_header(const char *path)
 
 static void remove_files(void)
 {
-    static const char *const files[] = {
-        "a.mtx", "a.mtx.gz", "a.bsp.h5", "d.mtx", "d.npy", "d.bsp.h5", "p.mtx", "p.mtx.gz", "p.bsp.h5", "trace.json"};
+    static const char *const files[] = {"a.mtx", "a.mtx.gz", "a.bsp.h5", "d.mtx", "d.npy", "d.bsp.h5", "p.mtx",
+        "p.mtx.gz", "p.bsp.h5", "s.mtx", "s.mtx.gz", "s.bsp.h5", "trace.json"};
     char path[PATH_MOST];
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) unlink(in_folder(files[i], path));
 }

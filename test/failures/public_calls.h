@@ -226,6 +226,12 @@ static tulle_status write_pieces(struct fixture *f, const char *text)
     return status == TULLE_OK ? closed : status;
 }
 
+static tulle_status write_slabs(struct fixture *f, const char *text)
+{
+    char path[PATH_MOST];
+    return tulle_operand_save(f->comm, "cantilever:nodes=2,dof=3", TULLE_F64, in_folder(text, path));
+}
+
 static tulle_status product_layout(struct fixture *f, const char *text)
 {
     (void)text;
@@ -422,6 +428,24 @@ static tulle_status solve_iteratively(struct fixture *f, const char *text)
 
 typedef tulle_status (*call)(struct fixture *f, const char *text);
 
+static tulle_status multiply_elements(struct fixture *f, const char *text)
+{
+    tulle_operator op = {.comm = NULL};
+    tulle_mat *x = NULL, *y = NULL;
+    void *bound = NULL;
+    (void)text;
+    tulle_status status = tulle_operator_of_elements(f->comm, "cantilever:nodes=2,dof=3", TULLE_F64, &op);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, op.layout, TULLE_F64, TULLE_ROW_MAJOR, &x);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, op.layout, TULLE_F64, TULLE_ROW_MAJOR, &y);
+    if (status == TULLE_OK) status = op.bind(op.context, x, y, &bound);
+    if (status == TULLE_OK) status = op.apply(bound);
+    if (bound) op.unbind(bound);
+    tulle_mat_free(x);
+    tulle_mat_free(y);
+    tulle_operator_free(&op);
+    return status;
+}
+
 /* Names of the functions that a call tries. */
 static const struct subject {
     const char *names;
@@ -451,6 +475,9 @@ static const struct subject {
     {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, "p.mtx", NULL, 0},
     {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, "p.mtx.gz", "zlib: yes", 0},
     {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, "p.bsp.h5", "HDF5: yes", 0},
+    {"tulle_operand_save", write_slabs, "s.mtx", NULL, 0},
+    {"tulle_operand_save", write_slabs, "s.mtx.gz", "zlib: yes", 0},
+    {"tulle_operand_save", write_slabs, "s.bsp.h5", "HDF5: yes", 0},
     {"tulle_operand_inspect", inspect, "a.mtx", NULL, 1},
     {"tulle_operand_inspect", inspect, "a.mtx.gz", "zlib: yes", 1},
     {"tulle_operand_inspect", inspect, "d.npy", NULL, 1},
@@ -463,6 +490,7 @@ static const struct subject {
     {"tulle_mat_load", load_sparse, "d.npy", NULL, 0},
     {"tulle_mat_load", load_sparse, "rmat:scale=4", NULL, 0},
     {"tulle_mat_load", load_sparse, "er:n=20,degree=3", NULL, 0},
+    {"tulle_mat_load", load_sparse, "cantilever:nodes=2,dof=3", NULL, 0},
     {"tulle_mat_load", load_dense, "a.mtx", NULL, 0},
     {"tulle_mat_load", load_dense, "d.npy", NULL, 0},
     {"tulle_mat_load", load_dense, "d.bsp.h5", "HDF5: yes", 0},
@@ -487,6 +515,7 @@ static const struct subject {
     {"tulle_trisolve_side tulle_trisolve_forward", foreknow, "", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "unified-tasks", NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle, "zerocopy", NULL, 0},
+    {"tulle_operator_of_elements tulle_operator_free", multiply_elements, "", NULL, 0},
     {"tulle_operator_of_mat tulle_operator_free tulle_krylov_solve tulle_krylov_check", solve_iteratively, "c none",
         NULL, 0},
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "c ic0", NULL, 0},

@@ -24,7 +24,9 @@ static const char *const everything[] = {"rmat:scale=9,edgefactor=8", "rmat:scal
     "road:n=13,block=3,degree=3.3,pieces=1,shuffle=.5", "web:n=700", "web:n=300,host=37,links=7,copy=.9,local=.3",
     "web:n=50,links=0", "web:n=1,links=3", "cliques:n=900,block=192", "cliques:n=300,size=16,degree=9,block=50,chain=1",
     "cliques:n=1", "cliques:n=90,size=2,degree=0,chain=0", "dense:n=12,values=spd", "dense:m=0,n=4",
-    "er:n=100,values=ones", "er:n=100,values=integer"};
+    "er:n=100,values=ones", "er:n=100,values=integer", "cantilever:nodes=3,dof=3,vary=7", "cantilever:nx=2,ny=4,nz=3",
+    "cantilever:nx=3,ny=2,nz=2,dof=6,clamp=off", "cantilever:nodes=3,dof=3,values=spd",
+    "cantilever-load:nodes=3,dof=3"};
 enum { EVERYTHING = sizeof everything / sizeof *everything };
 
 static void test_shapes(void)
@@ -322,7 +324,7 @@ static void test_fingerprints(void)
 static void test_seeds(void)
 {
     static const char *const random[] = {"rmat:scale=8", "er:n=300", "circuit:n=300", "dense:n=10", "fem:nodes=3",
-        "delaunay:n=20", "shell:n=9", "road:n=20", "web:n=300", "cliques:n=300"};
+        "delaunay:n=20", "shell:n=9", "road:n=20", "web:n=300", "cliques:n=300", "cantilever:nodes=4,vary=2"};
     for (size_t i = 0; i < sizeof random / sizeof *random; i++) {
         char spec[100];
         matrix A[3];
@@ -505,6 +507,14 @@ static void test_specs(void)
         {"fem:dof=3", "needs nodes, or nx, ny, nz"},
         {"fem:nodes=4,dof=65", "outside"},
         {"fem:nodes=100000000", "over the limit"},
+        {"fem:nodes=4,values=elements", "for cantilevers"},
+        {"cantilever:dof=3", "needs nodes, or nx, ny, nz"},
+        {"cantilever:nodes=1", "outside"},
+        {"cantilever:nodes=4,dof=2", "dof=1, 3 or 6, not 2"},
+        {"cantilever:nodes=4,vary=0.5", "outside"},
+        {"cantilever:nodes=4,clamp=yes", "on or off"},
+        {"cantilever:nodes=100000", "over the limit"},
+        {"cantilever-load:nodes=4,dof=5", "dof=1, 3 or 6, not 5"},
         {"stencil2d:n=4,points=7", "points=5 or 9, not 7"},
         {"stencil2d:n=4,nz=4", "no key 'nz'"},
         {"stencil2d:nx=4", "needs n, or nx, ny"},
@@ -560,7 +570,7 @@ static void test_specs(void)
     int kinds = 0, sentences = 1;
     for (const char *sentence = NULL; tulle__generator_name(kinds, &sentence); kinds++)
         sentences = sentences && *sentence;
-    ok(kinds == 14 && sentences && !tulle__generator_name(-1, NULL), "%d generators, each with a sentence", kinds);
+    ok(kinds == 16 && sentences && !tulle__generator_name(-1, NULL), "%d generators, each with a sentence", kinds);
 }
 
 static tulle_status make_tile(const char *spec)
@@ -616,8 +626,8 @@ static void test_speed(void)
     static const char *const large[] = {"delaunay:n=512", "shell:n=100", "road:n=512", "road:n=200,pieces=3",
         "web:n=200000", "cliques:n=200000", "rmat:scale=17,edgefactor=8,seed=1",
         "rmat:scale=17,edgefactor=8,seed=1,relabel=on", "er:n=1000000,degree=8", "fem:nodes=64,dof=1",
-        "fem:nodes=40,dof=3", "stencil2d:n=1000,points=5", "stencil3d:n=100,points=27",
-        "circuit:n=200000,degree=8,dense=5"};
+        "fem:nodes=40,dof=3", "cantilever:nodes=64", "cantilever:nodes=40,dof=3,vary=2", "cantilever:nodes=32,dof=6",
+        "stencil2d:n=1000,points=5", "stencil3d:n=100,points=27", "circuit:n=200000,degree=8,dense=5"};
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
         double start = tulle__clock_seconds();
         tulle_status status = make_tile(large[i]);
