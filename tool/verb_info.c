@@ -20,6 +20,20 @@ static void show_launchers(void)
     }
 }
 
+/* Wrappers are laid over a device and need nothing. */
+static void show_devices(void)
+{
+    const char *name;
+    tulle_device_facts facts;
+    for (int i = 0, wrapper; (name = tulle_device_list(i, NULL, &wrapper)); i++) {
+        if (wrapper) continue;
+        if (tulle_device_probe(name, &facts) == TULLE_OK)
+            printf("device %s: yes (%s, %.1f GB)\n", name, facts.text, (double)facts.memory / 1e9);
+        else
+            printf("device %s: no (%s)\n", name, tulle_error_message());
+    }
+}
+
 static tulle_status run(const struct options *options)
 {
     (void)options;
@@ -34,6 +48,7 @@ static tulle_status run(const struct options *options)
         printf("sim: yes\n");
     else
         printf("sim: no (%s); install libsimgrid-dev and build again\n", tulle_error_message());
+    show_devices();
     printf("cores: %ld\n", cores);
     if (tulle_machine_path((int)cores, path, sizeof path) == TULLE_OK) {
         if (tulle_machine_load(NULL, (int)cores, &machine) == TULLE_OK)

@@ -7,6 +7,7 @@
 #include "launch.h"
 #include "result.h"
 #include "rhs.h"
+#include "streaming.h"
 #include "verb.h"
 
 /* What PE 0 is told as it happens, for the line and the history. */
@@ -26,7 +27,10 @@ struct setting {
     tulle_krylov_options solving;
     tulle_precond precond;
     tulle_precond_options preconditioning;
+    int streamed; /* products go through a device */
+    struct streaming streaming;
     struct course course; /* PE 0's, like all below */
+    tulle_stream_plan plan;
     tulle_krylov_report *report;
     tulle_gidx n, cols;
     int64_t nnz;
@@ -64,7 +68,35 @@ static void watch(void *arg, const tulle_krylov_step *step)
     line_show(&course->line, text);
 }
 
-static tulle_status solve(struct setting *s, tulle_comm *comm, tulle_mat *A, tulle_mat *B, tulle_mat *X)
+/* What is solved with: a matrix in memory, or one in a file; and how products are made. */
+struct system {
+    tulle_mat *A;
+    tulle_rows *rows;
+    tulle_stream *stream;
+};
+
+static tulle_status read_system(struct setting *s, tulle_comm *comm, struct system *x, char *warnings)
+{
+    const char *operand = s->options->operand[0];
+    tulle_status status = s->streaming.from_file
+                              ? tulle_rows_open(comm, operand, &x->rows)
+                              : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &x->A);
+    if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
+    s->n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
+    s->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
+    return status;
+}
+
+static tulle_status make_operator(struct setting *s, tulle_comm *comm, struct system *x, tulle_operator *op)
+{
+    if (!s->streamed) return tulle_operator_of_mat(x->A, NULL, op);
+    tulle_status status = x->A ? tulle_stream_new(x->A, &s->streaming.options, &x->stream)
+                               : tulle_stream_of_rows(x->rows, &s->streaming.options, &x->stream);
+    if (status == TULLE_OK && tulle_comm_rank(comm) == 0) s->plan = *tulle_stream_planned(x->stream);
+    return status == TULLE_OK ? tulle_operator_of_stream(x->stream, op) : status;
+}
+
+static tulle_status solve(struct setting *s, tulle_comm *comm, struct system *x, tulle_mat *B, tulle_mat *X)
 {
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
     int leads = tulle_comm_rank(comm) == 0;
@@ -72,9 +104,9 @@ static tulle_status solve(struct setting *s, tulle_comm *comm, tulle_mat *A, tul
     tulle_krylov_report *report = calloc((size_t)tulle_mat_cols(B) + 1, sizeof *report);
     tulle_status status = report ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle_operator_of_mat(A, NULL, &op);
+    if (status == TULLE_OK) status = make_operator(s, comm, x, &op);
     ready = tulle_comm_seconds(comm);
-    if (status == TULLE_OK) status = tulle_precond_new(A, s->precond, &s->preconditioning, &M);
+    if (status == TULLE_OK && x->A) status = tulle_precond_new(x->A, s->precond, &s->preconditioning, &M);
     if (leads) {
         s->setup[0] = ready - start;
         s->setup[1] = tulle_comm_seconds(comm) - ready;
@@ -90,14 +122,20 @@ static tulle_status solve(struct setting *s, tulle_comm *comm, tulle_mat *A, tul
     if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status; /* the team frees the rest */
     tulle_operator_free(&M);
     tulle_operator_free(&op);
+    tulle_stream_free(x->stream);
+    x->stream = NULL;
     return status;
 }
 
 /* A residual that is over the tolerance is noted, and the exit status tells. */
-static tulle_status check(struct setting *s, tulle_comm *comm, tulle_mat *A, tulle_mat *B, tulle_mat *X)
+static tulle_status check(struct setting *s, tulle_comm *comm, const struct system *x, tulle_mat *B, tulle_mat *X)
 {
-    double error;
-    tulle_status status = tulle_krylov_check(A, B, X, &s->solving, &error);
+    double error = 0;
+    tulle_mat *A = x->A;
+    tulle_status status = TULLE_OK;
+    if (!A) status = tulle_mat_load(comm, s->options->operand[0], NULL, TULLE_CSR, &s->reading, NULL, &A);
+    if (status == TULLE_OK) status = tulle_krylov_check(A, B, X, &s->solving, &error);
+    if (!x->A) tulle_mat_free(A);
     if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
     s->checked = 1;
@@ -112,9 +150,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct setting *s = arg;
     char warnings[TULLE_WARNINGS_MAX] = "";
     const char *output = options_word(s->options, "output", NULL), *guess = options_word(s->options, "guess", NULL);
-    tulle_mat *A = NULL, *B = NULL, *X = NULL, *read = NULL;
-    tulle_status status = tulle_mat_load(comm, s->options->operand[0], NULL, TULLE_CSR, &s->reading, warnings, &A);
-    if (status == TULLE_OK) status = read_rhs(s->options, &s->reading, comm, tulle_mat_rows(A), "the matrix", &B);
+    struct system x = {NULL, NULL, NULL};
+    tulle_mat *B = NULL, *X = NULL, *read = NULL;
+    tulle_status status = read_system(s, comm, &x, warnings);
+    tulle_gidx n = status != TULLE_OK ? 0 : x.A ? tulle_mat_rows(x.A) : tulle_rows_count(x.rows);
+    if (status == TULLE_OK) status = read_rhs(s->options, &s->reading, comm, n, "the matrix", &B);
     if (status == TULLE_OK && guess) {
         status = tulle_mat_load(comm, guess, NULL, TULLE_DENSE, &s->reading, NULL, &read);
         if (status == TULLE_OK &&
@@ -127,17 +167,16 @@ static tulle_status body(tulle_comm *comm, void *arg)
         status = tulle_mat_new_dense(comm, tulle_mat_layout(B), tulle_mat_type(B), TULLE_ROW_MAJOR, &X);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
         snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
-        s->n = tulle_mat_rows(A);
-        s->nnz = tulle_mat_nnz(A);
         s->cols = tulle_mat_cols(B);
     }
-    if (status == TULLE_OK) status = solve(s, comm, A, B, X);
-    if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, A, B, X);
+    if (status == TULLE_OK) status = solve(s, comm, &x, B, X);
+    if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, &x, B, X);
     if (status == TULLE_OK && output) status = tulle_mat_save(X, output);
     if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status;
     tulle_mat_free(X);
     tulle_mat_free(B);
-    tulle_mat_free(A);
+    tulle_mat_free(x.A);
+    tulle_rows_free(x.rows);
     return TULLE_OK; /* that it did not converge is told with what it came to */
 }
 
@@ -174,6 +213,12 @@ static tulle_status read_options(struct setting *s)
     *k = TULLE_KRYLOV_DEFAULT;
     tulle_status status = tulle_krylov_parse(options_word(o, "method", "gmres"), &k->method);
     if (status == TULLE_OK) status = read_precond(s);
+    if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
+    static const char *const streams[] = {"device", "budget", "slabs", "ring", "hide"};
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) s->streamed |= options_flag(o, streams[i]);
+    s->streamed |= s->streaming.from_file | s->streaming.options.spread;
+    if (status == TULLE_OK && s->streaming.from_file && s->precond != TULLE_PRECOND_NONE)
+        status = tulle_fail(TULLE_ERR_ARG, "--precond wants the matrix in memory, not --source file");
     if (status == TULLE_OK) status = tulle_parse_real(options_word(o, "tol", "1e-8"), "--tol", 0, 1e300, &k->tolerance);
     if (status == TULLE_OK)
         status = tulle_parse_real(options_word(o, "absolute", "0"), "--absolute", 0, 1e300, &k->absolute);
@@ -251,6 +296,7 @@ static void print_json(const struct setting *s, const tulle_team *team)
         tulle_team_virtual(team) ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team),
         tulle_type_name(s->reading.type), s->n, s->nnz, s->cols, s->solving.tolerance, s->solving.restart, s->setup[0],
         s->setup[1]);
+    if (s->streamed) streaming_json(&s->plan, stdout);
     printf(",\"columns\":[");
     for (tulle_gidx c = 0; c < s->cols; c++) {
         const tulle_krylov_report *r = &s->report[c];
@@ -284,6 +330,8 @@ static void print_table(const struct setting *s, const tulle_team *team)
     printf("%s, %s: set up in %.4g s, of which the preconditioner %.4g s; residuals relative to ||b||\n",
         tulle_krylov_name(s->solving.method), options_word(s->options, "precond", "none"), s->setup[0] + s->setup[1],
         s->setup[1]);
+    char text[512];
+    if (s->streamed) printf("PE 0: %s\n", tulle_stream_describe(&s->plan, text, sizeof text));
     printf(
         "column iterations stopped                    residual       true    seconds |   product   precond      dots "
         "  vectors\n");
@@ -370,20 +418,24 @@ static const struct option options[] = {OPTION_RHS,
         .text = "write iterations, residuals and seconds: a name that ends in .csv or .json"},
     {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "check X by its residual, by plain loops"},
     {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write X, if all of it converged"},
-    OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM,
-    OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
+    OPTIONS_STREAMING, OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
+    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
+    {.name = NULL}};
 
 const struct verb verb_solve = {
     .name = "solve",
     .operands = "A",
     .summary = "Solve a sparse linear system by a Krylov method",
     .description =
+        "With --device, --source file or another option of `tulle stream` products go through a device's memory in\n"
+        "slabs.\n\n"
         "A X = B, column after column, by conjugate gradients (A symmetric positive definite) or restarted GMRES,\n"
         "preconditioned from the right. `residual` is what the recurrence says, `true` what b - A x is at the end, "
         "which\n"
         "is what must be within the tolerance. On a terminal a line shows iteration and residual of what takes longer\n"
         "than a second. What does not converge is told with its iteration and cause, and the exit status is 1.",
-    .examples = "tulle solve matrix.mtx --method cg --precond ic0 --rhs b.npy -o x.npy\n"
+    .examples = "tulle solve K.bsp.h5 --method cg --source file --memory 2G\n"
+                "tulle solve matrix.mtx --method cg --precond ic0 --rhs b.npy -o x.npy\n"
                 "tulle solve matrix.mtx --precond ilu0 --restart 50 --tol 1e-10 --history residuals.csv --check\n"
                 "tulle solve stencil3d:n=100 --method cg --precond block-jacobi:n=32 --pes 4",
     .options = options,

@@ -426,6 +426,55 @@ static tulle_status solve_iteratively(struct fixture *f, const char *text)
     return status;
 }
 
+/* Y = A X by a stream, and by a solver that it is the operator of. text: the device; or a file, which is written first
+ */
+static tulle_status stream(struct fixture *f, const char *text)
+{
+    char path[PATH_MOST];
+    tulle_stream *stream = NULL;
+    tulle_rows *rows = NULL;
+    tulle_mat *A = NULL, *X = NULL, *Y = NULL;
+    tulle_operator op = {.comm = NULL};
+    tulle_stream_report report;
+    tulle_krylov_report told;
+    tulle_krylov_options options = {.method = TULLE_KRYLOV_GMRES, .tolerance = 0.9, .restart = 2, .max_iterations = 9};
+    tulle_stream_options how = TULLE_STREAM_DEFAULT;
+    int is_file = strchr(text, '.') != NULL;
+    tulle_status status;
+    how.device = is_file ? "cpu" : text;
+    how.slabs = 3;
+    if (is_file) {
+        status = tulle_mat_save(f->A, in_folder(text, path));
+        if (status == TULLE_OK) status = tulle_rows_open(f->comm, path, &rows);
+        if (status == TULLE_OK) status = tulle_stream_of_rows(rows, &how, &stream);
+    } else {
+        status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", NULL, TULLE_CSR, NULL, NULL, &A);
+        if (status == TULLE_OK) status = tulle_stream_new(A, &how, &stream);
+    }
+    if (status == TULLE_OK)
+        status = tulle_mat_new_dense(f->comm, tulle_stream_layout(stream), TULLE_F64, TULLE_ROW_MAJOR, &X);
+    if (status == TULLE_OK)
+        status = tulle_mat_new_dense(f->comm, tulle_stream_layout(stream), TULLE_F64, TULLE_ROW_MAJOR, &Y);
+    if (status == TULLE_OK) status = tulle_mat_fill_random(X, 1);
+    if (status == TULLE_OK) status = tulle_stream_multiply(stream, X, Y, &report);
+    if (status == TULLE_OK && !is_file) status = tulle_operator_of_stream(stream, &op);
+    if (status == TULLE_OK && !is_file) status = tulle_krylov_solve(&op, NULL, X, Y, &options, &told);
+    tulle_operator_free(&op);
+    tulle_stream_free(stream);
+    tulle_rows_free(rows);
+    tulle_mat_free(A);
+    tulle_mat_free(X);
+    tulle_mat_free(Y);
+    return status;
+}
+
+static tulle_status probe(struct fixture *f, const char *text)
+{
+    tulle_device_facts facts;
+    (void)f;
+    return tulle_device_probe(text, &facts);
+}
+
 typedef tulle_status (*call)(struct fixture *f, const char *text);
 
 static tulle_status multiply_elements(struct fixture *f, const char *text)
@@ -522,6 +571,9 @@ static const struct subject {
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "g ilu0", NULL, 0},
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "g jacobi", NULL, 0},
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "c block-jacobi", "LAPACK: yes", 0},
+    {"tulle_device_probe", probe, "limit+cpu", NULL, 1},
+    {"tulle_stream_new tulle_stream_multiply tulle_stream_free tulle_operator_of_stream", stream, "limit+cpu", NULL, 0},
+    {"tulle_rows_open tulle_rows_free tulle_stream_of_rows", stream, "s.bsp.h5", "HDF5: yes", 0},
     {"tulle_machine_measure_tiers", look_around, "", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "s", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "d", NULL, 0},
@@ -565,6 +617,8 @@ static const char without[] =
     "tulle_team_size tulle_team_sizes_only tulle_team_spec tulle_team_threads tulle_team_virtual tulle_team_watch "
     "tulle_type_name "
     "tulle_type_size "
+    "tulle_device_list tulle_rows_count tulle_rows_cols tulle_rows_nnz tulle_rows_type tulle_rows_manner "
+    "tulle_stream_planned tulle_stream_layout tulle_stream_describe "
     "tulle_version ";
 
 #endif

@@ -67,7 +67,7 @@ iterations=$(sed -n 's/^     1 *\([0-9]*\) converged.*/\1/p' "$work/out")
 [ "$(wc -l <"$work/h.csv")" = $((iterations + 2)) ] && [ "$(head -1 "$work/h.csv")" = 'column,iteration,residual,relative,seconds' ]
 report $? "the history has a line for each of the $iterations iterations and the beginning"
 expect 0 '     1          0 converged' solve stencil2d:n=20 --method cg --rhs ones --guess "$work/s.npy" --pes 3
-expect 0 'converged' solve cantilever:nodes=5,dof=3,vary=3 --method cg --precond jacobi --rhs load --check --pes 2
+expect 0 'converged' solve cantilever:nodes=5,dof=3,vary=3 --method cg --precond block-jacobi:n=3 --rhs load --check --pes 2
 expect 2 'load goes with cantilever' solve stencil2d:n=10 --method cg --rhs load
 expect 2 'of another size' solve stencil2d:n=10 --method cg --rhs ones --guess "$work/s.npy"
 if command -v python3 >/dev/null 2>&1; then
@@ -83,4 +83,12 @@ for column, c in enumerate(told["columns"], 1):
 EOF
     report $? "the history as JSON, and what --json says, agree"
 fi
+# through a device
+expect 0 'slabs of at most.*through 3 buffers' solve stencil2d:n=60 --method cg --precond jacobi --device limit:link=2G+cpu --slabs 7 --pes 2 --check
+if "$tulle" info | grep -q 'HDF5: yes'; then
+    "$tulle" gen stencil2d:n=60 -o "$work/stencil.bsp.h5" -q
+    expect 0 'through 3 buffers' solve "$work/stencil.bsp.h5" --method cg --source file --slabs 5 --rhs ones --pes 2 --check
+    expect 2 'precond' solve "$work/stencil.bsp.h5" --method cg --source file --precond ic0
+fi
+
 report_end

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The command's exit statuses, messages and outputs: usage, products, files. tool.sh TULLE DATA
+# The command's exit statuses, messages and outputs: usage, products, files, streaming. tool.sh TULLE DATA
 set -u
 . "$(dirname "$0")/expect.sh"
 
 expect 0 'usage: tulle VERB' --help
 expect 2 'usage: tulle VERB'
 expect 0 '^tulle [0-9]' --version
-for verb in spmm spgemm trisolve solve predict stat gen convert plot calibrate info; do expect 0 "usage: tulle $verb" "$verb" --help; done
+for verb in spmm spgemm trisolve solve stream predict stat gen convert plot calibrate info; do expect 0 "usage: tulle $verb" "$verb" --help; done
 expect 0 'usage: tulle stat' help stat
 expect 2 "did you mean 'spgemm'" spgem x
 expect 2 'did you mean --pes' spmm x --pess 2
@@ -146,5 +146,23 @@ expect 2 'goes into a .mtx, .mtx.gz or .bsp.h5 file' $whole --memory 24M -o "$wo
 expect 2 'directory' spgemm "$work/a.mtx" -o "$work/no/where.mtx"
 [ ! -e "$work/no" ] && ! ls "$work" | grep -q '\.tmp'
 report $? "nothing is left of a file that could not be written"
+
+# streams
+expect 0 'read where it lies' stream fem:nodes=8,dof=3 --check --pes 2
+expect 0 'slabs of at most.*through 3 buffers' stream fem:nodes=8,dof=3 --device limit:mem=200K,link=2G+cpu --cols 3 --check --pes 1
+expect 0 '"hide":false,"separate":true.*"slabs":9,.*"passed":true' stream fem:nodes=8,dof=3 --device limit:link=2G+cpu --slabs 9 --hide off --separate --cols 3 --check --json --pes 1
+expect 0 'check passed' stream "$data/bcsstk16.mtx.gz" --source spread --slabs 3 --comm check+threads --pes 3 --check
+expect 0 'device cpu: yes' info
+expect 3 'bytes of the device' stream fem:nodes=8,dof=3 --budget 20K --pes 1
+expect 2 "did you mean 'spread'" stream fem:nodes=8 --source spraed
+expect 2 "did you mean 'limit'" stream fem:nodes=8 --device limt+cpu
+if "$tulle" info | grep -q 'HDF5: yes'; then
+    "$tulle" gen fem:nodes=9,dof=3 -o "$work/stream.bsp.h5" -q
+    expect 0 'file: read ' stream "$work/stream.bsp.h5" --source file --slabs 5 --pes 2 --check
+    expect 2 'a stream reads Binsparse' stream "$data/bcsstk16.mtx.gz" --source file
+fi
+"$tulle" stream fem:nodes=8 --device limit:link=2G+cpu --slabs 4 --trace "$work/stream.json" --pes 1 >/dev/null 2>&1 &&
+    grep -q 'PE 0 uploads' "$work/stream.json" && grep -q '"multiply"' "$work/stream.json"
+report $? "copies and kernels of a stream are in its timeline"
 
 report_end

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A Binsparse file read by rows, for streams. A few threads read parts of some megabytes at their offsets, in the order
+ * in which reads were started, around the page cache if the file system lets them: then from and to multiples of a
+ * block, so that arrays begin somewhere in the first block of their room. Column indices are looked at as they come, as
+ * kernels trust them and the file may have been changed since.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/binsparse.h"
+#include "mat/rows.h"
+
+enum { BLOCK = 4096, PART = 4 << 20, READERS = 3, READS = 16 };
+enum { COLIND, VALUES, ARRAYS };
+
+/* An array of the file, and how it is read. */
+struct array {
+    int64_t offset;
+    int size;
+    int direct; /* 1: around the page cache */
+};
+
+struct rows_file {
+    tulle_rows rows;
+    tulle__binsparse *file;
+    char *path;
+    struct stat opened;
+    struct array array[ARRAYS];
+    int fd, direct_fd; /* -1: not open */
+    tulle__account *account;
+    pthread_mutex_t lock;
+    pthread_cond_t work, done;
+    pthread_t thread[READERS];
+    int threads, leaving;
+    tulle__rows_read *queue[READS]; /* reads of which parts are not taken, oldest first */
+    int queued;
+};
+
+static size_t rounded(size_t bytes)
+{
+    return (bytes + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+/* ---- parts ---- */
+
+/* Bytes of an array of a read: where they are in the file, and where in the room they go. */
+struct extent {
+    int64_t offset, end; /* of what is read */
+    size_t room;         /* where `offset` goes */
+    size_t at;           /* where the array begins in the room */
+};
+
+static struct extent extent_of(const struct rows_file *f, const tulle__rows_read *read, int which)
+{
+    const struct array *a = &f->array[which];
+    struct extent e = {.offset = a->offset + read->first * a->size};
+    e.end = e.offset + read->count * a->size;
+    if (which == VALUES) e.room = rounded((size_t)(read->count * f->array[COLIND].size)) + 2 * BLOCK;
+    e.at = e.room;
+    if (!a->direct) return e;
+    e.at += (size_t)(e.offset % BLOCK);
+    e.offset -= e.offset % BLOCK;
+    e.end = (e.end + BLOCK - 1) / BLOCK * BLOCK;
+    return e;
+}
+
+static int64_t parts_of(const struct extent *e)
+{
+    return (e->end - e->offset + PART - 1) / PART;
+}
+
+/* One part; what a file that ends within the last block does not have is not missed. */
+static tulle_status read_bytes(
+    const struct rows_file *f, int direct, char *to, int64_t offset, int64_t end, int64_t need)
+{
+    while (offset < need) {
+        ssize_t n = pread(direct ? f->direct_fd : f->fd, to, (size_t)(end - offset), (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", f->path, strerror(errno));
+        if (n == 0)
+            return tulle__fail(
+                TULLE_ERR_IO, "%s: ends early, at byte %" PRId64 ": it has been shortened", f->path, offset);
+        to += n;
+        offset += n;
+        /* direct reads go on at a block; a shorter one is the end of the file, or is tried again from there */
+        if (direct && offset < need && offset % BLOCK) {
+            to -= offset % BLOCK;
+            offset -= offset % BLOCK;
+            if (n < BLOCK)
+                return tulle__fail(
+                    TULLE_ERR_IO, "%s: ends early, at byte %" PRId64 ": it has been shortened", f->path, offset);
+        }
+    }
+    return TULLE_OK;
+}
+
+static tulle_status check_columns(const struct rows_file *f, const char *data, int64_t count)
+{
+    const uint32_t *column = (const uint32_t *)(const void *)data;
+    uint32_t largest = 0;
+    for (int64_t i = 0; i < count; i++) largest = column[i] > largest ? column[i] : largest;
+    if (count && (int64_t)largest >= f->rows.n)
+        return tulle__fail(TULLE_ERR_FORMAT,
+            "%s: a column index is %" PRIu32 ", but the matrix has %" PRId64 " columns", f->path, largest, f->rows.n);
+    return TULLE_OK;
+}
+
+static tulle_status read_part(struct rows_file *f, const tulle__rows_read *read, int64_t part, int64_t *bytes)
+{
+    struct extent e = extent_of(f, read, COLIND);
+    int which = COLIND;
+    if (part >= parts_of(&e)) {
+        part -= parts_of(&e);
+        e = extent_of(f, read, VALUES);
+        which = VALUES;
+    }
+    const struct array *a = &f->array[which];
+    int64_t offset = e.offset + part * PART, end = offset + PART < e.end ? offset + PART : e.end;
+    int64_t first = a->offset + read->first * a->size, last = first + read->count * a->size;
+    int64_t need = end < last ? end : last;
+    char *to = read->room + e.room + (size_t)(offset - e.offset);
+    tulle_status status = read_bytes(f, a->direct, to, offset, end, need);
+    *bytes = end - offset;
+    if (status != TULLE_OK || which != COLIND) return status;
+    int64_t from = offset > first ? offset : first;
+    return check_columns(f, to + (from - offset), (need - from) / a->size);
+}
+
+/* ---- readers ---- */
+
+/* With the lock. */
+static void finish_part(tulle__rows_read *read, tulle_status status, int64_t bytes)
+{
+    read->bytes += bytes;
+    read->left--;
+    if (status == TULLE_OK || read->status != TULLE_OK) return;
+    read->status = status;
+    snprintf(read->message, sizeof read->message, "%s", tulle_error_message());
+}
+
+static void *work(void *arg)
+{
+    struct rows_file *f = arg;
+    tulle__account_enter(f->account);
+    pthread_mutex_lock(&f->lock);
+    for (;;) {
+        while (!f->queued && !f->leaving) pthread_cond_wait(&f->work, &f->lock);
+        if (!f->queued) break;
+        tulle__rows_read *read = f->queue[0];
+        int64_t part = read->next++, bytes = 0;
+        if (read->next == read->parts) {
+            f->queued--;
+            memmove(f->queue, f->queue + 1, (size_t)f->queued * sizeof *f->queue);
+        }
+        pthread_mutex_unlock(&f->lock);
+        tulle_status status = read_part(f, read, part, &bytes);
+        pthread_mutex_lock(&f->lock);
+        finish_part(read, status, bytes);
+        if (!read->left) pthread_cond_broadcast(&f->done);
+    }
+    pthread_mutex_unlock(&f->lock);
+    return NULL;
+}
+
+static size_t room(const tulle_rows *rows, int64_t count)
+{
+    return rounded((size_t)count * sizeof(int32_t)) + rounded((size_t)count * tulle_type_size(rows->type)) + 4 * BLOCK;
+}
+
+static void start(tulle_rows *rows, tulle__rows_read *read)
+{
+    struct rows_file *f = (struct rows_file *)rows;
+    struct extent columns = extent_of(f, read, COLIND), values = extent_of(f, read, VALUES);
+    read->colind_at = columns.at;
+    read->val_at = values.at;
+    read->status = TULLE_OK;
+    read->next = read->bytes = 0;
+    read->parts = read->left = read->count ? parts_of(&columns) + parts_of(&values) : 0;
+    if (!read->parts) return;
+    pthread_mutex_lock(&f->lock);
+    f->queue[f->queued++] = read;
+    pthread_cond_broadcast(&f->work);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static int ready(tulle_rows *rows, tulle__rows_read *read)
+{
+    struct rows_file *f = (struct rows_file *)rows;
+    pthread_mutex_lock(&f->lock);
+    int there = read->left == 0;
+    pthread_mutex_unlock(&f->lock);
+    return there;
+}
+
+static tulle_status wait(tulle_rows *rows, tulle__rows_read *read)
+{
+    struct rows_file *f = (struct rows_file *)rows;
+    pthread_mutex_lock(&f->lock);
+    while (read->left) pthread_cond_wait(&f->done, &f->lock);
+    pthread_mutex_unlock(&f->lock);
+    if (read->status != TULLE_OK) tulle__error_set(read->message);
+    return read->status;
+}
+
+static tulle_status check(tulle_rows *rows)
+{
+    const struct rows_file *f = (const struct rows_file *)rows;
+    const struct stat *then = &f->opened;
+    struct stat now;
+    if (stat(f->path, &now) != 0)
+        return tulle__fail(TULLE_ERR_IO, "%s: is not there any more (%s): it was removed while it was being streamed",
+            f->path, strerror(errno));
+    if (now.st_dev != then->st_dev || now.st_ino != then->st_ino)
+        return tulle__fail(TULLE_ERR_IO, "%s: was replaced by another file while it was being streamed", f->path);
+    if (now.st_size != then->st_size)
+        return tulle__fail(TULLE_ERR_IO, "%s: had %lld bytes when it was opened, and has %lld now", f->path,
+            (long long)then->st_size, (long long)now.st_size);
+    if (now.st_mtim.tv_sec != then->st_mtim.tv_sec || now.st_mtim.tv_nsec != then->st_mtim.tv_nsec)
+        return tulle__fail(TULLE_ERR_IO, "%s: was written to while it was being streamed", f->path);
+    return TULLE_OK;
+}
+
+static tulle_status pointers(tulle_rows *rows, int64_t first, int64_t count, int64_t *to)
+{
+    return tulle__binsparse_read_pointers(((struct rows_file *)rows)->file, first, count, to);
+}
+
+/* ---- opening ---- */
+
+static void close_file(tulle_rows *rows)
+{
+    struct rows_file *f = (struct rows_file *)rows;
+    pthread_mutex_lock(&f->lock);
+    f->leaving = 1;
+    pthread_cond_broadcast(&f->work);
+    pthread_mutex_unlock(&f->lock);
+    for (int t = 0; t < f->threads; t++) pthread_join(f->thread[t], NULL);
+    pthread_cond_destroy(&f->work);
+    pthread_cond_destroy(&f->done);
+    pthread_mutex_destroy(&f->lock);
+    if (f->fd >= 0) close(f->fd);
+    if (f->direct_fd >= 0) close(f->direct_fd);
+    tulle__binsparse_close(f->file);
+    tulle__free(f->path);
+    tulle__free(f);
+}
+
+static const tulle__rows_ops ops = {.pointers = pointers,
+    .room = room,
+    .start = start,
+    .ready = ready,
+    .wait = wait,
+    .check = check,
+    .free = close_file};
+
+static tulle_status unsuited(const struct rows_file *f, const char *why)
+{
+    return tulle__fail(TULLE_ERR_UNSUPPORTED,
+        "%s: %s; a stream reads Binsparse files of format CSR with 32-bit indices, real values and all entries, as "
+        "`tulle convert` and `tulle gen` write them (NAME.bsp.h5)",
+        f->path, why);
+}
+
+static tulle_status describe(struct rows_file *f)
+{
+    const tulle__binsparse_header *h = tulle__binsparse_head(f->file);
+    const tulle__binsparse_array *columns = &h->array[TULLE__BINSPARSE_INDICES1];
+    const tulle__binsparse_array *values = &h->array[TULLE__BINSPARSE_VALUES];
+    if (h->format != TULLE__BINSPARSE_CSR) return unsuited(f, "it is not CSR");
+    if (h->structure != TULLE__BINSPARSE_GENERAL) return unsuited(f, "it holds one half of a symmetric matrix");
+    if (h->iso || values->kind != 'f' || values->size < 4) return unsuited(f, "it has no real value for each entry");
+    if (columns->size != 4 || columns->kind == 'f') return unsuited(f, "its column indices do not have 32 bits");
+    if (columns->swapped || values->swapped) return unsuited(f, "it is in another byte order");
+    if (h->stored && (columns->offset < 0 || values->offset < 0))
+        return unsuited(f, "its arrays do not lie in one piece");
+    if (h->cols > INT32_MAX) return unsuited(f, "it has too many columns");
+    f->rows.m = h->rows;
+    f->rows.n = h->cols;
+    f->rows.nnz = h->stored;
+    f->rows.type = values->size == 4 ? TULLE_F32 : TULLE_F64;
+    f->array[COLIND] = (struct array){columns->offset, columns->size, 0};
+    f->array[VALUES] = (struct array){values->offset, values->size, 0};
+    return TULLE_OK;
+}
+
+/* Around the page cache, if a first block can be read so. */
+static tulle_status open_direct(struct rows_file *f)
+{
+    char *memory = NULL;
+    tulle_status status = tulle__alloc(2 * BLOCK, 1, "a block", &memory);
+    if (status != TULLE_OK) return status;
+    char *block = (char *)(((uintptr_t)memory + BLOCK - 1) / BLOCK * BLOCK);
+    f->direct_fd = open(f->path, O_RDONLY | O_CLOEXEC | O_DIRECT);
+    int works = f->direct_fd >= 0 && pread(f->direct_fd, block, BLOCK, 0) > 0;
+    if (!works)
+        snprintf(f->rows.manner, sizeof f->rows.manner, "through the page cache, as O_DIRECT is refused here (%s)",
+            strerror(errno));
+    else
+        snprintf(f->rows.manner, sizeof f->rows.manner, "by O_DIRECT");
+    /* numbers must not straddle what is aligned: arrays of files of others may begin anywhere */
+    for (int a = 0; a < ARRAYS && works; a++) {
+        f->array[a].direct = f->array[a].offset % f->array[a].size == 0;
+        if (!f->array[a].direct)
+            snprintf(
+                f->rows.manner, sizeof f->rows.manner, "in part through the page cache, as an array is not aligned");
+    }
+    tulle__free(memory);
+    return TULLE_OK;
+}
+
+static tulle_status open_file(struct rows_file *f, const char *path)
+{
+    tulle_status status;
+    TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &f->path));
+    strcpy(f->path, path);
+    f->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (f->fd < 0 || fstat(f->fd, &f->opened) != 0)
+        TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
+    TULLE_TRY(tulle__binsparse_open(path, NULL, &f->file));
+    TULLE_TRY(describe(f));
+    TULLE_TRY(open_direct(f));
+    for (; f->threads < READERS; f->threads++)
+        if (pthread_create(&f->thread[f->threads], NULL, work, f))
+            TULLE_TRY(tulle__fail(TULLE_ERR_MEMORY, "the system gave no thread to read %s", path));
+out:
+    return status;
+}
+
+static void drop(tulle__owned *object)
+{
+    close_file((tulle_rows *)object);
+}
+
+tulle_status tulle_rows_open(tulle_comm *comm, const char *path, tulle_rows **rows)
+{
+    struct rows_file *f = NULL;
+    tulle_status status = tulle__alloc_zero(1, sizeof *f, "a file of rows", &f);
+    if (status == TULLE_OK) {
+        f->rows.ops = &ops;
+        f->rows.comm = comm;
+        f->fd = f->direct_fd = -1;
+        f->account = tulle__account_current();
+        pthread_mutex_init(&f->lock, NULL);
+        pthread_cond_init(&f->work, NULL);
+        pthread_cond_init(&f->done, NULL);
+        status = open_file(f, path);
+    }
+    status = tulle_comm_agree(comm, status);
+    if (status != TULLE_OK) {
+        if (f) close_file(&f->rows);
+        return status;
+    }
+    tulle__pe_own(comm->pe, &f->rows.owned, drop);
+    *rows = &f->rows;
+    return TULLE_OK;
+}
+
+void tulle_rows_free(tulle_rows *rows)
+{
+    if (!rows) return;
+    tulle__pe_disown(&rows->owned);
+    rows->ops->free(rows);
+}
+
+tulle_gidx tulle_rows_count(const tulle_rows *rows)
+{
+    return rows->m;
+}
+
+tulle_gidx tulle_rows_cols(const tulle_rows *rows)
+{
+    return rows->n;
+}
+
+int64_t tulle_rows_nnz(const tulle_rows *rows)
+{
+    return rows->nnz;
+}
+
+tulle_type tulle_rows_type(const tulle_rows *rows)
+{
+    return rows->type;
+}
+
+const char *tulle_rows_manner(const tulle_rows *rows)
+{
+    return rows->manner;
+}

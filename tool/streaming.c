@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "streaming.h"
+
+#include <string.h>
+
+#include "result.h"
+
+static tulle_status on_or_off(const char *option, const char *word, int *on)
+{
+    *on = strcmp(word, "on") == 0;
+    if (*on || strcmp(word, "off") == 0) return TULLE_OK;
+    return tulle_fail(TULLE_ERR_ARG, "--%s is on or off, not '%s'", option, word);
+}
+
+tulle_status streaming_options(const struct options *o, struct streaming *s)
+{
+    static const char *const sources[] = {"memory", "spread", "file"};
+    const char *slabs = options_word(o, "slabs", "auto"), *source = options_word(o, "source", "memory");
+    int64_t number = 0;
+    s->options = TULLE_STREAM_DEFAULT;
+    s->options.device = options_word(o, "device", "cpu");
+    s->options.memory = (size_t)options_size(o, "budget", 0);
+    s->options.ring = (int)options_int(o, "ring", 0);
+    s->from_file = strcmp(source, "file") == 0;
+    s->options.spread = strcmp(source, "spread") == 0;
+    if (!s->from_file && !s->options.spread && strcmp(source, "memory") != 0) {
+        const char *near = tulle_nearest_word(source, sources, 3);
+        return tulle_fail(TULLE_ERR_ARG, "--source is memory, spread or file, not '%s'%s%s%s", source,
+            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    }
+    tulle_status status = TULLE_OK;
+    if (strcmp(slabs, "auto") != 0) status = tulle_parse_int(slabs, "--slabs", 1, 1000000, &number);
+    s->options.slabs = (int)number;
+    if (status == TULLE_OK) status = on_or_off("hide", options_word(o, "hide", "on"), &s->options.hide);
+    return status;
+}
+
+void streaming_json(const tulle_stream_plan *p, FILE *file)
+{
+    fprintf(file, ",\"device\":");
+    json_text(p->device, file);
+    fprintf(file,
+        ",\"resident\":%s,\"in_place\":%s,\"slabs\":%d,\"ring\":%d,\"capacity\":%zu,\"matrix\":%zu,\"first\":%zu,"
+        "\"largest\":%zu,\"vectors\":%zu,\"device_bytes\":%zu,\"host_bytes\":%zu,\"bandwidth\":%.6g,\"latency\":%.6g,"
+        "\"read_bandwidth\":%.6g,\"predicted\":{\"transfer\":%.6g,\"compute\":%.6g,\"seconds\":%.6g}",
+        p->resident ? "true" : "false", p->in_place ? "true" : "false", p->slabs, p->ring, p->capacity, p->matrix,
+        p->first, p->largest, p->vectors, p->device_bytes, p->host_bytes, p->bandwidth, p->latency, p->read_bandwidth,
+        p->transfer, p->compute, p->seconds);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of verbs that stream a matrix through a device, and the stream that they ask for. */
+#ifndef TULLE_TOOL_STREAMING_H
+#define TULLE_TOOL_STREAMING_H
+
+#include "option.h"
+
+#define OPTIONS_STREAMING                                                                                              \
+    {.name = "device",                                                                                                 \
+        .kind = KIND_WORD,                                                                                             \
+        .argument = "SPEC",                                                                                            \
+        .fallback = "cpu",                                                                                             \
+        .text = "what A is streamed through: cpu, ref, cuda:0, limit:mem=2G,link=12G,latency=2us+cpu; `tulle info` "   \
+                "tells which there are"},                                                                              \
+        {.name = "source",                                                                                             \
+            .kind = KIND_WORD,                                                                                         \
+            .argument = "memory|spread|file",                                                                          \
+            .fallback = "memory",                                                                                      \
+            .text = "where slabs come from: a PE's own rows in memory; rows dealt out by entries, from the PEs where " \
+                    "they lie; a .bsp.h5 file, which is never in memory as a whole"},                                  \
+        {.name = "budget",                                                                                             \
+            .kind = KIND_SIZE,                                                                                         \
+            .argument = "SIZE",                                                                                        \
+            .fallback = "what the device has",                                                                         \
+            .text = "memory of its device that a PE may use"},                                                         \
+        {.name = "slabs",                                                                                              \
+            .kind = KIND_WORD,                                                                                         \
+            .argument = "S|auto",                                                                                      \
+            .fallback = "auto",                                                                                        \
+            .text = "slabs of a PE; auto: what measured times make the fastest, or none if the matrix fits"},          \
+        {.name = "ring",                                                                                               \
+            .kind = KIND_INT,                                                                                          \
+            .argument = "N",                                                                                           \
+            .fallback = "3, or fewer if only they fit",                                                                \
+            .low = 1,                                                                                                  \
+            .high = 8,                                                                                                 \
+            .text = "buffers that slabs go through"},                                                                  \
+    {                                                                                                                  \
+        .name = "hide", .kind = KIND_WORD, .argument = "on|off", .fallback = "on",                                     \
+        .text = "off: a slab is copied when the one before has been multiplied"                                        \
+    }
+
+/* options are those of the stream; from_file and, of the others, what A is. */
+struct streaming {
+    tulle_stream_options options;
+    int from_file;
+};
+
+tulle_status streaming_options(const struct options *options, struct streaming *streaming);
+
+/* Members of a JSON object, each after a comma. */
+void streaming_json(const tulle_stream_plan *plan, FILE *file);
+
+#endif
