@@ -236,7 +236,7 @@ expect 2 'tol' solve stencil2d:n=4 --tol -1
 expect 2 'wants a square sparse matrix' solve "$data/ash219.mtx.gz" --rhs ones
 expect 0 'converged' solve stencil2d:n=20 --method cg --rhs ones --history "$work/h.csv" -o "$work/s.npy" --pes 2
 iterations=$(sed -n 's/^     1 *\([0-9]*\) converged.*/\1/p' "$work/out")
-[ "$(wc -l <"$work/h.csv")" = $((iterations + 2)) ] && [ "$(head -1 "$work/h.csv")" = 'column,iteration,residual,relative,seconds' ]
+[ "$(wc -l <"$work/h.csv")" = $((iterations + 2)) ] && [ "$(head -1 "$work/h.csv")" = 'column,iteration,residual,relative,seconds,width' ]
 report $? "the history has a line for each of the $iterations iterations and the beginning"
 expect 0 '     1          0 converged' solve stencil2d:n=20 --method cg --rhs ones --guess "$work/s.npy" --pes 3
 expect 2 'of another size' solve stencil2d:n=10 --method cg --rhs ones --guess "$work/s.npy"
