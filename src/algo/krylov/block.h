@@ -9,12 +9,12 @@
 enum { TULLE__BLOCK_LEVELS = 7 }; /* how often a block can become half as wide, at most */
 
 /* What operators work on, `ld` columns each, of which some of the last may be zeros. */
-typedef struct tulle__panels {
+typedef struct tulle__block_panels {
     int ld;
     tulle__vector in, out;   /* P; V = A P */
     tulle__vector rest, pre; /* T; Y = M^-1 T, or without M only where P is kept while `in` is used otherwise */
     void *bound_A, *bound_M;
-} tulle__panels;
+} tulle__block_panels;
 
 /* Directions that are no longer continued, and their products: columns at .. at + count - 1 of former panels. */
 typedef struct tulle__kept_directions {
@@ -46,7 +46,7 @@ typedef struct tulle__block {
     const tulle_operator *A, *M;
     const tulle_krylov_options *options;
     tulle__multi multi;
-    tulle__panels panels;
+    tulle__block_panels panels;
     tulle__kept_directions kept[TULLE__BLOCK_LEVELS];
     int nkept;
     tulle__block_small *small;
@@ -54,9 +54,11 @@ typedef struct tulle__block {
     tulle_gidx first; /* column of B */
     int columns;      /* how many */
     tulle__block_column column[TULLE__TALL_MOST];
-    char *x;    /* own rows of all columns */
-    int m, t;   /* columns of P, and of T */
-    double top; /* the largest p^T A p so far */
+    char *x;           /* own rows of all columns */
+    int m, t;          /* columns of P, and of T */
+    double top;        /* the largest p^T A p so far */
+    int interval, due; /* iterations between those that compute E and V^T Y; how many are left to the next */
+    int ill;           /* the last factorisation took several passes */
     int64_t iteration, deflated, deflated_at;
     int64_t start, product_ns, precond_ns;
     int stopped;   /* the block as a whole */
@@ -81,8 +83,8 @@ tulle_status tulle__block_precondition(tulle__block *b);
 void tulle__block_stop(tulle__block *b, tulle_stop stop, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Collective, agreed: panels of that width; freeing leaves out what is NULL. */
-tulle_status tulle__panels_new(tulle__block *b, int width, tulle__panels *panels);
-void tulle__panels_free(tulle__block *b, tulle__panels *panels);
+tulle_status tulle__block_panels_new(tulle__block *b, int width, tulle__block_panels *panels);
+void tulle__block_panels_free(tulle__block *b, tulle__block_panels *panels);
 
 /*
  * Collective, agreed: columns of B that do not depend on each other are solved by tulle__block_cg, as many at a time as

@@ -14,10 +14,10 @@
  *   Y = M^-1 T,  T = Q' S          a preconditioner, a meeting; Q'^T M^-1 Q' = I (orthonormal.c)
  *   C' = S C,  P' = Y N + P S^T    Q' = T N, N = S^-1 where S is square
  *
- * P^T Q = I throughout, so P has full rank, and W lies within the spectrum of M^-1 A: its condition is at most that of
- * the preconditioned matrix, however dependent residuals are. W has a Cholesky factor unless A is not positive definite
- * or singular to working precision: there is no other way to fail. P' is conjugate to P since Y^T V = N^-T (Q'^T M^-1
- * (Q
+ * E = P^T Q = I throughout, so P has full rank, and W lies within the spectrum of M^-1 A: its condition is at most that
+ * of the preconditioned matrix, however dependent residuals are. W has a Cholesky factor unless A is not positive
+ * definite or singular to working precision: there is no other way to fail. P' is conjugate to P since Y^T V = N^-T
+ * (Q'^T M^-1 (Q
  * - T)) W = -S W. ||r_j|| follows from c_j and Q^T Q, which comes with the second meeting.
  *
  * Rank. Where T has directions no larger than rounding, S gets less rows than columns, and the block is narrower from
@@ -33,9 +33,13 @@
  * not change the step, and each P' after it: D^T R = 0 and conjugacy to all before hold on (Nikishin and Yeremin, SIAM
  * J. Matrix Anal. Appl. 16, 1995). Nothing restarts.
  *
+ * Rounding. An error of E, or of conjugacy, becomes S (error) S^-1 in the next iteration: it stays as it is in plain
+ * CG, where S is a number, but here it grows as C becomes ill-conditioned. So both are computed from time to time, T =
+ * Q - V W^-1 E and P' = Z - P W^-1 (V^T Z), which is a meeting of more sums and two passes over memory: how far E is
+ * from I then says when it is to be done again; and after each factorisation that took several passes.
+ *
  * When all columns are within their limits by the recurrence the true residuals are computed. Of those that are not
  * there T is made, and the next step is made with P^T T and V^T Y computed, not known: directions go on, as in cg.c.
- * ("Safe" variants: arXiv 2502.16998, 2025. Residual replacement: van der Vorst and Ye 2000, see cg.c.)
  */
 #include <math.h>
 #include <stdarg.h>
@@ -127,13 +131,13 @@ static void tell(const tulle__block *b, int j)
 /* ---- panels ---- */
 
 /* Into panels of another width: P, T as Q, and V if asked for. The former ones' `in` and `out` stay in *before. */
-static tulle_status move(tulle__block *b, int width, int with_V, tulle__panels *before)
+static tulle_status move(tulle__block *b, int width, int with_V, tulle__block_panels *before)
 {
-    tulle__panels next = {.ld = 0}, *p = &b->panels;
+    tulle__block_panels next = {.ld = 0}, *p = &b->panels;
     int q = b->t ? b->m : 0;
-    tulle_status status = tulle__panels_new(b, width, &next);
+    tulle_status status = tulle__block_panels_new(b, width, &next);
     if (status != TULLE_OK) {
-        tulle__panels_free(b, &next);
+        tulle__block_panels_free(b, &next);
         return status;
     }
     tulle__multi_term P = {p->in.val, p->ld, b->m, b->m, 1, NULL}, V = {p->out.val, p->ld, b->m, b->m, 1, NULL},
@@ -147,7 +151,7 @@ static tulle_status move(tulle__block *b, int width, int with_V, tulle__panels *
         before->in = p->in;
         before->out = p->out;
     }
-    tulle__panels_free(b, before);
+    tulle__block_panels_free(b, before);
     *before = *p;
     *p = next;
     b->t = q;
@@ -164,7 +168,7 @@ static tulle_status narrow(tulle__block *b)
     tulle_status status = TULLE_OK;
     tulle__block_small *s = b->small;
     int a = count_active(b), m = b->m, d = m - a, level = b->nkept;
-    tulle__panels *p = &b->panels, before;
+    tulle__block_panels *p = &b->panels, before;
     double pivot;
     if (2 * a > m || d == 0 || level == TULLE__BLOCK_LEVELS) return TULLE_OK;
     for (int j = 0, k = 0; j < b->columns; j++) {
@@ -205,15 +209,28 @@ out:
 
 /* ---- an iteration ---- */
 
-/* W, and of a first step after residuals were computed anew E = P^T T; else E = I. The block may be stopped. */
-static tulle_status curvature(tulle__block *b, int anew)
+/* When E is looked at the next time: the nearer to I it was, the later. */
+static void schedule(tulle__block *b)
+{
+    enum { LONGEST = 16 };
+    static const double fair = 1e-11, poor = 1e-8;
+    double off = 0;
+    for (int i = 0; i < b->m; i++)
+        for (int j = 0; j < b->m; j++) off = fmax(off, fabs(b->small->E[i][j] - (i == j)));
+    b->interval = off > poor ? 0 : off > fair ? b->interval / 2 : 2 * b->interval + 1;
+    if (b->interval > LONGEST) b->interval = LONGEST;
+    b->due = b->interval;
+}
+
+/* W; and E if it is computed. The block may be stopped. */
+static tulle_status curvature(tulle__block *b, int computed)
 {
     tulle__block_small *s = b->small;
-    const tulle__panels *p = &b->panels;
+    const tulle__block_panels *p = &b->panels;
     const tulle__multi_gram gram[] = {{p->in.val, p->ld, p->out.val, p->ld, b->m, b->m, 1, s->W},
-        {p->in.val, p->ld, p->rest.val, p->ld, b->m, b->t, 0, s->E}};
+        {p->in.val, p->ld, p->rest.val, p->ld, b->m, b->t, 0, s->A}};
     double pivot = 0, noise;
-    tulle_status status = tulle__multi_grams(&b->multi, anew ? 2 : 1, gram);
+    tulle_status status = tulle__multi_grams(&b->multi, computed ? 2 : 1, gram);
     if (status != TULLE_OK) return status;
     for (int i = 0; i < b->m; i++) {
         b->top = fmax(b->top, s->W[i][i]);
@@ -235,13 +252,13 @@ static tulle_status curvature(tulle__block *b, int anew)
     return TULLE_OK;
 }
 
-/* X and T after the step; q: columns of E. */
-static void step(tulle__block *b, int anew, int q)
+/* X and T after the step; q: columns of Q. */
+static void step(tulle__block *b, int computed, int q)
 {
     tulle__block_small *s = b->small;
-    tulle__panels *p = &b->panels;
+    tulle__block_panels *p = &b->panels;
     double pivot;
-    if (anew)
+    if (computed)
         tulle__small_copy(b->m, q, s->E, s->F);
     else
         tulle__small_identity(b->m, s->F);
@@ -279,15 +296,15 @@ static void follow(tulle__block *b, int q, int r)
 }
 
 /* P = Y N + P S^T, less its part along directions that were kept. r: columns of Q. */
-static void continue_directions(tulle__block *b, int anew, int q, int r)
+static void continue_directions(tulle__block *b, int computed, int q, int r)
 {
     tulle__block_small *s = b->small;
-    tulle__panels *p = &b->panels;
+    tulle__block_panels *p = &b->panels;
     tulle__multi_term term[TULLE__MULTI_TERMS] = {
         {b->M ? p->pre.val : p->rest.val, p->ld, b->t, r, 1, s->N}, {p->in.val, p->ld, b->m, r, 1, s->A}};
     int count = b->m ? 2 : 1;
     size_t size = tulle_type_size(b->multi.space.type);
-    if (anew) { /* -W^-1 V^T Z */
+    if (computed) { /* -W^-1 V^T Z */
         tulle__small_product(b->m, b->t, r, s->VY, s->N, s->A);
         tulle__small_solve(b->m, s->U, r, s->A);
         term[1].factor = -1;
@@ -308,9 +325,10 @@ static void continue_directions(tulle__block *b, int anew, int q, int r)
     b->m = r;
 }
 
-/* Directions that were dropped. */
+/* Directions that were dropped, while there was something left to solve. */
 static void count_deflated(tulle__block *b, int dropped)
 {
+    if (!count_active(b)) return;
     if (dropped && !b->deflated) b->deflated_at = b->iteration;
     b->deflated += dropped;
 }
@@ -332,23 +350,28 @@ static void lock(tulle__block *b)
 static tulle_status iterate(tulle__block *b, int anew)
 {
     tulle_status status;
-    tulle__panels before;
-    int q, r;
+    tulle__block_small *s = b->small;
+    tulle__block_panels before;
+    int computed = anew || b->due-- <= 0, q, r;
     TULLE_TRY(product(b));
     b->iteration++;
     for (int j = 0; j < b->columns; j++) b->column[j].products += b->column[j].stop == TULLE_STOP_COUNT;
-    TULLE_TRY(curvature(b, anew));
+    TULLE_TRY(curvature(b, computed));
     if (b->stopped) goto out;
-    if (!anew) TULLE_TRY(narrow(b));
     q = anew ? b->t : b->m;
-    step(b, anew, q);
+    if (computed) tulle__small_product(b->m, b->t, q, s->A, s->N, s->E);
+    if (computed && !anew) schedule(b);
+    if (!computed) TULLE_TRY(narrow(b));
+    if (!computed) q = b->m;
+    step(b, computed, q);
     TULLE_TRY(tulle__block_precondition(b));
-    TULLE_TRY(tulle__block_orthonormalise(b, anew ? 0 : 1, anew, &r));
+    TULLE_TRY(tulle__block_orthonormalise(b, anew ? 0 : 1, computed, &r));
     if (b->stopped) goto out;
-    count_deflated(b, q - r);
+    if (b->ill) b->due = 0;
     follow(b, q, r);
-    continue_directions(b, anew, q, r);
+    continue_directions(b, computed, q, r);
     lock(b);
+    count_deflated(b, q - r);
     /* a plan for another width is worth it only for a width that is a good deal smaller */
     if (!b->stopped && b->m && b->m <= b->panels.ld - (b->panels.ld + 3) / 4) TULLE_TRY(move(b, b->m, 0, &before));
 out:
@@ -414,12 +437,12 @@ static tulle_status true_residuals(tulle__block *b, int count, const int *list, 
 {
     tulle_status status = TULLE_OK;
     tulle__block_small *s = b->small;
-    tulle__panels before;
+    tulle__block_panels before;
     double factor[TULLE__TALL_MOST];
     tulle_gidx from[TULLE__TALL_MOST];
     b->t = 0;
     if (b->panels.ld < count) TULLE_TRY(move(b, count, 0, &before));
-    tulle__panels *p = &b->panels;
+    tulle__block_panels *p = &b->panels;
     for (int i = 0; i < count; i++) {
         from[i] = b->first + list[i];
         factor[i] = 1 / b->column[list[i]].scale;

@@ -31,10 +31,10 @@ static tulle_status make_vector(const tulle__block *b, int width, tulle__vector 
     return status;
 }
 
-tulle_status tulle__panels_new(tulle__block *b, int width, tulle__panels *panels)
+tulle_status tulle__block_panels_new(tulle__block *b, int width, tulle__block_panels *panels)
 {
     tulle_status status;
-    *panels = (tulle__panels){.ld = width};
+    *panels = (tulle__block_panels){.ld = width};
     TULLE_TRY(make_vector(b, width, &panels->in));
     TULLE_TRY(make_vector(b, width, &panels->out));
     TULLE_TRY(make_vector(b, width, &panels->rest));
@@ -45,7 +45,7 @@ out:
     return status;
 }
 
-void tulle__panels_free(tulle__block *b, tulle__panels *panels)
+void tulle__block_panels_free(tulle__block *b, tulle__block_panels *panels)
 {
     if (panels->bound_M) b->M->unbind(panels->bound_M);
     if (panels->bound_A) b->A->unbind(panels->bound_A);
@@ -53,7 +53,7 @@ void tulle__panels_free(tulle__block *b, tulle__panels *panels)
     tulle_mat_free(panels->rest.mat);
     tulle_mat_free(panels->out.mat);
     tulle_mat_free(panels->in.mat);
-    *panels = (tulle__panels){.ld = 0};
+    *panels = (tulle__block_panels){.ld = 0};
 }
 
 /* ---- a group of columns ---- */
@@ -61,7 +61,7 @@ void tulle__panels_free(tulle__block *b, tulle__panels *panels)
 static double largest(const tulle__block *b, int j)
 {
     double most = 0;
-    const tulle__panels *p = &b->panels;
+    const tulle__block_panels *p = &b->panels;
     for (int64_t r = 0; r < b->multi.space.rows; r++) {
         int64_t at = r * p->ld + j;
         double size = fabs(b->multi.space.type == TULLE_F32 ? (double)((const float *)p->rest.val)[at]
@@ -83,7 +83,7 @@ static double power_of(double x)
 static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
 {
     tulle_status status;
-    tulle__panels *p = &b->panels;
+    tulle__block_panels *p = &b->panels;
     const tulle_krylov_options *o = b->options;
     double most[TULLE__TALL_MOST], factor[TULLE__TALL_MOST];
     tulle_gidx from[TULLE__TALL_MOST];
@@ -154,7 +154,7 @@ static tulle_status tell(const tulle__block *b, tulle_krylov_report *report)
 
 static void fini(tulle__block *b)
 {
-    tulle__panels_free(b, &b->panels);
+    tulle__block_panels_free(b, &b->panels);
     for (int l = 0; l < b->nkept; l++) {
         tulle_mat_free(b->kept[l].D.mat);
         tulle_mat_free(b->kept[l].AD.mat);
@@ -172,7 +172,7 @@ static tulle_status init(tulle__block *b)
     if (status == TULLE_OK)
         status = tulle__alloc((size_t)b->multi.space.rows * (size_t)n, tulle_type_size(b->A->type), "x", &b->x);
     TULLE_TRY(tulle_comm_agree(b->comm, status));
-    TULLE_TRY(tulle__panels_new(b, n, &b->panels));
+    TULLE_TRY(tulle__block_panels_new(b, n, &b->panels));
 out:
     return status;
 }

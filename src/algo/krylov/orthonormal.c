@@ -25,7 +25,7 @@ enum { PASSES = 6, OVER = 10 };
 static tulle_status measure(tulle__block *b, int conjugate)
 {
     tulle__block_small *s = b->small;
-    const tulle__panels *p = &b->panels;
+    const tulle__block_panels *p = &b->panels;
     const void *T = p->rest.val, *Y = b->M ? p->pre.val : T;
     tulle__multi_gram gram[TULLE__BLOCK_LEVELS + 3];
     size_t size = tulle_type_size(b->multi.space.type);
@@ -113,7 +113,7 @@ static void continue_factor(tulle__block *b, const struct lengths *is, int rank,
 static tulle_status transform(tulle__block *b, const struct lengths *is, int rank, const int *order)
 {
     tulle__block_small *s = b->small;
-    tulle__panels *p = &b->panels;
+    tulle__block_panels *p = &b->panels;
     int other[TULLE__TALL_MOST], count = rank, chosen[TULLE__TALL_MOST] = {0};
     tulle_status status = TULLE_OK;
     invert(b, is, rank, order);
@@ -150,6 +150,7 @@ tulle_status tulle__block_orthonormalise(tulle__block *b, double scale, int conj
         TULLE_TRY(measure(b, conjugate));
         if (!look(b, pass, &is)) goto out;
         *rank = tulle__small_pivoted(b->t, s->A, is.live, least, s->R, order, &worst);
+        b->ill = pass > 0;
         if ((*rank == is.count && worst > good) || pass == PASSES) break;
         TULLE_TRY(transform(b, &is, *rank, order));
     }

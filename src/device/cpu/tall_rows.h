@@ -45,7 +45,9 @@ ROWS static void NAME(gram)(const tulle__gram_task *task)
         G[TULLE__TALL_MOST * TULLE__TALL_MOST];
     const T *X = task->X, *Y = task->Y;
     int same = X == Y && task->ldx == task->ldy && task->m == task->n;
-    memset(G, 0, sizeof G);
+    int64_t whole = (task->n + NAME(SUMS) - 1) / NAME(SUMS) * NAME(SUMS);
+    for (int64_t i = 0; i < (task->m + 3) / 4 * 4; i++)
+        for (int64_t j = 0; j < whole; j++) G[i * TULLE__TALL_MOST + j] = 0;
     for (int64_t at = 0; at < task->rows; at += TULLE__TALL_CHUNK) {
         int64_t rows = task->rows - at < TULLE__TALL_CHUNK ? task->rows - at : TULLE__TALL_CHUNK;
         NAME(pack)(X + at * task->ldx, task->ldx, rows, task->m, x);
