@@ -152,6 +152,45 @@ typedef struct tulle__mix_task {
     int64_t ld;
 } tulle__mix_task;
 
+/*
+ * A slab of a sparse matrix in blocks: block rows first .. first + m - 1 of it, n block columns of which it names any.
+ * A block is block x block values, row-major, all of them stored; block = 1 is CSR. If symmetric, the matrix is square
+ * and only blocks with column >= row are stored; those with column > row act as their transposes as well, at (column,
+ * row), so that a matrix is its slabs' sum.
+ */
+typedef struct tulle__bsr {
+    int64_t first, m, n;
+    int block;
+    int symmetric;
+    int64_t span;          /* symmetric: no block is more columns right of the diagonal than that */
+    const int64_t *rowptr; /* m + 1, counting blocks; may start above 0 (a range of block rows of a larger slab) */
+    int index_bytes;       /* 4: colind are int32_t, block columns; 2: uint16_t, block columns less base of the row */
+    const void *colind;    /* indexed by rowptr values; ascending in each row */
+    const int32_t *base;   /* index_bytes = 2: [m] */
+    const void *val;       /* block * block values for each of colind's */
+} tulle__bsr;
+
+/*
+ * A slab times k columns side by side. X has n * block lines, ldx apart; Y is given from its line 0 on, ldy apart.
+ *   not symmetric: Y = A X in lines first * block .. (first + m) * block - 1, which are written and not read
+ *   symmetric:     Y += A X in the same lines, and in those of the `span` block columns after them; nothing else is
+ *                  touched. Who starts with Y = 0 and goes through all slabs of a matrix, in any order but one after
+ *                  the other, has its product with X.
+ * Products and sums are f64 whatever the types; an element of Y is rounded once a call, if vectors are f32. Values f64
+ * with vectors f32 are TULLE_ERR_UNSUPPORTED. Sums are in an order that follows from slab, k and instruction set alone
+ * and never from threads or time: a row is summed by one thread, and of a symmetric slab what goes to other rows is
+ * collected in runs of block rows, whose number the slab's structure gives, and added run by run.
+ */
+typedef struct tulle__bsr_task {
+    tulle_type values, vectors;
+    tulle__bsr A;
+    int64_t k;
+    const void *X;
+    int64_t ldx;
+    void *Y;
+    int64_t ldy;
+} tulle__bsr_task;
+
 /* The C tile that a kernel made. */
 typedef struct tulle__csr_result {
     int64_t multiplications; /* that spgemm did for it */
@@ -170,6 +209,8 @@ typedef tulle_status (*tulle__csr_place)(void *context, int64_t m, int64_t nnz, 
 
 typedef struct tulle__kernels {
     tulle_status (*spmm)(tulle__pool *pool, const tulle__spmm_task *task);
+
+    tulle_status (*bsr)(tulle__pool *pool, const tulle__bsr_task *task);
 
     /* flops[r] = multiplications for row r of C (additions not counted), r = 0 .. m - 1. */
     tulle_status (*spgemm_flops)(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *flops);

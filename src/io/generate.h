@@ -10,6 +10,9 @@
  *   er         n (or m and n), degree=8                         each entry there with probability degree / n, so a
  *                                                               row has Binomial(n, degree / n) entries
  *   fem        nodes (or nx, ny, nz), dof=1                     27 neighbours in a grid, full dof x dof blocks
+ *   cantilever nodes (or nx, ny, nz), dof=1, 3 or 6,          stiffness of a box of hexahedra, clamped where x = 0:
+ *              vary=1, clamp=on                                 generate/cantilever.h
+ *   cantilever-load  the same                                 the load on its other end, one column
  *   stencil2d  n (or nx, ny), points=5 or 9                     x runs fastest
  *   stencil3d  n (or nx, ny, nz), points=7, 15 or 27            15: the seven and the corners of the cube
  *   band       n, lower=1, upper=lower                          every entry of the band
@@ -35,8 +38,10 @@
  *   laplace  stencils: minus the Laplacian, zero outside the grid; `anisotropy` weighs the last direction (5 and 7
  *            points), `shift` is added to the diagonal
  *   spd      symmetric patterns: symmetric and strictly diagonally dominant
- * with laplace for stencils, spd for fem, delaunay, shell, road and cliques and random for the rest where nothing is
- * said. An f32 value is its f64 value with fewer bits. Nothing depends on the machine's mathematical library.
+ *   elements cantilevers: assembled from elements
+ * with laplace for stencils, spd for fem, delaunay, shell, road and cliques, elements for cantilevers and random for
+ * the rest where nothing is said. An f32 value is its f64 value with fewer bits. Nothing depends on the machine's
+ * mathematical library.
  */
 #ifndef TULLE_IO_GENERATE_H
 #define TULLE_IO_GENERATE_H
@@ -106,7 +111,19 @@ void tulle__generator_values(const tulle__generator *generator, int64_t count, c
 tulle_status tulle__generator_tile(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, int64_t **rowptr, int32_t **colind, void **val, int64_t *nnz);
 
-/* Element (r, c) of a rectangle of `dense` into val[(r - r0) * row_stride + (c - c0) * col_stride]. */
+/*
+ * Whether rows of the generator are made by the following two, without memory of their own and at memory's speed: a
+ * cantilever's. Their lengths within c0 .. c1 - 1 into rowptr (r1 - r0 + 1, from 0); then their entries, those of row
+ * r0 from rowptr[0] on, which may be in the middle of a larger tile: colind and val are given from place 0.
+ */
+int tulle__generator_counts(const tulle__generator *generator);
+void tulle__generator_count(
+    const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1, int64_t *rowptr);
+void tulle__generator_put(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
+    tulle_type type, const int64_t *rowptr, int32_t *colind, void *val);
+
+/* Element (r, c) of a rectangle of a generator that is dense into val[(r - r0) * row_stride + (c - c0) * col_stride].
+ */
 tulle_status tulle__generator_fill(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, void *val, int64_t row_stride, int64_t col_stride);
 

@@ -17,6 +17,7 @@
 #include "io/generate.h"
 #include "io/operand.h"
 #include "mat/assemble.h"
+#include "mat/context.h"
 
 tulle__mtx_options tulle__mtx_options_for(const tulle_read_options *options)
 {
@@ -266,6 +267,47 @@ static tulle_status load_edges(struct load *load, const tulle__generator *g, int
     return status;
 }
 
+struct counted {
+    const tulle__generator *generator;
+    int64_t r0, c0, c1;
+    const int64_t *rowptr;
+    const tulle_tile *tile;
+};
+
+static tulle_status put_part(void *arg, int thread, int nthreads)
+{
+    const struct counted *c = arg;
+    int64_t begin = c->tile->m * thread / nthreads, end = c->tile->m * (thread + 1) / nthreads;
+    tulle__generator_put(c->generator, c->r0 + begin, c->r0 + end, c->c0, c->c1, c->tile->type, c->rowptr + begin,
+        (int32_t *)(uintptr_t)c->tile->colind, c->tile->val);
+    return TULLE_OK;
+}
+
+/* A tile of rows that are counted first, straight into its place, by all threads. */
+static tulle_status make_counted(const struct load *load, const tulle__generator *g, int i, int j, tulle_mat *A)
+{
+    const tulle_layout *l = load->layout;
+    struct counted counted = {.generator = g, .r0 = l->row_cut[i], .c0 = l->col_cut[j], .c1 = l->col_cut[j + 1]};
+    int64_t rows = l->row_cut[i + 1] - l->row_cut[i], *rowptr = NULL;
+    tulle__context *context;
+    tulle_tile tile;
+    int32_t width;
+    tulle_status status;
+    TULLE_TRY(tulle__narrow(counted.c1 - counted.c0, "the number of columns of a tile", &width));
+    TULLE_TRY(tulle__context_get(load->comm, &context));
+    TULLE_TRY(tulle__alloc((size_t)rows + 1, sizeof *rowptr, "row pointers of a generated matrix", &rowptr));
+    tulle__generator_count(g, l->row_cut[i], l->row_cut[i + 1], counted.c0, counted.c1, rowptr);
+    if (!rowptr[rows]) goto out;
+    TULLE_TRY(tulle__mat_place(A, i, j, rowptr[rows], &tile));
+    memcpy((void *)(uintptr_t)tile.rowptr, rowptr, ((size_t)rows + 1) * sizeof *rowptr);
+    counted.rowptr = rowptr;
+    counted.tile = &tile;
+    status = tulle__pool_run(context->pool, put_part, &counted);
+out:
+    tulle__free(rowptr);
+    return status;
+}
+
 /* Each owner makes its own tiles. */
 static tulle_status make_tiles(struct load *load, const tulle__generator *g, tulle_mat *A)
 {
@@ -278,6 +320,10 @@ static tulle_status make_tiles(struct load *load, const tulle__generator *g, tul
             void *val;
             tulle_tile tile;
             if (!tulle__tile_is_mine(A, i, j)) continue;
+            if (tulle__generator_counts(g)) {
+                TULLE_TRY(make_counted(load, g, i, j, A));
+                continue;
+            }
             TULLE_TRY(tulle__generator_tile(g, l->row_cut[i], l->row_cut[i + 1], l->col_cut[j], l->col_cut[j + 1],
                 A->type, &rowptr, &colind, &val, &nnz));
             status = nnz ? tulle__mat_place(A, i, j, nnz, &tile) : TULLE_OK;

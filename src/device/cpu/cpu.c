@@ -27,8 +27,13 @@ static const tulle__spgemm_knobs automatic;
     {                                                                                                                  \
         return tulle__spmm_cpu(ISA, pool, task);                                                                       \
     }                                                                                                                  \
+    static tulle_status bsr_##isa(tulle__pool *pool, const tulle__bsr_task *task)                                      \
+    {                                                                                                                  \
+        return tulle__bsr_cpu(ISA, pool, task);                                                                        \
+    }                                                                                                                  \
     static const tulle__kernels kernels_##isa = {                                                                      \
         .spmm = spmm_##isa,                                                                                            \
+        .bsr = bsr_##isa,                                                                                              \
         .spgemm_flops = tulle__spgemm_cpu_flops,                                                                       \
         .spgemm = spgemm_##isa,                                                                                        \
         .spgemm_symbolic = symbolic_##isa,                                                                             \

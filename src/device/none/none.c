@@ -25,6 +25,12 @@ static tulle_status spmm(tulle__pool *pool, const tulle__spmm_task *task)
     return TULLE_OK;
 }
 
+static tulle_status bsr(tulle__pool *pool, const tulle__bsr_task *task)
+{
+    (void)pool, (void)task;
+    return TULLE_OK;
+}
+
 static tulle_status numeric(tulle__pool *pool, const tulle__spgemm_task *task, const tulle__csr_result *C)
 {
     (void)pool, (void)task, (void)C;
@@ -220,6 +226,7 @@ tulle__kernels tulle__kernels_none(void)
 {
     tulle__kernels kernels = *tulle__kernels_cpu();
     kernels.spmm = spmm;
+    kernels.bsr = bsr;
     kernels.spgemm = spgemm;
     kernels.spgemm_symbolic = symbolic;
     kernels.spgemm_numeric = numeric;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "device/ref/bsr_formula.h"
 #include "device/values.h"
 
 static int compare_columns(const void *left, const void *right)
@@ -142,6 +143,7 @@ static tulle_status transpose(tulle__pool *pool, tulle_type type, const tulle__c
 
 static const tulle__kernels kernels = {
     .spmm = spmm,
+    .bsr = tulle__bsr_formula,
     .spgemm_flops = flops,
     .spgemm = spgemm,
     .spgemm_symbolic = symbolic,

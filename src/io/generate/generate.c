@@ -18,7 +18,7 @@ void tulle__generator_get_shape(const tulle__generator *generator, tulle__genera
         .n = generator->n,
         .nnz = generator->nnz,
         .edges = generator->edges,
-        .is_dense = generator->kind == &tulle__generator_dense,
+        .is_dense = generator->kind->dense,
     };
 }
 
@@ -87,6 +87,9 @@ static double diagonal(const tulle__generator *g, int64_t row)
             break;                                                                                                     \
         case TULLE__VALUES_LAPLACE:                                                                                    \
             for (int64_t i = 0; i < count; i++) val[i] = (T)g->kind->laplace(g, row_at, col[i]);                       \
+            break;                                                                                                     \
+        case TULLE__VALUES_ELEMENTS:                                                                                   \
+            for (int64_t i = 0; i < count; i++) val[i] = (T)g->kind->element(g, row_at, col[i]);                       \
             break;                                                                                                     \
         case TULLE__VALUES_SPD:                                                                                        \
             for (int64_t i = 0; i < count; i++)                                                                        \
@@ -280,6 +283,57 @@ out:
     return status;
 }
 
+/* ---- many rows at once ---- */
+
+void tulle__generator_box_put(
+    const tulle__generator_box *box, int64_t at, int64_t col, int64_t count, const double *val)
+{
+    if (box->wide)
+        for (int64_t i = 0; i < count; i++) ((int64_t *)box->colind)[at + i] = col + i;
+    else
+        for (int64_t i = 0; i < count; i++) ((int32_t *)box->colind)[at + i] = (int32_t)(col - box->c0 + i);
+    if (box->type == TULLE_F32)
+        for (int64_t i = 0; i < count; i++) ((float *)box->val)[at + i] = (float)val[i];
+    else
+        memcpy((double *)box->val + at, val, (size_t)count * sizeof *val);
+}
+
+int tulle__generator_counts(const tulle__generator *generator)
+{
+    return generator->kind->fill && generator->mode == TULLE__VALUES_ELEMENTS;
+}
+
+void tulle__generator_count(
+    const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1, int64_t *rowptr)
+{
+    rowptr[0] = 0;
+    for (int64_t r = r0; r < r1; r++)
+        rowptr[r - r0 + 1] = rowptr[r - r0] + generator->kind->count(generator, r, c0, c1);
+}
+
+void tulle__generator_put(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
+    tulle_type type, const int64_t *rowptr, int32_t *colind, void *val)
+{
+    generator->kind->fill(generator, r0, r1,
+        &(tulle__generator_box){.c0 = c0, .c1 = c1, .type = type, .rowptr = rowptr, .colind = colind, .val = val});
+}
+
+/* All columns, into lists that grow. */
+static tulle_status counted_rows(
+    const tulle__generator *g, int64_t r0, int64_t r1, tulle_type type, int64_t *rowptr, tulle__growing *entries)
+{
+    tulle__generator_count(g, r0, r1, 0, g->n, rowptr);
+    int64_t nnz = rowptr[r1 - r0];
+    tulle_status status = ensure(
+        0, nnz + 1, sizeof *entries->colind, tulle_type_size(type), &entries->room, &entries->colind, &entries->val);
+    if (status != TULLE_OK) return status;
+    g->kind->fill(g, r0, r1,
+        &(tulle__generator_box){
+            .c1 = g->n, .type = type, .rowptr = rowptr, .wide = 1, .colind = entries->colind, .val = entries->val});
+    entries->nnz = nnz;
+    return TULLE_OK;
+}
+
 /* ---- row by row ---- */
 
 /* The first guess of a rectangle's entries; kept sane, `ensure` sees to the rest. */
@@ -301,6 +355,7 @@ tulle_status tulle__generator_rows(const tulle__generator *generator, int64_t r0
     if (entries->type != type) tulle__growing_fini(entries); /* its values have another size */
     entries->type = type;
     if (g->kind->edges) return edges_rows(g, r0, r1, type, rowptr, entries);
+    if (tulle__generator_counts(g)) return counted_rows(g, r0, r1, type, rowptr, entries);
     /* a row is written where its bound fits, so a little beyond the last entry */
     int64_t beyond = r1 > r0 ? g->kind->bound(g, r1 - 1, 0, g->n) + 1 : 1;
     TULLE_TRY(ensure(0, guess(g, r0, r1, 0, g->n) + beyond, sizeof *entries->colind, size, &entries->room,
@@ -372,6 +427,21 @@ out:
     return status;
 }
 
+static tulle_status counted_tile(
+    const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1, tulle_type type, struct tile *tile)
+{
+    tulle_status status;
+    TULLE_TRY(
+        tulle__alloc((size_t)(r1 - r0) + 1, sizeof *tile->rowptr, "row pointers of a generated matrix", &tile->rowptr));
+    tulle__generator_count(g, r0, r1, c0, c1, tile->rowptr);
+    tile->nnz = tile->rowptr[r1 - r0];
+    TULLE_TRY(
+        ensure(0, tile->nnz + 1, sizeof *tile->colind, tulle_type_size(type), &tile->room, &tile->colind, &tile->val));
+    tulle__generator_put(g, r0, r1, c0, c1, type, tile->rowptr, tile->colind, tile->val);
+out:
+    return status;
+}
+
 tulle_status tulle__generator_tile(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, int64_t **rowptr, int32_t **colind, void **val, int64_t *nnz)
 {
@@ -383,6 +453,8 @@ tulle_status tulle__generator_tile(const tulle__generator *generator, int64_t r0
     TULLE_TRY(tulle__narrow(c1 - c0, "the number of columns of a tile", &width));
     if (generator->kind->edges)
         TULLE_TRY(edges_tile(generator, r0, r1, c0, c1, type, &tile));
+    else if (tulle__generator_counts(generator))
+        TULLE_TRY(counted_tile(generator, r0, r1, c0, c1, type, &tile));
     else
         TULLE_TRY(rows_tile(generator, r0, r1, c0, c1, type, &tile));
     *rowptr = tile.rowptr;
@@ -404,8 +476,7 @@ tulle_status tulle__generator_fill(const tulle__generator *generator, int64_t r0
     double line[EDGES_AT_ONCE];
     size_t size = tulle_type_size(type);
     tulle_status status;
-    if (generator->kind != &tulle__generator_dense)
-        return tulle__fail(TULLE_ERR_ARG, "'%s' is not a dense matrix", generator->kind->name);
+    if (!generator->kind->dense) return tulle__fail(TULLE_ERR_ARG, "'%s' is not a dense matrix", generator->kind->name);
     TULLE_TRY(check_range("rows", r0, r1, generator->m));
     TULLE_TRY(check_range("columns", c0, c1, generator->n));
     for (int64_t r = r0; r < r1; r++)

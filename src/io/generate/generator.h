@@ -20,8 +20,23 @@ typedef enum tulle__generator_mode {
     TULLE__VALUES_INTEGER,
     TULLE__VALUES_LAPLACE,
     TULLE__VALUES_SPD,
+    TULLE__VALUES_ELEMENTS,
     TULLE__VALUES_COUNT
 } tulle__generator_mode;
+
+/* Where entries of columns c0 .. c1 - 1 of some rows go: those of the first row from rowptr[0] on. */
+typedef struct tulle__generator_box {
+    int64_t c0, c1;
+    tulle_type type;
+    const int64_t *rowptr;
+    int wide;     /* colind is int64_t and counts from column 0; else int32_t, from c0 */
+    void *colind; /* indexed by rowptr values, as val */
+    void *val;
+} tulle__generator_box;
+
+/* `count` entries in columns col, col + 1, ..., from place `at` on. */
+void tulle__generator_box_put(
+    const tulle__generator_box *box, int64_t at, int64_t col, int64_t count, const double *val);
 
 /* A box of columns or rows is half open. */
 typedef struct tulle__generator_kind {
@@ -29,9 +44,11 @@ typedef struct tulle__generator_kind {
     const char *sentence;
     const char *const *keys; /* beside seed and values; ends with NULL */
     tulle__generator_mode mode;
+    int dense; /* every entry is there */
 
     /* Reads the keys; sets m, n, nnz, symmetric and its part of `as`. */
     tulle_status (*open)(tulle__spec_part *part, tulle__generator *g);
+    void (*close)(tulle__generator *g); /* frees what open has made, or was about to; NULL: nothing */
 
     /* Row by row: at most this many entries of the row lie in columns c0 .. c1 - 1; how many a box has, roughly. */
     int64_t (*bound)(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1);
@@ -45,6 +62,13 @@ typedef struct tulle__generator_kind {
 
     /* values=laplace, NULL if there is none. */
     double (*laplace)(const tulle__generator *g, int64_t row, int64_t col);
+
+    /* values=elements, NULL if there is none. */
+    double (*element)(const tulle__generator *g, int64_t row, int64_t col);
+    /* The same for many rows at once, NULL or both: how many entries of a row lie in c0 .. c1 - 1, exactly; and rows
+       r0 .. r1 - 1 into a box, which rowptr belongs to that makes. */
+    int64_t (*count)(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1);
+    void (*fill)(const tulle__generator *g, int64_t r0, int64_t r1, const tulle__generator_box *box);
 } tulle__generator_kind;
 
 struct tulle__generator {
@@ -61,6 +85,12 @@ struct tulle__generator {
             int flat, dof;
             double anisotropy, shift;
         } grid;
+        struct {
+            int64_t nodes[3];
+            int dof, clamp;
+            double vary; /* coefficients of elements are 1 .. vary */
+            double *K;   /* of an element */
+        } cantilever;
         struct {
             double degree;
             double rate; /* 1 / log(1 - p) */
@@ -101,7 +131,8 @@ struct tulle__generator {
 extern const tulle__generator_kind tulle__generator_rmat, tulle__generator_er, tulle__generator_fem,
     tulle__generator_stencil2d, tulle__generator_stencil3d, tulle__generator_band, tulle__generator_circuit,
     tulle__generator_nlpkkt, tulle__generator_delaunay, tulle__generator_shell, tulle__generator_road,
-    tulle__generator_web, tulle__generator_cliques, tulle__generator_dense;
+    tulle__generator_web, tulle__generator_cliques, tulle__generator_cantilever, tulle__generator_cantilever_load,
+    tulle__generator_dense;
 
 /* Columns below c1 and from c0 on out of an ascending list: keeps them at its start, returns their number. */
 static inline int64_t tulle__generator_clip(int64_t *col, int64_t count, int64_t c0, int64_t c1)

@@ -100,6 +100,7 @@ const tulle__generator_kind tulle__generator_dense = {
     .sentence = "full matrix, m x n",
     .keys = dense_keys,
     .mode = TULLE__VALUES_RANDOM,
+    .dense = 1,
     .open = open_dense,
     .bound = dense_bound,
     .estimate = dense_estimate,

@@ -156,6 +156,11 @@ out:
     return status;
 }
 
+static void close_circuit(tulle__generator *g)
+{
+    tulle__free(g->as.circuit.dense);
+}
+
 static int64_t circuit_bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
 {
     int64_t most = g->as.circuit.ndense + 2 * g->as.circuit.nlocal + 1;
@@ -225,6 +230,7 @@ const tulle__generator_kind tulle__generator_circuit = {
     .keys = circuit_keys,
     .mode = TULLE__VALUES_RANDOM,
     .open = open_circuit,
+    .close = close_circuit,
     .bound = circuit_bound,
     .estimate = circuit_estimate,
     .row = circuit_row,

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Template of the product of a slab of blocks with one column, included once an instruction set and pair of types:
+ *   A_T, A_L, X_T, X_L   the types of values and vectors, and their letters
+ *   NAME(x)              x with the suffixes
+ * beside ROWS, V4, FMA4, sum4 and the loads of the instruction set. A block's row is one vector or two times those of
+ * x: memory is what bounds the product, so it is enough that no chain of additions is longer than a block takes to
+ * come. Values are fetched ahead, over the ends of pages, where the processor's own fetching stops.
+ */
+
+#define LOAD_A TULLE__BSR_OP(load, 4, A_L)
+#define LOAD_A_N TULLE__BSR_OP(part, 4, A_L)
+#define LOAD_X TULLE__BSR_OP(load, 4, X_L)
+#define LOAD_X_N TULLE__BSR_OP(part, 4, X_L)
+
+/* Entries e .. e + 3 of row i, block 1. */
+ROWS static inline __attribute__((always_inline)) V4 NAME(gather)(
+    const tulle__bsr *A, const X_T *x, int64_t e, const int bytes)
+{
+    const uint16_t *narrow = (const uint16_t *)A->colind + e;
+    const int32_t *wide = (const int32_t *)A->colind + e;
+    if (bytes == 2) return (V4){x[narrow[0]], x[narrow[1]], x[narrow[2]], x[narrow[3]]};
+    return (V4){x[wide[0]], x[wide[1]], x[wide[2]], x[wide[3]]};
+}
+
+ROWS static inline __attribute__((always_inline)) void NAME(scalars)(const tulle__bsr_rows *rows, const int bytes)
+{
+    const tulle__bsr A = *rows->A;
+    const A_T *val = A.val;
+    X_T *Y = (X_T *)rows->Y + A.first;
+    for (int64_t i = rows->begin; i < rows->end; i++) {
+        const X_T *x = (const X_T *)rows->X + (bytes == 2 ? A.base[i] : 0);
+        int64_t e = A.rowptr[i], end = A.rowptr[i + 1];
+        V4 sum = {0}, other = {0};
+        __builtin_prefetch(val + e + AHEAD / sizeof *val);
+        for (; e + 8 <= end; e += 8) {
+            sum = FMA4(LOAD_A(val + e), NAME(gather)(&A, x, e, bytes), sum);
+            other = FMA4(LOAD_A(val + e + 4), NAME(gather)(&A, x, e + 4, bytes), other);
+        }
+        if (e + 4 <= end) {
+            sum = FMA4(LOAD_A(val + e), NAME(gather)(&A, x, e, bytes), sum);
+            e += 4;
+        }
+        double rest = 0;
+        for (; e < end; e++)
+            rest += (double)val[e] *
+                    (double)x[bytes == 2 ? ((const uint16_t *)A.colind)[e] : ((const int32_t *)A.colind)[e]];
+        Y[i] = (X_T)(sum4(sum + other) + rest);
+    }
+}
+
+/* sum[r] += row r of one block, b = 2 .. 8, times x. */
+ROWS static inline __attribute__((always_inline)) void NAME(block)(V4 *sum, const A_T *a, const X_T *x, const int b)
+{
+    V4 x0 = b >= 4 ? LOAD_X(x) : LOAD_X_N(x, b), x1 = b > 4 ? LOAD_X_N(x + 4, b - 4) : x0;
+#pragma GCC unroll 8
+    for (int r = 0; r < b; r++) {
+        sum[r] = FMA4(b >= 4 ? LOAD_A(a + r * b) : LOAD_A_N(a + r * b, b), x0, sum[r]);
+        if (b > 4) sum[r] = FMA4(LOAD_A_N(a + r * b + 4, b - 4), x1, sum[r]);
+    }
+#pragma GCC unroll 8
+    for (int t = 0; t < b * b; t += 64 / (int)sizeof *a) __builtin_prefetch(a + t + AHEAD / sizeof *a);
+}
+
+ROWS static inline __attribute__((always_inline)) void NAME(blocks)(const tulle__bsr_rows *rows, const int b)
+{
+    const tulle__bsr A = *rows->A;
+    const X_T *X = rows->X;
+    X_T *Y = (X_T *)rows->Y + (A.first + rows->begin) * b;
+    const A_T *val = (const A_T *)A.val + A.rowptr[rows->begin] * b * b;
+    for (int64_t i = rows->begin; i < rows->end; i++, Y += b) {
+        int64_t e = A.rowptr[i], end = A.rowptr[i + 1];
+        V4 sum[16];
+#pragma GCC unroll 16
+        for (int r = 0; r < 2 * b; r++) sum[r] = (V4){0};
+        for (; e + 2 <= end; e += 2, val += 2 * b * b) {
+            NAME(block)(sum, val, X + tulle__bsr_column(&A, i, e) * b, b);
+            NAME(block)(sum + (b <= 4 ? b : 0), val + b * b, X + tulle__bsr_column(&A, i, e + 1) * b, b);
+        }
+        if (e < end) {
+            NAME(block)(sum, val, X + tulle__bsr_column(&A, i, e) * b, b);
+            val += b * b;
+        }
+#pragma GCC unroll 8
+        for (int r = 0; r < b; r++) {
+            if (b <= 4) sum[r] += sum[b + r];
+            Y[r] = (X_T)sum4(sum[r]);
+        }
+    }
+}
+
+/* Blocks of any size, R rows of them at a time. */
+ROWS static inline __attribute__((always_inline)) void NAME(band)(
+    const tulle__bsr_rows *rows, int64_t i, int64_t r0, const int R)
+{
+    const tulle__bsr *A = rows->A;
+    int64_t b = A->block, tail = b & 3;
+    X_T *Y = (X_T *)rows->Y + (A->first + i) * b + r0;
+    V4 sum[4] = {{0}, {0}, {0}, {0}};
+    for (int64_t e = A->rowptr[i]; e < A->rowptr[i + 1]; e++) {
+        const A_T *a = (const A_T *)A->val + (e * b + r0) * b;
+        const X_T *x = (const X_T *)rows->X + tulle__bsr_column(A, i, e) * b;
+        for (int64_t c = 0; c + 4 <= b; c += 4)
+#pragma GCC unroll 4
+            for (int r = 0; r < R; r++) sum[r] = FMA4(LOAD_A(a + r * b + c), LOAD_X(x + c), sum[r]);
+        if (tail)
+#pragma GCC unroll 4
+            for (int r = 0; r < R; r++)
+                sum[r] = FMA4(LOAD_A_N(a + r * b + b - tail, tail), LOAD_X_N(x + b - tail, tail), sum[r]);
+    }
+    for (int r = 0; r < R; r++) Y[r] = (X_T)sum4(sum[r]);
+}
+
+ROWS static void NAME(column)(const tulle__bsr_rows *rows)
+{
+    int b = rows->A->block;
+    switch (b) {
+    case 1:
+        rows->A->index_bytes == 2 ? NAME(scalars)(rows, 2) : NAME(scalars)(rows, 4);
+        return;
+    case 2:
+        NAME(blocks)(rows, 2);
+        return;
+    case 3:
+        NAME(blocks)(rows, 3);
+        return;
+    case 4:
+        NAME(blocks)(rows, 4);
+        return;
+    case 6:
+        NAME(blocks)(rows, 6);
+        return;
+    default:
+        for (int64_t i = rows->begin; i < rows->end; i++) {
+            int64_t r = 0;
+            for (; r + 4 <= b; r += 4) NAME(band)(rows, i, r, 4);
+            for (; r < b; r++) NAME(band)(rows, i, r, 1);
+        }
+    }
+}
+
+#undef LOAD_A
+#undef LOAD_A_N
+#undef LOAD_X
+#undef LOAD_X_N
