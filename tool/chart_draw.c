@@ -264,8 +264,9 @@ static int put_widths(const struct chart *chart, const struct picture *p)
     for (int i = 0; i < chart->count; i++)
         if (i + 1 == chart->count || chart->mark[i + 1].iteration != chart->mark[i].iteration)
             fprintf(p->script, "%g %g\n", chart->mark[i].iteration, chart->mark[i].width);
-    fprintf(p->script, "EOD\nset y2label 'directions at a time'\nset y2tics\nset y2range [0:%g]\nset ytics nomirror\n",
-        most * 1.1);
+    fprintf(p->script,
+        "EOD\nset y2label 'directions at a time'\nset y2tics %d\nset y2range [0:%g]\nset ytics nomirror\n",
+        (int)most / 9 + 1, most * 1.1);
     return 1;
 }
 

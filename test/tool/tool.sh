@@ -240,6 +240,12 @@ iterations=$(sed -n 's/^     1 *\([0-9]*\) converged.*/\1/p' "$work/out")
 report $? "the history has a line for each of the $iterations iterations and the beginning"
 expect 0 '     1          0 converged' solve stencil2d:n=20 --method cg --rhs ones --guess "$work/s.npy" --pes 3
 expect 2 'of another size' solve stencil2d:n=10 --method cg --rhs ones --guess "$work/s.npy"
+expect 0 'columns 1 to 3 together' solve stencil2d:n=20 --method block-cg --precond jacobi --rhs random:5 --width 3 --check --pes 2
+expect 0 '"method":"block-cg".*"width":4,"deflated":0,"deflated_at":-1' solve stencil2d:n=20 --method block-cg --rhs random:4 --json
+printf '%%%%MatrixMarket matrix array real general\n4 3\n1\n2\n3\n4\n1\n2\n3\n4\n2\n4\n6\n8\n' >"$work/same.mtx"
+expect 0 'directions that depended on others: 2, first in iteration 0' solve stencil2d:n=2 --method block-cg --rhs "$work/same.mtx"
+expect 1 'block-cg, column 1, iteration [12]: P^T A P has a pivot' solve "$work/indefinite.mtx" --method block-cg --rhs random:2
+expect 2 'outside 0 to 64' solve stencil2d:n=4 --method block-cg --width 65
 if command -v python3 >/dev/null 2>&1; then
     "$tulle" solve stencil2d:n=20 --method cg --rhs random:2 --history "$work/h.json" --json >"$work/out" 2>&1
     python3 - "$work/h.json" "$work/out" <<'EOF'
@@ -258,6 +264,10 @@ if command -v script >/dev/null 2>&1; then
     script -qec "$tulle $slow" /dev/null >"$work/out"
     grep -q 'gmres: column 1, iteration [0-9]*, residual .* of ' "$work/out"
     report $? "a convergence line on a terminal"
+    block="solve stencil2d:n=20 --method block-cg --rhs random:3 --tol 1e-12 --pes 2 --comm net:latency=10ms+threads"
+    script -qec "$tulle $block" /dev/null >"$work/out"
+    grep -q 'block-cg: column [123], iteration [0-9]*, residual .* of .*, the worst of [123], width [123], ' "$work/out"
+    report $? "and of a block, with its worst column"
     "$tulle" $slow >"$work/out" 2>&1
     ! grep -q 'gmres: column 1, iteration' "$work/out"
     report $? "and nowhere else"

@@ -14,29 +14,38 @@ typedef double NAME(sums) __attribute__((vector_size(64), aligned(sizeof(double)
 /* A chunk in double, lines TULLE__TALL_MOST apart, filled up with zeros to whole vectors. */
 ROWS static void NAME(pack)(const T *X, int64_t ld, int64_t rows, int64_t m, double *to)
 {
-    int64_t whole = (m + NAME(SUMS) - 1) / NAME(SUMS) * NAME(SUMS);
-    for (int64_t r = 0; r < rows; r++) {
-        for (int64_t c = 0; c < m; c++) to[r * TULLE__TALL_MOST + c] = (double)X[r * ld + c];
-        for (int64_t c = m; c < whole; c++) to[r * TULLE__TALL_MOST + c] = 0;
+    for (int64_t r = 0; r < rows; r++, X += ld, to += TULLE__TALL_MOST) {
+        int64_t c = 0;
+        for (; c + NAME(SUMS) <= m; c += NAME(SUMS))
+            for (int l = 0; l < NAME(SUMS); l++) to[c + l] = (double)X[c + l];
+        for (int l = 0; c < m && l < NAME(SUMS); l++) to[c + l] = c + l < m ? (double)X[c + l] : 0;
     }
 }
 
 /* G[0 .. 3][0 .. 7] += the sums of a chunk. */
-ROWS static void NAME(gram_tile)(const double *x, const double *y, int64_t rows, double *G)
+ROWS static void NAME(gram_tile)(const double *x, int64_t ldx, const double *y, int64_t ldy, int64_t rows, double *G)
 {
     NAME(sums) s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
-    for (int64_t r = 0; r < rows; r++) {
-        const NAME(sums) line = *(const NAME(sums) *)(const void *)(y + r * TULLE__TALL_MOST);
-        const double *a = x + r * TULLE__TALL_MOST;
-        s0 += line * a[0];
-        s1 += line * a[1];
-        s2 += line * a[2];
-        s3 += line * a[3];
+    for (int64_t r = 0; r < rows; r++, x += ldx, y += ldy) {
+        const NAME(sums) line = *(const NAME(sums) *)(const void *)y;
+        s0 += line * x[0];
+        s1 += line * x[1];
+        s2 += line * x[2];
+        s3 += line * x[3];
     }
     *(NAME(sums) *)(void *)G += s0;
     *(NAME(sums) *)(void *)(G + TULLE__TALL_MOST) += s1;
     *(NAME(sums) *)(void *)(G + 2 * TULLE__TALL_MOST) += s2;
     *(NAME(sums) *)(void *)(G + 3 * TULLE__TALL_MOST) += s3;
+}
+
+/* Rows of a chunk as they lie if that will do, else packed. */
+ROWS static const double *NAME(chunk)(const T *X, int64_t *ld, int64_t rows, int64_t m, double *room)
+{
+    if (sizeof(T) == sizeof(double) && m % NAME(SUMS) == 0) return (const double *)(const void *)X;
+    NAME(pack)(X, *ld, rows, m, room);
+    *ld = TULLE__TALL_MOST;
+    return room;
 }
 
 ROWS static void NAME(gram)(const tulle__gram_task *task)
@@ -50,11 +59,15 @@ ROWS static void NAME(gram)(const tulle__gram_task *task)
         for (int64_t j = 0; j < whole; j++) G[i * TULLE__TALL_MOST + j] = 0;
     for (int64_t at = 0; at < task->rows; at += TULLE__TALL_CHUNK) {
         int64_t rows = task->rows - at < TULLE__TALL_CHUNK ? task->rows - at : TULLE__TALL_CHUNK;
-        NAME(pack)(X + at * task->ldx, task->ldx, rows, task->m, x);
-        if (!same) NAME(pack)(Y + at * task->ldy, task->ldy, rows, task->n, y);
+        int64_t ldx = task->ldx, ldy = task->ldy;
+        const double *left = NAME(chunk)(X + at * task->ldx, &ldx, rows, task->m, x), *right = left;
+        if (same)
+            ldy = ldx;
+        else
+            right = NAME(chunk)(Y + at * task->ldy, &ldy, rows, task->n, y);
         for (int64_t i = 0; i < task->m; i += 4)
             for (int64_t j = task->symmetric ? i / NAME(SUMS) * NAME(SUMS) : 0; j < task->n; j += NAME(SUMS))
-                NAME(gram_tile)(x + i, (same ? x : y) + j, rows, G + i * TULLE__TALL_MOST + j);
+                NAME(gram_tile)(left + i, ldx, right + j, ldy, rows, G + i * TULLE__TALL_MOST + j);
     }
     for (int64_t i = 0; i < task->m; i++)
         for (int64_t j = 0; j < task->n; j++)
