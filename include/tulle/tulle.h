@@ -3,6 +3,7 @@
 #ifndef TULLE_TULLE_H
 #define TULLE_TULLE_H
 
+#include <tulle/device.h>
 #include <tulle/direct.h>
 #include <tulle/factor.h>
 #include <tulle/io.h>
@@ -15,6 +16,7 @@
 #include <tulle/progress.h>
 #include <tulle/report.h>
 #include <tulle/status.h>
+#include <tulle/stream.h>
 #include <tulle/team.h>
 #include <tulle/trisolve.h>
 #include <tulle/types.h>

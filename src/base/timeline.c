@@ -16,6 +16,8 @@ struct tulle__timeline {
     struct span *span;
     size_t count, room;
     size_t dropped;
+    const char *name;      /* of a lane */
+    tulle__timeline *lane; /* the next one */
 };
 
 tulle_status tulle__timeline_new(tulle__timeline **timeline)
@@ -25,9 +27,23 @@ tulle_status tulle__timeline_new(tulle__timeline **timeline)
 
 void tulle__timeline_free(tulle__timeline *timeline)
 {
-    if (!timeline) return;
-    tulle__free(timeline->span);
-    tulle__free(timeline);
+    for (tulle__timeline *next; timeline; timeline = next) {
+        next = timeline->lane;
+        tulle__free(timeline->span);
+        tulle__free(timeline);
+    }
+}
+
+tulle_status tulle__timeline_lane(tulle__timeline *timeline, const char *name, tulle__timeline **out)
+{
+    tulle__timeline *lane;
+    tulle_status status = tulle__timeline_new(&lane);
+    if (status != TULLE_OK) return status;
+    while (timeline->lane) timeline = timeline->lane;
+    lane->name = name;
+    timeline->lane = lane;
+    *out = lane;
+    return TULLE_OK;
 }
 
 void tulle__timeline_span(
@@ -48,24 +64,36 @@ void tulle__timeline_span(
 int64_t tulle__timeline_origin(const tulle__timeline *timeline)
 {
     int64_t origin = INT64_MAX;
-    for (size_t i = 0; timeline && i < timeline->count; i++)
-        if (timeline->span[i].start < origin) origin = timeline->span[i].start;
+    for (; timeline; timeline = timeline->lane)
+        for (size_t i = 0; i < timeline->count; i++)
+            if (timeline->span[i].start < origin) origin = timeline->span[i].start;
     return origin;
 }
 
-void tulle__timeline_write(const tulle__timeline *timeline, FILE *file, int pe, int64_t origin, int *first)
+/* Rows are told apart by a number: that of the PE, and from LANES on those of lanes. */
+enum { LANES = 1 << 20 };
+
+static void write_row(const tulle__timeline *timeline, FILE *file, int pe, int row, int64_t origin, int *first)
 {
-    fprintf(file, "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":%d,\"args\":{\"name\":\"PE %d\"}}",
-        *first ? "" : ",\n", pe, pe);
+    const char *name = timeline && timeline->name ? timeline->name : "";
+    fprintf(file, "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":%d,\"args\":{\"name\":\"PE %d%s%s\"}}",
+        *first ? "" : ",\n", row, pe, *name ? " " : "", name);
     *first = 0;
     for (size_t i = 0; timeline && i < timeline->count; i++) {
         const struct span *s = &timeline->span[i];
-        fprintf(file, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f", s->name, pe,
+        fprintf(file, ",\n{\"ph\":\"X\",\"name\":\"%s\",\"pid\":0,\"tid\":%d,\"ts\":%.3f,\"dur\":%.3f", s->name, row,
             (double)(s->start - origin) * 1e-3, (double)(s->end - s->start) * 1e-3);
         if (s->bytes >= 0) fprintf(file, ",\"args\":{\"bytes\":%" PRId64 ",\"peer\":%d}", s->bytes, s->peer);
         fputc('}', file);
     }
     if (timeline && timeline->dropped)
         fprintf(file, ",\n{\"ph\":\"i\",\"name\":\"%zu spans dropped\",\"pid\":0,\"tid\":%d,\"ts\":0}",
-            timeline->dropped, pe);
+            timeline->dropped, row);
+}
+
+void tulle__timeline_write(const tulle__timeline *timeline, FILE *file, int pe, int64_t origin, int *first)
+{
+    write_row(timeline, file, pe, pe, origin, first);
+    for (int lane = 0; timeline && timeline->lane; timeline = timeline->lane, lane++)
+        write_row(timeline->lane, file, pe, LANES * (lane + 1) + pe, origin, first);
 }

@@ -20,6 +20,12 @@ void tulle__timeline_free(tulle__timeline *timeline);
 void tulle__timeline_span(
     tulle__timeline *timeline, const char *name, int64_t start, int64_t end, int64_t bytes, int peer);
 
+/*
+ * A row of its own below that of the PE, for what another thread does: one thread at a time writes to it. It is freed
+ * and written with the timeline, which must not change meanwhile. The name is a static string.
+ */
+tulle_status tulle__timeline_lane(tulle__timeline *timeline, const char *name, tulle__timeline **lane);
+
 /* Appends the spans as JSON objects, each preceded by a comma unless *first; times relative to origin. */
 void tulle__timeline_write(const tulle__timeline *timeline, FILE *file, int pe, int64_t origin, int *first);
 

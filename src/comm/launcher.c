@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/module.h"
 #include "comm/launcher.h"
-#include "comm/module.h"
 #include "comm/shmem/shmem.h"
 
 /* The build knows what they are called, if it found them. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/module.h"
 #include "comm/launcher.h"
-#include "comm/module.h"
 #include "comm/shmem/shmem.h"
 #include "comm/threads/threads.h"
 #include "comm/wrap/wrap.h"
@@ -50,7 +50,7 @@ tulle_status tulle__registry_find(
             "loaded late");
     const tulle__module *module = NULL;
     tulle_status status = tulle__module_load(strcmp(name, "mpi") == 0 ? tulle__launcher_module(family) : name, &module);
-    if (status == TULLE_OK && module->direct)
+    if (status == TULLE_OK && !module->engine && !module->wrapper)
         return tulle__fail(TULLE_ERR_ARG, "'%s' is neither an engine nor a wrapper", name);
     if (status == TULLE_OK) {
         *engine = module->engine;

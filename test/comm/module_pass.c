@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A module for the loader's test: the wrapper `pass`, which counts gets in a key of its own and forwards everything. */
-#include "comm/module.h"
+#include "base/module.h"
+#include "comm/link.h"
 
 #ifndef VERSION
 #define VERSION TULLE__MODULE_VERSION

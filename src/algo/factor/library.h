@@ -8,7 +8,8 @@
 
 #include <tulle/direct.h>
 
-#include "comm/module.h"
+#include "base/memory.h"
+#include "base/module.h"
 
 /* Columns, rows in any order. */
 typedef struct tulle__columns {

@@ -9,7 +9,7 @@
 #include <mpi.h>
 
 #include "base/error.h"
-#include "comm/module.h"
+#include "base/module.h"
 #include "comm/near.h"
 
 /* What libtulle lent when it loaded the module. */

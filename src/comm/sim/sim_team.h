@@ -7,7 +7,8 @@
 #ifndef TULLE_COMM_SIM_TEAM_H
 #define TULLE_COMM_SIM_TEAM_H
 
-#include "comm/module.h"
+#include "base/module.h"
+#include "comm/link.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Engines, wrappers and direct solvers that are loaded on demand, so that one program runs with nothing installed,
- * under an MPI, or on GPUs. A module is a shared object tulle_NAME.so with one symbol, tulle_module_entry. It imports
- * nothing from libtulle: it is handed a table of what it needs and returns its own, so it also loads into a program
- * that linked libtulle.a.
+ * Engines, wrappers, direct solvers and devices that are loaded on demand, so that one program runs with nothing
+ * installed, under an MPI, or on GPUs. A module is a shared object tulle_NAME.so with one symbol, tulle_module_entry.
+ * It imports nothing from libtulle: it is handed a table of what it needs and returns its own, so it also loads into a
+ * program that linked libtulle.a.
  *
  * Looked for in the folders of TULLE_MODULE_PATH (separated by colons), then where Tulle was installed, then in the
  * folder `modules` beside the program (as in the build tree).
  */
-#ifndef TULLE_COMM_MODULE_H
-#define TULLE_COMM_MODULE_H
+#ifndef TULLE_BASE_MODULE_H
+#define TULLE_BASE_MODULE_H
 
 #include <stdint.h>
 
 #include "base/memory.h"
-#include "comm/link.h"
+#include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 5 };
+enum { TULLE__MODULE_VERSION = 6 };
+
+struct tulle__timeline;
 
 typedef struct tulle__module_host {
     uint32_t version;
@@ -37,6 +39,8 @@ typedef struct tulle__module_host {
     tulle_status (*spec_word)(tulle__spec_part *part, const char *key, const char **value);
     tulle_status (*spec_done)(const tulle__spec_part *part, const char *const *known, int nknown);
     const char *(*nearest)(const char *text, const char *const *words, int nwords);
+    void (*timeline_span)(
+        struct tulle__timeline *timeline, const char *name, int64_t start, int64_t end, int64_t bytes, int peer);
 } tulle__module_host;
 
 /* What is handed to a module. */
@@ -45,9 +49,10 @@ const tulle__module_host *tulle__module_host_table(void);
 /* What a module returns; one of the pointers is set. NULL from the entry: it cannot work here, message set. */
 typedef struct tulle__module {
     uint32_t version;
-    const tulle__engine *engine;
-    const tulle__wrapper *wrapper;
+    const struct tulle__engine *engine;         /* comm/link.h */
+    const struct tulle__wrapper *wrapper;       /* comm/link.h */
     const struct tulle__direct_library *direct; /* algo/factor/library.h */
+    const struct tulle__device_driver *device;  /* device/device.h */
 } tulle__module;
 
 typedef const tulle__module *(*tulle__module_entry)(const tulle__module_host *host);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comm/module.h"
+#include "base/module.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/timeline.h"
 
 #ifndef TULLE_MODULE_DIR
 #define TULLE_MODULE_DIR "/usr/local/lib/tulle"
@@ -34,6 +35,7 @@ static const tulle__module_host host = {
     .spec_word = tulle__spec_word,
     .spec_done = tulle__spec_done,
     .nearest = tulle__nearest,
+    .timeline_span = tulle__timeline_span,
 };
 
 const tulle__module_host *tulle__module_host_table(void)
@@ -62,9 +64,9 @@ static tulle_status load_file(const char *path, const tulle__module **module)
     else if (found->version != TULLE__MODULE_VERSION)
         status = tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s is of version %u, this library wants %u", path,
             found->version, (unsigned)TULLE__MODULE_VERSION);
-    else if (!!found->engine + !!found->wrapper + !!found->direct != 1)
-        status =
-            tulle__fail(TULLE_ERR_UNSUPPORTED, "the module %s must be an engine, a wrapper or a direct solver", path);
+    else if (!!found->engine + !!found->wrapper + !!found->direct + !!found->device != 1)
+        status = tulle__fail(
+            TULLE_ERR_UNSUPPORTED, "the module %s must be an engine, a wrapper, a direct solver or a device", path);
     if (status != TULLE_OK) {
         dlclose(handle);
         return status;
@@ -115,7 +117,7 @@ tulle_status tulle__module_load(const char *name, const tulle__module **module)
     char path[4096];
     for (const char *p = name; *p; p++)
         if (!((*p >= 'a' && *p <= 'z') || (*p >= '0' && *p <= '9') || *p == '-' || *p == '_'))
-            return tulle__fail(TULLE_ERR_ARG, "'%s' is no name of an engine or a wrapper", name);
+            return tulle__fail(TULLE_ERR_ARG, "'%s' is no name of an engine, a wrapper or a device", name);
     tulle_status status = tulle__module_find(name, path, sizeof path);
     return status == TULLE_OK ? load_file(path, module) : status;
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Devices that a matrix is streamed through (tulle/stream.h), by spec: `name:key=value,...` joined by `+`, outermost
+ * first. Devices:
+ *   cpu[:mem=SIZE,threads=N]    host memory and the kernels of this processor
+ *   ref[:mem=SIZE]              host memory and plain loops, to compare with
+ *   cuda[:N]                    an NVIDIA GPU, if Tulle was built with CUDA
+ * Wrappers, before it:
+ *   limit:mem=SIZE,link=12G,latency=2us   a small memory behind a slow link, with copy engines that really copy
+ *   fault:op=N[,rank=R]                   the N-th copy or kernel of PE R (default 0) fails
+ */
+#ifndef TULLE_DEVICE_H
+#define TULLE_DEVICE_H
+
+#include <tulle/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Name and one sentence of device or wrapper i = 0, 1, ..., modules included whether they are here or not; NULL past
+ * the last. Not collective. */
+TULLE_API const char *tulle_device_list(int i, const char **summary);
+
+typedef struct tulle_device_facts {
+    char text[128]; /* what it is */
+    size_t memory;  /* bytes */
+} tulle_device_facts;
+
+/* Opens the device and closes it again. Not collective; the message says why a device cannot be used. */
+TULLE_API tulle_status tulle_device_probe(const char *spec, tulle_device_facts *facts);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

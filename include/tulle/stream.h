@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products Y = A X with a sparse A that is read through in slabs while others are multiplied: for matrices larger than
+ * the memory of the device that multiplies. X and Y, of one or several columns, stay on the device; slabs of A, whole
+ * rows of about equal numbers of bytes, go through a ring of two or three buffers there. Each PE streams its own rows
+ * through a device of its own and gathers X. A matrix that fits is brought once and stays.
+ *
+ * After "hiding communication behind SpMV" (the paper of streaming): one product of all columns a slab instead of one
+ * for each, first and last slabs that are smaller, and a number of slabs that a model of measured times chooses.
+ */
+#ifndef TULLE_STREAM_H
+#define TULLE_STREAM_H
+
+#include <tulle/device.h>
+#include <tulle/krylov.h>
+#include <tulle/report.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tulle_stream tulle_stream;
+
+/*
+ * A sparse matrix that is kept elsewhere and read row by row: a file. Binsparse, CSR with f32 or f64 values, 32-bit
+ * column indices and data sets in one piece (`tulle convert FILE NAME.bsp.h5` makes one). Reads go around the page
+ * cache (O_DIRECT) where the file system lets them. Collective.
+ */
+typedef struct tulle_rows tulle_rows;
+TULLE_API tulle_status tulle_rows_open(tulle_comm *comm, const char *path, tulle_rows **rows);
+TULLE_API void tulle_rows_free(tulle_rows *rows); /* NULL is allowed (on all PEs) */
+/* Not collective. */
+TULLE_API tulle_gidx tulle_rows_count(const tulle_rows *rows);
+TULLE_API tulle_gidx tulle_rows_cols(const tulle_rows *rows);
+TULLE_API int64_t tulle_rows_nnz(const tulle_rows *rows);
+TULLE_API tulle_type tulle_rows_type(const tulle_rows *rows);
+/* How it is read: "O_DIRECT", "buffered (the file system refuses O_DIRECT)". */
+TULLE_API const char *tulle_rows_manner(const tulle_rows *rows);
+
+typedef struct tulle_stream_options {
+    const char *device; /* a spec of tulle/device.h; NULL: "cpu" */
+    tulle_gidx cols;    /* columns of X that a product has at most */
+    int slabs;          /* of a PE; 0: as the model finds best, or the matrix stays resident if it fits */
+    int ring;           /* buffers: 2 or more, or 1 with hide = 0; 0: 3, or fewer if only they fit */
+    int hide;           /* 0: a slab is brought when the one before has been multiplied, to compare with */
+    int separate;       /* 1: a product of its own for each column and slab, as in the paper */
+    int spread;         /* 1: rows are dealt out by entries; PEs get slabs from where the matrix lies */
+    size_t memory;      /* bytes of the device that a PE may use at most; 0: what it has */
+} tulle_stream_options;
+
+#define TULLE_STREAM_DEFAULT ((tulle_stream_options){.cols = 1, .hide = 1})
+
+/* What a PE does, decided when the stream is made. Seconds are the model's, of one product; 0: nothing was measured. */
+typedef struct tulle_stream_plan {
+    char device[128];
+    int resident; /* 1: its rows stay on the device */
+    int in_place; /* 1: and are read where they lie */
+    int slabs, ring;
+    size_t capacity;       /* of the device, or less if less may be used */
+    size_t matrix;         /* bytes of its rows, as they travel */
+    size_t first, largest; /* of slabs */
+    size_t vectors;        /* X and Y */
+    size_t device_bytes;   /* all that is used there */
+    size_t host_bytes;     /* row pointers and staging */
+    double bandwidth;      /* of the link, bytes a second */
+    double latency;        /* seconds, of a copy */
+    double read_bandwidth; /* of what slabs are read from; 0: memory of this process */
+    double transfer, compute;
+    double seconds;
+} tulle_stream_plan;
+
+typedef struct tulle_stream_report {
+    double seconds;        /* the slowest PE */
+    tulle_spread transfer; /* copies of slabs to the device: that the link was busy */
+    tulle_spread compute;  /* that kernels ran */
+    tulle_spread loop;     /* from the first slab to the last */
+    tulle_spread vectors;  /* X gathered and brought, Y fetched */
+    tulle_spread reading;  /* waiting for slabs that are read from a file or another PE */
+    double overlap;        /* mean of (transfer + compute - loop) / the lesser of both; 0 if nothing was copied */
+    int64_t bytes;         /* of slabs, to all devices */
+    int64_t read;          /* of slabs, from files or other PEs */
+    int64_t slabs;         /* of all PEs */
+    int64_t flops;         /* 2 an entry and column */
+} tulle_stream_report;
+
+/*
+ * Collective. A is sparse and the caller's, must outlive the stream and keep its structure; new values are seen by the
+ * next product unless rows are resident. With several tile columns a copy is made. options may be NULL.
+ * TULLE_ERR_LIMIT, with the figures, if a slab of one row for each buffer of the ring does not fit beside X and Y;
+ * TULLE_ERR_UNSUPPORTED for a device that is not there, or in real time where the engine's is virtual.
+ */
+TULLE_API tulle_status tulle_stream_new(tulle_mat *A, const tulle_stream_options *options, tulle_stream **stream);
+/* Collective: the same for a matrix that is read; rows are dealt out by entries. */
+TULLE_API tulle_status tulle_stream_of_rows(
+    tulle_rows *rows, const tulle_stream_options *options, tulle_stream **stream);
+/* Collective; NULL is allowed (on all PEs). A stream is freed with its team at the latest. */
+TULLE_API void tulle_stream_free(tulle_stream *stream);
+
+/* Not collective: what this PE does; and how rows are dealt out, as a layout of one column, for Y. */
+TULLE_API const tulle_stream_plan *tulle_stream_planned(const tulle_stream *stream);
+TULLE_API const tulle_layout *tulle_stream_layout(const tulle_stream *stream);
+/* Not collective, for printing: the plan in one or two lines. Returns text. */
+TULLE_API const char *tulle_stream_describe(const tulle_stream_plan *plan, char *text, size_t size);
+
+/*
+ * Collective: Y = A X. X is dense in any layout, Y dense, row-major, with the rows and owners of tulle_stream_layout
+ * and one tile column; both of A's type and of at most the columns that were announced. X must not be changed by
+ * another PE that has not returned yet. A row is summed in the same order however the matrix is cut into slabs.
+ * TULLE_ERR_IO if a file was shortened, altered or removed since it was opened; Y is then undefined. The stream can be
+ * used again after any failure.
+ */
+TULLE_API tulle_status tulle_stream_multiply(
+    tulle_stream *stream, tulle_mat *X, tulle_mat *Y, tulle_stream_report *report);
+
+/*
+ * Collective: a square stream as an operator (tulle/krylov.h), for as many columns as were announced. The stream is the
+ * caller's and must outlive it. TULLE_ERR_ARG if a PE has rows in several places.
+ */
+TULLE_API tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the model goes by, measured with the first rows of the matrix: a copy of a few bytes, and a slab that is brought
+ * and multiplied. If copies are to be hidden the kernel is timed while another copy of the slab is on its way, as a
+ * copy engine on the same memory slows it down.
+ */
+#include <stdlib.h>
+
+#include "algo/stream/stream.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+enum { TRIES = 5, SMALL = 64 };
+
+/* A trial slab: an eighth of the matrix, not more than a third of what is free, nor than what takes a moment. */
+static tulle_status cut_trial(struct tulle_stream *s)
+{
+    enum { MOST = 32 << 20 };
+    size_t room = (s->plan.capacity - s->plan.vectors) / 3, host;
+    double most = (double)tulle__slab_bytes(s, s->lines, s->entries) / 8;
+    if (most > MOST) most = MOST;
+    tulle_status status = TULLE_OK;
+    int slabs = 8;
+    for (int tries = 0; tries < 40; tries++, slabs += slabs / 2) {
+        status = tulle__stream_cut(s, slabs, 0);
+        if (status != TULLE_OK || s->nslabs < 2) return status;
+        s->slab[0] = s->slab[1]; /* one from the middle, as the first is small */
+        s->nslabs = 2;
+        size_t largest = tulle__slab_largest(s, &host);
+        if ((largest <= room && (double)largest <= 1.5 * most) || s->slab[0].rows <= 1) break;
+    }
+    return tulle__slab_largest(s, &host) <= room ? TULLE_OK : TULLE_ERR_LIMIT;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *x)
+{
+    qsort(x, TRIES, sizeof *x, by_size);
+    return x[TRIES / 2];
+}
+
+static tulle_status bring(struct tulle_stream *s, tulle__arrived *arrived, tulle__stream_rates *rates)
+{
+    const tulle__feed_ops *feed = s->feed->ops;
+    size_t bytes = tulle__slab_bytes(s, s->slab[0].rows, s->slab[0].entries);
+    double start = tulle__clock_seconds();
+    char *room = tulle__ring_room(s, 0);
+    if (room) feed->start(s->feed, 0, &s->slab[0], room);
+    tulle_status status = feed->wait(s->feed, 0, &s->slab[0], arrived);
+    if (room && status == TULLE_OK) rates->read = (double)bytes / (tulle__clock_seconds() - start + 1e-9);
+    return status;
+}
+
+static tulle_status time_copies(struct tulle_stream *s, const tulle__arrived *arrived, tulle__stream_rates *rates)
+{
+    const tulle__device_ops *ops = s->device->ops;
+    double small[TRIES], large[TRIES];
+    size_t bytes = tulle__slab_bytes(s, s->slab[0].rows, s->slab[0].entries);
+    tulle_status status = TULLE_OK;
+    if (s->way == TULLE__WAY_DIRECT) {
+        tulle__ring_upload(s, 0, 0, arrived); /* no copies: it is there */
+        return TULLE_OK;
+    }
+    for (int t = 0; t < TRIES && status == TULLE_OK; t++) {
+        double start = tulle__clock_seconds();
+        ops->upload(s->copies, &(tulle__device_place){s->buffer[0], 0}, s->pointers,
+            s->buffer[0]->bytes < SMALL ? s->buffer[0]->bytes : SMALL);
+        status = ops->queue_wait(s->copies);
+        small[t] = tulle__clock_seconds() - start;
+        start = tulle__clock_seconds();
+        tulle__ring_upload(s, 0, 0, arrived);
+        if (status == TULLE_OK) status = ops->queue_wait(s->copies);
+        large[t] = tulle__clock_seconds() - start;
+    }
+    if (status != TULLE_OK) return status;
+    rates->latency = median(small);
+    double seconds = median(large) - 3 * rates->latency;
+    rates->bandwidth = (double)bytes / (seconds > 1e-9 ? seconds : 1e-9);
+    return TULLE_OK;
+}
+
+static tulle_status time_kernel(struct tulle_stream *s, const tulle__arrived *arrived, tulle__stream_rates *rates)
+{
+    const tulle__device_ops *ops = s->device->ops;
+    size_t bytes = tulle__slab_bytes(s, s->slab[0].rows, s->slab[0].entries);
+    double seconds[TRIES];
+    tulle_status status = TULLE_OK, copied;
+    int beside = s->options.hide && s->nbuffers > 1 && rates->bandwidth > 0;
+    tulle__vectors X = {.place = {s->X, 0}, .ld = s->options.cols};
+    ops->scale(s->kernels, s->type, s->n, s->options.cols, &X, 0);
+    status = ops->queue_wait(s->kernels);
+    for (int t = 0; t < TRIES && status == TULLE_OK; t++) {
+        if (beside) tulle__ring_upload(s, 1, 1, arrived);
+        double start = tulle__clock_seconds();
+        tulle__ring_multiply(s, 0, s->options.cols);
+        status = ops->queue_wait(s->kernels);
+        seconds[t] = tulle__clock_seconds() - start;
+        copied = ops->queue_wait(s->copies);
+        if (status == TULLE_OK) status = copied;
+    }
+    if (status == TULLE_OK) rates->kernel = median(seconds) / (double)(bytes ? bytes : 1);
+    return status;
+}
+
+tulle_status tulle__stream_gauge(struct tulle_stream *s, tulle__stream_rates *rates)
+{
+    tulle__arrived arrived = {NULL, NULL};
+    tulle_status status = cut_trial(s);
+    *rates = (tulle__stream_rates){.launch = 5e-6};
+    if (status == TULLE_ERR_LIMIT || s->nslabs < 2) { /* whether anything fits is found out later, with figures */
+        status = status == TULLE_ERR_LIMIT ? TULLE_OK : status;
+        goto out;
+    }
+    TULLE_TRY(status);
+    s->plan.ring = 2;
+    TULLE_TRY(tulle__stream_point(s));
+    TULLE_TRY(tulle__ring_make(s));
+    TULLE_TRY(bring(s, &arrived, rates));
+    TULLE_TRY(time_copies(s, &arrived, rates));
+    TULLE_TRY(time_kernel(s, &arrived, rates));
+out:
+    tulle__ring_drop(s);
+    return status;
+}

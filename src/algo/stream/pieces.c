@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rows a PE streams, and how many entries they have. */
+#include <string.h>
+
+#include "algo/stream/stream.h"
+#include "base/error.h"
+
+/* As A lies: tile rows and their owners. */
+static tulle_status layout_as_is(struct tulle_stream *s)
+{
+    const tulle_layout *l = s->A->layout;
+    int *owner = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)l->mt, sizeof *owner, "owners", &owner));
+    for (int i = 0; i < l->mt; i++) owner[i] = tulle__layout_owner(l, i, 0);
+    tulle_layout_spec spec = {
+        .m = s->m, .n = 1, .tile_rows = l->mt, .tile_cols = 1, .row_cut = l->row_cut, .owner = owner};
+    TULLE_TRY(tulle_layout_new(&spec, s->comm->size, &s->layout));
+out:
+    tulle__free(owner);
+    return status;
+}
+
+/* A range of rows for each PE in turn; cut[size + 1]. */
+static tulle_status layout_of_cuts(struct tulle_stream *s, const tulle_gidx *cut)
+{
+    int *owner = NULL, size = s->comm->size;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)size, sizeof *owner, "owners", &owner));
+    for (int p = 0; p < size; p++) owner[p] = p;
+    tulle_layout_spec spec = {.m = s->m, .n = 1, .tile_rows = size, .tile_cols = 1, .row_cut = cut, .owner = owner};
+    TULLE_TRY(tulle_layout_new(&spec, size, &s->layout));
+out:
+    tulle__free(owner);
+    return status;
+}
+
+/* Collective: the rows of A by their entries. */
+static tulle_status spread_matrix(struct tulle_stream *s)
+{
+    int64_t *work = NULL;
+    tulle_gidx *cut = NULL;
+    tulle_status status = tulle__alloc((size_t)s->m, sizeof *work, "entries of rows", &work);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)s->comm->size + 1, sizeof *cut, "cuts", &cut);
+    TULLE_TRY(tulle_comm_agree(s->comm, status));
+    TULLE_TRY(tulle_mat_row_nnz(s->A, work));
+    tulle_cuts_weighted(s->m, work, s->comm->size, cut);
+    status = layout_of_cuts(s, cut);
+out:
+    tulle__free(work);
+    tulle__free(cut);
+    return status;
+}
+
+/* The first row that begins at or behind that entry. */
+static tulle_status row_at(struct tulle_stream *s, int64_t entry, tulle_gidx *row)
+{
+    tulle_gidx low = 0, high = s->m;
+    while (low < high) {
+        tulle_gidx middle = low + (high - low) / 2;
+        int64_t begins;
+        tulle_status status = s->rows->ops->pointers(s->rows, middle, 1, &begins);
+        if (status != TULLE_OK) return status;
+        if (begins < entry)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *row = low;
+    return TULLE_OK;
+}
+
+/* All PEs find the same. */
+static tulle_status spread_rows(struct tulle_stream *s)
+{
+    int size = s->comm->size;
+    tulle_gidx *cut = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc_zero((size_t)size + 1, sizeof *cut, "cuts", &cut));
+    for (int p = 1; p < size; p++) TULLE_TRY(row_at(s, (int64_t)((__int128)s->rows->nnz * p / size), &cut[p]));
+    cut[size] = s->m;
+    status = layout_of_cuts(s, cut);
+out:
+    tulle__free(cut);
+    return status;
+}
+
+/* Pieces of this PE: its tiles of the layout, and where these lie. */
+static tulle_status make_pieces(struct tulle_stream *s)
+{
+    const tulle_layout *mine = s->layout, *theirs = s->A ? s->A->layout : NULL;
+    int most = mine->mt + (theirs ? theirs->mt : 0);
+    tulle_status status = tulle__alloc((size_t)most, sizeof *s->piece, "pieces", &s->piece);
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < mine->mt; i++) {
+        if (tulle__layout_owner(mine, i, 0) != s->comm->rank) continue;
+        for (tulle_gidx row = mine->row_cut[i], end = mine->row_cut[i + 1]; row < end;) {
+            int tile = theirs ? tulle__layout_find(theirs->row_cut, theirs->mt, row) : -1;
+            tulle_gidx from = theirs ? theirs->row_cut[tile] : 0, to = theirs ? theirs->row_cut[tile + 1] : s->m;
+            tulle_gidx until = to < end ? to : end;
+            s->piece[s->npieces++] =
+                (tulle__piece){.tile = tile, .row = row - from, .rows = until - row, .line = s->lines};
+            s->lines += until - row;
+            row = until;
+        }
+    }
+    return TULLE_OK;
+}
+
+/* Row pointers of a piece as they stand in their tile, or file. */
+static tulle_status read_pointers(struct tulle_stream *s, const tulle__piece *p, int64_t *to)
+{
+    tulle_mat *A = s->A;
+    if (p->tile < 0) return s->rows->ops->pointers(s->rows, p->row, p->rows + 1, to);
+    const tulle__tile_record *record = &A->directory[tulle__tile_index(A, p->tile, 0)];
+    if (!A->borrowed && !record->place.length) {
+        memset(to, 0, (size_t)(p->rows + 1) * sizeof *to);
+        return TULLE_OK;
+    }
+    tulle_tile tile = tulle__tile_in_place(A, p->tile, 0);
+    if (tile.rowptr) {
+        memcpy(to, tile.rowptr + p->row, (size_t)(p->rows + 1) * sizeof *to);
+        return TULLE_OK;
+    }
+    int group = tulle__comm_group(s->comm);
+    tulle__get(s->comm, group, &record->place, (uint64_t)p->row * sizeof *to, to, (size_t)(p->rows + 1) * sizeof *to);
+    return tulle__wait(s->comm, group);
+}
+
+/* Through all pieces: a piece's own numbers give way to the sum. (Its last one is read over by the next piece's.) */
+static tulle_status make_rowptr(struct tulle_stream *s)
+{
+    tulle_status status = tulle__alloc((size_t)s->lines + 1, sizeof *s->rowptr, "row pointers", &s->rowptr);
+    if (status != TULLE_OK) return status;
+    s->rowptr[0] = 0;
+    for (int i = 0; i < s->npieces; i++) {
+        tulle__piece *p = &s->piece[i];
+        int64_t *at = s->rowptr + p->line;
+        status = read_pointers(s, p, at);
+        if (status != TULLE_OK) return status;
+        p->entry = at[0];
+        for (int64_t r = 0; r <= p->rows; r++) at[r] += s->entries - p->entry;
+        s->entries = at[p->rows];
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle__stream_deal(struct tulle_stream *s)
+{
+    tulle_status status;
+    if (s->rows)
+        status = spread_rows(s);
+    else if (s->options.spread)
+        status = spread_matrix(s);
+    else
+        status = layout_as_is(s);
+    TULLE_TRY(tulle_comm_agree(s->comm, status));
+    status = make_pieces(s);
+    if (status == TULLE_OK) status = make_rowptr(s);
+    TULLE_TRY(tulle_comm_agree(s->comm, status));
+out:
+    return status;
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ring of buffers, and a product through it: see stream.h. */
+#include <string.h>
+
+#include "algo/stream/stream.h"
+#include "base/clock.h"
+#include "base/error.h"
+
+/* ---- what there is ---- */
+
+void tulle__ring_drop(struct tulle_stream *s)
+{
+    const tulle__device_ops *ops = s->device->ops;
+    ops->queue_free(s->device, s->copies);
+    ops->queue_free(s->device, s->kernels);
+    s->copies = s->kernels = NULL;
+    for (int i = 0; i < TULLE__STREAM_RING; i++) {
+        ops->event_free(s->device, s->ready[i]);
+        ops->event_free(s->device, s->used[i]);
+        s->ready[i] = s->used[i] = NULL;
+        ops->host_free(s->device, s->room[i]);
+        s->room[i] = NULL;
+    }
+    for (int i = 0; i < s->nbuffers; i++) tulle__device_buffer_free(s->device, s->buffer[i]);
+    tulle__device_buffer_free(s->device, s->pointed);
+    tulle__free(s->buffer);
+    tulle__free(s->there);
+    s->buffer = NULL;
+    s->there = NULL;
+    s->pointed = NULL;
+    s->nbuffers = s->loaded = 0;
+}
+
+static tulle__stream_way way_of(const struct tulle_stream *s, size_t host)
+{
+    if (s->plan.in_place) return TULLE__WAY_IN_PLACE;
+    if (!host) return TULLE__WAY_COPIED;
+    return s->device->ops->borrow ? TULLE__WAY_DIRECT : TULLE__WAY_STAGED;
+}
+
+/* Bytes of the buffer for slab k alone. */
+static size_t buffer_bytes(const struct tulle_stream *s, int k)
+{
+    const tulle__stream_slab *slab = &s->slab[k];
+    return s->way == TULLE__WAY_DIRECT ? s->feed->ops->room(s->feed, slab->entries)
+                                       : tulle__slab_places(s, slab->rows, slab->entries).bytes;
+}
+
+/* Of the ring, each for the largest slab; of a matrix that stays one for each. */
+static tulle_status make_buffers(struct tulle_stream *s)
+{
+    tulle_status status = TULLE_OK;
+    size_t largest = 0;
+    int ring = s->plan.resident || s->nslabs < s->plan.ring ? s->nslabs : s->plan.ring;
+    for (int k = 0; k < s->nslabs; k++)
+        if (buffer_bytes(s, k) > largest) largest = buffer_bytes(s, k);
+    for (; s->nbuffers < ring; s->nbuffers++) {
+        size_t bytes = s->plan.resident ? buffer_bytes(s, s->nbuffers) : largest;
+        TULLE_TRY(tulle__device_buffer_new(s->device, bytes, "a buffer of slabs", &s->buffer[s->nbuffers]));
+    }
+out:
+    return status;
+}
+
+/* The arrays of each slab where they lie. */
+static tulle_status borrow_tiles(struct tulle_stream *s)
+{
+    tulle_status status = TULLE_OK;
+    for (int k = 0; k < s->nslabs; k++) {
+        tulle__arrived at = {NULL, NULL};
+        TULLE_TRY(s->feed->ops->wait(s->feed, 0, &s->slab[k], &at));
+        const void *array[2] = {at.colind, at.val};
+        for (int i = 0; i < 2; i++, s->nbuffers++)
+            TULLE_TRY(s->device->ops->borrow(s->device, (void *)(uintptr_t)array[i], 0, &s->buffer[s->nbuffers]));
+        s->there[k].colind.buffer = s->buffer[s->nbuffers - 2];
+        s->there[k].val.buffer = s->buffer[s->nbuffers - 1];
+    }
+out:
+    return status;
+}
+
+tulle_status tulle__ring_make(struct tulle_stream *s)
+{
+    const tulle__device_ops *ops = s->device->ops;
+    size_t host, count = 2 * (size_t)s->nslabs + TULLE__STREAM_RING;
+    tulle_status status;
+    tulle__slab_largest(s, &host);
+    s->way = way_of(s, host);
+    TULLE_TRY(ops->queue_new(s->device, &s->copies));
+    TULLE_TRY(ops->queue_new(s->device, &s->kernels));
+    for (int i = 0; i < s->plan.ring; i++) {
+        TULLE_TRY(ops->event_new(s->device, &s->ready[i]));
+        TULLE_TRY(ops->event_new(s->device, &s->used[i]));
+    }
+    TULLE_TRY(tulle__alloc_zero(count, sizeof(tulle__device_buffer *), "buffers", &s->buffer));
+    TULLE_TRY(tulle__alloc_zero(count, sizeof *s->there, "slabs on the device", &s->there));
+    if (ops->borrow) TULLE_TRY(ops->borrow(s->device, s->pointers, 0, &s->pointed));
+    TULLE_TRY(s->way == TULLE__WAY_IN_PLACE ? borrow_tiles(s) : make_buffers(s));
+    for (int i = 0; i < s->plan.ring && i < s->nslabs && s->way == TULLE__WAY_STAGED; i++)
+        TULLE_TRY(ops->host_new(s->device, host, "staging of slabs", &s->room[i]));
+out:
+    return status;
+}
+
+size_t tulle__ring_host_bytes(const struct tulle_stream *s)
+{
+    size_t room, bytes = 0;
+    tulle__slab_largest(s, &room);
+    for (int i = 0; i < TULLE__STREAM_RING; i++)
+        if (s->room[i]) bytes += room;
+    for (int k = 0; k < s->nslabs; k++) bytes += (size_t)(s->slab[k].rows + 1) * (size_t)s->device->rowptr_bytes;
+    return bytes;
+}
+
+/* ---- a slab ---- */
+
+char *tulle__ring_room(const struct tulle_stream *s, int in)
+{
+    return s->way == TULLE__WAY_DIRECT ? s->buffer[in]->direct : s->room[in % s->plan.ring];
+}
+
+/* What the slab is, but for where its arrays are. */
+static tulle__slab slab_of(const struct tulle_stream *s, int k)
+{
+    const tulle__stream_slab *slab = &s->slab[k];
+    return (tulle__slab){.type = s->type,
+        .block = 1,
+        .index_bytes = sizeof(int32_t),
+        .first = slab->line,
+        .m = slab->rows,
+        .n = s->n,
+        .blocks = slab->entries};
+}
+
+void tulle__ring_upload(struct tulle_stream *s, int k, int in, const tulle__arrived *arrived)
+{
+    const tulle__stream_slab *slab = &s->slab[k];
+    tulle__device_buffer *buffer = s->buffer[in];
+    tulle__slab *there = &s->there[in];
+    *there = slab_of(s, k);
+    if (s->way == TULLE__WAY_DIRECT) {
+        there->rowptr = (tulle__device_place){s->pointed, slab->pointers};
+        there->colind = (tulle__device_place){buffer, (size_t)((const char *)arrived->colind - (char *)buffer->direct)};
+        there->val = (tulle__device_place){buffer, (size_t)((const char *)arrived->val - (char *)buffer->direct)};
+        return;
+    }
+    tulle__slab_place at = tulle__slab_places(s, slab->rows, slab->entries);
+    there->rowptr = (tulle__device_place){buffer, 0};
+    there->colind = (tulle__device_place){buffer, at.colind};
+    there->val = (tulle__device_place){buffer, at.val};
+    const tulle__device_ops *ops = s->device->ops;
+    ops->upload(s->copies, &there->rowptr, s->pointers + slab->pointers,
+        (size_t)(slab->rows + 1) * (size_t)s->device->rowptr_bytes);
+    ops->upload(s->copies, &there->colind, arrived->colind, (size_t)slab->entries * sizeof(int32_t));
+    ops->upload(s->copies, &there->val, arrived->val, (size_t)slab->entries * tulle_type_size(s->type));
+}
+
+/* Time passes for it where time is virtual. */
+static void charge(const struct tulle_stream *s, const tulle__slab *A, tulle_gidx cols)
+{
+    tulle__work work = {.memory = (double)tulle__slab_bytes(s, A->m, A->blocks)};
+    work.flops[s->type] = 2 * (double)A->blocks * (double)cols;
+    work.memory += (double)((s->n + A->m) * cols) * (double)tulle_type_size(s->type);
+    tulle__kernel_end(s->comm, &work);
+}
+
+void tulle__ring_multiply(struct tulle_stream *s, int in, tulle_gidx cols)
+{
+    size_t size = tulle_type_size(s->type);
+    tulle_gidx turns = s->options.separate ? cols : 1, width = s->options.separate ? 1 : cols;
+    if (tulle__is_virtual(s->comm)) tulle__kernel_begin(s->comm);
+    for (tulle_gidx v = 0; v < turns; v++) {
+        tulle__slab_task task = {.A = s->there[in],
+            .vectors = s->type,
+            .X = {.place = {s->X, (size_t)(v * s->n) * size}, .ld = width},
+            .Y = {.place = {s->Y, (size_t)(v * s->lines) * size}, .ld = width},
+            .cols = width};
+        s->device->ops->multiply(s->kernels, &task);
+    }
+    if (tulle__is_virtual(s->comm)) charge(s, &s->there[in], cols);
+}
+
+/* ---- a product ---- */
+
+/* How far slabs have come: started with the feed, brought to the device, given to the kernels. */
+struct progress {
+    int fed, sent, done;
+    int ring;
+    double reading;
+};
+
+static void feed_more(struct tulle_stream *s, struct progress *p)
+{
+    int rooms = s->way == TULLE__WAY_DIRECT || s->way == TULLE__WAY_STAGED;
+    while (rooms && p->fed < s->nslabs && p->fed < p->done + p->ring && (s->options.hide || p->fed == p->done)) {
+        int slot = p->fed % s->plan.ring;
+        /* the room may still be copied from, or the buffer be worked on */
+        if (p->fed >= p->ring) s->device->ops->event_wait(s->way == TULLE__WAY_DIRECT ? s->used[slot] : s->ready[slot]);
+        s->feed->ops->start(s->feed, slot, &s->slab[p->fed], tulle__ring_room(s, s->plan.resident ? p->fed : slot));
+        p->fed++;
+    }
+}
+
+/* Whether the next slab to be sent has come, so that sending it takes no waiting; gets are waited for. */
+static int has_come(struct tulle_stream *s, const struct progress *p)
+{
+    if (s->way == TULLE__WAY_COPIED) return 1;
+    if (p->sent >= p->fed) return 0;
+    const tulle__feed_ops *feed = s->feed->ops;
+    return !feed->ready || feed->ready(s->feed, p->sent % s->plan.ring);
+}
+
+static tulle_status send(struct tulle_stream *s, struct progress *p)
+{
+    int slot = p->sent % s->plan.ring;
+    tulle__arrived arrived = {NULL, NULL};
+    double start = tulle__clock_seconds();
+    tulle_status status = s->feed->ops->wait(s->feed, slot, &s->slab[p->sent], &arrived);
+    p->reading += tulle__clock_seconds() - start;
+    if (status == TULLE_OK) {
+        s->device->ops->join(s->copies, s->used[slot]);
+        tulle__ring_upload(s, p->sent, s->plan.resident ? p->sent : slot, &arrived);
+        s->device->ops->record(s->copies, s->ready[slot]);
+    }
+    p->sent++;
+    if (status == TULLE_OK && !s->options.hide) status = s->device->ops->queue_wait(s->copies);
+    return status;
+}
+
+static tulle_status multiply_next(struct tulle_stream *s, struct progress *p, tulle_gidx cols)
+{
+    int slot = p->done % s->plan.ring;
+    s->device->ops->join(s->kernels, s->ready[slot]);
+    tulle__ring_multiply(s, s->plan.resident ? p->done : slot, cols);
+    s->device->ops->record(s->kernels, s->used[slot]);
+    p->done++;
+    return s->options.hide ? TULLE_OK : s->device->ops->queue_wait(s->kernels);
+}
+
+static tulle_status stream_slabs(struct tulle_stream *s, struct progress *p, tulle_gidx cols)
+{
+    tulle_status status = TULLE_OK;
+    while (p->done < s->nslabs && status == TULLE_OK) {
+        int may_send = p->sent < s->nslabs && p->sent < p->done + p->ring && (s->options.hide || p->sent == p->done);
+        feed_more(s, p);
+        if (may_send && (has_come(s, p) || p->done == p->sent))
+            status = send(s, p);
+        else if (p->done < p->sent)
+            status = multiply_next(s, p, cols);
+    }
+    return status;
+}
+
+/* What lies on the device already. */
+static void multiply_resident(struct tulle_stream *s, tulle_gidx cols)
+{
+    for (int k = 0; k < s->nslabs; k++) {
+        if (s->way == TULLE__WAY_IN_PLACE) {
+            tulle__slab at = slab_of(s, k);
+            at.rowptr = (tulle__device_place){s->pointed, s->slab[k].pointers};
+            at.colind.buffer = s->there[k].colind.buffer;
+            at.val.buffer = s->there[k].val.buffer;
+            s->there[k] = at;
+        }
+        tulle__ring_multiply(s, k, cols);
+    }
+}
+
+tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__stream_times *times)
+{
+    struct progress p = {.ring = s->plan.ring};
+    int resident = s->loaded || s->way == TULLE__WAY_IN_PLACE;
+    tulle_status status = TULLE_OK, ended;
+    double start = tulle__clock_seconds();
+    if (!resident && s->feed->ops->check) status = s->feed->ops->check(s->feed);
+    if (status == TULLE_OK && resident) multiply_resident(s, cols);
+    if (status == TULLE_OK && !resident) status = stream_slabs(s, &p, cols);
+    for (tulle__arrived unused; p.sent < p.fed; p.sent++) /* after a failure: what is on its way must end */
+        s->feed->ops->wait(s->feed, p.sent % s->plan.ring, &s->slab[p.sent], &unused);
+    /* the message of the first failure is kept */
+    char cause[TULLE_MESSAGE_MAX];
+    strcpy(cause, tulle_error_message());
+    for (int q = 0; q < 2; q++) {
+        ended = s->device->ops->queue_wait(q ? s->kernels : s->copies);
+        if (status != TULLE_OK)
+            tulle__error_set(cause);
+        else if (ended != TULLE_OK)
+            strcpy(cause, tulle_error_message());
+        if (status == TULLE_OK) status = ended;
+    }
+    times->loop = tulle__clock_seconds() - start;
+    times->reading = p.reading;
+    if (status == TULLE_OK && !resident && s->feed->ops->check) status = s->feed->ops->check(s->feed);
+    if (status == TULLE_OK) s->loaded = s->plan.resident;
+    return status;
+}

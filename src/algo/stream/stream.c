@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public calls: making, multiplying, telling. Every collective one ends agreed. */
+#include "algo/stream/stream.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+
+/* Local. */
+static void drop(tulle__owned *object)
+{
+    struct tulle_stream *s = (struct tulle_stream *)object;
+    if (s->device) {
+        tulle__ring_drop(s);
+        s->device->ops->host_free(s->device, s->staged);
+        tulle__device_buffer_free(s->device, s->X);
+        tulle__device_buffer_free(s->device, s->Y);
+    }
+    if (s->feed) s->feed->ops->free(s->feed);
+    tulle__device_close(s->device);
+    tulle_layout_free(s->layout);
+    tulle__free(s->piece);
+    tulle__free(s->rowptr);
+    tulle__free(s->slab);
+    tulle__free(s->pointers);
+    tulle__free(s->spec);
+    tulle__free(s);
+}
+
+void tulle_stream_free(tulle_stream *s)
+{
+    if (!s) return;
+    if (s->owned.free) tulle__pe_disown(&s->owned);
+    tulle_mat_free(s->copy);
+    drop(&s->owned);
+}
+
+static tulle_status check_options(const tulle_stream_options *o)
+{
+    if (o->cols < 1) return tulle__fail(TULLE_ERR_ARG, "a stream for %" PRId64 " columns", o->cols);
+    if (o->slabs < 0) return tulle__fail(TULLE_ERR_ARG, "%d slabs", o->slabs);
+    int least = o->hide ? 2 : 1;
+    if (o->ring && (o->ring < least || o->ring > TULLE__STREAM_RING))
+        return tulle__fail(
+            TULLE_ERR_ARG, "a ring of %d buffers: it has %d to %d, or 0", o->ring, least, (int)TULLE__STREAM_RING);
+    return TULLE_OK;
+}
+
+/* Opens the device and brings X and Y there, as they are needed whatever becomes of the rest. */
+static tulle_status open_device(struct tulle_stream *s)
+{
+    tulle_stream_plan *plan = &s->plan;
+    const char *spec = s->options.device ? s->options.device : "cpu";
+    int is_virtual = tulle__is_virtual(s->comm);
+    tulle__device_setting setting = {.threads = s->comm->pe->threads,
+        .overlap = s->options.hide,
+        .rank = s->comm->rank,
+        .timeline = is_virtual ? NULL : s->comm->pe->timeline};
+    size_t size = tulle_type_size(s->type), cols = (size_t)s->options.cols, x, y;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc(strlen(spec) + 1, 1, "a spec", &s->spec));
+    strcpy(s->spec, spec);
+    s->options.device = s->spec;
+    TULLE_TRY(tulle__device_open(spec, &setting, &s->device));
+    if (is_virtual && s->device->real_time)
+        TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "the device '%s' takes real time, but that of this engine is virtual", s->device->name));
+    snprintf(plan->device, sizeof plan->device, "%s", s->device->text);
+    plan->capacity = s->device->capacity;
+    if (s->options.memory && s->options.memory < plan->capacity) plan->capacity = s->options.memory;
+    x = (size_t)s->n * cols * size;
+    y = (size_t)s->lines * cols * size;
+    plan->vectors = x + y;
+    if (plan->vectors > plan->capacity)
+        TULLE_TRY(tulle__fail(TULLE_ERR_LIMIT,
+            "X and Y of %zu columns take %zu bytes of the device, which has %zu: take fewer columns at a time", cols,
+            plan->vectors, plan->capacity));
+    TULLE_TRY(tulle__device_buffer_new(s->device, x, "X", &s->X));
+    TULLE_TRY(tulle__device_buffer_new(s->device, y, "Y", &s->Y));
+out:
+    return status;
+}
+
+/* Local: what is decided once rows are dealt out. */
+static tulle_status plan_stream(struct tulle_stream *s)
+{
+    tulle__stream_rates rates;
+    int is_virtual = tulle__is_virtual(s->comm);
+    tulle_status status;
+    TULLE_TRY(open_device(s));
+    TULLE_TRY(s->rows ? tulle__feed_of_rows(s, &s->feed) : tulle__feed_new(s, &s->feed));
+    if (!is_virtual) TULLE_TRY(tulle__stream_gauge(s, &rates));
+    TULLE_TRY(tulle__stream_weigh(s, is_virtual ? NULL : &rates));
+    TULLE_TRY(tulle__stream_point(s));
+    tulle__free(s->rowptr);
+    s->rowptr = NULL;
+    TULLE_TRY(tulle__ring_make(s));
+    s->plan.device_bytes = s->device->used;
+    s->plan.host_bytes = tulle__ring_host_bytes(s);
+out:
+    return status;
+}
+
+/* Collective. A or rows. */
+static tulle_status make(
+    tulle_comm *comm, tulle_mat *A, tulle_rows *rows, const tulle_stream_options *options, tulle_stream **out)
+{
+    struct tulle_stream *s = NULL;
+    tulle_stream_options defaults = TULLE_STREAM_DEFAULT;
+    tulle_status status = tulle__wants_values(comm, "streaming");
+    if (!options) options = &defaults;
+    if (status == TULLE_OK) status = check_options(options);
+    if (status == TULLE_OK && A && A->kind != TULLE_CSR)
+        status = tulle__fail(TULLE_ERR_ARG, "a stream wants a sparse matrix");
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *s, "a stream", &s);
+    status = tulle_comm_agree(comm, status);
+    if (status != TULLE_OK) {
+        tulle__free(s);
+        return status;
+    }
+    *s = (struct tulle_stream){.comm = comm, .options = *options, .A = A, .rows = rows};
+    s->m = A ? A->layout->m : rows->m;
+    s->n = A ? A->layout->n : rows->n;
+    s->type = A ? A->type : rows->type;
+    tulle__pe_own(comm->pe, &s->owned, drop);
+    if (A && A->layout->nt > 1) {
+        tulle_layout_spec spec = {.m = s->m, .n = s->n, .grid_rows = comm->size, .grid_cols = 1};
+        tulle_layout *rows_only = NULL;
+        status = tulle_comm_agree(comm, tulle_layout_new(&spec, comm->size, &rows_only));
+        if (status == TULLE_OK) status = tulle_mat_redistribute(A, rows_only, &s->copy);
+        tulle_layout_free(rows_only);
+        s->A = s->copy;
+    }
+    TULLE_TRY(status);
+    if (s->A) s->structure = s->A->structure;
+    TULLE_TRY(tulle__stream_deal(s));
+    TULLE_TRY(tulle_comm_agree(comm, plan_stream(s)));
+    *out = s;
+    return TULLE_OK;
+out:
+    tulle_stream_free(s);
+    return status;
+}
+
+tulle_status tulle_stream_new(tulle_mat *A, const tulle_stream_options *options, tulle_stream **stream)
+{
+    return make(A->comm, A, NULL, options, stream);
+}
+
+tulle_status tulle_stream_of_rows(tulle_rows *rows, const tulle_stream_options *options, tulle_stream **stream)
+{
+    return make(rows->comm, NULL, rows, options, stream);
+}
+
+const tulle_stream_plan *tulle_stream_planned(const tulle_stream *s)
+{
+    return &s->plan;
+}
+
+const tulle_layout *tulle_stream_layout(const tulle_stream *s)
+{
+    return s->layout;
+}
+
+/* ---- multiplying ---- */
+
+static tulle_status check_sides(const tulle_stream *s, const tulle_mat *X, const tulle_mat *Y)
+{
+    const tulle_layout *lx = X->layout, *ly = Y->layout;
+    if (X->kind != TULLE_DENSE || Y->kind != TULLE_DENSE || X->type != s->type || Y->type != s->type)
+        return tulle__fail(TULLE_ERR_ARG, "X and Y must be dense and of type %s", tulle_type_name(s->type));
+    if (lx->m != s->n || ly->m != s->m || lx->n != ly->n)
+        return tulle__fail(TULLE_ERR_ARG,
+            "Y of %" PRId64 " x %" PRId64 " = A of %" PRId64 " x %" PRId64 " times X of %" PRId64 " x %" PRId64, ly->m,
+            ly->n, s->m, s->n, lx->m, lx->n);
+    if (lx->n > s->options.cols)
+        return tulle__fail(
+            TULLE_ERR_ARG, "a stream for %" PRId64 " columns was given %" PRId64, s->options.cols, lx->n);
+    int same = Y->order == TULLE_ROW_MAJOR && ly->nt == 1 &&
+               tulle__layout_same_cuts(ly->row_cut, ly->mt, s->layout->row_cut, s->layout->mt);
+    for (int i = 0; same && i < ly->mt; i++)
+        same = tulle__layout_owner(ly, i, 0) == tulle__layout_owner(s->layout, i, 0);
+    if (!same)
+        return tulle__fail(
+            TULLE_ERR_ARG, "Y must be row-major, with the rows and owners of tulle_stream_layout and one tile column");
+    if (s->A && s->A->structure != s->structure)
+        return tulle__fail(TULLE_ERR_STATE, "the matrix has got another structure since its stream was made");
+    return TULLE_OK;
+}
+
+/* What this PE came to, to be put together with the others'. */
+struct account {
+    double transfer, compute, loop, vectors, reading, overlap;
+    int64_t bytes, read;
+};
+
+static tulle_status tell(
+    tulle_stream *s, tulle_gidx cols, double seconds, const struct account *a, tulle_stream_report *report)
+{
+    double max[] = {a->transfer, a->compute, a->loop, a->vectors, a->reading, seconds};
+    double sum[] = {a->transfer, a->compute, a->loop, a->vectors, a->reading, a->overlap, a->transfer > 0};
+    int64_t count[] = {a->bytes, a->read, s->nslabs, 2 * s->entries * cols};
+    tulle_status status = tulle_comm_reduce_real(s->comm, TULLE_MAX, 6, max);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(s->comm, TULLE_SUM, 7, sum);
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(s->comm, TULLE_SUM, 4, count);
+    if (status != TULLE_OK) return status;
+    double pes = s->comm->size;
+    *report = (tulle_stream_report){.seconds = max[5],
+        .transfer = {max[0], sum[0] / pes},
+        .compute = {max[1], sum[1] / pes},
+        .loop = {max[2], sum[2] / pes},
+        .vectors = {max[3], sum[3] / pes},
+        .reading = {max[4], sum[4] / pes},
+        .overlap = sum[6] > 0 ? sum[5] / sum[6] : 0,
+        .bytes = count[0],
+        .read = count[1],
+        .slabs = count[2],
+        .flops = count[3]};
+    return TULLE_OK;
+}
+
+static double limited(double x, double low, double high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+tulle_status tulle_stream_multiply(tulle_stream *s, tulle_mat *X, tulle_mat *Y, tulle_stream_report *report)
+{
+    const tulle__device_counts *counts = &s->device->counting->counts;
+    tulle__stream_times times = {0, 0};
+    struct account a = {0};
+    int64_t read = s->feed->read, start = tulle__now(s->comm), gathered, end;
+    tulle_status status;
+    TULLE_TRY(tulle_comm_agree(s->comm, check_sides(s, X, Y))); /* also: all have written their rows of X */
+    status = tulle__stream_gather(s, X);
+    gathered = tulle__now(s->comm);
+    tulle__device_counts before = *counts;
+    if (status == TULLE_OK) status = tulle__ring_pass(s, X->layout->n, &times);
+    tulle__device_counts after = *counts;
+    int64_t multiplied = tulle__now(s->comm);
+    if (status == TULLE_OK) status = tulle__stream_deliver(s, Y);
+    end = tulle__now(s->comm);
+    TULLE_TRY(tulle_comm_agree(s->comm, status));
+    if (!report) goto out;
+    a.transfer = (double)(after.copy_ns[0] - before.copy_ns[0]) * 1e-9;
+    a.compute = (double)(after.kernel_ns - before.kernel_ns) * 1e-9;
+    a.loop = tulle__is_virtual(s->comm) ? (double)(multiplied - gathered) * 1e-9 : times.loop;
+    a.vectors = (double)(end - multiplied + gathered - start) * 1e-9;
+    a.reading = times.reading;
+    a.bytes = after.bytes[0] - before.bytes[0];
+    a.read = s->feed->read - read;
+    double lesser = a.transfer < a.compute ? a.transfer : a.compute;
+    if (lesser > 0) a.overlap = limited((a.transfer + a.compute - a.loop) / lesser, 0, 1);
+    TULLE_TRY(tell(s, X->layout->n, (double)(tulle__now(s->comm) - start) * 1e-9, &a, report));
+out:
+    return status;
+}

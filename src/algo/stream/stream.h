@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Inside a stream. A PE has pieces (its consecutive rows that lie together somewhere), cut into slabs; lines of Y on
+ * its device are the rows of its pieces, one behind the other. Slabs come from a feed: memory that is read where it is,
+ * the segment of another PE, a file.
+ *
+ *   feed --start/wait--> staging (ring of `ring` rooms on the host) --upload--> ring of `ring` buffers --> kernel
+ *
+ * Staging is left out where the feed is in memory that the device copies from (rooms are NULL), and is the device's
+ * ring itself where the host reaches that. Slab s is in room and buffer s mod ring. It may be started  when the kernel
+ * of slab s - ring has been started, and its upload is done (its room is free), uploaded when it has come and the
+ * kernel of slab s - ring has been started: the queue of copies waits for it, multiplied when it has been uploaded: the
+ * queue of kernels waits for that. Nothing is allocated or freed in between. All of that is one loop of the PE's thread
+ * (ring.c), which starts whatever may be started, in this order, and waits for the feed only when there is nothing else
+ * to do.
+ *
+ * Cost of a product: max(transfer, compute) + first slab + last slab + S launches, see weigh.c.
+ */
+#ifndef TULLE_STREAM_STREAM_H
+#define TULLE_STREAM_STREAM_H
+
+#include <tulle/stream.h>
+
+#include "device/device.h"
+#include "mat/mat.h"
+#include "mat/rows.h"
+
+enum { TULLE__STREAM_RING = 8 }; /* buffers at most */
+
+/* Rows that lie together: of a tile row of A, or of a file. */
+typedef struct tulle__piece {
+    int tile;          /* -1: of a file */
+    int64_t row, rows; /* in the tile, or the file */
+    int64_t line;      /* of Y on the device, and of `rowptr` */
+    int64_t entry;     /* the first one, in the tile or the file */
+} tulle__piece;
+
+typedef struct tulle__stream_slab {
+    int piece;
+    int64_t line, rows;
+    int64_t entry, entries; /* in the tile or the file */
+    size_t pointers;        /* bytes, where its row pointers begin in `pointers` */
+} tulle__stream_slab;
+
+typedef struct tulle__feed tulle__feed;
+
+/* Where a slab's arrays are in host memory. */
+typedef struct tulle__arrived {
+    const void *colind, *val;
+} tulle__arrived;
+
+typedef struct tulle__feed_ops {
+    /* Bytes of room for a slab, a multiple of 4096; 0: slabs are read where they are, and start is not called. */
+    size_t (*room)(const tulle__feed *feed, int64_t entries);
+    void (*start)(tulle__feed *feed, int slot, const tulle__stream_slab *slab, char *room);
+    int (*ready)(tulle__feed *feed, int slot); /* 1: waiting takes no time; NULL: that is not known */
+    tulle_status (*wait)(tulle__feed *feed, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived);
+    tulle_status (*check)(tulle__feed *feed); /* before and after a pass: what is read is what was opened; or NULL */
+    void (*free)(tulle__feed *feed);
+} tulle__feed_ops;
+
+struct tulle__feed {
+    const tulle__feed_ops *ops;
+    struct tulle_stream *stream;
+    int64_t read; /* bytes from elsewhere */
+};
+
+/* How slabs get onto the device. */
+typedef enum tulle__stream_way {
+    TULLE__WAY_IN_PLACE, /* kernels read them where they lie */
+    TULLE__WAY_DIRECT,   /* the feed writes into the device's buffers */
+    TULLE__WAY_COPIED,   /* they are copied from where they lie */
+    TULLE__WAY_STAGED    /* the feed writes into rooms on the host, which are copied */
+} tulle__stream_way;
+
+struct tulle_stream {
+    tulle__owned owned;
+    tulle_comm *comm;
+    tulle_stream_options options;
+    tulle_mat *A;     /* or NULL */
+    tulle_mat *copy;  /* of A with one tile column, if it had several */
+    tulle_rows *rows; /* or NULL */
+    tulle_gidx m, n;
+    tulle_type type;
+    tulle_layout *layout;
+    tulle_stream_plan plan;
+    tulle__piece *piece;
+    int npieces;
+    int64_t lines, entries; /* of this PE */
+    int64_t *rowptr;        /* [lines + 1], entries counted through its pieces; NULL once slabs are cut */
+    tulle__stream_slab *slab;
+    int nslabs;
+    char *pointers; /* row pointers of each slab from 0, as the device wants them */
+    uint64_t structure;
+    char *spec; /* of the device */
+
+    tulle__device *device;
+    tulle__feed *feed;
+    tulle__device_queue *copies, *kernels;
+    tulle__device_event *ready[TULLE__STREAM_RING], *used[TULLE__STREAM_RING];
+    tulle__device_buffer *X, *Y;
+    tulle__stream_way way;
+    tulle__device_buffer **buffer; /* [nbuffers]: of the ring, or one for each slab, or two if read in place */
+    tulle__slab *there;            /* [nbuffers] the slab that lies in a buffer */
+    int nbuffers;
+    tulle__device_buffer *pointed; /* `pointers`, where the device reads them there; or NULL */
+    char *room[TULLE__STREAM_RING];
+    char *staged; /* host memory for X and Y that do not lie as the device wants them, made when needed */
+    size_t staged_bytes;
+    int loaded; /* resident, and there */
+};
+
+/* ---- feed.c, feed_rows.c: where slabs come from ---- */
+
+tulle_status tulle__feed_new(struct tulle_stream *stream, tulle__feed **feed);
+tulle_status tulle__feed_of_rows(struct tulle_stream *stream, tulle__feed **feed);
+
+/* ---- pieces.c ---- */
+
+/* Collective: layout, pieces and rowptr of this PE. */
+tulle_status tulle__stream_deal(struct tulle_stream *stream);
+
+/* ---- cut.c ---- */
+
+/* Bytes of entries and rows as they travel. */
+size_t tulle__slab_bytes(const struct tulle_stream *stream, int64_t rows, int64_t entries);
+/* Share of slab s of `slabs` in the bytes: the first and the last are smaller. */
+double tulle__slab_share(int s, int slabs);
+/* Cuts all pieces into about so many slabs, a new stream->slab; in_tiles: each piece is one. */
+tulle_status tulle__stream_cut(struct tulle_stream *stream, int slabs, int in_tiles);
+/* The largest of its slabs, in bytes of a buffer, and of host room. */
+size_t tulle__slab_largest(const struct tulle_stream *stream, size_t *room);
+/* Row pointers of each slab, and rowptr is freed. */
+tulle_status tulle__stream_point(struct tulle_stream *stream);
+
+/* Where arrays begin in a buffer that slabs are uploaded to. */
+typedef struct tulle__slab_place {
+    size_t colind, val, bytes;
+} tulle__slab_place;
+tulle__slab_place tulle__slab_places(const struct tulle_stream *stream, int64_t rows, int64_t entries);
+
+/* ---- weigh.c: the model ---- */
+
+typedef struct tulle__stream_rates {
+    double latency, bandwidth; /* of a copy: seconds, bytes a second */
+    double kernel;             /* seconds a byte of a slab */
+    double launch;             /* seconds a kernel */
+    double read;               /* bytes a second of the feed; 0: it is memory */
+} tulle__stream_rates;
+
+/* Seconds of a product in that many slabs through a ring. */
+double tulle__stream_predict(const struct tulle_stream *stream, const tulle__stream_rates *rates, int slabs, int ring);
+/* Decides about residence, slabs and ring; fills plan. rates: NULL if nothing can be measured. */
+tulle_status tulle__stream_weigh(struct tulle_stream *stream, const tulle__stream_rates *rates);
+
+/* ---- gauge.c ---- */
+
+/* Measures the device, the feed and a kernel, with a few slabs of A. */
+tulle_status tulle__stream_gauge(struct tulle_stream *stream, tulle__stream_rates *rates);
+
+/* ---- ring.c ---- */
+
+typedef struct tulle__stream_times {
+    double loop, reading; /* seconds: from the first slab to the last; of them waiting for the feed */
+} tulle__stream_times;
+
+/* Everything that is allocated for products. */
+tulle_status tulle__ring_make(struct tulle_stream *stream);
+void tulle__ring_drop(struct tulle_stream *stream);
+/* Host memory for row pointers and rooms. */
+size_t tulle__ring_host_bytes(const struct tulle_stream *stream);
+/* The product with the slab in buffer `in`, all columns or one by one. */
+void tulle__ring_multiply(struct tulle_stream *stream, int in, tulle_gidx cols);
+/* Starts the copies of an arrived slab into a buffer. */
+void tulle__ring_upload(struct tulle_stream *stream, int slab, int in, const tulle__arrived *arrived);
+/* Where the feed puts what goes to buffer `in`; NULL: nowhere. */
+char *tulle__ring_room(const struct tulle_stream *stream, int in);
+/* Y = A X for what lies on the device. */
+tulle_status tulle__ring_pass(struct tulle_stream *stream, tulle_gidx cols, tulle__stream_times *times);
+
+/* ---- x_and_y.c ---- */
+
+/* Gathers X from all PEs onto the device; brings this PE's lines of Y to where they belong. */
+tulle_status tulle__stream_gather(struct tulle_stream *stream, tulle_mat *X);
+tulle_status tulle__stream_deliver(struct tulle_stream *stream, tulle_mat *Y);
+
+#endif

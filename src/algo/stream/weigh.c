@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The model: a product is played through slab by slab with measured rates, as ring.c does it. A copy of b bytes takes
+ * latency + b / bandwidth and three copies bring a slab; a kernel takes launch + b kernel; a slab may be copied when
+ * the buffer it goes to has been multiplied. Then about max(transfer, compute) + first transfer + last kernel + S (3
+ * latency + launch). More slabs make the second and third term smaller and the last one larger, so that the best number
+ * grows like the square root of transfer / latency.
+ */
+#include <stdio.h>
+
+#include "algo/stream/stream.h"
+#include "base/error.h"
+
+enum { COPIES = 3, MOST_SLABS = 1024, RESIDENT_SLABS = 8 };
+
+static double matrix_bytes(const struct tulle_stream *s)
+{
+    return (double)tulle__slab_bytes(s, s->lines, s->entries);
+}
+
+double tulle__stream_predict(const struct tulle_stream *s, const tulle__stream_rates *r, int slabs, int ring)
+{
+    double used[TULLE__STREAM_RING] = {0}, come = 0, sent = 0, done = 0, total = matrix_bytes(s);
+    for (int k = 0; k < slabs; k++) {
+        double bytes = total * tulle__slab_share(k, slabs), *slot = &used[k % ring];
+        if (r->read > 0) come = (come > *slot ? come : *slot) + bytes / r->read;
+        double begin = sent > *slot ? sent : *slot;
+        if (begin < come) begin = come;
+        if (!s->options.hide && begin < done) begin = done;
+        sent = r->bandwidth > 0 ? begin + COPIES * r->latency + bytes / r->bandwidth : begin;
+        done = (done > sent ? done : sent) + r->launch + bytes * r->kernel;
+        *slot = done;
+    }
+    return done;
+}
+
+/* Bytes of a ring of that many slabs, if they had just their shares. */
+static double ring_bytes(const struct tulle_stream *s, int slabs, int ring)
+{
+    int buffers = slabs < ring ? slabs : ring;
+    return matrix_bytes(s) * tulle__slab_share(slabs > 2 ? 1 : 0, slabs) * buffers;
+}
+
+/* The least time; among those within half a percent of it the fewest slabs. */
+static int best_slabs(const struct tulle_stream *s, const tulle__stream_rates *r, int ring, double room)
+{
+    double least = 1e300;
+    int best = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int slabs = 2; slabs <= MOST_SLABS; slabs += 1 + slabs / 16) {
+            if (slabs > s->lines || ring_bytes(s, slabs, ring) > 0.98 * room) continue;
+            double seconds = tulle__stream_predict(s, r, slabs, ring);
+            if (pass == 0 && seconds < least) least = seconds;
+            if (pass == 1 && seconds <= 1.005 * least) return slabs;
+            best = slabs;
+        }
+    return best;
+}
+
+/* Cuts so that a ring fits into `room`, into more slabs if need be and they are not given. */
+static tulle_status cut_to_fit(struct tulle_stream *s, int slabs, int ring, size_t room, int *fits)
+{
+    size_t host;
+    tulle_status status = TULLE_OK;
+    *fits = 0;
+    for (int tries = 0; status == TULLE_OK && !*fits && tries < 40; tries++) {
+        status = tulle__stream_cut(s, slabs, 0);
+        int buffers = s->nslabs < ring ? s->nslabs : ring;
+        *fits = status == TULLE_OK && tulle__slab_largest(s, &host) * (size_t)buffers <= room;
+        if (s->options.slabs || slabs >= s->lines) break;
+        slabs += 1 + slabs / 4;
+        if (slabs > s->lines) slabs = (int)s->lines;
+    }
+    return status;
+}
+
+static tulle_status refuse(const struct tulle_stream *s, size_t room)
+{
+    size_t host, largest = tulle__slab_largest(s, &host);
+    return tulle__fail(TULLE_ERR_LIMIT,
+        "of %zu bytes of the device %zu are left beside %zu of X and Y, but the largest of %d slabs takes %zu, and %d "
+        "of "
+        "them are needed at a time",
+        s->plan.capacity, room, s->plan.vectors, s->nslabs, largest, s->plan.ring);
+}
+
+/* A ring of as many buffers as asked for, or the most that fit. */
+static tulle_status choose_ring(struct tulle_stream *s, const tulle__stream_rates *r, size_t room)
+{
+    int least = s->options.hide ? 2 : 1, fits = 0;
+    tulle_status status = TULLE_OK;
+    for (s->plan.ring = s->options.ring ? s->options.ring : 3;; s->plan.ring--) {
+        int slabs = s->options.slabs;
+        if (!slabs && r) slabs = best_slabs(s, r, s->plan.ring, (double)room);
+        if (!slabs) slabs = 16;
+        status = cut_to_fit(s, slabs, s->plan.ring, room, &fits);
+        if (status != TULLE_OK || fits || s->options.ring || s->plan.ring == least) break;
+    }
+    return status == TULLE_OK && !fits ? refuse(s, room) : status;
+}
+
+tulle_status tulle__stream_weigh(struct tulle_stream *s, const tulle__stream_rates *r)
+{
+    tulle_stream_plan *plan = &s->plan;
+    size_t host, room = plan->capacity - plan->vectors;
+    tulle_status status;
+    plan->matrix = tulle__slab_bytes(s, s->lines, s->entries);
+    plan->resident = !s->options.slabs && plan->matrix + plan->matrix / 64 + (1 << 16) <= room;
+    plan->in_place = !s->options.slabs && s->device->ops->borrow && s->feed->ops->room(s->feed, 1) == 0 &&
+                     (plan->resident || !s->options.memory);
+    plan->resident |= plan->in_place;
+    if (plan->resident) {
+        plan->ring = s->options.ring ? s->options.ring : 3;
+        TULLE_TRY(tulle__stream_cut(s, RESIDENT_SLABS, plan->in_place));
+    } else {
+        TULLE_TRY(choose_ring(s, r, room));
+    }
+    plan->slabs = s->nslabs;
+    plan->largest = tulle__slab_largest(s, &host);
+    plan->first = s->nslabs ? tulle__slab_bytes(s, s->slab[0].rows, s->slab[0].entries) : 0;
+    if (!r) goto out;
+    plan->bandwidth = r->bandwidth;
+    plan->latency = r->latency;
+    plan->read_bandwidth = r->read;
+    if (r->bandwidth > 0 && !plan->in_place)
+        plan->transfer = (double)plan->matrix / r->bandwidth + COPIES * r->latency * plan->slabs;
+    plan->compute = (double)plan->matrix * r->kernel + r->launch * plan->slabs;
+    plan->seconds =
+        plan->resident ? plan->compute : tulle__stream_predict(s, r, plan->slabs > 0 ? plan->slabs : 1, plan->ring);
+out:
+    return status;
+}
+
+static const char *sized(size_t bytes, char *text)
+{
+    static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
+    double x = (double)bytes;
+    int u = 0;
+    for (; x >= 9999 && u < 4; u++) x /= 1000;
+    sprintf(text, "%.4g %s", x, units[u]);
+    return text;
+}
+
+const char *tulle_stream_describe(const tulle_stream_plan *p, char *text, size_t size)
+{
+    char a[32], b[32], c[32], d[32], e[32];
+    int n = snprintf(text, size, "%s: %s of %s: matrix %s, X and Y %s", p->device, sized(p->device_bytes, a),
+        sized(p->capacity, b), sized(p->matrix, c), sized(p->vectors, d));
+    if (n < 0 || (size_t)n >= size) return text;
+    if (p->resident)
+        snprintf(text + n, size - (size_t)n, ", %s", p->in_place ? "read where it lies" : "stays there");
+    else
+        snprintf(text + n, size - (size_t)n, ", in %d slabs of at most %s through %d buffers", p->slabs,
+            sized(p->largest, e), p->ring);
+    return text;
+}

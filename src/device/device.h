@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seam between Tulle and what streams a matrix through a memory of limited size: what a device (cpu, cuda, ...) and
+ * a wrapper of devices (limit, ...) implement. (Kernels on host memory, which need no copies, are device/kernel.h.)
+ *
+ * A device belongs to the PE that opened it and has one memory of `capacity` bytes. What lies there is in buffers,
+ * counted against the capacity; a place is (buffer, offset in bytes). Queues order what is started in them: copies in
+ * both directions and kernels. Different queues are independent but for events: an event recorded in one stands for all
+ * that was started there before; a queue that is told to wait for it starts nothing behind that until it has happened.
+ *
+ * What starts work may return before the work is done or after it (cpu: always after; limit: copies before, kernels
+ * after). Whoever wants copies and kernels side by side therefore starts a copy before the kernel that it is to run
+ * beside, and must not start work in one queue that waits for what is started in another one later: events stand for
+ * what is there when they are recorded.
+ *
+ * Errors. Starting cannot fail. What goes wrong sticks to the queue: work behind it in that queue is left out, and the
+ * next `queue_wait` returns it, with its message, and clears it; what the queue should have written since then is
+ * undefined. Whoever joins queues by events waits for each of them before results are used. But a kernel never runs on
+ * what a copy that failed should have brought, which may be row pointers: until that failure has been told, kernels of
+ * any queue are left out, and it sticks to their queues as well.
+ *
+ * Who calls. Making, freeing, kernels and waiting: the thread that opened the device, or one at a time in its place.
+ * Two kinds of calls may also come from other threads at the same time, from each with queues and events that only it
+ * uses meanwhile: upload/download, and record/wait/queue_wait. (So a wrapper can have copy engines of its own.)
+ * The host memory of a copy is the device's from its start until an event behind it, or the queue, has been waited for.
+ */
+#ifndef TULLE_DEVICE_DEVICE_H
+#define TULLE_DEVICE_DEVICE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <tulle/types.h>
+
+#include "base/spec.h"
+#include "base/timeline.h"
+
+typedef struct tulle__device tulle__device;
+typedef struct tulle__device_queue tulle__device_queue; /* a queue of a device's; made by it */
+typedef struct tulle__device_event tulle__device_event; /* an event; made by it */
+
+/* Host memory of a device and the direct pointers of its buffers are aligned to this, as unbuffered reads want. */
+enum { TULLE__DEVICE_ALIGN = 4096 };
+
+/* Memory of a device. Devices make these, with what is theirs behind. */
+typedef struct tulle__device_buffer {
+    size_t bytes;
+    int borrowed;
+    void *direct; /* where loads and stores of the host reach it; NULL: they do not */
+} tulle__device_buffer;
+
+/* A place in a buffer. */
+typedef struct tulle__device_place {
+    tulle__device_buffer *buffer;
+    size_t at; /* bytes */
+} tulle__device_place;
+
+/*
+ * A slab: block rows first .. first + m - 1 of a sparse matrix, as tulle__bsr (device/kernel.h) has it: blocks of
+ * `block` x `block` values, row-major inside; block = 1 is CSR. Row pointers begin at 0; columns are those of X,
+ * ascending in each row. Each array is at an offset that is a multiple of 256, unless the host reaches its buffer.
+ */
+typedef struct tulle__slab {
+    tulle_type type;
+    int block, symmetric, index_bytes;
+    int64_t first, m, n;        /* block rows, block columns */
+    int64_t blocks;             /* stored blocks: the last row pointer */
+    tulle__device_place rowptr; /* m + 1 integers of the device's rowptr_bytes */
+    tulle__device_place colind; /* int32_t, or with index_bytes = 2 uint16_t from base on */
+    tulle__device_place base;   /* index_bytes = 2: m of int32_t */
+    tulle__device_place val;
+} tulle__slab;
+
+/* Vectors side by side: element (r, c) is value r * ld + c from that place on. */
+typedef struct tulle__vectors {
+    tulle__device_place place; /* aligned to the type */
+    int64_t ld;
+} tulle__vectors;
+
+/*
+ * Y = A X, both `cols` columns of type `vectors`, X of n * block lines, Y given from its line 0 on. Of a symmetric slab
+ * Y += A X, also in lines that its blocks name as columns: whoever starts with zeros and goes through all slabs of a
+ * matrix has its product. X and Y do not overlap.
+ */
+typedef struct tulle__slab_task {
+    tulle__slab A;
+    tulle_type vectors;
+    tulle__vectors X, Y;
+    int64_t cols;
+} tulle__slab_task;
+
+typedef struct tulle__device_ops {
+    /* A buffer of `bytes` (0 is allowed), contents undefined; `what` names it. TULLE_ERR_MEMORY if there is none. That
+     * it fits has been seen to (tulle__device_buffer_new). */
+    tulle_status (*buffer_new)(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer);
+    void (*buffer_free)(tulle__device *device, tulle__device_buffer *buffer); /* nothing uses it any more */
+    /* Optional: a buffer over host memory that kernels of the device can work on where it is. Not counted. */
+    tulle_status (*borrow)(tulle__device *device, void *memory, size_t bytes, tulle__device_buffer **buffer);
+
+    /* Host memory that copies to and from the device run fastest with (pinned where that means something). */
+    tulle_status (*host_new)(tulle__device *device, size_t bytes, const char *what, void *block);
+    void (*host_free)(tulle__device *device, void *block); /* NULL is allowed */
+
+    tulle_status (*queue_new)(tulle__device *device, tulle__device_queue **queue);
+    void (*queue_free)(tulle__device *device, tulle__device_queue *queue); /* waits for it; NULL is allowed */
+    /* All that was started in it is done; what went wrong, once. */
+    tulle_status (*queue_wait)(tulle__device_queue *queue);
+
+    tulle_status (*event_new)(tulle__device *device, tulle__device_event **event);
+    void (*event_free)(tulle__device *device, tulle__device_event *event);  /* NULL is allowed */
+    void (*record)(tulle__device_queue *queue, tulle__device_event *event); /* forgets what it stood for before */
+    void (*join)(tulle__device_queue *queue, tulle__device_event *event); /* one that was never recorded has happened */
+    void (*event_wait)(tulle__device_event *event); /* on the host; errors are told by the queues' waits */
+
+    /* Copies of `bytes`; 0 is allowed. */
+    void (*upload)(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes);
+    void (*download)(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes);
+
+    /*
+     * Kernels. A row of a slab that is not symmetric is summed in an order that follows from the row and `cols` alone,
+     * so that the bits do not depend on how a matrix is cut into slabs. A kind of slab that the device has no kernel
+     * for is TULLE_ERR_UNSUPPORTED in the queue.
+     */
+    void (*multiply)(tulle__device_queue *queue, const tulle__slab_task *task);
+    /* Lines of `width` values times beta; beta = 0 writes zeros and does not read. */
+    void (*scale)(tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y,
+        double beta);
+
+    void (*close)(tulle__device *device); /* what it made has been freed */
+} tulle__device_ops;
+
+/* What a device has done, for reports; complete as of the last waits for its queues. */
+typedef struct tulle__device_counts {
+    int64_t copies[2], bytes[2]; /* uploads, downloads */
+    int64_t copy_ns[2];          /* that a copy engine was at work, or the host with copying */
+    int64_t kernels, kernel_ns;  /* that a kernel was at work */
+} tulle__device_counts;
+
+struct tulle__device {
+    const tulle__device_ops *ops;
+    tulle__device *inner;  /* of a wrapper, which closes it; else NULL */
+    const char *name;      /* static: "cpu" */
+    char text[128];        /* what it is, for people: "cpu, 2 threads, avx512", "NVIDIA H200, 139.8 GiB" */
+    size_t capacity, used; /* bytes; used is kept by the two functions below */
+    int rowptr_bytes;      /* of the row pointers that its kernels take: 4 or 8 */
+    int pinned;            /* 1: only copies from and to memory of host_new run beside the host and kernels */
+    int real_time;         /* 1: it is only right on a clock that is real */
+    tulle__device_counts counts;
+    tulle__device *counting; /* the device, itself or one below, whose counts are those of this one */
+};
+
+/* What a device is opened for. */
+typedef struct tulle__device_setting {
+    int threads; /* that kernels on the host may use, with the caller's */
+    int overlap; /* 1: copies are to run beside kernels: what copies on this host gets one of the threads */
+    int rank;    /* of the PE in the team, to choose one of several devices */
+    int copied;  /* set for what a copier is laid over: that one tells the timeline of copies */
+    tulle__timeline *timeline; /* of kernels and copies; NULL: not traced */
+} tulle__device_setting;
+
+/* What the registry and modules (base/module.h) hold: a device, or a wrapper. On failure `inner` stays the caller's. */
+typedef struct tulle__device_driver {
+    const char *name, *summary;
+    int copier; /* 1, of a wrapper: its copies take a thread of this host and have a timeline of their own */
+    tulle_status (*open)(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device);
+    tulle_status (*wrap)(
+        tulle__spec_part *part, const tulle__device_setting *setting, tulle__device *inner, tulle__device **device);
+} tulle__device_driver;
+
+/*
+ * Opens what a spec says (`cpu`, `ref`, `limit:mem=2G,link=12G,latency=2us+cpu`, `cuda:0`); closes it, NULL allowed.
+ * TULLE_ERR_ARG for a spec that is none; TULLE_ERR_UNSUPPORTED, with the reason, for a device that is not here.
+ */
+tulle_status tulle__device_open(const char *spec, const tulle__device_setting *setting, tulle__device **device);
+void tulle__device_close(tulle__device *device);
+
+/* Buffers, counted: TULLE_ERR_LIMIT, with what was asked for, what is used and the capacity, if it does not fit. */
+tulle_status tulle__device_buffer_new(
+    tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer);
+void tulle__device_buffer_free(tulle__device *device, tulle__device_buffer *buffer); /* NULL is allowed */
+
+#endif

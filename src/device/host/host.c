@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/host/host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "device/kernel.h"
+
+struct host {
+    tulle__device device;
+    const tulle__kernels *kernels;
+    tulle__pool *pool;
+    tulle__timeline *kernels_line, *copies_line;
+};
+
+/* Work is done in the order of the calls, whichever queue it is in, so a queue is what went wrong. */
+struct tulle__device_queue {
+    struct host *host;
+    tulle_status status;
+    char message[TULLE_MESSAGE_MAX];
+};
+
+struct tulle__device_event {
+    char nothing;
+};
+
+/* ---- memory ---- */
+
+struct block {
+    tulle__device_buffer buffer;
+    void *memory; /* NULL: borrowed */
+};
+
+static void *aligned(void *memory)
+{
+    uintptr_t up = TULLE__DEVICE_ALIGN - 1;
+    return (void *)(((uintptr_t)memory + up) & ~up);
+}
+
+static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
+{
+    struct block *block = NULL;
+    tulle_status status;
+    (void)device;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *block, what, &block));
+    TULLE_TRY(tulle__alloc(bytes + TULLE__DEVICE_ALIGN, 1, what, &block->memory));
+    block->buffer.bytes = bytes;
+    block->buffer.direct = aligned(block->memory);
+    *buffer = &block->buffer;
+    return TULLE_OK;
+out:
+    tulle__free(block);
+    return status;
+}
+
+static tulle_status borrow(tulle__device *device, void *memory, size_t bytes, tulle__device_buffer **buffer)
+{
+    struct block *block = NULL;
+    (void)device;
+    tulle_status status = tulle__alloc_zero(1, sizeof *block, "a buffer", &block);
+    if (status != TULLE_OK) return status;
+    block->buffer = (tulle__device_buffer){.bytes = bytes, .borrowed = 1, .direct = memory};
+    *buffer = &block->buffer;
+    return TULLE_OK;
+}
+
+static void buffer_free(tulle__device *device, tulle__device_buffer *buffer)
+{
+    struct block *block = (struct block *)buffer;
+    (void)device;
+    tulle__free(block->memory);
+    tulle__free(block);
+}
+
+/* Where the block began is kept before what the caller gets. */
+static tulle_status host_new(tulle__device *device, size_t bytes, const char *what, void *out)
+{
+    char *memory, *place;
+    (void)device;
+    tulle_status status = tulle__alloc(bytes + TULLE__DEVICE_ALIGN + sizeof memory, 1, what, &memory);
+    if (status != TULLE_OK) return status;
+    place = aligned(memory + sizeof memory);
+    memcpy(place - sizeof memory, &memory, sizeof memory);
+    memcpy(out, &place, sizeof place);
+    return TULLE_OK;
+}
+
+static void host_free(tulle__device *device, void *block)
+{
+    char *memory;
+    (void)device;
+    if (!block) return;
+    memcpy(&memory, (char *)block - sizeof memory, sizeof memory);
+    tulle__free(memory);
+}
+
+/* ---- queues and events ---- */
+
+static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
+{
+    tulle_status status = tulle__alloc_zero(1, sizeof **queue, "a queue", queue);
+    if (status == TULLE_OK) (*queue)->host = (struct host *)device;
+    return status;
+}
+
+static void queue_free(tulle__device *device, tulle__device_queue *queue)
+{
+    (void)device;
+    tulle__free(queue);
+}
+
+static tulle_status queue_wait(tulle__device_queue *queue)
+{
+    tulle_status status = queue->status;
+    queue->status = TULLE_OK;
+    if (status != TULLE_OK) tulle__error_set(queue->message);
+    return status;
+}
+
+static void stick(tulle__device_queue *queue, tulle_status status)
+{
+    if (status == TULLE_OK) return;
+    queue->status = status;
+    snprintf(queue->message, sizeof queue->message, "%s", tulle_error_message());
+}
+
+static tulle_status event_new(tulle__device *device, tulle__device_event **event)
+{
+    (void)device;
+    return tulle__alloc_zero(1, sizeof **event, "an event", event);
+}
+
+static void event_free(tulle__device *device, tulle__device_event *event)
+{
+    (void)device;
+    tulle__free(event);
+}
+
+/* What an event stands for has been done. */
+static void record(tulle__device_queue *queue, tulle__device_event *event)
+{
+    (void)queue, (void)event;
+}
+
+static void event_wait(tulle__device_event *event)
+{
+    (void)event;
+}
+
+/* ---- work ---- */
+
+/* Copies may come from several threads, so their counts are added to atomically. */
+static void copy(tulle__device_queue *queue, int down, void *to, const void *from, size_t bytes)
+{
+    struct host *host = queue->host;
+    tulle__device_counts *counts = &host->device.counts;
+    if (queue->status != TULLE_OK) return;
+    int64_t start = tulle__clock_ns();
+    if (bytes) memcpy(to, from, bytes);
+    int64_t end = tulle__clock_ns();
+    __atomic_fetch_add(&counts->copies[down], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&counts->bytes[down], (int64_t)bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&counts->copy_ns[down], end - start, __ATOMIC_RELAXED);
+    tulle__timeline_span(host->copies_line, down ? "download" : "upload", start, end, (int64_t)bytes, -1);
+}
+
+static char *at(const tulle__device_place *place)
+{
+    return place->buffer ? (char *)place->buffer->direct + place->at : NULL;
+}
+
+static void upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes)
+{
+    copy(queue, 0, at(to), from, bytes);
+}
+
+static void download(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes)
+{
+    copy(queue, 1, to, at(from), bytes);
+}
+
+/* CSR of doubles has a kernel of its own; the one of blocks sums f32 in f64 as well. */
+static int is_plain(const tulle__slab_task *task)
+{
+    const tulle__slab *A = &task->A;
+    return A->block == 1 && !A->symmetric && A->index_bytes == 4 && A->type == TULLE_F64 && task->vectors == TULLE_F64;
+}
+
+static tulle_status multiply_plain(struct host *host, const tulle__slab_task *task)
+{
+    const tulle__slab *A = &task->A;
+    tulle__spmm_pair pair = {.A = {.m = A->m,
+                                 .n = A->n,
+                                 .rowptr = (const int64_t *)(const void *)at(&A->rowptr),
+                                 .colind = (const int32_t *)(const void *)at(&A->colind),
+                                 .val = at(&A->val)},
+        .B = at(&task->X.place),
+        .b_row = task->X.ld,
+        .b_col = 1};
+    tulle__spmm_task plain = {.type = TULLE_F64,
+        .m = A->m,
+        .n = task->cols,
+        .npairs = 1,
+        .pair = &pair,
+        .C = at(&task->Y.place) + A->first * task->Y.ld * (int64_t)sizeof(double),
+        .c_row = task->Y.ld,
+        .c_col = 1,
+        .alpha = 1};
+    return host->kernels->spmm(host->pool, &plain);
+}
+
+static tulle_status multiply_blocks(struct host *host, const tulle__slab_task *task)
+{
+    const tulle__slab *A = &task->A;
+    tulle__bsr_task blocks = {.values = A->type,
+        .vectors = task->vectors,
+        .A = {.first = A->first,
+            .m = A->m,
+            .n = A->n,
+            .block = A->block,
+            .symmetric = A->symmetric,
+            .rowptr = (const int64_t *)(const void *)at(&A->rowptr),
+            .index_bytes = A->index_bytes,
+            .colind = at(&A->colind),
+            .base = (const int32_t *)(const void *)at(&A->base),
+            .val = at(&A->val)},
+        .k = task->cols,
+        .X = at(&task->X.place),
+        .ldx = task->X.ld,
+        .Y = at(&task->Y.place),
+        .ldy = task->Y.ld};
+    return host->kernels->bsr(host->pool, &blocks);
+}
+
+static void count_kernel(struct host *host, const char *name, int64_t start)
+{
+    int64_t end = tulle__clock_ns();
+    host->device.counts.kernels++;
+    host->device.counts.kernel_ns += end - start;
+    tulle__timeline_span(host->kernels_line, name, start, end, -1, -1);
+}
+
+static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
+{
+    struct host *host = queue->host;
+    if (queue->status != TULLE_OK || task->A.m == 0 || task->cols == 0) return;
+    int64_t start = tulle__clock_ns();
+    stick(queue, is_plain(task) ? multiply_plain(host, task) : multiply_blocks(host, task));
+    count_kernel(host, "multiply", start);
+}
+
+static void scale(
+    tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
+{
+    struct host *host = queue->host;
+    if (queue->status != TULLE_OK) return;
+    int64_t start = tulle__clock_ns();
+    stick(queue, host->kernels->scale(host->pool, type, lines, width, Y->ld, beta, at(&Y->place)));
+    count_kernel(host, "scale", start);
+}
+
+static void close_host(tulle__device *device)
+{
+    struct host *host = (struct host *)device;
+    tulle__pool_free(host->pool);
+    tulle__free(host);
+}
+
+static const tulle__device_ops ops = {
+    .buffer_new = buffer_new,
+    .buffer_free = buffer_free,
+    .borrow = borrow,
+    .host_new = host_new,
+    .host_free = host_free,
+    .queue_new = queue_new,
+    .queue_free = queue_free,
+    .queue_wait = queue_wait,
+    .event_new = event_new,
+    .event_free = event_free,
+    .record = record,
+    .join = record,
+    .event_wait = event_wait,
+    .upload = upload,
+    .download = download,
+    .multiply = multiply,
+    .scale = scale,
+    .close = close_host,
+};
+
+/* mem=: bytes of the device, by default what the PE may still use; threads=: of its kernels. */
+static tulle_status open_host(tulle__spec_part *part, const tulle__device_setting *setting, const char *name,
+    const tulle__kernels *kernels, tulle__device **device)
+{
+    static const char *const keys[] = {"mem", "threads"};
+    struct host *host = NULL;
+    int64_t threads = setting->threads;
+    double memory = 0;
+    tulle_status status;
+    TULLE_TRY(tulle__spec_bytes(part, "mem", &memory));
+    TULLE_TRY(tulle__spec_int(part, "threads", 1, 1024, &threads));
+    TULLE_TRY(tulle__spec_done(part, keys, 2));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *host, "a device", &host));
+    TULLE_TRY(tulle__pool_new((int)threads, &host->pool));
+    host->device.ops = &ops;
+    host->device.name = name;
+    host->device.capacity = memory > 0 ? (size_t)memory : tulle__memory_left();
+    host->device.rowptr_bytes = 8;
+    host->device.counting = &host->device;
+    host->kernels = kernels;
+    host->kernels_line = setting->timeline;
+    host->copies_line = setting->copied ? NULL : setting->timeline;
+    *device = &host->device;
+    return TULLE_OK;
+out:
+    tulle__free(host);
+    return status;
+}
+
+static tulle_status open_cpu(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device)
+{
+    tulle_status status = open_host(part, setting, "cpu", tulle__kernels_cpu(), device);
+    if (status == TULLE_OK)
+        snprintf((*device)->text, sizeof(*device)->text, "host memory, %d threads, %s",
+            tulle__pool_size(((struct host *)*device)->pool), tulle__kernels_cpu_isa());
+    return status;
+}
+
+static tulle_status open_ref(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device)
+{
+    tulle_status status = open_host(part, setting, "ref", tulle__kernels_ref(), device);
+    if (status == TULLE_OK) snprintf((*device)->text, sizeof(*device)->text, "host memory, plain loops");
+    return status;
+}
+
+const tulle__device_driver tulle__device_cpu = {
+    .name = "cpu", .summary = "host memory and the kernels of this processor (mem=, threads=)", .open = open_cpu};
+const tulle__device_driver tulle__device_ref = {
+    .name = "ref", .summary = "host memory and plain loops, to compare with (mem=, threads=)", .open = open_ref};

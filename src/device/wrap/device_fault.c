@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The wrapper `fault` of devices: the op-th copy or kernel fails, once; what it should have written is not. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "device/wrap/device_wrap.h"
+
+struct fault {
+    tulle__device device;
+    tulle__device_ops ops; /* of its own, since waiting for an event is the device's below */
+    int64_t op;
+    int64_t started; /* from any thread, as the next */
+    int broken;      /* a copy has failed and nobody was told yet */
+};
+
+struct tulle__device_queue {
+    struct fault *fault;
+    tulle__device_queue *inner;
+    int failed, breaks; /* breaks: it was a copy */
+};
+
+static const tulle__device_ops *below(const tulle__device_queue *queue)
+{
+    return queue->fault->device.inner->ops;
+}
+
+/* What is behind a failure is left out, and kernels everywhere if it was a copy's. */
+static int strikes(tulle__device_queue *queue, int copy)
+{
+    struct fault *fault = queue->fault;
+    if (queue->failed) return 1;
+    if (!copy && __atomic_load_n(&fault->broken, __ATOMIC_ACQUIRE)) return queue->failed = 1;
+    if (__atomic_fetch_add(&fault->started, 1, __ATOMIC_RELAXED) != fault->op) return 0;
+    queue->breaks = copy;
+    __atomic_store_n(&fault->broken, copy, __ATOMIC_RELEASE);
+    return queue->failed = 1;
+}
+
+static tulle_status host_new(tulle__device *device, size_t bytes, const char *what, void *block)
+{
+    return device->inner->ops->host_new(device->inner, bytes, what, block);
+}
+
+static void host_free(tulle__device *device, void *block)
+{
+    device->inner->ops->host_free(device->inner, block);
+}
+
+static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
+{
+    tulle__device_queue *made = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a queue", &made));
+    made->fault = (struct fault *)device;
+    TULLE_TRY(device->inner->ops->queue_new(device->inner, &made->inner));
+    *queue = made;
+    return TULLE_OK;
+out:
+    tulle__free(made);
+    return status;
+}
+
+static void queue_free(tulle__device *device, tulle__device_queue *queue)
+{
+    if (!queue) return;
+    device->inner->ops->queue_free(device->inner, queue->inner);
+    tulle__free(queue);
+}
+
+static tulle_status queue_wait(tulle__device_queue *queue)
+{
+    tulle_status status = below(queue)->queue_wait(queue->inner);
+    if (!queue->failed) return status;
+    queue->failed = 0;
+    if (queue->breaks) __atomic_store_n(&queue->fault->broken, 0, __ATOMIC_RELEASE);
+    queue->breaks = 0;
+    return tulle__fail(
+        TULLE_ERR_COMM, "fault: operation %" PRId64 " of the device failed, as asked for", queue->fault->op);
+}
+
+static tulle_status event_new(tulle__device *device, tulle__device_event **event)
+{
+    return device->inner->ops->event_new(device->inner, event);
+}
+
+static void event_free(tulle__device *device, tulle__device_event *event)
+{
+    device->inner->ops->event_free(device->inner, event);
+}
+
+static void record(tulle__device_queue *queue, tulle__device_event *event)
+{
+    below(queue)->record(queue->inner, event);
+}
+
+static void join(tulle__device_queue *queue, tulle__device_event *event)
+{
+    below(queue)->join(queue->inner, event);
+}
+
+static void upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes)
+{
+    tulle__device_place place = tulle__wrapped_place(to);
+    if (!strikes(queue, 1)) below(queue)->upload(queue->inner, &place, from, bytes);
+}
+
+static void download(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes)
+{
+    tulle__device_place place = tulle__wrapped_place(from);
+    if (!strikes(queue, 1)) below(queue)->download(queue->inner, to, &place, bytes);
+}
+
+static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
+{
+    tulle__slab_task inner = tulle__wrapped_task(task);
+    if (!strikes(queue, 0)) below(queue)->multiply(queue->inner, &inner);
+}
+
+static void scale(
+    tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
+{
+    tulle__vectors inner = {.place = tulle__wrapped_place(&Y->place), .ld = Y->ld};
+    if (!strikes(queue, 0)) below(queue)->scale(queue->inner, type, lines, width, &inner, beta);
+}
+
+static void close_fault(tulle__device *device)
+{
+    tulle__free(device);
+}
+
+static const tulle__device_ops template = {
+    .buffer_new = tulle__wrapped_buffer_new,
+    .buffer_free = tulle__wrapped_buffer_free,
+    .host_new = host_new,
+    .host_free = host_free,
+    .queue_new = queue_new,
+    .queue_free = queue_free,
+    .queue_wait = queue_wait,
+    .event_new = event_new,
+    .event_free = event_free,
+    .record = record,
+    .join = join,
+    .upload = upload,
+    .download = download,
+    .multiply = multiply,
+    .scale = scale,
+    .close = close_fault,
+};
+
+static tulle_status open_fault(
+    tulle__spec_part *part, const tulle__device_setting *setting, tulle__device *inner, tulle__device **device)
+{
+    static const char *const keys[] = {"op", "rank"};
+    struct fault *fault = NULL;
+    int64_t op = INT64_MAX, rank = 0;
+    tulle_status status;
+    TULLE_TRY(tulle__spec_int(part, "op", 0, INT64_MAX, &op));
+    TULLE_TRY(tulle__spec_int(part, "rank", 0, INT32_MAX, &rank));
+    TULLE_TRY(tulle__spec_done(part, keys, 2));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *fault, "a device", &fault));
+    fault->device = *inner;
+    fault->device.ops = &fault->ops;
+    fault->device.inner = inner;
+    fault->device.name = "fault";
+    fault->device.used = 0;
+    fault->ops = template;
+    fault->ops.event_wait = inner->ops->event_wait;
+    fault->op = rank == setting->rank ? op : INT64_MAX;
+    *device = &fault->device;
+out:
+    return status;
+}
+
+const tulle__device_driver tulle__device_fault = {
+    .name = "fault",
+    .summary = "the op-th copy or kernel of PE rank fails (op=N, rank=R)",
+    .wrap = open_fault,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Wrappers of devices. */
+#ifndef TULLE_DEVICE_WRAP_DEVICE_WRAP_H
+#define TULLE_DEVICE_WRAP_DEVICE_WRAP_H
+
+#include "device/device.h"
+
+extern const tulle__device_driver tulle__device_limit;
+extern const tulle__device_driver tulle__device_fault;
+
+/* A buffer of a wrapper: that of the device below, which it may hide. */
+typedef struct tulle__wrapped_buffer {
+    tulle__device_buffer buffer;
+    tulle__device_buffer *inner;
+} tulle__wrapped_buffer;
+
+/* buffer_new and buffer_free of a wrapper whose buffers the host does not reach. */
+tulle_status tulle__wrapped_buffer_new(
+    tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer);
+void tulle__wrapped_buffer_free(tulle__device *device, tulle__device_buffer *buffer);
+
+/* The same place, and task, for the device below. */
+tulle__device_place tulle__wrapped_place(const tulle__device_place *place);
+tulle__slab_task tulle__wrapped_task(const tulle__slab_task *task);
+
+#endif

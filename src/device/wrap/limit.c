@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The wrapper `limit`: a device with a small memory behind a slow link. Each direction has a copy engine, a thread that
+ * really copies while kernels run: in pieces, so that a copy is at no moment further than the link would be, and asleep
+ * whenever it is ahead of it. A copy takes latency + bytes / link, copies of one direction follow each other.
+ *
+ * An engine works in the order in which copies were started, and gives each a ticket, 1, 2, ... What a queue or an
+ * event has to wait for is then two numbers: how far both engines must have come. Work only waits for tickets that were
+ * given out before it, so the oldest copy that is not done waits for nothing, and nobody waits for ever. Kernels are
+ * run by the caller, when the engines have come as far as their queue says, and are done when the call returns.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "device/wrap/device_wrap.h"
+
+enum { UP, DOWN, ENGINES, JOBS = 256 };
+
+typedef struct clock_of_engines {
+    uint64_t done[ENGINES]; /* tickets */
+} engines_clock;
+
+struct job {
+    tulle__device_queue *queue;
+    tulle__device_place place; /* of the device below */
+    void *host;
+    size_t bytes;
+    uint64_t after; /* the other engine must have come as far */
+    int64_t started;
+};
+
+struct engine {
+    struct limit *limit;
+    int direction;
+    int runs; /* the thread was made */
+    pthread_t thread;
+    pthread_cond_t work;
+    uint64_t given, done; /* tickets */
+    struct job job[JOBS];
+    int64_t free_at; /* when the link has carried what it was given */
+    tulle__device_queue *inner;
+    tulle__timeline *line;
+};
+
+struct limit {
+    tulle__device device;
+    double latency_ns, ns_per_byte;
+    tulle__account *account;
+    tulle__device_queue *inner; /* for kernels */
+    pthread_mutex_t lock;
+    pthread_cond_t progress; /* an engine has done a copy */
+    int leaving;
+    int broken;           /* queues to which the failure of a copy sticks */
+    tulle_status failure; /* the last one */
+    char message[TULLE_MESSAGE_MAX];
+    struct engine engine[ENGINES];
+};
+
+struct tulle__device_queue {
+    struct limit *limit;
+    engines_clock clock;
+    tulle_status status; /* under the lock */
+    int breaks;          /* it is the failure of a copy in this queue */
+    char message[TULLE_MESSAGE_MAX];
+};
+
+struct tulle__device_event {
+    struct limit *limit;
+    engines_clock clock;
+};
+
+/* ---- copy engines ---- */
+
+static void sleep_until(int64_t then)
+{
+    struct timespec t = {.tv_sec = then / 1000000000, .tv_nsec = then % 1000000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) != 0) continue;
+}
+
+/* A fifth of a millisecond of the link, so that sleeping is exact enough and pieces are not too small for memory. */
+static size_t piece_of(const struct limit *limit, size_t bytes)
+{
+    enum { LEAST = 1 << 16, MOST = 1 << 22 };
+    double piece = limit->ns_per_byte > 0 ? 2e5 / limit->ns_per_byte : MOST;
+    size_t size = piece < LEAST ? LEAST : piece > MOST ? MOST : (size_t)piece;
+    return size < bytes ? size : bytes;
+}
+
+static tulle_status carry(struct engine *engine, const struct job *job)
+{
+    const struct limit *limit = engine->limit;
+    const tulle__device_ops *ops = limit->device.inner->ops;
+    int64_t start = engine->free_at > job->started ? engine->free_at : job->started;
+    tulle__device_place place = job->place;
+    char *host = job->host;
+    tulle_status status = TULLE_OK;
+    size_t done = 0;
+    double due = (double)start + limit->latency_ns;
+    do {
+        size_t piece = piece_of(limit, job->bytes - done);
+        if (engine->direction == UP)
+            ops->upload(engine->inner, &place, host, piece);
+        else
+            ops->download(engine->inner, host, &place, piece);
+        status = ops->queue_wait(engine->inner);
+        place.at += piece;
+        host += piece;
+        done += piece;
+        due += (double)piece * limit->ns_per_byte;
+        if (tulle__clock_ns() < (int64_t)due) sleep_until((int64_t)due);
+    } while (status == TULLE_OK && done < job->bytes);
+    /* what memory was too slow for is not caught up */
+    int64_t now = tulle__clock_ns(), late = now - (int64_t)due;
+    engine->free_at = late > 1000000 ? now : (int64_t)due;
+    return status;
+}
+
+/* Under the lock. */
+static void stick(tulle__device_queue *queue, tulle_status status)
+{
+    queue->status = status;
+    snprintf(queue->message, sizeof queue->message, "%s", tulle_error_message());
+}
+
+static void do_job(struct engine *engine, const struct job *job)
+{
+    static const char *const names[] = {"upload", "download"};
+    struct limit *limit = engine->limit;
+    int64_t start = tulle__clock_ns();
+    tulle_status status = carry(engine, job);
+    int64_t end = tulle__clock_ns();
+    tulle__timeline_span(engine->line, names[engine->direction], start, end, (int64_t)job->bytes, -1);
+    pthread_mutex_lock(&limit->lock);
+    limit->device.counts.copies[engine->direction]++;
+    limit->device.counts.bytes[engine->direction] += (int64_t)job->bytes;
+    limit->device.counts.copy_ns[engine->direction] += end - start;
+    if (status != TULLE_OK && job->queue->status == TULLE_OK) {
+        job->queue->breaks = 1;
+        limit->broken++;
+        limit->failure = status;
+        snprintf(limit->message, sizeof limit->message, "%s", tulle_error_message());
+        stick(job->queue, status);
+    }
+}
+
+static void *work(void *arg)
+{
+    struct engine *engine = arg;
+    struct limit *limit = engine->limit;
+    struct engine *other = &limit->engine[!engine->direction];
+    tulle__account_enter(limit->account);
+    prctl(PR_SET_TIMERSLACK, 1000UL);
+    pthread_mutex_lock(&limit->lock);
+    for (;;) {
+        while (engine->given == engine->done && !limit->leaving) pthread_cond_wait(&engine->work, &limit->lock);
+        if (engine->given == engine->done) break;
+        struct job job = engine->job[engine->done % JOBS];
+        while (other->done < job.after) {
+            pthread_cond_wait(&limit->progress, &limit->lock);
+            job.started = tulle__clock_ns();
+        }
+        if (job.queue->status == TULLE_OK) { /* else it is left out */
+            pthread_mutex_unlock(&limit->lock);
+            do_job(engine, &job); /* comes back with the lock */
+        }
+        engine->done++;
+        pthread_cond_broadcast(&limit->progress);
+    }
+    pthread_mutex_unlock(&limit->lock);
+    return NULL;
+}
+
+static void start_job(
+    tulle__device_queue *queue, int direction, const tulle__device_place *place, void *host, size_t bytes)
+{
+    struct limit *limit = queue->limit;
+    struct engine *engine = &limit->engine[direction];
+    pthread_mutex_lock(&limit->lock);
+    while (engine->given - engine->done == JOBS) pthread_cond_wait(&limit->progress, &limit->lock);
+    engine->job[engine->given % JOBS] = (struct job){.queue = queue,
+        .place = tulle__wrapped_place(place),
+        .host = host,
+        .bytes = bytes,
+        .after = queue->clock.done[!direction],
+        .started = tulle__clock_ns()};
+    queue->clock.done[direction] = ++engine->given;
+    pthread_cond_signal(&engine->work);
+    pthread_mutex_unlock(&limit->lock);
+}
+
+/* Under the lock. */
+static void wait_for(struct limit *limit, const engines_clock *clock)
+{
+    while (limit->engine[UP].done < clock->done[UP] || limit->engine[DOWN].done < clock->done[DOWN])
+        pthread_cond_wait(&limit->progress, &limit->lock);
+}
+
+/* ---- the calls ---- */
+
+static tulle_status host_new(tulle__device *device, size_t bytes, const char *what, void *block)
+{
+    return device->inner->ops->host_new(device->inner, bytes, what, block);
+}
+
+static void host_free(tulle__device *device, void *block)
+{
+    device->inner->ops->host_free(device->inner, block);
+}
+
+static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
+{
+    tulle_status status = tulle__alloc_zero(1, sizeof **queue, "a queue", queue);
+    if (status == TULLE_OK) (*queue)->limit = (struct limit *)device;
+    return status;
+}
+
+static tulle_status queue_wait(tulle__device_queue *queue)
+{
+    struct limit *limit = queue->limit;
+    pthread_mutex_lock(&limit->lock);
+    wait_for(limit, &queue->clock);
+    tulle_status status = queue->status;
+    queue->status = TULLE_OK;
+    limit->broken -= queue->breaks;
+    queue->breaks = 0;
+    pthread_mutex_unlock(&limit->lock);
+    if (status != TULLE_OK) tulle__error_set(queue->message);
+    return status;
+}
+
+static void queue_free(tulle__device *device, tulle__device_queue *queue)
+{
+    (void)device;
+    if (!queue) return;
+    pthread_mutex_lock(&queue->limit->lock);
+    wait_for(queue->limit, &queue->clock);
+    queue->limit->broken -= queue->breaks;
+    pthread_mutex_unlock(&queue->limit->lock);
+    tulle__free(queue);
+}
+
+static tulle_status event_new(tulle__device *device, tulle__device_event **event)
+{
+    tulle_status status = tulle__alloc_zero(1, sizeof **event, "an event", event);
+    if (status == TULLE_OK) (*event)->limit = (struct limit *)device;
+    return status;
+}
+
+static void event_free(tulle__device *device, tulle__device_event *event)
+{
+    (void)device;
+    tulle__free(event);
+}
+
+static void record(tulle__device_queue *queue, tulle__device_event *event)
+{
+    event->clock = queue->clock;
+}
+
+static void join(tulle__device_queue *queue, tulle__device_event *event)
+{
+    for (int e = 0; e < ENGINES; e++)
+        if (queue->clock.done[e] < event->clock.done[e]) queue->clock.done[e] = event->clock.done[e];
+}
+
+static void event_wait(tulle__device_event *event)
+{
+    pthread_mutex_lock(&event->limit->lock);
+    wait_for(event->limit, &event->clock);
+    pthread_mutex_unlock(&event->limit->lock);
+}
+
+static void upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes)
+{
+    start_job(queue, UP, to, (void *)(uintptr_t)from, bytes);
+}
+
+static void download(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes)
+{
+    start_job(queue, DOWN, from, to, bytes);
+}
+
+/* Whether a kernel of the queue may run: what it waits for is done, and nothing has failed that it might work on. */
+static int may_run(tulle__device_queue *queue)
+{
+    struct limit *limit = queue->limit;
+    pthread_mutex_lock(&limit->lock);
+    wait_for(limit, &queue->clock);
+    if (limit->broken && queue->status == TULLE_OK) {
+        tulle__error_set(limit->message);
+        stick(queue, limit->failure);
+    }
+    int fine = queue->status == TULLE_OK;
+    pthread_mutex_unlock(&limit->lock);
+    return fine;
+}
+
+static void kernel_done(tulle__device_queue *queue, int64_t start)
+{
+    struct limit *limit = queue->limit;
+    tulle_status status = limit->device.inner->ops->queue_wait(limit->inner);
+    int64_t end = tulle__clock_ns();
+    pthread_mutex_lock(&limit->lock);
+    limit->device.counts.kernels++;
+    limit->device.counts.kernel_ns += end - start;
+    if (status != TULLE_OK) stick(queue, status);
+    pthread_mutex_unlock(&limit->lock);
+}
+
+static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
+{
+    struct limit *limit = queue->limit;
+    if (!may_run(queue)) return;
+    tulle__slab_task inner = tulle__wrapped_task(task);
+    int64_t start = tulle__clock_ns();
+    limit->device.inner->ops->multiply(limit->inner, &inner);
+    kernel_done(queue, start);
+}
+
+static void scale(
+    tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
+{
+    struct limit *limit = queue->limit;
+    if (!may_run(queue)) return;
+    tulle__vectors inner = {.place = tulle__wrapped_place(&Y->place), .ld = Y->ld};
+    int64_t start = tulle__clock_ns();
+    limit->device.inner->ops->scale(limit->inner, type, lines, width, &inner, beta);
+    kernel_done(queue, start);
+}
+
+/* Also of one that was not made completely. The device below is closed by the caller. */
+static void close_limit(tulle__device *device)
+{
+    struct limit *limit = (struct limit *)device;
+    tulle__device *below = limit->device.inner;
+    pthread_mutex_lock(&limit->lock);
+    limit->leaving = 1;
+    for (int e = 0; e < ENGINES; e++) pthread_cond_signal(&limit->engine[e].work);
+    pthread_mutex_unlock(&limit->lock);
+    for (int e = 0; e < ENGINES; e++) {
+        if (limit->engine[e].runs) pthread_join(limit->engine[e].thread, NULL);
+        pthread_cond_destroy(&limit->engine[e].work);
+        below->ops->queue_free(below, limit->engine[e].inner);
+    }
+    below->ops->queue_free(below, limit->inner);
+    pthread_cond_destroy(&limit->progress);
+    pthread_mutex_destroy(&limit->lock);
+    tulle__free(limit);
+}
+
+static const tulle__device_ops ops = {
+    .buffer_new = tulle__wrapped_buffer_new,
+    .buffer_free = tulle__wrapped_buffer_free,
+    .host_new = host_new,
+    .host_free = host_free,
+    .queue_new = queue_new,
+    .queue_free = queue_free,
+    .queue_wait = queue_wait,
+    .event_new = event_new,
+    .event_free = event_free,
+    .record = record,
+    .join = join,
+    .event_wait = event_wait,
+    .upload = upload,
+    .download = download,
+    .multiply = multiply,
+    .scale = scale,
+    .close = close_limit,
+};
+
+static tulle_status start_engines(struct limit *limit, const tulle__device_setting *setting)
+{
+    static const char *const rows[] = {"uploads", "downloads"};
+    tulle__device *below = limit->device.inner;
+    tulle_status status;
+    TULLE_TRY(below->ops->queue_new(below, &limit->inner));
+    for (int e = 0; e < ENGINES; e++) {
+        struct engine *engine = &limit->engine[e];
+        TULLE_TRY(below->ops->queue_new(below, &engine->inner));
+        if (setting->timeline) TULLE_TRY(tulle__timeline_lane(setting->timeline, rows[e], &engine->line));
+        if (pthread_create(&engine->thread, NULL, work, engine)) {
+            status = tulle__fail(TULLE_ERR_MEMORY, "the system gave no thread for a copy engine");
+            goto out;
+        }
+        engine->runs = 1;
+    }
+out:
+    return status;
+}
+
+static tulle_status open_limit(
+    tulle__spec_part *part, const tulle__device_setting *setting, tulle__device *inner, tulle__device **device)
+{
+    static const char *const keys[] = {"mem", "link", "latency"};
+    struct limit *limit = NULL;
+    double memory = 0, link = 12e9, latency = 2e-6;
+    tulle_status status;
+    TULLE_TRY(tulle__spec_bytes(part, "mem", &memory));
+    TULLE_TRY(tulle__spec_bytes(part, "link", &link));
+    TULLE_TRY(tulle__spec_seconds(part, "latency", &latency));
+    TULLE_TRY(tulle__spec_done(part, keys, 3));
+    if (link < 1) return tulle__fail(TULLE_ERR_ARG, "limit: a link of %g bytes a second", link);
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *limit, "a device", &limit));
+    limit->device = (tulle__device){.ops = &ops,
+        .inner = inner,
+        .name = "limit",
+        .capacity = memory > 0 && memory < (double)inner->capacity ? (size_t)memory : inner->capacity,
+        .rowptr_bytes = inner->rowptr_bytes,
+        .pinned = inner->pinned,
+        .real_time = 1};
+    snprintf(limit->device.text, sizeof limit->device.text, "%.60s, behind a link of %.4g GB/s and %.3g us",
+        inner->text, link / 1e9, latency * 1e6);
+    limit->latency_ns = latency * 1e9;
+    limit->ns_per_byte = 1e9 / link;
+    limit->device.counting = &limit->device;
+    limit->account = tulle__account_current();
+    pthread_mutex_init(&limit->lock, NULL);
+    pthread_cond_init(&limit->progress, NULL);
+    for (int e = 0; e < ENGINES; e++) {
+        limit->engine[e].limit = limit;
+        limit->engine[e].direction = e;
+        pthread_cond_init(&limit->engine[e].work, NULL);
+    }
+    status = start_engines(limit, setting);
+    if (status != TULLE_OK) {
+        close_limit(&limit->device);
+        return status;
+    }
+    *device = &limit->device;
+out:
+    return status;
+}
+
+const tulle__device_driver tulle__device_limit = {
+    .name = "limit",
+    .summary = "gives a device a small memory and a slow link (mem=, link=12G, latency=2us)",
+    .copier = 1,
+    .wrap = open_limit,
+};

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The contract of devices (src/device/device.h): queues SPEC. The same for each of them; what is to be overlapped,
+ * paced or refused is in test_limit.c.
+ */
+#include "base/error.h"
+#include "devices.h"
+
+static void test_memory(tulle__device *d)
+{
+    tulle__device_buffer *a = NULL, *b = NULL, *none = NULL;
+    void *host = NULL;
+    size_t before = d->used, too_much = d->capacity - before + 1;
+    char figure[32];
+    snprintf(figure, sizeof figure, "%zu", d->capacity);
+    ok(d->capacity > 0 && *d->text && *d->name, "%s: %s, %zu bytes", d->name, d->text, d->capacity);
+    ok(tulle__device_buffer_new(d, 1000, "a", &a) == TULLE_OK && a->bytes == 1000, "a buffer");
+    ok(d->used == before + 1000, "it is counted");
+    ok(!a->direct || (uintptr_t)a->direct % TULLE__DEVICE_ALIGN == 0, "it is aligned if the host reaches it");
+    ok(tulle__device_buffer_new(d, too_much, "the moon", &b) == TULLE_ERR_LIMIT && !b, "too much is refused");
+    ok(strstr(tulle_error_message(), "the moon") && strstr(tulle_error_message(), figure), "with the figures");
+    ok(tulle__device_buffer_new(d, 0, "nothing", &none) == TULLE_OK, "a buffer of nothing");
+    tulle__device_buffer_free(d, none);
+    tulle__device_buffer_free(d, a);
+    tulle__device_buffer_free(d, NULL);
+    ok(d->used == before, "what is freed is not counted any more");
+    ok(d->ops->host_new(d, 5000, "staging", &host) == TULLE_OK && (uintptr_t)host % TULLE__DEVICE_ALIGN == 0,
+        "host memory is aligned");
+    if (host) memset(host, 1, 5000);
+    d->ops->host_free(d, host);
+    d->ops->host_free(d, NULL);
+}
+
+/* Many copies up and down again, some of nothing, at odd places. */
+static void test_copies(tulle__device *d)
+{
+    enum { COUNT = 600, SIZE = 97 };
+    tulle__device_buffer *buffer = NULL;
+    tulle__device_queue *q = NULL;
+    unsigned char *up = malloc(COUNT * SIZE), *down = malloc(COUNT * SIZE);
+    int64_t copies = d->counting->counts.copies[0], bytes = d->counting->counts.bytes[1];
+    for (int i = 0; i < COUNT * SIZE; i++) up[i] = (unsigned char)(i * 7 + i / 251);
+    memset(down, 0, COUNT * SIZE);
+    ok(tulle__device_buffer_new(d, COUNT * SIZE, "a", &buffer) == TULLE_OK && d->ops->queue_new(d, &q) == TULLE_OK,
+        "a queue");
+    for (int i = 0; i < COUNT; i++)
+        d->ops->upload(q, &(tulle__device_place){buffer, (size_t)(i * SIZE)}, up + i * SIZE, i % 50 == 9 ? 0 : SIZE);
+    for (int i = 0; i < COUNT; i++)
+        if (i % 50 != 9) d->ops->download(q, down + i * SIZE, &(tulle__device_place){buffer, (size_t)(i * SIZE)}, SIZE);
+    ok(d->ops->queue_wait(q) == TULLE_OK, "600 copies up, and down again behind them");
+    int same = 1;
+    for (int i = 0; i < COUNT * SIZE; i++) same &= down[i] == (i / SIZE % 50 == 9 ? 0 : up[i]);
+    ok(same, "bring what was sent");
+    ok(d->counting->counts.copies[0] == copies + COUNT && d->counting->counts.bytes[1] == bytes + 588 * SIZE,
+        "and are counted");
+    ok(d->ops->queue_wait(q) == TULLE_OK, "waiting for nothing");
+    d->ops->queue_free(d, q);
+    d->ops->queue_free(d, NULL);
+    tulle__device_buffer_free(d, buffer);
+    free(up);
+    free(down);
+}
+
+static void test_products(tulle__device *d)
+{
+    static const int64_t sizes[][2] = {{1, 1}, {0, 4}, {7, 0}, {30, 21}, {64, 64}};
+    static const int64_t cols[] = {0, 1, 3, 8, 32};
+    int bad = 0, count = 0;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t w = 0; w < sizeof cols / sizeof *cols; w++)
+            for (int block = 1; block <= 6; block = block == 1 ? 2 : block == 2 ? 3 : block + 3)
+                for (int symmetric = 0; symmetric < 2; symmetric++)
+                    for (int types = 0; types < 3; types++) {
+                        struct problem p = {.m = sizes[s][0],
+                            .n = symmetric ? sizes[s][0] : sizes[s][1],
+                            .cols = cols[w],
+                            .block = block,
+                            .symmetric = symmetric,
+                            .type = types == 2 ? TULLE_F64 : TULLE_F32,
+                            .vectors = types == 0 ? TULLE_F32 : TULLE_F64,
+                            .slabs = 1 + (int)w};
+                        count++;
+                        if (!problem_runs(d, &p)) bad++;
+                    }
+    ok(bad == 0, "%d products by slabs with events between queues (%d wrong)", count, bad);
+}
+
+static void test_scale(tulle__device *d)
+{
+    double host[12], got[12];
+    tulle__device_buffer *buffer = NULL;
+    tulle__device_queue *q = NULL;
+    tulle__vectors Y;
+    for (int i = 0; i < 12; i++) host[i] = i == 5 ? (double)NAN : i;
+    tulle__device_buffer_new(d, sizeof host, "a", &buffer);
+    d->ops->queue_new(d, &q);
+    Y = (tulle__vectors){.place = {buffer, sizeof(double)}, .ld = 4};
+    d->ops->upload(q, &(tulle__device_place){buffer, 0}, host, sizeof host);
+    d->ops->scale(q, TULLE_F64, 2, 3, &Y, 0);
+    Y.place.at = 9 * sizeof(double);
+    d->ops->scale(q, TULLE_F64, 1, 2, &Y, -2);
+    d->ops->download(q, got, &(tulle__device_place){buffer, 0}, sizeof got);
+    ok(d->ops->queue_wait(q) == TULLE_OK, "scaling");
+    int fine = 1;
+    for (int i = 0; i < 12; i++) {
+        double want = (i >= 1 && i <= 3) || (i >= 5 && i <= 7) ? 0 : i == 9 || i == 10 ? -2 * i : i;
+        fine &= got[i] == want;
+    }
+    ok(fine, "scales its lines and nothing else, and zero does not read");
+    d->ops->queue_free(d, q);
+    tulle__device_buffer_free(d, buffer);
+}
+
+static void test_events(tulle__device *d)
+{
+    tulle__device_queue *q = NULL;
+    tulle__device_event *e = NULL;
+    ok(d->ops->queue_new(d, &q) == TULLE_OK && d->ops->event_new(d, &e) == TULLE_OK, "an event");
+    d->ops->event_wait(e);
+    d->ops->join(q, e);
+    ok(d->ops->queue_wait(q) == TULLE_OK, "one that was not recorded has happened");
+    d->ops->record(q, e);
+    d->ops->record(q, e);
+    d->ops->event_wait(e);
+    ok(1, "it may be recorded again");
+    d->ops->event_free(d, e);
+    d->ops->event_free(d, NULL);
+    d->ops->queue_free(d, q);
+}
+
+/* A kernel that there is not: the queue says so once, and goes on. */
+static void test_errors(tulle__device *d)
+{
+    double x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, got = 0;
+    int64_t rowptr[2] = {0, 1};
+    tulle__device_buffer *buffer = NULL;
+    tulle__device_queue *q = NULL, *other = NULL;
+    tulle__device_buffer_new(d, 4096, "a", &buffer);
+    d->ops->queue_new(d, &q);
+    d->ops->queue_new(d, &other);
+    d->ops->upload(q, &(tulle__device_place){buffer, 0}, rowptr, sizeof rowptr);
+    d->ops->upload(q, &(tulle__device_place){buffer, 256}, "\0\0\0\0", 4);
+    d->ops->upload(q, &(tulle__device_place){buffer, 512}, x, sizeof x);
+    tulle__slab_task task = {.A = {.type = TULLE_F64,
+                                 .block = 1,
+                                 .index_bytes = 4,
+                                 .m = 1,
+                                 .n = 1,
+                                 .blocks = 1,
+                                 .rowptr = {buffer, 0},
+                                 .colind = {buffer, 256},
+                                 .val = {buffer, 512}},
+        .vectors = TULLE_F32,
+        .X = {.place = {buffer, 512}, .ld = 1},
+        .Y = {.place = {buffer, 1024}, .ld = 1},
+        .cols = 1};
+    d->ops->multiply(q, &task);
+    d->ops->upload(q, &(tulle__device_place){buffer, 512}, "lost", 4);
+    ok(d->ops->queue_wait(q) == TULLE_ERR_UNSUPPORTED && *tulle_error_message(), "a kernel that there is not is told");
+    ok(d->ops->queue_wait(q) == TULLE_OK, "once");
+    ok(d->ops->queue_wait(other) == TULLE_OK, "and not to another queue");
+    d->ops->download(q, &got, &(tulle__device_place){buffer, 512}, sizeof got);
+    ok(d->ops->queue_wait(q) == TULLE_OK && got == 1, "what was behind it was left out, what comes then is not");
+    d->ops->queue_free(d, q);
+    d->ops->queue_free(d, other);
+    tulle__device_buffer_free(d, buffer);
+}
+
+/* The n-th allocation fails, from opening to closing, until all of it succeeds; nothing is left. */
+static void test_allocations(const char *spec)
+{
+    tulle__account *account = tulle__account_new(0), *before = tulle__account_enter(account);
+    struct problem p = {.m = 20, .n = 20, .cols = 3, .block = 1, .type = TULLE_F64, .vectors = TULLE_F64, .slabs = 3};
+    int n = 0, done = 0, leaks = 0, odd = 0;
+    for (; !done && n < 1000; n++) {
+        tulle__device *d = NULL;
+        tulle__account_fail_after(account, n);
+        tulle__error_clear();
+        tulle_status status = tulle__device_open(spec, &(tulle__device_setting){.threads = 2, .overlap = 1}, &d);
+        if (status == TULLE_OK) status = problem_run(d, &p);
+        tulle__account_fail_after(account, -1);
+        odd += status != TULLE_OK && (status != TULLE_ERR_MEMORY || !*tulle_error_message());
+        done = status == TULLE_OK;
+        tulle__device_close(d);
+        leaks += tulle__account_blocks(account) != 0;
+    }
+    ok(done && n > 4, "%d allocations", n - 1);
+    ok(!leaks && !odd, "each failed in turn: %d leaks, %d other failures", leaks, odd);
+    tulle__account_enter(before);
+    tulle__account_free(account);
+}
+
+/* Every copy and kernel fails in turn; each is told, and the device goes on. */
+static void test_faults(const char *spec)
+{
+    struct problem p = {.m = 20, .n = 20, .cols = 3, .block = 1, .type = TULLE_F64, .vectors = TULLE_F64, .slabs = 3};
+    int told = 0, n = 0, again = 0;
+    for (int done = 0; !done && n < 100; n++) {
+        char text[200];
+        tulle__device *d = NULL;
+        snprintf(text, sizeof text, "fault:op=%d+%s", n, spec);
+        if (tulle__device_open(text, &(tulle__device_setting){.threads = 2, .overlap = 1}, &d) != TULLE_OK) break;
+        tulle_status status = problem_run(d, &p);
+        done = status == TULLE_OK;
+        told += status == TULLE_ERR_COMM && strstr(tulle_error_message(), "fault") != NULL;
+        if (!done) again += problem_runs(d, &p);
+        tulle__device_close(d);
+    }
+    ok(n == 10 && told == 9 && again == 9, "each of 9 operations failed in turn (%d, %d, %d)", n, told, again);
+}
+
+static void test_specs(const char *spec)
+{
+    static const char *const bad[] = {"cpv", "limit:mem=1M", "cpu+ref", "limit:men=1M+cpu", "cpu:mem=x", "cpu:mem", "",
+        "limit:link=0+cpu", "fault:op=-1+cpu"};
+    tulle__device_setting setting = {.threads = 1};
+    tulle__device *d = NULL;
+    char text[200];
+    int refused = 0;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        tulle__error_clear();
+        refused += tulle__device_open(bad[i], &setting, &d) == TULLE_ERR_ARG && *tulle_error_message() && !d;
+    }
+    ok(refused == sizeof bad / sizeof *bad, "specs that are none are refused");
+    ok(tulle__device_open("shower", &setting, &d) == TULLE_ERR_UNSUPPORTED && !d, "a device that is not there: %s",
+        tulle_error_message());
+    snprintf(text, sizeof text, "limit:mem=10000+%s", spec);
+    ok(tulle__device_open(text, &setting, &d) == TULLE_OK && d->capacity == 10000, "%s", text);
+    tulle__device_close(d);
+}
+
+int main(int argc, char **argv)
+{
+    tulle__device *d = NULL;
+    tulle__device_setting setting = {.threads = 2, .overlap = 1};
+    if (argc < 2) return 2;
+    tulle_status status = tulle__device_open(argv[1], &setting, &d);
+    if (!ok(status == TULLE_OK, "%s opens%s%s", argv[1], status ? ": " : "", status ? tulle_error_message() : ""))
+        return tap_done();
+    test_memory(d);
+    test_copies(d);
+    test_scale(d);
+    test_events(d);
+    test_products(d);
+    test_errors(d);
+    ok(d->used == 0, "all buffers are gone");
+    tulle__device_close(d);
+    tulle__device_close(NULL);
+    test_allocations(argv[1]);
+    test_faults(argv[1]);
+    test_specs(argv[1]);
+    return tap_done();
+}

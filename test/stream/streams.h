@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small matrices and vectors of integers for the tests of streams: sums are exact whatever their order. */
+#ifndef TULLE_TEST_STREAMS_H
+#define TULLE_TEST_STREAMS_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <tulle/tulle.h>
+
+#include "base/random.h"
+#include "body.h"
+#include "mat/mat.h"
+
+enum shape { SCATTERED, DENSE_ROW, EMPTY, TRAILING };
+
+/* 0: there is no entry. */
+static double entry_at(enum shape shape, int64_t i, int64_t j)
+{
+    uint64_t r = tulle__random_at(11, (uint64_t)i, (uint64_t)j);
+    double v = (double)(r % 9) - 4;
+    if (v == 0) v = 5;
+    switch (shape) {
+    case SCATTERED:
+        return r / 16 % 5 == 0 ? v : 0;
+    case DENSE_ROW:
+        return i == 2 || r / 16 % 11 == 0 ? v : 0;
+    case TRAILING: /* most rows have none */
+        return i % 7 == 6 && r / 16 % 2 == 0 ? v : 0;
+    default:
+        return 0;
+    }
+}
+
+static double x_at(int64_t i, int64_t c, int turn)
+{
+    return (double)((i * 7 + c * 3 + turn * 5) % 13) - 6;
+}
+
+/* Entries come from all PEs in turn. */
+__attribute__((unused)) static tulle_status make_matrix(
+    tulle_comm *comm, enum shape shape, const tulle_layout *layout, tulle_type type, tulle_mat **A)
+{
+    int64_t m = tulle_layout_rows(layout), n = tulle_layout_cols(layout), count = 0;
+    size_t most = (size_t)(m * n) + 1;
+    tulle_gidx *row = malloc(most * sizeof *row), *col = malloc(most * sizeof *col);
+    double *val = malloc(most * sizeof *val);
+    for (int64_t i = tulle_comm_rank(comm); i < m; i += tulle_comm_size(comm))
+        for (int64_t j = 0; j < n; j++) {
+            double v = entry_at(shape, i, j);
+            if (v == 0) continue;
+            row[count] = i;
+            col[count] = j;
+            if (type == TULLE_F32)
+                ((float *)val)[count++] = (float)v;
+            else
+                val[count++] = v;
+        }
+    tulle_status status = tulle_mat_from_entries(comm, layout, type, count, row, col, val, TULLE_DUPLICATES_ERROR, A);
+    free(row);
+    free(col);
+    free(val);
+    return status;
+}
+
+static double get_element(const tulle_tile *tile, int64_t r, int64_t c)
+{
+    int64_t at = tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r;
+    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
+}
+
+static void put_element(const tulle_tile *tile, int64_t r, int64_t c, double v)
+{
+    int64_t at = tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r;
+    if (tile->type == TULLE_F32)
+        ((float *)tile->val)[at] = (float)v;
+    else
+        ((double *)tile->val)[at] = v;
+}
+
+/* Each PE its own tiles. */
+__attribute__((unused)) static void fill_x(tulle_mat *X, int turn)
+{
+    for (int i = 0; i < X->layout->mt; i++)
+        for (int j = 0; j < X->layout->nt; j++) {
+            if (!tulle__tile_is_mine(X, i, j)) continue;
+            tulle_tile tile = tulle__tile_in_place(X, i, j);
+            for (int64_t r = 0; r < tile.m; r++)
+                for (int64_t c = 0; c < tile.n; c++)
+                    put_element(&tile, r, c, x_at(X->layout->row_cut[i] + r, X->layout->col_cut[j] + c, turn));
+        }
+}
+
+__attribute__((unused)) static void spoil(tulle_mat *Y)
+{
+    for (int i = 0; i < Y->layout->mt; i++)
+        if (tulle__tile_is_mine(Y, i, 0)) {
+            tulle_tile tile = tulle__tile_in_place(Y, i, 0);
+            for (int64_t r = 0; r < tile.m; r++)
+                for (int64_t c = 0; c < tile.n; c++) put_element(&tile, r, c, 1e30);
+        }
+}
+
+/* Elements of this PE's rows of Y that are not those of A X. */
+__attribute__((unused)) static int64_t wrong_of(enum shape shape, tulle_mat *Y, int64_t n, int turn)
+{
+    int64_t wrong = 0;
+    for (int i = 0; i < Y->layout->mt; i++) {
+        if (!tulle__tile_is_mine(Y, i, 0)) continue;
+        tulle_tile tile = tulle__tile_in_place(Y, i, 0);
+        for (int64_t r = 0; r < tile.m; r++)
+            for (int64_t c = 0; c < tile.n; c++) {
+                double want = 0;
+                for (int64_t k = 0; k < n; k++)
+                    want += entry_at(shape, Y->layout->row_cut[i] + r, k) * x_at(k, c, turn);
+                wrong += get_element(&tile, r, c) != want;
+            }
+    }
+    return wrong;
+}
+
+/* Y for a stream. */
+__attribute__((unused)) static tulle_status make_y(
+    tulle_comm *comm, const tulle_layout *rows, tulle_gidx cols, tulle_type type, tulle_mat **Y)
+{
+    tulle_layout *layout = NULL;
+    tulle_layout_spec spec = {
+        .m = rows->m, .n = cols, .tile_rows = rows->mt, .tile_cols = 1, .row_cut = rows->row_cut, .owner = rows->owner};
+    tulle_status status = tulle_comm_agree(comm, tulle_layout_new(&spec, tulle_comm_size(comm), &layout));
+    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, type, TULLE_ROW_MAJOR, Y);
+    tulle_layout_free(layout);
+    return status;
+}
+
+#endif
