@@ -4,7 +4,7 @@
  * our own (cuda_kernels.cu). A queue is a stream; what fails when it is started sticks to its queue, what fails later
  * is what waiting for the stream says, and CUDA says it of all streams from then on.
  */
-#include "cuda_device.h"
+#include "device/cuda/cuda_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * thread has one element of Y and goes through the blocks of its row, so that a row is summed in one order whatever
  * slab it is in. What a symmetric slab adds to other lines is added atomically, in any order.
  */
-#include "cuda_kernels.h"
+#include "device/cuda/cuda_kernels.h"
 
 namespace {
 

@@ -7,8 +7,8 @@
  * Which algorithm: those that NVIDIA calls deterministic. That bits do not depend on how a matrix is cut into slabs,
  * too, nobody promises.
  */
-#include "cuda_device.h"
-#include "cuda_kernels.h"
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/cuda_kernels.h"
 
 static tulle_status check(cusparseStatus_t status)
 {
