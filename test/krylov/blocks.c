@@ -235,7 +235,7 @@ static const struct cases cases[] = {
     {"an invariant subspace among them", mixed, 16, N, 1e-4, NONE, 0, 0, -1, 0, -1, TULLE_F32, 0, 0},
     {"columns that are locked early", unequal, 8, N, 1e-10, NONE, 0, 0, 0, 0, -1, TULLE_F64, 1e-10, 2},
     {"columns that are locked early", unequal, 8, N, 1e-10, IC0, 0, 0, 0, 0, -1, TULLE_F64, 1e-10, 2},
-    {"columns that are locked early", unequal, 16, N, 1e-10, BLOCKS, 0, 0, -1, 0, -1, TULLE_F64, 1e-10, 8},
+    {"columns that are locked early", unequal, 8, N, 1e-10, BLOCKS, 0, 0, -1, 0, -1, TULLE_F64, 1e-10, 4},
     {"columns that are locked early", unequal, 8, N, 1e-4, NONE, 0, 0, -1, 0, -1, TULLE_F32, 1e-4, 0},
     {"scales from 2^-400 to 2^400", far_apart, 5, N, 1e-10, NONE, 0, 0, 0, 0, -1, TULLE_F64, 0, 0},
 };
