@@ -137,22 +137,21 @@ int tulle__cuda_ready(tulle__device_queue *queue, int copy)
     return queue->status == TULLE_OK;
 }
 
-/* How long what was done took. Counts are added to by several threads. */
-static void tell_spans(tulle__device_queue *queue)
+/* How long the oldest span took, which is done. Counts are added to by several threads. */
+static void tell_span(tulle__device_queue *queue)
 {
     tulle__device_counts *counts = &queue->cuda->device.counts;
-    for (int i = 0; i < queue->nspans; i++) {
-        const tulle__cuda_span *span = &queue->span[i];
-        float begin = 0, took = 0;
-        if (cudaEventElapsedTime(&begin, queue->origin, span->begin) != cudaSuccess ||
-            cudaEventElapsedTime(&took, span->begin, span->end) != cudaSuccess)
-            continue;
+    const tulle__cuda_span *span = &queue->span[queue->first_span];
+    float begin = 0, took = 0;
+    if (cudaEventElapsedTime(&begin, queue->origin, span->begin) == cudaSuccess &&
+        cudaEventElapsedTime(&took, span->begin, span->end) == cudaSuccess) {
         int64_t start = queue->origin_ns + (int64_t)((double)begin * 1e6), ns = (int64_t)((double)took * 1e6);
         __atomic_fetch_add(
             span->kind == TULLE__CUDA_KERNEL ? &counts->kernel_ns : &counts->copy_ns[span->kind], ns, __ATOMIC_RELAXED);
         tulle__cuda_host->timeline_span(queue->cuda->timeline, span->name, start, start + ns, span->bytes, -1);
     }
-    queue->nspans = 0;
+    queue->first_span = (queue->first_span + 1) % TULLE__CUDA_SPANS;
+    queue->nspans--;
 }
 
 static tulle_status queue_wait(tulle__device_queue *queue)
@@ -160,7 +159,7 @@ static tulle_status queue_wait(tulle__device_queue *queue)
     tulle_status status = choose(queue->cuda), before = queue->status;
     if (status == TULLE_OK)
         status = tulle__cuda_check(cudaStreamSynchronize(queue->stream), "what the device has done");
-    tell_spans(queue);
+    while (queue->nspans) tell_span(queue);
     queue->status = TULLE_OK;
     if (queue->breaks) __atomic_store_n(&queue->cuda->broken, 0, __ATOMIC_RELEASE);
     queue->breaks = 0;
@@ -177,13 +176,18 @@ static void queue_free(tulle__device *device, tulle__device_queue *queue)
     drop_queue(queue);
 }
 
+static tulle__cuda_span *newest(tulle__device_queue *queue)
+{
+    return &queue->span[(queue->first_span + queue->nspans) % TULLE__CUDA_SPANS];
+}
+
 void tulle__cuda_begin(tulle__device_queue *queue, const char *name, int kind, int64_t bytes)
 {
-    if (queue->nspans == TULLE__CUDA_SPANS) { /* the oldest are done, or soon will be */
-        (void)cudaEventSynchronize(queue->span[queue->nspans - 1].end);
-        tell_spans(queue);
+    if (queue->nspans == TULLE__CUDA_SPANS) { /* the oldest is done long since */
+        (void)cudaEventSynchronize(queue->span[queue->first_span].end);
+        tell_span(queue);
     }
-    tulle__cuda_span *span = &queue->span[queue->nspans];
+    tulle__cuda_span *span = newest(queue);
     span->name = name;
     span->kind = kind;
     span->bytes = bytes;
@@ -192,7 +196,8 @@ void tulle__cuda_begin(tulle__device_queue *queue, const char *name, int kind, i
 
 void tulle__cuda_end(tulle__device_queue *queue)
 {
-    (void)cudaEventRecord(queue->span[queue->nspans++].end, queue->stream);
+    (void)cudaEventRecord(newest(queue)->end, queue->stream);
+    queue->nspans++;
 }
 
 static tulle_status event_new(tulle__device *device, tulle__device_event **out)

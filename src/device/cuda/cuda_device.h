@@ -41,7 +41,7 @@ struct tulle__device_queue {
     size_t room_bytes;
     cudaEvent_t origin; /* at host time origin_ns */
     int64_t origin_ns;
-    int nspans;
+    int first_span, nspans; /* a ring: of what is not told yet */
     tulle__cuda_span span[TULLE__CUDA_SPANS];
 };
 
