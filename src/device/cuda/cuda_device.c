@@ -148,7 +148,9 @@ static void tell_span(tulle__device_queue *queue)
         int64_t start = queue->origin_ns + (int64_t)((double)begin * 1e6), ns = (int64_t)((double)took * 1e6);
         __atomic_fetch_add(
             span->kind == TULLE__CUDA_KERNEL ? &counts->kernel_ns : &counts->copy_ns[span->kind], ns, __ATOMIC_RELAXED);
-        tulle__cuda_host->timeline_span(queue->cuda->timeline, span->name, start, start + ns, span->bytes, -1);
+        tulle__cuda_host->timeline_span(
+            span->kind == TULLE__CUDA_KERNEL ? queue->cuda->kernels_line : queue->cuda->copies_line, span->name, start,
+            start + ns, span->bytes, -1);
     }
     queue->first_span = (queue->first_span + 1) % TULLE__CUDA_SPANS;
     queue->nspans--;
@@ -344,7 +346,8 @@ static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_settin
     if (status == TULLE_OK) status = tulle__cuda_host->alloc_zero(1, sizeof *cuda, "a device", &cuda);
     if (status != TULLE_OK) return status;
     cuda->ordinal = ordinal;
-    cuda->timeline = setting->timeline;
+    cuda->kernels_line = setting->timeline;
+    cuda->copies_line = setting->copied ? NULL : setting->timeline;
     status = choose(cuda);
     if (status == TULLE_OK) status = tulle__cuda_check(cudaGetDeviceProperties(&facts, ordinal), "its properties");
     if (status == TULLE_OK) status = tulle__cuda_check(cudaMemGetInfo(&left, &whole), "its memory");

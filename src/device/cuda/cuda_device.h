@@ -17,7 +17,7 @@ typedef struct tulle__cuda {
     tulle__device device;
     int ordinal;
     cusparseHandle_t sparse;
-    tulle__timeline *timeline;
+    tulle__timeline *kernels_line, *copies_line;
     int broken; /* a copy has failed and nobody was told yet */
 } tulle__cuda;
 
