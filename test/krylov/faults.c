@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each transfer of one PE fails in turn: all PEs return that failure from the solve, and the same solve then succeeds:
- * faults PES METHOD PRECOND.
+ * Transfers of one PE fail in turn, the first, the EVERY-th after it, ...: all PEs return that failure from the solve,
+ * and the same solve then succeeds: faults PES EVERY METHOD PRECOND.
  */
 #include "systems.h"
 #include "tap.h"
@@ -56,15 +56,15 @@ out:
 int main(int argc, char **argv)
 {
     struct attempt a;
-    int npes = argc == 4 ? atoi(argv[1]) : 0, n = 0, met = 0, wrong = 0;
+    int npes = argc == 5 ? atoi(argv[1]) : 0, every = argc == 5 ? atoi(argv[2]) : 0, n = 0, met = 0, wrong = 0;
     tulle_status status = TULLE_ERR_COMM;
-    if (npes < 1) return fprintf(stderr, "usage: %s PES METHOD PRECOND\n", argv[0]), 2;
-    for (; n < MOST && status != TULLE_OK && !wrong; n++) {
+    if (npes < 1 || every < 1) return fprintf(stderr, "usage: %s PES EVERY METHOD PRECOND\n", argv[0]), 2;
+    for (; n < MOST && status != TULLE_OK && !wrong; n += every) {
         char spec[60];
         tulle_team *team;
         tulle_team_options options = {.memory = (size_t)npes << 25, .threads = 1};
         a = (struct attempt){.solving = 0};
-        if (tulle_krylov_parse(argv[2], &a.method) || tulle_precond_parse(argv[3], &a.precond)) return 2;
+        if (tulle_krylov_parse(argv[3], &a.method) || tulle_precond_parse(argv[4], &a.precond)) return 2;
         snprintf(spec, sizeof spec, "fault:op=%d,rank=%d+threads", n, npes - 1);
         status = tulle_team_new(spec, npes, &options, &team);
         if (status != TULLE_OK) break;
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         met += a.solving && status != TULLE_OK;
         tulle_team_free(team);
     }
-    ok(status == TULLE_OK && met > 20, "%s, %s: each of %d transfers fails, %d of them in the solve: %s", argv[2],
-        argv[3], n - 1, met, status ? tulle_error_message() : "as it should");
+    ok(status == TULLE_OK && met > 20, "%s, %s: of %d transfers every %d fails, %d of them in the solve: %s", argv[3],
+        argv[4], n - every, every, met, status ? tulle_error_message() : "as it should");
     return tap_done();
 }

@@ -299,10 +299,16 @@ int main(int argc, char **argv)
     try_zeros(team, "fem:nodes=4,dof=3", TRIL);
     try_auto(team, threads * (strstr(argv[1], "check") || strstr(argv[1], "off") ? 1 : npes));
     if (tulle_direct_usable(NULL)) {
-        try_factors(team, alone, "test/data/bcsstk16.mtx.gz", CHOLESKY);
+        struct setting large = {.matrix = "test/data/bcsstk16.mtx.gz",
+            .from = CHOLESKY,
+            .cols = 3,
+            .method = TULLE_METHOD_SUPERNODAL,
+            .type = TULLE_F64};
+        try_one(team, alone, &large);
+        try_factors(team, alone, "fem:nodes=8,dof=3", CHOLESKY);
         try_factors(team, alone, "fem:nodes=5,dof=3", LU);
         try_factors(team, alone, "test/data/west0067.mtx.gz", LU);
-        try_zeros(team, "test/data/bcsstk16.mtx.gz", CHOLESKY);
+        try_zeros(team, "fem:nodes=8,dof=3", CHOLESKY);
         try_zeros(team, "fem:nodes=5,dof=3", LU);
     } else {
         skip("direct factors: %s", tulle_error_message());

@@ -70,7 +70,8 @@ tulle_status tulle__arrange(tulle_trisolve *solver, tulle__arrangement *a)
         TULLE_TRY(tulle__push_init(t, &solver->push, &a->share[0]));
     } else {
         if (tulle__method_permutes(a->method))
-            TULLE_TRY(tulle__order_init(t, solver->workers, a->method == TULLE_METHOD_LEVELS, &a->order));
+            TULLE_TRY(
+                tulle__order_init(t, solver->workers, a->method == TULLE_METHOD_LEVELS, &solver->levels, &a->order));
         if (a->method == TULLE_METHOD_SUPERNODAL) {
             solver->context->kernels->alone();
             TULLE_TRY(tulle__supernodes_init(t, solver->workers, solver->options.relax, &a->supernodes));

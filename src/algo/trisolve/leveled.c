@@ -8,10 +8,19 @@
 /* A level with less work than this, in entries and rows, is not worth being shared. */
 enum { NARROW = 768 };
 
-void tulle__levels_find(const tulle__triangle *t, int32_t *level, int64_t *levels)
+void tulle__levels_fini(tulle__levels *levels)
+{
+    tulle__free(levels->level);
+    *levels = (tulle__levels){.count = 0};
+}
+
+tulle_status tulle__levels_find(const tulle__triangle *t, tulle__levels *levels)
 {
     int cursor = 0;
-    *levels = 0;
+    if (levels->level) return TULLE_OK;
+    tulle_status status = tulle__alloc((size_t)t->n, sizeof *levels->level, "levels", &levels->level);
+    if (status != TULLE_OK) return status;
+    int32_t *level = levels->level, last = -1;
     for (int64_t step = 0; step < t->n; step++) {
         tulle_gidx row = tulle__triangle_row(t, step);
         tulle__triangle_span span = tulle__triangle_at(t, row, &cursor);
@@ -21,8 +30,10 @@ void tulle__levels_find(const tulle__triangle *t, int32_t *level, int64_t *level
             if (after > mine) mine = after;
         }
         level[row] = mine;
-        if (mine + 1 > *levels) *levels = mine + 1;
+        if (mine > last) last = mine;
     }
+    levels->count = (int64_t)last + 1;
+    return TULLE_OK;
 }
 
 static int32_t work_of(const tulle__triangle *t, tulle_gidx row, int *cursor)
@@ -110,14 +121,14 @@ static void look_into(tulle__order *order, const void *block)
 }
 
 /* On PE 0. */
-static tulle_status make(const tulle__triangle *t, int meet, tulle__order *order)
+static tulle_status make(const tulle__triangle *t, int meet, tulle__levels *levels, tulle__order *order)
 {
     tulle_status status;
     struct sorting s = {.levels = 0};
-    size_t n = (size_t)t->n;
-    TULLE_TRY(tulle__alloc(n, sizeof *s.level, "levels", &s.level));
-    TULLE_TRY(tulle__alloc(n, sizeof *s.sorted, "rows by level", &s.sorted));
-    tulle__levels_find(t, s.level, &s.levels);
+    TULLE_TRY(tulle__levels_find(t, levels));
+    s.level = levels->level;
+    s.levels = levels->count;
+    TULLE_TRY(tulle__alloc((size_t)t->n, sizeof *s.sorted, "rows by level", &s.sorted));
     TULLE_TRY(tulle__alloc((size_t)s.levels + 1, sizeof *s.first, "levels", &s.first));
     TULLE_TRY(tulle__alloc_zero((size_t)(s.levels * order->workers), sizeof *s.count, "parts of levels", &s.count));
     sort_by_level(t, &s);
@@ -132,11 +143,12 @@ out:
     tulle__free(s.count);
     tulle__free(s.first);
     tulle__free(s.sorted);
-    tulle__free(s.level);
+    tulle__levels_fini(levels);
     return status;
 }
 
-tulle_status tulle__order_init(const tulle__triangle *t, int workers, int meet, tulle__order *order)
+tulle_status tulle__order_init(
+    const tulle__triangle *t, int workers, int meet, tulle__levels *levels, tulle__order *order)
 {
     tulle_comm *comm = t->T->comm;
     struct {
@@ -144,7 +156,7 @@ tulle_status tulle__order_init(const tulle__triangle *t, int workers, int meet, 
         int64_t levels;
     } made;
     *order = (tulle__order){.comm = comm, .workers = workers, .n = t->n};
-    tulle_status status = tulle_comm_agree(comm, comm->rank == 0 ? make(t, meet, order) : TULLE_OK);
+    tulle_status status = tulle_comm_agree(comm, comm->rank == 0 ? make(t, meet, levels, order) : TULLE_OK);
     if (status != TULLE_OK) return status;
     made.block = order->block;
     made.levels = order->levels;

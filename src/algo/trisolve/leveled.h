@@ -23,16 +23,24 @@ typedef struct tulle__order {
     const int32_t *start; /* [(levels + 1) * workers] position where the part of a worker in a level begins */
 } tulle__order;
 
-/* Collective. meet: for levels with barriers. */
-tulle_status tulle__order_init(const tulle__triangle *t, int workers, int meet, tulle__order *order);
+/* The level of each row: one more than the greatest of those that it needs. */
+typedef struct tulle__levels {
+    int32_t *level; /* [n]; NULL: not found yet */
+    int64_t count;
+} tulle__levels;
+
+/* Local, on a PE that reads all rows; those that have been found already stay. */
+tulle_status tulle__levels_find(const tulle__triangle *t, tulle__levels *levels);
+void tulle__levels_fini(tulle__levels *levels);
+
+/* Collective. meet: for levels with barriers. levels: of PE 0, found there or not; empty afterwards. */
+tulle_status tulle__order_init(
+    const tulle__triangle *t, int workers, int meet, tulle__levels *levels, tulle__order *order);
 /* Local. */
 void tulle__order_fini(tulle__order *order);
 
 /* Local: the share of one of the workers. */
 tulle_status tulle__leveled_share(
     const tulle__triangle *t, const tulle__order *order, int meet, int worker, tulle__share *share);
-
-/* Local: level[row], and how many there are. */
-void tulle__levels_find(const tulle__triangle *t, int32_t *level, int64_t *levels);
 
 #endif

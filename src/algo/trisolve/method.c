@@ -29,10 +29,11 @@ tulle_status tulle_method_parse(const char *name, tulle_method *method)
 
 /* In solves by one worker: what analysis takes. */
 #define CHUNKED_ANALYSIS 1.5
-#define P2P_ANALYSIS 8.0
+#define P2P_ANALYSIS 20.0 /* 8 where memory is warm: most of it is pages that are new to the rows' copies */
 #define SUPERNODAL_ANALYSIS 30.0
-/* What a permuted solve loses, as its rows of x do not stream. */
+/* What a permuted solve loses, as its rows of x do not stream, and in entries for each row, whose place it looks up. */
 #define PERMUTED 1.25
+#define PERMUTED_ROW 2.5
 /* Entries that pass while a word is on its way. */
 #define SIGHT 400.0
 
@@ -41,6 +42,9 @@ tulle_status tulle_method_parse(const char *name, tulle_method *method)
  * candidate makes so many, which are solves like others, as all give the same bits.
  */
 enum { TRIES = 3 };
+/* After each round those are given up that have taken so many times as long as the fastest, and after the last all
+ * but it. The first solve of all meets a triangle that is not in a cache, so much is forgiven then. */
+static const double behind[TRIES - 1] = {1.6, 1.2};
 /* A method is a candidate if the models expect it to take less than this, of one worker's time, and its analysis less
  * than this part of all solves. */
 #define WORTH_TRYING 1.3
@@ -52,24 +56,22 @@ enum { TRIES = 3 };
 #define CLEARLY 0.8
 
 /* Work that passes while all levels are solved one after the other, over that of one worker; from their sizes alone. */
-static tulle_status leveled_cost(const tulle__triangle *t, int workers, double entries, double *cost)
+static tulle_status leveled_cost(
+    const tulle__triangle *t, int workers, double entries, tulle__levels *levels, double *cost)
 {
     tulle_status status;
-    int32_t *level = NULL;
-    int64_t levels = 0, *rows = NULL;
+    int64_t *rows = NULL;
     double a_row = entries / (double)t->n, work = 0;
-    TULLE_TRY(tulle__alloc((size_t)t->n, sizeof *level, "levels", &level));
-    tulle__levels_find(t, level, &levels);
-    TULLE_TRY(tulle__alloc_zero((size_t)levels, sizeof *rows, "rows of levels", &rows));
-    for (tulle_gidx r = 0; r < t->n; r++) rows[level[r]]++;
-    for (int64_t l = 0; l < levels; l++) {
+    TULLE_TRY(tulle__levels_find(t, levels));
+    TULLE_TRY(tulle__alloc_zero((size_t)levels->count, sizeof *rows, "rows of levels", &rows));
+    for (tulle_gidx r = 0; r < t->n; r++) rows[levels->level[r]]++;
+    for (int64_t l = 0; l < levels->count; l++) {
         double all = (double)rows[l] * a_row, shared = all / workers + SIGHT;
         work += shared < all ? shared : all;
     }
-    *cost = PERMUTED * work / entries;
+    *cost = (PERMUTED + PERMUTED_ROW / a_row) * work / entries;
 out:
     tulle__free(rows);
-    tulle__free(level);
     return status;
 }
 
@@ -101,26 +103,29 @@ static tulle_status has_blocks(
 }
 
 /* Methods of which the fastest is to be found: one if so few solves are to come that trying would not pay. */
-static tulle_status weigh(const tulle__triangle *t, int workers, double relax, double solves, struct choice *choice)
+static tulle_status weigh(tulle_trisolve *solver, struct choice *choice)
 {
+    const tulle__triangle *t = &solver->triangle;
+    int workers = solver->workers;
     tulle_status status = TULLE_OK;
+    double solves = solver->options.solves > 0 ? (double)solver->options.solves : 1e9;
     double gain = 1, cost = 0, entries = (double)(t->own ? t->own->nnz : t->T->nnz) + (double)t->n;
     int64_t chunk = 0;
     int blocks = 0;
-    TULLE_TRY(tulle__chunked_choose(t, workers, &chunk, &gain));
+    TULLE_TRY(tulle__chunked_choose(t, workers, solves, &chunk, &gain));
     int trying = CHUNKED_ANALYSIS < ANALYSIS_SHARE * solves;
     double least = solves, time = solves / gain + CHUNKED_ANALYSIS;
     int chunked = trying ? gain * WORTH_TRYING > 1 : time < least;
     if (chunked && time < least) least = time;
     int p2p = P2P_ANALYSIS < ANALYSIS_SHARE * solves || solves * PERMUTED / workers + P2P_ANALYSIS < least;
     if (p2p) {
-        TULLE_TRY(leveled_cost(t, workers, entries, &cost));
+        TULLE_TRY(leveled_cost(t, workers, entries, &solver->levels, &cost));
         time = solves * cost + P2P_ANALYSIS;
         p2p = P2P_ANALYSIS < ANALYSIS_SHARE * solves ? cost < WORTH_TRYING : time < least;
     }
     double rival = gain > 1 ? 1 / gain : 1;
     if (p2p && cost < rival) rival = cost;
-    TULLE_TRY(has_blocks(t, workers, relax, solves, rival, &blocks));
+    TULLE_TRY(has_blocks(t, workers, solver->options.relax, solves, rival, &blocks));
     if (blocks) {
         add(choice, TULLE_METHOD_SUPERNODAL, 0);
         return TULLE_OK;
@@ -133,7 +138,7 @@ out:
 }
 
 /* On PE 0. */
-static tulle_status choose(const tulle_trisolve *solver, struct choice *choice)
+static tulle_status choose(tulle_trisolve *solver, struct choice *choice)
 {
     const tulle__triangle *t = &solver->triangle;
     const tulle_trisolve_options *options = &solver->options;
@@ -143,10 +148,9 @@ static tulle_status choose(const tulle_trisolve *solver, struct choice *choice)
         add(choice, TULLE_METHOD_SERIAL, 0);
         return TULLE_OK;
     }
-    if (options->method == TULLE_METHOD_AUTO)
-        return weigh(t, solver->workers, options->relax, options->solves > 0 ? (double)options->solves : 1e9, choice);
+    if (options->method == TULLE_METHOD_AUTO) return weigh(solver, choice);
     if (options->method == TULLE_METHOD_CHUNKED && !chunk) {
-        tulle_status status = tulle__chunked_choose(t, solver->workers, &chunk, &gain);
+        tulle_status status = tulle__chunked_choose(t, solver->workers, 1e9, &chunk, &gain);
         if (status != TULLE_OK) return status;
     }
     add(choice, options->method, chunk);
@@ -168,33 +172,37 @@ tulle_status tulle__solver_choose(tulle_trisolve *solver)
     return TULLE_OK;
 }
 
-/* The fastest stays, and is the first. */
-static void settle(tulle_trisolve *solver)
+/* After a round of tries. */
+static void give_up(tulle_trisolve *solver, int round)
 {
-    int best = 0;
+    double least = solver->arranged[0].best, limit = round < TRIES ? behind[round - 1] : 1;
+    int kept = 0;
     for (int a = 1; a < solver->narranged; a++)
-        if (solver->arranged[a].best < solver->arranged[best].best) best = a;
-    tulle__arrangement kept = solver->arranged[best];
-    solver->arranged[best] = (tulle__arrangement){.mine = 0};
-    for (int a = 0; a < solver->narranged; a++) tulle__arrangement_fini(&solver->arranged[a]);
-    solver->arranged[0] = kept;
-    solver->now = &solver->arranged[0];
-    solver->narranged = 1;
+        if (solver->arranged[a].best < least) least = solver->arranged[a].best;
+    for (int a = 0; a < solver->narranged; a++) {
+        if (solver->arranged[a].best <= limit * least && (round < TRIES || !kept))
+            solver->arranged[kept++] = solver->arranged[a];
+        else
+            tulle__arrangement_fini(&solver->arranged[a]);
+    }
+    for (int a = kept; a < solver->narranged; a++) solver->arranged[a] = (tulle__arrangement){.mine = 0};
+    solver->narranged = kept;
 }
 
 void tulle__solver_tried(tulle_trisolve *solver, tulle_gidx cols, double seconds)
 {
-    tulle__arrangement *now = solver->now;
+    tulle__arrangement *now = solver->now, *end = solver->arranged + solver->narranged;
     if (solver->narranged == 1 || !cols) return;
     if (cols != solver->tried_cols)
-        for (int a = 0; a < solver->narranged; a++) solver->arranged[a].tries = 0;
+        for (tulle__arrangement *a = solver->arranged; a < end; a++) a->tries = 0;
     solver->tried_cols = cols;
     if (!now->tries || seconds < now->best) now->best = seconds;
     now->tries++;
-    for (int a = 0; a < solver->narranged; a++)
-        if (solver->arranged[a].tries < now->tries) now = &solver->arranged[a];
-    if (now == solver->now && now->tries >= TRIES)
-        settle(solver);
-    else
-        solver->now = now;
+    for (tulle__arrangement *a = solver->arranged; a < end; a++)
+        if (a->tries < now->tries) {
+            solver->now = a;
+            return;
+        }
+    give_up(solver, now->tries);
+    solver->now = solver->arranged;
 }

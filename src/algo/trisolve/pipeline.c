@@ -7,7 +7,12 @@
 #include "algo/trisolve/chunked.h"
 #include "base/error.h"
 
-enum { ROWS_MOST = 1 << 16, BLOCK_MOST = 16, CHUNK_LEAST = 32 };
+enum { ROWS_LEAST = 1 << 12, ROWS_MOST = 1 << 16, BLOCK_MOST = 16, CHUNK_LEAST = 32 };
+
+/* Playing the pipeline through for all chunks takes as long as so many solves of the window. */
+#define PLAYS 40.0
+/* What it may take of all solves. */
+#define PLAYS_SHARE 0.02
 
 /* Nanoseconds, about: of an entry, of a row, until a word that was written can be seen by another core, and for
  * looking. */
@@ -93,11 +98,19 @@ static int64_t find_period(const tulle__triangle *t, const struct window *w, int
     return period >= BLOCK_MOST && covered * 10 >= (w->rows - 2 * period) * 9 ? period : 0;
 }
 
-static tulle_status init(const tulle__triangle *t, int workers, struct window *w)
+static int64_t rows_of(const tulle__triangle *t, double solves)
+{
+    double rows = (double)t->n * solves * PLAYS_SHARE / PLAYS;
+    if (rows > ROWS_MOST) rows = ROWS_MOST;
+    if (rows < ROWS_LEAST) rows = ROWS_LEAST;
+    return rows < (double)t->n ? (int64_t)rows : t->n;
+}
+
+static tulle_status init(const tulle__triangle *t, int workers, double solves, struct window *w)
 {
     tulle_status status;
     int32_t *mark = NULL;
-    w->rows = t->n < ROWS_MOST ? t->n : ROWS_MOST;
+    w->rows = rows_of(t, solves);
     w->first = (t->n - w->rows) / 2;
     w->line = find_period(t, w, 1);
     if (w->line) w->plane = find_period(t, w, w->line);
@@ -161,11 +174,11 @@ static void try_from(struct window *w, int workers, int64_t rows, int64_t *chunk
     }
 }
 
-tulle_status tulle__chunked_choose(const tulle__triangle *t, int workers, int64_t *chunk, double *gain)
+tulle_status tulle__chunked_choose(const tulle__triangle *t, int workers, double solves, int64_t *chunk, double *gain)
 {
     struct window w = {.rows = 0};
     double alone = 0, best = 0;
-    tulle_status status = init(t, workers, &w);
+    tulle_status status = init(t, workers, solves, &w);
     if (status == TULLE_OK) {
         *chunk = w.line ? w.line : CHUNK_LEAST;
         for (int b = 0; b < w.blocks; b++) alone += w.work[b];

@@ -12,6 +12,7 @@ static void drop(tulle_trisolve *solver)
 {
     for (int a = 0; a < TULLE__CANDIDATES; a++) tulle__arrangement_fini(&solver->arranged[a]);
     if (solver->words.length) tulle__heap_give(solver->comm->pe->control, &solver->words);
+    tulle__levels_fini(&solver->levels);
     tulle__push_fini(&solver->push);
     tulle__scatter_fini(&solver->scatter);
     tulle__triangle_fini(&solver->triangle);
@@ -112,6 +113,7 @@ static tulle_status analyse(tulle_mat *T, const tulle_trisolve_options *options,
     if (!is_dealt) TULLE_TRY(connect(solver));
     TULLE_TRY(tulle__solver_choose(solver));
     for (int a = 0; a < solver->narranged; a++) TULLE_TRY(tulle__arrange(solver, &solver->arranged[a]));
+    tulle__levels_fini(&solver->levels);
     solver->now = &solver->arranged[solver->narranged - 1];
     status = TULLE_OK;
 out:

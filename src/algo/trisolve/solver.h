@@ -19,6 +19,7 @@ struct tulle_trisolve {
     int each, mine, workers; /* workers of a PE that has some, of this PE, of all */
     int uninspected;         /* 1: rows are inspected while they are solved for the first time */
     tulle__arrangement arranged[TULLE__CANDIDATES], *now;
+    tulle__levels levels;   /* of PE 0: from when methods are weighed until rows are arranged by them, or are not */
     int narranged;          /* more than one: they are being tried, with */
     tulle_gidx tried_cols;  /* so many columns */
     tulle__push push;       /* of method push */

@@ -17,15 +17,15 @@ static const double hop_s = 1e-6, entry_s = 0.7e-9, row_s = 3e-9;
 static tulle_status may_pay(const tulle_trisolve *solver, int *pays)
 {
     const tulle__triangle *t = &solver->triangle;
-    int32_t *level = NULL;
-    int64_t levels = 0, yes = 0;
+    tulle__levels levels = {.level = NULL};
+    int64_t yes = 0;
     tulle_status status = TULLE_OK;
     if (solver->comm->rank == 0) {
-        status = tulle__alloc((size_t)t->n, sizeof *level, "levels", &level);
-        if (status == TULLE_OK) tulle__levels_find(t, level, &levels);
-        tulle__free(level);
+        status = tulle__levels_find(t, &levels);
         double alone = (double)(t->own ? t->own : t->T)->nnz * entry_s + (double)t->n * row_s;
-        yes = (double)levels * hop_s < alone || tulle__is_virtual(solver->comm); /* whose rates are not known here */
+        yes = (double)levels.count * hop_s < alone ||
+              tulle__is_virtual(solver->comm); /* whose rates are not known here */
+        tulle__levels_fini(&levels);
     }
     status = tulle_comm_agree(solver->comm, status);
     if (status == TULLE_OK)

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the scripts here that try the command share, to be read by `.` with its path in $1 and that of the data in $2: a
+# folder of their own, and expectations.
+. "$(dirname "$0")/tap.sh"
+tulle=$1
+data=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export XDG_CACHE_HOME="$work/cache"
+# expect STATUS PATTERN COMMAND...: exit status, and a pattern in what it prints on either stream
+expect() {
+    status=$1 pattern=$2
+    shift 2
+    "$tulle" "$@" >"$work/out" 2>&1
+    got=$?
+    if [ $got = "$status" ] && grep -q -e "$pattern" "$work/out"; then
+        report 0 "$* -> $got"
+    else
+        report 1 "$* -> $got instead of $status, or '$pattern' missing in: $(head -c 300 "$work/out")"
+    fi
+}

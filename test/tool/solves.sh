@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Exit statuses, messages and outputs of triangular solves and Krylov methods. solves.sh TULLE DATA
+set -u
+. "$(dirname "$0")/expect.sh"
+
+# triangular solves
+expect 0 'passed' trisolve "$data/bcsstk16.mtx.gz" --from tril --method all --check --pes 3 --rhs random:3
+expect 0 '"method":"push".*"tasks":4.*"passed":true' trisolve fem:nodes=6,dof=3 --from triu --trans --type f32 --method push --tasks 4 --check --pes 2 --json
+expect 0 '"method":"zerocopy".*"same_bits":false,"tasks":4.*"passed":true' trisolve fem:nodes=6,dof=3 --from triu --trans --type f32 --method zerocopy --tasks 4 --check --pes 2 --json
+expect 0 'shmem *left out: .*in-degrees' trisolve stencil2d:nx=800,ny=700 --from tril --method all --comm threads:direct=off --pes 2
+expect 0 'unit, transposed.*1 right-hand side' trisolve "$data/can_24.mtx" --from tril --unit --trans --rhs ones --pes 1
+expect 2 "did you mean 'chunked'" trisolve fem:nodes=4 --method chuncked
+expect 2 'row 1 has an entry above the diagonal' trisolve fem:nodes=4 --pes 2
+expect 2 'row 2 has an entry below the diagonal' trisolve fem:nodes=4 --uplo upper
+expect 2 'has no entry on the diagonal' trisolve "$data/impcol_a.mtx.gz" --from tril
+expect 2 'is square' trisolve "$data/ash219.mtx.gz"
+expect 2 'ilu0, ic0, lu or cholesky' trisolve fem:nodes=4 --from lower
+expect 0 'lower, unit.*' trisolve fem:nodes=6 --from ilu0 --check --pes 2 --method all
+expect 0 'upper, 216 rows' trisolve fem:nodes=6 --from ilu0 --uplo upper --check --pes 2 --method all
+expect 0 'passed' trisolve "$data/bcsstk16.mtx.gz" --from ic0 --trans --check --pes 3 --method chunked,push
+if "$tulle" info | grep -q '^SuiteSparse: yes'; then
+    expect 0 '"uplo":"lower","trans":false,"unit":true.*"passed":true' trisolve "$data/west0067.mtx.gz" --from lu --elimination colamd --check --pes 2 --json
+    expect 0 '"uplo":"upper","trans":true,"unit":false.*"passed":true' trisolve "$data/arc130.mtx.gz" --from lu --uplo upper --trans --check --pes 2 --method all --json
+    expect 0 'passed' trisolve "$data/bcsstk16.mtx.gz" --from cholesky --check --pes 2 --method all
+    expect 2 'not what --uplo upper' trisolve fem:nodes=4 --from cholesky --uplo upper
+    expect 2 'not positive definite: the pivot of row' trisolve stencil2d:n=10,shift=-2 --from cholesky
+    expect 2 "unknown order of elimination 'metis'" trisolve fem:nodes=4 --from lu --elimination metis
+else
+    expect 2 'libsuitesparse-dev' trisolve fem:nodes=4 --from lu
+fi
+expect 0 'passed, x off by .* of at most' trisolve fem:nodes=6 --from tril --rhs known:3 --check --pes 2 --method serial,supernodal
+expect 0 '"forward":{"error":[0-9.e-]*,"bound":' trisolve "$data/bcsstk16.mtx.gz" --from ic0 --trans --rhs known --check --json
+expect 2 '--rhs known:K' trisolve fem:nodes=4 --from tril --rhs known:x
+expect 2 'not what --uplo upper' trisolve fem:nodes=4 --from tril --uplo upper
+expect 0 'serial' trisolve fem:nodes=5 --from tril --method serial --rhs ones -o "$work/x.npy"
+expect 0 'chunked' trisolve fem:nodes=5 --from tril --method chunked --rhs ones -o "$work/y.npy" --pes 3
+cmp -s "$work/x.npy" "$work/y.npy"
+report $? "serial and chunked write the same bits"
+expect 2 'has 125 rows, the triangle 64' trisolve fem:nodes=4 --from tril --rhs "$work/x.npy"
+expect 0 'passed' trisolve fem:nodes=5 --from tril --rhs "$work/x.npy" --check --pes 2
+
+# Krylov methods
+expect 0 '^check passed' solve "$data/bcsstk16.mtx.gz" --method cg --precond ic0 --pes 3 --check
+expect 0 '"method":"gmres","precond":"ilu0".*"stop":"converged".*"passed":true' solve "$data/cage5.mtx.gz" --precond ilu0 --check --json --rhs random:2
+expect 0 '^     2 .* converged' solve stencil2d:n=20 --method cg --precond jacobi --rhs random:2 --type f32 --tol 1e-4 --comm check+threads --pes 2
+if "$tulle" info | grep -q 'LAPACK: yes'; then
+    expect 0 'gmres, block-jacobi:n=10:' solve stencil2d:n=20 --precond block-jacobi:n=10 --restart 10 --pes 2
+else
+    expect 2 'wants LAPACK' solve stencil2d:n=20 --precond block-jacobi:n=10
+fi
+expect 1 'cg, column 1, iteration 3: the residual is' solve stencil2d:n=20 --method cg --max-iterations 3
+expect 1 '     1          3 max-iterations' solve stencil2d:n=20 --method cg --max-iterations 3 -o "$work/never.npy"
+[ ! -e "$work/never.npy" ]
+report $? "what did not converge is not written"
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 -1\n' >"$work/indefinite.mtx"
+expect 1 'iteration 1: p^T A p is 0: the matrix is not positive definite' solve "$work/indefinite.mtx" --method cg --rhs ones
+expect 2 "did you mean 'gmres'" solve stencil2d:n=4 --method gmre
+expect 2 "did you mean 'ilu0'" solve stencil2d:n=4 --precond ilu
+expect 2 'a name, or block-jacobi:n=ROWS' solve stencil2d:n=4 --precond jacobi:n=3
+expect 2 'outside 1 to' solve stencil2d:n=4 --precond block-jacobi:n=0
+expect 2 'ends in .csv or .json' solve stencil2d:n=4 --history "$work/h.txt"
+expect 2 'tol' solve stencil2d:n=4 --tol -1
+expect 2 'wants a square sparse matrix' solve "$data/ash219.mtx.gz" --rhs ones
+expect 0 'converged' solve stencil2d:n=20 --method cg --rhs ones --history "$work/h.csv" -o "$work/s.npy" --pes 2
+iterations=$(sed -n 's/^     1 *\([0-9]*\) converged.*/\1/p' "$work/out")
+[ "$(wc -l <"$work/h.csv")" = $((iterations + 2)) ] && [ "$(head -1 "$work/h.csv")" = 'column,iteration,residual,relative,seconds,width' ]
+report $? "the history has a line for each of the $iterations iterations and the beginning"
+expect 0 '     1          0 converged' solve stencil2d:n=20 --method cg --rhs ones --guess "$work/s.npy" --pes 3
+expect 2 'of another size' solve stencil2d:n=10 --method cg --rhs ones --guess "$work/s.npy"
+expect 0 'columns 1 to 3 together' solve stencil2d:n=20 --method block-cg --precond jacobi --rhs random:5 --width 3 --check --pes 2
+expect 0 '"method":"block-cg".*"width":4,"deflated":0,"deflated_at":-1' solve stencil2d:n=20 --method block-cg --rhs random:4 --json
+printf '%%%%MatrixMarket matrix array real general\n4 3\n1\n2\n3\n4\n1\n2\n3\n4\n2\n4\n6\n8\n' >"$work/same.mtx"
+expect 0 'directions that depended on others: 2, first in iteration 0' solve stencil2d:n=2 --method block-cg --rhs "$work/same.mtx"
+expect 1 'block-cg, column 1, iteration [12]: P^T A P has a pivot' solve "$work/indefinite.mtx" --method block-cg --rhs random:2
+expect 2 'outside 0 to 64' solve stencil2d:n=4 --method block-cg --width 65
+if command -v python3 >/dev/null 2>&1; then
+    "$tulle" solve stencil2d:n=20 --method cg --rhs random:2 --history "$work/h.json" --json >"$work/out" 2>&1
+    python3 - "$work/h.json" "$work/out" <<'EOF'
+import json, sys
+steps, told = json.load(open(sys.argv[1]))["steps"], json.load(open(sys.argv[2]))
+for column, c in enumerate(told["columns"], 1):
+    mine = [s for s in steps if s["column"] == column]
+    assert [s["iteration"] for s in mine] == list(range(c["iterations"] + 1))
+    assert abs(mine[0]["relative"] - 1) < 1e-12 and mine[-1]["relative"] <= told["tolerance"]
+    assert set(c) >= {"stop", "norm", "residual", "true_residual", "product", "precond", "dots", "vectors", "seconds"}
+EOF
+    report $? "the history as JSON, and what --json says, agree"
+fi
+report_end
