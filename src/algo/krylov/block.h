@@ -76,8 +76,21 @@ tulle_status tulle__block_cg(tulle__block *b, int zero);
  */
 tulle_status tulle__block_orthonormalise(tulle__block *b, double scale, int conjugate, int *rank);
 
-/* Collective, agreed: Y = M^-1 T. */
+/* Collective, agreed: V = A P; Y = M^-1 T. */
+tulle_status tulle__block_product(tulle__block *b);
 tulle_status tulle__block_precondition(tulle__block *b);
+
+/* Collective, agreed: P = Z, Q and C from T, of which C says whose residuals it is. */
+tulle_status tulle__block_begin(tulle__block *b);
+
+/* Collective, agreed: an iteration. anew: T was computed since the last one, and C says whose residuals it is. */
+tulle_status tulle__block_iterate(tulle__block *b, int anew);
+
+/* Columns that are active. */
+int tulle__block_active(const tulle__block *b);
+
+/* A residual of the recurrence: to whom it may concern. */
+void tulle__block_tell(const tulle__block *b, int j);
 
 /* All columns that have not ended end so. */
 void tulle__block_stop(tulle__block *b, tulle_stop stop, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -85,6 +98,17 @@ void tulle__block_stop(tulle__block *b, tulle_stop stop, const char *format, ...
 /* Collective, agreed: panels of that width; freeing leaves out what is NULL. */
 tulle_status tulle__block_panels_new(tulle__block *b, int width, tulle__block_panels *panels);
 void tulle__block_panels_free(tulle__block *b, tulle__block_panels *panels);
+
+/* Collective, agreed: into panels of another width: P, T as Q, and if `kept` is not NULL V, where the former `in` and
+ * `out` stay then. */
+tulle_status tulle__block_move(tulle__block *b, int width, tulle__kept_directions *kept);
+
+/*
+ * Collective, agreed: if half of the directions, or more, have no column left, those are set aside (see block_cg.c). To
+ * be called when V and W are known; W, of which nothing else may be known yet but that it is positive definite, becomes
+ * that of the others.
+ */
+tulle_status tulle__block_narrow(tulle__block *b);
 
 /*
  * Collective, agreed: columns of B that do not depend on each other are solved by tulle__block_cg, as many at a time as

@@ -16,9 +16,8 @@
  *
  * E = P^T Q = I throughout, so P has full rank, and W lies within the spectrum of M^-1 A: its condition is at most that
  * of the preconditioned matrix, however dependent residuals are. W has a Cholesky factor unless A is not positive
- * definite or singular to working precision: there is no other way to fail. P' is conjugate to P since Y^T V = N^-T
- * (Q'^T M^-1 (Q
- * - T)) W = -S W. ||r_j|| follows from c_j and Q^T Q, which comes with the second meeting.
+ * definite or singular to working precision: there is no other way to fail. P' is conjugate to P, as Z'^T V = Z'^T (Q -
+ * T) W = -S W. ||r_j|| follows from c_j and Q^T Q, which comes with the second meeting.
  *
  * Rank. Where T has directions no larger than rounding, S gets less rows than columns, and the block is narrower from
  * then on (Ji and Li, "A breakdown-free block conjugate gradient method", BIT 57, 2017); what is dropped is rounding,
@@ -39,7 +38,7 @@
  * from I then says when it is to be done again; and after each factorisation that took several passes.
  *
  * When all columns are within their limits by the recurrence the true residuals are computed. Of those that are not
- * there T is made, and the next step is made with P^T T and V^T Y computed, not known: directions go on, as in cg.c.
+ * there T is made, and the next step is made with E and V^T Z computed, too: directions go on, as in cg.c.
  */
 #include <math.h>
 #include <stdarg.h>
@@ -51,25 +50,8 @@
 #include "base/error.h"
 
 enum { PATIENCE = 50, STRIKES = 3 };
-static const double negligible = 0.05; /* the part of a limit that may be left out at the beginning */
 
-/* ---- operators and stops ---- */
-
-static tulle_status product(tulle__block *b)
-{
-    int64_t start = tulle__now(b->comm);
-    tulle_status status = b->A->apply(b->panels.bound_A);
-    b->product_ns += tulle__now(b->comm) - start;
-    return status;
-}
-
-tulle_status tulle__block_precondition(tulle__block *b)
-{
-    int64_t start = tulle__now(b->comm);
-    tulle_status status = b->M ? b->M->apply(b->panels.bound_M) : TULLE_OK;
-    b->precond_ns += tulle__now(b->comm) - start;
-    return status;
-}
+/* ---- stops ---- */
 
 static void end_column(tulle__block *b, int j, tulle_stop stop, const char *format, va_list args)
 {
@@ -103,345 +85,17 @@ void tulle__block_stop(tulle__block *b, tulle_stop stop, const char *format, ...
     }
 }
 
-static int count_active(const tulle__block *b)
-{
-    int count = 0;
-    for (int j = 0; j < b->columns; j++) count += b->column[j].active;
-    return count;
-}
-
-/* A residual of the recurrence: to whom it may concern. */
-static void tell(const tulle__block *b, int j)
-{
-    const tulle_krylov_options *o = b->options;
-    const tulle__block_column *c = &b->column[j];
-    tulle_gidx column = b->first + j;
-    if (column == 0 && o->history && b->iteration < o->history_room) o->history[b->iteration] = c->residual * c->scale;
-    tulle_krylov_step step = {.column = column,
-        .iteration = b->iteration,
-        .residual = c->residual * c->scale,
-        .norm = c->norm * c->scale,
-        .limit = c->limit * c->scale,
-        .seconds = (double)(tulle__now(b->comm) - b->start) * 1e-9,
-        .width = b->m ? b->m : count_active(b),
-        .active = count_active(b)};
-    if (o->watch && b->comm->rank == 0) o->watch(o->arg, &step);
-}
-
-/* ---- panels ---- */
-
-/* Into panels of another width: P, T as Q, and V if asked for. The former ones' `in` and `out` stay in *before. */
-static tulle_status move(tulle__block *b, int width, int with_V, tulle__block_panels *before)
-{
-    tulle__block_panels next = {.ld = 0}, *p = &b->panels;
-    int q = b->t ? b->m : 0;
-    tulle_status status = tulle__block_panels_new(b, width, &next);
-    if (status != TULLE_OK) {
-        tulle__block_panels_free(b, &next);
-        return status;
-    }
-    tulle__multi_term P = {p->in.val, p->ld, b->m, b->m, 1, NULL}, V = {p->out.val, p->ld, b->m, b->m, 1, NULL},
-                      T = {p->rest.val, p->ld, b->t, q, 1, b->small->N};
-    tulle__multi_mix(&b->multi, 1, &P, width, 0, next.in.val, width);
-    tulle__multi_mix(&b->multi, 1, &T, width, 0, next.rest.val, width);
-    if (with_V) tulle__multi_mix(&b->multi, 1, &V, width, 0, next.out.val, width);
-    *before = *p;
-    before->in = before->out = (tulle__vector){NULL, NULL};
-    if (!with_V) {
-        before->in = p->in;
-        before->out = p->out;
-    }
-    tulle__block_panels_free(b, before);
-    *before = *p;
-    *p = next;
-    b->t = q;
-    tulle__small_identity(q, b->small->N);
-    return TULLE_OK;
-}
-
-/*
- * Half of the directions, or more, have no column left: see above. W, of which nothing else is known yet but that it is
- * positive definite, becomes that of the others.
- */
-static tulle_status narrow(tulle__block *b)
-{
-    tulle_status status = TULLE_OK;
-    tulle__block_small *s = b->small;
-    int a = count_active(b), m = b->m, d = m - a, level = b->nkept;
-    tulle__block_panels *p = &b->panels, before;
-    double pivot;
-    if (2 * a > m || d == 0 || level == TULLE__BLOCK_LEVELS) return TULLE_OK;
-    for (int j = 0, k = 0; j < b->columns; j++) {
-        if (!b->column[j].active) continue;
-        for (int i = 0; i < m; i++) s->A[i][k] = s->C[i][j] / b->column[j].residual;
-        k++;
-    }
-    tulle__small_basis(m, a, s->A, s->U);
-    tulle__small_product(m, m, m, s->W, s->U, s->A);
-    tulle__small_product_t(m, m, m, s->U, s->A, s->W);
-    for (int i = 0; i < d; i++) {
-        memcpy(s->L[level][i], s->W[a + i] + a, (size_t)d * sizeof(double));
-        memcpy(s->B[i], s->W[a + i], (size_t)a * sizeof(double));
-    }
-    if (tulle__small_cholesky(d, s->L[level], 0, &pivot) >= 0) return TULLE_OK; /* rounding: it stays as wide */
-    tulle__small_solve(d, s->L[level], a, s->B);
-    /* W of P_1 - D B; U with that in its first columns */
-    for (int i = 0; i < a; i++)
-        for (int j = 0; j < a; j++)
-            for (int k = 0; k < d; k++) s->W[i][j] -= s->W[i][a + k] * s->B[k][j];
-    tulle__small_product_t(a, m, b->columns, s->U, s->C, s->A);
-    tulle__small_copy(a, b->columns, s->A, s->C);
-    tulle__small_product(b->t, m, a, s->N, s->U, s->A);
-    tulle__small_copy(b->t, a, s->A, s->N);
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < a; j++)
-            for (int k = 0; k < d; k++) s->U[i][j] -= s->U[i][a + k] * s->B[k][j];
-    tulle__multi_term P = {p->in.val, p->ld, m, m, 1, s->U}, V = {p->out.val, p->ld, m, m, 1, s->U};
-    tulle__multi_mix(&b->multi, 1, &P, p->ld, 0, p->in.val, p->ld);
-    tulle__multi_mix(&b->multi, 1, &V, p->ld, 0, p->out.val, p->ld);
-    b->m = a;
-    TULLE_TRY(move(b, a, 1, &before));
-    b->kept[b->nkept++] =
-        (tulle__kept_directions){.D = before.in, .AD = before.out, .ld = before.ld, .at = a, .count = d};
-out:
-    return status;
-}
-
-/* ---- an iteration ---- */
-
-/* When E is looked at the next time: the nearer to I it was, the later. */
-static void schedule(tulle__block *b)
-{
-    enum { LONGEST = 16 };
-    static const double fair = 1e-11, poor = 1e-8;
-    double off = 0;
-    for (int i = 0; i < b->m; i++)
-        for (int j = 0; j < b->m; j++) off = fmax(off, fabs(b->small->E[i][j] - (i == j)));
-    b->interval = off > poor ? 0 : off > fair ? b->interval / 2 : 2 * b->interval + 1;
-    if (b->interval > LONGEST) b->interval = LONGEST;
-    b->due = b->interval;
-}
-
-/* W; and E if it is computed. The block may be stopped. */
-static tulle_status curvature(tulle__block *b, int computed)
-{
-    tulle__block_small *s = b->small;
-    const tulle__block_panels *p = &b->panels;
-    const tulle__multi_gram gram[] = {{p->in.val, p->ld, p->out.val, p->ld, b->m, b->m, 1, s->W},
-        {p->in.val, p->ld, p->rest.val, p->ld, b->m, b->t, 0, s->A}};
-    double pivot = 0, noise;
-    tulle_status status = tulle__multi_grams(&b->multi, computed ? 2 : 1, gram);
-    if (status != TULLE_OK) return status;
-    for (int i = 0; i < b->m; i++) {
-        b->top = fmax(b->top, s->W[i][i]);
-        for (int j = 0; j < b->m; j++)
-            if (!isfinite(s->W[i][j])) {
-                tulle__block_stop(b, TULLE_STOP_NOT_FINITE, "P^T A P is not finite");
-                return TULLE_OK;
-            }
-    }
-    noise = tulle__block_epsilon(b) * b->top;
-    tulle__small_copy(b->m, b->m, s->W, s->F);
-    if (tulle__small_cholesky(b->m, s->F, noise, &pivot) < 0) return TULLE_OK;
-    if (pivot < -noise * b->m || b->top <= 0)
-        tulle__block_stop(
-            b, TULLE_STOP_INDEFINITE, "P^T A P has a pivot of %.3g: the matrix is not positive definite", pivot);
-    else
-        tulle__block_stop(b, TULLE_STOP_RANK_LOSS,
-            "P^T A P has a pivot of %.3g beside %.3g: the matrix is singular to working precision", pivot, b->top);
-    return TULLE_OK;
-}
-
-/* X and T after the step; q: columns of Q. */
-static void step(tulle__block *b, int computed, int q)
-{
-    tulle__block_small *s = b->small;
-    tulle__block_panels *p = &b->panels;
-    double pivot;
-    if (computed)
-        tulle__small_copy(b->m, q, s->E, s->F);
-    else
-        tulle__small_identity(b->m, s->F);
-    tulle__small_copy(b->m, b->m, s->W, s->U);
-    (void)tulle__small_cholesky(b->m, s->U, 0, &pivot);
-    tulle__small_solve(b->m, s->U, q, s->F);
-    tulle__small_copy(q, b->columns, s->C, s->A);
-    for (int j = 0; j < b->columns; j++)
-        for (int i = 0; i < q && !b->column[j].active; i++) s->A[i][j] = 0;
-    tulle__small_product(b->m, q, b->columns, s->F, s->A, s->B);
-    tulle__multi_term X = {p->in.val, p->ld, b->m, b->columns, 1, s->B};
-    const tulle__multi_term T[] = {{p->rest.val, p->ld, b->t, q, 1, s->N}, {p->out.val, p->ld, b->m, q, -1, s->F}};
-    tulle__multi_mix(&b->multi, 1, &X, b->columns, 1, b->x, b->columns);
-    tulle__multi_mix(&b->multi, 2, T, p->ld, 0, p->rest.val, p->ld);
-    b->t = q;
-}
-
-/* C = S C, residuals, and who is within the limit. r: rows of S. */
-static void follow(tulle__block *b, int q, int r)
-{
-    tulle__block_small *s = b->small;
-    tulle__small_product(r, q, b->columns, s->S, s->C, s->A);
-    tulle__small_copy(r, b->columns, s->A, s->C);
-    if (b->M) { /* Q^T Q */
-        tulle__small_product(b->t, b->t, r, s->H, s->N, s->A);
-        tulle__small_product_t(r, b->t, r, s->N, s->A, s->B);
-    }
-    for (int j = 0; j < b->columns; j++) {
-        double square = 0;
-        for (int i = 0; i < r; i++)
-            for (int k = b->M ? 0 : i; k < (b->M ? r : i + 1); k++)
-                square += s->C[i][j] * s->C[k][j] * (b->M ? s->B[i][k] : 1);
-        if (b->column[j].active) b->column[j].residual = square > 0 ? sqrt(square) : 0;
-    }
-}
-
-/* P = Y N + P S^T, less its part along directions that were kept. r: columns of Q. */
-static void continue_directions(tulle__block *b, int computed, int q, int r)
-{
-    tulle__block_small *s = b->small;
-    tulle__block_panels *p = &b->panels;
-    tulle__multi_term term[TULLE__MULTI_TERMS] = {
-        {b->M ? p->pre.val : p->rest.val, p->ld, b->t, r, 1, s->N}, {p->in.val, p->ld, b->m, r, 1, s->A}};
-    int count = b->m ? 2 : 1;
-    size_t size = tulle_type_size(b->multi.space.type);
-    if (computed) { /* -W^-1 V^T Z */
-        tulle__small_product(b->m, b->t, r, s->VY, s->N, s->A);
-        tulle__small_solve(b->m, s->U, r, s->A);
-        term[1].factor = -1;
-    } else {
-        for (int i = 0; i < q; i++)
-            for (int k = 0; k < r; k++) s->A[i][k] = s->S[k][i];
-    }
-    for (int l = 0; l < b->nkept; l++) {
-        const tulle__kept_directions *kept = &b->kept[l];
-        const char *D = kept->D.val;
-        tulle__small_product(kept->count, b->t, r, s->K[l], s->N, s->B);
-        tulle__small_solve(kept->count, s->L[l], r, s->B);
-        tulle__small_copy(kept->count, r, s->B, s->K[l]);
-        if (D) D += (size_t)kept->at * size;
-        term[count++] = (tulle__multi_term){D, kept->ld, kept->count, r, -1, s->K[l]};
-    }
-    tulle__multi_mix(&b->multi, count, term, p->ld, 0, p->in.val, p->ld);
-    b->m = r;
-}
-
-/* Directions that were dropped, while there was something left to solve. */
-static void count_deflated(tulle__block *b, int dropped)
-{
-    if (!count_active(b)) return;
-    if (dropped && !b->deflated) b->deflated_at = b->iteration;
-    b->deflated += dropped;
-}
-
-static void lock(tulle__block *b)
-{
-    for (int j = 0; j < b->columns && !b->stopped; j++) {
-        tulle__block_column *c = &b->column[j];
-        if (!c->active) continue;
-        tell(b, j);
-        c->iterations = b->iteration;
-        if (!isfinite(c->residual)) tulle__block_stop(b, TULLE_STOP_NOT_FINITE, "the residual is not finite");
-    }
-    for (int j = 0; j < b->columns; j++)
-        if (b->column[j].residual + b->column[j].lost <= b->column[j].limit) b->column[j].active = 0;
-}
-
-/* anew: T is R of some columns, computed, and C says of which. */
-static tulle_status iterate(tulle__block *b, int anew)
-{
-    tulle_status status;
-    tulle__block_small *s = b->small;
-    tulle__block_panels before;
-    int computed = anew || b->due-- <= 0, q, r;
-    TULLE_TRY(product(b));
-    b->iteration++;
-    for (int j = 0; j < b->columns; j++) b->column[j].products += b->column[j].stop == TULLE_STOP_COUNT;
-    TULLE_TRY(curvature(b, computed));
-    if (b->stopped) goto out;
-    q = anew ? b->t : b->m;
-    if (computed) tulle__small_product(b->m, b->t, q, s->A, s->N, s->E);
-    if (computed && !anew) schedule(b);
-    if (!computed) TULLE_TRY(narrow(b));
-    if (!computed) q = b->m;
-    step(b, computed, q);
-    TULLE_TRY(tulle__block_precondition(b));
-    TULLE_TRY(tulle__block_orthonormalise(b, anew ? 0 : 1, computed, &r));
-    if (b->stopped) goto out;
-    if (b->ill) b->due = 0;
-    follow(b, q, r);
-    continue_directions(b, computed, q, r);
-    lock(b);
-    count_deflated(b, q - r);
-    /* a plan for another width is worth it only for a width that is a good deal smaller */
-    if (!b->stopped && b->m && b->m <= b->panels.ld - (b->panels.ld + 3) / 4) TULLE_TRY(move(b, b->m, 0, &before));
-out:
-    return status;
-}
-
 /* ---- between iterations ---- */
-
-/* What adds least to the residuals goes, as long as every column loses no more than a small part of its limit. */
-static int drop_negligible(tulle__block *b, int r)
-{
-    tulle__block_small *s = b->small;
-    double length[TULLE__TALL_MOST];
-    for (int i = 0; i < r; i++) {
-        double square = 0;
-        for (int k = 0; b->M && k < b->t; k++)
-            for (int l = 0; l < b->t; l++) square += s->N[k][i] * s->H[k][l] * s->N[l][i];
-        length[i] = b->M ? sqrt(fmax(square, 0)) : 1;
-    }
-    for (;;) {
-        double least = INFINITY;
-        int which = 0;
-        for (int i = 0; i < r; i++) {
-            double most = 0;
-            for (int j = 0; j < b->columns; j++) {
-                const tulle__block_column *c = &b->column[j];
-                if (c->active) most = fmax(most, (length[i] * fabs(s->C[i][j]) + c->lost) / c->limit);
-            }
-            if (most < least) least = most, which = i;
-        }
-        if (!(least <= negligible)) return r;
-        for (int j = 0; j < b->columns; j++) b->column[j].lost += length[which] * fabs(s->C[which][j]);
-        r--;
-        length[which] = length[r];
-        memcpy(s->C[which], s->C[r], sizeof s->C[r]);
-        for (int k = 0; k < b->t; k++) s->N[k][which] = s->N[k][r];
-    }
-}
-
-/* P = Z from T. */
-static tulle_status begin(tulle__block *b)
-{
-    tulle_status status;
-    int t = b->t, r;
-    TULLE_TRY(tulle__block_precondition(b));
-    TULLE_TRY(tulle__block_orthonormalise(b, 0, 0, &r));
-    if (b->stopped) goto out;
-    if (r == 0) {
-        tulle__block_stop(
-            b, TULLE_STOP_PRECOND_INDEFINITE, "r^T M^-1 r is 0: the preconditioner is not positive definite");
-        goto out;
-    }
-    follow(b, t, r);
-    r = drop_negligible(b, r);
-    count_deflated(b, t - r);
-    continue_directions(b, 0, 0, r);
-out:
-    return status;
-}
 
 /* T = B - A X for the columns of a list, with their norms; P stays. */
 static tulle_status true_residuals(tulle__block *b, int count, const int *list, int zero)
 {
     tulle_status status = TULLE_OK;
     tulle__block_small *s = b->small;
-    tulle__block_panels before;
     double factor[TULLE__TALL_MOST];
     tulle_gidx from[TULLE__TALL_MOST];
     b->t = 0;
-    if (b->panels.ld < count) TULLE_TRY(move(b, count, 0, &before));
+    if (b->panels.ld < count) TULLE_TRY(tulle__block_move(b, count, NULL));
     tulle__block_panels *p = &b->panels;
     for (int i = 0; i < count; i++) {
         from[i] = b->first + list[i];
@@ -454,7 +108,7 @@ static tulle_status true_residuals(tulle__block *b, int count, const int *list, 
                           AX = {p->out.val, p->ld, count, count, -1, NULL};
         tulle__multi_mix(&b->multi, 1, &P, p->ld, 0, p->pre.val, p->ld);
         tulle__multi_mix(&b->multi, 1, &X, p->ld, 0, p->in.val, p->ld);
-        TULLE_TRY(product(b));
+        TULLE_TRY(tulle__block_product(b));
         tulle__columns_read_some(b->B, count, from, factor, p->rest.val, p->ld);
         tulle__multi_mix(&b->multi, 1, &AX, count, 1, p->rest.val, p->ld);
         tulle__multi_mix(&b->multi, 1, &kept, p->ld, 0, p->in.val, p->ld);
@@ -526,11 +180,11 @@ static tulle_status pass(tulle__block *b, int again)
 {
     tulle_status status = TULLE_OK;
     int anew = b->m > 0, steps = 0;
-    if (!anew) TULLE_TRY(begin(b));
-    while (!b->stopped && count_active(b) && b->iteration < b->options->max_iterations) {
+    if (!anew) TULLE_TRY(tulle__block_begin(b));
+    while (!b->stopped && tulle__block_active(b) && b->iteration < b->options->max_iterations) {
         /* where rounding has been met once, the recurrence may also go on without coming down */
         if (again && steps++ >= PATIENCE) break;
-        TULLE_TRY(iterate(b, anew));
+        TULLE_TRY(tulle__block_iterate(b, anew));
         anew = 0;
     }
 out:
@@ -551,14 +205,14 @@ tulle_status tulle__block_cg(tulle__block *b, int zero)
     tulle_status status = TULLE_OK;
     int list[TULLE__TALL_MOST], count = list_going(b, list);
     for (int j = 0; j < b->columns; j++)
-        if (b->column[j].stop == TULLE_STOP_CONVERGED) tell(b, j); /* b = 0 */
+        if (b->column[j].stop == TULLE_STOP_CONVERGED) tulle__block_tell(b, j); /* b = 0 */
     for (int again = 0; count; again = 1) {
         TULLE_TRY(true_residuals(b, count, list, zero));
         zero = 0;
         for (int i = 0; i < count; i++) {
             tulle__block_column *c = &b->column[list[i]];
             if (!again) c->residual = c->true_residual;
-            if (!again) tell(b, list[i]);
+            if (!again) tulle__block_tell(b, list[i]);
             judge(b, list[i]);
         }
         select_columns(b, count, list);

@@ -14,48 +14,6 @@ static double seconds(int64_t ns)
     return (double)ns * 1e-9;
 }
 
-/* ---- panels ---- */
-
-static tulle_status make_vector(const tulle__block *b, int width, tulle__vector *v)
-{
-    const tulle_layout *l = b->A->layout;
-    tulle_layout *layout = NULL;
-    tulle_layout_spec spec = {
-        .m = l->m, .n = width, .tile_rows = l->mt, .tile_cols = 1, .row_cut = l->row_cut, .owner = l->owner};
-    tulle_status status = tulle_comm_agree(b->comm, tulle_layout_new(&spec, b->comm->size, &layout));
-    if (status == TULLE_OK) status = tulle_mat_new_dense(b->comm, layout, b->A->type, TULLE_ROW_MAJOR, &v->mat);
-    for (int i = 0; status == TULLE_OK && i < l->mt; i++)
-        if (tulle__tile_is_mine(v->mat, i, 0) && tulle__tile_rows(v->mat, i))
-            v->val = tulle__tile_in_place(v->mat, i, 0).val;
-    tulle_layout_free(layout);
-    return status;
-}
-
-tulle_status tulle__block_panels_new(tulle__block *b, int width, tulle__block_panels *panels)
-{
-    tulle_status status;
-    *panels = (tulle__block_panels){.ld = width};
-    TULLE_TRY(make_vector(b, width, &panels->in));
-    TULLE_TRY(make_vector(b, width, &panels->out));
-    TULLE_TRY(make_vector(b, width, &panels->rest));
-    TULLE_TRY(make_vector(b, width, &panels->pre));
-    TULLE_TRY(b->A->bind(b->A->context, panels->in.mat, panels->out.mat, &panels->bound_A));
-    if (b->M) TULLE_TRY(b->M->bind(b->M->context, panels->rest.mat, panels->pre.mat, &panels->bound_M));
-out:
-    return status;
-}
-
-void tulle__block_panels_free(tulle__block *b, tulle__block_panels *panels)
-{
-    if (panels->bound_M) b->M->unbind(panels->bound_M);
-    if (panels->bound_A) b->A->unbind(panels->bound_A);
-    tulle_mat_free(panels->pre.mat);
-    tulle_mat_free(panels->rest.mat);
-    tulle_mat_free(panels->out.mat);
-    tulle_mat_free(panels->in.mat);
-    *panels = (tulle__block_panels){.ld = 0};
-}
-
 /* ---- a group of columns ---- */
 
 static double largest(const tulle__block *b, int j)
