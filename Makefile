@@ -6,12 +6,13 @@ PREFIX  ?= /usr/local
 SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build demo check check-all check-sanitizers fuzz install clean format
+.PHONY: help setup build demo check check-all check-gpu check-sanitizers fuzz install clean format
 
 help:
 	@echo 'make demo       install what is missing, build, multiply a real matrix with every algorithm, draw a picture'
 	@echo 'make check      install what is missing, build, run the tests (10 minutes on two cores)'
 	@echo 'make check-all  the same with everything (an hour)'
+	@echo 'make check-gpu  the tests of devices and streams on a GPU, where there is one'
 	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers'
 	@echo 'make fuzz       fuzz every reader for SECONDS ($(SECONDS)) each'
 	@echo 'make build      build only, into $$BUILD ($(BUILD))'
@@ -34,6 +35,11 @@ check-all: setup
 	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure
 	@$(MAKE) --no-print-directory check-sanitizers
+
+# what there is not says so, with its reason
+check-gpu: setup
+	@$(MAKE) build
+	@cd $(BUILD) && ctest --output-on-failure -V -L gpu | grep -v '^test \|^Test \|^UpdateC\|^ *Start\|^Checking\|^$$'
 
 # sanitizers make compilers warn of what is not there: warnings are errors in the plain build
 SANITIZED = -DCMAKE_BUILD_TYPE=Debug -DTULLE_WERROR=OFF

@@ -37,6 +37,9 @@ for package in $required $optional; do
     esac
     have "$package" || missing="$missing $package"
 done
+# no package of Debian's
+command -v nvcc >/dev/null 2>&1 || [ -x /usr/local/cuda/bin/nvcc ] ||
+    echo "setup: no nvcc (NVIDIA's CUDA toolkit 13, which Debian does not have): the device cuda is left out" >&2
 [ -z "$missing" ] && exit 0
 
 if [ "$(id -u)" = 0 ]; then

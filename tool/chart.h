@@ -15,6 +15,7 @@ struct mark {
     double pes, seconds, phase[CHART_PHASES];
     double x, rate, peak, network, local; /* of a roofline */
     double from, to, row;                 /* of a span: milliseconds, PE */
+    double iteration, residual, width;    /* of a solve; residual: relative to ||b|| */
     int rows, cols;                       /* of a map */
     double *total, *stage;                /* [rows * cols]; stage may be NULL */
 };
@@ -31,6 +32,7 @@ tulle_status chart_add_tasks(void *chart, const struct json_line *line); /* pes:
 tulle_status chart_add_roof(void *chart, const struct json_line *line);
 tulle_status chart_add_map(void *chart, const struct json_line *line);
 tulle_status chart_add_span(void *chart, const struct json_line *line);
+tulle_status chart_add_step(void *chart, const struct json_line *line);
 
 tulle_status chart_draw_scaling(const struct chart *chart, const struct picture *picture);
 tulle_status chart_draw_tasks(const struct chart *chart, const struct picture *picture);
@@ -38,6 +40,7 @@ tulle_status chart_draw_roofline(const struct chart *chart, const struct picture
 tulle_status chart_draw_breakdown(const struct chart *chart, const struct picture *picture);
 tulle_status chart_draw_imbalance(const struct chart *chart, const struct picture *picture);
 tulle_status chart_draw_timeline(const struct chart *chart, const struct picture *picture);
+tulle_status chart_draw_convergence(const struct chart *chart, const struct picture *picture);
 
 void chart_fini(struct chart *chart);
 

@@ -143,3 +143,16 @@ tulle_status chart_add_span(void *chart, const struct json_line *line)
     m.to = m.from + duration * 1e-3;
     return status == TULLE_OK ? append(chart, &m) : status;
 }
+
+tulle_status chart_add_step(void *chart, const struct json_line *line)
+{
+    struct mark m = {.pes = 0};
+    double column = 0;
+    tulle_status status = json_need_number(line, "column", &column);
+    if (status == TULLE_OK) status = json_need_number(line, "iteration", &m.iteration);
+    if (status != TULLE_OK || !json_has(line, "relative")) return status; /* what is not finite cannot be drawn */
+    status = json_need_number(line, "relative", &m.residual);
+    if (status == TULLE_OK) status = json_need_number(line, "width", &m.width);
+    snprintf(m.alg, sizeof m.alg, "column %.0f", column);
+    return status == TULLE_OK ? append(chart, &m) : status;
+}

@@ -246,3 +246,41 @@ tulle_status chart_draw_timeline(const struct chart *chart, const struct picture
     int count = put_series(chart, p, put_span, &names);
     return plot_series(p, count, names, "using 1:2:3:4:5:6 with boxxyerror", 1);
 }
+
+/* What is 0 has no place on the axis. */
+static void put_residual(const struct mark *m, FILE *file)
+{
+    if (m->residual > 0) fprintf(file, "%g %.6g\n", m->iteration, m->residual);
+}
+
+/* The width of a block goes down from iteration to iteration: the last one that is told of is that of all. */
+static int put_widths(const struct chart *chart, const struct picture *p)
+{
+    double most = 0;
+    for (int i = 0; i < chart->count; i++)
+        if (chart->mark[i].width > most) most = chart->mark[i].width;
+    if (most <= 1) return 0;
+    fprintf(p->script, "$widths << EOD\n");
+    for (int i = 0; i < chart->count; i++)
+        if (i + 1 == chart->count || chart->mark[i + 1].iteration != chart->mark[i].iteration)
+            fprintf(p->script, "%g %g\n", chart->mark[i].iteration, chart->mark[i].width);
+    fprintf(p->script,
+        "EOD\nset y2label 'directions at a time'\nset y2tics %d\nset y2range [0:%g]\nset ytics nomirror\n",
+        (int)most / 9 + 1, most * 1.1);
+    return 1;
+}
+
+tulle_status chart_draw_convergence(const struct chart *chart, const struct picture *p)
+{
+    enum { NAMED = 16 };
+    char(*names)[NAME];
+    put_title(chart, p, "residuals relative to ||b||");
+    fprintf(p->script,
+        "set logscale y\nset format y '10^{%%T}'\nset xlabel 'iteration'\nset ylabel '||b - A x|| / ||b||'\n"
+        "set key outside right top\n");
+    int widths = put_widths(chart, p);
+    int count = put_series(chart, p, put_residual, &names);
+    if (count > NAMED) fprintf(p->script, "unset key\n");
+    if (widths) fprintf(p->script, "plot $widths using 1:2 axes x1y2 with steps lw 2 dt 2 lc '#888888' title 'width'");
+    return plot_series(p, count, names, "using 1:2 with lines lw 1.5", !widths);
+}

@@ -88,10 +88,12 @@ static tulle_status read_line(struct json_line *line, const char *text, cJSON **
         TULLE_ERR_FORMAT, "%s:%d:%d: an object of JSON and nothing else is expected", line->file, line->number, column);
 }
 
-/* The first and the last line of a timeline hold no value by themselves. */
+/* The first and the last line of a timeline or a history hold no value by themselves. */
 static int is_frame(const char *text)
 {
-    return strncmp(text, "{\"displayTimeUnit\"", 18) == 0 || strcmp(text, "]}") == 0;
+    size_t n = strlen(text);
+    return strncmp(text, "{\"displayTimeUnit\"", 18) == 0 || strcmp(text, "]}") == 0 ||
+           (n > 9 && strcmp(text + n - 9, "\"steps\":[") == 0);
 }
 
 tulle_status json_each_line(const char *file, tulle_status (*use)(void *arg, const struct json_line *line), void *arg)

@@ -21,6 +21,8 @@ static const struct drawing {
     {"breakdown", "where the time goes, the mean of the PEs", 860, 460, chart_add_run, chart_draw_breakdown},
     {"imbalance", "the work of each PE of the grid, end to end and stage by stage", 900, 440, chart_add_map,
         chart_draw_imbalance},
+    {"convergence", "residuals over iterations, a curve a column, from --history", 860, 520, chart_add_step,
+        chart_draw_convergence},
     {"timeline", "what each PE does when, from --trace", 1100, 420, chart_add_span, chart_draw_timeline},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -36,7 +38,7 @@ static tulle_status find_kind(const char *name, const struct drawing **kind)
     const char *near = tulle_nearest_word(name, names, KINDS);
     return tulle_fail(TULLE_ERR_ARG,
         "no kind of picture is called '%s'%s%s%s; there are scaling, tasks, roofline, breakdown, "
-        "imbalance and timeline",
+        "imbalance, convergence and timeline",
         name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -70,7 +72,7 @@ static const struct option options[] = {{.name = "output",
 const struct verb verb_plot = {
     .name = "plot",
     .operands = "KIND FILE...",
-    .summary = "Draw what --json and --trace wrote, with gnuplot",
+    .summary = "Draw what --json, --trace and --history wrote, with gnuplot",
     .description =
         "The files hold one JSON object a line, as spmm, spgemm, trisolve, predict and stat print them with --json; - "
         "is "
@@ -89,6 +91,9 @@ const struct verb verb_plot = {
         "imbalance: a map of the PEs' work on the grid, end to end and in the worst stage, from stat with --grid or "
         "from\n"
         "predict.\n"
+        "\n"
+        "convergence: residuals relative to ||b|| over iterations, a curve a column, and the width of a block, from a\n"
+        "file FILE.json that solve wrote with --history.\n"
         "\n"
         "timeline: what each PE does when, from a file that --trace wrote.",
     .examples = "tulle spgemm rmat:scale=16 --pes 2 --alg all --json | tulle plot breakdown - -o phases.svg\n"

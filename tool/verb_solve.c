@@ -19,6 +19,7 @@ struct course {
     struct line line;
     double next; /* when the line is drawn again */
     const char *method;
+    tulle_krylov_step worst; /* of the columns of a block in this iteration */
 };
 
 struct setting {
@@ -54,18 +55,31 @@ static void record(struct course *course, const tulle_krylov_step *step)
     course->step[course->count++] = *step;
 }
 
+/* What there is to say of an iteration; of a block's, of the column that is farthest off. */
+static void describe(const struct course *course, const tulle_krylov_step *step, char *text, size_t room)
+{
+    int n = snprintf(text, room, "%s: column %" PRId64 ", iteration %" PRId64 ", residual %.3e of %.3e, ",
+        course->method, step->column + 1, step->iteration, step->residual, step->limit);
+    if (step->width > 1)
+        n += snprintf(text + n, room - (size_t)n, "the worst of %d, width %d, ", step->active, step->width);
+    snprintf(text + n, room - (size_t)n, "%.0f s", step->seconds);
+}
+
 static void watch(void *arg, const tulle_krylov_step *step)
 {
     static const double patience = 1, pause = 0.1;
     struct course *course = arg;
-    char text[120];
+    tulle_krylov_step *worst = &course->worst;
+    char text[160];
     if (course->keep && !course->lost) record(course, step);
     if (step->iteration == 0) course->next = patience;
-    if (!course->lines || step->seconds < course->next) return;
-    course->next = step->seconds + pause;
-    snprintf(text, sizeof text, "%s: column %" PRId64 ", iteration %" PRId64 ", residual %.3e of %.3e, %.0f s",
-        course->method, step->column + 1, step->iteration, step->residual, step->limit, step->seconds);
-    line_show(&course->line, text);
+    int same = worst->iteration == step->iteration && worst->width == step->width;
+    if (!same && course->lines && worst->limit > 0 && worst->seconds >= course->next) {
+        course->next = worst->seconds + pause;
+        describe(course, worst, text, sizeof text);
+        line_show(&course->line, text);
+    }
+    if (!same || step->residual * worst->limit > worst->residual * step->limit) *worst = *step;
 }
 
 /* What is solved with: a matrix in memory, or one in a file; and how products are made. */
@@ -226,6 +240,7 @@ static tulle_status read_options(struct setting *s)
         status = tulle_fail(TULLE_ERR_ARG, "--history wants a name that ends in .csv or .json, not '%s'", history);
     k->max_iterations = options_int(o, "max-iterations", k->max_iterations);
     k->restart = (int)options_int(o, "restart", k->restart);
+    k->width = (int)options_int(o, "width", 0);
     k->guess = options_word(o, "guess", NULL) != NULL;
     s->course.keep = history != NULL;
     s->course.lines = line_wanted(o);
@@ -253,23 +268,25 @@ static tulle_status write_history(const struct setting *s)
         json_text(s->options->operand[0], file);
         fprintf(file, ",\"method\":\"%s\",\"precond\":\"%s\",\"steps\":[", c->method, tulle_precond_name(s->precond));
     } else {
-        fprintf(file, "column,iteration,residual,relative,seconds\n");
+        fprintf(file, "column,iteration,residual,relative,seconds,width\n");
     }
     for (int64_t i = 0; i < c->count; i++) {
         const tulle_krylov_step *t = &c->step[i];
         double relative = t->norm > 0 ? t->residual / t->norm : 0;
         /* JSON has no number for what is not finite */
         if (json && t->residual - t->residual != 0)
-            fprintf(file, "%s\n{\"column\":%" PRId64 ",\"iteration\":%" PRId64 ",\"residual\":null,\"seconds\":%.6g}",
-                i ? "," : "", t->column + 1, t->iteration, t->seconds);
+            fprintf(file,
+                "%s\n{\"column\":%" PRId64 ",\"iteration\":%" PRId64
+                ",\"residual\":null,\"seconds\":%.6g,\"width\":%d}",
+                i ? "," : "", t->column + 1, t->iteration, t->seconds, t->width);
         else
             fprintf(file,
                 json ? "%s\n{\"column\":%" PRId64 ",\"iteration\":%" PRId64
-                       ",\"residual\":%.10g,\"relative\":%.10g,\"seconds\":%.6g}"
-                     : "%s%" PRId64 ",%" PRId64 ",%.10g,%.10g,%.6g\n",
-                json && i ? "," : "", t->column + 1, t->iteration, t->residual, relative, t->seconds);
+                       ",\"residual\":%.10g,\"relative\":%.10g,\"seconds\":%.6g,\"width\":%d}"
+                     : "%s%" PRId64 ",%" PRId64 ",%.10g,%.10g,%.6g,%d\n",
+                json && i ? "," : "", t->column + 1, t->iteration, t->residual, relative, t->seconds, t->width);
     }
-    if (json) fprintf(file, "]}\n");
+    if (json) fprintf(file, "\n]}\n");
     int bad = ferror(file);
     if (fclose(file) || bad) return tulle_fail(TULLE_ERR_IO, "%s could not be written", path);
     return TULLE_OK;
@@ -305,6 +322,8 @@ static void print_json(const struct setting *s, const tulle_team *team)
         json_real("norm", r->norm);
         json_real("residual", r->residual);
         json_real("true_residual", r->true_residual);
+        printf(
+            ",\"width\":%d,\"deflated\":%" PRId64 ",\"deflated_at\":%" PRId64, r->width, r->deflated, r->deflated_at);
         printf(",\"seconds\":%.6g,", r->seconds);
         json_spread("product", r->product, stdout);
         putchar(',');
@@ -318,6 +337,20 @@ static void print_json(const struct setting *s, const tulle_team *team)
     printf("]");
     if (s->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", s->passed ? "true" : "false", s->error);
     printf("}\n");
+}
+
+/* Columns that were solved together stand behind each other, and share what is told of them. */
+static void print_blocks(const struct setting *s)
+{
+    if (s->solving.method != TULLE_KRYLOV_BLOCK_CG) return;
+    for (tulle_gidx c = 0; c < s->cols; c += s->report[c].width) {
+        const tulle_krylov_report *r = &s->report[c];
+        printf("columns %" PRId64 " to %" PRId64 " together", c + 1, c + r->width);
+        if (r->deflated)
+            printf("; directions that depended on others: %" PRId64 ", first in iteration %" PRId64, r->deflated,
+                r->deflated_at);
+        printf("\n");
+    }
 }
 
 static void print_table(const struct setting *s, const tulle_team *team)
@@ -342,6 +375,7 @@ static void print_table(const struct setting *s, const tulle_team *team)
             r->iterations, tulle_stop_name(r->stop), r->residual / norm, r->true_residual / norm, r->seconds,
             r->product.mean, r->precond.mean, r->dots.mean, r->vectors.mean);
     }
+    print_blocks(s);
     if (s->checked)
         printf("check %s: the residual is %.3g of what is allowed\n", s->passed ? "passed" : "FAILED", s->error);
 }
@@ -411,6 +445,13 @@ static const struct option options[] = {OPTION_RHS,
         .low = 1,
         .high = 10000,
         .text = "gmres: vectors that it keeps before it starts anew"},
+    {.name = "width",
+        .kind = KIND_INT,
+        .argument = "K",
+        .fallback = "0",
+        .low = 0,
+        .high = 64,
+        .text = "block-cg: columns at a time at most; 0: 64, or what memory allows"},
     {.name = "guess", .kind = KIND_WORD, .argument = "FILE", .fallback = "0", .text = "where X begins: a dense file"},
     {.name = "history",
         .kind = KIND_WORD,
@@ -430,14 +471,19 @@ const struct verb verb_solve = {
         "With --device, --source file or another option of `tulle stream` products go through a device's memory in\n"
         "slabs.\n\n"
         "A X = B, column after column, by conjugate gradients (A symmetric positive definite) or restarted GMRES,\n"
-        "preconditioned from the right. `residual` is what the recurrence says, `true` what b - A x is at the end, "
+        "preconditioned from the right; or all columns at once by block-cg (A symmetric positive definite), where "
+        "each\n"
+        "gains by the others and the matrix is read once for all: seconds are then the block's. `residual` is what the "
+        "recurrence says, `true` what b - A x is at the end, "
         "which\n"
         "is what must be within the tolerance. On a terminal a line shows iteration and residual of what takes longer\n"
         "than a second. What does not converge is told with its iteration and cause, and the exit status is 1.",
     .examples = "tulle solve K.bsp.h5 --method cg --source file --memory 2G\n"
                 "tulle solve matrix.mtx --method cg --precond ic0 --rhs b.npy -o x.npy\n"
                 "tulle solve matrix.mtx --precond ilu0 --restart 50 --tol 1e-10 --history residuals.csv --check\n"
-                "tulle solve stencil3d:n=100 --method cg --precond block-jacobi:n=32 --pes 4",
+                "tulle solve stencil3d:n=100 --method cg --precond block-jacobi:n=32 --pes 4\n"
+                "tulle solve stencil3d:n=60 --method block-cg --precond jacobi --rhs random:16 --history h.json\n"
+                "tulle plot convergence h.json -o residuals.svg",
     .options = options,
     .least = 1,
     .most = 1,

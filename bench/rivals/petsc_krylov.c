@@ -27,9 +27,22 @@ static Mat make_matrix(const rival_csr *A)
     PetscInt *rowptr = malloc((size_t)(A->m + 1) * sizeof *rowptr);
     if (!rowptr) rival_die("out of memory");
     for (int64_t r = 0; r <= A->m; r++) rowptr[r] = (PetscInt)A->rowptr[r];
-    CHECK(MatCreateSeqAIJWithArrays(
-        PETSC_COMM_SELF, (PetscInt)A->m, (PetscInt)A->n, rowptr, A->colind, (double *)A->val, &matrix));
-    return matrix; /* works on these arrays */
+    int rank, ranks;
+    MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+    MPI_Comm_size(PETSC_COMM_WORLD, &ranks);
+    if (ranks == 1) {
+        CHECK(MatCreateSeqAIJWithArrays(
+            PETSC_COMM_SELF, (PetscInt)A->m, (PetscInt)A->n, rowptr, A->colind, (double *)A->val, &matrix));
+        return matrix; /* works on these arrays */
+    }
+    PetscInt first = (PetscInt)(A->m * rank / ranks), rows = (PetscInt)(A->m * (rank + 1) / ranks) - first;
+    const int32_t *colind = A->colind + rowptr[first];
+    const double *val = (const double *)A->val + rowptr[first];
+    for (PetscInt r = rows; r >= 0; r--) rowptr[first + r] -= rowptr[first];
+    CHECK(MatCreateMPIAIJWithArrays(PETSC_COMM_WORLD, rows, rows, (PetscInt)A->m, (PetscInt)A->n, rowptr + first,
+        colind, val, &matrix)); /* copies */
+    free(rowptr);
+    return matrix;
 }
 
 static void choose(KSP ksp, const char *method, const char *precond, int restart)
@@ -61,6 +74,8 @@ int petsc_krylov(int argc, char **argv)
 {
     const char *path = option(argc, argv, "--matrix", NULL), *method = option(argc, argv, "--method", "gmres");
     const char *precond = option(argc, argv, "--precond", "none");
+    const char *rhs = option(argc, argv, "--rhs", "ones");
+    int rank, ranks;
     double tolerance = atof(option(argc, argv, "--tol", "1e-8")), start, setup, seconds, norm, residual;
     int most = atoi(option(argc, argv, "--max-iterations", "10000"));
     rival_csr A;
@@ -75,9 +90,11 @@ int petsc_krylov(int argc, char **argv)
     Mat matrix = make_matrix(&A);
     CHECK(MatCreateVecs(matrix, &x, &b));
     CHECK(VecDuplicate(b, &r));
-    CHECK(VecSet(b, 1));
+    MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+    MPI_Comm_size(PETSC_COMM_WORLD, &ranks);
+    CHECK(strcmp(rhs, "random") ? VecSet(b, 1) : VecSetRandom(b, NULL));
     CHECK(VecSet(x, 0));
-    CHECK(KSPCreate(PETSC_COMM_SELF, &ksp));
+    CHECK(KSPCreate(PETSC_COMM_WORLD, &ksp));
     CHECK(KSPSetOperators(ksp, matrix, matrix));
     choose(ksp, method, precond, atoi(option(argc, argv, "--restart", "30")));
     CHECK(KSPSetTolerances(ksp, tolerance, 0, 1e100, most));
@@ -93,16 +110,17 @@ int petsc_krylov(int argc, char **argv)
     CHECK(VecAYPX(r, -1, b));
     CHECK(VecNorm(r, NORM_2, &residual));
     CHECK(VecNorm(b, NORM_2, &norm));
+    CHECK(KSPDestroy(&ksp));
+    if (rank) return PetscFinalize() ? 1 : 0;
     printf("{\"rival\": \"petsc\", \"version\": \"%d.%d.%d\", \"op\": \"krylov\", \"method\": \"%s\", \"precond\": "
            "\"%s\", "
-           "\"n\": %lld, \"nnz\": %lld, \"converged\": %s, \"reason\": \"%s\", \"iterations\": %d, ",
-        PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, method, precond, (long long)A.m,
+           "\"ranks\": %d, \"n\": %lld, \"nnz\": %lld, \"converged\": %s, \"reason\": \"%s\", \"iterations\": %d, ",
+        PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, PETSC_VERSION_SUBMINOR, method, precond, ranks, (long long)A.m,
         (long long)A.nnz, reason > 0 ? "true" : "false", KSPConvergedReasons[reason], (int)iterations);
     if (residual - residual == 0)
         printf("\"true_residual\": %.6g, ", residual / norm);
     else
         printf("\"true_residual\": null, ");
     printf("\"seconds_setup\": %.6g, \"seconds\": %.6g}\n", setup, seconds);
-    CHECK(KSPDestroy(&ksp));
     return PetscFinalize() ? 1 : 0;
 }

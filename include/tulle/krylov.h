@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A X = B by Krylov methods, preconditioned, for anything that can be multiplied with a vector: CG (Hestenes and
- * Stiefel 1952) for symmetric positive definite A, restarted GMRES (Saad and Schultz 1986) for any A. GMRES is
- * preconditioned from the right, so that its residual is that of A x = b; CG's is measured unpreconditioned as well.
+ * Stiefel 1952) for symmetric positive definite A, restarted GMRES (Saad and Schultz 1986) for any A, and block CG
+ * (Dubrulle 2001) for many columns at once and symmetric positive definite A. GMRES is preconditioned from the right,
+ * so that its residual is that of A x = b; CG's is measured unpreconditioned as well.
  *
  * Inner products are summed in an order that follows from the rows alone (blocks of rows, then a binary tree over the
  * blocks): the same bits for any number of PEs and threads if rows are cut at multiples of a block, as
@@ -33,7 +34,7 @@ typedef struct tulle_operator {
     const tulle_layout *layout; /* n x 1: how x and y are cut; NULL (preconditioners): as whoever binds likes */
     void *context;
     /* From now on apply(*bound) computes y from x, whatever they hold then; several pairs may be bound at a time.
-       *bound is not NULL, and is set on success only. */
+     *bound is not NULL, and is set on success only. BLOCK_CG binds several columns. */
     tulle_status (*bind)(void *context, tulle_mat *x, tulle_mat *y, void **bound);
     tulle_status (*apply)(void *bound);
     void (*unbind)(void *bound); /* before x and y are freed */
@@ -62,7 +63,8 @@ TULLE_API void tulle_operator_free(tulle_operator *op);
 /* X(name, word, text): the methods. */
 #define TULLE_KRYLOV_LIST(X)                                                                                           \
     X(CG, "cg", "conjugate gradients, for symmetric positive definite matrices")                                       \
-    X(GMRES, "gmres", "restarted GMRES, preconditioned from the right, for any matrix")
+    X(GMRES, "gmres", "restarted GMRES, preconditioned from the right, for any matrix")                                \
+    X(BLOCK_CG, "block-cg", "conjugate gradients for all columns together, each gaining by the others")
 
 typedef enum tulle_krylov {
 #define TULLE_KRYLOV_ENUM(name, word, text) TULLE_KRYLOV_##name,
@@ -79,6 +81,7 @@ TULLE_API tulle_status tulle_krylov_parse(const char *name, tulle_krylov *method
     X(CONVERGED, "converged", "the true residual is within the tolerance")                                             \
     X(ITERATIONS, "max-iterations", "the number of iterations that was allowed did not suffice")                       \
     X(INDEFINITE, "indefinite", "CG met p^T A p <= 0: A is not positive definite")                                     \
+    X(RANK_LOSS, "rank-loss", "P^T A P of block CG is singular to working precision: A is, or nearly so")              \
     X(PRECOND_INDEFINITE, "indefinite-preconditioner", "CG met r^T M^-1 r <= 0: M is not positive definite")           \
     X(STAGNATED, "stagnated", "the true residual does not become smaller any more")                                    \
     X(NOT_FINITE, "not-finite", "a value is infinite or not a number")
@@ -99,7 +102,9 @@ typedef struct tulle_krylov_step {
     double residual; /* ||b - A x||_2 as the method's recurrence has it */
     double norm;     /* ||b||_2 */
     double limit;    /* what the residual must come to */
-    double seconds;  /* since this column was begun */
+    double seconds;  /* since this column, or its block, was begun */
+    int width;       /* BLOCK_CG: directions at a time; else 1 */
+    int active;      /* BLOCK_CG: columns of the block that have not converged before this iteration; else 1 */
 } tulle_krylov_step;
 
 typedef struct tulle_krylov_options {
@@ -108,6 +113,7 @@ typedef struct tulle_krylov_options {
     double absolute;        /* */
     int64_t max_iterations; /* for each column; an iteration is a product (and one more a restart or check) */
     int restart;            /* GMRES: vectors that it keeps before it starts anew */
+    int width;              /* BLOCK_CG: columns at a time at most, up to 64; 0: as memory allows */
     int guess;              /* 1: X holds a first guess; 0: X is written only, from x = 0 */
     /* Called by PE 0 of comm after each iteration, from the thread that solves; it must not use the team. NULL: none */
     void (*watch)(void *arg, const tulle_krylov_step *step);
@@ -130,10 +136,15 @@ typedef struct tulle_krylov_report { /* of one column */
     tulle_spread precond;                     /* M^-1 */
     tulle_spread dots;                        /* inner products, with waiting for other PEs */
     tulle_spread vectors;                     /* the other work on vectors */
+    /* BLOCK_CG: reductions and seconds are those of the whole block, as are the following; else 1, 0, -1 */
+    int width;           /* columns that were solved together */
+    int64_t deflated;    /* directions that were dropped since they depended on the others */
+    int64_t deflated_at; /* the iteration in which the first was; -1: none */
 } tulle_krylov_report;
 
 /*
- * Collective: each column of X from that of B, one after the other. B and X are dense, of one size and A's type, in any
+ * Collective: each column of X from that of B, one after the other; by BLOCK_CG all together, or in groups of about the
+ * same width. B and X are dense, of one size and A's type, in any
  * layout. M is a preconditioner or NULL; options may be NULL; report is NULL or one for each column.
  * TULLE_ERR_CONVERGENCE, with the iteration and the cause, if a column did not converge: the others are solved all the
  * same, and X (its last iterates) and report are complete as they are for TULLE_OK.

@@ -116,6 +116,43 @@ typedef struct tulle__dense_task {
 } tulle__dense_task;
 
 /*
+ * Tall and narrow matrices, row-major with lines ld apart, of any number of rows and at most TULLE__TALL_MOST columns.
+ *
+ * gram: G = X^T Y in double, X `rows` x m, Y `rows` x n, G m x n with lines n apart. Rows are added one after the other
+ * in chunks of TULLE__TALL_CHUNK, and chunks one after the other; products and sums are rounded each, so that all
+ * instruction sets give the same bits. symmetric: G is known to be (m = n), and its halves are made the same.
+ */
+enum { TULLE__TALL_MOST = 64, TULLE__TALL_CHUNK = 64 };
+typedef struct tulle__gram_task {
+    tulle_type type;
+    int symmetric;
+    int64_t rows, m, n;
+    const void *X;
+    int64_t ldx;
+    const void *Y;
+    int64_t ldy;
+    double *G;
+} tulle__gram_task;
+
+/*
+ * mix: Y = (add ? Y : 0) + X_0 B_0 + X_1 B_1 + ..., all summands in that order, Y `rows` x n; any X may be Y. B_t is
+ * k x TULLE__TALL_MOST, of the type, its columns beyond n zeros.
+ */
+typedef struct tulle__mix_term {
+    const void *X;
+    int64_t ld, k;
+    const void *B;
+} tulle__mix_term;
+typedef struct tulle__mix_task {
+    tulle_type type;
+    int add, nterms;
+    int64_t rows, n;
+    const tulle__mix_term *term;
+    void *Y;
+    int64_t ld;
+} tulle__mix_task;
+
+/*
  * A slab of a sparse matrix in blocks: block rows first .. first + m - 1 of it, n block columns of which it names any.
  * A block is block x block values, row-major, all of them stored; block = 1 is CSR. If symmetric, the matrix is square
  * and only blocks with column >= row are stored; those with column > row act as their transposes as well, at (column,
@@ -205,6 +242,9 @@ typedef struct tulle__kernels {
     /* Whatever threads a library of dense blocks has of its own: from now on each caller has one, in all the process.
      */
     void (*alone)(void);
+
+    void (*gram)(const tulle__gram_task *task);
+    void (*mix)(const tulle__mix_task *task);
 
     /* Lines of `width` values, ld apart, times beta; beta = 0 does not read them. */
     tulle_status (*scale)(

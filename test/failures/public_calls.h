@@ -390,18 +390,18 @@ static tulle_status foreknow(struct fixture *f, const char *text)
     return status;
 }
 
-/* M x M, a band; a column of ones is solved for, in another layout. text: method and preconditioner. */
+/* M x M, a band; a column (block-cg: two) is solved for, in another layout. text: method and preconditioner. */
 static tulle_status solve_iteratively(struct fixture *f, const char *text)
 {
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
     tulle_layout *layout = NULL;
     tulle_operator op = {.comm = NULL}, precond = {.comm = NULL};
     tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
-    tulle_krylov_report report;
+    tulle_krylov_report report[2];
     tulle_precond kind = TULLE_PRECOND_NONE;
     double error;
-    tulle_layout_spec spec = {.m = M, .n = 1, .tile_rows = 4, .tile_cols = 1, .map = TULLE_CYCLIC};
-    options.method = *text == 'c' ? TULLE_KRYLOV_CG : TULLE_KRYLOV_GMRES;
+    tulle_layout_spec spec = {.m = M, .n = *text == 'b' ? 2 : 1, .tile_rows = 4, .tile_cols = 1, .map = TULLE_CYCLIC};
+    options.method = *text == 'b' ? TULLE_KRYLOV_BLOCK_CG : *text == 'c' ? TULLE_KRYLOV_CG : TULLE_KRYLOV_GMRES;
     options.restart = 2;
     options.tolerance = 0.3; /* each iteration is the same again */
     options.guess = 1;
@@ -415,7 +415,7 @@ static tulle_status solve_iteratively(struct fixture *f, const char *text)
     if (status == TULLE_OK) status = tulle_mat_fill_random(B, 1);
     if (status == TULLE_OK) status = tulle_operator_of_mat(A, NULL, &op);
     if (status == TULLE_OK) status = tulle_precond_new(A, kind, NULL, &precond);
-    if (status == TULLE_OK) status = tulle_krylov_solve(&op, &precond, B, X, &options, &report);
+    if (status == TULLE_OK) status = tulle_krylov_solve(&op, &precond, B, X, &options, report);
     if (status == TULLE_OK) status = tulle_krylov_check(A, B, X, &options, &error);
     tulle_operator_free(&precond);
     tulle_operator_free(&op);
@@ -570,6 +570,7 @@ static const struct subject {
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "c ic0", NULL, 0},
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "g ilu0", NULL, 0},
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "g jacobi", NULL, 0},
+    {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "b jacobi", NULL, 0},
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "c block-jacobi", "LAPACK: yes", 0},
     {"tulle_device_probe", probe, "limit+cpu", NULL, 1},
     {"tulle_stream_new tulle_stream_multiply tulle_stream_free tulle_operator_of_stream", stream, "limit+cpu", NULL, 0},

@@ -6,7 +6,7 @@
 #include "systems.h"
 #include "tap.h"
 
-enum { EDGE = 8, MOST = 2000 };
+enum { EDGE = 8, MOST = 4000 };
 
 struct attempt {
     tulle_krylov method;
@@ -32,7 +32,7 @@ static tulle_status once(tulle_comm *comm, void *arg)
     int leads = tulle_comm_rank(comm) == 0;
     options.method = a->method;
     options.restart = 3;
-    TULLE_TRY(make_layout(comm, EDGE * EDGE, 1, 0, 1, &layout));
+    TULLE_TRY(make_layout(comm, EDGE * EDGE, a->method == TULLE_KRYLOV_BLOCK_CG ? 3 : 1, 0, 1, &layout));
     TULLE_TRY(distribute(comm, POISSON, EDGE * EDGE, 0, 1, TULLE_F64, -1, &A));
     TULLE_TRY(tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &B));
     TULLE_TRY(tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &X));

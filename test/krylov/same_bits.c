@@ -7,7 +7,7 @@
 #include "systems.h"
 #include "tap.h"
 
-enum { STEPS = 12, DOTS = 3, SIZES = 7 };
+enum { STEPS = 12, DOTS = 3, SIZES = 7, COLS = 5 };
 static const int64_t sizes[SIZES] = {1, 15, 16, 17, 1000, 16384, 50001};
 
 /* What PE 0 finds; kept from the first team to compare with. */
@@ -44,7 +44,7 @@ static tulle_status try_dots(tulle_comm *comm, int s, uint64_t seed, tulle_type 
     size_t size = tulle_type_size(type);
     char *x = malloc((size_t)n * size), *y = malloc((size_t)n * size);
     TULLE_TRY(cut_somehow(comm, n, seed, &layout));
-    TULLE_TRY(tulle__space_init(comm, layout, type, DOTS, &space));
+    TULLE_TRY(tulle__space_init(comm, layout, type, DOTS, DOTS, &space));
     for (int64_t r = 0; r < space.rows; r++) {
         put(x, type, r, side(space.first + r, 0) * ldexp(1, (int)((space.first + r) % 40) - 20));
         put(y, type, r, side(space.first + r, 1));
@@ -80,7 +80,7 @@ static tulle_status run(tulle_comm *comm, void *arg)
         }
     TULLE_TRY(distribute(comm, SPREAD, 3000, 0, 1, TULLE_F64, -1, &A));
     TULLE_TRY(tulle_operator_of_mat(A, NULL, &op));
-    TULLE_TRY(make_layout(comm, 3000, 1, 0, 1, &layout));
+    TULLE_TRY(make_layout(comm, 3000, COLS, 0, 1, &layout));
     TULLE_TRY(tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &B));
     TULLE_TRY(tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &X));
     TULLE_TRY(tulle_mat_fill_random(B, 5));

@@ -5,6 +5,8 @@
  */
 #include <stdio.h>
 
+#include <tulle/device.h>
+
 #include "streams.h"
 #include "tap.h"
 
@@ -163,7 +165,12 @@ static void test_refusals(tulle_team *team, const char *device)
 int main(int argc, char **argv)
 {
     tulle_team *team = NULL;
+    tulle_device_facts facts;
     if (argc != 5) return 2;
+    if (tulle_device_probe(argv[4], &facts) == TULLE_ERR_UNSUPPORTED) { /* a GPU; the others are always here */
+        skip("%s: %s", argv[4], tulle_error_message());
+        return tap_done();
+    }
     tulle_team_options options = {.threads = atoi(argv[3]), .memory = (size_t)256 << 20};
     tulle_status status = tulle_team_new(argv[1], atoi(argv[2]), &options, &team);
     if (!ok(status == TULLE_OK, "%s: %s", argv[1], status ? tulle_error_message() : "")) return tap_done();

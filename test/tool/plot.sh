@@ -57,10 +57,14 @@ grep -q "end to end: max / mean $(printf %.2f "$ratio")" "$work/p.gp"
 report $? "the map's imbalance is that of stat ($ratio)"
 draws timeline "$lines/timeline.json" -o "$work/p.gp"
 holds "title 'multiply'" "a colour a kind of span"
+draws convergence "$lines/history.json" -o "$work/p.gp"
+[ "$(grep -c '^\$series' "$work/p.gp")" = 4 ] && holds "title 'column 4'" "a curve a column" # those of the plot are indented
+[ "$(sed -n '/^\$widths/,/^EOD/p' "$work/p.gp" | sed -n '2p;$!d')" = '0 4' ]
+report $? "the width of a block: $(sed -n '/^\$widths/,/^EOD/p' "$work/p.gp" | tr '\n' ',')"
 
 # drawing
 if command -v gnuplot >/dev/null 2>&1; then
-    for kind in scaling:runs tasks:solves roofline:predictions breakdown:predictions imbalance:stat imbalance:predictions timeline:timeline; do
+    for kind in scaling:runs tasks:solves roofline:predictions breakdown:predictions imbalance:stat imbalance:predictions timeline:timeline convergence:history; do
         for ending in svg png; do
             file=$work/${kind%:*}-${kind#*:}.$ending
             "$tulle" plot "${kind%:*}" "$lines/${kind#*:}.json" -o "$file" >"$work/out" 2>&1 && [ ! -s "$work/out" ] &&

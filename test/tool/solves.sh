@@ -64,12 +64,18 @@ expect 2 'tol' solve stencil2d:n=4 --tol -1
 expect 2 'wants a square sparse matrix' solve "$data/ash219.mtx.gz" --rhs ones
 expect 0 'converged' solve stencil2d:n=20 --method cg --rhs ones --history "$work/h.csv" -o "$work/s.npy" --pes 2
 iterations=$(sed -n 's/^     1 *\([0-9]*\) converged.*/\1/p' "$work/out")
-[ "$(wc -l <"$work/h.csv")" = $((iterations + 2)) ] && [ "$(head -1 "$work/h.csv")" = 'column,iteration,residual,relative,seconds' ]
+[ "$(wc -l <"$work/h.csv")" = $((iterations + 2)) ] && [ "$(head -1 "$work/h.csv")" = 'column,iteration,residual,relative,seconds,width' ]
 report $? "the history has a line for each of the $iterations iterations and the beginning"
 expect 0 '     1          0 converged' solve stencil2d:n=20 --method cg --rhs ones --guess "$work/s.npy" --pes 3
-expect 0 'converged' solve cantilever:nodes=5,dof=3,vary=3 --method cg --precond block-jacobi:n=3 --rhs load --check --pes 2
+expect 0 'converged' solve cantilever:nodes=5,dof=3,vary=3 --method cg --precond jacobi --rhs load --check --pes 2
 expect 2 'load goes with cantilever' solve stencil2d:n=10 --method cg --rhs load
 expect 2 'of another size' solve stencil2d:n=10 --method cg --rhs ones --guess "$work/s.npy"
+expect 0 'columns 1 to 3 together' solve stencil2d:n=20 --method block-cg --precond jacobi --rhs random:5 --width 3 --check --pes 2
+expect 0 '"method":"block-cg".*"width":4,"deflated":0,"deflated_at":-1' solve stencil2d:n=20 --method block-cg --rhs random:4 --json
+printf '%%%%MatrixMarket matrix array real general\n4 3\n1\n2\n3\n4\n1\n2\n3\n4\n2\n4\n6\n8\n' >"$work/same.mtx"
+expect 0 'directions that depended on others: 2, first in iteration 0' solve stencil2d:n=2 --method block-cg --rhs "$work/same.mtx"
+expect 1 'block-cg, column 1, iteration [12]: P^T A P has a pivot' solve "$work/indefinite.mtx" --method block-cg --rhs random:2
+expect 2 'outside 0 to 64' solve stencil2d:n=4 --method block-cg --width 65
 if command -v python3 >/dev/null 2>&1; then
     "$tulle" solve stencil2d:n=20 --method cg --rhs random:2 --history "$work/h.json" --json >"$work/out" 2>&1
     python3 - "$work/h.json" "$work/out" <<'EOF'

@@ -12,14 +12,12 @@
 #include "mat/mat.h"
 
 #ifdef TULLE_HAVE_LAPACK
-/* LAPACK as Fortran has it: columns beside each other, 32-bit integers, the length of `trans` last. */
+/* LAPACK as Fortran has it: columns beside each other, 32-bit integers. */
 void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivot, int *info);
 void sgetrf_(const int *m, const int *n, float *a, const int *lda, int *pivot, int *info);
-void dgetrs_(const char *trans, const int *n, const int *nrhs, const double *a, const int *lda, const int *pivot,
-    double *b, const int *ldb, int *info, size_t length);
-void sgetrs_(const char *trans, const int *n, const int *nrhs, const float *a, const int *lda, const int *pivot,
-    float *b, const int *ldb, int *info, size_t length);
 #endif
+
+enum { ROWS_SHARED = 1 << 12 }; /* of a PE: fewer are left to one thread */
 
 struct jacobi {
     tulle__owned owned;
@@ -36,6 +34,8 @@ struct bound {
     int64_t rows, nblocks;
     char *val;  /* the inverse diagonal; or LU of each block, block * block apart, rows of a block `block` apart */
     int *pivot; /* [rows] */
+    const tulle__kernels *kernels;
+    tulle__pool *pool; /* NULL: this thread alone */
 };
 
 static void drop(tulle__owned *object)
@@ -106,45 +106,71 @@ static void take_entries(const struct bound *bound, const tulle_mat *A, int i, i
         }                                                                                                              \
         return -1;                                                                                                     \
     }                                                                                                                  \
-    static void multiply_##suffix(const struct bound *bound, const T *x, T *y, int64_t cols)                           \
+    static void multiply_##suffix(const struct bound *bound, int64_t from, int64_t to, const T *x, T *y, int64_t cols) \
     {                                                                                                                  \
         const T *val = (const T *)(const void *)bound->val;                                                            \
-        for (int64_t r = 0; r < bound->rows; r++)                                                                      \
+        for (int64_t r = from; r < to; r++)                                                                            \
             for (int64_t c = 0; c < cols; c++) y[r * cols + c] = val[r] * x[r * cols + c];                             \
     }
 INVERSE(float, f32)
 INVERSE(double, f64)
 
 #ifdef TULLE_HAVE_LAPACK
-/* The first row of the first singular block; -1: there is none. Columns of x are solved one by one, from a line. */
+/* The first row of the first singular block; -1: there is none. Factors are turned, as kernels want rows. */
 #define LAPACK(T, suffix, letter)                                                                                      \
     static tulle_gidx factorise_##suffix(struct bound *bound)                                                          \
     {                                                                                                                  \
         for (int64_t t = 0; t < bound->nblocks; t++) {                                                                 \
             int n, info, ld = bound->block;                                                                            \
             int64_t at = block_at(bound, t, &n);                                                                       \
-            T *val = (T *)(void *)bound->val + t * ld * (int64_t)ld;                                                   \
+            T *val = (T *)(void *)bound->val + t * ld * (int64_t)ld, x;                                                \
             letter##getrf_(&n, &n, val, &ld, bound->pivot + at, &info);                                                \
             if (info) return bound->first + at + (info > 0 ? info - 1 : 0);                                            \
+            for (int r = 0; r < n; r++)                                                                                \
+                for (int c = 0; c < r; c++) {                                                                          \
+                    x = val[r * ld + c];                                                                               \
+                    val[r * ld + c] = val[c * ld + r];                                                                 \
+                    val[c * ld + r] = x;                                                                               \
+                }                                                                                                      \
         }                                                                                                              \
         return -1;                                                                                                     \
-    }                                                                                                                  \
-    static void solve_##suffix(const struct bound *bound, const T *x, T *y, int64_t cols)                              \
-    {                                                                                                                  \
-        T line[TULLE__BLOCK_MOST];                                                                                     \
-        for (int64_t t = 0; t < bound->nblocks; t++) {                                                                 \
-            int n, info, ld = bound->block, one = 1;                                                                   \
-            int64_t at = block_at(bound, t, &n);                                                                       \
-            const T *val = (const T *)(const void *)bound->val + t * ld * (int64_t)ld;                                 \
-            for (int64_t c = 0; c < cols; c++) {                                                                       \
-                for (int r = 0; r < n; r++) line[r] = x[(at + r) * cols + c];                                          \
-                letter##getrs_("N", &n, &one, val, &ld, bound->pivot + at, line, &n, &info, 1);                        \
-                for (int r = 0; r < n; r++) y[(at + r) * cols + c] = line[r];                                          \
-            }                                                                                                          \
-        }                                                                                                              \
     }
 LAPACK(float, f32, s)
 LAPACK(double, f64, d)
+
+static void swap(char *x, char *y, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        char byte = x[i];
+        x[i] = y[i];
+        y[i] = byte;
+    }
+}
+
+/* All columns of a block at a time. */
+static void solve_blocks(const struct bound *bound, int64_t from, int64_t to, const void *x, void *y, int64_t cols)
+{
+    size_t size = tulle_type_size(bound->type), line = (size_t)cols * size;
+    for (int64_t t = from; t < to; t++) {
+        int n;
+        int64_t at = block_at(bound, t, &n), ld = bound->block;
+        char *lines = (char *)y + (size_t)at * line;
+        tulle__dense_task task = {.type = bound->type,
+            .m = n,
+            .k = n,
+            .cols = cols,
+            .A = bound->val + (size_t)(t * ld * ld) * size,
+            .lda = ld,
+            .Y = lines,
+            .ldy = cols};
+        memcpy(lines, (const char *)x + (size_t)at * line, (size_t)n * line);
+        for (int r = 0; r < n; r++)
+            if (bound->pivot[at + r] != r + 1)
+                swap(lines + (size_t)r * line, lines + (size_t)(bound->pivot[at + r] - 1) * line, line);
+        bound->kernels->substitute(&task, 0, 1);
+        bound->kernels->substitute(&task, 1, 0);
+    }
+}
 #endif
 
 /* The first row that cannot be inverted; -1: all can. */
@@ -156,15 +182,28 @@ static tulle_gidx factorise(struct bound *bound)
     return bound->type == TULLE_F32 ? invert_f32(bound) : invert_f64(bound);
 }
 
-static void solve(const struct bound *bound, const void *x, void *y, int64_t cols)
+struct work {
+    const struct bound *bound;
+    const void *x;
+    void *y;
+    int64_t cols;
+};
+
+static tulle_status share(void *arg, int thread, int nthreads)
 {
+    const struct work *w = arg;
+    const struct bound *bound = w->bound;
+    int64_t count = bound->block > 1 ? bound->nblocks : bound->rows;
+    int64_t from = count * thread / nthreads, to = count * (thread + 1) / nthreads;
 #ifdef TULLE_HAVE_LAPACK
     if (bound->block > 1) {
-        bound->type == TULLE_F32 ? solve_f32(bound, x, y, cols) : solve_f64(bound, x, y, cols);
-        return;
+        solve_blocks(bound, from, to, w->x, w->y, w->cols);
+        return TULLE_OK;
     }
 #endif
-    bound->type == TULLE_F32 ? multiply_f32(bound, x, y, cols) : multiply_f64(bound, x, y, cols);
+    bound->type == TULLE_F32 ? multiply_f32(bound, from, to, w->x, w->y, w->cols)
+                             : multiply_f64(bound, from, to, w->x, w->y, w->cols);
+    return TULLE_OK;
 }
 
 /* Own rows of a vector; NULL: there are none. */
@@ -189,11 +228,12 @@ static tulle_status apply_jacobi(void *arg)
     size_t size = tulle_type_size(bound->type);
     double row = (double)bound->rows * (double)bound->x->layout->n;
     tulle__work work = {.memory = (double)(bound->rows * bound->block) * (double)size + 2 * row * (double)size};
-    const void *x = own_rows(bound->x, &first, &rows);
-    void *y = own_rows(bound->y, &first, &rows);
+    struct work shared = {.bound = bound, .cols = bound->x->layout->n};
+    shared.x = own_rows(bound->x, &first, &rows);
+    shared.y = own_rows(bound->y, &first, &rows);
     work.flops[bound->type] = 2 * row * bound->block;
     tulle__kernel_begin(bound->x->comm);
-    if (rows) solve(bound, x, y, bound->x->layout->n);
+    if (rows) (void)tulle__pool_run(bound->pool, share, &shared);
     tulle__kernel_end(bound->x->comm, &work);
     return TULLE_OK;
 }
@@ -241,9 +281,11 @@ static tulle_status bind_jacobi(void *context, tulle_mat *x, tulle_mat *y, void 
 {
     struct jacobi *jacobi = context;
     struct bound *bound = NULL;
+    tulle__context *inside = NULL;
     tulle_mat *copy = NULL;
     tulle_comm *comm = x->comm;
     tulle_status status = tulle__alloc_zero(1, sizeof *bound, "a preconditioner", &bound);
+    if (status == TULLE_OK) status = tulle__context_get(comm, &inside);
     if (status == TULLE_OK) {
         bound->x = x;
         bound->y = y;
@@ -252,6 +294,9 @@ static tulle_status bind_jacobi(void *context, tulle_mat *x, tulle_mat *y, void 
         (void)own_rows(x, &bound->first, &bound->rows);
     }
     TULLE_TRY(tulle_comm_agree(comm, status));
+    bound->kernels = inside->kernels;
+    if (!tulle__is_virtual(comm) && bound->rows >= ROWS_SHARED) bound->pool = inside->pool;
+    if (bound->block > 1) bound->kernels->alone();
     TULLE_TRY(suit_rows(jacobi->A, x->layout, &copy));
     status = fill(bound, copy ? copy : jacobi->A);
     TULLE_TRY(tulle_comm_agree(comm, status));

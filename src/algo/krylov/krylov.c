@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algo/krylov/block.h"
 #include "algo/krylov/sides_by_column.h"
 #include "base/error.h"
 
@@ -72,7 +73,9 @@ int tulle__krylov_step(tulle__krylov *k, double residual)
         .residual = residual * k->scale,
         .norm = k->norm * k->scale,
         .limit = k->limit * k->scale,
-        .seconds = seconds(tulle__now(k->comm) - k->start)};
+        .seconds = seconds(tulle__now(k->comm) - k->start),
+        .width = 1,
+        .active = 1};
     if (o->watch && k->comm->rank == 0) o->watch(o->arg, &step);
     if (isfinite(residual)) return 1;
     tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "the residual is not finite");
@@ -132,7 +135,7 @@ static tulle_status init(tulle__krylov *k)
     int gmres = k->options.method == TULLE_KRYLOV_GMRES;
     size_t size = tulle_type_size(k->A->type), rows;
     tulle__krylov_room room = gmres ? tulle__gmres_room(&k->options) : (tulle__krylov_room){1, 0, 2};
-    tulle_status status = tulle__space_init(k->comm, k->A->layout, k->A->type, room.dots, &k->space);
+    tulle_status status = tulle__space_init(k->comm, k->A->layout, k->A->type, room.dots, room.dots, &k->space);
     rows = (size_t)k->space.rows;
     if (status == TULLE_OK) status = tulle__alloc(rows, size, "x", &k->x);
     if (status == TULLE_OK) status = tulle__alloc(rows, size, "b", &k->b);
@@ -175,6 +178,8 @@ static tulle_status check(const tulle_operator *A, const tulle_operator *M, cons
         return tulle__fail(TULLE_ERR_ARG,
             "tolerances and max_iterations are not below 0, restart is at least 1: %g, %g, %" PRId64 ", %d",
             o->tolerance, o->absolute, o->max_iterations, o->restart);
+    if (o->width < 0 || o->width > TULLE__TALL_MOST)
+        return tulle__fail(TULLE_ERR_ARG, "a block has at most %d columns, not %d", TULLE__TALL_MOST, o->width);
     return tulle__wants_values(A->comm, "a Krylov method");
 }
 
@@ -236,7 +241,9 @@ static tulle_status tell(tulle__krylov *k, tulle_krylov_report *report)
         .product = {most[1], sum[1]},
         .precond = {most[2], sum[2]},
         .dots = {most[3], sum[3]},
-        .vectors = {most[4], sum[4]}};
+        .vectors = {most[4], sum[4]},
+        .width = 1,
+        .deflated_at = -1};
     return tulle_comm_agree(k->comm, status);
 }
 
@@ -266,21 +273,32 @@ out:
 }
 
 /* Agreed at each step; *failed: a column did not converge, and the message says which. */
+static tulle_status solve_columns(
+    tulle__krylov *k, const tulle_mat *B, const tulle_mat *X, tulle_krylov_report *report, char *failed)
+{
+    tulle_krylov_report unasked;
+    tulle_status status = init(k);
+    for (k->column = 0; k->column < X->layout->n && status == TULLE_OK; k->column++) {
+        k->report = report ? &report[k->column] : &unasked;
+        status = solve_column(k, B, X);
+        if (status != TULLE_OK || k->stop == TULLE_STOP_CONVERGED || *failed) continue;
+        snprintf(failed, TULLE_MESSAGE_MAX, "%s, column %" PRId64 ", iteration %" PRId64 ": %s",
+            tulle_krylov_name(k->options.method), k->column + 1, k->iteration, k->why);
+    }
+    fini(k);
+    return status;
+}
+
 static tulle_status solve(tulle__krylov *k, tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed)
 {
     tulle_status status;
     tulle_mat *staged_B = NULL, *staged_X = NULL;
-    tulle_krylov_report unasked;
-    TULLE_TRY(init(k));
     TULLE_TRY(tulle__columns_stage(B, k->A->layout, 1, &staged_B));
     TULLE_TRY(tulle__columns_stage(X, k->A->layout, k->options.guess, &staged_X));
-    for (k->column = 0; k->column < X->layout->n; k->column++) {
-        k->report = report ? &report[k->column] : &unasked;
-        TULLE_TRY(solve_column(k, staged_B ? staged_B : B, staged_X ? staged_X : X));
-        if (k->stop == TULLE_STOP_CONVERGED || *failed) continue;
-        snprintf(failed, TULLE_MESSAGE_MAX, "%s, column %" PRId64 ", iteration %" PRId64 ": %s",
-            tulle_krylov_name(k->options.method), k->column + 1, k->iteration, k->why);
-    }
+    const tulle_mat *from = staged_B ? staged_B : B, *to = staged_X ? staged_X : X;
+    TULLE_TRY(k->options.method == TULLE_KRYLOV_BLOCK_CG
+                  ? tulle__block_solve(k->A, k->M, &k->options, from, to, report, failed)
+                  : solve_columns(k, from, to, report, failed));
     if (staged_X)
         TULLE_TRY(tulle__columns_return(staged_X, X));
     else
@@ -288,7 +306,6 @@ static tulle_status solve(tulle__krylov *k, tulle_mat *B, tulle_mat *X, tulle_kr
 out:
     tulle_mat_free(staged_B);
     tulle_mat_free(staged_X);
-    fini(k);
     return status;
 }
 

@@ -73,22 +73,37 @@ static tulle_tile own_tile(const tulle_mat *B)
     return (tulle_tile){.nnz = 0};
 }
 
-void tulle__columns_read(const tulle_mat *B, tulle_gidx c, double factor, void *x)
+/* Element e of one array = element f of another times a factor. */
+static inline void scale_value(tulle_type type, void *to, int64_t e, const void *from, int64_t f, double factor)
+{
+    if (type == TULLE_F32)
+        ((float *)to)[e] = (float)((double)((const float *)from)[f] * factor);
+    else
+        ((double *)to)[e] = ((const double *)from)[f] * factor;
+}
+
+void tulle__columns_read_some(
+    const tulle_mat *B, int count, const tulle_gidx *column, const double *factor, void *x, int64_t ld)
 {
     tulle_tile t = own_tile(B);
     for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
-        if (t.type == TULLE_F32)
-            ((float *)x)[r] = (float)((double)((const float *)t.val)[place(&t, r, c)] * factor);
-        else
-            ((double *)x)[r] = ((const double *)t.val)[place(&t, r, c)] * factor;
+        for (int j = 0; j < count; j++) scale_value(t.type, x, r * ld + j, t.val, place(&t, r, column[j]), factor[j]);
+}
+
+void tulle__columns_write_some(
+    const tulle_mat *X, int count, const tulle_gidx *column, const double *factor, const void *x, int64_t ld)
+{
+    tulle_tile t = own_tile(X);
+    for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
+        for (int j = 0; j < count; j++) scale_value(t.type, t.val, place(&t, r, column[j]), x, r * ld + j, factor[j]);
+}
+
+void tulle__columns_read(const tulle_mat *B, tulle_gidx c, double factor, void *x)
+{
+    tulle__columns_read_some(B, 1, &c, &factor, x, 1);
 }
 
 void tulle__columns_write(const tulle_mat *X, tulle_gidx c, double factor, const void *x)
 {
-    tulle_tile t = own_tile(X);
-    for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
-        if (t.type == TULLE_F32)
-            ((float *)t.val)[place(&t, r, c)] = (float)((double)((const float *)x)[r] * factor);
-        else
-            ((double *)t.val)[place(&t, r, c)] = ((const double *)x)[r] * factor;
+    tulle__columns_write_some(X, 1, &c, &factor, x, 1);
 }

@@ -12,7 +12,13 @@ tulle_status tulle__columns_stage(tulle_mat *B, const tulle_layout *rows, int co
 /* Collective, agreed: X from a copy that was staged. */
 tulle_status tulle__columns_return(tulle_mat *staged, tulle_mat *X);
 
-/* Own rows of column c, times a factor, into an array; or back. */
+/* Own rows of `count` columns, each times its factor, into an array with lines ld apart; or back. */
+void tulle__columns_read_some(
+    const tulle_mat *B, int count, const tulle_gidx *column, const double *factor, void *x, int64_t ld);
+void tulle__columns_write_some(
+    const tulle_mat *X, int count, const tulle_gidx *column, const double *factor, const void *x, int64_t ld);
+
+/* Of one. */
 void tulle__columns_read(const tulle_mat *B, tulle_gidx c, double factor, void *x);
 void tulle__columns_write(const tulle_mat *X, tulle_gidx c, double factor, const void *x);
 

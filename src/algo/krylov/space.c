@@ -25,12 +25,11 @@ int64_t tulle__space_block(tulle_gidx n)
     return block;
 }
 
-/* The largest subtree that begins at a row and ends by `end`, or the piece of a block up to there. */
-static tulle_gidx subtree_size(const tulle__space *space, tulle_gidx at, tulle_gidx end)
+tulle_gidx tulle__space_subtree(const tulle__space *space, tulle_gidx at, tulle_gidx end, tulle_gidx most)
 {
     tulle_gidx size = space->block, rest = at % size;
     if (rest || at + size > end) return end - at < size - rest ? end - at : size - rest;
-    while (at % (2 * size) == 0 && at + 2 * size <= end) size *= 2;
+    while (2 * size <= most && at % (2 * size) == 0 && at + 2 * size <= end) size *= 2;
     return size;
 }
 
@@ -41,7 +40,7 @@ static void list_subtrees(tulle__space *space, const tulle_layout *layout, tulle
     for (int i = 0; i < layout->mt; i++) {
         int slot = 0;
         for (tulle_gidx at = layout->row_cut[i], end = layout->row_cut[i + 1], size; at < end; at += size) {
-            size = subtree_size(space, at, end);
+            size = tulle__space_subtree(space, at, end, INT64_MAX / 2);
             if (subtree)
                 subtree[space->nsubtrees] = (tulle__subtree){at, size, tulle__layout_owner(layout, i, 0), slot};
             space->nsubtrees++;
@@ -52,12 +51,12 @@ static void list_subtrees(tulle__space *space, const tulle_layout *layout, tulle
 }
 
 tulle_status tulle__space_init(
-    tulle_comm *comm, const tulle_layout *layout, tulle_type type, int most, tulle__space *space)
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, int dots, int sums, tulle__space *space)
 {
     tulle_status status = TULLE_OK;
     tulle__context *context;
     *space = (tulle__space){
-        .comm = comm, .type = type, .n = layout->m, .block = tulle__space_block(layout->m), .most = most};
+        .comm = comm, .type = type, .n = layout->m, .block = tulle__space_block(layout->m), .most = sums};
     for (int i = 0; i < layout->mt; i++) {
         if (tulle__layout_owner(layout, i, 0) != comm->rank || layout->row_cut[i] == layout->row_cut[i + 1]) continue;
         space->first = layout->row_cut[i];
@@ -67,12 +66,12 @@ tulle_status tulle__space_init(
     list_subtrees(space, layout, NULL);
     TULLE_TRY(tulle__context_get(comm, &context));
     if (!tulle__is_virtual(comm) && space->rows >= ROWS_SHARED) space->pool = context->pool;
-    size_t room = (size_t)space->slots * (size_t)most;
+    size_t room = (size_t)space->slots * (size_t)sums;
     TULLE_TRY(tulle__alloc((size_t)space->nsubtrees, sizeof *space->subtree, "parts of sums", &space->subtree));
-    TULLE_TRY(tulle__alloc((size_t)space->npieces * (size_t)most, sizeof(double), "sums", &space->piece_sums));
+    TULLE_TRY(tulle__alloc((size_t)space->npieces * (size_t)dots, sizeof(double), "sums", &space->piece_sums));
     TULLE_TRY(tulle__alloc(room, sizeof(double), "sums", &space->mine));
     TULLE_TRY(tulle__alloc(room * (size_t)comm->size, sizeof(double), "sums of all PEs", &space->all));
-    TULLE_TRY(tulle__alloc(LEVELS * (size_t)most, sizeof(double), "sums", &space->levels));
+    TULLE_TRY(tulle__alloc(LEVELS * (size_t)sums, sizeof(double), "sums", &space->levels));
     memset(space->mine, 0, room * sizeof(double));
     list_subtrees(space, layout, space->subtree);
 out:
@@ -206,15 +205,10 @@ static void hand_on(tulle__space *space, int count)
     }
 }
 
-tulle_status tulle__space_dots(
-    tulle__space *space, int count, const void *const *x, const void *const *y, double *result)
+tulle_status tulle__space_meet(tulle__space *space, int count, double *result)
 {
-    struct work work = {.space = space, .count = count, .x = x, .y = y, .on = dots_on};
-    int64_t start = tulle__now(space->comm);
     tulle_gidx root = space->block;
     int next = 0;
-    run(&work, count + 1);
-    hand_on(space, count);
     tulle_status status = tulle_comm_agree(space->comm,
         tulle_comm_allgather(space->comm, space->mine, (size_t)(space->slots * count) * sizeof(double), space->all));
     while (root < space->n) root *= 2;
@@ -225,6 +219,17 @@ tulle_status tulle__space_dots(
             memset(result, 0, (size_t)count * sizeof *result);
     }
     space->reductions++;
+    return status;
+}
+
+tulle_status tulle__space_dots(
+    tulle__space *space, int count, const void *const *x, const void *const *y, double *result)
+{
+    struct work work = {.space = space, .count = count, .x = x, .y = y, .on = dots_on};
+    int64_t start = tulle__now(space->comm);
+    run(&work, count + 1);
+    hand_on(space, count);
+    tulle_status status = tulle__space_meet(space, count, result);
     space->dots_ns += tulle__now(space->comm) - start;
     return status;
 }

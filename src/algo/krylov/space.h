@@ -29,8 +29,8 @@ typedef struct tulle__space {
     tulle_gidx n, first;
     int64_t rows, block; /* rows of this PE, from first */
     int64_t npieces;     /* blocks, whole or not, in own rows */
-    int most;            /* inner products at a time */
-    double *piece_sums;  /* [npieces * most] */
+    int most;            /* sums at a time */
+    double *piece_sums;  /* [npieces * dots] */
     tulle__subtree *subtree;
     int nsubtrees, slots; /* of all PEs, by rows; the most of a PE */
     double *mine, *all;   /* [slots * most] of this PE, of all */
@@ -38,14 +38,22 @@ typedef struct tulle__space {
     int64_t reductions, dots_ns, vectors_ns;
 } tulle__space;
 
-/* Local, with the same outcome on all PEs but for memory. The layout has at most one tile with rows a PE. */
+/* The largest subtree of at most `most` rows that begins at a row and ends by `end`, or the piece of a block up to
+ * there. */
+tulle_gidx tulle__space_subtree(const tulle__space *space, tulle_gidx at, tulle_gidx end, tulle_gidx most);
+
+/* Local, with the same outcome on all PEs but for memory. The layout has at most one tile with rows a PE. dots: inner
+ * products at a time; sums: what meets at a time, at least dots. */
 tulle_status tulle__space_init(
-    tulle_comm *comm, const tulle_layout *layout, tulle_type type, int most, tulle__space *space);
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, int dots, int sums, tulle__space *space);
 void tulle__space_fini(tulle__space *space);
 
-/* Collective: result[d] = x[d]^T y[d], d < count <= most. The same status on all PEs. */
+/* Collective: result[d] = x[d]^T y[d], d < count <= dots. The same status on all PEs. */
 tulle_status tulle__space_dots(
     tulle__space *space, int count, const void *const *x, const void *const *y, double *result);
+
+/* Collective: result[d] from what each PE has put into `mine` for its subtrees, by slots, `count` <= most sums each. */
+tulle_status tulle__space_meet(tulle__space *space, int count, double *result);
 
 /* y = beta y + the sum of coef[v] x[v]. */
 void tulle__space_combine(

@@ -4,6 +4,7 @@
 
 #include "device/cpu/dense_calls.h"
 #include "device/cpu/solve.h"
+#include "device/cpu/tall.h"
 #include "device/values.h"
 
 static const tulle__spgemm_knobs automatic;
@@ -42,6 +43,8 @@ static const tulle__spgemm_knobs automatic;
         .subtract = tulle__dense_subtract,                                                                             \
         .substitute = tulle__dense_substitute,                                                                         \
         .alone = tulle__dense_alone,                                                                                   \
+        .gram = tulle__gram_##isa,                                                                                     \
+        .mix = tulle__mix_##isa,                                                                                       \
         .scale = tulle__values_scale,                                                                                  \
         .add = tulle__values_add,                                                                                      \
         .gather = tulle__values_gather,                                                                                \

@@ -113,6 +113,16 @@ static void substitute(const tulle__dense_task *task, int upper, int unit)
 
 static void alone(void) {}
 
+static void gram(const tulle__gram_task *task)
+{
+    task->type == TULLE_F32 ? gram_f32(task) : gram_f64(task);
+}
+
+static void mix(const tulle__mix_task *task)
+{
+    task->type == TULLE_F32 ? mix_f32(task) : mix_f64(task);
+}
+
 static tulle_status transpose(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *result)
 {
     (void)pool;
@@ -143,6 +153,8 @@ static const tulle__kernels kernels = {
     .subtract = subtract,
     .substitute = substitute,
     .alone = alone,
+    .gram = gram,
+    .mix = mix,
     .scale = tulle__values_scale,
     .add = tulle__values_add,
     .gather = tulle__values_gather,

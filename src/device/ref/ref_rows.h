@@ -196,3 +196,37 @@ static void NAME(substitute)(const tulle__dense_task *task, int upper, int unit)
             Y[i * task->ldy + j] = unit ? value : value / A[i * task->lda + i];
         }
 }
+
+/* Tall and narrow matrices: the order of sums is the contract's. */
+static void NAME(gram)(const tulle__gram_task *task)
+{
+    const T *X = task->X, *Y = task->Y;
+    for (int64_t i = 0; i < task->m; i++)
+        for (int64_t j = 0; j < task->n; j++) {
+            double sum = 0;
+            int64_t a = task->symmetric && j < i ? j : i, b = task->symmetric && j < i ? i : j;
+            for (int64_t at = 0; at < task->rows; at += TULLE__TALL_CHUNK) {
+                double chunk = 0;
+                for (int64_t r = at; r < task->rows && r < at + TULLE__TALL_CHUNK; r++)
+                    chunk += (double)X[r * task->ldx + a] * (double)Y[r * task->ldy + b];
+                sum += chunk;
+            }
+            task->G[i * task->n + j] = sum;
+        }
+}
+
+static void NAME(mix)(const tulle__mix_task *task)
+{
+    T line[TULLE__TALL_MOST], *Y = task->Y;
+    for (int64_t r = 0; r < task->rows; r++, Y += task->ld) {
+        for (int64_t j = 0; j < task->n; j++) {
+            line[j] = task->add ? Y[j] : ZERO;
+            for (int t = 0; t < task->nterms; t++) {
+                const T *x = (const T *)task->term[t].X + r * task->term[t].ld, *B = task->term[t].B;
+                for (int64_t k = 0; k < task->term[t].k; k++)
+                    line[j] = ADD(line[j], MULTIPLY(x[k], B[k * TULLE__TALL_MOST + j]));
+            }
+        }
+        for (int64_t j = 0; j < task->n; j++) Y[j] = line[j];
+    }
+}

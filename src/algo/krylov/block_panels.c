@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a block works in: made, changed for narrower or wider ones, and what is set aside with that. */
+#include <string.h>
+
+#include "algo/krylov/block.h"
+#include "base/error.h"
+
+static tulle_status make_vector(const tulle__block *b, int width, tulle__vector *v)
+{
+    const tulle_layout *l = b->A->layout;
+    tulle_layout *layout = NULL;
+    tulle_layout_spec spec = {
+        .m = l->m, .n = width, .tile_rows = l->mt, .tile_cols = 1, .row_cut = l->row_cut, .owner = l->owner};
+    tulle_status status = tulle_comm_agree(b->comm, tulle_layout_new(&spec, b->comm->size, &layout));
+    if (status == TULLE_OK) status = tulle_mat_new_dense(b->comm, layout, b->A->type, TULLE_ROW_MAJOR, &v->mat);
+    for (int i = 0; status == TULLE_OK && i < l->mt; i++)
+        if (tulle__tile_is_mine(v->mat, i, 0) && tulle__tile_rows(v->mat, i))
+            v->val = tulle__tile_in_place(v->mat, i, 0).val;
+    tulle_layout_free(layout);
+    return status;
+}
+
+tulle_status tulle__block_panels_new(tulle__block *b, int width, tulle__block_panels *panels)
+{
+    tulle_status status;
+    *panels = (tulle__block_panels){.ld = width};
+    TULLE_TRY(make_vector(b, width, &panels->in));
+    TULLE_TRY(make_vector(b, width, &panels->out));
+    TULLE_TRY(make_vector(b, width, &panels->rest));
+    TULLE_TRY(make_vector(b, width, &panels->pre));
+    TULLE_TRY(b->A->bind(b->A->context, panels->in.mat, panels->out.mat, &panels->bound_A));
+    if (b->M) TULLE_TRY(b->M->bind(b->M->context, panels->rest.mat, panels->pre.mat, &panels->bound_M));
+out:
+    return status;
+}
+
+void tulle__block_panels_free(tulle__block *b, tulle__block_panels *panels)
+{
+    if (panels->bound_M) b->M->unbind(panels->bound_M);
+    if (panels->bound_A) b->A->unbind(panels->bound_A);
+    tulle_mat_free(panels->pre.mat);
+    tulle_mat_free(panels->rest.mat);
+    tulle_mat_free(panels->out.mat);
+    tulle_mat_free(panels->in.mat);
+    *panels = (tulle__block_panels){.ld = 0};
+}
+
+tulle_status tulle__block_move(tulle__block *b, int width, tulle__kept_directions *kept)
+{
+    tulle__block_panels next = {.ld = 0}, *p = &b->panels, before = *p;
+    int q = b->t ? b->m : 0;
+    tulle_status status = tulle__block_panels_new(b, width, &next);
+    if (status != TULLE_OK) {
+        tulle__block_panels_free(b, &next);
+        return status;
+    }
+    tulle__multi_term P = {p->in.val, p->ld, b->m, b->m, 1, NULL}, V = {p->out.val, p->ld, b->m, b->m, 1, NULL},
+                      T = {p->rest.val, p->ld, b->t, q, 1, b->small->N};
+    tulle__multi_mix(&b->multi, 1, &P, width, 0, next.in.val, width);
+    tulle__multi_mix(&b->multi, 1, &T, width, 0, next.rest.val, width);
+    if (kept) {
+        tulle__multi_mix(&b->multi, 1, &V, width, 0, next.out.val, width);
+        *kept = (tulle__kept_directions){.D = p->in, .AD = p->out, .ld = p->ld};
+        before.in = before.out = (tulle__vector){NULL, NULL};
+    }
+    tulle__block_panels_free(b, &before);
+    *p = next;
+    b->t = q;
+    tulle__small_identity(q, b->small->N);
+    return TULLE_OK;
+}
+
+tulle_status tulle__block_narrow(tulle__block *b)
+{
+    tulle_status status = TULLE_OK;
+    tulle__block_small *s = b->small;
+    int a = tulle__block_active(b), m = b->m, d = m - a, level = b->nkept;
+    tulle__block_panels *p = &b->panels;
+    double pivot;
+    if (2 * a > m || d == 0 || level == TULLE__BLOCK_LEVELS) return TULLE_OK;
+    for (int j = 0, k = 0; j < b->columns; j++) {
+        if (!b->column[j].active) continue;
+        for (int i = 0; i < m; i++) s->A[i][k] = s->C[i][j] / b->column[j].residual;
+        k++;
+    }
+    tulle__small_basis(m, a, s->A, s->U);
+    tulle__small_product(m, m, m, s->W, s->U, s->A);
+    tulle__small_product_t(m, m, m, s->U, s->A, s->E);
+    for (int i = 0; i < d; i++) {
+        memcpy(s->L[level][i], s->E[a + i] + a, (size_t)d * sizeof(double));
+        memcpy(s->B[i], s->E[a + i], (size_t)a * sizeof(double));
+    }
+    if (tulle__small_cholesky(d, s->L[level], 0, &pivot) >= 0) return TULLE_OK; /* rounding: it stays as wide */
+    tulle__small_solve(d, s->L[level], a, s->B);
+    /* W of P_1 - D B; U with that in its first columns */
+    tulle__small_copy(m, m, s->E, s->W);
+    for (int i = 0; i < a; i++)
+        for (int j = 0; j < a; j++)
+            for (int k = 0; k < d; k++) s->W[i][j] -= s->W[i][a + k] * s->B[k][j];
+    tulle__small_product_t(a, m, b->columns, s->U, s->C, s->A);
+    tulle__small_copy(a, b->columns, s->A, s->C);
+    tulle__small_product(b->t, m, a, s->N, s->U, s->A);
+    tulle__small_copy(b->t, a, s->A, s->N);
+    for (int i = 0; i < m; i++)
+        for (int j = 0; j < a; j++)
+            for (int k = 0; k < d; k++) s->U[i][j] -= s->U[i][a + k] * s->B[k][j];
+    tulle__multi_term P = {p->in.val, p->ld, m, m, 1, s->U}, V = {p->out.val, p->ld, m, m, 1, s->U};
+    tulle__multi_mix(&b->multi, 1, &P, p->ld, 0, p->in.val, p->ld);
+    tulle__multi_mix(&b->multi, 1, &V, p->ld, 0, p->out.val, p->ld);
+    b->m = a;
+    TULLE_TRY(tulle__block_move(b, a, &b->kept[level]));
+    b->kept[level].at = a;
+    b->kept[level].count = d;
+    b->nkept++;
+out:
+    return status;
+}

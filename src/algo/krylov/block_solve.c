@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A block method around its iterations: columns in groups, what they are scaled by, panels, reports. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algo/krylov/block.h"
+#include "algo/krylov/sides_by_column.h"
+#include "base/error.h"
+
+static double seconds(int64_t ns)
+{
+    return (double)ns * 1e-9;
+}
+
+/* ---- a group of columns ---- */
+
+static double largest(const tulle__block *b, int j)
+{
+    double most = 0;
+    const tulle__block_panels *p = &b->panels;
+    for (int64_t r = 0; r < b->multi.space.rows; r++) {
+        int64_t at = r * p->ld + j;
+        double size = fabs(b->multi.space.type == TULLE_F32 ? (double)((const float *)p->rest.val)[at]
+                                                            : ((const double *)p->rest.val)[at]);
+        if (size > most) most = size; /* NaN shows in the norm */
+    }
+    return most;
+}
+
+static double power_of(double x)
+{
+    enum { MOST = 1000 };
+    int exponent = 0;
+    if (isfinite(x) && x > 0) frexp(x, &exponent);
+    return ldexp(1, exponent > MOST ? MOST : exponent < -MOST ? -MOST : exponent);
+}
+
+/* b_j and x_j divided by a power of two, so that the norm is between 1/2 and 1 and its square within the range. */
+static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
+{
+    tulle_status status;
+    tulle__block_panels *p = &b->panels;
+    const tulle_krylov_options *o = b->options;
+    double most[TULLE__TALL_MOST], factor[TULLE__TALL_MOST];
+    tulle_gidx from[TULLE__TALL_MOST];
+    int n = b->columns;
+    for (int j = 0; j < n; j++) from[j] = b->first + j, factor[j] = 1;
+    tulle__columns_read_some(b->B, n, from, factor, p->rest.val, p->ld);
+    for (int j = 0; j < n; j++) most[j] = largest(b, j);
+    TULLE_TRY(tulle_comm_agree(b->comm, tulle_comm_reduce_real(b->comm, TULLE_MAX, n, most)));
+    for (int j = 0; j < n; j++) factor[j] = 1 / power_of(most[j]);
+    tulle__columns_read_some(b->B, n, from, factor, p->rest.val, p->ld);
+    tulle__multi_gram gram = {p->rest.val, p->ld, p->rest.val, p->ld, n, n, 1, b->small->G};
+    TULLE_TRY(tulle__multi_grams(&b->multi, 1, &gram));
+    for (int j = 0; j < n; j++) {
+        tulle__block_column *c = &b->column[j];
+        double norm = sqrt(b->small->G[j][j]), again = power_of(norm);
+        *c = (tulle__block_column){
+            .scale = power_of(most[j]) * again, .norm = norm / again, .stop = TULLE_STOP_COUNT, .active = 1};
+        c->limit = fmax(o->tolerance * c->norm, o->absolute / c->scale);
+        factor[j] = 1 / c->scale;
+        if (!isfinite(norm)) {
+            c->stop = TULLE_STOP_NOT_FINITE;
+            c->residual = c->true_residual = norm;
+            if (!*b->why)
+                snprintf(b->why, sizeof b->why, "column %lld, iteration 0: b is not finite", (long long)(from[j] + 1));
+        } else if (norm == 0) { /* whatever was guessed */
+            c->stop = TULLE_STOP_CONVERGED;
+            factor[j] = 0;
+        }
+        c->active = c->stop == TULLE_STOP_COUNT;
+    }
+    memset(b->x, 0, (size_t)(b->multi.space.rows * n) * tulle_type_size(b->multi.space.type));
+    if (o->guess) tulle__columns_read_some(X, n, from, factor, b->x, n);
+out:
+    return status;
+}
+
+/* What all columns have in common: seconds of all PEs. */
+static tulle_status tell(const tulle__block *b, tulle_krylov_report *report)
+{
+    const tulle__space *space = &b->multi.space;
+    const int64_t ns[5] = {
+        tulle__now(b->comm) - b->start, b->product_ns, b->precond_ns, space->dots_ns, space->vectors_ns};
+    double most[5], sum[5];
+    for (int i = 0; i < 5; i++) most[i] = sum[i] = seconds(ns[i]);
+    tulle_status status = tulle_comm_reduce_real(b->comm, TULLE_MAX, 5, most);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(b->comm, TULLE_SUM, 5, sum);
+    for (int i = 0; i < 5; i++) sum[i] /= b->comm->size;
+    for (int j = 0; report && j < b->columns; j++) {
+        const tulle__block_column *c = &b->column[j];
+        report[j] = (tulle_krylov_report){.stop = c->stop,
+            .iterations = c->iterations,
+            .products = c->products,
+            .reductions = space->reductions,
+            .norm = c->norm * c->scale,
+            .residual = c->residual * c->scale,
+            .true_residual = c->true_residual * c->scale,
+            .seconds = most[0],
+            .product = {most[1], sum[1]},
+            .precond = {most[2], sum[2]},
+            .dots = {most[3], sum[3]},
+            .vectors = {most[4], sum[4]},
+            .width = b->columns,
+            .deflated = b->deflated,
+            .deflated_at = b->deflated_at};
+    }
+    return tulle_comm_agree(b->comm, status);
+}
+
+static void fini(tulle__block *b)
+{
+    tulle__block_panels_free(b, &b->panels);
+    for (int l = 0; l < b->nkept; l++) {
+        tulle_mat_free(b->kept[l].D.mat);
+        tulle_mat_free(b->kept[l].AD.mat);
+    }
+    tulle__multi_fini(&b->multi);
+    tulle__free(b->small);
+    tulle__free(b->x);
+}
+
+static tulle_status init(tulle__block *b)
+{
+    int n = b->columns;
+    tulle_status status = tulle__multi_init(b->comm, b->A->layout, b->A->type, n * (n + 1) + 2 * n * n, &b->multi);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *b->small, "small matrices", &b->small);
+    if (status == TULLE_OK)
+        status = tulle__alloc((size_t)b->multi.space.rows * (size_t)n, tulle_type_size(b->A->type), "x", &b->x);
+    TULLE_TRY(tulle_comm_agree(b->comm, status));
+    TULLE_TRY(tulle__block_panels_new(b, n, &b->panels));
+out:
+    return status;
+}
+
+static tulle_status solve_group(tulle__block *b, const tulle_mat *X, tulle_krylov_report *report, char *failed)
+{
+    tulle_status status;
+    double scale[TULLE__TALL_MOST];
+    tulle_gidx to[TULLE__TALL_MOST];
+    b->start = tulle__now(b->comm);
+    b->deflated_at = -1;
+    TULLE_TRY(init(b));
+    TULLE_TRY(begin_columns(b, X));
+    TULLE_TRY(tulle__block_cg(b, !b->options->guess));
+    for (int j = 0; j < b->columns; j++) {
+        to[j] = b->first + j;
+        scale[j] = b->column[j].scale;
+    }
+    tulle__columns_write_some(X, b->columns, to, scale, b->x, b->columns);
+    TULLE_TRY(tell(b, report));
+    if (*b->why && !*failed)
+        snprintf(failed, TULLE_MESSAGE_MAX, "%s, %s", tulle_krylov_name(b->options->method), b->why);
+out:
+    fini(b);
+    return status;
+}
+
+/* Columns at a time: by half of the memory that is left on the PE that has least, for five panels and what plans hold.
+ */
+static tulle_status choose_width(const tulle_operator *A, const tulle_krylov_options *options, int *width)
+{
+    enum { PANELS = 5, PART = 2 };
+    int64_t rows = 0, most = options->width ? options->width : TULLE__TALL_MOST, fits;
+    for (int i = 0; i < A->layout->mt; i++)
+        if (tulle__layout_owner(A->layout, i, 0) == A->comm->rank)
+            rows += A->layout->row_cut[i + 1] - A->layout->row_cut[i];
+    fits = (int64_t)(tulle__memory_left() / PART / ((size_t)(rows ? rows : 1) * tulle_type_size(A->type) * PANELS));
+    if (fits < 1) fits = 1;
+    if (fits < most) most = fits;
+    tulle_status status = tulle_comm_agree(A->comm, tulle_comm_reduce_int(A->comm, TULLE_MIN, 1, &most));
+    *width = (int)most;
+    return status;
+}
+
+tulle_status tulle__block_solve(const tulle_operator *A, const tulle_operator *M, const tulle_krylov_options *options,
+    const tulle_mat *B, const tulle_mat *X, tulle_krylov_report *report, char *failed)
+{
+    int width;
+    tulle_gidx count = X->layout->n;
+    tulle_status status = choose_width(A, options, &width);
+    for (tulle_gidx first = 0; first < count && status == TULLE_OK;) {
+        tulle_gidx groups = (count - first + width - 1) / width, columns = (count - first + groups - 1) / groups;
+        tulle__block b = {
+            .comm = A->comm, .A = A, .M = M, .options = options, .B = B, .first = first, .columns = (int)columns};
+        status = solve_group(&b, X, report ? report + first : NULL, failed);
+        first += columns;
+    }
+    return status;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An iteration of block CG, and the beginning: block_cg.c has the algebra. */
+#include <math.h>
+#include <string.h>
+
+#include "algo/krylov/block.h"
+#include "base/error.h"
+
+static const double negligible = 0.05; /* the part of a limit that may be left out at the beginning */
+
+/* ---- operators ---- */
+
+tulle_status tulle__block_product(tulle__block *b)
+{
+    int64_t start = tulle__now(b->comm);
+    tulle_status status = b->A->apply(b->panels.bound_A);
+    b->product_ns += tulle__now(b->comm) - start;
+    return status;
+}
+
+tulle_status tulle__block_precondition(tulle__block *b)
+{
+    int64_t start = tulle__now(b->comm);
+    tulle_status status = b->M ? b->M->apply(b->panels.bound_M) : TULLE_OK;
+    b->precond_ns += tulle__now(b->comm) - start;
+    return status;
+}
+
+/* ---- columns ---- */
+
+int tulle__block_active(const tulle__block *b)
+{
+    int count = 0;
+    for (int j = 0; j < b->columns; j++) count += b->column[j].active;
+    return count;
+}
+
+void tulle__block_tell(const tulle__block *b, int j)
+{
+    const tulle_krylov_options *o = b->options;
+    const tulle__block_column *c = &b->column[j];
+    tulle_gidx column = b->first + j;
+    if (column == 0 && o->history && b->iteration < o->history_room) o->history[b->iteration] = c->residual * c->scale;
+    tulle_krylov_step step = {.column = column,
+        .iteration = b->iteration,
+        .residual = c->residual * c->scale,
+        .norm = c->norm * c->scale,
+        .limit = c->limit * c->scale,
+        .seconds = (double)(tulle__now(b->comm) - b->start) * 1e-9,
+        .width = b->m ? b->m : tulle__block_active(b),
+        .active = tulle__block_active(b)};
+    if (o->watch && b->comm->rank == 0) o->watch(o->arg, &step);
+}
+
+/* ---- an iteration ---- */
+
+/* When E is looked at the next time: the nearer to I it was, the later. */
+static void schedule(tulle__block *b)
+{
+    enum { LONGEST = 16 };
+    static const double fair = 1e-11, poor = 1e-8;
+    double off = 0;
+    for (int i = 0; i < b->m; i++)
+        for (int j = 0; j < b->m; j++) off = fmax(off, fabs(b->small->E[i][j] - (i == j)));
+    b->interval = off > poor ? 0 : off > fair ? b->interval / 2 : 2 * b->interval + 1;
+    if (b->interval > LONGEST) b->interval = LONGEST;
+    b->due = b->interval;
+}
+
+/* W; and E if it is computed. The block may be stopped. */
+static tulle_status curvature(tulle__block *b, int computed)
+{
+    tulle__block_small *s = b->small;
+    const tulle__block_panels *p = &b->panels;
+    const tulle__multi_gram gram[] = {{p->in.val, p->ld, p->out.val, p->ld, b->m, b->m, 1, s->W},
+        {p->in.val, p->ld, p->rest.val, p->ld, b->m, b->t, 0, s->A}};
+    double pivot = 0, noise;
+    tulle_status status = tulle__multi_grams(&b->multi, computed ? 2 : 1, gram);
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < b->m; i++) {
+        b->top = fmax(b->top, s->W[i][i]);
+        for (int j = 0; j < b->m; j++)
+            if (!isfinite(s->W[i][j])) {
+                tulle__block_stop(b, TULLE_STOP_NOT_FINITE, "P^T A P is not finite");
+                return TULLE_OK;
+            }
+    }
+    noise = tulle__block_epsilon(b) * b->top;
+    tulle__small_copy(b->m, b->m, s->W, s->F);
+    if (tulle__small_cholesky(b->m, s->F, noise, &pivot) < 0) return TULLE_OK;
+    if (pivot < -noise * b->m || b->top <= 0)
+        tulle__block_stop(
+            b, TULLE_STOP_INDEFINITE, "P^T A P has a pivot of %.3g: the matrix is not positive definite", pivot);
+    else
+        tulle__block_stop(b, TULLE_STOP_RANK_LOSS,
+            "P^T A P has a pivot of %.3g beside %.3g: the matrix is singular to working precision", pivot, b->top);
+    return TULLE_OK;
+}
+
+/* X and T after the step; q: columns of Q. */
+static void step(tulle__block *b, int computed, int q)
+{
+    tulle__block_small *s = b->small;
+    tulle__block_panels *p = &b->panels;
+    double pivot;
+    if (computed)
+        tulle__small_copy(b->m, q, s->E, s->F);
+    else
+        tulle__small_identity(b->m, s->F);
+    tulle__small_copy(b->m, b->m, s->W, s->U);
+    (void)tulle__small_cholesky(b->m, s->U, 0, &pivot);
+    tulle__small_solve(b->m, s->U, q, s->F);
+    tulle__small_copy(q, b->columns, s->C, s->A);
+    for (int j = 0; j < b->columns; j++)
+        for (int i = 0; i < q && !b->column[j].active; i++) s->A[i][j] = 0;
+    tulle__small_product(b->m, q, b->columns, s->F, s->A, s->B);
+    tulle__multi_term X = {p->in.val, p->ld, b->m, b->columns, 1, s->B};
+    const tulle__multi_term T[] = {{p->rest.val, p->ld, b->t, q, 1, s->N}, {p->out.val, p->ld, b->m, q, -1, s->F}};
+    tulle__multi_mix(&b->multi, 1, &X, b->columns, 1, b->x, b->columns);
+    tulle__multi_mix(&b->multi, 2, T, p->ld, 0, p->rest.val, p->ld);
+    b->t = q;
+}
+
+/* C = S C, residuals, and who is within the limit. r: rows of S. */
+static void follow(tulle__block *b, int q, int r)
+{
+    tulle__block_small *s = b->small;
+    tulle__small_product(r, q, b->columns, s->S, s->C, s->A);
+    tulle__small_copy(r, b->columns, s->A, s->C);
+    if (b->M) { /* Q^T Q */
+        tulle__small_product(b->t, b->t, r, s->H, s->N, s->A);
+        tulle__small_product_t(r, b->t, r, s->N, s->A, s->B);
+    }
+    for (int j = 0; j < b->columns; j++) {
+        double square = 0;
+        for (int i = 0; i < r; i++)
+            for (int k = b->M ? 0 : i; k < (b->M ? r : i + 1); k++)
+                square += s->C[i][j] * s->C[k][j] * (b->M ? s->B[i][k] : 1);
+        if (b->column[j].active) b->column[j].residual = square > 0 ? sqrt(square) : 0;
+    }
+}
+
+/* P = Y N + P S^T, less its part along directions that were kept. r: columns of Q. */
+static void continue_directions(tulle__block *b, int computed, int q, int r)
+{
+    tulle__block_small *s = b->small;
+    tulle__block_panels *p = &b->panels;
+    tulle__multi_term term[TULLE__MULTI_TERMS] = {
+        {b->M ? p->pre.val : p->rest.val, p->ld, b->t, r, 1, s->N}, {p->in.val, p->ld, b->m, r, 1, s->A}};
+    int count = b->m ? 2 : 1;
+    size_t size = tulle_type_size(b->multi.space.type);
+    if (computed) { /* -W^-1 V^T Z */
+        tulle__small_product(b->m, b->t, r, s->VY, s->N, s->A);
+        tulle__small_solve(b->m, s->U, r, s->A);
+        term[1].factor = -1;
+    } else {
+        for (int i = 0; i < q; i++)
+            for (int k = 0; k < r; k++) s->A[i][k] = s->S[k][i];
+    }
+    for (int l = 0; l < b->nkept; l++) {
+        const tulle__kept_directions *kept = &b->kept[l];
+        const char *D = kept->D.val;
+        tulle__small_product(kept->count, b->t, r, s->K[l], s->N, s->B);
+        tulle__small_solve(kept->count, s->L[l], r, s->B);
+        tulle__small_copy(kept->count, r, s->B, s->K[l]);
+        if (D) D += (size_t)kept->at * size;
+        term[count++] = (tulle__multi_term){D, kept->ld, kept->count, r, -1, s->K[l]};
+    }
+    tulle__multi_mix(&b->multi, count, term, p->ld, 0, p->in.val, p->ld);
+    b->m = r;
+}
+
+/* Directions that were dropped, while there was something left to solve. */
+static void count_deflated(tulle__block *b, int dropped)
+{
+    if (!tulle__block_active(b)) return;
+    if (dropped && !b->deflated) b->deflated_at = b->iteration;
+    b->deflated += dropped;
+}
+
+static void lock(tulle__block *b)
+{
+    for (int j = 0; j < b->columns && !b->stopped; j++) {
+        tulle__block_column *c = &b->column[j];
+        if (!c->active) continue;
+        tulle__block_tell(b, j);
+        c->iterations = b->iteration;
+        if (!isfinite(c->residual)) tulle__block_stop(b, TULLE_STOP_NOT_FINITE, "the residual is not finite");
+    }
+    for (int j = 0; j < b->columns; j++)
+        if (b->column[j].residual + b->column[j].lost <= b->column[j].limit) b->column[j].active = 0;
+}
+
+tulle_status tulle__block_iterate(tulle__block *b, int anew)
+{
+    tulle_status status;
+    tulle__block_small *s = b->small;
+    int computed = anew || b->due-- <= 0, q, r;
+    TULLE_TRY(tulle__block_product(b));
+    b->iteration++;
+    for (int j = 0; j < b->columns; j++) b->column[j].products += b->column[j].stop == TULLE_STOP_COUNT;
+    TULLE_TRY(curvature(b, computed));
+    if (b->stopped) goto out;
+    q = anew ? b->t : b->m;
+    if (computed) tulle__small_product(b->m, b->t, q, s->A, s->N, s->E);
+    if (computed && !anew) schedule(b);
+    if (!computed) TULLE_TRY(tulle__block_narrow(b));
+    if (!computed) q = b->m;
+    step(b, computed, q);
+    TULLE_TRY(tulle__block_precondition(b));
+    TULLE_TRY(tulle__block_orthonormalise(b, anew ? 0 : 1, computed, &r));
+    if (b->stopped) goto out;
+    if (b->ill) b->due = 0;
+    follow(b, q, r);
+    continue_directions(b, computed, q, r);
+    lock(b);
+    count_deflated(b, q - r);
+    /* a plan for another width is worth it only for a width that is a good deal smaller */
+    if (!b->stopped && b->m && b->m <= b->panels.ld - (b->panels.ld + 3) / 4)
+        TULLE_TRY(tulle__block_move(b, b->m, NULL));
+out:
+    return status;
+}
+
+/* ---- the beginning ---- */
+
+/* What adds least to the residuals goes, as long as every column loses no more than a small part of its limit. */
+static int drop_negligible(tulle__block *b, int r)
+{
+    tulle__block_small *s = b->small;
+    double length[TULLE__TALL_MOST];
+    for (int i = 0; i < r; i++) {
+        double square = 0;
+        for (int k = 0; b->M && k < b->t; k++)
+            for (int l = 0; l < b->t; l++) square += s->N[k][i] * s->H[k][l] * s->N[l][i];
+        length[i] = b->M ? sqrt(fmax(square, 0)) : 1;
+    }
+    for (;;) {
+        double least = INFINITY;
+        int which = 0;
+        for (int i = 0; i < r; i++) {
+            double most = 0;
+            for (int j = 0; j < b->columns; j++) {
+                const tulle__block_column *c = &b->column[j];
+                if (c->active) most = fmax(most, (length[i] * fabs(s->C[i][j]) + c->lost) / c->limit);
+            }
+            if (most < least) least = most, which = i;
+        }
+        if (!(least <= negligible)) return r;
+        for (int j = 0; j < b->columns; j++) b->column[j].lost += length[which] * fabs(s->C[which][j]);
+        r--;
+        length[which] = length[r];
+        memcpy(s->C[which], s->C[r], sizeof s->C[r]);
+        for (int k = 0; k < b->t; k++) s->N[k][which] = s->N[k][r];
+    }
+}
+
+tulle_status tulle__block_begin(tulle__block *b)
+{
+    tulle_status status;
+    int t = b->t, r;
+    TULLE_TRY(tulle__block_precondition(b));
+    TULLE_TRY(tulle__block_orthonormalise(b, 0, 0, &r));
+    if (b->stopped) goto out;
+    if (r == 0) {
+        tulle__block_stop(
+            b, TULLE_STOP_PRECOND_INDEFINITE, "r^T M^-1 r is 0: the preconditioner is not positive definite");
+        goto out;
+    }
+    follow(b, t, r);
+    r = drop_negligible(b, r);
+    count_deflated(b, t - r);
+    continue_directions(b, 0, 0, r);
+out:
+    return status;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/krylov/multivector.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+enum { PARTS = 64, LEVELS = 12, CHUNK = 256 }; /* of a PE, about; of a subtree; rows that a mix takes at a time */
+
+static tulle_status list_parts(tulle__multi *multi)
+{
+    tulle__space *space = &multi->space;
+    tulle_gidx most = space->block, end = space->first + space->rows;
+    tulle_status status = TULLE_OK;
+    while (most * PARTS < space->rows) most *= 2;
+    for (int pass = 0; pass < 2 && status == TULLE_OK; pass++) {
+        multi->nparts = 0;
+        for (tulle_gidx at = space->first, size; at < end; at += size) {
+            size = tulle__space_subtree(space, at, end, most);
+            if (pass) multi->part[multi->nparts] = (tulle__multi_part){at, size};
+            multi->nparts++;
+        }
+        if (!pass) status = tulle__alloc((size_t)multi->nparts, sizeof *multi->part, "parts of sums", &multi->part);
+    }
+    return status;
+}
+
+tulle_status tulle__multi_init(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, int most, tulle__multi *multi)
+{
+    tulle_status status;
+    tulle__context *context;
+    *multi = (tulle__multi){.most = most};
+    TULLE_TRY(tulle__space_init(comm, layout, type, 0, most, &multi->space));
+    TULLE_TRY(tulle__context_get(comm, &context));
+    multi->kernels = context->kernels;
+    TULLE_TRY(list_parts(multi));
+    size_t threads = (size_t)tulle__pool_size(multi->space.pool), width = (size_t)most;
+    TULLE_TRY(tulle__alloc((size_t)multi->nparts * width, sizeof(double), "sums", &multi->sums));
+    TULLE_TRY(tulle__alloc(threads * LEVELS * width, sizeof(double), "sums", &multi->room));
+    TULLE_TRY(tulle__alloc((size_t)TULLE__MULTI_TERMS * TULLE__TALL_MOST * TULLE__TALL_MOST, tulle_type_size(type),
+        "coefficients", &multi->mixing));
+out:
+    if (status != TULLE_OK) tulle__multi_fini(multi);
+    return status;
+}
+
+void tulle__multi_fini(tulle__multi *multi)
+{
+    tulle__free(multi->part);
+    tulle__free(multi->sums);
+    tulle__free(multi->room);
+    tulle__free(multi->mixing);
+    tulle__space_fini(&multi->space);
+    *multi = (tulle__multi){.kernels = NULL};
+}
+
+static const void *row_of(const tulle__multi *multi, const void *X, int64_t ld, int64_t row)
+{
+    return (const char *)X + (size_t)(row * ld) * tulle_type_size(multi->space.type);
+}
+
+/* ---- inner products ---- */
+
+struct grams {
+    tulle__multi *multi;
+    int count, width; /* width: of all sums */
+    const tulle__multi_gram *gram;
+};
+
+/* How many sums a product hands on: half of a symmetric one. */
+static int width_of(const tulle__multi_gram *g)
+{
+    return g->symmetric ? g->n * (g->n + 1) / 2 : g->m * g->n;
+}
+
+static void pack(const tulle__multi_gram *g, const double *full, double *sums)
+{
+    for (int i = 0; i < g->m; i++)
+        for (int j = g->symmetric ? i : 0; j < g->n; j++) *sums++ = full[i * g->n + j];
+}
+
+static void unpack(const tulle__multi_gram *g, const double *sums)
+{
+    for (int i = 0; i < g->m; i++)
+        for (int j = g->symmetric ? i : 0; j < g->n; j++) {
+            g->G[i][j] = *sums++;
+            if (g->symmetric) g->G[j][i] = g->G[i][j];
+        }
+}
+
+/* A block, or a piece of one. */
+static void sum_rows(const struct grams *all, tulle_gidx at, tulle_gidx size, double *sum)
+{
+    const tulle__multi *multi = all->multi;
+    double full[TULLE__TALL_MOST * TULLE__TALL_MOST];
+    int64_t row = at - multi->space.first;
+    for (int i = 0; i < all->count; i++) {
+        const tulle__multi_gram *g = &all->gram[i];
+        multi->kernels->gram(&(tulle__gram_task){.type = multi->space.type,
+            .symmetric = g->symmetric,
+            .rows = size,
+            .m = g->m,
+            .n = g->n,
+            .X = row_of(multi, g->X, g->ldx, row),
+            .ldx = g->ldx,
+            .Y = row_of(multi, g->Y, g->ldy, row),
+            .ldy = g->ldy,
+            .G = full});
+        pack(g, full, sum);
+        sum += width_of(g);
+    }
+}
+
+static void add(int count, double *sum, const double *other)
+{
+    for (int d = 0; d < count; d++) sum[d] += other[d];
+}
+
+static void sum_subtree(const struct grams *all, tulle_gidx at, tulle_gidx size, double *sum, double *room)
+{
+    if (size <= all->multi->space.block) {
+        sum_rows(all, at, size, sum);
+        return;
+    }
+    sum_subtree(all, at, size / 2, sum, room + all->width);
+    sum_subtree(all, at + size / 2, size / 2, room, room + all->width);
+    add(all->width, sum, room);
+}
+
+static tulle_status share_grams(void *arg, int thread, int nthreads)
+{
+    const struct grams *all = arg;
+    tulle__multi *multi = all->multi;
+    double *room = multi->room + (int64_t)thread * LEVELS * multi->most;
+    for (int p = multi->nparts * thread / nthreads; p < multi->nparts * (thread + 1) / nthreads; p++)
+        sum_subtree(all, multi->part[p].at, multi->part[p].size, multi->sums + (int64_t)p * all->width, room);
+    return TULLE_OK;
+}
+
+/* A subtree of parts; *next: the first that has not been used. */
+static void sum_parts(const struct grams *all, tulle_gidx at, tulle_gidx size, int *next, double *sum, double *room)
+{
+    const tulle__multi *multi = all->multi;
+    if (multi->part[*next].at == at && multi->part[*next].size == size) {
+        memcpy(sum, multi->sums + (int64_t)*next * all->width, (size_t)all->width * sizeof *sum);
+        ++*next;
+        return;
+    }
+    sum_parts(all, at, size / 2, next, sum, room + all->width);
+    sum_parts(all, at + size / 2, size / 2, next, room, room + all->width);
+    add(all->width, sum, room);
+}
+
+tulle_status tulle__multi_grams(tulle__multi *multi, int count, const tulle__multi_gram *gram)
+{
+    tulle__space *space = &multi->space;
+    struct grams all = {.multi = multi, .count = count, .gram = gram};
+    tulle__work done = {.memory = 0};
+    int64_t start = tulle__now(space->comm);
+    double rows = (double)space->rows, *sums = multi->room;
+    int next = 0;
+    for (int i = 0; i < count; i++) {
+        all.width += width_of(&gram[i]);
+        done.memory += rows * (gram[i].m + gram[i].n) * (double)tulle_type_size(space->type);
+        done.flops[TULLE_F64] += 2 * rows * width_of(&gram[i]);
+    }
+    tulle__kernel_begin(space->comm);
+    (void)tulle__pool_run(space->pool, share_grams, &all);
+    tulle__kernel_end(space->comm, &done);
+    for (int s = 0; s < space->nsubtrees; s++) {
+        const tulle__subtree *part = &space->subtree[s];
+        if (part->rank == space->comm->rank)
+            sum_parts(&all, part->at, part->size, &next, space->mine + part->slot * all.width, space->levels);
+    }
+    tulle_status status = tulle__space_meet(space, all.width, sums);
+    for (int i = 0; status == TULLE_OK && i < count; i++) {
+        unpack(&gram[i], sums);
+        sums += width_of(&gram[i]);
+    }
+    space->dots_ns += tulle__now(space->comm) - start;
+    return status;
+}
+
+/* ---- combinations ---- */
+
+struct mix {
+    tulle__multi *multi;
+    tulle__mix_task task;
+};
+
+static tulle_status share_rows(void *arg, int thread, int nthreads)
+{
+    const struct mix *mix = arg;
+    const tulle__multi *multi = mix->multi;
+    int64_t rows = multi->space.rows, chunks = (rows + CHUNK - 1) / CHUNK;
+    int64_t from = chunks * thread / nthreads * CHUNK, to = chunks * (thread + 1) / nthreads * CHUNK;
+    tulle__mix_term term[TULLE__MULTI_TERMS];
+    tulle__mix_task task = mix->task;
+    if (to > rows) to = rows;
+    if (from >= to) return TULLE_OK;
+    for (int t = 0; t < task.nterms; t++) {
+        term[t] = task.term[t];
+        term[t].X = row_of(multi, term[t].X, term[t].ld, from);
+    }
+    task.term = term;
+    task.rows = to - from;
+    task.Y = (char *)task.Y + (size_t)(from * task.ld) * tulle_type_size(task.type);
+    multi->kernels->mix(&task);
+    return TULLE_OK;
+}
+
+/* As the kernel wants them: lines TULLE__TALL_MOST apart, of the type, zeros beyond its columns. */
+static void *pack_coefficients(const tulle__multi_term *t, tulle_type type, void *to)
+{
+    for (int k = 0; k < t->k; k++)
+        for (int j = 0; j < TULLE__TALL_MOST; j++) {
+            double b = j >= t->n ? 0 : t->factor * (t->B ? t->B[k][j] : j == k);
+            if (type == TULLE_F32)
+                ((float *)to)[k * TULLE__TALL_MOST + j] = (float)b;
+            else
+                ((double *)to)[k * TULLE__TALL_MOST + j] = b;
+        }
+    return (char *)to + (size_t)t->k * TULLE__TALL_MOST * tulle_type_size(type);
+}
+
+void tulle__multi_mix(
+    tulle__multi *multi, int nterms, const tulle__multi_term *term, int n, int add_to, void *Y, int64_t ld)
+{
+    tulle__space *space = &multi->space;
+    tulle__mix_term terms[TULLE__MULTI_TERMS];
+    struct mix mix = {.multi = multi,
+        .task = {.type = space->type, .add = add_to, .nterms = nterms, .n = n, .term = terms, .Y = Y, .ld = ld}};
+    double rows = (double)space->rows, columns = (add_to ? 2 : 1) * n;
+    tulle__work done = {.memory = 0};
+    void *coefficients = multi->mixing;
+    int64_t start = tulle__now(space->comm);
+    for (int t = 0; t < nterms; t++) {
+        terms[t] = (tulle__mix_term){.X = term[t].X, .ld = term[t].ld, .k = term[t].k, .B = coefficients};
+        coefficients = pack_coefficients(&term[t], space->type, coefficients);
+        columns += term[t].k;
+        done.flops[space->type] += 2 * rows * term[t].n * term[t].k;
+    }
+    done.memory = rows * columns * (double)tulle_type_size(space->type);
+    tulle__kernel_begin(space->comm);
+    (void)tulle__pool_run(space->pool, share_rows, &mix);
+    tulle__kernel_end(space->comm, &done);
+    space->vectors_ns += tulle__now(space->comm) - start;
+}
