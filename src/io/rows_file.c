@@ -270,6 +270,16 @@ static tulle_status unsuited(const struct rows_file *f, const char *why)
         f->path, why);
 }
 
+/* HDF5 itself does not take it well. */
+static tulle_status check_signature(const struct rows_file *f)
+{
+    static const char signature[] = "\211HDF\r\n\032\n";
+    char head[sizeof signature - 1];
+    if (pread(f->fd, head, sizeof head, 0) != (ssize_t)sizeof head || memcmp(head, signature, sizeof head) != 0)
+        return unsuited(f, "it is no HDF5 file");
+    return TULLE_OK;
+}
+
 static tulle_status describe(struct rows_file *f)
 {
     const tulle__binsparse_header *h = tulle__binsparse_head(f->file);
@@ -325,6 +335,7 @@ static tulle_status open_file(struct rows_file *f, const char *path)
     f->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0 || fstat(f->fd, &f->opened) != 0)
         TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
+    TULLE_TRY(check_signature(f));
     TULLE_TRY(tulle__binsparse_open(path, NULL, &f->file));
     TULLE_TRY(describe(f));
     TULLE_TRY(open_direct(f));

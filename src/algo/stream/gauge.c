@@ -79,8 +79,9 @@ static tulle_status time_copies(struct tulle_stream *s, const tulle__arrived *ar
     }
     if (status != TULLE_OK) return status;
     rates->latency = median(small);
-    double seconds = median(large) - 3 * rates->latency;
-    rates->bandwidth = (double)bytes / (seconds > 1e-9 ? seconds : 1e-9);
+    double whole = median(large), seconds = whole - 3 * rates->latency;
+    rates->bandwidth =
+        (double)bytes / (seconds > whole / 10 ? seconds : whole / 10 + 1e-9); /* of little it is a guess */
     return TULLE_OK;
 }
 

@@ -75,9 +75,8 @@ static tulle_status open_device(struct tulle_stream *s)
     y = (size_t)s->lines * cols * size;
     plan->vectors = x + y;
     if (plan->vectors > plan->capacity)
-        TULLE_TRY(tulle__fail(TULLE_ERR_LIMIT,
-            "X and Y of %zu columns take %zu bytes of the device, which has %zu: take fewer columns at a time", cols,
-            plan->vectors, plan->capacity));
+        TULLE_TRY(tulle__fail(TULLE_ERR_LIMIT, "X and Y of %zu column(s) take %zu bytes of the device, which has %zu",
+            cols, plan->vectors, plan->capacity));
     TULLE_TRY(tulle__device_buffer_new(s->device, x, "X", &s->X));
     TULLE_TRY(tulle__device_buffer_new(s->device, y, "Y", &s->Y));
 out:

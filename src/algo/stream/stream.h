@@ -14,7 +14,7 @@
  * (ring.c), which starts whatever may be started, in this order, and waits for the feed only when there is nothing else
  * to do.
  *
- * Cost of a product: max(transfer, compute) + first slab + last slab + S launches, see weigh.c.
+ * Cost of a product: max(transfer, compute) + first slab + last slab + S launches, see stream_model.c.
  */
 #ifndef TULLE_STREAM_STREAM_H
 #define TULLE_STREAM_STREAM_H
@@ -115,7 +115,7 @@ struct tulle_stream {
 tulle_status tulle__feed_new(struct tulle_stream *stream, tulle__feed **feed);
 tulle_status tulle__feed_of_rows(struct tulle_stream *stream, tulle__feed **feed);
 
-/* ---- pieces.c ---- */
+/* ---- deal.c ---- */
 
 /* Collective: layout, pieces and rowptr of this PE. */
 tulle_status tulle__stream_deal(struct tulle_stream *stream);
@@ -139,7 +139,7 @@ typedef struct tulle__slab_place {
 } tulle__slab_place;
 tulle__slab_place tulle__slab_places(const struct tulle_stream *stream, int64_t rows, int64_t entries);
 
-/* ---- weigh.c: the model ---- */
+/* ---- stream_model.c ---- */
 
 typedef struct tulle__stream_rates {
     double latency, bandwidth; /* of a copy: seconds, bytes a second */
