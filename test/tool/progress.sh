@@ -24,7 +24,7 @@ if command -v script >/dev/null 2>&1; then
     script -qec "$tulle $slow" /dev/null >"$work/out"
     grep -q 'gmres: column 1, iteration [0-9]*, residual .* of ' "$work/out"
     report $? "a convergence line on a terminal"
-    block="solve stencil2d:n=20 --method block-cg --rhs random:3 --tol 1e-12 --pes 2 --comm net:latency=10ms+threads"
+    block="solve stencil2d:n=20 --method block-cg --rhs random:3 --tol 1e-12 --pes 2 --comm net:latency=3ms+threads"
     script -qec "$tulle $block" /dev/null >"$work/out"
     grep -q 'block-cg: column [123], iteration [0-9]*, residual .* of .*, the worst of [123], width [123], ' "$work/out"
     report $? "and of a block, with its worst column"
