@@ -253,7 +253,10 @@ tulle_status tulle_stream_multiply(tulle_stream *s, tulle_mat *X, tulle_mat *Y, 
     a.read = s->feed->read - read;
     double lesser = a.transfer < a.compute ? a.transfer : a.compute;
     if (lesser > 0) a.overlap = limited((a.transfer + a.compute - a.loop) / lesser, 0, 1);
-    TULLE_TRY(tell(s, X->layout->n, (double)(tulle__now(s->comm) - start) * 1e-9, &a, report));
+    tulle_stream_report told;
+    status = tell(s, X->layout->n, (double)(tulle__now(s->comm) - start) * 1e-9, &a, &told);
+    TULLE_TRY(tulle_comm_agree(s->comm, status)); /* one PE alone may lack memory for a reduction */
+    *report = told;
 out:
     return status;
 }
