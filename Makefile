@@ -13,7 +13,8 @@ help:
 	@echo 'make check      install what is missing, build, run the tests (10 minutes on two cores)'
 	@echo 'make check-all  the same with everything (an hour)'
 	@echo 'make check-gpu  the tests of devices and streams on a GPU, where there is one'
-	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers'
+	@echo 'make check-sanitizers   the tests that matter most under the address, undefined and thread sanitizers;'
+	@echo '                BRIEF=1 leaves out those that take longest'
 	@echo 'make fuzz       fuzz every reader for SECONDS ($(SECONDS)) each'
 	@echo 'make build      build only, into $$BUILD ($(BUILD))'
 	@echo 'make install    install into $$PREFIX ($(PREFIX)); DESTDIR is honoured'
@@ -48,11 +49,11 @@ SANITIZED = -DCMAKE_BUILD_TYPE=Debug -DTULLE_WERROR=OFF
 check-sanitizers: setup
 	cmake -S . -B $(BUILD)-asan $(SANITIZED) -DTULLE_SANITIZE=address,undefined > /dev/null
 	cmake --build $(BUILD)-asan -j $(JOBS)
-	cd $(BUILD)-asan && ctest --output-on-failure -j $(JOBS) -L sanitize
+	cd $(BUILD)-asan && ctest --output-on-failure -j $(JOBS) -L sanitize $(if $(BRIEF),-LE dear)
 	@if command -v clang > /dev/null; then \
 		cmake -S . -B $(BUILD)-tsan $(SANITIZED) -DCMAKE_C_COMPILER=clang -DTULLE_SANITIZE=thread > /dev/null && \
 		cmake --build $(BUILD)-tsan -j $(JOBS) && \
-		cd $(BUILD)-tsan && ctest --output-on-failure -j $(JOBS) -L threads; \
+		cd $(BUILD)-tsan && ctest --output-on-failure -j $(JOBS) -L threads $(if $(BRIEF),-LE dear); \
 	else echo 'clang is not installed: the thread sanitizer is left out'; fi
 
 fuzz: setup
