@@ -92,7 +92,9 @@ int tulle__block_active(const tulle__block *b);
 /* A residual of the recurrence: to whom it may concern. */
 void tulle__block_tell(const tulle__block *b, int j);
 
-/* All columns that have not ended end so. */
+/* A column ends so, or all that have not ended yet. */
+void tulle__block_stop_column(tulle__block *b, int j, tulle_stop stop, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void tulle__block_stop(tulle__block *b, tulle_stop stop, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Collective, agreed: panels of that width; freeing leaves out what is NULL. */

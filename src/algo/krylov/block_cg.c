@@ -41,8 +41,6 @@
  * there T is made, and the next step is made with E and V^T Z computed, too: directions go on, as in cg.c.
  */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "algo/krylov/block.h"
@@ -50,40 +48,6 @@
 #include "base/error.h"
 
 enum { PATIENCE = 50, STRIKES = 3 };
-
-/* ---- stops ---- */
-
-static void end_column(tulle__block *b, int j, tulle_stop stop, const char *format, va_list args)
-{
-    char why[sizeof b->why];
-    b->column[j].stop = stop;
-    b->column[j].active = 0;
-    vsnprintf(why, sizeof why, format, args);
-    if (stop != TULLE_STOP_CONVERGED && !*b->why)
-        snprintf(b->why, sizeof b->why, "column %lld, iteration %lld: %.100s", (long long)(b->first + j + 1),
-            (long long)b->iteration, why);
-}
-
-__attribute__((format(printf, 4, 5))) static void stop_column(
-    tulle__block *b, int j, tulle_stop stop, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    end_column(b, j, stop, format, args);
-    va_end(args);
-}
-
-void tulle__block_stop(tulle__block *b, tulle_stop stop, const char *format, ...)
-{
-    b->stopped = 1;
-    for (int j = 0; j < b->columns; j++) {
-        va_list args;
-        if (b->column[j].stop != TULLE_STOP_COUNT) continue;
-        va_start(args, format);
-        end_column(b, j, stop, format, args);
-        va_end(args);
-    }
-}
 
 /* ---- between iterations ---- */
 
@@ -133,17 +97,18 @@ static void judge(tulle__block *b, int j)
     tulle__block_column *c = &b->column[j];
     double residual = c->true_residual * c->scale;
     if (!isfinite(c->true_residual))
-        stop_column(b, j, TULLE_STOP_NOT_FINITE, "the residual is not finite");
+        tulle__block_stop_column(b, j, TULLE_STOP_NOT_FINITE, "the residual is not finite");
     else if (c->true_residual <= c->limit)
-        stop_column(b, j, TULLE_STOP_CONVERGED, " ");
+        tulle__block_stop_column(b, j, TULLE_STOP_CONVERGED, " ");
     if (c->stop != TULLE_STOP_COUNT) return;
     if (c->strikes.before > 0 && c->true_residual > c->strikes.before / 2) c->strikes.count++;
     c->strikes.before = c->true_residual;
     if (c->strikes.count >= STRIKES)
-        stop_column(b, j, TULLE_STOP_STAGNATED, "the true residual stays at %.3g: the precision of the type is used up",
-            residual);
+        tulle__block_stop_column(b, j, TULLE_STOP_STAGNATED,
+            "the true residual stays at %.3g: the precision of the type is used up", residual);
     else if (b->iteration == b->options->max_iterations)
-        stop_column(b, j, TULLE_STOP_ITERATIONS, "the residual is %.3g, not %.3g yet", residual, c->limit * c->scale);
+        tulle__block_stop_column(
+            b, j, TULLE_STOP_ITERATIONS, "the residual is %.3g, not %.3g yet", residual, c->limit * c->scale);
 }
 
 static int list_going(const tulle__block *b, int *list)

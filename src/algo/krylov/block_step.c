@@ -8,50 +8,6 @@
 
 static const double negligible = 0.05; /* the part of a limit that may be left out at the beginning */
 
-/* ---- operators ---- */
-
-tulle_status tulle__block_product(tulle__block *b)
-{
-    int64_t start = tulle__now(b->comm);
-    tulle_status status = b->A->apply(b->panels.bound_A);
-    b->product_ns += tulle__now(b->comm) - start;
-    return status;
-}
-
-tulle_status tulle__block_precondition(tulle__block *b)
-{
-    int64_t start = tulle__now(b->comm);
-    tulle_status status = b->M ? b->M->apply(b->panels.bound_M) : TULLE_OK;
-    b->precond_ns += tulle__now(b->comm) - start;
-    return status;
-}
-
-/* ---- columns ---- */
-
-int tulle__block_active(const tulle__block *b)
-{
-    int count = 0;
-    for (int j = 0; j < b->columns; j++) count += b->column[j].active;
-    return count;
-}
-
-void tulle__block_tell(const tulle__block *b, int j)
-{
-    const tulle_krylov_options *o = b->options;
-    const tulle__block_column *c = &b->column[j];
-    tulle_gidx column = b->first + j;
-    if (column == 0 && o->history && b->iteration < o->history_room) o->history[b->iteration] = c->residual * c->scale;
-    tulle_krylov_step step = {.column = column,
-        .iteration = b->iteration,
-        .residual = c->residual * c->scale,
-        .norm = c->norm * c->scale,
-        .limit = c->limit * c->scale,
-        .seconds = (double)(tulle__now(b->comm) - b->start) * 1e-9,
-        .width = b->m ? b->m : tulle__block_active(b),
-        .active = tulle__block_active(b)};
-    if (o->watch && b->comm->rank == 0) o->watch(o->arg, &step);
-}
-
 /* ---- an iteration ---- */
 
 /* When E is looked at the next time: the nearer to I it was, the later. */

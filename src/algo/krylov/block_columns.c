@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all parts of a block solve share: its operators, and what becomes of its columns. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "algo/krylov/block.h"
+
+/* ---- operators ---- */
+
+tulle_status tulle__block_product(tulle__block *b)
+{
+    int64_t start = tulle__now(b->comm);
+    tulle_status status = b->A->apply(b->panels.bound_A);
+    b->product_ns += tulle__now(b->comm) - start;
+    return status;
+}
+
+tulle_status tulle__block_precondition(tulle__block *b)
+{
+    int64_t start = tulle__now(b->comm);
+    tulle_status status = b->M ? b->M->apply(b->panels.bound_M) : TULLE_OK;
+    b->precond_ns += tulle__now(b->comm) - start;
+    return status;
+}
+
+/* ---- columns ---- */
+
+int tulle__block_active(const tulle__block *b)
+{
+    int count = 0;
+    for (int j = 0; j < b->columns; j++) count += b->column[j].active;
+    return count;
+}
+
+void tulle__block_tell(const tulle__block *b, int j)
+{
+    const tulle_krylov_options *o = b->options;
+    const tulle__block_column *c = &b->column[j];
+    tulle_gidx column = b->first + j;
+    if (column == 0 && o->history && b->iteration < o->history_room) o->history[b->iteration] = c->residual * c->scale;
+    tulle_krylov_step step = {.column = column,
+        .iteration = b->iteration,
+        .residual = c->residual * c->scale,
+        .norm = c->norm * c->scale,
+        .limit = c->limit * c->scale,
+        .seconds = (double)(tulle__now(b->comm) - b->start) * 1e-9,
+        .width = b->m ? b->m : tulle__block_active(b),
+        .active = tulle__block_active(b)};
+    if (o->watch && b->comm->rank == 0) o->watch(o->arg, &step);
+}
+
+static void end_column(tulle__block *b, int j, tulle_stop stop, const char *format, va_list args)
+{
+    char why[sizeof b->why];
+    b->column[j].stop = stop;
+    b->column[j].active = 0;
+    vsnprintf(why, sizeof why, format, args);
+    if (stop != TULLE_STOP_CONVERGED && !*b->why)
+        snprintf(b->why, sizeof b->why, "column %lld, iteration %lld: %.100s", (long long)(b->first + j + 1),
+            (long long)b->iteration, why);
+}
+
+void tulle__block_stop_column(tulle__block *b, int j, tulle_stop stop, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    end_column(b, j, stop, format, args);
+    va_end(args);
+}
+
+void tulle__block_stop(tulle__block *b, tulle_stop stop, const char *format, ...)
+{
+    b->stopped = 1;
+    for (int j = 0; j < b->columns; j++) {
+        va_list args;
+        if (b->column[j].stop != TULLE_STOP_COUNT) continue;
+        va_start(args, format);
+        end_column(b, j, stop, format, args);
+        va_end(args);
+    }
+}
