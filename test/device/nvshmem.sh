@@ -9,5 +9,7 @@ timeout 120 "$1" 0 2 "$work/id"
 first=$?
 wait $!
 second=$?
-[ $first = 0 ] && exit $second
-exit $first
+# no GPU is what both say: else whoever failed counts
+if [ $first = $second ]; then exit $first; fi
+echo "PE 0 ended with $first, PE 1 with $second"
+exit 1

@@ -3,9 +3,7 @@
 # Unpacks NVSHMEM out of NVIDIA's Python package, about 180 MB, for TULLE_NVSHMEM: fetch.sh FOLDER
 set -eu
 [ $# = 1 ] || { echo "usage: $0 FOLDER" >&2; exit 2; }
-for tool in python3; do
-    command -v $tool >/dev/null || { echo "$0: there is no $tool" >&2; exit 1; }
-done
+command -v python3 >/dev/null || { echo "$0: there is no python3" >&2; exit 1; }
 mkdir -p "$1"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

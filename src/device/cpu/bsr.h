@@ -44,5 +44,8 @@ static inline int64_t tulle__bsr_column(const tulle__bsr *A, int64_t row, int64_
 /* Of templates: the operation on vectors of W doubles that lie in memory as type L, d (double) or s (float). */
 #define TULLE__BSR_PASTE(operation, W, L) operation##W##_##L
 #define TULLE__BSR_OP(operation, W, L) TULLE__BSR_PASTE(operation, W, L)
+/* And a name with the suffix of a pair. */
+#define TULLE__BSR_JOIN(name, pair) name##_##pair
+#define TULLE__BSR_NAME(name, pair) TULLE__BSR_JOIN(name, pair)
 
 #endif

@@ -10,6 +10,7 @@ typedef double d4_any __attribute__((vector_size(32), aligned(8), may_alias));
 
 #define ROWS
 #define AHEAD 1024 /* bytes of values */
+#define WIDEST4 1
 #define V4 d4
 #define SPLAT4(x) ((d4){(x), (x), (x), (x)})
 #define FMA4(a, b, c) ((a) * (b) + (c))
@@ -80,101 +81,5 @@ INLINE double sum4(d4 x)
     return (x[0] + x[2]) + (x[1] + x[3]);
 }
 
-#define A_T double
-#define A_L d
-#define X_T double
-#define X_L d
-#define NAME(x) x##_f64
-#define HALF_FORMULA half_formula_f64
-#include "device/cpu/bsr_column.h"
-#include "device/cpu/bsr_half.h"
-#undef NAME
-#define W 4
-#define V V4
-#define SPLAT SPLAT4
-#define FMA FMA4
-#define WIDEST 1
-#define ROOM 12
-#define NAME(x) x##4_f64
-#include "device/cpu/bsr_columns.h"
-#include "device/cpu/bsr_half_columns.h"
-#undef W
-#undef V
-#undef SPLAT
-#undef FMA
-#undef WIDEST
-#undef ROOM
-#undef NAME
-#undef A_T
-#undef A_L
-#undef X_T
-#undef X_L
-#undef HALF_FORMULA
-
-#define A_T float
-#define A_L s
-#define X_T double
-#define X_L d
-#define NAME(x) x##_f32_f64
-#define HALF_FORMULA half_formula_f32_f64
-#include "device/cpu/bsr_column.h"
-#include "device/cpu/bsr_half.h"
-#undef NAME
-#define W 4
-#define V V4
-#define SPLAT SPLAT4
-#define FMA FMA4
-#define WIDEST 1
-#define ROOM 12
-#define NAME(x) x##4_f32_f64
-#include "device/cpu/bsr_columns.h"
-#include "device/cpu/bsr_half_columns.h"
-#undef W
-#undef V
-#undef SPLAT
-#undef FMA
-#undef WIDEST
-#undef ROOM
-#undef NAME
-#undef A_T
-#undef A_L
-#undef X_T
-#undef X_L
-#undef HALF_FORMULA
-
-#define A_T float
-#define A_L s
-#define X_T float
-#define X_L s
-#define NAME(x) x##_f32
-#define HALF_FORMULA half_formula_f32
-#include "device/cpu/bsr_column.h"
-#include "device/cpu/bsr_half.h"
-#undef NAME
-#define W 4
-#define V V4
-#define SPLAT SPLAT4
-#define FMA FMA4
-#define WIDEST 1
-#define ROOM 12
-#define NAME(x) x##4_f32
-#include "device/cpu/bsr_columns.h"
-#include "device/cpu/bsr_half_columns.h"
-#undef W
-#undef V
-#undef SPLAT
-#undef FMA
-#undef WIDEST
-#undef ROOM
-#undef NAME
-#undef A_T
-#undef A_L
-#undef X_T
-#undef X_L
-#undef HALF_FORMULA
-
-const tulle__bsr_kernels tulle__bsr_portable[TULLE__BSR_PAIRS] = {
-    [TULLE__BSR_F64] = {column_f64, columns4_f64, half_column_f64, half_columns4_f64},
-    [TULLE__BSR_F32_F64] = {column_f32_f64, columns4_f32_f64, half_column_f32_f64, half_columns4_f32_f64},
-    [TULLE__BSR_F32] = {column_f32, columns4_f32, half_column_f32, half_columns4_f32},
-};
+#define TABLE tulle__bsr_portable
+#include "device/cpu/bsr_pairs.h"
