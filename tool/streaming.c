@@ -18,11 +18,12 @@ tulle_status streaming_options(const struct options *o, struct streaming *s)
     const char *slabs = options_word(o, "slabs", "auto"), *source = options_word(o, "source", "memory");
     int64_t number = 0;
     s->options = TULLE_STREAM_DEFAULT;
-    s->options.device = options_word(o, "device", "cpu");
-    s->options.memory = (size_t)options_size(o, "budget", 0);
-    s->options.ring = (int)options_int(o, "ring", 0);
     s->from_file = strcmp(source, "file") == 0;
     s->options.spread = strcmp(source, "spread") == 0;
+    s->options.device = options_word(o, "device", "cpu");
+    s->options.memory = (size_t)options_size(o, "budget", 0);
+    s->options.format = options_word(o, "format", s->options.spread ? "csr" : "auto");
+    s->options.ring = (int)options_int(o, "ring", 0);
     if (!s->from_file && !s->options.spread && strcmp(source, "memory") != 0) {
         const char *near = tulle_nearest_word(source, sources, 3);
         return tulle_fail(TULLE_ERR_ARG, "--source is memory, spread or file, not '%s'%s%s%s", source,
@@ -39,6 +40,8 @@ void streaming_json(const tulle_stream_plan *p, FILE *file)
 {
     fprintf(file, ",\"device\":");
     json_text(p->device, file);
+    fprintf(file, ",\"format\":");
+    json_text(p->format, file);
     fprintf(file,
         ",\"resident\":%s,\"in_place\":%s,\"slabs\":%d,\"ring\":%d,\"capacity\":%zu,\"matrix\":%zu,\"first\":%zu,"
         "\"largest\":%zu,\"vectors\":%zu,\"device_bytes\":%zu,\"host_bytes\":%zu,\"bandwidth\":%.6g,\"latency\":%.6g,"

@@ -18,6 +18,13 @@
             .fallback = "memory",                                                                                      \
             .text = "where slabs come from: a PE's own rows in memory; rows dealt out by entries, from the PEs where " \
                     "they lie; a .bsp.h5 file, which is never in memory as a whole"},                                  \
+        {.name = "format",                                                                                             \
+            .kind = KIND_WORD,                                                                                         \
+            .argument = "SPEC",                                                                                        \
+            .fallback = "auto; csr with --source spread",                                                              \
+            .text =                                                                                                    \
+                "of slabs: csr, as rows lie; bsr:b=3, blocks of 3 x 3, bsr of the size that suits; auto, what "        \
+                "takes fewest bytes; each with half (of a symmetric matrix), index=2|4, values=f32: bsr:b=3,half"},    \
         {.name = "budget",                                                                                             \
             .kind = KIND_SIZE,                                                                                         \
             .argument = "SIZE",                                                                                        \

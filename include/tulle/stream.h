@@ -46,6 +46,17 @@ typedef struct tulle_stream_options {
     int separate;       /* 1: a product of its own for each column and slab, as in the paper */
     int spread;         /* 1: rows are dealt out by entries; PEs get slabs from where the matrix lies */
     size_t memory;      /* bytes of the device that a PE may use at most; 0: what it has */
+    /*
+     * What slabs are made of. NULL, "csr": what A lies in. Others keep a copy of the rows in host memory, dealt out so
+     * that no block is cut, with the values that A has when the stream is made:
+     *   "bsr:b=3"  blocks of 3 x 3 with one column index each; without b= of the size, 1 to 8, that takes fewest bytes
+     *   "csr:..."  single entries
+     *   "auto"     the one of these, or what A lies in, that takes fewest bytes
+     * with `half`, of a symmetric matrix only what is on and right of the diagonal (auto: if it is symmetric);
+     * `index=2` or 4, bytes of a column index (without: 2 if no row reaches over more than 65535 block columns);
+     * `values=f32`, values rounded, vectors and sums as they are. Sums of a half follow from the slabs.
+     */
+    const char *format;
 } tulle_stream_options;
 
 #define TULLE_STREAM_DEFAULT ((tulle_stream_options){.cols = 1, .hide = 1})
@@ -53,6 +64,7 @@ typedef struct tulle_stream_options {
 /* What a PE does, decided when the stream is made. Seconds are the model's, of one product; 0: nothing was measured. */
 typedef struct tulle_stream_plan {
     char device[128];
+    char format[48];
     int resident; /* 1: its rows stay on the device */
     int in_place; /* 1: and are read where they lie */
     int slabs, ring;
@@ -85,7 +97,9 @@ typedef struct tulle_stream_report {
 
 /*
  * Collective. A is sparse and the caller's, must outlive the stream and keep its structure; new values are seen by the
- * next product unless rows are resident. With several tile columns a copy is made. options may be NULL.
+ * next product unless rows are resident or in another format. With several tile columns a copy is made. options may be
+ * NULL. TULLE_ERR_ARG for a format that does not suit: rows or columns that are not whole blocks, half of what is not
+ * symmetric.
  * TULLE_ERR_LIMIT, with the figures, if a slab of one row for each buffer of the ring does not fit beside X and Y;
  * TULLE_ERR_UNSUPPORTED for a device that is not there, or in real time where the engine's is virtual.
  */
@@ -105,7 +119,8 @@ TULLE_API const char *tulle_stream_describe(const tulle_stream_plan *plan, char 
 /*
  * Collective: Y = A X. X is dense in any layout, Y dense, row-major, with the rows and owners of tulle_stream_layout
  * and one tile column; both of A's type and of at most the columns that were announced. X must not be changed by
- * another PE that has not returned yet. A row is summed in the same order however the matrix is cut into slabs.
+ * another PE that has not returned yet. Of a format that is not a half, a row is summed in the same order
+ * however the matrix is cut into slabs.
  * TULLE_ERR_IO if a file was shortened, altered or removed since it was opened; Y is then undefined. The stream can be
  * used again after any failure.
  */

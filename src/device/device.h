@@ -65,6 +65,7 @@ typedef struct tulle__slab {
     int block, symmetric, index_bytes;
     int64_t first, m, n;        /* block rows, block columns */
     int64_t blocks;             /* stored blocks: the last row pointer */
+    int64_t span;               /* symmetric: no block is more columns right of the diagonal; 0: to be found */
     tulle__device_place rowptr; /* m + 1 integers of the device's rowptr_bytes */
     tulle__device_place colind; /* int32_t, or with index_bytes = 2 uint16_t from base on */
     tulle__device_place base;   /* index_bytes = 2: m of int32_t */

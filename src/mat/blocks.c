@@ -15,6 +15,21 @@
 
 enum { SAMPLE = 1 << 10 }; /* rows */
 
+void tulle__blocks_part(
+    const tulle__tile_row *rows, int64_t from, int64_t until, tulle__csr *tile, tulle__tile_row *part)
+{
+    *part = *rows;
+    part->first += from;
+    part->m = until - from;
+    part->tile = tile;
+    for (int t = 0; t < rows->ntiles; t++) {
+        tile[t] = rows->tile[t];
+        if (!tile[t].m) continue;
+        tile[t].rowptr += from;
+        tile[t].m = until - from;
+    }
+}
+
 /* Where a row has been gone through to. */
 struct cursor {
     int tile;
@@ -59,12 +74,12 @@ static void advance(const tulle__tile_row *rows, tulle_gidx row, struct cursor *
     enter(rows, row, c);
 }
 
-/* The rows of a block row, at the first column from `from` on. */
-static void start(const tulle__tile_row *rows, int64_t block_row, int b, tulle_gidx from, struct cursor *c)
+/* The b rows of a block row, `row` the first, at the first column from `from` on. */
+static void start(const tulle__tile_row *rows, int64_t row, int b, tulle_gidx from, struct cursor *c)
 {
     for (int r = 0; r < b; r++) {
-        cursor_init(rows, block_row * b + r, &c[r]);
-        while (!over(&c[r]) && column(rows, &c[r]) < from) advance(rows, block_row * b + r, &c[r]);
+        cursor_init(rows, row + r, &c[r]);
+        while (!over(&c[r]) && column(rows, &c[r]) < from) advance(rows, row + r, &c[r]);
     }
 }
 
@@ -77,18 +92,13 @@ static int64_t next_block(const tulle__tile_row *rows, int b, const struct curso
     return least == INT64_MAX ? -1 : least / b;
 }
 
-static void skip_block(const tulle__tile_row *rows, int64_t block_row, int64_t block, int b, struct cursor *c)
+static void skip_block(const tulle__tile_row *rows, int64_t row, int64_t block, int b, struct cursor *c)
 {
     for (int r = 0; r < b; r++)
-        while (!over(&c[r]) && column(rows, &c[r]) < (block + 1) * b) advance(rows, block_row * b + r, &c[r]);
+        while (!over(&c[r]) && column(rows, &c[r]) < (block + 1) * b) advance(rows, row + r, &c[r]);
 }
 
 /* ---- looking ---- */
-
-static int divides(const tulle__tile_row *rows, int b)
-{
-    return rows->first % b == 0 && rows->m % b == 0 && rows->n % b == 0;
-}
 
 /* The same for (i, j) and (j, i), and for both zeros. */
 static uint64_t mark(tulle_gidx i, tulle_gidx j, double x)
@@ -108,20 +118,23 @@ static int64_t length(const tulle__tile_row *rows, int64_t row)
 }
 
 /*
- * About how many blocks of size b nnz entries make: as many to an entry as in block rows drawn at random, with SAMPLE
- * rows in all. At random, since on a grid every n-th row may be one of the boundary's.
+ * About how many blocks of size b nnz entries make: as many to an entry as in whole block rows drawn at random, with
+ * SAMPLE rows in all. At random, since on a grid every n-th row may be one of the boundary's. TULLE__BLOCKS_NONE if
+ * there is nothing to count.
  */
 static int64_t sample(const tulle__tile_row *rows, int b, int64_t nnz, struct cursor *c)
 {
-    int64_t blocks = 0, entries = 0, m = rows->m / b, wanted = SAMPLE / b;
+    int64_t skipped = (b - rows->first % b) % b, m = rows->m > skipped ? (rows->m - skipped) / b : 0;
+    int64_t blocks = 0, entries = 0, wanted = SAMPLE / b;
     for (int64_t s = 0; s < wanted && m; s++) {
         int64_t i = m <= wanted ? s : (int64_t)tulle__random_below(tulle__random_at(1, 0, (uint64_t)s), (uint64_t)m);
         if (i >= m) break;
-        for (int r = 0; r < b; r++) entries += length(rows, i * b + r);
-        start(rows, i, b, 0, c);
-        for (int64_t j; (j = next_block(rows, b, c)) >= 0; blocks++) skip_block(rows, i, j, b, c);
+        int64_t row = skipped + i * b;
+        for (int r = 0; r < b; r++) entries += length(rows, row + r);
+        start(rows, row, b, 0, c);
+        for (int64_t j; (j = next_block(rows, b, c)) >= 0; blocks++) skip_block(rows, row, j, b, c);
     }
-    return entries ? (int64_t)((double)nnz * (double)blocks / (double)entries) : 0;
+    return entries ? (int64_t)((double)nnz * (double)blocks / (double)entries) : TULLE__BLOCKS_NONE;
 }
 
 void tulle__blocks_look(const tulle__tile_row *rows, tulle__blocks_facts *facts)
@@ -139,8 +152,11 @@ void tulle__blocks_look(const tulle__tile_row *rows, tulle__blocks_facts *facts)
             }
         if (A->m) facts->nnz += A->rowptr[A->m] - A->rowptr[0];
     }
-    for (int b = 1; b <= TULLE__BLOCKS_MOST; b++)
-        facts->blocks[b] = divides(rows, b) ? sample(rows, b, facts->nnz, cursor) : TULLE__BLOCKS_NONE;
+    for (int b = 1; b <= TULLE__BLOCKS_MOST; b++) {
+        int64_t blocks = sample(rows, b, facts->nnz, cursor);
+        facts->seen[b] = blocks < 0 ? 0 : facts->nnz;
+        facts->blocks[b] = rows->n % b ? TULLE__BLOCKS_NONE : blocks < 0 ? 0 : blocks;
+    }
 }
 
 void tulle__blocks_join(tulle__blocks_facts *facts, const tulle__blocks_facts *other)
@@ -151,7 +167,15 @@ void tulle__blocks_join(tulle__blocks_facts *facts, const tulle__blocks_facts *o
     for (int b = 1; b <= TULLE__BLOCKS_MOST; b++) {
         int64_t none = facts->blocks[b] < 0 || other->blocks[b] < 0;
         facts->blocks[b] = none ? TULLE__BLOCKS_NONE : facts->blocks[b] + other->blocks[b];
+        facts->seen[b] += other->seen[b];
     }
+}
+
+int64_t tulle__blocks_estimate(const tulle__blocks_facts *facts, int b)
+{
+    if (facts->blocks[b] < 0) return TULLE__BLOCKS_NONE;
+    if (!facts->seen[b]) return facts->nnz; /* of rows so few nothing is known */
+    return (int64_t)((double)facts->blocks[b] * ((double)facts->nnz / (double)facts->seen[b]));
 }
 
 int tulle__blocks_size(const tulle__blocks_facts *facts, tulle_type type)
@@ -159,8 +183,9 @@ int tulle__blocks_size(const tulle__blocks_facts *facts, tulle_type type)
     int best = 1;
     double least = INFINITY;
     for (int b = 1; b <= TULLE__BLOCKS_MOST; b++) {
-        double bytes = (double)facts->blocks[b] * (double)((size_t)(b * b) * tulle_type_size(type) + sizeof(int32_t));
-        if (facts->blocks[b] < 0 || bytes >= least) continue;
+        int64_t blocks = tulle__blocks_estimate(facts, b);
+        double bytes = (double)blocks * (double)((size_t)(b * b) * tulle_type_size(type) + sizeof(int32_t));
+        if (blocks < 0 || bytes >= least) continue;
         least = bytes;
         best = b;
     }
@@ -180,7 +205,7 @@ tulle_status tulle__blocks_count(const tulle__tile_row *rows, int block, int sym
     struct cursor *cursor = NULL;
     int32_t width;
     *plan = (tulle__blocks_plan){.block = block, .symmetric = symmetric};
-    if (block < 1 || !divides(rows, block))
+    if (block < 1 || rows->first % block || rows->m % block || rows->n % block)
         return tulle__fail(TULLE_ERR_ARG,
             "rows %" PRId64 " to %" PRId64 " of %" PRId64 " columns are not whole blocks of %d", rows->first,
             rows->first + rows->m, rows->n, block);
@@ -193,11 +218,11 @@ tulle_status tulle__blocks_count(const tulle__tile_row *rows, int block, int sym
     plan->rowptr[0] = 0;
     for (int64_t i = 0; i < plan->m; i++) {
         int64_t count = 0, first = -1, last = -1, row = plan->first + i;
-        start(rows, i, block, symmetric ? row * block : 0, cursor);
+        start(rows, i * block, block, symmetric ? row * block : 0, cursor);
         for (int64_t j; (j = next_block(rows, block, cursor)) >= 0; count++) {
             if (first < 0) first = j;
             last = j;
-            skip_block(rows, i, j, block, cursor);
+            skip_block(rows, i * block, j, block, cursor);
         }
         if (symmetric && last - row > plan->span) plan->span = last - row;
         if (last - first > plan->spread) plan->spread = last - first;
@@ -223,7 +248,7 @@ int tulle__blocks_index_bytes(const tulle__blocks_plan *plan)
 /* ---- filling ---- */
 
 /* The entries of a block, and past them. */
-static void take_block(const tulle__tile_row *rows, int64_t block_row, int64_t block, int b, struct cursor *c,
+static void take_block(const tulle__tile_row *rows, int64_t row, int64_t block, int b, struct cursor *c,
     tulle_type type, void *val, int64_t at)
 {
     memset((char *)val + (size_t)(at * b * b) * tulle_type_size(type), 0, (size_t)(b * b) * tulle_type_size(type));
@@ -234,7 +259,7 @@ static void take_block(const tulle__tile_row *rows, int64_t block_row, int64_t b
                 ((float *)val)[to] = (float)value(rows, &c[r]);
             else
                 ((double *)val)[to] = value(rows, &c[r]);
-            advance(rows, block_row * b + r, &c[r]);
+            advance(rows, row + r, &c[r]);
         }
 }
 
@@ -248,14 +273,14 @@ tulle_status tulle__blocks_fill(const tulle__tile_row *rows, const tulle__blocks
     for (int64_t i = begin; i <= end; i++) to->rowptr[i - begin] = plan->rowptr[i] - plan->rowptr[begin];
     for (int64_t i = begin, at = 0; i < end; i++) {
         int64_t base = -1;
-        start(rows, i, b, plan->symmetric ? (plan->first + i) * b : 0, cursor);
+        start(rows, i * b, b, plan->symmetric ? (plan->first + i) * b : 0, cursor);
         for (int64_t j; (j = next_block(rows, b, cursor)) >= 0; at++) {
             if (base < 0) base = j;
             if (to->index_bytes == 2)
                 ((uint16_t *)to->colind)[at] = (uint16_t)(j - base);
             else
                 ((int32_t *)to->colind)[at] = (int32_t)j;
-            take_block(rows, i, j, b, cursor, to->type, to->val, at);
+            take_block(rows, i * b, j, b, cursor, to->type, to->val, at);
         }
         if (to->index_bytes == 2) to->base[i - begin] = base < 0 ? 0 : (int32_t)base;
     }

@@ -20,14 +20,18 @@ typedef struct tulle__tile_row {
     const tulle_gidx *col;  /* where each begins */
 } tulle__tile_row;
 
+/* Rows from .. until - 1 of them (counted from their first), with `tile` for their ntiles tiles. */
+void tulle__blocks_part(
+    const tulle__tile_row *rows, int64_t from, int64_t until, tulle__csr *tile, tulle__tile_row *part);
+
 enum { TULLE__BLOCKS_NONE = -1 };
 
 /* What is known of some rows; of none: {0}. */
 typedef struct tulle__blocks_facts {
     int64_t nnz;
-    /* about how many blocks of each size b they make, by a sample; TULLE__BLOCKS_NONE where b does not divide all of
-       first, m and n */
-    int64_t blocks[TULLE__BLOCKS_MOST + 1];
+    /* about how many blocks of each size b those with `seen` entries make, by a sample; TULLE__BLOCKS_NONE where b does
+       not divide n. (Rows may be cut anywhere; that b divides those of the whole matrix is for the caller to see.) */
+    int64_t blocks[TULLE__BLOCKS_MOST + 1], seen[TULLE__BLOCKS_MOST + 1];
     /* sums over the entries right and left of the diagonal, of numbers that are made from the place, turned over on the
        left, and the value's bits: equal if the matrix is symmetric, else different but for one case in 2^64 */
     uint64_t right, left;
@@ -36,7 +40,10 @@ typedef struct tulle__blocks_facts {
 void tulle__blocks_look(const tulle__tile_row *rows, tulle__blocks_facts *facts);
 void tulle__blocks_join(tulle__blocks_facts *facts, const tulle__blocks_facts *other);
 
-/* The size of blocks that takes least memory, 1 for CSR; whether the matrix, m = n, is symmetric. */
+/* About how many blocks of size b there are; TULLE__BLOCKS_NONE. */
+int64_t tulle__blocks_estimate(const tulle__blocks_facts *facts, int b);
+/* The size of blocks that takes least memory, 1 for CSR; whether the matrix, m = n, is symmetric, as far as all of it
+ * has been looked at. */
 int tulle__blocks_size(const tulle__blocks_facts *facts, tulle_type type);
 int tulle__blocks_symmetric(const tulle__blocks_facts *facts);
 

@@ -426,8 +426,8 @@ static tulle_status solve_iteratively(struct fixture *f, const char *text)
     return status;
 }
 
-/* Y = A X by a stream, and by a solver that it is the operator of. text: the device; or a file, which is written first
- */
+/* Y = A X by a stream, and by a solver that it is the operator of. text: the device, and behind a blank the format; or
+ * a file, which is written first. */
 static tulle_status stream(struct fixture *f, const char *text)
 {
     char path[PATH_MOST];
@@ -440,8 +440,11 @@ static tulle_status stream(struct fixture *f, const char *text)
     tulle_krylov_options options = {.method = TULLE_KRYLOV_GMRES, .tolerance = 0.9, .restart = 2, .max_iterations = 9};
     tulle_stream_options how = TULLE_STREAM_DEFAULT;
     int is_file = strchr(text, '.') != NULL;
+    char device[64];
     tulle_status status;
-    how.device = is_file ? "cpu" : text;
+    snprintf(device, sizeof device, "%.*s", (int)strcspn(text, " "), text);
+    how.device = is_file ? "cpu" : device;
+    how.format = strchr(text, ' ') ? strchr(text, ' ') + 1 : NULL;
     how.slabs = 3;
     if (is_file) {
         status = tulle_mat_save(f->A, in_folder(text, path));
@@ -574,6 +577,7 @@ static const struct subject {
     {"tulle_precond_new tulle_krylov_solve", solve_iteratively, "c block-jacobi", "LAPACK: yes", 0},
     {"tulle_device_probe", probe, "limit+cpu", NULL, 1},
     {"tulle_stream_new tulle_stream_multiply tulle_stream_free tulle_operator_of_stream", stream, "limit+cpu", NULL, 0},
+    {"tulle_stream_new tulle_stream_multiply", stream, "limit+cpu bsr:b=2,half", NULL, 0},
     {"tulle_rows_open tulle_rows_free tulle_stream_of_rows", stream, "s.bsp.h5", "HDF5: yes", 0},
     {"tulle_machine_measure_tiers", look_around, "", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "s", NULL, 0},

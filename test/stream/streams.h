@@ -12,12 +12,14 @@
 #include "body.h"
 #include "mat/mat.h"
 
-enum shape { SCATTERED, DENSE_ROW, EMPTY, TRAILING };
+enum shape { SCATTERED, DENSE_ROW, EMPTY, TRAILING, SYMMETRIC };
 
 /* 0: there is no entry. */
 static double entry_at(enum shape shape, int64_t i, int64_t j)
 {
-    uint64_t r = tulle__random_at(11, (uint64_t)i, (uint64_t)j);
+    int64_t low = i < j ? i : j, high = i < j ? j : i;
+    uint64_t r = shape == SYMMETRIC ? tulle__random_at(11, (uint64_t)low, (uint64_t)high)
+                                    : tulle__random_at(11, (uint64_t)i, (uint64_t)j);
     double v = (double)(r % 9) - 4;
     if (v == 0) v = 5;
     switch (shape) {
@@ -25,6 +27,8 @@ static double entry_at(enum shape shape, int64_t i, int64_t j)
         return r / 16 % 5 == 0 ? v : 0;
     case DENSE_ROW:
         return i == 2 || r / 16 % 11 == 0 ? v : 0;
+    case SYMMETRIC: /* in blocks of 3, some entries missing; far right of the diagonal and near it */
+        return tulle__random_at(12, (uint64_t)(low / 3), (uint64_t)(high / 3)) % 6 == 0 && r % 16 ? v : 0;
     case TRAILING: /* most rows have none */
         return i % 7 == 6 && r / 16 % 2 == 0 ? v : 0;
     default:

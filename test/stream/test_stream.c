@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products through streams against the formula: test_stream SPEC PES THREADS DEVICE. Shapes, layouts, numbers of slabs,
- * buffers and columns, ways of multiplying, both types; what reports count; what is refused.
+ * buffers and columns, ways of multiplying, formats, both types; what reports count; what is refused.
  */
 #include <stdio.h>
 
@@ -17,6 +17,7 @@ struct cases {
     int x_tiles, x_tile_cols, x_col_major;
     tulle_type type;
     tulle_stream_options options;
+    const char *format; /* what the plan tells of it has that in it; or NULL */
 };
 
 static tulle_status run_case(tulle_comm *comm, void *arg)
@@ -40,6 +41,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_stream_new(A, &c->options, &stream));
     const tulle_stream_plan *plan = tulle_stream_planned(stream);
     EXPECT(plan->device_bytes <= plan->capacity && plan->vectors <= plan->device_bytes && *plan->device);
+    EXPECT(!c->format || strstr(plan->format, c->format));
     TULLE_TRY(make_y(comm, tulle_stream_layout(stream), c->cols, c->type, &Y));
     for (int turn = 0; turn < 3; turn++) {
         fill_x(X, turn);
@@ -120,6 +122,83 @@ static void test_products(tulle_team *team, const char *device)
     }
 }
 
+/* Rows in other formats: layouts that cut blocks, halves that reach over other PEs' rows, both types. */
+static void test_formats(tulle_team *team, const char *device)
+{
+    static const struct {
+        const char *format, *told;
+    } formats[] = {{"auto", "half"}, {"bsr", "bsr 3 x 3, f"}, {"bsr:b=3,half", "bsr 3 x 3, half"},
+        {"bsr:b=2,index=4", "4-byte"}, {"bsr:b=6,half,values=f32", "half, f32"}, {"bsr:b=1,half=off", "csr"},
+        {"csr:half,index=2", "csr, half"}, {"csr:values=f32", "csr, f32"}, {"bsr:b=5,half,index=4", "bsr 5 x 5, half"}};
+    struct cases base = {
+        .shape = SYMMETRIC, .m = 60, .n = 60, .cols = 3, .tile_cols = 1, .x_tile_cols = 1, .type = TULLE_F64};
+    base.options = TULLE_STREAM_DEFAULT;
+    base.options.device = device;
+    base.options.cols = 8;
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+        for (int kind = 0; kind < 8; kind++) {
+            struct cases c = base;
+            c.options.format = formats[f].format;
+            c.format = formats[f].told;
+            c.cols = kind % 3 == 0 ? 1 : kind % 3 == 1 ? 3 : 8;
+            c.options.slabs = kind % 4 == 3 ? 0 : 1 + 2 * (kind % 4);
+            c.options.separate = kind == 2 || kind == 5;
+            c.options.spread = kind == 4;
+            c.tiles = kind == 1 || kind == 6 ? 11 : 0;
+            c.cyclic = kind == 6;
+            c.tile_cols = kind == 7 ? 2 : 1;
+            c.type = kind % 2 && !strstr(c.options.format, "f32") ? TULLE_F32 : TULLE_F64;
+            tell(tulle_team_run(team, run_case, &c), &c, c.options.format);
+        }
+    struct cases c = base;
+    c.shape = EMPTY;
+    c.options.format = "bsr:b=3,half";
+    tell(tulle_team_run(team, run_case, &c), &c, "no entries");
+    c.m = c.n = 0;
+    tell(tulle_team_run(team, run_case, &c), &c, "no rows");
+    c = base;
+    c.shape = SCATTERED;
+    c.m = 24;
+    c.n = 61;
+    c.options.format = "auto";
+    c.format = "csr, f64, 4-byte";
+    tell(tulle_team_run(team, run_case, &c), &c, "nothing is gained by blocks");
+}
+
+static void refuse_format(tulle_team *team, struct cases c, const char *format, const char *cause)
+{
+    c.options.format = format;
+    tulle_status status = tulle_team_run(team, run_case, &c);
+    ok(status == TULLE_ERR_ARG && strstr(tulle_error_message(), cause), "%s: %s", format, tulle_error_message());
+}
+
+static void test_format_refusals(tulle_team *team, const char *device)
+{
+    struct cases base = {.shape = SYMMETRIC, .m = 60, .n = 60, .cols = 1, .tile_cols = 1, .x_tile_cols = 1};
+    base.type = TULLE_F64;
+    base.options = TULLE_STREAM_DEFAULT;
+    base.options.device = device;
+    refuse_format(team, base, "ell", "unknown format 'ell'");
+    refuse_format(team, base, "bsr:b=3+csr", "not one format");
+    refuse_format(team, base, "csr:b=3", "no key 'b'");
+    refuse_format(team, base, "bsr:b=7", "whole blocks of 7");
+    refuse_format(team, base, "bsr:index=3", "2 or 4 bytes");
+    refuse_format(team, base, "bsr:values=f16", "unknown type of values 'f16'");
+    struct cases c = base;
+    c.shape = SCATTERED;
+    refuse_format(team, c, "bsr:b=3,half", "not symmetric");
+    c.n = 63;
+    refuse_format(team, c, "csr:half", "not symmetric");
+    c = base;
+    c.type = TULLE_F32;
+    refuse_format(team, c, "csr:values=f64", "f64");
+    c = base;
+    c.shape = DENSE_ROW;
+    c.m = 4;
+    c.n = 80000;
+    refuse_format(team, c, "csr:index=2", "index=2: a row reaches over");
+}
+
 /* Devices that hold the vectors and little more; and one that does not. */
 static void test_memory(tulle_team *team, const char *device)
 {
@@ -175,6 +254,8 @@ int main(int argc, char **argv)
     tulle_status status = tulle_team_new(argv[1], atoi(argv[2]), &options, &team);
     if (!ok(status == TULLE_OK, "%s: %s", argv[1], status ? tulle_error_message() : "")) return tap_done();
     test_products(team, argv[4]);
+    test_formats(team, argv[4]);
+    test_format_refusals(team, argv[4]);
     test_memory(team, argv[4]);
     test_refusals(team, argv[4]);
     tulle_team_free(team);

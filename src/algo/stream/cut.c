@@ -11,13 +11,32 @@
 /* How many bytes the rows before that line have. */
 static int64_t bytes_before(const struct tulle_stream *s, int64_t line)
 {
-    return s->rowptr[line] * (int64_t)(sizeof(int32_t) + tulle_type_size(s->type)) + line * s->device->rowptr_bytes;
+    return (int64_t)tulle__slab_bytes(s, line, s->rowptr[line]);
+}
+
+size_t tulle__array_bytes(const struct tulle_stream *s, int array, int64_t rows, int64_t entries)
+{
+    const tulle__stream_format *f = &s->format;
+    switch (array) {
+    case TULLE__COLIND:
+        return (size_t)entries * (size_t)f->index_bytes;
+    case TULLE__BASE:
+        return f->index_bytes == 2 ? (size_t)rows * sizeof(int32_t) : 0;
+    default:
+        return (size_t)entries * (size_t)(f->block * f->block) * tulle_type_size(f->values);
+    }
 }
 
 size_t tulle__slab_bytes(const struct tulle_stream *s, int64_t rows, int64_t entries)
 {
-    return (size_t)entries * (sizeof(int32_t) + tulle_type_size(s->type)) +
-           (size_t)(rows + 1) * (size_t)s->device->rowptr_bytes;
+    size_t bytes = (size_t)(rows + 1) * (size_t)s->device->rowptr_bytes;
+    for (int a = 0; a < TULLE__ARRAYS; a++) bytes += tulle__array_bytes(s, a, rows, entries);
+    return bytes;
+}
+
+int tulle__slab_copies(const struct tulle_stream *s)
+{
+    return s->format.index_bytes == 2 ? TULLE__ARRAYS + 1 : TULLE__ARRAYS;
 }
 
 double tulle__slab_share(int s, int slabs)
@@ -35,9 +54,11 @@ static size_t padded(size_t bytes, size_t to)
 
 tulle__slab_place tulle__slab_places(const struct tulle_stream *s, int64_t rows, int64_t entries)
 {
-    tulle__slab_place place = {.colind = padded((size_t)(rows + 1) * (size_t)s->device->rowptr_bytes, 256)};
-    place.val = place.colind + padded((size_t)entries * sizeof(int32_t), 256);
-    place.bytes = place.val + padded((size_t)entries * tulle_type_size(s->type), 256);
+    tulle__slab_place place = {.bytes = padded((size_t)(rows + 1) * (size_t)s->device->rowptr_bytes, 256)};
+    for (int a = 0; a < TULLE__ARRAYS; a++) {
+        place.array[a] = place.bytes;
+        place.bytes += padded(tulle__array_bytes(s, a, rows, entries), 256);
+    }
     return place;
 }
 

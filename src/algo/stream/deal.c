@@ -21,23 +21,25 @@ out:
     return status;
 }
 
-/* A range of rows for each PE in turn; cut[size + 1]. */
-static tulle_status layout_of_cuts(struct tulle_stream *s, const tulle_gidx *cut)
+/* A range of rows of so many columns for each PE in turn; cut[size + 1]. */
+static tulle_status layout_of_cuts(
+    const struct tulle_stream *s, const tulle_gidx *cut, tulle_gidx cols, tulle_layout **layout)
 {
     int *owner = NULL, size = s->comm->size;
     tulle_status status;
     TULLE_TRY(tulle__alloc((size_t)size, sizeof *owner, "owners", &owner));
     for (int p = 0; p < size; p++) owner[p] = p;
-    tulle_layout_spec spec = {.m = s->m, .n = 1, .tile_rows = size, .tile_cols = 1, .row_cut = cut, .owner = owner};
-    TULLE_TRY(tulle_layout_new(&spec, size, &s->layout));
+    tulle_layout_spec spec = {.m = s->m, .n = cols, .tile_rows = size, .tile_cols = 1, .row_cut = cut, .owner = owner};
+    TULLE_TRY(tulle_layout_new(&spec, size, layout));
 out:
     tulle__free(owner);
     return status;
 }
 
-/* Collective: the rows of A by their entries. */
+/* Collective: the rows of A by their entries, blocks kept whole. */
 static tulle_status spread_matrix(struct tulle_stream *s)
 {
+    tulle_gidx b = s->format.block;
     int64_t *work = NULL;
     tulle_gidx *cut = NULL;
     tulle_status status = tulle__alloc((size_t)s->m, sizeof *work, "entries of rows", &work);
@@ -45,7 +47,8 @@ static tulle_status spread_matrix(struct tulle_stream *s)
     TULLE_TRY(tulle_comm_agree(s->comm, status));
     TULLE_TRY(tulle_mat_row_nnz(s->A, work));
     tulle_cuts_weighted(s->m, work, s->comm->size, cut);
-    status = layout_of_cuts(s, cut);
+    for (int p = 1; p < s->comm->size; p++) cut[p] -= cut[p] % b;
+    status = layout_of_cuts(s, cut, 1, &s->layout);
 out:
     tulle__free(work);
     tulle__free(cut);
@@ -79,7 +82,7 @@ static tulle_status spread_rows(struct tulle_stream *s)
     TULLE_TRY(tulle__alloc_zero((size_t)size + 1, sizeof *cut, "cuts", &cut));
     for (int p = 1; p < size; p++) TULLE_TRY(row_at(s, (int64_t)((__int128)s->rows->nnz * p / size), &cut[p]));
     cut[size] = s->m;
-    status = layout_of_cuts(s, cut);
+    status = layout_of_cuts(s, cut, 1, &s->layout);
 out:
     tulle__free(cut);
     return status;
@@ -145,18 +148,54 @@ static tulle_status make_rowptr(struct tulle_stream *s)
     return TULLE_OK;
 }
 
+/* Whether tiles of A are whole blocks, and of a half each PE's lie together. */
+static int lies_in_blocks(const struct tulle_stream *s)
+{
+    const tulle_layout *l = s->A->layout;
+    int whole = 1, runs = 0;
+    for (int i = 0; i < l->mt; i++) {
+        whole = whole && l->row_cut[i] % s->format.block == 0;
+        runs += i == 0 || tulle__layout_owner(l, i, 0) != tulle__layout_owner(l, i - 1, 0);
+    }
+    return whole && (!s->format.symmetric || runs <= s->comm->size);
+}
+
+/* Collective: A, or a copy that is dealt out by entries, as it will be packed where it lies. */
+static tulle_status deal_packed(struct tulle_stream *s)
+{
+    tulle_mat *copy = NULL;
+    tulle_layout *layout = NULL;
+    tulle_status status;
+    if (!s->options.spread && lies_in_blocks(s)) return layout_as_is(s);
+    TULLE_TRY(tulle_comm_agree(s->comm, spread_matrix(s)));
+    TULLE_TRY(tulle_comm_agree(s->comm, layout_of_cuts(s, s->layout->row_cut, s->n, &layout)));
+    TULLE_TRY(tulle_mat_redistribute(s->A, layout, &copy));
+    tulle_mat_free(s->copy);
+    s->A = s->copy = copy;
+out:
+    tulle_layout_free(layout);
+    return status;
+}
+
 tulle_status tulle__stream_deal(struct tulle_stream *s)
 {
     tulle_status status;
-    if (s->rows)
+    if (s->format.packed)
+        status = deal_packed(s);
+    else if (s->rows)
         status = spread_rows(s);
     else if (s->options.spread)
         status = spread_matrix(s);
     else
         status = layout_as_is(s);
     TULLE_TRY(tulle_comm_agree(s->comm, status));
-    status = make_pieces(s);
-    if (status == TULLE_OK) status = make_rowptr(s);
+    if (s->format.packed) {
+        status = tulle__packed_new(s);
+    } else {
+        status = make_pieces(s);
+        if (status == TULLE_OK) status = make_rowptr(s);
+        s->nnz = s->entries;
+    }
     TULLE_TRY(tulle_comm_agree(s->comm, status));
 out:
     return status;

@@ -68,13 +68,15 @@ static tulle_status wait(tulle__feed *base, int slot, const tulle__stream_slab *
     if (feed->in_place) {
         tulle_tile tile = tulle__tile_in_place(s->A, piece_of(base, slab)->tile, 0);
         if (slab->entries)
-            *arrived = (tulle__arrived){
-                tile.colind + slab->entry, (char *)tile.val + (size_t)slab->entry * tulle_type_size(s->type)};
+            *arrived =
+                (tulle__arrived){.array = {[TULLE__COLIND] = tile.colind + slab->entry,
+                                     [TULLE__VAL] = (char *)tile.val + (size_t)slab->entry * tulle_type_size(s->type)}};
         return TULLE_OK;
     }
     if (feed->group[slot] >= 0) status = tulle__wait(s->comm, feed->group[slot]);
     feed->group[slot] = -1;
-    *arrived = (tulle__arrived){feed->room[slot], feed->room[slot] + feed->val[slot]};
+    *arrived = (tulle__arrived){
+        .array = {[TULLE__COLIND] = feed->room[slot], [TULLE__VAL] = feed->room[slot] + feed->val[slot]}};
     return status;
 }
 

@@ -33,7 +33,8 @@ static tulle_status wait(tulle__feed *base, int slot, const tulle__stream_slab *
     (void)slab;
     tulle_status status = rows->ops->wait(rows, read);
     base->read += read->bytes;
-    *arrived = (tulle__arrived){read->room + read->colind_at, read->room + read->val_at};
+    *arrived = (tulle__arrived){
+        .array = {[TULLE__COLIND] = read->room + read->colind_at, [TULLE__VAL] = read->room + read->val_at}};
     return status;
 }
 

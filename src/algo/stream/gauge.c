@@ -79,7 +79,7 @@ static tulle_status time_copies(struct tulle_stream *s, const tulle__arrived *ar
     }
     if (status != TULLE_OK) return status;
     rates->latency = median(small);
-    double whole = median(large), seconds = whole - 3 * rates->latency;
+    double whole = median(large), seconds = whole - tulle__slab_copies(s) * rates->latency;
     rates->bandwidth =
         (double)bytes / (seconds > whole / 10 ? seconds : whole / 10 + 1e-9); /* of little it is a guess */
     return TULLE_OK;
@@ -110,7 +110,7 @@ static tulle_status time_kernel(struct tulle_stream *s, const tulle__arrived *ar
 
 tulle_status tulle__stream_gauge(struct tulle_stream *s, tulle__stream_rates *rates)
 {
-    tulle__arrived arrived = {NULL, NULL};
+    tulle__arrived arrived = {{NULL}};
     tulle_status status = cut_trial(s);
     *rates = (tulle__stream_rates){.launch = 5e-6};
     if (status == TULLE_ERR_LIMIT || s->nslabs < 2) { /* whether anything fits is found out later, with figures */

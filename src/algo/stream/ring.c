@@ -62,18 +62,22 @@ out:
     return status;
 }
 
+static tulle__device_place *array_of(tulle__slab *slab, int array)
+{
+    return array == TULLE__COLIND ? &slab->colind : array == TULLE__BASE ? &slab->base : &slab->val;
+}
+
 /* The arrays of each slab where they lie. */
 static tulle_status borrow_tiles(struct tulle_stream *s)
 {
     tulle_status status = TULLE_OK;
     for (int k = 0; k < s->nslabs; k++) {
-        tulle__arrived at = {NULL, NULL};
+        tulle__arrived at = {{NULL}};
         TULLE_TRY(s->feed->ops->wait(s->feed, 0, &s->slab[k], &at));
-        const void *array[2] = {at.colind, at.val};
-        for (int i = 0; i < 2; i++, s->nbuffers++)
-            TULLE_TRY(s->device->ops->borrow(s->device, (void *)(uintptr_t)array[i], 0, &s->buffer[s->nbuffers]));
-        s->there[k].colind.buffer = s->buffer[s->nbuffers - 2];
-        s->there[k].val.buffer = s->buffer[s->nbuffers - 1];
+        for (int a = 0; a < TULLE__ARRAYS; a++, s->nbuffers++) {
+            TULLE_TRY(s->device->ops->borrow(s->device, (void *)(uintptr_t)at.array[a], 0, &s->buffer[s->nbuffers]));
+            array_of(&s->there[k], a)->buffer = s->buffer[s->nbuffers];
+        }
     }
 out:
     return status;
@@ -82,7 +86,7 @@ out:
 tulle_status tulle__ring_make(struct tulle_stream *s)
 {
     const tulle__device_ops *ops = s->device->ops;
-    size_t host, count = 2 * (size_t)s->nslabs + TULLE__STREAM_RING;
+    size_t host, count = TULLE__ARRAYS * (size_t)s->nslabs + TULLE__STREAM_RING;
     tulle_status status;
     tulle__slab_largest(s, &host);
     s->way = way_of(s, host);
@@ -119,17 +123,26 @@ char *tulle__ring_room(const struct tulle_stream *s, int in)
     return s->way == TULLE__WAY_DIRECT ? s->buffer[in]->direct : s->room[in % s->plan.ring];
 }
 
+/* Columns of X that slabs do not count. */
+static tulle_gidx columns_before(const struct tulle_stream *s)
+{
+    return s->format.symmetric ? s->first_row : 0;
+}
+
 /* What the slab is, but for where its arrays are. */
 static tulle__slab slab_of(const struct tulle_stream *s, int k)
 {
     const tulle__stream_slab *slab = &s->slab[k];
-    return (tulle__slab){.type = s->type,
-        .block = 1,
-        .index_bytes = sizeof(int32_t),
+    const tulle__stream_format *f = &s->format;
+    return (tulle__slab){.type = f->values,
+        .block = f->block,
+        .symmetric = f->symmetric,
+        .index_bytes = f->index_bytes,
         .first = slab->line,
         .m = slab->rows,
-        .n = s->n,
-        .blocks = slab->entries};
+        .n = (s->n - columns_before(s)) / f->block,
+        .blocks = slab->entries,
+        .span = f->span};
 }
 
 void tulle__ring_upload(struct tulle_stream *s, int k, int in, const tulle__arrived *arrived)
@@ -140,27 +153,32 @@ void tulle__ring_upload(struct tulle_stream *s, int k, int in, const tulle__arri
     *there = slab_of(s, k);
     if (s->way == TULLE__WAY_DIRECT) {
         there->rowptr = (tulle__device_place){s->pointed, slab->pointers};
-        there->colind = (tulle__device_place){buffer, (size_t)((const char *)arrived->colind - (char *)buffer->direct)};
-        there->val = (tulle__device_place){buffer, (size_t)((const char *)arrived->val - (char *)buffer->direct)};
+        for (int a = 0; a < TULLE__ARRAYS; a++)
+            if (arrived->array[a])
+                *array_of(there, a) =
+                    (tulle__device_place){buffer, (size_t)((const char *)arrived->array[a] - (char *)buffer->direct)};
         return;
     }
     tulle__slab_place at = tulle__slab_places(s, slab->rows, slab->entries);
     there->rowptr = (tulle__device_place){buffer, 0};
-    there->colind = (tulle__device_place){buffer, at.colind};
-    there->val = (tulle__device_place){buffer, at.val};
     const tulle__device_ops *ops = s->device->ops;
     ops->upload(s->copies, &there->rowptr, s->pointers + slab->pointers,
         (size_t)(slab->rows + 1) * (size_t)s->device->rowptr_bytes);
-    ops->upload(s->copies, &there->colind, arrived->colind, (size_t)slab->entries * sizeof(int32_t));
-    ops->upload(s->copies, &there->val, arrived->val, (size_t)slab->entries * tulle_type_size(s->type));
+    for (int a = 0; a < TULLE__ARRAYS; a++) {
+        size_t bytes = tulle__array_bytes(s, a, slab->rows, slab->entries);
+        *array_of(there, a) = (tulle__device_place){buffer, at.array[a]};
+        if (a != TULLE__BASE || s->format.index_bytes == 2)
+            ops->upload(s->copies, array_of(there, a), arrived->array[a], bytes);
+    }
 }
 
 /* Time passes for it where time is virtual. */
 static void charge(const struct tulle_stream *s, const tulle__slab *A, tulle_gidx cols)
 {
     tulle__work work = {.memory = (double)tulle__slab_bytes(s, A->m, A->blocks)};
-    work.flops[s->type] = 2 * (double)A->blocks * (double)cols;
-    work.memory += (double)((s->n + A->m) * cols) * (double)tulle_type_size(s->type);
+    double lines = (double)(s->n + A->m * A->block);
+    work.flops[s->type] = 2 * (double)(A->blocks * A->block * A->block) * (double)cols * (A->symmetric ? 2 : 1);
+    work.memory += lines * (double)cols * (double)tulle_type_size(s->type);
     tulle__kernel_end(s->comm, &work);
 }
 
@@ -172,8 +190,8 @@ void tulle__ring_multiply(struct tulle_stream *s, int in, tulle_gidx cols)
     for (tulle_gidx v = 0; v < turns; v++) {
         tulle__slab_task task = {.A = s->there[in],
             .vectors = s->type,
-            .X = {.place = {s->X, (size_t)(v * s->n) * size}, .ld = width},
-            .Y = {.place = {s->Y, (size_t)(v * s->lines) * size}, .ld = width},
+            .X = {.place = {s->X, (size_t)(v * s->n + columns_before(s) * width) * size}, .ld = width},
+            .Y = {.place = {s->Y, (size_t)(v * tulle__stream_y_lines(s)) * size}, .ld = width},
             .cols = width};
         s->device->ops->multiply(s->kernels, &task);
     }
@@ -213,7 +231,7 @@ static int has_come(struct tulle_stream *s, const struct progress *p)
 static tulle_status send(struct tulle_stream *s, struct progress *p)
 {
     int slot = p->sent % s->plan.ring;
-    tulle__arrived arrived = {NULL, NULL};
+    tulle__arrived arrived = {{NULL}};
     double start = tulle__clock_seconds();
     tulle_status status = s->feed->ops->wait(s->feed, slot, &s->slab[p->sent], &arrived);
     p->reading += tulle__clock_seconds() - start;
@@ -251,6 +269,15 @@ static tulle_status stream_slabs(struct tulle_stream *s, struct progress *p, tul
     return status;
 }
 
+/* Slabs of a half add to Y. */
+static void clear_y(struct tulle_stream *s, tulle_gidx cols)
+{
+    tulle_gidx width = s->options.separate ? 1 : cols;
+    tulle__vectors Y = {.place = {s->Y, 0}, .ld = width};
+    s->device->ops->scale(
+        s->kernels, s->type, tulle__stream_y_lines(s) * (s->options.separate ? cols : 1), width, &Y, 0);
+}
+
 /* What lies on the device already. */
 static void multiply_resident(struct tulle_stream *s, tulle_gidx cols)
 {
@@ -258,8 +285,7 @@ static void multiply_resident(struct tulle_stream *s, tulle_gidx cols)
         if (s->way == TULLE__WAY_IN_PLACE) {
             tulle__slab at = slab_of(s, k);
             at.rowptr = (tulle__device_place){s->pointed, s->slab[k].pointers};
-            at.colind.buffer = s->there[k].colind.buffer;
-            at.val.buffer = s->there[k].val.buffer;
+            for (int a = 0; a < TULLE__ARRAYS; a++) array_of(&at, a)->buffer = array_of(&s->there[k], a)->buffer;
             s->there[k] = at;
         }
         tulle__ring_multiply(s, k, cols);
@@ -273,6 +299,7 @@ tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__st
     tulle_status status = TULLE_OK, ended;
     double start = tulle__clock_seconds();
     if (!resident && s->feed->ops->check) status = s->feed->ops->check(s->feed);
+    if (status == TULLE_OK && s->format.symmetric) clear_y(s, cols);
     if (status == TULLE_OK && resident) multiply_resident(s, cols);
     if (status == TULLE_OK && !resident) status = stream_slabs(s, &p, cols);
     for (tulle__arrived unused; p.sent < p.fed; p.sent++) /* after a failure: what is on its way must end */

@@ -20,6 +20,7 @@ static void drop(tulle__owned *object)
         tulle__device_buffer_free(s->device, s->Y);
     }
     if (s->feed) s->feed->ops->free(s->feed);
+    tulle__packed_free(s->packed);
     tulle__device_close(s->device);
     tulle_layout_free(s->layout);
     tulle__free(s->piece);
@@ -27,6 +28,7 @@ static void drop(tulle__owned *object)
     tulle__free(s->slab);
     tulle__free(s->pointers);
     tulle__free(s->spec);
+    tulle__free(s->tail_of);
     tulle__free(s);
 }
 
@@ -35,6 +37,7 @@ void tulle_stream_free(tulle_stream *s)
     if (!s) return;
     if (s->owned.free) tulle__pe_disown(&s->owned);
     tulle_mat_free(s->copy);
+    tulle_mat_free(s->tails);
     drop(&s->owned);
 }
 
@@ -72,7 +75,7 @@ static tulle_status open_device(struct tulle_stream *s)
     plan->capacity = s->device->capacity;
     if (s->options.memory && s->options.memory < plan->capacity) plan->capacity = s->options.memory;
     x = (size_t)s->n * cols * size;
-    y = (size_t)s->lines * cols * size;
+    y = (size_t)tulle__stream_y_lines(s) * cols * size;
     plan->vectors = x + y;
     if (plan->vectors > plan->capacity)
         TULLE_TRY(tulle__fail(TULLE_ERR_LIMIT, "X and Y of %zu column(s) take %zu bytes of the device, which has %zu",
@@ -90,7 +93,10 @@ static tulle_status plan_stream(struct tulle_stream *s)
     int is_virtual = tulle__is_virtual(s->comm);
     tulle_status status;
     TULLE_TRY(open_device(s));
-    TULLE_TRY(s->rows ? tulle__feed_of_rows(s, &s->feed) : tulle__feed_new(s, &s->feed));
+    tulle__stream_format_text(&s->format, s->plan.format, sizeof s->plan.format);
+    TULLE_TRY(s->packed ? tulle__feed_of_packed(s, &s->feed)
+              : s->rows ? tulle__feed_of_rows(s, &s->feed)
+                        : tulle__feed_new(s, &s->feed));
     if (!is_virtual) TULLE_TRY(tulle__stream_gauge(s, &rates));
     TULLE_TRY(tulle__stream_weigh(s, is_virtual ? NULL : &rates));
     TULLE_TRY(tulle__stream_point(s));
@@ -135,8 +141,14 @@ static tulle_status make(
     }
     TULLE_TRY(status);
     if (s->A) s->structure = s->A->structure;
+    TULLE_TRY(tulle__stream_choose_format(s));
     TULLE_TRY(tulle__stream_deal(s));
+    TULLE_TRY(tulle__tails_new(s));
     TULLE_TRY(tulle_comm_agree(comm, plan_stream(s)));
+    if (s->packed) { /* nothing is read there any more */
+        tulle_mat_free(s->copy);
+        s->copy = NULL;
+    }
     *out = s;
     return TULLE_OK;
 out:
@@ -185,7 +197,7 @@ static tulle_status check_sides(const tulle_stream *s, const tulle_mat *X, const
     if (!same)
         return tulle__fail(
             TULLE_ERR_ARG, "Y must be row-major, with the rows and owners of tulle_stream_layout and one tile column");
-    if (s->A && s->A->structure != s->structure)
+    if (!s->packed && s->A && s->A->structure != s->structure)
         return tulle__fail(TULLE_ERR_STATE, "the matrix has got another structure since its stream was made");
     return TULLE_OK;
 }
@@ -201,7 +213,7 @@ static tulle_status tell(
 {
     double max[] = {a->transfer, a->compute, a->loop, a->vectors, a->reading, seconds};
     double sum[] = {a->transfer, a->compute, a->loop, a->vectors, a->reading, a->overlap, a->transfer > 0};
-    int64_t count[] = {a->bytes, a->read, s->nslabs, 2 * s->entries * cols};
+    int64_t count[] = {a->bytes, a->read, s->nslabs, 2 * s->nnz * cols};
     tulle_status status = tulle_comm_reduce_real(s->comm, TULLE_MAX, 6, max);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(s->comm, TULLE_SUM, 7, sum);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(s->comm, TULLE_SUM, 4, count);
@@ -241,8 +253,9 @@ tulle_status tulle_stream_multiply(tulle_stream *s, tulle_mat *X, tulle_mat *Y, 
     tulle__device_counts after = *counts;
     int64_t multiplied = tulle__now(s->comm);
     if (status == TULLE_OK) status = tulle__stream_deliver(s, Y);
+    TULLE_TRY(tulle_comm_agree(s->comm, status)); /* also: tails are there */
+    if (s->tails) TULLE_TRY(tulle_comm_agree(s->comm, tulle__tails_add(s, Y)));
     end = tulle__now(s->comm);
-    TULLE_TRY(tulle_comm_agree(s->comm, status));
     if (!report) goto out;
     a.transfer = (double)(after.copy_ns[0] - before.copy_ns[0]) * 1e-9;
     a.compute = (double)(after.kernel_ns - before.kernel_ns) * 1e-9;

@@ -27,9 +27,23 @@
 
 enum { TULLE__STREAM_RING = 8 }; /* buffers at most */
 
-/* Rows that lie together: of a tile row of A, or of a file. */
+/*
+ * What slabs are made of. From here on rows, lines and entries mean block rows, their lines and blocks: in CSR blocks
+ * are single entries.
+ */
+typedef struct tulle__stream_format {
+    int packed; /* a copy in this format is kept; 0: CSR as it lies */
+    int block, symmetric, index_bytes;
+    int64_t span; /* symmetric: no block is more block columns right of the diagonal */
+    tulle_type values;
+} tulle__stream_format;
+
+/* Arrays of a slab beside its row pointers. */
+enum { TULLE__COLIND, TULLE__BASE, TULLE__VAL, TULLE__ARRAYS };
+
+/* Rows that lie together: of a tile row of A, of a file, or of the packed rows. */
 typedef struct tulle__piece {
-    int tile;          /* -1: of a file */
+    int tile;          /* -1: of a file, or packed */
     int64_t row, rows; /* in the tile, or the file */
     int64_t line;      /* of Y on the device, and of `rowptr` */
     int64_t entry;     /* the first one, in the tile or the file */
@@ -38,16 +52,18 @@ typedef struct tulle__piece {
 typedef struct tulle__stream_slab {
     int piece;
     int64_t line, rows;
-    int64_t entry, entries; /* in the tile or the file */
+    int64_t entry, entries; /* in the tile, the file or the packed rows */
     size_t pointers;        /* bytes, where its row pointers begin in `pointers` */
 } tulle__stream_slab;
 
 typedef struct tulle__feed tulle__feed;
 
-/* Where a slab's arrays are in host memory. */
+/* Where a slab's arrays are in host memory; those that the format lacks are anywhere. */
 typedef struct tulle__arrived {
-    const void *colind, *val;
+    const void *array[TULLE__ARRAYS];
 } tulle__arrived;
+
+typedef struct tulle__packed tulle__packed;
 
 typedef struct tulle__feed_ops {
     /* Bytes of room for a slab, a multiple of 4096; 0: slabs are read where they are, and start is not called. */
@@ -81,12 +97,19 @@ struct tulle_stream {
     tulle_mat *copy;  /* of A with one tile column, if it had several */
     tulle_rows *rows; /* or NULL */
     tulle_gidx m, n;
-    tulle_type type;
+    tulle_type type; /* of vectors */
+    tulle__stream_format format;
     tulle_layout *layout;
     tulle_stream_plan plan;
     tulle__piece *piece;
     int npieces;
     int64_t lines, entries; /* of this PE */
+    int64_t nnz;            /* entries of A that they stand for, both halves */
+    tulle_gidx first_row;   /* symmetric: of this PE's rows; columns of slabs count from there */
+    int64_t tail;           /* symmetric: lines of Y behind them that they add to, not in blocks */
+    tulle__packed *packed;  /* or NULL */
+    tulle_mat *tails;       /* of all PEs, or NULL */
+    tulle_gidx *tail_of;    /* [2 size] where each begins, its lines */
     int64_t *rowptr;        /* [lines + 1], entries counted through its pieces; NULL once slabs are cut */
     tulle__stream_slab *slab;
     int nslabs;
@@ -110,20 +133,35 @@ struct tulle_stream {
     int loaded; /* resident, and there */
 };
 
-/* ---- feed.c, feed_rows.c: where slabs come from ---- */
+/* ---- feed.c, feed_rows.c, feed_packed.c: where slabs come from ---- */
 
 tulle_status tulle__feed_new(struct tulle_stream *stream, tulle__feed **feed);
 tulle_status tulle__feed_of_rows(struct tulle_stream *stream, tulle__feed **feed);
+tulle_status tulle__feed_of_packed(struct tulle_stream *stream, tulle__feed **feed);
+
+/* Counts what this PE's tiles of A, which are whole blocks, become: rowptr, lines, entries, one piece, tail. */
+tulle_status tulle__packed_new(struct tulle_stream *stream);
+void tulle__packed_free(tulle__packed *packed);
+
+/* ---- format.c ---- */
+
+/* Collective: the format that options ask for. */
+tulle_status tulle__stream_choose_format(struct tulle_stream *stream);
+const char *tulle__stream_format_text(const tulle__stream_format *format, char *text, size_t size);
 
 /* ---- deal.c ---- */
 
-/* Collective: layout, pieces and rowptr of this PE. */
+/* Collective: layout, pieces and rowptr of this PE; for a format of blocks a copy of A may replace it. */
 tulle_status tulle__stream_deal(struct tulle_stream *stream);
 
 /* ---- cut.c ---- */
 
+/* Bytes of an array of so many rows and entries. */
+size_t tulle__array_bytes(const struct tulle_stream *stream, int array, int64_t rows, int64_t entries);
 /* Bytes of entries and rows as they travel. */
 size_t tulle__slab_bytes(const struct tulle_stream *stream, int64_t rows, int64_t entries);
+/* How many copies bring a slab. */
+int tulle__slab_copies(const struct tulle_stream *stream);
 /* Share of slab s of `slabs` in the bytes: the first and the last are smaller. */
 double tulle__slab_share(int s, int slabs);
 /* Cuts all pieces into about so many slabs, a new stream->slab; in_tiles: each piece is one. */
@@ -135,7 +173,7 @@ tulle_status tulle__stream_point(struct tulle_stream *stream);
 
 /* Where arrays begin in a buffer that slabs are uploaded to. */
 typedef struct tulle__slab_place {
-    size_t colind, val, bytes;
+    size_t array[TULLE__ARRAYS], bytes;
 } tulle__slab_place;
 tulle__slab_place tulle__slab_places(const struct tulle_stream *stream, int64_t rows, int64_t entries);
 
@@ -183,5 +221,16 @@ tulle_status tulle__ring_pass(struct tulle_stream *stream, tulle_gidx cols, tull
 /* Gathers X from all PEs onto the device; brings this PE's lines of Y to where they belong. */
 tulle_status tulle__stream_gather(struct tulle_stream *stream, tulle_mat *X);
 tulle_status tulle__stream_deliver(struct tulle_stream *stream, tulle_mat *Y);
+/* Lines of Y on the device: this PE's and its tail. */
+int64_t tulle__stream_y_lines(const struct tulle_stream *stream);
+
+/* ---- tails.c: halves on several PEs ---- */
+
+/* Collective: where tails go to; nothing where none are needed. */
+tulle_status tulle__tails_new(struct tulle_stream *stream);
+/* Where this PE's tail goes, lines side by side; NULL: nowhere. */
+void *tulle__tail_here(const struct tulle_stream *stream);
+/* What other PEs' tails have for this one's lines of Y, once all of them are there. */
+tulle_status tulle__tails_add(struct tulle_stream *stream, tulle_mat *Y);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The model: a product is played through slab by slab with measured rates, as ring.c does it. A copy of b bytes takes
- * latency + b / bandwidth and three copies bring a slab; a kernel takes launch + b kernel; a slab may be copied when
- * the buffer it goes to has been multiplied. Then about max(transfer, compute) + first transfer + last kernel + S (3
- * latency + launch). More slabs make the second and third term smaller and the last one larger, so that the best number
- * grows like the square root of transfer / latency.
+ * latency + b / bandwidth and three or four copies bring a slab; a kernel takes launch + b kernel; a slab may be copied
+ * when the buffer it goes to has been multiplied. Then about max(transfer, compute) + first transfer + last kernel + S
+ * (3 latency + launch). More slabs make the second and third term smaller and the last one larger, so that the best
+ * number grows like the square root of transfer / latency.
  */
 #include <stdio.h>
 
 #include "algo/stream/stream.h"
 #include "base/error.h"
 
-enum { COPIES = 3, MOST_SLABS = 1024, RESIDENT_SLABS = 8 };
+enum { MOST_SLABS = 1024, RESIDENT_SLABS = 8 };
 
 static double matrix_bytes(const struct tulle_stream *s)
 {
@@ -27,7 +27,7 @@ double tulle__stream_predict(const struct tulle_stream *s, const tulle__stream_r
         double begin = sent > *slot ? sent : *slot;
         if (begin < come) begin = come;
         if (!s->options.hide && begin < done) begin = done;
-        sent = r->bandwidth > 0 ? begin + COPIES * r->latency + bytes / r->bandwidth : begin;
+        sent = r->bandwidth > 0 ? begin + tulle__slab_copies(s) * r->latency + bytes / r->bandwidth : begin;
         done = (done > sent ? done : sent) + r->launch + bytes * r->kernel;
         *slot = done;
     }
@@ -123,7 +123,7 @@ tulle_status tulle__stream_weigh(struct tulle_stream *s, const tulle__stream_rat
     plan->latency = r->latency;
     plan->read_bandwidth = r->read;
     if (r->bandwidth > 0 && !plan->in_place)
-        plan->transfer = (double)plan->matrix / r->bandwidth + COPIES * r->latency * plan->slabs;
+        plan->transfer = (double)plan->matrix / r->bandwidth + tulle__slab_copies(s) * r->latency * plan->slabs;
     plan->compute = (double)plan->matrix * r->kernel + r->launch * plan->slabs;
     plan->seconds =
         plan->resident ? plan->compute : tulle__stream_predict(s, r, plan->slabs > 0 ? plan->slabs : 1, plan->ring);
@@ -144,8 +144,8 @@ static const char *sized(size_t bytes, char *text)
 const char *tulle_stream_describe(const tulle_stream_plan *p, char *text, size_t size)
 {
     char a[32], b[32], c[32], d[32], e[32];
-    int n = snprintf(text, size, "%s: %s of %s: matrix %s, X and Y %s", p->device, sized(p->device_bytes, a),
-        sized(p->capacity, b), sized(p->matrix, c), sized(p->vectors, d));
+    int n = snprintf(text, size, "%s: %s of %s: matrix %s (%s), X and Y %s", p->device, sized(p->device_bytes, a),
+        sized(p->capacity, b), sized(p->matrix, c), p->format, sized(p->vectors, d));
     if (n < 0 || (size_t)n >= size) return text;
     if (p->resident)
         snprintf(text + n, size - (size_t)n, ", %s", p->in_place ? "read where it lies" : "stays there");

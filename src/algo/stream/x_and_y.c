@@ -86,31 +86,42 @@ out:
     return status == TULLE_OK ? ended : status;
 }
 
+int64_t tulle__stream_y_lines(const struct tulle_stream *s)
+{
+    return s->lines * s->format.block + s->tail;
+}
+
+/* Lines of Y from `line` on, side by side; staged already if each column has its own. */
+static void take_lines(const struct tulle_stream *s, int64_t line, int64_t rows, tulle_gidx cols, void *to)
+{
+    size_t size = tulle_type_size(s->type);
+    int64_t height = tulle__stream_y_lines(s);
+    if (!s->options.separate)
+        s->device->ops->download(
+            s->copies, to, &(tulle__device_place){s->Y, (size_t)(line * cols) * size}, (size_t)(rows * cols) * size);
+    else
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < cols; c++) move(size, to, r * cols + c, s->staged, c * height + line + r);
+}
+
 tulle_status tulle__stream_deliver(struct tulle_stream *s, tulle_mat *Y)
 {
     tulle_gidx cols = Y->layout->n;
-    size_t size = tulle_type_size(s->type);
     tulle_status status = TULLE_OK, ended;
     int64_t line = 0;
     if (s->options.separate) {
-        TULLE_TRY(stage(s, (size_t)(s->lines * cols) * size));
-        s->device->ops->download(
-            s->copies, s->staged, &(tulle__device_place){s->Y, 0}, (size_t)(s->lines * cols) * size);
+        size_t bytes = (size_t)(tulle__stream_y_lines(s) * cols) * tulle_type_size(s->type);
+        TULLE_TRY(stage(s, bytes));
+        s->device->ops->download(s->copies, s->staged, &(tulle__device_place){s->Y, 0}, bytes);
         TULLE_TRY(s->device->ops->queue_wait(s->copies));
     }
     for (int i = 0; i < Y->layout->mt; i++) {
         int64_t rows = tulle__tile_rows(Y, i);
         if (!tulle__tile_is_mine(Y, i, 0) || rows == 0) continue;
-        tulle_tile tile = tulle__tile_in_place(Y, i, 0);
-        if (!s->options.separate)
-            s->device->ops->download(s->copies, tile.val, &(tulle__device_place){s->Y, (size_t)(line * cols) * size},
-                (size_t)(rows * cols) * size);
-        else
-            for (int64_t r = 0; r < rows; r++)
-                for (int64_t c = 0; c < cols; c++)
-                    move(size, tile.val, r * tile.ld + c, s->staged, c * s->lines + line + r);
+        take_lines(s, line, rows, cols, tulle__tile_in_place(Y, i, 0).val);
         line += rows;
     }
+    if (s->tails && s->tail) take_lines(s, line, s->tail, cols, tulle__tail_here(s));
 out:
     ended = s->device->ops->queue_wait(s->copies);
     return status == TULLE_OK ? ended : status;

@@ -222,6 +222,7 @@ static tulle_status multiply_blocks(struct host *host, const tulle__slab_task *t
             .n = A->n,
             .block = A->block,
             .symmetric = A->symmetric,
+            .span = A->span,
             .rowptr = (const int64_t *)(const void *)at(&A->rowptr),
             .index_bytes = A->index_bytes,
             .colind = at(&A->colind),

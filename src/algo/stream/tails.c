@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Halves of symmetric matrices on several PEs: a PE's blocks right of the diagonal add to lines of Y that other PEs
+ * own, at most as many behind its own as its rows reach right. Its device has room for these lines, its tail. After a
+ * product each PE puts its tail where others reach it, and adds what the others' tails have for its lines, in the order
+ * of PEs.
+ */
+#include <string.h>
+
+#include "algo/stream/stream.h"
+#include "base/error.h"
+#include "mat/fetch.h"
+
+/* Collective. A dense matrix of one tile for each PE. */
+tulle_status tulle__tails_new(struct tulle_stream *s)
+{
+    int size = s->comm->size, *owner = NULL;
+    tulle_gidx *cut = NULL, mine[2] = {s->first_row + s->lines * s->format.block, s->tail};
+    tulle_layout *layout = NULL;
+    tulle_status status = TULLE_OK;
+    if (!s->format.symmetric || size == 1) return TULLE_OK;
+    status = tulle__alloc(2 * (size_t)size, sizeof *s->tail_of, "tails", &s->tail_of);
+    if (status == TULLE_OK) status = tulle__alloc_zero((size_t)size + 1, sizeof *cut, "cuts", &cut);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)size, sizeof *owner, "owners", &owner);
+    TULLE_TRY(tulle_comm_agree(s->comm, status));
+    TULLE_TRY(tulle_comm_allgather(s->comm, mine, sizeof mine, s->tail_of));
+    for (int p = 0; p < size; p++) {
+        cut[p + 1] = cut[p] + s->tail_of[2 * p + 1];
+        owner[p] = p;
+    }
+    tulle_layout_spec spec = {
+        .m = cut[size], .n = s->options.cols, .tile_rows = size, .tile_cols = 1, .row_cut = cut, .owner = owner};
+    TULLE_TRY(tulle_comm_agree(s->comm, tulle_layout_new(&spec, size, &layout)));
+    status = tulle_mat_new_dense(s->comm, layout, s->type, TULLE_ROW_MAJOR, &s->tails);
+out:
+    tulle_layout_free(layout);
+    tulle__free(cut);
+    tulle__free(owner);
+    return status;
+}
+
+void *tulle__tail_here(const struct tulle_stream *s)
+{
+    return s->tails ? tulle__tile_in_place(s->tails, s->comm->rank, 0).val : NULL;
+}
+
+static void add(tulle_type type, void *to, const void *from, int64_t count)
+{
+    if (type == TULLE_F32)
+        for (int64_t i = 0; i < count; i++) ((float *)to)[i] += ((const float *)from)[i];
+    else
+        for (int64_t i = 0; i < count; i++) ((double *)to)[i] += ((const double *)from)[i];
+}
+
+/* What lines begin .. end - 1, side by side in `lines`, have for this PE's tiles of Y. */
+static void add_lines(struct tulle_stream *s, tulle_mat *Y, tulle_gidx begin, tulle_gidx end, const char *lines)
+{
+    const tulle_gidx *cut = Y->layout->row_cut;
+    size_t line = (size_t)Y->layout->n * tulle_type_size(s->type);
+    for (int i = 0; i < Y->layout->mt; i++) {
+        if (!tulle__tile_is_mine(Y, i, 0)) continue;
+        tulle_gidx from = begin > cut[i] ? begin : cut[i], until = end < cut[i + 1] ? end : cut[i + 1];
+        if (from >= until) continue;
+        char *y = tulle__tile_in_place(Y, i, 0).val;
+        add(s->type, y + (size_t)(from - cut[i]) * line, lines + (size_t)(from - begin) * line,
+            (until - from) * Y->layout->n);
+    }
+}
+
+tulle_status tulle__tails_add(struct tulle_stream *s, tulle_mat *Y)
+{
+    tulle_gidx first = s->first_row, end = first + s->lines * s->format.block;
+    tulle_status status = TULLE_OK;
+    for (int p = 0; p < s->comm->size && status == TULLE_OK; p++) {
+        tulle_gidx begins = s->tail_of[2 * p], tail = s->tail_of[2 * p + 1];
+        tulle__fetch fetch;
+        tulle_tile tile;
+        if (p == s->comm->rank || begins >= end || begins + tail <= first) continue;
+        status = tulle__fetch_init(s->tails, p, 0, &fetch);
+        if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &tile);
+        if (status == TULLE_OK) add_lines(s, Y, begins, begins + tail, tile.val);
+        tulle__fetch_fini(&fetch);
+    }
+    return status;
+}
