@@ -164,7 +164,7 @@ tulle_status chart_add_slabs(void *chart, const struct json_line *line)
     if (json_has(line, "left_out")) return TULLE_OK;
     tulle_status status = copy_text(line, "operand", m.operand, sizeof m.operand);
     if (status == TULLE_OK) status = positive(line, "slabs", &m.x);
-    if (status == TULLE_OK) status = positive(line, "seconds", &m.seconds);
+    if (status == TULLE_OK) status = positive(line, "loop.max", &m.seconds);
     if (status == TULLE_OK) status = positive(line, "flops", &flops);
     m.rate = flops / m.seconds;
     snprintf(m.alg, sizeof m.alg, "%s, %s%s",

@@ -96,7 +96,8 @@ const struct verb verb_plot = {
         "convergence: residuals relative to ||b|| over iterations, a curve a column, and the width of a block, from a\n"
         "file FILE.json that solve wrote with --history.\n"
         "\n"
-        "slabs: flops a second over the number of slabs, a curve for each way of streaming, from stream --sweep.\n"
+        "slabs: flops a second, from the first slab to the last, over the number of slabs, a curve for each way of\n"
+        "streaming, from stream --sweep.\n"
         "\n"
         "timeline: what each PE does when, from a file that --trace wrote.",
     .examples = "tulle spgemm rmat:scale=16 --pes 2 --alg all --json | tulle plot breakdown - -o phases.svg\n"

@@ -44,6 +44,7 @@ struct sides {
     tulle_mat *A, *X, *Y;
     tulle_rows *rows;
     tulle_stream *stream;
+    tulle_stream_plan last; /* of this PE, of the run before */
 };
 
 static tulle_status open_source(struct setting *s, tulle_comm *comm, struct sides *x, char *warnings)
@@ -140,12 +141,15 @@ static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct side
     tulle_stream_options o = s->streaming.options;
     o.slabs = run->slabs;
     o.hide = run->hide;
+    /* beside others a number is chosen that they can be compared with: for a matrix that does not fit */
+    if (!o.slabs && !o.memory && x->last.matrix) o.memory = x->last.vectors + x->last.matrix / 10 * 9;
     tulle_status status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
     if (status == TULLE_ERR_LIMIT && s->nruns > 1) {
         if (tulle_comm_rank(comm) == 0) snprintf(run->left_out, sizeof run->left_out, "%s", tulle_error_message());
         return TULLE_OK;
     }
-    if (status == TULLE_OK && tulle_comm_rank(comm) == 0) run->plan = *tulle_stream_planned(x->stream);
+    if (status == TULLE_OK) x->last = *tulle_stream_planned(x->stream);
+    if (status == TULLE_OK && tulle_comm_rank(comm) == 0) run->plan = x->last;
     if (status == TULLE_OK) status = make_sides(s, comm, x);
     if (status == TULLE_OK) status = multiply(s, comm, x, run);
     if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, x, run);
@@ -161,7 +165,7 @@ static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct side
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct setting *s = arg;
-    struct sides x = {NULL, NULL, NULL, NULL, NULL};
+    struct sides x = {.A = NULL};
     char warnings[TULLE_WARNINGS_MAX] = "";
     tulle_status status = open_source(s, comm, &x, warnings);
     if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
@@ -320,7 +324,9 @@ static const struct option options[] = {{.name = "cols",
         .argument = "LIST",
         .text =
             "numbers of slabs, or auto, separated by commas: each is tried with --hide on and off, on a line of its "
-            "own; `tulle plot slabs` draws them"},
+            "own; behind a number, auto chooses for a device with room for nine tenths of the matrix. `tulle plot "
+            "slabs` "
+            "draws what --json prints"},
     {.name = "products",
         .kind = KIND_INT,
         .argument = "P",
