@@ -12,7 +12,7 @@ copies; then links are set so that transfer takes as long as they do, half and t
 slabs and as many as `auto` chooses, copies hidden and not. GF/s are those of the pass, from the first slab to the last.
 
 A case is FIGURE:UNKNOWNS:NODES. What does not fit in memory is left out with its figures, and the largest multiple of 8
-nodes that fits is measured instead and called so. Written to --out: streams.jsonl, an object a run; streams.md, tables
+nodes that fits is measured instead and called so. Written to --out: streams.jsonl, an object a run, case after case; streams.md, tables
 and verdicts; to --pictures stream-figure3.svg and so on, where transfer takes as long as kernels. --from makes these
 from an earlier streams.jsonl.
 """
@@ -85,8 +85,8 @@ def balanced_link(options, operand, separate):
     """Bytes a second at which transfer takes as long as kernels do meanwhile."""
     link = SAME_LINK
     for _ in range(3):
-        told = next(o for o in stream(options, operand, separate, link, [16]) if o["hide"])
-        link = told["matrix"] / told["compute"]["max"]
+        hidden = [o for o in stream(options, operand, separate, link, [12, 16, 24]) if o["hide"]]
+        link = hidden[0]["matrix"] / statistics.median(o["compute"]["max"] for o in hidden)
     return link
 
 

@@ -17,7 +17,7 @@
 #include "tap.h"
 #include "temporary.h"
 
-enum { N = 900, COLS = 5, PATH = TEMPORARY_MOST + 32, LATER = 3 };
+enum { N = 400, COLS = 5, PATH = TEMPORARY_MOST + 32, LATER = 3 };
 
 enum way { RESIDENT, SLABS, ONE_BY_ONE, DEALT, IN_FILE, FILE_THROUGH_LINK, WAYS };
 static const char *const way_names[] = {"resident", "in slabs", "in slabs, one after the other",
