@@ -132,7 +132,7 @@ tulle_status chart_draw_slabs(const struct chart *chart, const struct picture *p
     qsort(chart->mark, (size_t)chart->count, sizeof *chart->mark, by_x);
     put_title(chart, p, chart->mark[0].operand);
     fprintf(p->script,
-        "set xlabel 'slabs'\nset ylabel 'GF/s'\nset key outside right top\nset xrange [0:%g]\nset yrange [0:*]\n",
+        "set xlabel 'slabs'\nset ylabel 'GF/s'\nset key below maxcols 2\nset xrange [0:%g]\nset yrange [0:*]\n",
         chart->mark[chart->count - 1].x + 1);
     int count = put_series(chart, p, put_point, &names);
     return plot_series(p, count, names, "using 1:2 with linespoints pt 7", 1);
