@@ -37,6 +37,13 @@ TULLE_API tulle_type tulle_rows_type(const tulle_rows *rows);
 /* How it is read: "O_DIRECT", "buffered (the file system refuses O_DIRECT)". */
 TULLE_API const char *tulle_rows_manner(const tulle_rows *rows);
 
+/*
+ * Collective, of a square matrix, in one pass: D holds the entries that lie in diagonal blocks of so many rows, which
+ * begin at its multiples; 1: the diagonal. tulle_precond_new makes a (block) Jacobi preconditioner of D. Rows are dealt
+ * out evenly. D is the caller's.
+ */
+TULLE_API tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D);
+
 typedef struct tulle_stream_options {
     const char *device; /* a spec of tulle/device.h; NULL: "cpu" */
     tulle_gidx cols;    /* columns of X that a product has at most */
