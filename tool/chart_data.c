@@ -156,3 +156,19 @@ tulle_status chart_add_step(void *chart, const struct json_line *line)
     snprintf(m.alg, sizeof m.alg, "column %.0f", column);
     return status == TULLE_OK ? append(chart, &m) : status;
 }
+
+tulle_status chart_add_slabs(void *chart, const struct json_line *line)
+{
+    struct mark m = {.pes = 0};
+    double flops = 0;
+    if (json_has(line, "left_out")) return TULLE_OK;
+    tulle_status status = copy_text(line, "operand", m.operand, sizeof m.operand);
+    if (status == TULLE_OK) status = positive(line, "slabs", &m.x);
+    if (status == TULLE_OK) status = positive(line, "loop.max", &m.seconds);
+    if (status == TULLE_OK) status = positive(line, "flops", &flops);
+    m.rate = flops / m.seconds;
+    snprintf(m.alg, sizeof m.alg, "%s, %s%s",
+        json_is_true(line, "separate") ? "column by column" : "all columns at once",
+        json_is_true(line, "hide") ? "hidden" : "not hidden", json_is_true(line, "chosen") ? ", auto" : "");
+    return status == TULLE_OK ? append(chart, &m) : status;
+}

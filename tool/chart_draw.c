@@ -120,6 +120,24 @@ static void put_point(const struct mark *m, FILE *file)
     fprintf(file, "%.6g %.6g\n", m->x, m->rate * 1e-9);
 }
 
+static int by_x(const void *x, const void *y)
+{
+    const struct mark *a = x, *b = y;
+    return (a->x > b->x) - (a->x < b->x);
+}
+
+tulle_status chart_draw_slabs(const struct chart *chart, const struct picture *p)
+{
+    char(*names)[NAME];
+    qsort(chart->mark, (size_t)chart->count, sizeof *chart->mark, by_x);
+    put_title(chart, p, chart->mark[0].operand);
+    fprintf(p->script,
+        "set xlabel 'slabs'\nset ylabel 'GF/s'\nset key outside right top\nset xrange [0:%g]\nset yrange [0:*]\n",
+        chart->mark[chart->count - 1].x + 1);
+    int count = put_series(chart, p, put_point, &names);
+    return plot_series(p, count, names, "using 1:2 with linespoints pt 7", 1);
+}
+
 tulle_status chart_draw_roofline(const struct chart *chart, const struct picture *p)
 {
     char(*names)[NAME];

@@ -23,6 +23,7 @@ static const struct drawing {
         chart_draw_imbalance},
     {"convergence", "residuals over iterations, a curve a column, from --history", 860, 520, chart_add_step,
         chart_draw_convergence},
+    {"slabs", "flops a second over slabs of a stream, hidden and not", 860, 480, chart_add_slabs, chart_draw_slabs},
     {"timeline", "what each PE does when, from --trace", 1100, 420, chart_add_span, chart_draw_timeline},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -38,7 +39,7 @@ static tulle_status find_kind(const char *name, const struct drawing **kind)
     const char *near = tulle_nearest_word(name, names, KINDS);
     return tulle_fail(TULLE_ERR_ARG,
         "no kind of picture is called '%s'%s%s%s; there are scaling, tasks, roofline, breakdown, "
-        "imbalance, convergence and timeline",
+        "imbalance, convergence, slabs and timeline",
         name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -94,6 +95,9 @@ const struct verb verb_plot = {
         "\n"
         "convergence: residuals relative to ||b|| over iterations, a curve a column, and the width of a block, from a\n"
         "file FILE.json that solve wrote with --history.\n"
+        "\n"
+        "slabs: flops a second, from the first slab to the last, over the number of slabs, a curve for each way of\n"
+        "streaming, from stream --sweep.\n"
         "\n"
         "timeline: what each PE does when, from a file that --trace wrote.",
     .examples = "tulle spgemm rmat:scale=16 --pes 2 --alg all --json | tulle plot breakdown - -o phases.svg\n"

@@ -102,11 +102,26 @@ static tulle_status read_system(struct setting *s, tulle_comm *comm, struct syst
     return status;
 }
 
-static tulle_status make_operator(struct setting *s, tulle_comm *comm, struct system *x, tulle_operator *op)
+/* For as many columns as block CG takes at a time; without --width fewer if the device has no memory for them. */
+static tulle_status make_stream(const struct setting *s, struct system *x, tulle_gidx cols)
+{
+    enum { MOST = 64 };
+    tulle_stream_options o = s->streaming.options;
+    tulle_gidx most = s->solving.width ? s->solving.width : MOST;
+    int block = s->solving.method == TULLE_KRYLOV_BLOCK_CG;
+    tulle_status status;
+    o.cols = !block || cols < 1 ? 1 : cols < most ? cols : most;
+    for (;; o.cols = (o.cols + 1) / 2) {
+        status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
+        if (status != TULLE_ERR_LIMIT || s->solving.width || o.cols == 1) return status;
+    }
+}
+
+static tulle_status make_operator(
+    struct setting *s, tulle_comm *comm, struct system *x, tulle_gidx cols, tulle_operator *op)
 {
     if (!s->streamed) return tulle_operator_of_mat(x->A, NULL, op);
-    tulle_status status = x->A ? tulle_stream_new(x->A, &s->streaming.options, &x->stream)
-                               : tulle_stream_of_rows(x->rows, &s->streaming.options, &x->stream);
+    tulle_status status = make_stream(s, x, cols);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) s->plan = *tulle_stream_planned(x->stream);
     return status == TULLE_OK ? tulle_operator_of_stream(x->stream, op) : status;
 }
@@ -129,7 +144,7 @@ static tulle_status solve(struct setting *s, tulle_comm *comm, struct system *x,
     tulle_krylov_report *report = calloc((size_t)tulle_mat_cols(B) + 1, sizeof *report);
     tulle_status status = report ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = make_operator(s, comm, x, &op);
+    if (status == TULLE_OK) status = make_operator(s, comm, x, tulle_mat_cols(B), &op);
     ready = tulle_comm_seconds(comm);
     if (status == TULLE_OK) status = make_precond(s, x, &M);
     if (leads) {
@@ -466,7 +481,7 @@ static const struct option options[] = {OPTION_RHS,
         .fallback = "0",
         .low = 0,
         .high = 64,
-        .text = "block-cg: columns at a time at most; 0: 64, or what memory allows"},
+        .text = "block-cg: columns at a time at most; 0: 64, or what memory, also of --device, allows"},
     {.name = "guess", .kind = KIND_WORD, .argument = "FILE", .fallback = "0", .text = "where X begins: a dense file"},
     {.name = "history",
         .kind = KIND_WORD,

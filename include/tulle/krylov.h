@@ -39,6 +39,7 @@ typedef struct tulle_operator {
     tulle_status (*apply)(void *bound);
     void (*unbind)(void *bound); /* before x and y are freed */
     void (*free)(void *context); /* NULL: nothing to free */
+    tulle_gidx cols;             /* that x and y may have at most; 0: any number */
 } tulle_operator;
 
 /*
@@ -113,8 +114,8 @@ typedef struct tulle_krylov_options {
     double absolute;        /* */
     int64_t max_iterations; /* for each column; an iteration is a product (and one more a restart or check) */
     int restart;            /* GMRES: vectors that it keeps before it starts anew */
-    int width;              /* BLOCK_CG: columns at a time at most, up to 64; 0: as memory allows */
-    int guess;              /* 1: X holds a first guess; 0: X is written only, from x = 0 */
+    int width; /* BLOCK_CG: columns at a time at most, up to 64 and what the operators take; 0: as memory allows */
+    int guess; /* 1: X holds a first guess; 0: X is written only, from x = 0 */
     /* Called by PE 0 of comm after each iteration, from the thread that solves; it must not use the team. NULL: none */
     void (*watch)(void *arg, const tulle_krylov_step *step);
     void *arg;

@@ -135,8 +135,8 @@ TULLE_API tulle_status tulle_stream_multiply(
     tulle_stream *stream, tulle_mat *X, tulle_mat *Y, tulle_stream_report *report);
 
 /*
- * Collective: a square stream as an operator (tulle/krylov.h), for as many columns as were announced. The stream is the
- * caller's and must outlive it. TULLE_ERR_ARG if a PE has rows in several places.
+ * Collective: a square stream as an operator (tulle/krylov.h), for as many columns as were announced: block CG takes no
+ * more at a time. The stream is the caller's and must outlive it. TULLE_ERR_ARG if a PE has rows in several places.
  */
 TULLE_API tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op);
 

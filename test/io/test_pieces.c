@@ -14,6 +14,7 @@
 #include <tulle/version.h>
 
 #include "body.h"
+#include "built_with.h"
 #include "io/binsparse.h"
 #include "tap.h"
 #include "temporary.h"
@@ -282,13 +283,6 @@ static void run_format(tulle_team *team, const char *file)
     run.shape = &small;
     full_disk(team, &run);
     ok(tulle_team_run(team, leave_open, &run) == TULLE_OK, "%s left open: %s", file, tulle_error_message());
-}
-
-static int built_with(const char *fact)
-{
-    for (int i = 0; tulle_build_fact(i); i++)
-        if (strcmp(tulle_build_fact(i), fact) == 0) return 1;
-    return 0;
 }
 
 /* How a file fares that such a fact of the build is needed for. */

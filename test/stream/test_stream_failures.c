@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "built_with.h"
 #include "streams.h"
 #include "tap.h"
 #include "temporary.h"
@@ -231,14 +232,6 @@ out:
     return status;
 }
 
-static int has_hdf5(void)
-{
-    const char *fact;
-    for (int i = 0; (fact = tulle_build_fact(i)); i++)
-        if (strcmp(fact, "HDF5: yes") == 0) return 1;
-    return 0;
-}
-
 int main(int argc, char **argv)
 {
     tulle_team *team = NULL;
@@ -247,7 +240,7 @@ int main(int argc, char **argv)
     tulle_team_options options = {.threads = 1, .memory = (size_t)256 << 20};
     ok(tulle_team_new("threads", atoi(argv[1]), &options, &team) == TULLE_OK, "team");
     test_device(team);
-    if (has_hdf5()) {
+    if (built_with("HDF5: yes")) {
         int pes = tulle_team_size(team);
         char device[64];
         snprintf(device, sizeof device, "limit:link=%dK+cpu", 1200 / pes);

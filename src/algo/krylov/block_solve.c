@@ -158,9 +158,12 @@ out:
     return status;
 }
 
-/* Columns at a time: by half of the memory that is left on the PE that has least, for five panels and what plans hold.
+/*
+ * Columns at a time: what the operators take, and by half of the memory that is left on the PE that has least, for five
+ * panels and what plans hold.
  */
-static tulle_status choose_width(const tulle_operator *A, const tulle_krylov_options *options, int *width)
+static tulle_status choose_width(
+    const tulle_operator *A, const tulle_operator *M, const tulle_krylov_options *options, int *width)
 {
     enum { PANELS = 5, PART = 2 };
     int64_t rows = 0, most = options->width ? options->width : TULLE__TALL_MOST, fits;
@@ -170,6 +173,8 @@ static tulle_status choose_width(const tulle_operator *A, const tulle_krylov_opt
     fits = (int64_t)(tulle__memory_left() / PART / ((size_t)(rows ? rows : 1) * tulle_type_size(A->type) * PANELS));
     if (fits < 1) fits = 1;
     if (fits < most) most = fits;
+    if (A->cols && A->cols < most) most = A->cols;
+    if (M && M->cols && M->cols < most) most = M->cols;
     tulle_status status = tulle_comm_agree(A->comm, tulle_comm_reduce_int(A->comm, TULLE_MIN, 1, &most));
     *width = (int)most;
     return status;
@@ -180,7 +185,7 @@ tulle_status tulle__block_solve(const tulle_operator *A, const tulle_operator *M
 {
     int width;
     tulle_gidx count = X->layout->n;
-    tulle_status status = choose_width(A, options, &width);
+    tulle_status status = choose_width(A, M, options, &width);
     for (tulle_gidx first = 0; first < count && status == TULLE_OK;) {
         tulle_gidx groups = (count - first + width - 1) / width, columns = (count - first + groups - 1) / groups;
         tulle__block b = {

@@ -63,6 +63,7 @@ tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op)
         .context = stream,
         .bind = bind_sides,
         .apply = apply_sides,
-        .unbind = unbind_sides};
+        .unbind = unbind_sides,
+        .cols = stream->options.cols};
     return TULLE_OK;
 }
