@@ -62,9 +62,14 @@ draws convergence "$lines/history.json" -o "$work/p.gp"
 [ "$(sed -n '/^\$widths/,/^EOD/p' "$work/p.gp" | sed -n '2p;$!d')" = '0 4' ]
 report $? "the width of a block: $(sed -n '/^\$widths/,/^EOD/p' "$work/p.gp" | tr '\n' ',')"
 
+draws slabs "$lines/slabs.json" -o "$work/p.gp"
+holds "title 'all columns at once, hidden'" "a curve a way of streaming"
+[ "$(grep -c '^\$series' "$work/p.gp")" = 6 ] && [ "$(sed -n '/^\$series0/,/^EOD/p' "$work/p.gp" | wc -l)" = 4 ]
+report $? "six ways, auto apart; what did not fit is left out"
+
 # drawing
 if command -v gnuplot >/dev/null 2>&1; then
-    for kind in scaling:runs tasks:solves roofline:predictions breakdown:predictions imbalance:stat imbalance:predictions timeline:timeline convergence:history; do
+    for kind in scaling:runs tasks:solves roofline:predictions breakdown:predictions imbalance:stat imbalance:predictions timeline:timeline slabs:slabs convergence:history; do
         for ending in svg png; do
             file=$work/${kind%:*}-${kind#*:}.$ending
             "$tulle" plot "${kind%:*}" "$lines/${kind#*:}.json" -o "$file" >"$work/out" 2>&1 && [ ! -s "$work/out" ] &&
@@ -85,6 +90,7 @@ report $? "without gnuplot there is a message, and no picture: $(head -c 300 "$w
 expect 2 "did you mean 'scaling'" plot scalin "$lines/runs.json" -o "$work/p.svg"
 expect 2 'say where to' plot scaling "$lines/runs.json"
 expect 2 "a picture is a .svg or a .png file" plot scaling "$lines/runs.json" -o "$work/p.jpg"
+expect 2 "no number 'slabs'\|no text 'operand'" plot slabs "$lines/history.json" -o "$work/p.svg"
 expect 2 'cannot be opened' plot scaling "$work/absent.json" -o "$work/p.svg"
 expect 2 'stat.json:1: no text' plot scaling "$lines/stat.json" -o "$work/p.svg"
 expect 2 'runs.json:1: .grid. has\|runs.json:1: .work_per_pe. has' plot imbalance "$lines/runs.json" -o "$work/p.svg"

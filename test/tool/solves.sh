@@ -95,6 +95,12 @@ if "$tulle" info | grep -q 'HDF5: yes'; then
     "$tulle" gen stencil2d:n=60 -o "$work/stencil.bsp.h5" -q
     expect 0 'through 3 buffers' solve "$work/stencil.bsp.h5" --method cg --source file --slabs 5 --rhs ones --pes 2 --check
     expect 2 'precond' solve "$work/stencil.bsp.h5" --method cg --source file --precond ic0
+    expect 0 'columns 1 to 8 together' solve "$work/stencil.bsp.h5" --method block-cg --source file --budget 700K --slabs 6 --memory 256M --rhs random:8 --pes 2 --check --history "$work/file.csv"
+    grep -q '^check passed' "$work/out" && grep -q 'through [23] buffers' "$work/out" && grep -q '^8,1,.*,8$' "$work/file.csv"
+    report $? "block CG from a file: checked, streamed, with a history of eight columns"
+    # X and Y of 8 columns do not fit beside slabs, of fewer they do
+    expect 0 'columns 1 to 2 together' solve "$work/stencil.bsp.h5" --method block-cg --source file --budget 170K --rhs random:8 --pes 1 --check
+    expect 3 'bytes of the device' solve "$work/stencil.bsp.h5" --method block-cg --source file --budget 170K --rhs random:8 --width 8 --pes 1
 fi
 
 report_end

@@ -152,6 +152,11 @@ expect 0 'read where it lies' stream fem:nodes=8,dof=3 --check --pes 2
 expect 0 'slabs of at most.*through 3 buffers' stream fem:nodes=8,dof=3 --device limit:mem=200K,link=2G+cpu --cols 3 --check --pes 1
 expect 0 '"hide":false,"separate":true.*"slabs":9,.*"passed":true' stream fem:nodes=8,dof=3 --device limit:link=2G+cpu --slabs 9 --hide off --separate --cols 3 --check --json --pes 1
 expect 0 'check passed' stream "$data/bcsstk16.mtx.gz" --source spread --slabs 3 --comm check+threads --pes 3 --check
+expect 0 '[0-9]  off .*<- auto' stream fem:nodes=8,dof=3 --device limit:link=2G+cpu --sweep 3,16,auto --check --pes 1
+expect 0 '"chosen":false,.*"slabs":7,.*"hide":false\|"hide":false,.*"chosen":false,.*"slabs":7,' stream fem:nodes=8,dof=3 --device limit:link=2G+cpu --sweep 7 --json --pes 2
+expect 0 '^    2   on | left out: .*bytes of the device' stream fem:nodes=8,dof=3 --format csr --device limit:mem=300K,link=2G+cpu --sweep 2,12 --pes 1
+expect 2 'goes without --slabs' stream fem:nodes=8 --sweep 2,4 --slabs 3
+expect 2 'sweep' stream fem:nodes=8 --sweep 2,x
 expect 0 'device cpu: yes' info
 expect 3 'bytes of the device' stream fem:nodes=8,dof=3 --budget 20K --pes 1
 expect 2 "did you mean 'spread'" stream fem:nodes=8 --source spraed
