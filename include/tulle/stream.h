@@ -59,7 +59,8 @@ typedef struct tulle_stream_options {
      *   "bsr:b=3"  blocks of 3 x 3 with one column index each; without b= of the size, 1 to 8, that takes fewest bytes
      *   "csr:..."  single entries
      *   "auto"     the one of these, or what A lies in, that takes fewest bytes
-     * with `half`, of a symmetric matrix only what is on and right of the diagonal (auto: if it is symmetric);
+     * with `half`, of a symmetric matrix only what is on and right of the diagonal (auto: if it is symmetric
+     * and that pays: not of single entries that many columns are multiplied by where they lie);
      * `index=2` or 4, bytes of a column index (without: 2 if no row reaches over more than 65535 block columns);
      * `values=f32`, values rounded, vectors and sums as they are. Sums of a half follow from the slabs.
      */
