@@ -86,6 +86,7 @@ static void watch(void *arg, const tulle_krylov_step *step)
 struct system {
     tulle_mat *A;
     tulle_rows *rows;
+    tulle_mat *diagonal; /* blocks of it, of what is in a file */
     tulle_stream *stream;
 };
 
@@ -125,6 +126,16 @@ static tulle_status make_operator(
     return status == TULLE_OK ? tulle_operator_of_stream(x->stream, op) : status;
 }
 
+/* Of a matrix in a file, what needs no more than its diagonal blocks. */
+static tulle_status make_precond(struct setting *s, struct system *x, tulle_operator *M)
+{
+    if (x->A) return tulle_precond_new(x->A, s->precond, &s->preconditioning, M);
+    if (s->precond == TULLE_PRECOND_NONE) return TULLE_OK;
+    int block = s->precond == TULLE_PRECOND_JACOBI ? 1 : s->preconditioning.block;
+    tulle_status status = tulle_rows_diagonal(x->rows, block, &x->diagonal);
+    return status == TULLE_OK ? tulle_precond_new(x->diagonal, s->precond, &s->preconditioning, M) : status;
+}
+
 static tulle_status solve(struct setting *s, tulle_comm *comm, struct system *x, tulle_mat *B, tulle_mat *X)
 {
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
@@ -135,7 +146,7 @@ static tulle_status solve(struct setting *s, tulle_comm *comm, struct system *x,
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = make_operator(s, comm, x, tulle_mat_cols(B), &op);
     ready = tulle_comm_seconds(comm);
-    if (status == TULLE_OK && x->A) status = tulle_precond_new(x->A, s->precond, &s->preconditioning, &M);
+    if (status == TULLE_OK) status = make_precond(s, x, &M);
     if (leads) {
         s->setup[0] = ready - start;
         s->setup[1] = tulle_comm_seconds(comm) - ready;
@@ -152,6 +163,7 @@ static tulle_status solve(struct setting *s, tulle_comm *comm, struct system *x,
     tulle_operator_free(&M);
     tulle_operator_free(&op);
     tulle_stream_free(x->stream);
+    tulle_mat_free(x->diagonal);
     x->stream = NULL;
     return status;
 }
@@ -179,7 +191,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct setting *s = arg;
     char warnings[TULLE_WARNINGS_MAX] = "";
     const char *output = options_word(s->options, "output", NULL), *guess = options_word(s->options, "guess", NULL);
-    struct system x = {NULL, NULL, NULL};
+    struct system x = {.A = NULL};
     tulle_mat *B = NULL, *X = NULL, *read = NULL;
     tulle_status status = read_system(s, comm, &x, warnings);
     tulle_gidx n = status != TULLE_OK ? 0 : x.A ? tulle_mat_rows(x.A) : tulle_rows_count(x.rows);
@@ -246,8 +258,11 @@ static tulle_status read_options(struct setting *s)
     static const char *const streams[] = {"device", "budget", "slabs", "ring", "hide"};
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) s->streamed |= options_flag(o, streams[i]);
     s->streamed |= s->streaming.from_file | s->streaming.options.spread;
-    if (status == TULLE_OK && s->streaming.from_file && s->precond != TULLE_PRECOND_NONE)
-        status = tulle_fail(TULLE_ERR_ARG, "--precond wants the matrix in memory, not --source file");
+    if (status == TULLE_OK && s->streaming.from_file &&
+        (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0))
+        status = tulle_fail(TULLE_ERR_ARG,
+            "--precond %s wants the matrix in memory; with --source file there are jacobi and block-jacobi",
+            tulle_precond_name(s->precond));
     if (status == TULLE_OK) status = tulle_parse_real(options_word(o, "tol", "1e-8"), "--tol", 0, 1e300, &k->tolerance);
     if (status == TULLE_OK)
         status = tulle_parse_real(options_word(o, "absolute", "0"), "--absolute", 0, 1e300, &k->absolute);

@@ -37,6 +37,13 @@ TULLE_API tulle_type tulle_rows_type(const tulle_rows *rows);
 /* How it is read: "O_DIRECT", "buffered (the file system refuses O_DIRECT)". */
 TULLE_API const char *tulle_rows_manner(const tulle_rows *rows);
 
+/*
+ * Collective, of a square matrix, in one pass: D holds the entries that lie in diagonal blocks of so many rows, which
+ * begin at its multiples; 1: the diagonal. tulle_precond_new makes a (block) Jacobi preconditioner of D. Rows are dealt
+ * out evenly. D is the caller's.
+ */
+TULLE_API tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D);
+
 typedef struct tulle_stream_options {
     const char *device; /* a spec of tulle/device.h; NULL: "cpu" */
     tulle_gidx cols;    /* columns of X that a product has at most */
@@ -52,7 +59,8 @@ typedef struct tulle_stream_options {
      *   "bsr:b=3"  blocks of 3 x 3 with one column index each; without b= of the size, 1 to 8, that takes fewest bytes
      *   "csr:..."  single entries
      *   "auto"     the one of these, or what A lies in, that takes fewest bytes
-     * with `half`, of a symmetric matrix only what is on and right of the diagonal (auto: if it is symmetric);
+     * with `half`, of a symmetric matrix only what is on and right of the diagonal (auto: if it is symmetric
+     * and that pays: not of single entries that many columns are multiplied by where they lie);
      * `index=2` or 4, bytes of a column index (without: 2 if no row reaches over more than 65535 block columns);
      * `values=f32`, values rounded, vectors and sums as they are. Sums of a half follow from the slabs.
      */

@@ -449,6 +449,7 @@ static tulle_status stream(struct fixture *f, const char *text)
     if (is_file) {
         status = tulle_mat_save(f->A, in_folder(text, path));
         if (status == TULLE_OK) status = tulle_rows_open(f->comm, path, &rows);
+        if (status == TULLE_OK) status = tulle_rows_diagonal(rows, 2, &A);
         if (status == TULLE_OK) status = tulle_stream_of_rows(rows, &how, &stream);
     } else {
         status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", NULL, TULLE_CSR, NULL, NULL, &A);
@@ -578,7 +579,7 @@ static const struct subject {
     {"tulle_device_probe", probe, "limit+cpu", NULL, 1},
     {"tulle_stream_new tulle_stream_multiply tulle_stream_free tulle_operator_of_stream", stream, "limit+cpu", NULL, 0},
     {"tulle_stream_new tulle_stream_multiply", stream, "limit+cpu bsr:b=2,half", NULL, 0},
-    {"tulle_rows_open tulle_rows_free tulle_stream_of_rows", stream, "s.bsp.h5", "HDF5: yes", 0},
+    {"tulle_rows_open tulle_rows_free tulle_rows_diagonal tulle_stream_of_rows", stream, "s.bsp.h5", "HDF5: yes", 0},
     {"tulle_machine_measure_tiers", look_around, "", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "s", NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, "d", NULL, 0},

@@ -135,6 +135,17 @@ out:
     return status;
 }
 
+/*
+ * Where slabs are read in place half of the bytes is only worth a kernel that also writes: of single entries, for few
+ * columns.
+ */
+static int half_pays(const struct tulle_stream *s, int block)
+{
+    enum { FEW = 4 };
+    int in_place = s->device->ops->borrow && !s->options.slabs && !s->options.memory;
+    return !in_place || block > 1 || s->options.cols <= FEW;
+}
+
 /* Collective, for all PEs alike. */
 static tulle_status choose(struct tulle_stream *s, const struct wanted *w)
 {
@@ -147,7 +158,7 @@ static tulle_status choose(struct tulle_stream *s, const struct wanted *w)
     if (w->half == 1 && !symmetric)
         return tulle__fail(TULLE_ERR_ARG, "half of a matrix that is not symmetric, bit by bit, cannot stand for it");
     f->block = w->block ? (int)w->block : tulle__blocks_size(&facts, w->values);
-    f->symmetric = w->half == EITHER ? symmetric : w->half;
+    f->symmetric = w->half == EITHER ? symmetric && half_pays(s, f->block) : w->half;
     if (!w->chosen) return TULLE_OK;
     size_t block = (size_t)(f->block * f->block) * tulle_type_size(w->values) + sizeof(int32_t);
     double bytes = (double)tulle__blocks_estimate(&facts, f->block) * (double)block / (f->symmetric ? 2 : 1);

@@ -52,7 +52,6 @@ static tulle_status check_options(const tulle_stream_options *o)
     return TULLE_OK;
 }
 
-/* Opens the device and brings X and Y there, as they are needed whatever becomes of the rest. */
 static tulle_status open_device(struct tulle_stream *s)
 {
     tulle_stream_plan *plan = &s->plan;
@@ -62,7 +61,6 @@ static tulle_status open_device(struct tulle_stream *s)
         .overlap = s->options.hide,
         .rank = s->comm->rank,
         .timeline = is_virtual ? NULL : s->comm->pe->timeline};
-    size_t size = tulle_type_size(s->type), cols = (size_t)s->options.cols, x, y;
     tulle_status status;
     TULLE_TRY(tulle__alloc(strlen(spec) + 1, 1, "a spec", &s->spec));
     strcpy(s->spec, spec);
@@ -74,6 +72,16 @@ static tulle_status open_device(struct tulle_stream *s)
     snprintf(plan->device, sizeof plan->device, "%s", s->device->text);
     plan->capacity = s->device->capacity;
     if (s->options.memory && s->options.memory < plan->capacity) plan->capacity = s->options.memory;
+out:
+    return status;
+}
+
+/* X and Y are needed there whatever becomes of the rest. */
+static tulle_status make_vectors(struct tulle_stream *s)
+{
+    tulle_stream_plan *plan = &s->plan;
+    size_t size = tulle_type_size(s->type), cols = (size_t)s->options.cols, x, y;
+    tulle_status status;
     x = (size_t)s->n * cols * size;
     y = (size_t)tulle__stream_y_lines(s) * cols * size;
     plan->vectors = x + y;
@@ -92,7 +100,7 @@ static tulle_status plan_stream(struct tulle_stream *s)
     tulle__stream_rates rates;
     int is_virtual = tulle__is_virtual(s->comm);
     tulle_status status;
-    TULLE_TRY(open_device(s));
+    TULLE_TRY(make_vectors(s));
     tulle__stream_format_text(&s->format, s->plan.format, sizeof s->plan.format);
     TULLE_TRY(s->packed ? tulle__feed_of_packed(s, &s->feed)
               : s->rows ? tulle__feed_of_rows(s, &s->feed)
@@ -141,6 +149,7 @@ static tulle_status make(
     }
     TULLE_TRY(status);
     if (s->A) s->structure = s->A->structure;
+    TULLE_TRY(tulle_comm_agree(comm, open_device(s)));
     TULLE_TRY(tulle__stream_choose_format(s));
     TULLE_TRY(tulle__stream_deal(s));
     TULLE_TRY(tulle__tails_new(s));

@@ -73,7 +73,7 @@ tulle_status tulle__tails_add(struct tulle_stream *s, tulle_mat *Y)
     tulle_status status = TULLE_OK;
     for (int p = 0; p < s->comm->size && status == TULLE_OK; p++) {
         tulle_gidx begins = s->tail_of[2 * p], tail = s->tail_of[2 * p + 1];
-        tulle__fetch fetch;
+        tulle__fetch fetch = {.A = NULL};
         tulle_tile tile;
         if (p == s->comm->rank || begins >= end || begins + tail <= first) continue;
         status = tulle__fetch_init(s->tails, p, 0, &fetch);

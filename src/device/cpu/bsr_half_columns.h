@@ -13,28 +13,42 @@
 #define STORE_SUM TULLE__BSR_OP(store, W, d)
 #define STORE_SUM_N TULLE__BSR_OP(put, W, d)
 
-/* to[c lines, ld apart] += a^T times lines of `here`: what a block does across the diagonal. */
-ROWS static inline __attribute__((always_inline)) void NAME(across)(double *to, int64_t ld, const A_T *a,
-    const X_T *here, int64_t ldx, int64_t n, const int b, const int wide, const int part)
+/*
+ * A block, both ways: sum += a times the lines of X at its columns, and, if it is right of the diagonal, to[c lines, ld
+ * apart] += a^T times the block row's own lines of X. An entry is spread over a vector once for both. `mine` are the
+ * own lines, in registers if `held`.
+ */
+ROWS static inline __attribute__((always_inline)) void NAME(both_ways)(V *sum, const V *mine, const A_T *a,
+    const X_T *x, const X_T *here, int64_t ldx, double *to, int64_t ld, int64_t n, const int b, const int wide,
+    const int part, const int held, const int across)
 {
 #pragma GCC unroll 6
-    for (int c = 0; c < b; c++, to += ld) {
-        V line[4];
+    for (int c = 0; c < b; c++, x += ldx, to += ld) {
+        V line[4], other[4];
 #pragma GCC unroll 4
-        for (int w = 0; w < wide; w++) line[w] = part ? LOAD_SUM_N(to, n) : LOAD_SUM(to + w * W);
+        for (int w = 0; w < wide; w++) {
+            line[w] = part ? LOAD_X_N(x, n) : LOAD_X(x + w * W);
+            if (across) other[w] = part ? LOAD_SUM_N(to, n) : LOAD_SUM(to + w * W);
+        }
 #pragma GCC unroll 6
         for (int r = 0; r < b; r++) {
             V entry = SPLAT((double)a[r * b + c]);
-            const X_T *x = here + r * ldx;
+            const X_T *own = here + r * ldx;
 #pragma GCC unroll 4
-            for (int w = 0; w < wide; w++) line[w] = FMA(entry, part ? LOAD_X_N(x, n) : LOAD_X(x + w * W), line[w]);
+            for (int w = 0; w < wide; w++) {
+                sum[r * wide + w] = FMA(entry, line[w], sum[r * wide + w]);
+                if (!across) continue;
+                V one = held ? mine[r * wide + w] : part ? LOAD_X_N(own, n) : LOAD_X(own + w * W);
+                other[w] = FMA(entry, one, other[w]);
+            }
         }
+        if (!across) continue;
 #pragma GCC unroll 4
         for (int w = 0; w < wide; w++)
             if (part)
-                STORE_SUM_N(to, line[w], n);
+                STORE_SUM_N(to, other[w], n);
             else
-                STORE_SUM(to + w * W, line[w]);
+                STORE_SUM(to + w * W, other[w]);
     }
 }
 
@@ -44,33 +58,31 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_panel)(const tu
 {
     const tulle__bsr *A = rows->A;
     const int64_t begin = A->first + rows->begin, end = A->first + rows->end, ldx = rows->ldx, own_ld = rows->own_ld;
+    const int held = 2 * b * wide + 2 * wide < (ROOM >= 24 ? 31 : 15);
     const A_T *a = (const A_T *)A->val + A->rowptr[i0] * b * b;
     const X_T *X = (const X_T *)rows->X + j;
     double *own = rows->own + (i0 - rows->begin) * b * own_ld + j;
     for (int64_t i = i0; i < i1; i++, own += b * own_ld) {
-        V sum[24];
+        V sum[24], mine[24];
         const X_T *here = X + (A->first + i) * b * ldx;
+        int64_t e = A->rowptr[i], stop = A->rowptr[i + 1];
 #pragma GCC unroll 24
-        for (int t = 0; t < b * wide; t++) sum[t] = SPLAT(0);
-        for (int64_t e = A->rowptr[i]; e < A->rowptr[i + 1]; e++, a += b * b) {
+        for (int t = 0; t < b * wide; t++) {
+            const X_T *from = here + t / wide * ldx + t % wide * W;
+            sum[t] = SPLAT(0);
+            if (held) mine[t] = part ? LOAD_X_N(from, n) : LOAD_X(from);
+        }
+        if (e < stop && tulle__bsr_column(A, i, e) == A->first + i) {
+            NAME(both_ways)(sum, mine, a, here, here, ldx, own, 0, n, b, wide, part, held, 0);
+            a += b * b;
+            e++;
+        }
+        for (; e < stop; e++, a += b * b) {
             int64_t col = tulle__bsr_column(A, i, e);
-            const X_T *x = X + col * b * ldx;
-#pragma GCC unroll 6
-            for (int c = 0; c < b; c++, x += ldx) {
-                V line[4];
-#pragma GCC unroll 4
-                for (int w = 0; w < wide; w++) line[w] = part ? LOAD_X_N(x, n) : LOAD_X(x + w * W);
-#pragma GCC unroll 6
-                for (int r = 0; r < b; r++) {
-                    V entry = SPLAT((double)a[r * b + c]);
-#pragma GCC unroll 4
-                    for (int w = 0; w < wide; w++) sum[r * wide + w] = FMA(entry, line[w], sum[r * wide + w]);
-                }
-            }
-            if (col >= end)
-                NAME(across)(rows->beyond + (col - end) * b * rows->k + j, rows->k, a, here, ldx, n, b, wide, part);
-            else if (col > A->first + i)
-                NAME(across)(rows->own + (col - begin) * b * own_ld + j, own_ld, a, here, ldx, n, b, wide, part);
+            double *to =
+                col >= end ? rows->beyond + (col - end) * b * rows->k + j : rows->own + (col - begin) * b * own_ld + j;
+            NAME(both_ways)
+            (sum, mine, a, X + col * b * ldx, here, ldx, to, col >= end ? rows->k : own_ld, n, b, wide, part, held, 1);
         }
 #pragma GCC unroll 24
         for (int t = 0; t < b * wide; t++) {
@@ -91,6 +103,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_panel)(const tu
             int64_t j = 0;                                                                                             \
             stop = i + 32 < rows->end ? i + 32 : rows->end;                                                            \
             for (; j + most * W <= rows->k; j += most * W) NAME(half_panel)(rows, i, stop, j, 0, b, most, 0);          \
+            if (most > 2)                                                                                              \
+                for (; j + 2 * W <= rows->k; j += 2 * W) NAME(half_panel)(rows, i, stop, j, 0, b, 2, 0);               \
             for (; j + W <= rows->k; j += W) NAME(half_panel)(rows, i, stop, j, 0, b, 1, 0);                           \
             if (j < rows->k) NAME(half_panel)(rows, i, stop, j, rows->k - j, b, 1, 1);                                 \
         }                                                                                                              \
