@@ -24,6 +24,14 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
     exit 1
 fi
 
+# no package of Debian's; with it, GCC's compiler for the same GPUs (10 MB, the device openacc)
+if command -v nvcc >/dev/null 2>&1 || [ -x /usr/local/cuda/bin/nvcc ]; then
+    version=$(gcc -dumpversion 2>/dev/null) || version=none
+    if have "gcc-$version"; then optional="$optional gcc-$version-offload-nvptx"; fi
+else
+    echo "setup: no nvcc (NVIDIA's CUDA toolkit 13, which Debian does not have): the device cuda is left out" >&2
+fi
+
 missing=""
 for package in $required $optional; do
     # a tool that came from elsewhere does as well
@@ -37,9 +45,6 @@ for package in $required $optional; do
     esac
     have "$package" || missing="$missing $package"
 done
-# no package of Debian's
-command -v nvcc >/dev/null 2>&1 || [ -x /usr/local/cuda/bin/nvcc ] ||
-    echo "setup: no nvcc (NVIDIA's CUDA toolkit 13, which Debian does not have): the device cuda is left out" >&2
 [ -z "$missing" ] && exit 0
 
 if [ "$(id -u)" = 0 ]; then

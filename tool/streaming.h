@@ -10,8 +10,8 @@
         .kind = KIND_WORD,                                                                                             \
         .argument = "SPEC",                                                                                            \
         .fallback = "cpu",                                                                                             \
-        .text = "what A is streamed through: cpu, ref, cuda:0, limit:mem=2G,link=12G,latency=2us+cpu; `tulle info` "   \
-                "tells which there are"},                                                                              \
+        .text = "what A is streamed through: cpu, ref, cuda:0, openacc, limit:mem=2G,link=12G,latency=2us+cpu; "       \
+                "`tulle info` tells which there are"},                                                                 \
         {.name = "source",                                                                                             \
             .kind = KIND_WORD,                                                                                         \
             .argument = "memory|spread|file",                                                                          \

@@ -26,6 +26,7 @@ static const tulle__module_host host = {
     .free = tulle__free,
     .account_enter = tulle__account_enter,
     .memory_available = tulle__memory_available,
+    .memory_left = tulle__memory_left,
     .memory_huge = tulle__memory_huge,
     .spec_int = tulle__spec_int,
     .spec_real = tulle__spec_real,

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 6 };
+enum { TULLE__MODULE_VERSION = 7 };
 
 struct tulle__timeline;
 
@@ -30,6 +30,7 @@ typedef struct tulle__module_host {
     void (*free)(void *block);
     tulle__account *(*account_enter)(tulle__account *account);
     size_t (*memory_available)(void);
+    size_t (*memory_left)(void);
     void (*memory_huge)(void *address, size_t bytes);
     tulle_status (*spec_int)(tulle__spec_part *part, const char *key, int64_t low, int64_t high, int64_t *value);
     tulle_status (*spec_real)(tulle__spec_part *part, const char *key, double low, double high, double *value);

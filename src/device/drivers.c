@@ -17,7 +17,7 @@ static const tulle__device_driver *const drivers[] = {
     &tulle__device_cpu, &tulle__device_ref, &tulle__device_limit, &tulle__device_fault};
 
 /* Modules that there may be. */
-static const char *const modules[] = {"cuda"};
+static const char *const modules[] = {"cuda", "openacc"};
 
 enum { DRIVERS = sizeof drivers / sizeof *drivers, MODULES = sizeof modules / sizeof *modules };
 

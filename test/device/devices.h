@@ -19,7 +19,10 @@ struct problem {
     int block, symmetric;
     tulle_type type, vectors;
     int slabs;
-    int wrong; /* out: elements of Y that are */
+    int narrow;    /* columns of 16 bits */
+    double unit;   /* values are multiples of it; 0: of 1, for which Y is known */
+    int wrong;     /* out: elements of Y that are */
+    uint64_t bits; /* out: of Y, hashed */
 };
 
 /* Whether block (i, j) is stored, and its values: small integers. */
@@ -60,20 +63,35 @@ static double get_number(tulle_type type, const void *from, int64_t i)
     return type == TULLE_F32 ? (double)((const float *)from)[i] : ((const double *)from)[i];
 }
 
-/* Block rows first .. last - 1 in host memory, with arrays at 0, colind and val. */
+/* The first column of a block row, which those of 16 bits count from. */
+static int32_t base_of(const struct problem *p, int64_t i)
+{
+    int64_t j = 0;
+    while (j < p->n && !block_there(p, i, j)) j++;
+    return (int32_t)(j < p->n ? j : 0);
+}
+
+/* Block rows first .. last - 1 in host memory, with arrays at 0, base, colind and val. */
 static char *pack_slab(tulle__device *d, const struct problem *p, int64_t first, int64_t last, tulle__slab *A)
 {
     int64_t most = (last - first) * p->n, b = p->block, at = 0;
     size_t pointers = (size_t)d->rowptr_bytes, size = tulle_type_size(p->type);
-    size_t colind = ((size_t)(last - first + 1) * pointers + 255) & ~(size_t)255;
+    size_t base = ((size_t)(last - first + 1) * pointers + 255) & ~(size_t)255;
+    size_t colind = base + (((size_t)(last - first) * 4 + 255) & ~(size_t)255);
     size_t val = colind + (((size_t)most * 4 + 255) & ~(size_t)255);
     char *data = calloc(val + (size_t)(most * b * b) * size + 1, 1);
+    double unit = p->unit > 0 ? p->unit : 1;
     for (int64_t i = first; i < last; i++) {
+        int32_t from = base_of(p, i);
+        ((int32_t *)(void *)(data + base))[i - first] = from;
         for (int64_t j = 0; j < p->n; j++)
             if (block_there(p, i, j)) {
                 for (int64_t e = 0; e < b * b; e++)
-                    put_number(p->type, data + val, at * b * b + e, element(p, i * b + e / b, j * b + e % b));
-                ((int32_t *)(void *)(data + colind))[at++] = (int32_t)j;
+                    put_number(p->type, data + val, at * b * b + e, element(p, i * b + e / b, j * b + e % b) * unit);
+                if (p->narrow)
+                    ((uint16_t *)(void *)(data + colind))[at++] = (uint16_t)(j - from);
+                else
+                    ((int32_t *)(void *)(data + colind))[at++] = (int32_t)j;
             }
         if (pointers == 8)
             ((int64_t *)(void *)data)[i - first + 1] = at;
@@ -83,12 +101,13 @@ static char *pack_slab(tulle__device *d, const struct problem *p, int64_t first,
     *A = (tulle__slab){.type = p->type,
         .block = p->block,
         .symmetric = p->symmetric,
-        .index_bytes = 4,
+        .index_bytes = p->narrow ? 2 : 4,
         .first = first,
         .m = last - first,
         .n = p->n,
         .blocks = at,
         .colind.at = colind,
+        .base.at = base,
         .val.at = val};
     return data;
 }
@@ -107,7 +126,7 @@ struct engines {
 static tulle_status open_engines(tulle__device *d, const struct problem *p, struct engines *e)
 {
     size_t size = tulle_type_size(p->vectors), b = (size_t)p->block;
-    size_t slab = 4096 + (size_t)(p->m * p->n) * (4 + b * b * 8) + (size_t)p->m * 8;
+    size_t slab = 4096 + (size_t)(p->m * p->n) * (4 + b * b * 8) + (size_t)p->m * 12;
     tulle_status status;
     for (int i = 0; i < 2; i++) {
         TULLE_TRY(tulle__device_buffer_new(d, slab, "a slab", &e->ring[i]));
@@ -156,7 +175,7 @@ __attribute__((unused)) static tulle_status problem_run(tulle__device *d, struct
                 (tulle__slab_task){.vectors = p->vectors, .X = {{e.X, 0}, ld}, .Y = {{e.Y, 0}, ld}, .cols = p->cols};
             tulle__slab *A = &task[s].A;
             data[s] = pack_slab(d, p, p->m * s / p->slabs, p->m * (s + 1) / p->slabs, A);
-            A->rowptr.buffer = A->colind.buffer = A->val.buffer = e.ring[slot];
+            A->rowptr.buffer = A->base.buffer = A->colind.buffer = A->val.buffer = e.ring[slot];
             ops->join(e.copies, e.used[slot]);
             ops->upload(e.copies, &(tulle__device_place){e.ring[slot], 0}, data[s], slab_bytes(p, A));
             ops->record(e.copies, e.ready[slot]);
@@ -175,7 +194,9 @@ __attribute__((unused)) static tulle_status problem_run(tulle__device *d, struct
     status = ops->queue_wait(e.copies);
     if (status == TULLE_OK) status = ended;
     p->wrong = 0;
-    for (int64_t row = 0; row < p->m * b && status == TULLE_OK; row++)
+    p->bits = 0;
+    for (size_t i = 0; i < ys * size; i++) p->bits = (p->bits ^ (unsigned char)Y[i]) * 0x100000001b3;
+    for (int64_t row = 0; row < p->m * b && status == TULLE_OK && p->unit <= 0; row++)
         for (int64_t c = 0; c < p->cols; c++) {
             double want = 0;
             for (int64_t k = 0; k < p->n * b; k++) want += element(p, row, k) * x_at(k, c);
@@ -197,8 +218,9 @@ __attribute__((unused)) static int problem_runs(tulle__device *d, struct problem
     tulle_status status = problem_run(d, p);
     if (status != TULLE_OK) printf("# %s\n", tulle_error_message());
     if (status == TULLE_OK && p->wrong)
-        printf("# %d wrong: %d x %d, %d columns, block %d, symmetric %d, types %d %d, %d slabs\n", p->wrong, (int)p->m,
-            (int)p->n, (int)p->cols, p->block, p->symmetric, (int)p->type, (int)p->vectors, p->slabs);
+        printf("# %d wrong: %d x %d, %d columns, block %d, symmetric %d, types %d %d, narrow %d, %d slabs\n", p->wrong,
+            (int)p->m, (int)p->n, (int)p->cols, p->block, p->symmetric, (int)p->type, (int)p->vectors, p->narrow,
+            p->slabs);
     return status == TULLE_OK && !p->wrong;
 }
 

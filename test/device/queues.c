@@ -69,8 +69,9 @@ static void test_products(tulle__device *d)
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (size_t w = 0; w < sizeof cols / sizeof *cols; w++)
             for (int block = 1; block <= 6; block = block == 1 ? 2 : block == 2 ? 3 : block + 3)
-                for (int symmetric = 0; symmetric < 2; symmetric++)
+                for (int kind = 0; kind < 4; kind++)
                     for (int types = 0; types < 3; types++) {
+                        int symmetric = kind % 2;
                         struct problem p = {.m = sizes[s][0],
                             .n = symmetric ? sizes[s][0] : sizes[s][1],
                             .cols = cols[w],
@@ -78,11 +79,30 @@ static void test_products(tulle__device *d)
                             .symmetric = symmetric,
                             .type = types == 2 ? TULLE_F64 : TULLE_F32,
                             .vectors = types == 0 ? TULLE_F32 : TULLE_F64,
+                            .narrow = kind / 2,
                             .slabs = 1 + (int)w};
                         count++;
                         if (!problem_runs(d, &p)) bad++;
                     }
     ok(bad == 0, "%d products by slabs with events between queues (%d wrong)", count, bad);
+}
+
+/* Rows have the same bits however the matrix is cut. Columns have 16 bits, as others are cuSPARSE's of cuda. */
+static void test_cuts(tulle__device *d)
+{
+    int same = 0, count = 0;
+    for (int block = 1; block <= 3; block++)
+        for (int64_t cols = 1; cols <= 9; cols += 4) {
+            struct problem p = {.m = 61, .n = 67, .cols = cols, .block = block, .narrow = 1, .unit = 1 / 3.};
+            p.type = p.vectors = TULLE_F64;
+            uint64_t bits = 0;
+            for (p.slabs = 1; p.slabs < 8; p.slabs += 3, count++) {
+                tulle_status status = problem_run(d, &p);
+                if (p.slabs == 1) bits = p.bits;
+                same += status == TULLE_OK && p.bits == bits;
+            }
+        }
+    ok(same == count, "%d of %d cuts have the bits of the whole", same, count);
 }
 
 static void test_scale(tulle__device *d)
@@ -246,6 +266,7 @@ int main(int argc, char **argv)
     test_scale(d);
     test_events(d);
     test_products(d);
+    test_cuts(d);
     test_errors(d);
     ok(d->used == 0, "all buffers are gone");
     tulle__device_close(d);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "device/kernel.h"
+#include "device/page_block.h"
 
 struct host {
     tulle__device device;
@@ -34,21 +35,15 @@ struct block {
     void *memory; /* NULL: borrowed */
 };
 
-static void *aligned(void *memory)
-{
-    uintptr_t up = TULLE__DEVICE_ALIGN - 1;
-    return (void *)(((uintptr_t)memory + up) & ~up);
-}
-
 static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
     struct block *block = NULL;
     tulle_status status;
     (void)device;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *block, what, &block));
-    TULLE_TRY(tulle__alloc(bytes + TULLE__DEVICE_ALIGN, 1, what, &block->memory));
+    TULLE_TRY(tulle__alloc(bytes + TULLE__PAGE_BLOCK_EXTRA, 1, what, &block->memory));
     block->buffer.bytes = bytes;
-    block->buffer.direct = aligned(block->memory);
+    block->buffer.direct = tulle__page_block(block->memory);
     *buffer = &block->buffer;
     return TULLE_OK;
 out:
@@ -75,26 +70,21 @@ static void buffer_free(tulle__device *device, tulle__device_buffer *buffer)
     tulle__free(block);
 }
 
-/* Where the block began is kept before what the caller gets. */
 static tulle_status host_new(tulle__device *device, size_t bytes, const char *what, void *out)
 {
-    char *memory, *place;
+    void *memory;
     (void)device;
-    tulle_status status = tulle__alloc(bytes + TULLE__DEVICE_ALIGN + sizeof memory, 1, what, &memory);
+    tulle_status status = tulle__alloc(bytes + TULLE__PAGE_BLOCK_EXTRA, 1, what, &memory);
     if (status != TULLE_OK) return status;
-    place = aligned(memory + sizeof memory);
-    memcpy(place - sizeof memory, &memory, sizeof memory);
-    memcpy(out, &place, sizeof place);
+    void *block = tulle__page_block(memory);
+    memcpy(out, &block, sizeof block);
     return TULLE_OK;
 }
 
 static void host_free(tulle__device *device, void *block)
 {
-    char *memory;
     (void)device;
-    if (!block) return;
-    memcpy(&memory, (char *)block - sizeof memory, sizeof memory);
-    tulle__free(memory);
+    if (block) tulle__free(tulle__page_block_memory(block));
 }
 
 /* ---- queues and events ---- */

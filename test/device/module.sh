@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The module cuda imports nothing from libtulle and has one symbol: cuda.sh tulle_cuda.so
+# A module imports nothing from libtulle and has one symbol: module.sh tulle_NAME.so
 set -u
 . "$(dirname "$0")/../tool/tap.sh"
 foreign=$(nm -D --undefined-only "$1") # fails with the module that cannot be read
