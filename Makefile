@@ -64,7 +64,9 @@ fuzz: setup
 	else echo 'clang is not installed: fuzzing is left out'; fi
 
 demo: setup
-	@$(MAKE) build
+	@echo 'building; what it says goes to $(BUILD).demo.log'
+	@$(MAKE) build > $(BUILD).demo.log 2>&1 || { cat $(BUILD).demo.log; exit 1; }
+	@rm -f $(BUILD).demo.log
 	@./examples/demo.sh $(BUILD)
 
 install: build
