@@ -48,11 +48,11 @@ SANITIZED = -DCMAKE_BUILD_TYPE=Debug -DTULLE_WERROR=OFF
 # gcc 12's thread sanitizer misses races between deferred transfers; clang's does not
 check-sanitizers: setup
 	cmake -S . -B $(BUILD)-asan $(SANITIZED) -DTULLE_SANITIZE=address,undefined > /dev/null
-	cmake --build $(BUILD)-asan -j $(JOBS)
+	cmake --build $(BUILD)-asan -j $(JOBS) --target sanitized
 	cd $(BUILD)-asan && ctest --output-on-failure -j $(JOBS) -L sanitize $(if $(BRIEF),-LE dear)
 	@if command -v clang > /dev/null; then \
 		cmake -S . -B $(BUILD)-tsan $(SANITIZED) -DCMAKE_C_COMPILER=clang -DTULLE_SANITIZE=thread > /dev/null && \
-		cmake --build $(BUILD)-tsan -j $(JOBS) && \
+		cmake --build $(BUILD)-tsan -j $(JOBS) --target sanitized && \
 		cd $(BUILD)-tsan && ctest --output-on-failure -j $(JOBS) -L threads $(if $(BRIEF),-LE dear); \
 	else echo 'clang is not installed: the thread sanitizer is left out'; fi
 
@@ -64,7 +64,9 @@ fuzz: setup
 	else echo 'clang is not installed: fuzzing is left out'; fi
 
 demo: setup
-	@$(MAKE) build
+	@echo 'building; what it says goes to $(BUILD).demo.log'
+	@$(MAKE) build > $(BUILD).demo.log 2>&1 || { cat $(BUILD).demo.log; exit 1; }
+	@rm -f $(BUILD).demo.log
 	@./examples/demo.sh $(BUILD)
 
 install: build

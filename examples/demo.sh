@@ -14,11 +14,13 @@ echo
 echo
 "$tulle" spmm "$matrix" --cols 128 --pes 4 --threads 1 --grid 2x2 --alg all --check --reps 3 --trace "$build/demo.trace.json"
 echo
-# the same over a slow network, where what is hidden and what is not shows
+# the same over a slow network, where what is hidden and what is not shows; what both say is told once
+said=$build/demo.said
+trap 'sort -u "$said" >&2; rm -f "$said"' EXIT
 for op in "spgemm" "spmm --cols 128"; do
     # shellcheck disable=SC2086
     "$tulle" $op "$matrix" --pes 2 --threads 1 --grid 1x2 --tiles 2 --alg all --check --reps 3 --comm net:latency=5us,bw=1G+threads --json
-done >"$build/demo.json"
+done >"$build/demo.json" 2>"$said"
 
 if "$tulle" plot breakdown "$build/demo.json" -o "$build/demo.svg" \
     --title "bcsstk16, 2 PEs over a network of 1 GB/s: where the time goes"; then

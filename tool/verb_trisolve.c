@@ -8,30 +8,8 @@
 #include "launch.h"
 #include "result.h"
 #include "rhs.h"
+#include "solves_told.h"
 #include "verb.h"
-
-struct outcome {
-    tulle_method method;
-    tulle_trisolve_report report;
-    double seconds, all[REPS_MAX], analysis;
-    int checked, passed, left_out;
-    double error;
-    tulle_forward forward; /* --rhs known */
-    char failure[256];
-};
-
-struct setting {
-    const struct options *options;
-    int reps, simulated, all, known;
-    tulle_read_options reading;
-    tulle_trisolve_options solving;
-    tulle_method method[TULLE_METHOD_COUNT];
-    int nmethods;
-    tulle_gidx n, cols;
-    int64_t nnz;
-    struct outcome outcome[TULLE_METHOD_COUNT]; /* PE 0's */
-    char warnings[TULLE_WARNINGS_MAX];
-};
 
 /* Rows whose entries off the diagonal sum up to 1 at most, and pivots that are at least 1: solutions stay moderate. */
 static tulle_status scale(tulle_mat *T)
@@ -65,7 +43,7 @@ static tulle_status scale(tulle_mat *T)
 }
 
 /* A direct factor. */
-static tulle_status take_direct(const struct setting *s, int lu, tulle_mat *A, tulle_mat **T)
+static tulle_status take_direct(const struct solves *s, int lu, tulle_mat *A, tulle_mat **T)
 {
     tulle_direct_options options = TULLE_DIRECT_DEFAULT;
     options.library = options_word(s->options, "library", NULL);
@@ -82,7 +60,7 @@ static tulle_status take_direct(const struct setting *s, int lu, tulle_mat *A, t
 }
 
 /* The triangle of a matrix, or of its factors. */
-static tulle_status take_triangle(const struct setting *s, const char *from, tulle_mat *A, tulle_mat **T)
+static tulle_status take_triangle(const struct solves *s, const char *from, tulle_mat *A, tulle_mat **T)
 {
     tulle_mat *L = NULL, *U = NULL;
     if (strcmp(from, "lu") == 0 || strcmp(from, "cholesky") == 0) return take_direct(s, strcmp(from, "lu") == 0, A, T);
@@ -96,7 +74,7 @@ static tulle_status take_triangle(const struct setting *s, const char *from, tul
 }
 
 /* The triangle that --from asks for. */
-static tulle_status read_triangle(struct setting *s, tulle_comm *comm, char *warnings, tulle_mat **T)
+static tulle_status read_triangle(struct solves *s, tulle_comm *comm, char *warnings, tulle_mat **T)
 {
     tulle_mat *A = NULL;
     const char *from = options_word(s->options, "from", "triangle");
@@ -112,7 +90,7 @@ static tulle_status read_triangle(struct setting *s, tulle_comm *comm, char *war
 }
 
 /* B in one tile; for --rhs known, known:K also X, the random solutions whose B it is. */
-static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B, tulle_mat **X)
+static tulle_status read_side(struct solves *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B, tulle_mat **X)
 {
     const char *rhs = options_word(s->options, "rhs", "random");
     static const int first = 0;
@@ -135,7 +113,7 @@ static tulle_status read_side(struct setting *s, tulle_comm *comm, tulle_mat *T,
 
 /* A wrong result is noted: the others still run, the exit status tells. */
 static tulle_status check(
-    struct setting *s, tulle_mat *T, tulle_mat *B, tulle_mat *known, tulle_mat *X, struct outcome *o)
+    struct solves *s, tulle_mat *T, tulle_mat *B, tulle_mat *known, tulle_mat *X, struct solves_outcome *o)
 {
     tulle_status status = tulle_trisolve_check(T, &s->solving, B, X, &o->error);
     if (status == TULLE_OK && known) status = tulle_trisolve_forward(T, &s->solving, known, X, &o->forward);
@@ -161,9 +139,9 @@ static tulle_status suit_sides(tulle_trisolve *solver, tulle_mat *B, tulle_mat *
 
 /* output: NULL, or where X goes. */
 static tulle_status run_method(
-    struct setting *s, tulle_comm *comm, tulle_mat *T, tulle_mat *side, tulle_mat *known, int m, const char *output)
+    struct solves *s, tulle_comm *comm, tulle_mat *T, tulle_mat *side, tulle_mat *known, int m, const char *output)
 {
-    struct outcome scratch = {.seconds = 0}, *o = tulle_comm_rank(comm) == 0 ? &s->outcome[m] : &scratch;
+    struct solves_outcome scratch = {.seconds = 0}, *o = tulle_comm_rank(comm) == 0 ? &s->outcome[m] : &scratch;
     tulle_trisolve *solver = NULL;
     tulle_mat *B = NULL, *X = NULL;
     tulle_trisolve_options options = s->solving;
@@ -196,7 +174,7 @@ out:
 
 static tulle_status body(tulle_comm *comm, void *arg)
 {
-    struct setting *s = arg;
+    struct solves *s = arg;
     char warnings[TULLE_WARNINGS_MAX] = "";
     const char *output = options_word(s->options, "output", NULL);
     tulle_mat *T = NULL, *B = NULL, *known = NULL;
@@ -220,13 +198,13 @@ static tulle_status body(tulle_comm *comm, void *arg)
 
 static tulle_status read_method(const char *word, void *arg)
 {
-    struct setting *s = arg;
+    struct solves *s = arg;
     if (s->nmethods == TULLE_METHOD_COUNT)
         return tulle_fail(TULLE_ERR_ARG, "--method names more methods than there are");
     return tulle_method_parse(word, &s->method[s->nmethods++]);
 }
 
-static tulle_status read_methods(struct setting *s)
+static tulle_status read_methods(struct solves *s)
 {
     const char *name = options_word(s->options, "method", "auto");
     s->all = strcmp(name, "all") == 0;
@@ -235,7 +213,7 @@ static tulle_status read_methods(struct setting *s)
     return TULLE_OK;
 }
 
-static tulle_status read_options(struct setting *s)
+static tulle_status read_options(struct solves *s)
 {
     const struct options *o = s->options;
     static const char *const froms[] = {"triangle", "tril", "triu", "ilu0", "ic0", "lu", "cholesky"};
@@ -259,112 +237,12 @@ static tulle_status read_options(struct setting *s)
     return read_methods(s);
 }
 
-/* Solves after which the method has paid for its analysis, compared with the serial solve of the same call; -1: never,
- * or there was none. */
-static double pays_after(const struct setting *s, const struct outcome *o)
-{
-    for (int m = 0; m < s->nmethods; m++)
-        if (s->outcome[m].method == TULLE_METHOD_SERIAL && s->outcome[m].seconds > o->seconds)
-            return (o->analysis - s->outcome[m].analysis) / (s->outcome[m].seconds - o->seconds);
-    return -1;
-}
-
-static void print_json(const struct setting *s, const tulle_team *team, const struct outcome *o)
-{
-    if (o->left_out) {
-        printf("{\"op\":\"trisolve\",\"method\":\"%s\",\"left_out\":", tulle_method_name(o->method));
-        json_text(o->failure, stdout);
-        printf("}\n");
-        return;
-    }
-    printf("{\"op\":\"trisolve\",\"method\":\"%s\",\"operand\":", tulle_method_name(o->method));
-    json_text(s->options->operand[0], stdout);
-    printf(",\"comm\":");
-    json_text(chosen_comm(s->options), stdout);
-    printf(",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"workers\":%d,\"type\":\"%s\"",
-        s->simulated ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team), o->report.workers,
-        tulle_type_name(s->reading.type));
-    printf(",\"n\":%" PRId64 ",\"nnz\":%" PRId64 ",\"cols\":%" PRId64 ",\"uplo\":\"%s\",\"trans\":%s,\"unit\":%s", s->n,
-        s->nnz, s->cols, s->solving.uplo == TULLE_UPPER ? "upper" : "lower",
-        s->solving.op == TULLE_OP_T ? "true" : "false", s->solving.diag == TULLE_DIAG_UNIT ? "true" : "false");
-    printf(",\"levels\":%" PRId64 ",\"chunk\":%" PRId64 ",\"supernodes\":%" PRId64 ",\"flops\":%" PRId64
-           ",\"seconds\":%.6g,\"seconds_all\":[",
-        o->report.levels, o->report.chunk, o->report.supernodes, o->report.flops, o->seconds);
-    for (int r = 0; r < s->reps; r++) printf("%s%.6g", r ? "," : "", o->all[r]);
-    printf("],\"analysis_seconds\":%.6g,\"gflops\":%.6g,\"waits\":%" PRId64 ",\"polls\":%" PRId64
-           ",\"messages\":%" PRId64 ",\"faults\":%" PRId64
-           ",\"same_bits\":%s,\"tasks\":%d,\"analysis_bytes\":%zu,\"phases\":{",
-        o->analysis, (double)o->report.flops / o->seconds * 1e-9, o->report.waits, o->report.polls, o->report.messages,
-        o->report.faults, o->report.same_bits ? "true" : "false", o->report.tasks, o->report.bytes);
-    json_spread("compute", o->report.compute, stdout);
-    putchar(',');
-    json_spread("wait", o->report.wait, stdout);
-    printf("},\"reading_included\":false");
-    if (o->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", o->passed ? "true" : "false", o->error);
-    if (o->checked && s->known)
-        printf(",\"forward\":{\"error\":%.6g,\"bound\":%.6g,\"share\":%.6g}", o->forward.error,
-            isfinite(o->forward.bound) ? o->forward.bound : -1, o->forward.share);
-    printf("}\n");
-}
-
-static void print_line(const struct setting *s, const struct outcome *o)
-{
-    char after[32] = "-", cut[32] = "-", checked[64] = "";
-    double pays = pays_after(s, o);
-    if (pays >= 0) snprintf(after, sizeof after, "%.1f", pays);
-    if (o->left_out) {
-        printf("%-13s left out: %s\n", tulle_method_name(o->method), o->failure);
-        return;
-    }
-    if (o->report.levels) snprintf(cut, sizeof cut, "%" PRId64 " levels", o->report.levels);
-    if (o->report.supernodes) snprintf(cut, sizeof cut, "%" PRId64 " nodes", o->report.supernodes);
-    if (o->report.tasks) snprintf(cut, sizeof cut, "%d tasks", o->report.tasks);
-    if (o->report.chunk) snprintf(cut, sizeof cut, "%" PRId64 " rows", o->report.chunk);
-    if (o->checked) snprintf(checked, sizeof checked, "%s", o->passed ? "passed" : "FAILED");
-    if (o->checked && s->known)
-        snprintf(checked, sizeof checked, "%s, x off by %.2g of at most %.2g", o->passed ? "passed" : "FAILED",
-            o->forward.error, o->forward.bound);
-    printf("%-13s %8d %14s %11.4g %10.4g %8.2f %9s | %9.3g %9.3g %9" PRId64 " %9" PRId64 " %9" PRId64 " %-5s %s\n",
-        tulle_method_name(o->method), o->report.workers, cut, o->analysis, o->seconds,
-        (double)o->report.flops / o->seconds * 1e-9, after, o->report.compute.mean, o->report.wait.mean,
-        o->report.waits, o->report.messages, o->report.polls, o->report.same_bits ? "same" : "any", checked);
-    if (*o->failure) printf("              %s\n", o->failure);
-}
-
-static tulle_status show(struct setting *s, tulle_team *team)
-{
-    int failed = 0;
-    if (tulle_team_leads(team) && !options_flag(s->options, "json")) {
-        printf("trisolve %s: %s%s%s, %" PRId64 " rows, %" PRId64 " entries, %" PRId64
-               " right-hand side%s, %s, %d PEs of %d "
-               "thread%s, %s\n",
-            s->options->operand[0], s->solving.uplo == TULLE_UPPER ? "upper" : "lower",
-            s->solving.diag == TULLE_DIAG_UNIT ? ", unit" : "", s->solving.op == TULLE_OP_T ? ", transposed" : "", s->n,
-            s->nnz, s->cols, s->cols == 1 ? "" : "s", tulle_type_name(s->reading.type), tulle_team_size(team),
-            tulle_team_threads(team), tulle_team_threads(team) == 1 ? "" : "s", chosen_comm(s->options));
-        printf(
-            "method         workers   how it is cut    analysis    seconds     GF/s pays after |   compute      wait "
-            "    waits  messages     polls bits  %s\n",
-            options_flag(s->options, "check") ? "check" : "");
-    }
-    for (int m = 0; m < s->nmethods; m++) {
-        const struct outcome *o = &s->outcome[m];
-        failed += o->checked && !o->passed;
-        if (!tulle_team_leads(team)) continue;
-        if (options_flag(s->options, "json"))
-            print_json(s, team, o);
-        else
-            print_line(s, o);
-    }
-    return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d results failed the check", failed, s->nmethods) : TULLE_OK;
-}
-
 static tulle_status run(const struct options *options)
 {
     tulle_team *team = NULL;
     tulle_operand_shape shape;
     const char *trace = options_word(options, "trace", NULL);
-    struct setting *s = calloc(1, sizeof *s);
+    struct solves *s = calloc(1, sizeof *s);
     if (!s) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     s->options = options;
     s->reps = (int)options_int(options, "reps", 1);
@@ -376,7 +254,7 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) {
         s->simulated = tulle_team_virtual(team);
         if (tulle_team_leads(team)) show_warnings(options, s->warnings);
-        status = show(s, team);
+        status = show_solves(s, team);
     }
     if (trace && team && (status == TULLE_OK || status == TULLE_ERR_CHECK)) {
         tulle_status written = tulle_team_trace_write(team, trace);

@@ -14,10 +14,8 @@
 #include "io/binsparse.h"
 #include "io/dense.h"
 #include "io/entries.h"
-#include "io/generate.h"
 #include "io/operand.h"
 #include "mat/assemble.h"
-#include "mat/context.h"
 
 tulle__mtx_options tulle__mtx_options_for(const tulle_read_options *options)
 {
@@ -28,15 +26,6 @@ tulle__mtx_options tulle__mtx_options_for(const tulle_read_options *options)
         .drop_zeros = options->drop_zeros,
         .assume = options->assume};
 }
-
-struct load {
-    tulle_comm *comm;
-    const char *operand;
-    const tulle_layout *layout;
-    const tulle_read_options *options;
-    char *warnings; /* never NULL */
-    const tulle_operand_shape *shape;
-};
 
 /* ---- entries as a source for the assembly ---- */
 
@@ -69,12 +58,12 @@ static tulle__entry_source source_of(tulle__entries *entries)
 /* ---- Matrix Market ---- */
 
 /* Of a packed file the last part is the longest: every part is unpacked from the start. */
-static tulle__meter *meter_of(const struct load *load, const tulle__mtx *mtx)
+static tulle__meter *meter_of(const tulle__loading *load, const tulle__mtx *mtx)
 {
     return tulle__comm_meter(load->comm, tulle__mtx_head(mtx)->packed ? load->comm->size - 1 : 0);
 }
 
-static tulle_status parse_array(tulle__mtx *mtx, struct load *load, tulle__entries *entries, tulle__mtx_stats *stats)
+static tulle_status parse_array(tulle__mtx *mtx, tulle__loading *load, tulle__entries *entries, tulle__mtx_stats *stats)
 {
     tulle_status status;
     const tulle__mtx_header *h = tulle__mtx_head(mtx);
@@ -106,7 +95,7 @@ out:
 }
 
 static tulle_status parse_coordinates(
-    tulle__mtx *mtx, struct load *load, tulle__entries *entries, tulle__mtx_stats *stats)
+    tulle__mtx *mtx, tulle__loading *load, tulle__entries *entries, tulle__mtx_stats *stats)
 {
     tulle__mtx_watch(mtx, meter_of(load, mtx));
     return tulle__mtx_parse(mtx, load->comm->rank, load->comm->size, load->options->type, entries, stats);
@@ -136,7 +125,7 @@ static tulle_status refuse_repeated(tulle__mtx *mtx, const tulle__assembly *asse
 }
 
 static tulle_status assemble_mtx(
-    struct load *load, tulle__mtx *mtx, tulle__entries *entries, const tulle__mtx_stats *sum, tulle_mat **A)
+    tulle__loading *load, tulle__mtx *mtx, tulle__entries *entries, const tulle__mtx_stats *sum, tulle_mat **A)
 {
     const tulle__mtx_header *h = tulle__mtx_head(mtx);
     tulle__entry_source source = source_of(entries);
@@ -168,7 +157,7 @@ static tulle_status assemble_mtx(
     return status;
 }
 
-static tulle_status load_mtx(struct load *load, tulle_mat **A)
+static tulle_status load_mtx(tulle__loading *load, tulle_mat **A)
 {
     tulle_comm *comm = load->comm;
     tulle__mtx_options options = tulle__mtx_options_for(load->options);
@@ -195,7 +184,7 @@ out:
 
 /* ---- Binsparse ---- */
 
-static tulle_status load_binsparse(struct load *load, tulle_mat **A)
+static tulle_status load_binsparse(tulle__loading *load, tulle_mat **A)
 {
     tulle_comm *comm = load->comm;
     tulle__binsparse *file = NULL;
@@ -221,148 +210,6 @@ static tulle_status load_binsparse(struct load *load, tulle_mat **A)
     }
     tulle__entries_fini(&entries);
     tulle__binsparse_close(file);
-    return status;
-}
-
-/* ---- generators ---- */
-
-enum { EDGES = 1 << 16 };
-
-struct edges {
-    const tulle__generator *generator;
-    int64_t first, count;
-    tulle_type type;
-    int64_t *row, *col;
-    void *val;
-};
-
-static void edge_block(void *context, int64_t b, tulle__entry_block *block)
-{
-    struct edges *e = context;
-    int64_t from = e->first + b * EDGES, left = e->count - b * EDGES, n = left < EDGES ? left : EDGES;
-    block->count = 0;
-    if (tulle__generator_edges(e->generator, from, from + n, e->row, e->col) != TULLE_OK) return;
-    tulle__generator_values(e->generator, n, e->row, e->col, e->type, e->val);
-    *block = (tulle__entry_block){.count = n, .row = e->row, .col = e->col, .val = e->val, .wide = 1};
-}
-
-/* Edges are shared out and sent to their owners; a repeated edge has the same value: the last one holds. */
-static tulle_status load_edges(struct load *load, const tulle__generator *g, int64_t edges, tulle_mat **A)
-{
-    tulle_comm *comm = load->comm;
-    struct edges e = {.generator = g, .type = load->options->type, .first = edges * comm->rank / comm->size};
-    e.count = edges * (comm->rank + 1) / comm->size - e.first;
-    tulle_status status = tulle__alloc(EDGES, sizeof *e.row, "edges", &e.row);
-    if (status == TULLE_OK) status = tulle__alloc(EDGES, sizeof *e.col, "edges", &e.col);
-    if (status == TULLE_OK) status = tulle__alloc(EDGES, 8, "edges", &e.val);
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) {
-        tulle__entry_source source = {&e, (e.count + EDGES - 1) / EDGES, edge_block, NULL};
-        tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_LAST};
-        status = tulle__assemble(comm, load->layout, load->options->type, &source, &assembly, A);
-    }
-    tulle__free(e.row);
-    tulle__free(e.col);
-    tulle__free(e.val);
-    return status;
-}
-
-struct counted {
-    const tulle__generator *generator;
-    int64_t r0, c0, c1;
-    const int64_t *rowptr;
-    const tulle_tile *tile;
-};
-
-static tulle_status put_part(void *arg, int thread, int nthreads)
-{
-    const struct counted *c = arg;
-    int64_t begin = c->tile->m * thread / nthreads, end = c->tile->m * (thread + 1) / nthreads;
-    tulle__generator_put(c->generator, c->r0 + begin, c->r0 + end, c->c0, c->c1, c->tile->type, c->rowptr + begin,
-        (int32_t *)(uintptr_t)c->tile->colind, c->tile->val);
-    return TULLE_OK;
-}
-
-/* A tile of rows that are counted first, straight into its place, by all threads. */
-static tulle_status make_counted(const struct load *load, const tulle__generator *g, int i, int j, tulle_mat *A)
-{
-    const tulle_layout *l = load->layout;
-    struct counted counted = {.generator = g, .r0 = l->row_cut[i], .c0 = l->col_cut[j], .c1 = l->col_cut[j + 1]};
-    int64_t rows = l->row_cut[i + 1] - l->row_cut[i], *rowptr = NULL;
-    tulle__context *context;
-    tulle_tile tile;
-    int32_t width;
-    tulle_status status;
-    TULLE_TRY(tulle__narrow(counted.c1 - counted.c0, "the number of columns of a tile", &width));
-    TULLE_TRY(tulle__context_get(load->comm, &context));
-    TULLE_TRY(tulle__alloc((size_t)rows + 1, sizeof *rowptr, "row pointers of a generated matrix", &rowptr));
-    tulle__generator_count(g, l->row_cut[i], l->row_cut[i + 1], counted.c0, counted.c1, rowptr);
-    if (!rowptr[rows]) goto out;
-    TULLE_TRY(tulle__mat_place(A, i, j, rowptr[rows], &tile));
-    memcpy((void *)(uintptr_t)tile.rowptr, rowptr, ((size_t)rows + 1) * sizeof *rowptr);
-    counted.rowptr = rowptr;
-    counted.tile = &tile;
-    status = tulle__pool_run(context->pool, put_part, &counted);
-out:
-    tulle__free(rowptr);
-    return status;
-}
-
-/* Each owner makes its own tiles. */
-static tulle_status make_tiles(struct load *load, const tulle__generator *g, tulle_mat *A)
-{
-    tulle_status status = TULLE_OK;
-    const tulle_layout *l = load->layout;
-    for (int i = 0; i < l->mt; i++)
-        for (int j = 0; j < l->nt; j++) {
-            int64_t *rowptr, nnz;
-            int32_t *colind;
-            void *val;
-            tulle_tile tile;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            if (tulle__generator_counts(g)) {
-                TULLE_TRY(make_counted(load, g, i, j, A));
-                continue;
-            }
-            TULLE_TRY(tulle__generator_tile(g, l->row_cut[i], l->row_cut[i + 1], l->col_cut[j], l->col_cut[j + 1],
-                A->type, &rowptr, &colind, &val, &nnz));
-            status = nnz ? tulle__mat_place(A, i, j, nnz, &tile) : TULLE_OK;
-            if (status == TULLE_OK && nnz) {
-                memcpy((void *)(uintptr_t)tile.rowptr, rowptr, ((size_t)tile.m + 1) * sizeof *rowptr);
-                memcpy((void *)(uintptr_t)tile.colind, colind, (size_t)nnz * sizeof *colind);
-                memcpy(tile.val, val, (size_t)nnz * tulle_type_size(A->type));
-            }
-            tulle__free(rowptr);
-            tulle__free(colind);
-            tulle__free(val);
-            if (status != TULLE_OK) goto out;
-        }
-    TULLE_TRY(tulle__mat_publish(A));
-out:
-    return status;
-}
-
-static tulle_status load_generator(struct load *load, tulle_mat **A)
-{
-    tulle__generator *generator = NULL;
-    tulle__generator_shape shape;
-    tulle_mat *made = NULL;
-    tulle_status status = tulle_comm_agree(load->comm, tulle__generator_open(load->operand, &generator));
-    if (status != TULLE_OK) goto out;
-    tulle__generator_get_shape(generator, &shape);
-    if (shape.edges) {
-        status = load_edges(load, generator, shape.edges, A);
-        goto out;
-    }
-    status = tulle__mat_make(load->comm, load->layout, TULLE_CSR, load->options->type, TULLE_ROW_MAJOR, &made);
-    if (status == TULLE_OK) status = make_tiles(load, generator, made);
-    status = tulle_comm_agree(load->comm, status);
-    if (status == TULLE_OK)
-        *A = made;
-    else
-        tulle__mat_drop(made);
-out:
-    tulle__generator_close(generator);
     return status;
 }
 
@@ -394,13 +241,13 @@ static tulle_status read_tiles(tulle__dense *dense, tulle_mat *A)
 }
 
 /* Files whose sub-blocks can be read: a Matrix Market array comes by way of its entries. */
-static int dense_file(const struct load *load)
+static int dense_file(const tulle__loading *load)
 {
     tulle__format format = tulle__operand_format(load->operand);
     return load->shape->dense && (format == TULLE__FORMAT_NPY || format == TULLE__FORMAT_BINSPARSE);
 }
 
-static tulle_status fill_from_file(const struct load *load, tulle_mat *A)
+static tulle_status fill_from_file(const tulle__loading *load, tulle_mat *A)
 {
     tulle__dense *dense;
     tulle__meter *meter = tulle__comm_meter(load->comm, 0);
@@ -439,27 +286,9 @@ static tulle_status fill_from_sparse(tulle_mat *S, tulle_mat *A)
     return TULLE_OK;
 }
 
-static tulle_status fill_generated(struct load *load, tulle_mat *A)
-{
-    tulle__generator *generator;
-    tulle_status status = tulle__generator_open(load->operand, &generator);
-    if (status != TULLE_OK) return status;
-    for (int i = 0; i < A->layout->mt && status == TULLE_OK; i++)
-        for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++) {
-            tulle_tile t;
-            if (!tulle__tile_is_mine(A, i, j)) continue;
-            status = tulle_mat_tile(A, i, j, &t);
-            if (status == TULLE_OK && t.nnz)
-                status = tulle__generator_fill(generator, A->layout->row_cut[i], A->layout->row_cut[i + 1],
-                    A->layout->col_cut[j], A->layout->col_cut[j + 1], A->type, t.val, t.ld, 1);
-        }
-    tulle__generator_close(generator);
-    return status;
-}
+static tulle_status load_sparse(tulle__loading *load, tulle_mat **A);
 
-static tulle_status load_sparse(struct load *load, tulle_mat **A);
-
-static tulle_status load_dense(struct load *load, tulle_mat **A)
+static tulle_status load_dense(tulle__loading *load, tulle_mat **A)
 {
     tulle_mat *made = NULL, *sparse = NULL;
     tulle_status status = tulle_mat_new_dense(load->comm, load->layout, load->options->type, TULLE_ROW_MAJOR, &made);
@@ -467,7 +296,7 @@ static tulle_status load_dense(struct load *load, tulle_mat **A)
     if (dense_file(load)) {
         status = fill_from_file(load, made);
     } else if (tulle__operand_format(load->operand) == TULLE__FORMAT_GENERATOR && load->shape->dense) {
-        status = fill_generated(load, made);
+        status = tulle__fill_generated(load, made);
     } else {
         status = load_sparse(load, &sparse);
         if (status == TULLE_OK) status = fill_from_sparse(sparse, made);
@@ -482,7 +311,7 @@ static tulle_status load_dense(struct load *load, tulle_mat **A)
 }
 
 /* What is not zero in this PE's share of the rows of a dense file. */
-static tulle_status read_nonzeros(const struct load *load, tulle__dense *dense, tulle__entries *entries)
+static tulle_status read_nonzeros(const tulle__loading *load, tulle__dense *dense, tulle__entries *entries)
 {
     tulle_status status;
     double *row = NULL;
@@ -503,7 +332,7 @@ out:
     return status;
 }
 
-static tulle_status load_nonzeros(struct load *load, tulle_mat **A)
+static tulle_status load_nonzeros(tulle__loading *load, tulle_mat **A)
 {
     tulle__dense *dense = NULL;
     tulle__entries entries;
@@ -521,14 +350,14 @@ static tulle_status load_nonzeros(struct load *load, tulle_mat **A)
     return status;
 }
 
-static tulle_status load_sparse(struct load *load, tulle_mat **A)
+static tulle_status load_sparse(tulle__loading *load, tulle_mat **A)
 {
     if (dense_file(load)) return load_nonzeros(load, A);
     switch (tulle__operand_format(load->operand)) {
     case TULLE__FORMAT_BINSPARSE:
         return load_binsparse(load, A);
     case TULLE__FORMAT_GENERATOR:
-        return load_generator(load, A);
+        return tulle__load_generated(load, A);
     case TULLE__FORMAT_MTX:
     case TULLE__FORMAT_NPY: /* always dense */
         break;
@@ -543,7 +372,7 @@ tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_l
     tulle_read_options chosen = options ? *options : TULLE_READ_DEFAULT;
     tulle_layout *rows = NULL;
     tulle_operand_shape shape;
-    struct load load = {comm, operand, layout, &chosen, warnings ? warnings : unread, &shape};
+    tulle__loading load = {comm, operand, layout, &chosen, warnings ? warnings : unread, &shape};
     load.warnings[0] = '\0';
     tulle_status status = tulle_operand_inspect(operand, &chosen, &shape);
     if (status == TULLE_OK && !layout) {

@@ -10,4 +10,18 @@
 /* The reader's options out of the public ones; NULL: the defaults. */
 tulle__mtx_options tulle__mtx_options_for(const tulle_read_options *options);
 
+/* What is to be loaded. */
+typedef struct tulle__loading {
+    tulle_comm *comm;
+    const char *operand;
+    const tulle_layout *layout;
+    const tulle_read_options *options;
+    char *warnings; /* never NULL */
+    const tulle_operand_shape *shape;
+} tulle__loading;
+
+/* Of a generator, collective: a sparse matrix, agreed; values of the own tiles of a dense one, not agreed. */
+tulle_status tulle__load_generated(const tulle__loading *load, tulle_mat **A);
+tulle_status tulle__fill_generated(const tulle__loading *load, tulle_mat *A);
+
 #endif

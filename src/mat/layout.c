@@ -102,7 +102,9 @@ tulle_status tulle_layout_new(const tulle_layout_spec *spec, int npes, tulle_lay
     int pr = spec->grid_rows, pc = spec->grid_cols;
     if (spec->m < 0 || spec->n < 0)
         return tulle__fail(TULLE_ERR_ARG, "a matrix of %" PRId64 " x %" PRId64, spec->m, spec->n);
-    if (!pr && !pc)
+    if (spec->owner && spec->tile_rows && spec->tile_cols)
+        pr = pc = 1; /* a grid decides nothing here */
+    else if (!pr && !pc)
         tulle_grid_square(npes, spec->m > spec->n, &pr, &pc);
     else if (!pr)
         pr = npes / (pc > 0 ? pc : 1);

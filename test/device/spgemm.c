@@ -4,7 +4,7 @@
 #include "matrices.h"
 
 static const int threads[] = {1, 2, 3, 5};
-enum { THREADS = 4, PAIRS = 3 };
+enum { THREADS = 4, PAIRS = 3, NODES = 256 };
 
 /* A chain of up to three pairs; some with a scale, one with the identity, some tiles that start above 0. */
 typedef struct chain {
@@ -85,24 +85,26 @@ enum { WAYS = sizeof ways / sizeof *ways };
 static void test_exact(tulle__isa isa, tulle__pool *const *pool)
 {
     static const int64_t sizes[][2] = {{1, 1}, {0, 5}, {5, 0}, {60, 61}, {7, 300}, {300, 7}, {150, 150}};
-    for (int way = 0; way < WAYS; way++)
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            int same = 1, cases = 0;
-            for (int shape = 0; shape < SHAPES; shape++)
-                for (int npairs = 1; npairs <= PAIRS; npairs++) {
-                    chain c;
-                    tulle__csr_result ref = {0};
-                    chain_make(&c, (enum shape)shape, (tulle_type)(cases % 2), sizes[s][0], sizes[s][1], npairs, 1);
-                    tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        int same[WAYS], cases = 0;
+        for (int way = 0; way < WAYS; way++) same[way] = 1;
+        for (int shape = 0; shape < SHAPES; shape++)
+            for (int npairs = 1; npairs <= PAIRS; npairs++, cases++) {
+                chain c;
+                tulle__csr_result ref = {0};
+                chain_make(&c, (enum shape)shape, (tulle_type)(cases % 2), sizes[s][0], sizes[s][1], npairs, 1);
+                tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
+                for (int way = 0; way < WAYS; way++) {
                     int one = compare_with(isa, &ways[way], pool[cases % THREADS], &c, &ref);
-                    if (!one) printf("# %s, %d pairs, type %d\n", shape_names[shape], npairs, cases % 2);
-                    same = same && one;
-                    result_free(&ref);
-                    chain_free(&c);
-                    cases++;
+                    if (!one) printf("# way %d, %s, %d pairs, type %d\n", way, shape_names[shape], npairs, cases % 2);
+                    same[way] = same[way] && one;
                 }
-            ok(same, "%s, way %d, %d x %d", tulle__isa_name(isa), way, (int)sizes[s][0], (int)sizes[s][1]);
-        }
+                result_free(&ref);
+                chain_free(&c);
+            }
+        for (int way = 0; way < WAYS; way++)
+            ok(same[way], "%s, way %d, %d x %d", tulle__isa_name(isa), way, (int)sizes[s][0], (int)sizes[s][1]);
+    }
 }
 
 /* Random reals: the same bits as the reference for every way and number of threads. */
@@ -138,13 +140,12 @@ static void set_value(matrix *A, int64_t a, double value)
         ((double *)A->val)[a] = value;
 }
 
-/* Which of the nodes of 1 .. most unknowns unknown i belongs to; their sizes depend on the seed. */
-static int64_t node_of(int64_t i, uint64_t seed, int most)
+/* Which of the nodes of 1 .. most unknowns each of n unknowns belongs to; their sizes depend on the seed. */
+static void find_nodes(int64_t n, uint64_t seed, int most, int64_t *node)
 {
-    int64_t node = 0;
-    for (int64_t at = 0;; node++) {
-        at += 1 + (int64_t)(tulle__random_at(seed, 1, (uint64_t)node) % (uint64_t)most);
-        if (at > i) return node;
+    for (int64_t i = 0, k = 0, end = 0; i < n; i++) {
+        for (; end <= i; k++) end += 1 + (int64_t)(tulle__random_at(seed, 1, (uint64_t)k) % (uint64_t)most);
+        node[i] = k - 1;
     }
 }
 
@@ -155,13 +156,13 @@ static int64_t node_of(int64_t i, uint64_t seed, int most)
 static matrix supernodes(tulle_type type, int64_t m, int64_t n, uint64_t seed, int most)
 {
     matrix A = matrix_make(FULL, type, m, n, seed, 0, 0);
-    int64_t to = 0, from = 0;
+    int64_t to = 0, from = 0, row[NODES], col[NODES];
+    find_nodes(m, 5, most, row);
+    find_nodes(n, 6, most, col);
     for (int64_t i = 0; i < m; i++) {
-        int64_t row = node_of(i, 5, most);
         for (int64_t j = 0; j < n; j++, from++) {
-            int64_t col = node_of(j, 6, most);
             uint64_t r = tulle__random_at(seed, 3, (uint64_t)from);
-            if (tulle__random_at(seed, (uint64_t)row, (uint64_t)col) % 3 || r % 500 == 0) continue;
+            if (tulle__random_at(seed, (uint64_t)row[i], (uint64_t)col[j]) % 3 || r % 500 == 0) continue;
             A.colind[to] = (int32_t)j;
             set_value(&A, to++, r % 97 == 1 ? INFINITY : r % 31 == 1 ? -0.0 : (double)(r % 1000) / 7 - 50);
         }

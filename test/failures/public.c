@@ -51,8 +51,8 @@ static tulle_status once(const struct trial *t, struct fixture *f, int n)
     return t->subject->alone ? tulle_comm_agree(f->comm, status) : status;
 }
 
-/* Every allocation of the call fails in turn; the number of them. */
-static tulle_status fail_each(const struct trial *t, struct fixture *f, int *allocations)
+/* Every allocation of the call fails in turn; `again`: after each the same call succeeds. The number of them. */
+static tulle_status fail_each(const struct trial *t, struct fixture *f, int again, int *allocations)
 {
     tulle_status status = TULLE_OK;
     for (int n = 0; n < TRIES; n += n < FIRST ? 1 : t->every) {
@@ -62,7 +62,7 @@ static tulle_status fail_each(const struct trial *t, struct fixture *f, int *all
         TULLE_TRY(same_everywhere(f->comm, outcome));
         if (outcome == TULLE_OK) goto out;
         EXPECT(outcome == TULLE_ERR_MEMORY && told);
-        TULLE_TRY(once(t, f, -1));
+        if (again) TULLE_TRY(once(t, f, -1));
     }
     status = tulle__fail(TULLE_ERR_CHECK, "the call does not succeed with %d allocations", TRIES);
 out:
@@ -74,7 +74,8 @@ static int same_blocks(const struct blocks *a, const struct blocks *b)
     return a->data == b->data && a->control == b->control && a->account == b->account;
 }
 
-/* Twice: the first time the PE also makes what it keeps (its kernels' threads); the second time nothing may be left. */
+/* Twice: the first time the PE also makes what it keeps (its kernels' threads), whose allocations fail too until the
+ * call has succeeded; the second time nothing may be left. */
 static tulle_status try_subject(tulle_comm *comm, void *arg)
 {
     struct trial *t = arg;
@@ -83,9 +84,9 @@ static tulle_status try_subject(tulle_comm *comm, void *arg)
     int allocations = 0;
     tulle_status status;
     TULLE_TRY(make_fixture(&f));
-    TULLE_TRY(fail_each(t, &f, &allocations));
+    TULLE_TRY(fail_each(t, &f, 0, &allocations));
     TULLE_TRY(count_blocks(comm, before));
-    TULLE_TRY(fail_each(t, &f, &allocations));
+    TULLE_TRY(fail_each(t, &f, 1, &allocations));
     TULLE_TRY(count_blocks(comm, after));
     EXPECT(same_blocks(&before[tulle_comm_rank(comm)], &after[tulle_comm_rank(comm)]));
     if (tulle_comm_rank(comm) == t->rank) t->allocations = allocations;

@@ -71,6 +71,7 @@ int main(void)
         ok(run.interrupted || !heard.backwards, "each further than the last");
         ok(heard.ends == 1, "one of them is the end");
         tulle_team_watch(team, NULL, NULL);
+        if (r) continue;
         int calls = heard.calls;
         ok(tulle_team_run(team, body, &run) == TULLE_OK && heard.calls == calls, "no calls once it is taken off");
     }

@@ -139,7 +139,7 @@ killed() { # HOST
         sleep 0.1
         for process in $(ip netns pids $net-n1); do
             [ "$(readlink "/proc/$process/exe")" = "$(readlink -f "$tulle")" ] &&
-                [ "$(awk '{ print int(($14 + $15) / 100) }' "/proc/$process/stat" 2>/dev/null || echo 0)" -ge 1 ] &&
+                [ "$(awk '{ print int(($14 + $15) / 50) }' "/proc/$process/stat" 2>/dev/null || echo 0)" -ge 1 ] &&
                 victim=$process
         done
         tries=$((tries - 1))

@@ -40,12 +40,12 @@ expect 0 'entries' "$tulle" gen rmat:scale=8 -o "$work/two.mtx" --comm "$mpi" --
 "$tulle" gen rmat:scale=8 -q -o "$work/one.mtx" --pes 1
 cmp -s "$work/one.mtx" "$work/two.mtx"
 report $? "the file does not depend on the engine"
-exact=rmat:scale=12,values=integer # in whatever order it is added up
+exact=rmat:scale=11,values=integer # in whatever order it is added up
 "$tulle" spgemm $exact -q --pes 1 -o "$work/whole.mtx" >/dev/null
 for form in "mtx.gz zlib" "bsp.h5 HDF5"; do
     if "$tulle" info | grep -q "${form#* }: yes"; then
         phases="$work/phases.${form% *}"
-        expect 0 '"phases_of_columns":[2-9]' "$tulle" spgemm $exact --comm "$mpi" --pes 2 --memory 24M --json -q -o "$phases"
+        expect 0 '"phases_of_columns":[2-9]' "$tulle" spgemm $exact --comm "$mpi" --pes 2 --memory 12M --json -q -o "$phases"
         "$tulle" convert "$phases" "$work/again.mtx" -q --pes 1 && cmp -s "$work/whole.mtx" "$work/again.mtx"
         report $? "nor does one that is made in phases, .${form% *}"
     else # only if it says so itself
@@ -72,7 +72,7 @@ lines 1 "no option of ours is needed under a launcher"
 report $? "nor for a failure to be told once"
 
 # A product without end, which would write a file: begin NAME COMMAND... starts it, and returns when its last process has
-# computed for a second; pe NAME RANK is a process of it.
+# computed for half a second; pe NAME RANK is a process of it.
 begin() {
     name=$1
     shift
@@ -84,8 +84,8 @@ begin() {
         tries=$((tries - 1))
     done
 }
-computes() { # PROCESS: it has used a second of processor time
-    [ -n "$1" ] && [ "$(awk '{ print int(($14 + $15) / 100) }' "/proc/$1/stat" 2>/dev/null || echo 0)" -ge 1 ]
+computes() { # PROCESS: it has used half a second of processor time
+    [ -n "$1" ] && [ "$(awk '{ print int(($14 + $15) / 50) }' "/proc/$1/stat" 2>/dev/null || echo 0)" -ge 1 ]
 }
 pe() {
     for process in $(pgrep -f "$work/$1"); do

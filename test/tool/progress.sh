@@ -5,31 +5,54 @@
 set -u
 . "$(dirname "$0")/expect.sh"
 
+# Each of these waits for its network and leaves the processor to the others: they run side by side.
+# run NAME ARGUMENTS..., elsewhere than on a terminal; shown NAME ARGUMENTS..., on one
+run() {
+    name=$1
+    shift
+    "$tulle" "$@" >"$work/$name" 2>&1
+    echo $? >"$work/$name.status"
+}
+shown() {
+    name=$1
+    shift
+    script -qec "$tulle $*" /dev/null >"$work/$name"
+    echo $? >"$work/$name.status"
+}
+ended() { # NAME: well
+    [ "$(cat "$work/$1.status")" = 0 ]
+}
 # deterministic: a job a product of two tiles
-slow="spgemm er:n=500,degree=3 --pes 2 --tiles 5 --comm net:latency=20ms+threads --machine summit --alg stationary-c --deterministic"
-"$tulle" $slow >"$work/out" 2>&1 && ! grep -q 'multiplying' "$work/out"
-report $? "no progress where stderr is no terminal"
+product="spgemm er:n=500,degree=3 --pes 2 --tiles 5 --comm net:latency=20ms+threads --machine summit --alg stationary-c --deterministic --reps 1"
+solve="solve stencil2d:n=20 --method gmres --restart 2 --tol 1e-12 --max-iterations 60 --pes 2 --comm net:latency=4ms+threads"
+block="solve stencil2d:n=20 --method block-cg --rhs random:3 --tol 1e-12 --pes 2 --comm net:latency=3ms+threads"
+# shellcheck disable=SC2086
+run product $product &
+# shellcheck disable=SC2086
+run solve $solve &
 if command -v script >/dev/null 2>&1; then
-    script -qec "$tulle $slow" /dev/null >"$work/out" && grep -q 'multiplying: .* of .* jobs, .* s left' "$work/out" &&
-        tr '\r' '\n' <"$work/out" | sed -n '/left/,$p' | grep -q '^  *$'
+    shown product.shown "$product" &
+    shown product.quiet "$product --quiet" &
+    shown solve.shown "$solve" &
+    shown block.shown "$block" &
+fi
+wait
+
+ended product && ! grep -q 'multiplying' "$work/product"
+report $? "no progress where stderr is no terminal"
+[ -s "$work/solve" ] && ! grep -q 'gmres: column 1, iteration' "$work/solve"
+report $? "nor a convergence line"
+if command -v script >/dev/null 2>&1; then
+    ended product.shown && grep -q 'multiplying: .* of .* jobs, .* s left' "$work/product.shown" &&
+        tr '\r' '\n' <"$work/product.shown" | sed -n '/left/,$p' | grep -q '^  *$'
     report $? "progress on a terminal, and the line is cleared"
-    script -qec "$tulle $slow --quiet" /dev/null >"$work/out" && ! grep -q 'multiplying' "$work/out"
+    ended product.quiet && ! grep -q 'multiplying' "$work/product.quiet"
     report $? "no progress with --quiet"
+    grep -q 'gmres: column 1, iteration [0-9]*, residual .* of ' "$work/solve.shown"
+    report $? "a convergence line on a terminal"
+    grep -q 'block-cg: column [123], iteration [0-9]*, residual .* of .*, the worst of [123], width [123], ' "$work/block.shown"
+    report $? "and of a block, with its worst column"
 else
     report 0 "# SKIP progress on a terminal: script (util-linux) is not installed"
-fi
-
-if command -v script >/dev/null 2>&1; then
-    slow="solve stencil2d:n=20 --method gmres --restart 2 --tol 1e-12 --max-iterations 60 --pes 2 --comm net:latency=4ms+threads"
-    script -qec "$tulle $slow" /dev/null >"$work/out"
-    grep -q 'gmres: column 1, iteration [0-9]*, residual .* of ' "$work/out"
-    report $? "a convergence line on a terminal"
-    block="solve stencil2d:n=20 --method block-cg --rhs random:3 --tol 1e-12 --pes 2 --comm net:latency=3ms+threads"
-    script -qec "$tulle $block" /dev/null >"$work/out"
-    grep -q 'block-cg: column [123], iteration [0-9]*, residual .* of .*, the worst of [123], width [123], ' "$work/out"
-    report $? "and of a block, with its worst column"
-    "$tulle" $slow >"$work/out" 2>&1
-    ! grep -q 'gmres: column 1, iteration' "$work/out"
-    report $? "and nowhere else"
 fi
 report_end

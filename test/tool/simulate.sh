@@ -97,7 +97,7 @@ run tiny trisolve er:n=40 --from tril --unit --scale --comm sim:platform=dgx1 --
 has tiny '"method":"serial"'
 
 # hundreds
-run large spmm nlpkkt:n=20 --cols 4096 --comm sim:data=none --pes 384 --grid 24x16 --cut rows --alg stationary-c --json
+run large spmm nlpkkt:n=20 --cols 4096 --comm sim:data=none --pes 192 --grid 16x12 --cut rows --alg stationary-c --json
 has large '"m":18400,'
 run many spmm rmat:scale=14 --comm sim:platform=summit --pes 96 --grid 12x8 --check --json
 has many '"pes":96'

@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "body.h"
+#include "elements.h"
 
 enum structure { DIAGONAL, CHAIN, FULL, RANDOM, BANDED, WIDE, ARROW, BLOCKS, STRUCTURES };
 static const char *const structure_names[] = {
@@ -61,19 +62,6 @@ static double side(int64_t i, int64_t c)
     return 2 * tulle__random_unit(tulle__random_at(13, (uint64_t)i, (uint64_t)c)) - 1;
 }
 
-static void put(void *val, tulle_type type, int64_t at, double x)
-{
-    if (type == TULLE_F32)
-        ((float *)val)[at] = (float)x;
-    else
-        ((double *)val)[at] = x;
-}
-
-static double get(const void *val, tulle_type type, int64_t at)
-{
-    return type == TULLE_F32 ? (double)((const float *)val)[at] : ((const double *)val)[at];
-}
-
 /* Every size-th entry from each PE. */
 __attribute__((unused)) static tulle_status distribute_triangle(
     tulle_comm *comm, const struct triangle *t, const tulle_layout *layout, tulle_type type, tulle_mat **T)
@@ -95,43 +83,15 @@ __attribute__((unused)) static tulle_status distribute_triangle(
     return status;
 }
 
-__attribute__((unused)) static tulle_status fill_sides(tulle_mat *B)
+static double side_of(const void *arg, int64_t i, int64_t c)
 {
-    tulle_status status = TULLE_OK;
-    const tulle_layout *l = tulle_mat_layout(B);
-    for (int i = 0; i < tulle_layout_tile_rows(l); i++)
-        for (int j = 0; j < tulle_layout_tile_cols(l) && status == TULLE_OK; j++) {
-            tulle_tile tile;
-            if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(B))) continue;
-            status = tulle_mat_tile(B, i, j, &tile);
-            for (int64_t r = 0; status == TULLE_OK && r < tile.m; r++)
-                for (int64_t c = 0; c < tile.n; c++)
-                    put(tile.val, tile.type, tile.order == TULLE_ROW_MAJOR ? r * tile.ld + c : c * tile.ld + r,
-                        side(tulle_layout_row_cut(l)[i] + r, tulle_layout_col_cut(l)[j] + c));
-        }
-    return tulle_comm_agree(tulle_mat_comm(B), status);
+    (void)arg;
+    return side(i, c);
 }
 
-/* x[i * cols + c]: all of a dense matrix, on every PE. */
-__attribute__((unused)) static tulle_status collect(tulle_mat *X, double *x)
+__attribute__((unused)) static tulle_status fill_sides(tulle_mat *B)
 {
-    tulle_status status = tulle_comm_barrier(tulle_mat_comm(X));
-    const tulle_layout *l = tulle_mat_layout(X);
-    int64_t cols = tulle_layout_cols(l);
-    for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++)
-        for (int j = 0; j < tulle_layout_tile_cols(l) && status == TULLE_OK; j++) {
-            tulle_fetch *fetch;
-            tulle_tile tile;
-            status = tulle_mat_get_tile(X, i, j, &fetch);
-            if (status != TULLE_OK) return status;
-            status = tulle_fetch_wait(fetch, &tile);
-            for (int64_t r = 0; status == TULLE_OK && r < tile.m; r++)
-                for (int64_t c = 0; c < tile.n; c++)
-                    x[(tulle_layout_row_cut(l)[i] + r) * cols + tulle_layout_col_cut(l)[j] + c] =
-                        get(tile.val, tile.type, tile.order == TULLE_ROW_MAJOR ? r * tile.ld + c : c * tile.ld + r);
-            tulle_fetch_free(fetch);
-        }
-    return status;
+    return fill(B, side_of, NULL);
 }
 
 /* By the formula, in double, from values rounded to the type. */

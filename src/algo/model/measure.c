@@ -161,6 +161,7 @@ tulle_status tulle_machine_measure(int threads, tulle_machine *machine)
     if (threads < 1 || threads > 64) return tulle__fail(TULLE_ERR_ARG, "%d threads to measure with; 1 to 64", threads);
     if (gethostname(m.host, sizeof m.host - 1)) strcpy(m.host, "here");
     TULLE_TRY(tulle__pool_new(threads, &pool));
+    TULLE_TRY(tulle__rates_measure(pool, &m)); /* before there are arrays that fill the memory */
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.a, "stream arrays", &p.a));
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.b, "stream arrays", &p.b));
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.c, "stream arrays", &p.c));
@@ -177,7 +178,6 @@ tulle_status tulle_machine_measure(int threads, tulle_machine *machine)
         for (int t = 0; t < threads; t++) sum += a.flops[t];
         m.fma[type] = sum / seconds;
     }
-    TULLE_TRY(tulle__rates_measure(pool, &m));
     *machine = m;
 out:
     tulle__free(p.a);

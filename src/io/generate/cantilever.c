@@ -257,25 +257,6 @@ static double load_value(const tulle__generator *g, int64_t row, int64_t col)
     return (d == 1 ? 1 : -1) * (double)((p.near[1] - 1) * (p.near[2] - 1)) / 4; /* a quarter of each face beside */
 }
 
-static int64_t load_bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
-{
-    (void)g, (void)row;
-    return c1 - c0;
-}
-
-static double load_estimate(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
-{
-    (void)g;
-    return (double)(r1 - r0) * (double)(c1 - c0);
-}
-
-static int64_t load_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col)
-{
-    (void)g, (void)row;
-    if (c1 > c0) *col = c0;
-    return c1 - c0;
-}
-
 static const char *const keys[] = {"nodes", "nx", "ny", "nz", "dof", "vary", "clamp", NULL};
 
 const tulle__generator_kind tulle__generator_cantilever = {
@@ -301,8 +282,8 @@ const tulle__generator_kind tulle__generator_cantilever_load = {
     .mode = TULLE__VALUES_ELEMENTS,
     .dense = 1,
     .open = open_load,
-    .bound = load_bound,
-    .estimate = load_estimate,
-    .row = load_row,
+    .bound = tulle__full_bound,
+    .estimate = tulle__full_estimate,
+    .row = tulle__full_row,
     .element = load_value,
 };

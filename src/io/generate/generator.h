@@ -134,6 +134,11 @@ extern const tulle__generator_kind tulle__generator_rmat, tulle__generator_er, t
     tulle__generator_web, tulle__generator_cliques, tulle__generator_cantilever, tulle__generator_cantilever_load,
     tulle__generator_dense;
 
+/* Where every entry is there. */
+int64_t tulle__full_bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1);
+double tulle__full_estimate(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1);
+int64_t tulle__full_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col);
+
 /* Columns below c1 and from c0 on out of an ascending list: keeps them at its start, returns their number. */
 static inline int64_t tulle__generator_clip(int64_t *col, int64_t count, int64_t c0, int64_t c1)
 {

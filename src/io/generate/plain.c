@@ -33,19 +33,19 @@ out:
     return status;
 }
 
-static int64_t dense_bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
+int64_t tulle__full_bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
 {
     (void)g, (void)row;
     return c1 - c0;
 }
 
-static double dense_estimate(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
+double tulle__full_estimate(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
 {
     (void)g;
     return (double)(r1 - r0) * (double)(c1 - c0);
 }
 
-static int64_t dense_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col)
+int64_t tulle__full_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col)
 {
     (void)g, (void)row;
     return run(c0, c1, col);
@@ -102,9 +102,9 @@ const tulle__generator_kind tulle__generator_dense = {
     .mode = TULLE__VALUES_RANDOM,
     .dense = 1,
     .open = open_dense,
-    .bound = dense_bound,
-    .estimate = dense_estimate,
-    .row = dense_row,
+    .bound = tulle__full_bound,
+    .estimate = tulle__full_estimate,
+    .row = tulle__full_row,
 };
 
 const tulle__generator_kind tulle__generator_band = {

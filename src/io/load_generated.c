@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Generators into distributed matrices: rows by their owners, edges by way of the assembly. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/generate.h"
+#include "io/load.h"
+#include "mat/assemble.h"
+#include "mat/context.h"
+
+enum { EDGES = 1 << 16 };
+
+struct edges {
+    const tulle__generator *generator;
+    int64_t first, count;
+    tulle_type type;
+    int64_t *row, *col;
+    void *val;
+};
+
+static void edge_block(void *context, int64_t b, tulle__entry_block *block)
+{
+    struct edges *e = context;
+    int64_t from = e->first + b * EDGES, left = e->count - b * EDGES, n = left < EDGES ? left : EDGES;
+    block->count = 0;
+    if (tulle__generator_edges(e->generator, from, from + n, e->row, e->col) != TULLE_OK) return;
+    tulle__generator_values(e->generator, n, e->row, e->col, e->type, e->val);
+    *block = (tulle__entry_block){.count = n, .row = e->row, .col = e->col, .val = e->val, .wide = 1};
+}
+
+/* Edges are shared out and sent to their owners; a repeated edge has the same value: the last one holds. */
+static tulle_status load_edges(const tulle__loading *load, const tulle__generator *g, int64_t edges, tulle_mat **A)
+{
+    tulle_comm *comm = load->comm;
+    struct edges e = {.generator = g, .type = load->options->type, .first = edges * comm->rank / comm->size};
+    e.count = edges * (comm->rank + 1) / comm->size - e.first;
+    tulle_status status = tulle__alloc(EDGES, sizeof *e.row, "edges", &e.row);
+    if (status == TULLE_OK) status = tulle__alloc(EDGES, sizeof *e.col, "edges", &e.col);
+    if (status == TULLE_OK) status = tulle__alloc(EDGES, 8, "edges", &e.val);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) {
+        tulle__entry_source source = {&e, (e.count + EDGES - 1) / EDGES, edge_block, NULL};
+        tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_LAST};
+        status = tulle__assemble(comm, load->layout, load->options->type, &source, &assembly, A);
+    }
+    tulle__free(e.row);
+    tulle__free(e.col);
+    tulle__free(e.val);
+    return status;
+}
+
+struct counted {
+    const tulle__generator *generator;
+    int64_t r0, c0, c1;
+    const int64_t *rowptr;
+    const tulle_tile *tile;
+};
+
+static tulle_status put_part(void *arg, int thread, int nthreads)
+{
+    const struct counted *c = arg;
+    int64_t begin = c->tile->m * thread / nthreads, end = c->tile->m * (thread + 1) / nthreads;
+    tulle__generator_put(c->generator, c->r0 + begin, c->r0 + end, c->c0, c->c1, c->tile->type, c->rowptr + begin,
+        (int32_t *)(uintptr_t)c->tile->colind, c->tile->val);
+    return TULLE_OK;
+}
+
+/* A tile of rows that are counted first, straight into its place, by all threads. */
+static tulle_status make_counted(const tulle__loading *load, const tulle__generator *g, int i, int j, tulle_mat *A)
+{
+    const tulle_layout *l = load->layout;
+    struct counted counted = {.generator = g, .r0 = l->row_cut[i], .c0 = l->col_cut[j], .c1 = l->col_cut[j + 1]};
+    int64_t rows = l->row_cut[i + 1] - l->row_cut[i], *rowptr = NULL;
+    tulle__context *context;
+    tulle_tile tile;
+    int32_t width;
+    tulle_status status;
+    TULLE_TRY(tulle__narrow(counted.c1 - counted.c0, "the number of columns of a tile", &width));
+    TULLE_TRY(tulle__context_get(load->comm, &context));
+    TULLE_TRY(tulle__alloc((size_t)rows + 1, sizeof *rowptr, "row pointers of a generated matrix", &rowptr));
+    tulle__generator_count(g, l->row_cut[i], l->row_cut[i + 1], counted.c0, counted.c1, rowptr);
+    if (!rowptr[rows]) goto out;
+    TULLE_TRY(tulle__mat_place(A, i, j, rowptr[rows], &tile));
+    memcpy((void *)(uintptr_t)tile.rowptr, rowptr, ((size_t)rows + 1) * sizeof *rowptr);
+    counted.rowptr = rowptr;
+    counted.tile = &tile;
+    status = tulle__pool_run(context->pool, put_part, &counted);
+out:
+    tulle__free(rowptr);
+    return status;
+}
+
+/* Each owner makes its own tiles. */
+static tulle_status make_tiles(const tulle__loading *load, const tulle__generator *g, tulle_mat *A)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_layout *l = load->layout;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++) {
+            int64_t *rowptr, nnz;
+            int32_t *colind;
+            void *val;
+            tulle_tile tile;
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            if (tulle__generator_counts(g)) {
+                TULLE_TRY(make_counted(load, g, i, j, A));
+                continue;
+            }
+            TULLE_TRY(tulle__generator_tile(g, l->row_cut[i], l->row_cut[i + 1], l->col_cut[j], l->col_cut[j + 1],
+                A->type, &rowptr, &colind, &val, &nnz));
+            status = nnz ? tulle__mat_place(A, i, j, nnz, &tile) : TULLE_OK;
+            if (status == TULLE_OK && nnz) {
+                memcpy((void *)(uintptr_t)tile.rowptr, rowptr, ((size_t)tile.m + 1) * sizeof *rowptr);
+                memcpy((void *)(uintptr_t)tile.colind, colind, (size_t)nnz * sizeof *colind);
+                memcpy(tile.val, val, (size_t)nnz * tulle_type_size(A->type));
+            }
+            tulle__free(rowptr);
+            tulle__free(colind);
+            tulle__free(val);
+            if (status != TULLE_OK) goto out;
+        }
+    TULLE_TRY(tulle__mat_publish(A));
+out:
+    return status;
+}
+
+tulle_status tulle__load_generated(const tulle__loading *load, tulle_mat **A)
+{
+    tulle__generator *generator = NULL;
+    tulle__generator_shape shape;
+    tulle_mat *made = NULL;
+    tulle_status status = tulle_comm_agree(load->comm, tulle__generator_open(load->operand, &generator));
+    if (status != TULLE_OK) goto out;
+    tulle__generator_get_shape(generator, &shape);
+    if (shape.edges) {
+        status = load_edges(load, generator, shape.edges, A);
+        goto out;
+    }
+    status = tulle__mat_make(load->comm, load->layout, TULLE_CSR, load->options->type, TULLE_ROW_MAJOR, &made);
+    if (status == TULLE_OK) status = make_tiles(load, generator, made);
+    status = tulle_comm_agree(load->comm, status);
+    if (status == TULLE_OK)
+        *A = made;
+    else
+        tulle__mat_drop(made);
+out:
+    tulle__generator_close(generator);
+    return status;
+}
+
+tulle_status tulle__fill_generated(const tulle__loading *load, tulle_mat *A)
+{
+    tulle__generator *generator;
+    tulle_status status = tulle__generator_open(load->operand, &generator);
+    if (status != TULLE_OK) return status;
+    for (int i = 0; i < A->layout->mt && status == TULLE_OK; i++)
+        for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++) {
+            tulle_tile t;
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            status = tulle_mat_tile(A, i, j, &t);
+            if (status == TULLE_OK && t.nnz)
+                status = tulle__generator_fill(generator, A->layout->row_cut[i], A->layout->row_cut[i + 1],
+                    A->layout->col_cut[j], A->layout->col_cut[j + 1], A->type, t.val, t.ld, 1);
+        }
+    tulle__generator_close(generator);
+    return status;
+}

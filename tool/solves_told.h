@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tulle trisolve was asked for, what came of it, and how that is told. */
+#ifndef TULLE_TOOL_SOLVES_TOLD_H
+#define TULLE_TOOL_SOLVES_TOLD_H
+
+#include "result.h"
+#include "verb.h"
+
+/* Of a method. */
+struct solves_outcome {
+    tulle_method method;
+    tulle_trisolve_report report;
+    double seconds, all[REPS_MAX], analysis;
+    int checked, passed, left_out;
+    double error;
+    tulle_forward forward; /* --rhs known */
+    char failure[256];
+};
+
+struct solves {
+    const struct options *options;
+    int reps, simulated, all, known;
+    tulle_read_options reading;
+    tulle_trisolve_options solving;
+    tulle_method method[TULLE_METHOD_COUNT];
+    int nmethods;
+    tulle_gidx n, cols;
+    int64_t nnz;
+    struct solves_outcome outcome[TULLE_METHOD_COUNT]; /* PE 0's */
+    char warnings[TULLE_WARNINGS_MAX];
+};
+
+/* Lines or a table; fails if a result failed its check. */
+tulle_status show_solves(const struct solves *s, tulle_team *team);
+
+#endif
