@@ -11,6 +11,7 @@
 #include "base/error.h"
 
 enum { TRIES = 5, SMALL = 64, ROW = 16 };
+static const double CLOCK = 1e-7; /* seconds: less cannot be told apart */
 
 /* A trial slab: an eighth of the matrix, not more than a third of what is free, nor than what takes a moment. */
 static tulle_status cut_trial(struct tulle_stream *s)
@@ -42,6 +43,13 @@ static double median(double *x)
 {
     qsort(x, TRIES, sizeof *x, by_size);
     return x[TRIES / 2];
+}
+
+static double least(const double *x)
+{
+    double y = x[0];
+    for (int t = 1; t < TRIES; t++) y = x[t] < y ? x[t] : y;
+    return y;
 }
 
 static tulle_status bring(struct tulle_stream *s, tulle__arrived *arrived, tulle__stream_rates *rates)
@@ -88,9 +96,9 @@ static tulle_status time_copies(struct tulle_stream *s, const tulle__arrived *ar
     }
     if (status != TULLE_OK) return status;
     /* waiting for the first one is no copy's latency: where a copier sleeps it is told late that it is done */
-    double alone = median(one), behind = (median(many) - alone) / ROW;
-    rates->latency = behind > 0 ? behind : alone;
-    double whole = median(large), seconds = whole - alone - (tulle__slab_copies(s) - 1) * rates->latency;
+    double whole = median(large), alone = median(one), behind = (least(many) - least(one)) / ROW;
+    rates->latency = behind > CLOCK ? behind : CLOCK;
+    double seconds = whole - alone - (tulle__slab_copies(s) - 1) * rates->latency;
     rates->bandwidth =
         (double)bytes / (seconds > whole / 10 ? seconds : whole / 10 + 1e-9); /* of little it is a guess */
     return TULLE_OK;
