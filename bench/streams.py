@@ -123,37 +123,45 @@ def loop(line):
     return line["loop"]["max"]
 
 
+def stretch(line):
+    """The pass over the longer of transfer and kernels, both of the same products: what does not depend on how fast the
+    machine happens to be just then, which from run to run differs by 20 % where others use it as well."""
+    return loop(line) / max(line["transfer"]["max"], line["compute"]["max"])
+
+
 def judge(runs, figure, separate, share):
     """A row of the table, and for each target (name, whether it is met)."""
     mine = {key[3:]: line for key, line in runs.items() if key[:3] == (figure, separate, share)}
     fixed = {slabs: line for (slabs, hide), line in mine.items() if hide and slabs != "auto"}
     if not fixed:
         return None, []
-    best = min(fixed.values(), key=loop)
+    best = min(fixed.values(), key=stretch)
     auto = mine.get(("auto", True))
     gains = {slabs: loop(mine[slabs, False]) / loop(line) for slabs, line in fixed.items() if (slabs, False) in mine}
     most = max(gains, key=gains.get)
+    twice = max(stretch(mine[slabs, False]) / stretch(line) for slabs, line in fixed.items() if (slabs, False) in mine)
     whole = {slabs: mine[slabs, False]["seconds"] / line["seconds"] for slabs, line in fixed.items() if (slabs, False) in mine}
     longer = max(best["transfer"]["max"], best["compute"]["max"])
     first = best["first"] / best["link"]
     row = [f"{best['dof']}, {best['nodes']}^3", best["format"], NAMES[separate], f"{share:g}", f"{best['link'] / 1e9:.2f}",
            f"{best['transfer']['max'] * 1e3:.1f}", f"{best['compute']['max'] * 1e3:.1f}", str(best["slabs"]),
            f"{loop(best) * 1e3:.1f}", f"{(loop(best) - first) / longer:.3f}", f"{best['flops'] / loop(best) / 1e9:.2f}",
-           f"{auto['slabs']}: {loop(auto) / loop(best):.3f}" if auto else "-",
+           f"{auto['slabs']}: {stretch(auto):.3f}, {stretch(best):.3f}" if auto else "-",
            f"{100 * gains[most] - 100:.0f} % at {most}", f"{100 * max(whole.values()) - 100:.0f} %",
            f"{best['seconds'] * 1e3:.1f}"]
     verdicts = [("pass", (loop(best) - first) / longer <= BAR["pass"])]
-    verdicts += [("auto", loop(auto) <= BAR["auto"] * loop(best))] if auto else []
+    verdicts += [("auto", stretch(auto) <= BAR["auto"] * stretch(best))] if auto else []
     verdicts += [("gain", gains[most] >= 1 + BAR["gain"])] if share == 1 else []
-    return row, verdicts + [("twice", gains[most] <= 2)]
+    return row, verdicts + [("twice", twice <= 2)]
 
 
 HEAD = ["unknowns, nodes", "format", "columns", "transfer / kernels", "link GB/s", "transfer ms", "kernels ms", "best slabs",
-        "pass ms", "(pass - first slab) / longer", "GF/s", "auto: pass / best", "gain by hiding", "with X and Y", "product ms"]
+        "pass ms", "(pass - first slab) / longer", "GF/s", "auto: pass / longer, the best", "gain by hiding", "with X and Y", "product ms"]
+# of the last two by pass / longer, see stretch
 TARGETS = {"pass": f"the pass takes at most {BAR['pass']} max(transfer, kernels) and the first slab",
-           "auto": f"auto's pass takes at most {BAR['auto']} times the best",
+           "auto": f"auto's pass / longer is at most {BAR['auto']} times the best",
            "gain": f"where transfer takes as long as kernels, hiding makes the pass at least {100 * BAR['gain']:.0f} % faster",
-           "twice": "hiding never makes it more than twice as fast"}
+           "twice": "hiding never makes it, over the longer, more than twice as short"}
 
 
 def tables(options, runs, notes):
