@@ -116,6 +116,7 @@ static tulle_status finish(tulle_rows *rows, struct chunk *c)
 static tulle_status find(tulle_rows *rows, int block, struct found *f)
 {
     struct chunk chunk[SLOTS] = {{.row = 0}};
+    char cause[TULLE_MESSAGE_MAX];
     tulle_gidx row = f->first, end = f->first + f->rows;
     int slot = 0;
     tulle_status status;
@@ -134,11 +135,13 @@ static tulle_status find(tulle_rows *rows, int block, struct found *f)
     }
     status = rows->ops->check(rows);
 out:
+    strcpy(cause, tulle_error_message()); /* of the first failure */
     for (int i = 0; i < SLOTS; i++) {
-        (void)finish(rows, &chunk[i]); /* after a failure, of which the status is known */
+        (void)finish(rows, &chunk[i]);
         tulle__free(chunk[i].pointers);
         tulle__free(chunk[i].memory);
     }
+    if (status != TULLE_OK) tulle__error_set(cause);
     return status;
 }
 

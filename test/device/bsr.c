@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "device/cpu/cpu.h"
+#include "elements.h"
 #include "tap.h"
 
 enum { THREADS = 4, START = 3, GUARD = 2 };
@@ -23,19 +24,6 @@ struct slab {
 };
 
 enum kind { SPARSE, DENSE_ROW, BAND, EMPTY };
-
-static void put(void *at, tulle_type type, int64_t i, double x)
-{
-    if (type == TULLE_F32)
-        ((float *)at)[i] = (float)x;
-    else
-        ((double *)at)[i] = x;
-}
-
-static double get(const void *at, tulle_type type, int64_t i)
-{
-    return type == TULLE_F32 ? (double)((const float *)at)[i] : ((const double *)at)[i];
-}
 
 static int present(enum kind kind, int64_t row, int64_t col)
 {

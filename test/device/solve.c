@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "device/cpu/cpu.h"
+#include "elements.h"
 #include "tap.h"
 
 enum { ROWS = 70, ENTRIES_MOST = ROWS * ROWS / 2 + ROWS };
@@ -19,19 +20,6 @@ struct problem {
     int32_t colind[ENTRIES_MOST], row[ROWS];
     double val[ENTRIES_MOST], inverses[ROWS], *b, *x, *result; /* or floats in their place */
 };
-
-static void put(void *at, tulle_type type, int64_t i, double x)
-{
-    if (type == TULLE_F32)
-        ((float *)at)[i] = (float)x;
-    else
-        ((double *)at)[i] = x;
-}
-
-static double get(const void *at, tulle_type type, int64_t i)
-{
-    return type == TULLE_F32 ? (double)((const float *)at)[i] : ((const double *)at)[i];
-}
 
 static double any(uint64_t stream, int64_t i)
 {
