@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "body.h"
+#include "elements.h"
 #include "mat/mat.h"
 
 enum shape { SCATTERED, DENSE_ROW, EMPTY, TRAILING, SYMMETRIC };
@@ -55,10 +56,7 @@ __attribute__((unused)) static tulle_status make_matrix(
             if (v == 0) continue;
             row[count] = i;
             col[count] = j;
-            if (type == TULLE_F32)
-                ((float *)val)[count++] = (float)v;
-            else
-                val[count++] = v;
+            put(val, type, count++, v);
         }
     tulle_status status = tulle_mat_from_entries(comm, layout, type, count, row, col, val, TULLE_DUPLICATES_ERROR, A);
     free(row);
@@ -69,17 +67,12 @@ __attribute__((unused)) static tulle_status make_matrix(
 
 static double get_element(const tulle_tile *tile, int64_t r, int64_t c)
 {
-    int64_t at = tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r;
-    return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[at] : ((const double *)tile->val)[at];
+    return get(tile->val, tile->type, tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r);
 }
 
 static void put_element(const tulle_tile *tile, int64_t r, int64_t c, double v)
 {
-    int64_t at = tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r;
-    if (tile->type == TULLE_F32)
-        ((float *)tile->val)[at] = (float)v;
-    else
-        ((double *)tile->val)[at] = v;
+    put(tile->val, tile->type, tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r, v);
 }
 
 /* Each PE its own tiles. */
