@@ -34,7 +34,7 @@ check: setup
 
 check-all: setup
 	@$(MAKE) build
-	cd $(BUILD) && ctest --output-on-failure
+	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 	@$(MAKE) --no-print-directory check-sanitizers
 
 # what there is not says so, with its reason
