@@ -7,7 +7,7 @@ struct task {
     tulle_read_options reading;
     tulle_kind kind;
     int by_slabs;
-    const char *from, *to;
+    const char *from, *to, *format; /* format: or NULL */
     char warnings[TULLE_WARNINGS_MAX];
     int64_t nnz;
 };
@@ -17,10 +17,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct task *task = arg;
     char warnings[TULLE_WARNINGS_MAX];
     tulle_mat *A = NULL;
-    if (task->by_slabs) return tulle_operand_save(comm, task->from, task->reading.type, task->to);
+    if (task->by_slabs) return tulle_operand_save(comm, task->from, task->reading.type, task->to, task->format);
     tulle_status status = tulle_mat_load(comm, task->from, NULL, task->kind, &task->reading, warnings, &A);
     if (status != TULLE_OK) return status;
-    status = tulle_mat_save(A, task->to);
+    status = tulle_mat_save_as(A, task->to, task->format);
     if (tulle_comm_rank(comm) == 0) {
         snprintf(task->warnings, sizeof task->warnings, "%s", warnings);
         task->nnz = tulle_mat_nnz(A);
@@ -32,7 +32,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
 static tulle_status run_to(const struct options *options, const char *from, const char *to)
 {
     tulle_operand_shape shape;
-    struct task task = {.options = options, .from = from, .to = to};
+    struct task task = {.options = options, .from = from, .to = to, .format = options_word(options, "format", NULL)};
     tulle_team *team = NULL;
     tulle_status status = reading_options(options, &task.reading);
     if (status == TULLE_OK) status = tulle_operand_inspect(from, &task.reading, &shape);
@@ -63,23 +63,33 @@ static tulle_status run_gen(const struct options *options)
     return run_to(options, options->operand[0], to);
 }
 
+#define OPTION_FORMAT                                                                                                  \
+    {                                                                                                                  \
+        .name = "format", .kind = KIND_WORD, .argument = "FORMAT",                                                     \
+        .text = "of a sparse .bsp.h5 file: csr (default); bsr:b=3, blocks of 3 x 3 (without b: as suits);\n"           \
+                "auto: what takes fewest bytes; with half, of a symmetric matrix the upper half, and\n"                \
+                "values=f32: `bsr:b=3,half`. tulle stream and solve read all of them by slabs"                         \
+    }
+
 static const struct option convert_options[] = {OPTION_PES, OPTION_COMM, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING,
-    {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"}, OPTION_QUIET,
-    OPTION_HELP, {.name = NULL}};
+    {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"},
+    OPTION_FORMAT, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 static const struct option gen_options[] = {
     {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "the file to write"}, OPTION_PES,
     OPTION_COMM, OPTION_TYPE, OPTION_MEMORY,
-    {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"}, OPTION_QUIET,
-    OPTION_HELP, {.name = NULL}};
+    {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"},
+    OPTION_FORMAT, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_convert = {
     .name = "convert",
     .operands = "FROM TO",
     .summary = "Convert a matrix file to the format of the new name's ending",
-    .description = "Endings: .mtx and .mtx.gz (Matrix Market), .npy (dense), .bsp.h5 (Binsparse: CSR, or DMATR for an\n"
-                   "array). The file appears under its name when it is complete.",
-    .examples = "tulle convert west0067.mtx.gz west0067.bsp.h5\ntulle convert west0067.bsp.h5 copy.mtx",
+    .description = "Endings: .mtx and .mtx.gz (Matrix Market), .npy (dense), .bsp.h5 (Binsparse: CSR, DMATR for an\n"
+                   "array, and with --format blocks or the upper half of a symmetric matrix). The file appears under "
+                   "its name when it is complete.",
+    .examples = "tulle convert west0067.mtx.gz west0067.bsp.h5\ntulle convert west0067.bsp.h5 copy.mtx\n"
+                "tulle convert bcsstk16.mtx.gz K.bsp.h5 --format auto",
     .options = convert_options,
     .least = 2,
     .most = 2,
@@ -95,7 +105,7 @@ const struct verb verb_gen = {
         "the file some rows at a time and need not fit in memory.",
     .examples =
         "tulle gen rmat:scale=17,edgefactor=8,seed=1 -o rmat.mtx.gz\ntulle gen fem:nodes=64,dof=3 -o fem.bsp.h5\n"
-        "tulle gen cantilever:nodes=128,dof=3,vary=2 -o K.bsp.h5 --pes 1",
+        "tulle gen cantilever:nodes=128,dof=3,vary=2 -o K.bsp.h5 --pes 1 --format bsr:b=3,half",
     .options = gen_options,
     .least = 1,
     .most = 1,

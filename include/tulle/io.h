@@ -4,7 +4,8 @@
  *
  *   NAME.mtx, NAME.mtx.gz   Matrix Market: coordinate or array; real, integer or pattern; every symmetry
  *   NAME.npy                NumPy, dense
- *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5, sparse or dense (DMATR, DMATC; DVEC is read as one column)
+ *   NAME.bsp.h5, NAME.h5    Binsparse over HDF5, sparse, also in blocks, or dense (DMATR, DMATC; DVEC is read as one
+ *                           column)
  *   rmat:scale=17,...       a generator: see tulle_operand_generator
  *
  * Reading is collective: each PE parses its part. A malformed file is refused with its name, line, column and the
@@ -65,11 +66,25 @@ TULLE_API tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, con
 TULLE_API tulle_status tulle_mat_save(tulle_mat *A, const char *path);
 
 /*
- * Collective. The matrix of a generator into a .mtx, .mtx.gz or .bsp.h5 file as loading and saving it would, but some
- * rows at a time, which threads of PE 0 make: it need not fit in memory. Generators of which inspecting says
+ * Collective. The same of a sparse A in a .bsp.h5 file of another format, which takes less room and is what a stream
+ * (tulle/stream.h) then reads:
+ *   "bsr:b=3"  blocks of 3 x 3 with one column index each, b up to 64; without b= of the size, 1 to 8, that takes
+ *              fewest bytes. What the matrix does not have within a block is zero, and read again as such.
+ *   "csr"      single entries, as tulle_mat_save; NULL means that, too
+ *   "auto"     the one of these that takes fewest bytes
+ * with `half`, of a symmetric matrix only what is on and right of the diagonal (auto: if it is symmetric), and
+ * `values=f32`, values rounded. TULLE_ERR_ARG for a file with another ending, blocks that do not divide the matrix,
+ * half of what is not symmetric bit by bit. A copy of A is made if its tiles are not whole blocks, one a row.
+ */
+TULLE_API tulle_status tulle_mat_save_as(tulle_mat *A, const char *path, const char *format);
+
+/*
+ * Collective. The matrix of a generator into a .mtx, .mtx.gz or .bsp.h5 file as loading it and tulle_mat_save_as would,
+ * but some rows at a time, which threads of PE 0 make: it need not fit in memory. Generators of which inspecting says
  * by_slabs (cantilevers); TULLE_ERR_UNSUPPORTED for others.
  */
-TULLE_API tulle_status tulle_operand_save(tulle_comm *comm, const char *operand, tulle_type type, const char *path);
+TULLE_API tulle_status tulle_operand_save(
+    tulle_comm *comm, const char *operand, tulle_type type, const char *path, const char *format);
 
 /*
  * A sparse m x n matrix into a file piece by piece, for a result that does not fit in memory at once, such as that of

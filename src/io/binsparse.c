@@ -13,7 +13,7 @@
 #include "io/binsparse_file.h"
 #include "io/hdf5_file.h"
 
-enum { PIECE = 1 << 15 }; /* numbers read at a time */
+enum { PIECE = TULLE__BINSPARSE_PIECE };
 
 const tulle__binsparse_header *tulle__binsparse_head(const tulle__binsparse *file)
 {
@@ -144,8 +144,7 @@ static double real_of(const tulle__binsparse_array *array, uint64_t x)
     return array->kind == 'u' ? (double)x : (double)integer_of(array, x);
 }
 
-/* Numbers first .. first + count - 1, count <= PIECE, into 8-byte integers or doubles; raw has room for them. */
-static tulle_status read_piece(
+tulle_status tulle__binsparse_piece(
     const tulle__binsparse *file, int which, int64_t first, int64_t count, int real, char *raw, void *to)
 {
     const tulle__binsparse_array *array = &file->header.array[which];
@@ -175,13 +174,13 @@ static tulle_status check_pointers(const tulle__binsparse *file, int64_t first, 
     int64_t last = head->array[TULLE__BINSPARSE_POINTERS].count - 1;
     for (int64_t i = 0; i < count; i++) {
         int64_t k = first + i;
-        int fine = p[i] >= (i ? p[i - 1] : 0) && p[i] <= head->stored && (k > 0 || p[i] == 0) &&
-                   (k < last || p[i] == head->stored);
+        int fine = p[i] >= (i ? p[i - 1] : 0) && p[i] <= head->count && (k > 0 || p[i] == 0) &&
+                   (k < last || p[i] == head->count);
         if (!fine)
             return tulle__fail(TULLE_ERR_FORMAT,
                 "%s: number %" PRId64 " of the data set 'pointers_to_1' is %" PRId64
                 ": pointers must grow from 0 to %" PRId64,
-                file->path, k, p[i], head->stored);
+                file->path, k, p[i], head->count);
     }
     return TULLE_OK;
 }
@@ -205,7 +204,7 @@ tulle_status tulle__binsparse_read_pointers(tulle__binsparse *file, int64_t firs
     TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
     for (int64_t i = 0, n; i < count; i += n) {
         n = count - i < PIECE ? count - i : PIECE;
-        TULLE_TRY(read_piece(file, TULLE__BINSPARSE_POINTERS, first + i, n, 0, raw, to + i));
+        TULLE_TRY(tulle__binsparse_piece(file, TULLE__BINSPARSE_POINTERS, first + i, n, 0, raw, to + i));
     }
     TULLE_TRY(check_pointers(file, first, count, to));
 out:
@@ -223,7 +222,7 @@ tulle_status tulle__binsparse_read_indices(
     TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
     for (int64_t i = 0, n; i < count; i += n) {
         n = count - i < PIECE ? count - i : PIECE;
-        TULLE_TRY(read_piece(file, set, first + i, n, 0, raw, to + i));
+        TULLE_TRY(tulle__binsparse_piece(file, set, first + i, n, 0, raw, to + i));
         TULLE_TRY(check_indices(file, set, first + i, n, limit, to + i));
     }
 out:
@@ -231,11 +230,12 @@ out:
     return status;
 }
 
-/* Values first .. first + count - 1, count <= PIECE; raw as in read_piece. */
+/* Values first .. first + count - 1, count <= PIECE; raw as in tulle__binsparse_piece. */
 static tulle_status read_reals(tulle__binsparse *file, int64_t first, int64_t count, char *raw, double *real)
 {
     int iso = file->header.iso;
-    tulle_status status = read_piece(file, TULLE__BINSPARSE_VALUES, iso ? 0 : first, iso ? 1 : count, 1, raw, real);
+    tulle_status status =
+        tulle__binsparse_piece(file, TULLE__BINSPARSE_VALUES, iso ? 0 : first, iso ? 1 : count, 1, raw, real);
     for (int64_t i = 1; iso && i < count; i++) real[i] = real[0];
     file->done += count;
     tulle__meter_set(file->meter, file->done, file->wanted);
@@ -305,111 +305,5 @@ tulle_status tulle__binsparse_read_block(tulle__binsparse *file, int64_t row, in
 out:
     tulle__free(real);
     tulle__free(raw);
-    return status;
-}
-
-/* Walks through the pointers of a compressed format: which row (or column) does entry e belong to? */
-struct walk {
-    tulle__binsparse *file;
-    int64_t line, begin, have; /* pointer[0 .. have - 1] are those of lines begin .. */
-    int64_t *pointer;
-};
-
-/* The last line whose pointer is <= e, by halving: log2(lines) small reads. */
-static tulle_status start_walk(struct walk *w, int64_t e)
-{
-    int64_t low = 0, high = w->file->header.array[TULLE__BINSPARSE_POINTERS].count - 1;
-    tulle_status status = TULLE_OK;
-    char raw[8];
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2, p;
-        TULLE_TRY(read_piece(w->file, TULLE__BINSPARSE_POINTERS, middle, 1, 0, raw, &p));
-        if (p <= e)
-            low = middle;
-        else
-            high = middle;
-    }
-    w->line = low;
-    w->begin = low;
-    w->have = 0;
-out:
-    return status;
-}
-
-static tulle_status line_of(struct walk *w, int64_t e, int64_t *line)
-{
-    int64_t lines = w->file->header.array[TULLE__BINSPARSE_POINTERS].count - 1;
-    tulle_status status = TULLE_OK;
-    for (;; w->line++) {
-        if (w->line + 1 >= w->begin + w->have) {
-            int64_t count = lines + 1 - w->line < PIECE ? lines + 1 - w->line : PIECE;
-            if (count < 2) /* the last pointer, checked to be `stored`, lies behind every entry */
-                return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set 'pointers_to_1' does not grow", w->file->path);
-            w->begin = w->line;
-            w->have = count;
-            TULLE_TRY(tulle__binsparse_read_pointers(w->file, w->begin, count, w->pointer));
-            if (w->pointer[0] > e)
-                return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set 'pointers_to_1' does not grow", w->file->path);
-        }
-        if (e < w->pointer[w->line + 1 - w->begin]) break;
-    }
-    *line = w->line;
-out:
-    return status;
-}
-
-tulle_status tulle__binsparse_parse(
-    tulle__binsparse *file, int part, int nparts, tulle_type type, tulle__entries *entries)
-{
-    const tulle__binsparse_header *head = &file->header;
-    int64_t first = (int64_t)((__int128)head->stored * part / nparts);
-    int64_t end = (int64_t)((__int128)head->stored * (part + 1) / nparts);
-    int compressed = head->format == TULLE__BINSPARSE_CSR || head->format == TULLE__BINSPARSE_CSC;
-    int by_rows = head->format == TULLE__BINSPARSE_CSR || head->format == TULLE__BINSPARSE_COOR;
-    int64_t outer_limit = by_rows ? head->rows : head->cols, inner_limit = by_rows ? head->cols : head->rows;
-    int64_t *outer = NULL, *inner = NULL;
-    double *value = NULL;
-    struct walk walk = {.file = file};
-    tulle_status status = TULLE_OK;
-    tulle__entries_init(entries, head->rows > INT32_MAX || head->cols > INT32_MAX, 0, type);
-    if (head->format >= TULLE__BINSPARSE_DMATR)
-        return tulle__fail(TULLE_ERR_ARG, "%s: is a dense matrix, which has no entries", file->path);
-    TULLE_TRY(tulle__alloc(PIECE, sizeof *inner, "a piece of a Binsparse file", &inner));
-    TULLE_TRY(tulle__alloc(PIECE, sizeof *outer, "a piece of a Binsparse file", &outer));
-    TULLE_TRY(tulle__alloc(PIECE, sizeof *value, "a piece of a Binsparse file", &value));
-    if (compressed) {
-        TULLE_TRY(tulle__alloc(PIECE, sizeof *walk.pointer, "a piece of a Binsparse file", &walk.pointer));
-        if (part == 0) TULLE_TRY(tulle__binsparse_read_pointers(file, 0, 1, walk.pointer));
-        if (part == nparts - 1) TULLE_TRY(tulle__binsparse_read_pointers(file, outer_limit, 1, walk.pointer));
-        if (first < end) TULLE_TRY(start_walk(&walk, first));
-    }
-    for (int64_t e = first, n; e < end; e += n) {
-        n = end - e < PIECE ? end - e : PIECE;
-        TULLE_TRY(tulle__binsparse_read_indices(file, TULLE__BINSPARSE_INDICES1, e, n, inner_limit, inner));
-        if (!compressed)
-            TULLE_TRY(tulle__binsparse_read_indices(file, TULLE__BINSPARSE_INDICES0, e, n, outer_limit, outer));
-        TULLE_TRY(tulle__binsparse_read_values(file, e, n, TULLE_F64, value));
-        for (int64_t i = 0; i < n; i++) {
-            int64_t line = outer[i];
-            if (compressed) TULLE_TRY(line_of(&walk, e + i, &line));
-            int64_t row = by_rows ? line : inner[i], col = by_rows ? inner[i] : line;
-            int wrong_half =
-                (head->structure == TULLE__BINSPARSE_SYMMETRIC_LOWER && row < col) ||
-                (head->structure == TULLE__BINSPARSE_SYMMETRIC_UPPER && row > col) ||
-                (head->structure == TULLE__BINSPARSE_SKEW_LOWER && (row < col || (row == col && value[i] != 0))) ||
-                (head->structure == TULLE__BINSPARSE_SKEW_UPPER && (row > col || (row == col && value[i] != 0)));
-            if (wrong_half)
-                TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT,
-                    "%s: entry %" PRId64 " is at (%" PRId64 ", %" PRId64
-                    "), where the structure of the matrix has none",
-                    file->path, e + i, row, col));
-            TULLE_TRY(tulle__entries_add(entries, row, col, value[i]));
-        }
-    }
-out:
-    tulle__free(walk.pointer);
-    tulle__free(value);
-    tulle__free(outer);
-    tulle__free(inner);
     return status;
 }

@@ -17,7 +17,13 @@ struct tulle__binsparse {
 /* Fills header, whose arrays are known already, from the JSON text and holds both against each other. */
 tulle_status tulle__binsparse_describe(const char *path, const char *json, tulle__binsparse_header *header);
 
-/* The JSON text of a CSR or dense file; freed by tulle__free. */
+enum { TULLE__BINSPARSE_PIECE = 1 << 15 }; /* numbers read at a time */
+
+/* Numbers first .. first + count - 1, at most a piece, into 8-byte integers or doubles; raw has room for them. */
+tulle_status tulle__binsparse_piece(
+    const tulle__binsparse *file, int which, int64_t first, int64_t count, int real, char *raw, void *to);
+
+/* The JSON text of a CSR, BSR or dense file; freed by tulle__free. */
 tulle_status tulle__binsparse_text(const tulle__binsparse_header *header, char **json);
 
 #endif

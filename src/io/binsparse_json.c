@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The JSON description of a Binsparse file. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,30 +22,74 @@ static const char *type_name(const tulle__binsparse_array *array)
     return names[k][s];
 }
 
+enum { TEXT = 2048 };
+
+static const char blocks_format[] =
+    "\"custom\",\n    \"custom\": {\"level\": {\"level_desc\": \"dense\", \"rank\": 1,\n"
+    "      \"level\": {\"level_desc\": \"sparse\", \"rank\": 1,\n"
+    "      \"level\": {\"level_desc\": \"dense\", \"rank\": 2,\n"
+    "      \"level\": {\"level_desc\": \"element\"}}}}}";
+
+static const char *format_text(tulle__binsparse_format format)
+{
+    switch (format) {
+    case TULLE__BINSPARSE_BSR:
+        return blocks_format;
+    case TULLE__BINSPARSE_DMATR:
+        return "\"DMATR\"";
+    case TULLE__BINSPARSE_DMATC:
+        return "\"DMATC\"";
+    default:
+        return "\"CSR\"";
+    }
+}
+
+static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, TEXT - used, format, arguments);
+    va_end(arguments);
+}
+
+/* What Binsparse has no words for. */
+static void append_own(char *text, const tulle__binsparse_header *head)
+{
+    if (head->format != TULLE__BINSPARSE_BSR && (head->nnz < 0 || head->structure == TULLE__BINSPARSE_GENERAL)) return;
+    append(text, ",\n  \"tulle\": {");
+    if (head->format == TULLE__BINSPARSE_BSR)
+        append(text, "\"blocks\": %d, \"half\": %s, ", head->block,
+            head->structure == TULLE__BINSPARSE_GENERAL ? "false" : "true");
+    append(text, "\"nnz\": %" PRId64, head->nnz);
+    if (head->structure != TULLE__BINSPARSE_GENERAL) append(text, ", \"span\": %" PRId64, head->span);
+    append(text, "}");
+}
+
 tulle_status tulle__binsparse_text(const tulle__binsparse_header *head, char **json)
 {
-    enum { MOST = 1024 };
     char *text;
-    const char *format = head->format == TULLE__BINSPARSE_DMATR   ? "DMATR"
-                         : head->format == TULLE__BINSPARSE_DMATC ? "DMATC"
-                                                                  : "CSR";
-    tulle_status status = tulle__alloc(MOST, 1, "a Binsparse description", &text);
+    int b = head->block;
+    tulle_status status = tulle__alloc_zero(TEXT, 1, "a Binsparse description", &text);
     if (status != TULLE_OK) return status;
-    int n = snprintf(text, MOST,
-        "{\n  \"binsparse\": {\n    \"version\": \"0.1\",\n    \"format\": \"%s\",\n    \"shape\": [%" PRId64
-        ", %" PRId64 "],\n    \"number_of_stored_values\": %" PRId64 ",\n",
-        format, head->rows, head->cols, head->stored);
-    if (head->structure != TULLE__BINSPARSE_GENERAL)
-        n += snprintf(text + n, (size_t)(MOST - n), "    \"structure\": \"%s\",\n", structures[head->structure]);
-    n += snprintf(text + n, (size_t)(MOST - n), "    \"data_types\": {");
+    append(
+        text, "{\n  \"binsparse\": {\n    \"version\": \"0.1.0\",\n    \"format\": %s,\n", format_text(head->format));
+    append(text, "    \"shape\": [%" PRId64 ", %" PRId64, head->rows / b, head->cols / b);
+    if (head->format == TULLE__BINSPARSE_BSR) append(text, ", %d, %d", b, b);
+    append(text, "],\n    \"number_of_stored_values\": %" PRId64 ",\n", head->stored);
+    if (head->structure != TULLE__BINSPARSE_GENERAL && head->format == TULLE__BINSPARSE_CSR)
+        append(text, "    \"structure\": \"%s\",\n", structures[head->structure]);
+    append(text, "    \"data_types\": {");
     const char *comma = "";
     for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) {
         if (!head->array[w].present) continue;
-        n += snprintf(text + n, (size_t)(MOST - n), "%s\n      \"%s\": \"%s\"", comma, tulle__binsparse_name(w),
-            type_name(&head->array[w]));
+        append(text, "%s\n      \"%s\": \"%s\"", comma, tulle__binsparse_name(w), type_name(&head->array[w]));
         comma = ",";
     }
-    snprintf(text + n, (size_t)(MOST - n), "\n    }\n  }\n}\n");
+    append(text, "\n    }\n  }");
+    append_own(text, head);
+    append(text, "\n}\n");
     *json = text;
     return TULLE_OK;
 }
@@ -58,17 +103,19 @@ static const struct format {
     const char *name;
     tulle__binsparse_format format;
     int vector, needs[TULLE__BINSPARSE_ARRAYS];
-} formats[] = {
-    {"CSR", TULLE__BINSPARSE_CSR, 0, {1, 0, 1, 1}},
-    {"CSC", TULLE__BINSPARSE_CSC, 0, {1, 0, 1, 1}},
-    {"COO", TULLE__BINSPARSE_COOR, 0, {0, 1, 1, 1}},
-    {"COOR", TULLE__BINSPARSE_COOR, 0, {0, 1, 1, 1}},
-    {"COOC", TULLE__BINSPARSE_COOC, 0, {0, 1, 1, 1}},
-    {"DMAT", TULLE__BINSPARSE_DMATR, 0, {0, 0, 0, 1}},
-    {"DMATR", TULLE__BINSPARSE_DMATR, 0, {0, 0, 0, 1}},
-    {"DMATC", TULLE__BINSPARSE_DMATC, 0, {0, 0, 0, 1}},
-    {"DVEC", TULLE__BINSPARSE_DMATC, 1, {0, 0, 0, 1}},
-};
+} formats[] =
+    {
+        {"CSR", TULLE__BINSPARSE_CSR, 0, {1, 0, 1, 1}},
+        {"CSC", TULLE__BINSPARSE_CSC, 0, {1, 0, 1, 1}},
+        {"COO", TULLE__BINSPARSE_COOR, 0, {0, 1, 1, 1}},
+        {"COOR", TULLE__BINSPARSE_COOR, 0, {0, 1, 1, 1}},
+        {"COOC", TULLE__BINSPARSE_COOC, 0, {0, 1, 1, 1}},
+        {"DMAT", TULLE__BINSPARSE_DMATR, 0, {0, 0, 0, 1}},
+        {"DMATR", TULLE__BINSPARSE_DMATR, 0, {0, 0, 0, 1}},
+        {"DMATC", TULLE__BINSPARSE_DMATC, 0, {0, 0, 0, 1}},
+        {"DVEC", TULLE__BINSPARSE_DMATC, 1, {0, 0, 0, 1}},
+},
+  in_blocks = {"blocks", TULLE__BINSPARSE_BSR, 0, {1, 0, 1, 1}};
 
 /* A whole number of at most 2^53, which is what JSON holds for certain. */
 static tulle_status whole(const char *path, const cJSON *item, const char *what, int64_t *value)
@@ -80,18 +127,90 @@ static tulle_status whole(const char *path, const cJSON *item, const char *what,
     return TULLE_OK;
 }
 
-static tulle_status read_shape(
-    const char *path, const cJSON *object, const struct format *format, tulle__binsparse_header *head)
+/* `shape`: so many whole numbers. */
+static tulle_status read_shape(const char *path, const cJSON *object, int dimensions, int64_t *shape)
 {
-    const cJSON *shape = cJSON_GetObjectItemCaseSensitive(object, "shape");
-    int dimensions = format->vector ? 1 : 2;
-    if (!cJSON_IsArray(shape) || cJSON_GetArraySize(shape) != dimensions)
+    static const char *const names[] = {"the first number of 'shape'", "the second number of 'shape'",
+        "the third number of 'shape'", "the fourth number of 'shape'"};
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, "shape");
+    tulle_status status = TULLE_OK;
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != dimensions)
         return tulle__fail(
             TULLE_ERR_FORMAT, "%s: 'shape' is not a list of %d number%s", path, dimensions, dimensions > 1 ? "s" : "");
-    tulle_status status = whole(path, cJSON_GetArrayItem(shape, 0), "the first number of 'shape'", &head->rows);
-    head->cols = 1;
-    if (status == TULLE_OK && !format->vector)
-        status = whole(path, cJSON_GetArrayItem(shape, 1), "the second number of 'shape'", &head->cols);
+    for (int d = 0; d < dimensions && status == TULLE_OK; d++)
+        status = whole(path, cJSON_GetArrayItem(list, d), names[d], &shape[d]);
+    return status;
+}
+
+/* nnz and span of the object `tulle`, where it has them. */
+static tulle_status read_own(const char *path, const cJSON *own, tulle__binsparse_header *head)
+{
+    const cJSON *nnz = cJSON_GetObjectItemCaseSensitive(own, "nnz");
+    const cJSON *span = cJSON_GetObjectItemCaseSensitive(own, "span");
+    tulle_status status = TULLE_OK;
+    if (nnz) status = whole(path, nnz, "'nnz'", &head->nnz);
+    if (status == TULLE_OK && span) status = whole(path, span, "'span'", &head->span);
+    return status;
+}
+
+static tulle_status read_matrix_shape(
+    const char *path, const cJSON *object, const struct format *format, tulle__binsparse_header *head)
+{
+    int64_t shape[2] = {0, 1};
+    tulle_status status = read_shape(path, object, format->vector ? 1 : 2, shape);
+    head->rows = shape[0];
+    head->cols = shape[1];
+    return status;
+}
+
+/* Of level kinds from outside in: dense, sparse, dense of rank 2, element, in the order of dimensions. */
+static int levels_are_blocks(const cJSON *custom)
+{
+    static const struct {
+        const char *kind;
+        int rank;
+    } wanted[] = {{"dense", 1}, {"sparse", 1}, {"dense", 2}, {"element", 0}};
+    const cJSON *transpose = cJSON_GetObjectItemCaseSensitive(custom, "transpose"), *axis;
+    int place = 0, right = cJSON_IsObject(custom);
+    cJSON_ArrayForEach(axis, transpose) right = right && cJSON_IsNumber(axis) && axis->valuedouble == place++;
+    right = right && (!transpose || place == 4);
+    for (int l = 0; l < 4 && right; l++) {
+        custom = cJSON_GetObjectItemCaseSensitive(custom, "level");
+        const cJSON *kind = cJSON_GetObjectItemCaseSensitive(custom, "level_desc");
+        const cJSON *rank = cJSON_GetObjectItemCaseSensitive(custom, "rank");
+        int stated = cJSON_IsNumber(rank) ? rank->valueint : !rank && l < 3 ? 1 : 0;
+        right = cJSON_IsString(kind) && strcmp(kind->valuestring, wanted[l].kind) == 0 && stated == wanted[l].rank;
+    }
+    return right;
+}
+
+/* A custom format, which must be blocks of a matrix. */
+static tulle_status read_blocks(
+    const char *path, const cJSON *object, const cJSON *own, const cJSON *custom, tulle__binsparse_header *head)
+{
+    enum { LARGEST = 64 };
+    const cJSON *blocks = cJSON_GetObjectItemCaseSensitive(own, "blocks");
+    const cJSON *half = cJSON_GetObjectItemCaseSensitive(own, "half");
+    int64_t shape[4], b = 0;
+    tulle_status status;
+    if (!blocks || !levels_are_blocks(custom))
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "%s: custom Binsparse formats are not supported but for blocks of a matrix as `tulle convert` writes them",
+            path);
+    TULLE_TRY(read_shape(path, object, 4, shape));
+    TULLE_TRY(whole(path, blocks, "'blocks'", &b));
+    if (b < 1 || b > LARGEST || shape[2] != b || shape[3] != b)
+        TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT,
+            "%s: blocks of %" PRId64 " rows and columns (1 to %d) are said to be %" PRId64 " x %" PRId64, path, b,
+            LARGEST, shape[2], shape[3]));
+    if (half && !cJSON_IsBool(half))
+        TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: 'half' is neither true nor false", path));
+    head->format = TULLE__BINSPARSE_BSR;
+    head->block = (int)b;
+    head->rows = shape[0] * b;
+    head->cols = shape[1] * b;
+    if (cJSON_IsTrue(half)) head->structure = TULLE__BINSPARSE_SYMMETRIC_UPPER;
+out:
     return status;
 }
 
@@ -139,43 +258,53 @@ static tulle_status check_count(const char *path, int which, const tulle__binspa
         path, tulle__binsparse_name(which), array->count, wanted);
 }
 
-static tulle_status describe(const char *path, const cJSON *object, tulle__binsparse_header *head)
+static tulle_status read_format(const char *path, const cJSON *object, const cJSON *own, const struct format **format,
+    tulle__binsparse_header *head)
 {
     const cJSON *name = cJSON_GetObjectItemCaseSensitive(object, "format");
     const cJSON *version = cJSON_GetObjectItemCaseSensitive(object, "version");
-    const cJSON *structure = cJSON_GetObjectItemCaseSensitive(object, "structure");
-    const cJSON *stored = cJSON_GetObjectItemCaseSensitive(object, "number_of_stored_values");
-    const cJSON *types = cJSON_GetObjectItemCaseSensitive(object, "data_types");
-    const struct format *format = NULL;
-    tulle_status status = TULLE_OK;
+    *format = NULL;
     if (version &&
         (!cJSON_IsString(version) || !strchr("01", version->valuestring[0]) || version->valuestring[1] != '.'))
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: the version of the Binsparse format is not known", path);
-    if (cJSON_IsObject(name))
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: custom Binsparse formats are not supported", path);
+    if (cJSON_IsObject(name) || (cJSON_IsString(name) && strcmp(name->valuestring, "custom") == 0)) {
+        *format = &in_blocks; /* older descriptions have the object "custom" within "format" */
+        return read_blocks(
+            path, object, own, cJSON_GetObjectItemCaseSensitive(cJSON_IsObject(name) ? name : object, "custom"), head);
+    }
     if (!cJSON_IsString(name)) return tulle__fail(TULLE_ERR_FORMAT, "%s: the description lacks 'format'", path);
-    for (size_t f = 0; f < sizeof formats / sizeof *formats && !format; f++)
-        if (strcmp(formats[f].name, name->valuestring) == 0) format = &formats[f];
-    if (!format)
+    for (size_t f = 0; f < sizeof formats / sizeof *formats && !*format; f++)
+        if (strcmp(formats[f].name, name->valuestring) == 0) *format = &formats[f];
+    if (!*format)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: the format '%.40s' is not supported", path, name->valuestring);
-    head->format = format->format;
-    TULLE_TRY(read_shape(path, object, format, head));
+    head->format = (*format)->format;
+    return read_matrix_shape(path, object, *format, head);
+}
+
+static tulle_status read_structure(const char *path, const cJSON *object, tulle__binsparse_header *head)
+{
+    const cJSON *structure = cJSON_GetObjectItemCaseSensitive(object, "structure");
+    int s = 0, n = sizeof structures / sizeof *structures;
     if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, "fill")))
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: a fill value is not supported", path);
     if (structure) {
-        int s = 0, n = sizeof structures / sizeof *structures;
         while (s < n && (!cJSON_IsString(structure) || strcmp(structures[s], structure->valuestring) != 0)) s++;
-        if (s == n)
-            return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: the structure '%.40s' is not supported", path,
-                cJSON_IsString(structure) ? structure->valuestring : "?");
-        head->structure = (tulle__binsparse_structure)s;
-        if (s && head->rows != head->cols)
-            return tulle__fail(TULLE_ERR_FORMAT, "%s: a %s matrix must be square, but this is %" PRId64 " x %" PRId64,
-                path, structures[s], head->rows, head->cols);
+        if (s == n || (s && head->format == TULLE__BINSPARSE_BSR))
+            return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: the structure '%.40s' is not supported%s", path,
+                cJSON_IsString(structure) ? structure->valuestring : "?", s < n ? " of blocks" : "");
+        if (s) head->structure = (tulle__binsparse_structure)s;
     }
-    if (!cJSON_IsObject(types)) return tulle__fail(TULLE_ERR_FORMAT, "%s: the description lacks 'data_types'", path);
-    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
-        if (format->needs[w]) TULLE_TRY(check_type(path, types, w, head));
+    if (head->structure != TULLE__BINSPARSE_GENERAL && head->rows != head->cols)
+        return tulle__fail(TULLE_ERR_FORMAT, "%s: a %s matrix must be square, but this is %" PRId64 " x %" PRId64, path,
+            structures[head->structure], head->rows, head->cols);
+    return TULLE_OK;
+}
+
+/* How many values there are. */
+static tulle_status count_values(const char *path, const cJSON *object, tulle__binsparse_header *head)
+{
+    const cJSON *stated = cJSON_GetObjectItemCaseSensitive(object, "number_of_stored_values");
+    int64_t stored = 0;
     if (head->format >= TULLE__BINSPARSE_DMATR) {
         if (head->structure != TULLE__BINSPARSE_GENERAL)
             return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: a dense matrix with the structure '%s' is not supported",
@@ -183,19 +312,38 @@ static tulle_status describe(const char *path, const cJSON *object, tulle__binsp
         if (__builtin_mul_overflow(head->rows, head->cols, &head->stored))
             return tulle__fail(TULLE_ERR_OVERFLOW, "%s: %" PRId64 " x %" PRId64 " values do not fit 64 bits", path,
                 head->rows, head->cols);
+        head->count = head->stored;
     } else {
-        head->stored = head->array[TULLE__BINSPARSE_INDICES1].count;
+        head->count = head->array[TULLE__BINSPARSE_INDICES1].count;
+        if (__builtin_mul_overflow(head->count, (int64_t)head->block * head->block, &head->stored))
+            return tulle__fail(TULLE_ERR_OVERFLOW, "%s: the values of %" PRId64 " blocks of %d x %d do not fit 64 bits",
+                path, head->count, head->block, head->block);
     }
-    if (stored) {
-        int64_t stated = 0;
-        TULLE_TRY(whole(path, stored, "'number_of_stored_values'", &stated));
-        if (stated != head->stored)
-            return tulle__fail(TULLE_ERR_FORMAT, "%s: 'number_of_stored_values' is %" PRId64 ", but there are %" PRId64,
-                path, stated, head->stored);
-    }
+    tulle_status status = stated ? whole(path, stated, "'number_of_stored_values'", &stored) : TULLE_OK;
+    if (status == TULLE_OK && stated && stored != head->stored)
+        status = tulle__fail(TULLE_ERR_FORMAT, "%s: 'number_of_stored_values' is %" PRId64 ", but there are %" PRId64,
+            path, stored, head->stored);
+    return status;
+}
+
+static tulle_status describe(const char *path, const cJSON *object, const cJSON *own, tulle__binsparse_header *head)
+{
+    const cJSON *types = cJSON_GetObjectItemCaseSensitive(object, "data_types");
+    const struct format *format;
+    tulle_status status;
+    head->block = 1;
+    head->nnz = head->span = -1;
+    TULLE_TRY(read_format(path, object, own, &format, head));
+    TULLE_TRY(read_structure(path, object, head));
+    TULLE_TRY(read_own(path, own, head));
+    if (!cJSON_IsObject(types))
+        TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: the description lacks 'data_types'", path));
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
+        if (format->needs[w]) TULLE_TRY(check_type(path, types, w, head));
+    TULLE_TRY(count_values(path, object, head));
     if (format->needs[TULLE__BINSPARSE_POINTERS])
         TULLE_TRY(check_count(path, TULLE__BINSPARSE_POINTERS, head,
-            (head->format == TULLE__BINSPARSE_CSR ? head->rows : head->cols) + 1));
+            (head->format == TULLE__BINSPARSE_CSC ? head->cols : head->rows / head->block) + 1));
     if (format->needs[TULLE__BINSPARSE_INDICES0])
         TULLE_TRY(check_count(path, TULLE__BINSPARSE_INDICES0, head, head->stored));
     TULLE_TRY(check_count(path, TULLE__BINSPARSE_VALUES, head, head->iso ? 1 : head->stored));
@@ -213,7 +361,7 @@ tulle_status tulle__binsparse_describe(const char *path, const char *json, tulle
     else if (!cJSON_IsObject(object))
         status = tulle__fail(TULLE_ERR_FORMAT, "%s: the description lacks the object 'binsparse'", path);
     else
-        status = describe(path, object, header);
+        status = describe(path, object, cJSON_GetObjectItemCaseSensitive(root, "tulle"), header);
     cJSON_Delete(root);
     return status;
 }

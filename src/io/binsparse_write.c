@@ -84,19 +84,26 @@ out:
     return status;
 }
 
-tulle_status tulle__binsparse_writer_open(const char *path, int64_t rows, int64_t cols, int64_t stored, tulle_type type,
-    int wide, tulle__binsparse_structure structure, tulle__binsparse_writer **writer)
+tulle_status tulle__binsparse_writer_open(
+    const char *path, const tulle__binsparse_sparse *sparse, tulle__binsparse_writer **writer)
 {
-    if (!wide && cols > INT32_MAX)
-        return tulle__fail(TULLE_ERR_OVERFLOW, "%s: %" PRId64 " columns need indices of 64 bits", path, cols);
-    tulle__binsparse_header head = {.rows = rows,
-        .cols = cols,
+    int block = sparse->block ? sparse->block : 1;
+    int64_t stored = sparse->count * block * block;
+    if (!sparse->wide && sparse->cols / block > INT32_MAX)
+        return tulle__fail(
+            TULLE_ERR_OVERFLOW, "%s: %" PRId64 " columns need indices of 64 bits", path, sparse->cols / block);
+    tulle__binsparse_header head = {.rows = sparse->rows,
+        .cols = sparse->cols,
         .stored = stored,
-        .format = TULLE__BINSPARSE_CSR,
-        .structure = structure,
-        .array = {[TULLE__BINSPARSE_POINTERS] = {1, 'u', 8, 0, rows + 1, -1},
-            [TULLE__BINSPARSE_INDICES1] = {1, 'u', wide ? 8 : 4, 0, stored, -1},
-            [TULLE__BINSPARSE_VALUES] = {1, 'f', (int)tulle_type_size(type), 0, stored, -1}}};
+        .count = sparse->count,
+        .block = block,
+        .nnz = sparse->nnz,
+        .span = sparse->span,
+        .format = sparse->block ? TULLE__BINSPARSE_BSR : TULLE__BINSPARSE_CSR,
+        .structure = sparse->structure,
+        .array = {[TULLE__BINSPARSE_POINTERS] = {1, 'u', 8, 0, sparse->rows / block + 1, -1},
+            [TULLE__BINSPARSE_INDICES1] = {1, 'u', sparse->wide ? 8 : 4, 0, sparse->count, -1},
+            [TULLE__BINSPARSE_VALUES] = {1, 'f', (int)tulle_type_size(sparse->type), 0, stored, -1}}};
     return open_writer(path, &head, writer);
 }
 
@@ -107,6 +114,8 @@ tulle_status tulle__binsparse_writer_open_dense(
     tulle__binsparse_header head = {.rows = rows,
         .cols = cols,
         .stored = stored,
+        .block = 1,
+        .nnz = -1,
         .format = order == TULLE_ROW_MAJOR ? TULLE__BINSPARSE_DMATR : TULLE__BINSPARSE_DMATC,
         .array = {[TULLE__BINSPARSE_VALUES] = {1, 'f', (int)tulle_type_size(type), 0, stored, -1}}};
     return open_writer(path, &head, writer);
@@ -154,6 +163,12 @@ tulle_status tulle__binsparse_write_indices(
         if (status != TULLE_OK) return status;
     }
     return TULLE_OK;
+}
+
+tulle_status tulle__binsparse_write_columns(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const int32_t *columns)
+{
+    return write_numbers(writer, TULLE__BINSPARSE_INDICES1, first, count, columns);
 }
 
 tulle_status tulle__binsparse_write_values(

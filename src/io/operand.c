@@ -77,7 +77,11 @@ static tulle_status inspect_binsparse(const char *path, tulle_operand_shape *sha
         .stored = h->stored,
         .dense = h->format == TULLE__BINSPARSE_DMATR || h->format == TULLE__BINSPARSE_DMATC,
         .symmetric = h->structure != TULLE__BINSPARSE_GENERAL};
-    snprintf(shape->format, sizeof shape->format, "binsparse");
+    if (h->format == TULLE__BINSPARSE_BSR)
+        snprintf(shape->format, sizeof shape->format, "binsparse, blocks of %d x %d%s", h->block, h->block,
+            shape->symmetric ? ", half" : "");
+    else
+        snprintf(shape->format, sizeof shape->format, "binsparse");
     tulle__binsparse_close(file);
     return TULLE_OK;
 }

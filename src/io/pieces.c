@@ -87,8 +87,12 @@ static tulle_status close_binsparse(tulle_writer *writer)
 {
     const tulle__mtx_shape *shape = &writer->shape;
     tulle__binsparse_writer *file;
-    tulle_status status = tulle__binsparse_writer_open(writer->path, shape->rows, shape->cols,
-        tulle__spool_entries(writer->spool), shape->type, shape->cols > INT32_MAX, TULLE__BINSPARSE_GENERAL, &file);
+    tulle__binsparse_sparse sparse = {.rows = shape->rows,
+        .cols = shape->cols,
+        .count = tulle__spool_entries(writer->spool),
+        .type = shape->type,
+        .wide = shape->cols > INT32_MAX};
+    tulle_status status = tulle__binsparse_writer_open(writer->path, &sparse, &file);
     if (status != TULLE_OK) return status;
     status = tulle__spool_give(writer->spool, tulle__comm_meter(writer->comm, 0), put, file);
     if (status == TULLE_OK) status = tulle__binsparse_put_end(file);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The diagonal blocks of a matrix that is read by rows: each PE reads an even share of the rows, some megabytes at a
- * time, of which the next are on their way while the last are looked through.
+ * The diagonal blocks of a matrix that is read by rows: each PE reads what an even share of the rows needs, some
+ * megabytes at a time, of which the next are on their way while the last are looked through. Of a half these rows begin
+ * where the share's first diagonal block does. Rows and entries of what is read may be blocks (mat/rows.h).
  */
 #include <string.h>
 
@@ -24,10 +25,10 @@ struct chunk {
     int started;
 };
 
-/* What was found: a tile of the result. */
+/* What was found, in the order in which it was: of rows first .. first + rows - 1 of the result. */
 struct found {
     tulle_type type;
-    int64_t *rowptr;
+    int64_t *row;
     int32_t *colind;
     char *val;
     int64_t nnz, room;
@@ -49,7 +50,7 @@ static tulle_status make_room(const tulle_rows *rows, struct chunk *c, int64_t c
     return TULLE_OK;
 }
 
-/* Rows from `row` on, before `end`. */
+/* Rows of the file from `row` on, before `end`. */
 static tulle_status start(tulle_rows *rows, struct chunk *c, tulle_gidx row, tulle_gidx end)
 {
     tulle_gidx most = end - row < ROWS ? end - row : ROWS;
@@ -61,7 +62,8 @@ static tulle_status start(tulle_rows *rows, struct chunk *c, tulle_gidx row, tul
     int64_t count = c->pointers[c->rows] - c->pointers[0];
     status = make_room(rows, c, count);
     if (status != TULLE_OK) return status;
-    c->read = (tulle__rows_read){.first = c->pointers[0], .count = count, .room = c->read.room};
+    c->read = (tulle__rows_read){
+        .first = c->pointers[0], .count = count, .limit = rows->n / rows->block, .room = c->read.room};
     rows->ops->start(rows, &c->read);
     c->started = 1;
     return TULLE_OK;
@@ -70,37 +72,58 @@ static tulle_status start(tulle_rows *rows, struct chunk *c, tulle_gidx row, tul
 static tulle_status grow(struct found *f)
 {
     int64_t room = f->room + f->room / 2 + f->rows + 1;
-    tulle_status status = tulle__realloc((size_t)room, sizeof *f->colind, "diagonal blocks", &f->colind);
+    tulle_status status = tulle__realloc((size_t)room, sizeof *f->row, "diagonal blocks", &f->row);
+    if (status == TULLE_OK) status = tulle__realloc((size_t)room, sizeof *f->colind, "diagonal blocks", &f->colind);
     if (status == TULLE_OK) status = tulle__realloc((size_t)room, tulle_type_size(f->type), "diagonal blocks", &f->val);
     if (status == TULLE_OK) f->room = room;
     return status;
 }
 
-static tulle_status keep(struct found *f, int32_t column, const char *value)
+static tulle_status keep(struct found *f, tulle_gidx row, tulle_gidx column, const char *value)
 {
     size_t size = tulle_type_size(f->type);
+    if (row < f->first || row >= f->first + f->rows) return TULLE_OK;
     if (f->nnz == f->room) {
         tulle_status status = grow(f);
         if (status != TULLE_OK) return status;
     }
-    f->colind[f->nnz] = column;
+    f->row[f->nnz] = row;
+    f->colind[f->nnz] = (int32_t)column;
     memcpy(f->val + (size_t)f->nnz++ * size, value, size);
     return TULLE_OK;
 }
 
-static tulle_status look_through(const struct chunk *c, int block, struct found *f)
+/* Of an entry of the file: b x b values, the first at (row, column), mirrored if they are right of the diagonal. */
+static tulle_status keep_block(
+    struct found *f, int b, tulle_gidx row, tulle_gidx column, const char *value, int block, int mirrored)
+{
+    size_t size = tulle_type_size(f->type);
+    for (int i = 0; i < b; i++)
+        for (int j = 0; j < b; j++, value += size) {
+            if ((row + i) / block != (column + j) / block) continue;
+            tulle_status status = keep(f, row + i, column + j, value);
+            if (status == TULLE_OK && mirrored) status = keep(f, column + j, row + i, value);
+            if (status != TULLE_OK) return status;
+        }
+    return TULLE_OK;
+}
+
+static tulle_status look_through(const tulle_rows *rows, const struct chunk *c, int block, struct found *f)
 {
     const int32_t *column = (const int32_t *)(const void *)(c->read.room + c->read.colind_at);
     const char *val = c->read.room + c->read.val_at;
-    size_t size = tulle_type_size(f->type);
+    int b = rows->block;
+    size_t size = (size_t)(b * b) * tulle_type_size(f->type);
     for (tulle_gidx r = 0; r < c->rows; r++) {
-        tulle_gidx begin = (c->row + r) / block * block, end = begin + block;
+        tulle_gidx line = c->row + r;
+        tulle_gidx begin = line * b / block * block, end = ((line + 1) * b - 1) / block * block + block;
         for (int64_t e = c->pointers[r] - c->pointers[0]; e < c->pointers[r + 1] - c->pointers[0]; e++) {
-            if (column[e] < begin || column[e] >= end) continue;
-            tulle_status status = keep(f, column[e], val + (size_t)e * size);
+            tulle_gidx at = (tulle_gidx)column[e] * b;
+            if (at + b <= begin || at >= end) continue;
+            int mirrored = rows->half && column[e] > line;
+            tulle_status status = keep_block(f, b, line * b, at, val + (size_t)e * size, block, mirrored);
             if (status != TULLE_OK) return status;
         }
-        f->rowptr[c->row + r + 1 - f->first] = f->nnz;
     }
     return TULLE_OK;
 }
@@ -117,11 +140,13 @@ static tulle_status find(tulle_rows *rows, int block, struct found *f)
 {
     struct chunk chunk[SLOTS] = {{.row = 0}};
     char cause[TULLE_MESSAGE_MAX];
-    tulle_gidx row = f->first, end = f->first + f->rows;
+    tulle__meter *meter = tulle__comm_meter(rows->comm, 0);
+    tulle_gidx first = rows->half ? f->first / block * block : f->first, b = rows->block;
+    tulle_gidx begin = first / b, row = begin, end = f->rows ? (f->first + f->rows + b - 1) / b : begin;
     int slot = 0;
     tulle_status status;
+    tulle__meter_start(meter, "reading the diagonal", b > 1 ? "block rows" : "rows", end - begin);
     TULLE_TRY(rows->ops->check(rows));
-    TULLE_TRY(tulle__alloc_zero((size_t)f->rows + 1, sizeof *f->rowptr, "row pointers", &f->rowptr));
     TULLE_TRY(grow(f));
     for (int i = 0; i < SLOTS; i++)
         TULLE_TRY(tulle__alloc(ROWS + 1, sizeof *chunk[i].pointers, "row pointers that are read", &chunk[i].pointers));
@@ -131,11 +156,13 @@ static tulle_status find(tulle_rows *rows, int block, struct found *f)
         row = here->row + here->rows;
         if (row < end) TULLE_TRY(start(rows, &chunk[!slot], row, end));
         TULLE_TRY(finish(rows, here));
-        TULLE_TRY(look_through(here, block, f));
+        TULLE_TRY(look_through(rows, here, block, f));
+        tulle__meter_set(meter, row - begin, end - begin);
     }
     status = rows->ops->check(rows);
 out:
     strcpy(cause, tulle_error_message()); /* of the first failure */
+    tulle__meter_stop(meter, status == TULLE_OK);
     for (int i = 0; i < SLOTS; i++) {
         (void)finish(rows, &chunk[i]);
         tulle__free(chunk[i].pointers);
@@ -145,10 +172,57 @@ out:
     return status;
 }
 
+/* A tile of the result. */
+struct sorted {
+    int64_t *rowptr;
+    int32_t *colind;
+    char *val;
+};
+
+/* A row, which is short, by columns. */
+static void sort_row(int64_t n, size_t size, int32_t *colind, char *val)
+{
+    char held[sizeof(double)];
+    for (int64_t i = 1; i < n; i++) {
+        int32_t column = colind[i];
+        int64_t place = i;
+        while (place > 0 && colind[place - 1] > column) place--;
+        memcpy(held, val + (size_t)i * size, size);
+        memmove(colind + place + 1, colind + place, (size_t)(i - place) * sizeof *colind);
+        memmove(val + (size_t)(place + 1) * size, val + (size_t)place * size, (size_t)(i - place) * size);
+        colind[place] = column;
+        memcpy(val + (size_t)place * size, held, size);
+    }
+}
+
+/* Into place by rows, then each row. */
+static tulle_status sort(const struct found *f, struct sorted *to)
+{
+    size_t size = tulle_type_size(f->type), most = (size_t)f->nnz + 1;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc_zero((size_t)f->rows + 2, sizeof *to->rowptr, "row pointers", &to->rowptr));
+    TULLE_TRY(tulle__alloc(most, sizeof *to->colind, "diagonal blocks", &to->colind));
+    TULLE_TRY(tulle__alloc(most, size, "diagonal blocks", &to->val));
+    int64_t *at = to->rowptr + 1; /* where rows begin, which become where they end */
+    for (int64_t e = 0; e < f->nnz; e++) at[f->row[e] - f->first + 1]++;
+    for (tulle_gidx r = 0; r < f->rows; r++) at[r + 1] += at[r];
+    for (int64_t e = 0; e < f->nnz; e++) {
+        int64_t place = at[f->row[e] - f->first]++;
+        to->colind[place] = f->colind[e];
+        memcpy(to->val + (size_t)place * size, f->val + (size_t)e * size, size);
+    }
+    for (tulle_gidx r = 0; r < f->rows; r++)
+        sort_row(to->rowptr[r + 1] - to->rowptr[r], size, to->colind + to->rowptr[r],
+            to->val + (size_t)to->rowptr[r] * size);
+out:
+    return status;
+}
+
 tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D)
 {
     tulle_comm *comm = rows->comm;
     struct found f = {.type = rows->type};
+    struct sorted sorted = {NULL};
     tulle_layout *layout = NULL;
     tulle_mat *made = NULL;
     tulle_status status = TULLE_OK;
@@ -161,9 +235,11 @@ tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D)
     TULLE_TRY(tulle_comm_agree(comm, status));
     f.first = layout->row_cut[comm->rank];
     f.rows = layout->row_cut[comm->rank + 1] - f.first;
-    TULLE_TRY(tulle_comm_agree(comm, find(rows, block, &f)));
+    status = find(rows, block, &f);
+    if (status == TULLE_OK) status = sort(&f, &sorted);
+    TULLE_TRY(tulle_comm_agree(comm, status));
     TULLE_TRY(tulle_mat_new_csr(comm, layout, rows->type, &made));
-    status = tulle_mat_replace(made, comm->rank, 0, f.rowptr, f.colind, f.val);
+    status = tulle_mat_replace(made, comm->rank, 0, sorted.rowptr, sorted.colind, sorted.val);
     TULLE_TRY(tulle_comm_agree(comm, status));
     TULLE_TRY(tulle_mat_renew(made));
     *D = made;
@@ -171,8 +247,11 @@ tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D)
 out:
     tulle_mat_free(made);
     tulle_layout_free(layout);
-    tulle__free(f.rowptr);
+    tulle__free(f.row);
     tulle__free(f.colind);
     tulle__free(f.val);
+    tulle__free(sorted.rowptr);
+    tulle__free(sorted.colind);
+    tulle__free(sorted.val);
     return status;
 }

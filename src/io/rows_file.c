@@ -2,8 +2,8 @@
 /*
  * A Binsparse file read by rows, for streams. A few threads read parts of some megabytes at their offsets, in the order
  * in which reads were started, around the page cache if the file system lets them: then from and to multiples of a
- * block, so that arrays begin somewhere in the first block of their room. Column indices are looked at as they come, as
- * kernels trust them and the file may have been changed since.
+ * sector, so that arrays begin somewhere in the first sector of their room. Column indices are looked at as they come,
+ * as kernels trust them and the file may have been changed since.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,13 +19,14 @@
 #include "io/binsparse.h"
 #include "mat/rows.h"
 
-enum { BLOCK = 4096, PART = 4 << 20, READERS = 3, READS = 16 };
+enum { SECTOR = 4096, PART = 4 << 20, READERS = 3, READS = 16 };
 enum { COLIND, VALUES, ARRAYS };
 
 /* An array of the file, and how it is read. */
 struct array {
     int64_t offset;
-    int size;
+    int number; /* bytes */
+    int size;   /* of an entry */
     int direct; /* 1: around the page cache */
 };
 
@@ -47,7 +48,7 @@ struct rows_file {
 
 static size_t rounded(size_t bytes)
 {
-    return (bytes + BLOCK - 1) / BLOCK * BLOCK;
+    return (bytes + SECTOR - 1) / SECTOR * SECTOR;
 }
 
 /* ---- parts ---- */
@@ -64,12 +65,12 @@ static struct extent extent_of(const struct rows_file *f, const tulle__rows_read
     const struct array *a = &f->array[which];
     struct extent e = {.offset = a->offset + read->first * a->size};
     e.end = e.offset + read->count * a->size;
-    if (which == VALUES) e.room = rounded((size_t)(read->count * f->array[COLIND].size)) + 2 * BLOCK;
+    if (which == VALUES) e.room = rounded((size_t)(read->count * f->array[COLIND].size)) + 2 * SECTOR;
     e.at = e.room;
     if (!a->direct) return e;
-    e.at += (size_t)(e.offset % BLOCK);
-    e.offset -= e.offset % BLOCK;
-    e.end = (e.end + BLOCK - 1) / BLOCK * BLOCK;
+    e.at += (size_t)(e.offset % SECTOR);
+    e.offset -= e.offset % SECTOR;
+    e.end = (e.end + SECTOR - 1) / SECTOR * SECTOR;
     return e;
 }
 
@@ -78,7 +79,7 @@ static int64_t parts_of(const struct extent *e)
     return (e->end - e->offset + PART - 1) / PART;
 }
 
-/* One part; what a file that ends within the last block does not have is not missed. */
+/* One part; what a file that ends within the last sector does not have is not missed. */
 static tulle_status read_bytes(
     const struct rows_file *f, int direct, char *to, int64_t offset, int64_t end, int64_t need)
 {
@@ -91,11 +92,11 @@ static tulle_status read_bytes(
                 TULLE_ERR_IO, "%s: ends early, at byte %" PRId64 ": it has been shortened", f->path, offset);
         to += n;
         offset += n;
-        /* direct reads go on at a block; a shorter one is the end of the file, or is tried again from there */
-        if (direct && offset < need && offset % BLOCK) {
-            to -= offset % BLOCK;
-            offset -= offset % BLOCK;
-            if (n < BLOCK)
+        /* direct reads go on at a sector; a shorter one is the end of the file, or is tried again from there */
+        if (direct && offset < need && offset % SECTOR) {
+            to -= offset % SECTOR;
+            offset -= offset % SECTOR;
+            if (n < SECTOR)
                 return tulle__fail(
                     TULLE_ERR_IO, "%s: ends early, at byte %" PRId64 ": it has been shortened", f->path, offset);
         }
@@ -103,15 +104,18 @@ static tulle_status read_bytes(
     return TULLE_OK;
 }
 
-static tulle_status check_columns(const struct rows_file *f, const char *data, int64_t count)
+/* Columns less the shift, in their range. */
+static tulle_status take_columns(const struct rows_file *f, const tulle__rows_read *read, char *data, int64_t count)
 {
-    const uint32_t *column = (const uint32_t *)(const void *)data;
-    uint32_t largest = 0;
-    for (int64_t i = 0; i < count; i++) largest = column[i] > largest ? column[i] : largest;
-    if (count && (int64_t)largest >= f->rows.n)
-        return tulle__fail(TULLE_ERR_FORMAT,
-            "%s: a column index is %" PRIu32 ", but the matrix has %" PRId64 " columns", f->path, largest, f->rows.n);
-    return TULLE_OK;
+    uint32_t *column = (uint32_t *)(void *)data, largest = 0, shift = (uint32_t)read->shift;
+    for (int64_t i = 0; i < count; i++) {
+        column[i] -= shift; /* what is too small becomes very large */
+        largest = column[i] > largest ? column[i] : largest;
+    }
+    if (!count || (int64_t)largest < read->limit) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_FORMAT,
+        "%s: a column index is %" PRIu32 ", but those of these rows are from %" PRId64 " to %" PRId64, f->path,
+        largest + shift, read->shift, read->shift + read->limit - 1);
 }
 
 static tulle_status read_part(struct rows_file *f, const tulle__rows_read *read, int64_t part, int64_t *bytes)
@@ -132,7 +136,7 @@ static tulle_status read_part(struct rows_file *f, const tulle__rows_read *read,
     *bytes = end - offset;
     if (status != TULLE_OK || which != COLIND) return status;
     int64_t from = offset > first ? offset : first;
-    return check_columns(f, to + (from - offset), (need - from) / a->size);
+    return take_columns(f, read, to + (from - offset), (need - from) / a->size);
 }
 
 /* ---- readers ---- */
@@ -173,7 +177,9 @@ static void *work(void *arg)
 
 static size_t room(const tulle_rows *rows, int64_t count)
 {
-    return rounded((size_t)count * sizeof(int32_t)) + rounded((size_t)count * tulle_type_size(rows->type)) + 4 * BLOCK;
+    const struct rows_file *f = (const struct rows_file *)rows;
+    return rounded((size_t)count * (size_t)f->array[COLIND].size) +
+           rounded((size_t)count * (size_t)f->array[VALUES].size) + 4 * SECTOR;
 }
 
 static void start(tulle_rows *rows, tulle__rows_read *read)
@@ -265,8 +271,9 @@ static const tulle__rows_ops ops = {.pointers = pointers,
 static tulle_status unsuited(const struct rows_file *f, const char *why)
 {
     return tulle__fail(TULLE_ERR_UNSUPPORTED,
-        "%s: %s; a stream reads Binsparse files of format CSR with 32-bit indices, real values and all entries, as "
-        "`tulle convert` and `tulle gen` write them (NAME.bsp.h5)",
+        "%s: %s; a stream reads Binsparse files of CSR or blocks with 32-bit indices and real values, all entries or "
+        "the "
+        "upper half, as `tulle convert` and `tulle gen` write them (NAME.bsp.h5)",
         f->path, why);
 }
 
@@ -285,32 +292,40 @@ static tulle_status describe(struct rows_file *f)
     const tulle__binsparse_header *h = tulle__binsparse_head(f->file);
     const tulle__binsparse_array *columns = &h->array[TULLE__BINSPARSE_INDICES1];
     const tulle__binsparse_array *values = &h->array[TULLE__BINSPARSE_VALUES];
-    if (h->format != TULLE__BINSPARSE_CSR) return unsuited(f, "it is not CSR");
-    if (h->structure != TULLE__BINSPARSE_GENERAL) return unsuited(f, "it holds one half of a symmetric matrix");
+    if (h->format != TULLE__BINSPARSE_CSR && h->format != TULLE__BINSPARSE_BSR)
+        return unsuited(f, "it is neither CSR nor in blocks");
+    if (h->structure != TULLE__BINSPARSE_GENERAL && h->structure != TULLE__BINSPARSE_SYMMETRIC_UPPER)
+        return unsuited(f, "it holds a lower half, or a skew-symmetric matrix");
     if (h->iso || values->kind != 'f' || values->size < 4) return unsuited(f, "it has no real value for each entry");
     if (columns->size != 4 || columns->kind == 'f') return unsuited(f, "its column indices do not have 32 bits");
     if (columns->swapped || values->swapped) return unsuited(f, "it is in another byte order");
     if (h->stored && (columns->offset < 0 || values->offset < 0))
         return unsuited(f, "its arrays do not lie in one piece");
-    if (h->cols > INT32_MAX) return unsuited(f, "it has too many columns");
-    f->rows.m = h->rows;
-    f->rows.n = h->cols;
-    f->rows.nnz = h->stored;
-    f->rows.type = values->size == 4 ? TULLE_F32 : TULLE_F64;
-    f->array[COLIND] = (struct array){columns->offset, columns->size, 0};
-    f->array[VALUES] = (struct array){values->offset, values->size, 0};
+    if (h->cols / h->block > INT32_MAX) return unsuited(f, "it has too many columns");
+    tulle_rows *rows = &f->rows;
+    rows->m = h->rows;
+    rows->n = h->cols;
+    rows->block = h->block;
+    rows->half = h->structure != TULLE__BINSPARSE_GENERAL;
+    rows->stored = h->count;
+    /* of a half that does not tell: as if all of the diagonal were there, and rows as long as they can be */
+    rows->nnz = h->nnz >= 0 ? h->nnz : rows->half ? 2 * h->stored - h->rows * h->block : h->stored;
+    rows->span = h->span >= 0 ? h->span : h->cols / h->block;
+    rows->type = values->size == 4 ? TULLE_F32 : TULLE_F64;
+    f->array[COLIND] = (struct array){columns->offset, columns->size, columns->size, 0};
+    f->array[VALUES] = (struct array){values->offset, values->size, values->size * h->block * h->block, 0};
     return TULLE_OK;
 }
 
-/* Around the page cache, if a first block can be read so. */
+/* Around the page cache, if a first sector can be read so. */
 static tulle_status open_direct(struct rows_file *f)
 {
     char *memory = NULL;
-    tulle_status status = tulle__alloc(2 * BLOCK, 1, "a block", &memory);
+    tulle_status status = tulle__alloc(2 * SECTOR, 1, "a sector", &memory);
     if (status != TULLE_OK) return status;
-    char *block = (char *)(((uintptr_t)memory + BLOCK - 1) / BLOCK * BLOCK);
+    char *sector = (char *)(((uintptr_t)memory + SECTOR - 1) / SECTOR * SECTOR);
     f->direct_fd = open(f->path, O_RDONLY | O_CLOEXEC | O_DIRECT);
-    int works = f->direct_fd >= 0 && pread(f->direct_fd, block, BLOCK, 0) > 0;
+    int works = f->direct_fd >= 0 && pread(f->direct_fd, sector, SECTOR, 0) > 0;
     if (!works)
         snprintf(f->rows.manner, sizeof f->rows.manner, "through the page cache, as O_DIRECT is refused here (%s)",
             strerror(errno));
@@ -318,7 +333,7 @@ static tulle_status open_direct(struct rows_file *f)
         snprintf(f->rows.manner, sizeof f->rows.manner, "by O_DIRECT");
     /* numbers must not straddle what is aligned: arrays of files of others may begin anywhere */
     for (int a = 0; a < ARRAYS && works; a++) {
-        f->array[a].direct = f->array[a].offset % f->array[a].size == 0;
+        f->array[a].direct = f->array[a].offset % f->array[a].number == 0;
         if (!f->array[a].direct)
             snprintf(
                 f->rows.manner, sizeof f->rows.manner, "in part through the page cache, as an array is not aligned");
@@ -332,6 +347,7 @@ static tulle_status open_file(struct rows_file *f, const char *path)
     tulle_status status;
     TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &f->path));
     strcpy(f->path, path);
+    f->rows.name = f->path;
     f->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0 || fstat(f->fd, &f->opened) != 0)
         TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));

@@ -243,9 +243,9 @@ static tulle_status save_binsparse(tulle_mat *A, const char *path)
     tulle__binsparse_writer *writer;
     tulle_gidx m = A->layout->m, n = A->layout->n;
     int dense = A->kind == TULLE_DENSE;
+    tulle__binsparse_sparse sparse = {.rows = m, .cols = n, .count = A->nnz, .type = A->type, .wide = n > INT32_MAX};
     tulle_status status = dense ? tulle__binsparse_writer_open_dense(path, m, n, A->type, A->order, &writer)
-                                : tulle__binsparse_writer_open(
-                                      path, m, n, A->nnz, A->type, n > INT32_MAX, TULLE__BINSPARSE_GENERAL, &writer);
+                                : tulle__binsparse_writer_open(path, &sparse, &writer);
     if (status != TULLE_OK) return status;
     status = dense ? write_dense_binsparse(A, writer) : write_binsparse(A, writer);
     if (status == TULLE_OK) return tulle__binsparse_writer_close(writer, 0);

@@ -229,7 +229,7 @@ static tulle_status write_pieces(struct fixture *f, const char *text)
 static tulle_status write_slabs(struct fixture *f, const char *text)
 {
     char path[PATH_MOST];
-    return tulle_operand_save(f->comm, "cantilever:nodes=2,dof=3", TULLE_F64, in_folder(text, path));
+    return tulle_operand_save(f->comm, "cantilever:nodes=2,dof=3", TULLE_F64, in_folder(text, path), "bsr:half");
 }
 
 static tulle_status product_layout(struct fixture *f, const char *text)

@@ -136,8 +136,8 @@ static void write_and_read(int wide, tulle_type type)
         index[i] = (int64_t)(tulle__random_at(1, 1, (uint64_t)i) % 1000);
         value[i] = single[i] = (float)i + 0.5f;
     }
-    tulle_status status =
-        tulle__binsparse_writer_open(path, ROWS, 1000, N, type, wide, TULLE__BINSPARSE_GENERAL, &writer);
+    tulle__binsparse_sparse sparse = {.rows = ROWS, .cols = 1000, .count = N, .type = type, .wide = wide};
+    tulle_status status = tulle__binsparse_writer_open(path, &sparse, &writer);
     if (status == TULLE_OK)
         status = tulle__binsparse_write_values(
             writer, N / 2, N - N / 2, type == TULLE_F32 ? (void *)(single + N / 2) : (void *)(value + N / 2));
@@ -214,7 +214,8 @@ int main(int argc, char **argv)
     for (int k = 0; k < 4; k++) write_and_read_dense((tulle_order)(k & 1), (tulle_order)(k >> 1));
     tulle__binsparse *file;
     tulle__binsparse_writer *writer;
-    tulle_status status = tulle__binsparse_writer_open(path, 1, 1, 1, TULLE_F64, 0, TULLE__BINSPARSE_GENERAL, &writer);
+    tulle__binsparse_sparse one = {.rows = 1, .cols = 1, .count = 1, .type = TULLE_F64};
+    tulle_status status = tulle__binsparse_writer_open(path, &one, &writer);
     if (status == TULLE_OK) status = tulle__binsparse_writer_close(writer, 0);
     ok(status == TULLE_ERR_STATE, "%s", tulle_error_message());
     ok(tulle__binsparse_open(path, "nowhere", &file) == TULLE_ERR_FORMAT, "%s", tulle_error_message());

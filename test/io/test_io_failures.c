@@ -183,7 +183,8 @@ static tulle_status everything(const char *plain, const char *packed, int level)
     int64_t pointer[] = {0, 1, 2}, index[] = {0, 1};
     const char *sparse = in_folder("a.h5");
     if (status == TULLE_OK)
-        status = tulle__binsparse_writer_open(sparse, 2, 2, 2, TULLE_F64, 0, TULLE__BINSPARSE_GENERAL, &writer);
+        status = tulle__binsparse_writer_open(
+            sparse, &(tulle__binsparse_sparse){.rows = 2, .cols = 2, .count = 2, .type = TULLE_F64}, &writer);
     if (status == TULLE_OK) status = tulle__binsparse_write_pointers(writer, 0, 3, pointer);
     if (status == TULLE_OK) status = tulle__binsparse_write_indices(writer, 0, 2, index);
     if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, 2, values);

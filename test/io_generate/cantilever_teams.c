@@ -117,7 +117,7 @@ static void test_teams(const char *comm)
 static tulle_status save_and_compare(tulle_comm *comm, void *arg)
 {
     struct outcome *outcome = arg;
-    tulle_status status = tulle_operand_save(comm, outcome->spec, TULLE_F64, outcome->operand);
+    tulle_status status = tulle_operand_save(comm, outcome->spec, TULLE_F64, outcome->operand, NULL);
     return status == TULLE_OK ? compare_tiles(comm, arg) : status;
 }
 

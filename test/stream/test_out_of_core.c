@@ -119,7 +119,7 @@ static int on_team(size_t memory, tulle_status (*body)(tulle_comm *, void *), co
 
 static tulle_status write_file(tulle_comm *comm, void *arg)
 {
-    return tulle_operand_save(comm, OPERAND, TULLE_F64, arg);
+    return tulle_operand_save(comm, OPERAND, TULLE_F64, arg, NULL);
 }
 
 /* This program again, with a limit in bytes or none; what it said. Returns its exit status. */

@@ -140,6 +140,12 @@ static tulle_status write_pointers(const struct tulle_stream *s, const tulle__st
     return tulle__narrow(slab->entries, "entries of a slab", &last);
 }
 
+int64_t tulle__slab_pointer(const struct tulle_stream *s, const tulle__stream_slab *slab, int64_t row)
+{
+    const void *at = s->pointers + slab->pointers;
+    return s->device->rowptr_bytes == 8 ? ((const int64_t *)at)[row] : ((const int32_t *)at)[row];
+}
+
 tulle_status tulle__stream_point(struct tulle_stream *s)
 {
     size_t bytes = 0;

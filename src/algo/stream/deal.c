@@ -55,10 +55,10 @@ out:
     return status;
 }
 
-/* The first row that begins at or behind that entry. */
+/* The first row of the file that begins at or behind that entry. */
 static tulle_status row_at(struct tulle_stream *s, int64_t entry, tulle_gidx *row)
 {
-    tulle_gidx low = 0, high = s->m;
+    tulle_gidx low = 0, high = s->m / s->rows->block;
     while (low < high) {
         tulle_gidx middle = low + (high - low) / 2;
         int64_t begins;
@@ -80,18 +80,31 @@ static tulle_status spread_rows(struct tulle_stream *s)
     tulle_gidx *cut = NULL;
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero((size_t)size + 1, sizeof *cut, "cuts", &cut));
-    for (int p = 1; p < size; p++) TULLE_TRY(row_at(s, (int64_t)((__int128)s->rows->nnz * p / size), &cut[p]));
+    for (int p = 1; p < size; p++) {
+        TULLE_TRY(row_at(s, (int64_t)((__int128)s->rows->stored * p / size), &cut[p]));
+        cut[p] *= s->rows->block;
+    }
     cut[size] = s->m;
+    s->first_row = cut[s->comm->rank];
     status = layout_of_cuts(s, cut, 1, &s->layout);
 out:
     tulle__free(cut);
     return status;
 }
 
+/* The entries that stand for this PE's share of the file, both halves. */
+static int64_t share_of_entries(const struct tulle_stream *s)
+{
+    __int128 nnz = s->rows->nnz;
+    int64_t stored = s->rows->stored, begin = s->npieces ? s->piece[0].entry : 0;
+    return stored ? (int64_t)(nnz * (begin + s->entries) / stored) - (int64_t)(nnz * begin / stored) : 0;
+}
+
 /* Pieces of this PE: its tiles of the layout, and where these lie. */
 static tulle_status make_pieces(struct tulle_stream *s)
 {
     const tulle_layout *mine = s->layout, *theirs = s->A ? s->A->layout : NULL;
+    tulle_gidx b = s->format.block; /* of a file */
     int most = mine->mt + (theirs ? theirs->mt : 0);
     tulle_status status = tulle__alloc((size_t)most, sizeof *s->piece, "pieces", &s->piece);
     if (status != TULLE_OK) return status;
@@ -102,8 +115,8 @@ static tulle_status make_pieces(struct tulle_stream *s)
             tulle_gidx from = theirs ? theirs->row_cut[tile] : 0, to = theirs ? theirs->row_cut[tile + 1] : s->m;
             tulle_gidx until = to < end ? to : end;
             s->piece[s->npieces++] =
-                (tulle__piece){.tile = tile, .row = row - from, .rows = until - row, .line = s->lines};
-            s->lines += until - row;
+                (tulle__piece){.tile = tile, .row = (row - from) / b, .rows = (until - row) / b, .line = s->lines};
+            s->lines += (until - row) / b;
             row = until;
         }
     }
@@ -194,7 +207,8 @@ tulle_status tulle__stream_deal(struct tulle_stream *s)
     } else {
         status = make_pieces(s);
         if (status == TULLE_OK) status = make_rowptr(s);
-        s->nnz = s->entries;
+        s->nnz = s->rows ? share_of_entries(s) : s->entries;
+        tulle__tail_set(s);
     }
     TULLE_TRY(tulle_comm_agree(s->comm, status));
 out:

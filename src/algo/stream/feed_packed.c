@@ -95,8 +95,7 @@ static tulle_status join_parts(struct tulle_stream *s, tulle__packed *packed)
     }
     s->entries = entries;
     s->format.span = span;
-    int64_t beyond = s->n / s->format.block - s->first_row / s->format.block - s->lines;
-    s->tail = (span < beyond ? span : beyond) * s->format.block;
+    tulle__tail_set(s);
     int narrow = spread <= UINT16_MAX;
     if (s->format.index_bytes == 2 && !narrow)
         return tulle__fail(TULLE_ERR_ARG, "index=2: a row reaches over %lld block columns, and 2 bytes count to 65535",

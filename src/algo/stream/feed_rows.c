@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slabs of a matrix that is kept elsewhere. */
+/* Slabs of a matrix that is kept elsewhere. Of a half, columns are counted from this PE's first one, as its lines. */
+#include <inttypes.h>
+
 #include "algo/stream/stream.h"
 #include "base/error.h"
 
@@ -14,11 +16,18 @@ static size_t room(const tulle__feed *feed, int64_t entries)
     return rows->ops->room(rows, entries);
 }
 
+/* Of a half: where what this PE's rows reach ends. */
 static void start(tulle__feed *base, int slot, const tulle__stream_slab *slab, char *to)
 {
+    const struct tulle_stream *s = base->stream;
     tulle__rows_read *read = &((struct rows_feed *)base)->read[slot];
-    *read = (tulle__rows_read){.first = slab->entry, .count = slab->entries, .room = to};
-    base->stream->rows->ops->start(base->stream->rows, read);
+    int64_t b = s->format.block;
+    *read = (tulle__rows_read){.first = slab->entry, .count = slab->entries, .limit = s->n / b, .room = to};
+    if (s->format.symmetric) {
+        read->shift = s->first_row / b;
+        read->limit = s->lines + s->tail / b;
+    }
+    s->rows->ops->start(s->rows, read);
 }
 
 static int ready(tulle__feed *base, int slot)
@@ -26,15 +35,33 @@ static int ready(tulle__feed *base, int slot)
     return base->stream->rows->ops->ready(base->stream->rows, &((struct rows_feed *)base)->read[slot]);
 }
 
+/* A half has nothing left of the diagonal: kernels would take it twice. */
+static tulle_status check_half(const struct tulle_stream *s, const tulle__stream_slab *slab, const int32_t *column)
+{
+    for (int64_t r = 0; r < slab->rows; r++) {
+        int64_t line = slab->line + r, end = tulle__slab_pointer(s, slab, r + 1);
+        int32_t least = INT32_MAX;
+        for (int64_t e = tulle__slab_pointer(s, slab, r); e < end; e++) least = column[e] < least ? column[e] : least;
+        if (least < line)
+            return tulle__fail(TULLE_ERR_FORMAT,
+                "%s: row %" PRId64
+                " has something left of the diagonal, but the file is said to hold the upper half of a "
+                "symmetric matrix",
+                s->rows->name, s->first_row + line * s->format.block);
+    }
+    return TULLE_OK;
+}
+
 static tulle_status wait(tulle__feed *base, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived)
 {
     tulle_rows *rows = base->stream->rows;
     tulle__rows_read *read = &((struct rows_feed *)base)->read[slot];
-    (void)slab;
     tulle_status status = rows->ops->wait(rows, read);
     base->read += read->bytes;
     *arrived = (tulle__arrived){
         .array = {[TULLE__COLIND] = read->room + read->colind_at, [TULLE__VAL] = read->room + read->val_at}};
+    if (status == TULLE_OK && base->stream->format.symmetric)
+        status = check_half(base->stream, slab, arrived->array[TULLE__COLIND]);
     return status;
 }
 

@@ -32,7 +32,7 @@ enum { TULLE__STREAM_RING = 8 }; /* buffers at most */
  * are single entries.
  */
 typedef struct tulle__stream_format {
-    int packed; /* a copy in this format is kept; 0: CSR as it lies */
+    int packed; /* a copy in this format is kept; 0: CSR as it lies, or what the file is written in */
     int block, symmetric, index_bytes;
     int64_t span; /* symmetric: no block is more block columns right of the diagonal */
     tulle_type values;
@@ -170,6 +170,8 @@ tulle_status tulle__stream_cut(struct tulle_stream *stream, int slabs, int in_ti
 size_t tulle__slab_largest(const struct tulle_stream *stream, size_t *room);
 /* Row pointers of each slab, and rowptr is freed. */
 tulle_status tulle__stream_point(struct tulle_stream *stream);
+/* One of them, from 0 to the slab's entries. */
+int64_t tulle__slab_pointer(const struct tulle_stream *stream, const tulle__stream_slab *slab, int64_t row);
 
 /* Where arrays begin in a buffer that slabs are uploaded to. */
 typedef struct tulle__slab_place {
@@ -226,6 +228,8 @@ int64_t tulle__stream_y_lines(const struct tulle_stream *stream);
 
 /* ---- tails.c: halves on several PEs ---- */
 
+/* How long this PE's tail is, from its rows and the format's span. */
+void tulle__tail_set(struct tulle_stream *stream);
 /* Collective: where tails go to; nothing where none are needed. */
 tulle_status tulle__tails_new(struct tulle_stream *stream);
 /* Where this PE's tail goes, lines side by side; NULL: nowhere. */

@@ -11,6 +11,12 @@
 #include "base/error.h"
 #include "mat/fetch.h"
 
+void tulle__tail_set(struct tulle_stream *s)
+{
+    int64_t b = s->format.block, beyond = s->n / b - s->first_row / b - s->lines;
+    s->tail = s->format.symmetric ? (s->format.span < beyond ? s->format.span : beyond) * b : 0;
+}
+
 /* Collective. A dense matrix of one tile for each PE. */
 tulle_status tulle__tails_new(struct tulle_stream *s)
 {
