@@ -23,7 +23,11 @@ static const case_macro macros[] = {
     {"J", "\\{\"binsparse\":\\{\"version\":\"0.1\",\"format\":\"CSR\",\"shape\":[3,4],"},
     {"J'", "\"binsparse\":\\{\"format\":\"CSR\",\"shape\":[3,4],"},
     {"T", "\"data_types\":\\{\"pointers_to_1\":\"uint64\",\"indices_1\":\"uint64\",\"values\":\"float64\"}}}"},
-    {NULL, NULL}};
+    {"L", "\"format\":\"custom\",\"custom\":\\{\"level\":\\{\"level_desc\":\"dense\",\"rank\":1,"
+          "\"level\":\\{\"level_desc\":\"sparse\",\"rank\":1,\"level\":\\{\"level_desc\":\"dense\",\"rank\":2,"
+          "\"level\":\\{\"level_desc\":\"element\"}}}}},"},
+    {"K", "\\{\"tulle\":\\{\"blocks\":2},\"binsparse\":\\{"},
+    {"H", "\\{\"tulle\":\\{\"blocks\":2,\"half\":true},\"binsparse\":\\{"}, {NULL, NULL}};
 
 static void make_set(hid_t file, char *word)
 {
