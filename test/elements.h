@@ -18,6 +18,12 @@ static double get(const void *val, tulle_type type, int64_t at)
     return type == TULLE_F32 ? (double)((const float *)val)[at] : ((const double *)val)[at];
 }
 
+/* Where an element of a dense tile is. */
+static int64_t place_in(const tulle_tile *tile, int64_t r, int64_t c)
+{
+    return tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r;
+}
+
 /* Element (i, c) is value(arg, i, c). */
 __attribute__((unused)) static tulle_status fill(
     tulle_mat *B, double (*value)(const void *arg, int64_t i, int64_t c), const void *arg)
@@ -31,7 +37,7 @@ __attribute__((unused)) static tulle_status fill(
             status = tulle_mat_tile(B, i, j, &tile);
             for (int64_t r = 0; status == TULLE_OK && r < tile.m; r++)
                 for (int64_t c = 0; c < tile.n; c++)
-                    put(tile.val, tile.type, tile.order == TULLE_ROW_MAJOR ? r * tile.ld + c : c * tile.ld + r,
+                    put(tile.val, tile.type, place_in(&tile, r, c),
                         value(arg, tulle_layout_row_cut(l)[i] + r, tulle_layout_col_cut(l)[j] + c));
         }
     return tulle_comm_agree(tulle_mat_comm(B), status);
@@ -53,7 +59,7 @@ __attribute__((unused)) static tulle_status collect(tulle_mat *X, double *x)
             for (int64_t r = 0; status == TULLE_OK && r < tile.m; r++)
                 for (int64_t c = 0; c < tile.n; c++)
                     x[(tulle_layout_row_cut(l)[i] + r) * cols + tulle_layout_col_cut(l)[j] + c] =
-                        get(tile.val, tile.type, tile.order == TULLE_ROW_MAJOR ? r * tile.ld + c : c * tile.ld + r);
+                        get(tile.val, tile.type, place_in(&tile, r, c));
             tulle_fetch_free(fetch);
         }
     return status;

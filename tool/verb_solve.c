@@ -1,86 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tulle solve: A X = B by a Krylov method. */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch.h"
-#include "result.h"
+#include "iteration_told.h"
 #include "rhs.h"
-#include "streaming.h"
-#include "verb.h"
-
-/* What PE 0 is told as it happens, for the line and the history. */
-struct course {
-    int keep, lines; /* whether there is a history, and a line */
-    tulle_krylov_step *step;
-    int64_t count, room;
-    int lost; /* there was no memory for some */
-    struct line line;
-    double next; /* when the line is drawn again */
-    const char *method;
-    tulle_krylov_step worst; /* of the columns of a block in this iteration */
-};
-
-struct setting {
-    const struct options *options;
-    tulle_read_options reading;
-    tulle_krylov_options solving;
-    tulle_precond precond;
-    tulle_precond_options preconditioning;
-    int streamed; /* products go through a device */
-    struct streaming streaming;
-    struct course course; /* PE 0's, like all below */
-    tulle_stream_plan plan;
-    tulle_krylov_report *report;
-    tulle_gidx n, cols;
-    int64_t nnz;
-    double setup[2]; /* seconds: the operator, the preconditioner */
-    int checked, passed;
-    double error;
-    char failure[256], wrong[256]; /* that it did not converge; that the check failed */
-    char warnings[TULLE_WARNINGS_MAX];
-};
-
-static void record(struct course *course, const tulle_krylov_step *step)
-{
-    if (course->count == course->room) {
-        int64_t room = course->room ? 2 * course->room : 256;
-        tulle_krylov_step *more = realloc(course->step, (size_t)room * sizeof *more);
-        if (!more) course->lost = 1;
-        if (!more) return;
-        course->step = more;
-        course->room = room;
-    }
-    course->step[course->count++] = *step;
-}
-
-/* What there is to say of an iteration; of a block's, of the column that is farthest off. */
-static void describe(const struct course *course, const tulle_krylov_step *step, char *text, size_t room)
-{
-    int n = snprintf(text, room, "%s: column %" PRId64 ", iteration %" PRId64 ", residual %.3e of %.3e, ",
-        course->method, step->column + 1, step->iteration, step->residual, step->limit);
-    if (step->width > 1)
-        n += snprintf(text + n, room - (size_t)n, "the worst of %d, width %d, ", step->active, step->width);
-    snprintf(text + n, room - (size_t)n, "%.0f s", step->seconds);
-}
-
-static void watch(void *arg, const tulle_krylov_step *step)
-{
-    static const double patience = 1, pause = 0.1;
-    struct course *course = arg;
-    tulle_krylov_step *worst = &course->worst;
-    char text[160];
-    if (course->keep && !course->lost) record(course, step);
-    if (step->iteration == 0) course->next = patience;
-    int same = worst->iteration == step->iteration && worst->width == step->width;
-    if (!same && course->lines && worst->limit > 0 && worst->seconds >= course->next) {
-        course->next = worst->seconds + pause;
-        describe(course, worst, text, sizeof text);
-        line_show(&course->line, text);
-    }
-    if (!same || step->residual * worst->limit > worst->residual * step->limit) *worst = *step;
-}
 
 /* What is solved with: a matrix in memory, or one in a file; and how products are made. */
 struct system {
@@ -90,7 +14,7 @@ struct system {
     tulle_stream *stream;
 };
 
-static tulle_status read_system(struct setting *s, tulle_comm *comm, struct system *x, char *warnings)
+static tulle_status read_system(struct iteration *s, tulle_comm *comm, struct system *x, char *warnings)
 {
     const char *operand = s->options->operand[0];
     tulle_status status = s->streaming.from_file
@@ -103,7 +27,7 @@ static tulle_status read_system(struct setting *s, tulle_comm *comm, struct syst
 }
 
 /* For as many columns as block CG takes at a time; without --width fewer if the device has no memory for them. */
-static tulle_status make_stream(const struct setting *s, struct system *x, tulle_gidx cols)
+static tulle_status make_stream(const struct iteration *s, struct system *x, tulle_gidx cols)
 {
     enum { MOST = 64 };
     tulle_stream_options o = s->streaming.options;
@@ -118,7 +42,7 @@ static tulle_status make_stream(const struct setting *s, struct system *x, tulle
 }
 
 static tulle_status make_operator(
-    struct setting *s, tulle_comm *comm, struct system *x, tulle_gidx cols, tulle_operator *op)
+    struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols, tulle_operator *op)
 {
     if (!s->streamed) return tulle_operator_of_mat(x->A, NULL, op);
     tulle_status status = make_stream(s, x, cols);
@@ -127,7 +51,7 @@ static tulle_status make_operator(
 }
 
 /* Of a matrix in a file, what needs no more than its diagonal blocks. */
-static tulle_status make_precond(struct setting *s, struct system *x, tulle_operator *M)
+static tulle_status make_precond(struct iteration *s, struct system *x, tulle_operator *M)
 {
     if (x->A) return tulle_precond_new(x->A, s->precond, &s->preconditioning, M);
     if (s->precond == TULLE_PRECOND_NONE) return TULLE_OK;
@@ -136,7 +60,7 @@ static tulle_status make_precond(struct setting *s, struct system *x, tulle_oper
     return status == TULLE_OK ? tulle_precond_new(x->diagonal, s->precond, &s->preconditioning, M) : status;
 }
 
-static tulle_status solve(struct setting *s, tulle_comm *comm, struct system *x, tulle_mat *B, tulle_mat *X)
+static tulle_status solve(struct iteration *s, tulle_comm *comm, struct system *x, tulle_mat *B, tulle_mat *X)
 {
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
     int leads = tulle_comm_rank(comm) == 0;
@@ -169,7 +93,7 @@ static tulle_status solve(struct setting *s, tulle_comm *comm, struct system *x,
 }
 
 /* A residual that is over the tolerance is noted, and the exit status tells. */
-static tulle_status check(struct setting *s, tulle_comm *comm, const struct system *x, tulle_mat *B, tulle_mat *X)
+static tulle_status check(struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat *B, tulle_mat *X)
 {
     double error = 0;
     tulle_mat *A = x->A;
@@ -188,7 +112,7 @@ static tulle_status check(struct setting *s, tulle_comm *comm, const struct syst
 
 static tulle_status body(tulle_comm *comm, void *arg)
 {
-    struct setting *s = arg;
+    struct iteration *s = arg;
     char warnings[TULLE_WARNINGS_MAX] = "";
     const char *output = options_word(s->options, "output", NULL), *guess = options_word(s->options, "guess", NULL);
     struct system x = {.A = NULL};
@@ -224,7 +148,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
 /* ---- options ---- */
 
 /* NAME, or block-jacobi:n=ROWS. */
-static tulle_status read_precond(struct setting *s)
+static tulle_status read_precond(struct iteration *s)
 {
     char name[32];
     const char *word = options_word(s->options, "precond", "none"), *colon = strchr(word, ':');
@@ -246,7 +170,7 @@ static int ends_in(const char *name, const char *ending)
     return n > e && strcmp(name + n - e, ending) == 0;
 }
 
-static tulle_status read_options(struct setting *s)
+static tulle_status read_options(struct iteration *s)
 {
     const struct options *o = s->options;
     const char *history = options_word(o, "history", NULL);
@@ -272,149 +196,22 @@ static tulle_status read_options(struct setting *s)
     k->restart = (int)options_int(o, "restart", k->restart);
     k->width = (int)options_int(o, "width", 0);
     k->guess = options_word(o, "guess", NULL) != NULL;
-    s->course.keep = history != NULL;
+    s->course.history = history;
+    s->course.json = history && ends_in(history, ".json");
     s->course.lines = line_wanted(o);
     s->course.method = tulle_krylov_name(k->method);
-    if (s->course.keep || s->course.lines) {
-        k->watch = watch;
+    if (history || s->course.lines) {
+        k->watch = course_watch;
         k->arg = &s->course;
     }
     return status;
-}
-
-/* ---- what is shown ---- */
-
-static tulle_status write_history(const struct setting *s)
-{
-    const char *path = options_word(s->options, "history", NULL);
-    const struct course *c = &s->course;
-    if (!path) return TULLE_OK;
-    if (c->lost) return tulle_fail(TULLE_ERR_MEMORY, "%s: there was no memory for all iterations", path);
-    int json = ends_in(path, ".json");
-    FILE *file = fopen(path, "w");
-    if (!file) return tulle_fail(TULLE_ERR_IO, "%s cannot be written", path);
-    if (json) {
-        fprintf(file, "{\"operand\":");
-        json_text(s->options->operand[0], file);
-        fprintf(file, ",\"method\":\"%s\",\"precond\":\"%s\",\"steps\":[", c->method, tulle_precond_name(s->precond));
-    } else {
-        fprintf(file, "column,iteration,residual,relative,seconds,width\n");
-    }
-    for (int64_t i = 0; i < c->count; i++) {
-        const tulle_krylov_step *t = &c->step[i];
-        double relative = t->norm > 0 ? t->residual / t->norm : 0;
-        /* JSON has no number for what is not finite */
-        if (json && t->residual - t->residual != 0)
-            fprintf(file,
-                "%s\n{\"column\":%" PRId64 ",\"iteration\":%" PRId64
-                ",\"residual\":null,\"seconds\":%.6g,\"width\":%d}",
-                i ? "," : "", t->column + 1, t->iteration, t->seconds, t->width);
-        else
-            fprintf(file,
-                json ? "%s\n{\"column\":%" PRId64 ",\"iteration\":%" PRId64
-                       ",\"residual\":%.10g,\"relative\":%.10g,\"seconds\":%.6g,\"width\":%d}"
-                     : "%s%" PRId64 ",%" PRId64 ",%.10g,%.10g,%.6g,%d\n",
-                json && i ? "," : "", t->column + 1, t->iteration, t->residual, relative, t->seconds, t->width);
-    }
-    if (json) fprintf(file, "\n]}\n");
-    int bad = ferror(file);
-    if (fclose(file) || bad) return tulle_fail(TULLE_ERR_IO, "%s could not be written", path);
-    return TULLE_OK;
-}
-
-static void json_real(const char *name, double x)
-{
-    if (x - x == 0)
-        printf(",\"%s\":%.10g", name, x);
-    else
-        printf(",\"%s\":null", name);
-}
-
-static void print_json(const struct setting *s, const tulle_team *team)
-{
-    printf("{\"op\":\"solve\",\"method\":\"%s\",\"precond\":\"%s\",\"operand\":", tulle_krylov_name(s->solving.method),
-        tulle_precond_name(s->precond));
-    json_text(s->options->operand[0], stdout);
-    printf(",\"comm\":");
-    json_text(chosen_comm(s->options), stdout);
-    printf(",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64
-           ",\"cols\":%" PRId64
-           ",\"tolerance\":%g,\"restart\":%d,\"setup_seconds\":%.6g,\"precond_setup_seconds\":%.6g",
-        tulle_team_virtual(team) ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team),
-        tulle_type_name(s->reading.type), s->n, s->nnz, s->cols, s->solving.tolerance, s->solving.restart, s->setup[0],
-        s->setup[1]);
-    if (s->streamed) streaming_json(&s->plan, stdout);
-    printf(",\"columns\":[");
-    for (tulle_gidx c = 0; c < s->cols; c++) {
-        const tulle_krylov_report *r = &s->report[c];
-        printf("%s{\"stop\":\"%s\",\"iterations\":%" PRId64 ",\"products\":%" PRId64 ",\"reductions\":%" PRId64,
-            c ? "," : "", tulle_stop_name(r->stop), r->iterations, r->products, r->reductions);
-        json_real("norm", r->norm);
-        json_real("residual", r->residual);
-        json_real("true_residual", r->true_residual);
-        printf(
-            ",\"width\":%d,\"deflated\":%" PRId64 ",\"deflated_at\":%" PRId64, r->width, r->deflated, r->deflated_at);
-        printf(",\"seconds\":%.6g,", r->seconds);
-        json_spread("product", r->product, stdout);
-        putchar(',');
-        json_spread("precond", r->precond, stdout);
-        putchar(',');
-        json_spread("dots", r->dots, stdout);
-        putchar(',');
-        json_spread("vectors", r->vectors, stdout);
-        putchar('}');
-    }
-    printf("]");
-    if (s->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", s->passed ? "true" : "false", s->error);
-    printf("}\n");
-}
-
-/* Columns that were solved together stand behind each other, and share what is told of them. */
-static void print_blocks(const struct setting *s)
-{
-    if (s->solving.method != TULLE_KRYLOV_BLOCK_CG) return;
-    for (tulle_gidx c = 0; c < s->cols; c += s->report[c].width) {
-        const tulle_krylov_report *r = &s->report[c];
-        printf("columns %" PRId64 " to %" PRId64 " together", c + 1, c + r->width);
-        if (r->deflated)
-            printf("; directions that depended on others: %" PRId64 ", first in iteration %" PRId64, r->deflated,
-                r->deflated_at);
-        printf("\n");
-    }
-}
-
-static void print_table(const struct setting *s, const tulle_team *team)
-{
-    printf("solve %s: %" PRId64 " rows, %" PRId64 " entries, %" PRId64
-           " right-hand side%s, %s, %d PEs of %d thread%s, %s\n",
-        s->options->operand[0], s->n, s->nnz, s->cols, s->cols == 1 ? "" : "s", tulle_type_name(s->reading.type),
-        tulle_team_size(team), tulle_team_threads(team), tulle_team_threads(team) == 1 ? "" : "s",
-        chosen_comm(s->options));
-    printf("%s, %s: set up in %.4g s, of which the preconditioner %.4g s; residuals relative to ||b||\n",
-        tulle_krylov_name(s->solving.method), options_word(s->options, "precond", "none"), s->setup[0] + s->setup[1],
-        s->setup[1]);
-    char text[512];
-    if (s->streamed) printf("PE 0: %s\n", tulle_stream_describe(&s->plan, text, sizeof text));
-    printf(
-        "column iterations stopped                    residual       true    seconds |   product   precond      dots "
-        "  vectors\n");
-    for (tulle_gidx c = 0; c < s->cols; c++) {
-        const tulle_krylov_report *r = &s->report[c];
-        double norm = r->norm > 0 ? r->norm : 1;
-        printf("%6" PRId64 " %10" PRId64 " %-25s %10.3e %10.3e %10.4g | %9.3g %9.3g %9.3g %9.3g\n", c + 1,
-            r->iterations, tulle_stop_name(r->stop), r->residual / norm, r->true_residual / norm, r->seconds,
-            r->product.mean, r->precond.mean, r->dots.mean, r->vectors.mean);
-    }
-    print_blocks(s);
-    if (s->checked)
-        printf("check %s: the residual is %.3g of what is allowed\n", s->passed ? "passed" : "FAILED", s->error);
 }
 
 static tulle_status run(const struct options *options)
 {
     tulle_team *team = NULL;
     tulle_operand_shape shape;
-    struct setting *s = calloc(1, sizeof *s);
+    struct iteration *s = calloc(1, sizeof *s);
     if (!s) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     s->options = options;
     tulle_status status = reading_options(options, &s->reading);
@@ -424,8 +221,7 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK && tulle_team_leads(team)) {
         show_warnings(options, s->warnings);
-        options_flag(options, "json") ? print_json(s, team) : print_table(s, team);
-        status = write_history(s);
+        status = show_iteration(s, team);
         if (status == TULLE_OK && *s->failure) status = tulle_fail(TULLE_ERR_CONVERGENCE, "%s", s->failure);
         if (status == TULLE_OK && s->checked && !s->passed) status = tulle_fail(TULLE_ERR_CHECK, "%s", s->wrong);
     }

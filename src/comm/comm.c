@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/spin.h"
 #include "comm/slot.h"
 
 size_t tulle__control_fixed(int npes)
@@ -253,10 +254,8 @@ void tulle__pause(tulle_comm *comm, int *turns)
         ++*turns;
         return;
     }
-    if (++*turns < 64) {
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#endif
+    if (++*turns < TULLE__SPIN_TURNS) {
+        tulle__relax();
         return;
     }
     tulle__progress(comm);

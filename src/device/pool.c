@@ -8,14 +8,14 @@
 #include "device/pool.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/spin.h"
 
-enum { SPINS = 2000, YIELD = 64, LINE = 64 };
+enum { SPINS = 2000, LINE = 64 };
 
 struct worker {
     tulle__pool *pool;
@@ -38,22 +38,11 @@ struct tulle__pool {
     struct worker worker[]; /* of threads 1 .. nthreads - 1 */
 };
 
-/* There may be more threads than cores: now and then another is let go first. */
-static void relax(int turn)
-{
-    if (turn % YIELD == YIELD - 1) sched_yield();
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 static void wait_for_job(tulle__pool *pool, unsigned seen)
 {
     for (int i = 0; i < SPINS; i++) {
         if (atomic_load_explicit(&pool->generation, memory_order_acquire) != seen) return;
-        relax(i);
+        tulle__spin(i);
     }
     pthread_mutex_lock(&pool->lock);
     pool->sleepers++;
@@ -97,7 +86,7 @@ static void wait_for_workers(tulle__pool *pool)
 {
     for (int i = 0; i < SPINS; i++) {
         if (atomic_load_explicit(&pool->pending, memory_order_acquire) == 0) return;
-        relax(i);
+        tulle__spin(i);
     }
     pthread_mutex_lock(&pool->lock);
     while (atomic_load_explicit(&pool->pending, memory_order_acquire) != 0) pthread_cond_wait(&pool->done, &pool->lock);

@@ -10,22 +10,25 @@
  *   er         n (or m and n), degree=8                         each entry there with probability degree / n, so a
  *                                                               row has Binomial(n, degree / n) entries
  *   fem        nodes (or nx, ny, nz), dof=1                     27 neighbours in a grid, full dof x dof blocks
- *   cantilever nodes (or nx, ny, nz), dof=1, 3 or 6,          stiffness of a box of hexahedra, clamped where x = 0:
+ *   cantilever nodes (or nx, ny, nz), dof=1, 3 or 6,            stiffness of a box of hexahedra, clamped where x = 0:
  *              vary=1, clamp=on                                 generate/cantilever.h
- *   cantilever-load  the same                                 the load on its other end, one column
+ *   cantilever-load  the same                                   the load on its other end, one column
  *   stencil2d  n (or nx, ny), points=5 or 9                     x runs fastest
  *   stencil3d  n (or nx, ny, nz), points=7, 15 or 27            15: the seven and the corners of the cube
  *   band       n, lower=1, upper=lower                          every entry of the band
  *   circuit    n, degree=4, dense=4, width=n/64                 diagonal, `dense` full rows and columns, and about
  *                                                               `degree` neighbours a row within `width`; symmetric
  *   nlpkkt     n                                                optimality system of n^3 points, 6 n^2 controls: n =
- * 80, 120, 160, 200, 240 have the rows and entries of the matrices of that name; its diagonal is not full delaunay   n
- * (or nx, ny), block=8, shuffle=.645             triangulated lattice, 7 entries a row shell      n (or nx, ny),
- * block=16, shuffle=.63, dof=6      lattice of quadrilaterals, 9 full blocks a row road       n (or nx, ny), block=4,
- * shuffle=.38, degree=2.8, lattice of which a share of the edges is kept, each pieces=0 with so many points on it web
- * n, host=512, links=1, copy=.5, local=.8,         pages of hosts of up to so many: the diagonal, the page split=.73
- * before, 0 .. 2 links others, copied or not cliques    n, size=64, degree=4.7, block=1536, chain=.05    two cliques a
- * row dense      m, n (or n)                                      full
+ *                                                               80, 120, 160, 200, 240 have the rows and entries of the
+ *                                                               matrices of that name; its diagonal is not full
+ *   delaunay   n (or nx, ny), block=8, shuffle=.645             triangulated lattice, 7 entries a row
+ *   shell      n (or nx, ny), block=16, shuffle=.63, dof=6      lattice of quadrilaterals, 9 full blocks a row
+ *   road       n (or nx, ny), block=4, shuffle=.38, degree=2.8, lattice of which a share of the edges is kept, each
+ *              pieces=0                                         with so many points on it
+ *   web        n, host=512, links=1, copy=.5, local=.8,         pages of hosts of up to so many: the diagonal, the page
+ *              split=.73                                        before, 0 .. 2 links others, copied or not
+ *   cliques    n, size=64, degree=4.7, block=1536, chain=.05    two cliques a row
+ *   dense      m, n (or n)                                      full
  *
  * In delaunay, shell and road the share `shuffle` of the tiles of block x block points is in random order (lattice.c).
  * They, web and cliques, circuit and stencil3d with 15 points stand for the matrices of the paper on zero-copy

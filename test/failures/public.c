@@ -33,6 +33,7 @@ static void drop_fixture(struct fixture *f)
 
 struct trial {
     const struct subject *subject;
+    const char *text;
     int rank; /* whose allocations fail */
     int every;
     int allocations; /* at most one step more than there are */
@@ -46,7 +47,7 @@ static tulle_status once(const struct trial *t, struct fixture *f, int n)
     int mine = tulle_comm_rank(f->comm) == t->rank;
     tulle__error_clear();
     if (mine) tulle__account_fail_after(f->comm->pe->account, n);
-    tulle_status status = t->subject->call(f, t->subject->text);
+    tulle_status status = t->subject->call(f, t->text);
     if (mine) tulle__account_fail_after(f->comm->pe->account, -1);
     return t->subject->alone ? tulle_comm_agree(f->comm, status) : status;
 }
@@ -95,23 +96,40 @@ out:
     return status; /* matrices are freed with the team */
 }
 
-static void try_on_team(int npes, int rank, int every)
+/* What the build lacks for that; NULL: nothing. */
+static const char *lacking(const struct subject *subject, const char *text)
+{
+    if (subject->needs && !built_with(subject->needs)) return subject->needs;
+    for (size_t w = 0; w < sizeof wants / sizeof *wants; w++)
+        if (strstr(text, wants[w].part) && !built_with(wants[w].fact)) return wants[w].fact;
+    return NULL;
+}
+
+/* 0: there is no team. */
+static int try_text(const struct subject *subject, const char *text, int npes, int rank, int every)
 {
     tulle_team_options options = {.memory = (size_t)npes << 26, .arena = 4096, .panels = 2, .threads = 1};
-    for (int s = 0; s < SUBJECTS; s++) {
-        struct trial trial = {&subjects[s], rank, every, 0};
-        tulle_team *team;
-        if (subjects[s].needs && !built_with(subjects[s].needs)) {
-            skip("%s %s: %s is not so", subjects[s].names, subjects[s].text, subjects[s].needs);
-            continue;
-        }
-        if (!ok(tulle_team_new("threads:direct=off", npes, &options, &team) == TULLE_OK, "team")) return;
-        tulle_status status = tulle_team_run(team, try_subject, &trial);
-        ok(status == TULLE_OK, "%s %s: %d allocations of PE %d fail in turn, every %d%s%s", subjects[s].names,
-            subjects[s].text, trial.allocations, rank, every, status == TULLE_OK ? "" : ": ",
-            status == TULLE_OK ? "" : tulle_error_message());
-        tulle_team_free(team);
+    struct trial trial = {subject, text, rank, every, 0};
+    const char *lacks = lacking(subject, text);
+    tulle_team *team;
+    if (lacks) {
+        skip("%s %s: %s is not so", subject->names, text, lacks);
+        return 1;
     }
+    if (!ok(tulle_team_new("threads:direct=off", npes, &options, &team) == TULLE_OK, "team")) return 0;
+    tulle_status status = tulle_team_run(team, try_subject, &trial);
+    ok(status == TULLE_OK, "%s %s: %d allocations of PE %d fail in turn, every %d%s%s", subject->names, text,
+        trial.allocations, rank, every, status == TULLE_OK ? "" : ": ",
+        status == TULLE_OK ? "" : tulle_error_message());
+    tulle_team_free(team);
+    return 1;
+}
+
+static void try_on_team(int npes, int rank, int every)
+{
+    for (int s = 0; s < SUBJECTS; s++)
+        for (const char *const *text = subjects[s].text; *text; text++)
+            if (!try_text(&subjects[s], *text, npes, rank, every)) return;
 }
 
 /* ---- outside a body ---- */
@@ -196,12 +214,14 @@ static int check_header(const char *path)
     return functions;
 }
 
+/* Files are the texts with a dot. */
 static void remove_files(void)
 {
-    static const char *const files[] = {"a.mtx", "a.mtx.gz", "a.bsp.h5", "d.mtx", "d.npy", "d.bsp.h5", "p.mtx",
-        "p.mtx.gz", "p.bsp.h5", "s.mtx", "s.mtx.gz", "s.bsp.h5", "trace.json"};
     char path[PATH_MOST];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) unlink(in_folder(files[i], path));
+    for (int s = 0; s < SUBJECTS; s++)
+        for (const char *const *text = subjects[s].text; *text; text++)
+            if (strchr(*text, '.')) unlink(in_folder(*text, path));
+    unlink(in_folder("trace.json", path));
 }
 
 int main(int argc, char **argv)

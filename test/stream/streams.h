@@ -65,37 +65,27 @@ __attribute__((unused)) static tulle_status make_matrix(
     return status;
 }
 
-static double get_element(const tulle_tile *tile, int64_t r, int64_t c)
+static double x_of(const void *turn, int64_t i, int64_t c)
 {
-    return get(tile->val, tile->type, tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r);
+    return x_at(i, c, *(const int *)turn);
 }
 
-static void put_element(const tulle_tile *tile, int64_t r, int64_t c, double v)
+__attribute__((unused)) static tulle_status fill_x(tulle_mat *X, int turn)
 {
-    put(tile->val, tile->type, tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r, v);
+    return fill(X, x_of, &turn);
 }
 
-/* Each PE its own tiles. */
-__attribute__((unused)) static void fill_x(tulle_mat *X, int turn)
+static double wild_of(const void *arg, int64_t i, int64_t c)
 {
-    for (int i = 0; i < X->layout->mt; i++)
-        for (int j = 0; j < X->layout->nt; j++) {
-            if (!tulle__tile_is_mine(X, i, j)) continue;
-            tulle_tile tile = tulle__tile_in_place(X, i, j);
-            for (int64_t r = 0; r < tile.m; r++)
-                for (int64_t c = 0; c < tile.n; c++)
-                    put_element(&tile, r, c, x_at(X->layout->row_cut[i] + r, X->layout->col_cut[j] + c, turn));
-        }
+    (void)arg;
+    (void)i;
+    (void)c;
+    return 1e30;
 }
 
-__attribute__((unused)) static void spoil(tulle_mat *Y)
+__attribute__((unused)) static tulle_status spoil(tulle_mat *Y)
 {
-    for (int i = 0; i < Y->layout->mt; i++)
-        if (tulle__tile_is_mine(Y, i, 0)) {
-            tulle_tile tile = tulle__tile_in_place(Y, i, 0);
-            for (int64_t r = 0; r < tile.m; r++)
-                for (int64_t c = 0; c < tile.n; c++) put_element(&tile, r, c, 1e30);
-        }
+    return fill(Y, wild_of, NULL);
 }
 
 /* Elements of this PE's rows of Y that are not those of A X. */
@@ -110,7 +100,7 @@ __attribute__((unused)) static int64_t wrong_of(enum shape shape, tulle_mat *Y, 
                 double want = 0;
                 for (int64_t k = 0; k < n; k++)
                     want += entry_at(shape, Y->layout->row_cut[i] + r, k) * x_at(k, c, turn);
-                wrong += get_element(&tile, r, c) != want;
+                wrong += get(tile.val, tile.type, place_in(&tile, r, c)) != want;
             }
     }
     return wrong;

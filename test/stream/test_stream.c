@@ -44,8 +44,8 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     EXPECT(!c->format || strstr(plan->format, c->format));
     TULLE_TRY(make_y(comm, tulle_stream_layout(stream), c->cols, c->type, &Y));
     for (int turn = 0; turn < 3; turn++) {
-        fill_x(X, turn);
-        spoil(Y);
+        TULLE_TRY(fill_x(X, turn));
+        TULLE_TRY(spoil(Y));
         TULLE_TRY(tulle_stream_multiply(stream, X, Y, turn == 2 ? NULL : &report));
         EXPECT(wrong_of(c->shape, Y, c->n, turn) == 0);
         if (turn == 2) continue;

@@ -63,14 +63,14 @@ static tulle_status run_fault(tulle_comm *comm, void *arg)
     TULLE_TRY(same_everywhere(comm, made));
     if (made == TULLE_OK) {
         TULLE_TRY(make_y(comm, tulle_stream_layout(stream), COLS, TULLE_F64, &Y));
-        fill_x(X, 0);
+        TULLE_TRY(fill_x(X, 0));
         first = tulle_stream_multiply(stream, X, Y, NULL);
         told = strstr(tulle_error_message(), "as asked for") != NULL;
         TULLE_TRY(same_everywhere(comm, first));
         if (first == TULLE_OK) goto over; /* what fails comes later */
         for (int turn = 0; turn < 2; turn++) {
-            spoil(Y);
-            fill_x(X, turn);
+            TULLE_TRY(spoil(Y));
+            TULLE_TRY(fill_x(X, turn));
             TULLE_TRY(tulle_stream_multiply(stream, X, Y, NULL));
             EXPECT(wrong_of(SCATTERED, Y, N, turn) == 0);
         }
@@ -165,8 +165,8 @@ static tulle_status run_file(tulle_comm *comm, void *arg)
     TULLE_TRY(make_x(comm, f->n, &X));
     TULLE_TRY(make_y(comm, tulle_stream_layout(stream), COLS, TULLE_F64, &Y));
     for (int turn = 0; turn < 2; turn++) {
-        fill_x(X, turn);
-        spoil(Y);
+        TULLE_TRY(fill_x(X, turn));
+        TULLE_TRY(spoil(Y));
         TULLE_TRY(tulle_stream_multiply(stream, X, Y, &report));
         EXPECT(wrong_of(SCATTERED, Y, f->n, turn) == 0);
         EXPECT(report.read >= tulle_mat_nnz(A) * 12);

@@ -3,31 +3,18 @@
 
 #include <string.h>
 
-#include "algo/product/band.h"
+#include "algo/product/items.h"
 #include "base/error.h"
 #include "mat/fetch.h"
 
-enum { WORDS_LEAST = 8, ITEMS_MOST = 64 }; /* words of a PE that has items for them, items of a word */
-enum { SPARSE_TIMES = 16 };                /* that a multiplication takes in a sparse product, about */
-
-/* C tile (i, j) and those k that a PE has for it. */
-struct chain {
-    int i, j;
-    int64_t first; /* item */
-};
+enum { SPARSE_TIMES = 16 }; /* that a multiplication takes in a sparse product, about */
 
 struct tulle__steal {
     tulle_comm *comm;
-    const tulle__policy *policy;
-    const tulle__operands *operands;
     const tulle__prices *prices; /* NULL: every tile is read in place */
     int group;
-    struct chain *chain;               /* [first_chain[size]], by PE */
-    int64_t *first_chain, *first_word; /* [size + 1] */
-    int64_t *items, *span;             /* [size]: of each PE, and of each of its words */
-    double *work;                      /* [size]: multiplications of its chains */
-    double mean;                       /* of these */
-    tulle__place own, *place;          /* the words of each PE, and behind them how many of them may have free items */
+    tulle__items items;
+    tulle__place own, *place; /* the words of each PE, and behind them how many of them may have free items */
     int taken;
     /* this execution */
     uint64_t *known; /* [first_word[size]]: the words as last seen; they only ever gain bits */
@@ -42,122 +29,40 @@ struct tulle__steal {
     uint64_t hand; /* its bits claimed and not yet given out */
     int64_t stolen, probes;
     int last_i, last_j; /* of the job given out last, whose tiles are still here; -1: none */
-    /* the chain last looked at */
-    int64_t looked_at;
-    int *k, nk;
-    int nwholes;   /* what of the chain is cut in bands: its nk products of tiles, or it, as a whole */
-    int64_t *unit; /* [nwholes + 1]: units of the chain before those of each whole */
 };
-
-static int64_t words_of(const tulle__steal *s, int pe)
-{
-    return s->first_word[pe + 1] - s->first_word[pe];
-}
-
-/* Items of a word. */
-static int items_of(const tulle__steal *s, int pe, int64_t word)
-{
-    int64_t rest = s->items[pe] - word * s->span[pe];
-    return (int)(rest < s->span[pe] ? rest : s->span[pe]);
-}
-
-static uint64_t all_of(const tulle__steal *s, int pe, int64_t word)
-{
-    int count = items_of(s, pe, word);
-    return count < ITEMS_MOST ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0;
-}
-
-static void count_units(tulle__steal *s, int i, int j)
-{
-    s->unit[0] = 0;
-    s->nwholes = s->policy->by_chain ? 1 : s->nk;
-    for (int n = 0; n < s->nwholes; n++)
-        s->unit[n + 1] = s->unit[n] + (s->policy->by_chain ? tulle__chain_bands(s->operands, i, j, s->nk, s->k)
-                                                           : tulle__operands_bands(s->operands, i, s->k[n], j));
-}
-
-/* The products of the n-th whole of the chain looked at: k[first] .. k[first + count - 1]. */
-static int products_of(const tulle__steal *s, int n, int *first)
-{
-    *first = s->policy->by_chain ? 0 : n;
-    return s->policy->by_chain ? s->nk : 1;
-}
-
-/* Makes the chain that holds the item the one looked at. Neighbours cost nothing, others a search and K steps. */
-static const struct chain *look_at(tulle__steal *s, int pe, int64_t item)
-{
-    int64_t low = s->first_chain[pe], high = s->first_chain[pe + 1];
-    int64_t c = s->looked_at;
-    if (c < low || c >= high || item < s->chain[c].first || (c + 1 < high && item >= s->chain[c + 1].first)) {
-        while (high - low > 1) {
-            int64_t middle = low + (high - low) / 2;
-            if (s->chain[middle].first <= item)
-                low = middle;
-            else
-                high = middle;
-        }
-        s->looked_at = low;
-        s->nk = tulle__policy_chain(s->policy, s->operands, pe, s->chain[low].i, s->chain[low].j, s->k);
-        count_units(s, s->chain[low].i, s->chain[low].j);
-    }
-    return &s->chain[s->looked_at];
-}
-
-/* Which whole of the chain looked at has unit u of it. */
-static int holder(const tulle__steal *s, int64_t u)
-{
-    int low = 0, high = s->nwholes;
-    while (high - low > 1) {
-        int middle = low + (high - low) / 2;
-        if (s->unit[middle] <= u)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static double item_work(tulle__steal *s, int pe, int64_t item)
-{
-    const struct chain *c = look_at(s, pe, item);
-    int n = holder(s, item - c->first), first, count = products_of(s, n, &first);
-    double work = 0;
-    for (int p = first; p < first + count; p++) work += tulle__operands_work(s->operands, c->i, s->k[p], c->j);
-    return work / (double)(s->unit[n + 1] - s->unit[n]);
-}
 
 /* Whether this PE may take an item of another's. At hand: a tile is its own, or read in place. */
 static int within_reach(tulle__steal *s, int pe, int64_t item)
 {
-    const tulle__operands *o = s->operands;
+    const tulle__operands *o = s->items.operands;
     if (s->far) return 1;
-    const struct chain *c = look_at(s, pe, item);
-    int first, count = products_of(s, holder(s, item - c->first), &first);
+    const tulle__item_chain *c = tulle__items_look_at(&s->items, pe, item);
+    int first, count = tulle__items_products(&s->items, tulle__items_whole(&s->items, item - c->first), &first);
     if (tulle__layout_owner(o->C->layout, c->i, c->j) == s->comm->rank) return 1;
     for (int p = first; p < first + count; p++)
-        if (!tulle__fetch_bytes(o->A, c->i, s->k[p]) || !tulle__fetch_bytes(o->B, s->k[p], c->j)) return 1;
+        if (!tulle__fetch_bytes(o->A, c->i, s->items.k[p]) || !tulle__fetch_bytes(o->B, s->items.k[p], c->j)) return 1;
     return 0;
 }
 
 /* What a word of another PE was just seen to be. */
 static void note(tulle__steal *s, int pe, int64_t word, uint64_t seen)
 {
-    uint64_t *known = &s->known[s->first_word[pe] + word];
+    uint64_t *known = &s->known[s->items.first_word[pe] + word];
     for (uint64_t gone = seen & ~*known; gone; gone &= gone - 1)
-        s->left[pe] -= item_work(s, pe, word * s->span[pe] + __builtin_ctzll(gone));
+        s->left[pe] -= tulle__items_work(&s->items, pe, word * s->items.span[pe] + __builtin_ctzll(gone));
     *known = seen;
 }
 
 /* Seconds that the tiles of the chain looked at take to come, but for those that are at hand. */
-static double fetch_seconds(const tulle__steal *s, const struct chain *c)
+static double fetch_seconds(const tulle__steal *s, const tulle__item_chain *c)
 {
-    const tulle__operands *o = s->operands;
+    const tulle__operands *o = s->items.operands;
     double seconds = 0;
-    for (int n = 0; s->prices && n < s->nk; n++) {
+    for (int n = 0; s->prices && n < s->items.nk; n++) {
         const struct {
             const tulle_mat *X;
             int i, j, here;
-        } tile[2] = {{o->A, c->i, s->k[n], c->i == s->last_i}, {o->B, s->k[n], c->j, c->j == s->last_j}};
+        } tile[2] = {{o->A, c->i, s->items.k[n], c->i == s->last_i}, {o->B, s->items.k[n], c->j, c->j == s->last_j}};
         for (int t = 0; t < 2; t++) {
             double bytes = (double)tulle__fetch_bytes(tile[t].X, tile[t].i, tile[t].j);
             int owner = tulle__layout_owner(tile[t].X->layout, tile[t].i, tile[t].j), rank = s->comm->rank;
@@ -175,9 +80,10 @@ static double fetch_seconds(const tulle__steal *s, const struct chain *c)
  */
 static int pays(tulle__steal *s, int pe, int64_t item)
 {
-    if (!s->policy->by_chain || !s->prices || pe == s->comm->rank) return 1;
-    double times = s->operands->B->kind == TULLE_CSR ? SPARSE_TIMES : 1;
-    return fetch_seconds(s, look_at(s, pe, item)) <= s->left[pe] / 4 * times * s->prices->multiplication;
+    if (!s->items.policy->by_chain || !s->prices || pe == s->comm->rank) return 1;
+    double times = s->items.operands->B->kind == TULLE_CSR ? SPARSE_TIMES : 1;
+    return fetch_seconds(s, tulle__items_look_at(&s->items, pe, item)) <=
+           s->left[pe] / 4 * times * s->prices->multiplication;
 }
 
 /*
@@ -186,7 +92,7 @@ static int pays(tulle__steal *s, int pe, int64_t item)
  */
 static double portion(const tulle__steal *s, int pe)
 {
-    double part = s->left[pe] / (2 * s->comm->size), missing = (s->mean - s->mine) / 2;
+    double part = s->left[pe] / (2 * s->comm->size), missing = (s->items.mean - s->mine) / 2;
     if (pe != s->comm->rank && missing > s->left[pe] / 2) missing = s->left[pe] / 2;
     return missing > part ? missing : part;
 }
@@ -194,17 +100,17 @@ static double portion(const tulle__steal *s, int pe)
 /* Free items of a word, as far as known: a portion, and at least one. */
 static uint64_t choose(tulle__steal *s, int pe, int64_t word)
 {
-    uint64_t chosen = 0, known = s->known[s->first_word[pe] + word];
-    int64_t first = word * s->span[pe];
-    int count = items_of(s, pe, word), others = pe != s->comm->rank;
+    uint64_t chosen = 0, known = s->known[s->items.first_word[pe] + word];
+    int64_t first = word * s->items.span[pe];
+    int count = tulle__items_of(&s->items, pe, word), others = pe != s->comm->rank;
     double most = portion(s, pe), sum = 0;
     int64_t chain = -1;
     for (int n = 0; n < count; n++) {
         int bit = others ? count - 1 - n : n;
         if (known >> bit & 1 || (others && !within_reach(s, pe, first + bit))) continue;
-        sum += item_work(s, pe, first + bit);
-        if (chosen && (sum > most || (others && s->policy->by_chain && s->looked_at != chain))) break;
-        chain = s->looked_at;
+        sum += tulle__items_work(&s->items, pe, first + bit);
+        if (chosen && (sum > most || (others && s->items.policy->by_chain && s->items.looked_at != chain))) break;
+        chain = s->items.looked_at;
         chosen |= (uint64_t)1 << bit;
     }
     if (!chosen) return 0;
@@ -214,7 +120,7 @@ static uint64_t choose(tulle__steal *s, int pe, int64_t word)
 /* Reserves items of a word; 0: none that this PE may have is free. */
 static int claim(tulle__steal *s, int pe, int64_t word)
 {
-    uint64_t *known = &s->known[s->first_word[pe] + word], chosen;
+    uint64_t *known = &s->known[s->items.first_word[pe] + word], chosen;
     while ((chosen = choose(s, pe, word))) {
         uint64_t expected = *known;
         s->probes += pe != s->comm->rank;
@@ -223,11 +129,11 @@ static int claim(tulle__steal *s, int pe, int64_t word)
         note(s, pe, word, seen == expected ? expected | chosen : seen);
         if (seen != expected) continue;
         for (uint64_t bits = chosen; bits; bits &= bits - 1)
-            s->mine += item_work(s, pe, word * s->span[pe] + __builtin_ctzll(bits));
+            s->mine += tulle__items_work(&s->items, pe, word * s->items.span[pe] + __builtin_ctzll(bits));
         s->victim = pe;
         s->word = word;
         s->hand = chosen;
-        s->looked_at = -1;
+        s->items.looked_at = -1;
         return 1;
     }
     return 0;
@@ -236,7 +142,7 @@ static int claim(tulle__steal *s, int pe, int64_t word)
 static int claim_own(tulle__steal *s)
 {
     int rank = s->comm->rank;
-    int64_t words = words_of(s, rank);
+    int64_t words = tulle__items_words(&s->items, rank);
     uint64_t *own = tulle__direct(s->comm, &s->own);
     for (int64_t w = s->at[rank]; w < words; w++) note(s, rank, w, tulle__word_read(&own[w])); /* what others took */
     for (; s->at[rank] < words; s->at[rank]++)
@@ -249,10 +155,12 @@ static int claim_own(tulle__steal *s)
 /* Where others have come to, so that words without free items are not asked one by one. */
 static void hear(tulle__steal *s, int pe)
 {
-    int64_t open = (int64_t)tulle__load(s->comm, &s->place[pe], (uint64_t)words_of(s, pe) * sizeof(uint64_t));
+    int64_t open =
+        (int64_t)tulle__load(s->comm, &s->place[pe], (uint64_t)tulle__items_words(&s->items, pe) * sizeof(uint64_t));
     s->probes++;
     s->heard[pe] = 1;
-    for (; s->open[pe] > open; s->open[pe]--) note(s, pe, s->open[pe] - 1, all_of(s, pe, s->open[pe] - 1));
+    for (; s->open[pe] > open; s->open[pe]--)
+        note(s, pe, s->open[pe] - 1, tulle__items_all(&s->items, pe, s->open[pe] - 1));
     if (s->at[pe] >= s->open[pe]) s->at[pe] = s->open[pe] - 1;
 }
 
@@ -260,10 +168,12 @@ static void hear(tulle__steal *s, int pe)
 static void tell(tulle__steal *s, int pe)
 {
     int64_t open = s->open[pe];
-    while (open > 0 && s->known[s->first_word[pe] + open - 1] == all_of(s, pe, open - 1)) open--;
+    while (open > 0 && s->known[s->items.first_word[pe] + open - 1] == tulle__items_all(&s->items, pe, open - 1))
+        open--;
     if (open == s->open[pe]) return;
     s->open[pe] = open;
-    tulle__store(s->comm, &s->place[pe], (uint64_t)words_of(s, pe) * sizeof(uint64_t), (uint64_t)open);
+    tulle__store(
+        s->comm, &s->place[pe], (uint64_t)tulle__items_words(&s->items, pe) * sizeof(uint64_t), (uint64_t)open);
 }
 
 /* The PE that has most left, the nearest of equals; -1: all are exhausted. */
@@ -320,39 +230,39 @@ int tulle__steal_in_hand(const tulle__steal *s)
 /* Items first .. first + count - 1 in hand, as bits; 0: not all are. */
 static uint64_t held(const tulle__steal *s, int64_t first, int64_t count)
 {
-    int64_t bit = first - s->word * s->span[s->victim];
-    if (bit < 0 || bit + count > ITEMS_MOST) return 0;
-    uint64_t bits = (count < ITEMS_MOST ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0) << bit;
+    int64_t bit = first - s->word * s->items.span[s->victim];
+    if (bit < 0 || bit + count > TULLE__WORD_ITEMS) return 0;
+    uint64_t bits = (count < TULLE__WORD_ITEMS ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0) << bit;
     return (s->hand & bits) == bits ? bits : 0;
 }
 
 static void give_products(const tulle__steal *s, int n, tulle__share *share)
 {
-    int first, count = products_of(s, n, &first);
-    for (int p = first; p < first + count; p++) share->k[share->nk++] = s->k[p];
+    int first, count = tulle__items_products(&s->items, n, &first);
+    for (int p = first; p < first + count; p++) share->k[share->nk++] = s->items.k[p];
 }
 
 /* Of one chain and the items in hand: wholes whose bands are all there, or else neighbouring bands of one. */
 static void give_out(tulle__steal *s, tulle__share *share)
 {
-    int64_t item = s->word * s->span[s->victim] + __builtin_ctzll(s->hand);
-    const struct chain *c = look_at(s, s->victim, item);
-    int n = holder(s, item - c->first);
+    int64_t item = s->word * s->items.span[s->victim] + __builtin_ctzll(s->hand);
+    const tulle__item_chain *c = tulle__items_look_at(&s->items, s->victim, item);
+    int n = tulle__items_whole(&s->items, item - c->first);
     uint64_t bits;
     share->i = s->last_i = c->i;
     share->j = s->last_j = c->j;
     share->of = share->units = 0;
-    for (; share->nk < s->group && n < s->nwholes; n++) {
-        bits = held(s, c->first + s->unit[n], s->unit[n + 1] - s->unit[n]);
+    for (; share->nk < s->group && n < s->items.nwholes; n++) {
+        bits = held(s, c->first + s->items.unit[n], s->items.unit[n + 1] - s->items.unit[n]);
         if (!bits) break;
         give_products(s, n, share);
-        share->units += (int)(s->unit[n + 1] - s->unit[n]);
+        share->units += (int)(s->items.unit[n + 1] - s->items.unit[n]);
         s->hand &= ~bits;
     }
     if (share->nk) return;
     give_products(s, n, share);
-    share->of = (int)(s->unit[n + 1] - s->unit[n]);
-    share->band = (int)(item - c->first - s->unit[n]);
+    share->of = (int)(s->items.unit[n + 1] - s->items.unit[n]);
+    share->band = (int)(item - c->first - s->items.unit[n]);
     for (share->bands = 0; share->band + share->bands < share->of; share->bands++) {
         bits = held(s, item + share->bands, 1);
         if (!bits) break;
@@ -373,60 +283,22 @@ tulle_status tulle__steal_take(tulle__steal *s, tulle__share *share)
     return TULLE_OK;
 }
 
-/* Few items a word where there are few, so that the owner at one end and others at the other rarely meet in one. */
-static int64_t span_of(int64_t items)
-{
-    int64_t span = (items + WORDS_LEAST - 1) / WORDS_LEAST;
-    return span < 1 ? 1 : span < ITEMS_MOST ? span : ITEMS_MOST;
-}
-
-/* Goes through the chains of all PEs; writes them down if there is room for them already, else only counts. */
-static void find_chains(tulle__steal *s)
-{
-    int64_t chains = 0, words = 0;
-    s->mean = 0;
-    for (int pe = 0; pe < s->comm->size; pe++) {
-        tulle__cursor cursor = {.policy = s->policy, .operands = s->operands, .rank = pe, .k = s->k};
-        tulle__chain chain;
-        int64_t items = 0;
-        s->first_chain[pe] = chains;
-        s->first_word[pe] = words;
-        s->work[pe] = 0;
-        while (s->policy->next(&cursor, &chain)) {
-            if (!chain.nk) continue;
-            if (s->chain) s->chain[chains] = (struct chain){chain.i, chain.j, items};
-            for (int n = 0; n < chain.nk; n++)
-                s->work[pe] += tulle__operands_work(s->operands, chain.i, chain.k[n], chain.j);
-            s->nk = chain.nk; /* its k are s->k: the cursor's room is ours */
-            count_units(s, chain.i, chain.j);
-            items += s->unit[s->nwholes];
-            chains++;
-        }
-        s->items[pe] = items;
-        s->span[pe] = span_of(items);
-        words += (items + s->span[pe] - 1) / s->span[pe];
-        s->mean += s->work[pe] / s->comm->size;
-    }
-    s->first_chain[s->comm->size] = chains;
-    s->first_word[s->comm->size] = words;
-}
-
 void tulle__steal_reset(tulle__steal *s)
 {
     uint64_t *own = tulle__direct(s->comm, &s->own);
     int size = s->comm->size, rank = s->comm->rank;
-    for (int64_t w = 0; w < words_of(s, rank); w++) tulle__word_write(&own[w], 0);
-    for (int64_t w = 0; w < s->first_word[size]; w++) s->known[w] = 0;
-    tulle__word_write(&own[words_of(s, rank)], (uint64_t)words_of(s, rank));
-    for (int pe = 0; pe < size; pe++) s->open[pe] = words_of(s, pe);
-    memcpy(s->left, s->work, (size_t)size * sizeof *s->left);
+    for (int64_t w = 0; w < tulle__items_words(&s->items, rank); w++) tulle__word_write(&own[w], 0);
+    for (int64_t w = 0; w < s->items.first_word[size]; w++) s->known[w] = 0;
+    tulle__word_write(&own[tulle__items_words(&s->items, rank)], (uint64_t)tulle__items_words(&s->items, rank));
+    for (int pe = 0; pe < size; pe++) s->open[pe] = tulle__items_words(&s->items, pe);
+    memcpy(s->left, s->items.work, (size_t)size * sizeof *s->left);
     s->at[rank] = 0;
-    look_around(s, s->policy->reach == TULLE__REACH_ALL);
+    look_around(s, s->items.policy->reach == TULLE__REACH_ALL);
     s->hand = 0;
     s->last_i = s->last_j = -1;
     s->stolen = s->probes = 0;
     s->mine = 0;
-    s->looked_at = -1;
+    s->items.looked_at = -1;
 }
 
 tulle_status tulle__steal_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
@@ -437,28 +309,17 @@ tulle_status tulle__steal_new(tulle_comm *comm, const tulle__policy *policy, con
     size_t size = (size_t)comm->size;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *s, "reservations", &s));
     s->comm = comm;
-    s->policy = policy;
-    s->operands = operands;
     s->prices = prices;
     s->group = group;
-    TULLE_TRY(tulle__alloc((size_t)operands->K, sizeof *s->k, "reservations", &s->k));
-    TULLE_TRY(tulle__alloc((size_t)operands->K + 1, sizeof *s->unit, "reservations", &s->unit));
-    TULLE_TRY(tulle__alloc(size + 1, sizeof *s->first_chain, "reservations", &s->first_chain));
-    TULLE_TRY(tulle__alloc(size + 1, sizeof *s->first_word, "reservations", &s->first_word));
-    TULLE_TRY(tulle__alloc(size, sizeof *s->items, "reservations", &s->items));
-    TULLE_TRY(tulle__alloc(size, sizeof *s->span, "reservations", &s->span));
-    TULLE_TRY(tulle__alloc(size, sizeof *s->work, "reservations", &s->work));
+    TULLE_TRY(tulle__items_init(&s->items, policy, operands, comm->size));
     TULLE_TRY(tulle__alloc(size, sizeof *s->left, "reservations", &s->left));
     TULLE_TRY(tulle__alloc(size, sizeof *s->at, "reservations", &s->at));
     TULLE_TRY(tulle__alloc(size, sizeof *s->open, "reservations", &s->open));
     TULLE_TRY(tulle__alloc(size, sizeof *s->heard, "reservations", &s->heard));
     TULLE_TRY(tulle__alloc(size, sizeof *s->place, "reservations", &s->place));
-    find_chains(s);
-    TULLE_TRY(tulle__alloc((size_t)s->first_chain[size] + 1, sizeof *s->chain, "chains of all PEs", &s->chain));
-    find_chains(s);
-    TULLE_TRY(tulle__alloc((size_t)s->first_word[size] + 1, sizeof *s->known, "reservations", &s->known));
-    TULLE_TRY(tulle__heap_take(
-        comm->pe->control, ((size_t)words_of(s, comm->rank) + 1) * sizeof(uint64_t), "reservations", &s->own));
+    TULLE_TRY(tulle__alloc((size_t)s->items.first_word[size] + 1, sizeof *s->known, "reservations", &s->known));
+    TULLE_TRY(tulle__heap_take(comm->pe->control,
+        ((size_t)tulle__items_words(&s->items, comm->rank) + 1) * sizeof(uint64_t), "reservations", &s->own));
     s->taken = 1;
     tulle__steal_reset(s);
     TULLE_TRY(tulle_comm_allgather(comm, &s->own, sizeof s->own, s->place));
@@ -473,20 +334,13 @@ void tulle__steal_free(tulle__steal *s)
 {
     if (!s) return;
     if (s->taken) tulle__heap_give(s->comm->pe->control, &s->own);
-    tulle__free(s->chain);
-    tulle__free(s->first_chain);
-    tulle__free(s->items);
-    tulle__free(s->span);
-    tulle__free(s->first_word);
-    tulle__free(s->work);
+    tulle__items_fini(&s->items);
     tulle__free(s->place);
     tulle__free(s->known);
     tulle__free(s->left);
     tulle__free(s->at);
     tulle__free(s->open);
     tulle__free(s->heard);
-    tulle__free(s->k);
-    tulle__free(s->unit);
     tulle__free(s);
 }
 
@@ -503,13 +357,13 @@ int64_t tulle__steal_probes(const tulle__steal *s)
 int64_t tulle__steal_share(const tulle__steal *s)
 {
     int64_t units = 0;
-    for (int pe = 0; pe < s->comm->size; pe++) units += s->items[pe];
+    for (int pe = 0; pe < s->comm->size; pe++) units += s->items.count[pe];
     return units / s->comm->size + 1;
 }
 
 size_t tulle__steal_bytes(const tulle__steal *s)
 {
     int size = s->comm->size;
-    return sizeof *s + (size_t)s->first_chain[size] * sizeof *s->chain +
-           (size_t)(s->first_word[size] + words_of(s, s->comm->rank)) * sizeof *s->known;
+    return sizeof *s + (size_t)s->items.first_chain[size] * sizeof *s->items.chain +
+           (size_t)(s->items.first_word[size] + tulle__items_words(&s->items, s->comm->rank)) * sizeof *s->known;
 }

@@ -4,11 +4,12 @@
  * that who is done can take what others have left.
  *
  * The grid. The units of a PE - products of tiles or their bands, (i, k, j, band), or, by policy, bands of chains,
- * (i, j, band) - are its items, numbered in the order of its policy's chains; an item is a bit of a word in that PE's
- * control memory, 0: free. A claim is one compare-and-swap, which takes any items of a word at once: less than the
- * fetch-and-add for each that the paper's 3D grid needs, and from both ends, unlike the counters of its 2D grid. One
- * that fails has read the word, and so is the probe too; it fails at most once for each item of the word, as bits are
- * only ever set. Random and locality-aware stealing differ in what they may take: anything, or what has a tile at hand.
+ * (i, j, band) - are its items (items.h), numbered in the order of its policy's chains; an item is a bit of a word in
+ * that PE's control memory, 0: free. A claim is one compare-and-swap, which takes any items of a word at once: less
+ * than the fetch-and-add for each that the paper's 3D grid needs, and from both ends, unlike the counters of its 2D
+ * grid. One that fails has read the word, and so is the probe too; it fails at most once for each item of the word, as
+ * bits are only ever set. Random and locality-aware stealing differ in what they may take: anything, or what has a tile
+ * at hand.
  *
  * Every unit is multiplied exactly once. Its bit is set by exactly one successful compare-and-swap, whose PE multiplies
  * it or fails, which ends the execution for all. No unit is left, since a PE leaves its own words only when all their

@@ -4,11 +4,11 @@
  * and publishes its own after each group, so that nobody meets anybody. A wait that does not end is ended.
  */
 #include <inttypes.h>
-#include <sched.h>
 
 #include "algo/trisolve/solver.h"
 #include "algo/trisolve/strips.h"
 #include "base/error.h"
+#include "base/spin.h"
 
 enum { TURNS_BETWEEN_LOOKS = 64 };
 
@@ -18,19 +18,6 @@ struct pass {
     uint64_t epoch;
     tulle__solve_times *times;
 };
-
-/* As tulle__pause, for threads that may not use the comm. */
-static void pause_thread(int *turns)
-{
-    if (++*turns % TURNS_BETWEEN_LOOKS)
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#else
-        ;
-#endif
-    else
-        sched_yield();
-}
 
 /* Whether the rows of another have been solved. */
 static int has_come(const struct pass *p, const tulle__share *share, int32_t wait)
@@ -77,7 +64,7 @@ static tulle_status await(const struct pass *p, int thread, const tulle__group *
         if (thread == 0)
             tulle__pause(comm, &turns);
         else
-            pause_thread(&turns);
+            tulle__spin(turns++); /* it may not use the comm */
         p->times[thread].polls++;
         if (is_virtual || turns % TURNS_BETWEEN_LOOKS == 0) status = look_around(p, thread, group, wait, start);
     } while (status == TULLE_OK && !has_come(p, share, wait));

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Matrices that are made edge by edge: rows and tiles are the distinct ones among all drawn edges. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/generate/parts.h"
+
+enum { EDGES_AT_ONCE = 1024 };
+
+/* Places inside a rectangle; starts from {0}. */
+struct places {
+    int64_t count, room;
+    int64_t *row;
+    int32_t *col;
+};
+
+/* All drawn edges that fall into the rectangle. */
+static tulle_status scan(
+    const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1, struct places *places)
+{
+    int64_t row[EDGES_AT_ONCE], col[EDGES_AT_ONCE];
+    tulle_status status = TULLE_OK;
+    for (int64_t e = 0; e < g->edges; e += EDGES_AT_ONCE) {
+        int64_t count = g->edges - e < EDGES_AT_ONCE ? g->edges - e : EDGES_AT_ONCE;
+        TULLE_TRY(tulle__generator_reserve(
+            places->count, count, sizeof *places->row, sizeof *places->col, &places->room, &places->row, &places->col));
+        g->kind->edges(g, e, e + count, row, col);
+        int64_t kept = places->count;
+        for (int64_t i = 0; i < count; i++) {
+            places->row[kept] = row[i] - r0;
+            places->col[kept] = (int32_t)(col[i] - c0); /* kept only if inside, where it fits */
+            kept += row[i] >= r0 && row[i] < r1 && col[i] >= c0 && col[i] < c1;
+        }
+        places->count = kept;
+    }
+out:
+    return status;
+}
+
+/* start[k] = the number of keys below k, k = 0 .. n: where a counting sort puts key k first. */
+#define DEFINE_STARTS(name, T)                                                                                         \
+    static void name(int64_t count, const T *key, int64_t n, int64_t *start)                                           \
+    {                                                                                                                  \
+        memset(start, 0, ((size_t)n + 1) * sizeof *start);                                                             \
+        for (int64_t i = 0; i < count; i++) start[key[i] + 1]++;                                                       \
+        for (int64_t k = 0; k < n; k++) start[k + 1] += start[k];                                                      \
+    }
+
+DEFINE_STARTS(starts_wide, int64_t)
+DEFINE_STARTS(starts_narrow, int32_t)
+
+/* Drops repeats out of each ascending row; rowptr[0 .. m] is rewritten. Returns what is left. */
+static int64_t drop_repeats(int64_t m, int64_t *rowptr, int32_t *colind)
+{
+    int64_t kept = 0, begin = 0;
+    for (int64_t r = 0; r < m; r++) {
+        int64_t end = rowptr[r + 1], first = kept;
+        for (int64_t i = begin; i < end; i++)
+            if (kept == first || colind[kept - 1] != colind[i]) colind[kept++] = colind[i];
+        begin = end;
+        rowptr[r + 1] = kept;
+    }
+    return kept;
+}
+
+/* The pattern of a rectangle: two stable counting sorts, by column and then by row. Arrays are allocated. */
+static tulle_status edges_pattern(
+    const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1, int64_t **rowptr, int32_t **colind)
+{
+    struct places drawn = {0}, by_col = {0};
+    int64_t m = r1 - r0, n = c1 - c0, *start = NULL, *rows = NULL;
+    int32_t *cols = NULL;
+    tulle_status status;
+    TULLE_TRY(scan(g, r0, r1, c0, c1, &drawn));
+    TULLE_TRY(tulle__alloc((size_t)(m > n ? m : n) + 1, sizeof *start, "places to sort edges", &start));
+    TULLE_TRY(tulle__alloc((size_t)m + 1, sizeof *rows, "row pointers of a generated matrix", &rows));
+    TULLE_TRY(tulle__generator_reserve(
+        0, drawn.count + 1, sizeof *by_col.row, sizeof *by_col.col, &by_col.room, &by_col.row, &by_col.col));
+    starts_narrow(drawn.count, drawn.col, n, start);
+    for (int64_t i = 0; i < drawn.count; i++) {
+        int64_t at = start[drawn.col[i]]++;
+        by_col.row[at] = drawn.row[i];
+        by_col.col[at] = drawn.col[i];
+    }
+    cols = drawn.col; /* what came from it has been moved on */
+    drawn.col = NULL;
+    starts_wide(drawn.count, by_col.row, m, rows);
+    memcpy(start, rows, (size_t)m * sizeof *start);
+    for (int64_t i = 0; i < drawn.count; i++) cols[start[by_col.row[i]]++] = by_col.col[i];
+    int64_t nnz = drop_repeats(m, rows, cols);
+    if (!cols || nnz < drawn.room) TULLE_TRY(tulle__realloc((size_t)nnz, sizeof *cols, "column indices", &cols));
+    *rowptr = rows;
+    *colind = cols;
+    rows = NULL;
+    cols = NULL;
+out:
+    tulle__free(drawn.row);
+    tulle__free(drawn.col);
+    tulle__free(by_col.row);
+    tulle__free(by_col.col);
+    tulle__free(start);
+    tulle__free(rows);
+    tulle__free(cols);
+    return status;
+}
+
+/* Values of a rectangle of which the pattern is known, and its columns from 0 on in 64 bits if wide is not NULL. */
+static void edges_values(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, const int64_t *rowptr,
+    const int32_t *colind, tulle_type type, void *val, int64_t *wide)
+{
+    int64_t col[EDGES_AT_ONCE];
+    for (int64_t r = r0; r < r1; r++)
+        for (int64_t i = rowptr[r - r0]; i < rowptr[r - r0 + 1];) {
+            int64_t count = rowptr[r - r0 + 1] - i < EDGES_AT_ONCE ? rowptr[r - r0 + 1] - i : EDGES_AT_ONCE;
+            for (int64_t k = 0; k < count; k++) col[k] = c0 + colind[i + k];
+            tulle__generator_row_values(g, r, count, col, type, val, i);
+            if (wide) memcpy(wide + i, col, (size_t)count * sizeof *wide);
+            i += count;
+        }
+}
+
+tulle_status tulle__drawn_rows(
+    const tulle__generator *g, int64_t r0, int64_t r1, tulle_type type, int64_t *rowptr, tulle__growing *entries)
+{
+    int64_t *pointers = NULL;
+    int32_t *colind = NULL;
+    tulle_status status;
+    if (g->n > INT32_MAX) return tulle__fail(TULLE_ERR_OVERFLOW, "rows of 'rmat' end at scale=30; take its edges");
+    TULLE_TRY(edges_pattern(g, r0, r1, 0, g->n, &pointers, &colind));
+    int64_t nnz = pointers[r1 - r0];
+    TULLE_TRY(tulle__generator_reserve(
+        0, nnz + 1, sizeof *entries->colind, tulle_type_size(type), &entries->room, &entries->colind, &entries->val));
+    edges_values(g, r0, r1, 0, pointers, colind, type, entries->val, entries->colind);
+    memcpy(rowptr, pointers, (size_t)(r1 - r0 + 1) * sizeof *rowptr);
+    entries->nnz = nnz;
+out:
+    tulle__free(pointers);
+    tulle__free(colind);
+    return status;
+}
+
+tulle_status tulle__drawn_tile(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
+    tulle_type type, tulle__tile_arrays *tile)
+{
+    tulle_status status;
+    TULLE_TRY(edges_pattern(g, r0, r1, c0, c1, &tile->rowptr, &tile->colind));
+    tile->nnz = tile->rowptr[r1 - r0];
+    TULLE_TRY(tulle__alloc((size_t)tile->nnz, tulle_type_size(type), "values of a generated matrix", &tile->val));
+    edges_values(g, r0, r1, c0, tile->rowptr, tile->colind, type, tile->val, NULL);
+out:
+    return status;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Heap sort of the rows that are out of order, by as many threads as the PE has. */
+#include "mat/sort_tile.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+
+struct sorting {
+    tulle_type type;
+    tulle_duplicates duplicates;
+    tulle_gidx m;
+    int64_t *rowptr; /* starts of rows; rows are compacted towards their start */
+    int64_t *length; /* [m] out: entries left in the row */
+    int32_t *colind;
+    void *val;
+    int64_t repeated;
+    tulle_gidx first_row, first_col; /* of a duplicate, -1: none */
+};
+
+struct pair {
+    int32_t col;
+    int32_t order;
+    double val;
+};
+
+static int pair_before(const struct pair *a, const struct pair *b)
+{
+    return a->col != b->col ? a->col < b->col : a->order < b->order;
+}
+
+/* Heap sort: rows may be long, and the order makes it stable. */
+static void sort_pairs(struct pair *p, int64_t n)
+{
+    for (int64_t phase = n / 2 - 1 + n; phase > 0; phase--) {
+        int64_t root, end;
+        if (phase >= n) {
+            root = phase - n;
+            end = n;
+        } else {
+            end = phase;
+            struct pair t = p[0];
+            p[0] = p[end];
+            p[end] = t;
+            root = 0;
+        }
+        struct pair x = p[root];
+        for (int64_t child; (child = 2 * root + 1) < end; root = child) {
+            if (child + 1 < end && pair_before(&p[child], &p[child + 1])) child++;
+            if (!pair_before(&x, &p[child])) break;
+            p[root] = p[child];
+        }
+        p[root] = x;
+    }
+}
+
+static double value_at(const struct sorting *s, int64_t e)
+{
+    return s->type == TULLE_F32 ? (double)((const float *)s->val)[e] : ((const double *)s->val)[e];
+}
+
+static void set_value(struct sorting *s, int64_t e, double x)
+{
+    if (s->type == TULLE_F32)
+        ((float *)s->val)[e] = (float)x;
+    else
+        ((double *)s->val)[e] = x;
+}
+
+/* Sorts rows by column, in file order where equal, and joins duplicates. Rows that ascend already are left alone. */
+static tulle_status sort_rows(void *arg, int thread, int nthreads)
+{
+    struct sorting *s = arg;
+    tulle_status status = TULLE_OK;
+    struct pair *pair = NULL;
+    int64_t room = 0;
+    tulle_gidx from = s->m * thread / nthreads, to = s->m * (thread + 1) / nthreads;
+    for (tulle_gidx r = from; r < to; r++) {
+        int64_t begin = s->rowptr[r], n = s->rowptr[r + 1] - begin, kept = 0;
+        int ascends = 1;
+        for (int64_t e = 1; e < n && ascends; e++) ascends = s->colind[begin + e - 1] < s->colind[begin + e];
+        s->length[r] = n;
+        if (ascends) continue;
+        if (n > INT32_MAX) {
+            status = tulle__fail(TULLE_ERR_OVERFLOW, "a row with %" PRId64 " entries", n);
+            goto out;
+        }
+        if (n > room) {
+            room = 2 * n;
+            TULLE_TRY(tulle__realloc((size_t)room, sizeof *pair, "a row to sort", &pair));
+        }
+        for (int64_t e = 0; e < n; e++)
+            pair[e] = (struct pair){s->colind[begin + e], (int32_t)e, value_at(s, begin + e)};
+        sort_pairs(pair, n);
+        for (int64_t e = 0; e < n; e++) {
+            if (kept && s->colind[begin + kept - 1] == pair[e].col) {
+                int64_t none = -1;
+                /* several threads may meet duplicates: any one of the places will do for the message */
+                if (__atomic_compare_exchange_n(&s->first_row, &none, r, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+                    __atomic_store_n(&s->first_col, pair[e].col, __ATOMIC_RELAXED);
+                __atomic_fetch_add(&s->repeated, 1, __ATOMIC_RELAXED);
+                double before = value_at(s, begin + kept - 1);
+                set_value(
+                    s, begin + kept - 1, s->duplicates == TULLE_DUPLICATES_LAST ? pair[e].val : before + pair[e].val);
+                continue;
+            }
+            s->colind[begin + kept] = pair[e].col;
+            set_value(s, begin + kept++, pair[e].val);
+        }
+        s->length[r] = kept;
+    }
+out:
+    tulle__free(pair);
+    return status;
+}
+
+/* Moves rows that lost duplicates together, into a block of the right size. */
+static tulle_status compact(tulle_mat *A, int i, int j, const struct sorting *s)
+{
+    tulle__tile_record old = A->replaced[tulle__tile_index(A, i, j)];
+    A->replaced[tulle__tile_index(A, i, j)] = (tulle__tile_record){.nnz = 0};
+    tulle_tile tile;
+    size_t size = tulle_type_size(s->type);
+    tulle_status status = tulle__mat_place(A, i, j, s->rowptr[s->m] - s->repeated, &tile);
+    if (status == TULLE_OK) {
+        int64_t *rowptr = (int64_t *)(uintptr_t)tile.rowptr, at = 0;
+        for (tulle_gidx r = 0; r < s->m; r++) {
+            rowptr[r] = at;
+            memcpy((int32_t *)(uintptr_t)tile.colind + at, s->colind + s->rowptr[r],
+                (size_t)s->length[r] * sizeof(int32_t));
+            memcpy((char *)tile.val + (size_t)at * size, (const char *)s->val + (size_t)s->rowptr[r] * size,
+                (size_t)s->length[r] * size);
+            at += s->length[r];
+        }
+        rowptr[s->m] = at;
+    }
+    tulle__heap_give(A->comm->pe->data, &old.place);
+    return status;
+}
+
+tulle_status tulle__tile_sort(
+    tulle_mat *A, int i, int j, const tulle_tile *tile, tulle__pool *pool, tulle__assembly *assembly)
+{
+    tulle_status status;
+    struct sorting s = {.type = tile->type,
+        .duplicates = assembly->duplicates,
+        .m = tile->m,
+        .rowptr = (int64_t *)(uintptr_t)tile->rowptr,
+        .colind = (int32_t *)(uintptr_t)tile->colind,
+        .val = tile->val,
+        .first_row = -1};
+    TULLE_TRY(tulle__alloc((size_t)tile->m, sizeof *s.length, "row lengths", &s.length));
+    TULLE_TRY(tulle__pool_run(pool, sort_rows, &s));
+    if (!s.repeated) goto out;
+    if (!assembly->repeated) {
+        assembly->row = s.first_row + A->layout->row_cut[i];
+        assembly->col = s.first_col + A->layout->col_cut[j];
+    }
+    assembly->repeated += s.repeated;
+    if (assembly->duplicates == TULLE_DUPLICATES_ERROR)
+        status = tulle__fail(TULLE_ERR_FORMAT, "entry (%" PRId64 ", %" PRId64 ") is given more than once (one-based)",
+            assembly->row + 1, assembly->col + 1);
+    else
+        status = compact(A, i, j, &s);
+out:
+    tulle__free(s.length);
+    return status;
+}

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The course of tulle solve while it goes on, its history, and its report: a table, or a line of JSON. */
+#include "iteration_told.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "launch.h"
+#include "result.h"
+
+static void record(struct course *course, const tulle_krylov_step *step)
+{
+    if (course->count == course->room) {
+        int64_t room = course->room ? 2 * course->room : 256;
+        tulle_krylov_step *more = realloc(course->step, (size_t)room * sizeof *more);
+        if (!more) course->lost = 1;
+        if (!more) return;
+        course->step = more;
+        course->room = room;
+    }
+    course->step[course->count++] = *step;
+}
+
+/* What there is to say of an iteration; of a block's, of the column that is farthest off. */
+static void describe(const struct course *course, const tulle_krylov_step *step, char *text, size_t room)
+{
+    int n = snprintf(text, room, "%s: column %" PRId64 ", iteration %" PRId64 ", residual %.3e of %.3e, ",
+        course->method, step->column + 1, step->iteration, step->residual, step->limit);
+    if (step->width > 1)
+        n += snprintf(text + n, room - (size_t)n, "the worst of %d, width %d, ", step->active, step->width);
+    snprintf(text + n, room - (size_t)n, "%.0f s", step->seconds);
+}
+
+void course_watch(void *arg, const tulle_krylov_step *step)
+{
+    static const double patience = 1, pause = 0.1;
+    struct course *course = arg;
+    tulle_krylov_step *worst = &course->worst;
+    char text[160];
+    if (course->history && !course->lost) record(course, step);
+    if (step->iteration == 0) course->next = patience;
+    int same = worst->iteration == step->iteration && worst->width == step->width;
+    if (!same && course->lines && worst->limit > 0 && worst->seconds >= course->next) {
+        course->next = worst->seconds + pause;
+        describe(course, worst, text, sizeof text);
+        line_show(&course->line, text);
+    }
+    if (!same || step->residual * worst->limit > worst->residual * step->limit) *worst = *step;
+}
+
+static tulle_status write_history(const struct iteration *s)
+{
+    const struct course *c = &s->course;
+    const char *path = c->history;
+    int json = c->json;
+    if (!path) return TULLE_OK;
+    if (c->lost) return tulle_fail(TULLE_ERR_MEMORY, "%s: there was no memory for all iterations", path);
+    FILE *file = fopen(path, "w");
+    if (!file) return tulle_fail(TULLE_ERR_IO, "%s cannot be written", path);
+    if (json) {
+        fprintf(file, "{\"operand\":");
+        json_text(s->options->operand[0], file);
+        fprintf(file, ",\"method\":\"%s\",\"precond\":\"%s\",\"steps\":[", c->method, tulle_precond_name(s->precond));
+    } else {
+        fprintf(file, "column,iteration,residual,relative,seconds,width\n");
+    }
+    for (int64_t i = 0; i < c->count; i++) {
+        const tulle_krylov_step *t = &c->step[i];
+        double relative = t->norm > 0 ? t->residual / t->norm : 0;
+        /* JSON has no number for what is not finite */
+        if (json && t->residual - t->residual != 0)
+            fprintf(file,
+                "%s\n{\"column\":%" PRId64 ",\"iteration\":%" PRId64
+                ",\"residual\":null,\"seconds\":%.6g,\"width\":%d}",
+                i ? "," : "", t->column + 1, t->iteration, t->seconds, t->width);
+        else
+            fprintf(file,
+                json ? "%s\n{\"column\":%" PRId64 ",\"iteration\":%" PRId64
+                       ",\"residual\":%.10g,\"relative\":%.10g,\"seconds\":%.6g,\"width\":%d}"
+                     : "%s%" PRId64 ",%" PRId64 ",%.10g,%.10g,%.6g,%d\n",
+                json && i ? "," : "", t->column + 1, t->iteration, t->residual, relative, t->seconds, t->width);
+    }
+    if (json) fprintf(file, "\n]}\n");
+    int bad = ferror(file);
+    if (fclose(file) || bad) return tulle_fail(TULLE_ERR_IO, "%s could not be written", path);
+    return TULLE_OK;
+}
+
+static void json_real(const char *name, double x)
+{
+    if (x - x == 0)
+        printf(",\"%s\":%.10g", name, x);
+    else
+        printf(",\"%s\":null", name);
+}
+
+static void print_json(const struct iteration *s, const tulle_team *team)
+{
+    printf("{\"op\":\"solve\",\"method\":\"%s\",\"precond\":\"%s\",\"operand\":", tulle_krylov_name(s->solving.method),
+        tulle_precond_name(s->precond));
+    json_text(s->options->operand[0], stdout);
+    printf(",\"comm\":");
+    json_text(chosen_comm(s->options), stdout);
+    printf(",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64
+           ",\"cols\":%" PRId64
+           ",\"tolerance\":%g,\"restart\":%d,\"setup_seconds\":%.6g,\"precond_setup_seconds\":%.6g",
+        tulle_team_virtual(team) ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team),
+        tulle_type_name(s->reading.type), s->n, s->nnz, s->cols, s->solving.tolerance, s->solving.restart, s->setup[0],
+        s->setup[1]);
+    if (s->streamed) streaming_json(&s->plan, stdout);
+    printf(",\"columns\":[");
+    for (tulle_gidx c = 0; c < s->cols; c++) {
+        const tulle_krylov_report *r = &s->report[c];
+        printf("%s{\"stop\":\"%s\",\"iterations\":%" PRId64 ",\"products\":%" PRId64 ",\"reductions\":%" PRId64,
+            c ? "," : "", tulle_stop_name(r->stop), r->iterations, r->products, r->reductions);
+        json_real("norm", r->norm);
+        json_real("residual", r->residual);
+        json_real("true_residual", r->true_residual);
+        printf(
+            ",\"width\":%d,\"deflated\":%" PRId64 ",\"deflated_at\":%" PRId64, r->width, r->deflated, r->deflated_at);
+        printf(",\"seconds\":%.6g,", r->seconds);
+        json_spread("product", r->product, stdout);
+        putchar(',');
+        json_spread("precond", r->precond, stdout);
+        putchar(',');
+        json_spread("dots", r->dots, stdout);
+        putchar(',');
+        json_spread("vectors", r->vectors, stdout);
+        putchar('}');
+    }
+    printf("]");
+    if (s->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", s->passed ? "true" : "false", s->error);
+    printf("}\n");
+}
+
+/* Columns that were solved together stand behind each other, and share what is told of them. */
+static void print_blocks(const struct iteration *s)
+{
+    if (s->solving.method != TULLE_KRYLOV_BLOCK_CG) return;
+    for (tulle_gidx c = 0; c < s->cols; c += s->report[c].width) {
+        const tulle_krylov_report *r = &s->report[c];
+        printf("columns %" PRId64 " to %" PRId64 " together", c + 1, c + r->width);
+        if (r->deflated)
+            printf("; directions that depended on others: %" PRId64 ", first in iteration %" PRId64, r->deflated,
+                r->deflated_at);
+        printf("\n");
+    }
+}
+
+static void print_table(const struct iteration *s, const tulle_team *team)
+{
+    printf("solve %s: %" PRId64 " rows, %" PRId64 " entries, %" PRId64
+           " right-hand side%s, %s, %d PEs of %d thread%s, %s\n",
+        s->options->operand[0], s->n, s->nnz, s->cols, s->cols == 1 ? "" : "s", tulle_type_name(s->reading.type),
+        tulle_team_size(team), tulle_team_threads(team), tulle_team_threads(team) == 1 ? "" : "s",
+        chosen_comm(s->options));
+    printf("%s, %s: set up in %.4g s, of which the preconditioner %.4g s; residuals relative to ||b||\n",
+        tulle_krylov_name(s->solving.method), options_word(s->options, "precond", "none"), s->setup[0] + s->setup[1],
+        s->setup[1]);
+    char text[512];
+    if (s->streamed) printf("PE 0: %s\n", tulle_stream_describe(&s->plan, text, sizeof text));
+    printf(
+        "column iterations stopped                    residual       true    seconds |   product   precond      dots "
+        "  vectors\n");
+    for (tulle_gidx c = 0; c < s->cols; c++) {
+        const tulle_krylov_report *r = &s->report[c];
+        double norm = r->norm > 0 ? r->norm : 1;
+        printf("%6" PRId64 " %10" PRId64 " %-25s %10.3e %10.3e %10.4g | %9.3g %9.3g %9.3g %9.3g\n", c + 1,
+            r->iterations, tulle_stop_name(r->stop), r->residual / norm, r->true_residual / norm, r->seconds,
+            r->product.mean, r->precond.mean, r->dots.mean, r->vectors.mean);
+    }
+    print_blocks(s);
+    if (s->checked)
+        printf("check %s: the residual is %.3g of what is allowed\n", s->passed ? "passed" : "FAILED", s->error);
+}
+
+tulle_status show_iteration(const struct iteration *s, const tulle_team *team)
+{
+    options_flag(s->options, "json") ? print_json(s, team) : print_table(s, team);
+    return write_history(s);
+}
