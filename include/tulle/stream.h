@@ -22,9 +22,10 @@ extern "C" {
 typedef struct tulle_stream tulle_stream;
 
 /*
- * A sparse matrix that is kept elsewhere and read row by row: a file. Binsparse, CSR with f32 or f64 values, 32-bit
- * column indices and data sets in one piece (`tulle convert FILE NAME.bsp.h5` makes one). Reads go around the page
- * cache (O_DIRECT) where the file system lets them. Collective.
+ * A sparse matrix that is kept elsewhere and read row by row: a file. Binsparse with f32 or f64 values, 32-bit column
+ * indices and data sets in one piece: CSR, or blocks, of all of the matrix or of the upper half of a symmetric one
+ * (tulle_mat_save_as; `tulle convert FILE NAME.bsp.h5 --format auto` makes one). Reads go around the page cache
+ * (O_DIRECT) where the file system lets them. Collective.
  */
 typedef struct tulle_rows tulle_rows;
 TULLE_API tulle_status tulle_rows_open(tulle_comm *comm, const char *path, tulle_rows **rows);
@@ -32,9 +33,10 @@ TULLE_API void tulle_rows_free(tulle_rows *rows); /* NULL is allowed (on all PEs
 /* Not collective. */
 TULLE_API tulle_gidx tulle_rows_count(const tulle_rows *rows);
 TULLE_API tulle_gidx tulle_rows_cols(const tulle_rows *rows);
+/* Entries of the matrix, both halves. Of a half whose file does not tell: as if all of the diagonal were there. */
 TULLE_API int64_t tulle_rows_nnz(const tulle_rows *rows);
 TULLE_API tulle_type tulle_rows_type(const tulle_rows *rows);
-/* How it is read: "O_DIRECT", "buffered (the file system refuses O_DIRECT)". */
+/* How it is read: "by O_DIRECT", "through the page cache, as O_DIRECT is refused here (...)". */
 TULLE_API const char *tulle_rows_manner(const tulle_rows *rows);
 
 /*
@@ -63,6 +65,7 @@ typedef struct tulle_stream_options {
      * and that pays: not of single entries that many columns are multiplied by where they lie);
      * `index=2` or 4, bytes of a column index (without: 2 if no row reaches over more than 65535 block columns);
      * `values=f32`, values rounded, vectors and sums as they are. Sums of a half follow from the slabs.
+     * A file streams as it is written; for it all but NULL, "csr" and "auto" is TULLE_ERR_UNSUPPORTED.
      */
     const char *format;
 } tulle_stream_options;
@@ -129,8 +132,8 @@ TULLE_API const char *tulle_stream_describe(const tulle_stream_plan *plan, char 
  * and one tile column; both of A's type and of at most the columns that were announced. X must not be changed by
  * another PE that has not returned yet. Of a format that is not a half, a row is summed in the same order
  * however the matrix is cut into slabs.
- * TULLE_ERR_IO if a file was shortened, altered or removed since it was opened; Y is then undefined. The stream can be
- * used again after any failure.
+ * TULLE_ERR_IO if a file was shortened, altered or removed since it was opened, TULLE_ERR_FORMAT if columns are not where
+ * the file says; Y is then undefined. The stream can be used again after any failure.
  */
 TULLE_API tulle_status tulle_stream_multiply(
     tulle_stream *stream, tulle_mat *X, tulle_mat *Y, tulle_stream_report *report);

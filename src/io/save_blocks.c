@@ -14,8 +14,9 @@ enum { PIECE = 1 << 18 }; /* entries, about */
 static tulle_status take_tile(tulle__block_writer *writer, int block,
     tulle_status (*take)(tulle__block_writer *writer, const tulle__tile_row *rows), const tulle__tile_row *rows)
 {
-    int64_t m = rows->m, nnz = m ? rows->tile->rowptr[m] - rows->tile->rowptr[0] : 0;
-    int64_t pieces = nnz / PIECE + 1, lines = m / block;
+    const tulle__csr *tile = rows->tile;
+    int64_t nnz = tile->m ? tile->rowptr[tile->m] - tile->rowptr[0] : 0;
+    int64_t pieces = nnz / PIECE + 1, lines = rows->m / block;
     tulle_status status = TULLE_OK;
     for (int64_t p = 0; p < pieces && status == TULLE_OK; p++) {
         tulle__csr csr;
@@ -42,15 +43,16 @@ static tulle_status take_rows(tulle_mat *A, tulle__block_writer *writer, int blo
         tulle_tile tile;
         status = tulle__fetch_init(A, i, 0, &fetch);
         if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &tile);
-        if (status == TULLE_OK && tile.rowptr) {
+        if (status == TULLE_OK) {
             tulle__csr csr = tulle__tile_csr(&tile);
             tulle__tile_row rows = {.type = A->type,
                 .first = l->row_cut[i],
-                .m = csr.m,
+                .m = l->row_cut[i + 1] - l->row_cut[i],
                 .n = l->n,
                 .ntiles = 1,
                 .tile = &csr,
                 .col = &left};
+            if (!tile.rowptr) csr.m = 0; /* no entries */
             status = take_tile(writer, block, take, &rows);
         }
         tulle__fetch_fini(&fetch);

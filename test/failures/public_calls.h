@@ -209,6 +209,12 @@ static tulle_status save_sparse(struct fixture *f, const char *text)
     return tulle_mat_save(f->A, in_folder(text, path));
 }
 
+static tulle_status save_as(struct fixture *f, const char *text)
+{
+    char path[PATH_MOST];
+    return tulle_mat_save_as(f->A, in_folder("b.bsp.h5", path), text);
+}
+
 static tulle_status save_dense(struct fixture *f, const char *text)
 {
     char path[PATH_MOST];
@@ -447,7 +453,7 @@ static tulle_status stream(struct fixture *f, const char *text)
     how.format = strchr(text, ' ') ? strchr(text, ' ') + 1 : NULL;
     how.slabs = 3;
     if (is_file) {
-        status = tulle_mat_save(f->A, in_folder(text, path));
+        status = tulle_mat_save_as(f->A, in_folder(text, path), "bsr:b=2");
         if (status == TULLE_OK) status = tulle_rows_open(f->comm, path, &rows);
         if (status == TULLE_OK) status = tulle_rows_diagonal(rows, 2, &A);
         if (status == TULLE_OK) status = tulle_stream_of_rows(rows, &how, &stream);
@@ -521,6 +527,7 @@ static const struct subject {
     {"tulle_mat_redistribute tulle_mat_transpose tulle_mat_fill_random", reshape, {""}, NULL, 0},
     {"tulle_mat_row_nnz tulle_mat_row_flops", weigh, {""}, NULL, 0},
     {"tulle_mat_save", save_sparse, {"a.mtx", "a.mtx.gz", "a.bsp.h5"}, NULL, 0},
+    {"tulle_mat_save_as", save_as, {"bsr:b=2", "auto"}, NULL, 0},
     {"tulle_mat_save", save_dense, {"d.mtx", "d.npy", "d.bsp.h5"}, NULL, 0},
     {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, {"p.mtx", "p.mtx.gz", "p.bsp.h5"}, NULL,
         0},
