@@ -50,3 +50,9 @@ void streaming_json(const tulle_stream_plan *p, FILE *file)
         p->first, p->largest, p->vectors, p->device_bytes, p->host_bytes, p->bandwidth, p->latency, p->read_bandwidth,
         p->transfer, p->compute, p->seconds);
 }
+
+tulle_status streaming_open(tulle_comm *comm, const char *operand, tulle_type type, tulle_rows **rows)
+{
+    tulle_status status = tulle_rows_open(comm, operand, rows);
+    return status == TULLE_OK ? tulle_rows_set_type(*rows, type) : status; /* the same on all PEs */
+}

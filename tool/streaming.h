@@ -16,8 +16,9 @@
             .kind = KIND_WORD,                                                                                         \
             .argument = "memory|spread|file",                                                                          \
             .fallback = "memory",                                                                                      \
-            .text = "where slabs come from: a PE's own rows in memory; rows dealt out by entries, from the PEs where " \
-                    "they lie; a .bsp.h5 file, which is never in memory as a whole"},                                  \
+            .text =                                                                                                    \
+                "where slabs come from: a PE's own rows in memory; rows dealt out by entries, from the PEs where "     \
+                "they lie; a .bsp.h5 file, which is never in memory as a whole; of f32 values, vectors have --type"},  \
         {.name = "format",                                                                                             \
             .kind = KIND_WORD,                                                                                         \
             .argument = "SPEC",                                                                                        \
@@ -57,5 +58,8 @@ tulle_status streaming_options(const struct options *options, struct streaming *
 
 /* Members of a JSON object, each after a comma. */
 void streaming_json(const tulle_stream_plan *plan, FILE *file);
+
+/* Collective: a file that streams, with vectors of that type. */
+tulle_status streaming_open(tulle_comm *comm, const char *operand, tulle_type type, tulle_rows **rows);
 
 #endif

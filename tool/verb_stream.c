@@ -51,7 +51,7 @@ static tulle_status open_source(struct setting *s, tulle_comm *comm, struct side
 {
     const char *operand = s->options->operand[0];
     tulle_status status = s->streaming.from_file
-                              ? tulle_rows_open(comm, operand, &x->rows)
+                              ? streaming_open(comm, operand, s->reading.type, &x->rows)
                               : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &x->A);
     if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
     s->m = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);

@@ -47,7 +47,8 @@ struct tulle__account {
     pthread_mutex_t lock;  /* of the retained blocks */
     struct header retained[RETAINED_MAX];
     int nretained;
-    size_t retained_bytes;
+    atomic_size_t retained_bytes; /* written under the lock */
+    atomic_int_fast64_t idle;     /* kept elsewhere */
 };
 
 static tulle__account process_account = {.fail_after = -1, .references = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -144,7 +145,28 @@ int tulle__account_fails(tulle__account *account)
     return atomic_fetch_sub_explicit(&account->fail_after, 1, memory_order_relaxed) == 0;
 }
 
-tulle_status tulle__account_charge(tulle__account *account, size_t bytes, const char *what)
+/* In use, or idle elsewhere. */
+static size_t occupied(tulle__account *account)
+{
+    return tulle__account_used(account) + (size_t)atomic_load_explicit(&account->idle, memory_order_relaxed);
+}
+
+/* Pages in use and pages kept back, here or elsewhere, stay within the limit together. */
+static void make_room(tulle__account *account)
+{
+    size_t limit = tulle__account_limit(account);
+    if (!limit || occupied(account) + atomic_load_explicit(&account->retained_bytes, memory_order_relaxed) <= limit)
+        return;
+    pthread_mutex_lock(&account->lock);
+    while (account->nretained && occupied(account) + account->retained_bytes > limit) {
+        struct header *last = &account->retained[--account->nretained];
+        account->retained_bytes -= last->mapped;
+        munmap(last->base, last->mapped);
+    }
+    pthread_mutex_unlock(&account->lock);
+}
+
+static tulle_status charge(tulle__account *account, size_t bytes, const char *what)
 {
     size_t used = atomic_fetch_add_explicit(&account->used, bytes, memory_order_relaxed) + bytes;
     size_t limit = tulle__account_limit(account);
@@ -159,6 +181,18 @@ tulle_status tulle__account_charge(tulle__account *account, size_t bytes, const 
                               &account->peak, &peak, used, memory_order_relaxed, memory_order_relaxed)) {
     }
     return TULLE_OK;
+}
+
+tulle_status tulle__account_charge(tulle__account *account, size_t bytes, const char *what)
+{
+    tulle_status status = charge(account, bytes, what);
+    if (status == TULLE_OK) make_room(account);
+    return status;
+}
+
+void tulle__account_idle(tulle__account *account, int64_t change)
+{
+    atomic_fetch_add_explicit(&account->idle, change, memory_order_relaxed);
 }
 
 void tulle__account_credit(tulle__account *account, size_t bytes)
@@ -201,7 +235,7 @@ static int take_retained(tulle__account *account, size_t mapped, struct header *
 static int retain(tulle__account *account, const struct header *header)
 {
     if (!RETAIN) return 0;
-    size_t used = tulle__account_used(account), limit = tulle__account_limit(account);
+    size_t used = occupied(account), limit = tulle__account_limit(account);
     size_t most = used > (1u << 30) ? used : (1u << 30);
     if (limit) {
         size_t left = used < limit ? limit - used : 0;
@@ -216,20 +250,6 @@ static int retain(tulle__account *account, const struct header *header)
     }
     pthread_mutex_unlock(&account->lock);
     return kept;
-}
-
-/* Pages in use and pages kept back stay within the limit together. */
-static void make_room(tulle__account *account)
-{
-    size_t limit = tulle__account_limit(account);
-    if (!limit) return;
-    pthread_mutex_lock(&account->lock);
-    while (account->nretained && tulle__account_used(account) + account->retained_bytes > limit) {
-        struct header *last = &account->retained[--account->nretained];
-        account->retained_bytes -= last->mapped;
-        munmap(last->base, last->mapped);
-    }
-    pthread_mutex_unlock(&account->lock);
 }
 
 static tulle_status obtain(tulle__account *account, size_t bytes, const char *what, struct header *header)
@@ -278,7 +298,7 @@ tulle_status tulle__alloc(size_t count, size_t size, const char *what, void *blo
     if (status != TULLE_OK) return status;
     if (tulle__account_fails(account))
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s (a failure asked for by a test)", what);
-    status = tulle__account_charge(account, header.bytes, what);
+    status = charge(account, header.bytes, what);
     if (status != TULLE_OK) return status;
     status = obtain(account, header.bytes, what, &header);
     if (status != TULLE_OK) {

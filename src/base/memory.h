@@ -45,6 +45,10 @@ int tulle__account_fails(tulle__account *account);
 tulle_status tulle__account_charge(tulle__account *account, size_t bytes, const char *what);
 void tulle__account_credit(tulle__account *account, size_t bytes);
 
+/* So many bytes more (or less) of memory that is kept elsewhere are in nobody's use, but their pages are still there:
+ * less is retained here then, so that all of it stays within the limit. */
+void tulle__account_idle(tulle__account *account, int64_t change);
+
 /*
  * *block = count * size bytes, uninitialised; count * size is checked. count * size = 0 gives a valid block.
  * `what` names the thing in the message ("column indices of C"). Freed by any thread with tulle__free (NULL allowed).

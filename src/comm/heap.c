@@ -6,10 +6,11 @@
 
 #include "base/error.h"
 
-enum { ALIGN = 64, PAGE = 4096 };
+enum { ALIGN = 64, PAGE = 4096, LARGE = 1 << 20 };
 
 struct extent {
     uint64_t offset, length;
+    uint64_t warm; /* bytes whose pages are still there, from blocks that were in it */
 };
 
 /* What lies before each block. */
@@ -29,7 +30,7 @@ struct tulle__heap {
     int64_t nfree, room;
     int64_t blocks;
     size_t used;
-    size_t idle; /* bytes given back whose pages are still there: at most a quarter of the account's limit */
+    size_t idle; /* the sum of `warm`, which the account knows of */
     uint32_t generation;
 };
 
@@ -41,10 +42,19 @@ static void release_pages(tulle__heap *heap, uint64_t offset, uint64_t length)
         (void)madvise(heap->base + from, to - from, MADV_DONTNEED);
 }
 
-static size_t idle_most(const tulle__heap *heap)
+/* Bytes of a block that is given back whose pages stay for the next one: not so many that memory runs out. */
+static uint64_t kept_warm(const tulle__heap *heap, const struct header *header)
 {
-    size_t limit = tulle__account_limit(heap->account);
-    return limit ? limit / 4 : (size_t)1 << 30;
+    size_t limit = tulle__account_limit(heap->account), used = tulle__account_used(heap->account);
+    size_t most = limit ? limit / 4 : (size_t)1 << 30, room = used < limit ? limit - used : 0;
+    if (limit && room < most) most = room;
+    return heap->idle + header->charged <= most ? header->charged : 0;
+}
+
+static void set_idle(tulle__heap *heap, size_t idle)
+{
+    tulle__account_idle(heap->account, (int64_t)idle - (int64_t)heap->idle);
+    heap->idle = idle;
 }
 
 tulle_status tulle__heap_new(
@@ -60,7 +70,7 @@ tulle_status tulle__heap_new(
     h->rank = rank;
     h->segment = segment;
     h->account = account;
-    h->free[0] = (struct extent){0, h->bytes};
+    h->free[0] = (struct extent){0, h->bytes, 0};
     h->nfree = 1;
     *heap = h;
     return TULLE_OK;
@@ -72,6 +82,7 @@ out:
 void tulle__heap_free(tulle__heap *heap)
 {
     if (!heap) return;
+    set_idle(heap, 0);
     tulle__free(heap->free);
     tulle__free(heap);
 }
@@ -122,14 +133,16 @@ tulle_status tulle__heap_reserve(
         .generation = ++heap->generation,
         .rank = heap->rank,
         .segment = heap->segment};
+    uint64_t warm = e->warm < length ? e->warm : length; /* blocks that are gone are at its beginning, mostly */
     e->offset += length;
     e->length -= length;
+    e->warm -= warm;
     if (!e->length) memmove(e, e + 1, (size_t)(--heap->nfree - found) * sizeof *e);
     struct header header = {place->generation, length, charged};
     memcpy(heap->base + place->offset - TULLE__HEAP_HEADER, &header, sizeof header);
     heap->blocks++;
     heap->used += length;
-    heap->idle -= heap->idle < length ? heap->idle : length; /* most of it lies where something was */
+    set_idle(heap, heap->idle - warm);
     return TULLE_OK;
 }
 
@@ -148,7 +161,7 @@ tulle_status tulle__heap_commit(tulle__heap *heap, const tulle__place *place, si
 }
 
 /* Takes the extent back among the free ones. */
-static void insert_free(tulle__heap *heap, uint64_t offset, uint64_t length)
+static void insert_free(tulle__heap *heap, uint64_t offset, uint64_t length, uint64_t warm)
 {
     int64_t at = 0, high = heap->nfree;
     while (at < high) {
@@ -163,15 +176,18 @@ static void insert_free(tulle__heap *heap, uint64_t offset, uint64_t length)
     int joins_right = at < heap->nfree && offset + length == e->offset;
     if (joins_left && joins_right) {
         e[-1].length += length + e->length;
+        e[-1].warm += warm + e->warm;
         memmove(e, e + 1, (size_t)(--heap->nfree - at) * sizeof *e);
     } else if (joins_left) {
         e[-1].length += length;
+        e[-1].warm += warm;
     } else if (joins_right) {
         e->offset = offset;
         e->length += length;
+        e->warm += warm;
     } else {
         memmove(e + 1, e, (size_t)(heap->nfree++ - at) * sizeof *e);
-        *e = (struct extent){offset, length};
+        *e = (struct extent){offset, length, warm};
     }
 }
 
@@ -182,15 +198,11 @@ static void give(tulle__heap *heap, const tulle__place *place, int keep)
     uint64_t offset = place->offset - TULLE__HEAP_HEADER;
     memcpy(&header, heap->base + offset, sizeof header);
     memset(heap->base + offset, 0, sizeof header);
-    insert_free(heap, offset, header.length);
-    /* warm pages are kept for the next tile, but not without end: memory that is free must not run the machine out */
-    if (header.length >= (1u << 20)) {
-        if (!keep || heap->idle + header.length > idle_most(heap))
-            release_pages(heap, offset, header.length);
-        else
-            heap->idle += header.length;
-    }
     tulle__account_credit(heap->account, header.charged);
+    uint64_t warm = header.length < LARGE ? header.charged : keep ? kept_warm(heap, &header) : 0;
+    if (!warm) release_pages(heap, offset, header.length);
+    insert_free(heap, offset, header.length, warm);
+    set_idle(heap, heap->idle + warm);
     heap->blocks--;
     heap->used -= header.length;
 }

@@ -27,7 +27,7 @@ struct chunk {
 
 /* What was found, in the order in which it was: of rows first .. first + rows - 1 of the result. */
 struct found {
-    tulle_type type;
+    tulle_type values, type; /* of the file, of the result */
     int64_t *row;
     int32_t *colind;
     char *val;
@@ -81,7 +81,6 @@ static tulle_status grow(struct found *f)
 
 static tulle_status keep(struct found *f, tulle_gidx row, tulle_gidx column, const char *value)
 {
-    size_t size = tulle_type_size(f->type);
     if (row < f->first || row >= f->first + f->rows) return TULLE_OK;
     if (f->nnz == f->room) {
         tulle_status status = grow(f);
@@ -89,7 +88,11 @@ static tulle_status keep(struct found *f, tulle_gidx row, tulle_gidx column, con
     }
     f->row[f->nnz] = row;
     f->colind[f->nnz] = (int32_t)column;
-    memcpy(f->val + (size_t)f->nnz++ * size, value, size);
+    if (f->type == f->values)
+        memcpy(f->val + (size_t)f->nnz * tulle_type_size(f->type), value, tulle_type_size(f->type));
+    else /* the result is the wider one */
+        ((double *)(void *)f->val)[f->nnz] = (double)*(const float *)(const void *)value;
+    f->nnz++;
     return TULLE_OK;
 }
 
@@ -97,7 +100,7 @@ static tulle_status keep(struct found *f, tulle_gidx row, tulle_gidx column, con
 static tulle_status keep_block(
     struct found *f, int b, tulle_gidx row, tulle_gidx column, const char *value, int block, int mirrored)
 {
-    size_t size = tulle_type_size(f->type);
+    size_t size = tulle_type_size(f->values);
     for (int i = 0; i < b; i++)
         for (int j = 0; j < b; j++, value += size) {
             if ((row + i) / block != (column + j) / block) continue;
@@ -113,7 +116,7 @@ static tulle_status look_through(const tulle_rows *rows, const struct chunk *c, 
     const int32_t *column = (const int32_t *)(const void *)(c->read.room + c->read.colind_at);
     const char *val = c->read.room + c->read.val_at;
     int b = rows->block;
-    size_t size = (size_t)(b * b) * tulle_type_size(f->type);
+    size_t size = (size_t)(b * b) * tulle_type_size(f->values);
     for (tulle_gidx r = 0; r < c->rows; r++) {
         tulle_gidx line = c->row + r;
         tulle_gidx begin = line * b / block * block, end = ((line + 1) * b - 1) / block * block + block;
@@ -221,7 +224,7 @@ out:
 tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D)
 {
     tulle_comm *comm = rows->comm;
-    struct found f = {.type = rows->type};
+    struct found f = {.values = rows->values, .type = rows->type};
     struct sorted sorted = {NULL};
     tulle_layout *layout = NULL;
     tulle_mat *made = NULL;

@@ -311,7 +311,7 @@ static tulle_status describe(struct rows_file *f)
     /* of a half that does not tell: as if all of the diagonal were there, and rows as long as they can be */
     rows->nnz = h->nnz >= 0 ? h->nnz : rows->half ? 2 * h->stored - h->rows * h->block : h->stored;
     rows->span = h->span >= 0 ? h->span : h->cols / h->block;
-    rows->type = values->size == 4 ? TULLE_F32 : TULLE_F64;
+    rows->type = rows->values = values->size == 4 ? TULLE_F32 : TULLE_F64;
     f->array[COLIND] = (struct array){columns->offset, columns->size, columns->size, 0};
     f->array[VALUES] = (struct array){values->offset, values->size, values->size * h->block * h->block, 0};
     return TULLE_OK;
@@ -416,6 +416,14 @@ int64_t tulle_rows_nnz(const tulle_rows *rows)
 tulle_type tulle_rows_type(const tulle_rows *rows)
 {
     return rows->type;
+}
+
+tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type)
+{
+    if (type == TULLE_F32 && rows->values == TULLE_F64)
+        return tulle__fail(TULLE_ERR_ARG, "%s: has values of f64, which vectors of f32 do not do with", rows->name);
+    rows->type = type;
+    return TULLE_OK;
 }
 
 const char *tulle_rows_manner(const tulle_rows *rows)

@@ -45,13 +45,14 @@ struct tulle_rows {
     const tulle__rows_ops *ops;
     tulle_comm *comm;
     const char *name;
-    tulle_gidx m, n; /* of the matrix */
-    int block;       /* rows and columns of a block; 1: single entries */
-    int half;        /* of a symmetric matrix, nothing is left of the diagonal but within blocks on it */
-    int64_t span;    /* half: no block is more block columns right of the diagonal */
-    int64_t stored;  /* entries */
-    int64_t nnz;     /* of the matrix, both halves */
-    tulle_type type;
+    tulle_gidx m, n;   /* of the matrix */
+    int block;         /* rows and columns of a block; 1: single entries */
+    int half;          /* of a symmetric matrix, nothing is left of the diagonal but within blocks on it */
+    int64_t span;      /* half: no block is more block columns right of the diagonal */
+    int64_t stored;    /* entries */
+    int64_t nnz;       /* of the matrix, both halves */
+    tulle_type values; /* as they are kept */
+    tulle_type type;   /* of vectors, and of what is made of the values: as wide at least */
     char manner[128];
 };
 

@@ -610,7 +610,7 @@ static const char without[] =
     "tulle_team_size tulle_team_sizes_only tulle_team_spec tulle_team_threads tulle_team_virtual tulle_team_watch "
     "tulle_type_name "
     "tulle_type_size "
-    "tulle_device_list tulle_rows_count tulle_rows_cols tulle_rows_nnz tulle_rows_type tulle_rows_manner "
+    "tulle_device_list tulle_rows_count tulle_rows_cols tulle_rows_nnz tulle_rows_type tulle_rows_set_type tulle_rows_manner "
     "tulle_stream_planned tulle_stream_layout tulle_stream_describe "
     "tulle_version ";
 

@@ -152,8 +152,15 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_rows_open(comm, path, &rows));
     EXPECT(tulle_rows_count(rows) == c->m && tulle_rows_cols(rows) == c->n && tulle_rows_nnz(rows) == nnz);
     EXPECT((tulle_rows_type(rows) == TULLE_F32) == (c->type == TULLE_F32 || strstr(c->format, "f32") != NULL));
-    TULLE_TRY(find_diagonals(c, rows));
-    status = multiply(comm, c, rows, nnz);
+    for (int wide = 0; wide < 2; wide++) { /* the second time with vectors of f64, if these are not that anyway */
+        TULLE_TRY(find_diagonals(c, rows));
+        TULLE_TRY(multiply(comm, c, rows, nnz));
+        if (tulle_rows_type(rows) == TULLE_F64) break;
+        TULLE_TRY(tulle_rows_set_type(rows, TULLE_F64));
+    }
+    EXPECT(tulle_rows_type(rows) == TULLE_F64);
+    if (c->type == TULLE_F64 && !strstr(c->format, "f32"))
+        EXPECT(tulle_rows_set_type(rows, TULLE_F32) == TULLE_ERR_ARG);
 out:
     tulle_rows_free(rows);
     return status;

@@ -24,7 +24,7 @@ static void take_format_of_rows(struct tulle_stream *s)
         .symmetric = s->rows->half,
         .span = s->rows->span,
         .index_bytes = sizeof(int32_t),
-        .values = s->rows->type};
+        .values = s->rows->values};
 }
 
 tulle_status tulle__stream_choose_format(struct tulle_stream *s)
