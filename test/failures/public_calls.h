@@ -212,7 +212,7 @@ static tulle_status save_sparse(struct fixture *f, const char *text)
 static tulle_status save_as(struct fixture *f, const char *text)
 {
     char path[PATH_MOST];
-    return tulle_mat_save_as(f->A, in_folder("b.bsp.h5", path), text);
+    return tulle_mat_save_as(f->A, in_folder(text, path), strncmp(text, "auto", 4) == 0 ? "auto" : "bsr:b=2");
 }
 
 static tulle_status save_dense(struct fixture *f, const char *text)
@@ -235,7 +235,8 @@ static tulle_status write_pieces(struct fixture *f, const char *text)
 static tulle_status write_slabs(struct fixture *f, const char *text)
 {
     char path[PATH_MOST];
-    return tulle_operand_save(f->comm, "cantilever:nodes=2,dof=3", TULLE_F64, in_folder(text, path), "bsr:half");
+    return tulle_operand_save(
+        f->comm, "cantilever:nodes=2,dof=3", TULLE_F64, in_folder(text, path), strstr(text, ".h5") ? "bsr:half" : NULL);
 }
 
 static tulle_status product_layout(struct fixture *f, const char *text)
@@ -527,7 +528,7 @@ static const struct subject {
     {"tulle_mat_redistribute tulle_mat_transpose tulle_mat_fill_random", reshape, {""}, NULL, 0},
     {"tulle_mat_row_nnz tulle_mat_row_flops", weigh, {""}, NULL, 0},
     {"tulle_mat_save", save_sparse, {"a.mtx", "a.mtx.gz", "a.bsp.h5"}, NULL, 0},
-    {"tulle_mat_save_as", save_as, {"bsr:b=2", "auto"}, NULL, 0},
+    {"tulle_mat_save_as", save_as, {"b.bsp.h5", "auto.bsp.h5"}, NULL, 0},
     {"tulle_mat_save", save_dense, {"d.mtx", "d.npy", "d.bsp.h5"}, NULL, 0},
     {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, {"p.mtx", "p.mtx.gz", "p.bsp.h5"}, NULL,
         0},
@@ -610,7 +611,8 @@ static const char without[] =
     "tulle_team_size tulle_team_sizes_only tulle_team_spec tulle_team_threads tulle_team_virtual tulle_team_watch "
     "tulle_type_name "
     "tulle_type_size "
-    "tulle_device_list tulle_rows_count tulle_rows_cols tulle_rows_nnz tulle_rows_type tulle_rows_set_type tulle_rows_manner "
+    "tulle_device_list tulle_rows_count tulle_rows_cols tulle_rows_nnz tulle_rows_type tulle_rows_set_type "
+    "tulle_rows_manner "
     "tulle_stream_planned tulle_stream_layout tulle_stream_describe "
     "tulle_version ";
 
