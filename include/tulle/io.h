@@ -60,8 +60,7 @@ TULLE_API tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, con
 
 /*
  * Collective. Writes A in the format of the name's ending; CSR: .mtx, .mtx.gz, .bsp.h5; dense: .mtx (array), .npy,
- * .bsp.h5. The
- * file appears under its name when it is complete.
+ * .bsp.h5. The file appears under its name when it is complete.
  */
 TULLE_API tulle_status tulle_mat_save(tulle_mat *A, const char *path);
 

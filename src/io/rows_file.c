@@ -309,7 +309,8 @@ static tulle_status describe(struct rows_file *f)
     rows->half = h->structure != TULLE__BINSPARSE_GENERAL;
     rows->stored = h->count;
     /* of a half that does not tell: as if all of the diagonal were there, and rows as long as they can be */
-    rows->nnz = h->nnz >= 0 ? h->nnz : rows->half ? 2 * h->stored - h->rows * h->block : h->stored;
+    int64_t mirrored = rows->half && h->stored > h->rows * h->block ? h->stored - h->rows * h->block : 0;
+    rows->nnz = h->nnz >= 0 ? h->nnz : h->stored + mirrored;
     rows->span = h->span >= 0 ? h->span : h->cols / h->block;
     rows->type = rows->values = values->size == 4 ? TULLE_F32 : TULLE_F64;
     f->array[COLIND] = (struct array){columns->offset, columns->size, columns->size, 0};

@@ -29,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (tulle__binsparse_describe("file", text, &head) == TULLE_OK) {
         REQUIRE(head.rows >= 0 && head.cols >= 0 && head.stored >= 0);
         REQUIRE(head.array[TULLE__BINSPARSE_VALUES].present);
-        REQUIRE(head.format > TULLE__BINSPARSE_CSC || head.array[TULLE__BINSPARSE_POINTERS].count > 0);
+        REQUIRE(head.block >= 1 && head.count >= 0);
+        REQUIRE(head.format > TULLE__BINSPARSE_BSR || head.array[TULLE__BINSPARSE_POINTERS].count > 0);
     } else {
         REQUIRE(tulle_error_message()[0]);
     }
