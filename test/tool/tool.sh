@@ -165,6 +165,18 @@ if "$tulle" info | grep -q 'HDF5: yes'; then
     "$tulle" gen fem:nodes=9,dof=3 -o "$work/stream.bsp.h5" -q
     expect 0 'file: read ' stream "$work/stream.bsp.h5" --source file --slabs 5 --pes 2 --check
     expect 2 'a stream reads Binsparse' stream "$data/bcsstk16.mtx.gz" --source file
+    "$tulle" gen cantilever:nodes=6,dof=3 -o "$work/half.bsp.h5" -q --format bsr:b=3,half --pes 2
+    expect 0 'bsr 3 x 3, half, f64' stream "$work/half.bsp.h5" --source file --cols 2 --slabs 4 --pes 1 --check
+    expect 0 'check passed' solve "$work/half.bsp.h5" --source file --method block-cg --rhs random:3 --precond block-jacobi:n=3 --pes 3 --check
+    expect 2 'convert --format bsr:b=2. writes another' stream "$work/half.bsp.h5" --source file --format bsr:b=2
+    expect 0 'blocks of 3 x 3, half' stat "$work/half.bsp.h5"
+    "$tulle" gen cantilever:nodes=6,dof=3 -o "$work/whole.mtx" -q
+    "$tulle" convert "$work/half.bsp.h5" "$work/back.mtx" -q && cmp -s "$work/whole.mtx" "$work/back.mtx"
+    report $? "half of a matrix in blocks, and back"
+    "$tulle" convert "$data/bcsstk16.mtx.gz" "$work/single.bsp.h5" -q --format auto:values=f32 --pes 3
+    expect 0 'half, f32.*"passed":true' stream "$work/single.bsp.h5" --source file --check --json
+    expect 2 'whole blocks of 7' convert "$data/bcsstk16.mtx.gz" "$work/no.bsp.h5" --format bsr:b=7
+    expect 2 'is one of Binsparse files' convert "$data/bcsstk16.mtx.gz" "$work/no.mtx" --format bsr
 fi
 "$tulle" stream fem:nodes=8 --device limit:link=2G+cpu --slabs 4 --trace "$work/stream.json" --pes 1 >/dev/null 2>&1 &&
     grep -q 'PE 0 uploads' "$work/stream.json" && grep -q '"multiply"' "$work/stream.json"
