@@ -73,7 +73,7 @@ TULLE_API tulle_status tulle_mat_save(tulle_mat *A, const char *path);
  *   "auto"     the one of these that takes fewest bytes
  * with `half`, of a symmetric matrix only what is on and right of the diagonal (auto: if it is symmetric), and
  * `values=f32`, values rounded. TULLE_ERR_ARG for a file with another ending, blocks that do not divide the matrix,
- * half of what is not symmetric bit by bit. A copy of A is made if its tiles are not whole blocks, one a row.
+ * half of what is not symmetric bit by bit. A copy of A is made unless its tiles are whole rows of whole blocks.
  */
 TULLE_API tulle_status tulle_mat_save_as(tulle_mat *A, const char *path, const char *format);
 

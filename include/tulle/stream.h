@@ -38,7 +38,7 @@ TULLE_API int64_t tulle_rows_nnz(const tulle_rows *rows);
 TULLE_API tulle_type tulle_rows_type(const tulle_rows *rows);
 /*
  * Vectors of streams that are made from now on, and diagonals, have this type, which is first that of the values: f64
- * over f32 values halves what is read, while sums are as exact as ever. TULLE_ERR_ARG for f32 over f64 values.
+ * over f32 values halves what is read, while sums are as exact as ever. The same on all PEs. TULLE_ERR_ARG for f32 over f64 values.
  */
 TULLE_API tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type);
 /* How it is read: "by O_DIRECT", "through the page cache, as O_DIRECT is refused here (...)". */

@@ -151,7 +151,7 @@ static size_t occupied(tulle__account *account)
     return tulle__account_used(account) + (size_t)atomic_load_explicit(&account->idle, memory_order_relaxed);
 }
 
-/* Pages in use and pages kept back, here or elsewhere, stay within the limit together. */
+/* Blocks kept back here go where these, and pages in use or idle elsewhere, would pass the limit. */
 static void make_room(tulle__account *account)
 {
     size_t limit = tulle__account_limit(account);
@@ -229,8 +229,8 @@ static int take_retained(tulle__account *account, size_t mapped, struct header *
 }
 
 /*
- * Keeps the mapping if there is room: what the limit leaves free now, at most half of it (without a limit, what is in
- * use now, or 1 GiB), and 24 blocks.
+ * Keeps the mapping if there is room: what the limit leaves free now, at most half of it (without a limit, what is
+ * occupied now, or 1 GiB), and 24 blocks.
  */
 static int retain(tulle__account *account, const struct header *header)
 {

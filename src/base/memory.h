@@ -46,7 +46,8 @@ tulle_status tulle__account_charge(tulle__account *account, size_t bytes, const 
 void tulle__account_credit(tulle__account *account, size_t bytes);
 
 /* So many bytes more (or less) of memory that is kept elsewhere are in nobody's use, but their pages are still there:
- * less is retained here then, so that all of it stays within the limit. */
+ * less is retained here then. What is in use and idle may together pass the limit; retained pages do not add to that.
+ */
 void tulle__account_idle(tulle__account *account, int64_t change);
 
 /*

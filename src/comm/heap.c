@@ -10,7 +10,7 @@ enum { ALIGN = 64, PAGE = 4096, LARGE = 1 << 20 };
 
 struct extent {
     uint64_t offset, length;
-    uint64_t warm; /* bytes whose pages are still there, from blocks that were in it */
+    uint64_t warm; /* bytes whose pages are still there, from large blocks that were in it */
 };
 
 /* What lies before each block. */
@@ -199,8 +199,8 @@ static void give(tulle__heap *heap, const tulle__place *place, int keep)
     memcpy(&header, heap->base + offset, sizeof header);
     memset(heap->base + offset, 0, sizeof header);
     tulle__account_credit(heap->account, header.charged);
-    uint64_t warm = header.length < LARGE ? header.charged : keep ? kept_warm(heap, &header) : 0;
-    if (!warm) release_pages(heap, offset, header.length);
+    uint64_t warm = header.length >= LARGE && keep ? kept_warm(heap, &header) : 0;
+    if (header.length >= LARGE && !warm) release_pages(heap, offset, header.length);
     insert_free(heap, offset, header.length, warm);
     set_idle(heap, heap->idle + warm);
     heap->blocks--;

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "io/binsparse_file.h"
 #include "io/hdf5_file.h"
+#include "mat/block_format.h"
 
 static const char *const structures[] = {
     "general", "symmetric_lower", "symmetric_upper", "skew_symmetric_lower", "skew_symmetric_upper"};
@@ -188,7 +189,6 @@ static int levels_are_blocks(const cJSON *custom)
 static tulle_status read_blocks(
     const char *path, const cJSON *object, const cJSON *own, const cJSON *custom, tulle__binsparse_header *head)
 {
-    enum { LARGEST = 64 };
     const cJSON *blocks = cJSON_GetObjectItemCaseSensitive(own, "blocks");
     const cJSON *half = cJSON_GetObjectItemCaseSensitive(own, "half");
     int64_t shape[4], b = 0;
@@ -199,10 +199,10 @@ static tulle_status read_blocks(
             path);
     TULLE_TRY(read_shape(path, object, 4, shape));
     TULLE_TRY(whole(path, blocks, "'blocks'", &b));
-    if (b < 1 || b > LARGEST || shape[2] != b || shape[3] != b)
+    if (b < 1 || b > TULLE__BLOCK_LARGEST || shape[2] != b || shape[3] != b)
         TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT,
             "%s: blocks of %" PRId64 " rows and columns (1 to %d) are said to be %" PRId64 " x %" PRId64, path, b,
-            LARGEST, shape[2], shape[3]));
+            (int)TULLE__BLOCK_LARGEST, shape[2], shape[3]));
     if (half && !cJSON_IsBool(half))
         TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT, "%s: 'half' is neither true nor false", path));
     head->format = TULLE__BINSPARSE_BSR;
@@ -319,6 +319,10 @@ static tulle_status count_values(const char *path, const cJSON *object, tulle__b
             return tulle__fail(TULLE_ERR_OVERFLOW, "%s: the values of %" PRId64 " blocks of %d x %d do not fit 64 bits",
                 path, head->count, head->block, head->block);
     }
+    if (head->nnz / 2 > head->stored || head->span > head->cols / head->block)
+        return tulle__fail(TULLE_ERR_FORMAT,
+            "%s: 'nnz' is %" PRId64 " and 'span' %" PRId64 ", but there are %" PRId64 " values and %" PRId64 " columns",
+            path, head->nnz, head->span, head->stored, head->cols / head->block);
     tulle_status status = stated ? whole(path, stated, "'number_of_stored_values'", &stored) : TULLE_OK;
     if (status == TULLE_OK && stated && stored != head->stored)
         status = tulle__fail(TULLE_ERR_FORMAT, "%s: 'number_of_stored_values' is %" PRId64 ", but there are %" PRId64,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entries of a sparse Binsparse file, one by one. */
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -60,9 +61,16 @@ out:
 
 /* The values of a block (of one, but for BSR) whose first row and column these are. */
 static tulle_status add_block(
-    const tulle__binsparse_header *head, int64_t row, int64_t col, const double *value, tulle__entries *entries)
+    const tulle__binsparse *file, int64_t row, int64_t col, const double *value, tulle__entries *entries)
 {
+    const tulle__binsparse_header *head = &file->header;
     int b = head->block, half = head->structure != TULLE__BINSPARSE_GENERAL && row == col;
+    for (int r = 0; r < b && half; r++)
+        for (int c = 0; c < r; c++)
+            if (value[r * b + c] != value[c * b + r] && !isnan(value[r * b + c]))
+                return tulle__fail(TULLE_ERR_FORMAT,
+                    "%s: the block at (%" PRId64 ", %" PRId64 ") on the diagonal is not symmetric", file->path, row,
+                    col);
     for (int r = 0; r < b; r++)
         for (int c = half ? r : 0; c < b; c++) {
             tulle_status status = tulle__entries_add(entries, row + r, col + c, value[r * b + c]);
@@ -129,7 +137,7 @@ tulle_status tulle__binsparse_parse(
                 TULLE_TRY(tulle__fail(TULLE_ERR_FORMAT,
                     "%s: %s %" PRId64 " is at (%" PRId64 ", %" PRId64 "), where the structure of the matrix has none",
                     file->path, b > 1 ? "block" : "entry", e + i, row, col));
-            TULLE_TRY(add_block(head, row * b, col * b, value + i * area, entries));
+            TULLE_TRY(add_block(file, row * b, col * b, value + i * area, entries));
         }
     }
 out:

@@ -15,7 +15,7 @@
 
 enum { CHUNK = 1 << 20, ROWS = 1 << 16, SLOTS = 2, ALIGN = 4096 };
 
-/* Rows that are read at once: so many entries, or one row. */
+/* Rows that are read at once: so many values, or one row. */
 struct chunk {
     tulle__rows_read read;
     tulle_gidx row, rows;
@@ -58,7 +58,8 @@ static tulle_status start(tulle_rows *rows, struct chunk *c, tulle_gidx row, tul
     if (status != TULLE_OK) return status;
     c->row = row;
     c->rows = 1;
-    while (c->rows < most && c->pointers[c->rows + 1] - c->pointers[0] <= CHUNK) c->rows++;
+    int64_t entries = CHUNK / (rows->block * rows->block) + 1;
+    while (c->rows < most && c->pointers[c->rows + 1] - c->pointers[0] <= entries) c->rows++;
     int64_t count = c->pointers[c->rows] - c->pointers[0];
     status = make_room(rows, c, count);
     if (status != TULLE_OK) return status;
@@ -122,6 +123,11 @@ static tulle_status look_through(const tulle_rows *rows, const struct chunk *c, 
         tulle_gidx begin = line * b / block * block, end = ((line + 1) * b - 1) / block * block + block;
         for (int64_t e = c->pointers[r] - c->pointers[0]; e < c->pointers[r + 1] - c->pointers[0]; e++) {
             tulle_gidx at = (tulle_gidx)column[e] * b;
+            if (rows->half && at < line * b)
+                return tulle__fail(TULLE_ERR_FORMAT,
+                    "%s: row %lld has something left of the diagonal, but the file is said to hold the upper half of a "
+                    "symmetric matrix",
+                    rows->name, (long long)(line * b));
             if (at + b <= begin || at >= end) continue;
             int mirrored = rows->half && column[e] > line;
             tulle_status status = keep_block(f, b, line * b, at, val + (size_t)e * size, block, mirrored);

@@ -271,9 +271,8 @@ static const tulle__rows_ops ops = {.pointers = pointers,
 static tulle_status unsuited(const struct rows_file *f, const char *why)
 {
     return tulle__fail(TULLE_ERR_UNSUPPORTED,
-        "%s: %s; a stream reads Binsparse files of CSR or blocks with 32-bit indices and real values, all entries or "
-        "the "
-        "upper half, as `tulle convert` and `tulle gen` write them (NAME.bsp.h5)",
+        "%s: %s; a stream reads Binsparse files of CSR or blocks with 32-bit indices and real values, of all entries "
+        "or the upper half, as `tulle convert` and `tulle gen` write them (NAME.bsp.h5)",
         f->path, why);
 }
 
@@ -423,6 +422,7 @@ tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type)
 {
     if (type == TULLE_F32 && rows->values == TULLE_F64)
         return tulle__fail(TULLE_ERR_ARG, "%s: has values of f64, which vectors of f32 do not do with", rows->name);
+    if (type != TULLE_F32 && type != TULLE_F64) return tulle__fail(TULLE_ERR_ARG, "%d is no type", (int)type);
     rows->type = type;
     return TULLE_OK;
 }

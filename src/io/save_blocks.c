@@ -8,7 +8,7 @@
 #include "mat/context.h"
 #include "mat/fetch.h"
 
-enum { PIECE = 1 << 18 }; /* entries, about */
+enum { PIECE = 1 << 18 }; /* values, about: each entry may be a block of its own */
 
 /* Rows of a tile some at a time, whole blocks. */
 static tulle_status take_tile(tulle__block_writer *writer, int block,
@@ -16,7 +16,7 @@ static tulle_status take_tile(tulle__block_writer *writer, int block,
 {
     const tulle__csr *tile = rows->tile;
     int64_t nnz = tile->m ? tile->rowptr[tile->m] - tile->rowptr[0] : 0;
-    int64_t pieces = nnz / PIECE + 1, lines = rows->m / block;
+    int64_t pieces = nnz / (PIECE / (block * block) + 1) + 1, lines = rows->m / block;
     tulle_status status = TULLE_OK;
     for (int64_t p = 0; p < pieces && status == TULLE_OK; p++) {
         tulle__csr csr;
@@ -39,7 +39,7 @@ static tulle_status take_rows(tulle_mat *A, tulle__block_writer *writer, int blo
     tulle_status status = TULLE_OK;
     tulle__meter_start(meter, what, "rows", l->m);
     for (int i = 0; i < l->mt && status == TULLE_OK; i++) {
-        tulle__fetch fetch;
+        tulle__fetch fetch = {.group = -1};
         tulle_tile tile;
         status = tulle__fetch_init(A, i, 0, &fetch);
         if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &tile);
@@ -120,7 +120,10 @@ static tulle_status save(tulle_mat *A, const tulle__block_wanted *wanted, const 
         goto out;
     }
     TULLE_TRY(in_rows(rows, choice.block, &blocks));
-    status = TULLE_OK;
+    if (blocks != rows && rows != A) {
+        tulle_mat_free(rows);
+        rows = A;
+    }
     if (A->comm->rank == 0) status = write_file(blocks, &choice, wanted->values, path);
     status = tulle_comm_agree(A->comm, status);
 out:

@@ -18,7 +18,7 @@
 #include "io/save.h"
 #include "mat/mat.h"
 
-enum { SLAB = 1 << 18 }; /* entries, about */
+enum { SLAB = 1 << 18 }; /* values, about */
 
 /* Rows r0 .. r1 - 1, and the threads that make them. */
 struct slab {
@@ -159,7 +159,8 @@ static tulle_status take_blocks(struct target *to, struct slab *slab)
 /* All rows through a target. */
 static tulle_status each_slab(struct slab *slab, tulle__meter *meter, struct target *to)
 {
-    int64_t m = slab->shape.m, most = slab->shape.nnz / (m ? m : 1) * 2 + 1, step = SLAB / most + 1;
+    int64_t m = slab->shape.m, most = slab->shape.nnz / (m ? m : 1) * 2 + 1,
+            step = SLAB / (to->block * to->block) / most + 1;
     tulle_status status;
     step = (step + to->block - 1) / to->block * to->block;
     if (step > m) step = m;

@@ -34,7 +34,7 @@ tulle_status tulle__block_wanted_parse(const char *text, tulle_type type, tulle_
     int name;
     int64_t index_bytes = 0;
     tulle_status status;
-    *w = (tulle__block_wanted){.plain = 1, .block = 1, .values = type};
+    *w = (tulle__block_wanted){.plain = 1, .bare = 1, .block = 1, .values = type};
     if (!text) return TULLE_OK;
     TULLE_TRY(tulle__spec_parse(text, &spec));
     if (spec.nparts != 1) TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "'%s' is not one format", text));
@@ -42,6 +42,7 @@ tulle_status tulle__block_wanted_parse(const char *text, tulle_type type, tulle_
     TULLE_TRY(tulle__name_parse("format", part->name, names, 3, &name));
     *w = (tulle__block_wanted){.plain = name == CSR && part->nkeys == 0,
         .chosen = name == AUTO,
+        .bare = part->nkeys == 0,
         .block = name == CSR,
         .half = name == AUTO ? TULLE__EITHER : 0};
     if (name == BSR) TULLE_TRY(tulle__spec_int(part, "b", 1, TULLE__BLOCK_LARGEST, &w->block));

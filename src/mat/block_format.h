@@ -15,6 +15,7 @@ enum { TULLE__BLOCK_LARGEST = 64, TULLE__EITHER = -1 };
 typedef struct tulle__block_wanted {
     int plain;       /* csr alone */
     int chosen;      /* auto */
+    int bare;        /* no more is said */
     int64_t block;   /* 0: what suits */
     int half;        /* TULLE__EITHER: if the matrix is symmetric */
     int index_bytes; /* 0: 2 where that does */

@@ -29,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (tulle__binsparse_describe("file", text, &head) == TULLE_OK) {
         REQUIRE(head.rows >= 0 && head.cols >= 0 && head.stored >= 0);
         REQUIRE(head.array[TULLE__BINSPARSE_VALUES].present);
-        REQUIRE(head.block >= 1 && head.count >= 0);
+        REQUIRE(head.block >= 1 && head.block <= 64 && head.count >= 0 && head.nnz >= -1 && head.span >= -1);
+        REQUIRE(head.structure == TULLE__BINSPARSE_GENERAL || head.rows == head.cols);
         REQUIRE(head.format > TULLE__BINSPARSE_BSR || head.array[TULLE__BINSPARSE_POINTERS].count > 0);
     } else {
         REQUIRE(tulle_error_message()[0]);

@@ -273,12 +273,13 @@ static void test_refusals(tulle_team *team)
 struct lie {
     const char *device;
     int diagonal; /* 0: a product meets it */
+    int slabs;
 };
 
 static tulle_status read_lie(tulle_comm *comm, void *arg)
 {
     const struct lie *lie = arg;
-    struct cases c = {.shape = SYMMETRIC, .m = 60, .n = 60, .slabs = 3, .device = lie->device};
+    struct cases c = {.shape = SYMMETRIC, .m = 60, .n = 60, .slabs = lie->slabs, .device = lie->device};
     tulle_rows *rows = NULL;
     tulle_mat *D = NULL;
     tulle_status status = tulle_rows_open(comm, path, &rows);
@@ -308,28 +309,50 @@ static int overwrite_column(int64_t at, uint32_t column)
     return fine;
 }
 
+/* The words that describe the file, one changed for another of the same length. */
+static int reword(const char *word, const char *other)
+{
+    static char bytes[1 << 16];
+    FILE *file = fopen(path, "r+b");
+    size_t count = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    char *at = file ? memmem(bytes, count, word, strlen(word)) : NULL;
+    int fine = at && fseek(file, at - bytes, SEEK_SET) == 0 && fwrite(other, 1, strlen(other), file) == strlen(other);
+    if (file) fclose(file);
+    return fine;
+}
+
 static void test_lies(tulle_team *team, const char *device)
 {
     static const struct {
-        const char *format, *cause;
-        int64_t at;
+        const char *format, *cause, *other_cause; /* of one PE, or several */
+        int64_t at;                               /* which column becomes */
         uint32_t column;
-    } lies[] = {{"bsr:b=3,half", "a column index is 0", -1, 0}, {"csr:half", "a column index is 1", -1, 1},
-        {"bsr:b=3", "a column index is 20", 4, 20}, {"csr:half", "a column index is 4000000000", 4, 4000000000u}};
-    for (size_t l = 0; l < sizeof lies / sizeof *lies; l++) {
-        struct cases c = {.shape = SYMMETRIC, .m = 60, .n = 60, .type = TULLE_F64, .format = lies[l].format};
-        struct lie lie = {.device = device};
-        tulle_status status = tulle_team_run(team, write_it, &c);
-        if (!ok(status == TULLE_OK && overwrite_column(lies[l].at, lies[l].column), "%s: written", c.format)) continue;
-        status = tulle_team_run(team, read_lie, &lie);
-        ok(status == TULLE_ERR_FORMAT &&
-                (strstr(tulle_error_message(), lies[l].cause) || strstr(tulle_error_message(), "left of the diagonal")),
-            "%s: %s", c.format, status ? tulle_error_message() : "multiplied");
-        lie.diagonal = 1;
-        status = tulle_team_run(team, read_lie, &lie);
-        ok(status == TULLE_OK || status == TULLE_ERR_FORMAT, "%s: its diagonal%s%s", c.format, status ? ": " : "",
-            status ? tulle_error_message() : "");
-    }
+        const char *word, *lie; /* or a word of the description */
+        int harms_diagonal;
+    } lies[] = {{"bsr:b=3,half", "do not ascend", "a column index is 0", -1, 0, NULL, NULL, 1},
+        {"csr:half", "do not ascend", "a column index is 1", -1, 1, NULL, NULL, 1},
+        {"bsr:b=3,half", "do not ascend", "do not ascend", 1, 0, NULL, NULL, 0},
+        {"bsr:b=3,half", "at most 3 behind it", "a column index is", 0, 0, "\"span\": 19", "\"span\": 01", 0},
+        {"csr:half", "at most 2 behind it", "a column index is", 0, 0, "\"span\": 59", "\"span\": 02", 0},
+        {"bsr:b=3", "a column index is 20", "a column index is 20", 4, 20, NULL, NULL, 1},
+        {"csr:half", "a column index is 4000000000", "a column index is 4000000000", 4, 4000000000u, NULL, NULL, 1}};
+    for (size_t l = 0; l < sizeof lies / sizeof *lies; l++)
+        for (int slabs = 1; slabs < 9; slabs += 3) {
+            struct cases c = {.shape = SYMMETRIC, .m = 60, .n = 60, .type = TULLE_F64, .format = lies[l].format};
+            struct lie lie = {.device = device, .slabs = slabs};
+            tulle_status status = tulle_team_run(team, write_it, &c);
+            int told = status == TULLE_OK && (lies[l].word ? reword(lies[l].word, lies[l].lie)
+                                                           : overwrite_column(lies[l].at, lies[l].column));
+            if (!ok(told, "%s: a lie is told", c.format)) continue;
+            status = tulle_team_run(team, read_lie, &lie);
+            ok(status == TULLE_ERR_FORMAT && (strstr(tulle_error_message(), lies[l].cause) ||
+                                                 strstr(tulle_error_message(), lies[l].other_cause)),
+                "%s, %d slabs: %s", c.format, slabs, status ? tulle_error_message() : "multiplied");
+            lie.diagonal = 1;
+            status = tulle_team_run(team, read_lie, &lie);
+            ok(status == (lies[l].harms_diagonal ? TULLE_ERR_FORMAT : TULLE_OK), "%s: its diagonal%s%s", c.format,
+                status ? ": " : "", status ? tulle_error_message() : "");
+        }
 }
 
 int main(int argc, char **argv)

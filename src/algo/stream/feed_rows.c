@@ -35,19 +35,18 @@ static int ready(tulle__feed *base, int slot)
     return base->stream->rows->ops->ready(base->stream->rows, &((struct rows_feed *)base)->read[slot]);
 }
 
-/* A half has nothing left of the diagonal: kernels would take it twice. */
+/* What kernels trust of a half: in each row columns ascend, from the diagonal at first to span behind it at last. */
 static tulle_status check_half(const struct tulle_stream *s, const tulle__stream_slab *slab, const int32_t *column)
 {
     for (int64_t r = 0; r < slab->rows; r++) {
-        int64_t line = slab->line + r, end = tulle__slab_pointer(s, slab, r + 1);
-        int32_t least = INT32_MAX;
-        for (int64_t e = tulle__slab_pointer(s, slab, r); e < end; e++) least = column[e] < least ? column[e] : least;
-        if (least < line)
+        int64_t line = slab->line + r, end = tulle__slab_pointer(s, slab, r + 1), last = line - 1;
+        int ascend = 1;
+        for (int64_t e = tulle__slab_pointer(s, slab, r); e < end; last = column[e++]) ascend &= column[e] > last;
+        if (!ascend || last > line + s->format.span)
             return tulle__fail(TULLE_ERR_FORMAT,
-                "%s: row %" PRId64
-                " has something left of the diagonal, but the file is said to hold the upper half of a "
-                "symmetric matrix",
-                s->rows->name, s->first_row + line * s->format.block);
+                "%s: row %" PRId64 ": columns do not ascend from the diagonal to at most %" PRId64
+                " behind it, but the file is said to hold the upper half of a symmetric matrix of that reach",
+                s->rows->name, s->first_row + line * s->format.block, s->format.span * s->format.block);
     }
     return TULLE_OK;
 }

@@ -20,9 +20,10 @@ static int half_of_entries_pays(const struct tulle_stream *s)
 /* What the file is written in. */
 static void take_format_of_rows(struct tulle_stream *s)
 {
+    int64_t columns = s->n / s->rows->block;
     s->format = (tulle__stream_format){.block = s->rows->block,
         .symmetric = s->rows->half,
-        .span = s->rows->span,
+        .span = s->rows->span < columns ? s->rows->span : columns,
         .index_bytes = sizeof(int32_t),
         .values = s->rows->values};
 }
@@ -32,7 +33,7 @@ tulle_status tulle__stream_choose_format(struct tulle_stream *s)
     tulle__block_wanted w;
     tulle__block_choice choice;
     tulle_status status = tulle__block_wanted_parse(s->options.format, s->type, &w);
-    if (status == TULLE_OK && s->rows && !w.plain && !w.chosen)
+    if (status == TULLE_OK && s->rows && !w.plain && !(w.chosen && w.bare))
         status = tulle__fail(TULLE_ERR_UNSUPPORTED,
             "a file streams in the format that it is written in: `tulle convert --format %s` writes another",
             s->options.format);

@@ -302,11 +302,11 @@ tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__st
     if (status == TULLE_OK && s->format.symmetric) clear_y(s, cols);
     if (status == TULLE_OK && resident) multiply_resident(s, cols);
     if (status == TULLE_OK && !resident) status = stream_slabs(s, &p, cols);
-    for (tulle__arrived unused; p.sent < p.fed; p.sent++) /* after a failure: what is on its way must end */
-        s->feed->ops->wait(s->feed, p.sent % s->plan.ring, &s->slab[p.sent], &unused);
     /* the message of the first failure is kept */
     char cause[TULLE_MESSAGE_MAX];
     strcpy(cause, tulle_error_message());
+    for (tulle__arrived unused; p.sent < p.fed; p.sent++) /* after a failure: what is on its way must end */
+        s->feed->ops->wait(s->feed, p.sent % s->plan.ring, &s->slab[p.sent], &unused);
     for (int q = 0; q < 2; q++) {
         ended = s->device->ops->queue_wait(q ? s->kernels : s->copies);
         if (status != TULLE_OK)
