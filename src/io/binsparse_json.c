@@ -104,19 +104,19 @@ static const struct format {
     const char *name;
     tulle__binsparse_format format;
     int vector, needs[TULLE__BINSPARSE_ARRAYS];
-} formats[] =
-    {
-        {"CSR", TULLE__BINSPARSE_CSR, 0, {1, 0, 1, 1}},
-        {"CSC", TULLE__BINSPARSE_CSC, 0, {1, 0, 1, 1}},
-        {"COO", TULLE__BINSPARSE_COOR, 0, {0, 1, 1, 1}},
-        {"COOR", TULLE__BINSPARSE_COOR, 0, {0, 1, 1, 1}},
-        {"COOC", TULLE__BINSPARSE_COOC, 0, {0, 1, 1, 1}},
-        {"DMAT", TULLE__BINSPARSE_DMATR, 0, {0, 0, 0, 1}},
-        {"DMATR", TULLE__BINSPARSE_DMATR, 0, {0, 0, 0, 1}},
-        {"DMATC", TULLE__BINSPARSE_DMATC, 0, {0, 0, 0, 1}},
-        {"DVEC", TULLE__BINSPARSE_DMATC, 1, {0, 0, 0, 1}},
-},
-  in_blocks = {"blocks", TULLE__BINSPARSE_BSR, 0, {1, 0, 1, 1}};
+} formats[] = {
+    {"CSR", TULLE__BINSPARSE_CSR, 0, {1, 0, 1, 1}},
+    {"CSC", TULLE__BINSPARSE_CSC, 0, {1, 0, 1, 1}},
+    {"COO", TULLE__BINSPARSE_COOR, 0, {0, 1, 1, 1}},
+    {"COOR", TULLE__BINSPARSE_COOR, 0, {0, 1, 1, 1}},
+    {"COOC", TULLE__BINSPARSE_COOC, 0, {0, 1, 1, 1}},
+    {"DMAT", TULLE__BINSPARSE_DMATR, 0, {0, 0, 0, 1}},
+    {"DMATR", TULLE__BINSPARSE_DMATR, 0, {0, 0, 0, 1}},
+    {"DMATC", TULLE__BINSPARSE_DMATC, 0, {0, 0, 0, 1}},
+    {"DVEC", TULLE__BINSPARSE_DMATC, 1, {0, 0, 0, 1}},
+};
+
+static const struct format in_blocks = {"custom", TULLE__BINSPARSE_BSR, 0, {1, 0, 1, 1}};
 
 /* A whole number of at most 2^53, which is what JSON holds for certain. */
 static tulle_status whole(const char *path, const cJSON *item, const char *what, int64_t *value)

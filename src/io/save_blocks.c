@@ -33,7 +33,6 @@ static tulle_status take_tile(tulle__block_writer *writer, int block,
 static tulle_status take_rows(tulle_mat *A, tulle__block_writer *writer, int block,
     tulle_status (*take)(tulle__block_writer *writer, const tulle__tile_row *rows), const char *what)
 {
-    static const tulle_gidx left = 0;
     const tulle_layout *l = A->layout;
     tulle__meter *meter = tulle__comm_meter(A->comm, 0);
     tulle_status status = TULLE_OK;
@@ -45,13 +44,7 @@ static tulle_status take_rows(tulle_mat *A, tulle__block_writer *writer, int blo
         if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &tile);
         if (status == TULLE_OK) {
             tulle__csr csr = tulle__tile_csr(&tile);
-            tulle__tile_row rows = {.type = A->type,
-                .first = l->row_cut[i],
-                .m = l->row_cut[i + 1] - l->row_cut[i],
-                .n = l->n,
-                .ntiles = 1,
-                .tile = &csr,
-                .col = &left};
+            tulle__tile_row rows = tulle__blocks_rows(A, i, &csr);
             if (!tile.rowptr) csr.m = 0; /* no entries */
             status = take_tile(writer, block, take, &rows);
         }
@@ -96,8 +89,8 @@ static tulle_status in_rows(tulle_mat *A, int block, tulle_mat **copy)
     for (int i = 0; i < l->mt; i++) whole = whole && l->row_cut[i] % block == 0;
     if (whole) return TULLE_OK;
     status = tulle__alloc((size_t)size + 1, sizeof *cut, "cuts", &cut);
-    for (int p = 0; p <= size && status == TULLE_OK; p++)
-        cut[p] = p < size ? (tulle_gidx)((__int128)l->m / block * p / size) * block : l->m;
+    if (status == TULLE_OK) tulle_cuts_even(l->m / block, size, cut);
+    for (int p = 0; p <= size && status == TULLE_OK; p++) cut[p] *= block;
     tulle_layout_spec spec = {
         .m = l->m, .n = l->n, .grid_rows = size, .grid_cols = 1, .tile_rows = size, .tile_cols = 1, .row_cut = cut};
     if (status == TULLE_OK) status = tulle_layout_new(&spec, size, &layout);

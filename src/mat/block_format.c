@@ -95,14 +95,7 @@ static tulle_status look_here(tulle_mat *A, tulle__blocks_facts *here)
         if (!tulle__tile_is_mine(A, i, 0)) continue;
         tulle_tile tile = tulle__tile_in_place(A, i, 0);
         tulle__csr csr = tulle__tile_csr(&tile);
-        tulle_gidx left = 0;
-        tulle__tile_row rows = {.type = A->type,
-            .first = A->layout->row_cut[i],
-            .m = csr.m,
-            .n = A->layout->n,
-            .ntiles = 1,
-            .tile = &csr,
-            .col = &left};
+        tulle__tile_row rows = tulle__blocks_rows(A, i, &csr);
         status = tulle__block_look(context->pool, &rows, here);
     }
     return status;

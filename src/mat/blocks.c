@@ -15,6 +15,18 @@
 
 enum { SAMPLE = 1 << 10 }; /* rows */
 
+tulle__tile_row tulle__blocks_rows(const tulle_mat *A, int i, const tulle__csr *tile)
+{
+    static const tulle_gidx left = 0;
+    return (tulle__tile_row){.type = A->type,
+        .first = A->layout->row_cut[i],
+        .m = tulle__tile_rows(A, i),
+        .n = A->layout->n,
+        .ntiles = 1,
+        .tile = tile,
+        .col = &left};
+}
+
 void tulle__blocks_part(
     const tulle__tile_row *rows, int64_t from, int64_t until, tulle__csr *tile, tulle__tile_row *part)
 {

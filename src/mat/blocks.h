@@ -20,6 +20,9 @@ typedef struct tulle__tile_row {
     const tulle_gidx *col;  /* where each begins */
 } tulle__tile_row;
 
+/* All rows of tile (i, 0) of A, which has one tile column; `tile` is where its entries are. */
+tulle__tile_row tulle__blocks_rows(const tulle_mat *A, int i, const tulle__csr *tile);
+
 /* Rows from .. until - 1 of them (counted from their first), with `tile` for their ntiles tiles. */
 void tulle__blocks_part(
     const tulle__tile_row *rows, int64_t from, int64_t until, tulle__csr *tile, tulle__tile_row *part);
