@@ -49,6 +49,8 @@ struct tulle__account {
     int nretained;
     atomic_size_t retained_bytes; /* written under the lock */
     atomic_int_fast64_t idle;     /* kept elsewhere */
+    void (*reclaim)(void *keeper, size_t bytes);
+    void *keeper;
 };
 
 static tulle__account process_account = {.fail_after = -1, .references = 1, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -195,6 +197,12 @@ void tulle__account_idle(tulle__account *account, int64_t change)
     atomic_fetch_add_explicit(&account->idle, change, memory_order_relaxed);
 }
 
+void tulle__account_keeper(tulle__account *account, void (*reclaim)(void *keeper, size_t bytes), void *keeper)
+{
+    account->reclaim = reclaim;
+    account->keeper = keeper;
+}
+
 void tulle__account_credit(tulle__account *account, size_t bytes)
 {
     atomic_fetch_sub_explicit(&account->used, bytes, memory_order_relaxed);
@@ -213,19 +221,24 @@ static size_t mapping_size(size_t bytes)
     return (bytes + step - 1) / step * step;
 }
 
+/* The smallest retained block that is large enough, and not by more than a quarter: fresh pages cost more than those.
+ */
 static int take_retained(tulle__account *account, size_t mapped, struct header *found)
 {
-    int taken = 0;
+    int best = -1;
     pthread_mutex_lock(&account->lock);
-    for (int i = 0; i < account->nretained && !taken; i++)
-        if (account->retained[i].mapped == mapped) {
-            *found = account->retained[i];
-            account->retained[i] = account->retained[--account->nretained];
-            account->retained_bytes -= mapped;
-            taken = 1;
-        }
+    const struct header *retained = account->retained;
+    for (int i = 0; i < account->nretained; i++)
+        if (retained[i].mapped >= mapped && retained[i].mapped <= mapped + mapped / 4 &&
+            (best < 0 || retained[i].mapped < retained[best].mapped))
+            best = i;
+    if (best >= 0) {
+        *found = account->retained[best];
+        account->retained[best] = account->retained[--account->nretained];
+        account->retained_bytes -= found->mapped;
+    }
     pthread_mutex_unlock(&account->lock);
-    return taken;
+    return best >= 0;
 }
 
 /*
@@ -263,6 +276,8 @@ static tulle_status obtain(tulle__account *account, size_t bytes, const char *wh
     size_t mapped = mapping_size(HEADER + bytes);
     if (take_retained(account, mapped, header)) return TULLE_OK;
     make_room(account);
+    size_t limit = tulle__account_limit(account), now = occupied(account);
+    if (limit && now > limit && account->reclaim) account->reclaim(account->keeper, now - limit);
     /* map one huge page more and cut both ends, so that the block starts on a huge page */
     char *raw =
         mmap(NULL, mapped + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

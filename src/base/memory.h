@@ -45,10 +45,17 @@ int tulle__account_fails(tulle__account *account);
 tulle_status tulle__account_charge(tulle__account *account, size_t bytes, const char *what);
 void tulle__account_credit(tulle__account *account, size_t bytes);
 
-/* So many bytes more (or less) of memory that is kept elsewhere are in nobody's use, but their pages are still there:
- * less is retained here then. What is in use and idle may together pass the limit; retained pages do not add to that.
+/*
+ * So many bytes more (or less) of memory that is kept elsewhere are in nobody's use, but their pages are still there:
+ * less is retained here then.
  */
 void tulle__account_idle(tulle__account *account, int64_t change);
+
+/*
+ * Who keeps such memory: called, by any thread, when a large block is about to pass the limit together with what is in
+ * use and idle; it should give back at least `bytes` of idle pages if it can. reclaim NULL: nobody any more.
+ */
+void tulle__account_keeper(tulle__account *account, void (*reclaim)(void *keeper, size_t bytes), void *keeper);
 
 /*
  * *block = count * size bytes, uninitialised; count * size is checked. count * size = 0 gives a valid block.

@@ -47,8 +47,6 @@ tulle_status tulle__pe_new(tulle__link *link, tulle__timeline *timeline, const t
     tulle_status status;
     tulle__pe *pe = NULL;
     size_t fixed = (tulle__control_fixed(link->npes) + 4095) / 4096 * 4096;
-    char *control = link->ops->direct(link, link->rank, TULLE__CONTROL);
-    char *data = link->ops->direct(link, link->rank, TULLE__DATA);
     TULLE_TRY(tulle__alloc_zero(1, sizeof *pe, "PE state", &pe));
     pe->link = link;
     pe->timeline = timeline;
@@ -65,11 +63,10 @@ tulle_status tulle__pe_new(tulle__link *link, tulle__timeline *timeline, const t
         goto out;
     }
     /* the heaps' offsets count from the start of the segment: the control heap begins after the fixed part */
-    TULLE_TRY(tulle__heap_new(
-        control, link->segment_bytes[TULLE__CONTROL], link->rank, TULLE__CONTROL, account, &pe->control));
+    TULLE_TRY(tulle__heap_new(link, TULLE__CONTROL, account, &pe->control));
     tulle__place place;
     TULLE_TRY(tulle__heap_take(pe->control, fixed, "fixed control words", &place));
-    TULLE_TRY(tulle__heap_new(data, link->segment_bytes[TULLE__DATA], link->rank, TULLE__DATA, account, &pe->data));
+    TULLE_TRY(tulle__heap_new(link, TULLE__DATA, account, &pe->data));
     tulle__pe_reset(pe);
     *out = pe;
     return TULLE_OK;

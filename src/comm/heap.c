@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "comm/heap.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/error.h"
+#include "comm/byte_set.h"
 
-enum { ALIGN = 64, PAGE = 4096, LARGE = 1 << 20 };
+enum { ALIGN = 64, PAGE = 4096, HUGE_PAGE = 2 << 20, LARGE = 1 << 20 };
 
 struct extent {
     uint64_t offset, length;
-    uint64_t warm; /* bytes whose pages are still there, from large blocks that were in it */
 };
 
 /* What lies before each block. */
@@ -22,15 +23,18 @@ _Static_assert(sizeof(struct header) <= TULLE__HEAP_HEADER, "the header must fit
 
 /* Free extents, ascending, never touching. There are few: tiles come and go in the same order each time. */
 struct tulle__heap {
+    pthread_mutex_t lock; /* against threads that reclaim idle pages; all else is the owner's */
     char *base;
     size_t bytes;
-    int rank, segment;
+    int rank, segment, pinned;
     tulle__account *account;
     struct extent *free;
     int64_t nfree, room;
     int64_t blocks;
     size_t used;
-    size_t idle; /* the sum of `warm`, which the account knows of */
+    tulle__byte_set idle; /* what has pages in free extents */
+    tulle__byte_set lent; /* what had pages in blocks when they were taken, where they have not come into use */
+    size_t told;          /* bytes of both, as the account knows them */
     uint32_t generation;
 };
 
@@ -42,36 +46,108 @@ static void release_pages(tulle__heap *heap, uint64_t offset, uint64_t length)
         (void)madvise(heap->base + from, to - from, MADV_DONTNEED);
 }
 
-/* Bytes of a block that is given back whose pages stay for the next one: not so many that memory runs out. */
-static uint64_t kept_warm(const tulle__heap *heap, const struct header *header)
+/* Pages of this many bytes may stay for later blocks: not so many that memory runs out. */
+static uint64_t idle_most(const tulle__heap *heap)
 {
     size_t limit = tulle__account_limit(heap->account), used = tulle__account_used(heap->account);
-    size_t most = limit ? limit / 4 : (size_t)1 << 30, room = used < limit ? limit - used : 0;
-    if (limit && room < most) most = room;
-    return heap->idle + header->charged <= most ? header->charged : 0;
+    if (heap->pinned) return UINT64_MAX;
+    if (!limit) return (size_t)1 << 30;
+    size_t room = used < limit ? limit - used : 0;
+    return room < limit / 2 ? room : limit / 2;
 }
 
-static void set_idle(tulle__heap *heap, size_t idle)
+/* Releases the whole pages of [from, to), which are idle. Returns their bytes. */
+static uint64_t release_idle(tulle__heap *heap, uint64_t from, uint64_t to)
 {
-    tulle__account_idle(heap->account, (int64_t)idle - (int64_t)heap->idle);
-    heap->idle = idle;
+    from = (from + PAGE - 1) / PAGE * PAGE;
+    to = to / PAGE * PAGE;
+    if (from >= to) return 0;
+    release_pages(heap, from, to - from);
+    tulle__byte_set_remove(&heap->idle, from, to);
+    return to - from;
 }
 
-tulle_status tulle__heap_new(
-    void *base, size_t bytes, int rank, int segment, tulle__account *account, tulle__heap **heap)
+/*
+ * Releases the end of a range, at least `wanted` bytes if it has so many: blocks are taken from the beginning of free
+ * extents. Huge pages are not split where that can be avoided.
+ */
+static uint64_t release_end(tulle__heap *heap, tulle__byte_range range, uint64_t wanted)
+{
+    if (range.to - range.from > wanted) {
+        uint64_t base = (uint64_t)(uintptr_t)heap->base, start = (base + range.to - wanted) / HUGE_PAGE * HUGE_PAGE;
+        if (start > base + range.from) range.from = start - base;
+    }
+    return release_idle(heap, range.from, range.to);
+}
+
+/* Whether an idle range may be cut in two: each block in use may become one when it is given back. */
+static int has_room(const tulle__heap *heap)
+{
+    return heap->idle.n + heap->lent.n + heap->blocks < heap->idle.room;
+}
+
+/* Room for one block more in both sets: taking it cuts three ranges at most, giving it back makes one. */
+static tulle_status make_room(tulle__heap *heap)
+{
+    int64_t all = heap->idle.n + heap->lent.n + 4 * (heap->blocks + 1);
+    tulle_status status = tulle__byte_set_room(&heap->lent, all - heap->lent.n);
+    return status == TULLE_OK ? tulle__byte_set_room(&heap->idle, all - heap->idle.n) : status;
+}
+
+static void release_some(tulle__heap *heap, uint64_t wanted)
+{
+    for (uint64_t released = 0, got = 1; got && released < wanted && heap->idle.n; released += got)
+        got = has_room(heap) ? release_end(heap, *tulle__byte_set_longest(&heap->idle), wanted - released) : 0;
+}
+
+static uint64_t idle_bytes(const tulle__heap *heap)
+{
+    return heap->idle.bytes + heap->lent.bytes;
+}
+
+static void tell_idle(tulle__heap *heap)
+{
+    size_t idle = idle_bytes(heap);
+    tulle__account_idle(heap->account, (int64_t)idle - (int64_t)heap->told);
+    heap->told = idle;
+}
+
+/* Idle pages beyond what may stay go, and the account learns of those that stay. */
+static void settle_idle(tulle__heap *heap)
+{
+    uint64_t most = idle_most(heap), idle = idle_bytes(heap);
+    if (idle > most) /* a little more than must go, so that small blocks do not come here one by one */
+        release_some(heap, idle - most > most / 8 ? idle - most : most / 8);
+    tell_idle(heap);
+}
+
+/* For tulle__account_keeper. Where the owner is at work in the heap it sees to it itself. */
+static void reclaim(void *keeper, size_t bytes)
+{
+    tulle__heap *heap = keeper;
+    if (heap->pinned || pthread_mutex_trylock(&heap->lock) != 0) return;
+    release_some(heap, bytes);
+    tell_idle(heap);
+    pthread_mutex_unlock(&heap->lock);
+}
+
+tulle_status tulle__heap_new(tulle__link *link, int segment, tulle__account *account, tulle__heap **heap)
 {
     tulle_status status;
     tulle__heap *h = NULL;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *h, "segment heap", &h));
     h->room = 64;
     TULLE_TRY(tulle__alloc((size_t)h->room, sizeof *h->free, "free extents", &h->free));
-    h->base = base;
-    h->bytes = bytes / ALIGN * ALIGN;
-    h->rank = rank;
+    h->base = link->ops->direct(link, link->rank, segment);
+    h->bytes = link->segment_bytes[segment] / ALIGN * ALIGN;
+    h->pinned = link->pinned;
+    h->rank = link->rank;
     h->segment = segment;
     h->account = account;
-    h->free[0] = (struct extent){0, h->bytes, 0};
+    h->free[0] = (struct extent){0, h->bytes};
     h->nfree = 1;
+    pthread_mutex_init(&h->lock, NULL);
+    if (segment == TULLE__DATA) tulle__account_keeper(account, reclaim, h);
     *heap = h;
     return TULLE_OK;
 out:
@@ -82,18 +158,41 @@ out:
 void tulle__heap_free(tulle__heap *heap)
 {
     if (!heap) return;
-    set_idle(heap, 0);
+    if (heap->segment == TULLE__DATA) tulle__account_keeper(heap->account, NULL, NULL);
+    pthread_mutex_destroy(&heap->lock);
+    tulle__account_idle(heap->account, -(int64_t)heap->told);
+    tulle__byte_set_free(&heap->idle);
+    tulle__byte_set_free(&heap->lent);
     tulle__free(heap->free);
     tulle__free(heap);
 }
 
-/* Best fit, the lowest of equals: a freed tile is found again by one of its size. */
-static int64_t best_fit(const tulle__heap *heap, uint64_t length)
+/*
+ * Best fit, the lowest of equals: a freed tile is found again by one of its size. Of a large block first what has most
+ * pages: fresh ones cost more than what is done with them.
+ */
+static int64_t best_fit(const tulle__heap *heap, uint64_t length, uint64_t charged)
 {
     int64_t best = -1;
-    for (int64_t i = 0; i < heap->nfree; i++)
-        if (heap->free[i].length >= length && (best < 0 || heap->free[i].length < heap->free[best].length)) best = i;
+    uint64_t most = 0;
+    for (int64_t i = 0; i < heap->nfree; i++) {
+        struct extent e = heap->free[i];
+        if (e.length < length) continue;
+        uint64_t warm = charged < LARGE ? 0 : tulle__byte_set_overlap(&heap->idle, e.offset, e.offset + charged);
+        if (best >= 0 && (warm < most || (warm == most && e.length >= heap->free[best].length))) continue;
+        best = i;
+        most = warm;
+    }
     return best;
+}
+
+/* The pages under a new block are its own, those of its part that is not in use yet only where memory is plenty. */
+static void take_pages(tulle__heap *heap, uint64_t offset, uint64_t length, uint64_t charged)
+{
+    uint64_t used = offset + charged, end = offset + length;
+    tulle__byte_set_remove(&heap->idle, offset, used);
+    if (used < end && idle_bytes(heap) > idle_most(heap)) release_idle(heap, used, end);
+    tulle__byte_set_move(&heap->idle, &heap->lent, used, end);
 }
 
 /* Bytes that a block takes with its header. */
@@ -107,8 +206,7 @@ tulle_status tulle__heap_take(tulle__heap *heap, size_t bytes, const char *what,
     return tulle__heap_reserve(heap, bytes, bytes, what, place);
 }
 
-tulle_status tulle__heap_reserve(
-    tulle__heap *heap, size_t bytes, size_t committed, const char *what, tulle__place *place)
+static tulle_status reserve(tulle__heap *heap, size_t bytes, size_t committed, const char *what, tulle__place *place)
 {
     tulle_status status;
     if (bytes > SIZE_MAX / 4) return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s needs %zu bytes", what, bytes);
@@ -121,7 +219,9 @@ tulle_status tulle__heap_reserve(
         if (status != TULLE_OK) return status;
         heap->room *= 2;
     }
-    int64_t found = best_fit(heap, length);
+    status = make_room(heap);
+    if (status != TULLE_OK) return status;
+    int64_t found = best_fit(heap, length, charged);
     if (found < 0)
         return tulle__fail(TULLE_ERR_LIMIT, "%s needs %.1f MB, but the segment of PE %d has %.1f MB, %.1f MB in use",
             what, (double)bytes / 1e6, heap->rank, (double)heap->bytes / 1e6, (double)heap->used / 1e6);
@@ -133,17 +233,25 @@ tulle_status tulle__heap_reserve(
         .generation = ++heap->generation,
         .rank = heap->rank,
         .segment = heap->segment};
-    uint64_t warm = e->warm < length ? e->warm : length; /* blocks that are gone are at its beginning, mostly */
+    take_pages(heap, e->offset, length, charged);
     e->offset += length;
     e->length -= length;
-    e->warm -= warm;
     if (!e->length) memmove(e, e + 1, (size_t)(--heap->nfree - found) * sizeof *e);
     struct header header = {place->generation, length, charged};
     memcpy(heap->base + place->offset - TULLE__HEAP_HEADER, &header, sizeof header);
     heap->blocks++;
     heap->used += length;
-    set_idle(heap, heap->idle - warm);
+    settle_idle(heap);
     return TULLE_OK;
+}
+
+tulle_status tulle__heap_reserve(
+    tulle__heap *heap, size_t bytes, size_t committed, const char *what, tulle__place *place)
+{
+    pthread_mutex_lock(&heap->lock);
+    tulle_status status = reserve(heap, bytes, committed, what, place);
+    pthread_mutex_unlock(&heap->lock);
+    return status;
 }
 
 tulle_status tulle__heap_commit(tulle__heap *heap, const tulle__place *place, size_t committed, const char *what)
@@ -155,13 +263,18 @@ tulle_status tulle__heap_commit(tulle__heap *heap, const tulle__place *place, si
     if (charged <= header.charged) return TULLE_OK;
     tulle_status status = tulle__account_charge(heap->account, charged - header.charged, what);
     if (status != TULLE_OK) return status;
+    uint64_t start = place->offset - TULLE__HEAP_HEADER;
+    pthread_mutex_lock(&heap->lock);
+    tulle__byte_set_remove(&heap->lent, start + header.charged, start + charged);
     header.charged = charged;
     memcpy(at, &header, sizeof header);
+    settle_idle(heap);
+    pthread_mutex_unlock(&heap->lock);
     return TULLE_OK;
 }
 
 /* Takes the extent back among the free ones. */
-static void insert_free(tulle__heap *heap, uint64_t offset, uint64_t length, uint64_t warm)
+static void insert_free(tulle__heap *heap, uint64_t offset, uint64_t length)
 {
     int64_t at = 0, high = heap->nfree;
     while (at < high) {
@@ -176,22 +289,19 @@ static void insert_free(tulle__heap *heap, uint64_t offset, uint64_t length, uin
     int joins_right = at < heap->nfree && offset + length == e->offset;
     if (joins_left && joins_right) {
         e[-1].length += length + e->length;
-        e[-1].warm += warm + e->warm;
         memmove(e, e + 1, (size_t)(--heap->nfree - at) * sizeof *e);
     } else if (joins_left) {
         e[-1].length += length;
-        e[-1].warm += warm;
     } else if (joins_right) {
         e->offset = offset;
         e->length += length;
-        e->warm += warm;
     } else {
         memmove(e + 1, e, (size_t)(heap->nfree++ - at) * sizeof *e);
-        *e = (struct extent){offset, length, warm};
+        *e = (struct extent){offset, length};
     }
 }
 
-/* keep: large blocks leave their pages to those that come after. */
+/* keep: the block leaves its pages to those that come after. */
 static void give(tulle__heap *heap, const tulle__place *place, int keep)
 {
     struct header header;
@@ -199,12 +309,15 @@ static void give(tulle__heap *heap, const tulle__place *place, int keep)
     memcpy(&header, heap->base + offset, sizeof header);
     memset(heap->base + offset, 0, sizeof header);
     tulle__account_credit(heap->account, header.charged);
-    uint64_t warm = header.length >= LARGE && keep ? kept_warm(heap, &header) : 0;
-    if (header.length >= LARGE && !warm) release_pages(heap, offset, header.length);
-    insert_free(heap, offset, header.length, warm);
-    set_idle(heap, heap->idle + warm);
+    pthread_mutex_lock(&heap->lock);
+    insert_free(heap, offset, header.length);
     heap->blocks--;
     heap->used -= header.length;
+    tulle__byte_set_add(&heap->idle, offset, offset + header.charged);
+    tulle__byte_set_move(&heap->lent, &heap->idle, offset + header.charged, offset + header.length);
+    if (!keep && !heap->pinned && has_room(heap)) release_idle(heap, offset, offset + header.length);
+    settle_idle(heap);
+    pthread_mutex_unlock(&heap->lock);
 }
 
 void tulle__heap_give(tulle__heap *heap, const tulle__place *place)

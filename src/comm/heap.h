@@ -14,9 +14,12 @@ typedef struct tulle__heap tulle__heap;
 
 enum { TULLE__HEAP_HEADER = 64 };
 
-/* base: the owner's pointer to the segment. Blocks are charged to account. */
-tulle_status tulle__heap_new(
-    void *base, size_t bytes, int rank, int segment, tulle__account *account, tulle__heap **heap);
+/*
+ * Of a segment of the link's own PE. Blocks are charged to account. Pages of blocks that are given back stay for later
+ * ones, and are told to the account as idle, as many as half of its limit and as fit beside what is in use; the
+ * others go back to the system, and these when the account has need of them, unless the link's segments are pinned.
+ */
+tulle_status tulle__heap_new(tulle__link *link, int segment, tulle__account *account, tulle__heap **heap);
 void tulle__heap_free(tulle__heap *heap);
 
 /* A block of `bytes`, 64-byte aligned; TULLE_ERR_LIMIT with figures if the segment is full. */
@@ -31,7 +34,7 @@ tulle_status tulle__heap_reserve(
     tulle__heap *heap, size_t bytes, size_t committed, const char *what, tulle__place *place);
 tulle_status tulle__heap_commit(tulle__heap *heap, const tulle__place *place, size_t committed, const char *what);
 
-/* As give, but the pages go back to the system at once: for large blocks that nothing like will follow soon. */
+/* As give, but no pages stay: for large blocks that nothing like will follow soon. */
 void tulle__heap_discard(tulle__heap *heap, const tulle__place *place);
 
 int64_t tulle__heap_blocks(const tulle__heap *heap);

@@ -113,6 +113,7 @@ struct tulle__link {
     tulle__link *inner; /* NULL for an engine */
     int rank, npes;
     size_t segment_bytes[TULLE__SEGMENTS];
+    int pinned; /* 1: a network adapter may know the pages of the segments, which must not be exchanged for others */
     const tulle__virtual_ops *virtual_time; /* NULL: time is real */
     tulle__link *clock;                     /* whom to ask: the engine's link below all wrappers */
     const int64_t *faults; /* pages that have come to this PE (wrapper migrate); NULL: there are none */

@@ -150,7 +150,8 @@ static tulle_status open_in(tulle__engine_team *team, int direct, const size_t s
         .near.link = {.ops = team->shared ? &tulle__near_ops : &tulle__mpi_rma_ops,
             .rank = team->rank,
             .npes = team->npes,
-            .segment_bytes = {segment_bytes[0], segment_bytes[1]}}};
+            .segment_bytes = {segment_bytes[0], segment_bytes[1]},
+            .pinned = !team->shared}};
     status = tulle__mpi_windows_open(team, segment_bytes);
     for (int s = 0; s < TULLE__SEGMENTS; s++) team->link.near.base[s] = team->window[s].base;
     return status == TULLE_OK && !team->shared ? tulle__mpi_probe_progress(team) : status;

@@ -125,7 +125,8 @@ static tulle_status open_in(tulle__engine_team *team, int direct, const size_t s
     team->link.near.link = (tulle__link){.ops = shared ? &tulle__near_ops : &tulle__shmem_rma_ops,
         .rank = team->rank,
         .npes = team->npes,
-        .segment_bytes = {segment_bytes[0], segment_bytes[1]}};
+        .segment_bytes = {segment_bytes[0], segment_bytes[1]},
+        .pinned = !shared};
     memset(team->link.symmetric[TULLE__CONTROL], 0, segment_bytes[TULLE__CONTROL]); /* words begin at 0 */
     tulle__memory_huge(team->link.symmetric[TULLE__DATA], segment_bytes[TULLE__DATA]);
     tulle__shmem_largest(0, NULL);
