@@ -66,8 +66,8 @@ static tulle_status run_gen(const struct options *options)
 #define OPTION_FORMAT                                                                                                  \
     {                                                                                                                  \
         .name = "format", .kind = KIND_WORD, .argument = "FORMAT",                                                     \
-        .text = "of a sparse .bsp.h5 file: csr (default); bsr:b=3, blocks of 3 x 3 (without b: as suits);\n"           \
-                "auto: what takes fewest bytes; with half, of a symmetric matrix the upper half, and\n"                \
+        .text = "of a sparse .bsp.h5 file: csr (default); bsr:b=3, blocks of 3 x 3 (without b: as suits); "            \
+                "auto: what takes fewest bytes; with half, of a symmetric matrix the upper half, and "                 \
                 "values=f32: `bsr:b=3,half`. tulle stream and solve read all of them by slabs"                         \
     }
 

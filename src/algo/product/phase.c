@@ -5,9 +5,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "algo/product/estimate.h"
 #include "base/error.h"
 
 enum { PHASES_MOST = 4096 };
+static const double UNSURE = 1.5;   /* what an estimate of entries may be short of them */
+static const double RECYCLED = 1.5; /* smaller phases, so that pages of those that are over can stay for the next */
 
 /*
  * What an entry of the result costs on the way, in entries, with what the heaps keep of phases that are over (the room
@@ -35,11 +38,27 @@ static int64_t longest_row(tulle_mat *B)
     return longest;
 }
 
+/* Entries of C that PE r holds, where rows have at most work[row] ratio[i] of them in tile row i, and full tiles. */
+static double entries_held(const tulle_plan *plan, int r, const int64_t *work, const double *ratio)
+{
+    const tulle__operands *o = &plan->operands;
+    double entries = 0, all = (double)o->C->layout->n;
+    for (int i = 0; i < o->M; i++) {
+        double columns = 0;
+        for (int j = 0; j < o->N; j++)
+            if (tulle__layout_owner(o->C->layout, i, j) == r) columns += (double)tulle__tile_cols(o->C, j);
+        if (columns == 0) continue;
+        for (tulle_gidx row = o->A->layout->row_cut[i]; row < o->A->layout->row_cut[i + 1]; row++)
+            entries += ratio[i] * columns * ((double)work[row] < all ? (double)work[row] / all : 1);
+    }
+    return entries;
+}
+
 /*
  * More phases than memory asks for may be faster: the pages of the first one serve all, need / p bytes of them at
  * `fresh` seconds each, while every phase looks at all entries of A and B again, at `again` seconds each. The sum is
- * least where p = sqrt(need fresh / (entries again)). Measured: fresh pages come at 0.6 to 10 GB/s, an entry takes 20
- * ns.
+ * least where p = sqrt(need fresh / (entries again)). Measured: fresh pages come at 0.6 to 10 GB/s, an entry takes 7 to
+ * 20 ns.
  */
 static double cheapest_cut(const tulle_plan *plan, double need)
 {
@@ -49,44 +68,46 @@ static double cheapest_cut(const tulle_plan *plan, double need)
     return entries > 0 ? sqrt(need * fresh / (entries * again)) : 1;
 }
 
-static tulle_status bound_result(tulle_plan *plan, size_t room, int *phases)
+/* Phases for the PE that holds most, each within `room`. */
+static int count_phases(const tulle_plan *plan, double room, const int64_t *work, const double *ratio)
+{
+    double most = 0, entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
+    for (int r = 0; r < plan->comm->size; r++) {
+        double entries = entries_held(plan, r, work, ratio);
+        if (entries > most) most = entries;
+    }
+    double cut = room > 0 ? most * entry / room : PHASES_MOST;
+    if (cut > 1) cut = fmax(cut * RECYCLED, cheapest_cut(plan, most * entry));
+    int phases = cut <= 1 ? 1 : cut >= PHASES_MOST ? PHASES_MOST : (int)cut + 1;
+    return phases < plan->operands.C->layout->n ? phases : (int)plan->operands.C->layout->n;
+}
+
+/*
+ * First by the multiplications; if these are too many, by how many of them an estimate expects to fall on entries that
+ * there are already. Multiplications and ratios are the same on all PEs, `room` is the least of all.
+ */
+static tulle_status bound_result(tulle_plan *plan, double room, int *phases)
 {
     tulle_status status;
     const tulle__operands *o = &plan->operands;
-    int64_t *work = NULL, largest = 0;
+    int64_t *work = NULL;
+    double *ratio = NULL;
     TULLE_TRY(tulle__alloc((size_t)o->A->layout->m, sizeof *work, "row flops", &work));
+    TULLE_TRY(tulle__alloc((size_t)o->M, sizeof *ratio, "entries of tile rows", &ratio));
     TULLE_TRY(tulle_mat_row_flops(o->A, o->B, work));
-    /* entries of C that each PE may hold: multiplications of its rows, at most a full tile */
-    for (int r = 0; r < plan->comm->size; r++) {
-        double entries = 0;
-        for (int i = 0; i < o->M; i++) {
-            double columns = 0, all = 0, row_work = 0;
-            for (int j = 0; j < o->N; j++)
-                if (tulle__layout_owner(o->C->layout, i, j) == r) columns += (double)tulle__tile_cols(o->C, j);
-            all = (double)o->C->layout->n;
-            if (columns == 0) continue;
-            for (tulle_gidx row = o->A->layout->row_cut[i]; row < o->A->layout->row_cut[i + 1]; row++) {
-                double mine = (double)work[row] * columns / all;
-                row_work += mine < columns ? mine : columns;
-            }
-            entries += row_work;
-        }
-        if (entries > (double)largest) largest = (int64_t)entries;
+    for (int i = 0; i < o->M; i++) ratio[i] = 1;
+    *phases = count_phases(plan, room, work, ratio);
+    if (*phases > 1) {
+        TULLE_TRY(tulle__estimate_ratio(o->A, o->B, work, ratio));
+        for (int i = 0; i < o->M; i++) ratio[i] = ratio[i] * UNSURE < 1 ? ratio[i] * UNSURE : 1;
+        *phases = count_phases(plan, room, work, ratio);
     }
-    double need = (double)largest * (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
-    double least = (double)(largest ? 1 : 0) * (double)o->A->layout->m * 24;
-    if (least > (double)room && plan->comm->size == 1) {
+    double least = (double)(o->A->nnz > 0) * (double)o->A->layout->m * 24;
+    if (least > room && plan->comm->size == 1)
         status = tulle__fail(TULLE_ERR_LIMIT,
-            "the row pointers of the result alone take %.1f MB of the %.1f MB that are left", least / 1e6,
-            (double)room / 1e6);
-        goto out;
-    }
-    double cut = room > 0 ? need / (double)room : PHASES_MOST;
-    double best = cut > 1 ? cheapest_cut(plan, need) : 1;
-    if (best > cut) cut = best;
-    *phases = cut <= 1 ? 1 : cut >= PHASES_MOST ? PHASES_MOST : (int)cut + 1;
-    if (*phases > o->C->layout->n) *phases = (int)o->C->layout->n;
+            "the row pointers of the result alone take %.1f MB of the %.1f MB that are left", least / 1e6, room / 1e6);
 out:
+    tulle__free(ratio);
     tulle__free(work);
     return status;
 }
@@ -108,10 +129,12 @@ tulle_status tulle__plan_choose_phases(tulle_plan *plan)
         tight = (most < full ? most : full) * entry * spare(plan) > (double)room;
     }
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &tight)));
-    if (tight) TULLE_TRY(tulle_comm_agree(plan->comm, bound_result(plan, room, &phases)));
-    int64_t most = phases;
-    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &most)));
-    plan->phases = plan->sparse ? (int)most : 1;
+    if (tight) {
+        double least = (double)room;
+        TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MIN, 1, &least)));
+        TULLE_TRY(tulle_comm_agree(plan->comm, bound_result(plan, least, &phases)));
+    }
+    plan->phases = plan->sparse ? phases : 1;
 out:
     return status;
 }
