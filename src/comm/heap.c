@@ -38,14 +38,6 @@ struct tulle__heap {
     uint32_t generation;
 };
 
-/* Gives the pages of a free extent back to the system. A segment shared by processes is a file, to be made sparse. */
-static void release_pages(tulle__heap *heap, uint64_t offset, uint64_t length)
-{
-    uint64_t from = (offset + PAGE - 1) / PAGE * PAGE, to = (offset + length) / PAGE * PAGE;
-    if (from < to && madvise(heap->base + from, to - from, MADV_REMOVE) != 0)
-        (void)madvise(heap->base + from, to - from, MADV_DONTNEED);
-}
-
 /* Pages of this many bytes may stay for later blocks: not so many that memory runs out. */
 static uint64_t idle_most(const tulle__heap *heap)
 {
@@ -56,13 +48,17 @@ static uint64_t idle_most(const tulle__heap *heap)
     return room < limit / 2 ? room : limit / 2;
 }
 
-/* Releases the whole pages of [from, to), which are idle. Returns their bytes. */
+/*
+ * Gives the whole pages of [from, to), which are idle, back to the system; returns their bytes. A segment that is
+ * shared by processes is a file, to be made sparse.
+ */
 static uint64_t release_idle(tulle__heap *heap, uint64_t from, uint64_t to)
 {
     from = (from + PAGE - 1) / PAGE * PAGE;
     to = to / PAGE * PAGE;
     if (from >= to) return 0;
-    release_pages(heap, from, to - from);
+    if (madvise(heap->base + from, to - from, MADV_REMOVE) != 0)
+        (void)madvise(heap->base + from, to - from, MADV_DONTNEED);
     tulle__byte_set_remove(&heap->idle, from, to);
     return to - from;
 }
@@ -299,6 +295,37 @@ static void insert_free(tulle__heap *heap, uint64_t offset, uint64_t length)
         memmove(e + 1, e, (size_t)(heap->nfree++ - at) * sizeof *e);
         *e = (struct extent){offset, length};
     }
+}
+
+tulle_status tulle__heap_trim(tulle__heap *heap, tulle__place *place, size_t front, size_t bytes)
+{
+    tulle_status status = TULLE_OK;
+    struct header header;
+    uint64_t offset = place->offset - TULLE__HEAP_HEADER, length = extent_length(bytes);
+    pthread_mutex_lock(&heap->lock);
+    /* two extents more, and one when the block is given back */
+    if (heap->nfree + heap->blocks + 4 > heap->room) {
+        TULLE_TRY(tulle__realloc((size_t)heap->room * 2, sizeof *heap->free, "free extents", &heap->free));
+        heap->room *= 2;
+    }
+    TULLE_TRY(make_room(heap));
+    memcpy(&header, heap->base + offset, sizeof header);
+    memset(heap->base + offset, 0, sizeof header);
+    uint64_t start = offset + front, behind = start + length, end = offset + header.length;
+    if (front) insert_free(heap, offset, front);
+    if (behind < end) insert_free(heap, behind, end - behind);
+    tulle__byte_set_add(&heap->idle, offset, start);
+    tulle__byte_set_add(&heap->idle, behind, end);
+    heap->used -= header.length - length;
+    tulle__account_credit(heap->account, header.charged - length);
+    header.length = header.charged = length;
+    memcpy(heap->base + start, &header, sizeof header);
+    place->offset += front;
+    place->length = bytes;
+    settle_idle(heap);
+out:
+    pthread_mutex_unlock(&heap->lock);
+    return status;
 }
 
 /* keep: the block leaves its pages to those that come after. */

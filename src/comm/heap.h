@@ -34,6 +34,12 @@ tulle_status tulle__heap_reserve(
     tulle__heap *heap, size_t bytes, size_t committed, const char *what, tulle__place *place);
 tulle_status tulle__heap_commit(tulle__heap *heap, const tulle__place *place, size_t committed, const char *what);
 
+/*
+ * Gives back what of a block lies before its first `front` bytes, a multiple of 64, and behind the `bytes` that follow.
+ * The place is that of the rest then. The block must be committed as a whole.
+ */
+tulle_status tulle__heap_trim(tulle__heap *heap, tulle__place *place, size_t front, size_t bytes);
+
 /* As give, but no pages stay: for large blocks that nothing like will follow soon. */
 void tulle__heap_discard(tulle__heap *heap, const tulle__place *place);
 

@@ -60,12 +60,19 @@ typedef struct tulle__spgemm_pair {
  * (scale a) b, rounded twice, added to a sum that starts as +0: the same bits from every kernel and instruction set.
  * The columns of a row of B ascend strictly; those of a row of A may come in any order.
  */
+struct tulle__csr_result;
 typedef struct tulle__spgemm_task {
     tulle_type type;
     int64_t m, n;
     int npairs;
     const tulle__spgemm_pair *pair;
     int unsorted; /* 1: the columns of a row of C may come in any order */
+    /*
+     * Not NULL: C may be placed before its entries are counted, with room for more, and is settled then: with rowptr
+     * not yet filled, nnz entries at C->colind and C->val move to where they belong, which C tells then. If the room is
+     * too small C is placed again. The context is that of `place`.
+     */
+    tulle_status (*settle)(void *context, int64_t m, int64_t nnz, struct tulle__csr_result *C);
 } tulle__spgemm_task;
 
 /*
@@ -201,9 +208,10 @@ typedef struct tulle__csr_result {
 } tulle__csr_result;
 
 /*
- * Where a kernel puts its result: called once, by the thread that called the kernel, as soon as nnz is known, so that
- * the caller can put C where other PEs reach it. Fills rowptr, colind, val with room for m + 1, nnz, nnz entries.
- * A kernel can still fail after that, since it allocates working space late: the caller frees what was placed then.
+ * Where a kernel puts its result: called once (but see settle), by the thread that called the kernel, as soon as nnz is
+ * known, so that the caller can put C where other PEs reach it. Fills rowptr, colind, val with room for m + 1, nnz, nnz
+ * entries. A kernel can still fail after that, since it allocates working space late: the caller frees what was placed
+ * then.
  */
 typedef tulle_status (*tulle__csr_place)(void *context, int64_t m, int64_t nnz, tulle__csr_result *C);
 

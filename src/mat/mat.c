@@ -232,6 +232,23 @@ tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_t
     return place_block(A, i, j, nnz, o.length, o.val, tile);
 }
 
+tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
+{
+    tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
+    tulle_gidx m = tulle__tile_rows(A, i);
+    tulle__csr_offsets had = tulle__csr_offsets_of(m, record->nnz, A->type),
+                       has = tulle__csr_offsets_of(m, nnz, A->type);
+    char *base = tulle__direct(A->comm, &record->place);
+    /* columns move up to the values, which are more bytes */
+    size_t front = had.val - has.val;
+    if (front) memmove(base + front + has.colind, base + had.colind, (size_t)nnz * sizeof(tulle_lidx));
+    tulle_status status = tulle__heap_trim(A->comm->pe->data, &record->place, front, has.length);
+    if (status != TULLE_OK) return status;
+    record->nnz = nnz;
+    *tile = tulle__tile_view(A, i, j, record, base + front);
+    return TULLE_OK;
+}
+
 tulle_status tulle__mat_commit(tulle_mat *A, int i, int j)
 {
     const tulle__place *place = &A->replaced[tulle__tile_index(A, i, j)].place;

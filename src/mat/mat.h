@@ -76,6 +76,12 @@ tulle__csr tulle__tile_csr(const tulle_tile *tile);
 /* A new block for own tile (i, j): to be filled, then renewed. Filled by the caller through the view. */
 tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
 
+/*
+ * A sparse tile that was placed with room for more has nnz entries, and gives back the room of the others. Its row
+ * pointers are to be filled after this; columns and values, which begin at the view's of before, are moved together.
+ */
+tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
+
 /* The same for a sparse tile whose values come last: they are not charged, nor to be touched, until committed. */
 tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
 tulle_status tulle__mat_commit(tulle_mat *A, int i, int j);

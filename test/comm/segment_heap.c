@@ -75,6 +75,10 @@ static int one_round(tulle__heap *heap, struct block *b, uint64_t draw, int *ref
             memset(at(b) + b->committed, b->fill, b->bytes - b->committed);
             b->committed = b->bytes;
         }
+    } else if (b->committed == b->bytes && b->bytes > 200 && draw >> 9 & 1) { /* its middle stays */
+        size_t front = (draw >> 12) % (b->bytes / 2) / 64 * 64, bytes = b->bytes / 2 - (draw >> 20) % 100;
+        status = tulle__heap_trim(heap, &b->place, front, bytes);
+        if (status == TULLE_OK) b->bytes = b->committed = bytes;
     } else {
         if (!holds(b)) return 0;
         if (draw >> 8 & 7)

@@ -51,6 +51,42 @@ static int numeric_same(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle_
     return same;
 }
 
+/* What is placed with room for more comes together in arrays of its own. */
+static tulle_status settle(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
+{
+    tulle__csr_result *last = context, all = {0};
+    tulle_status status = place(NULL, m, nnz, &all);
+    if (status != TULLE_OK) return status;
+    memcpy(all.colind, C->colind, (size_t)nnz * sizeof *all.colind);
+    memcpy(all.val, C->val, (size_t)nnz * sizeof(double)); /* of either type: there was room */
+    result_free(last);
+    *C = *last = all;
+    return TULLE_OK;
+}
+
+/* The last result that was placed, in place of one before. */
+static tulle_status place_again(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
+{
+    tulle__csr_result *last = context;
+    result_free(last);
+    tulle_status status = place(NULL, m, nnz, C);
+    if (status == TULLE_OK) *last = *C;
+    return status;
+}
+
+/* The same bits where C is settled. */
+static int settled_same(
+    tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const chain *c, const tulle__csr_result *ref)
+{
+    tulle__csr_result C = {0}, last = {0};
+    tulle__spgemm_task task = c->task;
+    task.settle = settle;
+    int same = tulle__spgemm_cpu(isa, knobs, pool, &task, place_again, &last, &C) == TULLE_OK &&
+               result_same(task.type, task.m, ref, &C);
+    result_free(&last);
+    return same;
+}
+
 static int compare_with(
     tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const chain *c, const tulle__csr_result *ref)
 {
@@ -60,7 +96,8 @@ static int compare_with(
                result_same(c->task.type, c->task.m, ref, &C) &&
                tulle__spgemm_cpu_symbolic(isa, knobs, pool, &c->task, rowptr) == TULLE_OK &&
                !memcmp(rowptr, ref->rowptr, (size_t)(c->task.m + 1) * sizeof *rowptr) &&
-               numeric_same(isa, knobs, pool, &c->task, &C);
+               numeric_same(isa, knobs, pool, &c->task, &C) &&
+               (knobs->passes || settled_same(isa, knobs, pool, c, ref));
     result_free(&C);
     free(rowptr);
     return same;
@@ -68,6 +105,10 @@ static int compare_with(
 
 static const tulle__spgemm_knobs ways[] = {
     {0},
+    {.chunk = 50},
+    {.chunk = 50, .runs = 1},
+    {.chunk = 200, .accumulator = TULLE__ACCUMULATOR_ORDERED},
+    {.chunk = 50, .accumulator = TULLE__ACCUMULATOR_HASH},
     {.passes = 1, .chunk = 50},
     {.passes = 2, .chunk = 50},
     {.passes = 1, .accumulator = TULLE__ACCUMULATOR_DENSE, .runs = -1, .chunk = 200},
@@ -270,6 +311,58 @@ static void test_wide(tulle__isa isa, tulle__pool *pool)
     }
 }
 
+/* Where entries are in rows that the estimate does not look at, the room is too small, and C is placed again. */
+static void test_estimate(tulle__isa isa, tulle__pool *pool)
+{
+    enum { M = 20000, STEP = M / 64 + 1 };
+    chain c;
+    tulle__csr_result ref = {0};
+    chain_make(&c, FULL, TULLE_F64, 3, 400, 1, 1);
+    int64_t k = c.A[0].csr.n, at = 0;
+    matrix_free(&c.A[0]);
+    matrix A = {.type = TULLE_F64};
+    A.rowptr = malloc((M + 1) * sizeof *A.rowptr);
+    A.colind = malloc(2 * M * sizeof *A.colind);
+    A.val = malloc(2 * M * sizeof(double));
+    for (int64_t i = 0; i < M; i++) {
+        A.rowptr[i] = at;
+        for (int e = 0; i % STEP >= 5 && i % STEP < 20 && e < 2; e++) {
+            A.colind[at] = (int32_t)((i + e) % k);
+            ((double *)A.val)[at++] = (double)(i % 7 + e);
+        }
+    }
+    A.rowptr[M] = at;
+    A.csr = (tulle__csr){.m = M, .n = k, .rowptr = A.rowptr, .colind = A.colind, .val = A.val};
+    c.A[0] = A;
+    c.pair[0].A = A.csr;
+    c.pair[0].B = c.B[0].csr;
+    c.task.m = M;
+    int same = tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref) == TULLE_OK;
+    for (int way = 0; way < 4; way++) same = same && settled_same(isa, &ways[way], pool, &c, &ref);
+    ok(same, "%s: %d entries where none are expected", tulle__isa_name(isa), (int)ref.nnz);
+    result_free(&ref);
+    chain_free(&c);
+}
+
+static void test_settled_memory(tulle__account *account, tulle__pool *pool)
+{
+    chain c;
+    chain_make(&c, UNIFORM, TULLE_F64, 60, 100, 2, 1);
+    c.task.settle = settle;
+    int64_t before = tulle__account_blocks(account);
+    int n = 0, leaks = 0;
+    for (tulle_status status = TULLE_ERR_MEMORY; status != TULLE_OK && n < 1000; n++) {
+        tulle__csr_result C = {0}, last = {0};
+        tulle__account_fail_after(account, n);
+        status = tulle__spgemm_cpu(TULLE__ISA_PORTABLE, &ways[n % 5], pool, &c.task, place_again, &last, &C);
+        result_free(&last);
+        leaks += tulle__account_blocks(account) != before;
+    }
+    tulle__account_fail_after(account, -1);
+    ok(n > 5 && n < 1000 && leaks == 0, "settled: every allocation fails once (%d)", n);
+    chain_free(&c);
+}
+
 static void test_memory(tulle__account *account, tulle__pool *pool)
 {
     for (int way = 0; way < WAYS; way++) {
@@ -314,10 +407,13 @@ int main(void)
         test_supernodes((tulle__isa)isa, pool);
         test_unsorted((tulle__isa)isa, pool[2]);
         test_wide((tulle__isa)isa, pool[1]);
+        for (int t = 0; t < THREADS; t++) test_estimate((tulle__isa)isa, pool[t]);
     }
     test_flops(pool[2]);
     test_memory(account, pool[0]);
     test_memory(account, pool[2]);
+    test_settled_memory(account, pool[0]);
+    test_settled_memory(account, pool[2]);
     for (int t = 0; t < THREADS; t++) tulle__pool_free(pool[t]);
     ok(tulle__account_blocks(account) == 0, "nothing leaks");
     tulle__account_enter(NULL);

@@ -33,16 +33,20 @@ static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__cs
     return TULLE_OK;
 }
 
+static void view_result(const tulle_tile *tile, int64_t nnz, tulle__csr_result *result)
+{
+    *result = (tulle__csr_result){.nnz = nnz,
+        .rowptr = (int64_t *)(uintptr_t)tile->rowptr,
+        .colind = (int32_t *)(uintptr_t)tile->colind,
+        .val = tile->val};
+}
+
 tulle_status tulle__place_tile(tulle_mat *C, int i, int j, int64_t nnz, tulle__csr_result *result)
 {
     tulle_tile tile;
     tulle_status status = tulle__mat_place(C, i, j, nnz, &tile);
-    if (status != TULLE_OK) return status;
-    *result = (tulle__csr_result){.nnz = nnz,
-        .rowptr = (int64_t *)(uintptr_t)tile.rowptr,
-        .colind = (int32_t *)(uintptr_t)tile.colind,
-        .val = tile.val};
-    return TULLE_OK;
+    if (status == TULLE_OK) view_result(&tile, nnz, result);
+    return status;
 }
 
 struct tile_place {
@@ -55,6 +59,16 @@ static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr
     (void)m;
     const struct tile_place *place = context;
     return tulle__place_tile(place->C, place->i, place->j, nnz, C);
+}
+
+static tulle_status settle_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
+{
+    (void)m;
+    const struct tile_place *place = context;
+    tulle_tile tile;
+    tulle_status status = tulle__mat_settle(place->C, place->i, place->j, nnz, &tile);
+    if (status == TULLE_OK) view_result(&tile, nnz, C);
+    return status;
 }
 
 tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs)
@@ -125,7 +139,8 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
         .m = tulle__tile_rows(plan->operands.C, i),
         .n = tulle__tile_cols(plan->operands.C, j),
         .npairs = pairs,
-        .pair = x->pair};
+        .pair = x->pair,
+        .settle = settle_tile};
     tulle__csr_result result = {.nnz = 0};
     if (x->inbox.reuse) return tulle__into_rows(x, i, j, 0, task.m, pairs);
     struct tile_place place = {plan->operands.C, i, j};

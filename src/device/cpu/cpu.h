@@ -21,7 +21,7 @@ typedef enum tulle__accumulator {
 
 /* How a sparse product is made: 0 lets the estimates choose, which is what the table's entry does. */
 typedef struct tulle__spgemm_knobs {
-    int passes; /* 1: compute, then place and copy; 2: count, place, compute */
+    int passes; /* 1: compute, then place and copy; 2: count, place, compute; 0 also: compute into a place, settle */
     int runs;   /* 1: on runs of columns; -1: never */
     tulle__accumulator accumulator;
     int64_t chunk; /* flops of a chunk of rows */

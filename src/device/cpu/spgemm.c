@@ -8,7 +8,9 @@
  *   sum     dense: one random access to n v bytes a thread, ~2 ns beyond L2; ordered table: L1, ~3 ns; runs: a vector
  *           operation for up to 32 bytes of them, ~0.2 ns
  *   write   (4 + v) / cf bytes of C; a write to memory is also a read of it
- * One pass writes C twice and reads it once, (12 .. 36) / cf bytes more, in places that flops bound, of which huge
+ * Where C may settle (spgemm_once.c) its rows are computed once, in a thread's cache, and copied to a place with room
+ * for what a sample of rows expects and a third more; then 4 / cf bytes, the columns, move up to the values.
+ * Else one pass writes C twice and reads it once, (12 .. 36) / cf bytes more, in places that flops bound, of which huge
  * pages make nearly all resident; two passes read B's columns twice and mark them twice. So two passes pay where B
  * comes in runs (marks are cheap) and where cf is over 3.5: one pass took 0.6 of the time of two at cf = 2.6 (a mesh),
  * 0.8 at 1.9 and 3.3 (a social and a web graph), 1.06 at 4.
@@ -220,34 +222,101 @@ static void job_fini(struct job *job)
     tulle__free(job->val);
 }
 
-/* nnz(C) / flops by a sample of rows spread over the matrix. */
+static int64_t row_flops(const tulle__spgemm_task *task, int64_t i)
+{
+    int64_t flops = 0;
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *A = &task->pair[p].A, *B = &task->pair[p].B;
+        int64_t begin = A->rowptr ? A->rowptr[i] : 0, end = A->rowptr ? A->rowptr[i + 1] : 1;
+        for (int64_t a = begin; a < end; a++) {
+            int64_t k = A->rowptr ? A->colind[a] : i;
+            flops += B->rowptr[k + 1] - B->rowptr[k];
+        }
+    }
+    return flops;
+}
+
+/* The row that multiplication `at` of the product belongs to, and its flops. */
+static int64_t row_at(const tulle__spgemm_plan *plan, int64_t at, int64_t *flops)
+{
+    int64_t low = 0, high = plan->nchunks - 1;
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+        if (plan->chunk_flops[middle] <= at)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    int64_t i = plan->chunk_row[low], before = plan->chunk_flops[low];
+    while (before + (*flops = row_flops(plan->task, i)) <= at) {
+        before += *flops;
+        i++;
+    }
+    return i;
+}
+
+/* nnz(C) / flops, by rows that multiplications spread evenly over the product belong to: heavy ones are likelier. */
 static tulle_status estimate_fill(struct job *job, double *fill)
 {
-    enum { SAMPLES = 64 };
+    enum { SAMPLES = 64, LEAST = 8, STRIDE = 27 }; /* STRIDE: samples that are left out are spread, too */
     const tulle__spgemm_plan *plan = job->plan;
     tulle__spgemm_space space;
-    int64_t flops = 0, nnz = 0, step = plan->task->m / SAMPLES + 1;
+    double sum = 0;
+    int64_t seen = 0, n = 0;
     tulle_status status = TULLE_OK;
+    *fill = 0;
+    if (!plan->flops) return TULLE_OK;
     tulle__spgemm_space_init(&space, plan);
-    for (int64_t i = step / 2; i < plan->task->m; i += step) {
+    for (; n < SAMPLES && (n < LEAST || seen < plan->flops / 100); n++) {
+        double part = ((double)(n * STRIDE % SAMPLES) + 0.5) / SAMPLES;
+        int64_t flops, i = row_at(plan, (int64_t)(part * (double)plan->flops), &flops);
         TULLE_TRY(job->rows->count(&space, i, i + 1, job->count));
-        for (int p = 0; p < plan->task->npairs; p++) {
-            const tulle__csr *A = &plan->task->pair[p].A, *B = &plan->task->pair[p].B;
-            int64_t begin = A->rowptr ? A->rowptr[i] : 0, end = A->rowptr ? A->rowptr[i + 1] : 1;
-            for (int64_t a = begin; a < end; a++) {
-                int64_t k = A->rowptr ? A->colind[a] : i;
-                flops += B->rowptr[k + 1] - B->rowptr[k];
-            }
-        }
-        nnz += job->count[i];
+        sum += (double)job->count[i] / (double)flops;
+        seen += flops;
     }
-    *fill = flops ? (double)nnz / (double)flops : 0;
+    *fill = sum / (double)n;
 out:
     tulle__spgemm_space_fini(&space);
     return status;
 }
 
 static const double FILL_ONE_PASS = 0.28; /* 1 / cf, see above */
+
+static tulle_status fill_chunks(void *arg, int thread, int nthreads)
+{
+    struct job *job = arg;
+    (void)thread;
+    (void)nthreads;
+    for (int64_t c; (c = next_chunk(job)) < job->plan->nchunks;) fill_rowptr(job, c);
+    return TULLE_OK;
+}
+
+static const double MARGIN = 1.3;        /* of the estimate, which a few rows make */
+static const double FILL_ONCE = 1. / 16; /* of runs, below which counting is little and better done by itself */
+
+/* Computes into a place with more room than C is expected to need. *done = 0: there was not enough, here or there. */
+static tulle_status make_once(struct job *job, tulle__pool *pool, tulle__csr_place place, void *context, int *done)
+{
+    const tulle__spgemm_plan *plan = job->plan;
+    tulle_status status;
+    double fill;
+    TULLE_TRY(estimate_fill(job, &fill));
+    if (plan->runs && fill < FILL_ONCE) return TULLE_OK;
+    int64_t room = tulle__spgemm_bound(plan), expected = (int64_t)(MARGIN * fill * (double)plan->flops) + 4096;
+    if (expected < room) room = expected;
+    status = place(context, plan->task->m, room, &job->C);
+    if (status == TULLE_ERR_LIMIT) return TULLE_OK; /* two passes need less */
+    if (status != TULLE_OK) return status;
+    TULLE_TRY(tulle__spgemm_once(plan, job->rows, pool, room, job->count, job->chunk_nnz, &job->C, done));
+    if (!*done) return TULLE_OK;
+    int64_t nnz = job->chunk_nnz[plan->nchunks];
+    TULLE_TRY(plan->task->settle(context, plan->task->m, nnz, &job->C));
+    job->C.nnz = nnz;
+    job->C.rowptr[0] = 0;
+    TULLE_TRY(run(pool, job, fill_chunks));
+out:
+    return status;
+}
 
 /* Whether to compute first and copy then; gets the room for that. */
 static tulle_status choose_one_pass(struct job *job, int *one_pass)
@@ -277,24 +346,36 @@ out:
     return status;
 }
 
+/* Places C when its entries are counted. */
+static tulle_status make_counted(struct job *job, tulle__pool *pool, tulle__csr_place place, void *context)
+{
+    tulle_status status;
+    const tulle__spgemm_plan *plan = job->plan;
+    int one_pass = 0;
+    TULLE_TRY(choose_one_pass(job, &one_pass));
+    if (plan->runs && !one_pass)
+        TULLE_TRY(tulle__alloc_zero((size_t)plan->nchunks, sizeof *job->structure, "chunks of rows", &job->structure));
+    TULLE_TRY(run(pool, job, one_pass ? compute_chunks : count_chunks));
+    int64_t nnz = scan_chunks(job);
+    TULLE_TRY(place(context, plan->task->m, nnz, &job->C));
+    job->C.nnz = nnz;
+    job->C.rowptr[0] = 0;
+    TULLE_TRY(run(pool, job, one_pass ? copy_chunks : write_chunks));
+out:
+    return status;
+}
+
 tulle_status tulle__spgemm_cpu(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
     const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *C)
 {
     tulle__spgemm_plan plan;
     struct job job = {0};
-    int one_pass = 0;
+    int done = 0;
     tulle_status status = tulle__spgemm_plan_init(&plan, knobs, pool, task);
     if (status != TULLE_OK) return status;
     TULLE_TRY(job_init(&job, &plan, isa));
-    TULLE_TRY(choose_one_pass(&job, &one_pass));
-    if (plan.runs && !one_pass)
-        TULLE_TRY(tulle__alloc_zero((size_t)plan.nchunks, sizeof *job.structure, "chunks of rows", &job.structure));
-    TULLE_TRY(run(pool, &job, one_pass ? compute_chunks : count_chunks));
-    int64_t nnz = scan_chunks(&job);
-    TULLE_TRY(place(context, task->m, nnz, &job.C));
-    job.C.nnz = nnz;
-    job.C.rowptr[0] = 0;
-    TULLE_TRY(run(pool, &job, one_pass ? copy_chunks : write_chunks));
+    if (task->settle && knobs->passes == 0) TULLE_TRY(make_once(&job, pool, place, context, &done));
+    if (!done) TULLE_TRY(make_counted(&job, pool, place, context));
     job.C.multiplications = plan.flops;
     *C = job.C;
 out:

@@ -75,6 +75,16 @@ void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan);
 void tulle__spgemm_space_init(tulle__spgemm_space *space, const tulle__spgemm_plan *plan);
 void tulle__spgemm_space_fini(tulle__spgemm_space *space);
 
+/* Entries of C are at most that many. */
+int64_t tulle__spgemm_bound(const tulle__spgemm_plan *plan);
+
+/*
+ * All rows, computed once, into C->colind and C->val, which have room for `room` entries: count[i] entries of row i,
+ * before[c] before chunk c (nchunks + 1). *fits = 0 if there are more of them: nothing is valid then.
+ */
+tulle_status tulle__spgemm_once(const tulle__spgemm_plan *plan, const tulle__spgemm_rows *rows, tulle__pool *pool,
+    int64_t room, int32_t *count, int64_t *before, tulle__csr_result *C, int *fits);
+
 /* Make room: for count segments of size bytes, for the dense sums and bits, for count slots, sort items, runs. */
 tulle_status tulle__spgemm_space_segments(tulle__spgemm_space *space, int64_t count, size_t size);
 tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size);

@@ -72,10 +72,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(block)(const tulle__
 #pragma GCC unroll 8
         for (int t = 0; t < parts * count; t++) sum[t] = SPLAT(0);
         NAME(row)(sum, &A, B, ldb, fetch_end, i, tail, count, parts);
-        for (int p = 1; p < npairs; p++)
-            NAME(row)
-            (sum, &pair[p].A, (const T *)pair[p].B + first, pair[p].ldb, pair[p].fetch_end - AHEAD, i, tail, count,
-                parts);
+        for (int p = 1; p < npairs; p++) NAME(row)
+        (sum, &pair[p].A, (const T *)pair[p].B + first, pair[p].ldb, pair[p].fetch_end - AHEAD, i, tail, count, parts);
         V old[NAME(MOST)];
 #pragma GCC unroll 8
         for (int t = 0; t < count; t++) {
