@@ -222,20 +222,6 @@ static void job_fini(struct job *job)
     tulle__free(job->val);
 }
 
-static int64_t row_flops(const tulle__spgemm_task *task, int64_t i)
-{
-    int64_t flops = 0;
-    for (int p = 0; p < task->npairs; p++) {
-        const tulle__csr *A = &task->pair[p].A, *B = &task->pair[p].B;
-        int64_t begin = A->rowptr ? A->rowptr[i] : 0, end = A->rowptr ? A->rowptr[i + 1] : 1;
-        for (int64_t a = begin; a < end; a++) {
-            int64_t k = A->rowptr ? A->colind[a] : i;
-            flops += B->rowptr[k + 1] - B->rowptr[k];
-        }
-    }
-    return flops;
-}
-
 /* The row that multiplication `at` of the product belongs to, and its flops. */
 static int64_t row_at(const tulle__spgemm_plan *plan, int64_t at, int64_t *flops)
 {
@@ -248,7 +234,7 @@ static int64_t row_at(const tulle__spgemm_plan *plan, int64_t at, int64_t *flops
             high = middle - 1;
     }
     int64_t i = plan->chunk_row[low], before = plan->chunk_flops[low];
-    while (before + (*flops = row_flops(plan->task, i)) <= at) {
+    while (before + (*flops = tulle__spgemm_row_flops(plan->task, i)) <= at) {
         before += *flops;
         i++;
     }

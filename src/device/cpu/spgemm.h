@@ -75,6 +75,9 @@ void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan);
 void tulle__spgemm_space_init(tulle__spgemm_space *space, const tulle__spgemm_plan *plan);
 void tulle__spgemm_space_fini(tulle__spgemm_space *space);
 
+/* The multiplications of row i of C. */
+int64_t tulle__spgemm_row_flops(const tulle__spgemm_task *task, int64_t i);
+
 /* Entries of C are at most that many. */
 int64_t tulle__spgemm_bound(const tulle__spgemm_plan *plan);
 

@@ -19,6 +19,20 @@ static int64_t maximum(int64_t x, int64_t y)
     return x > y ? x : y;
 }
 
+int64_t tulle__spgemm_row_flops(const tulle__spgemm_task *task, int64_t i)
+{
+    int64_t flops = 0;
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *A = &task->pair[p].A, *B = &task->pair[p].B;
+        int64_t begin = A->rowptr ? A->rowptr[i] : 0, end = A->rowptr ? A->rowptr[i + 1] : 1;
+        for (int64_t a = begin; a < end; a++) {
+            int64_t k = A->rowptr ? A->colind[a] : i;
+            flops += B->rowptr[k + 1] - B->rowptr[k];
+        }
+    }
+    return flops;
+}
+
 struct flops_job {
     const tulle__spgemm_task *task;
     int64_t *flops;
@@ -35,19 +49,7 @@ static tulle_status count_flops(void *arg, int thread, int nthreads)
         int64_t begin = atomic_fetch_add_explicit(&job->next, FLOPS_ROWS, memory_order_relaxed);
         if (begin >= task->m) return TULLE_OK;
         int64_t end = minimum(task->m, begin + FLOPS_ROWS);
-        memset(job->flops + begin, 0, (size_t)(end - begin) * sizeof *job->flops);
-        for (int p = 0; p < task->npairs; p++) {
-            const int64_t *ap = task->pair[p].A.rowptr, *bp = task->pair[p].B.rowptr;
-            const int32_t *ac = task->pair[p].A.colind;
-            for (int64_t i = begin; i < end; i++) {
-                int64_t sum = 0;
-                if (ap)
-                    for (int64_t a = ap[i]; a < ap[i + 1]; a++) sum += bp[ac[a] + 1] - bp[ac[a]];
-                else
-                    sum = bp[i + 1] - bp[i];
-                job->flops[i] += sum;
-            }
-        }
+        for (int64_t i = begin; i < end; i++) job->flops[i] = tulle__spgemm_row_flops(task, i);
     }
 }
 
