@@ -22,6 +22,21 @@ typedef struct tulle__run_rows {
     tulle__run *run;
 } tulle__run_rows;
 
+/* Rows first .. end - 1, each one with the columns of the one before shifted by one; of at least one row. */
+typedef struct tulle__stretch {
+    int64_t first, end;
+} tulle__stretch;
+
+/*
+ * Of a pair: the stretch of each row of A and of B, and their values: where row k belongs to a stretch of SHIFT_ROWS
+ * and more, the value of its entry e lies at rowptr[first] - rowptr[0] + e (end - first) + k - first Without A where
+ * that is the identity; what is A's may be B's.
+ */
+typedef struct tulle__shifts {
+    tulle__stretch *A, *B;
+    void *a_val, *b_val;
+} tulle__shifts;
+
 typedef struct tulle__spgemm_plan {
     const tulle__spgemm_task *task;
     tulle__spgemm_knobs knobs;
@@ -30,9 +45,21 @@ typedef struct tulle__spgemm_plan {
     int64_t *chunk_row;    /* nchunks + 1: where chunks of rows begin */
     int64_t *chunk_flops;  /* nchunks + 1: flops before the chunk */
     tulle__run_rows *runs; /* one a pair, or NULL: not worth it */
+    tulle__shifts *shifts; /* one a pair, or NULL: not worth it */
     int dense;             /* a thread may have an array as wide as C */
     int prefetch;          /* B lies outside the cache */
 } tulle__spgemm_plan;
+
+/* The structure of a row of C that begins a stretch of shifts: the next one mostly has the same. */
+typedef struct tulle__shifted_row {
+    int64_t i, nterms, nproducts;
+    int64_t most, room; /* terms and products there is room for */
+    int turn;           /* which half of space->shifted has its terms */
+    int32_t nnz;
+    int32_t *place;        /* of each product, among the columns */
+    int32_t *col;          /* of each entry */
+    int32_t *first, *last; /* of each entry: where its products begin, end */
+} tulle__shifted_row;
 
 /* A thread's working space; grown when a row needs it. Between rows dense and bits are zero and key is empty. */
 typedef struct tulle__spgemm_space {
@@ -51,6 +78,10 @@ typedef struct tulle__spgemm_space {
     int keep;
     const tulle__run *stored; /* the structure of the rows to be written, kept when they were counted; or NULL */
     int crowded;              /* how often the ordered table was in vain, lately */
+    tulle__shifted_row row;   /* the structure of the last stretch */
+    void *shifted;            /* rows of B under this stretch and the last */
+    void *factor;             /* A's values for a few rows of a stretch */
+    void *product;            /* what is summed in a row of a stretch, entry by entry */
 } tulle__spgemm_space;
 
 /* Rows begin .. end - 1. */
@@ -75,6 +106,16 @@ void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan);
 void tulle__spgemm_space_init(tulle__spgemm_space *space, const tulle__spgemm_plan *plan);
 void tulle__spgemm_space_fini(tulle__spgemm_space *space);
 
+/*
+ * Looks for stretches of shifted rows. *part: of the rows of A, those in stretches long enough; 0, and plan->shifts
+ * NULL, if there are few.
+ */
+tulle_status tulle__spgemm_make_shifts(tulle__spgemm_plan *plan, tulle__pool *pool, double *part);
+void tulle__spgemm_drop_shifts(tulle__spgemm_plan *plan);
+
+/* How many rows of C from i on, before row `end`, are shifts of row i, and made of shifted rows only; 0: too few. */
+int64_t tulle__spgemm_shifted_rows(const tulle__spgemm_plan *plan, int64_t i, int64_t end);
+
 /* The multiplications of row i of C. */
 int64_t tulle__spgemm_row_flops(const tulle__spgemm_task *task, int64_t i);
 
@@ -94,6 +135,9 @@ tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size);
 tulle_status tulle__spgemm_space_slots(tulle__spgemm_space *space, int64_t count, size_t size);
 tulle_status tulle__spgemm_space_order(tulle__spgemm_space *space, int64_t count);
 tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count); /* contents are kept */
+/* For a stretch: count rows of B and as many of A's values; and count products. What was there before is gone. */
+tulle_status tulle__spgemm_space_shifted(tulle__spgemm_space *space, int64_t count, size_t size, size_t factor);
+tulle_status tulle__spgemm_space_products(tulle__spgemm_space *space, int64_t count, size_t size);
 
 /* Sorts count items by their upper halves; uses space->order2. The result lies in space->order. */
 void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count);
@@ -101,7 +145,8 @@ void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count);
 enum {
     TULLE__EMPTY = INT32_MAX, /* a free slot; greater than every column */
     TULLE__PAD = 16,          /* elements behind a dense array that vectors may touch */
-    TULLE__BLOCK_ROWS = 4     /* rows of C that are made together where B comes in runs */
+    TULLE__BLOCK_ROWS = 4,    /* rows of C that are made together where B comes in runs */
+    TULLE__SHIFT_ROWS = 8     /* rows of C that are made together where rows are shifts; shorter stretches are not */
 };
 
 #endif

@@ -172,13 +172,16 @@ out:
     return status;
 }
 
+static const double MOSTLY = 0.75; /* of the rows in stretches: the others are not worth runs */
+
 tulle_status tulle__spgemm_plan_init(
     tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const tulle__spgemm_task *task)
 {
     tulle_status status;
     int64_t *flops = NULL, entries = 0, bytes = 0;
     int32_t n;
-    int nthreads = tulle__pool_size(pool), runs = 1;
+    int nthreads = tulle__pool_size(pool), runs = 1, shifts = 1;
+    double part = 0;
     *plan = (tulle__spgemm_plan){.task = task, .knobs = *knobs};
     TULLE_TRY(tulle__narrow(task->n, "the width of a tile of C", &n));
     TULLE_TRY(tulle__alloc((size_t)task->m, sizeof *flops, "the flops of rows", &flops));
@@ -194,11 +197,14 @@ tulle_status tulle__spgemm_plan_init(
     plan->dense = n <= maximum(1 << 20, plan->flops / (4 * nthreads));
     if (knobs->accumulator == TULLE__ACCUMULATOR_DENSE) plan->dense = 1;
     if (knobs->accumulator > TULLE__ACCUMULATOR_DENSE || knobs->runs < 0 || !plan->dense) runs = 0;
+    if (knobs->accumulator != TULLE__ACCUMULATOR_AUTO || !plan->dense) shifts = 0;
     if (knobs->runs > 0) runs = 1;
+    /* ways to be faster: without memory for them there are others */
+    if (knobs->shifts > 0 || (knobs->shifts == 0 && shifts && plan->flops >= 2 * entries))
+        (void)tulle__spgemm_make_shifts(plan, pool, &part);
+    if (knobs->runs <= 0 && part > MOSTLY) runs = 0;
     if (runs && (knobs->runs > 0 || plan->flops >= 4 * entries)) {
-        status = make_runs(plan, pool);
-        if (status != TULLE_OK) drop_runs(plan); /* only a way to be faster */
-        status = TULLE_OK;
+        if (make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
     }
 out:
     tulle__free(flops);
@@ -211,5 +217,6 @@ void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan)
     tulle__free(plan->chunk_row);
     tulle__free(plan->chunk_flops);
     drop_runs(plan);
+    tulle__spgemm_drop_shifts(plan);
     plan->chunk_row = plan->chunk_flops = NULL;
 }

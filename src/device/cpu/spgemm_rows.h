@@ -20,6 +20,7 @@
  */
 
 #include "device/cpu/spgemm_runs.h"
+#include "device/cpu/spgemm_shifts.h"
 
 typedef struct NAME(segment) {
     const int32_t *col;
@@ -336,7 +337,7 @@ out:
     return status;
 }
 
-ROWS static tulle_status NAME(count)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count)
+ROWS static tulle_status NAME(count_rows)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count)
 {
     tulle_status status = TULLE_OK;
     NAME(row) row;
@@ -354,11 +355,10 @@ out:
     return status;
 }
 
-ROWS static tulle_status NAME(write)(
-    tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, void *values, int64_t room)
+ROWS static tulle_status NAME(write_rows)(
+    tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, T *val, int64_t room)
 {
     tulle_status status = TULLE_OK;
-    T *val = values;
     NAME(row) row;
     if (space->plan->runs) return NAME(write_blocks)(space, begin, end, count, colind, val, room);
     for (int64_t i = begin; i < end; i++) {
@@ -470,7 +470,7 @@ out:
     return status;
 }
 
-ROWS static tulle_status NAME(values)(
+ROWS static tulle_status NAME(value_rows)(
     tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C)
 {
     tulle_status status = TULLE_OK;
@@ -480,6 +480,62 @@ ROWS static tulle_status NAME(values)(
         int64_t at = C->rowptr[i], nnz = C->rowptr[i + 1] - at;
         TULLE_TRY(NAME(list)(space, i, &row));
         if (nnz) TULLE_TRY(NAME(values_row)(space, &row, C->colind + at, nnz, (T *)C->val + at, C->rowptr[end] - at));
+    }
+out:
+    return status;
+}
+
+/* ---- all rows: stretches of shifts, and others ---- */
+
+ROWS static tulle_status NAME(count)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count)
+{
+    tulle_status status = TULLE_OK;
+    if (!space->plan->shifts) return NAME(count_rows)(space, begin, end, count);
+    for (int64_t rows; begin < end; begin += rows) {
+        int64_t next = NAME(next_stretch)(space->plan, begin, end, &rows);
+        TULLE_TRY(NAME(count_rows)(space, begin, next, count));
+        if (rows) TULLE_TRY(NAME(count_stretch)(space, next, rows, count + next));
+        begin = next;
+    }
+out:
+    return status;
+}
+
+ROWS static tulle_status NAME(write)(
+    tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, void *values, int64_t room)
+{
+    tulle_status status = TULLE_OK;
+    T *val = values;
+    if (!space->plan->shifts) return NAME(write_rows)(space, begin, end, count, colind, val, room);
+    for (int64_t rows; begin < end; begin += rows) {
+        int64_t next = NAME(next_stretch)(space->plan, begin, end, &rows), nnz = 0;
+        TULLE_TRY(NAME(write_rows)(space, begin, next, count, colind, val, room));
+        for (; begin < next; begin++) nnz += count[begin];
+        colind += nnz;
+        val += nnz;
+        room -= nnz;
+        if (!rows) break;
+        TULLE_TRY(NAME(write_stretch)(space, next, rows, count + next, colind, val, &nnz));
+        colind += nnz;
+        val += nnz;
+        room -= nnz;
+    }
+out:
+    return status;
+}
+
+ROWS static tulle_status NAME(values)(
+    tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C)
+{
+    tulle_status status = TULLE_OK;
+    if (!space->plan->shifts) return NAME(value_rows)(space, begin, end, C);
+    for (int64_t rows; begin < end; begin += rows) {
+        int done = 1;
+        int64_t next = NAME(next_stretch)(space->plan, begin, end, &rows);
+        TULLE_TRY(NAME(value_rows)(space, begin, next, C));
+        if (rows) TULLE_TRY(NAME(value_stretch)(space, next, rows, C, &done));
+        if (!done) TULLE_TRY(NAME(value_rows)(space, next, next + rows, C));
+        begin = next;
     }
 out:
     return status;

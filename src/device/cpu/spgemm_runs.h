@@ -351,6 +351,7 @@ ROWS static tulle_status NAME(write_blocks)(
             room -= nnz;
         }
     }
+    if (space->stored) space->stored = next;
 out:
     return status;
 }

@@ -22,6 +22,10 @@ void tulle__spgemm_space_fini(tulle__spgemm_space *space)
     tulle__free(space->order);
     tulle__free(space->order2);
     tulle__free(space->run);
+    tulle__free(space->shifted);
+    tulle__free(space->factor);
+    tulle__free(space->product);
+    tulle__free(space->row.place);
 }
 
 /* Replaces a block whose contents need not be kept; doubling keeps the number of replacements small. */
@@ -95,6 +99,38 @@ tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count)
     count = grown(space->run_room, count < 256 ? 256 : count);
     tulle_status status = tulle__realloc((size_t)count, sizeof *space->run, "the runs of rows of C", &space->run);
     if (status == TULLE_OK) space->run_room = count;
+    return status;
+}
+
+tulle_status tulle__spgemm_space_shifted(tulle__spgemm_space *space, int64_t count, size_t size, size_t factor)
+{
+    tulle__shifted_row *row = &space->row;
+    tulle_status status;
+    if (count <= row->most) return TULLE_OK;
+    count = grown(row->most, count < 64 ? 64 : count);
+    row->most = row->nterms = row->nnz = 0;
+    TULLE_TRY(replace(&space->shifted, 2 * count, size, "the rows of B under a stretch of C"));
+    TULLE_TRY(replace(&space->factor, count, factor, "the values of A for a stretch of C"));
+    row->most = count;
+out:
+    return status;
+}
+
+tulle_status tulle__spgemm_space_products(tulle__spgemm_space *space, int64_t count, size_t size)
+{
+    tulle__shifted_row *row = &space->row;
+    tulle_status status;
+    row->nterms = row->nnz = 0;
+    if (count <= row->room) return TULLE_OK;
+    count = grown(row->room, count < 256 ? 256 : count);
+    row->room = 0;
+    TULLE_TRY(replace(&space->product, count, size, "the products of a row of C"));
+    TULLE_TRY(replace(&row->place, 4 * count, sizeof *row->place, "the places of products in a row of C"));
+    row->room = count;
+    row->col = row->place + count;
+    row->first = row->col + count;
+    row->last = row->first + count;
+out:
     return status;
 }
 

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of matrices whose rows are shifts of each other, as on grids: the reference's bits in all ways. */
+#include "device/cpu/spgemm.h"
+#include "spgemm_ways.h"
+
+static double some_value(uint64_t r)
+{
+    return r % 97 == 1 ? INFINITY : r % 31 == 1 ? -0.0 : (double)(r % 1000) / 7 - 50;
+}
+
+static matrix matrix_empty(tulle_type type, int64_t m, int64_t n)
+{
+    matrix A = matrix_make(FULL, type, m, n, 1, 0, 0);
+    A.rowptr[0] = 0;
+    return A;
+}
+
+/*
+ * Stretches of 1 to `most` rows with 0 to `entries` entries each; some rows have one of them elsewhere, so that they
+ * end a stretch though they are as long.
+ */
+static matrix stretches(tulle_type type, int64_t m, int64_t n, uint64_t seed, int most, int entries)
+{
+    matrix A = matrix_empty(type, m, n);
+    int64_t at = 0;
+    for (int64_t i = 0, s = 0, rows; i < m; i += rows, s++) {
+        int32_t start[16];
+        uint64_t r = tulle__random_at(seed, 1, (uint64_t)s);
+        int len = (int)((r >> 32) % (uint64_t)(entries + 1));
+        rows = 1 + (int64_t)(r % (uint64_t)most);
+        if (rows > m - i) rows = m - i;
+        for (int e = 0, from = 0; e < len; e++) { /* ascending, for a row with n / len columns each */
+            int32_t width = (int32_t)((n - rows) / len);
+            start[e] = from + (int32_t)(tulle__random_at(seed, 2 + (uint64_t)s, (uint64_t)e) % (uint64_t)width);
+            from += width;
+        }
+        for (int64_t t = 0; t < rows; t++) {
+            int odd = len > 1 && tulle__random_at(seed, 3, (uint64_t)(i + t)) % 50 == 0;
+            for (int e = 0; e < len; e++) {
+                A.colind[at] = start[e] + (int32_t)t;
+                if (odd && e == len - 1)
+                    A.colind[at] = start[e] + (int32_t)t > start[e - 1] + t + 1 ? A.colind[at] - 1 : A.colind[at];
+                set_value(&A, at, some_value(tulle__random_at(seed, 4, (uint64_t)at)));
+                at++;
+            }
+            A.rowptr[i + t + 1] = at;
+        }
+    }
+    return A;
+}
+
+/* All neighbours of each node of a grid of x * y * z nodes. */
+static matrix grid(tulle_type type, int x, int y, int z, uint64_t seed)
+{
+    int64_t n = (int64_t)x * y * z, at = 0;
+    matrix A = matrix_empty(type, n, n);
+    for (int64_t i = 0; i < n; i++) {
+        int own[3] = {(int)(i % x), (int)(i / x % y), (int)(i / x / y)};
+        for (int64_t j = 0; j < n; j++) {
+            int far = abs((int)(j % x) - own[0]) > 1 || abs((int)(j / x % y) - own[1]) > 1 ||
+                      abs((int)(j / x / y) - own[2]) > 1;
+            if (far) continue;
+            A.colind[at] = (int32_t)j;
+            set_value(&A, at++, some_value(tulle__random_at(seed, (uint64_t)i, (uint64_t)j)));
+        }
+        A.rowptr[i + 1] = at;
+    }
+    return A;
+}
+
+/* Entries end where the allocation does, so that the sanitizers see a read over the end. */
+static void matrix_trim(matrix *A, int64_t m, int64_t n)
+{
+    A->colind = realloc(A->colind, (size_t)A->rowptr[m] * sizeof *A->colind + 1);
+    A->val = realloc(A->val, (size_t)A->rowptr[m] * tulle_type_size(A->type) + 1);
+    A->csr = (tulle__csr){.m = m, .n = n, .rowptr = A->rowptr, .colind = A->colind, .val = A->val};
+}
+
+/* The rows of C that lie in stretches. */
+static int64_t rows_in_stretches(tulle__pool *pool, const tulle__spgemm_task *task)
+{
+    static const tulle__spgemm_knobs knobs = {.shifts = 1};
+    tulle__spgemm_plan plan;
+    int64_t sum = 0;
+    if (tulle__spgemm_plan_init(&plan, &knobs, pool, task) != TULLE_OK) return -1;
+    for (int64_t i = 0, rows; plan.shifts && i < task->m; i += rows ? rows : 1)
+        sum += rows = tulle__spgemm_shifted_rows(&plan, i, task->m);
+    tulle__spgemm_plan_fini(&plan);
+    return sum;
+}
+
+static void move(tulle_type type, void *to, int64_t at, const void *from, int64_t from_at)
+{
+    size_t size = tulle_type_size(type);
+    memcpy((char *)to + (size_t)at * size, (const char *)from + (size_t)from_at * size, size);
+}
+
+/* Values for a C whose columns descend. */
+static int backwards_same(
+    tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const chain *c, const tulle__csr_result *ref)
+{
+    tulle__spgemm_task task = c->task;
+    tulle__csr_result C = *ref;
+    size_t bytes = (size_t)ref->nnz * tulle_type_size(task.type);
+    void *expected = malloc(bytes + 1);
+    task.unsorted = 1;
+    C.val = malloc(bytes + 1);
+    C.colind = malloc((size_t)ref->nnz * sizeof *C.colind + 1);
+    memset(C.val, 0xff, bytes);
+    for (int64_t i = 0; i < task.m; i++)
+        for (int64_t x = ref->rowptr[i], y = ref->rowptr[i + 1] - 1; x < ref->rowptr[i + 1]; x++, y--) {
+            C.colind[x] = ref->colind[y];
+            move(task.type, expected, x, ref->val, y);
+        }
+    int same = tulle__spgemm_cpu_numeric(isa, knobs, pool, &task, &C) == TULLE_OK && !memcmp(C.val, expected, bytes);
+    free(expected);
+    free(C.val);
+    free(C.colind);
+    return same;
+}
+
+static void compare_all(tulle__isa isa, tulle__pool *const *pool, const chain *c, int64_t least, const char *what)
+{
+    tulle__csr_result ref = {0};
+    int same = tulle__kernels_ref()->spgemm(NULL, &c->task, place, NULL, &ref) == TULLE_OK;
+    int64_t rows = rows_in_stretches(pool[0], &c->task);
+    for (int way = 0; way < WAYS; way++) {
+        int one = compare_with(isa, &ways[way], pool[way % THREADS], c, &ref) &&
+                  backwards_same(isa, &ways[way], pool[way % THREADS], c, &ref);
+        if (!one) printf("# way %d\n", way);
+        same = same && one;
+    }
+    ok(same && rows >= least, "%s, %s, %s: %d rows of %d in stretches", tulle__isa_name(isa),
+        tulle_type_name(c->task.type), what, (int)rows, (int)c->task.m);
+    result_free(&ref);
+}
+
+/* Stretches of all lengths and their ends, one to three pairs, the second of them with the identity. */
+static void test_stretches(tulle__isa isa, tulle__pool *const *pool)
+{
+    enum { M = 180, K = 230, N = 270 };
+    static const double scales[PAIRS] = {1, -0.3, 2};
+    static const int64_t least[PAIRS] = {50, 30, 8};
+    static const char *const chains[PAIRS] = {"a pair", "two pairs", "three pairs"};
+    for (int type = 0; type < TULLE_TYPE_COUNT; type++)
+        for (int npairs = 1; npairs <= PAIRS; npairs++) {
+            chain c = {.task = {.type = (tulle_type)type, .m = M, .n = N, .npairs = npairs, .pair = c.pair}};
+            for (int p = 0; p < npairs; p++) {
+                int64_t k = p == 1 ? M : K;
+                c.A[p] = stretches((tulle_type)type, M, k, 50 + (uint64_t)p, 80, 3);
+                c.B[p] = stretches((tulle_type)type, k, N, 60 + (uint64_t)p, 120, 9);
+                matrix_trim(&c.A[p], M, k);
+                matrix_trim(&c.B[p], k, N);
+                c.pair[p] = (tulle__spgemm_pair){.A = c.A[p].csr, .B = c.B[p].csr, .scale = scales[p]};
+                if (p == 1) c.pair[p].A.rowptr = NULL;
+            }
+            compare_all(isa, pool, &c, least[npairs - 1], chains[npairs - 1]);
+            chain_free(&c);
+        }
+}
+
+/* A A of a grid, and A B with B's structure but values of its own. */
+static void test_grids(tulle__isa isa, tulle__pool *const *pool)
+{
+    static const int sizes[][3] = {{31, 1, 1}, {13, 5, 4}, {40, 3, 2}, {9, 9, 2}};
+    for (int type = 0; type < TULLE_TYPE_COUNT; type++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int own = 0; own < 2; own++) {
+                int64_t n = (int64_t)sizes[s][0] * sizes[s][1] * sizes[s][2];
+                chain c = {.task = {.type = (tulle_type)type, .m = n, .n = n, .npairs = 1, .pair = c.pair}};
+                c.A[0] = grid((tulle_type)type, sizes[s][0], sizes[s][1], sizes[s][2], 7);
+                c.B[0] = grid((tulle_type)type, sizes[s][0], sizes[s][1], sizes[s][2], 8);
+                matrix_trim(&c.A[0], n, n);
+                matrix_trim(&c.B[0], n, n);
+                c.pair[0] =
+                    (tulle__spgemm_pair){.A = c.A[0].csr, .B = own ? c.B[0].csr : c.A[0].csr, .scale = own ? -0.3 : 1};
+                compare_all(isa, pool, &c, sizes[s][0] < 13 ? 0 : 8 * sizes[s][1] * sizes[s][2],
+                    own ? "a grid times another" : "a grid squared");
+                chain_free(&c);
+            }
+}
+
+/* Long stretches are found, and the products of others are not slowed down by looking for them. */
+static void test_choice(tulle__pool *pool)
+{
+    static const tulle__spgemm_knobs automatic;
+    tulle__spgemm_plan plan;
+    enum { X = 60, Y = 20 };
+    for (int shuffled = 0; shuffled < 2; shuffled++) {
+        matrix A = shuffled ? matrix_make(UNIFORM, TULLE_F64, X * Y, X * Y, 3, 0, 0) : grid(TULLE_F64, X, Y, 1, 7);
+        if (!shuffled) matrix_trim(&A, X * Y, X * Y);
+        tulle__spgemm_pair pair = {.A = A.csr, .B = A.csr, .scale = 1};
+        tulle__spgemm_task task = {.type = TULLE_F64, .m = X * Y, .n = X * Y, .npairs = 1, .pair = &pair};
+        int made = tulle__spgemm_plan_init(&plan, &automatic, pool, &task) == TULLE_OK;
+        ok(made && (plan.shifts == NULL) == shuffled, "%s",
+            shuffled ? "random rows are no shifts" : "a grid's rows are shifts");
+        tulle__spgemm_plan_fini(&plan);
+        matrix_free(&A);
+    }
+}
+
+static void test_memory(tulle__account *account, tulle__pool *pool)
+{
+    static const tulle__spgemm_knobs knobs = {.shifts = 1, .chunk = 200};
+    matrix A = grid(TULLE_F64, 20, 4, 2, 7);
+    int64_t n = 160;
+    int done = 0, leaks = 0, wrong = 0;
+    matrix_trim(&A, n, n);
+    tulle__spgemm_pair pair = {.A = A.csr, .B = A.csr, .scale = 1};
+    tulle__spgemm_task task = {.type = TULLE_F64, .m = n, .n = n, .npairs = 1, .pair = &pair};
+    tulle__csr_result ref = {0};
+    tulle__kernels_ref()->spgemm(NULL, &task, place, NULL, &ref);
+    int64_t before = tulle__account_blocks(account);
+    for (int k = 0; k < 100; k++) { /* some failures only make it slower */
+        tulle__csr_result C = {0}, placed = {0}, *slot = &placed;
+        tulle__account_fail_after(account, k);
+        tulle_status status = tulle__spgemm_cpu(TULLE__ISA_PORTABLE, &knobs, pool, &task, place, &slot, &C);
+        done += status == TULLE_OK;
+        wrong += status == TULLE_OK ? !result_same(TULLE_F64, n, &ref, &C) : status != TULLE_ERR_MEMORY;
+        result_free(&placed);
+        leaks += tulle__account_blocks(account) != before;
+    }
+    tulle__account_fail_after(account, -1);
+    ok(done > 10 && done < 95 && !leaks && !wrong, "every allocation fails once: %d of 100 products", done);
+    result_free(&ref);
+    matrix_free(&A);
+}
+
+int main(void)
+{
+    tulle__account *account = tulle__account_new(0);
+    tulle__account_enter(account);
+    tulle__pool *pool[THREADS] = {0};
+    for (int t = 0; t < THREADS; t++)
+        if (tulle__pool_new(threads[t], &pool[t]) != TULLE_OK) return EXIT_FAILURE;
+    for (int isa = 0; isa < TULLE__ISA_COUNT; isa++) {
+        if (!tulle__kernels_cpu_at((tulle__isa)isa)) {
+            skip("this processor lacks %s", tulle__isa_name((tulle__isa)isa));
+            continue;
+        }
+        test_stretches((tulle__isa)isa, pool);
+        test_grids((tulle__isa)isa, pool);
+    }
+    test_choice(pool[2]);
+    test_memory(account, pool[0]);
+    test_memory(account, pool[2]);
+    for (int t = 0; t < THREADS; t++) tulle__pool_free(pool[t]);
+    ok(tulle__account_blocks(account) == 0, "nothing leaks");
+    tulle__account_enter(NULL);
+    tulle__account_free(account);
+    return tap_done();
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sparse products of small matrices in all ways there are, held against the reference's bits. */
+#ifndef TULLE_TEST_DEVICE_SPGEMM_WAYS_H
+#define TULLE_TEST_DEVICE_SPGEMM_WAYS_H
+
+#include <math.h>
+
+#include "matrices.h"
+
+static inline void set_value(matrix *A, int64_t a, double value)
+{
+    if (A->type == TULLE_F32)
+        ((float *)A->val)[a] = (float)value;
+    else
+        ((double *)A->val)[a] = value;
+}
+
+static const int threads[] = {1, 2, 3, 5};
+enum { THREADS = 4, PAIRS = 3 };
+
+/* A chain of up to three pairs; some with a scale, one with the identity, some tiles that start above 0. */
+typedef struct chain {
+    matrix A[PAIRS], B[PAIRS];
+    tulle__spgemm_pair pair[PAIRS];
+    tulle__spgemm_task task;
+} chain;
+
+static inline void chain_make(
+    chain *c, enum shape shape, tulle_type type, int64_t m, int64_t n, int npairs, int integer)
+{
+    static const int64_t inner[PAIRS] = {37, 0, 90};
+    static const double scales[PAIRS] = {1, -2, 3};
+    for (int p = 0; p < npairs; p++) {
+        int identity = p == 1;
+        int64_t k = identity ? m : inner[p];
+        enum shape left = p ? (enum shape)(((int)shape + p) % SHAPES) : shape;
+        c->A[p] = matrix_make(left, type, m, k, 10 + (uint64_t)p, integer, 3 * p);
+        c->B[p] = matrix_make(shape, type, k, n, 20 + (uint64_t)p, integer, 5 * (p % 2));
+        c->pair[p] = (tulle__spgemm_pair){.A = c->A[p].csr, .B = c->B[p].csr, .scale = scales[p]};
+        if (identity) c->pair[p].A.rowptr = NULL;
+    }
+    c->task = (tulle__spgemm_task){.type = type, .m = m, .n = n, .npairs = npairs, .pair = c->pair};
+}
+
+static inline void chain_free(chain *c)
+{
+    for (int p = 0; p < c->task.npairs; p++) {
+        matrix_free(&c->A[p]);
+        matrix_free(&c->B[p]);
+    }
+}
+
+/* Values of C once more, into rubbish. */
+static inline int numeric_same(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
+    const tulle__spgemm_task *task, const tulle__csr_result *C)
+{
+    tulle__csr_result again = *C;
+    size_t bytes = (size_t)C->nnz * tulle_type_size(task->type);
+    again.val = malloc(bytes + 1);
+    memset(again.val, 0xff, bytes);
+    int same =
+        tulle__spgemm_cpu_numeric(isa, knobs, pool, task, &again) == TULLE_OK && !memcmp(again.val, C->val, bytes);
+    free(again.val);
+    return same;
+}
+
+/* What is placed with room for more comes together in arrays of its own. */
+static inline tulle_status settle(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
+{
+    tulle__csr_result *last = context, all = {0};
+    tulle_status status = place(NULL, m, nnz, &all);
+    if (status != TULLE_OK) return status;
+    memcpy(all.colind, C->colind, (size_t)nnz * sizeof *all.colind);
+    memcpy(all.val, C->val, (size_t)nnz * sizeof(double)); /* of either type: there was room */
+    result_free(last);
+    *C = *last = all;
+    return TULLE_OK;
+}
+
+/* The last result that was placed, in place of one before. */
+static inline tulle_status place_again(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
+{
+    tulle__csr_result *last = context;
+    result_free(last);
+    tulle_status status = place(NULL, m, nnz, C);
+    if (status == TULLE_OK) *last = *C;
+    return status;
+}
+
+/* The same bits where C is settled. */
+static inline int settled_same(
+    tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const chain *c, const tulle__csr_result *ref)
+{
+    tulle__csr_result C = {0}, last = {0};
+    tulle__spgemm_task task = c->task;
+    task.settle = settle;
+    int same = tulle__spgemm_cpu(isa, knobs, pool, &task, place_again, &last, &C) == TULLE_OK &&
+               result_same(task.type, task.m, ref, &C);
+    result_free(&last);
+    return same;
+}
+
+static inline int compare_with(
+    tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const chain *c, const tulle__csr_result *ref)
+{
+    tulle__csr_result C = {0};
+    int64_t *rowptr = malloc((size_t)(c->task.m + 1) * sizeof *rowptr);
+    int same = tulle__spgemm_cpu(isa, knobs, pool, &c->task, place, NULL, &C) == TULLE_OK &&
+               result_same(c->task.type, c->task.m, ref, &C) &&
+               tulle__spgemm_cpu_symbolic(isa, knobs, pool, &c->task, rowptr) == TULLE_OK &&
+               !memcmp(rowptr, ref->rowptr, (size_t)(c->task.m + 1) * sizeof *rowptr) &&
+               numeric_same(isa, knobs, pool, &c->task, &C) &&
+               (knobs->passes || settled_same(isa, knobs, pool, c, ref));
+    result_free(&C);
+    free(rowptr);
+    return same;
+}
+
+static const tulle__spgemm_knobs ways[] = {
+    {0},
+    {.chunk = 50},
+    {.chunk = 50, .runs = 1},
+    {.chunk = 200, .accumulator = TULLE__ACCUMULATOR_ORDERED},
+    {.chunk = 50, .accumulator = TULLE__ACCUMULATOR_HASH},
+    {.passes = 1, .chunk = 50},
+    {.passes = 2, .chunk = 50},
+    {.passes = 1, .accumulator = TULLE__ACCUMULATOR_DENSE, .runs = -1, .chunk = 200},
+    {.passes = 2, .accumulator = TULLE__ACCUMULATOR_DENSE, .runs = -1, .chunk = 200},
+    {.passes = 1, .accumulator = TULLE__ACCUMULATOR_ORDERED, .chunk = 200},
+    {.passes = 2, .accumulator = TULLE__ACCUMULATOR_ORDERED, .chunk = 200},
+    {.passes = 1, .accumulator = TULLE__ACCUMULATOR_HASH},
+    {.passes = 2, .accumulator = TULLE__ACCUMULATOR_HASH, .chunk = 50},
+    {.passes = 1, .runs = 1, .chunk = 50},
+    {.passes = 2, .runs = 1, .chunk = 50},
+    {.passes = 2, .runs = 1},
+    {.shifts = 1},
+    {.shifts = 1, .chunk = 200},
+    {.passes = 2, .shifts = 1, .runs = 1, .chunk = 500},
+    {.passes = 1, .shifts = 1, .runs = -1},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+#endif
