@@ -11,14 +11,14 @@
  * With few columns A's bytes dominate; with many, whether N v bytes times the rows of B that are in use fit the caches.
  * Columns or strides other than row-major go through packed panels of 32 columns.
  */
-#include "device/cpu/spmm.h"
+#include "device/cpu/like_rows.h"
 
 #include <stdatomic.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { PANEL = 32, PASS_LINES = 8, CHUNKS_PER_THREAD = 24, SCRATCH_ROWS = 256, ROW_WORK = 4 };
+enum { PANEL = 32, PASS_LINES = 8, MANY_LINES = 4, CHUNKS_PER_THREAD = 24, SCRATCH_ROWS = 256, ROW_WORK = 4 };
 enum { SAMPLED_ROWS = 128, SAMPLED_ENTRIES = 64 };
 enum { LONG_ROW = 1 << 16, PIECE = 1 << 14 }; /* entries; fixed, so that sums do not depend on threads */
 static const double streamed_bytes = 24e6, prefetched_bytes = 256e3;
@@ -39,6 +39,7 @@ struct job {
     int packs;   /* B is not row-major: panels of it are */
     int scratch; /* C is not row-major: a thread's rows are made beside it, then put there */
     int stream;
+    int groups; /* what tulle__spmm_rows has */
     int64_t nchunks;
     int64_t *long_row; /* rows that were left out; NULL: there can be none */
     struct piece *piece;
@@ -195,7 +196,8 @@ static void multiply_rows(
         .alpha = task->alpha,
         .beta = task->beta,
         .ldc = task->c_row,
-        .stream = job->stream};
+        .stream = job->stream,
+        .groups = job->groups};
     if (!scratch) {
         rows.begin = begin;
         rows.end = end;
@@ -330,6 +332,19 @@ static int64_t panel_width(int64_t n, size_t size)
     return passes < 2 ? n : (lines + passes - 1) / passes * 64 / (int64_t)size;
 }
 
+/*
+ * Columns of the pass that begins at job->first. Where rows form groups two passes are one: a group needs a row of B
+ * once that single rows need from the caches several times. Unless what is left then were to be made in fewer vectors:
+ * in how many parts sums are made depends on n alone.
+ */
+static int64_t pass_width(const struct job *job, int64_t panel)
+{
+    int64_t left = job->task->n - job->first, few = (MANY_LINES - 1) * 64 / (int64_t)job->size;
+    if (left <= panel) return left;
+    if (!job->groups || job->packs || job->scratch || left - panel <= few) return panel;
+    return left < 2 * panel ? left : 2 * panel;
+}
+
 static tulle__spmm_kernel kernel_of(tulle__isa isa, tulle_type type)
 {
 #if TULLE__HAVE_X86
@@ -364,11 +379,14 @@ tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spm
     int64_t panel = job_init(&job, pool), entries = work_before(task, task->m) - ROW_WORK * task->m, inner = 0;
     for (int p = 0; p < task->npairs; p++) inner += task->pair[p].A.n;
     TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.operand, "operands of a product", &job.operand));
+    for (int p = 0; p < task->npairs; p++) job.operand[p].A = task->pair[p].A;
+    if (isa != TULLE__ISA_PORTABLE)
+        job.groups = tulle__spmm_groups(job.operand, task->npairs, task->m, task->n * (int64_t)job.size);
     if (entries >= LONG_ROW)
         TULLE_TRY(tulle__alloc((size_t)(entries / LONG_ROW), sizeof *job.long_row, "long rows", &job.long_row));
     if (job.packs) TULLE_TRY(tulle__alloc((size_t)(inner * panel), job.size, "row-major panels of B", &job.packed));
-    for (job.first = 0; job.first < task->n; job.first += panel) {
-        job.width = panel < task->n - job.first ? panel : task->n - job.first;
+    for (job.first = 0; job.first < task->n; job.first += job.width) {
+        job.width = pass_width(&job, panel);
         TULLE_TRY(multiply_pass(pool, &job));
     }
 out:

@@ -13,6 +13,9 @@ typedef struct tulle__spmm_operand {
     int64_t fetch_end; /* B is worth fetching ahead for A's entries before that one; 0: for none */
 } tulle__spmm_operand;
 
+/* Rows that are made together, or-ed (like_rows.h). */
+enum { TULLE__ROWS_OF_SAME_COLUMNS = 1, TULLE__ROWS_SHIFTED_BY_ONE = 2 };
+
 /* Rows begin .. end - 1 of C = alpha sum_p A_p B_p + beta C, row-major, n >= 1 columns. C points at row begin. */
 typedef struct tulle__spmm_rows {
     const tulle__spmm_operand *pair;
@@ -22,6 +25,7 @@ typedef struct tulle__spmm_rows {
     int64_t ldc;
     double alpha, beta;
     int stream; /* write past the caches: C is larger than they are, aligned, and beta = 0 */
+    int groups; /* which rows that are alike are frequent: look for them */
 } tulle__spmm_rows;
 
 /* Whether there is one column, with B's rows next to each other. */

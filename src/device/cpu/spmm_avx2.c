@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sparse-dense product's row kernels for AVX2: the widest vectors that fit, narrower ones for few columns. */
-#include "device/cpu/spmm.h"
+#include "device/cpu/like_rows.h"
 
 #if TULLE__HAVE_X86
 #include <immintrin.h>
@@ -61,6 +61,7 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
 #define SPLAT(x) _mm256_set1_pd(x)
 #define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define STREAM(p, v) _mm256_stream_pd(p, v)
+#define REGISTERS 16
 #include "device/cpu/spmm_rows.h"
 
 #define V __m256d
@@ -97,6 +98,7 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
 #define SPLAT(x) _mm256_set1_ps(x)
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define STREAM(p, v) _mm256_stream_ps(p, v)
+#define REGISTERS 16
 #include "device/cpu/spmm_rows.h"
 
 #define V __m128

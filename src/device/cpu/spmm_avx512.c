@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sparse-dense product's row kernels for AVX-512: the widest vectors that fit, narrower ones for few columns. */
-#include "device/cpu/spmm.h"
+#include "device/cpu/like_rows.h"
 
 #if TULLE__HAVE_X86
 #include <immintrin.h>
@@ -69,6 +69,7 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
 #define SPLAT(x) _mm512_set1_pd(x)
 #define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
 #define STREAM(p, v) _mm512_stream_pd(p, v)
+#define REGISTERS 32
 #include "device/cpu/spmm_rows.h"
 
 #define V __m256d
@@ -114,6 +115,7 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
 #define SPLAT(x) _mm512_set1_ps(x)
 #define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define STREAM(p, v) _mm512_stream_ps(p, v)
+#define REGISTERS 32
 #include "device/cpu/spmm_rows.h"
 
 #define V __m128

@@ -14,7 +14,7 @@
  * of each go side by side: entries a, a + parts, a + 2 parts, ... of the row of A.
  */
 
-enum { NAME(MOST) = 8, NAME(GROUP) = 16 };
+enum { NAME(MOST) = 8, NAME(STEP) = 16 };
 
 /* Entries of A ahead of which B is fetched. */
 #define AHEAD (count * (int)sizeof(V) <= 32 ? 48 : 12)
@@ -55,6 +55,33 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const t
         if (a + q < end) NAME(add)(sum + q * count, val, colind, B, ldb, a + q, tail, count);
 }
 
+/* c = alpha sum + beta c */
+ROWS static inline __attribute__((always_inline)) void NAME(put)(
+    T *c, V *sum, const V alpha, const V beta, int reads, int stream, int64_t tail, const int count, const int parts)
+{
+    V old[NAME(MOST)];
+#pragma GCC unroll 8
+    for (int t = 0; t < count; t++) {
+        int64_t at = t == count - 1 ? tail : (int64_t)t * LANES;
+        if (parts == 4)
+            sum[t] = (sum[t] + sum[(count + t) % 8]) + (sum[(2 * count + t) % 8] + sum[(3 * count + t) % 8]);
+        else if (parts == 2)
+            sum[t] = sum[t] + sum[(count + t) % 8];
+        sum[t] = sum[t] * alpha;
+        if (reads) old[t] = *(const U *)(const void *)(c + at);
+    }
+#pragma GCC unroll 8
+    for (int t = 0; t < count; t++) {
+        int64_t at = t == count - 1 ? tail : (int64_t)t * LANES;
+        if (reads)
+            *(U *)(void *)(c + at) = sum[t] + beta * old[t];
+        else if (stream)
+            STREAM(c + at, sum[t]);
+        else
+            *(U *)(void *)(c + at) = sum[t];
+    }
+}
+
 /* The first pair's arrays stay in registers: a row of few entries costs as much as finding them would. */
 ROWS static inline __attribute__((always_inline)) void NAME(block)(const tulle__spmm_rows *rows, int64_t begin,
     int64_t end, int64_t first, int64_t n, const int count, const int parts)
@@ -74,27 +101,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(block)(const tulle__
         NAME(row)(sum, &A, B, ldb, fetch_end, i, tail, count, parts);
         for (int p = 1; p < npairs; p++) NAME(row)
         (sum, &pair[p].A, (const T *)pair[p].B + first, pair[p].ldb, pair[p].fetch_end - AHEAD, i, tail, count, parts);
-        V old[NAME(MOST)];
-#pragma GCC unroll 8
-        for (int t = 0; t < count; t++) {
-            int64_t at = t == count - 1 ? tail : (int64_t)t * LANES;
-            if (parts == 4)
-                sum[t] = (sum[t] + sum[(count + t) % 8]) + (sum[(2 * count + t) % 8] + sum[(3 * count + t) % 8]);
-            else if (parts == 2)
-                sum[t] = sum[t] + sum[(count + t) % 8];
-            sum[t] = sum[t] * alpha;
-            if (reads) old[t] = *(const U *)(const void *)(c + at);
-        }
-#pragma GCC unroll 8
-        for (int t = 0; t < count; t++) {
-            int64_t at = t == count - 1 ? tail : (int64_t)t * LANES;
-            if (reads)
-                *(U *)(void *)(c + at) = sum[t] + beta * old[t];
-            else if (stream)
-                STREAM(c + at, sum[t]);
-            else
-                *(U *)(void *)(c + at) = sum[t];
-        }
+        NAME(put)(c, sum, alpha, beta, reads, stream, tail, count, parts);
     }
 }
 
@@ -118,16 +125,16 @@ BLOCK(7, 1)
 BLOCK(8, 1)
 #undef BLOCK
 
-/* All columns, n >= LANES, in blocks of nearly equal numbers of vectors, for a group of rows whose A stays in L1. */
-static void NAME(rows)(const tulle__spmm_rows *rows)
+/* All columns, n >= LANES, in blocks of nearly equal numbers of vectors, for rows whose A stays in L1. */
+static void NAME(alone)(const tulle__spmm_rows *rows, int64_t from, int64_t to)
 {
     typedef void (*block_kernel)(const tulle__spmm_rows *, int64_t, int64_t, int64_t, int64_t);
     static const block_kernel kernels[NAME(MOST) + 1] = {NULL, NAME(block1), NAME(block2), NAME(block3), NAME(block4),
         NAME(block5), NAME(block6), NAME(block7), NAME(block8)};
     int64_t vectors = (rows->n + LANES - 1) / LANES, blocks = (vectors + NAME(MOST) - 1) / NAME(MOST);
-    int64_t group = blocks == 1 ? rows->end - rows->begin : NAME(GROUP);
-    for (int64_t begin = rows->begin; begin < rows->end; begin += group) {
-        int64_t end = begin + group < rows->end ? begin + group : rows->end;
+    int64_t step = blocks == 1 ? to - from : NAME(STEP);
+    for (int64_t begin = from; begin < to; begin += step) {
+        int64_t end = begin + step < to ? begin + step : to;
         int64_t first = 0, left = vectors;
         for (int64_t b = 0; b < blocks; b++) {
             int64_t count = left / (blocks - b), n = b == blocks - 1 ? rows->n - first : count * LANES;
@@ -138,6 +145,21 @@ static void NAME(rows)(const tulle__spmm_rows *rows)
     }
 }
 
+#ifdef REGISTERS
+#include "device/cpu/spmm_groups.h"
+#endif
+
+static void NAME(rows)(const tulle__spmm_rows *rows)
+{
+#ifdef REGISTERS
+    if (rows->groups) {
+        NAME(grouped)(rows);
+        return;
+    }
+#endif
+    NAME(alone)(rows, rows->begin, rows->end);
+}
+
 #undef AHEAD
 #undef V
 #undef U
@@ -146,3 +168,6 @@ static void NAME(rows)(const tulle__spmm_rows *rows)
 #undef SPLAT
 #undef FMA
 #undef STREAM
+#ifdef REGISTERS
+#undef REGISTERS
+#endif

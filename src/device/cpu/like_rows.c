@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which rows of A a sparse-dense product makes together. */
+#include "device/cpu/like_rows.h"
+
+enum { SAMPLES = 32, SAMPLED_ROWS = 4, LEAST_BYTES = 32, SHIFTED_BYTES = 384 };
+
+/* Row i's entries in all pairs, and the runs of consecutive columns that they form. */
+static void count_row(const tulle__spmm_operand *pair, int npairs, int64_t i, int64_t *entries, int64_t *runs)
+{
+    for (int p = 0; p < npairs; p++) {
+        const tulle__csr *A = &pair[p].A;
+        for (int64_t a = A->rowptr[i]; a < A->rowptr[i + 1]; a++)
+            *runs += a == A->rowptr[i] || A->colind[a] != A->colind[a - 1] + 1;
+        *entries += A->rowptr[i + 1] - A->rowptr[i];
+    }
+}
+
+int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m, int64_t row_bytes)
+{
+    int64_t all = 0, none = 0, entries[2] = {0}, runs[2] = {0}, step = m / SAMPLES + SAMPLED_ROWS;
+    if (row_bytes < LEAST_BYTES) return 0;
+    for (int64_t first = 0; first + 1 < m; first += step)
+        for (int64_t i = first; i < first + SAMPLED_ROWS && i + 1 < m; i++) {
+            int shift, like = tulle__like_rows(pair, npairs, i, i + 2, &shift);
+            count_row(pair, npairs, i, &all, &none);
+            if (like == 2) count_row(pair, npairs, i, &entries[shift], &runs[shift]);
+        }
+    int groups = 0;
+    if (entries[0] && 4 * entries[0] >= all) groups |= TULLE__ROWS_OF_SAME_COLUMNS;
+    if (entries[1] && 4 * entries[1] >= all && 3 * runs[1] <= entries[1] && row_bytes >= SHIFTED_BYTES)
+        groups |= TULLE__ROWS_SHIFTED_BY_ONE;
+    return groups;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Consecutive rows of A that a sparse-dense product can make together: all have the columns of the first (the unknowns
+ * of one node of a mesh), or each has those of the row before, shifted by one (the nodes of a line of a regular grid).
+ * To find out costs one comparison of integers an entry, sixteen to an instruction, and of two entries a row where rows
+ * differ.
+ */
+#ifndef TULLE_DEVICE_CPU_LIKE_ROWS_H
+#define TULLE_DEVICE_CPU_LIKE_ROWS_H
+
+#include <string.h>
+
+#include "device/cpu/spmm.h"
+
+enum { TULLE__LIKE_ROWS = 12 }; /* found at once: a multiple of 2, 3 and 4 whose columns are in L1 still when used */
+
+typedef uint32_t tulle__columns __attribute__((vector_size(32), aligned(4), may_alias));
+
+/*
+ * The kinds of groups, or-ed, that are worth looking for in the m rows of A where a row of B has `row_bytes` bytes:
+ * those that at least a quarter of a sample's entries are in. Shifted rows only where runs are of three columns on
+ * average, so that a row of B that is loaded serves one and a half of A's entries, and where a row of B is of six cache
+ * lines: below that they are slower than row by row (a five-point stencil 1.4 times, a band 1.15 times at four lines).
+ */
+int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m, int64_t row_bytes);
+
+/* Whether row i + 1 of A has the columns of row i plus shift. */
+static inline int tulle__row_is_like(const tulle__csr *A, int64_t i, uint32_t shift)
+{
+    const int64_t n = A->rowptr[i + 1] - A->rowptr[i];
+    const int32_t *before = A->colind + A->rowptr[i], *row = before + n;
+    if (A->rowptr[i + 2] - A->rowptr[i + 1] != n) return 0;
+    if (n == 0) return 1;
+    if ((uint32_t)row[0] != (uint32_t)before[0] + shift || (uint32_t)row[n - 1] != (uint32_t)before[n - 1] + shift)
+        return 0;
+    if (n < 8) {
+        uint32_t differ = 0;
+        for (int64_t a = 1; a < n - 1; a++) differ |= (uint32_t)row[a] ^ ((uint32_t)before[a] + shift);
+        return !differ;
+    }
+    tulle__columns differ = {0};
+    for (int64_t a = 0; a < n; a += 8) {
+        int64_t at = a < n - 8 ? a : n - 8; /* the last eight overlap those before */
+        differ |= *(const tulle__columns *)(const void *)(row + at) ^
+                  (*(const tulle__columns *)(const void *)(before + at) + shift);
+    }
+    uint64_t any[4];
+    memcpy(any, &differ, sizeof any);
+    return !(any[0] | any[1] | any[2] | any[3]);
+}
+
+/* How many rows from row i on, before `end`, are alike in every pair; by what their columns are shifted, 0 or 1. */
+static inline int tulle__like_rows(const tulle__spmm_operand *pair, int npairs, int64_t i, int64_t end, int *shift)
+{
+    int p = 0;
+    *shift = 0;
+    if (end - i < 2) return 1;
+    if (end - i > TULLE__LIKE_ROWS) end = i + TULLE__LIKE_ROWS;
+    while (p < npairs && pair[p].A.rowptr[i] == pair[p].A.rowptr[i + 1]) p++;
+    if (p == npairs || pair[p].A.rowptr[i + 1] == pair[p].A.rowptr[i + 2]) return 1;
+    const int32_t *colind = pair[p].A.colind;
+    int64_t by = (int64_t)colind[pair[p].A.rowptr[i + 1]] - colind[pair[p].A.rowptr[i]];
+    if (by != 0 && by != 1) return 1;
+    *shift = (int)by;
+    int64_t last = i;
+    for (; last + 1 < end; last++)
+        for (p = 0; p < npairs; p++)
+            if (!tulle__row_is_like(&pair[p].A, last, (uint32_t)by)) return (int)(last - i) + 1;
+    return (int)(last - i) + 1;
+}
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Template of the sparse-dense product for rows that are alike (like_rows.h), which spmm_rows.h includes where
+ *   REGISTERS   the vector registers there are, 16 or 32
+ * is defined. Two to four rows of C are made together, so that a vector of B is loaded once for them:
+ *   the same columns    a vector of B takes part in `size` multiply-adds, not one
+ *   shifted by one     pairs of rows: of a run of r columns, r + 1 rows of B are loaded for 2 r entries. Larger groups
+ *                       would load less, but need two passes over columns where a pair needs one: they were slower
+ * With v vectors a row a group makes size v multiply-adds of v + size loads, where row by row it would be size (v + 1):
+ * what bounds it are multiply-adds, two a cycle, if B and A are near. So both are fetched ahead for the group that
+ * follows: the rows of A begin anew too often for the processor to see that they are one stream.
+ *
+ * Every sum is made as spmm_rows.h makes it, entry by entry in the same number of parts: which rows form a group does
+ * not show in C.
+ */
+
+/* Row r of a group, low .. high, gets its entry a - r shift times a row of B; `part` is the sum of the parts it is. */
+ROWS static inline __attribute__((always_inline)) void NAME(add_group)(V *sum, const T *const *val, int64_t a,
+    const T *b, int64_t tail, const int low, const int high, const int size, const int shift, const int part,
+    const int count)
+{
+    V x[4];
+#pragma GCC unroll 4
+    for (int r = low; r <= high; r++) x[r] = SPLAT(val[r][a - r * shift]);
+#pragma GCC unroll 8
+    for (int t = 0; t < count; t++) {
+        V y = *(const U *)(const void *)(t == count - 1 ? b + tail : b + t * LANES);
+        if (high > low) __asm__("" : "+v"(y)); /* in a register: the compiler would load it for each row */
+#pragma GCC unroll 4
+        for (int r = low; r <= high; r++) {
+            V *to = &sum[(part * size + r) * count + t];
+            *to = FMA(x[r], y, *to);
+        }
+    }
+}
+
+ROWS static inline __attribute__((always_inline)) void NAME(fetch)(const T *b, const int count)
+{
+#pragma GCC unroll 8
+    for (int line = 0; line < count * (int)sizeof(V); line += 64) __builtin_prefetch((const char *)b + line);
+}
+
+/* A's arrays, ahead of entry a of a group: values that the next group needs, columns that are compared soon. */
+ROWS static inline __attribute__((always_inline)) void NAME(fetch_ahead)(
+    const T *last, const int32_t *colind, int64_t length, int64_t a, const int size, const int parts)
+{
+    const char *values = (const char *)(last + length + size * a);
+#pragma GCC unroll 4
+    for (int line = 0; line < parts * size * (int)sizeof(T); line += 64) __builtin_prefetch(values + line);
+    __builtin_prefetch(colind + TULLE__LIKE_ROWS * length + size * a);
+}
+
+/* sum += `size` rows with the same columns, `length` of them; the rows that follow have those at `next`. */
+ROWS static inline __attribute__((always_inline)) void NAME(add_same)(V *sum, const T *const *val,
+    const int32_t *colind, const int32_t *next, int64_t length, const T *B, int64_t ldb, int64_t tail, const int size,
+    const int count, const int parts)
+{
+    int64_t a = 0;
+    for (; a + parts <= length; a += parts) {
+        NAME(fetch_ahead)(val[size - 1], colind, length, a, size, parts);
+#pragma GCC unroll 4
+        for (int q = 0; q < parts; q++) NAME(fetch)(B + next[a + q] * ldb, count);
+#pragma GCC unroll 4
+        for (int q = 0; q < parts; q++)
+            NAME(add_group)(sum, val, a + q, B + colind[a + q] * ldb, tail, 0, size - 1, size, 0, q, count);
+    }
+#pragma GCC unroll 4
+    for (int q = 0; q < parts - 1; q++)
+        if (a + q < length)
+            NAME(add_group)(sum, val, a + q, B + colind[a + q] * ldb, tail, 0, size - 1, size, 0, q, count);
+}
+
+/* sum += two rows, the columns of the second one further on. A run's first row of B is the first row's, its last ... */
+ROWS static inline __attribute__((always_inline)) void NAME(add_shifted)(V *sum, const T *const *val,
+    const int32_t *colind, int64_t length, const T *B, int64_t ldb, int64_t tail, const int count)
+{
+    for (int64_t a = 0; a < length;) {
+        const T *b = B + colind[a] * ldb;
+        NAME(fetch_ahead)(val[1], colind, length, a, 2, 1);
+        NAME(add_group)(sum, val, a, b, tail, 0, 0, 2, 1, 0, count);
+        for (a++; a < length && colind[a] == colind[a - 1] + 1; a++)
+            NAME(add_group)(sum, val, a, b += ldb, tail, 0, 1, 2, 1, 0, count);
+        NAME(add_group)(sum, val, a, b += ldb, tail, 1, 1, 2, 1, 0, count);
+        NAME(fetch)(b + ldb, count);
+        NAME(fetch)(b + 2 * ldb, count);
+    }
+}
+
+ROWS static inline __attribute__((always_inline)) void NAME(group)(const tulle__spmm_rows *rows, int64_t i,
+    int64_t first, int64_t n, const int size, const int shift, const int count, const int parts)
+{
+    const int64_t tail = n - LANES;
+    V sum[32];
+#pragma GCC unroll 32
+    for (int t = 0; t < parts * size * count; t++) sum[t] = SPLAT(0);
+    for (int p = 0; p < rows->npairs; p++) {
+        const tulle__spmm_operand *pair = &rows->pair[p];
+        const int64_t *rowptr = pair->A.rowptr, length = rowptr[i + 1] - rowptr[i], end = rowptr[i + size];
+        const int32_t *colind = pair->A.colind + rowptr[i];
+        const T *B = (const T *)pair->B + first, *val[4];
+#pragma GCC unroll 4
+        for (int r = 0; r < size; r++) {
+            val[r] = (const T *)pair->A.val + rowptr[i + r];
+            __asm__("" : "+r"(val[r])); /* a pointer a row: the compiler would keep an offset for each use */
+        }
+        if (shift)
+            NAME(add_shifted)(sum, val, colind, length, B, pair->ldb, tail, count);
+        else {
+            const int32_t *next = end + length <= rowptr[pair->A.m] ? colind + size * length : colind;
+            NAME(add_same)(sum, val, colind, next, length, B, pair->ldb, tail, size, count, parts);
+        }
+    }
+    const V alpha = SPLAT((T)rows->alpha), beta = SPLAT((T)rows->beta);
+    T *c = (T *)rows->C + (i - rows->begin) * rows->ldc + first;
+#pragma GCC unroll 4
+    for (int r = 0; r < size; r++, c += rows->ldc) {
+        V row[8];
+#pragma GCC unroll 8
+        for (int q = 0; q < parts; q++)
+#pragma GCC unroll 8
+            for (int t = 0; t < count; t++) row[q * count + t] = sum[(q * size + r) * count + t];
+        NAME(put)(c, row, alpha, beta, rows->beta != 0, rows->stream, tail, count, parts);
+    }
+}
+
+#define GROUP(size, shift, count, parts)                                                                               \
+    ROWS static __attribute__((noinline)) void NAME(group##size##shift##count##parts)(                                 \
+        const tulle__spmm_rows *rows, int64_t i, int64_t first, int64_t n)                                             \
+    {                                                                                                                  \
+        NAME(group)(rows, i, first, n, size, shift, count, parts);                                                     \
+    }
+#define GROUPS(count) GROUP(2, 1, count, 1) GROUP(2, 0, count, 1) GROUP(3, 0, count, 1)
+GROUP(2, 0, 1, 4)
+GROUP(3, 0, 1, 4)
+GROUP(2, 0, 2, 2)
+GROUP(3, 0, 2, 2)
+GROUP(2, 0, 3, 2)
+GROUPS(4)
+GROUP(4, 0, 2, 1)
+GROUP(4, 0, 3, 1)
+#if REGISTERS == 32
+GROUP(4, 0, 1, 4)
+GROUP(4, 0, 2, 2)
+GROUP(3, 0, 3, 2)
+GROUP(4, 0, 3, 2)
+GROUPS(5)
+GROUPS(6)
+GROUPS(7)
+GROUPS(8)
+GROUP(4, 0, 4, 1)
+#else
+GROUPS(2)
+GROUPS(3)
+#endif
+
+typedef void (*NAME(group_kernel))(const tulle__spmm_rows *rows, int64_t i, int64_t first, int64_t n);
+
+/* Groups of one kind: for few vectors a row, where sums are in parts, and for blocks of at most `widest` of many. */
+typedef struct NAME(group_kind) {
+    NAME(group_kernel) few[4], many[9];
+    int widest;
+} NAME(group_kind);
+
+#define KERNEL(size, shift, count, parts) NAME(group##size##shift##count##parts)
+#define BLOCKS(size, shift)                                                                                            \
+    {                                                                                                                  \
+        [4] = KERNEL(size, shift, 4, 1), [5] = KERNEL(size, shift, 5, 1), [6] = KERNEL(size, shift, 6, 1),             \
+        [7] = KERNEL(size, shift, 7, 1), [8] = KERNEL(size, shift, 8, 1)                                               \
+    }
+#define NARROW_BLOCKS(size, shift)                                                                                     \
+    {                                                                                                                  \
+        [2] = KERNEL(size, shift, 2, 1), [3] = KERNEL(size, shift, 3, 1), [4] = KERNEL(size, shift, 4, 1)              \
+    }
+#if REGISTERS == 32
+static const NAME(group_kind) NAME(shifted) = {.many = BLOCKS(2, 1), .widest = 8};
+static const NAME(group_kind) NAME(same)[5] = {
+    [2] = {{NULL, KERNEL(2, 0, 1, 4), KERNEL(2, 0, 2, 2), KERNEL(2, 0, 3, 2)}, BLOCKS(2, 0), 8},
+    [3] = {{NULL, KERNEL(3, 0, 1, 4), KERNEL(3, 0, 2, 2), KERNEL(3, 0, 3, 2)}, BLOCKS(3, 0), 8},
+    [4] = {{NULL, KERNEL(4, 0, 1, 4), KERNEL(4, 0, 2, 2), KERNEL(4, 0, 3, 2)}, NARROW_BLOCKS(4, 0), 4},
+};
+#else
+static const NAME(group_kind) NAME(shifted) = {.many = NARROW_BLOCKS(2, 1), .widest = 4};
+static const NAME(group_kind) NAME(same)[5] = {
+    [2] = {{NULL, KERNEL(2, 0, 1, 4), KERNEL(2, 0, 2, 2), KERNEL(2, 0, 3, 2)}, NARROW_BLOCKS(2, 0), 4},
+    [3] = {{NULL, KERNEL(3, 0, 1, 4), KERNEL(3, 0, 2, 2)}, NARROW_BLOCKS(3, 0), 4},
+    [4] = {{NULL}, {NULL, NULL, KERNEL(4, 0, 2, 1), KERNEL(4, 0, 3, 1)}, 3},
+};
+#endif
+
+/* Rows i .. i + size - 1, a group: all columns. */
+static void NAME(rows_of_group)(const tulle__spmm_rows *rows, int64_t i, int64_t vectors, const NAME(group_kind) * kind)
+{
+    if (vectors < 4) {
+        kind->few[vectors](rows, i, 0, rows->n);
+        return;
+    }
+    int64_t blocks = (vectors + kind->widest - 1) / kind->widest, first = 0, left = vectors;
+    for (int64_t b = 0; b < blocks; b++) {
+        int64_t count = left / (blocks - b), n = b == blocks - 1 ? rows->n - first : count * LANES;
+        kind->many[count](rows, i, first, n);
+        first += n;
+        left -= count;
+    }
+}
+
+/* All rows: those alike in groups of nearly equal sizes, the others one by one. */
+ROWS static void NAME(grouped)(const tulle__spmm_rows *rows)
+{
+    static const int most_few[4] = {0, REGISTERS == 32 ? 4 : 3, REGISTERS == 32 ? 4 : 3, REGISTERS == 32 ? 4 : 2};
+    const int64_t vectors = (rows->n + LANES - 1) / LANES;
+    int64_t done = rows->begin;
+    for (int64_t i = rows->begin; i < rows->end;) {
+        int shift, like = tulle__like_rows(rows->pair, rows->npairs, i, rows->end, &shift);
+        int most = shift ? 2 : vectors < 4 ? most_few[vectors] : 4;
+        if (like == 1 || !(rows->groups & (shift ? TULLE__ROWS_SHIFTED_BY_ONE : TULLE__ROWS_OF_SAME_COLUMNS))) {
+            i += like;
+            continue;
+        }
+        if (done < i) NAME(alone)(rows, done, i);
+        for (int size; like > 1; like -= size, i += size) {
+            size = (like + (like + most - 1) / most - 1) / ((like + most - 1) / most);
+            NAME(rows_of_group)(rows, i, vectors, shift ? &NAME(shifted) : &NAME(same)[size]);
+        }
+        done = i; /* one that is left over begins the next group, or is made with those that are not alike */
+    }
+    if (done < rows->end) NAME(alone)(rows, done, rows->end);
+}
+
+#undef GROUP
+#undef GROUPS
+#undef KERNEL
+#undef BLOCKS
+#undef NARROW_BLOCKS
