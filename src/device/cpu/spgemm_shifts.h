@@ -2,17 +2,16 @@
 /*
  * Template: stretches of rows of C for spgemm_rows.h, where rows of A and B are shifts of each other: row i + t has the
  * columns of row i, all t further on, as on structured grids and in banded matrices. Then row i + t of C has the
- * columns of row i and t, and what goes where is found once a stretch. LANES consecutive rows are summed side by side:
- * lane t of sum[c] += a[k] b[k][e],  c = place of column e of the k-th row of B in the row of C is row i + t. a[k] and
- * b[k][e] are one load each, as values were turned by 90 degrees (spgemm_shifts.c). The order of a sum is that of a row
- * alone, so its bits are, too.
+ * columns of row i and t, and what goes where is found once a stretch, or not even that: stretches that follow each
+ * other mostly have one structure. Each entry of C has a list of its products, a[k] b[k][e] in the order of k, with which
+ * LANES consecutive rows are summed side by side in a register: a[k] and b[k][e] are one load each, as values were
+ * turned by 90 degrees (spgemm_shifts.c). The order of a sum is that of a row alone, so its bits are, too.
  *
- * Cost, for each product of a row with 64 bytes of lanes: a load of b, a load and a store of a sum in the first-level
- * cache, a multiplication and an addition for 8 (16) rows; two such vectors go together, since a sum that is
- * needed again three products later (a run of three) would be waited for. Then the sums are turned back, 3 shuffles for
- * 8 values, and C is written: 4 + v bytes an entry, which is what bounds a stencil. On 27 points (125 entries a row of
- * C, 729 products) that is 125 12 = 1500 bytes, some 75 ns at a core's share of the memory, and 100 ns for the
- * products.
+ * Cost, for each product of a row with 64 bytes of lanes: a load of a and one of b, a multiplication and an addition for
+ * 8 (16) rows; two such vectors go together, so that two chains of additions hide each other's latency. (With sums in
+ * memory instead, product by product in B's order, each product was a load and a store more.) Then sums are turned back,
+ * 3 shuffles for 8 values, and C is written: 4 + v bytes an entry, which is what bounds a stencil. B's values for the
+ * next stretch, one line of a grid further on, are fetched meanwhile.
  */
 
 enum { NAME(LANES) = 8, NAME(GROUP) = 2 * NAME(LANES) };
