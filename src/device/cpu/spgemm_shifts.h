@@ -3,15 +3,15 @@
  * Template: stretches of rows of C for spgemm_rows.h, where rows of A and B are shifts of each other: row i + t has the
  * columns of row i, all t further on, as on structured grids and in banded matrices. Then row i + t of C has the
  * columns of row i and t, and what goes where is found once a stretch, or not even that: stretches that follow each
- * other mostly have one structure. Each entry of C has a list of its products, a[k] b[k][e] in the order of k, with which
- * LANES consecutive rows are summed side by side in a register: a[k] and b[k][e] are one load each, as values were
- * turned by 90 degrees (spgemm_shifts.c). The order of a sum is that of a row alone, so its bits are, too.
+ * other mostly have one structure. Each entry of C has a list of its products, a[k] b[k][e] in the order of k, with
+ * which LANES consecutive rows are summed side by side in a register: a[k] and b[k][e] are one load each, as values
+ * were turned by 90 degrees (spgemm_shifts.c). The order of a sum is that of a row alone, so its bits are, too.
  *
- * Cost, for each product of a row with 64 bytes of lanes: a load of a and one of b, a multiplication and an addition for
- * 8 (16) rows; two such vectors go together, so that two chains of additions hide each other's latency. (With sums in
- * memory instead, product by product in B's order, each product was a load and a store more.) Then sums are turned back,
- * 3 shuffles for 8 values, and C is written: 4 + v bytes an entry, which is what bounds a stencil. B's values for the
- * next stretch, one line of a grid further on, are fetched meanwhile.
+ * Cost, for each product of a row with 64 bytes of lanes: a load of a and one of b, a multiplication and an addition
+ * for 8 (16) rows; two such vectors go together, so that two chains of additions hide each other's latency. (With sums
+ * in memory instead, product by product in B's order, each product was a load and a store more.) Then sums are turned
+ * back, 3 shuffles for 8 values, and C is written: 4 + v bytes an entry, which is what bounds a stencil. B's values for
+ * the next stretch, one line of a grid further on, are fetched meanwhile.
  */
 
 enum { NAME(LANES) = 8, NAME(GROUP) = 2 * NAME(LANES) };
