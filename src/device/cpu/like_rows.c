@@ -2,7 +2,7 @@
 /* Which rows of A a sparse-dense product makes together. */
 #include "device/cpu/like_rows.h"
 
-enum { SAMPLES = 32, SAMPLED_ROWS = 4, LEAST_BYTES = 32, SHIFTED_BYTES = 384 };
+enum { SAMPLES = 32, SAMPLED_ROWS = 4 };
 
 /* Row i's entries in all pairs, and the runs of consecutive columns that they form. */
 static void count_row(const tulle__spmm_operand *pair, int npairs, int64_t i, int64_t *entries, int64_t *runs)
@@ -15,10 +15,9 @@ static void count_row(const tulle__spmm_operand *pair, int npairs, int64_t i, in
     }
 }
 
-int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m, int64_t row_bytes)
+int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m)
 {
     int64_t all = 0, none = 0, entries[2] = {0}, runs[2] = {0}, step = m / SAMPLES + SAMPLED_ROWS;
-    if (row_bytes < LEAST_BYTES) return 0;
     for (int64_t first = 0; first + 1 < m; first += step)
         for (int64_t i = first; i < first + SAMPLED_ROWS && i + 1 < m; i++) {
             int shift, like = tulle__like_rows(pair, npairs, i, i + 2, &shift);
@@ -27,7 +26,6 @@ int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m, i
         }
     int groups = 0;
     if (entries[0] && 4 * entries[0] >= all) groups |= TULLE__ROWS_OF_SAME_COLUMNS;
-    if (entries[1] && 4 * entries[1] >= all && 3 * runs[1] <= entries[1] && row_bytes >= SHIFTED_BYTES)
-        groups |= TULLE__ROWS_SHIFTED_BY_ONE;
+    if (entries[1] && 4 * entries[1] >= all && 3 * runs[1] <= entries[1]) groups |= TULLE__ROWS_SHIFTED_BY_ONE;
     return groups;
 }

@@ -17,12 +17,17 @@ enum { TULLE__LIKE_ROWS = 12 }; /* found at once: a multiple of 2, 3 and 4 whose
 typedef uint32_t tulle__columns __attribute__((vector_size(32), aligned(4), may_alias));
 
 /*
- * The kinds of groups, or-ed, that are worth looking for in the m rows of A where a row of B has `row_bytes` bytes:
- * those that at least a quarter of a sample's entries are in. Shifted rows only where runs are of three columns on
- * average, so that a row of B that is loaded serves one and a half of A's entries, and where a row of B is of six cache
- * lines: below that they are slower than row by row (a five-point stencil 1.4 times, a band 1.15 times at four lines).
+ * Bytes of a row of B in a pass from which on shifted rows are made together. Below six cache lines they are slower
+ * than row by row (a five-point stencil 1.4 times, a band 1.15 times at four lines), and there are no kernels.
  */
-int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m, int64_t row_bytes);
+enum { TULLE__SHIFTED_BYTES = 384 };
+
+/*
+ * The kinds of groups, or-ed, that are worth looking for in the m rows of A: those that at least a quarter of a
+ * sample's entries are in; shifted rows only where runs are of three columns on average, so that a row of B that is
+ * loaded serves one and a half of A's entries.
+ */
+int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m);
 
 /* Whether row i + 1 of A has the columns of row i plus shift. */
 static inline int tulle__row_is_like(const tulle__csr *A, int64_t i, uint32_t shift)

@@ -39,7 +39,7 @@ struct job {
     int packs;   /* B is not row-major: panels of it are */
     int scratch; /* C is not row-major: a thread's rows are made beside it, then put there */
     int stream;
-    int groups; /* what tulle__spmm_rows has */
+    int groups; /* kinds that are frequent in A */
     int64_t nchunks;
     int64_t *long_row; /* rows that were left out; NULL: there can be none */
     struct piece *piece;
@@ -185,6 +185,12 @@ static int operands_of(const struct job *job, int64_t begin, int64_t end, tulle_
     return n ? n : 1;
 }
 
+static int groups_of_pass(const struct job *job)
+{
+    int wide = job->width * (int64_t)job->size >= TULLE__SHIFTED_BYTES;
+    return wide ? job->groups : job->groups & ~TULLE__ROWS_SHIFTED_BY_ONE;
+}
+
 /* Rows begin .. end - 1, none of them long. */
 static void multiply_rows(
     const struct job *job, tulle__spmm_operand *operand, char *scratch, int64_t begin, int64_t end)
@@ -197,7 +203,7 @@ static void multiply_rows(
         .beta = task->beta,
         .ldc = task->c_row,
         .stream = job->stream,
-        .groups = job->groups};
+        .groups = groups_of_pass(job)};
     if (!scratch) {
         rows.begin = begin;
         rows.end = end;
@@ -380,8 +386,7 @@ tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spm
     for (int p = 0; p < task->npairs; p++) inner += task->pair[p].A.n;
     TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.operand, "operands of a product", &job.operand));
     for (int p = 0; p < task->npairs; p++) job.operand[p].A = task->pair[p].A;
-    if (isa != TULLE__ISA_PORTABLE)
-        job.groups = tulle__spmm_groups(job.operand, task->npairs, task->m, task->n * (int64_t)job.size);
+    if (isa != TULLE__ISA_PORTABLE) job.groups = tulle__spmm_groups(job.operand, task->npairs, task->m);
     if (entries >= LONG_ROW)
         TULLE_TRY(tulle__alloc((size_t)(entries / LONG_ROW), sizeof *job.long_row, "long rows", &job.long_row));
     if (job.packs) TULLE_TRY(tulle__alloc((size_t)(inner * panel), job.size, "row-major panels of B", &job.packed));

@@ -25,7 +25,7 @@ typedef struct tulle__spmm_rows {
     int64_t ldc;
     double alpha, beta;
     int stream; /* write past the caches: C is larger than they are, aligned, and beta = 0 */
-    int groups; /* which rows that are alike are frequent: look for them */
+    int groups; /* kinds to look for; shifted rows only where n fills TULLE__SHIFTED_BYTES */
 } tulle__spmm_rows;
 
 /* Whether there is one column, with B's rows next to each other. */
