@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <math.h>
 
 #include "spgemm_ways.h"
 
@@ -232,16 +231,18 @@ static void test_settled_memory(tulle__account *account, tulle__pool *pool)
     chain_make(&c, UNIFORM, TULLE_F64, 60, 100, 2, 1);
     c.task.settle = settle;
     int64_t before = tulle__account_blocks(account);
-    int n = 0, leaks = 0;
-    for (tulle_status status = TULLE_ERR_MEMORY; status != TULLE_OK && n < 1000; n++) {
+    int failed = 0, leaks = 0;
+    tulle_status status = TULLE_OK;
+    for (int n = 0; n < 200; n++) { /* without memory for a faster way there are others */
         tulle__csr_result C = {0}, last = {0};
         tulle__account_fail_after(account, n);
         status = tulle__spgemm_cpu(TULLE__ISA_PORTABLE, &ways[n % 5], pool, &c.task, place_again, &last, &C);
+        failed += status == TULLE_ERR_MEMORY;
         result_free(&last);
         leaks += tulle__account_blocks(account) != before;
     }
     tulle__account_fail_after(account, -1);
-    ok(n > 5 && n < 1000 && leaks == 0, "settled: every allocation fails once (%d)", n);
+    ok(failed > 5 && status == TULLE_OK && leaks == 0, "settled: every allocation fails once (%d failures)", failed);
     chain_free(&c);
 }
 

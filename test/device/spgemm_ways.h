@@ -15,6 +15,26 @@ static inline void set_value(matrix *A, int64_t a, double value)
         ((double *)A->val)[a] = value;
 }
 
+static inline double some_value(uint64_t r)
+{
+    return r % 97 == 1 ? INFINITY : r % 31 == 1 ? -0.0 : (double)(r % 1000) / 7 - 50;
+}
+
+static inline matrix matrix_empty(tulle_type type, int64_t m, int64_t n)
+{
+    matrix A = matrix_make(FULL, type, m, n, 1, 0, 0);
+    A.rowptr[0] = 0;
+    return A;
+}
+
+/* Entries end where the allocation does, so that the sanitizers see a read over the end. */
+static inline void matrix_trim(matrix *A, int64_t m, int64_t n)
+{
+    A->colind = realloc(A->colind, (size_t)A->rowptr[m] * sizeof *A->colind + 1);
+    A->val = realloc(A->val, (size_t)A->rowptr[m] * tulle_type_size(A->type) + 1);
+    A->csr = (tulle__csr){.m = m, .n = n, .rowptr = A->rowptr, .colind = A->colind, .val = A->val};
+}
+
 static const int threads[] = {1, 2, 3, 5};
 enum { THREADS = 4, PAIRS = 3 };
 
@@ -116,6 +136,36 @@ static inline int compare_with(
     return same;
 }
 
+static inline void move(tulle_type type, void *to, int64_t at, const void *from, int64_t from_at)
+{
+    size_t size = tulle_type_size(type);
+    memcpy((char *)to + (size_t)at * size, (const char *)from + (size_t)from_at * size, size);
+}
+
+/* Values for a C whose columns descend. */
+static inline int backwards_same(
+    tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const chain *c, const tulle__csr_result *ref)
+{
+    tulle__spgemm_task task = c->task;
+    tulle__csr_result C = *ref;
+    size_t bytes = (size_t)ref->nnz * tulle_type_size(task.type);
+    void *expected = malloc(bytes + 1);
+    task.unsorted = 1;
+    C.val = malloc(bytes + 1);
+    C.colind = malloc((size_t)ref->nnz * sizeof *C.colind + 1);
+    memset(C.val, 0xff, bytes);
+    for (int64_t i = 0; i < task.m; i++)
+        for (int64_t x = ref->rowptr[i], y = ref->rowptr[i + 1] - 1; x < ref->rowptr[i + 1]; x++, y--) {
+            C.colind[x] = ref->colind[y];
+            move(task.type, expected, x, ref->val, y);
+        }
+    int same = tulle__spgemm_cpu_numeric(isa, knobs, pool, &task, &C) == TULLE_OK && !memcmp(C.val, expected, bytes);
+    free(expected);
+    free(C.val);
+    free(C.colind);
+    return same;
+}
+
 static const tulle__spgemm_knobs ways[] = {
     {0},
     {.chunk = 50},
@@ -137,7 +187,49 @@ static const tulle__spgemm_knobs ways[] = {
     {.shifts = 1, .chunk = 200},
     {.passes = 2, .shifts = 1, .runs = 1, .chunk = 500},
     {.passes = 1, .shifts = 1, .runs = -1},
+    {.panels = 1},
+    {.panels = 1, .chunk = 200},
+    {.passes = 2, .panels = 1, .chunk = 500},
+    {.passes = 1, .panels = 1},
 };
 enum { WAYS = sizeof ways / sizeof *ways };
+
+/* In all ways, each on another number of threads; *ref: the reference's C. */
+static inline int all_ways_same(tulle__isa isa, tulle__pool *const *pool, const chain *c, tulle__csr_result *ref)
+{
+    int same = tulle__kernels_ref()->spgemm(NULL, &c->task, place, NULL, ref) == TULLE_OK;
+    for (int way = 0; way < WAYS; way++) {
+        int one = compare_with(isa, &ways[way], pool[way % THREADS], c, ref) &&
+                  backwards_same(isa, &ways[way], pool[way % THREADS], c, ref);
+        if (!one) printf("# way %d\n", way);
+        same = same && one;
+    }
+    return same;
+}
+
+/* A A, made a hundred times; each time another allocation fails, which may only make it slower. */
+static inline void test_failures(
+    tulle__account *account, tulle__pool *pool, const tulle__spgemm_knobs *knobs, const matrix *A)
+{
+    int done = 0, leaks = 0, wrong = 0;
+    const int64_t n = A->csr.m;
+    tulle__spgemm_pair pair = {.A = A->csr, .B = A->csr, .scale = 1};
+    tulle__spgemm_task task = {.type = A->type, .m = n, .n = n, .npairs = 1, .pair = &pair};
+    tulle__csr_result ref = {0};
+    tulle__kernels_ref()->spgemm(NULL, &task, place, NULL, &ref);
+    int64_t before = tulle__account_blocks(account);
+    for (int k = 0; k < 100; k++) {
+        tulle__csr_result C = {0}, placed = {0}, *slot = &placed;
+        tulle__account_fail_after(account, k);
+        tulle_status status = tulle__spgemm_cpu(TULLE__ISA_PORTABLE, knobs, pool, &task, place, &slot, &C);
+        done += status == TULLE_OK;
+        wrong += status == TULLE_OK ? !result_same(A->type, n, &ref, &C) : status != TULLE_ERR_MEMORY;
+        result_free(&placed);
+        leaks += tulle__account_blocks(account) != before;
+    }
+    tulle__account_fail_after(account, -1);
+    ok(done > 10 && done < 98 && !leaks && !wrong, "every allocation fails once: %d of 100 products", done);
+    result_free(&ref);
+}
 
 #endif

@@ -37,17 +37,26 @@ typedef struct tulle__shifts {
     void *a_val, *b_val;
 } tulle__shifts;
 
+/* Of B's rows, each: a bit a column, PANEL_WORDS words a panel; and how many entries lie before each panel, and in all.
+ */
+typedef struct tulle__panel_rows {
+    uint64_t *bits;
+    int32_t *start;
+} tulle__panel_rows;
+
 typedef struct tulle__spgemm_plan {
     const tulle__spgemm_task *task;
     tulle__spgemm_knobs knobs;
     int64_t flops; /* of the whole product */
     int64_t nchunks;
-    int64_t *chunk_row;    /* nchunks + 1: where chunks of rows begin */
-    int64_t *chunk_flops;  /* nchunks + 1: flops before the chunk */
-    tulle__run_rows *runs; /* one a pair, or NULL: not worth it */
-    tulle__shifts *shifts; /* one a pair, or NULL: not worth it */
-    int dense;             /* a thread may have an array as wide as C */
-    int prefetch;          /* B lies outside the cache */
+    int64_t *chunk_row;        /* nchunks + 1: where chunks of rows begin */
+    int64_t *chunk_flops;      /* nchunks + 1: flops before the chunk */
+    tulle__run_rows *runs;     /* one a pair, or NULL: not worth it */
+    tulle__shifts *shifts;     /* one a pair, or NULL: not worth it */
+    tulle__panel_rows *panels; /* one a pair, or NULL: not worth it */
+    int64_t npanels;
+    int dense;    /* a thread may have an array as wide as C */
+    int prefetch; /* B lies outside the cache */
 } tulle__spgemm_plan;
 
 /* The structure of a row of C that begins a stretch of shifts: the next one mostly has the same. */
@@ -60,6 +69,13 @@ typedef struct tulle__shifted_row {
     int32_t *col;          /* of each entry */
     int32_t *first, *last; /* of each entry: where its products begin, end */
 } tulle__shifted_row;
+
+/* For eight rows of C: terms and eight values of A for each, bits of the rows, and the sums of a panel. */
+typedef struct tulle__panel_space {
+    void *term, *factor, *sums;
+    uint64_t *bits;
+    int64_t room;
+} tulle__panel_space;
 
 /* A thread's working space; grown when a row needs it. Between rows dense and bits are zero and key is empty. */
 typedef struct tulle__spgemm_space {
@@ -82,6 +98,7 @@ typedef struct tulle__spgemm_space {
     void *shifted;            /* rows of B under this stretch and the last */
     void *factor;             /* A's values for a few rows of a stretch */
     void *product;            /* what is summed in a row of a stretch, entry by entry */
+    tulle__panel_space panels;
 } tulle__spgemm_space;
 
 /* Rows begin .. end - 1. */
@@ -116,6 +133,13 @@ void tulle__spgemm_drop_shifts(tulle__spgemm_plan *plan);
 /* How many rows of C from i on, before row `end`, are shifts of row i, and made of shifted rows only; 0: too few. */
 int64_t tulle__spgemm_shifted_rows(const tulle__spgemm_plan *plan, int64_t i, int64_t end);
 
+/*
+ * Prepares B for rows of C that are made eight at a time; plan->panels stays NULL if that is not worth it: `run` is the
+ * mean length of B's runs of columns.
+ */
+tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *pool, double run);
+void tulle__spgemm_drop_panels(tulle__spgemm_plan *plan);
+
 /* The multiplications of row i of C. */
 int64_t tulle__spgemm_row_flops(const tulle__spgemm_task *task, int64_t i);
 
@@ -138,6 +162,8 @@ tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count)
 /* For a stretch: count rows of B and as many of A's values; and count products. What was there before is gone. */
 tulle_status tulle__spgemm_space_shifted(tulle__spgemm_space *space, int64_t count, size_t size, size_t factor);
 tulle_status tulle__spgemm_space_products(tulle__spgemm_space *space, int64_t count, size_t size);
+/* For eight rows: count terms of term_size bytes, values of `size`. What was there before is gone. */
+tulle_status tulle__spgemm_space_panels(tulle__spgemm_space *space, int64_t count, size_t term_size, size_t size);
 
 /* Sorts count items by their upper halves; uses space->order2. The result lies in space->order. */
 void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count);
@@ -145,8 +171,11 @@ void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count);
 enum {
     TULLE__EMPTY = INT32_MAX, /* a free slot; greater than every column */
     TULLE__PAD = 16,          /* elements behind a dense array that vectors may touch */
-    TULLE__BLOCK_ROWS = 4,    /* rows of C that are made together where B comes in runs */
-    TULLE__SHIFT_ROWS = 8     /* rows of C that are made together where rows are shifts; shorter stretches are not */
+    TULLE__PANEL = 1024,      /* columns of C whose sums, of eight rows, are made together: 64 kB in f64 */
+    TULLE__PANEL_WORDS = TULLE__PANEL / 64,
+    TULLE__PANEL_ROWS = 8,
+    TULLE__BLOCK_ROWS = 4, /* rows of C that are made together where B comes in runs */
+    TULLE__SHIFT_ROWS = 8  /* rows of C that are made together where rows are shifts; shorter stretches are not */
 };
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a sparse product decides before it starts: flops, chunks of rows, and whether B is worth reading as runs. */
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -59,13 +60,11 @@ tulle_status tulle__spgemm_cpu_flops(tulle__pool *pool, const tulle__spgemm_task
     return tulle__pool_run(pool, count_flops, &job);
 }
 
-/* Chunks of nearly equal weight, where a row also costs something for itself. */
+/* Chunks of nearly equal weight, where a row also costs something for itself; of whole groups, where there are any. */
 static tulle_status cut_chunks(tulle__spgemm_plan *plan, int nthreads, const int64_t *flops)
 {
     enum { ROW = 8 };
-    int64_t m = plan->task->m, target = plan->knobs.chunk;
-    plan->flops = 0;
-    for (int64_t i = 0; i < m; i++) plan->flops += flops[i];
+    int64_t m = plan->task->m, target = plan->knobs.chunk, group = plan->panels ? TULLE__PANEL_ROWS : 1;
     if (!target) target = minimum(1 << 18, maximum(1 << 13, (plan->flops + ROW * m) / (32 * nthreads)));
     int64_t most = minimum(m, (plan->flops + ROW * m) / target * 2 + 2), before = 0, at = 0, weight = 0;
     tulle_status status;
@@ -73,7 +72,7 @@ static tulle_status cut_chunks(tulle__spgemm_plan *plan, int nthreads, const int
     TULLE_TRY(tulle__alloc((size_t)most + 1, sizeof *plan->chunk_flops, "chunks of rows", &plan->chunk_flops));
     for (int64_t i = 0; i < m; i++) {
         int64_t own = flops[i] + ROW;
-        if (i == 0 || weight + own > target) {
+        if (i == 0 || (weight + own > target && i % group == 0)) {
             plan->chunk_row[at] = i;
             plan->chunk_flops[at++] = before;
             weight = 0;
@@ -88,8 +87,8 @@ out:
     return status;
 }
 
-/* Whether the columns of B come in runs of two and more on average, by a sample of rows. */
-static int comes_in_runs(const tulle__csr *B)
+/* The mean length of the runs that the columns of B come in, by a sample of rows. */
+static double run_length(const tulle__csr *B)
 {
     int64_t entries = 0, runs = 0, step = maximum(1, B->m / RUN_SAMPLES);
     for (int64_t k = 0; k < B->m; k += step) {
@@ -97,7 +96,7 @@ static int comes_in_runs(const tulle__csr *B)
         for (int64_t b = B->rowptr[k]; b < B->rowptr[k + 1]; b++)
             runs += b == B->rowptr[k] || B->colind[b] != B->colind[b - 1] + 1;
     }
-    return entries >= 2 * runs;
+    return runs ? (double)entries / (double)runs : INFINITY;
 }
 
 struct run_job {
@@ -174,38 +173,50 @@ out:
 
 static const double MOSTLY = 0.75; /* of the rows in stretches: the others are not worth runs */
 
+/* Ways to be faster, where knobs do not tell: panels, stretches, runs. Without memory for them there are others. */
+static void choose_ways(tulle__spgemm_plan *plan, tulle__pool *pool)
+{
+    const tulle__spgemm_task *task = plan->task;
+    const tulle__spgemm_knobs *knobs = &plan->knobs;
+    const int automatic = knobs->accumulator == TULLE__ACCUMULATOR_AUTO && plan->dense;
+    int64_t entries = 0;
+    double part = 0, run = INFINITY;
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *B = &task->pair[p].B;
+        entries += B->rowptr[B->m] - B->rowptr[0];
+        run = fmin(run, run_length(B));
+    }
+    if (knobs->panels > 0 || (knobs->panels == 0 && knobs->runs <= 0 && knobs->shifts <= 0 && automatic &&
+                                 task->m >= 4 * TULLE__PANEL_ROWS * tulle__pool_size(pool)))
+        (void)tulle__spgemm_make_panels(plan, pool, run);
+    if (plan->panels) return;
+    if (knobs->shifts > 0 || (knobs->shifts == 0 && automatic && plan->flops >= 2 * entries))
+        (void)tulle__spgemm_make_shifts(plan, pool, &part);
+    int runs = knobs->runs == 0 && run >= 2 && part <= MOSTLY && plan->dense &&
+               knobs->accumulator <= TULLE__ACCUMULATOR_DENSE && plan->flops >= 4 * entries;
+    if ((runs || knobs->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
+}
+
 tulle_status tulle__spgemm_plan_init(
     tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const tulle__spgemm_task *task)
 {
     tulle_status status;
-    int64_t *flops = NULL, entries = 0, bytes = 0;
+    int64_t *flops = NULL, bytes = 0;
     int32_t n;
-    int nthreads = tulle__pool_size(pool), runs = 1, shifts = 1;
-    double part = 0;
+    int nthreads = tulle__pool_size(pool);
     *plan = (tulle__spgemm_plan){.task = task, .knobs = *knobs};
     TULLE_TRY(tulle__narrow(task->n, "the width of a tile of C", &n));
     TULLE_TRY(tulle__alloc((size_t)task->m, sizeof *flops, "the flops of rows", &flops));
     TULLE_TRY(tulle__spgemm_cpu_flops(pool, task, flops));
-    TULLE_TRY(cut_chunks(plan, nthreads, flops));
+    for (int64_t i = 0; i < task->m; i++) plan->flops += flops[i];
     for (int p = 0; p < task->npairs; p++) {
         const tulle__csr *B = &task->pair[p].B;
-        entries += B->rowptr[B->m] - B->rowptr[0];
-        runs = runs && comes_in_runs(B);
+        bytes += (B->rowptr[B->m] - B->rowptr[0]) * (int64_t)(sizeof(int32_t) + tulle_type_size(task->type));
     }
-    bytes = entries * (int64_t)(sizeof(int32_t) + tulle_type_size(task->type));
     plan->prefetch = bytes > 1 << 20;
-    plan->dense = n <= maximum(1 << 20, plan->flops / (4 * nthreads));
-    if (knobs->accumulator == TULLE__ACCUMULATOR_DENSE) plan->dense = 1;
-    if (knobs->accumulator > TULLE__ACCUMULATOR_DENSE || knobs->runs < 0 || !plan->dense) runs = 0;
-    if (knobs->accumulator != TULLE__ACCUMULATOR_AUTO || !plan->dense) shifts = 0;
-    if (knobs->runs > 0) runs = 1;
-    /* ways to be faster: without memory for them there are others */
-    if (knobs->shifts > 0 || (knobs->shifts == 0 && shifts && plan->flops >= 2 * entries))
-        (void)tulle__spgemm_make_shifts(plan, pool, &part);
-    if (knobs->runs <= 0 && part > MOSTLY) runs = 0;
-    if (runs && (knobs->runs > 0 || plan->flops >= 4 * entries)) {
-        if (make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
-    }
+    plan->dense = n <= maximum(1 << 20, plan->flops / (4 * nthreads)) || knobs->accumulator == TULLE__ACCUMULATOR_DENSE;
+    choose_ways(plan, pool);
+    TULLE_TRY(cut_chunks(plan, nthreads, flops));
 out:
     tulle__free(flops);
     if (status != TULLE_OK) tulle__spgemm_plan_fini(plan);
@@ -218,5 +229,6 @@ void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan)
     tulle__free(plan->chunk_flops);
     drop_runs(plan);
     tulle__spgemm_drop_shifts(plan);
+    tulle__spgemm_drop_panels(plan);
     plan->chunk_row = plan->chunk_flops = NULL;
 }

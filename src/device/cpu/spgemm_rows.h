@@ -19,6 +19,7 @@
  * Values of a known structure go the same ways; into the ordered table its columns are put in one sweep beforehand.
  */
 
+#include "device/cpu/spgemm_panels.h"
 #include "device/cpu/spgemm_runs.h"
 #include "device/cpu/spgemm_shifts.h"
 
@@ -485,11 +486,25 @@ out:
     return status;
 }
 
-/* ---- all rows: stretches of shifts, and others ---- */
+ROWS static tulle_status NAME(value_groups)(
+    tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C)
+{
+    tulle_status status = TULLE_OK;
+    for (int64_t rows; begin < end; begin += rows) {
+        int done;
+        TULLE_TRY(NAME(value_group)(space, begin, end, C, &rows, &done));
+        if (!done) TULLE_TRY(NAME(value_rows)(space, begin, begin + rows, C));
+    }
+out:
+    return status;
+}
+
+/* ---- all rows: groups of eight, or stretches of shifts and others ---- */
 
 ROWS static tulle_status NAME(count)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count)
 {
     tulle_status status = TULLE_OK;
+    if (space->plan->panels) return NAME(count_groups)(space, begin, end, count);
     if (!space->plan->shifts) return NAME(count_rows)(space, begin, end, count);
     for (int64_t rows; begin < end; begin += rows) {
         int64_t next = NAME(next_stretch)(space->plan, begin, end, &rows);
@@ -506,6 +521,7 @@ ROWS static tulle_status NAME(write)(
 {
     tulle_status status = TULLE_OK;
     T *val = values;
+    if (space->plan->panels) return NAME(write_groups)(space, begin, end, count, colind, val);
     if (!space->plan->shifts) return NAME(write_rows)(space, begin, end, count, colind, val, room);
     for (int64_t rows; begin < end; begin += rows) {
         int64_t next = NAME(next_stretch)(space->plan, begin, end, &rows), nnz = 0;
@@ -528,6 +544,7 @@ ROWS static tulle_status NAME(values)(
     tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C)
 {
     tulle_status status = TULLE_OK;
+    if (space->plan->panels) return NAME(value_groups)(space, begin, end, C);
     if (!space->plan->shifts) return NAME(value_rows)(space, begin, end, C);
     for (int64_t rows; begin < end; begin += rows) {
         int done = 1;

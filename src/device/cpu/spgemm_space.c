@@ -26,6 +26,10 @@ void tulle__spgemm_space_fini(tulle__spgemm_space *space)
     tulle__free(space->factor);
     tulle__free(space->product);
     tulle__free(space->row.place);
+    tulle__free(space->panels.term);
+    tulle__free(space->panels.factor);
+    tulle__free(space->panels.sums);
+    tulle__free(space->panels.bits);
 }
 
 /* Replaces a block whose contents need not be kept; doubling keeps the number of replacements small. */
@@ -130,6 +134,24 @@ tulle_status tulle__spgemm_space_products(tulle__spgemm_space *space, int64_t co
     row->col = row->place + count;
     row->first = row->col + count;
     row->last = row->first + count;
+out:
+    return status;
+}
+
+tulle_status tulle__spgemm_space_panels(tulle__spgemm_space *space, int64_t count, size_t term_size, size_t size)
+{
+    tulle__panel_space *panels = &space->panels;
+    const size_t words = (size_t)space->plan->npanels * TULLE__PANEL_WORDS * TULLE__PANEL_ROWS;
+    tulle_status status = TULLE_OK;
+    if (!panels->bits) TULLE_TRY(tulle__alloc(words, sizeof *panels->bits, "the bits of rows of C", &panels->bits));
+    if (!panels->sums)
+        TULLE_TRY(tulle__alloc((size_t)TULLE__PANEL * TULLE__PANEL_ROWS, size, "the sums of a panel", &panels->sums));
+    if (count <= panels->room) return TULLE_OK;
+    count = grown(panels->room, count < 256 ? 256 : count);
+    panels->room = 0;
+    TULLE_TRY(replace(&panels->term, count, term_size, "the rows of B under rows of C"));
+    TULLE_TRY(replace(&panels->factor, count * TULLE__PANEL_ROWS, size, "the values of A for rows of C"));
+    panels->room = count;
 out:
     return status;
 }
