@@ -12,8 +12,8 @@
  * for what a sample of rows expects and a third more; then 4 / cf bytes, the columns, move up to the values.
  * Else one pass writes C twice and reads it once, (12 .. 36) / cf bytes more, in places that flops bound, of which huge
  * pages make nearly all resident; two passes read B's columns twice and mark them twice. So two passes pay where B
- * comes in runs (marks are cheap) and where cf is over 3.5: one pass took 0.6 of the time of two at cf = 2.6 (a mesh),
- * 0.8 at 1.9 and 3.3 (a social and a web graph), 1.06 at 4.
+ * comes in runs or as sets of bits (marks are cheap) and where cf is over 3.5: one pass took 0.6 of the time of two at
+ * cf = 2.6 (a mesh), 0.8 at 1.9 and 3.3 (a social and a web graph), 1.06 at 4.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -312,7 +312,7 @@ static tulle_status choose_one_pass(struct job *job, int *one_pass)
     double fill = 0;
     size_t entries = (size_t)first_place(plan, plan->nchunks);
     *one_pass = plan->knobs.passes == 1;
-    if (plan->knobs.passes == 0 && !plan->runs) {
+    if (plan->knobs.passes == 0 && !plan->runs && !plan->panels) {
         TULLE_TRY(estimate_fill(job, &fill));
         /* beside the room of the pass, C itself must fit */
         *one_pass = fill > FILL_ONE_PASS && entries * (sizeof(int32_t) + job->size) < tulle__memory_left() / 3;

@@ -151,7 +151,7 @@ static int promising(const tulle__spgemm_plan *plan, double run)
     for (int p = 0; p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];
         const tulle__csr *B = &pair->B;
-        if ((double)(B->rowptr[B->m] - B->rowptr[0]) * 64 < (double)B->m * (double)task->n) return 0;
+        if ((B->rowptr[B->m] - B->rowptr[0]) / TULLE__PANEL_WORDS < B->m * plan->npanels) return 0;
         for (int64_t s = 0; pair->A.rowptr && s < SAMPLES; s++)
             count_group(pair, task->m / SAMPLES * s, task->m, &work);
     }
