@@ -51,7 +51,7 @@ static void test_crowds(tulle__isa isa, tulle__pool *const *pool)
 {
     static const double scales[PAIRS] = {1, -0.3, 2};
     static const char *const chains[PAIRS] = {"a pair", "two pairs", "three pairs"};
-    static const int64_t sizes[][2] = {{45, WIDE}, {7, 200}, {64, TULLE__PANEL}, {20, 1}};
+    static const int64_t sizes[][2] = {{19, WIDE}, {7, 200}, {64, TULLE__PANEL}, {20, 1}};
     for (int type = 0; type < TULLE_TYPE_COUNT; type++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
             for (int npairs = 1; npairs <= PAIRS; npairs++) {
