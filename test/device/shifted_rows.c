@@ -152,27 +152,20 @@ static void test_memory(tulle__account *account, tulle__pool *pool)
     matrix_free(&A);
 }
 
-int main(void)
+static void test_each(tulle__isa isa, tulle__pool *const *pool)
 {
-    tulle__account *account = tulle__account_new(0);
-    tulle__account_enter(account);
-    tulle__pool *pool[THREADS] = {0};
-    for (int t = 0; t < THREADS; t++)
-        if (tulle__pool_new(threads[t], &pool[t]) != TULLE_OK) return EXIT_FAILURE;
-    for (int isa = 0; isa < TULLE__ISA_COUNT; isa++) {
-        if (!tulle__kernels_cpu_at((tulle__isa)isa)) {
-            skip("this processor lacks %s", tulle__isa_name((tulle__isa)isa));
-            continue;
-        }
-        test_stretches((tulle__isa)isa, pool);
-        test_grids((tulle__isa)isa, pool);
-    }
+    test_stretches(isa, pool);
+    test_grids(isa, pool);
+}
+
+static void test_rest(tulle__account *account, tulle__pool *const *pool)
+{
     test_choice(pool[2]);
     test_memory(account, pool[0]);
     test_memory(account, pool[2]);
-    for (int t = 0; t < THREADS; t++) tulle__pool_free(pool[t]);
-    ok(tulle__account_blocks(account) == 0, "nothing leaks");
-    tulle__account_enter(NULL);
-    tulle__account_free(account);
-    return tap_done();
+}
+
+int main(void)
+{
+    return run_tests(test_each, test_rest);
 }

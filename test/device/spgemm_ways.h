@@ -232,4 +232,26 @@ static inline void test_failures(
     result_free(&ref);
 }
 
+/* A test program: `each` for every instruction set that there is, then `rest`; pool[t] has threads[t] threads. */
+static inline int run_tests(void (*each)(tulle__isa isa, tulle__pool *const *pool),
+    void (*rest)(tulle__account *account, tulle__pool *const *pool))
+{
+    tulle__account *account = tulle__account_new(0);
+    tulle__account_enter(account);
+    tulle__pool *pool[THREADS] = {0};
+    for (int t = 0; t < THREADS; t++)
+        if (tulle__pool_new(threads[t], &pool[t]) != TULLE_OK) return EXIT_FAILURE;
+    for (int isa = 0; isa < TULLE__ISA_COUNT; isa++)
+        if (tulle__kernels_cpu_at((tulle__isa)isa))
+            each((tulle__isa)isa, pool);
+        else
+            skip("this processor lacks %s", tulle__isa_name((tulle__isa)isa));
+    rest(account, pool);
+    for (int t = 0; t < THREADS; t++) tulle__pool_free(pool[t]);
+    ok(tulle__account_blocks(account) == 0, "nothing leaks");
+    tulle__account_enter(NULL);
+    tulle__account_free(account);
+    return tap_done();
+}
+
 #endif

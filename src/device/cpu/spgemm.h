@@ -29,7 +29,7 @@ typedef struct tulle__stretch {
 
 /*
  * Of a pair: the stretch of each row of A and of B, and their values: where row k belongs to a stretch of SHIFT_ROWS
- * and more, the value of its entry e lies at rowptr[first] - rowptr[0] + e (end - first) + k - first Without A where
+ * and more, the value of its entry e lies at rowptr[first] - rowptr[0] + e (end - first) + k - first. Without A where
  * that is the identity; what is A's may be B's.
  */
 typedef struct tulle__shifts {
@@ -122,6 +122,12 @@ void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan);
 
 void tulle__spgemm_space_init(tulle__spgemm_space *space, const tulle__spgemm_plan *plan);
 void tulle__spgemm_space_fini(tulle__spgemm_space *space);
+
+/* Whether the structure of A is that of B, in the same memory: what is known of one need not be found for the other. */
+static inline int tulle__same_arrays(const tulle__csr *A, const tulle__csr *B)
+{
+    return A->rowptr == B->rowptr && A->colind == B->colind && A->m == B->m;
+}
 
 /*
  * Looks for stretches of shifted rows. *part: of the rows of A, those in stretches long enough; 0, and plan->shifts

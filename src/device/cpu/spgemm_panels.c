@@ -105,11 +105,6 @@ static tulle_status check_order(tulle__pool *pool, const tulle__csr *A, int *fit
     return status;
 }
 
-static int same_structure(const tulle__csr *A, const tulle__csr *B)
-{
-    return A->rowptr == B->rowptr && A->colind == B->colind && A->m == B->m;
-}
-
 /* ---- whether ---- */
 
 /* What groups of rows multiply: products, the entries of B that they take part in, and the rows of B. */
@@ -181,7 +176,8 @@ tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *po
     for (int p = 0; fit && p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];
         TULLE_TRY(make_rows(pool, &pair->B, plan->npanels, &plan->panels[p], &fit));
-        if (fit && pair->A.rowptr && !same_structure(&pair->A, &pair->B)) TULLE_TRY(check_order(pool, &pair->A, &fit));
+        if (fit && pair->A.rowptr && !tulle__same_arrays(&pair->A, &pair->B))
+            TULLE_TRY(check_order(pool, &pair->A, &fit));
     }
 out:
     if (status != TULLE_OK || !fit) tulle__spgemm_drop_panels(plan);

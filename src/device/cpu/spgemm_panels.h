@@ -12,8 +12,9 @@
  * The structure comes from B's rows as sets of bits, a bit a column (spgemm_panels.c): a row of C is the union of those
  * that it sums, eight words an operation; so B must have an entry for 64 columns at least, and rows in order.
  *
- * Cost, for an entry of B that is needed by any of the rows: about 2 cycles, six instructions; and n / 512 starts of a
- * loop, about 20 cycles each, for each of B's rows. Rows one by one take 2 to 4 cycles a product.
+ * Cost, for an entry of B that is needed by any of the rows: six instructions, 1.1 ns where neighbouring rows need near
+ * columns (0.5 if all is in the first-level cache); and n / 1024 starts of a loop, 9 ns each, for each of B's rows.
+ * Rows one by one take 0.6 ns a product in runs of five, 1.3 without runs.
  */
 
 typedef T NAME(eight) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));

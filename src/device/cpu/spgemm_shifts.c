@@ -161,11 +161,6 @@ void tulle__spgemm_drop_shifts(tulle__spgemm_plan *plan)
     plan->shifts = NULL;
 }
 
-static int same_structure(const tulle__csr *A, const tulle__csr *B)
-{
-    return A->rowptr == B->rowptr && A->colind == B->colind && A->m == B->m;
-}
-
 static tulle_status make_pair(tulle__pool *pool, tulle_type type, const tulle__spgemm_pair *pair, tulle__shifts *shifts)
 {
     const tulle__csr *A = &pair->A, *B = &pair->B;
@@ -173,7 +168,7 @@ static tulle_status make_pair(tulle__pool *pool, tulle_type type, const tulle__s
     TULLE_TRY(make_stretches(pool, B, &shifts->B));
     TULLE_TRY(make_values(pool, type, B, shifts->B, &shifts->b_val));
     if (!A->rowptr) return TULLE_OK;
-    if (same_structure(A, B))
+    if (tulle__same_arrays(A, B))
         shifts->A = shifts->B;
     else
         TULLE_TRY(make_stretches(pool, A, &shifts->A));
