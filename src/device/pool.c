@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fork and join. A job is published by raising a generation number; the last worker to finish lowers `pending` to 0.
- * Both sides spin on their word for some microseconds, since kernels come one after another, and then sleep on a
- * condition variable. The words are changed under the mutex where somebody may sleep on them, so no wake-up is lost;
- * the payload is ordered by release and acquire on the words themselves.
+ * Both sides spin on their word for a while, since kernels come one after another, and then sleep on a condition
+ * variable. The words are changed under the mutex where somebody may sleep on them, so no wake-up is lost; the payload
+ * is ordered by release and acquire on the words themselves.
+ * A thread that wakes may be put on the core of the one that woke it, and stay behind it for milliseconds: a product of
+ * half a millisecond is then made by one thread alone. So the caller's core is closed to its workers, before they are
+ * woken, and a worker that finds itself on the core of one before it moves to another.
  */
 #include "device/pool.h"
 
@@ -11,15 +14,23 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "base/clock.h"
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/spin.h"
 
-enum { SPINS = 2000, LINE = 64 };
+enum { LINE = 64, WORKERS_MOST = 256 };
+static const int64_t patience_ns = 1000000;       /* with a core for each thread: more than between two kernels */
+static const int64_t crowded_patience_ns = 50000; /* a core that spins is another's; as long as waking takes */
+
+/* of all pools of this process, with their callers */
+static atomic_int threads_of_pools;
 
 struct worker {
     tulle__pool *pool;
     int thread;
+    atomic_int core; /* where it ran when it last looked */
     tulle_status status;
     pthread_t handle;
     char message[TULLE_MESSAGE_MAX];
@@ -27,6 +38,9 @@ struct worker {
 
 struct tulle__pool {
     int nthreads;
+    int counted; /* in threads_of_pools */
+    int cores;   /* that its maker may run on */
+    int closed;  /* the core that workers may not run on, or -1; the caller's */
     tulle__account *account;
     tulle__pool_body body; /* NULL: the workers leave */
     void *arg;
@@ -38,11 +52,54 @@ struct tulle__pool {
     struct worker worker[]; /* of threads 1 .. nthreads - 1 */
 };
 
-static void wait_for_job(tulle__pool *pool, unsigned seen)
+static int is_crowded(const tulle__pool *pool)
 {
-    for (int i = 0; i < SPINS; i++) {
+    return atomic_load_explicit(&threads_of_pools, memory_order_relaxed) > pool->cores;
+}
+
+/* One turn of waiting; 0 when it has taken long enough to sleep. *until is 0 at first. */
+static int may_spin(const tulle__pool *pool, int turn, int64_t *until)
+{
+    tulle__spin(turn);
+    if ((turn + 1) % TULLE__SPIN_TURNS) return 1;
+    int64_t now = tulle__clock_ns();
+    if (!*until) *until = now + (is_crowded(pool) ? crowded_patience_ns : patience_ns);
+    return now < *until;
+}
+
+/* Closes the caller's core to the workers; opens it again when there are more threads than cores. */
+static void close_core(tulle__pool *pool)
+{
+    int core = is_crowded(pool) ? -1 : tulle__core();
+    if (core == pool->closed) return;
+    pool->closed = core;
+    for (int i = 0; i < pool->nthreads - 1; i++) tulle__core_close(pool->worker[i].handle, core);
+}
+
+/* Moves this worker off the cores of the workers before it. */
+static void stand_apart(struct worker *self)
+{
+    tulle__pool *pool = self->pool;
+    int taken[WORKERS_MOST], n = pool->nthreads - 1, core = tulle__core(), shared = 0;
+    if (n < 2 || n > WORKERS_MOST || is_crowded(pool)) return;
+    for (int i = 0; i < n; i++) {
+        taken[i] = atomic_load_explicit(&pool->worker[i].core, memory_order_relaxed);
+        if (i < self->thread - 1) shared |= taken[i] == core;
+    }
+    if (shared) {
+        taken[self->thread - 1] = core;
+        tulle__core_beside(taken, n);
+        core = tulle__core();
+    }
+    atomic_store_explicit(&self->core, core, memory_order_relaxed);
+}
+
+static void wait_for_job(struct worker *self, unsigned seen)
+{
+    tulle__pool *pool = self->pool;
+    int64_t until = 0;
+    for (int turn = 0; may_spin(pool, turn, &until); turn++) {
         if (atomic_load_explicit(&pool->generation, memory_order_acquire) != seen) return;
-        tulle__spin(i);
     }
     pthread_mutex_lock(&pool->lock);
     pool->sleepers++;
@@ -58,8 +115,9 @@ static void *work(void *arg)
     tulle__pool *pool = self->pool;
     tulle__account_enter(pool->account);
     for (unsigned seen = 0;; seen++) {
-        wait_for_job(pool, seen);
+        wait_for_job(self, seen);
         if (!pool->body) return NULL;
+        stand_apart(self);
         self->status = pool->body(pool->arg, self->thread, pool->nthreads);
         if (self->status != TULLE_OK) snprintf(self->message, sizeof self->message, "%s", tulle_error_message());
         if (atomic_fetch_sub_explicit(&pool->pending, 1, memory_order_acq_rel) == 1) {
@@ -74,6 +132,7 @@ static void start_job(tulle__pool *pool, tulle__pool_body body, void *arg)
 {
     pool->body = body;
     pool->arg = arg;
+    close_core(pool);
     atomic_store_explicit(&pool->pending, pool->nthreads - 1, memory_order_relaxed);
     pthread_mutex_lock(&pool->lock);
     atomic_fetch_add_explicit(&pool->generation, 1, memory_order_release);
@@ -84,10 +143,9 @@ static void start_job(tulle__pool *pool, tulle__pool_body body, void *arg)
 
 static void wait_for_workers(tulle__pool *pool)
 {
-    for (int i = 0; i < SPINS; i++) {
+    int64_t until = 0;
+    for (int turn = 0; may_spin(pool, turn, &until); turn++)
         if (atomic_load_explicit(&pool->pending, memory_order_acquire) == 0) return;
-        tulle__spin(i);
-    }
     pthread_mutex_lock(&pool->lock);
     while (atomic_load_explicit(&pool->pending, memory_order_acquire) != 0) pthread_cond_wait(&pool->done, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
@@ -101,6 +159,10 @@ tulle_status tulle__pool_new(int nthreads, tulle__pool **out)
         tulle__alloc_zero(1, sizeof *pool + (size_t)(nthreads - 1) * sizeof(struct worker), "a pool of threads", &pool);
     if (status != TULLE_OK) return status;
     pool->account = tulle__account_current();
+    pool->cores = tulle__cores_allowed();
+    pool->closed = -1;
+    atomic_fetch_add_explicit(&threads_of_pools, nthreads, memory_order_relaxed);
+    pool->counted = nthreads;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -108,6 +170,7 @@ tulle_status tulle__pool_new(int nthreads, tulle__pool **out)
         struct worker *worker = &pool->worker[pool->nthreads - 1];
         worker->pool = pool;
         worker->thread = pool->nthreads;
+        atomic_init(&worker->core, -1);
     }
     for (int i = 0; i < nthreads - 1; i++)
         if (pthread_create(&pool->worker[i].handle, NULL, work, &pool->worker[i])) {
@@ -122,6 +185,7 @@ tulle_status tulle__pool_new(int nthreads, tulle__pool **out)
 void tulle__pool_free(tulle__pool *pool)
 {
     if (!pool) return;
+    atomic_fetch_sub_explicit(&threads_of_pools, pool->counted, memory_order_relaxed);
     if (pool->nthreads > 1) start_job(pool, NULL, NULL);
     for (int i = 0; i < pool->nthreads - 1; i++) pthread_join(pool->worker[i].handle, NULL);
     pthread_cond_destroy(&pool->done);

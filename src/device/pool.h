@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A pool of threads that belongs to one PE: fork and join, nothing else. The calling thread works as thread 0.
- * Threads wait by spinning briefly, then sleep, so that more threads than cores is legal. They charge the memory
- * account of the thread that made the pool.
+ * Threads wait by spinning for a while, then sleep, so that more threads than cores is legal. Each works on a core of
+ * its own where there are enough. They charge the memory account of the thread that made the pool.
  */
 #ifndef TULLE_DEVICE_POOL_H
 #define TULLE_DEVICE_POOL_H

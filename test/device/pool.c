@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/pool.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "tap.h"
@@ -39,6 +41,35 @@ static tulle_status report_account(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
+static tulle_status count_cores(void *arg, int thread, int nthreads)
+{
+    int *allowed = arg;
+    (void)nthreads;
+    allowed[thread] = tulle__cores_allowed();
+    return TULLE_OK;
+}
+
+/* With a core for each thread the caller's is closed to the workers, with more threads none is. */
+static void test_cores(int n)
+{
+    tulle__pool *pool = NULL;
+    int cores = tulle__cores_allowed(), allowed[64], expected = n > 1 && n <= cores ? cores - 1 : cores, same = 1;
+    if (!ok(tulle__pool_new(n, &pool) == TULLE_OK, "a pool of %d on %d cores", n, cores)) return;
+    for (int i = 0; i < 100; i++) {
+        same = same && tulle__pool_run(pool, count_cores, allowed) == TULLE_OK && allowed[0] == cores;
+        for (int t = 1; t < n; t++) same = same && allowed[t] == expected;
+    }
+    ok(same, "its workers may run on %d", expected);
+    tulle__pool *second = NULL; /* now there are more threads than cores */
+    if (n > cores || 2 * n <= cores || !ok(tulle__pool_new(n, &second) == TULLE_OK, "a second one")) goto out;
+    ok(tulle__pool_run(pool, count_cores, allowed) == TULLE_OK, "a job of the first");
+    for (int t = 0; t < n; t++) ok(allowed[t] == cores, "thread %d may run on all", t);
+    tulle__pool_free(second);
+    ok(tulle__pool_run(pool, count_cores, allowed) == TULLE_OK && allowed[n - 1] == expected, "until it is gone");
+out:
+    tulle__pool_free(pool);
+}
+
 static void test_size(int n)
 {
     tulle__pool *pool = NULL;
@@ -68,6 +99,7 @@ int main(void)
     tulle__account *account = tulle__account_new(0);
     tulle__account_enter(account);
     for (int n = 1; n <= 9; n += n < 3 ? 1 : 2) test_size(n);
+    for (int n = 1; n <= 4; n++) test_cores(n);
     struct sum sum = {.nthreads = 0};
     ok(tulle__pool_run(NULL, add, &sum) == TULLE_OK && sum.part[0] == 1 && sum.nthreads == 1, "no pool: the caller");
     ok(tulle__pool_size(NULL) == 1, "no pool has size 1");

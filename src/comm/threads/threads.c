@@ -8,15 +8,18 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "comm/near.h"
 
 struct tulle__engine_team {
     int npes;
+    int apart; /* there is a core for every thread of every PE */
     size_t segment_bytes[TULLE__SEGMENTS];
     char **base[TULLE__SEGMENTS]; /* base[segment][rank] */
     tulle__near_link *link;
@@ -62,6 +65,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
         return tulle__fail(TULLE_ERR_ARG, "a communicator was handed in, but the engine 'threads' uses none");
     TULLE_TRY(tulle__alloc_zero(1, sizeof *team, "threads team", &team));
     team->npes = npes;
+    team->apart = (int64_t)npes * setting->threads <= tulle__cores_allowed();
     TULLE_TRY(tulle__spec_flag(part, "direct", &direct));
     TULLE_TRY(tulle__spec_int(part, "node", 1, npes, &node));
     TULLE_TRY(tulle__spec_done(part, keys, 2));
@@ -81,6 +85,8 @@ out:
     return status;
 }
 
+enum { APART_MOST = 256 };
+
 struct gate {
     pthread_mutex_t lock;
     pthread_cond_t moved;
@@ -93,11 +99,28 @@ struct job {
     tulle__engine_body body;
     void *arg;
     int rank;
+    atomic_int *core; /* of every PE, when it began; -1 until then */
     tulle_status status;
     pthread_t thread;
     int started;
     char message[TULLE_MESSAGE_MAX];
 };
+
+/* A thread that wakes may be put on the core of the one that woke it, and stay behind it for long. */
+static void stand_apart(const struct job *job)
+{
+    int taken[APART_MOST], core = tulle__core();
+    if (!job->team->apart || job->team->npes > APART_MOST) return;
+    for (int rank = 0; rank < job->team->npes; rank++)
+        taken[rank] = atomic_load_explicit(&job->core[rank], memory_order_relaxed);
+    for (int rank = 0; rank < job->rank; rank++)
+        if (taken[rank] == core) {
+            tulle__core_beside(taken, job->team->npes);
+            core = tulle__core();
+            break;
+        }
+    atomic_store_explicit(&job->core[job->rank], core, memory_order_relaxed);
+}
 
 static void *run_one(void *arg)
 {
@@ -107,6 +130,7 @@ static void *run_one(void *arg)
     int run = job->gate->state == GATE_OPEN;
     pthread_mutex_unlock(&job->gate->lock);
     if (!run) return NULL;
+    stand_apart(job);
     job->status = job->body(job->arg, job->rank, &job->team->link[job->rank].link);
     if (job->status != TULLE_OK) memcpy(job->message, tulle_error_message(), sizeof job->message);
     return NULL;
@@ -117,10 +141,13 @@ static tulle_status run_team(tulle__engine_team *team, tulle__engine_body body, 
 {
     tulle_status status;
     struct job *job = NULL;
+    atomic_int *core = NULL;
     struct gate gate = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, GATE_SHUT};
     TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *job, "thread records", &job));
+    TULLE_TRY(tulle__alloc((size_t)team->npes, sizeof *core, "cores of threads", &core));
+    for (int rank = 0; rank < team->npes; rank++) atomic_init(&core[rank], -1);
     for (int rank = 0; rank < team->npes; rank++)
-        job[rank] = (struct job){.team = team, .gate = &gate, .body = body, .arg = arg, .rank = rank};
+        job[rank] = (struct job){.team = team, .gate = &gate, .body = body, .arg = arg, .rank = rank, .core = core};
     status = TULLE_OK;
     for (int rank = 1; rank < team->npes && status == TULLE_OK; rank++) {
         int error = pthread_create(&job[rank].thread, NULL, run_one, &job[rank]);
@@ -142,6 +169,7 @@ static tulle_status run_team(tulle__engine_team *team, tulle__engine_body body, 
                 tulle__error_set(job[rank].message);
             }
 out:
+    tulle__free(core);
     tulle__free(job);
     return status;
 }
