@@ -35,7 +35,18 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
     return _mm_fmadd_ps(_mm_maskload_ps(val, has), _mm_and_ps(b, _mm_castsi128_ps(has)), sum);
 }
 
+static const union {
+    int64_t bits;
+    double value;
+} keep_d[] = {{-1}, {-1}, {-1}, {0}, {0}, {0}};
+
+static const union {
+    int32_t bits;
+    float value;
+} keep_s[] = {{-1}, {-1}, {-1}, {0}, {0}, {0}};
+
 #define T double
+#define KEEP keep_d
 #define V double
 #define U d1_any
 #define LANES 1
@@ -52,6 +63,7 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
 #define SPLAT(x) _mm_set1_pd(x)
 #define FMA(a, b, c) _mm_fmadd_pd(a, b, c)
 #define STREAM(p, v) _mm_stream_pd(p, v)
+#define SELECT(m, a, b) _mm_blendv_pd(b, a, m)
 #include "device/cpu/spmm_rows.h"
 
 #define V __m256d
@@ -61,6 +73,7 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
 #define SPLAT(x) _mm256_set1_pd(x)
 #define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define STREAM(p, v) _mm256_stream_pd(p, v)
+#define SELECT(m, a, b) _mm256_blendv_pd(b, a, m)
 #define REGISTERS 16
 #include "device/cpu/spmm_rows.h"
 
@@ -71,8 +84,10 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
 #define REST rest_d
 #include "device/cpu/spmv_rows.h"
 #undef T
+#undef KEEP
 
 #define T float
+#define KEEP keep_s
 #define V float
 #define U s1_any
 #define LANES 1
@@ -89,6 +104,7 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
 #define SPLAT(x) _mm_set1_ps(x)
 #define FMA(a, b, c) _mm_fmadd_ps(a, b, c)
 #define STREAM(p, v) _mm_stream_ps(p, v)
+#define SELECT(m, a, b) _mm_blendv_ps(b, a, m)
 #include "device/cpu/spmm_rows.h"
 
 #define V __m256
@@ -98,6 +114,7 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
 #define SPLAT(x) _mm256_set1_ps(x)
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define STREAM(p, v) _mm256_stream_ps(p, v)
+#define SELECT(m, a, b) _mm256_blendv_ps(b, a, m)
 #define REGISTERS 16
 #include "device/cpu/spmm_rows.h"
 
@@ -108,6 +125,7 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
 #define REST rest_s
 #include "device/cpu/spmv_rows.h"
 #undef T
+#undef KEEP
 
 static void rows_f64(const tulle__spmm_rows *rows)
 {

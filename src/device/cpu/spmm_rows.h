@@ -7,11 +7,15 @@
  *   ROWS                           the function attribute of the instruction set
  *   SPLAT(x), FMA(a, b, c)         x in all lanes; a b + c
  *   STREAM(p, v)                   store past the caches
+ *   SELECT(m, a, b), KEEP          if there are selects: a where m's bits are set, b elsewhere; an array whose
+ * elements' `value` has all bits set in the first three and none in the next three
  *
  * COUNT vectors of a row of C stay in registers while the row of A passes. If the columns are no multiple of the vector
  * the last one overlaps the one before: some sums are made twice, to the same bits, and no lane needs a mask. With few
  * vectors a fused multiply-add would wait for the one before (4 cycles, while two a cycle could start), so `parts` sums
  * of each go side by side: entries a, a + parts, a + 2 parts, ... of the row of A.
+ * How many entries are left over in the end is foreseen wrongly where rows are uneven, which costs as much as eight of
+ * them. With selects parts - 1 are made always, and what belongs to the next row is dropped.
  */
 
 enum { NAME(MOST) = 8, NAME(STEP) = 16 };
@@ -50,6 +54,22 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const t
 #pragma GCC unroll 4
         for (int q = 0; q < parts; q++) NAME(add)(sum + q * count, val, colind, B, ldb, a + q, tail, count);
     }
+#ifdef SELECT
+    if (parts > 1 && a + parts - 1 <= A->rowptr[A->m]) {
+        V with[NAME(MOST)];
+        const int64_t left = end - a;
+#pragma GCC unroll 4
+        for (int q = 0; q < parts - 1; q++) {
+            const V keep = SPLAT(KEEP[3 - left + q].value);
+#pragma GCC unroll 8
+            for (int t = 0; t < count; t++) with[t] = sum[q * count + t];
+            NAME(add)(with, val, colind, B, ldb, a + q, tail, count);
+#pragma GCC unroll 8
+            for (int t = 0; t < count; t++) sum[q * count + t] = SELECT(keep, with[t], sum[q * count + t]);
+        }
+        return;
+    }
+#endif
 #pragma GCC unroll 4
     for (int q = 0; q < parts - 1; q++)
         if (a + q < end) NAME(add)(sum + q * count, val, colind, B, ldb, a + q, tail, count);
@@ -168,6 +188,9 @@ static void NAME(rows)(const tulle__spmm_rows *rows)
 #undef SPLAT
 #undef FMA
 #undef STREAM
+#ifdef SELECT
+#undef SELECT
+#endif
 #ifdef REGISTERS
 #undef REGISTERS
 #endif
