@@ -11,6 +11,11 @@ int tulle__cores_allowed(void)
     return CPU_COUNT(&allowed);
 }
 
+int tulle__is_bound(void)
+{
+    return tulle__cores_allowed() < sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 int tulle__core(void)
 {
     return sched_getcpu();

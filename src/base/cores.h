@@ -11,6 +11,9 @@
 /* How many the calling thread may run on; at least 1. */
 int tulle__cores_allowed(void);
 
+/* Whether there are more that it may not run on: it has been bound, as other processes then are beside it. */
+int tulle__is_bound(void);
+
 /* The one that it runs on; -1 where the system does not say. */
 int tulle__core(void);
 

@@ -24,9 +24,6 @@ enum { LINE = 64, WORKERS_MOST = 256 };
 static const int64_t patience_ns = 1000000;       /* with a core for each thread: more than between two kernels */
 static const int64_t crowded_patience_ns = 50000; /* a core that spins is another's; as long as waking takes */
 
-/* of all pools of this process, with their callers */
-static atomic_int threads_of_pools;
-
 struct worker {
     tulle__pool *pool;
     int thread;
@@ -38,8 +35,7 @@ struct worker {
 
 struct tulle__pool {
     int nthreads;
-    int counted; /* in threads_of_pools */
-    int cores;   /* that its maker may run on */
+    int crowded; /* there are more threads at work than cores */
     int closed;  /* the core that workers may not run on, or -1; the caller's */
     tulle__account *account;
     tulle__pool_body body; /* NULL: the workers leave */
@@ -52,25 +48,20 @@ struct tulle__pool {
     struct worker worker[]; /* of threads 1 .. nthreads - 1 */
 };
 
-static int is_crowded(const tulle__pool *pool)
-{
-    return atomic_load_explicit(&threads_of_pools, memory_order_relaxed) > pool->cores;
-}
-
 /* One turn of waiting; 0 when it has taken long enough to sleep. *until is 0 at first. */
 static int may_spin(const tulle__pool *pool, int turn, int64_t *until)
 {
     tulle__spin(turn);
     if ((turn + 1) % TULLE__SPIN_TURNS) return 1;
     int64_t now = tulle__clock_ns();
-    if (!*until) *until = now + (is_crowded(pool) ? crowded_patience_ns : patience_ns);
+    if (!*until) *until = now + (pool->crowded ? crowded_patience_ns : patience_ns);
     return now < *until;
 }
 
-/* Closes the caller's core to the workers; opens it again when there are more threads than cores. */
+/* Closes the caller's core to the workers. */
 static void close_core(tulle__pool *pool)
 {
-    int core = is_crowded(pool) ? -1 : tulle__core();
+    int core = pool->crowded ? -1 : tulle__core();
     if (core == pool->closed) return;
     pool->closed = core;
     for (int i = 0; i < pool->nthreads - 1; i++) tulle__core_close(pool->worker[i].handle, core);
@@ -81,7 +72,7 @@ static void stand_apart(struct worker *self)
 {
     tulle__pool *pool = self->pool;
     int taken[WORKERS_MOST], n = pool->nthreads - 1, core = tulle__core(), shared = 0;
-    if (n < 2 || n > WORKERS_MOST || is_crowded(pool)) return;
+    if (n < 2 || n > WORKERS_MOST || pool->crowded) return;
     for (int i = 0; i < n; i++) {
         taken[i] = atomic_load_explicit(&pool->worker[i].core, memory_order_relaxed);
         if (i < self->thread - 1) shared |= taken[i] == core;
@@ -159,10 +150,7 @@ tulle_status tulle__pool_new(int nthreads, tulle__pool **out)
         tulle__alloc_zero(1, sizeof *pool + (size_t)(nthreads - 1) * sizeof(struct worker), "a pool of threads", &pool);
     if (status != TULLE_OK) return status;
     pool->account = tulle__account_current();
-    pool->cores = tulle__cores_allowed();
     pool->closed = -1;
-    atomic_fetch_add_explicit(&threads_of_pools, nthreads, memory_order_relaxed);
-    pool->counted = nthreads;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->work, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -178,14 +166,19 @@ tulle_status tulle__pool_new(int nthreads, tulle__pool **out)
             tulle__pool_free(pool);
             return tulle__fail(TULLE_ERR_MEMORY, "the system gave %d of the %d threads of a pool", i + 1, nthreads);
         }
+    tulle__pool_beside(pool, 0);
     *out = pool;
     return TULLE_OK;
+}
+
+void tulle__pool_beside(tulle__pool *pool, int64_t others)
+{
+    pool->crowded = pool->nthreads + others > tulle__cores_allowed();
 }
 
 void tulle__pool_free(tulle__pool *pool)
 {
     if (!pool) return;
-    atomic_fetch_sub_explicit(&threads_of_pools, pool->counted, memory_order_relaxed);
     if (pool->nthreads > 1) start_job(pool, NULL, NULL);
     for (int i = 0; i < pool->nthreads - 1; i++) pthread_join(pool->worker[i].handle, NULL);
     pthread_cond_destroy(&pool->done);
@@ -211,4 +204,29 @@ tulle_status tulle__pool_run(tulle__pool *pool, tulle__pool_body body, void *arg
             tulle__error_set(pool->worker[i].message);
         }
     return worst;
+}
+
+struct blocks {
+    tulle__pool_block body;
+    void *arg;
+    int64_t n, block;
+    atomic_int_fast64_t next;
+};
+
+static tulle_status take_blocks(void *arg, int thread, int nthreads)
+{
+    struct blocks *blocks = arg;
+    (void)thread;
+    (void)nthreads;
+    for (;;) {
+        int64_t begin = atomic_fetch_add_explicit(&blocks->next, blocks->block, memory_order_relaxed);
+        if (begin >= blocks->n) return TULLE_OK;
+        blocks->body(blocks->arg, begin, begin + blocks->block < blocks->n ? begin + blocks->block : blocks->n);
+    }
+}
+
+void tulle__pool_blocks(tulle__pool *pool, int64_t n, int64_t block, tulle__pool_block body, void *arg)
+{
+    struct blocks blocks = {.body = body, .arg = arg, .n = n, .block = block};
+    (void)tulle__pool_run(pool, take_blocks, &blocks); /* no block can fail */
 }

@@ -88,7 +88,7 @@ int main(void)
     cpu_set_t one = first_of(&allowed);
     sched_setaffinity(0, sizeof one, &one);
     int core = tulle__core();
-    ok(tulle__cores_allowed() == 1, "bound to one core");
+    ok(tulle__cores_allowed() == 1 && tulle__is_bound() == (CPU_COUNT(&allowed) > 1), "bound to one core");
     tulle__core_beside(&core, 1);
     tulle__core_close(pthread_self(), core);
     sched_getaffinity(0, sizeof now, &now);

@@ -41,6 +41,25 @@ static tulle_status report_account(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
+enum { ITEMS = 1003 };
+
+static void visit(void *arg, int64_t begin, int64_t end)
+{
+    atomic_int *visits = arg;
+    for (int64_t i = begin; i < end; i++) atomic_fetch_add_explicit(&visits[i], 1, memory_order_relaxed);
+}
+
+/* Every item of n is visited once, none beyond. */
+static void test_blocks(tulle__pool *pool, int64_t n, int64_t block)
+{
+    static atomic_int visits[ITEMS];
+    int once = 1;
+    for (int64_t i = 0; i < ITEMS; i++) atomic_store(&visits[i], 0);
+    tulle__pool_blocks(pool, n, block, visit, visits);
+    for (int64_t i = 0; i < ITEMS; i++) once = once && atomic_load(&visits[i]) == (i < n);
+    ok(once, "%d items in blocks of %d on %d threads", (int)n, (int)block, tulle__pool_size(pool));
+}
+
 static tulle_status count_cores(void *arg, int thread, int nthreads)
 {
     int *allowed = arg;
@@ -60,13 +79,11 @@ static void test_cores(int n)
         for (int t = 1; t < n; t++) same = same && allowed[t] == expected;
     }
     ok(same, "its workers may run on %d", expected);
-    tulle__pool *second = NULL; /* now there are more threads than cores */
-    if (n > cores || 2 * n <= cores || !ok(tulle__pool_new(n, &second) == TULLE_OK, "a second one")) goto out;
-    ok(tulle__pool_run(pool, count_cores, allowed) == TULLE_OK, "a job of the first");
+    tulle__pool_beside(pool, cores); /* now there are more threads than cores */
+    ok(tulle__pool_run(pool, count_cores, allowed) == TULLE_OK, "a job beside others");
     for (int t = 0; t < n; t++) ok(allowed[t] == cores, "thread %d may run on all", t);
-    tulle__pool_free(second);
-    ok(tulle__pool_run(pool, count_cores, allowed) == TULLE_OK && allowed[n - 1] == expected, "until it is gone");
-out:
+    tulle__pool_beside(pool, 0);
+    ok(tulle__pool_run(pool, count_cores, allowed) == TULLE_OK && allowed[n - 1] == expected, "until they are gone");
     tulle__pool_free(pool);
 }
 
@@ -91,6 +108,8 @@ static void test_size(int n)
     int same = 1;
     for (int t = 0; t < n; t++) same = same && account[t] == tulle__account_current();
     ok(same, "the threads charge the account of their maker");
+    for (int64_t items = 0; items < ITEMS; items = 3 * items + 1)
+        for (int64_t block = 1; block < 2 * ITEMS; block *= 10) test_blocks(pool, items, block);
     tulle__pool_free(pool);
 }
 

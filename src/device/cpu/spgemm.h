@@ -84,6 +84,7 @@ typedef struct tulle__spgemm_space {
     int64_t segment_room;
     void *dense;              /* n sums and padding, times BLOCK_ROWS with runs */
     uint64_t *bits, *summary; /* a bit a column; a bit a word of bits */
+    int32_t *word;            /* room for the numbers of all words of bits */
     int32_t *key;             /* hash table */
     void *slot;
     int64_t hash_room;
@@ -127,6 +128,17 @@ void tulle__spgemm_space_fini(tulle__spgemm_space *space);
 static inline int tulle__same_arrays(const tulle__csr *A, const tulle__csr *B)
 {
     return A->rowptr == B->rowptr && A->colind == B->colind && A->m == B->m;
+}
+
+/* Lists those of words from .. to - 1 that are not zero; how many. */
+static inline int64_t tulle__list_words(const uint64_t *bits, int32_t from, int32_t to, int32_t *word)
+{
+    int64_t n = 0;
+    for (int32_t w = from; w < to; w++) {
+        word[n] = w;
+        n += bits[w] != 0;
+    }
+    return n;
 }
 
 /*
@@ -175,9 +187,10 @@ tulle_status tulle__spgemm_space_panels(tulle__spgemm_space *space, int64_t coun
 void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count);
 
 enum {
-    TULLE__EMPTY = INT32_MAX, /* a free slot; greater than every column */
-    TULLE__PAD = 16,          /* elements behind a dense array that vectors may touch */
-    TULLE__PANEL = 1024,      /* columns of C whose sums, of eight rows, are made together: 64 kB in f64 */
+    TULLE__EMPTY = INT32_MAX,    /* a free slot; greater than every column */
+    TULLE__NEAR_BYTES = 1 << 19, /* what stays in the second-level cache, beside the rows of B */
+    TULLE__PAD = 16,             /* elements behind a dense array that vectors may touch */
+    TULLE__PANEL = 1024,         /* columns of C whose sums, of eight rows, are made together: 64 kB in f64 */
     TULLE__PANEL_WORDS = TULLE__PANEL / 64,
     TULLE__PANEL_ROWS = 8,
     TULLE__BLOCK_ROWS = 4, /* rows of C that are made together where B comes in runs */

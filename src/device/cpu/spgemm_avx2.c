@@ -14,6 +14,7 @@
 #define ZERO 0
 #define MASKED 0
 #define ALLOWED(i, c) 1
+#define LIST_WORDS tulle__list_words
 
 /* mask_words + 8 - n: n words of ones, then zeros */
 static const int32_t mask_words[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};

@@ -14,6 +14,7 @@
 #define ZERO 0
 #define MASKED 0
 #define ALLOWED(i, c) 1
+#define LIST_WORDS list_words
 
 /* Mask of the first len of 8 (16) lanes. */
 ROWS static inline __mmask8 first8(int32_t len)
@@ -100,6 +101,20 @@ COPY_RUNS(float, f32, 16,
     (_mm512_mask_storeu_epi32(colind + t, first16(len - t), _mm512_add_epi32(_mm512_set1_epi32(col + t), steps)),
         _mm512_mask_storeu_ps(val + t, first16(len - t), _mm512_maskz_loadu_ps(first16(len - t), dense + col + t))),
     _mm512_mask_storeu_ps(dense + col + t, first16(len - t), _mm512_setzero_ps()))
+
+ROWS static inline int64_t list_words(const uint64_t *bits, int32_t from, int32_t to, int32_t *word)
+{
+    const __m256i steps = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    int64_t n = 0;
+    for (int32_t w = from; w < to; w += 8) {
+        __m512i words = _mm512_maskz_loadu_epi64(first8(to - w), bits + w);
+        __mmask8 some = _mm512_test_epi64_mask(words, words);
+        __m256i numbers = _mm256_add_epi32(_mm256_set1_epi32(w), steps);
+        _mm256_storeu_si256((__m256i *)(void *)(word + n), _mm256_maskz_compress_epi32(some, numbers));
+        n += __builtin_popcount(some);
+    }
+    return n;
+}
 
 /* Compressed in registers and stored under a mask: compressing stores take over a hundred cycles on some processors. */
 #define DRAIN(type, suffix, PACK)                                                                                      \

@@ -19,7 +19,6 @@ struct mark {
     const tulle__csr *B;
     tulle__panel_rows *to;
     int64_t npanels;
-    atomic_int_fast64_t next;
     atomic_int unordered;
 };
 
@@ -42,17 +41,11 @@ static int mark_row(const struct mark *job, int64_t k)
     return ascend;
 }
 
-static tulle_status mark_rows(void *arg, int thread, int nthreads)
+static void mark_rows(void *arg, int64_t begin, int64_t end)
 {
     struct mark *job = arg;
-    (void)thread;
-    (void)nthreads;
-    for (;;) {
-        int64_t begin = atomic_fetch_add_explicit(&job->next, BLOCK, memory_order_relaxed);
-        if (begin >= job->B->m) return TULLE_OK;
-        for (int64_t k = begin; k < job->B->m && k < begin + BLOCK; k++)
-            if (!mark_row(job, k)) atomic_store_explicit(&job->unordered, 1, memory_order_relaxed);
-    }
+    for (int64_t k = begin; k < end; k++)
+        if (!mark_row(job, k)) atomic_store_explicit(&job->unordered, 1, memory_order_relaxed);
 }
 
 static tulle_status make_rows(tulle__pool *pool, const tulle__csr *B, int64_t npanels, tulle__panel_rows *to, int *fit)
@@ -61,7 +54,7 @@ static tulle_status make_rows(tulle__pool *pool, const tulle__csr *B, int64_t np
     tulle_status status;
     TULLE_TRY(tulle__alloc((size_t)(B->m * npanels * TULLE__PANEL_WORDS), sizeof *to->bits, "rows of bits", &to->bits));
     TULLE_TRY(tulle__alloc((size_t)(B->m * (npanels + 1)), sizeof *to->start, "rows of panels", &to->start));
-    TULLE_TRY(tulle__pool_run(pool, mark_rows, &job));
+    tulle__pool_blocks(pool, B->m, BLOCK, mark_rows, &job);
     if (atomic_load_explicit(&job.unordered, memory_order_relaxed)) *fit = 0;
 out:
     return status;
@@ -78,31 +71,23 @@ static int ascends(const int32_t *col, int64_t n)
 
 struct check {
     const tulle__csr *A;
-    atomic_int_fast64_t next;
     atomic_int unordered;
 };
 
-static tulle_status check_rows(void *arg, int thread, int nthreads)
+static void check_rows(void *arg, int64_t begin, int64_t end)
 {
     struct check *job = arg;
     const int64_t *ap = job->A->rowptr;
-    (void)thread;
-    (void)nthreads;
-    for (;;) {
-        int64_t begin = atomic_fetch_add_explicit(&job->next, BLOCK, memory_order_relaxed);
-        if (begin >= job->A->m) return TULLE_OK;
-        for (int64_t i = begin; i < job->A->m && i < begin + BLOCK; i++)
-            if (!ascends(job->A->colind + ap[i], ap[i + 1] - ap[i]))
-                atomic_store_explicit(&job->unordered, 1, memory_order_relaxed);
-    }
+    for (int64_t i = begin; i < end; i++)
+        if (!ascends(job->A->colind + ap[i], ap[i + 1] - ap[i]))
+            atomic_store_explicit(&job->unordered, 1, memory_order_relaxed);
 }
 
-static tulle_status check_order(tulle__pool *pool, const tulle__csr *A, int *fit)
+static int is_ordered(tulle__pool *pool, const tulle__csr *A)
 {
     struct check job = {.A = A};
-    tulle_status status = tulle__pool_run(pool, check_rows, &job);
-    if (atomic_load_explicit(&job.unordered, memory_order_relaxed)) *fit = 0;
-    return status;
+    tulle__pool_blocks(pool, A->m, BLOCK, check_rows, &job);
+    return !atomic_load_explicit(&job.unordered, memory_order_relaxed);
 }
 
 /* ---- whether ---- */
@@ -176,8 +161,7 @@ tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *po
     for (int p = 0; fit && p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];
         TULLE_TRY(make_rows(pool, &pair->B, plan->npanels, &plan->panels[p], &fit));
-        if (fit && pair->A.rowptr && !tulle__same_arrays(&pair->A, &pair->B))
-            TULLE_TRY(check_order(pool, &pair->A, &fit));
+        if (fit && pair->A.rowptr && !tulle__same_arrays(&pair->A, &pair->B)) fit = is_ordered(pool, &pair->A);
     }
 out:
     if (status != TULLE_OK || !fit) tulle__spgemm_drop_panels(plan);

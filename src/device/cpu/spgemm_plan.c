@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a sparse product decides before it starts: flops, chunks of rows, and whether B is worth reading as runs. */
 #include <math.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -37,27 +36,19 @@ int64_t tulle__spgemm_row_flops(const tulle__spgemm_task *task, int64_t i)
 struct flops_job {
     const tulle__spgemm_task *task;
     int64_t *flops;
-    atomic_int_fast64_t next;
 };
 
-static tulle_status count_flops(void *arg, int thread, int nthreads)
+static void count_flops(void *arg, int64_t begin, int64_t end)
 {
     struct flops_job *job = arg;
-    const tulle__spgemm_task *task = job->task;
-    (void)thread;
-    (void)nthreads;
-    for (;;) {
-        int64_t begin = atomic_fetch_add_explicit(&job->next, FLOPS_ROWS, memory_order_relaxed);
-        if (begin >= task->m) return TULLE_OK;
-        int64_t end = minimum(task->m, begin + FLOPS_ROWS);
-        for (int64_t i = begin; i < end; i++) job->flops[i] = tulle__spgemm_row_flops(task, i);
-    }
+    for (int64_t i = begin; i < end; i++) job->flops[i] = tulle__spgemm_row_flops(job->task, i);
 }
 
 tulle_status tulle__spgemm_cpu_flops(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *flops)
 {
     struct flops_job job = {.task = task, .flops = flops};
-    return tulle__pool_run(pool, count_flops, &job);
+    tulle__pool_blocks(pool, task->m, FLOPS_ROWS, count_flops, &job);
+    return TULLE_OK;
 }
 
 /* Chunks of nearly equal weight, where a row also costs something for itself; of whole groups, where there are any. */
@@ -102,7 +93,6 @@ static double run_length(const tulle__csr *B)
 struct run_job {
     const tulle__csr *B;
     tulle__run_rows *rows;
-    atomic_int_fast64_t next;
 };
 
 /* The runs of a row, to the end of a list; how many. */
@@ -118,28 +108,22 @@ static int32_t split_row(const int32_t *col, int32_t len, tulle__run *run)
 }
 
 /* Lists are dense inside blocks of rows, which begin where their entries do: one pass makes them. */
-static tulle_status find_runs(void *arg, int thread, int nthreads)
+static void find_runs(void *arg, int64_t begin, int64_t end)
 {
     struct run_job *job = arg;
     const tulle__csr *B = job->B;
     const int64_t *bp = B->rowptr;
-    (void)thread;
-    (void)nthreads;
-    for (;;) {
-        int64_t begin = atomic_fetch_add_explicit(&job->next, RUN_ROWS, memory_order_relaxed);
-        if (begin >= B->m) return TULLE_OK;
-        int64_t at = bp[begin] - bp[0];
-        for (int64_t k = begin; k < minimum(B->m, begin + RUN_ROWS); k++) {
-            const int32_t *col = B->colind + bp[k];
-            int64_t len = bp[k + 1] - bp[k];
-            tulle__run_list *list = &job->rows->row[k];
-            if (k > begin && bp[k] - bp[k - 1] == len && !memcmp(col, col - len, (size_t)len * sizeof *col)) {
-                *list = list[-1];
-                continue;
-            }
-            *list = (tulle__run_list){.first = at, .count = split_row(col, (int32_t)len, job->rows->run + at)};
-            at += list->count;
+    int64_t at = bp[begin] - bp[0];
+    for (int64_t k = begin; k < end; k++) {
+        const int32_t *col = B->colind + bp[k];
+        int64_t len = bp[k + 1] - bp[k];
+        tulle__run_list *list = &job->rows->row[k];
+        if (k > begin && bp[k] - bp[k - 1] == len && !memcmp(col, col - len, (size_t)len * sizeof *col)) {
+            *list = list[-1];
+            continue;
         }
+        *list = (tulle__run_list){.first = at, .count = split_row(col, (int32_t)len, job->rows->run + at)};
+        at += list->count;
     }
 }
 
@@ -165,7 +149,7 @@ static tulle_status make_runs(tulle__spgemm_plan *plan, tulle__pool *pool)
         TULLE_TRY(
             tulle__alloc((size_t)(B->rowptr[B->m] - B->rowptr[0]), sizeof *rows->run, "the runs of B", &rows->run));
         struct run_job job = {.B = B, .rows = rows};
-        TULLE_TRY(tulle__pool_run(pool, find_runs, &job));
+        tulle__pool_blocks(pool, B->m, RUN_ROWS, find_runs, &job);
     }
 out:
     return status;

@@ -11,6 +11,7 @@
 #define ZERO 0
 #define MASKED 0
 #define ALLOWED(i, c) 1
+#define LIST_WORDS tulle__list_words
 
 #define T float
 #define NAME(x) x##_f32

@@ -5,6 +5,7 @@
  *   ROWS                             the function attribute of the instruction set
  *   ADD(x, y), MULTIPLY(x, y), ZERO  the semiring; every sum starts as ZERO + first
  *   MASKED, ALLOWED(i, c)            whether entry (i, c) may be in C; MASKED 0: all may
+ *   LIST_WORDS                       tulle__list_words or the same with vectors
  * and the vector helpers NAME(copy_runs) and NAME(drain) of that instruction set, beside those of spgemm_runs.h.
  *
  * Where B comes in runs of columns (finite elements) rows of C are made in blocks, see spgemm_runs.h. Else a row of C
@@ -139,21 +140,32 @@ ROWS static __attribute__((noinline)) int64_t NAME(count_dense)(tulle__spgemm_sp
     return nnz;
 }
 
+/*
+ * Branches that tell which words have bits, or which have a second one, would be foreseen wrongly for about every other
+ * entry where there is one entry in a few words: words are listed without them, and two columns of each are written
+ * before it is known whether there is a second.
+ */
 ROWS static __attribute__((noinline)) int64_t NAME(drain_dense)(
-    tulle__spgemm_space *space, const NAME(row) * row, int32_t *colind, T *val)
+    tulle__spgemm_space *space, const NAME(row) * row, int32_t *colind, T *val, int64_t room)
 {
-    int64_t nnz = 0;
     T *dense = space->dense;
-    for (int32_t word = row->lo >> 6; word <= row->hi >> 6; word++) {
-        uint64_t bits = space->bits[word];
-        if (!bits) continue;
-        space->bits[word] = 0;
-        for (; bits; bits &= bits - 1) {
-            int32_t c = word * 64 + __builtin_ctzll(bits);
-            colind[nnz] = c;
-            val[nnz++] = dense[c];
-            dense[c] = ZERO;
+    int64_t nnz = 0, n = LIST_WORDS(space->bits, row->lo >> 6, (row->hi >> 6) + 1, space->word);
+    for (int64_t w = 0; w < n; w++) {
+        const int32_t first = space->word[w] * 64;
+        uint64_t bits = space->bits[space->word[w]], others = bits & (bits - 1);
+        int count = __builtin_popcountll(bits);
+        space->bits[space->word[w]] = 0;
+        colind[nnz] = first + __builtin_ctzll(bits);
+        if (nnz + 1 < room) colind[nnz + 1] = first + __builtin_ctzll(others | (uint64_t)1 << 63);
+        if (count > 2) {
+            bits = others & (others - 1);
+            for (int64_t e = nnz + 2; bits; bits &= bits - 1) colind[e++] = first + __builtin_ctzll(bits);
         }
+        nnz += count;
+    }
+    for (int64_t e = 0; e < nnz; e++) {
+        val[e] = dense[colind[e]];
+        dense[colind[e]] = ZERO;
     }
     return nnz;
 }
@@ -274,11 +286,16 @@ static inline tulle__accumulator NAME(instead)(const tulle__spgemm_space *space,
                                                                      : TULLE__ACCUMULATOR_HASH;
 }
 
-ROWS static tulle__accumulator NAME(choose)(tulle__spgemm_space *space, const NAME(row) * row)
+/*
+ * Sums in an array cost least, if its bits need not be scanned or are few: an eighth of a word's work where vectors
+ * list words, but the array leaves no room in the second-level cache if C is wide.
+ */
+ROWS static tulle__accumulator NAME(choose)(tulle__spgemm_space *space, const NAME(row) * row, int scans)
 {
     const tulle__spgemm_plan *plan = space->plan;
+    const int64_t most = scans && plan->task->n * (int64_t)sizeof(T) > TULLE__NEAR_BYTES ? 4 : 32;
     if (plan->knobs.accumulator) return plan->knobs.accumulator;
-    if ((plan->dense && NAME(words)(row) <= 4 * row->flops) || NAME(bound)(row) > 1 << 26)
+    if ((plan->dense && NAME(words)(row) <= most * row->flops) || NAME(bound)(row) > 1 << 26)
         return TULLE__ACCUMULATOR_DENSE;
     if (space->crowded < 16) return TULLE__ACCUMULATOR_ORDERED;
     space->crowded--;
@@ -290,7 +307,7 @@ ROWS static tulle_status NAME(one_row)(
     tulle__spgemm_space *space, const NAME(row) * row, int32_t *colind, T *val, int64_t room, int64_t *nnz)
 {
     tulle_status status;
-    tulle__accumulator way = NAME(choose)(space, row);
+    tulle__accumulator way = NAME(choose)(space, row, 1);
     int64_t bound = NAME(bound)(row);
     if (way == TULLE__ACCUMULATOR_ORDERED) {
         int64_t slots = 4 * bound, used, count;
@@ -316,7 +333,7 @@ ROWS static tulle_status NAME(one_row)(
             *nnz = NAME(count_dense)(space, row);
         } else {
             NAME(sum_dense)(space, row, 1);
-            *nnz = NAME(drain_dense)(space, row, colind, val);
+            *nnz = NAME(drain_dense)(space, row, colind, val, room);
         }
         return TULLE_OK;
     }
@@ -458,7 +475,7 @@ ROWS static tulle_status NAME(values_row)(
     tulle__spgemm_space *space, const NAME(row) * row, const int32_t *colind, int64_t nnz, T *val, int64_t room)
 {
     tulle_status status = TULLE_OK;
-    tulle__accumulator way = NAME(choose)(space, row);
+    tulle__accumulator way = NAME(choose)(space, row, 0);
     if (way == TULLE__ACCUMULATOR_ORDERED) {
         int done = 0;
         if (!space->plan->task->unsorted) TULLE_TRY(NAME(values_ordered)(space, row, colind, nnz, val, room, &done));

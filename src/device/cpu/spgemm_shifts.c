@@ -5,7 +5,6 @@
  *
  * Cost: A's and B's columns read once, their values read and written once, by all threads.
  */
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -47,23 +46,15 @@ static int often_shifted(const tulle__csr *A)
 struct search {
     const tulle__csr *A;
     tulle__stretch *row;
-    atomic_int_fast64_t next;
 };
 
-static tulle_status find_stretches(void *arg, int thread, int nthreads)
+static void find_stretches(void *arg, int64_t begin, int64_t end)
 {
     struct search *job = arg;
-    (void)thread;
-    (void)nthreads;
-    for (;;) {
-        int64_t begin = atomic_fetch_add_explicit(&job->next, BLOCK, memory_order_relaxed);
-        if (begin >= job->A->m) return TULLE_OK;
-        int64_t end = begin + BLOCK < job->A->m ? begin + BLOCK : job->A->m;
-        for (int64_t first = begin, i = begin + 1; i <= end; i++) {
-            if (i < end && is_shift(job->A, i)) continue;
-            for (int64_t r = first; r < i; r++) job->row[r] = (tulle__stretch){first, i};
-            first = i;
-        }
+    for (int64_t first = begin, i = begin + 1; i <= end; i++) {
+        if (i < end && is_shift(job->A, i)) continue;
+        for (int64_t r = first; r < i; r++) job->row[r] = (tulle__stretch){first, i};
+        first = i;
     }
 }
 
@@ -73,7 +64,7 @@ static tulle_status make_stretches(tulle__pool *pool, const tulle__csr *A, tulle
     tulle_status status;
     TULLE_TRY(tulle__alloc((size_t)A->m, sizeof **row, "stretches of shifted rows", row));
     job.row = *row;
-    TULLE_TRY(tulle__pool_run(pool, find_stretches, &job));
+    tulle__pool_blocks(pool, A->m, BLOCK, find_stretches, &job);
 out:
     return status;
 }
@@ -94,7 +85,6 @@ struct turn {
     const tulle__stretch *row;
     char *to;
     tulle_type type;
-    atomic_int_fast64_t next;
 };
 
 #define TURN_ROWS(T, suffix)                                                                                           \
@@ -112,24 +102,17 @@ struct turn {
 TURN_ROWS(float, f32)
 TURN_ROWS(double, f64)
 
-static tulle_status turn_values(void *arg, int thread, int nthreads)
+static void turn_values(void *arg, int64_t begin, int64_t end)
 {
     struct turn *job = arg;
     const int64_t *ap = job->A->rowptr;
     size_t size = tulle_type_size(job->type);
-    (void)thread;
-    (void)nthreads;
-    for (;;) {
-        int64_t begin = atomic_fetch_add_explicit(&job->next, BLOCK, memory_order_relaxed);
-        if (begin >= job->A->m) return TULLE_OK;
-        int64_t end = begin + BLOCK < job->A->m ? begin + BLOCK : job->A->m;
-        for (int64_t i = begin; i < end; i = job->row[i].end) {
-            int64_t rows = job->row[i].end - i, len = ap[i + 1] - ap[i];
-            const char *from = (const char *)job->A->val + (size_t)ap[i] * size;
-            char *to = job->to + (size_t)(ap[i] - ap[0]) * size;
-            if (rows < TULLE__SHIFT_ROWS) continue;
-            job->type == TULLE_F32 ? turn_f32(from, to, rows, len) : turn_f64(from, to, rows, len);
-        }
+    for (int64_t i = begin; i < end; i = job->row[i].end) {
+        int64_t rows = job->row[i].end - i, len = ap[i + 1] - ap[i];
+        const char *from = (const char *)job->A->val + (size_t)ap[i] * size;
+        char *to = job->to + (size_t)(ap[i] - ap[0]) * size;
+        if (rows < TULLE__SHIFT_ROWS) continue;
+        job->type == TULLE_F32 ? turn_f32(from, to, rows, len) : turn_f64(from, to, rows, len);
     }
 }
 
@@ -141,7 +124,7 @@ static tulle_status make_values(
     TULLE_TRY(tulle__alloc(
         (size_t)(A->rowptr[A->m] - A->rowptr[0]), tulle_type_size(type), "the values of shifted rows", val));
     job.to = *val;
-    TULLE_TRY(tulle__pool_run(pool, turn_values, &job));
+    tulle__pool_blocks(pool, A->m, BLOCK, turn_values, &job);
 out:
     return status;
 }

@@ -16,6 +16,7 @@ void tulle__spgemm_space_fini(tulle__spgemm_space *space)
     tulle__free(space->segment);
     tulle__free(space->dense);
     tulle__free(space->bits);
+    tulle__free(space->word);
     tulle__free(space->summary);
     tulle__free(space->key);
     tulle__free(space->slot);
@@ -65,6 +66,8 @@ tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size)
     if (!space->dense) TULLE_TRY(tulle__alloc_zero(rows * (n + TULLE__PAD), size, "dense rows of sums", &space->dense));
     if (!space->bits)
         TULLE_TRY(tulle__alloc_zero(n / 64 + 2, sizeof *space->bits, "the bits of a row of C", &space->bits));
+    if (!space->word)
+        TULLE_TRY(tulle__alloc(n / 64 + 2 + TULLE__PAD, sizeof *space->word, "the words of a row of C", &space->word));
     TULLE_TRY(tulle__alloc_zero(n / 4096 + 2, sizeof *space->summary, "the bits of a row of C", &space->summary));
 out:
     return status;
