@@ -35,8 +35,8 @@ struct worker {
 
 struct tulle__pool {
     int nthreads;
-    int crowded; /* there are more threads at work than cores */
-    int closed;  /* the core that workers may not run on, or -1; the caller's */
+    int closed;         /* the core that workers may not run on, or -1; the caller's */
+    atomic_int crowded; /* there are more threads at work than cores; workers wait already when it is told */
     tulle__account *account;
     tulle__pool_body body; /* NULL: the workers leave */
     void *arg;
@@ -48,20 +48,25 @@ struct tulle__pool {
     struct worker worker[]; /* of threads 1 .. nthreads - 1 */
 };
 
+static int is_crowded(const tulle__pool *pool)
+{
+    return atomic_load_explicit(&pool->crowded, memory_order_relaxed);
+}
+
 /* One turn of waiting; 0 when it has taken long enough to sleep. *until is 0 at first. */
 static int may_spin(const tulle__pool *pool, int turn, int64_t *until)
 {
     tulle__spin(turn);
     if ((turn + 1) % TULLE__SPIN_TURNS) return 1;
     int64_t now = tulle__clock_ns();
-    if (!*until) *until = now + (pool->crowded ? crowded_patience_ns : patience_ns);
+    if (!*until) *until = now + (is_crowded(pool) ? crowded_patience_ns : patience_ns);
     return now < *until;
 }
 
 /* Closes the caller's core to the workers. */
 static void close_core(tulle__pool *pool)
 {
-    int core = pool->crowded ? -1 : tulle__core();
+    int core = is_crowded(pool) ? -1 : tulle__core();
     if (core == pool->closed) return;
     pool->closed = core;
     for (int i = 0; i < pool->nthreads - 1; i++) tulle__core_close(pool->worker[i].handle, core);
@@ -72,7 +77,7 @@ static void stand_apart(struct worker *self)
 {
     tulle__pool *pool = self->pool;
     int taken[WORKERS_MOST], n = pool->nthreads - 1, core = tulle__core(), shared = 0;
-    if (n < 2 || n > WORKERS_MOST || pool->crowded) return;
+    if (n < 2 || n > WORKERS_MOST || is_crowded(pool)) return;
     for (int i = 0; i < n; i++) {
         taken[i] = atomic_load_explicit(&pool->worker[i].core, memory_order_relaxed);
         if (i < self->thread - 1) shared |= taken[i] == core;
@@ -173,7 +178,8 @@ tulle_status tulle__pool_new(int nthreads, tulle__pool **out)
 
 void tulle__pool_beside(tulle__pool *pool, int64_t others)
 {
-    pool->crowded = pool->nthreads + others > tulle__cores_allowed();
+    int crowded = pool->nthreads + others > tulle__cores_allowed();
+    atomic_store_explicit(&pool->crowded, crowded, memory_order_relaxed);
 }
 
 void tulle__pool_free(tulle__pool *pool)
