@@ -22,7 +22,7 @@ struct setting {
 static tulle_status new_result(const struct setting *s, tulle_comm *comm, const struct operands *x, tulle_mat **C)
 {
     if (s->asked.sparse) return tulle_mat_new_csr(comm, x->C, s->asked.reading.type, C);
-    return tulle_mat_new_dense(comm, x->C, s->asked.reading.type, TULLE_ROW_MAJOR, C);
+    return tulle_mat_new_dense_undefined(comm, x->C, s->asked.reading.type, TULLE_ROW_MAJOR, C); /* beta is 0 */
 }
 
 /* All phases of a plan; the report's times and counts add up. */

@@ -33,8 +33,13 @@ typedef struct tulle_tile {
     void *val;                /* nnz values; writable by the owner only */
 } tulle_tile;
 
-/* Collective. Dense: zero; CSR: no entries. The layout is copied. */
+/*
+ * Collective. Dense: zero, or undefined until it is written, which saves going through memory once for what is written
+ * whole anyhow, as C of a product with beta = 0; CSR: no entries. The layout is copied.
+ */
 TULLE_API tulle_status tulle_mat_new_dense(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A);
+TULLE_API tulle_status tulle_mat_new_dense_undefined(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A);
 TULLE_API tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A);
 

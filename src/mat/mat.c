@@ -295,27 +295,27 @@ out:
     return status;
 }
 
-static tulle_status new_mat(
-    tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A)
+/* Each thread touches its part first, so that pages lie near it. */
+static tulle_status clear(tulle_mat *A)
 {
     tulle__context *context;
-    tulle_status status = tulle__mat_make(comm, layout, kind, type, order, A);
-    if (status == TULLE_OK) status = tulle__context_get(comm, &context);
-    if (status == TULLE_OK && kind == TULLE_DENSE)
-        for (int64_t t = 0; t < (int64_t)layout->mt * layout->nt; t++) {
-            tulle__place *place = &(*A)->replaced[t].place;
-            if (!place->length) continue;
-            /* each thread touches its part first, so that pages lie near it */
+    tulle_status status = tulle__context_get(A->comm, &context);
+    for (int64_t t = 0; status == TULLE_OK && t < (int64_t)A->layout->mt * A->layout->nt; t++) {
+        const tulle__tile_record *tile = &A->replaced[t];
+        if (tile->place.length)
             status = context->kernels->scale(
-                context->pool, type, 1, (*A)->replaced[t].nnz, (*A)->replaced[t].nnz, 0, tulle__direct(comm, place));
-            if (status != TULLE_OK) break;
-        }
-    if (status == TULLE_OK) status = tulle__mat_publish(*A);
+                context->pool, A->type, 1, tile->nnz, tile->nnz, 0, tulle__direct(A->comm, &tile->place));
+    }
     return status;
 }
 
-static tulle_status agree_new(tulle_comm *comm, tulle_status status, tulle_mat *made, tulle_mat **A)
+static tulle_status new_mat(tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type,
+    tulle_order order, int cleared, tulle_mat **A)
 {
+    tulle_mat *made = NULL;
+    tulle_status status = tulle__mat_make(comm, layout, kind, type, order, &made);
+    if (status == TULLE_OK && cleared) status = clear(made);
+    if (status == TULLE_OK) status = tulle__mat_publish(made);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK)
         *A = made;
@@ -327,16 +327,18 @@ static tulle_status agree_new(tulle_comm *comm, tulle_status status, tulle_mat *
 tulle_status tulle_mat_new_dense(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A)
 {
-    tulle_mat *made = NULL;
-    tulle_status status = new_mat(comm, layout, TULLE_DENSE, type, order, &made);
-    return agree_new(comm, status, made, A);
+    return new_mat(comm, layout, TULLE_DENSE, type, order, 1, A);
+}
+
+tulle_status tulle_mat_new_dense_undefined(
+    tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A)
+{
+    return new_mat(comm, layout, TULLE_DENSE, type, order, 0, A);
 }
 
 tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A)
 {
-    tulle_mat *made = NULL;
-    tulle_status status = new_mat(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, &made);
-    return agree_new(comm, status, made, A);
+    return new_mat(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, 0, A);
 }
 
 tulle_status tulle_mat_tile(tulle_mat *A, int i, int j, tulle_tile *tile)

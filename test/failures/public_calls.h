@@ -95,9 +95,11 @@ static tulle_status layouts(struct fixture *f, const char *text)
 static tulle_status new_mats(struct fixture *f, const char *text)
 {
     (void)text;
-    tulle_mat *A = NULL, *B = NULL;
+    tulle_mat *A = NULL, *B = NULL, *C = NULL;
     tulle_status status = tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_COL_MAJOR, &A);
     if (status == TULLE_OK) status = tulle_mat_new_csr(f->comm, f->square, TULLE_F32, &B);
+    if (status == TULLE_OK) status = tulle_mat_new_dense_undefined(f->comm, f->thin, TULLE_F32, TULLE_ROW_MAJOR, &C);
+    tulle_mat_free(C);
     tulle_mat_free(B);
     tulle_mat_free(A);
     return status;
@@ -519,7 +521,7 @@ static const struct subject {
     {"tulle_comm_reduce_int tulle_comm_reduce_real", reduce, {""}, NULL, 1},
     {"tulle_comm_split tulle_comm_free", split, {""}, NULL, 0},
     {"tulle_layout_new tulle_layout_copy tulle_layout_transpose tulle_layout_free", layouts, {""}, NULL, 1},
-    {"tulle_mat_new_dense tulle_mat_new_csr tulle_mat_free", new_mats, {""}, NULL, 0},
+    {"tulle_mat_new_dense tulle_mat_new_dense_undefined tulle_mat_new_csr tulle_mat_free", new_mats, {""}, NULL, 0},
     {"tulle_mat_from_csr", from_csr, {"r"}, NULL, 0},
     {"tulle_mat_from_csc", from_csr, {"c"}, NULL, 0},
     {"tulle_mat_from_entries", from_entries, {""}, NULL, 0},

@@ -70,7 +70,8 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     if (c->sparse) {
         TULLE_TRY(distribute(comm, &old, lc, c->type, &C));
     } else {
-        TULLE_TRY(tulle_mat_new_dense(comm, lc, c->type, c->order, &C));
+        TULLE_TRY(tulle_mat_new_dense_undefined(comm, lc, c->type, c->order, &C));
+        if (c->options.beta == 0) undefine(&old);
         TULLE_TRY(fill_dense(C, &old));
     }
     want = multiply(&a, &b, &old, &c->options);

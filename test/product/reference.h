@@ -3,6 +3,7 @@
 #ifndef TULLE_TEST_PRODUCT_REFERENCE_H
 #define TULLE_TEST_PRODUCT_REFERENCE_H
 
+#include <math.h>
 #include <stdlib.h>
 
 #include <tulle/product.h>
@@ -65,6 +66,12 @@ static tulle_status distribute(
     free(col);
     free(val);
     return status;
+}
+
+/* What is in C if beta = 0: nothing that a product may depend on. */
+static void undefine(struct reference *r)
+{
+    for (int64_t e = 0; e < r->m * r->n; e++) r->val[e] = NAN;
 }
 
 /* Fills an own dense matrix from the reference. */

@@ -129,6 +129,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     double error;
     TULLE_TRY(make(comm, &a, c, 1, c->cut[0], &l[0], &A));
     TULLE_TRY(make(comm, &b, c, c->sparse, c->cut[1], &l[1], &B));
+    if (!c->sparse && c->options.beta == 0) undefine(&old);
     TULLE_TRY(make(comm, &old, c, c->sparse, c->cut[2], &l[2], &C));
     want = multiply(&a, &b, &old, &c->options);
     status = tulle_plan_new(A, B, C, &c->options, &plan);
