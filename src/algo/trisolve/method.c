@@ -29,13 +29,24 @@ tulle_status tulle_method_parse(const char *name, tulle_method *method)
 
 /* In solves by one worker: what analysis takes. */
 #define CHUNKED_ANALYSIS 1.5
-#define P2P_ANALYSIS 20.0 /* 8 where memory is warm: most of it is pages that are new to the rows' copies */
+#define P2P_ANALYSIS 14.0 /* 10 to 16: most of it is pages that are new to the rows' copies */
 #define SUPERNODAL_ANALYSIS 30.0
-/* What a permuted solve loses, as its rows of x do not stream, and in entries for each row, whose place it looks up. */
-#define PERMUTED 1.25
-#define PERMUTED_ROW 2.5
-/* Entries that pass while a word is on its way. */
-#define SIGHT 400.0
+
+/*
+ * What a worker takes for a row and for an entry where it lies, in row order and in that of levels, in ns; only ratios
+ * count. In row order a short row waits for the one before; in that of levels rows of x do not stream, unless the rows
+ * of a level follow each other: then x is in a core's cache, in one that cores share, or further away, as the lines of
+ * b and x are, too. Fitted to the triangles of bench/solves.py.
+ */
+struct pace {
+    double row, entry;
+};
+static const struct pace in_place = {3.5, 0.3}, streaming = {2.5, 0.3}, inside = {2.5, 0.45}, near = {2.5, 0.95},
+                         far = {10, 0.95};
+#define INSIDE_BYTES 3e5
+#define NEAR_BYTES 4e6
+/* Until a word is seen. */
+#define SIGHT 150.0
 
 /*
  * The models know neither caches nor how rows of x lie. What they say is tried if enough solves are to come: each
@@ -45,9 +56,13 @@ enum { TRIES = 3 };
 /* After each round those are given up that have taken so many times as long as the fastest, and after the last all
  * but it. The first solve of all meets a triangle that is not in a cache, so much is forgiven then. */
 static const double behind[TRIES - 1] = {1.6, 1.2};
-/* A method is a candidate if the models expect it to take less than this, of one worker's time, and its analysis less
- * than this part of all solves. */
+/*
+ * A method is a candidate if the models expect it to take less than this, of one worker's time, and its analysis less
+ * than this part of all solves; or all of it less than all by one worker, and less than this of what others take. The
+ * model of levels expects up to 2.4 times as much as they take.
+ */
 #define WORTH_TRYING 1.3
+#define LEVELS_WORTH_TRYING 1.6
 #define ANALYSIS_SHARE 0.05
 
 /* Dense blocks are not tried, as they give other bits: they are taken where supernodes are so many steps wide in the
@@ -55,21 +70,29 @@ static const double behind[TRIES - 1] = {1.6, 1.2};
 #define WIDE 16.0
 #define CLEARLY 0.8
 
-/* Work that passes while all levels are solved one after the other, over that of one worker; from their sizes alone. */
+/* The time of all levels one after the other, over that of one worker in row order; from their sizes alone. */
 static tulle_status leveled_cost(
     const tulle__triangle *t, int workers, double entries, tulle__levels *levels, double *cost)
 {
     tulle_status status;
-    int64_t *rows = NULL;
-    double a_row = entries / (double)t->n, work = 0;
+    int64_t *rows = NULL, following = 0;
+    double a_row = entries / (double)t->n, time = 0;
+    double bytes = (double)t->n * (double)tulle_type_size(t->T->type);
+    struct pace pace = bytes < INSIDE_BYTES ? inside : bytes < NEAR_BYTES ? near : far;
     TULLE_TRY(tulle__levels_find(t, levels));
     TULLE_TRY(tulle__alloc_zero((size_t)levels->count, sizeof *rows, "rows of levels", &rows));
-    for (tulle_gidx r = 0; r < t->n; r++) rows[levels->level[r]]++;
-    for (int64_t l = 0; l < levels->count; l++) {
-        double all = (double)rows[l] * a_row, shared = all / workers + SIGHT;
-        work += shared < all ? shared : all;
+    for (tulle_gidx r = 0; r < t->n; r++) {
+        rows[levels->level[r]]++;
+        following += r > 0 && levels->level[r] == levels->level[r - 1];
     }
-    *cost = (PERMUTED + PERMUTED_ROW / a_row) * work / entries;
+    double share = (double)following / (double)t->n;
+    pace.row += share * (streaming.row - pace.row);
+    pace.entry += share * (streaming.entry - pace.entry);
+    for (int64_t l = 0; l < levels->count; l++) {
+        double all = (double)rows[l] * (pace.row + pace.entry * a_row), shared = all / workers + SIGHT;
+        time += shared < all ? shared : all;
+    }
+    *cost = time / ((double)t->n * (in_place.row + in_place.entry * a_row));
 out:
     tulle__free(rows);
     return status;
@@ -117,11 +140,12 @@ static tulle_status weigh(tulle_trisolve *solver, struct choice *choice)
     double least = solves, time = solves / gain + CHUNKED_ANALYSIS;
     int chunked = trying ? gain * WORTH_TRYING > 1 : time < least;
     if (chunked && time < least) least = time;
-    int p2p = P2P_ANALYSIS < ANALYSIS_SHARE * solves || solves * PERMUTED / workers + P2P_ANALYSIS < least;
+    int p2p = P2P_ANALYSIS < ANALYSIS_SHARE * solves || solves / workers + P2P_ANALYSIS < WORTH_TRYING * least;
     if (p2p) {
         TULLE_TRY(leveled_cost(t, workers, entries, &solver->levels, &cost));
         time = solves * cost + P2P_ANALYSIS;
-        p2p = P2P_ANALYSIS < ANALYSIS_SHARE * solves ? cost < WORTH_TRYING : time < least;
+        p2p = P2P_ANALYSIS < ANALYSIS_SHARE * solves ? cost < LEVELS_WORTH_TRYING
+                                                     : time < solves && time < WORTH_TRYING * least;
     }
     double rival = gain > 1 ? 1 / gain : 1;
     if (p2p && cost < rival) rival = cost;
