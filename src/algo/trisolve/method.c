@@ -43,7 +43,7 @@ struct pace {
 };
 static const struct pace in_place = {3.5, 0.3}, streaming = {2.5, 0.3}, inside = {2.5, 0.45}, near = {2.5, 0.95},
                          far = {10, 0.95};
-#define INSIDE_BYTES 3e5
+#define INSIDE_BYTES 6e5
 #define NEAR_BYTES 4e6
 /* Until a word is seen. */
 #define SIGHT 150.0
