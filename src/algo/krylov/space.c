@@ -5,7 +5,9 @@
 
 #include "base/error.h"
 
-enum { BLOCKS = 1024, LEVELS = 12, ROWS_LEAST = 16, ROWS_SHARED = 1 << 14 };
+/* ROWS_NEAR: so many of a vector go through all others at a time; they stay in a first-level cache, and others stream
+ */
+enum { BLOCKS = 1024, LEVELS = 12, ROWS_LEAST = 16, ROWS_SHARED = 1 << 14, ROWS_NEAR = 1 << 11 };
 
 #define T float
 #define NAME(x) x##_f32
@@ -98,21 +100,32 @@ struct work {
     const double *coef;
     double beta;
     void *to;
-    void (*on)(const struct work *work, int64_t piece, int64_t begin, int64_t end); /* own rows */
+    void (*on)(const struct work *work, int64_t from, int64_t to); /* pieces from .. to - 1 */
 };
 
-static void dots_on(const struct work *work, int64_t piece, int64_t begin, int64_t end)
+/* The first own row of a piece, or the end of the last one. */
+static int64_t piece_begins(const tulle__space *space, int64_t piece)
 {
-    double *sum = work->space->piece_sums + piece * work->count;
-    for (int d = 0; d < work->count; d++)
-        sum[d] = work->space->type == TULLE_F32
-                     ? dot_f32((const float *)work->x[d] + begin, (const float *)work->y[d] + begin, end - begin)
-                     : dot_f64((const double *)work->x[d] + begin, (const double *)work->y[d] + begin, end - begin);
+    int64_t begin = space->first / space->block * space->block - space->first + piece * space->block;
+    return begin < 0 ? 0 : begin > space->rows ? space->rows : begin;
 }
 
-static void combine_on(const struct work *work, int64_t piece, int64_t begin, int64_t end)
+static void dots_on(const struct work *work, int64_t from, int64_t to)
 {
-    (void)piece;
+    const tulle__space *space = work->space;
+    for (int d = 0; d < work->count; d++)
+        for (int64_t piece = from; piece < to; piece++) {
+            int64_t begin = piece_begins(space, piece), rows = piece_begins(space, piece + 1) - begin;
+            space->piece_sums[piece * work->count + d] =
+                space->type == TULLE_F32
+                    ? dot_f32((const float *)work->x[d] + begin, (const float *)work->y[d] + begin, rows)
+                    : dot_f64((const double *)work->x[d] + begin, (const double *)work->y[d] + begin, rows);
+        }
+}
+
+static void combine_on(const struct work *work, int64_t from, int64_t to)
+{
+    int64_t begin = piece_begins(work->space, from), end = piece_begins(work->space, to);
     if (work->space->type == TULLE_F32)
         combine_f32(work->count, work->coef, work->x, work->beta, work->to, begin, end);
     else
@@ -123,12 +136,9 @@ static tulle_status share(void *arg, int thread, int nthreads)
 {
     const struct work *work = arg;
     const tulle__space *space = work->space;
-    tulle_gidx before = space->first / space->block * space->block - space->first; /* where block 0 begins: <= 0 */
     int64_t from = space->npieces * thread / nthreads, to = space->npieces * (thread + 1) / nthreads;
-    for (int64_t piece = from; piece < to; piece++) {
-        int64_t begin = before + piece * space->block, end = begin + space->block;
-        work->on(work, piece, begin < 0 ? 0 : begin, end > space->rows ? space->rows : end);
-    }
+    int64_t step = space->block < ROWS_NEAR ? ROWS_NEAR / space->block : 1;
+    for (int64_t piece = from; piece < to; piece += step) work->on(work, piece, piece + step < to ? piece + step : to);
     return TULLE_OK;
 }
 
