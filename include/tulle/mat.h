@@ -34,8 +34,9 @@ typedef struct tulle_tile {
 } tulle_tile;
 
 /*
- * Collective. Dense: zero, or undefined until it is written, which saves going through memory once for what is written
- * whole anyhow, as C of a product with beta = 0; CSR: no entries. The layout is copied.
+ * Collective. The layout is copied. new_dense: all zero; new_dense_undefined: values are undefined until they are
+ * written, which saves a pass through memory for what is written whole anyhow, as C of a product with beta = 0 (which
+ * does not read it); new_csr: no entries.
  */
 TULLE_API tulle_status tulle_mat_new_dense(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A);

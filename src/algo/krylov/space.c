@@ -5,8 +5,7 @@
 
 #include "base/error.h"
 
-/* ROWS_NEAR: so many of a vector go through all others at a time; they stay in a first-level cache, and others stream
- */
+/* ROWS_NEAR: of a vector that go through all others at a time; they stay in a first-level cache, and others stream. */
 enum { BLOCKS = 1024, LEVELS = 12, ROWS_LEAST = 16, ROWS_SHARED = 1 << 14, ROWS_NEAR = 1 << 11 };
 
 #define T float

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Methods by name, and what auto becomes: PE 0 estimates the time of a solve for each, from the triangle and a model of
- * two things only, entries that stream and words that take a while to be seen, and adds what the analysis takes. If
- * many solves are to come, the first ones are made by each method in turn that may be the fastest.
+ * Methods by name, and what auto becomes: PE 0 estimates the time of a solve for each, from the triangle and simple
+ * models of rows, entries and words that take a while to be seen, and adds what the analysis takes. If many solves are
+ * to come, the first ones are made by each method in turn that may be the fastest.
  */
 #include "algo/trisolve/chunked.h"
 #include "algo/trisolve/solver.h"
@@ -49,8 +49,8 @@ static const struct pace in_place = {3.5, 0.3}, streaming = {2.5, 0.3}, inside =
 #define SIGHT 150.0
 
 /*
- * The models know neither caches nor how rows of x lie. What they say is tried if enough solves are to come: each
- * candidate makes so many, which are solves like others, as all give the same bits.
+ * The models are rough. What they say is tried if enough solves are to come: each candidate makes so many, which are
+ * solves like others, as all give the same bits.
  */
 enum { TRIES = 3 };
 /* After each round those are given up that have taken so many times as long as the fastest, and after the last all
@@ -140,12 +140,12 @@ static tulle_status weigh(tulle_trisolve *solver, struct choice *choice)
     double least = solves, time = solves / gain + CHUNKED_ANALYSIS;
     int chunked = trying ? gain * WORTH_TRYING > 1 : time < least;
     if (chunked && time < least) least = time;
-    int p2p = P2P_ANALYSIS < ANALYSIS_SHARE * solves || solves / workers + P2P_ANALYSIS < WORTH_TRYING * least;
+    int often = P2P_ANALYSIS < ANALYSIS_SHARE * solves;
+    int p2p = often || solves / workers + P2P_ANALYSIS < WORTH_TRYING * least;
     if (p2p) {
         TULLE_TRY(leveled_cost(t, workers, entries, &solver->levels, &cost));
         time = solves * cost + P2P_ANALYSIS;
-        p2p = P2P_ANALYSIS < ANALYSIS_SHARE * solves ? cost < LEVELS_WORTH_TRYING
-                                                     : time < solves && time < WORTH_TRYING * least;
+        p2p = often ? cost < LEVELS_WORTH_TRYING : time < solves && time < WORTH_TRYING * least;
     }
     double rival = gain > 1 ? 1 / gain : 1;
     if (p2p && cost < rival) rival = cost;
