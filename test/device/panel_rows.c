@@ -99,7 +99,8 @@ static void test_disorder(tulle__pool *const *pool)
     }
 }
 
-/* Chosen where rows share columns, B has many of them, and no long runs. */
+/* Chosen where rows share columns, B has many of them, and no long runs; a pair of empty tiles beside changes nothing.
+ */
 static void test_choice(tulle__pool *pool)
 {
     static const struct {
@@ -113,10 +114,15 @@ static void test_choice(tulle__pool *pool)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
         matrix A = cases[c].shape == FULL ? matrix_make(FULL, TULLE_F64, N, N, 3, 0, 0)
                                           : crowds(TULLE_F64, N, N, 3, cases[c].alike, cases[c].entries);
-        tulle__spgemm_pair pair = {.A = A.csr, .B = A.csr, .scale = 1};
-        tulle__spgemm_task task = {.type = TULLE_F64, .m = N, .n = N, .npairs = 1, .pair = &pair};
-        ok(uses_panels(pool, &task, 0) == cases[c].used && !uses_panels(pool, &task, -1), "%s: %s", cases[c].what,
-            cases[c].used ? "panels" : "no panels");
+        matrix empty = matrix_make(NOTHING, TULLE_F64, N, N, 3, 0, 0);
+        tulle__spgemm_pair pair[] = {
+            {.A = A.csr, .B = A.csr, .scale = 1}, {.A = empty.csr, .B = empty.csr, .scale = 1}};
+        for (int npairs = 1; npairs <= 2; npairs++) {
+            tulle__spgemm_task task = {.type = TULLE_F64, .m = N, .n = N, .npairs = npairs, .pair = pair};
+            ok(uses_panels(pool, &task, 0) == cases[c].used && !uses_panels(pool, &task, -1), "%s%s: %s", cases[c].what,
+                npairs == 2 ? " and empty tiles" : "", cases[c].used ? "panels" : "no panels");
+        }
+        matrix_free(&empty);
         matrix_free(&A);
     }
 }

@@ -124,23 +124,60 @@ static void test_grids(tulle__isa isa, tulle__pool *const *pool)
             }
 }
 
-/* Long stretches are found, and the products of others are not slowed down by looking for them. */
+/*
+ * The first rows of A A for A of a grid, cut in tiles at row and column `cut`: the tile beside the diagonal is empty
+ * but for its last rows.
+ */
+static chain tiles(const matrix *A, int64_t n, int64_t cut)
+{
+    chain c = {.task = {.type = A->type, .m = cut, .n = n, .npairs = 2}};
+    for (int p = 0; p < 2; p++) {
+        c.A[p] = matrix_tile(A, 0, cut, p ? cut : 0, p ? n - cut : cut);
+        c.B[p] = matrix_tile(A, p ? cut : 0, p ? n - cut : cut, 0, n);
+        c.pair[p] = (tulle__spgemm_pair){.A = c.A[p].csr, .B = c.B[p].csr, .scale = 1};
+    }
+    return c;
+}
+
+static void test_tiles(tulle__isa isa, tulle__pool *const *pool)
+{
+    static const int sizes[][4] = {{30, 12, 1, 180}, {20, 4, 5, 160}, {24, 6, 2, 24}, {16, 20, 1, 163}};
+    for (int type = 0; type < TULLE_TYPE_COUNT; type++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            int64_t n = (int64_t)sizes[s][0] * sizes[s][1] * sizes[s][2], cut = sizes[s][3];
+            matrix A = grid((tulle_type)type, sizes[s][0], sizes[s][1], sizes[s][2], 7);
+            chain c = tiles(&A, n, cut);
+            c.task.pair = c.pair;
+            compare_all(isa, pool, &c, cut / 2, "tiles of a grid");
+            chain_free(&c);
+            matrix_free(&A);
+        }
+}
+
+/* Long stretches are found, also where a tile is empty almost everywhere, and the products of others are not slowed
+ * down by looking for them. */
 static void test_choice(tulle__pool *pool)
 {
-    static const tulle__spgemm_knobs automatic;
-    tulle__spgemm_plan plan;
-    enum { X = 60, Y = 20 };
-    for (int shuffled = 0; shuffled < 2; shuffled++) {
-        matrix A = shuffled ? matrix_make(UNIFORM, TULLE_F64, X * Y, X * Y, 3, 0, 0) : grid(TULLE_F64, X, Y, 1, 7);
-        if (!shuffled) matrix_trim(&A, X * Y, X * Y);
-        tulle__spgemm_pair pair = {.A = A.csr, .B = A.csr, .scale = 1};
-        tulle__spgemm_task task = {.type = TULLE_F64, .m = X * Y, .n = X * Y, .npairs = 1, .pair = &pair};
-        int made = tulle__spgemm_plan_init(&plan, &automatic, pool, &task) == TULLE_OK;
-        ok(made && (plan.shifts == NULL) == shuffled, "%s",
-            shuffled ? "random rows are no shifts" : "a grid's rows are shifts");
+    enum { X = 60, Y = 20, N = X * Y };
+    matrix A = grid(TULLE_F64, X, Y, 1, 7), random = matrix_make(UNIFORM, TULLE_F64, N, N, 3, 0, 0);
+    chain cut = tiles(&A, N, N / 2);
+    matrix_trim(&A, N, N);
+    tulle__spgemm_pair pairs[] = {{.A = A.csr, .B = A.csr, .scale = 1}, {.A = random.csr, .B = random.csr, .scale = 1}};
+    tulle__spgemm_task tasks[] = {{.type = TULLE_F64, .m = N, .n = N, .npairs = 1, .pair = &pairs[0]},
+        {.type = TULLE_F64, .m = N, .n = N, .npairs = 1, .pair = &pairs[1]}, cut.task};
+    static const char *const names[] = {
+        "a grid's rows are shifts", "random rows are no shifts", "a grid's rows are shifts where it is cut in tiles"};
+    tasks[2].pair = cut.pair;
+    for (int t = 0; t < 3; t++) {
+        static const tulle__spgemm_knobs automatic;
+        tulle__spgemm_plan plan;
+        int made = tulle__spgemm_plan_init(&plan, &automatic, pool, &tasks[t]) == TULLE_OK;
+        ok(made && (plan.shifts == NULL) == (t == 1) && !plan.runs, "%s", names[t]);
         tulle__spgemm_plan_fini(&plan);
-        matrix_free(&A);
     }
+    chain_free(&cut);
+    matrix_free(&A);
+    matrix_free(&random);
 }
 
 static void test_memory(tulle__account *account, tulle__pool *pool)
@@ -156,6 +193,7 @@ static void test_each(tulle__isa isa, tulle__pool *const *pool)
 {
     test_stretches(isa, pool);
     test_grids(isa, pool);
+    test_tiles(isa, pool);
 }
 
 static void test_rest(tulle__account *account, tulle__pool *const *pool)

@@ -35,6 +35,24 @@ static inline void matrix_trim(matrix *A, int64_t m, int64_t n)
     A->csr = (tulle__csr){.m = m, .n = n, .rowptr = A->rowptr, .colind = A->colind, .val = A->val};
 }
 
+/* Rows row .. row + m - 1 and columns col .. col + n - 1 of a matrix. */
+static inline matrix matrix_tile(const matrix *A, int64_t row, int64_t m, int64_t col, int64_t n)
+{
+    matrix tile = matrix_empty(A->type, m, n);
+    int64_t at = 0;
+    size_t size = tulle_type_size(A->type);
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t a = A->rowptr[row + i]; a < A->rowptr[row + i + 1]; a++) {
+            if (A->colind[a] < col || A->colind[a] >= col + n) continue;
+            tile.colind[at] = A->colind[a] - (int32_t)col;
+            memcpy((char *)tile.val + (size_t)at++ * size, (const char *)A->val + (size_t)a * size, size);
+        }
+        tile.rowptr[i + 1] = at;
+    }
+    matrix_trim(&tile, m, n);
+    return tile;
+}
+
 static const int threads[] = {1, 2, 3, 5};
 enum { THREADS = 4, PAIRS = 3 };
 

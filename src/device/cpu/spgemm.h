@@ -28,13 +28,14 @@ typedef struct tulle__stretch {
 } tulle__stretch;
 
 /*
- * Of a pair: the stretch of each row of A and of B, and their values: where row k belongs to a stretch of SHIFT_ROWS
- * and more, the value of its entry e lies at rowptr[first] - rowptr[0] + e (end - first) + k - first. Without A where
- * that is the identity; what is A's may be B's.
+ * Of a pair: the stretch of each row of A and of B, and B's values: where row k belongs to a stretch of SHIFT_ROWS and
+ * more, the value of its entry e lies at rowptr[first] - rowptr[0] + e (end - first) + k - first. Without A where that
+ * is the identity; of B the rows that A's stretches take. What is A's may be B's.
  */
 typedef struct tulle__shifts {
     tulle__stretch *A, *B;
-    void *a_val, *b_val;
+    void *b_val;
+    int same; /* A's values are B's */
 } tulle__shifts;
 
 /* Of B's rows, each: a bit a column, PANEL_WORDS words a panel; and how many entries lie before each panel, and in all.
@@ -142,7 +143,7 @@ static inline int64_t tulle__list_words(const uint64_t *bits, int32_t from, int3
 }
 
 /*
- * Looks for stretches of shifted rows. *part: of the rows of A, those in stretches long enough; 0, and plan->shifts
+ * Looks for stretches of shifted rows. *part: of A's entries, those in stretches long enough; 0, and plan->shifts
  * NULL, if there are few.
  */
 tulle_status tulle__spgemm_make_shifts(tulle__spgemm_plan *plan, tulle__pool *pool, double *part);

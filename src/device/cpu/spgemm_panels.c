@@ -128,13 +128,16 @@ static int promising(const tulle__spgemm_plan *plan, double run)
 {
     const tulle__spgemm_task *task = plan->task;
     struct work work = {0};
+    int64_t entries = 0, rows = 0;
     for (int p = 0; p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];
         const tulle__csr *B = &pair->B;
-        if ((B->rowptr[B->m] - B->rowptr[0]) / TULLE__PANEL_WORDS < B->m * plan->npanels) return 0;
+        entries += B->rowptr[B->m] - B->rowptr[0];
+        rows += B->m;
         for (int64_t s = 0; pair->A.rowptr && s < SAMPLES; s++)
             count_group(pair, task->m / SAMPLES * s, task->m, &work);
     }
+    if (entries / TULLE__PANEL_WORDS < rows * plan->npanels) return 0;
     double panels = 1.1 * (double)work.entries + 9 * (double)(work.rows * plan->npanels);
     double singly = (run >= 2 ? 0.12 + 2.5 / run : 1.3) * (double)work.products;
     return singly > 1.33 * panels;

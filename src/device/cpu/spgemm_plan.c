@@ -78,14 +78,18 @@ out:
     return status;
 }
 
-/* The mean length of the runs that the columns of B come in, by a sample of rows. */
-static double run_length(const tulle__csr *B)
+/* The mean length of the runs that the columns of B's tiles come in, by a sample of rows. */
+static double run_length(const tulle__spgemm_task *task)
 {
-    int64_t entries = 0, runs = 0, step = maximum(1, B->m / RUN_SAMPLES);
-    for (int64_t k = 0; k < B->m; k += step) {
-        entries += B->rowptr[k + 1] - B->rowptr[k];
-        for (int64_t b = B->rowptr[k]; b < B->rowptr[k + 1]; b++)
-            runs += b == B->rowptr[k] || B->colind[b] != B->colind[b - 1] + 1;
+    int64_t entries = 0, runs = 0;
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *B = &task->pair[p].B;
+        int64_t step = maximum(1, B->m / RUN_SAMPLES);
+        for (int64_t k = 0; k < B->m; k += step) {
+            entries += step * (B->rowptr[k + 1] - B->rowptr[k]);
+            for (int64_t b = B->rowptr[k]; b < B->rowptr[k + 1]; b++)
+                if (b == B->rowptr[k] || B->colind[b] != B->colind[b - 1] + 1) runs += step;
+        }
     }
     return runs ? (double)entries / (double)runs : INFINITY;
 }
@@ -155,7 +159,7 @@ out:
     return status;
 }
 
-static const double MOSTLY = 0.75; /* of the rows in stretches: the others are not worth runs */
+static const double MOSTLY = 0.75; /* of A's entries in stretches: the others are not worth runs */
 
 /* Ways to be faster, where knobs do not tell: panels, stretches, runs. Without memory for them there are others. */
 static void choose_ways(tulle__spgemm_plan *plan, tulle__pool *pool)
@@ -164,11 +168,10 @@ static void choose_ways(tulle__spgemm_plan *plan, tulle__pool *pool)
     const tulle__spgemm_knobs *knobs = &plan->knobs;
     const int automatic = knobs->accumulator == TULLE__ACCUMULATOR_AUTO && plan->dense;
     int64_t entries = 0;
-    double part = 0, run = INFINITY;
+    double part = 0, run = run_length(task);
     for (int p = 0; p < task->npairs; p++) {
         const tulle__csr *B = &task->pair[p].B;
         entries += B->rowptr[B->m] - B->rowptr[0];
-        run = fmin(run, run_length(B));
     }
     if (knobs->panels > 0 || (knobs->panels == 0 && knobs->runs <= 0 && knobs->shifts <= 0 && automatic &&
                                  task->m >= 4 * TULLE__PANEL_ROWS * tulle__pool_size(pool)))

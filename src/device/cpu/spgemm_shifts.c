@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds stretches of rows that are shifts of each other in A and B, and turns the values there by 90 degrees, so that
+ * Finds stretches of rows that are shifts of each other in A and B, and turns B's values there by 90 degrees, so that
  * an entry's values in consecutive rows lie side by side (as a diagonal format has them). See spgemm_shifts.h.
  *
- * Cost: A's and B's columns read once, their values read and written once, by all threads.
+ * Cost: A's and B's columns read once, B's values read and written once, by all threads; of B the rows between the
+ * first and the last that A's stretches take, which are few where A is a tile beside the diagonal.
  */
 #include <string.h>
 
@@ -17,40 +18,56 @@ enum { SAMPLES = 512, BLOCK = 8136, TURN = 64 };
 
 static const double GOLDEN = 0.6180339887498949;
 
-/* Whether row i has the columns of row i - 1, each one further on. */
+/*
+ * Whether row i has the columns of row i - 1, each one further on; none, if that has none: a tile beside the diagonal
+ * is empty almost everywhere, and must not end the stretches of the tile on it.
+ */
 static int is_shift(const tulle__csr *A, int64_t i)
 {
     const int32_t *row = A->colind + A->rowptr[i], *before = A->colind + A->rowptr[i - 1];
     int64_t len = A->rowptr[i + 1] - A->rowptr[i];
     int32_t differ = 0;
-    if (A->rowptr[i] - A->rowptr[i - 1] != len || len == 0 || row[0] != before[0] + 1) return 0;
+    if (A->rowptr[i] - A->rowptr[i - 1] != len) return 0;
+    if (len > 0 && row[0] != before[0] + 1) return 0;
     for (int64_t a = 0; a < len; a++) differ |= row[a] ^ (before[a] + 1);
     return !differ;
 }
 
-/* Whether at least half of the entries in a sample of rows lie in shifts of the row before. */
-static int often_shifted(const tulle__csr *A)
+/* Entries, and those of them in rows that are shifts; of a sample, or in stretches. */
+struct share {
+    double entries, shifted;
+};
+
+/* Adds what a sample of A's rows says of all of them. */
+static void sample(const tulle__csr *A, struct share *of)
 {
-    int64_t entries = 0, shifted = 0;
+    const double weight = (double)A->m / SAMPLES;
     for (int64_t s = 0; s < SAMPLES && A->m > 1; s++) {
         double at = (double)s * GOLDEN - (double)(int64_t)((double)s * GOLDEN); /* in step with no grid */
         int64_t i = 1 + (int64_t)((double)(A->m - 1) * at), len = A->rowptr[i + 1] - A->rowptr[i];
-        entries += len;
-        if (is_shift(A, i)) shifted += len;
+        of->entries += weight * (double)len;
+        if (is_shift(A, i)) of->shifted += weight * (double)len;
     }
-    return shifted > 0 && 2 * shifted >= entries;
+}
+
+static int often(const struct share *of)
+{
+    return of->shifted > 0 && 2 * of->shifted >= of->entries;
 }
 
 /* ---- stretches ---- */
 
 struct search {
     const tulle__csr *A;
+    int64_t begin; /* of the rows searched */
     tulle__stretch *row;
 };
 
 static void find_stretches(void *arg, int64_t begin, int64_t end)
 {
     struct search *job = arg;
+    begin += job->begin;
+    end += job->begin;
     for (int64_t first = begin, i = begin + 1; i <= end; i++) {
         if (i < end && is_shift(job->A, i)) continue;
         for (int64_t r = first; r < i; r++) job->row[r] = (tulle__stretch){first, i};
@@ -58,30 +75,49 @@ static void find_stretches(void *arg, int64_t begin, int64_t end)
     }
 }
 
-static tulle_status make_stretches(tulle__pool *pool, const tulle__csr *A, tulle__stretch **row)
+/* Of the rows in `of`. */
+static tulle_status make_stretches(tulle__pool *pool, const tulle__csr *A, tulle__stretch of, tulle__stretch **row)
 {
-    struct search job = {.A = A};
+    struct search job = {.A = A, .begin = of.first};
     tulle_status status;
     TULLE_TRY(tulle__alloc((size_t)A->m, sizeof **row, "stretches of shifted rows", row));
     job.row = *row;
-    tulle__pool_blocks(pool, A->m, BLOCK, find_stretches, &job);
+    tulle__pool_blocks(pool, of.end - of.first, BLOCK, find_stretches, &job);
 out:
     return status;
 }
 
-/* The part of the rows that lies in stretches worth it. */
-static double covered(const tulle__csr *A, const tulle__stretch *row)
+/* The rows of B from the first to the last that A's stretches take. */
+static tulle__stretch rows_taken(const tulle__csr *A, const tulle__stretch *row)
 {
-    int64_t rows = 0;
-    for (int64_t i = 0; i < A->m; i = row[i].end)
-        if (row[i].end - i >= TULLE__SHIFT_ROWS) rows += row[i].end - i;
-    return (double)rows / (double)A->m;
+    tulle__stretch of = {.first = INT64_MAX};
+    for (int64_t i = 0; i < A->m; i = row[i].end) {
+        int64_t rows = row[i].end - i;
+        if (rows < TULLE__SHIFT_ROWS) continue;
+        for (int64_t a = A->rowptr[i]; a < A->rowptr[i + 1]; a++) {
+            int64_t k = A->colind[a];
+            if (k < of.first) of.first = k;
+            if (k + rows > of.end) of.end = k + rows;
+        }
+    }
+    return of.end ? of : (tulle__stretch){0};
+}
+
+/* Adds A's entries, and those in stretches worth it. */
+static void add_covered(const tulle__csr *A, const tulle__stretch *row, struct share *of)
+{
+    for (int64_t i = 0; i < A->m; i = row[i].end) {
+        double entries = (double)(A->rowptr[row[i].end] - A->rowptr[i]);
+        of->entries += entries;
+        if (row[i].end - i >= TULLE__SHIFT_ROWS) of->shifted += entries;
+    }
 }
 
 /* ---- values ---- */
 
 struct turn {
-    const tulle__csr *A;
+    const tulle__csr *B;
+    int64_t begin; /* of the rows turned */
     const tulle__stretch *row;
     char *to;
     tulle_type type;
@@ -105,26 +141,26 @@ TURN_ROWS(double, f64)
 static void turn_values(void *arg, int64_t begin, int64_t end)
 {
     struct turn *job = arg;
-    const int64_t *ap = job->A->rowptr;
+    const int64_t *bp = job->B->rowptr;
     size_t size = tulle_type_size(job->type);
-    for (int64_t i = begin; i < end; i = job->row[i].end) {
-        int64_t rows = job->row[i].end - i, len = ap[i + 1] - ap[i];
-        const char *from = (const char *)job->A->val + (size_t)ap[i] * size;
-        char *to = job->to + (size_t)(ap[i] - ap[0]) * size;
+    for (int64_t k = job->begin + begin; k < job->begin + end; k = job->row[k].end) {
+        int64_t rows = job->row[k].end - k, len = bp[k + 1] - bp[k];
+        const char *from = (const char *)job->B->val + (size_t)bp[k] * size;
+        char *to = job->to + (size_t)(bp[k] - bp[0]) * size;
         if (rows < TULLE__SHIFT_ROWS) continue;
         job->type == TULLE_F32 ? turn_f32(from, to, rows, len) : turn_f64(from, to, rows, len);
     }
 }
 
 static tulle_status make_values(
-    tulle__pool *pool, tulle_type type, const tulle__csr *A, const tulle__stretch *row, void **val)
+    tulle__pool *pool, tulle_type type, const tulle__csr *B, tulle__stretch of, const tulle__stretch *row, void **val)
 {
-    struct turn job = {.A = A, .row = row, .type = type};
+    struct turn job = {.B = B, .begin = of.first, .row = row, .type = type};
     tulle_status status;
     TULLE_TRY(tulle__alloc(
-        (size_t)(A->rowptr[A->m] - A->rowptr[0]), tulle_type_size(type), "the values of shifted rows", val));
+        (size_t)(B->rowptr[B->m] - B->rowptr[0]), tulle_type_size(type), "the values of shifted rows", val));
     job.to = *val;
-    tulle__pool_blocks(pool, A->m, BLOCK, turn_values, &job);
+    tulle__pool_blocks(pool, of.end - of.first, BLOCK, turn_values, &job);
 out:
     return status;
 }
@@ -136,7 +172,6 @@ void tulle__spgemm_drop_shifts(tulle__spgemm_plan *plan)
     for (int p = 0; plan->shifts && p < plan->task->npairs; p++) {
         tulle__shifts *shifts = &plan->shifts[p];
         if (shifts->A != shifts->B) tulle__free(shifts->A);
-        if (shifts->a_val != shifts->b_val) tulle__free(shifts->a_val);
         tulle__free(shifts->B);
         tulle__free(shifts->b_val);
     }
@@ -147,53 +182,51 @@ void tulle__spgemm_drop_shifts(tulle__spgemm_plan *plan)
 static tulle_status make_pair(tulle__pool *pool, tulle_type type, const tulle__spgemm_pair *pair, tulle__shifts *shifts)
 {
     const tulle__csr *A = &pair->A, *B = &pair->B;
+    const int same = A->rowptr && tulle__same_arrays(A, B);
+    tulle__stretch of = {.end = B->m};
     tulle_status status;
-    TULLE_TRY(make_stretches(pool, B, &shifts->B));
-    TULLE_TRY(make_values(pool, type, B, shifts->B, &shifts->b_val));
-    if (!A->rowptr) return TULLE_OK;
-    if (tulle__same_arrays(A, B))
-        shifts->A = shifts->B;
-    else
-        TULLE_TRY(make_stretches(pool, A, &shifts->A));
-    if (shifts->A == shifts->B && A->val == B->val)
-        shifts->a_val = shifts->b_val;
-    else
-        TULLE_TRY(make_values(pool, type, A, shifts->A, &shifts->a_val));
+    if (A->rowptr && !same) {
+        TULLE_TRY(make_stretches(pool, A, (tulle__stretch){.end = A->m}, &shifts->A));
+        of = rows_taken(A, shifts->A);
+    }
+    TULLE_TRY(make_stretches(pool, B, of, &shifts->B));
+    TULLE_TRY(make_values(pool, type, B, of, shifts->B, &shifts->b_val));
+    if (same) shifts->A = shifts->B;
+    shifts->same = same && A->val == B->val;
 out:
     return status;
 }
 
-/* Whether the rows of A and B are shifts of each other, by a sample of them. */
+/* Whether most entries of A's tiles, and of B's, lie in rows that are shifts, by a sample of them. */
 static int promising(const tulle__spgemm_task *task)
 {
+    struct share A = {0}, B = {0};
     for (int p = 0; p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];
-        if ((pair->A.rowptr && !often_shifted(&pair->A)) || !often_shifted(&pair->B)) return 0;
+        sample(pair->A.rowptr ? &pair->A : &pair->B, &A);
+        sample(&pair->B, &B);
     }
-    return task->npairs > 0;
+    return often(&A) && often(&B);
 }
 
 tulle_status tulle__spgemm_make_shifts(tulle__spgemm_plan *plan, tulle__pool *pool, double *part)
 {
     const tulle__spgemm_task *task = plan->task;
+    struct share covered = {0};
     tulle_status status = TULLE_OK;
     *part = 0;
     if (plan->knobs.shifts <= 0 && !promising(task)) return TULLE_OK;
     TULLE_TRY(
         tulle__alloc_zero((size_t)task->npairs, sizeof *plan->shifts, "stretches of shifted rows", &plan->shifts));
-    *part = 1;
     for (int p = 0; p < task->npairs; p++) {
         const tulle__spgemm_pair *pair = &task->pair[p];
-        TULLE_TRY(make_pair(pool, task->type, pair, &plan->shifts[p]));
-        double here =
-            covered(pair->A.rowptr ? &pair->A : &pair->B, plan->shifts[p].A ? plan->shifts[p].A : plan->shifts[p].B);
-        if (here < *part) *part = here;
+        tulle__shifts *shifts = &plan->shifts[p];
+        TULLE_TRY(make_pair(pool, task->type, pair, shifts));
+        pair->A.rowptr ? add_covered(&pair->A, shifts->A, &covered) : add_covered(&pair->B, shifts->B, &covered);
     }
+    if (covered.entries > 0) *part = covered.shifted / covered.entries;
 out:
-    if (status != TULLE_OK) {
-        tulle__spgemm_drop_shifts(plan);
-        *part = 0;
-    }
+    if (status != TULLE_OK) tulle__spgemm_drop_shifts(plan);
     return status;
 }
 

@@ -4,8 +4,9 @@
  * columns of row i, all t further on, as on structured grids and in banded matrices. Then row i + t of C has the
  * columns of row i and t, and what goes where is found once a stretch, or not even that: stretches that follow each
  * other mostly have one structure. Each entry of C has a list of its products, a[k] b[k][e] in the order of k, with
- * which LANES consecutive rows are summed side by side in a register: a[k] and b[k][e] are one load each, as values
- * were turned by 90 degrees (spgemm_shifts.c). The order of a sum is that of a row alone, so its bits are, too.
+ * which LANES consecutive rows are summed side by side in a register: a[k] and b[k][e] are one load each, as B's
+ * values were turned by 90 degrees (spgemm_shifts.c), and A's are for the few rows at hand, where they are not B's. The
+ * order of a sum is that of a row alone, so its bits are, too.
  *
  * Cost, for each product of a row with 64 bytes of lanes: a load of a and one of b, a multiplication and an addition
  * for 8 (16) rows; two such vectors go together, so that two chains of additions hide each other's latency. (With sums
@@ -22,7 +23,8 @@ typedef struct NAME(shifted) {
     const int32_t *col;
     const T *val; /* of entry e under row t of the stretch: val[e stride + t] */
     int64_t stride;
-    const T *by; /* row t of the stretch: by[t]; NULL: the pair's scale alone */
+    const T *by; /* row t of the stretch: by[t by_stride]; NULL: the pair's scale alone */
+    int64_t by_stride;
     T scale;
     int32_t len;
 } NAME(shifted);
@@ -41,17 +43,26 @@ ROWS static void NAME(list_shifted)(NAME(stretch) * to, const tulle__spgemm_pair
 {
     const int64_t *ap = pair->A.rowptr, *bp = pair->B.rowptr;
     int64_t begin = ap ? ap[to->i] : 0, len = ap ? ap[to->i + 1] - begin : 1;
-    tulle__stretch rows = ap ? shifts->A[to->i] : (tulle__stretch){0};
-    const T *by = ap ? (const T *)shifts->a_val + (ap[rows.first] - ap[0]) + (to->i - rows.first) : NULL;
     for (int64_t a = begin; a < begin + len; a++) {
-        int64_t k = ap ? pair->A.colind[a] : to->i, first = shifts->B[k].first;
+        int64_t k = ap ? pair->A.colind[a] : to->i;
+        tulle__stretch rows = shifts->B[k];
+        NAME(shifted) *term = &to->term[to->nterms];
         if (bp[k + 1] == bp[k]) continue;
-        to->term[to->nterms++] = (NAME(shifted)){.col = pair->B.colind + bp[k],
-            .val = (const T *)shifts->b_val + (bp[first] - bp[0]) + (k - first),
-            .stride = shifts->B[k].end - first,
-            .by = ap ? by + (a - begin) * (rows.end - rows.first) : NULL,
+        *term = (NAME(shifted)){.col = pair->B.colind + bp[k],
+            .val = (const T *)shifts->b_val + (bp[rows.first] - bp[0]) + (k - rows.first),
+            .stride = rows.end - rows.first,
             .scale = (T)pair->scale,
             .len = (int32_t)(bp[k + 1] - bp[k])};
+        if (ap && shifts->same) {
+            rows = shifts->A[to->i];
+            term->by_stride = 1;
+            term->by = (const T *)shifts->b_val + (ap[rows.first] - ap[0]) + (to->i - rows.first) +
+                       (a - begin) * (rows.end - rows.first);
+        } else if (ap) {
+            term->by_stride = len;
+            term->by = (const T *)pair->A.val + a;
+        }
+        to->nterms++;
         to->nproducts += bp[k + 1] - bp[k];
     }
 }
@@ -186,13 +197,24 @@ ROWS static void NAME(fetch_next)(const NAME(stretch) * stretch)
 ROWS static inline __attribute__((always_inline)) void NAME(load_factors)(
     const NAME(stretch) * stretch, int64_t t, T *factor, const int vectors)
 {
-    for (int64_t k = 0; k < stretch->nterms; k++, factor += NAME(GROUP)) {
-        const NAME(shifted) *term = &stretch->term[k];
-        for (int v = 0; v < vectors; v++) {
-            NAME(lanes) a = term->scale - (NAME(lanes)){0};
-            if (term->by) a = MULTIPLY(a, *(const NAME(lanes) *)(const void *)(term->by + t + v * NAME(LANES)));
-            *(NAME(lanes) *)(void *)(factor + v * NAME(LANES)) = a;
+    const NAME(shifted) *term = stretch->term, *end = term + stretch->nterms, *next;
+    for (; term < end; term = next) {
+        next = term + 1;
+        if (term->by_stride <= 1) {
+            for (int v = 0; v < vectors; v++) {
+                NAME(lanes) a = term->scale - (NAME(lanes)){0};
+                if (term->by) a = MULTIPLY(a, *(const NAME(lanes) *)(const void *)(term->by + t + v * NAME(LANES)));
+                *(NAME(lanes) *)(void *)(factor + v * NAME(LANES)) = a;
+            }
+            factor += NAME(GROUP);
+            continue;
         }
+        while (next < end && next->by == next[-1].by + 1) next++;
+        for (int l = 0; l < vectors * NAME(LANES); l++) {
+            const T *by = term->by + (t + l) * term->by_stride;
+            for (int64_t k = 0; k < next - term; k++) factor[k * NAME(GROUP) + l] = term->scale * by[k];
+        }
+        factor += (next - term) * NAME(GROUP);
     }
 }
 
