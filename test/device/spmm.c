@@ -97,6 +97,50 @@ static void test_exact(tulle__isa isa)
     }
 }
 
+/* Rows of 0 to 12 entries in random columns, integers. */
+static matrix scattered(tulle_type type, int64_t m, int64_t n)
+{
+    enum { MOST = 12 };
+    matrix A = {.type = type, .rowptr = malloc((size_t)(m + 1) * sizeof *A.rowptr)};
+    A.colind = malloc((size_t)(m * MOST) * sizeof *A.colind);
+    A.val = malloc((size_t)(m * MOST) * tulle_type_size(type));
+    int64_t at = A.rowptr[0] = 0;
+    for (int64_t i = 0; i < m; i++) {
+        int64_t length = (int64_t)(tulle__random_at(1, 1, (uint64_t)i) % (MOST + 1));
+        for (int64_t e = 0; e < length; e++, at++) { /* ascending: each in its part of the columns */
+            uint64_t r = tulle__random_at(2, (uint64_t)i, (uint64_t)e);
+            A.colind[at] = (int32_t)(e * (n / MOST) + (int64_t)(r % (uint64_t)(n / MOST)));
+            if (type == TULLE_F32)
+                ((float *)A.val)[at] = (float)(r >> 40 & 7) - 3;
+            else
+                ((double *)A.val)[at] = (double)(r >> 40 & 7) - 3;
+        }
+        A.rowptr[i + 1] = at;
+    }
+    A.csr = (tulle__csr){.m = m, .n = n, .rowptr = A.rowptr, .colind = A.colind, .val = A.val};
+    return A;
+}
+
+/* Rows of B that are worth fetching ahead, in chunks of more rows than pairs take turns over. */
+static void test_scattered(tulle__isa isa)
+{
+    enum { ROWS = 7001 };
+    static const int64_t cases[][2] = {
+        {1, 4100000}, {1, 100}, {2, 40000}, {3, 40000}, {8, 9000}, {16, 9000}, {33, 2000}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        int same = 1;
+        for (int type = 0; type < TULLE_TYPE_COUNT; type++)
+            for (int npairs = 1; npairs <= PAIRS; npairs++) {
+                matrix A = scattered((tulle_type)type, ROWS, cases[c][1]);
+                same = same &&
+                       same_as_ref(tulle__kernels_cpu_at(isa), NULL, &A, npairs, cases[c][0], 0, 0, 2, npairs - 1, 0);
+                matrix_free(&A);
+            }
+        ok(same, "%s: scattered entries, %d columns of %d rows", tulle__isa_name(isa), (int)cases[c][0],
+            (int)cases[c][1]);
+    }
+}
+
 /* Random reals: the same bits for every number of threads. And a tile of C large enough to be streamed. */
 static void test_bits(tulle__isa isa, enum shape shape, int64_t m, int64_t k, int64_t n)
 {
@@ -216,6 +260,7 @@ int main(void)
         test_bits((tulle__isa)isa, FULL, 3, 70000, 1); /* rows that threads share */
         test_bits((tulle__isa)isa, FULL, 3, 70000, 5);
         test_untouched((tulle__isa)isa);
+        test_scattered((tulle__isa)isa);
     }
     test_memory(account);
     ok(tulle__account_blocks(account) == 0, "nothing leaks");

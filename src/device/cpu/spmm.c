@@ -21,7 +21,7 @@
 enum { PANEL = 32, PASS_LINES = 8, MANY_LINES = 4, CHUNKS_PER_THREAD = 24, SCRATCH_ROWS = 256, ROW_WORK = 4 };
 enum { SAMPLED_ROWS = 128, SAMPLED_ENTRIES = 64 };
 enum { LONG_ROW = 1 << 16, PIECE = 1 << 14 }; /* entries; fixed, so that sums do not depend on threads */
-static const double streamed_bytes = 24e6, prefetched_bytes = 256e3;
+static const double streamed_bytes = 24e6, prefetched_bytes = 256e3, prefetched_column = 16e6;
 
 /* Part of a long row. */
 struct piece {
@@ -155,7 +155,7 @@ static int rows_overlap(const tulle__csr *A)
 static int fetches(const struct job *job, const tulle__spmm_pair *pair)
 {
     double bytes = (double)pair->A.n * (double)job->task->n * (double)job->size;
-    if (job->task->n == 1 || bytes <= prefetched_bytes) return 0;
+    if (bytes <= (job->task->n == 1 ? prefetched_column : prefetched_bytes)) return 0;
     return job->width * (int64_t)job->size >= 64 * PASS_LINES || !rows_overlap(&pair->A);
 }
 

@@ -34,12 +34,6 @@ ROWS static inline __attribute__((always_inline)) void NAME(add_group)(V *sum, c
     }
 }
 
-ROWS static inline __attribute__((always_inline)) void NAME(fetch)(const T *b, const int count)
-{
-#pragma GCC unroll 8
-    for (int line = 0; line < count * (int)sizeof(V); line += 64) __builtin_prefetch((const char *)b + line);
-}
-
 /* A's arrays, ahead of entry a of a group: values that the next group needs, columns that are compared soon. */
 ROWS static inline __attribute__((always_inline)) void NAME(fetch_ahead)(
     const T *last, const int32_t *colind, int64_t length, int64_t a, const int size, const int parts)

@@ -18,10 +18,14 @@
  * them. With selects parts - 1 are made always, and what belongs to the next row is dropped.
  */
 
-enum { NAME(MOST) = 8, NAME(STEP) = 16 };
+enum { NAME(MOST) = 8, NAME(STEP) = 16, NAME(PAIR_STEP) = 128 };
 
-/* Entries of A ahead of which B is fetched. */
-#define AHEAD (count * (int)sizeof(V) <= 32 ? 48 : 12)
+/*
+ * Entries of A ahead of which B is fetched: 256 lines, which are a third of L1, or 96 rows. Less leaves a part of the
+ * memory's latency to wait for: with 12 rows of a line each, er:n=1000000,degree=8 took 2.4 times as long.
+ */
+#define LINES ((count * (int)sizeof(V) + 63) / 64)
+#define AHEAD (LINES <= 2 ? 96 : 256 / LINES)
 
 /* sum += A's entry a times its row of B */
 ROWS static inline __attribute__((always_inline)) void NAME(add)(
@@ -34,7 +38,26 @@ ROWS static inline __attribute__((always_inline)) void NAME(add)(
     sum[count - 1] = FMA(x, *(const U *)(const void *)(b + tail), sum[count - 1]);
 }
 
-/* sum[0 .. parts count - 1] += row i of the pair's product. */
+/* Fetches a row of B. */
+ROWS static inline __attribute__((always_inline)) void NAME(fetch)(const T *b, const int count)
+{
+#pragma GCC unroll 8
+    for (int line = 0; line < count * (int)sizeof(V); line += 64) __builtin_prefetch((const char *)b + line);
+}
+
+/* Fetches the rows of B for entries a + AHEAD .. a + AHEAD + entries - 1, if A has so many. */
+ROWS static inline __attribute__((always_inline)) void NAME(fetch_rows)(
+    const int32_t *colind, const T *B, int64_t ldb, int64_t fetch_end, int64_t a, const int count, const int entries)
+{
+    if (a >= fetch_end - entries) return;
+#pragma GCC unroll 4
+    for (int q = 0; q < entries; q++) NAME(fetch)(B + colind[a + q + AHEAD] * ldb, count);
+}
+
+/*
+ * sum[0 .. parts count - 1] += row i of the pair's product. What is left over is fetched as the rest is: of a row of
+ * four to eight entries it is a third.
+ */
 ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const tulle__csr *A, const T *B, int64_t ldb,
     int64_t fetch_end, int64_t i, int64_t tail, const int count, const int parts)
 {
@@ -43,14 +66,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const t
     const int64_t end = A->rowptr[i + 1];
     int64_t a = A->rowptr[i];
     for (; a + parts <= end; a += parts) {
-        if (a < fetch_end - parts) {
-#pragma GCC unroll 4
-            for (int q = 0; q < parts; q++) {
-                const char *ahead = (const char *)(B + colind[a + q + AHEAD] * ldb);
-#pragma GCC unroll 8
-                for (int line = 0; line < count * (int)sizeof(V); line += 64) __builtin_prefetch(ahead + line);
-            }
-        }
+        NAME(fetch_rows)(colind, B, ldb, fetch_end, a, count, parts);
 #pragma GCC unroll 4
         for (int q = 0; q < parts; q++) NAME(add)(sum + q * count, val, colind, B, ldb, a + q, tail, count);
     }
@@ -58,6 +74,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const t
     if (parts > 1 && a + parts - 1 <= A->rowptr[A->m]) {
         V with[NAME(MOST)];
         const int64_t left = end - a;
+        NAME(fetch_rows)(colind, B, ldb, fetch_end, a, count, parts - 1);
 #pragma GCC unroll 4
         for (int q = 0; q < parts - 1; q++) {
             const V keep = SPLAT(KEEP[3 - left + q].value);
@@ -102,40 +119,43 @@ ROWS static inline __attribute__((always_inline)) void NAME(put)(
     }
 }
 
-/* The first pair's arrays stay in registers: a row of few entries costs as much as finding them would. */
-ROWS static inline __attribute__((always_inline)) void NAME(block)(const tulle__spmm_rows *rows, int64_t begin,
-    int64_t end, int64_t first, int64_t n, const int count, const int parts)
+/*
+ * Rows begin .. end - 1 of pair p. Sums of the pairs before are in `kept`, and those with this one go there for the
+ * next. With one pair at a time its arrays stay in registers, fetches go on in one, and a row's end that is foreseen
+ * wrongly holds back nothing but this row: of two pairs with four entries a row each, row by row, a product took twice
+ * as long.
+ */
+ROWS static inline __attribute__((always_inline)) void NAME(block)(const tulle__spmm_rows *rows, int p, int64_t begin,
+    int64_t end, int64_t first, int64_t n, V *kept, const int count, const int parts)
 {
     const int64_t tail = n - LANES, ldc = rows->ldc;
     const V alpha = SPLAT((T)rows->alpha), beta = SPLAT((T)rows->beta);
-    const int reads = rows->beta != 0, stream = rows->stream, npairs = rows->npairs;
-    const tulle__spmm_operand *pair = rows->pair;
+    const int reads = rows->beta != 0, stream = rows->stream, last = p == rows->npairs - 1;
+    const tulle__spmm_operand *pair = &rows->pair[p];
     const tulle__csr A = pair->A;
     const T *B = (const T *)pair->B + first;
     const int64_t ldb = pair->ldb, fetch_end = pair->fetch_end - AHEAD;
     T *c = (T *)rows->C + (begin - rows->begin) * ldc + first;
-    for (int64_t i = begin; i < end; i++, c += ldc) {
-        V sum[8];
+    for (int64_t i = begin; i < end; i++, c += ldc, kept += parts * count) {
+        V sum[NAME(MOST)];
 #pragma GCC unroll 8
-        for (int t = 0; t < parts * count; t++) sum[t] = SPLAT(0);
+        for (int t = 0; t < parts * count; t++) sum[t] = p ? kept[t] : SPLAT(0);
         NAME(row)(sum, &A, B, ldb, fetch_end, i, tail, count, parts);
-        for (int p = 1; p < npairs; p++) NAME(row)
-        (sum, &pair[p].A, (const T *)pair[p].B + first, pair[p].ldb, pair[p].fetch_end - AHEAD, i, tail, count, parts);
-        NAME(put)(c, sum, alpha, beta, reads, stream, tail, count, parts);
+        if (last)
+            NAME(put)(c, sum, alpha, beta, reads, stream, tail, count, parts);
+        else
+#pragma GCC unroll 8
+            for (int t = 0; t < parts * count; t++) kept[t] = sum[t];
     }
 }
 
 #define BLOCK(count, parts)                                                                                            \
     ROWS static __attribute__((noinline)) void NAME(block##count)(                                                     \
-        const tulle__spmm_rows *rows, int64_t begin, int64_t end, int64_t first, int64_t n)                            \
+        const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, int64_t first, int64_t n, V *kept)            \
     {                                                                                                                  \
-        NAME(block)(rows, begin, end, first, n, count, parts);                                                         \
+        NAME(block)(rows, p, begin, end, first, n, kept, count, parts);                                                \
     }
-#if LANES == 1
 BLOCK(1, 4)
-#else
-BLOCK(1, 4)
-#endif
 BLOCK(2, 2)
 BLOCK(3, 2)
 BLOCK(4, 1)
@@ -148,17 +168,18 @@ BLOCK(8, 1)
 /* All columns, n >= LANES, in blocks of nearly equal numbers of vectors, for rows whose A stays in L1. */
 static void NAME(alone)(const tulle__spmm_rows *rows, int64_t from, int64_t to)
 {
-    typedef void (*block_kernel)(const tulle__spmm_rows *, int64_t, int64_t, int64_t, int64_t);
+    typedef void (*block_kernel)(const tulle__spmm_rows *, int, int64_t, int64_t, int64_t, int64_t, V *);
     static const block_kernel kernels[NAME(MOST) + 1] = {NULL, NAME(block1), NAME(block2), NAME(block3), NAME(block4),
         NAME(block5), NAME(block6), NAME(block7), NAME(block8)};
+    V kept[NAME(PAIR_STEP) * NAME(MOST)];
     int64_t vectors = (rows->n + LANES - 1) / LANES, blocks = (vectors + NAME(MOST) - 1) / NAME(MOST);
-    int64_t step = blocks == 1 ? to - from : NAME(STEP);
+    int64_t step = blocks > 1 ? NAME(STEP) : rows->npairs > 1 ? NAME(PAIR_STEP) : to - from;
     for (int64_t begin = from; begin < to; begin += step) {
         int64_t end = begin + step < to ? begin + step : to;
         int64_t first = 0, left = vectors;
         for (int64_t b = 0; b < blocks; b++) {
             int64_t count = left / (blocks - b), n = b == blocks - 1 ? rows->n - first : count * LANES;
-            kernels[count](rows, begin, end, first, n);
+            for (int p = 0; p < rows->npairs; p++) kernels[count](rows, p, begin, end, first, n, kept);
             first += n;
             left -= count;
         }
@@ -181,6 +202,7 @@ static void NAME(rows)(const tulle__spmm_rows *rows)
 }
 
 #undef AHEAD
+#undef LINES
 #undef V
 #undef U
 #undef LANES
