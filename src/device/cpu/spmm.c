@@ -21,7 +21,7 @@
 enum { PANEL = 32, PASS_LINES = 8, MANY_LINES = 4, CHUNKS_PER_THREAD = 24, SCRATCH_ROWS = 256, ROW_WORK = 4 };
 enum { SAMPLED_ROWS = 128, SAMPLED_ENTRIES = 64 };
 enum { LONG_ROW = 1 << 16, PIECE = 1 << 14 }; /* entries; fixed, so that sums do not depend on threads */
-static const double streamed_bytes = 24e6, prefetched_bytes = 256e3, prefetched_column = 16e6;
+static const double streamed_bytes = 24e6, fetched_bytes = 256e3, fetched_column = 16e6, always_fetched_bytes = 20e6;
 
 /* Part of a long row. */
 struct piece {
@@ -34,6 +34,7 @@ struct job {
     const tulle__spmm_task *task;
     tulle__spmm_operand *operand; /* [npairs]: as of this pass */
     size_t size;
+    int64_t inner;        /* rows of B, of all pairs */
     int64_t first, width; /* the columns of this pass */
     char *packed;
     int packs;   /* B is not row-major: panels of it are */
@@ -148,15 +149,15 @@ static int rows_overlap(const tulle__csr *A)
 }
 
 /*
- * Whether to fetch B ahead. A fetch for each entry costs a third of the entry's time where B's row is short. It is
- * worth that if rows of B come from beyond the second-level cache and are new to most rows of A: where rows overlap,
- * few entries wait. From eight lines a row on the fetches are hidden behind the loads.
+ * Whether to fetch B ahead. A fetch for each entry costs a third of the entry's time where B's row is short, and takes
+ * room in the first-level cache where it is long. It is worth that if rows of B come from beyond the second-level cache
+ * and are new to most rows of A: where rows overlap, few entries wait, unless B is so large that these wait for memory.
  */
 static int fetches(const struct job *job, const tulle__spmm_pair *pair)
 {
-    double bytes = (double)pair->A.n * (double)job->task->n * (double)job->size;
-    if (bytes <= (job->task->n == 1 ? prefetched_column : prefetched_bytes)) return 0;
-    return job->width * (int64_t)job->size >= 64 * PASS_LINES || !rows_overlap(&pair->A);
+    double bytes = (double)job->inner * (double)job->task->n * (double)job->size;
+    if (job->task->n == 1) return bytes > fetched_column && !rows_overlap(&pair->A);
+    return bytes > always_fetched_bytes || (bytes > fetched_bytes && !rows_overlap(&pair->A));
 }
 
 /* The operands of the pass over columns first .. first + width - 1. */
@@ -382,14 +383,14 @@ tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spm
     tulle_status status = TULLE_OK;
     if (task->m == 0 || task->n == 0) return TULLE_OK;
     struct job job = {.kernel = kernel_of(isa, task->type), .task = task, .size = tulle_type_size(task->type)};
-    int64_t panel = job_init(&job, pool), entries = work_before(task, task->m) - ROW_WORK * task->m, inner = 0;
-    for (int p = 0; p < task->npairs; p++) inner += task->pair[p].A.n;
+    int64_t panel = job_init(&job, pool), entries = work_before(task, task->m) - ROW_WORK * task->m;
+    for (int p = 0; p < task->npairs; p++) job.inner += task->pair[p].A.n;
     TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.operand, "operands of a product", &job.operand));
     for (int p = 0; p < task->npairs; p++) job.operand[p].A = task->pair[p].A;
     if (isa != TULLE__ISA_PORTABLE) job.groups = tulle__spmm_groups(job.operand, task->npairs, task->m);
     if (entries >= LONG_ROW)
         TULLE_TRY(tulle__alloc((size_t)(entries / LONG_ROW), sizeof *job.long_row, "long rows", &job.long_row));
-    if (job.packs) TULLE_TRY(tulle__alloc((size_t)(inner * panel), job.size, "row-major panels of B", &job.packed));
+    if (job.packs) TULLE_TRY(tulle__alloc((size_t)(job.inner * panel), job.size, "row-major panels of B", &job.packed));
     for (job.first = 0; job.first < task->n; job.first += job.width) {
         job.width = pass_width(&job, panel);
         TULLE_TRY(multiply_pass(pool, &job));

@@ -28,6 +28,12 @@ typedef struct tulle__spmm_rows {
     int groups; /* kinds to look for; shifted rows only where n fills TULLE__SHIFTED_BYTES */
 } tulle__spmm_rows;
 
+/* Entries of pair p in rows begin .. end - 1. */
+static inline int64_t tulle__spmm_entries(const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end)
+{
+    return rows->pair[p].A.rowptr[end] - rows->pair[p].A.rowptr[begin];
+}
+
 /* Whether there is one column, with B's rows next to each other. */
 static inline int tulle__spmm_is_column(const tulle__spmm_rows *rows)
 {

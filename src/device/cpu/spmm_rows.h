@@ -119,29 +119,35 @@ ROWS static inline __attribute__((always_inline)) void NAME(put)(
     }
 }
 
+/* What is made at a time: rows begin .. end - 1, columns first .. first + n - 1, of one pair of several. */
+typedef struct NAME(part) {
+    const tulle__spmm_operand *pair;
+    int64_t begin, end, first, n;
+    V *kept;           /* of each row: the sums of the pairs before, and with this one for the next */
+    int resumes, ends; /* there were pairs before; this one is the last */
+} NAME(part);
+
 /*
- * Rows begin .. end - 1 of pair p. Sums of the pairs before are in `kept`, and those with this one go there for the
- * next. With one pair at a time its arrays stay in registers, fetches go on in one, and a row's end that is foreseen
- * wrongly holds back nothing but this row: of two pairs with four entries a row each, row by row, a product took twice
- * as long.
+ * With one pair at a time its arrays stay in registers, fetches go on in one, and a row's end that is foreseen wrongly
+ * holds back nothing but this row: of two pairs with four entries a row each, row by row, a product took twice as long.
  */
-ROWS static inline __attribute__((always_inline)) void NAME(block)(const tulle__spmm_rows *rows, int p, int64_t begin,
-    int64_t end, int64_t first, int64_t n, V *kept, const int count, const int parts)
+ROWS static inline __attribute__((always_inline)) void NAME(block)(
+    const tulle__spmm_rows *rows, const NAME(part) * part, const int count, const int parts)
 {
-    const int64_t tail = n - LANES, ldc = rows->ldc;
+    const int64_t tail = part->n - LANES, ldc = rows->ldc, end = part->end;
     const V alpha = SPLAT((T)rows->alpha), beta = SPLAT((T)rows->beta);
-    const int reads = rows->beta != 0, stream = rows->stream, last = p == rows->npairs - 1;
-    const tulle__spmm_operand *pair = &rows->pair[p];
-    const tulle__csr A = pair->A;
-    const T *B = (const T *)pair->B + first;
-    const int64_t ldb = pair->ldb, fetch_end = pair->fetch_end - AHEAD;
-    T *c = (T *)rows->C + (begin - rows->begin) * ldc + first;
-    for (int64_t i = begin; i < end; i++, c += ldc, kept += parts * count) {
+    const int reads = rows->beta != 0, stream = rows->stream, resumes = part->resumes, ends = part->ends;
+    const tulle__csr A = part->pair->A;
+    const T *B = (const T *)part->pair->B + part->first;
+    const int64_t ldb = part->pair->ldb, fetch_end = part->pair->fetch_end - AHEAD;
+    T *c = (T *)rows->C + (part->begin - rows->begin) * ldc + part->first;
+    V *kept = part->kept;
+    for (int64_t i = part->begin; i < end; i++, c += ldc, kept += parts * count) {
         V sum[NAME(MOST)];
 #pragma GCC unroll 8
-        for (int t = 0; t < parts * count; t++) sum[t] = p ? kept[t] : SPLAT(0);
+        for (int t = 0; t < parts * count; t++) sum[t] = resumes ? kept[t] : SPLAT(0);
         NAME(row)(sum, &A, B, ldb, fetch_end, i, tail, count, parts);
-        if (last)
+        if (ends)
             NAME(put)(c, sum, alpha, beta, reads, stream, tail, count, parts);
         else
 #pragma GCC unroll 8
@@ -151,9 +157,9 @@ ROWS static inline __attribute__((always_inline)) void NAME(block)(const tulle__
 
 #define BLOCK(count, parts)                                                                                            \
     ROWS static __attribute__((noinline)) void NAME(block##count)(                                                     \
-        const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, int64_t first, int64_t n, V *kept)            \
+        const tulle__spmm_rows *rows, const NAME(part) * part)                                                         \
     {                                                                                                                  \
-        NAME(block)(rows, p, begin, end, first, n, kept, count, parts);                                                \
+        NAME(block)(rows, part, count, parts);                                                                         \
     }
 BLOCK(1, 4)
 BLOCK(2, 2)
@@ -165,22 +171,40 @@ BLOCK(7, 1)
 BLOCK(8, 1)
 #undef BLOCK
 
+/* The columns of a part by all pairs that have entries in its rows, or by one that has none. */
+static void NAME(pairs)(
+    const tulle__spmm_rows *rows, NAME(part) * part, void (*kernel)(const tulle__spmm_rows *, const NAME(part) *))
+{
+    int last = rows->npairs - 1;
+    while (last > 0 && !tulle__spmm_entries(rows, last, part->begin, part->end)) last--;
+    part->resumes = 0;
+    for (int p = 0; p <= last; p++) {
+        if (p < last && !tulle__spmm_entries(rows, p, part->begin, part->end)) continue;
+        part->pair = &rows->pair[p];
+        part->ends = p == last;
+        kernel(rows, part);
+        part->resumes = 1;
+    }
+}
+
 /* All columns, n >= LANES, in blocks of nearly equal numbers of vectors, for rows whose A stays in L1. */
 static void NAME(alone)(const tulle__spmm_rows *rows, int64_t from, int64_t to)
 {
-    typedef void (*block_kernel)(const tulle__spmm_rows *, int, int64_t, int64_t, int64_t, int64_t, V *);
-    static const block_kernel kernels[NAME(MOST) + 1] = {NULL, NAME(block1), NAME(block2), NAME(block3), NAME(block4),
-        NAME(block5), NAME(block6), NAME(block7), NAME(block8)};
+    static void (*const kernels[NAME(MOST) + 1])(const tulle__spmm_rows *, const NAME(part) *) = {NULL, NAME(block1),
+        NAME(block2), NAME(block3), NAME(block4), NAME(block5), NAME(block6), NAME(block7), NAME(block8)};
     V kept[NAME(PAIR_STEP) * NAME(MOST)];
     int64_t vectors = (rows->n + LANES - 1) / LANES, blocks = (vectors + NAME(MOST) - 1) / NAME(MOST);
     int64_t step = blocks > 1 ? NAME(STEP) : rows->npairs > 1 ? NAME(PAIR_STEP) : to - from;
-    for (int64_t begin = from; begin < to; begin += step) {
-        int64_t end = begin + step < to ? begin + step : to;
-        int64_t first = 0, left = vectors;
+    NAME(part) part = {.kept = kept};
+    for (part.begin = from; part.begin < to; part.begin = part.end) {
+        int64_t left = vectors;
+        part.end = part.begin + step < to ? part.begin + step : to;
+        part.first = 0;
         for (int64_t b = 0; b < blocks; b++) {
-            int64_t count = left / (blocks - b), n = b == blocks - 1 ? rows->n - first : count * LANES;
-            for (int p = 0; p < rows->npairs; p++) kernels[count](rows, p, begin, end, first, n, kept);
-            first += n;
+            int64_t count = left / (blocks - b);
+            part.n = b == blocks - 1 ? rows->n - part.first : count * LANES;
+            NAME(pairs)(rows, &part, kernels[count]);
+            part.first += part.n;
             left -= count;
         }
     }
