@@ -103,23 +103,25 @@ static void test_stretches(tulle__isa isa, tulle__pool *const *pool)
         }
 }
 
-/* A A of a grid, and A B with B's structure but values of its own. */
+/* A A of a grid, A B with B's structure but values of its own, and with A's structure and other values. */
 static void test_grids(tulle__isa isa, tulle__pool *const *pool)
 {
     static const int sizes[][3] = {{31, 1, 1}, {13, 5, 4}, {40, 3, 2}, {9, 9, 2}};
+    static const char *const names[] = {
+        "a grid squared", "a grid times another", "a grid times itself with other values"};
     for (int type = 0; type < TULLE_TYPE_COUNT; type++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
-            for (int own = 0; own < 2; own++) {
+            for (int own = 0; own < 3; own++) {
                 int64_t n = (int64_t)sizes[s][0] * sizes[s][1] * sizes[s][2];
                 chain c = {.task = {.type = (tulle_type)type, .m = n, .n = n, .npairs = 1, .pair = c.pair}};
                 c.A[0] = grid((tulle_type)type, sizes[s][0], sizes[s][1], sizes[s][2], 7);
                 c.B[0] = grid((tulle_type)type, sizes[s][0], sizes[s][1], sizes[s][2], 8);
                 matrix_trim(&c.A[0], n, n);
                 matrix_trim(&c.B[0], n, n);
-                c.pair[0] =
-                    (tulle__spgemm_pair){.A = c.A[0].csr, .B = own ? c.B[0].csr : c.A[0].csr, .scale = own ? -0.3 : 1};
-                compare_all(isa, pool, &c, sizes[s][0] < 13 ? 0 : 8 * sizes[s][1] * sizes[s][2],
-                    own ? "a grid times another" : "a grid squared");
+                c.pair[0] = (tulle__spgemm_pair){
+                    .A = c.A[0].csr, .B = own == 1 ? c.B[0].csr : c.A[0].csr, .scale = own ? -0.3 : 1};
+                if (own == 2) c.pair[0].B.val = c.B[0].val;
+                compare_all(isa, pool, &c, sizes[s][0] < 13 ? 0 : 8 * sizes[s][1] * sizes[s][2], names[own]);
                 chain_free(&c);
             }
 }
@@ -152,6 +154,38 @@ static void test_tiles(tulle__isa isa, tulle__pool *const *pool)
             chain_free(&c);
             matrix_free(&A);
         }
+}
+
+/* Three diagonals, of more rows than stretches are long at most, cut in the middle: those taken of B begin anywhere. */
+static void test_long(tulle__isa isa, tulle__pool *const *pool)
+{
+    enum { N = 17001, CUT = 8700 };
+    matrix A = {.type = TULLE_F64, .rowptr = malloc((N + 1) * sizeof *A.rowptr)};
+    A.colind = malloc(3 * N * sizeof *A.colind);
+    A.val = malloc(3 * N * sizeof(double));
+    int64_t at = A.rowptr[0] = 0;
+    for (int64_t i = 0; i < N; i++) {
+        for (int64_t k = i - 40; k <= i + 40; k += 40) {
+            if (k < 0 || k >= N) continue;
+            A.colind[at] = (int32_t)k;
+            set_value(&A, at, some_value(tulle__random_at(9, (uint64_t)i, (uint64_t)k)));
+            at++;
+        }
+        A.rowptr[i + 1] = at;
+    }
+    for (int t = 0; t < 2; t++) {
+        int64_t from = t ? CUT : 0, rows = t ? N - CUT : CUT;
+        chain c = {.task = {.type = TULLE_F64, .m = rows, .n = N, .npairs = 2, .pair = c.pair}};
+        for (int p = 0; p < 2; p++) {
+            int64_t inner = p ? CUT : 0, width = p ? N - CUT : CUT;
+            c.A[p] = matrix_tile(&A, from, rows, inner, width);
+            c.B[p] = matrix_tile(&A, inner, width, 0, N);
+            c.pair[p] = (tulle__spgemm_pair){.A = c.A[p].csr, .B = c.B[p].csr, .scale = 1};
+        }
+        compare_all(isa, pool, &c, rows / 10 * 9, "tiles of three long diagonals");
+        chain_free(&c);
+    }
+    matrix_free(&A);
 }
 
 /* Long stretches are found, also where a tile is empty almost everywhere, and the products of others are not slowed
@@ -194,6 +228,7 @@ static void test_each(tulle__isa isa, tulle__pool *const *pool)
     test_stretches(isa, pool);
     test_grids(isa, pool);
     test_tiles(isa, pool);
+    test_long(isa, pool);
 }
 
 static void test_rest(tulle__account *account, tulle__pool *const *pool)

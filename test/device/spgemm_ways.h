@@ -38,9 +38,12 @@ static inline void matrix_trim(matrix *A, int64_t m, int64_t n)
 /* Rows row .. row + m - 1 and columns col .. col + n - 1 of a matrix. */
 static inline matrix matrix_tile(const matrix *A, int64_t row, int64_t m, int64_t col, int64_t n)
 {
-    matrix tile = matrix_empty(A->type, m, n);
-    int64_t at = 0;
-    size_t size = tulle_type_size(A->type);
+    size_t size = tulle_type_size(A->type), most = (size_t)(A->rowptr[row + m] - A->rowptr[row]) + 1;
+    matrix tile = {.type = A->type,
+        .rowptr = malloc((size_t)(m + 1) * sizeof *tile.rowptr),
+        .colind = malloc(most * sizeof *tile.colind),
+        .val = malloc(most * size)};
+    int64_t at = tile.rowptr[0] = 0;
     for (int64_t i = 0; i < m; i++) {
         for (int64_t a = A->rowptr[row + i]; a < A->rowptr[row + i + 1]; a++) {
             if (A->colind[a] < col || A->colind[a] >= col + n) continue;

@@ -97,48 +97,99 @@ static void test_exact(tulle__isa isa)
     }
 }
 
-/* Rows of 0 to 12 entries in random columns, integers. */
-static matrix scattered(tulle_type type, int64_t m, int64_t n)
+/*
+ * Rows of 0 to 12 entries in random columns, integers or reals; none in rows of `hole` and the 449 that follow. Entries
+ * end where the allocation does, so that the sanitizers see a read over the end.
+ */
+static matrix scattered(tulle_type type, int64_t m, int64_t n, uint64_t seed, int64_t hole, int integer)
 {
-    enum { MOST = 12 };
+    enum { MOST = 12, HOLE = 450 };
     matrix A = {.type = type, .rowptr = malloc((size_t)(m + 1) * sizeof *A.rowptr)};
     A.colind = malloc((size_t)(m * MOST) * sizeof *A.colind);
     A.val = malloc((size_t)(m * MOST) * tulle_type_size(type));
     int64_t at = A.rowptr[0] = 0;
     for (int64_t i = 0; i < m; i++) {
-        int64_t length = (int64_t)(tulle__random_at(1, 1, (uint64_t)i) % (MOST + 1));
+        int64_t length = (int64_t)(tulle__random_at(seed, 1, (uint64_t)i) % (MOST + 1));
+        if (i >= hole && i < hole + HOLE) length = 0;
         for (int64_t e = 0; e < length; e++, at++) { /* ascending: each in its part of the columns */
-            uint64_t r = tulle__random_at(2, (uint64_t)i, (uint64_t)e);
+            uint64_t r = tulle__random_at(seed + 1, (uint64_t)i, (uint64_t)e);
+            double value = integer ? (double)(r >> 40 & 7) - 3 : tulle__random_unit(r) - 0.5;
             A.colind[at] = (int32_t)(e * (n / MOST) + (int64_t)(r % (uint64_t)(n / MOST)));
             if (type == TULLE_F32)
-                ((float *)A.val)[at] = (float)(r >> 40 & 7) - 3;
+                ((float *)A.val)[at] = (float)value;
             else
-                ((double *)A.val)[at] = (double)(r >> 40 & 7) - 3;
+                ((double *)A.val)[at] = value;
         }
         A.rowptr[i + 1] = at;
     }
+    A.colind = realloc(A.colind, (size_t)at * sizeof *A.colind + 1);
+    A.val = realloc(A.val, (size_t)at * tulle_type_size(type) + 1);
     A.csr = (tulle__csr){.m = m, .n = n, .rowptr = A.rowptr, .colind = A.colind, .val = A.val};
     return A;
 }
 
-/* Rows of B that are worth fetching ahead, in chunks of more rows than pairs take turns over. */
+/* C = 2 sum of the pairs' products + beta C, by one implementation. */
+static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, const matrix *A, int npairs, int64_t n,
+    const void *B, void *C, double beta)
+{
+    tulle__spmm_pair pair[PAIRS];
+    for (int p = 0; p < npairs; p++) pair[p] = (tulle__spmm_pair){.A = A[p].csr, .B = B, .b_row = n, .b_col = 1};
+    tulle__spmm_task task = {.type = A->type,
+        .m = A->csr.m,
+        .n = n,
+        .npairs = npairs,
+        .pair = pair,
+        .C = C,
+        .c_row = n,
+        .c_col = 1,
+        .alpha = 2,
+        .beta = beta};
+    return kernels->spmm(pool, &task);
+}
+
+/*
+ * Rows of B that are worth fetching ahead, few of them and many, in chunks of more rows than pairs take turns over,
+ * where any of the pairs may have no entries: integers as the reference has them, reals to the same bits on any
+ * threads.
+ */
 static void test_scattered(tulle__isa isa)
 {
-    enum { ROWS = 7001 };
+    enum { ROWS = 7001, FEW = 3 };
     static const int64_t cases[][2] = {
-        {1, 4100000}, {1, 100}, {2, 40000}, {3, 40000}, {8, 9000}, {16, 9000}, {33, 2000}};
+        {1, 4100000}, {1, 100}, {2, 40000}, {3, 40000}, {5, 400}, {8, 9000}, {16, 9000}, {33, 2000}, {140, 900}};
+    const tulle__kernels *kernels = tulle__kernels_cpu_at(isa), *refs = tulle__kernels_ref();
+    tulle__pool *pool = NULL;
+    tulle__pool_new(3, &pool);
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        int same = 1;
+        int64_t n = cases[c][0], inner = cases[c][1];
+        int exact = 1, bits = 1;
         for (int type = 0; type < TULLE_TYPE_COUNT; type++)
-            for (int npairs = 1; npairs <= PAIRS; npairs++) {
-                matrix A = scattered((tulle_type)type, ROWS, cases[c][1]);
-                same = same &&
-                       same_as_ref(tulle__kernels_cpu_at(isa), NULL, &A, npairs, cases[c][0], 0, 0, 2, npairs - 1, 0);
-                matrix_free(&A);
-            }
-        ok(same, "%s: scattered entries, %d columns of %d rows", tulle__isa_name(isa), (int)cases[c][0],
-            (int)cases[c][1]);
+            for (int integer = 0; integer < 2; integer++)
+                for (int few = 0; few < 2; few++) {
+                    static const int64_t holes[PAIRS] = {0, 300, 600};
+                    int64_t m = few ? FEW : ROWS;
+                    size_t bytes = (size_t)(m * n) * tulle_type_size((tulle_type)type);
+                    matrix A[PAIRS];
+                    void *B = dense((tulle_type)type, inner * n, 5, integer);
+                    void *first = dense((tulle_type)type, m * n, 6, 1), *C = dense((tulle_type)type, m * n, 6, 1);
+                    for (int p = 0; p < PAIRS; p++)
+                        A[p] = scattered((tulle_type)type, m, inner, 10 + (uint64_t)p,
+                            few ? m : holes[(p + (int)c) % PAIRS], integer);
+                    for (int npairs = 1; npairs <= PAIRS; npairs++) {
+                        double beta = npairs - 1;
+                        int same = multiply(integer ? refs : kernels, NULL, A, npairs, n, B, first, beta) == TULLE_OK &&
+                                   multiply(kernels, pool, A, npairs, n, B, C, beta) == TULLE_OK &&
+                                   !memcmp(first, C, bytes);
+                        integer ? (exact = exact && same) : (bits = bits && same);
+                    }
+                    for (int p = 0; p < PAIRS; p++) matrix_free(&A[p]);
+                    tulle__free(B);
+                    tulle__free(first);
+                    tulle__free(C);
+                }
+        ok(exact && bits, "%s: scattered entries, %d columns of %d rows", tulle__isa_name(isa), (int)n, (int)inner);
     }
+    tulle__pool_free(pool);
 }
 
 /* Random reals: the same bits for every number of threads. And a tile of C large enough to be streamed. */

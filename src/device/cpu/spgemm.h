@@ -30,7 +30,8 @@ typedef struct tulle__stretch {
 /*
  * Of a pair: the stretch of each row of A and of B, and B's values: where row k belongs to a stretch of SHIFT_ROWS and
  * more, the value of its entry e lies at rowptr[first] - rowptr[0] + e (end - first) + k - first. Without A where that
- * is the identity; of B the rows that A's stretches take. What is A's may be B's.
+ * is the identity. Of B the rows from the first to the last that A's stretches take; elsewhere nothing is defined. What
+ * is A's may be B's.
  */
 typedef struct tulle__shifts {
     tulle__stretch *A, *B;

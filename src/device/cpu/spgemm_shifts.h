@@ -143,7 +143,7 @@ ROWS static tulle_status NAME(find_stretch)(tulle__spgemm_space *space, int64_t 
         most += ap ? ap[i + 1] - ap[i] : 1;
     }
     TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
-    TULLE_TRY(tulle__spgemm_space_shifted(space, most, sizeof *to->term, NAME(GROUP) * sizeof(T)));
+    TULLE_TRY(tulle__spgemm_space_shifted(space, most ? most : 1, sizeof *to->term, NAME(GROUP) * sizeof(T)));
     row->turn = !row->turn;
     to->term = (NAME(shifted) *)space->shifted + (row->turn ? row->most : 0);
     for (int p = 0; p < task->npairs; p++) NAME(list_shifted)(to, &task->pair[p], &space->plan->shifts[p]);
@@ -209,7 +209,9 @@ ROWS static inline __attribute__((always_inline)) void NAME(load_factors)(
             factor += NAME(GROUP);
             continue;
         }
-        while (next < end && next->by == next[-1].by + 1) next++;
+        while (next < end && next->by == next[-1].by + 1 && next->by_stride == term->by_stride &&
+               next->scale == term->scale)
+            next++;
         for (int l = 0; l < vectors * NAME(LANES); l++) {
             const T *by = term->by + (t + l) * term->by_stride;
             for (int64_t k = 0; k < next - term; k++) factor[k * NAME(GROUP) + l] = term->scale * by[k];

@@ -151,7 +151,8 @@ static int rows_overlap(const tulle__csr *A)
 /*
  * Whether to fetch B ahead. A fetch for each entry costs a third of the entry's time where B's row is short, and takes
  * room in the first-level cache where it is long. It is worth that if rows of B come from beyond the second-level cache
- * and are new to most rows of A: where rows overlap, few entries wait, unless B is so large that these wait for memory.
+ * and are new to most rows of A: where rows overlap, few entries wait, unless B - that of all pairs - is so large that
+ * these wait for memory. A single column lies in the outer cache for longer, and its lines serve neighbours.
  */
 static int fetches(const struct job *job, const tulle__spmm_pair *pair)
 {

@@ -21,8 +21,8 @@
 enum { NAME(MOST) = 8, NAME(STEP) = 16, NAME(PAIR_STEP) = 128 };
 
 /*
- * Entries of A ahead of which B is fetched: 256 lines, which are a third of L1, or 96 rows. Less leaves a part of the
- * memory's latency to wait for: with 12 rows of a line each, er:n=1000000,degree=8 took 2.4 times as long.
+ * Entries of A ahead of which B is fetched: 256 lines, which are a third of an L1 of 48 KiB, or 96 rows. Less leaves a
+ * part of the memory's latency to wait for: with 12 rows of a line each, er:n=1000000,degree=8 took 2.4 times as long.
  */
 #define LINES ((count * (int)sizeof(V) + 63) / 64)
 #define AHEAD (LINES <= 2 ? 96 : 256 / LINES)
@@ -49,7 +49,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(fetch)(const T *b, c
 ROWS static inline __attribute__((always_inline)) void NAME(fetch_rows)(
     const int32_t *colind, const T *B, int64_t ldb, int64_t fetch_end, int64_t a, const int count, const int entries)
 {
-    if (a >= fetch_end - entries) return;
+    if (a > fetch_end - entries) return;
 #pragma GCC unroll 4
     for (int q = 0; q < entries; q++) NAME(fetch)(B + colind[a + q + AHEAD] * ldb, count);
 }
@@ -70,11 +70,11 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const t
 #pragma GCC unroll 4
         for (int q = 0; q < parts; q++) NAME(add)(sum + q * count, val, colind, B, ldb, a + q, tail, count);
     }
+    if (parts > 1) NAME(fetch_rows)(colind, B, ldb, fetch_end, a, count, parts - 1);
 #ifdef SELECT
     if (parts > 1 && a + parts - 1 <= A->rowptr[A->m]) {
         V with[NAME(MOST)];
         const int64_t left = end - a;
-        NAME(fetch_rows)(colind, B, ldb, fetch_end, a, count, parts - 1);
 #pragma GCC unroll 4
         for (int q = 0; q < parts - 1; q++) {
             const V keep = SPLAT(KEEP[3 - left + q].value);
@@ -120,29 +120,30 @@ ROWS static inline __attribute__((always_inline)) void NAME(put)(
 }
 
 /* What is made at a time: rows begin .. end - 1, columns first .. first + n - 1, of one pair of several. */
-typedef struct NAME(part) {
+typedef struct NAME(turn) {
     const tulle__spmm_operand *pair;
     int64_t begin, end, first, n;
     V *kept;           /* of each row: the sums of the pairs before, and with this one for the next */
     int resumes, ends; /* there were pairs before; this one is the last */
-} NAME(part);
+} NAME(turn);
 
 /*
  * With one pair at a time its arrays stay in registers, fetches go on in one, and a row's end that is foreseen wrongly
  * holds back nothing but this row: of two pairs with four entries a row each, row by row, a product took twice as long.
  */
 ROWS static inline __attribute__((always_inline)) void NAME(block)(
-    const tulle__spmm_rows *rows, const NAME(part) * part, const int count, const int parts)
+    const tulle__spmm_rows *rows, const NAME(turn) * turn, const int count, const int parts)
 {
-    const int64_t tail = part->n - LANES, ldc = rows->ldc, end = part->end;
+    const int64_t tail = turn->n - LANES, ldc = rows->ldc, end = turn->end;
     const V alpha = SPLAT((T)rows->alpha), beta = SPLAT((T)rows->beta);
-    const int reads = rows->beta != 0, stream = rows->stream, resumes = part->resumes, ends = part->ends;
-    const tulle__csr A = part->pair->A;
-    const T *B = (const T *)part->pair->B + part->first;
-    const int64_t ldb = part->pair->ldb, fetch_end = part->pair->fetch_end - AHEAD;
-    T *c = (T *)rows->C + (part->begin - rows->begin) * ldc + part->first;
-    V *kept = part->kept;
-    for (int64_t i = part->begin; i < end; i++, c += ldc, kept += parts * count) {
+    const int reads = rows->beta != 0, stream = rows->stream, resumes = turn->resumes, ends = turn->ends;
+    const int several = rows->npairs > 1 ? parts * count : 0; /* sums kept of a row */
+    const tulle__csr A = turn->pair->A;
+    const T *B = (const T *)turn->pair->B + turn->first;
+    const int64_t ldb = turn->pair->ldb, fetch_end = turn->pair->fetch_end - AHEAD;
+    T *c = (T *)rows->C + (turn->begin - rows->begin) * ldc + turn->first;
+    V *kept = turn->kept;
+    for (int64_t i = turn->begin; i < end; i++, c += ldc, kept += several) {
         V sum[NAME(MOST)];
 #pragma GCC unroll 8
         for (int t = 0; t < parts * count; t++) sum[t] = resumes ? kept[t] : SPLAT(0);
@@ -157,9 +158,9 @@ ROWS static inline __attribute__((always_inline)) void NAME(block)(
 
 #define BLOCK(count, parts)                                                                                            \
     ROWS static __attribute__((noinline)) void NAME(block##count)(                                                     \
-        const tulle__spmm_rows *rows, const NAME(part) * part)                                                         \
+        const tulle__spmm_rows *rows, const NAME(turn) * turn)                                                         \
     {                                                                                                                  \
-        NAME(block)(rows, part, count, parts);                                                                         \
+        NAME(block)(rows, turn, count, parts);                                                                         \
     }
 BLOCK(1, 4)
 BLOCK(2, 2)
@@ -171,43 +172,53 @@ BLOCK(7, 1)
 BLOCK(8, 1)
 #undef BLOCK
 
-/* The columns of a part by all pairs that have entries in its rows, or by one that has none. */
+/* The columns of a turn by all pairs that have entries in its rows, or by one that has none. */
 static void NAME(pairs)(
-    const tulle__spmm_rows *rows, NAME(part) * part, void (*kernel)(const tulle__spmm_rows *, const NAME(part) *))
+    const tulle__spmm_rows *rows, NAME(turn) * turn, void (*kernel)(const tulle__spmm_rows *, const NAME(turn) *))
 {
     int last = rows->npairs - 1;
-    while (last > 0 && !tulle__spmm_entries(rows, last, part->begin, part->end)) last--;
-    part->resumes = 0;
+    while (last > 0 && !tulle__spmm_entries(rows, last, turn->begin, turn->end)) last--;
+    turn->resumes = 0;
     for (int p = 0; p <= last; p++) {
-        if (p < last && !tulle__spmm_entries(rows, p, part->begin, part->end)) continue;
-        part->pair = &rows->pair[p];
-        part->ends = p == last;
-        kernel(rows, part);
-        part->resumes = 1;
+        if (p < last && !tulle__spmm_entries(rows, p, turn->begin, turn->end)) continue;
+        turn->pair = &rows->pair[p];
+        turn->ends = p == last;
+        kernel(rows, turn);
+        turn->resumes = 1;
     }
 }
 
-/* All columns, n >= LANES, in blocks of nearly equal numbers of vectors, for rows whose A stays in L1. */
-static void NAME(alone)(const tulle__spmm_rows *rows, int64_t from, int64_t to)
+/* All columns, n >= LANES, in blocks of nearly equal numbers of vectors, `step` rows at a time. */
+static void NAME(steps)(const tulle__spmm_rows *rows, int64_t from, int64_t to, int64_t step, V *kept)
 {
-    static void (*const kernels[NAME(MOST) + 1])(const tulle__spmm_rows *, const NAME(part) *) = {NULL, NAME(block1),
+    static void (*const kernels[NAME(MOST) + 1])(const tulle__spmm_rows *, const NAME(turn) *) = {NULL, NAME(block1),
         NAME(block2), NAME(block3), NAME(block4), NAME(block5), NAME(block6), NAME(block7), NAME(block8)};
-    V kept[NAME(PAIR_STEP) * NAME(MOST)];
     int64_t vectors = (rows->n + LANES - 1) / LANES, blocks = (vectors + NAME(MOST) - 1) / NAME(MOST);
-    int64_t step = blocks > 1 ? NAME(STEP) : rows->npairs > 1 ? NAME(PAIR_STEP) : to - from;
-    NAME(part) part = {.kept = kept};
-    for (part.begin = from; part.begin < to; part.begin = part.end) {
+    if (blocks > 1) step = NAME(STEP); /* their A stays in L1 */
+    NAME(turn) turn = {.kept = kept};
+    for (turn.begin = from; turn.begin < to; turn.begin = turn.end) {
         int64_t left = vectors;
-        part.end = part.begin + step < to ? part.begin + step : to;
-        part.first = 0;
+        turn.end = turn.begin + step < to ? turn.begin + step : to;
+        turn.first = 0;
         for (int64_t b = 0; b < blocks; b++) {
             int64_t count = left / (blocks - b);
-            part.n = b == blocks - 1 ? rows->n - part.first : count * LANES;
-            NAME(pairs)(rows, &part, kernels[count]);
-            part.first += part.n;
+            turn.n = b == blocks - 1 ? rows->n - turn.first : count * LANES;
+            NAME(pairs)(rows, &turn, kernels[count]);
+            turn.first += turn.n;
             left -= count;
         }
     }
+}
+
+static __attribute__((noinline)) void NAME(in_turns)(const tulle__spmm_rows *rows, int64_t from, int64_t to)
+{
+    V kept[NAME(PAIR_STEP) * NAME(MOST)];
+    NAME(steps)(rows, from, to, NAME(PAIR_STEP), kept);
+}
+
+static void NAME(alone)(const tulle__spmm_rows *rows, int64_t from, int64_t to)
+{
+    rows->npairs > 1 ? NAME(in_turns)(rows, from, to) : NAME(steps)(rows, from, to, to - from, NULL);
 }
 
 #ifdef REGISTERS

@@ -12,10 +12,12 @@
  * A row's entries go four to a vector, two vectors side by side: what bounds the loop is one load of a column and one
  * of B an entry, and what bounds short rows is a wrongly foreseen branch, of which there are three a row. Where B lies
  * outside the caches and rows are unlike each other it is fetched ahead, at the cost of half as many instructions more.
- * Pairs go one after another over a few rows, as in spmm_rows.h.
+ * Pairs go one after another over a few rows, as in spmm_rows.h, though also where one has no entries: leaving it out
+ * there cost the others more than it gained.
  */
 
-enum { NAME(AHEAD) = 96, NAME(STEP) = 128 };
+/* Entries to fetch ahead; rows that pairs take turns over, and rows at a time of a single pair. */
+enum { NAME(AHEAD) = 96, NAME(STEP) = 128, NAME(LONG_STEP) = 512 };
 
 ROWS static inline __attribute__((always_inline)) V NAME(gather)(const T *B, const int32_t *colind)
 {
@@ -86,8 +88,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(some)(
 
 ROWS static void NAME(rows)(const tulle__spmm_rows *rows)
 {
-    V kept[2 * NAME(STEP)];
-    int64_t step = rows->npairs == 1 ? rows->end - rows->begin : NAME(STEP);
+    V kept[2 * NAME(LONG_STEP)];
+    int64_t step = rows->npairs == 1 ? NAME(LONG_STEP) : NAME(STEP);
     for (int64_t begin = rows->begin; begin < rows->end; begin += step) {
         int64_t end = begin + step < rows->end ? begin + step : rows->end;
         for (int p = 0; p < rows->npairs; p++)
