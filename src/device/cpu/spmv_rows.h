@@ -16,8 +16,8 @@
  * there cost the others more than it gained.
  */
 
-/* Entries to fetch ahead; rows that pairs take turns over, and rows at a time of a single pair. */
-enum { NAME(AHEAD) = 96, NAME(STEP) = 128, NAME(LONG_STEP) = 512 };
+/* Entries to fetch ahead; rows that pairs take turns over. */
+enum { NAME(AHEAD) = 96, NAME(STEP) = 128 };
 
 ROWS static inline __attribute__((always_inline)) V NAME(gather)(const T *B, const int32_t *colind)
 {
@@ -61,16 +61,16 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(
 
 /* Rows begin .. end - 1 of pair p; kept: two sums a row, of the pairs before and for the next. */
 ROWS static inline __attribute__((always_inline)) void NAME(some)(
-    const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept, const int fetches)
+    const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept, const int several, const int fetches)
 {
     const tulle__spmm_operand pair = rows->pair[p];
     const T alpha = (T)rows->alpha, beta = (T)rows->beta;
     const int64_t ldc = rows->ldc;
-    const int last = p == rows->npairs - 1;
+    const int last = !several || p == rows->npairs - 1;
     T *C = (T *)rows->C + (begin - rows->begin) * ldc;
-    for (int64_t i = begin; i < end; i++, C += ldc, kept += 2) {
+    for (int64_t i = begin; i < end; i++, C += ldc, kept += several ? 2 : 0) {
         V sum[2] = {{0}, {0}};
-        if (p) {
+        if (several && p) {
             sum[0] = kept[0];
             sum[1] = kept[1];
         }
@@ -86,15 +86,30 @@ ROWS static inline __attribute__((always_inline)) void NAME(some)(
     }
 }
 
-ROWS static void NAME(rows)(const tulle__spmm_rows *rows)
+/* Each with registers of its own. */
+#define SOME(name, several, fetches)                                                                                   \
+    ROWS static __attribute__((noinline)) void NAME(name)(                                                             \
+        const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept)                                      \
+    {                                                                                                                  \
+        NAME(some)(rows, p, begin, end, kept, several, fetches);                                                       \
+    }
+SOME(one, 0, 0)
+SOME(one_fetched, 0, 1)
+SOME(turn, 1, 0)
+SOME(turn_fetched, 1, 1)
+#undef SOME
+
+static void NAME(rows)(const tulle__spmm_rows *rows)
 {
-    V kept[2 * NAME(LONG_STEP)];
-    int64_t step = rows->npairs == 1 ? NAME(LONG_STEP) : NAME(STEP);
-    for (int64_t begin = rows->begin; begin < rows->end; begin += step) {
-        int64_t end = begin + step < rows->end ? begin + step : rows->end;
+    V kept[2 * NAME(STEP)];
+    if (rows->npairs == 1) {
+        (rows->pair->fetch_end ? NAME(one_fetched) : NAME(one))(rows, 0, rows->begin, rows->end, kept);
+        return;
+    }
+    for (int64_t begin = rows->begin; begin < rows->end; begin += NAME(STEP)) {
+        int64_t end = begin + NAME(STEP) < rows->end ? begin + NAME(STEP) : rows->end;
         for (int p = 0; p < rows->npairs; p++)
-            rows->pair[p].fetch_end ? NAME(some)(rows, p, begin, end, kept, 1)
-                                    : NAME(some)(rows, p, begin, end, kept, 0);
+            (rows->pair[p].fetch_end ? NAME(turn_fetched) : NAME(turn))(rows, p, begin, end, kept);
     }
 }
 
