@@ -6,7 +6,6 @@
 #include <immintrin.h>
 
 #define ROWS TULLE__TARGET_AVX2
-#define AHEAD 1024 /* bytes of values */
 #define WIDEST4 4
 #define V4 __m256d
 #define SPLAT4(x) _mm256_set1_pd(x)

@@ -5,8 +5,9 @@
  *   NAME(x)              x with the suffixes
  * beside ROWS, V4, FMA4, sum4 and the loads of the instruction set. A block's row is one vector or two times those of
  * x: memory is what bounds the product, so it is enough that no chain of additions is longer than a block takes to
- * come. Values are fetched ahead, over the ends of pages, where the processor's own fetching stops.
+ * come.
  */
+#include "device/cpu/page_ahead.h"
 
 #define LOAD_A TULLE__BSR_OP(load, 4, A_L)
 #define LOAD_A_N TULLE__BSR_OP(part, 4, A_L)
@@ -32,11 +33,14 @@ ROWS static inline __attribute__((always_inline)) void NAME(scalars)(const tulle
         const X_T *x = (const X_T *)rows->X + (bytes == 2 ? A.base[i] : 0);
         int64_t e = A.rowptr[i], end = A.rowptr[i + 1];
         V4 sum = {0}, other = {0};
-        __builtin_prefetch(val + e + AHEAD / sizeof *val);
         for (; e + 8 <= end; e += 8) {
+            tulle__fetch_page_ahead(val + e);
+            tulle__fetch_page_ahead((const char *)A.colind + e * bytes);
             sum = FMA4(LOAD_A(val + e), NAME(gather)(&A, x, e, bytes), sum);
             other = FMA4(LOAD_A(val + e + 4), NAME(gather)(&A, x, e + 4, bytes), other);
         }
+        tulle__fetch_page_ahead(val + e);
+        tulle__fetch_page_ahead((const char *)A.colind + e * bytes);
         if (e + 4 <= end) {
             sum = FMA4(LOAD_A(val + e), NAME(gather)(&A, x, e, bytes), sum);
             e += 4;
@@ -59,7 +63,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(block)(V4 *sum, cons
         if (b > 4) sum[r] = FMA4(LOAD_A_N(a + r * b + 4, b - 4), x1, sum[r]);
     }
 #pragma GCC unroll 8
-    for (int t = 0; t < b * b; t += 64 / (int)sizeof *a) __builtin_prefetch(a + t + AHEAD / sizeof *a);
+    for (int t = 0; t < b * b; t += 64 / (int)sizeof *a) tulle__fetch_page_ahead(a + t);
 }
 
 ROWS static inline __attribute__((always_inline)) void NAME(blocks)(const tulle__bsr_rows *rows, const int b)

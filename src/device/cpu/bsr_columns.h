@@ -10,6 +10,7 @@
  * over a vector once for all of these. Block rows go in groups, so that A is read again from the cache where k is more
  * than that. Only A is fetched ahead: to fetch lines of X cost more than it gained, wherever they lay.
  */
+#include "device/cpu/page_ahead.h"
 
 #define LOAD_X TULLE__BSR_OP(load, W, X_L)
 #define LOAD_X_N TULLE__BSR_OP(part, W, X_L)
@@ -60,8 +61,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(tile)(const tulle__b
         }
     for (; e < end; e++, a += b * b) {
         NAME(step)(sum, a, X + tulle__bsr_column(A, i, e) * b * ldx, ldx, n, b, R, wide, part, sets);
-        for (int t = 0; known && b > 1 && t < b * b; t += 64 / (int)sizeof *a)
-            __builtin_prefetch(a + t + AHEAD / sizeof *a);
+        for (int t = 0; known && b > 1 && t < b * b; t += 64 / (int)sizeof *a) tulle__fetch_page_ahead(a + t);
     }
 #pragma GCC unroll 24
     for (int t = 0; t < R * wide; t++) {

@@ -4,8 +4,10 @@
  * pair of types, with the macros of bsr_column.h. A block right of the diagonal is used twice while it is at hand: with
  * the lines of x at its columns for its own rows, and with those at its rows for the lines of y at its columns. These
  * are read again soon after they were written, so take4_d and give4_d read and write them in pieces of the same sizes,
- * which a processor hands from store to load.
+ * which a processor hands from store to load. Values are fetched a quarter of a page ahead: a whole one took 3 %
+ * longer.
  */
+#include "device/cpu/page_ahead.h"
 
 #define LOAD_A TULLE__BSR_OP(load, 4, A_L)
 #define LOAD_A_N TULLE__BSR_OP(part, 4, A_L)
@@ -42,7 +44,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(both)(
         give4_d(y, y0, b);
     if (b > 4) give4_d(y + 4, y1, b - 4);
 #pragma GCC unroll 8
-    for (int t = 0; t < b * b; t += 64 / (int)sizeof *a) __builtin_prefetch(a + t + AHEAD / sizeof *a);
+    for (int t = 0; t < b * b; t += 64 / (int)sizeof *a) tulle__fetch_ahead(a + t, 1024);
 }
 
 /* sum += A x for a block on the diagonal. */

@@ -9,7 +9,6 @@ typedef double d4 __attribute__((vector_size(32)));
 typedef double d4_any __attribute__((vector_size(32), aligned(8), may_alias));
 
 #define ROWS
-#define AHEAD 1024 /* bytes of values */
 #define WIDEST4 1
 #define V4 d4
 #define SPLAT4(x) ((d4){(x), (x), (x), (x)})

@@ -7,8 +7,8 @@
  *   shifted by one     pairs of rows: of a run of r columns, r + 1 rows of B are loaded for 2 r entries. Larger groups
  *                       would load less, but need two passes over columns where a pair needs one: they were slower
  * With v vectors a row a group makes size v multiply-adds of v + size loads, where row by row it would be size (v + 1):
- * what bounds it are multiply-adds, two a cycle, if B and A are near. So both are fetched ahead for the group that
- * follows: the rows of A begin anew too often for the processor to see that they are one stream.
+ * what bounds it are multiply-adds, two a cycle, if B and A are near. So B's rows are fetched for the group that
+ * follows, and A a page ahead.
  *
  * Every sum is made as spmm_rows.h makes it, entry by entry in the same number of parts: which rows form a group does
  * not show in C.
@@ -34,14 +34,14 @@ ROWS static inline __attribute__((always_inline)) void NAME(add_group)(V *sum, c
     }
 }
 
-/* A's arrays, ahead of entry a of a group: values that the next group needs, columns that are compared soon. */
+/* A's arrays, ahead of entry a of a group: values, and columns, which are compared for TULLE__LIKE_ROWS at once. */
 ROWS static inline __attribute__((always_inline)) void NAME(fetch_ahead)(
-    const T *last, const int32_t *colind, int64_t length, int64_t a, const int size, const int parts)
+    const T *val, const int32_t *colind, int64_t length, int64_t a, const int size, const int parts)
 {
-    const char *values = (const char *)(last + length + size * a);
+    const char *values = (const char *)(val + size * a);
 #pragma GCC unroll 4
-    for (int line = 0; line < parts * size * (int)sizeof(T); line += 64) __builtin_prefetch(values + line);
-    __builtin_prefetch(colind + TULLE__LIKE_ROWS * length + size * a);
+    for (int line = 0; line < parts * size * (int)sizeof(T); line += 64) tulle__fetch_page_ahead(values + line);
+    tulle__fetch_page_ahead(colind + TULLE__LIKE_ROWS * length + size * a);
 }
 
 /* sum += `size` rows with the same columns, `length` of them; the rows that follow have those at `next`. */
@@ -51,7 +51,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(add_same)(V *sum, co
 {
     int64_t a = 0;
     for (; a + parts <= length; a += parts) {
-        NAME(fetch_ahead)(val[size - 1], colind, length, a, size, parts);
+        NAME(fetch_ahead)(val[0], colind, length, a, size, parts);
 #pragma GCC unroll 4
         for (int q = 0; q < parts; q++) NAME(fetch)(B + next[a + q] * ldb, count);
 #pragma GCC unroll 4
@@ -70,7 +70,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(add_shifted)(V *sum,
 {
     for (int64_t a = 0; a < length;) {
         const T *b = B + colind[a] * ldb;
-        NAME(fetch_ahead)(val[1], colind, length, a, 2, 1);
+        NAME(fetch_ahead)(val[0], colind, length, a, 2, 1);
         NAME(add_group)(sum, val, a, b, tail, 0, 0, 2, 1, 0, count);
         for (a++; a < length && colind[a] == colind[a - 1] + 1; a++)
             NAME(add_group)(sum, val, a, b += ldb, tail, 0, 1, 2, 1, 0, count);

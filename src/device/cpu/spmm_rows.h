@@ -17,6 +17,7 @@
  * How many entries are left over in the end is foreseen wrongly where rows are uneven, which costs as much as eight of
  * them. With selects parts - 1 are made always, and what belongs to the next row is dropped.
  */
+#include "device/cpu/page_ahead.h"
 
 enum { NAME(MOST) = 8, NAME(STEP) = 16, NAME(PAIR_STEP) = 128 };
 
@@ -66,6 +67,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const t
     const int64_t end = A->rowptr[i + 1];
     int64_t a = A->rowptr[i];
     for (; a + parts <= end; a += parts) {
+        tulle__fetch_page_ahead(val + a);
+        tulle__fetch_page_ahead(colind + a);
         NAME(fetch_rows)(colind, B, ldb, fetch_end, a, count, parts);
 #pragma GCC unroll 4
         for (int q = 0; q < parts; q++) NAME(add)(sum + q * count, val, colind, B, ldb, a + q, tail, count);

@@ -11,10 +11,12 @@
  *
  * A row's entries go four to a vector, two vectors side by side: what bounds the loop is one load of a column and one
  * of B an entry, and what bounds short rows is a wrongly foreseen branch, of which there are three a row. Where B lies
- * outside the caches and rows are unlike each other it is fetched ahead, at the cost of half as many instructions more.
+ * outside the caches and rows are unlike each other it is fetched ahead, at the cost of half as many instructions more;
+ * A always is.
  * Pairs go one after another over a few rows, as in spmm_rows.h, though also where one has no entries: leaving it out
  * there cost the others more than it gained.
  */
+#include "device/cpu/page_ahead.h"
 
 /* Entries to fetch ahead; rows that pairs take turns over. */
 enum { NAME(AHEAD) = 96, NAME(STEP) = 128 };
@@ -46,10 +48,14 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(
     const T *val = pair->A.val, *B = pair->B;
     int64_t a = pair->A.rowptr[i], end = pair->A.rowptr[i + 1];
     for (; a + 8 <= end; a += 8) {
+        tulle__fetch_page_ahead(val + a);
+        tulle__fetch_page_ahead(colind + a);
         if (fetches) NAME(fetch)(pair, a, 8);
         sum[0] = NAME(four)(sum[0], val + a, colind + a, B);
         sum[1] = NAME(four)(sum[1], val + a + 4, colind + a + 4, B);
     }
+    tulle__fetch_page_ahead(val + a);
+    tulle__fetch_page_ahead(colind + a);
     if (a + 4 <= end) {
         if (fetches) NAME(fetch)(pair, a, 4);
         sum[0] = NAME(four)(sum[0], val + a, colind + a, B);

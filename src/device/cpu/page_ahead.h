@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fetching of arrays that a loop reads from one end to the other. The processor does so by itself, though only up to
+ * the end of a page, and then needs a few lines of the next one before it sees the stream again: of a matrix of 12
+ * bytes an entry that is a wait for memory every 300 entries. One page ahead is early enough and, at 64 lines, a small
+ * part of a second-level cache. An address beyond an array's end is harmless: nothing is read there.
+ */
+#ifndef TULLE_DEVICE_CPU_PAGE_AHEAD_H
+#define TULLE_DEVICE_CPU_PAGE_AHEAD_H
+
+#include <stdint.h>
+
+enum { TULLE__PAGE = 4096 };
+
+/* The line so many bytes after p's. */
+__attribute__((always_inline)) static inline void tulle__fetch_ahead(const void *p, uintptr_t bytes)
+{
+    __builtin_prefetch((const void *)((uintptr_t)p + bytes));
+}
+
+__attribute__((always_inline)) static inline void tulle__fetch_page_ahead(const void *p)
+{
+    tulle__fetch_ahead(p, TULLE__PAGE);
+}
+
+#endif
