@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fetching of arrays that a loop reads from one end to the other. The processor does so by itself, though only up to
- * the end of a page, and then needs a few lines of the next one before it sees the stream again: of a matrix of 12
- * bytes an entry that is a wait for memory every 300 entries. One page ahead is early enough and, at 64 lines, a small
- * part of a second-level cache. An address beyond an array's end is harmless: nothing is read there.
+ * Fetching of arrays that a loop reads, or writes, from one end to the other. The processor does so by itself, though
+ * only up to the end of a page, and then needs a few lines of the next one before it sees the stream again: of a matrix
+ * of 12 bytes an entry that is a wait for memory every 300 entries. One page ahead is early enough and, at 64 lines, a
+ * small part of a second-level cache. An address beyond an array's end is harmless: nothing is read there.
  */
 #ifndef TULLE_DEVICE_CPU_PAGE_AHEAD_H
 #define TULLE_DEVICE_CPU_PAGE_AHEAD_H
@@ -21,6 +21,15 @@ __attribute__((always_inline)) static inline void tulle__fetch_ahead(const void 
 __attribute__((always_inline)) static inline void tulle__fetch_page_ahead(const void *p)
 {
     tulle__fetch_ahead(p, TULLE__PAGE);
+}
+
+/* The lines one page after those of colind[0 .. n - 1], to be read, and of n values of `size` bytes, to be written. */
+__attribute__((always_inline)) static inline void tulle__fetch_entries_ahead(
+    const int32_t *colind, const void *val, int64_t n, int64_t size)
+{
+    for (int64_t b = 0; b < n * 4; b += 64) tulle__fetch_page_ahead((const char *)colind + b);
+    for (int64_t b = 0; b < n * size; b += 64)
+        __builtin_prefetch((const void *)((uintptr_t)val + (uintptr_t)b + TULLE__PAGE), 1);
 }
 
 #endif

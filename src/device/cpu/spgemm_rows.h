@@ -20,6 +20,7 @@
  * Values of a known structure go the same ways; into the ordered table its columns are put in one sweep beforehand.
  */
 
+#include "device/cpu/page_ahead.h"
 #include "device/cpu/spgemm_panels.h"
 #include "device/cpu/spgemm_runs.h"
 #include "device/cpu/spgemm_shifts.h"
@@ -496,6 +497,7 @@ ROWS static tulle_status NAME(value_rows)(
     if (space->plan->runs) return NAME(value_blocks)(space, begin, end, C);
     for (int64_t i = begin; i < end; i++) {
         int64_t at = C->rowptr[i], nnz = C->rowptr[i + 1] - at;
+        tulle__fetch_entries_ahead(C->colind + at, (T *)C->val + at, nnz, sizeof(T));
         TULLE_TRY(NAME(list)(space, i, &row));
         if (nnz) TULLE_TRY(NAME(values_row)(space, &row, C->colind + at, nnz, (T *)C->val + at, C->rowptr[end] - at));
     }

@@ -366,8 +366,9 @@ ROWS static tulle_status NAME(value_blocks)(
         TULLE_TRY(NAME(list_block)(space, i, end, &block));
         NAME(sum_block)(space, &block);
         for (int r = 0; r < block.rows; r++) {
-            int64_t at = C->rowptr[i + r];
-            NAME(take)(NAME(sums)(space, r), C->colind + at, C->rowptr[i + r + 1] - at, (T *)C->val + at);
+            int64_t at = C->rowptr[i + r], nnz = C->rowptr[i + r + 1] - at;
+            tulle__fetch_entries_ahead(C->colind + at, (T *)C->val + at, nnz, sizeof(T));
+            NAME(take)(NAME(sums)(space, r), C->colind + at, nnz, (T *)C->val + at);
         }
     }
 out:

@@ -37,6 +37,7 @@ typedef struct NAME(product) {
 typedef struct NAME(stretch) {
     NAME(shifted) * term;
     int64_t i, rows, nterms, nproducts; /* nproducts: of a row */
+    int in_place;                       /* values go to C itself, not to a buffer that is in the cache */
 } NAME(stretch);
 
 ROWS static void NAME(list_shifted)(NAME(stretch) * to, const tulle__spgemm_pair *pair, const tulle__shifts *shifts)
@@ -261,6 +262,17 @@ ROWS static inline __attribute__((always_inline)) void NAME(turn_back)(const T *
 }
 #undef SHUFFLE
 
+/*
+ * Fetches where LANES columns of a number of rows go: a store waits for the line it goes to. A function, as the loop
+ * that calls it has no registers left; the assembly is what keeps calls of a function without effects.
+ */
+static __attribute__((noinline)) void NAME(fetch_places)(const T *val, int64_t nnz, int64_t rows)
+{
+    for (int64_t r = 0; r < rows; r++)
+        __builtin_prefetch((const void *)((uintptr_t)val + (uintptr_t)(r * nnz) * sizeof(T)), 1);
+    __asm__ volatile("");
+}
+
 /* Values of `vectors` times LANES rows from row t of the stretch on. */
 ROWS static inline __attribute__((always_inline)) void NAME(sum_rows)(
     const tulle__spgemm_space *space, const NAME(stretch) * stretch, int64_t t, T *val, const int vectors)
@@ -272,6 +284,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(sum_rows)(
     for (int64_t c = 0; c < nnz; c += NAME(LANES)) {
         T sum[8 * NAME(GROUP)] __attribute__((aligned(64)));
         int64_t columns = nnz - c < NAME(LANES) ? nnz - c : NAME(LANES);
+        if (stretch->in_place)
+            NAME(fetch_places)(val + (t + vectors * NAME(LANES)) * nnz + c, nnz, vectors * NAME(LANES));
         for (int64_t j = 0; j < columns; j++) {
             const NAME(product) *last = all + row->last[c + j];
             NAME(sum_lanes)(p, last, t, sum + j * NAME(GROUP), vectors);
@@ -353,6 +367,7 @@ ROWS static tulle_status NAME(value_stretch)(
             for (int32_t c = 0; c < row->nnz; c++) differ |= col[c] ^ (row->col[c] + r);
     }
     if (differ) return TULLE_OK;
+    stretch.in_place = 1;
     NAME(sum_stretch)(space, &stretch, (T *)C->val + C->rowptr[i]);
     *done = 1;
     return TULLE_OK;
