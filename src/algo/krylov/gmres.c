@@ -68,28 +68,27 @@ static tulle_status orthogonalise(struct gmres *s, int j, double *h)
     const void *last = s->basis[count];
     double whole = 0, left = 0;
     memset(h, 0, (size_t)(count + 1) * sizeof *h);
-    for (int sweep = 0; sweep < SWEEPS; sweep++) {
-        double square, along = 0;
-        s->basis[count] = k->out.val;
-        status = tulle__space_dots(&k->space, count + 1, s->basis, s->repeated, s->sweep);
-        s->basis[count] = last;
-        TULLE_TRY(status);
-        square = s->sweep[count];
-        if (!sweep) whole = square;
+    s->basis[count] = k->out.val;
+    TULLE_TRY(tulle__space_dots(&k->space, count + 1, s->basis, s->repeated, s->sweep));
+    whole = s->sweep[count];
+    for (int sweep = 1;; sweep++) {
+        double square = s->sweep[count], along = 0;
         for (int v = 0; v < count; v++) {
             along += s->sweep[v] * s->sweep[v];
             h[v] += s->sweep[v];
             s->sweep[v] = -s->sweep[v];
         }
-        tulle__space_combine(&k->space, count, s->sweep, s->basis, 1, k->out.val);
         left = square - along;
         /* Nothing has cancelled: it is orthogonal, and the norm is right. A lower limit would let the basis lose as
          * much as it allows in each step anew: with 1/100 half of the sweeps go, and residuals miss their limits. */
-        if (left >= square / 2) break;
+        if (left >= square / 2 || sweep == SWEEPS) break;
+        TULLE_TRY(tulle__space_combine_dots(&k->space, count, s->sweep, s->basis, s->repeated, s->sweep));
     }
+    tulle__space_combine(&k->space, count, s->sweep, s->basis, 1, k->out.val);
     h[count] = left > 0 ? sqrt(left) : 0;
     if (h[count] <= tulle__krylov_epsilon(k) * sqrt(whole)) h[count] = 0;
 out:
+    s->basis[count] = last;
     return status;
 }
 

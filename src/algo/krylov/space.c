@@ -94,8 +94,8 @@ void tulle__space_fini(tulle__space *space)
 
 struct work {
     tulle__space *space;
-    int count;
-    const void *const *x, *const *y; /* of inner products */
+    int count, dots;                 /* vectors that are added up, inner products */
+    const void *const *x, *const *y; /* y: of inner products */
     const double *coef;
     double beta;
     void *to;
@@ -112,10 +112,10 @@ static int64_t piece_begins(const tulle__space *space, int64_t piece)
 static void dots_on(const struct work *work, int64_t from, int64_t to)
 {
     const tulle__space *space = work->space;
-    for (int d = 0; d < work->count; d++)
+    for (int d = 0; d < work->dots; d++)
         for (int64_t piece = from; piece < to; piece++) {
             int64_t begin = piece_begins(space, piece), rows = piece_begins(space, piece + 1) - begin;
-            space->piece_sums[piece * work->count + d] =
+            space->piece_sums[piece * work->dots + d] =
                 space->type == TULLE_F32
                     ? dot_f32((const float *)work->x[d] + begin, (const float *)work->y[d] + begin, rows)
                     : dot_f64((const double *)work->x[d] + begin, (const double *)work->y[d] + begin, rows);
@@ -129,6 +129,12 @@ static void combine_on(const struct work *work, int64_t from, int64_t to)
         combine_f32(work->count, work->coef, work->x, work->beta, work->to, begin, end);
     else
         combine_f64(work->count, work->coef, work->x, work->beta, work->to, begin, end);
+}
+
+static void combine_and_dots_on(const struct work *work, int64_t from, int64_t to)
+{
+    combine_on(work, from, to);
+    dots_on(work, from, to);
 }
 
 static tulle_status share(void *arg, int thread, int nthreads)
@@ -147,7 +153,7 @@ static void run(const struct work *work, int vectors)
     tulle__space *space = work->space;
     double rows = (double)space->rows;
     tulle__work done = {.memory = rows * vectors * (double)tulle_type_size(space->type)};
-    done.flops[space->type] = 2 * rows * work->count;
+    done.flops[space->type] = 2 * rows * (work->count + work->dots);
     tulle__kernel_begin(space->comm);
     (void)tulle__pool_run(space->pool, share, (void *)(uintptr_t)work);
     tulle__kernel_end(space->comm, &done);
@@ -234,11 +240,32 @@ tulle_status tulle__space_meet(tulle__space *space, int count, double *result)
 tulle_status tulle__space_dots(
     tulle__space *space, int count, const void *const *x, const void *const *y, double *result)
 {
-    struct work work = {.space = space, .count = count, .x = x, .y = y, .on = dots_on};
+    struct work work = {.space = space, .dots = count, .x = x, .y = y, .on = dots_on};
     int64_t start = tulle__now(space->comm);
     run(&work, count + 1);
     hand_on(space, count);
     tulle_status status = tulle__space_meet(space, count, result);
+    space->dots_ns += tulle__now(space->comm) - start;
+    return status;
+}
+
+tulle_status tulle__space_combine_dots(
+    tulle__space *space, int count, const double *coef, const void *const *x, const void *const *y, double *result)
+{
+    void *to = (void *)(uintptr_t)y[0];
+    struct work work = {.space = space,
+        .count = count,
+        .dots = count + 1,
+        .x = x,
+        .y = y,
+        .coef = coef,
+        .beta = 1,
+        .to = to,
+        .on = combine_and_dots_on};
+    int64_t start = tulle__now(space->comm);
+    run(&work, count + 2);
+    hand_on(space, count + 1);
+    tulle_status status = tulle__space_meet(space, count + 1, result);
     space->dots_ns += tulle__now(space->comm) - start;
     return status;
 }

@@ -59,6 +59,11 @@ tulle_status tulle__space_meet(tulle__space *space, int count, double *result);
 void tulle__space_combine(
     tulle__space *space, int count, const double *coef, const void *const *x, double beta, void *y);
 
+/* Collective: y = y + the sum of coef[v] x[v], v < count, then result[d] = x[d]^T y, d < count, and result[count] = y^T y,
+ * to the same bits as by the two above, with x read from memory once. x[count] is y; y[d] is y, d <= count < dots. */
+tulle_status tulle__space_combine_dots(
+    tulle__space *space, int count, const double *coef, const void *const *x, const void *const *y, double *result);
+
 /* y = coef x. */
 void tulle__space_scale(tulle__space *space, double coef, const void *x, void *y);
 
