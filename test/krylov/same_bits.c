@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inner products have the same bits whatever the cuts, PEs and threads; and so have the residuals of a solve whose
- * product has one entry a row: same_bits SPEC MOST, on 1 .. MOST PEs.
+ * Inner products have the same bits whatever the cuts, PEs and threads; linear combinations those of a loop over
+ * summands, also where inner products are made with them; and so have the residuals of a solve whose product has one
+ * entry a row: same_bits SPEC MOST, on 1 .. MOST PEs.
  */
 #include "algo/krylov/space.h"
 #include "systems.h"
 #include "tap.h"
 
-enum { STEPS = 12, DOTS = 3, SIZES = 7, COLS = 5 };
+enum { STEPS = 12, DOTS = 3, SIZES = 7, COLS = 5, SUMMANDS = 6 };
 static const int64_t sizes[SIZES] = {1, 15, 16, 17, 1000, 16384, 50001};
 
 /* What PE 0 finds; kept from the first team to compare with. */
@@ -58,6 +59,70 @@ out:
     return status;
 }
 
+/* to[r] = beta to[r] + the sum of coef[v] x[v][r], summand by summand, in the type. */
+static void combine_one_by_one(
+    tulle_type type, int count, const double *coef, char *const *x, double beta, char *to, int64_t rows)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        float f = 0, *to_f = (float *)(void *)to + r;
+        double d = 0, *to_d = (double *)(void *)to + r;
+        if (type == TULLE_F32 && beta != 0) f = (float)beta * *to_f;
+        if (type == TULLE_F64 && beta != 0) d = beta * *to_d;
+        for (int v = 0; v < count; v++) {
+            if (type == TULLE_F32) f = f + (float)coef[v] * ((const float *)(const void *)x[v])[r];
+            if (type == TULLE_F64) d = d + coef[v] * ((const double *)(const void *)x[v])[r];
+        }
+        if (type == TULLE_F32) *to_f = f;
+        if (type == TULLE_F64) *to_d = d;
+    }
+}
+
+/* *different: combinations of some vectors that are not those of the loop, or inner products with them that
+ * are not those made afterwards. */
+static tulle_status try_combine(tulle_comm *comm, int s, uint64_t seed, tulle_type type, int *different)
+{
+    static const int counts[] = {1, 4, SUMMANDS};
+    static const double beta[] = {0, 1, 0.375}, coef[SUMMANDS] = {1, -0.1, 3, 1e-3, 0.7, -2};
+    tulle_status status;
+    tulle_layout *layout = NULL;
+    tulle__space space = {.comm = NULL};
+    size_t size = tulle_type_size(type), bytes = (size_t)sizes[s] * size;
+    char *x[SUMMANDS], *y = malloc(bytes), *want = malloc(bytes);
+    for (int v = 0; v < SUMMANDS; v++) x[v] = malloc(bytes);
+    TULLE_TRY(cut_somehow(comm, sizes[s], seed, &layout));
+    TULLE_TRY(tulle__space_init(comm, layout, type, SUMMANDS + 1, SUMMANDS + 1, &space));
+    for (int v = 0; v < SUMMANDS; v++)
+        for (int64_t r = 0; r < space.rows; r++) put(x[v], type, r, side(space.first + r, v));
+    bytes = (size_t)space.rows * size;
+    for (int c = 0; c < 3; c++)
+        for (int b = 0; b < 3; b++) {
+            const int count = counts[c];
+            double now[SUMMANDS + 1], after[SUMMANDS + 1];
+            const void *left[SUMMANDS + 1], *right[SUMMANDS + 1];
+            for (int64_t r = 0; r < space.rows; r++) put(y, type, r, side(space.first + r, 7));
+            memcpy(want, y, bytes);
+            for (int v = 0; v <= count; v++) {
+                left[v] = v < count ? x[v] : y;
+                right[v] = y;
+            }
+            combine_one_by_one(type, count, coef, x, beta[b], want, space.rows);
+            if (beta[b] == 1) {
+                TULLE_TRY(tulle__space_combine_dots(&space, count, coef, left, right, now));
+                TULLE_TRY(tulle__space_dots(&space, count + 1, left, right, after));
+                *different += memcmp(now, after, (size_t)(count + 1) * sizeof *now) != 0;
+            } else
+                tulle__space_combine(&space, count, coef, left, beta[b], y);
+            *different += bytes && memcmp(y, want, bytes) != 0;
+        }
+out:
+    tulle__space_fini(&space);
+    tulle_layout_free(layout);
+    for (int v = 0; v < SUMMANDS; v++) free(x[v]);
+    free(y);
+    free(want);
+    return status;
+}
+
 static tulle_status run(tulle_comm *comm, void *arg)
 {
     struct found *found = arg, mine = {.different = 0};
@@ -71,6 +136,8 @@ static tulle_status run(tulle_comm *comm, void *arg)
             double dot[DOTS], single[DOTS];
             TULLE_TRY(try_dots(comm, s, seed, TULLE_F64, dot));
             TULLE_TRY(try_dots(comm, s, seed, TULLE_F32, single));
+            TULLE_TRY(try_combine(comm, s, seed, TULLE_F64, &mine.different));
+            TULLE_TRY(try_combine(comm, s, seed, TULLE_F32, &mine.different));
             if (!seed) memcpy(mine.dot[s], dot, sizeof dot);
             mine.different += memcmp(mine.dot[s], dot, sizeof dot) != 0;
             long double exact = 0;

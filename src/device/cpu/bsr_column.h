@@ -7,7 +7,7 @@
  * x: memory is what bounds the product, so it is enough that no chain of additions is longer than a block takes to
  * come.
  */
-#include "device/cpu/page_ahead.h"
+#include "base/page_ahead.h"
 
 #define LOAD_A TULLE__BSR_OP(load, 4, A_L)
 #define LOAD_A_N TULLE__BSR_OP(part, 4, A_L)

@@ -10,7 +10,7 @@
  * over a vector once for all of these. Block rows go in groups, so that A is read again from the cache where k is more
  * than that. Only A is fetched ahead: to fetch lines of X cost more than it gained, wherever they lay.
  */
-#include "device/cpu/page_ahead.h"
+#include "base/page_ahead.h"
 
 #define LOAD_X TULLE__BSR_OP(load, W, X_L)
 #define LOAD_X_N TULLE__BSR_OP(part, W, X_L)

@@ -7,7 +7,7 @@
  * which a processor hands from store to load. Values are fetched a quarter of a page ahead: a whole one took 3 %
  * longer.
  */
-#include "device/cpu/page_ahead.h"
+#include "base/page_ahead.h"
 
 #define LOAD_A TULLE__BSR_OP(load, 4, A_L)
 #define LOAD_A_N TULLE__BSR_OP(part, 4, A_L)

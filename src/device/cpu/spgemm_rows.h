@@ -20,7 +20,7 @@
  * Values of a known structure go the same ways; into the ordered table its columns are put in one sweep beforehand.
  */
 
-#include "device/cpu/page_ahead.h"
+#include "base/page_ahead.h"
 #include "device/cpu/spgemm_panels.h"
 #include "device/cpu/spgemm_runs.h"
 #include "device/cpu/spgemm_shifts.h"

@@ -17,7 +17,7 @@
  * How many entries are left over in the end is foreseen wrongly where rows are uneven, which costs as much as eight of
  * them. With selects parts - 1 are made always, and what belongs to the next row is dropped.
  */
-#include "device/cpu/page_ahead.h"
+#include "base/page_ahead.h"
 
 enum { NAME(MOST) = 8, NAME(STEP) = 16, NAME(PAIR_STEP) = 128 };
 

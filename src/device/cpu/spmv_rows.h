@@ -16,7 +16,7 @@
  * Pairs go one after another over a few rows, as in spmm_rows.h, though also where one has no entries: leaving it out
  * there cost the others more than it gained.
  */
-#include "device/cpu/page_ahead.h"
+#include "base/page_ahead.h"
 
 /* Entries to fetch ahead; rows that pairs take turns over. */
 enum { NAME(AHEAD) = 96, NAME(STEP) = 128 };

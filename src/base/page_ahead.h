@@ -5,8 +5,8 @@
  * of 12 bytes an entry that is a wait for memory every 300 entries. One page ahead is early enough and, at 64 lines, a
  * small part of a second-level cache. An address beyond an array's end is harmless: nothing is read there.
  */
-#ifndef TULLE_DEVICE_CPU_PAGE_AHEAD_H
-#define TULLE_DEVICE_CPU_PAGE_AHEAD_H
+#ifndef TULLE_BASE_PAGE_AHEAD_H
+#define TULLE_BASE_PAGE_AHEAD_H
 
 #include <stdint.h>
 
