@@ -263,13 +263,14 @@ ROWS static inline __attribute__((always_inline)) void NAME(turn_back)(const T *
 #undef SHUFFLE
 
 /*
- * Fetches where LANES columns of a number of rows go: a store waits for the line it goes to. A function, as the loop
- * that calls it has no registers left; the assembly is what keeps calls of a function without effects.
+ * Fetches where LANES columns of a number of rows go, from val[e] on: a store waits for the line it goes to. A
+ * function, as the loop that calls it has no registers left; the assembly is what keeps calls of a function without
+ * effects.
  */
-static __attribute__((noinline)) void NAME(fetch_places)(const T *val, int64_t nnz, int64_t rows)
+static __attribute__((noinline)) void NAME(fetch_places)(const T *val, int64_t e, int64_t nnz, int64_t rows)
 {
-    for (int64_t r = 0; r < rows; r++)
-        __builtin_prefetch((const void *)((uintptr_t)val + (uintptr_t)(r * nnz) * sizeof(T)), 1);
+    for (int64_t r = 0; r < rows; r++, e += nnz)
+        __builtin_prefetch((const void *)((uintptr_t)val + (uintptr_t)e * sizeof(T)), 1);
     __asm__ volatile("");
 }
 
@@ -285,7 +286,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(sum_rows)(
         T sum[8 * NAME(GROUP)] __attribute__((aligned(64)));
         int64_t columns = nnz - c < NAME(LANES) ? nnz - c : NAME(LANES);
         if (stretch->in_place)
-            NAME(fetch_places)(val + (t + vectors * NAME(LANES)) * nnz + c, nnz, vectors * NAME(LANES));
+            NAME(fetch_places)(val, (t + vectors * NAME(LANES)) * nnz + c, nnz, vectors * NAME(LANES));
         for (int64_t j = 0; j < columns; j++) {
             const NAME(product) *last = all + row->last[c + j];
             NAME(sum_lanes)(p, last, t, sum + j * NAME(GROUP), vectors);

@@ -38,10 +38,11 @@ ROWS static inline __attribute__((always_inline)) void NAME(add_group)(V *sum, c
 ROWS static inline __attribute__((always_inline)) void NAME(fetch_ahead)(
     const T *val, const int32_t *colind, int64_t length, int64_t a, const int size, const int parts)
 {
-    const char *values = (const char *)(val + size * a);
+    const uintptr_t entries = (uintptr_t)(size * a), compared = TULLE__LIKE_ROWS * (uintptr_t)length;
 #pragma GCC unroll 4
-    for (int line = 0; line < parts * size * (int)sizeof(T); line += 64) tulle__fetch_page_ahead(values + line);
-    tulle__fetch_page_ahead(colind + TULLE__LIKE_ROWS * length + size * a);
+    for (int line = 0; line < parts * size * (int)sizeof(T); line += 64)
+        tulle__fetch_ahead(val, entries * sizeof(T) + (uintptr_t)line + TULLE__PAGE);
+    tulle__fetch_ahead(colind, (compared + entries) * sizeof *colind + TULLE__PAGE);
 }
 
 /* sum += `size` rows with the same columns, `length` of them; the rows that follow have those at `next`. */
