@@ -11,14 +11,15 @@
 enum { NAME(LANES) = 16 / sizeof(T), NAME(FETCHED) = 64 };
 typedef T NAME(lanes) __attribute__((vector_size(16), aligned(sizeof(T)), may_alias));
 
-static double NAME(dot)(const T *x, const T *y, int64_t n)
+/* fetches: n is many; apart from the sums, as compilers would not use vectors for these */
+static inline __attribute__((always_inline)) double NAME(sum_products)(
+    const T *x, const T *y, int64_t n, const int fetches)
 {
     double sum[8] = {0};
     int64_t i = 0;
     while (i + 8 <= n) {
-        const int64_t stop = i + NAME(FETCHED) < n ? i + NAME(FETCHED) : n;
-        /* apart from the sums: compilers would not use vectors */
-        for (int64_t at = i; at < stop; at += 64 / (int64_t)sizeof(T)) {
+        const int64_t stop = fetches && i + NAME(FETCHED) < n ? i + NAME(FETCHED) : n;
+        for (int64_t at = i; fetches && at < stop; at += 64 / (int64_t)sizeof(T)) {
             tulle__fetch_page_ahead(x + at);
             tulle__fetch_page_ahead(y + at);
         }
@@ -27,6 +28,11 @@ static double NAME(dot)(const T *x, const T *y, int64_t n)
     }
     for (int s = 0; i < n; i++, s++) sum[s] += (double)x[i] * (double)y[i];
     return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+}
+
+static double NAME(dot)(const T *x, const T *y, int64_t n)
+{
+    return n < NAME(FETCHED) ? NAME(sum_products)(x, y, n, 0) : NAME(sum_products)(x, y, n, 1);
 }
 
 /* y = y + the sum of coef[v] x[v], v < 4, for rows begin .. end - 1, summand by summand; y is none of x. */
