@@ -94,12 +94,11 @@ void tulle__space_fini(tulle__space *space)
 
 struct work {
     tulle__space *space;
-    int count, dots;                 /* vectors that are added up, inner products */
+    int count, dots;                 /* vectors that are added up, then inner products */
     const void *const *x, *const *y; /* y: of inner products */
     const double *coef;
     double beta;
     void *to;
-    void (*on)(const struct work *work, int64_t from, int64_t to); /* pieces from .. to - 1 */
 };
 
 /* The first own row of a piece, or the end of the last one. */
@@ -131,19 +130,17 @@ static void combine_on(const struct work *work, int64_t from, int64_t to)
         combine_f64(work->count, work->coef, work->x, work->beta, work->to, begin, end);
 }
 
-static void combine_and_dots_on(const struct work *work, int64_t from, int64_t to)
-{
-    combine_on(work, from, to);
-    dots_on(work, from, to);
-}
-
 static tulle_status share(void *arg, int thread, int nthreads)
 {
     const struct work *work = arg;
     const tulle__space *space = work->space;
     int64_t from = space->npieces * thread / nthreads, to = space->npieces * (thread + 1) / nthreads;
     int64_t step = space->block < ROWS_NEAR ? ROWS_NEAR / space->block : 1;
-    for (int64_t piece = from; piece < to; piece += step) work->on(work, piece, piece + step < to ? piece + step : to);
+    for (int64_t piece = from; piece < to; piece += step) {
+        int64_t end = piece + step < to ? piece + step : to;
+        combine_on(work, piece, end);
+        dots_on(work, piece, end);
+    }
     return TULLE_OK;
 }
 
@@ -162,7 +159,7 @@ static void run(const struct work *work, int vectors)
 void tulle__space_combine(
     tulle__space *space, int count, const double *coef, const void *const *x, double beta, void *y)
 {
-    struct work work = {.space = space, .count = count, .x = x, .coef = coef, .beta = beta, .to = y, .on = combine_on};
+    struct work work = {.space = space, .count = count, .x = x, .coef = coef, .beta = beta, .to = y};
     int64_t start = tulle__now(space->comm);
     run(&work, count + (beta == 0 ? 1 : 2));
     space->vectors_ns += tulle__now(space->comm) - start;
@@ -237,35 +234,29 @@ tulle_status tulle__space_meet(tulle__space *space, int count, double *result)
     return status;
 }
 
+static tulle_status run_and_meet(const struct work *work, int vectors, double *result)
+{
+    tulle__space *space = work->space;
+    int64_t start = tulle__now(space->comm);
+    run(work, vectors);
+    hand_on(space, work->dots);
+    tulle_status status = tulle__space_meet(space, work->dots, result);
+    space->dots_ns += tulle__now(space->comm) - start;
+    return status;
+}
+
 tulle_status tulle__space_dots(
     tulle__space *space, int count, const void *const *x, const void *const *y, double *result)
 {
-    struct work work = {.space = space, .dots = count, .x = x, .y = y, .on = dots_on};
-    int64_t start = tulle__now(space->comm);
-    run(&work, count + 1);
-    hand_on(space, count);
-    tulle_status status = tulle__space_meet(space, count, result);
-    space->dots_ns += tulle__now(space->comm) - start;
-    return status;
+    struct work work = {.space = space, .dots = count, .x = x, .y = y};
+    return run_and_meet(&work, count + 1, result);
 }
 
 tulle_status tulle__space_combine_dots(
     tulle__space *space, int count, const double *coef, const void *const *x, const void *const *y, double *result)
 {
     void *to = (void *)(uintptr_t)y[0];
-    struct work work = {.space = space,
-        .count = count,
-        .dots = count + 1,
-        .x = x,
-        .y = y,
-        .coef = coef,
-        .beta = 1,
-        .to = to,
-        .on = combine_and_dots_on};
-    int64_t start = tulle__now(space->comm);
-    run(&work, count + 2);
-    hand_on(space, count + 1);
-    tulle_status status = tulle__space_meet(space, count + 1, result);
-    space->dots_ns += tulle__now(space->comm) - start;
-    return status;
+    struct work work = {
+        .space = space, .count = count, .dots = count + 1, .x = x, .y = y, .coef = coef, .beta = 1, .to = to};
+    return run_and_meet(&work, count + 2, result);
 }
