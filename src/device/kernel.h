@@ -31,10 +31,10 @@ typedef struct tulle__spmm_pair {
 
 /*
  * A chain into one dense C tile (m x n, element (r, c) at C[r * c_row + c * c_col]): C = alpha sum_p A_p B_p + beta C,
- * in one pass over C; beta = 0 does not read C. Entries of a row of A are taken in the order (p, position). Up to eight
- * sums go side by side, those of positions equal modulo their number, and are added at the end: how many depends on n
- * alone, so that results do not depend on threads; instruction sets have different ones, and those with a fused
- * multiply-add use it, so that the last bits may differ between them.
+ * in one pass over C; beta = 0 does not read C. Pairs are added in their order, entries of a row of A in theirs. Up to
+ * eight sums of a pair go side by side, those of positions equal modulo their number, and are added at the pair's end:
+ * how many depends on n alone, so that results do not depend on threads; instruction sets have different ones, and those
+ * with a fused multiply-add use it, so that the last bits may differ between them.
  * Column-major and other strides are right but slower: panels of B are packed, rows of C go through a small block.
  */
 typedef struct tulle__spmm_task {

@@ -192,6 +192,60 @@ static void test_scattered(tulle__isa isa)
     tulle__pool_free(pool);
 }
 
+/* Rows of uneven lengths whose C is so large that it is written past the caches. */
+static void test_scattered_streamed(tulle__isa isa)
+{
+    enum { ROWS = 400000, COLUMNS = 8, INNER = 3000 };
+    const size_t bytes = (size_t)ROWS * COLUMNS * sizeof(double);
+    matrix A = scattered(TULLE_F64, ROWS, INNER, 10, 500, 1);
+    double *B = dense(TULLE_F64, INNER * COLUMNS, 5, 1), *C = dense(TULLE_F64, ROWS * COLUMNS, 6, 1);
+    double *expected = dense(TULLE_F64, ROWS * COLUMNS, 7, 1);
+    tulle__pool *pool = NULL;
+    tulle__pool_new(2, &pool);
+    int same = multiply(tulle__kernels_ref(), NULL, &A, 1, COLUMNS, B, expected, 0) == TULLE_OK &&
+               multiply(tulle__kernels_cpu_at(isa), pool, &A, 1, COLUMNS, B, C, 0) == TULLE_OK &&
+               !memcmp(expected, C, bytes);
+    ok(same, "%s: scattered entries, C of %d MB", tulle__isa_name(isa), (int)(bytes / 1000000));
+    tulle__pool_free(pool);
+    tulle__free(B);
+    tulle__free(C);
+    tulle__free(expected);
+    matrix_free(&A);
+}
+
+/* An infinity in B goes to the rows of C whose rows of A name it, and not to those before, though they are read past.
+ */
+static void test_infinities(tulle__isa isa)
+{
+    enum { ROWS = 1000, INNER = 600 };
+    for (int type = 0; type < TULLE_TYPE_COUNT; type++)
+        for (int64_t n = 1; n <= 16; n *= 2) {
+            matrix A[PAIRS];
+            void *B = dense((tulle_type)type, INNER * n, 5, 1), *C = dense((tulle_type)type, ROWS * n, 6, 1);
+            void *expected = dense((tulle_type)type, ROWS * n, 7, 1);
+            int64_t infinite = 0, wrong = 0;
+            for (int64_t k = 0; k < INNER * n; k += 37 * n)
+                type == TULLE_F64 ? (((double *)B)[k] = INFINITY) : (((float *)B)[k] = INFINITY);
+            for (int p = 0; p < PAIRS; p++) A[p] = scattered((tulle_type)type, ROWS, INNER, 20 + (uint64_t)p, ROWS, 1);
+            for (int npairs = 1; npairs <= PAIRS; npairs++) {
+                wrong += multiply(tulle__kernels_ref(), NULL, A, npairs, n, B, expected, 0) != TULLE_OK ||
+                         multiply(tulle__kernels_cpu_at(isa), NULL, A, npairs, n, B, C, 0) != TULLE_OK;
+                for (int64_t i = 0; i < ROWS * n; i++) {
+                    double x = type == TULLE_F64 ? ((double *)expected)[i] : (double)((float *)expected)[i];
+                    double y = type == TULLE_F64 ? ((double *)C)[i] : (double)((float *)C)[i];
+                    wrong += isfinite(x) ? x != y : isfinite(y);
+                    infinite += !isfinite(x);
+                }
+            }
+            ok(!wrong && infinite > ROWS / 10, "%s, %s: infinities stay where they belong, %d columns: %d wrong of %d",
+                tulle__isa_name(isa), type == TULLE_F64 ? "f64" : "f32", (int)n, (int)wrong, (int)infinite);
+            for (int p = 0; p < PAIRS; p++) matrix_free(&A[p]);
+            tulle__free(B);
+            tulle__free(C);
+            tulle__free(expected);
+        }
+}
+
 /* Random reals: the same bits for every number of threads. And a tile of C large enough to be streamed. */
 static void test_bits(tulle__isa isa, enum shape shape, int64_t m, int64_t k, int64_t n)
 {
@@ -312,6 +366,8 @@ int main(void)
         test_bits((tulle__isa)isa, FULL, 3, 70000, 5);
         test_untouched((tulle__isa)isa);
         test_scattered((tulle__isa)isa);
+        test_scattered_streamed((tulle__isa)isa);
+        test_infinities((tulle__isa)isa);
     }
     test_memory(account);
     ok(tulle__account_blocks(account) == 0, "nothing leaks");

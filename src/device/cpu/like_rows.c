@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows of A a sparse-dense product makes together. */
+/* Which rows of A a sparse-dense product makes together, and whether their ends can be foreseen. */
 #include "device/cpu/like_rows.h"
 
 enum { SAMPLES = 32, SAMPLED_ROWS = 4 };
@@ -28,4 +28,18 @@ int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m)
     if (entries[0] && 4 * entries[0] >= all) groups |= TULLE__ROWS_OF_SAME_COLUMNS;
     if (entries[1] && 4 * entries[1] >= all && 3 * runs[1] <= entries[1]) groups |= TULLE__ROWS_SHIFTED_BY_ONE;
     return groups;
+}
+
+int tulle__spmm_uneven(const tulle__spmm_operand *pair, int npairs, int64_t m)
+{
+    int64_t rows = 0, unlike = 0, step = m / SAMPLES + SAMPLED_ROWS;
+    for (int p = 0; p < npairs; p++)
+        for (int64_t first = 0; first + 1 < m; first += step)
+            for (int64_t i = first; i < first + SAMPLED_ROWS && i + 1 < m; i++) {
+                const int64_t *rowptr = pair[p].A.rowptr + i;
+                int64_t turns = (rowptr[1] - rowptr[0] + 3) / 4, turns_next = (rowptr[2] - rowptr[1] + 3) / 4;
+                rows += turns || turns_next;
+                unlike += turns != turns_next;
+            }
+    return 4 * unlike > rows;
 }

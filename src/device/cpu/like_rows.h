@@ -29,6 +29,12 @@ enum { TULLE__SHIFTED_BYTES = 384 };
  */
 int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m);
 
+/*
+ * Whether of a sample's rows more than a quarter need another number of turns of four entries than the row before: then
+ * a loop over each row's entries ends unforeseen too often.
+ */
+int tulle__spmm_uneven(const tulle__spmm_operand *pair, int npairs, int64_t m);
+
 /* Whether row i + 1 of A has the columns of row i plus shift. */
 static inline int tulle__row_is_like(const tulle__csr *A, int64_t i, uint32_t shift)
 {

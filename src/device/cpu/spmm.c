@@ -20,6 +20,7 @@
 
 enum { PANEL = 32, PASS_LINES = 8, MANY_LINES = 4, CHUNKS_PER_THREAD = 24, SCRATCH_ROWS = 256, ROW_WORK = 4 };
 enum { SAMPLED_ROWS = 128, SAMPLED_ENTRIES = 64 };
+enum { UNEVEN_BYTES = 64 }; /* of a row of B: one vector, for which there are kernels of uneven rows */
 enum { LONG_ROW = 1 << 16, PIECE = 1 << 14 }; /* entries; fixed, so that sums do not depend on threads */
 static const double streamed_bytes = 24e6, fetched_bytes = 256e3, fetched_column = 16e6, always_fetched_bytes = 20e6;
 
@@ -41,6 +42,7 @@ struct job {
     int scratch; /* C is not row-major: a thread's rows are made beside it, then put there */
     int stream;
     int groups; /* kinds that are frequent in A */
+    int uneven; /* rows of A end where their neighbours do not */
     int64_t nchunks;
     int64_t *long_row; /* rows that were left out; NULL: there can be none */
     struct piece *piece;
@@ -205,7 +207,8 @@ static void multiply_rows(
         .beta = task->beta,
         .ldc = task->c_row,
         .stream = job->stream,
-        .groups = groups_of_pass(job)};
+        .groups = groups_of_pass(job),
+        .uneven = job->uneven};
     if (!scratch) {
         rows.begin = begin;
         rows.end = end;
@@ -389,6 +392,8 @@ tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spm
     TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.operand, "operands of a product", &job.operand));
     for (int p = 0; p < task->npairs; p++) job.operand[p].A = task->pair[p].A;
     if (isa != TULLE__ISA_PORTABLE) job.groups = tulle__spmm_groups(job.operand, task->npairs, task->m);
+    job.uneven = !job.groups && task->n * (int64_t)job.size <= UNEVEN_BYTES &&
+                 tulle__spmm_uneven(job.operand, task->npairs, task->m);
     if (entries >= LONG_ROW)
         TULLE_TRY(tulle__alloc((size_t)(entries / LONG_ROW), sizeof *job.long_row, "long rows", &job.long_row));
     if (job.packs) TULLE_TRY(tulle__alloc((size_t)(job.inner * panel), job.size, "row-major panels of B", &job.packed));

@@ -35,18 +35,28 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
     return _mm_fmadd_ps(_mm_maskload_ps(val, has), _mm_and_ps(b, _mm_castsi128_ps(has)), sum);
 }
 
-static const union {
+/* All bits of a value where an entry is to be kept, none where it is not. */
+typedef union keep_d {
     int64_t bits;
     double value;
-} keep_d[] = {{-1}, {-1}, {-1}, {0}, {0}, {0}};
-
-static const union {
+} keep_d;
+typedef union keep_s {
     int32_t bits;
     float value;
-} keep_s[] = {{-1}, {-1}, {-1}, {0}, {0}, {0}};
+} keep_s;
+
+static const keep_d kept_d[16] = {{-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}};
+static const keep_s kept_s[16] = {{-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}};
+
+#define MASKED V
+#define MASK(masks, q) SPLAT((masks)[q].value)
+#define LANES_OF(masks, q) (*(const U *)(const void *)((masks) + 4 * (q)))
+#define ALL_IF(yes) LEFT(4 * (yes))
 
 #define T double
-#define KEEP keep_d
+#define MASKS const keep_d *
+#define LEFT(left) (kept_d + 8 - ((left) < 4 ? (left) : 4))
+#define EIGHT(left) (kept_d + 8 - ((left) < 8 ? (left) : 8))
 #define V double
 #define U d1_any
 #define LANES 1
@@ -82,12 +92,17 @@ static const union {
 #define NAME(x) x##_dcolumn
 #define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define REST rest_d
+#define SELECT(m, a, b) _mm256_blendv_pd(b, a, m)
 #include "device/cpu/spmv_rows.h"
 #undef T
-#undef KEEP
+#undef MASKS
+#undef LEFT
+#undef EIGHT
 
 #define T float
-#define KEEP keep_s
+#define MASKS const keep_s *
+#define LEFT(left) (kept_s + 8 - ((left) < 4 ? (left) : 4))
+#define EIGHT(left) (kept_s + 8 - ((left) < 8 ? (left) : 8))
 #define V float
 #define U s1_any
 #define LANES 1
@@ -123,9 +138,12 @@ static const union {
 #define NAME(x) x##_scolumn
 #define FMA(a, b, c) _mm_fmadd_ps(a, b, c)
 #define REST rest_s
+#define SELECT(m, a, b) _mm_blendv_ps(b, a, m)
 #include "device/cpu/spmv_rows.h"
 #undef T
-#undef KEEP
+#undef MASKS
+#undef LEFT
+#undef EIGHT
 
 static void rows_f64(const tulle__spmm_rows *rows)
 {

@@ -34,31 +34,21 @@ ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *co
     return _mm_mask3_fmadd_ps(_mm_maskz_loadu_ps(has, val), b, sum, has);
 }
 
-/* a where m's bits are set, b elsewhere */
-ROWS static inline __m512d select_d(__m512d m, __m512d a, __m512d b)
+/* Which of the next four entries are among the `left` ones: sixteen bits each, for as many lanes. */
+ROWS static inline uint64_t lanes_of(int64_t left)
 {
-    return _mm512_castsi512_pd(
-        _mm512_ternarylogic_epi64(_mm512_castpd_si512(m), _mm512_castpd_si512(a), _mm512_castpd_si512(b), 0xCA));
+    return _bzhi_u64(UINT64_MAX, left < 4 ? (unsigned)left * 16 : 64);
 }
 
-ROWS static inline __m512 select_s(__m512 m, __m512 a, __m512 b)
-{
-    return _mm512_castsi512_ps(
-        _mm512_ternarylogic_epi32(_mm512_castps_si512(m), _mm512_castps_si512(a), _mm512_castps_si512(b), 0xCA));
-}
-
-static const union {
-    int64_t bits;
-    double value;
-} keep_d[] = {{-1}, {-1}, {-1}, {0}, {0}, {0}};
-
-static const union {
-    int32_t bits;
-    float value;
-} keep_s[] = {{-1}, {-1}, {-1}, {0}, {0}, {0}};
+#define MASKS uint64_t
+#define LEFT(left) lanes_of(left)
+#define EIGHT(left) _bzhi_u64(0xff, (left) < 8 ? (unsigned)(left) : 8)
+#define LANES_OF(masks, q) ((masks) >> 4 * (q))
+#define ALL_IF(yes) ((uint64_t) - (yes))
+#define MASKED uint64_t
+#define MASK(masks, q) ((masks) >> 16 * (q))
 
 #define T double
-#define KEEP keep_d
 #define V double
 #define U d1_any
 #define LANES 1
@@ -75,7 +65,7 @@ static const union {
 #define SPLAT(x) _mm_set1_pd(x)
 #define FMA(a, b, c) _mm_fmadd_pd(a, b, c)
 #define STREAM(p, v) _mm_stream_pd(p, v)
-#define SELECT(m, a, b) _mm_blendv_pd(b, a, m)
+#define SELECT(m, a, b) _mm_mask_mov_pd(b, (__mmask8)(m), a)
 #include "device/cpu/spmm_rows.h"
 
 #define V __m256d
@@ -85,7 +75,7 @@ static const union {
 #define SPLAT(x) _mm256_set1_pd(x)
 #define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define STREAM(p, v) _mm256_stream_pd(p, v)
-#define SELECT(m, a, b) _mm256_blendv_pd(b, a, m)
+#define SELECT(m, a, b) _mm256_mask_mov_pd(b, (__mmask8)(m), a)
 #include "device/cpu/spmm_rows.h"
 
 #define V __m512d
@@ -95,7 +85,7 @@ static const union {
 #define SPLAT(x) _mm512_set1_pd(x)
 #define FMA(a, b, c) _mm512_fmadd_pd(a, b, c)
 #define STREAM(p, v) _mm512_stream_pd(p, v)
-#define SELECT(m, a, b) select_d(m, a, b)
+#define SELECT(m, a, b) _mm512_mask_mov_pd(b, (__mmask8)(m), a)
 #define REGISTERS 32
 #include "device/cpu/spmm_rows.h"
 
@@ -104,12 +94,11 @@ static const union {
 #define NAME(x) x##_dcolumn
 #define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define REST rest_d
+#define SELECT(m, a, b) _mm256_mask_mov_pd(b, (__mmask8)(m), a)
 #include "device/cpu/spmv_rows.h"
 #undef T
-#undef KEEP
 
 #define T float
-#define KEEP keep_s
 #define V float
 #define U s1_any
 #define LANES 1
@@ -126,7 +115,7 @@ static const union {
 #define SPLAT(x) _mm_set1_ps(x)
 #define FMA(a, b, c) _mm_fmadd_ps(a, b, c)
 #define STREAM(p, v) _mm_stream_ps(p, v)
-#define SELECT(m, a, b) _mm_blendv_ps(b, a, m)
+#define SELECT(m, a, b) _mm_mask_mov_ps(b, (__mmask8)(m), a)
 #include "device/cpu/spmm_rows.h"
 
 #define V __m256
@@ -136,7 +125,7 @@ static const union {
 #define SPLAT(x) _mm256_set1_ps(x)
 #define FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define STREAM(p, v) _mm256_stream_ps(p, v)
-#define SELECT(m, a, b) _mm256_blendv_ps(b, a, m)
+#define SELECT(m, a, b) _mm256_mask_mov_ps(b, (__mmask8)(m), a)
 #include "device/cpu/spmm_rows.h"
 
 #define V __m512
@@ -146,7 +135,7 @@ static const union {
 #define SPLAT(x) _mm512_set1_ps(x)
 #define FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define STREAM(p, v) _mm512_stream_ps(p, v)
-#define SELECT(m, a, b) select_s(m, a, b)
+#define SELECT(m, a, b) _mm512_mask_mov_ps(b, (__mmask16)(m), a)
 #define REGISTERS 32
 #include "device/cpu/spmm_rows.h"
 
@@ -155,9 +144,9 @@ static const union {
 #define NAME(x) x##_scolumn
 #define FMA(a, b, c) _mm_fmadd_ps(a, b, c)
 #define REST rest_s
+#define SELECT(m, a, b) _mm_mask_mov_ps(b, (__mmask8)(m), a)
 #include "device/cpu/spmv_rows.h"
 #undef T
-#undef KEEP
 
 static void rows_f64(const tulle__spmm_rows *rows)
 {

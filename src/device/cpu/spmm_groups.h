@@ -85,9 +85,9 @@ ROWS static inline __attribute__((always_inline)) void NAME(group)(const tulle__
     int64_t first, int64_t n, const int size, const int shift, const int count, const int parts)
 {
     const int64_t tail = n - LANES;
-    V sum[32];
+    V sum[32], row[8];
 #pragma GCC unroll 32
-    for (int t = 0; t < parts * size * count; t++) sum[t] = SPLAT(0);
+    for (int t = 0; t < size * count; t++) sum[t] = SPLAT(0);
     for (int p = 0; p < rows->npairs; p++) {
         const tulle__spmm_operand *pair = &rows->pair[p];
         const int64_t *rowptr = pair->A.rowptr, length = rowptr[i + 1] - rowptr[i], end = rowptr[i + size];
@@ -98,24 +98,28 @@ ROWS static inline __attribute__((always_inline)) void NAME(group)(const tulle__
             val[r] = (const T *)pair->A.val + rowptr[i + r];
             __asm__("" : "+r"(val[r])); /* a pointer a row: the compiler would keep an offset for each use */
         }
+#pragma GCC unroll 32
+        for (int t = size * count; t < parts * size * count; t++) sum[t] = SPLAT(NOTHING);
         if (shift)
             NAME(add_shifted)(sum, val, colind, length, B, pair->ldb, tail, count);
         else {
             const int32_t *next = end + length <= rowptr[pair->A.m] ? colind + size * length : colind;
             NAME(add_same)(sum, val, colind, next, length, B, pair->ldb, tail, size, count, parts);
         }
+#pragma GCC unroll 4
+        for (int r = 0; r < size; r++) {
+#pragma GCC unroll 8
+            for (int q = 0; q < parts; q++)
+#pragma GCC unroll 8
+                for (int t = 0; t < count; t++) row[q * count + t] = sum[(q * size + r) * count + t];
+            NAME(join)(sum + r * count, row, count, parts);
+        }
     }
     const V alpha = SPLAT((T)rows->alpha), beta = SPLAT((T)rows->beta);
     T *c = (T *)rows->C + (i - rows->begin) * rows->ldc + first;
 #pragma GCC unroll 4
-    for (int r = 0; r < size; r++, c += rows->ldc) {
-        V row[8];
-#pragma GCC unroll 8
-        for (int q = 0; q < parts; q++)
-#pragma GCC unroll 8
-            for (int t = 0; t < count; t++) row[q * count + t] = sum[(q * size + r) * count + t];
-        NAME(put)(c, row, alpha, beta, rows->beta != 0, rows->stream, tail, count, parts);
-    }
+    for (int r = 0; r < size; r++, c += rows->ldc)
+        NAME(put)(c, sum + r * count, alpha, beta, rows->beta != 0, rows->stream, tail, count);
 }
 
 #define GROUP(size, shift, count, parts)                                                                               \

@@ -8,18 +8,24 @@
  *   ROWS                           the function attribute of the instruction set
  *   FMA(a, b, c)                   a b + c of vectors
  *   REST(sum, val, colind, B, n)   sum plus the products of the last n < 4 entries, without a branch where masks exist
+ *   SELECT, ALL_IF                 as for spmm_rows.h, if there are selects; then also masks of eight entries, set for
+ * the MASKS, EIGHT(n), LANES_OF(s, q)  first n, and those of the lanes of the q-th four
  *
  * A row's entries go four to a vector, two vectors side by side: what bounds the loop is one load of a column and one
- * of B an entry, and what bounds short rows is a wrongly foreseen branch, of which there are three a row. Where B lies
- * outside the caches and rows are unlike each other it is fetched ahead, at the cost of half as many instructions more;
- * A always is.
- * Pairs go one after another over a few rows, as in spmm_rows.h, though also where one has no entries: leaving it out
- * there cost the others more than it gained.
+ * of B an entry, and what bounds short rows is a wrongly foreseen branch, of which there are three a row: where rows
+ * are uneven one loop goes over the entries of all rows, as in spmm_uneven.h. Where B lies outside the caches and rows
+ * are unlike each other it is fetched ahead, at the cost of half as many instructions more; A always is. Pairs go one
+ * after another over a few rows, as in spmm_rows.h, though also where one has no entries: leaving it out there cost the
+ * others more than it gained.
  */
 #include "base/page_ahead.h"
 
 /* Entries to fetch ahead; rows that pairs take turns over. */
 enum { NAME(AHEAD) = 96, NAME(STEP) = 128 };
+
+/* As in spmm_rows.h. */
+#define SPLAT(x) ((V){(x), (x), (x), (x)})
+#define NOTHING SPLAT(-(T)0)
 
 ROWS static inline __attribute__((always_inline)) V NAME(gather)(const T *B, const int32_t *colind)
 {
@@ -60,12 +66,22 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(
         if (fetches) NAME(fetch)(pair, a, 4);
         sum[0] = NAME(four)(sum[0], val + a, colind + a, B);
         a += 4;
+        if (fetches) NAME(fetch)(pair, a, 3);
+        sum[1] = REST(sum[1], val + a, colind + a, B, end - a);
+    } else {
+        if (fetches) NAME(fetch)(pair, a, 3);
+        sum[0] = REST(sum[0], val + a, colind + a, B, end - a);
     }
-    if (fetches) NAME(fetch)(pair, a, 3);
-    sum[1] = REST(sum[1], val + a, colind + a, B, end - a);
 }
 
-/* Rows begin .. end - 1 of pair p; kept: two sums a row, of the pairs before and for the next. */
+/* *c = alpha times the sum of four lanes + beta *c */
+ROWS static inline __attribute__((always_inline)) void NAME(put)(T *c, V sum, const T alpha, const T beta)
+{
+    T x = ((sum[0] + sum[2]) + (sum[1] + sum[3])) * alpha;
+    *c = beta == 0 ? x : x + beta * *c;
+}
+
+/* Rows begin .. end - 1 of pair p; kept: a sum a row, of the pairs before and for the next. */
 ROWS static inline __attribute__((always_inline)) void NAME(some)(
     const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept, const int several, const int fetches)
 {
@@ -73,22 +89,14 @@ ROWS static inline __attribute__((always_inline)) void NAME(some)(
     const T alpha = (T)rows->alpha, beta = (T)rows->beta;
     const int64_t ldc = rows->ldc;
     const int last = !several || p == rows->npairs - 1;
-    T *C = (T *)rows->C + (begin - rows->begin) * ldc;
-    for (int64_t i = begin; i < end; i++, C += ldc, kept += several ? 2 : 0) {
-        V sum[2] = {{0}, {0}};
-        if (several && p) {
-            sum[0] = kept[0];
-            sum[1] = kept[1];
-        }
+    T *c = (T *)rows->C + (begin - rows->begin) * ldc;
+    for (int64_t i = begin; i < end; i++, c += ldc, kept += several) {
+        V sum[2] = {several && p ? *kept : SPLAT(0), NOTHING};
         NAME(row)(sum, &pair, i, fetches);
-        if (!last) {
-            kept[0] = sum[0];
-            kept[1] = sum[1];
-            continue;
-        }
-        sum[0] += sum[1];
-        T x = ((sum[0][0] + sum[0][2]) + (sum[0][1] + sum[0][3])) * alpha;
-        *C = beta == 0 ? x : x + beta * *C;
+        if (last)
+            NAME(put)(c, sum[0] + sum[1], alpha, beta);
+        else
+            *kept = sum[0] + sum[1];
     }
 }
 
@@ -105,22 +113,106 @@ SOME(turn, 1, 0)
 SOME(turn_fetched, 1, 1)
 #undef SOME
 
+#ifdef SELECT
+/* kept[i - begin] += row i's sum; for the first pair it is what is kept. */
+ROWS static inline __attribute__((always_inline)) void NAME(add_uneven)(
+    const tulle__spmm_operand *pair, int64_t begin, int64_t end, V *kept, const int resumes, const int fetches)
+{
+    const int64_t *stop = pair->A.rowptr + begin + 1, *const all = pair->A.rowptr + end;
+    const T *B = pair->B, *val = (const T *)pair->A.val + stop[-1];
+    const int32_t *colind = pair->A.colind + stop[-1];
+    const uintptr_t fetched =
+        (uintptr_t)pair->A.colind + (uintptr_t)(pair->fetch_end - NAME(AHEAD) - 8) * sizeof *colind; /* up to there */
+    int64_t left = stop[0] - stop[-1], next = stop[1] - stop[0];
+    V sum[2] = {resumes ? *kept : SPLAT(0), NOTHING};
+    while (stop <= all) {
+        const int64_t last = left <= 8, step = left < 8 ? left : 8;
+        const MASKS some = EIGHT(left);
+        const MASKS ends = ALL_IF(last);
+        tulle__fetch_page_ahead(val);
+        tulle__fetch_page_ahead(colind);
+        if (fetches && (uintptr_t)colind <= fetched)
+#pragma GCC unroll 8
+            for (int q = 0; q < 8; q++) __builtin_prefetch(B + colind[q + NAME(AHEAD)]);
+#pragma GCC unroll 2
+        for (int q = 0; q < 2; q++)
+            sum[q] = SELECT(LANES_OF(some, q), NAME(four)(sum[q], val + 4 * q, colind + 4 * q, B), sum[q]);
+        *kept = sum[0] + sum[1];
+        V begun = resumes ? kept[1] : SPLAT(0); /* of the next row, as in spmm_uneven.h */
+        __asm__("" : "+v"(begun));
+        sum[0] = SELECT(LANES_OF(ends, 0), begun, sum[0]);
+        sum[1] = SELECT(LANES_OF(ends, 0), NOTHING, sum[1]);
+        kept += last;
+        stop += last;
+        val += step;
+        colind += step;
+        left = last ? next : left - 8;
+        next = stop[1] - stop[0];
+    }
+}
+
+#define UNEVEN(name, resumes, fetches)                                                                                 \
+    ROWS static __attribute__((noinline)) void NAME(name)(                                                             \
+        const tulle__spmm_operand *pair, int64_t begin, int64_t end, V *kept)                                          \
+    {                                                                                                                  \
+        NAME(add_uneven)(pair, begin, end, kept, resumes, fetches);                                                    \
+    }
+UNEVEN(uneven_first, 0, 0)
+UNEVEN(uneven_first_fetched, 0, 1)
+UNEVEN(uneven_next, 1, 0)
+UNEVEN(uneven_next_fetched, 1, 1)
+#undef UNEVEN
+
+/* The rows of a turn that can be read eight entries at a time, by one pair; returns the first that was not. */
+ROWS static int64_t NAME(uneven_turn)(const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept)
+{
+    static void (*const add[2][2])(const tulle__spmm_operand *, int64_t, int64_t, V *) = {
+        {NAME(uneven_first), NAME(uneven_first_fetched)}, {NAME(uneven_next), NAME(uneven_next_fetched)}};
+    const tulle__spmm_operand *pair = &rows->pair[p];
+    end = tulle__spmm_whole_rows(&pair->A, begin, end, 8);
+    add[p > 0][pair->fetch_end > 0](pair, begin, end, kept);
+    if (p < rows->npairs - 1) return end;
+    const T alpha = (T)rows->alpha, beta = (T)rows->beta;
+    const int64_t ldc = rows->ldc;
+    T *c = (T *)rows->C + (begin - rows->begin) * ldc;
+    for (int64_t i = begin; i < end; i++, c += ldc) NAME(put)(c, kept[i - begin], alpha, beta);
+    return end;
+}
+#endif
+
+/* Rows begin .. end - 1 of a turn, by one pair. */
+static void NAME(one_pair)(const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept)
+{
+#ifdef SELECT
+    if (rows->uneven) {
+        int64_t first = begin;
+        begin = NAME(uneven_turn)(rows, p, begin, end, kept);
+        kept += begin - first;
+    }
+#endif
+    if (begin < end) (rows->pair[p].fetch_end ? NAME(turn_fetched) : NAME(turn))(rows, p, begin, end, kept);
+}
+
 static void NAME(rows)(const tulle__spmm_rows *rows)
 {
-    V kept[2 * NAME(STEP)];
-    if (rows->npairs == 1) {
+    V kept[NAME(STEP) + 1]; /* one more is read */
+    if (rows->npairs == 1 && !rows->uneven) {
         (rows->pair->fetch_end ? NAME(one_fetched) : NAME(one))(rows, 0, rows->begin, rows->end, kept);
         return;
     }
     for (int64_t begin = rows->begin; begin < rows->end; begin += NAME(STEP)) {
         int64_t end = begin + NAME(STEP) < rows->end ? begin + NAME(STEP) : rows->end;
-        for (int p = 0; p < rows->npairs; p++)
-            (rows->pair[p].fetch_end ? NAME(turn_fetched) : NAME(turn))(rows, p, begin, end, kept);
+        for (int p = 0; p < rows->npairs; p++) NAME(one_pair)(rows, p, begin, end, kept);
     }
 }
 
+#undef SPLAT
+#undef NOTHING
 #undef V
 #undef U
 #undef NAME
 #undef FMA
 #undef REST
+#ifdef SELECT
+#undef SELECT
+#endif
