@@ -2,6 +2,8 @@
 /* Which rows of A a sparse-dense product makes together, and whether their ends can be foreseen. */
 #include "device/cpu/like_rows.h"
 
+#include <math.h>
+
 enum { SAMPLES = 32, SAMPLED_ROWS = 4 };
 
 /* Row i's entries in all pairs, and the runs of consecutive columns that they form. */
@@ -30,16 +32,16 @@ int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m)
     return groups;
 }
 
-int tulle__spmm_uneven(const tulle__spmm_operand *pair, int npairs, int64_t m)
+double tulle__spmm_turns_an_end(const tulle__spmm_operand *pair, int npairs, int64_t m)
 {
-    int64_t rows = 0, unlike = 0, step = m / SAMPLES + SAMPLED_ROWS;
+    int64_t all = 0, unlike = 0, step = m / SAMPLES + SAMPLED_ROWS;
     for (int p = 0; p < npairs; p++)
         for (int64_t first = 0; first + 1 < m; first += step)
             for (int64_t i = first; i < first + SAMPLED_ROWS && i + 1 < m; i++) {
                 const int64_t *rowptr = pair[p].A.rowptr + i;
-                int64_t turns = (rowptr[1] - rowptr[0] + 3) / 4, turns_next = (rowptr[2] - rowptr[1] + 3) / 4;
-                rows += turns || turns_next;
-                unlike += turns != turns_next;
+                int64_t turns = (rowptr[1] - rowptr[0] + 3) / 4, next = (rowptr[2] - rowptr[1] + 3) / 4;
+                all += turns > 1 ? turns : 1;
+                unlike += turns != next;
             }
-    return 4 * unlike > rows;
+    return unlike ? (double)all / (double)unlike : INFINITY;
 }

@@ -30,10 +30,11 @@ enum { TULLE__SHIFTED_BYTES = 384 };
 int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m);
 
 /*
- * Whether of a sample's rows more than a quarter need another number of turns of four entries than the row before: then
- * a loop over each row's entries ends unforeseen too often.
+ * Turns of a loop over four entries of a row, for each of a sample's rows that takes another number of them than the
+ * row before: what such a row costs, as its end is foreseen wrongly, is to be paid by what one loop over all rows costs
+ * more in each turn.
  */
-int tulle__spmm_uneven(const tulle__spmm_operand *pair, int npairs, int64_t m);
+double tulle__spmm_turns_an_end(const tulle__spmm_operand *pair, int npairs, int64_t m);
 
 /* Whether row i + 1 of A has the columns of row i plus shift. */
 static inline int tulle__row_is_like(const tulle__csr *A, int64_t i, uint32_t shift)

@@ -20,7 +20,6 @@
 
 enum { PANEL = 32, PASS_LINES = 8, MANY_LINES = 4, CHUNKS_PER_THREAD = 24, SCRATCH_ROWS = 256, ROW_WORK = 4 };
 enum { SAMPLED_ROWS = 128, SAMPLED_ENTRIES = 64 };
-enum { UNEVEN_BYTES = 64 }; /* of a row of B: one vector, for which there are kernels of uneven rows */
 enum { LONG_ROW = 1 << 16, PIECE = 1 << 14 }; /* entries; fixed, so that sums do not depend on threads */
 static const double streamed_bytes = 24e6, fetched_bytes = 256e3, fetched_column = 16e6, always_fetched_bytes = 20e6;
 
@@ -382,6 +381,21 @@ static int64_t job_init(struct job *job, tulle__pool *pool)
     return panel < task->n ? panel : task->n;
 }
 
+/*
+ * Whether to go over the entries of all rows in one loop, for which there are kernels where a row of B is one vector.
+ * Measured on random rows of 2 to 32 entries, graphs and meshes: with one column it is faster up to 11 turns for each
+ * end that is foreseen wrongly (ca-AstroPh, 8.3: 1.45 times) and slower at 14 (mfem_bracket_thermal_p2: 0.8 times);
+ * with eight faster up to 5.5 (coauthor_physics, 4.7: 1.07, with two pairs 1.4 times), slower at 8.3 (ca-AstroPh:
+ * 0.97).
+ */
+static int is_uneven(const struct job *job)
+{
+    static const double most_column = 12, most_vector = 6;
+    const tulle__spmm_task *task = job->task;
+    if (task->n * (int64_t)job->size > 64) return 0;
+    return tulle__spmm_turns_an_end(job->operand, task->npairs, task->m) < (task->n == 1 ? most_column : most_vector);
+}
+
 tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task)
 {
     tulle_status status = TULLE_OK;
@@ -392,8 +406,7 @@ tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spm
     TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.operand, "operands of a product", &job.operand));
     for (int p = 0; p < task->npairs; p++) job.operand[p].A = task->pair[p].A;
     if (isa != TULLE__ISA_PORTABLE) job.groups = tulle__spmm_groups(job.operand, task->npairs, task->m);
-    job.uneven = !job.groups && task->n * (int64_t)job.size <= UNEVEN_BYTES &&
-                 tulle__spmm_uneven(job.operand, task->npairs, task->m);
+    job.uneven = !job.groups && is_uneven(&job);
     if (entries >= LONG_ROW)
         TULLE_TRY(tulle__alloc((size_t)(entries / LONG_ROW), sizeof *job.long_row, "long rows", &job.long_row));
     if (job.packs) TULLE_TRY(tulle__alloc((size_t)(job.inner * panel), job.size, "row-major panels of B", &job.packed));
