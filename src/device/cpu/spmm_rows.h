@@ -8,7 +8,9 @@
  *   SPLAT(x), FMA(a, b, c)         x in all lanes; a b + c
  *   STREAM(p, v)                   store past the caches
  *   SELECT(m, a, b)                if there are selects: a where mask m is set, b elsewhere
- *   MASKS, LEFT(n), MASK(s, q)     then also: masks of four entries, set for the first n; that of the q-th of them
+ *   MASKS, LEFT(n)                 then also: masks of four entries, set for the first n
+ *   MASKED, MASK(s, q)             that of the q-th of them
+ *   ALL_IF(c)                      all set if c is 1, none if 0
  *
  * COUNT vectors of a row of C stay in registers while the row of A passes. If the columns are no multiple of the vector
  * the last one overlaps the one before: some sums are made twice, to the same bits, and no lane needs a mask. With few
@@ -279,7 +281,6 @@ static void NAME(rows)(const tulle__spmm_rows *rows)
 }
 
 #undef NOTHING
-#undef UNEVEN
 #undef AHEAD
 #undef LINES
 #undef V

@@ -8,15 +8,14 @@
  *   ROWS                           the function attribute of the instruction set
  *   FMA(a, b, c)                   a b + c of vectors
  *   REST(sum, val, colind, B, n)   sum plus the products of the last n < 4 entries, without a branch where masks exist
- *   SELECT, ALL_IF                 as for spmm_rows.h, if there are selects; then also masks of eight entries, set for
- * the MASKS, EIGHT(n), LANES_OF(s, q)  first n, and those of the lanes of the q-th four
+ *   SELECT, MASKS, ALL_IF          as for spmm_rows.h, if there are selects
+ *   EIGHT(n), LANES_OF(s, q)       then also: masks of eight entries, set for the first n; those of the q-th four
  *
  * A row's entries go four to a vector, two vectors side by side: what bounds the loop is one load of a column and one
- * of B an entry, and what bounds short rows is a wrongly foreseen branch, of which there are three a row: where rows
- * are uneven one loop goes over the entries of all rows, as in spmm_uneven.h. Where B lies outside the caches and rows
- * are unlike each other it is fetched ahead, at the cost of half as many instructions more; A always is. Pairs go one
- * after another over a few rows, as in spmm_rows.h, though also where one has no entries: leaving it out there cost the
- * others more than it gained.
+ * of B an entry, and what bounds short rows is a wrongly foreseen branch, of which there are three a row (where rows
+ * are uneven: spmv_uneven.h). Where B lies outside the caches and rows are unlike each other it is fetched ahead, at
+ * the cost of half as many instructions more; A always is. Pairs go one after another over a few rows, as in
+ * spmm_rows.h, though also where one has no entries: leaving it out there cost the others more than it gained.
  */
 #include "base/page_ahead.h"
 
@@ -114,70 +113,7 @@ SOME(turn_fetched, 1, 1)
 #undef SOME
 
 #ifdef SELECT
-/* kept[i - begin] += row i's sum; for the first pair it is what is kept. */
-ROWS static inline __attribute__((always_inline)) void NAME(add_uneven)(
-    const tulle__spmm_operand *pair, int64_t begin, int64_t end, V *kept, const int resumes, const int fetches)
-{
-    const int64_t *stop = pair->A.rowptr + begin + 1, *const all = pair->A.rowptr + end;
-    const T *B = pair->B, *val = (const T *)pair->A.val + stop[-1];
-    const int32_t *colind = pair->A.colind + stop[-1];
-    const uintptr_t fetched =
-        (uintptr_t)pair->A.colind + (uintptr_t)(pair->fetch_end - NAME(AHEAD) - 8) * sizeof *colind; /* up to there */
-    int64_t left = stop[0] - stop[-1], next = stop[1] - stop[0];
-    V sum[2] = {resumes ? *kept : SPLAT(0), NOTHING};
-    while (stop <= all) {
-        const int64_t last = left <= 8, step = left < 8 ? left : 8;
-        const MASKS some = EIGHT(left);
-        const MASKS ends = ALL_IF(last);
-        tulle__fetch_page_ahead(val);
-        tulle__fetch_page_ahead(colind);
-        if (fetches && (uintptr_t)colind <= fetched)
-#pragma GCC unroll 8
-            for (int q = 0; q < 8; q++) __builtin_prefetch(B + colind[q + NAME(AHEAD)]);
-#pragma GCC unroll 2
-        for (int q = 0; q < 2; q++)
-            sum[q] = SELECT(LANES_OF(some, q), NAME(four)(sum[q], val + 4 * q, colind + 4 * q, B), sum[q]);
-        *kept = sum[0] + sum[1];
-        V begun = resumes ? kept[1] : SPLAT(0); /* of the next row, as in spmm_uneven.h */
-        __asm__("" : "+v"(begun));
-        sum[0] = SELECT(LANES_OF(ends, 0), begun, sum[0]);
-        sum[1] = SELECT(LANES_OF(ends, 0), NOTHING, sum[1]);
-        kept += last;
-        stop += last;
-        val += step;
-        colind += step;
-        left = last ? next : left - 8;
-        next = stop[1] - stop[0];
-    }
-}
-
-#define UNEVEN(name, resumes, fetches)                                                                                 \
-    ROWS static __attribute__((noinline)) void NAME(name)(                                                             \
-        const tulle__spmm_operand *pair, int64_t begin, int64_t end, V *kept)                                          \
-    {                                                                                                                  \
-        NAME(add_uneven)(pair, begin, end, kept, resumes, fetches);                                                    \
-    }
-UNEVEN(uneven_first, 0, 0)
-UNEVEN(uneven_first_fetched, 0, 1)
-UNEVEN(uneven_next, 1, 0)
-UNEVEN(uneven_next_fetched, 1, 1)
-#undef UNEVEN
-
-/* The rows of a turn that can be read eight entries at a time, by one pair; returns the first that was not. */
-ROWS static int64_t NAME(uneven_turn)(const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept)
-{
-    static void (*const add[2][2])(const tulle__spmm_operand *, int64_t, int64_t, V *) = {
-        {NAME(uneven_first), NAME(uneven_first_fetched)}, {NAME(uneven_next), NAME(uneven_next_fetched)}};
-    const tulle__spmm_operand *pair = &rows->pair[p];
-    end = tulle__spmm_whole_rows(&pair->A, begin, end, 8);
-    add[p > 0][pair->fetch_end > 0](pair, begin, end, kept);
-    if (p < rows->npairs - 1) return end;
-    const T alpha = (T)rows->alpha, beta = (T)rows->beta;
-    const int64_t ldc = rows->ldc;
-    T *c = (T *)rows->C + (begin - rows->begin) * ldc;
-    for (int64_t i = begin; i < end; i++, c += ldc) NAME(put)(c, kept[i - begin], alpha, beta);
-    return end;
-}
+#include "device/cpu/spmv_uneven.h"
 #endif
 
 /* Rows begin .. end - 1 of a turn, by one pair. */
