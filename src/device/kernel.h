@@ -32,9 +32,10 @@ typedef struct tulle__spmm_pair {
 /*
  * A chain into one dense C tile (m x n, element (r, c) at C[r * c_row + c * c_col]): C = alpha sum_p A_p B_p + beta C,
  * in one pass over C; beta = 0 does not read C. Pairs are added in their order, entries of a row of A in theirs. Up to
- * eight sums of a pair go side by side, those of positions equal modulo their number, and are added at the pair's end:
- * how many depends on n alone, so that results do not depend on threads; instruction sets have different ones, and those
- * with a fused multiply-add use it, so that the last bits may differ between them.
+ * eight sums of a pair go side by side, those of positions equal modulo their number, and are added at the pair's end,
+ * of one column to four that are added at the end of all: how many depends on n alone, and for one column on whether
+ * B's rows lie next to each other in all pairs, so that results do not depend on threads; instruction sets have
+ * different ones, and those with a fused multiply-add use it, so that the last bits may differ between them.
  * Column-major and other strides are right but slower: panels of B are packed, rows of C go through a small block.
  */
 typedef struct tulle__spmm_task {

@@ -154,7 +154,7 @@ static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, c
  */
 static void test_scattered(tulle__isa isa)
 {
-    enum { ROWS = 7001, FEW = 3 };
+    static const int64_t heights[] = {7001, 129, 3}; /* one more than a turn's rows; hardly any */
     static const int64_t cases[][2] = {
         {1, 4100000}, {1, 100}, {2, 40000}, {3, 40000}, {5, 400}, {8, 9000}, {16, 9000}, {33, 2000}, {140, 900}};
     const tulle__kernels *kernels = tulle__kernels_cpu_at(isa), *refs = tulle__kernels_ref();
@@ -165,16 +165,16 @@ static void test_scattered(tulle__isa isa)
         int exact = 1, bits = 1;
         for (int type = 0; type < TULLE_TYPE_COUNT; type++)
             for (int integer = 0; integer < 2; integer++)
-                for (int few = 0; few < 2; few++) {
+                for (size_t h = 0; h < sizeof heights / sizeof *heights; h++) {
                     static const int64_t holes[PAIRS] = {0, 300, 600};
-                    int64_t m = few ? FEW : ROWS;
+                    int64_t m = heights[h];
                     size_t bytes = (size_t)(m * n) * tulle_type_size((tulle_type)type);
                     matrix A[PAIRS];
                     void *B = dense((tulle_type)type, inner * n, 5, integer);
                     void *first = dense((tulle_type)type, m * n, 6, 1), *C = dense((tulle_type)type, m * n, 6, 1);
                     for (int p = 0; p < PAIRS; p++)
                         A[p] = scattered((tulle_type)type, m, inner, 10 + (uint64_t)p,
-                            few ? m : holes[(p + (int)c) % PAIRS], integer);
+                            h > 0 ? m : holes[(p + (int)c) % PAIRS], integer);
                     for (int npairs = 1; npairs <= PAIRS; npairs++) {
                         double beta = npairs - 1;
                         int same = multiply(integer ? refs : kernels, NULL, A, npairs, n, B, first, beta) == TULLE_OK &&
@@ -190,6 +190,64 @@ static void test_scattered(tulle__isa isa)
         ok(exact && bits, "%s: scattered entries, %d columns of %d rows", tulle__isa_name(isa), (int)n, (int)inner);
     }
     tulle__pool_free(pool);
+}
+
+/*
+ * A row's bits are those that it has alone, whatever rows are beside it, and so whatever kernel makes them: where sums
+ * are -0, as all products of a row are too small, and where B's rows lie next to each other in some pairs only.
+ */
+static void test_rows_alone(tulle__isa isa)
+{
+    enum { ROWS = 300, INNER = 60, APART = 3 };
+    const tulle__kernels *kernels = tulle__kernels_cpu_at(isa);
+    for (int type = 0; type < TULLE_TYPE_COUNT; type++)
+        for (int64_t n = 1; n <= 16; n *= 2) {
+            size_t line = (size_t)n * tulle_type_size((tulle_type)type);
+            int64_t different = 0, cases = 0;
+            for (uint64_t seed = 0; seed < 24; seed++) {
+                int npairs = 1 + (int)(seed % PAIRS), apart = (int)(seed / PAIRS % 2), tiny = seed % 4 < 3;
+                matrix A[PAIRS];
+                tulle__spmm_pair pair[PAIRS];
+                char *B = dense((tulle_type)type, INNER * (n + APART), seed, 0);
+                char *C = dense((tulle_type)type, ROWS * n, 6, 1), *alone = dense((tulle_type)type, ROWS * n, 7, 1);
+                for (int p = 0; p < PAIRS; p++) {
+                    A[p] = scattered((tulle_type)type, ROWS, INNER, 100 * seed + (uint64_t)p, p ? 40 : ROWS, 0);
+                    for (int64_t a = 0; tiny && a < A[p].rowptr[ROWS]; a++)
+                        type == TULLE_F64 ? (((double *)A[p].val)[a] *= 1e-200) : (((float *)A[p].val)[a] *= 1e-25F);
+                    pair[p] =
+                        (tulle__spmm_pair){.A = A[p].csr, .B = B, .b_row = apart && p == 1 ? n + APART : n, .b_col = 1};
+                }
+                for (int64_t b = 0; tiny && b < INNER * (n + APART); b++)
+                    type == TULLE_F64 ? (((double *)(void *)B)[b] *= 1e-200) : (((float *)(void *)B)[b] *= 1e-25F);
+                tulle__spmm_task task = {.type = (tulle_type)type,
+                    .m = ROWS,
+                    .n = n,
+                    .npairs = npairs,
+                    .pair = pair,
+                    .C = C,
+                    .c_row = n,
+                    .c_col = 1,
+                    .alpha = 1};
+                different += kernels->spmm(NULL, &task) != TULLE_OK;
+                for (int64_t i = 0; i < ROWS; i++) {
+                    task.m = 1;
+                    task.C = alone + (size_t)i * line;
+                    for (int p = 0; p < npairs; p++) {
+                        pair[p].A.m = 1;
+                        pair[p].A.rowptr = A[p].rowptr + i;
+                    }
+                    different += kernels->spmm(NULL, &task) != TULLE_OK;
+                    different += memcmp(alone + (size_t)i * line, C + (size_t)i * line, line) != 0;
+                    cases++;
+                }
+                for (int p = 0; p < PAIRS; p++) matrix_free(&A[p]);
+                tulle__free(B);
+                tulle__free(C);
+                tulle__free(alone);
+            }
+            ok(!different, "%s, %s: a row has the bits that it has alone, %d columns: %d of %d have not",
+                tulle__isa_name(isa), tulle_type_name((tulle_type)type), (int)n, (int)different, (int)cases);
+        }
 }
 
 /* Rows of uneven lengths whose C is so large that it is written past the caches. */
@@ -368,6 +426,7 @@ int main(void)
         test_scattered((tulle__isa)isa);
         test_scattered_streamed((tulle__isa)isa);
         test_infinities((tulle__isa)isa);
+        test_rows_alone((tulle__isa)isa);
     }
     test_memory(account);
     ok(tulle__account_blocks(account) == 0, "nothing leaks");

@@ -32,16 +32,17 @@ int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m)
     return groups;
 }
 
-double tulle__spmm_turns_an_end(const tulle__spmm_operand *pair, int npairs, int64_t m)
+double tulle__spmm_fours_an_unlike_end(const tulle__spmm_operand *pair, int npairs, int64_t m)
 {
-    int64_t all = 0, unlike = 0, step = m / SAMPLES + SAMPLED_ROWS;
+    int64_t fours = 0, unlike = 0, step = m / SAMPLES + SAMPLED_ROWS;
     for (int p = 0; p < npairs; p++)
         for (int64_t first = 0; first + 1 < m; first += step)
             for (int64_t i = first; i < first + SAMPLED_ROWS && i + 1 < m; i++) {
                 const int64_t *rowptr = pair[p].A.rowptr + i;
-                int64_t turns = (rowptr[1] - rowptr[0] + 3) / 4, next = (rowptr[2] - rowptr[1] + 3) / 4;
-                all += turns > 1 ? turns : 1;
-                unlike += turns != next;
+                int64_t of_row = (rowptr[1] - rowptr[0] + 3) / 4, of_next = (rowptr[2] - rowptr[1] + 3) / 4;
+                if (!of_row && !of_next) continue; /* most rows of a tile beside the diagonal: chunks leave it out */
+                fours += of_row ? of_row : 1;
+                unlike += of_row != of_next;
             }
-    return unlike ? (double)all / (double)unlike : INFINITY;
+    return unlike ? (double)fours / (double)unlike : INFINITY;
 }

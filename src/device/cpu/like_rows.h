@@ -30,11 +30,11 @@ enum { TULLE__SHIFTED_BYTES = 384 };
 int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m);
 
 /*
- * Turns of a loop over four entries of a row, for each of a sample's rows that takes another number of them than the
- * row before: what such a row costs, as its end is foreseen wrongly, is to be paid by what one loop over all rows costs
- * more in each turn.
+ * Groups of four entries, a row at least one, for each row of a sample that has another number of them than the row
+ * after it: what it costs that such an end is foreseen wrongly is to be paid by what a walk over all entries costs more
+ * in each group.
  */
-double tulle__spmm_turns_an_end(const tulle__spmm_operand *pair, int npairs, int64_t m);
+double tulle__spmm_fours_an_unlike_end(const tulle__spmm_operand *pair, int npairs, int64_t m);
 
 /* Whether row i + 1 of A has the columns of row i plus shift. */
 static inline int tulle__row_is_like(const tulle__csr *A, int64_t i, uint32_t shift)

@@ -41,7 +41,8 @@ struct job {
     int scratch; /* C is not row-major: a thread's rows are made beside it, then put there */
     int stream;
     int groups; /* kinds that are frequent in A */
-    int uneven; /* rows of A end where their neighbours do not */
+    int uneven; /* rows of A end where their neighbours do not, and there is a kernel for such */
+    int column; /* one, with B's rows next to each other in all pairs */
     int64_t nchunks;
     int64_t *long_row; /* rows that were left out; NULL: there can be none */
     struct piece *piece;
@@ -165,6 +166,7 @@ static int fetches(const struct job *job, const tulle__spmm_pair *pair)
 /* The operands of the pass over columns first .. first + width - 1. */
 static void set_operands(struct job *job)
 {
+    static const double none = 0;
     const char *panel = job->packed;
     for (int p = 0; p < job->task->npairs; p++) {
         const tulle__spmm_pair *pair = &job->task->pair[p];
@@ -172,6 +174,7 @@ static void set_operands(struct job *job)
             .B = job->packs ? panel : (const char *)pair->B + (size_t)(job->first * pair->b_col) * job->size,
             .ldb = job->packs ? job->width : pair->b_row,
             .fetch_end = fetches(job, pair) ? pair->A.rowptr[pair->A.m] : 0};
+        if (pair->A.n == 0) job->operand[p].B = &none; /* B has no element, and kernels may read one that they drop */
         if (job->packs) panel += (size_t)(pair->A.n * job->width) * job->size;
     }
 }
@@ -207,7 +210,8 @@ static void multiply_rows(
         .ldc = task->c_row,
         .stream = job->stream,
         .groups = groups_of_pass(job),
-        .uneven = job->uneven};
+        .uneven = job->uneven,
+        .column = job->column};
     if (!scratch) {
         rows.begin = begin;
         rows.end = end;
@@ -285,7 +289,8 @@ static tulle_status multiply_pieces(void *arg, int thread, int nthreads)
             .n = job->width,
             .C = job->sums + (size_t)(q * job->width) * job->size,
             .ldc = job->width,
-            .alpha = 1};
+            .alpha = 1,
+            .column = job->column};
         job->kernel(&rows);
     }
     return TULLE_OK;
@@ -370,7 +375,11 @@ static int64_t job_init(struct job *job, tulle__pool *pool)
 {
     const tulle__spmm_task *task = job->task;
     int threads = tulle__pool_size(pool);
-    for (int p = 0; p < task->npairs; p++) job->packs |= task->pair[p].b_col != 1 && task->n > 1;
+    job->column = task->n == 1;
+    for (int p = 0; p < task->npairs; p++) {
+        job->packs |= task->pair[p].b_col != 1 && task->n > 1;
+        job->column &= task->pair[p].b_row == 1;
+    }
     job->scratch = task->c_col != 1 && task->n > 1;
     job->nchunks = threads == 1 && task->npairs == 1 ? 1 : (int64_t)CHUNKS_PER_THREAD * threads;
     if (job->nchunks > task->m) job->nchunks = task->m;
@@ -381,19 +390,27 @@ static int64_t job_init(struct job *job, tulle__pool *pool)
     return panel < task->n ? panel : task->n;
 }
 
+/* Whether a row of B is one vector of the instruction set, of two values at least, or of four in f32. */
+static int is_vector(const struct job *job, tulle__isa isa)
+{
+    int64_t bytes = job->task->n * (int64_t)job->size, widest = isa == TULLE__ISA_AVX512 ? 64 : 32;
+    return isa != TULLE__ISA_PORTABLE && (bytes == 16 || bytes == 32 || bytes == 64) && bytes <= widest;
+}
+
 /*
- * Whether to go over the entries of all rows in one loop, for which there are kernels where a row of B is one vector.
- * Measured on random rows of 2 to 32 entries, graphs and meshes: with one column it is faster up to 11 turns for each
- * end that is foreseen wrongly (ca-AstroPh, 8.3: 1.45 times) and slower at 14 (mfem_bracket_thermal_p2: 0.8 times);
- * with eight faster up to 5.5 (coauthor_physics, 4.7: 1.07, with two pairs 1.4 times), slower at 8.3 (ca-AstroPh:
- * 0.97).
+ * Whether to walk over the entries of all rows, for which there are kernels where a row of B is a column's or a vector.
+ * Measured on random rows of 2 to 32 entries, graphs and meshes: with one column it is faster up to 11 fours of entries
+ * for each end that is foreseen wrongly (ca-AstroPh, 8.3: 1.45 times) and slower at 14 (mfem_bracket_thermal_p2: 0.8
+ * times); with eight faster up to 5.5 (coauthor_physics, 4.7: 1.07, with two pairs 1.4 times), slower at 8.3
+ * (ca-AstroPh: 0.97).
  */
-static int is_uneven(const struct job *job)
+static int is_uneven(const struct job *job, tulle__isa isa)
 {
     static const double most_column = 12, most_vector = 6;
     const tulle__spmm_task *task = job->task;
-    if (task->n * (int64_t)job->size > 64) return 0;
-    return tulle__spmm_turns_an_end(job->operand, task->npairs, task->m) < (task->n == 1 ? most_column : most_vector);
+    int column = job->column && isa != TULLE__ISA_PORTABLE;
+    if (!column && (!is_vector(job, isa) || (job->groups & TULLE__ROWS_OF_SAME_COLUMNS))) return 0;
+    return tulle__spmm_fours_an_unlike_end(job->operand, task->npairs, task->m) < (column ? most_column : most_vector);
 }
 
 tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task)
@@ -406,7 +423,7 @@ tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spm
     TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.operand, "operands of a product", &job.operand));
     for (int p = 0; p < task->npairs; p++) job.operand[p].A = task->pair[p].A;
     if (isa != TULLE__ISA_PORTABLE) job.groups = tulle__spmm_groups(job.operand, task->npairs, task->m);
-    job.uneven = !job.groups && is_uneven(&job);
+    job.uneven = is_uneven(&job, isa);
     if (entries >= LONG_ROW)
         TULLE_TRY(tulle__alloc((size_t)(entries / LONG_ROW), sizeof *job.long_row, "long rows", &job.long_row));
     if (job.packs) TULLE_TRY(tulle__alloc((size_t)(job.inner * panel), job.size, "row-major panels of B", &job.packed));

@@ -26,32 +26,14 @@ typedef struct tulle__spmm_rows {
     double alpha, beta;
     int stream; /* write past the caches: C is larger than they are, aligned, and beta = 0 */
     int groups; /* kinds to look for; shifted rows only where n fills TULLE__SHIFTED_BYTES */
-    int uneven; /* rows' lengths are unlike those of their neighbours */
+    int uneven; /* rows' lengths are unlike those of their neighbours, and a row of B is a column's or a vector */
+    int column; /* n = 1, and the rows of B lie next to each other, of all the pairs that the product has */
 } tulle__spmm_rows;
 
 /* Entries of pair p in rows begin .. end - 1. */
 static inline int64_t tulle__spmm_entries(const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end)
 {
     return rows->pair[p].A.rowptr[end] - rows->pair[p].A.rowptr[begin];
-}
-
-/*
- * The first row of begin .. end, without entries in them or with, that a loop over the entries of all rows may not come
- * to: it reads `least` entries from where a row ends, and where the two rows after it end.
- */
-static inline int64_t tulle__spmm_whole_rows(const tulle__csr *A, int64_t begin, int64_t end, int64_t least)
-{
-    if (end > A->m - 2) end = A->m - 2;
-    while (end > begin && A->rowptr[end] + least > A->rowptr[A->m]) end--;
-    return end < begin ? begin : end;
-}
-
-/* Whether there is one column, with B's rows next to each other. */
-static inline int tulle__spmm_is_column(const tulle__spmm_rows *rows)
-{
-    for (int p = 0; p < rows->npairs; p++)
-        if (rows->pair[p].ldb != 1) return 0;
-    return rows->n == 1;
 }
 
 typedef void (*tulle__spmm_kernel)(const tulle__spmm_rows *rows);

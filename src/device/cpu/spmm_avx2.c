@@ -14,7 +14,7 @@ typedef float s1_any __attribute__((may_alias));
 typedef float s4_any __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float s8_any __attribute__((vector_size(32), aligned(4), may_alias));
 
-/* The last n < 4 entries; a lane without one adds nothing, whatever B's first value is. */
+/* The last n < 4 entries; a lane without one adds 0 * -0, which is -0 and nothing, whatever B's first value is. */
 ROWS static inline __m128i lanes_below(int64_t n)
 {
     return _mm_cmpgt_epi32(_mm_set1_epi32((int)n), _mm_setr_epi32(0, 1, 2, 3));
@@ -25,14 +25,15 @@ ROWS static inline __m256d rest_d(__m256d sum, const double *val, const int32_t 
     __m128i has = lanes_below(n), k = _mm_maskload_epi32(colind, has);
     __m256i wide = _mm256_cvtepi32_epi64(has);
     __m256d b = {B[_mm_cvtsi128_si32(k)], B[_mm_extract_epi32(k, 1)], B[_mm_extract_epi32(k, 2)], 0};
-    return _mm256_fmadd_pd(_mm256_maskload_pd(val, wide), _mm256_and_pd(b, _mm256_castsi256_pd(wide)), sum);
+    return _mm256_fmadd_pd(
+        _mm256_maskload_pd(val, wide), _mm256_blendv_pd(_mm256_set1_pd(-0.0), b, _mm256_castsi256_pd(wide)), sum);
 }
 
 ROWS static inline __m128 rest_s(__m128 sum, const float *val, const int32_t *colind, const float *B, int64_t n)
 {
     __m128i has = lanes_below(n), k = _mm_maskload_epi32(colind, has);
     __m128 b = {B[_mm_cvtsi128_si32(k)], B[_mm_extract_epi32(k, 1)], B[_mm_extract_epi32(k, 2)], 0};
-    return _mm_fmadd_ps(_mm_maskload_ps(val, has), _mm_and_ps(b, _mm_castsi128_ps(has)), sum);
+    return _mm_fmadd_ps(_mm_maskload_ps(val, has), _mm_blendv_ps(_mm_set1_ps(-0.0F), b, _mm_castsi128_ps(has)), sum);
 }
 
 /* All bits of a value where an entry is to be kept, none where it is not. */
@@ -45,6 +46,9 @@ typedef union keep_s {
     float value;
 } keep_s;
 
+typedef const keep_d *masks_d;
+typedef const keep_s *masks_s;
+
 static const keep_d kept_d[16] = {{-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}};
 static const keep_s kept_s[16] = {{-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}};
 
@@ -54,7 +58,7 @@ static const keep_s kept_s[16] = {{-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}
 #define ALL_IF(yes) LEFT(4 * (yes))
 
 #define T double
-#define MASKS const keep_d *
+#define MASKS masks_d
 #define LEFT(left) (kept_d + 8 - ((left) < 4 ? (left) : 4))
 #define EIGHT(left) (kept_d + 8 - ((left) < 8 ? (left) : 8))
 #define V double
@@ -100,7 +104,7 @@ static const keep_s kept_s[16] = {{-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}
 #undef EIGHT
 
 #define T float
-#define MASKS const keep_s *
+#define MASKS masks_s
 #define LEFT(left) (kept_s + 8 - ((left) < 4 ? (left) : 4))
 #define EIGHT(left) (kept_s + 8 - ((left) < 8 ? (left) : 8))
 #define V float
@@ -147,7 +151,7 @@ static const keep_s kept_s[16] = {{-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}
 
 static void rows_f64(const tulle__spmm_rows *rows)
 {
-    if (tulle__spmm_is_column(rows))
+    if (rows->column)
         rows_dcolumn(rows);
     else if (rows->n < 2)
         rows_d1(rows);
@@ -160,7 +164,7 @@ static void rows_f64(const tulle__spmm_rows *rows)
 
 static void rows_f32(const tulle__spmm_rows *rows)
 {
-    if (tulle__spmm_is_column(rows))
+    if (rows->column)
         rows_scolumn(rows);
     else if (rows->n < 4)
         rows_s1(rows);

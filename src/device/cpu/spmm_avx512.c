@@ -150,7 +150,7 @@ ROWS static inline uint64_t lanes_of(int64_t left)
 
 static void rows_f64(const tulle__spmm_rows *rows)
 {
-    if (tulle__spmm_is_column(rows))
+    if (rows->column)
         rows_dcolumn(rows);
     else if (rows->n < 2)
         rows_d1(rows);
@@ -165,7 +165,7 @@ static void rows_f64(const tulle__spmm_rows *rows)
 
 static void rows_f32(const tulle__spmm_rows *rows)
 {
-    if (tulle__spmm_is_column(rows))
+    if (rows->column)
         rows_scolumn(rows);
     else if (rows->n < 4)
         rows_s1(rows);

@@ -85,7 +85,7 @@ static inline s4 rest_s(s4 sum, const float *val, const int32_t *colind, const f
 
 static void rows_f64(const tulle__spmm_rows *rows)
 {
-    if (tulle__spmm_is_column(rows))
+    if (rows->column)
         rows_dcolumn(rows);
     else
         rows->n < 2 ? rows_d1(rows) : rows_d2(rows);
@@ -93,7 +93,7 @@ static void rows_f64(const tulle__spmm_rows *rows)
 
 static void rows_f32(const tulle__spmm_rows *rows)
 {
-    if (tulle__spmm_is_column(rows))
+    if (rows->column)
         rows_scolumn(rows);
     else
         rows->n < 4 ? rows_s1(rows) : rows_s4(rows);

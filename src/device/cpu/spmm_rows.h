@@ -20,8 +20,9 @@
  * them. With selects parts - 1 are made always, and what belongs to the next row is dropped.
  */
 #include "base/page_ahead.h"
+#include "device/cpu/all_entries.h"
 
-enum { NAME(MOST) = 8, NAME(STEP) = 16, NAME(PAIR_STEP) = 128 };
+enum { NAME(MOST) = 8, NAME(STEP) = 16, NAME(PAIR_STEP) = 128, NAME(PARTS_OF_ONE) = 4 };
 
 /*
  * Entries of A ahead of which B is fetched: 256 lines, which are a third of an L1 of 48 KiB, or 96 rows. Less leaves a
@@ -93,7 +94,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const t
 #pragma GCC unroll 4
         for (int q = 0; q < parts; q++) NAME(add)(sum + q * count, val, colind, B, ldb, a + q, tail, count);
     }
-    if (parts > 1 && a < fetch_end - parts + 1) NAME(fetch_rows)(colind + a, B, ldb, count, parts - 1);
+    if (parts > 1 && a <= fetch_end - (parts - 1)) NAME(fetch_rows)(colind + a, B, ldb, count, parts - 1);
 #ifdef SELECT
     if (parts > 1 && a + parts - 1 <= A->rowptr[A->m]) {
         const MASKS some = LEFT(end - a);
@@ -190,7 +191,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(block)(
     {                                                                                                                  \
         NAME(block)(rows, turn, count, parts);                                                                         \
     }
-BLOCK(1, 4)
+BLOCK(1, NAME(PARTS_OF_ONE))
 BLOCK(2, 2)
 BLOCK(3, 2)
 BLOCK(4, 1)

@@ -2,47 +2,46 @@
 /*
  * Template of the sparse-dense product for rows of uneven lengths and one vector a row of B, which spmm_rows.h includes
  * where there are selects. A loop over a row's entries ends after a number of turns that is foreseen wrongly, at the
- * price of four entries. Here one loop goes over the entries of all rows, four at a time: those of the next row are
- * dropped, the sum so far is stored each time, and whether the row ends selects what the next four are added to.
- * What bounds it is the number of instructions, some 55 for four entries, so where rows are alike it is slower than a
- * loop for each; and with two vectors and more, where a row costs more anyway, it was seldom faster.
+ * price of four entries. Here one loop goes over the entries of all rows, four at a time (all_entries.h): those of the
+ * next row are dropped, the sum so far is stored each time, and whether the row ends selects what the next four are
+ * added to. What bounds it is the number of instructions, some 55 for four entries, so where rows are alike it is
+ * slower than a loop for each; and with two vectors and more, where a row costs more anyway, it was seldom faster.
  *
  * Every sum is made as spmm_rows.h makes it.
  */
 
-/* Where sums go: row after row of so many values, each times alpha. */
-typedef struct NAME(sums) {
+/* Where the rows of a turn go: so many values apart, each times alpha. */
+typedef struct NAME(target) {
     T *to;
     int64_t ld;
     V alpha;
-} NAME(sums);
+} NAME(target);
 
-/* The sums of the turn's rows before `end`, those of the pairs before included if it resumes. */
+/* The sums of the turn's rows before `end`, at least one, those of the pairs before included if it resumes. */
 ROWS static inline __attribute__((always_inline)) void NAME(uneven)(
-    const NAME(turn) * turn, int64_t end, const NAME(sums) * sums, const int resumes)
+    const NAME(turn) * turn, int64_t end, const NAME(target) * target, const int resumes)
 {
     const tulle__csr *A = &turn->pair->A;
     const T *B = (const T *)turn->pair->B + turn->first;
-    const int64_t ldb = turn->pair->ldb, ld = sums->ld;
-    const int64_t *stop = A->rowptr + turn->begin + 1, *const all = A->rowptr + end;
-    const int32_t *colind = A->colind + stop[-1];
-    const T *val = (const T *)A->val + stop[-1];
-    const V *kept = turn->kept, alpha = sums->alpha;
-    const int count = 1, parts = 4;
+    const int64_t ldb = turn->pair->ldb, ld = target->ld, *const all = A->rowptr + end;
+    tulle__walk walk = tulle__walk_from(A, turn->begin);
+    const int32_t *colind = A->colind + walk.stop[-1];
+    const T *val = (const T *)A->val + walk.stop[-1];
+    const V *kept = turn->kept, alpha = target->alpha;
+    const int count = 1, parts = NAME(PARTS_OF_ONE);
     const uintptr_t fetched =
-        (uintptr_t)A->colind + (uintptr_t)(turn->pair->fetch_end - AHEAD - 4) * sizeof *colind; /* up to there */
-    int64_t left = stop[0] - stop[-1], next = stop[1] - stop[0];
-    V sum[4] = {resumes ? *kept : SPLAT(0), SPLAT(NOTHING), SPLAT(NOTHING), SPLAT(NOTHING)}, joined;
-    T *to = sums->to;
-    while (stop <= all) {
-        const int64_t last = left <= 4, step = left < 4 ? left : 4;
-        const MASKS some = LEFT(left);
+        (uintptr_t)A->colind + (uintptr_t)(turn->pair->fetch_end - AHEAD - parts) * sizeof *colind; /* up to there */
+    V sum[NAME(PARTS_OF_ONE)] = {resumes ? *kept : SPLAT(0), SPLAT(NOTHING), SPLAT(NOTHING), SPLAT(NOTHING)}, joined;
+    T *to = target->to;
+    while (walk.stop <= all) {
+        const int64_t last = tulle__walk_ends(&walk, parts), step = tulle__walk_step(&walk, parts);
+        const MASKS some = LEFT(walk.left);
         const MASKS ends = ALL_IF(last);
         tulle__fetch_page_ahead(val);
         tulle__fetch_page_ahead(colind);
-        if ((uintptr_t)colind <= fetched) NAME(fetch_rows)(colind, B, ldb, count, 4);
+        if ((uintptr_t)colind <= fetched) NAME(fetch_rows)(colind, B, ldb, count, parts);
 #pragma GCC unroll 4
-        for (int q = 0; q < 4; q++) NAME(add_some)(sum + q, val, colind, B, ldb, q, 0, MASK(some, q), count);
+        for (int q = 0; q < parts; q++) NAME(add_some)(sum + q, val, colind, B, ldb, q, 0, MASK(some, q), count);
         NAME(join)(&joined, sum, count, parts);
         *(U *)(void *)to = joined * alpha;
         /* of the next row also where this one goes on: a load of what was just stored would wait for it */
@@ -50,27 +49,25 @@ ROWS static inline __attribute__((always_inline)) void NAME(uneven)(
         __asm__("" : "+v"(begun)); /* in a register: a load with a mask is slow */
         sum[0] = SELECT(MASK(ends, 0), begun, sum[0]);
 #pragma GCC unroll 4
-        for (int q = 1; q < 4; q++) sum[q] = SELECT(MASK(ends, 0), SPLAT(NOTHING), sum[q]);
+        for (int q = 1; q < parts; q++) sum[q] = SELECT(MASK(ends, 0), SPLAT(NOTHING), sum[q]);
         to += last * ld;
         kept += last;
-        stop += last;
         val += step;
         colind += step;
-        left = last ? next : left - 4;
-        next = stop[1] - stop[0];
+        tulle__walk_on(&walk, parts);
     }
 }
 
 ROWS static __attribute__((noinline)) void NAME(uneven_first)(
-    const NAME(turn) * turn, int64_t end, const NAME(sums) * sums)
+    const NAME(turn) * turn, int64_t end, const NAME(target) * target)
 {
-    NAME(uneven)(turn, end, sums, 0);
+    NAME(uneven)(turn, end, target, 0);
 }
 
 ROWS static __attribute__((noinline)) void NAME(uneven_next)(
-    const NAME(turn) * turn, int64_t end, const NAME(sums) * sums)
+    const NAME(turn) * turn, int64_t end, const NAME(target) * target)
 {
-    NAME(uneven)(turn, end, sums, 1);
+    NAME(uneven)(turn, end, target, 1);
 }
 
 /* C's rows of the turn before `end`, whose sums are kept. */
@@ -87,14 +84,15 @@ ROWS static void NAME(put_kept)(const tulle__spmm_rows *rows, const NAME(turn) *
 ROWS static int64_t NAME(uneven_turn)(const tulle__spmm_rows *rows, const NAME(turn) * turn)
 {
     const int direct = turn->ends && !rows->stream && rows->beta == 0;
-    const int64_t end = tulle__spmm_whole_rows(&turn->pair->A, turn->begin, turn->end, 4);
-    NAME(sums) sums = {(T *)(void *)turn->kept, LANES, SPLAT(1)};
+    const int64_t end = tulle__walk_end(&turn->pair->A, turn->begin, turn->end, NAME(PARTS_OF_ONE));
+    NAME(target) target = {(T *)(void *)turn->kept, LANES, SPLAT(1)};
+    if (end == turn->begin) return end;
     if (direct) {
-        sums.to = (T *)rows->C + (turn->begin - rows->begin) * rows->ldc + turn->first;
-        sums.ld = rows->ldc;
-        sums.alpha = SPLAT((T)rows->alpha);
+        target.to = (T *)rows->C + (turn->begin - rows->begin) * rows->ldc + turn->first;
+        target.ld = rows->ldc;
+        target.alpha = SPLAT((T)rows->alpha);
     }
-    (turn->resumes ? NAME(uneven_next) : NAME(uneven_first))(turn, end, &sums);
+    (turn->resumes ? NAME(uneven_next) : NAME(uneven_first))(turn, end, &target);
     if (turn->ends && !direct) NAME(put_kept)(rows, turn, end);
     return end;
 }

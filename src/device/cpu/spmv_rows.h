@@ -18,6 +18,7 @@
  * spmm_rows.h, though also where one has no entries: leaving it out there cost the others more than it gained.
  */
 #include "base/page_ahead.h"
+#include "device/cpu/all_entries.h"
 
 /* Entries to fetch ahead; rows that pairs take turns over. */
 enum { NAME(AHEAD) = 96, NAME(STEP) = 128 };

@@ -5,20 +5,20 @@
  * turn's rows are made.
  */
 
-/* kept[i - begin] += row i's sum; for the first pair it is what is kept. */
-ROWS static inline __attribute__((always_inline)) void NAME(add_uneven)(
+/* kept[i - begin] += row i's sum, of rows begin .. end - 1, at least one; for the first pair it is what is kept. */
+ROWS static inline __attribute__((always_inline)) void NAME(uneven)(
     const tulle__spmm_operand *pair, int64_t begin, int64_t end, V *kept, const int resumes, const int fetches)
 {
-    const int64_t *stop = pair->A.rowptr + begin + 1, *const all = pair->A.rowptr + end;
-    const T *B = pair->B, *val = (const T *)pair->A.val + stop[-1];
-    const int32_t *colind = pair->A.colind + stop[-1];
+    const int64_t *const all = pair->A.rowptr + end;
+    tulle__walk walk = tulle__walk_from(&pair->A, begin);
+    const T *B = pair->B, *val = (const T *)pair->A.val + walk.stop[-1];
+    const int32_t *colind = pair->A.colind + walk.stop[-1];
     const uintptr_t fetched =
         (uintptr_t)pair->A.colind + (uintptr_t)(pair->fetch_end - NAME(AHEAD) - 8) * sizeof *colind; /* up to there */
-    int64_t left = stop[0] - stop[-1], next = stop[1] - stop[0];
     V sum[2] = {resumes ? *kept : SPLAT(0), NOTHING};
-    while (stop <= all) {
-        const int64_t last = left <= 8, step = left < 8 ? left : 8;
-        const MASKS some = EIGHT(left);
+    while (walk.stop <= all) {
+        const int64_t last = tulle__walk_ends(&walk, 8), step = tulle__walk_step(&walk, 8);
+        const MASKS some = EIGHT(walk.left);
         const MASKS ends = ALL_IF(last);
         tulle__fetch_page_ahead(val);
         tulle__fetch_page_ahead(colind);
@@ -34,11 +34,9 @@ ROWS static inline __attribute__((always_inline)) void NAME(add_uneven)(
         sum[0] = SELECT(LANES_OF(ends, 0), begun, sum[0]);
         sum[1] = SELECT(LANES_OF(ends, 0), NOTHING, sum[1]);
         kept += last;
-        stop += last;
         val += step;
         colind += step;
-        left = last ? next : left - 8;
-        next = stop[1] - stop[0];
+        tulle__walk_on(&walk, 8);
     }
 }
 
@@ -46,7 +44,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(add_uneven)(
     ROWS static __attribute__((noinline)) void NAME(name)(                                                             \
         const tulle__spmm_operand *pair, int64_t begin, int64_t end, V *kept)                                          \
     {                                                                                                                  \
-        NAME(add_uneven)(pair, begin, end, kept, resumes, fetches);                                                    \
+        NAME(uneven)(pair, begin, end, kept, resumes, fetches);                                                        \
     }
 UNEVEN(uneven_first, 0, 0)
 UNEVEN(uneven_first_fetched, 0, 1)
@@ -60,7 +58,8 @@ ROWS static int64_t NAME(uneven_turn)(const tulle__spmm_rows *rows, int p, int64
     static void (*const add[2][2])(const tulle__spmm_operand *, int64_t, int64_t, V *) = {
         {NAME(uneven_first), NAME(uneven_first_fetched)}, {NAME(uneven_next), NAME(uneven_next_fetched)}};
     const tulle__spmm_operand *pair = &rows->pair[p];
-    end = tulle__spmm_whole_rows(&pair->A, begin, end, 8);
+    end = tulle__walk_end(&pair->A, begin, end, 8);
+    if (end == begin) return end;
     add[p > 0][pair->fetch_end > 0](pair, begin, end, kept);
     if (p < rows->npairs - 1) return end;
     const T alpha = (T)rows->alpha, beta = (T)rows->beta;
