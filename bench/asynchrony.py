@@ -29,7 +29,7 @@ def run(options, case, bandwidth, lookahead):
     command = [options.tulle, verb, operand, *more, "--pes", "2", "--threads", "1", "--comm",
                f"net:latency=5us,bw={bandwidth:.0f}+threads", "--alg", "stationary-c", "--tiles", str(options.tiles),
                "--lookahead", str(lookahead), "--reps", "3", "--json", "--quiet"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     result = json.loads(said.splitlines()[0])
     return result["phases"]["compute"]["max"], result["phases"]["communicate"]["max"]
 

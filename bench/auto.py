@@ -29,7 +29,7 @@ def run(options, case, alg):
     rows, cols = map(int, grid.split("x"))
     command = [options.tulle, verb, operand, *more, "--comm", options.comm, "--pes", str(rows * cols), "--grid", grid,
                "--threads", "1", "--alg", alg, "--reps", str(options.reps), "--json", "--quiet"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     return [json.loads(line) for line in said.splitlines()]
 
 

@@ -23,7 +23,7 @@ CORE = "sim:platform=fattree,flops=2G,memory=1G,cache=2G,launch=1us,taper=1"
 
 
 def tulle(options, *arguments):
-    said = subprocess.run([options.tulle, *arguments, "--json"], capture_output=True, text=True, check=True).stdout
+    said = subprocess.run([options.tulle, *arguments, "--json"], stdout=subprocess.PIPE, text=True, check=True).stdout
     return json.loads(said.splitlines()[0])
 
 

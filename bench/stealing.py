@@ -30,7 +30,7 @@ def run(options, operand, operation, grid):
     rows, cols = map(int, grid.split("x"))
     command = [options.tulle, verb, operand, *more, "--comm", options.platform, "--pes", str(rows * cols), "--grid",
                grid, "--cut", options.cut, "--threads", "1", "--alg", "all", "--reps", "1", "--json", "--quiet"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
     return {r["alg"]: r for r in map(json.loads, said.splitlines())}
 
 

@@ -214,7 +214,7 @@ def parse_arguments():
     options = parser.parse_args()
     options.pictures = options.pictures or options.out
     if options.format is None and not options.earlier:
-        said = subprocess.run([options.tulle, "stream", "--help"], capture_output=True, text=True, check=True).stdout
+        said = subprocess.run([options.tulle, "stream", "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
         options.format = "auto" if re.search(r"^ *--format", said, re.MULTILINE) else ""
     return options
 

@@ -33,7 +33,7 @@ def run(options, case, comm, alg):
     verb, operand, more = case
     command = [options.tulle, verb, operand, *more, "--comm", comm, "--pes", "2", "--threads", "1", "--alg", alg,
                "--tiles", "2", "--reps", str(options.reps), "--json", "--quiet"]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
 
 
 def pair(options, case, real, simulated, alg):
