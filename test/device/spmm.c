@@ -128,13 +128,12 @@ static matrix scattered(tulle_type type, int64_t m, int64_t n, uint64_t seed, in
     return A;
 }
 
-/* C = 2 sum of the pairs' products + beta C, by one implementation. */
-static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, const matrix *A, int npairs, int64_t n,
-    const void *B, void *C, double beta)
+/* C = 2 sum of the pairs' products + beta C, each of A and the same B, row-major. */
+static tulle__spmm_task sum_of_products(
+    tulle__spmm_pair *pair, const matrix *A, int npairs, int64_t n, const void *B, void *C, double beta)
 {
-    tulle__spmm_pair pair[PAIRS];
     for (int p = 0; p < npairs; p++) pair[p] = (tulle__spmm_pair){.A = A[p].csr, .B = B, .b_row = n, .b_col = 1};
-    tulle__spmm_task task = {.type = A->type,
+    return (tulle__spmm_task){.type = A->type,
         .m = A->csr.m,
         .n = n,
         .npairs = npairs,
@@ -144,6 +143,13 @@ static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, c
         .c_col = 1,
         .alpha = 2,
         .beta = beta};
+}
+
+static tulle_status multiply(const tulle__kernels *kernels, tulle__pool *pool, const matrix *A, int npairs, int64_t n,
+    const void *B, void *C, double beta)
+{
+    tulle__spmm_pair pair[PAIRS];
+    tulle__spmm_task task = sum_of_products(pair, A, npairs, n, B, C, beta);
     return kernels->spmm(pool, &task);
 }
 
@@ -214,20 +220,11 @@ static void test_rows_alone(tulle__isa isa, uint64_t seeds)
                     A[p] = scattered((tulle_type)type, ROWS, INNER, 100 * seed + (uint64_t)p, p ? 40 : ROWS, 0);
                     for (int64_t a = 0; tiny && a < A[p].rowptr[ROWS]; a++)
                         type == TULLE_F64 ? (((double *)A[p].val)[a] *= 1e-200) : (((float *)A[p].val)[a] *= 1e-25F);
-                    pair[p] =
-                        (tulle__spmm_pair){.A = A[p].csr, .B = B, .b_row = apart && p == 1 ? n + APART : n, .b_col = 1};
                 }
                 for (int64_t b = 0; tiny && b < INNER * (n + APART); b++)
                     type == TULLE_F64 ? (((double *)(void *)B)[b] *= 1e-200) : (((float *)(void *)B)[b] *= 1e-25F);
-                tulle__spmm_task task = {.type = (tulle_type)type,
-                    .m = ROWS,
-                    .n = n,
-                    .npairs = npairs,
-                    .pair = pair,
-                    .C = C,
-                    .c_row = n,
-                    .c_col = 1,
-                    .alpha = 1};
+                tulle__spmm_task task = sum_of_products(pair, A, npairs, n, B, C, 0);
+                if (apart && npairs > 1) pair[1].b_row += APART;
                 different += kernels->spmm(NULL, &task) != TULLE_OK;
                 for (int64_t i = 0; i < ROWS; i++) {
                     task.m = 1;
