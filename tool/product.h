@@ -69,7 +69,7 @@ tulle_status run_product(const struct options *options, int sparse);
         {.name = "lookahead",                                                                                          \
             .kind = KIND_INT,                                                                                          \
             .argument = "D",                                                                                           \
-            .fallback = "2",                                                                                           \
+            .fallback = "4",                                                                                           \
             .low = 0,                                                                                                  \
             .high = 1000,                                                                                              \
             .text = "tile pairs fetched ahead"},                                                                       \

@@ -92,8 +92,7 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
     if (comm->size == 1) return mine;
     tulle__slot *own = tulle__slot_own(comm);
     int parity = (int)(comm->agrees & 1);
-    if (mine != TULLE_OK && mine != TULLE_ERR_PEER && !tulle__word_read(&own->failure[parity]))
-        tulle__comm_fail(comm, mine);
+    if (mine != TULLE_OK && mine != TULLE_ERR_PEER) tulle__comm_fail(comm, mine);
     tulle_status status = meet(comm);
     if (status != TULLE_OK) return status;
     if (!tulle__word_read(&own->failure[parity])) return mine;
@@ -102,7 +101,7 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
      * next operation uses the other failure word.
      */
     uint64_t code = first_failure(comm, parity);
-    if (tulle__failure_rank(code) != comm->pe->rank) tulle__comm_adopt(comm, code);
+    if (tulle__failure_rank(code) != comm->pe->rank) tulle__comm_adopt_failure(comm, code);
     status = meet(comm);
     if (status != TULLE_OK) return status;
     reset_slot(comm, parity);

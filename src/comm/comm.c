@@ -290,13 +290,14 @@ static uint64_t failure_code(const tulle_comm *comm, tulle_status status)
     return comm->collectives << 24 | (uint64_t)(comm->pe->rank + 1) << 8 | (uint64_t)status;
 }
 
-void tulle__comm_adopt(tulle_comm *comm, uint64_t code)
+/* at: where in the fixed part of its control memory the failed PE keeps the message */
+static void adopt(tulle_comm *comm, uint64_t code, uint64_t at)
 {
     char text[TULLE_MESSAGE_MAX] = "";
     int failed = tulle__failure_rank(code);
     tulle__pe *pe = comm->pe;
     tulle__place place = {.length = tulle__control_fixed(pe->npes), .rank = failed, .segment = TULLE__CONTROL};
-    pe->link->ops->get(pe->link, 0, &place, offsetof(tulle__fixed, message), text, sizeof text);
+    pe->link->ops->get(pe->link, 0, &place, at, text, sizeof text);
     if (pe->link->ops->wait(pe->link, 0) != TULLE_OK) snprintf(text, sizeof text, "(its message could not be read)");
     text[sizeof text - 1] = '\0';
     /* a PE that passes on another's failure already names it */
@@ -304,6 +305,11 @@ void tulle__comm_adopt(tulle_comm *comm, uint64_t code)
         tulle__fail(tulle__failure_status(code), "%s", text);
     else
         tulle__fail(tulle__failure_status(code), "PE %d: %s", failed, text);
+}
+
+void tulle__comm_adopt_failure(tulle_comm *comm, uint64_t code)
+{
+    adopt(comm, code, offsetof(tulle__fixed, message));
 }
 
 /*
@@ -319,12 +325,14 @@ tulle_status tulle__comm_failed(tulle_comm *comm)
 {
     if (comm->size == 1) return TULLE_OK;
     uint64_t code = tulle__word_read(&tulle__slot_own(comm)->failure[comm->agrees & 1]);
-    if (!concerns(comm, code)) {
-        code = tulle__word_read(&tulle__fixed_own(comm->pe)->left);
-        /* the count of one who left is that of the whole team */
-        if (!code || (comm->slot == 0 && !concerns(comm, code))) return TULLE_OK;
+    if (concerns(comm, code)) {
+        tulle__comm_adopt_failure(comm, code);
+        return TULLE_ERR_PEER;
     }
-    tulle__comm_adopt(comm, code);
+    code = tulle__word_read(&tulle__fixed_own(comm->pe)->left);
+    /* the count of one who left is that of the whole team */
+    if (!code || (comm->slot == 0 && !concerns(comm, code))) return TULLE_OK;
+    adopt(comm, code, offsetof(tulle__fixed, left_message));
     return TULLE_ERR_PEER;
 }
 
@@ -345,23 +353,36 @@ tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t v
     return status;
 }
 
-static void announce(tulle_comm *comm, uint64_t at, tulle_status status)
+/* Whether nothing need be added to a failure word: PEs hear of who came least far, as some may still wait for it. */
+static int known(uint64_t word, uint64_t code)
+{
+    return word && word >> 24 <= code >> 24;
+}
+
+/* To word `at` of the fixed part of every PE's control memory, after the message has been written to `text`. */
+static void announce(tulle_comm *comm, uint64_t at, char *text, uint64_t code)
 {
     tulle__pe *pe = comm->pe;
-    snprintf(tulle__fixed_own(pe)->message, TULLE_MESSAGE_MAX, "%s", tulle_error_message());
+    snprintf(text, TULLE_MESSAGE_MAX, "%s", tulle_error_message());
     for (int r = 0; r < comm->size; r++) {
         tulle__place place = tulle__fixed_place(comm, r);
-        pe->link->ops->compare_swap(pe->link, &place, at, 0, failure_code(comm, status));
+        uint64_t word = 0, was;
+        while ((was = pe->link->ops->compare_swap(pe->link, &place, at, word, code)) != word && !known(was, code))
+            word = was;
     }
 }
 
 void tulle__comm_fail(tulle_comm *comm, tulle_status status)
 {
-    announce(
-        comm, tulle__slot_at(comm) + offsetof(tulle__slot, failure) + (comm->agrees & 1) * sizeof(uint64_t), status);
+    uint64_t code = failure_code(comm, status), parity = comm->agrees & 1;
+    /* also if it is this PE's own: its message may be being read */
+    if (known(tulle__word_read(&tulle__slot_own(comm)->failure[parity]), code)) return;
+    announce(comm, tulle__slot_at(comm) + offsetof(tulle__slot, failure) + parity * sizeof(uint64_t),
+        tulle__fixed_own(comm->pe)->message, code);
 }
 
 void tulle__comm_leave(tulle__pe *pe, tulle_status status)
 {
-    announce(&pe->comm, offsetof(tulle__fixed, left), status);
+    announce(
+        &pe->comm, offsetof(tulle__fixed, left), tulle__fixed_own(pe)->left_message, failure_code(&pe->comm, status));
 }

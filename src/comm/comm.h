@@ -191,12 +191,12 @@ tulle_status tulle__comm_share(tulle_comm *comm, const tulle__place *place, uint
 /* Collective: block r of mine goes to PE r; theirs[r] is the block that r had for this PE. Of `bytes` each. */
 tulle_status tulle__comm_exchange(tulle_comm *comm, const void *mine, size_t bytes, void *theirs);
 
-/* Tells all PEs of comm that this one fails with status and its message. */
+/* Tells all PEs of comm that this one fails with status and its message, unless they know of one that came no later. */
 void tulle__comm_fail(tulle_comm *comm, tulle_status status);
 /* The same for all PEs of the team, when the body has returned. */
 void tulle__comm_leave(tulle__pe *pe, tulle_status status);
 /* Makes the message behind a failure word this thread's, with the failed PE's rank before it. */
-void tulle__comm_adopt(tulle_comm *comm, uint64_t code);
+void tulle__comm_adopt_failure(tulle_comm *comm, uint64_t code);
 /* What a failure word says. */
 static inline int tulle__failure_rank(uint64_t code)
 {

@@ -485,6 +485,22 @@ static tulle_status test_agree(tulle_comm *comm, void *arg)
                                              : TULLE_OK);
     TULLE_TRY(same_everywhere(comm, end));
     EXPECT(end == TULLE_ERR_LIMIT || end == TULLE_ERR_IO);
+    /* one that had come further fails before: all hear of the other, for whom some may still wait in a collective */
+    tulle_status mine = TULLE_OK;
+    if (size > 1 && rank == 1) {
+        comm->collectives += 2;
+        tulle__comm_fail(comm, tulle__fail(TULLE_ERR_IO, "further"));
+        mine = TULLE_ERR_PEER;
+    } else if (size > 1 && rank == 0) {
+        for (int turns = 0; tulle__comm_failed(comm) == TULLE_OK;) tulle__pause(comm, &turns);
+        mine = tulle__fail(TULLE_ERR_LIMIT, "less far");
+        tulle__comm_fail(comm, mine);
+        tulle__comm_fail(comm, tulle__fail(TULLE_ERR_LIMIT, "a consequence"));
+    }
+    end = tulle_comm_agree(comm, mine);
+    EXPECT(end == (size > 1 ? TULLE_ERR_LIMIT : TULLE_OK));
+    EXPECT(size == 1 || rank == 0 || strstr(tulle_error_message(), "PE 0: less far"));
+    TULLE_TRY(tulle_comm_barrier(comm));
 out:
     return status;
 }

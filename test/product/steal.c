@@ -22,6 +22,7 @@ struct run {
     tulle_alg alg;
     int sparse, deterministic, tiles;
     int even;                  /* all tile rows of A are as the first one */
+    int far;                   /* no tile comes in less time than multiplying it takes */
     int64_t units;             /* that there are */
     int bands;                 /* products of tiles, or chains, that are cut in bands */
     tulle_report report[RUNS]; /* of PE 0 */
@@ -32,6 +33,10 @@ struct run {
 /* One on which multiplying takes so long that any tile may come for it. */
 static const tulle_machine slow = {
     .host = "slow", .threads = 1, .stream = 1e6, .cache = 1e6, .fma = {1e6, 1e6}, .tier = {{1e-9, 1e12}, {1e-9, 1e12}}};
+
+/* And one where none may. */
+static const tulle_machine far = {
+    .host = "far", .threads = 1, .stream = 1e12, .cache = 1e12, .fma = {1e12, 1e12}, .tier = {{1, 1e3}, {1, 1e3}}};
 
 /* A has entries in its first tile row only, which is that of PE 0. */
 static tulle_status make_factors(tulle_comm *comm, const struct run *run, tulle_mat **A, tulle_mat **B)
@@ -142,7 +147,7 @@ static tulle_status make_product(tulle_comm *comm, const struct run *run, struct
     options.alg = run->alg;
     options.deterministic = run->deterministic;
     options.lookahead = 0;
-    options.machine = &slow;
+    options.machine = run->far ? &far : &slow;
     TULLE_TRY(make_factors(comm, run, &x->A, &x->B));
     TULLE_TRY(tulle_product_layout(x->A, TULLE_OP_N, x->B, TULLE_OP_N, &lc));
     TULLE_TRY(run->sparse ? tulle_mat_new_csr(comm, lc, TULLE_F64, &x->C)
@@ -270,17 +275,19 @@ static void compare(tulle_team *team, tulle_alg stealing, tulle_alg stationary, 
     }
 }
 
-/* Nothing is cut, nothing stolen, nothing moved that the stationary algorithm does not move; what it reuses is reused.
+/*
+ * Where shares are even, or nothing comes in time: nothing is cut, nothing stolen, nothing moved that the stationary
+ * algorithm does not move; what it reuses is reused.
  */
-static void compare_even(tulle_team *team, tulle_alg stealing, tulle_alg stationary, int sparse)
+static void compare_kept(tulle_team *team, tulle_alg stealing, tulle_alg stationary, int sparse, int even)
 {
     static struct run mine, its;
-    const char *name = tulle_alg_name(stealing);
-    its = (struct run){.alg = stationary, .sparse = sparse, .tiles = 4, .even = 1};
-    ok(tulle_team_run(team, body, &its) == TULLE_OK, "%s, even", tulle_alg_name(stationary));
+    const char *name = tulle_alg_name(stealing), *why = even ? "even" : "far";
+    its = (struct run){.alg = stationary, .sparse = sparse, .tiles = 4, .even = even, .far = !even};
+    ok(tulle_team_run(team, body, &its) == TULLE_OK, "%s, %s", tulle_alg_name(stationary), why);
     mine = its;
     mine.alg = stealing;
-    ok(tulle_team_run(team, body, &mine) == TULLE_OK, "%s, even", name);
+    ok(tulle_team_run(team, body, &mine) == TULLE_OK, "%s, %s", name, why);
     for (int r = 0; r < RUNS; r++) {
         const tulle_report *m = &mine.report[r], *i = &its.report[r];
         ok(m->stolen == 0 && m->units == i->units && m->reused == i->reused, "%s: %d units of %d, %d stolen", name,
@@ -311,9 +318,10 @@ int main(int argc, char **argv)
             compare(team, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STATIONARY_C, sparse, few ? tiles : 16);
         }
     for (int sparse = 0; sparse < 2; sparse++) {
-        compare_even(team, TULLE_ALG_STEAL_RANDOM_A, TULLE_ALG_STATIONARY_A, sparse);
-        compare_even(team, TULLE_ALG_STEAL_LOCAL_A, TULLE_ALG_STATIONARY_A, sparse);
-        compare_even(team, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STATIONARY_C, sparse);
+        compare_kept(team, TULLE_ALG_STEAL_RANDOM_A, TULLE_ALG_STATIONARY_A, sparse, 1);
+        compare_kept(team, TULLE_ALG_STEAL_LOCAL_A, TULLE_ALG_STATIONARY_A, sparse, 1);
+        compare_kept(team, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STATIONARY_C, sparse, 1);
+        compare_kept(team, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STATIONARY_C, sparse, 0);
     }
     try_claims(team);
     tulle_team_free(team);

@@ -123,6 +123,11 @@ if [ "$near" -gt 1 ]; then
     without=$(moved "$@" "$tulle" spgemm "$data/bcsstk16.mtx.gz" --comm mpi:direct=off)
     [ "${with:-0}" -gt 0 ] && [ "$with" -lt "${without:-0}" ]
     report $? "PEs of one host share memory: $with bytes are copied, $without without"
+    # what several PEs of a host need of another comes to it once: the bytes are those of nodes of threads
+    once=$("$tulle" spgemm "$data/bcsstk16.mtx.gz" --comm threads:node=$near --pes $pes -q --threads 1 --memory 2400M \
+        --alg stationary-c --json | sed 's/.*"bytes_moved":\([0-9.e+]*\).*/\1/')
+    [ "${once:-0}" -gt 0 ] && [ "$with" = "$once" ]
+    report $? "rows come once a host: $with bytes, $once between nodes of threads"
 fi
 
 # a product without end, one of whose PEs is killed

@@ -8,7 +8,7 @@
 #include "algo/product/price.h"
 #include "base/error.h"
 
-enum { LOOKAHEAD = 2, PANEL = 8 << 20 };
+enum { PANEL = 8 << 20 };
 
 /* A tier that is not known: memory to memory, by the share of a PE that copies, and a microsecond. */
 static tulle_tier near_tier(const tulle_machine *machine, double share)
@@ -50,7 +50,7 @@ tulle_status tulle__costs_init(
     tulle__costs c = {.census = census,
         .machine = machine,
         .threads = o.threads > 0 ? o.threads : 1,
-        .lookahead = o.lookahead < 0 ? LOOKAHEAD : o.lookahead,
+        .lookahead = o.lookahead < 0 ? TULLE__LOOKAHEAD : o.lookahead,
         .deterministic = o.deterministic,
         .transfers = o.transfers,
         .panel = o.panel ? (double)o.panel : PANEL,

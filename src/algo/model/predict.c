@@ -2,8 +2,8 @@
 #include <math.h>
 
 #include "algo/model/cost.h"
-#include "algo/product/band.h"
 #include "algo/product/panel.h"
+#include "algo/product/worth.h"
 #include "base/error.h"
 #include "comm/slot.h"
 
@@ -40,7 +40,11 @@ static void add_publishing(const tulle__costs *c, tulle__burden *load)
 static const tulle__policy *policy_of(const tulle__costs *c, tulle_alg alg)
 {
     const tulle__policy *policy = tulle__policy_of(alg);
-    return policy ? tulle__policy_in_effect(policy, &c->census->operands, c->census->pes, c->part) : NULL;
+    tulle__prices prices = tulle__prices_of(c->machine, c->tier, c->threads);
+    prices.node_pes = c->node_pes;
+    return policy ? tulle__policy_in_effect(
+                        policy, &c->census->operands, c->census->pes, c->direct ? NULL : &prices, c->part)
+                  : NULL;
 }
 
 static tulle_status walk(const tulle__costs *c, tulle_alg alg, tulle__burden **load)

@@ -3,32 +3,11 @@
 
 enum { PARTS = 32, BANDS_MOST = 32, CHAIN_BANDS_MOST = 1024, GRAIN_LEAST = 64 };
 
-/* Largest share over the mean up to which shares are alike: to mend less costs more than it saves (bench/stealing.py). */
-#define ALIKE 1.2
-
 double tulle__operands_work(const tulle__operands *o, int i, int k, int j)
 {
     double nnz_a = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
     if (o->B->kind == TULLE_DENSE) return nnz_a * (double)tulle__tile_cols(o->B, j);
     return nnz_a * (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz / (double)(tulle__tile_rows(o->B, k) + 1);
-}
-
-const tulle__policy *tulle__policy_in_effect(
-    const tulle__policy *policy, const tulle__operands *o, int pes, double *share)
-{
-    double sum = 0, most = 0;
-    if (policy->reach == TULLE__REACH_NONE) return policy;
-    for (int pe = 0; pe < pes; pe++) share[pe] = 0;
-    for (int i = 0; i < o->M; i++)
-        for (int k = 0; k < o->K; k++)
-            for (int j = 0; j < o->N; j++)
-                if (tulle__operands_meet(o, i, k, j))
-                    share[policy->worker(o, i, k, j)] += tulle__operands_work(o, i, k, j);
-    for (int pe = 0; pe < pes; pe++) {
-        sum += share[pe];
-        if (share[pe] > most) most = share[pe];
-    }
-    return most > ALIKE * sum / pes ? policy : tulle__policy_of(policy->keeping);
 }
 
 void tulle__operands_set_grain(tulle__operands *o, int pes)

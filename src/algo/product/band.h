@@ -19,15 +19,6 @@
 /* Multiplications of A[i,k] B[k,j]; of sparse tiles, expected if they are uniform. */
 double tulle__operands_work(const tulle__operands *operands, int i, int k, int j);
 
-/*
- * The policy by which work is done: where no PE's share of it is expected to be clearly more than the mean, all PEs
- * keep to their own chains, as under the stationary algorithm. Bands, results that travel from other PEs than they do
- * there, and structures that nobody can reuse have a price, and there is nothing to be had for it. share: room for a
- * number of each PE.
- */
-const tulle__policy *tulle__policy_in_effect(
-    const tulle__policy *policy, const tulle__operands *operands, int pes, double *share);
-
 /* Sets operands->grain for this structure, where work may be stolen. */
 void tulle__operands_set_grain(tulle__operands *operands, int pes);
 

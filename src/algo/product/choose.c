@@ -50,17 +50,11 @@ static tulle_machine machine_of(const tulle_plan *plan)
 static tulle__prices prices_of(const tulle_plan *plan)
 {
     tulle_machine machine = machine_of(plan);
-    double share = (double)plan->comm->pe->threads / machine.threads;
-    tulle__prices prices = {.node_pes = machine.node_pes,
-        .record = (double)tulle__partial_record_bytes(),
-        .multiplication = 8 / (machine.cache * (share < 1 ? share : 1)),
-        .addition = 3 / (machine.stream * (share < 1 ? share : 1))};
-    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
-        const tulle_tier *tier = &machine.tier[d];
-        if (!(tier->bandwidth > 0)) tier = &ordinary.tier[d];
-        prices.message[d] = tulle__price_message(tier);
-        prices.byte[d] = 1 / tier->bandwidth;
-    }
+    tulle_tier tier[TULLE_DISTANCE_COUNT];
+    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++)
+        tier[d] = machine.tier[d].bandwidth > 0 ? machine.tier[d] : ordinary.tier[d];
+    tulle__prices prices = tulle__prices_of(&machine, tier, plan->comm->pe->threads);
+    prices.record = (double)tulle__partial_record_bytes();
     return prices;
 }
 

@@ -11,7 +11,7 @@
 #include "algo/product/phase.h"
 #include "base/error.h"
 
-enum { QUEUE_CAPACITY = 256, LOOKAHEAD = 2 };
+enum { QUEUE_CAPACITY = 256 };
 
 void tulle__plan_forget(tulle_plan *plan)
 {
@@ -252,7 +252,8 @@ static int count_tile(const tulle_plan *plan, int i, int j, int *away)
 
 static const tulle__policy *in_effect(const tulle_plan *plan, tulle_alg alg)
 {
-    return tulle__policy_in_effect(tulle__policy_of(alg), &plan->operands, plan->comm->size, plan->share);
+    const tulle__prices *prices = plan->direct || !plan->prices.node_pes ? NULL : &plan->prices;
+    return tulle__policy_in_effect(tulle__policy_of(alg), &plan->operands, plan->comm->size, prices, plan->share);
 }
 
 /* Where shares of the work become alike, or no longer are, the length of jobs that was predicted is of no use. */
@@ -321,7 +322,9 @@ static int to_be_predicted(const tulle_plan *plan)
 {
     const tulle_product_options *options = &plan->options;
     if (options->alg == TULLE_ALG_AUTO || options->machine) return 1;
-    return tulle__policy_may_group(in_effect(plan, options->alg), plan->direct, options->deterministic);
+    /* also if only the prices will say that nothing is to be stolen */
+    tulle_alg keeping = tulle__policy_of(options->alg)->keeping;
+    return tulle__policy_may_group(tulle__policy_of(keeping), plan->direct, options->deterministic);
 }
 
 static tulle_status prepare(tulle_plan *plan)
@@ -339,7 +342,7 @@ static tulle_status prepare(tulle_plan *plan)
     if (plan->options.replication == TULLE_REPLICATION_AUTO) TULLE_TRY(choose_layers(plan));
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle_alg alg = plan->options.alg;
-    plan->lookahead = plan->options.lookahead < 0 ? LOOKAHEAD : plan->options.lookahead;
+    plan->lookahead = plan->options.lookahead < 0 ? TULLE__LOOKAHEAD : plan->options.lookahead;
     int predicted = to_be_predicted(plan);
     if (predicted || !plan->direct) TULLE_TRY(tulle__choose(plan, predicted, &alg));
     plan->asked = tulle__policy_of(alg);

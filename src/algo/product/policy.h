@@ -73,6 +73,12 @@ int tulle__policy_group(const tulle__policy *policy, int K, int direct, int dete
  */
 int tulle__policy_may_group(const tulle__policy *policy, int direct, int deterministic);
 
+/*
+ * Jobs with remote tiles that are fetched ahead unless the user says how many. With two, ports idle while a heavy tile's
+ * owner serves a whole row of PEs: simulated, four take up to 7 % less time, more hardly less.
+ */
+enum { TULLE__LOOKAHEAD = 4 };
+
 /* Whether A[i,k] B[k,j] has anything to multiply; all PEs know, from the directories. */
 int tulle__operands_meet(const tulle__operands *operands, int i, int k, int j);
 

@@ -15,6 +15,7 @@ typedef struct tulle__prices {
     double multiplication;                /* seconds, of a value of 8 bytes that lies in the cache */
     double addition;                      /* seconds, of a byte to what lies in memory */
     int node_pes;                         /* ranks follow each other */
+    int in_place;                         /* PEs of a node read each other's tiles where they lie */
 } tulle__prices;
 
 static inline double tulle__price_message(const tulle_tier *tier)
@@ -25,6 +26,21 @@ static inline double tulle__price_message(const tulle_tier *tier)
 static inline double tulle__price_range(const tulle_tier *tier)
 {
     return tulle__price_message(tier) / TULLE__GETS_IN_LATENCY;
+}
+
+/* For PEs of so many threads on a machine whose tiers are known or assumed; record is left to the caller. */
+static inline tulle__prices tulle__prices_of(const tulle_machine *machine, const tulle_tier *tier, int threads)
+{
+    double share = threads < machine->threads ? (double)threads / machine->threads : 1;
+    tulle__prices prices = {.node_pes = machine->node_pes,
+        .in_place = machine->in_place,
+        .multiplication = 8 / (machine->cache * share),
+        .addition = 3 / (machine->stream * share)};
+    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
+        prices.message[d] = tulle__price_message(&tier[d]);
+        prices.byte[d] = 1 / tier[d].bandwidth;
+    }
+    return prices;
 }
 
 static inline tulle_distance tulle__price_distance(const tulle__prices *prices, int a, int b)

@@ -7,8 +7,6 @@
 #include "base/error.h"
 #include "mat/fetch.h"
 
-enum { SPARSE_TIMES = 16 }; /* that a multiplication takes in a sparse product, about */
-
 struct tulle__steal {
     tulle_comm *comm;
     const tulle__prices *prices; /* NULL: every tile is read in place */
@@ -53,37 +51,13 @@ static void note(tulle__steal *s, int pe, int64_t word, uint64_t seen)
     *known = seen;
 }
 
-/* Seconds that the tiles of the chain looked at take to come, but for those that are at hand. */
-static double fetch_seconds(const tulle__steal *s, const tulle__item_chain *c)
-{
-    const tulle__operands *o = s->items.operands;
-    double seconds = 0;
-    for (int n = 0; s->prices && n < s->items.nk; n++) {
-        const struct {
-            const tulle_mat *X;
-            int i, j, here;
-        } tile[2] = {{o->A, c->i, s->items.k[n], c->i == s->last_i}, {o->B, s->items.k[n], c->j, c->j == s->last_j}};
-        for (int t = 0; t < 2; t++) {
-            double bytes = (double)tulle__fetch_bytes(tile[t].X, tile[t].i, tile[t].j);
-            int owner = tulle__layout_owner(tile[t].X->layout, tile[t].i, tile[t].j), rank = s->comm->rank;
-            if (bytes > 0 && !tile[t].here)
-                seconds += s->prices->byte[tulle__price_distance(s->prices, rank, owner)] *
-                           tulle__price(s->prices, rank, owner, bytes, 0, 1);
-        }
-    }
-    return seconds;
-}
-
-/*
- * Whether a chain's tiles take less time to come than what this PE may do of it, claim by claim, takes to multiply: a
- * quarter of what is left, as tiles are kept from one claim to the next.
- */
+/* Whether an item may be taken with profit. */
 static int pays(tulle__steal *s, int pe, int64_t item)
 {
     if (!s->items.policy->by_chain || !s->prices || pe == s->comm->rank) return 1;
-    double times = s->items.operands->B->kind == TULLE_CSR ? SPARSE_TIMES : 1;
-    return fetch_seconds(s, tulle__items_look_at(&s->items, pe, item)) <=
-           s->left[pe] / 4 * times * s->prices->multiplication;
+    const tulle__item_chain *c = tulle__items_look_at(&s->items, pe, item);
+    return tulle__worth_taking(
+        s->items.operands, s->prices, s->comm->rank, c->i, c->j, s->left[pe], (tulle__at_hand){s->last_i, s->last_j});
 }
 
 /*
