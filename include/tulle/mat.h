@@ -73,6 +73,28 @@ TULLE_API tulle_status tulle_mat_from_csr(
 TULLE_API tulle_status tulle_mat_from_csc(
     tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_csr_rows *columns, tulle_mat **A);
 
+/* Block rows that one PE contributes, in BSR: of blocks of `rows` x `cols` values, each in row- or column-major order.
+ */
+typedef struct tulle_bsr_rows {
+    int rows, cols;
+    tulle_order order;
+    tulle_gidx first, count; /* block rows */
+    const int64_t *rowptr;   /* blocks: count + 1, from rowptr[0] */
+    const void *colind;      /* block columns: int32_t or int64_t */
+    int colind_bytes;        /* 4 or 8 */
+    const void *val;         /* rows * cols values of the matrix's type for each block, those of block 0 first */
+    int drop_zeros;          /* 1: zeros in blocks are none of its entries, as of a triangle, whose diagonal blocks are
+                                half empty */
+} tulle_bsr_rows;
+
+/*
+ * Collective. The same from blocks: the block rows of PE 0 come first; m and n are multiples of the blocks' sides. What
+ * comes out is CSR, one tile a PE, cut between block rows; products and solves find the blocks themselves.
+ * TULLE_ERR_ARG on all PEs, with the first cause, if the rows do not make up the matrix.
+ */
+TULLE_API tulle_status tulle_mat_from_bsr(
+    tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_bsr_rows *rows, tulle_mat **A);
+
 typedef enum tulle_duplicates { TULLE_DUPLICATES_SUM, TULLE_DUPLICATES_ERROR, TULLE_DUPLICATES_LAST } tulle_duplicates;
 
 /*

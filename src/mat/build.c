@@ -38,26 +38,33 @@ struct rows {
 
 enum { ROW_PIECE = 4096 };
 
+/* The row of entry e: rowptr[row] <= e < rowptr[row + 1]. */
+static tulle_gidx row_of(const tulle_csr_rows *csr, int64_t e)
+{
+    tulle_gidx low = 0, high = csr->count;
+    while (low + 1 < high) {
+        tulle_gidx middle = low + (high - low) / 2;
+        if (csr->rowptr[middle] <= e)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static int64_t column(const tulle_csr_rows *csr, int64_t e)
 {
     return csr->colind_bytes == 8 ? ((const int64_t *)csr->colind)[e] : ((const int32_t *)csr->colind)[e];
 }
 
-/* Block b: ROW_PIECE entries from rowptr[0] + b * ROW_PIECE; the row of each is found by walking from a search. */
+/* Block b: ROW_PIECE entries from rowptr[0] + b * ROW_PIECE. */
 static void row_block(void *context, int64_t b, tulle__entry_block *block)
 {
     struct rows *rows = context;
     const tulle_csr_rows *csr = rows->csr;
     int64_t from = csr->rowptr[0] + b * ROW_PIECE, to = from + ROW_PIECE;
     if (to > csr->rowptr[csr->count]) to = csr->rowptr[csr->count];
-    tulle_gidx low = 0, high = csr->count; /* the row with rowptr[low] <= from < rowptr[low + 1] */
-    while (low + 1 < high) {
-        tulle_gidx middle = low + (high - low) / 2;
-        if (csr->rowptr[middle] <= from)
-            low = middle;
-        else
-            high = middle;
-    }
+    tulle_gidx low = row_of(csr, from);
     for (int64_t e = from; e < to; e++) {
         while (e >= csr->rowptr[low + 1]) low++;
         rows->row[e - from] = csr->first + low;
@@ -177,6 +184,87 @@ tulle_status tulle_mat_from_csc(
     if (status == TULLE_OK) status = tulle_layout_new(&spec, comm->size, &layout);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = assemble_rows(comm, layout, type, columns, 1, A);
+    tulle_layout_free(given);
+    tulle_layout_free(layout);
+    return status;
+}
+
+/* Blocks as entries, some of them a time. */
+struct bricks {
+    const tulle_bsr_rows *bsr;
+    const tulle_csr_rows *csr; /* the blocks as entries of a matrix of blocks */
+    int64_t sides, piece;      /* values of a block; blocks a time */
+    size_t value_bytes;
+    int64_t *row, *col; /* of these blocks' values */
+};
+
+static void brick_block(void *context, int64_t b, tulle__entry_block *block)
+{
+    struct bricks *x = context;
+    const tulle_csr_rows *csr = x->csr;
+    const tulle_bsr_rows *bsr = x->bsr;
+    int64_t from = csr->rowptr[0] + b * x->piece, to = from + x->piece, count = 0;
+    int by_rows = bsr->order == TULLE_ROW_MAJOR, line = by_rows ? bsr->cols : bsr->rows;
+    if (to > csr->rowptr[csr->count]) to = csr->rowptr[csr->count];
+    tulle_gidx row = row_of(csr, from);
+    for (int64_t e = from; e < to; e++) {
+        while (e >= csr->rowptr[row + 1]) row++;
+        for (int v = 0; v < (int)x->sides; v++, count++) {
+            x->row[count] = (csr->first + row) * bsr->rows + (by_rows ? v / line : v % line);
+            x->col[count] = column(csr, e) * bsr->cols + (by_rows ? v % line : v / line);
+        }
+    }
+    *block = (tulle__entry_block){.count = count,
+        .row = x->row,
+        .col = x->col,
+        .val = (const char *)bsr->val + (size_t)(from * x->sides) * x->value_bytes,
+        .wide = 1};
+}
+
+/* The layout of the blocks, and that of the matrix. */
+static tulle_status layouts_of_bricks(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_bsr_rows *bsr,
+    const tulle_csr_rows *csr, tulle_layout **given, tulle_layout **layout)
+{
+    if (bsr->rows < 1 || bsr->cols < 1 || bsr->rows > ROW_PIECE / bsr->cols || m % bsr->rows || n % bsr->cols)
+        return tulle__fail(TULLE_ERR_ARG,
+            "blocks of %d x %d in a matrix of %" PRId64 " x %" PRId64
+            ": it must be a multiple, a block at most %d values",
+            bsr->rows, bsr->cols, m, n, ROW_PIECE);
+    if (bsr->order != TULLE_ROW_MAJOR && bsr->order != TULLE_COL_MAJOR)
+        return tulle__fail(TULLE_ERR_ARG, "blocks in order %d", (int)bsr->order);
+    tulle_status status = layout_of_rows(comm, m / bsr->rows, n / bsr->cols, csr, given);
+    if (status != TULLE_OK) return status;
+    for (int r = 0; r <= comm->size; r++) (*given)->row_cut[r] *= bsr->rows; /* for the copy that is made next */
+    tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1, .row_cut = (*given)->row_cut};
+    return tulle_layout_new(&spec, comm->size, layout);
+}
+
+tulle_status tulle_mat_from_bsr(
+    tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_bsr_rows *bsr, tulle_mat **A)
+{
+    tulle_status status;
+    tulle_layout *given = NULL, *layout = NULL;
+    tulle_csr_rows csr = {.first = bsr->first,
+        .count = bsr->count,
+        .rowptr = bsr->rowptr,
+        .colind = bsr->colind,
+        .colind_bytes = bsr->colind_bytes};
+    struct bricks x = {.bsr = bsr, .csr = &csr, .value_bytes = tulle_type_size(type)};
+    TULLE_TRY(layouts_of_bricks(comm, m, n, bsr, &csr, &given, &layout));
+    x.sides = (int64_t)bsr->rows * bsr->cols;
+    x.piece = ROW_PIECE / x.sides;
+    TULLE_TRY(tulle__alloc(ROW_PIECE, sizeof *x.row, "a block of entries", &x.row));
+    TULLE_TRY(tulle__alloc(ROW_PIECE, sizeof *x.col, "a block of entries", &x.col));
+out:
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) {
+        int64_t blocks = csr.rowptr[csr.count] - csr.rowptr[0];
+        tulle__entry_source source = {&x, (blocks + x.piece - 1) / x.piece, brick_block, NULL};
+        tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_SUM, .drop_zeros = bsr->drop_zeros};
+        status = tulle__assemble(comm, layout, type, &source, &assembly, A);
+    }
+    tulle__free(x.row);
+    tulle__free(x.col);
     tulle_layout_free(given);
     tulle_layout_free(layout);
     return status;

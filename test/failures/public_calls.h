@@ -122,6 +122,30 @@ static tulle_status from_csr(struct fixture *f, const char *text)
     return status;
 }
 
+/* The identity in blocks of one value. */
+static tulle_status from_bsr(struct fixture *f, const char *text)
+{
+    (void)text;
+    int rank = tulle_comm_rank(f->comm), size = tulle_comm_size(f->comm);
+    int64_t rowptr[M + 1], first = (int64_t)M * rank / size, count = (int64_t)M * (rank + 1) / size - first;
+    int32_t colind[M];
+    double val[M];
+    tulle_mat *A;
+    for (int64_t r = 0; r <= count; r++) rowptr[r] = r;
+    for (int64_t r = 0; r < count; r++) colind[r] = (int32_t)(first + r), val[r] = 1;
+    tulle_bsr_rows rows = {.rows = 1,
+        .cols = 1,
+        .first = first,
+        .count = count,
+        .rowptr = rowptr,
+        .colind = colind,
+        .colind_bytes = 4,
+        .val = val};
+    tulle_status status = tulle_mat_from_bsr(f->comm, M, M, TULLE_F64, &rows, &A);
+    if (status == TULLE_OK) tulle_mat_free(A);
+    return status;
+}
+
 static tulle_status get_tiles(struct fixture *f, const char *text)
 {
     (void)text;
@@ -524,6 +548,7 @@ static const struct subject {
     {"tulle_mat_new_dense tulle_mat_new_dense_undefined tulle_mat_new_csr tulle_mat_free", new_mats, {""}, NULL, 0},
     {"tulle_mat_from_csr", from_csr, {"r"}, NULL, 0},
     {"tulle_mat_from_csc", from_csr, {"c"}, NULL, 0},
+    {"tulle_mat_from_bsr", from_bsr, {""}, NULL, 0},
     {"tulle_mat_from_entries", from_entries, {""}, NULL, 0},
     {"tulle_mat_get_tile tulle_fetch_wait tulle_fetch_free", get_tiles, {""}, NULL, 1},
     {"tulle_mat_replace tulle_mat_renew", replace, {""}, NULL, 0},

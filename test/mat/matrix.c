@@ -207,6 +207,79 @@ static tulle_status test_csc(tulle_comm *comm, void *arg)
     return test_csr(comm, &turned);
 }
 
+/* The blocks of R x C values of some block rows that hold an entry; returns how many. */
+static int64_t make_blocks(tulle_bsr_rows *x, int64_t across, int64_t *rowptr, void *colind, double *val)
+{
+    int64_t blocks = 0;
+    for (int64_t r = 0; r < x->count; r++) {
+        rowptr[r] = blocks;
+        for (int64_t k = across - 1; k >= 0; k--) { /* descending */
+            int some = 0;
+            for (int v = 0; v < x->rows * x->cols; v++) {
+                int line = x->order == TULLE_ROW_MAJOR ? x->cols : x->rows, a = v / line, b = v % line;
+                double value = x->order == TULLE_ROW_MAJOR ? entry((x->first + r) * x->rows + a, k * x->cols + b)
+                                                           : entry((x->first + r) * x->rows + b, k * x->cols + a);
+                val[blocks * x->rows * x->cols + v] = value;
+                some |= value != 0;
+            }
+            if (!some) continue;
+            if (x->colind_bytes == 8)
+                ((int64_t *)colind)[blocks++] = k;
+            else
+                ((int32_t *)colind)[blocks++] = (int32_t)k;
+        }
+    }
+    return rowptr[x->count] = blocks;
+}
+
+/* Each PE gives its block rows, of blocks of several shapes in both orders, with and without the zeros in them. */
+static tulle_status test_bsr(tulle_comm *comm, void *arg)
+{
+    enum { M = 30, N = 24 };
+    static const int shape[][2] = {{1, 1}, {3, 2}, {2, 3}, {6, 6}, {5, 24}, {30, 1}};
+    (void)arg;
+    tulle_status status = TULLE_OK;
+    tulle_mat *A = NULL;
+    int rank = tulle_comm_rank(comm), size = tulle_comm_size(comm);
+    int64_t rowptr[M + 1], colind[M * N], nnz = 0;
+    double val[(M + 1) * N];
+    for (int e = 0; e < M * N; e++) nnz += entry(e / N, e % N) != 0;
+    for (int variant = 0; variant < 12; variant++) {
+        const int *sides = shape[variant / 2];
+        int64_t lines = M / sides[0], first = lines * rank / size;
+        tulle_bsr_rows x = {.rows = sides[0],
+            .cols = sides[1],
+            .order = variant % 2 ? TULLE_COL_MAJOR : TULLE_ROW_MAJOR,
+            .first = first,
+            .count = lines * (rank + 1) / size - first,
+            .rowptr = rowptr,
+            .colind = colind,
+            .colind_bytes = variant % 3 ? 4 : 8,
+            .val = val,
+            .drop_zeros = variant % 4 < 2};
+        int64_t blocks = make_blocks(&x, N / sides[1], rowptr, colind, val);
+        TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_SUM, 1, &blocks));
+        TULLE_TRY(tulle_mat_from_bsr(comm, M, N, TULLE_F64, &x, &A));
+        TULLE_TRY(compare(A, 0));
+        EXPECT(tulle_mat_nnz(A) == (x.drop_zeros ? nnz : blocks * sides[0] * sides[1]));
+        EXPECT(tulle_layout_row_cut(tulle_mat_layout(A))[rank] == first * sides[0]);
+        tulle_mat_free(A);
+        A = NULL;
+        EXPECT(tulle_mat_from_bsr(comm, M + (sides[0] > 1), N, TULLE_F64, &x, &A) ==
+               (sides[0] > 1 ? TULLE_ERR_ARG : TULLE_OK));
+        tulle_mat_free(A);
+        A = NULL;
+        x.first += rank == size - 1; /* a gap */
+        EXPECT(tulle_mat_from_bsr(comm, M, N, TULLE_F64, &x, &A) == TULLE_ERR_ARG);
+        x.first -= rank == size - 1;
+        if (sides[0] * sides[1] == M || sides[0] * sides[1] == 1) continue;
+        x.rows = rank == 0 ? 0 : x.rows;
+        EXPECT(tulle_mat_from_bsr(comm, M, N, TULLE_F64, &x, &A) == TULLE_ERR_ARG);
+    }
+out:
+    return status;
+}
+
 static tulle_status test_replace(tulle_comm *comm, void *arg)
 {
     (void)arg;
@@ -327,7 +400,7 @@ int main(int argc, char **argv)
         const char *name;
         tulle_body body;
     } tests[] = {{"layouts", test_layouts}, {"dense", test_dense}, {"CSR rows", test_csr}, {"CSC columns", test_csc},
-        {"replace and renew", test_replace}, {"refusals", test_refusals}};
+        {"BSR rows", test_bsr}, {"replace and renew", test_replace}, {"refusals", test_refusals}};
     for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
         tulle_status status = tulle_team_run(team, tests[t].body, NULL);
         ok(status == TULLE_OK, "%s: %s", tests[t].name, status == TULLE_OK ? "right" : tulle_error_message());
