@@ -231,7 +231,7 @@ tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D)
 {
     tulle_comm *comm = rows->comm;
     struct found f = {.values = rows->values, .type = rows->type};
-    struct sorted sorted = {NULL};
+    struct sorted sorted = {.rowptr = NULL};
     tulle_layout *layout = NULL;
     tulle_mat *made = NULL;
     tulle_status status = TULLE_OK;

@@ -41,7 +41,9 @@ static inline int64_t tulle__bsr_column(const tulle__bsr *A, int64_t row, int64_
                                : (int64_t)((const int32_t *)A->colind)[e];
 }
 
-/* Of templates: the operation on vectors of W doubles that lie in memory as type L, d (double) or s (float). */
+/* Of templates: an order of the lanes of V4. */
+typedef int64_t tulle__bsr_order __attribute__((vector_size(32)));
+/* The operation on vectors of W doubles that lie in memory as type L, d (double) or s (float). */
 #define TULLE__BSR_PASTE(operation, W, L) operation##W##_##L
 #define TULLE__BSR_OP(operation, W, L) TULLE__BSR_PASTE(operation, W, L)
 /* And a name with the suffix of a pair. */

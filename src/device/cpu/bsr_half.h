@@ -21,6 +21,8 @@ ROWS static inline __attribute__((always_inline)) double *NAME(there)(
     return col < end ? rows->own + (col - begin) * b * rows->own_ld : rows->beyond + (col - end) * b * rows->k;
 }
 
+#include "device/cpu/bsr_half_scalars.h"
+
 /* y += A^T x for one block, b = 2 .. 8; spread[r]: x's line r in all lanes. sum += A (x at the block's columns). */
 ROWS static inline __attribute__((always_inline)) void NAME(both)(
     V4 *sum, const V4 *spread, const A_T *a, const X_T *x, double *y, const int b)
@@ -84,32 +86,6 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_blocks)(const t
         }
 #pragma GCC unroll 8
         for (int r = 0; r < b; r++) own[r] += sum4(sum[r]);
-    }
-}
-
-/* Entries that are blocks of themselves. */
-ROWS static inline __attribute__((always_inline)) void NAME(half_scalars)(const tulle__bsr_rows *rows, const int bytes)
-{
-    const tulle__bsr A = *rows->A;
-    const X_T *X = rows->X;
-    const A_T *val = A.val;
-    const int64_t begin = A.first + rows->begin, end = A.first + rows->end;
-    double *own = rows->own, *beyond = rows->beyond;
-    for (int64_t i = rows->begin; i < rows->end; i++) {
-        int64_t e = A.rowptr[i], stop = A.rowptr[i + 1], row = A.first + i, base = bytes == 2 ? A.base[i] : 0;
-        double x = (double)X[row], sum = 0;
-        for (; e < stop; e++) {
-            int64_t col = base + (bytes == 2 ? (int64_t)((const uint16_t *)A.colind)[e]
-                                             : (int64_t)((const int32_t *)A.colind)[e]);
-            double a = (double)val[e];
-            sum += a * (double)X[col];
-            if (col == row) continue;
-            if (col < end)
-                own[col - begin] += a * x;
-            else
-                beyond[col - end] += a * x;
-        }
-        own[row - begin] += sum;
     }
 }
 

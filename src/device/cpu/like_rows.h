@@ -8,13 +8,10 @@
 #ifndef TULLE_DEVICE_CPU_LIKE_ROWS_H
 #define TULLE_DEVICE_CPU_LIKE_ROWS_H
 
-#include <string.h>
-
+#include "device/cpu/shifted.h"
 #include "device/cpu/spmm.h"
 
 enum { TULLE__LIKE_ROWS = 12 }; /* found at once: a multiple of 2, 3 and 4 whose columns are in L1 still when used */
-
-typedef uint32_t tulle__columns __attribute__((vector_size(32), aligned(4), may_alias));
 
 /*
  * Bytes of a row of B in a pass from which on shifted rows are made together. Below six cache lines they are slower
@@ -40,25 +37,8 @@ double tulle__spmm_fours_an_unlike_end(const tulle__spmm_operand *pair, int npai
 static inline int tulle__row_is_like(const tulle__csr *A, int64_t i, uint32_t shift)
 {
     const int64_t n = A->rowptr[i + 1] - A->rowptr[i];
-    const int32_t *before = A->colind + A->rowptr[i], *row = before + n;
-    if (A->rowptr[i + 2] - A->rowptr[i + 1] != n) return 0;
-    if (n == 0) return 1;
-    if ((uint32_t)row[0] != (uint32_t)before[0] + shift || (uint32_t)row[n - 1] != (uint32_t)before[n - 1] + shift)
-        return 0;
-    if (n < 8) {
-        uint32_t differ = 0;
-        for (int64_t a = 1; a < n - 1; a++) differ |= (uint32_t)row[a] ^ ((uint32_t)before[a] + shift);
-        return !differ;
-    }
-    tulle__columns differ = {0};
-    for (int64_t a = 0; a < n; a += 8) {
-        int64_t at = a < n - 8 ? a : n - 8; /* the last eight overlap those before */
-        differ |= *(const tulle__columns *)(const void *)(row + at) ^
-                  (*(const tulle__columns *)(const void *)(before + at) + shift);
-    }
-    uint64_t any[4];
-    memcpy(any, &differ, sizeof any);
-    return !(any[0] | any[1] | any[2] | any[3]);
+    const uint32_t *before = (const uint32_t *)A->colind + A->rowptr[i];
+    return A->rowptr[i + 2] - A->rowptr[i + 1] == n && tulle__is_shifted_32(before, before + n, n, shift);
 }
 
 /* How many rows from row i on, before `end`, are alike in every pair; by what their columns are shifted, 0 or 1. */

@@ -125,13 +125,13 @@ ROWS static int64_t NAME(count_bits)(const tulle__spgemm_space *space, int64_t r
  * a sum that starts with +0 is never -0.
  */
 ROWS static inline __attribute__((always_inline)) void NAME(add_entries)(NAME(eight) * sums, const int32_t *col,
-    const T *val, int32_t n, int32_t first, const T *factor, const NAME(lanes_set) rows, const int all)
+    const T *val, int32_t n, int32_t first, const T *factor, const NAME(lanes_set) * rows, const int all)
 {
     const NAME(eight) a = *(const NAME(eight) *)(const void *)factor;
     for (int32_t e = 0; e < n; e++) {
         NAME(eight) *sum = &sums[col[e] - first];
         NAME(eight) x = MULTIPLY(a, val[e]);
-        *sum = ADD(*sum, all ? x : (NAME(eight))((NAME(lanes_set))x & rows));
+        *sum = ADD(*sum, all ? x : (NAME(eight))((NAME(lanes_set))x & *rows));
     }
 }
 
@@ -147,11 +147,11 @@ ROWS static void NAME(sum_panel)(tulle__spgemm_space *space, const NAME(group) *
         int32_t from = t->start[panel], n = t->start[panel + 1] - from;
         NAME(lanes_set) rows = {0};
         if (t->rows == NAME(ALL_ROWS)) {
-            NAME(add_entries)(sums, t->col + from, t->val + from, n, first, factor, rows, 1);
+            NAME(add_entries)(sums, t->col + from, t->val + from, n, first, factor, &rows, 1);
             continue;
         }
         for (int r = 0; r < 8; r++) rows[r] = -(NAME(lane))(t->rows >> r & 1);
-        NAME(add_entries)(sums, t->col + from, t->val + from, n, first, factor, rows, 0);
+        NAME(add_entries)(sums, t->col + from, t->val + from, n, first, factor, &rows, 0);
     }
 }
 

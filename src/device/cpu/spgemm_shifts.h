@@ -14,6 +14,7 @@
  * back, 3 shuffles for 8 values, and C is written: 4 + v bytes an entry, which is what bounds a stencil. B's values for
  * the next stretch, one line of a grid further on, are fetched meanwhile.
  */
+#include "device/cpu/shuffle.h"
 
 enum { NAME(LANES) = 8, NAME(GROUP) = 2 * NAME(LANES) };
 typedef T NAME(lanes) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
@@ -233,13 +234,9 @@ ROWS static inline __attribute__((always_inline)) void NAME(sum_lanes)(
     for (int v = 0; v < vectors; v++) *(NAME(lanes) *)(void *)(sum + v * NAME(LANES)) = x[v];
 }
 
-#ifdef __clang__
-#define SHUFFLE(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
-#else
 typedef __typeof__(_Generic((T)0, float : (int32_t)0, double : (int64_t)0)) NAME(index);
 typedef NAME(index) NAME(order) __attribute__((vector_size(8 * sizeof(T))));
-#define SHUFFLE(x, y, ...) __builtin_shuffle(x, y, (NAME(order)){__VA_ARGS__})
-#endif
+#define SHUFFLE(x, y, ...) TULLE__SHUFFLE(NAME(order), x, y, __VA_ARGS__)
 
 /* val[r nnz + c] = sum[c GROUP + r] for LANES rows r and as many columns c. */
 ROWS static inline __attribute__((always_inline)) void NAME(turn_back)(const T *sum, int64_t nnz, T *val)
