@@ -69,10 +69,9 @@ tulle_status run_product(const struct options *options, int sparse);
         {.name = "lookahead",                                                                                          \
             .kind = KIND_INT,                                                                                          \
             .argument = "D",                                                                                           \
-            .fallback = "4",                                                                                           \
             .low = 0,                                                                                                  \
             .high = 1000,                                                                                              \
-            .text = "tile pairs fetched ahead"},                                                                       \
+            .text = "jobs whose tiles are fetched ahead (default: 4 for stationary-c of a dense C, else 2)"},          \
         {.name = "no-offset", .kind = KIND_FLAG, .text = "without the iteration offset, to measure it"},               \
         OPTION_TRANSFERS, {.name = "deterministic", .kind = KIND_FLAG, .text = "the same bits whatever the timing"},   \
         {.name = "reps",                                                                                               \

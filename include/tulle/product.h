@@ -69,8 +69,9 @@ typedef struct tulle_product_options {
     double alpha, beta;
     tulle_op op_a, op_b;
     tulle_alg alg;
-    int lookahead; /* jobs with remote tiles that are fetched ahead; 0: none, < 0: the default, 4. SUMMA and Cannon:
-                      > 0: the tiles of a step come while the one before is multiplied */
+    int lookahead;             /* jobs with remote tiles that are fetched ahead; 0: none, < 0: the default, 2, or 4
+                                  where a dense C stays where it is made. SUMMA and Cannon:
+                                  > 0: the tiles of a step come while the one before is multiplied */
     tulle_transfers transfers; /* what of a remote tile of B moves */
     int no_offset;     /* 1: all walk k (i, j) from 0, to measure what the iteration offset of section 3.3 brings */
     int deterministic; /* 1: the same bits for the same input and layout, whatever the timing. SpGEMM always is, but

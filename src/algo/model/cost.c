@@ -50,7 +50,7 @@ tulle_status tulle__costs_init(
     tulle__costs c = {.census = census,
         .machine = machine,
         .threads = o.threads > 0 ? o.threads : 1,
-        .lookahead = o.lookahead < 0 ? TULLE__LOOKAHEAD : o.lookahead,
+        .lookahead = o.lookahead,
         .deterministic = o.deterministic,
         .transfers = o.transfers,
         .panel = o.panel ? (double)o.panel : PANEL,

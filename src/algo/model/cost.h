@@ -9,7 +9,8 @@ typedef struct tulle__costs {
     const tulle_census *census;
     const tulle_machine *machine;
     tulle_tier tier[TULLE_DISTANCE_COUNT]; /* both known, or assumed */
-    int threads, lookahead, deterministic;
+    int threads, deterministic;
+    int lookahead; /* < 0: the default of the policy at hand */
     tulle_transfers transfers;
     int group;    /* most units in a job under this policy */
     int node_pes; /* PEs on a node: ranks follow each other */

@@ -150,9 +150,10 @@ static tulle_status predict(const tulle__costs *c, tulle_alg alg, tulle_predicti
     tulle__costs costs = *c;
     if (!policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d is none to predict", (int)alg);
     costs.group = tulle__policy_group(policy, o->K, c->direct, c->deterministic);
+    if (c->lookahead < 0) costs.lookahead = tulle__policy_lookahead(policy, c->census->sparse);
     tulle_status status = predict_group(&costs, alg, prediction);
     if (!tulle__policy_may_group(policy, c->direct, c->deterministic)) return status;
-    double job = (largest_tile(o->A) + largest_tile(o->B)) * (1 + c->lookahead);
+    double job = (largest_tile(o->A) + largest_tile(o->B)) * (1 + costs.lookahead);
     for (int jobs = o->K; jobs > 1 && status == TULLE_OK; jobs /= 2) {
         tulle_prediction p;
         costs.group = (o->K + jobs / 2 - 1) / (jobs / 2);

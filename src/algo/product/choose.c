@@ -74,7 +74,7 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
     tulle_machine machine = machine_of(plan);
     tulle_prediction p = {.alg = choice->alg};
     tulle_model_options options = {.threads = plan->comm->pe->threads,
-        .lookahead = plan->lookahead,
+        .lookahead = plan->options.lookahead,
         .deterministic = plan->options.deterministic,
         .asynchronous = plan->slices.layer_of != NULL, /* steps are of all PEs: layers have none */
         .transfers = plan->options.transfers,

@@ -342,11 +342,12 @@ static tulle_status prepare(tulle_plan *plan)
     if (plan->options.replication == TULLE_REPLICATION_AUTO) TULLE_TRY(choose_layers(plan));
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle_alg alg = plan->options.alg;
-    plan->lookahead = plan->options.lookahead < 0 ? TULLE__LOOKAHEAD : plan->options.lookahead;
     int predicted = to_be_predicted(plan);
     if (predicted || !plan->direct) TULLE_TRY(tulle__choose(plan, predicted, &alg));
     plan->asked = tulle__policy_of(alg);
     plan->policy = in_effect(plan, alg);
+    plan->lookahead =
+        plan->options.lookahead < 0 ? tulle__policy_lookahead(plan->policy, plan->sparse) : plan->options.lookahead;
     if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
     if (!plan->group) plan->group = tulle__policy_group(plan->policy, o->K, plan->direct, plan->options.deterministic);
     tulle__plan_count(plan);

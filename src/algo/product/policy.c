@@ -121,6 +121,11 @@ int tulle__policy_group(const tulle__policy *policy, int K, int direct, int dete
     return policy->worker == worker_c ? 1 : TULLE__GROUP_REMOTE;
 }
 
+int tulle__policy_lookahead(const tulle__policy *policy, int sparse)
+{
+    return policy->worker == worker_c && !sparse ? 4 : 2;
+}
+
 int tulle__policy_may_group(const tulle__policy *policy, int direct, int deterministic)
 {
     return policy->alg == TULLE_ALG_STATIONARY_C && !direct && !deterministic;
