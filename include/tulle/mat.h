@@ -88,9 +88,10 @@ typedef struct tulle_bsr_rows {
 } tulle_bsr_rows;
 
 /*
- * Collective. The same from blocks: the block rows of PE 0 come first; m and n are multiples of the blocks' sides. What
- * comes out is CSR, one tile a PE, cut between block rows; products and solves find the blocks themselves.
- * TULLE_ERR_ARG on all PEs, with the first cause, if the rows do not make up the matrix.
+ * Collective. The same from blocks, of 4096 values at most: the block rows of PE 0 come first; m and n are multiples of
+ * the blocks' sides; duplicates are added. What comes out is CSR, one tile a PE, cut between block rows; products and
+ * solves find the blocks themselves. TULLE_ERR_ARG on all PEs, with the first cause, if the rows do not make up the
+ * matrix.
  */
 TULLE_API tulle_status tulle_mat_from_bsr(
     tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_bsr_rows *rows, tulle_mat **A);

@@ -101,7 +101,10 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
      * next operation uses the other failure word.
      */
     uint64_t code = first_failure(comm, parity);
-    if (tulle__failure_rank(code) != comm->pe->rank) tulle__comm_adopt_failure(comm, code);
+    if (tulle__failure_rank(code) == comm->pe->rank)
+        tulle__error_set(tulle__fixed_own(comm->pe)->message); /* not of what came of it since */
+    else
+        tulle__comm_adopt_failure(comm, code);
     status = meet(comm);
     if (status != TULLE_OK) return status;
     reset_slot(comm, parity);

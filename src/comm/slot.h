@@ -17,7 +17,8 @@ enum {
 typedef struct tulle__fixed {
     uint64_t left; /* code of the first PE whose body failed */
     uint64_t pad[7];
-    /* Of this PE's last failure, and why its body failed: apart, as others may still be reading the first. */
+    /* Of this PE's first failure in an operation, and why its body failed: apart, as others may still read the first.
+     */
     char message[TULLE_MESSAGE_MAX], left_message[TULLE_MESSAGE_MAX];
 } tulle__fixed;
 

@@ -194,6 +194,7 @@ struct bricks {
     const tulle_bsr_rows *bsr;
     const tulle_csr_rows *csr; /* the blocks as entries of a matrix of blocks */
     int64_t sides, piece;      /* values of a block; blocks a time */
+    int64_t across;            /* block columns */
     size_t value_bytes;
     int64_t *row, *col; /* of these blocks' values */
 };
@@ -209,9 +210,11 @@ static void brick_block(void *context, int64_t b, tulle__entry_block *block)
     tulle_gidx row = row_of(csr, from);
     for (int64_t e = from; e < to; e++) {
         while (e >= csr->rowptr[row + 1]) row++;
+        const int64_t col = column(csr, e);
+        const int inside = col >= 0 && col < x->across; /* else it is refused as an entry outside */
         for (int v = 0; v < (int)x->sides; v++, count++) {
             x->row[count] = (csr->first + row) * bsr->rows + (by_rows ? v / line : v % line);
-            x->col[count] = column(csr, e) * bsr->cols + (by_rows ? v % line : v / line);
+            x->col[count] = inside ? col * bsr->cols + (by_rows ? v % line : v / line) : -1;
         }
     }
     *block = (tulle__entry_block){.count = count,
@@ -253,6 +256,7 @@ tulle_status tulle_mat_from_bsr(
     TULLE_TRY(layouts_of_bricks(comm, m, n, bsr, &csr, &given, &layout));
     x.sides = (int64_t)bsr->rows * bsr->cols;
     x.piece = ROW_PIECE / x.sides;
+    x.across = n / bsr->cols;
     TULLE_TRY(tulle__alloc(ROW_PIECE, sizeof *x.row, "a block of entries", &x.row));
     TULLE_TRY(tulle__alloc(ROW_PIECE, sizeof *x.col, "a block of entries", &x.col));
 out:

@@ -325,5 +325,10 @@ int main(int argc, char **argv)
     }
     try_claims(team);
     tulle_team_free(team);
+    /* pairs of PEs that read each other's tiles in place: which they are is not in the machine */
+    if (!ok(tulle_team_new("threads:node=2", 4, &options, &team) == TULLE_OK, "open nodes")) return tap_done();
+    for (int sparse = 0; sparse < 2; sparse++)
+        compare_kept(team, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STATIONARY_C, sparse, 0);
+    tulle_team_free(team);
     return tap_done();
 }

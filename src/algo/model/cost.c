@@ -10,14 +10,6 @@
 
 enum { PANEL = 8 << 20 };
 
-/* A tier that is not known: memory to memory, by the share of a PE that copies, and a microsecond. */
-static tulle_tier near_tier(const tulle_machine *machine, double share)
-{
-    tulle_tier tier = machine->tier[TULLE_SAME_NODE];
-    if (!(tier.bandwidth > 0)) tier = (tulle_tier){1e-6, share * machine->stream / 2};
-    return tier;
-}
-
 static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
 {
     const tulle__operands *o = &c->census->operands;
@@ -55,12 +47,10 @@ tulle_status tulle__costs_init(
         .transfers = o.transfers,
         .panel = o.panel ? (double)o.panel : PANEL,
         .room = o.room};
-    c.share = c.threads < machine->threads ? (double)c.threads / machine->threads : 1;
+    c.share = tulle__share_of(machine, c.threads);
     c.node_pes = machine->node_pes ? machine->node_pes : (int)(1 / c.share + 0.5);
     c.direct = machine->in_place && c.node_pes >= census->pes;
-    c.tier[TULLE_SAME_NODE] = near_tier(machine, c.share);
-    c.tier[TULLE_OTHER_NODE] = machine->tier[TULLE_OTHER_NODE];
-    if (!(c.tier[TULLE_OTHER_NODE].bandwidth > 0)) c.tier[TULLE_OTHER_NODE] = c.tier[TULLE_SAME_NODE];
+    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) c.tier[d] = tulle__tier_of(machine, (tulle_distance)d, c.threads);
     const tulle__operands *t = &census->operands;
     tulle_status status = tulle__alloc((size_t)t->M * (size_t)t->K * (size_t)t->N, sizeof *c.unit, "model", &c.unit);
     if (status == TULLE_OK) status = tulle__alloc((size_t)census->pes, sizeof *c.part, "model", &c.part);

@@ -40,7 +40,7 @@ static void add_publishing(const tulle__costs *c, tulle__burden *load)
 static const tulle__policy *policy_of(const tulle__costs *c, tulle_alg alg)
 {
     const tulle__policy *policy = tulle__policy_of(alg);
-    tulle__prices prices = tulle__prices_of(c->machine, c->tier, c->threads);
+    tulle__prices prices = tulle__prices_of(c->machine, c->threads);
     prices.node_pes = c->node_pes;
     return policy ? tulle__policy_in_effect(
                         policy, &c->census->operands, c->census->pes, c->direct ? NULL : &prices, c->part)

@@ -37,23 +37,31 @@ static int reads_in_place(const tulle_mat *X)
     return 0;
 }
 
+/* How many PEs' memory this one reads in place, its own too. */
+static int pes_at_hand(tulle_comm *comm)
+{
+    int count = 0;
+    for (int r = 0; r < comm->size; r++) {
+        tulle__place place = {.rank = tulle__comm_world(comm, r), .segment = TULLE__DATA};
+        count += tulle__direct(comm, &place) != NULL;
+    }
+    return count > 1 ? count : 1;
+}
+
 /* The machine as this team sees it: wrappers may hide memory that could be read in place. */
 static tulle_machine machine_of(const tulle_plan *plan)
 {
     tulle_machine m = plan->options.machine ? *plan->options.machine : ordinary;
     int size = plan->comm->size;
     m.in_place = plan->direct || reads_in_place(plan->operands.A) || reads_in_place(plan->operands.B);
-    if (plan->direct || !m.node_pes) m.node_pes = size;
+    if (plan->direct || !m.node_pes) m.node_pes = plan->direct || !m.in_place ? size : pes_at_hand(plan->comm);
     return m;
 }
 
 static tulle__prices prices_of(const tulle_plan *plan)
 {
     tulle_machine machine = machine_of(plan);
-    tulle_tier tier[TULLE_DISTANCE_COUNT];
-    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++)
-        tier[d] = machine.tier[d].bandwidth > 0 ? machine.tier[d] : ordinary.tier[d];
-    tulle__prices prices = tulle__prices_of(&machine, tier, plan->comm->pe->threads);
+    tulle__prices prices = tulle__prices_of(&machine, plan->comm->pe->threads);
     prices.record = (double)tulle__partial_record_bytes();
     return prices;
 }

@@ -28,17 +28,35 @@ static inline double tulle__price_range(const tulle_tier *tier)
     return tulle__price_message(tier) / TULLE__GETS_IN_LATENCY;
 }
 
-/* For PEs of so many threads on a machine whose tiers are known or assumed; record is left to the caller. */
-static inline tulle__prices tulle__prices_of(const tulle_machine *machine, const tulle_tier *tier, int threads)
+/* The part of a machine that a PE of so many threads has. */
+static inline double tulle__share_of(const tulle_machine *machine, int threads)
 {
-    double share = threads < machine->threads ? (double)threads / machine->threads : 1;
+    return threads < machine->threads ? (double)threads / machine->threads : 1;
+}
+
+/*
+ * A tier, or what is assumed of one that is not known: within a node memory to memory, by the share of a PE that
+ * copies, and a microsecond; between nodes the same.
+ */
+static inline tulle_tier tulle__tier_of(const tulle_machine *machine, tulle_distance distance, int threads)
+{
+    if (machine->tier[distance].bandwidth > 0) return machine->tier[distance];
+    if (distance != TULLE_SAME_NODE) return tulle__tier_of(machine, TULLE_SAME_NODE, threads);
+    return (tulle_tier){1e-6, tulle__share_of(machine, threads) * machine->stream / 2};
+}
+
+/* For PEs of so many threads; record is left to the caller. */
+static inline tulle__prices tulle__prices_of(const tulle_machine *machine, int threads)
+{
+    double share = tulle__share_of(machine, threads);
     tulle__prices prices = {.node_pes = machine->node_pes,
         .in_place = machine->in_place,
         .multiplication = 8 / (machine->cache * share),
         .addition = 3 / (machine->stream * share)};
     for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
-        prices.message[d] = tulle__price_message(&tier[d]);
-        prices.byte[d] = 1 / tier[d].bandwidth;
+        tulle_tier tier = tulle__tier_of(machine, (tulle_distance)d, threads);
+        prices.message[d] = tulle__price_message(&tier);
+        prices.byte[d] = 1 / tier.bandwidth;
     }
     return prices;
 }

@@ -3,7 +3,8 @@
 
 #include "algo/product/band.h"
 
-enum { SPARSE_TIMES = 16 }; /* that a multiplication takes in a sparse product, about */
+enum { SPARSE_TIMES = 16 };    /* that a multiplication takes in a sparse product, about */
+enum { LOOKS_MOST = 1 << 25 }; /* at tiles, by each PE: tens of milliseconds */
 
 /* Largest share over the mean up to which shares are alike: to mend less costs more than it saves (bench/stealing.py).
  */
@@ -31,18 +32,27 @@ int tulle__worth_taking(
     return worth >= 0;
 }
 
-/* What a PE has at hand when its own chains are done. */
-static tulle__at_hand last_of(const tulle__operands *o, int pe)
+static int has_products(const tulle__operands *o, int i, int j)
 {
-    int64_t t = (int64_t)o->M * o->N - 1;
-    while (t >= 0 && o->C->layout->owner[t] != pe) t--;
-    return t < 0 ? (tulle__at_hand){-1, -1} : (tulle__at_hand){(int)(t / o->N), (int)(t % o->N)};
+    int k = 0;
+    while (k < o->K && !tulle__operands_meet(o, i, k, j)) k++;
+    return k < o->K;
 }
 
-/* Whether any PE that has less than the mean can take part of a chain of one that has more. */
+/* What a PE has at hand when its own chains are done: of one that had none, nothing. */
+static tulle__at_hand last_of(const tulle__operands *o, int pe)
+{
+    for (int64_t t = (int64_t)o->M * o->N - 1; t >= 0; t--)
+        if (o->C->layout->owner[t] == pe && has_products(o, (int)(t / o->N), (int)(t % o->N)))
+            return (tulle__at_hand){(int)(t / o->N), (int)(t % o->N)};
+    return (tulle__at_hand){-1, -1};
+}
+
+/* Whether any PE that has less than the mean can take part of a chain of one that has more, as far as time allows. */
 static int anybody_gains(
     const tulle__operands *o, int pes, const tulle__prices *prices, const double *share, double mean)
 {
+    if ((double)pes * o->M * o->K * o->N > LOOKS_MOST) return 1;
     for (int pe = 0; pe < pes; pe++) {
         if (share[pe] >= mean) continue;
         tulle__at_hand at_hand = last_of(o, pe);

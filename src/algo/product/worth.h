@@ -15,7 +15,7 @@
  * The policy by which work is done: stealing, where some PE's share is expected to be clearly more than the mean and,
  * of chains, some PE that has less can take part of it with profit; else all PEs keep to their own chains, as under the
  * stationary algorithm. prices: NULL where tiles are read in place, or nothing is known. share: room for a number of
- * each PE. The same on all PEs, from the directories.
+ * each PE. The same on all PEs, from the directories, if prices are: PE 0's.
  */
 const tulle__policy *tulle__policy_in_effect(
     const tulle__policy *policy, const tulle__operands *operands, int pes, const tulle__prices *prices, double *share);

@@ -12,12 +12,13 @@
  * is waited for when it is loaded.
  */
 
+#include "device/cpu/lane_order.h"
 #include "device/cpu/shifted.h"
-#include "device/cpu/shuffle.h"
 
 #define SHUFFLE(x, y, ...) TULLE__SHUFFLE(tulle__bsr_order, x, y, __VA_ARGS__)
 #define SHIFTED_MOST 64 /* rows: their columns are in L1 still when used */
 #define RUNS 32         /* of a row; with more it is made alone */
+#define PAUSE 16        /* rows */
 
 /* Column of entry e, which is row i's. */
 ROWS static inline __attribute__((always_inline)) int64_t NAME(scalar_column)(
@@ -43,29 +44,47 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_scalar)(
     rows->own[row - begin] += sum;
 }
 
+/* Whether `count` rows from row i on have each the columns of the row before, shifted by one; all have n entries. */
+ROWS static inline __attribute__((always_inline)) int NAME(follow)(
+    const tulle__bsr *A, int64_t i, int64_t count, int64_t n, const int bytes)
+{
+    const char *columns = (const char *)A->colind + A->rowptr[i] * bytes, *before = columns - n * bytes;
+    if (bytes == 2)
+        return tulle__is_shifted_16(
+            (const uint16_t *)(const void *)before, (const uint16_t *)(const void *)columns, count * n, 0);
+    return tulle__is_shifted_32(
+        (const uint32_t *)(const void *)before, (const uint32_t *)(const void *)columns, count * n, 1);
+}
+
 /*
- * How many rows from row i on have its columns, shifted by one more each, and begin on the diagonal; 1: no two. Their
- * entries lie one behind the other, so that one comparison of all with those a row further on tells, mostly.
+ * How many rows from row i on have its columns, shifted by one more each, and begin on the diagonal; 1: no two; 0: nor
+ * has the next one, though it has as many, which is what takes time to find out. Their entries lie one behind the
+ * other, so that one comparison tells for several rows: for one at first, for twice as many each time, so that little
+ * is compared in vain.
  */
-ROWS static inline __attribute__((always_inline)) int NAME(shifted_rows)(
+ROWS static inline __attribute__((always_inline)) int64_t NAME(shifted_rows)(
     const tulle__bsr *A, int64_t i, int64_t end, const int bytes)
 {
     const int64_t first = A->rowptr[i], n = A->rowptr[i + 1] - first;
-    const uint16_t *narrow = (const uint16_t *)A->colind + first;
-    const uint32_t *wide = (const uint32_t *)A->colind + first;
-    int rows = 1, alike = 1;
+    int64_t last = i, more = 0; /* alike as far as known; to look at next */
     if (n == 0 || NAME(scalar_column)(A, i, first, bytes) != A->first + i) return 1;
     if (end - i > SHIFTED_MOST) end = i + SHIFTED_MOST;
-    while (i + rows < end && A->rowptr[i + rows + 1] - A->rowptr[i + rows] == n &&
-           (bytes == 4 || A->base[i + rows] == A->base[i] + rows))
-        rows++;
-    if (bytes == 2 ? tulle__is_shifted_16(narrow, narrow + n, (rows - 1) * n, 0)
-                   : tulle__is_shifted_32(wide, wide + n, (rows - 1) * n, 1))
-        return rows;
-    while (alike < rows && (bytes == 2 ? tulle__is_shifted_16(narrow, narrow + alike * n, n, 0)
-                                       : tulle__is_shifted_32(wide, wide + alike * n, n, (uint32_t)alike)))
-        alike++;
-    return alike;
+    for (int64_t step = 1; last + 1 < end; step *= 2, last += more) {
+        for (more = 0; more < step && last + more + 1 < end; more++) {
+            const int64_t row = last + more + 1;
+            if (A->rowptr[row + 1] - A->rowptr[row] != n || (bytes == 2 && A->base[row] != A->base[i] + (row - i)))
+                break;
+        }
+        if (!NAME(follow)(A, last + 1, more, n, bytes)) {
+            while (more > 1 && NAME(follow)(A, last + 1, 1, n, bytes)) last++;
+            break;
+        }
+        if (more < step) {
+            last += more;
+            break;
+        }
+    }
+    return last == i && more ? 0 : last - i + 1;
 }
 
 /* The entries of a row behind the diagonal, up to three columns that follow each other at a time. */
@@ -113,8 +132,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_four)(
         const A_T *a = val + runs->first[r];
         V4 low, high = none;
         /* what these rows have a page further on, in as many parts: a run is of 12 entries at most */
-        tulle__fetch_page_ahead(columns + 64 * r);
-        for (int line = 0; line < 2; line++) tulle__fetch_page_ahead((const char *)val + 128 * r + 64 * line);
+        tulle__fetch_ahead(columns, (uintptr_t)(TULLE__PAGE + 64 * r));
+        for (int line = 0; line < 2; line++) tulle__fetch_ahead(val, (uintptr_t)(TULLE__PAGE + 128 * r + 64 * line));
         if (many == 3) {
             /* a column more on the left, so that four are loaded that are there: the diagonal is behind */
             const V4 r0 = LOAD_A(a - 1), r1 = LOAD_A(a + n - 1), r2 = LOAD_A(a + 2 * n - 1), r3 = LOAD_A(a + 3 * n - 1);
@@ -164,8 +183,11 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_scalars)(const 
 {
     const tulle__bsr *A = rows->A;
     struct NAME(runs) runs;
+    int64_t pause = 0; /* rows at which nothing is looked for, after one was in vain */
     for (int64_t i = rows->begin, stop; i < rows->end; i = stop) {
-        stop = i + NAME(shifted_rows)(A, i, rows->end, bytes);
+        int64_t alike = pause ? 1 : NAME(shifted_rows)(A, i, rows->end, bytes);
+        pause = pause ? pause - 1 : alike ? 0 : PAUSE;
+        stop = i + (alike ? alike : 1);
         if (stop - i >= 4 && NAME(find_runs)(A, i, &runs, bytes))
             for (; stop - i >= 4; i += 4) NAME(half_four)(rows, i, &runs, bytes);
         for (; i < stop; i++) {
@@ -178,3 +200,4 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_scalars)(const 
 #undef SHUFFLE
 #undef SHIFTED_MOST
 #undef RUNS
+#undef PAUSE

@@ -14,7 +14,7 @@
  * back, 3 shuffles for 8 values, and C is written: 4 + v bytes an entry, which is what bounds a stencil. B's values for
  * the next stretch, one line of a grid further on, are fetched meanwhile.
  */
-#include "device/cpu/shuffle.h"
+#include "device/cpu/lane_order.h"
 
 enum { NAME(LANES) = 8, NAME(GROUP) = 2 * NAME(LANES) };
 typedef T NAME(lanes) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
