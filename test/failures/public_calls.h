@@ -105,7 +105,7 @@ static tulle_status new_mats(struct fixture *f, const char *text)
     return status;
 }
 
-/* The identity; 32-bit columns. text: r(ows) or c(olumns) */
+/* The identity; 32-bit columns. text: r(ows), c(olumns) or b(locks of one value) */
 static tulle_status from_csr(struct fixture *f, const char *text)
 {
     int rank = tulle_comm_rank(f->comm), size = tulle_comm_size(f->comm);
@@ -117,23 +117,7 @@ static tulle_status from_csr(struct fixture *f, const char *text)
     for (int64_t r = 0; r < count; r++) colind[r] = (int32_t)(first + r), val[r] = 1;
     tulle_csr_rows rows = {
         .first = first, .count = count, .rowptr = rowptr, .colind = colind, .colind_bytes = 4, .val = val};
-    tulle_status status = (*text == 'c' ? tulle_mat_from_csc : tulle_mat_from_csr)(f->comm, M, M, TULLE_F64, &rows, &A);
-    if (status == TULLE_OK) tulle_mat_free(A);
-    return status;
-}
-
-/* The identity in blocks of one value. */
-static tulle_status from_bsr(struct fixture *f, const char *text)
-{
-    (void)text;
-    int rank = tulle_comm_rank(f->comm), size = tulle_comm_size(f->comm);
-    int64_t rowptr[M + 1], first = (int64_t)M * rank / size, count = (int64_t)M * (rank + 1) / size - first;
-    int32_t colind[M];
-    double val[M];
-    tulle_mat *A;
-    for (int64_t r = 0; r <= count; r++) rowptr[r] = r;
-    for (int64_t r = 0; r < count; r++) colind[r] = (int32_t)(first + r), val[r] = 1;
-    tulle_bsr_rows rows = {.rows = 1,
+    tulle_bsr_rows blocks = {.rows = 1,
         .cols = 1,
         .first = first,
         .count = count,
@@ -141,7 +125,9 @@ static tulle_status from_bsr(struct fixture *f, const char *text)
         .colind = colind,
         .colind_bytes = 4,
         .val = val};
-    tulle_status status = tulle_mat_from_bsr(f->comm, M, M, TULLE_F64, &rows, &A);
+    tulle_status status = *text == 'b'   ? tulle_mat_from_bsr(f->comm, M, M, TULLE_F64, &blocks, &A)
+                          : *text == 'c' ? tulle_mat_from_csc(f->comm, M, M, TULLE_F64, &rows, &A)
+                                         : tulle_mat_from_csr(f->comm, M, M, TULLE_F64, &rows, &A);
     if (status == TULLE_OK) tulle_mat_free(A);
     return status;
 }
@@ -548,7 +534,7 @@ static const struct subject {
     {"tulle_mat_new_dense tulle_mat_new_dense_undefined tulle_mat_new_csr tulle_mat_free", new_mats, {""}, NULL, 0},
     {"tulle_mat_from_csr", from_csr, {"r"}, NULL, 0},
     {"tulle_mat_from_csc", from_csr, {"c"}, NULL, 0},
-    {"tulle_mat_from_bsr", from_bsr, {""}, NULL, 0},
+    {"tulle_mat_from_bsr", from_csr, {"b"}, NULL, 0},
     {"tulle_mat_from_entries", from_entries, {""}, NULL, 0},
     {"tulle_mat_get_tile tulle_fetch_wait tulle_fetch_free", get_tiles, {""}, NULL, 1},
     {"tulle_mat_replace tulle_mat_renew", replace, {""}, NULL, 0},
