@@ -47,13 +47,17 @@ static const tulle__policy *policy_of(const tulle__costs *c, tulle_alg alg)
                   : NULL;
 }
 
-static tulle_status walk(const tulle__costs *c, tulle_alg alg, tulle__burden **load)
+static int lookahead_of(const tulle__costs *c, const tulle__policy *policy)
+{
+    return c->lookahead < 0 ? tulle__policy_lookahead(policy, c->census->sparse) : c->lookahead;
+}
+
+static tulle_status walk(const tulle__costs *c, const tulle__policy *policy, tulle__burden **load)
 {
     tulle_status status;
-    const tulle__policy *policy = policy_of(c, alg);
     int *k = NULL;
     tulle__burden *all = NULL;
-    if (alg == TULLE_ALG_CANNON) {
+    if (policy->alg == TULLE_ALG_CANNON) {
         status = tulle__cannon_fits(&c->census->operands, c->census->pes);
         if (status != TULLE_OK) return status;
     }
@@ -97,12 +101,13 @@ static double roofline(const tulle__costs *c)
     return 2 * census->multiplications / pes / rate;
 }
 
-static tulle_status predict_group(const tulle__costs *c, tulle_alg alg, tulle_prediction *prediction)
+static tulle_status predict_group(
+    const tulle__costs *c, tulle_alg alg, const tulle__policy *policy, tulle_prediction *prediction)
 {
     tulle__burden *load = NULL;
     tulle_prediction p = {.alg = alg, .suits = 1, .group = c->group};
     int pes = c->census->pes;
-    tulle_status status = walk(c, alg, &load);
+    tulle_status status = walk(c, policy, &load);
     if (status == TULLE_ERR_UNSUPPORTED) {
         *prediction = (tulle_prediction){.alg = alg};
         return TULLE_OK;
@@ -150,15 +155,15 @@ static tulle_status predict(const tulle__costs *c, tulle_alg alg, tulle_predicti
     tulle__costs costs = *c;
     if (!policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d is none to predict", (int)alg);
     costs.group = tulle__policy_group(policy, o->K, c->direct, c->deterministic);
-    if (c->lookahead < 0) costs.lookahead = tulle__policy_lookahead(policy, c->census->sparse);
-    tulle_status status = predict_group(&costs, alg, prediction);
+    costs.lookahead = lookahead_of(c, policy);
+    tulle_status status = predict_group(&costs, alg, policy, prediction);
     if (!tulle__policy_may_group(policy, c->direct, c->deterministic)) return status;
     double job = (largest_tile(o->A) + largest_tile(o->B)) * (1 + costs.lookahead);
     for (int jobs = o->K; jobs > 1 && status == TULLE_OK; jobs /= 2) {
         tulle_prediction p;
         costs.group = (o->K + jobs / 2 - 1) / (jobs / 2);
         if (c->room > 0 && costs.group * job > c->room) break;
-        status = predict_group(&costs, alg, &p);
+        status = predict_group(&costs, alg, policy, &p);
         if (status == TULLE_OK && p.seconds < prediction->seconds) *prediction = p;
     }
     return status;
@@ -203,8 +208,12 @@ tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine
     tulle_status status = tulle__costs_init(census, machine, options, &c);
     if (status != TULLE_OK) return status;
     status = predict(&c, alg, &p);
-    c.group = p.group;
-    if (status == TULLE_OK) status = walk(&c, alg, &load);
+    if (status == TULLE_OK) {
+        const tulle__policy *policy = policy_of(&c, alg);
+        c.group = p.group;
+        c.lookahead = lookahead_of(&c, policy);
+        status = walk(&c, policy, &load);
+    }
     tulle__costs_fini(&c);
     if (status != TULLE_OK) return status;
     for (int pe = 0; pe < census->pes; pe++) {

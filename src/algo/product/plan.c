@@ -250,21 +250,23 @@ static int count_tile(const tulle_plan *plan, int i, int j, int *away)
     return units;
 }
 
-static const tulle__policy *in_effect(const tulle_plan *plan, tulle_alg alg)
+static const tulle__policy *in_effect(const tulle_plan *plan)
 {
     const tulle__prices *prices = plan->direct || !plan->prices.node_pes ? NULL : &plan->prices;
-    return tulle__policy_in_effect(tulle__policy_of(alg), &plan->operands, plan->comm->size, prices, plan->share);
+    return tulle__policy_in_effect(plan->asked, &plan->operands, plan->comm->size, prices, plan->share);
 }
 
 /* Where shares of the work become alike, or no longer are, the length of jobs that was predicted is of no use. */
 static void settle_policy(tulle_plan *plan)
 {
     tulle__operands *o = &plan->operands;
-    const tulle__policy *policy = in_effect(plan, plan->asked->alg);
+    const tulle__policy *policy = in_effect(plan);
     o->grain = 0;
     if (policy->reach != TULLE__REACH_NONE) tulle__operands_set_grain(o, plan->comm->size);
-    if (policy != plan->policy)
+    if (!plan->group || (plan->policy && policy != plan->policy))
         plan->group = tulle__policy_group(policy, o->K, plan->direct, plan->options.deterministic);
+    plan->lookahead =
+        plan->options.lookahead < 0 ? tulle__policy_lookahead(policy, plan->sparse) : plan->options.lookahead;
     plan->policy = policy;
 }
 
@@ -345,11 +347,7 @@ static tulle_status prepare(tulle_plan *plan)
     int predicted = to_be_predicted(plan);
     if (predicted || !plan->direct) TULLE_TRY(tulle__choose(plan, predicted, &alg));
     plan->asked = tulle__policy_of(alg);
-    plan->policy = in_effect(plan, alg);
-    plan->lookahead =
-        plan->options.lookahead < 0 ? tulle__policy_lookahead(plan->policy, plan->sparse) : plan->options.lookahead;
     if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
-    if (!plan->group) plan->group = tulle__policy_group(plan->policy, o->K, plan->direct, plan->options.deterministic);
     tulle__plan_count(plan);
     TULLE_TRY(tulle__plan_connect(plan));
     TULLE_TRY(tulle__plan_choose_phases(plan));
