@@ -161,6 +161,37 @@ typedef struct tulle__mix_task {
 } tulle__mix_task;
 
 /*
+ * Vectors, rows begin .. end - 1 of them.
+ *
+ * dots: sums[v * ny + w] = x[v]^T y[w], v < nx, w < ny, in double: eight sums side by side, of rows equal modulo 8 from
+ * begin, each in the order of the rows, products and sums rounded each, s0 .. s7 then added as ((s0 + s4) + (s2 + s6))
+ * +
+ * ((s1 + s5) + (s3 + s7)), so that all instruction sets give the same bits.
+ */
+typedef struct tulle__dots_task {
+    tulle_type type;
+    int nx, ny; /* ny: 1 or 2 */
+    const void *const *x, *const *y;
+    int64_t begin, end;
+    double *sums;
+} tulle__dots_task;
+
+/*
+ * combine: y[w] = beta[w] y[w] + the sum over v < nx of coef[w * nx + v] x[v], w < ny, summand by summand in the type,
+ * each product and sum rounded; beta = 0 does not read y. No y is any x, but y[0] may be x[0] where there is no other
+ * of either.
+ */
+typedef struct tulle__combine_task {
+    tulle_type type;
+    int nx, ny; /* ny: 1 or 2 */
+    const void *const *x;
+    const double *coef;
+    double beta[2];
+    void *y[2];
+    int64_t begin, end;
+} tulle__combine_task;
+
+/*
  * A slab of a sparse matrix in blocks: block rows first .. first + m - 1 of it, n block columns of which it names any.
  * A block is block x block values, row-major, all of them stored; block = 1 is CSR. If symmetric, the matrix is square
  * and only blocks with column >= row are stored; those with column > row act as their transposes as well, at (column,
@@ -254,6 +285,8 @@ typedef struct tulle__kernels {
 
     void (*gram)(const tulle__gram_task *task);
     void (*mix)(const tulle__mix_task *task);
+    void (*dots)(const tulle__dots_task *task);
+    void (*combine)(const tulle__combine_task *task);
 
     /* Lines of `width` values, ld apart, times beta; beta = 0 does not read them. */
     tulle_status (*scale)(

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inner products have the same bits whatever the cuts, PEs and threads; linear combinations those of a loop over
- * summands, also where inner products are made with them; and so have the residuals of a solve whose product has one
- * entry a row: same_bits SPEC MOST, on 1 .. MOST PEs.
+ * Inner products have the same bits whatever the cuts, PEs and threads, one alone or two of a vector; linear
+ * combinations those of a loop over summands, one alone or several of the same vectors; and so have the residuals of a
+ * solve whose product has one entry a row: same_bits SPEC MOST, on 1 .. MOST PEs.
  */
 #include "algo/krylov/space.h"
 #include "systems.h"
 #include "tap.h"
 
 enum { STEPS = 12, DOTS = 3, SIZES = 7, COLS = 5, SUMMANDS = 6 };
-static const int64_t sizes[SIZES] = {1, 15, 16, 17, 1000, 16384, 50001};
+static const int64_t sizes[SIZES] = {1, 127, 128, 129, 1000, 131072, 150001};
 
 /* What PE 0 finds; kept from the first team to compare with. */
 struct found {
@@ -61,7 +61,7 @@ out:
 
 /* to[r] = beta to[r] + the sum of coef[v] x[v][r], summand by summand, in the type. */
 static void combine_one_by_one(
-    tulle_type type, int count, const double *coef, char *const *x, double beta, char *to, int64_t rows)
+    tulle_type type, int count, const double *coef, const char *const *x, double beta, char *to, int64_t rows)
 {
     for (int64_t r = 0; r < rows; r++) {
         float f = 0, *to_f = (float *)(void *)to + r;
@@ -77,49 +77,62 @@ static void combine_one_by_one(
     }
 }
 
-/* *different: combinations of some vectors that are not those of the loop, or inner products with them that
- * are not those made afterwards. */
+/* *different: combinations of some vectors that are not those of the loop, the second of the first among them; or inner
+ * products, two of each vector, that are not those made one by one. */
 static tulle_status try_combine(tulle_comm *comm, int s, uint64_t seed, tulle_type type, int *different)
 {
-    static const int counts[] = {1, 4, SUMMANDS};
+    static const int counts[] = {0, 1, 4, SUMMANDS};
     static const double beta[] = {0, 1, 0.375}, coef[SUMMANDS] = {1, -0.1, 3, 1e-3, 0.7, -2};
     tulle_status status;
     tulle_layout *layout = NULL;
     tulle__space space = {.comm = NULL};
     size_t size = tulle_type_size(type), bytes = (size_t)sizes[s] * size;
-    char *x[SUMMANDS], *y = malloc(bytes), *want = malloc(bytes);
+    char *x[SUMMANDS], *y[2] = {malloc(bytes), malloc(bytes)}, *want[2] = {malloc(bytes), malloc(bytes)};
+    double together[2 * SUMMANDS], alone;
+    const void *left[2 * SUMMANDS], *right[2 * SUMMANDS];
     for (int v = 0; v < SUMMANDS; v++) x[v] = malloc(bytes);
     TULLE_TRY(cut_somehow(comm, sizes[s], seed, &layout));
-    TULLE_TRY(tulle__space_init(comm, layout, type, SUMMANDS + 1, SUMMANDS + 1, &space));
+    TULLE_TRY(tulle__space_init(comm, layout, type, 2 * SUMMANDS, 2 * SUMMANDS, &space));
     for (int v = 0; v < SUMMANDS; v++)
         for (int64_t r = 0; r < space.rows; r++) put(x[v], type, r, side(space.first + r, v));
     bytes = (size_t)space.rows * size;
-    for (int c = 0; c < 3; c++)
+    for (int c = 0; c < 4; c++)
         for (int b = 0; b < 3; b++) {
-            const int count = counts[c];
-            double now[SUMMANDS + 1], after[SUMMANDS + 1];
-            const void *left[SUMMANDS + 1], *right[SUMMANDS + 1];
-            for (int64_t r = 0; r < space.rows; r++) put(y, type, r, side(space.first + r, 7));
-            memcpy(want, y, bytes);
-            for (int v = 0; v <= count; v++) {
-                left[v] = v < count ? x[v] : y;
-                right[v] = y;
+            const char *list[2][SUMMANDS], *wanted[2][SUMMANDS];
+            tulle__combine_task combination[2];
+            for (int i = 0; i < 2; i++) {
+                for (int64_t r = 0; r < space.rows; r++) put(y[i], type, r, side(space.first + r, 7 + i));
+                memcpy(want[i], y[i], bytes);
+                for (int v = 0; v < SUMMANDS; v++) list[i][v] = wanted[i][v] = x[v];
+                if (i) list[i][0] = y[0], wanted[i][0] = want[0];
+                combine_one_by_one(type, counts[c], coef, wanted[i], beta[b], want[i], space.rows);
+                combination[i] = (tulle__combine_task){.nx = counts[c],
+                    .ny = 1,
+                    .x = (const void **)(void *)list[i],
+                    .coef = coef,
+                    .beta = {beta[b]},
+                    .y = {y[i]}};
             }
-            combine_one_by_one(type, count, coef, x, beta[b], want, space.rows);
-            if (beta[b] == 1) {
-                TULLE_TRY(tulle__space_combine_dots(&space, count, coef, left, right, now));
-                TULLE_TRY(tulle__space_dots(&space, count + 1, left, right, after));
-                *different += memcmp(now, after, (size_t)(count + 1) * sizeof *now) != 0;
-            } else
-                tulle__space_combine(&space, count, coef, left, beta[b], y);
-            *different += bytes && memcmp(y, want, bytes) != 0;
+            tulle__space_combine_all(&space, 2, combination);
+            for (int i = 0; i < 2; i++) *different += bytes && memcmp(y[i], want[i], bytes) != 0;
         }
+    for (int d = 0; d < 2 * SUMMANDS; d++) {
+        left[d] = x[d / 2];
+        right[d] = d % 2 ? y[0] : y[1];
+    }
+    TULLE_TRY(tulle__space_dots(&space, 2 * SUMMANDS, left, right, together));
+    for (int d = 0; d < 2 * SUMMANDS; d++) {
+        TULLE_TRY(tulle__space_dots(&space, 1, left + d, right + d, &alone));
+        *different += memcmp(&alone, &together[d], sizeof alone) != 0;
+    }
 out:
     tulle__space_fini(&space);
     tulle_layout_free(layout);
     for (int v = 0; v < SUMMANDS; v++) free(x[v]);
-    free(y);
-    free(want);
+    for (int i = 0; i < 2; i++) {
+        free(y[i]);
+        free(want[i]);
+    }
     return status;
 }
 

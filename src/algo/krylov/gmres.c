@@ -1,10 +1,17 @@
-/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Restarted GMRES, preconditioned from the right: A M^-1 u = b, x = M^-1 u, so the residual is that of A x = b. The
- * basis is made orthogonal by classical Gram-Schmidt, a second time where much of the vector went away (Daniel, Gragg,
- * Kaufman, Stewart, Math. Comp. 30, 1976; "twice is enough": Giraud, Langou, Rozloznik, van den Eshof, Numer. Math.
- * 101, 2005), so that an iteration has one or two meetings however long the basis is: the norm of what is left follows
- * from the last sweep's coefficients, of which little was lost.
+ * Restarted GMRES, preconditioned from the right: B u = b with B = A M^-1, x = M^-1 u, so the residual is that of
+ * A x = b. The basis is made orthogonal by classical Gram-Schmidt twice, the second time an iteration late, together
+ * with the first time of the next vector (Bielich, Langou, Thomas, Swirydowicz, Yamazaki, Boman, "Low-synch
+ * Gram-Schmidt with delayed reorthogonalization for Krylov solvers", Parallel Comput. 112, 2022). So an iteration has
+ * one meeting, however long the basis is, and reads the basis twice, as one sweep alone would.
+ *
+ * Iteration j begins with an orthonormal v_0 .. v_(j-1) and u, which has been swept once: u = alpha v_j + V s. With
+ * w = B u and one meeting for s = V^T u, t = V^T w, u^T u, u^T w and w^T w it has
+ *     alpha^2 = u^T u - s^T s,   v_j = (u - V s) / alpha,   tau = v_j^T w = (u^T w - s^T t) / alpha,
+ * and, since B V = [V v_j] H, the projection of B v_j = (w - [V v_j] H s) / alpha and what is left of it:
+ *     h_j = ([t tau] - H s) / alpha,   B v_j - [V v_j] h_j = (w - V t - v_j tau) / alpha,
+ * whose norm follows from w^T w. Divided by that it is the next u; that norm and h_j are made right when the next
+ * iteration has swept again, and are near enough for the residual until then.
  */
 #include <math.h>
 #include <string.h>
@@ -12,118 +19,212 @@
 #include "algo/krylov/krylov.h"
 #include "base/error.h"
 
-/* Coefficients of a basis of up to restart vectors; columns of H are `restart` + 2 apart. */
 struct gmres {
     tulle__krylov *k;
-    int restart, steps; /* steps: columns of H that this cycle has */
-    double *H, *cosine, *sine, *g, *sweep;
-    const void **basis, **repeated; /* repeated: the new vector, as often as there are others */
+    int restart, steps;        /* steps: columns of H that this cycle has */
+    double *H, *R;             /* columns restart + 2 apart: H itself, and made triangular */
+    double *cosine, *sine, *g; /* R y = g */
+    double *rest;              /* rest[j]: what the columns before j leave of the residual */
+    double *sums;              /* of a meeting */
+    double *coef;              /* of combinations */
+    const void **x, **y;       /* of inner products and combinations */
 };
+
+static int sums_of(int restart)
+{
+    return 2 * restart + 3;
+}
 
 tulle__krylov_room tulle__gmres_room(const tulle_krylov_options *options)
 {
-    int64_t m = options->restart;
-    /* H, g, cosine and sine, a sweep, and two lists of pointers */
-    return (tulle__krylov_room){m + 1, (m + 2) * m + 6 * (m + 2), options->restart + 2};
+    int64_t m = options->restart, sums = sums_of(options->restart);
+    /* H and R, four vectors of numbers, coefficients of two combinations, sums and two lists of pointers */
+    return (tulle__krylov_room){m + 1, 2 * (m + 2) * m + 6 * (m + 2) + 3 * sums, (int)sums};
 }
 
 static void arrange(struct gmres *s, tulle__krylov *k)
 {
-    int m = k->options.restart;
+    int m = k->options.restart, sums = sums_of(m);
     *s = (struct gmres){.k = k, .restart = m, .H = k->small};
-    s->g = s->H + (int64_t)(m + 2) * m;
-    s->cosine = s->g + m + 2;
+    s->R = s->H + (int64_t)(m + 2) * m;
+    s->cosine = s->R + (int64_t)(m + 2) * m;
     s->sine = s->cosine + m + 2;
-    s->sweep = s->sine + m + 2;
-    s->basis = (const void **)(void *)(s->sweep + m + 2);
-    s->repeated = s->basis + m + 2;
-    for (int v = 0; v <= m; v++) {
-        s->basis[v] = tulle__krylov_kept(k, v);
-        s->repeated[v] = k->out.val;
-    }
-    s->basis[m + 1] = s->repeated[m + 1] = k->out.val;
+    s->g = s->sine + m + 2;
+    s->rest = s->g + m + 2;
+    s->coef = s->rest + m + 2;
+    s->sums = s->coef + 2 * (m + 2);
+    s->x = (const void **)(void *)(s->sums + sums);
+    s->y = s->x + sums;
 }
 
-static double *column(const struct gmres *s, int j)
+static double *column(const struct gmres *s, double *of, int j)
 {
-    return s->H + (int64_t)j * (s->restart + 2);
+    return of + (int64_t)j * (s->restart + 2);
 }
 
-/* out = A M^-1 v_j */
+/* out = A M^-1 u, u in the place of v_j. */
 static tulle_status expand(struct gmres *s, int j)
 {
     tulle__krylov *k = s->k;
-    tulle__space_scale(&k->space, 1, s->basis[j], k->M ? k->rest.val : k->in.val);
+    tulle__space_scale(&k->space, 1, tulle__krylov_kept(k, j), k->M ? k->rest.val : k->in.val);
     tulle_status status = k->M ? tulle__krylov_precondition(k) : TULLE_OK;
     return status == TULLE_OK ? tulle__krylov_product(k) : status;
 }
 
-/* `out` less its part along v_0 .. v_j: h[0 .. j], and h[j + 1] its norm, 0 if nothing is left but rounding. */
-static tulle_status orthogonalise(struct gmres *s, int j, double *h)
+/* What is no more than rounding, beside the length of a vector that j + 1 others were swept out of. */
+static double noise(const struct gmres *s, int j)
+{
+    return (j + 8) * tulle__krylov_epsilon(s->k);
+}
+
+/* Givens' rotations make H's column upper triangular, again if the column has changed; what is left is the residual. A
+ * column that depends on those before it, of a singular matrix, leaves it as it is, with 0 on the diagonal. */
+static double rotate(struct gmres *s, int j)
+{
+    double *r = column(s, s->R, j), square = 0;
+    memcpy(r, column(s, s->H, j), (size_t)(j + 2) * sizeof *r);
+    for (int v = 0; v < j; v++) {
+        double upper = s->cosine[v] * r[v] + s->sine[v] * r[v + 1];
+        r[v + 1] = s->cosine[v] * r[v + 1] - s->sine[v] * r[v];
+        r[v] = upper;
+        square += upper * upper;
+    }
+    double length = hypot(r[j], r[j + 1]);
+    if (length <= noise(s, j) * sqrt(square)) length = 0;
+    s->cosine[j] = length == 0 ? 0 : r[j] / length;
+    s->sine[j] = length == 0 ? 1 : r[j + 1] / length;
+    r[j] = length;
+    s->g[j] = s->cosine[j] * s->rest[j];
+    s->rest[j + 1] = -s->sine[j] * s->rest[j];
+    return fabs(s->rest[j + 1]);
+}
+
+/* In sums: s[v] at 2 v, t[v] at 2 v + 1, then u^T u, u^T w and w^T w. */
+static tulle_status meet(struct gmres *s, int j, const void *u, const void *w)
+{
+    int n = 0;
+    for (int v = 0; v <= j; v++) {
+        s->x[n] = s->x[n + 1] = v < j ? tulle__krylov_kept(s->k, v) : u;
+        s->y[n++] = u;
+        s->y[n++] = w;
+    }
+    s->x[n] = s->y[n] = w;
+    return tulle__space_dots(&s->k->space, n + 1, s->x, s->y, s->sums);
+}
+
+/* The column before, now that its u is known to be alpha v_j + V s. */
+static void correct(struct gmres *s, int j, double alpha)
+{
+    if (!j) {
+        s->rest[0] *= alpha;
+        return;
+    }
+    double *h = column(s, s->H, j - 1), norm = h[j];
+    for (int v = 0; v < j; v++) h[v] += norm * s->sums[2 * v];
+    h[j] = norm * alpha;
+    rotate(s, j - 1);
+}
+
+/* h = ([t tau] - H s) / alpha. */
+static void project(struct gmres *s, int j, double tau, double alpha)
+{
+    double *h = column(s, s->H, j);
+    for (int v = 0; v <= j; v++) h[v] = v < j ? s->sums[2 * v + 1] : tau;
+    for (int c = 0; c < j; c++)
+        for (int v = 0; v <= c + 1; v++) h[v] -= column(s, s->H, c)[v] * s->sums[2 * c];
+    for (int v = 0; v <= j; v++) h[v] /= alpha;
+}
+
+/* v_j in the place of u, and in the place after it what is left of B v_j, divided by `norm`. */
+static void sweep(struct gmres *s, int j, double alpha, double tau, double norm)
+{
+    tulle__krylov *k = s->k;
+    const double tilt = tau / alpha, by = 1 / (alpha * norm), of_w_and_u[] = {by, -tilt * by};
+    double *ahead = s->coef, *along = s->coef + j;
+    void *u = tulle__krylov_kept(k, j), *next = tulle__krylov_kept(k, j + 1);
+    for (int v = 0; v < j; v++) {
+        s->x[v] = tulle__krylov_kept(k, v);
+        ahead[v] = (s->sums[2 * v] * tilt - s->sums[2 * v + 1]) * by;
+        along[v] = -s->sums[2 * v] / alpha;
+    }
+    tulle__space_combine_all(&k->space, 2,
+        (const tulle__combine_task[]){
+            {.nx = 2, .ny = 1, .x = (const void *[]){k->out.val, u}, .coef = of_w_and_u, .beta = {0}, .y = {next}},
+            {.nx = j, .ny = 2, .x = s->x, .coef = s->coef, .beta = {1, 1 / alpha}, .y = {next, u}}});
+}
+
+/* Nothing is known of the norm of what is left but that it is small: it is swept until nothing cancels. 0 if it is
+ * rounding, for a vector that was `whole` squared. */
+static tulle_status sweep_again(struct gmres *s, int j, double whole, double *norm)
 {
     enum { SWEEPS = 3 };
     tulle__krylov *k = s->k;
     tulle_status status = TULLE_OK;
-    int count = j + 1;
-    const void *last = s->basis[count];
-    double whole = 0, left = 0;
-    memset(h, 0, (size_t)(count + 1) * sizeof *h);
-    s->basis[count] = k->out.val;
-    TULLE_TRY(tulle__space_dots(&k->space, count + 1, s->basis, s->repeated, s->sweep));
-    whole = s->sweep[count];
-    for (int sweep = 1;; sweep++) {
-        double square = s->sweep[count], along = 0;
-        for (int v = 0; v < count; v++) {
-            along += s->sweep[v] * s->sweep[v];
-            h[v] += s->sweep[v];
-            s->sweep[v] = -s->sweep[v];
-        }
-        left = square - along;
-        /* Nothing has cancelled: it is orthogonal, and the norm is right. A lower limit would let the basis lose as
-         * much as it allows in each step anew: with 1/100 half of the sweeps go, and residuals miss their limits. */
-        if (left >= square / 2 || sweep == SWEEPS) break;
-        TULLE_TRY(tulle__space_combine_dots(&k->space, count, s->sweep, s->basis, s->repeated, s->sweep));
+    double *h = column(s, s->H, j), left = 0, square = 1;
+    void *next = tulle__krylov_kept(k, j + 1);
+    for (int v = 0; v <= j + 1; v++) {
+        s->x[v] = tulle__krylov_kept(k, v);
+        s->y[v] = next;
     }
-    tulle__space_combine(&k->space, count, s->sweep, s->basis, 1, k->out.val);
-    h[count] = left > 0 ? sqrt(left) : 0;
-    if (h[count] <= tulle__krylov_epsilon(k) * sqrt(whole)) h[count] = 0;
+    for (int n = 0; n < SWEEPS && left < square / 2; n++) {
+        TULLE_TRY(tulle__space_dots(&k->space, j + 2, s->x, s->y, s->sums));
+        left = square = s->sums[j + 1];
+        for (int v = 0; v <= j; v++) {
+            left -= s->sums[v] * s->sums[v];
+            h[v] += s->sums[v];
+            s->sums[v] = -s->sums[v];
+        }
+        tulle__space_combine(&k->space, j + 1, s->sums, s->x, 1, next);
+    }
+    *norm = left > 0 ? sqrt(left) : 0;
+    if (*norm <= noise(s, j) * sqrt(whole)) *norm = 0;
+    if (*norm > 0) tulle__space_scale(&k->space, 1 / *norm, next, next);
 out:
-    s->basis[count] = last;
     return status;
 }
 
-/* Givens' rotations make H's new column upper triangular; the residual is what is left of g. */
-static double rotate(struct gmres *s, int j)
+/* v_j from u, column j of H from w = B u, in `out`, and the u after it; h[j + 1] is 0 if there is none. */
+static tulle_status orthogonalise(struct gmres *s, int j)
 {
-    double *h = column(s, j);
+    enum { CANCELS = 1 << 12 };
+    tulle__krylov *k = s->k;
+    tulle_status status;
+    double *h = column(s, s->H, j), along = 0, across = 0, cross = 0;
+    TULLE_TRY(meet(s, j, tulle__krylov_kept(k, j), k->out.val));
+    const double *last = s->sums + 2 * (ptrdiff_t)j;
     for (int v = 0; v < j; v++) {
-        double upper = s->cosine[v] * h[v] + s->sine[v] * h[v + 1];
-        h[v + 1] = s->cosine[v] * h[v + 1] - s->sine[v] * h[v];
-        h[v] = upper;
+        along += s->sums[2 * v] * s->sums[2 * v];
+        cross += s->sums[2 * v] * s->sums[2 * v + 1];
+        across += s->sums[2 * v + 1] * s->sums[2 * v + 1];
     }
-    double length = hypot(h[j], h[j + 1]);
-    s->cosine[j] = length > 0 ? h[j] / length : 1;
-    s->sine[j] = length > 0 ? h[j + 1] / length : 0;
-    h[j] = length;
-    s->g[j + 1] = -s->sine[j] * s->g[j];
-    s->g[j] *= s->cosine[j];
-    return fabs(s->g[j + 1]);
+    double alpha = sqrt(last[0] - along), tau = (last[1] - cross) / alpha;
+    double whole = last[2] / (alpha * alpha), left = (last[2] - across - tau * tau) / (alpha * alpha);
+    int cancels = left < whole * CANCELS * tulle__krylov_epsilon(k);
+    correct(s, j, alpha);
+    project(s, j, tau, alpha);
+    h[j + 1] = sqrt(left);
+    sweep(s, j, alpha, tau, cancels || left == 0 ? 1 : h[j + 1]);
+    if (cancels) TULLE_TRY(sweep_again(s, j, whole, &h[j + 1]));
+out:
+    return status;
 }
 
-/* x += M^-1 V y with H y = g; a column of zeros, of a singular matrix, takes no part. */
+/* x += M^-1 V y with R y = g; a column without a pivot takes no part. */
 static tulle_status update(struct gmres *s)
 {
     tulle__krylov *k = s->k;
     tulle_status status = TULLE_OK;
-    double *y = s->sweep, one = 1;
+    double *y = s->coef, one = 1;
     const void *z = k->in.val;
     if (!s->steps) return TULLE_OK;
     for (int i = s->steps - 1; i >= 0; i--) {
+        const double pivot = column(s, s->R, i)[i];
         y[i] = s->g[i];
-        for (int j = i + 1; j < s->steps; j++) y[i] -= column(s, j)[i] * y[j];
-        y[i] = column(s, i)[i] > 0 ? y[i] / column(s, i)[i] : 0;
+        for (int j = i + 1; j < s->steps; j++) y[i] -= column(s, s->R, j)[i] * y[j];
+        y[i] = pivot > 0 ? y[i] / pivot : 0;
+        s->x[i] = tulle__krylov_kept(k, i);
     }
-    tulle__space_combine(&k->space, s->steps, y, s->basis, 0, k->M ? k->rest.val : k->in.val);
+    tulle__space_combine(&k->space, s->steps, y, s->x, 0, k->M ? k->rest.val : k->in.val);
     if (k->M) TULLE_TRY(tulle__krylov_precondition(k));
     tulle__space_combine(&k->space, 1, &one, &z, 1, k->x);
 out:
@@ -135,20 +236,18 @@ static tulle_status cycle(struct gmres *s)
 {
     tulle__krylov *k = s->k;
     tulle_status status = TULLE_OK;
-    s->g[0] = k->true_residual;
+    s->rest[0] = k->true_residual;
     s->steps = 0;
-    tulle__space_scale(&k->space, 1 / k->true_residual, s->basis[0], tulle__krylov_kept(k, 0));
+    tulle__space_scale(&k->space, 1 / k->true_residual, tulle__krylov_kept(k, 0), tulle__krylov_kept(k, 0));
     while (s->steps < s->restart && k->iteration < k->options.max_iterations) {
         int j = s->steps;
-        double *h = column(s, j);
         TULLE_TRY(expand(s, j));
         k->iteration++;
-        TULLE_TRY(orthogonalise(s, j, h));
-        double next = h[j + 1], residual = rotate(s, j);
+        TULLE_TRY(orthogonalise(s, j));
+        double residual = rotate(s, j);
         if (!tulle__krylov_step(k, residual)) goto out; /* without this column, which has made it so */
         s->steps++;
-        if (residual <= k->limit || next == 0) break;
-        tulle__space_scale(&k->space, 1 / next, k->out.val, tulle__krylov_kept(k, j + 1));
+        if (residual <= k->limit || column(s, s->H, j)[j + 1] == 0) break;
     }
 out:
     return status;

@@ -5,19 +5,8 @@
 
 #include "base/error.h"
 
-/* ROWS_NEAR: of a vector that go through all others at a time; they stay in a first-level cache, and others stream. */
-enum { BLOCKS = 1024, LEVELS = 12, ROWS_LEAST = 16, ROWS_SHARED = 1 << 14, ROWS_NEAR = 1 << 11 };
-
-#define T float
-#define NAME(x) x##_f32
-#include "algo/krylov/vector_rows.h"
-#undef T
-#undef NAME
-#define T double
-#define NAME(x) x##_f64
-#include "algo/krylov/vector_rows.h"
-#undef T
-#undef NAME
+/* ROWS_NEAR: of results that combinations go through at a time; they stay in a first-level cache, and others stream. */
+enum { BLOCKS = 1024, LEVELS = 12, ROWS_LEAST = 128, ROWS_SHARED = 1 << 14, ROWS_NEAR = 1 << 10 };
 
 int64_t tulle__space_block(tulle_gidx n)
 {
@@ -66,6 +55,7 @@ tulle_status tulle__space_init(
     if (space->rows) space->npieces = (space->first + space->rows - 1) / space->block - space->first / space->block + 1;
     list_subtrees(space, layout, NULL);
     TULLE_TRY(tulle__context_get(comm, &context));
+    space->kernels = context->kernels;
     if (!tulle__is_virtual(comm) && space->rows >= ROWS_SHARED) space->pool = context->pool;
     size_t room = (size_t)space->slots * (size_t)sums;
     TULLE_TRY(tulle__alloc((size_t)space->nsubtrees, sizeof *space->subtree, "parts of sums", &space->subtree));
@@ -94,11 +84,9 @@ void tulle__space_fini(tulle__space *space)
 
 struct work {
     tulle__space *space;
-    int count, dots;                 /* vectors that are added up, then inner products */
-    const void *const *x, *const *y; /* y: of inner products */
-    const double *coef;
-    double beta;
-    void *to;
+    const tulle__combine_task *combination; /* these, then inner products */
+    int combinations, dots;
+    const void *const *x, *const *y; /* of inner products */
 };
 
 /* The first own row of a piece, or the end of the last one. */
@@ -108,26 +96,50 @@ static int64_t piece_begins(const tulle__space *space, int64_t piece)
     return begin < 0 ? 0 : begin > space->rows ? space->rows : begin;
 }
 
+/* Those from d on that are all products of some x with the same one or two y: how many x. */
+static int group(const struct work *work, int d, const void **x, int most, int *ny)
+{
+    const void *const *y = work->y + d;
+    int nx = 0;
+    *ny = d + 1 < work->dots && work->x[d] == work->x[d + 1] ? 2 : 1;
+    for (; nx < most && d + *ny <= work->dots; d += *ny) {
+        if (work->y[d] != y[0] || (*ny == 2 && (work->y[d + 1] != y[1] || work->x[d] != work->x[d + 1]))) break;
+        x[nx++] = work->x[d];
+    }
+    return nx;
+}
+
 static void dots_on(const struct work *work, int64_t from, int64_t to)
 {
+    enum { MOST = 32 };
     const tulle__space *space = work->space;
-    for (int d = 0; d < work->dots; d++)
+    const void *x[MOST];
+    tulle__dots_task task = {.type = space->type, .x = x};
+    for (int d = 0; d < work->dots; d += task.nx * task.ny) {
+        task.nx = group(work, d, x, MOST, &task.ny);
+        task.y = work->y + d;
         for (int64_t piece = from; piece < to; piece++) {
-            int64_t begin = piece_begins(space, piece), rows = piece_begins(space, piece + 1) - begin;
-            space->piece_sums[piece * work->dots + d] =
-                space->type == TULLE_F32
-                    ? dot_f32((const float *)work->x[d] + begin, (const float *)work->y[d] + begin, rows)
-                    : dot_f64((const double *)work->x[d] + begin, (const double *)work->y[d] + begin, rows);
+            task.begin = piece_begins(space, piece);
+            task.end = piece_begins(space, piece + 1);
+            task.sums = &space->piece_sums[piece * work->dots + d];
+            space->kernels->dots(&task);
         }
+    }
 }
 
 static void combine_on(const struct work *work, int64_t from, int64_t to)
 {
-    int64_t begin = piece_begins(work->space, from), end = piece_begins(work->space, to);
-    if (work->space->type == TULLE_F32)
-        combine_f32(work->count, work->coef, work->x, work->beta, work->to, begin, end);
-    else
-        combine_f64(work->count, work->coef, work->x, work->beta, work->to, begin, end);
+    int64_t first = piece_begins(work->space, from), last = piece_begins(work->space, to);
+    for (int64_t begin = first, end; begin < last; begin = end) {
+        end = last - begin < ROWS_NEAR ? last : begin + ROWS_NEAR;
+        for (int i = 0; i < work->combinations; i++) {
+            tulle__combine_task task = work->combination[i];
+            task.type = work->space->type;
+            task.begin = begin;
+            task.end = end;
+            work->space->kernels->combine(&task);
+        }
+    }
 }
 
 static tulle_status share(void *arg, int thread, int nthreads)
@@ -135,34 +147,42 @@ static tulle_status share(void *arg, int thread, int nthreads)
     const struct work *work = arg;
     const tulle__space *space = work->space;
     int64_t from = space->npieces * thread / nthreads, to = space->npieces * (thread + 1) / nthreads;
-    int64_t step = space->block < ROWS_NEAR ? ROWS_NEAR / space->block : 1;
-    for (int64_t piece = from; piece < to; piece += step) {
-        int64_t end = piece + step < to ? piece + step : to;
-        combine_on(work, piece, end);
-        dots_on(work, piece, end);
-    }
+    combine_on(work, from, to);
+    dots_on(work, from, to);
     return TULLE_OK;
 }
 
-/* Bodies cannot fail; vectors: how many are read or written. */
+/* Bodies cannot fail; vectors: how many are read or written, each once. */
 static void run(const struct work *work, int vectors)
 {
     tulle__space *space = work->space;
-    double rows = (double)space->rows;
+    double rows = (double)space->rows, summands = work->dots;
     tulle__work done = {.memory = rows * vectors * (double)tulle_type_size(space->type)};
-    done.flops[space->type] = 2 * rows * (work->count + work->dots);
+    for (int i = 0; i < work->combinations; i++) summands += work->combination[i].nx * work->combination[i].ny;
+    done.flops[space->type] = 2 * rows * summands;
     tulle__kernel_begin(space->comm);
     (void)tulle__pool_run(space->pool, share, (void *)(uintptr_t)work);
     tulle__kernel_end(space->comm, &done);
 }
 
+void tulle__space_combine_all(tulle__space *space, int count, const tulle__combine_task *combination)
+{
+    struct work work = {.space = space, .combination = combination, .combinations = count};
+    int64_t start = tulle__now(space->comm);
+    int vectors = 0;
+    for (int i = 0; i < count; i++) {
+        vectors += combination[i].nx;
+        for (int w = 0; w < combination[i].ny; w++) vectors += combination[i].beta[w] == 0 ? 1 : 2;
+    }
+    run(&work, vectors);
+    space->vectors_ns += tulle__now(space->comm) - start;
+}
+
 void tulle__space_combine(
     tulle__space *space, int count, const double *coef, const void *const *x, double beta, void *y)
 {
-    struct work work = {.space = space, .count = count, .x = x, .coef = coef, .beta = beta, .to = y};
-    int64_t start = tulle__now(space->comm);
-    run(&work, count + (beta == 0 ? 1 : 2));
-    space->vectors_ns += tulle__now(space->comm) - start;
+    tulle__space_combine_all(space, 1,
+        &(tulle__combine_task){.nx = count, .ny = 1, .x = x, .coef = coef, .beta = {beta, 0}, .y = {y, NULL}});
 }
 
 void tulle__space_scale(tulle__space *space, double coef, const void *x, void *y)
@@ -234,29 +254,16 @@ tulle_status tulle__space_meet(tulle__space *space, int count, double *result)
     return status;
 }
 
-static tulle_status run_and_meet(const struct work *work, int vectors, double *result)
-{
-    tulle__space *space = work->space;
-    int64_t start = tulle__now(space->comm);
-    run(work, vectors);
-    hand_on(space, work->dots);
-    tulle_status status = tulle__space_meet(space, work->dots, result);
-    space->dots_ns += tulle__now(space->comm) - start;
-    return status;
-}
-
 tulle_status tulle__space_dots(
     tulle__space *space, int count, const void *const *x, const void *const *y, double *result)
 {
     struct work work = {.space = space, .dots = count, .x = x, .y = y};
-    return run_and_meet(&work, count + 1, result);
-}
-
-tulle_status tulle__space_combine_dots(
-    tulle__space *space, int count, const double *coef, const void *const *x, const void *const *y, double *result)
-{
-    void *to = (void *)(uintptr_t)y[0];
-    struct work work = {
-        .space = space, .count = count, .dots = count + 1, .x = x, .y = y, .coef = coef, .beta = 1, .to = to};
-    return run_and_meet(&work, count + 2, result);
+    int64_t start = tulle__now(space->comm);
+    int vectors = 1;
+    for (int d = 0; d < count; d++) vectors += !d || x[d] != x[d - 1];
+    run(&work, vectors);
+    hand_on(space, count);
+    tulle_status status = tulle__space_meet(space, count, result);
+    space->dots_ns += tulle__now(space->comm) - start;
+    return status;
 }

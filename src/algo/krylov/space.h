@@ -24,6 +24,7 @@ typedef struct tulle__subtree {
 
 typedef struct tulle__space {
     tulle_comm *comm;
+    const tulle__kernels *kernels;
     tulle__pool *pool; /* NULL: this thread alone */
     tulle_type type;
     tulle_gidx n, first;
@@ -48,21 +49,21 @@ tulle_status tulle__space_init(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, int dots, int sums, tulle__space *space);
 void tulle__space_fini(tulle__space *space);
 
-/* Collective: result[d] = x[d]^T y[d], d < count <= dots. The same status on all PEs. */
+/* Collective: result[d] = x[d]^T y[d], d < count <= dots; those in a row of the
+ * same y, or of the same two y with one x after the other, are made together. The same status on all
+ * PEs. */
 tulle_status tulle__space_dots(
     tulle__space *space, int count, const void *const *x, const void *const *y, double *result);
 
 /* Collective: result[d] from what each PE has put into `mine` for its subtrees, by slots, `count` <= most sums each. */
 tulle_status tulle__space_meet(tulle__space *space, int count, double *result);
 
-/* y = beta y + the sum of coef[v] x[v]. */
+/* y = beta y + the sum of coef[v] x[v], v < count; y may be x[0], if alone. */
 void tulle__space_combine(
     tulle__space *space, int count, const double *coef, const void *const *x, double beta, void *y);
 
-/* Collective: y = y + the sum of coef[v] x[v], v < count, then result[d] = x[d]^T y, d < count, and result[count] = y^T y,
- * to the same bits as by the two above, with x read from memory once. x[count] is y; y[d] is y, d <= count < dots. */
-tulle_status tulle__space_combine_dots(
-    tulle__space *space, int count, const double *coef, const void *const *x, const void *const *y, double *result);
+/* Several one after the other, some rows of all at a time; type and rows of the tasks are set here. */
+void tulle__space_combine_all(tulle__space *space, int count, const tulle__combine_task *combination);
 
 /* y = coef x. */
 void tulle__space_scale(tulle__space *space, double coef, const void *x, void *y);

@@ -5,6 +5,7 @@
 #include "device/cpu/dense_calls.h"
 #include "device/cpu/solve.h"
 #include "device/cpu/tall.h"
+#include "device/cpu/vectors.h"
 #include "device/values.h"
 
 static const tulle__spgemm_knobs automatic;
@@ -45,6 +46,8 @@ static const tulle__spgemm_knobs automatic;
         .alone = tulle__dense_alone,                                                                                   \
         .gram = tulle__gram_##isa,                                                                                     \
         .mix = tulle__mix_##isa,                                                                                       \
+        .dots = tulle__dots_##isa,                                                                                     \
+        .combine = tulle__combine_##isa,                                                                               \
         .scale = tulle__values_scale,                                                                                  \
         .add = tulle__values_add,                                                                                      \
         .gather = tulle__values_gather,                                                                                \

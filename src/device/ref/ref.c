@@ -123,6 +123,16 @@ static void mix(const tulle__mix_task *task)
     task->type == TULLE_F32 ? mix_f32(task) : mix_f64(task);
 }
 
+static void dots(const tulle__dots_task *task)
+{
+    task->type == TULLE_F32 ? dots_f32(task) : dots_f64(task);
+}
+
+static void combine(const tulle__combine_task *task)
+{
+    task->type == TULLE_F32 ? combine_f32(task) : combine_f64(task);
+}
+
 static tulle_status transpose(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *result)
 {
     (void)pool;
@@ -155,6 +165,8 @@ static const tulle__kernels kernels = {
     .alone = alone,
     .gram = gram,
     .mix = mix,
+    .dots = dots,
+    .combine = combine,
     .scale = tulle__values_scale,
     .add = tulle__values_add,
     .gather = tulle__values_gather,

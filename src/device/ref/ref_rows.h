@@ -230,3 +230,26 @@ static void NAME(mix)(const tulle__mix_task *task)
         for (int64_t j = 0; j < task->n; j++) Y[j] = line[j];
     }
 }
+
+/* Vectors: the order of sums is the contract's. */
+static void NAME(dots)(const tulle__dots_task *task)
+{
+    for (int v = 0; v < task->nx; v++)
+        for (int w = 0; w < task->ny; w++) {
+            const T *x = task->x[v], *y = task->y[w];
+            double s[8] = {0};
+            for (int64_t r = task->begin; r < task->end; r++) s[(r - task->begin) % 8] += (double)x[r] * (double)y[r];
+            task->sums[v * task->ny + w] = ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]));
+        }
+}
+
+static void NAME(combine)(const tulle__combine_task *task)
+{
+    for (int w = 0; w < task->ny; w++)
+        for (int64_t r = task->begin; r < task->end; r++) {
+            T *y = task->y[w], beta = (T)task->beta[w], sum = beta == 0 ? (task->nx ? -(T)0 : 0) : MULTIPLY(beta, y[r]);
+            for (int v = 0; v < task->nx; v++)
+                sum = ADD(sum, MULTIPLY((T)task->coef[w * task->nx + v], ((const T *)task->x[v])[r]));
+            y[r] = sum;
+        }
+}
