@@ -119,10 +119,94 @@ static void compare(struct problem *p)
     free(portable);
 }
 
+/* ---- rows that need the one before last ---- */
+
+enum { CHAIN = 600, LINE = 40 };
+
+struct chain {
+    tulle_type type;
+    int upper;
+    int64_t rowptr[CHAIN + 1];
+    int32_t colind[4 * CHAIN];
+    double val[4 * CHAIN], b[CHAIN], x[CHAIN];
+};
+
+/* Two of twenty rows have another entry next to the pivot, or none. */
+static void make_chain(struct chain *c)
+{
+    int64_t nnz = 0;
+    for (int64_t i = 0; i < CHAIN; i++) {
+        int64_t reach = i % 20 == 7 ? 3 : 1, step = c->upper ? 1 : -1;
+        int64_t cols[3] = {i + step * LINE, i + step * reach, i};
+        c->rowptr[i] = nnz;
+        for (int e = 0; e < 3; e++) {
+            int64_t j = cols[c->upper ? 2 - e : e];
+            if (j < 0 || j >= CHAIN || (j != i && i % 20 == 13)) continue;
+            c->colind[nnz] = (int32_t)j;
+            put(c->val, c->type, nnz, j == i ? 1 + fabs(any(6, i)) : any(7, nnz));
+            nnz++;
+        }
+        put(c->b, c->type, i, any(8, i));
+    }
+    c->rowptr[CHAIN] = nnz;
+}
+
+static void solve_chain(struct chain *c, const tulle__kernels *kernels, int64_t at_once)
+{
+    size_t size = tulle_type_size(c->type);
+    memset(c->x, 0, sizeof c->x);
+    for (int64_t s = 0; s < CHAIN; s += at_once) {
+        int64_t first = c->upper ? CHAIN - 1 - s : s;
+        kernels->solve(&(tulle__solve_task){.type = c->type,
+            .step = c->upper ? -1 : 1,
+            .head = c->upper,
+            .tail = !c->upper,
+            .count = CHAIN - s < at_once ? CHAIN - s : at_once,
+            .cols = 1,
+            .rowptr = c->rowptr + first,
+            .colind = c->colind,
+            .val = c->val,
+            .divides = 1,
+            .b = (const char *)c->b + (size_t)first * size,
+            .ldb = 1,
+            .x = c->x,
+            .at = first,
+            .ldx = 1,
+            .ldo = 1});
+    }
+}
+
+/* A few rows a task are not looked at: many at once have the same bits. */
+static void test_chains(void)
+{
+    static struct chain c;
+    static double few[CHAIN];
+    for (int kind = 0; kind < 4; kind++) {
+        c.type = kind & 1 ? TULLE_F32 : TULLE_F64;
+        c.upper = kind >> 1;
+        make_chain(&c);
+        solve_chain(&c, tulle__kernels_cpu_at(TULLE__ISA_PORTABLE), 50);
+        memcpy(few, c.x, sizeof few);
+        for (int isa = 0; isa < TULLE__ISA_COUNT; isa++) {
+            const tulle__kernels *kernels = tulle__kernels_cpu_at((tulle__isa)isa);
+            if (!kernels) {
+                skip("this processor has no %s", tulle__isa_name((tulle__isa)isa));
+                continue;
+            }
+            for (int64_t at_once = CHAIN / 2; at_once <= CHAIN; at_once += CHAIN / 2) {
+                solve_chain(&c, kernels, at_once);
+                ok(!memcmp(few, c.x, sizeof few), "%s, %s, %s: a chain of %d rows", tulle__isa_name((tulle__isa)isa),
+                    tulle_type_name(c.type), c.upper ? "upper" : "lower", (int)at_once);
+            }
+        }
+    }
+}
+
 int main(void)
 {
     static const int64_t widths[] = {1, 2, 3, 8, 16, 33};
     struct problem *p = calloc(1, sizeof *p);
+    test_chains();
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
         for (int kind = 0; kind < 128; kind++) {
             if (w > 0 && kind % 5) continue;                                /* one column has its own code */

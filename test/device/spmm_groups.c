@@ -109,7 +109,8 @@ static int same_as_rows(const tulle__kernels *kernels, tulle__pool *pool, tulle_
 /* One to three pairs of one kind; C with rows that are padded, or by columns, read or not. */
 static void test_bits(tulle__isa isa, enum kind kind, tulle_type type)
 {
-    static const int64_t widths[] = {3, 8, 9, 16, 24, 31, 32, 40, 48, 57, 64, 66, 72, 96, 100, 128, 130, 176, 200, 256};
+    static const int64_t widths[] = {
+        1, 3, 1, 1, 8, 9, 16, 24, 31, 32, 40, 48, 57, 64, 66, 72, 96, 100, 128, 130, 176, 200, 256};
     const tulle__kernels *kernels = tulle__kernels_cpu_at(isa);
     for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
         tulle__pool *pool = NULL;
@@ -152,20 +153,46 @@ static void test_bits(tulle__isa isa, enum kind kind, tulle_type type)
     }
 }
 
+/* A grid's lines are as long as samples are often apart: its ends are foreseen, wherever samples fall. */
+static void test_grids(void)
+{
+    enum { WIDEST = 64, MOST = 5 * WIDEST * WIDEST };
+    static int64_t rowptr[WIDEST * WIDEST + 1];
+    static int32_t colind[MOST];
+    for (int64_t width = 16; width <= WIDEST; width *= 2) {
+        const int64_t m = width * 24 < WIDEST * WIDEST ? width * 24 : WIDEST * WIDEST;
+        int64_t nnz = 0;
+        for (int64_t i = 0; i < m; i++) {
+            const int64_t cols[] = {i - width, i % width ? i - 1 : -1, i, (i + 1) % width ? i + 1 : -1, i + width};
+            for (int e = 0; e < 5; e++)
+                if (cols[e] >= 0 && cols[e] < m) colind[nnz++] = (int32_t)cols[e];
+            rowptr[i + 1] = nnz;
+        }
+        tulle__spmm_operand pair = {.A = {.m = m, .n = m, .rowptr = rowptr, .colind = colind}};
+        double fours = tulle__spmm_fours_an_unlike_end(&pair, 1, m);
+        ok(fours > 12, "a grid, lines of %d: %.1f fours of entries an unlike end", (int)width, fours);
+        ok(tulle__spmm_groups(&pair, 1, m, 1) == TULLE__ROWS_SHIFTED_BY_ONE, "its rows are shifted");
+    }
+}
+
 /* Which kinds are looked for: by the share of their entries, and the length of runs. */
 static void test_choice(void)
 {
     static const int groups[KINDS] = {TULLE__ROWS_OF_SAME_COLUMNS, 0, TULLE__ROWS_SHIFTED_BY_ONE, -1};
+    static const int of_column[KINDS] = {
+        TULLE__ROWS_OF_SAME_COLUMNS, TULLE__ROWS_SHIFTED_BY_ONE, TULLE__ROWS_SHIFTED_BY_ONE, -1};
     for (int kind = 0; kind < KINDS; kind++) {
         if (groups[kind] < 0) continue;
         matrix A = alike((enum kind)kind, TULLE_F64, 3);
         tulle__spmm_operand pair = {.A = A.csr};
-        int found = tulle__spmm_groups(&pair, 1, ROWS);
+        int found = tulle__spmm_groups(&pair, 1, ROWS, 0);
         ok(found == groups[kind], "%s: groups %d", kind_names[kind], found);
+        found = tulle__spmm_groups(&pair, 1, ROWS, 1);
+        ok(found == of_column[kind], "%s, one column: groups %d", kind_names[kind], found);
         matrix_free(&A);
     }
     tulle__spmm_operand none = {.A = {.rowptr = (int64_t[]){0}}};
-    ok(tulle__spmm_groups(&none, 1, 0) == 0, "no rows, no groups");
+    ok(tulle__spmm_groups(&none, 1, 0, 1) == 0, "no rows, no groups");
 }
 
 /* Rows alike, found one entry at a time. */
@@ -202,6 +229,7 @@ static void test_likeness(enum kind kind)
 int main(void)
 {
     for (int kind = 0; kind < KINDS; kind++) test_likeness((enum kind)kind);
+    test_grids();
     test_choice();
     for (int isa = 0; isa < TULLE__ISA_COUNT; isa++) {
         if (!tulle__kernels_cpu_at((tulle__isa)isa)) {

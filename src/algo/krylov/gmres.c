@@ -200,6 +200,10 @@ static tulle_status orthogonalise(struct gmres *s, int j)
     double alpha = sqrt(last[0] - along), tau = (last[1] - cross) / alpha;
     double whole = last[2] / (alpha * alpha), left = (last[2] - across - tau * tau) / (alpha * alpha);
     int cancels = left < whole * CANCELS * tulle__krylov_epsilon(k);
+    if (!isfinite(alpha) || alpha <= 0) { /* the columns before are to stay as they are: x is made from them */
+        for (int v = 0; v <= j + 1; v++) h[v] = NAN;
+        goto out;
+    }
     correct(s, j, alpha);
     project(s, j, tau, alpha);
     h[j + 1] = sqrt(left);

@@ -4,7 +4,15 @@
 
 #include <math.h>
 
-enum { SAMPLES = 32, SAMPLED_ROWS = 4 };
+/* SAMPLED_LEAST: rows, one sample of so many if there are few; not a power of two, as many a line of a grid is long. */
+enum { SAMPLES = 32, SAMPLED_ROWS = 4, SAMPLED_LEAST = 68 };
+
+/* Rows from one sample to the next. */
+static int64_t step_of(int64_t m)
+{
+    int64_t step = m / SAMPLES + SAMPLED_ROWS;
+    return step < SAMPLED_LEAST ? SAMPLED_LEAST : step;
+}
 
 /* Row i's entries in all pairs, and the runs of consecutive columns that they form. */
 static void count_row(const tulle__spmm_operand *pair, int npairs, int64_t i, int64_t *entries, int64_t *runs)
@@ -17,9 +25,9 @@ static void count_row(const tulle__spmm_operand *pair, int npairs, int64_t i, in
     }
 }
 
-int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m)
+int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m, int column)
 {
-    int64_t all = 0, none = 0, entries[2] = {0}, runs[2] = {0}, step = m / SAMPLES + SAMPLED_ROWS;
+    int64_t all = 0, none = 0, entries[2] = {0}, runs[2] = {0}, step = step_of(m);
     for (int64_t first = 0; first + 1 < m; first += step)
         for (int64_t i = first; i < first + SAMPLED_ROWS && i + 1 < m; i++) {
             int shift, like = tulle__like_rows(pair, npairs, i, i + 2, &shift);
@@ -28,13 +36,14 @@ int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m)
         }
     int groups = 0;
     if (entries[0] && 4 * entries[0] >= all) groups |= TULLE__ROWS_OF_SAME_COLUMNS;
-    if (entries[1] && 4 * entries[1] >= all && 3 * runs[1] <= entries[1]) groups |= TULLE__ROWS_SHIFTED_BY_ONE;
+    if (entries[1] && (column ? 4 * entries[1] >= 3 * all : 4 * entries[1] >= all && 3 * runs[1] <= entries[1]))
+        groups |= TULLE__ROWS_SHIFTED_BY_ONE;
     return groups;
 }
 
 double tulle__spmm_fours_an_unlike_end(const tulle__spmm_operand *pair, int npairs, int64_t m)
 {
-    int64_t fours = 0, unlike = 0, step = m / SAMPLES + SAMPLED_ROWS;
+    int64_t fours = 0, unlike = 0, step = step_of(m);
     for (int p = 0; p < npairs; p++)
         for (int64_t first = 0; first + 1 < m; first += step)
             for (int64_t i = first; i < first + SAMPLED_ROWS && i + 1 < m; i++) {

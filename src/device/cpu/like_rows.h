@@ -22,9 +22,10 @@ enum { TULLE__SHIFTED_BYTES = 384 };
 /*
  * The kinds of groups, or-ed, that are worth looking for in the m rows of A: those that at least a quarter of a
  * sample's entries are in; shifted rows only where runs are of three columns on average, so that a row of B that is
- * loaded serves one and a half of A's entries.
+ * loaded serves one and a half of A's entries. With one column (spmv_shifted.h) shifted rows of whatever runs, if three
+ * quarters of the entries are in such: where a stretch of them ends is foreseen wrongly.
  */
-int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m);
+int tulle__spmm_groups(const tulle__spmm_operand *pair, int npairs, int64_t m, int column);
 
 /*
  * Groups of four entries, a row at least one, for each row of a sample that has another number of them than the row

@@ -22,14 +22,15 @@ typedef T NAME(vector) __attribute__((vector_size(LANES * sizeof(T)), aligned(si
 ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
     const tulle__solve_task *task, int64_t column, int step, const enum tulle__solve_kind kind)
 {
-    const int tight = kind != TULLE__SOLVE_ANY, in_place = kind == TULLE__SOLVE_IN_PLACE,
-              permuted = kind == TULLE__SOLVE_PERMUTED;
+    const int tight = kind != TULLE__SOLVE_ANY, permuted = kind == TULLE__SOLVE_PERMUTED;
+    const int chained = kind == TULLE__SOLVE_CHAINED, in_place = chained || kind == TULLE__SOLVE_IN_PLACE;
     const int64_t ldb = tight ? WIDTH : task->ldb, ldx = tight ? WIDTH : task->ldx, ldo = tight ? WIDTH : task->ldo;
     const int64_t head = permuted ? 0 : task->head, tail = permuted ? 0 : task->tail;
     const int divides = permuted ? 0 : task->divides;
     const int32_t *colind = task->colind, *row = in_place ? NULL : task->row;
     const T *val = task->val, *inverse = in_place ? NULL : task->inverse, *b = (const T *)task->b + column;
     T *x = (T *)task->x + column, *out = !in_place && task->out ? (T *)task->out + column : NULL;
+    VECTOR before[PARTS]; /* of the row before */
     for (int64_t s = 0; s < task->count; s++) {
         int64_t r = s * step, i = row ? row[s] : r;
         int64_t from = task->rowptr[r] + head, n = task->rowptr[r + 1] - tail - from, k = 0;
@@ -46,9 +47,15 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
             sum[0] -= (side[0] + side[1]) + (side[2] + side[3]);
         }
 #endif
-        for (; k < n; k++) {
+        for (; k < n - chained; k++) {
             const VECTOR *line = (const VECTOR *)(x + c[k * step] * ldx);
             EACH_PART sum[q] -= v[k * step] * line[q];
+        }
+        if (chained && n > 0) {
+            if (s > 0 && c[k * step] == task->at + r - step) /* not from where it has just been stored */
+                EACH_PART sum[q] -= v[k * step] * before[q];
+            else
+                EACH_PART sum[q] -= v[k * step] * ((const VECTOR *)(x + c[k * step] * ldx))[q];
         }
         if (inverse) EACH_PART sum[q] *= inverse[s];
         if (divides) {
@@ -57,6 +64,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
         }
         to = (VECTOR *)(x + (task->at + r) * ldx);
         EACH_PART to[q] = sum[q];
+        if (chained) EACH_PART before[q] = sum[q];
         if (!out) continue;
         to = (VECTOR *)(out + i * ldo);
         EACH_PART to[q] = sum[q];
@@ -66,6 +74,16 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
 ROWS static void NAME(solve)(const tulle__solve_task *task, int64_t column)
 {
     const enum tulle__solve_kind kind = tulle__solve_kind(task, WIDTH);
+#if WIDTH == 1
+    if (kind == TULLE__SOLVE_CHAINED && task->step > 0) {
+        NAME(solve_step)(task, column, 1, TULLE__SOLVE_CHAINED);
+        return;
+    }
+    if (kind == TULLE__SOLVE_CHAINED) {
+        NAME(solve_step)(task, column, -1, TULLE__SOLVE_CHAINED);
+        return;
+    }
+#endif
     if (kind == TULLE__SOLVE_PERMUTED)
         NAME(solve_step)(task, column, 1, TULLE__SOLVE_PERMUTED);
     else if (kind == TULLE__SOLVE_IN_PLACE && task->step > 0)

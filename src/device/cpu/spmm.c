@@ -194,7 +194,7 @@ static int operands_of(const struct job *job, int64_t begin, int64_t end, tulle_
 static int groups_of_pass(const struct job *job)
 {
     int wide = job->width * (int64_t)job->size >= TULLE__SHIFTED_BYTES;
-    return wide ? job->groups : job->groups & ~TULLE__ROWS_SHIFTED_BY_ONE;
+    return wide || job->column ? job->groups : job->groups & ~TULLE__ROWS_SHIFTED_BY_ONE;
 }
 
 /* Rows begin .. end - 1, none of them long. */
@@ -422,7 +422,7 @@ tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spm
     for (int p = 0; p < task->npairs; p++) job.inner += task->pair[p].A.n;
     TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.operand, "operands of a product", &job.operand));
     for (int p = 0; p < task->npairs; p++) job.operand[p].A = task->pair[p].A;
-    if (isa != TULLE__ISA_PORTABLE) job.groups = tulle__spmm_groups(job.operand, task->npairs, task->m);
+    if (isa != TULLE__ISA_PORTABLE) job.groups = tulle__spmm_groups(job.operand, task->npairs, task->m, job.column);
     job.uneven = is_uneven(&job, isa);
     if (entries >= LONG_ROW)
         TULLE_TRY(tulle__alloc((size_t)(entries / LONG_ROW), sizeof *job.long_row, "long rows", &job.long_row));

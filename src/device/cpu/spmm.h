@@ -25,7 +25,7 @@ typedef struct tulle__spmm_rows {
     int64_t ldc;
     double alpha, beta;
     int stream; /* write past the caches: C is larger than they are, aligned, and beta = 0 */
-    int groups; /* kinds to look for; shifted rows only where n fills TULLE__SHIFTED_BYTES */
+    int groups; /* kinds to look for; shifted rows only where n is 1 or fills TULLE__SHIFTED_BYTES */
     int uneven; /* rows' lengths are unlike those of their neighbours, and a row of B is a column's or a vector */
     int column; /* n = 1, and the rows of B lie next to each other, of all the pairs that the product has */
 } tulle__spmm_rows;

@@ -5,6 +5,8 @@
 #if TULLE__HAVE_X86
 #include <immintrin.h>
 
+#include "device/cpu/turn_four.h"
+
 #define ROWS TULLE__TARGET_AVX2
 
 typedef double d1_any __attribute__((may_alias));
@@ -96,6 +98,7 @@ static const keep_s kept_s[16] = {{-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}
 #define NAME(x) x##_dcolumn
 #define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define REST rest_d
+#define TURN TULLE__TURN_DOUBLES
 #define SELECT(m, a, b) _mm256_blendv_pd(b, a, m)
 #include "device/cpu/spmv_rows.h"
 #undef T
@@ -142,6 +145,7 @@ static const keep_s kept_s[16] = {{-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}, {-1}
 #define NAME(x) x##_scolumn
 #define FMA(a, b, c) _mm_fmadd_ps(a, b, c)
 #define REST rest_s
+#define TURN TULLE__TURN_FLOATS
 #define SELECT(m, a, b) _mm_blendv_ps(b, a, m)
 #include "device/cpu/spmv_rows.h"
 #undef T

@@ -5,6 +5,8 @@
 #if TULLE__HAVE_X86
 #include <immintrin.h>
 
+#include "device/cpu/turn_four.h"
+
 #define ROWS TULLE__TARGET_AVX512
 
 typedef double d1_any __attribute__((may_alias));
@@ -94,6 +96,7 @@ ROWS static inline uint64_t lanes_of(int64_t left)
 #define NAME(x) x##_dcolumn
 #define FMA(a, b, c) _mm256_fmadd_pd(a, b, c)
 #define REST rest_d
+#define TURN TULLE__TURN_DOUBLES
 #define SELECT(m, a, b) _mm256_mask_mov_pd(b, (__mmask8)(m), a)
 #include "device/cpu/spmv_rows.h"
 #undef T
@@ -144,6 +147,7 @@ ROWS static inline uint64_t lanes_of(int64_t left)
 #define NAME(x) x##_scolumn
 #define FMA(a, b, c) _mm_fmadd_ps(a, b, c)
 #define REST rest_s
+#define TURN TULLE__TURN_FLOATS
 #define SELECT(m, a, b) _mm_mask_mov_ps(b, (__mmask8)(m), a)
 #include "device/cpu/spmv_rows.h"
 #undef T

@@ -9,6 +9,7 @@
  *   FMA(a, b, c)                   a b + c of vectors
  *   REST(sum, val, colind, B, n)   sum plus the products of the last n < 4 entries, without a branch where masks exist
  *   SELECT, MASKS, ALL_IF          as for spmm_rows.h, if there are selects
+ *   TURN                           then also: as spmv_shifted.h has it
  *   EIGHT(n), LANES_OF(s, q)       then also: masks of eight entries, set for the first n; those of the q-th four
  *
  * A row's entries go four to a vector, two vectors side by side: what bounds the loop is one load of a column and one
@@ -114,6 +115,7 @@ SOME(turn_fetched, 1, 1)
 #undef SOME
 
 #ifdef SELECT
+#include "device/cpu/spmv_shifted.h"
 #include "device/cpu/spmv_uneven.h"
 #endif
 
@@ -133,6 +135,12 @@ static void NAME(one_pair)(const tulle__spmm_rows *rows, int p, int64_t begin, i
 static void NAME(rows)(const tulle__spmm_rows *rows)
 {
     V kept[NAME(STEP) + 1]; /* one more is read */
+#ifdef SELECT
+    if (rows->npairs == 1 && !rows->uneven && rows->groups & TULLE__ROWS_SHIFTED_BY_ONE) {
+        NAME(maybe_shifted)(rows);
+        return;
+    }
+#endif
     if (rows->npairs == 1 && !rows->uneven) {
         (rows->pair->fetch_end ? NAME(one_fetched) : NAME(one))(rows, 0, rows->begin, rows->end, kept);
         return;
@@ -152,4 +160,5 @@ static void NAME(rows)(const tulle__spmm_rows *rows)
 #undef REST
 #ifdef SELECT
 #undef SELECT
+#undef TURN
 #endif
