@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Restarted GMRES, preconditioned from the right: B u = b with B = A M^-1, x = M^-1 u, so the residual is that of
  * A x = b. The basis is made orthogonal by classical Gram-Schmidt twice, the second time an iteration late, together
