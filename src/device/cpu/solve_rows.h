@@ -74,17 +74,11 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
 ROWS static void NAME(solve)(const tulle__solve_task *task, int64_t column)
 {
     const enum tulle__solve_kind kind = tulle__solve_kind(task, WIDTH);
-#if WIDTH == 1
-    if (kind == TULLE__SOLVE_CHAINED && task->step > 0) {
+    if (WIDTH == 1 && kind == TULLE__SOLVE_CHAINED && task->step > 0)
         NAME(solve_step)(task, column, 1, TULLE__SOLVE_CHAINED);
-        return;
-    }
-    if (kind == TULLE__SOLVE_CHAINED) {
+    else if (WIDTH == 1 && kind == TULLE__SOLVE_CHAINED)
         NAME(solve_step)(task, column, -1, TULLE__SOLVE_CHAINED);
-        return;
-    }
-#endif
-    if (kind == TULLE__SOLVE_PERMUTED)
+    else if (kind == TULLE__SOLVE_PERMUTED)
         NAME(solve_step)(task, column, 1, TULLE__SOLVE_PERMUTED);
     else if (kind == TULLE__SOLVE_IN_PLACE && task->step > 0)
         NAME(solve_step)(task, column, 1, TULLE__SOLVE_IN_PLACE);
