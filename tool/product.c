@@ -30,8 +30,8 @@ static tulle_status execute(tulle_plan *plan, tulle_report *report)
 {
     tulle_status status = TULLE_OK;
     tulle_report sum = {.seconds = 0}, one;
-    for (int p = 0; p < tulle_plan_phases(plan) && status == TULLE_OK; p++) {
-        status = tulle_plan_execute_phase(plan, p, &one);
+    for (tulle_columns columns = {.last = 0}; !columns.last;) {
+        status = tulle_product_next(plan, &columns, &one);
         if (status != TULLE_OK) break;
         one.nnz_c += sum.nnz_c;
         one.flops += sum.flops;
@@ -49,10 +49,10 @@ static tulle_status execute(tulle_plan *plan, tulle_report *report)
 }
 
 /* The result of a phase against its factors. A wrong one is noted: what follows still runs, the exit status tells. */
-static tulle_status check_phase(tulle_plan *plan, int phase, struct result *r)
+static tulle_status check_phase(tulle_plan *plan, struct result *r)
 {
     double error = 0;
-    tulle_status status = tulle_plan_check(plan, phase, &error);
+    tulle_status status = tulle_plan_check(plan, &error);
     if (error > r->error) r->error = error;
     r->checked = 1;
     if (status != TULLE_ERR_CHECK) return status;
@@ -66,11 +66,13 @@ static tulle_status use_result(
     const struct setting *s, tulle_plan *plan, tulle_mat *C, struct result *r, const char *output, tulle_writer *writer)
 {
     tulle_status status = TULLE_OK;
-    int phases = tulle_plan_phases(plan), check = options_flag(s->asked.options, "check");
+    int whole = r->report.phases == 1, check = options_flag(s->asked.options, "check");
+    tulle_columns columns = {.last = !check && !writer};
     r->passed = 1;
-    for (int p = 0; p < phases && (check || writer) && status == TULLE_OK; p++) {
-        if (phases > 1) status = tulle_plan_execute_phase(plan, p, NULL);
-        if (status == TULLE_OK && check) status = check_phase(plan, p, r);
+    while (!columns.last && status == TULLE_OK) {
+        columns.last = whole;
+        if (!whole) status = tulle_product_next(plan, &columns, NULL);
+        if (status == TULLE_OK && check) status = check_phase(plan, r);
         if (status == TULLE_OK && writer) status = tulle_writer_append(writer, C);
     }
     if (status != TULLE_OK || !output) return status;
@@ -129,7 +131,7 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
         if (status == TULLE_OK) status = largest(comm, &t);
         if (status != TULLE_OK) return status;
         if (rep >= 0) r->all[rep] = t;
-        if (output && !writer && tulle_plan_phases(plan) > 1) /* a name that will not do is refused early */
+        if (output && !writer && report.phases > 1) /* a name that will not do is refused early */
             status =
                 tulle_writer_open(comm, output, tulle_mat_rows(C), tulle_mat_cols(C), s->asked.reading.type, &writer);
         if (status != TULLE_OK) return status;

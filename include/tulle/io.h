@@ -87,7 +87,7 @@ TULLE_API tulle_status tulle_operand_save(
 
 /*
  * A sparse m x n matrix into a file piece by piece, for a result that does not fit in memory at once, such as that of
- * tulle_plan_execute_phase: the file gets the entries of all matrices appended; no two of them may have an entry in the
+ * tulle_product_next: the file gets the entries of all matrices appended; no two of them may have an entry in the
  * same place. .mtx and .mtx.gz get them in that order, and their number, at the beginning, at the end, for which the
  * file must be a regular one. .bsp.h5 is CSR as tulle_mat_save writes it: until it is closed the entries lie in a file
  * beside it, so that there must be room for them twice. Another name is TULLE_ERR_UNSUPPORTED. All calls are

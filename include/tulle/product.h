@@ -79,7 +79,7 @@ typedef struct tulle_product_options {
     int replication;   /* the 2.5D layers that the PEs form, each with the part of A and B for a share of the inner
                           indices, whose partial results are summed: 0 or 1: none; a divisor of the number of PEs; or
                           TULLE_REPLICATION_AUTO. Not for SUMMA and Cannon */
-    int phases;        /* SpGEMM: column phases; 0: as many as memory demands */
+    int phases;        /* SpGEMM: ranges of columns (tulle_product_next); 0: as many as memory demands */
     /* What AUTO, transfers and the report's prediction go by: PE 0's; NULL on all PEs: they take the figures of an
        ordinary core and network, and nothing is predicted. The census is of the same layouts; NULL: entries are taken
        as if scattered evenly over each tile. Both are only used while the plan is made. */
@@ -103,15 +103,34 @@ TULLE_API tulle_status tulle_product_layout(
 TULLE_API tulle_status tulle_plan_new(
     tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_plan **plan);
 
-/* Collective: computes C. report may be NULL. With more than one phase, use tulle_plan_execute_phase. */
+/*
+ * Collective: computes C, all of it. report may be NULL. TULLE_ERR_LIMIT, and C without entries, if the result does not
+ * fit in memory at once: then tulle_product_next makes it a range of columns at a time.
+ */
 TULLE_API tulle_status tulle_plan_execute(tulle_plan *plan, tulle_report *report);
 
+/* A range of the columns of C: of each tile column of n columns those from n from / of up to n to / of. */
+typedef struct tulle_columns {
+    int number;              /* of the range, from 0 */
+    int last;                /* 1: with this one all columns have been made */
+    tulle_gidx from, to, of; /* all columns: from = 0, to = of */
+} tulle_columns;
+
 /*
- * SpGEMM of a result too large for memory: how many phases the plan has, and computing one: C then holds the columns of
- * that phase only. All phases together are the product.
+ * Collective: computes the next range of C's columns; C then holds these only. All ranges together are the product; one
+ * after the last is the first again, also after a failure. A range is as wide as memory allows, all columns if they
+ * fit: how many there will be is not known before. One that turns out not to fit is dropped on all PEs and made again
+ * half as wide, until TULLE_ERR_LIMIT if a single column of each tile does not fit. columns and report may be NULL.
+ *
+ *     do {
+ *         status = tulle_product_next(plan, &columns, &report);
+ *         ... C ...
+ *     } while (status == TULLE_OK && !columns.last);
  */
+TULLE_API tulle_status tulle_product_next(tulle_plan *plan, tulle_columns *columns, tulle_report *report);
+
+/* Not collective: how many ranges the plan expects; 1: it tries all columns at once. */
 TULLE_API int tulle_plan_phases(const tulle_plan *plan);
-TULLE_API tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report *report);
 
 TULLE_API tulle_alg tulle_plan_alg(const tulle_plan *plan);   /* what auto became */
 TULLE_API int tulle_plan_replication(const tulle_plan *plan); /* layers; 1: none */
@@ -131,8 +150,8 @@ TULLE_API void tulle_plan_free(tulle_plan *plan);
 TULLE_API tulle_status tulle_product_check(
     tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, double *error);
 
-/* The same for what the plan's phase has just put into C: only the columns of that phase are looked at. Collective. */
-TULLE_API tulle_status tulle_plan_check(tulle_plan *plan, int phase, double *error);
+/* The same for what the plan has put into C last: only those columns are looked at. Collective. */
+TULLE_API tulle_status tulle_plan_check(tulle_plan *plan, double *error);
 
 #ifdef __cplusplus
 }

@@ -38,7 +38,8 @@ typedef struct tulle_report {
     int64_t pair_bytes;       /* that those pairs move in a first execution: of a sparse C at most */
     int64_t cover_bound;      /* what every cover of those pairs moves at least, by the dual of its linear program */
     int reused;               /* 1: no symbolic work was done, but for what was stolen */
-    int phases;               /* column phases of the plan */
+    int phases;               /* ranges of columns that C was made in so far (tulle_product_next); 1: all at once */
+    int dropped;              /* ranges that did not fit in memory and were made again in halves */
     int replication;          /* layers of the plan; 1: none */
     double predicted_seconds; /* of one execution, by the model; 0: nothing was predicted, as of layouts that do not
                                  match and of layers */

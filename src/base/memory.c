@@ -35,19 +35,24 @@ struct header {
     tulle__account *account;
     size_t bytes;  /* usable */
     size_t mapped; /* whole mapping, 0 for small blocks */
-    void *base;    /* what to unmap or free */
+    size_t charged;
+    void *base; /* what to unmap or free */
 };
 _Static_assert(sizeof(struct header) <= ALIGNMENT, "the header must fit before the first place of a mapping");
 
 struct tulle__account {
+    tulle__account *team; /* whose limit holds for all its members together; NULL: this account's own holds */
+    tulle__account *next; /* the team's next member, under the team's lock */
+    tulle__account *members;
+    int nmembers;
     atomic_size_t limit, used, peak;
     atomic_int_fast64_t fail_after; /* < 0: never */
     atomic_int_fast64_t blocks;
-    atomic_int references; /* 1 for the owner + 1 a block */
-    pthread_mutex_t lock;  /* of the retained blocks */
+    atomic_int references; /* 1 for the owner, 1 a block, 1 a member */
+    pthread_mutex_t lock;  /* of the retained blocks, or of the members */
     struct header retained[RETAINED_MAX];
     int nretained;
-    atomic_size_t retained_bytes; /* written under the lock */
+    atomic_size_t retained_bytes; /* those of the members included */
     atomic_int_fast64_t idle;     /* kept elsewhere */
     void (*reclaim)(void *keeper, size_t bytes);
     void *keeper;
@@ -70,20 +75,60 @@ tulle__account *tulle__account_new(size_t limit)
     return account;
 }
 
+void tulle__account_join(tulle__account *account, tulle__account *team)
+{
+    account->team = team;
+    atomic_fetch_add_explicit(&team->references, 1, memory_order_relaxed);
+    pthread_mutex_lock(&team->lock);
+    account->next = team->members;
+    team->members = account;
+    team->nmembers++;
+    pthread_mutex_unlock(&team->lock);
+}
+
+static void leave(tulle__account *account)
+{
+    tulle__account *team = account->team;
+    if (!team) return;
+    pthread_mutex_lock(&team->lock);
+    tulle__account **at = &team->members;
+    while (*at != account) at = &(*at)->next;
+    *at = account->next;
+    team->nmembers--;
+    pthread_mutex_unlock(&team->lock);
+}
+
 static void release(tulle__account *account)
 {
     if (account == &process_account) return;
     if (atomic_fetch_sub_explicit(&account->references, 1, memory_order_acq_rel) != 1) return;
+    tulle__account *team = account->team;
     pthread_mutex_destroy(&account->lock);
     free(account);
+    if (team) release(team);
+}
+
+/* A block that is kept back, or no longer. */
+static void count_retained(tulle__account *account, int64_t change)
+{
+    atomic_fetch_add_explicit(&account->retained_bytes, (size_t)change, memory_order_relaxed);
+    if (account->team) atomic_fetch_add_explicit(&account->team->retained_bytes, (size_t)change, memory_order_relaxed);
+}
+
+/* The account whose limit must hold. */
+static tulle__account *ruling(tulle__account *account)
+{
+    return account->team ? account->team : account;
 }
 
 void tulle__account_trim(tulle__account *account)
 {
     pthread_mutex_lock(&account->lock);
-    for (int i = 0; i < account->nretained; i++) munmap(account->retained[i].base, account->retained[i].mapped);
+    for (int i = 0; i < account->nretained; i++) {
+        count_retained(account, -(int64_t)account->retained[i].mapped);
+        munmap(account->retained[i].base, account->retained[i].mapped);
+    }
     account->nretained = 0;
-    account->retained_bytes = 0;
     pthread_mutex_unlock(&account->lock);
 }
 
@@ -91,6 +136,7 @@ void tulle__account_free(tulle__account *account)
 {
     if (!account) return;
     tulle__account_trim(account);
+    leave(account);
     release(account);
 }
 
@@ -153,35 +199,66 @@ static size_t occupied(tulle__account *account)
     return tulle__account_used(account) + (size_t)atomic_load_explicit(&account->idle, memory_order_relaxed);
 }
 
-/* Blocks kept back here go where these, and pages in use or idle elsewhere, would pass the limit. */
-static void make_room(tulle__account *account)
+/* Bytes over the limit that holds, of memory in use, idle elsewhere, and kept back here. */
+static size_t excess(tulle__account *account)
 {
-    size_t limit = tulle__account_limit(account);
-    if (!limit || occupied(account) + atomic_load_explicit(&account->retained_bytes, memory_order_relaxed) <= limit)
-        return;
+    tulle__account *ruler = ruling(account);
+    size_t limit = tulle__account_limit(ruler);
+    size_t all = occupied(ruler) + atomic_load_explicit(&ruler->retained_bytes, memory_order_relaxed);
+    return limit && all > limit ? all - limit : 0;
+}
+
+static void drop_retained(tulle__account *account)
+{
     pthread_mutex_lock(&account->lock);
-    while (account->nretained && occupied(account) + account->retained_bytes > limit) {
+    while (account->nretained && excess(account)) {
         struct header *last = &account->retained[--account->nretained];
-        account->retained_bytes -= last->mapped;
+        count_retained(account, -(int64_t)last->mapped);
         munmap(last->base, last->mapped);
     }
     pthread_mutex_unlock(&account->lock);
 }
 
-static tulle_status charge(tulle__account *account, size_t bytes, const char *what)
+/* Blocks kept back and idle pages elsewhere go where these, and what is in use, would pass the limit: own ones first.
+ */
+static void make_room(tulle__account *account)
 {
-    size_t used = atomic_fetch_add_explicit(&account->used, bytes, memory_order_relaxed) + bytes;
-    size_t limit = tulle__account_limit(account);
-    if (limit && used > limit) {
-        tulle__account_credit(account, bytes);
-        return tulle__fail(TULLE_ERR_LIMIT,
-            "%s needs %.1f MB, but of the %.1f MB that this PE may use %.1f MB are in use", what, (double)bytes / 1e6,
-            (double)limit / 1e6, (double)(used - bytes) / 1e6);
+    size_t over = excess(account);
+    if (!over) return;
+    drop_retained(account);
+    if ((over = excess(account)) && account->reclaim) account->reclaim(account->keeper, over);
+    if (!account->team || !excess(account)) return;
+    pthread_mutex_lock(&account->team->lock);
+    for (tulle__account *other = account->team->members; other; other = other->next) {
+        if (other == account) continue;
+        drop_retained(other);
+        if ((over = excess(account)) && other->reclaim) other->reclaim(other->keeper, over);
     }
+    pthread_mutex_unlock(&account->team->lock);
+}
+
+static void raise_peak(tulle__account *account, size_t used)
+{
     size_t peak = tulle__account_peak(account);
     while (used > peak && !atomic_compare_exchange_weak_explicit(
                               &account->peak, &peak, used, memory_order_relaxed, memory_order_relaxed)) {
     }
+}
+
+static tulle_status charge(tulle__account *account, size_t bytes, const char *what)
+{
+    tulle__account *ruler = ruling(account);
+    size_t used = atomic_fetch_add_explicit(&account->used, bytes, memory_order_relaxed) + bytes, all = used;
+    if (ruler != account) all = atomic_fetch_add_explicit(&ruler->used, bytes, memory_order_relaxed) + bytes;
+    size_t limit = tulle__account_limit(ruler);
+    if (limit && all > limit) {
+        tulle__account_credit(account, bytes);
+        return tulle__fail(TULLE_ERR_LIMIT, "%s needs %.1f MB, but of the %.1f MB that %s may use %.1f MB are in use",
+            what, (double)bytes / 1e6, (double)limit / 1e6, ruler == account ? "this PE" : "all PEs",
+            (double)(all - bytes) / 1e6);
+    }
+    raise_peak(account, used);
+    if (ruler != account) raise_peak(ruler, all);
     return TULLE_OK;
 }
 
@@ -195,6 +272,7 @@ tulle_status tulle__account_charge(tulle__account *account, size_t bytes, const 
 void tulle__account_idle(tulle__account *account, int64_t change)
 {
     atomic_fetch_add_explicit(&account->idle, change, memory_order_relaxed);
+    if (account->team) atomic_fetch_add_explicit(&account->team->idle, change, memory_order_relaxed);
 }
 
 void tulle__account_keeper(tulle__account *account, void (*reclaim)(void *keeper, size_t bytes), void *keeper)
@@ -206,11 +284,18 @@ void tulle__account_keeper(tulle__account *account, void (*reclaim)(void *keeper
 void tulle__account_credit(tulle__account *account, size_t bytes)
 {
     atomic_fetch_sub_explicit(&account->used, bytes, memory_order_relaxed);
+    if (account->team) atomic_fetch_sub_explicit(&account->team->used, bytes, memory_order_relaxed);
 }
 
 void tulle__memory_huge(void *address, size_t bytes)
 {
     (void)madvise(address, bytes, MADV_HUGEPAGE); /* refused where there are none: ordinary pages do */
+}
+
+size_t tulle__memory_footprint(size_t bytes)
+{
+    if (bytes < large_block) return bytes;
+    return (ALIGNMENT + bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
 }
 
 /* Sizes grow in steps of an eighth, so that a retained block of a slightly larger product fits the next one. */
@@ -235,7 +320,7 @@ static int take_retained(tulle__account *account, size_t mapped, struct header *
     if (best >= 0) {
         *found = account->retained[best];
         account->retained[best] = account->retained[--account->nretained];
-        account->retained_bytes -= found->mapped;
+        count_retained(account, -(int64_t)found->mapped);
     }
     pthread_mutex_unlock(&account->lock);
     return best >= 0;
@@ -258,7 +343,7 @@ static int retain(tulle__account *account, const struct header *header)
     pthread_mutex_lock(&account->lock);
     if (account->nretained < RETAINED_MAX && account->retained_bytes + header->mapped <= most) {
         account->retained[account->nretained++] = *header;
-        account->retained_bytes += header->mapped;
+        count_retained(account, (int64_t)header->mapped);
         kept = 1;
     }
     pthread_mutex_unlock(&account->lock);
@@ -274,11 +359,13 @@ static tulle_status obtain(tulle__account *account, size_t bytes, const char *wh
         if (!header->base) goto none;
         return TULLE_OK;
     }
-    size_t mapped = mapping_size(ALIGNMENT + bytes);
-    if (take_retained(account, mapped, header)) return TULLE_OK;
-    make_room(account);
-    size_t limit = tulle__account_limit(account), now = occupied(account);
-    if (limit && now > limit && account->reclaim) account->reclaim(account->keeper, now - limit);
+    size_t mapped = mapping_size(ALIGNMENT + bytes), charged = tulle__memory_footprint(bytes);
+    if (take_retained(account, mapped, header)) {
+        /* pages that nobody is charged for */
+        if (tulle__account_limit(account) && header->mapped > charged)
+            (void)madvise((char *)header->base + charged, header->mapped - charged, MADV_DONTNEED);
+        return TULLE_OK;
+    }
     /* map one huge page more and cut both ends, so that the block starts on a huge page */
     char *raw =
         mmap(NULL, mapped + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -314,15 +401,17 @@ tulle_status tulle__alloc(size_t count, size_t size, const char *what, void *blo
     if (status != TULLE_OK) return status;
     if (tulle__account_fails(account))
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory: %s (a failure asked for by a test)", what);
-    status = charge(account, header.bytes, what);
+    size_t bytes = header.bytes, charged = tulle__memory_footprint(bytes);
+    status = tulle__account_charge(account, charged, what);
     if (status != TULLE_OK) return status;
-    status = obtain(account, header.bytes, what, &header);
+    status = obtain(account, bytes, what, &header);
     if (status != TULLE_OK) {
-        tulle__account_credit(account, header.bytes);
+        tulle__account_credit(account, charged);
         return status;
     }
     header.account = account;
-    header.bytes = count * size; /* a retained header carried the size of its former block */
+    header.bytes = bytes; /* a retained header carried the sizes of its former block */
+    header.charged = charged;
     atomic_fetch_add_explicit(&account->references, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&account->blocks, 1, memory_order_relaxed);
     uintptr_t skip = (uintptr_t)header.base + sizeof header;
@@ -362,7 +451,7 @@ void tulle__free(void *block)
 {
     if (!block) return;
     struct header header = *header_of(block);
-    tulle__account_credit(header.account, header.bytes);
+    tulle__account_credit(header.account, header.charged);
     atomic_fetch_sub_explicit(&header.account->blocks, 1, memory_order_relaxed);
     if (!header.mapped)
         free(header.base);
@@ -401,12 +490,17 @@ size_t tulle__memory_available(void)
     return available;
 }
 
+size_t tulle__account_left(const tulle__account *account)
+{
+    const tulle__account *ruler = account->team ? account->team : account;
+    size_t limit = tulle__account_limit(ruler), used = tulle__account_used(ruler);
+    if (!limit) return SIZE_MAX;
+    size_t left = limit > used ? limit - used : 0;
+    return account->team ? left / (size_t)ruler->nmembers : left;
+}
+
 size_t tulle__memory_left(void)
 {
-    const tulle__account *account = tulle__account_current();
-    size_t limit = tulle__account_limit(account), used = tulle__account_used(account);
-    size_t available = tulle__memory_available();
-    if (!limit) return available;
-    size_t left = limit > used ? limit - used : 0;
+    size_t left = tulle__account_left(tulle__account_current()), available = tulle__memory_available();
     return left < available ? left : available;
 }

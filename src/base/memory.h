@@ -17,6 +17,13 @@ typedef struct tulle__account tulle__account;
 
 /* A new account; limit in bytes, 0 = none. NULL if memory is out. Freed once its last block is gone. */
 tulle__account *tulle__account_new(size_t limit);
+
+/*
+ * Makes the account, which has charged nothing yet, a member of the team: the team is charged with it, and only the
+ * team's limit is enforced. The member's own limit is its share, by which its user decides what to keep back and how
+ * much to do at a time. PEs of one process need the sum of their memory, not each the same.
+ */
+void tulle__account_join(tulle__account *account, tulle__account *team);
 void tulle__account_free(tulle__account *account);
 
 /* Makes `account` (NULL: the process's) the one that this thread charges from now on; returns the one before. */
@@ -26,6 +33,11 @@ tulle__account *tulle__account_current(void);
 void tulle__account_set_limit(tulle__account *account, size_t limit);
 size_t tulle__account_limit(const tulle__account *account);
 size_t tulle__account_used(const tulle__account *account);
+/*
+ * What the account may still use, SIZE_MAX without a limit: what its limit leaves; of a team, the same part for each
+ * member of what the team's limit leaves.
+ */
+size_t tulle__account_left(const tulle__account *account);
 size_t tulle__account_peak(const tulle__account *account);
 void tulle__account_reset_peak(tulle__account *account);
 
@@ -57,6 +69,9 @@ void tulle__account_idle(tulle__account *account, int64_t change);
  */
 void tulle__account_keeper(tulle__account *account, void (*reclaim)(void *keeper, size_t bytes), void *keeper);
 
+/* What a block of so many bytes is charged: large ones come in huge pages. */
+size_t tulle__memory_footprint(size_t bytes);
+
 /*
  * *block = count * size bytes, uninitialised; count * size is checked. count * size = 0 gives a valid block.
  * `what` names the thing in the message ("column indices of C"). Freed by any thread with tulle__free (NULL allowed).
@@ -72,7 +87,7 @@ void tulle__free(void *block);
 size_t tulle__memory_physical(void);
 size_t tulle__memory_available(void);
 
-/* What the account that is charged here may still use: what its limit leaves, at most what is available. */
+/* tulle__account_left of the account that is charged here, at most what is available. */
 size_t tulle__memory_left(void);
 
 /* Asks for huge pages for [address, address + bytes), where the system has them on request. */

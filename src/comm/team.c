@@ -10,6 +10,7 @@
 
 enum { PANELS = 8, PANELS_LEAST = 2, PES_MOST = 1 << 15 };
 static const size_t arena_most = (size_t)64 << 20;
+static const size_t pe_least = (size_t)1 << 20;     /* a PE's words and a small arena */
 static const size_t control_room = (size_t)4 << 20; /* for queues and the words of operations */
 
 struct tulle_team {
@@ -22,7 +23,8 @@ struct tulle_team {
     tulle_team_options options;
     const tulle_communicator *communicator; /* while it opens */
     size_t memory_per_pe;
-    tulle__pe **pe; /* those of this process; NULL: another's */
+    tulle__account *memory; /* of all PEs, where they are threads of this process; NULL: each has its share */
+    tulle__pe **pe;         /* those of this process; NULL: another's */
     tulle__account **account;
     tulle__timeline **timeline;
     tulle_progress_call watch;
@@ -111,6 +113,7 @@ static tulle_status open_pe(void *arg, int rank, tulle__link *link)
     tulle__account *account = tulle__account_new(team->memory_per_pe);
     if (!account) return TULLE_ERR_MEMORY;
     team->account[rank] = account;
+    if (team->memory) tulle__account_join(account, team->memory);
     tulle__account *before = tulle__account_enter(account);
     if (wants_timeline(team)) TULLE_TRY(tulle__timeline_new(&team->timeline[rank]));
     for (int i = team->spec.nparts - 2; i >= 0; i--) {
@@ -154,6 +157,7 @@ void tulle_team_free(tulle_team *team)
         team->engine->close(team->engine_team);
         tulle__error_set(message);
     }
+    tulle__account_free(team->memory);
     tulle__free(team->pe);
     tulle__free(team->account);
     tulle__free(team->timeline);
@@ -194,6 +198,9 @@ static tulle_status settle(tulle_team *team, int npes, tulle__setting *setting)
     if (setting->npes > PES_MOST)
         return tulle__fail(TULLE_ERR_ARG, "a team of %d PEs; 1 to %d are possible", setting->npes, PES_MOST);
     team->npes = setting->npes;
+    if (setting->memory < (size_t)setting->npes * pe_least)
+        return tulle__fail(TULLE_ERR_LIMIT, "%d PEs need at least %.1f MB of memory, not %.6g MB", setting->npes,
+            (double)setting->npes * (double)pe_least / 1e6, (double)setting->memory / 1e6);
     team->memory_per_pe = setting->memory / (size_t)setting->npes;
     options->threads = setting->threads;
     options->memory = setting->memory;
@@ -201,7 +208,9 @@ static tulle_status settle(tulle_team *team, int npes, tulle__setting *setting)
     if (!options->arena) options->arena = team->memory_per_pe / 16 < arena_most ? team->memory_per_pe / 16 : arena_most;
     /* data segments are reserved in full and filled as needed: the account is what limits them */
     setting->segment_bytes[TULLE__CONTROL] = (tulle__control_fixed(team->npes) + control_room + 4095) / 4096 * 4096;
-    setting->segment_bytes[TULLE__DATA] = (team->memory_per_pe + (64u << 20) + 4095) / 4096 * 4096;
+    size_t most = team->engine->settle ? team->memory_per_pe : setting->memory;
+    setting->segment_bytes[TULLE__DATA] = (most + (64u << 20) + 4095) / 4096 * 4096;
+    if (!team->engine->settle && !(team->memory = tulle__account_new(setting->memory))) return TULLE_ERR_MEMORY;
     return TULLE_OK;
 }
 

@@ -20,7 +20,7 @@ static void test_blocks(tulle__account *account)
         fine &= tulle__alloc(sizes[s], 1, "a block", &block[s]) == TULLE_OK;
         aligned &= (uintptr_t)block[s] % 64 == 0;
         memset(block[s], s, sizes[s]);
-        sum += sizes[s];
+        sum += tulle__memory_footprint(sizes[s]);
     }
     ok(fine && aligned, "blocks of %d sizes, each at a multiple of 64", (int)SIZES);
     ok(tulle__account_used(account) == sum && tulle__account_blocks(account) == SIZES, "all are charged");

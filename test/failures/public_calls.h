@@ -275,9 +275,9 @@ static tulle_status multiply(struct fixture *f, tulle_mat *B, tulle_mat *C, tull
         if (status == TULLE_OK) status = tulle_plan_execute(plan, &(tulle_report){.seconds = 0});
         if (status == TULLE_OK) status = tulle_product_check(f->A, B, C, &options, &error);
     }
-    for (int p = 0; p < phases && phases > 1 && status == TULLE_OK; p++) {
-        status = tulle_plan_execute_phase(plan, p, NULL);
-        if (status == TULLE_OK) status = tulle_plan_check(plan, p, &error);
+    for (tulle_columns columns = {.last = phases <= 1}; !columns.last && status == TULLE_OK;) {
+        status = tulle_product_next(plan, &columns, NULL);
+        if (status == TULLE_OK) status = tulle_plan_check(plan, &error);
     }
     tulle_plan_free(plan);
     return status;
@@ -555,7 +555,7 @@ static const struct subject {
     {"tulle_product_layout", product_layout, {""}, NULL, 1},
     {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product,
         {"d1 stationary-c", "d1 stationary-a", "s1 stationary-b", "s1 steal-local-c", "d1 summa", "s1 auto"}, NULL, 0},
-    {"tulle_plan_execute_phase tulle_plan_check", product, {"s2 stationary-a"}, NULL, 0},
+    {"tulle_product_next tulle_plan_check", product, {"s2 stationary-a"}, NULL, 0},
     {"tulle_factor_ilu0", incomplete, {"i"}, NULL, 0},
     {"tulle_factor_ic0", incomplete, {"c"}, NULL, 0},
     {"tulle_direct_lu tulle_direct_free", direct, {"l"}, "SuiteSparse: yes", 0},

@@ -82,10 +82,11 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     if (tulle_plan_phases(plan) > 1) {
         /* the phases together are the product: each has its columns and no others */
         int64_t nnz = 0;
-        for (int p = 0; p < tulle_plan_phases(plan) && status == TULLE_OK; p++) {
+        tulle_columns columns = {.last = 0};
+        while (status == TULLE_OK && !columns.last) {
             double error;
-            status = tulle_plan_execute_phase(plan, p, &report);
-            if (status == TULLE_OK && c->options.beta == 0) status = tulle_plan_check(plan, p, &error);
+            status = tulle_product_next(plan, &columns, &report);
+            if (status == TULLE_OK && c->options.beta == 0) status = tulle_plan_check(plan, &error);
             if (status == TULLE_OK) nnz += report.nnz_c;
         }
         int64_t wanted = 0;

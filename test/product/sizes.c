@@ -47,7 +47,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_plan_new(o.A, o.B, o.C, &options, &plan));
     TULLE_TRY(tulle_plan_execute(plan, &fresh));
     TULLE_TRY(tulle_plan_execute(plan, &again));
-    tulle_status checked = tulle_plan_check(plan, 0, &error), saved = TULLE_OK;
+    tulle_status checked = tulle_plan_check(plan, &error), saved = TULLE_OK;
     if (checked != TULLE_OK && p->beta == 0) {
         tulle_writer *writer = NULL;
         char why[TULLE_MESSAGE_MAX];

@@ -103,9 +103,9 @@ static tulle_status in_phases(tulle_plan *plan, const struct cases *c, const str
     tulle_report report;
     double error;
     int64_t nnz = 0, wanted = 0;
-    for (int p = 0; p < tulle_plan_phases(plan); p++) {
-        TULLE_TRY(tulle_plan_execute_phase(plan, p, &report));
-        if (c->options.beta == 0) TULLE_TRY(tulle_plan_check(plan, p, &error));
+    for (tulle_columns columns = {.last = 0}; !columns.last;) {
+        TULLE_TRY(tulle_product_next(plan, &columns, &report));
+        if (c->options.beta == 0) TULLE_TRY(tulle_plan_check(plan, &error));
         nnz += report.nnz_c;
     }
     for (int64_t e = 0; e < want->m * want->n; e++) wanted += want->has[e];

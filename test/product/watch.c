@@ -42,8 +42,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK) status = tulle_mat_load(comm, "er:n=60,degree=4", layout, TULLE_CSR, NULL, NULL, &A);
     if (status == TULLE_OK) status = tulle_mat_new_csr(comm, layout, TULLE_F64, &C);
     if (status == TULLE_OK) status = tulle_plan_new(A, A, C, &options, &plan);
-    for (int p = 0; status == TULLE_OK && p < tulle_plan_phases(plan); p++) {
-        status = tulle_plan_execute_phase(plan, p, NULL);
+    tulle_columns columns = {.last = 0};
+    while (status == TULLE_OK && !columns.last) {
+        status = tulle_product_next(plan, &columns, NULL);
         if (run->interrupted) {
             tulle__meter_start(tulle__comm_meter(comm, 0), "writing", "entries", 1);
             tulle__meter_stop(tulle__comm_meter(comm, 0), 1);

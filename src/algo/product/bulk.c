@@ -57,7 +57,7 @@ tulle_status tulle__bulk_run(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
     int steps = tulle__panels_steps(x->plan->panels), ahead = x->plan->lookahead > 0;
-    tulle__watch watch = tulle__watch_phase(x->plan, x->phase, steps);
+    tulle__watch watch = tulle__watch_range(x->plan, steps);
     start_step(x, 0);
     for (int t = 0; t < steps; t++) {
         TULLE_TRY(complete_step(x));

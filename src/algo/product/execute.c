@@ -9,6 +9,7 @@
 #include "algo/product/bulk.h"
 #include "algo/product/charge.h"
 #include "algo/product/jobs.h"
+#include "algo/product/phase.h"
 #include "algo/product/tell.h"
 #include "algo/product/watch.h"
 #include "base/error.h"
@@ -30,8 +31,7 @@ static tulle_status run_jobs(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
     const tulle__steal *steal = x->plan->steal;
-    tulle__watch watch =
-        tulle__watch_phase(x->plan, x->phase, steal ? tulle__steal_share(steal) : tulle__jobs_planned(x));
+    tulle__watch watch = tulle__watch_range(x->plan, steal ? tulle__steal_share(steal) : tulle__jobs_planned(x));
     int served;
     TULLE_TRY(tulle__jobs_start(x));
     TULLE_TRY(serve_shelves(x, &served));
@@ -120,14 +120,13 @@ static void end(tulle__exec *x)
 }
 
 /* Everything between the first and the last meeting. */
-static tulle_status execute(tulle__exec *x, tulle_plan *plan, int phase)
+static tulle_status execute(tulle__exec *x, tulle_plan *plan)
 {
     tulle_status status;
-    x->phase = phase;
     x->inbox.plan = plan;
     int known = plan->known_A && plan->known_A == plan->A->structure && plan->known_B == plan->B->structure &&
                 plan->known_C == plan->C->structure;
-    x->inbox.reuse = known && plan->sparse && (!plan->steal || plan->policy->by_chain) && plan->phases == 1 &&
+    x->inbox.reuse = known && plan->sparse && (!plan->steal || plan->policy->by_chain) && plan->phases.whole &&
                      plan->options.beta == 0;
     x->reused = x->inbox.reuse || (known && !plan->sparse);
     if (!x->inbox.reuse) tulle__plan_forget(plan);
@@ -152,13 +151,11 @@ out:
     return status;
 }
 
-tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report *report)
+/* The current range of columns; `start` is when the call for it began. Agreed. */
+static tulle_status execute_range(tulle_plan *plan, int64_t start, tulle_report *report)
 {
-    tulle__exec x = {.phase = phase};
+    tulle__exec x = {.plan = NULL};
     tulle_comm *comm = plan->comm;
-    if (phase < 0 || phase >= plan->phases)
-        return tulle__fail(TULLE_ERR_ARG, "phase %d of a plan of %d", phase, plan->phases);
-    int64_t start = tulle__now(comm);
     tulle__counters before = comm->pe->counters;
     int64_t copied;
     tulle_status status = tulle__plan_turn(plan, &copied);
@@ -169,7 +166,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
         status = tulle__plan_connect(plan);
     }
     if (status != TULLE_OK) return status;
-    status = execute(&x, plan, phase);
+    status = execute(&x, plan);
     /* what is on its way must have landed before its memory is freed, and before others are told */
     tulle__jobs_drop(&x);
     if (tulle__needs_shelves(plan->needs)) tulle__shelves_quiet(tulle__needs_shelves(plan->needs));
@@ -201,11 +198,37 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
     return status;
 }
 
+tulle_status tulle_product_next(tulle_plan *plan, tulle_columns *columns, tulle_report *report)
+{
+    tulle__phases *p = &plan->phases;
+    int64_t start = tulle__now(plan->comm);
+    tulle_status status;
+    tulle__phases_begin(plan);
+    do {
+        status = execute_range(plan, start, report);
+    } while (status == TULLE_ERR_LIMIT && tulle__phases_halve(plan));
+    if (status == TULLE_OK) status = tulle__phases_end(plan);
+    if (status != TULLE_OK) {
+        tulle__phases_rewind(plan);
+        return status;
+    }
+    if (columns)
+        *columns = (tulle_columns){
+            .number = p->number, .last = tulle__phases_last(p), .from = p->lo, .to = p->hi, .of = p->of};
+    return TULLE_OK;
+}
+
 tulle_status tulle_plan_execute(tulle_plan *plan, tulle_report *report)
 {
-    if (plan->phases > 1)
+    tulle__phases *p = &plan->phases;
+    if (p->expected > 1 || p->known)
         return tulle__fail(TULLE_ERR_LIMIT,
-            "the result does not fit in memory at once: it takes %d phases, each by tulle_plan_execute_phase",
-            plan->phases);
-    return tulle_plan_execute_phase(plan, 0, report);
+            "the result does not fit in memory at once: it takes about %d ranges of columns, each made by "
+            "tulle_product_next",
+            p->expected > p->known ? p->expected : p->known);
+    tulle__phases_rewind(plan);
+    tulle__phases_begin(plan);
+    tulle_status status = execute_range(plan, tulle__now(plan->comm), report);
+    tulle__phases_rewind(plan);
+    return status;
 }

@@ -23,7 +23,6 @@ typedef struct tulle__exec {
     tulle_plan *plan;
     tulle__inbox inbox;
     tulle__schedule schedule;
-    int phase;
     int reused;       /* no symbolic work is done */
     tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
     int depth, head, filled;
@@ -35,7 +34,7 @@ typedef struct tulle__exec {
     tulle__spmm_pair *dense_pair; /* [group] */
     tulle__spgemm_pair *pair;     /* [room] */
     int pair_room;
-    void **slice; /* [group]: of a phase */
+    void **slice; /* [group]: the current columns of B */
     /* where the bands of the job that was cut last begin (band.h) */
     struct {
         int i, k, nk, of;

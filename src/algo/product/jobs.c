@@ -219,9 +219,9 @@ tulle_status tulle__jobs_set_tiles(
     x->a[n] = tulle__tile_csr(a);
     x->b_tile[n] = *b;
     if (!x->plan->sparse) return TULLE_OK;
-    if (x->plan->phases > 1) {
+    if (!x->plan->phases.whole) {
         tulle_gidx lo, hi;
-        tulle__phase_part(x->plan, x->phase, job->j, &lo, &hi);
+        tulle__phase_part(x->plan, job->j, &lo, &hi);
         return tulle__phase_slice(b, lo, hi, &x->b[n], &x->slice[n]);
     }
     x->b[n] = tulle__tile_csr(b);

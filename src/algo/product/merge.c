@@ -186,7 +186,7 @@ tulle_status tulle__merge_parts(tulle__exec *x, tulle__target *target)
         int pairs = summands(x, target, 0, tulle__tile_rows(x->plan->operands.C, target->i));
         TULLE_TRY(tulle__into_tile(x, target->i, target->j, pairs, &merged));
     }
-    if (x->plan->phases > 1 || x->plan->steal) { /* nothing is reused: the next phase has other columns, or jobs */
+    if (!x->plan->phases.whole || x->plan->steal) { /* nothing is reused: the next phase has other columns, or jobs */
         tulle__target_drop_parts(target);
     }
 out:

@@ -268,9 +268,9 @@ static tulle_status send_sparse(tulle__exec *x, const tulle__job *job)
     tulle__sent once = {0, NULL}, *sent = &once;
     tulle_gidx first, rows;
     /* phases are where memory is short: a block is gone as soon as it has been copied */
-    if (plan->steal && plan->phases == 1) return send_stolen(x, job);
+    if (plan->steal && plan->phases.whole) return send_stolen(x, job);
     int64_t start = tulle__kernel_begin(plan->comm);
-    if (plan->phases == 1) TULLE_TRY(sent_of_job(plan, job, &sent));
+    if (plan->phases.whole) TULLE_TRY(sent_of_job(plan, job, &sent));
     TULLE_TRY(pairs_of_job(x, job, &first, &rows));
     status = tulle__into_block(x, rows, job->j, job->nk, &sent->nnz, &sent->block);
     computed(x, "multiply", start);

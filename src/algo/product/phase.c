@@ -102,49 +102,137 @@ static tulle_status bound_result(tulle_plan *plan, double room, int *phases)
         for (int i = 0; i < o->M; i++) ratio[i] = ratio[i] * UNSURE < 1 ? ratio[i] * UNSURE : 1;
         *phases = count_phases(plan, room, work, ratio);
     }
-    double least = (double)(o->A->nnz > 0) * (double)o->A->layout->m * 24;
-    if (least > room && plan->comm->size == 1)
-        status = tulle__fail(TULLE_ERR_LIMIT,
-            "the row pointers of the result alone take %.1f MB of the %.1f MB that are left", least / 1e6, room / 1e6);
 out:
     tulle__free(ratio);
     tulle__free(work);
     return status;
 }
 
-tulle_status tulle__plan_choose_phases(tulle_plan *plan)
+/* Most columns of a tile of C. */
+static tulle_gidx widest(const tulle_mat *C)
+{
+    tulle_gidx most = 1;
+    for (int j = 0; j < C->layout->nt; j++)
+        if (tulle__tile_cols(C, j) > most) most = tulle__tile_cols(C, j);
+    return most;
+}
+
+tulle_status tulle__phases_choose(tulle_plan *plan)
 {
     tulle_status status = TULLE_OK;
+    tulle__phases *p = &plan->phases;
     tulle__account *account = plan->comm->pe->account;
-    size_t limit = tulle__account_limit(account), used = tulle__account_used(account);
-    size_t room = limit > used ? limit - used : 0;
+    size_t left = tulle__account_left(account);
     int64_t longest = plan->sparse ? longest_row(plan->operands.B) : 0, tight = 0;
-    int phases = plan->options.phases > 0 ? plan->options.phases : 1;
+    *p = (tulle__phases){.of = widest(plan->C), .hi = widest(plan->C), .whole = 1, .number = -1, .expected = 1};
+    p->fixed = plan->sparse && plan->options.phases > 0 ? plan->options.phases : 0;
+    p->room = (double)left;
+    p->entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &longest)));
-    if (plan->sparse && !plan->options.phases && limit) {
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MIN, 1, &p->room)));
+    if (plan->sparse && !p->fixed && left != SIZE_MAX) {
         /* each entry of A brings at most a row of B; only if that might not fit are the multiplications counted */
         double most = (double)plan->operands.A->nnz * (double)longest * plan->operands.B->layout->nt;
         double full = (double)plan->C->layout->m * (double)plan->C->layout->n;
-        double entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
-        tight = (most < full ? most : full) * entry * spare(plan) > (double)room;
+        tight = (most < full ? most : full) * p->entry > p->room;
     }
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &tight)));
-    if (tight) {
-        double least = (double)room;
-        TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MIN, 1, &least)));
-        TULLE_TRY(tulle_comm_agree(plan->comm, bound_result(plan, least, &phases)));
-    }
-    plan->phases = plan->sparse ? phases : 1;
+    if (tight) TULLE_TRY(tulle_comm_agree(plan->comm, bound_result(plan, p->room, &p->expected)));
+    if (p->fixed) p->expected = p->fixed;
+    p->width = p->of / p->expected > 0 ? p->of / p->expected : 1;
 out:
     return status;
 }
 
-void tulle__phase_columns(const tulle_plan *plan, int phase, int j, tulle_gidx *lo, tulle_gidx *hi)
+void tulle__phases_fini(tulle__phases *phases)
 {
-    /* every tile column is cut alike, so that each phase has work for all PEs */
+    tulle__free(phases->end);
+    phases->end = NULL;
+    phases->known = phases->room_known = 0;
+}
+
+void tulle__phases_rewind(tulle_plan *plan)
+{
+    plan->phases.next = 0;
+    plan->phases.number = -1;
+    plan->phases.dropped = 0;
+}
+
+void tulle__phases_begin(tulle_plan *plan)
+{
+    tulle__phases *p = &plan->phases;
+    if (p->next == p->of) tulle__phases_rewind(plan);
+    p->number++;
+    p->lo = p->next;
+    if (p->fixed)
+        p->hi = p->number + 1 < p->fixed ? p->of * (p->number + 1) / p->fixed : p->of;
+    else if (p->number < p->known)
+        p->hi = p->end[p->number];
+    else if (p->expected == 1 && !p->known && p->lo == 0)
+        p->hi = p->of;
+    else
+        p->hi = p->of - p->lo < p->width + p->width / 4 ? p->of : p->lo + p->width;
+    p->whole = p->lo == 0 && p->hi == p->of;
+}
+
+int tulle__phases_halve(tulle_plan *plan)
+{
+    static const double DEARER = 1.5; /* an entry takes more than was thought */
+    tulle__phases *p = &plan->phases;
+    if (!plan->sparse || p->hi - p->lo < 2) return 0;
+    p->hi = p->lo + (p->hi - p->lo) / 2;
+    p->whole = 0;
+    p->entry *= DEARER;
+    p->known = p->number < p->known ? p->number : p->known;
+    p->fixed = 0;
+    p->dropped++;
+    return 1;
+}
+
+/* Entries of the own tiles of C. */
+static int64_t own_entries(tulle_plan *plan)
+{
+    int64_t entries = 0;
+    tulle_mat *C = plan->C;
+    for (int i = 0; i < C->layout->mt; i++)
+        for (int j = 0; j < C->layout->nt; j++) {
+            tulle_tile tile;
+            if (tulle__tile_is_mine(C, i, j) && tulle_mat_tile(C, i, j, &tile) == TULLE_OK) entries += tile.nnz;
+        }
+    return entries;
+}
+
+tulle_status tulle__phases_end(tulle_plan *plan)
+{
+    static const double FILL = 0.7, FASTER = 4; /* the next columns may be fuller */
+    tulle__phases *p = &plan->phases;
+    tulle_status status = TULLE_OK;
+    p->next = p->hi;
+    if (p->whole || p->fixed) return TULLE_OK;
+    int64_t entries = own_entries(plan);
+    if (p->number == p->known) { /* so that the next execution does not try again what does not fit */
+        if (p->known == p->room_known) {
+            int room = p->room_known ? 2 * p->room_known : 64;
+            status = tulle__realloc((size_t)room, sizeof *p->end, "the ranges of columns", &p->end);
+            if (status == TULLE_OK) p->room_known = room;
+        }
+        if (status == TULLE_OK) p->end[p->known++] = p->hi;
+    }
+    TULLE_TRY(tulle_comm_agree(plan->comm, status));
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &entries)));
+    double took = (double)entries * p->entry, grow = took > 0 ? FILL * p->room / took : FASTER;
+    double width = (double)(p->hi - p->lo) * fmin(grow, FASTER);
+    p->width = width < 1 ? 1 : width < (double)p->of ? (tulle_gidx)width : p->of;
+out:
+    return status;
+}
+
+void tulle__phase_columns(const tulle_plan *plan, int j, tulle_gidx *lo, tulle_gidx *hi)
+{
+    const tulle__phases *p = &plan->phases;
     tulle_gidx n = tulle__tile_cols(plan->C, j);
-    *lo = n * phase / plan->phases;
-    *hi = n * (phase + 1) / plan->phases;
+    *lo = n * p->lo / p->of;
+    *hi = n * p->hi / p->of;
 }
 
 static tulle_gidx clamp(tulle_gidx x, tulle_gidx most)
@@ -152,12 +240,12 @@ static tulle_gidx clamp(tulle_gidx x, tulle_gidx most)
     return x < 0 ? 0 : x < most ? x : most;
 }
 
-void tulle__phase_part(const tulle_plan *plan, int phase, int j, tulle_gidx *lo, tulle_gidx *hi)
+void tulle__phase_part(const tulle_plan *plan, int j, tulle_gidx *lo, tulle_gidx *hi)
 {
     const tulle_layout *whole = plan->C->layout, *parts = plan->operands.C->layout;
     tulle_gidx n = parts->col_cut[j + 1] - parts->col_cut[j];
     int tile = plan->slices.C ? tulle__layout_find(whole->col_cut, whole->nt, parts->col_cut[j]) : j;
-    tulle__phase_columns(plan, phase, tile, lo, hi);
+    tulle__phase_columns(plan, tile, lo, hi);
     tulle_gidx before = parts->col_cut[j] - whole->col_cut[tile];
     *lo = clamp(*lo - before, n);
     *hi = clamp(*hi - before, n);

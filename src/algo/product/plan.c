@@ -105,6 +105,7 @@ static void drop_plan(tulle_plan *plan)
     tulle__free(plan->chain);
     tulle__free(plan->share);
     tulle__free(plan->sent);
+    tulle__phases_fini(&plan->phases);
     tulle__slices_drop(&plan->slices);
     tulle__turned_drop(&plan->At);
     tulle__turned_drop(&plan->Bt);
@@ -350,7 +351,7 @@ static tulle_status prepare(tulle_plan *plan)
     if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
     tulle__plan_count(plan);
     TULLE_TRY(tulle__plan_connect(plan));
-    TULLE_TRY(tulle__plan_choose_phases(plan));
+    TULLE_TRY(tulle__phases_choose(plan));
 out:
     return status;
 }
@@ -395,7 +396,7 @@ tulle_status tulle_plan_new(
         plan->B = B;
         plan->C = C;
         plan->sparse = C->kind == TULLE_CSR;
-        plan->phases = 1;
+        plan->phases = (tulle__phases){.whole = 1, .of = 1, .hi = 1, .number = -1};
         plan->counted_A = UINT64_MAX; /* none yet */
         status = prepare(plan);
     }
@@ -411,7 +412,7 @@ tulle_status tulle_plan_new(
 
 int tulle_plan_phases(const tulle_plan *plan)
 {
-    return plan->phases;
+    return plan->phases.expected;
 }
 
 int tulle_plan_replication(const tulle_plan *plan)

@@ -45,6 +45,24 @@ typedef struct tulle__sent {
     char *block;
 } tulle__sent;
 
+/*
+ * The columns of C that are made at a time (phase.h). Of a tile column of n columns these are [n lo / of, n hi / of),
+ * so that each range has work for all PEs. Ranges follow each other from 0 to `of`, the widest tile column.
+ */
+typedef struct tulle__phases {
+    tulle_gidx lo, hi, of; /* in C now, or being made */
+    int whole;             /* 1: all of them, so that structures may be kept for the next execution */
+    int number;            /* of the range, from 0 */
+    tulle_gidx next;       /* where the next range begins */
+    int expected;          /* ranges, when the plan was made */
+    int fixed;             /* as many as the caller asked for; 0: as many as memory demands */
+    double room, entry;    /* bytes for a range on each PE, and bytes that an entry of C takes while it is made */
+    tulle_gidx width;      /* of the next range, as what the last one took suggests */
+    tulle_gidx *end;       /* [known]: where ranges ended that fitted */
+    int known, room_known;
+    int dropped; /* ranges that did not fit, since the last execution began */
+} tulle__phases;
+
 struct tulle_plan {
     tulle__owned owned;
     tulle_comm *comm;
@@ -79,7 +97,7 @@ struct tulle_plan {
     tulle__keeps *keeps;           /* NULL: each job fetches what it reads */
     int64_t njobs, sent_room;
     tulle__sent *sent; /* [njobs] */
-    int phases;
+    tulle__phases phases;
     double predicted;        /* seconds; 0: not asked for */
     int64_t multiplications; /* by this PE, of the last execution with symbolic work */
     double largest;          /* of a unit of it */

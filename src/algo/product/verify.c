@@ -92,12 +92,12 @@ out:
     return status;
 }
 
-/* Columns of tile column j that are to be checked: all, or those of a plan's phase. */
-static void columns_of(const tulle_plan *plan, int phase, const tulle_layout *l, int j, tulle_gidx *lo, tulle_gidx *hi)
+/* Columns of tile column j that are to be checked: all, or those that a plan has made last. */
+static void columns_of(const tulle_plan *plan, const tulle_layout *l, int j, tulle_gidx *lo, tulle_gidx *hi)
 {
     *lo = 0;
     *hi = l->col_cut[j + 1] - l->col_cut[j];
-    if (plan) tulle__phase_columns(plan, phase, j, lo, hi);
+    if (plan) tulle__phase_columns(plan, j, lo, hi);
 }
 
 static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, int i, int j, tulle_gidx local,
@@ -121,7 +121,7 @@ static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, 
 }
 
 /* All own rows ascend; some have exactly the structure of the product. */
-static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_plan *plan, int phase)
+static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_plan *plan)
 {
     tulle_status status = TULLE_OK;
     struct columns columns = {.list = NULL};
@@ -131,7 +131,7 @@ static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C, co
             tulle_tile c;
             tulle_gidx lo, hi;
             if (!tulle__tile_is_mine(C, i, j)) continue;
-            columns_of(plan, phase, l, j, &lo, &hi);
+            columns_of(plan, l, j, &lo, &hi);
             TULLE_TRY(tulle_mat_tile(C, i, j, &c));
             for (tulle_gidx r = 0; c.rowptr && r < c.m; r++)
                 for (int64_t e = c.rowptr[r]; e < c.rowptr[r + 1]; e++)
@@ -179,9 +179,9 @@ static tulle_status compare(const tulle_mat *C, const struct vectors *v, double 
     return TULLE_OK;
 }
 
-/* plan: NULL, or the one whose phase C holds: only those columns are looked at. */
-static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *o,
-    const tulle_plan *plan, int phase, double *error)
+/* plan: NULL, or the one whose columns C holds: only those are looked at. */
+static tulle_status check(
+    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *o, const tulle_plan *plan, double *error)
 {
     tulle_status status;
     struct vectors v = {0};
@@ -200,7 +200,7 @@ static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_
     TULLE_TRY(tulle__alloc_zero(m, 8, "check", &v.cabs));
     for (int j = 0; j < C->layout->nt; j++) {
         tulle_gidx lo, hi, first = C->layout->col_cut[j];
-        columns_of(plan, phase, C->layout, j, &lo, &hi);
+        columns_of(plan, C->layout, j, &lo, &hi);
         for (tulle_gidx c = 0; c < tulle__tile_cols(C, j); c++) {
             int looked_at = c >= lo && c < hi;
             v.x[first + c] = !looked_at ? 0 : tulle__random_at(5, 0, (uint64_t)(first + c)) & 1 ? 1 : -1;
@@ -215,7 +215,7 @@ static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_
     double terms = longest[0] + longest[1] + (o->op_a == TULLE_OP_T ? (double)A->layout->m : 0) + longest[2];
     TULLE_TRY(compare(C, &v, o->alpha, terms, error));
     if (C->kind == TULLE_CSR && o->op_a == TULLE_OP_N && o->op_b == TULLE_OP_N)
-        TULLE_TRY(check_structure(A, B, C, plan, phase));
+        TULLE_TRY(check_structure(A, B, C, plan));
 out:
     tulle__free(v.x);
     tulle__free(v.ones);
@@ -233,16 +233,15 @@ tulle_status tulle_product_check(
 {
     tulle_product_options chosen = options ? *options : TULLE_PRODUCT_DEFAULT;
     double found = 0;
-    tulle_status status = tulle_comm_agree(C->comm, check(A, B, C, &chosen, NULL, 0, &found));
+    tulle_status status = tulle_comm_agree(C->comm, check(A, B, C, &chosen, NULL, &found));
     *error = found;
     return status;
 }
 
-tulle_status tulle_plan_check(tulle_plan *plan, int phase, double *error)
+tulle_status tulle_plan_check(tulle_plan *plan, double *error)
 {
     double found = 0;
-    tulle_status status =
-        tulle_comm_agree(plan->comm, check(plan->A, plan->B, plan->C, &plan->options, plan, phase, &found));
+    tulle_status status = tulle_comm_agree(plan->comm, check(plan->A, plan->B, plan->C, &plan->options, plan, &found));
     *error = found;
     return status;
 }

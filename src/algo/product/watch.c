@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/watch.h"
 
-tulle__watch tulle__watch_phase(const tulle_plan *plan, int phase, int64_t jobs)
+tulle__watch tulle__watch_range(const tulle_plan *plan, int64_t jobs)
 {
+    const tulle__phases *p = &plan->phases;
     tulle__meter *meter = tulle__comm_meter(plan->comm, 0);
     if (!meter || !meter->call) return (tulle__watch){.meter = NULL};
-    int64_t left = (jobs ? jobs : 1) * (plan->phases - phase);
-    if (phase == 0 || !meter->progress.total) tulle__meter_start(meter, "multiplying", "jobs", left * plan->comm->size);
-    int64_t all = meter->progress.total / plan->comm->size;
-    return (tulle__watch){.meter = meter, .done = all - left, .jobs = all, .last = phase == plan->phases - 1};
+    /* as many jobs again for as many columns again */
+    int64_t each = jobs ? jobs : 1, width = p->hi > p->lo ? p->hi - p->lo : 1;
+    int64_t ahead = p->fixed ? p->fixed - 1 - p->number : (p->of - p->hi + width - 1) / width;
+    int64_t left = each * (1 + ahead), all = meter->progress.total / plan->comm->size;
+    if (p->number == 0 || all < left) {
+        tulle__meter_start(meter, "multiplying", "jobs", left * plan->comm->size);
+        all = meter->progress.total / plan->comm->size;
+    }
+    return (tulle__watch){.meter = meter, .done = all - left, .jobs = all, .last = p->hi == p->of};
 }
 
 void tulle__watch_end(tulle__watch *watch, tulle_status status)
