@@ -27,7 +27,8 @@ static tulle_status read_system(struct iteration *s, tulle_comm *comm, struct sy
 }
 
 /* For as many columns as block CG takes at a time; without --width fewer if the device has no memory for them. */
-static tulle_status make_stream(const struct iteration *s, struct system *x, tulle_gidx cols)
+static tulle_status make_stream(
+    const struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols)
 {
     enum { MOST = 64 };
     tulle_stream_options o = s->streaming.options;
@@ -35,7 +36,10 @@ static tulle_status make_stream(const struct iteration *s, struct system *x, tul
     int block = s->solving.method == TULLE_KRYLOV_BLOCK_CG;
     tulle_status status;
     o.cols = !block || cols < 1 ? 1 : cols < most ? cols : most;
+    tulle_gidx n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
+    int pes = tulle_comm_size(comm);
     for (;; o.cols = (o.cols + 1) / 2) {
+        o.reserve = tulle_krylov_memory(&s->solving, n / pes + 1, s->reading.type, (int)o.cols, pes);
         status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
         if (status != TULLE_ERR_LIMIT || s->solving.width || o.cols == 1) return status;
     }
@@ -45,7 +49,7 @@ static tulle_status make_operator(
     struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols, tulle_operator *op)
 {
     if (!s->streamed) return tulle_operator_of_mat(x->A, NULL, op);
-    tulle_status status = make_stream(s, x, cols);
+    tulle_status status = make_stream(s, comm, x, cols);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) s->plan = *tulle_stream_planned(x->stream);
     return status == TULLE_OK ? tulle_operator_of_stream(x->stream, op) : status;
 }
@@ -68,12 +72,12 @@ static tulle_status solve(struct iteration *s, tulle_comm *comm, struct system *
     tulle_krylov_report *report = calloc((size_t)tulle_mat_cols(B) + 1, sizeof *report);
     tulle_status status = report ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = make_operator(s, comm, x, tulle_mat_cols(B), &op);
+    if (status == TULLE_OK) status = make_precond(s, x, &M); /* first: a stream takes what memory is left */
     ready = tulle_comm_seconds(comm);
-    if (status == TULLE_OK) status = make_precond(s, x, &M);
+    if (status == TULLE_OK) status = make_operator(s, comm, x, tulle_mat_cols(B), &op);
     if (leads) {
-        s->setup[0] = ready - start;
-        s->setup[1] = tulle_comm_seconds(comm) - ready;
+        s->setup[0] = tulle_comm_seconds(comm) - ready;
+        s->setup[1] = ready - start;
     }
     if (status == TULLE_OK) status = tulle_krylov_solve(&op, &M, B, X, &s->solving, report);
     if (leads) {

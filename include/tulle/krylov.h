@@ -155,6 +155,13 @@ TULLE_API tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_o
     const tulle_krylov_options *options, tulle_krylov_report *report);
 
 /*
+ * Not collective: bytes of memory that tulle_krylov_solve takes on a PE of `rows` rows of a team of `pes`, beside A, M,
+ * B and X: `columns` is how many BLOCK_CG takes at a time.
+ */
+TULLE_API size_t tulle_krylov_memory(
+    const tulle_krylov_options *options, tulle_gidx rows, tulle_type type, int columns, int pes);
+
+/*
  * Collective: how well X solves A X = B, by plain loops in double. *error is the largest over the columns of
  * ||b - A x|| / (max(tolerance ||b||, absolute) + gamma || |A| |x| + |b| ||), gamma the rounding bound of a row's sum;
  * TULLE_ERR_CHECK, with the column, if it is over 1 or not a number. options may be NULL.

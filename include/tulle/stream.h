@@ -60,6 +60,7 @@ typedef struct tulle_stream_options {
     int separate;       /* 1: a product of its own for each column and slab, as in the paper */
     int spread;         /* 1: rows are dealt out by entries; PEs get slabs from where the matrix lies */
     size_t memory;      /* bytes of the device that a PE may use at most; 0: what it has */
+    size_t reserve;     /* bytes of the PE's memory that are left for others: what a method needs (tulle_krylov_memory) */
     /*
      * What slabs are made of. NULL, "csr": what A lies in. Others keep a copy of the rows in host memory, dealt out so
      * that no block is cut, with the values that A has when the stream is made:

@@ -145,6 +145,7 @@ struct tulle__device {
     size_t capacity, used; /* bytes; used is kept by the two functions below */
     int rowptr_bytes;      /* of the row pointers that its kernels take: 4 or 8 */
     int pinned;            /* 1: only copies from and to memory of host_new run beside the host and kernels */
+    int on_host;           /* 1: its memory is the PE's, and charged to it */
     int real_time;         /* 1: it is only right on a clock that is real */
     tulle__device_counts counts;
     tulle__device *counting; /* the device, itself or one below, whose counts are those of this one */

@@ -13,13 +13,14 @@
 #include "mat/mat.h"
 #include "mat/rows.h"
 
-enum { CHUNK = 1 << 20, ROWS = 1 << 16, SLOTS = 2, ALIGN = 4096 };
+enum { CHUNK = 1 << 20, CHUNK_LEAST = 1 << 14, ROWS = 1 << 16, SLOTS = 2, ALIGN = 4096 };
 
 /* Rows that are read at once: so many values, or one row. */
 struct chunk {
     tulle__rows_read read;
     tulle_gidx row, rows;
     int64_t *pointers; /* [ROWS + 1] */
+    int64_t most;      /* values */
     char *memory;      /* that the read's room lies in */
     size_t bytes;
     int started;
@@ -58,7 +59,7 @@ static tulle_status start(tulle_rows *rows, struct chunk *c, tulle_gidx row, tul
     if (status != TULLE_OK) return status;
     c->row = row;
     c->rows = 1;
-    int64_t entries = CHUNK / (rows->block * rows->block) + 1;
+    int64_t entries = c->most / (rows->block * rows->block) + 1;
     while (c->rows < most && c->pointers[c->rows + 1] - c->pointers[0] <= entries) c->rows++;
     int64_t count = c->pointers[c->rows] - c->pointers[0];
     status = make_room(rows, c, count);
@@ -157,6 +158,8 @@ static tulle_status find(tulle_rows *rows, int block, struct found *f)
     tulle__meter_start(meter, "reading the diagonal", b > 1 ? "block rows" : "rows", end - begin);
     TULLE_TRY(rows->ops->check(rows));
     TULLE_TRY(grow(f));
+    int64_t most = (int64_t)(tulle__memory_left() / 8 / SLOTS / (sizeof(int32_t) + sizeof(double)));
+    for (int i = 0; i < SLOTS; i++) chunk[i].most = most < CHUNK_LEAST ? CHUNK_LEAST : most < CHUNK ? most : CHUNK;
     for (int i = 0; i < SLOTS; i++)
         TULLE_TRY(tulle__alloc(ROWS + 1, sizeof *chunk[i].pointers, "row pointers that are read", &chunk[i].pointers));
     if (row < end) TULLE_TRY(start(rows, &chunk[0], row, end));

@@ -158,23 +158,18 @@ out:
     return status;
 }
 
-/*
- * Columns at a time: what the operators take, and by half of the memory that is left on the PE that has least, for five
- * panels and what plans hold.
- */
+/* Columns at a time: what the operators take, and the memory that is left on the PE that has least. */
 static tulle_status choose_width(
     const tulle_operator *A, const tulle_operator *M, const tulle_krylov_options *options, int *width)
 {
-    enum { PANELS = 5, PART = 2 };
-    int64_t rows = 0, most = options->width ? options->width : TULLE__TALL_MOST, fits;
+    int64_t rows = 0, most = options->width ? options->width : TULLE__TALL_MOST;
     for (int i = 0; i < A->layout->mt; i++)
         if (tulle__layout_owner(A->layout, i, 0) == A->comm->rank)
             rows += A->layout->row_cut[i + 1] - A->layout->row_cut[i];
-    fits = (int64_t)(tulle__memory_left() / PART / ((size_t)(rows ? rows : 1) * tulle_type_size(A->type) * PANELS));
-    if (fits < 1) fits = 1;
-    if (fits < most) most = fits;
     if (A->cols && A->cols < most) most = A->cols;
     if (M && M->cols && M->cols < most) most = M->cols;
+    size_t left = tulle__memory_left();
+    while (most > 1 && tulle_krylov_memory(options, rows, A->type, (int)most, A->comm->size) > left) most--;
     tulle_status status = tulle_comm_agree(A->comm, tulle_comm_reduce_int(A->comm, TULLE_MIN, 1, &most));
     *width = (int)most;
     return status;

@@ -154,6 +154,21 @@ out:
     return status;
 }
 
+size_t tulle_krylov_memory(
+    const tulle_krylov_options *options, tulle_gidx rows, tulle_type type, int columns, int pes)
+{
+    /* huge pages, subtrees of sums (multivector.c), what a binding of a product or a preconditioner takes */
+    enum { FIXED = 4 << 20, PARTS = 160 };
+    size_t n = (size_t)rows * tulle_type_size(type), w = (size_t)(columns > 1 ? columns : 1);
+    if (options->method != TULLE_KRYLOV_BLOCK_CG) {
+        size_t kept = options->method == TULLE_KRYLOV_GMRES ? (size_t)tulle__gmres_room(options).vectors : 1;
+        return (kept + 6) * n + FIXED; /* x, b, and four that operators read and write */
+    }
+    /* x and four panels; where they become narrower, as much as two more (block_panels.c) */
+    size_t sums = 3 * w * w * sizeof(double) * (PARTS + (size_t)pes);
+    return (w > 1 ? 7 : 5) * n * w + sums + FIXED;
+}
+
 /* The same outcome on all PEs. */
 static tulle_status check(const tulle_operator *A, const tulle_operator *M, const tulle_mat *B, const tulle_mat *X,
     const tulle_krylov_options *o)

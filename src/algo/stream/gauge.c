@@ -17,7 +17,7 @@ static const double CLOCK = 1e-7; /* seconds: less cannot be told apart */
 static tulle_status cut_trial(struct tulle_stream *s)
 {
     enum { MOST = 32 << 20 };
-    size_t room = (s->plan.capacity - s->plan.vectors) / 3, host;
+    size_t room = tulle__stream_room(s) / 3, host;
     double most = (double)tulle__slab_bytes(s, s->lines, s->entries) / 8;
     if (most > MOST) most = MOST;
     tulle_status status = TULLE_OK;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/memory.h"
 
 /* Local. */
 static void drop(tulle__owned *object)
@@ -88,6 +89,11 @@ static tulle_status make_vectors(struct tulle_stream *s)
     if (plan->vectors > plan->capacity)
         TULLE_TRY(tulle__fail(TULLE_ERR_LIMIT, "X and Y of %zu column(s) take %zu bytes of the device, which has %zu",
             cols, plan->vectors, plan->capacity));
+    size_t left = tulle__memory_left();
+    if (s->device->on_host && (plan->vectors > left || s->options.reserve > left - plan->vectors))
+        TULLE_TRY(tulle__fail(TULLE_ERR_LIMIT,
+            "X and Y of %zu column(s) take %zu bytes and others %zu, but %zu are left of this PE's memory", cols,
+            plan->vectors, s->options.reserve, left));
     TULLE_TRY(tulle__device_buffer_new(s->device, x, "X", &s->X));
     TULLE_TRY(tulle__device_buffer_new(s->device, y, "Y", &s->Y));
 out:

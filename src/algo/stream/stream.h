@@ -190,6 +190,8 @@ typedef struct tulle__stream_rates {
 
 /* Seconds of a product in that many slabs through a ring. */
 double tulle__stream_predict(const struct tulle_stream *stream, const tulle__stream_rates *rates, int slabs, int ring);
+/* Bytes of the device that slabs may take: what it has beside X and Y, and what the PE's memory allows. */
+size_t tulle__stream_room(const struct tulle_stream *stream);
 /* Decides about residence, slabs and ring; fills plan. rates: NULL if nothing can be measured. */
 tulle_status tulle__stream_weigh(struct tulle_stream *stream, const tulle__stream_rates *rates);
 

@@ -300,6 +300,7 @@ static tulle_status open_host(tulle__spec_part *part, const tulle__device_settin
     host->device.capacity =
         memory > 0 ? (size_t)memory : tulle__memory_left() / 10 * 9; /* not all of it is a device's */
     host->device.rowptr_bytes = 8;
+    host->device.on_host = 1;
     host->device.counting = &host->device;
     host->kernels = kernels;
     host->kernels_line = setting->timeline;

@@ -414,6 +414,7 @@ static tulle_status open_limit(
         .capacity = memory > 0 && memory < (double)inner->capacity ? (size_t)memory : inner->capacity,
         .rowptr_bytes = inner->rowptr_bytes,
         .pinned = inner->pinned,
+        .on_host = inner->on_host,
         .real_time = 1};
     snprintf(limit->device.text, sizeof limit->device.text, "%.60s, behind a link of %.4g GB/s and %.3g us",
         inner->text, link / 1e9, latency * 1e6);
