@@ -16,8 +16,12 @@
         .text = "of random right-hand sides"                                                                           \
     }
 
-/* Collective: B of `rows` rows, those of `whose`, in one tile of PE 0's. */
+/* How many columns B has, which must have `rows` rows, those of `whose`. Local; nothing is read but what describes it. */
+tulle_status rhs_columns(const struct options *options, const tulle_read_options *reading, tulle_gidx rows,
+    const char *whose, tulle_gidx *cols);
+
+/* Collective: B of `rows` rows, those of `whose`: cut as `like`, or with NULL in one tile of PE 0's. */
 tulle_status read_rhs(const struct options *options, const tulle_read_options *reading, tulle_comm *comm,
-    tulle_gidx rows, const char *whose, tulle_mat **B);
+    tulle_gidx rows, const char *whose, const tulle_layout *like, tulle_mat **B);
 
 #endif

@@ -12,6 +12,7 @@ struct system {
     tulle_rows *rows;
     tulle_mat *diagonal; /* blocks of it, of what is in a file */
     tulle_stream *stream;
+    tulle_operator op, M;
 };
 
 static tulle_status read_system(struct iteration *s, tulle_comm *comm, struct system *x, char *warnings)
@@ -27,8 +28,7 @@ static tulle_status read_system(struct iteration *s, tulle_comm *comm, struct sy
 }
 
 /* For as many columns as block CG takes at a time; without --width fewer if the device has no memory for them. */
-static tulle_status make_stream(
-    const struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols)
+static tulle_status make_stream(const struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols)
 {
     enum { MOST = 64 };
     tulle_stream_options o = s->streaming.options;
@@ -39,7 +39,9 @@ static tulle_status make_stream(
     tulle_gidx n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
     int pes = tulle_comm_size(comm);
     for (;; o.cols = (o.cols + 1) / 2) {
-        o.reserve = tulle_krylov_memory(&s->solving, n / pes + 1, s->reading.type, (int)o.cols, pes);
+        o.reserve =
+            tulle_krylov_memory(&s->solving, n / pes + 1, s->reading.type, (int)o.cols, pes) +
+            2 * (size_t)(n / pes + 1) * (size_t)cols * tulle_type_size(s->reading.type); /* B and X, that come */
         status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
         if (status != TULLE_ERR_LIMIT || s->solving.width || o.cols == 1) return status;
     }
@@ -64,22 +66,43 @@ static tulle_status make_precond(struct iteration *s, struct system *x, tulle_op
     return status == TULLE_OK ? tulle_precond_new(x->diagonal, s->precond, &s->preconditioning, M) : status;
 }
 
-static tulle_status solve(struct iteration *s, tulle_comm *comm, struct system *x, tulle_mat *B, tulle_mat *X)
+/* M first, since a stream takes what memory is left. */
+static tulle_status make_operators(struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols)
 {
-    tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
-    int leads = tulle_comm_rank(comm) == 0;
     double start = tulle_comm_seconds(comm), ready;
-    tulle_krylov_report *report = calloc((size_t)tulle_mat_cols(B) + 1, sizeof *report);
-    tulle_status status = report ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
-    status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = make_precond(s, x, &M); /* first: a stream takes what memory is left */
+    tulle_status status = make_precond(s, x, &x->M);
     ready = tulle_comm_seconds(comm);
-    if (status == TULLE_OK) status = make_operator(s, comm, x, tulle_mat_cols(B), &op);
-    if (leads) {
+    if (status == TULLE_OK) status = make_operator(s, comm, x, cols, &x->op);
+    if (tulle_comm_rank(comm) == 0) {
         s->setup[0] = tulle_comm_seconds(comm) - ready;
         s->setup[1] = ready - start;
     }
-    if (status == TULLE_OK) status = tulle_krylov_solve(&op, &M, B, X, &s->solving, report);
+    return status;
+}
+
+/* B, and X that is zero or a guess, cut as the operator's rows are, so that neither is copied. */
+static tulle_status make_sides(
+    struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat **B, tulle_mat **X)
+{
+    const char *guess = options_word(s->options, "guess", NULL);
+    tulle_status status = read_rhs(s->options, &s->reading, comm, x->op.n, "the matrix", x->op.layout, B);
+    if (status != TULLE_OK) return status;
+    if (!guess) return tulle_mat_new_dense(comm, tulle_mat_layout(*B), tulle_mat_type(*B), TULLE_ROW_MAJOR, X);
+    tulle_operand_shape shape;
+    status = tulle_comm_agree(comm, tulle_operand_inspect(guess, &s->reading, &shape));
+    if (status == TULLE_OK && (shape.m != tulle_mat_rows(*B) || shape.n != tulle_mat_cols(*B)))
+        return tulle_fail(TULLE_ERR_ARG, "%s is of another size than the right-hand sides", guess);
+    return status == TULLE_OK ? tulle_mat_load(comm, guess, tulle_mat_layout(*B), TULLE_DENSE, &s->reading, NULL, X)
+                              : status;
+}
+
+static tulle_status solve(struct iteration *s, tulle_comm *comm, struct system *x, tulle_mat *B, tulle_mat *X)
+{
+    int leads = tulle_comm_rank(comm) == 0;
+    tulle_krylov_report *report = calloc((size_t)tulle_mat_cols(B) + 1, sizeof *report);
+    tulle_status status = report ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = tulle_krylov_solve(&x->op, &x->M, B, X, &s->solving, report);
     if (leads) {
         line_clear(&s->course.line);
         if (status == TULLE_ERR_CONVERGENCE) snprintf(s->failure, sizeof s->failure, "%s", tulle_error_message());
@@ -88,8 +111,8 @@ static tulle_status solve(struct iteration *s, tulle_comm *comm, struct system *
         free(report);
     }
     if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status; /* the team frees the rest */
-    tulle_operator_free(&M);
-    tulle_operator_free(&op);
+    tulle_operator_free(&x->M);
+    tulle_operator_free(&x->op);
     tulle_stream_free(x->stream);
     tulle_mat_free(x->diagonal);
     x->stream = NULL;
@@ -118,25 +141,19 @@ static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct iteration *s = arg;
     char warnings[TULLE_WARNINGS_MAX] = "";
-    const char *output = options_word(s->options, "output", NULL), *guess = options_word(s->options, "guess", NULL);
+    const char *output = options_word(s->options, "output", NULL);
     struct system x = {.A = NULL};
-    tulle_mat *B = NULL, *X = NULL, *read = NULL;
+    tulle_mat *B = NULL, *X = NULL;
+    tulle_gidx cols = 0;
     tulle_status status = read_system(s, comm, &x, warnings);
     tulle_gidx n = status != TULLE_OK ? 0 : x.A ? tulle_mat_rows(x.A) : tulle_rows_count(x.rows);
-    if (status == TULLE_OK) status = read_rhs(s->options, &s->reading, comm, n, "the matrix", &B);
-    if (status == TULLE_OK && guess) {
-        status = tulle_mat_load(comm, guess, NULL, TULLE_DENSE, &s->reading, NULL, &read);
-        if (status == TULLE_OK &&
-            (tulle_mat_rows(read) != tulle_mat_rows(B) || tulle_mat_cols(read) != tulle_mat_cols(B)))
-            status = tulle_fail(TULLE_ERR_ARG, "%s is of another size than the right-hand sides", guess);
-        if (status == TULLE_OK) status = tulle_mat_redistribute(read, tulle_mat_layout(B), &X);
-        if (status == TULLE_OK) tulle_mat_free(read);
-    }
-    if (status == TULLE_OK && !guess)
-        status = tulle_mat_new_dense(comm, tulle_mat_layout(B), tulle_mat_type(B), TULLE_ROW_MAJOR, &X);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(comm, rhs_columns(s->options, &s->reading, n, "the matrix", &cols));
+    if (status == TULLE_OK) status = make_operators(s, comm, &x, cols);
+    if (status == TULLE_OK) status = make_sides(s, comm, &x, &B, &X);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
         snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
-        s->cols = tulle_mat_cols(B);
+        s->cols = cols;
     }
     if (status == TULLE_OK) status = solve(s, comm, &x, B, X);
     if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, &x, B, X);

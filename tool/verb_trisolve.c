@@ -98,7 +98,7 @@ static tulle_status read_side(struct solves *s, tulle_comm *comm, tulle_mat *T, 
     tulle_layout *layout = NULL;
     tulle_status status = TULLE_OK;
     if (strcmp(rhs, "known") != 0 && strncmp(rhs, "known:", 6) != 0)
-        return read_rhs(s->options, &s->reading, comm, tulle_mat_rows(T), "the triangle", B);
+        return read_rhs(s->options, &s->reading, comm, tulle_mat_rows(T), "the triangle", NULL, B);
     if (rhs[5]) status = tulle_parse_int(rhs + 6, "--rhs known:K", 1, 1 << 20, &cols);
     if (status != TULLE_OK) return status;
     tulle_layout_spec spec = {.m = tulle_mat_rows(T), .n = cols, .tile_rows = 1, .tile_cols = 1, .owner = &first};
