@@ -5,6 +5,7 @@
 #include <tulle/launch.h>
 
 #include "launch.h"
+#include "needs.h"
 #include "verb.h"
 
 tulle_status reading_options(const struct options *options, tulle_read_options *reading)
@@ -43,10 +44,14 @@ static tulle_status report_finding(tulle_comm *comm, void *arg)
 tulle_status open_team(const struct options *options, const char *prefix, tulle_status before, tulle_team **team)
 {
     char spec[1024], message[1024];
+    double memory = options_size(options, "memory", 0), program = needs_program(options);
+    if (before == TULLE_OK && options_flag(options, "memory") && memory <= program)
+        before =
+            tulle_fail(TULLE_ERR_LIMIT, "--memory %.4gM: the program alone needs %.0fM", memory / 1e6, program / 1e6);
     if (before != TULLE_OK && tulle_launched_size() == 1) return before;
     snprintf(message, sizeof message, "%s", tulle_error_message());
     tulle_team_options chosen = {
-        .memory = (size_t)options_size(options, "memory", 0),
+        .memory = memory > program ? (size_t)(memory - program) : 0,
         .threads = (int)options_int(options, "threads", 0),
     };
     snprintf(spec, sizeof spec, "%s%s", prefix, chosen_comm(options));

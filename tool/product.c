@@ -218,6 +218,22 @@ static tulle_status read_replication(struct setting *s)
     return TULLE_OK;
 }
 
+static const double MEASURING = 500e6; /* bytes of memory */
+
+/* A machine of today, where there is no memory to measure this one. */
+static tulle_status guess_machine(struct setting *s, int threads)
+{
+    tulle_machine *m = &s->asked.machine;
+    *m = (tulle_machine){.threads = threads, .stream = 8e9 * threads, .cache = 40e9 * threads};
+    m->fma[TULLE_F32] = 64e9 * threads;
+    m->fma[TULLE_F64] = 32e9 * threads;
+    if (!options_flag(s->asked.options, "quiet"))
+        fprintf(stderr,
+            "tulle: this machine is not known, and measuring it takes more than --memory: bounds are guesses; "
+            "`tulle calibrate` measures it\n");
+    return TULLE_OK;
+}
+
 static tulle_status know_machine(struct setting *s, int threads)
 {
     if (threads > 64) threads = 64;
@@ -226,6 +242,7 @@ static tulle_status know_machine(struct setting *s, int threads)
     /* a file without rates of kernels is of before there was a model */
     if (tulle_machine_load(NULL, threads, &s->asked.machine) == TULLE_OK && s->asked.machine.spmm[0] > 0)
         return TULLE_OK;
+    if (options_size(s->asked.options, "memory", MEASURING) < MEASURING) return guess_machine(s, threads);
     if (!options_flag(s->asked.options, "quiet"))
         fprintf(stderr, "tulle: measuring this machine with %d thread%s, once\n", threads, threads == 1 ? "" : "s");
     tulle_status status = tulle_machine_measure(threads, &s->asked.machine);
@@ -308,11 +325,10 @@ tulle_status run_product(const struct options *options, int sparse)
     if (status == TULLE_OK)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->asked.transfers);
     if (status == TULLE_OK) status = read_replication(s);
-    for (int i = 0; i < options->noperands && status == TULLE_OK; i++) {
-        /* a fault of the operand is told before a team is opened */
-        tulle_operand_shape shape;
-        status = tulle_operand_inspect(options->operand[i], &s->asked.reading, &shape);
-    }
+    tulle_operand_shape shape[2] = {{.m = 0}};
+    for (int i = 0; i < options->noperands && status == TULLE_OK; i++) /* a fault is told before a team is opened */
+        status = tulle_operand_inspect(options->operand[i], &s->asked.reading, &shape[i]);
+    if (status == TULLE_OK) status = product_needs(&s->asked, shape, s->replication);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK && tulle_team_sizes_only(team) &&
         (options_flag(options, "check") || options_word(options, "output", NULL)))

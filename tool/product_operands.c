@@ -2,6 +2,8 @@
 /* Reading, choosing the grid, moving to the layouts. */
 #include "product_operands.h"
 
+#include "needs.h"
+
 /* Collective: reads the sparse operands as they come; *B is *A for a square A alone. */
 static tulle_status read_operands(
     const struct product *p, tulle_comm *comm, tulle_mat **A, tulle_mat **B, char *warnings)
@@ -117,4 +119,35 @@ tulle_status distribute(const struct product *p, tulle_comm *comm, struct operan
     }
     for (int i = 0; i < 3; i++) tulle_layout_free(l[i]);
     return status;
+}
+
+/* What all algorithms need: ranges of a sparse C's columns become as narrow as they must. */
+tulle_status product_needs(const struct product *p, const tulle_operand_shape *shape, int layers)
+{
+    const struct options *o = p->options;
+    struct needs n;
+    int two = o->noperands == 2;
+    double m = (double)shape[0].m, k = (double)shape[0].n, cols = (double)options_int(o, "cols", 128);
+    needs_begin(&n, o, p->reading.type);
+    double A = needs_bytes(&n, &shape[0], 0), B = 0, C = 0, workers = (double)n.pes * n.threads;
+    if (two) B = needs_bytes(&n, &shape[1], !p->sparse);
+    if (two) cols = (double)shape[1].n;
+    if (p->sparse && !two) cols = shape[0].m == shape[0].n ? k : m;
+    if (p->sparse && !two && shape[0].m != shape[0].n) B = needs_bytes(&n, &shape[0], 0); /* the transpose */
+    if (!p->sparse && !two) B = needs_dense(&n, k, cols);
+    if (!p->sparse) C = needs_dense(&n, m, cols);
+    double copies = layers > 1 ? layers - 1 : 0;
+    needs_matrix(&n, (1 + copies) * (A + B + C));
+    needs_reading(&n, A + B);
+    if (p->sparse) {
+        /* slices of B, the kernels' rows, and a range of columns with all that comes before it is merged */
+        double fixed = 22e6 + 2e6 * n.pes > 30e6 ? 22e6 + 2e6 * n.pes : 30e6;
+        needs_stage(&n, 2.5 * (A + B) + fixed + 8 * k * n.pes + n.value * cols * workers);
+    } else {
+        /* the random B moves to its layout; partial results on their way, those that are kept for their order */
+        int kept = options_flag(o, "deterministic") ? n.pes : 1;
+        needs_stage(&n, A + B + kept * C + 16e6 + 4e6 * n.pes);
+    }
+    if (options_flag(o, "check")) needs_matrix(&n, 16 * n.pes * (cols + k + 2 * m));
+    return needs_check(&n, p->sparse ? "spgemm" : "spmm");
 }

@@ -31,4 +31,7 @@ struct operands {
 /* Collective. x->grid is as asked for, and becomes what was chosen; the rest is found. */
 tulle_status distribute(const struct product *p, tulle_comm *comm, struct operands *x, char *warnings);
 
+/* Refuses a product of operands of these shapes that --memory does not suffice for; layers: of --replication. */
+tulle_status product_needs(const struct product *p, const tulle_operand_shape *shape, int layers);
+
 #endif

@@ -16,7 +16,8 @@
         .text = "of random right-hand sides"                                                                           \
     }
 
-/* How many columns B has, which must have `rows` rows, those of `whose`. Local; nothing is read but what describes it. */
+/* How many columns B has, which must have `rows` rows, those of `whose`. Local; nothing is read but what describes it.
+ */
 tulle_status rhs_columns(const struct options *options, const tulle_read_options *reading, tulle_gidx rows,
     const char *whose, tulle_gidx *cols);
 

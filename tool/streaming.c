@@ -56,3 +56,9 @@ tulle_status streaming_open(tulle_comm *comm, const char *operand, tulle_type ty
     tulle_status status = tulle_rows_open(comm, operand, rows);
     return status == TULLE_OK ? tulle_rows_set_type(*rows, type) : status; /* the same on all PEs */
 }
+
+double streaming_needs(const struct streaming *s, const struct needs *n, double matrix, double rows)
+{
+    double pointers = 16 * rows, slabs = n->pes * 6e6, copy = s->from_file ? 0 : 1.5 * matrix;
+    return pointers + slabs + copy + 8e6;
+}

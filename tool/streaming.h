@@ -3,7 +3,7 @@
 #ifndef TULLE_TOOL_STREAMING_H
 #define TULLE_TOOL_STREAMING_H
 
-#include "option.h"
+#include "needs.h"
 
 #define OPTIONS_STREAMING                                                                                              \
     {.name = "device",                                                                                                 \
@@ -61,5 +61,11 @@ void streaming_json(const tulle_stream_plan *plan, FILE *file);
 
 /* Collective: a file that streams, with vectors of that type. */
 tulle_status streaming_open(tulle_comm *comm, const char *operand, tulle_type type, tulle_rows **rows);
+
+/*
+ * Bytes that a stream of a matrix of so many bytes and rows takes at least, beside X and Y: row pointers, slabs, what
+ * is read ahead; of a matrix in memory a copy in another format.
+ */
+double streaming_needs(const struct streaming *s, const struct needs *n, double matrix, double rows);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tulle gen, tulle convert: an operand into a file. */
+#include "needs.h"
 #include "verb.h"
 
 struct task {
@@ -29,6 +30,22 @@ static tulle_status body(tulle_comm *comm, void *arg)
     return status;
 }
 
+static tulle_status check_needs(
+    const struct options *options, const struct task *task, const tulle_operand_shape *shape)
+{
+    struct needs n;
+    needs_begin(&n, options, task->reading.type);
+    double bytes = needs_bytes(&n, shape, task->kind == TULLE_DENSE);
+    if (task->by_slabs) {
+        needs_stage(&n, 64e6 + 16 * (double)shape->m);
+    } else {
+        needs_matrix(&n, bytes);
+        needs_reading(&n, bytes);
+        needs_stage(&n, (task->format ? 1.2 * bytes : 0) + 24e6 + 4e6 * n.pes); /* blocks, text on its way */
+    }
+    return needs_check(&n, options_has(options, "output") ? "gen" : "convert");
+}
+
 static tulle_status run_to(const struct options *options, const char *from, const char *to)
 {
     tulle_operand_shape shape;
@@ -39,6 +56,7 @@ static tulle_status run_to(const struct options *options, const char *from, cons
     task.kind = status == TULLE_OK && shape.dense && !options_flag(options, "sparse") ? TULLE_DENSE : TULLE_CSR;
     task.by_slabs = status == TULLE_OK && shape.by_slabs;
     task.nnz = status == TULLE_OK ? shape.stored : 0;
+    if (status == TULLE_OK) status = check_needs(options, &task, &shape);
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, &task);
     if (status == TULLE_OK && tulle_team_leads(team)) {

@@ -228,6 +228,30 @@ static tulle_status read_options(struct iteration *s)
     return status;
 }
 
+/* One column at a time: wider blocks are for what memory is left. */
+static tulle_status check_needs(const struct iteration *s, const tulle_operand_shape *shape)
+{
+    struct needs n;
+    tulle_gidx cols;
+    tulle_status status = rhs_columns(s->options, &s->reading, shape->m, "the matrix", &cols);
+    if (status != TULLE_OK) return status;
+    int from_file = s->streaming.from_file, whole = !from_file || options_flag(s->options, "check");
+    needs_begin(&n, s->options, s->reading.type);
+    double A = needs_bytes(&n, shape, 0), rows = (double)shape->m, vector = needs_dense(&n, rows, 1), M = 0;
+    if (s->precond == TULLE_PRECOND_JACOBI) M = 5 * vector;
+    if (s->precond == TULLE_PRECOND_BLOCK_JACOBI) M = (2 * s->preconditioning.block + 5) * vector;
+    if (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0) M = 6 * A + rows * (64 + 24 * n.pes);
+    needs_matrix(&n, 2 * (double)cols * vector);
+    if (whole) needs_matrix(&n, A);
+    if (whole) needs_reading(&n, A);
+    tulle_budget_add(&n.budget, "the preconditioner", M);
+    double method = n.pes * (double)tulle_krylov_memory(&s->solving, shape->m / n.pes + 1, s->reading.type, 1, n.pes);
+    double product = s->streamed ? streaming_needs(&s->streaming, &n, A, rows) + (n.pes + 1) * vector
+                                 : 2 * A + n.pes * vector + 8e6 + 4e6 * n.pes;
+    needs_stage(&n, method + product);
+    return needs_check(&n, "solve");
+}
+
 static tulle_status run(const struct options *options)
 {
     tulle_team *team = NULL;
@@ -238,6 +262,7 @@ static tulle_status run(const struct options *options)
     tulle_status status = reading_options(options, &s->reading);
     if (status == TULLE_OK) status = read_options(s);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
+    if (status == TULLE_OK) status = check_needs(s, &shape);
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK && tulle_team_leads(team)) {

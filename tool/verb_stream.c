@@ -143,6 +143,10 @@ static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct side
     o.hide = run->hide;
     /* beside others a number is chosen that they can be compared with: for a matrix that does not fit */
     if (!o.slabs && !o.memory && x->last.matrix) o.memory = x->last.vectors + x->last.matrix / 10 * 9;
+    tulle_gidx rows =
+        x->A ? tulle_mat_rows(x->A) + tulle_mat_cols(x->A) : tulle_rows_count(x->rows) + tulle_rows_cols(x->rows);
+    o.reserve =
+        (size_t)(rows / tulle_comm_size(comm) + 2) * (size_t)o.cols * tulle_type_size(s->reading.type); /* X, Y */
     tulle_status status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
     if (status == TULLE_ERR_LIMIT && s->nruns > 1) {
         if (tulle_comm_rank(comm) == 0) snprintf(run->left_out, sizeof run->left_out, "%s", tulle_error_message());
@@ -285,6 +289,24 @@ static tulle_status read_options(struct setting *s)
     return status;
 }
 
+/* X and Y, here and on the devices; the matrix, unless it stays in its file; slabs. */
+static tulle_status check_needs(const struct setting *s, const tulle_operand_shape *shape)
+{
+    struct needs n;
+    const struct streaming *x = &s->streaming;
+    needs_begin(&n, s->options, s->reading.type);
+    double A = needs_bytes(&n, shape, 0), cols = (double)x->options.cols;
+    double X = needs_dense(&n, (double)shape->n, cols), Y = needs_dense(&n, (double)shape->m, cols);
+    int whole = !x->from_file || options_flag(s->options, "check");
+    needs_matrix(&n, 2 * Y + (1 + n.pes) * X);
+    if (whole) needs_matrix(&n, A);
+    if (whole) needs_reading(&n, A);
+    needs_stage(&n, streaming_needs(x, &n, A, (double)shape->m));
+    if (options_flag(s->options, "check"))
+        needs_matrix(&n, 16 * n.pes * (cols + (double)shape->n + 2 * (double)shape->m));
+    return needs_check(&n, "stream");
+}
+
 static tulle_status run(const struct options *options)
 {
     tulle_team *team = NULL;
@@ -293,6 +315,9 @@ static tulle_status run(const struct options *options)
     s->options = options;
     tulle_status status = read_options(s);
     const char *trace = options_word(options, "trace", NULL);
+    tulle_operand_shape shape;
+    if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
+    if (status == TULLE_OK) status = check_needs(s, &shape);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (trace && team && status == TULLE_OK) status = tulle_team_trace_write(team, trace);

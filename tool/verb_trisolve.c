@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "launch.h"
+#include "needs.h"
 #include "result.h"
 #include "rhs.h"
 #include "solves_told.h"
@@ -237,6 +238,27 @@ static tulle_status read_options(struct solves *s)
     return read_methods(s);
 }
 
+/* The triangle as it is read and as the methods arrange it, factors of a matrix, and what fills in of it. */
+static tulle_status check_needs(const struct solves *s, const tulle_operand_shape *shape)
+{
+    struct needs n;
+    const char *from = options_word(s->options, "from", "triangle");
+    int direct = strcmp(from, "lu") == 0 || strcmp(from, "cholesky") == 0, taken = strcmp(from, "triangle") != 0;
+    const char *rhs = options_word(s->options, "rhs", "random"), *colon = strchr(rhs, ':');
+    double cols = colon ? atof(colon + 1) : 1;
+    tulle_operand_shape side;
+    needs_begin(&n, s->options, s->reading.type);
+    double A = needs_bytes(&n, shape, 0), sides = needs_dense(&n, (double)shape->m, cols < 1 ? 1 : cols);
+    if (!colon && strncmp(rhs, "random", 6) && strcmp(rhs, "ones") && strcmp(rhs, "known") &&
+        tulle_operand_inspect(rhs, &s->reading, &side) == TULLE_OK)
+        sides = needs_bytes(&n, &side, 1);
+    needs_matrix(&n, A + 6 * sides);
+    needs_reading(&n, A);
+    double arranged = (taken ? 5 : 4) * A + (double)shape->m * (64 + 24 * n.pes);
+    needs_stage(&n, arranged + 8e6 + 4e6 * n.pes + (direct ? 8 * A : 0));
+    return needs_check(&n, "trisolve");
+}
+
 static tulle_status run(const struct options *options)
 {
     tulle_team *team = NULL;
@@ -249,6 +271,7 @@ static tulle_status run(const struct options *options)
     tulle_status status = reading_options(options, &s->reading);
     if (status == TULLE_OK) status = read_options(s);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
+    if (status == TULLE_OK) status = check_needs(s, &shape);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK) {

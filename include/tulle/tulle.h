@@ -3,6 +3,7 @@
 #ifndef TULLE_TULLE_H
 #define TULLE_TULLE_H
 
+#include <tulle/budget.h>
 #include <tulle/device.h>
 #include <tulle/direct.h>
 #include <tulle/factor.h>

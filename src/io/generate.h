@@ -68,7 +68,8 @@ const char *tulle__generator_name(int i, const char **sentence);
 typedef struct tulle__generator_shape {
     int64_t m, n;
     int64_t nnz;   /* exact, -1 where only making the matrix tells */
-    int64_t edges; /* drawn ones, repeats included, if the matrix is made edge by edge (rmat); else 0 */
+    int64_t expected; /* nnz, or about as many, more rather than fewer */
+    int64_t edges;    /* drawn ones, repeats included, if the matrix is made edge by edge (rmat); else 0 */
     int is_dense;
 } tulle__generator_shape;
 

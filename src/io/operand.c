@@ -97,7 +97,7 @@ static tulle_status inspect_generator(const char *text, tulle_operand_shape *sha
         .n = g.n,
         .stored = g.nnz >= 0 ? g.nnz
                   : g.edges  ? g.edges
-                             : -1,
+                             : g.expected,
         .dense = g.is_dense,
         .by_slabs = tulle__generator_counts(generator)};
     snprintf(shape->format, sizeof shape->format, "generated");

@@ -11,12 +11,18 @@
 
 enum { AT_ONCE = 1024 }; /* elements of a row of a dense matrix */
 
+static const double UNSURE = 1.1; /* an estimate may be short by so much */
+
 void tulle__generator_get_shape(const tulle__generator *generator, tulle__generator_shape *shape)
 {
     *shape = (tulle__generator_shape){
         .m = generator->m,
         .n = generator->n,
         .nnz = generator->nnz,
+        .expected = generator->nnz >= 0 ? generator->nnz
+                    : generator->kind->estimate
+                        ? (int64_t)(UNSURE * generator->kind->estimate(generator, 0, generator->m, 0, generator->n))
+                        : generator->edges,
         .edges = generator->edges,
         .is_dense = generator->kind->dense,
     };

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <tulle/budget.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+void tulle_budget_add(tulle_budget *budget, const char *what, double bytes)
+{
+    int n = 0;
+    while (n < budget->needs && strcmp(budget->need[n].what, what) != 0) n++;
+    if (n == TULLE_NEEDS_MOST) n--; /* the figure must be right, whatever it is called */
+    if (n == budget->needs) {
+        budget->need[n].what = what;
+        budget->need[n].bytes = 0;
+        budget->needs++;
+    }
+    budget->need[n].bytes += bytes;
+}
+
+double tulle_budget_least(const tulle_budget *budget)
+{
+    double bytes = 0;
+    for (int n = 0; n < budget->needs; n++) bytes += budget->need[n].bytes;
+    return bytes;
+}
+
+tulle_status tulle_budget_check(const tulle_budget *budget, double memory, const char *who)
+{
+    double least = tulle_budget_least(budget);
+    char parts[TULLE_MESSAGE_MAX / 2] = "";
+    size_t used = 0;
+    if (least <= memory) return TULLE_OK;
+    for (int n = 0; n < budget->needs && used < sizeof parts; n++)
+        used += (size_t)snprintf(parts + used, sizeof parts - used, "%s%s %.1f MB", n ? ", " : "", budget->need[n].what,
+            budget->need[n].bytes / 1e6);
+    return tulle__fail(TULLE_ERR_LIMIT, "%s needs at least %.0fM of memory, not %.4gM: %s", who, ceil(least / 1e6),
+        memory / 1e6, parts);
+}
+
+double tulle_memory_free(void)
+{
+    return (double)tulle__memory_available();
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "needs.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include <tulle/launch.h>
+
+#include "launch.h"
+
+/*
+ * Resident memory that no account knows, measured: pages of the program and its libraries, stacks, what HDF5 and the
+ * C library keep; of a process of MPI or OpenSHMEM also what that library takes.
+ */
+static const double program = 12e6, pe = 1e6, thread = 0.3e6, process = 40e6;
+
+static int pes_of(const struct options *options)
+{
+    int asked = (int)options_int(options, "pes", 0), launched = tulle_launched_size();
+    return asked ? asked : launched > 1 ? launched : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+static int threads_of(const struct options *options, int pes)
+{
+    int asked = (int)options_int(options, "threads", 0), cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return asked ? asked : cores > pes ? cores / pes : 1;
+}
+
+/* Whether PEs are processes, and whether they are none at all. */
+static int in_processes(const struct options *options)
+{
+    const char *comm = chosen_comm(options);
+    return strstr(comm, "mpi") != NULL || strstr(comm, "shmem") != NULL;
+}
+
+static int is_simulated(const struct options *options)
+{
+    return strstr(chosen_comm(options), "sim") != NULL && !in_processes(options);
+}
+
+double needs_program(const struct options *options)
+{
+    int pes = pes_of(options);
+    double each = pe + thread * threads_of(options, pes);
+    return in_processes(options) ? pes * (program + process + each) : program + pes * each;
+}
+
+void needs_begin(struct needs *n, const struct options *options, tulle_type type)
+{
+    *n = (struct needs){.options = options, .pes = pes_of(options), .value = type == TULLE_F32 ? 4 : 8};
+    n->threads = threads_of(options, n->pes);
+    tulle_budget_add(&n->budget, "the program", needs_program(options));
+}
+
+double needs_dense(const struct needs *n, double rows, double cols)
+{
+    return rows * cols * n->value;
+}
+
+double needs_bytes(const struct needs *n, const tulle_operand_shape *shape, int dense)
+{
+    double m = (double)shape->m, entries = shape->stored > 0 ? (double)shape->stored : 0;
+    if (dense) return needs_dense(n, m, (double)shape->n);
+    if (shape->symmetric) entries *= 2;
+    return 8 * (m + 1) + entries * (4 + n->value);
+}
+
+void needs_matrix(struct needs *n, double bytes)
+{
+    tulle_budget_add(&n->budget, "matrices", bytes);
+}
+
+void needs_stage(struct needs *n, double bytes)
+{
+    if (bytes > n->stages) n->stages = bytes;
+}
+
+void needs_reading(struct needs *n, double bytes)
+{
+    /* entries with both indices, staged for their owners while the tile is made of them; pieces of the file */
+    needs_stage(n, 1.6 * bytes + 8e6 + 4e6 * n->pes);
+}
+
+tulle_status needs_check(struct needs *n, const char *verb)
+{
+    char who[256];
+    double asked = options_size(n->options, "memory", 0), memory = asked > 0 ? asked : tulle_memory_free();
+    if (is_simulated(n->options) || (asked <= 0 && in_processes(n->options))) return TULLE_OK;
+    tulle_budget_add(&n->budget, "work", n->stages);
+    snprintf(who, sizeof who, "%s %.200s", verb, n->options->operand[0]);
+    return tulle_budget_check(&n->budget, memory, who);
+}
