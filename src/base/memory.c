@@ -27,6 +27,7 @@ enum {
     ALIGNMENT = 64,
     RETAINED_MAX = 24, /* blocks an account keeps back */
     HUGE_PAGE = 2 << 20,
+    PAGE = 4096,
 };
 static const size_t large_block = 1 << 20; /* from here on blocks come from mmap and may be retained */
 
@@ -292,10 +293,21 @@ void tulle__memory_huge(void *address, size_t bytes)
     (void)madvise(address, bytes, MADV_HUGEPAGE); /* refused where there are none: ordinary pages do */
 }
 
+int tulle__memory_plenty(size_t limit)
+{
+    return !limit || limit >= (size_t)1 << 30;
+}
+
+static int in_huge_pages(tulle__account *account)
+{
+    return tulle__memory_plenty(tulle__account_limit(ruling(account)));
+}
+
 size_t tulle__memory_footprint(size_t bytes)
 {
     if (bytes < large_block) return bytes;
-    return (ALIGNMENT + bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    size_t page = in_huge_pages(tulle__account_current()) ? HUGE_PAGE : PAGE;
+    return (ALIGNMENT + bytes + page - 1) / page * page;
 }
 
 /* Sizes grow in steps of an eighth, so that a retained block of a slightly larger product fits the next one. */
@@ -373,7 +385,7 @@ static tulle_status obtain(tulle__account *account, size_t bytes, const char *wh
     size_t skip = (size_t)(-(uintptr_t)raw) & (HUGE_PAGE - 1);
     if (skip) munmap(raw, skip);
     if (skip < HUGE_PAGE) munmap(raw + skip + mapped, HUGE_PAGE - skip);
-    tulle__memory_huge(raw + skip, mapped);
+    if (in_huge_pages(account)) tulle__memory_huge(raw + skip, mapped);
     header->base = raw + skip;
     header->mapped = mapped;
     return TULLE_OK;

@@ -69,7 +69,7 @@ void tulle__account_idle(tulle__account *account, int64_t change);
  */
 void tulle__account_keeper(tulle__account *account, void (*reclaim)(void *keeper, size_t bytes), void *keeper);
 
-/* What a block of so many bytes is charged: large ones come in huge pages. */
+/* What a block of so many bytes is charged: large ones come in pages, huge ones unless the limit is small. */
 size_t tulle__memory_footprint(size_t bytes);
 
 /*
@@ -89,6 +89,9 @@ size_t tulle__memory_available(void);
 
 /* tulle__account_left of the account that is charged here, at most what is available. */
 size_t tulle__memory_left(void);
+
+/* Whether a limit, 0 for none, is so large that what huge pages round up matters less than that they are faster. */
+int tulle__memory_plenty(size_t limit);
 
 /* Asks for huge pages for [address, address + bytes), where the system has them on request. */
 void tulle__memory_huge(void *address, size_t bytes);

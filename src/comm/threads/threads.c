@@ -19,6 +19,7 @@
 
 struct tulle__engine_team {
     int npes;
+    int huge;  /* data segments are to be in huge pages */
     int apart; /* there is a core for every thread of every PE */
     size_t segment_bytes[TULLE__SEGMENTS];
     char **base[TULLE__SEGMENTS]; /* base[segment][rank] */
@@ -49,7 +50,7 @@ static tulle_status reserve(tulle__engine_team *team, int segment, size_t bytes)
             return tulle__fail(TULLE_ERR_MEMORY, "cannot reserve a segment of %.1f MB for PE %d: %s",
                 (double)bytes / 1e6, rank, strerror(errno));
         (*base)[rank] = at;
-        if (segment == TULLE__DATA) tulle__memory_huge(at, bytes);
+        if (segment == TULLE__DATA && team->huge) tulle__memory_huge(at, bytes);
     }
     return status;
 }
@@ -65,6 +66,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
         return tulle__fail(TULLE_ERR_ARG, "a communicator was handed in, but the engine 'threads' uses none");
     TULLE_TRY(tulle__alloc_zero(1, sizeof *team, "threads team", &team));
     team->npes = npes;
+    team->huge = tulle__memory_plenty(setting->memory);
     team->apart = (int64_t)npes * setting->threads <= tulle__cores_allowed();
     TULLE_TRY(tulle__spec_flag(part, "direct", &direct));
     TULLE_TRY(tulle__spec_int(part, "node", 1, npes, &node));

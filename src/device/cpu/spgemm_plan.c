@@ -161,6 +161,14 @@ out:
 
 static const double MOSTLY = 0.75; /* of A's entries in stretches: the others are not worth runs */
 
+/* Whether so many dense rows of sums a thread are a small part of the memory that is left: hash tables need less. */
+static int fits(const tulle__spgemm_plan *plan, const tulle__pool *pool, int rows)
+{
+    enum { PART = 8 };
+    size_t row = (size_t)plan->task->n * tulle_type_size(plan->task->type), threads = (size_t)tulle__pool_size(pool);
+    return row * (size_t)rows * threads <= tulle__account_left(tulle__account_current()) / PART;
+}
+
 /* Ways to be faster, where knobs do not tell: panels, stretches, runs. Without memory for them there are others. */
 static void choose_ways(tulle__spgemm_plan *plan, tulle__pool *pool)
 {
@@ -179,7 +187,7 @@ static void choose_ways(tulle__spgemm_plan *plan, tulle__pool *pool)
     if (plan->panels) return;
     if (knobs->shifts > 0 || (knobs->shifts == 0 && automatic && plan->flops >= 2 * entries))
         (void)tulle__spgemm_make_shifts(plan, pool, &part);
-    int runs = knobs->runs == 0 && run >= 2 && part <= MOSTLY && plan->dense &&
+    int runs = knobs->runs == 0 && run >= 2 && part <= MOSTLY && plan->dense && fits(plan, pool, TULLE__BLOCK_ROWS) &&
                knobs->accumulator <= TULLE__ACCUMULATOR_DENSE && plan->flops >= 4 * entries;
     if ((runs || knobs->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
 }
@@ -201,7 +209,8 @@ tulle_status tulle__spgemm_plan_init(
         bytes += (B->rowptr[B->m] - B->rowptr[0]) * (int64_t)(sizeof(int32_t) + tulle_type_size(task->type));
     }
     plan->prefetch = bytes > 1 << 20;
-    plan->dense = n <= maximum(1 << 20, plan->flops / (4 * nthreads)) || knobs->accumulator == TULLE__ACCUMULATOR_DENSE;
+    plan->dense = (n <= maximum(1 << 20, plan->flops / (4 * nthreads)) && fits(plan, pool, 1)) ||
+                  knobs->accumulator == TULLE__ACCUMULATOR_DENSE;
     choose_ways(plan, pool);
     TULLE_TRY(cut_chunks(plan, nthreads, flops));
 out:
