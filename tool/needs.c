@@ -78,7 +78,7 @@ void needs_stage(struct needs *n, double bytes)
 void needs_reading(struct needs *n, double bytes)
 {
     /* entries with both indices, staged for their owners while the tile is made of them; pieces of the file */
-    needs_stage(n, 1.6 * bytes + 8e6 + 4e6 * n->pes);
+    needs_stage(n, 1.6 * bytes + 4e6 + 1.5e6 * n->pes);
 }
 
 tulle_status needs_check(struct needs *n, const char *verb)

@@ -145,8 +145,8 @@ tulle_status product_needs(const struct product *p, const tulle_operand_shape *s
         needs_stage(&n, 2.5 * (A + B) + fixed + 8 * k * n.pes + n.value * cols * workers);
     } else {
         /* the random B moves to its layout; partial results on their way, those that are kept for their order */
-        int kept = options_flag(o, "deterministic") ? n.pes : 1;
-        needs_stage(&n, A + B + kept * C + 16e6 + 4e6 * n.pes);
+        int kept = options_flag(o, "deterministic") ? n.pes : 0;
+        needs_stage(&n, A + B + kept * C + 6e6 + 2e6 * n.pes);
     }
     if (options_flag(o, "check")) needs_matrix(&n, 16 * n.pes * (cols + k + 2 * m));
     return needs_check(&n, p->sparse ? "spgemm" : "spmm");

@@ -37,11 +37,11 @@ static tulle_status check_needs(
     needs_begin(&n, options, task->reading.type);
     double bytes = needs_bytes(&n, shape, task->kind == TULLE_DENSE);
     if (task->by_slabs) {
-        needs_stage(&n, 64e6 + 16 * (double)shape->m);
+        needs_stage(&n, 16e6 + 8 * (double)shape->m);
     } else {
         needs_matrix(&n, bytes);
         needs_reading(&n, bytes);
-        needs_stage(&n, (task->format ? 1.2 * bytes : 0) + 24e6 + 4e6 * n.pes); /* blocks, text on its way */
+        needs_stage(&n, (task->format ? 1.2 * bytes : 0) + 8e6 + 2e6 * n.pes); /* blocks, text on its way */
     }
     return needs_check(&n, options_has(options, "output") ? "gen" : "convert");
 }

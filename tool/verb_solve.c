@@ -240,14 +240,14 @@ static tulle_status check_needs(const struct iteration *s, const tulle_operand_s
     double A = needs_bytes(&n, shape, 0), rows = (double)shape->m, vector = needs_dense(&n, rows, 1), M = 0;
     if (s->precond == TULLE_PRECOND_JACOBI) M = 5 * vector;
     if (s->precond == TULLE_PRECOND_BLOCK_JACOBI) M = (2 * s->preconditioning.block + 5) * vector;
-    if (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0) M = 6 * A + rows * (64 + 24 * n.pes);
+    if (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0) M = 3.5 * A + rows * (64 + 24 * n.pes);
     needs_matrix(&n, 2 * (double)cols * vector);
     if (whole) needs_matrix(&n, A);
     if (whole) needs_reading(&n, A);
     tulle_budget_add(&n.budget, "the preconditioner", M);
     double method = n.pes * (double)tulle_krylov_memory(&s->solving, shape->m / n.pes + 1, s->reading.type, 1, n.pes);
     double product = s->streamed ? streaming_needs(&s->streaming, &n, A, rows) + (n.pes + 1) * vector
-                                 : 2 * A + n.pes * vector + 8e6 + 4e6 * n.pes;
+                                 : 2 * A + n.pes * vector + 4e6 + 2e6 * n.pes;
     needs_stage(&n, method + product);
     return needs_check(&n, "solve");
 }

@@ -254,8 +254,8 @@ static tulle_status check_needs(const struct solves *s, const tulle_operand_shap
         sides = needs_bytes(&n, &side, 1);
     needs_matrix(&n, A + 6 * sides);
     needs_reading(&n, A);
-    double arranged = (taken ? 5 : 4) * A + (double)shape->m * (64 + 24 * n.pes);
-    needs_stage(&n, arranged + 8e6 + 4e6 * n.pes + (direct ? 8 * A : 0));
+    double arranged = (taken ? 2.5 : 3) * A + (double)shape->m * (64 + 24 * n.pes);
+    needs_stage(&n, arranged + 4e6 + 2e6 * n.pes + (direct ? 8 * A : 0));
     return needs_check(&n, "trisolve");
 }
 

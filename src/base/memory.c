@@ -502,6 +502,11 @@ size_t tulle__memory_available(void)
     return available;
 }
 
+int tulle__account_shares(const tulle__account *account)
+{
+    return account->team != NULL;
+}
+
 size_t tulle__account_left(const tulle__account *account)
 {
     const tulle__account *ruler = account->team ? account->team : account;

@@ -33,6 +33,9 @@ tulle__account *tulle__account_current(void);
 void tulle__account_set_limit(tulle__account *account, size_t limit);
 size_t tulle__account_limit(const tulle__account *account);
 size_t tulle__account_used(const tulle__account *account);
+/* 1: a member, whose limit is only a share. */
+int tulle__account_shares(const tulle__account *account);
+
 /*
  * What the account may still use, SIZE_MAX without a limit: what its limit leaves; of a team, the same part for each
  * member of what the team's limit leaves.

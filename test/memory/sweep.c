@@ -68,6 +68,7 @@ static const struct sweep sweeps[] = {
     {"stream from a file", "gen fem:nodes=30,dof=3 -o @/fem30.bsp.h5",
         "stream @/fem30.bsp.h5 --source file --cols 4 -p 2", 0, 0},
     {"trisolve", NULL, "trisolve fem:nodes=30,dof=3 --from tril -p 2", 1, 0},
+    {"trisolve a given triangle", NULL, "trisolve ^/ani4_amd_chol.mtx.gz -p 2 --method all", 0, 0},
     {"trisolve all methods", NULL, "trisolve stencil3d:n=40 --from ic0 -p 3 --method all", 0, 0},
     {"trisolve lu", NULL, "trisolve stencil2d:n=200 --from lu -p 2 --rhs random:4", 0, 0},
     {"convert", "gen rmat:scale=15 -o @/rmat.mtx.gz", "convert @/rmat.mtx.gz @/rmat.bsp.h5 -p 2", 1, 0},

@@ -154,11 +154,10 @@ out:
     return status;
 }
 
-size_t tulle_krylov_memory(
-    const tulle_krylov_options *options, tulle_gidx rows, tulle_type type, int columns, int pes)
+size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows, tulle_type type, int columns, int pes)
 {
-    /* huge pages, subtrees of sums (multivector.c), what a binding of a product or a preconditioner takes */
-    enum { FIXED = 4 << 20, PARTS = 160 };
+    /* what a binding of a product or a preconditioner takes; subtrees of sums (multivector.c) */
+    enum { FIXED = 1 << 20, PARTS = 160 };
     size_t n = (size_t)rows * tulle_type_size(type), w = (size_t)(columns > 1 ? columns : 1);
     if (options->method != TULLE_KRYLOV_BLOCK_CG) {
         size_t kept = options->method == TULLE_KRYLOV_GMRES ? (size_t)tulle__gmres_room(options).vectors : 1;

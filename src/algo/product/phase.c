@@ -5,8 +5,11 @@
 #include <math.h>
 #include <string.h>
 
+#include <tulle/budget.h>
+
 #include "algo/product/estimate.h"
 #include "base/error.h"
+#include "base/memory.h"
 
 enum { PHASES_MOST = 4096 };
 static const double UNSURE = 1.5;   /* what an estimate of entries may be short of them */
@@ -115,6 +118,29 @@ static tulle_gidx widest(const tulle_mat *C)
     for (int j = 0; j < C->layout->nt; j++)
         if (tulle__tile_cols(C, j) > most) most = tulle__tile_cols(C, j);
     return most;
+}
+
+tulle_status tulle__phases_check(tulle_plan *plan)
+{
+    static const double RANGE = 2.5, EACH = 1e6; /* of the operands, which have several entries a row; of a PE */
+    const tulle__operands *o = &plan->operands;
+    tulle_comm *comm = plan->comm;
+    tulle__account *account = comm->pe->account;
+    double used = (double)tulle__account_used(account), most = used, limit = (double)tulle__account_limit(account);
+    tulle_status status = TULLE_OK;
+    tulle_budget budget = {.needs = 0};
+    if (!plan->sparse || limit == 0) return TULLE_OK; /* the same on all PEs */
+    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_SUM, 1, &used)));
+    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &most)));
+    double operands = (double)tulle_mat_bytes(o->A) + (o->A != o->B ? (double)tulle_mat_bytes(o->B) : 0);
+    double k = (double)o->B->layout->m, n = (double)widest(o->C), size = (double)tulle_type_size(o->C->type);
+    tulle_budget_add(&budget, "what is held", tulle__account_shares(account) ? used : most * comm->size);
+    tulle_budget_add(&budget, "slices of B", 8 * k * comm->size);
+    tulle_budget_add(&budget, "rows of sums", n * size * comm->size * comm->pe->threads);
+    tulle_budget_add(&budget, "a range of C's columns", RANGE * operands + EACH * comm->size);
+    status = tulle_budget_check(&budget, limit * comm->size, "the product");
+out:
+    return status;
 }
 
 tulle_status tulle__phases_choose(tulle_plan *plan)

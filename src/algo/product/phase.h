@@ -5,6 +5,12 @@
 
 #include "algo/product/plan.h"
 
+/*
+ * Refuses a sparse product that memory does not suffice for even if C is made in ranges of few columns: what is held,
+ * slices of B, a row of sums for each thread, and what a range takes until it is merged. Agreed.
+ */
+tulle_status tulle__phases_check(tulle_plan *plan);
+
 /* How C is divided: from the options, or from an upper bound of its size and the memory left. Agreed. */
 tulle_status tulle__phases_choose(tulle_plan *plan);
 void tulle__phases_fini(tulle__phases *phases);

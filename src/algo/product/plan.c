@@ -351,6 +351,7 @@ static tulle_status prepare(tulle_plan *plan)
     if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
     tulle__plan_count(plan);
     TULLE_TRY(tulle__plan_connect(plan));
+    TULLE_TRY(tulle__phases_check(plan));
     TULLE_TRY(tulle__phases_choose(plan));
 out:
     return status;

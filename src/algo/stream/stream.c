@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <tulle/budget.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -77,6 +79,27 @@ out:
     return status;
 }
 
+/*
+ * Refuses what the PE's memory does not suffice for beside what is reserved. Fewer columns a product are better than
+ * slabs of a few rows: with several columns more is wanted for these.
+ */
+static tulle_status check_memory(const struct tulle_stream *s)
+{
+    static const double SLABS = 3 << 20, SLABS_LEAST = 1 << 20;
+    double matrix = (double)tulle__slab_bytes(s, s->lines, s->entries),
+           most = s->options.cols > 1 ? SLABS : SLABS_LEAST;
+    char who[64];
+    tulle_budget budget = {.needs = 0};
+    if (s->options.memory) most = 0; /* of the device: then they are what fits there */
+    if (!s->device->on_host) return TULLE_OK;
+    snprintf(who, sizeof who, "a stream of %" PRId64 " columns on PE %d", s->options.cols, s->comm->rank);
+    tulle_budget_add(&budget, "X and Y", (double)s->plan.vectors);
+    tulle_budget_add(&budget, "what is reserved for others", (double)s->options.reserve);
+    tulle_budget_add(&budget, "row pointers", (double)(s->lines + 1) * (double)s->device->rowptr_bytes);
+    tulle_budget_add(&budget, "slabs", matrix < most ? matrix : most);
+    return tulle_budget_check(&budget, (double)tulle__memory_left() * 0.95, who);
+}
+
 /* X and Y are needed there whatever becomes of the rest. */
 static tulle_status make_vectors(struct tulle_stream *s)
 {
@@ -89,11 +112,7 @@ static tulle_status make_vectors(struct tulle_stream *s)
     if (plan->vectors > plan->capacity)
         TULLE_TRY(tulle__fail(TULLE_ERR_LIMIT, "X and Y of %zu column(s) take %zu bytes of the device, which has %zu",
             cols, plan->vectors, plan->capacity));
-    size_t left = tulle__memory_left();
-    if (s->device->on_host && (plan->vectors > left || s->options.reserve > left - plan->vectors))
-        TULLE_TRY(tulle__fail(TULLE_ERR_LIMIT,
-            "X and Y of %zu column(s) take %zu bytes and others %zu, but %zu are left of this PE's memory", cols,
-            plan->vectors, s->options.reserve, left));
+    TULLE_TRY(check_memory(s));
     TULLE_TRY(tulle__device_buffer_new(s->device, x, "X", &s->X));
     TULLE_TRY(tulle__device_buffer_new(s->device, y, "Y", &s->Y));
 out:

@@ -76,8 +76,8 @@ static tulle_status cut_to_fit(struct tulle_stream *s, int slabs, int ring, size
 }
 
 /*
- * Row pointers of slabs come beside those of rows; buffers of a device whose memory is the PE's count there as well, and
- * so does staging of what the host does not reach there.
+ * Row pointers of slabs come beside those of rows; buffers of a device whose memory is the PE's count there as well,
+ * and so does staging of what the host does not reach there.
  */
 size_t tulle__stream_room(const struct tulle_stream *s)
 {
@@ -93,7 +93,8 @@ static tulle_status refuse(const struct tulle_stream *s, size_t room)
 {
     size_t host, largest = tulle__slab_largest(s, &host);
     return tulle__fail(TULLE_ERR_LIMIT,
-        "of %zu bytes of the device, and of memory, %zu are left beside %zu of X and Y, but the largest of %d slabs takes "
+        "of %zu bytes of the device, and of memory, %zu are left beside %zu of X and Y, but the largest of %d slabs "
+        "takes "
         "%zu, and %d of them are needed at a time",
         s->plan.capacity, room, s->plan.vectors, s->nslabs, largest, s->plan.ring);
 }
@@ -116,13 +117,9 @@ static tulle_status choose_ring(struct tulle_stream *s, const tulle__stream_rate
 tulle_status tulle__stream_weigh(struct tulle_stream *s, const tulle__stream_rates *r)
 {
     tulle_stream_plan *plan = &s->plan;
-    enum { FEW = 3 << 20 };
     size_t host, room = tulle__stream_room(s);
     tulle_status status;
     plan->matrix = tulle__slab_bytes(s, s->lines, s->entries);
-    /* fewer columns a product are better than slabs of a few rows */
-    if (s->options.cols > 1 && !s->options.memory && room < FEW && room < plan->matrix)
-        TULLE_TRY(refuse(s, room));
     plan->resident = !s->options.slabs && plan->matrix + plan->matrix / 64 + (1 << 16) <= room;
     plan->in_place = !s->options.slabs && s->device->ops->borrow && s->feed->ops->room(s->feed, 1) == 0 &&
                      (plan->resident || !s->options.memory);
