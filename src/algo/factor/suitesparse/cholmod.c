@@ -43,9 +43,12 @@ static tulle_status factorise(
     const tulle__module_host *host, tulle__direct_work *work, cholmod_sparse *A, cholmod_common *common)
 {
     cholmod_factor *L = cholmod_l_analyze(A, common);
-    tulle_status status = TULLE_OK;
-    int made = L && cholmod_l_factorize(A, L, common);
-    if (!made)
+    void *charge = NULL;
+    tulle_status status = L ? tulle__factors_charge(host, common->lnz, &charge) : TULLE_OK;
+    int made = L && status == TULLE_OK && cholmod_l_factorize(A, L, common);
+    if (status != TULLE_OK)
+        ;
+    else if (!made)
         status = failed(host, common);
     else if (common->status == CHOLMOD_NOT_POSDEF)
         status = host->fail(TULLE_ERR_ARG,
@@ -54,6 +57,7 @@ static tulle_status factorise(
     else
         status = take(host, L, work);
     cholmod_l_free_factor(&L, common);
+    host->free(charge);
     return status;
 }
 

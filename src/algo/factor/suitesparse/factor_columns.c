@@ -10,3 +10,17 @@ tulle_status tulle__columns_room(const tulle__module_host *host, int64_t n, int6
         status = host->alloc((size_t)nnz, sizeof *columns->val, "values of a factor", &columns->val);
     return status;
 }
+
+tulle_status tulle__factors_charge(const tulle__module_host *host, double entries, void **charge)
+{
+    static const double EACH =
+        2 * (sizeof(int64_t) + sizeof(double)); /* there, and in the columns that are handed on */
+    *charge = NULL;
+    if (!(entries > 0)) return TULLE_OK; /* the analysis does not tell */
+    if (entries * EACH > 1e15) return host->fail(TULLE_ERR_LIMIT, "the factors have about %.3g entries", entries);
+    /* never touched, so that it stands for what the library touches */
+    tulle_status status = host->alloc((size_t)entries, (size_t)EACH, "what the analysis says of the factors", charge);
+    if (status != TULLE_OK) return status;
+    host->free(*charge);
+    return host->alloc((size_t)entries, (size_t)(EACH / 2), "the factors in the library's memory", charge);
+}

@@ -77,6 +77,7 @@ tulle_status tulle__klu(const tulle__module_host *host, tulle__direct_work *work
     klu_l_common common;
     klu_l_symbolic *symbolic = NULL;
     klu_l_numeric *numeric = NULL;
+    void *charge = NULL;
     tulle_status status = TULLE_OK;
     whole n = (whole)work->n, *ptr = (whole *)work->A.ptr, *row = (whole *)work->A.row;
     klu_l_defaults(&common);
@@ -86,9 +87,12 @@ tulle_status tulle__klu(const tulle__module_host *host, tulle__direct_work *work
     common.ordering = work->elimination == TULLE_ELIMINATE_COLAMD;
     symbolic = work->elimination == TULLE_ELIMINATE_NATURAL ? klu_l_analyze_given(n, ptr, row, NULL, NULL, &common)
                                                             : klu_l_analyze(n, ptr, row, &common);
-    if (symbolic) numeric = klu_l_factor(ptr, row, work->A.val, symbolic, &common);
-    status = numeric ? take(host, work, symbolic, numeric, &common) : failed(host, work, &common);
+    if (symbolic) status = tulle__factors_charge(host, symbolic->lnz + symbolic->unz, &charge);
+    if (symbolic && status == TULLE_OK) numeric = klu_l_factor(ptr, row, work->A.val, symbolic, &common);
+    if (status == TULLE_OK)
+        status = numeric ? take(host, work, symbolic, numeric, &common) : failed(host, work, &common);
     if (numeric) klu_l_free_numeric(&numeric, &common);
     if (symbolic) klu_l_free_symbolic(&symbolic, &common);
+    host->free(charge);
     return status;
 }
