@@ -141,6 +141,56 @@ static void test_owners(tulle__account *account)
     tulle__free(block);
 }
 
+static const size_t MB = (size_t)1 << 20;
+
+/* Two members share what their team may use, unevenly; what one keeps back gives way to the other's need. */
+static void test_team(tulle__account *account)
+{
+    char *a = NULL, *b = NULL, *kept = NULL;
+    tulle__account *team = tulle__account_new(40 * MB), *one = tulle__account_new(20 * MB),
+                   *two = tulle__account_new(20 * MB);
+    tulle__account_join(one, team);
+    tulle__account_join(two, team);
+    ok(tulle__account_shares(one) && !tulle__account_shares(team), "members share");
+    ok(tulle__account_left(one) == 20 * MB, "half of it each");
+    tulle__account_enter(one);
+    ok(tulle__alloc(30 * MB, 1, "more than a share", &a) == TULLE_OK, "one may take more than its share");
+    ok(tulle__account_used(team) == tulle__account_used(one), "which its team is charged");
+    tulle__account_enter(two);
+    ok(tulle__alloc(12 * MB, 1, "what is left", &b) == TULLE_ERR_LIMIT && !b, "but not the other as well");
+    ok(strstr(tulle_error_message(), "all PEs"), "%s", tulle_error_message());
+    ok(tulle__account_used(two) == 0 && tulle__account_left(two) < 5 * MB, "a refusal charges nobody");
+    ok(tulle__alloc(8 * MB, 1, "what is left", &kept) == TULLE_OK, "the rest it may have");
+    tulle__free(kept); /* may be kept back */
+    tulle__account_enter(one);
+    ok(tulle__alloc(8 * MB, 1, "what the other had", &b) == TULLE_OK, "and what it has given back others may have");
+    tulle__account_enter(account);
+    tulle__free(a);
+    tulle__free(b);
+    ok(tulle__account_used(team) == 0, "all is credited to the team");
+    tulle__account_enter(two);
+    ok(tulle__alloc(100, 1, "a block", &a) == TULLE_OK, "a block that outlives its account and the team");
+    tulle__account_enter(account);
+    tulle__account_free(one);
+    tulle__account_free(two);
+    tulle__account_free(team);
+    tulle__free(a);
+}
+
+/* With a small limit a block is charged whole pages, without one huge ones; half a page at most is not. */
+static void test_footprint(tulle__account *account)
+{
+    char *block = NULL;
+    tulle__account_set_limit(account, 100 * MB);
+    ok(tulle__memory_footprint(100) == 100, "small blocks are charged as they are");
+    size_t bytes = 3 * MB + 5, charged = tulle__memory_footprint(bytes);
+    ok(charged >= bytes && charged < bytes + 8192, "3 MiB and a little are charged %zu bytes", charged);
+    ok(tulle__alloc(bytes, 1, "a block", &block) == TULLE_OK && tulle__account_used(account) == charged, "so they are");
+    tulle__free(block);
+    tulle__account_set_limit(account, 0);
+    ok(tulle__memory_footprint(bytes) == 4 * MB, "without a limit in huge pages");
+}
+
 int main(void)
 {
     tulle__account *account = tulle__account_new(0);
@@ -152,6 +202,8 @@ int main(void)
     test_failures(account);
     test_overflow();
     test_owners(account);
+    test_team(account);
+    test_footprint(account);
     ok(tulle__account_blocks(account) == 0 && tulle__account_used(account) == 0, "nothing is left");
     ok(tulle__memory_physical() > 0 && tulle__memory_available() <= tulle__memory_physical(), "memory of the machine");
     tulle__account_trim(account);

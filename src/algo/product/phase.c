@@ -122,7 +122,7 @@ static tulle_gidx widest(const tulle_mat *C)
 
 tulle_status tulle__phases_check(tulle_plan *plan)
 {
-    static const double RANGE = 2.5, EACH = 1e6; /* of the operands, which have several entries a row; of a PE */
+    static const double RANGE = 0.6, EACH = 1e6; /* of the operands, measured; of a PE */
     const tulle__operands *o = &plan->operands;
     tulle_comm *comm = plan->comm;
     tulle__account *account = comm->pe->account;
@@ -132,11 +132,9 @@ tulle_status tulle__phases_check(tulle_plan *plan)
     if (!plan->sparse || limit == 0) return TULLE_OK; /* the same on all PEs */
     TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_SUM, 1, &used)));
     TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &most)));
-    double operands = (double)tulle_mat_bytes(o->A) + (o->A != o->B ? (double)tulle_mat_bytes(o->B) : 0);
-    double k = (double)o->B->layout->m, n = (double)widest(o->C), size = (double)tulle_type_size(o->C->type);
+    double operands = (double)tulle_mat_bytes(o->A) + (double)tulle_mat_bytes(o->B);
     tulle_budget_add(&budget, "what is held", tulle__account_shares(account) ? used : most * comm->size);
-    tulle_budget_add(&budget, "slices of B", 8 * k * comm->size);
-    tulle_budget_add(&budget, "rows of sums", n * size * comm->size * comm->pe->threads);
+    tulle_budget_add(&budget, "slices of B", 8 * (double)o->B->layout->m * comm->size);
     tulle_budget_add(&budget, "a range of C's columns", RANGE * operands + EACH * comm->size);
     status = tulle_budget_check(&budget, limit * comm->size, "the product");
 out:

@@ -7,7 +7,7 @@
 
 /*
  * Refuses a sparse product that memory does not suffice for even if C is made in ranges of few columns: what is held,
- * slices of B, a row of sums for each thread, and what a range takes until it is merged. Agreed.
+ * slices of B, and what a range takes until it is merged. Agreed.
  */
 tulle_status tulle__phases_check(tulle_plan *plan);
 
