@@ -4,6 +4,7 @@
  * rounds of one word each. Allgather: Bruck's, log2 p rounds, in pieces that fit the scratch, whose two halves serve in
  * turn: who has gathered piece c + 1 knows that all have left piece c. Broadcast: each pulls from its tree parent.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,6 +63,8 @@ static tulle_status meet(tulle_comm *comm)
                 tulle_status status = tulle__comm_failed(comm);
                 return status == TULLE_OK ? TULLE_ERR_PEER : status;
             }
+            tulle_status status = tulle__comm_deserted(comm, epoch);
+            if (status != TULLE_OK) return status;
             tulle__pause(comm, &turns);
         }
     }
@@ -92,7 +95,11 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
     if (comm->size == 1) return mine;
     tulle__slot *own = tulle__slot_own(comm);
     int parity = (int)(comm->agrees & 1);
-    if (mine != TULLE_OK && mine != TULLE_ERR_PEER) tulle__comm_fail(comm, mine);
+    char said[TULLE_MESSAGE_MAX] = ""; /* by this PE, of a failure of its own */
+    if (mine != TULLE_OK && mine != TULLE_ERR_PEER) {
+        snprintf(said, sizeof said, "%s", tulle_error_message());
+        tulle__comm_fail(comm, mine);
+    }
     tulle_status status = meet(comm);
     if (status != TULLE_OK) return status;
     if (!tulle__word_read(&own->failure[parity])) return mine;
@@ -104,7 +111,7 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
     if (tulle__failure_rank(code) == comm->pe->rank)
         tulle__error_set(tulle__fixed_own(comm->pe)->message); /* not of what came of it since */
     else
-        tulle__comm_adopt_failure(comm, code);
+        tulle__comm_adopt_failure(comm, code, said);
     status = meet(comm);
     if (status != TULLE_OK) return status;
     reset_slot(comm, parity);

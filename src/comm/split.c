@@ -59,6 +59,7 @@ tulle_status tulle_comm_split(tulle_comm *comm, int color, int key, tulle_comm *
     tulle_status status = tulle_comm_agree(comm, split(comm, color, key, &made));
     if (status == TULLE_OK) {
         comm->pe->slots |= 1u << made->slot;
+        comm->pe->of_slot[made->slot] = made;
         *part = made;
     } else if (made) {
         tulle__free(made->world);
@@ -70,6 +71,7 @@ tulle_status tulle_comm_split(tulle_comm *comm, int color, int key, tulle_comm *
 void tulle_comm_free(tulle_comm *part)
 {
     if (!part || part->slot == 0) return;
+    part->pe->of_slot[part->slot] = NULL;
     /* nobody writes a word of this slot after this meeting; if it fails the slot stays taken for this run */
     if (tulle_comm_barrier(part) == TULLE_OK) {
         memset(tulle__slot_own(part), 0, sizeof(tulle__slot));
