@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "comm/comm.h"
 #include "comm/slot.h"
@@ -33,8 +34,19 @@ static tulle_status tell(tulle_comm *comm, tulle_status status)
     return status;
 }
 
+tulle_status tulle__refuse(tulle_comm *comm)
+{
+    return comm ? tulle_comm_agree(comm, TULLE_ERR_ARG) : TULLE_ERR_ARG;
+}
+
+tulle_status tulle__refuse_alone(tulle_comm *comm)
+{
+    return comm ? tell(comm, TULLE_ERR_ARG) : TULLE_ERR_ARG;
+}
+
 tulle_status tulle_comm_barrier(tulle_comm *comm)
 {
+    if (TULLE__NULL(comm)) return TULLE_ERR_ARG;
     tulle__slot *own = tulle__slot_own(comm);
     uint64_t epoch = ++comm->barriers;
     comm->collectives++;
@@ -92,6 +104,8 @@ static void reset_slot(tulle_comm *comm, int parity)
 
 tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
 {
+    if (TULLE__NULL(comm)) return TULLE_ERR_ARG;
+    if (TULLE__OUTSIDE(mine, TULLE_STATUS_COUNT - 1)) mine = TULLE_ERR_ARG;
     if (comm->size == 1) return mine;
     tulle__slot *own = tulle__slot_own(comm);
     int parity = (int)(comm->agrees & 1);
@@ -216,6 +230,8 @@ out:
 
 tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t bytes, void *all)
 {
+    if (TULLE__NULL(comm) || (bytes && TULLE__NULL(mine)) || (bytes && TULLE__NULL(all)))
+        return tulle__refuse_alone(comm);
     if (comm->size == 1) {
         memcpy(all, mine, bytes);
         return TULLE_OK;
@@ -256,12 +272,13 @@ out:
 /* Binomial tree, relative to the root: the parent of r clears its lowest bit. */
 tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *data, size_t bytes)
 {
+    if (TULLE__NULL(comm) || (bytes && TULLE__NULL(data))) return tulle__refuse_alone(comm);
     tulle_status status;
     tulle__place copy = {.length = 0};
     int size = comm->size, relative = (comm->rank - root + size) % size, taken = 0;
     tulle__slot *own = tulle__slot_own(comm);
     if (root < 0 || root >= size)
-        return tulle__fail(TULLE_ERR_ARG, "broadcast from rank %d in a team of %d", root, size);
+        return tell(comm, tulle__fail(TULLE_ERR_ARG, "broadcast from rank %d in a team of %d", root, size));
     if (size == 1 || !bytes) return TULLE_OK;
     uint64_t before = comm->collectives++;
     TULLE_TRY(tulle__heap_take(comm->pe->data, bytes, "broadcast buffer", &copy));

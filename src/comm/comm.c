@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/spin.h"
 #include "comm/slot.h"
@@ -117,11 +118,13 @@ void tulle__pe_disown(tulle__owned *object)
 
 int tulle_comm_rank(const tulle_comm *comm)
 {
+    if (TULLE__NULL(comm)) return 0;
     return comm->rank;
 }
 
 int tulle_comm_size(const tulle_comm *comm)
 {
+    if (TULLE__NULL(comm)) return 0;
     return comm->size;
 }
 
@@ -292,6 +295,7 @@ int64_t tulle__kernel_end(tulle_comm *comm, const tulle__work *work)
 
 double tulle_comm_seconds(const tulle_comm *comm)
 {
+    if (TULLE__NULL(comm)) return 0;
     return (double)tulle__now(comm) * 1e-9;
 }
 

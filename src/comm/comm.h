@@ -201,6 +201,14 @@ tulle_status tulle__comm_share(tulle_comm *comm, const tulle__place *place, uint
 /* Collective: block r of mine goes to PE r; theirs[r] is the block that r had for this PE. Of `bytes` each. */
 tulle_status tulle__comm_exchange(tulle_comm *comm, const void *mine, size_t bytes, void *theirs);
 
+/*
+ * Ends a collective call that this PE cannot make, as an argument of it is wrong here (base/arg.h): all PEs return
+ * TULLE_ERR_ARG with this PE's message, since the call ends, or first fails, in an agreement. comm NULL: nobody is told.
+ */
+tulle_status tulle__refuse(tulle_comm *comm);
+/* The same of a collective that ends in no agreement: the others return TULLE_ERR_PEER. */
+tulle_status tulle__refuse_alone(tulle_comm *comm);
+
 /* Tells all PEs of comm that this one fails with status and its message, unless they know of one that came no later. */
 void tulle__comm_fail(tulle_comm *comm, tulle_status status);
 /* The same for all PEs of the team, when the body has returned; and when it has returned TULLE_OK. */

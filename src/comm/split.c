@@ -2,6 +2,7 @@
 /* Parts of a team: a comm of its own control slot, agreed on by the PEs that will share it. */
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "comm/comm.h"
 #include "comm/slot.h"
@@ -55,6 +56,7 @@ out:
 
 tulle_status tulle_comm_split(tulle_comm *comm, int color, int key, tulle_comm **part)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(part)) return tulle__refuse(comm);
     tulle_comm *made = NULL;
     tulle_status status = tulle_comm_agree(comm, split(comm, color, key, &made));
     if (status == TULLE_OK) {

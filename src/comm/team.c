@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "comm/comm.h"
 #include "comm/registry.h"
@@ -33,21 +34,25 @@ struct tulle_team {
 
 int tulle_team_size(const tulle_team *team)
 {
+    if (TULLE__NULL(team)) return 0;
     return team->npes;
 }
 
 int tulle_team_threads(const tulle_team *team)
 {
+    if (TULLE__NULL(team)) return 0;
     return team->options.threads;
 }
 
 int tulle_team_leads(const tulle_team *team)
 {
+    if (TULLE__NULL(team)) return 0;
     return team->pe[0] != NULL;
 }
 
 int tulle_engine_usable(const char *name)
 {
+    if (TULLE__NULL(name)) return 0;
     const tulle__engine *engine;
     const tulle__wrapper *wrapper;
     return tulle__registry_find(name, NULL, &engine, &wrapper) == TULLE_OK;
@@ -63,16 +68,19 @@ static const tulle_comm *any_comm(const tulle_team *team)
 
 int tulle_team_virtual(const tulle_team *team)
 {
+    if (TULLE__NULL(team)) return 0;
     return tulle__is_virtual(any_comm(team));
 }
 
 int tulle_team_sizes_only(const tulle_team *team)
 {
+    if (TULLE__NULL(team)) return 0;
     return tulle__is_hollow(any_comm(team));
 }
 
 const char *tulle_team_spec(const tulle_team *team)
 {
+    if (TULLE__NULL(team)) return "";
     return team->spec_text;
 }
 
@@ -239,12 +247,14 @@ out:
 
 tulle_status tulle_team_new(const char *spec, int npes, const tulle_team_options *options, tulle_team **team)
 {
+    if (TULLE__NULL(spec) || TULLE__NULL(team)) return TULLE_ERR_ARG;
     return open_team(spec, npes, NULL, options, team);
 }
 
 tulle_status tulle_team_new_over(
     const char *spec, const tulle_communicator *communicator, const tulle_team_options *options, tulle_team **team)
 {
+    if (TULLE__NULL(spec) || TULLE__NULL(communicator) || TULLE__NULL(team)) return TULLE_ERR_ARG;
     return open_team(spec, 0, communicator, options, team);
 }
 
@@ -257,6 +267,7 @@ static tulle_status reset_pe(void *arg, int rank, tulle__link *link)
 
 void tulle_team_watch(tulle_team *team, tulle_progress_call call, void *arg)
 {
+    if (TULLE__NULL(team)) return;
     team->watch = call;
     team->watch_arg = arg;
 }
@@ -350,6 +361,7 @@ static void trim_message(tulle_team *team, tulle_status status)
 
 tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg)
 {
+    if (TULLE__NULL(team) || TULLE__NULL(body)) return TULLE_ERR_ARG;
     struct run run = {team, body, arg};
     tulle_status status = TULLE_OK;
     if (team->dirty) status = team->engine->run(team->engine_team, reset_pe, team);
@@ -363,6 +375,7 @@ tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg)
 
 size_t tulle_team_memory_peak(tulle_team *team, int reset)
 {
+    if (TULLE__NULL(team)) return 0;
     uint64_t most = 0;
     for (int rank = 0; rank < team->npes; rank++) {
         if (!team->account[rank]) continue;
@@ -391,6 +404,7 @@ static tulle_status append_trace(tulle_team *team, const char *path, int64_t ori
 
 tulle_status tulle_team_trace_write(tulle_team *team, const char *path)
 {
+    if (TULLE__NULL(team) || TULLE__NULL(path)) return TULLE_ERR_ARG;
     tulle_status status = TULLE_OK;
     int64_t origin = INT64_MAX;
     if (!wants_timeline(team))

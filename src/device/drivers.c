@@ -6,6 +6,7 @@
 
 #include <tulle/device.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/module.h"
@@ -112,6 +113,7 @@ const char *tulle_device_list(int i, const char **summary, int *wrapper)
 
 tulle_status tulle_device_probe(const char *spec, tulle_device_facts *facts)
 {
+    if (TULLE__NULL(spec) || TULLE__NULL(facts)) return TULLE_ERR_ARG;
     tulle__device_setting setting = {.threads = 1};
     tulle__device *device;
     tulle_status status = tulle__device_open(spec, &setting, &device);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "algo/factor/eliminate.h"
+#include "base/arg.h"
 #include "base/error.h"
 #include "mat/context.h"
 
@@ -351,11 +352,13 @@ out:
 tulle_status tulle_factor_ilu0(
     tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_mat **U, tulle_factor_report *report)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(L) || TULLE__NULL(U)) return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, TULLE__ILU0, options, L, U, report);
 }
 
 tulle_status tulle_factor_ic0(
     tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_factor_report *report)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(L)) return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, TULLE__IC0, options, L, NULL, report);
 }

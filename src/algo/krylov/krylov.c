@@ -10,6 +10,7 @@
 
 #include "algo/krylov/block.h"
 #include "algo/krylov/sides_by_column.h"
+#include "base/arg.h"
 #include "base/error.h"
 
 static double seconds(int64_t ns)
@@ -313,6 +314,11 @@ tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M
     const tulle_krylov_options *options, tulle_krylov_report *report)
 {
     char failed[TULLE_MESSAGE_MAX] = "";
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) ||
+        TULLE__NULL(A->bind) || TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) ||
+        (M && M->apply && (TULLE__NULL(M->bind) || TULLE__NULL(M->unbind))) ||
+        (options && TULLE__OUTSIDE(options->method, TULLE_KRYLOV_COUNT - 1)))
+        return tulle__refuse(A && A->comm ? A->comm : B ? B->comm : X ? X->comm : NULL);
     tulle__krylov k = {
         .comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = options ? *options : TULLE_KRYLOV_DEFAULT};
     tulle_status status = tulle_comm_agree(A->comm, check(A, k.M, B, X, &k.options));

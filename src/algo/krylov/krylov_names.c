@@ -2,6 +2,7 @@
 /* The words for methods, preconditioners and why a solve has ended. */
 #include <tulle/krylov.h>
 
+#include "base/arg.h"
 #include "base/spec.h"
 
 #define WORD(name, word, text) word,
@@ -17,6 +18,7 @@ const char *tulle_krylov_name(tulle_krylov method)
 
 tulle_status tulle_krylov_parse(const char *name, tulle_krylov *method)
 {
+    if (TULLE__NULL(name) || TULLE__NULL(method)) return TULLE_ERR_ARG;
     int found = 0;
     tulle_status status = tulle__name_parse("method", name, method_names, TULLE_KRYLOV_COUNT, &found);
     if (status == TULLE_OK) *method = (tulle_krylov)found;
@@ -30,6 +32,7 @@ const char *tulle_precond_name(tulle_precond precond)
 
 tulle_status tulle_precond_parse(const char *name, tulle_precond *precond)
 {
+    if (TULLE__NULL(name) || TULLE__NULL(precond)) return TULLE_ERR_ARG;
     int found = 0;
     tulle_status status = tulle__name_parse("preconditioner", name, precond_names, TULLE_PRECOND_COUNT, &found);
     if (status == TULLE_OK) *precond = (tulle_precond)found;

@@ -10,11 +10,13 @@
 
 #include <tulle/machine.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "mat/mat.h"
 
 tulle_status tulle_machine_path(int threads, char *path, size_t size)
 {
+    if (TULLE__NULL(path)) return TULLE_ERR_ARG;
     char host[64] = "here";
     const char *given = getenv("TULLE_MACHINE"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n;
@@ -101,6 +103,7 @@ static tulle_status read_lines(FILE *f, const char *path, tulle_machine *m)
 
 tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *machine)
 {
+    if (TULLE__NULL(machine)) return TULLE_ERR_ARG;
     char room[4096];
     tulle_machine m = {.threads = 0};
     tulle_status status = resolve(&path, threads, room, sizeof room);
@@ -128,6 +131,7 @@ static void make_folders(const char *path)
 
 tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
 {
+    if (TULLE__NULL_AS(m, "machine")) return TULLE_ERR_ARG;
     char room[4096], temporary[4200];
     tulle_status status = resolve(&path, m->threads, room, sizeof room);
     if (status != TULLE_OK) return status;
@@ -180,6 +184,7 @@ static const tulle_machine known[] = {
 
 tulle_status tulle_machine_find(const char *name, int threads, tulle_machine *machine)
 {
+    if (TULLE__NULL(name) || TULLE__NULL(machine)) return TULLE_ERR_ARG;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].host, name) == 0) {
             *machine = known[i];
@@ -192,6 +197,7 @@ tulle_status tulle_machine_find(const char *name, int threads, tulle_machine *ma
 tulle_bound tulle_product_bound(
     const tulle_machine *machine, const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, double multiplications)
 {
+    if (TULLE__NULL(machine) || TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C)) return (tulle_bound){.seconds = 0};
     tulle_bound b;
     double value = (double)tulle_type_size(C->type), entry = value + sizeof(tulle_lidx);
     b.flops = 2 * multiplications / machine->fma[C->type];

@@ -11,6 +11,7 @@
 #include "algo/product/jobs.h"
 #include "algo/product/tell.h"
 #include "algo/product/watch.h"
+#include "base/arg.h"
 #include "base/error.h"
 
 /* What others of the node wait for. */
@@ -154,10 +155,11 @@ out:
 
 tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report *report)
 {
+    if (TULLE__NULL(plan)) return TULLE_ERR_ARG;
     tulle__exec x = {.phase = phase};
     tulle_comm *comm = plan->comm;
     if (phase < 0 || phase >= plan->phases)
-        return tulle__fail(TULLE_ERR_ARG, "phase %d of a plan of %d", phase, plan->phases);
+        return tulle_comm_agree(comm, tulle__fail(TULLE_ERR_ARG, "phase %d of a plan of %d", phase, plan->phases));
     int64_t start = tulle__now(comm);
     tulle__counters before = comm->pe->counters;
     int64_t copied;
@@ -203,6 +205,7 @@ tulle_status tulle_plan_execute_phase(tulle_plan *plan, int phase, tulle_report 
 
 tulle_status tulle_plan_execute(tulle_plan *plan, tulle_report *report)
 {
+    if (TULLE__NULL(plan)) return TULLE_ERR_ARG;
     if (plan->phases > 1)
         return tulle__fail(TULLE_ERR_LIMIT,
             "the result does not fit in memory at once: it takes %d phases, each by tulle_plan_execute_phase",

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "algo/stream/stream.h"
+#include "base/arg.h"
 #include "base/error.h"
 
 enum { MOST_SLABS = 1024, RESIDENT_SLABS = 8 };
@@ -143,6 +144,7 @@ static const char *sized(size_t bytes, char *text)
 
 const char *tulle_stream_describe(const tulle_stream_plan *p, char *text, size_t size)
 {
+    if (TULLE__NULL_AS(p, "plan") || TULLE__NULL(text)) return text ? text : "";
     char a[32], b[32], c[32], d[32], e[32];
     int n = snprintf(text, size, "%s: %s of %s: matrix %s (%s), X and Y %s", p->device, sized(p->device_bytes, a),
         sized(p->capacity, b), sized(p->matrix, c), p->format, sized(p->vectors, d));
