@@ -38,7 +38,12 @@ void tulle__pe_reset(tulle__pe *pe)
 {
     memset(tulle__fixed_own(pe), 0, tulle__control_fixed(pe->npes));
     pe->slots = 1;
-    memset(pe->of_slot, 0, TULLE__SLOTS * sizeof(tulle_comm *));
+    for (int s = 1; s < TULLE__SLOTS; s++) {
+        if (!pe->of_slot[s]) continue;
+        pe->of_slot[s]->next_lost = pe->lost;
+        pe->lost = pe->of_slot[s];
+        pe->of_slot[s] = NULL;
+    }
     pe->of_slot[0] = &pe->comm;
     set_up(pe, -pe->setting_up);
     pe->comm = (tulle_comm){.pe = pe, .rank = pe->rank, .size = pe->npes};
@@ -92,6 +97,7 @@ void tulle__pe_free(tulle__pe *pe)
         tulle__pe_disown(object);
         object->free(object);
     }
+    tulle__parts_free(pe);
     tulle__heap_free(pe->control);
     tulle__heap_free(pe->data);
     tulle__free(pe->of_slot);

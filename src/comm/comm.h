@@ -49,6 +49,7 @@ struct tulle_comm {
     int slot;                                       /* which of the control slots; 0 is the team's */
     uint64_t barriers, gathers, reductions, agrees; /* epochs of this PE */
     uint64_t collectives;                           /* odd inside of one, one more once it is complete */
+    tulle_comm *next_lost;                          /* of parts that a run that failed has left */
 };
 
 struct tulle__pe {
@@ -62,6 +63,7 @@ struct tulle__pe {
     int arena_panels;
     uint32_t slots;       /* bit s: slot s is in use */
     tulle_comm **of_slot; /* [TULLE__SLOTS]; NULL: free, or a comm that was freed */
+    tulle_comm *lost;     /* parts whose slots were taken back after a run that failed: memory only */
     uint64_t run;         /* number of the run, the same on all PEs */
     uint64_t polls;       /* while waiting */
     int64_t looked_ns;    /* when this PE last looked who has returned */
@@ -81,6 +83,9 @@ void tulle__pe_free(tulle__pe *pe);
 void tulle__pe_reset(tulle__pe *pe);
 /* Bytes of the fixed part of the control segment for a team of npes. */
 size_t tulle__control_fixed(int npes);
+
+/* Frees the memory of parts of the team that nobody has freed. */
+void tulle__parts_free(tulle__pe *pe);
 
 void tulle__pe_own(tulle__pe *pe, tulle__owned *object, void (*free)(tulle__owned *object));
 void tulle__pe_disown(tulle__owned *object);
@@ -203,7 +208,8 @@ tulle_status tulle__comm_exchange(tulle_comm *comm, const void *mine, size_t byt
 
 /*
  * Ends a collective call that this PE cannot make, as an argument of it is wrong here (base/arg.h): all PEs return
- * TULLE_ERR_ARG with this PE's message, since the call ends, or first fails, in an agreement. comm NULL: nobody is told.
+ * TULLE_ERR_ARG with this PE's message, since the call ends, or first fails, in an agreement. comm NULL: nobody is
+ * told.
  */
 tulle_status tulle__refuse(tulle_comm *comm);
 /* The same of a collective that ends in no agreement: the others return TULLE_ERR_PEER. */

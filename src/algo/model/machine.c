@@ -16,7 +16,7 @@
 
 tulle_status tulle_machine_path(int threads, char *path, size_t size)
 {
-    if (TULLE__NULL(path)) return TULLE_ERR_ARG;
+    if (TULLE__NULL(path) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
     char host[64] = "here";
     const char *given = getenv("TULLE_MACHINE"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n;
@@ -103,7 +103,7 @@ static tulle_status read_lines(FILE *f, const char *path, tulle_machine *m)
 
 tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *machine)
 {
-    if (TULLE__NULL(machine)) return TULLE_ERR_ARG;
+    if (TULLE__NULL(machine) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
     char room[4096];
     tulle_machine m = {.threads = 0};
     tulle_status status = resolve(&path, threads, room, sizeof room);
@@ -184,7 +184,7 @@ static const tulle_machine known[] = {
 
 tulle_status tulle_machine_find(const char *name, int threads, tulle_machine *machine)
 {
-    if (TULLE__NULL(name) || TULLE__NULL(machine)) return TULLE_ERR_ARG;
+    if (TULLE__NULL(name) || TULLE__NULL(machine) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i].host, name) == 0) {
             *machine = known[i];

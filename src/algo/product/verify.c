@@ -241,9 +241,17 @@ tulle_status tulle_product_check(
     return status;
 }
 
+static int phase_outside(const tulle_plan *plan, int phase)
+{
+    if (phase >= 0 && phase < plan->phases) return 0;
+    tulle__fail(TULLE_ERR_ARG, "tulle_plan_check: phase %d of a plan of %d", phase, plan->phases);
+    return 1;
+}
+
 tulle_status tulle_plan_check(tulle_plan *plan, int phase, double *error)
 {
-    if (TULLE__NULL(plan) || TULLE__NULL(error)) return tulle__refuse(plan ? plan->comm : NULL);
+    if (TULLE__NULL(plan) || TULLE__NULL(error) || phase_outside(plan, phase))
+        return tulle__refuse(plan ? plan->comm : NULL);
     double found = 0;
     tulle_status status =
         tulle_comm_agree(plan->comm, check(plan->A, plan->B, plan->C, &plan->options, plan, phase, &found));
