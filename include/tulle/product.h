@@ -103,7 +103,7 @@ TULLE_API tulle_status tulle_product_layout(
 TULLE_API tulle_status tulle_plan_new(
     tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_plan **plan);
 
-/* Collective: computes C. report may be NULL. With more than one phase, use tulle_plan_execute_phase. */
+/* Collective: computes C. report may be NULL, on all PEs. With more than one phase, use tulle_plan_execute_phase. */
 TULLE_API tulle_status tulle_plan_execute(tulle_plan *plan, tulle_report *report);
 
 /*
