@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "launch.h"
+#include "plural.h"
 #include "result.h"
 
 static void record(struct course *course, const tulle_krylov_step *step)
@@ -149,11 +150,11 @@ static void print_blocks(const struct iteration *s)
 
 static void print_table(const struct iteration *s, const tulle_team *team)
 {
-    printf("solve %s: %" PRId64 " rows, %" PRId64 " entries, %" PRId64
-           " right-hand side%s, %s, %d PEs of %d thread%s, %s\n",
-        s->options->operand[0], s->n, s->nnz, s->cols, s->cols == 1 ? "" : "s", tulle_type_name(s->reading.type),
-        tulle_team_size(team), tulle_team_threads(team), tulle_team_threads(team) == 1 ? "" : "s",
-        chosen_comm(s->options));
+    const int pes = tulle_team_size(team), threads = tulle_team_threads(team);
+    printf("solve %s: %" PRId64 " %s, %" PRId64 " %s, %" PRId64 " %s, %s, %d %s of %d %s, %s\n", s->options->operand[0],
+        s->n, plural(s->n, "row", "rows"), s->nnz, plural(s->nnz, "entry", "entries"), s->cols,
+        plural(s->cols, "right-hand side", "right-hand sides"), tulle_type_name(s->reading.type), pes,
+        plural(pes, "PE", "PEs"), threads, plural(threads, "thread", "threads"), chosen_comm(s->options));
     printf("%s, %s: set up in %.4g s, of which the preconditioner %.4g s; residuals relative to ||b||\n",
         tulle_krylov_name(s->solving.method), options_word(s->options, "precond", "none"), s->setup[0] + s->setup[1],
         s->setup[1]);

@@ -6,6 +6,7 @@
 #include <tulle/launch.h>
 
 #include "launch.h"
+#include "plural.h"
 #include "roster.h"
 #include "verb.h"
 
@@ -175,8 +176,8 @@ static int run_verb(const struct verb *v, int argc, char **argv)
         return EXIT_DONE;
     }
     if (status == TULLE_OK && (options.noperands < v->least || options.noperands > v->most))
-        status = tulle_fail(
-            TULLE_ERR_ARG, "%d operands; usage: tulle %s %s [OPTIONS]", options.noperands, v->name, v->operands);
+        status = tulle_fail(TULLE_ERR_ARG, "%d %s; usage: tulle %s %s [OPTIONS]", options.noperands,
+            plural(options.noperands, "operand", "operands"), v->name, v->operands);
     if (status != TULLE_OK) return finish(v, status);
     int together = options_has(&options, "comm");
     if (together) status = become_program(&options, argv);

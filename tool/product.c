@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "product.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "launch.h"
+#include "plural.h"
 #include "product_operands.h"
 #include "result.h"
 
@@ -16,6 +18,7 @@ struct setting {
     tulle_status machine_known;
     char machine_fault[512];
     struct result result[TULLE_ALG_COUNT];
+    char notes[512]; /* warnings about what was asked for */
     char warnings[TULLE_WARNINGS_MAX];
 };
 
@@ -225,7 +228,8 @@ static tulle_status know_machine(struct setting *s, int threads)
     if (tulle_machine_load(NULL, threads, &s->asked.machine) == TULLE_OK && s->asked.machine.spmm[0] > 0)
         return TULLE_OK;
     if (!options_flag(s->asked.options, "quiet"))
-        fprintf(stderr, "tulle: measuring this machine with %d thread%s, once\n", threads, threads == 1 ? "" : "s");
+        fprintf(
+            stderr, "tulle: measuring this machine with %d %s, once\n", threads, plural(threads, "thread", "threads"));
     tulle_status status = tulle_machine_measure(threads, &s->asked.machine);
     /* a place to keep it is welcome, but the figures do without */
     if (status == TULLE_OK && tulle_machine_save(NULL, &s->asked.machine) != TULLE_OK &&
@@ -288,7 +292,33 @@ static tulle_status show(struct setting *s, tulle_team *team)
         result_line(r, stdout);
     }
     if (tulle_team_leads(team) && !options_flag(s->asked.options, "json")) show_foot(s);
-    return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d results failed the check", failed, s->asked.nalgs) : TULLE_OK;
+    return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d %s failed the check", failed, s->asked.nalgs,
+                        plural(s->asked.nalgs, "result", "results"))
+                  : TULLE_OK;
+}
+
+/* Looks at the operands, as a fault of theirs is told before a team is opened, and at what else was asked for. */
+static tulle_status inspect(struct setting *s)
+{
+    const struct options *o = s->asked.options;
+    tulle_status status = TULLE_OK;
+    tulle_operand_shape shape = {.m = 0};
+    for (int i = 0; i < o->noperands && status == TULLE_OK; i++)
+        status = tulle_operand_inspect(o->operand[i], &s->asked.reading, &shape);
+    if (status != TULLE_OK || s->asked.sparse || o->noperands < 2) return status;
+    int64_t asked = options_int(o, "cols", 0);
+    int n = 0;
+    if (asked)
+        n = snprintf(s->notes, sizeof s->notes,
+            "--cols %" PRId64 " is ignored: it is of a random dense operand, but %.100s is given, with %" PRId64
+            " %s\n",
+            asked, o->operand[1], shape.n, plural(shape.n, "column", "columns"));
+    if (!shape.dense)
+        snprintf(s->notes + n, sizeof s->notes - (size_t)n,
+            "%.100s is sparse and is made dense, %" PRId64 " x %" PRId64
+            "; `tulle spgemm` multiplies two sparse matrices\n",
+            o->operand[1], shape.m, shape.n);
+    return TULLE_OK;
 }
 
 tulle_status run_product(const struct options *options, int sparse)
@@ -306,11 +336,7 @@ tulle_status run_product(const struct options *options, int sparse)
     if (status == TULLE_OK)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->asked.transfers);
     if (status == TULLE_OK) status = read_replication(s);
-    for (int i = 0; i < options->noperands && status == TULLE_OK; i++) {
-        /* a fault of the operand is told before a team is opened */
-        tulle_operand_shape shape;
-        status = tulle_operand_inspect(options->operand[i], &s->asked.reading, &shape);
-    }
+    if (status == TULLE_OK) status = inspect(s);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK && tulle_team_sizes_only(team) &&
         (options_flag(options, "check") || options_word(options, "output", NULL)))
@@ -329,6 +355,7 @@ tulle_status run_product(const struct options *options, int sparse)
     if (s->machine_known != TULLE_OK) snprintf(s->machine_fault, sizeof s->machine_fault, "%s", tulle_error_message());
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK) {
+        if (tulle_team_leads(team)) show_warnings(options, s->notes);
         if (tulle_team_leads(team)) show_warnings(options, s->warnings);
         status = show(s, team);
     }

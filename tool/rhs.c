@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plural.h"
+
 static tulle_status fill_ones(tulle_mat *B)
 {
     tulle_tile t;
@@ -54,8 +56,8 @@ tulle_status read_rhs(const struct options *options, const tulle_read_options *r
     if (status != TULLE_OK) return status;
     tulle_layout_spec spec = {.m = rows, .n = cols, .tile_rows = 1, .tile_cols = 1, .owner = &first};
     if (read && tulle_mat_rows(read) != spec.m)
-        return tulle_fail(
-            TULLE_ERR_ARG, "%s has %" PRId64 " rows, %s %" PRId64, rhs, tulle_mat_rows(read), whose, rows);
+        return tulle_fail(TULLE_ERR_ARG, "%s has %" PRId64 " %s, %s %" PRId64, rhs, tulle_mat_rows(read),
+            plural(tulle_mat_rows(read), "row", "rows"), whose, rows);
     status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
     if (status == TULLE_OK && read)
         status = tulle_mat_redistribute(read, layout, B);

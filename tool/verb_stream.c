@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "launch.h"
+#include "plural.h"
 #include "process_io.h"
 #include "result.h"
 #include "streaming.h"
@@ -221,11 +222,11 @@ static void print_head(const struct setting *s, const tulle_team *team)
 {
     const tulle_stream_plan *plan = &s->run[0].plan;
     char text[512];
-    printf("stream %s: %" PRId64 " x %" PRId64 " (%" PRId64 " entries) times %" PRId64
-           " column%s, %d PEs of %d thread%s, %s\n",
-        s->options->operand[0], s->m, s->n, s->nnz, s->streaming.options.cols,
-        s->streaming.options.cols == 1 ? "" : "s", tulle_team_size(team), tulle_team_threads(team),
-        tulle_team_threads(team) == 1 ? "" : "s", chosen_comm(s->options));
+    const int pes = tulle_team_size(team), threads = tulle_team_threads(team);
+    printf("stream %s: %" PRId64 " x %" PRId64 " (%" PRId64 " %s) times %" PRId64 " %s, %d %s of %d %s, %s\n",
+        s->options->operand[0], s->m, s->n, s->nnz, plural(s->nnz, "entry", "entries"), s->streaming.options.cols,
+        plural(s->streaming.options.cols, "column", "columns"), pes, plural(pes, "PE", "PEs"), threads,
+        plural(threads, "thread", "threads"), chosen_comm(s->options));
     if (s->nruns == 1) printf("PE 0: %s\n", tulle_stream_describe(plan, text, sizeof text));
     if (*s->manner) printf("file: read %s", s->manner);
     if (*s->manner && s->run[0].io_known)

@@ -152,8 +152,9 @@ static tulle_status assemble_mtx(
     tulle__mtx_warnings(mtx, sum, load->warnings, TULLE_WARNINGS_MAX);
     size_t used = strlen(load->warnings);
     if (repeated)
-        snprintf(load->warnings + used, TULLE_WARNINGS_MAX - used,
-            "%s: %" PRId64 " entries fall on one before them and are %s\n", load->operand, repeated,
+        snprintf(load->warnings + used, TULLE_WARNINGS_MAX - used, "%s: %" PRId64 " %s and %s %s\n", load->operand,
+            repeated, tulle__plural(repeated, "entry falls on one before it", "entries fall on one before them"),
+            tulle__plural(repeated, "is", "are"),
             load->options->duplicates == TULLE_DUPLICATES_LAST ? "taken instead of it" : "added to it");
     return status;
 }

@@ -152,7 +152,8 @@ const char *tulle_stream_describe(const tulle_stream_plan *p, char *text, size_t
     if (p->resident)
         snprintf(text + n, size - (size_t)n, ", %s", p->in_place ? "read where it lies" : "stays there");
     else
-        snprintf(text + n, size - (size_t)n, ", in %d slabs of at most %s through %d buffers", p->slabs,
-            sized(p->largest, e), p->ring);
+        snprintf(text + n, size - (size_t)n, ", in %d %s of at most %s through %d %s", p->slabs,
+            tulle__plural(p->slabs, "slab", "slabs"), sized(p->largest, e), p->ring,
+            tulle__plural(p->ring, "buffer", "buffers"));
     return text;
 }
