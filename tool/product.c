@@ -199,7 +199,7 @@ static tulle_status read_alg(const char *word, void *arg)
 static tulle_status read_algs(struct setting *s)
 {
     const char *name = options_word(s->asked.options, "alg", "auto");
-    if (strcmp(name, "all") != 0) return options_each(name, read_alg, s);
+    if (!same_word(name, "all")) return options_each(name, read_alg, s);
     for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++) s->asked.alg[s->asked.nalgs++] = (tulle_alg)a;
     return TULLE_OK;
 }
@@ -208,7 +208,7 @@ static tulle_status read_replication(struct setting *s)
 {
     const char *text = options_word(s->asked.options, "replication", "1");
     char *rest;
-    if (strcmp(text, "auto") == 0) {
+    if (same_word(text, "auto")) {
         s->replication = TULLE_REPLICATION_AUTO;
         return TULLE_OK;
     }
@@ -330,7 +330,7 @@ tulle_status run_product(const struct options *options, int sparse)
     s->asked.options = options;
     s->asked.sparse = sparse;
     s->reps = (int)options_int(options, "reps", 1);
-    s->asked.is_here = strcmp(options_word(options, "machine", "here"), "here") == 0;
+    s->asked.is_here = same_word(options_word(options, "machine", "here"), "here");
     tulle_status status = reading_options(options, &s->asked.reading);
     if (status == TULLE_OK) status = read_algs(s);
     if (status == TULLE_OK)

@@ -62,7 +62,7 @@ tulle_status run_product(const struct options *options, int sparse);
             .text = "2.5D: layers of PEs, each with a share of the inner indices; auto: by volume and memory"},        \
         {.name = "cyclic", .kind = KIND_FLAG, .text = "deal tiles out in turn instead of in blocks"},                  \
         {.name = "cut",                                                                                                \
-            .kind = KIND_WORD,                                                                                         \
+            .kind = KIND_CHOICE,                                                                                       \
             .argument = "rows|nnz|flops",                                                                              \
             .fallback = "spgemm flops, spmm nnz",                                                                      \
             .text = "what the tile rows of A have equal amounts of"},                                                  \

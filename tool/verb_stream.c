@@ -262,7 +262,7 @@ static tulle_status add_runs(const char *word, void *arg)
     struct setting *s = arg;
     int64_t slabs = 0;
     tulle_status status = TULLE_OK;
-    if (strcmp(word, "auto") != 0) status = tulle_parse_int(word, "--sweep", 1, 1000000, &slabs);
+    if (!same_word(word, "auto")) status = tulle_parse_int(word, "--sweep", 1, 1000000, &slabs);
     if (status == TULLE_OK && s->nruns + 2 > RUNS_MAX)
         status = tulle_fail(TULLE_ERR_ARG, "--sweep has more than %d numbers of slabs", RUNS_MAX / 2);
     for (int hide = 1; hide >= 0 && status == TULLE_OK; hide--)

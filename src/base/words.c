@@ -30,12 +30,18 @@ tulle_status tulle_parse_bytes(const char *text, const char *what, double *value
 tulle_status tulle_parse_type(const char *text, tulle_type *type)
 {
     if (TULLE__NULL(text) || TULLE__NULL(type)) return TULLE_ERR_ARG;
-    for (int t = 0; t < TULLE_TYPE_COUNT; t++)
-        if (strcmp(text, tulle_type_name((tulle_type)t)) == 0) {
-            *type = (tulle_type)t;
-            return TULLE_OK;
-        }
-    return tulle__fail(TULLE_ERR_ARG, "the type is f32 or f64, not '%s'", text);
+    static const char *const names[TULLE_TYPE_COUNT] = {"f32", "f64"};
+    int found;
+    tulle_status status = tulle__name_parse("type", text, names, TULLE_TYPE_COUNT, &found);
+    if (status == TULLE_OK) *type = (tulle_type)found;
+    return status;
+}
+
+tulle_status tulle_parse_word(const char *text, const char *what, const char *const *words, int nwords, int *found)
+{
+    if (TULLE__NULL(text) || TULLE__NULL(what) || TULLE__NULL(words) || TULLE__NEGATIVE(nwords) || TULLE__NULL(found))
+        return TULLE_ERR_ARG;
+    return tulle__name_parse(what, text, words, nwords, found);
 }
 
 const char *tulle_nearest_word(const char *text, const char *const *words, int nwords)

@@ -29,19 +29,22 @@ static tulle_status find(const char *name, const tulle__device_driver **driver)
     for (int i = 0; i < DRIVERS; i++) {
         names[i] = drivers[i]->name;
         *driver = drivers[i];
-        if (strcmp(name, names[i]) == 0) return TULLE_OK;
+        if (tulle__word_same(name, names[i])) return TULLE_OK;
     }
-    for (int i = 0; i < MODULES; i++) names[DRIVERS + i] = modules[i];
+    int known = 0;
+    for (int i = 0; i < MODULES; i++) {
+        names[DRIVERS + i] = modules[i];
+        if (!tulle__word_same(name, modules[i])) continue;
+        name = modules[i];
+        known = 1;
+    }
     tulle_status status = tulle__module_load(name, &module);
     if (status == TULLE_OK && module->device) {
         *driver = module->device;
         return TULLE_OK;
     }
     if (status == TULLE_OK) return tulle__fail(TULLE_ERR_ARG, "the module '%s' is no device", name);
-    const char *near = tulle__nearest(name, names, DRIVERS + MODULES);
-    if (near && strcmp(near, name) != 0)
-        return tulle__fail(TULLE_ERR_ARG, "there is no device '%.60s'; did you mean '%s'?", name, near);
-    return status;
+    return known ? status : tulle__name_parse("device", name, names, DRIVERS + MODULES, &known);
 }
 
 void tulle__device_close(tulle__device *device)

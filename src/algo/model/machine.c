@@ -12,6 +12,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/spec.h"
 #include "mat/mat.h"
 
 tulle_status tulle_machine_path(int threads, char *path, size_t size)
@@ -109,7 +110,9 @@ tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *ma
     tulle_status status = resolve(&path, threads, room, sizeof room);
     if (status != TULLE_OK) return status;
     FILE *f = fopen(path, "r");
-    if (!f) return tulle__fail(TULLE_ERR_IO, "%s: %s; run `tulle calibrate`", path, strerror(errno));
+    if (!f)
+        return tulle__fail(
+            TULLE_ERR_IO, "%s: %s%s", path, strerror(errno), path == room ? "; run `tulle calibrate`" : "");
     status = read_lines(f, path, &m);
     fclose(f);
     if (status == TULLE_OK && threads && m.threads != threads)
@@ -182,16 +185,28 @@ static const tulle_machine known[] = {
         .node_pes = 16},
 };
 
+enum { KNOWN = sizeof known / sizeof *known };
+
 tulle_status tulle_machine_find(const char *name, int threads, tulle_machine *machine)
 {
     if (TULLE__NULL(name) || TULLE__NULL(machine) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].host, name) == 0) {
-            *machine = known[i];
-            return TULLE_OK;
-        }
-    return strcmp(name, "here") == 0 ? tulle_machine_load(NULL, threads, machine)
-                                     : tulle_machine_load(name, 0, machine);
+    const char *names[KNOWN + 2], *near;
+    for (int i = 0; i < KNOWN; i++) {
+        names[i] = known[i].host;
+        if (!tulle__word_same(names[i], name)) continue;
+        *machine = known[i];
+        return TULLE_OK;
+    }
+    names[KNOWN] = "here";
+    if (tulle__word_same(name, "here")) return tulle_machine_load(NULL, threads, machine);
+    tulle_status status = tulle_machine_load(name, 0, machine);
+    if (status == TULLE_OK) return status;
+    char cause[TULLE_MESSAGE_MAX], list[128];
+    snprintf(cause, sizeof cause, "%s", tulle_error_message());
+    near = status == TULLE_ERR_IO ? tulle__nearest(name, names, KNOWN + 1) : NULL;
+    names[KNOWN + 1] = "files that `tulle calibrate` wrote";
+    return tulle__fail(status, "%.300s; %s%s%s%s", cause, near ? "did you mean '" : "", near ? near : "",
+        near ? "'? Machines are " : "machines are ", tulle__word_list(names, KNOWN + 2, list, sizeof list));
 }
 
 tulle_bound tulle_product_bound(
