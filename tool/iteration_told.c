@@ -108,6 +108,9 @@ static void print_json(const struct iteration *s, const tulle_team *team)
         tulle_team_virtual(team) ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team),
         tulle_type_name(s->reading.type), s->n, s->nnz, s->cols, s->solving.tolerance, s->solving.restart, s->setup[0],
         s->setup[1]);
+    if (s->precond == TULLE_PRECOND_IC0)
+        printf(",\"precond_shift\":%.6g,\"precond_tries\":%d", s->factored.alpha, s->factored.tries);
+    if (s->precond == TULLE_PRECOND_ILU0) printf(",\"precond_lifted\":%" PRId64, s->factored.lifted);
     if (s->streamed) streaming_json(&s->plan, stdout);
     printf(",\"columns\":[");
     for (tulle_gidx c = 0; c < s->cols; c++) {
@@ -158,6 +161,12 @@ static void print_table(const struct iteration *s, const tulle_team *team)
     printf("%s, %s: set up in %.4g s, of which the preconditioner %.4g s; residuals relative to ||b||\n",
         tulle_krylov_name(s->solving.method), options_word(s->options, "precond", "none"), s->setup[0] + s->setup[1],
         s->setup[1]);
+    if (s->factored.alpha > 0)
+        printf("ic0 of A + %.4g diag(A), found in %d tries: the pivot of row %" PRId64 " of A is not positive\n",
+            s->factored.alpha, s->factored.tries, s->factored.row + 1);
+    if (s->factored.lifted)
+        printf("ilu0: %" PRId64 " %s lifted, the first in row %" PRId64 "\n", s->factored.lifted,
+            plural(s->factored.lifted, "pivot was", "pivots were"), s->factored.row + 1);
     char text[512];
     if (s->streamed) printf("PE 0: %s\n", tulle_stream_describe(&s->plan, text, sizeof text));
     printf(

@@ -184,9 +184,19 @@ typedef struct tulle_precond_options {
     int block;                   /* BLOCK_JACOBI: rows; blocks begin at its multiples and end at cuts of the vectors */
     tulle_factor_options factor; /* IC0, ILU0 */
     int64_t solves;              /* IC0, ILU0: how often it is going to be used, as in tulle_trisolve_options */
+    tulle_factor_report *report; /* IC0, ILU0: NULL, or what the factorisation came to, on each PE that gives it */
 } tulle_precond_options;
 
 #define TULLE_PRECOND_DEFAULT ((tulle_precond_options){.block = 64})
+
+/*
+ * A preconditioner with its options from a spec, NAME:key=value,...; what it does not name is as it was:
+ *   block-jacobi:n=ROWS       rows of a block
+ *   ic0:shift=X, shift=auto   options.factor.shift; auto: TULLE_SHIFT_AUTO
+ *   ilu0:floor=X, floor=auto  options.factor.floor; auto: TULLE_FLOOR_AUTO
+ */
+TULLE_API tulle_status tulle_precond_parse_spec(
+    const char *spec, tulle_precond *precond, tulle_precond_options *options);
 
 /*
  * Collective: a preconditioner of a sparse square A with its diagonal; options may be NULL. A is the caller's and must

@@ -253,15 +253,24 @@ const char *tulle__word_list(const char *const *words, int nwords, char *text, s
     return text;
 }
 
+tulle_status tulle__name_unknown(tulle_status status, const char *name, const char *const *names, int count)
+{
+    char cause[TULLE_MESSAGE_MAX], list[TULLE_MESSAGE_MAX];
+    const char *near = tulle__nearest(name, names, count);
+    snprintf(cause, sizeof cause, "%s", tulle_error_message());
+    return tulle__fail(near ? TULLE_ERR_ARG : status, "%.300s; %s%s%s%s", cause, near ? "did you mean '" : "",
+        near ? near : "", near ? "'? There are " : "there are ", tulle__word_list(names, count, list, sizeof list));
+}
+
 tulle_status tulle__name_parse(const char *what, const char *name, const char *const *names, int count, int *found)
 {
-    char list[TULLE_MESSAGE_MAX];
+    char cause[TULLE_MESSAGE_MAX];
     for (int n = 0; n < count; n++)
         if (tulle__word_same(names[n], name)) {
             *found = n;
             return TULLE_OK;
         }
-    const char *near = tulle__nearest(name, names, count);
-    return tulle__fail(TULLE_ERR_ARG, "unknown %s '%.60s'; %s%s%s%s", what, name, near ? "did you mean '" : "",
-        near ? near : "", near ? "'? There are " : "there are ", tulle__word_list(names, count, list, sizeof list));
+    snprintf(cause, sizeof cause, "unknown %s '%.60s'", what, name);
+    tulle__error_set(cause);
+    return tulle__name_unknown(TULLE_ERR_ARG, name, names, count);
 }

@@ -57,6 +57,12 @@ int tulle__word_same(const char *a, const char *b);
 const char *tulle__word_list(const char *const *words, int nwords, char *text, size_t size);
 
 /*
+ * Adds to the message of a failure to find `name` which name is near and which there are. TULLE_ERR_ARG if one is near,
+ * else status.
+ */
+tulle_status tulle__name_unknown(tulle_status status, const char *name, const char *const *names, int count);
+
+/*
  * The number of a name in a list, whatever its case; TULLE_ERR_ARG, saying that `what` is unknown, which name is near
  * and which there are.
  */

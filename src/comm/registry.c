@@ -70,11 +70,6 @@ tulle_status tulle__registry_find(
         return TULLE_OK;
     }
     if (known >= 0) return status;
-    char cause[TULLE_MESSAGE_MAX], list[256];
-    strcpy(cause, tulle_error_message());
     for (int i = 0; i < MODULES; i++) names[ENGINES + WRAPPERS + i] = modules[i];
-    const char *near = tulle__nearest(name, names, ENGINES + WRAPPERS + MODULES);
-    return tulle__fail(status, "%.300s; %s%s%s%s", cause, near ? "did you mean '" : "", near ? near : "",
-        near ? "'? There are " : "there are ",
-        tulle__word_list(names, ENGINES + WRAPPERS + MODULES, list, sizeof list));
+    return tulle__name_unknown(status, name, names, ENGINES + WRAPPERS + MODULES);
 }

@@ -44,7 +44,7 @@ static tulle_status find(const char *name, const tulle__device_driver **driver)
         return TULLE_OK;
     }
     if (status == TULLE_OK) return tulle__fail(TULLE_ERR_ARG, "the module '%s' is no device", name);
-    return known ? status : tulle__name_parse("device", name, names, DRIVERS + MODULES, &known);
+    return known ? status : tulle__name_unknown(status, name, names, DRIVERS + MODULES);
 }
 
 void tulle__device_close(tulle__device *device)

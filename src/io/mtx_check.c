@@ -39,8 +39,10 @@ tulle_status tulle__mtx_check(tulle__mtx *mtx, const tulle__mtx_stats *sum)
             mtx->path, head->size_line, n, head->stored, sum->stored);
     return tulle__fail(TULLE_ERR_FORMAT,
         "%s:%" PRId64 ": the size line %s %" PRId64 " %s, but the file has %" PRId64 "%s", mtx->path, head->size_line,
-        head->array ? "asks for" : "states", head->stored, head->array ? "numbers" : "entries", sum->stored,
-        sum->stored > head->stored ? " or more" : "");
+        head->array ? "asks for" : "states", head->stored,
+        head->array ? tulle__plural(head->stored, "number", "numbers")
+                    : tulle__plural(head->stored, "entry", "entries"),
+        sum->stored, sum->stored > head->stored ? " or more" : "");
 }
 
 struct list {

@@ -102,11 +102,10 @@ static int says_nothing(const char *text)
 
 static void drop(struct fixture *f, const struct trial *t)
 {
-    size_t n = strlen(t->subject->name);
-    int freed = t->bad < 0 && n > 5 && strcmp(t->subject->name + n - 5, "_free") == 0;
-    if (!freed) tulle_fetch_free(f->fetch);
-    if (!freed) tulle_census_free(f->census);
-    for (int l = 0; !freed && l < f->layouts; l++) tulle_layout_free(f->layout[l]);
+    const char *name = t->bad < 0 ? t->subject->name : ""; /* what the call has freed */
+    if (strcmp(name, "tulle_fetch_free") != 0) tulle_fetch_free(f->fetch);
+    if (strcmp(name, "tulle_census_free") != 0) tulle_census_free(f->census);
+    for (int l = 0; l < f->layouts && strcmp(name, "tulle_layout_free") != 0; l++) tulle_layout_free(f->layout[l]);
     for (int a = 0; a < ARGUMENTS; a++) {
         void **out = (void **)(void *)f->room[a].bytes;
         if (f->makes[a] == 'l') tulle_layout_free(*out);

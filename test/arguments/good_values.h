@@ -313,11 +313,11 @@ static const char *a_text(struct fixture *f, const char *function, const char *n
         const char *function, *name, *text;
     } texts[] = {{"tulle_alg_parse", "name", "summa"}, {"tulle_transfers_parse", "name", "rows"},
         {"tulle_method_parse", "name", "levels"}, {"tulle_krylov_parse", "name", "cg"},
-        {"tulle_precond_parse", "name", "ic0"}, {"tulle_elimination_parse", "name", "amd"},
-        {"tulle_parse_type", "text", "f32"}, {"tulle_engine_usable", "name", "threads"},
-        {"tulle_machine_find", "name", "summit"}, {"tulle_team_new", "spec", "threads"},
-        {"tulle_team_new_over", "spec", "mpi"}, {"tulle_device_probe", "spec", "cpu"},
-        {"tulle_operator_of_elements", "operand", "cantilever:nodes=2,dof=3"},
+        {"tulle_precond_parse", "name", "ic0"}, {"tulle_precond_parse_spec", "spec", "ic0:shift=auto"},
+        {"tulle_elimination_parse", "name", "amd"}, {"tulle_parse_type", "text", "f32"},
+        {"tulle_engine_usable", "name", "threads"}, {"tulle_machine_find", "name", "summit"},
+        {"tulle_team_new", "spec", "threads"}, {"tulle_team_new_over", "spec", "mpi"},
+        {"tulle_device_probe", "spec", "cpu"}, {"tulle_operator_of_elements", "operand", "cantilever:nodes=2,dof=3"},
         {"tulle_operand_save", "operand", "cantilever:nodes=2,dof=3"}, {"tulle_mat_save_as", "format", "csr"},
         {"tulle_fail", "format", "a failure"}};
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
@@ -450,6 +450,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_operator_p(n, name) ZEROS(n)
 #define GOOD_tulle_plan_pp(n, name) ZEROS(n)
 #define GOOD_tulle_precond_p(n, name) ZEROS(n)
+#define GOOD_tulle_precond_options_p(n, name) ZEROS(n)
 #define GOOD_tulle_prediction_p(n, name) ZEROS(n)
 #define GOOD_tulle_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_rows_pp(n, name) ZEROS(n)

@@ -604,7 +604,7 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 
 /* Functions that take no memory from an account. */
 static const char without[] =
-    " tulle_krylov_name tulle_krylov_parse tulle_precond_name tulle_precond_parse tulle_stop_name "
+    " tulle_krylov_name tulle_krylov_parse tulle_precond_name tulle_precond_parse tulle_precond_parse_spec tulle_stop_name "
     "tulle_alg_name tulle_alg_parse tulle_method_name tulle_method_parse tulle_trisolve_method "
     "tulle_direct_usable tulle_elimination_parse "
     "tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "

@@ -15,7 +15,7 @@ expect 2 'row 1 has an entry above the diagonal' trisolve fem:nodes=4 --pes 2
 expect 2 'row 2 has an entry below the diagonal' trisolve fem:nodes=4 --uplo upper
 expect 2 'has no entry on the diagonal' trisolve "$data/impcol_a.mtx.gz" --from tril
 expect 2 'is square' trisolve "$data/ash219.mtx.gz"
-expect 2 'ilu0, ic0, lu or cholesky' trisolve fem:nodes=4 --from lower
+expect 2 'ilu0, ic0, lu and cholesky' trisolve fem:nodes=4 --from lower
 expect 0 'lower, unit.*' trisolve fem:nodes=6 --from ilu0 --check --pes 2 --method all
 expect 0 'upper, 216 rows' trisolve fem:nodes=6 --from ilu0 --uplo upper --check --pes 2 --method all
 expect 0 'passed' trisolve "$data/bcsstk16.mtx.gz" --from ic0 --trans --check --pes 3 --method chunked,push

@@ -21,13 +21,13 @@ expect 2 'operands; usage' stat a b
 expect 2 'cannot be opened' spgemm "$work/absent.mtx"
 expect 2 "has no key 'scal'; did you mean 'scale'" spgemm rmat:scal=4
 expect 2 'did you mean' spgemm rmatt:scale=4
-expect 2 'f32 or f64' spmm rmat:scale=4 --type f16
+expect 2 'f32 and f64' spmm rmat:scale=4 --type f16
 expect 2 "did you mean 'stationary-a'" spmm rmat:scale=4 --alg stationry-a
 expect 2 'grid of 2x3 has 6 PEs' spmm rmat:scale=4 --grid 2x3 --pes 4
 expect 2 'is RxC' spmm rmat:scale=4 --grid 2by3
 expect 2 "did you mean 'threads'" spmm rmat:scale=4 --comm thread
-expect 2 'rows, nnz or flops' spmm rmat:scale=4 --cut cake
-expect 2 'sum, error or last' spmm rmat:scale=4 --duplicates maybe
+expect 2 'rows, nnz and flops' spmm rmat:scale=4 --cut cake
+expect 2 'sum, error and last' spmm rmat:scale=4 --duplicates maybe
 expect 2 'say where to' gen rmat:scale=4
 expect 2 'inner sizes differ' spgemm "$data/ash219.mtx.gz" "$data/ash219.mtx.gz"
 
@@ -39,7 +39,7 @@ printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1.0\n1 2 1
 expect 2 'both (' spgemm "$work/both.mtx" --pes 2
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1.0\n1 1 2.0\n3 3 1\n' >"$work/twice.mtx"
 expect 2 'twice.mtx:4:' spgemm "$work/twice.mtx" --duplicates error
-expect 0 'fall on one before' stat "$work/twice.mtx"
+expect 0 'falls on one before' stat "$work/twice.mtx"
 expect 0 '2 entries' stat "$work/twice.mtx" --quiet
 
 # level sets of the strict lower part with a unit diagonal: lower 2, 3; 3, 2; 4, 2 and an upper entry; an empty row

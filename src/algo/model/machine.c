@@ -190,7 +190,7 @@ enum { KNOWN = sizeof known / sizeof *known };
 tulle_status tulle_machine_find(const char *name, int threads, tulle_machine *machine)
 {
     if (TULLE__NULL(name) || TULLE__NULL(machine) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
-    const char *names[KNOWN + 2], *near;
+    const char *names[KNOWN + 2];
     for (int i = 0; i < KNOWN; i++) {
         names[i] = known[i].host;
         if (!tulle__word_same(names[i], name)) continue;
@@ -201,12 +201,9 @@ tulle_status tulle_machine_find(const char *name, int threads, tulle_machine *ma
     if (tulle__word_same(name, "here")) return tulle_machine_load(NULL, threads, machine);
     tulle_status status = tulle_machine_load(name, 0, machine);
     if (status == TULLE_OK) return status;
-    char cause[TULLE_MESSAGE_MAX], list[128];
-    snprintf(cause, sizeof cause, "%s", tulle_error_message());
-    near = status == TULLE_ERR_IO ? tulle__nearest(name, names, KNOWN + 1) : NULL;
     names[KNOWN + 1] = "files that `tulle calibrate` wrote";
-    return tulle__fail(status, "%.300s; %s%s%s%s", cause, near ? "did you mean '" : "", near ? near : "",
-        near ? "'? Machines are " : "machines are ", tulle__word_list(names, KNOWN + 2, list, sizeof list));
+    tulle__name_unknown(status, name, names, KNOWN + 2);
+    return status;
 }
 
 tulle_bound tulle_product_bound(
