@@ -62,16 +62,26 @@ tulle_status tulle_comm_barrier(tulle_comm *comm)
     return TULLE_OK;
 }
 
-/* A barrier that only a PE that has left can break: all others come, whatever failed. */
+/* Whether the PE that a `left` word names had completed that many agreements before it left. */
+static int had_come(tulle_comm *comm, uint64_t code, uint64_t agrees)
+{
+    tulle__place place = {
+        .length = tulle__control_fixed(comm->pe->npes), .rank = tulle__failure_rank(code), .segment = TULLE__CONTROL};
+    return tulle__load(comm, &place, tulle__slot_at(comm) + offsetof(tulle__slot, returned_agrees)) >= agrees;
+}
+
+/* A barrier that only a PE that has left without coming to it can break: all others come, whatever failed. */
 static tulle_status meet(tulle_comm *comm)
 {
     tulle__slot *own = tulle__slot_own(comm);
-    uint64_t *left = &tulle__fixed_own(comm->pe)->left;
-    uint64_t epoch = ++comm->agrees;
+    const uint64_t *left = &tulle__fixed_own(comm->pe)->left;
+    uint64_t epoch = ++comm->agrees, came = 0;
     for (int round = 0, distance = 1; distance < comm->size; round++, distance *= 2) {
         add_word(comm, (comm->rank + distance) % comm->size, offsetof(tulle__slot, agree), round);
         for (int turns = 0; tulle__word_read(&own->agree[round]) < epoch;) {
-            if (tulle__word_read(left) && tulle__word_read(&own->agree[round]) < epoch) {
+            uint64_t code = tulle__word_read(left);
+            if (code != came && had_come(comm, code, epoch)) came = code;
+            if (code != came && tulle__word_read(&own->agree[round]) < epoch) {
                 tulle_status status = tulle__comm_failed(comm);
                 return status == TULLE_OK ? TULLE_ERR_PEER : status;
             }

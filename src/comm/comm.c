@@ -255,7 +255,7 @@ tulle_status tulle__wants_values(const tulle_comm *comm, const char *what)
 
 /* Where time is virtual a wait ends as soon as it can; this bounds those for what nobody tells of. */
 static const int64_t idle_least_ns = 1000;
-enum { IDLE_DOUBLINGS = 20, POLLS_OF_SILENCE = 1 << 16 };
+enum { IDLE_DOUBLINGS = 20, POLLS_OF_SILENCE = 1 << 14 };
 
 void tulle__pause(tulle_comm *comm, int *turns)
 {
@@ -394,17 +394,6 @@ tulle_status tulle__comm_deserted(tulle_comm *comm, uint64_t agrees)
     return TULLE_OK;
 }
 
-void tulle__comm_return(tulle__pe *pe)
-{
-    for (int s = 0; s < TULLE__SLOTS; s++) {
-        const tulle_comm *comm = pe->of_slot[s]; /* NULL: nobody waits for this PE there */
-        tulle__slot *slot = tulle__slot_of(pe, s);
-        tulle__word_write(&slot->returned_collectives, comm ? comm->collectives : UINT64_MAX);
-        tulle__word_write(&slot->returned_agrees, comm ? comm->agrees : UINT64_MAX);
-    }
-    tulle__word_write(&tulle__fixed_own(pe)->returned, pe->run);
-}
-
 tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t value)
 {
     tulle_status status = TULLE_OK;
@@ -450,8 +439,20 @@ void tulle__comm_fail(tulle_comm *comm, tulle_status status)
         tulle__fixed_own(comm->pe)->message, code);
 }
 
+void tulle__comm_return(tulle__pe *pe)
+{
+    for (int s = 0; s < TULLE__SLOTS; s++) {
+        const tulle_comm *comm = pe->of_slot[s]; /* NULL: nobody waits for this PE there */
+        tulle__slot *slot = tulle__slot_of(pe, s);
+        tulle__word_write(&slot->returned_collectives, comm ? comm->collectives : UINT64_MAX);
+        tulle__word_write(&slot->returned_agrees, comm ? comm->agrees : UINT64_MAX);
+    }
+    tulle__word_write(&tulle__fixed_own(pe)->returned, pe->run);
+}
+
 void tulle__comm_leave(tulle__pe *pe, tulle_status status)
 {
+    tulle__comm_return(pe); /* how far it came */
     announce(
         &pe->comm, offsetof(tulle__fixed, left), tulle__fixed_own(pe)->left_message, failure_code(&pe->comm, status));
 }

@@ -10,10 +10,10 @@
  * next operation while a slow one still leaves this one. A PE whose body returns a failure writes the `left` word of
  * all: those that wait for it return, and the run is over.
  *
- * A PE whose body returns TULLE_OK tells nobody: it leaves behind the number of the run and, for each comm, how many
- * collectives and agreements it has completed. A PE that has waited for some time reads these of the others. One that
- * has returned without coming to the collective call that is waited in will never come: TULLE_ERR_PEER, with its rank.
- * One that had completed the call before it returned does not matter.
+ * A PE whose body returns TULLE_OK tells nobody: like all it leaves behind the number of the run and, for each comm,
+ * how many collectives and agreements it has completed. A PE that has waited for some time reads these of the others.
+ * One that has returned without coming to the collective call that is waited in will never come: TULLE_ERR_PEER, with
+ * its rank. One that had completed the call before it returned does not matter.
  */
 #ifndef TULLE_COMM_COMM_H
 #define TULLE_COMM_COMM_H
@@ -217,9 +217,10 @@ tulle_status tulle__refuse_alone(tulle_comm *comm);
 
 /* Tells all PEs of comm that this one fails with status and its message, unless they know of one that came no later. */
 void tulle__comm_fail(tulle_comm *comm, tulle_status status);
-/* The same for all PEs of the team, when the body has returned; and when it has returned TULLE_OK. */
-void tulle__comm_leave(tulle__pe *pe, tulle_status status);
+/* Leaves behind how far this PE has come, when the body has returned. */
 void tulle__comm_return(tulle__pe *pe);
+/* That, and tells all PEs of the team that it has failed. */
+void tulle__comm_leave(tulle__pe *pe, tulle_status status);
 /*
  * TULLE_ERR_PEER, naming it, if a member of comm has returned from its body and has completed less than `agrees`
  * agreements, or, if this PE is inside a collective, did not come to that. Looks from time to time only: for loops that
