@@ -2,6 +2,7 @@
 #include "option.h"
 
 #include <string.h>
+#include <strings.h>
 
 static int count(const struct option *table)
 {
@@ -28,8 +29,7 @@ static tulle_status unknown(const struct options *o, const char *name)
 
 int same_word(const char *given, const char *word)
 {
-    int found;
-    return tulle_parse_word(given, "word", &word, 1, &found) == TULLE_OK;
+    return strcasecmp(given, word) == 0;
 }
 
 static tulle_status choose(const struct option *t, const char *text, char *choice)

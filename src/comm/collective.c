@@ -119,7 +119,8 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
     if (comm->size == 1) return mine;
     tulle__slot *own = tulle__slot_own(comm);
     int parity = (int)(comm->agrees & 1);
-    char said[TULLE_MESSAGE_MAX] = ""; /* by this PE, of a failure of its own */
+    char said[TULLE_MESSAGE_MAX]; /* by this PE, of a failure of its own */
+    *said = '\0';
     if (mine != TULLE_OK && mine != TULLE_ERR_PEER) {
         snprintf(said, sizeof said, "%s", tulle_error_message());
         tulle__comm_fail(comm, mine);

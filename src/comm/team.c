@@ -254,7 +254,9 @@ tulle_status tulle_team_new(const char *spec, int npes, const tulle_team_options
 tulle_status tulle_team_new_over(
     const char *spec, const tulle_communicator *communicator, const tulle_team_options *options, tulle_team **team)
 {
-    if (TULLE__NULL(spec) || TULLE__NULL(communicator) || TULLE__NULL(team)) return TULLE_ERR_ARG;
+    if (TULLE__NULL(spec) || TULLE__NULL(communicator) || TULLE__NULL(communicator->family) ||
+        TULLE__NULL(communicator->comm) || TULLE__NULL(team))
+        return TULLE_ERR_ARG;
     return open_team(spec, 0, communicator, options, team);
 }
 
@@ -352,11 +354,10 @@ static int rank_matters(tulle_status status, const char *message)
 static void trim_message(tulle_team *team, tulle_status status)
 {
     char text[TULLE_MESSAGE_MAX];
-    int same = all_say_the_same(team);
     snprintf(text, sizeof text, "%s", tulle_error_message());
     size_t digits = strncmp(text, "PE ", 3) == 0 ? strspn(text + 3, "0123456789") : 0;
     if (!digits || strncmp(text + 3 + digits, ": ", 2) != 0) return;
-    if (same || !rank_matters(status, text)) tulle__error_set(text + 3 + digits + 2);
+    if (!rank_matters(status, text) || all_say_the_same(team)) tulle__error_set(text + 3 + digits + 2);
 }
 
 tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg)

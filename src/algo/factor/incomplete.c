@@ -18,13 +18,15 @@ static const struct {
     const char *remedy; /* for a pivot that is zero or has the wrong sign */
 } words[] = {
     [TULLE__ILU0] = {"ILU(0)",
-        "no entry on the diagonal; with a floor for pivots (ilu0:floor=auto) it gets one, or put rows in another order",
+        "no entry on the diagonal; it gets one with a floor for pivots (as by `solve --precond ilu0:floor=auto`), or "
+        "put "
+        "rows in another order",
         {[TULLE__PIVOT_ZERO] = "zero", [TULLE__PIVOT_NEGATIVE] = "negative", [TULLE__PIVOT_WILD] = "not finite"},
-        "a floor for pivots (ilu0:floor=auto) lifts it"},
+        "a floor for pivots lifts it, as by `solve --precond ilu0:floor=auto`"},
     [TULLE__IC0] = {"IC(0)",
         "no positive entry on the diagonal, so that A is not positive definite; ilu0 is for such matrices",
         {[TULLE__PIVOT_ZERO] = "zero", [TULLE__PIVOT_NEGATIVE] = "not positive", [TULLE__PIVOT_WILD] = "not finite"},
-        "a shift of the diagonal (ic0:shift=auto) may make all pivots positive"},
+        "a shift of the diagonal may make all pivots positive, as by `solve --precond ic0:shift=auto`"},
 };
 
 struct factoring {

@@ -133,8 +133,7 @@ tulle_status tulle__solver_analyse(tulle_mat *T, const tulle_trisolve_options *o
 
 tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
 {
-    if (TULLE__NULL(T) || TULLE__NULL_AS(out, "solver") ||
-        (options && TULLE__OUTSIDE(options->method, TULLE_METHOD_COUNT - 1)) || TULLE__SIDE_WRONG(options))
+    if (TULLE__NULL(T) || TULLE__NULL_AS(out, "solver") || TULLE__SOLVE_WRONG(options) || TULLE__SIDE_WRONG(options))
         return tulle__refuse(T ? T->comm : NULL);
     tulle_trisolve *solver = NULL;
     tulle_comm *comm = T->comm;
