@@ -19,8 +19,7 @@ static const struct {
 } words[] = {
     [TULLE__ILU0] = {"ILU(0)",
         "no entry on the diagonal; it gets one with a floor for pivots (as by `solve --precond ilu0:floor=auto`), or "
-        "put "
-        "rows in another order",
+        "put rows in another order",
         {[TULLE__PIVOT_ZERO] = "zero", [TULLE__PIVOT_NEGATIVE] = "negative", [TULLE__PIVOT_WILD] = "not finite"},
         "a floor for pivots lifts it, as by `solve --precond ilu0:floor=auto`"},
     [TULLE__IC0] = {"IC(0)",
