@@ -17,14 +17,9 @@ tulle_status reading_options(const struct options *options, tulle_read_options *
     reading->finite_only = options_flag(options, "finite");
     reading->drop_zeros = options_flag(options, "drop-zeros");
     reading->assume = options_word(options, "assume", NULL);
-    if (strcmp(duplicates, "sum") == 0)
-        reading->duplicates = TULLE_DUPLICATES_SUM;
-    else if (strcmp(duplicates, "error") == 0)
-        reading->duplicates = TULLE_DUPLICATES_ERROR;
-    else if (strcmp(duplicates, "last") == 0)
-        reading->duplicates = TULLE_DUPLICATES_LAST;
-    else
-        return tulle_fail(TULLE_ERR_ARG, "--duplicates is sum, error or last, not '%s'", duplicates);
+    reading->duplicates = strcmp(duplicates, "error") == 0  ? TULLE_DUPLICATES_ERROR
+                          : strcmp(duplicates, "last") == 0 ? TULLE_DUPLICATES_LAST
+                                                            : TULLE_DUPLICATES_SUM;
     return tulle_parse_type(options_word(options, "type", "f64"), &reading->type);
 }
 

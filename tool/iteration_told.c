@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "launch.h"
+#include "plural.h"
 #include "result.h"
 
 static void record(struct course *course, const tulle_krylov_step *step)
@@ -107,6 +108,9 @@ static void print_json(const struct iteration *s, const tulle_team *team)
         tulle_team_virtual(team) ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team),
         tulle_type_name(s->reading.type), s->n, s->nnz, s->cols, s->solving.tolerance, s->solving.restart, s->setup[0],
         s->setup[1]);
+    if (s->precond == TULLE_PRECOND_IC0)
+        printf(",\"precond_shift\":%.6g,\"precond_tries\":%d", s->factored.alpha, s->factored.tries);
+    if (s->precond == TULLE_PRECOND_ILU0) printf(",\"precond_lifted\":%" PRId64, s->factored.lifted);
     if (s->streamed) streaming_json(&s->plan, stdout);
     printf(",\"columns\":[");
     for (tulle_gidx c = 0; c < s->cols; c++) {
@@ -149,14 +153,20 @@ static void print_blocks(const struct iteration *s)
 
 static void print_table(const struct iteration *s, const tulle_team *team)
 {
-    printf("solve %s: %" PRId64 " rows, %" PRId64 " entries, %" PRId64
-           " right-hand side%s, %s, %d PEs of %d thread%s, %s\n",
-        s->options->operand[0], s->n, s->nnz, s->cols, s->cols == 1 ? "" : "s", tulle_type_name(s->reading.type),
-        tulle_team_size(team), tulle_team_threads(team), tulle_team_threads(team) == 1 ? "" : "s",
-        chosen_comm(s->options));
+    const int pes = tulle_team_size(team), threads = tulle_team_threads(team);
+    printf("solve %s: %" PRId64 " %s, %" PRId64 " %s, %" PRId64 " %s, %s, %d %s of %d %s, %s\n", s->options->operand[0],
+        s->n, plural(s->n, "row", "rows"), s->nnz, plural(s->nnz, "entry", "entries"), s->cols,
+        plural(s->cols, "right-hand side", "right-hand sides"), tulle_type_name(s->reading.type), pes,
+        plural(pes, "PE", "PEs"), threads, plural(threads, "thread", "threads"), chosen_comm(s->options));
     printf("%s, %s: set up in %.4g s, of which the preconditioner %.4g s; residuals relative to ||b||\n",
         tulle_krylov_name(s->solving.method), options_word(s->options, "precond", "none"), s->setup[0] + s->setup[1],
         s->setup[1]);
+    if (s->factored.alpha > 0)
+        printf("ic0 of A + %.4g diag(A), found in %d tries: the pivot of row %" PRId64 " of A is not positive\n",
+            s->factored.alpha, s->factored.tries, s->factored.row + 1);
+    if (s->factored.lifted)
+        printf("ilu0: %" PRId64 " %s lifted, the first in row %" PRId64 "\n", s->factored.lifted,
+            plural(s->factored.lifted, "pivot was", "pivots were"), s->factored.row + 1);
     char text[512];
     if (s->streamed) printf("PE 0: %s\n", tulle_stream_describe(&s->plan, text, sizeof text));
     printf(

@@ -33,7 +33,8 @@ struct iteration {
     tulle_krylov_report *report;
     tulle_gidx n, cols;
     int64_t nnz;
-    double setup[2]; /* seconds: the operator, the preconditioner */
+    tulle_factor_report factored; /* ic0, ilu0 */
+    double setup[2];              /* seconds: the operator, the preconditioner */
     int checked, passed;
     double error;
     char failure[256], wrong[256]; /* that it did not converge; that the check failed */

@@ -32,8 +32,9 @@ static int engine_is(const char *spec, const char *name)
 {
     const char *last = strrchr(spec, '+');
     const char *engine = last ? last + 1 : spec;
-    size_t length = strcspn(engine, ":");
-    return strlen(name) == length && strncmp(engine, name, length) == 0;
+    char word[32];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(engine, ":"), engine);
+    return same_word(word, name);
 }
 
 /* The launcher to use: that of the engine named, or the first one whose engine is installed. */

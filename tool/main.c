@@ -6,6 +6,7 @@
 #include <tulle/launch.h>
 
 #include "launch.h"
+#include "plural.h"
 #include "roster.h"
 #include "verb.h"
 
@@ -121,22 +122,15 @@ static void man(FILE *file)
         exit_texts);
 }
 
+/* NULL, and it is said which there are, if there is none of that name. */
 static const struct verb *find_verb(const char *name)
 {
-    for (int v = 0; v < VERBS; v++)
-        if (strcmp(verbs[v]->name, name) == 0) return verbs[v];
-    return NULL;
-}
-
-static int unknown_verb(const char *name)
-{
     const char *names[VERBS];
+    int found;
     for (int v = 0; v < VERBS; v++) names[v] = verbs[v]->name;
-    const char *near = tulle_nearest_word(name, names, VERBS);
-    fprintf(stderr, "tulle: unknown verb '%s'", name);
-    if (near) fprintf(stderr, "; did you mean '%s'?", near);
-    fprintf(stderr, "\ntulle: `tulle --help` lists the verbs\n");
-    return EXIT_USAGE;
+    if (tulle_parse_word(name, "verb", names, VERBS, &found) == TULLE_OK) return verbs[found];
+    fprintf(stderr, "tulle: %s\ntulle: `tulle --help` tells what they do\n", tulle_error_message());
+    return NULL;
 }
 
 /* The man page of a verb, or of the command: how the build makes them. */
@@ -147,7 +141,7 @@ static int print_man(int argc, char **argv)
         return EXIT_DONE;
     }
     const struct verb *v = find_verb(argv[0]);
-    if (!v) return unknown_verb(argv[0]);
+    if (!v) return EXIT_USAGE;
     man_verb(v, stdout);
     return EXIT_DONE;
 }
@@ -175,8 +169,8 @@ static int run_verb(const struct verb *v, int argc, char **argv)
         return EXIT_DONE;
     }
     if (status == TULLE_OK && (options.noperands < v->least || options.noperands > v->most))
-        status = tulle_fail(
-            TULLE_ERR_ARG, "%d operands; usage: tulle %s %s [OPTIONS]", options.noperands, v->name, v->operands);
+        status = tulle_fail(TULLE_ERR_ARG, "%d %s; usage: tulle %s %s [OPTIONS]", options.noperands,
+            plural(options.noperands, "operand", "operands"), v->name, v->operands);
     if (status != TULLE_OK) return finish(v, status);
     int together = options_has(&options, "comm");
     if (together) status = become_program(&options, argv);
@@ -198,7 +192,7 @@ int main(int argc, char **argv)
             return EXIT_DONE;
         }
         const struct verb *v = find_verb(argv[2]);
-        if (!v) return unknown_verb(argv[2]);
+        if (!v) return EXIT_USAGE;
         help_verb(v, stdout);
         return EXIT_DONE;
     }
@@ -208,5 +202,5 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--man") == 0) return print_man(argc - 2, argv + 2);
     const struct verb *v = find_verb(argv[1]);
-    return v ? run_verb(v, argc, argv) : unknown_verb(argv[1]);
+    return v ? run_verb(v, argc, argv) : EXIT_USAGE;
 }

@@ -2,6 +2,7 @@
 #include "option.h"
 
 #include <string.h>
+#include <strings.h>
 
 static int count(const struct option *table)
 {
@@ -26,6 +27,29 @@ static tulle_status unknown(const struct options *o, const char *name)
         near ? near : "", near ? "?" : "");
 }
 
+int same_word(const char *given, const char *word)
+{
+    return strcasecmp(given, word) == 0;
+}
+
+static tulle_status choose(const struct option *t, const char *text, char *choice)
+{
+    enum { WORDS = 12 };
+    char copy[160], what[64];
+    const char *words[WORDS];
+    int n = 0, found;
+    snprintf(copy, sizeof copy, "%s", t->argument);
+    snprintf(what, sizeof what, "--%s", t->name);
+    for (char *word = copy, *next; word && n < WORDS; word = next) {
+        next = strchr(word, '|');
+        if (next) *next++ = '\0';
+        words[n++] = word;
+    }
+    tulle_status status = tulle_parse_word(text, what, words, n, &found);
+    if (status == TULLE_OK) snprintf(choice, CHOICE_MAX, "%s", words[found]);
+    return status;
+}
+
 static tulle_status set(struct options *o, int i, const char *text)
 {
     const struct option *t = &o->table[i];
@@ -34,6 +58,10 @@ static tulle_status set(struct options *o, int i, const char *text)
     o->value[i].given = 1;
     o->value[i].word = text;
     if (t->kind == KIND_INT) return tulle_parse_int(text, what, t->low, t->high, &o->value[i].number);
+    if (t->kind == KIND_CHOICE) {
+        o->value[i].word = o->value[i].choice;
+        return choose(t, text, o->value[i].choice);
+    }
     if (t->kind == KIND_SIZE) return tulle_parse_bytes(text, what, &o->value[i].size);
     return TULLE_OK;
 }

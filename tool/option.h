@@ -9,7 +9,8 @@
 
 #include <tulle/tulle.h>
 
-enum kind { KIND_FLAG, KIND_INT, KIND_SIZE, KIND_WORD };
+/* KIND_CHOICE: one of the words of `argument`, which are separated by |, in any case; given as it stands there. */
+enum kind { KIND_FLAG, KIND_INT, KIND_SIZE, KIND_WORD, KIND_CHOICE };
 
 struct option {
     const char *name; /* "pes": --pes N or --pes=N */
@@ -21,7 +22,7 @@ struct option {
     int64_t low, high; /* KIND_INT */
 };
 
-enum { OPTIONS_MAX = 40, OPERANDS_MAX = 16 };
+enum { OPTIONS_MAX = 40, OPERANDS_MAX = 16, CHOICE_MAX = 16 };
 
 /* The values given; absent ones keep `given` 0. */
 struct options {
@@ -32,6 +33,7 @@ struct options {
         int64_t number;
         double size;
         const char *word;
+        char choice[CHOICE_MAX];
     } value[OPTIONS_MAX];
     const char *operand[OPERANDS_MAX];
     int noperands;
@@ -47,6 +49,9 @@ int options_flag(const struct options *options, const char *name);
 int64_t options_int(const struct options *options, const char *name, int64_t fallback);
 double options_size(const struct options *options, const char *name, double fallback);
 const char *options_word(const struct options *options, const char *name, const char *fallback);
+
+/* Whether a word that was given is that one, whatever its case. */
+int same_word(const char *given, const char *word);
 
 /* read(word, arg) for each word of a list separated by commas; the first failure. */
 tulle_status options_each(const char *list, tulle_status (*read)(const char *word, void *arg), void *arg);

@@ -39,9 +39,7 @@ tulle_status grid_options(const struct options *options, int pes, int sparse, co
     grid->tiles = (int)options_int(options, "tiles", 1);
     grid->cyclic = options_flag(options, "cyclic");
     grid->cut = options_word(options, "cut", sparse ? "flops" : "nnz");
-    grid->choose = text && strcmp(text, "auto") == 0;
-    if (strcmp(grid->cut, "rows") && strcmp(grid->cut, "nnz") && strcmp(grid->cut, "flops"))
-        return tulle_fail(TULLE_ERR_ARG, "--cut is rows, nnz or flops, not '%s'", grid->cut);
+    grid->choose = text && same_word(text, "auto");
     if (text && !grid->choose) status = parse_grid("--grid", text, pes, &grid->rows, &grid->cols);
     if (status != TULLE_OK || !options_has(options, "grid-b")) return status;
     status = own_options(options, "grid-b", "tiles-b", grid, &grid->b);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "product.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "launch.h"
+#include "plural.h"
 #include "product_operands.h"
 #include "result.h"
 
@@ -16,6 +18,7 @@ struct setting {
     tulle_status machine_known;
     char machine_fault[512];
     struct result result[TULLE_ALG_COUNT];
+    char notes[512]; /* warnings about what was asked for */
     char warnings[TULLE_WARNINGS_MAX];
 };
 
@@ -198,7 +201,7 @@ static tulle_status read_alg(const char *word, void *arg)
 static tulle_status read_algs(struct setting *s)
 {
     const char *name = options_word(s->asked.options, "alg", "auto");
-    if (strcmp(name, "all") != 0) return options_each(name, read_alg, s);
+    if (!same_word(name, "all")) return options_each(name, read_alg, s);
     for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++) s->asked.alg[s->asked.nalgs++] = (tulle_alg)a;
     return TULLE_OK;
 }
@@ -207,7 +210,7 @@ static tulle_status read_replication(struct setting *s)
 {
     const char *text = options_word(s->asked.options, "replication", "1");
     char *rest;
-    if (strcmp(text, "auto") == 0) {
+    if (same_word(text, "auto")) {
         s->replication = TULLE_REPLICATION_AUTO;
         return TULLE_OK;
     }
@@ -244,7 +247,8 @@ static tulle_status know_machine(struct setting *s, int threads)
         return TULLE_OK;
     if (options_size(s->asked.options, "memory", MEASURING) < MEASURING) return guess_machine(s, threads);
     if (!options_flag(s->asked.options, "quiet"))
-        fprintf(stderr, "tulle: measuring this machine with %d thread%s, once\n", threads, threads == 1 ? "" : "s");
+        fprintf(
+            stderr, "tulle: measuring this machine with %d %s, once\n", threads, plural(threads, "thread", "threads"));
     tulle_status status = tulle_machine_measure(threads, &s->asked.machine);
     /* a place to keep it is welcome, but the figures do without */
     if (status == TULLE_OK && tulle_machine_save(NULL, &s->asked.machine) != TULLE_OK &&
@@ -307,7 +311,35 @@ static tulle_status show(struct setting *s, tulle_team *team)
         result_line(r, stdout);
     }
     if (tulle_team_leads(team) && !options_flag(s->asked.options, "json")) show_foot(s);
-    return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d results failed the check", failed, s->asked.nalgs) : TULLE_OK;
+    return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d %s failed the check", failed, s->asked.nalgs,
+                        plural(s->asked.nalgs, "result", "results"))
+                  : TULLE_OK;
+}
+
+/* Looks at the operands, as a fault of theirs is told before a team is opened, and at what else was asked for. */
+static tulle_status inspect(struct setting *s)
+{
+    const struct options *o = s->asked.options;
+    tulle_status status = TULLE_OK;
+    tulle_operand_shape operand[2] = {{.m = 0}}, shape;
+    for (int i = 0; i < o->noperands && status == TULLE_OK; i++)
+        status = tulle_operand_inspect(o->operand[i], &s->asked.reading, &operand[i]);
+    if (status == TULLE_OK) status = product_needs(&s->asked, operand, s->replication);
+    shape = operand[1];
+    if (status != TULLE_OK || s->asked.sparse || o->noperands < 2) return status;
+    int64_t asked = options_int(o, "cols", 0);
+    int n = 0;
+    if (asked)
+        n = snprintf(s->notes, sizeof s->notes,
+            "--cols %" PRId64 " is ignored: it is of a random dense operand, but %.100s is given, with %" PRId64
+            " %s\n",
+            asked, o->operand[1], shape.n, plural(shape.n, "column", "columns"));
+    if (!shape.dense)
+        snprintf(s->notes + n, sizeof s->notes - (size_t)n,
+            "%.100s is sparse and is made dense, %" PRId64 " x %" PRId64
+            "; `tulle spgemm` multiplies two sparse matrices\n",
+            o->operand[1], shape.m, shape.n);
+    return TULLE_OK;
 }
 
 tulle_status run_product(const struct options *options, int sparse)
@@ -319,16 +351,13 @@ tulle_status run_product(const struct options *options, int sparse)
     s->asked.options = options;
     s->asked.sparse = sparse;
     s->reps = (int)options_int(options, "reps", 1);
-    s->asked.is_here = strcmp(options_word(options, "machine", "here"), "here") == 0;
+    s->asked.is_here = same_word(options_word(options, "machine", "here"), "here");
     tulle_status status = reading_options(options, &s->asked.reading);
     if (status == TULLE_OK) status = read_algs(s);
     if (status == TULLE_OK)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->asked.transfers);
     if (status == TULLE_OK) status = read_replication(s);
-    tulle_operand_shape shape[2] = {{.m = 0}};
-    for (int i = 0; i < options->noperands && status == TULLE_OK; i++) /* a fault is told before a team is opened */
-        status = tulle_operand_inspect(options->operand[i], &s->asked.reading, &shape[i]);
-    if (status == TULLE_OK) status = product_needs(&s->asked, shape, s->replication);
+    if (status == TULLE_OK) status = inspect(s);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK && tulle_team_sizes_only(team) &&
         (options_flag(options, "check") || options_word(options, "output", NULL)))
@@ -347,6 +376,7 @@ tulle_status run_product(const struct options *options, int sparse)
     if (s->machine_known != TULLE_OK) snprintf(s->machine_fault, sizeof s->machine_fault, "%s", tulle_error_message());
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK) {
+        if (tulle_team_leads(team)) show_warnings(options, s->notes);
         if (tulle_team_leads(team)) show_warnings(options, s->warnings);
         status = show(s, team);
     }

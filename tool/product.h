@@ -62,7 +62,7 @@ tulle_status run_product(const struct options *options, int sparse);
             .text = "2.5D: layers of PEs, each with a share of the inner indices; auto: by volume and memory"},        \
         {.name = "cyclic", .kind = KIND_FLAG, .text = "deal tiles out in turn instead of in blocks"},                  \
         {.name = "cut",                                                                                                \
-            .kind = KIND_WORD,                                                                                         \
+            .kind = KIND_CHOICE,                                                                                       \
             .argument = "rows|nnz|flops",                                                                              \
             .fallback = "spgemm flops, spmm nnz",                                                                      \
             .text = "what the tile rows of A have equal amounts of"},                                                  \
@@ -82,7 +82,7 @@ tulle_status run_product(const struct options *options, int sparse);
             .low = 1,                                                                                                  \
             .high = 1000,                                                                                              \
             .text = "timed runs; more than one follow a warm-up"},                                                     \
-        OPTION_MEMORY, {.name = "check", .kind = KIND_FLAG, .text = "verify the result independently"},                \
+        OPTION_MEMORY, {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "verify the result independently"}, \
         {.name = "json", .kind = KIND_FLAG, .text = "one JSON object a run instead of the table"},                     \
         {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},      \
         {.name = "seed",                                                                                               \

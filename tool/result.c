@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plural.h"
+
 static int ascending(const void *x, const void *y)
 {
     double a = *(const double *)x, b = *(const double *)y;
@@ -134,10 +136,10 @@ void result_json(const struct result *r, FILE *file)
 void result_head(const struct result *r, FILE *file)
 {
     fprintf(file,
-        "%s %s: %" PRId64 " x %" PRId64 " (%" PRId64 " entries) times %" PRId64 " x %" PRId64
-        ", %s, %d PE%s of %d thread%s, %s\n",
-        r->op, r->operand, r->m, r->k, r->nnz_a, r->k, r->n, tulle_type_name(r->type), r->pes, r->pes == 1 ? "" : "s",
-        r->threads, r->threads == 1 ? "" : "s", r->comm);
+        "%s %s: %" PRId64 " x %" PRId64 " (%" PRId64 " %s) times %" PRId64 " x %" PRId64 ", %s, %d %s of %d %s, %s\n",
+        r->op, r->operand, r->m, r->k, r->nnz_a, plural(r->nnz_a, "entry", "entries"), r->k, r->n,
+        tulle_type_name(r->type), r->pes, plural(r->pes, "PE", "PEs"), r->threads,
+        plural(r->threads, "thread", "threads"), r->comm);
     fprintf(file, "%-14s %10s %10s %10s %8s %7s | %9s %9s %9s %9s | %6s %9s  %s\n", "algorithm", "seconds", "reused",
         "predicted", "GF/s", "bound", "compute", "communic.", "accumul.", "wait", "imbal.", "moved MB", "check");
 }
@@ -148,7 +150,9 @@ void result_line(const struct result *r, FILE *file)
         fprintf(file, "%-14s left out: %s\n", r->alg, r->refusal);
         return;
     }
-    fprintf(file, "%-14s %10.4g %10.4g %10.4g %8.2f ", r->alg, r->seconds, r->reused, r->report.predicted_seconds,
+    char predicted[32] = "-";
+    if (r->report.predicted_seconds > 0) snprintf(predicted, sizeof predicted, "%.4g", r->report.predicted_seconds);
+    fprintf(file, "%-14s %10.4g %10.4g %10s %8.2f ", r->alg, r->seconds, r->reused, predicted,
         (double)r->report.flops / r->seconds * 1e-9);
     if (r->simulated)
         fprintf(file, "%7s", "-");
@@ -173,7 +177,8 @@ static void show_bound(const struct result *r, FILE *file)
 
 void result_foot(const struct result *r, FILE *file)
 {
-    fprintf(file, "C: %" PRId64 " entries; %.3g Gflop", r->nnz_c, (double)r->report.flops * 1e-9);
+    fprintf(file, "C: %" PRId64 " %s; %.3g Gflop", r->nnz_c, plural(r->nnz_c, "entry", "entries"),
+        (double)r->report.flops * 1e-9);
     if (!r->simulated) show_bound(r, file);
     fprintf(file,
         "; peak memory %.1f MB a PE.\n"
@@ -197,7 +202,9 @@ void result_transfers(const struct result *r, FILE *file)
 void result_steals(const struct result *r, FILE *file)
 {
     fprintf(file,
-        "%s: %" PRId64 " of %" PRId64 " units (products of two tiles, chains, or bands of rows of one)\n"
-        "were taken from other PEs, in %" PRId64 " attempts; the largest unit is %.3g of a PE's mean work\n",
-        r->alg, r->report.stolen, r->report.units, r->report.probes, r->report.largest_unit);
+        "%s: %" PRId64 " of %" PRId64 " %s (products of two tiles, chains, or bands of rows of one)\n"
+        "%s taken from other PEs, in %" PRId64 " %s; the largest unit is %.3g of a PE's mean work\n",
+        r->alg, r->report.stolen, r->report.units, plural(r->report.units, "unit", "units"),
+        plural(r->report.stolen, "was", "were"), r->report.probes, plural(r->report.probes, "attempt", "attempts"),
+        r->report.largest_unit);
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plural.h"
+
 enum { RHS_TEXT = 256 };
 
 static tulle_status fill_ones(tulle_mat *B)
@@ -54,7 +56,8 @@ static tulle_status find_rhs(const struct options *options, const tulle_read_opt
     if (status != TULLE_OK) return status;
     *cols = shape.n;
     if (shape.m == rows) return TULLE_OK;
-    return tulle_fail(TULLE_ERR_ARG, "%s has %" PRId64 " rows, %s %" PRId64, *rhs, shape.m, whose, rows);
+    return tulle_fail(TULLE_ERR_ARG, "%s has %" PRId64 " %s, %s %" PRId64, *rhs, shape.m,
+        plural(shape.m, "row", "rows"), whose, rows);
 }
 
 tulle_status rhs_columns(const struct options *options, const tulle_read_options *reading, tulle_gidx rows,

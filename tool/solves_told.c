@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "launch.h"
+#include "plural.h"
 
 /* Solves after which the method has paid for its analysis, compared with the serial solve of the same call; -1: never,
  * or there was none. */
@@ -64,10 +65,14 @@ static void print_line(const struct solves *s, const struct solves_outcome *o)
         printf("%-13s left out: %s\n", tulle_method_name(o->method), o->failure);
         return;
     }
-    if (o->report.levels) snprintf(cut, sizeof cut, "%" PRId64 " levels", o->report.levels);
-    if (o->report.supernodes) snprintf(cut, sizeof cut, "%" PRId64 " nodes", o->report.supernodes);
-    if (o->report.tasks) snprintf(cut, sizeof cut, "%d tasks", o->report.tasks);
-    if (o->report.chunk) snprintf(cut, sizeof cut, "%" PRId64 " rows", o->report.chunk);
+    if (o->report.levels)
+        snprintf(cut, sizeof cut, "%" PRId64 " %s", o->report.levels, plural(o->report.levels, "level", "levels"));
+    if (o->report.supernodes)
+        snprintf(
+            cut, sizeof cut, "%" PRId64 " %s", o->report.supernodes, plural(o->report.supernodes, "node", "nodes"));
+    if (o->report.tasks) snprintf(cut, sizeof cut, "%d %s", o->report.tasks, plural(o->report.tasks, "task", "tasks"));
+    if (o->report.chunk)
+        snprintf(cut, sizeof cut, "%" PRId64 " %s", o->report.chunk, plural(o->report.chunk, "row", "rows"));
     if (o->checked) snprintf(checked, sizeof checked, "%s", o->passed ? "passed" : "FAILED");
     if (o->checked && s->known)
         snprintf(checked, sizeof checked, "%s, x off by %.2g of at most %.2g", o->passed ? "passed" : "FAILED",
@@ -83,13 +88,13 @@ tulle_status show_solves(const struct solves *s, tulle_team *team)
 {
     int failed = 0;
     if (tulle_team_leads(team) && !options_flag(s->options, "json")) {
-        printf("trisolve %s: %s%s%s, %" PRId64 " rows, %" PRId64 " entries, %" PRId64
-               " right-hand side%s, %s, %d PEs of %d "
-               "thread%s, %s\n",
+        const int pes = tulle_team_size(team), threads = tulle_team_threads(team);
+        printf("trisolve %s: %s%s%s, %" PRId64 " %s, %" PRId64 " %s, %" PRId64 " %s, %s, %d %s of %d %s, %s\n",
             s->options->operand[0], s->solving.uplo == TULLE_UPPER ? "upper" : "lower",
             s->solving.diag == TULLE_DIAG_UNIT ? ", unit" : "", s->solving.op == TULLE_OP_T ? ", transposed" : "", s->n,
-            s->nnz, s->cols, s->cols == 1 ? "" : "s", tulle_type_name(s->reading.type), tulle_team_size(team),
-            tulle_team_threads(team), tulle_team_threads(team) == 1 ? "" : "s", chosen_comm(s->options));
+            plural(s->n, "row", "rows"), s->nnz, plural(s->nnz, "entry", "entries"), s->cols,
+            plural(s->cols, "right-hand side", "right-hand sides"), tulle_type_name(s->reading.type), pes,
+            plural(pes, "PE", "PEs"), threads, plural(threads, "thread", "threads"), chosen_comm(s->options));
         printf(
             "method         workers   how it is cut    analysis    seconds     GF/s pays after |   compute      wait "
             "    waits  messages     polls bits  %s\n",
@@ -104,5 +109,7 @@ tulle_status show_solves(const struct solves *s, tulle_team *team)
         else
             print_line(s, o);
     }
-    return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d results failed the check", failed, s->nmethods) : TULLE_OK;
+    return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d %s failed the check", failed, s->nmethods,
+                        plural(s->nmethods, "result", "results"))
+                  : TULLE_OK;
 }

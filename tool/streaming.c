@@ -5,16 +5,8 @@
 
 #include "result.h"
 
-static tulle_status on_or_off(const char *option, const char *word, int *on)
-{
-    *on = strcmp(word, "on") == 0;
-    if (*on || strcmp(word, "off") == 0) return TULLE_OK;
-    return tulle_fail(TULLE_ERR_ARG, "--%s is on or off, not '%s'", option, word);
-}
-
 tulle_status streaming_options(const struct options *o, struct streaming *s)
 {
-    static const char *const sources[] = {"memory", "spread", "file"};
     const char *slabs = options_word(o, "slabs", "auto"), *source = options_word(o, "source", "memory");
     int64_t number = 0;
     s->options = TULLE_STREAM_DEFAULT;
@@ -24,15 +16,10 @@ tulle_status streaming_options(const struct options *o, struct streaming *s)
     s->options.memory = (size_t)options_size(o, "budget", 0);
     s->options.format = options_word(o, "format", s->options.spread ? "csr" : "auto");
     s->options.ring = (int)options_int(o, "ring", 0);
-    if (!s->from_file && !s->options.spread && strcmp(source, "memory") != 0) {
-        const char *near = tulle_nearest_word(source, sources, 3);
-        return tulle_fail(TULLE_ERR_ARG, "--source is memory, spread or file, not '%s'%s%s%s", source,
-            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    }
     tulle_status status = TULLE_OK;
-    if (strcmp(slabs, "auto") != 0) status = tulle_parse_int(slabs, "--slabs", 1, 1000000, &number);
+    if (!same_word(slabs, "auto")) status = tulle_parse_int(slabs, "--slabs", 1, 1000000, &number);
     s->options.slabs = (int)number;
-    if (status == TULLE_OK) status = on_or_off("hide", options_word(o, "hide", "on"), &s->options.hide);
+    s->options.hide = strcmp(options_word(o, "hide", "on"), "on") == 0;
     return status;
 }
 

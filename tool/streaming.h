@@ -13,7 +13,7 @@
         .text = "what A is streamed through: cpu, ref, cuda:0, openacc, limit:mem=2G,link=12G,latency=2us+cpu; "       \
                 "`tulle info` tells which there are"},                                                                 \
         {.name = "source",                                                                                             \
-            .kind = KIND_WORD,                                                                                         \
+            .kind = KIND_CHOICE,                                                                                       \
             .argument = "memory|spread|file",                                                                          \
             .fallback = "memory",                                                                                      \
             .text =                                                                                                    \
@@ -44,7 +44,7 @@
             .high = 8,                                                                                                 \
             .text = "buffers that slabs go through"},                                                                  \
     {                                                                                                                  \
-        .name = "hide", .kind = KIND_WORD, .argument = "on|off", .fallback = "on",                                     \
+        .name = "hide", .kind = KIND_CHOICE, .argument = "on|off", .fallback = "on",                                   \
         .text = "off: a slab is copied when the one before has been multiplied"                                        \
     }
 

@@ -46,7 +46,7 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
     }
 #define OPTION_TYPE                                                                                                    \
     {                                                                                                                  \
-        .name = "type", .kind = KIND_WORD, .argument = "f32|f64", .fallback = "f64", .text = "type of the values"      \
+        .name = "type", .kind = KIND_CHOICE, .argument = "f32|f64", .fallback = "f64", .text = "type of the values"    \
     }
 #define OPTION_MACHINE                                                                                                 \
     {                                                                                                                  \
@@ -80,7 +80,7 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
             .argument = "BANNER",                                                                                      \
             .text = "banner of a file without one, as in 'matrix coordinate real general'"},                           \
     {                                                                                                                  \
-        .name = "duplicates", .kind = KIND_WORD, .argument = "sum|error|last", .fallback = "sum",                      \
+        .name = "duplicates", .kind = KIND_CHOICE, .argument = "sum|error|last", .fallback = "sum",                    \
         .text = "what entries that fall on one place become"                                                           \
     }
 

@@ -5,6 +5,7 @@
 
 #include <tulle/launch.h>
 
+#include "plural.h"
 #include "verb.h"
 
 struct calibration {
@@ -61,12 +62,13 @@ static void print_tier(const char *name, const tulle_tier *tier)
 static void print_text(const struct calibration *c)
 {
     const tulle_machine *m = &c->machine;
-    printf("%d threads on %s\n"
+    printf("%d %s on %s\n"
            "  memory (triad)          %8.1f GB/s\n"
            "  second-level cache      %8.1f GB/s\n"
            "  multiply-add, f64       %8.1f GF/s\n"
            "  multiply-add, f32       %8.1f GF/s\n",
-        m->threads, m->host, m->stream / 1e9, m->cache / 1e9, m->fma[TULLE_F64] / 1e9, m->fma[TULLE_F32] / 1e9);
+        m->threads, plural(m->threads, "thread", "threads"), m->host, m->stream / 1e9, m->cache / 1e9,
+        m->fma[TULLE_F64] / 1e9, m->fma[TULLE_F32] / 1e9);
     printf("  SpMM, GF/s, by columns ");
     for (int w = 0; w < TULLE_RATE_WIDTHS; w++) printf(" %8g", TULLE_RATE_WIDTH[w]);
     for (int d = 0; d < TULLE_RATE_DEGREES; d++) {

@@ -31,16 +31,28 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 static tulle_status find_kind(const char *name, const struct drawing **kind)
 {
     const char *names[KINDS];
-    for (int k = 0; k < KINDS; k++) {
-        names[k] = kinds[k].name;
-        *kind = &kinds[k];
-        if (strcmp(names[k], name) == 0) return TULLE_OK;
-    }
-    const char *near = tulle_nearest_word(name, names, KINDS);
-    return tulle_fail(TULLE_ERR_ARG,
-        "no kind of picture is called '%s'%s%s%s; there are scaling, tasks, roofline, breakdown, "
-        "imbalance, convergence, slabs and timeline",
-        name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    int found = 0;
+    for (int k = 0; k < KINDS; k++) names[k] = kinds[k].name;
+    tulle_status status = tulle_parse_word(name, "kind of picture", names, KINDS, &found);
+    *kind = &kinds[found];
+    return status;
+}
+
+/* A file that is none for this picture: what it should be. */
+static tulle_status wrong_file(const char *kind, tulle_status status)
+{
+    static const struct {
+        const char *kind, *from;
+    } sources[] = {{"imbalance", "lines that stat --grid, or predict, prints with --json"},
+        {"convergence", "a file FILE.json that solve --history wrote"},
+        {"slabs", "lines that stream --sweep prints with --json"}, {"timeline", "a file that --trace wrote"},
+        {"tasks", "lines that trisolve prints with --json"}};
+    const char *from = "lines that spmm, spgemm, trisolve or predict prints with --json";
+    char fault[512];
+    snprintf(fault, sizeof fault, "%s", tulle_error_message());
+    for (size_t s = 0; s < sizeof sources / sizeof *sources; s++)
+        if (strcmp(sources[s].kind, kind) == 0) from = sources[s].from;
+    return tulle_fail(status, "%.380s; a picture of kind %s is drawn from %s", fault, kind, from);
 }
 
 static tulle_status run(const struct options *options)
@@ -55,6 +67,7 @@ static tulle_status run(const struct options *options)
         status = json_each_line(options->operand[i], kind->add, &chart);
     if (status == TULLE_OK && !chart.count)
         status = tulle_fail(TULLE_ERR_FORMAT, "%s: nothing to draw", options->operand[1]);
+    if (status == TULLE_ERR_FORMAT) status = wrong_file(kind->name, status);
     if (status == TULLE_OK) status = picture_open(output, kind->width, kind->height, &picture);
     if (status == TULLE_OK) status = kind->draw(&chart, &picture);
     status = picture_close(&picture, status);

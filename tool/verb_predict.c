@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "pe_grid.h"
+#include "plural.h"
 #include "result.h"
 #include "verb.h"
 
@@ -60,7 +61,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     r->n = B ? tulle_mat_cols(B) : options_int(o, "cols", 1);
     r->nnz_a = tulle_mat_nnz(A);
     if (B && tulle_mat_rows(B) != r->k)
-        return tulle_fail(TULLE_ERR_ARG, "A has %" PRId64 " columns and B %" PRId64 " rows", r->k, tulle_mat_rows(B));
+        return tulle_fail(TULLE_ERR_ARG, "A has %" PRId64 " %s and B %" PRId64 " %s", r->k,
+            plural(r->k, "column", "columns"), tulle_mat_rows(B), plural(tulle_mat_rows(B), "row", "rows"));
     tulle_counting counting = options_flag(o, "estimate") ? TULLE_COUNT_FLOPS : TULLE_COUNT_RESULT;
     int near =
         f->machine.node_pes ? f->machine.node_pes >= f->grid.pes : f->grid.pes * f->model.threads <= f->machine.threads;
@@ -120,10 +122,11 @@ static void print_json(const struct forecast *f, tulle_alg alg)
 static void print_head(const struct forecast *f)
 {
     const struct result *r = &f->known;
-    printf("%s %s: %" PRId64 " x %" PRId64 " (%" PRId64 " entries) times %" PRId64 " x %" PRId64
-           ", %s, on %d PEs of %s, grid %dx%d\n",
-        f->sparse ? "spgemm" : "spmm", f->options->operand[0], r->m, r->k, r->nnz_a, r->k, r->n,
-        tulle_type_name(f->reading.type), f->grid.pes, f->machine.host, f->grid.rows, f->grid.cols);
+    printf("%s %s: %" PRId64 " x %" PRId64 " (%" PRId64 " %s) times %" PRId64 " x %" PRId64
+           ", %s, on %d %s of %s, grid %dx%d\n",
+        f->sparse ? "spgemm" : "spmm", f->options->operand[0], r->m, r->k, r->nnz_a,
+        plural(r->nnz_a, "entry", "entries"), r->k, r->n, tulle_type_name(f->reading.type), f->grid.pes,
+        plural(f->grid.pes, "PE", "PEs"), f->machine.host, f->grid.rows, f->grid.cols);
     printf("%-14s %10s | %9s %9s %9s %9s | %6s %9s %9s\n", "algorithm", "seconds", "compute", "communic.", "accumul.",
         "wait", "imbal.", "moved MB", "messages");
 }
@@ -144,7 +147,7 @@ static void print_text(const struct forecast *f)
             p->bytes_moved * 1e-6, p->messages, (tulle_alg)a == f->prediction[TULLE_ALG_AUTO].alg ? "  <- auto" : "");
     }
     double entries = (double)r->nnz_c, flops = (double)r->report.flops;
-    printf("C: %.4g entries%s; %.4g Gflop", entries,
+    printf("C: %.4g %s%s; %.4g Gflop", entries, plural(r->nnz_c, "entry", "entries"),
         f->sparse && options_flag(f->options, "estimate") ? " (estimated)" : "", flops * 1e-9);
     if (f->sparse && entries > 0) printf(", %.2f multiplications an entry", flops / 2 / entries);
     printf("; at the local roof of %.3g GF/s a PE (%.3g flop/byte) %.3g s\n", roof.local.rate * 1e-9,
@@ -225,7 +228,7 @@ static const struct option options[] = {{.name = "pes",
         .text = "tiles a PE in each direction"},
     {.name = "cyclic", .kind = KIND_FLAG, .text = "deal tiles out in turn instead of in blocks"},
     {.name = "cut",
-        .kind = KIND_WORD,
+        .kind = KIND_CHOICE,
         .argument = "rows|nnz|flops",
         .fallback = "spgemm flops, spmm nnz",
         .text = "what the tile rows of A have equal amounts of"},

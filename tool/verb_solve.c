@@ -57,9 +57,11 @@ static tulle_status make_operator(
 }
 
 /* Of a matrix in a file, what needs no more than its diagonal blocks. */
-static tulle_status make_precond(struct iteration *s, struct system *x, tulle_operator *M)
+static tulle_status make_precond(struct iteration *s, tulle_comm *comm, struct system *x, tulle_operator *M)
 {
-    if (x->A) return tulle_precond_new(x->A, s->precond, &s->preconditioning, M);
+    tulle_precond_options chosen = s->preconditioning;
+    if (tulle_comm_rank(comm) == 0) chosen.report = &s->factored;
+    if (x->A) return tulle_precond_new(x->A, s->precond, &chosen, M);
     if (s->precond == TULLE_PRECOND_NONE) return TULLE_OK;
     int block = s->precond == TULLE_PRECOND_JACOBI ? 1 : s->preconditioning.block;
     tulle_status status = tulle_rows_diagonal(x->rows, block, &x->diagonal);
@@ -70,7 +72,7 @@ static tulle_status make_precond(struct iteration *s, struct system *x, tulle_op
 static tulle_status make_operators(struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols)
 {
     double start = tulle_comm_seconds(comm), ready;
-    tulle_status status = make_precond(s, x, &x->M);
+    tulle_status status = make_precond(s, comm, x, &x->M);
     ready = tulle_comm_seconds(comm);
     if (status == TULLE_OK) status = make_operator(s, comm, x, cols, &x->op);
     if (tulle_comm_rank(comm) == 0) {
@@ -168,23 +170,6 @@ static tulle_status body(tulle_comm *comm, void *arg)
 
 /* ---- options ---- */
 
-/* NAME, or block-jacobi:n=ROWS. */
-static tulle_status read_precond(struct iteration *s)
-{
-    char name[32];
-    const char *word = options_word(s->options, "precond", "none"), *colon = strchr(word, ':');
-    int64_t rows = 0;
-    snprintf(name, sizeof name, "%.*s", (int)(colon ? colon - word : (long)strlen(word)), word);
-    s->preconditioning = TULLE_PRECOND_DEFAULT;
-    tulle_status status = tulle_precond_parse(name, &s->precond);
-    if (status != TULLE_OK || !colon) return status;
-    if (s->precond != TULLE_PRECOND_BLOCK_JACOBI || strncmp(colon, ":n=", 3) != 0)
-        return tulle_fail(TULLE_ERR_ARG, "--precond is a name, or block-jacobi:n=ROWS, not '%s'", word);
-    status = tulle_parse_int(colon + 3, "--precond block-jacobi:n=ROWS", 1, 4096, &rows);
-    s->preconditioning.block = (int)rows;
-    return status;
-}
-
 static int ends_in(const char *name, const char *ending)
 {
     size_t n = strlen(name), e = strlen(ending);
@@ -198,7 +183,9 @@ static tulle_status read_options(struct iteration *s)
     tulle_krylov_options *k = &s->solving;
     *k = TULLE_KRYLOV_DEFAULT;
     tulle_status status = tulle_krylov_parse(options_word(o, "method", "gmres"), &k->method);
-    if (status == TULLE_OK) status = read_precond(s);
+    s->preconditioning = TULLE_PRECOND_DEFAULT;
+    if (status == TULLE_OK)
+        status = tulle_precond_parse_spec(options_word(o, "precond", "none"), &s->precond, &s->preconditioning);
     if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
     static const char *const streams[] = {"device", "budget", "slabs", "ring", "hide"};
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) s->streamed |= options_flag(o, streams[i]);
@@ -291,8 +278,10 @@ static const struct option options[] = {OPTION_RHS,
         .kind = KIND_WORD,
         .argument = "NAME",
         .fallback = "none",
-        .text =
-            "the preconditioner" TULLE_PRECOND_LIST(LISTED) "; block-jacobi:n=ROWS gives the rows of a block, else 64"},
+        .text = "the preconditioner" TULLE_PRECOND_LIST(
+            LISTED) "; block-jacobi:n=ROWS gives the rows of a block, else 64; "
+                    "ic0:shift=auto, or X, adds so much of the diagonal, doubled until all pivots are positive; "
+                    "ilu0:floor=auto, or X, lifts pivots to that part of the largest of their rows"},
     {.name = "tol",
         .kind = KIND_WORD,
         .argument = "X",

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plural.h"
 #include "verb.h"
 
 enum { MAP_MOST = 4096 }; /* processes whose work is printed one by one */
@@ -275,12 +276,14 @@ static void print_text(const struct facts *f, const tulle_operand_shape *shape)
 {
     double mb = 1e-6, m = (double)f->m, n = (double)f->n, nnz = (double)f->nnz;
     printf("%s (%s)\n", f->options->operand[0], shape->format);
-    printf("  size           %" PRId64 " x %" PRId64 ", %" PRId64 " entries (%" PRId64 " on the diagonal, %" PRId64
-           " stored zeros)\n",
-        f->m, f->n, f->nnz, f->diagonal, f->zeros);
-    printf("  entries a row  min %" PRId64 ", mean %.2f, max %" PRId64 "; %" PRId64 " empty rows\n", f->least,
-        m > 0 ? nnz / m : 0, f->most, f->empty);
-    printf("  a column       max %" PRId64 "; %" PRId64 " empty columns\n", f->most_col, f->empty_cols);
+    printf("  size           %" PRId64 " x %" PRId64 ", %" PRId64 " %s (%" PRId64 " on the diagonal, %" PRId64
+           " stored %s)\n",
+        f->m, f->n, f->nnz, plural(f->nnz, "entry", "entries"), f->diagonal, f->zeros,
+        plural(f->zeros, "zero", "zeros"));
+    printf("  entries a row  min %" PRId64 ", mean %.2f, max %" PRId64 "; %" PRId64 " empty %s\n", f->least,
+        m > 0 ? nnz / m : 0, f->most, f->empty, plural(f->empty, "row", "rows"));
+    printf("  a column       max %" PRId64 "; %" PRId64 " empty %s\n", f->most_col, f->empty_cols,
+        plural(f->empty_cols, "column", "columns"));
     printf("  symmetry       %s\n", f->m != f->n           ? "not square"
                                     : f->value_symmetric   ? "symmetric"
                                     : f->pattern_symmetric ? "pattern symmetric, values not"
@@ -288,9 +291,10 @@ static void print_text(const struct facts *f, const tulle_operand_shape *shape)
     printf("  memory, MB     csr f64 %.1f, csr f32 %.1f, coordinates f64 %.1f, dense f64 %.1f\n",
         (nnz * 12 + 8 * m) * mb, (nnz * 8 + 8 * m) * mb, nnz * 16 * mb, m * n * 8 * mb);
     if (f->m == f->n)
-        printf("  lower, unit    %" PRId64 " entries, %" PRId64 " levels, the widest of %" PRId64
-               " rows; dependency %.2f, parallelism %.2f\n",
-            f->lower, f->levels, f->widest, dependency(f), parallelism(f));
+        printf("  lower, unit    %" PRId64 " %s, %" PRId64 " %s, the widest of %" PRId64
+               " %s; dependency %.2f, parallelism %.2f\n",
+            f->lower, plural(f->lower, "entry", "entries"), f->levels, plural(f->levels, "level", "levels"), f->widest,
+            plural(f->widest, "row", "rows"), dependency(f), parallelism(f));
     if (!f->rows) return;
     printf("  grid %dx%d, load imbalance (max / mean) of %s\n", f->rows, f->cols, f->m == f->n ? "A A" : "A A^T");
     printf("    entries of A                   %.3f\n", f->nnz_imbalance);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "launch.h"
+#include "plural.h"
 #include "process_io.h"
 #include "result.h"
 #include "streaming.h"
@@ -225,11 +226,11 @@ static void print_head(const struct setting *s, const tulle_team *team)
 {
     const tulle_stream_plan *plan = &s->run[0].plan;
     char text[512];
-    printf("stream %s: %" PRId64 " x %" PRId64 " (%" PRId64 " entries) times %" PRId64
-           " column%s, %d PEs of %d thread%s, %s\n",
-        s->options->operand[0], s->m, s->n, s->nnz, s->streaming.options.cols,
-        s->streaming.options.cols == 1 ? "" : "s", tulle_team_size(team), tulle_team_threads(team),
-        tulle_team_threads(team) == 1 ? "" : "s", chosen_comm(s->options));
+    const int pes = tulle_team_size(team), threads = tulle_team_threads(team);
+    printf("stream %s: %" PRId64 " x %" PRId64 " (%" PRId64 " %s) times %" PRId64 " %s, %d %s of %d %s, %s\n",
+        s->options->operand[0], s->m, s->n, s->nnz, plural(s->nnz, "entry", "entries"), s->streaming.options.cols,
+        plural(s->streaming.options.cols, "column", "columns"), pes, plural(pes, "PE", "PEs"), threads,
+        plural(threads, "thread", "threads"), chosen_comm(s->options));
     if (s->nruns == 1) printf("PE 0: %s\n", tulle_stream_describe(plan, text, sizeof text));
     if (*s->manner) printf("file: read %s", s->manner);
     if (*s->manner && s->run[0].io_known)
@@ -265,7 +266,7 @@ static tulle_status add_runs(const char *word, void *arg)
     struct setting *s = arg;
     int64_t slabs = 0;
     tulle_status status = TULLE_OK;
-    if (strcmp(word, "auto") != 0) status = tulle_parse_int(word, "--sweep", 1, 1000000, &slabs);
+    if (!same_word(word, "auto")) status = tulle_parse_int(word, "--sweep", 1, 1000000, &slabs);
     if (status == TULLE_OK && s->nruns + 2 > RUNS_MAX)
         status = tulle_fail(TULLE_ERR_ARG, "--sweep has more than %d numbers of slabs", RUNS_MAX / 2);
     for (int hide = 1; hide >= 0 && status == TULLE_OK; hide--)

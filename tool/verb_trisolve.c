@@ -208,7 +208,7 @@ static tulle_status read_method(const char *word, void *arg)
 static tulle_status read_methods(struct solves *s)
 {
     const char *name = options_word(s->options, "method", "auto");
-    s->all = strcmp(name, "all") == 0;
+    s->all = same_word(name, "all");
     if (!s->all) return options_each(name, read_method, s);
     for (int m = TULLE_METHOD_AUTO + 1; m < TULLE_METHOD_COUNT; m++) s->method[s->nmethods++] = (tulle_method)m;
     return TULLE_OK;
@@ -217,14 +217,8 @@ static tulle_status read_methods(struct solves *s)
 static tulle_status read_options(struct solves *s)
 {
     const struct options *o = s->options;
-    static const char *const froms[] = {"triangle", "tril", "triu", "ilu0", "ic0", "lu", "cholesky"};
     const char *uplo = options_word(o, "uplo", NULL), *from = options_word(o, "from", "triangle");
-    int triu = strcmp(from, "triu") == 0, two = strcmp(from, "ilu0") == 0 || strcmp(from, "lu") == 0, known = 0;
-    for (size_t i = 0; i < sizeof froms / sizeof *froms; i++) known = known || strcmp(from, froms[i]) == 0;
-    if (!known)
-        return tulle_fail(TULLE_ERR_ARG, "--from is triangle, tril, triu, ilu0, ic0, lu or cholesky, not '%s'", from);
-    if (uplo && strcmp(uplo, "lower") != 0 && strcmp(uplo, "upper") != 0)
-        return tulle_fail(TULLE_ERR_ARG, "--uplo is lower or upper, not '%s'", uplo);
+    int triu = strcmp(from, "triu") == 0, two = strcmp(from, "ilu0") == 0 || strcmp(from, "lu") == 0;
     int upper = uplo ? strcmp(uplo, "upper") == 0 : triu;
     if (uplo && strcmp(from, "triangle") != 0 && !two && upper != triu)
         return tulle_fail(TULLE_ERR_ARG, "--from %s is not what --uplo %s solves with", from, uplo);
@@ -293,7 +287,7 @@ static tulle_status run(const struct options *options)
 
 static const struct option options[] = {
     {.name = "from",
-        .kind = KIND_WORD,
+        .kind = KIND_CHOICE,
         .argument = "triangle|tril|triu|ilu0|ic0|lu|cholesky",
         .fallback = "triangle",
         .text =
@@ -309,7 +303,11 @@ static const struct option options[] = {
         .argument = "NAME",
         .fallback = "suitesparse",
         .text = "the module that makes the factors of lu and cholesky; suitesparse-gpl where it was built"},
-    {.name = "uplo", .kind = KIND_WORD, .argument = "lower|upper", .fallback = "lower", .text = "which triangle it is"},
+    {.name = "uplo",
+        .kind = KIND_CHOICE,
+        .argument = "lower|upper",
+        .fallback = "lower",
+        .text = "which triangle it is"},
     {.name = "trans", .kind = KIND_FLAG, .text = "solve with the transpose"},
     {.name = "unit", .kind = KIND_FLAG, .text = "ones on the diagonal, whatever is stored"},
     {.name = "scale",

@@ -4,9 +4,9 @@
  * van der Vorst, "An iterative solution method for linear systems of which the coefficient matrix is a symmetric
  * M-matrix", Math. Comp. 31 (1977), and Saad, "Iterative methods for sparse linear systems", 2nd ed., 10.3.
  *
- * A is CSR of f32 or f64 in any layout, with an entry on every place of its diagonal, and stays as it is. Factors have
- * A's type and lie in tiles of whole rows: those of A if it has one tile column, else one a PE, of even numbers of A's
- * entries. They are new matrices of A's comm, the caller's to free.
+ * A is CSR of f32 or f64 in any layout, with an entry on every place of its diagonal (see floor), and stays as it is.
+ * Factors have A's type and lie in tiles of whole rows: those of A if it has one tile column, else one a PE, of even
+ * numbers of A's entries. They are new matrices of A's comm, the caller's to free.
  *
  * Every row is computed by one worker with the operations of a serial factorisation, row by row, in its order: the bits
  * are the same whatever the number of PEs and threads and the layout. A row waits only for the rows that it names.
@@ -23,9 +23,14 @@
 extern "C" {
 #endif
 
+/* Where nothing better is known of a matrix: a floor, and a shift to begin with. */
+#define TULLE_FLOOR_AUTO 1e-3
+#define TULLE_SHIFT_AUTO 1e-3
+
 typedef struct tulle_factor_options {
     /* ILU(0): a pivot smaller in magnitude than floor times the largest of its row of A becomes that large, its sign
-       kept (+ for 0). 0: pivots stay, and one of 0 is an error. */
+       kept (+ for 0), and rows without an entry on the diagonal are factorised as if they had one of 0. 0: pivots stay,
+       and one of 0, or no entry, is an error. */
     double floor;
     /* IC(0): if a pivot is not positive, A + alpha diag(A) is factorised instead, with alpha = shift, 2 shift, 4 shift,
        ... until all are (Manteuffel, Math. Comp. 34, 1980). 0: it is an error. */
@@ -44,8 +49,9 @@ typedef struct tulle_factor_report {
 
 /*
  * Collective. L strictly lower triangular, its diagonal of ones not stored, and U upper triangular with its diagonal:
- * (L + I) U = A at every place of A's pattern, which is that of L + U. options and report may be NULL.
- * TULLE_ERR_ARG, with the first such row, if A has no entry on the diagonal there, or if a pivot is 0 or not finite.
+ * (L + I) U = A at every place of A's pattern, which is that of L + U (and the diagonal, with a floor). options and
+ * report may be NULL. TULLE_ERR_ARG, with the first such row and what can be done, if A has no entry on the diagonal
+ * there, or if a pivot is 0 or not finite.
  */
 TULLE_API tulle_status tulle_factor_ilu0(
     tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_mat **U, tulle_factor_report *report);

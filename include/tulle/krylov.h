@@ -156,7 +156,7 @@ TULLE_API tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_o
 
 /*
  * Not collective: bytes of memory that tulle_krylov_solve takes on a PE of `rows` rows of a team of `pes`, beside A, M,
- * B and X: `columns` is how many BLOCK_CG takes at a time.
+ * B and X: `columns` is how many BLOCK_CG takes at a time. options may be NULL; 0 for arguments that cannot be meant.
  */
 TULLE_API size_t tulle_krylov_memory(
     const tulle_krylov_options *options, tulle_gidx rows, tulle_type type, int columns, int pes);
@@ -191,9 +191,19 @@ typedef struct tulle_precond_options {
     int block;                   /* BLOCK_JACOBI: rows; blocks begin at its multiples and end at cuts of the vectors */
     tulle_factor_options factor; /* IC0, ILU0 */
     int64_t solves;              /* IC0, ILU0: how often it is going to be used, as in tulle_trisolve_options */
+    tulle_factor_report *report; /* IC0, ILU0: NULL, or what the factorisation came to, on each PE that gives it */
 } tulle_precond_options;
 
 #define TULLE_PRECOND_DEFAULT ((tulle_precond_options){.block = 64})
+
+/*
+ * A preconditioner with its options from a spec, NAME:key=value,...; what it does not name is as it was:
+ *   block-jacobi:n=ROWS       rows of a block
+ *   ic0:shift=X, shift=auto   options.factor.shift; auto: TULLE_SHIFT_AUTO
+ *   ilu0:floor=X, floor=auto  options.factor.floor; auto: TULLE_FLOOR_AUTO
+ */
+TULLE_API tulle_status tulle_precond_parse_spec(
+    const char *spec, tulle_precond *precond, tulle_precond_options *options);
 
 /*
  * Collective: a preconditioner of a sparse square A with its diagonal; options may be NULL. A is the caller's and must

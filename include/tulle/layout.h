@@ -43,7 +43,7 @@ TULLE_API int tulle_layout_tile_rows(const tulle_layout *layout);
 TULLE_API int tulle_layout_tile_cols(const tulle_layout *layout);
 TULLE_API const tulle_gidx *tulle_layout_row_cut(const tulle_layout *layout);
 TULLE_API const tulle_gidx *tulle_layout_col_cut(const tulle_layout *layout);
-TULLE_API int tulle_layout_owner(const tulle_layout *layout, int i, int j);
+TULLE_API int tulle_layout_owner(const tulle_layout *layout, int i, int j); /* -1: there is no such tile */
 
 /* cut[0 .. parts]: parts of [0, n) of even size, or of even weight (weight[i] >= 0 of item i). Not collective. */
 TULLE_API void tulle_cuts_even(tulle_gidx n, int parts, tulle_gidx *cut);

@@ -53,7 +53,7 @@ typedef struct tulle_csr_rows {
     const int64_t *rowptr; /* count + 1, from rowptr[0] */
     const void *colind;    /* int32_t or int64_t */
     int colind_bytes;      /* 4 or 8 */
-    const void *val;       /* of the matrix's type */
+    const void *val;       /* of the matrix's type; NULL: all are ones */
     int borrow;            /* 1: the arrays outlive the matrix and need not be copied where nobody else must reach
                               them: on a team of one PE, with 32-bit sorted columns. Else they are copied */
 } tulle_csr_rows;
@@ -82,7 +82,8 @@ typedef struct tulle_bsr_rows {
     const int64_t *rowptr;   /* blocks: count + 1, from rowptr[0] */
     const void *colind;      /* block columns: int32_t or int64_t */
     int colind_bytes;        /* 4 or 8 */
-    const void *val;         /* rows * cols values of the matrix's type for each block, those of block 0 first */
+    const void *val;         /* rows * cols values of the matrix's type for each block, those of block 0 first; NULL:
+                                all are ones */
     int drop_zeros;          /* 1: zeros in blocks are none of its entries, as of a triangle, whose diagonal blocks are
                                 half empty */
 } tulle_bsr_rows;
@@ -99,8 +100,9 @@ TULLE_API tulle_status tulle_mat_from_bsr(
 typedef enum tulle_duplicates { TULLE_DUPLICATES_SUM, TULLE_DUPLICATES_ERROR, TULLE_DUPLICATES_LAST } tulle_duplicates;
 
 /*
- * Collective. Entries (row[e], col[e], val[e]), e < count, global indices, from any PE to any tile. Duplicates are
- * added in the order of the PEs and, on one PE, of the entries; or refused; or the last one holds.
+ * Collective. Entries (row[e], col[e], val[e]), e < count, global indices, from any PE to any tile; val NULL: all
+ * values are ones. Duplicates are added in the order of the PEs and, on one PE, of the entries; or refused; or the last
+ * one holds.
  */
 TULLE_API tulle_status tulle_mat_from_entries(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
     int64_t count, const tulle_gidx *row, const tulle_gidx *col, const void *val, tulle_duplicates duplicates,
@@ -129,8 +131,8 @@ TULLE_API tulle_status tulle_mat_get_tile(tulle_mat *A, int i, int j, tulle_fetc
 TULLE_API tulle_status tulle_fetch_wait(tulle_fetch *fetch, tulle_tile *tile);
 TULLE_API void tulle_fetch_free(tulle_fetch *fetch);
 
-/* The owner's new contents of its tile (i, j): copied. Columns local to the tile, ascending. Others see it after renew.
- */
+/* The owner's new contents of its tile (i, j): copied. Columns local to the tile, ascending; val NULL: all values are
+ * ones. Others see it after renew. */
 TULLE_API tulle_status tulle_mat_replace(
     tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind, const void *val);
 /* Collective: publishes replaced tiles and frees those that they replace. */

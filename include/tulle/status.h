@@ -2,6 +2,12 @@
 /*
  * Every call that can fail returns a tulle_status. TULLE_OK is 0; a failing call leaves its outputs
  * untouched and has written one message, with the cause, for the calling thread.
+ *
+ * Arguments that cannot be meant - NULL where the declaration does not allow it, a value that an enum has not, a
+ * negative size - are TULLE_ERR_ARG, with the function and the argument in the message; of a collective call on all
+ * PEs, also if only one PE's argument is wrong, as long as that PE hands in anything that belongs to a comm. Functions
+ * that return no status then return 0, NULL, zeros, or a text that is empty or "unknown", and those that return nothing
+ * do nothing.
  */
 #ifndef TULLE_STATUS_H
 #define TULLE_STATUS_H
@@ -42,7 +48,8 @@ TULLE_API const char *tulle_status_text(tulle_status status);
 
 /*
  * The message of the last failure on this thread, "" if there was none. After tulle_team_run it is the message of
- * the PE that failed first, prefixed with its rank. The string belongs to the thread and lives until its next failure.
+ * the PE that failed first, prefixed with its rank where that matters. The string belongs to the thread and lives until
+ * its next failure.
  */
 TULLE_API const char *tulle_error_message(void);
 

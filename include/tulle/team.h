@@ -34,7 +34,11 @@ typedef struct tulle_team_options {
     int panels;    /* panels that the arena is cut into, at least 2; 0: 8 */
 } tulle_team_options;
 
-/* What a PE runs. A failing body ends the run on all PEs: those that wait for it return TULLE_ERR_PEER. */
+/*
+ * What a PE runs. A failing body ends the run on all PEs: those that wait for it return TULLE_ERR_PEER. So do those
+ * that are in a collective call which a PE, whose body has returned TULLE_OK, has not made: with its rank, some 20 ms
+ * after. A PE that nobody waits for any more may return before the others.
+ */
 typedef tulle_status (*tulle_body)(tulle_comm *comm, void *arg);
 
 /*
@@ -74,7 +78,10 @@ TULLE_API int tulle_team_virtual(const tulle_team *team);
  * can be checked or written, and of a sparse result only the number of entries is known, as an estimate. */
 TULLE_API int tulle_team_sizes_only(const tulle_team *team);
 
-/* Runs body(comm, arg) on all PEs; the worst of their statuses, with the message of the PE that failed first. */
+/*
+ * Runs body(comm, arg) on all PEs; the first failure of a PE's own, with its message. The message begins with the PE,
+ * "PE 2: ", unless all PEs failed alike, or the cause is the input and not the PE.
+ */
 TULLE_API tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg);
 
 /*
@@ -100,8 +107,10 @@ TULLE_API int tulle_comm_size(const tulle_comm *comm);
 TULLE_API double tulle_comm_seconds(const tulle_comm *comm);
 
 /*
- * Collective over the PEs of comm; complete on return everywhere. They return TULLE_ERR_PEER if a PE has failed.
- * Calls on one comm must come in the same order on all its PEs.
+ * Collective over the PEs of comm; complete on return everywhere. Calls on one comm must come in the same order on all
+ * its PEs. They return TULLE_ERR_PEER, with the cause, if a PE has failed, an argument of its call being wrong, too, or
+ * if a PE that they wait for has returned from its body. After a failure comm can be used again when all have called
+ * tulle_comm_agree.
  */
 TULLE_API tulle_status tulle_comm_barrier(tulle_comm *comm);
 TULLE_API tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *data, size_t bytes);

@@ -15,6 +15,11 @@ TULLE_API tulle_status tulle_parse_real(const char *text, const char *what, doub
 TULLE_API tulle_status tulle_parse_bytes(const char *text, const char *what, double *value);
 TULLE_API tulle_status tulle_parse_type(const char *text, tulle_type *type);
 
+/* words[*found] is text, whatever its case; the message of TULLE_ERR_ARG has the nearest word and all that there are.
+ */
+TULLE_API tulle_status tulle_parse_word(
+    const char *text, const char *what, const char *const *words, int nwords, int *found);
+
 /* The word of the list nearest to text by edit distance, NULL if none is near. */
 TULLE_API const char *tulle_nearest_word(const char *text, const char *const *words, int nwords);
 

@@ -5,11 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
 
 void tulle_budget_add(tulle_budget *budget, const char *what, double bytes)
 {
+    if (TULLE__NULL(budget) || TULLE__NULL(what)) return;
     int n = 0;
     while (n < budget->needs && strcmp(budget->need[n].what, what) != 0) n++;
     if (n == TULLE_NEEDS_MOST) n--; /* the figure must be right, whatever it is called */
@@ -23,6 +25,7 @@ void tulle_budget_add(tulle_budget *budget, const char *what, double bytes)
 
 double tulle_budget_least(const tulle_budget *budget)
 {
+    if (TULLE__NULL(budget)) return 0;
     double bytes = 0;
     for (int n = 0; n < budget->needs; n++) bytes += budget->need[n].bytes;
     return bytes;
@@ -30,6 +33,7 @@ double tulle_budget_least(const tulle_budget *budget)
 
 tulle_status tulle_budget_check(const tulle_budget *budget, double memory, const char *who)
 {
+    if (TULLE__NULL(budget) || TULLE__NULL(who)) return TULLE_ERR_ARG;
     double least = tulle_budget_least(budget);
     char parts[TULLE_MESSAGE_MAX / 2] = "";
     size_t used = 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 
+#include "base/arg.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,6 +60,24 @@ void tulle__error_clear(void)
     last_message[0] = '\0';
 }
 
+int tulle__arg_null(const char *function, const char *name)
+{
+    tulle__fail(TULLE_ERR_ARG, "%s: %s is NULL", function, name);
+    return 1;
+}
+
+int tulle__arg_outside(const char *function, const char *name, int value, int last)
+{
+    tulle__fail(TULLE_ERR_ARG, "%s: %s is %d, which is none of its values 0 to %d", function, name, value, last);
+    return 1;
+}
+
+int tulle__arg_negative(const char *function, const char *name, int64_t value)
+{
+    tulle__fail(TULLE_ERR_ARG, "%s: %s is %" PRId64 ", and must not be negative", function, name, value);
+    return 1;
+}
+
 tulle_status tulle__narrow(int64_t value, const char *what, int32_t *narrow)
 {
     if (value < INT32_MIN || value > INT32_MAX)
@@ -69,10 +89,10 @@ tulle_status tulle__narrow(int64_t value, const char *what, int32_t *narrow)
 
 size_t tulle_type_size(tulle_type type)
 {
-    return type == TULLE_F32 ? sizeof(float) : sizeof(double);
+    return type == TULLE_F32 ? sizeof(float) : type == TULLE_F64 ? sizeof(double) : 0;
 }
 
 const char *tulle_type_name(tulle_type type)
 {
-    return type == TULLE_F32 ? "f32" : "f64";
+    return type == TULLE_F32 ? "f32" : type == TULLE_F64 ? "f64" : "unknown type";
 }

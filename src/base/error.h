@@ -25,6 +25,12 @@ void tulle__error_clear(void);
         if (status != TULLE_OK) goto out;                                                                              \
     } while (0)
 
+/* The word for so many, in a message: "1 entry", "2 entries". */
+static inline const char *tulle__plural(int64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
 /* Narrows a 64-bit value into a 32-bit index; TULLE_ERR_OVERFLOW with `what` and the figure if it does not fit. */
 tulle_status tulle__narrow(int64_t value, const char *what, int32_t *narrow);
 

@@ -35,7 +35,7 @@ static const tulle__module_host host = {
     .spec_flag = tulle__spec_flag,
     .spec_word = tulle__spec_word,
     .spec_done = tulle__spec_done,
-    .nearest = tulle__nearest,
+    .name_parse = tulle__name_parse,
     .timeline_span = tulle__timeline_span,
 };
 

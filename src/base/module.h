@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 7 };
+enum { TULLE__MODULE_VERSION = 8 };
 
 struct tulle__timeline;
 
@@ -39,7 +39,7 @@ typedef struct tulle__module_host {
     tulle_status (*spec_flag)(tulle__spec_part *part, const char *key, int *value);
     tulle_status (*spec_word)(tulle__spec_part *part, const char *key, const char **value);
     tulle_status (*spec_done)(const tulle__spec_part *part, const char *const *known, int nknown);
-    const char *(*nearest)(const char *text, const char *const *words, int nwords);
+    tulle_status (*name_parse)(const char *what, const char *name, const char *const *names, int count, int *found);
     void (*timeline_span)(
         struct tulle__timeline *timeline, const char *name, int64_t start, int64_t end, int64_t bytes, int peer);
 } tulle__module_host;

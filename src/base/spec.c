@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,6 +193,17 @@ tulle_status tulle__spec_done(const tulle__spec_part *part, const char *const *k
     return TULLE_OK;
 }
 
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; /* whatever the locale */
+}
+
+int tulle__word_same(const char *a, const char *b)
+{
+    while (*a && lower(*a) == lower(*b)) a++, b++;
+    return lower(*a) == lower(*b);
+}
+
 /* Levenshtein distance; words are short, and what is long is far from all of them. */
 static int distance(const char *a, const char *b)
 {
@@ -204,7 +216,7 @@ static int distance(const char *a, const char *b)
         int diagonal = row[0];
         row[0] = i;
         for (int j = 1; j <= nb; j++) {
-            int best = diagonal + (a[i - 1] != b[j - 1]);
+            int best = diagonal + (lower(a[i - 1]) != lower(b[j - 1]));
             if (row[j] + 1 < best) best = row[j] + 1;
             if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
             diagonal = row[j];
@@ -228,14 +240,37 @@ const char *tulle__nearest(const char *text, const char *const *words, int nword
     return best;
 }
 
+const char *tulle__word_list(const char *const *words, int nwords, char *text, size_t size)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (int i = 0; i < nwords && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s",
+            i == 0            ? ""
+            : i == nwords - 1 ? " and "
+                              : ", ",
+            words[i]);
+    return text;
+}
+
+tulle_status tulle__name_unknown(tulle_status status, const char *name, const char *const *names, int count)
+{
+    char cause[TULLE_MESSAGE_MAX], list[TULLE_MESSAGE_MAX];
+    const char *near = tulle__nearest(name, names, count);
+    snprintf(cause, sizeof cause, "%s", tulle_error_message());
+    return tulle__fail(near ? TULLE_ERR_ARG : status, "%.300s; %s%s%s%s", cause, near ? "did you mean '" : "",
+        near ? near : "", near ? "'? There are " : "there are ", tulle__word_list(names, count, list, sizeof list));
+}
+
 tulle_status tulle__name_parse(const char *what, const char *name, const char *const *names, int count, int *found)
 {
+    char cause[TULLE_MESSAGE_MAX];
     for (int n = 0; n < count; n++)
-        if (strcmp(names[n], name) == 0) {
+        if (tulle__word_same(names[n], name)) {
             *found = n;
             return TULLE_OK;
         }
-    const char *near = tulle__nearest(name, names, count);
-    return tulle__fail(TULLE_ERR_ARG, "unknown %s '%s'%s%s%s", what, name, near ? "; did you mean '" : "",
-        near ? near : "", near ? "'?" : "");
+    snprintf(cause, sizeof cause, "unknown %s '%.60s'", what, name);
+    tulle__error_set(cause);
+    return tulle__name_unknown(TULLE_ERR_ARG, name, names, count);
 }

@@ -50,7 +50,22 @@ tulle_status tulle__parse_real(const char *text, const char *what, double low, d
 /* The word of the list that is nearest to `text` by edit distance, NULL if none is near. */
 const char *tulle__nearest(const char *text, const char *const *words, int nwords);
 
-/* The number of a name in a list; TULLE_ERR_ARG, saying `what` is unknown and which name is near. */
+/* Whether two words are the same but for the case of their letters. */
+int tulle__word_same(const char *a, const char *b);
+
+/* "a, b and c"; returns text. */
+const char *tulle__word_list(const char *const *words, int nwords, char *text, size_t size);
+
+/*
+ * Adds to the message of a failure to find `name` which name is near and which there are. TULLE_ERR_ARG if one is near,
+ * else status.
+ */
+tulle_status tulle__name_unknown(tulle_status status, const char *name, const char *const *names, int count);
+
+/*
+ * The number of a name in a list, whatever its case; TULLE_ERR_ARG, saying that `what` is unknown, which name is near
+ * and which there are.
+ */
 tulle_status tulle__name_parse(const char *what, const char *name, const char *const *names, int count, int *found);
 
 #endif

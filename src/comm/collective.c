@@ -4,9 +4,11 @@
  * rounds of one word each. Allgather: Bruck's, log2 p rounds, in pieces that fit the scratch, whose two halves serve in
  * turn: who has gathered piece c + 1 knows that all have left piece c. Broadcast: each pulls from its tree parent.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "comm/comm.h"
 #include "comm/slot.h"
@@ -32,8 +34,19 @@ static tulle_status tell(tulle_comm *comm, tulle_status status)
     return status;
 }
 
+tulle_status tulle__refuse(tulle_comm *comm)
+{
+    return comm ? tulle_comm_agree(comm, TULLE_ERR_ARG) : TULLE_ERR_ARG;
+}
+
+tulle_status tulle__refuse_alone(tulle_comm *comm)
+{
+    return comm ? tell(comm, TULLE_ERR_ARG) : TULLE_ERR_ARG;
+}
+
 tulle_status tulle_comm_barrier(tulle_comm *comm)
 {
+    if (TULLE__NULL(comm)) return TULLE_ERR_ARG;
     tulle__slot *own = tulle__slot_own(comm);
     uint64_t epoch = ++comm->barriers;
     comm->collectives++;
@@ -49,19 +62,31 @@ tulle_status tulle_comm_barrier(tulle_comm *comm)
     return TULLE_OK;
 }
 
-/* A barrier that only a PE that has left can break: all others come, whatever failed. */
+/* Whether the PE that a `left` word names had completed that many agreements before it left. */
+static int had_come(tulle_comm *comm, uint64_t code, uint64_t agrees)
+{
+    tulle__place place = {
+        .length = tulle__control_fixed(comm->pe->npes), .rank = tulle__failure_rank(code), .segment = TULLE__CONTROL};
+    return tulle__load(comm, &place, tulle__slot_at(comm) + offsetof(tulle__slot, returned_agrees)) >= agrees;
+}
+
+/* A barrier that only a PE that has left without coming to it can break: all others come, whatever failed. */
 static tulle_status meet(tulle_comm *comm)
 {
     tulle__slot *own = tulle__slot_own(comm);
-    uint64_t *left = &tulle__fixed_own(comm->pe)->left;
-    uint64_t epoch = ++comm->agrees;
+    const uint64_t *left = &tulle__fixed_own(comm->pe)->left;
+    uint64_t epoch = ++comm->agrees, came = 0;
     for (int round = 0, distance = 1; distance < comm->size; round++, distance *= 2) {
         add_word(comm, (comm->rank + distance) % comm->size, offsetof(tulle__slot, agree), round);
         for (int turns = 0; tulle__word_read(&own->agree[round]) < epoch;) {
-            if (tulle__word_read(left) && tulle__word_read(&own->agree[round]) < epoch) {
+            uint64_t code = tulle__word_read(left);
+            if (code != came && had_come(comm, code, epoch)) came = code;
+            if (code != came && tulle__word_read(&own->agree[round]) < epoch) {
                 tulle_status status = tulle__comm_failed(comm);
                 return status == TULLE_OK ? TULLE_ERR_PEER : status;
             }
+            tulle_status status = tulle__comm_deserted(comm, epoch);
+            if (status != TULLE_OK) return status;
             tulle__pause(comm, &turns);
         }
     }
@@ -89,10 +114,17 @@ static void reset_slot(tulle_comm *comm, int parity)
 
 tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
 {
+    if (TULLE__NULL(comm)) return TULLE_ERR_ARG;
+    if (TULLE__OUTSIDE(mine, TULLE_STATUS_COUNT - 1)) mine = TULLE_ERR_ARG;
     if (comm->size == 1) return mine;
     tulle__slot *own = tulle__slot_own(comm);
     int parity = (int)(comm->agrees & 1);
-    if (mine != TULLE_OK && mine != TULLE_ERR_PEER) tulle__comm_fail(comm, mine);
+    char said[TULLE_MESSAGE_MAX]; /* by this PE, of a failure of its own */
+    *said = '\0';
+    if (mine != TULLE_OK && mine != TULLE_ERR_PEER) {
+        snprintf(said, sizeof said, "%s", tulle_error_message());
+        tulle__comm_fail(comm, mine);
+    }
     tulle_status status = meet(comm);
     if (status != TULLE_OK) return status;
     if (!tulle__word_read(&own->failure[parity])) return mine;
@@ -104,7 +136,7 @@ tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine)
     if (tulle__failure_rank(code) == comm->pe->rank)
         tulle__error_set(tulle__fixed_own(comm->pe)->message); /* not of what came of it since */
     else
-        tulle__comm_adopt_failure(comm, code);
+        tulle__comm_adopt_failure(comm, code, said);
     status = meet(comm);
     if (status != TULLE_OK) return status;
     reset_slot(comm, parity);
@@ -209,6 +241,8 @@ out:
 
 tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t bytes, void *all)
 {
+    if (TULLE__NULL(comm) || (bytes && TULLE__NULL(mine)) || (bytes && TULLE__NULL(all)))
+        return tulle__refuse_alone(comm);
     if (comm->size == 1) {
         memcpy(all, mine, bytes);
         return TULLE_OK;
@@ -249,12 +283,13 @@ out:
 /* Binomial tree, relative to the root: the parent of r clears its lowest bit. */
 tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *data, size_t bytes)
 {
+    if (TULLE__NULL(comm) || (bytes && TULLE__NULL(data))) return tulle__refuse_alone(comm);
     tulle_status status;
     tulle__place copy = {.length = 0};
     int size = comm->size, relative = (comm->rank - root + size) % size, taken = 0;
     tulle__slot *own = tulle__slot_own(comm);
     if (root < 0 || root >= size)
-        return tulle__fail(TULLE_ERR_ARG, "broadcast from rank %d in a team of %d", root, size);
+        return tell(comm, tulle__fail(TULLE_ERR_ARG, "broadcast from rank %d in a team of %d", root, size));
     if (size == 1 || !bytes) return TULLE_OK;
     uint64_t before = comm->collectives++;
     TULLE_TRY(tulle__heap_take(comm->pe->data, bytes, "broadcast buffer", &copy));

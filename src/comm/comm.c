@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/spin.h"
 #include "comm/slot.h"
@@ -37,6 +38,13 @@ void tulle__pe_reset(tulle__pe *pe)
 {
     memset(tulle__fixed_own(pe), 0, tulle__control_fixed(pe->npes));
     pe->slots = 1;
+    for (int s = 1; s < TULLE__SLOTS; s++) {
+        if (!pe->of_slot[s]) continue;
+        pe->of_slot[s]->next_lost = pe->lost;
+        pe->lost = pe->of_slot[s];
+        pe->of_slot[s] = NULL;
+    }
+    pe->of_slot[0] = &pe->comm;
     set_up(pe, -pe->setting_up);
     pe->comm = (tulle_comm){.pe = pe, .rank = pe->rank, .size = pe->npes};
 }
@@ -48,6 +56,7 @@ tulle_status tulle__pe_new(tulle__link *link, tulle__timeline *timeline, const t
     tulle__pe *pe = NULL;
     size_t fixed = (tulle__control_fixed(link->npes) + 4095) / 4096 * 4096;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *pe, "PE state", &pe));
+    TULLE_TRY(tulle__alloc_zero(TULLE__SLOTS, sizeof(tulle_comm *), "PE state", &pe->of_slot));
     pe->link = link;
     pe->timeline = timeline;
     pe->account = account;
@@ -74,6 +83,7 @@ out:
     if (pe) {
         tulle__heap_free(pe->control);
         tulle__heap_free(pe->data);
+        tulle__free(pe->of_slot);
     }
     tulle__free(pe);
     return status;
@@ -87,8 +97,10 @@ void tulle__pe_free(tulle__pe *pe)
         tulle__pe_disown(object);
         object->free(object);
     }
+    tulle__parts_free(pe);
     tulle__heap_free(pe->control);
     tulle__heap_free(pe->data);
+    tulle__free(pe->of_slot);
     tulle__free(pe);
 }
 
@@ -112,11 +124,13 @@ void tulle__pe_disown(tulle__owned *object)
 
 int tulle_comm_rank(const tulle_comm *comm)
 {
+    if (TULLE__NULL(comm)) return 0;
     return comm->rank;
 }
 
 int tulle_comm_size(const tulle_comm *comm)
 {
+    if (TULLE__NULL(comm)) return 0;
     return comm->size;
 }
 
@@ -241,14 +255,16 @@ tulle_status tulle__wants_values(const tulle_comm *comm, const char *what)
 
 /* Where time is virtual a wait ends as soon as it can; this bounds those for what nobody tells of. */
 static const int64_t idle_least_ns = 1000;
-enum { IDLE_DOUBLINGS = 20 };
+enum { IDLE_DOUBLINGS = 20, POLLS_OF_SILENCE = 1 << 14 };
 
 void tulle__pause(tulle_comm *comm, int *turns)
 {
     const tulle__link *link = comm->pe->link;
     if (link->virtual_time) {
+        int64_t start = tulle__link_now(link);
         link->virtual_time->idle(link->clock, idle_least_ns << (*turns < IDLE_DOUBLINGS ? *turns : IDLE_DOUBLINGS));
-        ++*turns;
+        comm->pe->silence |= tulle__link_now(link) - start >= idle_least_ns << IDLE_DOUBLINGS;
+        if (*turns < IDLE_DOUBLINGS) ++*turns;
         return;
     }
     if (++*turns < TULLE__SPIN_TURNS) {
@@ -261,7 +277,11 @@ void tulle__pause(tulle_comm *comm, int *turns)
 
 void tulle__poll(tulle_comm *comm, int *turns)
 {
-    if (comm->pe->link->virtual_time) *turns = 0;
+    tulle__pe *pe = comm->pe;
+    if (pe->link->virtual_time) {
+        *turns = 0;
+        pe->silence |= ++pe->polls % POLLS_OF_SILENCE == 0;
+    }
     tulle__pause(comm, turns);
 }
 
@@ -281,6 +301,7 @@ int64_t tulle__kernel_end(tulle_comm *comm, const tulle__work *work)
 
 double tulle_comm_seconds(const tulle_comm *comm)
 {
+    if (TULLE__NULL(comm)) return 0;
     return (double)tulle__now(comm) * 1e-9;
 }
 
@@ -291,7 +312,7 @@ static uint64_t failure_code(const tulle_comm *comm, tulle_status status)
 }
 
 /* at: where in the fixed part of its control memory the failed PE keeps the message */
-static void adopt(tulle_comm *comm, uint64_t code, uint64_t at)
+static void adopt(tulle_comm *comm, uint64_t code, uint64_t at, const char *said)
 {
     char text[TULLE_MESSAGE_MAX] = "";
     int failed = tulle__failure_rank(code);
@@ -301,15 +322,15 @@ static void adopt(tulle_comm *comm, uint64_t code, uint64_t at)
     if (pe->link->ops->wait(pe->link, 0) != TULLE_OK) snprintf(text, sizeof text, "(its message could not be read)");
     text[sizeof text - 1] = '\0';
     /* a PE that passes on another's failure already names it */
-    if (strncmp(text, "PE ", 3) == 0)
+    if (strncmp(text, "PE ", 3) == 0 || strcmp(text, said) == 0)
         tulle__fail(tulle__failure_status(code), "%s", text);
     else
         tulle__fail(tulle__failure_status(code), "PE %d: %s", failed, text);
 }
 
-void tulle__comm_adopt_failure(tulle_comm *comm, uint64_t code)
+void tulle__comm_adopt_failure(tulle_comm *comm, uint64_t code, const char *said)
 {
-    adopt(comm, code, offsetof(tulle__fixed, message));
+    adopt(comm, code, offsetof(tulle__fixed, message), said);
 }
 
 /*
@@ -326,14 +347,51 @@ tulle_status tulle__comm_failed(tulle_comm *comm)
     if (comm->size == 1) return TULLE_OK;
     uint64_t code = tulle__word_read(&tulle__slot_own(comm)->failure[comm->agrees & 1]);
     if (concerns(comm, code)) {
-        tulle__comm_adopt_failure(comm, code);
+        tulle__comm_adopt_failure(comm, code, "");
         return TULLE_ERR_PEER;
     }
     code = tulle__word_read(&tulle__fixed_own(comm->pe)->left);
     /* the count of one who left is that of the whole team */
-    if (!code || (comm->slot == 0 && !concerns(comm, code))) return TULLE_OK;
-    adopt(comm, code, offsetof(tulle__fixed, left_message));
+    if (!code || (comm->slot == 0 && !concerns(comm, code))) return tulle__comm_deserted(comm, comm->agrees + 1);
+    adopt(comm, code, offsetof(tulle__fixed, left_message), "");
     return TULLE_ERR_PEER;
+}
+
+enum { POLLS_A_LOOK = 256 };                      /* between two glances at the clock */
+static const int64_t look_ns = (int64_t)20000000; /* at least between two looks; and a millisecond a PE */
+
+/* A look reads words of all others, which must cost those that wait for good reason nothing. */
+static int time_to_look(tulle__pe *pe)
+{
+    if (pe->link->virtual_time) {
+        int silence = pe->silence;
+        pe->silence = 0;
+        return silence;
+    }
+    if (++pe->polls % POLLS_A_LOOK) return 0;
+    int64_t now = tulle__link_now(pe->link);
+    if (now - pe->looked_ns < look_ns + (int64_t)pe->npes * 1000000) return 0;
+    pe->looked_ns = now;
+    return 1;
+}
+
+tulle_status tulle__comm_deserted(tulle_comm *comm, uint64_t agrees)
+{
+    tulle__pe *pe = comm->pe;
+    const tulle__link_ops *ops = pe->link->ops;
+    if (!time_to_look(pe)) return TULLE_OK;
+    for (int r = 0; r < comm->size; r++) {
+        tulle__place place = tulle__fixed_place(comm, r);
+        if (r == comm->rank || ops->load(pe->link, &place, offsetof(tulle__fixed, returned)) != pe->run) continue;
+        int inside = comm->collectives & 1;
+        uint64_t at = tulle__slot_at(comm) +
+                      (inside ? offsetof(tulle__slot, returned_collectives) : offsetof(tulle__slot, returned_agrees));
+        if (ops->load(pe->link, &place, at) >= (inside ? comm->collectives + 1 : agrees)) continue;
+        return tulle__fail(TULLE_ERR_PEER,
+            "PE %d has returned from its body without the collective call that PE %d is in", tulle__comm_world(comm, r),
+            pe->rank);
+    }
+    return TULLE_OK;
 }
 
 tulle_status tulle__wait_word(tulle_comm *comm, const uint64_t *word, uint64_t value)
@@ -381,8 +439,20 @@ void tulle__comm_fail(tulle_comm *comm, tulle_status status)
         tulle__fixed_own(comm->pe)->message, code);
 }
 
+void tulle__comm_return(tulle__pe *pe)
+{
+    for (int s = 0; s < TULLE__SLOTS; s++) {
+        const tulle_comm *comm = pe->of_slot[s]; /* NULL: nobody waits for this PE there */
+        tulle__slot *slot = tulle__slot_of(pe, s);
+        tulle__word_write(&slot->returned_collectives, comm ? comm->collectives : UINT64_MAX);
+        tulle__word_write(&slot->returned_agrees, comm ? comm->agrees : UINT64_MAX);
+    }
+    tulle__word_write(&tulle__fixed_own(pe)->returned, pe->run);
+}
+
 void tulle__comm_leave(tulle__pe *pe, tulle_status status)
 {
+    tulle__comm_return(pe); /* how far it came */
     announce(
         &pe->comm, offsetof(tulle__fixed, left), tulle__fixed_own(pe)->left_message, failure_code(&pe->comm, status));
 }

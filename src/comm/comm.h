@@ -9,6 +9,11 @@
  * first failure, put the comm's counters back to zero, and go on. Two words, because a fast PE may already fail in the
  * next operation while a slow one still leaves this one. A PE whose body returns a failure writes the `left` word of
  * all: those that wait for it return, and the run is over.
+ *
+ * A PE whose body returns TULLE_OK tells nobody: like all it leaves behind the number of the run and, for each comm,
+ * how many collectives and agreements it has completed. A PE that has waited for some time reads these of the others.
+ * One that has returned without coming to the collective call that is waited in will never come: TULLE_ERR_PEER, with
+ * its rank. One that had completed the call before it returned does not matter.
  */
 #ifndef TULLE_COMM_COMM_H
 #define TULLE_COMM_COMM_H
@@ -44,6 +49,7 @@ struct tulle_comm {
     int slot;                                       /* which of the control slots; 0 is the team's */
     uint64_t barriers, gathers, reductions, agrees; /* epochs of this PE */
     uint64_t collectives;                           /* odd inside of one, one more once it is complete */
+    tulle_comm *next_lost;                          /* of parts that a run that failed has left */
 };
 
 struct tulle__pe {
@@ -55,8 +61,14 @@ struct tulle__pe {
     int rank, npes, threads;
     size_t arena_bytes;
     int arena_panels;
-    uint32_t slots;     /* bit s: slot s is in use */
-    tulle__owned owned; /* head of a ring */
+    uint32_t slots;       /* bit s: slot s is in use */
+    tulle_comm **of_slot; /* [TULLE__SLOTS]; NULL: free, or a comm that was freed */
+    tulle_comm *lost;     /* parts whose slots were taken back after a run that failed: memory only */
+    uint64_t run;         /* number of the run, the same on all PEs */
+    uint64_t polls;       /* while waiting */
+    int64_t looked_ns;    /* when this PE last looked who has returned */
+    int silence;          /* virtual time: nobody has written for long */
+    tulle__owned owned;   /* head of a ring */
     int next_group;
     int setting_up; /* how many of tulle__set_up_begin are open */
     tulle__meter meter;
@@ -71,6 +83,9 @@ void tulle__pe_free(tulle__pe *pe);
 void tulle__pe_reset(tulle__pe *pe);
 /* Bytes of the fixed part of the control segment for a team of npes. */
 size_t tulle__control_fixed(int npes);
+
+/* Frees the memory of parts of the team that nobody has freed. */
+void tulle__parts_free(tulle__pe *pe);
 
 void tulle__pe_own(tulle__pe *pe, tulle__owned *object, void (*free)(tulle__owned *object));
 void tulle__pe_disown(tulle__owned *object);
@@ -191,12 +206,32 @@ tulle_status tulle__comm_share(tulle_comm *comm, const tulle__place *place, uint
 /* Collective: block r of mine goes to PE r; theirs[r] is the block that r had for this PE. Of `bytes` each. */
 tulle_status tulle__comm_exchange(tulle_comm *comm, const void *mine, size_t bytes, void *theirs);
 
+/*
+ * Ends a collective call that this PE cannot make, as an argument of it is wrong here (base/arg.h): all PEs return
+ * TULLE_ERR_ARG with this PE's message, since the call ends, or first fails, in an agreement. comm NULL: nobody is
+ * told.
+ */
+tulle_status tulle__refuse(tulle_comm *comm);
+/* The same of a collective that ends in no agreement: the others return TULLE_ERR_PEER. */
+tulle_status tulle__refuse_alone(tulle_comm *comm);
+
 /* Tells all PEs of comm that this one fails with status and its message, unless they know of one that came no later. */
 void tulle__comm_fail(tulle_comm *comm, tulle_status status);
-/* The same for all PEs of the team, when the body has returned. */
+/* Leaves behind how far this PE has come, when the body has returned. */
+void tulle__comm_return(tulle__pe *pe);
+/* That, and tells all PEs of the team that it has failed. */
 void tulle__comm_leave(tulle__pe *pe, tulle_status status);
-/* Makes the message behind a failure word this thread's, with the failed PE's rank before it. */
-void tulle__comm_adopt_failure(tulle_comm *comm, uint64_t code);
+/*
+ * TULLE_ERR_PEER, naming it, if a member of comm has returned from its body and has completed less than `agrees`
+ * agreements, or, if this PE is inside a collective, did not come to that. Looks from time to time only: for loops that
+ * wait.
+ */
+tulle_status tulle__comm_deserted(tulle_comm *comm, uint64_t agrees);
+/*
+ * Makes the message behind a failure word this thread's, with the failed PE's rank before it unless it is `said`, what
+ * this PE failed with itself ("": it did not).
+ */
+void tulle__comm_adopt_failure(tulle_comm *comm, uint64_t code, const char *said);
 /* What a failure word says. */
 static inline int tulle__failure_rank(uint64_t code)
 {

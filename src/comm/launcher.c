@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arg.h"
 #include "base/module.h"
 #include "comm/launcher.h"
 #include "comm/shmem/shmem.h"
@@ -99,6 +100,7 @@ int tulle_launched_size(void)
 
 int tulle_launcher_usable(const tulle_launcher *launcher)
 {
+    if (TULLE__NULL(launcher)) return 0;
     char path[4096];
     return (launcher->program ? tulle_launcher_program(launcher, path, sizeof path)
                               : tulle__module_find(launcher->module, path, sizeof path)) == TULLE_OK;
@@ -106,7 +108,8 @@ int tulle_launcher_usable(const tulle_launcher *launcher)
 
 tulle_status tulle_launcher_program(const tulle_launcher *launcher, char *path, size_t size)
 {
-    *path = '\0';
+    if (TULLE__NULL(launcher) || TULLE__NULL(path)) return TULLE_ERR_ARG;
+    if (size) *path = '\0';
     if (!launcher->program || &tulle__engine_shmem) return TULLE_OK;
     return tulle__module_find_file(launcher->program, path, size);
 }

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "comm/comm.h"
 #include "comm/slot.h"
@@ -171,10 +172,14 @@ static tulle_status reduce(tulle_comm *comm, tulle_reduction how, int n, void *v
 
 tulle_status tulle_comm_reduce_int(tulle_comm *comm, tulle_reduction how, int n, int64_t *value)
 {
+    if (TULLE__NULL(comm) || TULLE__OUTSIDE(how, TULLE_MAX) || TULLE__NEGATIVE(n) || (n && TULLE__NULL(value)))
+        return tulle__refuse_alone(comm);
     return reduce(comm, how, n, value, combine_int);
 }
 
 tulle_status tulle_comm_reduce_real(tulle_comm *comm, tulle_reduction how, int n, double *value)
 {
+    if (TULLE__NULL(comm) || TULLE__OUTSIDE(how, TULLE_MAX) || TULLE__NEGATIVE(n) || (n && TULLE__NULL(value)))
+        return tulle__refuse_alone(comm);
     return reduce(comm, how, n, value, combine_real);
 }

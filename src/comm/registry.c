@@ -17,7 +17,14 @@ static const tulle__wrapper *const wrappers[] = {
 
 static const char engine_shmem[] = "shmem";
 
-enum { ENGINES = sizeof engines / sizeof *engines, WRAPPERS = sizeof wrappers / sizeof *wrappers };
+/* Modules that there may be: engines. */
+static const char *const modules[] = {"mpi", "sim"};
+
+enum {
+    ENGINES = sizeof engines / sizeof *engines,
+    WRAPPERS = sizeof wrappers / sizeof *wrappers,
+    MODULES = sizeof modules / sizeof *modules
+};
 
 const tulle__engine *tulle__registry_engine(int i)
 {
@@ -32,24 +39,29 @@ const tulle__wrapper *tulle__registry_wrapper(int i)
 tulle_status tulle__registry_find(
     const char *name, const char *family, const tulle__engine **engine, const tulle__wrapper **wrapper)
 {
-    const char *names[ENGINES + WRAPPERS];
+    const char *names[ENGINES + WRAPPERS + MODULES];
     *engine = NULL;
     *wrapper = NULL;
     for (int i = 0; i < ENGINES; i++) {
         names[i] = engines[i] ? engines[i]->name : engine_shmem;
-        if (engines[i] && strcmp(names[i], name) == 0) *engine = engines[i];
+        if (engines[i] && tulle__word_same(names[i], name)) *engine = engines[i];
     }
     for (int i = 0; i < WRAPPERS; i++) {
         names[ENGINES + i] = wrappers[i]->name;
-        if (strcmp(wrappers[i]->name, name) == 0) *wrapper = wrappers[i];
+        if (tulle__word_same(wrappers[i]->name, name)) *wrapper = wrappers[i];
     }
     if (*engine || *wrapper) return TULLE_OK;
-    if (strcmp(name, engine_shmem) == 0)
+    if (tulle__word_same(name, engine_shmem))
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
             "the engine 'shmem' must be linked with the program, as in " TULLE__PROGRAM_SHMEM ": OpenSHMEM cannot be "
             "loaded late");
     const tulle__module *module = NULL;
-    tulle_status status = tulle__module_load(strcmp(name, "mpi") == 0 ? tulle__launcher_module(family) : name, &module);
+    int known = -1;
+    /* the file of a module has its name, in small letters if it is one of ours */
+    for (int i = 0; i < MODULES; i++)
+        if (tulle__word_same(modules[i], name)) known = i;
+    const char *file = known == 0 ? tulle__launcher_module(family) : known > 0 ? modules[known] : name;
+    tulle_status status = tulle__module_load(file, &module);
     if (status == TULLE_OK && !module->engine && !module->wrapper)
         return tulle__fail(TULLE_ERR_ARG, "'%s' is neither an engine nor a wrapper", name);
     if (status == TULLE_OK) {
@@ -57,11 +69,7 @@ tulle_status tulle__registry_find(
         *wrapper = module->wrapper;
         return TULLE_OK;
     }
-    const char *near = tulle__nearest(name, names, ENGINES + WRAPPERS);
-    if (near) {
-        char cause[TULLE_MESSAGE_MAX];
-        strcpy(cause, tulle_error_message());
-        return tulle__fail(TULLE_ERR_ARG, "%.400s; did you mean '%s'?", cause, near);
-    }
-    return status;
+    if (known >= 0) return status;
+    for (int i = 0; i < MODULES; i++) names[ENGINES + WRAPPERS + i] = modules[i];
+    return tulle__name_unknown(status, name, names, ENGINES + WRAPPERS + MODULES);
 }

@@ -15,17 +15,19 @@ enum {
 };
 
 typedef struct tulle__fixed {
-    uint64_t left; /* code of the first PE whose body failed */
-    uint64_t pad[7];
+    uint64_t left;     /* code of the first PE whose body failed */
+    uint64_t returned; /* number of the last run in which this PE's body returned */
+    uint64_t pad[6];
     /* Of this PE's first failure in an operation, and why its body failed: apart, as others may still read the first.
      */
     char message[TULLE_MESSAGE_MAX], left_message[TULLE_MESSAGE_MAX];
 } tulle__fixed;
 
 typedef struct tulle__slot {
-    uint64_t failure[2]; /* by parity of the agreement that ends the operation */
-    uint64_t broadcast;  /* 1 + offset of the parent's copy, 0 = none */
-    uint64_t pad[5];
+    uint64_t failure[2];                            /* by parity of the agreement that ends the operation */
+    uint64_t broadcast;                             /* 1 + offset of the parent's copy, 0 = none */
+    uint64_t returned_collectives, returned_agrees; /* the comm's counters when this PE's body returned */
+    uint64_t pad[3];
     uint64_t barrier[TULLE__ROUNDS];
     uint64_t agree[TULLE__ROUNDS]; /* never reset while a run is sound */
     uint64_t gather[TULLE__ROUNDS];
@@ -68,6 +70,11 @@ static inline tulle__fixed *tulle__fixed_own(tulle__pe *pe)
 static inline tulle__slot *tulle__slot_own(tulle_comm *comm)
 {
     return (tulle__slot *)(void *)((char *)tulle__fixed_own(comm->pe) + tulle__slot_at(comm));
+}
+
+static inline tulle__slot *tulle__slot_of(tulle__pe *pe, int slot)
+{
+    return tulle__slot_own(&(tulle_comm){.pe = pe, .slot = slot});
 }
 
 #endif

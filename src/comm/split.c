@@ -2,6 +2,7 @@
 /* Parts of a team: a comm of its own control slot, agreed on by the PEs that will share it. */
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "comm/comm.h"
 #include "comm/slot.h"
@@ -14,6 +15,12 @@ struct member {
 static int before(const struct member *a, const struct member *b)
 {
     return a->key != b->key ? a->key < b->key : a->world < b->world;
+}
+
+static void drop(tulle_comm *part)
+{
+    tulle__free(part->world);
+    tulle__free(part);
 }
 
 static tulle_status split(tulle_comm *comm, int color, int key, tulle_comm **part)
@@ -46,35 +53,58 @@ static tulle_status split(tulle_comm *comm, int color, int key, tulle_comm **par
     *part = made;
 out:
     tulle__free(all);
-    if (status != TULLE_OK && made) {
-        tulle__free(made->world);
-        tulle__free(made);
-    }
+    if (status != TULLE_OK && made) drop(made);
     return status;
 }
 
 tulle_status tulle_comm_split(tulle_comm *comm, int color, int key, tulle_comm **part)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(part)) return tulle__refuse(comm);
     tulle_comm *made = NULL;
     tulle_status status = tulle_comm_agree(comm, split(comm, color, key, &made));
     if (status == TULLE_OK) {
         comm->pe->slots |= 1u << made->slot;
+        comm->pe->of_slot[made->slot] = made;
         *part = made;
     } else if (made) {
-        tulle__free(made->world);
-        tulle__free(made);
+        drop(made);
     }
     return status;
+}
+
+void tulle__parts_free(tulle__pe *pe)
+{
+    for (int s = 1; s < TULLE__SLOTS; s++)
+        if (pe->of_slot[s]) drop(pe->of_slot[s]);
+    for (tulle_comm *part = pe->lost, *next; part; part = next) {
+        next = part->next_lost;
+        drop(part);
+    }
+}
+
+/* 1: it was, and is no longer in the list */
+static int was_lost(tulle_comm *part)
+{
+    for (tulle_comm **at = &part->pe->lost; *at; at = &(*at)->next_lost)
+        if (*at == part) {
+            *at = part->next_lost;
+            return 1;
+        }
+    return 0;
 }
 
 void tulle_comm_free(tulle_comm *part)
 {
     if (!part || part->slot == 0) return;
+    if (was_lost(part)) {
+        drop(part);
+        return;
+    }
+    part->pe->of_slot[part->slot] = NULL;
     /* nobody writes a word of this slot after this meeting; if it fails the slot stays taken for this run */
     if (tulle_comm_barrier(part) == TULLE_OK) {
         memset(tulle__slot_own(part), 0, sizeof(tulle__slot));
         part->pe->slots &= ~(1u << part->slot);
     }
-    tulle__free(part->world);
-    tulle__free(part);
+    drop(part);
 }

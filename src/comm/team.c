@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "comm/comm.h"
 #include "comm/registry.h"
@@ -27,6 +28,7 @@ struct tulle_team {
     tulle__pe **pe;         /* those of this process; NULL: another's */
     tulle__account **account;
     tulle__timeline **timeline;
+    uint64_t *words; /* of each PE: a hash of the message that it failed with in the last run; 0: it did not */
     tulle_progress_call watch;
     void *watch_arg;
     int dirty; /* the last run failed: words and epochs are to be put back */
@@ -34,21 +36,25 @@ struct tulle_team {
 
 int tulle_team_size(const tulle_team *team)
 {
+    if (TULLE__NULL(team)) return 0;
     return team->npes;
 }
 
 int tulle_team_threads(const tulle_team *team)
 {
+    if (TULLE__NULL(team)) return 0;
     return team->options.threads;
 }
 
 int tulle_team_leads(const tulle_team *team)
 {
+    if (TULLE__NULL(team)) return 0;
     return team->pe[0] != NULL;
 }
 
 int tulle_engine_usable(const char *name)
 {
+    if (TULLE__NULL(name)) return 0;
     const tulle__engine *engine;
     const tulle__wrapper *wrapper;
     return tulle__registry_find(name, NULL, &engine, &wrapper) == TULLE_OK;
@@ -64,16 +70,19 @@ static const tulle_comm *any_comm(const tulle_team *team)
 
 int tulle_team_virtual(const tulle_team *team)
 {
+    if (TULLE__NULL(team)) return 0;
     return tulle__is_virtual(any_comm(team));
 }
 
 int tulle_team_sizes_only(const tulle_team *team)
 {
+    if (TULLE__NULL(team)) return 0;
     return tulle__is_hollow(any_comm(team));
 }
 
 const char *tulle_team_spec(const tulle_team *team)
 {
+    if (TULLE__NULL(team)) return "";
     return team->spec_text;
 }
 
@@ -161,6 +170,7 @@ void tulle_team_free(tulle_team *team)
     tulle__free(team->pe);
     tulle__free(team->account);
     tulle__free(team->timeline);
+    tulle__free(team->words);
     tulle__free(team);
 }
 
@@ -233,6 +243,7 @@ static tulle_status open_team(const char *spec, int npes, const tulle_communicat
     TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->pe, "PEs", &team->pe));
     TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->account, "PEs", &team->account));
     TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->timeline, "PEs", &team->timeline));
+    TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->words, "PEs", &team->words));
     TULLE_TRY(team->engine->open(&team->spec.part[team->spec.nparts - 1], &setting, &team->engine_team));
     TULLE_TRY(team->engine->run(team->engine_team, open_pe, team));
     team->communicator = NULL;
@@ -245,12 +256,16 @@ out:
 
 tulle_status tulle_team_new(const char *spec, int npes, const tulle_team_options *options, tulle_team **team)
 {
+    if (TULLE__NULL(spec) || TULLE__NULL(team)) return TULLE_ERR_ARG;
     return open_team(spec, npes, NULL, options, team);
 }
 
 tulle_status tulle_team_new_over(
     const char *spec, const tulle_communicator *communicator, const tulle_team_options *options, tulle_team **team)
 {
+    if (TULLE__NULL(spec) || TULLE__NULL(communicator) || TULLE__NULL(communicator->family) ||
+        TULLE__NULL(communicator->comm) || TULLE__NULL(team))
+        return TULLE_ERR_ARG;
     return open_team(spec, 0, communicator, options, team);
 }
 
@@ -263,6 +278,7 @@ static tulle_status reset_pe(void *arg, int rank, tulle__link *link)
 
 void tulle_team_watch(tulle_team *team, tulle_progress_call call, void *arg)
 {
+    if (TULLE__NULL(team)) return;
     team->watch = call;
     team->watch_arg = arg;
 }
@@ -273,6 +289,13 @@ struct run {
     void *arg;
 };
 
+static uint64_t hash_text(const char *text)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+    return hash | 1;
+}
+
 static tulle_status run_pe(void *arg, int rank, tulle__link *link)
 {
     (void)link;
@@ -281,6 +304,7 @@ static tulle_status run_pe(void *arg, int rank, tulle__link *link)
     tulle__account *before = tulle__account_enter(pe->account);
     tulle__error_clear();
     pe->meter = (tulle__meter){.call = run->team->watch, .arg = run->team->watch_arg};
+    pe->run++;
     tulle_status status = run->body(&pe->comm, run->arg);
     if (status == TULLE_OK) {
         if (pe->link->ops->run_end) status = pe->link->ops->run_end(pe->link);
@@ -292,22 +316,14 @@ static tulle_status run_pe(void *arg, int rank, tulle__link *link)
     }
     if (status != TULLE_OK) {
         if (!*tulle_error_message()) tulle__fail(status, "%s", tulle_status_text(status));
+        run->team->words[rank] = hash_text(tulle_error_message());
         if (strncmp(tulle_error_message(), "PE ", 3) && pe->npes > 1)
             tulle__fail(status, "PE %d: %s", rank, tulle_error_message());
         tulle__comm_leave(pe, status);
+    } else {
+        tulle__comm_return(pe);
     }
     tulle__account_enter(before);
-    return status;
-}
-
-tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg)
-{
-    struct run run = {team, body, arg};
-    tulle_status status = TULLE_OK;
-    if (team->dirty) status = team->engine->run(team->engine_team, reset_pe, team);
-    if (status != TULLE_OK) return status;
-    status = team->engine->run(team->engine_team, run_pe, &run);
-    team->dirty = status != TULLE_OK;
     return status;
 }
 
@@ -317,8 +333,59 @@ static tulle_status largest(tulle_team *team, int n, uint64_t *value)
     return team->engine->largest ? team->engine->largest(team->engine_team, n, value) : TULLE_OK;
 }
 
+/* Whether all PEs failed with the same message, each of itself. */
+static int all_say_the_same(tulle_team *team)
+{
+    uint64_t most[2] = {0, 0}; /* of the hashes, and of their complements */
+    for (int rank = 0; rank < team->npes; rank++) {
+        if (!team->pe[rank]) continue;
+        if (team->words[rank] > most[0]) most[0] = team->words[rank];
+        if (~team->words[rank] > most[1]) most[1] = ~team->words[rank];
+    }
+    return largest(team, 2, most) == TULLE_OK && most[0] == ~most[1];
+}
+
+/*
+ * Which PE says so matters where PEs differ: in their memory, their host, what they were handed. It says nothing where
+ * all PEs say it, or of a fault of the data, or if it is PE 0, which reads and writes for all, that does not get on.
+ */
+static int rank_matters(tulle_status status, const char *message)
+{
+    static const unsigned of_data = 1u << TULLE_ERR_FORMAT | 1u << TULLE_ERR_CHECK | 1u << TULLE_ERR_CONVERGENCE,
+                          of_input = 1u << TULLE_ERR_ARG | 1u << TULLE_ERR_UNSUPPORTED | 1u << TULLE_ERR_OVERFLOW |
+                                     1u << TULLE_ERR_IO;
+    static const char zero[] = "PE 0: ";
+    if (of_data >> status & 1) return 0;
+    return strncmp(message, zero, sizeof zero - 1) != 0 || !(of_input >> status & 1);
+}
+
+/* Takes "PE n: " from the message where it tells nothing. */
+static void trim_message(tulle_team *team, tulle_status status)
+{
+    char text[TULLE_MESSAGE_MAX];
+    snprintf(text, sizeof text, "%s", tulle_error_message());
+    size_t digits = strncmp(text, "PE ", 3) == 0 ? strspn(text + 3, "0123456789") : 0;
+    if (!digits || strncmp(text + 3 + digits, ": ", 2) != 0) return;
+    if (!rank_matters(status, text) || all_say_the_same(team)) tulle__error_set(text + 3 + digits + 2);
+}
+
+tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg)
+{
+    if (TULLE__NULL(team) || TULLE__NULL(body)) return TULLE_ERR_ARG;
+    struct run run = {team, body, arg};
+    tulle_status status = TULLE_OK;
+    if (team->dirty) status = team->engine->run(team->engine_team, reset_pe, team);
+    if (status != TULLE_OK) return status;
+    memset(team->words, 0, (size_t)team->npes * sizeof *team->words);
+    status = team->engine->run(team->engine_team, run_pe, &run);
+    team->dirty = status != TULLE_OK;
+    if (status != TULLE_OK) trim_message(team, status);
+    return status;
+}
+
 size_t tulle_team_memory_peak(tulle_team *team, int reset)
 {
+    if (TULLE__NULL(team)) return 0;
     uint64_t most = 0;
     for (int rank = 0; rank < team->npes; rank++) {
         if (!team->account[rank]) continue;
@@ -347,6 +414,7 @@ static tulle_status append_trace(tulle_team *team, const char *path, int64_t ori
 
 tulle_status tulle_team_trace_write(tulle_team *team, const char *path)
 {
+    if (TULLE__NULL(team) || TULLE__NULL(path)) return TULLE_ERR_ARG;
     tulle_status status = TULLE_OK;
     int64_t origin = INT64_MAX;
     if (!wants_timeline(team))

@@ -6,6 +6,7 @@
 
 #include <tulle/device.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/module.h"
@@ -28,19 +29,22 @@ static tulle_status find(const char *name, const tulle__device_driver **driver)
     for (int i = 0; i < DRIVERS; i++) {
         names[i] = drivers[i]->name;
         *driver = drivers[i];
-        if (strcmp(name, names[i]) == 0) return TULLE_OK;
+        if (tulle__word_same(name, names[i])) return TULLE_OK;
     }
-    for (int i = 0; i < MODULES; i++) names[DRIVERS + i] = modules[i];
+    int known = 0;
+    for (int i = 0; i < MODULES; i++) {
+        names[DRIVERS + i] = modules[i];
+        if (!tulle__word_same(name, modules[i])) continue;
+        name = modules[i];
+        known = 1;
+    }
     tulle_status status = tulle__module_load(name, &module);
     if (status == TULLE_OK && module->device) {
         *driver = module->device;
         return TULLE_OK;
     }
     if (status == TULLE_OK) return tulle__fail(TULLE_ERR_ARG, "the module '%s' is no device", name);
-    const char *near = tulle__nearest(name, names, DRIVERS + MODULES);
-    if (near && strcmp(near, name) != 0)
-        return tulle__fail(TULLE_ERR_ARG, "there is no device '%.60s'; did you mean '%s'?", name, near);
-    return status;
+    return known ? status : tulle__name_unknown(status, name, names, DRIVERS + MODULES);
 }
 
 void tulle__device_close(tulle__device *device)
@@ -112,6 +116,7 @@ const char *tulle_device_list(int i, const char **summary, int *wrapper)
 
 tulle_status tulle_device_probe(const char *spec, tulle_device_facts *facts)
 {
+    if (TULLE__NULL(spec) || TULLE__NULL(facts)) return TULLE_ERR_ARG;
     tulle__device_setting setting = {.threads = 1};
     tulle__device *device;
     tulle_status status = tulle__device_open(spec, &setting, &device);

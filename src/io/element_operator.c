@@ -8,6 +8,7 @@
 
 #include <tulle/krylov.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "io/generate/cantilever.h"
 #include "io/generate/hexahedron.h"
@@ -229,6 +230,8 @@ out:
 
 tulle_status tulle_operator_of_elements(tulle_comm *comm, const char *operand, tulle_type type, tulle_operator *op)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(operand) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(op))
+        return tulle__refuse(comm);
     struct elements *elements = NULL;
     tulle_status status = tulle_comm_agree(comm, open_elements(comm, operand, &elements));
     if (status != TULLE_OK) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/binsparse.h"
@@ -151,8 +152,9 @@ static tulle_status assemble_mtx(
     tulle__mtx_warnings(mtx, sum, load->warnings, TULLE_WARNINGS_MAX);
     size_t used = strlen(load->warnings);
     if (repeated)
-        snprintf(load->warnings + used, TULLE_WARNINGS_MAX - used,
-            "%s: %" PRId64 " entries fall on one before them and are %s\n", load->operand, repeated,
+        snprintf(load->warnings + used, TULLE_WARNINGS_MAX - used, "%s: %" PRId64 " %s and %s %s\n", load->operand,
+            repeated, tulle__plural(repeated, "entry falls on one before it", "entries fall on one before them"),
+            tulle__plural(repeated, "is", "are"),
             load->options->duplicates == TULLE_DUPLICATES_LAST ? "taken instead of it" : "added to it");
     return status;
 }
@@ -368,6 +370,10 @@ static tulle_status load_sparse(tulle__loading *load, tulle_mat **A)
 tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_layout *layout, tulle_kind kind,
     const tulle_read_options *options, char *warnings, tulle_mat **A)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(operand) || TULLE__OUTSIDE(kind, TULLE_CSR) || TULLE__NULL(A) ||
+        (options && (TULLE__OUTSIDE(options->type, TULLE_TYPE_COUNT - 1) ||
+                        TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))))
+        return tulle__refuse(comm);
     char unread[TULLE_WARNINGS_MAX];
     tulle_read_options chosen = options ? *options : TULLE_READ_DEFAULT;
     tulle_layout *rows = NULL;

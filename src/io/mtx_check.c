@@ -39,8 +39,10 @@ tulle_status tulle__mtx_check(tulle__mtx *mtx, const tulle__mtx_stats *sum)
             mtx->path, head->size_line, n, head->stored, sum->stored);
     return tulle__fail(TULLE_ERR_FORMAT,
         "%s:%" PRId64 ": the size line %s %" PRId64 " %s, but the file has %" PRId64 "%s", mtx->path, head->size_line,
-        head->array ? "asks for" : "states", head->stored, head->array ? "numbers" : "entries", sum->stored,
-        sum->stored > head->stored ? " or more" : "");
+        head->array ? "asks for" : "states", head->stored,
+        head->array ? tulle__plural(head->stored, "number", "numbers")
+                    : tulle__plural(head->stored, "entry", "entries"),
+        sum->stored, sum->stored > head->stored ? " or more" : "");
 }
 
 struct list {
@@ -69,14 +71,20 @@ int tulle__mtx_warnings(const tulle__mtx *mtx, const tulle__mtx_stats *sum, char
     if (size == 0) return 0;
     snprintf(text, size, "%s", head->warnings);
     if (head->symmetry != TULLE__MTX_GENERAL && !head->array)
-        warn(&list, sum->upper, "%" PRId64 " entries of a %s matrix are above the diagonal", sum->upper,
-            tulle__mtx_symmetry_name(head->symmetry));
-    warn(&list, sum->pattern_values, "%" PRId64 " values in a pattern file are ignored", sum->pattern_values);
-    warn(&list, sum->nans, "%" PRId64 " values are nan", sum->nans);
-    warn(&list, sum->infs, "%" PRId64 " values are infinite", sum->infs);
-    warn(&list, sum->overflows, "%" PRId64 " values are beyond the largest number and became infinite", sum->overflows);
-    warn(&list, sum->underflows, "%" PRId64 " values are too small and became 0", sum->underflows);
-    warn(&list, sum->rounded, "%" PRId64 " integers are too large to be kept exactly and were rounded", sum->rounded);
+        warn(&list, sum->upper, "%" PRId64 " %s of a %s matrix %s above the diagonal", sum->upper,
+            tulle__plural(sum->upper, "entry", "entries"), tulle__mtx_symmetry_name(head->symmetry),
+            tulle__plural(sum->upper, "is", "are"));
+    warn(&list, sum->pattern_values, "%" PRId64 " %s ignored", sum->pattern_values,
+        tulle__plural(sum->pattern_values, "value in a pattern file is", "values in a pattern file are"));
+    warn(&list, sum->nans, "%" PRId64 " %s nan", sum->nans, tulle__plural(sum->nans, "value is", "values are"));
+    warn(&list, sum->infs, "%" PRId64 " %s infinite", sum->infs, tulle__plural(sum->infs, "value is", "values are"));
+    warn(&list, sum->overflows, "%" PRId64 " %s beyond the largest number and became infinite", sum->overflows,
+        tulle__plural(sum->overflows, "value is", "values are"));
+    warn(&list, sum->underflows, "%" PRId64 " %s too small and became 0", sum->underflows,
+        tulle__plural(sum->underflows, "value is", "values are"));
+    warn(&list, sum->rounded, "%" PRId64 " %s rounded", sum->rounded,
+        tulle__plural(sum->rounded, "integer is too large to be kept exactly and was",
+            "integers are too large to be kept exactly and were"));
     return list.count;
 }
 

@@ -263,7 +263,9 @@ static int plausible(const tulle__mtx *mtx, const char *line, tulle__mtx_fault *
     if (head->packed) have = (__int128)mtx->text.bytes * 1040; /* deflate packs 1032 to 1 at best */
     if (need <= have) return 1;
     return tulle__mtx_blame(fault, TULLE_ERR_FORMAT, line, line,
-        "%" PRId64 " %s cannot be in a file of %" PRId64 " bytes%s", head->stored, head->array ? "numbers" : "entries",
+        "%" PRId64 " %s cannot be in a file of %" PRId64 " bytes%s", head->stored,
+        head->array ? tulle__plural(head->stored, "number", "numbers")
+                    : tulle__plural(head->stored, "entry", "entries"),
         mtx->text.bytes, head->packed ? " (packed)" : "");
 }
 

@@ -5,6 +5,7 @@
 
 #include <tulle/io.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "io/binsparse.h"
 #include "io/operand.h"
@@ -146,6 +147,9 @@ out:
 tulle_status tulle_writer_open(
     tulle_comm *comm, const char *path, tulle_gidx m, tulle_gidx n, tulle_type type, tulle_writer **out)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(path) || TULLE__NEGATIVE(m) || TULLE__NEGATIVE(n) ||
+        TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL_AS(out, "writer"))
+        return tulle__refuse(comm);
     tulle_writer *writer = NULL;
     tulle_status status = tulle__wants_values(comm, "writing a matrix");
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *writer, "a writer", &writer);
@@ -177,6 +181,7 @@ static tulle_status append(tulle_writer *writer, tulle_mat *A)
 
 tulle_status tulle_writer_append(tulle_writer *writer, tulle_mat *A)
 {
+    if (TULLE__NULL(writer) || TULLE__NULL(A)) return tulle__refuse(writer ? writer->comm : NULL);
     tulle_status status = tulle_comm_agree(writer->comm, append(writer, A));
     writer->broken |= status != TULLE_OK;
     return status;
@@ -184,6 +189,7 @@ tulle_status tulle_writer_append(tulle_writer *writer, tulle_mat *A)
 
 tulle_status tulle_writer_close(tulle_writer *writer)
 {
+    if (TULLE__NULL(writer)) return TULLE_ERR_ARG;
     tulle_comm *comm = writer->comm;
     tulle_status status = TULLE_OK;
     if (writer->broken)

@@ -8,6 +8,7 @@
 
 #include <tulle/stream.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "mat/mat.h"
@@ -232,6 +233,7 @@ out:
 
 tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D)
 {
+    if (TULLE__NULL(rows) || TULLE__NULL(D)) return tulle__refuse(rows ? rows->comm : NULL);
     tulle_comm *comm = rows->comm;
     struct found f = {.values = rows->values, .type = rows->type};
     struct sorted sorted = {.rowptr = NULL};

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/binsparse.h"
@@ -369,6 +370,7 @@ static void drop(tulle__owned *object)
 
 tulle_status tulle_rows_open(tulle_comm *comm, const char *path, tulle_rows **rows)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(path) || TULLE__NULL(rows)) return tulle__refuse(comm);
     struct rows_file *f = NULL;
     tulle_status status = tulle__alloc_zero(1, sizeof *f, "a file of rows", &f);
     if (status == TULLE_OK) {
@@ -400,26 +402,31 @@ void tulle_rows_free(tulle_rows *rows)
 
 tulle_gidx tulle_rows_count(const tulle_rows *rows)
 {
+    if (TULLE__NULL(rows)) return 0;
     return rows->m;
 }
 
 tulle_gidx tulle_rows_cols(const tulle_rows *rows)
 {
+    if (TULLE__NULL(rows)) return 0;
     return rows->n;
 }
 
 int64_t tulle_rows_nnz(const tulle_rows *rows)
 {
+    if (TULLE__NULL(rows)) return 0;
     return rows->nnz;
 }
 
 tulle_type tulle_rows_type(const tulle_rows *rows)
 {
+    if (TULLE__NULL(rows)) return TULLE_F32;
     return rows->type;
 }
 
 tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type)
 {
+    if (TULLE__NULL(rows) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1)) return TULLE_ERR_ARG;
     if (type == TULLE_F32 && rows->values == TULLE_F64)
         return tulle__fail(TULLE_ERR_ARG, "%s: has values of f64, which vectors of f32 do not do with", rows->name);
     if (type != TULLE_F32 && type != TULLE_F64) return tulle__fail(TULLE_ERR_ARG, "%d is no type", (int)type);
@@ -429,5 +436,6 @@ tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type)
 
 const char *tulle_rows_manner(const tulle_rows *rows)
 {
+    if (TULLE__NULL(rows)) return "";
     return rows->manner;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "io/binsparse.h"
 #include "io/load.h"
@@ -255,6 +256,7 @@ static tulle_status save_binsparse(tulle_mat *A, const char *path)
 
 tulle_status tulle_mat_save(tulle_mat *A, const char *path)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(path)) return tulle__refuse(A ? A->comm : NULL);
     tulle_status status = tulle__wants_values(A->comm, "writing a matrix");
     if (A->comm->rank == 0 && status == TULLE_OK) {
         switch (tulle__operand_format(path)) {

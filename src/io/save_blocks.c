@@ -2,6 +2,7 @@
 /* A distributed matrix into a Binsparse file of blocks, or of one half: PE 0 reads the tiles of everyone and writes. */
 #include <tulle/io.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "io/block_writer.h"
 #include "io/operand.h"
@@ -127,6 +128,7 @@ out:
 
 tulle_status tulle_mat_save_as(tulle_mat *A, const char *path, const char *format)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(path)) return tulle__refuse(A ? A->comm : NULL);
     tulle__block_wanted wanted;
     tulle_status status = tulle__wants_values(A->comm, "writing a matrix");
     if (status == TULLE_OK) status = tulle__file_format(path, format, A->type, &wanted);

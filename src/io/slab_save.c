@@ -9,6 +9,7 @@
 
 #include <tulle/io.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/binsparse.h"
@@ -286,6 +287,8 @@ static tulle_status save_generated(
 tulle_status tulle_operand_save(
     tulle_comm *comm, const char *operand, tulle_type type, const char *path, const char *format)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(operand) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(path))
+        return tulle__refuse(comm);
     tulle__generator *generator = NULL;
     tulle_status status = tulle__wants_values(comm, "writing a matrix");
     if (comm->rank == 0 && status == TULLE_OK) {

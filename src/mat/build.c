@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "mat/assemble.h"
 
@@ -22,6 +23,10 @@ static void whole(void *context, int64_t b, tulle__entry_block *block)
 tulle_status tulle_mat_from_entries(tulle_comm *comm, const tulle_layout *layout, tulle_type type, int64_t count,
     const tulle_gidx *row, const tulle_gidx *col, const void *val, tulle_duplicates duplicates, tulle_mat **A)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(layout) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) ||
+        TULLE__NEGATIVE(count) || (count && TULLE__NULL(row)) || (count && TULLE__NULL(col)) ||
+        TULLE__OUTSIDE(duplicates, TULLE_DUPLICATES_LAST) || TULLE__NULL(A))
+        return tulle__refuse(comm);
     struct arrays arrays = {count, row, col, val};
     tulle__entry_source source = {.context = &arrays, .nblocks = count > 0, .block = whole};
     tulle__assembly assembly = {.duplicates = duplicates};
@@ -73,7 +78,7 @@ static void row_block(void *context, int64_t b, tulle__entry_block *block)
     *block = (tulle__entry_block){.count = to - from,
         .row = rows->turned ? rows->col : rows->row,
         .col = rows->turned ? rows->row : rows->col,
-        .val = (const char *)csr->val + (size_t)from * rows->value_bytes,
+        .val = csr->val ? (const char *)csr->val + (size_t)from * rows->value_bytes : NULL,
         .wide = 1};
 }
 
@@ -85,15 +90,21 @@ static tulle_status check_rows(tulle_comm *comm, tulle_gidx m, tulle_gidx n, con
             csr->first + csr->count, m, n);
     if (csr->colind_bytes != 4 && csr->colind_bytes != 8)
         return tulle__fail(TULLE_ERR_ARG, "column indices of %d bytes; 4 or 8 are possible", csr->colind_bytes);
+    if (!csr->rowptr) return tulle__fail(TULLE_ERR_ARG, "PE %d gives no row pointers: rowptr is NULL", comm->rank);
     for (tulle_gidx r = 0; r < csr->count; r++)
         if (csr->rowptr[r + 1] < csr->rowptr[r])
             return tulle__fail(TULLE_ERR_ARG, "the row pointer of row %" PRId64 " descends", csr->first + r);
+    if (csr->rowptr[0] < 0)
+        return tulle__fail(TULLE_ERR_ARG, "PE %d: row pointers begin with %" PRId64, comm->rank, csr->rowptr[0]);
+    if (!csr->colind && csr->rowptr[csr->count] > csr->rowptr[0])
+        return tulle__fail(TULLE_ERR_ARG, "PE %d gives no column indices: colind is NULL", comm->rank);
     return TULLE_OK;
 }
 
 static int can_borrow(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_csr_rows *csr)
 {
-    if (!csr->borrow || comm->size > 1 || csr->colind_bytes != 4 || csr->count != m || csr->rowptr[0] != 0) return 0;
+    if (!csr->borrow || !csr->val || comm->size > 1 || csr->colind_bytes != 4 || csr->count != m || csr->rowptr[0] != 0)
+        return 0;
     const int32_t *colind = csr->colind;
     for (tulle_gidx r = 0; r < m; r++)
         for (int64_t e = csr->rowptr[r]; e < csr->rowptr[r + 1]; e++)
@@ -166,6 +177,9 @@ static tulle_status assemble_rows(
 tulle_status tulle_mat_from_csr(
     tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_csr_rows *csr, tulle_mat **A)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL_AS(csr, "rows") || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) ||
+        TULLE__NULL(A))
+        return tulle__refuse(comm);
     tulle_layout *layout = NULL;
     tulle_status status = tulle_comm_agree(comm, layout_of_rows(comm, m, n, csr, &layout));
     if (status == TULLE_OK)
@@ -178,6 +192,8 @@ tulle_status tulle_mat_from_csr(
 tulle_status tulle_mat_from_csc(
     tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_csr_rows *columns, tulle_mat **A)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(columns) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(A))
+        return tulle__refuse(comm);
     tulle_layout *given = NULL, *layout = NULL;
     tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1};
     tulle_status status = layout_of_rows(comm, n, m, columns, &given); /* for what it refuses */
@@ -220,7 +236,7 @@ static void brick_block(void *context, int64_t b, tulle__entry_block *block)
     *block = (tulle__entry_block){.count = count,
         .row = x->row,
         .col = x->col,
-        .val = (const char *)bsr->val + (size_t)(from * x->sides) * x->value_bytes,
+        .val = bsr->val ? (const char *)bsr->val + (size_t)(from * x->sides) * x->value_bytes : NULL,
         .wide = 1};
 }
 
@@ -245,6 +261,9 @@ static tulle_status layouts_of_bricks(tulle_comm *comm, tulle_gidx m, tulle_gidx
 tulle_status tulle_mat_from_bsr(
     tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_bsr_rows *bsr, tulle_mat **A)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL_AS(bsr, "rows") || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) ||
+        TULLE__NULL(A))
+        return tulle__refuse(comm);
     tulle_status status;
     tulle_layout *given = NULL, *layout = NULL;
     tulle_csr_rows csr = {.first = bsr->first,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mat/fetch.h"
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "mat/view.h"
@@ -108,6 +109,7 @@ void tulle__fetch_fini(tulle__fetch *fetch)
 
 tulle_status tulle_mat_get_tile(tulle_mat *A, int i, int j, tulle_fetch **fetch)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(fetch)) return TULLE_ERR_ARG;
     tulle_fetch *f;
     if (i < 0 || i >= A->layout->mt || j < 0 || j >= A->layout->nt)
         return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) of %d x %d", i, j, A->layout->mt, A->layout->nt);
@@ -124,6 +126,7 @@ tulle_status tulle_mat_get_tile(tulle_mat *A, int i, int j, tulle_fetch **fetch)
 
 tulle_status tulle_fetch_wait(tulle_fetch *fetch, tulle_tile *tile)
 {
+    if (TULLE__NULL(fetch) || TULLE__NULL(tile)) return TULLE_ERR_ARG;
     return tulle__fetch_await(&fetch->in, tile);
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -11,12 +12,14 @@ enum { TILES_MOST = 1 << 20 }; /* the directory is kept on every PE */
 
 void tulle_cuts_even(tulle_gidx n, int parts, tulle_gidx *cut)
 {
+    if (parts < 1 || TULLE__NULL(cut)) return;
     for (int p = 0; p <= parts; p++) cut[p] = (tulle_gidx)((__int128)n * p / parts);
 }
 
 void tulle_cuts_weighted(tulle_gidx n, const int64_t *weight, int parts, tulle_gidx *cut)
 {
     __int128 total = 0, sum = 0;
+    if (parts < 1 || TULLE__NULL(cut) || (n > 0 && TULLE__NULL(weight))) return;
     for (tulle_gidx i = 0; i < n; i++) total += weight[i];
     if (total == 0) {
         tulle_cuts_even(n, parts, cut);
@@ -39,6 +42,7 @@ void tulle_cuts_weighted(tulle_gidx n, const int64_t *weight, int parts, tulle_g
 void tulle_grid_square(int npes, int tall, int *rows, int *cols)
 {
     int low = 1;
+    if (TULLE__NULL(rows) || TULLE__NULL(cols)) return;
     for (int d = 1; (int64_t)d * d <= npes; d++)
         if (npes % d == 0) low = d;
     *rows = tall ? npes / low : low;
@@ -97,6 +101,8 @@ out:
 
 tulle_status tulle_layout_new(const tulle_layout_spec *spec, int npes, tulle_layout **layout)
 {
+    if (TULLE__NULL(spec) || TULLE__NULL(layout) || TULLE__NEGATIVE(npes) || TULLE__OUTSIDE(spec->map, TULLE_CYCLIC))
+        return TULLE_ERR_ARG;
     tulle_status status;
     tulle_layout *l = NULL;
     int pr = spec->grid_rows, pc = spec->grid_cols;
@@ -130,6 +136,7 @@ out:
 
 tulle_status tulle_layout_copy(const tulle_layout *layout, tulle_layout **copy)
 {
+    if (TULLE__NULL(layout) || TULLE__NULL(copy)) return TULLE_ERR_ARG;
     tulle_layout_spec spec = {.m = layout->m,
         .n = layout->n,
         .tile_rows = layout->mt,
@@ -142,6 +149,7 @@ tulle_status tulle_layout_copy(const tulle_layout *layout, tulle_layout **copy)
 
 tulle_status tulle_layout_transpose(const tulle_layout *layout, tulle_layout **transpose)
 {
+    if (TULLE__NULL(layout) || TULLE__NULL(transpose)) return TULLE_ERR_ARG;
     tulle_status status;
     int *owner = NULL;
     TULLE_TRY(tulle__alloc((size_t)layout->mt * (size_t)layout->nt, sizeof *owner, "owners", &owner));
@@ -171,36 +179,43 @@ void tulle_layout_free(tulle_layout *layout)
 
 tulle_gidx tulle_layout_rows(const tulle_layout *layout)
 {
+    if (TULLE__NULL(layout)) return 0;
     return layout->m;
 }
 
 tulle_gidx tulle_layout_cols(const tulle_layout *layout)
 {
+    if (TULLE__NULL(layout)) return 0;
     return layout->n;
 }
 
 int tulle_layout_tile_rows(const tulle_layout *layout)
 {
+    if (TULLE__NULL(layout)) return 0;
     return layout->mt;
 }
 
 int tulle_layout_tile_cols(const tulle_layout *layout)
 {
+    if (TULLE__NULL(layout)) return 0;
     return layout->nt;
 }
 
 const tulle_gidx *tulle_layout_row_cut(const tulle_layout *layout)
 {
+    if (TULLE__NULL(layout)) return NULL;
     return layout->row_cut;
 }
 
 const tulle_gidx *tulle_layout_col_cut(const tulle_layout *layout)
 {
+    if (TULLE__NULL(layout)) return NULL;
     return layout->col_cut;
 }
 
 int tulle_layout_owner(const tulle_layout *layout, int i, int j)
 {
+    if (TULLE__NULL(layout) || i < 0 || i >= layout->mt || j < 0 || j >= layout->nt) return -1;
     return tulle__layout_owner(layout, i, j);
 }
 

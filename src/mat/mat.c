@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/context.h"
@@ -25,41 +26,49 @@ tulle__csr_offsets tulle__csr_offsets_of(int64_t m, int64_t nnz, tulle_type type
 
 tulle_gidx tulle_mat_rows(const tulle_mat *A)
 {
+    if (TULLE__NULL(A)) return 0;
     return A->layout->m;
 }
 
 tulle_gidx tulle_mat_cols(const tulle_mat *A)
 {
+    if (TULLE__NULL(A)) return 0;
     return A->layout->n;
 }
 
 int64_t tulle_mat_nnz(const tulle_mat *A)
 {
+    if (TULLE__NULL(A)) return 0;
     return A->nnz;
 }
 
 tulle_type tulle_mat_type(const tulle_mat *A)
 {
+    if (TULLE__NULL(A)) return TULLE_F32;
     return A->type;
 }
 
 tulle_kind tulle_mat_kind(const tulle_mat *A)
 {
+    if (TULLE__NULL(A)) return TULLE_DENSE;
     return A->kind;
 }
 
 const tulle_layout *tulle_mat_layout(const tulle_mat *A)
 {
+    if (TULLE__NULL(A)) return NULL;
     return A->layout;
 }
 
 tulle_comm *tulle_mat_comm(const tulle_mat *A)
 {
+    if (TULLE__NULL(A)) return NULL;
     return A->comm;
 }
 
 size_t tulle_mat_bytes(const tulle_mat *A)
 {
+    if (TULLE__NULL(A)) return 0;
     size_t bytes = 0;
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
@@ -200,6 +209,7 @@ out:
 
 tulle_status tulle_mat_renew(tulle_mat *A)
 {
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     tulle_status status = tulle_comm_agree(A->comm, tulle__mat_publish(A));
     if (status != TULLE_OK) tulle__mat_unplace(A);
     return status;
@@ -327,22 +337,31 @@ static tulle_status new_mat(tulle_comm *comm, const tulle_layout *layout, tulle_
 tulle_status tulle_mat_new_dense(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(layout) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) ||
+        TULLE__OUTSIDE(order, TULLE_COL_MAJOR) || TULLE__NULL(A))
+        return tulle__refuse(comm);
     return new_mat(comm, layout, TULLE_DENSE, type, order, 1, A);
 }
 
 tulle_status tulle_mat_new_dense_undefined(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(layout) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) ||
+        TULLE__OUTSIDE(order, TULLE_COL_MAJOR) || TULLE__NULL(A))
+        return tulle__refuse(comm);
     return new_mat(comm, layout, TULLE_DENSE, type, order, 0, A);
 }
 
 tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_mat **A)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(layout) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(A))
+        return tulle__refuse(comm);
     return new_mat(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, 0, A);
 }
 
 tulle_status tulle_mat_tile(tulle_mat *A, int i, int j, tulle_tile *tile)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(tile)) return TULLE_ERR_ARG;
     if (i < 0 || i >= A->layout->mt || j < 0 || j >= A->layout->nt)
         return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) of %d x %d", i, j, A->layout->mt, A->layout->nt);
     if (!tulle__tile_is_mine(A, i, j))
@@ -354,6 +373,7 @@ tulle_status tulle_mat_tile(tulle_mat *A, int i, int j, tulle_tile *tile)
 static tulle_status check_replacement(const tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind)
 {
     tulle_gidx m = tulle__tile_rows(A, i), n = tulle__tile_cols(A, j);
+    if (!colind && rowptr[m] > 0) return tulle__fail(TULLE_ERR_ARG, "tulle_mat_replace: colind is NULL");
     if (rowptr[0] != 0) return tulle__fail(TULLE_ERR_ARG, "row pointers begin with %" PRId64, rowptr[0]);
     for (tulle_gidx r = 0; r < m; r++) {
         if (rowptr[r + 1] < rowptr[r]) return tulle__fail(TULLE_ERR_ARG, "row pointer %" PRId64 " descends", r + 1);
@@ -368,6 +388,7 @@ static tulle_status check_replacement(const tulle_mat *A, int i, int j, const in
 tulle_status tulle_mat_replace(
     tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind, const void *val)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(rowptr)) return TULLE_ERR_ARG;
     tulle_tile tile;
     tulle_status status = tulle_mat_tile(A, i, j, &tile);
     if (status == TULLE_OK && A->kind != TULLE_CSR)
@@ -378,8 +399,15 @@ tulle_status tulle_mat_replace(
     if (status == TULLE_OK) status = tulle__mat_place(A, i, j, rowptr[tile.m], &tile);
     if (status != TULLE_OK) return status;
     memcpy((void *)(uintptr_t)tile.rowptr, rowptr, ((size_t)tile.m + 1) * sizeof *rowptr);
-    memcpy((void *)(uintptr_t)tile.colind, colind, (size_t)tile.nnz * sizeof *colind);
-    memcpy(tile.val, val, (size_t)tile.nnz * tulle_type_size(A->type));
+    if (tile.nnz) memcpy((void *)(uintptr_t)tile.colind, colind, (size_t)tile.nnz * sizeof *colind);
+    if (val)
+        memcpy(tile.val, val, (size_t)tile.nnz * tulle_type_size(A->type));
+    else
+        for (int64_t e = 0; e < tile.nnz; e++)
+            if (A->type == TULLE_F32)
+                ((float *)tile.val)[e] = 1;
+            else
+                ((double *)tile.val)[e] = 1;
     return TULLE_OK;
 }
 
@@ -408,6 +436,7 @@ static tulle_status fill_part(void *arg, int thread, int nthreads)
 
 tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed)
 {
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     tulle_status status = TULLE_OK;
     tulle__context *context;
     if (A->kind != TULLE_DENSE) status = tulle__fail(TULLE_ERR_ARG, "only dense matrices are filled at random");

@@ -4,6 +4,7 @@
 
 #include "mat/reshape.h"
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "mat/excerpt.h"
 
@@ -217,6 +218,7 @@ static tulle_status agree_made(tulle_mat *A, tulle_status status, tulle_mat *mad
 
 tulle_status tulle_mat_redistribute(tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(layout) || TULLE__NULL(copy)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;
     tulle__set_up_begin(A->comm);
     tulle_status status = redistribute(A, layout, &made);

@@ -2,6 +2,7 @@
 /* The triangle of a matrix: each PE takes it from its own tiles. */
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "mat/mat.h"
 
@@ -56,6 +57,9 @@ out:
 
 tulle_status tulle_mat_triangle(tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **out)
 {
+    if (TULLE__NULL(A) || TULLE__OUTSIDE(uplo, TULLE_UPPER) || TULLE__OUTSIDE(diag, TULLE_DIAG_UNIT) ||
+        TULLE__NULL_AS(out, "T"))
+        return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *T = NULL;
     tulle_status status = TULLE_OK;
     if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "mat/context.h"
 
@@ -104,6 +105,7 @@ out:
 
 tulle_status tulle_mat_transpose(tulle_mat *A, tulle_mat **T)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(T)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;
     tulle_status status = tulle_comm_agree(A->comm, transpose(A, &made, NULL));
     if (status == TULLE_OK)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "mat/fetch.h"
 
@@ -35,6 +36,7 @@ static tulle_status row_nnz(tulle_mat *A, int64_t *work)
 
 tulle_status tulle_mat_row_nnz(tulle_mat *A, int64_t *work)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(work)) return tulle__refuse(A ? A->comm : NULL);
     tulle__set_up_begin(A->comm);
     tulle_status status = tulle_comm_agree(A->comm, row_nnz(A, work));
     tulle__set_up_end(A->comm);
@@ -68,6 +70,7 @@ out:
 
 tulle_status tulle_mat_row_flops(tulle_mat *A, tulle_mat *B, int64_t *work)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(work)) return tulle__refuse(A ? A->comm : B ? B->comm : NULL);
     tulle__set_up_begin(A->comm);
     tulle_status status = tulle_comm_agree(A->comm, row_flops(A, B, work));
     tulle__set_up_end(A->comm);

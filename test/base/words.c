@@ -35,11 +35,31 @@ static void test_numbers(void)
     ok(tulle_parse_bytes("1.5Ki", "x", &x) == TULLE_OK && x == 1536, "a size");
     ok(tulle_parse_type("f32", &type) == TULLE_OK && type == TULLE_F32, "a type");
     ok(tulle_parse_type("double", &type) == TULLE_ERR_ARG && type == TULLE_F32, "%s", tulle_error_message());
+    ok(tulle_parse_type("F64", &type) == TULLE_OK && type == TULLE_F64, "in capitals");
     ok(tulle_parse_int("12", "the count", 0, 10, &n) == TULLE_ERR_ARG && n == -12, "%s", tulle_error_message());
+}
+
+/* Whatever the case; a failure names all there are. */
+static void test_word(void)
+{
+    static const char *const words[] = {"stationary-a", "summa", "er"};
+    int found = 7;
+    ok(tulle_parse_word("Stationary-A", "algorithm", words, 3, &found) == TULLE_OK && found == 0, "in another case");
+    ok(tulle_parse_word("er", "algorithm", words, 3, &found) == TULLE_OK && found == 2, "as it is");
+    ok(tulle_parse_word("e", "algorithm", words, 3, &found) == TULLE_ERR_ARG && found == 2,
+        "a beginning is another word");
+    ok(tulle_parse_word("SUMA", "algorithm", words, 3, &found) == TULLE_ERR_ARG &&
+            !strcmp(tulle_error_message(),
+                "unknown algorithm 'SUMA'; did you mean 'summa'? There are stationary-a, summa and er"),
+        "%s", tulle_error_message());
+    ok(tulle_parse_word("xyz", "algorithm", words, 3, &found) == TULLE_ERR_ARG &&
+            !strcmp(tulle_error_message(), "unknown algorithm 'xyz'; there are stationary-a, summa and er"),
+        "%s", tulle_error_message());
 }
 
 int main(void)
 {
+    test_word();
     test_nearest();
     test_numbers();
     ok(tulle_fail(TULLE_ERR_CHECK, "row %d", 3) == TULLE_ERR_CHECK && !strcmp(tulle_error_message(), "row 3"),

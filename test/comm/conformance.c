@@ -14,6 +14,7 @@
 #include "comm/comm.h"
 #include "comm/queue.h"
 #include "comm/slot.h"
+#include "endings.h"
 #include "tap.h"
 
 static tulle_status test_rank(tulle_comm *comm, void *arg)
@@ -79,7 +80,14 @@ static tulle_status test_collectives(tulle_comm *comm, void *arg)
     EXPECT(n[0] == size - 1);
     TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_MIN, 2, x));
     EXPECT(x[0] == 0.5 && x[1] == -(size - 1));
-    EXPECT(tulle_comm_broadcast(comm, size, x, 8) == TULLE_ERR_ARG);
+    /* one that cannot be is refused, of one PE only as well: then the others do not wait for it */
+    EXPECT(tulle_comm_agree(comm, tulle_comm_broadcast(comm, size, x, 8)) == TULLE_ERR_ARG);
+    for (int bad = 0; bad < size; bad++) {
+        TULLE_TRY(tulle_comm_barrier(comm));
+        tulle_status outcome = tulle_comm_broadcast(comm, rank == bad ? -1 : 0, x, 8);
+        EXPECT(outcome == (rank == bad ? TULLE_ERR_ARG : TULLE_ERR_PEER));
+        EXPECT(tulle_comm_agree(comm, outcome) == TULLE_ERR_ARG);
+    }
     /* of many values: not everyone gathers everything */
     enum { MANY = 20000 };
     TULLE_TRY(tulle__alloc(MANY, sizeof *sum, "test", &sum));
@@ -591,6 +599,8 @@ int main(int argc, char **argv)
             ok(tulle__clock_ns() - start < 1000000000, "within a second");
         }
     }
+    test_sayings(team, npes);
+    test_leaving(team, npes);
     if (strstr(argv[1], "check")) {
         status = tulle_team_run(team, forgets_to_wait, seen);
         ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "never waited"), "check sees a forgotten wait: %s",

@@ -136,7 +136,7 @@ static void test_threads(void)
         tulle__device *d = NULL;
         tulle__device_setting setting = {.threads = 2, .overlap = overlap};
         int fine = tulle__device_open("limit+cpu", &setting, &d) == TULLE_OK &&
-                   strstr(d->text, overlap ? "1 threads" : "2 threads");
+                   strstr(d->text, overlap ? "1 thread," : "2 threads");
         ok(fine, "overlap %d: %s", overlap, d ? d->text : "");
         tulle__device_close(d);
     }

@@ -212,6 +212,32 @@ out:
     return status;
 }
 
+/* Zeros on the diagonal where it has no entry. */
+static void add_diagonal(struct whole *a)
+{
+    struct whole b = {.type = a->type, .n = a->n};
+    int64_t at = 0;
+    b.rowptr = calloc((size_t)a->n + 1, sizeof *b.rowptr);
+    b.col = calloc((size_t)(a->rowptr[a->n] + a->n) + 1, sizeof *b.col);
+    b.val = calloc((size_t)(a->rowptr[a->n] + a->n) + 1, sizeof *b.val);
+    for (int64_t i = 0; i < a->n; i++) {
+        int there = 0;
+        for (int64_t e = a->rowptr[i]; e <= a->rowptr[i + 1]; e++) {
+            int last = e == a->rowptr[i + 1];
+            if (!there && (last || a->col[e] >= i)) {
+                there = 1;
+                if (last || a->col[e] != i) b.col[at++] = i;
+            }
+            if (last) continue;
+            b.col[at] = a->col[e];
+            b.val[at++] = a->val[e];
+        }
+        b.rowptr[i + 1] = at;
+    }
+    whole_fini(a);
+    *a = b;
+}
+
 /* The failure that is right, and its row. */
 static tulle_status refused(
     const struct setting *s, const struct whole *original, tulle_status outcome, const char *said)
@@ -243,6 +269,7 @@ static tulle_status factorise(tulle_comm *comm, void *arg)
     snprintf(said, sizeof said, "%s", tulle_error_message());
     TULLE_TRY(same_everywhere(comm, outcome));
     TULLE_TRY(tulle_comm_agree(comm, gather(A, &original)));
+    if (!s->ic && s->options.floor > 0) add_diagonal(&original);
     if (outcome != TULLE_OK) {
         status = refused(s, &original, outcome, said);
         if (tulle_comm_rank(comm) == 0) snprintf(s->said, sizeof s->said, "refused: %s", said);
@@ -268,7 +295,7 @@ out:
 
 /* ---- cases ---- */
 
-enum { WARM = 28 }; /* the files begin */
+enum { WARM = 29 }; /* the files begin */
 static const struct {
     const char *matrix;
     int ic;
@@ -292,6 +319,7 @@ static const struct {
     {"circuit:n=400,degree=5,dense=3,values=spd", 1, {0, 0}},
     {"er:n=50,degree=3", 0, {0, 0}}, /* no diagonal */
     {"er:n=50,degree=3", 1, {0, 0}},
+    {"er:n=50,degree=3", 0, {1e-3, 0}}, /* with a floor it gets one */
     {"nlpkkt:n=3", 0, {0, 0}},
     {"band:n=30,lower=2,values=ones", 0, {0, 0}}, /* its second pivot is 0 */
     {"band:n=30,lower=2,values=ones", 0, {1e-3, 0}},
@@ -310,6 +338,7 @@ static const struct {
     {"test/data/arc130.mtx.gz", 0, {0, 0}},
     {"test/data/can_24.mtx", 0, {0, 0}},
     {"test/data/west0067.mtx.gz", 0, {0, 0}},
+    {"test/data/west0067.mtx.gz", 0, {1e-2, 0}},
     {"test/data/impcol_a.mtx.gz", 0, {0, 0}},
     {"test/data/bcsstk16.mtx.gz", 0, {0, 0}},
     {"test/data/bcsstk16.mtx.gz", 1, {0, 1e-3}},

@@ -604,7 +604,8 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 
 /* Functions that take no memory from an account. */
 static const char without[] =
-    " tulle_krylov_name tulle_krylov_parse tulle_precond_name tulle_precond_parse tulle_stop_name "
+    " tulle_krylov_name tulle_krylov_parse tulle_precond_name tulle_precond_parse tulle_precond_parse_spec "
+    "tulle_stop_name "
     "tulle_alg_name tulle_alg_parse tulle_method_name tulle_method_parse tulle_trisolve_method "
     "tulle_direct_usable tulle_elimination_parse "
     "tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
@@ -618,7 +619,8 @@ static const char without[] =
     "tulle_machine_find tulle_census_flops tulle_census_entries tulle_roof_spmm tulle_roof_spgemm tulle_roof_network "
     "tulle_machine_save tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "
     "tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word tulle_operand_generator tulle_parse_bytes "
-    "tulle_parse_int tulle_parse_real tulle_parse_type tulle_plan_alg tulle_plan_bytes tulle_plan_describe "
+    "tulle_parse_int tulle_parse_real tulle_parse_type tulle_parse_word tulle_plan_alg tulle_plan_bytes "
+    "tulle_plan_describe "
     "tulle_plan_replication "
     "tulle_plan_phases tulle_product_bound tulle_status_name tulle_status_text tulle_team_memory_peak "
     "tulle_team_size tulle_team_sizes_only tulle_team_spec tulle_team_threads tulle_team_virtual tulle_team_watch "

@@ -22,6 +22,12 @@ has() { # FILE PATTERN
     report $? "$2 in the report of $1"
 }
 
+"$tulle" spmm rmat:scale=4 --comm SIM:platform=Sumit --pes 2 >"$work/err" 2>&1
+grep -q "unknown platform 'Sumit'; did you mean 'summit'? There are summit, .*, and files that end in .xml" "$work/err"
+report $? "an unknown platform names those that there are"
+run capitals spmm rmat:scale=4 --comm SIM:platform=SUMMIT,compute=Model --pes 2
+has capitals 'virtual'
+
 # twice the same, to the bit, with every algorithm: the product of 24 PEs on 4 nodes
 for op in spmm spgemm; do
     run first $op rmat:scale=10 --comm sim:platform=summit --pes 24 --grid 6x4 --alg all --check --json

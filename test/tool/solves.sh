@@ -15,7 +15,7 @@ expect 2 'row 1 has an entry above the diagonal' trisolve fem:nodes=4 --pes 2
 expect 2 'row 2 has an entry below the diagonal' trisolve fem:nodes=4 --uplo upper
 expect 2 'has no entry on the diagonal' trisolve "$data/impcol_a.mtx.gz" --from tril
 expect 2 'is square' trisolve "$data/ash219.mtx.gz"
-expect 2 'ilu0, ic0, lu or cholesky' trisolve fem:nodes=4 --from lower
+expect 2 'ilu0, ic0, lu and cholesky' trisolve fem:nodes=4 --from lower
 expect 0 'lower, unit.*' trisolve fem:nodes=6 --from ilu0 --check --pes 2 --method all
 expect 0 'upper, 216 rows' trisolve fem:nodes=6 --from ilu0 --uplo upper --check --pes 2 --method all
 expect 0 'passed' trisolve "$data/bcsstk16.mtx.gz" --from ic0 --trans --check --pes 3 --method chunked,push
@@ -57,7 +57,24 @@ printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 -1\n'
 expect 1 'iteration 1: p^T A p is 0: the matrix is not positive definite' solve "$work/indefinite.mtx" --method cg --rhs ones
 expect 2 "did you mean 'gmres'" solve stencil2d:n=4 --method gmre
 expect 2 "did you mean 'ilu0'" solve stencil2d:n=4 --precond ilu
-expect 2 'a name, or block-jacobi:n=ROWS' solve stencil2d:n=4 --precond jacobi:n=3
+# Kershaw's matrix: definite, and yet its IC(0) meets a negative pivot
+printf '%%%%MatrixMarket matrix coordinate real symmetric\n4 4 8\n1 1 3\n2 2 3\n3 3 3\n4 4 3\n2 1 -2\n3 2 -2\n4 3 -2\n4 1 2\n' >"$work/kershaw.mtx"
+expect 2 'the pivot of row 4 is not positive; .*ic0:shift=auto' solve "$work/kershaw.mtx" --method cg --precond ic0 --pes 2
+grep -q 'PE [0-9]' "$work/out"
+report $((!$?)) "a fault of the matrix is no PE's"
+expect 0 'ic0 of A + 0.256 diag(A), found in 10 tries: the pivot of row 4 ' solve "$work/kershaw.mtx" --method cg --precond ic0:shift=auto --check
+expect 0 'A + 0.2 diag' solve "$work/kershaw.mtx" --method cg --precond IC0:shift=0.05 -c --pes 2
+expect 0 '"precond_shift":0.256,"precond_tries":10,.*"passed":true' solve "$work/kershaw.mtx" --method cg --precond ic0:shift=auto --check --json
+expect 0 '"precond_shift":0,"precond_tries":1,' solve stencil2d:n=5 --method cg --precond ic0:shift=auto --json
+expect 2 "shift: 'much' is not a number" solve stencil2d:n=4 --precond ic0:shift=much
+expect 2 "'ic0' has no key 'floor'" solve stencil2d:n=4 --precond ic0:floor=1
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 6\n1 1 4\n1 2 1\n2 1 1\n2 3 2\n3 2 2\n3 3 5\n' >"$work/gap.mtx"
+expect 2 'row 2 has no entry on the diagonal; .*ilu0:floor=auto' solve "$work/gap.mtx" --precond ilu0
+expect 0 '^check passed' solve "$work/gap.mtx" --precond ilu0:floor=auto --check --pes 2
+printf '%%%%MatrixMarket matrix coordinate real general\n3 3 7\n1 1 1\n1 2 1\n2 1 1\n2 2 1\n2 3 2\n3 2 2\n3 3 5\n' >"$work/zero.mtx"
+expect 2 'the pivot of row 2 is zero; .*ilu0:floor=auto' solve "$work/zero.mtx" --precond ilu0
+expect 0 'ilu0: 1 pivot was lifted, the first in row 2' solve "$work/zero.mtx" --precond ilu0:floor=auto --check
+expect 2 "has no key 'n'" solve stencil2d:n=4 --precond jacobi:n=3
 expect 2 'outside 1 to' solve stencil2d:n=4 --precond block-jacobi:n=0
 expect 2 'ends in .csv or .json' solve stencil2d:n=4 --history "$work/h.txt"
 expect 2 'tol' solve stencil2d:n=4 --tol -1

@@ -21,25 +21,61 @@ expect 2 'operands; usage' stat a b
 expect 2 'cannot be opened' spgemm "$work/absent.mtx"
 expect 2 "has no key 'scal'; did you mean 'scale'" spgemm rmat:scal=4
 expect 2 'did you mean' spgemm rmatt:scale=4
-expect 2 'f32 or f64' spmm rmat:scale=4 --type f16
+expect 2 'f32 and f64' spmm rmat:scale=4 --type f16
 expect 2 "did you mean 'stationary-a'" spmm rmat:scale=4 --alg stationry-a
 expect 2 'grid of 2x3 has 6 PEs' spmm rmat:scale=4 --grid 2x3 --pes 4
 expect 2 'is RxC' spmm rmat:scale=4 --grid 2by3
 expect 2 "did you mean 'threads'" spmm rmat:scale=4 --comm thread
-expect 2 'rows, nnz or flops' spmm rmat:scale=4 --cut cake
-expect 2 'sum, error or last' spmm rmat:scale=4 --duplicates maybe
+expect 2 'rows, nnz and flops' spmm rmat:scale=4 --cut cake
+expect 2 'sum, error and last' spmm rmat:scale=4 --duplicates maybe
+# what there is, whatever the case of what was given
+expect 2 "unknown algorithm 'SUMA'; did you mean 'summa'? There are auto, .* summa and cannon" spmm rmat:scale=4 --alg SUMA
+expect 0 '^summa .*passed' spmm RMAT:scale=4 --alg Summa,CANNON --type F32 --duplicates SUM --cut Rows --comm Check+THREADS --pes 4 -c
+expect 0 '^cannon .*passed' spgemm rmat:scale=4 --alg ALL --transfers Whole --grid AUTO --pes 4 -c
+expect 2 "unknown method 'none'; there are auto, serial, " trisolve rmat:scale=4 --method none
+expect 2 "unknown kind of transfers 'all'; there are auto, whole, rows and cover" spmm rmat:scale=4 --transfers all
+expect 2 "unknown generator 'rmatt'; did you mean 'rmat'? There are rmat, er, " spmm rmatt:scale=4
+expect 2 "unknown kind of values (values=) 'half'; there are random, " spmm rmat:scale=4,values=half
+expect 2 "unknown format 'coo'; there are auto, csr and bsr" stream fem:nodes=4 --format coo
+expect 2 "no 'cqu'.*did you mean 'cpu'? There are cpu, ref, " stream fem:nodes=4 --device cqu
+expect 2 "did you mean 'threads'? There are threads, shmem, " spmm rmat:scale=4 --comm thread
+expect 2 "unknown verb 'spgem'; did you mean 'spgemm'? There are spmm, " spgem x
+expect 0 '^usage: tulle stat' help STAT
+expect 2 "did you mean 'summit'? There are summit, dgx2, here and files that .tulle calibrate. wrote" predict rmat:scale=4 --machine sumit
+expect 2 'README.md:1: not what .tulle calibrate. writes; .*here are summit, ' predict rmat:scale=4 --machine "$(dirname "$0")/../../README.md"
+expect 0 'of summit' predict rmat:scale=4 --machine SUMMIT
+expect 2 'kind scaling is drawn from lines that spmm, ' plot scaling "$data/bcsstk01.mtx" -o "$work/x.svg"
+expect 2 'kind timeline is drawn from a file that --trace wrote' plot Timeline "$data/bcsstk01.mtx" -o "$work/x.svg"
+# what is asked for in vain
+"$tulle" gen dense:m=16,n=3 -o "$work/B.npy" -q
+expect 0 'warning: --cols 5 is ignored: .*B.npy is given, with 3 columns$' spmm rmat:scale=4 "$work/B.npy" -n 5 --check
+expect 0 'warning: band:n=16 is sparse and is made dense, 16 x 16; .tulle spgemm. multiplies two sparse' spmm rmat:scale=4 band:n=16 --check
+"$tulle" spmm rmat:scale=4 band:n=16 -n 3 -q >"$work/out" 2>&1 && ! grep -q warning "$work/out"
+report $? "--quiet: no such warnings"
+"$tulle" spmm rmat:scale=4 "$work/B.npy" >"$work/out" 2>&1 && ! grep -q warning "$work/out"
+report $? "none where nothing is in vain"
+# nothing is predicted of layouts that do not match
+expect 0 '^stationary-c  *[0-9.e-]*  *[0-9.e-]*  *-  ' spgemm rmat:scale=7 --alg stationary-c --pes 6 --grid 2x3 --grid-b 3x2 --tiles-b 2 --grid-c 6x1
+# one of a thing; a mistake of the user's is no PE's
+printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n' >"$work/one.mtx"
+expect 0 '1 x 1, 1 entry (1 on the diagonal' stat "$work/one.mtx"
+expect 0 '1 x 1 (1 entry) times 1 x 1, f64, 1 PE of ' spgemm "$work/one.mtx" --pes 1
+expect 0 '1 x 1 (1 entry) times 1 x 1 column\|1 x 1 (1 entry) times 1 column, 1 PE of 1 thread' stream "$work/one.mtx" --pes 1 --threads 1
+expect 0 'trisolve .* 1 row, 1 entry, 1 right-hand side, f64, 1 PE' trisolve "$work/one.mtx" --pes 1
+expect 0 'solve .* 1 row, 1 entry, 1 right-hand side, f64, 1 PE' solve "$work/one.mtx" --pes 1
+expect 2 '^tulle spgemm: A is 219 x 85' spgemm "$data/ash219.mtx.gz" "$data/ash219.mtx.gz" --pes 3
 expect 2 'say where to' gen rmat:scale=4
 expect 2 'inner sizes differ' spgemm "$data/ash219.mtx.gz" "$data/ash219.mtx.gz"
 
 printf '%%%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n' >"$work/complex.mtx"
 expect 2 'complex' spgemm "$work/complex.mtx"
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 2\n1 1 1.0\n4 1 1.0\n' >"$work/range.mtx"
-expect 2 'range.mtx:4:' spgemm "$work/range.mtx" --pes 3
+expect 2 '^tulle spgemm: /[^ ]*range.mtx:4:' spgemm "$work/range.mtx" --pes 3
 printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1.0\n1 2 1.0\n' >"$work/both.mtx"
 expect 2 'both (' spgemm "$work/both.mtx" --pes 2
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1.0\n1 1 2.0\n3 3 1\n' >"$work/twice.mtx"
 expect 2 'twice.mtx:4:' spgemm "$work/twice.mtx" --duplicates error
-expect 0 'fall on one before' stat "$work/twice.mtx"
+expect 0 'falls on one before' stat "$work/twice.mtx"
 expect 0 '2 entries' stat "$work/twice.mtx" --quiet
 
 # level sets of the strict lower part with a unit diagonal: lower 2, 3; 3, 2; 4, 2 and an upper entry; an empty row

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "algo/factor/library.h"
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/spec.h"
 #include "mat/mat.h"
@@ -25,6 +26,7 @@ static const char *const kind_name[] = {[LU] = "LU", [CHOLESKY] = "Cholesky"};
 
 tulle_status tulle_elimination_parse(const char *name, tulle_elimination *elimination)
 {
+    if (TULLE__NULL(name) || TULLE__NULL(elimination)) return TULLE_ERR_ARG;
     int found = 0;
     tulle_status status = tulle__name_parse("order of elimination", name, names, TULLE_ELIMINATION_COUNT, &found);
     if (status == TULLE_OK) *elimination = (tulle_elimination)found;
@@ -266,11 +268,17 @@ out:
 
 tulle_status tulle_direct_lu(tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors)
 {
+    if (TULLE__NULL(A) || (options && TULLE__OUTSIDE(options->elimination, TULLE_ELIMINATION_COUNT - 1)) ||
+        TULLE__NULL(factors))
+        return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, LU, options, factors);
 }
 
 tulle_status tulle_direct_cholesky(tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors)
 {
+    if (TULLE__NULL(A) || (options && TULLE__OUTSIDE(options->elimination, TULLE_ELIMINATION_COUNT - 1)) ||
+        TULLE__NULL(factors))
+        return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, CHOLESKY, options, factors);
 }
 

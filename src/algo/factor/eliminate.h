@@ -88,4 +88,10 @@ tulle_status tulle__factor_order(
  */
 tulle_status tulle__factor_patterns(tulle_mat *A, tulle_mat *L, tulle_mat *U, int64_t *missing, int64_t *longest);
 
+/*
+ * Collective, of A in tiles of rows: a copy with zeros where A has no entry on the diagonal; *whole is NULL if it has
+ * them all.
+ */
+tulle_status tulle__factor_whole_diagonal(tulle_mat *A, tulle_mat **whole);
+
 #endif

@@ -6,19 +6,26 @@
 #include <string.h>
 
 #include "algo/factor/eliminate.h"
+#include "base/arg.h"
 #include "base/error.h"
 #include "mat/context.h"
 
 enum { DOUBLINGS = 64 };
 
 static const struct {
-    const char *name, *diagonal; /* what is wrong with a diagonal */
+    const char *name, *diagonal; /* what is wrong with a diagonal, and what to do */
     const char *pivot[TULLE__PIVOT_FINE];
+    const char *remedy; /* for a pivot that is zero or has the wrong sign */
 } words[] = {
-    [TULLE__ILU0] = {"ILU(0)", "no entry on the diagonal",
-        {[TULLE__PIVOT_ZERO] = "zero", [TULLE__PIVOT_NEGATIVE] = "negative", [TULLE__PIVOT_WILD] = "not finite"}},
-    [TULLE__IC0] = {"IC(0)", "no positive entry on the diagonal",
-        {[TULLE__PIVOT_ZERO] = "zero", [TULLE__PIVOT_NEGATIVE] = "not positive", [TULLE__PIVOT_WILD] = "not finite"}},
+    [TULLE__ILU0] = {"ILU(0)",
+        "no entry on the diagonal; it gets one with a floor for pivots (as by `solve --precond ilu0:floor=auto`), or "
+        "put rows in another order",
+        {[TULLE__PIVOT_ZERO] = "zero", [TULLE__PIVOT_NEGATIVE] = "negative", [TULLE__PIVOT_WILD] = "not finite"},
+        "a floor for pivots lifts it, as by `solve --precond ilu0:floor=auto`"},
+    [TULLE__IC0] = {"IC(0)",
+        "no positive entry on the diagonal, so that A is not positive definite; ilu0 is for such matrices",
+        {[TULLE__PIVOT_ZERO] = "zero", [TULLE__PIVOT_NEGATIVE] = "not positive", [TULLE__PIVOT_WILD] = "not finite"},
+        "a shift of the diagonal may make all pivots positive, as by `solve --precond ic0:shift=auto`"},
 };
 
 struct factoring {
@@ -251,6 +258,16 @@ out:
     return status;
 }
 
+/* Row `row`, with what can be done about its pivot unless that was tried. */
+static tulle_status refuse_pivot(const struct factoring *f, int64_t row, int fault)
+{
+    int asked = f->kind == TULLE__IC0 ? f->options.shift > 0 : f->options.floor > 0;
+    const char *remedy = asked || fault == TULLE__PIVOT_WILD ? NULL : words[f->kind].remedy;
+    return tulle__fail(TULLE_ERR_ARG, "%s: the pivot of row %" PRId64 " is %s%s%s%s", words[f->kind].name, row + 1,
+        words[f->kind].pivot[fault], f->report.tries > 1 ? ", with any shift" : "", remedy ? "; " : "",
+        remedy ? remedy : "");
+}
+
 static tulle_status attempts(struct factoring *f)
 {
     tulle_status status;
@@ -263,9 +280,7 @@ static tulle_status attempts(struct factoring *f)
         if (bad == INT64_MAX) break;
         if (report->row < 0) report->row = bad / TULLE__PIVOT_FINE;
         if (f->kind != TULLE__IC0 || f->options.shift <= 0 || report->tries > DOUBLINGS)
-            return tulle__fail(TULLE_ERR_ARG, "%s: the pivot of row %" PRId64 " is %s%s", words[f->kind].name,
-                bad / TULLE__PIVOT_FINE + 1, words[f->kind].pivot[bad % TULLE__PIVOT_FINE],
-                report->tries > 1 ? ", with any shift" : "");
+            return refuse_pivot(f, bad / TULLE__PIVOT_FINE, (int)(bad % TULLE__PIVOT_FINE));
         report->alpha = report->tries == 1 ? f->options.shift : 2 * report->alpha;
     }
     if (f->kind == TULLE__ILU0 && report->lifted) report->row = first_lifted;
@@ -337,6 +352,12 @@ static tulle_status factorise(tulle_mat *A, tulle__factor_kind kind, const tulle
         TULLE_TRY(even_layout(A, &rows));
         TULLE_TRY(move(&f.A, A, rows));
     }
+    if (kind == TULLE__ILU0 && f.options.floor > 0) {
+        tulle_mat *whole;
+        TULLE_TRY(tulle__factor_whole_diagonal(f.A, &whole));
+        if (whole && f.A != A) tulle__mat_drop(f.A);
+        if (whole) f.A = whole;
+    }
     TULLE_TRY(factorise_rows(&f, A));
     *L = f.L;
     if (U) *U = f.U;
@@ -351,11 +372,13 @@ out:
 tulle_status tulle_factor_ilu0(
     tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_mat **U, tulle_factor_report *report)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(L) || TULLE__NULL(U)) return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, TULLE__ILU0, options, L, U, report);
 }
 
 tulle_status tulle_factor_ic0(
     tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_factor_report *report)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(L)) return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, TULLE__IC0, options, L, NULL, report);
 }

@@ -82,11 +82,11 @@ static tulle_status factorise(
     first.solves = second.solves = options->solves;
     if (cholesky) {
         second.op = TULLE_OP_T;
-        TULLE_TRY(tulle_factor_ic0(A, &options->factor, &f->L, NULL));
+        TULLE_TRY(tulle_factor_ic0(A, &options->factor, &f->L, options->report));
     } else {
         first.diag = TULLE_DIAG_UNIT;
         second.uplo = TULLE_UPPER;
-        TULLE_TRY(tulle_factor_ilu0(A, &options->factor, &f->L, &f->U, NULL));
+        TULLE_TRY(tulle_factor_ilu0(A, &options->factor, &f->L, &f->U, options->report));
     }
     TULLE_TRY(tulle_trisolve_new(f->L, &first, &f->first));
     TULLE_TRY(tulle_trisolve_new(cholesky ? f->L : f->U, &second, &f->second));

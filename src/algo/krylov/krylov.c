@@ -10,6 +10,7 @@
 
 #include "algo/krylov/block.h"
 #include "algo/krylov/sides_by_column.h"
+#include "base/arg.h"
 #include "base/error.h"
 
 static double seconds(int64_t ns)
@@ -158,9 +159,13 @@ size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows,
 {
     /* what a binding of a product or a preconditioner takes; subtrees of sums (multivector.c) */
     enum { FIXED = 1 << 20, PARTS = 160 };
+    if ((options && TULLE__OUTSIDE(options->method, TULLE_KRYLOV_COUNT - 1)) || TULLE__NEGATIVE(rows) ||
+        TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(columns) || TULLE__NEGATIVE(pes))
+        return 0;
+    tulle_krylov_options chosen = options ? *options : TULLE_KRYLOV_DEFAULT;
     size_t n = (size_t)rows * tulle_type_size(type), w = (size_t)(columns > 1 ? columns : 1);
-    if (options->method != TULLE_KRYLOV_BLOCK_CG) {
-        size_t kept = options->method == TULLE_KRYLOV_GMRES ? (size_t)tulle__gmres_room(options).vectors : 1;
+    if (chosen.method != TULLE_KRYLOV_BLOCK_CG) {
+        size_t kept = chosen.method == TULLE_KRYLOV_GMRES ? (size_t)tulle__gmres_room(&chosen).vectors : 1;
         return (kept + 6) * n + FIXED; /* x, b, and four that operators read and write */
     }
     /* x and four panels; where they become narrower, as much as two more (block_panels.c) */
@@ -327,6 +332,11 @@ tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M
     const tulle_krylov_options *options, tulle_krylov_report *report)
 {
     char failed[TULLE_MESSAGE_MAX] = "";
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) ||
+        TULLE__NULL(A->bind) || TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) ||
+        (M && M->apply && (TULLE__NULL(M->bind) || TULLE__NULL(M->unbind))) ||
+        (options && TULLE__OUTSIDE(options->method, TULLE_KRYLOV_COUNT - 1)))
+        return tulle__refuse(A && A->comm ? A->comm : B ? B->comm : X ? X->comm : NULL);
     tulle__krylov k = {
         .comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = options ? *options : TULLE_KRYLOV_DEFAULT};
     tulle_status status = tulle_comm_agree(A->comm, check(A, k.M, B, X, &k.options));

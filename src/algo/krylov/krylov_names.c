@@ -2,6 +2,9 @@
 /* The words for methods, preconditioners and why a solve has ended. */
 #include <tulle/krylov.h>
 
+#include "algo/krylov/precond.h"
+#include "base/arg.h"
+#include "base/error.h"
 #include "base/spec.h"
 
 #define WORD(name, word, text) word,
@@ -17,6 +20,7 @@ const char *tulle_krylov_name(tulle_krylov method)
 
 tulle_status tulle_krylov_parse(const char *name, tulle_krylov *method)
 {
+    if (TULLE__NULL(name) || TULLE__NULL(method)) return TULLE_ERR_ARG;
     int found = 0;
     tulle_status status = tulle__name_parse("method", name, method_names, TULLE_KRYLOV_COUNT, &found);
     if (status == TULLE_OK) *method = (tulle_krylov)found;
@@ -30,9 +34,48 @@ const char *tulle_precond_name(tulle_precond precond)
 
 tulle_status tulle_precond_parse(const char *name, tulle_precond *precond)
 {
+    if (TULLE__NULL(name) || TULLE__NULL(precond)) return TULLE_ERR_ARG;
     int found = 0;
     tulle_status status = tulle__name_parse("preconditioner", name, precond_names, TULLE_PRECOND_COUNT, &found);
     if (status == TULLE_OK) *precond = (tulle_precond)found;
+    return status;
+}
+
+/* A number from low on, or auto. */
+static tulle_status read_amount(tulle__spec_part *part, const char *key, double most, double automatic, double *value)
+{
+    const char *word = NULL;
+    tulle_status status = tulle__spec_word(part, key, &word);
+    if (status != TULLE_OK || !word) return status;
+    if (!tulle__word_same(word, "auto")) return tulle__parse_real(word, key, 0, most, value);
+    *value = automatic;
+    return TULLE_OK;
+}
+
+tulle_status tulle_precond_parse_spec(const char *text, tulle_precond *precond, tulle_precond_options *options)
+{
+    if (TULLE__NULL_AS(text, "spec") || TULLE__NULL(precond) || TULLE__NULL(options)) return TULLE_ERR_ARG;
+    static const char *const keys[] = {"n", "shift", "floor"};
+    static const int keys_of[TULLE_PRECOND_COUNT] = {
+        [TULLE_PRECOND_BLOCK_JACOBI] = 1, [TULLE_PRECOND_IC0] = 2, [TULLE_PRECOND_ILU0] = 3};
+    tulle_status status;
+    tulle__spec spec;
+    tulle_precond found;
+    tulle_precond_options chosen = *options;
+    int64_t rows = chosen.block;
+    TULLE_TRY(tulle__spec_parse(text, &spec));
+    if (spec.nparts != 1) TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "'%s' is not one preconditioner", text));
+    tulle__spec_part *part = &spec.part[0];
+    TULLE_TRY(tulle_precond_parse(part->name, &found));
+    int key = keys_of[found]; /* the one that it has; 0: none */
+    if (key == 1) TULLE_TRY(tulle__spec_int(part, keys[0], 1, TULLE__BLOCK_MOST, &rows));
+    if (key == 2) TULLE_TRY(read_amount(part, keys[1], 1e6, TULLE_SHIFT_AUTO, &chosen.factor.shift));
+    if (key == 3) TULLE_TRY(read_amount(part, keys[2], 1, TULLE_FLOOR_AUTO, &chosen.factor.floor));
+    TULLE_TRY(tulle__spec_done(part, keys + (key ? key - 1 : 0), key != 0));
+    chosen.block = (int)rows;
+    *precond = found;
+    *options = chosen;
+out:
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "algo/krylov/operator.h"
+#include "algo/options.h"
 #include "base/error.h"
 #include "mat/mat.h"
 
@@ -171,6 +172,7 @@ static tulle_status check(const tulle_mat *A, const tulle_product_options *optio
 
 tulle_status tulle_operator_of_mat(tulle_mat *A, const tulle_product_options *options, tulle_operator *op)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(op) || TULLE__PRODUCT_WRONG(options)) return tulle__refuse(A ? A->comm : NULL);
     struct product *product = NULL;
     tulle_comm *comm = A->comm;
     tulle_status status = check(A, options);
@@ -198,6 +200,7 @@ tulle_status tulle_operator_of_mat(tulle_mat *A, const tulle_product_options *op
 
 void tulle_operator_free(tulle_operator *op)
 {
+    if (!op) return;
     if (op->free) op->free(op->context);
     *op = (tulle_operator){.comm = NULL};
 }

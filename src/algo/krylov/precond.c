@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/krylov/precond.h"
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "mat/mat.h"
 
@@ -25,6 +26,8 @@ static tulle_status check(const tulle_mat *A, tulle_precond precond, const tulle
 tulle_status tulle_precond_new(
     tulle_mat *A, tulle_precond precond, const tulle_precond_options *options, tulle_operator *M)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(M) || TULLE__OUTSIDE(precond, TULLE_PRECOND_COUNT - 1))
+        return tulle__refuse(A ? A->comm : NULL);
     tulle_precond_options chosen = options ? *options : TULLE_PRECOND_DEFAULT;
     tulle_operator made = {.comm = NULL};
     tulle_status status = tulle_comm_agree(A->comm, check(A, precond, &chosen));

@@ -5,6 +5,7 @@
 
 #include <tulle/krylov.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "mat/apply.h"
 
@@ -67,6 +68,8 @@ out:
 tulle_status tulle_krylov_check(
     tulle_mat *A, tulle_mat *B, tulle_mat *X, const tulle_krylov_options *options, double *error)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(error))
+        return tulle__refuse(A ? A->comm : B ? B->comm : X ? X->comm : NULL);
     tulle_krylov_options chosen = options ? *options : TULLE_KRYLOV_DEFAULT;
     double found = 0;
     tulle_status status = tulle_comm_agree(A->comm, check(A, B, X, &chosen, &found));

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 
 enum { UNITS_MOST = 1 << 26, CELLS = 1 << 18 };
@@ -246,6 +247,10 @@ out:
 
 tulle_status tulle_census_new(tulle_mat *A, tulle_mat *B, const tulle_census_spec *spec, tulle_census **census)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(spec) || TULLE__NULL(spec->a) || TULLE__NULL(spec->b) || TULLE__NULL(spec->c) ||
+        TULLE__OUTSIDE(spec->type, TULLE_TYPE_COUNT - 1) || TULLE__OUTSIDE(spec->counting, TULLE_COUNT_RESULT) ||
+        TULLE__NULL(census))
+        return tulle__refuse(A ? A->comm : B ? B->comm : NULL);
     tulle_census *c = NULL;
     int exact = B && spec->counting == TULLE_COUNT_RESULT;
     tulle_status status = check(A, B, spec);
@@ -270,10 +275,12 @@ tulle_status tulle_census_new(tulle_mat *A, tulle_mat *B, const tulle_census_spe
 
 double tulle_census_flops(const tulle_census *census)
 {
+    if (TULLE__NULL(census)) return 0;
     return 2 * census->multiplications;
 }
 
 double tulle_census_entries(const tulle_census *census)
 {
+    if (TULLE__NULL(census)) return 0;
     return census->entries;
 }

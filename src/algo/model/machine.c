@@ -10,11 +10,14 @@
 
 #include <tulle/machine.h>
 
+#include "base/arg.h"
 #include "base/error.h"
+#include "base/spec.h"
 #include "mat/mat.h"
 
 tulle_status tulle_machine_path(int threads, char *path, size_t size)
 {
+    if (TULLE__NULL(path) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
     char host[64] = "here";
     const char *given = getenv("TULLE_MACHINE"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n;
@@ -101,12 +104,15 @@ static tulle_status read_lines(FILE *f, const char *path, tulle_machine *m)
 
 tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *machine)
 {
+    if (TULLE__NULL(machine) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
     char room[4096];
     tulle_machine m = {.threads = 0};
     tulle_status status = resolve(&path, threads, room, sizeof room);
     if (status != TULLE_OK) return status;
     FILE *f = fopen(path, "r");
-    if (!f) return tulle__fail(TULLE_ERR_IO, "%s: %s; run `tulle calibrate`", path, strerror(errno));
+    if (!f)
+        return tulle__fail(
+            TULLE_ERR_IO, "%s: %s%s", path, strerror(errno), path == room ? "; run `tulle calibrate`" : "");
     status = read_lines(f, path, &m);
     fclose(f);
     if (status == TULLE_OK && threads && m.threads != threads)
@@ -128,6 +134,7 @@ static void make_folders(const char *path)
 
 tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
 {
+    if (TULLE__NULL_AS(m, "machine")) return TULLE_ERR_ARG;
     char room[4096], temporary[4200];
     tulle_status status = resolve(&path, m->threads, room, sizeof room);
     if (status != TULLE_OK) return status;
@@ -178,20 +185,31 @@ static const tulle_machine known[] = {
         .node_pes = 16},
 };
 
+enum { KNOWN = sizeof known / sizeof *known };
+
 tulle_status tulle_machine_find(const char *name, int threads, tulle_machine *machine)
 {
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i].host, name) == 0) {
-            *machine = known[i];
-            return TULLE_OK;
-        }
-    return strcmp(name, "here") == 0 ? tulle_machine_load(NULL, threads, machine)
-                                     : tulle_machine_load(name, 0, machine);
+    if (TULLE__NULL(name) || TULLE__NULL(machine) || TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
+    const char *names[KNOWN + 2];
+    for (int i = 0; i < KNOWN; i++) {
+        names[i] = known[i].host;
+        if (!tulle__word_same(names[i], name)) continue;
+        *machine = known[i];
+        return TULLE_OK;
+    }
+    names[KNOWN] = "here";
+    if (tulle__word_same(name, "here")) return tulle_machine_load(NULL, threads, machine);
+    tulle_status status = tulle_machine_load(name, 0, machine);
+    if (status == TULLE_OK) return status;
+    names[KNOWN + 1] = "files that `tulle calibrate` wrote";
+    tulle__name_unknown(status, name, names, KNOWN + 2);
+    return status;
 }
 
 tulle_bound tulle_product_bound(
     const tulle_machine *machine, const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, double multiplications)
 {
+    if (TULLE__NULL(machine) || TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C)) return (tulle_bound){.seconds = 0};
     tulle_bound b;
     double value = (double)tulle_type_size(C->type), entry = value + sizeof(tulle_lidx);
     b.flops = 2 * multiplications / machine->fma[C->type];

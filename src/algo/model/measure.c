@@ -6,6 +6,7 @@
 #include <tulle/machine.h>
 
 #include "algo/model/rates.h"
+#include "base/arg.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -153,6 +154,7 @@ static tulle_status best_time(tulle__pool *pool, tulle__pool_body body, void *ar
 
 tulle_status tulle_machine_measure(int threads, tulle_machine *machine)
 {
+    if (TULLE__NULL(machine)) return TULLE_ERR_ARG;
     tulle_status status;
     tulle__pool *pool = NULL;
     struct probe p = {.n = STREAM_BYTES / (int64_t)sizeof(double)};

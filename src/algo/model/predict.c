@@ -4,6 +4,7 @@
 #include "algo/model/cost.h"
 #include "algo/product/panel.h"
 #include "algo/product/worth.h"
+#include "base/arg.h"
 #include "base/error.h"
 #include "comm/slot.h"
 
@@ -169,9 +170,20 @@ static tulle_status predict(const tulle__costs *c, tulle_alg alg, tulle_predicti
     return status;
 }
 
+/* AUTO is none that could be predicted. */
+static int no_alg(const char *function, tulle_alg alg)
+{
+    if ((int)alg > TULLE_ALG_AUTO && (int)alg < TULLE_ALG_COUNT) return 0;
+    tulle__fail(TULLE_ERR_ARG, "%s: alg is %d, which is no algorithm that can be predicted", function, (int)alg);
+    return 1;
+}
+
 tulle_status tulle_predict(const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options,
     tulle_alg alg, tulle_prediction *prediction)
 {
+    if (TULLE__NULL(census) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(prediction) ||
+        (options && TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1)))
+        return TULLE_ERR_ARG;
     tulle__costs c;
     tulle_status status = tulle__costs_init(census, machine, options, &c);
     if (status != TULLE_OK) return status;
@@ -183,6 +195,9 @@ tulle_status tulle_predict(const tulle_census *census, const tulle_machine *mach
 tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_prediction *best)
 {
+    if (TULLE__NULL(census) || TULLE__NULL(machine) || TULLE__NULL(best) ||
+        (options && TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1)))
+        return TULLE_ERR_ARG;
     tulle__costs c;
     tulle_prediction p, found = {.suits = 0};
     tulle_status status = tulle__costs_init(census, machine, options, &c);
@@ -202,6 +217,9 @@ tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine 
 tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_alg alg, double *multiplications, double *bytes)
 {
+    if (TULLE__NULL(census) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(multiplications) ||
+        TULLE__NULL(bytes) || (options && TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1)))
+        return TULLE_ERR_ARG;
     tulle__costs c;
     tulle__burden *load = NULL;
     tulle_prediction p;

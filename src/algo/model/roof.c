@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <tulle/model.h>
 
+#include "base/arg.h"
+
 /* What a PE of that many threads has of a figure that is of all threads measured. */
 static double share(const tulle_machine *machine, int threads)
 {
@@ -22,6 +24,7 @@ static tulle_roof local_roof(const tulle_machine *machine, int threads, tulle_ty
 tulle_roof tulle_roof_spmm(
     const tulle_machine *machine, int threads, tulle_type type, double m, double k, double nnz, double n)
 {
+    if (TULLE__NULL(machine) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1)) return (tulle_roof){.rate = 0};
     double w = (double)tulle_type_size(type), rows = smaller(k, nnz);
     double bytes = nnz * (w + sizeof(tulle_lidx)) + sizeof(int64_t) * (m + 1) + w * (m * n + rows * n);
     return local_roof(machine, threads, type, 2 * nnz * n, bytes);
@@ -29,12 +32,14 @@ tulle_roof tulle_roof_spmm(
 
 tulle_roof tulle_roof_spgemm(const tulle_machine *machine, int threads, tulle_type type, double cf)
 {
+    if (TULLE__NULL(machine) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1)) return (tulle_roof){.rate = 0};
     double b = (double)(tulle_type_size(type) + sizeof(tulle_lidx));
     return local_roof(machine, threads, type, 2 * cf, (3 + 2 * cf) * b);
 }
 
 tulle_roof tulle_roof_network(const tulle_machine *machine, int pes, double local, double flops, double bytes)
 {
+    if (TULLE__NULL(machine)) return (tulle_roof){.rate = 0};
     int far = machine->node_pes && pes > machine->node_pes && machine->tier[TULLE_OTHER_NODE].bandwidth > 0;
     tulle_roof roof = {.intensity = bytes > 0 ? flops / bytes : 0, .rate = local};
     double bandwidth = machine->tier[far ? TULLE_OTHER_NODE : TULLE_SAME_NODE].bandwidth;

@@ -5,6 +5,7 @@
 
 #include <tulle/machine.h>
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "comm/comm.h"
 
@@ -99,6 +100,7 @@ out:
 
 tulle_status tulle_machine_measure_tiers(tulle_comm *comm, tulle_machine *machine)
 {
+    if (TULLE__NULL(comm) || TULLE__NULL(machine)) return tulle__refuse(comm);
     tulle_machine m = *machine;
     tulle_status status = tulle_comm_agree(comm, measure_all(comm, &m));
     if (status == TULLE_OK) *machine = m;

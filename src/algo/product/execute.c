@@ -12,6 +12,7 @@
 #include "algo/product/phase.h"
 #include "algo/product/tell.h"
 #include "algo/product/watch.h"
+#include "base/arg.h"
 #include "base/error.h"
 
 /* What others of the node wait for. */
@@ -200,6 +201,7 @@ static tulle_status execute_range(tulle_plan *plan, int64_t start, tulle_report 
 
 tulle_status tulle_product_next(tulle_plan *plan, tulle_columns *columns, tulle_report *report)
 {
+    if (TULLE__NULL(plan)) return TULLE_ERR_ARG;
     tulle__phases *p = &plan->phases;
     int64_t start = tulle__now(plan->comm);
     tulle_status status;
@@ -220,6 +222,7 @@ tulle_status tulle_product_next(tulle_plan *plan, tulle_columns *columns, tulle_
 
 tulle_status tulle_plan_execute(tulle_plan *plan, tulle_report *report)
 {
+    if (TULLE__NULL(plan)) return TULLE_ERR_ARG;
     tulle__phases *p = &plan->phases;
     if (p->expected > 1 || p->known)
         return tulle__fail(TULLE_ERR_LIMIT,

@@ -2,6 +2,7 @@
 /* The words for algorithms and transfers. */
 #include <tulle/product.h>
 
+#include "base/arg.h"
 #include "base/spec.h"
 
 #define WORD(name, word, text) word,
@@ -16,6 +17,7 @@ const char *tulle_alg_name(tulle_alg alg)
 
 tulle_status tulle_alg_parse(const char *name, tulle_alg *alg)
 {
+    if (TULLE__NULL(name) || TULLE__NULL(alg)) return TULLE_ERR_ARG;
     int found = 0;
     tulle_status status = tulle__name_parse("algorithm", name, alg_names, TULLE_ALG_COUNT, &found);
     if (status == TULLE_OK) *alg = (tulle_alg)found;
@@ -29,6 +31,7 @@ const char *tulle_transfers_name(tulle_transfers transfers)
 
 tulle_status tulle_transfers_parse(const char *name, tulle_transfers *transfers)
 {
+    if (TULLE__NULL(name) || TULLE__NULL(transfers)) return TULLE_ERR_ARG;
     int found = 0;
     tulle_status status = tulle__name_parse("kind of transfers", name, transfers_names, TULLE_TRANSFERS_COUNT, &found);
     if (status == TULLE_OK) *transfers = (tulle_transfers)found;

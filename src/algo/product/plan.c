@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algo/options.h"
 #include "algo/product/choose.h"
 #include "algo/product/partial.h"
 #include "algo/product/phase.h"
@@ -135,6 +136,9 @@ static const tulle_gidx *cuts(const tulle_mat *A, tulle_op op, int rows, int *pa
 tulle_status tulle_product_layout(
     const tulle_mat *A, tulle_op op_a, const tulle_mat *B, tulle_op op_b, tulle_layout **layout)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__OUTSIDE(op_b, TULLE_OP_T) ||
+        TULLE__NULL(layout))
+        return TULLE_ERR_ARG;
     tulle_status status;
     int M, N, K;
     const tulle_gidx *row_cut = cuts(A, op_a, 1, &M), *col_cut = cuts(B, op_b, 0, &N);
@@ -381,6 +385,9 @@ static void describe(tulle_plan *plan)
 tulle_status tulle_plan_new(
     tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_plan **out)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "plan") ||
+        TULLE__PRODUCT_WRONG(options))
+        return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     tulle_plan *plan = NULL;
     tulle_product_options chosen = options ? *options : TULLE_PRODUCT_DEFAULT;
     tulle_comm *comm = C->comm;
@@ -413,26 +420,31 @@ tulle_status tulle_plan_new(
 
 int tulle_plan_phases(const tulle_plan *plan)
 {
+    if (TULLE__NULL(plan)) return 0;
     return plan->phases.expected;
 }
 
 int tulle_plan_replication(const tulle_plan *plan)
 {
+    if (TULLE__NULL(plan)) return 0;
     return plan->slices.layer_of ? plan->slices.layers.layers : 1;
 }
 
 tulle_alg tulle_plan_alg(const tulle_plan *plan)
 {
+    if (TULLE__NULL(plan)) return TULLE_ALG_AUTO;
     return plan->asked->alg;
 }
 
 const char *tulle_plan_describe(const tulle_plan *plan)
 {
+    if (TULLE__NULL(plan)) return "";
     return plan->text;
 }
 
 size_t tulle_plan_bytes(const tulle_plan *plan)
 {
+    if (TULLE__NULL(plan)) return 0;
     size_t bytes = sizeof *plan;
     for (int t = 0; t < plan->ntargets; t++)
         for (int p = 0; p < plan->target[t].nparts; p++)

@@ -13,6 +13,7 @@
 
 #include <tulle/product.h>
 
+#include "algo/options.h"
 #include "algo/product/phase.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -231,6 +232,8 @@ out:
 tulle_status tulle_product_check(
     tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, double *error)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL(error) || TULLE__PRODUCT_WRONG(options))
+        return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     tulle_product_options chosen = options ? *options : TULLE_PRODUCT_DEFAULT;
     double found = 0;
     tulle_status status = tulle_comm_agree(C->comm, check(A, B, C, &chosen, NULL, &found));
@@ -240,6 +243,7 @@ tulle_status tulle_product_check(
 
 tulle_status tulle_plan_check(tulle_plan *plan, double *error)
 {
+    if (TULLE__NULL(plan) || TULLE__NULL(error)) return tulle__refuse(plan ? plan->comm : NULL);
     double found = 0;
     tulle_status status = tulle_comm_agree(plan->comm, check(plan->A, plan->B, plan->C, &plan->options, plan, &found));
     *error = found;

@@ -8,6 +8,7 @@
 
 #include <tulle/budget.h>
 
+#include "base/arg.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -192,21 +193,25 @@ out:
 
 tulle_status tulle_stream_new(tulle_mat *A, const tulle_stream_options *options, tulle_stream **stream)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(stream)) return tulle__refuse(A ? A->comm : NULL);
     return make(A->comm, A, NULL, options, stream);
 }
 
 tulle_status tulle_stream_of_rows(tulle_rows *rows, const tulle_stream_options *options, tulle_stream **stream)
 {
+    if (TULLE__NULL(rows) || TULLE__NULL(stream)) return tulle__refuse(rows ? rows->comm : NULL);
     return make(rows->comm, NULL, rows, options, stream);
 }
 
 const tulle_stream_plan *tulle_stream_planned(const tulle_stream *s)
 {
+    if (TULLE__NULL_AS(s, "stream")) return NULL;
     return &s->plan;
 }
 
 const tulle_layout *tulle_stream_layout(const tulle_stream *s)
 {
+    if (TULLE__NULL_AS(s, "stream")) return NULL;
     return s->layout;
 }
 
@@ -274,6 +279,8 @@ static double limited(double x, double low, double high)
 
 tulle_status tulle_stream_multiply(tulle_stream *s, tulle_mat *X, tulle_mat *Y, tulle_stream_report *report)
 {
+    if (TULLE__NULL_AS(s, "stream") || TULLE__NULL(X) || TULLE__NULL(Y))
+        return tulle__refuse(s ? s->comm : X ? X->comm : Y ? Y->comm : NULL);
     const tulle__device_counts *counts = &s->device->counting->counts;
     tulle__stream_times times = {0, 0};
     struct account a = {0};

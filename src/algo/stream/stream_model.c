@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "algo/stream/stream.h"
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -158,6 +159,7 @@ static const char *sized(size_t bytes, char *text)
 
 const char *tulle_stream_describe(const tulle_stream_plan *p, char *text, size_t size)
 {
+    if (TULLE__NULL_AS(p, "plan") || TULLE__NULL(text)) return text ? text : "";
     char a[32], b[32], c[32], d[32], e[32];
     int n = snprintf(text, size, "%s: %s of %s: matrix %s (%s), X and Y %s", p->device, sized(p->device_bytes, a),
         sized(p->capacity, b), sized(p->matrix, c), p->format, sized(p->vectors, d));
@@ -165,7 +167,8 @@ const char *tulle_stream_describe(const tulle_stream_plan *p, char *text, size_t
     if (p->resident)
         snprintf(text + n, size - (size_t)n, ", %s", p->in_place ? "read where it lies" : "stays there");
     else
-        snprintf(text + n, size - (size_t)n, ", in %d slabs of at most %s through %d buffers", p->slabs,
-            sized(p->largest, e), p->ring);
+        snprintf(text + n, size - (size_t)n, ", in %d %s of at most %s through %d %s", p->slabs,
+            tulle__plural(p->slabs, "slab", "slabs"), sized(p->largest, e), p->ring,
+            tulle__plural(p->ring, "buffer", "buffers"));
     return text;
 }

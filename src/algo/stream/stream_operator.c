@@ -2,6 +2,7 @@
 /* A stream as an operator of Krylov methods. */
 #include "algo/krylov/operator.h"
 #include "algo/stream/stream.h"
+#include "base/arg.h"
 #include "base/error.h"
 
 struct streamed_sides {
@@ -48,6 +49,7 @@ static void unbind_sides(void *arg)
 
 tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op)
 {
+    if (TULLE__NULL(stream) || TULLE__NULL(op)) return tulle__refuse(stream ? stream->comm : NULL);
     tulle_status status = TULLE_OK;
     if (stream->m != stream->n)
         status = tulle__fail(TULLE_ERR_ARG, "an operator wants a square matrix, this one is %lld x %lld",

@@ -12,6 +12,7 @@
 
 #include <tulle/trisolve.h>
 
+#include "algo/options.h"
 #include "algo/trisolve/residual.h"
 #include "base/error.h"
 #include "mat/apply.h"
@@ -82,6 +83,8 @@ out:
 
 tulle_status tulle_trisolve_side(tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *X, tulle_mat *B)
 {
+    if (TULLE__NULL(T) || TULLE__NULL(X) || TULLE__NULL(B) || TULLE__SIDE_WRONG(options))
+        return tulle__refuse(T ? T->comm : X ? X->comm : B ? B->comm : NULL);
     tulle_trisolve_options chosen = options ? *options : TULLE_TRISOLVE_DEFAULT;
     return tulle_comm_agree(T->comm, multiply(T, &chosen, X, B));
 }
@@ -198,6 +201,8 @@ out:
 tulle_status tulle_trisolve_forward(
     tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *known, tulle_mat *X, tulle_forward *forward)
 {
+    if (TULLE__NULL(T) || TULLE__NULL(known) || TULLE__NULL(X) || TULLE__NULL(forward) || TULLE__SIDE_WRONG(options))
+        return tulle__refuse(T ? T->comm : known ? known->comm : X ? X->comm : NULL);
     tulle_trisolve_options chosen = options ? *options : TULLE_TRISOLVE_DEFAULT;
     struct bounding b = {.solver = NULL};
     tulle_mat *M = NULL;

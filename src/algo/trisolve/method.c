@@ -7,6 +7,7 @@
 #include "algo/trisolve/chunked.h"
 #include "algo/trisolve/solver.h"
 #include "algo/trisolve/supernodes.h"
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/spec.h"
 
@@ -21,6 +22,7 @@ const char *tulle_method_name(tulle_method method)
 
 tulle_status tulle_method_parse(const char *name, tulle_method *method)
 {
+    if (TULLE__NULL(name) || TULLE__NULL(method)) return TULLE_ERR_ARG;
     int found = 0;
     tulle_status status = tulle__name_parse("method", name, names, TULLE_METHOD_COUNT, &found);
     if (status == TULLE_OK) *method = (tulle_method)found;

@@ -10,6 +10,7 @@
 
 #include <tulle/trisolve.h>
 
+#include "algo/options.h"
 #include "algo/trisolve/residual.h"
 #include "base/error.h"
 #include "mat/apply.h"
@@ -102,6 +103,8 @@ out:
 tulle_status tulle_trisolve_check(
     tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *B, tulle_mat *X, double *error)
 {
+    if (TULLE__NULL(T) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(error) || TULLE__SIDE_WRONG(options))
+        return tulle__refuse(T ? T->comm : B ? B->comm : X ? X->comm : NULL);
     tulle_trisolve_options chosen = options ? *options : TULLE_TRISOLVE_DEFAULT;
     double found = 0;
     tulle_status status = tulle_comm_agree(T->comm, check(T, &chosen, B, X, &found));

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "algo/options.h"
 #include "algo/trisolve/sides.h"
 #include "algo/trisolve/tasks.h"
 #include "base/error.h"
@@ -132,6 +133,8 @@ tulle_status tulle__solver_analyse(tulle_mat *T, const tulle_trisolve_options *o
 
 tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
 {
+    if (TULLE__NULL(T) || TULLE__NULL_AS(out, "solver") || TULLE__SOLVE_WRONG(options) || TULLE__SIDE_WRONG(options))
+        return tulle__refuse(T ? T->comm : NULL);
     tulle_trisolve *solver = NULL;
     tulle_comm *comm = T->comm;
     int64_t start = tulle__now(comm);
@@ -152,6 +155,7 @@ tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *opti
 
 tulle_status tulle_trisolve_layout(const tulle_trisolve *solver, tulle_gidx cols, tulle_layout **layout)
 {
+    if (TULLE__NULL(solver) || TULLE__NEGATIVE(cols) || TULLE__NULL(layout)) return TULLE_ERR_ARG;
     return tulle__triangle_sides(&solver->triangle, cols, layout);
 }
 
@@ -293,6 +297,8 @@ out:
 
 tulle_status tulle_trisolve_execute(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle_trisolve_report *report)
 {
+    if (TULLE__NULL(solver) || TULLE__NULL(B) || TULLE__NULL(X))
+        return tulle__refuse(solver ? solver->comm : B ? B->comm : X ? X->comm : NULL);
     tulle__solve_times *times = NULL;
     solver->faults = tulle__page_faults(solver->comm);
     int64_t start = tulle__now(solver->comm);
@@ -313,6 +319,7 @@ tulle_status tulle_trisolve_execute(tulle_trisolve *solver, tulle_mat *B, tulle_
 
 tulle_status tulle_trisolve_update(tulle_trisolve *solver)
 {
+    if (TULLE__NULL(solver)) return TULLE_ERR_ARG;
     tulle__triangle *t = &solver->triangle;
     tulle_status status = TULLE_OK;
     if (t->T->structure != t->structure)
@@ -330,5 +337,6 @@ out:
 
 tulle_method tulle_trisolve_method(const tulle_trisolve *solver)
 {
+    if (TULLE__NULL(solver)) return TULLE_METHOD_AUTO;
     return solver->now->method;
 }

@@ -84,20 +84,17 @@ static tulle_status measure_copy(double *bandwidth)
 static tulle_status find(const char *name, tulle__sim_platform *platform)
 {
     const char *names[KNOWN];
-    for (int i = 0; i < KNOWN; i++) {
-        names[i] = known[i].platform.name;
-        if (strcmp(names[i], name) != 0) continue;
-        *platform = known[i].platform;
-        if (known[i].rates) platform->rates = *known[i].rates;
-        if (strcmp(name, "here") != 0) return TULLE_OK;
-        tulle_status status = measure_copy(&platform->near_bw);
-        platform->pair_bw = platform->far_bw = platform->near_bw;
-        return status;
-    }
-    const char *near = tulle__sim_host->nearest(name, names, KNOWN);
-    return tulle__sim_host->fail(TULLE_ERR_ARG,
-        "sim: no platform '%s'%s%s%s; there are summit, dgx1, dgx2, fattree, here, and files that end in .xml", name,
-        near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    int found;
+    for (int i = 0; i < KNOWN; i++) names[i] = known[i].platform.name;
+    tulle_status status = tulle__sim_host->name_parse("platform", name, names, KNOWN, &found);
+    if (status != TULLE_OK)
+        return tulle__sim_host->fail(status, "sim: %s, and files that end in .xml", tulle__sim_host->error_message());
+    *platform = known[found].platform;
+    if (known[found].rates) platform->rates = *known[found].rates;
+    if (strcmp(platform->name, "here") != 0) return TULLE_OK;
+    status = measure_copy(&platform->near_bw);
+    platform->pair_bw = platform->far_bw = platform->near_bw;
+    return status;
 }
 
 static int ends_in(const char *text, const char *end)
@@ -109,23 +106,21 @@ static int ends_in(const char *text, const char *end)
 /* compute=model|measured */
 static tulle_status read_compute(tulle__spec_part *part, int *measured)
 {
-    const char *word = *measured ? "measured" : "model";
+    static const char *const words[] = {"model", "measured"};
+    const char *word = words[*measured];
     tulle_status status = tulle__sim_host->spec_word(part, "compute", &word);
     if (status != TULLE_OK) return status;
-    *measured = strcmp(word, "measured") == 0;
-    if (*measured || strcmp(word, "model") == 0) return TULLE_OK;
-    return tulle__sim_host->fail(TULLE_ERR_ARG, "sim: compute is model or measured, not '%s'", word);
+    return tulle__sim_host->name_parse("way of computing (compute=)", word, words, 2, measured);
 }
 
 /* data=real|none */
 static tulle_status read_data(tulle__spec_part *part, int *sizes)
 {
-    const char *word = "real";
+    static const char *const words[] = {"real", "none"};
+    const char *word = words[0];
     tulle_status status = tulle__sim_host->spec_word(part, "data", &word);
     if (status != TULLE_OK) return status;
-    *sizes = strcmp(word, "none") == 0;
-    if (*sizes || strcmp(word, "real") == 0) return TULLE_OK;
-    return tulle__sim_host->fail(TULLE_ERR_ARG, "sim: data is real or none, not '%s'", word);
+    return tulle__sim_host->name_parse("kind of data (data=)", word, words, 2, sizes);
 }
 
 /* What has a number and a unit. */

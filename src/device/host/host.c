@@ -316,8 +316,10 @@ static tulle_status open_cpu(tulle__spec_part *part, const tulle__device_setting
 {
     tulle_status status = open_host(part, setting, "cpu", tulle__kernels_cpu(), device);
     if (status == TULLE_OK)
-        snprintf((*device)->text, sizeof(*device)->text, "host memory, %d threads, %s",
-            tulle__pool_size(((struct host *)*device)->pool), tulle__kernels_cpu_isa());
+        snprintf((*device)->text, sizeof(*device)->text, "host memory, %d %s, %s",
+            tulle__pool_size(((struct host *)*device)->pool),
+            tulle__plural(tulle__pool_size(((struct host *)*device)->pool), "thread", "threads"),
+            tulle__kernels_cpu_isa());
     return status;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kinds of synthetic matrices, and making one from its spec. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -32,36 +33,21 @@ const char *tulle__generator_name(int i, const char **sentence)
 
 int tulle__generator_known(const char *text)
 {
-    size_t length = strcspn(text, ":");
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ":"), text);
     for (int i = 0; i < KINDS; i++)
-        if (strlen(kinds[i]->name) == length && memcmp(kinds[i]->name, text, length) == 0) return 1;
+        if (tulle__word_same(kinds[i]->name, name)) return 1;
     return 0;
 }
 
 static tulle_status find_kind(const char *name, const tulle__generator_kind **kind)
 {
     const char *names[KINDS];
-    for (int i = 0; i < KINDS; i++) {
-        names[i] = kinds[i]->name;
-        if (strcmp(names[i], name) == 0) {
-            *kind = kinds[i];
-            return TULLE_OK;
-        }
-    }
-    const char *near = tulle__nearest(name, names, KINDS);
-    return tulle__fail(TULLE_ERR_ARG, "no generator '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
-        near ? "'?" : "");
-}
-
-/* 1 if word is the name of a mode; *mode is it. */
-static int find_mode(const char *word, tulle__generator_mode *mode)
-{
-    for (int i = 0; i < TULLE__VALUES_COUNT; i++)
-        if (strcmp(word, mode_names[i]) == 0) {
-            *mode = (tulle__generator_mode)i;
-            return 1;
-        }
-    return 0;
+    int found;
+    for (int i = 0; i < KINDS; i++) names[i] = kinds[i]->name;
+    tulle_status status = tulle__name_parse("generator", name, names, KINDS, &found);
+    if (status == TULLE_OK) *kind = kinds[found];
+    return status;
 }
 
 static tulle_status read_mode(tulle__spec_part *part, tulle__generator *g)
@@ -70,11 +56,10 @@ static tulle_status read_mode(tulle__spec_part *part, tulle__generator *g)
     g->mode = g->kind->mode;
     tulle_status status = tulle__spec_word(part, "values", &word);
     if (status != TULLE_OK || !word) return status;
-    if (!find_mode(word, &g->mode)) {
-        const char *near = tulle__nearest(word, mode_names, TULLE__VALUES_COUNT);
-        return tulle__fail(TULLE_ERR_ARG, "no values '%s'%s%s%s", word, near ? "; did you mean '" : "",
-            near ? near : "", near ? "'?" : "");
-    }
+    int found;
+    status = tulle__name_parse("kind of values (values=)", word, mode_names, TULLE__VALUES_COUNT, &found);
+    if (status != TULLE_OK) return status;
+    g->mode = (tulle__generator_mode)found;
     if (g->mode == TULLE__VALUES_LAPLACE && !g->kind->laplace)
         return tulle__fail(TULLE_ERR_ARG, "values=laplace is for stencils, not for '%s'", part->name);
     if (g->mode == TULLE__VALUES_ELEMENTS && !g->kind->element)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Options that several public functions take: true, with the message, if an enum has no value of its own, or what
+ * cannot be negative is.
+ */
+#ifndef TULLE_ALGO_OPTIONS_H
+#define TULLE_ALGO_OPTIONS_H
+
+#include "base/arg.h"
+
+/* tulle_product_options, or NULL */
+#define TULLE__PRODUCT_WRONG(options)                                                                                  \
+    ((options) &&                                                                                                      \
+        (TULLE__OUTSIDE(options->alg, TULLE_ALG_COUNT - 1) || TULLE__OUTSIDE(options->op_a, TULLE_OP_T) ||             \
+            TULLE__OUTSIDE(options->op_b, TULLE_OP_T) ||                                                               \
+            TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1) || TULLE__NEGATIVE(options->phases)))
+
+/* tulle_trisolve_options, or NULL: what they say of op(T) */
+#define TULLE__SIDE_WRONG(options)                                                                                     \
+    ((options) && (TULLE__OUTSIDE(options->uplo, TULLE_UPPER) || TULLE__OUTSIDE(options->op, TULLE_OP_T) ||            \
+                      TULLE__OUTSIDE(options->diag, TULLE_DIAG_UNIT)))
+
+/* tulle_trisolve_options, or NULL: the others */
+#define TULLE__SOLVE_WRONG(options)                                                                                    \
+    ((options) &&                                                                                                      \
+        (TULLE__OUTSIDE(options->method, TULLE_METHOD_COUNT - 1) || TULLE__NEGATIVE(options->solves) ||                \
+            TULLE__NEGATIVE(options->chunk) || TULLE__NEGATIVE(options->tasks) || TULLE__NEGATIVE(options->fanout)))
+
+#endif

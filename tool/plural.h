@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The word for so many: "1 entry", "2 entries". */
+#ifndef TULLE_TOOL_PLURAL_H
+#define TULLE_TOOL_PLURAL_H
+
+#include <stdint.h>
+
+static inline const char *plural(int64_t count, const char *one, const char *many)
+{
+    return count == 1 ? one : many;
+}
+
+#endif
