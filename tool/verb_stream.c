@@ -94,24 +94,23 @@ static tulle_status make_sides(const struct setting *s, tulle_comm *comm, struct
 static tulle_status multiply(const struct setting *s, tulle_comm *comm, struct sides *x, struct run *run)
 {
     int leads = tulle_comm_rank(comm) == 0;
-    double nearest = -1;
-    tulle_stream_report report;
+    tulle_stream_report *reports = calloc((size_t)s->products, sizeof *reports);
     struct process_io before = {0, 0};
+    tulle_status status =
+        reports ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d reports", s->products);
+    status = tulle_comm_agree(comm, status);
     /* the first one is not counted: memory is fresh, and what stays is brought */
-    tulle_status status = tulle_stream_multiply(x->stream, x->X, x->Y, NULL);
+    if (status == TULLE_OK) status = tulle_stream_multiply(x->stream, x->X, x->Y, NULL);
     if (leads) run->io_known = process_io(&before);
     if (status == TULLE_OK) status = tulle_comm_barrier(comm); /* until that has been looked at */
     for (int p = 0; p < s->products && status == TULLE_OK; p++) {
-        status = tulle_stream_multiply(x->stream, x->X, x->Y, &report);
-        if (!leads || status != TULLE_OK) continue;
-        run->seconds[p] = report.seconds;
-        double middle = median(run->seconds, p + 1),
-               off = report.seconds > middle ? report.seconds - middle : middle - report.seconds;
-        if (nearest < 0 || off <= nearest) run->report = report;
-        if (nearest < 0 || off <= nearest) nearest = off;
+        status = tulle_stream_multiply(x->stream, x->X, x->Y, &reports[p]);
+        if (leads) run->seconds[p] = reports[p].seconds;
     }
+    if (leads && status == TULLE_OK) run->report = reports[median_run(run->seconds, s->products)];
+    free(reports);
     if (!leads || status != TULLE_OK) return status;
-    run->median = median(run->seconds, s->products);
+    run->median = run->report.seconds;
     if (run->io_known) run->io_known = process_io(&run->io);
     run->io.asked = (run->io.asked - before.asked) / s->products;
     run->io.storage = (run->io.storage - before.storage) / s->products;

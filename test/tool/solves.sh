@@ -40,6 +40,27 @@ report $? "serial and chunked write the same bits"
 expect 2 'has 125 rows, the triangle 64' trisolve fem:nodes=4 --from tril --rhs "$work/x.npy"
 expect 0 'passed' trisolve fem:nodes=5 --from tril --rhs "$work/x.npy" --check --pes 2
 
+# auto: what it tries is told apart from the method that it settles on
+expect 0 '"trials":\[\]' trisolve stencil2d:n=60 --from tril --method chunked --json --pes 2
+"$tulle" trisolve stencil2d:n=200 --from tril --reps 4 --json --pes 2 -q >"$work/auto" 2>&1
+tried=$(sed -n 's/.*"trials":\[\([^]]*\)\].*/\1/p' "$work/auto")
+method=$(sed -n 's/.*"method":"\([a-z0-9-]*\)","operand".*/\1/p' "$work/auto")
+case $tried in *'"method":"serial","solves":'[1-3]*'"method":"'*) ;; *) false ;; esac &&
+    case $tried in *"\"method\":\"$method\",\"solves\":"[1-3]*) ;; *) false ;; esac
+report $? "auto tells its trials: $tried, then $method"
+run=$(sed -n 's/.*"run":\([0-9]*\).*/\1/p' "$work/auto")
+seconds=$(sed -n 's/.*"seconds":\([0-9.e-]*\),"seconds_all".*/\1/p' "$work/auto")
+[ "$(sed -n 's/.*"seconds_all":\[\([^]]*\)\].*/\1/p' "$work/auto" | tr , '\n' | sed -n "$((run + 1))p")" = "$seconds" ] &&
+    [ "$(sed -n 's/.*"seconds_all":\[\([^]]*\)\].*/\1/p' "$work/auto" | tr , '\n' | sort -g | sed -n 2p)" = "$seconds" ]
+report $? "seconds are those of one run, number $run, of four: $seconds"
+case $method in
+chunked) grep -q '"chunk":[1-9]' "$work/auto" ;;
+p2p) grep -q '"chunk":0' "$work/auto" && grep -q '"levels":[1-9]' "$work/auto" ;;
+*) grep -q '"workers":1,' "$work/auto" && grep -q '"chunk":0' "$work/auto" && grep -q '"levels":0' "$work/auto" ;;
+esac
+report $? "workers, levels and chunk are those of $method"
+expect 0 'auto compared serial ([1-3] solve.*s), .*no part of the figures' trisolve stencil2d:n=200 --from tril --pes 2
+
 # Krylov methods
 expect 0 '^check passed' solve "$data/bcsstk16.mtx.gz" --method cg --precond ic0 --pes 3 --check
 expect 0 '"method":"gmres","precond":"ilu0".*"stop":"converged".*"passed":true' solve "$data/cage5.mtx.gz" --precond ilu0 --check --json --rhs random:2

@@ -132,6 +132,24 @@ whole="spgemm rmat:scale=12,values=integer --pes 2" # the same in whatever order
     grep -q passed "$work/out" && ! cmp -s "$work/whole.mtx" "$work/phases.mtx" &&
     "$tulle" convert "$work/phases.mtx" "$work/sorted.mtx" -q --pes 1 && cmp -s "$work/whole.mtx" "$work/sorted.mtx"
 report $? "a result in phases is written without holding it whole"
+# what is told of it is of all phases: as of the whole product, not of the last of its parts
+if command -v python3 >/dev/null 2>&1; then
+    "$tulle" $whole --json -q >"$work/whole.json" 2>&1
+    "$tulle" $whole --memory 24M --reps 5 --json -q >"$work/phases.json" 2>&1
+    python3 - "$work/whole.json" "$work/phases.json" >"$work/out" 2>&1 <<'EOF'
+import json, sys
+whole, parts = (json.load(open(f)) for f in sys.argv[1:])
+times = parts["phases"].values()
+print("%d phases, %g s:" % (parts["phases_of_columns"], parts["execute_seconds"]), parts["phases"])
+assert whole["phases_of_columns"] == 1 and parts["phases_of_columns"] > 3
+assert parts["flops"] == whole["flops"] and parts["nnz_c"] == whole["nnz_c"]
+assert abs(parts["bound_memory"] / whole["bound_memory"] - 1) < 0.1, (parts["bound_memory"], whole["bound_memory"])
+assert parts["seconds"] == parts["seconds_all"][parts["run"]] == sorted(parts["seconds_all"])[2]
+assert sum(t["mean"] for t in times) <= parts["execute_seconds"] * 1.001 <= parts["seconds"] * 1.002
+assert sum(t["mean"] for t in times) > 0.5 * parts["execute_seconds"]
+EOF
+    report $? "times, bound and counts of all phases: $(tail -1 "$work/out")"
+fi
 for form in "mtx.gz zlib" "bsp.h5 HDF5"; do
     if "$tulle" info | grep -q "${form#* }: yes"; then
         "$tulle" $whole --memory 24M -o "$work/phases.${form% *}" -q >/dev/null &&

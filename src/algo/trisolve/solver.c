@@ -231,6 +231,8 @@ static tulle_status make_report(
     report->chunk = now->method == TULLE_METHOD_CHUNKED ? now->chunk : 0;
     report->analysis_seconds = solver->analysis_seconds;
     report->bytes = (size_t)counts[5];
+    report->method = now->method;
+    report->trial = solver->narranged > 1;
     report->same_bits = !tulle__method_scatters(now->method) && now->method != TULLE_METHOD_SUPERNODAL;
     return status;
 }
