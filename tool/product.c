@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibration.h"
 #include "launch.h"
 #include "product_operands.h"
 #include "result.h"
@@ -241,14 +242,17 @@ static tulle_status know_machine(struct setting *s, int threads)
     /* a file without rates of kernels is of before there was a model */
     if (tulle_machine_load(NULL, threads, &s->asked.machine) == TULLE_OK && s->asked.machine.spmm[0] > 0)
         return TULLE_OK;
-    if (!options_flag(s->asked.options, "quiet"))
+    int quiet = options_flag(s->asked.options, "quiet");
+    if (!quiet)
         fprintf(stderr, "tulle: measuring this machine with %d thread%s, once\n", threads, threads == 1 ? "" : "s");
-    tulle_status status = tulle_machine_measure(threads, &s->asked.machine);
+    struct measurement m = {.earlier = 0};
+    tulle_status status = tulle_machine_measure(threads, &m.now, &m.noise);
+    if (status != TULLE_OK) return status;
     /* a place to keep it is welcome, but the figures do without */
-    if (status == TULLE_OK && tulle_machine_save(NULL, &s->asked.machine) != TULLE_OK &&
-        !options_flag(s->asked.options, "quiet"))
-        fprintf(stderr, "tulle: %s\n", tulle_error_message());
-    return status;
+    if (measurement_keep(&m, 0) != TULLE_OK && !quiet) fprintf(stderr, "tulle: %s\n", tulle_error_message());
+    if (!quiet) measurement_show(&m, "tulle: ", stderr);
+    s->asked.machine = m.kept;
+    return TULLE_OK;
 }
 
 /* Of a simulation: the machine that its platform is, if there is one of that name, else this one with its network. */
