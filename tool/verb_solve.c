@@ -211,19 +211,24 @@ static tulle_status run(const struct options *options)
 {
     tulle_team *team = NULL;
     tulle_operand_shape shape;
+    const char *trace = options_word(options, "trace", NULL);
     struct iteration *s = calloc(1, sizeof *s);
     if (!s) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     s->options = options;
     tulle_status status = reading_options(options, &s->reading);
     if (status == TULLE_OK) status = read_options(s);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
-    status = open_team(options, "", status, &team);
+    status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK && tulle_team_leads(team)) {
         show_warnings(options, s->warnings);
         status = show_iteration(s, team);
         if (status == TULLE_OK && *s->failure) status = tulle_fail(TULLE_ERR_CONVERGENCE, "%s", s->failure);
         if (status == TULLE_OK && s->checked && !s->passed) status = tulle_fail(TULLE_ERR_CHECK, "%s", s->wrong);
+    }
+    if (trace && team && (status == TULLE_OK || status == TULLE_ERR_CHECK || status == TULLE_ERR_CONVERGENCE)) {
+        tulle_status written = tulle_team_trace_write(team, trace);
+        if (status == TULLE_OK) status = written;
     }
     tulle_team_free(team);
     free(s->course.step);
@@ -285,6 +290,7 @@ static const struct option options[] = {OPTION_RHS,
         .text = "write iterations, residuals and seconds: a name that ends in .csv or .json"},
     {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "check X by its residual, by plain loops"},
     {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write X, if all of it converged"},
+    {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},
     OPTIONS_STREAMING, OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
     OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
     {.name = NULL}};
