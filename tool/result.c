@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <unistd.h>
 
 int median_run(const double *values, int n)
 {
@@ -36,6 +37,14 @@ void json_text(const char *text, FILE *file)
 void json_spread(const char *name, tulle_spread s, FILE *file)
 {
     fprintf(file, "\"%s\":{\"max\":%.6g,\"mean\":%.6g}", name, s.max, s.mean);
+}
+
+void json_machine(int simulated, const char *comm, FILE *file)
+{
+    char host[64] = "here";
+    (void)gethostname(host, sizeof host - 1);
+    fprintf(file, "\"machine\":");
+    json_text(simulated ? comm : host, file);
 }
 
 /* JSON has no infinity: a ratio to a bound of zero is null. */
@@ -75,7 +84,8 @@ void result_json(const struct result *r, FILE *file)
     json_text(r->operand, file);
     fprintf(file, ",\"comm\":");
     json_text(r->comm, file);
-    fprintf(file, ",\"time\":\"%s\"", r->simulated ? "virtual" : "real");
+    fprintf(file, ",\"time\":\"%s\",", r->simulated ? "virtual" : "real");
+    json_machine(r->simulated, r->comm, file);
     fprintf(file, ",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"m\":%" PRId64 ",\"k\":%" PRId64 ",\"n\":%" PRId64,
         r->pes, r->threads, tulle_type_name(r->type), r->m, r->k, r->n);
     fprintf(file, ",\"nnz_a\":%" PRId64 ",\"nnz_b\":%" PRId64 ",\"nnz_c\":%" PRId64 ",\"flops\":%" PRId64, r->nnz_a,

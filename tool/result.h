@@ -49,6 +49,8 @@ struct roof roof_of(
 /* Text as JSON has it; the members of a roof. */
 void json_text(const char *text, FILE *file);
 void json_spread(const char *name, tulle_spread s, FILE *file);
+/* Where times are of: this host, or the simulation that `comm` names. A member. */
+void json_machine(int simulated, const char *comm, FILE *file);
 void json_roof(const struct roof *roof, FILE *file);
 
 /* One JSON object, one line. */

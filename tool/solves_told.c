@@ -55,6 +55,8 @@ static void print_json(const struct solves *s, const tulle_team *team, const str
     json_text(s->options->operand[0], stdout);
     printf(",\"comm\":");
     json_text(chosen_comm(s->options), stdout);
+    putchar(',');
+    json_machine(s->simulated, chosen_comm(s->options), stdout);
     printf(",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"workers\":%d,\"type\":\"%s\"",
         s->simulated ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team), o->report.workers,
         tulle_type_name(s->reading.type));

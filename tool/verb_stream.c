@@ -17,7 +17,7 @@ struct run {
     int slabs, hide; /* asked for; 0 slabs: chosen */
     tulle_stream_plan plan;
     tulle_stream_report report; /* of the product whose time is the median */
-    double seconds[REPS_MAX], median;
+    double seconds[REPS_MAX], loop[REPS_MAX], median;
     int io_known;
     struct process_io io; /* of a product */
     int checked, passed;
@@ -106,6 +106,7 @@ static tulle_status multiply(const struct setting *s, tulle_comm *comm, struct s
     for (int p = 0; p < s->products && status == TULLE_OK; p++) {
         status = tulle_stream_multiply(x->stream, x->X, x->Y, &reports[p]);
         if (leads) run->seconds[p] = reports[p].seconds;
+        if (leads) run->loop[p] = reports[p].loop.max;
     }
     if (leads && status == TULLE_OK) run->report = reports[median_run(run->seconds, s->products)];
     free(reports);
@@ -181,10 +182,14 @@ static void print_json(const struct setting *s, const struct run *run, const tul
     json_text(s->options->operand[0], stdout);
     printf(",\"comm\":");
     json_text(chosen_comm(s->options), stdout);
-    printf(",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"m\":%" PRId64 ",\"n\":%" PRId64 ",\"nnz\":%" PRId64
-           ",\"cols\":%" PRId64 ",\"source\":\"%s\",\"hide\":%s,\"separate\":%s,\"chosen\":%s,\"spec\":",
-        tulle_team_virtual(team) ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team), s->m, s->n,
-        s->nnz, s->streaming.options.cols, options_word(s->options, "source", "memory"), run->hide ? "true" : "false",
+    putchar(',');
+    json_machine(tulle_team_virtual(team), chosen_comm(s->options), stdout);
+    printf(",\"time\":\"%s\",\"type\":\"%s\",\"pes\":%d,\"threads\":%d,\"m\":%" PRId64 ",\"n\":%" PRId64
+           ",\"nnz\":%" PRId64 ",\"cols\":%" PRId64
+           ",\"source\":\"%s\",\"hide\":%s,\"separate\":%s,\"chosen\":%s,\"spec\":",
+        tulle_team_virtual(team) ? "virtual" : "real", tulle_type_name(s->reading.type), tulle_team_size(team),
+        tulle_team_threads(team), s->m, s->n, s->nnz, s->streaming.options.cols,
+        options_word(s->options, "source", "memory"), run->hide ? "true" : "false",
         s->streaming.options.separate ? "true" : "false", run->slabs ? "false" : "true");
     json_text(s->streaming.options.device, stdout);
     if (*run->left_out) {
@@ -211,6 +216,11 @@ static void print_json(const struct setting *s, const struct run *run, const tul
     for (size_t i = 0; i < sizeof phase / sizeof *phase; i++) {
         if (i) putchar(',');
         json_spread(phase[i].name, phase[i].spread, stdout);
+    }
+    for (int all = 0; all < 2; all++) {
+        printf(",\"%s\":[", all ? "seconds_all" : "loop_all");
+        for (int p = 0; p < s->products; p++) printf("%s%.6g", p ? "," : "", all ? run->seconds[p] : run->loop[p]);
+        putchar(']');
     }
     if (run->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", run->passed ? "true" : "false", run->error);
     printf("}\n");
