@@ -70,12 +70,14 @@ static tulle_status read_repeats(const struct json_line *line, const char *path,
     m->fast = m->slow = m->seconds;
     for (m->repeats = 0;; m->repeats++) {
         snprintf(element, sizeof element, "%s.%d", path, m->repeats);
-        if (!json_has(line, element)) return TULLE_OK;
+        if (!json_has(line, element)) break;
         tulle_status status = positive(line, element, &seconds);
         if (status != TULLE_OK) return status;
         if (seconds < m->fast) m->fast = seconds;
         if (seconds > m->slow) m->slow = seconds;
     }
+    if (m->repeats < 2) m->fast = m->slow = m->seconds;
+    return TULLE_OK;
 }
 
 static tulle_status read_run(const struct json_line *line, struct mark *m)

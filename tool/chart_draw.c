@@ -57,7 +57,8 @@ static tulle_status draw_seconds(const struct chart *chart, const struct picture
     most *= 1.3;
     fprintf(p->script, ")\nset xrange [%g:%g]\nset yrange [%g:%g]\n", first->pes / 1.3, last->pes * 1.3, least, most);
     style_log_ticks(p, 'y', least, most);
-    ideal = ideal && last->pes > first->pes;
+    struct naming naming = naming_of(chart);
+    ideal = ideal && last->pes > first->pes && !naming.ops && !naming.operands; /* else there is no one ideal */
     int count = put_series(chart, p, put_time, &names);
     if (ideal && count) put_ideal(chart, p);
     return plot_series(p, count, names, "using 1:2 with linespoints", !ideal, has_repeats(chart));

@@ -49,8 +49,8 @@ typedef struct tulle_machine {
  */
 typedef struct tulle_machine_noise {
     double stream, cache, fma[TULLE_TYPE_COUNT], spmm, spgemm;
-    double
-        load; /* threads of all programs ready to run, the mean of the minute before, for a processor; -1: not known */
+    double load; /* threads of all programs that were ready to run, for a processor: the mean of the minute before;
+                    -1: not known */
 } tulle_machine_noise;
 
 /* Measures all but the tiers with `threads` threads; takes a second or two. Not collective. noise may be NULL. */

@@ -111,6 +111,9 @@ draws scaling "$work/real.json" -o "$work/p.gp" --title mine
 holds "^set title 'mine' .*'f64, on" "a title of one's own stands above the machine"
 ! grep -q ideal "$work/p.gp"
 report $? "no ideal line for one number of PEs"
+draws scaling "$lines/runs.json" "$lines/predictions.json" -o "$work/p.gp"
+! grep -q ideal "$work/p.gp"
+report $? "nor for different products"
 "$tulle" solve stencil2d:n=9 --method cg --precond jacobi --history "$work/cg.json" -q >/dev/null
 draws convergence "$work/cg.json" -o "$work/p.gp"
 holds "with jacobi: cg stencil2d:n=9' .*'f64, on" "a history tells what was solved, how and where"

@@ -78,7 +78,6 @@ tulle_status tulle__time_best(
  * Every thread of the pool runs the kernel on a result of its own, as PEs of one thread do: threads that share one
  * small tile would be measured waiting for each other.
  */
-
 struct dense_run {
     const struct sample *sample;
     int width;
