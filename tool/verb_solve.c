@@ -220,16 +220,15 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
+    /* by all processes, whatever the first one has to tell after that */
+    tulle_status written = status == TULLE_OK && trace ? tulle_team_trace_write(team, trace) : TULLE_OK;
     if (status == TULLE_OK && tulle_team_leads(team)) {
         show_warnings(options, s->warnings);
         status = show_iteration(s, team);
         if (status == TULLE_OK && *s->failure) status = tulle_fail(TULLE_ERR_CONVERGENCE, "%s", s->failure);
         if (status == TULLE_OK && s->checked && !s->passed) status = tulle_fail(TULLE_ERR_CHECK, "%s", s->wrong);
     }
-    if (trace && team && (status == TULLE_OK || status == TULLE_ERR_CHECK || status == TULLE_ERR_CONVERGENCE)) {
-        tulle_status written = tulle_team_trace_write(team, trace);
-        if (status == TULLE_OK) status = written;
-    }
+    if (status == TULLE_OK) status = written;
     tulle_team_free(team);
     free(s->course.step);
     free(s->report);

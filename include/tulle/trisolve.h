@@ -84,9 +84,9 @@ typedef struct tulle_trisolve_report {
     int64_t chunk;      /* rows of a chunk; 0: the method has none */
     int64_t supernodes; /* SUPERNODAL: dense triangles; else 0 */
     double analysis_seconds;
-    size_t bytes; /* held by the analysis, of all PEs */
+    size_t bytes;        /* held by the analysis, of all PEs */
     tulle_method method; /* that made X: of AUTO that of this execution, which the next one may replace */
-    int trial; /* 1: AUTO is still comparing methods, and this execution was part of the comparison */
+    int trial;           /* 1: AUTO is still comparing methods, and this execution was part of the comparison */
 } tulle_trisolve_report;
 
 /*

@@ -85,6 +85,9 @@ traced 'solve push+put+get' trisolve fem:nodes=12,dof=1 --from tril --method pus
 traced 'IC(0)+solve push' trisolve fem:nodes=6,dof=1 --from ic0 --method push --pes 2
 traced 'product+multiply+precondition+bring B+solve serial+return X+dots+vectors+IC(0)' solve stencil2d:n=20 --method cg --precond ic0 --pes 2
 traced 'product+precondition+dots+vectors' solve stencil2d:n=20 --method block-cg --precond jacobi --rhs random:3 --pes 2
+expect 1 'iteration 3' solve stencil2d:n=20 --method cg --max-iterations 3 --trace "$work/stopped.json"
+grep -q '"ph":"X","name":"product"' "$work/stopped.json"
+report $? "what did not converge has a timeline too"
 traced 'ILU(0)+product+dots' solve stencil2d:n=20 --precond ilu0 --pes 2
 if "$tulle" info | grep -q '^SuiteSparse: yes'; then
     traced 'Cholesky+solve serial' trisolve fem:nodes=6,dof=1 --from cholesky --method serial --pes 2
