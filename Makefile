@@ -6,7 +6,7 @@ PREFIX  ?= /usr/local
 SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help setup build demo check check-all check-gpu check-sanitizers fuzz install clean format
+.PHONY: help setup build demo readme check check-all check-gpu check-sanitizers fuzz install clean format
 
 help:
 	@echo 'make demo       install what is missing, build, multiply a real matrix with every algorithm, draw a picture'
@@ -18,6 +18,7 @@ help:
 	@echo 'make fuzz       fuzz every reader for SECONDS ($(SECONDS)) each'
 	@echo 'make build      build only, into $$BUILD ($(BUILD))'
 	@echo 'make install    install into $$PREFIX ($(PREFIX)); DESTDIR is honoured'
+	@echo 'make readme     run what README.md shows anew, on a quiet machine: its table and its picture'
 	@echo 'make format     run clang-format over the sources'
 
 setup:
@@ -68,6 +69,9 @@ demo: setup
 	@$(MAKE) build > $(BUILD).demo.log 2>&1 || { cat $(BUILD).demo.log; exit 1; }
 	@rm -f $(BUILD).demo.log
 	@./examples/demo.sh $(BUILD)
+
+readme: build
+	@./doc/readme.sh $(BUILD)/tulle
 
 install: build
 	cmake --install $(BUILD)

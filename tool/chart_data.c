@@ -27,6 +27,7 @@ void chart_fini(struct chart *chart)
         free(chart->mark[i].stage);
     }
     free(chart->mark);
+    free(chart->row);
 }
 
 static tulle_status copy_text(const struct json_line *line, const char *path, char *to, size_t room)
@@ -46,6 +47,39 @@ static tulle_status positive(const struct json_line *line, const char *path, dou
     return status;
 }
 
+/* What some lines tell and others, of earlier versions, do not. */
+static void read_machine(const struct json_line *line, struct mark *m)
+{
+    char name[128];
+    if (json_has(line, "type")) (void)copy_text(line, "type", m->type, sizeof m->type);
+    if (!json_has(line, "machine") || copy_text(line, "machine", name, sizeof name) != TULLE_OK) return;
+    const char *time = "";
+    if (json_has(line, "time")) (void)json_need_text(line, "time", &time);
+    snprintf(m->machine, sizeof m->machine, "%s%s",
+        m->predicted                   ? "model of "
+        : strcmp(time, "virtual") == 0 ? "simulation "
+                                       : "on ",
+        name);
+}
+
+/* The fastest and slowest of all runs, if there are several. */
+static tulle_status read_repeats(const struct json_line *line, const char *path, struct mark *m)
+{
+    char element[PHASE_NAME];
+    double seconds;
+    m->fast = m->slow = m->seconds;
+    for (m->repeats = 0;; m->repeats++) {
+        snprintf(element, sizeof element, "%s.%d", path, m->repeats);
+        if (!json_has(line, element)) break;
+        tulle_status status = positive(line, element, &seconds);
+        if (status != TULLE_OK) return status;
+        if (seconds < m->fast) m->fast = seconds;
+        if (seconds > m->slow) m->slow = seconds;
+    }
+    if (m->repeats < 2) m->fast = m->slow = m->seconds;
+    return TULLE_OK;
+}
+
 static tulle_status read_run(const struct json_line *line, struct mark *m)
 {
     static const char *const phases[CHART_PHASES] = {"compute", "communicate", "accumulate", "wait"};
@@ -57,6 +91,8 @@ static tulle_status read_run(const struct json_line *line, struct mark *m)
     if (status == TULLE_OK) status = copy_text(line, "operand", m->operand, sizeof m->operand);
     if (status == TULLE_OK) status = positive(line, "pes", &m->pes);
     if (status == TULLE_OK) status = positive(line, "seconds", &m->seconds);
+    if (status == TULLE_OK) status = read_repeats(line, "seconds_all", m);
+    read_machine(line, m);
     for (int p = 0; p < CHART_PHASES && status == TULLE_OK; p++) {
         if (solve && (p == 1 || p == 2)) continue;
         snprintf(path, sizeof path, "phases.%s.mean", phases[p]);
@@ -93,6 +129,8 @@ tulle_status chart_add_roof(void *chart, const struct json_line *line)
     if (status != TULLE_OK || bytes <= 0) return status;
     m.x = flops / bytes;
     m.rate = flops / m.seconds / m.pes;
+    m.fast = flops / m.fast / m.pes;
+    m.slow = flops / m.slow / m.pes;
     return append(chart, &m);
 }
 
@@ -115,6 +153,9 @@ tulle_status chart_add_map(void *chart, const struct json_line *line)
     if (status != TULLE_OK) return status;
     m.rows = (int)grid[0];
     m.cols = (int)grid[1];
+    m.predicted = json_is_true(line, "predicted");
+    read_machine(line, &m);
+    if (json_has(line, "op")) status = copy_text(line, "op", m.op, sizeof m.op);
     if (json_has(line, "alg")) status = copy_text(line, "alg", m.alg, sizeof m.alg);
     if (status == TULLE_OK) status = copy_text(line, "operand", m.operand, sizeof m.operand);
     if (status == TULLE_OK) status = read_map(line, "work_per_pe", m.rows * m.cols, &m.total);
@@ -128,15 +169,38 @@ tulle_status chart_add_map(void *chart, const struct json_line *line)
     return status;
 }
 
-tulle_status chart_add_span(void *chart, const struct json_line *line)
+/* The row of that number, a new one if need be; -1: there is no memory. */
+static int find_row(struct chart *chart, double id)
 {
+    for (int r = chart->rows - 1; r >= 0; r--) /* spans of a row follow each other */
+        if (chart->row[r].id == id) return r;
+    if (chart->rows == chart->rows_room) {
+        int room = chart->rows_room ? 2 * chart->rows_room : 16;
+        struct row *more = realloc(chart->row, (size_t)room * sizeof *more);
+        if (!more) return -1;
+        chart->row = more;
+        chart->rows_room = room;
+    }
+    chart->row[chart->rows] = (struct row){.id = id};
+    snprintf(chart->row[chart->rows].name, sizeof chart->row->name, "PE %g", id);
+    return chart->rows++;
+}
+
+tulle_status chart_add_span(void *arg, const struct json_line *line)
+{
+    struct chart *chart = arg;
     struct mark m = {.pes = 0};
     const char *what = "";
-    double duration = 0;
+    double duration = 0, id = 0;
     tulle_status status = json_need_text(line, "ph", &what);
-    if (status != TULLE_OK || strcmp(what, "X") != 0) return status; /* names of rows */
-    status = copy_text(line, "name", m.alg, sizeof m.alg);
-    if (status == TULLE_OK) status = json_need_number(line, "tid", &m.row);
+    if (status != TULLE_OK || (strcmp(what, "X") != 0 && strcmp(what, "M") != 0)) return status;
+    status = json_need_number(line, "tid", &id);
+    m.row = status == TULLE_OK ? find_row(chart, id) : 0;
+    if (m.row < 0) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for rows of a timeline");
+    if (strcmp(what, "M") == 0) /* the name of a row */
+        return status == TULLE_OK ? copy_text(line, "args.name", chart->row[m.row].name, sizeof chart->row[m.row].name)
+                                  : status;
+    if (status == TULLE_OK) status = copy_text(line, "name", m.alg, sizeof m.alg);
     if (status == TULLE_OK) status = json_need_number(line, "ts", &m.from);
     if (status == TULLE_OK) status = json_need_number(line, "dur", &duration);
     m.from *= 1e-3;
@@ -144,11 +208,21 @@ tulle_status chart_add_span(void *chart, const struct json_line *line)
     return status == TULLE_OK ? append(chart, &m) : status;
 }
 
-tulle_status chart_add_step(void *chart, const struct json_line *line)
+tulle_status chart_add_step(void *arg, const struct json_line *line)
 {
+    struct chart *chart = arg;
     struct mark m = {.pes = 0};
     double column = 0;
-    tulle_status status = json_need_number(line, "column", &column);
+    tulle_status status;
+    if (json_has(line, "steps")) { /* the head */
+        status = copy_text(line, "operand", m.operand, sizeof m.operand);
+        if (status == TULLE_OK) status = copy_text(line, "method", m.op, sizeof m.op);
+        if (status == TULLE_OK) status = copy_text(line, "precond", m.alg, sizeof m.alg);
+        read_machine(line, &m);
+        chart->about = m;
+        return status;
+    }
+    status = json_need_number(line, "column", &column);
     if (status == TULLE_OK) status = json_need_number(line, "iteration", &m.iteration);
     if (status != TULLE_OK || !json_has(line, "relative")) return status; /* what is not finite cannot be drawn */
     status = json_need_number(line, "relative", &m.residual);
@@ -166,7 +240,12 @@ tulle_status chart_add_slabs(void *chart, const struct json_line *line)
     if (status == TULLE_OK) status = positive(line, "slabs", &m.x);
     if (status == TULLE_OK) status = positive(line, "loop.max", &m.seconds);
     if (status == TULLE_OK) status = positive(line, "flops", &flops);
+    if (status == TULLE_OK) status = read_repeats(line, "loop_all", &m);
+    read_machine(line, &m);
     m.rate = flops / m.seconds;
+    m.fast = flops / m.fast;
+    m.slow = flops / m.slow;
+    snprintf(m.op, sizeof m.op, "stream");
     snprintf(m.alg, sizeof m.alg, "%s, %s%s",
         json_is_true(line, "separate") ? "column by column" : "all columns at once",
         json_is_true(line, "hide") ? "hidden" : "not hidden", json_is_true(line, "chosen") ? ", auto" : "");

@@ -49,7 +49,7 @@ void course_watch(void *arg, const tulle_krylov_step *step)
     if (!same || step->residual * worst->limit > worst->residual * step->limit) *worst = *step;
 }
 
-static tulle_status write_history(const struct iteration *s)
+static tulle_status write_history(const struct iteration *s, const tulle_team *team)
 {
     const struct course *c = &s->course;
     const char *path = c->history;
@@ -61,7 +61,11 @@ static tulle_status write_history(const struct iteration *s)
     if (json) {
         fprintf(file, "{\"operand\":");
         json_text(s->options->operand[0], file);
-        fprintf(file, ",\"method\":\"%s\",\"precond\":\"%s\",\"steps\":[", c->method, tulle_precond_name(s->precond));
+        fprintf(file, ",\"method\":\"%s\",\"precond\":\"%s\",\"time\":\"%s\",\"type\":\"%s\",", c->method,
+            tulle_precond_name(s->precond), tulle_team_virtual(team) ? "virtual" : "real",
+            tulle_type_name(s->reading.type));
+        json_machine(tulle_team_virtual(team), chosen_comm(s->options), file);
+        fprintf(file, ",\"steps\":[");
     } else {
         fprintf(file, "column,iteration,residual,relative,seconds,width\n");
     }
@@ -102,6 +106,8 @@ static void print_json(const struct iteration *s, const tulle_team *team)
     json_text(s->options->operand[0], stdout);
     printf(",\"comm\":");
     json_text(chosen_comm(s->options), stdout);
+    putchar(',');
+    json_machine(tulle_team_virtual(team), chosen_comm(s->options), stdout);
     printf(",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64
            ",\"cols\":%" PRId64
            ",\"tolerance\":%g,\"restart\":%d,\"setup_seconds\":%.6g,\"precond_setup_seconds\":%.6g",
@@ -187,5 +193,5 @@ static void print_table(const struct iteration *s, const tulle_team *team)
 tulle_status show_iteration(const struct iteration *s, const tulle_team *team)
 {
     options_flag(s->options, "json") ? print_json(s, team) : print_table(s, team);
-    return write_history(s);
+    return write_history(s, team);
 }

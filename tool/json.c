@@ -88,12 +88,25 @@ static tulle_status read_line(struct json_line *line, const char *text, cJSON **
         TULLE_ERR_FORMAT, "%s:%d:%d: an object of JSON and nothing else is expected", line->file, line->number, column);
 }
 
-/* The first and the last line of a timeline or a history hold no value by themselves. */
+/* The first and the last line of a timeline, and the last of a history, hold no value by themselves. */
 static int is_frame(const char *text)
 {
-    size_t n = strlen(text);
-    return strncmp(text, "{\"displayTimeUnit\"", 18) == 0 || strcmp(text, "]}") == 0 ||
-           (n > 9 && strcmp(text + n - 9, "\"steps\":[") == 0);
+    return strncmp(text, "{\"displayTimeUnit\"", 18) == 0 || strcmp(text, "]}") == 0;
+}
+
+/* The first line of a history is an object but for its steps, which are the lines that follow. */
+static tulle_status close_head(char **text, size_t *room, size_t length)
+{
+    static const char end[] = "\"steps\":[", rest[] = "]}";
+    if (length < sizeof end || strcmp(*text + length - strlen(end), end) != 0) return TULLE_OK;
+    if (*room < length + sizeof rest) {
+        char *more = realloc(*text, length + sizeof rest);
+        if (!more) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for a line");
+        *text = more;
+        *room = length + sizeof rest;
+    }
+    memcpy(*text + length, rest, sizeof rest);
+    return TULLE_OK;
 }
 
 tulle_status json_each_line(const char *file, tulle_status (*use)(void *arg, const struct json_line *line), void *arg)
@@ -110,7 +123,8 @@ tulle_status json_each_line(const char *file, tulle_status (*use)(void *arg, con
         line.number++;
         if (length && text[length - 1] == '\n') text[--length] = '\0';
         if (text[strspn(text, " \t\r\n")] == '\0' || is_frame(text)) continue;
-        status = read_line(&line, text, &object);
+        status = close_head(&text, &room, (size_t)length);
+        if (status == TULLE_OK) status = read_line(&line, text, &object);
         if (status == TULLE_OK) status = use(arg, &line);
         cJSON_Delete(object);
     }

@@ -10,11 +10,13 @@
 
 extern char **environ;
 
-/* What gnuplot calls a kind of file; NULL: the script itself. */
+/* What gnuplot calls a kind of file, NULL: the script itself; units of its size in a pixel. */
 static const struct format {
-    const char *ending, *terminal;
-} formats[] = {{".svg", "svg font 'sans,12' background 'white'"}, {".png", "pngcairo font 'sans,10'"}, {".gp", NULL}};
-enum { FORMATS = sizeof formats / sizeof *formats };
+    const char *ending, *terminal, *options;
+    double unit;
+} formats[] = {{".svg", "svg", "font 'sans,12' background 'white'", 1}, {".png", "pngcairo", "font 'sans,10'", 1},
+    {".pdf", "pdfcairo", "font 'sans,10'", 1. / 96}, {".gp", NULL, NULL, 0}};
+enum { FORMATS = sizeof formats / sizeof *formats, NO_TERMINAL = 42 };
 
 static const struct format *format_of(const char *path)
 {
@@ -32,13 +34,16 @@ tulle_status picture_open(const char *path, int width, int height, struct pictur
     *p = (struct picture){.path = path};
     if (!format)
         return tulle_fail(
-            TULLE_ERR_ARG, "a picture is a .svg or a .png file, a script for gnuplot a .gp file, not '%s'", path);
+            TULLE_ERR_ARG, "a picture is a .svg, .png or .pdf file, a script for gnuplot a .gp file, not '%s'", path);
     if (snprintf(p->temporary, sizeof p->temporary, "%s.tmp.%ld", path, (long)getpid()) >= (int)sizeof p->temporary)
         return tulle_fail(TULLE_ERR_ARG, "the name of the picture is too long");
     p->script = open_memstream(&p->text, &p->length);
     if (!p->script) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for a picture");
     if (format->terminal) {
-        fprintf(p->script, "set terminal %s size %d,%d\nset output ", format->terminal, width, height);
+        fprintf(p->script, "if (strstrt(GPVAL_TERMINALS, ' %s ') == 0) { exit status %d }\n", format->terminal,
+            NO_TERMINAL);
+        fprintf(p->script, "set terminal %s %s size %g,%g\nset output ", format->terminal, format->options,
+            width * format->unit, height * format->unit);
         picture_text(p, p->temporary);
         fputc('\n', p->script);
     }
@@ -65,7 +70,7 @@ static tulle_status write_script(const struct picture *p, const char *path)
     return bad ? tulle_fail(TULLE_ERR_IO, "%s: writing failed", path) : TULLE_OK;
 }
 
-static tulle_status run_gnuplot(char *script)
+static tulle_status run_gnuplot(char *script, const struct format *format)
 {
     char *argv[] = {"gnuplot", script, NULL};
     pid_t child;
@@ -78,6 +83,11 @@ static tulle_status run_gnuplot(char *script)
         if (errno != EINTR) return tulle_fail(TULLE_ERR_IO, "gnuplot was lost: %s", strerror(errno));
     if (WIFEXITED(how) && WEXITSTATUS(how) == 127)
         return tulle_fail(TULLE_ERR_UNSUPPORTED, "gnuplot, which draws, is not installed (Debian: gnuplot-nox)");
+    if (WIFEXITED(how) && WEXITSTATUS(how) == NO_TERMINAL)
+        return tulle_fail(TULLE_ERR_UNSUPPORTED,
+            "this gnuplot draws no %s file, as it was built without the terminal %s (Debian's gnuplot-nox has it); "
+            "choose .svg or .png, or .gp for the script",
+            format->ending, format->terminal);
     if (!WIFEXITED(how) || WEXITSTATUS(how))
         return tulle_fail(TULLE_ERR_IO, "gnuplot failed; what it said stands above");
     return TULLE_OK;
@@ -91,7 +101,7 @@ tulle_status picture_close(struct picture *p, tulle_status status)
     int draws = format_of(p->path)->terminal != NULL;
     snprintf(script, sizeof script, "%s.gp", p->temporary);
     if (status == TULLE_OK) status = write_script(p, draws ? script : p->temporary);
-    if (status == TULLE_OK && draws) status = run_gnuplot(script);
+    if (status == TULLE_OK && draws) status = run_gnuplot(script, format_of(p->path));
     if (draws) remove(script);
     if (status == TULLE_OK && rename(p->temporary, p->path))
         status = tulle_fail(TULLE_ERR_IO, "%s: cannot be written: %s", p->path, strerror(errno));

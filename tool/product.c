@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibration.h"
 #include "launch.h"
 #include "plural.h"
 #include "product_operands.h"
@@ -28,7 +29,7 @@ static tulle_status new_result(const struct setting *s, tulle_comm *comm, const 
     return tulle_mat_new_dense_undefined(comm, x->C, s->asked.reading.type, TULLE_ROW_MAJOR, C); /* beta is 0 */
 }
 
-/* All phases of a plan; the report's times and counts add up. */
+/* All phases of a plan; the report is of all of them. */
 static tulle_status execute(tulle_plan *plan, tulle_report *report)
 {
     tulle_status status = TULLE_OK;
@@ -36,16 +37,7 @@ static tulle_status execute(tulle_plan *plan, tulle_report *report)
     for (tulle_columns columns = {.last = 0}; !columns.last;) {
         status = tulle_product_next(plan, &columns, &one);
         if (status != TULLE_OK) break;
-        one.nnz_c += sum.nnz_c;
-        one.flops += sum.flops;
-        one.bytes_moved += sum.bytes_moved;
-        one.messages += sum.messages;
-        one.units += sum.units;
-        one.stolen += sum.stolen;
-        if (sum.largest_unit > one.largest_unit) one.largest_unit = sum.largest_unit;
-        one.probes += sum.probes;
-        one.seconds += sum.seconds;
-        sum = one;
+        tulle_report_add(&sum, &one);
     }
     *report = sum;
     return status;
@@ -97,13 +89,27 @@ static tulle_status leave_out(const struct setting *s, tulle_alg alg, struct res
     return TULLE_OK;
 }
 
-/* One algorithm: --reps whole products, then as many with the last plan. Collective. */
-static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct operands *x, int a)
+/* Of the whole product, of whose phases C holds the last: the entries of the others go to memory once, too. */
+static tulle_bound bound_of(
+    const tulle_machine *machine, const struct operands *x, const tulle_mat *C, const tulle_report *report)
+{
+    tulle_bound b = tulle_product_bound(machine, x->A, x->B, C, (double)report->flops / 2);
+    if (report->phases > 1) {
+        double entry = (double)(tulle_type_size(tulle_mat_type(C)) + sizeof(tulle_lidx));
+        b.memory += (double)(report->nnz_c - tulle_mat_nnz(C)) * entry / machine->stream;
+        b.seconds = b.flops > b.memory ? b.flops : b.memory;
+    }
+    return b;
+}
+
+/* One algorithm: --reps whole products, whose reports are kept, then as many with the last plan. Collective. */
+static tulle_status time_alg(
+    struct setting *s, tulle_comm *comm, const struct operands *x, int a, tulle_report *reports)
 {
     tulle_status status = TULLE_OK;
     struct result scratch = {.reps = 0}, *r = tulle_comm_rank(comm) == 0 ? &s->result[a] : &scratch;
     tulle_product_options o = TULLE_PRODUCT_DEFAULT;
-    tulle_report report = {.seconds = 0};
+    tulle_report report;
     tulle_mat *C = NULL;
     tulle_plan *plan = NULL;
     tulle_writer *writer = NULL;
@@ -134,12 +140,15 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
         if (status == TULLE_OK) status = largest(comm, &t);
         if (status != TULLE_OK) return status;
         if (rep >= 0) r->all[rep] = t;
+        if (rep >= 0) reports[rep] = report;
         if (output && !writer && report.phases > 1) /* a name that will not do is refused early */
             status =
                 tulle_writer_open(comm, output, tulle_mat_rows(C), tulle_mat_cols(C), s->asked.reading.type, &writer);
         if (status != TULLE_OK) return status;
     }
-    r->report = report;
+    r->run = median_run(r->all, s->reps);
+    r->seconds = r->all[r->run];
+    r->report = reports[r->run];
     for (int rep = 0; rep < s->reps; rep++) {
         tulle_report again;
         status = execute(plan, &again);
@@ -149,7 +158,6 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     }
     snprintf(r->alg, sizeof r->alg, "%s", tulle_alg_name(tulle_plan_alg(plan)));
     snprintf(r->plan, sizeof r->plan, "%s", tulle_plan_describe(plan));
-    r->seconds = median(r->all, s->reps);
     r->reused = median(reused, s->reps);
     r->m = tulle_mat_rows(C);
     r->n = tulle_mat_cols(C);
@@ -157,9 +165,9 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     r->error = 0;
     r->nnz_a = tulle_mat_nnz(x->A);
     r->nnz_b = tulle_mat_nnz(x->B);
-    r->nnz_c = report.nnz_c;
+    r->nnz_c = r->report.nnz_c;
     if (!s->simulated) {
-        r->bound = tulle_product_bound(&x->machine, x->A, x->B, C, (double)report.flops / 2);
+        r->bound = bound_of(&x->machine, x, C, &r->report);
         r->roof =
             roof_of(&x->machine, s->asked.sparse, s->asked.threads, tulle_comm_size(comm), s->asked.reading.type, r);
     }
@@ -168,6 +176,16 @@ static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct op
     status = use_result(s, plan, C, r, output, writer);
     tulle_plan_free(plan);
     tulle_mat_free(C);
+    return status;
+}
+
+static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct operands *x, int a)
+{
+    tulle_report *reports = calloc((size_t)s->reps, sizeof *reports);
+    tulle_status status = reports ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d reports", s->reps);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = time_alg(s, comm, x, a, reports);
+    free(reports);
     return status;
 }
 
@@ -246,15 +264,18 @@ static tulle_status know_machine(struct setting *s, int threads)
     if (tulle_machine_load(NULL, threads, &s->asked.machine) == TULLE_OK && s->asked.machine.spmm[0] > 0)
         return TULLE_OK;
     if (options_size(s->asked.options, "memory", MEASURING) < MEASURING) return guess_machine(s, threads);
-    if (!options_flag(s->asked.options, "quiet"))
+    int quiet = options_flag(s->asked.options, "quiet");
+    if (!quiet)
         fprintf(
             stderr, "tulle: measuring this machine with %d %s, once\n", threads, plural(threads, "thread", "threads"));
-    tulle_status status = tulle_machine_measure(threads, &s->asked.machine);
+    struct measurement m = {.earlier = 0};
+    tulle_status status = tulle_machine_measure(threads, &m.now, &m.noise);
+    if (status != TULLE_OK) return status;
     /* a place to keep it is welcome, but the figures do without */
-    if (status == TULLE_OK && tulle_machine_save(NULL, &s->asked.machine) != TULLE_OK &&
-        !options_flag(s->asked.options, "quiet"))
-        fprintf(stderr, "tulle: %s\n", tulle_error_message());
-    return status;
+    if (measurement_keep(&m, 0) != TULLE_OK && !quiet) fprintf(stderr, "tulle: %s\n", tulle_error_message());
+    if (!quiet) measurement_show(&m, "tulle: ", stderr);
+    s->asked.machine = m.kept;
+    return TULLE_OK;
 }
 
 /* Of a simulation: the machine that its platform is, if there is one of that name, else this one with its network. */

@@ -81,7 +81,7 @@ tulle_status run_product(const struct options *options, int sparse);
             .fallback = "1",                                                                                           \
             .low = 1,                                                                                                  \
             .high = 1000,                                                                                              \
-            .text = "timed runs; more than one follow a warm-up"},                                                     \
+            .text = "timed runs; more than one follow a warm-up, and that of the median time is shown"},               \
         OPTION_MEMORY, {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "verify the result independently"}, \
         {.name = "json", .kind = KIND_FLAG, .text = "one JSON object a run instead of the table"},                     \
         {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},      \

@@ -3,23 +3,23 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "plural.h"
 
-static int ascending(const void *x, const void *y)
+int median_run(const double *values, int n)
 {
-    double a = *(const double *)x, b = *(const double *)y;
-    return a < b ? -1 : a > b;
+    for (int i = 0; i < n; i++) {
+        int faster = 0;
+        for (int j = 0; j < n; j++) faster += values[j] < values[i] || (values[j] == values[i] && j < i);
+        if (faster == (n - 1) / 2) return i;
+    }
+    return 0;
 }
 
 double median(const double *values, int n)
 {
-    double sorted[REPS_MAX];
-    memcpy(sorted, values, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+    return values[median_run(values, n)];
 }
 
 void json_text(const char *text, FILE *file)
@@ -39,6 +39,14 @@ void json_text(const char *text, FILE *file)
 void json_spread(const char *name, tulle_spread s, FILE *file)
 {
     fprintf(file, "\"%s\":{\"max\":%.6g,\"mean\":%.6g}", name, s.max, s.mean);
+}
+
+void json_machine(int simulated, const char *comm, FILE *file)
+{
+    char host[64] = "here";
+    (void)gethostname(host, sizeof host - 1);
+    fprintf(file, "\"machine\":");
+    json_text(simulated ? comm : host, file);
 }
 
 /* JSON has no infinity: a ratio to a bound of zero is null. */
@@ -78,15 +86,17 @@ void result_json(const struct result *r, FILE *file)
     json_text(r->operand, file);
     fprintf(file, ",\"comm\":");
     json_text(r->comm, file);
-    fprintf(file, ",\"time\":\"%s\"", r->simulated ? "virtual" : "real");
+    fprintf(file, ",\"time\":\"%s\",", r->simulated ? "virtual" : "real");
+    json_machine(r->simulated, r->comm, file);
     fprintf(file, ",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"m\":%" PRId64 ",\"k\":%" PRId64 ",\"n\":%" PRId64,
         r->pes, r->threads, tulle_type_name(r->type), r->m, r->k, r->n);
     fprintf(file, ",\"nnz_a\":%" PRId64 ",\"nnz_b\":%" PRId64 ",\"nnz_c\":%" PRId64 ",\"flops\":%" PRId64, r->nnz_a,
         r->nnz_b, r->nnz_c, r->report.flops);
     fprintf(file, ",\"seconds\":%.6g,\"seconds_reused_plan\":%.6g,\"seconds_all\":[", r->seconds, r->reused);
     for (int i = 0; i < r->reps; i++) fprintf(file, "%s%.6g", i ? "," : "", r->all[i]);
+    fprintf(file, "],\"run\":%d,\"execute_seconds\":%.6g", r->run, r->report.seconds);
     fprintf(
-        file, "],\"predicted_seconds\":%.6g,\"grid\":[%d,%d]", r->report.predicted_seconds, r->grid_rows, r->grid_cols);
+        file, ",\"predicted_seconds\":%.6g,\"grid\":[%d,%d]", r->report.predicted_seconds, r->grid_rows, r->grid_cols);
     fprintf(file, ",\"messages\":%" PRId64, r->report.messages);
     if (!r->simulated) {
         fputc(',', file);

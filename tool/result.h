@@ -23,10 +23,10 @@ struct result {
     tulle_type type;
     tulle_gidx m, k, n;
     int64_t nnz_a, nnz_b, nnz_c;
-    double seconds, reused; /* medians */
+    double seconds, reused; /* medians; each the time of one run */
     double all[REPS_MAX];
-    int reps;
-    tulle_report report; /* of the run whose time is the median's nearest */
+    int reps, run;       /* run: that of the report */
+    tulle_report report; /* of the run whose time is `seconds` */
     tulle_bound bound;
     struct roof roof;
     int grid_rows, grid_cols;
@@ -38,6 +38,8 @@ struct result {
     char refusal[256]; /* why the algorithm was left out; empty: it was not */
 };
 
+/* Which of n runs has the median time; of an even number the faster of the two in the middle. Then that time. */
+int median_run(const double *values, int n);
 double median(const double *values, int n);
 
 /* The roofs of this product on a machine: what of the result must be known are the sizes, entries and flops. */
@@ -47,6 +49,8 @@ struct roof roof_of(
 /* Text as JSON has it; the members of a roof. */
 void json_text(const char *text, FILE *file);
 void json_spread(const char *name, tulle_spread s, FILE *file);
+/* Where times are of: this host, or the simulation that `comm` names. A member. */
+void json_machine(int simulated, const char *comm, FILE *file);
 void json_roof(const struct roof *roof, FILE *file);
 
 /* One JSON object, one line. */

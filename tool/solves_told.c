@@ -18,6 +18,32 @@ static double pays_after(const struct solves *s, const struct solves_outcome *o)
     return -1;
 }
 
+/* What auto compared, of which there is nothing for other methods. */
+static void json_trials(const struct solves_outcome *o)
+{
+    const char *comma = "";
+    printf(",\"trials\":[");
+    for (int m = 0; m < TULLE_METHOD_COUNT; m++) {
+        if (!o->trial[m].solves) continue;
+        printf("%s{\"method\":\"%s\",\"solves\":%d,\"seconds\":%.6g}", comma, tulle_method_name((tulle_method)m),
+            o->trial[m].solves, o->trial[m].seconds);
+        comma = ",";
+    }
+    printf("]");
+}
+
+static void print_trials(const struct solves_outcome *o)
+{
+    const char *before = "auto compared ";
+    for (int m = 0; m < TULLE_METHOD_COUNT; m++) {
+        if (!o->trial[m].solves) continue;
+        printf("%s%s (%d solve%s, the fastest %.4g s)", before, tulle_method_name((tulle_method)m), o->trial[m].solves,
+            o->trial[m].solves == 1 ? "" : "s", o->trial[m].seconds);
+        before = ", ";
+    }
+    if (*before == ',') printf(": these solves are no part of the figures above\n");
+}
+
 static void print_json(const struct solves *s, const tulle_team *team, const struct solves_outcome *o)
 {
     if (o->left_out) {
@@ -30,6 +56,8 @@ static void print_json(const struct solves *s, const tulle_team *team, const str
     json_text(s->options->operand[0], stdout);
     printf(",\"comm\":");
     json_text(chosen_comm(s->options), stdout);
+    putchar(',');
+    json_machine(s->simulated, chosen_comm(s->options), stdout);
     printf(",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"workers\":%d,\"type\":\"%s\"",
         s->simulated ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team), o->report.workers,
         tulle_type_name(s->reading.type));
@@ -40,7 +68,9 @@ static void print_json(const struct solves *s, const tulle_team *team, const str
            ",\"seconds\":%.6g,\"seconds_all\":[",
         o->report.levels, o->report.chunk, o->report.supernodes, o->report.flops, o->seconds);
     for (int r = 0; r < s->reps; r++) printf("%s%.6g", r ? "," : "", o->all[r]);
-    printf("],\"analysis_seconds\":%.6g,\"gflops\":%.6g,\"waits\":%" PRId64 ",\"polls\":%" PRId64
+    printf("],\"run\":%d", o->run);
+    json_trials(o);
+    printf(",\"analysis_seconds\":%.6g,\"gflops\":%.6g,\"waits\":%" PRId64 ",\"polls\":%" PRId64
            ",\"messages\":%" PRId64 ",\"faults\":%" PRId64
            ",\"same_bits\":%s,\"tasks\":%d,\"analysis_bytes\":%zu,\"phases\":{",
         o->analysis, (double)o->report.flops / o->seconds * 1e-9, o->report.waits, o->report.polls, o->report.messages,
@@ -82,6 +112,7 @@ static void print_line(const struct solves *s, const struct solves_outcome *o)
         (double)o->report.flops / o->seconds * 1e-9, after, o->report.compute.mean, o->report.wait.mean,
         o->report.waits, o->report.messages, o->report.polls, o->report.same_bits ? "same" : "any", checked);
     if (*o->failure) printf("              %s\n", o->failure);
+    print_trials(o);
 }
 
 tulle_status show_solves(const struct solves *s, tulle_team *team)

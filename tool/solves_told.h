@@ -6,11 +6,16 @@
 #include "result.h"
 #include "verb.h"
 
-/* Of a method. */
+/* Of a method; the report is that of the run whose seconds are shown. */
 struct solves_outcome {
     tulle_method method;
     tulle_trisolve_report report;
-    double seconds, all[REPS_MAX], analysis;
+    double seconds, all[REPS_MAX], analysis; /* of the method that was settled on */
+    struct {
+        int solves;
+        double seconds;          /* the fastest */
+    } trial[TULLE_METHOD_COUNT]; /* of auto, by method: solves that it compared methods by */
+    int run;                     /* that of the report */
     int checked, passed, left_out;
     double error;
     tulle_forward forward; /* --rhs known */

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tulle calibrate: measures the machine and the network between PEs, and keeps the figures. */
+/* tulle calibrate: measures the machine and the network between PEs, and keeps the better of new and old figures. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <tulle/launch.h>
 
+#include "calibration.h"
+#include "launch.h"
 #include "plural.h"
+#include "result.h"
 #include "verb.h"
 
 struct calibration {
     int threads; /* that the machine is measured with, all PEs' together */
-    tulle_machine machine;
-    char path[4096];
+    int force;
+    const char *comm;
+    struct measurement measured;
 };
 
 /* All look at the network together; PE 0 knows the rest. */
@@ -21,12 +25,12 @@ static tulle_status body(tulle_comm *comm, void *arg)
     int leads = tulle_comm_rank(comm) == 0;
     tulle_machine machine = {.threads = shared->threads};
     tulle_status status = TULLE_OK;
-    if (leads) machine = shared->machine;
+    if (leads) machine = shared->measured.now;
     if (tulle_comm_size(comm) > 1) status = tulle_machine_measure_tiers(comm, &machine);
     if (status == TULLE_OK && leads) {
-        shared->machine = machine;
-        status = tulle_machine_path(shared->threads, shared->path, sizeof shared->path);
-        if (status == TULLE_OK) status = tulle_machine_save(shared->path, &machine);
+        if (tulle_comm_size(comm) > 1) snprintf(machine.comm, sizeof machine.comm, "%s", shared->comm);
+        shared->measured.now = machine;
+        status = measurement_keep(&shared->measured, shared->force);
     }
     return tulle_comm_agree(comm, status);
 }
@@ -38,8 +42,10 @@ static void print_numbers(const char *name, const double *x, int n)
     putchar(']');
 }
 
-static void print_json(const tulle_machine *m)
+static void print_json(const struct measurement *measured)
 {
+    const tulle_machine *m = &measured->kept;
+    const tulle_machine_noise *noise = &measured->noise;
     printf("{\"host\":\"%s\",\"threads\":%d,\"stream\":%.6g,\"cache\":%.6g,\"fma_f32\":%.6g,\"fma_f64\":%.6g", m->host,
         m->threads, m->stream, m->cache, m->fma[TULLE_F32], m->fma[TULLE_F64]);
     print_numbers("spmm", m->spmm, TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS);
@@ -48,7 +54,12 @@ static void print_json(const tulle_machine *m)
     const double other[] = {m->tier[TULLE_OTHER_NODE].latency, m->tier[TULLE_OTHER_NODE].bandwidth};
     print_numbers("same_node", same, 2);
     print_numbers("other_node", other, 2);
-    printf(",\"node_pes\":%d,\"in_place\":%s}\n", m->node_pes, m->in_place ? "true" : "false");
+    printf(",\"node_pes\":%d,\"in_place\":%s,\"tiers_of\":", m->node_pes, m->in_place ? "true" : "false");
+    json_text(m->comm, stdout);
+    printf(",\"earlier_kept\":%d,\"load\":%.4g,\"spread\":{\"stream\":%.4g,\"cache\":%.4g,\"fma_f32\":%.4g,"
+           "\"fma_f64\":%.4g,\"spmm\":%.4g,\"spgemm\":%.4g}}\n",
+        measured->earlier, noise->load, noise->stream, noise->cache, noise->fma[TULLE_F32], noise->fma[TULLE_F64],
+        noise->spmm, noise->spgemm);
 }
 
 static void print_tier(const char *name, const tulle_tier *tier)
@@ -59,16 +70,23 @@ static void print_tier(const char *name, const tulle_tier *tier)
         printf("  %-22s  not known: no two of these PEs are so far apart\n", name);
 }
 
-static void print_text(const struct calibration *c)
+/* A rate, how much repetitions of its measurement differ, and that measurement if an earlier one is better. */
+static void print_rate(const char *name, const char *unit, double kept, double now, double spread)
 {
-    const tulle_machine *m = &c->machine;
-    printf("%d %s on %s\n"
-           "  memory (triad)          %8.1f GB/s\n"
-           "  second-level cache      %8.1f GB/s\n"
-           "  multiply-add, f64       %8.1f GF/s\n"
-           "  multiply-add, f32       %8.1f GF/s\n",
-        m->threads, plural(m->threads, "thread", "threads"), m->host, m->stream / 1e9, m->cache / 1e9,
-        m->fma[TULLE_F64] / 1e9, m->fma[TULLE_F32] / 1e9);
+    printf("  %-22s  %8.1f %s, repetitions differ by %.0f %%", name, kept / 1e9, unit, 100 * spread);
+    if (kept > now) printf("; the earlier figure is kept, this time it is %.1f %s", now / 1e9, unit);
+    putchar('\n');
+}
+
+static void print_text(const struct measurement *measured)
+{
+    const tulle_machine *m = &measured->kept, *now = &measured->now;
+    const tulle_machine_noise *noise = &measured->noise;
+    printf("%d %s on %s\n", m->threads, plural(m->threads, "thread", "threads"), m->host);
+    print_rate("memory (triad)", "GB/s", m->stream, now->stream, noise->stream);
+    print_rate("second-level cache", "GB/s", m->cache, now->cache, noise->cache);
+    print_rate("multiply-add, f64", "GF/s", m->fma[TULLE_F64], now->fma[TULLE_F64], noise->fma[TULLE_F64]);
+    print_rate("multiply-add, f32", "GF/s", m->fma[TULLE_F32], now->fma[TULLE_F32], noise->fma[TULLE_F32]);
     printf("  SpMM, GF/s, by columns ");
     for (int w = 0; w < TULLE_RATE_WIDTHS; w++) printf(" %8g", TULLE_RATE_WIDTH[w]);
     for (int d = 0; d < TULLE_RATE_DEGREES; d++) {
@@ -78,10 +96,11 @@ static void print_text(const struct calibration *c)
     printf("\n  SpGEMM, GF/s            ");
     for (int f = 0; f < TULLE_RATE_FACTORS; f++)
         printf("%s%.2f (%g products an entry)", f ? ", " : "", m->spgemm[f] / 1e9, TULLE_RATE_FACTOR[f]);
-    putchar('\n');
+    printf("\n    repetitions differ by %.0f %% (SpMM), %.0f %% (SpGEMM)\n", 100 * noise->spmm, 100 * noise->spgemm);
     print_tier("PEs of the same node", &m->tier[TULLE_SAME_NODE]);
     print_tier("PEs of other nodes", &m->tier[TULLE_OTHER_NODE]);
-    printf("kept in %s\n", c->path);
+    measurement_show(measured, "", stdout);
+    printf("kept in %s\n", measured->path);
 }
 
 static tulle_status run(const struct options *options)
@@ -89,16 +108,19 @@ static tulle_status run(const struct options *options)
     tulle_team *team = NULL;
     struct calibration *c = calloc(1, sizeof *c);
     if (!c) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    c->force = options_flag(options, "force");
+    c->comm = chosen_comm(options);
     c->threads = (int)options_int(options, "threads", sysconf(_SC_NPROCESSORS_ONLN));
     /* before there is a team, whose PEs would wait beside it */
-    tulle_status status = tulle_launched_rank() == 0 ? tulle_machine_measure(c->threads, &c->machine) : TULLE_OK;
+    tulle_status status = TULLE_OK;
+    if (tulle_launched_rank() == 0) status = tulle_machine_measure(c->threads, &c->measured.now, &c->measured.noise);
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = tulle_team_run(team, body, c);
     if (status == TULLE_OK && tulle_team_leads(team)) {
         if (options_flag(options, "json"))
-            print_json(&c->machine);
+            print_json(&c->measured);
         else
-            print_text(c);
+            print_text(&c->measured);
     }
     tulle_team_free(team);
     free(c);
@@ -113,8 +135,8 @@ static const struct option options[] = {{.name = "threads",
                                             .low = 1,
                                             .high = 64,
                                             .text = "threads that work at the same time"},
-    OPTION_PES, OPTION_COMM, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_HELP,
-    {.name = NULL}};
+    {.name = "force", .kind = KIND_FLAG, .text = "replace the figures of before, also better ones"}, OPTION_PES,
+    OPTION_COMM, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_calibrate = {
     .name = "calibrate",
@@ -126,8 +148,12 @@ const struct verb verb_calibrate = {
         "and bandwidth are of the PEs of --comm, all at the same time, on the same node and on others. The figures "
         "are\n"
         "kept per host and number of threads; they give the bound that every product is compared with, and are what\n"
-        "the model goes by.",
-    .examples = "tulle calibrate\ntulle calibrate --threads 1 --json\ntulle calibrate --comm mpi --pes 4",
+        "the model goes by. Other programs can only make figures worse, so the better of each new figure and the one "
+        "in\n"
+        "the file is kept, of the network only figures of the same --comm; --force replaces all of them. By how much\n"
+        "the median repetition is slower than the best, and the load of the machine, are printed beside.",
+    .examples = "tulle calibrate\ntulle calibrate --threads 1 --json\ntulle calibrate --comm mpi --pes 4\ntulle "
+                "calibrate --force",
     .options = options,
     .run = run,
 };

@@ -13,18 +13,22 @@ static const struct drawing {
     int width, height;
     tulle_status (*add)(void *chart, const struct json_line *line);
     tulle_status (*draw)(const struct chart *chart, const struct picture *picture);
+    void (*fit)(const struct chart *chart, int *width, int *height); /* NULL: always that size */
 } kinds[] = {
-    {"scaling", "seconds over PEs, a curve an algorithm", 760, 480, chart_add_run, chart_draw_scaling},
-    {"tasks", "seconds over tasks a PE, a curve a triangle", 760, 480, chart_add_tasks, chart_draw_tasks},
+    {"scaling", "seconds over PEs, a curve an algorithm", 760, 480, chart_add_run, chart_draw_scaling, NULL},
+    {"tasks", "seconds over tasks a PE, a curve a triangle", 760, 480, chart_add_tasks, chart_draw_tasks, NULL},
     {"roofline", "flops a second over flops a byte moved, under the roofs", 760, 520, chart_add_roof,
-        chart_draw_roofline},
-    {"breakdown", "where the time goes, the mean of the PEs", 860, 460, chart_add_run, chart_draw_breakdown},
+        chart_draw_roofline, NULL},
+    {"breakdown", "where the time goes, the mean of the PEs", 860, 460, chart_add_run, chart_draw_breakdown,
+        chart_fit_bars},
     {"imbalance", "the work of each PE of the grid, end to end and stage by stage", 900, 440, chart_add_map,
-        chart_draw_imbalance},
+        chart_draw_imbalance, NULL},
     {"convergence", "residuals over iterations, a curve a column, from --history", 860, 520, chart_add_step,
-        chart_draw_convergence},
-    {"slabs", "flops a second over slabs of a stream, hidden and not", 860, 480, chart_add_slabs, chart_draw_slabs},
-    {"timeline", "what each PE does when, from --trace", 1100, 420, chart_add_span, chart_draw_timeline},
+        chart_draw_convergence, NULL},
+    {"slabs", "flops a second over slabs of a stream, hidden and not", 860, 480, chart_add_slabs, chart_draw_slabs,
+        NULL},
+    {"timeline", "what each PE does when, from --trace", 1100, 420, chart_add_span, chart_draw_timeline,
+        chart_fit_rows},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -62,13 +66,22 @@ static tulle_status run(const struct options *options)
     const struct drawing *kind;
     const char *output = options_word(options, "output", NULL);
     tulle_status status = find_kind(options->operand[0], &kind);
-    if (status == TULLE_OK && !output) status = tulle_fail(TULLE_ERR_ARG, "say where to: -o FILE.svg or FILE.png");
+    if (status == TULLE_OK && !output)
+        status = tulle_fail(TULLE_ERR_ARG, "say where to: -o FILE.svg, FILE.png or FILE.pdf");
     for (int i = 1; i < options->noperands && status == TULLE_OK; i++)
         status = json_each_line(options->operand[i], kind->add, &chart);
     if (status == TULLE_OK && !chart.count)
         status = tulle_fail(TULLE_ERR_FORMAT, "%s: nothing to draw", options->operand[1]);
     if (status == TULLE_ERR_FORMAT) status = wrong_file(kind->name, status);
-    if (status == TULLE_OK) status = picture_open(output, kind->width, kind->height, &picture);
+    int width = 0, height = 0;
+    if (status == TULLE_OK) {
+        width = kind->width;
+        height = kind->height;
+        if (kind->add == chart_add_span) /* a trace does not tell what it is of */
+            snprintf(chart.about.operand, sizeof chart.about.operand, "%s", options->operand[1]);
+        if (kind->fit) kind->fit(&chart, &width, &height);
+        status = picture_open(output, width, height, &picture);
+    }
     if (status == TULLE_OK) status = kind->draw(&chart, &picture);
     status = picture_close(&picture, status);
     chart_fini(&chart);
@@ -79,7 +92,7 @@ static const struct option options[] = {{.name = "output",
                                             .letter = 'o',
                                             .kind = KIND_WORD,
                                             .argument = "FILE",
-                                            .text = "the picture, .svg or .png; .gp: gnuplot's script"},
+                                            .text = "the picture, .svg, .png or .pdf; .gp: gnuplot's script"},
     {.name = "title", .kind = KIND_WORD, .argument = "TEXT", .text = "what stands above it"}, OPTION_HELP,
     {.name = NULL}};
 
@@ -88,12 +101,17 @@ const struct verb verb_plot = {
     .operands = "KIND FILE...",
     .summary = "Draw what --json, --trace and --history wrote, with gnuplot",
     .description =
+        "Colours are those that people tell apart who do not see red or green; curves also differ by marker and "
+        "dashes.\n"
         "The files hold one JSON object a line, as spmm, spgemm, trisolve, predict and stat print them with --json; - "
         "is "
         "standard\n"
         "input. KIND is one of\n"
         "\n"
-        "scaling: seconds over PEs, a curve an algorithm, from spmm, spgemm, predict or trisolve.\n"
+        "scaling: seconds over PEs, a curve an algorithm, from spmm, spgemm, predict or trisolve; bars are the fastest "
+        "and\n"
+        "slowest of --reps runs, and `ideal` is what the fastest at the fewest PEs would take if PEs were all that\n"
+        "counts.\n"
         "\n"
         "tasks: the same over the tasks of a PE, from trisolve.\n"
         "\n"
@@ -112,9 +130,13 @@ const struct verb verb_plot = {
         "slabs: flops a second, from the first slab to the last, over the number of slabs, a curve for each way of\n"
         "streaming, from stream --sweep.\n"
         "\n"
-        "timeline: what each PE does when, from a file that --trace wrote.",
+        "timeline: what each PE and each of its threads does when, from a file that --trace wrote; what lies inside\n"
+        "another span is drawn in a narrower box.\n"
+        "\n"
+        "Below the title stand the type and the machine, where the lines tell them, and what error bars are.",
     .examples = "tulle spgemm rmat:scale=16 --pes 2 --alg all --json | tulle plot breakdown - -o phases.svg\n"
-                "tulle stat rmat:scale=14 --grid 16x16 --json | tulle plot imbalance - -o map.png",
+                "tulle stat rmat:scale=14 --grid 16x16 --json | tulle plot imbalance - -o map.png\n"
+                "tulle trisolve fem:nodes=20 --from tril --pes 2 --trace t.json && tulle plot timeline t.json -o t.pdf",
     .options = options,
     .least = 2,
     .most = OPERANDS_MAX,

@@ -243,6 +243,7 @@ static tulle_status run(const struct options *options)
 {
     tulle_team *team = NULL;
     tulle_operand_shape shape;
+    const char *trace = options_word(options, "trace", NULL);
     struct iteration *s = calloc(1, sizeof *s);
     if (!s) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     s->options = options;
@@ -250,14 +251,17 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = read_options(s);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
     if (status == TULLE_OK) status = check_needs(s, &shape);
-    status = open_team(options, "", status, &team);
+    status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
+    /* by all processes, whatever the first one has to tell after that */
+    tulle_status written = status == TULLE_OK && trace ? tulle_team_trace_write(team, trace) : TULLE_OK;
     if (status == TULLE_OK && tulle_team_leads(team)) {
         show_warnings(options, s->warnings);
         status = show_iteration(s, team);
         if (status == TULLE_OK && *s->failure) status = tulle_fail(TULLE_ERR_CONVERGENCE, "%s", s->failure);
         if (status == TULLE_OK && s->checked && !s->passed) status = tulle_fail(TULLE_ERR_CHECK, "%s", s->wrong);
     }
+    if (status == TULLE_OK) status = written;
     tulle_team_free(team);
     free(s->course.step);
     free(s->report);
@@ -320,6 +324,7 @@ static const struct option options[] = {OPTION_RHS,
         .text = "write iterations, residuals and seconds: a name that ends in .csv or .json"},
     {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "check X by its residual, by plain loops"},
     {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write X, if all of it converged"},
+    {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},
     OPTIONS_STREAMING, OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
     OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
     {.name = NULL}};

@@ -18,7 +18,7 @@ struct run {
     int slabs, hide; /* asked for; 0 slabs: chosen */
     tulle_stream_plan plan;
     tulle_stream_report report; /* of the product whose time is the median */
-    double seconds[REPS_MAX], median;
+    double seconds[REPS_MAX], loop[REPS_MAX], median;
     int io_known;
     struct process_io io; /* of a product */
     int checked, passed;
@@ -95,24 +95,24 @@ static tulle_status make_sides(const struct setting *s, tulle_comm *comm, struct
 static tulle_status multiply(const struct setting *s, tulle_comm *comm, struct sides *x, struct run *run)
 {
     int leads = tulle_comm_rank(comm) == 0;
-    double nearest = -1;
-    tulle_stream_report report;
+    tulle_stream_report *reports = calloc((size_t)s->products, sizeof *reports);
     struct process_io before = {0, 0};
+    tulle_status status =
+        reports ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d reports", s->products);
+    status = tulle_comm_agree(comm, status);
     /* the first one is not counted: memory is fresh, and what stays is brought */
-    tulle_status status = tulle_stream_multiply(x->stream, x->X, x->Y, NULL);
+    if (status == TULLE_OK) status = tulle_stream_multiply(x->stream, x->X, x->Y, NULL);
     if (leads) run->io_known = process_io(&before);
     if (status == TULLE_OK) status = tulle_comm_barrier(comm); /* until that has been looked at */
     for (int p = 0; p < s->products && status == TULLE_OK; p++) {
-        status = tulle_stream_multiply(x->stream, x->X, x->Y, &report);
-        if (!leads || status != TULLE_OK) continue;
-        run->seconds[p] = report.seconds;
-        double middle = median(run->seconds, p + 1),
-               off = report.seconds > middle ? report.seconds - middle : middle - report.seconds;
-        if (nearest < 0 || off <= nearest) run->report = report;
-        if (nearest < 0 || off <= nearest) nearest = off;
+        status = tulle_stream_multiply(x->stream, x->X, x->Y, &reports[p]);
+        if (leads) run->seconds[p] = reports[p].seconds;
+        if (leads) run->loop[p] = reports[p].loop.max;
     }
+    if (leads && status == TULLE_OK) run->report = reports[median_run(run->seconds, s->products)];
+    free(reports);
     if (!leads || status != TULLE_OK) return status;
-    run->median = median(run->seconds, s->products);
+    run->median = run->report.seconds;
     if (run->io_known) run->io_known = process_io(&run->io);
     run->io.asked = (run->io.asked - before.asked) / s->products;
     run->io.storage = (run->io.storage - before.storage) / s->products;
@@ -187,10 +187,14 @@ static void print_json(const struct setting *s, const struct run *run, const tul
     json_text(s->options->operand[0], stdout);
     printf(",\"comm\":");
     json_text(chosen_comm(s->options), stdout);
-    printf(",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"m\":%" PRId64 ",\"n\":%" PRId64 ",\"nnz\":%" PRId64
-           ",\"cols\":%" PRId64 ",\"source\":\"%s\",\"hide\":%s,\"separate\":%s,\"chosen\":%s,\"spec\":",
-        tulle_team_virtual(team) ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team), s->m, s->n,
-        s->nnz, s->streaming.options.cols, options_word(s->options, "source", "memory"), run->hide ? "true" : "false",
+    putchar(',');
+    json_machine(tulle_team_virtual(team), chosen_comm(s->options), stdout);
+    printf(",\"time\":\"%s\",\"type\":\"%s\",\"pes\":%d,\"threads\":%d,\"m\":%" PRId64 ",\"n\":%" PRId64
+           ",\"nnz\":%" PRId64 ",\"cols\":%" PRId64
+           ",\"source\":\"%s\",\"hide\":%s,\"separate\":%s,\"chosen\":%s,\"spec\":",
+        tulle_team_virtual(team) ? "virtual" : "real", tulle_type_name(s->reading.type), tulle_team_size(team),
+        tulle_team_threads(team), s->m, s->n, s->nnz, s->streaming.options.cols,
+        options_word(s->options, "source", "memory"), run->hide ? "true" : "false",
         s->streaming.options.separate ? "true" : "false", run->slabs ? "false" : "true");
     json_text(s->streaming.options.device, stdout);
     if (*run->left_out) {
@@ -217,6 +221,11 @@ static void print_json(const struct setting *s, const struct run *run, const tul
     for (size_t i = 0; i < sizeof phase / sizeof *phase; i++) {
         if (i) putchar(',');
         json_spread(phase[i].name, phase[i].spread, stdout);
+    }
+    for (int all = 0; all < 2; all++) {
+        printf(",\"%s\":[", all ? "seconds_all" : "loop_all");
+        for (int p = 0; p < s->products; p++) printf("%s%.6g", p ? "," : "", all ? run->seconds[p] : run->loop[p]);
+        putchar(']');
     }
     if (run->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", run->passed ? "true" : "false", run->error);
     printf("}\n");

@@ -138,9 +138,22 @@ static tulle_status suit_sides(tulle_trisolve *solver, tulle_mat *B, tulle_mat *
     return status;
 }
 
-/* output: NULL, or where X goes. */
-static tulle_status run_method(
-    struct solves *s, tulle_comm *comm, tulle_mat *T, tulle_mat *side, tulle_mat *known, int m, const char *output)
+/* A solve by what auto has settled on; those that settled it come before, and are noted. */
+static tulle_status execute(
+    tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, struct solves_outcome *o, tulle_trisolve_report *report)
+{
+    tulle_status status = tulle_trisolve_execute(solver, B, X, report);
+    while (status == TULLE_OK && report->trial) {
+        int m = report->method;
+        if (!o->trial[m].solves++ || report->seconds < o->trial[m].seconds) o->trial[m].seconds = report->seconds;
+        status = tulle_trisolve_execute(solver, B, X, report);
+    }
+    return status;
+}
+
+/* output: NULL, or where X goes; reports: room for those of all runs. */
+static tulle_status run_method(struct solves *s, tulle_comm *comm, tulle_mat *T, tulle_mat *side, tulle_mat *known,
+    int m, const char *output, tulle_trisolve_report *reports)
 {
     struct solves_outcome scratch = {.seconds = 0}, *o = tulle_comm_rank(comm) == 0 ? &s->outcome[m] : &scratch;
     tulle_trisolve *solver = NULL;
@@ -150,8 +163,11 @@ static tulle_status run_method(
     tulle_status status = tulle_trisolve_new(T, &options, &solver);
     if (status == TULLE_OK) status = suit_sides(solver, side, &B, &X);
     for (int rep = -(s->reps > 1); rep < s->reps && status == TULLE_OK; rep++) {
-        status = tulle_trisolve_execute(solver, B, X, &o->report);
-        if (rep >= 0) o->all[rep] = o->report.seconds;
+        tulle_trisolve_report report;
+        status = execute(solver, B, X, o, &report);
+        if (rep < 0 || status != TULLE_OK) continue;
+        o->all[rep] = report.seconds;
+        reports[rep] = report;
     }
     if (status == TULLE_ERR_LIMIT && s->all && !output) { /* a method's own limit; all PEs have met it */
         o->method = options.method;
@@ -160,8 +176,10 @@ static tulle_status run_method(
         goto out;
     }
     if (status != TULLE_OK) return status;
-    o->method = tulle_trisolve_method(solver);
-    o->seconds = median(o->all, s->reps);
+    o->run = median_run(o->all, s->reps);
+    o->report = reports[o->run];
+    o->method = o->report.method;
+    o->seconds = o->report.seconds;
     o->analysis = o->report.analysis_seconds;
     if (options_flag(s->options, "check")) status = check(s, T, B, known, X, o);
     if (status == TULLE_OK && output) status = tulle_mat_save(X, output);
@@ -179,10 +197,14 @@ static tulle_status body(tulle_comm *comm, void *arg)
     char warnings[TULLE_WARNINGS_MAX] = "";
     const char *output = options_word(s->options, "output", NULL);
     tulle_mat *T = NULL, *B = NULL, *known = NULL;
-    tulle_status status = read_triangle(s, comm, warnings, &T);
+    tulle_trisolve_report *reports = calloc((size_t)s->reps, sizeof *reports);
+    tulle_status status = reports ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d reports", s->reps);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = read_triangle(s, comm, warnings, &T);
     if (status == TULLE_OK) status = read_side(s, comm, T, &B, &known);
     for (int m = 0; m < s->nmethods && status == TULLE_OK; m++)
-        status = run_method(s, comm, T, B, known, m, m == s->nmethods - 1 ? output : NULL);
+        status = run_method(s, comm, T, B, known, m, m == s->nmethods - 1 ? output : NULL, reports);
+    free(reports);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
         snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
         s->n = tulle_mat_rows(T);
@@ -355,7 +377,7 @@ static const struct option options[] = {
         .fallback = "1",
         .low = 1,
         .high = REPS_MAX,
-        .text = "solves by each method, after one that warms up; the median is shown"},
+        .text = "solves by each method, after one that warms up; the run of the median time is shown"},
     {.name = "check",
         .letter = 'c',
         .kind = KIND_FLAG,
@@ -377,7 +399,9 @@ const struct verb verb_trisolve = {
         "add\n"
         "in the order in which unknowns become known, and supernodal, which adds as the BLAS does. `analysis` is what "
         "a method does once for a triangle, and\n"
-        "`pays after` says how many solves later it has won that back, if `serial` runs too. Times leave reading out.",
+        "`pays after` says how many solves later it has won that back, if `serial` runs too. Times leave reading out. "
+        "What\n"
+        "auto tries before it settles on a method is told below, and is no part of that method's figures.",
     .examples = "tulle trisolve fem:nodes=64,dof=1 --from tril --method all --check --reps 5\n"
                 "tulle trisolve A.mtx --from lu --uplo upper --check\n"
                 "tulle trisolve L.mtx --rhs b.npy -o x.npy\n"

@@ -31,7 +31,7 @@ TULLE_API void tulle_budget_add(tulle_budget *budget, const char *what, double b
 TULLE_API double tulle_budget_least(const tulle_budget *budget);
 
 /* TULLE_ERR_LIMIT, with the least figure and what it consists of, if that is more than `memory` bytes; `who` begins the
- * message: "spgemm A.mtx". */
+ * message: "spgemm A.mtx"; NULL: "this". */
 TULLE_API tulle_status tulle_budget_check(const tulle_budget *budget, double memory, const char *who);
 
 /* Bytes of this machine's memory that are free for us now, limits of a control group included: what a team takes if no

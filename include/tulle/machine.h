@@ -30,9 +30,10 @@ enum { TULLE_RATE_DEGREES = 3, TULLE_RATE_WIDTHS = 4, TULLE_RATE_FACTORS = 3 };
 
 typedef struct tulle_machine {
     char host[64];
-    int threads;                  /* that worked at the same time */
-    double stream;                /* bytes a second, triad a = b + s c out of memory */
-    double cache;                 /* bytes a second, reading what lies in the second-level cache */
+    char comm[128]; /* spec of the team that the tiers are of, as the caller of its measurement knows it; "" */
+    int threads;    /* that worked at the same time */
+    double stream;  /* bytes a second, triad a = b + s c out of memory */
+    double cache;   /* bytes a second, reading what lies in the second-level cache */
     double fma[TULLE_TYPE_COUNT]; /* flops a second of multiply-adds in registers (2 each) */
     /* flops a second of the kernels on f64, by density; 0: not known, the roofline is taken instead */
     double spmm[TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS]; /* widths of one degree side by side */
@@ -42,8 +43,26 @@ typedef struct tulle_machine {
     int in_place; /* 1: PEs of a node read each other's memory in place */
 } tulle_machine;
 
-/* Measures all but the tiers with `threads` threads; takes a second or two. Not collective. */
-TULLE_API tulle_status tulle_machine_measure(int threads, tulle_machine *machine);
+/*
+ * How much a machine was disturbed while it was measured. For each figure, of tables the worst: by how much the median
+ * of its repetitions took longer than the shortest, which the figure is of, as a part of that.
+ */
+typedef struct tulle_machine_noise {
+    double stream, cache, fma[TULLE_TYPE_COUNT], spmm, spgemm;
+    double load; /* threads of all programs that were ready to run, for a processor: the mean of the minute before;
+                    -1: not known */
+} tulle_machine_noise;
+
+/* Measures all but the tiers with `threads` threads; takes a second or two. Not collective. noise may be NULL. */
+TULLE_API tulle_status tulle_machine_measure(int threads, tulle_machine *machine, tulle_machine_noise *noise);
+
+/*
+ * Local: of two measurements of one machine the better figures, as other programs can only make figures worse. Where
+ * `old` is of the same host and number of threads, *machine gets each higher rate of `old`; its tiers, if they were not
+ * measured for *machine; and its better latencies and bandwidths, if both have tiers of the same comm, node_pes and
+ * in_place. Returns how many figures of `old` were better.
+ */
+TULLE_API int tulle_machine_merge(const tulle_machine *old, tulle_machine *machine);
 
 /*
  * Collective: measures the tiers between the PEs of comm, 18 transfers of each PE, and fills in tier, node_pes and

@@ -45,6 +45,15 @@ typedef struct tulle_report {
                                  match and of layers */
 } tulle_report;
 
+/*
+ * Local: *sum becomes the report of the executions that it describes and of one more, of the next range of columns of
+ * the same plan. A *sum that is all zeros describes none. Seconds and counts add up; of the slowest PE too, as all PEs meet
+ * between ranges, so that max is at least the largest sum of a PE. load_imbalance and largest_unit become those of the
+ * work of all ranges. What is a property of the plan (pairs, cover_bound, replication, predicted_seconds) stays, and
+ * phases and dropped are those of the last.
+ */
+TULLE_API void tulle_report_add(tulle_report *sum, const tulle_report *one);
+
 #ifdef __cplusplus
 }
 #endif

@@ -97,7 +97,8 @@ TULLE_API void tulle_team_watch(tulle_team *team, tulle_progress_call call, void
  * every call on a team, by all its processes. */
 TULLE_API size_t tulle_team_memory_peak(tulle_team *team, int reset);
 
-/* Writes what the `trace` wrapper has recorded, as trace events that Perfetto opens: one row a PE. */
+/* Writes what the `trace` wrapper has recorded, as trace events that Perfetto opens: a row for each PE and for each
+ * other thread of it that has recorded something. Made by all processes. */
 TULLE_API tulle_status tulle_team_trace_write(tulle_team *team, const char *path);
 
 /* Inside a body. Not collective. */

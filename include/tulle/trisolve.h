@@ -84,12 +84,15 @@ typedef struct tulle_trisolve_report {
     int64_t chunk;      /* rows of a chunk; 0: the method has none */
     int64_t supernodes; /* SUPERNODAL: dense triangles; else 0 */
     double analysis_seconds;
-    size_t bytes; /* held by the analysis, of all PEs */
+    size_t bytes;        /* held by the analysis, of all PEs */
+    tulle_method method; /* that made X: of AUTO that of this execution, which the next one may replace */
+    int trial;           /* 1: AUTO is still comparing methods, and this execution was part of the comparison */
 } tulle_trisolve_report;
 
 /*
  * Collective: analysis. T is square and CSR; it stays the caller's and must outlive the solver. options may be NULL.
  * AUTO may make the first solves by several methods, and then stay with the fastest; all of them give the same bits.
+ * Reports of these solves have `trial` set; the report of every execution describes the method that it was made by.
  * TULLE_ERR_ARG, naming the row, for an entry in the other triangle, a missing pivot or one that is 0.
  */
 TULLE_API tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver);

@@ -33,7 +33,7 @@ double tulle_budget_least(const tulle_budget *budget)
 
 tulle_status tulle_budget_check(const tulle_budget *budget, double memory, const char *who)
 {
-    if (TULLE__NULL(budget) || TULLE__NULL(who)) return TULLE_ERR_ARG;
+    if (TULLE__NULL(budget)) return TULLE_ERR_ARG;
     double least = tulle_budget_least(budget);
     char parts[TULLE_MESSAGE_MAX / 2] = "";
     size_t used = 0;
@@ -41,8 +41,8 @@ tulle_status tulle_budget_check(const tulle_budget *budget, double memory, const
     for (int n = 0; n < budget->needs && used < sizeof parts; n++)
         used += (size_t)snprintf(parts + used, sizeof parts - used, "%s%s %.1f MB", n ? ", " : "", budget->need[n].what,
             budget->need[n].bytes / 1e6);
-    return tulle__fail(TULLE_ERR_LIMIT, "%s needs at least %.0fM of memory, not %.4gM: %s", who, ceil(least / 1e6),
-        memory / 1e6, parts);
+    return tulle__fail(TULLE_ERR_LIMIT, "%s needs at least %.0fM of memory, not %.4gM: %s", who ? who : "this",
+        ceil(least / 1e6), memory / 1e6, parts);
 }
 
 double tulle_memory_free(void)

@@ -17,6 +17,7 @@ struct tulle__timeline {
     size_t count, room;
     size_t dropped;
     const char *name;      /* of a lane */
+    int thread;            /* of a lane without a name */
     tulle__timeline *lane; /* the next one */
 };
 
@@ -44,6 +45,30 @@ tulle_status tulle__timeline_lane(tulle__timeline *timeline, const char *name, t
     timeline->lane = lane;
     *out = lane;
     return TULLE_OK;
+}
+
+tulle_status tulle__timeline_thread(tulle__timeline *timeline, int thread, tulle__timeline **row)
+{
+    *row = timeline;
+    if (!timeline || thread == 0) return TULLE_OK;
+    for (*row = timeline->lane; *row && (*row)->thread != thread;) *row = (*row)->lane;
+    if (*row) return TULLE_OK;
+    tulle_status status = tulle__timeline_lane(timeline, NULL, row);
+    if (status == TULLE_OK) (*row)->thread = thread;
+    return status;
+}
+
+void tulle__busy_waited(tulle__busy *busy, int64_t start, int64_t end)
+{
+    if (!busy->row || end - start < TULLE__WAIT_SHOWN) return;
+    if (start > busy->since) tulle__timeline_span(busy->row, busy->name, busy->since, start, -1, -1);
+    tulle__timeline_span(busy->row, "wait for rows", start, end, -1, -1);
+    busy->since = end;
+}
+
+void tulle__busy_end(const tulle__busy *busy, int64_t end)
+{
+    if (end > busy->since) tulle__timeline_span(busy->row, busy->name, busy->since, end, -1, -1);
 }
 
 void tulle__timeline_span(
@@ -75,7 +100,9 @@ enum { LANES = 1 << 20 };
 
 static void write_row(const tulle__timeline *timeline, FILE *file, int pe, int row, int64_t origin, int *first)
 {
-    const char *name = timeline && timeline->name ? timeline->name : "";
+    char number[32] = "";
+    const char *name = timeline && timeline->name ? timeline->name : number;
+    if (timeline && timeline->thread) snprintf(number, sizeof number, "thread %d", timeline->thread);
     fprintf(file, "%s{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":%d,\"args\":{\"name\":\"PE %d%s%s\"}}",
         *first ? "" : ",\n", row, pe, *name ? " " : "", name);
     *first = 0;

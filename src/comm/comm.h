@@ -161,6 +161,14 @@ static inline int64_t tulle__now(const tulle_comm *comm)
     return tulle__link_now(comm->pe->link);
 }
 
+/* A part of a call that began at `start` ends: its time is added to *ns, and shown in the timeline. */
+static inline void tulle__part_end(tulle_comm *comm, const char *name, int64_t start, int64_t *ns)
+{
+    int64_t end = tulle__now(comm);
+    *ns += end - start;
+    tulle__timeline_span(comm->pe->timeline, name, start, end, -1, -1);
+}
+
 /* Where it is not, nobody need count what kernels do. */
 static inline int tulle__is_virtual(const tulle_comm *comm)
 {

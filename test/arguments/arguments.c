@@ -22,6 +22,7 @@ struct subject {
 
 /* Where NULL is allowed, as the header says, and what it means. Only what is listed here may be. */
 static const char *const optional[] = {
+    "tulle_budget_check who",
     "tulle_device_list summary wrapper",
     "tulle_direct_usable library",
     "tulle_direct_lu options",
@@ -32,6 +33,7 @@ static const char *const optional[] = {
     "tulle_krylov_solve M options report",
     "tulle_krylov_check options",
     "tulle_machine_load path",
+    "tulle_machine_measure noise",
     "tulle_machine_save path",
     "tulle_mat_from_entries val",
     "tulle_mat_load layout options warnings",

@@ -95,6 +95,36 @@ static void test_spans(char *text, size_t size)
     tulle__timeline_free(timeline);
 }
 
+/* Rows of threads, and kernels with waits. */
+static void test_threads(char *text, size_t size)
+{
+    tulle__timeline *timeline, *row = NULL, *again = NULL, *lane = NULL;
+    if (!ok(tulle__timeline_new(&timeline) == TULLE_OK, "new")) return;
+    ok(tulle__timeline_thread(NULL, 1, &row) == TULLE_OK && !row, "no row of no timeline");
+    ok(tulle__timeline_thread(timeline, 0, &row) == TULLE_OK && row == timeline, "thread 0 writes to the PE's row");
+    ok(tulle__timeline_lane(timeline, "copies", &lane) == TULLE_OK, "a lane");
+    ok(tulle__timeline_thread(timeline, 2, &row) == TULLE_OK && row != timeline && row != lane &&
+            tulle__timeline_thread(timeline, 2, &again) == TULLE_OK && again == row,
+        "another thread has one row of its own");
+    tulle__busy busy = {row, "kernel", 1000};
+    tulle__busy_waited(&busy, 1500, 1500 + TULLE__WAIT_SHOWN - 1);
+    ok(!count(written(timeline, text, size), "\"ph\":\"X\""), "a short wait is part of the kernel");
+    tulle__busy_waited(&busy, 5000, 5000 + TULLE__WAIT_SHOWN);
+    tulle__busy_waited(&busy, 5000 + TULLE__WAIT_SHOWN, 9000);
+    tulle__busy_end(&busy, 10000);
+    ok(is_json(written(timeline, text, size)) && strstr(text, "\"PE 0 thread 2\"") && strstr(text, "\"PE 0 copies\""),
+        "rows have names");
+    ok(count(text, "\"kernel\"") == 2 && count(text, "\"wait for rows\"") == 2 &&
+            strstr(text, "\"name\":\"kernel\",\"pid\":0,\"tid\":2097152,\"ts\":0.000,\"dur\":4.000") &&
+            strstr(text, "\"ts\":8.000,\"dur\":1.000"),
+        "a kernel, two waits, and what is left of the kernel");
+    tulle__busy none = {NULL, "kernel", 0};
+    tulle__busy_waited(&none, 0, 1 << 20);
+    tulle__busy_end(&none, 1 << 20);
+    ok(none.since == 0, "what is not traced costs nothing");
+    tulle__timeline_free(timeline);
+}
+
 static void test_no_memory(char *text, size_t size)
 {
     tulle__timeline *timeline = NULL;
@@ -115,6 +145,7 @@ int main(void)
     enum { SIZE = 1 << 20 };
     static char text[SIZE];
     test_spans(text, SIZE);
+    test_threads(text, SIZE);
     test_no_memory(text, SIZE);
     tulle__timeline_span(NULL, "nothing", 0, 1, -1, -1);
     tulle__timeline_free(NULL);

@@ -154,7 +154,7 @@ static tulle_status open_and_run(void)
 static tulle_status measure(void)
 {
     tulle_machine machine;
-    return tulle_machine_measure(1, &machine);
+    return tulle_machine_measure(1, &machine, NULL);
 }
 
 static void try_on_host(const struct host_subject *subject)

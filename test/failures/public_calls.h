@@ -621,7 +621,7 @@ static const char without[] =
     "tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word tulle_operand_generator tulle_parse_bytes "
     "tulle_parse_int tulle_parse_real tulle_parse_type tulle_parse_word tulle_plan_alg tulle_plan_bytes "
     "tulle_plan_describe "
-    "tulle_plan_replication "
+    "tulle_plan_replication tulle_report_add tulle_machine_merge "
     "tulle_plan_phases tulle_product_bound tulle_status_name tulle_status_text tulle_team_memory_peak "
     "tulle_team_size tulle_team_sizes_only tulle_team_spec tulle_team_threads tulle_team_virtual tulle_team_watch "
     "tulle_type_name "

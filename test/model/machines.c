@@ -21,7 +21,13 @@ static int close_to(double a, double b)
 static void keep(void)
 {
     char path[TEMPORARY_MOST + 16];
-    tulle_machine m = {.host = "one", .threads = 3, .stream = 1e10, .cache = 2e10, .fma = {3e10, 4e10}, .in_place = 1},
+    tulle_machine m = {.host = "one",
+                      .comm = "net:latency=1us+threads",
+                      .threads = 3,
+                      .stream = 1e10,
+                      .cache = 2e10,
+                      .fma = {3e10, 4e10},
+                      .in_place = 1},
                   back;
     snprintf(path, sizeof path, "%s/machine", folder);
     for (int i = 0; i < TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS; i++) m.spmm[i] = 1e9 * (i + 1);
@@ -61,6 +67,53 @@ static void keep(void)
         "Summit has 6 PEs a node and 3.83 GB/s for each");
     ok(tulle_machine_find("dgx2", 1, &m) == TULLE_OK && m.node_pes == 16, "the DGX-2 has 16");
     ok(tulle_machine_find("nowhere/summit", 1, &m) == TULLE_ERR_IO, "no such machine: %s", tulle_error_message());
+}
+
+/* Two measurements of one machine, made up. */
+static void merge(void)
+{
+    const tulle_machine quiet = {.host = "one",
+        .comm = "threads",
+        .threads = 2,
+        .stream = 8e10,
+        .cache = 9e10,
+        .fma = {3e10, 4e10},
+        .spmm = {5, 6, 7},
+        .spgemm = {0, 2},
+        .tier = {{1e-6, 1e9}, {3e-6, 2e9}},
+        .node_pes = 2};
+    tulle_machine busy = quiet, m;
+    busy.stream = 2e10;                     /* worse */
+    busy.cache = 10e10;                     /* better */
+    busy.spmm[1] = 1;                       /* worse */
+    busy.spgemm[0] = 1;                     /* not known before */
+    busy.spgemm[1] = 0;                     /* not known now */
+    busy.tier[0] = (tulle_tier){2e-6, 3e9}; /* worse, better */
+    busy.tier[1] = (tulle_tier){0, 0};      /* nobody is so far away this time */
+    m = busy;
+    ok(tulle_machine_merge(&quiet, &m) == 4, "four figures of before are better");
+    ok(m.stream == 8e10 && m.cache == 10e10 && m.fma[0] == 3e10 && m.spmm[0] == 5 && m.spmm[1] == 6 &&
+            m.spgemm[0] == 1 && m.spgemm[1] == 2,
+        "the higher of two rates, or the one that is known");
+    ok(m.tier[0].latency == 1e-6 && m.tier[0].bandwidth == 3e9 && m.tier[1].bandwidth == 0,
+        "the lower of two latencies, the higher of two bandwidths");
+    m = busy;
+    strcpy(m.comm, "mpi");
+    ok(tulle_machine_merge(&quiet, &m) == 3 && m.tier[0].latency == 2e-6 && m.stream == 8e10,
+        "tiers of another comm are no better ones");
+    m = busy;
+    memset(m.tier, 0, sizeof m.tier);
+    m.node_pes = 0;
+    m.comm[0] = 0;
+    ok(tulle_machine_merge(&quiet, &m) == 3 && memcmp(m.tier, quiet.tier, sizeof m.tier) == 0 && m.node_pes == 2 &&
+            strcmp(m.comm, "threads") == 0,
+        "tiers that are not measured this time stay");
+    m = busy;
+    m.threads = 3;
+    ok(tulle_machine_merge(&quiet, &m) == 0 && m.stream == 2e10, "figures of other threads are no better ones");
+    m = busy;
+    strcpy(m.host, "other");
+    ok(tulle_machine_merge(&quiet, &m) == 0 && m.stream == 2e10, "nor those of another host");
 }
 
 static void roofs(void)
@@ -242,6 +295,7 @@ int main(void)
 {
     if (!temporary_folder(folder)) return 2;
     keep();
+    merge();
     roofs();
     far_away();
     estimate();

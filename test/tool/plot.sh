@@ -43,20 +43,40 @@ draws tasks "$lines/solves.json" -o "$work/p.gp"
 report $? "solves: two triangles, four numbers of tasks"
 holds "xlabel 'tasks a PE'" "tasks on the axis"
 draws roofline "$lines/predictions.json" -o "$work/p.gp" --title "it's a roof"
-holds "set title 'it''s a roof' noenhanced" "a title with a quote in it"
+holds "set title 'it''s a roof' .*noenhanced" "a title with a quote in it"
 holds 'plot min(16000, x \* 3.83)' "the slope of Summit's network under the peak of a V100"
 [ "$(grep -c 'nohead dt 2' "$work/p.gp")" = 6 ]
 report $? "a local roof a line"
 draws breakdown "$lines/runs.json" -o "$work/p.gp"
 holds '^"stationary-a, 4 PEs" [0-9.e-]* [0-9.e-]* [0-9.e-]* [0-9.e-]*$' "four phases of a run"
 draws imbalance "$lines/stat.json" -o "$work/p.gp"
-[ "$(sed -n '/^\$map0/,/^EOD/p' "$work/p.gp" | wc -l)" = 6 ] && [ "$(grep -c 'matrix with image' "$work/p.gp")" = 2 ]
-report $? "maps of 4 rows, end to end and of a stage"
+[ "$(sed -n '/^\$map0/,/^EOD/p' "$work/p.gp" | wc -l)" = 26 ] && [ "$(grep -c 'with boxxyerror.*lc palette' "$work/p.gp")" = 2 ]
+report $? "maps of 4 x 6 cells, end to end and of a stage"
+holds "^set xrange \[-0.5:5.5\]" "columns from left to right"
+holds "^set yrange \[3.5:-0.5\]" "rows from top to bottom"
+"$tulle" stat rmat:scale=8 --grid 16x16 --json | "$tulle" plot imbalance - -o "$work/p.gp"
+holds '^set xtics 0,2 ' "no more ticks than have room"
+"$tulle" stat rmat:scale=8 --grid 4x4 --json | "$tulle" plot imbalance - -o "$work/p.gp"
+holds '^set xtics 0,1 ' "ticks are at whole numbers"
+draws imbalance "$lines/stat.json" -o "$work/p.gp"
 ratio=$(sed -n 's/.*"flops_imbalance":\([0-9.]*\).*/\1/p' "$lines/stat.json")
 grep -q "end to end: max / mean $(printf %.2f "$ratio")" "$work/p.gp"
 report $? "the map's imbalance is that of stat ($ratio)"
 draws timeline "$lines/timeline.json" -o "$work/p.gp"
 holds "title 'multiply'" "a colour a kind of span"
+holds "^set ytics ('PE 0' 0,'PE 1' 1)" "rows have their names"
+{
+    echo '{"displayTimeUnit":"ms","traceEvents":['
+    for row in '1,"PE 1"' '1048576,"PE 0 thread 1"' '0,"PE 0"' '1048577,"PE 1 thread 1"'; do
+        echo "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":0,\"tid\":${row%,*},\"args\":{\"name\":${row#*,}}},"
+        echo "{\"ph\":\"X\",\"name\":\"outer\",\"pid\":0,\"tid\":${row%,*},\"ts\":0,\"dur\":100},"
+        echo "{\"ph\":\"X\",\"name\":\"inner\",\"pid\":0,\"tid\":${row%,*},\"ts\":10,\"dur\":20},"
+    done
+    echo ']}'
+} >"$work/threads.json"
+draws timeline "$work/threads.json" -o "$work/p.gp"
+holds "^set ytics ('PE 0' 0,'PE 0 thread 1' 1,'PE 1' 2,'PE 1 thread 1' 3)" "threads stand below their PE"
+[ "$(grep -c '^\$spans[01]_[01] <<' "$work/p.gp")" = 2 ] && holds '^0.010000 3 0.010000 0.030000 2.68 3.32$' "a span inside another is narrower"
 draws convergence "$lines/history.json" -o "$work/p.gp"
 [ "$(grep -c '^\$series' "$work/p.gp")" = 4 ] && holds "title 'column 4'" "a curve a column" # those of the plot are indented
 [ "$(sed -n '/^\$widths/,/^EOD/p' "$work/p.gp" | sed -n '2p;$!d')" = '0 4' ]
@@ -67,18 +87,67 @@ holds "title 'all columns at once, hidden'" "a curve a way of streaming"
 [ "$(grep -c '^\$series' "$work/p.gp")" = 6 ] && [ "$(sed -n '/^\$series0/,/^EOD/p' "$work/p.gp" | wc -l)" = 4 ]
 report $? "six ways, auto apart; what did not fit is left out"
 
+# what tells curves apart, repetitions, machines
+XDG_CACHE_HOME="$work/other" "$tulle" spgemm rmat:scale=7 --pes 1 --json -q --reps 3 >"$work/real.json" 2>&1
+for seconds in 1 2 4 8 16 3 5 6 7 9 10 11; do # so many curves, at two numbers of PEs
+    for pes in 1 2; do
+        sed "s/\"alg\":\"[^\"]*\"/\"alg\":\"a$seconds\"/; s/\"pes\":1/\"pes\":$pes/; s/\"seconds\":[^,]*/\"seconds\":$seconds/; s/\"seconds_all\":[^]]*/\"seconds_all\":[$seconds,0.5,20/" "$work/real.json"
+    done
+done >"$work/many.json"
+draws scaling "$work/many.json" -o "$work/p.gp"
+[ "$(sed -n 's/^set linetype [0-9]* lc rgb \(.*\) lw.* pt \([0-9]*\) .*/\1 \2/p' "$work/p.gp" | sort -u | wc -l)" = 12 ] &&
+    [ "$(grep -c '\$series.* lt [0-9]* title' "$work/p.gp")" = 12 ] && [ "$(sed -n 's/.*\$series.* lt \([0-9]*\) title.*/\1/p' "$work/p.gp" | sort -u | wc -l)" = 12 ]
+report $? "twelve curves, each with a colour, dashes and marker of its own"
+holds '^2 16 0.5 20$' "the fastest and the slowest of all runs"
+[ "$(grep -c 'using 1:3:(0):(\$4-\$3) with vectors' "$work/p.gp")" = 12 ]
+report $? "and bars for them"
+[ "$(sed -n '/^\$ideal/,/^EOD/p' "$work/p.gp" | tr '\n' ' ')" = '$ideal << EOD 1 1 2 0.5 EOD ' ] && holds "title 'ideal'" "the ideal line begins at the fastest"
+holds "^set title 'seconds over PEs: spgemm rmat:scale=7' .*'f64, on $(uname -n), bars: the fastest and slowest of 3 runs' noenhanced" "operation, input and machine"
+draws scaling "$lines/predictions.json" -o "$work/p.gp"
+holds "'f32, model of summit'" "a model's machine"
+! grep -q 'with vectors' "$work/p.gp"
+report $? "no bars where nothing was repeated"
+draws scaling "$work/real.json" -o "$work/p.gp" --title mine
+holds "^set title 'mine' .*'f64, on" "a title of one's own stands above the machine"
+! grep -q ideal "$work/p.gp"
+report $? "no ideal line for one number of PEs"
+draws scaling "$lines/runs.json" "$lines/predictions.json" -o "$work/p.gp"
+! grep -q ideal "$work/p.gp"
+report $? "nor for different products"
+"$tulle" solve stencil2d:n=9 --method cg --precond jacobi --history "$work/cg.json" -q >/dev/null
+draws convergence "$work/cg.json" -o "$work/p.gp"
+holds "with jacobi: cg stencil2d:n=9' .*'f64, on" "a history tells what was solved, how and where"
+"$tulle" stream fem:nodes=6,dof=3 --products 4 --slabs 3 --json -q >"$work/stream.json"
+draws slabs "$work/stream.json" -o "$work/p.gp"
+holds 'the fastest and slowest of 4 runs' "streams have bars too"
+spread=$(sed -n 's/.*"loop_all":\[\([^]]*\)\].*/\1/p' "$work/stream.json" | tr , '\n' | grep -c .)
+[ "$spread" = 4 ]
+report $? "as lines have the times of all products"
+
 # drawing
 if command -v gnuplot >/dev/null 2>&1; then
     for kind in scaling:runs tasks:solves roofline:predictions breakdown:predictions imbalance:stat imbalance:predictions timeline:timeline slabs:slabs convergence:history; do
-        for ending in svg png; do
+        for ending in svg png pdf; do
             file=$work/${kind%:*}-${kind#*:}.$ending
             "$tulle" plot "${kind%:*}" "$lines/${kind#*:}.json" -o "$file" >"$work/out" 2>&1 && [ ! -s "$work/out" ] &&
-                [ "$(wc -c <"$file")" -gt 2000 ] && head -c 300 "$file" | grep -aq -e '<svg' -e 'PNG'
+                [ "$(wc -c <"$file")" -gt 2000 ] && head -c 300 "$file" | grep -aq -e '<svg' -e 'PNG' -e '%PDF'
             report $? "${kind%:*} of ${kind#*:} as $ending: $(head -c 200 "$work/out")"
         done
     done
     ! ls "$work" | grep -q '\.tmp'
     report $? "nothing else is left behind"
+    for grid in 8x1 1x8; do
+        "$tulle" stat rmat:scale=8 --grid $grid --json | "$tulle" plot imbalance - -o "$work/column.svg"
+        colours=$(grep -io "fill *= *'rgb([^']*'\|fill *= *'#[0-9a-f]*'" "$work/column.svg" | sort -u | wc -l)
+        [ "$colours" -ge 6 ]
+        report $? "a map of $grid shows its cells, in $colours colours"
+    done
+    mkdir "$work/bin"
+    printf '#!/bin/sh\nsed s/pdfcairo/nosuch/ "$1" >"$1.other"\n"%s" "$1.other"\nstatus=$?\nrm "$1.other"\nexit $status\n' "$(command -v gnuplot)" >"$work/bin/gnuplot"
+    chmod +x "$work/bin/gnuplot"
+    env PATH="$work/bin:$PATH" "$tulle" plot scaling "$lines/runs.json" -o "$work/none.pdf" >"$work/told" 2>&1
+    [ $? = 2 ] && grep -q 'draws no .pdf file, as it was built without the terminal pdfcairo' "$work/told" && ! ls "$work" | grep -q none
+    report $? "a gnuplot without the terminal: $(head -c 300 "$work/told")"
 else
     report 0 "# SKIP drawing: gnuplot is not installed"
 fi
@@ -89,7 +158,7 @@ report $? "without gnuplot there is a message, and no picture: $(head -c 300 "$w
 # what will not do
 expect 2 "did you mean 'scaling'" plot scalin "$lines/runs.json" -o "$work/p.svg"
 expect 2 'say where to' plot scaling "$lines/runs.json"
-expect 2 "a picture is a .svg or a .png file" plot scaling "$lines/runs.json" -o "$work/p.jpg"
+expect 2 "a picture is a .svg, .png or .pdf file" plot scaling "$lines/runs.json" -o "$work/p.jpg"
 expect 2 "no number 'slabs'\|no text 'operand'" plot slabs "$lines/history.json" -o "$work/p.svg"
 expect 2 'cannot be opened' plot scaling "$work/absent.json" -o "$work/p.svg"
 expect 2 'stat.json:1: no text' plot scaling "$lines/stat.json" -o "$work/p.svg"

@@ -40,6 +40,74 @@ report $? "serial and chunked write the same bits"
 expect 2 'has 125 rows, the triangle 64' trisolve fem:nodes=4 --from tril --rhs "$work/x.npy"
 expect 0 'passed' trisolve fem:nodes=5 --from tril --rhs "$work/x.npy" --check --pes 2
 
+# auto: what it tries is told apart from the method that it settles on
+expect 0 '"trials":\[\]' trisolve stencil2d:n=60 --from tril --method chunked --json --pes 2
+"$tulle" trisolve stencil2d:n=200 --from tril --reps 4 --json --pes 2 -q >"$work/auto" 2>&1
+tried=$(sed -n 's/.*"trials":\[\([^]]*\)\].*/\1/p' "$work/auto")
+method=$(sed -n 's/.*"method":"\([a-z0-9-]*\)","operand".*/\1/p' "$work/auto")
+case $tried in *'"method":"serial","solves":'[1-3]*'"method":"'*) ;; *) false ;; esac &&
+    case $tried in *"\"method\":\"$method\",\"solves\":"[1-3]*) ;; *) false ;; esac
+report $? "auto tells its trials: $tried, then $method"
+run=$(sed -n 's/.*"run":\([0-9]*\).*/\1/p' "$work/auto")
+seconds=$(sed -n 's/.*"seconds":\([0-9.e-]*\),"seconds_all".*/\1/p' "$work/auto")
+[ "$(sed -n 's/.*"seconds_all":\[\([^]]*\)\].*/\1/p' "$work/auto" | tr , '\n' | sed -n "$((run + 1))p")" = "$seconds" ] &&
+    [ "$(sed -n 's/.*"seconds_all":\[\([^]]*\)\].*/\1/p' "$work/auto" | tr , '\n' | sort -g | sed -n 2p)" = "$seconds" ]
+report $? "seconds are those of one run, number $run, of four: $seconds"
+case $method in
+chunked) grep -q '"chunk":[1-9]' "$work/auto" ;;
+p2p) grep -q '"chunk":0' "$work/auto" && grep -q '"levels":[1-9]' "$work/auto" ;;
+*) grep -q '"workers":1,' "$work/auto" && grep -q '"chunk":0' "$work/auto" && grep -q '"levels":0' "$work/auto" ;;
+esac
+report $? "workers, levels and chunk are those of $method"
+expect 0 'auto compared serial ([1-3] solve.*s), .*no part of the figures' trisolve stencil2d:n=200 --from tril --pes 2
+
+# timelines: kernels and waits of each method, of factorisations and of iterations
+traced() { # NAMES COMMAND...: the spans that there must be, words joined by +
+    names=$1
+    shift
+    missing=
+    "$tulle" "$@" --trace "$work/trace.json" -q >"$work/out" 2>&1 || missing="all: $(head -c 300 "$work/out")"
+    for name in $(echo "$names" | tr ' +' '_ '); do
+        grep -q "\"ph\":\"X\",\"name\":\"$(echo "$name" | tr _ ' ')\"" "$work/trace.json" || missing="$missing $name"
+    done
+    [ -z "$missing" ]
+    report $? "timeline of $*: $names${missing:+, missing:$missing}"
+}
+for method in serial levels chunked p2p supernodal push unified unified-tasks shmem zerocopy; do
+    traced "analyse+solve $method+wait for PEs" trisolve fem:nodes=12,dof=1 --from tril --method $method --pes 2
+done
+traced 'solve serial+solve p2p+solve chunked' trisolve stencil2d:n=200 --from tril --pes 2 --rhs random:2
+traced 'solve levels' trisolve fem:nodes=12,dof=1 --from tril --method levels --pes 2 --threads 2
+[ "$(sed -n 's/.*"name":"solve levels","pid":0,"tid":\([0-9]*\).*/\1/p' "$work/trace.json" | sort -u | tr '\n' ' ')" = '0 1 1048576 1048577 ' ] &&
+    grep -q '"name":"PE 1 thread 1"' "$work/trace.json"
+report $? "each thread of each PE has a row"
+traced 'solve push+put+get' trisolve fem:nodes=12,dof=1 --from tril --method push --pes 3 --comm threads:direct=off
+traced 'IC(0)+solve push' trisolve fem:nodes=6,dof=1 --from ic0 --method push --pes 2
+traced 'product+multiply+precondition+bring B+solve serial+return X+dots+vectors+IC(0)' solve stencil2d:n=20 --method cg --precond ic0 --pes 2
+traced 'product+precondition+dots+vectors' solve stencil2d:n=20 --method block-cg --precond jacobi --rhs random:3 --pes 2
+expect 1 'iteration 3' solve stencil2d:n=20 --method cg --max-iterations 3 --trace "$work/stopped.json"
+grep -q '"ph":"X","name":"product"' "$work/stopped.json"
+report $? "what did not converge has a timeline too"
+traced 'ILU(0)+product+dots' solve stencil2d:n=20 --precond ilu0 --pes 2
+if "$tulle" info | grep -q '^SuiteSparse: yes'; then
+    traced 'Cholesky+solve serial' trisolve fem:nodes=6,dof=1 --from cholesky --method serial --pes 2
+fi
+# a wait of a span is one, and what is shorter is none: spans of a row do not overlap but for nesting
+traced 'solve p2p' trisolve stencil2d:n=300 --from tril --method p2p --reps 3 --pes 2
+if command -v python3 >/dev/null 2>&1; then
+    python3 - "$work/trace.json" <<'EOF'
+import json, sys
+rows = {}
+for s in json.load(open(sys.argv[1]))["traceEvents"]:
+    if s["ph"] == "X" and s["name"] in ("solve p2p", "wait for rows"): rows.setdefault(s["tid"], []).append((s["ts"], s["dur"], s["name"]))
+for spans in rows.values():
+    spans.sort()
+    assert all(d >= 2 for _, d, name in spans if name == "wait for rows")
+    assert all(a[0] + a[1] <= b[0] + 0.002 for a, b in zip(spans, spans[1:]))
+EOF
+    report $? "kernels and waits of a worker come one after the other, and no wait is shorter than 2 microseconds"
+fi
+
 # Krylov methods
 expect 0 '^check passed' solve "$data/bcsstk16.mtx.gz" --method cg --precond ic0 --pes 3 --check
 expect 0 '"method":"gmres","precond":"ilu0".*"stop":"converged".*"passed":true' solve "$data/cage5.mtx.gz" --precond ilu0 --check --json --rhs random:2

@@ -164,24 +164,69 @@ report $? "and R-MAT"
 report $? "A times A by one and by two operands, and other PE counts"
 # a result made in phases is written phase by phase: the same entries, in another order
 whole="spgemm rmat:scale=12,values=integer --pes 2" # the same in whatever order it is added up
-"$tulle" $whole -o "$work/whole.mtx" -q >/dev/null && "$tulle" $whole --memory 24M --check -o "$work/phases.mtx" -q >"$work/out" &&
+"$tulle" $whole -o "$work/whole.mtx" -q >/dev/null && "$tulle" $whole --memory 50M --check -o "$work/phases.mtx" -q >"$work/out" &&
     grep -q passed "$work/out" && ! cmp -s "$work/whole.mtx" "$work/phases.mtx" &&
     "$tulle" convert "$work/phases.mtx" "$work/sorted.mtx" -q --pes 1 && cmp -s "$work/whole.mtx" "$work/sorted.mtx"
 report $? "a result in phases is written without holding it whole"
+# what is told of it is of all phases: as of the whole product, not of the last of its parts
+if command -v python3 >/dev/null 2>&1; then
+    "$tulle" $whole --json -q >"$work/whole.json" 2>&1
+    "$tulle" $whole --memory 50M --reps 5 --json -q >"$work/phases.json" 2>&1
+    python3 - "$work/whole.json" "$work/phases.json" >"$work/out" 2>&1 <<'EOF'
+import json, sys
+whole, parts = (json.load(open(f)) for f in sys.argv[1:])
+times = parts["phases"].values()
+print("%d phases, %g s:" % (parts["phases_of_columns"], parts["execute_seconds"]), parts["phases"])
+assert whole["phases_of_columns"] == 1 and parts["phases_of_columns"] > 3
+assert parts["flops"] == whole["flops"] and parts["nnz_c"] == whole["nnz_c"]
+assert abs(parts["bound_memory"] / whole["bound_memory"] - 1) < 0.1, (parts["bound_memory"], whole["bound_memory"])
+assert parts["seconds"] == parts["seconds_all"][parts["run"]] == sorted(parts["seconds_all"])[2]
+assert sum(t["mean"] for t in times) <= parts["execute_seconds"] * 1.001 <= parts["seconds"] * 1.002
+assert sum(t["mean"] for t in times) > 0.25 * parts["execute_seconds"]
+EOF
+    report $? "times, bound and counts of all phases: $(tail -1 "$work/out")"
+fi
 for form in "mtx.gz zlib" "bsp.h5 HDF5"; do
     if "$tulle" info | grep -q "${form#* }: yes"; then
-        "$tulle" $whole --memory 24M -o "$work/phases.${form% *}" -q >/dev/null &&
+        "$tulle" $whole --memory 50M -o "$work/phases.${form% *}" -q >/dev/null &&
             "$tulle" convert "$work/phases.${form% *}" "$work/again.mtx" -q --pes 1 &&
             cmp -s "$work/whole.mtx" "$work/again.mtx"
         report $? "and as .${form% *}"
     else
-        expect 2 "no ${form#* }" $whole --memory 24M -o "$work/phases.${form% *}"
+        expect 2 "no ${form#* }" $whole --memory 50M -o "$work/phases.${form% *}"
     fi
 done
-expect 2 'goes into a .mtx, .mtx.gz or .bsp.h5 file' $whole --memory 24M -o "$work/phases.npy"
+expect 2 'goes into a .mtx, .mtx.gz or .bsp.h5 file' $whole --memory 50M -o "$work/phases.npy"
 expect 2 'directory' spgemm "$work/a.mtx" -o "$work/no/where.mtx"
 [ ! -e "$work/no" ] && ! ls "$work" | grep -q '\.tmp'
 report $? "nothing is left of a file that could not be written"
+
+# calibration: the better figure of two stays, whatever this machine is doing meanwhile
+export TULLE_MACHINE="$work/machine"
+figures() { # RATE THREADS HOST: a file of before, but for the kernels
+    printf 'host %s\nthreads %s\nstream %s\ncache %s\nfma_f32 1\nfma_f64 1\n' "$3" "$2" "$1" "$1" >"$TULLE_MACHINE"
+}
+figures 1e17 1 "$(uname -n)"
+expect 0 '2 earlier figures are better and are kept' calibrate --threads 1 --pes 1
+grep -q 'memory (triad) *100000000.0 GB/s, repetitions differ by [0-9]* %; the earlier figure is kept, this time it is' "$work/out" &&
+    grep -q '^repetitions differ by up to [0-9]* %, load [0-9.]* threads a processor' "$work/out" &&
+    grep -q '^stream 1e+17$' "$TULLE_MACHINE" && ! grep -q '^fma_f64 1$' "$TULLE_MACHINE" && grep -q '^spmm [1-9]' "$TULLE_MACHINE"
+report $? "better figures of before stay, worse ones go"
+figures 1e17 1 "$(uname -n)"
+expect 0 '"earlier_kept":2,"load":[0-9.-]*,"spread":{"stream":' calibrate --threads 1 --pes 1 --json
+expect 0 '"earlier_kept":0,' calibrate --threads 1 --pes 1 --json --force
+! grep -q '^stream 1e+17$' "$TULLE_MACHINE"
+report $? "--force replaces them"
+figures 1e17 1 elsewhere
+expect 0 '"earlier_kept":0,' calibrate --threads 1 --pes 1 --json
+figures 1e17 2 "$(uname -n)"
+expect 0 '"earlier_kept":0,' calibrate --threads 1 --pes 1 --json
+# and that which a product begins with where there is none, as of kernels there is not
+figures 1e17 1 "$(uname -n)"
+expect 0 'tulle: repetitions differ by up to' spgemm rmat:scale=6 --pes 1 --threads 1
+grep -q 'tulle: 2 earlier figures are better' "$work/out" && grep -q '^stream 1e+17$' "$TULLE_MACHINE" && grep -q '^spmm [1-9]' "$TULLE_MACHINE"
+report $? "a product that calibrates keeps the better figures too"
+unset TULLE_MACHINE
 
 # streams
 expect 0 'read where it lies' stream fem:nodes=8,dof=3 --check --pes 2

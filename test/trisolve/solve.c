@@ -72,8 +72,15 @@ static tulle_status run_method(tulle_mat *T, const tulle_trisolve_options *optio
     TULLE_TRY(tulle_trisolve_new(T, options, &solver));
     if (c->in_place) TULLE_TRY(fill_sides(X));
     TULLE_TRY(tulle_trisolve_execute(solver, c->in_place ? X : B, X, &report));
-    for (int more = options->method == TULLE_METHOD_AUTO && !c->in_place ? 10 : 0; more > 0; more--)
-        TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL)); /* until all that may be fastest have been tried */
+    /* until all that may be fastest have been tried; each report is of the method that makes the solve */
+    for (int more = options->method == TULLE_METHOD_AUTO && !c->in_place ? 10 : 0; more > 0; more--) {
+        tulle_method next = tulle_trisolve_method(solver);
+        TULLE_TRY(tulle_trisolve_execute(solver, B, X, &report));
+        EXPECT(report.method == next);
+        EXPECT((report.chunk > 0) == (next == TULLE_METHOD_CHUNKED && t.n > 0));
+        EXPECT(next != TULLE_METHOD_SERIAL || (report.workers == 1 && !report.levels));
+        EXPECT(!report.trial || more > 1);
+    }
     if (c->update) {
         t.shift = 1;
         TULLE_TRY(change(T, &t));
@@ -82,7 +89,8 @@ static tulle_status run_method(tulle_mat *T, const tulle_trisolve_options *optio
         TULLE_TRY(tulle_trisolve_execute(solver, c->in_place ? X : B, X, NULL));
     }
     tulle_method method = tulle_trisolve_method(solver);
-    EXPECT(options->method == TULLE_METHOD_AUTO || method == options->method);
+    EXPECT(options->method == TULLE_METHOD_AUTO || (method == options->method && !report.trial));
+    EXPECT(report.method == method || c->in_place || !c->cols);
     if (c->cols) EXPECT((report.supernodes > 0) == (method == TULLE_METHOD_SUPERNODAL && t.n > 0));
     *exact = same_bits(method);
     EXPECT(report.seconds >= 0 && report.workers >= 1);

@@ -132,7 +132,9 @@ static tulle_status make(const tulle_mat *A, enum kind kind, const tulle_direct_
         .n = f->n, .elimination = options->elimination, .threshold = options->threshold > 0 ? options->threshold : 0.1};
     TULLE_TRY(find_library(options->library, &library));
     TULLE_TRY(read_tile(&tile, &work.A));
+    int64_t start = tulle__now(d->comm), ns = 0;
     TULLE_TRY((kind == LU ? library->lu : library->cholesky)(tulle__module_host_table(), &work));
+    tulle__part_end(d->comm, kind_name[kind], start, &ns);
     columns_fini(&work.A);
     TULLE_TRY(fill(f->L, &work.L, kind == LU, &work, kind));
     columns_fini(&work.L);

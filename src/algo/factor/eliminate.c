@@ -18,6 +18,9 @@ tulle_status tulle__elimination_init(tulle__elimination *e)
         TULLE_TRY(tulle__alloc_zero((size_t)e->n, sizeof *w->place, "places in a row", &w->place));
         TULLE_TRY(tulle__alloc((size_t)e->longest, tulle_type_size(e->type), "a row", &w->row));
         TULLE_TRY(tulle__alloc((size_t)e->workers, sizeof *w->seen, "progress", &w->seen));
+        if (!tulle__is_virtual(e->comm)) /* where a whole factorisation takes its time at once */
+            TULLE_TRY(tulle__timeline_thread(e->comm->pe->timeline, t, &w->busy.row));
+        w->busy.name = e->name;
     }
 out:
     return status;
@@ -69,10 +72,12 @@ static void step(tulle__elimination *e, int mine, int *turns, tulle_status *stat
 static int await_worker(tulle__elimination *e, tulle__eliminator *w, int mine, int other, uint64_t rows)
 {
     tulle_status status = TULLE_OK;
+    int64_t start = w->busy.row ? tulle__now(e->comm) : 0;
     for (int turns = 0; (w->seen[other] = tulle__word_read(&e->progress[other]->rows)) < rows;) {
         if (ended(e)) return 0;
         step(e, mine, &turns, &status);
     }
+    if (w->busy.row) tulle__busy_waited(&w->busy, start, tulle__now(e->comm));
     return 1;
 }
 
@@ -134,6 +139,7 @@ static tulle_status work(void *arg, int thread, int nthreads)
     if (thread >= e->threads) return TULLE_OK;
     tulle__eliminator *w = &e->eliminator[thread];
     int worker = e->first + thread, t = 0;
+    if (w->busy.row) w->busy.since = tulle__now(e->comm);
     row_body body = row_bodies[e->kind][e->type];
     int64_t stride = (int64_t)e->workers * ROWS_AT_ONCE;
     for (int64_t run = (int64_t)worker * ROWS_AT_ONCE; run < e->n && !ended(e); run += stride) {
@@ -146,6 +152,7 @@ static tulle_status work(void *arg, int thread, int nthreads)
         }
     }
     if (!ended(e)) tulle__word_write(&e->own[thread].rows, UINT64_MAX);
+    if (w->busy.row) tulle__busy_end(&w->busy, tulle__now(e->comm));
     /* the PE's own thread stays until the others are done, to see whether those that they wait for are lost */
     for (int other = 0, turns = 0; thread == 0 && other < e->threads && status == TULLE_OK;)
         if (tulle__word_read(&e->own[other].rows) == UINT64_MAX)
@@ -158,6 +165,7 @@ static tulle_status work(void *arg, int thread, int nthreads)
 tulle_status tulle__elimination_run(tulle__elimination *e)
 {
     tulle__work done = {.memory = 0};
+    int64_t start = tulle__now(e->comm), ns = 0;
     (void)tulle__kernel_begin(e->comm);
     tulle_status status = tulle__pool_run(e->pool, work, e);
     for (int t = 0; t < e->threads; t++) done.flops[e->type] += e->eliminator[t].flops;
@@ -165,5 +173,6 @@ tulle_status tulle__elimination_run(tulle__elimination *e)
     for (int t = 0; t < e->mt; t++) done.memory += 2. * (double)e->A[t].nnz * (double)entry; /* A and its factors */
     done.cache = done.flops[e->type] / 2 * (double)entry;
     (void)tulle__kernel_end(e->comm, &done);
+    if (tulle__is_virtual(e->comm)) tulle__part_end(e->comm, e->name, start, &ns);
     return status;
 }

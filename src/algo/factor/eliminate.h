@@ -46,6 +46,7 @@ typedef struct tulle__eliminator {
     int64_t bad;    /* code of the first bad pivot, INT64_MAX: none */
     int64_t lifted, first_lifted;
     double flops;
+    tulle__busy busy;
 } tulle__eliminator;
 
 /* A factorisation in the making: the same on every PE that takes part but for its own threads. */
@@ -53,6 +54,7 @@ typedef struct tulle__elimination {
     tulle_comm *comm;
     tulle__pool *pool;
     tulle__factor_kind kind;
+    const char *name; /* in a trace */
     tulle_type type;
     int64_t n, longest; /* entries of the longest row of A */
     int mt;

@@ -210,6 +210,7 @@ static tulle_status prepare(struct factoring *f)
     int mt = f->A->layout->mt;
     e->comm = f->comm;
     e->kind = f->kind;
+    e->name = words[f->kind].name;
     e->type = f->A->type;
     e->n = f->A->layout->n;
     e->mt = mt;

@@ -11,7 +11,7 @@ tulle_status tulle__block_product(tulle__block *b)
 {
     int64_t start = tulle__now(b->comm);
     tulle_status status = b->A->apply(b->panels.bound_A);
-    b->product_ns += tulle__now(b->comm) - start;
+    tulle__part_end(b->comm, "product", start, &b->product_ns);
     return status;
 }
 
@@ -19,7 +19,7 @@ tulle_status tulle__block_precondition(tulle__block *b)
 {
     int64_t start = tulle__now(b->comm);
     tulle_status status = b->M ? b->M->apply(b->panels.bound_M) : TULLE_OK;
-    b->precond_ns += tulle__now(b->comm) - start;
+    if (b->M) tulle__part_end(b->comm, "precondition", start, &b->precond_ns);
     return status;
 }
 

@@ -25,7 +25,7 @@ tulle_status tulle__krylov_product(tulle__krylov *k)
     int64_t start = tulle__now(k->comm);
     tulle_status status = k->A->apply(k->bound_A);
     k->products++;
-    k->product_ns += tulle__now(k->comm) - start;
+    tulle__part_end(k->comm, "product", start, &k->product_ns);
     return status;
 }
 
@@ -33,7 +33,7 @@ tulle_status tulle__krylov_precondition(tulle__krylov *k)
 {
     int64_t start = tulle__now(k->comm);
     tulle_status status = k->M->apply(k->bound_M);
-    k->precond_ns += tulle__now(k->comm) - start;
+    tulle__part_end(k->comm, "precondition", start, &k->precond_ns);
     return status;
 }
 

@@ -178,7 +178,7 @@ tulle_status tulle__multi_grams(tulle__multi *multi, int count, const tulle__mul
         unpack(&gram[i], sums);
         sums += width_of(&gram[i]);
     }
-    space->dots_ns += tulle__now(space->comm) - start;
+    tulle__part_end(space->comm, "dots", start, &space->dots_ns);
     return status;
 }
 
@@ -245,5 +245,5 @@ void tulle__multi_mix(
     tulle__kernel_begin(space->comm);
     (void)tulle__pool_run(space->pool, share_rows, &mix);
     tulle__kernel_end(space->comm, &done);
-    space->vectors_ns += tulle__now(space->comm) - start;
+    tulle__part_end(space->comm, "vectors", start, &space->vectors_ns);
 }

@@ -175,7 +175,7 @@ void tulle__space_combine_all(tulle__space *space, int count, const tulle__combi
         for (int w = 0; w < combination[i].ny; w++) vectors += combination[i].beta[w] == 0 ? 1 : 2;
     }
     run(&work, vectors);
-    space->vectors_ns += tulle__now(space->comm) - start;
+    tulle__part_end(space->comm, "vectors", start, &space->vectors_ns);
 }
 
 void tulle__space_combine(
@@ -264,6 +264,6 @@ tulle_status tulle__space_dots(
     run(&work, vectors);
     hand_on(space, count);
     tulle_status status = tulle__space_meet(space, count, result);
-    space->dots_ns += tulle__now(space->comm) - start;
+    tulle__part_end(space->comm, "dots", start, &space->dots_ns);
     return status;
 }

@@ -90,6 +90,7 @@ static tulle_status read_lines(FILE *f, const char *path, tulle_machine *m)
         if (sscanf(line, "%31s%n", name, &at) == 1 && strcmp(name, "host") == 0 &&
             sscanf(line + at, "%63s", m->host) == 1)
             continue;
+        if (strncmp(line, "comm ", 5) == 0 && sscanf(line + at, "%127s", m->comm) == 1) continue;
         while (i < FIELDS && strcmp(fields[i].name, name) != 0) i++;
         if (i == FIELDS || !read_field(&fields[i], line + at, m))
             return tulle__fail(TULLE_ERR_FORMAT, "%s:%d: not what `tulle calibrate` writes", path, number);
@@ -143,6 +144,7 @@ tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
     FILE *f = fopen(temporary, "w");
     if (!f) return tulle__fail(TULLE_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
     fprintf(f, "host %s\n", m->host);
+    if (*m->comm) fprintf(f, "comm %s\n", m->comm);
     for (int i = 0; i < FIELDS; i++) {
         const char *from = (const char *)m + fields[i].at;
         fprintf(f, "%s", fields[i].name);
@@ -158,6 +160,47 @@ tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
         return tulle__fail(TULLE_ERR_IO, "%s: writing failed: %s", path, strerror(error));
     }
     return TULLE_OK;
+}
+
+/* *now becomes the better of both numbers. Returns 1 if that is the old one. */
+static int take_better(double old, double *now, int less_is_better)
+{
+    if (!(old > 0) || (*now > 0 && (less_is_better ? old >= *now : old <= *now))) return 0;
+    *now = old;
+    return 1;
+}
+
+static int merge_tiers(const tulle_machine *old, tulle_machine *m)
+{
+    int measured = 0, better = 0;
+    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) measured |= m->tier[d].bandwidth > 0;
+    if (!measured) {
+        memcpy(m->tier, old->tier, sizeof m->tier);
+        memcpy(m->comm, old->comm, sizeof m->comm);
+        m->node_pes = old->node_pes;
+        m->in_place = old->in_place;
+        return 0;
+    }
+    if (strcmp(old->comm, m->comm) != 0 || old->node_pes != m->node_pes || old->in_place != m->in_place) return 0;
+    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
+        if (!(m->tier[d].bandwidth > 0) || !(old->tier[d].bandwidth > 0)) continue; /* other PEs than then */
+        better += take_better(old->tier[d].latency, &m->tier[d].latency, 1);
+        better += take_better(old->tier[d].bandwidth, &m->tier[d].bandwidth, 0);
+    }
+    return better;
+}
+
+int tulle_machine_merge(const tulle_machine *old, tulle_machine *m)
+{
+    if (TULLE__NULL(old) || TULLE__NULL_AS(m, "machine")) return 0;
+    int better = 0;
+    if (strcmp(old->host, m->host) != 0 || old->threads != m->threads) return 0;
+    better += take_better(old->stream, &m->stream, 0) + take_better(old->cache, &m->cache, 0);
+    for (int t = 0; t < TULLE_TYPE_COUNT; t++) better += take_better(old->fma[t], &m->fma[t], 0);
+    for (int i = 0; i < TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS; i++)
+        better += take_better(old->spmm[i], &m->spmm[i], 0);
+    for (int i = 0; i < TULLE_RATE_FACTORS; i++) better += take_better(old->spgemm[i], &m->spgemm[i], 0);
+    return better + merge_tiers(old, m);
 }
 
 /*

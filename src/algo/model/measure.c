@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rates of this machine: each is the best of a few repetitions, all threads at once. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -7,7 +8,6 @@
 
 #include "algo/model/rates.h"
 #include "base/arg.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -138,49 +138,45 @@ static tulle_status multiply_add(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-/* The shortest of the repetitions, in seconds. */
-static tulle_status best_time(tulle__pool *pool, tulle__pool_body body, void *arg, double *seconds)
+/* Threads of all programs that are ready to run, the mean of a minute, for a processor. */
+static double load_now(void)
 {
-    *seconds = 1e300;
-    for (int r = 0; r < REPEATS; r++) {
-        double start = tulle__clock_seconds();
-        tulle_status status = tulle__pool_run(pool, body, arg);
-        if (status != TULLE_OK) return status;
-        double t = tulle__clock_seconds() - start;
-        if (t < *seconds) *seconds = t;
-    }
-    return TULLE_OK;
+    double load;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    return getloadavg(&load, 1) == 1 && processors > 0 ? load / (double)processors : -1;
 }
 
-tulle_status tulle_machine_measure(int threads, tulle_machine *machine)
+tulle_status tulle_machine_measure(int threads, tulle_machine *machine, tulle_machine_noise *noise)
 {
     if (TULLE__NULL(machine)) return TULLE_ERR_ARG;
     tulle_status status;
     tulle__pool *pool = NULL;
     struct probe p = {.n = STREAM_BYTES / (int64_t)sizeof(double)};
     tulle_machine m = {.threads = threads};
+    tulle_machine_noise n = {.load = load_now()};
     double seconds;
     if (threads < 1 || threads > 64) return tulle__fail(TULLE_ERR_ARG, "%d threads to measure with; 1 to 64", threads);
     if (gethostname(m.host, sizeof m.host - 1)) strcpy(m.host, "here");
     TULLE_TRY(tulle__pool_new(threads, &pool));
-    TULLE_TRY(tulle__rates_measure(pool, &m)); /* before there are arrays that fill the memory */
+    TULLE_TRY(tulle__rates_measure(pool, &m, &n)); /* before there are arrays that fill the memory */
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.a, "stream arrays", &p.a));
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.b, "stream arrays", &p.b));
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.c, "stream arrays", &p.c));
     TULLE_TRY(tulle__pool_run(pool, touch, &p));
-    TULLE_TRY(best_time(pool, triad, &p, &seconds));
+    TULLE_TRY(tulle__time_best(pool, triad, &p, REPEATS, &seconds, &n.stream));
     m.stream = 3.0 * STREAM_BYTES / seconds;
     p.times = 400;
-    TULLE_TRY(best_time(pool, read_cache, &p, &seconds));
+    TULLE_TRY(tulle__time_best(pool, read_cache, &p, REPEATS, &seconds, &n.cache));
     m.cache = (double)CACHE_BYTES * p.times * threads / seconds;
     for (int type = 0; type < TULLE_TYPE_COUNT; type++) {
         struct arithmetic a = {.is_double = type == TULLE_F64};
-        TULLE_TRY(best_time(pool, multiply_add, &a, &seconds));
+        TULLE_TRY(tulle__time_best(pool, multiply_add, &a, REPEATS, &seconds, &n.fma[type]));
         double sum = 0;
         for (int t = 0; t < threads; t++) sum += a.flops[t];
         m.fma[type] = sum / seconds;
     }
     *machine = m;
+    if (noise) *noise = n;
 out:
     tulle__free(p.a);
     tulle__free(p.b);

@@ -55,23 +55,29 @@ static tulle__csr tile_of(const struct sample *s)
     return (tulle__csr){.m = s->rows, .n = s->rows, .rowptr = s->rowptr, .colind = s->colind, .val = s->val};
 }
 
-/*
- * Every thread of the pool runs the kernel on a result of its own, as PEs of one thread do: threads that share one
- * small tile would be measured waiting for each other.
- */
-static tulle_status best_time(tulle__pool *pool, tulle__pool_body body, void *arg, double *seconds)
+tulle_status tulle__time_best(
+    tulle__pool *pool, tulle__pool_body body, void *arg, int repeats, double *seconds, double *spread)
 {
-    *seconds = 1e300;
-    for (int r = 0; r < REPEATS; r++) {
+    double time[TULLE__REPEATS_MOST];
+    for (int r = 0; r < repeats; r++) {
         double start = tulle__clock_seconds();
         tulle_status status = tulle__pool_run(pool, body, arg);
         if (status != TULLE_OK) return status;
         double t = tulle__clock_seconds() - start;
-        if (t < *seconds) *seconds = t;
+        int at = r;
+        for (; at > 0 && time[at - 1] > t; at--) time[at] = time[at - 1];
+        time[at] = t;
     }
+    *seconds = time[0];
+    double apart = time[0] > 0 ? time[repeats / 2] / time[0] - 1 : 0;
+    if (apart > *spread) *spread = apart;
     return TULLE_OK;
 }
 
+/*
+ * Every thread of the pool runs the kernel on a result of its own, as PEs of one thread do: threads that share one
+ * small tile would be measured waiting for each other.
+ */
 struct dense_run {
     const struct sample *sample;
     int width;
@@ -96,7 +102,7 @@ static tulle_status run_spmm(void *arg, int thread, int nthreads)
     return tulle__kernels_cpu()->spmm(NULL, &task);
 }
 
-static tulle_status measure_spmm(tulle__pool *pool, tulle_machine *machine)
+static tulle_status measure_spmm(tulle__pool *pool, tulle_machine *machine, double *spread)
 {
     tulle_status status;
     double *B = NULL, *C = NULL, seconds;
@@ -110,7 +116,7 @@ static tulle_status measure_spmm(tulle__pool *pool, tulle_machine *machine)
         TULLE_TRY(make_sample(ROWS, degree, 0, &s));
         for (int w = 0; w < TULLE_RATE_WIDTHS; w++) {
             struct dense_run run = {&s, (int)TULLE_RATE_WIDTH[w], B, C};
-            TULLE_TRY(best_time(pool, run_spmm, &run, &seconds));
+            TULLE_TRY(tulle__time_best(pool, run_spmm, &run, REPEATS, &seconds, spread));
             machine->spmm[d * TULLE_RATE_WIDTHS + w] = 2.0 * ROWS * degree * run.width * (double)threads / seconds;
         }
         drop_sample(&s);
@@ -174,7 +180,7 @@ static void drop_results(struct sparse_run *run)
 }
 
 /* A run of d columns in each row gives 2 d - 1 entries from d^2 multiplications: d = 2 f for factor f, nearly. */
-static tulle_status measure_spgemm(tulle__pool *pool, tulle_machine *machine)
+static tulle_status measure_spgemm(tulle__pool *pool, tulle_machine *machine, double *spread)
 {
     tulle_status status = TULLE_OK;
     struct sample s = {.rows = 0};
@@ -183,7 +189,7 @@ static tulle_status measure_spgemm(tulle__pool *pool, tulle_machine *machine)
         int scattered = f == 0, degree = scattered ? 4 : (int)(2 * TULLE_RATE_FACTOR[f]);
         struct sparse_run run = {.sample = &s};
         TULLE_TRY(make_sample(ROWS << (TULLE_RATE_FACTORS - f), degree, !scattered, &s));
-        status = best_time(pool, run_spgemm, &run, &seconds);
+        status = tulle__time_best(pool, run_spgemm, &run, REPEATS, &seconds, spread);
         drop_results(&run);
         if (status != TULLE_OK) goto out;
         for (int t = 0; t < tulle__pool_size(pool) && t < 64; t++)
@@ -196,10 +202,10 @@ out:
     return status;
 }
 
-tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine)
+tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine, tulle_machine_noise *noise)
 {
-    tulle_status status = measure_spmm(pool, machine);
-    return status == TULLE_OK ? measure_spgemm(pool, machine) : status;
+    tulle_status status = measure_spmm(pool, machine, &noise->spmm);
+    return status == TULLE_OK ? measure_spgemm(pool, machine, &noise->spgemm) : status;
 }
 
 /* Where x lies between the n ascending points: in [i, i + 1] at *part of the way, on a logarithmic scale. */

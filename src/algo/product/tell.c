@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/tell.h"
 
+#include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -13,6 +14,39 @@ static tulle_spread spread_of(const double *all, int size, int stride)
         s.mean += v / size;
     }
     return s;
+}
+
+static tulle_spread add_spreads(tulle_spread x, tulle_spread y)
+{
+    return (tulle_spread){x.max + y.max, x.mean + y.mean};
+}
+
+void tulle_report_add(tulle_report *sum, const tulle_report *one)
+{
+    if (TULLE__NULL(sum) || TULLE__NULL(one)) return;
+    tulle_report before = *sum;
+    double flops = (double)(before.flops + one->flops), share = flops > 0 ? (double)one->flops / flops : 0;
+    *sum = *one;
+    if (!before.phases) return; /* it described none */
+    double largest = one->largest_unit * share, largest_before = before.largest_unit * (1 - share);
+    sum->seconds += before.seconds;
+    sum->compute = add_spreads(before.compute, one->compute);
+    sum->communicate = add_spreads(before.communicate, one->communicate);
+    sum->accumulate = add_spreads(before.accumulate, one->accumulate);
+    sum->wait = add_spreads(before.wait, one->wait);
+    if (flops > 0) {
+        sum->load_imbalance = before.load_imbalance * (1 - share) + one->load_imbalance * share;
+        sum->largest_unit = largest > largest_before ? largest : largest_before;
+    }
+    sum->flops += before.flops;
+    sum->bytes_moved += before.bytes_moved;
+    sum->messages += before.messages;
+    sum->partials += before.partials;
+    sum->units += before.units;
+    sum->stolen += before.stolen;
+    sum->probes += before.probes;
+    sum->nnz_c += before.nnz_c;
+    sum->reused = before.reused && one->reused;
 }
 
 enum {

@@ -15,6 +15,15 @@
 static const char *const names[] = {TULLE_METHOD_LIST(WORD)};
 #undef WORD
 
+#define KERNEL(name, word, text) "solve " word,
+static const char *const kernels[] = {TULLE_METHOD_LIST(KERNEL)};
+#undef KERNEL
+
+const char *tulle__solver_kernel(const tulle_trisolve *solver)
+{
+    return kernels[solver->now->method];
+}
+
 const char *tulle_method_name(tulle_method method)
 {
     return (unsigned)method < TULLE_METHOD_COUNT ? names[method] : "unknown";

@@ -52,7 +52,7 @@ static tulle_status look_around(
     return lose_patience(p, &solver->now->share[thread], group, wait, patience);
 }
 
-static tulle_status await(const struct pass *p, int thread, const tulle__group *group, int32_t wait)
+static tulle_status await(const struct pass *p, int thread, const tulle__group *group, int32_t wait, tulle__busy *busy)
 {
     const tulle__share *share = &p->solver->now->share[thread];
     if (has_come(p, share, wait)) return TULLE_OK;
@@ -68,7 +68,9 @@ static tulle_status await(const struct pass *p, int thread, const tulle__group *
         p->times[thread].polls++;
         if (is_virtual || turns % TURNS_BETWEEN_LOOKS == 0) status = look_around(p, thread, group, wait, start);
     } while (status == TULLE_OK && !has_come(p, share, wait));
-    p->times[thread].wait_ns += tulle__now(comm) - start;
+    int64_t end = tulle__now(comm);
+    p->times[thread].wait_ns += end - start;
+    tulle__busy_waited(busy, start, end);
     return status;
 }
 
@@ -158,13 +160,15 @@ static tulle_status work(void *arg, int thread, int nthreads)
         .out = p->lines->out,
         .ldo = p->lines->ldo};
     int64_t start = tulle__now(solver->comm), waited = p->times[thread].wait_ns;
+    tulle__busy busy = {
+        solver->row && share->ngroups ? solver->row[thread] : NULL, tulle__solver_kernel(solver), start};
     int32_t w = 0;
     int cursor = 0;
     tulle_status status = TULLE_OK;
     (void)nthreads;
     for (int64_t g = 0; g < share->ngroups; g++) {
         const tulle__group *group = &share->group[g];
-        for (; w < group->last_wait && status == TULLE_OK; w++) status = await(p, thread, group, w);
+        for (; w < group->last_wait && status == TULLE_OK; w++) status = await(p, thread, group, w, &busy);
         if (status == TULLE_OK && solver->uninspected)
             status = tulle__triangle_peek_rows(t, group->at, group->count, &cursor);
         if (status != TULLE_OK) {
@@ -189,7 +193,9 @@ static tulle_status work(void *arg, int thread, int nthreads)
         }
         publish(p, share, group);
     }
-    p->times[thread].compute_ns += tulle__now(solver->comm) - start - (p->times[thread].wait_ns - waited);
+    int64_t end = tulle__now(solver->comm);
+    p->times[thread].compute_ns += end - start - (p->times[thread].wait_ns - waited);
+    tulle__busy_end(&busy, end);
     return TULLE_OK;
 }
 

@@ -29,6 +29,8 @@ struct pass {
     int launched; /* a task began in this round */
     int64_t since;
     int turns;
+    tulle__busy busy;
+    int64_t idle_from, idle_to; /* since when nothing has been ready, at least until when; idle_from < 0: it is */
 };
 
 /* Whether a ghost's value is known: it is looked for if it was not. */
@@ -165,6 +167,8 @@ static tulle_status look_around(struct pass *p)
     int64_t now = tulle__now(solver->comm);
     p->times->polls++;
     p->times->wait_ns += now - start;
+    if (p->idle_from < 0) p->idle_from = start;
+    p->idle_to = now;
     if (status != TULLE_OK || (double)(now - p->since) * 1e-9 < patience) return status;
     if (!p->inhand)
         return tulle__fail(TULLE_ERR_STATE, "a PE has waited %g s for the unknown of row %d, to pass it on", patience,
@@ -195,7 +199,9 @@ tulle_status tulle__solver_push(tulle_trisolve *solver, tulle__solve_times *time
             .ldx = cols},
         .size = tulle_type_size(push->type),
         .is_virtual = tulle__is_virtual(solver->comm),
-        .since = start};
+        .since = start,
+        .busy = {solver->comm->pe->timeline, tulle__solver_kernel(solver), start},
+        .idle_from = -1};
     p.most = p.is_virtual ? TULLE__IN_HAND : ROUND;
     memset(push->known, 0, (size_t)(push->nown + push->nghosts));
     while (status == TULLE_OK && (p.inhand || p.next < push->nown || p.relayed < push->nrelays)) {
@@ -211,10 +217,14 @@ tulle_status tulle__solver_push(tulle_trisolve *solver, tulle__solve_times *time
         if (p.nsolved || p.relayed > relayed) {
             p.since = tulle__now(solver->comm);
             p.turns = 0;
+            if (p.idle_from >= 0) tulle__busy_waited(&p.busy, p.idle_from, p.idle_to);
+            p.idle_from = -1;
         } else {
             status = look_around(&p);
         }
     }
-    times->compute_ns += tulle__now(solver->comm) - start - (times->wait_ns - waited);
+    int64_t end = tulle__now(solver->comm);
+    times->compute_ns += end - start - (times->wait_ns - waited);
+    tulle__busy_end(&p.busy, end);
     return status;
 }

@@ -17,6 +17,8 @@ struct pass {
     int is_virtual, resident; /* resident: the task's kernel runs */
     int64_t since;            /* when a row was last solved */
     int turns;
+    tulle__busy busy;
+    int64_t idle_from, idle_to; /* since when nothing has been ready, at least until when; idle_from < 0: it is */
 };
 
 static void wait_for_others(struct pass *p, int64_t line)
@@ -97,6 +99,8 @@ static tulle_status look_around(struct pass *p)
     tulle_status status = tulle__comm_failed(s->comm);
     int64_t now = tulle__now(s->comm);
     p->times->wait_ns += now - start;
+    if (p->idle_from < 0) p->idle_from = start;
+    p->idle_to = now;
     if (status != TULLE_OK || (double)(now - p->since) * 1e-9 < patience) return status;
     int32_t line = s->waiting[0];
     return tulle__fail(TULLE_ERR_STATE,
@@ -115,6 +119,8 @@ static tulle_status solve_task(struct pass *p)
             status = look_around(p);
             continue;
         }
+        if (p->idle_from >= 0) tulle__busy_waited(&p->busy, p->idle_from, p->idle_to);
+        p->idle_from = -1;
         TULLE_TRY(tulle__left_sum_take(p->s, p->nready));
         solve_ready(p);
         TULLE_TRY(scatter_ready(p));
@@ -130,14 +136,21 @@ tulle_status tulle__solver_scatter(tulle_trisolve *solver, tulle__solve_times *t
     tulle__scatter *s = &solver->scatter;
     tulle_status status = TULLE_OK;
     int64_t start = tulle__now(s->comm), waited = times->wait_ns;
-    struct pass p = {
-        .solver = solver, .s = s, .times = times, .is_virtual = tulle__is_virtual(s->comm), .since = start};
+    struct pass p = {.solver = solver,
+        .s = s,
+        .times = times,
+        .is_virtual = tulle__is_virtual(s->comm),
+        .since = start,
+        .busy = {s->comm->pe->timeline, tulle__solver_kernel(solver), start},
+        .idle_from = -1};
     for (int task = 0; task < s->ntasks && status == TULLE_OK; task++) {
         p.next = s->task[task];
         p.end = s->task[task + 1];
         status = solve_task(&p);
     }
     times->polls += s->polls;
-    times->compute_ns += tulle__now(s->comm) - start - (times->wait_ns - waited);
+    int64_t end = tulle__now(s->comm);
+    times->compute_ns += end - start - (times->wait_ns - waited);
+    tulle__busy_end(&p.busy, end);
     return status;
 }

@@ -18,6 +18,7 @@ static void drop(tulle_trisolve *solver)
     tulle__scatter_fini(&solver->scatter);
     tulle__triangle_fini(&solver->triangle);
     tulle__free(solver->word);
+    tulle__free(solver->row);
     tulle__free(solver);
 }
 
@@ -64,6 +65,18 @@ out:
     return status;
 }
 
+/* A timeline's rows of the workers, of which each has one thread that writes to it. */
+static tulle_status open_rows(tulle_trisolve *solver)
+{
+    tulle__timeline *timeline = solver->comm->pe->timeline;
+    if (!timeline) return TULLE_OK;
+    tulle_status status =
+        tulle__alloc_zero((size_t)solver->each, sizeof *solver->row, "rows of a timeline", &solver->row);
+    for (int t = 0; t < solver->each && status == TULLE_OK; t++)
+        status = tulle__timeline_thread(timeline, t, &solver->row[t]);
+    return status;
+}
+
 static tulle_status check_operand(const tulle_mat *T)
 {
     if (T->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "a triangular solve wants a sparse matrix");
@@ -100,6 +113,7 @@ static tulle_status analyse(tulle_mat *T, const tulle_trisolve_options *options,
         solver->options = options ? *options : TULLE_TRISOLVE_DEFAULT;
         solver->each = tulle__is_virtual(comm) || is_dealt ? 1 : comm->pe->threads;
         status = tulle__context_get(comm, &solver->context);
+        if (status == TULLE_OK) status = open_rows(solver);
     }
     TULLE_TRY(tulle_comm_agree(comm, status));
     TULLE_TRY(tulle__triangle_init(T, &solver->options, tasks, &solver->triangle));
@@ -143,7 +157,9 @@ tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *opti
     if (!options || options->method == TULLE_METHOD_AUTO)
         status = tulle__solver_weigh_push(T, options, status, &solver);
     if (status == TULLE_OK) {
-        solver->analysis_seconds = (double)(tulle__now(comm) - start) * 1e-9;
+        int64_t analysis = 0;
+        tulle__part_end(comm, "analyse", start, &analysis);
+        solver->analysis_seconds = (double)analysis * 1e-9;
         status = tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &solver->analysis_seconds));
     }
     if (status != TULLE_OK) tulle__solver_free(solver);
@@ -235,6 +251,8 @@ static tulle_status make_report(
     report->chunk = now->method == TULLE_METHOD_CHUNKED ? now->chunk : 0;
     report->analysis_seconds = solver->analysis_seconds;
     report->bytes = (size_t)counts[5];
+    report->method = now->method;
+    report->trial = solver->narranged > 1 && cols > 0;
     report->same_bits = !tulle__method_scatters(now->method) && now->method != TULLE_METHOD_SUPERNODAL;
     return status;
 }
@@ -263,6 +281,7 @@ static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tu
 {
     tulle_status status = TULLE_OK;
     tulle_mat *b = B, *x = X;
+    int64_t start, moving = 0, waiting = 0;
     int dealt = solver->now->method == TULLE_METHOD_PUSH, columns = tulle__method_scatters(solver->now->method);
     int64_t suit[2] = {tulle__sides_suit(solver, B), tulle__sides_suit(solver, X)};
     if (dealt) {
@@ -278,7 +297,9 @@ static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tu
     if (tulle__method_permutes(solver->now->method))
         TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->lines));
     if (!suit[0]) {
+        start = tulle__now(solver->comm);
         TULLE_TRY(tulle__sides_bring(solver, B));
+        tulle__part_end(solver->comm, "bring B", start, &moving);
         b = solver->stage_B;
     }
     if (!suit[1]) {
@@ -289,8 +310,14 @@ static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tu
         status = solve_columns(solver, b, x, times);
     else if (solver->mine)
         status = dealt ? solve_dealt(solver, b, x, times) : solve_in_place(solver, b, x, times);
+    start = tulle__now(solver->comm);
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
-    if (x != X) TULLE_TRY(tulle__sides_take(solver, X));
+    tulle__part_end(solver->comm, "wait for PEs", start, &waiting);
+    if (x != X) {
+        start = tulle__now(solver->comm);
+        TULLE_TRY(tulle__sides_take(solver, X));
+        tulle__part_end(solver->comm, "return X", start, &moving);
+    }
 out:
     return status;
 }

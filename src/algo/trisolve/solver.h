@@ -26,6 +26,7 @@ struct tulle_trisolve {
     tulle__scatter scatter; /* of the methods that go by columns */
     tulle__place words;     /* a cache line for each worker of this PE: rows that it has solved */
     uint64_t **word;        /* [workers], where they are */
+    tulle__timeline **row;  /* [each], of this PE's workers; NULL: no trace */
     uint64_t epoch;         /* passes made so far */
     int stop;               /* a worker of this PE has failed */
     /* of one tile, as wide as they were last wanted; NULL until then */
@@ -59,6 +60,9 @@ static inline int tulle__solver_is_brief(const tulle_trisolve_options *options)
     return options->solves > 0 && options->solves < 3 &&
            (options->method == TULLE_METHOD_AUTO || options->method == TULLE_METHOD_SERIAL);
 }
+
+/* What a method's kernels are called in a trace. */
+const char *tulle__solver_kernel(const tulle_trisolve *solver);
 
 /* Collective: the methods and chunks that are to be arranged, several if they are to be tried. */
 tulle_status tulle__solver_choose(tulle_trisolve *solver);
