@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tulle VERB OPERANDS OPTIONS. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 
 #include "launch.h"
 #include "roster.h"
+#include "standard_input.h"
 #include "verb.h"
 
 static const struct verb *const verbs[] = {&verb_spmm, &verb_spgemm, &verb_trisolve, &verb_solve, &verb_stream,
@@ -178,16 +180,19 @@ static int run_verb(const struct verb *v, int argc, char **argv)
         status = tulle_fail(
             TULLE_ERR_ARG, "%d operands; usage: tulle %s %s [OPTIONS]", options.noperands, v->name, v->operands);
     if (status != TULLE_OK) return finish(v, status);
+    options.inputs = v->inputs;
     int together = options_has(&options, "comm");
     if (together) status = become_program(&options, argv);
     if (status != TULLE_OK) return finish(v, status);
     if (together && wants_launch(&options)) return launch(&options, argv);
-    if (together || tulle_launched_rank() == 0) status = v->run(&options);
+    status = take_standard_input(&options);
+    if (status == TULLE_OK && (together || tulle_launched_rank() == 0)) status = v->run(&options);
     return finish(v, status);
 }
 
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is a failure to write, which is told */
     if (argc < 2) {
         help(stderr);
         return EXIT_USAGE;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tulle gen, tulle convert: an operand into a file. */
+#include <string.h>
+
+#include "outputs.h"
 #include "verb.h"
 
 struct task {
@@ -29,16 +32,26 @@ static tulle_status body(tulle_comm *comm, void *arg)
     return status;
 }
 
+/* One triangle of a symmetric or skew-symmetric Matrix Market file stays one, unless --general. */
+static const char *kept_symmetry(const struct options *options, const tulle_operand_shape *shape)
+{
+    if (!shape->symmetric || options_flag(options, "general") || strncmp(shape->format, "matrix market", 13) != 0)
+        return NULL;
+    return shape->skew ? "skew-symmetric" : "symmetric";
+}
+
 static tulle_status run_to(const struct options *options, const char *from, const char *to)
 {
     tulle_operand_shape shape;
-    struct task task = {.options = options, .from = from, .to = to, .format = options_word(options, "format", NULL)};
+    struct task task = {.options = options, .from = from, .to = to};
     tulle_team *team = NULL;
     tulle_status status = reading_options(options, &task.reading);
     if (status == TULLE_OK) status = tulle_operand_inspect(from, &task.reading, &shape);
     task.kind = status == TULLE_OK && shape.dense && !options_flag(options, "sparse") ? TULLE_DENSE : TULLE_CSR;
     task.by_slabs = status == TULLE_OK && shape.by_slabs;
     task.nnz = status == TULLE_OK ? shape.stored : 0;
+    if (status == TULLE_OK) task.format = options_word(options, "format", kept_symmetry(options, &shape));
+    if (status == TULLE_OK) status = try_outputs(options, to, task.kind);
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, &task);
     if (status == TULLE_OK && tulle_team_leads(team)) {
@@ -73,6 +86,9 @@ static tulle_status run_gen(const struct options *options)
 
 static const struct option convert_options[] = {OPTION_PES, OPTION_COMM, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING,
     {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"},
+    {.name = "general",
+        .kind = KIND_FLAG,
+        .text = "write both triangles of a symmetric or skew-symmetric Matrix Market file"},
     OPTION_FORMAT, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 static const struct option gen_options[] = {
@@ -93,6 +109,7 @@ const struct verb verb_convert = {
     .options = convert_options,
     .least = 2,
     .most = 2,
+    .inputs = 1,
     .run = run_convert,
 };
 
@@ -109,5 +126,6 @@ const struct verb verb_gen = {
     .options = gen_options,
     .least = 1,
     .most = 1,
+    .inputs = 1,
     .run = run_gen,
 };

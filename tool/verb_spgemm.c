@@ -26,5 +26,6 @@ const struct verb verb_spgemm = {
     .options = options,
     .least = 1,
     .most = 2,
+    .inputs = 2,
     .run = run,
 };

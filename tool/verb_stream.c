@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "launch.h"
+#include "outputs.h"
 #include "process_io.h"
 #include "result.h"
 #include "streaming.h"
@@ -293,6 +294,7 @@ static tulle_status run(const struct options *options)
     s->options = options;
     tulle_status status = read_options(s);
     const char *trace = options_word(options, "trace", NULL);
+    if (status == TULLE_OK) status = try_outputs(options, NULL, TULLE_CSR);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (trace && team && status == TULLE_OK) status = tulle_team_trace_write(team, trace);
@@ -365,5 +367,6 @@ const struct verb verb_stream = {
     .options = options,
     .least = 1,
     .most = 1,
+    .inputs = 1,
     .run = run,
 };

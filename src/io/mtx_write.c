@@ -168,8 +168,9 @@ static tulle_status write_sizes(tulle__mtx_writer *writer, const char *path, con
         if (tulle__output_can_overwrite(writer->output))
             return tulle__output_write_open(writer->output, line, (size_t)n);
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "%s: is no regular file, but the number of entries must stand at the beginning and is known at the end",
-            path);
+            "%s: is no regular file, but the number of entries must stand at the beginning and is known at the end: "
+            "write to a file",
+            strcmp(path, "-") == 0 ? "standard output" : path);
     }
     if (!shape->array) n += snprintf(line + n, sizeof line - (size_t)n, " %" PRId64, shape->stored);
     n += snprintf(line + n, sizeof line - (size_t)n, "\n");
@@ -200,7 +201,7 @@ out:
 }
 
 tulle_status tulle__mtx_writer_open(
-    const char *path, const tulle__mtx_shape *shape, int level, tulle__mtx_writer **writer)
+    const char *path, const tulle__mtx_shape *shape, int packers, tulle__mtx_writer **writer)
 {
     tulle__mtx_writer *made = NULL;
     char line[160];
@@ -212,7 +213,7 @@ tulle_status tulle__mtx_writer_open(
         return tulle__fail(TULLE_ERR_ARG, "%s: a symmetric matrix must be square", path);
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a writer", &made));
-    TULLE_TRY(tulle__output_open(path, level, &made->output));
+    TULLE_TRY(tulle__output_open(path, packers, &made->output));
     int n = snprintf(line, sizeof line, "%%%%MatrixMarket matrix %s %s %s\n", shape->array ? "array" : "coordinate",
         tulle__mtx_field_name(shape->field), tulle__mtx_symmetry_name(shape->symmetry));
     TULLE_TRY(tulle__output_write(made->output, line, (size_t)n));
