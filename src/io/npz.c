@@ -28,8 +28,8 @@ struct tulle__npz {
     tulle__zip *zip;
     struct array shared[TULLE__NPZ_SHARED]; /* OUTER: rows of coo; INNER: indices, or columns of coo */
     struct array pointers;                  /* of compressed formats */
-    int nshared;
-    int coords; /* INNER and OUTER are two lines of one array, OUTER */
+    int nshared;                            /* arrays in shared that are members of their own */
+    int coords;                             /* INNER and OUTER are two lines of one array, OUTER */
     char *path;
     tulle__meter *meter;
     int64_t wanted; /* values: of the meter's reader */
@@ -521,8 +521,10 @@ static tulle_status end_parser(struct parser *p, int last, tulle__npz_sums *sums
 {
     tulle_status status = TULLE_OK;
     if (p->npz->header.format != TULLE__NPZ_COO) TULLE_TRY(end_walk(&p->walk));
-    for (int a = 0; a < p->npz->nshared; a++) {
-        if (last) TULLE_TRY(tulle__zip_end(p->cursor[a].stream));
+    for (int a = 0; a < TULLE__NPZ_SHARED; a++) {
+        if (!p->cursor[a].stream) continue;
+        int ends = last && !(a == OUTER && p->npz->coords); /* the columns lie behind the rows */
+        if (ends) TULLE_TRY(tulle__zip_end(p->cursor[a].stream));
         sums->array[a] = tulle__zip_sum_of(p->cursor[a].stream);
     }
 out:
@@ -559,10 +561,15 @@ tulle_status tulle__npz_parse(
 tulle_status tulle__npz_check(const tulle__npz *npz, int nparts, const tulle__npz_sums *sums)
 {
     tulle__zip_sum *sum;
-    tulle_status status = tulle__alloc((size_t)nparts, sizeof *sum, "checksums", &sum);
+    tulle_status status = tulle__alloc((size_t)nparts * 2, sizeof *sum, "checksums", &sum);
     for (int a = 0; a < npz->nshared && status == TULLE_OK; a++) {
         for (int p = 0; p < nparts; p++) sum[p] = sums[p].array[a];
         status = tulle__zip_check(&npz->shared[a].member, nparts, sum);
+    }
+    if (npz->coords && status == TULLE_OK) {
+        for (int p = 0; p < nparts; p++) sum[p] = sums[p].array[OUTER];
+        for (int p = 0; p < nparts; p++) sum[nparts + p] = sums[p].array[INNER];
+        status = tulle__zip_check(&npz->shared[OUTER].member, 2 * nparts, sum);
     }
     tulle__free(sum);
     return status;
