@@ -5,12 +5,16 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/cores.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/deflate.h"
 
-/* BLOCK: of a length at which starting anew costs under 3 % of the packed size, and which stays in a core's cache. */
-enum { BLOCK = 1 << 18, THREADS = 16, SLOTS = 2 * THREADS };
+/*
+ * BLOCK: of a length at which starting anew costs under 3 % of the packed size, and which stays in a core's cache.
+ * EACH: slots a thread, at best: what one does not do while the system gives its core to others, the rest can do.
+ */
+enum { BLOCK = 1 << 18, THREADS = 16, EACH = 16, SLOTS = 64 };
 
 struct slot {
     unsigned char *data, *packed;
@@ -23,6 +27,7 @@ struct tulle__pack {
     int nslots, nthreads; /* threads: started */
     struct slot slot[SLOTS];
     tulle__deflate *own; /* the caller's */
+    int core;            /* the caller's, when it began */
     struct helper {
         tulle__pack *pack;
         tulle__deflate *deflate;
@@ -45,6 +50,7 @@ static void *help(void *argument)
 {
     struct helper *helper = argument;
     tulle__pack *pack = helper->pack;
+    tulle__core_beside(&pack->core, 1); /* other PEs wait on theirs, and give way; the caller does not */
     pthread_mutex_lock(&pack->lock);
     for (;;) {
         while (!pack->stop && pack->taken == pack->filled) pthread_cond_wait(&pack->full, &pack->lock);
@@ -64,6 +70,7 @@ static void *help(void *argument)
 static void start_threads(tulle__pack *pack, int helpers)
 {
     sigset_t all, before;
+    pack->core = tulle__core();
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (pack->nthreads < helpers &&
@@ -72,13 +79,16 @@ static void start_threads(tulle__pack *pack, int helpers)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Of the threads wanted those whose blocks take a quarter of the memory that is left at most. */
-static int affordable(int threads)
+/* Threads and slots that take at most a quarter of the memory that is left, or one of each. */
+static int afford(int threads, int *nslots)
 {
-    size_t each = 2 * (BLOCK + tulle__deflate_bound(BLOCK)) + (1 << 20); /* two slots, and the engine's state */
-    size_t most = tulle__memory_left() / 4 / each;
+    const size_t slot = BLOCK + tulle__deflate_bound(BLOCK), state = 1 << 20; /* at most, of an engine */
+    size_t left = tulle__memory_left() / 4;
     if (threads > THREADS) threads = THREADS;
-    return most < 1 ? 1 : (size_t)threads > most ? (int)most : threads;
+    while (threads > 1 && (size_t)threads * (2 * slot + state) > left) threads--;
+    *nslots = threads == 1 ? 1 : EACH * threads < SLOTS ? EACH * threads : SLOTS;
+    while (*nslots > 2 * threads && (size_t)*nslots * slot + (size_t)threads * state > left) --*nslots;
+    return threads;
 }
 
 tulle_status tulle__pack_open(tulle__new_file *file, int threads, tulle__pack **pack)
@@ -91,8 +101,7 @@ tulle_status tulle__pack_open(tulle__new_file *file, int threads, tulle__pack **
     pthread_cond_init(&made->packed, NULL);
     made->file = file;
     TULLE_TRY(tulle__deflate_open(file->path, NULL, &made->own));
-    threads = affordable(threads);
-    made->nslots = threads == 1 ? 1 : 2 * threads;
+    threads = afford(threads, &made->nslots);
     for (int s = 0; s < made->nslots; s++) {
         TULLE_TRY(tulle__alloc(BLOCK, 1, "a block to be packed", &made->slot[s].data));
         TULLE_TRY(tulle__alloc(tulle__deflate_bound(BLOCK), 1, "a packed block", &made->slot[s].packed));
