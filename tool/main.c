@@ -44,8 +44,8 @@ static void help(FILE *file)
     fprintf(file, "usage: tulle VERB OPERANDS OPTIONS\n\n");
     for (int v = 0; v < VERBS; v++) fprintf(file, "  %-10s %s\n", verbs[v]->name, verbs[v]->summary);
     fprintf(file,
-        "\n`tulle VERB --help` tells more. An operand is a file (.mtx, .mtx.gz, .npy, .bsp.h5) or a generator's\n"
-        "spec, as in rmat:scale=17,edgefactor=8,seed=1:\n\n");
+        "\n`tulle VERB --help` tells more. An operand is a file (.mtx, .mtx.gz, .npy, .npz, .bsp.h5), - for\n"
+        "Matrix Market on standard input, or a generator's spec, as in rmat:scale=17,edgefactor=8,seed=1:\n\n");
     const char *name, *sentence;
     for (int i = 0; (name = tulle_operand_generator(i, &sentence)); i++) fprintf(file, "  %-10s %s\n", name, sentence);
     fprintf(file, "\nExit status: %s.\n", exit_texts);
@@ -108,9 +108,11 @@ static void man_verb(const struct verb *v, FILE *file)
 static void man(FILE *file)
 {
     man_head("TULLE", "tulle", "sparse and dense linear algebra over one-sided communication", file);
-    fprintf(file, ".Sh SYNOPSIS\n.Nm\n.Ar verb\n.Ar operands\n.Op Ar options\n.Sh DESCRIPTION\n"
-                  "An operand is a file (.mtx, .mtx.gz, .npy, .bsp.h5) or the spec of a generator. The verbs:\n"
-                  ".Bl -tag -width Ds\n");
+    fprintf(file,
+        ".Sh SYNOPSIS\n.Nm\n.Ar verb\n.Ar operands\n.Op Ar options\n.Sh DESCRIPTION\n"
+        "An operand is a file (.mtx, .mtx.gz, .npy, .npz, .bsp.h5), - for Matrix Market on standard input, or\n"
+        "the spec of a generator. The verbs:\n"
+        ".Bl -tag -width Ds\n");
     for (int v = 0; v < VERBS; v++) fprintf(file, ".It Xr tulle-%s 1\n%s.\n", verbs[v]->name, verbs[v]->summary);
     fprintf(file, ".El\n.Pp\nThe generators:\n.Bl -tag -width Ds\n");
     const char *name, *sentence;
@@ -118,6 +120,7 @@ static void man(FILE *file)
     fprintf(file,
         ".El\n.Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
         ".It Ev TULLE_MODULE_PATH\nFolders where engines and wrappers are looked for.\n"
+        ".It Ev TMPDIR\nThe folder for what standard input holds while it is read; without it /tmp.\n"
         ".It Ev TULLE_MACHINE\nThe file that\n.Xr tulle-calibrate 1\nwrites and the bounds are taken from.\n"
         ".El\n.Sh EXIT STATUS\n%s.\n",
         exit_texts);

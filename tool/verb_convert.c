@@ -79,9 +79,11 @@ static tulle_status run_gen(const struct options *options)
 #define OPTION_FORMAT                                                                                                  \
     {                                                                                                                  \
         .name = "format", .kind = KIND_WORD, .argument = "FORMAT",                                                     \
-        .text = "of a sparse .bsp.h5 file: csr (default); bsr:b=3, blocks of 3 x 3 (without b: as suits); "            \
-                "auto: what takes fewest bytes; with half, of a symmetric matrix the upper half, and "                 \
-                "values=f32: `bsr:b=3,half`. tulle stream and solve read all of them by slabs"                         \
+        .text =                                                                                                        \
+            "of a sparse .bsp.h5 file: csr (default); bsr:b=3, blocks of 3 x 3 (without b: as suits); "                \
+            "auto: what takes fewest bytes; with half, of a symmetric matrix the upper half, and "                     \
+            "values=f32: `bsr:b=3,half`. tulle stream and solve read all of them by slabs. Of a .mtx file: general, "  \
+            "symmetric or skew-symmetric"                                                                              \
     }
 
 static const struct option convert_options[] = {OPTION_PES, OPTION_COMM, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING,
@@ -101,10 +103,16 @@ const struct verb verb_convert = {
     .name = "convert",
     .operands = "FROM TO",
     .summary = "Convert a matrix file to the format of the new name's ending",
-    .description = "Endings: .mtx and .mtx.gz (Matrix Market), .npy (dense), .bsp.h5 (Binsparse: CSR, DMATR for an\n"
-                   "array, and with --format blocks or the upper half of a symmetric matrix). The file appears under "
-                   "its name when it is complete.",
+    .description =
+        "Endings, also in capitals: .mtx and .mtx.gz (Matrix Market), .npy (NumPy, dense), .npz (SciPy's CSR),\n"
+        ".bsp.h5 (Binsparse: CSR, DMATR for an array, and with --format blocks or the upper half of a symmetric\n"
+        "matrix). - is Matrix Market on standard input or output. The file appears under its name when it is "
+        "complete.\n"
+        "\n"
+        "A Matrix Market file that holds one triangle of a symmetric or skew-symmetric matrix becomes another such\n"
+        "one, unless --general is given. The file that is read cannot be the one that is written.",
     .examples = "tulle convert west0067.mtx.gz west0067.bsp.h5\ntulle convert west0067.bsp.h5 copy.mtx\n"
+                "tulle convert scipy.npz - | head\n"
                 "tulle convert bcsstk16.mtx.gz K.bsp.h5 --format auto",
     .options = convert_options,
     .least = 2,

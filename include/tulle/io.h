@@ -84,7 +84,7 @@ TULLE_API tulle_status tulle_mat_save(tulle_mat *A, const char *path);
 TULLE_API tulle_status tulle_mat_save_as(tulle_mat *A, const char *path, const char *format);
 
 /*
- * Collective. The matrix of a generator into a .mtx, .mtx.gz or .bsp.h5 file as loading it and tulle_mat_save_as would,
+ * Collective. The matrix of a generator into a .mtx, .mtx.gz, .npz or .bsp.h5 file as loading it and tulle_mat_save_as would,
  * but some rows at a time, which threads of PE 0 make: it need not fit in memory. Generators of which inspecting says
  * by_slabs (cantilevers); TULLE_ERR_UNSUPPORTED for others.
  */
@@ -95,8 +95,8 @@ TULLE_API tulle_status tulle_operand_save(
  * A sparse m x n matrix into a file piece by piece, for a result that does not fit in memory at once, such as that of
  * tulle_plan_execute_phase: the file gets the entries of all matrices appended; no two of them may have an entry in the
  * same place. .mtx and .mtx.gz get them in that order, and their number, at the beginning, at the end, for which the
- * file must be a regular one. .bsp.h5 is CSR as tulle_mat_save writes it: until it is closed the entries lie in a file
- * beside it, so that there must be room for them twice. Another name is TULLE_ERR_UNSUPPORTED. All calls are
+ * file must be a regular one. .npz and .bsp.h5 are CSR as tulle_mat_save writes it: until it is closed the entries lie
+ * in a file beside it, so that there must be room for them twice. Another name is TULLE_ERR_UNSUPPORTED. All calls are
  * collective. A file that is not closed, as when its team is freed, leaves nothing behind.
  */
 typedef struct tulle_writer tulle_writer;
