@@ -5,6 +5,7 @@
 #include <tulle/launch.h>
 
 #include "launch.h"
+#include "standard_input.h"
 #include "verb.h"
 
 tulle_status reading_options(const struct options *options, tulle_read_options *reading)
@@ -24,7 +25,8 @@ tulle_status reading_options(const struct options *options, tulle_read_options *
         reading->duplicates = TULLE_DUPLICATES_LAST;
     else
         return tulle_fail(TULLE_ERR_ARG, "--duplicates is sum, error or last, not '%s'", duplicates);
-    return tulle_parse_type(options_word(options, "type", "f64"), &reading->type);
+    tulle_status status = tulle_parse_type(options_word(options, "type", "f64"), &reading->type);
+    return status == TULLE_OK ? allow_standard_input(options, tulle_launched_size()) : status;
 }
 
 /* What a process found out alone before there was a team: with others beside it, all must go the same way. */

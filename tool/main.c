@@ -187,8 +187,11 @@ static int run_verb(const struct verb *v, int argc, char **argv)
     int together = options_has(&options, "comm");
     if (together) status = become_program(&options, argv);
     if (status != TULLE_OK) return finish(v, status);
-    if (together && wants_launch(&options)) return launch(&options, argv);
-    status = take_standard_input(&options);
+    if (together && wants_launch(&options)) {
+        status = allow_standard_input(&options, launch_size(&options));
+        return status == TULLE_OK ? launch(&options, argv) : finish(v, status);
+    }
+    if (tulle_launched_size() == 1) status = take_standard_input(&options);
     if (status == TULLE_OK && (together || tulle_launched_rank() == 0)) status = v->run(&options);
     return finish(v, status);
 }

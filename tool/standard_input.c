@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <tulle/launch.h>
-
 static int is_wanted(const struct options *options)
 {
     static const char *const dense[] = {"rhs", "guess"};
@@ -56,14 +54,18 @@ static tulle_status spool(int fd, const char *folder)
     }
 }
 
+tulle_status allow_standard_input(const struct options *options, int64_t processes)
+{
+    if (processes <= 1 || !is_wanted(options)) return TULLE_OK;
+    return tulle_fail(TULLE_ERR_UNSUPPORTED,
+        "standard input reaches one process of several: put it in a file, or take threads (--comm threads)");
+}
+
 tulle_status take_standard_input(const struct options *options)
 {
     const char *given = getenv("TMPDIR"), *folder = given && *given ? given : "/tmp";
     struct stat info;
     if (!is_wanted(options)) return TULLE_OK;
-    if (tulle_launched_size() > 1)
-        return tulle_fail(TULLE_ERR_UNSUPPORTED,
-            "standard input reaches one process of several: put it in a file, or take threads (--comm threads)");
     if (fstat(STDIN_FILENO, &info) != 0)
         return tulle_fail(TULLE_ERR_IO, "standard input: cannot be examined: %s", strerror(errno));
     if (S_ISREG(info.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) return TULLE_OK;

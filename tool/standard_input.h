@@ -7,9 +7,11 @@
 
 /*
  * If an operand is "-", makes standard input a regular file that begins where the input is: PEs read parts of it. What
- * comes through a pipe is read to its end and lies in a file without a name, in TMPDIR or /tmp. TULLE_ERR_UNSUPPORTED
- * for several processes, of which a launcher gives it to one.
+ * comes through a pipe is read to its end and lies in a file without a name, in TMPDIR or /tmp. For one process.
  */
 tulle_status take_standard_input(const struct options *options);
+
+/* TULLE_ERR_UNSUPPORTED if an operand is "-" and there are several processes, of which a launcher gives it to one. */
+tulle_status allow_standard_input(const struct options *options, int64_t processes);
 
 #endif

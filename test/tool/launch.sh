@@ -149,7 +149,7 @@ begin orphaned "$tulle" spgemm --comm "$mpi" --pes 3
 kill -9 $job
 ends orphaned 137
 # while it writes: the file has no name yet (where the file system can do that)
-"$tulle" gen rmat:scale=17,edgefactor=8 --comm "$mpi" --pes 2 -q -o "$work/written.mtx.gz" >"$work/out" 2>"$work/err" &
+"$tulle" gen rmat:scale=19,edgefactor=8 --comm "$mpi" --pes 2 -q -o "$work/written.mtx.gz" >"$work/out" 2>"$work/err" &
 job=$!
 writing=""
 tries=600
