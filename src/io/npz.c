@@ -560,7 +560,7 @@ tulle_status tulle__npz_parse(
 
 tulle_status tulle__npz_check(const tulle__npz *npz, int nparts, const tulle__npz_sums *sums)
 {
-    tulle__zip_sum *sum;
+    tulle__zip_sum *sum = NULL;
     tulle_status status = tulle__alloc((size_t)nparts * 2, sizeof *sum, "checksums", &sum);
     for (int a = 0; a < npz->nshared && status == TULLE_OK; a++) {
         for (int p = 0; p < nparts; p++) sum[p] = sums[p].array[a];
