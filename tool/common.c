@@ -6,6 +6,7 @@
 
 #include "launch.h"
 #include "needs.h"
+#include "standard_input.h"
 #include "verb.h"
 
 tulle_status reading_options(const struct options *options, tulle_read_options *reading)
@@ -20,7 +21,8 @@ tulle_status reading_options(const struct options *options, tulle_read_options *
     reading->duplicates = strcmp(duplicates, "error") == 0  ? TULLE_DUPLICATES_ERROR
                           : strcmp(duplicates, "last") == 0 ? TULLE_DUPLICATES_LAST
                                                             : TULLE_DUPLICATES_SUM;
-    return tulle_parse_type(options_word(options, "type", "f64"), &reading->type);
+    tulle_status status = tulle_parse_type(options_word(options, "type", "f64"), &reading->type);
+    return status == TULLE_OK ? allow_standard_input(options, tulle_launched_size()) : status;
 }
 
 /* What a process found out alone before there was a team: with others beside it, all must go the same way. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "launch.h"
+#include "outputs.h"
 #include "plural.h"
 #include "result.h"
 
@@ -49,15 +50,10 @@ void course_watch(void *arg, const tulle_krylov_step *step)
     if (!same || step->residual * worst->limit > worst->residual * step->limit) *worst = *step;
 }
 
-static tulle_status write_history(const struct iteration *s, const tulle_team *team)
+static void put_history(const struct iteration *s, const tulle_team *team, FILE *file)
 {
     const struct course *c = &s->course;
-    const char *path = c->history;
     int json = c->json;
-    if (!path) return TULLE_OK;
-    if (c->lost) return tulle_fail(TULLE_ERR_MEMORY, "%s: there was no memory for all iterations", path);
-    FILE *file = fopen(path, "w");
-    if (!file) return tulle_fail(TULLE_ERR_IO, "%s cannot be written", path);
     if (json) {
         fprintf(file, "{\"operand\":");
         json_text(s->options->operand[0], file);
@@ -86,108 +82,125 @@ static tulle_status write_history(const struct iteration *s, const tulle_team *t
                 json && i ? "," : "", t->column + 1, t->iteration, t->residual, relative, t->seconds, t->width);
     }
     if (json) fprintf(file, "\n]}\n");
-    int bad = ferror(file);
-    if (fclose(file) || bad) return tulle_fail(TULLE_ERR_IO, "%s could not be written", path);
-    return TULLE_OK;
 }
 
-static void json_real(const char *name, double x)
+static tulle_status write_history(const struct iteration *s, const tulle_team *team)
+{
+    const char *path = s->course.history;
+    char *text = NULL;
+    size_t bytes = 0;
+    if (!path) return TULLE_OK;
+    if (s->course.lost) return tulle_fail(TULLE_ERR_MEMORY, "%s: there was no memory for all iterations", path);
+    FILE *file = open_memstream(&text, &bytes);
+    if (file) put_history(s, team, file);
+    int bad = !file || ferror(file);
+    if (file) bad |= fclose(file) != 0;
+    tulle_status status = bad ? tulle_fail(TULLE_ERR_MEMORY, "%s: out of memory for a history", path)
+                              : tulle_file_write(path, text, bytes);
+    free(text);
+    return status;
+}
+
+static void json_real(FILE *out, const char *name, double x)
 {
     if (x - x == 0)
-        printf(",\"%s\":%.10g", name, x);
+        fprintf(out, ",\"%s\":%.10g", name, x);
     else
-        printf(",\"%s\":null", name);
+        fprintf(out, ",\"%s\":null", name);
 }
 
 static void print_json(const struct iteration *s, const tulle_team *team)
 {
-    printf("{\"op\":\"solve\",\"method\":\"%s\",\"precond\":\"%s\",\"operand\":", tulle_krylov_name(s->solving.method),
+    FILE *out = report_file(s->options);
+    fprintf(out,
+        "{\"op\":\"solve\",\"method\":\"%s\",\"precond\":\"%s\",\"operand\":", tulle_krylov_name(s->solving.method),
         tulle_precond_name(s->precond));
-    json_text(s->options->operand[0], stdout);
-    printf(",\"comm\":");
-    json_text(chosen_comm(s->options), stdout);
-    putchar(',');
-    json_machine(tulle_team_virtual(team), chosen_comm(s->options), stdout);
-    printf(",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64
-           ",\"cols\":%" PRId64
-           ",\"tolerance\":%g,\"restart\":%d,\"setup_seconds\":%.6g,\"precond_setup_seconds\":%.6g",
+    json_text(s->options->operand[0], out);
+    fprintf(out, ",\"comm\":");
+    json_text(chosen_comm(s->options), out);
+    fputc(',', out);
+    json_machine(tulle_team_virtual(team), chosen_comm(s->options), out);
+    fprintf(out,
+        ",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64
+        ",\"cols\":%" PRId64 ",\"tolerance\":%g,\"restart\":%d,\"setup_seconds\":%.6g,\"precond_setup_seconds\":%.6g",
         tulle_team_virtual(team) ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team),
         tulle_type_name(s->reading.type), s->n, s->nnz, s->cols, s->solving.tolerance, s->solving.restart, s->setup[0],
         s->setup[1]);
     if (s->precond == TULLE_PRECOND_IC0)
-        printf(",\"precond_shift\":%.6g,\"precond_tries\":%d", s->factored.alpha, s->factored.tries);
-    if (s->precond == TULLE_PRECOND_ILU0) printf(",\"precond_lifted\":%" PRId64, s->factored.lifted);
-    if (s->streamed) streaming_json(&s->plan, stdout);
-    printf(",\"columns\":[");
+        fprintf(out, ",\"precond_shift\":%.6g,\"precond_tries\":%d", s->factored.alpha, s->factored.tries);
+    if (s->precond == TULLE_PRECOND_ILU0) fprintf(out, ",\"precond_lifted\":%" PRId64, s->factored.lifted);
+    if (s->streamed) streaming_json(&s->plan, out);
+    fprintf(out, ",\"columns\":[");
     for (tulle_gidx c = 0; c < s->cols; c++) {
         const tulle_krylov_report *r = &s->report[c];
-        printf("%s{\"stop\":\"%s\",\"iterations\":%" PRId64 ",\"products\":%" PRId64 ",\"reductions\":%" PRId64,
+        fprintf(out, "%s{\"stop\":\"%s\",\"iterations\":%" PRId64 ",\"products\":%" PRId64 ",\"reductions\":%" PRId64,
             c ? "," : "", tulle_stop_name(r->stop), r->iterations, r->products, r->reductions);
-        json_real("norm", r->norm);
-        json_real("residual", r->residual);
-        json_real("true_residual", r->true_residual);
-        printf(
-            ",\"width\":%d,\"deflated\":%" PRId64 ",\"deflated_at\":%" PRId64, r->width, r->deflated, r->deflated_at);
-        printf(",\"seconds\":%.6g,", r->seconds);
-        json_spread("product", r->product, stdout);
-        putchar(',');
-        json_spread("precond", r->precond, stdout);
-        putchar(',');
-        json_spread("dots", r->dots, stdout);
-        putchar(',');
-        json_spread("vectors", r->vectors, stdout);
-        putchar('}');
+        json_real(out, "norm", r->norm);
+        json_real(out, "residual", r->residual);
+        json_real(out, "true_residual", r->true_residual);
+        fprintf(out, ",\"width\":%d,\"deflated\":%" PRId64 ",\"deflated_at\":%" PRId64, r->width, r->deflated,
+            r->deflated_at);
+        fprintf(out, ",\"seconds\":%.6g,", r->seconds);
+        json_spread("product", r->product, out);
+        fputc(',', out);
+        json_spread("precond", r->precond, out);
+        fputc(',', out);
+        json_spread("dots", r->dots, out);
+        fputc(',', out);
+        json_spread("vectors", r->vectors, out);
+        fputc('}', out);
     }
-    printf("]");
-    if (s->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", s->passed ? "true" : "false", s->error);
-    printf("}\n");
+    fprintf(out, "]");
+    if (s->checked) fprintf(out, ",\"check\":{\"passed\":%s,\"error\":%.6g}", s->passed ? "true" : "false", s->error);
+    fprintf(out, "}\n");
 }
 
 /* Columns that were solved together stand behind each other, and share what is told of them. */
-static void print_blocks(const struct iteration *s)
+static void print_blocks(const struct iteration *s, FILE *out)
 {
     if (s->solving.method != TULLE_KRYLOV_BLOCK_CG) return;
     for (tulle_gidx c = 0; c < s->cols; c += s->report[c].width) {
         const tulle_krylov_report *r = &s->report[c];
-        printf("columns %" PRId64 " to %" PRId64 " together", c + 1, c + r->width);
+        fprintf(out, "columns %" PRId64 " to %" PRId64 " together", c + 1, c + r->width);
         if (r->deflated)
-            printf("; directions that depended on others: %" PRId64 ", first in iteration %" PRId64, r->deflated,
+            fprintf(out, "; directions that depended on others: %" PRId64 ", first in iteration %" PRId64, r->deflated,
                 r->deflated_at);
-        printf("\n");
+        fprintf(out, "\n");
     }
 }
 
 static void print_table(const struct iteration *s, const tulle_team *team)
 {
+    FILE *out = report_file(s->options);
     const int pes = tulle_team_size(team), threads = tulle_team_threads(team);
-    printf("solve %s: %" PRId64 " %s, %" PRId64 " %s, %" PRId64 " %s, %s, %d %s of %d %s, %s\n", s->options->operand[0],
-        s->n, plural(s->n, "row", "rows"), s->nnz, plural(s->nnz, "entry", "entries"), s->cols,
+    fprintf(out, "solve %s: %" PRId64 " %s, %" PRId64 " %s, %" PRId64 " %s, %s, %d %s of %d %s, %s\n",
+        s->options->operand[0], s->n, plural(s->n, "row", "rows"), s->nnz, plural(s->nnz, "entry", "entries"), s->cols,
         plural(s->cols, "right-hand side", "right-hand sides"), tulle_type_name(s->reading.type), pes,
         plural(pes, "PE", "PEs"), threads, plural(threads, "thread", "threads"), chosen_comm(s->options));
-    printf("%s, %s: set up in %.4g s, of which the preconditioner %.4g s; residuals relative to ||b||\n",
+    fprintf(out, "%s, %s: set up in %.4g s, of which the preconditioner %.4g s; residuals relative to ||b||\n",
         tulle_krylov_name(s->solving.method), options_word(s->options, "precond", "none"), s->setup[0] + s->setup[1],
         s->setup[1]);
     if (s->factored.alpha > 0)
-        printf("ic0 of A + %.4g diag(A), found in %d tries: the pivot of row %" PRId64 " of A is not positive\n",
+        fprintf(out, "ic0 of A + %.4g diag(A), found in %d tries: the pivot of row %" PRId64 " of A is not positive\n",
             s->factored.alpha, s->factored.tries, s->factored.row + 1);
     if (s->factored.lifted)
-        printf("ilu0: %" PRId64 " %s lifted, the first in row %" PRId64 "\n", s->factored.lifted,
+        fprintf(out, "ilu0: %" PRId64 " %s lifted, the first in row %" PRId64 "\n", s->factored.lifted,
             plural(s->factored.lifted, "pivot was", "pivots were"), s->factored.row + 1);
     char text[512];
-    if (s->streamed) printf("PE 0: %s\n", tulle_stream_describe(&s->plan, text, sizeof text));
-    printf(
+    if (s->streamed) fprintf(out, "PE 0: %s\n", tulle_stream_describe(&s->plan, text, sizeof text));
+    fprintf(out,
         "column iterations stopped                    residual       true    seconds |   product   precond      dots "
         "  vectors\n");
     for (tulle_gidx c = 0; c < s->cols; c++) {
         const tulle_krylov_report *r = &s->report[c];
         double norm = r->norm > 0 ? r->norm : 1;
-        printf("%6" PRId64 " %10" PRId64 " %-25s %10.3e %10.3e %10.4g | %9.3g %9.3g %9.3g %9.3g\n", c + 1,
+        fprintf(out, "%6" PRId64 " %10" PRId64 " %-25s %10.3e %10.3e %10.4g | %9.3g %9.3g %9.3g %9.3g\n", c + 1,
             r->iterations, tulle_stop_name(r->stop), r->residual / norm, r->true_residual / norm, r->seconds,
             r->product.mean, r->precond.mean, r->dots.mean, r->vectors.mean);
     }
-    print_blocks(s);
+    print_blocks(s, out);
     if (s->checked)
-        printf("check %s: the residual is %.3g of what is allowed\n", s->passed ? "passed" : "FAILED", s->error);
+        fprintf(out, "check %s: the residual is %.3g of what is allowed\n", s->passed ? "passed" : "FAILED", s->error);
 }
 
 tulle_status show_iteration(const struct iteration *s, const tulle_team *team)

@@ -220,12 +220,17 @@ static int launch_line(char **line, int ends, struct roster *roster)
     return EXIT_RESOURCES;
 }
 
+int launch_size(const struct options *options)
+{
+    return (int)options_int(options, "pes", sysconf(_SC_NPROCESSORS_ONLN));
+}
+
 int launch(const struct options *options, char **argv)
 {
     char pes[24], *line[ARGUMENTS_MAX];
     static struct roster roster;
     const tulle_launcher *launcher = choose_launcher(chosen_comm(options));
-    snprintf(pes, sizeof pes, "%d", (int)options_int(options, "pes", sysconf(_SC_NPROCESSORS_ONLN)));
+    snprintf(pes, sizeof pes, "%d", launch_size(options));
     if (command_line(launcher, argv, pes, line) != TULLE_OK) {
         fprintf(stderr, "tulle: %s\n", tulle_error_message());
         return EXIT_USAGE;

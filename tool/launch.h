@@ -18,6 +18,9 @@ tulle_status become_program(const struct options *options, char **argv);
  */
 int wants_launch(const struct options *options);
 
+/* How many processes these would be. */
+int launch_size(const struct options *options);
+
 /* Runs this very command as the processes of a job; the exit status of the command. */
 int launch(const struct options *options, char **argv);
 

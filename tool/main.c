@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tulle VERB OPERANDS OPTIONS. */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "launch.h"
 #include "plural.h"
 #include "roster.h"
+#include "standard_input.h"
 #include "verb.h"
 
 static const struct verb *const verbs[] = {&verb_spmm, &verb_spgemm, &verb_trisolve, &verb_solve, &verb_stream,
@@ -43,8 +45,8 @@ static void help(FILE *file)
     fprintf(file, "usage: tulle VERB OPERANDS OPTIONS\n\n");
     for (int v = 0; v < VERBS; v++) fprintf(file, "  %-10s %s\n", verbs[v]->name, verbs[v]->summary);
     fprintf(file,
-        "\n`tulle VERB --help` tells more. An operand is a file (.mtx, .mtx.gz, .npy, .bsp.h5) or a generator's\n"
-        "spec, as in rmat:scale=17,edgefactor=8,seed=1:\n\n");
+        "\n`tulle VERB --help` tells more. An operand is a file (.mtx, .mtx.gz, .npy, .npz, .bsp.h5), - for\n"
+        "Matrix Market on standard input, or a generator's spec, as in rmat:scale=17,edgefactor=8,seed=1:\n\n");
     const char *name, *sentence;
     for (int i = 0; (name = tulle_operand_generator(i, &sentence)); i++) fprintf(file, "  %-10s %s\n", name, sentence);
     fprintf(file, "\nExit status: %s.\n", exit_texts);
@@ -107,9 +109,11 @@ static void man_verb(const struct verb *v, FILE *file)
 static void man(FILE *file)
 {
     man_head("TULLE", "tulle", "sparse and dense linear algebra over one-sided communication", file);
-    fprintf(file, ".Sh SYNOPSIS\n.Nm\n.Ar verb\n.Ar operands\n.Op Ar options\n.Sh DESCRIPTION\n"
-                  "An operand is a file (.mtx, .mtx.gz, .npy, .bsp.h5) or the spec of a generator. The verbs:\n"
-                  ".Bl -tag -width Ds\n");
+    fprintf(file,
+        ".Sh SYNOPSIS\n.Nm\n.Ar verb\n.Ar operands\n.Op Ar options\n.Sh DESCRIPTION\n"
+        "An operand is a file (.mtx, .mtx.gz, .npy, .npz, .bsp.h5), - for Matrix Market on standard input, or\n"
+        "the spec of a generator. The verbs:\n"
+        ".Bl -tag -width Ds\n");
     for (int v = 0; v < VERBS; v++) fprintf(file, ".It Xr tulle-%s 1\n%s.\n", verbs[v]->name, verbs[v]->summary);
     fprintf(file, ".El\n.Pp\nThe generators:\n.Bl -tag -width Ds\n");
     const char *name, *sentence;
@@ -117,6 +121,7 @@ static void man(FILE *file)
     fprintf(file,
         ".El\n.Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
         ".It Ev TULLE_MODULE_PATH\nFolders where engines and wrappers are looked for.\n"
+        ".It Ev TMPDIR\nThe folder for what standard input holds while it is read; without it /tmp.\n"
         ".It Ev TULLE_MACHINE\nThe file that\n.Xr tulle-calibrate 1\nwrites and the bounds are taken from.\n"
         ".El\n.Sh EXIT STATUS\n%s.\n",
         exit_texts);
@@ -172,16 +177,22 @@ static int run_verb(const struct verb *v, int argc, char **argv)
         status = tulle_fail(TULLE_ERR_ARG, "%d %s; usage: tulle %s %s [OPTIONS]", options.noperands,
             plural(options.noperands, "operand", "operands"), v->name, v->operands);
     if (status != TULLE_OK) return finish(v, status);
+    options.inputs = v->inputs;
     int together = options_has(&options, "comm");
     if (together) status = become_program(&options, argv);
     if (status != TULLE_OK) return finish(v, status);
-    if (together && wants_launch(&options)) return launch(&options, argv);
-    if (together || tulle_launched_rank() == 0) status = v->run(&options);
+    if (together && wants_launch(&options)) {
+        status = allow_standard_input(&options, launch_size(&options));
+        return status == TULLE_OK ? launch(&options, argv) : finish(v, status);
+    }
+    if (tulle_launched_size() == 1) status = take_standard_input(&options);
+    if (status == TULLE_OK && (together || tulle_launched_rank() == 0)) status = v->run(&options);
     return finish(v, status);
 }
 
 int main(int argc, char **argv)
 {
+    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is a failure to write, which is told */
     if (argc < 2) {
         help(stderr);
         return EXIT_USAGE;

@@ -36,7 +36,7 @@ struct options {
         char choice[CHOICE_MAX];
     } value[OPTIONS_MAX];
     const char *operand[OPERANDS_MAX];
-    int noperands;
+    int noperands, inputs; /* inputs: so many of the first are matrices that are read */
 };
 
 /* TULLE_ERR_ARG for what is unknown (with the nearest name), malformed, or too many operands. */

@@ -12,8 +12,10 @@ struct picture {
     const char *path;
     char *text;
     size_t length;
-    char temporary[4096]; /* what gnuplot draws into */
 };
+
+/* Refuses a name with another ending than picture_open takes. */
+tulle_status picture_name(const char *path);
 
 /* path ends in .svg, .png, or .gp: then the script itself is what is kept, and no gnuplot is needed. */
 tulle_status picture_open(const char *path, int width, int height, struct picture *picture);

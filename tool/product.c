@@ -8,6 +8,7 @@
 
 #include "calibration.h"
 #include "launch.h"
+#include "outputs.h"
 #include "plural.h"
 #include "product_operands.h"
 #include "result.h"
@@ -298,16 +299,18 @@ static tulle_status know_simulated(struct setting *s, int threads)
 /* What stands below the table. */
 static void show_foot(const struct setting *s)
 {
-    result_foot(&s->result[0], stdout);
-    for (int a = 0; a < s->asked.nalgs; a++) result_transfers(&s->result[a], stdout);
+    FILE *out = report_file(s->asked.options);
+    result_foot(&s->result[0], out);
+    for (int a = 0; a < s->asked.nalgs; a++) result_transfers(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++)
-        if (strncmp(s->result[a].alg, "steal", 5) == 0) result_steals(&s->result[a], stdout);
+        if (strncmp(s->result[a].alg, "steal", 5) == 0) result_steals(&s->result[a], out);
 }
 
 static tulle_status show(struct setting *s, tulle_team *team)
 {
     int failed = 0;
     size_t peak = tulle_team_memory_peak(team, 0);
+    FILE *out = report_file(s->asked.options);
     for (int a = 0; a < s->asked.nalgs; a++) {
         struct result *r = &s->result[a];
         r->op = s->asked.sparse ? "spgemm" : "spmm";
@@ -325,11 +328,11 @@ static tulle_status show(struct setting *s, tulle_team *team)
             if (*r->refusal)
                 fprintf(stderr, "tulle: %s is left out: %s\n", r->alg, r->refusal);
             else
-                result_json(r, stdout);
+                result_json(r, out);
             continue;
         }
-        if (a == 0) result_head(r, stdout);
-        result_line(r, stdout);
+        if (a == 0) result_head(r, out);
+        result_line(r, out);
     }
     if (tulle_team_leads(team) && !options_flag(s->asked.options, "json")) show_foot(s);
     return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d %s failed the check", failed, s->asked.nalgs,
@@ -379,6 +382,8 @@ tulle_status run_product(const struct options *options, int sparse)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->asked.transfers);
     if (status == TULLE_OK) status = read_replication(s);
     if (status == TULLE_OK) status = inspect(s);
+    if (status == TULLE_OK)
+        status = try_outputs(options, options_word(options, "output", NULL), sparse ? TULLE_CSR : TULLE_DENSE);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK && tulle_team_sizes_only(team) &&
         (options_flag(options, "check") || options_word(options, "output", NULL)))

@@ -16,6 +16,7 @@ struct verb {
     const char *examples;    /* command lines, one a line */
     const struct option *options;
     int least, most; /* operands */
+    int inputs;      /* so many of the first are matrices that are read */
     tulle_status (*run)(const struct options *options);
 };
 

@@ -113,7 +113,10 @@ static tulle_status run(const struct options *options)
     c->threads = (int)options_int(options, "threads", sysconf(_SC_NPROCESSORS_ONLN));
     /* before there is a team, whose PEs would wait beside it */
     tulle_status status = TULLE_OK;
-    if (tulle_launched_rank() == 0) status = tulle_machine_measure(c->threads, &c->measured.now, &c->measured.noise);
+    if (tulle_launched_rank() == 0) {
+        status = tulle_machine_try(NULL, c->threads);
+        if (status == TULLE_OK) status = tulle_machine_measure(c->threads, &c->measured.now, &c->measured.noise);
+    }
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = tulle_team_run(team, body, c);
     if (status == TULLE_OK && tulle_team_leads(team)) {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* tulle gen, tulle convert: an operand into a file. */
+#include <string.h>
+
 #include "needs.h"
+#include "outputs.h"
 #include "verb.h"
 
 struct task {
@@ -30,6 +33,14 @@ static tulle_status body(tulle_comm *comm, void *arg)
     return status;
 }
 
+/* One triangle of a symmetric or skew-symmetric Matrix Market file stays one, unless --general. */
+static const char *kept_symmetry(const struct options *options, const tulle_operand_shape *shape)
+{
+    if (!shape->symmetric || options_flag(options, "general") || strncmp(shape->format, "matrix market", 13) != 0)
+        return NULL;
+    return shape->skew ? "skew-symmetric" : "symmetric";
+}
+
 static tulle_status check_needs(
     const struct options *options, const struct task *task, const tulle_operand_shape *shape)
 {
@@ -49,14 +60,16 @@ static tulle_status check_needs(
 static tulle_status run_to(const struct options *options, const char *from, const char *to)
 {
     tulle_operand_shape shape;
-    struct task task = {.options = options, .from = from, .to = to, .format = options_word(options, "format", NULL)};
+    struct task task = {.options = options, .from = from, .to = to};
     tulle_team *team = NULL;
     tulle_status status = reading_options(options, &task.reading);
     if (status == TULLE_OK) status = tulle_operand_inspect(from, &task.reading, &shape);
     task.kind = status == TULLE_OK && shape.dense && !options_flag(options, "sparse") ? TULLE_DENSE : TULLE_CSR;
     task.by_slabs = status == TULLE_OK && shape.by_slabs;
     task.nnz = status == TULLE_OK ? shape.stored : 0;
+    if (status == TULLE_OK) task.format = options_word(options, "format", kept_symmetry(options, &shape));
     if (status == TULLE_OK) status = check_needs(options, &task, &shape);
+    if (status == TULLE_OK) status = try_outputs(options, to, task.kind);
     status = open_team(options, "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, &task);
     if (status == TULLE_OK && tulle_team_leads(team)) {
@@ -84,13 +97,18 @@ static tulle_status run_gen(const struct options *options)
 #define OPTION_FORMAT                                                                                                  \
     {                                                                                                                  \
         .name = "format", .kind = KIND_WORD, .argument = "FORMAT",                                                     \
-        .text = "of a sparse .bsp.h5 file: csr (default); bsr:b=3, blocks of 3 x 3 (without b: as suits); "            \
-                "auto: what takes fewest bytes; with half, of a symmetric matrix the upper half, and "                 \
-                "values=f32: `bsr:b=3,half`. tulle stream and solve read all of them by slabs"                         \
+        .text =                                                                                                        \
+            "of a sparse .bsp.h5 file: csr (default); bsr:b=3, blocks of 3 x 3 (without b: as suits); "                \
+            "auto: what takes fewest bytes; with half, of a symmetric matrix the upper half, and "                     \
+            "values=f32: `bsr:b=3,half`. tulle stream and solve read all of them by slabs. Of a .mtx file: general, "  \
+            "symmetric or skew-symmetric"                                                                              \
     }
 
 static const struct option convert_options[] = {OPTION_PES, OPTION_COMM, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING,
     {.name = "sparse", .kind = KIND_FLAG, .text = "write an array as a sparse matrix, without its zeros"},
+    {.name = "general",
+        .kind = KIND_FLAG,
+        .text = "write both triangles of a symmetric or skew-symmetric Matrix Market file"},
     OPTION_FORMAT, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
 static const struct option gen_options[] = {
@@ -103,14 +121,21 @@ const struct verb verb_convert = {
     .name = "convert",
     .operands = "FROM TO",
     .summary = "Convert a matrix file to the format of the new name's ending",
-    .description = "Endings: .mtx and .mtx.gz (Matrix Market), .npy (dense), .bsp.h5 (Binsparse: CSR, DMATR for an\n"
-                   "array, and with --format blocks or the upper half of a symmetric matrix). The file appears under "
-                   "its name when it is complete.",
+    .description =
+        "Endings, also in capitals: .mtx and .mtx.gz (Matrix Market), .npy (NumPy, dense), .npz (SciPy's CSR),\n"
+        ".bsp.h5 (Binsparse: CSR, DMATR for an array, and with --format blocks or the upper half of a symmetric\n"
+        "matrix). - is Matrix Market on standard input or output. The file appears under its name when it is "
+        "complete.\n"
+        "\n"
+        "A Matrix Market file that holds one triangle of a symmetric or skew-symmetric matrix becomes another such\n"
+        "one, unless --general is given. The file that is read cannot be the one that is written.",
     .examples = "tulle convert west0067.mtx.gz west0067.bsp.h5\ntulle convert west0067.bsp.h5 copy.mtx\n"
+                "tulle convert scipy.npz - | head\n"
                 "tulle convert bcsstk16.mtx.gz K.bsp.h5 --format auto",
     .options = convert_options,
     .least = 2,
     .most = 2,
+    .inputs = 1,
     .run = run_convert,
 };
 
@@ -127,5 +152,6 @@ const struct verb verb_gen = {
     .options = gen_options,
     .least = 1,
     .most = 1,
+    .inputs = 1,
     .run = run_gen,
 };

@@ -5,6 +5,7 @@
 
 #include "chart.h"
 #include "json.h"
+#include "outputs.h"
 #include "picture.h"
 #include "verb.h"
 
@@ -68,6 +69,8 @@ static tulle_status run(const struct options *options)
     tulle_status status = find_kind(options->operand[0], &kind);
     if (status == TULLE_OK && !output)
         status = tulle_fail(TULLE_ERR_ARG, "say where to: -o FILE.svg, FILE.png or FILE.pdf");
+    if (status == TULLE_OK) status = picture_name(output);
+    if (status == TULLE_OK) status = try_output(output, options->operand + 1, options->noperands - 1);
     for (int i = 1; i < options->noperands && status == TULLE_OK; i++)
         status = json_each_line(options->operand[i], kind->add, &chart);
     if (status == TULLE_OK && !chart.count)

@@ -280,5 +280,6 @@ const struct verb verb_predict = {
     .options = options,
     .least = 1,
     .most = 2,
+    .inputs = 2,
     .run = run,
 };

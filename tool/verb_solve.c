@@ -2,8 +2,10 @@
 /* tulle solve: A X = B by a Krylov method. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "iteration_told.h"
+#include "outputs.h"
 #include "rhs.h"
 
 /* What is solved with: a matrix in memory, or one in a file; and how products are made. */
@@ -173,7 +175,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
 static int ends_in(const char *name, const char *ending)
 {
     size_t n = strlen(name), e = strlen(ending);
-    return n > e && strcmp(name + n - e, ending) == 0;
+    return n > e && strcasecmp(name + n - e, ending) == 0;
 }
 
 static tulle_status read_options(struct iteration *s)
@@ -251,6 +253,7 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = read_options(s);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
     if (status == TULLE_OK) status = check_needs(s, &shape);
+    if (status == TULLE_OK) status = try_outputs(options, options_word(options, "output", NULL), TULLE_DENSE);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     /* by all processes, whatever the first one has to tell after that */
@@ -353,5 +356,6 @@ const struct verb verb_solve = {
     .options = options,
     .least = 1,
     .most = 1,
+    .inputs = 1,
     .run = run,
 };

@@ -18,13 +18,14 @@ const struct verb verb_spgemm = {
         "plan and allocating C, but not reading; `reused` is the time of executing a plan that exists, which does\n"
         "no symbolic work. A result that would not fit in --memory is made a range of columns at a time, and for -o "
         "or\n"
-        "--check computed once more: .mtx and .mtx.gz get its entries in the order in which they are made, .bsp.h5 by\n"
-        "rows, for which they lie in a temporary file beside it first.",
+        "--check computed once more: .mtx and .mtx.gz get its entries in the order in which they are made, .npz and\n"
+        ".bsp.h5 by rows, for which they lie in a temporary file beside it first; standard output gets none.",
     .examples = "tulle spgemm matrix.mtx.gz --pes 4 --alg all --check\n"
                 "tulle spgemm rmat:scale=17,edgefactor=8,seed=1 --reps 5 --json\n"
                 "tulle spgemm A.mtx B.mtx -o C.mtx.gz",
     .options = options,
     .least = 1,
     .most = 2,
+    .inputs = 2,
     .run = run,
 };

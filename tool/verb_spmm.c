@@ -29,5 +29,6 @@ const struct verb verb_spmm = {
     .options = options,
     .least = 1,
     .most = 2,
+    .inputs = 2,
     .run = run,
 };

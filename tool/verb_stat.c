@@ -352,5 +352,6 @@ const struct verb verb_stat = {
     .options = options,
     .least = 1,
     .most = 1,
+    .inputs = 1,
     .run = run,
 };

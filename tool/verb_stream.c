@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "launch.h"
+#include "outputs.h"
 #include "plural.h"
 #include "process_io.h"
 #include "result.h"
@@ -328,6 +329,7 @@ static tulle_status run(const struct options *options)
     tulle_operand_shape shape;
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
     if (status == TULLE_OK) status = check_needs(s, &shape);
+    if (status == TULLE_OK) status = try_outputs(options, NULL, TULLE_CSR);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (trace && team && status == TULLE_OK) status = tulle_team_trace_write(team, trace);
@@ -400,5 +402,6 @@ const struct verb verb_stream = {
     .options = options,
     .least = 1,
     .most = 1,
+    .inputs = 1,
     .run = run,
 };

@@ -7,6 +7,7 @@
 
 #include "launch.h"
 #include "needs.h"
+#include "outputs.h"
 #include "result.h"
 #include "rhs.h"
 #include "solves_told.h"
@@ -288,6 +289,7 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = read_options(s);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
     if (status == TULLE_OK) status = check_needs(s, &shape);
+    if (status == TULLE_OK) status = try_outputs(options, options_word(options, "output", NULL), TULLE_DENSE);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (status == TULLE_OK) {
@@ -409,5 +411,6 @@ const struct verb verb_trisolve = {
     .options = options,
     .least = 1,
     .most = 1,
+    .inputs = 1,
     .run = run,
 };

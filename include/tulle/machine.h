@@ -83,6 +83,8 @@ TULLE_API tulle_status tulle_machine_path(int threads, char *path, size_t size);
 /* TULLE_ERR_IO if there is none. path NULL: that file. threads 0: measured with any number of them. */
 TULLE_API tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *machine);
 TULLE_API tulle_status tulle_machine_save(const char *path, const tulle_machine *machine);
+/* Whether save could write that file now, of so many threads: makes its folders, but leaves the file as it is. */
+TULLE_API tulle_status tulle_machine_try(const char *path, int threads);
 
 /* What takes how long at least. */
 typedef struct tulle_bound {

@@ -15,12 +15,12 @@ static const char *const facts[] = {
 #ifdef TULLE_HAVE_ZLIB
     "zlib: yes",
 #else
-    "zlib: no (.gz files are refused); install zlib1g-dev and build again",
+    "zlib: no (.gz and .npz files are refused); install zlib1g-dev and build again",
 #endif
 #ifdef TULLE_HAVE_ISAL
     "ISA-L: yes",
 #else
-    "ISA-L: no (.gz files are unpacked by zlib); install libisal-dev and build again",
+    "ISA-L: no (.gz files are packed and unpacked by zlib); install libisal-dev and build again",
 #endif
 #ifdef TULLE_HAVE_HDF5
     "HDF5: yes",

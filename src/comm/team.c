@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arg.h"
@@ -397,19 +401,68 @@ size_t tulle_team_memory_peak(tulle_team *team, int reset)
     return (size_t)most;
 }
 
+/*
+ * A timeline being written, by one process after the other: under a temporary name, the same for all, until it is
+ * complete; what is no regular file directly.
+ */
+struct trace {
+    const char *path;         /* what it will be called */
+    char *real;               /* where that leads to, from malloc; NULL: there is no such file */
+    char temporary[PATH_MAX]; /* "" : written to directly */
+};
+
+/* maker: a number of the process that has PE 0. */
+static tulle_status name_trace(const char *path, uint64_t maker, struct trace *trace)
+{
+    struct stat info;
+    *trace = (struct trace){.path = path};
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) return TULLE_OK;
+    trace->real = realpath(path, NULL);
+    if (trace->real) trace->path = trace->real;
+    int n = snprintf(trace->temporary, sizeof trace->temporary, "%s.part-%" PRIu64, trace->path, maker);
+    if (n < 0 || (size_t)n >= sizeof trace->temporary)
+        return tulle__fail(TULLE_ERR_ARG, "%s: the name is too long", path);
+    return TULLE_OK;
+}
+
+/* Gives the file its name, or removes it. */
+static tulle_status end_trace(const struct trace *trace, int complete)
+{
+    if (!*trace->temporary) return TULLE_OK;
+    if (complete && rename(trace->temporary, trace->path) == 0) return TULLE_OK;
+    int error = errno;
+    (void)unlink(trace->temporary);
+    if (!complete) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_IO, "%s: naming the finished file failed: %s", trace->path, strerror(error));
+}
+
 /* The spans of this process's PEs; PE 0 begins the file, the last one ends it. */
-static tulle_status append_trace(tulle_team *team, const char *path, int64_t origin)
+static tulle_status append_trace(tulle_team *team, const struct trace *trace, int64_t origin)
 {
     int first = team->pe[0] != NULL;
-    FILE *file = fopen(path, first ? "w" : "a");
+    const char *path = trace->path;
+    FILE *file = fopen(*trace->temporary ? trace->temporary : path, first ? "w" : "a");
     if (!file) return tulle__fail(TULLE_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
     if (first) fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n", file);
     for (int rank = 0; rank < team->npes; rank++)
         if (team->timeline[rank]) tulle__timeline_write(team->timeline[rank], file, rank, origin, &first);
     if (team->pe[team->npes - 1]) fputs("\n]}\n", file);
-    int bad = ferror(file);
-    if (fclose(file) || bad) return tulle__fail(TULLE_ERR_IO, "%s: writing failed: %s", path, strerror(errno));
-    return TULLE_OK;
+    int bad = fflush(file) || ferror(file), error = errno;
+    if (fclose(file) && !bad) bad = 1, error = errno;
+    if (!bad) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_IO, "%s: writing failed: %s; nothing of it is left behind", path, strerror(error));
+}
+
+/* Whether all processes have done their part; the one with PE 0 names the file, or removes it. */
+static tulle_status complete_trace(tulle_team *team, const struct trace *trace, tulle_status status)
+{
+    uint64_t failed = status != TULLE_OK;
+    tulle_status met = largest(team, 1, &failed), named = TULLE_OK;
+    if (team->pe[0]) named = end_trace(trace, !failed && met == TULLE_OK);
+    if (status == TULLE_OK) status = met;
+    if (status == TULLE_OK) status = named;
+    met = largest(team, 0, NULL); /* it has its name when anybody returns */
+    return status == TULLE_OK ? met : status;
 }
 
 tulle_status tulle_team_trace_write(tulle_team *team, const char *path)
@@ -417,6 +470,7 @@ tulle_status tulle_team_trace_write(tulle_team *team, const char *path)
     if (TULLE__NULL(team) || TULLE__NULL(path)) return TULLE_ERR_ARG;
     tulle_status status = TULLE_OK;
     int64_t origin = INT64_MAX;
+    struct trace trace = {.real = NULL};
     if (!wants_timeline(team))
         return tulle__fail(
             TULLE_ERR_STATE, "the team '%s' records no timeline; open 'trace+%s'", team->spec_text, team->spec_text);
@@ -424,16 +478,20 @@ tulle_status tulle_team_trace_write(tulle_team *team, const char *path)
         int64_t start = team->timeline[rank] ? tulle__timeline_origin(team->timeline[rank]) : INT64_MAX;
         if (start < origin) origin = start;
     }
-    uint64_t latest = ~(uint64_t)origin; /* the earliest of all: the largest of the complements */
-    TULLE_TRY(largest(team, 1, &latest));
-    origin = (int64_t)~latest;
+    /* the earliest of all is the largest of the complements */
+    uint64_t shared[2] = {~(uint64_t)origin, team->pe[0] ? (uint64_t)getpid() : 0};
+    TULLE_TRY(largest(team, 2, shared));
+    origin = (int64_t)~shared[0];
+    status = name_trace(path, shared[1], &trace);
     /* processes take turns, in the order of their PEs */
     for (int rank = 0; rank < team->npes; rank++) {
         if (team->pe[rank] && (rank == 0 || !team->pe[rank - 1]) && status == TULLE_OK)
-            status = append_trace(team, path, origin);
+            status = append_trace(team, &trace, origin);
         tulle_status met = largest(team, 0, NULL);
         if (status == TULLE_OK) status = met;
     }
+    status = complete_trace(team, &trace, status);
 out:
+    free(trace.real);
     return status;
 }

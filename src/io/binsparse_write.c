@@ -134,9 +134,7 @@ static tulle_status write_numbers(
     while (bytes) {
         ssize_t n = pwrite(writer->fd, p, bytes, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0)
-            return tulle__fail(
-                TULLE_ERR_IO, "%s: writing failed: %s", tulle__output_temporary(writer->output), strerror(errno));
+        if (n < 0) return tulle__output_fail(writer->output, "writing");
         p += n;
         offset += n;
         bytes -= (size_t)n;
@@ -252,8 +250,7 @@ tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int 
     int code = close(writer->fd);
     writer->fd = -1;
     if (code != 0) {
-        status = tulle__fail(
-            TULLE_ERR_IO, "%s: closing failed: %s", tulle__output_temporary(writer->output), strerror(errno));
+        status = tulle__output_fail(writer->output, "closing");
         tulle__binsparse_writer_abort(writer);
         return status;
     }

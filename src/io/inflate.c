@@ -17,14 +17,14 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { INPUT = 1 << 17, PATH = 256 };
+enum { INPUT = 1 << 17, PATH = 512 };
 
 /* What a step of an engine came to. */
 enum step { STEP_GOES_ON, STEP_MEMBER_ENDS, STEP_DAMAGED, STEP_NO_MEMORY };
 
 struct engine {
     const char *name;
-    tulle_status (*open)(void **state);
+    tulle_status (*open)(int raw, void **state);
     /* Unpacks from [*in, *in + *nin) to [*out, *out + *nout) and moves all four. */
     enum step (*step)(void *state, const unsigned char **in, size_t *nin, unsigned char **out, size_t *nout);
     void (*next_member)(void *state);
@@ -37,9 +37,10 @@ struct tulle__inflate {
     unsigned char *input;
     const unsigned char *in;
     size_t nin;
-    int64_t offset; /* of the file's byte behind the input */
+    int64_t offset, limit; /* of the file's byte behind the input; of the one behind the data */
     int fd;
     int input_ended, between; /* between: a member has ended, no other has begun */
+    int raw, ended;           /* ended: the raw data have */
     char path[PATH];
 };
 
@@ -63,14 +64,14 @@ static void zlib_close(void *state)
     tulle__free(state);
 }
 
-static tulle_status zlib_open(void **state)
+static tulle_status zlib_open(int raw, void **state)
 {
     z_stream *stream;
     tulle_status status = tulle__alloc_zero(1, sizeof *stream, "zlib's state", &stream);
     if (status != TULLE_OK) return status;
     stream->zalloc = zlib_alloc;
     stream->zfree = zlib_free;
-    if (inflateInit2(stream, 15 + 16) != Z_OK) { /* 16: gzip wrapping */
+    if (inflateInit2(stream, raw ? -15 : 15 + 16) != Z_OK) { /* 16: gzip wrapping */
         tulle__free(stream);
         return tulle__fail(TULLE_ERR_MEMORY, "out of memory for zlib's state");
     }
@@ -102,13 +103,13 @@ static void zlib_next(void *state)
 #endif
 
 #ifdef TULLE_HAVE_ISAL
-static tulle_status isal_open(void **state)
+static tulle_status isal_open(int raw, void **state)
 {
     struct inflate_state *stream;
     tulle_status status = tulle__alloc(1, sizeof *stream, "ISA-L's state", &stream);
     if (status != TULLE_OK) return status;
     isal_inflate_init(stream);
-    stream->crc_flag = ISAL_GZIP;
+    stream->crc_flag = raw ? ISAL_DEFLATE : ISAL_GZIP;
     *state = stream;
     return TULLE_OK;
 }
@@ -162,7 +163,7 @@ const char *const *tulle__inflate_engines(void)
     return engine_names;
 }
 
-tulle_status tulle__inflate_open(int fd, const char *path, const char *engine, tulle__inflate **inflate)
+static tulle_status open_stream(int fd, const char *path, const char *engine, int raw, tulle__inflate **inflate)
 {
     const struct engine *e = engines;
     while (engine && e->name && strcmp(e->name, engine) != 0) e++;
@@ -174,15 +175,32 @@ tulle_status tulle__inflate_open(int fd, const char *path, const char *engine, t
     TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "an unpacker", &made));
     made->engine = e;
     made->fd = fd;
-    made->between = 1;
+    made->between = !raw;
+    made->raw = raw;
+    made->limit = INT64_MAX;
     snprintf(made->path, sizeof made->path, "%s", path);
     TULLE_TRY(tulle__alloc(INPUT, 1, "an unpacker's input", &made->input));
-    TULLE_TRY(e->open(&made->state));
+    TULLE_TRY(e->open(raw, &made->state));
     *inflate = made;
     return TULLE_OK;
 out:
     tulle__inflate_close(made);
     return status;
+}
+
+tulle_status tulle__inflate_open(int fd, const char *path, const char *engine, tulle__inflate **inflate)
+{
+    return open_stream(fd, path, engine, 0, inflate);
+}
+
+tulle_status tulle__inflate_open_raw(
+    int fd, const char *path, const char *engine, int64_t offset, int64_t bytes, tulle__inflate **inflate)
+{
+    tulle_status status = open_stream(fd, path, engine, 1, inflate);
+    if (status != TULLE_OK) return status;
+    (*inflate)->offset = offset;
+    (*inflate)->limit = offset + bytes;
+    return TULLE_OK;
 }
 
 void tulle__inflate_close(tulle__inflate *inflate)
@@ -199,7 +217,10 @@ static tulle_status refill(tulle__inflate *f)
     if (f->nin) memmove(f->input, f->in, f->nin);
     f->in = f->input;
     while (f->nin < INPUT && !f->input_ended) {
-        ssize_t n = pread(f->fd, f->input + f->nin, INPUT - f->nin, (off_t)f->offset);
+        int64_t left = f->limit - f->offset;
+        size_t room = INPUT - f->nin;
+        if (left < (int64_t)room) room = (size_t)left;
+        ssize_t n = pread(f->fd, f->input + f->nin, room, (off_t)f->offset);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", f->path, strerror(errno));
         f->input_ended = n == 0;
@@ -238,7 +259,7 @@ tulle_status tulle__inflate_read(tulle__inflate *f, void *to, size_t want, size_
     size_t room = want;
     int ended = 0;
     tulle_status status = TULLE_OK;
-    while (room || f->between) { /* between members, look on even if there is no room: junk must be found */
+    while ((room || f->between) && !f->ended) { /* between members, look on without room too: junk must be found */
         if (f->between) {
             TULLE_TRY(begin_member(f, &ended));
             if (ended || !room) break;
@@ -250,7 +271,12 @@ tulle_status tulle__inflate_read(tulle__inflate *f, void *to, size_t want, size_
         if (step == STEP_NO_MEMORY) return tulle__fail(TULLE_ERR_MEMORY, "%s: out of memory for unpacking", f->path);
         if (step == STEP_DAMAGED)
             return tulle__fail(TULLE_ERR_FORMAT, "%s: the compressed data are damaged near byte %" PRId64, f->path, at);
-        if (step == STEP_MEMBER_ENDS) {
+        if (step == STEP_MEMBER_ENDS && f->raw) {
+            f->ended = 1;
+            if (at < f->limit)
+                return tulle__fail(TULLE_ERR_FORMAT,
+                    "%s: the compressed data end before their last byte, at byte %" PRId64, f->path, at);
+        } else if (step == STEP_MEMBER_ENDS) {
             f->between = 1;
         } else if (f->nin == before_in && room == before_room) {
             if (f->input_ended || f->nin == INPUT)

@@ -33,12 +33,18 @@ struct tulle__lines {
     int64_t offset; /* of buffer[0] */
 };
 
+const char *tulle__text_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 tulle_status tulle__text_open(const char *path, tulle__text *text)
 {
+    int standard = strcmp(path, "-") == 0;
     memset(text, 0, sizeof *text);
-    text->path = path;
+    text->path = path = tulle__text_name(path);
     text->threads = 1;
-    text->fd = open(path, O_RDONLY | O_CLOEXEC);
+    text->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
     if (text->fd < 0) return tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
     tulle_status status = TULLE_OK;
     struct stat info;

@@ -33,7 +33,11 @@ typedef struct tulle__text {
     tulle__meter *meter; /* told of the bytes of the file that have been read; NULL: none */
 } tulle__text;
 
+/* "-" is standard input, which must be a regular file as all others. */
 tulle_status tulle__text_open(const char *path, tulle__text *text);
+
+/* What messages call it. */
+const char *tulle__text_name(const char *path);
 void tulle__text_close(tulle__text *text);
 
 /* A pass over one part. */

@@ -15,6 +15,7 @@
 #include "io/binsparse.h"
 #include "io/dense.h"
 #include "io/entries.h"
+#include "io/npz.h"
 #include "io/operand.h"
 #include "mat/assemble.h"
 
@@ -152,7 +153,7 @@ static tulle_status assemble_mtx(
     tulle__mtx_warnings(mtx, sum, load->warnings, TULLE_WARNINGS_MAX);
     size_t used = strlen(load->warnings);
     if (repeated)
-        snprintf(load->warnings + used, TULLE_WARNINGS_MAX - used, "%s: %" PRId64 " %s and %s %s\n", load->operand,
+        snprintf(load->warnings + used, TULLE_WARNINGS_MAX - used, "%s: %" PRId64 " %s and %s %s\n", tulle__mtx_path(mtx),
             repeated, tulle__plural(repeated, "entry falls on one before it", "entries fall on one before them"),
             tulle__plural(repeated, "is", "are"),
             load->options->duplicates == TULLE_DUPLICATES_LAST ? "taken instead of it" : "added to it");
@@ -212,6 +213,47 @@ static tulle_status load_binsparse(tulle__loading *load, tulle_mat **A)
     }
     tulle__entries_fini(&entries);
     tulle__binsparse_close(file);
+    return status;
+}
+
+/* ---- NumPy's zip files ---- */
+
+/* Whether all parts together have read what was written. */
+static tulle_status check_sums(const tulle__npz *npz, tulle_comm *comm, const tulle__npz_sums *mine)
+{
+    tulle__npz_sums *all = NULL;
+    tulle_status status = tulle__alloc((size_t)comm->size, sizeof *all, "checksums", &all);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = tulle_comm_allgather(comm, mine, sizeof *mine, all);
+    if (status == TULLE_OK) status = tulle__npz_check(npz, comm->size, all);
+    tulle__free(all);
+    return tulle_comm_agree(comm, status);
+}
+
+static tulle_status load_npz(tulle__loading *load, tulle_mat **A)
+{
+    tulle_comm *comm = load->comm;
+    const tulle_read_options *options = load->options;
+    tulle__npz *npz = NULL;
+    tulle__npz_sums sums;
+    tulle__entries entries;
+    tulle__entries_init(&entries, 0, 0, options->type);
+    tulle_status status = tulle__npz_open(load->operand, &npz);
+    if (status == TULLE_OK) {
+        tulle__meter *meter = tulle__comm_meter(comm, 0);
+        tulle__npz_watch(npz, meter, comm->size);
+        status = tulle__npz_parse(npz, comm->rank, comm->size, options->type, options->finite_only, &entries, &sums);
+        tulle__meter_stop(meter, status == TULLE_OK);
+    }
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = check_sums(npz, comm, &sums);
+    if (status == TULLE_OK) {
+        tulle__entry_source source = source_of(&entries);
+        tulle__assembly assembly = {.duplicates = options->duplicates, .drop_zeros = options->drop_zeros};
+        status = tulle__assemble(comm, load->layout, options->type, &source, &assembly, A);
+    }
+    tulle__entries_fini(&entries);
+    tulle__npz_close(npz);
     return status;
 }
 
@@ -358,6 +400,8 @@ static tulle_status load_sparse(tulle__loading *load, tulle_mat **A)
     switch (tulle__operand_format(load->operand)) {
     case TULLE__FORMAT_BINSPARSE:
         return load_binsparse(load, A);
+    case TULLE__FORMAT_NPZ:
+        return load_npz(load, A);
     case TULLE__FORMAT_GENERATOR:
         return tulle__load_generated(load, A);
     case TULLE__FORMAT_MTX:

@@ -329,9 +329,11 @@ tulle_status tulle__mtx_open(const char *path, const tulle__mtx_options *options
     if (status != TULLE_OK) return status;
     made->text.fd = -1;
     if (options) made->options = *options;
-    TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &made->path));
-    memcpy(made->path, path, strlen(path) + 1);
-    TULLE_TRY(tulle__text_open(made->path, &made->text));
+    const char *name = tulle__text_name(path);
+    TULLE_TRY(tulle__alloc(strlen(name) + 1, 1, "a path", &made->path));
+    memcpy(made->path, name, strlen(name) + 1);
+    TULLE_TRY(tulle__text_open(path, &made->text));
+    made->text.path = made->path;
     made->text.engine = made->options.engine;
     made->text.block = (size_t)made->options.block;
     made->text.threads = !made->options.no_thread;

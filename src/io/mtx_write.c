@@ -157,7 +157,7 @@ struct tulle__mtx_writer {
 enum { COUNT = 19 }; /* digits of the largest count */
 
 /* The line of sizes; a count that is not known yet is COUNT blanks. */
-static tulle_status write_sizes(tulle__mtx_writer *writer, const char *path, const tulle__mtx_shape *shape)
+static tulle_status write_sizes(tulle__mtx_writer *writer, const tulle__mtx_shape *shape)
 {
     char line[160];
     int n = snprintf(line, sizeof line, "%" PRId64 " %" PRId64, shape->rows, shape->cols);
@@ -165,11 +165,7 @@ static tulle_status write_sizes(tulle__mtx_writer *writer, const char *path, con
     writer->count_at = tulle__output_bytes(writer->output) + n + 1;
     if (!shape->array && shape->stored < 0) {
         n += snprintf(line + n, sizeof line - (size_t)n, " %*s\n", COUNT, "");
-        if (tulle__output_can_overwrite(writer->output))
-            return tulle__output_write_open(writer->output, line, (size_t)n);
-        return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "%s: is no regular file, but the number of entries must stand at the beginning and is known at the end",
-            path);
+        return tulle__output_write_open(writer->output, line, (size_t)n);
     }
     if (!shape->array) n += snprintf(line + n, sizeof line - (size_t)n, " %" PRId64, shape->stored);
     n += snprintf(line + n, sizeof line - (size_t)n, "\n");
@@ -200,7 +196,7 @@ out:
 }
 
 tulle_status tulle__mtx_writer_open(
-    const char *path, const tulle__mtx_shape *shape, int level, tulle__mtx_writer **writer)
+    const char *path, const tulle__mtx_shape *shape, int packers, tulle__mtx_writer **writer)
 {
     tulle__mtx_writer *made = NULL;
     char line[160];
@@ -212,12 +208,17 @@ tulle_status tulle__mtx_writer_open(
         return tulle__fail(TULLE_ERR_ARG, "%s: a symmetric matrix must be square", path);
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a writer", &made));
-    TULLE_TRY(tulle__output_open(path, level, &made->output));
+    TULLE_TRY(tulle__output_open(path, packers, &made->output));
+    if (!shape->array && shape->stored < 0 && !tulle__output_can_overwrite(made->output))
+        TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "%s: is no regular file, but the number of entries must stand at the beginning and is known at the end: "
+            "write to a file",
+            strcmp(path, "-") == 0 ? "standard output" : path));
     int n = snprintf(line, sizeof line, "%%%%MatrixMarket matrix %s %s %s\n", shape->array ? "array" : "coordinate",
         tulle__mtx_field_name(shape->field), tulle__mtx_symmetry_name(shape->symmetry));
     TULLE_TRY(tulle__output_write(made->output, line, (size_t)n));
     TULLE_TRY(write_comment(made->output, shape->comment));
-    TULLE_TRY(write_sizes(made, path, shape));
+    TULLE_TRY(write_sizes(made, shape));
     *writer = made;
     return TULLE_OK;
 out:

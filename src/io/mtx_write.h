@@ -44,9 +44,9 @@ tulle_status tulle__mtx_format_array(const tulle__mtx_shape *shape, int64_t n, c
 
 typedef struct tulle__mtx_writer tulle__mtx_writer;
 
-/* Writes the header. level: see tulle__output_open. */
+/* Writes the header. packers: see tulle__output_open. */
 tulle_status tulle__mtx_writer_open(
-    const char *path, const tulle__mtx_shape *shape, int level, tulle__mtx_writer **writer);
+    const char *path, const tulle__mtx_shape *shape, int packers, tulle__mtx_writer **writer);
 tulle_status tulle__mtx_writer_append(tulle__mtx_writer *writer, const tulle__mtx_text *text);
 
 /* TULLE_ERR_STATE, and no file, if the entries appended are not as many as the header states. Frees the writer. */

@@ -13,14 +13,12 @@
 #include <tulle/types.h>
 
 #include "base/meter.h"
+#include "io/npy_array.h"
 
 typedef struct tulle__npy_header {
     int64_t rows, cols;
-    tulle_order order; /* of the file */
-    char kind;         /* 'f' float, 'i' signed, 'u' unsigned, 'b' boolean */
-    int size;          /* bytes a value */
-    int swapped;       /* in the byte order that is not this machine's */
-    int64_t data;      /* offset of the first value */
+    tulle__npy_array array;
+    int64_t data; /* offset of the first value */
 } tulle__npy_header;
 
 typedef struct tulle__npy tulle__npy;

@@ -3,31 +3,74 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include <tulle/io.h>
 
 #include "base/arg.h"
 #include "base/error.h"
 #include "io/binsparse.h"
+#include "io/deflate.h"
 #include "io/generate.h"
 #include "io/load.h"
 #include "io/mtx.h"
 #include "io/npy.h"
+#include "io/npz.h"
 
-static int ends_in(const char *text, const char *ending)
+/* Which file holds what, by the end of its name. */
+static const struct ending {
+    const char *text;
+    tulle__format format;
+    int sparse, dense, packed;
+} endings[] = {{".mtx", TULLE__FORMAT_MTX, 1, 1, 0}, {".mtx.gz", TULLE__FORMAT_MTX, 1, 1, 1},
+    {".npy", TULLE__FORMAT_NPY, 0, 1, 0}, {".npz", TULLE__FORMAT_NPZ, 1, 0, 0},
+    {".h5", TULLE__FORMAT_BINSPARSE, 1, 1, 0}, {".hdf5", TULLE__FORMAT_BINSPARSE, 1, 1, 0}};
+enum { ENDINGS = sizeof endings / sizeof *endings };
+
+static const struct ending *ending_of(const char *name)
 {
-    size_t n = strlen(text), e = strlen(ending);
-    return n >= e && strcmp(text + n - e, ending) == 0;
+    size_t n = strlen(name);
+    for (int i = 0; i < ENDINGS; i++) {
+        size_t e = strlen(endings[i].text);
+        if (n >= e && strcasecmp(name + n - e, endings[i].text) == 0) return &endings[i];
+    }
+    return NULL;
 }
 
 tulle__format tulle__operand_format(const char *operand)
 {
-    if (ends_in(operand, ".npy")) return TULLE__FORMAT_NPY;
-    if (ends_in(operand, ".h5") || ends_in(operand, ".hdf5")) return TULLE__FORMAT_BINSPARSE;
-    if (ends_in(operand, ".mtx") || ends_in(operand, ".mtx.gz")) return TULLE__FORMAT_MTX;
+    const struct ending *ending = ending_of(operand);
+    if (ending) return ending->format;
     const char *colon = strchr(operand, ':'), *slash = strchr(operand, '/');
     if (tulle__generator_known(operand) || (colon && !slash)) return TULLE__FORMAT_GENERATOR;
     return TULLE__FORMAT_MTX;
+}
+
+int tulle__output_packed(const char *path)
+{
+    const struct ending *ending = ending_of(path);
+    return ending && ending->packed;
+}
+
+static tulle_status refuse_ending(const char *path, tulle_kind kind, int known)
+{
+    if (!known && tulle__operand_format(path) == TULLE__FORMAT_GENERATOR)
+        return tulle__fail(TULLE_ERR_ARG, "'%s' is no name of a file: it reads as a generator's spec", path);
+    return tulle__fail(TULLE_ERR_UNSUPPORTED,
+        "%s: %sa %s matrix goes into a .mtx, .mtx.gz, %s or .bsp.h5 file, or as Matrix Market to standard output, '-'",
+        path, known ? "" : "the name has no ending that is known; ", kind == TULLE_CSR ? "sparse" : "dense",
+        kind == TULLE_CSR ? ".npz" : ".npy");
+}
+
+tulle_status tulle__output_format(const char *path, tulle_kind kind, tulle__format *format)
+{
+    const struct ending *ending = strcmp(path, "-") == 0 ? &endings[0] : ending_of(path);
+    if (!ending || !(kind == TULLE_CSR ? ending->sparse : ending->dense)) return refuse_ending(path, kind, !!ending);
+    *format = ending->format;
+    if (ending->packed) return tulle__deflate_present(path);
+    if (ending->format == TULLE__FORMAT_NPZ) return tulle__zip_present(path);
+    if (ending->format == TULLE__FORMAT_BINSPARSE) return tulle__binsparse_can_write(path);
+    return TULLE_OK;
 }
 
 const char *tulle_operand_generator(int i, const char **sentence)
@@ -46,7 +89,8 @@ static tulle_status inspect_mtx(const char *path, const tulle_read_options *opti
         .n = h->cols,
         .stored = h->stored,
         .dense = h->array,
-        .symmetric = h->symmetry != TULLE__MTX_GENERAL};
+        .symmetric = h->symmetry != TULLE__MTX_GENERAL,
+        .skew = h->symmetry == TULLE__MTX_SKEW};
     snprintf(shape->format, sizeof shape->format, "matrix market, %s, %s, %s%s", h->array ? "array" : "coordinate",
         tulle__mtx_field_name(h->field), h->hermitian ? "hermitian" : tulle__mtx_symmetry_name(h->symmetry),
         h->packed ? ", gzip" : "");
@@ -61,9 +105,21 @@ static tulle_status inspect_npy(const char *path, tulle_operand_shape *shape)
     if (status != TULLE_OK) return status;
     const tulle__npy_header *h = tulle__npy_head(npy);
     *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->rows * h->cols, .dense = 1};
-    snprintf(shape->format, sizeof shape->format, "numpy, %c%d, %s", h->kind, h->size,
-        h->order == TULLE_ROW_MAJOR ? "row-major" : "column-major");
+    snprintf(shape->format, sizeof shape->format, "numpy, %c%d, %s", h->array.kind, h->array.width,
+        h->array.order == TULLE_ROW_MAJOR ? "row-major" : "column-major");
     tulle__npy_close(npy);
+    return TULLE_OK;
+}
+
+static tulle_status inspect_npz(const char *path, tulle_operand_shape *shape)
+{
+    tulle__npz *npz;
+    tulle_status status = tulle__npz_open(path, &npz);
+    if (status != TULLE_OK) return status;
+    const tulle__npz_header *h = tulle__npz_head(npz);
+    *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->stored};
+    snprintf(shape->format, sizeof shape->format, "scipy, %s", tulle__npz_format_name(h->format));
+    tulle__npz_close(npz);
     return TULLE_OK;
 }
 
@@ -77,7 +133,8 @@ static tulle_status inspect_binsparse(const char *path, tulle_operand_shape *sha
         .n = h->cols,
         .stored = h->stored,
         .dense = h->format == TULLE__BINSPARSE_DMATR || h->format == TULLE__BINSPARSE_DMATC,
-        .symmetric = h->structure != TULLE__BINSPARSE_GENERAL};
+        .symmetric = h->structure != TULLE__BINSPARSE_GENERAL,
+        .skew = h->structure == TULLE__BINSPARSE_SKEW_LOWER || h->structure == TULLE__BINSPARSE_SKEW_UPPER};
     if (h->format == TULLE__BINSPARSE_BSR)
         snprintf(shape->format, sizeof shape->format, "binsparse, blocks of %d x %d%s", h->block, h->block,
             shape->symmetric ? ", half" : "");
@@ -115,6 +172,8 @@ tulle_status tulle_operand_inspect(const char *operand, const tulle_read_options
     switch (tulle__operand_format(operand)) {
     case TULLE__FORMAT_NPY:
         return inspect_npy(operand, shape);
+    case TULLE__FORMAT_NPZ:
+        return inspect_npz(operand, shape);
     case TULLE__FORMAT_BINSPARSE:
         return inspect_binsparse(operand, shape);
     case TULLE__FORMAT_GENERATOR:

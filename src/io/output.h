@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file being written: it has no name until it is complete, or, where the file system wants one, a temporary name
- * beside its own, then takes its name in one step; a writer that fails, is aborted or dies leaves the old file as it
- * was. What is not a regular file (a pipe, a device) is written to directly. Packed output is gzip, by zlib: one
- * member, or three where a part of it is known only at the end. One thread's private object.
+ * A matrix file being written, plain or packed, which appears under its name when it is complete (base/new_file.h), or
+ * standard output, whose name is "-". Packed output is gzip, of many members (io/pack.h). One thread's private object.
  */
 #ifndef TULLE_IO_OUTPUT_H
 #define TULLE_IO_OUTPUT_H
@@ -13,10 +11,12 @@
 
 #include <tulle/status.h>
 
+#include "io/pack.h"
+
 typedef struct tulle__output tulle__output;
 
-/* level: 0 = not packed, 1 (fast) .. 9 (small). */
-tulle_status tulle__output_open(const char *path, int level, tulle__output **output);
+/* packers: 0 = not packed, else the threads that pack, of which the caller is one. */
+tulle_status tulle__output_open(const char *path, int packers, tulle__output **output);
 tulle_status tulle__output_write(tulle__output *output, const void *data, size_t bytes);
 
 /* Whether overwrite is possible: a regular file. */
@@ -24,9 +24,8 @@ int tulle__output_can_overwrite(const tulle__output *output);
 
 /*
  * The same for what is to be overwritten later. In a packed file it is a gzip member of its own that is not compressed,
- * so that it keeps its length; there may be one, of at most TULLE__OUTPUT_OPEN bytes.
+ * so that it keeps its length; there may be one, of at most TULLE__PACK_OPEN bytes.
  */
-enum { TULLE__OUTPUT_OPEN = 256 };
 tulle_status tulle__output_write_open(tulle__output *output, const void *data, size_t bytes);
 
 /*
@@ -42,6 +41,9 @@ tulle_status tulle__output_close(tulle__output *output, int sync);
 
 /* Removes what was written; NULL allowed. */
 void tulle__output_abort(tulle__output *output);
+
+/* A message for what failed with errno, and what is left of the file. */
+tulle_status tulle__output_fail(const tulle__output *output, const char *what);
 
 /* Gives the file a temporary name, for formats that are written by another library: who dies then leaves it behind. */
 const char *tulle__output_temporary(tulle__output *output);

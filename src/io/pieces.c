@@ -8,6 +8,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "io/binsparse.h"
+#include "io/npz.h"
 #include "io/operand.h"
 #include "io/save.h"
 #include "io/spool.h"
@@ -37,7 +38,8 @@ struct tulle_writer {
 
 static tulle_status open_mtx(tulle_writer *writer)
 {
-    return tulle__mtx_writer_open(writer->path, &writer->shape, tulle__save_level(writer->path), &writer->text);
+    return tulle__mtx_writer_open(
+        writer->path, &writer->shape, tulle__save_packers(writer->comm, writer->path), &writer->text);
 }
 
 static tulle_status append_mtx(tulle_writer *writer, tulle_mat *A)
@@ -57,13 +59,11 @@ static void abort_mtx(tulle_writer *writer)
     tulle__mtx_writer_abort(writer->text);
 }
 
-/* ---- Binsparse: CSR, whose rows are merged from all pieces at the end ---- */
+/* ---- Binsparse and NumPy: CSR, whose rows are merged from all pieces at the end ---- */
 
-static tulle_status open_binsparse(tulle_writer *writer)
+static tulle_status open_spool(tulle_writer *writer)
 {
     const tulle__mtx_shape *shape = &writer->shape;
-    tulle_status status = tulle__binsparse_can_write(writer->path);
-    if (status != TULLE_OK) return status;
     return tulle__spool_open(writer->path, shape->rows, shape->cols, shape->type, &writer->spool);
 }
 
@@ -72,16 +72,11 @@ static tulle_status take(void *context, int64_t row, int64_t n, int64_t base, co
     return tulle__spool_take(context, row, n, base, col, val);
 }
 
-static tulle_status append_binsparse(tulle_writer *writer, tulle_mat *A)
+static tulle_status append_spool(tulle_writer *writer, tulle_mat *A)
 {
     tulle_status status = tulle__spool_begin(writer->spool);
     if (status == TULLE_OK) status = tulle__save_rows(A, &(tulle__row_sink){take, writer->spool});
     return status == TULLE_OK ? tulle__spool_end(writer->spool) : status;
-}
-
-static tulle_status put(void *context, int64_t row, int64_t col, const void *val)
-{
-    return tulle__binsparse_put(context, row, col, val);
 }
 
 static tulle_status close_binsparse(tulle_writer *writer)
@@ -95,14 +90,27 @@ static tulle_status close_binsparse(tulle_writer *writer)
         .wide = shape->cols > INT32_MAX};
     tulle_status status = tulle__binsparse_writer_open(writer->path, &sparse, &file);
     if (status != TULLE_OK) return status;
-    status = tulle__spool_give(writer->spool, tulle__comm_meter(writer->comm, 0), put, file);
+    status = tulle__spool_give(writer->spool, tulle__comm_meter(writer->comm, 0), tulle__put_binsparse, file);
     if (status == TULLE_OK) status = tulle__binsparse_put_end(file);
     if (status == TULLE_OK) return tulle__binsparse_writer_close(file, 0);
     tulle__binsparse_writer_abort(file);
     return status;
 }
 
-static void abort_binsparse(tulle_writer *writer)
+static tulle_status close_npz(tulle_writer *writer)
+{
+    const tulle__mtx_shape *shape = &writer->shape;
+    tulle__npz_writer *file;
+    tulle_status status = tulle__npz_writer_open(
+        writer->path, shape->rows, shape->cols, tulle__spool_entries(writer->spool), shape->type, &file);
+    if (status != TULLE_OK) return status;
+    status = tulle__spool_give(writer->spool, tulle__comm_meter(writer->comm, 0), tulle__put_npz, file);
+    if (status == TULLE_OK) return tulle__npz_writer_close(file, 0);
+    tulle__npz_writer_abort(file);
+    return status;
+}
+
+static void abort_spool(tulle_writer *writer)
 {
     tulle__spool_close(writer->spool);
 }
@@ -112,12 +120,13 @@ static void abort_binsparse(tulle_writer *writer)
 static tulle_status find_way(const char *path, const way **found)
 {
     static const way mtx = {open_mtx, append_mtx, close_mtx, abort_mtx},
-                     binsparse = {open_binsparse, append_binsparse, close_binsparse, abort_binsparse};
-    tulle__format format = tulle__operand_format(path);
-    *found = format == TULLE__FORMAT_MTX ? &mtx : format == TULLE__FORMAT_BINSPARSE ? &binsparse : NULL;
-    if (*found) return TULLE_OK;
-    return tulle__fail(TULLE_ERR_UNSUPPORTED,
-        "%s: a sparse result that is made in phases goes into a .mtx, .mtx.gz or .bsp.h5 file", path);
+                     binsparse = {open_spool, append_spool, close_binsparse, abort_spool},
+                     npz = {open_spool, append_spool, close_npz, abort_spool};
+    tulle__format format;
+    tulle_status status = tulle__output_format(path, TULLE_CSR, &format);
+    if (status == TULLE_OK)
+        *found = format == TULLE__FORMAT_BINSPARSE ? &binsparse : format == TULLE__FORMAT_NPZ ? &npz : &mtx;
+    return status;
 }
 
 static void drop(tulle_writer *writer)

@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "base/arg.h"
+#include "base/cores.h"
 #include "base/error.h"
 #include "io/binsparse.h"
+#include "io/half.h"
 #include "io/load.h"
 #include "io/mtx_write.h"
 #include "io/npy.h"
+#include "io/npz.h"
 #include "io/operand.h"
 #include "io/save.h"
 #include "mat/fetch.h"
@@ -96,6 +99,7 @@ static tulle_status flush(struct mtx_rows *rows)
 static tulle_status take_text(void *context, int64_t row, int64_t n, int64_t base, const int32_t *col, const void *val)
 {
     struct mtx_rows *rows = context;
+    n = tulle__half_of_row(rows->shape->symmetry, row, n, base, col);
     tulle_status status = tulle__mtx_format_row(rows->shape, row, n, base, col, val, &rows->text);
     return status == TULLE_OK && rows->text.bytes > FLUSH ? flush(rows) : status;
 }
@@ -137,20 +141,25 @@ out:
     return status;
 }
 
+/* Columns one after the other, of a symmetric matrix each from its diagonal (skew: below) down. */
 static tulle_status write_array(
     const tulle__mtx_shape *shape, const char *all, tulle__meter *meter, tulle__mtx_writer *writer)
 {
-    enum { VALUES = 1 << 16 };
     tulle_status status = TULLE_OK;
     tulle__mtx_text text = {0};
     tulle__meter_start(meter, "writing", "values", shape->stored);
-    for (int64_t v = 0; v < shape->stored; v += VALUES) {
-        int64_t n = shape->stored - v < VALUES ? shape->stored - v : VALUES;
-        text.bytes = 0;
-        text.entries = 0;
-        TULLE_TRY(tulle__mtx_format_array(shape, n, all + (size_t)v * tulle_type_size(shape->type), &text));
-        TULLE_TRY(tulle__mtx_writer_append(writer, &text));
-        tulle__meter_set(meter, v + n, shape->stored);
+    for (int64_t c = 0, done = 0; c < shape->cols; c++) {
+        int64_t first = shape->symmetry == TULLE__MTX_GENERAL ? 0 : c + (shape->symmetry == TULLE__MTX_SKEW);
+        int64_t n = shape->rows - first;
+        size_t before = (size_t)(c * shape->rows + first) * tulle_type_size(shape->type);
+        TULLE_TRY(tulle__mtx_format_array(shape, n, all + before, &text));
+        done += n;
+        if (text.bytes > FLUSH || done == shape->stored) {
+            TULLE_TRY(tulle__mtx_writer_append(writer, &text));
+            text.bytes = 0;
+            text.entries = 0;
+        }
+        tulle__meter_set(meter, done, shape->stored);
     }
 out:
     tulle__meter_stop(meter, status == TULLE_OK);
@@ -158,24 +167,29 @@ out:
     return status;
 }
 
-int tulle__save_level(const char *path)
+int tulle__save_threads(const tulle_comm *comm)
 {
-    size_t length = strlen(path);
-    return length > 3 && strcmp(path + length - 3, ".gz") == 0 ? 6 : 0;
+    int64_t cores = tulle__cores_allowed(), threads = (int64_t)comm->size * comm->pe->threads;
+    if (threads > cores) threads = cores;
+    return threads < comm->pe->threads ? comm->pe->threads : (int)threads;
 }
 
-static tulle_status save_mtx(tulle_mat *A, const char *path)
+int tulle__save_packers(const tulle_comm *comm, const char *path)
+{
+    return tulle__output_packed(path) ? tulle__save_threads(comm) : 0;
+}
+
+static tulle_status save_mtx(tulle_mat *A, tulle__mtx_symmetry symmetry, int64_t stored, const char *path)
 {
     tulle__mtx_shape shape = {.rows = A->layout->m,
         .cols = A->layout->n,
-        .stored = A->nnz,
+        .stored = stored,
         .type = A->type,
         .field = TULLE__MTX_REAL,
-        .symmetry = TULLE__MTX_GENERAL,
+        .symmetry = symmetry,
         .array = A->kind == TULLE_DENSE};
     tulle__mtx_writer *writer;
-    if (shape.array) shape.stored = shape.rows * shape.cols;
-    tulle_status status = tulle__mtx_writer_open(path, &shape, tulle__save_level(path), &writer);
+    tulle_status status = tulle__mtx_writer_open(path, &shape, tulle__save_packers(A->comm, path), &writer);
     if (status != TULLE_OK) return status;
     if (!shape.array) {
         status = tulle__save_mtx_rows(A, &shape, writer);
@@ -194,9 +208,6 @@ static tulle_status save_npy(tulle_mat *A, const char *path)
 {
     char *all = NULL;
     tulle__npy_writer *writer;
-    if (A->kind != TULLE_DENSE)
-        return tulle__fail(
-            TULLE_ERR_UNSUPPORTED, "%s: a sparse matrix does not go into a .npy file; use .bsp.h5 or .mtx", path);
     tulle_status status = tulle__npy_writer_open(path, A->layout->m, A->layout->n, A->type, TULLE_ROW_MAJOR, &writer);
     if (status != TULLE_OK) return status;
     status = gather_dense(A, TULLE_ROW_MAJOR, &all);
@@ -207,27 +218,54 @@ static tulle_status save_npy(tulle_mat *A, const char *path)
     return status;
 }
 
-struct binsparse_rows {
-    tulle__binsparse_writer *writer;
+struct entry_rows {
+    tulle__entry_put put;
+    void *writer;
     size_t size; /* of a value */
 };
 
 static tulle_status take_entries(
     void *context, int64_t row, int64_t n, int64_t base, const int32_t *col, const void *val)
 {
-    const struct binsparse_rows *rows = context;
+    const struct entry_rows *rows = context;
     const char *value = val;
     tulle_status status = TULLE_OK;
     for (int64_t e = 0; e < n && status == TULLE_OK; e++)
-        status = tulle__binsparse_put(rows->writer, row, base + col[e], value + (size_t)e * rows->size);
+        status = rows->put(rows->writer, row, base + col[e], value + (size_t)e * rows->size);
     return status;
+}
+
+tulle_status tulle__save_entries(tulle_mat *A, tulle__entry_put put, void *writer)
+{
+    struct entry_rows rows = {put, writer, tulle_type_size(A->type)};
+    return tulle__save_rows(A, &(tulle__row_sink){take_entries, &rows});
+}
+
+tulle_status tulle__put_binsparse(void *writer, int64_t row, int64_t col, const void *val)
+{
+    return tulle__binsparse_put(writer, row, col, val);
+}
+
+tulle_status tulle__put_npz(void *writer, int64_t row, int64_t col, const void *val)
+{
+    return tulle__npz_put(writer, row, col, val);
 }
 
 static tulle_status write_binsparse(tulle_mat *A, tulle__binsparse_writer *writer)
 {
-    struct binsparse_rows rows = {writer, tulle_type_size(A->type)};
-    tulle_status status = tulle__save_rows(A, &(tulle__row_sink){take_entries, &rows});
+    tulle_status status = tulle__save_entries(A, tulle__put_binsparse, writer);
     return status == TULLE_OK ? tulle__binsparse_put_end(writer) : status;
+}
+
+static tulle_status save_npz(tulle_mat *A, const char *path)
+{
+    tulle__npz_writer *writer;
+    tulle_status status = tulle__npz_writer_open(path, A->layout->m, A->layout->n, A->nnz, A->type, &writer);
+    if (status != TULLE_OK) return status;
+    status = tulle__save_entries(A, tulle__put_npz, writer);
+    if (status == TULLE_OK) return tulle__npz_writer_close(writer, 0);
+    tulle__npz_writer_abort(writer);
+    return status;
 }
 
 static tulle_status write_dense_binsparse(tulle_mat *A, tulle__binsparse_writer *writer)
@@ -254,25 +292,35 @@ static tulle_status save_binsparse(tulle_mat *A, const char *path)
     return status;
 }
 
-tulle_status tulle_mat_save(tulle_mat *A, const char *path)
+tulle_status tulle__save_symmetric(tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(path)) return tulle__refuse(A ? A->comm : NULL);
+    int64_t stored = 0;
+    tulle__format format = TULLE__FORMAT_MTX;
     tulle_status status = tulle__wants_values(A->comm, "writing a matrix");
+    if (status == TULLE_OK) status = tulle__output_format(path, A->kind, &format);
+    if (status == TULLE_OK && format == TULLE__FORMAT_MTX) status = tulle__half_count(A, symmetry, path, &stored);
     if (A->comm->rank == 0 && status == TULLE_OK) {
-        switch (tulle__operand_format(path)) {
+        switch (format) {
         case TULLE__FORMAT_NPY:
             status = save_npy(A, path);
+            break;
+        case TULLE__FORMAT_NPZ:
+            status = save_npz(A, path);
             break;
         case TULLE__FORMAT_BINSPARSE:
             status = save_binsparse(A, path);
             break;
         case TULLE__FORMAT_MTX:
-            status = save_mtx(A, path);
+            status = save_mtx(A, symmetry, stored, path);
             break;
-        case TULLE__FORMAT_GENERATOR:
-            status = tulle__fail(TULLE_ERR_ARG, "'%s' is no name of a file: it reads as a generator's spec", path);
+        case TULLE__FORMAT_GENERATOR: /* no file */
             break;
         }
     }
     return tulle_comm_agree(A->comm, status);
+}
+
+tulle_status tulle_mat_save(tulle_mat *A, const char *path)
+{
+    return tulle__save_symmetric(A, path, TULLE__MTX_GENERAL);
 }

@@ -5,7 +5,9 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "io/block_writer.h"
+#include "io/half.h"
 #include "io/operand.h"
+#include "io/save.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
 
@@ -130,6 +132,8 @@ tulle_status tulle_mat_save_as(tulle_mat *A, const char *path, const char *forma
 {
     if (TULLE__NULL(A) || TULLE__NULL(path)) return tulle__refuse(A ? A->comm : NULL);
     tulle__block_wanted wanted;
+    tulle__mtx_symmetry symmetry;
+    if (tulle__half_parse(format, &symmetry)) return tulle__save_symmetric(A, path, symmetry);
     tulle_status status = tulle__wants_values(A->comm, "writing a matrix");
     if (status == TULLE_OK) status = tulle__file_format(path, format, A->type, &wanted);
     if (status == TULLE_OK && !wanted.plain && A->kind != TULLE_CSR)

@@ -5,7 +5,6 @@
  * file of blocks the rows are made twice or, if something must be known to choose, three times.
  */
 #include <string.h>
-#include <unistd.h>
 
 #include <tulle/io.h>
 
@@ -15,6 +14,7 @@
 #include "io/binsparse.h"
 #include "io/block_writer.h"
 #include "io/generate.h"
+#include "io/npz.h"
 #include "io/operand.h"
 #include "io/save.h"
 #include "mat/mat.h"
@@ -39,6 +39,7 @@ struct target {
     const char *what;
     int block; /* rows come in multiples of that */
     tulle__binsparse_writer *binary;
+    tulle__npz_writer *npz;
     tulle__mtx_writer *text;
     const tulle__mtx_shape *text_shape;
     tulle__mtx_text *texts; /* one a thread */
@@ -121,6 +122,17 @@ out:
     return status;
 }
 
+static tulle_status take_npz(struct target *to, struct slab *slab)
+{
+    const char *val = slab->val;
+    tulle_status status = TULLE_OK;
+    for (int64_t r = 0; r < slab->r1 - slab->r0; r++)
+        for (int64_t e = slab->rowptr[r]; e < slab->rowptr[r + 1] && status == TULLE_OK; e++)
+            status =
+                tulle__npz_put(to->npz, slab->r0 + r, slab->colind[e], val + (size_t)e * tulle_type_size(slab->type));
+    return status;
+}
+
 static tulle__csr csr_of(const struct slab *slab)
 {
     return (tulle__csr){
@@ -183,7 +195,7 @@ out:
     return status;
 }
 
-static tulle_status save_text(struct slab *slab, tulle__meter *meter, const char *path)
+static tulle_status save_text(struct slab *slab, tulle__meter *meter, int packers, const char *path)
 {
     tulle__mtx_shape shape = {.rows = slab->shape.m,
         .cols = slab->shape.n,
@@ -195,7 +207,7 @@ static tulle_status save_text(struct slab *slab, tulle__meter *meter, const char
     int nthreads = tulle__pool_size(slab->pool);
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero((size_t)nthreads, sizeof *to.texts, "texts", &to.texts));
-    TULLE_TRY(tulle__mtx_writer_open(path, &shape, tulle__save_level(path), &to.text));
+    TULLE_TRY(tulle__mtx_writer_open(path, &shape, packers, &to.text));
     status = each_slab(slab, meter, &to);
     if (status == TULLE_OK)
         status = tulle__mtx_writer_close(to.text, 0);
@@ -217,6 +229,18 @@ static tulle_status save_entries(struct slab *slab, tulle__meter *meter, const c
     status = each_slab(slab, meter, &to);
     if (status == TULLE_OK) return tulle__binsparse_writer_close(to.binary, 0);
     tulle__binsparse_writer_abort(to.binary);
+    return status;
+}
+
+static tulle_status save_npz(struct slab *slab, tulle__meter *meter, const char *path)
+{
+    struct target to = {.take = take_npz, .what = "writing", .block = 1};
+    tulle_status status =
+        tulle__npz_writer_open(path, slab->shape.m, slab->shape.n, slab->shape.nnz, slab->type, &to.npz);
+    if (status != TULLE_OK) return status;
+    status = each_slab(slab, meter, &to);
+    if (status == TULLE_OK) return tulle__npz_writer_close(to.npz, 0);
+    tulle__npz_writer_abort(to.npz);
     return status;
 }
 
@@ -250,35 +274,30 @@ out:
     return status;
 }
 
-static int threads_of(const tulle_comm *comm)
-{
-    int64_t cores = sysconf(_SC_NPROCESSORS_ONLN), threads = (int64_t)comm->size * comm->pe->threads;
-    if (threads > cores) threads = cores;
-    return threads < comm->pe->threads ? comm->pe->threads : (int)threads;
-}
-
 static tulle_status save_generated(
     tulle_comm *comm, const tulle__generator *generator, tulle_type type, const char *path, const char *format)
 {
     struct slab slab = {.generator = generator, .type = type};
     tulle__meter *meter = tulle__comm_meter(comm, 0);
     tulle__block_wanted wanted;
+    tulle__format ending;
     tulle_status status = tulle__file_format(path, format, type, &wanted);
+    if (status == TULLE_OK) status = tulle__output_format(path, TULLE_CSR, &ending);
     if (status != TULLE_OK) return status;
     tulle__generator_get_shape(generator, &slab.shape);
     if (slab.shape.n > INT32_MAX)
         return tulle__fail(TULLE_ERR_OVERFLOW, "%lld columns are too many", (long long)slab.shape.n);
-    status = tulle__pool_new(threads_of(comm), &slab.pool);
+    status = tulle__pool_new(tulle__save_threads(comm), &slab.pool);
     if (status != TULLE_OK) return status;
-    switch (tulle__operand_format(path)) {
+    switch (ending) {
     case TULLE__FORMAT_BINSPARSE:
         status = wanted.plain ? save_entries(&slab, meter, path) : save_blocks(&slab, meter, &wanted, path);
         break;
-    case TULLE__FORMAT_MTX:
-        status = save_text(&slab, meter, path);
+    case TULLE__FORMAT_NPZ:
+        status = save_npz(&slab, meter, path);
         break;
     default:
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: a sparse matrix goes into .bsp.h5 or .mtx", path);
+        status = save_text(&slab, meter, tulle__save_packers(comm, path), path);
     }
     tulle__pool_free(slab.pool);
     return status;

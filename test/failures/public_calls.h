@@ -233,6 +233,21 @@ static tulle_status save_dense(struct fixture *f, const char *text)
     return tulle_mat_save(f->D, in_folder(text, path));
 }
 
+/* Files of each PE's own. */
+static tulle_status put_files(struct fixture *f, const char *text)
+{
+    char path[PATH_MOST], name[24];
+    tulle_machine machine = {.threads = 1};
+    snprintf(name, sizeof name, "%s%d.npy", text, tulle_comm_rank(f->comm));
+    tulle_status status = tulle_output_try(in_folder(name, path));
+    if (status == TULLE_OK) status = tulle_output_try_matrix(path, TULLE_DENSE);
+    if (status == TULLE_OK) status = tulle_file_write(path, name, sizeof name);
+    if (status == TULLE_OK) status = tulle_machine_try(path, 1);
+    if (status == TULLE_OK) status = tulle_machine_save(path, &machine);
+    unlink(path);
+    return status;
+}
+
 static tulle_status write_pieces(struct fixture *f, const char *text)
 {
     char path[PATH_MOST];
@@ -519,7 +534,7 @@ static tulle_status multiply_elements(struct fixture *f, const char *text)
 }
 
 /* Names of the functions that a call tries, and with what. */
-enum { TEXTS = 8 };
+enum { TEXTS = 9 };
 static const struct subject {
     const char *names;
     call call;
@@ -540,15 +555,15 @@ static const struct subject {
     {"tulle_mat_replace tulle_mat_renew", replace, {""}, NULL, 0},
     {"tulle_mat_redistribute tulle_mat_transpose tulle_mat_fill_random", reshape, {""}, NULL, 0},
     {"tulle_mat_row_nnz tulle_mat_row_flops", weigh, {""}, NULL, 0},
-    {"tulle_mat_save", save_sparse, {"a.mtx", "a.mtx.gz", "a.bsp.h5"}, NULL, 0},
+    {"tulle_mat_save", save_sparse, {"a.mtx", "a.mtx.gz", "a.npz", "a.bsp.h5"}, NULL, 0},
     {"tulle_mat_save_as", save_as, {"b.bsp.h5", "auto.bsp.h5"}, NULL, 0},
     {"tulle_mat_save", save_dense, {"d.mtx", "d.npy", "d.bsp.h5"}, NULL, 0},
-    {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, {"p.mtx", "p.mtx.gz", "p.bsp.h5"}, NULL,
+    {"tulle_writer_open tulle_writer_append tulle_writer_close", write_pieces, {"p.mtx", "p.mtx.gz", "p.npz", "p.bsp.h5"}, NULL,
         0},
-    {"tulle_operand_save", write_slabs, {"s.mtx", "s.mtx.gz", "s.bsp.h5"}, NULL, 0},
-    {"tulle_operand_inspect", inspect, {"a.mtx", "a.mtx.gz", "d.npy", "a.bsp.h5", "rmat:scale=4"}, NULL, 1},
+    {"tulle_operand_save", write_slabs, {"s.mtx", "s.mtx.gz", "s.npz", "s.bsp.h5"}, NULL, 0},
+    {"tulle_operand_inspect", inspect, {"a.mtx", "a.mtx.gz", "a.npz", "d.npy", "a.bsp.h5", "rmat:scale=4"}, NULL, 1},
     {"tulle_mat_load", load_sparse,
-        {"a.mtx", "a.mtx.gz", "a.bsp.h5", "d.mtx", "d.npy", "rmat:scale=4", "er:n=20,degree=3",
+        {"a.mtx", "a.mtx.gz", "a.npz", "a.bsp.h5", "d.mtx", "d.npy", "rmat:scale=4", "er:n=20,degree=3",
             "cantilever:nodes=2,dof=3"},
         NULL, 0},
     {"tulle_mat_load", load_dense, {"a.mtx", "d.npy", "d.bsp.h5", "dense:m=6,n=5"}, NULL, 0},
@@ -576,6 +591,8 @@ static const struct subject {
         0},
     {"tulle_stream_new tulle_stream_multiply", stream, {"limit+cpu bsr:b=2,half"}, NULL, 0},
     {"tulle_rows_open tulle_rows_free tulle_rows_diagonal tulle_stream_of_rows", stream, {"s.bsp.h5"}, NULL, 0},
+    {"tulle_output_try tulle_output_try_matrix tulle_file_write tulle_machine_try tulle_machine_save", put_files, {""},
+        NULL, 1},
     {"tulle_machine_measure_tiers", look_around, {""}, NULL, 0},
     {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, {"s", "d"},
         NULL, 0},
@@ -585,7 +602,7 @@ enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 /* What the build must have for a text with this in it. */
 static const struct {
     const char *part, *fact;
-} wants[] = {{".gz", "zlib: yes"}, {".h5", "HDF5: yes"}, {"block-jacobi", "LAPACK: yes"}};
+} wants[] = {{".gz", "zlib: yes"}, {".npz", "zlib: yes"}, {".h5", "HDF5: yes"}, {"block-jacobi", "LAPACK: yes"}};
 
 /* What the program calls outside a body, charged to the process. */
 static tulle_status open_and_run(void);
@@ -617,7 +634,7 @@ static const char without[] =
     "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "
     "tulle_layout_rows tulle_layout_tile_cols tulle_layout_tile_rows tulle_machine_load tulle_machine_path "
     "tulle_machine_find tulle_census_flops tulle_census_entries tulle_roof_spmm tulle_roof_spgemm tulle_roof_network "
-    "tulle_machine_save tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "
+    "tulle_output_distinct tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "
     "tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word tulle_operand_generator tulle_parse_bytes "
     "tulle_parse_int tulle_parse_real tulle_parse_type tulle_parse_word tulle_plan_alg tulle_plan_bytes "
     "tulle_plan_describe "

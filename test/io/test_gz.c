@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packed files: members in a row, truncation, junk, damage, and the same entries in any number of parts. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -137,6 +138,103 @@ static void long_file(const char *engine)
     unlink(plain);
 }
 
+/* Text that packs well, or bytes that do not. */
+static char *make_bytes(size_t bytes, int packs)
+{
+    char *data = malloc(bytes + 32);
+    for (size_t i = 0; i < bytes; i += 8) {
+        uint64_t r = tulle__random_at(9, 2, i);
+        if (packs)
+            snprintf(data + i, 9, "%7d\n", (int)(r % 1000000));
+        else
+            memcpy(data + i, &r, 8);
+    }
+    return data;
+}
+
+static char *whole_file(size_t most, size_t *bytes)
+{
+    char *data = malloc(most);
+    FILE *f = fopen(path, "rb");
+    *bytes = f ? fread(data, 1, most, f) : 0;
+    if (f) fclose(f);
+    return data;
+}
+
+/* Written by so many threads, in pieces of a size. */
+static int write_by(const char *data, size_t bytes, int threads, size_t piece)
+{
+    tulle__output *out = NULL;
+    unlink(path); /* some disks write at once what replaces a file */
+    int fine = tulle__output_open(path, threads, &out) == TULLE_OK;
+    for (size_t i = 0; i < bytes && fine; i += piece)
+        fine = tulle__output_write(out, data + i, bytes - i < piece ? bytes - i : piece) == TULLE_OK;
+    return fine && tulle__output_close(out, 0) == TULLE_OK;
+}
+
+static int reads_as(const char *engine, const char *data, size_t bytes)
+{
+    tulle__inflate *inflate = NULL;
+    char *back = malloc(bytes + 1);
+    size_t got = 0;
+    int64_t consumed;
+    int fd = open(path, O_RDONLY);
+    int fine = fd >= 0 && tulle__inflate_open(fd, path, engine, &inflate) == TULLE_OK &&
+               tulle__inflate_read(inflate, back, bytes + 1, &got, &consumed) == TULLE_OK && got == bytes &&
+               memcmp(back, data, bytes) == 0;
+    tulle__inflate_close(inflate);
+    if (fd >= 0) close(fd);
+    free(back);
+    return fine;
+}
+
+/* Blocks packed side by side: the same file from any number of threads, and what was written comes back. */
+static void by_threads(void)
+{
+    static const size_t sizes[] = {1, 1000, (1 << 18) - 1, 1 << 18, (1 << 18) + 1, 3 << 20, (5 << 20) + 17};
+    static const size_t pieces[] = {1 << 22, 65536, 700001, 4097};
+    const char *const *engines = tulle__inflate_engines();
+    for (int packs = 0; packs < 2; packs++) {
+        int same = 1, back = 1, gzip = 1;
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            char *data = make_bytes(sizes[s], packs), *first = NULL;
+            size_t n1 = 0, n;
+            for (int t = 1; t <= 5; t++) {
+                same &= write_by(data, sizes[s], t, pieces[(s + (size_t)t) % 4]);
+                char *file = whole_file(2 * sizes[s] + 1000, &n);
+                if (!first) first = file, n1 = n;
+                same &= n == n1 && n > 0 && memcmp(file, first, n) == 0;
+                if (file != first) free(file);
+            }
+            for (int e = 0; engines[e]; e++) back &= reads_as(engines[e], data, sizes[s]);
+            char command[TEMPORARY_MOST + 64];
+            snprintf(command, sizeof command, "gzip -t <'%s'", path);
+            gzip &= system(command) == 0;
+            free(first);
+            free(data);
+        }
+        ok(same, "%s: 1 to 5 threads write the same file", packs ? "text" : "noise");
+        ok(back, "which every engine reads");
+        ok(gzip, "and gzip");
+    }
+    /* a number of threads that memory does not suffice for is not taken */
+    tulle__account *account = tulle__account_new(3 << 20);
+    char *data = make_bytes(3 << 20, 1), *file;
+    size_t n, n1;
+    int fine = write_by(data, 3 << 20, 1, 1 << 16);
+    file = whole_file(4 << 20, &n1);
+    tulle__account_enter(account);
+    fine &= write_by(data, 3 << 20, 16, 1 << 16);
+    tulle__account_enter(NULL);
+    char *again = whole_file(4 << 20, &n);
+    ok(fine && n == n1 && memcmp(file, again, n) == 0 && tulle__account_peak(account) < 3 << 20,
+        "with little memory the same file by fewer threads");
+    tulle__account_free(account);
+    free(again);
+    free(file);
+    free(data);
+}
+
 int main(void)
 {
     if (!temporary_folder(folder)) return EXIT_FAILURE;
@@ -152,6 +250,7 @@ int main(void)
         small_file(engines[e]);
         long_file(engines[e]);
     }
+    if (engines[0]) by_threads();
     unlink(path);
     rmdir(folder);
     ok(tulle__account_blocks(tulle__account_current()) == 0, "no block of memory is left");

@@ -312,7 +312,9 @@ static void run_pes(int npes)
     run_format(team, "a.mtx");
     run_optional(team, "zlib: yes", "a.mtx.gz", "no zlib");
     run_optional(team, "HDF5: yes", "a.bsp.h5", "no HDF5");
-    refused(team, "a.npy", "goes into a .mtx, .mtx.gz or .bsp.h5 file");
+    run_optional(team, "zlib: yes", "a.npz", "no zlib");
+    refused(team, "a.npy", "goes into a .mtx, .mtx.gz, .npz or .bsp.h5 file");
+    refused(team, "a.csv", "no ending that is known");
     refuse_device(team, "pipe.mtx", "is no regular file");
     refuse_device(team, "pipe.mtx.gz", built_with("zlib: yes") ? "is no regular file" : "no zlib");
     refuse_device(team, "pipe.bsp.h5", built_with("HDF5: yes") ? "is no regular file" : "no HDF5");

@@ -140,7 +140,7 @@ int main(int argc, char **argv)
     ok(in_memory(spec, pes, 200000000, &asked) == TULLE_OK && asked.ranges[0] == 5 && asked.nnz[0] == nnz,
         "five ranges, as asked for");
     asked = (struct run){.alg = TULLE_ALG_STATIONARY_C, .phases = 2};
-    tulle_status status = in_memory(spec, pes, 12000000, &asked);
+    tulle_status status = in_memory(spec, pes, 5000000 + 1200000 * (size_t)pes, &asked);
     ok(status == TULLE_OK && asked.ranges[0] > 2 && asked.dropped[0] && asked.nnz[0] == nnz,
         "two were asked for, but take too much: %d, %d dropped, %s", asked.ranges[0], asked.dropped[0],
         status == TULLE_OK ? "done" : tulle_error_message());

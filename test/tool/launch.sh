@@ -53,6 +53,21 @@ for form in "mtx.gz zlib" "bsp.h5 HDF5"; do
         report $? "# SKIP ${form#* } is not built in"
     fi
 done
+[ -z "$(ls "$work" | grep part)" ]
+report $? "nothing else is left"
+# standard input reaches one process, standard output comes from one
+expect 2 'standard input reaches one process of several' "$tulle" spgemm - --comm "$mpi" --pes 2 <"$work/whole.mtx"
+expect 0 '^%%MatrixMarket' "$tulle" gen rmat:scale=8 -q -o - --comm "$mpi" --pes 2
+cmp -s "$work/one.mtx" "$work/out"
+report $? "a matrix on standard output, and nothing else"
+expect 0 '^%%MatrixMarket' "$tulle" spgemm "$data/west0067.mtx.gz" -o - --comm "$mpi" --pes 2
+grep -q stationary "$work/err" && ! grep -q stationary "$work/out"
+report $? "the report is on standard error"
+expect 0 '^%%MatrixMarket' "$tulle" convert - - --comm "$mpi" --pes 1 -q <"$work/one.mtx"
+cmp -s "$work/one.mtx" "$work/out"
+report $? "one process reads standard input"
+expect 2 'No such file' "$tulle" spgemm "$data/west0067.mtx.gz" -o "$work/no/x.mtx" --comm "$mpi" --pes 2
+expect 2 'is the file that is read' "$tulle" spgemm "$work/one.mtx" --trace "$work/one.mtx" --comm "$mpi" --pes 2
 expect 0 'passed' "$tulle" spmm rmat:scale=8 --comm "$mpi" --pes 2 --check --trace "$work/trace.json"
 grep -q '"pid":0\|"tid":0' "$work/trace.json" && grep -q '"tid":1\|"pid":1' "$work/trace.json" &&
     [ "$(tail -1 "$work/trace.json")" = "]}" ]
@@ -76,7 +91,7 @@ report $? "nor for a failure to be told once"
 begin() {
     name=$1
     shift
-    "$@" rmat:scale=12,edgefactor=8 --reps 1000 -q --threads 1 -o "$work/$name" >"$work/out" 2>"$work/err" &
+    "$@" rmat:scale=12,edgefactor=8 --reps 1000 -q --threads 1 -o "$work/$name.mtx" >"$work/out" 2>"$work/err" &
     job=$!
     tries=200
     while [ $tries -gt 0 ] && ! computes "$(pe "$name" 2)"; do
@@ -134,7 +149,7 @@ begin orphaned "$tulle" spgemm --comm "$mpi" --pes 3
 kill -9 $job
 ends orphaned 137
 # while it writes: the file has no name yet (where the file system can do that)
-"$tulle" gen rmat:scale=17,edgefactor=8 --comm "$mpi" --pes 2 -q -o "$work/written.mtx.gz" >"$work/out" 2>"$work/err" &
+"$tulle" gen rmat:scale=19,edgefactor=8 --comm "$mpi" --pes 2 -q -o "$work/written.mtx.gz" >"$work/out" 2>"$work/err" &
 job=$!
 writing=""
 tries=600

@@ -12,6 +12,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/new_file.h"
 #include "base/spec.h"
 #include "mat/mat.h"
 
@@ -133,16 +134,8 @@ static void make_folders(const char *path)
     }
 }
 
-tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
+static void put_fields(const tulle_machine *m, FILE *f)
 {
-    if (TULLE__NULL_AS(m, "machine")) return TULLE_ERR_ARG;
-    char room[4096], temporary[4200];
-    tulle_status status = resolve(&path, m->threads, room, sizeof room);
-    if (status != TULLE_OK) return status;
-    make_folders(path);
-    snprintf(temporary, sizeof temporary, "%s.%ld", path, (long)getpid());
-    FILE *f = fopen(temporary, "w");
-    if (!f) return tulle__fail(TULLE_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
     fprintf(f, "host %s\n", m->host);
     if (*m->comm) fprintf(f, "comm %s\n", m->comm);
     for (int i = 0; i < FIELDS; i++) {
@@ -153,13 +146,37 @@ tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
                 fields[i].integer ? *(const int *)(const void *)from : ((const double *)(const void *)from)[n]);
         fputc('\n', f);
     }
-    int bad = ferror(f);
-    if (fclose(f) || bad || rename(temporary, path)) {
-        int error = errno;
-        remove(temporary);
-        return tulle__fail(TULLE_ERR_IO, "%s: writing failed: %s", path, strerror(error));
-    }
-    return TULLE_OK;
+}
+
+tulle_status tulle_machine_try(const char *path, int threads)
+{
+    if (TULLE__NEGATIVE(threads)) return TULLE_ERR_ARG;
+    char room[4096];
+    tulle_status status = resolve(&path, threads, room, sizeof room);
+    if (status != TULLE_OK) return status;
+    make_folders(path);
+    return tulle__new_file_try(path);
+}
+
+tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
+{
+    if (TULLE__NULL_AS(m, "machine")) return TULLE_ERR_ARG;
+    char room[4096], text[4096];
+    tulle__new_file file;
+    tulle_status status = resolve(&path, m->threads, room, sizeof room);
+    if (status != TULLE_OK) return status;
+    FILE *f = fmemopen(text, sizeof text, "w");
+    if (!f) return tulle__fail(TULLE_ERR_MEMORY, "out of memory for a machine's figures");
+    put_fields(m, f);
+    long bytes = ftell(f);
+    if (fclose(f) || bytes < 0) return tulle__fail(TULLE_ERR_OVERFLOW, "%s: a machine has too many figures", path);
+    make_folders(path);
+    status = tulle__new_file_open(path, &file);
+    if (status != TULLE_OK) return status;
+    status = tulle__new_file_write(&file, text, (size_t)bytes);
+    if (status == TULLE_OK) return tulle__new_file_close(&file, 0);
+    tulle__new_file_abort(&file);
+    return status;
 }
 
 /* *now becomes the better of both numbers. Returns 1 if that is the old one. */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What can be known of an output before the work that makes it; and a small one. Local. */
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <tulle/io.h>
+
+#include "base/error.h"
+#include "base/new_file.h"
+#include "io/operand.h"
+
+tulle_status tulle_output_try(const char *path)
+{
+    return tulle__new_file_try(path);
+}
+
+tulle_status tulle_output_try_matrix(const char *path, tulle_kind kind)
+{
+    tulle__format format;
+    tulle_status status = tulle__output_format(path, kind, &format);
+    return status != TULLE_OK || strcmp(path, "-") == 0 ? status : tulle__new_file_try(path);
+}
+
+/* 0: it is no file, or none that could be replaced. */
+static int examine(const char *path, int standard, struct stat *info)
+{
+    int failed = strcmp(path, "-") == 0 ? fstat(standard, info) : stat(path, info);
+    return failed == 0 && S_ISREG(info->st_mode);
+}
+
+tulle_status tulle_output_distinct(const char *path, const char *operand)
+{
+    struct stat to, from;
+    if (!examine(path, STDOUT_FILENO, &to) || !examine(operand, STDIN_FILENO, &from)) return TULLE_OK;
+    if (to.st_dev != from.st_dev || to.st_ino != from.st_ino) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_ARG, "%s: is the file that is read as %s: write to another one", path, operand);
+}
+
+tulle_status tulle_file_write(const char *path, const void *data, size_t bytes)
+{
+    tulle__new_file file;
+    tulle_status status = tulle__new_file_open(path, &file);
+    if (status != TULLE_OK) return status;
+    status = tulle__new_file_write(&file, data, bytes);
+    if (status == TULLE_OK) return tulle__new_file_close(&file, 0);
+    tulle__new_file_abort(&file);
+    return status;
+}
