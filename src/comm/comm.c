@@ -382,11 +382,18 @@ tulle_status tulle__comm_deserted(tulle_comm *comm, uint64_t agrees)
     if (!time_to_look(pe)) return TULLE_OK;
     for (int r = 0; r < comm->size; r++) {
         tulle__place place = tulle__fixed_place(comm, r);
-        if (r == comm->rank || ops->load(pe->link, &place, offsetof(tulle__fixed, returned)) != pe->run) continue;
+        uint64_t returned = r == comm->rank ? 0 : ops->load(pe->link, &place, offsetof(tulle__fixed, returned));
+        if (returned / 2 != pe->run) continue;
         int inside = comm->collectives & 1;
         uint64_t at = tulle__slot_at(comm) +
                       (inside ? offsetof(tulle__slot, returned_collectives) : offsetof(tulle__slot, returned_agrees));
         if (ops->load(pe->link, &place, at) >= (inside ? comm->collectives + 1 : agrees)) continue;
+        if (returned & 1) { /* it may have failed because another is gone: its message says so, once it is announced */
+            uint64_t code = tulle__word_read(&tulle__fixed_own(pe)->left);
+            if (!code) continue;
+            adopt(comm, code, offsetof(tulle__fixed, left_message), "");
+            return TULLE_ERR_PEER;
+        }
         return tulle__fail(TULLE_ERR_PEER,
             "PE %d has returned from its body without the collective call that PE %d is in", tulle__comm_world(comm, r),
             pe->rank);
@@ -439,7 +446,7 @@ void tulle__comm_fail(tulle_comm *comm, tulle_status status)
         tulle__fixed_own(comm->pe)->message, code);
 }
 
-void tulle__comm_return(tulle__pe *pe)
+void tulle__comm_return(tulle__pe *pe, int failed)
 {
     for (int s = 0; s < TULLE__SLOTS; s++) {
         const tulle_comm *comm = pe->of_slot[s]; /* NULL: nobody waits for this PE there */
@@ -447,12 +454,12 @@ void tulle__comm_return(tulle__pe *pe)
         tulle__word_write(&slot->returned_collectives, comm ? comm->collectives : UINT64_MAX);
         tulle__word_write(&slot->returned_agrees, comm ? comm->agrees : UINT64_MAX);
     }
-    tulle__word_write(&tulle__fixed_own(pe)->returned, pe->run);
+    tulle__word_write(&tulle__fixed_own(pe)->returned, 2 * pe->run + (failed != 0));
 }
 
 void tulle__comm_leave(tulle__pe *pe, tulle_status status)
 {
-    tulle__comm_return(pe); /* how far it came */
+    tulle__comm_return(pe, 1);
     announce(
         &pe->comm, offsetof(tulle__fixed, left), tulle__fixed_own(pe)->left_message, failure_code(&pe->comm, status));
 }

@@ -226,7 +226,7 @@ tulle_status tulle__refuse_alone(tulle_comm *comm);
 /* Tells all PEs of comm that this one fails with status and its message, unless they know of one that came no later. */
 void tulle__comm_fail(tulle_comm *comm, tulle_status status);
 /* Leaves behind how far this PE has come, when the body has returned. */
-void tulle__comm_return(tulle__pe *pe);
+void tulle__comm_return(tulle__pe *pe, int failed);
 /* That, and tells all PEs of the team that it has failed. */
 void tulle__comm_leave(tulle__pe *pe, tulle_status status);
 /*

@@ -16,7 +16,7 @@ enum {
 
 typedef struct tulle__fixed {
     uint64_t left;     /* code of the first PE whose body failed */
-    uint64_t returned; /* number of the last run in which this PE's body returned */
+    uint64_t returned; /* 2 x the number of the last run in which this PE's body returned, 1 more if it failed */
     uint64_t pad[6];
     /* Of this PE's first failure in an operation, and why its body failed: apart, as others may still read the first.
      */

@@ -325,7 +325,7 @@ static tulle_status run_pe(void *arg, int rank, tulle__link *link)
             tulle__fail(status, "PE %d: %s", rank, tulle_error_message());
         tulle__comm_leave(pe, status);
     } else {
-        tulle__comm_return(pe);
+        tulle__comm_return(pe, 0);
     }
     tulle__account_enter(before);
     return status;

@@ -316,7 +316,7 @@ static void run_refusals(void)
     tulle_team *team = NULL;
     refuse("sim:platform=sumit", 2, "did you mean 'summit'");
     refuse("sim:platfrom=summit", 2, "platfrom");
-    refuse("sim:compute=guess", 2, "model or measured");
+    refuse("sim:compute=guess", 2, "there are model and measured");
     refuse("sim:platform=here,compute=model", 2, "rates are needed");
     refuse("sim:near_latency=1s", 2, "far_latency");
     refuse("sim:far_bw=0", 2, "bandwidth");

@@ -482,7 +482,7 @@ static void test_specs(void)
     } bad[] = {
         {"rmta:scale=3", "did you mean 'rmat'"},
         {"", "no name"},
-        {"matrix.mtx", "no generator 'matrix.mtx'"},
+        {"matrix.mtx", "unknown generator 'matrix.mtx'; there are rmat, "},
         {"rmat", "needs scale"},
         {"rmat:scale=48", "outside"},
         {"rmat:scale=-1", "outside"},

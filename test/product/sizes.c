@@ -198,7 +198,7 @@ int main(void)
             for (int alg = 0; alg < TULLE_ALG_COUNT; alg++)
                 if (!left_out(alg)) compare(&none[p][alg], &real[p][alg]);
     for (int w = 0; w < 2; w++) run_all(wrapped[w], none);
-    refuse("sim:data=some", "real or none");
+    refuse("sim:data=some", "There are real and none");
     refuse("sim:data=none,compute=measured", "compute=model");
     refuse("sim:platform=here,data=none", "compute=model");
     return tap_done();
