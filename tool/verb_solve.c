@@ -252,8 +252,8 @@ static tulle_status run(const struct options *options)
     tulle_status status = reading_options(options, &s->reading);
     if (status == TULLE_OK) status = read_options(s);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
-    if (status == TULLE_OK) status = check_needs(s, &shape);
     if (status == TULLE_OK) status = try_outputs(options, options_word(options, "output", NULL), TULLE_DENSE);
+    if (status == TULLE_OK) status = check_needs(s, &shape);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     /* by all processes, whatever the first one has to tell after that */

@@ -327,9 +327,9 @@ static tulle_status run(const struct options *options)
     tulle_status status = read_options(s);
     const char *trace = options_word(options, "trace", NULL);
     tulle_operand_shape shape;
+    if (status == TULLE_OK) status = try_outputs(options, NULL, TULLE_CSR);
     if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
     if (status == TULLE_OK) status = check_needs(s, &shape);
-    if (status == TULLE_OK) status = try_outputs(options, NULL, TULLE_CSR);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
     if (trace && team && status == TULLE_OK) status = tulle_team_trace_write(team, trace);

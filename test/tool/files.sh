@@ -121,7 +121,7 @@ if [ -w /dev/full ]; then
 fi
 refused 2 'only -o writes to standard output' ./- spgemm s.mtx --trace -
 refused 2 'csv or .json' ./- solve s.mtx --history -
-phases="spgemm rmat:scale=12,values=integer --pes 2 --memory 24M"
+phases="spgemm rmat:scale=12,values=integer --pes 2 --memory 50M"
 # shellcheck disable=SC2086
 "$tulle" $phases -o - -q >b.mtx 2>out
 [ $? = 2 ] && grep -q 'standard output: is no regular file.*write to a file' out && [ ! -s b.mtx ]

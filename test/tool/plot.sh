@@ -143,7 +143,7 @@ if command -v gnuplot >/dev/null 2>&1; then
         report $? "a map of $grid shows its cells, in $colours colours"
     done
     mkdir "$work/bin"
-    printf '#!/bin/sh\nsed s/pdfcairo/nosuch/ "$1" >"$1.other"\n"%s" "$1.other"\nstatus=$?\nrm "$1.other"\nexit $status\n' "$(command -v gnuplot)" >"$work/bin/gnuplot"
+    printf '#!/bin/sh\nsed s/pdfcairo/nosuch/ "$1" | "%s"\n' "$(command -v gnuplot)" >"$work/bin/gnuplot"
     chmod +x "$work/bin/gnuplot"
     env PATH="$work/bin:$PATH" "$tulle" plot scaling "$lines/runs.json" -o "$work/none.pdf" >"$work/told" 2>&1
     [ $? = 2 ] && grep -q 'draws no .pdf file, as it was built without the terminal pdfcairo' "$work/told" && ! ls "$work" | grep -q none

@@ -196,6 +196,7 @@ void tulle__phases_begin(tulle_plan *plan)
         p->hi = p->of;
     else
         p->hi = p->of - p->lo < p->width + p->width / 4 ? p->of : p->lo + p->width;
+    p->guessed = !p->fixed && p->number >= p->known && p->number > 0;
     p->whole = p->lo == 0 && p->hi == p->of;
 }
 
@@ -206,7 +207,8 @@ int tulle__phases_halve(tulle_plan *plan)
     if (!plan->sparse || p->hi - p->lo < 2) return 0;
     p->hi = p->lo + (p->hi - p->lo) / 2;
     p->whole = 0;
-    p->entry *= DEARER;
+    if (p->guessed) p->entry *= DEARER;
+    p->guessed = 0; /* narrower than was guessed: that it does not fit either tells nothing of the guess */
     p->known = p->number < p->known ? p->number : p->known;
     p->fixed = 0;
     p->dropped++;

@@ -52,6 +52,7 @@ typedef struct tulle__sent {
 typedef struct tulle__phases {
     tulle_gidx lo, hi, of; /* in C now, or being made */
     int whole;             /* 1: all of them, so that structures may be kept for the next execution */
+    int guessed;           /* 1: its width follows from what an entry is thought to take */
     int number;            /* of the range, from 0 */
     tulle_gidx next;       /* where the next range begins */
     int expected;          /* ranges, when the plan was made */
