@@ -40,12 +40,12 @@ expect 0 'entries' "$tulle" gen rmat:scale=8 -o "$work/two.mtx" --comm "$mpi" --
 "$tulle" gen rmat:scale=8 -q -o "$work/one.mtx" --pes 1
 cmp -s "$work/one.mtx" "$work/two.mtx"
 report $? "the file does not depend on the engine"
-exact=rmat:scale=11,values=integer # in whatever order it is added up
+exact=rmat:scale=13,values=integer # in whatever order it is added up
 "$tulle" spgemm $exact -q --pes 1 -o "$work/whole.mtx" >/dev/null
 for form in "mtx.gz zlib" "bsp.h5 HDF5"; do
     if "$tulle" info | grep -q "${form#* }: yes"; then
         phases="$work/phases.${form% *}"
-        expect 0 '"phases_of_columns":[2-9]' "$tulle" spgemm $exact --comm "$mpi" --pes 2 --memory 12M --json -q -o "$phases"
+        expect 0 '"phases_of_columns":[2-9]' "$tulle" spgemm $exact --comm "$mpi" --pes 2 --memory 146M --json -q -o "$phases"
         "$tulle" convert "$phases" "$work/again.mtx" -q --pes 1 && cmp -s "$work/whole.mtx" "$work/again.mtx"
         report $? "nor does one that is made in phases, .${form% *}"
     else # only if it says so itself

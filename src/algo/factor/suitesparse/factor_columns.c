@@ -22,5 +22,6 @@ tulle_status tulle__factors_charge(const tulle__module_host *host, double entrie
     tulle_status status = host->alloc((size_t)entries, (size_t)EACH, "what the analysis says of the factors", charge);
     if (status != TULLE_OK) return status;
     host->free(*charge);
+    *charge = NULL;
     return host->alloc((size_t)entries, (size_t)(EACH / 2), "the factors in the library's memory", charge);
 }
