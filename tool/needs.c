@@ -14,6 +14,8 @@
  */
 static const double program = 12e6, pe = 1e6, thread = 0.3e6, process = 40e6;
 
+static const double SURELY = 0.6; /* of a bound of the work */
+
 static int pes_of(const struct options *options)
 {
     int asked = (int)options_int(options, "pes", 0), launched = tulle_launched_size();
@@ -86,7 +88,9 @@ tulle_status needs_check(struct needs *n, const char *verb)
     char who[256];
     double asked = options_size(n->options, "memory", 0), memory = asked > 0 ? asked : tulle_memory_free();
     if (is_simulated(n->options) || (asked <= 0 && in_processes(n->options))) return TULLE_OK;
-    tulle_budget_add(&n->budget, "work", n->stages);
+    /* of what is free, without a limit to hold, only what surely does not fit is refused: bounds are above what is
+     * taken */
+    tulle_budget_add(&n->budget, "work", asked > 0 ? n->stages : SURELY * n->stages);
     snprintf(who, sizeof who, "%s %.200s", verb, n->options->operand[0]);
     return tulle_budget_check(&n->budget, memory, who);
 }

@@ -31,18 +31,26 @@ double tulle_budget_least(const tulle_budget *budget)
     return bytes;
 }
 
+/* In the units of --memory; less than a megabyte in bytes. */
+static const char *figure(double bytes, char text[32])
+{
+    snprintf(text, 32, bytes < 1e6 ? "%.0f bytes" : "%.0fM", bytes < 1e6 ? bytes : bytes / 1e6);
+    return text;
+}
+
 tulle_status tulle_budget_check(const tulle_budget *budget, double memory, const char *who)
 {
     if (TULLE__NULL(budget)) return TULLE_ERR_ARG;
     double least = tulle_budget_least(budget);
-    char parts[TULLE_MESSAGE_MAX / 2] = "";
+    char parts[TULLE_MESSAGE_MAX / 2] = "", has[32];
     size_t used = 0;
     if (least <= memory) return TULLE_OK;
     for (int n = 0; n < budget->needs && used < sizeof parts; n++)
-        used += (size_t)snprintf(parts + used, sizeof parts - used, "%s%s %.1f MB", n ? ", " : "", budget->need[n].what,
-            budget->need[n].bytes / 1e6);
-    return tulle__fail(TULLE_ERR_LIMIT, "%s needs at least %.0fM of memory, not %.4gM: %s", who ? who : "this",
-        ceil(least / 1e6), memory / 1e6, parts);
+        if (budget->need[n].bytes >= 5e4)
+            used += (size_t)snprintf(parts + used, sizeof parts - used, "%s%s %.1f MB", used ? ", " : ": ",
+                budget->need[n].what, budget->need[n].bytes / 1e6);
+    return tulle__fail(TULLE_ERR_LIMIT, "%s needs at least %.0fM of memory, not %s%s", who ? who : "this",
+        ceil(least / 1e6), figure(memory, has), parts);
 }
 
 double tulle_memory_free(void)
