@@ -34,7 +34,8 @@ double tulle_budget_least(const tulle_budget *budget)
 /* In the units of --memory; less than a megabyte in bytes. */
 static const char *figure(double bytes, char text[32])
 {
-    snprintf(text, 32, bytes < 1e6 ? "%.0f bytes" : "%.0fM", bytes < 1e6 ? bytes : bytes / 1e6);
+    snprintf(text, 32, "%.0f%s", bytes < 1e6 ? bytes : bytes / 1e6,
+        bytes < 1e6 ? tulle__plural((int64_t)bytes, " byte", " bytes") : "M");
     return text;
 }
 
