@@ -46,6 +46,6 @@ tulle_status streaming_open(tulle_comm *comm, const char *operand, tulle_type ty
 
 double streaming_needs(const struct streaming *s, const struct needs *n, double matrix, double rows)
 {
-    double pointers = 16 * rows, slabs = n->pes * 6e6, copy = s->from_file ? 0 : 1.5 * matrix;
-    return pointers + slabs + copy + 8e6;
+    double pointers = 16 * rows, slabs = n->pes * 5e6, copy = s->from_file ? 0 : 1.5 * matrix;
+    return pointers + slabs + copy + 5e6;
 }

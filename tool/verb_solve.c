@@ -227,8 +227,8 @@ static tulle_status check_needs(const struct iteration *s, const tulle_operand_s
     int from_file = s->streaming.from_file, whole = !from_file || options_flag(s->options, "check");
     needs_begin(&n, s->options, s->reading.type);
     double A = needs_bytes(&n, shape, 0), rows = (double)shape->m, vector = needs_dense(&n, rows, 1), M = 0;
-    if (s->precond == TULLE_PRECOND_JACOBI) M = 5 * vector;
-    if (s->precond == TULLE_PRECOND_BLOCK_JACOBI) M = (2 * s->preconditioning.block + 5) * vector;
+    if (s->precond == TULLE_PRECOND_JACOBI) M = 3.25 * vector + 2.5e6 * n.pes;
+    if (s->precond == TULLE_PRECOND_BLOCK_JACOBI) M = (2 * s->preconditioning.block + 8) * vector;
     if (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0) M = 3.5 * A + rows * (64 + 24 * n.pes);
     needs_matrix(&n, 2 * (double)cols * vector);
     if (whole) needs_matrix(&n, A);
