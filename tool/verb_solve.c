@@ -29,6 +29,13 @@ static tulle_status read_system(struct iteration *s, tulle_comm *comm, struct sy
     return status;
 }
 
+/* What a preconditioner of a file's diagonal blocks takes when it is bound, in vectors. */
+static size_t bound_vectors(const struct iteration *s)
+{
+    if (s->precond == TULLE_PRECOND_JACOBI) return 2;
+    return s->precond == TULLE_PRECOND_BLOCK_JACOBI ? (size_t)s->preconditioning.block + 2 : 0;
+}
+
 /* For as many columns as block CG takes at a time; without --width fewer if the device has no memory for them. */
 static tulle_status make_stream(const struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols)
 {
@@ -41,9 +48,9 @@ static tulle_status make_stream(const struct iteration *s, tulle_comm *comm, str
     tulle_gidx n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
     int pes = tulle_comm_size(comm);
     for (;; o.cols = (o.cols + 1) / 2) {
-        o.reserve =
-            tulle_krylov_memory(&s->solving, n / pes + 1, s->reading.type, (int)o.cols, pes) +
-            2 * (size_t)(n / pes + 1) * (size_t)cols * tulle_type_size(s->reading.type); /* B and X, that come */
+        size_t rows = (size_t)(n / pes + 1), value = tulle_type_size(s->reading.type);
+        o.reserve = tulle_krylov_memory(&s->solving, n / pes + 1, s->reading.type, (int)o.cols, pes) +
+                    rows * value * (2 * (size_t)cols + bound_vectors(s)); /* B and X, and M, that come */
         status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
         if (status != TULLE_ERR_LIMIT || s->solving.width || o.cols == 1) return status;
     }
@@ -227,7 +234,7 @@ static tulle_status check_needs(const struct iteration *s, const tulle_operand_s
     int from_file = s->streaming.from_file, whole = !from_file || options_flag(s->options, "check");
     needs_begin(&n, s->options, s->reading.type);
     double A = needs_bytes(&n, shape, 0), rows = (double)shape->m, vector = needs_dense(&n, rows, 1), M = 0;
-    if (s->precond == TULLE_PRECOND_JACOBI) M = 3.25 * vector + 2.5e6 * n.pes;
+    if (s->precond == TULLE_PRECOND_JACOBI) M = 4 * vector;
     if (s->precond == TULLE_PRECOND_BLOCK_JACOBI) M = (2 * s->preconditioning.block + 8) * vector;
     if (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0) M = 3.5 * A + rows * (64 + 24 * n.pes);
     needs_matrix(&n, 2 * (double)cols * vector);

@@ -98,7 +98,7 @@ static tulle_status check_memory(const struct tulle_stream *s)
     tulle_budget_add(&budget, "what is reserved for others", (double)s->options.reserve);
     tulle_budget_add(&budget, "row pointers", (double)(s->lines + 1) * (double)s->device->rowptr_bytes);
     tulle_budget_add(&budget, "slabs", matrix < most ? matrix : most);
-    return tulle_budget_check(&budget, (double)tulle__memory_left() * 0.95, who);
+    return tulle_budget_check(&budget, (double)s->left * 0.95, who);
 }
 
 /* X and Y are needed there whatever becomes of the rest. */
@@ -179,6 +179,8 @@ static tulle_status make(
     TULLE_TRY(tulle__stream_choose_format(s));
     TULLE_TRY(tulle__stream_deal(s));
     TULLE_TRY(tulle__tails_new(s));
+    s->left = tulle__memory_left();
+    TULLE_TRY(tulle_comm_agree(comm, TULLE_OK)); /* of memory that PEs share all see the same */
     TULLE_TRY(tulle_comm_agree(comm, plan_stream(s)));
     if (s->packed) { /* nothing is read there any more */
         tulle_mat_free(s->copy);

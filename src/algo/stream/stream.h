@@ -101,6 +101,7 @@ struct tulle_stream {
     tulle__stream_format format;
     tulle_layout *layout;
     tulle_stream_plan plan;
+    size_t left; /* bytes of memory for this PE when all had dealt their rows, and none had made its vectors */
     tulle__piece *piece;
     int npieces;
     int64_t lines, entries; /* of this PE */

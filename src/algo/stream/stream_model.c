@@ -11,7 +11,6 @@
 #include "algo/stream/stream.h"
 #include "base/arg.h"
 #include "base/error.h"
-#include "base/memory.h"
 
 enum { MOST_SLABS = 1024, RESIDENT_SLABS = 8 };
 
@@ -84,8 +83,9 @@ size_t tulle__stream_room(const struct tulle_stream *s)
 {
     size_t device = s->plan.capacity > s->plan.vectors ? s->plan.capacity - s->plan.vectors : 0;
     int staged = !s->device->ops->borrow && s->feed->ops->room(s->feed, 1) > 0, times = s->device->on_host + staged;
-    size_t left = tulle__memory_left() / 20 * 19;
-    size_t kept = s->options.reserve + (size_t)(s->lines + 1) * (size_t)s->device->rowptr_bytes;
+    size_t left = s->left / 20 * 19;
+    size_t kept = s->options.reserve + (s->device->on_host ? s->plan.vectors : 0) +
+                  (size_t)(s->lines + 1) * (size_t)s->device->rowptr_bytes;
     size_t host = left > kept ? left - kept : 0;
     return times && host / (size_t)times < device ? host / (size_t)times : device;
 }
