@@ -322,5 +322,6 @@ tulle_status tulle__save_symmetric(tulle_mat *A, const char *path, tulle__mtx_sy
 
 tulle_status tulle_mat_save(tulle_mat *A, const char *path)
 {
+    if (TULLE__NULL(A) || TULLE__NULL(path)) return tulle__refuse(A ? A->comm : NULL);
     return tulle__save_symmetric(A, path, TULLE__MTX_GENERAL);
 }

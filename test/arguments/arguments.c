@@ -35,6 +35,7 @@ static const char *const optional[] = {
     "tulle_machine_load path",
     "tulle_machine_measure noise",
     "tulle_machine_save path",
+    "tulle_machine_try path",
     "tulle_mat_from_entries val",
     "tulle_mat_load layout options warnings",
     "tulle_mat_replace colind val",
