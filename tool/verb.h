@@ -63,7 +63,7 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
 #define OPTION_MEMORY                                                                                                  \
     {                                                                                                                  \
         .name = "memory", .kind = KIND_SIZE, .argument = "SIZE", .fallback = "what is free",                           \
-        .text = "memory that all PEs together may use, as in 4G"                                                       \
+        .text = "memory that the run may use, all PEs together, as in 4G; refused with the least that suffices"        \
     }
 #define OPTION_QUIET                                                                                                   \
     {                                                                                                                  \
