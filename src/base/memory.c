@@ -278,8 +278,11 @@ void tulle__account_idle(tulle__account *account, int64_t change)
 
 void tulle__account_keeper(tulle__account *account, void (*reclaim)(void *keeper, size_t bytes), void *keeper)
 {
+    tulle__account *team = account->team;
+    if (team) pthread_mutex_lock(&team->lock); /* so that no other member calls a keeper that is gone */
     account->reclaim = reclaim;
     account->keeper = keeper;
+    if (team) pthread_mutex_unlock(&team->lock);
 }
 
 void tulle__account_credit(tulle__account *account, size_t bytes)
