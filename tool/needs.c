@@ -42,6 +42,7 @@ static int is_simulated(const struct options *options)
 
 double needs_program(const struct options *options)
 {
+    if (is_simulated(options)) return 0; /* the memory is that of the machine that is simulated */
     int pes = pes_of(options);
     double each = pe + thread * threads_of(options, pes);
     return in_processes(options) ? pes * (program + process + each) : program + pes * each;
