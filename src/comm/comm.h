@@ -149,6 +149,9 @@ void tulle__pause(tulle_comm *comm, int *turns);
 /* The same where a word of another PE is read again and again. */
 void tulle__poll(tulle_comm *comm, int *turns);
 
+/* Collective: this PE's place among those that run on its host, and how many these are. */
+tulle_status tulle__comm_neighbours(tulle_comm *comm, int *rank, int *size);
+
 /* Pages that have come to this PE under the wrapper `migrate`. */
 static inline int64_t tulle__page_faults(const tulle_comm *comm)
 {

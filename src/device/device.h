@@ -36,8 +36,9 @@
 #include "base/timeline.h"
 
 typedef struct tulle__device tulle__device;
-typedef struct tulle__device_queue tulle__device_queue; /* a queue of a device's; made by it */
-typedef struct tulle__device_event tulle__device_event; /* an event; made by it */
+typedef struct tulle__device_queue tulle__device_queue;       /* a queue of a device's; made by it */
+typedef struct tulle__device_event tulle__device_event;       /* an event; made by it */
+typedef struct tulle__device_prepared tulle__device_prepared; /* what is known of a slab that stays; made by it */
 
 /* Host memory of a device and the direct pointers of its buffers are aligned to this, as unbuffered reads want. */
 enum { TULLE__DEVICE_ALIGN = 4096 };
@@ -88,6 +89,8 @@ typedef struct tulle__slab_task {
     tulle_type vectors;
     tulle__vectors X, Y;
     int64_t cols;
+    tulle__device_place workspace;    /* as many bytes as `workspace` asked for; no buffer: the device finds some */
+    tulle__device_prepared *prepared; /* what `prepare` made for this slab and workspace; NULL: nothing */
 } tulle__slab_task;
 
 typedef struct tulle__device_ops {
@@ -112,6 +115,8 @@ typedef struct tulle__device_ops {
     void (*record)(tulle__device_queue *queue, tulle__device_event *event); /* forgets what it stood for before */
     void (*join)(tulle__device_queue *queue, tulle__device_event *event); /* one that was never recorded has happened */
     void (*event_wait)(tulle__device_event *event); /* on the host; errors are told by the queues' waits */
+    /* 1: it has happened, or never will; 0: not yet. Does not wait; whoever asks again and again comes to a 1. */
+    int (*event_done)(tulle__device_event *event);
 
     /* Copies of `bytes`; 0 is allowed. */
     void (*upload)(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes);
@@ -123,6 +128,18 @@ typedef struct tulle__device_ops {
      * for is TULLE_ERR_UNSUPPORTED in the queue.
      */
     void (*multiply)(tulle__device_queue *queue, const tulle__slab_task *task);
+    /*
+     * Optional: bytes that `multiply` wants for such a task beside its operands; 0 is possible. A must have its sizes
+     * and X and Y their places; A's arrays may have no buffers yet.
+     */
+    tulle_status (*workspace)(tulle__device *device, const tulle__slab_task *task, size_t *bytes);
+    /*
+     * Optional: looks at a slab that will be multiplied many times where it lies, with any X and Y of so many columns.
+     * The workspace is its own from then on. Freed by `forget` (NULL is allowed) when its products are done.
+     */
+    tulle_status (*prepare)(
+        tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared);
+    void (*forget)(tulle__device *device, tulle__device_prepared *prepared);
     /* Lines of `width` values times beta; beta = 0 writes zeros and does not read. */
     void (*scale)(tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y,
         double beta);
@@ -144,6 +161,8 @@ struct tulle__device {
     char text[128];        /* what it is, for people: "cpu, 2 threads, avx512", "NVIDIA H200, 139.8 GiB" */
     size_t capacity, used; /* bytes; used is kept by the two functions below */
     int rowptr_bytes;      /* of the row pointers that its kernels take: 4 or 8 */
+    int64_t most_blocks;   /* that a slab may have; 0: any number */
+    int y_align;           /* bytes that the first line of a slab in Y should be a multiple of; 0: any */
     int pinned;            /* 1: only copies from and to memory of host_new run beside the host and kernels */
     int on_host;           /* 1: its memory is the PE's, and charged to it */
     int real_time;         /* 1: it is only right on a clock that is real */
@@ -155,10 +174,18 @@ struct tulle__device {
 typedef struct tulle__device_setting {
     int threads; /* that kernels on the host may use, with the caller's */
     int overlap; /* 1: copies are to run beside kernels: what copies on this host gets one of the threads */
-    int rank;    /* of the PE in the team, to choose one of several devices */
-    int copied;  /* set for what a copier is laid over: that one tells the timeline of copies */
+    int rank;    /* of the PE in the team */
+    int near_rank, near_size;  /* of the PE among those of its host (0 of 0: alone): they share its devices */
+    int copied;                /* set for what a copier is laid over: that one tells the timeline of copies */
     tulle__timeline *timeline; /* of kernels and copies; NULL: not traced */
 } tulle__device_setting;
+
+/* How many PEs have the same device if those of a host take `count` devices in turn by their near_rank. */
+static inline int tulle__device_sharers(const tulle__device_setting *setting, int count)
+{
+    int size = setting->near_size > 0 ? setting->near_size : 1, mine = setting->near_rank % count;
+    return size / count + (mine < size % count);
+}
 
 /* What the registry and modules (base/module.h) hold: a device, or a wrapper. On failure `inner` stays the caller's. */
 typedef struct tulle__device_driver {

@@ -3,6 +3,7 @@
  * Cutting a PE's rows into slabs of equal numbers of bytes. The first one is small, as nothing is computed while it
  * comes, and so is the last one, as nothing comes while it is multiplied.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "algo/stream/stream.h"
@@ -77,39 +78,127 @@ static int64_t line_at(const struct tulle_stream *s, double bytes)
     return low;
 }
 
-/* Lines from .. until - 1 as slabs that end where their piece does. */
-static void add_slabs(struct tulle_stream *s, int64_t from, int64_t until)
+/* Slabs begin at multiples of so many lines, for what the device wants of their first line in Y. */
+static int64_t lines_apart(const struct tulle_stream *s)
+{
+    int64_t line = (int64_t)s->format.block * (int64_t)tulle_type_size(s->type), apart = 1;
+    while (s->device->y_align && apart * line % s->device->y_align) apart++;
+    return apart;
+}
+
+/* The end of a slab that begins at that line: it has no more entries than the device takes, but a line at least. */
+static int64_t slab_end(const struct tulle_stream *s, int64_t first, int64_t end, int64_t apart)
+{
+    int64_t most = s->device->most_blocks, low = first + 1, high = end;
+    if (!most || s->rowptr[end] - s->rowptr[first] <= most) return end;
+    while (low < high) { /* the last line that is not too far */
+        int64_t middle = low + (high - low + 1) / 2;
+        if (s->rowptr[middle] - s->rowptr[first] <= most)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    int64_t aligned = low / apart * apart;
+    return aligned > first ? aligned : low;
+}
+
+/* Lines from .. until - 1 as slabs that end where their piece does; only counted while s->slab is NULL. */
+static void add_slabs(struct tulle_stream *s, int64_t from, int64_t until, int64_t apart)
 {
     for (int i = 0; i < s->npieces; i++) {
         const tulle__piece *p = &s->piece[i];
         int64_t first = from > p->line ? from : p->line, end = p->line + p->rows < until ? p->line + p->rows : until;
-        if (first >= end) continue;
-        s->slab[s->nslabs++] = (tulle__stream_slab){.piece = i,
-            .line = first,
-            .rows = end - first,
-            .entry = p->entry + s->rowptr[first] - s->rowptr[p->line],
-            .entries = s->rowptr[end] - s->rowptr[first]};
+        for (int64_t next; first < end; first = next, s->nslabs++) {
+            next = slab_end(s, first, end, apart);
+            if (!s->slab) continue;
+            s->slab[s->nslabs] = (tulle__stream_slab){.piece = i,
+                .line = first,
+                .rows = next - first,
+                .entry = p->entry + s->rowptr[first] - s->rowptr[p->line],
+                .entries = s->rowptr[next] - s->rowptr[first]};
+        }
     }
+}
+
+/* Counts or writes all slabs. */
+static void cut(struct tulle_stream *s, int slabs, int in_tiles)
+{
+    double total = (double)bytes_before(s, s->lines), share = 0;
+    int64_t from = 0, apart = lines_apart(s);
+    s->nslabs = 0;
+    for (int k = 0; k < slabs && !in_tiles; k++) {
+        share += tulle__slab_share(k, slabs);
+        int64_t until = k == slabs - 1 ? s->lines : line_at(s, share * total) / apart * apart;
+        if (until < from) until = from;
+        add_slabs(s, from, until, apart);
+        from = until;
+    }
+    if (in_tiles) add_slabs(s, 0, s->lines, apart);
 }
 
 tulle_status tulle__stream_cut(struct tulle_stream *s, int slabs, int in_tiles)
 {
     tulle__free(s->slab);
     s->slab = NULL;
-    s->nslabs = 0;
-    tulle_status status = tulle__alloc((size_t)slabs + (size_t)s->npieces, sizeof *s->slab, "slabs", &s->slab);
-    if (status != TULLE_OK) return status;
-    double total = (double)bytes_before(s, s->lines), share = 0;
-    int64_t from = 0;
-    for (int k = 0; k < slabs && !in_tiles; k++) {
-        share += tulle__slab_share(k, slabs);
-        int64_t until = k == slabs - 1 ? s->lines : line_at(s, share * total);
-        if (until < from) until = from;
-        add_slabs(s, from, until);
-        from = until;
+    cut(s, slabs, in_tiles);
+    tulle_status status = tulle__alloc((size_t)s->nslabs, sizeof *s->slab, "slabs", &s->slab);
+    if (status == TULLE_OK)
+        cut(s, slabs, in_tiles);
+    else
+        s->nslabs = 0;
+    return status;
+}
+
+tulle_gidx tulle__slab_columns_before(const struct tulle_stream *s)
+{
+    return s->format.symmetric ? s->first_row : 0;
+}
+
+tulle__slab tulle__slab_of(const struct tulle_stream *s, int k)
+{
+    const tulle__stream_slab *slab = &s->slab[k];
+    const tulle__stream_format *f = &s->format;
+    return (tulle__slab){.type = f->values,
+        .block = f->block,
+        .symmetric = f->symmetric,
+        .index_bytes = f->index_bytes,
+        .first = slab->line,
+        .m = slab->rows,
+        .n = (s->n - tulle__slab_columns_before(s)) / f->block,
+        .blocks = slab->entries,
+        .span = f->span};
+}
+
+tulle_status tulle__slab_workspace(const struct tulle_stream *s, int k, size_t *bytes)
+{
+    const tulle__device_ops *ops = s->device->ops;
+    tulle_gidx most = s->options.separate ? 1 : s->options.cols;
+    tulle_status status = TULLE_OK;
+    *bytes = 0;
+    for (tulle_gidx cols = 1; ops->workspace && cols <= most && status == TULLE_OK; cols += most > 1 ? most - 1 : 1) {
+        tulle__slab_task task = {.A = tulle__slab_of(s, k),
+            .vectors = s->type,
+            .X = {.place = {s->X, 0}, .ld = cols},
+            .Y = {.place = {s->Y, 0}, .ld = cols},
+            .cols = cols};
+        size_t wanted = 0;
+        status = ops->workspace(s->device, &task, &wanted);
+        if (padded(wanted, 256) > *bytes) *bytes = padded(wanted, 256);
     }
-    if (in_tiles) add_slabs(s, 0, s->lines);
-    return TULLE_OK;
+    return status;
+}
+
+tulle_status tulle__slab_workspaces(const struct tulle_stream *s, size_t *sum, size_t *largest)
+{
+    tulle_status status = TULLE_OK;
+    *sum = *largest = 0;
+    for (int k = 0; k < s->nslabs && status == TULLE_OK; k++) {
+        size_t bytes = 0;
+        status = tulle__slab_workspace(s, k, &bytes);
+        *sum += bytes;
+        if (bytes > *largest) *largest = bytes;
+    }
+    return status;
 }
 
 size_t tulle__slab_largest(const struct tulle_stream *s, size_t *room)
@@ -126,18 +215,24 @@ size_t tulle__slab_largest(const struct tulle_stream *s, size_t *room)
     return largest;
 }
 
-static tulle_status write_pointers(const struct tulle_stream *s, const tulle__stream_slab *slab)
+static void write_pointers(const struct tulle_stream *s, const tulle__stream_slab *slab)
 {
     const int64_t *from = s->rowptr + slab->line;
     char *to = s->pointers + slab->pointers;
-    if (s->device->rowptr_bytes == 8) {
-        for (int64_t r = 0; r <= slab->rows; r++) ((int64_t *)(void *)to)[r] = from[r] - from[0];
-        return TULLE_OK;
-    }
-    int32_t *narrow = (int32_t *)(void *)to;
-    for (int64_t r = 0; r <= slab->rows; r++) narrow[r] = (int32_t)(from[r] - from[0]);
-    int32_t last;
-    return tulle__narrow(slab->entries, "entries of a slab", &last);
+    for (int64_t r = 0; r <= slab->rows; r++)
+        if (s->device->rowptr_bytes == 8)
+            ((int64_t *)(void *)to)[r] = from[r] - from[0];
+        else
+            ((int32_t *)(void *)to)[r] = (int32_t)(from[r] - from[0]);
+}
+
+/* A single row may be too long for the device. */
+static tulle_status check_blocks(const struct tulle_stream *s, const tulle__stream_slab *slab)
+{
+    int64_t most = s->device->most_blocks;
+    if (!most || slab->entries <= most) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_LIMIT, "a row has %" PRId64 " blocks, but a slab of the device '%s' at most %" PRId64,
+        slab->entries, s->device->name, most);
 }
 
 int64_t tulle__slab_pointer(const struct tulle_stream *s, const tulle__stream_slab *slab, int64_t row)
@@ -153,9 +248,14 @@ tulle_status tulle__stream_point(struct tulle_stream *s)
         s->slab[k].pointers = bytes;
         bytes += padded((size_t)(s->slab[k].rows + 1) * (size_t)s->device->rowptr_bytes, 64);
     }
-    tulle__free(s->pointers);
+    s->device->ops->host_free(s->device, s->pointers);
     s->pointers = NULL;
-    tulle_status status = tulle__alloc(bytes, 1, "row pointers of slabs", &s->pointers);
-    for (int k = 0; k < s->nslabs && status == TULLE_OK; k++) status = write_pointers(s, &s->slab[k]);
+    for (int k = 0; k < s->nslabs; k++) {
+        tulle_status status = check_blocks(s, &s->slab[k]);
+        if (status != TULLE_OK) return status;
+    }
+    /* copies of them are started with each slab, so they are where copies run beside kernels */
+    tulle_status status = s->device->ops->host_new(s->device, bytes, "row pointers of slabs", &s->pointers);
+    for (int k = 0; k < s->nslabs && status == TULLE_OK; k++) write_pointers(s, &s->slab[k]);
     return status;
 }

@@ -8,12 +8,25 @@
 
 /* ---- what there is ---- */
 
+/* Products with it are done. */
+static void forget(struct tulle_stream *s)
+{
+    for (int i = 0; i < s->nbuffers && s->prepared; i++) {
+        if (s->prepared[i]) s->device->ops->forget(s->device, s->prepared[i]);
+        s->prepared[i] = NULL;
+    }
+    s->prepared_cols = 0;
+}
+
 void tulle__ring_drop(struct tulle_stream *s)
 {
     const tulle__device_ops *ops = s->device->ops;
     ops->queue_free(s->device, s->copies);
     ops->queue_free(s->device, s->kernels);
+    ops->event_free(s->device, s->ended);
     s->copies = s->kernels = NULL;
+    s->ended = NULL;
+    forget(s);
     for (int i = 0; i < TULLE__STREAM_RING; i++) {
         ops->event_free(s->device, s->ready[i]);
         ops->event_free(s->device, s->used[i]);
@@ -23,11 +36,16 @@ void tulle__ring_drop(struct tulle_stream *s)
     }
     for (int i = 0; i < s->nbuffers; i++) tulle__device_buffer_free(s->device, s->buffer[i]);
     tulle__device_buffer_free(s->device, s->pointed);
+    tulle__device_buffer_free(s->device, s->workspaces);
     tulle__free(s->buffer);
     tulle__free(s->there);
+    tulle__free(s->workspace);
+    tulle__free(s->prepared);
     s->buffer = NULL;
     s->there = NULL;
-    s->pointed = NULL;
+    s->pointed = s->workspaces = NULL;
+    s->workspace = NULL;
+    s->prepared = NULL;
     s->nbuffers = s->loaded = 0;
 }
 
@@ -57,6 +75,25 @@ static tulle_status make_buffers(struct tulle_stream *s)
     for (; s->nbuffers < ring; s->nbuffers++) {
         size_t bytes = s->plan.resident ? buffer_bytes(s, s->nbuffers) : largest;
         TULLE_TRY(tulle__device_buffer_new(s->device, bytes, "a buffer of slabs", &s->buffer[s->nbuffers]));
+    }
+out:
+    return status;
+}
+
+/* Of a matrix that stays each slab has its own, as what is found out about it lies there; else they take turns. */
+static tulle_status make_workspaces(struct tulle_stream *s)
+{
+    size_t sum, largest, at = 0;
+    tulle_status status;
+    TULLE_TRY(tulle__slab_workspaces(s, &sum, &largest));
+    if (!largest) goto out;
+    TULLE_TRY(
+        tulle__device_buffer_new(s->device, s->plan.resident ? sum : largest, "workspace of products", &s->workspaces));
+    for (int i = 0; i < s->nbuffers; i++) {
+        size_t bytes = 0;
+        s->workspace[i] = (tulle__device_place){s->workspaces, at};
+        if (s->plan.resident) TULLE_TRY(tulle__slab_workspace(s, i, &bytes));
+        at += bytes;
     }
 out:
     return status;
@@ -92,14 +129,18 @@ tulle_status tulle__ring_make(struct tulle_stream *s)
     s->way = way_of(s, host);
     TULLE_TRY(ops->queue_new(s->device, &s->copies));
     TULLE_TRY(ops->queue_new(s->device, &s->kernels));
+    TULLE_TRY(ops->event_new(s->device, &s->ended));
     for (int i = 0; i < s->plan.ring; i++) {
         TULLE_TRY(ops->event_new(s->device, &s->ready[i]));
         TULLE_TRY(ops->event_new(s->device, &s->used[i]));
     }
     TULLE_TRY(tulle__alloc_zero(count, sizeof(tulle__device_buffer *), "buffers", &s->buffer));
     TULLE_TRY(tulle__alloc_zero(count, sizeof *s->there, "slabs on the device", &s->there));
+    TULLE_TRY(tulle__alloc_zero(count, sizeof *s->workspace, "workspaces", &s->workspace));
+    TULLE_TRY(tulle__alloc_zero(count, sizeof(tulle__device_prepared *), "prepared slabs", &s->prepared));
     if (ops->borrow) TULLE_TRY(ops->borrow(s->device, s->pointers, 0, &s->pointed));
     TULLE_TRY(s->way == TULLE__WAY_IN_PLACE ? borrow_tiles(s) : make_buffers(s));
+    if (s->way != TULLE__WAY_IN_PLACE) TULLE_TRY(make_workspaces(s));
     for (int i = 0; i < s->plan.ring && i < s->nslabs && s->way == TULLE__WAY_STAGED; i++)
         TULLE_TRY(ops->host_new(s->device, host, "staging of slabs", &s->room[i]));
 out:
@@ -123,34 +164,12 @@ char *tulle__ring_room(const struct tulle_stream *s, int in)
     return s->way == TULLE__WAY_DIRECT ? s->buffer[in]->direct : s->room[in % s->plan.ring];
 }
 
-/* Columns of X that slabs do not count. */
-static tulle_gidx columns_before(const struct tulle_stream *s)
-{
-    return s->format.symmetric ? s->first_row : 0;
-}
-
-/* What the slab is, but for where its arrays are. */
-static tulle__slab slab_of(const struct tulle_stream *s, int k)
-{
-    const tulle__stream_slab *slab = &s->slab[k];
-    const tulle__stream_format *f = &s->format;
-    return (tulle__slab){.type = f->values,
-        .block = f->block,
-        .symmetric = f->symmetric,
-        .index_bytes = f->index_bytes,
-        .first = slab->line,
-        .m = slab->rows,
-        .n = (s->n - columns_before(s)) / f->block,
-        .blocks = slab->entries,
-        .span = f->span};
-}
-
 void tulle__ring_upload(struct tulle_stream *s, int k, int in, const tulle__arrived *arrived)
 {
     const tulle__stream_slab *slab = &s->slab[k];
     tulle__device_buffer *buffer = s->buffer[in];
     tulle__slab *there = &s->there[in];
-    *there = slab_of(s, k);
+    *there = tulle__slab_of(s, k);
     if (s->way == TULLE__WAY_DIRECT) {
         there->rowptr = (tulle__device_place){s->pointed, slab->pointers};
         for (int a = 0; a < TULLE__ARRAYS; a++)
@@ -182,17 +201,25 @@ static void charge(const struct tulle_stream *s, const tulle__slab *A, tulle_gid
     tulle__kernel_end(s->comm, &work);
 }
 
-void tulle__ring_multiply(struct tulle_stream *s, int in, tulle_gidx cols)
+/* The product of what lies in buffer `in` with columns v .. v + width - 1. */
+static tulle__slab_task task_of(const struct tulle_stream *s, int in, tulle_gidx v, tulle_gidx width)
 {
     size_t size = tulle_type_size(s->type);
+    return (tulle__slab_task){.A = s->there[in],
+        .vectors = s->type,
+        .X = {.place = {s->X, (size_t)(v * s->n + tulle__slab_columns_before(s) * width) * size}, .ld = width},
+        .Y = {.place = {s->Y, (size_t)(v * tulle__stream_y_lines(s)) * size}, .ld = width},
+        .cols = width,
+        .workspace = s->workspace[in],
+        .prepared = s->prepared_cols == width ? s->prepared[in] : NULL};
+}
+
+void tulle__ring_multiply(struct tulle_stream *s, int in, tulle_gidx cols)
+{
     tulle_gidx turns = s->options.separate ? cols : 1, width = s->options.separate ? 1 : cols;
     if (tulle__is_virtual(s->comm)) tulle__kernel_begin(s->comm);
     for (tulle_gidx v = 0; v < turns; v++) {
-        tulle__slab_task task = {.A = s->there[in],
-            .vectors = s->type,
-            .X = {.place = {s->X, (size_t)(v * s->n + columns_before(s) * width) * size}, .ld = width},
-            .Y = {.place = {s->Y, (size_t)(v * tulle__stream_y_lines(s)) * size}, .ld = width},
-            .cols = width};
+        tulle__slab_task task = task_of(s, in, v, width);
         s->device->ops->multiply(s->kernels, &task);
     }
     if (tulle__is_virtual(s->comm)) charge(s, &s->there[in], cols);
@@ -207,13 +234,14 @@ struct progress {
     double reading;
 };
 
+/* Starts reading slabs as far as their rooms are free: nobody copies from them, or works on them, any more. */
 static void feed_more(struct tulle_stream *s, struct progress *p)
 {
     int rooms = s->way == TULLE__WAY_DIRECT || s->way == TULLE__WAY_STAGED;
     while (rooms && p->fed < s->nslabs && p->fed < p->done + p->ring && (s->options.hide || p->fed == p->done)) {
         int slot = p->fed % s->plan.ring;
-        /* the room may still be copied from, or the buffer be worked on */
-        if (p->fed >= p->ring) s->device->ops->event_wait(s->way == TULLE__WAY_DIRECT ? s->used[slot] : s->ready[slot]);
+        tulle__device_event *last = s->way == TULLE__WAY_DIRECT ? s->used[slot] : s->ready[slot];
+        if (p->fed >= p->ring && !s->device->ops->event_done(last)) return;
         s->feed->ops->start(s->feed, slot, &s->slab[p->fed], tulle__ring_room(s, s->plan.resident ? p->fed : slot));
         p->fed++;
     }
@@ -241,7 +269,7 @@ static tulle_status send(struct tulle_stream *s, struct progress *p)
         s->device->ops->record(s->copies, s->ready[slot]);
     }
     p->sent++;
-    if (status == TULLE_OK && !s->options.hide) status = s->device->ops->queue_wait(s->copies);
+    if (status == TULLE_OK && !s->options.hide) status = tulle__ring_wait(s, s->copies);
     return status;
 }
 
@@ -252,19 +280,26 @@ static tulle_status multiply_next(struct tulle_stream *s, struct progress *p, tu
     tulle__ring_multiply(s, s->plan.resident ? p->done : slot, cols);
     s->device->ops->record(s->kernels, s->used[slot]);
     p->done++;
-    return s->options.hide ? TULLE_OK : s->device->ops->queue_wait(s->kernels);
+    return s->options.hide ? TULLE_OK : tulle__ring_wait(s, s->kernels);
 }
 
 static tulle_status stream_slabs(struct tulle_stream *s, struct progress *p, tulle_gidx cols)
 {
     tulle_status status = TULLE_OK;
+    int turns = 0;
     while (p->done < s->nslabs && status == TULLE_OK) {
         int may_send = p->sent < s->nslabs && p->sent < p->done + p->ring && (s->options.hide || p->sent == p->done);
         feed_more(s, p);
-        if (may_send && (has_come(s, p) || p->done == p->sent))
+        int started = s->way == TULLE__WAY_COPIED || p->sent < p->fed; /* else its room is not free yet */
+        if (may_send && started && (has_come(s, p) || p->done == p->sent))
             status = send(s, p);
         else if (p->done < p->sent)
             status = multiply_next(s, p, cols);
+        else {
+            tulle__pause(s->comm, &turns);
+            continue;
+        }
+        turns = 0;
     }
     return status;
 }
@@ -278,18 +313,44 @@ static void clear_y(struct tulle_stream *s, tulle_gidx cols)
         s->kernels, s->type, tulle__stream_y_lines(s) * (s->options.separate ? cols : 1), width, &Y, 0);
 }
 
-/* What lies on the device already. */
-static void multiply_resident(struct tulle_stream *s, tulle_gidx cols)
+/* What is found out once about slabs that stay, for products of so many columns. */
+static tulle_status prepare(struct tulle_stream *s, tulle_gidx cols)
 {
-    for (int k = 0; k < s->nslabs; k++) {
+    tulle_gidx width = s->options.separate ? 1 : cols;
+    tulle_status status = TULLE_OK;
+    if (s->prepared_cols == width || !s->device->ops->prepare || s->way == TULLE__WAY_IN_PLACE) return TULLE_OK;
+    forget(s);
+    for (int k = 0; k < s->nslabs && status == TULLE_OK; k++) {
+        tulle__slab_task task = task_of(s, k, 0, width);
+        status = s->device->ops->prepare(s->kernels, &task, &s->prepared[k]);
+    }
+    s->prepared_cols = width;
+    if (status != TULLE_OK) forget(s);
+    return status;
+}
+
+/* What lies on the device already. */
+static tulle_status multiply_resident(struct tulle_stream *s, tulle_gidx cols)
+{
+    tulle_status status = prepare(s, cols);
+    for (int k = 0; k < s->nslabs && status == TULLE_OK; k++) {
         if (s->way == TULLE__WAY_IN_PLACE) {
-            tulle__slab at = slab_of(s, k);
+            tulle__slab at = tulle__slab_of(s, k);
             at.rowptr = (tulle__device_place){s->pointed, s->slab[k].pointers};
             for (int a = 0; a < TULLE__ARRAYS; a++) array_of(&at, a)->buffer = array_of(&s->there[k], a)->buffer;
             s->there[k] = at;
         }
         tulle__ring_multiply(s, k, cols);
     }
+    return status;
+}
+
+tulle_status tulle__ring_wait(struct tulle_stream *s, tulle__device_queue *queue)
+{
+    int turns = 0;
+    s->device->ops->record(queue, s->ended);
+    while (!s->device->ops->event_done(s->ended)) tulle__pause(s->comm, &turns);
+    return s->device->ops->queue_wait(queue);
 }
 
 tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__stream_times *times)
@@ -300,7 +361,7 @@ tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__st
     double start = tulle__clock_seconds();
     if (!resident && s->feed->ops->check) status = s->feed->ops->check(s->feed);
     if (status == TULLE_OK && s->format.symmetric) clear_y(s, cols);
-    if (status == TULLE_OK && resident) multiply_resident(s, cols);
+    if (status == TULLE_OK && resident) status = multiply_resident(s, cols);
     if (status == TULLE_OK && !resident) status = stream_slabs(s, &p, cols);
     /* the message of the first failure is kept */
     char cause[TULLE_MESSAGE_MAX];
@@ -308,7 +369,7 @@ tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__st
     for (tulle__arrived unused; p.sent < p.fed; p.sent++) /* after a failure: what is on its way must end */
         s->feed->ops->wait(s->feed, p.sent % s->plan.ring, &s->slab[p.sent], &unused);
     for (int q = 0; q < 2; q++) {
-        ended = s->device->ops->queue_wait(q ? s->kernels : s->copies);
+        ended = tulle__ring_wait(s, q ? s->kernels : s->copies);
         if (status != TULLE_OK)
             tulle__error_set(cause);
         else if (ended != TULLE_OK)

@@ -20,6 +20,7 @@ static void drop(tulle__owned *object)
     if (s->device) {
         tulle__ring_drop(s);
         s->device->ops->host_free(s->device, s->staged);
+        s->device->ops->host_free(s->device, s->pointers);
         tulle__device_buffer_free(s->device, s->X);
         tulle__device_buffer_free(s->device, s->Y);
     }
@@ -30,7 +31,6 @@ static void drop(tulle__owned *object)
     tulle__free(s->piece);
     tulle__free(s->rowptr);
     tulle__free(s->slab);
-    tulle__free(s->pointers);
     tulle__free(s->spec);
     tulle__free(s->tail_of);
     tulle__free(s);
@@ -56,7 +56,7 @@ static tulle_status check_options(const tulle_stream_options *o)
     return TULLE_OK;
 }
 
-static tulle_status open_device(struct tulle_stream *s)
+static tulle_status open_device(struct tulle_stream *s, int near_rank, int near_size)
 {
     tulle_stream_plan *plan = &s->plan;
     const char *spec = s->options.device ? s->options.device : "cpu";
@@ -64,6 +64,8 @@ static tulle_status open_device(struct tulle_stream *s)
     tulle__device_setting setting = {.threads = s->comm->pe->threads,
         .overlap = s->options.hide,
         .rank = s->comm->rank,
+        .near_rank = near_rank,
+        .near_size = near_size,
         .timeline = is_virtual ? NULL : s->comm->pe->timeline};
     tulle_status status;
     TULLE_TRY(tulle__alloc(strlen(spec) + 1, 1, "a spec", &s->spec));
@@ -175,7 +177,9 @@ static tulle_status make(
     }
     TULLE_TRY(status);
     if (s->A) s->structure = s->A->structure;
-    TULLE_TRY(tulle_comm_agree(comm, open_device(s)));
+    int near_rank, near_size;
+    TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size));
+    TULLE_TRY(tulle_comm_agree(comm, open_device(s, near_rank, near_size)));
     TULLE_TRY(tulle__stream_choose_format(s));
     TULLE_TRY(tulle__stream_deal(s));
     TULLE_TRY(tulle__tails_new(s));

@@ -124,8 +124,13 @@ struct tulle_stream {
     tulle__device_event *ready[TULLE__STREAM_RING], *used[TULLE__STREAM_RING];
     tulle__device_buffer *X, *Y;
     tulle__stream_way way;
-    tulle__device_buffer **buffer; /* [nbuffers]: of the ring, or one for each slab, or two if read in place */
-    tulle__slab *there;            /* [nbuffers] the slab that lies in a buffer */
+    tulle__device_buffer **buffer;     /* [nbuffers]: of the ring, or one for each slab, or two if read in place */
+    tulle__slab *there;                /* [nbuffers] the slab that lies in a buffer */
+    tulle__device_buffer *workspaces;  /* that products want: of each slab that stays, or one for all */
+    tulle__device_place *workspace;    /* [nbuffers] in it; without a buffer where none is wanted */
+    tulle__device_prepared **prepared; /* [nbuffers] of a matrix that stays: for products of prepared_cols */
+    tulle_gidx prepared_cols;
+    tulle__device_event *ended; /* recorded when a queue is about to be waited for */
     int nbuffers;
     tulle__device_buffer *pointed; /* `pointers`, where the device reads them there; or NULL */
     char *room[TULLE__STREAM_RING];
@@ -169,6 +174,14 @@ double tulle__slab_share(int s, int slabs);
 tulle_status tulle__stream_cut(struct tulle_stream *stream, int slabs, int in_tiles);
 /* The largest of its slabs, in bytes of a buffer, and of host room. */
 size_t tulle__slab_largest(const struct tulle_stream *stream, size_t *room);
+/* What a slab is, but for where its arrays are. */
+tulle__slab tulle__slab_of(const struct tulle_stream *stream, int slab);
+/* Columns of X that slabs do not count. */
+tulle_gidx tulle__slab_columns_before(const struct tulle_stream *stream);
+/* Bytes that products with slab k want beside it on the device, a multiple of 256. */
+tulle_status tulle__slab_workspace(const struct tulle_stream *stream, int k, size_t *bytes);
+/* The sum over all slabs, and the largest. */
+tulle_status tulle__slab_workspaces(const struct tulle_stream *stream, size_t *sum, size_t *largest);
 /* Row pointers of each slab, and rowptr is freed. */
 tulle_status tulle__stream_point(struct tulle_stream *stream);
 /* One of them, from 0 to the slab's entries. */
@@ -218,6 +231,8 @@ void tulle__ring_multiply(struct tulle_stream *stream, int in, tulle_gidx cols);
 void tulle__ring_upload(struct tulle_stream *stream, int slab, int in, const tulle__arrived *arrived);
 /* Where the feed puts what goes to buffer `in`; NULL: nowhere. */
 char *tulle__ring_room(const struct tulle_stream *stream, int in);
+/* What was started in the queue is done: as its queue_wait, but others' transfers go on meanwhile. */
+tulle_status tulle__ring_wait(struct tulle_stream *stream, tulle__device_queue *queue);
 /* Y = A X for what lies on the device. */
 tulle_status tulle__ring_pass(struct tulle_stream *stream, tulle_gidx cols, tulle__stream_times *times);
 

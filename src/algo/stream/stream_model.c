@@ -61,13 +61,14 @@ static int best_slabs(const struct tulle_stream *s, const tulle__stream_rates *r
 /* Cuts so that a ring fits into `room`, into more slabs if need be and they are not given. */
 static tulle_status cut_to_fit(struct tulle_stream *s, int slabs, int ring, size_t room, int *fits)
 {
-    size_t host;
+    size_t host, sum, workspace = 0;
     tulle_status status = TULLE_OK;
     *fits = 0;
     for (int tries = 0; status == TULLE_OK && !*fits && tries < 40; tries++) {
         status = tulle__stream_cut(s, slabs, 0);
         int buffers = s->nslabs < ring ? s->nslabs : ring;
-        *fits = status == TULLE_OK && tulle__slab_largest(s, &host) * (size_t)buffers <= room;
+        if (status == TULLE_OK) status = tulle__slab_workspaces(s, &sum, &workspace);
+        *fits = status == TULLE_OK && tulle__slab_largest(s, &host) * (size_t)buffers + workspace <= room;
         if (s->options.slabs || slabs >= s->lines) break;
         slabs += 1 + slabs / 4;
         if (slabs > s->lines) slabs = (int)s->lines;
@@ -115,6 +116,16 @@ static tulle_status choose_ring(struct tulle_stream *s, const tulle__stream_rate
     return status == TULLE_OK && !fits ? refuse(s, room) : status;
 }
 
+/* What stays needs a workspace for each slab. */
+static tulle_status check_residence(struct tulle_stream *s, size_t room)
+{
+    size_t bytes = 0, sum, largest;
+    tulle_status status = tulle__slab_workspaces(s, &sum, &largest);
+    for (int k = 0; k < s->nslabs; k++) bytes += tulle__slab_places(s, s->slab[k].rows, s->slab[k].entries).bytes;
+    s->plan.resident = bytes + sum <= room;
+    return status;
+}
+
 tulle_status tulle__stream_weigh(struct tulle_stream *s, const tulle__stream_rates *r)
 {
     tulle_stream_plan *plan = &s->plan;
@@ -128,9 +139,9 @@ tulle_status tulle__stream_weigh(struct tulle_stream *s, const tulle__stream_rat
     if (plan->resident) {
         plan->ring = s->options.ring ? s->options.ring : 3;
         TULLE_TRY(tulle__stream_cut(s, RESIDENT_SLABS, plan->in_place));
-    } else {
-        TULLE_TRY(choose_ring(s, r, room));
+        if (!plan->in_place) TULLE_TRY(check_residence(s, room));
     }
+    if (!plan->resident) TULLE_TRY(choose_ring(s, r, room));
     plan->slabs = s->nslabs;
     plan->largest = tulle__slab_largest(s, &host);
     plan->first = s->nslabs ? tulle__slab_bytes(s, s->slab[0].rows, s->slab[0].entries) : 0;

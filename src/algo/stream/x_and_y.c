@@ -80,7 +80,7 @@ tulle_status tulle__stream_gather(struct tulle_stream *s, tulle_mat *X)
         s->device->ops->upload(s->copies, &(tulle__device_place){s->X, 0}, s->staged,
             (size_t)(s->n * X->layout->n) * tulle_type_size(s->type));
 out:
-    ended = s->device->ops->queue_wait(s->copies);
+    ended = tulle__ring_wait(s, s->copies);
     for (int t = 0; t < made; t++) tulle__fetch_fini(&fetch[t]);
     tulle__free(fetch);
     return status == TULLE_OK ? ended : status;
@@ -113,7 +113,7 @@ tulle_status tulle__stream_deliver(struct tulle_stream *s, tulle_mat *Y)
         size_t bytes = (size_t)(tulle__stream_y_lines(s) * cols) * tulle_type_size(s->type);
         TULLE_TRY(stage(s, bytes));
         s->device->ops->download(s->copies, s->staged, &(tulle__device_place){s->Y, 0}, bytes);
-        TULLE_TRY(s->device->ops->queue_wait(s->copies));
+        TULLE_TRY(tulle__ring_wait(s, s->copies));
     }
     for (int i = 0; i < Y->layout->mt; i++) {
         int64_t rows = tulle__tile_rows(Y, i);
@@ -123,6 +123,6 @@ tulle_status tulle__stream_deliver(struct tulle_stream *s, tulle_mat *Y)
     }
     if (s->tails && s->tail) take_lines(s, line, s->tail, cols, tulle__tail_here(s));
 out:
-    ended = s->device->ops->queue_wait(s->copies);
+    ended = tulle__ring_wait(s, s->copies);
     return status == TULLE_OK ? ended : status;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The device `cuda`: memory, streams and events of the CUDA runtime, products by cuSPARSE (cuda_sparse.c) or kernels of
- * our own (cuda_kernels.cu). A queue is a stream; what fails when it is started sticks to its queue, what fails later
- * is what waiting for the stream says, and CUDA says it of all streams from then on.
+ * The device `cuda`: an NVIDIA GPU by the CUDA runtime. This file opens it and has its memory. PEs of a host take its
+ * GPUs in turn, and those that have the same one divide what is free there. The context of the calling thread is the
+ * caller's again when a call returns. What CUDA does not forgive (an illegal address, a lost card) is told with its
+ * first cause from then on: that context is lost for the whole process.
  */
 #include "device/cuda/cuda_device.h"
 
@@ -10,22 +11,80 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
+#include "device/cuda/cuda_kernels.h"
+#include "device/page_block.h"
 
 const tulle__module_host *tulle__cuda_host;
 
-tulle_status tulle__cuda_check(cudaError_t error, const char *what)
+/* ---- errors and contexts ---- */
+
+int tulle__cuda_quietly(cudaError_t error)
 {
-    if (error == cudaSuccess) return TULLE_OK;
-    (void)cudaGetLastError(); /* one that does not stay is forgotten */
+    if (error != cudaSuccess) (void)cudaGetLastError();
+    return error == cudaSuccess;
+}
+
+/* After an error: whether a call fails that has no reason to. */
+static void find_loss(tulle__cuda *cuda, const char *what, cudaError_t error)
+{
+    size_t left, whole;
+    if (tulle__cuda_quietly(cudaMemGetInfo(&left, &whole))) return;
+    pthread_mutex_lock(&cuda->lock);
+    if (!cuda->lost)
+        snprintf(cuda->cause, sizeof cuda->cause, "GPU %d cannot be used any more in this process: CUDA, %s: %s",
+            cuda->ordinal, what, cudaGetErrorString(error));
+    __atomic_store_n(&cuda->lost, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&cuda->lock);
+}
+
+static tulle_status tell_loss(const tulle__cuda *cuda)
+{
+    if (!__atomic_load_n(&cuda->lost, __ATOMIC_ACQUIRE)) return TULLE_OK;
+    return tulle__cuda_host->fail(TULLE_ERR_COMM, "%s", cuda->cause);
+}
+
+tulle_status tulle__cuda_check(tulle__cuda *cuda, cudaError_t error, const char *what)
+{
+    if (tulle__cuda_quietly(error)) return TULLE_OK;
+    if (cuda) {
+        find_loss(cuda, what, error);
+        tulle_status lost = tell_loss(cuda);
+        if (lost != TULLE_OK) return lost;
+    }
     return tulle__cuda_host->fail(error == cudaErrorMemoryAllocation ? TULLE_ERR_MEMORY : TULLE_ERR_COMM,
         "CUDA, %s: %s", what, cudaGetErrorString(error));
 }
 
-/* The device is chosen for each thread. */
-static tulle_status choose(const tulle__cuda *cuda)
+tulle_status tulle__cuda_enter(tulle__cuda *cuda, void **before)
 {
-    return tulle__cuda_check(cudaSetDevice(cuda->ordinal), "choosing the device");
+    tulle_status status = tell_loss(cuda);
+    if (status != TULLE_OK) return status;
+    if (cuda->driver.current(before) != 0)
+        return tulle__cuda_host->fail(TULLE_ERR_COMM, "CUDA: the current context cannot be told");
+    status = tulle__cuda_check(cuda, cudaSetDevice(cuda->ordinal), "choosing the device");
+    if (status != TULLE_OK) tulle__cuda_leave(cuda, *before);
+    return status;
+}
+
+void tulle__cuda_leave(const tulle__cuda *cuda, void *before)
+{
+    void *mine = NULL;
+    if (cuda->driver.current(&mine) == 0 && mine != before) (void)cuda->driver.choose(before);
+}
+
+static tulle_status find_driver(tulle__cuda_driver *driver)
+{
+    static const char *const names[] = {"cuCtxGetCurrent", "cuCtxSetCurrent"};
+    void *found[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        enum cudaDriverEntryPointQueryResult result;
+        cudaError_t error = cudaGetDriverEntryPointByVersion(names[i], &found[i], 12000, cudaEnableDefault, &result);
+        if (tulle__cuda_quietly(error) && result == cudaDriverEntryPointSuccess) continue;
+        return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED, "the CUDA driver has no %s", names[i]);
+    }
+    memcpy(&driver->current, &found[0], sizeof found[0]);
+    memcpy(&driver->choose, &found[1], sizeof found[1]);
+    return TULLE_OK;
 }
 
 /* ---- memory ---- */
@@ -43,10 +102,15 @@ void *tulle__cuda_at(const tulle__device_place *place)
 
 static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {
+    tulle__cuda *cuda = (tulle__cuda *)device;
     struct block *block = NULL;
+    void *before;
     tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *block, what, &block);
-    if (status == TULLE_OK) status = choose((const tulle__cuda *)device);
-    if (status == TULLE_OK) status = tulle__cuda_check(cudaMalloc(&block->memory, bytes ? bytes : 1), what);
+    if (status == TULLE_OK) status = tulle__cuda_enter(cuda, &before);
+    if (status == TULLE_OK) {
+        status = tulle__cuda_check(cuda, cudaMalloc(&block->memory, bytes ? bytes : 1), what);
+        tulle__cuda_leave(cuda, before);
+    }
     if (status != TULLE_OK) {
         tulle__cuda_host->free(block);
         return status;
@@ -58,220 +122,43 @@ static tulle_status buffer_new(tulle__device *device, size_t bytes, const char *
 
 static void buffer_free(tulle__device *device, tulle__device_buffer *buffer)
 {
+    tulle__cuda *cuda = (tulle__cuda *)device;
     struct block *block = (struct block *)buffer;
-    (void)choose((const tulle__cuda *)device);
-    (void)cudaFree(block->memory);
+    void *before;
+    tulle_status entered = tulle__cuda_enter(cuda, &before);
+    (void)tulle__cuda_quietly(cudaFree(block->memory)); /* of a lost GPU, too: for what the host keeps of it */
+    if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
     tulle__cuda_host->free(block);
 }
 
-/* Pinned; CUDA's is aligned to pages. */
+/* Memory of the PE, charged to it, that the driver has pinned; where it does not, copies are slower. */
 static tulle_status host_new(tulle__device *device, size_t bytes, const char *what, void *out)
 {
-    void *memory = NULL;
-    tulle_status status = choose((const tulle__cuda *)device);
-    if (status == TULLE_OK)
-        status = tulle__cuda_check(cudaHostAlloc(&memory, bytes ? bytes : 1, cudaHostAllocDefault), what);
-    if (status == TULLE_OK) memcpy(out, &memory, sizeof memory);
-    return status;
+    tulle__cuda *cuda = (tulle__cuda *)device;
+    void *memory, *before;
+    tulle_status status = tulle__cuda_host->alloc(bytes + TULLE__PAGE_BLOCK_EXTRA, 1, what, &memory);
+    if (status != TULLE_OK) return status;
+    void *block = tulle__page_block(memory);
+    status = tulle__cuda_enter(cuda, &before);
+    if (status != TULLE_OK) {
+        tulle__cuda_host->free(memory);
+        return status;
+    }
+    if (bytes) (void)tulle__cuda_quietly(cudaHostRegister(block, bytes, cudaHostRegisterPortable));
+    tulle__cuda_leave(cuda, before);
+    memcpy(out, &block, sizeof block);
+    return TULLE_OK;
 }
 
 static void host_free(tulle__device *device, void *block)
 {
-    (void)choose((const tulle__cuda *)device);
-    if (block) (void)cudaFreeHost(block);
-}
-
-/* ---- queues and events ---- */
-
-static void drop_queue(tulle__device_queue *queue)
-{
-    if (!queue) return;
-    for (int i = 0; i < TULLE__CUDA_SPANS; i++) {
-        if (queue->span[i].begin) (void)cudaEventDestroy(queue->span[i].begin);
-        if (queue->span[i].end) (void)cudaEventDestroy(queue->span[i].end);
-    }
-    if (queue->origin) (void)cudaEventDestroy(queue->origin);
-    if (queue->room) (void)cudaFree(queue->room);
-    if (queue->stream) (void)cudaStreamDestroy(queue->stream);
-    tulle__cuda_host->free(queue);
-}
-
-static tulle_status queue_new(tulle__device *device, tulle__device_queue **out)
-{
-    tulle__device_queue *queue = NULL;
-    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *queue, "a queue", &queue);
-    if (status != TULLE_OK) return status;
-    queue->cuda = (tulle__cuda *)device;
-    status = choose(queue->cuda);
-    if (status == TULLE_OK)
-        status = tulle__cuda_check(cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking), "a stream");
-    if (status == TULLE_OK) status = tulle__cuda_check(cudaEventCreate(&queue->origin), "an event");
-    for (int i = 0; i < TULLE__CUDA_SPANS && status == TULLE_OK; i++) {
-        status = tulle__cuda_check(cudaEventCreate(&queue->span[i].begin), "an event");
-        if (status == TULLE_OK) status = tulle__cuda_check(cudaEventCreate(&queue->span[i].end), "an event");
-    }
-    if (status == TULLE_OK) status = tulle__cuda_check(cudaEventRecord(queue->origin, queue->stream), "an event");
-    if (status == TULLE_OK) status = tulle__cuda_check(cudaStreamSynchronize(queue->stream), "a stream");
-    if (status != TULLE_OK) {
-        drop_queue(queue);
-        return status;
-    }
-    queue->origin_ns = tulle__clock_ns();
-    *out = queue;
-    return TULLE_OK;
-}
-
-void tulle__cuda_stick(tulle__device_queue *queue, tulle_status status)
-{
-    if (status == TULLE_OK || queue->status != TULLE_OK) return;
-    queue->status = status;
-    snprintf(queue->message, sizeof queue->message, "%s", tulle__cuda_host->error_message());
-}
-
-int tulle__cuda_ready(tulle__device_queue *queue, int copy)
-{
-    if (queue->status != TULLE_OK) return 0;
-    tulle__cuda_stick(queue, choose(queue->cuda));
-    if (!copy && __atomic_load_n(&queue->cuda->broken, __ATOMIC_ACQUIRE))
-        tulle__cuda_stick(queue, tulle__cuda_host->fail(TULLE_ERR_COMM, "a copy to the device has failed"));
-    return queue->status == TULLE_OK;
-}
-
-/* How long the oldest span took, which is done. Counts are added to by several threads. */
-static void tell_span(tulle__device_queue *queue)
-{
-    tulle__device_counts *counts = &queue->cuda->device.counts;
-    const tulle__cuda_span *span = &queue->span[queue->first_span];
-    float begin = 0, took = 0;
-    if (cudaEventElapsedTime(&begin, queue->origin, span->begin) == cudaSuccess &&
-        cudaEventElapsedTime(&took, span->begin, span->end) == cudaSuccess) {
-        int64_t start = queue->origin_ns + (int64_t)((double)begin * 1e6), ns = (int64_t)((double)took * 1e6);
-        __atomic_fetch_add(
-            span->kind == TULLE__CUDA_KERNEL ? &counts->kernel_ns : &counts->copy_ns[span->kind], ns, __ATOMIC_RELAXED);
-        tulle__cuda_host->timeline_span(
-            span->kind == TULLE__CUDA_KERNEL ? queue->cuda->kernels_line : queue->cuda->copies_line, span->name, start,
-            start + ns, span->bytes, -1);
-    }
-    queue->first_span = (queue->first_span + 1) % TULLE__CUDA_SPANS;
-    queue->nspans--;
-}
-
-static tulle_status queue_wait(tulle__device_queue *queue)
-{
-    tulle_status status = choose(queue->cuda), before = queue->status;
-    if (status == TULLE_OK)
-        status = tulle__cuda_check(cudaStreamSynchronize(queue->stream), "what the device has done");
-    while (queue->nspans) tell_span(queue);
-    queue->status = TULLE_OK;
-    if (queue->breaks) __atomic_store_n(&queue->cuda->broken, 0, __ATOMIC_RELEASE);
-    queue->breaks = 0;
-    if (before == TULLE_OK) return status;
-    tulle__cuda_host->error_set(queue->message);
-    return before;
-}
-
-static void queue_free(tulle__device *device, tulle__device_queue *queue)
-{
-    (void)device;
-    if (!queue) return;
-    (void)queue_wait(queue);
-    drop_queue(queue);
-}
-
-static tulle__cuda_span *newest(tulle__device_queue *queue)
-{
-    return &queue->span[(queue->first_span + queue->nspans) % TULLE__CUDA_SPANS];
-}
-
-void tulle__cuda_begin(tulle__device_queue *queue, const char *name, int kind, int64_t bytes)
-{
-    if (queue->nspans == TULLE__CUDA_SPANS) { /* the oldest is done long since */
-        (void)cudaEventSynchronize(queue->span[queue->first_span].end);
-        tell_span(queue);
-    }
-    tulle__cuda_span *span = newest(queue);
-    span->name = name;
-    span->kind = kind;
-    span->bytes = bytes;
-    (void)cudaEventRecord(span->begin, queue->stream);
-}
-
-void tulle__cuda_end(tulle__device_queue *queue)
-{
-    (void)cudaEventRecord(newest(queue)->end, queue->stream);
-    queue->nspans++;
-}
-
-static tulle_status event_new(tulle__device *device, tulle__device_event **out)
-{
-    tulle__device_event *event = NULL;
-    tulle_status status = tulle__cuda_host->alloc_zero(1, sizeof *event, "an event", &event);
-    if (status == TULLE_OK) status = choose((const tulle__cuda *)device);
-    if (status == TULLE_OK)
-        status = tulle__cuda_check(cudaEventCreateWithFlags(&event->event, cudaEventDisableTiming), "an event");
-    if (status == TULLE_OK)
-        *out = event;
-    else
-        tulle__cuda_host->free(event);
-    return status;
-}
-
-static void event_free(tulle__device *device, tulle__device_event *event)
-{
-    (void)device;
-    if (!event) return;
-    (void)cudaEventDestroy(event->event);
-    tulle__cuda_host->free(event);
-}
-
-/* Errors of both stick to the queue, but do not keep others from going on: an event is recorded all the same. */
-static void record(tulle__device_queue *queue, tulle__device_event *event)
-{
-    tulle__cuda_stick(queue, choose(queue->cuda));
-    tulle__cuda_stick(queue, tulle__cuda_check(cudaEventRecord(event->event, queue->stream), "recording an event"));
-}
-
-static void join(tulle__device_queue *queue, tulle__device_event *event)
-{
-    tulle__cuda_stick(queue, choose(queue->cuda));
-    tulle__cuda_stick(
-        queue, tulle__cuda_check(cudaStreamWaitEvent(queue->stream, event->event, 0), "waiting for an event"));
-}
-
-static void event_wait(tulle__device_event *event)
-{
-    (void)cudaEventSynchronize(event->event);
-}
-
-/* ---- copies ---- */
-
-static void copy(tulle__device_queue *queue, int down, void *to, const void *from, size_t bytes)
-{
-    tulle__device_counts *counts = &queue->cuda->device.counts;
-    if (!tulle__cuda_ready(queue, 1)) return;
-    tulle__cuda_begin(queue, down ? "download" : "upload", down, (int64_t)bytes);
-    cudaError_t error =
-        bytes ? cudaMemcpyAsync(to, from, bytes, down ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice, queue->stream)
-              : cudaSuccess;
-    tulle__cuda_end(queue);
-    tulle__cuda_stick(queue, tulle__cuda_check(error, down ? "a copy from the device" : "a copy to the device"));
-    if (queue->status != TULLE_OK) {
-        queue->breaks = 1;
-        __atomic_store_n(&queue->cuda->broken, 1, __ATOMIC_RELEASE);
-        return;
-    }
-    __atomic_fetch_add(&counts->copies[down], 1, __ATOMIC_RELAXED);
-    __atomic_fetch_add(&counts->bytes[down], (int64_t)bytes, __ATOMIC_RELAXED);
-}
-
-static void upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes)
-{
-    copy(queue, 0, tulle__cuda_at(to), from, bytes);
-}
-
-static void download(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes)
-{
-    copy(queue, 1, to, tulle__cuda_at(from), bytes);
+    tulle__cuda *cuda = (tulle__cuda *)device;
+    void *before;
+    if (!block) return;
+    tulle_status entered = tulle__cuda_enter(cuda, &before);
+    (void)tulle__cuda_quietly(cudaHostUnregister(block)); /* refused if it was not pinned */
+    if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
+    tulle__cuda_host->free(tulle__page_block_memory(block));
 }
 
 /* ---- opening and closing ---- */
@@ -279,8 +166,13 @@ static void download(tulle__device_queue *queue, void *to, const tulle__device_p
 static void close_cuda(tulle__device *device)
 {
     tulle__cuda *cuda = (tulle__cuda *)device;
-    (void)choose(cuda);
-    if (cuda->sparse) (void)cusparseDestroy(cuda->sparse);
+    void *before;
+    if (cuda->sparse) {
+        tulle_status entered = tulle__cuda_enter(cuda, &before);
+        (void)cusparseDestroy(cuda->sparse);
+        if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
+    }
+    pthread_mutex_destroy(&cuda->lock);
     tulle__cuda_host->free(cuda);
 }
 
@@ -289,25 +181,31 @@ static const tulle__device_ops ops = {
     .buffer_free = buffer_free,
     .host_new = host_new,
     .host_free = host_free,
-    .queue_new = queue_new,
-    .queue_free = queue_free,
-    .queue_wait = queue_wait,
-    .event_new = event_new,
-    .event_free = event_free,
-    .record = record,
-    .join = join,
-    .event_wait = event_wait,
-    .upload = upload,
-    .download = download,
+    .queue_new = tulle__cuda_queue_new,
+    .queue_free = tulle__cuda_queue_free,
+    .queue_wait = tulle__cuda_queue_wait,
+    .event_new = tulle__cuda_event_new,
+    .event_free = tulle__cuda_event_free,
+    .record = tulle__cuda_record,
+    .join = tulle__cuda_join,
+    .event_wait = tulle__cuda_event_wait,
+    .event_done = tulle__cuda_event_done,
+    .upload = tulle__cuda_upload,
+    .download = tulle__cuda_download,
     .multiply = tulle__cuda_queue_multiply,
+    .workspace = tulle__cuda_workspace,
+    .prepare = tulle__cuda_prepare,
+    .forget = tulle__cuda_forget,
     .scale = tulle__cuda_queue_scale,
     .close = close_cuda,
 };
 
-/* cuda:N is the N-th; else PEs take them in turn. The number stands alone, as a key without a value. */
-static tulle_status read_ordinal(tulle__spec_part *part, int count, int rank, int *ordinal)
+/* cuda:N is the N-th; else PEs of a host take them in turn. The number stands alone, as a key without a value. */
+static tulle_status read_ordinal(
+    tulle__spec_part *part, int count, const tulle__device_setting *setting, int *ordinal, int *sharers)
 {
-    *ordinal = rank % count;
+    *ordinal = setting->near_rank % count;
+    *sharers = tulle__device_sharers(setting, count);
     for (int i = 0; i < part->nkeys; i++) {
         char *end;
         long n = strtol(part->key[i], &end, 10);
@@ -317,6 +215,7 @@ static tulle_status read_ordinal(tulle__spec_part *part, int count, int rank, in
                 TULLE_ERR_UNSUPPORTED, "there is no GPU %ld: %d %s here, from 0", n, count, count == 1 ? "is" : "are");
         part->used[i] = 1;
         *ordinal = (int)n;
+        *sharers = setting->near_size > 0 ? setting->near_size : 1; /* each says the same */
     }
     return TULLE_OK;
 }
@@ -324,50 +223,81 @@ static tulle_status read_ordinal(tulle__spec_part *part, int count, int rank, in
 static tulle_status find_devices(int *count)
 {
     cudaError_t error = cudaGetDeviceCount(count);
-    if (error == cudaSuccess && *count > 0) return TULLE_OK;
-    (void)cudaGetLastError();
+    if (tulle__cuda_quietly(error) && *count > 0) return TULLE_OK;
     return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED, "no GPU can be used: %s",
         error == cudaSuccess ? "there is none" : cudaGetErrorString(error));
+}
+
+/* Everything is loaded now, before a kernel may wait for another PE's: loading waits for kernels to end. */
+static tulle_status load_kernels(tulle__cuda *cuda, const struct cudaDeviceProp *facts)
+{
+    cudaError_t error = tulle__cuda_load();
+    if (error == cudaErrorNoKernelImageForDevice) {
+        (void)cudaGetLastError();
+        return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED,
+            "this build has no kernels for %s, whose compute capability is %d.%d", facts->name, facts->major,
+            facts->minor);
+    }
+    return tulle__cuda_check(cuda, error, "loading kernels");
+}
+
+/* What is known of the GPU, with its context chosen. */
+static tulle_status set_up(tulle__cuda *cuda, double memory, int sharers)
+{
+    enum { KEPT = 64 << 20 }; /* for what the driver takes later */
+    struct cudaDeviceProp facts;
+    size_t left = 0, whole = 0;
+    tulle_status status =
+        tulle__cuda_check(cuda, cudaGetDeviceProperties(&facts, cuda->ordinal), "the device's properties");
+    if (status == TULLE_OK) status = load_kernels(cuda, &facts);
+    if (status == TULLE_OK && cusparseCreate(&cuda->sparse) != CUSPARSE_STATUS_SUCCESS)
+        status = tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED, "cuSPARSE cannot be started on %s", facts.name);
+    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaMemGetInfo(&left, &whole), "the device's memory");
+    if (status == TULLE_OK && memory > (double)left)
+        status = tulle__cuda_host->fail(
+            TULLE_ERR_LIMIT, "%.0f bytes were asked for of %s, which has %zu left", memory, facts.name, left);
+    if (status != TULLE_OK) return status;
+    left = left > KEPT ? (left - KEPT) / (size_t)sharers : 0;
+    cuda->device.capacity = memory > 0 ? (size_t)memory : left;
+    snprintf(cuda->device.text, sizeof cuda->device.text, "%.80s, %.1f GiB", facts.name, (double)whole / (1 << 30));
+    return tulle__cuda_warm_up(&cuda->device);
 }
 
 static tulle_status open_cuda(tulle__spec_part *part, const tulle__device_setting *setting, tulle__device **device)
 {
     static const char *const keys[] = {"0", "mem"};
-    enum { KEPT = 64 << 20 }; /* for cuSPARSE and what the driver takes */
     tulle__cuda *cuda = NULL;
-    struct cudaDeviceProp facts;
-    size_t left = 0, whole = 0;
     double memory = 0;
-    int count = 0, ordinal = 0;
+    int count = 0, ordinal = 0, sharers = 1;
+    void *before;
     tulle_status status = find_devices(&count);
-    if (status == TULLE_OK) status = read_ordinal(part, count, setting->rank, &ordinal);
+    if (status == TULLE_OK) status = read_ordinal(part, count, setting, &ordinal, &sharers);
     if (status == TULLE_OK) status = tulle__cuda_host->spec_bytes(part, "mem", &memory);
     if (status == TULLE_OK) status = tulle__cuda_host->spec_done(part, keys, 2);
     if (status == TULLE_OK) status = tulle__cuda_host->alloc_zero(1, sizeof *cuda, "a device", &cuda);
     if (status != TULLE_OK) return status;
+    pthread_mutex_init(&cuda->lock, NULL);
     cuda->ordinal = ordinal;
     cuda->kernels_line = setting->timeline;
     cuda->copies_line = setting->copied ? NULL : setting->timeline;
-    status = choose(cuda);
-    if (status == TULLE_OK) status = tulle__cuda_check(cudaGetDeviceProperties(&facts, ordinal), "its properties");
-    if (status == TULLE_OK) status = tulle__cuda_check(cudaMemGetInfo(&left, &whole), "its memory");
-    if (status == TULLE_OK && cusparseCreate(&cuda->sparse) != CUSPARSE_STATUS_SUCCESS)
-        status = tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED, "cuSPARSE cannot be started on %s", facts.name);
-    if (status == TULLE_OK && memory > (double)left)
-        status = tulle__cuda_host->fail(
-            TULLE_ERR_LIMIT, "%.0f bytes were asked for of %s, which has %zu left", memory, facts.name, left);
+    cuda->device = (tulle__device){.ops = &ops,
+        .name = "cuda",
+        .rowptr_bytes = 4, /* what cuSPARSE takes beside columns of 32 bits */
+        .most_blocks = INT32_MAX,
+        .y_align = 16, /* what some releases of cuSPARSE want */
+        .pinned = 1,
+        .real_time = 1,
+        .counting = &cuda->device};
+    status = find_driver(&cuda->driver);
+    if (status == TULLE_OK) status = tulle__cuda_enter(cuda, &before);
+    if (status == TULLE_OK) {
+        status = set_up(cuda, memory, sharers);
+        tulle__cuda_leave(cuda, before);
+    }
     if (status != TULLE_OK) {
         close_cuda(&cuda->device);
         return status;
     }
-    cuda->device.ops = &ops;
-    cuda->device.name = "cuda";
-    cuda->device.capacity = memory > 0 ? (size_t)memory : left > KEPT ? left - KEPT : 0;
-    cuda->device.rowptr_bytes = 4; /* what cuSPARSE takes beside columns of 32 bits */
-    cuda->device.pinned = 1;
-    cuda->device.real_time = 1;
-    cuda->device.counting = &cuda->device;
-    snprintf(cuda->device.text, sizeof cuda->device.text, "%.80s, %.1f GiB", facts.name, (double)whole / (1 << 30));
     *device = &cuda->device;
     return TULLE_OK;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the module `cuda`. */
+/* The inside of the module `cuda`: cuda_device.c (the GPU and its memory), cuda_queue.c (streams, events, copies),
+ * cuda_sparse.c (products by cuSPARSE), cuda_kernels.cu (kernels). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 
 #include <cuda_runtime_api.h>
 #include <cusparse.h>
+#include <pthread.h>
 
 #include "base/error.h"
 #include "base/module.h"
@@ -13,12 +15,24 @@
 /* What libtulle has handed over; written once, when the module is loaded. */
 extern const tulle__module_host *tulle__cuda_host;
 
+/* The driver's calls that tell and choose the context of a thread, found through the runtime. */
+typedef struct tulle__cuda_driver {
+    int (*current)(void **context);
+    int (*choose)(void *context);
+} tulle__cuda_driver;
+
 typedef struct tulle__cuda {
     tulle__device device;
     int ordinal;
+    tulle__cuda_driver driver;
     cusparseHandle_t sparse;
     tulle__timeline *kernels_line, *copies_line;
-    int broken; /* a copy has failed and nobody was told yet */
+    int broken; /* queues of which a copy has failed, and nobody was told yet */
+    /* The context is lost: CUDA forgives some errors never. The first one is kept; lost is 0 before `cause` is whole.
+     */
+    pthread_mutex_t lock;
+    int lost;
+    char cause[TULLE_MESSAGE_MAX];
 } tulle__cuda;
 
 /* A span of work whose time is known when the device has done it. */
@@ -35,9 +49,10 @@ struct tulle__device_queue {
     tulle__cuda *cuda;
     cudaStream_t stream;
     tulle_status status;
-    int breaks; /* what failed was a copy */
+    int breaks;   /* 1: it is one of cuda->broken */
+    void *before; /* the caller's context, while a call is under way */
     char message[TULLE_MESSAGE_MAX];
-    void *room; /* of cuSPARSE */
+    void *room; /* of cuSPARSE, for tasks without a workspace */
     size_t room_bytes;
     cudaEvent_t origin; /* at host time origin_ns */
     int64_t origin_ns;
@@ -45,22 +60,47 @@ struct tulle__device_queue {
     tulle__cuda_span span[TULLE__CUDA_SPANS];
 };
 
-struct tulle__device_event {
-    cudaEvent_t event;
-};
+/* ---- cuda_device.c ---- */
 
-/* TULLE_OK, or why not, with `what` was asked for. */
-tulle_status tulle__cuda_check(cudaError_t error, const char *what);
+/*
+ * Between the two this thread works on the GPU; behind, its context is the caller's again. Fails, with the cause, on a
+ * GPU that is lost; then there is nothing to leave.
+ */
+tulle_status tulle__cuda_enter(tulle__cuda *cuda, void **before);
+void tulle__cuda_leave(const tulle__cuda *cuda, void *before);
+
+/* TULLE_OK, or why not, with `what` was asked for; finds out whether the GPU is lost. */
+tulle_status tulle__cuda_check(tulle__cuda *cuda, cudaError_t error, const char *what);
+
+/* 1: no error; else it is forgotten, so that the next call is not taken for it. */
+int tulle__cuda_quietly(cudaError_t error);
+
+void *tulle__cuda_at(const tulle__device_place *place);
+
+/* ---- cuda_queue.c ---- */
+
+/* The calls of the contract (device.h). */
+tulle_status tulle__cuda_queue_new(tulle__device *device, tulle__device_queue **queue);
+void tulle__cuda_queue_free(tulle__device *device, tulle__device_queue *queue);
+tulle_status tulle__cuda_queue_wait(tulle__device_queue *queue);
+tulle_status tulle__cuda_event_new(tulle__device *device, tulle__device_event **event);
+void tulle__cuda_event_free(tulle__device *device, tulle__device_event *event);
+void tulle__cuda_record(tulle__device_queue *queue, tulle__device_event *event);
+void tulle__cuda_join(tulle__device_queue *queue, tulle__device_event *event);
+void tulle__cuda_event_wait(tulle__device_event *event);
+int tulle__cuda_event_done(tulle__device_event *event);
+void tulle__cuda_upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes);
+void tulle__cuda_download(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes);
 
 /* The status sticks to the queue, with the last message. */
 void tulle__cuda_stick(tulle__device_queue *queue, tulle_status status);
 
-/* 1: work may be started in the queue, by this thread. */
-int tulle__cuda_ready(tulle__device_queue *queue, int copy);
+/* 1: a kernel may be started in the queue, and finish follows. */
+int tulle__cuda_start_kernel(tulle__device_queue *queue, const char *name);
+/* What became of the start. */
+void tulle__cuda_finish_kernel(tulle__device_queue *queue, tulle_status status);
 
-/* A span begins and ends; its time is told when the queue is waited for. */
-void tulle__cuda_begin(tulle__device_queue *queue, const char *name, int kind, int64_t bytes);
-void tulle__cuda_end(tulle__device_queue *queue);
+/* ---- cuda_sparse.c ---- */
 
 /* Of a value; a module imports nothing. */
 static inline size_t tulle__cuda_size(tulle_type type)
@@ -68,11 +108,16 @@ static inline size_t tulle__cuda_size(tulle_type type)
     return type == TULLE_F32 ? sizeof(float) : sizeof(double);
 }
 
-void *tulle__cuda_at(const tulle__device_place *place);
-
 /* The kernels of the contract. */
 void tulle__cuda_queue_multiply(tulle__device_queue *queue, const tulle__slab_task *task);
 void tulle__cuda_queue_scale(
     tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta);
+tulle_status tulle__cuda_workspace(tulle__device *device, const tulle__slab_task *task, size_t *bytes);
+tulle_status tulle__cuda_prepare(
+    tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared);
+void tulle__cuda_forget(tulle__device *device, tulle__device_prepared *prepared);
+
+/* Makes one product of each kind that cuSPARSE does, so that none of its kernels is loaded while others wait. */
+tulle_status tulle__cuda_warm_up(tulle__device *device);
 
 #endif

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels for what cuSPARSE has none for: symmetric slabs, 16-bit columns, values of another type than the vectors. A
- * thread has one element of Y and goes through the blocks of its row, so that a row is summed in one order whatever
- * slab it is in. What a symmetric slab adds to other lines is added atomically, in any order.
+ * Kernels for what cuSPARSE has none for: symmetric slabs, 16-bit columns, values of another type than the vectors, Y
+ * that is not aligned to 16 bytes. A thread has one element of Y and goes through the blocks of its row, so that a row
+ * is summed in one order whatever slab it is in. What a symmetric slab adds to other lines is added atomically, in any
+ * order.
  */
 #include "device/cuda/cuda_kernels.h"
+#include "device/cuda/cuda_wrap.h"
 
-namespace {
+namespace
+{
 
 const int THREADS = 128;
 
@@ -54,6 +57,15 @@ template <typename V> __global__ void scale(int64_t lines, int64_t width, int64_
     *y = beta == 0 ? static_cast<V>(0) : static_cast<V>(beta * static_cast<double>(*y));
 }
 
+/* All kernels there are: a new one is a line here. */
+const void *const kernels[] = {
+    reinterpret_cast<const void *>(multiply<double, double>),
+    reinterpret_cast<const void *>(multiply<float, double>),
+    reinterpret_cast<const void *>(multiply<float, float>),
+    reinterpret_cast<const void *>(scale<double>),
+    reinterpret_cast<const void *>(scale<float>),
+};
+
 /* Blocks of threads for so many elements; 0: more than a grid has. */
 unsigned blocks_for(int64_t count)
 {
@@ -63,17 +75,23 @@ unsigned blocks_for(int64_t count)
 
 } // namespace
 
+cudaError_t tulle__cuda_load(void)
+{
+    cudaError_t error = cudaSuccess;
+    for (const void *kernel : kernels) {
+        cudaFuncAttributes facts;
+        if (error == cudaSuccess) error = cudaFuncGetAttributes(&facts, kernel);
+    }
+    return error;
+}
+
 cudaError_t tulle__cuda_multiply(cudaStream_t stream, const tulle__cuda_slab *slab)
 {
     unsigned blocks = blocks_for(slab->m * slab->block * slab->cols);
     if (!blocks) return cudaErrorInvalidConfiguration;
-    if (slab->f64)
-        multiply<double, double><<<blocks, THREADS, 0, stream>>>(*slab);
-    else if (slab->vectors_f64)
-        multiply<float, double><<<blocks, THREADS, 0, stream>>>(*slab);
-    else
-        multiply<float, float><<<blocks, THREADS, 0, stream>>>(*slab);
-    return cudaGetLastError();
+    if (slab->f64) return tulle_cuda::launch(multiply<double, double>, blocks, THREADS, 0, stream, *slab);
+    if (slab->vectors_f64) return tulle_cuda::launch(multiply<float, double>, blocks, THREADS, 0, stream, *slab);
+    return tulle_cuda::launch(multiply<float, float>, blocks, THREADS, 0, stream, *slab);
 }
 
 cudaError_t tulle__cuda_scale(
@@ -82,8 +100,8 @@ cudaError_t tulle__cuda_scale(
     unsigned blocks = blocks_for(lines * width);
     if (!blocks) return cudaErrorInvalidConfiguration;
     if (f64)
-        scale<<<blocks, THREADS, 0, stream>>>(lines, width, ld, beta, static_cast<double *>(Y));
-    else
-        scale<<<blocks, THREADS, 0, stream>>>(lines, width, ld, beta, static_cast<float *>(Y));
-    return cudaGetLastError();
+        return tulle_cuda::launch(
+            scale<double>, blocks, THREADS, 0, stream, lines, width, ld, beta, static_cast<double *>(Y));
+    return tulle_cuda::launch(
+        scale<float>, blocks, THREADS, 0, stream, lines, width, ld, beta, static_cast<float *>(Y));
 }

@@ -22,6 +22,9 @@ typedef struct tulle__cuda_slab {
     void *Y;
 } tulle__cuda_slab;
 
+/* Loads all kernels onto the current device, so that no launch does; whether there is code for it. */
+cudaError_t tulle__cuda_load(void);
+
 /* Any slab, sums in double: Y = A X, or of a symmetric one Y += A X. */
 cudaError_t tulle__cuda_multiply(cudaStream_t stream, const tulle__cuda_slab *slab);
 

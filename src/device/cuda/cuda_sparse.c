@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products through cuSPARSE's generic interface: CSR and BSR, one vector or several, row-major. Descriptors are made
- * for each product: they are host memory, and a slab's addresses change. The room that a product wants is the queue's
- * and only grows, so that nothing is allocated once the largest slab has been multiplied.
+ * Products through cuSPARSE's generic interface: CSR and BSR, one vector or several, row-major. Of a slab that stays on
+ * the device the matrix's descriptor is kept, and what cuSPARSE finds out about it once, in the slab's workspace; of
+ * others descriptors are made for each product, as they are host memory, and a slab's addresses change.
  *
  * Which algorithm: those that NVIDIA calls deterministic. That bits do not depend on how a matrix is cut into slabs,
- * too, nobody promises.
+ * too, nobody promises. Y that is not aligned to 16 bytes goes to a kernel of our own: releases of cuSPARSE differ in
+ * whether they take it, and those that do not lose the context.
  */
 #include "device/cuda/cuda_device.h"
 #include "device/cuda/cuda_kernels.h"
+
+struct tulle__device_prepared {
+    cusparseSpMatDescr_t A;
+    int64_t cols;
+};
 
 static tulle_status check(cusparseStatus_t status)
 {
@@ -19,53 +25,70 @@ static tulle_status check(cusparseStatus_t status)
         "cuSPARSE: %s", cusparseGetErrorString(status));
 }
 
+/* A product as cuSPARSE has it: x and y, or X and Y. */
 struct product {
     cusparseSpMatDescr_t A;
     cusparseDnVecDescr_t x, y;
     cusparseDnMatDescr_t X, Y;
+    int borrowed; /* A is a prepared slab's */
     cudaDataType type;
+    cusparseSpMVAlg_t vector_alg;
+    cusparseSpMMAlg_t alg;
     double one, zero;
     float one_f32, zero_f32;
-    const void *alpha, *beta;
 };
+
+static const void *alpha_of(const struct product *p)
+{
+    return p->type == CUDA_R_64F ? (const void *)&p->one : &p->one_f32;
+}
+
+static const void *beta_of(const struct product *p)
+{
+    return p->type == CUDA_R_64F ? (const void *)&p->zero : &p->zero_f32;
+}
 
 static void drop(struct product *p)
 {
-    if (p->A) (void)cusparseDestroySpMat(p->A);
+    if (p->A && !p->borrowed) (void)cusparseDestroySpMat(p->A);
     if (p->x) (void)cusparseDestroyDnVec(p->x);
     if (p->y) (void)cusparseDestroyDnVec(p->y);
     if (p->X) (void)cusparseDestroyDnMat(p->X);
     if (p->Y) (void)cusparseDestroyDnMat(p->Y);
 }
 
-static tulle_status grow(tulle__device_queue *queue, size_t bytes)
+static char *first_line(const tulle__slab_task *task)
 {
-    if (bytes <= queue->room_bytes) return TULLE_OK;
-    tulle_status status =
-        tulle__cuda_check(cudaStreamSynchronize(queue->stream), "what the device has done"); /* it uses the old one */
-    if (status == TULLE_OK && queue->room) status = tulle__cuda_check(cudaFree(queue->room), "room for cuSPARSE");
-    queue->room = NULL;
-    queue->room_bytes = 0;
-    if (status == TULLE_OK) status = tulle__cuda_check(cudaMalloc(&queue->room, bytes), "room for cuSPARSE");
-    if (status == TULLE_OK) queue->room_bytes = bytes;
-    return status;
+    return (char *)tulle__cuda_at(&task->Y.place) +
+           (size_t)(task->A.first * task->A.block * task->Y.ld) * tulle__cuda_size(task->vectors);
+}
+
+static tulle_status describe_A(struct product *p, const tulle__slab *A)
+{
+    void *rowptr = tulle__cuda_at(&A->rowptr), *colind = tulle__cuda_at(&A->colind), *val = tulle__cuda_at(&A->val);
+    if (A->block == 1)
+        return check(cusparseCreateCsr(&p->A, A->m, A->n, A->blocks, rowptr, colind, val, CUSPARSE_INDEX_32I,
+            CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type));
+    return check(cusparseCreateBsr(&p->A, A->m, A->n, A->blocks, A->block, A->block, rowptr, colind, val,
+        CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type, CUSPARSE_ORDER_ROW));
 }
 
 static tulle_status describe(struct product *p, const tulle__slab_task *task)
 {
     const tulle__slab *A = &task->A;
     int64_t rows = A->m * A->block, inner = A->n * A->block;
-    void *rowptr = tulle__cuda_at(&A->rowptr), *colind = tulle__cuda_at(&A->colind), *val = tulle__cuda_at(&A->val);
-    void *X = tulle__cuda_at(&task->X.place),
-         *Y = (char *)tulle__cuda_at(&task->Y.place) +
-              (size_t)(A->first * A->block * task->Y.ld) * tulle__cuda_size(task->vectors);
-    tulle_status status;
-    if (A->block == 1)
-        status = check(cusparseCreateCsr(&p->A, rows, inner, A->blocks, rowptr, colind, val, CUSPARSE_INDEX_32I,
-            CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type));
-    else
-        status = check(cusparseCreateBsr(&p->A, A->m, A->n, A->blocks, A->block, A->block, rowptr, colind, val,
-            CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type, CUSPARSE_ORDER_ROW));
+    void *X = tulle__cuda_at(&task->X.place), *Y = first_line(task);
+    tulle_status status = TULLE_OK;
+    *p = (struct product){.type = task->vectors == TULLE_F64 ? CUDA_R_64F : CUDA_R_32F,
+        .vector_alg = A->block == 1 ? CUSPARSE_SPMV_CSR_ALG2 : CUSPARSE_SPMV_BSR_ALG1,
+        .alg = A->block == 1 ? CUSPARSE_SPMM_CSR_ALG3 : CUSPARSE_SPMM_BSR_ALG1,
+        .one = 1,
+        .one_f32 = 1};
+    if (task->prepared) {
+        p->A = task->prepared->A;
+        p->borrowed = 1;
+    } else
+        status = describe_A(p, A);
     if (status != TULLE_OK) return status;
     if (task->cols == 1 && task->X.ld == 1 && task->Y.ld == 1) {
         status = check(cusparseCreateDnVec(&p->x, inner, X, p->type));
@@ -76,36 +99,78 @@ static tulle_status describe(struct product *p, const tulle__slab_task *task)
     return check(cusparseCreateDnMat(&p->Y, rows, task->cols, task->Y.ld, Y, p->type, CUSPARSE_ORDER_ROW));
 }
 
-static tulle_status run(tulle__device_queue *queue, struct product *p, int block)
+static const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
+
+static tulle_status ask_room(cusparseHandle_t sparse, const struct product *p, size_t *bytes)
 {
-    const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
-    const cusparseSpMVAlg_t one_way = block == 1 ? CUSPARSE_SPMV_CSR_ALG2 : CUSPARSE_SPMV_BSR_ALG1;
-    const cusparseSpMMAlg_t way = block == 1 ? CUSPARSE_SPMM_CSR_ALG3 : CUSPARSE_SPMM_BSR_ALG1;
-    cusparseHandle_t sparse = queue->cuda->sparse;
+    if (p->x)
+        return check(cusparseSpMV_bufferSize(
+            sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, bytes));
+    return check(cusparseSpMM_bufferSize(
+        sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, bytes));
+}
+
+/* Room of the queue's own, which only grows. */
+static tulle_status grow(tulle__device_queue *queue, size_t bytes)
+{
+    tulle__cuda *cuda = queue->cuda;
+    if (bytes <= queue->room_bytes) return TULLE_OK;
+    tulle_status status = tulle__cuda_check(
+        cuda, cudaStreamSynchronize(queue->stream), "what the device has done"); /* it uses the old one */
+    if (status == TULLE_OK && queue->room) status = tulle__cuda_check(cuda, cudaFree(queue->room), "room for cuSPARSE");
+    queue->room = NULL;
+    queue->room_bytes = 0;
+    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaMalloc(&queue->room, bytes), "room for cuSPARSE");
+    if (status == TULLE_OK) queue->room_bytes = bytes;
+    return status;
+}
+
+/* cuSPARSE refuses NULL in some releases even if it wants nothing. */
+enum { ROOM_LEAST = 256 };
+
+static tulle_status find_room(
+    tulle__device_queue *queue, const tulle__slab_task *task, const struct product *p, void **room)
+{
+    const tulle__device_place *given = &task->workspace;
     size_t bytes = 0;
-    tulle_status status;
-    if (p->x)
-        status = check(
-            cusparseSpMV_bufferSize(sparse, as_is, p->alpha, p->A, p->x, p->beta, p->y, p->type, one_way, &bytes));
-    else
-        status = check(
-            cusparseSpMM_bufferSize(sparse, as_is, as_is, p->alpha, p->A, p->X, p->beta, p->Y, p->type, way, &bytes));
-    if (status == TULLE_OK) status = grow(queue, bytes);
+    tulle_status status = ask_room(queue->cuda->sparse, p, &bytes);
     if (status != TULLE_OK) return status;
+    if (bytes < ROOM_LEAST) bytes = ROOM_LEAST;
+    if (given->buffer && given->at + bytes <= given->buffer->bytes) {
+        *room = tulle__cuda_at(given);
+        return TULLE_OK;
+    }
+    status = grow(queue, bytes);
+    *room = queue->room;
+    return status;
+}
+
+static tulle_status run(cusparseHandle_t sparse, const struct product *p, void *room)
+{
     if (p->x)
-        return check(cusparseSpMV(sparse, as_is, p->alpha, p->A, p->x, p->beta, p->y, p->type, one_way, queue->room));
-    return check(cusparseSpMM(sparse, as_is, as_is, p->alpha, p->A, p->X, p->beta, p->Y, p->type, way, queue->room));
+        return check(
+            cusparseSpMV(sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, room));
+    return check(cusparseSpMM(sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, room));
+}
+
+static tulle_status preprocess(cusparseHandle_t sparse, const struct product *p, void *room)
+{
+    if (p->x)
+        return check(cusparseSpMV_preprocess(
+            sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, room));
+    return check(cusparseSpMM_preprocess(
+        sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, room));
 }
 
 static tulle_status by_cusparse(tulle__device_queue *queue, const tulle__slab_task *task)
 {
-    int f64 = task->vectors == TULLE_F64;
-    struct product p = {.type = f64 ? CUDA_R_64F : CUDA_R_32F, .one = 1, .one_f32 = 1};
-    p.alpha = f64 ? (const void *)&p.one : &p.one_f32;
-    p.beta = f64 ? (const void *)&p.zero : &p.zero_f32;
-    tulle_status status = check(cusparseSetStream(queue->cuda->sparse, queue->stream));
+    cusparseHandle_t sparse = queue->cuda->sparse;
+    struct product p = {.A = NULL};
+    void *room = NULL;
+    tulle_status status = check(cusparseSetStream(sparse, queue->stream));
     if (status == TULLE_OK) status = describe(&p, task);
-    if (status == TULLE_OK) status = run(queue, &p, task->A.block);
+    if (status == TULLE_OK) status = find_room(queue, task, &p, &room);
+    if (status == TULLE_OK) status = run(sparse, &p, room);
     drop(&p);
     return status;
 }
@@ -129,7 +194,7 @@ static tulle_status by_kernel(tulle__device_queue *queue, const tulle__slab_task
         .val = tulle__cuda_at(&A->val),
         .X = tulle__cuda_at(&task->X.place),
         .Y = tulle__cuda_at(&task->Y.place)};
-    return tulle__cuda_check(tulle__cuda_multiply(queue->stream, &slab), "a product");
+    return tulle__cuda_check(queue->cuda, tulle__cuda_multiply(queue->stream, &slab), "a product");
 }
 
 /* A slab without entries or columns to multiply: Y is zero. */
@@ -137,40 +202,153 @@ static tulle_status clear(tulle__device_queue *queue, const tulle__slab_task *ta
 {
     const tulle__slab *A = &task->A;
     if (A->symmetric) return TULLE_OK;
-    return tulle__cuda_check(
-        tulle__cuda_scale(queue->stream, task->vectors == TULLE_F64, A->m * A->block, task->cols, task->Y.ld, 0,
-            (char *)tulle__cuda_at(&task->Y.place) +
-                (size_t)(A->first * A->block * task->Y.ld) * tulle__cuda_size(task->vectors)),
+    return tulle__cuda_check(queue->cuda,
+        tulle__cuda_scale(
+            queue->stream, task->vectors == TULLE_F64, A->m * A->block, task->cols, task->Y.ld, 0, first_line(task)),
         "a product");
+}
+
+/* Whether cuSPARSE has a product for such slabs, and for this one. */
+static int is_plain(const tulle__slab_task *task)
+{
+    const tulle__slab *A = &task->A;
+    return A->type == task->vectors && !A->symmetric && A->index_bytes == 4 && A->blocks > 0 && A->m > 0 &&
+           task->cols > 0;
+}
+
+static int is_cusparse(const tulle__slab_task *task)
+{
+    return is_plain(task) && (uintptr_t)first_line(task) % 16 == 0;
 }
 
 void tulle__cuda_queue_multiply(tulle__device_queue *queue, const tulle__slab_task *task)
 {
     const tulle__slab *A = &task->A;
-    int plain = A->type == task->vectors && !A->symmetric && A->index_bytes == 4;
-    tulle_status status;
-    if (!tulle__cuda_ready(queue, 0) || A->m == 0 || task->cols == 0) return;
+    if (A->m == 0 || task->cols == 0) return;
     if (A->type == TULLE_F64 && task->vectors == TULLE_F32) {
-        tulle__cuda_stick(
-            queue, tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED, "cuda has no product of f64 values with f32 vectors"));
+        if (queue->status == TULLE_OK)
+            tulle__cuda_stick(queue,
+                tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED, "cuda has no product of f64 values with f32 vectors"));
         return;
     }
-    tulle__cuda_begin(queue, "multiply", TULLE__CUDA_KERNEL, -1);
-    status = A->blocks == 0 ? clear(queue, task) : plain ? by_cusparse(queue, task) : by_kernel(queue, task);
-    tulle__cuda_end(queue);
-    tulle__cuda_stick(queue, status);
-    if (status == TULLE_OK) queue->cuda->device.counts.kernels++;
+    if (!tulle__cuda_start_kernel(queue, "multiply")) return;
+    tulle_status status = A->blocks == 0      ? clear(queue, task)
+                          : is_cusparse(task) ? by_cusparse(queue, task)
+                                              : by_kernel(queue, task);
+    tulle__cuda_finish_kernel(queue, status);
 }
 
 void tulle__cuda_queue_scale(
     tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
 {
-    if (!tulle__cuda_ready(queue, 0) || lines == 0 || width == 0) return;
-    tulle__cuda_begin(queue, "scale", TULLE__CUDA_KERNEL, -1);
-    tulle_status status = tulle__cuda_check(
-        tulle__cuda_scale(queue->stream, type == TULLE_F64, lines, width, Y->ld, beta, tulle__cuda_at(&Y->place)),
-        "scaling");
-    tulle__cuda_end(queue);
-    tulle__cuda_stick(queue, status);
-    if (status == TULLE_OK) queue->cuda->device.counts.kernels++;
+    if (lines == 0 || width == 0 || !tulle__cuda_start_kernel(queue, "scale")) return;
+    tulle__cuda_finish_kernel(queue,
+        tulle__cuda_check(queue->cuda,
+            tulle__cuda_scale(queue->stream, type == TULLE_F64, lines, width, Y->ld, beta, tulle__cuda_at(&Y->place)),
+            "scaling"));
+}
+
+/* ---- what is known before a product ---- */
+
+/* Arrays of A that have no place yet: any memory of the device stands for them, which nobody looks at. */
+static tulle__slab_task with_places(const tulle__slab_task *task)
+{
+    tulle__slab_task t = *task;
+    tulle__device_place *array[] = {&t.A.rowptr, &t.A.colind, &t.A.val};
+    for (int i = 0; i < 3; i++)
+        if (!array[i]->buffer) *array[i] = t.X.place;
+    t.prepared = NULL;
+    return t;
+}
+
+tulle_status tulle__cuda_workspace(tulle__device *device, const tulle__slab_task *task, size_t *bytes)
+{
+    tulle__cuda *cuda = (tulle__cuda *)device;
+    tulle__slab_task t = with_places(task);
+    struct product p = {.A = NULL};
+    void *before;
+    *bytes = 0;
+    if (!is_plain(&t)) return TULLE_OK;
+    tulle_status status = tulle__cuda_enter(cuda, &before);
+    if (status != TULLE_OK) return status;
+    status = describe(&p, &t);
+    if (status == TULLE_OK) status = ask_room(cuda->sparse, &p, bytes);
+    if (*bytes < ROOM_LEAST) *bytes = ROOM_LEAST;
+    drop(&p);
+    tulle__cuda_leave(cuda, before);
+    return status;
+}
+
+tulle_status tulle__cuda_prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **out)
+{
+    tulle__cuda *cuda = queue->cuda;
+    tulle__device_prepared *made = NULL;
+    struct product p = {.A = NULL};
+    void *before, *room = NULL;
+    *out = NULL;
+    if (!is_cusparse(task) || queue->status != TULLE_OK || !task->workspace.buffer) return TULLE_OK;
+    if (__atomic_load_n(&cuda->broken, __ATOMIC_ACQUIRE)) return TULLE_OK; /* the product says so */
+    tulle_status status = tulle__cuda_enter(cuda, &before);
+    if (status != TULLE_OK) return status;
+    status = tulle__cuda_host->alloc_zero(1, sizeof *made, "a slab's description", &made);
+    if (status == TULLE_OK) status = check(cusparseSetStream(cuda->sparse, queue->stream));
+    if (status == TULLE_OK) status = describe(&p, task);
+    if (status == TULLE_OK) status = find_room(queue, task, &p, &room);
+    int own = status == TULLE_OK && room == tulle__cuda_at(&task->workspace); /* else nothing can be kept */
+    if (own) status = preprocess(cuda->sparse, &p, room);
+    if (own && status == TULLE_OK) {
+        *made = (tulle__device_prepared){.A = p.A, .cols = task->cols};
+        p.borrowed = 1;
+        *out = made;
+    } else
+        tulle__cuda_host->free(made);
+    drop(&p);
+    tulle__cuda_leave(cuda, before);
+    return status;
+}
+
+void tulle__cuda_forget(tulle__device *device, tulle__device_prepared *prepared)
+{
+    (void)device;
+    if (!prepared) return;
+    (void)cusparseDestroySpMat(prepared->A);
+    tulle__cuda_host->free(prepared);
+}
+
+/* Of an identity of one block, with one column and two, in both types. */
+tulle_status tulle__cuda_warm_up(tulle__device *device)
+{
+    enum { ROWPTR = 0, COLIND = 256, VAL = 512, X = 768, Y = 1024, BYTES = 1280 };
+    static const int32_t rowptr[] = {0, 1};
+    static const char zeros[BYTES] = {0};
+    tulle__device_buffer *buffer = NULL;
+    tulle__device_queue *queue = NULL;
+    const tulle__device_ops *ops = device->ops;
+    tulle_status status = ops->buffer_new(device, BYTES, "a first product", &buffer);
+    if (status == TULLE_OK) status = ops->queue_new(device, &queue);
+    if (status == TULLE_OK) ops->upload(queue, &(tulle__device_place){buffer, 0}, zeros, BYTES);
+    if (status == TULLE_OK) ops->upload(queue, &(tulle__device_place){buffer, ROWPTR}, rowptr, sizeof rowptr);
+    for (int kind = 0; kind < 8 && status == TULLE_OK; kind++) {
+        tulle_type type = kind & 1 ? TULLE_F64 : TULLE_F32;
+        int64_t cols = kind & 2 ? 2 : 1;
+        tulle__slab_task task = {.A = {.type = type,
+                                     .block = kind & 4 ? 2 : 1,
+                                     .index_bytes = 4,
+                                     .m = 1,
+                                     .n = 1,
+                                     .blocks = 1,
+                                     .rowptr = {buffer, ROWPTR},
+                                     .colind = {buffer, COLIND},
+                                     .val = {buffer, VAL}},
+            .vectors = type,
+            .X = {{buffer, X}, cols},
+            .Y = {{buffer, Y}, cols},
+            .cols = cols};
+        ops->multiply(queue, &task);
+    }
+    if (status == TULLE_OK) status = ops->queue_wait(queue);
+    ops->queue_free(device, queue);
+    if (buffer) ops->buffer_free(device, buffer);
+    device->counts = (tulle__device_counts){.kernels = 0};
+    return status;
 }

@@ -140,6 +140,12 @@ static void event_wait(tulle__device_event *event)
     (void)event;
 }
 
+static int event_done(tulle__device_event *event)
+{
+    (void)event;
+    return 1;
+}
+
 /* ---- work ---- */
 
 /* Copies may come from several threads, so their counts are added to atomically. */
@@ -274,6 +280,7 @@ static const tulle__device_ops ops = {
     .record = record,
     .join = record,
     .event_wait = event_wait,
+    .event_done = event_done,
     .upload = upload,
     .download = download,
     .multiply = multiply,

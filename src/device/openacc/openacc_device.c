@@ -219,6 +219,12 @@ static void event_wait(tulle__device_event *event)
     acc_wait(event->number);
 }
 
+static int event_done(tulle__device_event *event)
+{
+    choose(event->acc);
+    return acc_async_test(event->number) != 0;
+}
+
 static void event_free(tulle__device *device, tulle__device_event *event)
 {
     (void)device;
@@ -330,6 +336,7 @@ static const tulle__device_ops ops = {
     .record = record,
     .join = join,
     .event_wait = event_wait,
+    .event_done = event_done,
     .upload = upload,
     .download = download,
     .multiply = multiply,
@@ -358,19 +365,20 @@ static void find_pinning(openacc *acc)
     memcpy(&acc->unpin, &unpin, sizeof unpin);
 }
 
-/* PEs take GPUs in turn. */
-static tulle_status use_gpu(openacc *acc, int count, int rank, double memory)
+/* PEs of a host take its GPUs in turn, and divide the memory of one that several have. */
+static tulle_status use_gpu(openacc *acc, int count, const tulle__device_setting *setting, double memory)
 {
     enum { KEPT = 64 << 20 }; /* for what the driver takes */
     acc->type = acc_device_nvidia;
-    acc->ordinal = rank % count;
+    acc->ordinal = setting->near_rank % count;
     choose(acc);
     const char *name = acc_get_property_string(acc->ordinal, acc->type, acc_property_name);
     size_t whole = acc_get_property(acc->ordinal, acc->type, acc_property_memory);
     size_t left = acc_get_property(acc->ordinal, acc->type, acc_property_free_memory);
     if (memory > (double)left)
         return house->fail(TULLE_ERR_LIMIT, "%.0f bytes were asked for of %s, which has %zu left", memory, name, left);
-    acc->device.capacity = memory > 0 ? (size_t)memory : left > KEPT ? left - KEPT : 0;
+    left = left > KEPT ? (left - KEPT) / (size_t)tulle__device_sharers(setting, count) : 0;
+    acc->device.capacity = memory > 0 ? (size_t)memory : left;
     acc->device.pinned = 1;
     acc->device.real_time = 1;
     snprintf(acc->device.text, sizeof acc->device.text, "OpenACC on %.80s, %.1f GiB", name, (double)whole / (1 << 30));
@@ -391,7 +399,7 @@ static tulle_status open_openacc(tulle__spec_part *part, const tulle__device_set
     if (status != TULLE_OK) return status;
     if (TULLE_OPENACC_GPU && !host) gpus = acc_get_num_devices(acc_device_nvidia);
     if (gpus > 0)
-        status = use_gpu(acc, gpus, setting->rank, memory);
+        status = use_gpu(acc, gpus, setting, memory);
     else
         use_host(acc, memory);
     if (status != TULLE_OK) {
@@ -400,7 +408,8 @@ static tulle_status open_openacc(tulle__spec_part *part, const tulle__device_set
     }
     acc->device.ops = &ops;
     acc->device.name = "openacc";
-    acc->device.rowptr_bytes = 4; /* a slab has fewer blocks than that counts */
+    acc->device.rowptr_bytes = 4;
+    acc->device.most_blocks = INT32_MAX;
     acc->device.counting = &acc->device;
     acc->kernels_line = setting->timeline;
     acc->copies_line = setting->copied ? NULL : setting->timeline;

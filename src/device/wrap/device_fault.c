@@ -13,7 +13,7 @@ struct fault {
     tulle__device_ops ops; /* of its own, since waiting for an event is the device's below */
     int64_t op;
     int64_t started; /* from any thread, as the next */
-    int broken;      /* a copy has failed and nobody was told yet */
+    int broken;      /* queues of which a copy has failed, and nobody was told yet */
 };
 
 struct tulle__device_queue {
@@ -35,18 +35,8 @@ static int strikes(tulle__device_queue *queue, int copy)
     if (!copy && __atomic_load_n(&fault->broken, __ATOMIC_ACQUIRE)) return queue->failed = 1;
     if (__atomic_fetch_add(&fault->started, 1, __ATOMIC_RELAXED) != fault->op) return 0;
     queue->breaks = copy;
-    __atomic_store_n(&fault->broken, copy, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&fault->broken, copy, __ATOMIC_RELEASE);
     return queue->failed = 1;
-}
-
-static tulle_status host_new(tulle__device *device, size_t bytes, const char *what, void *block)
-{
-    return device->inner->ops->host_new(device->inner, bytes, what, block);
-}
-
-static void host_free(tulle__device *device, void *block)
-{
-    device->inner->ops->host_free(device->inner, block);
 }
 
 static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
@@ -66,6 +56,7 @@ out:
 static void queue_free(tulle__device *device, tulle__device_queue *queue)
 {
     if (!queue) return;
+    __atomic_fetch_sub(&queue->fault->broken, queue->breaks, __ATOMIC_RELEASE);
     device->inner->ops->queue_free(device->inner, queue->inner);
     tulle__free(queue);
 }
@@ -75,7 +66,7 @@ static tulle_status queue_wait(tulle__device_queue *queue)
     tulle_status status = below(queue)->queue_wait(queue->inner);
     if (!queue->failed) return status;
     queue->failed = 0;
-    if (queue->breaks) __atomic_store_n(&queue->fault->broken, 0, __ATOMIC_RELEASE);
+    __atomic_fetch_sub(&queue->fault->broken, queue->breaks, __ATOMIC_RELEASE);
     queue->breaks = 0;
     return tulle__fail(
         TULLE_ERR_COMM, "fault: operation %" PRId64 " of the device failed, as asked for", queue->fault->op);
@@ -119,6 +110,14 @@ static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
     if (!strikes(queue, 0)) below(queue)->multiply(queue->inner, &inner);
 }
 
+static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
+{
+    tulle__slab_task inner = tulle__wrapped_task(task);
+    *prepared = NULL;
+    if (!below(queue)->prepare || queue->failed) return TULLE_OK;
+    return below(queue)->prepare(queue->inner, &inner, prepared);
+}
+
 static void scale(
     tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
 {
@@ -134,8 +133,8 @@ static void close_fault(tulle__device *device)
 static const tulle__device_ops template = {
     .buffer_new = tulle__wrapped_buffer_new,
     .buffer_free = tulle__wrapped_buffer_free,
-    .host_new = host_new,
-    .host_free = host_free,
+    .host_new = tulle__wrapped_host_new,
+    .host_free = tulle__wrapped_host_free,
     .queue_new = queue_new,
     .queue_free = queue_free,
     .queue_wait = queue_wait,
@@ -146,6 +145,9 @@ static const tulle__device_ops template = {
     .upload = upload,
     .download = download,
     .multiply = multiply,
+    .workspace = tulle__wrapped_workspace,
+    .prepare = prepare,
+    .forget = tulle__wrapped_forget,
     .scale = scale,
     .close = close_fault,
 };
@@ -168,6 +170,7 @@ static tulle_status open_fault(
     fault->device.used = 0;
     fault->ops = template;
     fault->ops.event_wait = inner->ops->event_wait;
+    fault->ops.event_done = inner->ops->event_done;
     fault->op = rank == setting->rank ? op : INT64_MAX;
     *device = &fault->device;
 out:

@@ -25,6 +25,29 @@ void tulle__wrapped_buffer_free(tulle__device *device, tulle__device_buffer *buf
     tulle__free(buffer);
 }
 
+tulle_status tulle__wrapped_workspace(tulle__device *device, const tulle__slab_task *task, size_t *bytes)
+{
+    const tulle__device_ops *below = device->inner->ops;
+    tulle__slab_task inner = tulle__wrapped_task(task);
+    *bytes = 0;
+    return below->workspace ? below->workspace(device->inner, &inner, bytes) : TULLE_OK;
+}
+
+void tulle__wrapped_forget(tulle__device *device, tulle__device_prepared *prepared)
+{
+    if (prepared) device->inner->ops->forget(device->inner, prepared);
+}
+
+tulle_status tulle__wrapped_host_new(tulle__device *device, size_t bytes, const char *what, void *block)
+{
+    return device->inner->ops->host_new(device->inner, bytes, what, block);
+}
+
+void tulle__wrapped_host_free(tulle__device *device, void *block)
+{
+    device->inner->ops->host_free(device->inner, block);
+}
+
 tulle__device_place tulle__wrapped_place(const tulle__device_place *place)
 {
     tulle__device_place inner = *place;
@@ -41,5 +64,6 @@ tulle__slab_task tulle__wrapped_task(const tulle__slab_task *task)
     inner.A.val = tulle__wrapped_place(&task->A.val);
     inner.X.place = tulle__wrapped_place(&task->X.place);
     inner.Y.place = tulle__wrapped_place(&task->Y.place);
+    inner.workspace = tulle__wrapped_place(&task->workspace);
     return inner;
 }

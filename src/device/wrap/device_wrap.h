@@ -19,6 +19,14 @@ tulle_status tulle__wrapped_buffer_new(
     tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer);
 void tulle__wrapped_buffer_free(tulle__device *device, tulle__device_buffer *buffer);
 
+/* workspace and forget of a wrapper; what the device below lacks takes no bytes. */
+tulle_status tulle__wrapped_workspace(tulle__device *device, const tulle__slab_task *task, size_t *bytes);
+void tulle__wrapped_forget(tulle__device *device, tulle__device_prepared *prepared);
+
+/* host_new and host_free of a wrapper. */
+tulle_status tulle__wrapped_host_new(tulle__device *device, size_t bytes, const char *what, void *block);
+void tulle__wrapped_host_free(tulle__device *device, void *block);
+
 /* The same place, and task, for the device below. */
 tulle__device_place tulle__wrapped_place(const tulle__device_place *place);
 tulle__slab_task tulle__wrapped_task(const tulle__slab_task *task);

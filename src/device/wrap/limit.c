@@ -204,16 +204,6 @@ static void wait_for(struct limit *limit, const engines_clock *clock)
 
 /* ---- the calls ---- */
 
-static tulle_status host_new(tulle__device *device, size_t bytes, const char *what, void *block)
-{
-    return device->inner->ops->host_new(device->inner, bytes, what, block);
-}
-
-static void host_free(tulle__device *device, void *block)
-{
-    device->inner->ops->host_free(device->inner, block);
-}
-
 static tulle_status queue_new(tulle__device *device, tulle__device_queue **queue)
 {
     tulle_status status = tulle__alloc_zero(1, sizeof **queue, "a queue", queue);
@@ -277,6 +267,15 @@ static void event_wait(tulle__device_event *event)
     pthread_mutex_unlock(&event->limit->lock);
 }
 
+static int event_done(tulle__device_event *event)
+{
+    struct limit *limit = event->limit;
+    pthread_mutex_lock(&limit->lock);
+    int done = limit->engine[UP].done >= event->clock.done[UP] && limit->engine[DOWN].done >= event->clock.done[DOWN];
+    pthread_mutex_unlock(&limit->lock);
+    return done;
+}
+
 static void upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes)
 {
     start_job(queue, UP, to, (void *)(uintptr_t)from, bytes);
@@ -324,6 +323,16 @@ static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
     kernel_done(queue, start);
 }
 
+static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
+{
+    const struct limit *limit = queue->limit;
+    const tulle__device_ops *below = limit->device.inner->ops;
+    tulle__slab_task inner = tulle__wrapped_task(task);
+    *prepared = NULL;
+    if (!below->prepare || !may_run(queue)) return TULLE_OK; /* why not the queue says when it is waited for */
+    return below->prepare(limit->inner, &inner, prepared);
+}
+
 static void scale(
     tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
 {
@@ -358,8 +367,8 @@ static void close_limit(tulle__device *device)
 static const tulle__device_ops ops = {
     .buffer_new = tulle__wrapped_buffer_new,
     .buffer_free = tulle__wrapped_buffer_free,
-    .host_new = host_new,
-    .host_free = host_free,
+    .host_new = tulle__wrapped_host_new,
+    .host_free = tulle__wrapped_host_free,
     .queue_new = queue_new,
     .queue_free = queue_free,
     .queue_wait = queue_wait,
@@ -368,9 +377,13 @@ static const tulle__device_ops ops = {
     .record = record,
     .join = join,
     .event_wait = event_wait,
+    .event_done = event_done,
     .upload = upload,
     .download = download,
     .multiply = multiply,
+    .workspace = tulle__wrapped_workspace,
+    .prepare = prepare,
+    .forget = tulle__wrapped_forget,
     .scale = scale,
     .close = close_limit,
 };
@@ -398,14 +411,16 @@ out:
 static tulle_status open_limit(
     tulle__spec_part *part, const tulle__device_setting *setting, tulle__device *inner, tulle__device **device)
 {
-    static const char *const keys[] = {"mem", "link", "latency"};
+    static const char *const keys[] = {"mem", "link", "latency", "blocks"};
     struct limit *limit = NULL;
     double memory = 0, link = 12e9, latency = 2e-6;
+    int64_t blocks = inner->most_blocks;
     tulle_status status;
     TULLE_TRY(tulle__spec_bytes(part, "mem", &memory));
     TULLE_TRY(tulle__spec_bytes(part, "link", &link));
     TULLE_TRY(tulle__spec_seconds(part, "latency", &latency));
-    TULLE_TRY(tulle__spec_done(part, keys, 3));
+    TULLE_TRY(tulle__spec_int(part, "blocks", 1, INT32_MAX, &blocks));
+    TULLE_TRY(tulle__spec_done(part, keys, 4));
     if (link < 1) return tulle__fail(TULLE_ERR_ARG, "limit: a link of %g bytes a second", link);
     TULLE_TRY(tulle__alloc_zero(1, sizeof *limit, "a device", &limit));
     limit->device = (tulle__device){.ops = &ops,
@@ -413,6 +428,8 @@ static tulle_status open_limit(
         .name = "limit",
         .capacity = memory > 0 && memory < (double)inner->capacity ? (size_t)memory : inner->capacity,
         .rowptr_bytes = inner->rowptr_bytes,
+        .most_blocks = blocks,
+        .y_align = inner->y_align,
         .pinned = inner->pinned,
         .on_host = inner->on_host,
         .real_time = 1};
@@ -441,7 +458,7 @@ out:
 
 const tulle__device_driver tulle__device_limit = {
     .name = "limit",
-    .summary = "gives a device a small memory and a slow link (mem=, link=12G, latency=2us)",
+    .summary = "gives a device a small memory and a slow link (mem=, link=12G, latency=2us, blocks=: a slab's at most)",
     .copier = 1,
     .wrap = open_limit,
 };

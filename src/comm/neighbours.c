@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which PEs run on the same host: they share its GPUs, whatever memory of each other they can reach. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "comm/comm.h"
+
+/* The same for all processes of a host, and of no other: a hash of its name and of when it was started. */
+static uint64_t host_hash(void)
+{
+    char text[320] = "";
+    uint64_t hash = 0xcbf29ce484222325u;
+    if (gethostname(text, 255)) text[0] = 0;
+    text[255] = 0;
+    FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (boot) {
+        size_t n = fread(text + 256, 1, 40, boot);
+        fclose(boot);
+        text[256 + n] = 0;
+    }
+    for (size_t i = 0; i < sizeof text; i++) hash = (hash ^ (unsigned char)text[i]) * 0x100000001b3u;
+    return hash;
+}
+
+tulle_status tulle__comm_neighbours(tulle_comm *comm, int *rank, int *size)
+{
+    uint64_t mine = host_hash(), *all = NULL;
+    tulle_status status = tulle__alloc((size_t)comm->size, sizeof *all, "hosts of all PEs", &all);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = tulle_comm_allgather(comm, &mine, sizeof mine, all);
+    *rank = *size = 0;
+    for (int r = 0; r < comm->size && status == TULLE_OK; r++) {
+        if (all[r] != mine) continue;
+        *rank += r < comm->rank;
+        ++*size;
+    }
+    tulle__free(all);
+    return status;
+}

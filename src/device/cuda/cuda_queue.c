@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Streams, events and copies of the device `cuda`. A queue is a stream; what fails when it is started sticks to its
+ * queue, what fails later is what waiting for the stream says. An upload that fails, or is left out because its queue
+ * has failed before, breaks the device until that failure has been told: no kernel of any queue runs on what it should
+ * have brought. So does an event that is not recorded, as others would take it for the one before.
+ */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "device/cuda/cuda_device.h"
+
+struct tulle__device_event {
+    tulle__cuda *cuda;
+    cudaEvent_t event;
+};
+
+/* ---- queues ---- */
+
+static void drop_queue(tulle__device_queue *queue)
+{
+    for (int i = 0; i < TULLE__CUDA_SPANS; i++) {
+        if (queue->span[i].begin) (void)cudaEventDestroy(queue->span[i].begin);
+        if (queue->span[i].end) (void)cudaEventDestroy(queue->span[i].end);
+    }
+    if (queue->origin) (void)cudaEventDestroy(queue->origin);
+    if (queue->room) (void)cudaFree(queue->room);
+    if (queue->stream) (void)cudaStreamDestroy(queue->stream);
+    (void)cudaGetLastError();
+    tulle__cuda_host->free(queue);
+}
+
+static tulle_status make_stream(tulle__device_queue *queue)
+{
+    tulle__cuda *cuda = queue->cuda;
+    tulle_status status =
+        tulle__cuda_check(cuda, cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking), "a stream");
+    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventCreate(&queue->origin), "an event");
+    for (int i = 0; i < TULLE__CUDA_SPANS && status == TULLE_OK; i++) {
+        status = tulle__cuda_check(cuda, cudaEventCreate(&queue->span[i].begin), "an event");
+        if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventCreate(&queue->span[i].end), "an event");
+    }
+    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventRecord(queue->origin, queue->stream), "an event");
+    if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaStreamSynchronize(queue->stream), "a stream");
+    queue->origin_ns = tulle__clock_ns();
+    return status;
+}
+
+tulle_status tulle__cuda_queue_new(tulle__device *device, tulle__device_queue **out)
+{
+    tulle__cuda *cuda = (tulle__cuda *)device;
+    tulle__device_queue *queue = NULL;
+    void *before;
+    tulle_status status = tulle__cuda_enter(cuda, &before);
+    if (status != TULLE_OK) return status;
+    status = tulle__cuda_host->alloc_zero(1, sizeof *queue, "a queue", &queue);
+    if (status == TULLE_OK) {
+        queue->cuda = cuda;
+        status = make_stream(queue);
+    }
+    if (status == TULLE_OK)
+        *out = queue;
+    else if (queue)
+        drop_queue(queue);
+    tulle__cuda_leave(cuda, before);
+    return status;
+}
+
+void tulle__cuda_stick(tulle__device_queue *queue, tulle_status status)
+{
+    if (status == TULLE_OK || queue->status != TULLE_OK) return;
+    queue->status = status;
+    snprintf(queue->message, sizeof queue->message, "%s", tulle__cuda_host->error_message());
+}
+
+static void break_device(tulle__device_queue *queue)
+{
+    if (queue->breaks) return;
+    queue->breaks = 1;
+    __atomic_fetch_add(&queue->cuda->broken, 1, __ATOMIC_RELEASE);
+}
+
+/* 1: the context is the GPU's, and work may be started in the queue. */
+static int begin_call(tulle__device_queue *queue)
+{
+    if (queue->status == TULLE_OK) tulle__cuda_stick(queue, tulle__cuda_enter(queue->cuda, &queue->before));
+    return queue->status == TULLE_OK;
+}
+
+static void end_call(tulle__device_queue *queue, tulle_status status)
+{
+    tulle__cuda_stick(queue, status);
+    tulle__cuda_leave(queue->cuda, queue->before);
+}
+
+/* ---- spans of time: what they lack is nobody's failure ---- */
+
+/* How long the oldest span took, which is done. Counts are added to by several threads. */
+static void tell_span(tulle__device_queue *queue)
+{
+    tulle__device_counts *counts = &queue->cuda->device.counts;
+    const tulle__cuda_span *span = &queue->span[queue->first_span];
+    float begin = 0, took = 0;
+    if (tulle__cuda_quietly(cudaEventElapsedTime(&begin, queue->origin, span->begin)) &&
+        tulle__cuda_quietly(cudaEventElapsedTime(&took, span->begin, span->end))) {
+        int64_t start = queue->origin_ns + (int64_t)((double)begin * 1e6), ns = (int64_t)((double)took * 1e6);
+        __atomic_fetch_add(
+            span->kind == TULLE__CUDA_KERNEL ? &counts->kernel_ns : &counts->copy_ns[span->kind], ns, __ATOMIC_RELAXED);
+        tulle__cuda_host->timeline_span(
+            span->kind == TULLE__CUDA_KERNEL ? queue->cuda->kernels_line : queue->cuda->copies_line, span->name, start,
+            start + ns, span->bytes, -1);
+    }
+    queue->first_span = (queue->first_span + 1) % TULLE__CUDA_SPANS;
+    queue->nspans--;
+}
+
+static tulle__cuda_span *newest(tulle__device_queue *queue)
+{
+    return &queue->span[(queue->first_span + queue->nspans) % TULLE__CUDA_SPANS];
+}
+
+static void begin_span(tulle__device_queue *queue, const char *name, int kind, int64_t bytes)
+{
+    if (queue->nspans == TULLE__CUDA_SPANS) { /* the oldest is done long since */
+        (void)tulle__cuda_quietly(cudaEventSynchronize(queue->span[queue->first_span].end));
+        tell_span(queue);
+    }
+    tulle__cuda_span *span = newest(queue);
+    span->name = name;
+    span->kind = kind;
+    span->bytes = bytes;
+    (void)tulle__cuda_quietly(cudaEventRecord(span->begin, queue->stream));
+}
+
+static void end_span(tulle__device_queue *queue)
+{
+    (void)tulle__cuda_quietly(cudaEventRecord(newest(queue)->end, queue->stream));
+    queue->nspans++;
+}
+
+tulle_status tulle__cuda_queue_wait(tulle__device_queue *queue)
+{
+    tulle_status before = queue->status, status = tulle__cuda_enter(queue->cuda, &queue->before);
+    if (status == TULLE_OK) {
+        status = tulle__cuda_check(queue->cuda, cudaStreamSynchronize(queue->stream), "what the device has done");
+        while (queue->nspans) tell_span(queue);
+        tulle__cuda_leave(queue->cuda, queue->before);
+    }
+    queue->status = TULLE_OK;
+    __atomic_fetch_sub(&queue->cuda->broken, queue->breaks, __ATOMIC_RELEASE);
+    queue->breaks = 0;
+    if (before == TULLE_OK) return status;
+    tulle__cuda_host->error_set(queue->message);
+    return before;
+}
+
+void tulle__cuda_queue_free(tulle__device *device, tulle__device_queue *queue)
+{
+    tulle__cuda *cuda = (tulle__cuda *)device;
+    void *before;
+    if (!queue) return;
+    (void)tulle__cuda_queue_wait(queue);
+    tulle_status entered = tulle__cuda_enter(cuda, &before);
+    drop_queue(queue);
+    if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
+}
+
+int tulle__cuda_start_kernel(tulle__device_queue *queue, const char *name)
+{
+    if (queue->status == TULLE_OK && __atomic_load_n(&queue->cuda->broken, __ATOMIC_ACQUIRE))
+        tulle__cuda_stick(queue, tulle__cuda_host->fail(TULLE_ERR_COMM, "a copy to the device has failed"));
+    if (!begin_call(queue)) return 0;
+    begin_span(queue, name, TULLE__CUDA_KERNEL, -1);
+    return 1;
+}
+
+void tulle__cuda_finish_kernel(tulle__device_queue *queue, tulle_status status)
+{
+    end_span(queue);
+    end_call(queue, status);
+    if (queue->status == TULLE_OK) queue->cuda->device.counts.kernels++;
+}
+
+/* ---- events ---- */
+
+tulle_status tulle__cuda_event_new(tulle__device *device, tulle__device_event **out)
+{
+    tulle__cuda *cuda = (tulle__cuda *)device;
+    tulle__device_event *event = NULL;
+    void *before;
+    tulle_status status = tulle__cuda_enter(cuda, &before);
+    if (status != TULLE_OK) return status;
+    status = tulle__cuda_host->alloc_zero(1, sizeof *event, "an event", &event);
+    if (status == TULLE_OK)
+        status = tulle__cuda_check(cuda, cudaEventCreateWithFlags(&event->event, cudaEventDisableTiming), "an event");
+    tulle__cuda_leave(cuda, before);
+    if (status != TULLE_OK) {
+        tulle__cuda_host->free(event);
+        return status;
+    }
+    event->cuda = cuda;
+    *out = event;
+    return TULLE_OK;
+}
+
+void tulle__cuda_event_free(tulle__device *device, tulle__device_event *event)
+{
+    (void)device;
+    if (!event) return;
+    (void)tulle__cuda_quietly(cudaEventDestroy(event->event));
+    tulle__cuda_host->free(event);
+}
+
+/* In a queue that has failed, too: it stands for what was started, and others must not wait for what was before. */
+void tulle__cuda_record(tulle__device_queue *queue, tulle__device_event *event)
+{
+    void *before;
+    tulle_status status = tulle__cuda_enter(queue->cuda, &before);
+    if (status == TULLE_OK) {
+        cudaError_t error = cudaEventRecord(event->event, queue->stream);
+        status = tulle__cuda_check(queue->cuda, error, "recording an event");
+        tulle__cuda_leave(queue->cuda, before);
+    }
+    tulle__cuda_stick(queue, status);
+    if (status != TULLE_OK) break_device(queue);
+}
+
+void tulle__cuda_join(tulle__device_queue *queue, tulle__device_event *event)
+{
+    if (!begin_call(queue)) return;
+    end_call(queue,
+        tulle__cuda_check(queue->cuda, cudaStreamWaitEvent(queue->stream, event->event, 0), "waiting for an event"));
+}
+
+void tulle__cuda_event_wait(tulle__device_event *event)
+{
+    (void)tulle__cuda_quietly(cudaEventSynchronize(event->event));
+}
+
+int tulle__cuda_event_done(tulle__device_event *event)
+{
+    cudaError_t error = cudaEventQuery(event->event);
+    (void)tulle__cuda_quietly(error);
+    return error != cudaErrorNotReady;
+}
+
+/* ---- copies ---- */
+
+static void copy(tulle__device_queue *queue, int down, void *to, const void *from, size_t bytes)
+{
+    tulle__device_counts *counts = &queue->cuda->device.counts;
+    enum cudaMemcpyKind kind = down ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
+    if (begin_call(queue)) {
+        begin_span(queue, down ? "download" : "upload", down, (int64_t)bytes);
+        cudaError_t error = bytes ? cudaMemcpyAsync(to, from, bytes, kind, queue->stream) : cudaSuccess;
+        end_span(queue);
+        end_call(
+            queue, tulle__cuda_check(queue->cuda, error, down ? "a copy from the device" : "a copy to the device"));
+    }
+    if (queue->status != TULLE_OK) {
+        break_device(queue);
+        return;
+    }
+    __atomic_fetch_add(&counts->copies[down], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&counts->bytes[down], (int64_t)bytes, __ATOMIC_RELAXED);
+}
+
+void tulle__cuda_upload(tulle__device_queue *queue, const tulle__device_place *to, const void *from, size_t bytes)
+{
+    copy(queue, 0, tulle__cuda_at(to), from, bytes);
+}
+
+void tulle__cuda_download(tulle__device_queue *queue, void *to, const tulle__device_place *from, size_t bytes)
+{
+    copy(queue, 1, to, tulle__cuda_at(from), bytes);
+}

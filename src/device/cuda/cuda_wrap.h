@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What kernels use beyond plain CUDA C++, each with a half for the GPU, where it is inline PTX or a keyword, and a half
+ * for the emulation on the host (test/emul/), which compiles kernels by a C++ compiler. Kernels contain no PTX, no
+ * launch, no shared memory and no polling but by these; a loop that polls contains load_acquire.
+ *
+ * launch(kernel, blocks, threads, shared, stream, arguments...)   starts a kernel; what the start itself returned
+ * TULLE__SHARED(T, name, count)          an array in shared memory; TULLE__SHARED_DYNAMIC(T, name): the launch's
+ * load_acquire(at), store_release(at, x)                 words of 4 or 8 bytes, towards all threads of this GPU
+ * load_acquire_system(at), store_release_system(at, x)   the same towards other GPUs and the host
+ * async_copy<bytes>(to, from), async_commit(), async_wait<left>()   4, 8 or 16 bytes from global to shared memory: a
+ *   thread waits for its own copies until at most `left` of its committed groups are under way
+ */
+#ifndef TULLE_DEVICE_CUDA_CUDA_WRAP_H
+#define TULLE_DEVICE_CUDA_CUDA_WRAP_H
+
+#include <cstdint>
+#include <cstring>
+#include <cuda_runtime_api.h>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace tulle_cuda
+{
+
+#ifdef TULLE__EMULATED
+
+template <typename... P, typename... A>
+cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+{
+    struct call {
+        void (*kernel)(P...);
+        std::tuple<P...> arguments;
+    };
+    return emul_launch(
+        reinterpret_cast<const void *>(kernel), {blocks, threads, shared, stream},
+        [](void *c) { std::apply(static_cast<call *>(c)->kernel, static_cast<call *>(c)->arguments); },
+        new call{kernel, std::tuple<P...>(arguments...)}, [](void *c) { delete static_cast<call *>(c); });
+}
+
+#define TULLE__SHARED(T, name, count)                                                                                  \
+    T(&name)[count] = *static_cast<T(*)[count]>(emul_shared(__COUNTER__, sizeof(T[count])))
+#define TULLE__SHARED_DYNAMIC(T, name) T *name = reinterpret_cast<T *>(emul_self->dynamic)
+
+template <typename T> T load_acquire(const T *at)
+{
+    emul_yield();
+    return __atomic_load_n(at, __ATOMIC_ACQUIRE);
+}
+
+template <typename T, typename V> void store_release(T *at, V x)
+{
+    __atomic_store_n(at, static_cast<T>(x), __ATOMIC_RELEASE);
+}
+
+template <typename T> T load_acquire_system(const T *at)
+{
+    return load_acquire(at);
+}
+
+template <typename T, typename V> void store_release_system(T *at, V x)
+{
+    store_release(at, x);
+}
+
+template <int bytes> void async_copy(void *to, const void *from)
+{
+    emul_async_copy(to, from, bytes);
+}
+
+static inline void async_commit()
+{
+    emul_async_commit();
+}
+
+template <int left> void async_wait()
+{
+    emul_async_wait(left);
+}
+
+#else
+
+namespace detail
+{
+template <typename... P, std::size_t... I>
+cudaError_t launch(const void *kernel, dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream,
+    std::tuple<P...> &arguments, std::index_sequence<I...>)
+{
+    void *list[] = {static_cast<void *>(&std::get<I>(arguments))..., nullptr};
+    return cudaLaunchKernel(kernel, blocks, threads, list, shared, stream);
+}
+} // namespace detail
+
+template <typename... P, typename... A>
+cudaError_t launch(void (*kernel)(P...), dim3 blocks, dim3 threads, size_t shared, cudaStream_t stream, A... arguments)
+{
+    std::tuple<P...> list(arguments...);
+    return detail::launch(
+        reinterpret_cast<const void *>(kernel), blocks, threads, shared, stream, list, std::index_sequence_for<P...>());
+}
+
+#define TULLE__SHARED(T, name, count) __shared__ T name[count]
+#define TULLE__SHARED_DYNAMIC(T, name)                                                                                 \
+    extern __shared__ __align__(16) unsigned char tulle__dynamic[];                                                    \
+    T *name = reinterpret_cast<T *>(tulle__dynamic)
+
+#define TULLE__ACQUIRE(NAME, SCOPE)                                                                                    \
+    template <typename T> __device__ __forceinline__ T NAME(const T *at)                                               \
+    {                                                                                                                  \
+        static_assert(sizeof(T) == 4 || sizeof(T) == 8, "words of 4 or 8 bytes");                                      \
+        typename std::conditional<sizeof(T) == 8, unsigned long long, unsigned>::type bits;                            \
+        T value;                                                                                                       \
+        if constexpr (sizeof(T) == 8)                                                                                  \
+            asm volatile("ld.acquire." SCOPE ".u64 %0, [%1];" : "=l"(bits) : "l"(at) : "memory");                      \
+        else                                                                                                           \
+            asm volatile("ld.acquire." SCOPE ".u32 %0, [%1];" : "=r"(bits) : "l"(at) : "memory");                      \
+        memcpy(&value, &bits, sizeof value);                                                                           \
+        return value;                                                                                                  \
+    }
+TULLE__ACQUIRE(load_acquire, "gpu")
+TULLE__ACQUIRE(load_acquire_system, "sys")
+#undef TULLE__ACQUIRE
+
+#define TULLE__RELEASE(NAME, SCOPE)                                                                                    \
+    template <typename T, typename V> __device__ __forceinline__ void NAME(T *at, V x)                                 \
+    {                                                                                                                  \
+        static_assert(sizeof(T) == 4 || sizeof(T) == 8, "words of 4 or 8 bytes");                                      \
+        typename std::conditional<sizeof(T) == 8, unsigned long long, unsigned>::type bits;                            \
+        T value = static_cast<T>(x);                                                                                   \
+        memcpy(&bits, &value, sizeof value);                                                                           \
+        if constexpr (sizeof(T) == 8)                                                                                  \
+            asm volatile("st.release." SCOPE ".u64 [%0], %1;" : : "l"(at), "l"(bits) : "memory");                      \
+        else                                                                                                           \
+            asm volatile("st.release." SCOPE ".u32 [%0], %1;" : : "l"(at), "r"(bits) : "memory");                      \
+    }
+TULLE__RELEASE(store_release, "gpu")
+TULLE__RELEASE(store_release_system, "sys")
+#undef TULLE__RELEASE
+
+/* Before compute capability 8.0 the copy is done when the call returns. */
+template <int bytes> __device__ __forceinline__ void async_copy(void *to, const void *from)
+{
+    static_assert(bytes == 4 || bytes == 8 || bytes == 16, "an asynchronous copy has 4, 8 or 16 bytes");
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+                 :
+                 : "r"(static_cast<unsigned>(__cvta_generic_to_shared(to))), "l"(from), "n"(bytes)
+                 : "memory");
+#else
+    memcpy(to, from, bytes);
+#endif
+}
+
+__device__ __forceinline__ void async_commit()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" : : : "memory");
+#endif
+}
+
+template <int left> __device__ __forceinline__ void async_wait()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" : : "n"(left) : "memory");
+#endif
+}
+
+#endif
+
+} // namespace tulle_cuda
+
+#endif

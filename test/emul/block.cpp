@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs grids. Blocks follow each other, in an order by the seed: the least progress that CUDA promises, so a block that
+ * waits for one that has not begun is found. Threads of a block are fibers that are left only where they wait or, now
+ * and then, at atomics. The thread sanitizer takes each fiber for a thread of its own that nothing orders but the
+ * collectives; the address sanitizer is told where the stacks are.
+ */
+#include "block.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#ifdef EMUL_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+__thread emul_thread *emul_self;
+
+/* Saves what a call must keep and the stack pointer to *save, and goes on where `load` was saved. */
+extern "C" void emul_switch(void **save, void *load);
+asm(".text\n.globl emul_switch\n.hidden emul_switch\n.type emul_switch,@function\nemul_switch:\n"
+    "  pushq %rbp\n  pushq %rbx\n  pushq %r12\n  pushq %r13\n  pushq %r14\n  pushq %r15\n"
+    "  movq %rsp,(%rdi)\n  movq %rsi,%rsp\n"
+    "  popq %r15\n  popq %r14\n  popq %r13\n  popq %r12\n  popq %rbx\n  popq %rbp\n  ret\n"
+    ".size emul_switch,.-emul_switch\n");
+
+namespace emul
+{
+
+thread_local block *running;
+
+namespace
+{
+enum { STACK = 256 << 10, PAGE = 4096, MARGIN = 64, SAVED = 6 };
+enum { PATIENCE = 20000000 }; /* turns of threads that wait, while nobody ends */
+
+/* ---- fibers ---- */
+
+void begin_fiber()
+{
+    block *b = running;
+#ifdef EMUL_ASAN
+    __sanitizer_finish_switch_fiber(nullptr, &b->bottom, &b->size);
+#endif
+    EMUL_ACQUIRE(b); /* what was there when the kernel began */
+    b->run(b->arguments);
+    EMUL_RELEASE(&b->stacks);
+    b->now->state = fiber::DONE;
+    b->spins = 0;
+    b->live--;
+    if (b->waiting && b->waiting == b->live) release_barrier(b); /* the hardware counts who has left, too */
+    if (!b->now->copies.empty()) complain("a thread ends before it has waited for its copies");
+    suspend(b->now);
+    abort(); /* one that has left is not gone on with */
+}
+
+char *stack_new(block *b)
+{
+    if (!b->stacks.empty()) {
+        char *stack = b->stacks.back(); /* the last one is still warm */
+        b->stacks.pop_back();
+        return stack;
+    }
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *at = mmap(nullptr, STACK + PAGE, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (at == MAP_FAILED || mprotect(at, PAGE, PROT_NONE)) {
+        fprintf(stderr, "emul: there is no memory for stacks\n");
+        abort();
+    }
+    return static_cast<char *>(at) + PAGE;
+}
+
+void resume(block *b, fiber *f)
+{
+    if (!f->sp) {
+        f->stack = stack_new(b);
+        void **top = reinterpret_cast<void **>(f->stack + STACK - MARGIN);
+        *--top = nullptr; /* it returns nowhere; and the stack is aligned as at a call */
+        *--top = reinterpret_cast<void *>(begin_fiber);
+        for (int i = 0; i < SAVED; i++) *--top = nullptr;
+        f->sp = top;
+    }
+    b->now = f;
+    emul_self = &f->self;
+#ifdef EMUL_ASAN
+    __sanitizer_start_switch_fiber(&b->asan, f->stack, STACK);
+#endif
+#ifdef EMUL_TSAN
+    __tsan_switch_to_fiber(f->tsan, __tsan_switch_to_fiber_no_sync);
+#endif
+    emul_switch(&b->sp, f->sp);
+#ifdef EMUL_ASAN
+    __sanitizer_finish_switch_fiber(b->asan, nullptr, nullptr);
+#endif
+    emul_self = nullptr;
+    if (f->state == fiber::DONE) {
+        b->stacks.push_back(f->stack);
+        f->stack = nullptr;
+    }
+}
+
+/* ---- shared memory ---- */
+
+#ifdef EMUL_TSAN
+/* The thread sanitizer would order blocks that had the same addresses one after the other: each has fresh ones. */
+thread_local char *arena, *arena_at;
+enum { ARENA = 1 << 30 };
+
+char *take_shared(size_t bytes)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    bytes = (bytes + MARGIN - 1) / MARGIN * MARGIN;
+    if (!arena) {
+        void *at = mmap(nullptr, ARENA, PROT_READ | PROT_WRITE, flags, -1, 0);
+        if (at == MAP_FAILED) abort();
+        arena = arena_at = static_cast<char *>(at);
+    }
+    if (arena_at + bytes > arena + ARENA) arena_at = arena;
+    arena_at += bytes;
+    return arena_at - bytes;
+}
+
+void give_shared(shared_array &) {}
+
+void end_shared()
+{
+    if (arena) munmap(arena, ARENA);
+    arena = nullptr;
+}
+#elif defined EMUL_ASAN
+char *take_shared(size_t bytes)
+{
+    return static_cast<char *>(malloc(bytes)); /* of exactly so many: it knows when somebody goes beyond */
+}
+
+void give_shared(shared_array &s)
+{
+    free(s.memory);
+}
+
+void end_shared() {}
+#else
+enum { UNTOUCHED = 0xa5 };
+
+char *take_shared(size_t bytes)
+{
+    char *at = static_cast<char *>(malloc(bytes + 2 * MARGIN));
+    if (!at) abort();
+    memset(at, UNTOUCHED, bytes + 2 * MARGIN);
+    return at + MARGIN;
+}
+
+void give_shared(shared_array &s)
+{
+    const unsigned char *before = reinterpret_cast<unsigned char *>(s.memory) - MARGIN,
+                        *behind = before + MARGIN + s.bytes;
+    bool clean = true;
+    for (int i = 0; i < MARGIN; i++) clean = clean && before[i] == UNTOUCHED && behind[i] == UNTOUCHED;
+    if (!clean) complain("a kernel writes outside of an array in shared memory");
+    free(s.memory - MARGIN);
+}
+
+void end_shared() {}
+#endif
+
+shared_array shared_new(block *b, size_t bytes)
+{
+    shared_array made = {take_shared(bytes), bytes};
+    memset(made.memory, 0xff, bytes); /* NaN */
+    b->shared_bytes += bytes;
+    if (b->shared_bytes > SHARED_MOST) complain("a block has more than 227 KB of shared memory");
+    return made;
+}
+
+/* ---- blocks ---- */
+
+void describe_stuck(const block *b, char *text, size_t size)
+{
+    int told = 0;
+    uint3 at = b->threads[0].self.block;
+    int n = snprintf(text, size, "block (%u,%u,%u) is stuck: %d of its %zu threads have not left", at.x, at.y, at.z,
+        b->live, b->threads.size());
+    for (const fiber &f : b->threads) {
+        if (f.state == fiber::DONE || told++ == 4 || n >= static_cast<int>(size)) continue;
+        if (told > 4) break;
+        size_t left = size - static_cast<size_t>(n);
+        if (f.state == fiber::AT_BARRIER)
+            n += snprintf(text + n, left, "; thread %d waits in __syncthreads at line %d", f.self.number,
+                static_cast<int>(f.where));
+        else if (f.state == fiber::AT_WARP)
+            n += snprintf(text + n, left, "; thread %d waits for the lanes %08x of its warp", f.self.number, f.mask);
+        else
+            n += snprintf(text + n, left, "; thread %d waits for something that does not come", f.self.number);
+    }
+}
+
+void prepare_threads(block *b, const emul_shape &shape, uint3 at, char *dynamic)
+{
+    const dim3 &size = shape.threads;
+    b->live = static_cast<int>(b->threads.size());
+    b->waiting = b->count = 0;
+    for (int i = 0; i < b->live; i++) {
+        fiber *f = &b->threads[static_cast<size_t>(i)];
+        unsigned n = static_cast<unsigned>(i);
+        f->self = {{n % size.x, n / size.x % size.y, n / (size.x * size.y)}, at, shape.threads, shape.blocks, i % WARP,
+            i / WARP, i, dynamic};
+        f->state = fiber::READY;
+        f->sp = nullptr;
+        f->copies.clear();
+        f->first_group = f->open_group = 0;
+    }
+}
+
+/* From its beginning to its end, or until it is given up. */
+void run_block(block *b)
+{
+    size_t n = b->threads.size();
+    for (bool moved = true; moved && b->live && !b->abandoned;) {
+        moved = false;
+        size_t offset = b->seed ? random_next(b->seed) % n : 0;
+        bool back = b->seed && random_next(b->seed) % 2;
+        for (size_t k = 0; k < n && !b->abandoned; k++) {
+            fiber *f = &b->threads[(back ? offset + n - k : offset + k) % n];
+            if (f->state != fiber::READY) continue;
+            resume(b, f);
+            moved = true;
+        }
+    }
+    if (b->live && !b->abandoned) {
+        char text[600];
+        describe_stuck(b, text, sizeof text);
+        complain(text);
+        b->abandoned = true;
+    }
+    for (fiber &f : b->threads) { /* of one that was given up */
+        if (f.stack) b->stacks.push_back(f.stack);
+        f.stack = nullptr;
+    }
+}
+} // namespace
+
+void suspend(fiber *f)
+{
+    block *b = running;
+#ifdef EMUL_ASAN
+    __sanitizer_start_switch_fiber(f->state == fiber::DONE ? nullptr : &f->asan, b->bottom, b->size);
+#endif
+#ifdef EMUL_TSAN
+    __tsan_switch_to_fiber(b->tsan, __tsan_switch_to_fiber_no_sync);
+#endif
+    emul_switch(&f->sp, b->sp);
+#ifdef EMUL_ASAN
+    __sanitizer_finish_switch_fiber(f->asan, nullptr, nullptr);
+#endif
+}
+
+void abandon(block *b, const char *why)
+{
+    complain(why);
+    b->abandoned = true;
+    suspend(b->now);
+    abort();
+}
+
+bool run_grid(const emul_shape &shape, void (*run)(void *), void *arguments, uint64_t seed)
+{
+    static thread_local std::unique_ptr<block> kept; /* with its stacks */
+    if (!kept) kept.reset(new block());
+    block *b = kept.get();
+    b->threads.assign(size_t(shape.threads.x) * shape.threads.y * shape.threads.z, fiber());
+    b->run = run;
+    b->arguments = arguments;
+    b->seed = seed;
+    b->spins = 0;
+    b->abandoned = false;
+#ifdef EMUL_TSAN
+    b->tsan = __tsan_get_current_fiber();
+    while (b->tsan_fibers.size() < b->threads.size()) b->tsan_fibers.push_back(__tsan_create_fiber(0));
+    for (size_t i = 0; i < b->threads.size(); i++) b->threads[i].tsan = b->tsan_fibers[i];
+#endif
+    block *before = running;
+    running = b;
+    uint64_t blocks = uint64_t(shape.blocks.x) * shape.blocks.y * shape.blocks.z;
+    uint64_t first = seed ? random_next(b->seed) % blocks : 0;
+    for (uint64_t k = 0; k < blocks && !b->abandoned; k++) {
+        uint64_t i = (k + first) % blocks;
+        uint3 at = {static_cast<unsigned>(i % shape.blocks.x),
+            static_cast<unsigned>(i / shape.blocks.x % shape.blocks.y),
+            static_cast<unsigned>(i / shape.blocks.x / shape.blocks.y)};
+        shared_array dynamic = {nullptr, 0};
+        b->shared.clear();
+        b->shared_bytes = 0;
+        if (shape.shared) dynamic = shared_new(b, shape.shared);
+        EMUL_RELEASE(b);
+        prepare_threads(b, shape, at, dynamic.memory);
+        run_block(b);
+        if (dynamic.memory) give_shared(dynamic);
+        for (shared_array &s : b->shared)
+            if (s.memory) give_shared(s);
+    }
+    running = before;
+    EMUL_ACQUIRE(&b->stacks);
+    end_shared();
+    return !b->abandoned;
+}
+
+} // namespace emul
+
+using namespace emul;
+
+extern "C" void *emul_shared(int number, size_t bytes)
+{
+    block *b = running;
+    if (static_cast<size_t>(number) >= b->shared.size()) b->shared.resize(static_cast<size_t>(number) + 1);
+    shared_array &s = b->shared[static_cast<size_t>(number)];
+    if (!s.memory) s = shared_new(b, bytes);
+    return s.memory;
+}
+
+extern "C" void emul_yield(void)
+{
+    block *b = running;
+    if (!b) return;
+    if (++b->spins % 1024 == 0) sched_yield(); /* it may wait for a kernel of another thread's */
+    if (b->spins > PATIENCE) {
+        char text[600];
+        describe_stuck(b, text, sizeof text);
+        abandon(b, text);
+    }
+    suspend(b->now);
+}
+
+extern "C" void emul_perhaps(void)
+{
+    if (running && running->seed && random_next(running->seed) % 8 == 0) emul_yield();
+}
+
+extern "C" void emul_trap(const char *why)
+{
+    if (running) abandon(running, why);
+    complain(why);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the emulation. None of it is compiled with a sanitizer's instrumentation, but for kernels. */
+#ifndef EMUL_INSIDE_H
+#define EMUL_INSIDE_H
+
+#include "emul.h"
+#undef threadIdx
+#undef blockIdx
+#undef blockDim
+#undef gridDim
+#undef warpSize
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace emul
+{
+
+enum { DEVICES = 16, WARP = 32, SHARED_MOST = 227 << 10, SHARED_UNASKED = 48 << 10, ALIGNMENT = 256 };
+
+/* Settings (README.md), and what all threads of the process share. */
+struct house {
+    std::mutex lock;
+    std::condition_variable moved; /* a stream has done something */
+    int devices = 1;
+    size_t memory = size_t(1) << 30;                /* of each device */
+    enum { LATE, EAGER, NOW_AND_THEN } when = LATE; /* work of streams is done */
+    uint64_t seed = 0;
+    bool guard = false;                               /* the host cannot touch memory of devices */
+    bool aligned = true;                              /* cuSPARSE wants vectors at multiples of 16 */
+    int64_t calls = 0, fails_at = -1, breaks_at = -1; /* of the calls that can fail */
+    int complaints = 0;
+    cudaError_t lost[DEVICES] = {};   /* what the device's context was lost by */
+    int working[DEVICES] = {};        /* pieces of work under way on the device */
+    bool peer[DEVICES][DEVICES] = {}; /* [d][e]: d reaches the memory of e */
+    size_t used[DEVICES] = {};
+    house();
+};
+house &here();
+typedef std::unique_lock<std::mutex> held;
+
+uint64_t random_next(uint64_t &state);
+
+/* ---- runtime.cpp ---- */
+
+/* The device that this thread has chosen. */
+int current();
+/* Counts a call that can fail, of the device that the thread has chosen: cudaSuccess, or what fails it. */
+cudaError_t enter(const char *call, cudaError_t how);
+/* The error becomes the thread's last one. */
+cudaError_t remember(cudaError_t error);
+/* Something was done that CUDA does not allow: told on stderr, and the process ends with EXIT_COMPLAINED. */
+void complain(const char *what);
+enum { EXIT_COMPLAINED = 86 };
+/* The device cannot be used any more, for `why`. */
+void lose(int device, cudaError_t error, const char *why);
+/* The name of the kernel or call that this thread works on, for messages. */
+extern thread_local const char *doing;
+
+/* ---- memory.cpp ---- */
+
+struct region {
+    size_t bytes;
+    int device; /* -1: pinned memory of the host */
+    bool registered;
+    void *base;    /* of the mapping */
+    size_t mapped; /* its bytes */
+};
+/* Under the lock: the allocation that has all these bytes; NULL: none. */
+const region *region_of(const void *at, size_t bytes);
+/* Takes the lock: whether all these bytes are of one allocation of the device. */
+bool on_device(const void *at, size_t bytes, int device);
+/* Under the lock: work on the device begins (1) or has ended (-1): its memory, and that of its peers, can be touched.
+ */
+void open_memory(int device, int by);
+
+/* ---- stream.cpp ---- */
+
+/* Adds work to a stream (NULL: the device's own), to be done when somebody waits for it. */
+void enqueue(cudaStream_t stream, const char *what, std::function<void()> work);
+int device_of(cudaStream_t stream);
+/* Under the lock: all that the device, or any (-1), was given is done. */
+void run_all(held &lock, int device);
+
+/* ---- block.cpp ---- */
+
+/* Runs all blocks of a grid, one after the other, in an order by the seed; false: it did not end well. */
+bool run_grid(const emul_shape &shape, void (*run)(void *), void *arguments, uint64_t seed);
+
+} // namespace emul
+
+#endif

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory of devices and pinned memory of the host. What is new is NaN. An allocation ends at a page that nobody may
+ * touch; with EMUL_GUARD memory of a device cannot be touched at all but while that device works, or one that was given
+ * access to it as a peer. Under the address sanitizer allocations are its own, and the guard is its poison.
+ */
+#include "inside.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <sys/mman.h>
+#ifdef EMUL_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace emul
+{
+
+namespace
+{
+enum { PAGE = 4096 };
+std::map<uintptr_t, region> &regions()
+{
+    static auto *all = new std::map<uintptr_t, region>;
+    return *all;
+}
+
+bool reachable(int device)
+{
+    const house &h = here();
+    for (int d = 0; d < h.devices; d++)
+        if (h.working[d] && (d == device || h.peer[d][device])) return true;
+    return false;
+}
+
+void protect(uintptr_t at, const region &r, bool open)
+{
+#ifdef EMUL_ASAN
+    if (open)
+        ASAN_UNPOISON_MEMORY_REGION(reinterpret_cast<void *>(at), r.bytes);
+    else
+        ASAN_POISON_MEMORY_REGION(reinterpret_cast<void *>(at), r.bytes);
+#else
+    (void)at;
+    if (mprotect(r.base, r.mapped, open ? PROT_READ | PROT_WRITE : PROT_NONE)) abort();
+#endif
+}
+
+cudaError_t take(void **out, size_t bytes, int device)
+{
+    house &h = here();
+    held lock(h.lock);
+    if (device >= 0 && (bytes > h.memory || h.used[device] > h.memory - bytes))
+        return remember(cudaErrorMemoryAllocation);
+    region r = {bytes, device, false, nullptr, 0};
+#ifdef EMUL_ASAN
+    if (posix_memalign(&r.base, device < 0 ? size_t(PAGE) : size_t(ALIGNMENT), bytes ? bytes : 1))
+        return remember(cudaErrorMemoryAllocation);
+    char *at = static_cast<char *>(r.base);
+#else
+    r.mapped = (bytes + PAGE - 1) / PAGE * PAGE + (bytes == 0) * PAGE;
+    r.base = mmap(nullptr, r.mapped + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (r.base == MAP_FAILED) return remember(cudaErrorMemoryAllocation);
+    if (mprotect(static_cast<char *>(r.base) + r.mapped, PAGE, PROT_NONE)) abort();
+    char *at = static_cast<char *>(r.base) + (device < 0 ? 0 : (r.mapped - bytes) / ALIGNMENT * ALIGNMENT);
+#endif
+    memset(at, 0xff, bytes);
+    regions()[reinterpret_cast<uintptr_t>(at)] = r;
+    if (device >= 0) h.used[device] += bytes;
+    if (device >= 0 && h.guard && !reachable(device)) protect(reinterpret_cast<uintptr_t>(at), r, false);
+    *out = at;
+    return cudaSuccess;
+}
+
+/* Waits for devices, as CUDA does. */
+cudaError_t drop(void *at, bool of_device)
+{
+    house &h = here();
+    held lock(h.lock);
+    auto it = regions().find(reinterpret_cast<uintptr_t>(at));
+    if (!at) return cudaSuccess;
+    if (it == regions().end() || (it->second.device >= 0) != of_device || it->second.registered)
+        return remember(cudaErrorInvalidValue);
+    run_all(lock, it->second.device);
+    it = regions().find(reinterpret_cast<uintptr_t>(at));
+    region r = it->second;
+    if (of_device) h.used[r.device] -= r.bytes;
+#ifdef EMUL_ASAN
+    ASAN_UNPOISON_MEMORY_REGION(at, r.bytes);
+    free(r.base);
+#else
+    munmap(r.base, r.mapped + PAGE);
+#endif
+    regions().erase(it);
+    return cudaSuccess;
+}
+} // namespace
+
+const region *region_of(const void *at, size_t bytes)
+{
+    uintptr_t address = reinterpret_cast<uintptr_t>(at);
+    auto it = regions().upper_bound(address);
+    if (it == regions().begin()) return nullptr;
+    --it;
+    return address + bytes <= it->first + it->second.bytes ? &it->second : nullptr;
+}
+
+bool on_device(const void *at, size_t bytes, int device)
+{
+    held lock(here().lock);
+    const region *r = region_of(at, bytes);
+    return r && r->device == device;
+}
+
+void open_memory(int device, int by)
+{
+    house &h = here();
+    bool before[DEVICES];
+    if (!h.guard) {
+        h.working[device] += by;
+        return;
+    }
+    for (int d = 0; d < h.devices; d++) before[d] = reachable(d);
+    h.working[device] += by;
+    for (auto &entry : regions()) {
+        int d = entry.second.device;
+        if (d >= 0 && reachable(d) != before[d]) protect(entry.first, entry.second, !before[d]);
+    }
+}
+
+} // namespace emul
+
+using namespace emul;
+
+extern "C" {
+
+cudaError_t cudaMemGetInfo(size_t *left, size_t *whole)
+{
+    cudaError_t error = enter("cudaMemGetInfo", cudaErrorUnknown);
+    if (error != cudaSuccess) return error;
+    held lock(here().lock);
+    *whole = here().memory;
+    *left = here().memory - here().used[current()];
+    return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    cudaError_t error = enter("cudaMalloc", cudaErrorMemoryAllocation);
+    return error == cudaSuccess ? take(memory, bytes, current()) : error;
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    return drop(memory, true);
+}
+
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned)
+{
+    cudaError_t error = enter("cudaHostAlloc", cudaErrorMemoryAllocation);
+    return error == cudaSuccess ? take(memory, bytes, -1) : error;
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    return drop(memory, false);
+}
+
+cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned)
+{
+    cudaError_t error = enter("cudaHostRegister", cudaErrorMemoryAllocation);
+    if (error != cudaSuccess) return error;
+    held lock(here().lock);
+    uintptr_t at = reinterpret_cast<uintptr_t>(memory);
+    if (!memory || bytes == 0) return remember(cudaErrorInvalidValue);
+    auto next = regions().lower_bound(at);
+    if (region_of(memory, 1) || (next != regions().end() && next->first < at + bytes))
+        return remember(cudaErrorHostMemoryAlreadyRegistered);
+    regions()[at] = {bytes, -1, true, nullptr, 0};
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostUnregister(void *memory)
+{
+    held lock(here().lock);
+    auto it = regions().find(reinterpret_cast<uintptr_t>(memory));
+    if (it == regions().end() || !it->second.registered) return remember(cudaErrorHostMemoryNotRegistered);
+    run_all(lock, -1);
+    regions().erase(reinterpret_cast<uintptr_t>(memory));
+    return cudaSuccess;
+}
+
+/* Blocks of memory that were not given back, of devices and pinned, for tests. */
+__attribute__((visibility("default"))) int emul_blocks(void)
+{
+    held lock(here().lock);
+    return static_cast<int>(regions().size());
+}
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Devices, errors and launches. The n-th call that can fail does so if it is asked for; an error that CUDA would not
+ * forgive makes all later calls of that device fail. The current device is each thread's own, as with CUDA.
+ */
+#include "inside.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <unistd.h>
+
+namespace emul
+{
+
+namespace
+{
+thread_local cudaError_t last = cudaSuccess;
+thread_local int chosen = 0;          /* the thread's device; meant by calls even if it has no context yet */
+thread_local void *context = nullptr; /* that of the device, once it was chosen */
+char contexts[DEVICES];
+
+/* Dynamic shared memory that was asked for beyond what each kernel has. */
+std::map<const void *, size_t> &asked()
+{
+    static auto *all = new std::map<const void *, size_t>;
+    return *all;
+}
+
+/* A process that did what CUDA does not allow does not end well, whatever its own status is. */
+struct end_badly {
+    ~end_badly()
+    {
+        if (!here().complaints) return;
+        fprintf(stderr, "emul: %d complaint(s)\n", here().complaints);
+        fflush(nullptr);
+        _exit(EXIT_COMPLAINED);
+    }
+} at_end;
+} // namespace
+
+thread_local const char *doing = "";
+
+house::house()
+{
+    if (const char *s = getenv("EMUL_DEVICES")) devices = atoi(s);
+    if (devices < 0 || devices > DEVICES) devices = DEVICES;
+    if (const char *s = getenv("EMUL_MEMORY")) memory = strtoull(s, nullptr, 10);
+    if (const char *s = getenv("EMUL_WHEN")) when = !strcmp(s, "eager") ? EAGER : LATE;
+    if (const char *s = getenv("EMUL_SEED")) {
+        seed = strtoull(s, nullptr, 10) * 0x9e3779b97f4a7c15u | 1;
+        when = NOW_AND_THEN;
+    }
+    if (const char *s = getenv("EMUL_GUARD")) guard = atoi(s) != 0;
+    if (const char *s = getenv("EMUL_ALIGNED")) aligned = atoi(s) != 0;
+}
+
+house &here()
+{
+    static house *one = new house; /* never taken down: other threads may still use it */
+    return *one;
+}
+
+uint64_t random_next(uint64_t &state)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+int current()
+{
+    return chosen;
+}
+
+cudaError_t remember(cudaError_t error)
+{
+    last = error;
+    return error;
+}
+
+cudaError_t enter(const char *call, cudaError_t how)
+{
+    house &h = here();
+    held lock(h.lock);
+    if (h.lost[chosen] != cudaSuccess) return remember(h.lost[chosen]);
+    int64_t n = h.calls++;
+    if (n == h.breaks_at) {
+        h.lost[chosen] = cudaErrorECCUncorrectable;
+        fprintf(stderr, "emul: device %d is lost at call %lld, %s, as asked for\n", chosen, static_cast<long long>(n),
+            call);
+        return remember(h.lost[chosen]);
+    }
+    if (n != h.fails_at) return cudaSuccess;
+    fprintf(stderr, "emul: call %lld, %s, fails as asked for\n", static_cast<long long>(n), call);
+    return remember(how);
+}
+
+void complain(const char *what)
+{
+    held lock(here().lock);
+    if (here().complaints++ < 20) fprintf(stderr, "emul: %s%s%s\n", doing, *doing ? ": " : "", what);
+}
+
+void lose(int device, cudaError_t error, const char *)
+{
+    held lock(here().lock);
+    if (here().lost[device] == cudaSuccess) here().lost[device] = error;
+}
+
+} // namespace emul
+
+using namespace emul;
+
+cudaError_t emul_launch(
+    const void *kernel, const emul_shape &shape, void (*run)(void *), void *arguments, void (*drop)(void *))
+{
+    cudaError_t error = enter("a launch", cudaErrorLaunchOutOfResources);
+    size_t threads = size_t(shape.threads.x) * shape.threads.y * shape.threads.z, most = SHARED_UNASKED;
+    int device = device_of(shape.stream);
+    uint64_t seed = 0;
+    {
+        held lock(here().lock);
+        auto it = asked().find(kernel);
+        if (it != asked().end() && it->second > most) most = it->second;
+        if (here().seed) seed = random_next(here().seed);
+    }
+    if (error == cudaSuccess &&
+        (threads == 0 || threads > 1024 || shape.threads.z > 64 || !shape.blocks.x || !shape.blocks.y ||
+            !shape.blocks.z || shape.blocks.x > 0x7fffffffu || shape.blocks.y > 65535 || shape.blocks.z > 65535))
+        error = remember(cudaErrorInvalidConfiguration);
+    if (error == cudaSuccess && shape.shared > most) error = remember(cudaErrorInvalidValue);
+    if (error == cudaSuccess && device != current()) error = remember(cudaErrorInvalidResourceHandle);
+    if (error != cudaSuccess) {
+        drop(arguments);
+        return error;
+    }
+    std::shared_ptr<void> kept(arguments, drop);
+    enqueue(shape.stream, "a kernel", [=]() {
+        if (!run_grid(shape, run, kept.get(), seed)) lose(device, cudaErrorLaunchFailure, "a kernel");
+    });
+    return cudaSuccess;
+}
+
+#define VISIBLE __attribute__((visibility("default")))
+
+extern "C" {
+
+/* For tests: the n-th call from now that can fail does so (n = 0: the next), or loses the device for good; n < 0: none
+ * does. How many there were since. */
+VISIBLE void emul_fail_at(int64_t n)
+{
+    held lock(here().lock);
+    here().calls = 0;
+    here().fails_at = n;
+    here().breaks_at = -1;
+}
+
+VISIBLE void emul_break_at(int64_t n)
+{
+    held lock(here().lock);
+    here().calls = 0;
+    here().breaks_at = n;
+    here().fails_at = -1;
+}
+
+VISIBLE int64_t emul_calls(void)
+{
+    held lock(here().lock);
+    return here().calls;
+}
+
+/* For tests: lost devices are as new. */
+VISIBLE void emul_repair(void)
+{
+    held lock(here().lock);
+    for (cudaError_t &e : here().lost) e = cudaSuccess;
+    here().breaks_at = here().fails_at = -1;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t error = last, lost = here().lost[current()];
+    last = cudaSuccess;
+    return lost == cudaSuccess ? error : lost;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    return last;
+}
+
+struct error_text {
+    cudaError_t error;
+    const char *name, *text;
+};
+
+static const error_text texts[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorNoKernelImageForDevice, "cudaErrorNoKernelImageForDevice", "no kernel image is available for the device"},
+    {cudaErrorECCUncorrectable, "cudaErrorECCUncorrectable", "uncorrectable ECC error encountered"},
+    {cudaErrorInvalidResourceHandle, "cudaErrorInvalidResourceHandle", "invalid resource handle"},
+    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
+    {cudaErrorLaunchOutOfResources, "cudaErrorLaunchOutOfResources", "too many resources requested for launch"},
+    {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorUnknown, "cudaErrorUnknown", "unknown error"},
+};
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    for (const error_text &t : texts)
+        if (t.error == error) return t.text;
+    return "an error that the emulation has no text for";
+}
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+    for (const error_text &t : texts)
+        if (t.error == error) return t.name;
+    return "cudaError";
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = here().devices;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    cudaError_t error = enter("cudaSetDevice", cudaErrorUnknown);
+    if (device < 0 || device >= here().devices) return remember(cudaErrorInvalidDevice);
+    if (error != cudaSuccess && here().lost[chosen] == cudaSuccess) return error;
+    chosen = device;
+    context = &contexts[device];
+    return here().lost[device] == cudaSuccess ? cudaSuccess : remember(here().lost[device]);
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = chosen;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *facts, int device)
+{
+    cudaError_t error = enter("cudaGetDeviceProperties", cudaErrorUnknown);
+    if (error != cudaSuccess) return error;
+    memset(facts, 0, sizeof *facts);
+    snprintf(facts->name, sizeof facts->name, "GPU %d of the emulation", device);
+    facts->totalGlobalMem = here().memory;
+    facts->sharedMemPerBlock = SHARED_UNASKED;
+    facts->sharedMemPerBlockOptin = SHARED_MOST;
+    facts->warpSize = WARP;
+    facts->major = 9;
+    facts->multiProcessorCount = 4;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    *can = device != peer;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned)
+{
+    cudaError_t error = enter("cudaDeviceEnablePeerAccess", cudaErrorUnknown);
+    if (error != cudaSuccess) return error;
+    held lock(here().lock);
+    if (peer < 0 || peer >= here().devices || peer == chosen) return remember(cudaErrorInvalidDevice);
+    if (here().peer[chosen][peer]) return remember(cudaErrorPeerAccessAlreadyEnabled);
+    here().peer[chosen][peer] = true;
+    return cudaSuccess;
+}
+
+static int current_context(void **out)
+{
+    *out = context;
+    return 0;
+}
+
+static int choose_context(void *wanted)
+{
+    context = wanted;
+    chosen = wanted ? static_cast<int>(static_cast<char *>(wanted) - contexts) : 0;
+    return 0;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(
+    const char *name, void **function, unsigned, unsigned long long, cudaDriverEntryPointQueryResult *result)
+{
+    cudaError_t error = enter("cudaGetDriverEntryPointByVersion", cudaErrorUnknown);
+    if (error != cudaSuccess) return error;
+    *function = !strcmp(name, "cuCtxGetCurrent")   ? reinterpret_cast<void *>(current_context)
+                : !strcmp(name, "cuCtxSetCurrent") ? reinterpret_cast<void *>(choose_context)
+                                                   : nullptr;
+    *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *)
+{
+    cudaError_t error = enter("cudaFuncGetAttributes", cudaErrorNoKernelImageForDevice);
+    if (error != cudaSuccess) return error;
+    memset(attributes, 0, sizeof *attributes);
+    attributes->maxThreadsPerBlock = 1024;
+    attributes->maxDynamicSharedSizeBytes = SHARED_UNASKED;
+    attributes->ptxVersion = attributes->binaryVersion = 90;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *function, cudaFuncAttribute, int value)
+{
+    cudaError_t error = enter("cudaFuncSetAttribute", cudaErrorUnknown);
+    if (error != cudaSuccess) return error;
+    if (value < 0 || value > SHARED_MOST) return remember(cudaErrorInvalidValue);
+    held lock(here().lock);
+    asked()[function] = static_cast<size_t>(value);
+    return cudaSuccess;
+}
+}
