@@ -34,7 +34,7 @@ thread_local block *running;
 namespace
 {
 enum { STACK = 256 << 10, PAGE = 4096, MARGIN = 64, SAVED = 6 };
-enum { PATIENCE = 20000000 }; /* turns of threads that wait, while nobody ends */
+enum { PATIENCE = 2000000 }; /* turns of threads that wait, while nobody ends */
 
 /* ---- fibers ---- */
 

@@ -28,7 +28,7 @@ static tulle_status cut_trial(struct tulle_stream *s)
         s->slab[0] = s->slab[1]; /* one from the middle, as the first is small */
         s->nslabs = 2;
         size_t largest = tulle__slab_largest(s, &host);
-        if ((largest <= room && (double)largest <= 1.5 * most) || s->slab[0].rows <= 1) break;
+        if ((largest <= room && (double)largest <= 1.5 * most) || s->slab[0].rows <= 1 || slabs >= s->lines) break;
     }
     return tulle__slab_largest(s, &host) <= room ? TULLE_OK : TULLE_ERR_LIMIT;
 }

@@ -25,14 +25,14 @@ int tulle__cuda_quietly(cudaError_t error)
 }
 
 /* After an error: whether a call fails that has no reason to. */
-static void find_loss(tulle__cuda *cuda, const char *what, cudaError_t error)
+static void find_loss(tulle__cuda *cuda, const char *what, const char *error)
 {
     size_t left, whole;
     if (tulle__cuda_quietly(cudaMemGetInfo(&left, &whole))) return;
     pthread_mutex_lock(&cuda->lock);
     if (!cuda->lost)
         snprintf(cuda->cause, sizeof cuda->cause, "GPU %d cannot be used any more in this process: CUDA, %s: %s",
-            cuda->ordinal, what, cudaGetErrorString(error));
+            cuda->ordinal, what, error);
     __atomic_store_n(&cuda->lost, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&cuda->lock);
 }
@@ -46,13 +46,23 @@ static tulle_status tell_loss(const tulle__cuda *cuda)
 tulle_status tulle__cuda_check(tulle__cuda *cuda, cudaError_t error, const char *what)
 {
     if (tulle__cuda_quietly(error)) return TULLE_OK;
-    if (cuda) {
-        find_loss(cuda, what, error);
-        tulle_status lost = tell_loss(cuda);
-        if (lost != TULLE_OK) return lost;
-    }
+    find_loss(cuda, what, cudaGetErrorString(error));
+    tulle_status lost = tell_loss(cuda);
+    if (lost != TULLE_OK) return lost;
     return tulle__cuda_host->fail(error == cudaErrorMemoryAllocation ? TULLE_ERR_MEMORY : TULLE_ERR_COMM,
         "CUDA, %s: %s", what, cudaGetErrorString(error));
+}
+
+tulle_status tulle__cuda_check_sparse(tulle__cuda *cuda, cusparseStatus_t error)
+{
+    if (error == CUSPARSE_STATUS_SUCCESS) return TULLE_OK;
+    find_loss(cuda, "cuSPARSE", cusparseGetErrorString(error));
+    tulle_status lost = tell_loss(cuda);
+    if (lost != TULLE_OK) return lost;
+    return tulle__cuda_host->fail(error == CUSPARSE_STATUS_NOT_SUPPORTED  ? TULLE_ERR_UNSUPPORTED
+                                  : error == CUSPARSE_STATUS_ALLOC_FAILED ? TULLE_ERR_MEMORY
+                                                                          : TULLE_ERR_COMM,
+        "cuSPARSE: %s", cusparseGetErrorString(error));
 }
 
 tulle_status tulle__cuda_enter(tulle__cuda *cuda, void **before)
@@ -250,8 +260,7 @@ static tulle_status set_up(tulle__cuda *cuda, double memory, int sharers)
     tulle_status status =
         tulle__cuda_check(cuda, cudaGetDeviceProperties(&facts, cuda->ordinal), "the device's properties");
     if (status == TULLE_OK) status = load_kernels(cuda, &facts);
-    if (status == TULLE_OK && cusparseCreate(&cuda->sparse) != CUSPARSE_STATUS_SUCCESS)
-        status = tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED, "cuSPARSE cannot be started on %s", facts.name);
+    if (status == TULLE_OK) status = tulle__cuda_check_sparse(cuda, cusparseCreate(&cuda->sparse));
     if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaMemGetInfo(&left, &whole), "the device's memory");
     if (status == TULLE_OK && memory > (double)left)
         status = tulle__cuda_host->fail(

@@ -72,6 +72,8 @@ void tulle__cuda_leave(const tulle__cuda *cuda, void *before);
 /* TULLE_OK, or why not, with `what` was asked for; finds out whether the GPU is lost. */
 tulle_status tulle__cuda_check(tulle__cuda *cuda, cudaError_t error, const char *what);
 
+tulle_status tulle__cuda_check_sparse(tulle__cuda *cuda, cusparseStatus_t error);
+
 /* 1: no error; else it is forgotten, so that the next call is not taken for it. */
 int tulle__cuda_quietly(cudaError_t error);
 

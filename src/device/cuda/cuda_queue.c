@@ -36,10 +36,6 @@ static tulle_status make_stream(tulle__device_queue *queue)
     tulle_status status =
         tulle__cuda_check(cuda, cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking), "a stream");
     if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventCreate(&queue->origin), "an event");
-    for (int i = 0; i < TULLE__CUDA_SPANS && status == TULLE_OK; i++) {
-        status = tulle__cuda_check(cuda, cudaEventCreate(&queue->span[i].begin), "an event");
-        if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventCreate(&queue->span[i].end), "an event");
-    }
     if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaEventRecord(queue->origin, queue->stream), "an event");
     if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaStreamSynchronize(queue->stream), "a stream");
     queue->origin_ns = tulle__clock_ns();
@@ -101,7 +97,7 @@ static void tell_span(tulle__device_queue *queue)
     tulle__device_counts *counts = &queue->cuda->device.counts;
     const tulle__cuda_span *span = &queue->span[queue->first_span];
     float begin = 0, took = 0;
-    if (tulle__cuda_quietly(cudaEventElapsedTime(&begin, queue->origin, span->begin)) &&
+    if (span->begin && span->end && tulle__cuda_quietly(cudaEventElapsedTime(&begin, queue->origin, span->begin)) &&
         tulle__cuda_quietly(cudaEventElapsedTime(&took, span->begin, span->end))) {
         int64_t start = queue->origin_ns + (int64_t)((double)begin * 1e6), ns = (int64_t)((double)took * 1e6);
         __atomic_fetch_add(
@@ -119,22 +115,30 @@ static tulle__cuda_span *newest(tulle__device_queue *queue)
     return &queue->span[(queue->first_span + queue->nspans) % TULLE__CUDA_SPANS];
 }
 
+/* Recorded now; made when it is needed first. */
+static void mark(tulle__device_queue *queue, cudaEvent_t *event)
+{
+    if (!*event && !tulle__cuda_quietly(cudaEventCreate(event))) *event = NULL;
+    if (*event) (void)tulle__cuda_quietly(cudaEventRecord(*event, queue->stream));
+}
+
 static void begin_span(tulle__device_queue *queue, const char *name, int kind, int64_t bytes)
 {
     if (queue->nspans == TULLE__CUDA_SPANS) { /* the oldest is done long since */
-        (void)tulle__cuda_quietly(cudaEventSynchronize(queue->span[queue->first_span].end));
+        cudaEvent_t end = queue->span[queue->first_span].end;
+        if (end) (void)tulle__cuda_quietly(cudaEventSynchronize(end));
         tell_span(queue);
     }
     tulle__cuda_span *span = newest(queue);
     span->name = name;
     span->kind = kind;
     span->bytes = bytes;
-    (void)tulle__cuda_quietly(cudaEventRecord(span->begin, queue->stream));
+    mark(queue, &span->begin);
 }
 
 static void end_span(tulle__device_queue *queue)
 {
-    (void)tulle__cuda_quietly(cudaEventRecord(newest(queue)->end, queue->stream));
+    mark(queue, &newest(queue)->end);
     queue->nspans++;
 }
 
@@ -240,8 +244,9 @@ void tulle__cuda_event_wait(tulle__device_event *event)
 int tulle__cuda_event_done(tulle__device_event *event)
 {
     cudaError_t error = cudaEventQuery(event->event);
-    (void)tulle__cuda_quietly(error);
-    return error != cudaErrorNotReady;
+    if (error == cudaErrorNotReady) return 0;
+    if (!tulle__cuda_quietly(error)) tulle__cuda_event_wait(event); /* what it stands for may still be under way */
+    return 1;
 }
 
 /* ---- copies ---- */

@@ -13,20 +13,11 @@
 
 struct tulle__device_prepared {
     cusparseSpMatDescr_t A;
-    int64_t cols;
 };
-
-static tulle_status check(cusparseStatus_t status)
-{
-    if (status == CUSPARSE_STATUS_SUCCESS) return TULLE_OK;
-    return tulle__cuda_host->fail(status == CUSPARSE_STATUS_NOT_SUPPORTED  ? TULLE_ERR_UNSUPPORTED
-                                  : status == CUSPARSE_STATUS_ALLOC_FAILED ? TULLE_ERR_MEMORY
-                                                                           : TULLE_ERR_COMM,
-        "cuSPARSE: %s", cusparseGetErrorString(status));
-}
 
 /* A product as cuSPARSE has it: x and y, or X and Y. */
 struct product {
+    tulle__cuda *cuda;
     cusparseSpMatDescr_t A;
     cusparseDnVecDescr_t x, y;
     cusparseDnMatDescr_t X, Y;
@@ -67,19 +58,20 @@ static tulle_status describe_A(struct product *p, const tulle__slab *A)
 {
     void *rowptr = tulle__cuda_at(&A->rowptr), *colind = tulle__cuda_at(&A->colind), *val = tulle__cuda_at(&A->val);
     if (A->block == 1)
-        return check(cusparseCreateCsr(&p->A, A->m, A->n, A->blocks, rowptr, colind, val, CUSPARSE_INDEX_32I,
+        return tulle__cuda_check_sparse(p->cuda, cusparseCreateCsr(&p->A, A->m, A->n, A->blocks, rowptr, colind, val, CUSPARSE_INDEX_32I,
             CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type));
-    return check(cusparseCreateBsr(&p->A, A->m, A->n, A->blocks, A->block, A->block, rowptr, colind, val,
+    return tulle__cuda_check_sparse(p->cuda, cusparseCreateBsr(&p->A, A->m, A->n, A->blocks, A->block, A->block, rowptr, colind, val,
         CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type, CUSPARSE_ORDER_ROW));
 }
 
-static tulle_status describe(struct product *p, const tulle__slab_task *task)
+static tulle_status describe(tulle__cuda *cuda, const tulle__slab_task *task, struct product *p)
 {
     const tulle__slab *A = &task->A;
     int64_t rows = A->m * A->block, inner = A->n * A->block;
     void *X = tulle__cuda_at(&task->X.place), *Y = first_line(task);
     tulle_status status = TULLE_OK;
-    *p = (struct product){.type = task->vectors == TULLE_F64 ? CUDA_R_64F : CUDA_R_32F,
+    *p = (struct product){.cuda = cuda,
+        .type = task->vectors == TULLE_F64 ? CUDA_R_64F : CUDA_R_32F,
         .vector_alg = A->block == 1 ? CUSPARSE_SPMV_CSR_ALG2 : CUSPARSE_SPMV_BSR_ALG1,
         .alg = A->block == 1 ? CUSPARSE_SPMM_CSR_ALG3 : CUSPARSE_SPMM_BSR_ALG1,
         .one = 1,
@@ -91,22 +83,23 @@ static tulle_status describe(struct product *p, const tulle__slab_task *task)
         status = describe_A(p, A);
     if (status != TULLE_OK) return status;
     if (task->cols == 1 && task->X.ld == 1 && task->Y.ld == 1) {
-        status = check(cusparseCreateDnVec(&p->x, inner, X, p->type));
-        return status == TULLE_OK ? check(cusparseCreateDnVec(&p->y, rows, Y, p->type)) : status;
+        status = tulle__cuda_check_sparse(p->cuda, cusparseCreateDnVec(&p->x, inner, X, p->type));
+        return status == TULLE_OK ? tulle__cuda_check_sparse(p->cuda, cusparseCreateDnVec(&p->y, rows, Y, p->type)) : status;
     }
-    status = check(cusparseCreateDnMat(&p->X, inner, task->cols, task->X.ld, X, p->type, CUSPARSE_ORDER_ROW));
+    status = tulle__cuda_check_sparse(p->cuda, cusparseCreateDnMat(&p->X, inner, task->cols, task->X.ld, X, p->type, CUSPARSE_ORDER_ROW));
     if (status != TULLE_OK) return status;
-    return check(cusparseCreateDnMat(&p->Y, rows, task->cols, task->Y.ld, Y, p->type, CUSPARSE_ORDER_ROW));
+    return tulle__cuda_check_sparse(p->cuda, cusparseCreateDnMat(&p->Y, rows, task->cols, task->Y.ld, Y, p->type, CUSPARSE_ORDER_ROW));
 }
 
 static const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
 
-static tulle_status ask_room(cusparseHandle_t sparse, const struct product *p, size_t *bytes)
+static tulle_status ask_room(const struct product *p, size_t *bytes)
 {
+    cusparseHandle_t sparse = p->cuda->sparse;
     if (p->x)
-        return check(cusparseSpMV_bufferSize(
+        return tulle__cuda_check_sparse(p->cuda, cusparseSpMV_bufferSize(
             sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, bytes));
-    return check(cusparseSpMM_bufferSize(
+    return tulle__cuda_check_sparse(p->cuda, cusparseSpMM_bufferSize(
         sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, bytes));
 }
 
@@ -133,7 +126,7 @@ static tulle_status find_room(
 {
     const tulle__device_place *given = &task->workspace;
     size_t bytes = 0;
-    tulle_status status = ask_room(queue->cuda->sparse, p, &bytes);
+    tulle_status status = ask_room(p, &bytes);
     if (status != TULLE_OK) return status;
     if (bytes < ROOM_LEAST) bytes = ROOM_LEAST;
     if (given->buffer && given->at + bytes <= given->buffer->bytes) {
@@ -145,20 +138,21 @@ static tulle_status find_room(
     return status;
 }
 
-static tulle_status run(cusparseHandle_t sparse, const struct product *p, void *room)
+static tulle_status run(const struct product *p, void *room)
 {
+    cusparseHandle_t sparse = p->cuda->sparse;
     if (p->x)
-        return check(
-            cusparseSpMV(sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, room));
-    return check(cusparseSpMM(sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, room));
+        return tulle__cuda_check_sparse(p->cuda, cusparseSpMV(sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, room));
+    return tulle__cuda_check_sparse(p->cuda, cusparseSpMM(sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, room));
 }
 
-static tulle_status preprocess(cusparseHandle_t sparse, const struct product *p, void *room)
+static tulle_status preprocess(const struct product *p, void *room)
 {
+    cusparseHandle_t sparse = p->cuda->sparse;
     if (p->x)
-        return check(cusparseSpMV_preprocess(
+        return tulle__cuda_check_sparse(p->cuda, cusparseSpMV_preprocess(
             sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, room));
-    return check(cusparseSpMM_preprocess(
+    return tulle__cuda_check_sparse(p->cuda, cusparseSpMM_preprocess(
         sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, room));
 }
 
@@ -167,10 +161,10 @@ static tulle_status by_cusparse(tulle__device_queue *queue, const tulle__slab_ta
     cusparseHandle_t sparse = queue->cuda->sparse;
     struct product p = {.A = NULL};
     void *room = NULL;
-    tulle_status status = check(cusparseSetStream(sparse, queue->stream));
-    if (status == TULLE_OK) status = describe(&p, task);
+    tulle_status status = tulle__cuda_check_sparse(queue->cuda, cusparseSetStream(sparse, queue->stream));
+    if (status == TULLE_OK) status = describe(queue->cuda, task, &p);
     if (status == TULLE_OK) status = find_room(queue, task, &p, &room);
-    if (status == TULLE_OK) status = run(sparse, &p, room);
+    if (status == TULLE_OK) status = run(&p, room);
     drop(&p);
     return status;
 }
@@ -271,8 +265,8 @@ tulle_status tulle__cuda_workspace(tulle__device *device, const tulle__slab_task
     if (!is_plain(&t)) return TULLE_OK;
     tulle_status status = tulle__cuda_enter(cuda, &before);
     if (status != TULLE_OK) return status;
-    status = describe(&p, &t);
-    if (status == TULLE_OK) status = ask_room(cuda->sparse, &p, bytes);
+    status = describe(cuda, &t, &p);
+    if (status == TULLE_OK) status = ask_room(&p, bytes);
     if (*bytes < ROOM_LEAST) *bytes = ROOM_LEAST;
     drop(&p);
     tulle__cuda_leave(cuda, before);
@@ -291,13 +285,13 @@ tulle_status tulle__cuda_prepare(tulle__device_queue *queue, const tulle__slab_t
     tulle_status status = tulle__cuda_enter(cuda, &before);
     if (status != TULLE_OK) return status;
     status = tulle__cuda_host->alloc_zero(1, sizeof *made, "a slab's description", &made);
-    if (status == TULLE_OK) status = check(cusparseSetStream(cuda->sparse, queue->stream));
-    if (status == TULLE_OK) status = describe(&p, task);
+    if (status == TULLE_OK) status = tulle__cuda_check_sparse(cuda, cusparseSetStream(cuda->sparse, queue->stream));
+    if (status == TULLE_OK) status = describe(queue->cuda, task, &p);
     if (status == TULLE_OK) status = find_room(queue, task, &p, &room);
     int own = status == TULLE_OK && room == tulle__cuda_at(&task->workspace); /* else nothing can be kept */
-    if (own) status = preprocess(cuda->sparse, &p, room);
+    if (own) status = preprocess(&p, room);
     if (own && status == TULLE_OK) {
-        *made = (tulle__device_prepared){.A = p.A, .cols = task->cols};
+        *made = (tulle__device_prepared){.A = p.A};
         p.borrowed = 1;
         *out = made;
     } else

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernels [FAULT]: kernels of the kinds that the library wants - sums over a warp, a hash table in shared memory, a
+ * solve that waits for other rows, copies under way while others are worked on, two GPUs - and what is wrong with them
+ * on request. The emulation must find each fault, and none without; nvcc compiles the same file, for a GPU.
+ */
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "device/cuda/cuda_wrap.h"
+
+using namespace tulle_cuda;
+
+enum fault {
+    NONE,
+    MASK,          /* a shuffle whose mask names lanes that are not there */
+    LEFT,          /* the same, with lanes that have left the kernel */
+    BARRIER,       /* threads meet in different barriers */
+    NO_BARRIER,    /* a table is used before all of it is written */
+    OVERRUN,       /* a write behind an array in shared memory */
+    BEYOND,        /* a write behind an allocation */
+    UNBEGUN,       /* a block waits for one that has not begun */
+    NO_ACQUIRE,    /* a flag is read without an order towards what it stands for */
+    NO_ASYNC_WAIT, /* a copy to shared memory is used before it was waited for */
+    HOST_ACCESS,   /* the host reads memory of a device */
+    NO_PEER,       /* a kernel reads another device's memory without permission */
+    NO_WAIT,       /* the host uses what a stream has not been waited for */
+    NO_SHARED,     /* more shared memory than was asked for */
+    FAULTS
+};
+static const char *const names[FAULTS] = {"none", "mask", "left", "barrier", "no-barrier", "overrun", "beyond",
+    "unbegun", "no-acquire", "no-async-wait", "host-access", "no-peer", "no-wait", "no-shared"};
+
+namespace
+{
+
+const int LANES = 32, TABLE = 1024, STAGE = 128;
+
+/* y = A x: a warp a row. */
+__global__ void spmv(int fault, int m, const int *ptr, const int *col, const double *val, const double *x, double *y)
+{
+    int row = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / LANES);
+    int lane = static_cast<int>(threadIdx.x % LANES);
+    if (row >= m) return;
+    if (fault == LEFT && lane >= 16) return;
+    double sum = 0;
+    for (int e = ptr[row] + lane; e < ptr[row + 1]; e += LANES) sum += val[e] * x[col[e]];
+    if (fault != MASK || lane < 16)
+        for (int d = LANES / 2; d; d /= 2) sum += __shfl_down_sync(0xffffffffu, sum, static_cast<unsigned>(d));
+    if (fault == BEYOND && lane == 0 && row == m - 1) y[m] = 0;
+    if (lane == 0) y[row] = sum;
+}
+
+/* How many entries each row of A A has: a block a row, its columns in a hash table. */
+__global__ void count(int fault, const int *ptr, const int *col, int *counts)
+{
+    TULLE__SHARED_DYNAMIC(int, table);
+    TULLE__SHARED(int, part, 4);
+    int row = static_cast<int>(blockIdx.x), mine = 0, thread = static_cast<int>(threadIdx.x);
+    int threads = static_cast<int>(blockDim.x), warps = threads / LANES;
+    for (int i = thread; i < TABLE; i += threads) table[i] = -1;
+    if (fault != NO_BARRIER) __syncthreads();
+    for (int e = ptr[row] + thread / LANES; e < ptr[row + 1]; e += warps)
+        for (int k = ptr[col[e]] + thread % LANES; k < ptr[col[e] + 1]; k += LANES) {
+            int c = col[k], at = static_cast<int>(static_cast<unsigned>(c) * 107u % static_cast<unsigned>(TABLE));
+            for (;;) {
+                int old = atomicCAS(&table[at], -1, c);
+                if (old == -1) mine++;
+                if (old == -1 || old == c) break;
+                at = at + 1 < TABLE ? at + 1 : 0;
+            }
+        }
+    for (int d = LANES / 2; d; d /= 2) mine += __shfl_xor_sync(0xffffffffu, mine, d);
+    if (thread % LANES == 0) part[thread / LANES + (fault == OVERRUN ? 3 : 0)] = mine;
+    if (fault == BARRIER && thread < LANES)
+        __syncthreads();
+    else
+        __syncthreads();
+    if (thread == 0) {
+        counts[row] = 0;
+        for (int w = 0; w < warps; w++) counts[row] += part[w];
+    }
+}
+
+/* L x = b, the pivot last in each row: warps take rows in turn and wait for the rows that they need. */
+__global__ void solve(int fault, int m, const int *ptr, const int *col, const double *val, const double *b, double *x,
+    int *there, int *next)
+{
+    int row, lane = static_cast<int>(threadIdx.x % LANES);
+    if (fault == UNBEGUN)
+        row = m - 1 - static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / LANES);
+    else
+        row = __shfl_sync(0xffffffffu, lane == 0 ? atomicAdd(next, 1) : 0, 0);
+    if (row < 0 || row >= m) return;
+    double sum = 0;
+    for (int e = ptr[row] + lane; e < ptr[row + 1] - 1; e += LANES) {
+        if (fault == NO_ACQUIRE)
+            while (atomicAdd(&there[col[e]], 0) == 0) __nanosleep(20);
+        else
+            while (!load_acquire(&there[col[e]])) __nanosleep(20);
+        sum += val[e] * x[col[e]];
+    }
+    for (int d = LANES / 2; d; d /= 2) sum += __shfl_down_sync(0xffffffffu, sum, static_cast<unsigned>(d));
+    if (lane == 0) {
+        x[row] = (b[row] - sum) / val[ptr[row + 1] - 1];
+        store_release(&there[row], 1);
+    }
+}
+
+/* y = 2 x in stages of a block's threads, the next one under way while one is worked on. */
+__global__ void twice(int fault, int m, const double *x, double *y)
+{
+    TULLE__SHARED(double, stage, 2 * STAGE);
+    int thread = static_cast<int>(threadIdx.x);
+    if (thread < m) async_copy<8>(&stage[thread], &x[thread]);
+    async_commit();
+    for (int first = 0, now = 0; first < m; first += STAGE, now = 1 - now) {
+        int ahead = first + STAGE + thread;
+        if (ahead < m) async_copy<8>(&stage[(1 - now) * STAGE + thread], &x[ahead]);
+        async_commit();
+        if (fault == NO_ASYNC_WAIT)
+            async_wait<2>();
+        else
+            async_wait<1>();
+        if (first + thread < m) y[first + thread] = 2 * stage[now * STAGE + thread];
+    }
+    async_wait<0>();
+}
+
+__global__ void add_one(int m, const double *x, double *y)
+{
+    int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < m) y[i] = x[i] + 1;
+}
+
+/* ---- the host's side ---- */
+
+void check(cudaError_t error, const char *what)
+{
+    if (error == cudaSuccess) return;
+    std::printf("%s: %s\n", what, cudaGetErrorString(error));
+    std::exit(1);
+}
+
+template <typename T> T *up(const std::vector<T> &v)
+{
+    void *at = nullptr;
+    check(cudaMalloc(&at, v.size() * sizeof(T)), "memory");
+    check(cudaMemcpy(at, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice), "a copy");
+    return static_cast<T *>(at);
+}
+
+template <typename T> std::vector<T> down(const T *at, size_t n)
+{
+    std::vector<T> v(n);
+    check(cudaMemcpy(v.data(), at, n * sizeof(T), cudaMemcpyDeviceToHost), "a copy");
+    return v;
+}
+
+struct matrix { /* lower, the diagonal last in each row */
+    int m;
+    std::vector<int> ptr, col;
+    std::vector<double> val;
+};
+
+matrix make_matrix(int m)
+{
+    matrix A = {m, {0}, {}, {}};
+    uint64_t r = 88172645463325252u;
+    auto random = [&r]() { return r ^= r << 13, r ^= r >> 7, r ^= r << 17; };
+    for (int i = 0; i < m; i++) {
+        int degree = static_cast<int>(random() % 40), last = -1;
+        for (int e = 0; e < degree && i > 0; e++) {
+            int c = static_cast<int>(random() % static_cast<unsigned>(i));
+            if (c <= last) continue;
+            A.col.push_back(last = c);
+            A.val.push_back(static_cast<double>(random() % 7) / 100);
+        }
+        A.col.push_back(i);
+        A.val.push_back(2);
+        A.ptr.push_back(static_cast<int>(A.col.size()));
+    }
+    return A;
+}
+
+int wrong_of(const matrix &A, const std::vector<double> &x, const std::vector<double> &y,
+    const std::vector<int> &counts, const std::vector<double> &solved, const std::vector<double> &doubled)
+{
+    int wrong = 0;
+    for (int i = 0; i < A.m; i++) {
+        size_t at = static_cast<size_t>(i);
+        double want = 0;
+        std::vector<char> seen(static_cast<size_t>(A.m), 0);
+        int entries = 0;
+        for (int e = A.ptr[at]; e < A.ptr[at + 1]; e++) {
+            size_t c = static_cast<size_t>(A.col[static_cast<size_t>(e)]);
+            want += A.val[static_cast<size_t>(e)] * x[c];
+            for (int k = A.ptr[c]; k < A.ptr[c + 1]; k++) {
+                size_t j = static_cast<size_t>(A.col[static_cast<size_t>(k)]);
+                entries += !seen[j];
+                seen[j] = 1;
+            }
+        }
+        wrong += !(std::fabs(y[at] - want) < 1e-12 * (1 + std::fabs(want)));
+        wrong += counts[at] != entries;
+        wrong += !(std::fabs(solved[at] - x[at]) < 1e-9);
+        wrong += !(doubled[at] == 2 * x[at]);
+    }
+    return wrong;
+}
+
+/* The second device adds one to what lies on the first. */
+int use_peer(int fault, const std::vector<double> &x)
+{
+    int devices = 0, can = 0;
+    check(cudaGetDeviceCount(&devices), "devices");
+    if (devices > 1) check(cudaDeviceCanAccessPeer(&can, 1, 0), "peers");
+    if (!can) return 0;
+    double *first = up(x), *second;
+    check(cudaSetDevice(1), "a device");
+    second = up(std::vector<double>(x.size(), 0));
+    if (fault != NO_PEER) check(cudaDeviceEnablePeerAccess(0, 0), "access to a peer");
+    int m = static_cast<int>(x.size());
+    check(launch(add_one, static_cast<unsigned>(m + 127) / 128, 128, 0, nullptr, m, first, second), "a launch");
+    check(cudaDeviceSynchronize(), "a kernel on a peer's memory");
+    std::vector<double> y = down(second, x.size());
+    int wrong = 0;
+    for (size_t i = 0; i < x.size(); i++) wrong += y[i] != x[i] + 1;
+    check(cudaFree(second), "memory");
+    check(cudaSetDevice(0), "a device");
+    check(cudaFree(first), "memory");
+    return wrong;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    int fault = 0, m = 300;
+    while (argc > 1 && fault < FAULTS && std::strcmp(argv[1], names[fault])) fault++;
+    if (fault == FAULTS) {
+        std::printf("there is no fault '%s'\n", argv[1]);
+        return 2;
+    }
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+        std::printf("there is no GPU: these kernels are left out\n");
+        return 77;
+    }
+    matrix A = make_matrix(m);
+    size_t n = static_cast<size_t>(m);
+    std::vector<double> x(n);
+    for (size_t i = 0; i < n; i++) x[i] = static_cast<double>(i % 13) - 6;
+    int *ptr = up(A.ptr), *col = up(A.col), *counts = up(std::vector<int>(n, 0)), *there = up(std::vector<int>(n, 0));
+    int *next = up(std::vector<int>(1, 0));
+    double *val = up(A.val), *dx = up(x), *y = up(std::vector<double>(n, 0)), *solved = up(std::vector<double>(n, 0)),
+           *doubled = up(std::vector<double>(n, 0));
+    unsigned warps = static_cast<unsigned>(m * LANES + 127) / 128;
+    size_t table = static_cast<size_t>(TABLE) * sizeof(int) * (fault == NO_SHARED ? 16 : 1);
+    cudaStream_t stream;
+    check(cudaStreamCreate(&stream), "a stream");
+    check(launch(spmv, warps, 128, 0, stream, fault, m, ptr, col, val, dx, y), "a launch");
+    check(launch(count, static_cast<unsigned>(m), 64, table, stream, fault, ptr, col, counts), "a launch");
+    check(launch(solve, warps, 128, 0, stream, fault, m, ptr, col, val, y, solved, there, next), "a launch");
+    check(launch(twice, 1, STAGE, 0, stream, fault, m, dx, doubled), "a launch");
+    if (fault == HOST_ACCESS) std::printf("the host reads %g\n", y[0]);
+    void *pinned = nullptr;
+    check(cudaHostAlloc(&pinned, n * sizeof(double), cudaHostAllocDefault), "pinned memory");
+    double *early = static_cast<double *>(pinned);
+    for (size_t i = 0; i < n; i++) early[i] = NAN;
+    check(cudaMemcpyAsync(early, doubled, n * sizeof(double), cudaMemcpyDeviceToHost, stream), "a copy");
+    if (fault != NO_WAIT) check(cudaStreamSynchronize(stream), "kernels");
+    std::vector<double> copied(early, early + n);
+    check(cudaStreamSynchronize(stream), "kernels");
+    int wrong = wrong_of(A, x, down(y, n), down(counts, n), down(solved, n), copied);
+    wrong += use_peer(fault, x);
+    check(cudaFreeHost(pinned), "pinned memory");
+    for (void *at : {static_cast<void *>(ptr), static_cast<void *>(col), static_cast<void *>(counts),
+             static_cast<void *>(there), static_cast<void *>(next), static_cast<void *>(val), static_cast<void *>(dx),
+             static_cast<void *>(y), static_cast<void *>(solved), static_cast<void *>(doubled)})
+        check(cudaFree(at), "memory");
+    check(cudaStreamDestroy(stream), "a stream");
+    std::printf("%d rows, %zu entries: %d wrong\n", m, A.col.size(), wrong);
+    return wrong != 0;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sweep PES SLABS KIND: streams a small matrix through the emulated GPU and lets one CUDA call after the other fail:
+ * the n-th of a run, for each n, until a run has no n-th any more. KIND `fail`: the call fails, once; `lose`: the
+ * device is lost with it. Each run ends with a status and a message, or is right; it leaves nothing on the device; and
+ * the run behind it is right. SLABS 0: the matrix stays on the device.
+ */
+#include <dlfcn.h>
+#include <inttypes.h>
+
+#include "base/module.h"
+#include "stream/streams.h"
+#include "tap.h"
+
+static struct emulation {
+    void (*fail_at)(int64_t n), (*break_at)(int64_t n), (*repair)(void);
+    int64_t (*calls)(void);
+    int (*blocks)(void);
+} emul;
+
+/* The emulation is in the module that libtulle has loaded. */
+static int find_emulation(void)
+{
+    static const char *const names[] = {"emul_fail_at", "emul_break_at", "emul_repair", "emul_calls", "emul_blocks"};
+    enum { COUNT = sizeof names / sizeof *names };
+    void *found[COUNT], *library;
+    char path[4096];
+    const tulle__module *module;
+    if (tulle__module_load("cuda", &module) != TULLE_OK) return 0;
+    if (tulle__module_find("cuda", path, sizeof path) != TULLE_OK) return 0;
+    library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    for (int i = 0; i < COUNT; i++) {
+        found[i] = library ? dlsym(library, names[i]) : NULL;
+        if (!found[i]) return 0;
+    }
+    memcpy(&emul, found, sizeof found);
+    return 1;
+}
+
+/* What a run streams, and whether it was right; written by PE 0. */
+struct run {
+    int slabs;
+    int64_t wrong;
+};
+
+/* Three times Y = A X through one stream: the second time what stays is there, the third has other columns. */
+static tulle_status multiply(tulle_comm *comm, void *arg)
+{
+    enum { N = 24, COLS = 2 };
+    struct run *run = arg;
+    int size = tulle_comm_size(comm);
+    tulle_layout_spec spec = {.m = N, .n = N, .tile_rows = size, .tile_cols = 1, .grid_rows = size, .grid_cols = 1};
+    tulle_layout *la = NULL, *lx = NULL;
+    tulle_mat *A = NULL, *X = NULL, *Y = NULL;
+    tulle_stream *stream = NULL;
+    tulle_stream_options options = TULLE_STREAM_DEFAULT;
+    tulle_status status;
+    int64_t wrong = 0;
+    options.device = "cuda";
+    options.cols = COLS;
+    options.slabs = run->slabs;
+    TULLE_TRY(tulle_layout_new(&spec, size, &la));
+    TULLE_TRY(make_matrix(comm, SCATTERED, la, TULLE_F64, &A));
+    TULLE_TRY(tulle_stream_new(A, &options, &stream));
+    for (int turn = 0; turn < 3; turn++) {
+        tulle_gidx cols = turn == 2 ? 1 : COLS;
+        spec.n = cols;
+        tulle_mat_free(X);
+        tulle_mat_free(Y);
+        X = Y = NULL;
+        tulle_layout_free(lx);
+        TULLE_TRY(tulle_layout_new(&spec, size, &lx));
+        TULLE_TRY(tulle_mat_new_dense(comm, lx, TULLE_F64, TULLE_ROW_MAJOR, &X));
+        TULLE_TRY(make_y(comm, tulle_stream_layout(stream), cols, TULLE_F64, &Y));
+        TULLE_TRY(fill_x(X, turn));
+        TULLE_TRY(spoil(Y));
+        TULLE_TRY(tulle_stream_multiply(stream, X, Y, NULL));
+        wrong += wrong_of(SCATTERED, Y, N, turn);
+    }
+    TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_SUM, 1, &wrong));
+    if (tulle_comm_rank(comm) == 0) run->wrong = wrong;
+out:
+    tulle_stream_free(stream);
+    tulle_mat_free(Y);
+    tulle_mat_free(X);
+    tulle_mat_free(A);
+    tulle_layout_free(la);
+    tulle_layout_free(lx);
+    return status;
+}
+
+/* What became of the runs. */
+struct outcome {
+    int64_t runs, failed, survived, silent, wrong, left, sick;
+};
+
+static void run_one(tulle_team *team, struct run *run, int lose, int64_t n, struct outcome *o)
+{
+    run->wrong = 0;
+    if (lose)
+        emul.break_at(n);
+    else
+        emul.fail_at(n);
+    tulle_status status = tulle_team_run(team, multiply, run);
+    o->runs++;
+    o->failed += status != TULLE_OK;
+    o->survived += status == TULLE_OK;
+    o->silent += status != TULLE_OK && !*tulle_error_message();
+    o->wrong += status == TULLE_OK && run->wrong;
+    if (status == TULLE_OK && run->wrong) printf("# call %" PRId64 ": %" PRId64 " wrong\n", n, run->wrong);
+    if (lose && status != TULLE_OK && !strstr(tulle_error_message(), "cannot be used any more")) {
+        printf("# call %" PRId64 ": %s\n", n, tulle_error_message());
+        o->silent++;
+    }
+    emul.repair();
+    o->left += emul.blocks() != 0;
+    run->wrong = 0;
+    o->sick += tulle_team_run(team, multiply, run) != TULLE_OK || run->wrong;
+}
+
+int main(int argc, char **argv)
+{
+    int pes = argc > 1 ? atoi(argv[1]) : 1, lose = argc > 3 && !strcmp(argv[3], "lose");
+    struct run run = {.slabs = argc > 2 ? atoi(argv[2]) : 0};
+    struct outcome o = {0};
+    tulle_team *team = NULL;
+    if (!ok(find_emulation(), "the emulated module: %s", tulle_error_message())) return tap_done();
+    ok(tulle_team_new("threads", pes, &(tulle_team_options){.threads = 1}, &team) == TULLE_OK, "a team");
+    emul.fail_at(-1);
+    ok(tulle_team_run(team, multiply, &run) == TULLE_OK && !run.wrong, "right if no call fails: %s",
+        tulle_error_message());
+    int64_t calls = emul.calls();
+    ok(calls > 100, "%" PRId64 " calls can fail", calls);
+    for (int64_t n = 0; n < calls; n++) run_one(team, &run, lose, n, &o);
+    ok(o.silent == 0, "each of %" PRId64 " failures has its message (%" PRId64 " have not)", o.failed, o.silent);
+    ok(o.wrong == 0, "a run that goes on is right (%" PRId64 " went on, %" PRId64 " wrong)", o.survived, o.wrong);
+    ok(o.failed > o.survived / 4, "most failures are told: %" PRId64 " of %" PRId64, o.failed, o.runs);
+    ok(o.left == 0, "nothing is left on the device (%" PRId64 " times)", o.left);
+    ok(o.sick == 0, "the run behind each is right (%" PRId64 " are not)", o.sick);
+    tulle_team_free(team);
+    return tap_done();
+}
