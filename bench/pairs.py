@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True  # no folder beside what is imported
 from compare import machine, read_cases, seconds_text
 from krylov import STENCILS
 from solves import CASES as TRIANGLES

@@ -18,8 +18,8 @@ import tempfile
 # nothing of this machine decides: one thread a PE, figures of a machine that the library knows, memory that is given
 COMMON = ["-t", "1", "--json", "--quiet"]
 PLACES = {"@net": ["--comm", "net:latency=1us,bw=100G+threads", "--memory", "400M"],
-          "@threads": ["--comm", "threads"],
-          "@sim": ["--comm", "sim:platform=summit"]}
+          "@threads": ["--comm", "threads", "--memory", "400M"],
+          "@sim": ["--comm", "sim:platform=summit", "--memory", "4G"]}
 
 
 class Broken(Exception):
