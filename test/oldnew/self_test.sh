@@ -14,7 +14,8 @@ report $? "a build equals itself: $(tail -n 1 "$work/out")"
 grep -q ' 0 different' "$work/out"
 report $? "the summary says so"
 
-# wrong NAME: a build whose written C the Python on standard input alters, given its lines; {} is a case that differs
+# wrong NAME PATTERN: a build that fails as the Python program on standard input makes it, given the file of C; the
+# difference is told as PATTERN says
 wrong() {
     cat >"$work/$1.py"
     cat >"$work/$1" <<EOF
