@@ -6,7 +6,7 @@ set -eu
 
 required="cmake"
 # package: what is left out without it
-optional="zlib1g-dev libisal-dev libhdf5-dev libcjson-dev pkgconf gnuplot-nox mandoc clang libclang-rt-14-dev llvm
+optional="python3 zlib1g-dev libisal-dev libhdf5-dev libcjson-dev pkgconf gnuplot-nox mandoc clang libclang-rt-14-dev llvm
 libopenmpi-dev openmpi-bin libmpich-dev mpich libaec-dev iproute2 g++ libsimgrid-dev
 libsuitesparse-dev libopenblas-pthread-dev liblapack-dev"
 
@@ -36,7 +36,7 @@ missing=""
 for package in $required $optional; do
     # a tool that came from elsewhere does as well
     case $package in
-    cmake | gnuplot-nox | mandoc | clang | g++)
+    cmake | python3 | gnuplot-nox | mandoc | clang | g++)
         command -v "${package%-nox}" >/dev/null 2>&1 && continue ;;
     pkgconf)
         command -v pkg-config >/dev/null 2>&1 && continue ;;

@@ -108,15 +108,17 @@ void resume(block *b, fiber *f)
 thread_local char *arena, *arena_at;
 enum { ARENA = 1 << 30 };
 
-char *take_shared(size_t bytes)
+void begin_shared()
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *at = mmap(nullptr, ARENA, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (at == MAP_FAILED) abort();
+    arena = arena_at = static_cast<char *>(at);
+}
+
+char *take_shared(size_t bytes)
+{
     bytes = (bytes + MARGIN - 1) / MARGIN * MARGIN;
-    if (!arena) {
-        void *at = mmap(nullptr, ARENA, PROT_READ | PROT_WRITE, flags, -1, 0);
-        if (at == MAP_FAILED) abort();
-        arena = arena_at = static_cast<char *>(at);
-    }
     if (arena_at + bytes > arena + ARENA) arena_at = arena;
     arena_at += bytes;
     return arena_at - bytes;
@@ -126,10 +128,11 @@ void give_shared(shared_array &) {}
 
 void end_shared()
 {
-    if (arena) munmap(arena, ARENA);
-    arena = nullptr;
+    munmap(arena, ARENA);
 }
 #elif defined EMUL_ASAN
+void begin_shared() {}
+
 char *take_shared(size_t bytes)
 {
     return static_cast<char *>(malloc(bytes)); /* of exactly so many: it knows when somebody goes beyond */
@@ -143,6 +146,8 @@ void give_shared(shared_array &s)
 void end_shared() {}
 #else
 enum { UNTOUCHED = 0xa5 };
+
+void begin_shared() {}
 
 char *take_shared(size_t bytes)
 {
@@ -168,7 +173,9 @@ void end_shared() {}
 shared_array shared_new(block *b, size_t bytes)
 {
     shared_array made = {take_shared(bytes), bytes};
+#ifndef EMUL_TSAN                     /* which would take it for a write of the thread that comes first */
     memset(made.memory, 0xff, bytes); /* NaN */
+#endif
     b->shared_bytes += bytes;
     if (b->shared_bytes > SHARED_MOST) complain("a block has more than 227 KB of shared memory");
     return made;
@@ -280,6 +287,7 @@ bool run_grid(const emul_shape &shape, void (*run)(void *), void *arguments, uin
     while (b->tsan_fibers.size() < b->threads.size()) b->tsan_fibers.push_back(__tsan_create_fiber(0));
     for (size_t i = 0; i < b->threads.size(); i++) b->threads[i].tsan = b->tsan_fibers[i];
 #endif
+    begin_shared();
     block *before = running;
     running = b;
     uint64_t blocks = uint64_t(shape.blocks.x) * shape.blocks.y * shape.blocks.z;

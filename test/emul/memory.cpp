@@ -38,9 +38,9 @@ void protect(uintptr_t at, const region &r, bool open)
 {
 #ifdef EMUL_ASAN
     if (open)
-        ASAN_UNPOISON_MEMORY_REGION(reinterpret_cast<void *>(at), r.bytes);
+        __asan_unpoison_memory_region(reinterpret_cast<void *>(at), r.bytes);
     else
-        ASAN_POISON_MEMORY_REGION(reinterpret_cast<void *>(at), r.bytes);
+        __asan_poison_memory_region(reinterpret_cast<void *>(at), r.bytes);
 #else
     (void)at;
     if (mprotect(r.base, r.mapped, open ? PROT_READ | PROT_WRITE : PROT_NONE)) abort();
@@ -87,7 +87,7 @@ cudaError_t drop(void *at, bool of_device)
     region r = it->second;
     if (of_device) h.used[r.device] -= r.bytes;
 #ifdef EMUL_ASAN
-    ASAN_UNPOISON_MEMORY_REGION(at, r.bytes);
+    __asan_unpoison_memory_region(at, r.bytes);
     free(r.base);
 #else
     munmap(r.base, r.mapped + PAGE);

@@ -428,6 +428,7 @@ __attribute__((visibility("default"))) const tulle__module *tulle_module_entry(c
 const tulle__module *tulle_module_entry(const tulle__module_host *host)
 {
     if (host->version != TULLE__MODULE_VERSION) return NULL;
-    house = host;
+    /* each PE loads the module, all with the same table */
+    if (__atomic_load_n(&house, __ATOMIC_ACQUIRE) != host) __atomic_store_n(&house, host, __ATOMIC_RELEASE);
     return &module;
 }
