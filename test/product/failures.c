@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products that fail half-way: failures PES. On one PE the n-th allocation fails, for every n; the n-th transfer fails,
- * for every n. All PEs return the same failure within a second, nothing leaks, and the next product is right.
+ * Products that fail half-way: failures PES [ALGORITHM]. On one PE the n-th allocation fails, for every n; the n-th
+ * transfer fails, for every n. All PEs return the same failure within a second, nothing leaks, and the next product is
+ * right.
  */
 #include <string.h>
 
@@ -203,13 +204,19 @@ static void transfers(int npes, tulle_alg alg, int sparse, int star)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2) return fprintf(stderr, "usage: %s PES\n", argv[0]), 2;
-    int npes = atoi(argv[1]);
+    if (argc != 2 && argc != 3) return fprintf(stderr, "usage: %s PES [ALGORITHM]\n", argv[0]), 2;
+    int npes = atoi(argv[1]), first = TULLE_ALG_STATIONARY_C, last = TULLE_ALG_COUNT;
+    tulle_alg only;
+    if (argc == 3) {
+        if (tulle_alg_parse(argv[2], &only) != TULLE_OK) return fprintf(stderr, "%s\n", tulle_error_message()), 2;
+        first = (int)only;
+        last = first + 1;
+    }
     tulle_team_options options = {.memory = (size_t)npes << 26, .arena = 4096, .panels = 2, .threads = 2};
     static const char *const specs[] = {"threads:direct=off", "threads", "threads:node=2"};
     left(npes);
     for (int sparse = 0; sparse < 2; sparse++)
-        for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++) {
+        for (int alg = first; alg < last; alg++) {
             if (alg == TULLE_ALG_CANNON && npes == 2) continue; /* it wants a square grid */
             for (int direct = 0; direct < (npes == 4 && alg == TULLE_ALG_STATIONARY_C ? 3 : 2); direct++) {
                 tulle_team *team;
