@@ -614,7 +614,7 @@ int main(int argc, char **argv)
         ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "of a place of 8 bytes"), "check sees bounds: %s",
             tulle_error_message());
     }
-    tulle_team_run(team, count_blocks, now);
+    ok(tulle_team_run(team, count_blocks, now) == TULLE_OK, "blocks are counted");
     for (int r = 0; r < npes; r++)
         ok(blocks[r].data == now[r].data && blocks[r].control == now[r].control, "PE %d: no segment block left", r);
     tulle_team_free(team);

@@ -131,8 +131,9 @@ static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse, e
         "%s %s%s: each of %d allocations of one PE fails in turn: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
         kinds[kind], (int)run.n - 1, status == TULLE_OK ? "all PEs return" : tulle_error_message());
     ok(run.slowest < 1, "within a second (%.3f s at most)", run.slowest);
-    tulle_team_run(team, count_blocks, after);
-    ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "nothing leaks");
+    ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
+            memcmp(before, after, (size_t)npes * sizeof *after) == 0,
+        "nothing leaks");
 }
 
 /* Leaves everything to the team, a plan with a transposed operand among it. */

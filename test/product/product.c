@@ -235,8 +235,9 @@ int main(int argc, char **argv)
         .options = TULLE_PRODUCT_DEFAULT};
     c.options.alg = TULLE_ALG_STATIONARY_A;
     run(team, &c);
-    tulle_team_run(team, count_blocks, after);
-    ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "no segment block is left behind");
+    ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
+            memcmp(before, after, (size_t)npes * sizeof *after) == 0,
+        "no segment block is left behind");
     tulle_team_free(team);
     return tap_done();
 }

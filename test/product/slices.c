@@ -378,8 +378,9 @@ int main(int argc, char **argv)
         ok(status == TULLE_OK && moved[0] >= moved[1] && moved[0] < moved[1] + 4096,
             "%d bytes move of factors of %d: no part twice", (int)moved[0], (int)moved[1]);
     }
-    tulle_team_run(team, count_blocks, after);
-    ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "no block is left behind");
+    ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
+            memcmp(before, after, (size_t)npes * sizeof *after) == 0,
+        "no block is left behind");
     tulle_team_free(team);
     return tap_done();
 }
