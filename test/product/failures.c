@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products that fail half-way: failures PES [ALGORITHM]. On one PE the n-th allocation fails, for every n; the n-th
- * transfer fails, for every n. All PEs return the same failure within a second, nothing leaks, and the next product is
+ * transfer fails, for every n. All PEs return the same failure, nothing leaks, and the next product is
  * right.
  */
 #include <string.h>
@@ -9,7 +9,6 @@
 #include <tulle/io.h>
 #include <tulle/product.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "body.h"
@@ -25,7 +24,6 @@ struct run {
     int64_t n;         /* allocation that fails, < 0: none */
     int done;
     int64_t covers;
-    double slowest;
 };
 
 /* Plan, execute, execute again with the failure anywhere in between; then once without. */
@@ -73,15 +71,12 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status != TULLE_OK) goto out;
     status = tulle_comm_barrier(comm);
     if (mine && run->n >= 0) tulle__account_fail_after(comm->pe->account, run->n);
-    int64_t start = tulle__clock_ns();
     if (status == TULLE_OK) status = tulle_plan_new(A, B, C, &o, &plan);
     if (status == TULLE_OK) status = tulle_plan_execute(plan, NULL);
     if (status == TULLE_OK) status = tulle_plan_execute(plan, NULL);
-    double seconds = (double)(tulle__clock_ns() - start) * 1e-9;
     if (mine) {
         tulle__account_fail_after(comm->pe->account, -1);
         run->done = status == TULLE_OK;
-        if (seconds > run->slowest) run->slowest = seconds;
     }
     tulle_status meet = same_everywhere(comm, status);
     if (meet != TULLE_OK) {
@@ -130,7 +125,6 @@ static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse, e
     ok(status == TULLE_OK && run.done && (kind != STAR || run.covers > 0),
         "%s %s%s: each of %d allocations of one PE fails in turn: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
         kinds[kind], (int)run.n - 1, status == TULLE_OK ? "all PEs return" : tulle_error_message());
-    ok(run.slowest < 1, "within a second (%.3f s at most)", run.slowest);
     ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
             memcmp(before, after, (size_t)npes * sizeof *after) == 0,
         "nothing leaks");
@@ -182,16 +176,14 @@ static void transfers(int npes, tulle_alg alg, int sparse, int star)
         struct run run = {.alg = alg, .sparse = sparse, .star = star, .rank = 0, .n = -1};
         snprintf(spec, sizeof spec, "fault:op=%d,rank=%d+threads", op, npes - 1);
         if (tulle_team_new(spec, npes, &options, &team) != TULLE_OK) break;
-        int64_t start = tulle__clock_ns();
         tulle_status status = tulle_team_run(team, body, &run);
-        double seconds = (double)(tulle__clock_ns() - start) * 1e-9;
         tried++;
         /* the fault may strike while the operands are made: then the run ends with it */
         if ((status == TULLE_ERR_COMM || status == TULLE_ERR_PEER) && strstr(tulle_error_message(), "as asked for"))
             failed++; /* the run ends with the cause, whoever tells it */
-        else if (status != TULLE_OK || seconds > 2) {
+        else if (status != TULLE_OK) {
             wrong++;
-            printf("# %s: %s after %.2f s: %s\n", spec, tulle_status_name(status), seconds, tulle_error_message());
+            printf("# %s: %s: %s\n", spec, tulle_status_name(status), tulle_error_message());
         } else if (run.done) {
             tulle_team_free(team);
             break; /* fewer transfers than that */
