@@ -3,8 +3,8 @@
  * Work stealing where all work lies in the tile row of one PE, over a network that makes that PE slow: others take of
  * it, no unit is lost or multiplied twice, and deterministic results have the same bits each time. Values of B change
  * between executions. Where the work is spread evenly, what happens is what happens under the stationary algorithm.
- * Only counts are asserted, never times. steal claims|some|all: claims looks at reservations only; some leaves out half
- * of the numbers of tiles.
+ * Only counts are asserted, never times; that others take work, and that it helps, of simulated PEs only. steal
+ * claims|some|all [SPEC]: claims looks at reservations only; some leaves out half of the numbers of tiles.
  */
 #include <limits.h>
 #include <math.h>
@@ -28,6 +28,7 @@ struct run {
     int64_t units;             /* that there are */
     int bands;                 /* products of tiles, or chains, that are cut in bands */
     tulle_report report[RUNS]; /* of PE 0 */
+    int simulated;             /* who takes what depends on the simulated time only, else also on what else runs here */
     int known;                 /* executions that the values are known from: those of stationary-a or -c first */
     double value[SIZE * SIZE];
 };
@@ -182,7 +183,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
         run->report[r] = report;
         TULLE_TRY(compare_values(run, x.C, 1 << r));
     }
-    if (tulle_comm_rank(comm) == 0) run->units = count_units(x.plan, &run->bands);
+    if (tulle_comm_rank(comm) == 0) {
+        run->units = count_units(x.plan, &run->bands);
+        run->simulated = tulle__is_virtual(comm);
+    }
 out:
     if (status == TULLE_OK) free_product(&x); /* else the team frees all */
     return status;
@@ -365,10 +369,10 @@ static void compare(tulle_team *team, tulle_alg stealing, tulle_alg stationary, 
             stolen += mine.report[r].stolen;
             imbalance += mine.report[r].load_imbalance / RUNS;
         }
-        ok(stolen > 0, "%d were taken from others", (int)stolen);
+        ok(stolen > 0 || !mine.simulated, "%d were taken from others", (int)stolen);
         int cut = tiles < 16 || stealing == TULLE_ALG_STEAL_LOCAL_C;
         ok((mine.bands > 0) == cut, "%d products of tiles or chains are cut in bands", mine.bands);
-        ok(its.report[0].load_imbalance >= 1.5 && imbalance < its.report[0].load_imbalance,
+        ok(its.report[0].load_imbalance >= 1.5 && (imbalance < its.report[0].load_imbalance || !mine.simulated),
             "max / mean of the multiplications of a PE: %.2f at the mean instead of %.2f", imbalance,
             its.report[0].load_imbalance);
     }
@@ -401,9 +405,10 @@ static void compare_kept(tulle_team *team, tulle_alg stealing, tulle_alg station
 int main(int argc, char **argv)
 {
     tulle_team *team;
-    int all = argc == 2 && strcmp(argv[1], "all") == 0, claims = argc == 2 && strcmp(argv[1], "claims") == 0;
-    if (!all && !claims && (argc != 2 || strcmp(argv[1], "some") != 0))
-        return fprintf(stderr, "usage: %s claims|some|all\n", argv[0]), 2;
+    int all = argc > 1 && strcmp(argv[1], "all") == 0, claims = argc > 1 && strcmp(argv[1], "claims") == 0;
+    const char *spec = argc == 3 ? argv[2] : "net:latency=2ms+threads";
+    if (!all && !claims && (argc < 2 || argc > 3 || strcmp(argv[1], "some") != 0))
+        return fprintf(stderr, "usage: %s claims|some|all [SPEC]\n", argv[0]), 2;
     /* few results fit a panel */
     tulle_team_options options = {.memory = 4u << 26, .arena = 1 << 13, .panels = 4, .threads = 1};
     if (claims) {
@@ -414,7 +419,7 @@ int main(int argc, char **argv)
         return tap_done();
     }
     /* PE 0 owns A and C, but most of B lies elsewhere: it waits for each tile, and others find work that is left */
-    if (!ok(tulle_team_new("net:latency=2ms+threads", 4, &options, &team) == TULLE_OK, "open")) return tap_done();
+    if (!ok(tulle_team_new(spec, 4, &options, &team) == TULLE_OK, "open")) return tap_done();
     for (int sparse = 0; sparse < 2; sparse++)
         for (int few = 0; few < 2; few++) { /* few tiles: one holds more than a PE's share, and is cut in bands */
             int tiles = few ? 4 : sparse ? 16 : 48;
