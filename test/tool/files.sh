@@ -245,12 +245,9 @@ refused 2 'is a directory' no plot scaling line.json -o p.svg
 refused 2 'No such file' no/p.gp plot scaling line.json -o no/p.gp
 ln -s line.json line.json.gp
 expect 2 'is the file that is read as' plot scaling line.json -o line.json.gp
-# before anything is measured, which takes longer
-export TULLE_MACHINE=machine
-briefly expect 2 'is a directory' calibrate
-export TULLE_MACHINE=plain/x
-briefly expect 2 'Not a directory' calibrate
-unset TULLE_MACHINE
+# before there is a team to measure with
+TULLE_MACHINE=machine expect 2 'is a directory' calibrate --comm nonsense
+TULLE_MACHINE=plain/x expect 2 'Not a directory' calibrate --comm nonsense
 rm -rf d.npy h.csv p.svg machine
 # rights: root has them all, so that another user tries if root can become one
 chmod 555 folder
