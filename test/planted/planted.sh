@@ -9,6 +9,7 @@ name=$(basename "$1")
 name=test_${name#planted_}
 if [ "$fault" = none ]; then
     echo "no fault: $name passes"
+    unset TULLE_FAULT
     exec "$@"
 fi
 echo "fault $fault: $what"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Products that fail half-way: failures PES [ALGORITHM]. On one PE the n-th allocation fails, for every n; the n-th
- * transfer fails, for every n. All PEs return the same failure, nothing leaks, and the next product is
- * right.
+ * transfer fails, for every n. All PEs return the same failure, nothing leaks, and the next product is right.
  */
 #include <string.h>
 
