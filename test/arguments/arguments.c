@@ -188,7 +188,8 @@ static void try_argument(const struct subject *s, int argument, int npes, int ra
         ok(status == TULLE_ERR_ARG && names(s, argument, kind == 'p' ? "NULL" : "99"), "%s, %s%s: %s, %s", s->name,
             s->argument[argument], where, tulle_status_name(status), tulle_error_message());
     else if (s->kind == 'v')
-        ok(1, "%s, %s: does nothing", s->name, s->argument[argument]);
+        ok(status == TULLE_OK && (!*tulle_error_message() || names(s, argument, "NULL")), "%s, %s: does nothing: %s",
+            s->name, s->argument[argument], tulle_error_message());
     else
         ok(t.outcome.neutral, "%s, %s: returns nothing", s->name, s->argument[argument]);
 }

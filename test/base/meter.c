@@ -3,8 +3,8 @@
 #include "base/meter.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "held_clock.h"
 #include "tap.h"
 
 struct heard {
@@ -19,11 +19,7 @@ static void hear(void *arg, const tulle_progress *progress)
     heard->last = *progress;
 }
 
-/* Longer than the interval between two calls. */
-static void pass_time(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 120 * 1000 * 1000}, NULL);
-}
+enum { MS = 1000 * 1000 };
 
 static void test_calls(void)
 {
@@ -36,10 +32,16 @@ static void test_calls(void)
     tulle__meter_stop(&meter, 1);
     ok(!heard.calls, "short work is not told of, not even its end");
     tulle__meter_start(&meter, "reading", "B", 1000);
-    pass_time();
+    pass_ns(100 * MS - 1);
+    tulle__meter_set(&meter, 40, 200);
+    ok(!heard.calls, "no call before 100 ms");
+    pass_ns(1);
     for (int i = 0; i < 100; i++) tulle__meter_set(&meter, 50 + i, 200);
     ok(heard.calls == 1 && heard.last.done == 250 && heard.last.total == 1000, "one call in 100 ms, in proportion");
-    ok(heard.last.seconds > 0.1 && heard.last.seconds < 10 && !strcmp(heard.last.unit, "B"), "since when, in what");
+    ok(heard.last.seconds == 100 * MS * 1e-9 && !strcmp(heard.last.unit, "B"), "since when, in what");
+    pass_ns(100 * MS - 1);
+    tulle__meter_set(&meter, 160, 200);
+    ok(heard.calls == 1, "none in the next 100 ms");
     tulle__meter_stop(&meter, 1);
     ok(heard.calls == 2 && heard.last.done == 1000, "the end is told of at once");
     tulle__meter_set(&meter, 1, 2);
@@ -52,15 +54,15 @@ static void test_bounds(void)
     struct heard heard = {0};
     tulle__meter meter = {.call = hear, .arg = &heard};
     tulle__meter_start(&meter, "writing", "entries", 7);
-    pass_time();
+    pass_ns(120 * MS);
     tulle__meter_set(&meter, 4, 8);
-    pass_time();
+    pass_ns(120 * MS);
     tulle__meter_set(&meter, 9, 8);
     ok(heard.calls == 1 && heard.last.done == 3, "that all is done is not told before the end");
     tulle__meter_stop(&meter, 0);
     ok(heard.calls == 1, "work that fails does not end complete");
     tulle__meter_start(&meter, "writing", "entries", 0);
-    pass_time();
+    pass_ns(120 * MS);
     tulle__meter_set(&meter, 0, 1);
     ok(heard.calls == 1, "no call for nothing to do");
     tulle__meter silent = {.call = NULL};
@@ -70,11 +72,12 @@ static void test_bounds(void)
     tulle__meter_start(NULL, "writing", "entries", 7);
     tulle__meter_set(NULL, 1, 7);
     tulle__meter_stop(NULL, 1);
-    ok(1, "without a callback, or without a meter, nothing happens");
+    ok(!silent.progress.total && !silent.told, "without a callback, or without a meter, nothing is counted");
 }
 
 int main(void)
 {
+    hold_clock((int64_t)1000 * MS, 0);
     test_calls();
     test_bounds();
     return tap_done();

@@ -131,12 +131,10 @@ static void test_leaving(tulle_team *team, int npes)
     for (int how = 0; how < LEAVINGS && npes > 1; how++)
         for (int rank = 0; rank<npes; rank += npes> 3 ? npes - 1 : 1) {
             struct leaving leaving = {.rank = rank, .how = how};
-            int64_t start = tulle__clock_ns();
             tulle_status status = tulle_team_run(team, body_returns, &leaving);
             snprintf(named, sizeof named, "PE %d has returned", rank);
             ok(status == TULLE_ERR_PEER && strstr(tulle_error_message(), named), "way %d of waiting for PE %d: %s", how,
                 rank, tulle_error_message());
-            ok(tulle__clock_ns() - start < 20000000000, "and soon");
             if (how == LEAVE_QUEUE) tulle_team_run(team, give_queue_back, &leaving);
         }
     for (int late = 0; late < npes; late++) {

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Who may include whom (doc/design.md, section 2): arrows point down only. Also: an SPDX line in every source, file names
-# unique in the tree, no writable file-scope variable in the library's objects. includes.sh SOURCE_DIR LIBRARY.a
+# unique in the tree, each planted fault with a test, no writable file-scope variable in the library's objects.
+# includes.sh SOURCE_DIR LIBRARY.a
 set -eu
 top=$1
 library=$2
@@ -58,6 +59,13 @@ twins=$(find src tool include -name '*.[ch]' -exec basename {} \; | sort | uniq 
     done || true)
 [ -z "$twins" ] || say "file names that occur twice: $twins"
 echo "ok $((count += 1)) - file names are unique"
+
+# a fault that is planted has its line in the table of tests that find it, and a line its fault
+in_source=$(grep -rhoE 'TULLE__PLANTED\([a-z_0-9]+\)' src --include='*.c' | sed 's/.*(//; s/)//' | sort -u)
+in_table=$(sed -n 's/^\([a-z_0-9]*\) |.*/\1/p' test/planted/faults.txt | sort)
+[ "$in_source" = "$in_table" ] || say "planted faults and test/planted/faults.txt differ:" \
+    $(printf '%s\n' "$in_source" "$in_table" | sort | uniq -u)
+echo "ok $((count += 1)) - each planted fault has its test"
 
 # .data and .bss are writable; tables of pointers lie in .data.rel.ro, thread-local variables in .tbss and .tdata. Two
 # are allowed: the memory account of the process, and the lock of a library that is not safe for threads (HDF5).

@@ -35,7 +35,7 @@ static double guess_of(const void *arg, int64_t i, int64_t c)
 /* Iterations, true residuals, and what was told along the way. */
 struct told {
     int64_t steps, first_column; /* of the first column, but its step 0 */
-    double last;
+    double last, seconds;        /* of the last step, and of all up to it */
     int bad;
 };
 
@@ -44,7 +44,8 @@ static void watch(void *arg, const tulle_krylov_step *step)
     struct told *told = arg;
     told->steps++;
     if (step->column == 0) told->first_column = step->iteration;
-    told->bad |= !(step->residual >= 0) || !(step->limit >= 0) || !(step->seconds >= 0);
+    told->bad |= !(step->residual >= 0) || !(step->limit >= 0) || !(step->seconds >= told->seconds);
+    told->seconds = step->seconds;
     told->last = step->residual;
 }
 
@@ -81,7 +82,7 @@ static tulle_status check_report(const struct cases *c, const tulle_krylov_repor
          * own, and more where directions depend on each other */
         EXPECT(c->method == TULLE_KRYLOV_BLOCK_CG ||
                r->reductions <= 2 * r->iterations + 6 + 2 * (r->products - r->iterations));
-        EXPECT(r->seconds >= 0 && r->product.max <= r->seconds && r->dots.max <= r->seconds);
+        EXPECT(r->seconds > 0 && r->product.max <= r->seconds && r->dots.max <= r->seconds);
         steps += r->iterations + 1;
         if (c->most && (r->iterations < c->least || r->iterations > c->most)) {
             status = tulle__fail(TULLE_ERR_CHECK, "%d iterations", (int)r->iterations);

@@ -420,8 +420,9 @@ int main(int argc, char **argv)
         status = tulle_team_run(team, build_and_reshape, &f);
     ok(status == TULLE_OK && f.done, "each of %d allocations of PE %d fails in turn: %s", (int)f.n - 1, f.rank,
         status == TULLE_OK ? "all PEs agree" : tulle_error_message());
-    tulle_team_run(team, count_blocks, after);
-    ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "and nothing leaks");
+    ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
+            memcmp(before, after, (size_t)npes * sizeof *after) == 0,
+        "and nothing leaks");
 
     /* cut points: R-MAT-like weights in two parts of equal weight */
     int64_t weight[1000], sum[3] = {0, 0, 0};

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products that fail half-way: failures PES. On one PE the n-th allocation fails, for every n; the n-th transfer fails,
- * for every n. All PEs return the same failure within a second, nothing leaks, and the next product is right.
+ * Products that fail half-way: failures PES [ALGORITHM]. On one PE the n-th allocation fails, for every n; the n-th
+ * transfer fails, for every n. All PEs return the same failure, nothing leaks, and the next product is right.
  */
 #include <string.h>
 
 #include <tulle/io.h>
 #include <tulle/product.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "body.h"
@@ -24,7 +23,6 @@ struct run {
     int64_t n;         /* allocation that fails, < 0: none */
     int done;
     int64_t covers;
-    double slowest;
 };
 
 /* Plan, execute, execute again with the failure anywhere in between; then once without. */
@@ -72,15 +70,12 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status != TULLE_OK) goto out;
     status = tulle_comm_barrier(comm);
     if (mine && run->n >= 0) tulle__account_fail_after(comm->pe->account, run->n);
-    int64_t start = tulle__clock_ns();
     if (status == TULLE_OK) status = tulle_plan_new(A, B, C, &o, &plan);
     if (status == TULLE_OK) status = tulle_plan_execute(plan, NULL);
     if (status == TULLE_OK) status = tulle_plan_execute(plan, NULL);
-    double seconds = (double)(tulle__clock_ns() - start) * 1e-9;
     if (mine) {
         tulle__account_fail_after(comm->pe->account, -1);
         run->done = status == TULLE_OK;
-        if (seconds > run->slowest) run->slowest = seconds;
     }
     tulle_status meet = same_everywhere(comm, status);
     if (meet != TULLE_OK) {
@@ -129,9 +124,9 @@ static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse, e
     ok(status == TULLE_OK && run.done && (kind != STAR || run.covers > 0),
         "%s %s%s: each of %d allocations of one PE fails in turn: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
         kinds[kind], (int)run.n - 1, status == TULLE_OK ? "all PEs return" : tulle_error_message());
-    ok(run.slowest < 1, "within a second (%.3f s at most)", run.slowest);
-    tulle_team_run(team, count_blocks, after);
-    ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "nothing leaks");
+    ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
+            memcmp(before, after, (size_t)npes * sizeof *after) == 0,
+        "nothing leaks");
 }
 
 /* Leaves everything to the team, a plan with a transposed operand among it. */
@@ -180,16 +175,14 @@ static void transfers(int npes, tulle_alg alg, int sparse, int star)
         struct run run = {.alg = alg, .sparse = sparse, .star = star, .rank = 0, .n = -1};
         snprintf(spec, sizeof spec, "fault:op=%d,rank=%d+threads", op, npes - 1);
         if (tulle_team_new(spec, npes, &options, &team) != TULLE_OK) break;
-        int64_t start = tulle__clock_ns();
         tulle_status status = tulle_team_run(team, body, &run);
-        double seconds = (double)(tulle__clock_ns() - start) * 1e-9;
         tried++;
         /* the fault may strike while the operands are made: then the run ends with it */
         if ((status == TULLE_ERR_COMM || status == TULLE_ERR_PEER) && strstr(tulle_error_message(), "as asked for"))
             failed++; /* the run ends with the cause, whoever tells it */
-        else if (status != TULLE_OK || seconds > 2) {
+        else if (status != TULLE_OK) {
             wrong++;
-            printf("# %s: %s after %.2f s: %s\n", spec, tulle_status_name(status), seconds, tulle_error_message());
+            printf("# %s: %s: %s\n", spec, tulle_status_name(status), tulle_error_message());
         } else if (run.done) {
             tulle_team_free(team);
             break; /* fewer transfers than that */
@@ -203,13 +196,19 @@ static void transfers(int npes, tulle_alg alg, int sparse, int star)
 
 int main(int argc, char **argv)
 {
-    if (argc != 2) return fprintf(stderr, "usage: %s PES\n", argv[0]), 2;
-    int npes = atoi(argv[1]);
+    if (argc != 2 && argc != 3) return fprintf(stderr, "usage: %s PES [ALGORITHM]\n", argv[0]), 2;
+    int npes = atoi(argv[1]), first = TULLE_ALG_STATIONARY_C, last = TULLE_ALG_COUNT;
+    tulle_alg only;
+    if (argc == 3) {
+        if (tulle_alg_parse(argv[2], &only) != TULLE_OK) return fprintf(stderr, "%s\n", tulle_error_message()), 2;
+        first = (int)only;
+        last = first + 1;
+    }
     tulle_team_options options = {.memory = (size_t)npes << 26, .arena = 4096, .panels = 2, .threads = 2};
     static const char *const specs[] = {"threads:direct=off", "threads", "threads:node=2"};
     left(npes);
     for (int sparse = 0; sparse < 2; sparse++)
-        for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++) {
+        for (int alg = first; alg < last; alg++) {
             if (alg == TULLE_ALG_CANNON && npes == 2) continue; /* it wants a square grid */
             for (int direct = 0; direct < (npes == 4 && alg == TULLE_ALG_STATIONARY_C ? 3 : 2); direct++) {
                 tulle_team *team;

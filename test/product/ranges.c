@@ -26,7 +26,8 @@ struct run {
     int64_t nnz[2];
 };
 
-static tulle_status all_ranges(tulle_plan *plan, struct run *run, int turn, int leads)
+/* *made: how many it took, on every PE. */
+static tulle_status all_ranges(tulle_plan *plan, struct run *run, int turn, int leads, int *made)
 {
     tulle_columns columns = {.last = 0};
     tulle_report report;
@@ -44,6 +45,7 @@ static tulle_status all_ranges(tulle_plan *plan, struct run *run, int turn, int 
         at = columns.to;
         nnz += report.nnz_c;
     }
+    *made = ranges;
     if (leads) {
         run->ranges[turn] = ranges;
         run->dropped[turn] = report.dropped;
@@ -81,9 +83,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
         goto out;
     }
     TULLE_TRY(status);
-    for (int turn = 0; turn < 2; turn++) TULLE_TRY(all_ranges(plan, run, turn, leads));
-    if (leads && run->ranges[0] > 1) EXPECT(tulle_plan_execute(plan, NULL) == TULLE_ERR_LIMIT);
-    if (!leads && tulle_plan_phases(plan) > 1) (void)tulle_plan_execute(plan, NULL);
+    int made = 0;
+    for (int turn = 0; turn < 2; turn++) TULLE_TRY(all_ranges(plan, run, turn, leads, &made));
+    if (made > 1) EXPECT(tulle_plan_execute(plan, NULL) == TULLE_ERR_LIMIT);
 out:
     if (status == TULLE_OK) tulle_plan_free(plan);
     free_operands(&o, status);

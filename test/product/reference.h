@@ -97,6 +97,26 @@ static tulle_status fill_dense(tulle_mat *B, const struct reference *r)
     return tulle_comm_barrier(tulle_mat_comm(B));
 }
 
+/* Values times a factor, in an own matrix and in the reference: the same structure with other values. */
+static tulle_status scale_values(tulle_mat *A, struct reference *r, double factor)
+{
+    const tulle_layout *l = tulle_mat_layout(A);
+    for (int64_t e = 0; e < r->m * r->n; e++) r->val[e] *= factor;
+    for (int i = 0; i < tulle_layout_tile_rows(l); i++)
+        for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
+            tulle_tile t;
+            if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(A))) continue;
+            tulle_status status = tulle_mat_tile(A, i, j, &t);
+            if (status != TULLE_OK) return status;
+            for (int64_t e = 0; e < t.nnz; e++)
+                if (t.type == TULLE_F32)
+                    ((float *)t.val)[e] *= (float)factor;
+                else
+                    ((double *)t.val)[e] *= factor;
+        }
+    return tulle_comm_barrier(tulle_mat_comm(A));
+}
+
 /* Every PE reads all of C and compares. */
 static tulle_status compare(tulle_mat *C, const struct reference *want)
 {

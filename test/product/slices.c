@@ -76,27 +76,6 @@ out:
     return status;
 }
 
-/* Own values times 3, in place. */
-static tulle_status triple(tulle_mat *A)
-{
-    tulle_status status = TULLE_OK;
-    const tulle_layout *l = tulle_mat_layout(A);
-    for (int i = 0; i < tulle_layout_tile_rows(l); i++)
-        for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
-            tulle_tile t;
-            if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(A))) continue;
-            TULLE_TRY(tulle_mat_tile(A, i, j, &t));
-            for (int64_t e = 0; e < t.nnz; e++)
-                if (t.type == TULLE_F32)
-                    ((float *)t.val)[e] *= 3;
-                else
-                    ((double *)t.val)[e] *= 3;
-        }
-    status = tulle_comm_barrier(tulle_mat_comm(A));
-out:
-    return status;
-}
-
 static tulle_status in_phases(tulle_plan *plan, const struct cases *c, const struct reference *want)
 {
     tulle_status status = TULLE_OK;
@@ -147,8 +126,8 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(compare(C, &want));
     EXPECT(!report.reused && report.replication == tulle_plan_replication(plan));
     if (c->options.beta == 0) TULLE_TRY(tulle_product_check(A, B, C, &c->options, &error));
-    TULLE_TRY(triple(A));
-    for (int64_t e = 0; e < a.m * a.n; e++) a.val[e] *= 3;
+    TULLE_TRY(scale_values(A, &a, 3));
+    TULLE_TRY(scale_values(B, &b, 2));
     again = multiply(&a, &b, &want, &c->options);
     TULLE_TRY(tulle_plan_execute(plan, &report));
     TULLE_TRY(compare(C, &again));
@@ -399,8 +378,9 @@ int main(int argc, char **argv)
         ok(status == TULLE_OK && moved[0] >= moved[1] && moved[0] < moved[1] + 4096,
             "%d bytes move of factors of %d: no part twice", (int)moved[0], (int)moved[1]);
     }
-    tulle_team_run(team, count_blocks, after);
-    ok(memcmp(before, after, (size_t)npes * sizeof *after) == 0, "no block is left behind");
+    ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
+            memcmp(before, after, (size_t)npes * sizeof *after) == 0,
+        "no block is left behind");
     tulle_team_free(team);
     return tap_done();
 }

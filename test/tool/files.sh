@@ -40,12 +40,11 @@ refused 2 'generator' er:n=3 convert a.mtx er:n=3
 refused 2 'a sparse matrix goes into' x.npy spgemm s.mtx -o x.npy
 refused 2 'a dense matrix goes into' x.npz spmm s.mtx -o x.npz
 # before any work: a matrix that would take minutes
-start=$(date +%s)
-refused 2 'no ending that is known' x.csv spgemm rmat:scale=24,edgefactor=16 -o x.csv
-refused 2 'No such file' no/x.mtx spgemm rmat:scale=24,edgefactor=16 -o no/x.mtx
-[ $(($(date +%s) - start)) -lt 20 ]
-report $? "and before any work"
-cp a.mtx A.MTX && expect 0 '3 x 4' stat A.MTX && "$tulle" convert A.MTX B.MTX -q
+briefly refused 2 'no ending that is known' x.csv spgemm rmat:scale=24,edgefactor=16 -o x.csv
+briefly refused 2 'No such file' no/x.mtx spgemm rmat:scale=24,edgefactor=16 -o no/x.mtx
+cp a.mtx A.MTX
+expect 0 '3 x 4' stat A.MTX
+"$tulle" convert A.MTX B.MTX -q
 same a.mtx B.MTX "capitals in .MTX"
 "$tulle" gen dense:m=3,n=2 -o D.NPY -q && "$tulle" convert D.NPY d2.npy -q
 same D.NPY d2.npy "capitals in .NPY"
@@ -68,8 +67,11 @@ report $? "capitals in .CSV"
 
 # ---- standard input and output ----
 for pes in 1 3; do
-    "$tulle" convert a.mtx - --pes $pes -q >b.mtx && same a.mtx b.mtx "to standard output, $pes PEs"
-    "$tulle" convert - b.mtx --pes $pes -q <a.mtx && same a.mtx b.mtx "from a file as standard input, $pes PEs"
+    "$tulle" convert a.mtx - --pes $pes -q >b.mtx
+    same a.mtx b.mtx "to standard output, $pes PEs"
+    rm -f b.mtx
+    "$tulle" convert - b.mtx --pes $pes -q <a.mtx
+    same a.mtx b.mtx "from a file as standard input, $pes PEs"
     # a writer that is slow, and all of what it writes
     { head -2 a.mtx; sleep 0.2; tail -n +3 a.mtx; } | "$tulle" convert - - --pes $pes -q >b.mtx
     same a.mtx b.mtx "through a pipe, $pes PEs"
@@ -78,8 +80,10 @@ a line that another reads first
 $(cat a.mtx)
 END
     same a.mtx b.mtx "from where a file stands, $pes PEs"
-    [ "$has_zlib" = 1 ] && gzip -c a.mtx | "$tulle" convert - - --pes $pes -q >b.mtx &&
+    if [ "$has_zlib" = 1 ]; then
+        gzip -c a.mtx | "$tulle" convert - - --pes $pes -q >b.mtx
         same a.mtx b.mtx "packed, through a pipe, $pes PEs"
+    fi
 done
 "$tulle" gen er:n=3000,degree=9 -o long.mtx -q && "$tulle" convert - - -q <long.mtx | cmp -s - long.mtx
 report $? "a longer one"
@@ -170,7 +174,9 @@ fi
 # ---- symmetry ----
 for pes in 1 2 3; do
     for file in s k d; do
-        "$tulle" convert $file.mtx b.mtx -q --pes $pes && same $file.mtx b.mtx "$file.mtx keeps its symmetry, $pes PEs"
+        rm -f b.mtx
+        "$tulle" convert $file.mtx b.mtx -q --pes $pes
+        same $file.mtx b.mtx "$file.mtx keeps its symmetry, $pes PEs"
         "$tulle" convert $file.mtx g.mtx -q --pes $pes --general && head -1 g.mtx | grep -q general
         report $? "--general, $pes PEs"
     done
@@ -186,7 +192,10 @@ for matrix in bcsstk01.mtx can_24.mtx LFAT5.mtx.gz bcsstk16.mtx.gz; do
         cmp -s whole.mtx whole2.mtx && [ "$(wc -l <half.mtx)" -lt "$(wc -l <whole.mtx)" ]
     report $? "$matrix: one triangle, which is the whole again"
 done
-[ "$has_zlib" = 1 ] && "$tulle" convert s.mtx b.mtx.gz -q && gzip -dc b.mtx.gz | cmp -s - s.mtx && report 0 "packed, too"
+if [ "$has_zlib" = 1 ]; then
+    "$tulle" convert s.mtx b.mtx.gz -q && gzip -dc b.mtx.gz | cmp -s - s.mtx
+    report $? "packed, too"
+fi
 "$tulle" convert s.mtx - -q --type f32 | head -1 | grep -q symmetric
 report $? "in f32"
 expect 2 'is not symmetric, bit by bit' convert "$data/cage5.mtx.gz" x.mtx --format symmetric
@@ -236,11 +245,9 @@ refused 2 'is a directory' no plot scaling line.json -o p.svg
 refused 2 'No such file' no/p.gp plot scaling line.json -o no/p.gp
 ln -s line.json line.json.gp
 expect 2 'is the file that is read as' plot scaling line.json -o line.json.gp
-start=$(date +%s)
-TULLE_MACHINE=machine expect 2 'is a directory' calibrate
-TULLE_MACHINE=plain/x expect 2 'Not a directory' calibrate
-[ $(($(date +%s) - start)) -lt 5 ]
-report $? "before anything is measured"
+# before there is a team to measure with
+TULLE_MACHINE=machine expect 2 'is a directory' calibrate --comm nonsense
+TULLE_MACHINE=plain/x expect 2 'Not a directory' calibrate --comm nonsense
 rm -rf d.npy h.csv p.svg machine
 # rights: root has them all, so that another user tries if root can become one
 chmod 555 folder
@@ -268,7 +275,8 @@ cp a.mtx old.mtx
 expect 2 'inner sizes\|must be square\|square' solve a.mtx -o old.mtx
 same a.mtx old.mtx "an old file outlives a run that fails"
 long=$(printf 'n%0240d.mtx' 0)
-"$tulle" convert a.mtx "$long" -q && same a.mtx "$long" "a name of 245 characters"
+"$tulle" convert a.mtx "$long" -q
+same a.mtx "$long" "a name of 245 characters"
 expect 2 'too long' convert a.mtx "$(printf 'n%0260d.mtx' 0)"
 
 # ---- full disks: a file may not grow beyond so many blocks of 512 bytes ----

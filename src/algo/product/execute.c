@@ -14,6 +14,7 @@
 #include "algo/product/watch.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/planted.h"
 
 /* What others of the node wait for. */
 static tulle_status serve_shelves(tulle__exec *x, int *done)
@@ -127,13 +128,14 @@ static tulle_status execute(tulle__exec *x, tulle_plan *plan)
     x->inbox.plan = plan;
     int known = plan->known_A && plan->known_A == plan->A->structure && plan->known_B == plan->B->structure &&
                 plan->known_C == plan->C->structure;
+    known |= TULLE__PLANTED(stale_structure) && plan->known_A;
     x->inbox.reuse = known && plan->sparse && (!plan->steal || plan->policy->by_chain) && plan->phases.whole &&
                      plan->options.beta == 0;
     x->reused = x->inbox.reuse || (known && !plan->sparse);
     if (!x->inbox.reuse) tulle__plan_forget(plan);
     TULLE_TRY(begin(x, plan));
     TULLE_TRY(plan->panels ? tulle__bulk_run(x) : run_jobs(x));
-    TULLE_TRY(receive_rest(x));
+    if (!TULLE__PLANTED(missed_drain)) TULLE_TRY(receive_rest(x));
     TULLE_TRY(tulle__multiply_finish(x));
     int64_t start = tulle__now(x->plan->comm);
     if (plan->sparse && !x->inbox.reuse)
@@ -172,7 +174,8 @@ static tulle_status execute_range(tulle_plan *plan, int64_t start, tulle_report 
     tulle__jobs_drop(&x);
     if (tulle__needs_shelves(plan->needs)) tulle__shelves_quiet(tulle__needs_shelves(plan->needs));
     tulle__keeps_end(plan->keeps);
-    status = tulle_comm_agree(comm, status);
+    status = TULLE__PLANTED(untold_failure) && status != TULLE_OK ? (tulle_comm_agree(comm, TULLE_OK), status)
+                                                                  : tulle_comm_agree(comm, status);
     int64_t elapsed = tulle__now(comm) - start;
     if (status == TULLE_OK) {
         if (!x.inbox.reuse || plan->steal) {

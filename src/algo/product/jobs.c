@@ -4,6 +4,7 @@
 #include "algo/product/phase.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/planted.h"
 
 enum { RING_MAX = 1024, ERRANDS_AHEAD = 8 };
 
@@ -98,6 +99,7 @@ static tulle_status start_job(tulle__exec *x, int nk, const tulle__errand *erran
     x->filled++;
     job->errand = errand;
     for (int n = 0; n < nk; n++) {
+        int k_of_b = TULLE__PLANTED(swapped_k) ? plan->operands.K - 1 - job->k[n] : job->k[n];
         struct again had = again(x, last, job, job->k[n]);
         job->b[n] = (tulle__fetch){.group = -1};
         if (had.a)
@@ -110,7 +112,7 @@ static tulle_status start_job(tulle__exec *x, int nk, const tulle__errand *erran
             job->b[n] = tulle__fetch_share(had.b);
         else
             TULLE_TRY(
-                tulle__keeps_fetch_b(plan->keeps, plan->needs, &plan->operands, job->i, job->k[n], job->j, &job->b[n]));
+                tulle__keeps_fetch_b(plan->keeps, plan->needs, &plan->operands, job->i, k_of_b, job->j, &job->b[n]));
         job->remote |= job->a[n].group >= 0 || job->b[n].group >= 0;
     }
     if (errand)
@@ -246,11 +248,13 @@ tulle_status tulle__jobs_await(tulle__exec *x, const tulle__job *job)
         if (shelves && !job->errand && tulle__shelves_have(shelves, job->k[n], job->j))
             TULLE_TRY(
                 tulle__shelves_await(shelves, x->plan->operands.B, job->k[n], job->j, tulle__inbox_serve, &x->inbox));
+        if (TULLE__PLANTED(unawaited)) job->b[n].group = -1;
         TULLE_TRY(tulle__fetch_await(&job->b[n], &b));
         tulle__keeps_arrived(x->plan->keeps, job->i, job->k[n], job->j);
         TULLE_TRY(tulle__jobs_set_tiles(x, job, n, &a, &b));
         if (job->errand) x->a[n] = given;
         if (cut) x->a[n] = cut->rest;
+        if (TULLE__PLANTED(early_free)) tulle__fetch_fini(&job->b[n]);
     }
 out:
     x->communicate_ns += tulle__now(x->plan->comm) - start;

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/planted.h"
 
 /* Of the memory that is left when a part comes, kept ones may take so much. */
 #define KEPT_MOST 0.25
@@ -97,7 +98,7 @@ out:
 /* The keeper's own share. What is on its way is waited for by the job that is given it. */
 static void drop(tulle__keeps *s, struct kept *kept)
 {
-    if (!kept->fetch.users) return;
+    if (!kept->fetch.users || TULLE__PLANTED(stale_cache)) return;
     s->held -= kept->fetch.record.place.length;
     kept->fetch.group = -1;
     tulle__fetch_fini(&kept->fetch);
@@ -131,7 +132,7 @@ static tulle_status take(tulle__keeps *s, struct kept *kept, tulle_mat *X, int i
 {
     int last = ++kept->taken == kept->uses;
     if (kept->fetch.users) {
-        *fetch = tulle__fetch_share(&kept->fetch);
+        *fetch = TULLE__PLANTED(uncounted_reader) ? kept->fetch : tulle__fetch_share(&kept->fetch);
         if (last) drop(s, kept);
         return TULLE_OK;
     }

@@ -10,6 +10,7 @@
 #include "algo/product/execute.h"
 #include "algo/product/merge.h"
 #include "base/error.h"
+#include "base/planted.h"
 
 static void computed(tulle__exec *x, const char *what, int64_t start)
 {
@@ -25,7 +26,8 @@ static tulle_status rows_of_job(tulle__exec *x, const tulle__job *job, tulle_gid
     *first = 0;
     *rows = job->errand ? job->errand->rows : tulle__tile_rows(x->plan->operands.C, job->i);
     if (!job->of) return TULLE_OK;
-    if (!x->cut.row || x->cut.i != job->i || x->cut.k != job->k[0] || x->cut.nk != job->nk || x->cut.of != job->of) {
+    if (!x->cut.row || x->cut.i != job->i || (x->cut.k != job->k[0] && !TULLE__PLANTED(stale_bands)) ||
+        x->cut.nk != job->nk || x->cut.of != job->of) {
         TULLE_TRY(tulle__realloc((size_t)job->of + 1, sizeof *x->cut.row, "bands", &x->cut.row));
         x->cut.i = job->i;
         x->cut.k = job->k[0];
@@ -117,7 +119,7 @@ static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__targ
     if (status != TULLE_OK || !C.nnz) return status;
     if (x->plan->steal && !x->plan->policy->by_chain && x->plan->options.deterministic) return keep_dense(x, job);
     if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x, target);
-    double beta = target->scaled ? 1 : x->plan->beta;
+    double beta = target->scaled && !TULLE__PLANTED(beta_twice) ? 1 : x->plan->beta;
     target->scaled = !x->plan->policy->by_chain; /* jobs about other rows are each the first */
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
     tulle_gidx first, rows;
@@ -292,6 +294,7 @@ static tulle_status dispose(tulle__exec *x, const tulle__job *job)
     int index = plan->target_of[tulle__tile_index(plan->operands.C, job->i, job->j)];
     if (index < 0) return plan->sparse ? send_sparse(x, job) : send_dense(x, job);
     x->own_units += job->units;
+    if (TULLE__PLANTED(lost_product) && x->own_units > job->units) return TULLE_OK;
     int64_t start = tulle__kernel_begin(plan->comm);
     tulle_status status =
         plan->sparse ? own_sparse(x, job, &plan->target[index]) : own_dense(x, job, &plan->target[index]);

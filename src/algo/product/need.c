@@ -5,6 +5,7 @@
 #include "algo/product/shift.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/planted.h"
 
 /*
  * What rows given away take beside their bytes: a get of the values, a push (a slot there and back, the record, its
@@ -362,7 +363,7 @@ tulle_status tulle__needs_refresh(tulle__needs *needs, const tulle__operands *o,
                 if (!want->cut) continue;
                 TULLE_TRY(tulle_mat_tile(o->A, i, k, &tile));
                 tulle__csr A = tulle__tile_csr(&tile);
-                tulle__cut_fill(want->cut, &A);
+                if (!TULLE__PLANTED(stale_values)) tulle__cut_fill(want->cut, &A);
                 *bytes += (A.rowptr[A.m] - want->cut->given) * (int64_t)want->cut->size;
             }
 out:

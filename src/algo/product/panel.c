@@ -2,6 +2,7 @@
 #include "algo/product/panel.h"
 
 #include "base/error.h"
+#include "base/planted.h"
 #include "mat/fetch.h"
 
 enum { SEGMENT = 1 << 15, SEGMENTS_MOST = 64, UNDER_WAY = 2 };
@@ -181,7 +182,8 @@ static int told(const tulle__panels *p, const struct coming *x)
 /* Where part A or B of the panel of step t begins in the data of a PE. */
 static uint64_t buffer_at(const tulle__panels *p, const struct shared *pe, int t, int b)
 {
-    return (uint64_t)(t % p->buffers) * (pe->room_a + pe->room_b) + (b ? pe->room_a : 0);
+    return (uint64_t)(TULLE__PLANTED(panel_overwritten) ? 0 : t % p->buffers) * (pe->room_a + pe->room_b) +
+           (b ? pe->room_a : 0);
 }
 
 /* Where a tile lies in its part of a PE's panel of one k: behind those of the slots before. */

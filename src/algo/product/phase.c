@@ -10,6 +10,7 @@
 #include "algo/product/estimate.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/planted.h"
 
 enum { PHASES_MOST = 4096 };
 static const double UNSURE = 1.5;   /* what an estimate of entries may be short of them */
@@ -273,6 +274,7 @@ void tulle__phase_part(const tulle_plan *plan, int j, tulle_gidx *lo, tulle_gidx
     int tile = plan->slices.C ? tulle__layout_find(whole->col_cut, whole->nt, parts->col_cut[j]) : j;
     tulle__phase_columns(plan, tile, lo, hi);
     tulle_gidx before = parts->col_cut[j] - whole->col_cut[tile];
+    if (TULLE__PLANTED(wrong_columns)) *lo -= *lo > 0;
     *lo = clamp(*lo - before, n);
     *hi = clamp(*hi - before, n);
 }

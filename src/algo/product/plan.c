@@ -11,6 +11,7 @@
 #include "algo/product/partial.h"
 #include "algo/product/phase.h"
 #include "base/error.h"
+#include "base/planted.h"
 
 enum { QUEUE_CAPACITY = 256 };
 
@@ -292,6 +293,7 @@ void tulle__plan_count(tulle_plan *plan)
     plan->travels |= away && plan->comm->size > 1;
     plan->counted_A = plan->A->structure;
     plan->counted_B = plan->B->structure;
+    if (TULLE__PLANTED(stale_subset)) return;
     /* what follows from the old structure is made anew by connecting */
     tulle__steal_free(plan->steal);
     tulle__panels_free(plan->panels);

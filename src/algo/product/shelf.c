@@ -5,6 +5,7 @@
 
 #include "algo/product/mail.h"
 #include "base/error.h"
+#include "base/planted.h"
 
 enum {
     TILES_MOST = 1 << 16, /* of B: everybody tells everybody which it needs */
@@ -325,6 +326,7 @@ size_t tulle__shelves_bytes(const tulle__shelves *s)
 
 void tulle__shelves_begin(tulle__shelves *s)
 {
+    if (TULLE__PLANTED(stale_shelf) && s->execution) return;
     s->execution++;
     s->started = s->landed = 0;
 }

@@ -5,6 +5,7 @@
 
 #include "algo/product/items.h"
 #include "base/error.h"
+#include "base/planted.h"
 #include "mat/fetch.h"
 
 struct tulle__steal {
@@ -101,12 +102,12 @@ static int claim(tulle__steal *s, int pe, int64_t word)
         uint64_t seen =
             tulle__compare_swap(s->comm, &s->place[pe], (uint64_t)word * sizeof(uint64_t), expected, expected | chosen);
         note(s, pe, word, seen == expected ? expected | chosen : seen);
-        if (seen != expected) continue;
+        if (seen != expected && !TULLE__PLANTED(claimed_twice)) continue;
         for (uint64_t bits = chosen; bits; bits &= bits - 1)
             s->mine += tulle__items_work(&s->items, pe, word * s->items.span[pe] + __builtin_ctzll(bits));
         s->victim = pe;
         s->word = word;
-        s->hand = chosen;
+        s->hand = TULLE__PLANTED(lost_claim) && chosen & (chosen - 1) ? chosen & (chosen - 1) : chosen;
         s->items.looked_at = -1;
         return 1;
     }
