@@ -15,7 +15,7 @@
 #include "device/wrap/device_wrap.h"
 
 static const tulle__device_driver *const drivers[] = {
-    &tulle__device_cpu, &tulle__device_ref, &tulle__device_limit, &tulle__device_fault};
+    &tulle__device_cpu, &tulle__device_ref, &tulle__device_limit, &tulle__device_fault, &tulle__device_late};
 
 /* Modules that there may be. */
 static const char *const modules[] = {"cuda", "openacc"};

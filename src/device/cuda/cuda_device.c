@@ -322,6 +322,7 @@ const tulle__module *tulle_module_entry(const tulle__module_host *host)
 {
     if (host->version != TULLE__MODULE_VERSION) return NULL;
     /* each PE loads the module, all with the same table */
-    if (__atomic_load_n(&tulle__cuda_host, __ATOMIC_ACQUIRE) != host) __atomic_store_n(&tulle__cuda_host, host, __ATOMIC_RELEASE);
+    if (__atomic_load_n(&tulle__cuda_host, __ATOMIC_ACQUIRE) != host)
+        __atomic_store_n(&tulle__cuda_host, host, __ATOMIC_RELEASE);
     return &module;
 }

@@ -58,10 +58,12 @@ static tulle_status describe_A(struct product *p, const tulle__slab *A)
 {
     void *rowptr = tulle__cuda_at(&A->rowptr), *colind = tulle__cuda_at(&A->colind), *val = tulle__cuda_at(&A->val);
     if (A->block == 1)
-        return tulle__cuda_check_sparse(p->cuda, cusparseCreateCsr(&p->A, A->m, A->n, A->blocks, rowptr, colind, val, CUSPARSE_INDEX_32I,
-            CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type));
-    return tulle__cuda_check_sparse(p->cuda, cusparseCreateBsr(&p->A, A->m, A->n, A->blocks, A->block, A->block, rowptr, colind, val,
-        CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type, CUSPARSE_ORDER_ROW));
+        return tulle__cuda_check_sparse(
+            p->cuda, cusparseCreateCsr(&p->A, A->m, A->n, A->blocks, rowptr, colind, val, CUSPARSE_INDEX_32I,
+                         CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type));
+    return tulle__cuda_check_sparse(
+        p->cuda, cusparseCreateBsr(&p->A, A->m, A->n, A->blocks, A->block, A->block, rowptr, colind, val,
+                     CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type, CUSPARSE_ORDER_ROW));
 }
 
 static tulle_status describe(tulle__cuda *cuda, const tulle__slab_task *task, struct product *p)
@@ -84,11 +86,14 @@ static tulle_status describe(tulle__cuda *cuda, const tulle__slab_task *task, st
     if (status != TULLE_OK) return status;
     if (task->cols == 1 && task->X.ld == 1 && task->Y.ld == 1) {
         status = tulle__cuda_check_sparse(p->cuda, cusparseCreateDnVec(&p->x, inner, X, p->type));
-        return status == TULLE_OK ? tulle__cuda_check_sparse(p->cuda, cusparseCreateDnVec(&p->y, rows, Y, p->type)) : status;
+        return status == TULLE_OK ? tulle__cuda_check_sparse(p->cuda, cusparseCreateDnVec(&p->y, rows, Y, p->type))
+                                  : status;
     }
-    status = tulle__cuda_check_sparse(p->cuda, cusparseCreateDnMat(&p->X, inner, task->cols, task->X.ld, X, p->type, CUSPARSE_ORDER_ROW));
+    status = tulle__cuda_check_sparse(
+        p->cuda, cusparseCreateDnMat(&p->X, inner, task->cols, task->X.ld, X, p->type, CUSPARSE_ORDER_ROW));
     if (status != TULLE_OK) return status;
-    return tulle__cuda_check_sparse(p->cuda, cusparseCreateDnMat(&p->Y, rows, task->cols, task->Y.ld, Y, p->type, CUSPARSE_ORDER_ROW));
+    return tulle__cuda_check_sparse(
+        p->cuda, cusparseCreateDnMat(&p->Y, rows, task->cols, task->Y.ld, Y, p->type, CUSPARSE_ORDER_ROW));
 }
 
 static const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
@@ -97,10 +102,10 @@ static tulle_status ask_room(const struct product *p, size_t *bytes)
 {
     cusparseHandle_t sparse = p->cuda->sparse;
     if (p->x)
-        return tulle__cuda_check_sparse(p->cuda, cusparseSpMV_bufferSize(
-            sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, bytes));
-    return tulle__cuda_check_sparse(p->cuda, cusparseSpMM_bufferSize(
-        sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, bytes));
+        return tulle__cuda_check_sparse(p->cuda, cusparseSpMV_bufferSize(sparse, as_is, alpha_of(p), p->A, p->x,
+                                                     beta_of(p), p->y, p->type, p->vector_alg, bytes));
+    return tulle__cuda_check_sparse(p->cuda, cusparseSpMM_bufferSize(sparse, as_is, as_is, alpha_of(p), p->A, p->X,
+                                                 beta_of(p), p->Y, p->type, p->alg, bytes));
 }
 
 /* Room of the queue's own, which only grows. */
@@ -142,18 +147,20 @@ static tulle_status run(const struct product *p, void *room)
 {
     cusparseHandle_t sparse = p->cuda->sparse;
     if (p->x)
-        return tulle__cuda_check_sparse(p->cuda, cusparseSpMV(sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, room));
-    return tulle__cuda_check_sparse(p->cuda, cusparseSpMM(sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, room));
+        return tulle__cuda_check_sparse(p->cuda,
+            cusparseSpMV(sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, room));
+    return tulle__cuda_check_sparse(
+        p->cuda, cusparseSpMM(sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, room));
 }
 
 static tulle_status preprocess(const struct product *p, void *room)
 {
     cusparseHandle_t sparse = p->cuda->sparse;
     if (p->x)
-        return tulle__cuda_check_sparse(p->cuda, cusparseSpMV_preprocess(
-            sparse, as_is, alpha_of(p), p->A, p->x, beta_of(p), p->y, p->type, p->vector_alg, room));
-    return tulle__cuda_check_sparse(p->cuda, cusparseSpMM_preprocess(
-        sparse, as_is, as_is, alpha_of(p), p->A, p->X, beta_of(p), p->Y, p->type, p->alg, room));
+        return tulle__cuda_check_sparse(p->cuda, cusparseSpMV_preprocess(sparse, as_is, alpha_of(p), p->A, p->x,
+                                                     beta_of(p), p->y, p->type, p->vector_alg, room));
+    return tulle__cuda_check_sparse(p->cuda, cusparseSpMM_preprocess(sparse, as_is, as_is, alpha_of(p), p->A, p->X,
+                                                 beta_of(p), p->Y, p->type, p->alg, room));
 }
 
 static tulle_status by_cusparse(tulle__device_queue *queue, const tulle__slab_task *task)
