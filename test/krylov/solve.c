@@ -44,6 +44,7 @@ static void watch(void *arg, const tulle_krylov_step *step)
     struct told *told = arg;
     told->steps++;
     if (step->column == 0) told->first_column = step->iteration;
+    if (step->iteration == 0) told->seconds = 0; /* of a column at a time */
     told->bad |= !(step->residual >= 0) || !(step->limit >= 0) || !(step->seconds >= told->seconds);
     told->seconds = step->seconds;
     told->last = step->residual;
