@@ -64,4 +64,18 @@ echo "setup: installing$missing"
 export DEBIAN_FRONTEND=noninteractive
 $as_root apt-get -q update >/dev/null || echo "setup: apt-get update failed; trying with the old lists" >&2
 # shellcheck disable=SC2086
-$as_root apt-get -q install -y --no-install-recommends $missing >/dev/null
+if ! $as_root apt-get -q install -y --no-install-recommends $missing >/dev/null; then
+    # one that is not there must not keep the others away
+    absent=""
+    for package in $missing; do
+        $as_root apt-get -q install -y --no-install-recommends "$package" >/dev/null 2>&1 || absent="$absent $package"
+    done
+    echo "setup: could not be installed:$absent" >&2
+    for tool in cc make cmake; do
+        if ! command -v $tool >/dev/null 2>&1; then
+            echo "setup: there is no $tool, without which nothing can be built" >&2
+            exit 1
+        fi
+    done
+    echo "setup: going on without them; \`tulle info\` and the tests say what is left out" >&2
+fi

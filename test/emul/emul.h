@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <cuda_runtime_api.h>
+#include <tuple>
 #include <type_traits>
 
 #define TULLE__EMULATED 1
@@ -255,5 +256,23 @@ struct emul_shape {
 /* Queues a kernel: `run` is called by each CUDA thread with the arguments, which `drop` frees when all are done. */
 cudaError_t emul_launch(
     const void *kernel, const emul_shape &shape, void (*run)(void *), void *arguments, void (*drop)(void *));
+
+/* CUDA's own call; the arguments are copied now. */
+template <typename... P>
+cudaError_t cudaLaunchKernel(
+    void (*kernel)(P...), dim3 blocks, dim3 threads, void **arguments, size_t shared, cudaStream_t stream)
+{
+    struct call {
+        void (*kernel)(P...);
+        std::tuple<P...> arguments;
+    };
+    size_t i = 0;
+    (void)i;
+    return emul_launch(
+        reinterpret_cast<const void *>(kernel), {blocks, threads, shared, stream},
+        [](void *c) { std::apply(static_cast<call *>(c)->kernel, static_cast<call *>(c)->arguments); },
+        new call{kernel, std::tuple<P...>{*static_cast<P *>(arguments[i++])...}},
+        [](void *c) { delete static_cast<call *>(c); });
+}
 
 #endif

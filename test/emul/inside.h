@@ -73,6 +73,8 @@ struct region {
 const region *region_of(const void *at, size_t bytes);
 /* Takes the lock: whether all these bytes are of one allocation of the device. */
 bool on_device(const void *at, size_t bytes, int device);
+/* Takes the lock: memory that somebody else has made is the device's. */
+void adopt(void *at, size_t bytes, int device);
 /* Under the lock: work on the device begins (1) or has ended (-1): its memory, and that of its peers, can be touched.
  */
 void open_memory(int device, int by);

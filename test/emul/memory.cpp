@@ -113,6 +113,12 @@ bool on_device(const void *at, size_t bytes, int device)
     return r && r->device == device;
 }
 
+void adopt(void *at, size_t bytes, int device)
+{
+    held lock(here().lock);
+    regions()[reinterpret_cast<uintptr_t>(at)] = {bytes, device, true, at, bytes};
+}
+
 void open_memory(int device, int by)
 {
     house &h = here();

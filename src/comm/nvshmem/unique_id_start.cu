@@ -60,8 +60,9 @@ int ring(int rank, int size)
     int64_t *word = static_cast<int64_t *>(nvshmem_calloc(1, sizeof *word));
     if (!word) return tell(WRONG, "symmetric memory", "there is none");
     nvshmem_barrier_all();
-    put_to_next<<<1, 1>>>(word, rank, size);
-    cudaError_t error = cudaDeviceSynchronize();
+    void *arguments[] = {&word, &rank, &size};
+    cudaError_t error = cudaLaunchKernel(put_to_next, dim3(1), dim3(1), arguments, 0, nullptr);
+    if (error == cudaSuccess) error = cudaDeviceSynchronize();
     nvshmem_barrier_all();
     if (error == cudaSuccess) error = cudaMemcpy(&got, word, sizeof got, cudaMemcpyDeviceToHost);
     nvshmem_free(word);

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* NVSHMEM's extensions stand beside the rest here. */
+#include <nvshmem.h>
