@@ -113,6 +113,15 @@ void acc_wait(int number)
     await(q, given_to(q));
 }
 
+int acc_async_test(int number)
+{
+    struct queue *q = queue_of(number);
+    pthread_mutex_lock(&q->lock);
+    int done = q->done == q->given;
+    pthread_mutex_unlock(&q->lock);
+    return done;
+}
+
 void acc_wait_async(int first, int second)
 {
     struct queue *other = queue_of(first);

@@ -143,9 +143,84 @@ static void test_events(tulle__device *d)
     d->ops->record(q, e);
     d->ops->event_wait(e);
     ok(d->ops->queue_wait(q) == TULLE_OK, "it may be recorded again");
+    ok(d->ops->event_done(e), "and has happened");
     d->ops->event_free(d, e);
     d->ops->event_free(d, NULL);
     d->ops->queue_free(d, q);
+}
+
+/* Whoever polls for an event, and does nothing else, sees it happen, and what was started before it done. */
+static void test_polling(tulle__device *d)
+{
+    enum { COPIES = 20, MOST = 100000000 };
+    tulle__device_buffer *buffer = NULL;
+    tulle__device_queue *q[2] = {NULL, NULL};
+    tulle__device_event *e[3] = {NULL, NULL, NULL};
+    double up[COPIES], down[COPIES];
+    int64_t polls = 0;
+    tulle_status status = tulle__device_buffer_new(d, sizeof up, "a", &buffer);
+    for (int i = 0; i < 3 && status == TULLE_OK; i++) status = d->ops->event_new(d, &e[i]);
+    for (int i = 0; i < 2 && status == TULLE_OK; i++) status = d->ops->queue_new(d, &q[i]);
+    ok(status == TULLE_OK && d->ops->event_done(e[0]), "an event that was not recorded is done");
+    for (int i = 0; i < COPIES; i++) {
+        up[i] = i + 1;
+        d->ops->upload(q[0], &(tulle__device_place){buffer, (size_t)i * sizeof *up}, &up[i], sizeof *up);
+    }
+    d->ops->record(q[0], e[0]);
+    d->ops->join(q[1], e[0]);
+    d->ops->download(q[1], down, &(tulle__device_place){buffer, 0}, sizeof down);
+    d->ops->record(q[1], e[1]);
+    while (!d->ops->event_done(e[1]) && polls < MOST) polls++;
+    ok(polls < MOST && memcmp(up, down, sizeof up) == 0, "copies in two queues are done when their event is");
+    ok(d->ops->event_done(e[0]), "and so is what they waited for");
+    ok(d->ops->queue_wait(q[0]) == TULLE_OK && d->ops->queue_wait(q[1]) == TULLE_OK, "without errors");
+    for (int i = 0; i < 2; i++) d->ops->queue_free(d, q[i]);
+    for (int i = 0; i < 3; i++) d->ops->event_free(d, e[i]);
+    tulle__device_buffer_free(d, buffer);
+}
+
+/* A slab that stays is multiplied with what was found out about it, several times, with new X. */
+static void test_prepared(tulle__device *d)
+{
+    enum { COLS = 2 };
+    struct problem p = {
+        .m = 23, .n = 17, .cols = COLS, .block = 1, .type = TULLE_F64, .vectors = TULLE_F64, .slabs = 1};
+    struct engines e = {.X = NULL};
+    tulle__slab_task task = {.vectors = TULLE_F64, .cols = COLS};
+    tulle__device_buffer *room = NULL;
+    tulle__device_prepared *prepared = NULL;
+    double X[17 * COLS], Y[23 * COLS];
+    size_t bytes = 0;
+    int wrong = 0;
+    tulle_status status = open_engines(d, &p, &e);
+    char *data = pack_slab(d, &p, 0, p.m, &task.A);
+    task.A.rowptr.buffer = task.A.base.buffer = task.A.colind.buffer = task.A.val.buffer = e.ring[0];
+    task.X = (tulle__vectors){{e.X, 0}, COLS};
+    task.Y = (tulle__vectors){{e.Y, 0}, COLS};
+    if (status == TULLE_OK && d->ops->workspace) status = d->ops->workspace(d, &task, &bytes);
+    if (status == TULLE_OK && bytes) status = tulle__device_buffer_new(d, bytes, "a workspace", &room);
+    task.workspace.buffer = room;
+    ok(status == TULLE_OK, "a workspace of %zu bytes", bytes);
+    d->ops->upload(e.kernels, &(tulle__device_place){e.ring[0], 0}, data, slab_bytes(&p, &task.A));
+    if (d->ops->prepare) status = d->ops->prepare(e.kernels, &task, &prepared);
+    task.prepared = prepared;
+    for (int turn = 0; turn < 3 && status == TULLE_OK; turn++) {
+        for (int i = 0; i < 17 * COLS; i++) X[i] = x_at(i / COLS + turn, i % COLS);
+        d->ops->upload(e.kernels, &task.X.place, X, sizeof X);
+        d->ops->multiply(e.kernels, &task);
+        d->ops->download(e.kernels, Y, &task.Y.place, sizeof Y);
+        status = d->ops->queue_wait(e.kernels);
+        for (int i = 0; i < 23 * COLS; i++) {
+            double want = 0;
+            for (int64_t k = 0; k < p.n; k++) want += element(&p, i / COLS, k) * X[k * COLS + i % COLS];
+            wrong += Y[i] != want;
+        }
+    }
+    ok(status == TULLE_OK && wrong == 0, "a prepared slab is multiplied again and again (%d wrong)", wrong);
+    if (prepared) d->ops->forget(d, prepared);
+    tulle__device_buffer_free(d, room);
+    close_engines(d, &e);
+    free(data);
 }
 
 /* A kernel that there is not: the queue says so once, and goes on. */
@@ -265,6 +340,8 @@ int main(int argc, char **argv)
     test_copies(d);
     test_scale(d);
     test_events(d);
+    test_polling(d);
+    test_prepared(d);
     test_products(d);
     test_cuts(d);
     test_errors(d);

@@ -1,41 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sweep PES SLABS KIND: streams a small matrix through the emulated GPU and lets one CUDA call after the other fail:
- * the n-th of a run, for each n, until a run has no n-th any more. KIND `fail`: the call fails, once; `lose`: the
- * device is lost with it. Each run ends with a status and a message, or is right; it leaves nothing on the device; and
- * the run behind it is right. SLABS 0: the matrix stays on the device.
+ * sweep PES SLABS KIND [STRIDE]: streams a small matrix through the emulated GPU and lets one CUDA call after the other
+ * fail: the n-th of a run, for each n (or each STRIDE-th). KIND `fail`: the call fails, once; `lose`: the device is
+ * lost with it. Each run ends with a status and a message, or is right; it leaves nothing on the device; and the run
+ * behind it is right. SLABS 0: the matrix stays on the device.
  */
-#include <dlfcn.h>
 #include <inttypes.h>
 
-#include "base/module.h"
+#include "emulation.h"
 #include "stream/streams.h"
 #include "tap.h"
 
-static struct emulation {
-    void (*fail_at)(int64_t n), (*break_at)(int64_t n), (*repair)(void);
-    int64_t (*calls)(void);
-    int (*blocks)(void);
-} emul;
-
-/* The emulation is in the module that libtulle has loaded. */
-static int find_emulation(void)
-{
-    static const char *const names[] = {"emul_fail_at", "emul_break_at", "emul_repair", "emul_calls", "emul_blocks"};
-    enum { COUNT = sizeof names / sizeof *names };
-    void *found[COUNT], *library;
-    char path[4096];
-    const tulle__module *module;
-    if (tulle__module_load("cuda", &module) != TULLE_OK) return 0;
-    if (tulle__module_find("cuda", path, sizeof path) != TULLE_OK) return 0;
-    library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-    for (int i = 0; i < COUNT; i++) {
-        found[i] = library ? dlsym(library, names[i]) : NULL;
-        if (!found[i]) return 0;
-    }
-    memcpy(&emul, found, sizeof found);
-    return 1;
-}
+static emulation emul;
 
 /* What a run streams, and whether it was right; written by PE 0. */
 struct run {
@@ -121,17 +97,18 @@ static void run_one(tulle_team *team, struct run *run, int lose, int64_t n, stru
 int main(int argc, char **argv)
 {
     int pes = argc > 1 ? atoi(argv[1]) : 1, lose = argc > 3 && !strcmp(argv[3], "lose");
+    int stride = argc > 4 ? atoi(argv[4]) : 1;
     struct run run = {.slabs = argc > 2 ? atoi(argv[2]) : 0};
     struct outcome o = {0};
     tulle_team *team = NULL;
-    if (!ok(find_emulation(), "the emulated module: %s", tulle_error_message())) return tap_done();
+    if (!ok(emulation_find(&emul), "the emulated module: %s", tulle_error_message())) return tap_done();
     ok(tulle_team_new("threads", pes, &(tulle_team_options){.threads = 1}, &team) == TULLE_OK, "a team");
     emul.fail_at(-1);
     ok(tulle_team_run(team, multiply, &run) == TULLE_OK && !run.wrong, "right if no call fails: %s",
         tulle_error_message());
     int64_t calls = emul.calls();
     ok(calls > 100, "%" PRId64 " calls can fail", calls);
-    for (int64_t n = 0; n < calls; n++) run_one(team, &run, lose, n, &o);
+    for (int64_t n = 0; n < calls; n += stride) run_one(team, &run, lose, n, &o);
     ok(o.silent == 0, "each of %" PRId64 " failures has its message (%" PRId64 " have not)", o.failed, o.silent);
     ok(o.wrong == 0, "a run that goes on is right (%" PRId64 " went on, %" PRId64 " wrong)", o.survived, o.wrong);
     ok(o.failed > o.survived / 4, "most failures are told: %" PRId64 " of %" PRId64, o.failed, o.runs);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What tests ask of the emulation beneath the module `cuda` that libtulle has loaded. */
+#ifndef TULLE_TEST_EMULATION_H
+#define TULLE_TEST_EMULATION_H
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/module.h"
+
+typedef struct emulation {
+    /* the n-th call that can fail from now on fails, or loses its device; n < 0: none */
+    void (*fail_at)(int64_t n), (*break_at)(int64_t n);
+    void (*repair)(void);   /* lost devices are as new */
+    int64_t (*calls)(void); /* calls since then */
+    int (*blocks)(void);    /* blocks of memory that were not given back */
+    int (*context)(void);   /* the device whose context this thread has; -1: none */
+} emulation;
+
+/* 1: found. */
+static int emulation_find(emulation *found)
+{
+    static const char *const names[] = {
+        "emul_fail_at", "emul_break_at", "emul_repair", "emul_calls", "emul_blocks", "emul_context"};
+    enum { COUNT = sizeof names / sizeof *names };
+    void *symbol[COUNT], *library;
+    char path[4096];
+    const tulle__module *module;
+    if (tulle__module_load("cuda", &module) != TULLE_OK) return 0;
+    if (tulle__module_find("cuda", path, sizeof path) != TULLE_OK) return 0;
+    library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    for (int i = 0; i < COUNT; i++) {
+        symbol[i] = library ? dlsym(library, names[i]) : NULL;
+        if (!symbol[i]) return 0;
+    }
+    memcpy(found, symbol, sizeof symbol);
+    return 1;
+}
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PEs of a host and its GPUs, two in the emulation: which one a PE takes, what of its memory is its own, whose context
+ * the caller's thread has afterwards, and what is known of a GPU that is lost.
+ */
+#include "base/error.h"
+#include "device/device.h"
+#include "emulation.h"
+#include "tap.h"
+
+static emulation emul;
+
+/* The text of what a PE gets, and its capacity. */
+static size_t open_one(const char *spec, int near_rank, int near_size, const char *name)
+{
+    tulle__device *device = NULL;
+    tulle__device_setting setting = {.threads = 1, .rank = 17, .near_rank = near_rank, .near_size = near_size};
+    size_t capacity = 0;
+    if (!ok(tulle__device_open(spec, &setting, &device) == TULLE_OK, "PE %d of %d opens %s", near_rank, near_size,
+            spec))
+        return 0;
+    ok(strstr(device->text, name) != NULL, "it has %s: %s", name, device->text);
+    capacity = device->capacity;
+    tulle__device_close(device);
+    return capacity;
+}
+
+static void test_choice(void)
+{
+    size_t alone = open_one("cuda", 0, 1, "GPU 0"), first = open_one("cuda", 0, 3, "GPU 0"),
+           second = open_one("cuda", 1, 3, "GPU 1"), third = open_one("cuda", 2, 3, "GPU 0"),
+           all = open_one("cuda:1", 2, 4, "GPU 1"), unknown = open_one("cuda", 0, 0, "GPU 0");
+    ok(second == alone && unknown == alone, "a GPU of one PE is all its: %zu bytes", alone);
+    ok(first == alone / 2 && third == alone / 2, "two PEs divide one: %zu bytes each", first);
+    ok(all == alone / 4, "those that name one divide it: %zu bytes each", all);
+}
+
+static void test_context(void)
+{
+    tulle__device *device = NULL;
+    tulle__device_buffer *buffer = NULL;
+    tulle__device_queue *queue = NULL;
+    tulle__device_event *event = NULL;
+    tulle__device_setting setting = {.threads = 1, .near_rank = 1, .near_size = 2};
+    double x = 1, y = 0;
+    int before = emul.context(), bad = 0;
+    tulle_status status = tulle__device_open("cuda", &setting, &device);
+    if (!ok(status == TULLE_OK && before == -1, "this thread has no context, and opens a GPU")) return;
+    const tulle__device_ops *ops = device->ops;
+    bad += emul.context() != -1;
+    bad += tulle__device_buffer_new(device, 64, "a buffer", &buffer) != TULLE_OK || emul.context() != -1;
+    bad += ops->queue_new(device, &queue) != TULLE_OK || ops->event_new(device, &event) != TULLE_OK;
+    ops->upload(queue, &(tulle__device_place){buffer, 0}, &x, sizeof x);
+    ops->record(queue, event);
+    ops->join(queue, event);
+    ops->download(queue, &y, &(tulle__device_place){buffer, 0}, sizeof y);
+    bad += emul.context() != -1;
+    bad += ops->queue_wait(queue) != TULLE_OK || y != 1 || emul.context() != -1;
+    ops->event_free(device, event);
+    ops->queue_free(device, queue);
+    tulle__device_buffer_free(device, buffer);
+    tulle__device_close(device);
+    ok(bad == 0 && emul.context() == -1, "it has none after any call (%d bad)", bad);
+}
+
+/* The first cause stays, and everything is refused with it. */
+static void test_loss(void)
+{
+    tulle__device *device = NULL;
+    tulle__device_queue *queue = NULL;
+    tulle__device_buffer *buffer = NULL;
+    tulle__device_setting setting = {.threads = 1};
+    char cause[TULLE_MESSAGE_MAX];
+    ok(tulle__device_open("cuda", &setting, &device) == TULLE_OK, "a GPU");
+    ok(device->ops->queue_new(device, &queue) == TULLE_OK, "a queue");
+    emul.break_at(0);
+    ok(device->ops->queue_wait(queue) == TULLE_ERR_COMM, "it is lost");
+    snprintf(cause, sizeof cause, "%s", tulle_error_message());
+    ok(strstr(cause, "GPU 0 cannot be used any more in this process: CUDA, ") && strstr(cause, "ECC"), "%s", cause);
+    ok(tulle__device_buffer_new(device, 64, "a buffer", &buffer) == TULLE_ERR_COMM &&
+            !strcmp(tulle_error_message(), cause),
+        "memory is refused with that cause");
+    ok(device->ops->queue_wait(queue) == TULLE_ERR_COMM && !strcmp(tulle_error_message(), cause), "and a queue");
+    device->ops->queue_free(device, queue);
+    tulle__device_close(device);
+    device = NULL;
+    ok(tulle__device_open("cuda", &setting, &device) == TULLE_ERR_COMM && !device &&
+            strstr(tulle_error_message(), "GPU 0 cannot be used any more"),
+        "nor can it be opened again: %s", tulle_error_message());
+    emul.repair();
+    ok(tulle__device_open("cuda", &setting, &device) == TULLE_OK, "one that works can");
+    tulle__device_close(device);
+    ok(emul.blocks() == 0, "nothing is left on the devices");
+}
+
+int main(void)
+{
+    if (!ok(emulation_find(&emul), "the emulated module: %s", tulle_error_message())) return tap_done();
+    test_context();
+    test_choice();
+    test_loss();
+    return tap_done();
+}
