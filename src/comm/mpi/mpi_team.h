@@ -15,7 +15,7 @@
 /* What libtulle lent when it loaded the module. */
 extern const tulle__module_host *tulle__mpi_host;
 
-/* Requests of gets, and targets of puts, that one completion group can hold; more wait for the earlier ones. */
+/* Requests of gets, and targets to flush, that one completion group can hold; more wait for the earlier ones. */
 enum { TULLE__MPI_GETS = 64, TULLE__MPI_TARGETS = 8 };
 
 /* Bytes of one operation at most: counts are int in MPI 3; a power of two keeps pieces aligned. */
@@ -87,7 +87,7 @@ void tulle__mpi_windows_close(tulle__engine_team *team);
 extern const tulle__link_ops tulle__mpi_rma_ops;
 /* Where the request of the group's next get belongs; the caller counts it once it is there. */
 MPI_Request *tulle__mpi_request(tulle__mpi_link *mpi, int group);
-/* The group's wait flushes what was put to that PE. */
+/* The group's wait flushes that PE: it was put to. */
 void tulle__mpi_target(tulle__mpi_link *mpi, int group, const tulle__place *place);
 /* An error sticks until a wait can return it. */
 void tulle__mpi_note(tulle__mpi_link *mpi, int error);

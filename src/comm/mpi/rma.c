@@ -124,7 +124,7 @@ static void flush(tulle__mpi_link *mpi, int rank, int segment)
     tulle__mpi_note(mpi, MPI_Win_flush(rank, mpi->team->window[segment].win));
 }
 
-static void flush_puts(tulle__mpi_link *mpi, tulle__mpi_group *group, int segment)
+static void flush_targets(tulle__mpi_link *mpi, tulle__mpi_group *group, int segment)
 {
     int n = group->targets[segment];
     group->targets[segment] = 0;
@@ -138,7 +138,7 @@ static tulle_status wait(tulle__link *link, int group)
 {
     tulle__mpi_link *mpi = self(link);
     finish_gets(mpi, &mpi->group[group]);
-    for (int s = 0; s < TULLE__SEGMENTS; s++) flush_puts(mpi, &mpi->group[group], s);
+    for (int s = 0; s < TULLE__SEGMENTS; s++) flush_targets(mpi, &mpi->group[group], s);
     int error = mpi->error;
     mpi->error = MPI_SUCCESS;
     return error == MPI_SUCCESS ? TULLE_OK : tulle__mpi_fail(error, "a transfer");
