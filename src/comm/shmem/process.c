@@ -95,6 +95,7 @@ tulle_status tulle__shmem_start(void)
  */
 void tulle__shmem_progress(void)
 {
+    tulle__shmem_gather_serve();
 #ifdef OSHMEM_MAJOR_VERSION
     int found;
     (void)MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
