@@ -5,8 +5,8 @@
  * the target, whenever it lets transfers go on, copies the ranges side by side and puts them, as one message, into the
  * reply buffer that the request names.
  *
- * A requester has one request at a target at a time and REPLIES in all, so neither slots nor buffers are ever written
- * while they are in use; longer lists go as several requests, each sent when the one before has been answered. Ranges
+ * A requester has at most DEPTH requests at a target and REPLIES in all, so neither slots nor buffers are ever written
+ * while they are in use; longer lists go as several requests, sent as earlier ones are answered. Ranges
  * that are large go by themselves. Requests are served by every wait (also those outside of bodies), so PEs that wait
  * for each other's replies serve each other.
  */
@@ -21,6 +21,7 @@ enum {
     RANGES = 128,          /* of a request */
     REPLY_BYTES = 1 << 16, /* of a reply */
     REPLIES = 8,
+    DEPTH = 4,       /* requests of one PE at another; the slots take turns */
     LARGE = 1 << 14, /* bytes of a range that goes by itself */
     SPINS = 16,
 };
@@ -39,7 +40,7 @@ struct reply {
     char data[REPLY_BYTES];
 };
 
-/* In symmetric memory, followed by a word for each PE, which counts its requests, and by a slot for each PE's request.
+/* In symmetric memory, followed by a word for each PE, which counts its requests, and by DEPTH slots for each PE.
  */
 struct mailbox {
     struct reply reply[REPLIES];
@@ -66,7 +67,7 @@ struct tulle__shmem_gather {
     size_t bytes;
     uint64_t value;
     uint64_t *asked, *served; /* [npes]: requests sent to, answered to */
-    char *busy;               /* [npes]: a request of this PE is there */
+    char *busy;               /* [npes]: requests of this PE that are there */
     struct under_way way[REPLIES];
     struct list **list;
     int lists, room;
@@ -78,7 +79,7 @@ static tulle__shmem_gather *gathers;
 
 size_t tulle__shmem_gather_bytes(int npes)
 {
-    size_t bytes = sizeof(struct mailbox) + (size_t)npes * (sizeof(uint64_t) + sizeof(struct request));
+    size_t bytes = sizeof(struct mailbox) + (size_t)npes * (sizeof(uint64_t) + DEPTH * sizeof(struct request));
     return (bytes + 4095) / 4096 * 4096;
 }
 
@@ -87,9 +88,10 @@ static uint64_t *bell_of(const tulle__shmem_gather *g, int rank)
     return (uint64_t *)(void *)(g->box + 1) + rank;
 }
 
-static struct request *slot_of(const tulle__shmem_gather *g, int rank)
+/* Of a PE's request of that number. */
+static struct request *slot_of(const tulle__shmem_gather *g, int rank, uint64_t number)
 {
-    return (struct request *)(void *)bell_of(g, g->link->near.link.npes) + rank;
+    return (struct request *)(void *)bell_of(g, g->link->near.link.npes) + (size_t)rank * DEPTH + number % DEPTH;
 }
 
 tulle_status tulle__shmem_gather_new(tulle__shmem_link *link, tulle__shmem_gather **out)
@@ -142,9 +144,9 @@ void tulle__shmem_gather_free(tulle__shmem_gather *g)
 /* ---- the target ---- */
 
 /* The order of the two puts is that in which they are seen: the reply's value comes after its bytes. */
-static void answer(tulle__shmem_gather *g, int rank)
+static void answer(tulle__shmem_gather *g, int rank, uint64_t number)
 {
-    const struct request *asked = slot_of(g, rank);
+    const struct request *asked = slot_of(g, rank, number);
     struct reply *to = &g->box->reply[asked->reply];
     size_t bytes = 0;
     for (uint64_t i = 0; i < asked->n; i++) {
@@ -161,9 +163,8 @@ void tulle__shmem_gather_serve(void)
 {
     for (tulle__shmem_gather *g = gathers; g; g = g->next)
         for (int rank = 0; rank < g->link->near.link.npes; rank++) {
-            if (__atomic_load_n(bell_of(g, rank), __ATOMIC_ACQUIRE) == g->served[rank]) continue;
-            g->served[rank]++; /* before the answer, after which the next request may come */
-            answer(g, rank);
+            uint64_t asked = __atomic_load_n(bell_of(g, rank), __ATOMIC_ACQUIRE);
+            while (g->served[rank] != asked) answer(g, rank, ++g->served[rank]);
         }
 }
 
@@ -191,7 +192,7 @@ static void take_replies(tulle__shmem_gather *g)
             if (!list->dropped) memcpy(list->range[i].local, from, list->range[i].bytes);
             from += list->range[i].bytes;
         }
-        g->busy[list->target] = 0;
+        g->busy[list->target]--;
         list->left -= way->n;
         *way = (struct under_way){.list = NULL};
         if (!list->left) list_end(g, list);
@@ -212,12 +213,13 @@ static void send(tulle__shmem_gather *g, struct list *list, int buffer)
         request.range[request.n++].bytes = range->bytes;
     }
     way->n = (int)request.n;
-    g->busy[list->target] = 1;
+    g->busy[list->target]++;
+    uint64_t number = ++g->asked[list->target];
     int me = g->link->near.link.rank;
-    shmem_putmem(
-        slot_of(g, me), &request, offsetof(struct request, range) + request.n * sizeof *request.range, list->target);
+    shmem_putmem(slot_of(g, me, number), &request, offsetof(struct request, range) + request.n * sizeof *request.range,
+        list->target);
     shmem_fence(); /* the list is there before the word that tells of it */
-    shmem_ulong_p((unsigned long *)bell_of(g, me), ++g->asked[list->target], list->target);
+    shmem_ulong_p((unsigned long *)bell_of(g, me), number, list->target);
 }
 
 static void send_requests(tulle__shmem_gather *g)
@@ -225,10 +227,11 @@ static void send_requests(tulle__shmem_gather *g)
     int buffer = 0;
     for (int i = 0; i < g->lists; i++) {
         struct list *list = g->list[i];
-        if (list->sent == list->n || g->busy[list->target]) continue;
-        while (buffer < REPLIES && g->way[buffer].list) buffer++;
-        if (buffer == REPLIES) return;
-        send(g, list, buffer);
+        while (list->sent < list->n && g->busy[list->target] < DEPTH) {
+            while (buffer < REPLIES && g->way[buffer].list) buffer++;
+            if (buffer == REPLIES) return;
+            send(g, list, buffer);
+        }
     }
 }
 
