@@ -54,6 +54,8 @@ static void print_json(const struct measurement *measured)
     const double other[] = {m->tier[TULLE_OTHER_NODE].latency, m->tier[TULLE_OTHER_NODE].bandwidth};
     print_numbers("same_node", same, 2);
     print_numbers("other_node", other, 2);
+    printf(",\"same_node_range\":%.6g,\"other_node_range\":%.6g", m->tier[TULLE_SAME_NODE].range,
+        m->tier[TULLE_OTHER_NODE].range);
     printf(",\"node_pes\":%d,\"in_place\":%s,\"tiers_of\":", m->node_pes, m->in_place ? "true" : "false");
     json_text(m->comm, stdout);
     printf(",\"earlier_kept\":%d,\"load\":%.4g,\"spread\":{\"stream\":%.4g,\"cache\":%.4g,\"fma_f32\":%.4g,"
@@ -65,7 +67,8 @@ static void print_json(const struct measurement *measured)
 static void print_tier(const char *name, const tulle_tier *tier)
 {
     if (tier->bandwidth > 0)
-        printf("  %-22s  %8.2f us, %.2f GB/s a PE\n", name, tier->latency * 1e6, tier->bandwidth / 1e9);
+        printf("  %-22s  %8.2f us, %.2f GB/s a PE, %.3f us a range of a list\n", name, tier->latency * 1e6,
+            tier->bandwidth / 1e9, tier->range * 1e6);
     else
         printf("  %-22s  not known: no two of these PEs are so far apart\n", name);
 }
@@ -147,9 +150,10 @@ const struct verb verb_calibrate = {
     .summary = "Measure memory, arithmetic, kernels and the network between PEs, and keep the figures",
     .description =
         "Bandwidths and rates are the best of several repetitions with all threads at work on one host; those of the\n"
-        "kernels are by entries a row and columns (SpMM) and by products for an entry of the result (SpGEMM). Latency\n"
-        "and bandwidth are of the PEs of --comm, all at the same time, on the same node and on others. The figures "
-        "are\n"
+        "kernels are by entries a row and columns (SpMM) and by products for an entry of the result (SpGEMM). "
+        "Latency,\n"
+        "bandwidth and what each further range of a list of ranges takes (rows of B go as such lists) are of the PEs\n"
+        "of --comm, all at the same time, on the same node and on others. The figures are\n"
         "kept per host and number of threads; they give the bound that every product is compared with, and are what\n"
         "the model goes by. Other programs can only make figures worse, so the better of each new figure and the one "
         "in\n"

@@ -14,10 +14,11 @@
 extern "C" {
 #endif
 
-/* A tier of the network: a transfer of b bytes takes latency + b / bandwidth seconds. */
+/* A tier of the network: a transfer of b bytes in n ranges takes latency + (n - 1) range + b / bandwidth seconds. */
 typedef struct tulle_tier {
     double latency;   /* seconds, of a get of 8 bytes until it is there; 0: not known */
     double bandwidth; /* bytes a second; 0: not known */
+    double range;     /* seconds, of each range of a list after the first; 0: not known, 1/16 of the latency is taken */
 } tulle_tier;
 
 typedef enum tulle_distance { TULLE_SAME_NODE, TULLE_OTHER_NODE, TULLE_DISTANCE_COUNT } tulle_distance;
@@ -65,9 +66,10 @@ TULLE_API tulle_status tulle_machine_measure(int threads, tulle_machine *machine
 TULLE_API int tulle_machine_merge(const tulle_machine *old, tulle_machine *machine);
 
 /*
- * Collective: measures the tiers between the PEs of comm, 18 transfers of each PE, and fills in tier, node_pes and
- * in_place of *machine on every PE, alike. Every PE gets from its next neighbour on its own node, then from one on
- * another node, all at the same time. A tier that no two PEs are apart stays not known.
+ * Collective: measures the tiers between the PEs of comm, 36 transfers of each PE and tier, and fills in tier, node_pes
+ * and in_place of *machine on every PE, alike. The cost of a range is the slope of lists of 1, 8 and 64 of them. Every
+ * PE gets from its next neighbour on its own node, then from one on another node, all at the same time. A tier that no
+ * two PEs are apart stays not known.
  */
 TULLE_API tulle_status tulle_machine_measure_tiers(tulle_comm *comm, tulle_machine *machine);
 

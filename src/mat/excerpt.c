@@ -244,15 +244,30 @@ tulle_status tulle__excerpt_start(tulle_mat *B, int i, int j, const tulle__excer
     return TULLE_OK;
 }
 
+/* Of sizes only: a list of as many ranges, of as many bytes in all, which moves nothing. */
+static tulle_status start_hollow(tulle_mat *B, const tulle__place *place, const tulle__excerpt *e, int *group)
+{
+    int n = (int)tulle__excerpt_ranges(e);
+    tulle__range *range;
+    *group = -1;
+    if (!n) return TULLE_OK;
+    tulle_status status = tulle__alloc_zero((size_t)n, sizeof *range, "a vector get", &range);
+    if (status != TULLE_OK) return status;
+    range->bytes = e->bytes;
+    *group = tulle__comm_group(B->comm);
+    tulle__getv(B->comm, *group, place, n, range);
+    tulle__free(range);
+    return TULLE_OK;
+}
+
 tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excerpt *e, tulle__fetch *fetch)
 {
     tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = B->directory[tulle__tile_index(B, i, j)]};
     f.block = tulle__peek(B->comm, &f.record.place);
     if (f.block) {
-        f.group = tulle__comm_group(B->comm);
-        tulle__get(B->comm, f.group, &f.record.place, 0, NULL, e->bytes);
-        *fetch = f;
-        return TULLE_OK;
+        tulle_status started = start_hollow(B, &f.record.place, e, &f.group);
+        if (started == TULLE_OK) *fetch = f;
+        return started;
     }
     f.record.nnz = e->nnz;
     tulle_status status = tulle__fetch_room(tulle__excerpt_room(B, i, j, e), &f);

@@ -16,6 +16,7 @@
 #include "comm/slot.h"
 #include "endings.h"
 #include "tap.h"
+#include "vectors.h"
 
 static tulle_status test_rank(tulle_comm *comm, void *arg)
 {
@@ -581,9 +582,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         tulle_body body;
-    } tests[] = {{"collectives", test_collectives}, {"transfers", test_transfers}, {"words", test_words},
-        {"atomics", test_atomics}, {"queue", test_queue}, {"arena", test_arena}, {"split", test_split},
-        {"agree", test_agree}};
+    } tests[] = {{"collectives", test_collectives}, {"transfers", test_transfers}, {"vectors", test_vectors},
+        {"words", test_words}, {"atomics", test_atomics}, {"queue", test_queue}, {"arena", test_arena},
+        {"split", test_split}, {"agree", test_agree}};
     for (int again = 0; again < 2; again++) {
         for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
             status = tulle_team_run(team, tests[t].body, NULL);
@@ -615,5 +616,6 @@ int main(int argc, char **argv)
         ok(blocks[r].data == now[r].data && blocks[r].control == now[r].control, "PE %d: no segment block left", r);
     tulle_team_free(team);
     tulle_team_free(NULL);
+    test_vector_failure(argv[1], npes);
     return tap_done();
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include <tulle/machine.h>
 #include <tulle/product.h>
 
 #include "body.h"
@@ -328,6 +329,38 @@ static void run_refusals(void)
         tulle_team_free(team);
 }
 
+/* What a calibration finds is what the simulator charges: of a message, and of a range. */
+static tulle_status calibrate(tulle_comm *comm, void *arg)
+{
+    tulle_status status;
+    tulle_machine m = {.threads = 1}, *out = arg;
+    TULLE_TRY(tulle_machine_measure_tiers(comm, &m));
+    if (tulle_comm_rank(comm) == 0) *out = m;
+out:
+    return status;
+}
+
+static void run_calibrations(void)
+{
+    static const struct {
+        const char *spec;
+        double range;
+    } cases[] = {{"sim:platform=summit,node=2", 4e-6 / 16}, {"sim:platform=summit,node=2,range=300ns", 3e-7},
+        {"sim:platform=summit,node=2,range=0us", 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        tulle_machine m = {.threads = 1};
+        tulle_team *team = NULL;
+        tulle_team_options options = {.memory = 64 << 20, .threads = 1};
+        tulle_status status = tulle_team_new(cases[c].spec, 4, &options, &team);
+        if (status == TULLE_OK) status = tulle_team_run(team, calibrate, &m);
+        ok(status == TULLE_OK, "%s is calibrated: %s", cases[c].spec, status == TULLE_OK ? "" : tulle_error_message());
+        double got = m.tier[TULLE_SAME_NODE].range; /* all of a simulated team is on one host; the farthest counts */
+        ok(fabs(got - cases[c].range) < 0.02 * cases[c].range + 2e-9, "a range takes %.1f ns of %.1f", got * 1e9,
+            cases[c].range * 1e9);
+        tulle_team_free(team);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 2) return fprintf(stderr, "usage: %s [FILE.xml]\n", argv[0]), 2;
@@ -344,5 +377,6 @@ int main(int argc, char **argv)
     run_products();
     compare_with_threads();
     run_refusals();
+    run_calibrations();
     return tap_done();
 }

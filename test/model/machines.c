@@ -32,7 +32,7 @@ static void keep(void)
     snprintf(path, sizeof path, "%s/machine", folder);
     for (int i = 0; i < TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS; i++) m.spmm[i] = 1e9 * (i + 1);
     for (int i = 0; i < TULLE_RATE_FACTORS; i++) m.spgemm[i] = 2e9 * (i + 1);
-    m.tier[TULLE_OTHER_NODE] = (tulle_tier){2.5e-6, 1.25e10};
+    m.tier[TULLE_OTHER_NODE] = (tulle_tier){2.5e-6, 1.25e10, 1e-7};
     m.node_pes = 2;
     ok(tulle_machine_save(path, &m) == TULLE_OK && tulle_machine_load(path, 3, &back) == TULLE_OK &&
             memcmp(&m, &back, sizeof m) == 0,
@@ -61,6 +61,11 @@ static void keep(void)
     if (file) fputs("host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\n", file), fclose(file);
     ok(tulle_machine_load(path, 2, &back) == TULLE_OK && back.tier[0].bandwidth == 0,
         "a file of before the model is read");
+    file = fopen(path, "w");
+    if (file)
+        fputs("host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\nsame_node 1e-06 2e9\n", file), fclose(file);
+    ok(tulle_machine_load(path, 2, &back) == TULLE_OK && back.tier[0].bandwidth == 2e9 && back.tier[0].range == 0,
+        "and one of before ranges were measured");
     unlink(path);
     ok(tulle_machine_find("summit", 1, &m) == TULLE_OK && m.node_pes == 6 &&
             m.tier[TULLE_OTHER_NODE].bandwidth == 3.83e9,
@@ -80,23 +85,23 @@ static void merge(void)
         .fma = {3e10, 4e10},
         .spmm = {5, 6, 7},
         .spgemm = {0, 2},
-        .tier = {{1e-6, 1e9}, {3e-6, 2e9}},
+        .tier = {{1e-6, 1e9, 1e-8}, {3e-6, 2e9, 0}},
         .node_pes = 2};
     tulle_machine busy = quiet, m;
-    busy.stream = 2e10;                     /* worse */
-    busy.cache = 10e10;                     /* better */
-    busy.spmm[1] = 1;                       /* worse */
-    busy.spgemm[0] = 1;                     /* not known before */
-    busy.spgemm[1] = 0;                     /* not known now */
-    busy.tier[0] = (tulle_tier){2e-6, 3e9}; /* worse, better */
-    busy.tier[1] = (tulle_tier){0, 0};      /* nobody is so far away this time */
+    busy.stream = 2e10;                           /* worse */
+    busy.cache = 10e10;                           /* better */
+    busy.spmm[1] = 1;                             /* worse */
+    busy.spgemm[0] = 1;                           /* not known before */
+    busy.spgemm[1] = 0;                           /* not known now */
+    busy.tier[0] = (tulle_tier){2e-6, 3e9, 2e-8}; /* worse, better, worse */
+    busy.tier[1] = (tulle_tier){0, 0, 0};         /* nobody is so far away this time */
     m = busy;
-    ok(tulle_machine_merge(&quiet, &m) == 4, "four figures of before are better");
+    ok(tulle_machine_merge(&quiet, &m) == 5, "five figures of before are better");
     ok(m.stream == 8e10 && m.cache == 10e10 && m.fma[0] == 3e10 && m.spmm[0] == 5 && m.spmm[1] == 6 &&
             m.spgemm[0] == 1 && m.spgemm[1] == 2,
         "the higher of two rates, or the one that is known");
-    ok(m.tier[0].latency == 1e-6 && m.tier[0].bandwidth == 3e9 && m.tier[1].bandwidth == 0,
-        "the lower of two latencies, the higher of two bandwidths");
+    ok(m.tier[0].latency == 1e-6 && m.tier[0].bandwidth == 3e9 && m.tier[0].range == 1e-8 && m.tier[1].bandwidth == 0,
+        "the lower of two latencies and costs of a range, the higher of two bandwidths");
     m = busy;
     strcpy(m.comm, "mpi");
     ok(tulle_machine_merge(&quiet, &m) == 3 && m.tier[0].latency == 2e-6 && m.stream == 8e10,
@@ -119,7 +124,7 @@ static void merge(void)
 static void roofs(void)
 {
     tulle_machine m = {.threads = 4, .stream = 8e9, .cache = 1, .fma = {1e12, 4e9}};
-    m.tier[TULLE_SAME_NODE] = (tulle_tier){1e-6, 1e9};
+    m.tier[TULLE_SAME_NODE] = (tulle_tier){1e-6, 1e9, 0};
     /* 100 x 50, 1000 entries, 10 columns of f64: 20000 flops; 12000 + 808 + 8 (1000 + 500) bytes */
     tulle_roof r = tulle_roof_spmm(&m, 4, TULLE_F64, 100, 50, 1000, 10);
     ok(close_to(r.intensity, 20000.0 / 24808) && r.rate == 4e9, "SpMM under the peak: %g, %g", r.intensity, r.rate);
@@ -269,6 +274,9 @@ static tulle_status measure(tulle_comm *comm, void *arg)
     double pair[4] = {m.tier[0].latency, m.tier[0].bandwidth, -m.tier[0].latency, -m.tier[0].bandwidth};
     TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_MAX, 4, pair));
     EXPECT(pair[0] == -pair[2] && pair[1] == -pair[3] && pair[0] > 0 && pair[1] > 0);
+    double range[2] = {m.tier[0].range, -m.tier[0].range};
+    TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_MAX, 2, range));
+    EXPECT(range[0] == -range[1] && range[0] > 0);
     EXPECT(m.tier[TULLE_OTHER_NODE].bandwidth == 0 && m.node_pes == tulle_comm_size(comm) && m.in_place == in_place);
 out:
     return status;

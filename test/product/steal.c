@@ -34,12 +34,20 @@ struct run {
 };
 
 /* One on which multiplying takes so long that any tile may come for it. */
-static const tulle_machine slow = {
-    .host = "slow", .threads = 1, .stream = 1e6, .cache = 1e6, .fma = {1e6, 1e6}, .tier = {{1e-9, 1e12}, {1e-9, 1e12}}};
+static const tulle_machine slow = {.host = "slow",
+    .threads = 1,
+    .stream = 1e6,
+    .cache = 1e6,
+    .fma = {1e6, 1e6},
+    .tier = {{1e-9, 1e12, 0}, {1e-9, 1e12, 0}}};
 
 /* And one where none may. */
-static const tulle_machine far = {
-    .host = "far", .threads = 1, .stream = 1e12, .cache = 1e12, .fma = {1e12, 1e12}, .tier = {{1, 1e3}, {1, 1e3}}};
+static const tulle_machine far = {.host = "far",
+    .threads = 1,
+    .stream = 1e12,
+    .cache = 1e12,
+    .fma = {1e12, 1e12},
+    .tier = {{1, 1e3, 0}, {1, 1e3, 0}}};
 
 /* A has entries in its first tile row only, which is that of PE 0. */
 static tulle_status make_factors(tulle_comm *comm, const struct run *run, tulle_mat **A, tulle_mat **B)

@@ -213,6 +213,35 @@ static void nodes(void)
             }
 }
 
+/*
+ * What a range costs decides between rows and whole tiles: a row here and there is a range of its own. By the
+ * machine's figure, and where it has none, by its latency.
+ */
+static void ranges_priced(tulle_team *team)
+{
+    struct run run = {
+        .operand = "er:n=400,degree=2", .cols = 8, .tiles = 1, .type = TULLE_F64, .options = TULLE_PRODUCT_DEFAULT};
+    tulle_machine machine;
+    ok(tulle_machine_find("dgx2", 1, &machine) == TULLE_OK, "a machine");
+    tulle_tier *tier = machine.tier;
+    run.options.machine = &machine;
+    run.options.alg = TULLE_ALG_STATIONARY_C;
+    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) tier[d] = (tulle_tier){1e-12, 1e9, 1e-12};
+    if (!try(team, &run, TULLE_TRANSFERS_WHOLE)) return;
+    int64_t whole = run.report.bytes_moved;
+    if (!try(team, &run, TULLE_TRANSFERS_ROWS)) return;
+    int64_t rows = run.report.bytes_moved;
+    ok(rows < whole, "rows are %d bytes, whole tiles %d", (int)rows, (int)whole);
+    if (!try(team, &run, TULLE_TRANSFERS_AUTO)) return;
+    ok(run.report.bytes_moved == rows, "ranges cost nothing: rows come, %d bytes", (int)run.report.bytes_moved);
+    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) tier[d].range = 1e-5;
+    if (!try(team, &run, TULLE_TRANSFERS_AUTO)) return;
+    ok(run.report.bytes_moved == whole, "a range costs 10 us: whole tiles come, %d bytes", (int)run.report.bytes_moved);
+    for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) tier[d] = (tulle_tier){1.6e-4, 1e9, 0};
+    if (!try(team, &run, TULLE_TRANSFERS_AUTO)) return;
+    ok(run.report.bytes_moved == whole, "the same of a latency of 160 us: %d bytes", (int)run.report.bytes_moved);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) return fprintf(stderr, "usage: %s SPEC PES [many]\n", argv[0]), 2;
@@ -224,6 +253,7 @@ int main(int argc, char **argv)
         return tap_done();
     if (argc == 3) {
         stars(team, pes);
+        if (pes > 1) ranges_priced(team);
         if (pes == 2) nodes();
     } else {
         char roads[512];

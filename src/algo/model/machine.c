@@ -57,13 +57,15 @@ static const struct field {
     {"fma_f64", 1, 1, offsetof(tulle_machine, fma) + TULLE_F64 * sizeof(double), 0},
     {"spmm", TULLE_RATE_DEGREES *TULLE_RATE_WIDTHS, 0, offsetof(tulle_machine, spmm), 0},
     {"spgemm", TULLE_RATE_FACTORS, 0, offsetof(tulle_machine, spgemm), 0},
-    {"same_node", 2, 0, offsetof(tulle_machine, tier) + TULLE_SAME_NODE * sizeof(tulle_tier), 0},
-    {"other_node", 2, 0, offsetof(tulle_machine, tier) + TULLE_OTHER_NODE * sizeof(tulle_tier), 0},
+    {"same_node", 2, 0, offsetof(tulle_machine, tier[TULLE_SAME_NODE].latency), 0},
+    {"same_node_range", 1, 0, offsetof(tulle_machine, tier[TULLE_SAME_NODE].range), 0},
+    {"other_node", 2, 0, offsetof(tulle_machine, tier[TULLE_OTHER_NODE].latency), 0},
+    {"other_node_range", 1, 0, offsetof(tulle_machine, tier[TULLE_OTHER_NODE].range), 0},
     {"node_pes", 1, 0, offsetof(tulle_machine, node_pes), 1},
     {"in_place", 1, 0, offsetof(tulle_machine, in_place), 1},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
-_Static_assert(sizeof(tulle_tier) == 2 * sizeof(double), "a tier is two numbers");
+_Static_assert(offsetof(tulle_tier, bandwidth) == sizeof(double), "latency and bandwidth are one line's numbers");
 
 /* The numbers of one line into m; 0: it is no such line. */
 static int read_field(const struct field *field, const char *text, tulle_machine *m)
@@ -203,6 +205,7 @@ static int merge_tiers(const tulle_machine *old, tulle_machine *m)
         if (!(m->tier[d].bandwidth > 0) || !(old->tier[d].bandwidth > 0)) continue; /* other PEs than then */
         better += take_better(old->tier[d].latency, &m->tier[d].latency, 1);
         better += take_better(old->tier[d].bandwidth, &m->tier[d].bandwidth, 0);
+        better += take_better(old->tier[d].range, &m->tier[d].range, 1);
     }
     return better;
 }
@@ -234,14 +237,14 @@ static const tulle_machine known[] = {
         .stream = 900e9,
         .cache = 2155e9,
         .fma = {[TULLE_F32] = 16e12, [TULLE_F64] = 7.2e12},
-        .tier = {[TULLE_SAME_NODE] = {2e-6, 50e9}, [TULLE_OTHER_NODE] = {5e-6, 3.83e9}},
+        .tier = {[TULLE_SAME_NODE] = {2e-6, 50e9, 0}, [TULLE_OTHER_NODE] = {5e-6, 3.83e9, 0}},
         .node_pes = 6},
     {.host = "dgx2",
         .threads = 1,
         .stream = 900e9,
         .cache = 2155e9,
         .fma = {[TULLE_F32] = 16e12, [TULLE_F64] = 7.2e12},
-        .tier = {[TULLE_SAME_NODE] = {2e-6, 50e9}},
+        .tier = {[TULLE_SAME_NODE] = {2e-6, 50e9, 0}},
         .node_pes = 16},
 };
 

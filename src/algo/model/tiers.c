@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Latency and bandwidth between the PEs of a comm, by distance. */
+/* Latency, bandwidth and the cost of a range between the PEs of a comm, by distance. */
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,11 @@
 #include "comm/comm.h"
 
 enum { LARGE = 256 << 10, SMALL_GETS = 2, LARGE_GETS = 1, ROUNDS = 6 };
+
+/* Lists of ranges: so many, of so many bytes each, apart from each other. */
+enum { LISTS = 3, RANGES_MOST = 64, RANGE_BYTES = 64 };
+static const int list_ranges[LISTS] = {1, 8, RANGES_MOST};
+static const double range_least = 1e-10; /* seconds: 0 would say that it is not known */
 
 /* What all know of a PE. */
 struct member {
@@ -42,13 +48,42 @@ static tulle_status time_gets(
     return TULLE_OK;
 }
 
+static tulle_status time_list(tulle_comm *comm, const tulle__place *from, char *to, int n, double *seconds)
+{
+    tulle__range range[RANGES_MOST];
+    int group = tulle__comm_group(comm);
+    for (int i = 0; i < n; i++)
+        range[i] = (tulle__range){(uint64_t)i * (LARGE / RANGES_MOST), to + (size_t)i * RANGE_BYTES, RANGE_BYTES};
+    int64_t start = tulle__now(comm);
+    tulle__getv(comm, group, from, n, range);
+    tulle_status status = tulle__wait(comm, group);
+    *seconds = (double)(tulle__now(comm) - start) * 1e-9;
+    return status;
+}
+
+/* Seconds that a range more takes: the slope of the line of least squares, less what its bytes take. */
+static double range_cost(const double *seconds, double bandwidth)
+{
+    double n = 0, t = 0, nn = 0, nt = 0;
+    for (int l = 0; l < LISTS; l++) {
+        n += list_ranges[l] / (double)LISTS;
+        t += seconds[l] / LISTS;
+    }
+    for (int l = 0; l < LISTS; l++) {
+        nn += (list_ranges[l] - n) * (list_ranges[l] - n);
+        nt += (list_ranges[l] - n) * (seconds[l] - t);
+    }
+    return fmax(nt / nn - RANGE_BYTES / bandwidth, range_least);
+}
+
 /* The best of a few rounds on each PE, then the worst of the PEs: what each of them can rely on. */
 static tulle_status measure(
     tulle_comm *comm, const struct member *all, tulle_distance distance, void *room, tulle_tier *tier)
 {
     tulle_status status = TULLE_OK;
     int partner = partner_of(comm, all, distance);
-    double worst[2] = {partner < 0 ? 0 : 1e300, partner < 0 ? 0 : 1e300}, t;
+    double worst[2 + LISTS], t;
+    for (int i = 0; i < 2 + LISTS; i++) worst[i] = partner < 0 ? 0 : 1e300;
     for (int r = 0; r < ROUNDS; r++) {
         TULLE_TRY(tulle_comm_barrier(comm));
         if (partner < 0) continue;
@@ -56,9 +91,17 @@ static tulle_status measure(
         if (t < worst[0]) worst[0] = t;
         TULLE_TRY(time_gets(comm, &all[partner].block, room, LARGE, LARGE_GETS, &t));
         if (t < worst[1]) worst[1] = t;
+        for (int l = 0; l < LISTS; l++) {
+            TULLE_TRY(time_list(comm, &all[partner].block, room, list_ranges[l], &t));
+            if (t < worst[2 + l]) worst[2 + l] = t;
+        }
     }
-    TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_MAX, 2, worst));
-    if (worst[0] > 0) *tier = (tulle_tier){worst[0], LARGE / (worst[1] > worst[0] ? worst[1] - worst[0] : worst[1])};
+    TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_MAX, 2 + LISTS, worst));
+    if (worst[0] > 0) {
+        *tier = (tulle_tier){
+            .latency = worst[0], .bandwidth = LARGE / (worst[1] > worst[0] ? worst[1] - worst[0] : worst[1])};
+        tier->range = range_cost(worst + 2, tier->bandwidth);
+    }
 out:
     return status;
 }

@@ -17,7 +17,7 @@ static const tulle_machine ordinary = {.host = "ordinary",
     .stream = 10e9,
     .cache = 50e9,
     .fma = {[TULLE_F32] = 60e9, [TULLE_F64] = 30e9},
-    .tier = {[TULLE_SAME_NODE] = {1e-6, 5e9}, [TULLE_OTHER_NODE] = {2e-6, 2e9}}};
+    .tier = {[TULLE_SAME_NODE] = {1e-6, 5e9, 0}, [TULLE_OTHER_NODE] = {2e-6, 2e9, 0}}};
 
 /* What PE 0 tells the others. */
 struct choice {

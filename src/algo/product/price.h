@@ -5,11 +5,12 @@
 
 #include <tulle/machine.h>
 
-/* Engines issue about so many small gets in the time that one of them takes. */
-enum { TULLE__GETS_IN_LATENCY = 16 };
+/* Where the cost of a range was not measured: so many ranges of a list take as long as a message. */
+enum { TULLE__RANGES_IN_LATENCY = 16 };
 
 typedef struct tulle__prices {
     double message[TULLE_DISTANCE_COUNT]; /* bytes */
+    double range[TULLE_DISTANCE_COUNT];   /* bytes, of one more range of a message */
     double byte[TULLE_DISTANCE_COUNT];    /* seconds */
     double record;                        /* bytes that a partial result takes beside itself */
     double multiplication;                /* seconds, of a value of 8 bytes that lies in the cache */
@@ -25,7 +26,7 @@ static inline double tulle__price_message(const tulle_tier *tier)
 
 static inline double tulle__price_range(const tulle_tier *tier)
 {
-    return tulle__price_message(tier) / TULLE__GETS_IN_LATENCY;
+    return (tier->range > 0 ? tier->range : tier->latency / TULLE__RANGES_IN_LATENCY) * tier->bandwidth;
 }
 
 /* The part of a machine that a PE of so many threads has. */
@@ -42,7 +43,7 @@ static inline tulle_tier tulle__tier_of(const tulle_machine *machine, tulle_dist
 {
     if (machine->tier[distance].bandwidth > 0) return machine->tier[distance];
     if (distance != TULLE_SAME_NODE) return tulle__tier_of(machine, TULLE_SAME_NODE, threads);
-    return (tulle_tier){1e-6, tulle__share_of(machine, threads) * machine->stream / 2};
+    return (tulle_tier){.latency = 1e-6, .bandwidth = tulle__share_of(machine, threads) * machine->stream / 2};
 }
 
 /* For PEs of so many threads; record is left to the caller. */
@@ -56,6 +57,7 @@ static inline tulle__prices tulle__prices_of(const tulle_machine *machine, int t
     for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
         tulle_tier tier = tulle__tier_of(machine, (tulle_distance)d, threads);
         prices.message[d] = tulle__price_message(&tier);
+        prices.range[d] = tulle__price_range(&tier);
         prices.byte[d] = 1 / tier.bandwidth;
     }
     return prices;
@@ -70,8 +72,8 @@ static inline tulle_distance tulle__price_distance(const tulle__prices *prices, 
 static inline double tulle__price(
     const tulle__prices *prices, int a, int b, double bytes, double ranges, double messages)
 {
-    double message = prices->message[tulle__price_distance(prices, a, b)];
-    return bytes + message * (messages + ranges / TULLE__GETS_IN_LATENCY);
+    tulle_distance distance = tulle__price_distance(prices, a, b);
+    return bytes + messages * prices->message[distance] + ranges * prices->range[distance];
 }
 
 #endif

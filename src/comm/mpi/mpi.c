@@ -120,6 +120,8 @@ static tulle_status settle(tulle__spec_part *part, tulle__setting *setting)
 static void close_team(tulle__engine_team *team)
 {
     tulle__mpi_windows_close(team);
+    tulle__mpi_side_free(&team->link.local);
+    tulle__mpi_side_free(&team->link.remote);
     if (team->comm != MPI_COMM_NULL) MPI_Comm_free(&team->comm);
     tulle__mpi_host->free(team);
     tulle__mpi_team_opened(-1);

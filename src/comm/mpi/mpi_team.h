@@ -15,8 +15,11 @@
 /* What libtulle lent when it loaded the module. */
 extern const tulle__module_host *tulle__mpi_host;
 
-/* Requests of gets, and targets of puts, that one completion group can hold; more wait for the earlier ones. */
+/* Requests of gets, and targets to flush, that one completion group can hold; more wait for the earlier ones. */
 enum { TULLE__MPI_GETS = 64, TULLE__MPI_TARGETS = 8 };
+
+/* Bytes of one operation at most: counts are int in MPI 3; a power of two keeps pieces aligned. */
+enum { TULLE__MPI_PIECE = 1 << 30 };
 
 typedef struct tulle__mpi_group {
     MPI_Request get[TULLE__MPI_GETS];
@@ -26,11 +29,19 @@ typedef struct tulle__mpi_group {
     int targets[TULLE__SEGMENTS];
 } tulle__mpi_group;
 
+/* Blocks of bytes, one end of a vector transfer: addresses, or offsets within a place. */
+typedef struct tulle__mpi_side {
+    int n, room;
+    int *length;
+    MPI_Aint *at;
+} tulle__mpi_side;
+
 typedef struct tulle__mpi_link {
     tulle__near_link near; /* bases are those of the windows; NULL: by RMA only */
     tulle__engine_team *team;
     tulle__mpi_group group[TULLE__GROUPS];
-    int error; /* the first MPI error since the last wait */
+    int error;                     /* the first MPI error since the last wait */
+    tulle__mpi_side local, remote; /* of the vector transfer that is being started */
 } tulle__mpi_link;
 
 typedef struct tulle__mpi_window {
@@ -74,6 +85,17 @@ void tulle__mpi_windows_close(tulle__engine_team *team);
 
 /* rma.c: operations where loads and stores do not reach all. */
 extern const tulle__link_ops tulle__mpi_rma_ops;
+/* Where the request of the group's next get belongs; the caller counts it once it is there. */
+MPI_Request *tulle__mpi_request(tulle__mpi_link *mpi, int group);
+/* The group's wait flushes that PE: it was put to. */
+void tulle__mpi_target(tulle__mpi_link *mpi, int group, const tulle__place *place);
+/* An error sticks until a wait can return it. */
+void tulle__mpi_note(tulle__mpi_link *mpi, int error);
+
+/* ranges.c: vector transfers. */
+void tulle__mpi_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+void tulle__mpi_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+void tulle__mpi_side_free(tulle__mpi_side *side);
 
 /* progress.c. Collective: finds out whether RMA at a PE that computes goes on; uses the start of both segments. */
 tulle_status tulle__mpi_probe_progress(tulle__engine_team *team);

@@ -9,9 +9,6 @@
 
 #include "comm/mpi/mpi_team.h"
 
-/* Counts are int in MPI 3; a power of two keeps pieces aligned. */
-enum { PIECE = 1 << 30 };
-
 static tulle__mpi_link *self(tulle__link *link)
 {
     return (tulle__mpi_link *)link;
@@ -27,8 +24,7 @@ static MPI_Aint displacement(const tulle__place *place, uint64_t at)
     return (MPI_Aint)(place->offset + at);
 }
 
-/* An error sticks until a wait can return it. */
-static void note(tulle__mpi_link *mpi, int error)
+void tulle__mpi_note(tulle__mpi_link *mpi, int error)
 {
     if (error != MPI_SUCCESS && mpi->error == MPI_SUCCESS) mpi->error = error;
 }
@@ -41,33 +37,39 @@ static char *near(tulle__link *link, const tulle__place *place, uint64_t at)
 
 static void finish_gets(tulle__mpi_link *mpi, tulle__mpi_group *group)
 {
-    if (group->gets) note(mpi, tulle__mpi_await(group->gets, group->get));
+    if (group->gets) tulle__mpi_note(mpi, tulle__mpi_await(group->gets, group->get));
     group->gets = 0;
+}
+
+MPI_Request *tulle__mpi_request(tulle__mpi_link *mpi, int group)
+{
+    tulle__mpi_group *g = &mpi->group[group];
+    if (g->gets == TULLE__MPI_GETS) finish_gets(mpi, g);
+    return &g->get[g->gets];
 }
 
 static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
     tulle__mpi_link *mpi = self(link);
-    tulle__mpi_group *g = &mpi->group[group];
     const char *from = near(link, place, at);
     if (from) {
         memcpy(local, from, bytes);
         return;
     }
-    for (size_t done = 0; done < bytes; done += PIECE) {
-        int n = bytes - done < PIECE ? (int)(bytes - done) : PIECE;
-        if (g->gets == TULLE__MPI_GETS) finish_gets(mpi, g);
+    for (size_t done = 0; done < bytes; done += TULLE__MPI_PIECE) {
+        int n = bytes - done < TULLE__MPI_PIECE ? (int)(bytes - done) : TULLE__MPI_PIECE;
         int error = MPI_Rget((char *)local + done, n, MPI_BYTE, place->rank, displacement(place, at + done), n,
-            MPI_BYTE, window(link, place), &g->get[g->gets]);
-        if (error == MPI_SUCCESS) g->gets++;
-        note(mpi, error);
+            MPI_BYTE, window(link, place), tulle__mpi_request(mpi, group));
+        if (error == MPI_SUCCESS) mpi->group[group].gets++;
+        tulle__mpi_note(mpi, error);
     }
 }
 
 /* Once a group has put to more targets than it can name, its wait flushes them all. */
-static void remember_target(tulle__mpi_group *group, const tulle__place *place)
+void tulle__mpi_target(tulle__mpi_link *mpi, int group, const tulle__place *place)
 {
-    int *n = &group->targets[place->segment], *target = group->target[place->segment];
+    tulle__mpi_group *g = &mpi->group[group];
+    int *n = &g->targets[place->segment], *target = g->target[place->segment];
     for (int i = 0; i < *n && i < TULLE__MPI_TARGETS; i++)
         if (target[i] == place->rank) return;
     if (*n < TULLE__MPI_TARGETS) target[*n] = place->rank;
@@ -82,11 +84,11 @@ static void put(tulle__link *link, int group, const tulle__place *place, uint64_
         memcpy(to, local, bytes);
         return;
     }
-    remember_target(&mpi->group[group], place);
-    for (size_t done = 0; done < bytes; done += PIECE) {
-        int n = bytes - done < PIECE ? (int)(bytes - done) : PIECE;
-        note(mpi, MPI_Put((const char *)local + done, n, MPI_BYTE, place->rank, displacement(place, at + done), n,
-                      MPI_BYTE, window(link, place)));
+    tulle__mpi_target(mpi, group, place);
+    for (size_t done = 0; done < bytes; done += TULLE__MPI_PIECE) {
+        int n = bytes - done < TULLE__MPI_PIECE ? (int)(bytes - done) : TULLE__MPI_PIECE;
+        tulle__mpi_note(mpi, MPI_Put((const char *)local + done, n, MPI_BYTE, place->rank,
+                                 displacement(place, at + done), n, MPI_BYTE, window(link, place)));
     }
 }
 
@@ -102,11 +104,11 @@ static uint64_t fetch_op(tulle__link *link, const tulle__place *place, uint64_t 
     MPI_Win data = mpi->team->window[TULLE__DATA].win;
     MPI_Request request;
     uint64_t before = 0;
-    note(mpi, MPI_Win_sync(data));
+    tulle__mpi_note(mpi, MPI_Win_sync(data));
     int error = MPI_Rget_accumulate(&value, 1, MPI_UINT64_T, &before, 1, MPI_UINT64_T, place->rank,
         displacement(place, at), 1, MPI_UINT64_T, op, window(link, place), &request);
-    note(mpi, error == MPI_SUCCESS ? tulle__mpi_await(1, &request) : error);
-    note(mpi, MPI_Win_sync(data));
+    tulle__mpi_note(mpi, error == MPI_SUCCESS ? tulle__mpi_await(1, &request) : error);
+    tulle__mpi_note(mpi, MPI_Win_sync(data));
     return before;
 }
 
@@ -119,15 +121,15 @@ static void flush(tulle__mpi_link *mpi, int rank, int segment)
 {
     tulle__place word = {.rank = rank, .segment = TULLE__CONTROL, .length = sizeof(uint64_t)};
     if (mpi->team->crowded) (void)fetch_op(&mpi->near.link, &word, 0, 0, MPI_NO_OP);
-    note(mpi, MPI_Win_flush(rank, mpi->team->window[segment].win));
+    tulle__mpi_note(mpi, MPI_Win_flush(rank, mpi->team->window[segment].win));
 }
 
-static void flush_puts(tulle__mpi_link *mpi, tulle__mpi_group *group, int segment)
+static void flush_targets(tulle__mpi_link *mpi, tulle__mpi_group *group, int segment)
 {
     int n = group->targets[segment];
     group->targets[segment] = 0;
     if (n > TULLE__MPI_TARGETS)
-        note(mpi, MPI_Win_flush_all(mpi->team->window[segment].win));
+        tulle__mpi_note(mpi, MPI_Win_flush_all(mpi->team->window[segment].win));
     else
         for (int i = 0; i < n; i++) flush(mpi, group->target[segment][i], segment);
 }
@@ -136,7 +138,7 @@ static tulle_status wait(tulle__link *link, int group)
 {
     tulle__mpi_link *mpi = self(link);
     finish_gets(mpi, &mpi->group[group]);
-    for (int s = 0; s < TULLE__SEGMENTS; s++) flush_puts(mpi, &mpi->group[group], s);
+    for (int s = 0; s < TULLE__SEGMENTS; s++) flush_targets(mpi, &mpi->group[group], s);
     int error = mpi->error;
     mpi->error = MPI_SUCCESS;
     return error == MPI_SUCCESS ? TULLE_OK : tulle__mpi_fail(error, "a transfer");
@@ -163,11 +165,11 @@ static uint64_t compare_swap(
     tulle__mpi_link *mpi = self(link);
     MPI_Win win = window(link, place), data = mpi->team->window[TULLE__DATA].win;
     uint64_t before = 0;
-    note(mpi, MPI_Win_sync(data));
-    note(mpi,
+    tulle__mpi_note(mpi, MPI_Win_sync(data));
+    tulle__mpi_note(mpi,
         MPI_Compare_and_swap(&desired, &expected, &before, MPI_UINT64_T, place->rank, displacement(place, at), win));
-    note(mpi, MPI_Win_flush(place->rank, win));
-    note(mpi, MPI_Win_sync(data));
+    tulle__mpi_note(mpi, MPI_Win_flush(place->rank, win));
+    tulle__mpi_note(mpi, MPI_Win_sync(data));
     return before;
 }
 
@@ -182,7 +184,7 @@ static void progress(tulle__link *link)
     tulle__engine_team *team = self(link)->team;
     int found;
     if (team->progress)
-        note(self(link), MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, team->comm, &found, MPI_STATUS_IGNORE));
+        tulle__mpi_note(self(link), MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, team->comm, &found, MPI_STATUS_IGNORE));
 }
 
 static void fini(tulle__link *link)
@@ -201,4 +203,6 @@ const tulle__link_ops tulle__mpi_rma_ops = {
     .direct = direct,
     .progress = progress,
     .fini = fini,
+    .getv = tulle__mpi_getv,
+    .putv = tulle__mpi_putv,
 };

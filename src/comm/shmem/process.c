@@ -60,6 +60,11 @@ static void finish(void)
 static void set_defaults(void)
 {
     setenv("OMPI_MCA_memory", "^patcher", 0); /* shmem_finalize crashes with it */
+    /* over TCP a message of some 10 kB is cut into pieces that wait for each other */
+    setenv("UCX_TCP_TX_SEG_SIZE", "128k", 0);
+    setenv("UCX_TCP_RX_SEG_SIZE", "128k", 0);
+    setenv("UCX_TCP_SNDBUF", "1m", 0);
+    setenv("UCX_TCP_RCVBUF", "1m", 0);
     if (tulle__shmem_near(1) > sysconf(_SC_NPROCESSORS_ONLN)) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
 
@@ -95,6 +100,7 @@ tulle_status tulle__shmem_start(void)
  */
 void tulle__shmem_progress(void)
 {
+    tulle__shmem_gather_serve();
 #ifdef OSHMEM_MAJOR_VERSION
     int found;
     (void)MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);

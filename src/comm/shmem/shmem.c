@@ -72,6 +72,7 @@ static tulle_status settle(tulle__spec_part *part, tulle__setting *setting)
 static void close_team(tulle__engine_team *team)
 {
     tulle__shmem_largest(0, NULL); /* nobody reaches for the segments any more */
+    tulle__shmem_gather_free(team->link.gather);
     for (int s = 0; s < TULLE__SEGMENTS; s++) {
         tulle__shmem_heap_give(team->link.symmetric[s], team->segment_bytes[s]);
         tulle__free(team->base[s]);
@@ -80,11 +81,17 @@ static void close_team(tulle__engine_team *team)
     tulle__shmem_team_opened(-1);
 }
 
-static tulle_status read_options(tulle__spec_part *part, int *direct)
+struct choices {
+    int direct;
+    int pack; /* vector gets are packed by their target; -1: where gets need its help anyway */
+};
+
+static tulle_status read_options(tulle__spec_part *part, struct choices *choices)
 {
-    static const char *const keys[] = {"direct"};
-    tulle_status status = tulle__spec_flag(part, "direct", direct);
-    return status == TULLE_OK ? tulle__spec_done(part, keys, 1) : status;
+    static const char *const keys[] = {"direct", "pack"};
+    tulle_status status = tulle__spec_flag(part, "direct", &choices->direct);
+    if (status == TULLE_OK) status = tulle__spec_flag(part, "pack", &choices->pack);
+    return status == TULLE_OK ? tulle__spec_done(part, keys, 2) : status;
 }
 
 /* The segment of every PE. The caller agrees on the status. */
@@ -115,11 +122,12 @@ static int reaches_all(const tulle__engine_team *team)
     return !missing;
 }
 
-static tulle_status open_in(tulle__engine_team *team, int direct, const size_t segment_bytes[TULLE__SEGMENTS])
+static tulle_status open_in(
+    tulle__engine_team *team, const struct choices *choices, const size_t segment_bytes[TULLE__SEGMENTS])
 {
     tulle_status status = TULLE_OK;
     for (int s = 0; s < TULLE__SEGMENTS && status == TULLE_OK; s++)
-        status = tulle__shmem_agree(open_segment(team, s, segment_bytes[s], direct));
+        status = tulle__shmem_agree(open_segment(team, s, segment_bytes[s], choices->direct));
     if (status != TULLE_OK) return status;
     int shared = reaches_all(team);
     team->link.near.link = (tulle__link){.ops = shared ? &tulle__near_ops : &tulle__shmem_rma_ops,
@@ -130,14 +138,17 @@ static tulle_status open_in(tulle__engine_team *team, int direct, const size_t s
     memset(team->link.symmetric[TULLE__CONTROL], 0, segment_bytes[TULLE__CONTROL]); /* words begin at 0 */
     tulle__memory_huge(team->link.symmetric[TULLE__DATA], segment_bytes[TULLE__DATA]);
     tulle__shmem_largest(0, NULL);
-    return TULLE_OK;
+    if (shared || team->npes == 1) return TULLE_OK;
+    if (choices->pack < 0 ? tulle__shmem_needs_help(team) : choices->pack)
+        status = tulle__shmem_agree(tulle__shmem_gather_new(&team->link, &team->link.gather));
+    return status;
 }
 
 static tulle_status open_team(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **out)
 {
     tulle__engine_team *team = NULL;
-    int direct = 1;
-    tulle_status status = read_options(part, &direct);
+    struct choices choices = {.direct = 1, .pack = -1};
+    tulle_status status = read_options(part, &choices);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *team, "OpenSHMEM team", &team);
     status = tulle__shmem_agree(status);
     if (status != TULLE_OK) {
@@ -147,7 +158,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
     }
     team->rank = shmem_my_pe();
     team->npes = setting->npes;
-    status = open_in(team, direct, setting->segment_bytes);
+    status = open_in(team, &choices, setting->segment_bytes);
     if (status == TULLE_OK)
         *out = team;
     else
@@ -174,7 +185,7 @@ static tulle_status largest(tulle__engine_team *team, int n, uint64_t *value)
 
 const tulle__engine tulle__engine_shmem = {
     .name = "shmem",
-    .summary = "PEs are the processes of an OpenSHMEM job (direct=on|off)",
+    .summary = "PEs are the processes of an OpenSHMEM job (direct=on|off, pack=on|off)",
     .settle = settle,
     .open = open_team,
     .run = run_team,

@@ -44,9 +44,22 @@ static void put(tulle__link *link, int group, const tulle__place *place, uint64_
         shmem_putmem_nbi(remote(link, place, at), local, bytes, place->rank);
 }
 
+static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    tulle__shmem_gather *gather = self(link)->gather;
+    if (gather && !near(link, place, 0) && tulle__shmem_gather_start(gather, group, place, n, range)) return;
+    for (int i = 0; i < n; i++) get(link, group, place, range[i].at, range[i].local, range[i].bytes);
+}
+
+static tulle_status run_end(tulle__link *link)
+{
+    if (self(link)->gather) tulle__shmem_gather_drop(self(link)->gather);
+    return TULLE_OK;
+}
+
 static tulle_status wait(tulle__link *link, int group)
 {
-    (void)link, (void)group;
+    if (self(link)->gather) tulle__shmem_gather_await(self(link)->gather, group);
     shmem_quiet();
     return TULLE_OK;
 }
@@ -115,4 +128,6 @@ const tulle__link_ops tulle__shmem_rma_ops = {
     .direct = direct,
     .progress = progress,
     .fini = fini,
+    .getv = getv,
+    .run_end = run_end,
 };

@@ -7,9 +7,12 @@
 
 #include "comm/near.h"
 
+typedef struct tulle__shmem_gather tulle__shmem_gather;
+
 typedef struct tulle__shmem_link {
     tulle__near_link near;            /* base: where loads and stores reach a segment; NULL: by OpenSHMEM only */
     char *symmetric[TULLE__SEGMENTS]; /* the own segments: an address in them names the same place of every PE */
+    tulle__shmem_gather *gather;      /* NULL: lists of ranges are a get each */
 } tulle__shmem_link;
 
 struct tulle__engine_team {
@@ -51,6 +54,27 @@ void tulle__shmem_largest(int n, uint64_t *value);
 tulle_status tulle__shmem_agree(tulle_status mine);
 /* Lets transfers of others go on. */
 void tulle__shmem_progress(void);
+
+/* help.c. Collective: whether gets need a call of their target; uses the start of both segments. */
+int tulle__shmem_needs_help(tulle__engine_team *team);
+
+/* gather.c: vector gets that their target packs. */
+
+/* Symmetric memory that it takes. */
+size_t tulle__shmem_gather_bytes(int npes);
+/* Collective: all must have come back before the first list. The caller agrees on the status. */
+tulle_status tulle__shmem_gather_new(tulle__shmem_link *link, tulle__shmem_gather **gather);
+/* Collective. */
+void tulle__shmem_gather_free(tulle__shmem_gather *gather);
+/* 0: not started, as the list has fewer than two ranges that are worth packing, or for lack of memory. */
+int tulle__shmem_gather_start(
+    tulle__shmem_gather *gather, int group, const tulle__place *place, int n, const tulle__range *range);
+/* Until all lists of the group have come; -1: of all groups. */
+void tulle__shmem_gather_await(tulle__shmem_gather *gather, int group);
+/* At the end of a run: nobody waits for what is left, nor may it arrive. */
+void tulle__shmem_gather_drop(tulle__shmem_gather *gather);
+/* Answers the requests of others; part of tulle__shmem_progress. */
+void tulle__shmem_gather_serve(void);
 
 /* shmem_rma.c: operations where loads and stores do not reach all. */
 extern const tulle__link_ops tulle__shmem_rma_ops;

@@ -22,6 +22,12 @@ static const size_t beside = (size_t)9 << 20;
 
 static const char *const names[] = {"SHMEM_SYMMETRIC_SIZE", "SHMEM_SYMMETRIC_HEAP_SIZE"};
 
+/* What a PE needs beside a team's memory. */
+static size_t fixed_bytes(int npes)
+{
+    return segment_extra + tulle__shmem_gather_bytes(npes) + records;
+}
+
 /* A process has one heap. */
 static struct {
     size_t bytes, taken;
@@ -78,9 +84,9 @@ tulle_status tulle__shmem_heap_refuse(int near)
 }
 
 /* The memory of a PE for which the heap is made. */
-static tulle_status choose_memory(int near, size_t asked, size_t *memory)
+static tulle_status choose_memory(int npes, int near, size_t asked, size_t *memory)
 {
-    size_t room = room_each(near), fixed = segment_extra + records;
+    size_t room = room_each(near), fixed = fixed_bytes(npes);
     size_t most = room > fixed ? room - fixed : 0;
     *memory = asked ? asked : most / 5 * 4;
     if (*memory && *memory <= most) return TULLE_OK;
@@ -93,15 +99,15 @@ static tulle_status choose_memory(int near, size_t asked, size_t *memory)
 
 tulle_status tulle__shmem_heap_announce(int npes, int near, size_t memory)
 {
-    size_t each = 0, fixed = segment_extra + records, given = announced();
-    tulle_status status = given ? TULLE_OK : choose_memory(near, memory / (size_t)npes, &each);
+    size_t each = 0, fixed = fixed_bytes(npes), given = announced();
+    tulle_status status = given ? TULLE_OK : choose_memory(npes, near, memory / (size_t)npes, &each);
     announce(given ? given : status == TULLE_OK ? each + fixed : records);
     return status;
 }
 
 size_t tulle__shmem_heap_left(void)
 {
-    size_t used = heap.taken + segment_extra + records;
+    size_t used = heap.taken + fixed_bytes(shmem_n_pes());
     return heap.bytes > used ? heap.bytes - used : 0;
 }
 

@@ -17,6 +17,9 @@
 
 static const double own_atomic = 5e-8, copy_rate = 1e10; /* where the platform has no rate of its memory */
 
+/* As many ranges of a list take as long as a message, where the platform does not say: as the model has it. */
+static const double ranges_in_latency = 16;
+
 static tulle__sim_link *sim_link(tulle__link *link)
 {
     return (tulle__sim_link *)link;
@@ -194,13 +197,23 @@ static void put(tulle__link *link, int group, const tulle__place *place, uint64_
     start(link, group, place, 1, &(tulle__range){at, (void *)(uintptr_t)local, bytes}, 1);
 }
 
+/* What the ranges of a list after the first one cost the PE; within a PE they are copies only. */
+static void charge_ranges(tulle__sim_link *s, const tulle__place *place, int n)
+{
+    const tulle__sim_platform *p = &s->team->platform;
+    if (n < 2 || place->rank == s->link.rank) return;
+    s->owed += (n - 1) * (p->range >= 0 ? p->range : latency_to(s, place->rank) / ranges_in_latency);
+}
+
 static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
+    charge_ranges(sim_link(link), place, n);
     start(link, group, place, n, range, 0);
 }
 
 static void putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
+    charge_ranges(sim_link(link), place, n);
     start(link, group, place, n, range, 1);
 }
 

@@ -138,6 +138,7 @@ static tulle_status read_quantities(tulle__spec_part *part, tulle__sim_platform 
         {"far_bw", tulle__sim_host->spec_bytes, &p->far_bw},
         {"far_latency", tulle__sim_host->spec_seconds, &p->far_latency},
         {"overhead", tulle__sim_host->spec_seconds, &p->overhead},
+        {"range", tulle__sim_host->spec_seconds, &p->range},
         {"small", tulle__sim_host->spec_bytes, &p->small},
         {"flops", tulle__sim_host->spec_bytes, &r->flops[TULLE_F64]},
         {"flops32", tulle__sim_host->spec_bytes, &r->flops[TULLE_F32]},
@@ -192,8 +193,8 @@ static tulle_status refuse(const tulle__sim_platform *p)
 tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platform *platform, const char **file)
 {
     static const char *const keys[] = {"platform", "compute", "speed", "direct", "node", "leaf", "taper", "near_bw",
-        "pair_bw", "near_latency", "far_bw", "far_latency", "overhead", "small", "flops", "flops32", "memory", "cache",
-        "launch", "hop", "room", "data"};
+        "pair_bw", "near_latency", "far_bw", "far_latency", "overhead", "range", "small", "flops", "flops32", "memory",
+        "cache", "launch", "hop", "room", "data"};
     const char *name = "summit";
     tulle__sim_platform p = {.overhead = 2e-7};
     *file = NULL;
@@ -208,6 +209,7 @@ tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platfor
     if (p.taper <= 0) p.taper = 1;
     p.speed = 1;
     p.small = 4096;
+    p.range = -1;
     if (status == TULLE_OK) status = read_compute(part, &p.measured);
     if (status == TULLE_OK) status = read_data(part, &p.sizes);
     if (status == TULLE_OK) status = read_quantities(part, &p);

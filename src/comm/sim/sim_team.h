@@ -40,7 +40,8 @@ typedef struct tulle__sim_platform {
     int leaf;                     /* nodes of a leaf switch; 0: one switch for all */
     double taper;                 /* bandwidth of a leaf's ports to that of its uplink */
     double overhead;              /* seconds of a PE to start an operation */
-    double small;                 /* bytes; transfers of no more do not compete for links */
+    double range; /* seconds of a PE for each range of a list after the first; < 0: a part of the latency */
+    double small; /* bytes; transfers of no more do not compete for links */
     tulle__sim_rates rates;
     int measured;  /* kernels take the time that they take here */
     double speed;  /* of the simulated processor, to that of this one */

@@ -12,18 +12,20 @@
 #include "comm/heap.h"
 #include "comm/wrap/wrap.h"
 
+/* A transfer: ranges `first` and on of those that are held; a single one is no list for the link below. */
 struct held {
     tulle__place place;
-    uint64_t at;
-    void *local;
-    size_t bytes;
+    size_t first;
+    int n, is_list;
     int group, is_put;
 };
 
 struct check_link {
     tulle__link link;
     struct held *held;
+    tulle__range *range; /* those of one transfer side by side, in the order of transfers */
     size_t count, room;
+    size_t ranges, range_room;
     tulle_status error; /* sticks */
     char message[TULLE_MESSAGE_MAX];
 };
@@ -82,56 +84,104 @@ static tulle_status alive(struct check_link *check, const char *what, const tull
     return status;
 }
 
-static void hold(
-    struct check_link *check, int group, int is_put, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+static tulle_status make_room(struct check_link *check, int n)
 {
-    const char *what = is_put ? "put" : "get";
-    tulle_status status = bounds(check, what, place, at, bytes, 1);
-    if (status == TULLE_OK && (group < 0 || group >= TULLE__GROUPS))
-        status = tulle__fail(TULLE_ERR_COMM, "check: completion group %d of %d", group, TULLE__GROUPS);
-    if (status == TULLE_OK && check->count == check->room) {
+    tulle_status status = TULLE_OK;
+    if (check->count == check->room) {
         size_t room = check->room ? 2 * check->room : 64;
         status = tulle__realloc(room, sizeof *check->held, "held transfers", &check->held);
         if (status == TULLE_OK) check->room = room;
     }
+    if (status == TULLE_OK && check->ranges + (size_t)n > check->range_room) {
+        size_t room = 2 * (check->ranges + (size_t)n);
+        status = tulle__realloc(room, sizeof *check->range, "held transfers", &check->range);
+        if (status == TULLE_OK) check->range_room = room;
+    }
+    return status;
+}
+
+/* All of a transfer is held, or nothing of it. */
+static void hold(struct check_link *check, int group, int is_put, int is_list, const tulle__place *place, int n,
+    const tulle__range *range)
+{
+    tulle_status status = TULLE_OK;
+    for (int i = 0; i < n && status == TULLE_OK; i++)
+        status = bounds(check, is_put ? "put" : "get", place, range[i].at, range[i].bytes, 1);
+    if (status == TULLE_OK && (group < 0 || group >= TULLE__GROUPS))
+        status = tulle__fail(TULLE_ERR_COMM, "check: completion group %d of %d", group, TULLE__GROUPS);
+    if (status == TULLE_OK) status = make_room(check, n);
     if (status != TULLE_OK) {
         stick(check, status);
         return;
     }
-    if (!is_put && local) memset(local, 0xff, bytes); /* NaN as f32 and f64, -1 as an index */
-    check->held[check->count++] =
-        (struct held){.place = *place, .at = at, .local = local, .bytes = bytes, .group = group, .is_put = is_put};
+    for (int i = 0; i < n; i++) {
+        /* NaN as f32 and f64, -1 as an index */
+        if (!is_put && range[i].local) memset(range[i].local, 0xff, range[i].bytes);
+        check->range[check->ranges + (size_t)i] = range[i];
+    }
+    check->held[check->count++] = (struct held){
+        .place = *place, .first = check->ranges, .n = n, .is_list = is_list, .group = group, .is_put = is_put};
+    check->ranges += (size_t)n;
 }
 
 static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
-    hold((struct check_link *)link, group, 0, place, at, local, bytes);
+    hold((struct check_link *)link, group, 0, 0, place, 1, &(tulle__range){at, local, bytes});
 }
 
 static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
-    hold((struct check_link *)link, group, 1, place, at, (void *)(uintptr_t)local, bytes);
+    hold((struct check_link *)link, group, 1, 0, place, 1, &(tulle__range){at, (void *)(uintptr_t)local, bytes});
+}
+
+static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    hold((struct check_link *)link, group, 0, 1, place, n, range);
+}
+
+static void putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    hold((struct check_link *)link, group, 1, 1, place, n, range);
+}
+
+static void start(tulle__link *inner, const struct held *h, const tulle__range *range)
+{
+    if (h->is_list && h->is_put)
+        tulle__link_putv(inner, h->group, &h->place, h->n, range);
+    else if (h->is_list)
+        tulle__link_getv(inner, h->group, &h->place, h->n, range);
+    else if (h->is_put)
+        inner->ops->put(inner, h->group, &h->place, range->at, range->local, range->bytes);
+    else
+        inner->ops->get(inner, h->group, &h->place, range->at, range->local, range->bytes);
+}
+
+/* What is not waited for yet moves up in both lists. */
+static void keep(struct check_link *check, const struct held *h, size_t *count, size_t *ranges)
+{
+    struct held kept = *h;
+    kept.first = *ranges;
+    memmove(check->range + kept.first, check->range + h->first, (size_t)h->n * sizeof *check->range);
+    check->held[(*count)++] = kept;
+    *ranges += (size_t)kept.n;
 }
 
 static tulle_status wait(tulle__link *link, int group)
 {
     struct check_link *check = (struct check_link *)link;
     tulle__link *inner = link->inner;
-    size_t kept = 0;
+    size_t count = 0, ranges = 0;
     for (size_t i = 0; i < check->count; i++) {
-        struct held *h = &check->held[i];
+        const struct held *h = &check->held[i];
         if (h->group != group) {
-            check->held[kept++] = *h;
+            keep(check, h, &count, &ranges);
             continue;
         }
         stick(check, alive(check, h->is_put ? "put" : "get", &h->place));
-        if (check->error != TULLE_OK) continue;
-        if (h->is_put)
-            inner->ops->put(inner, group, &h->place, h->at, h->local, h->bytes);
-        else
-            inner->ops->get(inner, group, &h->place, h->at, h->local, h->bytes);
+        if (check->error == TULLE_OK) start(inner, h, check->range + h->first);
     }
-    check->count = kept;
+    check->count = count;
+    check->ranges = ranges;
     stick(check, inner->ops->wait(inner, group));
     return stuck(check);
 }
@@ -178,7 +228,7 @@ static tulle_status run_end(tulle__link *link)
         stick(check, tulle__fail(TULLE_ERR_COMM, "check: PE %d started %zu transfers and never waited for them",
                          link->rank, check->count));
     tulle_status status = stuck(check);
-    check->count = 0;
+    check->count = check->ranges = 0;
     check->error = TULLE_OK;
     tulle_status below = tulle__forward_run_end(link);
     return status != TULLE_OK ? status : below;
@@ -186,7 +236,9 @@ static tulle_status run_end(tulle__link *link)
 
 static void fini(tulle__link *link)
 {
-    tulle__free(((struct check_link *)link)->held);
+    struct check_link *check = (struct check_link *)link;
+    tulle__free(check->held);
+    tulle__free(check->range);
     tulle__forward_fini(link);
 }
 
@@ -202,6 +254,8 @@ static const tulle__link_ops check_ops = {
     .progress = tulle__forward_progress,
     .fini = fini,
     .run_end = run_end,
+    .getv = getv,
+    .putv = putv,
 };
 
 static tulle_status open_check(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wrapper `fault`: the op-th get, put or atomic of one PE fails, once. What was to be got holds NaN. */
+/* The wrapper `fault`: the op-th get, put or atomic of one PE fails, once. What was to be got holds NaN. A list of
+ * ranges or words is one operation. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -33,6 +34,20 @@ static void get(tulle__link *link, int group, const tulle__place *place, uint64_
 static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
     if (!strikes(link)) tulle__forward_put(link, group, place, at, local, bytes);
+}
+
+static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    if (!strikes(link))
+        tulle__link_getv(link->inner, group, place, n, range);
+    else
+        for (int i = 0; i < n; i++)
+            if (range[i].local) memset(range[i].local, 0xff, range[i].bytes);
+}
+
+static void putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    if (!strikes(link)) tulle__link_putv(link->inner, group, place, n, range);
 }
 
 static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
@@ -71,6 +86,8 @@ static const tulle__link_ops fault_ops = {
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
+    .getv = getv,
+    .putv = putv,
     .getw = getw,
     .addw = addw,
 };

@@ -30,6 +30,8 @@ struct migrate_link {
     int64_t pin;   /* moves after which a page stays; 0: none do */
     uint64_t table, pages[TULLE__SEGMENTS];
     int64_t faults;
+    tulle__range *left; /* of a list: what loads and stores do not reach */
+    int left_room;
 };
 
 /*
@@ -229,16 +231,50 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
     return __atomic_load_n((const uint64_t *)(const void *)there, __ATOMIC_ACQUIRE);
 }
 
+enum { LEFT_ROOM = 64 }; /* from the start; more is reserved for longer lists */
+
+/* Room for a list of n ranges; 0: there is none, and each range of it goes by itself. */
+static int left_reserve(struct migrate_link *m, int n)
+{
+    if (n <= m->left_room) return 1;
+    if (tulle__realloc((size_t)n, sizeof *m->left, "ranges of a list", &m->left) != TULLE_OK) return 0;
+    m->left_room = n;
+    return 1;
+}
+
 static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
+    struct migrate_link *m = (struct migrate_link *)link;
+    int left = 0, listed = left_reserve(m, n);
     access_list(link, place, n, range);
     for (int i = 0; i < n; i++) {
         const char *there = reached(link, place, range[i].at);
         if (there && range[i].local)
             memcpy(range[i].local, there, range[i].bytes);
+        else if (listed)
+            m->left[left++] = range[i];
         else
             tulle__link_getv(link->inner, group, place, 1, &range[i]);
     }
+    if (left) tulle__link_getv(link->inner, group, place, left, m->left);
+}
+
+static void putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    struct migrate_link *m = (struct migrate_link *)link;
+    int left = 0, listed = left_reserve(m, n);
+    access_list(link, place, n, range);
+    for (int i = 0; i < n; i++) {
+        char *there = reached(link, place, range[i].at);
+        if (there && range[i].local)
+            memcpy(there, range[i].local, range[i].bytes);
+        else if (listed)
+            m->left[left++] = range[i];
+        else
+            tulle__link_putv(link->inner, group, place, 1, &range[i]);
+    }
+    if (left) tulle__link_putv(link->inner, group, place, left, m->left);
+    if (left < n) written(link, place);
 }
 
 static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
@@ -278,6 +314,12 @@ static void addw(
     written(link, place);
 }
 
+static void fini(tulle__link *link)
+{
+    tulle__free(((struct migrate_link *)link)->left);
+    tulle__forward_fini(link);
+}
+
 static const tulle__link_ops migrate_ops = {
     .get = get,
     .put = put,
@@ -288,9 +330,10 @@ static const tulle__link_ops migrate_ops = {
     .load = load,
     .direct = tulle__direct_own,
     .progress = tulle__forward_progress,
-    .fini = tulle__forward_fini,
+    .fini = fini,
     .run_end = tulle__forward_run_end,
     .getv = getv,
+    .putv = putv,
     .getw = getw,
     .addw = addw,
 };
@@ -344,9 +387,14 @@ static tulle_status open_migrate(
     tulle__wrap(&m->link, &migrate_ops, inner);
     m->link.faults = &m->faults;
     TULLE_TRY(lay_table(m));
+    if (!left_reserve(m, LEFT_ROOM)) {
+        status = TULLE_ERR_MEMORY;
+        goto out;
+    }
     *link = &m->link;
     return TULLE_OK;
 out:
+    if (m) tulle__free(m->left);
     tulle__free(m);
     return status;
 }

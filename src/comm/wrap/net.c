@@ -3,7 +3,7 @@
  * The wrapper `net`: the time of a chosen network, in real time. A PE has one port: transfers of its own follow each
  * other on it at bw bytes a second and arrive latency later; atomics that return a value take a round trip. The bytes
  * themselves are moved when the transfer starts, the wait waits for the rest of its time. Other PEs are not direct.
- * Times mean something while there is a core for every thread.
+ * A list of ranges is one transfer. Times mean something while there is a core for every thread.
  */
 #include <sched.h>
 
@@ -47,20 +47,28 @@ static void put(tulle__link *link, int group, const tulle__place *place, uint64_
     tulle__forward_put(link, group, place, at, local, bytes);
 }
 
+static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    charge((struct net_link *)link, group, place, tulle__ranges_bytes(n, range));
+    tulle__link_getv(link->inner, group, place, n, range);
+}
+
+static void putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    charge((struct net_link *)link, group, place, tulle__ranges_bytes(n, range));
+    tulle__link_putv(link->inner, group, place, n, range);
+}
+
 static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    size_t bytes = 0;
-    for (int i = 0; i < n; i++) bytes += range[i].bytes;
-    charge((struct net_link *)link, group, place, bytes);
+    charge((struct net_link *)link, group, place, tulle__ranges_bytes(n, range));
     tulle__link_getw(link->inner, group, place, n, range);
 }
 
 static void addw(
     tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
 {
-    size_t bytes = 0;
-    for (int i = 0; i < n; i++) bytes += range[i].bytes;
-    charge((struct net_link *)link, group, place, bytes);
+    charge((struct net_link *)link, group, place, tulle__ranges_bytes(n, range));
     tulle__link_addw(link->inner, group, place, kind, n, range);
 }
 
@@ -107,6 +115,8 @@ static const tulle__link_ops net_ops = {
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
+    .getv = getv,
+    .putv = putv,
     .getw = getw,
     .addw = addw,
 };

@@ -44,18 +44,25 @@ static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t
     return before;
 }
 
-static int64_t bytes_of(int n, const tulle__range *range)
+static void get_ranges(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    int64_t bytes = 0;
-    for (int i = 0; i < n; i++) bytes += (int64_t)range[i].bytes;
-    return bytes;
+    int64_t start = tulle__link_now(link);
+    tulle__link_getv(link->inner, group, place, n, range);
+    span(link, "get", start, (int64_t)tulle__ranges_bytes(n, range), place->rank);
+}
+
+static void put_ranges(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    int64_t start = tulle__link_now(link);
+    tulle__link_putv(link->inner, group, place, n, range);
+    span(link, "put", start, (int64_t)tulle__ranges_bytes(n, range), place->rank);
 }
 
 static void get_words(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     int64_t start = tulle__link_now(link);
     tulle__link_getw(link->inner, group, place, n, range);
-    span(link, "get words", start, bytes_of(n, range), place->rank);
+    span(link, "get words", start, (int64_t)tulle__ranges_bytes(n, range), place->rank);
 }
 
 static void add_words(
@@ -63,7 +70,7 @@ static void add_words(
 {
     int64_t start = tulle__link_now(link);
     tulle__link_addw(link->inner, group, place, kind, n, range);
-    span(link, "add words", start, bytes_of(n, range), place->rank);
+    span(link, "add words", start, (int64_t)tulle__ranges_bytes(n, range), place->rank);
 }
 
 static const tulle__link_ops trace_ops = {
@@ -78,6 +85,8 @@ static const tulle__link_ops trace_ops = {
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
+    .getv = get_ranges,
+    .putv = put_ranges,
     .getw = get_words,
     .addw = add_words,
 };

@@ -11,6 +11,14 @@ extern const tulle__wrapper tulle__wrapper_migrate;
 extern const tulle__wrapper tulle__wrapper_net;
 extern const tulle__wrapper tulle__wrapper_trace;
 
+/* Bytes of a vector transfer. */
+static inline size_t tulle__ranges_bytes(int n, const tulle__range *range)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < n; i++) bytes += range[i].bytes;
+    return bytes;
+}
+
 /* Calls that go straight to the inner link. */
 void tulle__forward_get(
     tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reproduces what README.md says of the MPIs, without Tulle: faults stall|cas|allocate, in at least 2 processes.
+ * Reproduces what README.md says of the MPIs, without Tulle: faults stall|cas|allocate|early, in at least 2 processes.
  *   stall     1000 fetch-and-adds at a PE that computes for 1 s
  *   cas       one compare-and-swap between processes of a node
+ *   early     a get of blocks, whose request is complete before they are there
  *   allocate  how long a shared window of 4 GB a process takes
  * mpicc.openmpi faults.c -o faults && mpirun.openmpi --mca osc rdma -n 2 ./faults cas
  */
@@ -49,6 +50,31 @@ static void cas(MPI_Win win, int rank)
     printf("process %d has swapped\n", rank);
 }
 
+static void early(MPI_Win win, int rank)
+{
+    enum { BLOCKS = 64, BYTES = 8, STEP = 16 };
+    char *base, got[BLOCKS * BYTES];
+    MPI_Aint at[BLOCKS];
+    MPI_Datatype blocks;
+    MPI_Request request;
+    int found, done, missing = 0;
+    MPI_Win_get_attr(win, MPI_WIN_BASE, &base, &found);
+    memset(base, 1, BLOCKS * STEP);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < BLOCKS; i++) at[i] = i * STEP;
+    MPI_Type_create_hindexed_block(BLOCKS, BYTES, at, MPI_BYTE, &blocks);
+    MPI_Type_commit(&blocks);
+    for (int times = 0; rank == 0 && times < 1000; times++) {
+        memset(got, 0, sizeof got);
+        MPI_Rget(got, sizeof got, MPI_BYTE, 1, 0, 1, blocks, win, &request);
+        for (done = 0; !done;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+        missing += memchr(got, 0, sizeof got) != NULL;
+        MPI_Win_flush(1, win);
+    }
+    if (rank == 0) printf("%d of 1000 gets of %d blocks were complete too early\n", missing, BLOCKS);
+    MPI_Type_free(&blocks);
+}
+
 int main(int argc, char **argv)
 {
     int rank;
@@ -61,6 +87,7 @@ int main(int argc, char **argv)
     if (large && rank == 0) printf("allocated in %.3f s\n", MPI_Wtime() - start);
     if (strcmp(what, "stall") == 0 && rank < 2) stall(win, rank);
     if (strcmp(what, "cas") == 0 && rank < 2) cas(win, rank);
+    if (strcmp(what, "early") == 0) early(win, rank);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_unlock_all(win);
     MPI_Win_free(&win);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Vector transfers: the ranges of one PE's segment as one MPI operation, so that a list costs one message and one
+ * latency. Both ends are described by a derived datatype: a list of blocks of bytes. Neighbouring ranges are joined on
+ * each side by itself, so the side that lies together, which mostly is the local one, needs no datatype.
+ *
+ * An operation carries up to one PIECE, since counts and sizes of datatypes are int in MPI 3.
+ */
+#include <string.h>
+
+#include "comm/mpi/mpi_team.h"
+
+/*
+ * Under MPICH the request of a get whose target has a derived datatype is complete before its bytes are there
+ * (README.md, faults/faults.c); a flush waits for them.
+ */
+#ifdef MPICH_VERSION
+enum { REQUEST_IS_EARLY = 1 };
+#else
+enum { REQUEST_IS_EARLY = 0 };
+#endif
+
+static int side_reserve(tulle__mpi_side *side, int n)
+{
+    const tulle__module_host *host = tulle__mpi_host;
+    int room = 2 * n;
+    if (n <= side->room) return 1;
+    tulle__mpi_side_free(side);
+    tulle__account *account = host->account_enter(NULL); /* the engine's, not the PE's */
+    int reserved = host->alloc((size_t)room, sizeof *side->at, "blocks of a datatype", &side->at) == TULLE_OK &&
+                   host->alloc((size_t)room, sizeof *side->length, "blocks of a datatype", &side->length) == TULLE_OK;
+    host->account_enter(account);
+    if (reserved)
+        side->room = room;
+    else
+        tulle__mpi_side_free(side);
+    return reserved;
+}
+
+void tulle__mpi_side_free(tulle__mpi_side *side)
+{
+    tulle__mpi_host->free(side->at);
+    tulle__mpi_host->free(side->length);
+    *side = (tulle__mpi_side){.n = 0};
+}
+
+static void side_add(tulle__mpi_side *side, MPI_Aint at, int length)
+{
+    int last = side->n - 1;
+    if (side->n && side->at[last] + side->length[last] == at) {
+        side->length[last] += length;
+        return;
+    }
+    side->at[side->n] = at;
+    side->length[side->n++] = length;
+}
+
+/*
+ * What MPI is to be told: `count` of `type` from `base` on. The base is the lowest address, since displacements that
+ * are negative, or that count from MPI_BOTTOM, are what few programs use.
+ */
+struct described {
+    MPI_Aint base;
+    MPI_Datatype type;
+    int count;
+};
+
+static int describe(tulle__mpi_side *side, struct described *d)
+{
+    *d = (struct described){.base = side->at[0], .type = MPI_BYTE, .count = side->length[0]};
+    if (side->n == 1) return MPI_SUCCESS;
+    int equal = 1;
+    for (int i = 1; i < side->n; i++) {
+        if (side->at[i] < d->base) d->base = side->at[i];
+        equal &= side->length[i] == side->length[0];
+    }
+    for (int i = 0; i < side->n; i++) side->at[i] -= d->base;
+    d->count = 1;
+    /* the target is told of the blocks, too: equal lengths need not be told one by one */
+    int error = equal ? MPI_Type_create_hindexed_block(side->n, side->length[0], side->at, MPI_BYTE, &d->type)
+                      : MPI_Type_create_hindexed(side->n, side->length, side->at, MPI_BYTE, &d->type);
+    if (error != MPI_SUCCESS) d->type = MPI_BYTE;
+    return error == MPI_SUCCESS ? MPI_Type_commit(&d->type) : error;
+}
+
+/* What is under way keeps a datatype that is freed. */
+static void forget(struct described *d)
+{
+    if (d->type != MPI_BYTE) MPI_Type_free(&d->type);
+}
+
+/* Starts the operation of the blocks that were gathered. */
+static void start(tulle__mpi_link *mpi, int group, const tulle__place *place, int is_put)
+{
+    struct described local = {.type = MPI_BYTE}, remote = {.type = MPI_BYTE};
+    MPI_Win win = mpi->team->window[place->segment].win;
+    int error = describe(&mpi->local, &local);
+    if (error == MPI_SUCCESS) error = describe(&mpi->remote, &remote);
+    void *here = (void *)(intptr_t)local.base;
+    MPI_Aint there = (MPI_Aint)place->offset + remote.base;
+    if (error == MPI_SUCCESS && is_put)
+        error = MPI_Put(here, local.count, local.type, place->rank, there, remote.count, remote.type, win);
+    else if (error == MPI_SUCCESS)
+        error = MPI_Rget(here, local.count, local.type, place->rank, there, remote.count, remote.type, win,
+            tulle__mpi_request(mpi, group));
+    if (error != MPI_SUCCESS)
+        tulle__mpi_note(mpi, error);
+    else if (!is_put)
+        mpi->group[group].gets++;
+    if (is_put || REQUEST_IS_EARLY) tulle__mpi_target(mpi, group, place);
+    forget(&local);
+    forget(&remote);
+    mpi->local.n = mpi->remote.n = 0;
+}
+
+/* One range by itself: what is larger than an operation can be, or where there is no memory for lists. */
+static void move(tulle__link *link, int group, const tulle__place *place, const tulle__range *range, int is_put)
+{
+    if (is_put)
+        link->ops->put(link, group, place, range->at, range->local, range->bytes);
+    else
+        link->ops->get(link, group, place, range->at, range->local, range->bytes);
+}
+
+static void move_ranges(
+    tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range, int is_put)
+{
+    tulle__mpi_link *mpi = (tulle__mpi_link *)link;
+    size_t bytes = 0;
+    int listed = n > 1 && !mpi->team->window[place->segment].base[place->rank] && side_reserve(&mpi->local, n) &&
+                 side_reserve(&mpi->remote, n);
+    for (int i = 0; i < n; i++) {
+        if (!listed || range[i].bytes >= TULLE__MPI_PIECE) {
+            move(link, group, place, &range[i], is_put);
+            continue;
+        }
+        if (!range[i].bytes) continue;
+        if (bytes + range[i].bytes > TULLE__MPI_PIECE) {
+            start(mpi, group, place, is_put);
+            bytes = 0;
+        }
+        side_add(&mpi->local, (MPI_Aint)(intptr_t)range[i].local, (int)range[i].bytes);
+        side_add(&mpi->remote, (MPI_Aint)range[i].at, (int)range[i].bytes);
+        bytes += range[i].bytes;
+    }
+    if (bytes) start(mpi, group, place, is_put);
+}
+
+void tulle__mpi_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    move_ranges(link, group, place, n, range, 0);
+}
+
+void tulle__mpi_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    move_ranges(link, group, place, n, range, 1);
+}
