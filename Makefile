@@ -37,6 +37,7 @@ check-all: setup
 	@$(MAKE) build
 	cd $(BUILD) && ctest --output-on-failure -j $(JOBS)
 	@$(MAKE) --no-print-directory check-sanitizers
+	@$(MAKE) --no-print-directory fuzz
 
 # what there is not says so, with its reason
 check-gpu: setup
