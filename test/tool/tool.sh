@@ -231,6 +231,8 @@ unset TULLE_MACHINE
 # streams
 expect 0 'read where it lies' stream fem:nodes=8,dof=3 --check --pes 2
 expect 0 'slabs of at most.*through 3 buffers' stream fem:nodes=8,dof=3 --device limit:mem=200K,link=2G+cpu --cols 3 --check --pes 1
+expect 3 'a row has [0-9]* blocks, but a slab of the device .limit. at most 1' stream fem:nodes=8,dof=3 --device limit:blocks=1+cpu --pes 1
+expect 0 'check passed' stream fem:nodes=8,dof=3 --device late:seed=3+limit:blocks=60+cpu --pes 2 --check
 expect 0 '"hide":false,"separate":true.*"slabs":9,.*"passed":true' stream fem:nodes=8,dof=3 --device limit:link=2G+cpu --slabs 9 --hide off --separate --cols 3 --check --json --pes 1
 expect 0 'check passed' stream "$data/bcsstk16.mtx.gz" --source spread --slabs 3 --comm check+threads --pes 3 --check
 expect 0 '[0-9]  off .*<- auto' stream fem:nodes=8,dof=3 --device limit:link=2G+cpu --sweep 3,16,auto --check --pes 1
