@@ -9,11 +9,6 @@
 #include <immintrin.h>
 
 #define ROWS TULLE__TARGET_AVX2
-#define ADD(x, y) ((x) + (y))
-#define MULTIPLY(x, y) ((x) * (y))
-#define ZERO 0
-#define MASKED 0
-#define ALLOWED(i, c) 1
 #define LIST_WORDS tulle__list_words
 
 /* mask_words + 8 - n: n words of ones, then zeros */

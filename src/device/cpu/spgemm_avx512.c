@@ -9,11 +9,6 @@
 #include <immintrin.h>
 
 #define ROWS TULLE__TARGET_AVX512
-#define ADD(x, y) ((x) + (y))
-#define MULTIPLY(x, y) ((x) * (y))
-#define ZERO 0
-#define MASKED 0
-#define ALLOWED(i, c) 1
 #define LIST_WORDS list_words
 
 /* Mask of the first len of 8 (16) lanes. */

@@ -57,10 +57,10 @@ ROWS static int64_t NAME(merge_rows)(
         for (int r = 0; r < 8; r++) k = head[r] < k ? head[r] : k;
         if (k == INT32_MAX) return n;
         for (int r = 0; r < 8; r++) {
-            factor[r] = ZERO;
+            factor[r] = 0;
             if (head[r] != k) continue;
             rows |= 1u << r;
-            factor[r] = ap ? MULTIPLY(scale, ((const T *)pair->A.val)[at[r]]) : scale;
+            factor[r] = ap ? scale * ((const T *)pair->A.val)[at[r]] : scale;
             head[r] = ap && ++at[r] < ap[group->i + r + 1] ? pair->A.colind[at[r]] : INT32_MAX;
         }
         if (bp[k] == bp[k + 1]) continue;
@@ -130,8 +130,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(add_entries)(NAME(ei
     const NAME(eight) a = *(const NAME(eight) *)(const void *)factor;
     for (int32_t e = 0; e < n; e++) {
         NAME(eight) *sum = &sums[col[e] - first];
-        NAME(eight) x = MULTIPLY(a, val[e]);
-        *sum = ADD(*sum, all ? x : (NAME(eight))((NAME(lanes_set))x & *rows));
+        NAME(eight) x = a * val[e];
+        *sum += (all ? x : (NAME(eight))((NAME(lanes_set))x & *rows));
     }
 }
 

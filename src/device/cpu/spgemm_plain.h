@@ -44,7 +44,7 @@ static inline int NAME(consecutive)(const int32_t *col)
     return 1;
 }
 
-/* Writes the columns of the runs and their sums, and makes the sums ZERO. room: entries that may be touched. */
+/* Writes the columns of the runs and their sums, and makes the sums 0. room: entries that may be touched. */
 static inline void NAME(copy_runs)(
     const tulle__run *run, int64_t nruns, T *dense, int64_t room, int32_t *colind, T *val)
 {
@@ -53,7 +53,7 @@ static inline void NAME(copy_runs)(
         for (int32_t c = run[r].col; c < run[r].col + run[r].len; c++) {
             *colind++ = c;
             *val++ = dense[c];
-            dense[c] = ZERO;
+            dense[c] = 0;
         }
 }
 

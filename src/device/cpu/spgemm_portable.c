@@ -6,11 +6,6 @@
 #include "device/cpu/spgemm.h"
 
 #define ROWS
-#define ADD(x, y) ((x) + (y))
-#define MULTIPLY(x, y) ((x) * (y))
-#define ZERO 0
-#define MASKED 0
-#define ALLOWED(i, c) 1
 #define LIST_WORDS tulle__list_words
 
 #define T float

@@ -3,8 +3,6 @@
  * Template of the sparse product's row kernels, included once an instruction set and value type with
  *   T, NAME(x)                       the type, and x with its suffix
  *   ROWS                             the function attribute of the instruction set
- *   ADD(x, y), MULTIPLY(x, y), ZERO  the semiring; every sum starts as ZERO + first
- *   MASKED, ALLOWED(i, c)            whether entry (i, c) may be in C; MASKED 0: all may
  *   LIST_WORDS                       tulle__list_words or the same with vectors
  * and the vector helpers NAME(copy_runs) and NAME(drain) of that instruction set, beside those of spgemm_runs.h.
  *
@@ -80,7 +78,7 @@ ROWS static tulle_status NAME(list)(tulle__spgemm_space *space, int64_t i, NAME(
             const int32_t *col = pair->B.colind + b;
             NAME(segment) *s = &segment[n++];
             s->val = (const T *)pair->B.val + b;
-            s->scale = ap ? MULTIPLY(scale, ((const T *)pair->A.val)[a]) : scale;
+            s->scale = ap ? scale * ((const T *)pair->A.val)[a] : scale;
             s->col = col;
             s->len = len;
             if (col[0] < lo) lo = col[0];
@@ -108,7 +106,6 @@ ROWS static __attribute__((noinline)) void NAME(mark_dense)(tulle__spgemm_space 
         const int32_t *col = row->segment[s].col;
         for (int64_t b = 0; b < row->segment[s].len; b++) {
             uint32_t c = (uint32_t)col[b];
-            if (MASKED && !ALLOWED(row->i, c)) continue;
             bits[c >> 6] |= (uint64_t)1 << (c & 63);
         }
     }
@@ -124,9 +121,8 @@ ROWS static __attribute__((noinline)) void NAME(sum_dense)(tulle__spgemm_space *
         const T *val = segment->val, scale = segment->scale;
         for (int64_t b = 0; b < segment->len; b++) {
             uint32_t c = (uint32_t)col[b];
-            if (MASKED && !ALLOWED(row->i, c)) continue;
             if (mark) bits[c >> 6] |= (uint64_t)1 << (c & 63);
-            dense[c] = ADD(dense[c], MULTIPLY(scale, val[b]));
+            dense[c] += scale * val[b];
         }
     }
 }
@@ -166,7 +162,7 @@ ROWS static __attribute__((noinline)) int64_t NAME(drain_dense)(
     }
     for (int64_t e = 0; e < nnz; e++) {
         val[e] = dense[colind[e]];
-        dense[colind[e]] = ZERO;
+        dense[colind[e]] = 0;
     }
     return nnz;
 }
@@ -201,7 +197,6 @@ ROWS static inline int64_t NAME(fill_ordered)(
         const NAME(segment) *segment = &row->segment[s];
         for (int64_t b = 0; b < segment->len; b++) {
             int32_t c = segment->col[b];
-            if (MASKED && !ALLOWED(row->i, c)) continue;
             int64_t x = NAME(home)(line, c);
             while (key[x] < c) {
                 x++;
@@ -221,10 +216,10 @@ ROWS static inline int64_t NAME(fill_ordered)(
                     last = x + 1;
                 }
                 key[x] = c;
-                if (sum) slot[x] = ZERO;
+                if (sum) slot[x] = 0;
                 count++;
             }
-            if (sum) slot[x] = ADD(slot[x], MULTIPLY(segment->scale, segment->val[b]));
+            if (sum) slot[x] += segment->scale * segment->val[b];
         }
         if (steps > budget) {
             for (int64_t x = 0; x < last; x++) key[x] = TULLE__EMPTY;
@@ -259,14 +254,13 @@ ROWS static __attribute__((noinline)) int64_t NAME(fill_hash)(
         const NAME(segment) *segment = &row->segment[s];
         for (int64_t b = 0; b < segment->len; b++) {
             int32_t c = segment->col[b];
-            if (MASKED && !ALLOWED(row->i, c)) continue;
             int64_t x = NAME(find)(space->key, c, log2);
             if (space->key[x] == TULLE__EMPTY) {
                 space->key[x] = c;
                 space->order[count++] = (uint64_t)(uint32_t)c << 32 | (uint64_t)x;
-                slot[x] = ZERO;
+                slot[x] = 0;
             }
-            if (sum) slot[x] = ADD(slot[x], MULTIPLY(segment->scale, segment->val[b]));
+            if (sum) slot[x] += segment->scale * segment->val[b];
         }
     }
     return count;
@@ -364,7 +358,7 @@ ROWS static tulle_status NAME(count_rows)(tulle__spgemm_space *space, int64_t be
     for (int64_t i = begin; i < end; i++) {
         int64_t nnz = 0;
         TULLE_TRY(NAME(list)(space, i, &row));
-        if (row.nsegments == 1 && !MASKED)
+        if (row.nsegments == 1)
             nnz = row.flops;
         else if (row.nsegments)
             TULLE_TRY(NAME(one_row)(space, &row, NULL, NULL, 0, &nnz));
@@ -383,11 +377,11 @@ ROWS static tulle_status NAME(write_rows)(
     for (int64_t i = begin; i < end; i++) {
         int64_t nnz = 0;
         TULLE_TRY(NAME(list)(space, i, &row));
-        if (row.nsegments == 1 && !MASKED) {
+        if (row.nsegments == 1) {
             const NAME(segment) *segment = row.segment;
             nnz = segment->len;
             memcpy(colind, segment->col, (size_t)nnz * sizeof *colind);
-            for (int64_t b = 0; b < nnz; b++) val[b] = ADD(ZERO, MULTIPLY(segment->scale, segment->val[b]));
+            for (int64_t b = 0; b < nnz; b++) val[b] = 0 + segment->scale * segment->val[b]; /* -0 as a sum has it */
         } else if (row.nsegments) {
             TULLE_TRY(NAME(one_row)(space, &row, colind, val, room, &nnz));
         }
@@ -411,7 +405,7 @@ ROWS static tulle_status NAME(values_dense)(
     T *dense = space->dense;
     for (int64_t c = 0; c < nnz; c++) {
         val[c] = dense[colind[c]];
-        dense[colind[c]] = ZERO;
+        dense[colind[c]] = 0;
     }
 out:
     return status;
@@ -454,14 +448,14 @@ ROWS static tulle_status NAME(values_hash)(
     for (int64_t c = 0; c < nnz; c++) {
         int64_t x = NAME(find)(key, colind[c], log2);
         key[x] = colind[c];
-        slot[x] = ZERO;
+        slot[x] = 0;
         space->order[c] = (uint64_t)x;
     }
     for (int64_t s = 0; s < row->nsegments; s++) {
         const NAME(segment) *segment = &row->segment[s];
         for (int64_t b = 0; b < segment->len; b++) {
             int64_t x = NAME(find)(key, segment->col[b], log2);
-            slot[x] = ADD(slot[x], MULTIPLY(segment->scale, segment->val[b]));
+            slot[x] += segment->scale * segment->val[b];
         }
     }
     for (int64_t c = 0; c < nnz; c++) {

@@ -91,7 +91,7 @@ ROWS static void NAME(list_pair)(NAME(block) * block, const tulle__spgemm_pair *
     for (int64_t a = begin; a < begin + len; a++) {
         NAME(term) *term = NAME(add_term)(block, pair, runs, ap ? pair->A.colind[a] : block->i);
         if (!term) continue;
-        for (int r = 0; r < block->rows; r++) term->scale[r] = ap ? MULTIPLY(scale, val[a + r * len]) : scale;
+        for (int r = 0; r < block->rows; r++) term->scale[r] = ap ? scale * val[a + r * len] : scale;
     }
 }
 
@@ -221,8 +221,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(update_vector)(
     for (int r = 0; r < q; r++) {
         NAME(vector) c = NAME(load)(by->sum[r] + col);
         for (int k = 0; k < g; k++) {
-            NAME(vector) product = MULTIPLY(by->scale[r][k], b[k]);
-            c = ADD(c, masked ? NAME(keep_tail)(product, mask) : product);
+            NAME(vector) product = by->scale[r][k] * b[k];
+            c += (masked ? NAME(keep_tail)(product, mask) : product);
         }
         NAME(store)(by->sum[r] + col, c);
     }
@@ -294,18 +294,18 @@ ROWS static void NAME(sum_block)(const tulle__spgemm_space *space, const NAME(bl
     }
 }
 
-/* Values of a known structure out of the sums, which become ZERO. */
+/* Values of a known structure out of the sums, which become 0. */
 ROWS static inline void NAME(take)(T *sum, const int32_t *colind, int64_t nnz, T *val)
 {
     for (int64_t c = 0; c < nnz;) {
         T *from = sum + colind[c];
         if (nnz - c >= NAME(WIDTH) && NAME(consecutive)(colind + c)) {
             NAME(store)(val + c, NAME(load)(from));
-            NAME(store)(from, NAME(broadcast)(ZERO));
+            NAME(store)(from, NAME(broadcast)(0));
             c += NAME(WIDTH);
         } else {
             val[c++] = *from;
-            *from = ZERO;
+            *from = 0;
         }
     }
 }

@@ -205,7 +205,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(load_factors)(
         if (term->by_stride <= 1) {
             for (int v = 0; v < vectors; v++) {
                 NAME(lanes) a = term->scale - (NAME(lanes)){0};
-                if (term->by) a = MULTIPLY(a, *(const NAME(lanes) *)(const void *)(term->by + t + v * NAME(LANES)));
+                if (term->by) a *= *(const NAME(lanes) *)(const void *)(term->by + t + v * NAME(LANES));
                 *(NAME(lanes) *)(void *)(factor + v * NAME(LANES)) = a;
             }
             factor += NAME(GROUP);
@@ -229,8 +229,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(sum_lanes)(
     NAME(lanes) x[2] = {{0}, {0}};
     for (; p < last; p++)
         for (int v = 0; v < vectors; v++)
-            x[v] = ADD(x[v], MULTIPLY(*(const NAME(lanes) *)(const void *)(p->a + v * NAME(LANES)),
-                                 *(const NAME(lanes) *)(const void *)(p->b + t + v * NAME(LANES))));
+            x[v] += *(const NAME(lanes) *)(const void *)(p->a + v * NAME(LANES)) *
+                    *(const NAME(lanes) *)(const void *)(p->b + t + v * NAME(LANES));
     for (int v = 0; v < vectors; v++) *(NAME(lanes) *)(void *)(sum + v * NAME(LANES)) = x[v];
 }
 

@@ -14,10 +14,6 @@ static int compare_columns(const void *left, const void *right)
     return (*x > *y) - (*x < *y);
 }
 
-#define ADD(x, y) ((x) + (y))
-#define MULTIPLY(x, y) ((x) * (y))
-#define ZERO 0
-
 #define T float
 #define NAME(x) x##_f32
 #include "device/ref/ref_rows.h"

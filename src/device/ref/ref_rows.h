@@ -3,7 +3,6 @@
  * Template of the reference kernels, included by ref.c once a value type with
  *   T            the type
  *   NAME(x)      x with the type's suffix
- *   ADD(x, y), MULTIPLY(x, y), ZERO   the semiring; ZERO + x = x
  * One thread, one loop a formula.
  */
 
@@ -13,16 +12,16 @@ static void NAME(spmm)(const tulle__spmm_task *task)
     T *C = task->C, alpha = (T)task->alpha, beta = (T)task->beta;
     for (int64_t i = 0; i < task->m; i++)
         for (int64_t j = 0; j < task->n; j++) {
-            T sum = ZERO;
+            T sum = 0;
             for (int p = 0; p < task->npairs; p++) {
                 const tulle__spmm_pair *pair = &task->pair[p];
                 const tulle__csr *A = &pair->A;
                 const T *val = A->val, *B = pair->B;
                 for (int64_t a = A->rowptr[i]; a < A->rowptr[i + 1]; a++)
-                    sum = ADD(sum, MULTIPLY(val[a], B[A->colind[a] * pair->b_row + j * pair->b_col]));
+                    sum += val[a] * B[A->colind[a] * pair->b_row + j * pair->b_col];
             }
             T *c = &C[i * task->c_row + j * task->c_col];
-            *c = beta == 0 ? MULTIPLY(alpha, sum) : ADD(MULTIPLY(alpha, sum), MULTIPLY(beta, *c));
+            *c = beta == 0 ? alpha * sum : alpha * sum + beta * *c;
         }
 }
 
@@ -38,15 +37,15 @@ static int64_t NAME(row)(const tulle__spgemm_task *task, int64_t i, T *sum, unsi
         int64_t begin = identity ? 0 : pair->A.rowptr[i], end = identity ? 1 : pair->A.rowptr[i + 1];
         for (int64_t a = begin; a < end; a++) {
             int64_t k = identity ? i : pair->A.colind[a];
-            T scaled = identity ? scale : MULTIPLY(scale, aval[a]);
+            T scaled = identity ? scale : scale * aval[a];
             for (int64_t b = pair->B.rowptr[k]; b < pair->B.rowptr[k + 1]; b++) {
                 int32_t c = pair->B.colind[b];
                 if (!mark[c]) {
                     mark[c] = 1;
-                    sum[c] = ZERO;
+                    sum[c] = 0;
                     found[count++] = c;
                 }
-                sum[c] = ADD(sum[c], MULTIPLY(scaled, bval[b]));
+                sum[c] += scaled * bval[b];
             }
         }
     }
@@ -160,11 +159,11 @@ static void NAME(solve)(const tulle__solve_task *task)
         for (int64_t j = 0; j < task->cols; j++) {
             int64_t r = s * task->step, i = task->row ? task->row[s] : r;
             int64_t from = task->rowptr[r] + task->head, to = task->rowptr[r + 1] - task->tail;
-            T sum = ZERO;
-            for (int64_t e = from; e < to; e++) sum = ADD(sum, MULTIPLY(val[e], x[task->colind[e] * task->ldx + j]));
+            T sum = 0;
+            for (int64_t e = from; e < to; e++) sum += val[e] * x[task->colind[e] * task->ldx + j];
             T value = b[i * task->ldb + j] - sum;
-            if (inverse) value = MULTIPLY(value, inverse[s]);
-            if (task->divides) value = MULTIPLY(value, 1 / val[task->head ? from - 1 : to]);
+            if (inverse) value *= inverse[s];
+            if (task->divides) value *= (1 / val[task->head ? from - 1 : to]);
             x[(task->at + r) * task->ldx + j] = value;
             if (out) out[i * task->ldo + j] = value;
         }
@@ -179,7 +178,7 @@ static void NAME(subtract)(const tulle__dense_task *task)
         for (int64_t j = 0; j < task->cols; j++)
             for (int64_t k = 0; k < task->k; k++)
                 Y[(task->y_line ? task->y_line[i] : i) * task->ldy + j] -=
-                    MULTIPLY(A[i * task->lda + k], X[(task->x_line ? task->x_line[k] : k) * task->ldx + j]);
+                    A[i * task->lda + k] * X[(task->x_line ? task->x_line[k] : k) * task->ldx + j];
 }
 
 static void NAME(substitute)(const tulle__dense_task *task, int upper, int unit)
@@ -189,9 +188,9 @@ static void NAME(substitute)(const tulle__dense_task *task, int upper, int unit)
     for (int64_t s = 0; s < task->m; s++)
         for (int64_t j = 0; j < task->cols; j++) {
             int64_t i = upper ? task->m - 1 - s : s;
-            T sum = ZERO;
+            T sum = 0;
             for (int64_t k = upper ? i + 1 : 0; k < (upper ? task->m : i); k++)
-                sum = ADD(sum, MULTIPLY(A[i * task->lda + k], Y[k * task->ldy + j]));
+                sum += A[i * task->lda + k] * Y[k * task->ldy + j];
             T value = Y[i * task->ldy + j] - sum;
             Y[i * task->ldy + j] = unit ? value : value / A[i * task->lda + i];
         }
@@ -220,11 +219,10 @@ static void NAME(mix)(const tulle__mix_task *task)
     T line[TULLE__TALL_MOST], *Y = task->Y;
     for (int64_t r = 0; r < task->rows; r++, Y += task->ld) {
         for (int64_t j = 0; j < task->n; j++) {
-            line[j] = task->add ? Y[j] : ZERO;
+            line[j] = task->add ? Y[j] : 0;
             for (int t = 0; t < task->nterms; t++) {
                 const T *x = (const T *)task->term[t].X + r * task->term[t].ld, *B = task->term[t].B;
-                for (int64_t k = 0; k < task->term[t].k; k++)
-                    line[j] = ADD(line[j], MULTIPLY(x[k], B[k * TULLE__TALL_MOST + j]));
+                for (int64_t k = 0; k < task->term[t].k; k++) line[j] += x[k] * B[k * TULLE__TALL_MOST + j];
             }
         }
         for (int64_t j = 0; j < task->n; j++) Y[j] = line[j];
@@ -247,9 +245,8 @@ static void NAME(combine)(const tulle__combine_task *task)
 {
     for (int w = 0; w < task->ny; w++)
         for (int64_t r = task->begin; r < task->end; r++) {
-            T *y = task->y[w], beta = (T)task->beta[w], sum = beta == 0 ? (task->nx ? -(T)0 : 0) : MULTIPLY(beta, y[r]);
-            for (int v = 0; v < task->nx; v++)
-                sum = ADD(sum, MULTIPLY((T)task->coef[w * task->nx + v], ((const T *)task->x[v])[r]));
+            T *y = task->y[w], beta = (T)task->beta[w], sum = beta == 0 ? (task->nx ? -(T)0 : 0) : beta * y[r];
+            for (int v = 0; v < task->nx; v++) sum += (T)task->coef[w * task->nx + v] * ((const T *)task->x[v])[r];
             y[r] = sum;
         }
 }
