@@ -111,6 +111,7 @@ static inline int tulle__comm_group(tulle_comm *comm)
 /* Transfers; see tulle__link_ops. Their wait charges the time to the PE's counters. */
 void tulle__get(tulle_comm *comm, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
 void tulle__put(tulle_comm *comm, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes);
+/* Lists of ranges of one place, each list one message. */
 void tulle__getv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
 void tulle__putv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
 /* Words of control memory, each as tulle__load reads it: what lies before a value that was stored can be seen. */

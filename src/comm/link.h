@@ -92,7 +92,11 @@ typedef struct tulle__link_ops {
     void (*progress)(tulle__link *link);
     void (*fini)(tulle__link *link);
 
-    /* Optional: NULL means the generic version. */
+    /*
+     * Optional: NULL means the generic version, which suits engines whose transfers are copies. A list of ranges is one
+     * operation, which starts and fails as one; it need not outlive the call, and n may be 0. What a get fills, and
+     * what a put fills, does not overlap; what a get reads may.
+     */
     void (*getv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
     void (*putv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
     /* Words of control memory that others change meanwhile, whole ones: each is read as `load` reads it. */

@@ -207,9 +207,10 @@ expect 2 'grid of 2x2 has 4 PEs' predict rmat:scale=6 --pes 5 --grid 2x2 --machi
 expect 2 'leave it or B out' predict rmat:scale=6 rmat:scale=6 --cols 4 --machine summit
 expect 2 'cannot be opened' predict "$work/absent.mtx" --pes 2 --machine summit
 expect 2 'No such file' predict rmat:scale=6 --pes 2 --machine "$work/absent"
-expect 0 'PEs of the same node' calibrate --threads 1 --pes 2
+expect 0 'PEs of the same node .* us a range of a list' calibrate --threads 1 --pes 2
 export TULLE_MACHINE="$work/machine"
 expect 0 '"spgemm":\[' calibrate --threads 1 --pes 1 --json
+expect 0 '"same_node_range":[0-9.e-]*,"other_node_range":0,' calibrate --threads 1 --pes 2 --json
 expect 0 'stationary-c' predict rmat:scale=6 --pes 4 --machine "$work/machine"
 expect 3 'units; .* are possible' predict rmat:scale=6 --pes 4 --grid 2x2 --tiles 256 --machine summit
 unset TULLE_MACHINE
