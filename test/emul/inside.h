@@ -48,6 +48,8 @@ uint64_t random_next(uint64_t &state);
 
 /* The device that this thread has chosen. */
 int current();
+/* A call of a thread without a context gives it that of its device. */
+void touch_context();
 /* Counts a call that can fail, of the device that the thread has chosen: cudaSuccess, or what fails it. */
 cudaError_t enter(const char *call, cudaError_t how);
 /* The error becomes the thread's last one. */

@@ -77,6 +77,7 @@ cudaError_t take(void **out, size_t bytes, int device)
 cudaError_t drop(void *at, bool of_device)
 {
     house &h = here();
+    touch_context();
     held lock(h.lock);
     auto it = regions().find(reinterpret_cast<uintptr_t>(at));
     if (!at) return cudaSuccess;
@@ -189,6 +190,7 @@ cudaError_t cudaHostRegister(void *memory, size_t bytes, unsigned)
 
 cudaError_t cudaHostUnregister(void *memory)
 {
+    touch_context();
     held lock(here().lock);
     auto it = regions().find(reinterpret_cast<uintptr_t>(memory));
     if (it == regions().end() || !it->second.registered) return remember(cudaErrorHostMemoryNotRegistered);

@@ -80,9 +80,15 @@ cudaError_t remember(cudaError_t error)
     return error;
 }
 
+void touch_context()
+{
+    if (!context) context = &contexts[chosen];
+}
+
 cudaError_t enter(const char *call, cudaError_t how)
 {
     house &h = here();
+    touch_context();
     held lock(h.lock);
     if (h.lost[chosen] != cudaSuccess) return remember(h.lost[chosen]);
     int64_t n = h.calls++;

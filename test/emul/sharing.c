@@ -53,12 +53,18 @@ static void test_context(void)
     ops->upload(queue, &(tulle__device_place){buffer, 0}, &x, sizeof x);
     ops->record(queue, event);
     ops->join(queue, event);
+    bad += emul.context() != -1;
+    ops->event_wait(event);
+    bad += !ops->event_done(event) || emul.context() != -1;
     ops->download(queue, &y, &(tulle__device_place){buffer, 0}, sizeof y);
     bad += emul.context() != -1;
     bad += ops->queue_wait(queue) != TULLE_OK || y != 1 || emul.context() != -1;
     ops->event_free(device, event);
+    bad += emul.context() != -1;
     ops->queue_free(device, queue);
+    bad += emul.context() != -1;
     tulle__device_buffer_free(device, buffer);
+    bad += emul.context() != -1;
     tulle__device_close(device);
     ok(bad == 0 && emul.context() == -1, "it has none after any call (%d bad)", bad);
 }

@@ -190,6 +190,7 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    touch_context();
     held lock(here().lock);
     if (!stream || stream->gone) return remember(cudaErrorInvalidResourceHandle);
     run_to(lock, stream, stream->given);
@@ -247,6 +248,7 @@ cudaError_t cudaEventCreate(cudaEvent_t *event)
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
+    touch_context();
     delete event;
     return cudaSuccess;
 }

@@ -209,9 +209,12 @@ tulle_status tulle__cuda_event_new(tulle__device *device, tulle__device_event **
 
 void tulle__cuda_event_free(tulle__device *device, tulle__device_event *event)
 {
-    (void)device;
+    tulle__cuda *cuda = (tulle__cuda *)device;
+    void *before;
     if (!event) return;
+    tulle_status entered = tulle__cuda_enter(cuda, &before);
     (void)tulle__cuda_quietly(cudaEventDestroy(event->event));
+    if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
     tulle__cuda_host->free(event);
 }
 
@@ -236,17 +239,32 @@ void tulle__cuda_join(tulle__device_queue *queue, tulle__device_event *event)
         tulle__cuda_check(queue->cuda, cudaStreamWaitEvent(queue->stream, event->event, 0), "waiting for an event"));
 }
 
+/* Events work in any context, so a failure to choose the GPU's does not keep from waiting; but of a lost one nothing is
+ * waited for. */
+static cudaError_t look_at(tulle__device_event *event, cudaError_t (*look)(cudaEvent_t event))
+{
+    void *before;
+    tulle_status entered = tulle__cuda_enter(event->cuda, &before);
+    if (__atomic_load_n(&event->cuda->lost, __ATOMIC_ACQUIRE)) {
+        if (entered == TULLE_OK) tulle__cuda_leave(event->cuda, before);
+        return cudaSuccess;
+    }
+    cudaError_t error = look(event->event);
+    if (error != cudaErrorNotReady && !tulle__cuda_quietly(error)) /* what it stands for may still be under way */
+        error = cudaEventSynchronize(event->event);
+    if (error != cudaErrorNotReady) (void)tulle__cuda_quietly(error);
+    if (entered == TULLE_OK) tulle__cuda_leave(event->cuda, before);
+    return error;
+}
+
 void tulle__cuda_event_wait(tulle__device_event *event)
 {
-    (void)tulle__cuda_quietly(cudaEventSynchronize(event->event));
+    (void)look_at(event, cudaEventSynchronize);
 }
 
 int tulle__cuda_event_done(tulle__device_event *event)
 {
-    cudaError_t error = cudaEventQuery(event->event);
-    if (error == cudaErrorNotReady) return 0;
-    if (!tulle__cuda_quietly(error)) tulle__cuda_event_wait(event); /* what it stands for may still be under way */
-    return 1;
+    return look_at(event, cudaEventQuery) != cudaErrorNotReady;
 }
 
 /* ---- copies ---- */
