@@ -3,7 +3,7 @@
  * Devices, errors and launches. The n-th call that can fail does so if it is asked for; an error that CUDA would not
  * forgive makes all later calls of that device fail. The current device is each thread's own, as with CUDA.
  */
-#include "inside.h"
+#include "block.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -142,9 +142,14 @@ cudaError_t emul_launch(
         drop(arguments);
         return error;
     }
-    std::shared_ptr<void> kept(arguments, drop);
+    /* whoever lets go of them last does so behind the kernel, which the thread sanitizer does not see by itself */
+    std::shared_ptr<void> kept(arguments, [drop](void *at) {
+        EMUL_ACQUIRE(at);
+        drop(at);
+    });
     enqueue(shape.stream, "a kernel", [=]() {
         if (!run_grid(shape, run, kept.get(), seed)) lose(device, cudaErrorLaunchFailure, "a kernel");
+        EMUL_RELEASE(kept.get());
     });
     return cudaSuccess;
 }
