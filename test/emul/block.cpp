@@ -3,7 +3,7 @@
  * Runs grids. Blocks follow each other, in an order by the seed: the least progress that CUDA promises, so a block that
  * waits for one that has not begun is found. Threads of a block are fibers that are left only where they wait or, now
  * and then, at atomics. The thread sanitizer takes each fiber for a thread of its own that nothing orders but the
- * collectives; the address sanitizer is told where the stacks are.
+ * collectives; the address sanitizer gets the places of the stacks.
  */
 #include "block.h"
 

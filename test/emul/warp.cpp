@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What threads of a block do together: barriers, operations of a warp, copies that are waited for. Whoever comes to one
- * with a mask, a line or an operation that does not fit the others' is told of, as a GPU would hang or give any value.
+ * with a mask, a line or an operation that does not fit the others' is reported, as a GPU would hang or give any value.
  */
 #include "block.h"
 

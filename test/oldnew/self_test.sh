@@ -15,7 +15,7 @@ grep -q ' 0 different' "$work/out"
 report $? "the summary says so"
 
 # wrong NAME PATTERN: a build that fails as the Python program on standard input makes it, given the file of C; the
-# difference is told as PATTERN says
+# difference is reported as PATTERN says
 wrong() {
     cat >"$work/$1.py"
     cat >"$work/$1" <<EOF
@@ -27,7 +27,7 @@ EOF
     chmod +x "$work/$1"
     "$python" "$oldnew" "$tulle" "$work/$1" --cases 4 --seed 3 >"$work/out" 2>&1
     [ $? = 1 ] && grep -q "$2" "$work/out" && grep -q "^ .*$work/$1 sp[mg].* -o new.mtx" "$work/out"
-    report $? "$1 is told, with its command: $(grep -m 1 differs "$work/out")"
+    report $? "$1 is reported, with its command: $(grep -m 1 differs "$work/out")"
 }
 
 wrong last_bit 'C(.*) is .*, and' <<'EOF'

@@ -326,7 +326,7 @@ size_t tulle__shelves_bytes(const tulle__shelves *s)
 
 void tulle__shelves_begin(tulle__shelves *s)
 {
-    if (TULLE__PLANTED(stale_shelf) && s->execution) return;
+    if (TULLE__PLANTED(stale_node_cache) && s->execution) return;
     s->execution++;
     s->started = s->landed = 0;
 }

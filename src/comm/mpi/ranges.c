@@ -76,7 +76,7 @@ static int describe(tulle__mpi_side *side, struct described *d)
     }
     for (int i = 0; i < side->n; i++) side->at[i] -= d->base;
     d->count = 1;
-    /* the target is told of the blocks, too: equal lengths need not be told one by one */
+    /* the target gets the blocks, too: equal lengths need not be sent one by one */
     int error = equal ? MPI_Type_create_hindexed_block(side->n, side->length[0], side->at, MPI_BYTE, &d->type)
                       : MPI_Type_create_hindexed(side->n, side->length, side->at, MPI_BYTE, &d->type);
     if (error != MPI_SUCCESS) d->type = MPI_BYTE;

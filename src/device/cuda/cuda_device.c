@@ -2,7 +2,7 @@
 /*
  * The device `cuda`: an NVIDIA GPU by the CUDA runtime. This file opens it and has its memory. PEs of a host take its
  * GPUs in turn, and those that have the same one divide what is free there. The context of the calling thread is the
- * caller's again when a call returns. What CUDA does not forgive (an illegal address, a lost card) is told with its
+ * caller's again when a call returns. What CUDA does not forgive (an illegal address, a lost card) is reported with its
  * first cause from then on: that context is lost for the whole process.
  */
 #include "device/cuda/cuda_device.h"

@@ -74,7 +74,7 @@ tulle_status tulle__cuda_check(tulle__cuda *cuda, cudaError_t error, const char 
 
 tulle_status tulle__cuda_check_sparse(tulle__cuda *cuda, cusparseStatus_t error);
 
-/* 1: no error; else it is forgotten, so that the next call is not taken for it. */
+/* 1: no error; else it is forgotten, so that the next call does not return it. */
 int tulle__cuda_quietly(cudaError_t error);
 
 void *tulle__cuda_at(const tulle__device_place *place);
