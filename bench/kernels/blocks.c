@@ -17,8 +17,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/cpu/cpu.h"
-#include "io/generate.h"
+#include "device/kernels/cpu.h"
+#include "io/generate/generate.h"
 #include "mat/blocks.h"
 
 enum { REPEAT_MAX = 101, READ_BYTES = 1 << 28, GEMM = 1024 };

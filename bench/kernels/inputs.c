@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "io/mtx.h"
+#include "io/mtx/mtx.h"
 
 static int compare(const void *left, const void *right)
 {

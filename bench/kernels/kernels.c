@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/cpu/cpu.h"
+#include "device/kernels/cpu.h"
 #include "inputs.h"
 
 enum { REPEAT_MAX = 101 };
@@ -104,15 +104,8 @@ static tulle_status time_spmm(const struct options *options, tulle__pool *pool, 
     TULLE_TRY(tulle__alloc_zero((size_t)A->n * (size_t)n, size, "B", &B));
     TULLE_TRY(tulle__alloc_zero((size_t)A->n * (size_t)n, size, "C", &C));
     tulle__spmm_pair pair = {.A = bench_matrix_csr(A, type), .B = B, .b_row = n, .b_col = 1};
-    tulle__spmm_task task = {.type = type,
-        .m = A->n,
-        .n = n,
-        .npairs = 1,
-        .pair = &pair,
-        .C = C,
-        .c_row = n,
-        .c_col = 1,
-        .alpha = 1};
+    tulle__spmm_task task = {
+        .type = type, .m = A->n, .n = n, .npairs = 1, .pair = &pair, .C = C, .c_row = n, .c_col = 1, .alpha = 1};
     for (int r = -1; r < options->repeat; r++) {
         double start = tulle__clock_seconds();
         TULLE_TRY(options->kernels->spmm(pool, &task));

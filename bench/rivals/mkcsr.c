@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "csrfile.h"
-#include "io/generate.h"
+#include "io/generate/generate.h"
 
 struct list {
     int64_t count, room;

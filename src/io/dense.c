@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/binsparse.h"
-#include "io/npy.h"
+#include "io/binsparse/binsparse.h"
+#include "io/npy/npy.h"
 #include "io/operand.h"
 
 /* One of the two. */

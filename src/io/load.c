@@ -12,10 +12,10 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/binsparse.h"
+#include "io/binsparse/binsparse.h"
 #include "io/dense.h"
-#include "io/entries.h"
-#include "io/npz.h"
+#include "io/file/entries.h"
+#include "io/npy/npz.h"
 #include "io/operand.h"
 #include "mat/assemble.h"
 
@@ -153,8 +153,9 @@ static tulle_status assemble_mtx(
     tulle__mtx_warnings(mtx, sum, load->warnings, TULLE_WARNINGS_MAX);
     size_t used = strlen(load->warnings);
     if (repeated)
-        snprintf(load->warnings + used, TULLE_WARNINGS_MAX - used, "%s: %" PRId64 " %s and %s %s\n", tulle__mtx_path(mtx),
-            repeated, tulle__plural(repeated, "entry falls on one before it", "entries fall on one before them"),
+        snprintf(load->warnings + used, TULLE_WARNINGS_MAX - used, "%s: %" PRId64 " %s and %s %s\n",
+            tulle__mtx_path(mtx), repeated,
+            tulle__plural(repeated, "entry falls on one before it", "entries fall on one before them"),
             tulle__plural(repeated, "is", "are"),
             load->options->duplicates == TULLE_DUPLICATES_LAST ? "taken instead of it" : "added to it");
     return status;

@@ -5,7 +5,7 @@
 
 #include <tulle/io.h>
 
-#include "io/mtx.h"
+#include "io/mtx/mtx.h"
 
 /* The reader's options out of the public ones; NULL: the defaults. */
 tulle__mtx_options tulle__mtx_options_for(const tulle_read_options *options);

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/generate.h"
+#include "io/generate/generate.h"
 #include "io/load.h"
 #include "mat/assemble.h"
 #include "mat/context.h"

@@ -9,13 +9,13 @@
 
 #include "base/arg.h"
 #include "base/error.h"
-#include "io/binsparse.h"
-#include "io/deflate.h"
-#include "io/generate.h"
+#include "io/binsparse/binsparse.h"
+#include "io/file/deflate.h"
+#include "io/generate/generate.h"
 #include "io/load.h"
-#include "io/mtx.h"
-#include "io/npy.h"
-#include "io/npz.h"
+#include "io/mtx/mtx.h"
+#include "io/npy/npy.h"
+#include "io/npy/npz.h"
 
 /* Which file holds what, by the end of its name. */
 static const struct ending {

@@ -17,7 +17,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/binsparse.h"
+#include "io/binsparse/binsparse.h"
 #include "mat/rows.h"
 
 enum { SECTOR = 4096, PART = 4 << 20, READERS = 3, READS = 16 };

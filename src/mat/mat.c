@@ -236,6 +236,22 @@ tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_til
     return place_block(A, i, j, nnz, bytes, bytes, tile);
 }
 
+tulle__csr_result tulle__tile_csr_result(const tulle_tile *tile, int64_t nnz)
+{
+    return (tulle__csr_result){.nnz = nnz,
+        .rowptr = (int64_t *)(uintptr_t)tile->rowptr,
+        .colind = (int32_t *)(uintptr_t)tile->colind,
+        .val = tile->val};
+}
+
+tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result)
+{
+    tulle_tile tile;
+    tulle_status status = tulle__mat_place(A, i, j, nnz, &tile);
+    if (status == TULLE_OK) *result = tulle__tile_csr_result(&tile, nnz);
+    return status;
+}
+
 tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
 {
     tulle__csr_offsets o = tulle__csr_offsets_of(tulle__tile_rows(A, i), nnz, A->type);

@@ -75,6 +75,10 @@ tulle__csr tulle__tile_csr(const tulle_tile *tile);
 
 /* A new block for own tile (i, j): to be filled, then renewed. Filled by the caller through the view. */
 tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
+/* The same for a sparse tile that a kernel writes. */
+tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result);
+/* The arrays of an own sparse tile, to be written. */
+tulle__csr_result tulle__tile_csr_result(const tulle_tile *tile, int64_t nnz);
 
 /*
  * A sparse tile that was placed with room for more has nnz entries, and gives back the room of the others. Its row

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products whose rows are made eight at a time, panel of columns by panel: the reference's bits in all ways. */
-#include "device/cpu/spgemm.h"
+#include "device/kernels/spgemm/spgemm.h"
 #include "spgemm_ways.h"
 
 enum { WIDE = 2 * TULLE__PANEL + 130 }; /* columns: two panels, and some */

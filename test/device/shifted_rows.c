@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Products of matrices whose rows are shifts of each other, as on grids: the reference's bits in all ways. */
-#include "device/cpu/spgemm.h"
+#include "device/kernels/spgemm/spgemm.h"
 #include "spgemm_ways.h"
 
 /*

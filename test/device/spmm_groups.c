@@ -3,7 +3,7 @@
  * Sparse-dense products of matrices whose rows are alike, which are made several at a time: to the bits of the same
  * product made row by row, where no row has a like one.
  */
-#include "device/cpu/like_rows.h"
+#include "device/kernels/spmm/like_rows.h"
 #include "matrices.h"
 
 enum { ROWS = 150, COLUMNS = 90, PAIRS = 3 };

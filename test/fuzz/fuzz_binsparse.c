@@ -5,7 +5,7 @@
  */
 #include "base/memory.h"
 #include "fuzz.h"
-#include "io/binsparse_file.h"
+#include "io/binsparse/binsparse_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A packed file by every engine, with and without a helper thread, in one part and in two: all must agree. */
 #include "fuzz_mtx.h"
-#include "io/inflate.h"
+#include "io/file/inflate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

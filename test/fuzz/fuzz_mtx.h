@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "fuzz.h"
-#include "io/mtx.h"
+#include "io/mtx/mtx.h"
 
 struct outcome {
     tulle_status status;

@@ -2,7 +2,7 @@
 /* A NumPy file: whatever opens can be read, the whole and a part of it alike. */
 #include "base/memory.h"
 #include "fuzz.h"
-#include "io/npy.h"
+#include "io/npy/npy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

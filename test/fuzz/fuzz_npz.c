@@ -2,7 +2,7 @@
 /* SciPy's sparse files: whatever opens is read by one part and by three alike, with indices inside the matrix. */
 #include "base/memory.h"
 #include "fuzz.h"
-#include "io/npz.h"
+#include "io/npy/npz.h"
 
 /* A sum over all entries that depends on their order; 0: reading failed. */
 static uint64_t read_parts(tulle__npz *npz, int nparts)

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "fuzz.h"
-#include "io/number.h"
+#include "io/number/number.h"
 
 static void compare(const char *text, const char *end)
 {

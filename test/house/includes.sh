@@ -42,7 +42,7 @@ for layer in base comm device mat io algo; do
 done
 for file in $(find tool examples -name '*.[ch]'); do
     for header in $(sed -n 's/^ *#include "\([^"]*\)".*/\1/p' "$file"); do
-        [ -f "$(dirname "$file")/$header" ] || say "$file includes the private $header"
+        [ -f "${file%%/*}/$header" ] || say "$file includes the private $header"
     done
 done
 echo "ok $((count += 1)) - arrows point down"

@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "cases.h"
-#include "io/binsparse.h"
-#include "io/number.h"
+#include "io/binsparse/binsparse.h"
+#include "io/number/number.h"
 #include "tap.h"
 #include "temporary.h"
 

@@ -7,9 +7,9 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "cases.h"
-#include "io/inflate.h"
-#include "io/mtx.h"
-#include "io/output.h"
+#include "io/file/inflate.h"
+#include "io/file/output.h"
+#include "io/mtx/mtx.h"
 #include "tap.h"
 #include "temporary.h"
 

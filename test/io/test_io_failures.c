@@ -8,12 +8,12 @@
 
 #include "base/memory.h"
 #include "cases.h"
-#include "io/binsparse.h"
-#include "io/inflate.h"
-#include "io/mtx.h"
-#include "io/mtx_write.h"
-#include "io/npy.h"
-#include "io/output.h"
+#include "io/binsparse/binsparse.h"
+#include "io/file/inflate.h"
+#include "io/file/output.h"
+#include "io/mtx/mtx.h"
+#include "io/mtx/mtx_write.h"
+#include "io/npy/npy.h"
 #include "tap.h"
 #include "temporary.h"
 

@@ -9,10 +9,10 @@
 
 #include "base/memory.h"
 #include "cases.h"
-#include "io/inflate.h"
-#include "io/mtx.h"
-#include "io/number.h"
-#include "io/output.h"
+#include "io/file/inflate.h"
+#include "io/file/output.h"
+#include "io/mtx/mtx.h"
+#include "io/number/number.h"
 #include "tap.h"
 #include "temporary.h"
 

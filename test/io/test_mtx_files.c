@@ -12,9 +12,9 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "cases.h"
-#include "io/inflate.h"
-#include "io/mtx.h"
-#include "io/mtx_write.h"
+#include "io/file/inflate.h"
+#include "io/mtx/mtx.h"
+#include "io/mtx/mtx_write.h"
 #include "tap.h"
 #include "temporary.h"
 

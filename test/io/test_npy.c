@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "cases.h"
-#include "io/npy.h"
-#include "io/number.h"
+#include "io/npy/npy.h"
+#include "io/number/number.h"
 #include "tap.h"
 #include "temporary.h"
 

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "cases.h"
-#include "io/npz.h"
+#include "io/npy/npz.h"
 #include "tap.h"
 #include "temporary.h"
 

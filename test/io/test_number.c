@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "io/number.h"
+#include "io/number/number.h"
 #include "tap.h"
 
 static long checked, wrong;

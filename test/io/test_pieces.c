@@ -15,7 +15,7 @@
 
 #include "body.h"
 #include "built_with.h"
-#include "io/binsparse.h"
+#include "io/binsparse/binsparse.h"
 #include "tap.h"
 #include "temporary.h"
 

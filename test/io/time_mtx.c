@@ -13,10 +13,10 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "io/inflate.h"
-#include "io/mtx.h"
-#include "io/mtx_write.h"
-#include "io/output.h"
+#include "io/file/inflate.h"
+#include "io/file/output.h"
+#include "io/mtx/mtx.h"
+#include "io/mtx/mtx_write.h"
 #include "temporary.h"
 
 enum { MOST = 99 };

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/generate.h"
+#include "io/generate/generate.h"
 
 typedef struct matrix {
     tulle__generator *g;

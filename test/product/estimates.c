@@ -3,7 +3,7 @@
  * Estimated entries of a sparse product against those that it has, tile row by tile row; and that a product of which
  * the multiplications would not fit, but the entries do, is made in one phase. estimates SPEC PES
  */
-#include "algo/product/estimate.h"
+#include "algo/product/plan/estimate.h"
 
 #include <math.h>
 #include <string.h>

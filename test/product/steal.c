@@ -13,8 +13,8 @@
 #include <tulle/machine.h>
 #include <tulle/product.h>
 
-#include "algo/product/band.h"
-#include "algo/product/plan.h"
+#include "algo/chain/band.h"
+#include "algo/product/plan/plan.h"
 #include "body.h"
 #include "tap.h"
 

@@ -103,7 +103,7 @@ static void star_spmm(tulle_team *team, int pes, tulle_gidx cols, tulle_type typ
     struct run run = {.n = n, .cols = cols, .tiles = 1, .type = type, .options = TULLE_PRODUCT_DEFAULT};
     int64_t size = (int64_t)tulle_type_size(type), row = cols * size, others = pes - 1;
     int apart = owner(star_row(n), n, pes) != owner(star_column(n), n, pes);
-    int64_t column = others * row, record = (int64_t)tulle__partial_record_bytes();
+    int64_t column = others * row, record = TULLE__PARTIAL_RECORD;
     run.options.machine = machine;
     for (int alg = TULLE_ALG_STATIONARY_C; alg <= TULLE_ALG_STATIONARY_A; alg++) {
         run.options.alg = (tulle_alg)alg;

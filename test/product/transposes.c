@@ -7,7 +7,7 @@
 #include <tulle/io.h>
 #include <tulle/product.h>
 
-#include "algo/product/plan.h"
+#include "algo/product/plan/plan.h"
 #include "changes.h"
 #include "tap.h"
 

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "algo/product/vertex_cover.h"
+#include "algo/product/source/vertex_cover.h"
 #include "base/random.h"
 #include "tap.h"
 

@@ -11,7 +11,7 @@
 #include <tulle/device.h>
 #include <tulle/io.h>
 
-#include "io/binsparse.h"
+#include "io/binsparse/binsparse.h"
 #include "streams.h"
 #include "tap.h"
 #include "temporary.h"

@@ -9,7 +9,7 @@
 
 #include <tulle/model.h>
 
-#include "algo/product/policy.h"
+#include "algo/chain/policy.h"
 
 struct tulle_census {
     tulle__operands operands;

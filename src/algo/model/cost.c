@@ -3,9 +3,8 @@
 
 #include <math.h>
 
+#include "algo/chain/price.h"
 #include "algo/model/rates.h"
-#include "algo/product/partial.h"
-#include "algo/product/price.h"
 #include "base/error.h"
 
 enum { PANEL = 8 << 20 };
@@ -182,7 +181,7 @@ void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double e
         bytes = entries * size;
         pushes = ceil(entries / n / (rows > 0 ? rows : 1));
     }
-    double record = (double)tulle__partial_record_bytes();
+    double record = TULLE__PARTIAL_RECORD;
     load[from].partials++;
     load[from].bytes += pushes * record;
     load[from].messages += pushes;

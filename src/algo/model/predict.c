@@ -2,8 +2,7 @@
 #include <math.h>
 
 #include "algo/model/cost.h"
-#include "algo/product/panel.h"
-#include "algo/product/worth.h"
+#include "algo/steal/worth.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "comm/slot.h"

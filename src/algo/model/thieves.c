@@ -4,8 +4,8 @@
  * within reach of the victim with the most work left (steal.h). Units are the least that can move, so what comes out is
  * a bound on what stealing can balance, not the order of a real run: that follows from its timing.
  */
+#include "algo/chain/band.h"
 #include "algo/model/cost.h"
-#include "algo/product/band.h"
 #include "base/error.h"
 
 /* A unit: one of the bands of A[i,k] B[k,j], or of C tile (i, j)'s chain (band.h). */

@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
+#include "algo/chain/segments.h"
 #include "algo/model/cost.h"
-#include "algo/product/panel.h"
 #include "base/error.h"
 
 /* Summands of a C tile that are merged by its owner, unless one job is all of it. */

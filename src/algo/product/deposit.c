@@ -34,22 +34,6 @@ static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__cs
     return TULLE_OK;
 }
 
-static void view_result(const tulle_tile *tile, int64_t nnz, tulle__csr_result *result)
-{
-    *result = (tulle__csr_result){.nnz = nnz,
-        .rowptr = (int64_t *)(uintptr_t)tile->rowptr,
-        .colind = (int32_t *)(uintptr_t)tile->colind,
-        .val = tile->val};
-}
-
-tulle_status tulle__place_tile(tulle_mat *C, int i, int j, int64_t nnz, tulle__csr_result *result)
-{
-    tulle_tile tile;
-    tulle_status status = tulle__mat_place(C, i, j, nnz, &tile);
-    if (status == TULLE_OK) view_result(&tile, nnz, result);
-    return status;
-}
-
 struct tile_place {
     tulle_mat *C;
     int i, j;
@@ -59,7 +43,7 @@ static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr
 {
     (void)m;
     const struct tile_place *place = context;
-    return tulle__place_tile(place->C, place->i, place->j, nnz, C);
+    return tulle__mat_place_csr(place->C, place->i, place->j, nnz, C);
 }
 
 static tulle_status settle_tile(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
@@ -68,7 +52,7 @@ static tulle_status settle_tile(void *context, int64_t m, int64_t nnz, tulle__cs
     const struct tile_place *place = context;
     tulle_tile tile;
     tulle_status status = tulle__mat_settle(place->C, place->i, place->j, nnz, &tile);
-    if (status == TULLE_OK) view_result(&tile, nnz, C);
+    if (status == TULLE_OK) *C = tulle__tile_csr_result(&tile, nnz);
     return status;
 }
 
@@ -147,7 +131,7 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
     if (x->inbox.reuse) return tulle__into_rows(x, i, j, 0, task.m, pairs);
     struct tile_place place = {plan->operands.C, i, j};
     if (!pairs || !task.m || !task.n) {
-        tulle_status status = tulle__place_tile(plan->operands.C, i, j, 0, &result);
+        tulle_status status = tulle__mat_place_csr(plan->operands.C, i, j, 0, &result);
         if (status == TULLE_OK) memset(result.rowptr, 0, ((size_t)task.m + 1) * sizeof *result.rowptr);
         return status;
     }

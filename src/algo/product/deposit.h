@@ -10,9 +10,6 @@ tulle_status tulle__room_for_pairs(tulle__exec *x, int pairs);
 /* Rows row .. row + rows - 1 of beta C as one more summand, if there is any; returns how many there are then. */
 int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs);
 
-/* Room for tile (i, j) of C with nnz entries. */
-tulle_status tulle__place_tile(tulle_mat *C, int i, int j, int64_t nnz, tulle__csr_result *result);
-
 /* Values of rows row .. row + rows - 1 of an own tile whose structure is known. */
 tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs);
 

@@ -9,7 +9,7 @@
 #include "algo/product/bulk.h"
 #include "algo/product/charge.h"
 #include "algo/product/jobs.h"
-#include "algo/product/phase.h"
+#include "algo/product/plan/phase.h"
 #include "algo/product/tell.h"
 #include "algo/product/watch.h"
 #include "base/arg.h"

@@ -4,9 +4,9 @@
 #define TULLE_PRODUCT_EXECUTE_H
 
 #include "algo/product/partial.h"
-#include "algo/product/plan.h"
+#include "algo/product/plan/plan.h"
 #include "algo/product/schedule.h"
-#include "algo/product/steal.h"
+#include "algo/steal/steal.h"
 
 typedef struct tulle__job {
     int i, j, nk;
@@ -47,8 +47,6 @@ typedef struct tulle__exec {
 /* Multiplies a job whose tiles are in x->a and x->b or b_tile, and sees to where its result goes. */
 tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job);
 
-/* A dense tile times beta, in place. */
-tulle_status tulle__scale_tile(tulle_plan *plan, const tulle_tile *tile, double beta);
 /* Dense C: beta C, once an execution. */
 tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/jobs.h"
 
-#include "algo/product/phase.h"
+#include "algo/product/plan/phase.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/planted.h"

@@ -118,7 +118,7 @@ static tulle_status join(tulle__exec *x, const tulle__target *target, int npiece
     int64_t nnz = 0;
     size_t size = tulle_type_size(x->plan->operands.C->type);
     for (int p = 0; p < npieces; p++) nnz += pieces[p].sum.nnz;
-    tulle_status status = tulle__place_tile(x->plan->operands.C, target->i, target->j, nnz, &C);
+    tulle_status status = tulle__mat_place_csr(x->plan->operands.C, target->i, target->j, nnz, &C);
     if (status != TULLE_OK) return status;
     C.rowptr[0] = nnz = 0;
     for (int p = 0; p < npieces; p++) {

@@ -4,7 +4,7 @@
  * to the owner of the C tile.
  */
 
-#include "algo/product/band.h"
+#include "algo/chain/band.h"
 #include "algo/product/charge.h"
 #include "algo/product/deposit.h"
 #include "algo/product/execute.h"
@@ -42,14 +42,6 @@ out:
 }
 
 /* ---- dense C ---- */
-
-tulle_status tulle__scale_tile(tulle_plan *plan, const tulle_tile *tile, double beta)
-{
-    int64_t lines = tile->order == TULLE_ROW_MAJOR ? tile->m : tile->n;
-    if (beta == 1 || !tile->nnz) return TULLE_OK;
-    return plan->context->kernels->scale(
-        plan->context->pool, tile->type, lines, tile->nnz / lines, tile->ld, beta, tile->val);
-}
 
 tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
 {

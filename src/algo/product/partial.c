@@ -17,11 +17,7 @@ struct record {
     int32_t rank;
 };
 _Static_assert(sizeof(struct record) <= TULLE__RECORD, "a record must fit the queue");
-
-size_t tulle__partial_record_bytes(void)
-{
-    return sizeof(struct record);
-}
+_Static_assert(sizeof(struct record) == TULLE__PARTIAL_RECORD, "plans and the model count these bytes");
 
 void tulle__inbox_fini(tulle__inbox *inbox)
 {
@@ -29,15 +25,6 @@ void tulle__inbox_fini(tulle__inbox *inbox)
     tulle__free(inbox->kept);
     inbox->kept = NULL;
     inbox->nkept = 0;
-}
-
-void tulle__target_drop_parts(tulle__target *target)
-{
-    for (int p = 0; p < target->nparts; p++) {
-        tulle__free(target->part[p].block);
-        tulle__free(target->part[p].spread);
-    }
-    target->nparts = 0;
 }
 
 tulle_status tulle__target_part(tulle__target *target, int rank, int key, int64_t row, int64_t rows, tulle__part **part)

@@ -9,7 +9,7 @@
 #ifndef TULLE_PRODUCT_PARTIAL_H
 #define TULLE_PRODUCT_PARTIAL_H
 
-#include "algo/product/plan.h"
+#include "algo/product/plan/plan.h"
 
 /* A dense panel kept for the deterministic sum. */
 typedef struct tulle__kept {
@@ -31,9 +31,6 @@ typedef struct tulle__inbox {
 } tulle__inbox;
 
 void tulle__inbox_fini(tulle__inbox *inbox);
-
-/* Bytes that each push puts into a queue, beside the panel that the owner gets. */
-size_t tulle__partial_record_bytes(void);
 
 /* Serves this PE's queue; context is the inbox. A tulle__serve. */
 tulle_status tulle__inbox_serve(void *context);
@@ -63,8 +60,6 @@ tulle_status tulle__inbox_keep(tulle__inbox *inbox, tulle__kept panel);
 
 /* Adds the kept dense panels in a fixed order. */
 tulle_status tulle__inbox_add_kept(tulle__inbox *inbox);
-
-void tulle__target_drop_parts(tulle__target *target);
 
 /* The part of (rank, key, row) of a target, made with so many rows if it is not there. */
 tulle_status tulle__target_part(

@@ -9,7 +9,7 @@
 #ifndef TULLE_PRODUCT_SCHEDULE_H
 #define TULLE_PRODUCT_SCHEDULE_H
 
-#include "algo/product/plan.h"
+#include "algo/product/plan/plan.h"
 
 /* The jobs of one kind, in the policy's order. */
 typedef struct tulle__stream {

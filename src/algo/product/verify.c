@@ -14,7 +14,7 @@
 #include <tulle/product.h>
 
 #include "algo/options.h"
-#include "algo/product/phase.h"
+#include "algo/product/plan/phase.h"
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/apply.h"

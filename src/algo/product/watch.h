@@ -3,7 +3,7 @@
 #ifndef TULLE_PRODUCT_WATCH_H
 #define TULLE_PRODUCT_WATCH_H
 
-#include "algo/product/plan.h"
+#include "algo/product/plan/plan.h"
 
 typedef struct tulle__watch {
     tulle__meter *meter; /* NULL: nobody watches this PE */

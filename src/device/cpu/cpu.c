@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cpu table: one per instruction set, since a kernel has no other way to know which was chosen. */
-#include "device/cpu/cpu.h"
+#include "device/kernels/cpu.h"
 
 #include "device/cpu/dense_calls.h"
-#include "device/cpu/solve.h"
-#include "device/cpu/tall.h"
-#include "device/cpu/vectors.h"
+#include "device/kernels/solve/solve.h"
+#include "device/kernels/vectors/tall.h"
+#include "device/kernels/vectors/vectors.h"
 #include "device/values.h"
 
 static const tulle__spgemm_knobs automatic;

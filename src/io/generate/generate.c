@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows, edges and tiles of an open generator; values are entry_values.c, what edges become drawn_edges.c. */
-#include "io/generate.h"
+#include "io/generate/generate.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "base/spec.h"
-#include "io/generate.h"
+#include "io/generate/generate.h"
 
 /* So large that any matrix fits, so small that counts of its entries stay within 64 bits. */
 #define TULLE__GENERATOR_MAX ((int64_t)1 << 48)

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/chain/band.h"
+
+enum { PARTS = 32, BANDS_MOST = 32, CHAIN_BANDS_MOST = 1024, GRAIN_LEAST = 64 };
+
+double tulle__operands_work(const tulle__operands *o, int i, int k, int j)
+{
+    double nnz_a = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
+    if (o->B->kind == TULLE_DENSE) return nnz_a * (double)tulle__tile_cols(o->B, j);
+    return nnz_a * (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz / (double)(tulle__tile_rows(o->B, k) + 1);
+}
+
+void tulle__operands_set_grain(tulle__operands *o, int pes)
+{
+    double sum = 0;
+    for (int i = 0; i < o->M; i++)
+        for (int k = 0; k < o->K; k++)
+            for (int j = 0; j < o->N; j++)
+                if (tulle__operands_meet(o, i, k, j)) sum += tulle__operands_work(o, i, k, j);
+    o->grain = pes > 1 ? sum / pes / PARTS : 0;
+    if (pes > 1 && o->grain < GRAIN_LEAST) o->grain = GRAIN_LEAST;
+}
+
+static int bands_of(const tulle__operands *o, int i, double work, int64_t most)
+{
+    if (o->grain <= 0) return 1;
+    double bands = work / o->grain;
+    int64_t rows = tulle__tile_rows(o->C, i);
+    if (rows < most) most = rows;
+    return bands <= 1 || most < 2 ? 1 : bands >= (double)most ? (int)most : (int)(bands + 0.999);
+}
+
+int tulle__operands_bands(const tulle__operands *o, int i, int k, int j)
+{
+    return bands_of(o, i, tulle__operands_work(o, i, k, j), BANDS_MOST);
+}
+
+int tulle__chain_bands(const tulle__operands *o, int i, int j, int nk, const int *k)
+{
+    double work = 0;
+    for (int n = 0; n < nk; n++) work += tulle__operands_work(o, i, k[n], j);
+    return bands_of(o, i, work, CHAIN_BANDS_MOST);
+}
+
+static int64_t entries_before(const tulle__csr *A, int nk, int64_t row)
+{
+    int64_t entries = 0;
+    for (int n = 0; n < nk; n++) entries += A[n].rowptr[row] - A[n].rowptr[0];
+    return entries;
+}
+
+void tulle__band_rows(const tulle__csr *A, int nk, int bands, int64_t *row)
+{
+    int64_t m = A->m, total = entries_before(A, nk, m);
+    row[0] = 0;
+    row[bands] = m;
+    for (int b = 1; b < bands; b++) {
+        int64_t before = (int64_t)((double)total * b / bands), low = row[b - 1] + 1, high = m - (bands - b);
+        while (low < high) {
+            int64_t middle = low + (high - low) / 2;
+            if (entries_before(A, nk, middle) < before)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        row[b] = low;
+    }
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/chain/policy.h"
+
+#include "base/error.h"
+
+int tulle__operands_meet(const tulle__operands *o, int i, int k, int j)
+{
+    return o->A->directory[tulle__tile_index(o->A, i, k)].nnz > 0 &&
+           o->B->directory[tulle__tile_index(o->B, k, j)].nnz > 0;
+}
+
+static int worker_c(const tulle__operands *o, int i, int k, int j)
+{
+    (void)k;
+    return tulle__layout_owner(o->C->layout, i, j);
+}
+
+static int worker_a(const tulle__operands *o, int i, int k, int j)
+{
+    (void)j;
+    return tulle__layout_owner(o->A->layout, i, k);
+}
+
+static int worker_b(const tulle__operands *o, int i, int k, int j)
+{
+    (void)i;
+    return tulle__layout_owner(o->B->layout, k, j);
+}
+
+int tulle__policy_chain(const tulle__policy *policy, const tulle__operands *o, int rank, int i, int j, int *k)
+{
+    /* k from i + j around where all k of a tile are in one chain: owners of a tile row or column begin apart */
+    int nk = 0, first = o->offset && policy->worker == worker_c ? (i + j) % o->K : 0;
+    for (int t = 0; t < o->K; t++) {
+        int at = first + t < o->K ? first + t : first + t - o->K;
+        if (policy->worker(o, i, at, j) == rank && tulle__operands_meet(o, i, at, j)) k[nk++] = at;
+    }
+    return nk;
+}
+
+static int fill(const tulle__cursor *c, int i, int j, tulle__chain *chain)
+{
+    *chain = (tulle__chain){.i = i, .j = j, .k = c->k};
+    chain->nk = tulle__policy_chain(c->policy, c->operands, c->rank, i, j, c->k);
+    return chain->nk;
+}
+
+/* Paper, Algorithm 2 (with the product of the last k): own C tiles. */
+static int next_c(tulle__cursor *c, tulle__chain *chain)
+{
+    const tulle__operands *o = c->operands;
+    for (; c->at < (int64_t)o->M * o->N; c->at++) {
+        int i = (int)(c->at / o->N), j = (int)(c->at % o->N);
+        if (tulle__layout_owner(o->C->layout, i, j) != c->rank) continue;
+        fill(c, i, j, chain);
+        c->at++;
+        return 1; /* also with no k: the tile must become beta C */
+    }
+    return 0;
+}
+
+/*
+ * Paper, Algorithm 1, with all own A tiles of one tile row in one chain, so that there is one partial result a C tile
+ * and PE instead of one for each k. j from i + k around.
+ */
+static int next_a(tulle__cursor *c, tulle__chain *chain)
+{
+    const tulle__operands *o = c->operands;
+    for (; c->at < o->M; c->at++, c->inner = 0) {
+        int i = (int)c->at, first = 0;
+        while (first < o->K && tulle__layout_owner(o->A->layout, i, first) != c->rank) first++;
+        if (first == o->K) continue;
+        while (c->inner < o->N) {
+            int j = o->offset ? (i + first + c->inner) % o->N : c->inner;
+            c->inner++;
+            if (fill(c, i, j, chain)) return 1;
+        }
+    }
+    return 0;
+}
+
+/* The same from B's side: i from k + j around. */
+static int next_b(tulle__cursor *c, tulle__chain *chain)
+{
+    const tulle__operands *o = c->operands;
+    for (; c->at < o->N; c->at++, c->inner = 0) {
+        int j = (int)c->at, first = 0;
+        while (first < o->K && tulle__layout_owner(o->B->layout, first, j) != c->rank) first++;
+        if (first == o->K) continue;
+        while (c->inner < o->M) {
+            int i = o->offset ? (first + j + c->inner) % o->M : c->inner;
+            c->inner++;
+            if (fill(c, i, j, chain)) return 1;
+        }
+    }
+    return 0;
+}
+
+static const tulle__policy policies[] = {
+    {TULLE_ALG_STATIONARY_C, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0, TULLE_ALG_STATIONARY_C},
+    {TULLE_ALG_STATIONARY_A, next_a, worker_a, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0, TULLE_ALG_STATIONARY_A},
+    {TULLE_ALG_STATIONARY_B, next_b, worker_b, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0, TULLE_ALG_STATIONARY_B},
+    {TULLE_ALG_STEAL_RANDOM_A, next_a, worker_a, TULLE__REACH_ALL, TULLE__SOURCE_FETCH, 0, TULLE_ALG_STATIONARY_A},
+    {TULLE_ALG_STEAL_LOCAL_A, next_a, worker_a, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH, 0, TULLE_ALG_STATIONARY_A},
+    {TULLE_ALG_STEAL_LOCAL_C, next_c, worker_c, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH, 1, TULLE_ALG_STATIONARY_C},
+    {TULLE_ALG_SUMMA, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_BROADCAST, 0, TULLE_ALG_SUMMA},
+    {TULLE_ALG_CANNON, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_SHIFT, 0, TULLE_ALG_CANNON},
+};
+
+const tulle__policy *tulle__policy_of(tulle_alg alg)
+{
+    for (size_t p = 0; p < sizeof policies / sizeof *policies; p++)
+        if (policies[p].alg == alg) return &policies[p];
+    return NULL;
+}
+
+int tulle__policy_group(const tulle__policy *policy, int K, int direct, int deterministic)
+{
+    if (policy->source != TULLE__SOURCE_FETCH) return 1;
+    if (policy->by_chain) return K > 1 ? K : 1;
+    if (policy->reach != TULLE__REACH_NONE && deterministic) return 1;
+    if (direct) return K > 1 ? K : 1;
+    return policy->worker == worker_c ? 1 : TULLE__GROUP_REMOTE;
+}
+
+int tulle__policy_lookahead(const tulle__policy *policy, int sparse)
+{
+    return policy->worker == worker_c && !sparse ? 4 : 2;
+}
+
+int tulle__policy_may_group(const tulle__policy *policy, int direct, int deterministic)
+{
+    return policy->alg == TULLE_ALG_STATIONARY_C && !direct && !deterministic;
+}
+
+tulle_status tulle__cannon_fits(const tulle__operands *o, int npes)
+{
+    const tulle_layout *a = o->A->layout, *b = o->B->layout, *c = o->C->layout;
+    int q = 1, fits = 1;
+    while (q * q < npes) q++;
+    if (q * q != npes)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "cannon wants a square grid of PEs: %d are none", npes);
+    for (int i = 0; i < o->M; i++)
+        for (int j = 0; j < o->N; j++)
+            fits &=
+                tulle__layout_owner(c, i, j) == tulle__layout_owner(c, i, 0) / q * q + tulle__layout_owner(c, 0, j) % q;
+    for (int i = 0; i < o->M; i++)
+        for (int k = 0; k < o->K; k++)
+            fits &=
+                tulle__layout_owner(a, i, k) == tulle__layout_owner(c, i, 0) / q * q + tulle__layout_owner(a, 0, k) % q;
+    for (int k = 0; k < o->K; k++)
+        for (int j = 0; j < o->N; j++)
+            fits &=
+                tulle__layout_owner(b, k, j) == tulle__layout_owner(a, 0, k) % q * q + tulle__layout_owner(c, 0, j) % q;
+    if (fits) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_UNSUPPORTED,
+        "cannon wants A, B and C dealt to the same grid of %d x %d PEs, tile columns of A as tile rows of B", q, q);
+}

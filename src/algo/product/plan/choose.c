@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/plan/choose.h"
+
+#include <tulle/model.h>
+
+#include "algo/model/census.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+enum { UNITS_MOST = 1 << 20 }; /* predicting takes as long as some jobs do, so not where there are very many */
+enum { ROOM_PARTS = 8 };       /* of the memory left, which C and its parts need too, fetched tiles may take one */
+
+/* What AUTO goes by if nobody tells: a core of an ordinary server, and an ordinary network. */
+static const tulle_machine ordinary = {.host = "ordinary",
+    .threads = 1,
+    .stream = 10e9,
+    .cache = 50e9,
+    .fma = {[TULLE_F32] = 60e9, [TULLE_F64] = 30e9},
+    .tier = {[TULLE_SAME_NODE] = {1e-6, 5e9, 0}, [TULLE_OTHER_NODE] = {2e-6, 2e9, 0}}};
+
+/* What PE 0 tells the others. */
+struct choice {
+    tulle_alg alg;
+    int group; /* 0: not predicted */
+    double seconds;
+    tulle__prices prices;
+};
+
+/* Whether any tile of another PE is read in place from here. */
+static int reads_in_place(const tulle_mat *X)
+{
+    const tulle_layout *l = X->layout;
+    for (int i = 0; i < l->mt; i++)
+        for (int j = 0; j < l->nt; j++)
+            if (!tulle__tile_is_mine(X, i, j) && tulle__tile_direct(X, i, j)) return 1;
+    return 0;
+}
+
+/* How many PEs' memory this one reads in place, its own too. */
+static int pes_at_hand(tulle_comm *comm)
+{
+    int count = 0;
+    for (int r = 0; r < comm->size; r++) {
+        tulle__place place = {.rank = tulle__comm_world(comm, r), .segment = TULLE__DATA};
+        count += tulle__direct(comm, &place) != NULL;
+    }
+    return count > 1 ? count : 1;
+}
+
+/* The machine as this team sees it: wrappers may hide memory that could be read in place. */
+static tulle_machine machine_of(const tulle_plan *plan)
+{
+    tulle_machine m = plan->options.machine ? *plan->options.machine : ordinary;
+    int size = plan->comm->size;
+    m.in_place = plan->direct || reads_in_place(plan->operands.A) || reads_in_place(plan->operands.B);
+    if (plan->direct || !m.node_pes) m.node_pes = plan->direct || !m.in_place ? size : pes_at_hand(plan->comm);
+    return m;
+}
+
+static tulle__prices prices_of(const tulle_plan *plan)
+{
+    tulle_machine machine = machine_of(plan);
+    tulle__prices prices = tulle__prices_of(&machine, plan->comm->pe->threads);
+    prices.record = TULLE__PARTIAL_RECORD;
+    return prices;
+}
+
+/* A census is of layouts that match: not of parts. */
+static const tulle_census *census_given(const tulle_plan *plan)
+{
+    return tulle__slices_any(&plan->slices) ? NULL : plan->options.census;
+}
+
+/* named: of a census that is made here, which takes it over. */
+static tulle_status predict(const tulle_plan *plan, double *named, struct choice *choice)
+{
+    tulle_status status = TULLE_OK;
+    tulle_census *own = NULL;
+    const tulle_census *census = census_given(plan);
+    const tulle__operands *o = &plan->operands;
+    tulle_machine machine = machine_of(plan);
+    tulle_prediction p = {.alg = choice->alg};
+    tulle_model_options options = {.threads = plan->comm->pe->threads,
+        .lookahead = plan->options.lookahead,
+        .deterministic = plan->options.deterministic,
+        .asynchronous = plan->slices.layer_of != NULL, /* steps are of all PEs: layers have none */
+        .transfers = plan->options.transfers,
+        .room = (double)tulle__memory_left() / ROOM_PARTS,
+        .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
+    if ((double)o->M * o->K * o->N > UNITS_MOST) {
+        if (choice->alg == TULLE_ALG_AUTO) choice->alg = TULLE_ALG_STATIONARY_C;
+        goto out;
+    }
+    if (census && (census->operands.M != o->M || census->operands.K != o->K || census->operands.N != o->N ||
+                      census->pes != plan->comm->size))
+        return tulle__fail(TULLE_ERR_ARG,
+            "the census is of %d x %d x %d tiles on %d PEs, the product of %d x %d x %d on %d", census->operands.M,
+            census->operands.K, census->operands.N, census->pes, o->M, o->K, o->N, plan->comm->size);
+    if (!census) {
+        TULLE_TRY(tulle__census_of(o, plan->comm->size, &own));
+        own->named = named;
+        named = NULL;
+        census = own;
+    }
+    if (choice->alg == TULLE_ALG_AUTO)
+        TULLE_TRY(tulle_predict_best(census, &machine, &options, &p));
+    else
+        TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
+    choice->alg = p.alg;
+    choice->group = p.group;
+    choice->seconds = p.seconds;
+out:
+    tulle__free(named);
+    tulle_census_free(own);
+    return status;
+}
+
+tulle_status tulle__choose(tulle_plan *plan, int predicted, tulle_alg *alg)
+{
+    tulle_status status = TULLE_OK;
+    struct choice choice = {.alg = *alg, .prices = prices_of(plan)};
+    tulle_mat *A = plan->operands.A;
+    double *named = NULL;
+    if (predicted && !census_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
+        status = tulle__census_count_named(A, A->layout, &named);
+    if (status != TULLE_OK) return status;
+    if (predicted && plan->comm->rank == 0)
+        status = predict(plan, named, &choice);
+    else
+        tulle__free(named);
+    if (status == TULLE_OK) status = tulle_comm_broadcast(plan->comm, 0, &choice, sizeof choice);
+    status = tulle_comm_agree(plan->comm, status);
+    if (status != TULLE_OK) return status;
+    *alg = choice.alg;
+    plan->group = choice.group;
+    plan->prices = choice.prices;
+    /* what copies of parts and the sum over layers take is not in the model */
+    plan->predicted = plan->options.machine && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
+    return TULLE_OK;
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/plan/phase.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include <tulle/budget.h>
+
+#include "algo/product/plan/estimate.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/planted.h"
+
+enum { PHASES_MOST = 4096 };
+static const double UNSURE = 1.5;   /* what an estimate of entries may be short of them */
+static const double RECYCLED = 1.5; /* smaller phases, so that pages of those that are over can stay for the next */
+
+/*
+ * What an entry of the result costs on the way, in entries, with what the heaps keep of phases that are over (the room
+ * that they had lies scattered): itself, that of the phase before, and the kernel's room; step by step also the sum of
+ * the steps before, which is merged with the next; where partial results travel also what is sent and what has come.
+ * Resident memory then stays within the limit (34493 rows of 2/3 non-zeros on 4 PEs, limits of 8 to 19 GB).
+ */
+static double spare(const tulle_plan *plan)
+{
+    if (plan->travels) return 7.5;
+    return plan->policy->source == TULLE__SOURCE_FETCH ? 3.5 : 5.5;
+}
+
+/* The longest row of a tile of B that is mine. */
+static int64_t longest_row(tulle_mat *B)
+{
+    int64_t longest = 0;
+    for (int i = 0; i < B->layout->mt; i++)
+        for (int j = 0; j < B->layout->nt; j++) {
+            tulle_tile tile;
+            if (!tulle__tile_is_mine(B, i, j) || tulle_mat_tile(B, i, j, &tile) != TULLE_OK) continue;
+            for (tulle_gidx r = 0; tile.rowptr && r < tile.m; r++)
+                if (tile.rowptr[r + 1] - tile.rowptr[r] > longest) longest = tile.rowptr[r + 1] - tile.rowptr[r];
+        }
+    return longest;
+}
+
+/* Entries of C that PE r holds, where rows have at most work[row] ratio[i] of them in tile row i, and full tiles. */
+static double entries_held(const tulle_plan *plan, int r, const int64_t *work, const double *ratio)
+{
+    const tulle__operands *o = &plan->operands;
+    double entries = 0, all = (double)o->C->layout->n;
+    for (int i = 0; i < o->M; i++) {
+        double columns = 0;
+        for (int j = 0; j < o->N; j++)
+            if (tulle__layout_owner(o->C->layout, i, j) == r) columns += (double)tulle__tile_cols(o->C, j);
+        if (columns == 0) continue;
+        for (tulle_gidx row = o->A->layout->row_cut[i]; row < o->A->layout->row_cut[i + 1]; row++)
+            entries += ratio[i] * columns * ((double)work[row] < all ? (double)work[row] / all : 1);
+    }
+    return entries;
+}
+
+/*
+ * More phases than memory asks for may be faster: the pages of the first one serve all, need / p bytes of them at
+ * `fresh` seconds each, while every phase looks at all entries of A and B again, at `again` seconds each. The sum is
+ * least where p = sqrt(need fresh / (entries again)). Measured: fresh pages come at 0.6 to 10 GB/s, an entry takes 7 to
+ * 20 ns.
+ */
+static double cheapest_cut(const tulle_plan *plan, double need)
+{
+    static const double fresh = 1e-9, again = 20e-9;
+    const tulle__operands *o = &plan->operands;
+    double entries = (double)(o->A->nnz + o->B->nnz) / plan->comm->size;
+    return entries > 0 ? sqrt(need * fresh / (entries * again)) : 1;
+}
+
+/* Phases for the PE that holds most, each within `room`. */
+static int count_phases(const tulle_plan *plan, double room, const int64_t *work, const double *ratio)
+{
+    double most = 0, entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
+    for (int r = 0; r < plan->comm->size; r++) {
+        double entries = entries_held(plan, r, work, ratio);
+        if (entries > most) most = entries;
+    }
+    double cut = room > 0 ? most * entry / room : PHASES_MOST;
+    if (cut > 1) cut = fmax(cut * RECYCLED, cheapest_cut(plan, most * entry));
+    int phases = cut <= 1 ? 1 : cut >= PHASES_MOST ? PHASES_MOST : (int)cut + 1;
+    return phases < plan->operands.C->layout->n ? phases : (int)plan->operands.C->layout->n;
+}
+
+/*
+ * First by the multiplications; if these are too many, by how many of them an estimate expects to fall on entries that
+ * there are already. Multiplications and ratios are the same on all PEs, `room` is the least of all.
+ */
+static tulle_status bound_result(tulle_plan *plan, double room, int *phases)
+{
+    tulle_status status;
+    const tulle__operands *o = &plan->operands;
+    int64_t *work = NULL;
+    double *ratio = NULL;
+    TULLE_TRY(tulle__alloc((size_t)o->A->layout->m, sizeof *work, "row flops", &work));
+    TULLE_TRY(tulle__alloc((size_t)o->M, sizeof *ratio, "entries of tile rows", &ratio));
+    TULLE_TRY(tulle_mat_row_flops(o->A, o->B, work));
+    for (int i = 0; i < o->M; i++) ratio[i] = 1;
+    *phases = count_phases(plan, room, work, ratio);
+    if (*phases > 1) {
+        TULLE_TRY(tulle__estimate_ratio(o->A, o->B, work, ratio));
+        for (int i = 0; i < o->M; i++) ratio[i] = ratio[i] * UNSURE < 1 ? ratio[i] * UNSURE : 1;
+        *phases = count_phases(plan, room, work, ratio);
+    }
+out:
+    tulle__free(ratio);
+    tulle__free(work);
+    return status;
+}
+
+/* Most columns of a tile of C. */
+static tulle_gidx widest(const tulle_mat *C)
+{
+    tulle_gidx most = 1;
+    for (int j = 0; j < C->layout->nt; j++)
+        if (tulle__tile_cols(C, j) > most) most = tulle__tile_cols(C, j);
+    return most;
+}
+
+tulle_status tulle__phases_check(tulle_plan *plan)
+{
+    static const double RANGE = 0.6, EACH = 1e6; /* of the operands, measured; of a PE */
+    const tulle__operands *o = &plan->operands;
+    tulle_comm *comm = plan->comm;
+    tulle__account *account = comm->pe->account;
+    double used = (double)tulle__account_used(account), most = used, limit = (double)tulle__account_limit(account);
+    tulle_status status = TULLE_OK;
+    tulle_budget budget = {.needs = 0};
+    if (!plan->sparse || limit == 0) return TULLE_OK; /* the same on all PEs */
+    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_SUM, 1, &used)));
+    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &most)));
+    double operands = (double)tulle_mat_bytes(o->A) + (double)tulle_mat_bytes(o->B);
+    tulle_budget_add(&budget, "what is held", tulle__account_shares(account) ? used : most * comm->size);
+    tulle_budget_add(&budget, "slices of B", 8 * (double)o->B->layout->m * comm->size);
+    tulle_budget_add(&budget, "a range of C's columns", RANGE * operands + EACH * comm->size);
+    status = tulle_budget_check(&budget, limit * comm->size, "the product");
+out:
+    return status;
+}
+
+tulle_status tulle__phases_choose(tulle_plan *plan)
+{
+    tulle_status status = TULLE_OK;
+    tulle__phases *p = &plan->phases;
+    tulle__account *account = plan->comm->pe->account;
+    size_t left = tulle__account_left(account);
+    int64_t longest = plan->sparse ? longest_row(plan->operands.B) : 0, tight = 0;
+    *p = (tulle__phases){.of = widest(plan->C), .hi = widest(plan->C), .whole = 1, .number = -1, .expected = 1};
+    p->fixed = plan->sparse && plan->options.phases > 0 ? plan->options.phases : 0;
+    p->room = (double)left;
+    p->entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &longest)));
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_real(plan->comm, TULLE_MIN, 1, &p->room)));
+    if (plan->sparse && !p->fixed && left != SIZE_MAX) {
+        /* each entry of A brings at most a row of B; only if that might not fit are the multiplications counted */
+        double most = (double)plan->operands.A->nnz * (double)longest * plan->operands.B->layout->nt;
+        double full = (double)plan->C->layout->m * (double)plan->C->layout->n;
+        tight = (most < full ? most : full) * p->entry > p->room;
+    }
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &tight)));
+    if (tight) TULLE_TRY(tulle_comm_agree(plan->comm, bound_result(plan, p->room, &p->expected)));
+    if (p->fixed) p->expected = p->fixed;
+    p->width = p->of / p->expected > 0 ? p->of / p->expected : 1;
+out:
+    return status;
+}
+
+void tulle__phases_fini(tulle__phases *phases)
+{
+    tulle__free(phases->end);
+    phases->end = NULL;
+    phases->known = phases->room_known = 0;
+}
+
+void tulle__phases_rewind(tulle_plan *plan)
+{
+    plan->phases.next = 0;
+    plan->phases.number = -1;
+    plan->phases.dropped = 0;
+}
+
+void tulle__phases_begin(tulle_plan *plan)
+{
+    tulle__phases *p = &plan->phases;
+    if (p->next == p->of) tulle__phases_rewind(plan);
+    p->number++;
+    p->lo = p->next;
+    if (p->fixed)
+        p->hi = p->number + 1 < p->fixed ? p->of * (p->number + 1) / p->fixed : p->of;
+    else if (p->number < p->known)
+        p->hi = p->end[p->number];
+    else if (p->expected == 1 && !p->known && p->lo == 0)
+        p->hi = p->of;
+    else
+        p->hi = p->of - p->lo < p->width + p->width / 4 ? p->of : p->lo + p->width;
+    p->guessed = !p->fixed && p->number >= p->known && p->number > 0;
+    p->whole = p->lo == 0 && p->hi == p->of;
+}
+
+int tulle__phases_halve(tulle_plan *plan)
+{
+    static const double DEARER = 1.5; /* an entry takes more than was thought */
+    tulle__phases *p = &plan->phases;
+    if (!plan->sparse || p->hi - p->lo < 2) return 0;
+    p->hi = p->lo + (p->hi - p->lo) / 2;
+    p->whole = 0;
+    if (p->guessed) p->entry *= DEARER;
+    p->guessed = 0; /* narrower than was guessed: that it does not fit either tells nothing of the guess */
+    p->known = p->number < p->known ? p->number : p->known;
+    p->fixed = 0;
+    p->dropped++;
+    return 1;
+}
+
+/* Entries of the own tiles of C. */
+static int64_t own_entries(tulle_plan *plan)
+{
+    int64_t entries = 0;
+    tulle_mat *C = plan->C;
+    for (int i = 0; i < C->layout->mt; i++)
+        for (int j = 0; j < C->layout->nt; j++) {
+            tulle_tile tile;
+            if (tulle__tile_is_mine(C, i, j) && tulle_mat_tile(C, i, j, &tile) == TULLE_OK) entries += tile.nnz;
+        }
+    return entries;
+}
+
+tulle_status tulle__phases_end(tulle_plan *plan)
+{
+    static const double FILL = 0.7, FASTER = 4; /* the next columns may be fuller */
+    tulle__phases *p = &plan->phases;
+    tulle_status status = TULLE_OK;
+    p->next = p->hi;
+    if (p->whole || p->fixed) return TULLE_OK;
+    int64_t entries = own_entries(plan);
+    if (p->number == p->known) { /* so that the next execution does not try again what does not fit */
+        if (p->known == p->room_known) {
+            int room = p->room_known ? 2 * p->room_known : 64;
+            status = tulle__realloc((size_t)room, sizeof *p->end, "the ranges of columns", &p->end);
+            if (status == TULLE_OK) p->room_known = room;
+        }
+        if (status == TULLE_OK) p->end[p->known++] = p->hi;
+    }
+    TULLE_TRY(tulle_comm_agree(plan->comm, status));
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MAX, 1, &entries)));
+    double took = (double)entries * p->entry, grow = took > 0 ? FILL * p->room / took : FASTER;
+    double width = (double)(p->hi - p->lo) * fmin(grow, FASTER);
+    p->width = width < 1 ? 1 : width < (double)p->of ? (tulle_gidx)width : p->of;
+out:
+    return status;
+}
+
+void tulle__phase_columns(const tulle_plan *plan, int j, tulle_gidx *lo, tulle_gidx *hi)
+{
+    const tulle__phases *p = &plan->phases;
+    tulle_gidx n = tulle__tile_cols(plan->C, j);
+    *lo = n * p->lo / p->of;
+    *hi = n * p->hi / p->of;
+}
+
+static tulle_gidx clamp(tulle_gidx x, tulle_gidx most)
+{
+    return x < 0 ? 0 : x < most ? x : most;
+}
+
+void tulle__phase_part(const tulle_plan *plan, int j, tulle_gidx *lo, tulle_gidx *hi)
+{
+    const tulle_layout *whole = plan->C->layout, *parts = plan->operands.C->layout;
+    tulle_gidx n = parts->col_cut[j + 1] - parts->col_cut[j];
+    int tile = plan->slices.C ? tulle__layout_find(whole->col_cut, whole->nt, parts->col_cut[j]) : j;
+    tulle__phase_columns(plan, tile, lo, hi);
+    tulle_gidx before = parts->col_cut[j] - whole->col_cut[tile];
+    if (TULLE__PLANTED(wrong_columns)) *lo -= *lo > 0;
+    *lo = clamp(*lo - before, n);
+    *hi = clamp(*hi - before, n);
+}
+
+static int64_t lower_bound(const tulle_lidx *colind, int64_t low, int64_t high, tulle_gidx c)
+{
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (colind[middle] < c)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+tulle_status tulle__phase_slice(const tulle_tile *tile, tulle_gidx lo, tulle_gidx hi, tulle__csr *slice, void **block)
+{
+    size_t size = tulle_type_size(tile->type);
+    int64_t nnz = 0;
+    for (tulle_gidx r = 0; r < tile->m; r++) {
+        int64_t from = lower_bound(tile->colind, tile->rowptr[r], tile->rowptr[r + 1], lo);
+        nnz += lower_bound(tile->colind, from, tile->rowptr[r + 1], hi) - from;
+    }
+    tulle__csr_offsets o = tulle__csr_offsets_of(tile->m, nnz, tile->type);
+    char *b;
+    tulle_status status = tulle__alloc(o.length, 1, "the columns of a phase", &b);
+    if (status != TULLE_OK) return status;
+    int64_t *rowptr = (int64_t *)(void *)b, at = 0;
+    tulle_lidx *colind = (tulle_lidx *)(void *)(b + o.colind);
+    for (tulle_gidx r = 0; r < tile->m; r++) {
+        int64_t from = lower_bound(tile->colind, tile->rowptr[r], tile->rowptr[r + 1], lo);
+        int64_t count = lower_bound(tile->colind, from, tile->rowptr[r + 1], hi) - from;
+        rowptr[r] = at;
+        memcpy(colind + at, tile->colind + from, (size_t)count * sizeof *colind);
+        memcpy(b + o.val + (size_t)at * size, (const char *)tile->val + (size_t)from * size, (size_t)count * size);
+        at += count;
+    }
+    rowptr[tile->m] = at;
+    *slice = (tulle__csr){.m = tile->m, .n = tile->n, .rowptr = rowptr, .colind = colind, .val = b + o.val};
+    *block = b;
+    return TULLE_OK;
+}

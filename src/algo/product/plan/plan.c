@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/plan/plan.h"
+#include "algo/chain/band.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "algo/options.h"
+#include "algo/product/plan/choose.h"
+#include "algo/product/plan/phase.h"
+#include "base/error.h"
+#include "base/planted.h"
+
+enum { QUEUE_CAPACITY = 256 };
+
+void tulle__target_drop_parts(tulle__target *target)
+{
+    for (int p = 0; p < target->nparts; p++) {
+        tulle__free(target->part[p].block);
+        tulle__free(target->part[p].spread);
+    }
+    target->nparts = 0;
+}
+
+void tulle__plan_forget(tulle_plan *plan)
+{
+    for (int t = 0; t < plan->ntargets; t++) {
+        tulle__target *target = &plan->target[t];
+        tulle__target_drop_parts(target);
+    }
+    for (int64_t s = 0; s < plan->njobs; s++) tulle__free(plan->sent[s].block);
+    plan->njobs = 0;
+    plan->known_A = plan->known_B = plan->known_C = 0;
+}
+
+void tulle__plan_disconnect(tulle_plan *plan)
+{
+    tulle__arena_free(plan->arena);
+    tulle__queue_free(plan->queue);
+    tulle__free(plan->scratch);
+    tulle__steal_free(plan->steal);
+    tulle__panels_free(plan->panels);
+    tulle__needs_free(plan->needs);
+    tulle__keeps_free(plan->keeps);
+    plan->arena = NULL;
+    plan->queue = NULL;
+    plan->scratch = NULL;
+    plan->steal = NULL;
+    plan->panels = NULL;
+    plan->needs = NULL;
+    plan->keeps = NULL;
+    plan->counted_A = plan->counted_B = 0; /* units were also those of what had been given away */
+}
+
+static tulle_status connect_queue(tulle_plan *plan)
+{
+    tulle__pe *pe = plan->comm->pe;
+    tulle_status status = tulle__arena_new(plan->comm, pe->arena_bytes, pe->arena_panels, &plan->arena);
+    if (status == TULLE_OK) status = tulle__alloc(tulle__arena_panel_bytes(plan->arena), 1, "a panel", &plan->scratch);
+    status = tulle_comm_agree(plan->comm, status);
+    return status == TULLE_OK ? tulle__queue_new(plan->comm, QUEUE_CAPACITY, &plan->queue) : status;
+}
+
+/* Which rows of B come, and which of A are given away: then own tiles of C have units that others multiply. */
+static tulle_status connect_needs(tulle_plan *plan)
+{
+    tulle_status status = tulle__needs_new(plan->comm, plan->policy, &plan->operands, plan->options.transfers,
+        tulle__slices_any(&plan->slices) || tulle__is_hollow(plan->comm), &plan->prices, &plan->needs);
+    status = tulle_comm_agree(plan->comm, status);
+    tulle__needs_settle(plan->needs);
+    if (status != TULLE_OK) return status;
+    for (int t = 0; t < plan->ntargets; t++)
+        for (int k = 0; k < plan->operands.K; k++) {
+            tulle__target *target = &plan->target[t];
+            int given = tulle__needs_cut(plan->needs, target->i, k, target->j) != NULL;
+            target->units += given;
+            plan->units += given;
+        }
+    plan->travels |= tulle__needs_give(plan->needs);
+    return TULLE_OK;
+}
+
+tulle_status tulle__plan_connect(tulle_plan *plan)
+{
+    tulle_status status = TULLE_OK;
+    if (plan->policy->source == TULLE__SOURCE_FETCH && !plan->direct &&
+        plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->needs)
+        TULLE_TRY(connect_needs(plan));
+    if (plan->travels && !plan->queue) TULLE_TRY(connect_queue(plan));
+    if (plan->policy->reach != TULLE__REACH_NONE && !plan->steal)
+        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__steal_new(plan->comm, plan->policy, &plan->operands,
+                                                   plan->direct ? NULL : &plan->prices, plan->group, &plan->steal)));
+    if (plan->policy->source != TULLE__SOURCE_FETCH && !plan->panels)
+        TULLE_TRY(tulle_comm_agree(plan->comm, tulle__panels_new(plan->comm, &plan->operands, plan->policy->source,
+                                                   plan->lookahead > 0 ? 2 : 1, plan->direct, &plan->panels)));
+    if (tulle__slices_any(&plan->slices) && plan->policy->source == TULLE__SOURCE_FETCH && !plan->steal &&
+        !plan->direct && !plan->keeps)
+        TULLE_TRY(tulle_comm_agree(
+            plan->comm, tulle__keeps_new(plan->comm, plan->policy, &plan->operands, plan->needs, &plan->keeps)));
+out:
+    if (status != TULLE_OK) tulle__plan_disconnect(plan);
+    return status;
+}
+
+static void drop_plan(tulle_plan *plan)
+{
+    if (!plan) return;
+    tulle__pe_disown(&plan->owned);
+    tulle__plan_forget(plan);
+    tulle__plan_disconnect(plan);
+    for (int t = 0; t < plan->ntargets; t++) tulle__free(plan->target[t].part);
+    tulle__free(plan->target);
+    tulle__free(plan->target_of);
+    tulle__free(plan->chain);
+    tulle__free(plan->share);
+    tulle__free(plan->sent);
+    tulle__phases_fini(&plan->phases);
+    tulle__slices_drop(&plan->slices);
+    tulle__turned_drop(&plan->At);
+    tulle__turned_drop(&plan->Bt);
+    tulle__free(plan);
+}
+
+static void free_owned(tulle__owned *object)
+{
+    drop_plan((tulle_plan *)object);
+}
+
+void tulle_plan_free(tulle_plan *plan)
+{
+    if (!plan) return;
+    /* others may still read a transposed tile of mine */
+    if (plan->comm->size > 1) (void)tulle_comm_barrier(plan->comm);
+    drop_plan(plan);
+}
+
+static const tulle_gidx *cuts(const tulle_mat *A, tulle_op op, int rows, int *parts)
+{
+    int of_rows = rows == (op == TULLE_OP_N);
+    *parts = of_rows ? A->layout->mt : A->layout->nt;
+    return of_rows ? A->layout->row_cut : A->layout->col_cut;
+}
+
+tulle_status tulle_product_layout(
+    const tulle_mat *A, tulle_op op_a, const tulle_mat *B, tulle_op op_b, tulle_layout **layout)
+{
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__OUTSIDE(op_b, TULLE_OP_T) ||
+        TULLE__NULL(layout))
+        return TULLE_ERR_ARG;
+    tulle_status status;
+    int M, N, K;
+    const tulle_gidx *row_cut = cuts(A, op_a, 1, &M), *col_cut = cuts(B, op_b, 0, &N);
+    (void)cuts(A, op_a, 0, &K);
+    int *owner = NULL;
+    TULLE_TRY(tulle__alloc((size_t)M * (size_t)N, sizeof *owner, "owners", &owner));
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            int k = (int)((int64_t)j * K / N); /* the A tile that lies where the C tile lies */
+            owner[i * N + j] =
+                op_a == TULLE_OP_N ? tulle__layout_owner(A->layout, i, k) : tulle__layout_owner(A->layout, k, i);
+        }
+    tulle_layout_spec spec = {.m = row_cut[M],
+        .n = col_cut[N],
+        .tile_rows = M,
+        .tile_cols = N,
+        .row_cut = row_cut,
+        .col_cut = col_cut,
+        .owner = owner};
+    status = tulle_layout_new(&spec, INT32_MAX, layout);
+out:
+    tulle__free(owner);
+    return status;
+}
+
+static int is_bulk(tulle_alg alg)
+{
+    return alg != TULLE_ALG_AUTO && tulle__policy_of(alg)->source != TULLE__SOURCE_FETCH;
+}
+
+static tulle_status check_replication(const tulle_product_options *options, int pes)
+{
+    int layers = options->replication;
+    if (layers == TULLE_REPLICATION_AUTO || layers == 0 || layers == 1) return TULLE_OK;
+    if (layers < 0 || layers > pes || pes % layers)
+        return tulle__fail(TULLE_ERR_ARG, "a replication of %d for %d PEs, of which it must be a divisor", layers, pes);
+    if (is_bulk(options->alg))
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s, whose steps are of all PEs, with a replication of %d",
+            tulle_alg_name(options->alg), layers);
+    return TULLE_OK;
+}
+
+static tulle_status check_operands(
+    const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product_options *options)
+{
+    int am, ak, bk, bn;
+    const tulle_gidx *a_row = cuts(A, options->op_a, 1, &am), *a_col = cuts(A, options->op_a, 0, &ak);
+    const tulle_gidx *b_row = cuts(B, options->op_b, 1, &bk), *b_col = cuts(B, options->op_b, 0, &bn);
+    if (A->comm != B->comm || A->comm != C->comm)
+        return tulle__fail(TULLE_ERR_ARG, "the three matrices must belong to one comm");
+    if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a product whose left factor is dense");
+    if (B->kind != C->kind)
+        return tulle__fail(TULLE_ERR_ARG, "B is %s, so C must be", B->kind == TULLE_CSR ? "sparse" : "dense");
+    if (A->type != B->type || A->type != C->type)
+        return tulle__fail(TULLE_ERR_ARG, "the types differ: %s, %s, %s", tulle_type_name(A->type),
+            tulle_type_name(B->type), tulle_type_name(C->type));
+    if (A == C || B == C) return tulle__fail(TULLE_ERR_ARG, "C must not be a factor");
+    if (a_col[ak] != b_row[bk])
+        return tulle__fail(TULLE_ERR_ARG,
+            "op(A) is %" PRId64 " x %" PRId64 " and op(B) %" PRId64 " x %" PRId64 ": the inner sizes differ", a_row[am],
+            a_col[ak], b_row[bk], b_col[bn]);
+    if (C->layout->m != a_row[am] || C->layout->n != b_col[bn])
+        return tulle__fail(TULLE_ERR_ARG, "C is %" PRId64 " x %" PRId64 ", the product %" PRId64 " x %" PRId64,
+            C->layout->m, C->layout->n, a_row[am], b_col[bn]);
+    return TULLE_OK;
+}
+
+/* Whether every tile of A can be read in place from here. */
+static int all_direct(const tulle_mat *A)
+{
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++)
+            if (tulle__fetch_bytes(A, i, j)) return 0;
+    return 1;
+}
+
+/* Own C tiles. */
+static tulle_status find_targets(tulle_plan *plan)
+{
+    tulle_status status;
+    const tulle_layout *l = plan->operands.C->layout;
+    int64_t tiles = (int64_t)l->mt * l->nt;
+    int count = 0;
+    for (int64_t t = 0; t < tiles; t++) count += l->owner[t] == plan->comm->rank;
+    TULLE_TRY(tulle__alloc((size_t)tiles, sizeof *plan->target_of, "plan", &plan->target_of));
+    TULLE_TRY(tulle__alloc_zero((size_t)count, sizeof *plan->target, "plan", &plan->target));
+    TULLE_TRY(tulle__alloc((size_t)plan->operands.K, sizeof *plan->chain, "plan", &plan->chain));
+    TULLE_TRY(tulle__alloc((size_t)plan->comm->size, sizeof *plan->share, "plan", &plan->share));
+    for (int64_t t = 0; t < tiles; t++) {
+        plan->target_of[t] = -1;
+        if (l->owner[t] != plan->comm->rank) continue;
+        plan->target[plan->ntargets] = (tulle__target){.i = (int)(t / l->nt), .j = (int)(t % l->nt)};
+        plan->target_of[t] = plan->ntargets++;
+    }
+out:
+    return status;
+}
+
+/* Units of C tile (i, j); *away: some are multiplied, or may be, by another PE than the tile's owner. */
+static int count_tile(const tulle_plan *plan, int i, int j, int *away)
+{
+    const tulle__operands *o = &plan->operands;
+    int owner = tulle__layout_owner(o->C->layout, i, j), units = 0;
+    if (plan->policy->by_chain) {
+        int nk = tulle__policy_chain(plan->policy, o, owner, i, j, plan->chain);
+        *away |= nk > 0;
+        return nk ? tulle__chain_bands(o, i, j, nk, plan->chain) : 0;
+    }
+    for (int k = 0; k < o->K; k++) {
+        if (!tulle__operands_meet(o, i, k, j)) continue;
+        *away |= plan->policy->reach != TULLE__REACH_NONE || plan->policy->worker(o, i, k, j) != owner;
+        units += tulle__operands_bands(o, i, k, j);
+    }
+    return units;
+}
+
+static const tulle__policy *in_effect(const tulle_plan *plan)
+{
+    const tulle__prices *prices = plan->direct || !plan->prices.node_pes ? NULL : &plan->prices;
+    return tulle__policy_in_effect(plan->asked, &plan->operands, plan->comm->size, prices, plan->share);
+}
+
+/* Where shares of the work become alike, or no longer are, the length of jobs that was predicted is of no use. */
+static void settle_policy(tulle_plan *plan)
+{
+    tulle__operands *o = &plan->operands;
+    const tulle__policy *policy = in_effect(plan);
+    o->grain = 0;
+    if (policy->reach != TULLE__REACH_NONE) tulle__operands_set_grain(o, plan->comm->size);
+    if (!plan->group || (plan->policy && policy != plan->policy))
+        plan->group = tulle__policy_group(policy, o->K, plan->direct, plan->options.deterministic);
+    plan->lookahead =
+        plan->options.lookahead < 0 ? tulle__policy_lookahead(policy, plan->sparse) : plan->options.lookahead;
+    plan->policy = policy;
+}
+
+void tulle__plan_count(tulle_plan *plan)
+{
+    tulle__operands *o = &plan->operands;
+    int away = 0;
+    if (plan->counted_A == plan->A->structure && plan->counted_B == plan->B->structure) return;
+    plan->units = 0;
+    settle_policy(plan);
+    for (int i = 0; i < o->M; i++)
+        for (int j = 0; j < o->N; j++) {
+            int target = plan->target_of[(int64_t)i * o->N + j], units = count_tile(plan, i, j, &away);
+            if (target < 0) continue;
+            plan->target[target].units = units;
+            plan->units += units;
+        }
+    plan->travels |= away && plan->comm->size > 1;
+    plan->counted_A = plan->A->structure;
+    plan->counted_B = plan->B->structure;
+    if (TULLE__PLANTED(stale_subset)) return;
+    /* what follows from the old structure is made anew by connecting */
+    tulle__steal_free(plan->steal);
+    tulle__panels_free(plan->panels);
+    tulle__needs_free(plan->needs);
+    tulle__keeps_free(plan->keeps);
+    plan->steal = NULL;
+    plan->panels = NULL;
+    plan->needs = NULL;
+    plan->keeps = NULL;
+}
+
+tulle_status tulle__plan_turn(tulle_plan *plan, int64_t *copied)
+{
+    tulle_status status = TULLE_OK;
+    *copied = 0;
+    if (plan->options.op_a == TULLE_OP_T) TULLE_TRY(tulle__turn(plan->A, &plan->At, copied));
+    if (plan->options.op_b == TULLE_OP_T) TULLE_TRY(tulle__turn(plan->B, &plan->Bt, copied));
+out:
+    return status;
+}
+
+/* Parts are known by now, by which to choose; with layers they are made once more. */
+static tulle_status choose_layers(tulle_plan *plan)
+{
+    int layers;
+    if (is_bulk(plan->options.alg)) return TULLE_OK;
+    tulle_status status = tulle__layers_choose(plan, &layers);
+    if (status != TULLE_OK || layers == 1) return status;
+    tulle__slices_drop(&plan->slices);
+    return tulle__slices_make(plan, layers);
+}
+
+/* Whether the plan goes by the model: for the algorithm, for the length of its jobs, or to tell what it predicts. */
+static int to_be_predicted(const tulle_plan *plan)
+{
+    const tulle_product_options *options = &plan->options;
+    if (options->alg == TULLE_ALG_AUTO || options->machine) return 1;
+    /* also if only the prices will say that nothing is to be stolen */
+    tulle_alg keeping = tulle__policy_of(options->alg)->keeping;
+    return tulle__policy_may_group(tulle__policy_of(keeping), plan->direct, options->deterministic);
+}
+
+static tulle_status prepare(tulle_plan *plan)
+{
+    tulle_status status;
+    tulle__operands *o = &plan->operands;
+    /* collective steps first, each agreed: a failure here is the same on all PEs */
+    TULLE_TRY(tulle__plan_turn(plan, &(int64_t){0}));
+    TULLE_TRY(tulle__slices_make(plan, plan->options.replication > 1 ? plan->options.replication : 1));
+    o->offset = !plan->options.no_offset;
+    int64_t direct = all_direct(o->A) && all_direct(o->B);
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
+    TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
+    plan->direct = direct != 0;
+    if (plan->options.replication == TULLE_REPLICATION_AUTO) TULLE_TRY(choose_layers(plan));
+    TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
+    tulle_alg alg = plan->options.alg;
+    int predicted = to_be_predicted(plan);
+    if (predicted || !plan->direct) TULLE_TRY(tulle__choose(plan, predicted, &alg));
+    plan->asked = tulle__policy_of(alg);
+    if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
+    tulle__plan_count(plan);
+    TULLE_TRY(tulle__plan_connect(plan));
+    TULLE_TRY(tulle__phases_check(plan));
+    TULLE_TRY(tulle__phases_choose(plan));
+out:
+    return status;
+}
+
+/* What the plan works on beside the matrices as they are. */
+static void describe_parts(const tulle_plan *plan, char *text, size_t room)
+{
+    const tulle__slices *s = &plan->slices;
+    if (s->layer_of)
+        snprintf(text, room, " in %d layers of %d x %d PEs", s->layers.layers, s->layers.rows, s->layers.cols);
+    else if (tulle__slices_any(s))
+        snprintf(text, room, ", parts of%s%s%s", s->A ? " A" : "", s->B ? " B" : "", s->C ? " C" : "");
+}
+
+static void describe(tulle_plan *plan)
+{
+    const tulle__operands *o = &plan->operands;
+    char parts[64] = "";
+    describe_parts(plan, parts, sizeof parts);
+    snprintf(plan->text, sizeof plan->text, "%s, %d x %d x %d tiles (rows, inner, columns)%s, lookahead %d%s%s%s%s",
+        tulle_alg_name(plan->asked->alg), o->M, o->K, o->N, parts, plan->lookahead, o->offset ? "" : ", no offset",
+        plan->At.mat ? ", A transposed" : "", plan->Bt.mat ? ", B transposed" : "",
+        plan->options.deterministic ? ", deterministic" : "");
+}
+
+tulle_status tulle_plan_new(
+    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_plan **out)
+{
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "plan") ||
+        TULLE__PRODUCT_WRONG(options))
+        return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
+    tulle_plan *plan = NULL;
+    tulle_product_options chosen = options ? *options : TULLE_PRODUCT_DEFAULT;
+    tulle_comm *comm = C->comm;
+    tulle_status status = check_operands(A, B, C, &chosen);
+    if (status == TULLE_OK && (unsigned)chosen.alg >= TULLE_ALG_COUNT)
+        status = tulle__fail(TULLE_ERR_ARG, "algorithm %d", (int)chosen.alg);
+    if (status == TULLE_OK) status = check_replication(&chosen, comm->size);
+    if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan, "plan", &plan);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) {
+        plan->comm = comm;
+        plan->options = chosen;
+        plan->A = A;
+        plan->B = B;
+        plan->C = C;
+        plan->sparse = C->kind == TULLE_CSR;
+        plan->phases = (tulle__phases){.whole = 1, .of = 1, .hi = 1, .number = -1};
+        plan->counted_A = UINT64_MAX; /* none yet */
+        status = prepare(plan);
+    }
+    if (status != TULLE_OK) {
+        drop_plan(plan);
+        return status;
+    }
+    describe(plan);
+    tulle__pe_own(comm->pe, &plan->owned, free_owned);
+    *out = plan;
+    return TULLE_OK;
+}
+
+int tulle_plan_phases(const tulle_plan *plan)
+{
+    if (TULLE__NULL(plan)) return 0;
+    return plan->phases.expected;
+}
+
+int tulle_plan_replication(const tulle_plan *plan)
+{
+    if (TULLE__NULL(plan)) return 0;
+    return plan->slices.layer_of ? plan->slices.layers.layers : 1;
+}
+
+tulle_alg tulle_plan_alg(const tulle_plan *plan)
+{
+    if (TULLE__NULL(plan)) return TULLE_ALG_AUTO;
+    return plan->asked->alg;
+}
+
+const char *tulle_plan_describe(const tulle_plan *plan)
+{
+    if (TULLE__NULL(plan)) return "";
+    return plan->text;
+}
+
+size_t tulle_plan_bytes(const tulle_plan *plan)
+{
+    if (TULLE__NULL(plan)) return 0;
+    size_t bytes = sizeof *plan;
+    for (int t = 0; t < plan->ntargets; t++)
+        for (int p = 0; p < plan->target[t].nparts; p++)
+            bytes += (size_t)tulle__csr_offsets_of(
+                tulle__tile_rows(plan->operands.C, plan->target[t].i), plan->target[t].part[p].nnz, plan->C->type)
+                         .length;
+    for (int64_t s = 0; s < plan->njobs; s++)
+        if (plan->sent[s].block)
+            bytes += (size_t)plan->sent[s].nnz * (sizeof(tulle_lidx) + tulle_type_size(plan->C->type));
+    if (plan->arena) bytes += plan->comm->pe->arena_bytes + tulle__arena_panel_bytes(plan->arena);
+    if (plan->steal) bytes += tulle__steal_bytes(plan->steal);
+    bytes += tulle__needs_held(plan->needs) + tulle__keeps_bytes(plan->keeps) + tulle__slices_bytes(&plan->slices);
+    if (plan->panels) bytes += tulle__panels_bytes(plan->panels);
+    bytes += tulle__turned_bytes(&plan->At) + tulle__turned_bytes(&plan->Bt);
+    return bytes;
+}
+
+tulle_status tulle__scale_tile(tulle_plan *plan, const tulle_tile *tile, double beta)
+{
+    int64_t lines = tile->order == TULLE_ROW_MAJOR ? tile->m : tile->n;
+    if (beta == 1 || !tile->nnz) return TULLE_OK;
+    return plan->context->kernels->scale(
+        plan->context->pool, tile->type, lines, tile->nnz / lines, tile->ld, beta, tile->val);
+}

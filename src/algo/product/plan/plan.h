@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a plan keeps between executions. */
+#ifndef TULLE_PRODUCT_PLAN_H
+#define TULLE_PRODUCT_PLAN_H
+
+#include "algo/chain/policy.h"
+#include "algo/product/plan/slice.h"
+#include "algo/product/source/keep.h"
+#include "algo/product/source/need.h"
+#include "algo/product/source/panel.h"
+#include "algo/steal/steal.h"
+#include "comm/arena.h"
+#include "comm/queue.h"
+#include "mat/context.h"
+#include "mat/fetch.h"
+#include "mat/turn.h"
+
+/*
+ * One summand of a sparse C tile: the result of one job, mine or another PE's. Parts are added in the order of keys,
+ * and of one key in the order of ranks.
+ */
+typedef struct tulle__part {
+    int key;  /* the first k of the job: no two jobs of a PE and a tile share one and a row */
+    int rank; /* who made it */
+    int64_t row, rows;
+    int64_t nnz;
+    char *block;         /* arrays as in a CSR tile; NULL: nothing came yet */
+    int64_t expect, got; /* bytes of this execution */
+    int64_t *spread;     /* of rows given away: their row pointers as a whole tile has them; NULL until merged */
+} tulle__part;
+
+/* An own tile of C and what is to be added into it. */
+typedef struct tulle__target {
+    int i, j;
+    int units; /* that it is the sum of */
+    int nparts, room;
+    tulle__part *part; /* sparse C with more than one contribution */
+    int scaled;        /* dense C: beta has been applied in this execution */
+    int placed;        /* sparse C: one job was all, its result is in the tile */
+} tulle__target;
+
+/* The structure of a partial result that this PE sends, kept so that later executions send values only. */
+typedef struct tulle__sent {
+    int64_t nnz;
+    char *block;
+} tulle__sent;
+
+/*
+ * The columns of C that are made at a time (phase.h). Of a tile column of n columns these are [n lo / of, n hi / of),
+ * so that each range has work for all PEs. Ranges follow each other from 0 to `of`, the widest tile column.
+ */
+typedef struct tulle__phases {
+    tulle_gidx lo, hi, of; /* in C now, or being made */
+    int whole;             /* 1: all of them, so that structures may be kept for the next execution */
+    int guessed;           /* 1: its width follows from what an entry is thought to take */
+    int number;            /* of the range, from 0 */
+    tulle_gidx next;       /* where the next range begins */
+    int expected;          /* ranges, when the plan was made */
+    int fixed;             /* as many as the caller asked for; 0: as many as memory demands */
+    double room, entry;    /* bytes for a range on each PE, and bytes that an entry of C takes while it is made */
+    tulle_gidx width;      /* of the next range, as what the last one took suggests */
+    tulle_gidx *end;       /* [known]: where ranges ended that fitted */
+    int known, room_known;
+    int dropped; /* ranges that did not fit, since the last execution began */
+} tulle__phases;
+
+struct tulle_plan {
+    tulle__owned owned;
+    tulle_comm *comm;
+    tulle__context *context;
+    tulle_product_options options;
+    const tulle__policy *asked;  /* of the algorithm that was asked for, or chosen */
+    const tulle__policy *policy; /* in effect (band.h) */
+    tulle_mat *A, *B, *C;        /* the caller's */
+    tulle__turned At, Bt;        /* transposed copies; mat NULL: the operand is used as it is */
+    tulle__slices slices;        /* of operands whose cuts do not match */
+    tulle__operands operands;
+    double beta; /* that jobs apply: 0 where layers are summed, which applies it then */
+    int sparse;  /* C is CSR */
+    int direct;  /* every tile of A and B can be read in place by every PE */
+    int group;   /* most k in one job */
+    int lookahead;
+    tulle__queue *queue; /* NULL: no partial result travels on any PE */
+    tulle__arena *arena;
+    void *scratch; /* a panel's worth, where panels are not read in place */
+    int ntargets;
+    tulle__target *target;
+    int *target_of;                /* [tiles of operands.C]: index into target, -1: not mine */
+    int *chain;                    /* [K]: room to walk through one */
+    double *share;                 /* [PEs]: room to weigh all */
+    int64_t units;                 /* of all own tiles of C: what must have come before an execution ends */
+    int travels;                   /* partial results may travel between some PEs */
+    uint64_t counted_A, counted_B; /* structures that the units were counted for */
+    tulle__steal *steal;           /* NULL: all PEs keep to their own chains */
+    tulle__panels *panels;         /* NULL: each tile is fetched by itself */
+    tulle__needs *needs;           /* NULL: tiles are fetched whole */
+    tulle__prices prices;          /* that it goes by */
+    tulle__keeps *keeps;           /* NULL: each job fetches what it reads */
+    int64_t njobs, sent_room;
+    tulle__sent *sent; /* [njobs] */
+    tulle__phases phases;
+    double predicted;        /* seconds; 0: not asked for */
+    int64_t multiplications; /* by this PE, of the last execution with symbolic work */
+    double largest;          /* of a unit of it */
+    /* structures for which no symbolic work is needed; 0: none yet */
+    uint64_t known_A, known_B, known_C;
+    char text[256];
+};
+
+/* Transposed operands become what the operands are now. Collective, agreed. *copied: as of tulle__turn. */
+tulle_status tulle__plan_turn(tulle_plan *plan, int64_t *copied);
+
+/* Counts units anew if the structure of a factor has changed. Local, with the same outcome on all PEs. */
+void tulle__plan_count(tulle_plan *plan);
+
+/* Queue, arena and reservations, collective with agreement. */
+tulle_status tulle__plan_connect(tulle_plan *plan);
+void tulle__plan_disconnect(tulle_plan *plan);
+
+/* Forgets structures: parts and sent blocks. */
+void tulle__plan_forget(tulle_plan *plan);
+void tulle__target_drop_parts(tulle__target *target);
+
+/* A dense tile times beta, in place. */
+tulle_status tulle__scale_tile(tulle_plan *plan, const tulle_tile *tile, double beta);
+
+#endif

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/plan/slice.h"
+
+#include "algo/product/plan/plan.h"
+#include "base/error.h"
+#include "mat/reshape.h"
+#include "mat/view.h"
+
+/* The grid of all cuts: rows, inner, columns. */
+struct grid {
+    int parts[3];
+    tulle_gidx *cut[3];
+};
+enum { ROWS, INNER, COLUMNS };
+
+static tulle_status join(const tulle_gidx *a, int na, const tulle_gidx *b, int nb, int *parts, tulle_gidx **cut)
+{
+    tulle_status status = tulle__alloc((size_t)na + (size_t)nb + 1, sizeof **cut, "cuts", cut);
+    if (status == TULLE_OK) *parts = tulle__layout_join_cuts(a, na, b, nb, *cut);
+    return status;
+}
+
+static tulle_status find_grid(const tulle__operands *o, struct grid *g)
+{
+    tulle_status status;
+    const tulle_layout *a = o->A->layout, *b = o->B->layout, *c = o->C->layout;
+    TULLE_TRY(join(a->row_cut, a->mt, c->row_cut, c->mt, &g->parts[ROWS], &g->cut[ROWS]));
+    TULLE_TRY(join(a->col_cut, a->nt, b->row_cut, b->mt, &g->parts[INNER], &g->cut[INNER]));
+    TULLE_TRY(join(b->col_cut, b->nt, c->col_cut, c->nt, &g->parts[COLUMNS], &g->cut[COLUMNS]));
+out:
+    return status;
+}
+
+/* Cuts an index further, where it has fewer parts than PEs are to have some. */
+static tulle_status cut_further(struct grid *g, int index, int least)
+{
+    tulle_status status;
+    tulle_gidx *even = NULL, *old = g->cut[index], n = old[g->parts[index]];
+    int parts = n < least ? (int)n : least;
+    if (g->parts[index] >= parts) return TULLE_OK;
+    TULLE_TRY(tulle__alloc((size_t)parts + 1, sizeof *even, "cuts", &even));
+    tulle_cuts_even(n, parts, even);
+    g->cut[index] = NULL;
+    status = join(old, g->parts[index], even, parts, &g->parts[index], &g->cut[index]);
+    tulle__free(old);
+out:
+    tulle__free(even);
+    return status;
+}
+
+/* ---- parts of tiles ---- */
+
+/* The layout of X in parts, owned as its tiles are. */
+static tulle_status part_layout(const tulle_mat *X, const struct grid *g, int rows, int cols, tulle_layout **layout)
+{
+    tulle_status status;
+    const tulle_layout *l = X->layout;
+    tulle_layout_spec spec = {.m = l->m,
+        .n = l->n,
+        .tile_rows = g->parts[rows],
+        .tile_cols = g->parts[cols],
+        .row_cut = g->cut[rows],
+        .col_cut = g->cut[cols]};
+    int *owner = NULL;
+    TULLE_TRY(tulle__alloc((size_t)spec.tile_rows * (size_t)spec.tile_cols, sizeof *owner, "owners", &owner));
+    for (int i = 0; i < spec.tile_rows; i++)
+        for (int j = 0; j < spec.tile_cols; j++)
+            owner[(int64_t)i * spec.tile_cols + j] =
+                tulle__layout_owner(l, tulle__layout_find(l->row_cut, l->mt, spec.row_cut[i]),
+                    tulle__layout_find(l->col_cut, l->nt, spec.col_cut[j]));
+    spec.owner = owner;
+    TULLE_TRY(tulle_layout_new(&spec, X->comm->size, layout));
+out:
+    tulle__free(owner);
+    return status;
+}
+
+/* X in parts, without entries yet if it is sparse; NULL: it is as the grid is. */
+static tulle_status make_parts(tulle_mat *X, const struct grid *g, int rows, int cols, tulle_mat **parts)
+{
+    tulle_status status = TULLE_OK;
+    tulle_layout *layout = NULL;
+    if (tulle__layout_same_cuts(X->layout->row_cut, X->layout->mt, g->cut[rows], g->parts[rows]) &&
+        tulle__layout_same_cuts(X->layout->col_cut, X->layout->nt, g->cut[cols], g->parts[cols]))
+        return TULLE_OK;
+    TULLE_TRY(part_layout(X, g, rows, cols, &layout));
+    TULLE_TRY(X->kind == TULLE_DENSE ? tulle__view_new(X, layout, parts)
+                                     : tulle__mat_make(X->comm, layout, X->kind, X->type, X->order, parts));
+    tulle__pe_disown(&(*parts)->owned); /* it is the plan's, also where the team frees both */
+out:
+    tulle_layout_free(layout);
+    return status;
+}
+
+/* ---- parts dealt to layers ---- */
+
+/* Rows cut as one of these, so many times one below the other. */
+static tulle_status stack_cuts(const tulle_gidx *cut, int parts, int times, tulle_gidx **stacked)
+{
+    tulle_status status = tulle__alloc((size_t)parts * (size_t)times + 1, sizeof **stacked, "cuts", stacked);
+    if (status != TULLE_OK) return status;
+    for (int p = 0; p <= parts * times; p++) (*stacked)[p] = p / parts * cut[parts] + cut[p % parts];
+    return TULLE_OK;
+}
+
+/* A matrix like X in so many layers, cut like that, whose owners are found by asking. */
+static tulle_status make_dealt(const tulle_mat *X, const tulle__layers *l, int times, const tulle_gidx *row_cut,
+    int rows, const tulle_gidx *col_cut, int cols,
+    int (*owner_of)(const tulle__layers *l, const tulle_mat *X, int layer, int i, int j), tulle_mat **made)
+{
+    tulle_status status;
+    tulle_gidx *stacked = NULL;
+    tulle_layout *layout = NULL;
+    int *owner = NULL;
+    TULLE_TRY(stack_cuts(row_cut, rows, times, &stacked));
+    TULLE_TRY(tulle__alloc((size_t)times * (size_t)rows * (size_t)cols, sizeof *owner, "owners", &owner));
+    for (int i = 0; i < times * rows; i++)
+        for (int j = 0; j < cols; j++) owner[(int64_t)i * cols + j] = owner_of(l, X, i / rows, i % rows, j);
+    tulle_layout_spec spec = {.m = times * X->layout->m,
+        .n = X->layout->n,
+        .tile_rows = times * rows,
+        .tile_cols = cols,
+        .row_cut = stacked,
+        .col_cut = col_cut,
+        .owner = owner};
+    TULLE_TRY(tulle_layout_new(&spec, X->comm->size, &layout));
+    TULLE_TRY(tulle__mat_make(X->comm, layout, X->kind, X->type, X->order, made));
+    tulle__pe_disown(&(*made)->owned);
+out:
+    tulle_layout_free(layout);
+    tulle__free(owner);
+    tulle__free(stacked);
+    return status;
+}
+
+/* Tiles that are empty, as their inner part is another layer's, need an owner as well. */
+static int owner_a(const tulle__layers *l, const tulle_mat *X, int layer, int i, int k)
+{
+    (void)X;
+    return tulle__layers_of_inner(l, k) == layer ? tulle__layers_owner_a(l, i, k)
+                                                 : tulle__layers_owner_c(l, layer, i, 0);
+}
+
+static int owner_b(const tulle__layers *l, const tulle_mat *X, int layer, int k, int j)
+{
+    (void)X;
+    (void)layer;
+    return tulle__layers_owner_b(l, k, j);
+}
+
+static int owner_c(const tulle__layers *l, const tulle_mat *X, int layer, int i, int j)
+{
+    (void)X;
+    return tulle__layers_owner_c(l, layer, i, j);
+}
+
+static int owner_as_is(const tulle__layers *l, const tulle_mat *X, int layer, int i, int j)
+{
+    (void)l;
+    (void)layer;
+    return tulle__layout_owner(X->layout, i, j);
+}
+
+static double bytes_of(const tulle_mat *X)
+{
+    size_t size = tulle_type_size(X->type);
+    return (double)X->nnz * (double)(X->kind == TULLE_DENSE ? size : size + sizeof(tulle_lidx));
+}
+
+static tulle_status make_layers(tulle_plan *plan, struct grid *g, int layers)
+{
+    tulle_status status;
+    tulle__slices *s = &plan->slices;
+    const tulle__operands *o = &plan->operands;
+    const tulle_layout *c = o->C->layout;
+    tulle__layers l = tulle__layers_of(layers, plan->comm->size, bytes_of(o->A), bytes_of(o->B));
+    TULLE_TRY(cut_further(g, ROWS, l.rows));
+    TULLE_TRY(cut_further(g, INNER, layers * (l.rows > l.cols ? l.rows : l.cols)));
+    TULLE_TRY(cut_further(g, COLUMNS, l.cols));
+    l.M = g->parts[ROWS];
+    l.K = g->parts[INNER];
+    l.N = g->parts[COLUMNS];
+    TULLE_TRY(tulle__alloc((size_t)l.K, sizeof *s->layer_of, "layers", &s->layer_of));
+    for (int k = 0; k < l.K; k++) s->layer_of[k] = tulle__layers_of_inner(&l, k);
+    s->layers = l;
+    TULLE_TRY(make_dealt(o->A, &l, layers, g->cut[ROWS], l.M, g->cut[INNER], l.K, owner_a, &s->A));
+    TULLE_TRY(make_dealt(o->B, &l, 1, g->cut[INNER], l.K, g->cut[COLUMNS], l.N, owner_b, &s->B));
+    TULLE_TRY(make_dealt(o->C, &l, layers, g->cut[ROWS], l.M, g->cut[COLUMNS], l.N, owner_c, &s->C));
+    if (plan->sparse)
+        TULLE_TRY(make_dealt(o->C, &l, layers, c->row_cut, c->mt, c->col_cut, c->nt, owner_as_is, &s->partial));
+out:
+    return status;
+}
+
+/* What the plan works on: the caller's, its transpose, or parts. */
+static void set_operands(tulle_plan *plan)
+{
+    tulle__operands *o = &plan->operands;
+    const tulle__slices *s = &plan->slices;
+    o->A = s->A ? s->A : plan->At.mat ? plan->At.mat : plan->A;
+    o->B = s->B ? s->B : plan->Bt.mat ? plan->Bt.mat : plan->B;
+    o->C = s->C ? s->C : plan->C;
+    o->M = o->A->layout->mt;
+    o->K = o->A->layout->nt;
+    o->N = o->B->layout->nt;
+}
+
+tulle_status tulle__slices_make(tulle_plan *plan, int layers)
+{
+    tulle_status status;
+    tulle__slices *s = &plan->slices;
+    const tulle__operands *o = &plan->operands;
+    struct grid g = {.parts = {0}};
+    set_operands(plan);
+    status = find_grid(o, &g);
+    if (layers > 1) {
+        if (status == TULLE_OK) status = make_layers(plan, &g, layers);
+    } else {
+        if (status == TULLE_OK) status = make_parts(o->A, &g, ROWS, INNER, &s->A);
+        if (status == TULLE_OK) status = make_parts(o->B, &g, INNER, COLUMNS, &s->B);
+        if (status == TULLE_OK) status = make_parts(o->C, &g, ROWS, COLUMNS, &s->C);
+    }
+    for (int d = 0; d < 3; d++) tulle__free(g.cut[d]);
+    if (status == TULLE_OK && (layers > 1 || tulle__slices_any(s)))
+        status = tulle__wants_values(plan->comm, "a product of layouts that do not match, or in layers,");
+    TULLE_TRY(tulle_comm_agree(plan->comm, status));
+    if (layers > 1) TULLE_TRY(tulle_comm_agree(plan->comm, tulle__mat_publish(s->C)));
+    plan->beta = layers > 1 ? 0 : plan->options.beta;
+    s->of_A = s->of_B = UINT64_MAX; /* of none yet */
+    TULLE_TRY(tulle__slices_renew(plan));
+out:
+    return status;
+}
+
+void tulle__slices_drop(tulle__slices *s)
+{
+    tulle__mat_drop(s->A);
+    tulle__mat_drop(s->B);
+    tulle__mat_drop(s->C);
+    tulle__mat_drop(s->partial);
+    tulle__free(s->layer_of);
+    *s = (tulle__slices){.of_A = 0};
+}
+
+void tulle__slices_unplace(tulle__slices *s)
+{
+    if (s->C && s->C->replaced) tulle__mat_unplace(s->C);
+    if (s->partial) tulle__mat_unplace(s->partial);
+}
+
+/* structure: of the caller's X or what X is the transpose of; *of: that the parts have. */
+static tulle_status renew_parts(
+    tulle_mat *parts, tulle_mat *X, const tulle__stack *stack, uint64_t structure, uint64_t *of)
+{
+    if (!parts) return TULLE_OK;
+    if (parts->whole) {
+        tulle__view_turn(parts, X);
+        return TULLE_OK;
+    }
+    int known = *of == structure || (X->kind == TULLE_DENSE && *of != UINT64_MAX);
+    /* behind the agreement all may read the parts; before it nobody does, as the last execution ended in one */
+    tulle_status status = tulle_comm_agree(parts->comm, tulle__mat_refill(parts, X, stack, known));
+    if (status == TULLE_OK)
+        *of = structure;
+    else
+        tulle__mat_unplace(parts);
+    return status;
+}
+
+tulle_status tulle__slices_renew(tulle_plan *plan)
+{
+    tulle_status status;
+    tulle__slices *s = &plan->slices;
+    uint64_t none = UINT64_MAX;
+    tulle__stack stack = {.copies = s->layers.layers, .copy_of = s->layer_of};
+    TULLE_TRY(renew_parts(
+        s->A, plan->At.mat ? plan->At.mat : plan->A, s->layer_of ? &stack : NULL, plan->A->structure, &s->of_A));
+    TULLE_TRY(renew_parts(s->B, plan->Bt.mat ? plan->Bt.mat : plan->B, NULL, plan->B->structure, &s->of_B));
+    /* what C holds matters where it is added to */
+    if (plan->beta != 0) TULLE_TRY(renew_parts(s->C, plan->C, NULL, plan->C->structure, &none));
+    set_operands(plan);
+out:
+    return status;
+}
+
+tulle_status tulle__slices_join(tulle_plan *plan, int reuse)
+{
+    tulle__slices *s = &plan->slices;
+    if (s->layer_of) return tulle__layers_sum(plan, reuse);
+    if (!s->C || !plan->sparse) return TULLE_OK;
+    return tulle__mat_refill(plan->C, s->C, NULL, reuse);
+}
+
+size_t tulle__slices_bytes(const tulle__slices *s)
+{
+    size_t bytes = 0;
+    const tulle_mat *parts[] = {s->A, s->B, s->C, s->partial};
+    for (int x = 0; x < 4; x++) {
+        if (!parts[x] || parts[x]->whole) continue;
+        const tulle_layout *l = parts[x]->layout;
+        for (int64_t t = 0; t < (int64_t)l->mt * l->nt; t++)
+            if (l->owner[t] == parts[x]->comm->rank) bytes += parts[x]->directory[t].place.length;
+    }
+    return bytes;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Layouts that do not match (B. Brock, R. Golin, "Slicing is all you need", 2025, for dense matrices): rows (of A and
+ * C), inner indices (of A and B) and columns (of B and C) are cut at the cuts of both matrices that have them. Unit
+ * (i, k, j) of that grid then names a part of one tile of each, whose owner is that of the tile, and chains, policies,
+ * transfers and the model work on parts as on tiles.
+ *
+ * What a part is. Dense: a place inside its tile, with the tile's leading dimension (mat/view.h); nothing is copied,
+ * and C is written where it lies. Sparse factors: a tile of a copy that the owner makes of its own tiles, one pass over
+ * them for each execution and as much memory again, no transfer; since the parts of a row are in one tile each, no
+ * kernel and no list of needed rows has to know of columns that begin in mid-tile. A sparse C is made in parts, which
+ * their owner puts together once, at the end: twice the memory of C. An operand whose cuts are the grid's is used as it
+ * is, so that layouts that match cost nothing.
+ */
+#ifndef TULLE_PRODUCT_SLICE_H
+#define TULLE_PRODUCT_SLICE_H
+
+#include "algo/product/plan/layer.h"
+
+typedef struct tulle__slices {
+    tulle_mat *A, *B, *C; /* in parts; NULL: the operand is as the grid is */
+    uint64_t of_A, of_B;  /* structures of the caller's that the parts have */
+    tulle__layers layers; /* of parts that are dealt to layers: then there are all three */
+    int *layer_of;        /* [K]: of inner parts */
+    tulle_mat *partial;   /* sparse results of all layers, cut and owned as C is, one layer below the other */
+} tulle__slices;
+
+static inline int tulle__slices_any(const tulle__slices *s)
+{
+    return s->A || s->B || s->C;
+}
+
+struct tulle_plan;
+
+/* Sets the operands of the plan, after transposing, dealt to so many layers (layer.h; 1: to none). Collective, agreed.
+ */
+tulle_status tulle__slices_make(struct tulle_plan *plan, int layers);
+void tulle__slices_drop(tulle__slices *slices);
+
+/* Gives the parts of the factors the values, and the structure, that the factors have now. Collective, agreed. */
+tulle_status tulle__slices_renew(struct tulle_plan *plan);
+
+/*
+ * Puts a sparse C together, and adds up what layers have made, once all parts of C are there; reuse: values only. Else
+ * it publishes a sparse C: collective, without agreement.
+ */
+tulle_status tulle__slices_join(struct tulle_plan *plan, int reuse);
+
+/* Drops what a failed execution has left. */
+void tulle__slices_unplace(tulle__slices *slices);
+
+/* What copies hold on this PE. */
+size_t tulle__slices_bytes(const tulle__slices *slices);
+
+#endif

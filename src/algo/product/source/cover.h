@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of B or partial rows of C. PE p has a tile of A and the tile of C above it, q the tile of B. Each entry of A is
+ * multiplied either at p, for which its column's row of B comes from q, or at q, which then sends its row's products as
+ * a partial row of C and needs the values of that row of A. The entries are the edges of a bipartite graph of their
+ * rows and columns; what moves the fewest bytes is its minimum weighted vertex cover (vertex_cover.h). Weights:
+ *   column  bytes of that row of B: values, and indices if it is sparse
+ *   row     bytes of that partial row of C, of a sparse one at most as many entries as there are products or columns,
+ *           and of the values of A's row, which may be others in each execution
+ */
+#ifndef TULLE_PRODUCT_COVER_H
+#define TULLE_PRODUCT_COVER_H
+
+#include "algo/product/source/vertex_cover.h"
+#include "device/kernel.h"
+
+/* What one row of a tile of B, or of a result that it takes part in, costs to move. */
+typedef struct tulle__row_terms {
+    int64_t width;         /* columns of the tile */
+    size_t size;           /* bytes of a value */
+    const int64_t *rowptr; /* of the tile of B if it is sparse, else NULL */
+} tulle__row_terms;
+
+/* How a tile of A is divided: rows that are given away whole, and the rest, which is multiplied here. */
+typedef struct tulle__cut {
+    int64_t rows; /* given away, numbers ascending in row[] */
+    int64_t *row;
+    int64_t given;   /* their entries */
+    int64_t bytes;   /* of their partial rows and values, as weighed */
+    size_t size;     /* of a value */
+    tulle__csr rest; /* in arrays of its own: all rows of the tile, those given away empty; values by tulle__cut_fill */
+    int64_t *rest_rowptr;
+    int32_t *rest_colind;
+    char *rest_val;
+} tulle__cut;
+
+/* What a cover has told, whether it is used or not. */
+typedef struct tulle__cover_weight {
+    int64_t weight, bound;
+    int exact;
+} tulle__cover_weight;
+
+/*
+ * Local. Which rows of A the best cover gives away; *cut = NULL: none, or the cover weighs `limit` or more. quick: one
+ * is looked for by flow only if there is a greedy one below the limit. Of very many entries it stays the greedy one.
+ */
+tulle_status tulle__cut_new(const tulle__csr *A, const tulle__row_terms *terms, double limit, int quick,
+    tulle__cut **cut, tulle__cover_weight *weight);
+void tulle__cut_free(tulle__cut *cut);
+
+/* Makes the values of the rest those of A now. */
+void tulle__cut_fill(tulle__cut *cut, const tulle__csr *A);
+
+/* Bytes; cut may be NULL. */
+size_t tulle__cut_held(const tulle__cut *cut);
+
+#endif

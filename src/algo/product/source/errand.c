@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/source/errand.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "algo/product/source/mail.h"
+#include "base/error.h"
+
+/* A letter is a sequence of errands: this, row pointers, runs, column indices up to a multiple of 8 bytes. */
+struct head {
+    int64_t i, j, k, rows, nnz, nruns;
+};
+
+struct tulle__errands {
+    tulle_comm *comm;
+    tulle__mail *mail;
+    tulle__errand *errand;
+    int64_t count;
+};
+
+tulle_status tulle__errands_new(tulle_comm *comm, tulle__errands **out)
+{
+    tulle_status status;
+    tulle__errands *e = NULL;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "rows given away", &e));
+    e->comm = comm;
+    TULLE_TRY(tulle__mail_new(comm, &e->mail));
+    *out = e;
+    return TULLE_OK;
+out:
+    tulle__errands_free(e);
+    return status;
+}
+
+void tulle__errands_settle(tulle__errands *e)
+{
+    tulle__mail_settle(e->mail);
+}
+
+void tulle__errands_free(tulle__errands *e)
+{
+    if (!e) return;
+    tulle__mail_free(e->mail);
+    tulle__free(e->errand);
+    tulle__free(e);
+}
+
+static int64_t words_of(const struct head *h)
+{
+    return (int64_t)(sizeof *h / sizeof(int64_t)) + h->rows + 1 + 2 * h->nruns + (h->nnz + 1) / 2;
+}
+
+/* Runs of elements of the rows given away: rows that follow each other lie together. */
+static int64_t find_runs(const tulle__csr *A, const tulle__cut *cut, int64_t *run)
+{
+    int64_t n = 0;
+    for (int64_t g = 0; g < cut->rows; g++) {
+        int64_t from = A->rowptr[cut->row[g]], count = A->rowptr[cut->row[g] + 1] - from;
+        if (n && run[2 * n - 2] + run[2 * n - 1] == from) {
+            run[2 * n - 1] += count;
+        } else {
+            run[2 * n] = from;
+            run[2 * n + 1] = count;
+            n++;
+        }
+    }
+    return n;
+}
+
+tulle_status tulle__errands_give(
+    tulle__errands *e, int to, int i, int j, int k, const tulle__csr *A, const tulle__cut *cut)
+{
+    char *text;
+    /* runs are at most rows: written there first, and counted */
+    struct head head = {.i = i, .j = j, .k = k, .rows = cut->rows, .nnz = cut->given, .nruns = cut->rows};
+    tulle_status status = tulle__mail_room(e->mail, to, (size_t)words_of(&head) * sizeof(int64_t), &text);
+    if (status != TULLE_OK) return status;
+    int64_t *rowptr = (int64_t *)(void *)(text + sizeof head), *run = rowptr + cut->rows + 1;
+    head.nruns = find_runs(A, cut, run);
+    int32_t *colind = (int32_t *)(void *)(run + 2 * head.nruns);
+    memcpy(text, &head, sizeof head);
+    if (head.nnz % 2) colind[head.nnz] = 0;
+    rowptr[0] = 0;
+    for (int64_t g = 0; g < cut->rows; g++) {
+        int64_t from = A->rowptr[cut->row[g]], count = A->rowptr[cut->row[g] + 1] - from;
+        memcpy(colind + rowptr[g], A->colind + from, (size_t)count * sizeof *colind);
+        rowptr[g + 1] = rowptr[g] + count;
+    }
+    tulle__mail_written(e->mail, to, (size_t)words_of(&head) * sizeof(int64_t));
+    return TULLE_OK;
+}
+
+/* The errands of all letters, if errand is not NULL; returns how many. */
+static int64_t read_letters(const tulle__errands *e, tulle__errand *errand)
+{
+    int64_t count = 0;
+    for (int r = 0; r < e->comm->size; r++) {
+        size_t bytes;
+        const char *at = tulle__mail_read(e->mail, r, &bytes), *end = at + bytes;
+        for (; at < end; count++) {
+            struct head h;
+            memcpy(&h, at, sizeof h);
+            const int64_t *rowptr = (const int64_t *)(const void *)(at + sizeof h), *run = rowptr + h.rows + 1;
+            if (errand)
+                errand[count] = (tulle__errand){.i = (int)h.i,
+                    .j = (int)h.j,
+                    .k = (int)h.k,
+                    .rows = h.rows,
+                    .nnz = h.nnz,
+                    .nruns = h.nruns,
+                    .rowptr = rowptr,
+                    .run = run,
+                    .colind = (const int32_t *)(const void *)(run + 2 * h.nruns)};
+            at += (size_t)words_of(&h) * sizeof(int64_t);
+        }
+    }
+    return count;
+}
+
+tulle_status tulle__errands_exchange(tulle__errands *e)
+{
+    tulle_status status = tulle__mail_exchange(e->mail);
+    if (status != TULLE_OK) return status;
+    int64_t count = read_letters(e, NULL);
+    status = tulle__alloc((size_t)count, sizeof *e->errand, "rows of others", &e->errand);
+    if (status == TULLE_OK) e->count = read_letters(e, e->errand);
+    return status;
+}
+
+int64_t tulle__errands_count(const tulle__errands *e)
+{
+    return e ? e->count : 0;
+}
+
+const tulle__errand *tulle__errands_at(const tulle__errands *e, int64_t n)
+{
+    return &e->errand[n];
+}
+
+size_t tulle__errands_held(const tulle__errands *e)
+{
+    return e ? sizeof *e + tulle__mail_bytes(e->mail) + (size_t)e->count * sizeof *e->errand : 0;
+}
+
+tulle_status tulle__errand_fetch(const tulle__errand *errand, tulle_mat *A, tulle__fetch *fetch)
+{
+    tulle_status status;
+    size_t size = tulle_type_size(A->type);
+    tulle__tile_record record = A->directory[tulle__tile_index(A, errand->i, errand->k)];
+    tulle__csr_offsets from = tulle__csr_offsets_of(tulle__tile_rows(A, errand->i), record.nnz, A->type);
+    tulle__fetch f = {.A = A, .i = errand->i, .j = errand->k, .group = -1, .record = record};
+    tulle__range *range = NULL;
+    size_t at = 0;
+    if (errand->nruns > INT_MAX)
+        return tulle__fail(TULLE_ERR_OVERFLOW, "%lld runs of values", (long long)errand->nruns);
+    TULLE_TRY(tulle__fetch_room((size_t)errand->nnz * size, &f));
+    TULLE_TRY(tulle__alloc((size_t)errand->nruns, sizeof *range, "a vector get", &range));
+    for (int64_t n = 0; n < errand->nruns; n++) {
+        size_t bytes = (size_t)errand->run[2 * n + 1] * size;
+        range[n] = (tulle__range){from.val + (uint64_t)errand->run[2 * n] * size, (char *)f.block + at, bytes};
+        at += bytes;
+    }
+    f.group = tulle__comm_group(A->comm);
+    tulle__getv(A->comm, f.group, &record.place, (int)errand->nruns, range);
+    *fetch = f;
+    f = (tulle__fetch){.group = -1};
+out:
+    tulle__free(range);
+    tulle__fetch_fini(&f);
+    return status;
+}
+
+tulle_status tulle__errand_await(const tulle__errand *errand, tulle__fetch *fetch, tulle__csr *A)
+{
+    int group = fetch->group;
+    fetch->group = -1;
+    tulle_status status = group < 0 ? TULLE_OK : tulle__wait(fetch->A->comm, group);
+    *A = (tulle__csr){.m = errand->rows,
+        .n = tulle__tile_cols(fetch->A, errand->k),
+        .rowptr = errand->rowptr,
+        .colind = errand->colind,
+        .val = fetch->block};
+    return status;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fetching once what several jobs of a PE read. Where tiles are cut into parts (slice.h, layer.h), A[i,k] is a factor
+ * for each j that the PE has of what was one tile of C, and B[k,j] for each i: fetched for each of them, cutting would
+ * multiply what moves. A part that came is kept until the last job that reads it has started, as far as a share of the
+ * memory that is left goes; without room it is fetched again. Of B whole parts are kept, but where the needed rows of
+ * all jobs together are fewer bytes they come one by one. For static algorithms: who steals does not know what it reads
+ * next. Layouts that match have none, so that what they move stays as the model counts it.
+ */
+#ifndef TULLE_PRODUCT_KEEP_H
+#define TULLE_PRODUCT_KEEP_H
+
+#include "algo/product/source/need.h"
+
+typedef struct tulle__keeps tulle__keeps;
+
+/* Local. Holds as long as A and B keep their structure. */
+tulle_status tulle__keeps_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
+    const tulle__needs *needs, tulle__keeps **keeps);
+void tulle__keeps_free(tulle__keeps *keeps);
+/* Tables only: parts are kept during an execution. */
+size_t tulle__keeps_bytes(const tulle__keeps *keeps);
+
+/* Start fetching A[i,k], and what A[i,k] needs of B[k,j]; keeps may be NULL: each by itself. */
+tulle_status tulle__keeps_fetch_a(
+    tulle__keeps *keeps, const tulle__operands *operands, int i, int k, tulle__fetch *fetch);
+tulle_status tulle__keeps_fetch_b(tulle__keeps *keeps, const tulle__needs *needs, const tulle__operands *operands,
+    int i, int k, int j, tulle__fetch *fetch);
+
+/* Both have arrived: who is given them from now on need not wait. */
+void tulle__keeps_arrived(tulle__keeps *keeps, int i, int k, int j);
+
+/* The end of an execution, also of one that failed. */
+void tulle__keeps_end(tulle__keeps *keeps);
+
+#endif

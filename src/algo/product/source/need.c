@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/source/need.h"
+
+#include "algo/chain/band.h"
+#include "algo/product/source/shift.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/planted.h"
+
+/*
+ * What rows given away take beside their bytes: a get of the values, a push (a slot there and back, the record, its
+ * word, the acknowledgement), and the owner's get of the panel and waiting for it.
+ */
+enum { SEND_MESSAGES = 7, GET_MESSAGES = 4, ERRAND_MESSAGES = 1 + SEND_MESSAGES + GET_MESSAGES };
+
+/* The model is no finer than that: what takes more trouble must be better by as much. */
+#define CLEARLY 0.98
+
+/* What own tile A[i,k] needs for B[k,j]. */
+struct want {
+    tulle__excerpt *excerpt; /* NULL: the whole tile */
+    tulle__cut *cut;         /* NULL: all of A is multiplied here */
+};
+
+struct tulle__needs {
+    tulle_comm *comm;
+    int K, N;
+    int *row; /* [M K]: of the table, for own tiles of A; -1: not own */
+    int64_t rows;
+    struct want *want; /* [rows N] */
+    tulle__errands *errands;
+    tulle__shelves *shelves;
+    int64_t give; /* any PE has errands */
+    tulle__needs_figures figures;
+};
+
+/* What is decided about one pair goes by. */
+struct pair {
+    const tulle__operands *operands;
+    tulle_transfers transfers;
+    const tulle__prices *prices;
+    const tulle__csr *A;
+    const tulle__rows *rows; /* that A names */
+    int i, k, j;
+    int here, there;
+    int may_give;
+    tulle__shift *shift; /* NULL: it does not matter who multiplies */
+};
+
+static struct want *find(const tulle__needs *needs, int i, int k, int j)
+{
+    int row = needs ? needs->row[(int64_t)i * needs->K + k] : -1;
+    return row < 0 ? NULL : &needs->want[(int64_t)row * needs->N + j];
+}
+
+static void drop(struct want *want)
+{
+    tulle__excerpt_free(want->excerpt);
+    tulle__cut_free(want->cut);
+    *want = (struct want){NULL, NULL};
+}
+
+static double price(const struct pair *p, double bytes, double ranges, double messages)
+{
+    return tulle__price(p->prices, p->here, p->there, bytes, ranges, messages);
+}
+
+static double excerpt_price(const struct pair *p, const tulle__excerpt *e)
+{
+    double bytes = (double)tulle__excerpt_bytes(e), ranges = (double)tulle__excerpt_ranges(e);
+    return price(p, bytes, ranges, ranges > 0);
+}
+
+/*
+ * By bytes alone, or by the time that the model expects: then what ranges take of rows of B is left out, as engines
+ * differ in it most, so that covers must be worth it without.
+ */
+static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const tulle__excerpt *all, struct want *want,
+    tulle__cover_weight *weight)
+{
+    tulle_status status;
+    const tulle_mat *B = p->operands->B;
+    tulle__rows rows = {0};
+    tulle__row_terms terms = {tulle__tile_cols(B, p->j), tulle_type_size(B->type), rowptr};
+    int by_time = p->transfers == TULLE_TRANSFERS_AUTO;
+    double limit = (double)tulle__excerpt_bytes(all) - p->prices->record;
+    double by_rows = price(p, (double)tulle__excerpt_bytes(all), 0, 1);
+    if (by_time) limit = CLEARLY * by_rows - price(p, p->prices->record, 0, ERRAND_MESSAGES);
+    TULLE_TRY(tulle__cut_new(p->A, &terms, limit, by_time, &want->cut, weight));
+    if (!want->cut) goto out;
+    TULLE_TRY(tulle__rows_named_by(&want->cut->rest, &rows));
+    TULLE_TRY(tulle__excerpt_new(B, p->k, p->j, &rows, rowptr, &want->excerpt));
+    double values = (double)want->cut->given * (double)terms.size, partial = (double)want->cut->bytes - values;
+    tulle__gift gift = {.rows = by_rows,
+        .rest = excerpt_price(p, want->excerpt),
+        .values = price(p, values, (double)want->cut->rows, 1),
+        .send = price(p, p->prices->record, 0, SEND_MESSAGES),
+        .get = price(p, partial, 0, GET_MESSAGES),
+        .bytes = partial,
+        .multiplications = (double)want->cut->given / (double)p->A->rowptr[p->A->m] *
+                           tulle__operands_work(p->operands, p->i, p->k, p->j)};
+    if (by_time && gift.rest + gift.values + gift.send + gift.get >= CLEARLY * by_rows)
+        drop(want);
+    else if (p->shift)
+        tulle__shift_give(p->shift, p->there, &gift);
+out:
+    tulle__rows_fini(&rows);
+    return status;
+}
+
+static tulle_status decide(
+    const struct pair *p, const int64_t *rowptr, struct want *want, tulle__needs_figures *figures)
+{
+    tulle_status status;
+    const tulle_mat *B = p->operands->B;
+    tulle__excerpt *all = NULL;
+    size_t whole = tulle__fetch_bytes(B, p->k, p->j), bytes = whole;
+    TULLE_TRY(tulle__excerpt_new(B, p->k, p->j, p->rows, rowptr, &all));
+    tulle__cover_weight weight = {.bound = (int64_t)tulle__excerpt_bytes(all), .exact = 1};
+    if (p->may_give) TULLE_TRY(give_away(p, rowptr, all, want, &weight));
+    if (want->cut) {
+        figures->covers++;
+        bytes = tulle__excerpt_bytes(want->excerpt) + (size_t)want->cut->bytes + (size_t)p->prices->record;
+    } else if (p->transfers == TULLE_TRANSFERS_COVER ? tulle__excerpt_bytes(all) < whole
+                                                     : excerpt_price(p, all) < price(p, (double)whole, 1, 1)) {
+        figures->rows++;
+        bytes = tulle__excerpt_bytes(all);
+        want->excerpt = all;
+        all = NULL;
+    } else {
+        figures->whole++;
+    }
+    if (p->shift && !want->cut) tulle__shift_keep(p->shift, p->there, price(p, (double)bytes, 0, 1));
+    figures->greedy += !weight.exact;
+    figures->bytes += (int64_t)bytes;
+    figures->bound += weight.bound;
+out:
+    tulle__excerpt_free(all);
+    return status;
+}
+
+/* What own tile (i, k) of A needs of row k of tiles of B. */
+static tulle_status look_at(tulle__needs *needs, const tulle__policy *policy, struct pair p)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__operands *o = p.operands;
+    tulle__rows rows = {0};
+    tulle__csr A;
+    tulle_tile tile;
+    int64_t *rowptr = NULL;
+    for (p.j = 0; p.j < o->N; p.j++) {
+        if (!tulle__operands_meet(o, p.i, p.k, p.j) || policy->worker(o, p.i, p.k, p.j) != p.here) continue;
+        if (p.shift) tulle__shift_work(p.shift, tulle__operands_work(o, p.i, p.k, p.j));
+        if (!tulle__fetch_bytes(o->B, p.k, p.j)) continue;
+        if (!tulle__excerpt_possible(o->B, p.k, p.j)) {
+            needs->figures.whole++;
+            needs->figures.bytes += (int64_t)tulle__fetch_bytes(o->B, p.k, p.j);
+            needs->figures.bound += (int64_t)tulle__fetch_bytes(o->B, p.k, p.j);
+            continue;
+        }
+        if (!rows.range) {
+            TULLE_TRY(tulle_mat_tile(o->A, p.i, p.k, &tile));
+            A = tulle__tile_csr(&tile);
+            TULLE_TRY(tulle__rows_named_by(&A, &rows));
+            p.A = &A;
+            p.rows = &rows;
+        }
+        if (o->B->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(o->B, p.k, p.j, &rowptr));
+        struct want *want = find(needs, p.i, p.k, p.j);
+        p.there = tulle__layout_owner(o->B->layout, p.k, p.j);
+        p.may_give = needs->errands && tulle__tile_is_mine(o->C, p.i, p.j);
+        TULLE_TRY(decide(&p, rowptr, want, &needs->figures));
+        if (want->cut) TULLE_TRY(tulle__errands_give(needs->errands, p.there, p.i, p.j, p.k, &A, want->cut));
+        tulle__free(rowptr);
+        rowptr = NULL;
+    }
+out:
+    tulle__free(rowptr);
+    tulle__rows_fini(&rows);
+    return status;
+}
+
+static tulle_status look_at_all(tulle__needs *needs, const tulle__policy *policy, struct pair p)
+{
+    tulle_status status = TULLE_OK;
+    const tulle__operands *o = p.operands;
+    for (p.i = 0; p.i < o->M; p.i++)
+        for (p.k = 0; p.k < o->K; p.k++)
+            if (find(needs, p.i, p.k, 0)) TULLE_TRY(look_at(needs, policy, p));
+out:
+    return status;
+}
+
+/* All as if nothing could be given away; the bound remains that of what is possible. */
+static tulle_status keep_all(tulle__needs *needs, const tulle__policy *policy, struct pair p)
+{
+    tulle__needs_figures possible = needs->figures;
+    for (int64_t w = 0; w < needs->rows * needs->N; w++) drop(&needs->want[w]);
+    tulle__errands_free(needs->errands);
+    needs->errands = NULL;
+    needs->figures = (tulle__needs_figures){.whole = 0};
+    p.shift = NULL;
+    tulle_status status = look_at_all(needs, policy, p);
+    needs->figures.greedy = possible.greedy;
+    needs->figures.bound = possible.bound;
+    return status;
+}
+
+/* Where time matters, all PEs give away or none does. */
+static tulle_status give(tulle__needs *needs, const tulle__policy *policy, struct pair p)
+{
+    tulle_status status;
+    int pays = 1;
+    tulle__shift shift = {.before = NULL};
+    TULLE_TRY(tulle__errands_new(needs->comm, &needs->errands));
+    if (p.transfers == TULLE_TRANSFERS_AUTO) {
+        TULLE_TRY(tulle__shift_init(needs->comm, p.prices, &shift));
+        p.shift = &shift;
+    }
+    TULLE_TRY(look_at_all(needs, policy, p));
+    needs->give = needs->figures.covers > 0;
+    TULLE_TRY(tulle_comm_reduce_int(needs->comm, TULLE_MAX, 1, &needs->give));
+    if (needs->give && p.shift) TULLE_TRY(tulle__shift_pays(&shift, &pays));
+    needs->give &= pays;
+    if (!pays) TULLE_TRY(keep_all(needs, policy, p));
+    if (needs->give) TULLE_TRY(tulle__errands_exchange(needs->errands));
+out:
+    tulle__shift_fini(&shift);
+    return status;
+}
+
+/* Asks for what own tile A[i,k] needs of B[k,j], or, ask = 0, counts it as what comes to a shelf. */
+static tulle_status share_pair(tulle__needs *needs, const tulle__operands *o, int i, int k, int j, int ask)
+{
+    tulle_tile tile;
+    tulle_status status = TULLE_OK;
+    const struct want *want = find(needs, i, k, j);
+    if (ask) {
+        TULLE_TRY(tulle_mat_tile(o->A, i, k, &tile));
+        tulle__csr A = want->cut ? want->cut->rest : tulle__tile_csr(&tile);
+        if (A.rowptr[A.m]) TULLE_TRY(tulle__shelves_ask(needs->shelves, k, j, &A));
+    } else if (tulle__shelves_have(needs->shelves, k, j)) {
+        needs->figures.bytes -= (int64_t)tulle__needs_bytes(needs, o, i, k, j);
+    }
+out:
+    return status;
+}
+
+static tulle_status share(tulle__needs *needs, const tulle__policy *policy, const tulle__operands *o)
+{
+    tulle_status status;
+    TULLE_TRY(tulle__shelves_new(needs->comm, o, &needs->shelves));
+    for (int ask = 1; ask >= 0; ask--) {
+        for (int i = 0; i < o->M; i++)
+            for (int k = 0; k < o->K; k++)
+                for (int j = 0; j < o->N && find(needs, i, k, j); j++)
+                    if (tulle__operands_meet(o, i, k, j) && tulle__excerpt_possible(o->B, k, j) &&
+                        policy->worker(o, i, k, j) == needs->comm->rank)
+                        TULLE_TRY(share_pair(needs, o, i, k, j, ask));
+        if (ask) TULLE_TRY(tulle__shelves_exchange(needs->shelves, o->B));
+    }
+    needs->figures.bytes += (int64_t)tulle__shelves_bytes(needs->shelves);
+out:
+    return status;
+}
+
+tulle_status tulle__needs_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
+    tulle_transfers transfers, int alone, const tulle__prices *prices, tulle__needs **out)
+{
+    tulle_status status;
+    tulle__needs *needs = NULL;
+    int64_t tiles = (int64_t)o->M * o->K;
+    struct pair pair = {.operands = o, .transfers = transfers, .prices = prices, .here = comm->rank};
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *needs, "needed rows", &needs));
+    *out = needs;
+    needs->comm = comm;
+    needs->K = o->K;
+    needs->N = o->N;
+    TULLE_TRY(tulle__alloc((size_t)tiles, sizeof *needs->row, "needed rows", &needs->row));
+    for (int64_t t = 0; t < tiles; t++)
+        needs->row[t] = tulle__tile_is_mine(o->A, (int)(t / o->K), (int)(t % o->K)) ? (int)needs->rows++ : -1;
+    TULLE_TRY(tulle__alloc_zero((size_t)(needs->rows * o->N), sizeof *needs->want, "needed rows", &needs->want));
+    if (policy->reach == TULLE__REACH_NONE && transfers != TULLE_TRANSFERS_ROWS && !alone)
+        TULLE_TRY(give(needs, policy, pair));
+    else
+        TULLE_TRY(look_at_all(needs, policy, pair));
+    if (policy->reach == TULLE__REACH_NONE && !alone) TULLE_TRY(share(needs, policy, o));
+out:
+    return status;
+}
+
+void tulle__needs_settle(tulle__needs *needs)
+{
+    if (needs && needs->errands) tulle__errands_settle(needs->errands);
+    if (needs && needs->shelves) tulle__shelves_settle(needs->shelves);
+}
+
+void tulle__needs_free(tulle__needs *needs)
+{
+    if (!needs) return;
+    for (int64_t w = 0; needs->want && w < needs->rows * needs->N; w++) drop(&needs->want[w]);
+    tulle__errands_free(needs->errands);
+    tulle__shelves_free(needs->shelves);
+    tulle__free(needs->want);
+    tulle__free(needs->row);
+    tulle__free(needs);
+}
+
+size_t tulle__needs_held(const tulle__needs *needs)
+{
+    if (!needs) return 0;
+    size_t bytes = tulle__errands_held(needs->errands);
+    if (needs->shelves) bytes += tulle__shelves_held(needs->shelves);
+    for (int64_t w = 0; w < needs->rows * needs->N; w++) {
+        const struct want *want = &needs->want[w];
+        bytes += sizeof *want + (want->excerpt ? tulle__excerpt_held(want->excerpt) : 0);
+        bytes += tulle__cut_held(want->cut);
+    }
+    return bytes;
+}
+
+int tulle__needs_whole(const tulle__needs *needs, int i, int k, int j)
+{
+    const struct want *want = find(needs, i, k, j);
+    return !want || !want->excerpt;
+}
+
+tulle_status tulle__needs_fetch(
+    const tulle__needs *needs, const tulle__operands *o, int i, int k, int j, tulle__fetch *fetch)
+{
+    const struct want *want = find(needs, i, k, j);
+    if (want && tulle__shelves_have(needs->shelves, k, j)) {
+        *fetch = tulle__shelves_fetch(needs->shelves, o->B, k, j);
+        return TULLE_OK;
+    }
+    return want && want->excerpt ? tulle__excerpt_fetch(o->B, k, j, want->excerpt, fetch)
+                                 : tulle__fetch_init(o->B, k, j, fetch);
+}
+
+size_t tulle__needs_bytes(const tulle__needs *needs, const tulle__operands *o, int i, int k, int j)
+{
+    const struct want *want = find(needs, i, k, j);
+    return want && want->excerpt ? tulle__excerpt_bytes(want->excerpt) : tulle__fetch_bytes(o->B, k, j);
+}
+
+const tulle__cut *tulle__needs_cut(const tulle__needs *needs, int i, int k, int j)
+{
+    const struct want *want = find(needs, i, k, j);
+    return want ? want->cut : NULL;
+}
+
+tulle_status tulle__needs_refresh(tulle__needs *needs, const tulle__operands *o, int64_t *bytes)
+{
+    tulle_status status = TULLE_OK;
+    tulle_tile tile;
+    *bytes = 0;
+    if (!needs || !needs->errands) return TULLE_OK;
+    for (int i = 0; i < o->M; i++)
+        for (int k = 0; k < o->K; k++)
+            for (int j = 0; j < o->N; j++) {
+                struct want *want = find(needs, i, k, j);
+                if (!want) break;
+                if (!want->cut) continue;
+                TULLE_TRY(tulle_mat_tile(o->A, i, k, &tile));
+                tulle__csr A = tulle__tile_csr(&tile);
+                if (!TULLE__PLANTED(stale_values)) tulle__cut_fill(want->cut, &A);
+                *bytes += (A.rowptr[A.m] - want->cut->given) * (int64_t)want->cut->size;
+            }
+out:
+    return status;
+}
+
+tulle__shelves *tulle__needs_shelves(const tulle__needs *needs)
+{
+    return needs ? needs->shelves : NULL;
+}
+
+const tulle__errands *tulle__needs_errands(const tulle__needs *needs)
+{
+    return needs ? needs->errands : NULL;
+}
+
+int tulle__needs_give(const tulle__needs *needs)
+{
+    return needs && needs->give;
+}
+
+tulle__needs_figures tulle__needs_tell(const tulle__needs *needs)
+{
+    return needs ? needs->figures : (tulle__needs_figures){.whole = 0};
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tiles for the bulk-synchronous algorithms: in each step a PE holds the tiles of A in its rows of C and the tiles of B
+ * in its columns of C for some k, the panel of the step, copied into a buffer that others copy from in turn.
+ *
+ * SUMMA (van de Geijn and Watts 1997), one k a step: each tile goes from its owner to the p - 1 PEs that need it,
+ * whatever the layout. A PE that has a tile tells those behind it, which pull it. A small one goes down a binomial
+ * tree, in ceil(log2 p) transfers one behind the other; of a large one each PE gets and passes on s segments, along a
+ * chain, in the time of (p - 2 + s) / s transfers, and no port carries it twice. Cannon (1969), q x q PEs, a q-th of
+ * the k a step: the first panel comes from the owners, each later one from the neighbours to the right and below, which
+ * have had it one step before.
+ *
+ * All PEs meet once a step, behind finish: then all have what they need of the step, so that with one buffer the next
+ * panel may overwrite it once its owner has multiplied, and with two at once. Cannon always has two, as neighbours
+ * still copy the panel of the step before. What is read in place everywhere is not copied, only the meetings remain.
+ */
+#ifndef TULLE_PRODUCT_PANEL_H
+#define TULLE_PRODUCT_PANEL_H
+
+#include "algo/chain/policy.h"
+
+typedef struct tulle__panels tulle__panels;
+
+/* Collective, without agreement. direct: every tile is read in place by every PE. */
+tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands, tulle__source source, int buffers,
+    int direct, tulle__panels **panels);
+void tulle__panels_free(tulle__panels *panels);
+
+int tulle__panels_steps(const tulle__panels *panels);
+/* Whether step t is where this PE multiplies A[:,k] and B[k,:]. */
+int tulle__panels_in_step(const tulle__panels *panels, int t, int k);
+
+/* Starts what the panel of step t can be given by now. The last one must have been finished. */
+void tulle__panels_start(tulle__panels *panels, int t);
+/* Starts what has become possible since, and passes on what was on its way at the last call already; cheap. */
+tulle_status tulle__panels_advance(tulle__panels *panels);
+/* Waits until the panel that was started is complete. */
+tulle_status tulle__panels_finish(tulle__panels *panels);
+/* The end of an execution, also of one that failed: nothing is on its way any more. */
+void tulle__panels_end(tulle__panels *panels);
+
+/* Tiles A[i,k] and B[k,j] of a finished panel. */
+tulle_tile tulle__panels_a(tulle__panels *panels, int t, int i, int k);
+tulle_tile tulle__panels_b(tulle__panels *panels, int t, int k, int j);
+
+/* What is held on this PE. */
+size_t tulle__panels_bytes(const tulle__panels *panels);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/source/shelf.h"
+
+#include <string.h>
+
+#include "algo/product/source/mail.h"
+#include "base/error.h"
+#include "base/planted.h"
+
+enum {
+    TILES_MOST = 1 << 16, /* of B: everybody tells everybody which it needs */
+    PART = 8              /* shelves take at most that part of the data segment */
+};
+
+/* Where a tile of B lies that comes to a shelf. */
+struct slot {
+    const char *block; /* NULL: to none */
+    int64_t nnz;
+    tulle__place words; /* of who fetches it */
+    int64_t number;     /* of them */
+    uint64_t seen;      /* what it was when last read */
+};
+
+/* One of this PE's. */
+struct shelf {
+    int k, j, group;
+    tulle__excerpt *excerpt;
+    tulle__place block;
+};
+
+/* A request, before its bits; a reply. */
+struct request {
+    int64_t tile, words;
+};
+struct reply {
+    int64_t tile, nnz, number;
+    tulle__place block, words;
+};
+
+struct tulle__shelves {
+    tulle_comm *comm;
+    int K, N, tiles;
+    uint64_t **asked;  /* [tiles]: bits of rows; NULL: not needed here. Until settled */
+    struct slot *slot; /* [tiles] */
+    struct shelf *own; /* [count] */
+    int count;
+    size_t room;
+    tulle__place words; /* of own shelves: the last execution in which it was filled */
+    int words_taken;
+    tulle__mail *requests, *replies;
+    uint64_t execution;
+    int started, landed; /* in this one */
+};
+
+tulle_status tulle__shelves_new(tulle_comm *comm, const tulle__operands *o, tulle__shelves **out)
+{
+    tulle_status status;
+    tulle__shelves *s = NULL;
+    int64_t tiles = (int64_t)o->K * o->N;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *s, "shelves", &s));
+    s->comm = comm;
+    s->K = o->K;
+    s->N = o->N;
+    s->tiles = tiles > TILES_MOST ? 0 : (int)tiles;
+    TULLE_TRY(tulle__alloc_zero((size_t)s->tiles, sizeof *s->asked, "shelves", &s->asked));
+    TULLE_TRY(tulle__alloc_zero((size_t)s->tiles, sizeof *s->slot, "shelves", &s->slot));
+    TULLE_TRY(tulle__mail_new(comm, &s->requests));
+    TULLE_TRY(tulle__mail_new(comm, &s->replies));
+    *out = s;
+    return TULLE_OK;
+out:
+    tulle__shelves_free(s);
+    return status;
+}
+
+void tulle__shelves_settle(tulle__shelves *s)
+{
+    for (int t = 0; s->asked && t < s->tiles; t++) tulle__free(s->asked[t]);
+    tulle__free(s->asked);
+    tulle__mail_free(s->requests);
+    tulle__mail_free(s->replies);
+    s->asked = NULL;
+    s->requests = s->replies = NULL;
+}
+
+void tulle__shelves_free(tulle__shelves *s)
+{
+    if (!s) return;
+    tulle__shelves_settle(s);
+    for (int n = 0; n < s->count; n++) {
+        tulle__heap_give(s->comm->pe->data, &s->own[n].block);
+        tulle__excerpt_free(s->own[n].excerpt);
+    }
+    if (s->words_taken) tulle__heap_give(s->comm->pe->control, &s->words);
+    tulle__free(s->own);
+    tulle__free(s->slot);
+    tulle__free(s);
+}
+
+size_t tulle__shelves_held(const tulle__shelves *s)
+{
+    size_t bytes = sizeof *s + (size_t)s->tiles * sizeof *s->slot + s->room;
+    for (int n = 0; n < s->count; n++) bytes += sizeof *s->own + tulle__excerpt_held(s->own[n].excerpt);
+    return bytes;
+}
+
+tulle_status tulle__shelves_ask(tulle__shelves *s, int k, int j, const tulle__csr *A)
+{
+    int t = k * s->N + j;
+    if (!s->tiles) return TULLE_OK;
+    if (!s->asked[t]) {
+        tulle_status status =
+            tulle__alloc_zero((size_t)(A->n / 64 + 1), sizeof **s->asked, "rows asked for", &s->asked[t]);
+        if (status != TULLE_OK) return status;
+    }
+    tulle__bits_named_by(A, s->asked[t]);
+    return TULLE_OK;
+}
+
+/* ---- who fetches what ---- */
+
+/* The lowest rank whose data this PE reads in place: the same for all PEs of a node. */
+static int node_of(tulle_comm *comm)
+{
+    for (int r = 0; r < comm->size; r++) {
+        tulle__place place = {.rank = tulle__comm_world(comm, r), .segment = TULLE__DATA};
+        if (tulle__direct(comm, &place)) return r;
+    }
+    return comm->rank;
+}
+
+/* What each PE tells all: its node, and a bit for each tile that it needs. */
+struct survey {
+    int64_t words;
+    uint64_t *all; /* [size * words] */
+};
+
+static int asks(const struct survey *survey, int rank, int t)
+{
+    return survey->all[rank * survey->words + 1 + t / 64] >> (t % 64) & 1;
+}
+
+static tulle_status take_survey(const tulle__shelves *s, struct survey *survey)
+{
+    tulle_status status;
+    uint64_t *mine = NULL;
+    survey->words = 2 + s->tiles / 64;
+    TULLE_TRY(tulle__alloc_zero((size_t)survey->words, sizeof *mine, "tiles needed", &mine));
+    TULLE_TRY(tulle__alloc((size_t)(survey->words * s->comm->size), sizeof *mine, "tiles needed", &survey->all));
+    mine[0] = (uint64_t)node_of(s->comm);
+    for (int t = 0; t < s->tiles; t++)
+        if (s->asked[t]) mine[1 + t / 64] |= (uint64_t)1 << (t % 64);
+    TULLE_TRY(tulle_comm_allgather(s->comm, mine, (size_t)survey->words * sizeof *mine, survey->all));
+out:
+    tulle__free(mine);
+    return status;
+}
+
+/* Whether any two PEs are on one node. */
+static int any_neighbours(const tulle__shelves *s, const struct survey *survey)
+{
+    for (int r = 0; r < s->comm->size; r++)
+        if (survey->all[r * survey->words] != (uint64_t)r) return 1;
+    return 0;
+}
+
+/* Who of my node fetches tile t; -1: it is not shared. */
+static int keeper(const tulle__shelves *s, const struct survey *survey, int t)
+{
+    int size = s->comm->size, count = 0, chosen;
+    uint64_t node = survey->all[s->comm->rank * survey->words];
+    for (int r = 0; r < size; r++) count += survey->all[r * survey->words] == node && asks(survey, r, t);
+    if (count < 2) return -1;
+    chosen = t % count;
+    for (int r = 0; r < size; r++)
+        if (survey->all[r * survey->words] == node && asks(survey, r, t) && chosen-- == 0) return r;
+    return -1;
+}
+
+static tulle_status send_requests(tulle__shelves *s, const struct survey *survey, const tulle_mat *B)
+{
+    for (int t = 0; t < s->tiles; t++) {
+        if (!s->asked[t]) continue;
+        int to = keeper(s, survey, t);
+        if (to < 0 || to == s->comm->rank) continue;
+        struct request request = {t, tulle__tile_rows(B, t / s->N) / 64 + 1};
+        size_t bits = (size_t)request.words * sizeof(uint64_t);
+        char *at;
+        tulle_status status = tulle__mail_room(s->requests, to, sizeof request + bits, &at);
+        if (status != TULLE_OK) return status;
+        memcpy(at, &request, sizeof request);
+        memcpy(at + sizeof request, s->asked[t], bits);
+        tulle__mail_written(s->requests, to, sizeof request + bits);
+    }
+    return tulle__mail_exchange(s->requests);
+}
+
+/* Calls take for each request of each PE. */
+static tulle_status read_requests(
+    tulle__shelves *s, tulle_status (*take)(tulle__shelves *s, int from, const struct request *r, const uint64_t *bits))
+{
+    for (int r = 0; r < s->comm->size; r++) {
+        size_t bytes;
+        const char *at = tulle__mail_read(s->requests, r, &bytes), *end = at + bytes;
+        while (at < end) {
+            const struct request *request = (const struct request *)(const void *)at;
+            const uint64_t *bits = (const uint64_t *)(const void *)(at + sizeof *request);
+            tulle_status status = take(s, r, request, bits);
+            if (status != TULLE_OK) return status;
+            at = (const char *)(bits + request->words);
+        }
+    }
+    return TULLE_OK;
+}
+
+static tulle_status add_rows(tulle__shelves *s, int from, const struct request *r, const uint64_t *bits)
+{
+    (void)from;
+    for (int64_t w = 0; w < r->words; w++) s->asked[r->tile][w] |= bits[w];
+    return TULLE_OK;
+}
+
+/* A shelf for tile t, unless there is no room. */
+static tulle_status put_up(tulle__shelves *s, tulle_mat *B, int t)
+{
+    tulle_status status;
+    int k = t / s->N, j = t % s->N;
+    tulle__rows rows = {0};
+    int64_t *rowptr = NULL;
+    struct shelf shelf = {.k = k, .j = j, .group = -1};
+    TULLE_TRY(tulle__rows_of_bits(s->asked[t], tulle__tile_rows(B, k) / 64 + 1, &rows));
+    if (B->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(B, k, j, &rowptr));
+    TULLE_TRY(tulle__excerpt_new(B, k, j, &rows, rowptr, &shelf.excerpt));
+    size_t room = tulle__excerpt_room(B, k, j, shelf.excerpt);
+    if (s->room + room > s->comm->pe->link->segment_bytes[TULLE__DATA] / PART) goto out;
+    if (tulle__heap_take(s->comm->pe->data, room, "a shelf", &shelf.block) != TULLE_OK) goto out;
+    s->room += room;
+    s->slot[t] = (struct slot){.block = tulle__direct(s->comm, &shelf.block),
+        .nnz = tulle__excerpt_entries(shelf.excerpt),
+        .words = s->words,
+        .number = s->count};
+    s->own[s->count++] = shelf;
+    shelf.excerpt = NULL;
+out:
+    tulle__excerpt_free(shelf.excerpt);
+    tulle__rows_fini(&rows);
+    tulle__free(rowptr);
+    return status;
+}
+
+static tulle_status put_up_all(tulle__shelves *s, const struct survey *survey, tulle_mat *B)
+{
+    tulle_status status = TULLE_OK;
+    int count = 0;
+    TULLE_TRY(read_requests(s, add_rows));
+    for (int t = 0; t < s->tiles; t++) count += s->asked[t] && keeper(s, survey, t) == s->comm->rank;
+    if (!count) goto out;
+    TULLE_TRY(tulle__alloc((size_t)count, sizeof *s->own, "shelves", &s->own));
+    TULLE_TRY(tulle__heap_take(s->comm->pe->control, (size_t)count * sizeof(uint64_t), "words of shelves", &s->words));
+    s->words_taken = 1;
+    memset(tulle__direct(s->comm, &s->words), 0, (size_t)count * sizeof(uint64_t));
+    for (int t = 0; t < s->tiles; t++)
+        if (s->asked[t] && keeper(s, survey, t) == s->comm->rank) TULLE_TRY(put_up(s, B, t));
+out:
+    return status;
+}
+
+static tulle_status answer(tulle__shelves *s, int from, const struct request *r, const uint64_t *bits)
+{
+    (void)bits;
+    char *at;
+    const struct slot *slot = &s->slot[r->tile];
+    if (!slot->block) return TULLE_OK;
+    struct reply reply = {r->tile, slot->nnz, slot->number, s->own[slot->number].block, s->words};
+    tulle_status status = tulle__mail_room(s->replies, from, sizeof reply, &at);
+    if (status != TULLE_OK) return status;
+    memcpy(at, &reply, sizeof reply);
+    tulle__mail_written(s->replies, from, sizeof reply);
+    return TULLE_OK;
+}
+
+static void read_replies(tulle__shelves *s)
+{
+    for (int r = 0; r < s->comm->size; r++) {
+        size_t bytes;
+        const char *at = tulle__mail_read(s->replies, r, &bytes), *end = at + bytes;
+        for (; at < end; at += sizeof(struct reply)) {
+            const struct reply *reply = (const struct reply *)(const void *)at;
+            s->slot[reply->tile] = (struct slot){.block = tulle__direct(s->comm, &reply->block),
+                .nnz = reply->nnz,
+                .words = reply->words,
+                .number = reply->number};
+        }
+    }
+}
+
+tulle_status tulle__shelves_exchange(tulle__shelves *s, tulle_mat *B)
+{
+    tulle_status status;
+    struct survey survey = {.all = NULL};
+    TULLE_TRY(take_survey(s, &survey));
+    if (!any_neighbours(s, &survey)) goto out;
+    TULLE_TRY(send_requests(s, &survey, B));
+    TULLE_TRY(put_up_all(s, &survey, B));
+    TULLE_TRY(read_requests(s, answer));
+    TULLE_TRY(tulle__mail_exchange(s->replies));
+    read_replies(s);
+out:
+    tulle__free(survey.all);
+    return status;
+}
+
+/* ---- an execution ---- */
+
+int tulle__shelves_have(const tulle__shelves *s, int k, int j)
+{
+    return s && s->tiles && s->slot[k * s->N + j].block != NULL;
+}
+
+size_t tulle__shelves_bytes(const tulle__shelves *s)
+{
+    size_t bytes = 0;
+    for (int n = 0; n < s->count; n++) bytes += tulle__excerpt_bytes(s->own[n].excerpt);
+    return bytes;
+}
+
+void tulle__shelves_begin(tulle__shelves *s)
+{
+    if (TULLE__PLANTED(stale_node_cache) && s->execution) return;
+    s->execution++;
+    s->started = s->landed = 0;
+}
+
+tulle_status tulle__shelves_serve(tulle__shelves *s, tulle_mat *B, int most, int *done)
+{
+    tulle_status status = TULLE_OK;
+    while (s->started < s->count && s->started - s->landed < most) {
+        struct shelf *shelf = &s->own[s->started];
+        void *block = tulle__direct(s->comm, &shelf->block);
+        TULLE_TRY(tulle__excerpt_start(B, shelf->k, shelf->j, shelf->excerpt, block, &shelf->group));
+        s->started++;
+    }
+    if (s->landed < s->started) {
+        int group = s->own[s->landed].group;
+        if (group >= 0) TULLE_TRY(tulle__wait(s->comm, group));
+        tulle__store(s->comm, &s->words, (uint64_t)s->landed * sizeof(uint64_t), s->execution);
+        s->landed++;
+    }
+    *done = s->landed == s->count;
+out:
+    return status;
+}
+
+void tulle__shelves_quiet(tulle__shelves *s)
+{
+    for (; s->landed < s->started; s->landed++)
+        if (s->own[s->landed].group >= 0) (void)tulle__wait(s->comm, s->own[s->landed].group);
+}
+
+tulle__fetch tulle__shelves_fetch(const tulle__shelves *s, tulle_mat *B, int k, int j)
+{
+    const struct slot *slot = &s->slot[k * s->N + j];
+    tulle__fetch fetch = {.A = B,
+        .i = k,
+        .j = j,
+        .group = -1,
+        .block = (void *)(uintptr_t)slot->block,
+        .record = B->directory[tulle__tile_index(B, k, j)]};
+    fetch.record.nnz = slot->nnz;
+    return fetch;
+}
+
+tulle_status tulle__shelves_await(tulle__shelves *s, tulle_mat *B, int k, int j, tulle__serve serve, void *context)
+{
+    struct slot *slot = &s->slot[k * s->N + j];
+    for (int turns = 0; slot->seen < s->execution;) {
+        int done;
+        slot->seen = tulle__load(s->comm, &slot->words, (uint64_t)slot->number * sizeof(uint64_t));
+        if (slot->seen >= s->execution) break;
+        tulle_status status = tulle__shelves_serve(s, B, 1, &done);
+        if (status == TULLE_OK) status = serve(context);
+        if (status == TULLE_OK) status = tulle__comm_failed(s->comm);
+        if (status != TULLE_OK) return status;
+        if (done) tulle__poll(s->comm, &turns);
+    }
+    return TULLE_OK;
+}

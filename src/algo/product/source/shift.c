@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/source/shift.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+/* What is not in it - queues, waiting for whoever is late - must not eat up what is gained. */
+#define CLEARLY 0.9
+
+tulle_status tulle__shift_init(tulle_comm *comm, const tulle__prices *prices, tulle__shift *shift)
+{
+    size_t all = (size_t)comm->size * TULLE__SHARES;
+    *shift = (tulle__shift){.comm = comm, .prices = prices};
+    tulle_status status = tulle__alloc_zero(2 * all, sizeof *shift->before, "loads", &shift->before);
+    if (status == TULLE_OK) shift->after = shift->before + all;
+    return status;
+}
+
+void tulle__shift_fini(tulle__shift *shift)
+{
+    tulle__free(shift->before);
+}
+
+static void add(double *shares, int pe, int share, double seconds)
+{
+    shares[pe * TULLE__SHARES + share] += seconds;
+}
+
+void tulle__shift_work(tulle__shift *s, double multiplications)
+{
+    double seconds = multiplications * s->prices->multiplication;
+    add(s->before, s->comm->rank, TULLE__WORK, seconds);
+    add(s->after, s->comm->rank, TULLE__WORK, seconds);
+}
+
+void tulle__shift_keep(tulle__shift *s, int from, double price)
+{
+    double seconds = price * s->prices->byte[tulle__price_distance(s->prices, s->comm->rank, from)];
+    add(s->before, s->comm->rank, TULLE__FETCH, seconds);
+    add(s->after, s->comm->rank, TULLE__FETCH, seconds);
+}
+
+void tulle__shift_give(tulle__shift *s, int to, const tulle__gift *g)
+{
+    int me = s->comm->rank;
+    double byte = s->prices->byte[tulle__price_distance(s->prices, me, to)];
+    double work = g->multiplications * s->prices->multiplication;
+    add(s->before, me, TULLE__FETCH, g->rows * byte);
+    add(s->after, me, TULLE__FETCH, g->rest * byte);
+    add(s->after, me, TULLE__PARTIAL, g->get * byte + g->bytes * s->prices->addition);
+    add(s->after, me, TULLE__WORK, -work);
+    add(s->after, to, TULLE__FETCH, g->values * byte);
+    add(s->after, to, TULLE__PARTIAL, g->send * byte);
+    add(s->after, to, TULLE__WORK, work);
+}
+
+static double slowest(const tulle__shift *s, const double *shares)
+{
+    double most = 0;
+    for (int r = 0; r < s->comm->size; r++, shares += TULLE__SHARES) {
+        double busy = shares[TULLE__WORK] > shares[TULLE__FETCH] ? shares[TULLE__WORK] : shares[TULLE__FETCH];
+        if (busy + shares[TULLE__PARTIAL] > most) most = busy + shares[TULLE__PARTIAL];
+    }
+    return most;
+}
+
+tulle_status tulle__shift_pays(tulle__shift *s, int *pays)
+{
+    tulle_status status = tulle_comm_reduce_real(s->comm, TULLE_SUM, 2 * s->comm->size * TULLE__SHARES, s->before);
+    *pays = slowest(s, s->after) < CLEARLY * slowest(s, s->before);
+    return status;
+}

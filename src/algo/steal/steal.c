@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/steal/steal.h"
+
+#include <string.h>
+
+#include "algo/steal/items.h"
+#include "base/error.h"
+#include "base/planted.h"
+#include "mat/fetch.h"
+
+struct tulle__steal {
+    tulle_comm *comm;
+    const tulle__prices *prices; /* NULL: every tile is read in place */
+    int group;
+    tulle__items items;
+    tulle__place own, *place; /* the words of each PE, and behind them how many of them may have free items */
+    int taken;
+    /* this execution */
+    uint64_t *known; /* [first_word[size]]: the words as last seen; they only ever gain bits */
+    double *left;    /* [size]: work not known to be gone */
+    double mine;     /* work reserved by this PE */
+    int64_t *at;   /* [size]: the word to look at: mine from the first up, others' from the last down; -1: exhausted */
+    int64_t *open; /* [size]: the first so many words of a PE may have free items: as last read, or known better */
+    char *heard;   /* [size]: that was read, and no item asked for in vain since */
+    int far;       /* nothing is left at hand: anything may be taken */
+    int victim;    /* whose items are in hand */
+    int64_t word;
+    uint64_t hand; /* its bits claimed and not yet given out */
+    int64_t stolen, probes;
+    int last_i, last_j; /* of the job given out last, whose tiles are still here; -1: none */
+};
+
+/* Whether this PE may take an item of another's. At hand: a tile is its own, or read in place. */
+static int within_reach(tulle__steal *s, int pe, int64_t item)
+{
+    const tulle__operands *o = s->items.operands;
+    if (s->far) return 1;
+    const tulle__item_chain *c = tulle__items_look_at(&s->items, pe, item);
+    int first, count = tulle__items_products(&s->items, tulle__items_whole(&s->items, item - c->first), &first);
+    if (tulle__layout_owner(o->C->layout, c->i, c->j) == s->comm->rank) return 1;
+    for (int p = first; p < first + count; p++)
+        if (!tulle__fetch_bytes(o->A, c->i, s->items.k[p]) || !tulle__fetch_bytes(o->B, s->items.k[p], c->j)) return 1;
+    return 0;
+}
+
+/* What a word of another PE was just seen to be. */
+static void note(tulle__steal *s, int pe, int64_t word, uint64_t seen)
+{
+    uint64_t *known = &s->known[s->items.first_word[pe] + word];
+    for (uint64_t gone = seen & ~*known; gone; gone &= gone - 1)
+        s->left[pe] -= tulle__items_work(&s->items, pe, word * s->items.span[pe] + __builtin_ctzll(gone));
+    *known = seen;
+}
+
+/* Whether an item may be taken with profit. */
+static int pays(tulle__steal *s, int pe, int64_t item)
+{
+    if (!s->items.policy->by_chain || !s->prices || pe == s->comm->rank) return 1;
+    const tulle__item_chain *c = tulle__items_look_at(&s->items, pe, item);
+    return tulle__worth_taking(
+        s->items.operands, s->prices, s->comm->rank, c->i, c->j, s->left[pe], (tulle__at_hand){s->last_i, s->last_j});
+}
+
+/*
+ * How much work to take of a PE's at a time: half of what this PE misses to the mean, but not more than half of what
+ * another has left; behind that its part of what is left.
+ */
+static double portion(const tulle__steal *s, int pe)
+{
+    double part = s->left[pe] / (2 * s->comm->size), missing = (s->items.mean - s->mine) / 2;
+    if (pe != s->comm->rank && missing > s->left[pe] / 2) missing = s->left[pe] / 2;
+    return missing > part ? missing : part;
+}
+
+/* Free items of a word, as far as known: a portion, and at least one. */
+static uint64_t choose(tulle__steal *s, int pe, int64_t word)
+{
+    uint64_t chosen = 0, known = s->known[s->items.first_word[pe] + word];
+    int64_t first = word * s->items.span[pe];
+    int count = tulle__items_of(&s->items, pe, word), others = pe != s->comm->rank;
+    double most = portion(s, pe), sum = 0;
+    int64_t chain = -1;
+    for (int n = 0; n < count; n++) {
+        int bit = others ? count - 1 - n : n;
+        if (known >> bit & 1 || (others && !within_reach(s, pe, first + bit))) continue;
+        sum += tulle__items_work(&s->items, pe, first + bit);
+        if (chosen && (sum > most || (others && s->items.policy->by_chain && s->items.looked_at != chain))) break;
+        chain = s->items.looked_at;
+        chosen |= (uint64_t)1 << bit;
+    }
+    if (!chosen) return 0;
+    return pays(s, pe, first + (others ? 63 - __builtin_clzll(chosen) : __builtin_ctzll(chosen))) ? chosen : 0;
+}
+
+/* Reserves items of a word; 0: none that this PE may have is free. */
+static int claim(tulle__steal *s, int pe, int64_t word)
+{
+    uint64_t *known = &s->known[s->items.first_word[pe] + word], chosen;
+    while ((chosen = choose(s, pe, word))) {
+        uint64_t expected = *known;
+        s->probes += pe != s->comm->rank;
+        uint64_t seen =
+            tulle__compare_swap(s->comm, &s->place[pe], (uint64_t)word * sizeof(uint64_t), expected, expected | chosen);
+        note(s, pe, word, seen == expected ? expected | chosen : seen);
+        if (seen != expected && !TULLE__PLANTED(claimed_twice)) continue;
+        for (uint64_t bits = chosen; bits; bits &= bits - 1)
+            s->mine += tulle__items_work(&s->items, pe, word * s->items.span[pe] + __builtin_ctzll(bits));
+        s->victim = pe;
+        s->word = word;
+        s->hand = TULLE__PLANTED(lost_claim) && chosen & (chosen - 1) ? chosen & (chosen - 1) : chosen;
+        s->items.looked_at = -1;
+        return 1;
+    }
+    return 0;
+}
+
+static int claim_own(tulle__steal *s)
+{
+    int rank = s->comm->rank;
+    int64_t words = tulle__items_words(&s->items, rank);
+    uint64_t *own = tulle__direct(s->comm, &s->own);
+    for (int64_t w = s->at[rank]; w < words; w++) note(s, rank, w, tulle__word_read(&own[w])); /* what others took */
+    for (; s->at[rank] < words; s->at[rank]++)
+        if (claim(s, rank, s->at[rank])) return 1;
+    if (s->open[rank]) tulle__word_write(&own[words], 0);
+    s->open[rank] = 0;
+    return 0;
+}
+
+/* Where others have come to, so that words without free items are not asked one by one. */
+static void hear(tulle__steal *s, int pe)
+{
+    int64_t open =
+        (int64_t)tulle__load(s->comm, &s->place[pe], (uint64_t)tulle__items_words(&s->items, pe) * sizeof(uint64_t));
+    s->probes++;
+    s->heard[pe] = 1;
+    for (; s->open[pe] > open; s->open[pe]--)
+        note(s, pe, s->open[pe] - 1, tulle__items_all(&s->items, pe, s->open[pe] - 1));
+    if (s->at[pe] >= s->open[pe]) s->at[pe] = s->open[pe] - 1;
+}
+
+/* The same for others. A later reader may see an earlier number: it only asks more. */
+static void tell(tulle__steal *s, int pe)
+{
+    int64_t open = s->open[pe];
+    while (open > 0 && s->known[s->items.first_word[pe] + open - 1] == tulle__items_all(&s->items, pe, open - 1))
+        open--;
+    if (open == s->open[pe]) return;
+    s->open[pe] = open;
+    tulle__store(
+        s->comm, &s->place[pe], (uint64_t)tulle__items_words(&s->items, pe) * sizeof(uint64_t), (uint64_t)open);
+}
+
+/* The PE that has most left, the nearest of equals; -1: all are exhausted. */
+static int fullest(const tulle__steal *s)
+{
+    int best = -1;
+    for (int distance = 1; distance < s->comm->size; distance++) {
+        int pe = (s->comm->rank + distance) % s->comm->size;
+        if (s->at[pe] >= 0 && (best < 0 || s->left[pe] > s->left[best])) best = pe;
+    }
+    return best;
+}
+
+/* From the other end of all others' words. */
+static void look_around(tulle__steal *s, int far)
+{
+    s->far = far;
+    for (int pe = 0; pe < s->comm->size; pe++) {
+        if (pe != s->comm->rank) s->at[pe] = s->open[pe] - 1;
+        s->heard[pe] = 0;
+    }
+}
+
+static tulle_status claim_others(tulle__steal *s)
+{
+    int pe;
+    while ((pe = fullest(s)) >= 0 || !s->far) {
+        if (pe < 0) {
+            look_around(s, 1);
+            continue;
+        }
+        /* an idle PE must not go on with the work of one that failed */
+        tulle_status status = tulle__comm_failed(s->comm);
+        if (status != TULLE_OK) return status;
+        if (!s->heard[pe]) {
+            hear(s, pe);
+            continue;
+        }
+        int64_t probes = s->probes;
+        int claimed = claim(s, pe, s->at[pe]);
+        if (s->probes > probes) tell(s, pe);
+        if (claimed) return TULLE_OK;
+        s->at[pe]--;
+        s->heard[pe] = s->probes == probes; /* what was asked in vain others knew */
+    }
+    return TULLE_OK;
+}
+
+int tulle__steal_in_hand(const tulle__steal *s)
+{
+    return s->hand != 0;
+}
+
+/* Items first .. first + count - 1 in hand, as bits; 0: not all are. */
+static uint64_t held(const tulle__steal *s, int64_t first, int64_t count)
+{
+    int64_t bit = first - s->word * s->items.span[s->victim];
+    if (bit < 0 || bit + count > TULLE__WORD_ITEMS) return 0;
+    uint64_t bits = (count < TULLE__WORD_ITEMS ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0) << bit;
+    return (s->hand & bits) == bits ? bits : 0;
+}
+
+static void give_products(const tulle__steal *s, int n, tulle__share *share)
+{
+    int first, count = tulle__items_products(&s->items, n, &first);
+    for (int p = first; p < first + count; p++) share->k[share->nk++] = s->items.k[p];
+}
+
+/* Of one chain and the items in hand: wholes whose bands are all there, or else neighbouring bands of one. */
+static void give_out(tulle__steal *s, tulle__share *share)
+{
+    int64_t item = s->word * s->items.span[s->victim] + __builtin_ctzll(s->hand);
+    const tulle__item_chain *c = tulle__items_look_at(&s->items, s->victim, item);
+    int n = tulle__items_whole(&s->items, item - c->first);
+    uint64_t bits;
+    share->i = s->last_i = c->i;
+    share->j = s->last_j = c->j;
+    share->of = share->units = 0;
+    for (; share->nk < s->group && n < s->items.nwholes; n++) {
+        bits = held(s, c->first + s->items.unit[n], s->items.unit[n + 1] - s->items.unit[n]);
+        if (!bits) break;
+        give_products(s, n, share);
+        share->units += (int)(s->items.unit[n + 1] - s->items.unit[n]);
+        s->hand &= ~bits;
+    }
+    if (share->nk) return;
+    give_products(s, n, share);
+    share->of = (int)(s->items.unit[n + 1] - s->items.unit[n]);
+    share->band = (int)(item - c->first - s->items.unit[n]);
+    for (share->bands = 0; share->band + share->bands < share->of; share->bands++) {
+        bits = held(s, item + share->bands, 1);
+        if (!bits) break;
+        s->hand &= ~bits;
+    }
+    share->units = share->bands;
+}
+
+tulle_status tulle__steal_take(tulle__steal *s, tulle__share *share)
+{
+    share->nk = 0;
+    if (!s->hand && !claim_own(s)) {
+        tulle_status status = claim_others(s);
+        if (status != TULLE_OK || !s->hand) return status;
+    }
+    give_out(s, share);
+    if (s->victim != s->comm->rank) s->stolen += share->units;
+    return TULLE_OK;
+}
+
+void tulle__steal_reset(tulle__steal *s)
+{
+    uint64_t *own = tulle__direct(s->comm, &s->own);
+    int size = s->comm->size, rank = s->comm->rank;
+    for (int64_t w = 0; w < tulle__items_words(&s->items, rank); w++) tulle__word_write(&own[w], 0);
+    for (int64_t w = 0; w < s->items.first_word[size]; w++) s->known[w] = 0;
+    tulle__word_write(&own[tulle__items_words(&s->items, rank)], (uint64_t)tulle__items_words(&s->items, rank));
+    for (int pe = 0; pe < size; pe++) s->open[pe] = tulle__items_words(&s->items, pe);
+    memcpy(s->left, s->items.work, (size_t)size * sizeof *s->left);
+    s->at[rank] = 0;
+    look_around(s, s->items.policy->reach == TULLE__REACH_ALL);
+    s->hand = 0;
+    s->last_i = s->last_j = -1;
+    s->stolen = s->probes = 0;
+    s->mine = 0;
+    s->items.looked_at = -1;
+}
+
+tulle_status tulle__steal_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
+    const tulle__prices *prices, int group, tulle__steal **steal)
+{
+    tulle_status status;
+    tulle__steal *s = NULL;
+    size_t size = (size_t)comm->size;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *s, "reservations", &s));
+    s->comm = comm;
+    s->prices = prices;
+    s->group = group;
+    TULLE_TRY(tulle__items_init(&s->items, policy, operands, comm->size));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->left, "reservations", &s->left));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->at, "reservations", &s->at));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->open, "reservations", &s->open));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->heard, "reservations", &s->heard));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->place, "reservations", &s->place));
+    TULLE_TRY(tulle__alloc((size_t)s->items.first_word[size] + 1, sizeof *s->known, "reservations", &s->known));
+    TULLE_TRY(tulle__heap_take(comm->pe->control,
+        ((size_t)tulle__items_words(&s->items, comm->rank) + 1) * sizeof(uint64_t), "reservations", &s->own));
+    s->taken = 1;
+    tulle__steal_reset(s);
+    TULLE_TRY(tulle_comm_allgather(comm, &s->own, sizeof s->own, s->place));
+    *steal = s;
+    return TULLE_OK;
+out:
+    tulle__steal_free(s);
+    return status;
+}
+
+void tulle__steal_free(tulle__steal *s)
+{
+    if (!s) return;
+    if (s->taken) tulle__heap_give(s->comm->pe->control, &s->own);
+    tulle__items_fini(&s->items);
+    tulle__free(s->place);
+    tulle__free(s->known);
+    tulle__free(s->left);
+    tulle__free(s->at);
+    tulle__free(s->open);
+    tulle__free(s->heard);
+    tulle__free(s);
+}
+
+int64_t tulle__steal_stolen(const tulle__steal *s)
+{
+    return s->stolen;
+}
+
+int64_t tulle__steal_probes(const tulle__steal *s)
+{
+    return s->probes;
+}
+
+int64_t tulle__steal_share(const tulle__steal *s)
+{
+    int64_t units = 0;
+    for (int pe = 0; pe < s->comm->size; pe++) units += s->items.count[pe];
+    return units / s->comm->size + 1;
+}
+
+size_t tulle__steal_bytes(const tulle__steal *s)
+{
+    int size = s->comm->size;
+    return sizeof *s + (size_t)s->items.first_chain[size] * sizeof *s->items.chain +
+           (size_t)(s->items.first_word[size] + tulle__items_words(&s->items, s->comm->rank)) * sizeof *s->known;
+}

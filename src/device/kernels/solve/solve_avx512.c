@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Triangular solve rows for AVX-512. */
+#include "device/kernels/solve/solve.h"
+
+#if TULLE__HAVE_X86
+#define ROWS TULLE__TARGET_AVX512
+#define ENTRY(x) x##_avx512
+#include "device/kernels/solve/solve_widths.h"
+#else
+typedef int tulle__no_solve_avx512; /* a file may not be empty */
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sparse product's inside: the plan all threads read, a thread's working space, and the row kernels of one ISA. */
+#ifndef TULLE_DEVICE_CPU_SPGEMM_H
+#define TULLE_DEVICE_CPU_SPGEMM_H
+
+#include "device/kernels/cpu.h"
+
+/* A run of consecutive columns in a row of B. */
+typedef struct tulle__run {
+    int32_t col, len;
+} tulle__run;
+
+/* Runs first .. first + count - 1. */
+typedef struct tulle__run_list {
+    int64_t first;
+    int32_t count;
+} tulle__run_list;
+
+/* The rows of B as runs. Rows with the columns of the row before share its list (a supernode), but for a few. */
+typedef struct tulle__run_rows {
+    tulle__run_list *row;
+    tulle__run *run;
+} tulle__run_rows;
+
+/* Rows first .. end - 1, each one with the columns of the one before shifted by one; of at least one row. */
+typedef struct tulle__stretch {
+    int64_t first, end;
+} tulle__stretch;
+
+/*
+ * Of a pair: the stretch of each row of A and of B, and B's values: where row k belongs to a stretch of SHIFT_ROWS and
+ * more, the value of its entry e lies at rowptr[first] - rowptr[0] + e (end - first) + k - first. Without A where that
+ * is the identity. Of B the rows from the first to the last that A's stretches take; elsewhere nothing is defined. What
+ * is A's may be B's.
+ */
+typedef struct tulle__shifts {
+    tulle__stretch *A, *B;
+    void *b_val;
+    int same; /* A's values are B's */
+} tulle__shifts;
+
+/* Of B's rows, each: a bit a column, PANEL_WORDS words a panel; and how many entries lie before each panel, and in all.
+ */
+typedef struct tulle__panel_rows {
+    uint64_t *bits;
+    int32_t *start;
+} tulle__panel_rows;
+
+typedef struct tulle__spgemm_plan {
+    const tulle__spgemm_task *task;
+    tulle__spgemm_knobs knobs;
+    int64_t flops; /* of the whole product */
+    int64_t nchunks;
+    int64_t *chunk_row;        /* nchunks + 1: where chunks of rows begin */
+    int64_t *chunk_flops;      /* nchunks + 1: flops before the chunk */
+    tulle__run_rows *runs;     /* one a pair, or NULL: not worth it */
+    tulle__shifts *shifts;     /* one a pair, or NULL: not worth it */
+    tulle__panel_rows *panels; /* one a pair, or NULL: not worth it */
+    int64_t npanels;
+    int dense;    /* a thread may have an array as wide as C */
+    int prefetch; /* B lies outside the cache */
+} tulle__spgemm_plan;
+
+/* The structure of a row of C that begins a stretch of shifts: the next one mostly has the same. */
+typedef struct tulle__shifted_row {
+    int64_t i, nterms, nproducts;
+    int64_t most, room; /* terms and products there is room for */
+    int turn;           /* which half of space->shifted has its terms */
+    int32_t nnz;
+    int32_t *place;        /* of each product, among the columns */
+    int32_t *col;          /* of each entry */
+    int32_t *first, *last; /* of each entry: where its products begin, end */
+} tulle__shifted_row;
+
+/* For eight rows of C: terms and eight values of A for each, bits of the rows, and the sums of a panel. */
+typedef struct tulle__panel_space {
+    void *term, *factor, *sums;
+    uint64_t *bits;
+    int64_t room;
+} tulle__panel_space;
+
+/* A thread's working space; grown when a row needs it. Between rows dense and bits are zero and key is empty. */
+typedef struct tulle__spgemm_space {
+    const tulle__spgemm_plan *plan;
+    void *segment; /* rows of B that a row or block of C sums */
+    int64_t segment_room;
+    void *dense;              /* n sums and padding, times BLOCK_ROWS with runs */
+    uint64_t *bits, *summary; /* a bit a column; a bit a word of bits */
+    int32_t *word;            /* room for the numbers of all words of bits */
+    int32_t *key;             /* hash table */
+    void *slot;
+    int64_t hash_room;
+    uint64_t *order, *order2; /* for sorting */
+    int64_t order_room;
+    tulle__run *run; /* the structure of the last block; or of all rows counted, if keep */
+    int64_t run_room, run_used;
+    int keep;
+    const tulle__run *stored; /* the structure of the rows to be written, kept when they were counted; or NULL */
+    int crowded;              /* how often the ordered table was in vain, lately */
+    tulle__shifted_row row;   /* the structure of the last stretch */
+    void *shifted;            /* rows of B under this stretch and the last */
+    void *factor;             /* A's values for a few rows of a stretch */
+    void *product;            /* what is summed in a row of a stretch, entry by entry */
+    tulle__panel_space panels;
+} tulle__spgemm_space;
+
+/* Rows begin .. end - 1. */
+typedef struct tulle__spgemm_rows {
+    /* count[i] = entries in row i of C */
+    tulle_status (*count)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count);
+    /* Writes rows one after another to colind and val, where `room` entries may be touched; fills count. */
+    tulle_status (*write)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind,
+        void *val, int64_t room);
+    /* Values for a known structure. */
+    tulle_status (*values)(tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C);
+} tulle__spgemm_rows;
+
+extern const tulle__spgemm_rows tulle__spgemm_portable[TULLE_TYPE_COUNT];
+extern const tulle__spgemm_rows tulle__spgemm_avx2[TULLE_TYPE_COUNT];
+extern const tulle__spgemm_rows tulle__spgemm_avx512[TULLE_TYPE_COUNT];
+
+tulle_status tulle__spgemm_plan_init(
+    tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const tulle__spgemm_task *task);
+void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan);
+
+void tulle__spgemm_space_init(tulle__spgemm_space *space, const tulle__spgemm_plan *plan);
+void tulle__spgemm_space_fini(tulle__spgemm_space *space);
+
+/* Whether the structure of A is that of B, in the same memory: what is known of one need not be found for the other. */
+static inline int tulle__same_arrays(const tulle__csr *A, const tulle__csr *B)
+{
+    return A->rowptr == B->rowptr && A->colind == B->colind && A->m == B->m;
+}
+
+/* Lists those of words from .. to - 1 that are not zero; how many. */
+static inline int64_t tulle__list_words(const uint64_t *bits, int32_t from, int32_t to, int32_t *word)
+{
+    int64_t n = 0;
+    for (int32_t w = from; w < to; w++) {
+        word[n] = w;
+        n += bits[w] != 0;
+    }
+    return n;
+}
+
+/*
+ * Looks for stretches of shifted rows. *part: of A's entries, those in stretches long enough; 0, and plan->shifts
+ * NULL, if there are few.
+ */
+tulle_status tulle__spgemm_make_shifts(tulle__spgemm_plan *plan, tulle__pool *pool, double *part);
+void tulle__spgemm_drop_shifts(tulle__spgemm_plan *plan);
+
+/* How many rows of C from i on, before row `end`, are shifts of row i, and made of shifted rows only; 0: too few. */
+int64_t tulle__spgemm_shifted_rows(const tulle__spgemm_plan *plan, int64_t i, int64_t end);
+
+/*
+ * Prepares B for rows of C that are made eight at a time; plan->panels stays NULL if that is not worth it: `run` is the
+ * mean length of B's runs of columns.
+ */
+tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *pool, double run);
+void tulle__spgemm_drop_panels(tulle__spgemm_plan *plan);
+
+/* The multiplications of row i of C. */
+int64_t tulle__spgemm_row_flops(const tulle__spgemm_task *task, int64_t i);
+
+/* Entries of C are at most that many. */
+int64_t tulle__spgemm_bound(const tulle__spgemm_plan *plan);
+
+/*
+ * All rows, computed once, into C->colind and C->val, which have room for `room` entries: count[i] entries of row i,
+ * before[c] before chunk c (nchunks + 1). *fits = 0 if there are more of them: nothing is valid then.
+ */
+tulle_status tulle__spgemm_once(const tulle__spgemm_plan *plan, const tulle__spgemm_rows *rows, tulle__pool *pool,
+    int64_t room, int32_t *count, int64_t *before, tulle__csr_result *C, int *fits);
+
+/* Make room: for count segments of size bytes, for the dense sums and bits, for count slots, sort items, runs. */
+tulle_status tulle__spgemm_space_segments(tulle__spgemm_space *space, int64_t count, size_t size);
+tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size);
+tulle_status tulle__spgemm_space_slots(tulle__spgemm_space *space, int64_t count, size_t size);
+tulle_status tulle__spgemm_space_order(tulle__spgemm_space *space, int64_t count);
+tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count); /* contents are kept */
+/* For a stretch: count rows of B and as many of A's values; and count products. What was there before is gone. */
+tulle_status tulle__spgemm_space_shifted(tulle__spgemm_space *space, int64_t count, size_t size, size_t factor);
+tulle_status tulle__spgemm_space_products(tulle__spgemm_space *space, int64_t count, size_t size);
+/* For eight rows: count terms of term_size bytes, values of `size`. What was there before is gone. */
+tulle_status tulle__spgemm_space_panels(tulle__spgemm_space *space, int64_t count, size_t term_size, size_t size);
+
+/* Sorts count items by their upper halves; uses space->order2. The result lies in space->order. */
+void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count);
+
+enum {
+    TULLE__EMPTY = INT32_MAX,    /* a free slot; greater than every column */
+    TULLE__NEAR_BYTES = 1 << 19, /* what stays in the second-level cache, beside the rows of B */
+    TULLE__PAD = 16,             /* elements behind a dense array that vectors may touch */
+    TULLE__PANEL = 1024,         /* columns of C whose sums, of eight rows, are made together: 64 kB in f64 */
+    TULLE__PANEL_WORDS = TULLE__PANEL / 64,
+    TULLE__PANEL_ROWS = 8,
+    TULLE__BLOCK_ROWS = 4, /* rows of C that are made together where B comes in runs */
+    TULLE__SHIFT_ROWS = 8  /* rows of C that are made together where rows are shifts; shorter stretches are not */
+};
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rows of C computed once, though nobody has counted them: a thread makes a chunk in a buffer of its own, which stays
+ * in its cache, and copies it to its place as soon as the entries of all chunks before are known. Chunks are taken in
+ * their order, and one whose place is not known yet waits in one of a few buffers while the next is made; so threads
+ * wait for each other only where one is several chunks behind. The first chunk that nobody has placed is always being
+ * made.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/spin.h"
+#include "device/kernels/spgemm/spgemm.h"
+
+enum { BUFFERS = 4 };
+
+struct once {
+    const tulle__spgemm_plan *plan;
+    const tulle__spgemm_rows *rows;
+    size_t size; /* of a value */
+    int64_t room;
+    int32_t *count;
+    atomic_int_fast64_t *before; /* [nchunks + 1]: entries before each chunk; -1: not known yet */
+    tulle__csr_result *C;
+    atomic_int_fast64_t next;
+    atomic_int stopped; /* by a failure, or for want of room */
+    atomic_int full;
+};
+
+/* A chunk that is made and not yet placed. */
+struct made {
+    int64_t chunk, nnz, room;
+    int32_t *colind;
+    char *val;
+};
+
+/* Buffers first .. first + n - 1, by turns, hold what is made. */
+struct ring {
+    struct made made[BUFFERS];
+    int first, n;
+};
+
+static int64_t chunk_bound(const tulle__spgemm_plan *plan, int64_t c)
+{
+    int64_t flops = plan->chunk_flops[c + 1] - plan->chunk_flops[c];
+    int64_t rows = plan->chunk_row[c + 1] - plan->chunk_row[c], all;
+    if (__builtin_mul_overflow(rows, plan->task->n, &all)) return flops;
+    return flops < all ? flops : all;
+}
+
+int64_t tulle__spgemm_bound(const tulle__spgemm_plan *plan)
+{
+    int64_t sum = 0;
+    for (int64_t c = 0; c < plan->nchunks; c++) sum += chunk_bound(plan, c);
+    return sum;
+}
+
+static tulle_status stop(struct once *o, tulle_status status)
+{
+    if (status != TULLE_OK) atomic_store_explicit(&o->stopped, 1, memory_order_relaxed);
+    return status;
+}
+
+/* Places the oldest chunk if what is before it is known. */
+static int place_oldest(struct once *o, struct ring *ring)
+{
+    const struct made *made = &ring->made[ring->first];
+    int64_t at = atomic_load_explicit(&o->before[made->chunk], memory_order_acquire);
+    if (at < 0) return 0;
+    if (at + made->nnz > o->room) {
+        atomic_store_explicit(&o->full, 1, memory_order_relaxed);
+        atomic_store_explicit(&o->stopped, 1, memory_order_relaxed);
+        return 0;
+    }
+    atomic_store_explicit(&o->before[made->chunk + 1], at + made->nnz, memory_order_release);
+    memcpy(o->C->colind + at, made->colind, (size_t)made->nnz * sizeof *made->colind);
+    memcpy((char *)o->C->val + (size_t)at * o->size, made->val, (size_t)made->nnz * o->size);
+    ring->first = (ring->first + 1) % BUFFERS;
+    ring->n--;
+    return 1;
+}
+
+/* Places what can be placed; waits until no more than `most` are left, or others have stopped. */
+static void place_made(struct once *o, struct ring *ring, int most)
+{
+    for (int turn = 0; ring->n; turn++) {
+        if (place_oldest(o, ring)) {
+            turn = 0;
+            continue;
+        }
+        if (ring->n <= most || atomic_load_explicit(&o->stopped, memory_order_relaxed)) return;
+        tulle__spin(turn);
+    }
+}
+
+static tulle_status grow(struct made *made, int64_t room, size_t size)
+{
+    tulle_status status;
+    if (room <= made->room) return TULLE_OK;
+    tulle__free(made->colind);
+    tulle__free(made->val);
+    *made = (struct made){0};
+    TULLE_TRY(tulle__alloc((size_t)room, sizeof *made->colind, "the columns of a chunk of C", &made->colind));
+    TULLE_TRY(tulle__alloc((size_t)room, size, "the values of a chunk of C", &made->val));
+    made->room = room;
+out:
+    return status;
+}
+
+static tulle_status make_chunk(struct once *o, tulle__spgemm_space *space, int64_t c, struct made *made)
+{
+    int64_t begin = o->plan->chunk_row[c], end = o->plan->chunk_row[c + 1];
+    tulle_status status = grow(made, chunk_bound(o->plan, c) + TULLE__PAD, o->size);
+    if (status != TULLE_OK) return status;
+    status = o->rows->write(space, begin, end, o->count, made->colind, made->val, made->room);
+    made->chunk = c;
+    made->nnz = 0;
+    for (int64_t i = begin; status == TULLE_OK && i < end; i++) made->nnz += o->count[i];
+    return status;
+}
+
+static tulle_status make_chunks(void *arg, int thread, int nthreads)
+{
+    struct once *o = arg;
+    struct ring ring = {.n = 0};
+    tulle__spgemm_space space;
+    tulle_status status = TULLE_OK;
+    (void)thread;
+    (void)nthreads;
+    tulle__spgemm_space_init(&space, o->plan);
+    while (!atomic_load_explicit(&o->stopped, memory_order_relaxed)) {
+        int64_t c = atomic_fetch_add_explicit(&o->next, 1, memory_order_relaxed);
+        if (c >= o->plan->nchunks) break;
+        TULLE_TRY(make_chunk(o, &space, c, &ring.made[(ring.first + ring.n) % BUFFERS]));
+        ring.n++;
+        place_made(o, &ring, BUFFERS - 1);
+    }
+    place_made(o, &ring, 0);
+out:
+    for (int b = 0; b < BUFFERS; b++) {
+        tulle__free(ring.made[b].colind);
+        tulle__free(ring.made[b].val);
+    }
+    tulle__spgemm_space_fini(&space);
+    return stop(o, status);
+}
+
+tulle_status tulle__spgemm_once(const tulle__spgemm_plan *plan, const tulle__spgemm_rows *rows, tulle__pool *pool,
+    int64_t room, int32_t *count, int64_t *before, tulle__csr_result *C, int *fits)
+{
+    tulle_status status;
+    struct once o = {
+        .plan = plan, .rows = rows, .size = tulle_type_size(plan->task->type), .room = room, .count = count, .C = C};
+    TULLE_TRY(tulle__alloc((size_t)plan->nchunks + 1, sizeof *o.before, "chunks of rows", &o.before));
+    for (int64_t c = 0; c <= plan->nchunks; c++) atomic_init(&o.before[c], c ? -1 : 0);
+    TULLE_TRY(tulle__pool_run(pool, make_chunks, &o));
+    *fits = !atomic_load_explicit(&o.full, memory_order_relaxed);
+    for (int64_t c = 0; *fits && c <= plan->nchunks; c++)
+        before[c] = atomic_load_explicit(&o.before[c], memory_order_relaxed);
+out:
+    tulle__free(o.before);
+    return status;
+}

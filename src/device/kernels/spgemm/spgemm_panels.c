@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds out whether rows of C are worth making eight at a time, panel of columns by panel, and prepares B for it: each
+ * row as a set of bits, and where its entries of each panel begin. See spgemm_panels.h.
+ *
+ * Cost: B's and A's columns read once; n / 8 + n / 128 bytes a row of B written, no more than 8.5 an entry.
+ */
+#include <stdatomic.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "device/kernels/spgemm/spgemm.h"
+
+enum { BLOCK = 256, SAMPLES = 16 };
+
+/* ---- rows of B ---- */
+
+struct mark {
+    const tulle__csr *B;
+    tulle__panel_rows *to;
+    int64_t npanels;
+    atomic_int unordered;
+};
+
+/* Bits and starts of row k; whether its columns ascend. */
+static int mark_row(const struct mark *job, int64_t k)
+{
+    const int32_t *col = job->B->colind + job->B->rowptr[k];
+    const int32_t n = (int32_t)(job->B->rowptr[k + 1] - job->B->rowptr[k]);
+    uint64_t *bits = job->to->bits + k * job->npanels * TULLE__PANEL_WORDS;
+    int32_t *start = job->to->start + k * (job->npanels + 1), before = -1, ascend = 1;
+    int64_t panel = 0;
+    for (int64_t w = 0; w < job->npanels * TULLE__PANEL_WORDS; w++) bits[w] = 0;
+    for (int32_t e = 0; e < n; e++) {
+        ascend &= col[e] > before;
+        before = col[e];
+        bits[before >> 6] |= (uint64_t)1 << (before & 63);
+        for (; panel <= before / TULLE__PANEL; panel++) start[panel] = e;
+    }
+    for (; panel <= job->npanels; panel++) start[panel] = n;
+    return ascend;
+}
+
+static void mark_rows(void *arg, int64_t begin, int64_t end)
+{
+    struct mark *job = arg;
+    for (int64_t k = begin; k < end; k++)
+        if (!mark_row(job, k)) atomic_store_explicit(&job->unordered, 1, memory_order_relaxed);
+}
+
+static tulle_status make_rows(tulle__pool *pool, const tulle__csr *B, int64_t npanels, tulle__panel_rows *to, int *fit)
+{
+    struct mark job = {.B = B, .to = to, .npanels = npanels};
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)(B->m * npanels * TULLE__PANEL_WORDS), sizeof *to->bits, "rows of bits", &to->bits));
+    TULLE_TRY(tulle__alloc((size_t)(B->m * (npanels + 1)), sizeof *to->start, "rows of panels", &to->start));
+    tulle__pool_blocks(pool, B->m, BLOCK, mark_rows, &job);
+    if (atomic_load_explicit(&job.unordered, memory_order_relaxed)) *fit = 0;
+out:
+    return status;
+}
+
+/* ---- rows of A ---- */
+
+static int ascends(const int32_t *col, int64_t n)
+{
+    int ascend = 1;
+    for (int64_t a = 1; a < n; a++) ascend &= col[a] > col[a - 1];
+    return ascend;
+}
+
+struct check {
+    const tulle__csr *A;
+    atomic_int unordered;
+};
+
+static void check_rows(void *arg, int64_t begin, int64_t end)
+{
+    struct check *job = arg;
+    const int64_t *ap = job->A->rowptr;
+    for (int64_t i = begin; i < end; i++)
+        if (!ascends(job->A->colind + ap[i], ap[i + 1] - ap[i]))
+            atomic_store_explicit(&job->unordered, 1, memory_order_relaxed);
+}
+
+static int is_ordered(tulle__pool *pool, const tulle__csr *A)
+{
+    struct check job = {.A = A};
+    tulle__pool_blocks(pool, A->m, BLOCK, check_rows, &job);
+    return !atomic_load_explicit(&job.unordered, memory_order_relaxed);
+}
+
+/* ---- whether ---- */
+
+/* What groups of rows multiply: products, the entries of B that they take part in, and the rows of B. */
+struct work {
+    int64_t products, entries, rows;
+};
+
+static void count_group(const tulle__spgemm_pair *pair, int64_t i, int64_t m, struct work *work)
+{
+    const int64_t *ap = pair->A.rowptr, *bp = pair->B.rowptr;
+    int64_t at[TULLE__PANEL_ROWS], rows = m - i < TULLE__PANEL_ROWS ? m - i : TULLE__PANEL_ROWS;
+    for (int64_t r = 0; r < rows; r++) at[r] = ap[i + r];
+    for (;;) {
+        int32_t k = INT32_MAX;
+        int64_t sharing = 0;
+        for (int64_t r = 0; r < rows; r++)
+            if (at[r] < ap[i + r + 1] && pair->A.colind[at[r]] < k) k = pair->A.colind[at[r]];
+        if (k == INT32_MAX) return;
+        for (int64_t r = 0; r < rows; r++)
+            if (at[r] < ap[i + r + 1] && pair->A.colind[at[r]] <= k) {
+                at[r]++;
+                sharing++;
+            }
+        work->products += sharing * (bp[k + 1] - bp[k]);
+        work->entries += bp[k + 1] - bp[k];
+        work->rows++;
+    }
+}
+
+/*
+ * Whether eight rows at a time would be faster, by a sample and what was measured (nanoseconds; only their ratios
+ * matter): 1.1 for an entry of B and 9 for the loop over those of a panel, against 0.12 a product and 2.5 a run of B's
+ * columns, or, without runs, 1.3 a product. A third to spare. B must be worth a bit a column.
+ */
+static int promising(const tulle__spgemm_plan *plan, double run)
+{
+    const tulle__spgemm_task *task = plan->task;
+    struct work work = {0};
+    int64_t entries = 0, rows = 0;
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__spgemm_pair *pair = &task->pair[p];
+        const tulle__csr *B = &pair->B;
+        entries += B->rowptr[B->m] - B->rowptr[0];
+        rows += B->m;
+        for (int64_t s = 0; pair->A.rowptr && s < SAMPLES; s++)
+            count_group(pair, task->m / SAMPLES * s, task->m, &work);
+    }
+    if (entries / TULLE__PANEL_WORDS < rows * plan->npanels) return 0;
+    double panels = 1.1 * (double)work.entries + 9 * (double)(work.rows * plan->npanels);
+    double singly = (run >= 2 ? 0.12 + 2.5 / run : 1.3) * (double)work.products;
+    return singly > 1.33 * panels;
+}
+
+void tulle__spgemm_drop_panels(tulle__spgemm_plan *plan)
+{
+    for (int p = 0; plan->panels && p < plan->task->npairs; p++) {
+        tulle__free(plan->panels[p].bits);
+        tulle__free(plan->panels[p].start);
+    }
+    tulle__free(plan->panels);
+    plan->panels = NULL;
+}
+
+tulle_status tulle__spgemm_make_panels(tulle__spgemm_plan *plan, tulle__pool *pool, double run)
+{
+    const tulle__spgemm_task *task = plan->task;
+    tulle_status status = TULLE_OK;
+    int fit = 1;
+    plan->npanels = (task->n + TULLE__PANEL - 1) / TULLE__PANEL;
+    if (plan->knobs.panels <= 0 && !promising(plan, run)) return TULLE_OK;
+    TULLE_TRY(tulle__alloc_zero((size_t)task->npairs, sizeof *plan->panels, "panels of columns", &plan->panels));
+    for (int p = 0; fit && p < task->npairs; p++) {
+        const tulle__spgemm_pair *pair = &task->pair[p];
+        TULLE_TRY(make_rows(pool, &pair->B, plan->npanels, &plan->panels[p], &fit));
+        if (fit && pair->A.rowptr && !tulle__same_arrays(&pair->A, &pair->B)) fit = is_ordered(pool, &pair->A);
+    }
+out:
+    if (status != TULLE_OK || !fit) tulle__spgemm_drop_panels(plan);
+    return status;
+}

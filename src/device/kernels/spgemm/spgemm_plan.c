@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a sparse product decides before it starts: flops, chunks of rows, and whether B is worth reading as runs. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "device/kernels/spgemm/spgemm.h"
+
+enum { FLOPS_ROWS = 2048, RUN_SAMPLES = 1024, RUN_ROWS = 1024 };
+
+static int64_t minimum(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static int64_t maximum(int64_t x, int64_t y)
+{
+    return x > y ? x : y;
+}
+
+int64_t tulle__spgemm_row_flops(const tulle__spgemm_task *task, int64_t i)
+{
+    int64_t flops = 0;
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *A = &task->pair[p].A, *B = &task->pair[p].B;
+        int64_t begin = A->rowptr ? A->rowptr[i] : 0, end = A->rowptr ? A->rowptr[i + 1] : 1;
+        for (int64_t a = begin; a < end; a++) {
+            int64_t k = A->rowptr ? A->colind[a] : i;
+            flops += B->rowptr[k + 1] - B->rowptr[k];
+        }
+    }
+    return flops;
+}
+
+struct flops_job {
+    const tulle__spgemm_task *task;
+    int64_t *flops;
+};
+
+static void count_flops(void *arg, int64_t begin, int64_t end)
+{
+    struct flops_job *job = arg;
+    for (int64_t i = begin; i < end; i++) job->flops[i] = tulle__spgemm_row_flops(job->task, i);
+}
+
+tulle_status tulle__spgemm_cpu_flops(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *flops)
+{
+    struct flops_job job = {.task = task, .flops = flops};
+    tulle__pool_blocks(pool, task->m, FLOPS_ROWS, count_flops, &job);
+    return TULLE_OK;
+}
+
+/* Chunks of nearly equal weight, where a row also costs something for itself; of whole groups, where there are any. */
+static tulle_status cut_chunks(tulle__spgemm_plan *plan, int nthreads, const int64_t *flops)
+{
+    enum { ROW = 8 };
+    int64_t m = plan->task->m, target = plan->knobs.chunk, group = plan->panels ? TULLE__PANEL_ROWS : 1;
+    if (!target) target = minimum(1 << 18, maximum(1 << 13, (plan->flops + ROW * m) / (32 * nthreads)));
+    int64_t most = minimum(m, (plan->flops + ROW * m) / target * 2 + 2), before = 0, at = 0, weight = 0;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)most + 1, sizeof *plan->chunk_row, "chunks of rows", &plan->chunk_row));
+    TULLE_TRY(tulle__alloc((size_t)most + 1, sizeof *plan->chunk_flops, "chunks of rows", &plan->chunk_flops));
+    for (int64_t i = 0; i < m; i++) {
+        int64_t own = flops[i] + ROW;
+        if (i == 0 || (weight + own > target && i % group == 0)) {
+            plan->chunk_row[at] = i;
+            plan->chunk_flops[at++] = before;
+            weight = 0;
+        }
+        weight += own;
+        before += flops[i];
+    }
+    plan->chunk_row[at] = m;
+    plan->chunk_flops[at] = before;
+    plan->nchunks = at;
+out:
+    return status;
+}
+
+/* The mean length of the runs that the columns of B's tiles come in, by a sample of rows. */
+static double run_length(const tulle__spgemm_task *task)
+{
+    int64_t entries = 0, runs = 0;
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *B = &task->pair[p].B;
+        int64_t step = maximum(1, B->m / RUN_SAMPLES);
+        for (int64_t k = 0; k < B->m; k += step) {
+            entries += step * (B->rowptr[k + 1] - B->rowptr[k]);
+            for (int64_t b = B->rowptr[k]; b < B->rowptr[k + 1]; b++)
+                if (b == B->rowptr[k] || B->colind[b] != B->colind[b - 1] + 1) runs += step;
+        }
+    }
+    return runs ? (double)entries / (double)runs : INFINITY;
+}
+
+struct run_job {
+    const tulle__csr *B;
+    tulle__run_rows *rows;
+};
+
+/* The runs of a row, to the end of a list; how many. */
+static int32_t split_row(const int32_t *col, int32_t len, tulle__run *run)
+{
+    int32_t count = 0;
+    for (int32_t b = 0; b < len;) {
+        int32_t first = b++;
+        while (b < len && col[b] == col[b - 1] + 1) b++;
+        run[count++] = (tulle__run){col[first], b - first};
+    }
+    return count;
+}
+
+/* Lists are dense inside blocks of rows, which begin where their entries do: one pass makes them. */
+static void find_runs(void *arg, int64_t begin, int64_t end)
+{
+    struct run_job *job = arg;
+    const tulle__csr *B = job->B;
+    const int64_t *bp = B->rowptr;
+    int64_t at = bp[begin] - bp[0];
+    for (int64_t k = begin; k < end; k++) {
+        const int32_t *col = B->colind + bp[k];
+        int64_t len = bp[k + 1] - bp[k];
+        tulle__run_list *list = &job->rows->row[k];
+        if (k > begin && bp[k] - bp[k - 1] == len && !memcmp(col, col - len, (size_t)len * sizeof *col)) {
+            *list = list[-1];
+            continue;
+        }
+        *list = (tulle__run_list){.first = at, .count = split_row(col, (int32_t)len, job->rows->run + at)};
+        at += list->count;
+    }
+}
+
+static void drop_runs(tulle__spgemm_plan *plan)
+{
+    for (int p = 0; plan->runs && p < plan->task->npairs; p++) {
+        tulle__free(plan->runs[p].row);
+        tulle__free(plan->runs[p].run);
+    }
+    tulle__free(plan->runs);
+    plan->runs = NULL;
+}
+
+static tulle_status make_runs(tulle__spgemm_plan *plan, tulle__pool *pool)
+{
+    const tulle__spgemm_task *task = plan->task;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc_zero((size_t)task->npairs, sizeof *plan->runs, "the runs of B", &plan->runs));
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *B = &task->pair[p].B;
+        tulle__run_rows *rows = &plan->runs[p];
+        TULLE_TRY(tulle__alloc((size_t)B->m, sizeof *rows->row, "the runs of B", &rows->row));
+        TULLE_TRY(
+            tulle__alloc((size_t)(B->rowptr[B->m] - B->rowptr[0]), sizeof *rows->run, "the runs of B", &rows->run));
+        struct run_job job = {.B = B, .rows = rows};
+        tulle__pool_blocks(pool, B->m, RUN_ROWS, find_runs, &job);
+    }
+out:
+    return status;
+}
+
+static const double MOSTLY = 0.75; /* of A's entries in stretches: the others are not worth runs */
+
+/* Whether so many dense rows of sums a thread are a small part of the memory that is left: hash tables need less. */
+static int fits(const tulle__spgemm_plan *plan, const tulle__pool *pool, int rows)
+{
+    enum { PART = 8 };
+    size_t row = (size_t)plan->task->n * tulle_type_size(plan->task->type), threads = (size_t)tulle__pool_size(pool);
+    return row * (size_t)rows * threads <= tulle__account_left(tulle__account_current()) / PART;
+}
+
+/* Ways to be faster, where knobs do not tell: panels, stretches, runs. Without memory for them there are others. */
+static void choose_ways(tulle__spgemm_plan *plan, tulle__pool *pool)
+{
+    const tulle__spgemm_task *task = plan->task;
+    const tulle__spgemm_knobs *knobs = &plan->knobs;
+    const int automatic = knobs->accumulator == TULLE__ACCUMULATOR_AUTO && plan->dense;
+    int64_t entries = 0;
+    double part = 0, run = run_length(task);
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *B = &task->pair[p].B;
+        entries += B->rowptr[B->m] - B->rowptr[0];
+    }
+    if (knobs->panels > 0 || (knobs->panels == 0 && knobs->runs <= 0 && knobs->shifts <= 0 && automatic &&
+                                 task->m >= 4 * TULLE__PANEL_ROWS * tulle__pool_size(pool)))
+        (void)tulle__spgemm_make_panels(plan, pool, run);
+    if (plan->panels) return;
+    if (knobs->shifts > 0 || (knobs->shifts == 0 && automatic && plan->flops >= 2 * entries))
+        (void)tulle__spgemm_make_shifts(plan, pool, &part);
+    int runs = knobs->runs == 0 && run >= 2 && part <= MOSTLY && plan->dense && fits(plan, pool, TULLE__BLOCK_ROWS) &&
+               knobs->accumulator <= TULLE__ACCUMULATOR_DENSE && plan->flops >= 4 * entries;
+    if ((runs || knobs->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
+}
+
+tulle_status tulle__spgemm_plan_init(
+    tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const tulle__spgemm_task *task)
+{
+    tulle_status status;
+    int64_t *flops = NULL, bytes = 0;
+    int32_t n;
+    int nthreads = tulle__pool_size(pool);
+    *plan = (tulle__spgemm_plan){.task = task, .knobs = *knobs};
+    TULLE_TRY(tulle__narrow(task->n, "the width of a tile of C", &n));
+    TULLE_TRY(tulle__alloc((size_t)task->m, sizeof *flops, "the flops of rows", &flops));
+    TULLE_TRY(tulle__spgemm_cpu_flops(pool, task, flops));
+    for (int64_t i = 0; i < task->m; i++) plan->flops += flops[i];
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__csr *B = &task->pair[p].B;
+        bytes += (B->rowptr[B->m] - B->rowptr[0]) * (int64_t)(sizeof(int32_t) + tulle_type_size(task->type));
+    }
+    plan->prefetch = bytes > 1 << 20;
+    plan->dense = (n <= maximum(1 << 20, plan->flops / (4 * nthreads)) && fits(plan, pool, 1)) ||
+                  knobs->accumulator == TULLE__ACCUMULATOR_DENSE;
+    choose_ways(plan, pool);
+    TULLE_TRY(cut_chunks(plan, nthreads, flops));
+out:
+    tulle__free(flops);
+    if (status != TULLE_OK) tulle__spgemm_plan_fini(plan);
+    return status;
+}
+
+void tulle__spgemm_plan_fini(tulle__spgemm_plan *plan)
+{
+    tulle__free(plan->chunk_row);
+    tulle__free(plan->chunk_flops);
+    drop_runs(plan);
+    tulle__spgemm_drop_shifts(plan);
+    tulle__spgemm_drop_panels(plan);
+    plan->chunk_row = plan->chunk_flops = NULL;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finds stretches of rows that are shifts of each other in A and B, and turns B's values there by 90 degrees, so that
+ * an entry's values in consecutive rows lie side by side (as a diagonal format has them). See spgemm_shifts.h.
+ *
+ * Cost: A's and B's columns read once, B's values read and written once, by all threads; of B the rows between the
+ * first and the last that A's stretches take, which are few where A is a tile beside the diagonal.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "device/kernels/spgemm/spgemm.h"
+
+/* Stretches end with blocks of rows, which are such that their entries' values do not all fall into one set of a cache.
+ */
+enum { SAMPLES = 512, BLOCK = 8136, TURN = 64 };
+
+static const double GOLDEN = 0.6180339887498949;
+
+/*
+ * Whether row i has the columns of row i - 1, each one further on; none, if that has none: a tile beside the diagonal
+ * is empty almost everywhere, and must not end the stretches of the tile on it.
+ */
+static int is_shift(const tulle__csr *A, int64_t i)
+{
+    const int32_t *row = A->colind + A->rowptr[i], *before = A->colind + A->rowptr[i - 1];
+    int64_t len = A->rowptr[i + 1] - A->rowptr[i];
+    int32_t differ = 0;
+    if (A->rowptr[i] - A->rowptr[i - 1] != len) return 0;
+    if (len > 0 && row[0] != before[0] + 1) return 0;
+    for (int64_t a = 0; a < len; a++) differ |= row[a] ^ (before[a] + 1);
+    return !differ;
+}
+
+/* Entries, and those of them in rows that are shifts; of a sample, or in stretches. */
+struct share {
+    double entries, shifted;
+};
+
+/* Adds what a sample of A's rows says of all of them. */
+static void sample(const tulle__csr *A, struct share *of)
+{
+    const double weight = (double)A->m / SAMPLES;
+    for (int64_t s = 0; s < SAMPLES && A->m > 1; s++) {
+        double at = (double)s * GOLDEN - (double)(int64_t)((double)s * GOLDEN); /* in step with no grid */
+        int64_t i = 1 + (int64_t)((double)(A->m - 1) * at), len = A->rowptr[i + 1] - A->rowptr[i];
+        of->entries += weight * (double)len;
+        if (is_shift(A, i)) of->shifted += weight * (double)len;
+    }
+}
+
+static int often(const struct share *of)
+{
+    return of->shifted > 0 && 2 * of->shifted >= of->entries;
+}
+
+/* ---- stretches ---- */
+
+struct search {
+    const tulle__csr *A;
+    int64_t begin; /* of the rows searched */
+    tulle__stretch *row;
+};
+
+static void find_stretches(void *arg, int64_t begin, int64_t end)
+{
+    struct search *job = arg;
+    begin += job->begin;
+    end += job->begin;
+    for (int64_t first = begin, i = begin + 1; i <= end; i++) {
+        if (i < end && is_shift(job->A, i)) continue;
+        for (int64_t r = first; r < i; r++) job->row[r] = (tulle__stretch){first, i};
+        first = i;
+    }
+}
+
+/* Of the rows in `of`. */
+static tulle_status make_stretches(tulle__pool *pool, const tulle__csr *A, tulle__stretch of, tulle__stretch **row)
+{
+    struct search job = {.A = A, .begin = of.first};
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)A->m, sizeof **row, "stretches of shifted rows", row));
+    job.row = *row;
+    tulle__pool_blocks(pool, of.end - of.first, BLOCK, find_stretches, &job);
+out:
+    return status;
+}
+
+/* The rows of B from the first to the last that A's stretches take. */
+static tulle__stretch rows_taken(const tulle__csr *A, const tulle__stretch *row)
+{
+    tulle__stretch of = {.first = INT64_MAX};
+    for (int64_t i = 0; i < A->m; i = row[i].end) {
+        int64_t rows = row[i].end - i;
+        if (rows < TULLE__SHIFT_ROWS) continue;
+        for (int64_t a = A->rowptr[i]; a < A->rowptr[i + 1]; a++) {
+            int64_t k = A->colind[a];
+            if (k < of.first) of.first = k;
+            if (k + rows > of.end) of.end = k + rows;
+        }
+    }
+    return of.end ? of : (tulle__stretch){0};
+}
+
+/* Adds A's entries, and those in stretches worth it. */
+static void add_covered(const tulle__csr *A, const tulle__stretch *row, struct share *of)
+{
+    for (int64_t i = 0; i < A->m; i = row[i].end) {
+        double entries = (double)(A->rowptr[row[i].end] - A->rowptr[i]);
+        of->entries += entries;
+        if (row[i].end - i >= TULLE__SHIFT_ROWS) of->shifted += entries;
+    }
+}
+
+/* ---- values ---- */
+
+struct turn {
+    const tulle__csr *B;
+    int64_t begin; /* of the rows turned */
+    const tulle__stretch *row;
+    char *to;
+    tulle_type type;
+};
+
+#define TURN_ROWS(T, suffix)                                                                                           \
+    /* `rows` rows of len values; those of an entry become consecutive. */                                             \
+    static void turn_##suffix(const void *from, void *to, int64_t rows, int64_t len)                                   \
+    {                                                                                                                  \
+        const T *x = from;                                                                                             \
+        T *y = to;                                                                                                     \
+        for (int64_t r = 0; r < rows; r += TURN) {                                                                     \
+            int64_t end = r + TURN < rows ? r + TURN : rows;                                                           \
+            for (int64_t e = 0; e < len; e++)                                                                          \
+                for (int64_t t = r; t < end; t++) y[e * rows + t] = x[t * len + e];                                    \
+        }                                                                                                              \
+    }
+TURN_ROWS(float, f32)
+TURN_ROWS(double, f64)
+
+static void turn_values(void *arg, int64_t begin, int64_t end)
+{
+    struct turn *job = arg;
+    const int64_t *bp = job->B->rowptr;
+    size_t size = tulle_type_size(job->type);
+    for (int64_t k = job->begin + begin; k < job->begin + end; k = job->row[k].end) {
+        int64_t rows = job->row[k].end - k, len = bp[k + 1] - bp[k];
+        const char *from = (const char *)job->B->val + (size_t)bp[k] * size;
+        char *to = job->to + (size_t)(bp[k] - bp[0]) * size;
+        if (rows < TULLE__SHIFT_ROWS) continue;
+        job->type == TULLE_F32 ? turn_f32(from, to, rows, len) : turn_f64(from, to, rows, len);
+    }
+}
+
+static tulle_status make_values(
+    tulle__pool *pool, tulle_type type, const tulle__csr *B, tulle__stretch of, const tulle__stretch *row, void **val)
+{
+    struct turn job = {.B = B, .begin = of.first, .row = row, .type = type};
+    tulle_status status;
+    TULLE_TRY(tulle__alloc(
+        (size_t)(B->rowptr[B->m] - B->rowptr[0]), tulle_type_size(type), "the values of shifted rows", val));
+    job.to = *val;
+    tulle__pool_blocks(pool, of.end - of.first, BLOCK, turn_values, &job);
+out:
+    return status;
+}
+
+/* ---- of a product ---- */
+
+void tulle__spgemm_drop_shifts(tulle__spgemm_plan *plan)
+{
+    for (int p = 0; plan->shifts && p < plan->task->npairs; p++) {
+        tulle__shifts *shifts = &plan->shifts[p];
+        if (shifts->A != shifts->B) tulle__free(shifts->A);
+        tulle__free(shifts->B);
+        tulle__free(shifts->b_val);
+    }
+    tulle__free(plan->shifts);
+    plan->shifts = NULL;
+}
+
+static tulle_status make_pair(tulle__pool *pool, tulle_type type, const tulle__spgemm_pair *pair, tulle__shifts *shifts)
+{
+    const tulle__csr *A = &pair->A, *B = &pair->B;
+    const int same = A->rowptr && tulle__same_arrays(A, B);
+    tulle__stretch of = {.end = B->m};
+    tulle_status status;
+    if (A->rowptr && !same) {
+        TULLE_TRY(make_stretches(pool, A, (tulle__stretch){.end = A->m}, &shifts->A));
+        of = rows_taken(A, shifts->A);
+    }
+    TULLE_TRY(make_stretches(pool, B, of, &shifts->B));
+    TULLE_TRY(make_values(pool, type, B, of, shifts->B, &shifts->b_val));
+    if (same) shifts->A = shifts->B;
+    shifts->same = same && A->val == B->val;
+out:
+    return status;
+}
+
+/* Whether most entries of A's tiles, and of B's, lie in rows that are shifts, by a sample of them. */
+static int promising(const tulle__spgemm_task *task)
+{
+    struct share A = {0}, B = {0};
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__spgemm_pair *pair = &task->pair[p];
+        sample(pair->A.rowptr ? &pair->A : &pair->B, &A);
+        sample(&pair->B, &B);
+    }
+    return often(&A) && often(&B);
+}
+
+tulle_status tulle__spgemm_make_shifts(tulle__spgemm_plan *plan, tulle__pool *pool, double *part)
+{
+    const tulle__spgemm_task *task = plan->task;
+    struct share covered = {0};
+    tulle_status status = TULLE_OK;
+    *part = 0;
+    if (plan->knobs.shifts <= 0 && !promising(task)) return TULLE_OK;
+    TULLE_TRY(
+        tulle__alloc_zero((size_t)task->npairs, sizeof *plan->shifts, "stretches of shifted rows", &plan->shifts));
+    for (int p = 0; p < task->npairs; p++) {
+        const tulle__spgemm_pair *pair = &task->pair[p];
+        tulle__shifts *shifts = &plan->shifts[p];
+        TULLE_TRY(make_pair(pool, task->type, pair, shifts));
+        pair->A.rowptr ? add_covered(&pair->A, shifts->A, &covered) : add_covered(&pair->B, shifts->B, &covered);
+    }
+    if (covered.entries > 0) *part = covered.shifted / covered.entries;
+out:
+    if (status != TULLE_OK) tulle__spgemm_drop_shifts(plan);
+    return status;
+}
+
+int64_t tulle__spgemm_shifted_rows(const tulle__spgemm_plan *plan, int64_t i, int64_t end)
+{
+    int64_t rows = end - i;
+    for (int p = 0; p < plan->task->npairs && rows >= TULLE__SHIFT_ROWS; p++) {
+        const tulle__csr *A = &plan->task->pair[p].A;
+        const tulle__shifts *shifts = &plan->shifts[p];
+        int64_t a = 0, last = 0, k = i;
+        if (A->rowptr) {
+            if (shifts->A[i].end - i < rows) rows = shifts->A[i].end - i;
+            a = A->rowptr[i];
+            last = A->rowptr[i + 1] - 1;
+        }
+        for (; a <= last && rows >= TULLE__SHIFT_ROWS; a++) {
+            if (A->rowptr) k = A->colind[a];
+            if (shifts->B[k].end - k < rows) rows = shifts->B[k].end - k;
+        }
+    }
+    return rows >= TULLE__SHIFT_ROWS ? rows : 0;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A thread's working space in a sparse product. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "device/kernels/spgemm/spgemm.h"
+
+void tulle__spgemm_space_init(tulle__spgemm_space *space, const tulle__spgemm_plan *plan)
+{
+    *space = (tulle__spgemm_space){.plan = plan};
+}
+
+void tulle__spgemm_space_fini(tulle__spgemm_space *space)
+{
+    tulle__free(space->segment);
+    tulle__free(space->dense);
+    tulle__free(space->bits);
+    tulle__free(space->word);
+    tulle__free(space->summary);
+    tulle__free(space->key);
+    tulle__free(space->slot);
+    tulle__free(space->order);
+    tulle__free(space->order2);
+    tulle__free(space->run);
+    tulle__free(space->shifted);
+    tulle__free(space->factor);
+    tulle__free(space->product);
+    tulle__free(space->row.place);
+    tulle__free(space->panels.term);
+    tulle__free(space->panels.factor);
+    tulle__free(space->panels.sums);
+    tulle__free(space->panels.bits);
+}
+
+/* Replaces a block whose contents need not be kept; doubling keeps the number of replacements small. */
+static tulle_status replace(void *block, int64_t count, size_t size, const char *what)
+{
+    void *old;
+    memcpy(&old, block, sizeof old);
+    tulle__free(old);
+    memset(block, 0, sizeof old);
+    return tulle__alloc((size_t)count, size, what, block);
+}
+
+static int64_t grown(int64_t room, int64_t count)
+{
+    return count > 2 * room ? count : 2 * room;
+}
+
+tulle_status tulle__spgemm_space_segments(tulle__spgemm_space *space, int64_t count, size_t size)
+{
+    if (count <= space->segment_room) return TULLE_OK;
+    count = grown(space->segment_room, count < 64 ? 64 : count);
+    space->segment_room = 0;
+    tulle_status status = replace(&space->segment, count, size, "the rows of B under a row of C");
+    if (status == TULLE_OK) space->segment_room = count;
+    return status;
+}
+
+tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size)
+{
+    if (space->summary) return TULLE_OK;
+    size_t n = (size_t)space->plan->task->n, rows = space->plan->runs ? TULLE__BLOCK_ROWS : 1;
+    tulle_status status = TULLE_OK;
+    if (!space->dense) TULLE_TRY(tulle__alloc_zero(rows * (n + TULLE__PAD), size, "dense rows of sums", &space->dense));
+    if (!space->bits)
+        TULLE_TRY(tulle__alloc_zero(n / 64 + 2, sizeof *space->bits, "the bits of a row of C", &space->bits));
+    if (!space->word)
+        TULLE_TRY(tulle__alloc(n / 64 + 2 + TULLE__PAD, sizeof *space->word, "the words of a row of C", &space->word));
+    TULLE_TRY(tulle__alloc_zero(n / 4096 + 2, sizeof *space->summary, "the bits of a row of C", &space->summary));
+out:
+    return status;
+}
+
+tulle_status tulle__spgemm_space_slots(tulle__spgemm_space *space, int64_t count, size_t size)
+{
+    if (count <= space->hash_room) return TULLE_OK;
+    count = grown(space->hash_room, count < 1024 ? 1024 : count);
+    space->hash_room = 0;
+    tulle_status status;
+    TULLE_TRY(replace(&space->key, count, sizeof *space->key, "the keys of a hash table"));
+    TULLE_TRY(replace(&space->slot, count, size, "the sums of a hash table"));
+    for (int64_t s = 0; s < count; s++) space->key[s] = TULLE__EMPTY;
+    space->hash_room = count;
+out:
+    return status;
+}
+
+tulle_status tulle__spgemm_space_order(tulle__spgemm_space *space, int64_t count)
+{
+    if (count <= space->order_room) return TULLE_OK;
+    count = grown(space->order_room, count < 256 ? 256 : count);
+    space->order_room = 0;
+    tulle_status status;
+    TULLE_TRY(replace(&space->order, count, sizeof *space->order, "the columns of a row to be sorted"));
+    TULLE_TRY(replace(&space->order2, count, sizeof *space->order2, "the columns of a row to be sorted"));
+    space->order_room = count;
+out:
+    return status;
+}
+
+tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count)
+{
+    if (count <= space->run_room) return TULLE_OK;
+    count = grown(space->run_room, count < 256 ? 256 : count);
+    tulle_status status = tulle__realloc((size_t)count, sizeof *space->run, "the runs of rows of C", &space->run);
+    if (status == TULLE_OK) space->run_room = count;
+    return status;
+}
+
+tulle_status tulle__spgemm_space_shifted(tulle__spgemm_space *space, int64_t count, size_t size, size_t factor)
+{
+    tulle__shifted_row *row = &space->row;
+    tulle_status status;
+    if (count <= row->most) return TULLE_OK;
+    count = grown(row->most, count < 64 ? 64 : count);
+    row->most = row->nterms = row->nnz = 0;
+    TULLE_TRY(replace(&space->shifted, 2 * count, size, "the rows of B under a stretch of C"));
+    TULLE_TRY(replace(&space->factor, count, factor, "the values of A for a stretch of C"));
+    row->most = count;
+out:
+    return status;
+}
+
+tulle_status tulle__spgemm_space_products(tulle__spgemm_space *space, int64_t count, size_t size)
+{
+    tulle__shifted_row *row = &space->row;
+    tulle_status status;
+    row->nterms = row->nnz = 0;
+    if (count <= row->room) return TULLE_OK;
+    count = grown(row->room, count < 256 ? 256 : count);
+    row->room = 0;
+    TULLE_TRY(replace(&space->product, count, size, "the products of a row of C"));
+    TULLE_TRY(replace(&row->place, 4 * count, sizeof *row->place, "the places of products in a row of C"));
+    row->room = count;
+    row->col = row->place + count;
+    row->first = row->col + count;
+    row->last = row->first + count;
+out:
+    return status;
+}
+
+tulle_status tulle__spgemm_space_panels(tulle__spgemm_space *space, int64_t count, size_t term_size, size_t size)
+{
+    tulle__panel_space *panels = &space->panels;
+    const size_t words = (size_t)space->plan->npanels * TULLE__PANEL_WORDS * TULLE__PANEL_ROWS;
+    tulle_status status = TULLE_OK;
+    if (!panels->bits) TULLE_TRY(tulle__alloc(words, sizeof *panels->bits, "the bits of rows of C", &panels->bits));
+    if (!panels->sums)
+        TULLE_TRY(tulle__alloc((size_t)TULLE__PANEL * TULLE__PANEL_ROWS, size, "the sums of a panel", &panels->sums));
+    if (count <= panels->room) return TULLE_OK;
+    count = grown(panels->room, count < 256 ? 256 : count);
+    panels->room = 0;
+    TULLE_TRY(replace(&panels->term, count, term_size, "the rows of B under rows of C"));
+    TULLE_TRY(replace(&panels->factor, count * TULLE__PANEL_ROWS, size, "the values of A for rows of C"));
+    panels->room = count;
+out:
+    return status;
+}
+
+/* Insertion for few; else by bytes from the lowest up, as many as the greatest key has (LSD radix sort). */
+void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count)
+{
+    uint64_t *x = space->order, *y = space->order2, all = 0;
+    if (count <= 48) {
+        for (int64_t i = 1; i < count; i++) {
+            uint64_t item = x[i];
+            int64_t j = i;
+            for (; j > 0 && x[j - 1] > item; j--) x[j] = x[j - 1];
+            x[j] = item;
+        }
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) all |= x[i];
+    for (int shift = 32; shift < 64 && all >> shift; shift += 8) {
+        int64_t start[256] = {0}, at = 0;
+        for (int64_t i = 0; i < count; i++) start[(x[i] >> shift) & 255]++;
+        for (int d = 0; d < 256; d++) {
+            int64_t here = start[d];
+            start[d] = at;
+            at += here;
+        }
+        for (int64_t i = 0; i < count; i++) y[start[(x[i] >> shift) & 255]++] = x[i];
+        uint64_t *swap = x;
+        x = y;
+        y = swap;
+    }
+    space->order = x;
+    space->order2 = y;
+}

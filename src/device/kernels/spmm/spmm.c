@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * C = alpha sum_p A_p B_p + beta C by rows of C, for rows of chunks with nearly equal work, which threads take in turn:
+ * neighbouring chunks run at the same time, so that threads share in the outer cache the rows of B that neighbours have
+ * in common. Rows too long for one thread are left out at first, then summed in pieces by all.
+ *
+ * Costs, with v bytes a value, N columns, z entries of A:
+ *   flops   2 z N; an FMA per vector needs one load of B, so at best the loads' rate (two 32-byte vectors a cycle)
+ *   memory  A once (z (4 + v)), B at least once, C once (streamed) or twice (a store to memory is a load of it too)
+ *   cache   z N v bytes of B from wherever its row was left by the rows before: what a structured matrix lives on
+ * With few columns A's bytes dominate; with many, whether N v bytes times the rows of B that are in use fit the caches.
+ * Columns or strides other than row-major go through packed panels of 32 columns.
+ */
+#include "device/kernels/spmm/like_rows.h"
+
+#include <stdatomic.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+enum { PANEL = 32, PASS_LINES = 8, MANY_LINES = 4, CHUNKS_PER_THREAD = 24, SCRATCH_ROWS = 256, ROW_WORK = 4 };
+enum { SAMPLED_ROWS = 128, SAMPLED_ENTRIES = 64 };
+enum { LONG_ROW = 1 << 16, PIECE = 1 << 14 }; /* entries; fixed, so that sums do not depend on threads */
+static const double streamed_bytes = 24e6, fetched_bytes = 256e3, fetched_column = 16e6, always_fetched_bytes = 20e6;
+
+/* Part of a long row. */
+struct piece {
+    int64_t rowptr[2];
+    int pair;
+};
+
+struct job {
+    tulle__spmm_kernel kernel;
+    const tulle__spmm_task *task;
+    tulle__spmm_operand *operand; /* [npairs]: as of this pass */
+    size_t size;
+    int64_t inner;        /* rows of B, of all pairs */
+    int64_t first, width; /* the columns of this pass */
+    char *packed;
+    int packs;   /* B is not row-major: panels of it are */
+    int scratch; /* C is not row-major: a thread's rows are made beside it, then put there */
+    int stream;
+    int groups; /* kinds that are frequent in A */
+    int uneven; /* rows of A end where their neighbours do not, and there is a kernel for such */
+    int column; /* one, with B's rows next to each other in all pairs */
+    int64_t nchunks;
+    int64_t *long_row; /* rows that were left out; NULL: there can be none */
+    struct piece *piece;
+    int64_t npieces;
+    char *sums; /* npieces x width: of one long row */
+    atomic_int_fast64_t next, nlong;
+};
+
+static int64_t row_length(const tulle__spmm_task *task, int64_t i)
+{
+    int64_t length = 0;
+    for (int p = 0; p < task->npairs; p++) length += task->pair[p].A.rowptr[i + 1] - task->pair[p].A.rowptr[i];
+    return length;
+}
+
+/* Work before row i: its entries, and something for each row. */
+static int64_t work_before(const tulle__spmm_task *task, int64_t i)
+{
+    int64_t work = ROW_WORK * i;
+    for (int p = 0; p < task->npairs; p++) work += task->pair[p].A.rowptr[i] - task->pair[p].A.rowptr[0];
+    return work;
+}
+
+static int64_t chunk_start(const struct job *job, int64_t chunk)
+{
+    int64_t total = work_before(job->task, job->task->m), low = 0, high = job->task->m;
+    int64_t work = (int64_t)((double)total * (double)chunk / (double)job->nchunks);
+    if (chunk == job->nchunks) return job->task->m;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (work_before(job->task, middle) < work)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+#define STRIDED(T, suffix)                                                                                             \
+    /* Rows begin .. end - 1 of the panel of B, row-major. */                                                          \
+    static void pack_##suffix(                                                                                         \
+        const struct job *job, const tulle__spmm_pair *pair, char *panel, int64_t begin, int64_t end)                  \
+    {                                                                                                                  \
+        const T *B = pair->B;                                                                                          \
+        T *to = (T *)(void *)panel;                                                                                    \
+        for (int64_t k = begin; k < end; k++)                                                                          \
+            for (int64_t j = 0; j < job->width; j++)                                                                   \
+                to[k * job->width + j] = B[k * pair->b_row + (job->first + j) * pair->b_col];                          \
+    }                                                                                                                  \
+    /* C = x + beta C for a few rows; x = alpha A B is row-major. */                                                   \
+    static void put_##suffix(const struct job *job, const void *scratch, int64_t begin, int64_t end)                   \
+    {                                                                                                                  \
+        const tulle__spmm_task *task = job->task;                                                                      \
+        const T *x = scratch, beta = (T)task->beta;                                                                    \
+        T *C = task->C;                                                                                                \
+        for (int64_t j = 0; j < job->width; j++)                                                                       \
+            for (int64_t i = begin; i < end; i++) {                                                                    \
+                T *c = &C[i * task->c_row + (job->first + j) * task->c_col], sum = x[(i - begin) * job->width + j];    \
+                *c = beta == 0 ? sum : sum + beta * *c;                                                                \
+            }                                                                                                          \
+    }                                                                                                                  \
+    /* Row i of C = alpha (the sum of the pieces' sums) + beta C. */                                                   \
+    static void add_pieces_##suffix(const struct job *job, int64_t i)                                                  \
+    {                                                                                                                  \
+        const tulle__spmm_task *task = job->task;                                                                      \
+        const T *x = (const T *)(const void *)job->sums, alpha = (T)task->alpha, beta = (T)task->beta;                 \
+        T *C = task->C;                                                                                                \
+        for (int64_t j = 0; j < job->width; j++) {                                                                     \
+            T *c = &C[i * task->c_row + (job->first + j) * task->c_col], sum = 0;                                      \
+            for (int64_t q = 0; q < job->npieces; q++) sum += x[q * job->width + j];                                   \
+            *c = beta == 0 ? alpha * sum : alpha * sum + beta * *c;                                                    \
+        }                                                                                                              \
+    }
+STRIDED(float, f32)
+STRIDED(double, f64)
+
+static tulle_status pack(void *arg, int thread, int nthreads)
+{
+    struct job *job = arg;
+    char *panel = job->packed;
+    for (int p = 0; p < job->task->npairs; p++) {
+        const tulle__spmm_pair *pair = &job->task->pair[p];
+        int64_t k = pair->A.n, begin = k * thread / nthreads, end = k * (thread + 1) / nthreads;
+        job->task->type == TULLE_F32 ? pack_f32(job, pair, panel, begin, end) : pack_f64(job, pair, panel, begin, end);
+        panel += (size_t)(k * job->width) * job->size;
+    }
+    return TULLE_OK;
+}
+
+/* Whether at least half of a sample's entries have an entry of the row before in their column. */
+static int rows_overlap(const tulle__csr *A)
+{
+    int64_t entries = 0, common = 0, step = A->m / SAMPLED_ROWS + 1;
+    for (int64_t i = 1; i < A->m; i += step) {
+        const int32_t *before = A->colind + A->rowptr[i - 1], *row = A->colind + A->rowptr[i];
+        int64_t nbefore = A->rowptr[i] - A->rowptr[i - 1], n = A->rowptr[i + 1] - A->rowptr[i];
+        if (n > SAMPLED_ENTRIES) n = SAMPLED_ENTRIES;
+        if (nbefore > SAMPLED_ENTRIES) nbefore = SAMPLED_ENTRIES;
+        for (int64_t a = 0, b = 0; a < n; a++) {
+            while (b < nbefore && before[b] < row[a]) b++;
+            common += b < nbefore && before[b] == row[a];
+        }
+        entries += n;
+    }
+    return 2 * common >= entries;
+}
+
+/*
+ * Whether to fetch B ahead. A fetch for each entry costs a third of the entry's time where B's row is short, and takes
+ * room in the first-level cache where it is long. It is worth that if rows of B come from beyond the second-level cache
+ * and are new to most rows of A: where rows overlap, few entries wait, unless B - that of all pairs - is so large that
+ * these wait for memory. A single column lies in the outer cache for longer, and its lines serve neighbours.
+ */
+static int fetches(const struct job *job, const tulle__spmm_pair *pair)
+{
+    double bytes = (double)job->inner * (double)job->task->n * (double)job->size;
+    if (job->task->n == 1) return bytes > fetched_column && !rows_overlap(&pair->A);
+    return bytes > always_fetched_bytes || (bytes > fetched_bytes && !rows_overlap(&pair->A));
+}
+
+/* The operands of the pass over columns first .. first + width - 1. */
+static void set_operands(struct job *job)
+{
+    static const double none = 0;
+    const char *panel = job->packed;
+    for (int p = 0; p < job->task->npairs; p++) {
+        const tulle__spmm_pair *pair = &job->task->pair[p];
+        job->operand[p] = (tulle__spmm_operand){.A = pair->A,
+            .B = job->packs ? panel : (const char *)pair->B + (size_t)(job->first * pair->b_col) * job->size,
+            .ldb = job->packs ? job->width : pair->b_row,
+            .fetch_end = fetches(job, pair) ? pair->A.rowptr[pair->A.m] : 0};
+        if (pair->A.n == 0) job->operand[p].B = &none; /* B has no element, and kernels may read one that they drop */
+        if (job->packs) panel += (size_t)(pair->A.n * job->width) * job->size;
+    }
+}
+
+/* The operands with entries in rows begin .. end - 1, or one that has none: a banded matrix has one in most chunks. */
+static int operands_of(const struct job *job, int64_t begin, int64_t end, tulle__spmm_operand *operand)
+{
+    int n = 0;
+    operand[0] = job->operand[0];
+    for (int p = 0; p < job->task->npairs; p++) {
+        const int64_t *rowptr = job->operand[p].A.rowptr;
+        if (rowptr[end] > rowptr[begin]) operand[n++] = job->operand[p];
+    }
+    return n ? n : 1;
+}
+
+static int groups_of_pass(const struct job *job)
+{
+    int wide = job->width * (int64_t)job->size >= TULLE__SHIFTED_BYTES;
+    return wide || job->column ? job->groups : job->groups & ~TULLE__ROWS_SHIFTED_BY_ONE;
+}
+
+/* Rows begin .. end - 1, none of them long. */
+static void multiply_rows(
+    const struct job *job, tulle__spmm_operand *operand, char *scratch, int64_t begin, int64_t end)
+{
+    const tulle__spmm_task *task = job->task;
+    tulle__spmm_rows rows = {.pair = operand,
+        .npairs = operands_of(job, begin, end, operand),
+        .n = job->width,
+        .alpha = task->alpha,
+        .beta = task->beta,
+        .ldc = task->c_row,
+        .stream = job->stream,
+        .groups = groups_of_pass(job),
+        .uneven = job->uneven,
+        .column = job->column};
+    if (!scratch) {
+        rows.begin = begin;
+        rows.end = end;
+        rows.C = (char *)task->C + (size_t)(begin * task->c_row + job->first) * job->size;
+        job->kernel(&rows);
+        return;
+    }
+    rows.beta = 0;
+    rows.C = scratch;
+    rows.ldc = job->width;
+    for (rows.begin = begin; rows.begin < end; rows.begin = rows.end) {
+        rows.end = rows.begin + SCRATCH_ROWS < end ? rows.begin + SCRATCH_ROWS : end;
+        job->kernel(&rows);
+        task->type == TULLE_F32 ? put_f32(job, scratch, rows.begin, rows.end)
+                                : put_f64(job, scratch, rows.begin, rows.end);
+    }
+}
+
+/* The first long row of begin .. end - 1, or end: halves without enough entries for one are not looked at. */
+static int64_t next_long(const struct job *job, int64_t begin, int64_t end)
+{
+    while (begin < end && work_before(job->task, end) - work_before(job->task, begin) >= LONG_ROW) {
+        int64_t middle = begin + (end - begin) / 2;
+        if (end - begin == 1) return row_length(job->task, begin) >= LONG_ROW ? begin : end;
+        int64_t found = next_long(job, begin, middle);
+        if (found < middle) return found;
+        begin = middle;
+    }
+    return end;
+}
+
+static tulle_status multiply(void *arg, int thread, int nthreads)
+{
+    struct job *job = arg;
+    tulle_status status = TULLE_OK;
+    char *scratch = NULL;
+    tulle__spmm_operand *operand = NULL;
+    (void)thread;
+    (void)nthreads;
+    TULLE_TRY(tulle__alloc((size_t)job->task->npairs, sizeof *operand, "operands of a chunk", &operand));
+    if (job->scratch)
+        TULLE_TRY(
+            tulle__alloc((size_t)(SCRATCH_ROWS * job->width), job->size, "rows of C before they are put", &scratch));
+    for (;;) {
+        int64_t chunk = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
+        if (chunk >= job->nchunks) break;
+        int64_t end = chunk_start(job, chunk + 1);
+        for (int64_t i = chunk_start(job, chunk), stop; i < end; i = stop + 1) {
+            stop = next_long(job, i, end);
+            if (stop > i) multiply_rows(job, operand, scratch, i, stop);
+            if (stop < end) job->long_row[atomic_fetch_add_explicit(&job->nlong, 1, memory_order_relaxed)] = stop;
+        }
+    }
+out:
+    tulle__free(operand);
+    tulle__free(scratch);
+    return status;
+}
+
+/* ---- long rows ---- */
+
+static tulle_status multiply_pieces(void *arg, int thread, int nthreads)
+{
+    struct job *job = arg;
+    (void)thread;
+    (void)nthreads;
+    for (int64_t q; (q = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < job->npieces;) {
+        const struct piece *piece = &job->piece[q];
+        tulle__spmm_operand operand = job->operand[piece->pair];
+        operand.A.m = 1;
+        operand.A.rowptr = piece->rowptr;
+        tulle__spmm_rows rows = {.pair = &operand,
+            .npairs = 1,
+            .end = 1,
+            .n = job->width,
+            .C = job->sums + (size_t)(q * job->width) * job->size,
+            .ldc = job->width,
+            .alpha = 1,
+            .column = job->column};
+        job->kernel(&rows);
+    }
+    return TULLE_OK;
+}
+
+static tulle_status multiply_long(tulle__pool *pool, struct job *job, int64_t i)
+{
+    tulle_status status;
+    const tulle__spmm_task *task = job->task;
+    int64_t most = row_length(task, i) / PIECE + task->npairs;
+    job->npieces = 0;
+    TULLE_TRY(tulle__alloc((size_t)most, sizeof *job->piece, "pieces of a long row", &job->piece));
+    TULLE_TRY(tulle__alloc((size_t)(most * job->width), job->size, "sums of pieces of a long row", &job->sums));
+    for (int p = 0; p < task->npairs; p++) {
+        const int64_t *rowptr = task->pair[p].A.rowptr;
+        for (int64_t a = rowptr[i]; a < rowptr[i + 1]; a += PIECE) {
+            int64_t end = a + PIECE < rowptr[i + 1] ? a + PIECE : rowptr[i + 1];
+            job->piece[job->npieces++] = (struct piece){.rowptr = {a, end}, .pair = p};
+        }
+    }
+    atomic_store_explicit(&job->next, 0, memory_order_relaxed);
+    TULLE_TRY(tulle__pool_run(pool, multiply_pieces, job));
+    task->type == TULLE_F32 ? add_pieces_f32(job, i) : add_pieces_f64(job, i);
+out:
+    tulle__free(job->piece);
+    tulle__free(job->sums);
+    job->piece = NULL;
+    job->sums = NULL;
+    return status;
+}
+
+static tulle_status multiply_pass(tulle__pool *pool, struct job *job)
+{
+    tulle_status status = TULLE_OK;
+    if (job->packs) TULLE_TRY(tulle__pool_run(pool, pack, job));
+    set_operands(job);
+    atomic_store_explicit(&job->next, 0, memory_order_relaxed);
+    atomic_store_explicit(&job->nlong, 0, memory_order_relaxed);
+    TULLE_TRY(tulle__pool_run(pool, multiply, job));
+    int64_t nlong = atomic_load_explicit(&job->nlong, memory_order_relaxed);
+    for (int64_t l = 0; l < nlong; l++) TULLE_TRY(multiply_long(pool, job, job->long_row[l]));
+out:
+    return status;
+}
+
+/*
+ * Columns of a pass. A pass over 512 bytes of each row of B keeps in the caches the rows that neighbours have in
+ * common: 27 of them in L1, the 3 planes of a 3D mesh of 64^3 in L3, where rows of 1 KB cost four times as much a pass.
+ * A is read again for each pass, 8 + v bytes against 512.
+ */
+static int64_t panel_width(int64_t n, size_t size)
+{
+    int64_t lines = (n * (int64_t)size + 63) / 64, passes = (lines + PASS_LINES - 1) / PASS_LINES;
+    return passes < 2 ? n : (lines + passes - 1) / passes * 64 / (int64_t)size;
+}
+
+/*
+ * Columns of the pass that begins at job->first. Where rows form groups two passes are one: a group needs a row of B
+ * once that single rows need from the caches several times. Unless what is left then were to be made in fewer vectors:
+ * in how many parts sums are made depends on n alone.
+ */
+static int64_t pass_width(const struct job *job, int64_t panel)
+{
+    int64_t left = job->task->n - job->first, few = (MANY_LINES - 1) * 64 / (int64_t)job->size;
+    if (left <= panel) return left;
+    if (!job->groups || job->packs || job->scratch || left - panel <= few) return panel;
+    return left < 2 * panel ? left : 2 * panel;
+}
+
+static tulle__spmm_kernel kernel_of(tulle__isa isa, tulle_type type)
+{
+#if TULLE__HAVE_X86
+    if (isa == TULLE__ISA_AVX512) return tulle__spmm_avx512[type];
+    if (isa == TULLE__ISA_AVX2) return tulle__spmm_avx2[type];
+#endif
+    (void)isa;
+    return tulle__spmm_portable[type];
+}
+
+/* What holds for all passes; returns the columns of one. */
+static int64_t job_init(struct job *job, tulle__pool *pool)
+{
+    const tulle__spmm_task *task = job->task;
+    int threads = tulle__pool_size(pool);
+    job->column = task->n == 1;
+    for (int p = 0; p < task->npairs; p++) {
+        job->packs |= task->pair[p].b_col != 1 && task->n > 1;
+        job->column &= task->pair[p].b_row == 1;
+    }
+    job->scratch = task->c_col != 1 && task->n > 1;
+    job->nchunks = threads == 1 && task->npairs == 1 ? 1 : (int64_t)CHUNKS_PER_THREAD * threads;
+    if (job->nchunks > task->m) job->nchunks = task->m;
+    job->stream = !job->scratch && task->beta == 0 && ((uintptr_t)task->C & 63) == 0 &&
+                  (size_t)task->c_row * job->size % 64 == 0 && (size_t)task->n * job->size % 64 == 0 &&
+                  (double)task->m * (double)task->n * (double)job->size > streamed_bytes;
+    int64_t panel = job->packs || job->scratch ? PANEL : panel_width(task->n, job->size);
+    return panel < task->n ? panel : task->n;
+}
+
+/* Whether a row of B is one vector of the instruction set, of two values at least, or of four in f32. */
+static int is_vector(const struct job *job, tulle__isa isa)
+{
+    int64_t bytes = job->task->n * (int64_t)job->size, widest = isa == TULLE__ISA_AVX512 ? 64 : 32;
+    return isa != TULLE__ISA_PORTABLE && (bytes == 16 || bytes == 32 || bytes == 64) && bytes <= widest;
+}
+
+/*
+ * Whether to walk over the entries of all rows, for which there are kernels where a row of B is a column's or a vector.
+ * Measured on random rows of 2 to 32 entries, graphs and meshes: with one column it is faster up to 11 fours of entries
+ * for each end that is foreseen wrongly (ca-AstroPh, 8.3: 1.45 times) and slower at 14 (mfem_bracket_thermal_p2: 0.8
+ * times); with eight faster up to 5.5 (coauthor_physics, 4.7: 1.07, with two pairs 1.4 times), slower at 8.3
+ * (ca-AstroPh: 0.97).
+ */
+static int is_uneven(const struct job *job, tulle__isa isa)
+{
+    static const double most_column = 12, most_vector = 6;
+    const tulle__spmm_task *task = job->task;
+    int column = job->column && isa != TULLE__ISA_PORTABLE;
+    if (!column && (!is_vector(job, isa) || (job->groups & TULLE__ROWS_OF_SAME_COLUMNS))) return 0;
+    return tulle__spmm_fours_an_unlike_end(job->operand, task->npairs, task->m) < (column ? most_column : most_vector);
+}
+
+tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task)
+{
+    tulle_status status = TULLE_OK;
+    if (task->m == 0 || task->n == 0) return TULLE_OK;
+    struct job job = {.kernel = kernel_of(isa, task->type), .task = task, .size = tulle_type_size(task->type)};
+    int64_t panel = job_init(&job, pool), entries = work_before(task, task->m) - ROW_WORK * task->m;
+    for (int p = 0; p < task->npairs; p++) job.inner += task->pair[p].A.n;
+    TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.operand, "operands of a product", &job.operand));
+    for (int p = 0; p < task->npairs; p++) job.operand[p].A = task->pair[p].A;
+    if (isa != TULLE__ISA_PORTABLE) job.groups = tulle__spmm_groups(job.operand, task->npairs, task->m, job.column);
+    job.uneven = is_uneven(&job, isa);
+    if (entries >= LONG_ROW)
+        TULLE_TRY(tulle__alloc((size_t)(entries / LONG_ROW), sizeof *job.long_row, "long rows", &job.long_row));
+    if (job.packs) TULLE_TRY(tulle__alloc((size_t)(job.inner * panel), job.size, "row-major panels of B", &job.packed));
+    for (job.first = 0; job.first < task->n; job.first += job.width) {
+        job.width = pass_width(&job, panel);
+        TULLE_TRY(multiply_pass(pool, &job));
+    }
+out:
+    tulle__free(job.operand);
+    tulle__free(job.long_row);
+    tulle__free(job.packed);
+    return status;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Template of the sparse-dense product's row kernel, included once an instruction set, value type and vector width with
+ *   T, V, LANES                    the value type, a vector of it (or T itself), its lanes
+ *   U                              V without alignment, for loads and stores
+ *   NAME(x)                        x with the suffixes
+ *   ROWS                           the function attribute of the instruction set
+ *   SPLAT(x), FMA(a, b, c)         x in all lanes; a b + c
+ *   STREAM(p, v)                   store past the caches
+ *   SELECT(m, a, b)                if there are selects: a where mask m is set, b elsewhere
+ *   MASKS, LEFT(n)                 then also: masks of four entries, set for the first n
+ *   MASKED, MASK(s, q)             that of the q-th of them
+ *   ALL_IF(c)                      all set if c is 1, none if 0
+ *
+ * COUNT vectors of a row of C stay in registers while the row of A passes. If the columns are no multiple of the vector
+ * the last one overlaps the one before: some sums are made twice, to the same bits, and no lane needs a mask. With few
+ * vectors a fused multiply-add would wait for the one before (4 cycles, while two a cycle could start), so `parts` sums
+ * of each go side by side: entries a, a + parts, a + 2 parts, ... of the row of A.
+ * How many entries are left over in the end is foreseen wrongly where rows are uneven, which costs as much as eight of
+ * them. With selects parts - 1 are made always, and what belongs to the next row is dropped.
+ */
+#include "base/page_ahead.h"
+#include "device/kernels/spmm/all_entries.h"
+
+enum { NAME(MOST) = 8, NAME(STEP) = 16, NAME(PAIR_STEP) = 128, NAME(PARTS_OF_ONE) = 4 };
+
+/*
+ * Entries of A ahead of which B is fetched: 256 lines, which are a third of an L1 of 48 KiB, or 96 rows. Less leaves a
+ * part of the memory's latency to wait for: with 12 rows of a line each, er:n=1000000,degree=8 took 2.4 times as long.
+ */
+#define LINES ((count * (int)sizeof(V) + 63) / 64)
+#define AHEAD (LINES <= 2 ? 96 : 256 / LINES)
+
+/* What a part of a sum begins with: x + -0 is x for each x, and a pair without entries in a row changes no bit of it.
+ */
+#define NOTHING (-(T)0)
+
+/* sum += A's entry a times its row of B */
+ROWS static inline __attribute__((always_inline)) void NAME(add)(
+    V *sum, const T *val, const int32_t *colind, const T *B, int64_t ldb, int64_t a, int64_t tail, const int count)
+{
+    const T *b = B + colind[a] * ldb;
+    const V x = SPLAT(val[a]);
+#pragma GCC unroll 8
+    for (int t = 0; t < count - 1; t++) sum[t] = FMA(x, *(const U *)(const void *)(b + t * LANES), sum[t]);
+    sum[count - 1] = FMA(x, *(const U *)(const void *)(b + tail), sum[count - 1]);
+}
+
+#ifdef SELECT
+/* The same where the mask is set; elsewhere sum stays as it is, whatever is in B. */
+ROWS static inline __attribute__((always_inline)) void NAME(add_some)(V *sum, const T *val, const int32_t *colind,
+    const T *B, int64_t ldb, int64_t a, int64_t tail, const MASKED mask, const int count)
+{
+    const T *b = B + colind[a] * ldb;
+    const V x = SPLAT(val[a]);
+#pragma GCC unroll 8
+    for (int t = 0; t < count; t++) {
+        const int64_t at = t == count - 1 ? tail : (int64_t)t * LANES;
+        sum[t] = SELECT(mask, FMA(x, *(const U *)(const void *)(b + at), sum[t]), sum[t]);
+    }
+}
+#endif
+
+/* Fetches a row of B. */
+ROWS static inline __attribute__((always_inline)) void NAME(fetch)(const T *b, const int count)
+{
+#pragma GCC unroll 8
+    for (int line = 0; line < count * (int)sizeof(V); line += 64) __builtin_prefetch((const char *)b + line);
+}
+
+/* Fetches the rows of B for entries AHEAD .. AHEAD + entries - 1 from here. */
+ROWS static inline __attribute__((always_inline)) void NAME(fetch_rows)(
+    const int32_t *colind, const T *B, int64_t ldb, const int count, const int entries)
+{
+#pragma GCC unroll 4
+    for (int q = 0; q < entries; q++) NAME(fetch)(B + colind[q + AHEAD] * ldb, count);
+}
+
+/*
+ * sum[0 .. parts count - 1] += row i of the pair's product. What is left over is fetched as the rest is: of a row of
+ * four to eight entries it is a third.
+ */
+ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const tulle__csr *A, const T *B, int64_t ldb,
+    int64_t fetch_end, int64_t i, int64_t tail, const int count, const int parts)
+{
+    const int32_t *colind = A->colind;
+    const T *val = A->val;
+    const int64_t end = A->rowptr[i + 1];
+    int64_t a = A->rowptr[i];
+    for (; a + parts <= end; a += parts) {
+        tulle__fetch_page_ahead(val + a);
+        tulle__fetch_page_ahead(colind + a);
+        if (a <= fetch_end - parts) NAME(fetch_rows)(colind + a, B, ldb, count, parts);
+#pragma GCC unroll 4
+        for (int q = 0; q < parts; q++) NAME(add)(sum + q * count, val, colind, B, ldb, a + q, tail, count);
+    }
+    if (parts > 1 && a <= fetch_end - (parts - 1)) NAME(fetch_rows)(colind + a, B, ldb, count, parts - 1);
+#ifdef SELECT
+    if (parts > 1 && a + parts - 1 <= A->rowptr[A->m]) {
+        const MASKS some = LEFT(end - a);
+#pragma GCC unroll 4
+        for (int q = 0; q < parts - 1; q++)
+            NAME(add_some)(sum + q * count, val, colind, B, ldb, a + q, tail, MASK(some, q), count);
+        return;
+    }
+#endif
+#pragma GCC unroll 4
+    for (int q = 0; q < parts - 1; q++)
+        if (a + q < end) NAME(add)(sum + q * count, val, colind, B, ldb, a + q, tail, count);
+}
+
+/* to = the sum of the parts */
+ROWS static inline __attribute__((always_inline)) void NAME(join)(V *to, const V *sum, const int count, const int parts)
+{
+#pragma GCC unroll 8
+    for (int t = 0; t < count; t++) {
+        to[t] = sum[t];
+        if (parts > 1) to[t] = to[t] + sum[(count + t) % 8];
+        if (parts == 4) to[t] = to[t] + (sum[(2 * count + t) % 8] + sum[(3 * count + t) % 8]);
+    }
+}
+
+/* c = alpha sum + beta c */
+ROWS static inline __attribute__((always_inline)) void NAME(put)(
+    T *c, const V *sum, const V alpha, const V beta, int reads, int stream, int64_t tail, const int count)
+{
+    V scaled[NAME(MOST)], old[NAME(MOST)];
+#pragma GCC unroll 8
+    for (int t = 0; t < count; t++) {
+        int64_t at = t == count - 1 ? tail : (int64_t)t * LANES;
+        scaled[t] = sum[t] * alpha;
+        if (reads) old[t] = *(const U *)(const void *)(c + at);
+    }
+#pragma GCC unroll 8
+    for (int t = 0; t < count; t++) {
+        int64_t at = t == count - 1 ? tail : (int64_t)t * LANES;
+        if (reads)
+            *(U *)(void *)(c + at) = scaled[t] + beta * old[t];
+        else if (stream)
+            STREAM(c + at, scaled[t]);
+        else
+            *(U *)(void *)(c + at) = scaled[t];
+    }
+}
+
+/* What is made at a time: rows begin .. end - 1, columns first .. first + n - 1, of one pair of several. */
+typedef struct NAME(turn) {
+    const tulle__spmm_operand *pair;
+    int64_t begin, end, first, n;
+    V *kept;           /* of each row: the sum of the pairs before, and with this one for the next */
+    int resumes, ends; /* there were pairs before; this one is the last */
+} NAME(turn);
+
+/*
+ * With one pair at a time its arrays stay in registers, fetches go on in one, and a row's end that is foreseen wrongly
+ * holds back nothing but this row: of two pairs with four entries a row each, row by row, a product took twice as long.
+ */
+ROWS static inline __attribute__((always_inline)) void NAME(block)(
+    const tulle__spmm_rows *rows, const NAME(turn) * turn, const int count, const int parts)
+{
+    const int64_t tail = count > 1 ? turn->n - LANES : 0, ldc = rows->ldc, end = turn->end;
+    const V alpha = SPLAT((T)rows->alpha), beta = SPLAT((T)rows->beta);
+    const int reads = rows->beta != 0, stream = rows->stream, resumes = turn->resumes, ends = turn->ends;
+    const int step = turn->kept ? count : 0;
+    const tulle__csr A = turn->pair->A;
+    const T *B = (const T *)turn->pair->B + turn->first;
+    const int64_t ldb = turn->pair->ldb, fetch_end = turn->pair->fetch_end - AHEAD;
+    T *c = (T *)rows->C + (turn->begin - rows->begin) * ldc + turn->first;
+    V *kept = turn->kept;
+    for (int64_t i = turn->begin; i < end; i++, c += ldc, kept += step) {
+        V sum[NAME(MOST)];
+#pragma GCC unroll 8
+        for (int t = 0; t < parts * count; t++) sum[t] = t >= count ? SPLAT(NOTHING) : resumes ? kept[t] : SPLAT(0);
+        NAME(row)(sum, &A, B, ldb, fetch_end, i, tail, count, parts);
+        NAME(join)(sum, sum, count, parts);
+        if (ends)
+            NAME(put)(c, sum, alpha, beta, reads, stream, tail, count);
+        else
+#pragma GCC unroll 8
+            for (int t = 0; t < count; t++) kept[t] = sum[t];
+    }
+}
+
+#ifdef SELECT
+#include "device/kernels/spmm/spmm_uneven.h"
+#endif
+
+#define BLOCK(count, parts)                                                                                            \
+    ROWS static __attribute__((noinline)) void NAME(block##count)(                                                     \
+        const tulle__spmm_rows *rows, const NAME(turn) * turn)                                                         \
+    {                                                                                                                  \
+        NAME(block)(rows, turn, count, parts);                                                                         \
+    }
+BLOCK(1, NAME(PARTS_OF_ONE))
+BLOCK(2, 2)
+BLOCK(3, 2)
+BLOCK(4, 1)
+BLOCK(5, 1)
+BLOCK(6, 1)
+BLOCK(7, 1)
+BLOCK(8, 1)
+#undef BLOCK
+
+typedef void (*NAME(kernel))(const tulle__spmm_rows *rows, const NAME(turn) * turn);
+
+/* The columns of a turn by one pair. */
+static void NAME(one_pair)(const tulle__spmm_rows *rows, NAME(turn) * turn, int64_t count)
+{
+    static const NAME(kernel) kernels[NAME(MOST) + 1] = {NULL, NAME(block1), NAME(block2), NAME(block3), NAME(block4),
+        NAME(block5), NAME(block6), NAME(block7), NAME(block8)};
+#ifdef SELECT
+    if (rows->uneven && count == 1) {
+        NAME(turn) rest = *turn;
+        rest.begin = NAME(uneven_turn)(rows, turn);
+        rest.kept += rest.begin - turn->begin;
+        if (rest.begin < rest.end) kernels[count](rows, &rest);
+        return;
+    }
+#endif
+    kernels[count](rows, turn);
+}
+
+/* The columns of a turn by all pairs that have entries in its rows, or by one that has none. */
+static void NAME(pairs)(const tulle__spmm_rows *rows, NAME(turn) * turn, int64_t count)
+{
+    int last = rows->npairs - 1;
+    while (last > 0 && !tulle__spmm_entries(rows, last, turn->begin, turn->end)) last--;
+    turn->resumes = 0;
+    for (int p = 0; p <= last; p++) {
+        if (p < last && !tulle__spmm_entries(rows, p, turn->begin, turn->end)) continue;
+        turn->pair = &rows->pair[p];
+        turn->ends = p == last;
+        NAME(one_pair)(rows, turn, count);
+        turn->resumes = 1;
+    }
+}
+
+/* All columns, n >= LANES, in blocks of nearly equal numbers of vectors, `step` rows at a time. */
+static void NAME(steps)(const tulle__spmm_rows *rows, int64_t from, int64_t to, int64_t step, V *kept)
+{
+    int64_t vectors = (rows->n + LANES - 1) / LANES, blocks = (vectors + NAME(MOST) - 1) / NAME(MOST);
+    if (blocks > 1) step = NAME(STEP); /* their A stays in L1 */
+    NAME(turn) turn = {.kept = kept};
+    for (turn.begin = from; turn.begin < to; turn.begin = turn.end) {
+        int64_t left = vectors;
+        turn.end = turn.begin + step < to ? turn.begin + step : to;
+        turn.first = 0;
+        for (int64_t b = 0; b < blocks; b++) {
+            int64_t count = left / (blocks - b);
+            turn.n = b == blocks - 1 ? rows->n - turn.first : count * LANES;
+            NAME(pairs)(rows, &turn, count);
+            turn.first += turn.n;
+            left -= count;
+        }
+    }
+}
+
+static __attribute__((noinline)) void NAME(in_turns)(const tulle__spmm_rows *rows, int64_t from, int64_t to)
+{
+    V kept[NAME(PAIR_STEP) * NAME(MOST)];
+    NAME(steps)(rows, from, to, NAME(PAIR_STEP), kept);
+}
+
+static void NAME(alone)(const tulle__spmm_rows *rows, int64_t from, int64_t to)
+{
+    rows->npairs > 1 || rows->uneven ? NAME(in_turns)(rows, from, to) : NAME(steps)(rows, from, to, to - from, NULL);
+}
+
+#ifdef REGISTERS
+#include "device/kernels/spmm/spmm_groups.h"
+#endif
+
+static void NAME(rows)(const tulle__spmm_rows *rows)
+{
+#ifdef REGISTERS
+    if (rows->groups) {
+        NAME(grouped)(rows);
+        return;
+    }
+#endif
+    NAME(alone)(rows, rows->begin, rows->end);
+}
+
+#undef NOTHING
+#undef AHEAD
+#undef LINES
+#undef V
+#undef U
+#undef LANES
+#undef NAME
+#undef SPLAT
+#undef FMA
+#undef STREAM
+#ifdef SELECT
+#undef SELECT
+#endif
+#ifdef REGISTERS
+#undef REGISTERS
+#endif

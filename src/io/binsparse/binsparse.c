@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/binsparse/binsparse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/binsparse/binsparse_file.h"
+#include "io/binsparse/hdf5_file.h"
+
+enum { PIECE = TULLE__BINSPARSE_PIECE };
+
+const tulle__binsparse_header *tulle__binsparse_head(const tulle__binsparse *file)
+{
+    return &file->header;
+}
+
+static tulle_status copy_text(const char *text, char **copy)
+{
+    tulle_status status = tulle__alloc(strlen(text) + 1, 1, "a path", copy);
+    if (status == TULLE_OK) memcpy(*copy, text, strlen(text) + 1);
+    return status;
+}
+
+/* A data set in one piece must lie inside the file. */
+static tulle_status check_extents(tulle__binsparse *file)
+{
+    struct stat info;
+    if (fstat(file->fd, &info) != 0)
+        return tulle__fail(TULLE_ERR_IO, "%s: cannot be examined: %s", file->path, strerror(errno));
+    file->bytes = (int64_t)info.st_size;
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) {
+        const tulle__binsparse_array *array = &file->header.array[w];
+        __int128 end = (__int128)array->offset + (__int128)array->count * array->size;
+        if (array->present && array->offset >= 0 && end > info.st_size)
+            return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set '%s' reaches beyond the end of the file", file->path,
+                tulle__binsparse_name(w));
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle__binsparse_open(const char *path, const char *group, tulle__binsparse **file)
+{
+    tulle__binsparse *made;
+    char *json = NULL;
+    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a Binsparse file", &made);
+    if (status != TULLE_OK) return status;
+    made->fd = -1;
+    TULLE_TRY(copy_text(path, &made->path));
+    if (group) TULLE_TRY(copy_text(group, &made->group));
+    made->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
+    TULLE_TRY(tulle__hdf5_examine(path, group, &json, made->header.array));
+    TULLE_TRY(tulle__binsparse_describe(path, json, &made->header));
+    TULLE_TRY(check_extents(made));
+    tulle__free(json);
+    *file = made;
+    return TULLE_OK;
+out:
+    tulle__free(json);
+    tulle__binsparse_close(made);
+    return status;
+}
+
+void tulle__binsparse_close(tulle__binsparse *file)
+{
+    if (!file) return;
+    if (file->fd >= 0) close(file->fd);
+    tulle__free(file->path);
+    tulle__free(file->group);
+    tulle__free(file);
+}
+
+void tulle__binsparse_watch(tulle__binsparse *file, tulle__meter *meter, int64_t values)
+{
+    file->meter = meter;
+    file->wanted = values;
+    file->done = 0;
+    tulle__meter_start(meter, "reading", "B", file->bytes);
+}
+
+static tulle_status read_bytes(const tulle__binsparse *file, void *to, size_t bytes, int64_t offset)
+{
+    char *p = to;
+    while (bytes) {
+        ssize_t n = pread(file->fd, p, bytes, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", file->path, strerror(errno));
+        if (n == 0) return tulle__fail(TULLE_ERR_IO, "%s: ends early, at byte %" PRId64, file->path, offset);
+        p += n;
+        offset += n;
+        bytes -= (size_t)n;
+    }
+    return TULLE_OK;
+}
+
+/* The i-th number of raw bytes, as its bits. */
+static uint64_t bits_at(const tulle__binsparse_array *array, const char *raw, int64_t i)
+{
+    uint64_t x;
+    uint32_t four;
+    uint16_t two;
+    raw += i * array->size;
+    switch (array->size) {
+    case 1:
+        return (unsigned char)*raw;
+    case 2:
+        memcpy(&two, raw, 2);
+        return array->swapped ? __builtin_bswap16(two) : two;
+    case 4:
+        memcpy(&four, raw, 4);
+        return array->swapped ? __builtin_bswap32(four) : four;
+    default:
+        memcpy(&x, raw, 8);
+        return array->swapped ? __builtin_bswap64(x) : x;
+    }
+}
+
+/* An unsigned number beyond 2^63 becomes a negative one, which no check lets pass. */
+static int64_t integer_of(const tulle__binsparse_array *array, uint64_t x)
+{
+    int unused = 64 - 8 * array->size;
+    return array->kind == 'u' ? (int64_t)x : (int64_t)(x << unused) >> unused;
+}
+
+static double real_of(const tulle__binsparse_array *array, uint64_t x)
+{
+    double d;
+    float f;
+    uint32_t four = (uint32_t)x;
+    if (array->kind == 'f') {
+        if (array->size == 8) {
+            memcpy(&d, &x, 8);
+            return d;
+        }
+        memcpy(&f, &four, 4);
+        return (double)f;
+    }
+    return array->kind == 'u' ? (double)x : (double)integer_of(array, x);
+}
+
+tulle_status tulle__binsparse_piece(
+    const tulle__binsparse *file, int which, int64_t first, int64_t count, int real, char *raw, void *to)
+{
+    const tulle__binsparse_array *array = &file->header.array[which];
+    if (count == 0) return TULLE_OK;
+    if (array->offset < 0) return tulle__hdf5_read(file->path, file->group, which, first, count, real, to);
+    tulle_status status = read_bytes(file, raw, (size_t)(count * array->size), array->offset + first * array->size);
+    if (status != TULLE_OK) return status;
+    for (int64_t i = 0; i < count; i++)
+        if (real)
+            ((double *)to)[i] = real_of(array, bits_at(array, raw, i));
+        else
+            ((int64_t *)to)[i] = integer_of(array, bits_at(array, raw, i));
+    return TULLE_OK;
+}
+
+static tulle_status check_range(const tulle__binsparse *file, int which, int64_t first, int64_t count)
+{
+    const tulle__binsparse_array *array = &file->header.array[which];
+    if (array->present && first >= 0 && count >= 0 && count <= array->count - first) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_ARG, "%s: numbers %" PRId64 " + %" PRId64 " are outside the data set '%s'", file->path,
+        first, count, tulle__binsparse_name(which));
+}
+
+static tulle_status check_pointers(const tulle__binsparse *file, int64_t first, int64_t count, const int64_t *p)
+{
+    const tulle__binsparse_header *head = &file->header;
+    int64_t last = head->array[TULLE__BINSPARSE_POINTERS].count - 1;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t k = first + i;
+        int fine = p[i] >= (i ? p[i - 1] : 0) && p[i] <= head->count && (k > 0 || p[i] == 0) &&
+                   (k < last || p[i] == head->count);
+        if (!fine)
+            return tulle__fail(TULLE_ERR_FORMAT,
+                "%s: number %" PRId64 " of the data set 'pointers_to_1' is %" PRId64
+                ": pointers must grow from 0 to %" PRId64,
+                file->path, k, p[i], head->count);
+    }
+    return TULLE_OK;
+}
+
+static tulle_status check_indices(
+    const tulle__binsparse *file, int which, int64_t first, int64_t count, int64_t limit, const int64_t *index)
+{
+    for (int64_t i = 0; i < count; i++)
+        if ((uint64_t)index[i] >= (uint64_t)limit)
+            return tulle__fail(TULLE_ERR_FORMAT,
+                "%s: number %" PRId64 " of the data set '%s' is %" PRId64 ", but indices must be below %" PRId64,
+                file->path, first + i, tulle__binsparse_name(which), index[i], limit);
+    return TULLE_OK;
+}
+
+tulle_status tulle__binsparse_read_pointers(tulle__binsparse *file, int64_t first, int64_t count, int64_t *to)
+{
+    char *raw = NULL;
+    tulle_status status;
+    TULLE_TRY(check_range(file, TULLE__BINSPARSE_POINTERS, first, count));
+    TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
+    for (int64_t i = 0, n; i < count; i += n) {
+        n = count - i < PIECE ? count - i : PIECE;
+        TULLE_TRY(tulle__binsparse_piece(file, TULLE__BINSPARSE_POINTERS, first + i, n, 0, raw, to + i));
+    }
+    TULLE_TRY(check_pointers(file, first, count, to));
+out:
+    tulle__free(raw);
+    return status;
+}
+
+tulle_status tulle__binsparse_read_indices(
+    tulle__binsparse *file, tulle__binsparse_which which, int64_t first, int64_t count, int64_t limit, int64_t *to)
+{
+    char *raw = NULL;
+    int set = (int)which;
+    tulle_status status;
+    TULLE_TRY(check_range(file, set, first, count));
+    TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
+    for (int64_t i = 0, n; i < count; i += n) {
+        n = count - i < PIECE ? count - i : PIECE;
+        TULLE_TRY(tulle__binsparse_piece(file, set, first + i, n, 0, raw, to + i));
+        TULLE_TRY(check_indices(file, set, first + i, n, limit, to + i));
+    }
+out:
+    tulle__free(raw);
+    return status;
+}
+
+/* Values first .. first + count - 1, count <= PIECE; raw as in tulle__binsparse_piece. */
+static tulle_status read_reals(tulle__binsparse *file, int64_t first, int64_t count, char *raw, double *real)
+{
+    int iso = file->header.iso;
+    tulle_status status =
+        tulle__binsparse_piece(file, TULLE__BINSPARSE_VALUES, iso ? 0 : first, iso ? 1 : count, 1, raw, real);
+    for (int64_t i = 1; iso && i < count; i++) real[i] = real[0];
+    file->done += count;
+    tulle__meter_set(file->meter, file->done, file->wanted);
+    return status;
+}
+
+static void store(tulle_type type, void *to, int64_t at, double x)
+{
+    if (type == TULLE_F32)
+        ((float *)to)[at] = (float)x;
+    else
+        ((double *)to)[at] = x;
+}
+
+tulle_status tulle__binsparse_read_values(
+    tulle__binsparse *file, int64_t first, int64_t count, tulle_type type, void *to)
+{
+    char *raw = NULL;
+    double *real = NULL;
+    tulle_status status;
+    if (first < 0 || count < 0 || count > file->header.stored - first)
+        return tulle__fail(TULLE_ERR_ARG, "%s: values %" PRId64 " + %" PRId64 " are outside", file->path, first, count);
+    TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
+    TULLE_TRY(tulle__alloc(PIECE, sizeof *real, "a piece of a Binsparse file", &real));
+    for (int64_t i = 0, n; i < count; i += n) {
+        n = count - i < PIECE ? count - i : PIECE;
+        TULLE_TRY(read_reals(file, first + i, n, raw, real));
+        for (int64_t k = 0; k < n; k++) store(type, to, i + k, real[k]);
+    }
+out:
+    tulle__free(real);
+    tulle__free(raw);
+    return status;
+}
+
+tulle_status tulle__binsparse_read_block(tulle__binsparse *file, int64_t row, int64_t rows, int64_t col, int64_t cols,
+    tulle_type type, tulle_order order, int64_t ld, void *to)
+{
+    const tulle__binsparse_header *head = &file->header;
+    if (head->format < TULLE__BINSPARSE_DMATR || row < 0 || rows < 0 || col < 0 || cols < 0 ||
+        rows > head->rows - row || cols > head->cols - col)
+        return tulle__fail(TULLE_ERR_ARG, "%s: no such block of a dense matrix", file->path);
+    if (!rows || !cols) return TULLE_OK;
+    /* the file is `outer` lines of `inner` values each */
+    int by_rows = head->format == TULLE__BINSPARSE_DMATR, same = by_rows == (order == TULLE_ROW_MAJOR);
+    int64_t inner = by_rows ? head->cols : head->rows;
+    int64_t outer0 = by_rows ? row : col, outers = by_rows ? rows : cols;
+    int64_t inner0 = by_rows ? col : row, inners = by_rows ? cols : rows;
+    int64_t outer_step = same ? ld : 1, inner_step = same ? 1 : ld;
+    int64_t lines = inners == inner ? outers : 1; /* that follow one another */
+    char *raw = NULL;
+    double *real = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc(PIECE, 8, "a piece of a Binsparse file", &raw));
+    TULLE_TRY(tulle__alloc(PIECE, sizeof *real, "a piece of a Binsparse file", &real));
+    for (int64_t o = 0; o < outers; o += lines) {
+        int64_t line = o, place = 0;
+        for (int64_t v = 0, n; v < lines * inners; v += n) {
+            n = lines * inners - v < PIECE ? lines * inners - v : PIECE;
+            TULLE_TRY(read_reals(file, (outer0 + o) * inner + inner0 + v, n, raw, real));
+            for (int64_t k = 0; k < n; k++) {
+                store(type, to, line * outer_step + place * inner_step, real[k]);
+                if (++place == inners) place = 0, line++;
+            }
+        }
+    }
+out:
+    tulle__free(real);
+    tulle__free(raw);
+    return status;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Binsparse over HDF5: sparse and dense matrices in a binary form that other libraries read, too. Formats CSR, CSC, COO
+ * (COOR, COOC), DMAT (DMATR, DMATC) and DVEC, all integer types for indices, real types for values, `iso` values, and
+ * the structures symmetric and skew-symmetric. Complex values are refused by name, and so are custom formats but one:
+ *
+ * A matrix in blocks (BSR) is a tensor of four dimensions, block rows x block columns x block x block, of levels dense,
+ * sparse, dense of rank 2, element: what reads custom formats reads it. That it stands for a matrix says an object
+ * beside `binsparse`, "tulle": {"blocks": b, "half": true or false, "nnz": n, "span": s}. Of a half, of a symmetric
+ * matrix, blocks left of the diagonal are not there (those on it are whole); nnz is the number of entries of the
+ * matrix, both halves, without the zeros that fill blocks; no block is more than span block columns right of the
+ * diagonal. A CSR file may have nnz and span too. Both are optional.
+ *
+ * open looks at everything but the numbers themselves, through HDF5, and closes it again. A data set that lies in one
+ * piece is then read by offset, by any PE at the same time; others (chunked, compressed) through HDF5, one thread at a
+ * time. Whatever a read brings is checked (pointers grow, indices are in range); messages name the data set.
+ * Nothing is collective. Where HDF5 or cJSON was not built in, all of it is TULLE_ERR_UNSUPPORTED.
+ */
+#ifndef TULLE_IO_BINSPARSE_H
+#define TULLE_IO_BINSPARSE_H
+
+#include <stdint.h>
+
+#include <tulle/types.h>
+
+#include "base/meter.h"
+#include "io/file/entries.h"
+
+typedef enum tulle__binsparse_format {
+    TULLE__BINSPARSE_CSR,
+    TULLE__BINSPARSE_CSC,
+    TULLE__BINSPARSE_BSR,  /* compressed formats end here */
+    TULLE__BINSPARSE_COOR, /* sorted by rows */
+    TULLE__BINSPARSE_COOC, /* sorted by columns: indices_0 are columns */
+    TULLE__BINSPARSE_DMATR,
+    TULLE__BINSPARSE_DMATC,
+} tulle__binsparse_format;
+
+typedef enum tulle__binsparse_structure {
+    TULLE__BINSPARSE_GENERAL,
+    TULLE__BINSPARSE_SYMMETRIC_LOWER,
+    TULLE__BINSPARSE_SYMMETRIC_UPPER,
+    TULLE__BINSPARSE_SKEW_LOWER,
+    TULLE__BINSPARSE_SKEW_UPPER,
+} tulle__binsparse_structure;
+
+typedef enum tulle__binsparse_which {
+    TULLE__BINSPARSE_POINTERS,
+    TULLE__BINSPARSE_INDICES0,
+    TULLE__BINSPARSE_INDICES1,
+    TULLE__BINSPARSE_VALUES,
+    TULLE__BINSPARSE_ARRAYS
+} tulle__binsparse_which;
+
+/* A data set. */
+typedef struct tulle__binsparse_array {
+    int present;
+    char kind;      /* 'i', 'u', 'f' */
+    int size;       /* bytes a number */
+    int swapped;    /* not in this machine's byte order */
+    int64_t count;  /* numbers */
+    int64_t offset; /* in the file; -1: not in one piece */
+} tulle__binsparse_array;
+
+typedef struct tulle__binsparse_header {
+    int64_t rows, cols, stored; /* of the matrix; values */
+    int64_t count;              /* BSR: blocks, else = stored */
+    int block;                  /* rows and columns of a block: 1 but for BSR */
+    int64_t nnz, span;          /* -1: not told */
+    tulle__binsparse_format format;
+    tulle__binsparse_structure structure;
+    int iso; /* one value for all entries */
+    tulle__binsparse_array array[TULLE__BINSPARSE_ARRAYS];
+} tulle__binsparse_header;
+
+typedef struct tulle__binsparse tulle__binsparse;
+
+/* group: a path inside the file, NULL = its root. */
+tulle_status tulle__binsparse_open(const char *path, const char *group, tulle__binsparse **file);
+void tulle__binsparse_close(tulle__binsparse *file);
+const tulle__binsparse_header *tulle__binsparse_head(const tulle__binsparse *file);
+
+/* Starts the meter (NULL: none) of a reader of `values` values: reading them tells it, in bytes of the file. */
+void tulle__binsparse_watch(tulle__binsparse *file, tulle__meter *meter, int64_t values);
+
+/* Pointers first .. first + count - 1: growing, from 0 to `count` of the header. */
+tulle_status tulle__binsparse_read_pointers(tulle__binsparse *file, int64_t first, int64_t count, int64_t *to);
+
+/* Indices first .. first + count - 1 of one of the two lists, each in [0, limit). */
+tulle_status tulle__binsparse_read_indices(
+    tulle__binsparse *file, tulle__binsparse_which which, int64_t first, int64_t count, int64_t limit, int64_t *to);
+
+/* Values first .. first + count - 1, of a dense matrix in the file's order. */
+tulle_status tulle__binsparse_read_values(
+    tulle__binsparse *file, int64_t first, int64_t count, tulle_type type, void *to);
+
+/* Rows row .. row + rows - 1 of columns col .. col + cols - 1 of a dense matrix, of which all lie in it, into `to`,
+ * whose rows (row-major) or columns are ld apart. */
+tulle_status tulle__binsparse_read_block(tulle__binsparse *file, int64_t row, int64_t rows, int64_t col, int64_t cols,
+    tulle_type type, tulle_order order, int64_t ld, void *to);
+
+/*
+ * The part-th of nparts equal shares of the stored entries of a sparse matrix, as stored (the caller mirrors); blocks
+ * with the zeros that fill them, of a half those on the diagonal without what lies left of it. Initialises *entries,
+ * which the caller finishes, also after a failure.
+ */
+tulle_status tulle__binsparse_parse(
+    tulle__binsparse *file, int part, int nparts, tulle_type type, tulle__entries *entries);
+
+/*
+ * Writing a CSR, BSR or dense file. The sizes are known at the start, so the parts may be written in any order; see
+ * output.h for what close and abort do. A dense file, DMATR or DMATC by `order`, has values only.
+ */
+typedef struct tulle__binsparse_sparse {
+    int64_t rows, cols, count; /* of the matrix; entries, or blocks */
+    tulle_type type;
+    int wide; /* indices of 64 bits, else 32; pointers always have 64 */
+    tulle__binsparse_structure structure;
+    int block;         /* BSR: its rows; 0: CSR */
+    int64_t nnz, span; /* of a half or of blocks, as in the header */
+} tulle__binsparse_sparse;
+
+typedef struct tulle__binsparse_writer tulle__binsparse_writer;
+/* Whether this build writes such files: said before there is anything to be written. */
+tulle_status tulle__binsparse_can_write(const char *path);
+tulle_status tulle__binsparse_writer_open(
+    const char *path, const tulle__binsparse_sparse *sparse, tulle__binsparse_writer **writer);
+tulle_status tulle__binsparse_writer_open_dense(
+    const char *path, int64_t rows, int64_t cols, tulle_type type, tulle_order order, tulle__binsparse_writer **writer);
+tulle_status tulle__binsparse_write_pointers(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const int64_t *pointers);
+tulle_status tulle__binsparse_write_indices(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const int64_t *indices);
+/* The same of a file that is not wide. */
+tulle_status tulle__binsparse_write_columns(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const int32_t *columns);
+tulle_status tulle__binsparse_write_values(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const void *values);
+/*
+ * A CSR file entry by entry instead, those of a row together and rows in order, gathered until many can be written at
+ * once; put_end behind the last.
+ */
+tulle_status tulle__binsparse_put(tulle__binsparse_writer *writer, int64_t row, int64_t col, const void *val);
+tulle_status tulle__binsparse_put_end(tulle__binsparse_writer *writer);
+tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int sync);
+void tulle__binsparse_writer_abort(tulle__binsparse_writer *writer);
+
+#endif

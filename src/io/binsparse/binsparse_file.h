@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the Binsparse reader share. */
+#ifndef TULLE_IO_BINSPARSE_FILE_H
+#define TULLE_IO_BINSPARSE_FILE_H
+
+#include "io/binsparse/binsparse.h"
+
+struct tulle__binsparse {
+    tulle__binsparse_header header;
+    char *path, *group; /* group NULL: the root */
+    int fd;
+    int64_t bytes; /* of the file */
+    tulle__meter *meter;
+    int64_t wanted, done; /* values: of the meter's reader */
+};
+
+/* Fills header, whose arrays are known already, from the JSON text and holds both against each other. */
+tulle_status tulle__binsparse_describe(const char *path, const char *json, tulle__binsparse_header *header);
+
+enum { TULLE__BINSPARSE_PIECE = 1 << 15 }; /* numbers read at a time */
+
+/* Numbers first .. first + count - 1, at most a piece, into 8-byte integers or doubles; raw has room for them. */
+tulle_status tulle__binsparse_piece(
+    const tulle__binsparse *file, int which, int64_t first, int64_t count, int real, char *raw, void *to);
+
+/* The JSON text of a CSR, BSR or dense file; freed by tulle__free. */
+tulle_status tulle__binsparse_text(const tulle__binsparse_header *header, char **json);
+
+#endif

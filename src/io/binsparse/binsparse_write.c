@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing Binsparse: HDF5 makes room for the data sets, then the numbers go straight to their offsets. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/binsparse/binsparse_file.h"
+#include "io/binsparse/hdf5_file.h"
+#include "io/file/output.h"
+
+enum { PIECE = 1 << 15 };
+
+/* Entries and pointers that came one by one and are not written yet. */
+struct gathered {
+    int64_t pointer[PIECE], index[PIECE];
+    char value[PIECE * 8];
+    int64_t pointers, npointers; /* made, and of them here */
+    int64_t entries, nentries;
+};
+
+struct tulle__binsparse_writer {
+    tulle__output *output;
+    tulle__binsparse_header header;
+    int64_t left[TULLE__BINSPARSE_ARRAYS]; /* numbers not yet written */
+    uint32_t *narrow;
+    struct gathered *gathered; /* NULL: nothing was put yet */
+    int fd;
+};
+
+void tulle__binsparse_writer_abort(tulle__binsparse_writer *writer)
+{
+    if (!writer) return;
+    if (writer->fd >= 0) close(writer->fd);
+    tulle__output_abort(writer->output);
+    tulle__free(writer->narrow);
+    tulle__free(writer->gathered);
+    tulle__free(writer);
+}
+
+/*
+ * HDF5 1.10 that meets a full disk while it completes a file crashes when the program ends. So what it is going to
+ * write, which is less than MARGIN, and the file's length are tried here first; it begins the file anew.
+ */
+static tulle_status try_room(const tulle__binsparse_writer *writer)
+{
+    enum { MARGIN = 1 << 16 };
+    int64_t bytes = 0;
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
+        bytes += writer->header.array[w].count * writer->header.array[w].size;
+    memset(writer->narrow, 0, MARGIN);
+    tulle_status status = tulle__output_overwrite(writer->output, 0, writer->narrow, MARGIN);
+    return status == TULLE_OK ? tulle__output_overwrite(writer->output, bytes + MARGIN, "", 1) : status;
+}
+
+/* A file of what head says and has arrays for. */
+static tulle_status open_writer(
+    const char *path, const tulle__binsparse_header *described, tulle__binsparse_writer **writer)
+{
+    tulle__binsparse_writer *made;
+    char *json = NULL;
+    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a writer", &made);
+    if (status != TULLE_OK) return status;
+    made->fd = -1;
+    tulle__binsparse_header *head = &made->header;
+    *head = *described;
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) made->left[w] = head->array[w].count;
+    TULLE_TRY(tulle__alloc(PIECE, sizeof *made->narrow, "a piece of a Binsparse file", &made->narrow));
+    TULLE_TRY(tulle__output_open(path, 0, &made->output));
+    TULLE_TRY(tulle__binsparse_text(head, &json));
+    TULLE_TRY(try_room(made));
+    TULLE_TRY(tulle__hdf5_create(tulle__output_temporary(made->output), json, head->array));
+    made->fd = open(tulle__output_temporary(made->output), O_WRONLY | O_CLOEXEC);
+    if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
+    tulle__free(json);
+    *writer = made;
+    return TULLE_OK;
+out:
+    tulle__free(json);
+    tulle__binsparse_writer_abort(made);
+    return status;
+}
+
+tulle_status tulle__binsparse_writer_open(
+    const char *path, const tulle__binsparse_sparse *sparse, tulle__binsparse_writer **writer)
+{
+    int block = sparse->block ? sparse->block : 1;
+    int64_t stored = sparse->count * block * block;
+    if (!sparse->wide && sparse->cols / block > INT32_MAX)
+        return tulle__fail(
+            TULLE_ERR_OVERFLOW, "%s: %" PRId64 " columns need indices of 64 bits", path, sparse->cols / block);
+    tulle__binsparse_header head = {.rows = sparse->rows,
+        .cols = sparse->cols,
+        .stored = stored,
+        .count = sparse->count,
+        .block = block,
+        .nnz = sparse->nnz,
+        .span = sparse->span,
+        .format = sparse->block ? TULLE__BINSPARSE_BSR : TULLE__BINSPARSE_CSR,
+        .structure = sparse->structure,
+        .array = {[TULLE__BINSPARSE_POINTERS] = {1, 'u', 8, 0, sparse->rows / block + 1, -1},
+            [TULLE__BINSPARSE_INDICES1] = {1, 'u', sparse->wide ? 8 : 4, 0, sparse->count, -1},
+            [TULLE__BINSPARSE_VALUES] = {1, 'f', (int)tulle_type_size(sparse->type), 0, stored, -1}}};
+    return open_writer(path, &head, writer);
+}
+
+tulle_status tulle__binsparse_writer_open_dense(
+    const char *path, int64_t rows, int64_t cols, tulle_type type, tulle_order order, tulle__binsparse_writer **writer)
+{
+    int64_t stored = rows * cols;
+    tulle__binsparse_header head = {.rows = rows,
+        .cols = cols,
+        .stored = stored,
+        .block = 1,
+        .nnz = -1,
+        .format = order == TULLE_ROW_MAJOR ? TULLE__BINSPARSE_DMATR : TULLE__BINSPARSE_DMATC,
+        .array = {[TULLE__BINSPARSE_VALUES] = {1, 'f', (int)tulle_type_size(type), 0, stored, -1}}};
+    return open_writer(path, &head, writer);
+}
+
+static tulle_status write_numbers(
+    tulle__binsparse_writer *writer, int which, int64_t first, int64_t count, const void *data)
+{
+    const tulle__binsparse_array *array = &writer->header.array[which];
+    if (first < 0 || count < 0 || count > array->count - first)
+        return tulle__fail(TULLE_ERR_ARG, "numbers %" PRId64 " + %" PRId64 " are outside the data set '%s'", first,
+            count, tulle__binsparse_name(which));
+    const char *p = data;
+    size_t bytes = (size_t)(count * array->size);
+    int64_t offset = array->offset + first * array->size;
+    while (bytes) {
+        ssize_t n = pwrite(writer->fd, p, bytes, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return tulle__output_fail(writer->output, "writing");
+        p += n;
+        offset += n;
+        bytes -= (size_t)n;
+    }
+    writer->left[which] -= count;
+    return TULLE_OK;
+}
+
+tulle_status tulle__binsparse_write_pointers(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const int64_t *pointers)
+{
+    return write_numbers(writer, TULLE__BINSPARSE_POINTERS, first, count, pointers);
+}
+
+tulle_status tulle__binsparse_write_indices(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const int64_t *indices)
+{
+    if (writer->header.array[TULLE__BINSPARSE_INDICES1].size == 8)
+        return write_numbers(writer, TULLE__BINSPARSE_INDICES1, first, count, indices);
+    for (int64_t i = 0, n; i < count; i += n) {
+        n = count - i < PIECE ? count - i : PIECE;
+        for (int64_t k = 0; k < n; k++) writer->narrow[k] = (uint32_t)indices[i + k];
+        tulle_status status = write_numbers(writer, TULLE__BINSPARSE_INDICES1, first + i, n, writer->narrow);
+        if (status != TULLE_OK) return status;
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle__binsparse_write_columns(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const int32_t *columns)
+{
+    return write_numbers(writer, TULLE__BINSPARSE_INDICES1, first, count, columns);
+}
+
+tulle_status tulle__binsparse_write_values(
+    tulle__binsparse_writer *writer, int64_t first, int64_t count, const void *values)
+{
+    return write_numbers(writer, TULLE__BINSPARSE_VALUES, first, count, values);
+}
+
+static tulle_status write_entries(tulle__binsparse_writer *writer)
+{
+    struct gathered *g = writer->gathered;
+    int64_t first = g->entries - g->nentries;
+    tulle_status status = tulle__binsparse_write_indices(writer, first, g->nentries, g->index);
+    if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, first, g->nentries, g->value);
+    g->nentries = 0;
+    return status;
+}
+
+static tulle_status write_pointers(tulle__binsparse_writer *writer)
+{
+    struct gathered *g = writer->gathered;
+    int64_t first = g->pointers - g->npointers, n = g->npointers;
+    g->npointers = 0;
+    return tulle__binsparse_write_pointers(writer, first, n, g->pointer);
+}
+
+/* Pointers of all rows up to this one. */
+static tulle_status enter_row(tulle__binsparse_writer *writer, int64_t row)
+{
+    tulle_status status = TULLE_OK;
+    if (!writer->gathered)
+        TULLE_TRY(tulle__alloc_zero(1, sizeof *writer->gathered, "a piece of a Binsparse file", &writer->gathered));
+    struct gathered *g = writer->gathered;
+    for (; g->pointers <= row; g->pointers++) {
+        if (g->npointers == PIECE) TULLE_TRY(write_pointers(writer));
+        g->pointer[g->npointers++] = g->entries;
+    }
+out:
+    return status;
+}
+
+tulle_status tulle__binsparse_put(tulle__binsparse_writer *writer, int64_t row, int64_t col, const void *val)
+{
+    tulle_status status;
+    size_t size = (size_t)writer->header.array[TULLE__BINSPARSE_VALUES].size;
+    TULLE_TRY(enter_row(writer, row));
+    struct gathered *g = writer->gathered;
+    if (g->nentries == PIECE) TULLE_TRY(write_entries(writer));
+    memcpy(g->value + (size_t)g->nentries * size, val, size);
+    g->index[g->nentries++] = col;
+    g->entries++;
+out:
+    return status;
+}
+
+tulle_status tulle__binsparse_put_end(tulle__binsparse_writer *writer)
+{
+    tulle_status status;
+    TULLE_TRY(enter_row(writer, writer->header.rows));
+    TULLE_TRY(write_pointers(writer));
+    TULLE_TRY(write_entries(writer));
+out:
+    return status;
+}
+
+tulle_status tulle__binsparse_can_write(const char *path)
+{
+    return tulle__hdf5_present(path);
+}
+
+tulle_status tulle__binsparse_writer_close(tulle__binsparse_writer *writer, int sync)
+{
+    tulle_status status = TULLE_OK;
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
+        if (writer->left[w] > 0) {
+            status = tulle__fail(TULLE_ERR_STATE, "%" PRId64 " numbers of the data set '%s' were not written",
+                writer->left[w], tulle__binsparse_name(w));
+            tulle__binsparse_writer_abort(writer);
+            return status;
+        }
+    int code = close(writer->fd);
+    writer->fd = -1;
+    if (code != 0) {
+        status = tulle__output_fail(writer->output, "closing");
+        tulle__binsparse_writer_abort(writer);
+        return status;
+    }
+    status = tulle__output_close(writer->output, sync);
+    tulle__free(writer->narrow);
+    tulle__free(writer->gathered);
+    tulle__free(writer);
+    return status;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/binsparse/hdf5_file.h"
+
+#include "base/error.h"
+
+static const char *const names[TULLE__BINSPARSE_ARRAYS] = {"pointers_to_1", "indices_0", "indices_1", "values"};
+
+const char *tulle__binsparse_name(int which)
+{
+    return names[which];
+}
+
+#ifdef TULLE_HAVE_HDF5
+
+#include <hdf5.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+enum { JSON_MOST = 1 << 20, BLOCK = 4096 };
+
+/* The one writable variable at file scope that HDF5's own state calls for. */
+static pthread_mutex_t hdf5_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* HDF5's names are calls, so these cannot be tables at file scope. */
+static void common_types(char kind, size_t size, hid_t *little, hid_t *big)
+{
+    int k = kind == 'f' ? 0 : kind == 'i' ? 1 : 2, s = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+    const hid_t little_types[3][4] = {{H5T_IEEE_F32LE, H5T_IEEE_F32LE, H5T_IEEE_F32LE, H5T_IEEE_F64LE},
+        {H5T_STD_I8LE, H5T_STD_I16LE, H5T_STD_I32LE, H5T_STD_I64LE},
+        {H5T_STD_U8LE, H5T_STD_U16LE, H5T_STD_U32LE, H5T_STD_U64LE}};
+    const hid_t big_types[3][4] = {{H5T_IEEE_F32BE, H5T_IEEE_F32BE, H5T_IEEE_F32BE, H5T_IEEE_F64BE},
+        {H5T_STD_I8BE, H5T_STD_I16BE, H5T_STD_I32BE, H5T_STD_I64BE},
+        {H5T_STD_U8BE, H5T_STD_U16BE, H5T_STD_U32BE, H5T_STD_U64BE}};
+    *little = little_types[k][s];
+    *big = big_types[k][s];
+}
+
+/* What a data set holds and where; not `present` if there is none of this name. */
+static tulle_status examine_set(const char *path, hid_t group, int which, tulle__binsparse_array *array)
+{
+    const char *name = names[which];
+    htri_t exists = H5Lexists(group, name, H5P_DEFAULT);
+    memset(array, 0, sizeof *array);
+    array->offset = -1;
+    if (exists <= 0) return TULLE_OK;
+    hid_t set = H5Dopen2(group, name, H5P_DEFAULT);
+    if (set < 0) return tulle__fail(TULLE_ERR_FORMAT, "%s: '%s' is no data set", path, name);
+    hid_t type = H5Dget_type(set), space = H5Dget_space(set);
+    tulle_status status = TULLE_OK;
+    hsize_t count = 0;
+    H5T_class_t class = H5Tget_class(type);
+    size_t size = H5Tget_size(type);
+    int power = size == 1 || size == 2 || size == 4 || size == 8;
+    if (class == H5T_INTEGER && power)
+        array->kind = H5Tget_sign(type) == H5T_SGN_NONE ? 'u' : 'i';
+    else if (class == H5T_FLOAT && (size == 4 || size == 8))
+        array->kind = 'f';
+    else
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "%s: the data set '%s' holds neither integers nor floats of up to 64 bits", path, name);
+    if (status == TULLE_OK &&
+        (H5Sget_simple_extent_type(space) != H5S_SIMPLE || H5Sget_simple_extent_ndims(space) != 1 ||
+            H5Sget_simple_extent_dims(space, &count, NULL) != 1 || count > INT64_MAX))
+        status = tulle__fail(TULLE_ERR_FORMAT, "%s: the data set '%s' is not a list of numbers", path, name);
+    if (status == TULLE_OK) {
+        array->present = 1;
+        array->size = (int)size;
+        array->count = (int64_t)count;
+        /* only a number in a common layout can be read without HDF5 */
+        hid_t little, big;
+        common_types(array->kind, size, &little, &big);
+        int is_little = H5Tequal(type, little) > 0, is_big = H5Tequal(type, big) > 0;
+        array->swapped = size > 1 && is_little != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+        hid_t plist = H5Dget_create_plist(set);
+        haddr_t offset = H5Dget_offset(set);
+        if ((is_little || is_big) && plist >= 0 && H5Pget_layout(plist) == H5D_CONTIGUOUS &&
+            H5Pget_external_count(plist) == 0 && offset != HADDR_UNDEF && offset <= INT64_MAX / 2)
+            array->offset = (int64_t)offset;
+        if (plist >= 0) H5Pclose(plist);
+    }
+    if (space >= 0) H5Sclose(space);
+    if (type >= 0) H5Tclose(type);
+    H5Dclose(set);
+    return status;
+}
+
+static tulle_status read_json(const char *path, hid_t group, char **json)
+{
+    tulle_status status = TULLE_OK;
+    char *text = NULL, *variable = NULL;
+    if (H5Aexists(group, "binsparse") <= 0)
+        return tulle__fail(TULLE_ERR_FORMAT, "%s: has no attribute 'binsparse', so it is no Binsparse file", path);
+    hid_t attribute = H5Aopen(group, "binsparse", H5P_DEFAULT);
+    hid_t type = attribute < 0 ? -1 : H5Aget_type(attribute), memory = -1,
+          space = attribute < 0 ? -1 : H5Aget_space(attribute);
+    if (type < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1) {
+        status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute 'binsparse' is no text", path);
+        goto out;
+    }
+    if (H5Tis_variable_str(type) > 0) {
+        memory = H5Tcopy(H5T_C_S1);
+        H5Tset_size(memory, H5T_VARIABLE);
+        H5Tset_cset(memory, H5Tget_cset(type));
+        if (H5Aread(attribute, memory, &variable) < 0 || !variable) {
+            status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute 'binsparse' cannot be read", path);
+            goto out;
+        }
+        size_t n = strnlen(variable, JSON_MOST);
+        TULLE_TRY(tulle__alloc(n + 1, 1, "a Binsparse description", &text));
+        memcpy(text, variable, n);
+        text[n] = '\0';
+    } else {
+        size_t n = H5Tget_size(type);
+        if (n > JSON_MOST) {
+            status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute 'binsparse' has %zu bytes", path, n);
+            goto out;
+        }
+        TULLE_TRY(tulle__alloc_zero(n + 1, 1, "a Binsparse description", &text));
+        if (H5Aread(attribute, type, text) < 0) {
+            status = tulle__fail(TULLE_ERR_FORMAT, "%s: the attribute 'binsparse' cannot be read", path);
+            goto out;
+        }
+    }
+    *json = text;
+    text = NULL;
+out:
+    if (variable) H5free_memory(variable);
+    tulle__free(text);
+    if (memory >= 0) H5Tclose(memory);
+    if (space >= 0) H5Sclose(space);
+    if (type >= 0) H5Tclose(type);
+    if (attribute >= 0) H5Aclose(attribute);
+    return status;
+}
+
+/* Opens file and group; both negative on failure. */
+static tulle_status open_group(const char *path, const char *name, hid_t *file, hid_t *group)
+{
+    *group = -1;
+    *file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (*file < 0) return tulle__fail(TULLE_ERR_FORMAT, "%s: is no HDF5 file, or a damaged one", path);
+    *group = H5Gopen2(*file, name ? name : "/", H5P_DEFAULT);
+    if (*group >= 0) return TULLE_OK;
+    H5Fclose(*file);
+    *file = -1;
+    return tulle__fail(TULLE_ERR_FORMAT, "%s: has no group '%s'", path, name ? name : "/");
+}
+
+static tulle_status examine(const char *path, const char *name, char **json, tulle__binsparse_array *array)
+{
+    hid_t file, group;
+    char *text = NULL;
+    tulle_status status = open_group(path, name, &file, &group);
+    if (status != TULLE_OK) return status;
+    TULLE_TRY(read_json(path, group, &text));
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++) TULLE_TRY(examine_set(path, group, w, &array[w]));
+    *json = text;
+    text = NULL;
+out:
+    tulle__free(text);
+    H5Gclose(group);
+    H5Fclose(file);
+    return status;
+}
+
+static tulle_status read_slab(
+    const char *path, const char *name, int which, int64_t first, int64_t count, int real, void *to)
+{
+    hid_t file, group;
+    tulle_status status = open_group(path, name, &file, &group);
+    if (status != TULLE_OK) return status;
+    hsize_t start = (hsize_t)first, n = (hsize_t)count;
+    hid_t set = H5Dopen2(group, names[which], H5P_DEFAULT), space = set < 0 ? -1 : H5Dget_space(set);
+    hid_t memory = H5Screate_simple(1, &n, NULL);
+    if (set < 0 || space < 0 || memory < 0 || H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &n, NULL) < 0 ||
+        H5Dread(set, real ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT64, memory, space, H5P_DEFAULT, to) < 0)
+        status = tulle__fail(TULLE_ERR_IO, "%s: numbers %" PRId64 " to %" PRId64 " of the data set '%s' cannot be read",
+            path, first, first + count - 1, names[which]);
+    if (memory >= 0) H5Sclose(memory);
+    if (space >= 0) H5Sclose(space);
+    if (set >= 0) H5Dclose(set);
+    H5Gclose(group);
+    H5Fclose(file);
+    return status;
+}
+
+static tulle_status create_set(hid_t file, int which, tulle__binsparse_array *array)
+{
+    hsize_t n = (hsize_t)array->count;
+    hid_t type = array->kind == 'f' ? (array->size == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE)
+                                    : (array->size == 4 ? H5T_NATIVE_UINT32 : H5T_NATIVE_UINT64);
+    hid_t space = H5Screate_simple(1, &n, NULL), plist = H5Pcreate(H5P_DATASET_CREATE), set = -1;
+    int fine = space >= 0 && plist >= 0 && H5Pset_layout(plist, H5D_CONTIGUOUS) >= 0 &&
+               H5Pset_alloc_time(plist, H5D_ALLOC_TIME_EARLY) >= 0 && H5Pset_fill_time(plist, H5D_FILL_TIME_NEVER) >= 0;
+    if (fine) set = H5Dcreate2(file, names[which], type, space, H5P_DEFAULT, plist, H5P_DEFAULT);
+    if (set >= 0) {
+        haddr_t offset = H5Dget_offset(set);
+        array->offset = offset == HADDR_UNDEF ? -1 : (int64_t)offset;
+        H5Dclose(set);
+    }
+    if (plist >= 0) H5Pclose(plist);
+    if (space >= 0) H5Sclose(space);
+    return set >= 0 && (array->offset >= 0 || n == 0)
+               ? TULLE_OK
+               : tulle__fail(TULLE_ERR_IO, "HDF5 could not make room for the data set '%s'", names[which]);
+}
+
+static tulle_status create(const char *path, const char *json, tulle__binsparse_array *array)
+{
+    tulle_status status = TULLE_OK;
+    hid_t type = -1, space = -1, attribute = -1;
+    /* data sets begin at blocks, so that they can be read around the page cache */
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access >= 0) H5Pset_alignment(access, BLOCK, BLOCK);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access >= 0 ? access : H5P_DEFAULT);
+    if (access >= 0) H5Pclose(access);
+    if (file < 0) return tulle__fail(TULLE_ERR_IO, "%s: HDF5 cannot create it", path);
+    for (int w = 0; w < TULLE__BINSPARSE_ARRAYS; w++)
+        if (array[w].present) TULLE_TRY(create_set(file, w, &array[w]));
+    type = H5Tcopy(H5T_C_S1);
+    space = H5Screate(H5S_SCALAR);
+    if (type >= 0 && space >= 0 && H5Tset_size(type, strlen(json) + 1) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
+        attribute = H5Acreate2(file, "binsparse", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (attribute < 0 || H5Awrite(attribute, type, json) < 0)
+        status = tulle__fail(TULLE_ERR_IO, "%s: HDF5 cannot write the attribute 'binsparse'", path);
+out:
+    if (attribute >= 0) H5Aclose(attribute);
+    if (space >= 0) H5Sclose(space);
+    if (type >= 0) H5Tclose(type);
+    if (H5Fclose(file) < 0 && status == TULLE_OK)
+        status = tulle__fail(TULLE_ERR_IO, "%s: HDF5 cannot complete it", path);
+    return status;
+}
+
+/* Each of the three under the lock, with HDF5's habit of printing its errors switched off meanwhile. */
+tulle_status tulle__hdf5_examine(const char *path, const char *group, char **json, tulle__binsparse_array *array)
+{
+    tulle_status status;
+    pthread_mutex_lock(&hdf5_lock);
+    H5E_BEGIN_TRY
+    {
+        status = examine(path, group, json, array);
+    }
+    H5E_END_TRY
+    pthread_mutex_unlock(&hdf5_lock);
+    return status;
+}
+
+tulle_status tulle__hdf5_read(
+    const char *path, const char *group, int which, int64_t first, int64_t count, int real, void *to)
+{
+    tulle_status status;
+    pthread_mutex_lock(&hdf5_lock);
+    H5E_BEGIN_TRY
+    {
+        status = read_slab(path, group, which, first, count, real, to);
+    }
+    H5E_END_TRY
+    pthread_mutex_unlock(&hdf5_lock);
+    return status;
+}
+
+tulle_status tulle__hdf5_create(const char *path, const char *json, tulle__binsparse_array *array)
+{
+    tulle_status status;
+    pthread_mutex_lock(&hdf5_lock);
+    H5E_BEGIN_TRY
+    {
+        status = create(path, json, array);
+    }
+    H5E_END_TRY
+    pthread_mutex_unlock(&hdf5_lock);
+    return status;
+}
+
+tulle_status tulle__hdf5_present(const char *path)
+{
+    (void)path;
+    return TULLE_OK;
+}
+
+#else
+
+tulle_status tulle__hdf5_present(const char *path)
+{
+    return tulle__fail(
+        TULLE_ERR_UNSUPPORTED, "%s: this build has no HDF5 (with cJSON), which Binsparse files need", path);
+}
+
+tulle_status tulle__hdf5_examine(const char *path, const char *group, char **json, tulle__binsparse_array *array)
+{
+    (void)group, (void)json, (void)array;
+    return tulle__hdf5_present(path);
+}
+
+tulle_status tulle__hdf5_read(
+    const char *path, const char *group, int which, int64_t first, int64_t count, int real, void *to)
+{
+    (void)group, (void)which, (void)first, (void)count, (void)real, (void)to;
+    return tulle__hdf5_present(path);
+}
+
+tulle_status tulle__hdf5_create(const char *path, const char *json, tulle__binsparse_array *array)
+{
+    (void)json, (void)array;
+    return tulle__hdf5_present(path);
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The few things that Binsparse needs of HDF5: the only file that calls it. HDF5 keeps one state for the whole process
+ * and may have been built without locks of its own, so every call here holds one.
+ */
+#ifndef TULLE_IO_HDF5_FILE_H
+#define TULLE_IO_HDF5_FILE_H
+
+#include <stdint.h>
+
+#include "io/binsparse/binsparse.h"
+
+/* The text of the attribute `binsparse` of a group, and the layout of the data sets that it has. Freed by tulle__free.
+ */
+tulle_status tulle__hdf5_examine(const char *path, const char *group, char **json, tulle__binsparse_array *array);
+
+/* Numbers first .. first + count - 1 of a data set as int64_t or, `real`, as double. */
+tulle_status tulle__hdf5_read(
+    const char *path, const char *group, int which, int64_t first, int64_t count, int real, void *to);
+
+/* Creates the file with its attribute and the data sets that are `present`, in one piece each, and sets their offsets.
+ */
+tulle_status tulle__hdf5_create(const char *path, const char *json, tulle__binsparse_array *array);
+
+/* TULLE_ERR_UNSUPPORTED where HDF5 was not built in. */
+tulle_status tulle__hdf5_present(const char *path);
+
+const char *tulle__binsparse_name(int which);
+
+#endif

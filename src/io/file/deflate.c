@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/file/deflate.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef TULLE_HAVE_ZLIB
+#include <zlib.h>
+#endif
+#ifdef TULLE_HAVE_ISAL
+#include <isa-l/crc.h>
+#include <isa-l/igzip_lib.h>
+#endif
+
+#include "base/error.h"
+#include "base/memory.h"
+
+/* Of a member: what stands before the blocks and behind them; and before a stored block, which holds at most STORED. */
+enum { HEAD = 10, TAIL = 8, BLOCK = 5, STORED = 65535 };
+
+struct engine {
+    const char *name;
+    tulle_status (*open)(void **state);
+    /* Raw deflate (RFC 1951); 0 if it does not fit. */
+    size_t (*pack)(void *state, const unsigned char *data, size_t bytes, unsigned char *to, size_t room);
+    uint32_t (*crc)(const unsigned char *data, size_t bytes);
+    void (*close)(void *state);
+};
+
+struct tulle__deflate {
+    const struct engine *engine;
+    void *state;
+};
+
+#ifdef TULLE_HAVE_ZLIB
+static void *zlib_alloc(void *opaque, unsigned count, unsigned size)
+{
+    void *block;
+    (void)opaque;
+    return tulle__alloc(count, size, "zlib's state", &block) == TULLE_OK ? block : NULL;
+}
+
+static void zlib_free(void *opaque, void *block)
+{
+    (void)opaque;
+    tulle__free(block);
+}
+
+static void zlib_close(void *state)
+{
+    if (state) deflateEnd(state);
+    tulle__free(state);
+}
+
+static tulle_status zlib_open(void **state)
+{
+    z_stream *stream;
+    tulle_status status = tulle__alloc_zero(1, sizeof *stream, "zlib's state", &stream);
+    if (status != TULLE_OK) return status;
+    stream->zalloc = zlib_alloc;
+    stream->zfree = zlib_free;
+    if (deflateInit2(stream, Z_BEST_SPEED, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY) != Z_OK) { /* negative: raw */
+        tulle__free(stream);
+        return tulle__fail(TULLE_ERR_MEMORY, "out of memory for zlib's state");
+    }
+    *state = stream;
+    return TULLE_OK;
+}
+
+static size_t zlib_pack(void *state, const unsigned char *data, size_t bytes, unsigned char *to, size_t room)
+{
+    z_stream *stream = state;
+    deflateReset(stream);
+    stream->next_in = (unsigned char *)(uintptr_t)data; /* zlib's pointer is not const, but it does not write */
+    stream->avail_in = (unsigned)bytes;
+    stream->next_out = to;
+    stream->avail_out = (unsigned)room;
+    return deflate(stream, Z_FINISH) == Z_STREAM_END ? room - stream->avail_out : 0;
+}
+
+static uint32_t zlib_crc(const unsigned char *data, size_t bytes)
+{
+    return (uint32_t)crc32(0, data, (unsigned)bytes);
+}
+#endif
+
+#ifdef TULLE_HAVE_ISAL
+struct isal {
+    struct isal_zstream stream;
+    uint8_t level[ISAL_DEF_LVL1_DEFAULT];
+};
+
+static tulle_status isal_open(void **state)
+{
+    struct isal *isal;
+    tulle_status status = tulle__alloc(1, sizeof *isal, "ISA-L's state", &isal);
+    if (status == TULLE_OK) *state = isal;
+    return status;
+}
+
+static size_t isal_pack(void *state, const unsigned char *data, size_t bytes, unsigned char *to, size_t room)
+{
+    struct isal *isal = state;
+    isal_deflate_stateless_init(&isal->stream);
+    isal->stream.next_in = (uint8_t *)(uintptr_t)data;
+    isal->stream.avail_in = (uint32_t)bytes;
+    isal->stream.next_out = to;
+    isal->stream.avail_out = (uint32_t)room;
+    isal->stream.end_of_stream = 1;
+    isal->stream.level = 1;
+    isal->stream.level_buf = isal->level;
+    isal->stream.level_buf_size = sizeof isal->level;
+    return isal_deflate_stateless(&isal->stream) == COMP_OK ? room - isal->stream.avail_out : 0;
+}
+
+static uint32_t isal_crc(const unsigned char *data, size_t bytes)
+{
+    return crc32_gzip_refl(0, data, bytes);
+}
+#endif
+
+static const struct engine engines[] = {
+#ifdef TULLE_HAVE_ISAL
+    {"isa-l", isal_open, isal_pack, isal_crc, tulle__free},
+#endif
+#ifdef TULLE_HAVE_ZLIB
+    {"zlib", zlib_open, zlib_pack, zlib_crc, zlib_close},
+#endif
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static const char *const engine_names[] = {
+#ifdef TULLE_HAVE_ISAL
+    "isa-l",
+#endif
+#ifdef TULLE_HAVE_ZLIB
+    "zlib",
+#endif
+    NULL,
+};
+
+const char *const *tulle__deflate_engines(void)
+{
+    return engine_names;
+}
+
+static tulle_status find_engine(const char *path, const char *name, const struct engine **engine)
+{
+    const struct engine *e = engines;
+    while (name && e->name && strcmp(e->name, name) != 0) e++;
+    *engine = e;
+    if (e->name) return TULLE_OK;
+    return tulle__fail(
+        TULLE_ERR_UNSUPPORTED, "%s: this build has no %s and cannot write packed files", path, name ? name : "zlib");
+}
+
+tulle_status tulle__deflate_present(const char *path)
+{
+    const struct engine *e;
+    return find_engine(path, NULL, &e);
+}
+
+tulle_status tulle__deflate_open(const char *path, const char *engine, tulle__deflate **deflate)
+{
+    const struct engine *e;
+    tulle_status found = find_engine(path, engine, &e);
+    if (found != TULLE_OK) return found;
+    tulle__deflate *made = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a packer", &made));
+    made->engine = e;
+    TULLE_TRY(e->open(&made->state));
+    *deflate = made;
+    return TULLE_OK;
+out:
+    tulle__deflate_close(made);
+    return status;
+}
+
+void tulle__deflate_close(tulle__deflate *deflate)
+{
+    if (!deflate) return;
+    if (deflate->state) deflate->engine->close(deflate->state);
+    tulle__free(deflate);
+}
+
+static size_t stored_blocks(size_t bytes)
+{
+    return bytes ? (bytes + STORED - 1) / STORED : 1;
+}
+
+size_t tulle__deflate_bound(size_t bytes)
+{
+    return HEAD + bytes + BLOCK * stored_blocks(bytes) + TAIL;
+}
+
+static unsigned char *put_little(unsigned char *to, uint64_t x, int bytes)
+{
+    for (int b = 0; b < bytes; b++) *to++ = (unsigned char)(x >> 8 * b);
+    return to;
+}
+
+/* No name, no time, and of no particular system: the same input gives the same bytes. */
+static unsigned char *put_head(unsigned char *to)
+{
+    static const unsigned char head[HEAD] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255};
+    memcpy(to, head, HEAD);
+    return to + HEAD;
+}
+
+static unsigned char *put_tail(const struct engine *engine, const void *data, size_t bytes, unsigned char *to)
+{
+    to = put_little(to, engine->crc(data, bytes), 4);
+    return put_little(to, bytes, 4);
+}
+
+size_t tulle__deflate_stored(tulle__deflate *deflate, const void *data, size_t bytes, void *to)
+{
+    const unsigned char *p = data;
+    unsigned char *out = put_head(to);
+    for (size_t left = bytes, blocks = stored_blocks(bytes); blocks; blocks--) {
+        size_t n = left < STORED ? left : STORED;
+        *out++ = blocks == 1; /* the last block, stored */
+        out = put_little(out, n, 2);
+        out = put_little(out, ~(uint64_t)n, 2);
+        memcpy(out, p, n);
+        out += n;
+        p += n;
+        left -= n;
+    }
+    return (size_t)(put_tail(deflate->engine, data, bytes, out) - (unsigned char *)to);
+}
+
+size_t tulle__deflate_member(tulle__deflate *deflate, const void *data, size_t bytes, void *to)
+{
+    unsigned char *out = put_head(to);
+    size_t room = tulle__deflate_bound(bytes) - HEAD - TAIL;
+    size_t packed = deflate->engine->pack(deflate->state, data, bytes, out, room);
+    if (!packed) return tulle__deflate_stored(deflate, data, bytes, to);
+    return (size_t)(put_tail(deflate->engine, data, bytes, out + packed) - (unsigned char *)to);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Synthetic matrices from a spec such as `rmat:scale=17,edgefactor=8,seed=1`. Every entry is a function of the spec
+ * and of its own place alone, so any PE makes any part by itself and the parts fit together bit for bit, whatever the
+ * number of PEs or the cut. All calls are local; a generator is constant once open and may be shared by threads.
+ *
+ *   name       keys (defaults)                                  matrix
+ *   rmat       scale, edgefactor=8, a=.57 b=.19 c=.19 d=.05,    2^scale square; the set of distinct edges among
+ *              noise=0, relabel=off                             edgefactor * 2^scale drawn ones
+ *   er         n (or m and n), degree=8                         each entry there with probability degree / n, so a
+ *                                                               row has Binomial(n, degree / n) entries
+ *   fem        nodes (or nx, ny, nz), dof=1                     27 neighbours in a grid, full dof x dof blocks
+ *   cantilever nodes (or nx, ny, nz), dof=1, 3 or 6,            stiffness of a box of hexahedra, clamped where x = 0:
+ *              vary=1, clamp=on                                 generate/cantilever.h
+ *   cantilever-load  the same                                   the load on its other end, one column
+ *   stencil2d  n (or nx, ny), points=5 or 9                     x runs fastest
+ *   stencil3d  n (or nx, ny, nz), points=7, 15 or 27            15: the seven and the corners of the cube
+ *   band       n, lower=1, upper=lower                          every entry of the band
+ *   circuit    n, degree=4, dense=4, width=n/64                 diagonal, `dense` full rows and columns, and about
+ *                                                               `degree` neighbours a row within `width`; symmetric
+ *   nlpkkt     n                                                optimality system of n^3 points, 6 n^2 controls: n =
+ *                                                               80, 120, 160, 200, 240 have the rows and entries of the
+ *                                                               matrices of that name; its diagonal is not full
+ *   delaunay   n (or nx, ny), block=8, shuffle=.645             triangulated lattice, 7 entries a row
+ *   shell      n (or nx, ny), block=16, shuffle=.63, dof=6      lattice of quadrilaterals, 9 full blocks a row
+ *   road       n (or nx, ny), block=4, shuffle=.38, degree=2.8, lattice of which a share of the edges is kept, each
+ *              pieces=0                                         with so many points on it
+ *   web        n, host=512, links=1, copy=.5, local=.8,         pages of hosts of up to so many: the diagonal, the page
+ *              split=.73                                        before, 0 .. 2 links others, copied or not
+ *   cliques    n, size=64, degree=4.7, block=1536, chain=.05    two cliques a row
+ *   dense      m, n (or n)                                      full
+ *
+ * In delaunay, shell and road the share `shuffle` of the tiles of block x block points is in random order (lattice.c).
+ * They, web and cliques, circuit and stencil3d with 15 points stand for the matrices of the paper on zero-copy
+ * triangular solves: doc/inputs.md has which, and how they compare.
+ *
+ * All take seed=1 and values=, one of
+ *   random   uniform in [-1, 1), from (seed, row, column)
+ *   ones     1
+ *   integer  -4 .. 4 without 0, so that sums are exact
+ *   laplace  stencils: minus the Laplacian, zero outside the grid; `anisotropy` weighs the last direction (5 and 7
+ *            points), `shift` is added to the diagonal
+ *   spd      symmetric patterns: symmetric and strictly diagonally dominant
+ *   elements cantilevers: assembled from elements
+ * with laplace for stencils, spd for fem, delaunay, shell, road and cliques, elements for cantilevers and random for
+ * the rest where nothing is said. An f32 value is its f64 value with fewer bits. Nothing depends on the machine's
+ * mathematical library.
+ */
+#ifndef TULLE_IO_GENERATE_H
+#define TULLE_IO_GENERATE_H
+
+#include <stdint.h>
+
+#include <tulle/types.h>
+
+typedef struct tulle__generator tulle__generator;
+
+/* TULLE_ERR_ARG, with the nearest word, for an unknown name or key and for a value out of its range. */
+tulle_status tulle__generator_open(const char *text, tulle__generator **generator);
+void tulle__generator_close(tulle__generator *generator);
+
+/* 1 if text starts with the name of a generator: tells a spec from a file's name. */
+int tulle__generator_known(const char *text);
+
+/* For help: name and sentence of generator i = 0, 1, ...; NULL past the last. */
+const char *tulle__generator_name(int i, const char **sentence);
+
+typedef struct tulle__generator_shape {
+    int64_t m, n;
+    int64_t nnz;      /* exact, -1 where only making the matrix tells */
+    int64_t expected; /* nnz, or about as many, more rather than fewer */
+    int64_t edges;    /* drawn ones, repeats included, if the matrix is made edge by edge (rmat); else 0 */
+    int is_dense;
+} tulle__generator_shape;
+
+void tulle__generator_get_shape(const tulle__generator *generator, tulle__generator_shape *shape);
+
+/* Entries in order, with room to grow; start from {0}. Kept from call to call, it is only allocated once. */
+typedef struct tulle__growing {
+    int64_t nnz, room;
+    tulle_type type; /* of val */
+    int64_t *colind;
+    void *val;
+} tulle__growing;
+
+void tulle__growing_fini(tulle__growing *entries);
+
+/*
+ * Rows r0 .. r1 - 1 with all columns: entries of row r at rowptr[r - r0] .. rowptr[r - r0 + 1] - 1, ascending, each
+ * once. rowptr (r1 - r0 + 1, from 0) is the caller's; entries are replaced. Time in proportion to the rows' entries,
+ * but for rmat, where every edge is drawn and looked at.
+ */
+tulle_status tulle__generator_rows(const tulle__generator *generator, int64_t r0, int64_t r1, tulle_type type,
+    int64_t *rowptr, tulle__growing *entries);
+
+/*
+ * Edges e0 .. e1 - 1 of the drawn ones (rmat): row[e - e0], col[e - e0]. The matrix is the set of distinct edges: the
+ * caller drops repeats, wherever they were drawn, and asks for the values of what is left.
+ */
+tulle_status tulle__generator_edges(
+    const tulle__generator *generator, int64_t e0, int64_t e1, int64_t *row, int64_t *col);
+
+/* val[i] = the value at (row[i], col[i]) if the matrix has an entry there, i < count. */
+void tulle__generator_values(const tulle__generator *generator, int64_t count, const int64_t *row, const int64_t *col,
+    tulle_type type, void *val);
+
+/*
+ * The rectangle of rows r0 .. r1 - 1, columns c0 .. c1 - 1 as CSR with local indices: (*rowptr)[0 .. r1 - r0] from 0,
+ * *colind ascending from c0, *val; each to be freed with tulle__free. TULLE_ERR_OVERFLOW over INT32_MAX columns.
+ * Time: as tulle__generator_rows; a row of er, fem, stencil, nlpkkt, delaunay, shell, road, web, cliques or band is
+ * made whole, one of dense or a full one of circuit only where wanted. rmat draws all edges for every tile: an edge's
+ * counter does not tell its place, so no part of the draw can be left out. To spread that work, share the edges out and
+ * send each to its owner.
+ */
+tulle_status tulle__generator_tile(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
+    tulle_type type, int64_t **rowptr, int32_t **colind, void **val, int64_t *nnz);
+
+/*
+ * Whether rows of the generator are made by the following two, without memory of their own and at memory's speed: a
+ * cantilever's. Their lengths within c0 .. c1 - 1 into rowptr (r1 - r0 + 1, from 0); then their entries, those of row
+ * r0 from rowptr[0] on, which may be in the middle of a larger tile: colind and val are given from place 0.
+ */
+int tulle__generator_counts(const tulle__generator *generator);
+void tulle__generator_count(
+    const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1, int64_t *rowptr);
+void tulle__generator_put(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
+    tulle_type type, const int64_t *rowptr, int32_t *colind, void *val);
+
+/* Element (r, c) of a rectangle of a generator that is dense into val[(r - r0) * row_stride + (c - c0) * col_stride].
+ */
+tulle_status tulle__generator_fill(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
+    tulle_type type, void *val, int64_t row_stride, int64_t col_stride);
+
+#endif

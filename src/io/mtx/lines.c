@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/mtx/lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/file/ahead.h"
+
+enum { DEFAULT_BLOCK = 1 << 18 }; /* stays in the second-level cache between the read and the parser */
+
+struct tulle__lines {
+    tulle__text text;
+    size_t block;
+    int part, nparts;
+    int64_t from;
+    int64_t begin;       /* of a plain file: where the part begins */
+    int64_t limit;       /* lines that begin here or later are not ours; INT64_MAX: not known yet (packed) */
+    tulle__ahead *ahead; /* packed files */
+    int64_t position;    /* of the next byte to be read */
+    int aligned;         /* the next byte begins a line, and may be ours; else skip to behind a newline */
+    int started;         /* our range has begun */
+    int ended;           /* nothing more to read */
+    char *buffer;
+    size_t room;    /* bytes that buffer holds, PAD not counted; grows up to LINE_MAX + 1 + block */
+    size_t used;    /* bytes in the buffer, of which */
+    size_t done;    /* so many were handed out */
+    int64_t offset; /* of buffer[0] */
+};
+
+const char *tulle__text_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+tulle_status tulle__text_open(const char *path, tulle__text *text)
+{
+    int standard = strcmp(path, "-") == 0;
+    memset(text, 0, sizeof *text);
+    text->path = path = tulle__text_name(path);
+    text->threads = 1;
+    text->fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+    if (text->fd < 0) return tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    tulle_status status = TULLE_OK;
+    struct stat info;
+    unsigned char magic[2] = {0, 0};
+    if (fstat(text->fd, &info) != 0)
+        status = tulle__fail(TULLE_ERR_IO, "%s: cannot be examined: %s", path, strerror(errno));
+    else if (S_ISDIR(info.st_mode))
+        status = tulle__fail(TULLE_ERR_IO, "%s: is a directory", path);
+    else if (!S_ISREG(info.st_mode))
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: is not a regular file; it has to be read in parts", path);
+    else if (pread(text->fd, magic, 2, 0) < 0)
+        status = tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", path, strerror(errno));
+    text->bytes = (int64_t)info.st_size;
+    text->packed = magic[0] == 0x1f && magic[1] == 0x8b;
+    if (status != TULLE_OK) tulle__text_close(text);
+    return status;
+}
+
+void tulle__text_close(tulle__text *text)
+{
+    if (text->fd >= 0) close(text->fd);
+    text->fd = -1;
+}
+
+/* floor(total * part / nparts) without overflow. */
+static int64_t share(int64_t total, int part, int nparts)
+{
+    return (int64_t)((__int128)total * part / nparts);
+}
+
+tulle_status tulle__lines_open(const tulle__text *text, int64_t from, int part, int nparts, tulle__lines **lines)
+{
+    tulle__lines *made;
+    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a reader of lines", &made);
+    if (status != TULLE_OK) return status;
+    made->text = *text;
+    made->block = text->block ? text->block : DEFAULT_BLOCK;
+    made->part = part;
+    made->nparts = nparts;
+    made->from = from;
+    made->room = made->block + made->block / 4 + 1;
+    TULLE_TRY(tulle__alloc(made->room + TULLE__LINES_PAD, 1, "a buffer of lines", &made->buffer));
+    if (text->packed) {
+        made->limit = INT64_MAX;
+        TULLE_TRY(tulle__ahead_open(text->fd, text->path, text->engine, made->block, text->threads, &made->ahead));
+    } else {
+        int64_t body = text->bytes > from ? text->bytes - from : 0;
+        int64_t begin = from + share(body, part, nparts);
+        made->begin = begin;
+        made->limit = part == nparts - 1 ? INT64_MAX : from + share(body, part + 1, nparts);
+        made->aligned = begin == from;
+        made->position = made->offset = begin - !made->aligned; /* the byte before tells whether a line begins */
+        made->started = 1;
+        made->ended = begin >= made->limit;
+        (void)posix_fadvise(text->fd, (off_t)made->position, 0, POSIX_FADV_SEQUENTIAL);
+    }
+    *lines = made;
+    return TULLE_OK;
+out:
+    tulle__lines_close(made);
+    return status;
+}
+
+void tulle__lines_close(tulle__lines *lines)
+{
+    if (!lines) return;
+    tulle__ahead_close(lines->ahead);
+    tulle__free(lines->buffer);
+    tulle__free(lines);
+}
+
+/* Makes room for one more block, and a newline behind it. */
+static tulle_status make_room(tulle__lines *l)
+{
+    if (l->used + l->block + 1 <= l->room) return TULLE_OK;
+    size_t room = 2 * l->room > l->used + l->block + 1 ? 2 * l->room : l->used + l->block + 1;
+    tulle_status status = tulle__realloc(room + TULLE__LINES_PAD, 1, "a buffer of lines", &l->buffer);
+    if (status == TULLE_OK) l->room = room;
+    return status;
+}
+
+/* Appends a block of a plain file to the buffer. */
+static tulle_status read_plain(tulle__lines *l)
+{
+    for (;;) {
+        ssize_t n = pread(l->text.fd, l->buffer + l->used, l->block, (off_t)l->position);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", l->text.path, strerror(errno));
+        if (n == 0 && l->position < l->text.bytes)
+            return tulle__fail(TULLE_ERR_IO, "%s: has shrunk from %" PRId64 " to %" PRId64 " bytes while it was read",
+                l->text.path, l->text.bytes, l->position);
+        l->ended = n == 0;
+        l->used += (size_t)n;
+        l->position += n;
+        tulle__meter_set(l->text.meter, (l->position - l->begin) * l->nparts, l->text.bytes);
+        return TULLE_OK;
+    }
+}
+
+static int owner(const tulle__lines *l, int64_t consumed)
+{
+    if (l->text.bytes <= 0) return l->nparts - 1;
+    int64_t p = (int64_t)((__int128)consumed * l->nparts / l->text.bytes);
+    return p >= l->nparts ? l->nparts - 1 : (int)p;
+}
+
+/* Appends a block of a packed file, or remembers only how the block ended that is not ours. */
+static tulle_status read_packed(tulle__lines *l)
+{
+    const char *data;
+    size_t bytes;
+    int64_t consumed;
+    tulle_status status = tulle__ahead_next(l->ahead, &data, &bytes, &consumed);
+    if (status != TULLE_OK) return status;
+    l->ended = bytes == 0;
+    if (l->ended) return TULLE_OK;
+    tulle__meter_set(l->text.meter, consumed, l->text.bytes);
+    int64_t begin = l->position;
+    l->position += (int64_t)bytes;
+    if (l->position <= l->from) return TULLE_OK;
+    int whose = owner(l, consumed);
+    if (!l->started && whose >= l->part) {
+        l->started = 1;
+        if (begin <= l->from) {
+            data += l->from - begin;
+            bytes -= (size_t)(l->from - begin);
+            begin = l->from;
+            l->aligned = 1;
+        }
+        l->offset = begin;
+        l->used = 0;
+    }
+    if (whose > l->part && l->limit == INT64_MAX) l->limit = begin;
+    if (!l->started) {
+        l->aligned = data[bytes - 1] == '\n';
+        return TULLE_OK;
+    }
+    memcpy(l->buffer + l->used, data, bytes);
+    l->used += bytes;
+    return TULLE_OK;
+}
+
+/* A line does not fit: a fault by itself, or the sign of another. */
+static tulle_status too_long(const tulle__lines *l)
+{
+    int64_t line = tulle__text_line_number(&l->text, l->offset);
+    if (memchr(l->buffer, '\r', l->used))
+        return tulle__fail(TULLE_ERR_FORMAT,
+            "%s:%" PRId64 ": lines end in a carriage return alone (old Mac text); they must end in a line feed",
+            l->text.path, line);
+    return tulle__fail(
+        TULLE_ERR_FORMAT, "%s:%" PRId64 ": the line is longer than %d bytes", l->text.path, line, (int)TULLE__LINE_MAX);
+}
+
+tulle_status tulle__lines_next(tulle__lines *l, char **begin, char **end, int64_t *offset)
+{
+    tulle_status status = TULLE_OK;
+    size_t seen = 0; /* bytes known to hold no newline */
+    if (l->done) {
+        l->used -= l->done;
+        memmove(l->buffer, l->buffer + l->done, l->used);
+        l->offset += (int64_t)l->done;
+        l->done = 0;
+        seen = l->used; /* only whole lines were handed out, and all of them, unless the limit came first */
+    }
+    for (;;) {
+        if (l->offset >= l->limit && l->started) break;
+        char *first = l->buffer, *last = NULL;
+        if (l->used > seen) last = memrchr(l->buffer + seen, '\n', l->used - seen);
+        if (last && !l->aligned) { /* the rest of a line that began before our range */
+            first = memchr(l->buffer, '\n', l->used);
+            first++;
+            size_t skipped = (size_t)(first - l->buffer);
+            l->aligned = 1;
+            l->used -= skipped;
+            memmove(l->buffer, first, l->used);
+            l->offset += (int64_t)skipped;
+            seen = 0;
+            continue;
+        }
+        if (last) {
+            char *stop = last + 1;
+            if (l->limit - l->offset < stop - l->buffer) { /* ours end with the line that holds the byte before limit */
+                size_t before = (size_t)(l->limit - 1 - l->offset);
+                stop = memchr(l->buffer + before, '\n', l->used - before);
+                stop++;
+                l->limit = l->offset; /* that was all */
+            }
+            l->done = (size_t)(stop - l->buffer);
+            *begin = l->buffer;
+            *end = stop;
+            *offset = l->offset;
+            return TULLE_OK;
+        }
+        if (l->ended) {
+            if (l->used == 0 || !l->aligned) break;
+            l->buffer[l->used++] = '\n';
+            continue;
+        }
+        seen = l->used;
+        if (l->used > TULLE__LINE_MAX) {
+            if (l->aligned) return too_long(l);
+            l->offset += (int64_t)l->used; /* another part complains */
+            l->used = seen = 0;
+        }
+        TULLE_TRY(make_room(l));
+        TULLE_TRY(l->text.packed ? read_packed(l) : read_plain(l));
+    }
+    *begin = *end = l->buffer;
+    *offset = l->offset;
+out:
+    return status;
+}
+
+int64_t tulle__text_line_number(const tulle__text *text, int64_t offset)
+{
+    char message[TULLE_MESSAGE_MAX]; /* counting may fail, too; the first message is the one that matters */
+    memcpy(message, tulle_error_message(), strlen(tulle_error_message()) + 1);
+    tulle__lines *l;
+    int64_t number = 1, at = 0;
+    tulle_status status = tulle__lines_open(text, 0, 0, 1, &l);
+    if (status == TULLE_OK) {
+        l->aligned = 1;
+        while (at < offset && !l->ended && status == TULLE_OK) {
+            l->used = 0;
+            status = l->text.packed ? read_packed(l) : read_plain(l);
+            for (size_t i = 0; i < l->used && at < offset; i++, at++) number += l->buffer[i] == '\n';
+        }
+        tulle__lines_close(l);
+    }
+    tulle__error_set(message);
+    return status == TULLE_OK ? number : 0;
+}

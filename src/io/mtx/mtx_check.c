@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What concerns the whole of a Matrix Market file: sums over parts, the verdict, warnings, the place of an entry. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "io/mtx/mtx_file.h"
+
+void tulle__mtx_stats_add(tulle__mtx_stats *sum, const tulle__mtx_stats *part)
+{
+    sum->stored += part->stored;
+    sum->upper += part->upper;
+    sum->lower += part->lower;
+    sum->diagonal += part->diagonal;
+    sum->zeros += part->zeros;
+    sum->dropped += part->dropped;
+    sum->nans += part->nans;
+    sum->infs += part->infs;
+    sum->overflows += part->overflows;
+    sum->underflows += part->underflows;
+    sum->rounded += part->rounded;
+    sum->pattern_values += part->pattern_values;
+    sum->blanks += part->blanks;
+    sum->comments += part->comments;
+    sum->bytes += part->bytes;
+}
+
+tulle_status tulle__mtx_check(tulle__mtx *mtx, const tulle__mtx_stats *sum)
+{
+    const tulle__mtx_header *head = &mtx->header;
+    if (sum->stored == head->stored) return TULLE_OK;
+    int64_t n = head->rows;
+    if (head->array && head->symmetry == TULLE__MTX_SKEW && sum->stored == head->stored + n)
+        return tulle__fail(TULLE_ERR_FORMAT,
+            "%s:%" PRId64 ": a skew-symmetric array of %" PRId64 " rows has %" PRId64
+            " numbers, but the file has %" PRId64 ": the diagonal must not be given",
+            mtx->path, head->size_line, n, head->stored, sum->stored);
+    return tulle__fail(TULLE_ERR_FORMAT,
+        "%s:%" PRId64 ": the size line %s %" PRId64 " %s, but the file has %" PRId64 "%s", mtx->path, head->size_line,
+        head->array ? "asks for" : "states", head->stored,
+        head->array ? tulle__plural(head->stored, "number", "numbers")
+                    : tulle__plural(head->stored, "entry", "entries"),
+        sum->stored, sum->stored > head->stored ? " or more" : "");
+}
+
+struct list {
+    char *text;
+    size_t size;
+    int count;
+};
+
+__attribute__((format(printf, 3, 4))) static void warn(struct list *list, int64_t number, const char *format, ...)
+{
+    if (number == 0) return;
+    size_t used = strlen(list->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(list->text + used, list->size - used, format, args);
+    va_end(args);
+    used = strlen(list->text);
+    if (used + 1 < list->size) memcpy(list->text + used, "\n", 2);
+    list->count++;
+}
+
+int tulle__mtx_warnings(const tulle__mtx *mtx, const tulle__mtx_stats *sum, char *text, size_t size)
+{
+    const tulle__mtx_header *head = &mtx->header;
+    struct list list = {text, size, head->nwarnings};
+    if (size == 0) return 0;
+    snprintf(text, size, "%s", head->warnings);
+    if (head->symmetry != TULLE__MTX_GENERAL && !head->array)
+        warn(&list, sum->upper, "%" PRId64 " %s of a %s matrix %s above the diagonal", sum->upper,
+            tulle__plural(sum->upper, "entry", "entries"), tulle__mtx_symmetry_name(head->symmetry),
+            tulle__plural(sum->upper, "is", "are"));
+    warn(&list, sum->pattern_values, "%" PRId64 " %s ignored", sum->pattern_values,
+        tulle__plural(sum->pattern_values, "value in a pattern file is", "values in a pattern file are"));
+    warn(&list, sum->nans, "%" PRId64 " %s nan", sum->nans, tulle__plural(sum->nans, "value is", "values are"));
+    warn(&list, sum->infs, "%" PRId64 " %s infinite", sum->infs, tulle__plural(sum->infs, "value is", "values are"));
+    warn(&list, sum->overflows, "%" PRId64 " %s beyond the largest number and became infinite", sum->overflows,
+        tulle__plural(sum->overflows, "value is", "values are"));
+    warn(&list, sum->underflows, "%" PRId64 " %s too small and became 0", sum->underflows,
+        tulle__plural(sum->underflows, "value is", "values are"));
+    warn(&list, sum->rounded, "%" PRId64 " %s rounded", sum->rounded,
+        tulle__plural(sum->rounded, "integer is too large to be kept exactly and was",
+            "integers are too large to be kept exactly and were"));
+    return list.count;
+}
+
+int64_t tulle__mtx_locate(tulle__mtx *mtx, int64_t row, int64_t col, int64_t occurrence)
+{
+    tulle__lines *lines = NULL;
+    tulle__mtx_stats stats = {0};
+    int64_t found = 0, number = mtx->header.size_line;
+    char message[TULLE_MESSAGE_MAX]; /* nothing that fails here may displace the caller's message */
+    snprintf(message, sizeof message, "%s", tulle_error_message());
+    tulle_status status;
+    TULLE_TRY(tulle__lines_open(&mtx->text, mtx->header.data, 0, 1, &lines));
+    while (!found) {
+        char *begin, *end;
+        int64_t offset;
+        TULLE_TRY(tulle__lines_next(lines, &begin, &end, &offset));
+        if (begin == end) break;
+        for (char *line = begin, *next; line < end && !found; line = next) {
+            char *newline = memchr(line, '\n', (size_t)(end - line));
+            tulle__mtx_item item;
+            tulle__mtx_fault fault;
+            next = newline + 1;
+            number++;
+            if (!tulle__mtx_line(mtx, TULLE_F64, line, newline, &item, &stats, &fault)) goto out;
+            if (item.kind == TULLE__MTX_ENTRY && item.row == row && item.col == col && occurrence-- == 0)
+                found = number;
+        }
+    }
+out:
+    tulle__lines_close(lines);
+    tulle__error_set(message);
+    return found;
+}

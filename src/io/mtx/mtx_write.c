@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/mtx/mtx_write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/file/output.h"
+#include "io/number/number.h"
+
+enum { LINE = 2 * 20 + TULLE__NUMBER_TEXT + 4 };
+
+void tulle__mtx_text_fini(tulle__mtx_text *text)
+{
+    tulle__free(text->text);
+    memset(text, 0, sizeof *text);
+}
+
+static tulle_status reserve(tulle__mtx_text *text, size_t bytes)
+{
+    if (text->room - text->bytes >= bytes) return TULLE_OK;
+    size_t room = 2 * text->room > text->bytes + bytes ? 2 * text->room : text->bytes + bytes;
+    tulle_status status = tulle__realloc(room, 1, "text of a Matrix Market file", &text->text);
+    if (status == TULLE_OK) text->room = room;
+    return status;
+}
+
+/* The e-th value of val. */
+static double value_at(const tulle__mtx_shape *shape, const void *val, int64_t e)
+{
+    return shape->type == TULLE_F32 ? (double)((const float *)val)[e] : ((const double *)val)[e];
+}
+
+static char *put_value(const tulle__mtx_shape *shape, char *to, const void *val, int64_t e)
+{
+    if (shape->field == TULLE__MTX_INTEGER) return tulle__number_write_i64(to, (int64_t)value_at(shape, val, e));
+    if (shape->type == TULLE_F32) return tulle__number_write_f32(to, ((const float *)val)[e]);
+    return tulle__number_write_f64(to, ((const double *)val)[e]);
+}
+
+static tulle_status check_value(const tulle__mtx_shape *shape, const void *val, int64_t e)
+{
+    if (shape->field != TULLE__MTX_INTEGER) return TULLE_OK;
+    double x = value_at(shape, val, e);
+    if (x >= -0x1p63 && x < 0x1p63 && x == (double)(int64_t)x) return TULLE_OK;
+    return tulle__fail(TULLE_ERR_ARG, "the value %g cannot be written to a file of integers", x);
+}
+
+static tulle_status check_place(const tulle__mtx_shape *shape, int64_t row, int64_t col)
+{
+    if ((uint64_t)row >= (uint64_t)shape->rows || (uint64_t)col >= (uint64_t)shape->cols)
+        return tulle__fail(TULLE_ERR_ARG, "entry (%" PRId64 ", %" PRId64 ") lies outside %" PRId64 " x %" PRId64, row,
+            col, shape->rows, shape->cols);
+    if (shape->symmetry == TULLE__MTX_GENERAL || row > col || (row == col && shape->symmetry == TULLE__MTX_SYMMETRIC))
+        return TULLE_OK;
+    return tulle__fail(TULLE_ERR_ARG, "entry (%" PRId64 ", %" PRId64 ") of a %s file is not %s the diagonal", row, col,
+        tulle__mtx_symmetry_name(shape->symmetry), shape->symmetry == TULLE__MTX_SKEW ? "below" : "on or below");
+}
+
+/* Entries whose row, column and value functions of e give: one loop for all three sources. */
+struct source {
+    const tulle__entries *entries; /* or */
+    const int64_t *row, *col;      /* or */
+    const int32_t *local;
+    int64_t one_row, base, first;
+    const void *val;
+};
+
+static tulle_status format(const tulle__mtx_shape *shape, int64_t n, const struct source *s, tulle__mtx_text *text)
+{
+    size_t before = text->bytes;
+    tulle_status status = reserve(text, (size_t)n * LINE < 1 << 20 ? (size_t)n * LINE : 1 << 20);
+    if (status != TULLE_OK) return status;
+    for (int64_t e = 0; e < n; e++) {
+        int64_t row = s->one_row, col, at = e;
+        const void *val = s->val;
+        if (s->entries) {
+            at = (s->first + e) % TULLE__ENTRIES_CHUNK;
+            row = tulle__entries_row(s->entries, s->first + e);
+            col = tulle__entries_col(s->entries, s->first + e);
+            if (!s->entries->pattern) val = s->entries->val[(s->first + e) / TULLE__ENTRIES_CHUNK];
+        } else if (s->local) {
+            col = s->base + s->local[e];
+        } else {
+            row = s->row[e];
+            col = s->col[e];
+        }
+        TULLE_TRY(check_place(shape, row, col));
+        if (text->room - text->bytes < LINE) TULLE_TRY(reserve(text, LINE));
+        char *to = text->text + text->bytes;
+        to = tulle__number_write_i64(to, row + 1);
+        *to++ = ' ';
+        to = tulle__number_write_i64(to, col + 1);
+        if (shape->field != TULLE__MTX_PATTERN) {
+            *to++ = ' ';
+            if (val) {
+                TULLE_TRY(check_value(shape, val, at));
+                to = put_value(shape, to, val, at);
+            } else {
+                *to++ = '1';
+            }
+        }
+        *to++ = '\n';
+        text->bytes = (size_t)(to - text->text);
+    }
+    text->entries += n;
+    return TULLE_OK;
+out:
+    text->bytes = before;
+    return status;
+}
+
+tulle_status tulle__mtx_format(const tulle__mtx_shape *shape, int64_t n, const int64_t *row, const int64_t *col,
+    const void *val, tulle__mtx_text *text)
+{
+    return format(shape, n, &(struct source){.row = row, .col = col, .val = val}, text);
+}
+
+tulle_status tulle__mtx_format_entries(
+    const tulle__mtx_shape *shape, const tulle__entries *entries, int64_t first, int64_t n, tulle__mtx_text *text)
+{
+    return format(shape, n, &(struct source){.entries = entries, .first = first}, text);
+}
+
+tulle_status tulle__mtx_format_row(const tulle__mtx_shape *shape, int64_t row, int64_t n, int64_t base,
+    const int32_t *col, const void *val, tulle__mtx_text *text)
+{
+    return format(shape, n, &(struct source){.local = col, .one_row = row, .base = base, .val = val}, text);
+}
+
+tulle_status tulle__mtx_format_array(const tulle__mtx_shape *shape, int64_t n, const void *val, tulle__mtx_text *text)
+{
+    size_t before = text->bytes;
+    tulle_status status = TULLE_OK;
+    for (int64_t e = 0; e < n; e++) {
+        TULLE_TRY(check_value(shape, val, e));
+        TULLE_TRY(reserve(text, LINE));
+        char *to = put_value(shape, text->text + text->bytes, val, e);
+        *to++ = '\n';
+        text->bytes = (size_t)(to - text->text);
+    }
+    text->entries += n;
+    return TULLE_OK;
+out:
+    text->bytes = before;
+    return status;
+}
+
+struct tulle__mtx_writer {
+    tulle__output *output;
+    int64_t stored, written; /* stored < 0: filled in when the file is complete */
+    int64_t count_at;        /* where the count of entries stands */
+};
+
+enum { COUNT = 19 }; /* digits of the largest count */
+
+/* The line of sizes; a count that is not known yet is COUNT blanks. */
+static tulle_status write_sizes(tulle__mtx_writer *writer, const tulle__mtx_shape *shape)
+{
+    char line[160];
+    int n = snprintf(line, sizeof line, "%" PRId64 " %" PRId64, shape->rows, shape->cols);
+    writer->stored = shape->stored;
+    writer->count_at = tulle__output_bytes(writer->output) + n + 1;
+    if (!shape->array && shape->stored < 0) {
+        n += snprintf(line + n, sizeof line - (size_t)n, " %*s\n", COUNT, "");
+        return tulle__output_write_open(writer->output, line, (size_t)n);
+    }
+    if (!shape->array) n += snprintf(line + n, sizeof line - (size_t)n, " %" PRId64, shape->stored);
+    n += snprintf(line + n, sizeof line - (size_t)n, "\n");
+    return tulle__output_write(writer->output, line, (size_t)n);
+}
+
+static tulle_status fill_in_count(tulle__mtx_writer *writer)
+{
+    char text[COUNT + 1];
+    snprintf(text, sizeof text, "%*" PRId64, COUNT, writer->written);
+    return tulle__output_overwrite(writer->output, writer->count_at, text, COUNT);
+}
+
+/* The comment, each line behind a %. */
+static tulle_status write_comment(tulle__output *output, const char *comment)
+{
+    tulle_status status = TULLE_OK;
+    while (comment && *comment && status == TULLE_OK) {
+        size_t n = strcspn(comment, "\r\n");
+        TULLE_TRY(tulle__output_write(output, "% ", 2));
+        TULLE_TRY(tulle__output_write(output, comment, n));
+        TULLE_TRY(tulle__output_write(output, "\n", 1));
+        comment += n;
+        if (*comment) comment++;
+    }
+out:
+    return status;
+}
+
+tulle_status tulle__mtx_writer_open(
+    const char *path, const tulle__mtx_shape *shape, int packers, tulle__mtx_writer **writer)
+{
+    tulle__mtx_writer *made = NULL;
+    char line[160];
+    if (shape->array && shape->field == TULLE__MTX_PATTERN)
+        return tulle__fail(TULLE_ERR_ARG, "%s: an array cannot be written as a pattern", path);
+    if (shape->field == TULLE__MTX_PATTERN && shape->symmetry == TULLE__MTX_SKEW)
+        return tulle__fail(TULLE_ERR_ARG, "%s: a pattern cannot be skew-symmetric", path);
+    if (shape->symmetry != TULLE__MTX_GENERAL && shape->rows != shape->cols)
+        return tulle__fail(TULLE_ERR_ARG, "%s: a symmetric matrix must be square", path);
+    tulle_status status;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a writer", &made));
+    TULLE_TRY(tulle__output_open(path, packers, &made->output));
+    if (!shape->array && shape->stored < 0 && !tulle__output_can_overwrite(made->output))
+        TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "%s: is no regular file, but the number of entries must stand at the beginning and is known at the end: "
+            "write to a file",
+            strcmp(path, "-") == 0 ? "standard output" : path));
+    int n = snprintf(line, sizeof line, "%%%%MatrixMarket matrix %s %s %s\n", shape->array ? "array" : "coordinate",
+        tulle__mtx_field_name(shape->field), tulle__mtx_symmetry_name(shape->symmetry));
+    TULLE_TRY(tulle__output_write(made->output, line, (size_t)n));
+    TULLE_TRY(write_comment(made->output, shape->comment));
+    TULLE_TRY(write_sizes(made, shape));
+    *writer = made;
+    return TULLE_OK;
+out:
+    tulle__mtx_writer_abort(made);
+    return status;
+}
+
+tulle_status tulle__mtx_writer_append(tulle__mtx_writer *writer, const tulle__mtx_text *text)
+{
+    writer->written += text->entries;
+    return tulle__output_write(writer->output, text->text, text->bytes);
+}
+
+tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer, int sync)
+{
+    tulle_status status = TULLE_OK;
+    if (writer->stored < 0) {
+        status = fill_in_count(writer);
+    } else if (writer->written != writer->stored) {
+        status = tulle__fail(TULLE_ERR_STATE, "%" PRId64 " entries were written to a file whose header states %" PRId64,
+            writer->written, writer->stored);
+    }
+    if (status != TULLE_OK) {
+        tulle__mtx_writer_abort(writer);
+        return status;
+    }
+    status = tulle__output_close(writer->output, sync);
+    tulle__free(writer);
+    return status;
+}
+
+void tulle__mtx_writer_abort(tulle__mtx_writer *writer)
+{
+    if (!writer) return;
+    tulle__output_abort(writer->output);
+    tulle__free(writer);
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/npy/npy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/file/output.h"
+
+enum { BUFFER = 1 << 18, PIECE = 2048 };
+
+struct tulle__npy {
+    tulle__npy_header header;
+    int fd;
+    int64_t bytes;
+    char *path;
+    tulle__meter *meter;
+    int64_t wanted, done; /* values: of the meter's reader */
+};
+
+const tulle__npy_header *tulle__npy_head(const tulle__npy *npy)
+{
+    return &npy->header;
+}
+
+static tulle_status read_at(const tulle__npy *npy, void *to, size_t bytes, int64_t offset)
+{
+    char *p = to;
+    while (bytes) {
+        ssize_t n = pread(npy->fd, p, bytes, (off_t)offset);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return tulle__fail(TULLE_ERR_IO, "%s: reading failed: %s", npy->path, strerror(errno));
+        if (n == 0) return tulle__fail(TULLE_ERR_IO, "%s: ends early, at byte %" PRId64, npy->path, offset);
+        p += n;
+        offset += n;
+        bytes -= (size_t)n;
+    }
+    return TULLE_OK;
+}
+
+static tulle_status read_header(tulle__npy *npy)
+{
+    unsigned char start[12] = {0};
+    char *text = NULL;
+    tulle__npy_header *head = &npy->header;
+    size_t length, before;
+    int64_t bytes;
+    tulle_status status;
+    TULLE_TRY(read_at(npy, start, npy->bytes < 12 ? (size_t)npy->bytes : 12, 0));
+    TULLE_TRY(tulle__npy_start(npy->path, start, npy->bytes, &length, &before));
+    TULLE_TRY(tulle__alloc(length, 1, "the header of a .npy file", &text));
+    TULLE_TRY(read_at(npy, text, length, (int64_t)before));
+    TULLE_TRY(tulle__npy_describe(npy->path, text, length, 2, 0, &head->array));
+    TULLE_TRY(tulle__npy_bytes(npy->path, &head->array, &bytes));
+    head->rows = head->array.size[0];
+    head->cols = head->array.size[1];
+    head->data = (int64_t)(before + length);
+    if (bytes != npy->bytes - head->data)
+        status = tulle__fail(TULLE_ERR_FORMAT,
+            "%s: %" PRId64 " x %" PRId64 " values of %d bytes are %" PRId64 " bytes, but %" PRId64 " follow the header",
+            npy->path, head->rows, head->cols, head->array.width, bytes, npy->bytes - head->data);
+out:
+    tulle__free(text);
+    return status;
+}
+
+tulle_status tulle__npy_open(const char *path, tulle__npy **npy)
+{
+    tulle__npy *made;
+    struct stat info;
+    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a .npy file", &made);
+    if (status != TULLE_OK) return status;
+    made->fd = -1;
+    TULLE_TRY(tulle__alloc(strlen(path) + 1, 1, "a path", &made->path));
+    memcpy(made->path, path, strlen(path) + 1);
+    made->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (made->fd < 0) TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: cannot be opened: %s", path, strerror(errno)));
+    if (fstat(made->fd, &info) != 0 || !S_ISREG(info.st_mode))
+        TULLE_TRY(tulle__fail(TULLE_ERR_IO, "%s: is not a regular file", path));
+    made->bytes = (int64_t)info.st_size;
+    TULLE_TRY(read_header(made));
+    *npy = made;
+    return TULLE_OK;
+out:
+    tulle__npy_close(made);
+    return status;
+}
+
+void tulle__npy_close(tulle__npy *npy)
+{
+    if (!npy) return;
+    if (npy->fd >= 0) close(npy->fd);
+    tulle__free(npy->path);
+    tulle__free(npy);
+}
+
+void tulle__npy_watch(tulle__npy *npy, tulle__meter *meter, int64_t values)
+{
+    npy->meter = meter;
+    npy->wanted = values;
+    npy->done = 0;
+    tulle__meter_start(meter, "reading", "B", npy->bytes);
+}
+
+static void store(const double *from, int64_t n, tulle_type type, void *to, int64_t at, int64_t stride)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (type == TULLE_F32)
+            ((float *)to)[at + i * stride] = (float)from[i];
+        else
+            ((double *)to)[at + i * stride] = from[i];
+}
+
+tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t col, int64_t cols, tulle_type type,
+    tulle_order order, int64_t ld, void *to)
+{
+    const tulle__npy_header *head = &npy->header;
+    if (row < 0 || rows < 0 || col < 0 || cols < 0 || rows > head->rows - row || cols > head->cols - col)
+        return tulle__fail(TULLE_ERR_ARG,
+            "%s: rows %" PRId64 " + %" PRId64 ", columns %" PRId64 " + %" PRId64 " are outside its %" PRId64
+            " x %" PRId64,
+            npy->path, row, rows, col, cols, head->rows, head->cols);
+    if (rows == 0 || cols == 0) return TULLE_OK;
+    /* the file is `outer` lines of `inner` values each */
+    int by_rows = head->array.order == TULLE_ROW_MAJOR;
+    int64_t inner = by_rows ? head->cols : head->rows;
+    int64_t outer0 = by_rows ? row : col, outers = by_rows ? rows : cols;
+    int64_t inner0 = by_rows ? col : row, inners = by_rows ? cols : rows;
+    int64_t outer_step = order == head->array.order ? ld : 1, inner_step = order == head->array.order ? 1 : ld;
+    int as_is = head->array.kind == 'f' && !head->array.swapped && (size_t)head->array.width == tulle_type_size(type) &&
+                inner_step == 1;
+    double piece[PIECE];
+    char *buffer = NULL;
+    tulle_status status = TULLE_OK;
+    if (!as_is) TULLE_TRY(tulle__alloc(BUFFER, 1, "a buffer for a .npy file", &buffer));
+    int64_t most = BUFFER / head->array.width; /* values a read; whole lines are read several at a time */
+    int64_t lines = !as_is && inners == inner && inners < most ? most / inners : 1;
+    for (int64_t o = 0; o < outers; o += lines) {
+        int64_t now = lines < outers - o ? lines : outers - o;
+        npy->done += now * inners;
+        tulle__meter_set(npy->meter, npy->done, npy->wanted);
+        int64_t offset = head->data + ((outer0 + o) * inner + inner0) * head->array.width;
+        if (as_is) {
+            char *at = (char *)to + o * outer_step * head->array.width;
+            TULLE_TRY(read_at(npy, at, (size_t)(inners * head->array.width), offset));
+            continue;
+        }
+        int64_t values = now * inners;
+        for (int64_t done = 0; done < values; done += most) {
+            int64_t some = most < values - done ? most : values - done;
+            TULLE_TRY(read_at(npy, buffer, (size_t)(some * head->array.width), offset + done * head->array.width));
+            for (int64_t v = 0; v < some;) { /* up to the end of a line */
+                int64_t line = (done + v) / inners, place = (done + v) % inners;
+                int64_t n = inners - place < some - v ? inners - place : some - v;
+                if (n > PIECE) n = PIECE;
+                tulle__npy_reals(&head->array, buffer + v * head->array.width, n, piece);
+                store(piece, n, type, to, (o + line) * outer_step + place * inner_step, inner_step);
+                v += n;
+            }
+        }
+    }
+out:
+    tulle__free(buffer);
+    return status;
+}
+
+struct tulle__npy_writer {
+    tulle__output *output;
+    size_t size;
+    int64_t left; /* values */
+};
+
+tulle_status tulle__npy_writer_open(
+    const char *path, int64_t rows, int64_t cols, tulle_type type, tulle_order order, tulle__npy_writer **writer)
+{
+    enum { LENGTH = 192 - 10 }; /* so that the values begin at a multiple of 64 */
+    char header[192];
+    tulle__npy_writer *made = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "a writer", &made));
+    TULLE_TRY(tulle__output_open(path, 0, &made->output));
+    memset(header, ' ', sizeof header);
+    memcpy(header, "\x93NUMPY\x01\x00", 8);
+    header[8] = (char)(unsigned char)LENGTH;
+    header[9] = 0;
+    int n =
+        snprintf(header + 10, LENGTH, "{'descr': '%cf%d', 'fortran_order': %s, 'shape': (%" PRId64 ", %" PRId64 "), }",
+            __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>', (int)tulle_type_size(type),
+            order == TULLE_COL_MAJOR ? "True" : "False", rows, cols);
+    header[10 + n] = ' ';
+    header[sizeof header - 1] = '\n';
+    TULLE_TRY(tulle__output_write(made->output, header, sizeof header));
+    made->size = tulle_type_size(type);
+    made->left = rows * cols;
+    *writer = made;
+    return TULLE_OK;
+out:
+    tulle__npy_writer_abort(made);
+    return status;
+}
+
+tulle_status tulle__npy_writer_append(tulle__npy_writer *writer, const void *values, int64_t n)
+{
+    if (n > writer->left)
+        return tulle__fail(TULLE_ERR_STATE, "%" PRId64 " values too many for the .npy file", n - writer->left);
+    writer->left -= n;
+    return tulle__output_write(writer->output, values, (size_t)n * writer->size);
+}
+
+tulle_status tulle__npy_writer_close(tulle__npy_writer *writer, int sync)
+{
+    tulle_status status;
+    if (writer->left) {
+        status =
+            tulle__fail(TULLE_ERR_STATE, "%" PRId64 " values are missing at the end of the .npy file", writer->left);
+        tulle__npy_writer_abort(writer);
+        return status;
+    }
+    status = tulle__output_close(writer->output, sync);
+    tulle__free(writer);
+    return status;
+}
+
+void tulle__npy_writer_abort(tulle__npy_writer *writer)
+{
+    if (!writer) return;
+    tulle__output_abort(writer->output);
+    tulle__free(writer);
+}

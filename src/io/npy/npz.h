@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sparse matrices in SciPy's .npz files (scipy.sparse.save_npz): a zip file of NumPy arrays, stored or packed. Read are
+ * CSR, CSC, BSR and COO with integer indices of any width and values as in .npy files; written is CSR. Nothing here is
+ * collective: each PE opens the file and parses its part of the entries, and whoever assembles checks the sums of all.
+ *
+ *   format        csr, csc, bsr, coo        shape     rows and columns
+ *   data          values; of bsr blocks     indices, indptr (compressed ones); row, col or coords (coo)
+ */
+#ifndef TULLE_IO_NPZ_H
+#define TULLE_IO_NPZ_H
+
+#include "base/meter.h"
+#include "io/file/entries.h"
+#include "io/file/zip.h"
+
+typedef enum tulle__npz_format { TULLE__NPZ_CSR, TULLE__NPZ_CSC, TULLE__NPZ_BSR, TULLE__NPZ_COO } tulle__npz_format;
+
+typedef struct tulle__npz_header {
+    tulle__npz_format format;
+    int64_t rows, cols;
+    int64_t stored;                 /* values in the file */
+    int64_t block_rows, block_cols; /* of bsr, else 1 */
+} tulle__npz_header;
+
+typedef struct tulle__npz tulle__npz;
+
+/* Checks all but the arrays' contents. */
+tulle_status tulle__npz_open(const char *path, tulle__npz **npz);
+void tulle__npz_close(tulle__npz *npz);
+const tulle__npz_header *tulle__npz_head(const tulle__npz *npz);
+const char *tulle__npz_format_name(tulle__npz_format format);
+
+/* Starts the meter (NULL: none) of a reader of one part of n. */
+void tulle__npz_watch(tulle__npz *npz, tulle__meter *meter, int nparts);
+
+/* Checksums of what one part has read of the arrays that all share. */
+enum { TULLE__NPZ_SHARED = 3 };
+typedef struct tulle__npz_sums {
+    tulle__zip_sum array[TULLE__NPZ_SHARED];
+} tulle__npz_sums;
+
+/*
+ * The entries of part `part` of `nparts`, in the order of the file. Initialises *entries (the caller finishes it, also
+ * after a failure). finite: refuse nan and inf.
+ */
+tulle_status tulle__npz_parse(
+    tulle__npz *npz, int part, int nparts, tulle_type type, int finite, tulle__entries *entries, tulle__npz_sums *sums);
+
+/* What only the sums of all parts, in order, show: whether the arrays are as they were written. */
+tulle_status tulle__npz_check(const tulle__npz *npz, int nparts, const tulle__npz_sums *sums);
+
+/* Writing CSR: entries by rows, and by columns along a row, as many as `count` says. See output.h for close and abort.
+ */
+typedef struct tulle__npz_writer tulle__npz_writer;
+tulle_status tulle__npz_writer_open(
+    const char *path, int64_t rows, int64_t cols, int64_t count, tulle_type type, tulle__npz_writer **writer);
+tulle_status tulle__npz_put(tulle__npz_writer *writer, int64_t row, int64_t col, const void *val);
+tulle_status tulle__npz_writer_close(tulle__npz_writer *writer, int sync);
+void tulle__npz_writer_abort(tulle__npz_writer *writer);
+
+#endif

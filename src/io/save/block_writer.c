@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/save/block_writer.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/binsparse/binsparse.h"
+#include "io/operand.h"
+
+/* What one thread does of the rows at hand. */
+struct part {
+    tulle__csr csr;
+    tulle__tile_row rows;
+    tulle__blocks_plan plan;
+};
+
+struct tulle__block_writer {
+    tulle__pool *pool;
+    tulle__block_shape shape;
+    tulle__binsparse_writer *file;
+    int64_t *rowptr;      /* [m / block + 1] of blocks */
+    int64_t lines, taken; /* block rows that were counted, that were written */
+    int64_t span;
+    struct part *part; /* [threads] */
+    /* arrays of the rows at hand, with room for so many blocks and block rows */
+    int64_t room, line_room;
+    int32_t *colind;
+    char *val;
+    int64_t *scratch; /* row pointers, of no use here */
+};
+
+tulle_status tulle__file_format(const char *path, const char *format, tulle_type type, tulle__block_wanted *wanted)
+{
+    tulle_status status = tulle__block_wanted_parse(format, type, wanted);
+    if (status != TULLE_OK || wanted->plain) return status;
+    if (tulle__operand_format(path) != TULLE__FORMAT_BINSPARSE)
+        return tulle__fail(TULLE_ERR_ARG, "%s: the format '%s' is one of Binsparse files (NAME.bsp.h5)", path, format);
+    if (wanted->index_bytes == 2)
+        return tulle__fail(TULLE_ERR_ARG, "%s: index=2: files have column indices of 4 bytes", path);
+    return TULLE_OK;
+}
+
+tulle_status tulle__block_writer_new(tulle__pool *pool, const tulle__block_shape *shape, tulle__block_writer **out)
+{
+    tulle__block_writer *w = NULL;
+    tulle_status status = tulle__alloc_zero(1, sizeof *w, "a writer of blocks", &w);
+    if (status != TULLE_OK) return status;
+    w->pool = pool;
+    w->shape = *shape;
+    TULLE_TRY(tulle__alloc_zero(
+        (size_t)(shape->m / shape->block) + 1, sizeof *w->rowptr, "row pointers of blocks", &w->rowptr));
+    TULLE_TRY(tulle__alloc_zero((size_t)tulle__pool_size(pool), sizeof *w->part, "parts of rows", &w->part));
+    *out = w;
+    return TULLE_OK;
+out:
+    tulle__block_writer_free(w);
+    return status;
+}
+
+void tulle__block_writer_free(tulle__block_writer *w)
+{
+    if (!w) return;
+    tulle__binsparse_writer_abort(w->file);
+    for (int t = 0; w->part && t < tulle__pool_size(w->pool); t++) tulle__blocks_fini(&w->part[t].plan);
+    tulle__free(w->part);
+    tulle__free(w->rowptr);
+    tulle__free(w->colind);
+    tulle__free(w->val);
+    tulle__free(w->scratch);
+    tulle__free(w);
+}
+
+/* What each thread has of the rows. */
+static void deal(tulle__block_writer *w, const tulle__tile_row *rows)
+{
+    int nthreads = tulle__pool_size(w->pool);
+    int64_t b = w->shape.block, lines = rows->m / b;
+    for (int t = 0; t < nthreads; t++)
+        tulle__blocks_part(
+            rows, lines * t / nthreads * b, lines * (t + 1) / nthreads * b, &w->part[t].csr, &w->part[t].rows);
+}
+
+static tulle_status count_part(void *arg, int thread, int nthreads)
+{
+    tulle__block_writer *w = arg;
+    struct part *part = &w->part[thread];
+    (void)nthreads;
+    return tulle__blocks_count(&part->rows, w->shape.block, w->shape.half, &part->plan);
+}
+
+tulle_status tulle__block_writer_count(tulle__block_writer *w, const tulle__tile_row *rows)
+{
+    deal(w, rows);
+    tulle_status status = tulle__pool_run(w->pool, count_part, w);
+    for (int t = 0; t < tulle__pool_size(w->pool); t++) {
+        tulle__blocks_plan *plan = &w->part[t].plan;
+        for (int64_t i = 0; i < plan->m && status == TULLE_OK; i++, w->lines++)
+            w->rowptr[w->lines + 1] = w->rowptr[w->lines] + plan->rowptr[i + 1] - plan->rowptr[i];
+        if (plan->span > w->span) w->span = plan->span;
+        tulle__blocks_fini(plan);
+    }
+    return status;
+}
+
+tulle_status tulle__block_writer_open(tulle__block_writer *w, const char *path)
+{
+    const tulle__block_shape *s = &w->shape;
+    tulle__binsparse_sparse sparse = {.rows = s->m,
+        .cols = s->n,
+        .count = w->rowptr[w->lines],
+        .type = s->values,
+        .structure = s->half ? TULLE__BINSPARSE_SYMMETRIC_UPPER : TULLE__BINSPARSE_GENERAL,
+        .block = s->block > 1 ? s->block : 0,
+        .nnz = s->nnz,
+        .span = w->span};
+    tulle_status status = tulle__binsparse_writer_open(path, &sparse, &w->file);
+    if (status == TULLE_OK) status = tulle__binsparse_write_pointers(w->file, 0, w->lines + 1, w->rowptr);
+    return status;
+}
+
+static tulle_status make_room(tulle__block_writer *w, int64_t blocks, int64_t lines)
+{
+    size_t area = (size_t)(w->shape.block * w->shape.block) * tulle_type_size(w->shape.values);
+    tulle_status status = TULLE_OK;
+    if (blocks > w->room) {
+        w->room = 0;
+        TULLE_TRY(tulle__realloc((size_t)blocks, sizeof *w->colind, "columns of blocks", &w->colind));
+        TULLE_TRY(tulle__realloc((size_t)blocks, area, "values of blocks", &w->val));
+        w->room = blocks;
+    }
+    if (lines > w->line_room) {
+        w->line_room = 0;
+        TULLE_TRY(tulle__realloc((size_t)lines, sizeof *w->scratch, "row pointers of blocks", &w->scratch));
+        w->line_room = lines;
+    }
+out:
+    return status;
+}
+
+static tulle_status fill_part(void *arg, int thread, int nthreads)
+{
+    tulle__block_writer *w = arg;
+    const struct part *part = &w->part[thread];
+    const tulle__block_shape *s = &w->shape;
+    int64_t first = part->rows.first / s->block, m = part->rows.m / s->block;
+    int64_t before = w->rowptr[first] - w->rowptr[w->taken];
+    size_t area = (size_t)(s->block * s->block) * tulle_type_size(s->values);
+    tulle__blocks_plan plan = {.block = s->block,
+        .symmetric = s->half,
+        .first = first,
+        .m = m,
+        .n = s->n / s->block,
+        .rowptr = w->rowptr + first};
+    tulle__blocks_arrays to = {.type = s->values,
+        .index_bytes = sizeof(int32_t),
+        .rowptr = w->scratch + first - w->taken + thread,
+        .colind = w->colind + before,
+        .val = w->val + (size_t)before * area};
+    tulle__bsr slab;
+    (void)nthreads;
+    return tulle__blocks_fill(&part->rows, &plan, 0, m, &to, &slab);
+}
+
+tulle_status tulle__block_writer_put(tulle__block_writer *w, const tulle__tile_row *rows)
+{
+    int64_t area = (int64_t)w->shape.block * w->shape.block, lines = rows->m / w->shape.block;
+    int64_t before = w->rowptr[w->taken], blocks = w->rowptr[w->taken + lines] - before;
+    tulle_status status;
+    deal(w, rows);
+    TULLE_TRY(make_room(w, blocks, lines + tulle__pool_size(w->pool)));
+    TULLE_TRY(tulle__pool_run(w->pool, fill_part, w));
+    TULLE_TRY(tulle__binsparse_write_columns(w->file, before, blocks, w->colind));
+    TULLE_TRY(tulle__binsparse_write_values(w->file, before * area, blocks * area, w->val));
+    w->taken += lines;
+out:
+    return status;
+}
+
+tulle_status tulle__block_writer_close(tulle__block_writer *w)
+{
+    tulle_status status = tulle__binsparse_writer_close(w->file, 0);
+    w->file = NULL;
+    tulle__block_writer_free(w);
+    return status;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Distributed matrices into files: PE 0 reads the tiles of everyone, a tile row at a time, and writes. The others meet
+ * it at the end, so that nobody changes a tile that is still to be written.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arg.h"
+#include "base/cores.h"
+#include "base/error.h"
+#include "io/binsparse/binsparse.h"
+#include "io/load.h"
+#include "io/mtx/half.h"
+#include "io/mtx/mtx_write.h"
+#include "io/npy/npy.h"
+#include "io/npy/npz.h"
+#include "io/operand.h"
+#include "io/save/save.h"
+#include "mat/fetch.h"
+
+enum { FLUSH = 1 << 20 };
+
+/* The tiles of tile row i. */
+struct band {
+    tulle__fetch *fetch;
+    tulle_tile *tile;
+    int n;
+};
+
+static void band_fini(struct band *band)
+{
+    for (int j = 0; band->fetch && j < band->n; j++) tulle__fetch_fini(&band->fetch[j]);
+    tulle__free(band->fetch);
+    tulle__free(band->tile);
+    *band = (struct band){.n = 0};
+}
+
+static tulle_status band_init(tulle_mat *A, int i, struct band *band)
+{
+    tulle_status status;
+    *band = (struct band){.n = A->layout->nt};
+    TULLE_TRY(tulle__alloc_zero((size_t)band->n, sizeof *band->fetch, "a tile row", &band->fetch));
+    TULLE_TRY(tulle__alloc((size_t)band->n, sizeof *band->tile, "a tile row", &band->tile));
+    for (int j = 0; j < band->n; j++) TULLE_TRY(tulle__fetch_init(A, i, j, &band->fetch[j]));
+    for (int j = 0; j < band->n; j++) TULLE_TRY(tulle__fetch_await(&band->fetch[j], &band->tile[j]));
+out:
+    return status;
+}
+
+static const void *at(const tulle_tile *t, int64_t e)
+{
+    return (const char *)t->val + (size_t)e * tulle_type_size(t->type);
+}
+
+tulle_status tulle__save_rows(tulle_mat *A, const tulle__row_sink *sink)
+{
+    tulle_status status = TULLE_OK;
+    struct band band = {.n = 0};
+    const tulle_layout *l = A->layout;
+    tulle__meter *meter = tulle__comm_meter(A->comm, 0);
+    int64_t done = 0;
+    tulle__meter_start(meter, "writing", "entries", A->nnz);
+    for (int i = 0; i < l->mt; i++) {
+        TULLE_TRY(band_init(A, i, &band));
+        for (tulle_gidx r = 0; r < l->row_cut[i + 1] - l->row_cut[i]; r++) {
+            for (int j = 0; j < l->nt; j++) {
+                const tulle_tile *t = &band.tile[j];
+                if (!t->rowptr || t->rowptr[r] == t->rowptr[r + 1]) continue;
+                int64_t from = t->rowptr[r], n = t->rowptr[r + 1] - from;
+                TULLE_TRY(
+                    sink->take(sink->context, l->row_cut[i] + r, n, l->col_cut[j], t->colind + from, at(t, from)));
+                done += n;
+            }
+            tulle__meter_set(meter, done, A->nnz);
+        }
+        band_fini(&band);
+    }
+out:
+    tulle__meter_stop(meter, status == TULLE_OK);
+    band_fini(&band);
+    return status;
+}
+
+struct mtx_rows {
+    const tulle__mtx_shape *shape;
+    tulle__mtx_writer *writer;
+    tulle__mtx_text text;
+};
+
+static tulle_status flush(struct mtx_rows *rows)
+{
+    tulle_status status = tulle__mtx_writer_append(rows->writer, &rows->text);
+    rows->text.bytes = 0;
+    rows->text.entries = 0;
+    return status;
+}
+
+static tulle_status take_text(void *context, int64_t row, int64_t n, int64_t base, const int32_t *col, const void *val)
+{
+    struct mtx_rows *rows = context;
+    n = tulle__half_of_row(rows->shape->symmetry, row, n, base, col);
+    tulle_status status = tulle__mtx_format_row(rows->shape, row, n, base, col, val, &rows->text);
+    return status == TULLE_OK && rows->text.bytes > FLUSH ? flush(rows) : status;
+}
+
+tulle_status tulle__save_mtx_rows(tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
+{
+    struct mtx_rows rows = {.shape = shape, .writer = writer};
+    tulle_status status = tulle__save_rows(A, &(tulle__row_sink){take_text, &rows});
+    if (status == TULLE_OK && rows.text.entries) status = flush(&rows);
+    tulle__mtx_text_fini(&rows.text);
+    return status;
+}
+
+/* All of a dense matrix in one piece, in the given order. */
+static tulle_status gather_dense(tulle_mat *A, tulle_order order, char **all)
+{
+    tulle_status status;
+    const tulle_layout *l = A->layout;
+    size_t size = tulle_type_size(A->type);
+    struct band band = {.n = 0};
+    *all = NULL;
+    TULLE_TRY(tulle__alloc((size_t)l->m * (size_t)l->n, size, "the whole matrix", all));
+    for (int i = 0; i < l->mt; i++) {
+        TULLE_TRY(band_init(A, i, &band));
+        for (int j = 0; j < l->nt; j++) {
+            const tulle_tile *t = &band.tile[j];
+            for (tulle_gidx r = 0; t->nnz && r < t->m; r++)
+                for (tulle_gidx c = 0; c < t->n; c++) {
+                    tulle_gidx row = l->row_cut[i] + r, col = l->col_cut[j] + c;
+                    int64_t from = t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
+                    int64_t to = order == TULLE_ROW_MAJOR ? row * l->n + col : col * l->m + row;
+                    memcpy(*all + (size_t)to * size, at(t, from), size);
+                }
+        }
+        band_fini(&band);
+    }
+out:
+    band_fini(&band);
+    return status;
+}
+
+/* Columns one after the other, of a symmetric matrix each from its diagonal (skew: below) down. */
+static tulle_status write_array(
+    const tulle__mtx_shape *shape, const char *all, tulle__meter *meter, tulle__mtx_writer *writer)
+{
+    tulle_status status = TULLE_OK;
+    tulle__mtx_text text = {0};
+    tulle__meter_start(meter, "writing", "values", shape->stored);
+    for (int64_t c = 0, done = 0; c < shape->cols; c++) {
+        int64_t first = shape->symmetry == TULLE__MTX_GENERAL ? 0 : c + (shape->symmetry == TULLE__MTX_SKEW);
+        int64_t n = shape->rows - first;
+        size_t before = (size_t)(c * shape->rows + first) * tulle_type_size(shape->type);
+        TULLE_TRY(tulle__mtx_format_array(shape, n, all + before, &text));
+        done += n;
+        if (text.bytes > FLUSH || done == shape->stored) {
+            TULLE_TRY(tulle__mtx_writer_append(writer, &text));
+            text.bytes = 0;
+            text.entries = 0;
+        }
+        tulle__meter_set(meter, done, shape->stored);
+    }
+out:
+    tulle__meter_stop(meter, status == TULLE_OK);
+    tulle__mtx_text_fini(&text);
+    return status;
+}
+
+int tulle__save_threads(const tulle_comm *comm)
+{
+    int64_t cores = tulle__cores_allowed(), threads = (int64_t)comm->size * comm->pe->threads;
+    if (threads > cores) threads = cores;
+    return threads < comm->pe->threads ? comm->pe->threads : (int)threads;
+}
+
+int tulle__save_packers(const tulle_comm *comm, const char *path)
+{
+    return tulle__output_packed(path) ? tulle__save_threads(comm) : 0;
+}
+
+static tulle_status save_mtx(tulle_mat *A, tulle__mtx_symmetry symmetry, int64_t stored, const char *path)
+{
+    tulle__mtx_shape shape = {.rows = A->layout->m,
+        .cols = A->layout->n,
+        .stored = stored,
+        .type = A->type,
+        .field = TULLE__MTX_REAL,
+        .symmetry = symmetry,
+        .array = A->kind == TULLE_DENSE};
+    tulle__mtx_writer *writer;
+    tulle_status status = tulle__mtx_writer_open(path, &shape, tulle__save_packers(A->comm, path), &writer);
+    if (status != TULLE_OK) return status;
+    if (!shape.array) {
+        status = tulle__save_mtx_rows(A, &shape, writer);
+    } else {
+        char *all;
+        status = gather_dense(A, TULLE_COL_MAJOR, &all);
+        if (status == TULLE_OK) status = write_array(&shape, all, tulle__comm_meter(A->comm, 0), writer);
+        tulle__free(all);
+    }
+    if (status == TULLE_OK) return tulle__mtx_writer_close(writer, 0);
+    tulle__mtx_writer_abort(writer);
+    return status;
+}
+
+static tulle_status save_npy(tulle_mat *A, const char *path)
+{
+    char *all = NULL;
+    tulle__npy_writer *writer;
+    tulle_status status = tulle__npy_writer_open(path, A->layout->m, A->layout->n, A->type, TULLE_ROW_MAJOR, &writer);
+    if (status != TULLE_OK) return status;
+    status = gather_dense(A, TULLE_ROW_MAJOR, &all);
+    if (status == TULLE_OK) status = tulle__npy_writer_append(writer, all, A->layout->m * A->layout->n);
+    tulle__free(all);
+    if (status == TULLE_OK) return tulle__npy_writer_close(writer, 0);
+    tulle__npy_writer_abort(writer);
+    return status;
+}
+
+struct entry_rows {
+    tulle__entry_put put;
+    void *writer;
+    size_t size; /* of a value */
+};
+
+static tulle_status take_entries(
+    void *context, int64_t row, int64_t n, int64_t base, const int32_t *col, const void *val)
+{
+    const struct entry_rows *rows = context;
+    const char *value = val;
+    tulle_status status = TULLE_OK;
+    for (int64_t e = 0; e < n && status == TULLE_OK; e++)
+        status = rows->put(rows->writer, row, base + col[e], value + (size_t)e * rows->size);
+    return status;
+}
+
+tulle_status tulle__save_entries(tulle_mat *A, tulle__entry_put put, void *writer)
+{
+    struct entry_rows rows = {put, writer, tulle_type_size(A->type)};
+    return tulle__save_rows(A, &(tulle__row_sink){take_entries, &rows});
+}
+
+tulle_status tulle__put_binsparse(void *writer, int64_t row, int64_t col, const void *val)
+{
+    return tulle__binsparse_put(writer, row, col, val);
+}
+
+tulle_status tulle__put_npz(void *writer, int64_t row, int64_t col, const void *val)
+{
+    return tulle__npz_put(writer, row, col, val);
+}
+
+static tulle_status write_binsparse(tulle_mat *A, tulle__binsparse_writer *writer)
+{
+    tulle_status status = tulle__save_entries(A, tulle__put_binsparse, writer);
+    return status == TULLE_OK ? tulle__binsparse_put_end(writer) : status;
+}
+
+static tulle_status save_npz(tulle_mat *A, const char *path)
+{
+    tulle__npz_writer *writer;
+    tulle_status status = tulle__npz_writer_open(path, A->layout->m, A->layout->n, A->nnz, A->type, &writer);
+    if (status != TULLE_OK) return status;
+    status = tulle__save_entries(A, tulle__put_npz, writer);
+    if (status == TULLE_OK) return tulle__npz_writer_close(writer, 0);
+    tulle__npz_writer_abort(writer);
+    return status;
+}
+
+static tulle_status write_dense_binsparse(tulle_mat *A, tulle__binsparse_writer *writer)
+{
+    char *all = NULL;
+    tulle_status status = gather_dense(A, A->order, &all);
+    if (status == TULLE_OK) status = tulle__binsparse_write_values(writer, 0, A->layout->m * A->layout->n, all);
+    tulle__free(all);
+    return status;
+}
+
+static tulle_status save_binsparse(tulle_mat *A, const char *path)
+{
+    tulle__binsparse_writer *writer;
+    tulle_gidx m = A->layout->m, n = A->layout->n;
+    int dense = A->kind == TULLE_DENSE;
+    tulle__binsparse_sparse sparse = {.rows = m, .cols = n, .count = A->nnz, .type = A->type, .wide = n > INT32_MAX};
+    tulle_status status = dense ? tulle__binsparse_writer_open_dense(path, m, n, A->type, A->order, &writer)
+                                : tulle__binsparse_writer_open(path, &sparse, &writer);
+    if (status != TULLE_OK) return status;
+    status = dense ? write_dense_binsparse(A, writer) : write_binsparse(A, writer);
+    if (status == TULLE_OK) return tulle__binsparse_writer_close(writer, 0);
+    tulle__binsparse_writer_abort(writer);
+    return status;
+}
+
+tulle_status tulle__save_symmetric(tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry)
+{
+    int64_t stored = 0;
+    tulle__format format = TULLE__FORMAT_MTX;
+    tulle_status status = tulle__wants_values(A->comm, "writing a matrix");
+    if (status == TULLE_OK) status = tulle__output_format(path, A->kind, &format);
+    if (status == TULLE_OK && format == TULLE__FORMAT_MTX) status = tulle__half_count(A, symmetry, path, &stored);
+    if (A->comm->rank == 0 && status == TULLE_OK) {
+        switch (format) {
+        case TULLE__FORMAT_NPY:
+            status = save_npy(A, path);
+            break;
+        case TULLE__FORMAT_NPZ:
+            status = save_npz(A, path);
+            break;
+        case TULLE__FORMAT_BINSPARSE:
+            status = save_binsparse(A, path);
+            break;
+        case TULLE__FORMAT_MTX:
+            status = save_mtx(A, symmetry, stored, path);
+            break;
+        case TULLE__FORMAT_GENERATOR: /* no file */
+            break;
+        }
+    }
+    return tulle_comm_agree(A->comm, status);
+}
+
+tulle_status tulle_mat_save(tulle_mat *A, const char *path)
+{
+    if (TULLE__NULL(A) || TULLE__NULL(path)) return tulle__refuse(A ? A->comm : NULL);
+    return tulle__save_symmetric(A, path, TULLE__MTX_GENERAL);
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A generated matrix straight into a file: PE 0 makes some rows at a time and writes them, so that memory never holds
+ * more than these. The other PEs wait, so it has as many threads as all of them, if there are cores for these. For a
+ * file of blocks the rows are made twice or, if something must be known to choose, three times.
+ */
+#include <string.h>
+
+#include <tulle/io.h>
+
+#include "base/arg.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/binsparse/binsparse.h"
+#include "io/generate/generate.h"
+#include "io/npy/npz.h"
+#include "io/operand.h"
+#include "io/save/block_writer.h"
+#include "io/save/save.h"
+#include "mat/mat.h"
+
+enum { SLAB = 1 << 18 }; /* values, about */
+
+/* Rows r0 .. r1 - 1, and the threads that make them. */
+struct slab {
+    const tulle__generator *generator;
+    tulle__generator_shape shape;
+    tulle_type type;
+    tulle__pool *pool;
+    int64_t r0, r1, before; /* entries of the rows before */
+    int64_t *rowptr;        /* from 0 */
+    int32_t *colind;
+    void *val;
+};
+
+/* What is done with rows. */
+struct target {
+    tulle_status (*take)(struct target *to, struct slab *slab);
+    const char *what;
+    int block; /* rows come in multiples of that */
+    tulle__binsparse_writer *binary;
+    tulle__npz_writer *npz;
+    tulle__mtx_writer *text;
+    const tulle__mtx_shape *text_shape;
+    tulle__mtx_text *texts; /* one a thread */
+    tulle__blocks_facts facts;
+    tulle__block_writer *blocks;
+};
+
+static void slab_fini(struct slab *slab)
+{
+    tulle__free(slab->rowptr);
+    tulle__free(slab->colind);
+    tulle__free(slab->val);
+    slab->rowptr = NULL;
+    slab->colind = NULL;
+    slab->val = NULL;
+}
+
+/* Room for `rows` rows of at most `most` entries together. */
+static tulle_status slab_init(struct slab *slab, int64_t rows, int64_t most)
+{
+    tulle_status status;
+    TULLE_TRY(tulle__alloc((size_t)rows + 1, sizeof *slab->rowptr, "row pointers of a slab", &slab->rowptr));
+    TULLE_TRY(tulle__alloc((size_t)most, sizeof *slab->colind, "columns of a slab", &slab->colind));
+    TULLE_TRY(tulle__alloc((size_t)most, tulle_type_size(slab->type), "values of a slab", &slab->val));
+out:
+    return status;
+}
+
+static tulle_status make_part(void *arg, int thread, int nthreads)
+{
+    struct slab *slab = arg;
+    int64_t rows = slab->r1 - slab->r0, begin = rows * thread / nthreads, end = rows * (thread + 1) / nthreads;
+    tulle__generator_put(slab->generator, slab->r0 + begin, slab->r0 + end, 0, slab->shape.n, slab->type,
+        slab->rowptr + begin, slab->colind, slab->val);
+    return TULLE_OK;
+}
+
+/* ---- what is done with rows ---- */
+
+struct text_task {
+    struct target *to;
+    const struct slab *slab;
+};
+
+static tulle_status format_part(void *arg, int thread, int nthreads)
+{
+    const struct text_task *task = arg;
+    const struct slab *slab = task->slab;
+    tulle__mtx_text *text = &task->to->texts[thread];
+    const int64_t *rowptr = slab->rowptr;
+    int64_t rows = slab->r1 - slab->r0, begin = rows * thread / nthreads, end = rows * (thread + 1) / nthreads;
+    tulle_status status = TULLE_OK;
+    text->bytes = 0;
+    text->entries = 0;
+    for (int64_t r = begin; r < end && status == TULLE_OK; r++)
+        status = tulle__mtx_format_row(task->to->text_shape, slab->r0 + r, rowptr[r + 1] - rowptr[r], 0,
+            slab->colind + rowptr[r], (const char *)slab->val + (size_t)rowptr[r] * tulle_type_size(slab->type), text);
+    return status;
+}
+
+static tulle_status take_text(struct target *to, struct slab *slab)
+{
+    tulle_status status = tulle__pool_run(slab->pool, format_part, &(struct text_task){to, slab});
+    for (int t = 0; t < tulle__pool_size(slab->pool) && status == TULLE_OK; t++)
+        status = tulle__mtx_writer_append(to->text, &to->texts[t]);
+    return status;
+}
+
+static tulle_status take_entries(struct target *to, struct slab *slab)
+{
+    int64_t rows = slab->r1 - slab->r0, nnz = slab->rowptr[rows];
+    tulle_status status;
+    TULLE_TRY(tulle__binsparse_write_columns(to->binary, slab->before, nnz, slab->colind));
+    TULLE_TRY(tulle__binsparse_write_values(to->binary, slab->before, nnz, slab->val));
+    for (int64_t r = 0; r <= rows; r++) slab->rowptr[r] += slab->before;
+    /* the first pointer is the last of the slab before */
+    int64_t skip = slab->r0 > 0;
+    TULLE_TRY(tulle__binsparse_write_pointers(to->binary, slab->r0 + skip, rows + 1 - skip, slab->rowptr + skip));
+out:
+    return status;
+}
+
+static tulle_status take_npz(struct target *to, struct slab *slab)
+{
+    const char *val = slab->val;
+    tulle_status status = TULLE_OK;
+    for (int64_t r = 0; r < slab->r1 - slab->r0; r++)
+        for (int64_t e = slab->rowptr[r]; e < slab->rowptr[r + 1] && status == TULLE_OK; e++)
+            status =
+                tulle__npz_put(to->npz, slab->r0 + r, slab->colind[e], val + (size_t)e * tulle_type_size(slab->type));
+    return status;
+}
+
+static tulle__csr csr_of(const struct slab *slab)
+{
+    return (tulle__csr){
+        .m = slab->r1 - slab->r0, .n = slab->shape.n, .rowptr = slab->rowptr, .colind = slab->colind, .val = slab->val};
+}
+
+static tulle__tile_row rows_of(const struct slab *slab, const tulle__csr *csr)
+{
+    static const tulle_gidx left = 0;
+    return (tulle__tile_row){
+        .type = slab->type, .first = slab->r0, .m = csr->m, .n = csr->n, .ntiles = 1, .tile = csr, .col = &left};
+}
+
+static tulle_status take_look(struct target *to, struct slab *slab)
+{
+    tulle__csr csr = csr_of(slab);
+    tulle__tile_row rows = rows_of(slab, &csr);
+    return tulle__block_look(slab->pool, &rows, &to->facts);
+}
+
+static tulle_status take_count(struct target *to, struct slab *slab)
+{
+    tulle__csr csr = csr_of(slab);
+    tulle__tile_row rows = rows_of(slab, &csr);
+    return tulle__block_writer_count(to->blocks, &rows);
+}
+
+static tulle_status take_blocks(struct target *to, struct slab *slab)
+{
+    tulle__csr csr = csr_of(slab);
+    tulle__tile_row rows = rows_of(slab, &csr);
+    return tulle__block_writer_put(to->blocks, &rows);
+}
+
+/* ---- */
+
+/* All rows through a target. */
+static tulle_status each_slab(struct slab *slab, tulle__meter *meter, struct target *to)
+{
+    int64_t m = slab->shape.m, most = slab->shape.nnz / (m ? m : 1) * 2 + 1,
+            step = SLAB / (to->block * to->block) / most + 1;
+    tulle_status status;
+    step = (step + to->block - 1) / to->block * to->block;
+    if (step > m) step = m;
+    tulle__meter_start(meter, to->what, "entries", slab->shape.nnz);
+    TULLE_TRY(slab_init(slab, step, step * most));
+    slab->before = 0;
+    for (slab->r0 = 0; slab->r0 < m; slab->r0 = slab->r1) {
+        slab->r1 = slab->r0 + step < m ? slab->r0 + step : m;
+        tulle__generator_count(slab->generator, slab->r0, slab->r1, 0, slab->shape.n, slab->rowptr);
+        int64_t nnz = slab->rowptr[slab->r1 - slab->r0];
+        TULLE_TRY(tulle__pool_run(slab->pool, make_part, slab));
+        TULLE_TRY(to->take(to, slab));
+        slab->before += nnz;
+        tulle__meter_set(meter, slab->before, slab->shape.nnz);
+    }
+out:
+    tulle__meter_stop(meter, status == TULLE_OK);
+    slab_fini(slab);
+    return status;
+}
+
+static tulle_status save_text(struct slab *slab, tulle__meter *meter, int packers, const char *path)
+{
+    tulle__mtx_shape shape = {.rows = slab->shape.m,
+        .cols = slab->shape.n,
+        .stored = slab->shape.nnz,
+        .type = slab->type,
+        .field = TULLE__MTX_REAL,
+        .symmetry = TULLE__MTX_GENERAL};
+    struct target to = {.take = take_text, .what = "writing", .block = 1, .text_shape = &shape};
+    int nthreads = tulle__pool_size(slab->pool);
+    tulle_status status;
+    TULLE_TRY(tulle__alloc_zero((size_t)nthreads, sizeof *to.texts, "texts", &to.texts));
+    TULLE_TRY(tulle__mtx_writer_open(path, &shape, packers, &to.text));
+    status = each_slab(slab, meter, &to);
+    if (status == TULLE_OK)
+        status = tulle__mtx_writer_close(to.text, 0);
+    else
+        tulle__mtx_writer_abort(to.text);
+out:
+    for (int t = 0; to.texts && t < nthreads; t++) tulle__mtx_text_fini(&to.texts[t]);
+    tulle__free(to.texts);
+    return status;
+}
+
+static tulle_status save_entries(struct slab *slab, tulle__meter *meter, const char *path)
+{
+    tulle__binsparse_sparse sparse = {
+        .rows = slab->shape.m, .cols = slab->shape.n, .count = slab->shape.nnz, .type = slab->type};
+    struct target to = {.take = take_entries, .what = "writing", .block = 1};
+    tulle_status status = tulle__binsparse_writer_open(path, &sparse, &to.binary);
+    if (status != TULLE_OK) return status;
+    status = each_slab(slab, meter, &to);
+    if (status == TULLE_OK) return tulle__binsparse_writer_close(to.binary, 0);
+    tulle__binsparse_writer_abort(to.binary);
+    return status;
+}
+
+static tulle_status save_npz(struct slab *slab, tulle__meter *meter, const char *path)
+{
+    struct target to = {.take = take_npz, .what = "writing", .block = 1};
+    tulle_status status =
+        tulle__npz_writer_open(path, slab->shape.m, slab->shape.n, slab->shape.nnz, slab->type, &to.npz);
+    if (status != TULLE_OK) return status;
+    status = each_slab(slab, meter, &to);
+    if (status == TULLE_OK) return tulle__npz_writer_close(to.npz, 0);
+    tulle__npz_writer_abort(to.npz);
+    return status;
+}
+
+static tulle_status save_blocks(
+    struct slab *slab, tulle__meter *meter, const tulle__block_wanted *wanted, const char *path)
+{
+    struct target to = {.take = take_look, .what = "looking at", .block = 1};
+    tulle__block_choice choice;
+    tulle_status status = TULLE_OK;
+    if (tulle__block_must_look(wanted)) TULLE_TRY(each_slab(slab, meter, &to));
+    TULLE_TRY(tulle__block_settle(slab->shape.m, slab->shape.n, &to.facts, wanted, 1, slab->type, &choice));
+    if (!choice.pays) return save_entries(slab, meter, path);
+    tulle__block_shape shape = {.m = slab->shape.m,
+        .n = slab->shape.n,
+        .nnz = slab->shape.nnz,
+        .block = choice.block,
+        .half = choice.half,
+        .values = wanted->values};
+    TULLE_TRY(tulle__block_writer_new(slab->pool, &shape, &to.blocks));
+    to.block = choice.block;
+    to.take = take_count;
+    to.what = "counting blocks";
+    TULLE_TRY(each_slab(slab, meter, &to));
+    TULLE_TRY(tulle__block_writer_open(to.blocks, path));
+    to.take = take_blocks;
+    to.what = "writing";
+    TULLE_TRY(each_slab(slab, meter, &to));
+    return tulle__block_writer_close(to.blocks);
+out:
+    tulle__block_writer_free(to.blocks);
+    return status;
+}
+
+static tulle_status save_generated(
+    tulle_comm *comm, const tulle__generator *generator, tulle_type type, const char *path, const char *format)
+{
+    struct slab slab = {.generator = generator, .type = type};
+    tulle__meter *meter = tulle__comm_meter(comm, 0);
+    tulle__block_wanted wanted;
+    tulle__format ending;
+    tulle_status status = tulle__file_format(path, format, type, &wanted);
+    if (status == TULLE_OK) status = tulle__output_format(path, TULLE_CSR, &ending);
+    if (status != TULLE_OK) return status;
+    tulle__generator_get_shape(generator, &slab.shape);
+    if (slab.shape.n > INT32_MAX)
+        return tulle__fail(TULLE_ERR_OVERFLOW, "%lld columns are too many", (long long)slab.shape.n);
+    status = tulle__pool_new(tulle__save_threads(comm), &slab.pool);
+    if (status != TULLE_OK) return status;
+    switch (ending) {
+    case TULLE__FORMAT_BINSPARSE:
+        status = wanted.plain ? save_entries(&slab, meter, path) : save_blocks(&slab, meter, &wanted, path);
+        break;
+    case TULLE__FORMAT_NPZ:
+        status = save_npz(&slab, meter, path);
+        break;
+    default:
+        status = save_text(&slab, meter, tulle__save_packers(comm, path), path);
+    }
+    tulle__pool_free(slab.pool);
+    return status;
+}
+
+tulle_status tulle_operand_save(
+    tulle_comm *comm, const char *operand, tulle_type type, const char *path, const char *format)
+{
+    if (TULLE__NULL(comm) || TULLE__NULL(operand) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NULL(path))
+        return tulle__refuse(comm);
+    tulle__generator *generator = NULL;
+    tulle_status status = tulle__wants_values(comm, "writing a matrix");
+    if (comm->rank == 0 && status == TULLE_OK) {
+        status = tulle__generator_open(operand, &generator);
+        if (status == TULLE_OK && !tulle__generator_counts(generator))
+            status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s is not made by slabs: load it, then save it", operand);
+        if (status == TULLE_OK) status = save_generated(comm, generator, type, path, format);
+    }
+    tulle__generator_close(generator);
+    return tulle_comm_agree(comm, status);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verbs/product.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibration.h"
+#include "launch.h"
+#include "outputs.h"
+#include "plural.h"
+#include "result.h"
+#include "verbs/product_operands.h"
+
+struct setting {
+    struct product asked;
+    int reps, replication;
+    int simulated; /* times are virtual, of a machine whose bound is not known */
+    tulle_status machine_known;
+    char machine_fault[512];
+    struct result result[TULLE_ALG_COUNT];
+    char notes[512]; /* warnings about what was asked for */
+    char warnings[TULLE_WARNINGS_MAX];
+};
+
+static tulle_status new_result(const struct setting *s, tulle_comm *comm, const struct operands *x, tulle_mat **C)
+{
+    if (s->asked.sparse) return tulle_mat_new_csr(comm, x->C, s->asked.reading.type, C);
+    return tulle_mat_new_dense_undefined(comm, x->C, s->asked.reading.type, TULLE_ROW_MAJOR, C); /* beta is 0 */
+}
+
+/* All phases of a plan; the report is of all of them. */
+static tulle_status execute(tulle_plan *plan, tulle_report *report)
+{
+    tulle_status status = TULLE_OK;
+    tulle_report sum = {.seconds = 0}, one;
+    for (tulle_columns columns = {.last = 0}; !columns.last;) {
+        status = tulle_product_next(plan, &columns, &one);
+        if (status != TULLE_OK) break;
+        tulle_report_add(&sum, &one);
+    }
+    *report = sum;
+    return status;
+}
+
+/* The result of a phase against its factors. A wrong one is noted: what follows still runs, the exit status tells. */
+static tulle_status check_phase(tulle_plan *plan, struct result *r)
+{
+    double error = 0;
+    tulle_status status = tulle_plan_check(plan, &error);
+    if (error > r->error) r->error = error;
+    r->checked = 1;
+    if (status != TULLE_ERR_CHECK) return status;
+    r->passed = 0;
+    snprintf(r->failure, sizeof r->failure, "%s", tulle_error_message());
+    return TULLE_OK;
+}
+
+/* Checks and writes C as it is, or, if it is made in phases, phase by phase. writer: NULL, or for phases. */
+static tulle_status use_result(
+    const struct setting *s, tulle_plan *plan, tulle_mat *C, struct result *r, const char *output, tulle_writer *writer)
+{
+    tulle_status status = TULLE_OK;
+    int whole = r->report.phases == 1, check = options_flag(s->asked.options, "check");
+    tulle_columns columns = {.last = !check && !writer};
+    r->passed = 1;
+    while (!columns.last && status == TULLE_OK) {
+        columns.last = whole;
+        if (!whole) status = tulle_product_next(plan, &columns, NULL);
+        if (status == TULLE_OK && check) status = check_phase(plan, r);
+        if (status == TULLE_OK && writer) status = tulle_writer_append(writer, C);
+    }
+    if (status != TULLE_OK || !output) return status;
+    return writer ? tulle_writer_close(writer) : tulle_mat_save(C, output);
+}
+
+static tulle_status largest(tulle_comm *comm, double *x)
+{
+    return tulle_comm_reduce_real(comm, TULLE_MAX, 1, x);
+}
+
+/* --alg all passes over an algorithm that these layouts do not suit, and says why. */
+static tulle_status leave_out(const struct setting *s, tulle_alg alg, struct result *r, tulle_mat *C)
+{
+    if (s->asked.nalgs == 1) return TULLE_ERR_UNSUPPORTED;
+    snprintf(r->alg, sizeof r->alg, "%s", tulle_alg_name(alg));
+    snprintf(r->refusal, sizeof r->refusal, "%s", tulle_error_message());
+    tulle_mat_free(C);
+    return TULLE_OK;
+}
+
+/* Of the whole product, of whose phases C holds the last: the entries of the others go to memory once, too. */
+static tulle_bound bound_of(
+    const tulle_machine *machine, const struct operands *x, const tulle_mat *C, const tulle_report *report)
+{
+    tulle_bound b = tulle_product_bound(machine, x->A, x->B, C, (double)report->flops / 2);
+    if (report->phases > 1) {
+        double entry = (double)(tulle_type_size(tulle_mat_type(C)) + sizeof(tulle_lidx));
+        b.memory += (double)(report->nnz_c - tulle_mat_nnz(C)) * entry / machine->stream;
+        b.seconds = b.flops > b.memory ? b.flops : b.memory;
+    }
+    return b;
+}
+
+/* One algorithm: --reps whole products, whose reports are kept, then as many with the last plan. Collective. */
+static tulle_status time_alg(
+    struct setting *s, tulle_comm *comm, const struct operands *x, int a, tulle_report *reports)
+{
+    tulle_status status = TULLE_OK;
+    struct result scratch = {.reps = 0}, *r = tulle_comm_rank(comm) == 0 ? &s->result[a] : &scratch;
+    tulle_product_options o = TULLE_PRODUCT_DEFAULT;
+    tulle_report report;
+    tulle_mat *C = NULL;
+    tulle_plan *plan = NULL;
+    tulle_writer *writer = NULL;
+    /* of all algorithms the first, stationary-c, suits every layout */
+    const char *output = a == 0 ? options_word(s->asked.options, "output", NULL) : NULL;
+    double reused[REPS_MAX];
+    int warm = s->reps > 1;
+    o.alg = s->asked.alg[a];
+    o.machine = &x->machine;
+    o.census = x->census;
+    o.lookahead = (int)options_int(s->asked.options, "lookahead", -1);
+    o.no_offset = options_flag(s->asked.options, "no-offset");
+    o.transfers = s->asked.transfers;
+    o.deterministic = options_flag(s->asked.options, "deterministic");
+    o.replication = s->replication;
+    for (int rep = -warm; rep < s->reps; rep++) {
+        tulle_plan_free(plan);
+        tulle_mat_free(C);
+        plan = NULL;
+        C = NULL;
+        status = tulle_comm_barrier(comm);
+        double start = tulle_comm_seconds(comm);
+        if (status == TULLE_OK) status = new_result(s, comm, x, &C);
+        if (status == TULLE_OK) status = tulle_plan_new(x->A, x->B, C, &o, &plan);
+        if (status == TULLE_ERR_UNSUPPORTED) return leave_out(s, s->asked.alg[a], r, C);
+        if (status == TULLE_OK) status = execute(plan, &report);
+        double t = tulle_comm_seconds(comm) - start;
+        if (status == TULLE_OK) status = largest(comm, &t);
+        if (status != TULLE_OK) return status;
+        if (rep >= 0) r->all[rep] = t;
+        if (rep >= 0) reports[rep] = report;
+        if (output && !writer && report.phases > 1) /* a name that will not do is refused early */
+            status =
+                tulle_writer_open(comm, output, tulle_mat_rows(C), tulle_mat_cols(C), s->asked.reading.type, &writer);
+        if (status != TULLE_OK) return status;
+    }
+    r->run = median_run(r->all, s->reps);
+    r->seconds = r->all[r->run];
+    r->report = reports[r->run];
+    for (int rep = 0; rep < s->reps; rep++) {
+        tulle_report again;
+        status = execute(plan, &again);
+        if (status == TULLE_OK) status = largest(comm, &again.seconds);
+        if (status != TULLE_OK) return status;
+        reused[rep] = again.seconds;
+    }
+    snprintf(r->alg, sizeof r->alg, "%s", tulle_alg_name(tulle_plan_alg(plan)));
+    snprintf(r->plan, sizeof r->plan, "%s", tulle_plan_describe(plan));
+    r->reused = median(reused, s->reps);
+    r->m = tulle_mat_rows(C);
+    r->n = tulle_mat_cols(C);
+    r->k = x->k;
+    r->error = 0;
+    r->nnz_a = tulle_mat_nnz(x->A);
+    r->nnz_b = tulle_mat_nnz(x->B);
+    r->nnz_c = r->report.nnz_c;
+    if (!s->simulated) {
+        r->bound = bound_of(&x->machine, x, C, &r->report);
+        r->roof =
+            roof_of(&x->machine, s->asked.sparse, s->asked.threads, tulle_comm_size(comm), s->asked.reading.type, r);
+    }
+    r->grid_rows = x->grid.rows;
+    r->grid_cols = x->grid.cols;
+    status = use_result(s, plan, C, r, output, writer);
+    tulle_plan_free(plan);
+    tulle_mat_free(C);
+    return status;
+}
+
+static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct operands *x, int a)
+{
+    tulle_report *reports = calloc((size_t)s->reps, sizeof *reports);
+    tulle_status status = reports ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d reports", s->reps);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = time_alg(s, comm, x, a, reports);
+    free(reports);
+    return status;
+}
+
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct setting *s = arg;
+    struct operands x = {.grid = s->asked.grid};
+    char warnings[TULLE_WARNINGS_MAX] = "";
+    tulle_status status = TULLE_OK;
+    if (tulle_comm_rank(comm) == 0 && s->machine_known != TULLE_OK)
+        status = tulle_fail(s->machine_known, "%s", s->machine_fault);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = distribute(&s->asked, comm, &x, warnings);
+    if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
+    for (int a = 0; a < s->asked.nalgs && status == TULLE_OK; a++) status = run_alg(s, comm, &x, a);
+    if (status == TULLE_OK && x.B != x.A) tulle_mat_free(x.B);
+    if (status == TULLE_OK) tulle_mat_free(x.A);
+    tulle_layout_free(x.C);
+    tulle_census_free(x.census);
+    return status;
+}
+
+static tulle_status read_alg(const char *word, void *arg)
+{
+    struct setting *s = arg;
+    if (s->asked.nalgs == TULLE_ALG_COUNT)
+        return tulle_fail(TULLE_ERR_ARG, "--alg names more algorithms than there are");
+    return tulle_alg_parse(word, &s->asked.alg[s->asked.nalgs++]);
+}
+
+static tulle_status read_algs(struct setting *s)
+{
+    const char *name = options_word(s->asked.options, "alg", "auto");
+    if (!same_word(name, "all")) return options_each(name, read_alg, s);
+    for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++) s->asked.alg[s->asked.nalgs++] = (tulle_alg)a;
+    return TULLE_OK;
+}
+
+static tulle_status read_replication(struct setting *s)
+{
+    const char *text = options_word(s->asked.options, "replication", "1");
+    char *rest;
+    if (same_word(text, "auto")) {
+        s->replication = TULLE_REPLICATION_AUTO;
+        return TULLE_OK;
+    }
+    long layers = strtol(text, &rest, 10);
+    if (*rest || layers < 1 || layers > INT_MAX)
+        return tulle_fail(TULLE_ERR_ARG, "--replication is a number of layers, at least 1, or auto, not '%s'", text);
+    s->replication = (int)layers;
+    return TULLE_OK;
+}
+
+static const double MEASURING = 500e6; /* bytes of memory */
+
+/* A machine of today, where there is no memory to measure this one. */
+static tulle_status guess_machine(struct setting *s, int threads)
+{
+    tulle_machine *m = &s->asked.machine;
+    *m = (tulle_machine){.threads = threads, .stream = 8e9 * threads, .cache = 40e9 * threads};
+    m->fma[TULLE_F32] = 64e9 * threads;
+    m->fma[TULLE_F64] = 32e9 * threads;
+    if (!options_flag(s->asked.options, "quiet"))
+        fprintf(stderr,
+            "tulle: this machine is not known, and measuring it takes more than --memory: bounds are guesses; "
+            "`tulle calibrate` measures it\n");
+    return TULLE_OK;
+}
+
+static tulle_status know_machine(struct setting *s, int threads)
+{
+    if (threads > 64) threads = 64;
+    if (!s->asked.is_here)
+        return tulle_machine_find(options_word(s->asked.options, "machine", "here"), threads, &s->asked.machine);
+    /* a file without rates of kernels is of before there was a model */
+    if (tulle_machine_load(NULL, threads, &s->asked.machine) == TULLE_OK && s->asked.machine.spmm[0] > 0)
+        return TULLE_OK;
+    if (options_size(s->asked.options, "memory", MEASURING) < MEASURING) return guess_machine(s, threads);
+    int quiet = options_flag(s->asked.options, "quiet");
+    if (!quiet)
+        fprintf(
+            stderr, "tulle: measuring this machine with %d %s, once\n", threads, plural(threads, "thread", "threads"));
+    struct measurement m = {.earlier = 0};
+    tulle_status status = tulle_machine_measure(threads, &m.now, &m.noise);
+    if (status != TULLE_OK) return status;
+    /* a place to keep it is welcome, but the figures do without */
+    if (measurement_keep(&m, 0) != TULLE_OK && !quiet) fprintf(stderr, "tulle: %s\n", tulle_error_message());
+    if (!quiet) measurement_show(&m, "tulle: ", stderr);
+    s->asked.machine = m.kept;
+    return TULLE_OK;
+}
+
+/* Of a simulation: the machine that its platform is, if there is one of that name, else this one with its network. */
+static tulle_status know_simulated(struct setting *s, int threads)
+{
+    char name[64] = "summit";
+    const char *platform = strstr(options_word(s->asked.options, "comm", ""), "platform=");
+    s->simulated = 1;
+    if (!s->asked.is_here) return know_machine(s, threads);
+    if (platform) {
+        platform += strlen("platform=");
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(platform, ",+"), platform);
+    }
+    tulle_status status = tulle_machine_find(name, threads, &s->asked.machine);
+    if (status != TULLE_OK) return know_machine(s, threads);
+    s->asked.is_here = 0;
+    return TULLE_OK;
+}
+
+/* What stands below the table. */
+static void show_foot(const struct setting *s)
+{
+    FILE *out = report_file(s->asked.options);
+    result_foot(&s->result[0], out);
+    for (int a = 0; a < s->asked.nalgs; a++) result_transfers(&s->result[a], out);
+    for (int a = 0; a < s->asked.nalgs; a++)
+        if (strncmp(s->result[a].alg, "steal", 5) == 0) result_steals(&s->result[a], out);
+}
+
+static tulle_status show(struct setting *s, tulle_team *team)
+{
+    int failed = 0;
+    size_t peak = tulle_team_memory_peak(team, 0);
+    FILE *out = report_file(s->asked.options);
+    for (int a = 0; a < s->asked.nalgs; a++) {
+        struct result *r = &s->result[a];
+        r->op = s->asked.sparse ? "spgemm" : "spmm";
+        r->pes = tulle_team_size(team);
+        r->threads = tulle_team_threads(team);
+        r->simulated = s->simulated;
+        r->type = s->asked.reading.type;
+        r->reps = s->reps;
+        r->memory_peak = peak;
+        snprintf(r->comm, sizeof r->comm, "%s", chosen_comm(s->asked.options));
+        snprintf(r->operand, sizeof r->operand, "%s", s->asked.options->operand[0]);
+        failed += r->checked && !r->passed;
+        if (!tulle_team_leads(team)) continue;
+        if (options_flag(s->asked.options, "json")) {
+            if (*r->refusal)
+                fprintf(stderr, "tulle: %s is left out: %s\n", r->alg, r->refusal);
+            else
+                result_json(r, out);
+            continue;
+        }
+        if (a == 0) result_head(r, out);
+        result_line(r, out);
+    }
+    if (tulle_team_leads(team) && !options_flag(s->asked.options, "json")) show_foot(s);
+    return failed ? tulle_fail(TULLE_ERR_CHECK, "%d of %d %s failed the check", failed, s->asked.nalgs,
+                        plural(s->asked.nalgs, "result", "results"))
+                  : TULLE_OK;
+}
+
+/* Looks at the operands, as a fault of theirs is told before a team is opened, and at what else was asked for. */
+static tulle_status inspect(struct setting *s)
+{
+    const struct options *o = s->asked.options;
+    tulle_status status = TULLE_OK;
+    tulle_operand_shape operand[2] = {{.m = 0}}, shape;
+    for (int i = 0; i < o->noperands && status == TULLE_OK; i++)
+        status = tulle_operand_inspect(o->operand[i], &s->asked.reading, &operand[i]);
+    if (status == TULLE_OK) status = product_needs(&s->asked, operand, s->replication);
+    shape = operand[1];
+    if (status != TULLE_OK || s->asked.sparse || o->noperands < 2) return status;
+    int64_t asked = options_int(o, "cols", 0);
+    int n = 0;
+    if (asked)
+        n = snprintf(s->notes, sizeof s->notes,
+            "--cols %" PRId64 " is ignored: it is of a random dense operand, but %.100s is given, with %" PRId64
+            " %s\n",
+            asked, o->operand[1], shape.n, plural(shape.n, "column", "columns"));
+    if (!shape.dense)
+        snprintf(s->notes + n, sizeof s->notes - (size_t)n,
+            "%.100s is sparse and is made dense, %" PRId64 " x %" PRId64
+            "; `tulle spgemm` multiplies two sparse matrices\n",
+            o->operand[1], shape.m, shape.n);
+    return TULLE_OK;
+}
+
+tulle_status run_product(const struct options *options, int sparse)
+{
+    tulle_team *team = NULL;
+    const char *trace = options_word(options, "trace", NULL);
+    struct setting *s = calloc(1, sizeof *s);
+    if (!s) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    s->asked.options = options;
+    s->asked.sparse = sparse;
+    s->reps = (int)options_int(options, "reps", 1);
+    s->asked.is_here = same_word(options_word(options, "machine", "here"), "here");
+    tulle_status status = reading_options(options, &s->asked.reading);
+    if (status == TULLE_OK) status = read_algs(s);
+    if (status == TULLE_OK)
+        status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->asked.transfers);
+    if (status == TULLE_OK) status = read_replication(s);
+    if (status == TULLE_OK) status = inspect(s);
+    if (status == TULLE_OK)
+        status = try_outputs(options, options_word(options, "output", NULL), sparse ? TULLE_CSR : TULLE_DENSE);
+    status = open_team(options, trace ? "trace+" : "", status, &team);
+    if (status == TULLE_OK && tulle_team_sizes_only(team) &&
+        (options_flag(options, "check") || options_word(options, "output", NULL)))
+        status = tulle_fail(
+            TULLE_ERR_ARG, "data=none simulates sizes only: there is no result that --check or --output could be for");
+    if (status == TULLE_OK) {
+        s->asked.threads = tulle_team_threads(team);
+        s->asked.sizes_only = tulle_team_sizes_only(team);
+        status = grid_options(options, tulle_team_size(team), sparse, NULL, &s->asked.grid);
+        s->asked.grid.type = s->asked.reading.type;
+    }
+    if (status == TULLE_OK && tulle_team_leads(team)) {
+        int threads = tulle_team_size(team) * tulle_team_threads(team);
+        s->machine_known = tulle_team_virtual(team) ? know_simulated(s, threads) : know_machine(s, threads);
+    }
+    if (s->machine_known != TULLE_OK) snprintf(s->machine_fault, sizeof s->machine_fault, "%s", tulle_error_message());
+    if (status == TULLE_OK) status = run_team(options, team, body, s);
+    if (status == TULLE_OK) {
+        if (tulle_team_leads(team)) show_warnings(options, s->notes);
+        if (tulle_team_leads(team)) show_warnings(options, s->warnings);
+        status = show(s, team);
+    }
+    if (trace && team && (status == TULLE_OK || status == TULLE_ERR_CHECK)) {
+        tulle_status written = tulle_team_trace_write(team, trace);
+        if (status == TULLE_OK) status = written;
+    }
+    tulle_team_free(team);
+    free(s);
+    return status;
+}

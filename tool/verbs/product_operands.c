@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading, choosing the grid, moving to the layouts. */
+#include "verbs/product_operands.h"
+
+#include "needs.h"
+
+/* Collective: reads the sparse operands as they come; *B is *A for a square A alone. */
+static tulle_status read_operands(
+    const struct product *p, tulle_comm *comm, tulle_mat **A, tulle_mat **B, char *warnings)
+{
+    const struct options *o = p->options;
+    tulle_status status = tulle_mat_load(comm, o->operand[0], NULL, TULLE_CSR, &p->reading, warnings, A);
+    if (status != TULLE_OK) return status;
+    if (o->noperands == 2)
+        return tulle_mat_load(comm, o->operand[1], NULL, p->sparse ? TULLE_CSR : TULLE_DENSE, &p->reading, NULL, B);
+    if (!p->sparse) {
+        tulle_layout_spec spec = {.m = tulle_mat_cols(*A),
+            .n = options_int(o, "cols", 128),
+            .grid_rows = tulle_comm_size(comm),
+            .grid_cols = 1};
+        tulle_layout *layout;
+        status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
+        if (status != TULLE_OK) return status;
+        status = tulle_mat_new_dense(comm, layout, p->reading.type, TULLE_ROW_MAJOR, B);
+        tulle_layout_free(layout);
+        if (status == TULLE_OK) status = tulle_mat_fill_random(*B, (uint64_t)options_int(o, "seed", 1));
+        return status;
+    }
+    *B = *A;
+    return tulle_mat_rows(*A) == tulle_mat_cols(*A) ? TULLE_OK : tulle_mat_transpose(*A, B);
+}
+
+/* Moves *from to the layout; what was read goes as soon as it is not needed, so that two factors never lie here twice.
+ */
+static tulle_status move(tulle_mat **from, const tulle_layout *layout, int last, tulle_mat **to)
+{
+    tulle_status status = tulle_mat_redistribute(*from, layout, to);
+    if (status != TULLE_OK || !last) return status;
+    tulle_mat_free(*from);
+    *from = NULL;
+    return TULLE_OK;
+}
+
+/* What can be done without, if there is no memory for it. */
+static tulle_status unless_short(tulle_status status)
+{
+    return status == TULLE_ERR_MEMORY || status == TULLE_ERR_LIMIT ? TULLE_OK : status;
+}
+
+/*
+ * Whether counting is worth it: every PE reads all of B for it, so more than a little only where something is to be
+ * chosen. Without, the model goes by the entries of tiles.
+ */
+static int worth_counting(const struct product *p, const tulle_mat *B, tulle_layout *const l[3])
+{
+    int asked = p->grid.choose || (p->nalgs == 1 && p->alg[0] == TULLE_ALG_AUTO);
+    if (grid_is_mixed(&p->grid)) return 0; /* a census is of layouts that match */
+    if (p->sizes_only && !asked) return 0; /* so many PEs and so large a B that it would take longer than all else */
+    double units = (double)tulle_layout_tile_rows(l[0]) * tulle_layout_tile_cols(l[0]) * tulle_layout_tile_cols(l[1]);
+    return units <= 1 << 20 && (double)tulle_mat_bytes(B) <= (asked ? 2e9 : 64e6);
+}
+
+/* The grid, the layouts, and what the model counts on them. A dense B is all the same to it. */
+static tulle_status plan_layouts(
+    const struct product *p, tulle_comm *comm, struct operands *x, tulle_mat *A, tulle_mat *B, tulle_layout *l[3])
+{
+    tulle_mat *sparse = p->sparse ? B : NULL;
+    tulle_model_options model = {.threads = p->threads,
+        .lookahead = (int)options_int(p->options, "lookahead", -1),
+        .deterministic = options_flag(p->options, "deterministic"),
+        .transfers = p->transfers};
+    tulle_status status = grid_weigh(&x->grid, A, sparse);
+    if (status == TULLE_OK && x->grid.choose)
+        status = grid_choose(
+            &x->grid, A, sparse, tulle_mat_cols(B), p->nalgs == 1 ? p->alg[0] : TULLE_ALG_AUTO, &x->machine, &model);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(comm, grid_layouts(&x->grid, tulle_mat_rows(A), x->k, tulle_mat_cols(B), l));
+    if (status == TULLE_OK && sparse && worth_counting(p, B, l))
+        status = unless_short(grid_census(&x->grid, A, sparse, l, TULLE_COUNT_FLOPS, 0, &x->census));
+    grid_fini(&x->grid);
+    return status;
+}
+
+/* PE 0's machine; of this one also what the network is, wrappers and all. */
+static tulle_status share_machine(const struct product *p, tulle_comm *comm, struct operands *x)
+{
+    if (tulle_comm_rank(comm) == 0) x->machine = p->machine;
+    tulle_status status = tulle_comm_broadcast(comm, 0, &x->machine, sizeof x->machine);
+    if (status == TULLE_OK && p->is_here && tulle_comm_size(comm) > 1)
+        status = unless_short(tulle_machine_measure_tiers(comm, &x->machine));
+    return status;
+}
+
+tulle_status distribute(const struct product *p, tulle_comm *comm, struct operands *x, char *warnings)
+{
+    tulle_mat *A = NULL, *B = NULL;
+    tulle_layout *l[3] = {NULL, NULL, NULL};
+    tulle_status status = share_machine(p, comm, x);
+    if (status == TULLE_OK) status = read_operands(p, comm, &A, &B, warnings);
+    if (status == TULLE_OK && tulle_mat_cols(A) != tulle_mat_rows(B))
+        status = tulle_fail(TULLE_ERR_ARG, "A is %lld x %lld and B %lld x %lld: the inner sizes differ",
+            (long long)tulle_mat_rows(A), (long long)tulle_mat_cols(A), (long long)tulle_mat_rows(B),
+            (long long)tulle_mat_cols(B));
+    if (status == TULLE_OK) {
+        x->k = tulle_mat_cols(A);
+        status = plan_layouts(p, comm, x, A, B, l);
+    }
+    if (status == TULLE_OK && tulle_comm_size(comm) == 1 && p->grid.tiles == 1 && !grid_is_mixed(&p->grid)) {
+        x->A = A; /* one tile is in its layout already */
+        x->B = B;
+    } else {
+        int same = A == B;
+        if (status == TULLE_OK) status = move(&A, l[0], !same, &x->A);
+        if (status == TULLE_OK) status = move(&B, l[1], 1, &x->B);
+    } /* after a failure the run ends, and the team frees all matrices */
+    if (status == TULLE_OK) {
+        x->C = l[2];
+        l[2] = NULL;
+    }
+    for (int i = 0; i < 3; i++) tulle_layout_free(l[i]);
+    return status;
+}
+
+/* What all algorithms need: ranges of a sparse C's columns become as narrow as they must. */
+tulle_status product_needs(const struct product *p, const tulle_operand_shape *shape, int layers)
+{
+    const struct options *o = p->options;
+    struct needs n;
+    int two = o->noperands == 2;
+    double m = (double)shape[0].m, k = (double)shape[0].n, cols = (double)options_int(o, "cols", 128);
+    needs_begin(&n, o, p->reading.type);
+    double A = needs_bytes(&n, &shape[0], 0), B = 0, C = 0, workers = (double)n.pes * n.threads;
+    if (two) B = needs_bytes(&n, &shape[1], !p->sparse);
+    if (two) cols = (double)shape[1].n;
+    if (p->sparse && !two) cols = shape[0].m == shape[0].n ? k : m;
+    if (p->sparse && !two && shape[0].m != shape[0].n) B = needs_bytes(&n, &shape[0], 0); /* the transpose */
+    if (!p->sparse && !two) B = needs_dense(&n, k, cols);
+    if (!p->sparse) C = needs_dense(&n, m, cols);
+    double copies = layers > 1 ? layers - 1 : 0;
+    needs_matrix(&n, (1 + copies) * (A + B + C));
+    needs_reading(&n, A + B);
+    if (p->sparse) {
+        /* slices of B, the kernels' rows, and a range of columns with all that comes before it is merged */
+        double fixed = 22e6 + 2e6 * n.pes > 30e6 ? 22e6 + 2e6 * n.pes : 30e6;
+        needs_stage(&n, 2.5 * (A + B) + fixed + 8 * k * n.pes + n.value * cols * workers);
+    } else {
+        /* the random B moves to its layout; partial results on their way, those that are kept for their order */
+        int kept = options_flag(o, "deterministic") ? n.pes : 0;
+        needs_stage(&n, A + B + kept * C + 6e6 + 2e6 * n.pes);
+    }
+    if (options_flag(o, "check")) needs_matrix(&n, 16 * n.pes * (cols + k + 2 * m));
+    return needs_check(&n, p->sparse ? "spgemm" : "spmm");
+}

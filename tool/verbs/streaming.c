@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verbs/streaming.h"
+
+#include <string.h>
+
+#include "result.h"
+
+tulle_status streaming_options(const struct options *o, struct streaming *s)
+{
+    const char *slabs = options_word(o, "slabs", "auto"), *source = options_word(o, "source", "memory");
+    int64_t number = 0;
+    s->options = TULLE_STREAM_DEFAULT;
+    s->from_file = strcmp(source, "file") == 0;
+    s->options.spread = strcmp(source, "spread") == 0;
+    s->options.device = options_word(o, "device", "cpu");
+    s->options.memory = (size_t)options_size(o, "budget", 0);
+    s->options.format = options_word(o, "format", s->options.spread ? "csr" : "auto");
+    s->options.ring = (int)options_int(o, "ring", 0);
+    tulle_status status = TULLE_OK;
+    if (!same_word(slabs, "auto")) status = tulle_parse_int(slabs, "--slabs", 1, 1000000, &number);
+    s->options.slabs = (int)number;
+    s->options.hide = strcmp(options_word(o, "hide", "on"), "on") == 0;
+    return status;
+}
+
+void streaming_json(const tulle_stream_plan *p, FILE *file)
+{
+    fprintf(file, ",\"device\":");
+    json_text(p->device, file);
+    fprintf(file, ",\"format\":");
+    json_text(p->format, file);
+    fprintf(file,
+        ",\"resident\":%s,\"in_place\":%s,\"slabs\":%d,\"ring\":%d,\"capacity\":%zu,\"matrix\":%zu,\"first\":%zu,"
+        "\"largest\":%zu,\"vectors\":%zu,\"device_bytes\":%zu,\"host_bytes\":%zu,\"bandwidth\":%.6g,\"latency\":%.6g,"
+        "\"read_bandwidth\":%.6g,\"predicted\":{\"transfer\":%.6g,\"compute\":%.6g,\"seconds\":%.6g}",
+        p->resident ? "true" : "false", p->in_place ? "true" : "false", p->slabs, p->ring, p->capacity, p->matrix,
+        p->first, p->largest, p->vectors, p->device_bytes, p->host_bytes, p->bandwidth, p->latency, p->read_bandwidth,
+        p->transfer, p->compute, p->seconds);
+}
+
+tulle_status streaming_open(tulle_comm *comm, const char *operand, tulle_type type, tulle_rows **rows)
+{
+    tulle_status status = tulle_rows_open(comm, operand, rows);
+    return status == TULLE_OK ? tulle_rows_set_type(*rows, type) : status; /* the same on all PEs */
+}
+
+double streaming_needs(const struct streaming *s, const struct needs *n, double matrix, double rows)
+{
+    double pointers = 16 * rows, slabs = n->pes * 5e6, copy = s->from_file ? 0 : 1.5 * matrix;
+    return pointers + slabs + copy + 5e6;
+}

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tulle solve: A X = B by a Krylov method. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "outputs.h"
+#include "verbs/iteration_told.h"
+#include "verbs/rhs.h"
+
+/* What is solved with: a matrix in memory, or one in a file; and how products are made. */
+struct system {
+    tulle_mat *A;
+    tulle_rows *rows;
+    tulle_mat *diagonal; /* blocks of it, of what is in a file */
+    tulle_stream *stream;
+    tulle_operator op, M;
+};
+
+static tulle_status read_system(struct iteration *s, tulle_comm *comm, struct system *x, char *warnings)
+{
+    const char *operand = s->options->operand[0];
+    tulle_status status = s->streaming.from_file
+                              ? streaming_open(comm, operand, s->reading.type, &x->rows)
+                              : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &x->A);
+    if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
+    s->n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
+    s->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
+    return status;
+}
+
+/* What a preconditioner of a file's diagonal blocks takes when it is bound, in vectors. */
+static size_t bound_vectors(const struct iteration *s)
+{
+    if (s->precond == TULLE_PRECOND_JACOBI) return 2;
+    return s->precond == TULLE_PRECOND_BLOCK_JACOBI ? (size_t)s->preconditioning.block + 2 : 0;
+}
+
+/* For as many columns as block CG takes at a time; without --width fewer if the device has no memory for them. */
+static tulle_status make_stream(const struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols)
+{
+    enum { MOST = 64 };
+    tulle_stream_options o = s->streaming.options;
+    tulle_gidx most = s->solving.width ? s->solving.width : MOST;
+    int block = s->solving.method == TULLE_KRYLOV_BLOCK_CG;
+    tulle_status status;
+    o.cols = !block || cols < 1 ? 1 : cols < most ? cols : most;
+    tulle_gidx n = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
+    int pes = tulle_comm_size(comm);
+    for (;; o.cols = (o.cols + 1) / 2) {
+        size_t rows = (size_t)(n / pes + 1), value = tulle_type_size(s->reading.type);
+        o.reserve = tulle_krylov_memory(&s->solving, n / pes + 1, s->reading.type, (int)o.cols, pes) +
+                    rows * value * (2 * (size_t)cols + bound_vectors(s)); /* B and X, and M, that come */
+        status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
+        if (status != TULLE_ERR_LIMIT || s->solving.width || o.cols == 1) return status;
+    }
+}
+
+static tulle_status make_operator(
+    struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols, tulle_operator *op)
+{
+    if (!s->streamed) return tulle_operator_of_mat(x->A, NULL, op);
+    tulle_status status = make_stream(s, comm, x, cols);
+    if (status == TULLE_OK && tulle_comm_rank(comm) == 0) s->plan = *tulle_stream_planned(x->stream);
+    return status == TULLE_OK ? tulle_operator_of_stream(x->stream, op) : status;
+}
+
+/* Of a matrix in a file, what needs no more than its diagonal blocks. */
+static tulle_status make_precond(struct iteration *s, tulle_comm *comm, struct system *x, tulle_operator *M)
+{
+    tulle_precond_options chosen = s->preconditioning;
+    if (tulle_comm_rank(comm) == 0) chosen.report = &s->factored;
+    if (x->A) return tulle_precond_new(x->A, s->precond, &chosen, M);
+    if (s->precond == TULLE_PRECOND_NONE) return TULLE_OK;
+    int block = s->precond == TULLE_PRECOND_JACOBI ? 1 : s->preconditioning.block;
+    tulle_status status = tulle_rows_diagonal(x->rows, block, &x->diagonal);
+    return status == TULLE_OK ? tulle_precond_new(x->diagonal, s->precond, &s->preconditioning, M) : status;
+}
+
+/* M first, since a stream takes what memory is left. */
+static tulle_status make_operators(struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols)
+{
+    double start = tulle_comm_seconds(comm), ready;
+    tulle_status status = make_precond(s, comm, x, &x->M);
+    ready = tulle_comm_seconds(comm);
+    if (status == TULLE_OK) status = make_operator(s, comm, x, cols, &x->op);
+    if (tulle_comm_rank(comm) == 0) {
+        s->setup[0] = tulle_comm_seconds(comm) - ready;
+        s->setup[1] = ready - start;
+    }
+    return status;
+}
+
+/* B, and X that is zero or a guess, cut as the operator's rows are, so that neither is copied. */
+static tulle_status make_sides(
+    struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat **B, tulle_mat **X)
+{
+    const char *guess = options_word(s->options, "guess", NULL);
+    tulle_status status = read_rhs(s->options, &s->reading, comm, x->op.n, "the matrix", x->op.layout, B);
+    if (status != TULLE_OK) return status;
+    if (!guess) return tulle_mat_new_dense(comm, tulle_mat_layout(*B), tulle_mat_type(*B), TULLE_ROW_MAJOR, X);
+    tulle_operand_shape shape;
+    status = tulle_comm_agree(comm, tulle_operand_inspect(guess, &s->reading, &shape));
+    if (status == TULLE_OK && (shape.m != tulle_mat_rows(*B) || shape.n != tulle_mat_cols(*B)))
+        return tulle_fail(TULLE_ERR_ARG, "%s is of another size than the right-hand sides", guess);
+    return status == TULLE_OK ? tulle_mat_load(comm, guess, tulle_mat_layout(*B), TULLE_DENSE, &s->reading, NULL, X)
+                              : status;
+}
+
+static tulle_status solve(struct iteration *s, tulle_comm *comm, struct system *x, tulle_mat *B, tulle_mat *X)
+{
+    int leads = tulle_comm_rank(comm) == 0;
+    tulle_krylov_report *report = calloc((size_t)tulle_mat_cols(B) + 1, sizeof *report);
+    tulle_status status = report ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = tulle_krylov_solve(&x->op, &x->M, B, X, &s->solving, report);
+    if (leads) {
+        line_clear(&s->course.line);
+        if (status == TULLE_ERR_CONVERGENCE) snprintf(s->failure, sizeof s->failure, "%s", tulle_error_message());
+        s->report = report;
+    } else {
+        free(report);
+    }
+    if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status; /* the team frees the rest */
+    tulle_operator_free(&x->M);
+    tulle_operator_free(&x->op);
+    tulle_stream_free(x->stream);
+    tulle_mat_free(x->diagonal);
+    x->stream = NULL;
+    return status;
+}
+
+/* A residual that is over the tolerance is noted, and the exit status tells. */
+static tulle_status check(struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat *B, tulle_mat *X)
+{
+    double error = 0;
+    tulle_mat *A = x->A;
+    tulle_status status = TULLE_OK;
+    if (!A) status = tulle_mat_load(comm, s->options->operand[0], NULL, TULLE_CSR, &s->reading, NULL, &A);
+    if (status == TULLE_OK) status = tulle_krylov_check(A, B, X, &s->solving, &error);
+    if (!x->A) tulle_mat_free(A);
+    if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
+    if (tulle_comm_rank(comm) != 0) return TULLE_OK;
+    s->checked = 1;
+    s->passed = status == TULLE_OK;
+    s->error = error;
+    if (!s->passed) snprintf(s->wrong, sizeof s->wrong, "%s", tulle_error_message());
+    return TULLE_OK;
+}
+
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct iteration *s = arg;
+    char warnings[TULLE_WARNINGS_MAX] = "";
+    const char *output = options_word(s->options, "output", NULL);
+    struct system x = {.A = NULL};
+    tulle_mat *B = NULL, *X = NULL;
+    tulle_gidx cols = 0;
+    tulle_status status = read_system(s, comm, &x, warnings);
+    tulle_gidx n = status != TULLE_OK ? 0 : x.A ? tulle_mat_rows(x.A) : tulle_rows_count(x.rows);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(comm, rhs_columns(s->options, &s->reading, n, "the matrix", &cols));
+    if (status == TULLE_OK) status = make_operators(s, comm, &x, cols);
+    if (status == TULLE_OK) status = make_sides(s, comm, &x, &B, &X);
+    if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
+        snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
+        s->cols = cols;
+    }
+    if (status == TULLE_OK) status = solve(s, comm, &x, B, X);
+    if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, &x, B, X);
+    if (status == TULLE_OK && output) status = tulle_mat_save(X, output);
+    if (status != TULLE_OK && status != TULLE_ERR_CONVERGENCE) return status;
+    tulle_mat_free(X);
+    tulle_mat_free(B);
+    tulle_mat_free(x.A);
+    tulle_rows_free(x.rows);
+    return TULLE_OK; /* that it did not converge is told with what it came to */
+}
+
+/* ---- options ---- */
+
+static int ends_in(const char *name, const char *ending)
+{
+    size_t n = strlen(name), e = strlen(ending);
+    return n > e && strcasecmp(name + n - e, ending) == 0;
+}
+
+static tulle_status read_options(struct iteration *s)
+{
+    const struct options *o = s->options;
+    const char *history = options_word(o, "history", NULL);
+    tulle_krylov_options *k = &s->solving;
+    *k = TULLE_KRYLOV_DEFAULT;
+    tulle_status status = tulle_krylov_parse(options_word(o, "method", "gmres"), &k->method);
+    s->preconditioning = TULLE_PRECOND_DEFAULT;
+    if (status == TULLE_OK)
+        status = tulle_precond_parse_spec(options_word(o, "precond", "none"), &s->precond, &s->preconditioning);
+    if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
+    static const char *const streams[] = {"device", "budget", "slabs", "ring", "hide"};
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) s->streamed |= options_flag(o, streams[i]);
+    s->streamed |= s->streaming.from_file | s->streaming.options.spread;
+    if (status == TULLE_OK && s->streaming.from_file &&
+        (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0))
+        status = tulle_fail(TULLE_ERR_ARG,
+            "--precond %s wants the matrix in memory; with --source file there are jacobi and block-jacobi",
+            tulle_precond_name(s->precond));
+    if (status == TULLE_OK) status = tulle_parse_real(options_word(o, "tol", "1e-8"), "--tol", 0, 1e300, &k->tolerance);
+    if (status == TULLE_OK)
+        status = tulle_parse_real(options_word(o, "absolute", "0"), "--absolute", 0, 1e300, &k->absolute);
+    if (status == TULLE_OK && history && !ends_in(history, ".csv") && !ends_in(history, ".json"))
+        status = tulle_fail(TULLE_ERR_ARG, "--history wants a name that ends in .csv or .json, not '%s'", history);
+    k->max_iterations = options_int(o, "max-iterations", k->max_iterations);
+    k->restart = (int)options_int(o, "restart", k->restart);
+    k->width = (int)options_int(o, "width", 0);
+    k->guess = options_word(o, "guess", NULL) != NULL;
+    s->course.history = history;
+    s->course.json = history && ends_in(history, ".json");
+    s->course.lines = line_wanted(o);
+    s->course.method = tulle_krylov_name(k->method);
+    if (history || s->course.lines) {
+        k->watch = course_watch;
+        k->arg = &s->course;
+    }
+    return status;
+}
+
+/* One column at a time: wider blocks are for what memory is left. */
+static tulle_status check_needs(const struct iteration *s, const tulle_operand_shape *shape)
+{
+    struct needs n;
+    tulle_gidx cols;
+    tulle_status status = rhs_columns(s->options, &s->reading, shape->m, "the matrix", &cols);
+    if (status != TULLE_OK) return status;
+    int from_file = s->streaming.from_file, whole = !from_file || options_flag(s->options, "check");
+    needs_begin(&n, s->options, s->reading.type);
+    double A = needs_bytes(&n, shape, 0), rows = (double)shape->m, vector = needs_dense(&n, rows, 1), M = 0;
+    if (s->precond == TULLE_PRECOND_JACOBI) M = 4 * vector;
+    if (s->precond == TULLE_PRECOND_BLOCK_JACOBI) M = (2 * s->preconditioning.block + 8) * vector;
+    if (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0) M = 3.5 * A + rows * (64 + 24 * n.pes);
+    needs_matrix(&n, 2 * (double)cols * vector);
+    if (whole) needs_matrix(&n, A);
+    if (whole) needs_reading(&n, A);
+    tulle_budget_add(&n.budget, "the preconditioner", M);
+    double method = n.pes * (double)tulle_krylov_memory(&s->solving, shape->m / n.pes + 1, s->reading.type, 1, n.pes);
+    double product = s->streamed ? streaming_needs(&s->streaming, &n, A, rows) + (n.pes + 1) * vector
+                                 : 2 * A + n.pes * vector + 4e6 + 2e6 * n.pes;
+    needs_stage(&n, method + product);
+    return needs_check(&n, "solve");
+}
+
+static tulle_status run(const struct options *options)
+{
+    tulle_team *team = NULL;
+    tulle_operand_shape shape;
+    const char *trace = options_word(options, "trace", NULL);
+    struct iteration *s = calloc(1, sizeof *s);
+    if (!s) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    s->options = options;
+    tulle_status status = reading_options(options, &s->reading);
+    if (status == TULLE_OK) status = read_options(s);
+    if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
+    if (status == TULLE_OK) status = try_outputs(options, options_word(options, "output", NULL), TULLE_DENSE);
+    if (status == TULLE_OK) status = check_needs(s, &shape);
+    status = open_team(options, trace ? "trace+" : "", status, &team);
+    if (status == TULLE_OK) status = run_team(options, team, body, s);
+    /* by all processes, whatever the first one has to tell after that */
+    tulle_status written = status == TULLE_OK && trace ? tulle_team_trace_write(team, trace) : TULLE_OK;
+    if (status == TULLE_OK && tulle_team_leads(team)) {
+        show_warnings(options, s->warnings);
+        status = show_iteration(s, team);
+        if (status == TULLE_OK && *s->failure) status = tulle_fail(TULLE_ERR_CONVERGENCE, "%s", s->failure);
+        if (status == TULLE_OK && s->checked && !s->passed) status = tulle_fail(TULLE_ERR_CHECK, "%s", s->wrong);
+    }
+    if (status == TULLE_OK) status = written;
+    tulle_team_free(team);
+    free(s->course.step);
+    free(s->report);
+    free(s);
+    return status;
+}
+
+#define LISTED(name, word, text) "; " word ": " text
+
+static const struct option options[] = {OPTION_RHS,
+    {.name = "method",
+        .letter = 'm',
+        .kind = KIND_WORD,
+        .argument = "NAME",
+        .fallback = "gmres",
+        .text = "the method" TULLE_KRYLOV_LIST(LISTED)},
+    {.name = "precond",
+        .kind = KIND_WORD,
+        .argument = "NAME",
+        .fallback = "none",
+        .text = "the preconditioner" TULLE_PRECOND_LIST(
+            LISTED) "; block-jacobi:n=ROWS gives the rows of a block, else 64; "
+                    "ic0:shift=auto, or X, adds so much of the diagonal, doubled until all pivots are positive; "
+                    "ilu0:floor=auto, or X, lifts pivots to that part of the largest of their rows"},
+    {.name = "tol",
+        .kind = KIND_WORD,
+        .argument = "X",
+        .fallback = "1e-8",
+        .text = "a column is solved when ||b - A x|| <= X ||b||"},
+    {.name = "absolute",
+        .kind = KIND_WORD,
+        .argument = "X",
+        .fallback = "0",
+        .text = "or when ||b - A x|| <= X, whichever is met first"},
+    {.name = "max-iterations",
+        .kind = KIND_INT,
+        .argument = "N",
+        .fallback = "10000",
+        .low = 0,
+        .high = INT32_MAX,
+        .text = "for each column"},
+    {.name = "restart",
+        .kind = KIND_INT,
+        .argument = "M",
+        .fallback = "30",
+        .low = 1,
+        .high = 10000,
+        .text = "gmres: vectors that it keeps before it starts anew"},
+    {.name = "width",
+        .kind = KIND_INT,
+        .argument = "K",
+        .fallback = "0",
+        .low = 0,
+        .high = 64,
+        .text = "block-cg: columns at a time at most; 0: 64, or what memory, also of --device, allows"},
+    {.name = "guess", .kind = KIND_WORD, .argument = "FILE", .fallback = "0", .text = "where X begins: a dense file"},
+    {.name = "history",
+        .kind = KIND_WORD,
+        .argument = "FILE",
+        .text = "write iterations, residuals and seconds: a name that ends in .csv or .json"},
+    {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "check X by its residual, by plain loops"},
+    {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write X, if all of it converged"},
+    {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},
+    OPTIONS_STREAMING, OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
+    OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
+    {.name = NULL}};
+
+const struct verb verb_solve = {
+    .name = "solve",
+    .operands = "A",
+    .summary = "Solve a sparse linear system by a Krylov method",
+    .description =
+        "With --device, --source file or another option of `tulle stream` products go through a device's memory in\n"
+        "slabs.\n\n"
+        "A X = B, column after column, by conjugate gradients (A symmetric positive definite) or restarted GMRES,\n"
+        "preconditioned from the right; or all columns at once by block-cg (A symmetric positive definite), where "
+        "each\n"
+        "gains by the others and the matrix is read once for all: seconds are then the block's. `residual` is what the "
+        "recurrence says, `true` what b - A x is at the end, "
+        "which\n"
+        "is what must be within the tolerance. On a terminal a line shows iteration and residual of what takes longer\n"
+        "than a second. What does not converge is told with its iteration and cause, and the exit status is 1.",
+    .examples = "tulle solve K.bsp.h5 --method cg --source file --memory 2G\n"
+                "tulle solve matrix.mtx --method cg --precond ic0 --rhs b.npy -o x.npy\n"
+                "tulle solve matrix.mtx --precond ilu0 --restart 50 --tol 1e-10 --history residuals.csv --check\n"
+                "tulle solve stencil3d:n=100 --method cg --precond block-jacobi:n=32 --pes 4\n"
+                "tulle solve stencil3d:n=60 --method block-cg --precond jacobi --rhs random:16 --history h.json\n"
+                "tulle plot convergence h.json -o residuals.svg",
+    .options = options,
+    .least = 1,
+    .most = 1,
+    .inputs = 1,
+    .run = run,
+};

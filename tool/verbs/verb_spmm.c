@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verbs/product.h"
+
+static tulle_status run(const struct options *options)
+{
+    return run_product(options, 0);
+}
+
+static const struct option options[] = {{.name = "cols",
+                                            .letter = 'n',
+                                            .kind = KIND_INT,
+                                            .argument = "N",
+                                            .fallback = "128",
+                                            .low = 1,
+                                            .high = 1 << 24,
+                                            .text = "columns of the random dense operand"},
+    OPTIONS_PRODUCT};
+
+const struct verb verb_spmm = {
+    .name = "spmm",
+    .operands = "A [B]",
+    .summary = "Multiply a sparse matrix with a dense one",
+    .description =
+        "C = A B with B dense and row-major: a file, or random with --cols columns. Tiles of A are cut at rows of\n"
+        "equal numbers of entries. The time is the median of --reps runs and includes making the plan and\n"
+        "allocating C, but not reading; `reused` is the time of executing a plan that exists.",
+    .examples = "tulle spmm matrix.mtx.gz --cols 128 --pes 3 --alg all --check\n"
+                "tulle spmm fem:nodes=64,dof=1 --cols 32 --type f32 --reps 5 --json",
+    .options = options,
+    .least = 1,
+    .most = 2,
+    .inputs = 2,
+    .run = run,
+};

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tulle stream: Y = A X with A in slabs through a device. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch.h"
+#include "outputs.h"
+#include "plural.h"
+#include "process_io.h"
+#include "result.h"
+#include "verb.h"
+#include "verbs/streaming.h"
+
+enum { RUNS_MAX = 256 };
+
+/* One way to stream, and what came of it: PE 0's. */
+struct run {
+    int slabs, hide; /* asked for; 0 slabs: chosen */
+    tulle_stream_plan plan;
+    tulle_stream_report report; /* of the product whose time is the median */
+    double seconds[REPS_MAX], loop[REPS_MAX], median;
+    int io_known;
+    struct process_io io; /* of a product */
+    int checked, passed;
+    double error;
+    char left_out[256]; /* what does not fit, if others are tried as well */
+};
+
+struct setting {
+    const struct options *options;
+    tulle_read_options reading;
+    struct streaming streaming;
+    int products;
+    int nruns;
+    struct run run[RUNS_MAX];
+    tulle_gidx m, n; /* PE 0's, like all below */
+    int64_t nnz;
+    char manner[128];
+    char warnings[TULLE_WARNINGS_MAX], wrong[256];
+};
+
+/* ---- on each PE ---- */
+
+struct sides {
+    tulle_mat *A, *X, *Y;
+    tulle_rows *rows;
+    tulle_stream *stream;
+    tulle_stream_plan last; /* of this PE, of the run before */
+};
+
+static tulle_status open_source(struct setting *s, tulle_comm *comm, struct sides *x, char *warnings)
+{
+    const char *operand = s->options->operand[0];
+    tulle_status status = s->streaming.from_file
+                              ? streaming_open(comm, operand, s->reading.type, &x->rows)
+                              : tulle_mat_load(comm, operand, NULL, TULLE_CSR, &s->reading, warnings, &x->A);
+    if (status != TULLE_OK || tulle_comm_rank(comm) != 0) return status;
+    s->m = x->A ? tulle_mat_rows(x->A) : tulle_rows_count(x->rows);
+    s->n = x->A ? tulle_mat_cols(x->A) : tulle_rows_cols(x->rows);
+    s->nnz = x->A ? tulle_mat_nnz(x->A) : tulle_rows_nnz(x->rows);
+    if (x->rows) snprintf(s->manner, sizeof s->manner, "%s", tulle_rows_manner(x->rows));
+    return TULLE_OK;
+}
+
+/* X random, in rows of its own; Y as the stream has its rows. */
+static tulle_status make_sides(const struct setting *s, tulle_comm *comm, struct sides *x)
+{
+    const tulle_layout *rows = tulle_stream_layout(x->stream);
+    tulle_gidx n = x->A ? tulle_mat_cols(x->A) : tulle_rows_cols(x->rows);
+    tulle_type type = x->A ? tulle_mat_type(x->A) : tulle_rows_type(x->rows);
+    tulle_layout *lx = NULL, *ly = NULL;
+    int size = tulle_comm_size(comm), tiles = tulle_layout_tile_rows(rows);
+    int *owner = malloc((size_t)tiles * sizeof *owner + 1);
+    tulle_status status = owner ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    for (int i = 0; i < tiles && owner; i++) owner[i] = tulle_layout_owner(rows, i, 0);
+    tulle_layout_spec sx = {.m = n, .n = s->streaming.options.cols, .grid_rows = size, .grid_cols = 1};
+    tulle_layout_spec sy = {.m = tulle_layout_rows(rows),
+        .n = s->streaming.options.cols,
+        .tile_rows = tiles,
+        .tile_cols = 1,
+        .row_cut = tulle_layout_row_cut(rows),
+        .owner = owner};
+    if (status == TULLE_OK) status = tulle_layout_new(&sx, size, &lx);
+    if (status == TULLE_OK) status = tulle_layout_new(&sy, size, &ly);
+    status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, lx, type, TULLE_ROW_MAJOR, &x->X);
+    if (status == TULLE_OK) status = tulle_mat_new_dense(comm, ly, type, TULLE_ROW_MAJOR, &x->Y);
+    if (status == TULLE_OK) status = tulle_mat_fill_random(x->X, (uint64_t)options_int(s->options, "seed", 1));
+    tulle_layout_free(lx);
+    tulle_layout_free(ly);
+    free(owner);
+    return status;
+}
+
+static tulle_status multiply(const struct setting *s, tulle_comm *comm, struct sides *x, struct run *run)
+{
+    int leads = tulle_comm_rank(comm) == 0;
+    tulle_stream_report *reports = calloc((size_t)s->products, sizeof *reports);
+    struct process_io before = {0, 0};
+    tulle_status status =
+        reports ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d reports", s->products);
+    status = tulle_comm_agree(comm, status);
+    /* the first one is not counted: memory is fresh, and what stays is brought */
+    if (status == TULLE_OK) status = tulle_stream_multiply(x->stream, x->X, x->Y, NULL);
+    if (leads) run->io_known = process_io(&before);
+    if (status == TULLE_OK) status = tulle_comm_barrier(comm); /* until that has been looked at */
+    for (int p = 0; p < s->products && status == TULLE_OK; p++) {
+        status = tulle_stream_multiply(x->stream, x->X, x->Y, &reports[p]);
+        if (leads) run->seconds[p] = reports[p].seconds;
+        if (leads) run->loop[p] = reports[p].loop.max;
+    }
+    if (leads && status == TULLE_OK) run->report = reports[median_run(run->seconds, s->products)];
+    free(reports);
+    if (!leads || status != TULLE_OK) return status;
+    run->median = run->report.seconds;
+    if (run->io_known) run->io_known = process_io(&run->io);
+    run->io.asked = (run->io.asked - before.asked) / s->products;
+    run->io.storage = (run->io.storage - before.storage) / s->products;
+    return TULLE_OK;
+}
+
+/* Of a file: with the matrix read by other means, which needs the memory. */
+static tulle_status check(struct setting *s, tulle_comm *comm, struct sides *x, struct run *run)
+{
+    double error = 0;
+    tulle_mat *A = x->A;
+    tulle_status status = TULLE_OK;
+    if (!A) status = tulle_mat_load(comm, s->options->operand[0], NULL, TULLE_CSR, &s->reading, NULL, &A);
+    if (status == TULLE_OK) status = tulle_product_check(A, x->X, x->Y, NULL, &error);
+    if (!x->A) tulle_mat_free(A);
+    if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
+    if (tulle_comm_rank(comm) != 0) return TULLE_OK;
+    run->checked = 1;
+    run->passed = status == TULLE_OK;
+    run->error = error;
+    if (!run->passed) snprintf(s->wrong, sizeof s->wrong, "%s", tulle_error_message());
+    return TULLE_OK;
+}
+
+static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct sides *x, struct run *run)
+{
+    tulle_stream_options o = s->streaming.options;
+    o.slabs = run->slabs;
+    o.hide = run->hide;
+    /* beside others a number is chosen that they can be compared with: for a matrix that does not fit */
+    if (!o.slabs && !o.memory && x->last.matrix) o.memory = x->last.vectors + x->last.matrix / 10 * 9;
+    tulle_gidx rows =
+        x->A ? tulle_mat_rows(x->A) + tulle_mat_cols(x->A) : tulle_rows_count(x->rows) + tulle_rows_cols(x->rows);
+    o.reserve =
+        (size_t)(rows / tulle_comm_size(comm) + 2) * (size_t)o.cols * tulle_type_size(s->reading.type); /* X, Y */
+    tulle_status status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
+    if (status == TULLE_ERR_LIMIT && s->nruns > 1) {
+        if (tulle_comm_rank(comm) == 0) snprintf(run->left_out, sizeof run->left_out, "%s", tulle_error_message());
+        return TULLE_OK;
+    }
+    if (status == TULLE_OK) x->last = *tulle_stream_planned(x->stream);
+    if (status == TULLE_OK && tulle_comm_rank(comm) == 0) run->plan = x->last;
+    if (status == TULLE_OK) status = make_sides(s, comm, x);
+    if (status == TULLE_OK) status = multiply(s, comm, x, run);
+    if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, x, run);
+    if (status != TULLE_OK) return status; /* the team frees what was made */
+    tulle_mat_free(x->Y);
+    tulle_mat_free(x->X);
+    tulle_stream_free(x->stream);
+    x->X = x->Y = NULL;
+    x->stream = NULL;
+    return TULLE_OK;
+}
+
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct setting *s = arg;
+    struct sides x = {.A = NULL};
+    char warnings[TULLE_WARNINGS_MAX] = "";
+    tulle_status status = open_source(s, comm, &x, warnings);
+    if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
+    for (int r = 0; r < s->nruns && status == TULLE_OK; r++) status = stream_once(s, comm, &x, &s->run[r]);
+    return status;
+}
+
+/* ---- what is shown ---- */
+
+static void print_json(const struct setting *s, const struct run *run, const tulle_team *team)
+{
+    const tulle_stream_report *r = &run->report;
+    printf("{\"op\":\"stream\",\"operand\":");
+    json_text(s->options->operand[0], stdout);
+    printf(",\"comm\":");
+    json_text(chosen_comm(s->options), stdout);
+    putchar(',');
+    json_machine(tulle_team_virtual(team), chosen_comm(s->options), stdout);
+    printf(",\"time\":\"%s\",\"type\":\"%s\",\"pes\":%d,\"threads\":%d,\"m\":%" PRId64 ",\"n\":%" PRId64
+           ",\"nnz\":%" PRId64 ",\"cols\":%" PRId64
+           ",\"source\":\"%s\",\"hide\":%s,\"separate\":%s,\"chosen\":%s,\"spec\":",
+        tulle_team_virtual(team) ? "virtual" : "real", tulle_type_name(s->reading.type), tulle_team_size(team),
+        tulle_team_threads(team), s->m, s->n, s->nnz, s->streaming.options.cols,
+        options_word(s->options, "source", "memory"), run->hide ? "true" : "false",
+        s->streaming.options.separate ? "true" : "false", run->slabs ? "false" : "true");
+    json_text(s->streaming.options.device, stdout);
+    if (*run->left_out) {
+        printf(",\"slabs\":%d,\"left_out\":", run->slabs);
+        json_text(run->left_out, stdout);
+        printf("}\n");
+        return;
+    }
+    streaming_json(&run->plan, stdout);
+    if (*s->manner) {
+        printf(",\"manner\":");
+        json_text(s->manner, stdout);
+    }
+    if (run->io_known)
+        printf(",\"io\":{\"asked\":%" PRId64 ",\"storage\":%" PRId64 "}", run->io.asked, run->io.storage);
+    printf(",\"products\":%d,\"seconds\":%.6g,\"bytes\":%" PRId64 ",\"read\":%" PRId64 ",\"all_slabs\":%" PRId64
+           ",\"flops\":%" PRId64 ",\"overlap\":%.4g,",
+        s->products, run->median, r->bytes, r->read, r->slabs, r->flops, r->overlap);
+    const struct {
+        const char *name;
+        tulle_spread spread;
+    } phase[] = {{"transfer", r->transfer}, {"compute", r->compute}, {"loop", r->loop}, {"vectors", r->vectors},
+        {"reading", r->reading}};
+    for (size_t i = 0; i < sizeof phase / sizeof *phase; i++) {
+        if (i) putchar(',');
+        json_spread(phase[i].name, phase[i].spread, stdout);
+    }
+    for (int all = 0; all < 2; all++) {
+        printf(",\"%s\":[", all ? "seconds_all" : "loop_all");
+        for (int p = 0; p < s->products; p++) printf("%s%.6g", p ? "," : "", all ? run->seconds[p] : run->loop[p]);
+        putchar(']');
+    }
+    if (run->checked) printf(",\"check\":{\"passed\":%s,\"error\":%.6g}", run->passed ? "true" : "false", run->error);
+    printf("}\n");
+}
+
+static void print_head(const struct setting *s, const tulle_team *team)
+{
+    const tulle_stream_plan *plan = &s->run[0].plan;
+    char text[512];
+    const int pes = tulle_team_size(team), threads = tulle_team_threads(team);
+    printf("stream %s: %" PRId64 " x %" PRId64 " (%" PRId64 " %s) times %" PRId64 " %s, %d %s of %d %s, %s\n",
+        s->options->operand[0], s->m, s->n, s->nnz, plural(s->nnz, "entry", "entries"), s->streaming.options.cols,
+        plural(s->streaming.options.cols, "column", "columns"), pes, plural(pes, "PE", "PEs"), threads,
+        plural(threads, "thread", "threads"), chosen_comm(s->options));
+    if (s->nruns == 1) printf("PE 0: %s\n", tulle_stream_describe(plan, text, sizeof text));
+    if (*s->manner) printf("file: read %s", s->manner);
+    if (*s->manner && s->run[0].io_known)
+        printf("; a product makes this process read %.4g MB, of which %.4g MB from storage",
+            (double)s->run[0].io.asked * 1e-6, (double)s->run[0].io.storage * 1e-6);
+    if (*s->manner) printf("\n");
+    if (s->nruns == 1 && plan->bandwidth > 0 && !plan->in_place)
+        printf("link %.3g GB/s, %.3g us a copy; a product should take %.4g s (transfer %.4g, compute %.4g)\n",
+            plan->bandwidth / 1e9, plan->latency * 1e6, plan->seconds, plan->transfer, plan->compute);
+    printf("slabs hide |  seconds     GF/s |  transfer   compute      loop   vectors   reading | overlap  copied MB    "
+           "read MB\n");
+}
+
+static void print_line(const struct run *run)
+{
+    const tulle_stream_report *r = &run->report;
+    printf("%5d %4s | ", *run->left_out ? run->slabs : run->plan.slabs, run->hide ? "on" : "off");
+    if (*run->left_out) {
+        printf("left out: %s\n", run->left_out);
+        return;
+    }
+    printf("%8.4g %8.2f | %9.4g %9.4g %9.4g %9.4g %9.4g | %6.0f%% %10.4g %10.4g%s\n", run->median,
+        run->median > 0 ? (double)r->flops / run->median / 1e9 : 0, r->transfer.max, r->compute.max, r->loop.max,
+        r->vectors.max, r->reading.max, 100 * r->overlap, (double)r->bytes * 1e-6, (double)r->read * 1e-6,
+        run->slabs ? "" : " <- auto");
+    if (run->checked) printf("check %s (%.3g of the rounding bound)\n", run->passed ? "passed" : "FAILED", run->error);
+}
+
+/* ---- options ---- */
+
+static tulle_status add_runs(const char *word, void *arg)
+{
+    struct setting *s = arg;
+    int64_t slabs = 0;
+    tulle_status status = TULLE_OK;
+    if (!same_word(word, "auto")) status = tulle_parse_int(word, "--sweep", 1, 1000000, &slabs);
+    if (status == TULLE_OK && s->nruns + 2 > RUNS_MAX)
+        status = tulle_fail(TULLE_ERR_ARG, "--sweep has more than %d numbers of slabs", RUNS_MAX / 2);
+    for (int hide = 1; hide >= 0 && status == TULLE_OK; hide--)
+        s->run[s->nruns++] = (struct run){.slabs = (int)slabs, .hide = hide};
+    return status;
+}
+
+static tulle_status read_options(struct setting *s)
+{
+    const struct options *o = s->options;
+    const char *sweep = options_word(o, "sweep", NULL);
+    tulle_status status = reading_options(o, &s->reading);
+    if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
+    s->streaming.options.cols = options_int(o, "cols", 1);
+    s->streaming.options.separate = options_flag(o, "separate");
+    s->products = (int)options_int(o, "products", 5);
+    if (status == TULLE_OK && sweep && (options_flag(o, "slabs") || options_flag(o, "hide")))
+        return tulle_fail(TULLE_ERR_ARG, "--sweep goes without --slabs and --hide");
+    if (status == TULLE_OK && sweep) return options_each(sweep, add_runs, s);
+    s->run[s->nruns++] = (struct run){.slabs = s->streaming.options.slabs, .hide = s->streaming.options.hide};
+    return status;
+}
+
+/* X and Y, here and on the devices; the matrix, unless it stays in its file; slabs. */
+static tulle_status check_needs(const struct setting *s, const tulle_operand_shape *shape)
+{
+    struct needs n;
+    const struct streaming *x = &s->streaming;
+    needs_begin(&n, s->options, s->reading.type);
+    double A = needs_bytes(&n, shape, 0), cols = (double)x->options.cols;
+    double X = needs_dense(&n, (double)shape->n, cols), Y = needs_dense(&n, (double)shape->m, cols);
+    int whole = !x->from_file || options_flag(s->options, "check");
+    needs_matrix(&n, 2 * Y + (1 + n.pes) * X);
+    if (whole) needs_matrix(&n, A);
+    if (whole) needs_reading(&n, A);
+    needs_stage(&n, streaming_needs(x, &n, A, (double)shape->m));
+    if (options_flag(s->options, "check"))
+        needs_matrix(&n, 16 * n.pes * (cols + (double)shape->n + 2 * (double)shape->m));
+    return needs_check(&n, "stream");
+}
+
+static tulle_status run(const struct options *options)
+{
+    tulle_team *team = NULL;
+    struct setting *s = calloc(1, sizeof *s);
+    if (!s) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
+    s->options = options;
+    tulle_status status = read_options(s);
+    const char *trace = options_word(options, "trace", NULL);
+    tulle_operand_shape shape;
+    if (status == TULLE_OK) status = try_outputs(options, NULL, TULLE_CSR);
+    if (status == TULLE_OK) status = tulle_operand_inspect(options->operand[0], &s->reading, &shape);
+    if (status == TULLE_OK) status = check_needs(s, &shape);
+    status = open_team(options, trace ? "trace+" : "", status, &team);
+    if (status == TULLE_OK) status = run_team(options, team, body, s);
+    if (trace && team && status == TULLE_OK) status = tulle_team_trace_write(team, trace);
+    if (status == TULLE_OK && tulle_team_leads(team)) {
+        int json = options_flag(options, "json");
+        show_warnings(options, s->warnings);
+        if (!json) print_head(s, team);
+        for (int r = 0; r < s->nruns; r++) json ? print_json(s, &s->run[r], team) : print_line(&s->run[r]);
+        if (*s->wrong) status = tulle_fail(TULLE_ERR_CHECK, "%s", s->wrong);
+    }
+    tulle_team_free(team);
+    free(s);
+    return status;
+}
+
+static const struct option options[] = {{.name = "cols",
+                                            .kind = KIND_INT,
+                                            .argument = "K",
+                                            .fallback = "1",
+                                            .low = 1,
+                                            .high = 1 << 20,
+                                            .text = "columns of X"},
+    OPTIONS_STREAMING,
+    {.name = "separate",
+        .kind = KIND_FLAG,
+        .text = "multiply each column by itself, slab after slab, as the paper does"},
+    {.name = "sweep",
+        .kind = KIND_WORD,
+        .argument = "LIST",
+        .text =
+            "numbers of slabs, or auto, separated by commas: each is tried with --hide on and off, on a line of its "
+            "own; behind a number, auto chooses for a device with room for nine tenths of the matrix. `tulle plot "
+            "slabs` "
+            "draws what --json prints"},
+    {.name = "products",
+        .kind = KIND_INT,
+        .argument = "P",
+        .fallback = "5",
+        .low = 1,
+        .high = REPS_MAX,
+        .text = "products that are timed, after one that is not; the median is told"},
+    {.name = "check",
+        .letter = 'c',
+        .kind = KIND_FLAG,
+        .text = "check Y independently; of a file with the whole matrix in memory"},
+    {.name = "seed", .kind = KIND_INT, .argument = "S", .fallback = "1", .low = 0, .high = INT32_MAX, .text = "of X"},
+    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"},
+    {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},
+    OPTION_PES, OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
+    {.name = NULL}};
+
+const struct verb verb_stream = {
+    .name = "stream",
+    .operands = "A",
+    .summary = "Multiply by a matrix that goes through a device's memory in slabs",
+    .description =
+        "Y = A X for a matrix that may be larger than the memory of the device that multiplies: slabs of whole rows "
+        "go\n"
+        "through a ring of buffers there, and are copied while others are multiplied. X and Y stay on the device. "
+        "What\n"
+        "is planned is told first: whether the matrix stays, how many slabs, the memory, and the time by the model.\n"
+        "`transfer` is how long the link was busy, `compute` kernels, `loop` both together; `overlap` what of the "
+        "lesser\n"
+        "was hidden. `vectors` is gathering X and fetching Y, `reading` waiting for a file or another PE.",
+    .examples = "tulle stream fem:nodes=48,dof=3 --device limit:mem=64M,link=4G+cpu --cols 16\n"
+                "tulle stream A.mtx --device limit:link=2G+cpu --slabs 12 --hide off --separate --cols 50\n"
+                "tulle stream A.mtx --device limit:link=2G+cpu --cols 8 --sweep 2,4,8,16,32 --json | tulle plot slabs "
+                "- -o s.svg\n"
+                "tulle stream A.bsp.h5 --source file --budget 500M --cols 8 --json",
+    .options = options,
+    .least = 1,
+    .most = 1,
+    .inputs = 1,
+    .run = run,
+};
