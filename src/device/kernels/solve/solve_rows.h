@@ -2,15 +2,13 @@
 /*
  * Template of the row loop of a triangular solve for WIDTH columns at once, included with
  *   T, LANES     the type, and how many columns are a vector of 64 bytes
- *   WIDTH        a power of two
+ *   WIDTH        a power of two, 2 or more
  *   ROWS         what the functions are compiled for
  *   NAME(x)      x with a suffix of its own
  * The sums of WIDTH columns stay in registers, in vectors that the compiler can keep there: it takes narrower ones
  * apart where it has none so wide, but puts wider ones in memory.
  */
-#if WIDTH == 1 /* a vector of one would live in memory */
-typedef T NAME(vector) __attribute__((may_alias));
-#elif WIDTH < LANES
+#if WIDTH < LANES
 typedef T NAME(vector) __attribute__((vector_size(WIDTH * sizeof(T)), aligned(sizeof(T)), may_alias));
 #else
 typedef T NAME(vector) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
@@ -23,39 +21,24 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
     const tulle__solve_task *task, int64_t column, int step, const enum tulle__solve_kind kind)
 {
     const int tight = kind != TULLE__SOLVE_ANY, permuted = kind == TULLE__SOLVE_PERMUTED;
-    const int chained = kind == TULLE__SOLVE_CHAINED, in_place = chained || kind == TULLE__SOLVE_IN_PLACE;
+    const int in_place = kind == TULLE__SOLVE_IN_PLACE;
     const int64_t ldb = tight ? WIDTH : task->ldb, ldx = tight ? WIDTH : task->ldx, ldo = tight ? WIDTH : task->ldo;
     const int64_t head = permuted ? 0 : task->head, tail = permuted ? 0 : task->tail;
     const int divides = permuted ? 0 : task->divides;
     const int32_t *colind = task->colind, *row = in_place ? NULL : task->row;
     const T *val = task->val, *inverse = in_place ? NULL : task->inverse, *b = (const T *)task->b + column;
     T *x = (T *)task->x + column, *out = !in_place && task->out ? (T *)task->out + column : NULL;
-    VECTOR before[PARTS]; /* of the row before */
     for (int64_t s = 0; s < task->count; s++) {
         int64_t r = s * step, i = row ? row[s] : r;
-        int64_t from = task->rowptr[r] + head, n = task->rowptr[r + 1] - tail - from, k = 0;
+        int64_t from = task->rowptr[r] + head, n = task->rowptr[r + 1] - tail - from;
         int64_t first = step > 0 ? from : from + n - 1;
         const T *v = val + first;
         const int32_t *c = colind + first;
         VECTOR sum[PARTS], *to;
         EACH_PART sum[q] = ((const VECTOR *)(b + i * ldb))[q];
-#if WIDTH == 1
-        if (n > TULLE__SOLVE_SHORT) {
-            T side[4] = {0, 0, 0, 0};
-            for (; k + 4 <= n - TULLE__SOLVE_TAIL; k += 4)
-                for (int q = 0; q < 4; q++) side[q] += v[(k + q) * step] * x[c[(k + q) * step] * ldx];
-            sum[0] -= (side[0] + side[1]) + (side[2] + side[3]);
-        }
-#endif
-        for (; k < n - chained; k++) {
+        for (int64_t k = 0; k < n; k++) {
             const VECTOR *line = (const VECTOR *)(x + c[k * step] * ldx);
             EACH_PART sum[q] -= v[k * step] * line[q];
-        }
-        if (chained && n > 0) {
-            if (s > 0 && c[k * step] == task->at + r - step) /* not from where it has just been stored */
-                EACH_PART sum[q] -= v[k * step] * before[q];
-            else
-                EACH_PART sum[q] -= v[k * step] * ((const VECTOR *)(x + c[k * step] * ldx))[q];
         }
         if (inverse) EACH_PART sum[q] *= inverse[s];
         if (divides) {
@@ -64,7 +47,6 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
         }
         to = (VECTOR *)(x + (task->at + r) * ldx);
         EACH_PART to[q] = sum[q];
-        if (chained) EACH_PART before[q] = sum[q];
         if (!out) continue;
         to = (VECTOR *)(out + i * ldo);
         EACH_PART to[q] = sum[q];
@@ -74,11 +56,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
 ROWS static void NAME(solve)(const tulle__solve_task *task, int64_t column)
 {
     const enum tulle__solve_kind kind = tulle__solve_kind(task, WIDTH);
-    if (WIDTH == 1 && kind == TULLE__SOLVE_CHAINED && task->step > 0)
-        NAME(solve_step)(task, column, 1, TULLE__SOLVE_CHAINED);
-    else if (WIDTH == 1 && kind == TULLE__SOLVE_CHAINED)
-        NAME(solve_step)(task, column, -1, TULLE__SOLVE_CHAINED);
-    else if (kind == TULLE__SOLVE_PERMUTED)
+    if (kind == TULLE__SOLVE_PERMUTED)
         NAME(solve_step)(task, column, 1, TULLE__SOLVE_PERMUTED);
     else if (kind == TULLE__SOLVE_IN_PLACE && task->step > 0)
         NAME(solve_step)(task, column, 1, TULLE__SOLVE_IN_PLACE);

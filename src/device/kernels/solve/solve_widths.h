@@ -5,9 +5,9 @@
  */
 #define T double
 #define LANES 8
-#define WIDTH 1
+#define BITS int64_t
 #define NAME(x) x##_d1
-#include "device/kernels/solve/solve_rows.h"
+#include "device/kernels/solve/solve_column.h"
 #define WIDTH 2
 #define NAME(x) x##_d2
 #include "device/kernels/solve/solve_rows.h"
@@ -28,9 +28,9 @@
 
 #define T float
 #define LANES 16
-#define WIDTH 1
+#define BITS int32_t
 #define NAME(x) x##_s1
-#include "device/kernels/solve/solve_rows.h"
+#include "device/kernels/solve/solve_column.h"
 #define WIDTH 2
 #define NAME(x) x##_s2
 #include "device/kernels/solve/solve_rows.h"
