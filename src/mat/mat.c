@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/context.h"
-#include "mat/view.h"
 
 static uint64_t round64(uint64_t bytes)
 {
@@ -79,6 +78,27 @@ size_t tulle_mat_bytes(const tulle_mat *A)
                 bytes += record->place.length;
         }
     return bytes;
+}
+
+/* The tile of the whole that tile (i, j) of the view is a part of. */
+static void tile_of_whole(const tulle_mat *view, int i, int j, int *wi, int *wj)
+{
+    const tulle_layout *l = view->whole->layout;
+    *wi = tulle__layout_find(l->row_cut, l->mt, view->layout->row_cut[i]);
+    *wj = tulle__layout_find(l->col_cut, l->nt, view->layout->col_cut[j]);
+}
+
+tulle__spot tulle__view_spot(const tulle_mat *view, int i, int j)
+{
+    const tulle_mat *X = view->whole;
+    int wi, wj, by_row = X->order == TULLE_ROW_MAJOR;
+    tile_of_whole(view, i, j, &wi, &wj);
+    tulle__spot spot = {.place = X->directory[tulle__tile_index(X, wi, wj)].place,
+        .ld = by_row ? tulle__tile_cols(X, wj) : tulle__tile_rows(X, wi)};
+    tulle_gidx row = view->layout->row_cut[i] - X->layout->row_cut[wi],
+               col = view->layout->col_cut[j] - X->layout->col_cut[wj];
+    spot.first = by_row ? row * spot.ld + col : col * spot.ld + row;
+    return spot;
 }
 
 tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block)

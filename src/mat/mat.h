@@ -102,4 +102,11 @@ tulle_status tulle__mat_make(
 void tulle__mat_free_owned(tulle__owned *object);
 void tulle__mat_drop(tulle_mat *A);
 
+/* Where a tile of a view lies: elements from the beginning of a block, and from one row (row-major) or column on. */
+typedef struct tulle__spot {
+    tulle__place place;
+    int64_t first, ld;
+} tulle__spot;
+tulle__spot tulle__view_spot(const tulle_mat *view, int i, int j);
+
 #endif

@@ -5,7 +5,6 @@
 #include "algo/steal/worth.h"
 #include "base/arg.h"
 #include "base/error.h"
-#include "comm/slot.h"
 
 /* What a later algorithm of the list must be shorter by to be preferred: the model is no finer than that. One that
  * steals must gain more, since what it does is expected least exactly, and it costs most where nothing is to be gained.
