@@ -62,20 +62,20 @@ TULLE_API tulle_status tulle_operator_of_elements(
 TULLE_API void tulle_operator_free(tulle_operator *op);
 
 /* X(name, word, text): the methods. */
-#define TULLE_KRYLOV_LIST(X)                                                                                           \
+#define TULLE_KRYLOV_METHOD_LIST(X)                                                                                    \
     X(CG, "cg", "conjugate gradients, for symmetric positive definite matrices")                                       \
     X(GMRES, "gmres", "restarted GMRES, preconditioned from the right, for any matrix")                                \
     X(BLOCK_CG, "block-cg", "conjugate gradients for all columns together, each gaining by the others")
 
-typedef enum tulle_krylov {
+typedef enum tulle_krylov_method {
 #define TULLE_KRYLOV_ENUM(name, word, text) TULLE_KRYLOV_##name,
-    TULLE_KRYLOV_LIST(TULLE_KRYLOV_ENUM)
+    TULLE_KRYLOV_METHOD_LIST(TULLE_KRYLOV_ENUM)
 #undef TULLE_KRYLOV_ENUM
-        TULLE_KRYLOV_COUNT
-} tulle_krylov;
+        TULLE_KRYLOV_METHOD_COUNT
+} tulle_krylov_method;
 
-TULLE_API const char *tulle_krylov_name(tulle_krylov method);
-TULLE_API tulle_status tulle_krylov_parse(const char *name, tulle_krylov *method);
+TULLE_API const char *tulle_krylov_method_name(tulle_krylov_method method);
+TULLE_API tulle_status tulle_krylov_method_parse(const char *name, tulle_krylov_method *method);
 
 /* X(name, word, text): why a solve has ended. All but the first are TULLE_ERR_CONVERGENCE. */
 #define TULLE_STOP_LIST(X)                                                                                             \
@@ -109,7 +109,7 @@ typedef struct tulle_krylov_step {
 } tulle_krylov_step;
 
 typedef struct tulle_krylov_options {
-    tulle_krylov method;
+    tulle_krylov_method method;
     double tolerance;       /* a column is solved if ||b - A x|| <= max(tolerance ||b||, absolute) */
     double absolute;        /* */
     int64_t max_iterations; /* for each column; an iteration is a product (and one more a restart or check) */
@@ -133,10 +133,10 @@ typedef struct tulle_krylov_report { /* of one column */
     double residual;                          /* ||b - A x||_2 by the recurrence, when it ended */
     double true_residual;                     /* computed anew from x, at the end */
     double seconds;                           /* the slowest PE; the following are parts of it */
-    tulle_spread product;                     /* A */
-    tulle_spread precond;                     /* M^-1 */
-    tulle_spread dots;                        /* inner products, with waiting for other PEs */
-    tulle_spread vectors;                     /* the other work on vectors */
+    tulle_imbalance product;                  /* A */
+    tulle_imbalance precond;                  /* M^-1 */
+    tulle_imbalance dots;                     /* inner products, with waiting for other PEs */
+    tulle_imbalance vectors;                  /* the other work on vectors */
     /* BLOCK_CG: reductions and seconds are those of the whole block, as are the following; else 1, 0, -1 */
     int width;           /* columns that were solved together */
     int64_t deflated;    /* directions that were dropped since they depended on the others */
@@ -170,22 +170,22 @@ TULLE_API tulle_status tulle_krylov_check(
     tulle_mat *A, tulle_mat *B, tulle_mat *X, const tulle_krylov_options *options, double *error);
 
 /* X(name, word, text): the preconditioners. */
-#define TULLE_PRECOND_LIST(X)                                                                                          \
+#define TULLE_PRECOND_KIND_LIST(X)                                                                                     \
     X(NONE, "none", "no preconditioner")                                                                               \
     X(JACOBI, "jacobi", "the diagonal")                                                                                \
     X(BLOCK_JACOBI, "block-jacobi", "dense blocks of the diagonal, factorised by LAPACK")                              \
     X(IC0, "ic0", "incomplete Cholesky factor without fill, for cg")                                                   \
     X(ILU0, "ilu0", "incomplete LU factors without fill")
 
-typedef enum tulle_precond {
+typedef enum tulle_precond_kind {
 #define TULLE_PRECOND_ENUM(name, word, text) TULLE_PRECOND_##name,
-    TULLE_PRECOND_LIST(TULLE_PRECOND_ENUM)
+    TULLE_PRECOND_KIND_LIST(TULLE_PRECOND_ENUM)
 #undef TULLE_PRECOND_ENUM
-        TULLE_PRECOND_COUNT
-} tulle_precond;
+        TULLE_PRECOND_KIND_COUNT
+} tulle_precond_kind;
 
-TULLE_API const char *tulle_precond_name(tulle_precond precond);
-TULLE_API tulle_status tulle_precond_parse(const char *name, tulle_precond *precond);
+TULLE_API const char *tulle_precond_kind_name(tulle_precond_kind precond);
+TULLE_API tulle_status tulle_precond_kind_parse(const char *name, tulle_precond_kind *precond);
 
 typedef struct tulle_precond_options {
     int block;                   /* BLOCK_JACOBI: rows; blocks begin at its multiples and end at cuts of the vectors */
@@ -203,7 +203,7 @@ typedef struct tulle_precond_options {
  *   ilu0:floor=X, floor=auto  options.factor.floor; auto: TULLE_FLOOR_AUTO
  */
 TULLE_API tulle_status tulle_precond_parse_spec(
-    const char *spec, tulle_precond *precond, tulle_precond_options *options);
+    const char *spec, tulle_precond_kind *precond, tulle_precond_options *options);
 
 /*
  * Collective: a preconditioner of a sparse square A with its diagonal; options may be NULL. A is the caller's and must
@@ -212,7 +212,7 @@ TULLE_API tulle_status tulle_precond_parse_spec(
  * build without LAPACK. NONE makes M empty, which tulle_krylov_solve takes for NULL.
  */
 TULLE_API tulle_status tulle_precond_new(
-    tulle_mat *A, tulle_precond precond, const tulle_precond_options *options, tulle_operator *M);
+    tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options, tulle_operator *M);
 
 #ifdef __cplusplus
 }

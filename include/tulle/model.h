@@ -61,7 +61,7 @@ typedef enum tulle_counting {
     TULLE_COUNT_RESULT /* also the entries of C and of each partial result: takes as long as a symbolic product */
 } tulle_counting;
 
-/* What a product would be: layouts of A, B and C as for tulle_plan_new, for `pes` PEs that need not exist. */
+/* What a product would be: layouts of A, B and C as for tulle_product_new, for `pes` PEs that need not exist. */
 typedef struct tulle_census_spec {
     const tulle_layout *a, *b, *c;
     int pes;
@@ -100,14 +100,14 @@ typedef struct tulle_model_options {
 #define TULLE_MODEL_DEFAULT ((tulle_model_options){.lookahead = -1})
 
 typedef struct tulle_prediction {
-    tulle_alg alg;
-    int suits;                /* 0: the algorithm cannot work with these layouts; all else is 0 then */
-    int group;                /* most k that a PE multiplies at once */
-    double seconds;           /* of an execution, the slowest PE */
-    tulle_spread compute;     /* the same phases as in a report */
-    tulle_spread communicate; /* what is not hidden behind kernels */
-    tulle_spread accumulate;
-    tulle_spread wait;
+    tulle_product_alg alg;
+    int suits;                   /* 0: the algorithm cannot work with these layouts; all else is 0 then */
+    int group;                   /* most k that a PE multiplies at once */
+    double seconds;              /* of an execution, the slowest PE */
+    tulle_imbalance compute;     /* the same phases as in a report */
+    tulle_imbalance communicate; /* what is not hidden behind kernels */
+    tulle_imbalance accumulate;
+    tulle_imbalance wait;
     double load_imbalance; /* max / mean of the multiplications of each PE */
     /* what a report of a first execution counts; of the static algorithms exactly, if entries were counted */
     double bytes_moved, messages, partials;
@@ -116,7 +116,7 @@ typedef struct tulle_prediction {
 
 /* Not collective. options may be NULL. alg is not AUTO. */
 TULLE_API tulle_status tulle_predict(const tulle_census *census, const tulle_machine *machine,
-    const tulle_model_options *options, tulle_alg alg, tulle_prediction *prediction);
+    const tulle_model_options *options, tulle_product_alg alg, tulle_prediction *prediction);
 
 /* Not collective: what AUTO becomes, the algorithm whose prediction is the shortest; within 2 % the first of the list.
  */
@@ -126,7 +126,7 @@ TULLE_API tulle_status tulle_predict_best(const tulle_census *census, const tull
 /* Not collective: what each PE multiplies and moves under alg, multiplications[pes] and bytes[pes]. UNSUPPORTED if it
  * does not suit. */
 TULLE_API tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine *machine,
-    const tulle_model_options *options, tulle_alg alg, double *multiplications, double *bytes);
+    const tulle_model_options *options, tulle_product_alg alg, double *multiplications, double *bytes);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* X(name, word, text): the algorithms. */
-#define TULLE_ALG_LIST(X)                                                                                              \
+#define TULLE_PRODUCT_ALG_LIST(X)                                                                                      \
     X(AUTO, "auto", "what the model expects to be the fastest")                                                        \
     X(STATIONARY_C, "stationary-c", "owners of C compute; tiles of A and B are fetched")                               \
     X(STATIONARY_A, "stationary-a", "owners of A compute; B is fetched, partial results travel to the owners of C")    \
@@ -35,15 +35,15 @@ extern "C" {
     X(SUMMA, "summa", "bulk-synchronous: tiles of A and B are broadcast step by step to the owners of C")              \
     X(CANNON, "cannon", "bulk-synchronous: tiles of A and B are shifted around a square grid of PEs")
 
-typedef enum tulle_alg {
-#define TULLE_ALG_ENUM(name, word, text) TULLE_ALG_##name,
-    TULLE_ALG_LIST(TULLE_ALG_ENUM)
-#undef TULLE_ALG_ENUM
-        TULLE_ALG_COUNT
-} tulle_alg;
+typedef enum tulle_product_alg {
+#define TULLE_PRODUCT_ALG_ENUM(name, word, text) TULLE_PRODUCT_##name,
+    TULLE_PRODUCT_ALG_LIST(TULLE_PRODUCT_ALG_ENUM)
+#undef TULLE_PRODUCT_ALG_ENUM
+        TULLE_PRODUCT_ALG_COUNT
+} tulle_product_alg;
 
-TULLE_API const char *tulle_alg_name(tulle_alg alg);
-TULLE_API tulle_status tulle_alg_parse(const char *name, tulle_alg *alg);
+TULLE_API const char *tulle_product_alg_name(tulle_product_alg alg);
+TULLE_API tulle_status tulle_product_alg_parse(const char *name, tulle_product_alg *alg);
 
 /* X(name, word, text): what moves where a tile of A lies on the PE that multiplies it and the tile of B does not. */
 #define TULLE_TRANSFERS_LIST(X)                                                                                        \
@@ -68,7 +68,7 @@ TULLE_API tulle_status tulle_transfers_parse(const char *name, tulle_transfers *
 typedef struct tulle_product_options {
     double alpha, beta;
     tulle_op op_a, op_b;
-    tulle_alg alg;
+    tulle_product_alg alg;
     int lookahead;             /* jobs with remote tiles that are fetched ahead; 0: none, < 0: the default, 2, or 4
                                   where a dense C stays where it is made. SUMMA and Cannon:
                                   > 0: the tiles of a step come while the one before is multiplied */
@@ -89,7 +89,7 @@ typedef struct tulle_product_options {
 
 #define TULLE_PRODUCT_DEFAULT ((tulle_product_options){.alpha = 1, .beta = 0, .lookahead = -1})
 
-typedef struct tulle_plan tulle_plan;
+typedef struct tulle_product tulle_product;
 
 /* Not collective: the layout for C that A and B imply, owned as A and B are distributed. Free it. */
 TULLE_API tulle_status tulle_product_layout(
@@ -100,14 +100,14 @@ TULLE_API tulle_status tulle_product_layout(
  * plan. TULLE_ERR_LIMIT with the figure if the product cannot fit in memory in any number of phases;
  * TULLE_ERR_UNSUPPORTED, and what it wants, if the algorithm cannot work with these layouts (Cannon).
  */
-TULLE_API tulle_status tulle_plan_new(
-    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_plan **plan);
+TULLE_API tulle_status tulle_product_new(
+    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_product **plan);
 
 /*
  * Collective: computes C, all of it. report may be NULL. TULLE_ERR_LIMIT, and C without entries, if the result does not
  * fit in memory at once: then tulle_product_next makes it a range of columns at a time.
  */
-TULLE_API tulle_status tulle_plan_execute(tulle_plan *plan, tulle_report *report);
+TULLE_API tulle_status tulle_product_execute(tulle_product *plan, tulle_product_report *report);
 
 /* A range of the columns of C: of each tile column of n columns those from n from / of up to n to / of. */
 typedef struct tulle_columns {
@@ -127,19 +127,19 @@ typedef struct tulle_columns {
  *         ... C ...
  *     } while (status == TULLE_OK && !columns.last);
  */
-TULLE_API tulle_status tulle_product_next(tulle_plan *plan, tulle_columns *columns, tulle_report *report);
+TULLE_API tulle_status tulle_product_next(tulle_product *plan, tulle_columns *columns, tulle_product_report *report);
 
 /* Not collective: how many ranges the plan expects; 1: it tries all columns at once. */
-TULLE_API int tulle_plan_phases(const tulle_plan *plan);
+TULLE_API int tulle_product_phases(const tulle_product *plan);
 
-TULLE_API tulle_alg tulle_plan_alg(const tulle_plan *plan);   /* what auto became */
-TULLE_API int tulle_plan_replication(const tulle_plan *plan); /* layers; 1: none */
-TULLE_API size_t tulle_plan_bytes(const tulle_plan *plan);    /* what the plan holds on this PE */
+TULLE_API tulle_product_alg tulle_product_alg_of(const tulle_product *plan); /* what auto became */
+TULLE_API int tulle_product_replication(const tulle_product *plan);          /* layers; 1: none */
+TULLE_API size_t tulle_product_bytes(const tulle_product *plan);             /* what the plan holds on this PE */
 /* One line: algorithm, tiles, what is kept. Lives as long as the plan. */
-TULLE_API const char *tulle_plan_describe(const tulle_plan *plan);
+TULLE_API const char *tulle_product_describe(const tulle_product *plan);
 
 /* Collective; NULL is allowed on all PEs. */
-TULLE_API void tulle_plan_free(tulle_plan *plan);
+TULLE_API void tulle_product_free(tulle_product *plan);
 
 /*
  * Collective: checks C = alpha op(A) op(B) (beta = 0) independently of how it was made. For a vector x of +-1:
@@ -147,11 +147,11 @@ TULLE_API void tulle_plan_free(tulle_plan *plan);
  * that all rows ascend and that sampled rows have exactly the structure of the product. *error is the largest ratio of
  * the left to the right side; TULLE_ERR_CHECK, with the row, if it is over 1 or the structure is wrong.
  */
-TULLE_API tulle_status tulle_product_check(
+TULLE_API tulle_status tulle_product_check_matrices(
     tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, double *error);
 
 /* The same for what the plan has put into C last: only those columns are looked at. Collective. */
-TULLE_API tulle_status tulle_plan_check(tulle_plan *plan, double *error);
+TULLE_API tulle_status tulle_product_check(tulle_product *plan, double *error);
 
 #ifdef __cplusplus
 }

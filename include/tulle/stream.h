@@ -38,7 +38,8 @@ TULLE_API int64_t tulle_rows_nnz(const tulle_rows *rows);
 TULLE_API tulle_type tulle_rows_type(const tulle_rows *rows);
 /*
  * Vectors of streams that are made from now on, and diagonals, have this type, which is first that of the values: f64
- * over f32 values halves what is read, while sums are as exact as ever. The same on all PEs. TULLE_ERR_ARG for f32 over f64 values.
+ * over f32 values halves what is read, while sums are as exact as ever. The same on all PEs. TULLE_ERR_ARG for f32 over
+ * f64 values.
  */
 TULLE_API tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type);
 /* How it is read: "by O_DIRECT", "through the page cache, as O_DIRECT is refused here (...)". */
@@ -60,7 +61,7 @@ typedef struct tulle_stream_options {
     int separate;       /* 1: a product of its own for each column and slab, as in the paper */
     int spread;         /* 1: rows are dealt out by entries; PEs get slabs from where the matrix lies */
     size_t memory;      /* bytes of the device that a PE may use at most; 0: what it has */
-    size_t reserve;     /* bytes of the PE's memory that are left for others: what a method needs (tulle_krylov_memory) */
+    size_t reserve; /* bytes of the PE's memory that are left for others: what a method needs (tulle_krylov_memory) */
     /*
      * What slabs are made of. NULL, "csr": what A lies in. Others keep a copy of the rows in host memory, dealt out so
      * that no block is cut, with the values that A has when the stream is made:
@@ -99,17 +100,17 @@ typedef struct tulle_stream_plan {
 } tulle_stream_plan;
 
 typedef struct tulle_stream_report {
-    double seconds;        /* the slowest PE */
-    tulle_spread transfer; /* copies of slabs to the device: that the link was busy */
-    tulle_spread compute;  /* that kernels ran */
-    tulle_spread loop;     /* from the first slab to the last */
-    tulle_spread vectors;  /* X gathered and brought, Y fetched */
-    tulle_spread reading;  /* waiting for slabs that are read from a file or another PE */
-    double overlap;        /* mean of (transfer + compute - loop) / the lesser of both; 0 if nothing was copied */
-    int64_t bytes;         /* of slabs, to all devices */
-    int64_t read;          /* of slabs, from files or other PEs */
-    int64_t slabs;         /* of all PEs */
-    int64_t flops;         /* 2 an entry and column */
+    double seconds;           /* the slowest PE */
+    tulle_imbalance transfer; /* copies of slabs to the device: that the link was busy */
+    tulle_imbalance compute;  /* that kernels ran */
+    tulle_imbalance loop;     /* from the first slab to the last */
+    tulle_imbalance vectors;  /* X gathered and brought, Y fetched */
+    tulle_imbalance reading;  /* waiting for slabs that are read from a file or another PE */
+    double overlap;           /* mean of (transfer + compute - loop) / the lesser of both; 0 if nothing was copied */
+    int64_t bytes;            /* of slabs, to all devices */
+    int64_t read;             /* of slabs, from files or other PEs */
+    int64_t slabs;            /* of all PEs */
+    int64_t flops;            /* 2 an entry and column */
 } tulle_stream_report;
 
 /*
@@ -138,8 +139,8 @@ TULLE_API const char *tulle_stream_describe(const tulle_stream_plan *plan, char 
  * and one tile column; both of A's type and of at most the columns that were announced. X must not be changed by
  * another PE that has not returned yet. Of a format that is not a half, a row is summed in the same order
  * however the matrix is cut into slabs.
- * TULLE_ERR_IO if a file was shortened, altered or removed since it was opened, TULLE_ERR_FORMAT if columns are not where
- * the file says; Y is then undefined. The stream can be used again after any failure.
+ * TULLE_ERR_IO if a file was shortened, altered or removed since it was opened, TULLE_ERR_FORMAT if columns are not
+ * where the file says; Y is then undefined. The stream can be used again after any failure.
  */
 TULLE_API tulle_status tulle_stream_multiply(
     tulle_stream *stream, tulle_mat *X, tulle_mat *Y, tulle_stream_report *report);

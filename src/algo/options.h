@@ -11,7 +11,7 @@
 /* tulle_product_options, or NULL */
 #define TULLE__PRODUCT_WRONG(options)                                                                                  \
     ((options) &&                                                                                                      \
-        (TULLE__OUTSIDE(options->alg, TULLE_ALG_COUNT - 1) || TULLE__OUTSIDE(options->op_a, TULLE_OP_T) ||             \
+        (TULLE__OUTSIDE(options->alg, TULLE_PRODUCT_ALG_COUNT - 1) || TULLE__OUTSIDE(options->op_a, TULLE_OP_T) ||     \
             TULLE__OUTSIDE(options->op_b, TULLE_OP_T) ||                                                               \
             TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1) || TULLE__NEGATIVE(options->phases)))
 

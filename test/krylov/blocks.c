@@ -97,7 +97,7 @@ struct cases {
     double (*value)(int64_t i, int64_t c);
     int cols, n;
     double tolerance;
-    tulle_precond precond;
+    tulle_precond_kind precond;
     int width;
     int deflated, at;      /* directions that are dropped, when the first; at -1: whatever */
     int column, iteration; /* this column is locked after that many; -1: whatever */
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
                 skip("block-jacobi: %s", tulle_error_message());
                 continue;
             }
-            ok(status == TULLE_OK, "%s, %s, %s, %g: %s", copy.what, tulle_precond_name(copy.precond),
+            ok(status == TULLE_OK, "%s, %s, %s, %g: %s", copy.what, tulle_precond_kind_name(copy.precond),
                 tulle_type_name(copy.type), copy.tolerance, status == TULLE_OK ? "right" : tulle_error_message());
         }
         ok(tulle_team_run(team, count_blocks, round ? after : before) == TULLE_OK, "blocks counted");

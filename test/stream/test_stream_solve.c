@@ -29,7 +29,7 @@ static const char *const causes[] = {
 
 struct cases {
     enum way way;
-    tulle_krylov method;
+    tulle_krylov_method method;
     tulle_gidx cols; /* that the stream is made for */
     enum harm harm;
     const char *path, *other;
@@ -194,8 +194,8 @@ static void run(tulle_team *team, struct cases c)
     tulle_status status = tulle_team_run(team, run_case, &c);
     tulle_status want = c.harm ? TULLE_ERR_IO : TULLE_OK;
     ok(status == TULLE_OK && c.ended == want && strstr(c.message, causes[c.harm]),
-        "%s, %s, a stream for %d columns: %s%s", tulle_krylov_name(c.method), way_names[c.way], (int)c.cols, c.message,
-        status ? tulle_error_message() : "");
+        "%s, %s, a stream for %d columns: %s%s", tulle_krylov_method_name(c.method), way_names[c.way], (int)c.cols,
+        c.message, status ? tulle_error_message() : "");
     if (c.harm) ok(c.steps >= LATER, "it went well for %d steps", (int)c.steps);
     unlink(c.path);
     unlink(c.other);

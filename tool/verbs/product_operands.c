@@ -53,7 +53,7 @@ static tulle_status unless_short(tulle_status status)
  */
 static int worth_counting(const struct product *p, const tulle_mat *B, tulle_layout *const l[3])
 {
-    int asked = p->grid.choose || (p->nalgs == 1 && p->alg[0] == TULLE_ALG_AUTO);
+    int asked = p->grid.choose || (p->nalgs == 1 && p->alg[0] == TULLE_PRODUCT_AUTO);
     if (grid_is_mixed(&p->grid)) return 0; /* a census is of layouts that match */
     if (p->sizes_only && !asked) return 0; /* so many PEs and so large a B that it would take longer than all else */
     double units = (double)tulle_layout_tile_rows(l[0]) * tulle_layout_tile_cols(l[0]) * tulle_layout_tile_cols(l[1]);
@@ -71,8 +71,8 @@ static tulle_status plan_layouts(
         .transfers = p->transfers};
     tulle_status status = grid_weigh(&x->grid, A, sparse);
     if (status == TULLE_OK && x->grid.choose)
-        status = grid_choose(
-            &x->grid, A, sparse, tulle_mat_cols(B), p->nalgs == 1 ? p->alg[0] : TULLE_ALG_AUTO, &x->machine, &model);
+        status = grid_choose(&x->grid, A, sparse, tulle_mat_cols(B), p->nalgs == 1 ? p->alg[0] : TULLE_PRODUCT_AUTO,
+            &x->machine, &model);
     if (status == TULLE_OK)
         status = tulle_comm_agree(comm, grid_layouts(&x->grid, tulle_mat_rows(A), x->k, tulle_mat_cols(B), l));
     if (status == TULLE_OK && sparse && worth_counting(p, B, l))

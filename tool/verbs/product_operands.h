@@ -12,7 +12,7 @@ struct product {
     int threads; /* of each PE */
     struct grid grid;
     tulle_read_options reading;
-    tulle_alg alg[TULLE_ALG_COUNT];
+    tulle_product_alg alg[TULLE_PRODUCT_ALG_COUNT];
     int nalgs;
     tulle_transfers transfers;
     tulle_machine machine; /* PE 0 knows it */

@@ -191,7 +191,7 @@ static tulle_status read_options(struct iteration *s)
     const char *history = options_word(o, "history", NULL);
     tulle_krylov_options *k = &s->solving;
     *k = TULLE_KRYLOV_DEFAULT;
-    tulle_status status = tulle_krylov_parse(options_word(o, "method", "gmres"), &k->method);
+    tulle_status status = tulle_krylov_method_parse(options_word(o, "method", "gmres"), &k->method);
     s->preconditioning = TULLE_PRECOND_DEFAULT;
     if (status == TULLE_OK)
         status = tulle_precond_parse_spec(options_word(o, "precond", "none"), &s->precond, &s->preconditioning);
@@ -203,7 +203,7 @@ static tulle_status read_options(struct iteration *s)
         (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0))
         status = tulle_fail(TULLE_ERR_ARG,
             "--precond %s wants the matrix in memory; with --source file there are jacobi and block-jacobi",
-            tulle_precond_name(s->precond));
+            tulle_precond_kind_name(s->precond));
     if (status == TULLE_OK) status = tulle_parse_real(options_word(o, "tol", "1e-8"), "--tol", 0, 1e300, &k->tolerance);
     if (status == TULLE_OK)
         status = tulle_parse_real(options_word(o, "absolute", "0"), "--absolute", 0, 1e300, &k->absolute);
@@ -216,7 +216,7 @@ static tulle_status read_options(struct iteration *s)
     s->course.history = history;
     s->course.json = history && ends_in(history, ".json");
     s->course.lines = line_wanted(o);
-    s->course.method = tulle_krylov_name(k->method);
+    s->course.method = tulle_krylov_method_name(k->method);
     if (history || s->course.lines) {
         k->watch = course_watch;
         k->arg = &s->course;
@@ -287,12 +287,12 @@ static const struct option options[] = {OPTION_RHS,
         .kind = KIND_WORD,
         .argument = "NAME",
         .fallback = "gmres",
-        .text = "the method" TULLE_KRYLOV_LIST(LISTED)},
+        .text = "the method" TULLE_KRYLOV_METHOD_LIST(LISTED)},
     {.name = "precond",
         .kind = KIND_WORD,
         .argument = "NAME",
         .fallback = "none",
-        .text = "the preconditioner" TULLE_PRECOND_LIST(
+        .text = "the preconditioner" TULLE_PRECOND_KIND_LIST(
             LISTED) "; block-jacobi:n=ROWS gives the rows of a block, else 64; "
                     "ic0:shift=auto, or X, adds so much of the diagonal, doubled until all pivots are positive; "
                     "ilu0:floor=auto, or X, lifts pivots to that part of the largest of their rows"},

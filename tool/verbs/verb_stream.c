@@ -127,7 +127,7 @@ static tulle_status check(struct setting *s, tulle_comm *comm, struct sides *x, 
     tulle_mat *A = x->A;
     tulle_status status = TULLE_OK;
     if (!A) status = tulle_mat_load(comm, s->options->operand[0], NULL, TULLE_CSR, &s->reading, NULL, &A);
-    if (status == TULLE_OK) status = tulle_product_check(A, x->X, x->Y, NULL, &error);
+    if (status == TULLE_OK) status = tulle_product_check_matrices(A, x->X, x->Y, NULL, &error);
     if (!x->A) tulle_mat_free(A);
     if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
@@ -216,7 +216,7 @@ static void print_json(const struct setting *s, const struct run *run, const tul
         s->products, run->median, r->bytes, r->read, r->slabs, r->flops, r->overlap);
     const struct {
         const char *name;
-        tulle_spread spread;
+        tulle_imbalance spread;
     } phase[] = {{"transfer", r->transfer}, {"compute", r->compute}, {"loop", r->loop}, {"vectors", r->vectors},
         {"reading", r->reading}};
     for (size_t i = 0; i < sizeof phase / sizeof *phase; i++) {

@@ -69,7 +69,7 @@ size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows,
 {
     /* what a binding of a product or a preconditioner takes; subtrees of sums (multivector.c) */
     enum { FIXED = 1 << 20, PARTS = 160 };
-    if ((options && TULLE__OUTSIDE(options->method, TULLE_KRYLOV_COUNT - 1)) || TULLE__NEGATIVE(rows) ||
+    if ((options && TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1)) || TULLE__NEGATIVE(rows) ||
         TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(columns) || TULLE__NEGATIVE(pes))
         return 0;
     tulle_krylov_options chosen = options ? *options : TULLE_KRYLOV_DEFAULT;
@@ -102,7 +102,7 @@ static tulle_status check(const tulle_operator *A, const tulle_operator *M, cons
         return tulle__fail(TULLE_ERR_ARG,
             "a matrix of %" PRId64 " rows, B %" PRId64 " x %" PRId64 ", X %" PRId64 " x %" PRId64, A->n, B->layout->m,
             B->layout->n, X->layout->m, X->layout->n);
-    if (o->method < 0 || o->method >= TULLE_KRYLOV_COUNT || !(o->tolerance >= 0) || !(o->absolute >= 0) ||
+    if (o->method < 0 || o->method >= TULLE_KRYLOV_METHOD_COUNT || !(o->tolerance >= 0) || !(o->absolute >= 0) ||
         o->max_iterations < 0 || (o->method == TULLE_KRYLOV_GMRES && o->restart < 1))
         return tulle__fail(TULLE_ERR_ARG,
             "tolerances and max_iterations are not below 0, restart is at least 1: %g, %g, %" PRId64 ", %d",
@@ -212,7 +212,7 @@ static tulle_status solve_columns(
         status = solve_column(k, B, X);
         if (status != TULLE_OK || k->stop == TULLE_STOP_CONVERGED || *failed) continue;
         snprintf(failed, TULLE_MESSAGE_MAX, "%s, column %" PRId64 ", iteration %" PRId64 ": %s",
-            tulle_krylov_name(k->options.method), k->column + 1, k->iteration, k->why);
+            tulle_krylov_method_name(k->options.method), k->column + 1, k->iteration, k->why);
     }
     fini(k);
     return status;
@@ -245,7 +245,7 @@ tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) ||
         TULLE__NULL(A->bind) || TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) ||
         (M && M->apply && (TULLE__NULL(M->bind) || TULLE__NULL(M->unbind))) ||
-        (options && TULLE__OUTSIDE(options->method, TULLE_KRYLOV_COUNT - 1)))
+        (options && TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1)))
         return tulle__refuse(A && A->comm ? A->comm : B ? B->comm : X ? X->comm : NULL);
     tulle__krylov k = {
         .comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = options ? *options : TULLE_KRYLOV_DEFAULT};

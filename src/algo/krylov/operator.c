@@ -34,7 +34,7 @@ static void free_product(void *context)
 struct bound {
     tulle__owned owned;
     tulle_comm *comm;
-    tulle_plan *plan;
+    tulle_product *plan;
 };
 
 static void drop_bound(tulle__owned *object)
@@ -48,7 +48,7 @@ static tulle_status bind_product(void *context, tulle_mat *x, tulle_mat *y, void
     struct bound *bound = NULL;
     tulle_comm *comm = x->comm;
     tulle_status status = tulle_comm_agree(comm, tulle__alloc_zero(1, sizeof *bound, "an operator", &bound));
-    if (status == TULLE_OK) status = tulle_plan_new(product->A, x, y, &product->options, &bound->plan);
+    if (status == TULLE_OK) status = tulle_product_new(product->A, x, y, &product->options, &bound->plan);
     if (status != TULLE_OK) {
         tulle__free(bound);
         return status;
@@ -64,14 +64,14 @@ static tulle_status apply_product(void *arg)
 {
     struct bound *bound = arg;
     tulle_status status = tulle_comm_agree(bound->comm, TULLE_OK);
-    return status == TULLE_OK ? tulle_plan_execute(bound->plan, NULL) : status;
+    return status == TULLE_OK ? tulle_product_execute(bound->plan, NULL) : status;
 }
 
 static void unbind_product(void *arg)
 {
     struct bound *bound = arg;
     tulle__pe_disown(&bound->owned);
-    tulle_plan_free(bound->plan);
+    tulle_product_free(bound->plan);
     drop_bound(&bound->owned);
 }
 
@@ -184,7 +184,7 @@ tulle_status tulle_operator_of_mat(tulle_mat *A, const tulle_product_options *op
         return status;
     }
     product->options = options ? *options : TULLE_PRODUCT_DEFAULT;
-    if (!options) product->options.alg = TULLE_ALG_STATIONARY_C;
+    if (!options) product->options.alg = TULLE_PRODUCT_STATIONARY_C;
     tulle__pe_own(comm->pe, &product->owned, drop);
     *op = (tulle_operator){.comm = comm,
         .n = A->layout->m,

@@ -5,12 +5,12 @@
 #include "base/error.h"
 #include "mat/mat.h"
 
-static tulle_status check(const tulle_mat *A, tulle_precond precond, const tulle_precond_options *options)
+static tulle_status check(const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options)
 {
     if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "a preconditioner wants a square sparse matrix, this one is %lld x %lld%s",
             (long long)A->layout->m, (long long)A->layout->n, A->kind == TULLE_CSR ? "" : ", dense");
-    if (precond < 0 || precond >= TULLE_PRECOND_COUNT)
+    if (precond < 0 || precond >= TULLE_PRECOND_KIND_COUNT)
         return tulle__fail(TULLE_ERR_ARG, "there is no preconditioner %d", (int)precond);
     if (precond == TULLE_PRECOND_BLOCK_JACOBI && (options->block < 1 || options->block > TULLE__BLOCK_MOST))
         return tulle__fail(
@@ -24,9 +24,9 @@ static tulle_status check(const tulle_mat *A, tulle_precond precond, const tulle
 }
 
 tulle_status tulle_precond_new(
-    tulle_mat *A, tulle_precond precond, const tulle_precond_options *options, tulle_operator *M)
+    tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options, tulle_operator *M)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(M) || TULLE__OUTSIDE(precond, TULLE_PRECOND_COUNT - 1))
+    if (TULLE__NULL(A) || TULLE__NULL(M) || TULLE__OUTSIDE(precond, TULLE_PRECOND_KIND_COUNT - 1))
         return tulle__refuse(A ? A->comm : NULL);
     tulle_precond_options chosen = options ? *options : TULLE_PRECOND_DEFAULT;
     tulle_operator made = {.comm = NULL};

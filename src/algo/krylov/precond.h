@@ -12,6 +12,6 @@ tulle_status tulle__jacobi_new(tulle_mat *A, int block, tulle_operator *M);
 
 /* L and U, or L and L^T, and their solvers. */
 tulle_status tulle__factored_new(
-    tulle_mat *A, tulle_precond precond, const tulle_precond_options *options, tulle_operator *M);
+    tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options, tulle_operator *M);
 
 #endif

@@ -158,7 +158,7 @@ double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, i
     const tulle_census *census = c->census;
     const tulle__operands *o = &census->operands;
     double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), work = 0;
-    int which = policy->alg == TULLE_ALG_STATIONARY_A ? 0 : policy->alg == TULLE_ALG_STATIONARY_B ? 1 : -1;
+    int which = policy->alg == TULLE_PRODUCT_STATIONARY_A ? 0 : policy->alg == TULLE_PRODUCT_STATIONARY_B ? 1 : -1;
     if (!census->sparse) return m * n;
     if (which >= 0 && census->partial[which] && census->group == c->group)
         return (double)census->partial[which][tulle__unit_index(census, i, k[0], j)];

@@ -12,7 +12,7 @@
 
 enum { CELLS = 1 << 18 };
 
-static const tulle_alg counted[2] = {TULLE_ALG_STATIONARY_A, TULLE_ALG_STATIONARY_B};
+static const tulle_product_alg counted[2] = {TULLE_PRODUCT_STATIONARY_A, TULLE_PRODUCT_STATIONARY_B};
 
 /* The units of C tile (i, j) in the order of PEs and jobs: k, and the first k of its job. */
 struct order {

@@ -9,7 +9,7 @@
 
 /* A result laid out as a tile in a private block, or in a panel. */
 struct block_place {
-    const tulle_plan *plan;
+    const tulle_product *plan;
     tulle__panel *panel; /* NULL: a block */
     char *block;
 };
@@ -17,7 +17,7 @@ struct block_place {
 static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     struct block_place *place = context;
-    const tulle_plan *plan = place->plan;
+    const tulle_product *plan = place->plan;
     tulle__csr_offsets o = tulle__csr_offsets_of(m, nnz, plan->C->type);
     tulle_status status = TULLE_OK;
     if (!place->panel)
@@ -100,7 +100,7 @@ out:
 
 tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle__spgemm_task task = {.type = plan->operands.C->type,
         .m = rows,
         .n = tulle__tile_cols(plan->operands.C, j),
@@ -120,7 +120,7 @@ tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t
 
 tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle__spgemm_task task = {.type = plan->operands.C->type,
         .m = tulle__tile_rows(plan->operands.C, i),
         .n = tulle__tile_cols(plan->operands.C, j),
@@ -144,7 +144,7 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
 
 static tulle_status make_block(tulle__exec *x, int64_t rows, int j, int pairs, struct block_place *place, int64_t *nnz)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle__spgemm_task task = {.type = plan->operands.C->type,
         .m = rows,
         .n = tulle__tile_cols(plan->operands.C, j),
@@ -167,7 +167,7 @@ tulle_status tulle__into_panel(tulle__exec *x, int64_t rows, int j, int pairs, t
 
 tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, int64_t *nnz, char **block)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle__spgemm_task task = {.type = plan->operands.C->type,
         .m = rows,
         .n = tulle__tile_cols(plan->operands.C, j),

@@ -19,7 +19,7 @@
 /* What others of the node wait for. */
 static tulle_status serve_shelves(tulle__exec *x, int *done)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle__shelves *shelves = tulle__needs_shelves(plan->needs);
     *done = 1;
     if (!shelves) return TULLE_OK;
@@ -60,7 +60,7 @@ out:
 static tulle_status receive_rest(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     int64_t start = tulle__now(x->plan->comm), busy = x->inbox.accumulate_ns;
     for (int turns = 0; x->own_units + x->inbox.received < plan->units;) {
         int64_t before = x->inbox.received;
@@ -78,7 +78,7 @@ out:
     return status;
 }
 
-static tulle_status begin(tulle__exec *x, tulle_plan *plan)
+static tulle_status begin(tulle__exec *x, tulle_product *plan)
 {
     tulle_status status;
     size_t group = (size_t)plan->group;
@@ -95,7 +95,7 @@ static tulle_status begin(tulle__exec *x, tulle_plan *plan)
     TULLE_TRY(tulle__needs_refresh(plan->needs, &plan->operands, &copied));
     tulle__charge_copy(&x->inbox, copied);
     int once =
-        plan->policy->by_chain || (plan->policy->alg == TULLE_ALG_STATIONARY_C && !tulle__needs_give(plan->needs));
+        plan->policy->by_chain || (plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !tulle__needs_give(plan->needs));
     for (int t = 0; t < plan->ntargets; t++) {
         plan->target[t].scaled = 0;
         plan->target[t].placed = x->inbox.reuse && plan->steal; /* all rows have their places */
@@ -122,7 +122,7 @@ static void end(tulle__exec *x)
 }
 
 /* Everything between the first and the last meeting. */
-static tulle_status execute(tulle__exec *x, tulle_plan *plan)
+static tulle_status execute(tulle__exec *x, tulle_product *plan)
 {
     tulle_status status;
     x->inbox.plan = plan;
@@ -155,7 +155,7 @@ out:
 }
 
 /* The current range of columns; `start` is when the call for it began. Agreed. */
-static tulle_status execute_range(tulle_plan *plan, int64_t start, tulle_report *report)
+static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_product_report *report)
 {
     tulle__exec x = {.plan = NULL};
     tulle_comm *comm = plan->comm;
@@ -202,7 +202,7 @@ static tulle_status execute_range(tulle_plan *plan, int64_t start, tulle_report 
     return status;
 }
 
-tulle_status tulle_product_next(tulle_plan *plan, tulle_columns *columns, tulle_report *report)
+tulle_status tulle_product_next(tulle_product *plan, tulle_columns *columns, tulle_product_report *report)
 {
     if (TULLE__NULL(plan)) return TULLE_ERR_ARG;
     tulle__phases *p = &plan->phases;
@@ -223,7 +223,7 @@ tulle_status tulle_product_next(tulle_plan *plan, tulle_columns *columns, tulle_
     return TULLE_OK;
 }
 
-tulle_status tulle_plan_execute(tulle_plan *plan, tulle_report *report)
+tulle_status tulle_product_execute(tulle_product *plan, tulle_product_report *report)
 {
     if (TULLE__NULL(plan)) return TULLE_ERR_ARG;
     tulle__phases *p = &plan->phases;

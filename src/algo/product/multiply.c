@@ -45,7 +45,7 @@ out:
 
 tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle_tile tile;
     target->scaled = 1;
     tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &tile);
@@ -124,7 +124,7 @@ static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__targ
 static tulle_status send_dense(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     size_t size = tulle_type_size(plan->operands.C->type);
     tulle_gidx first, rows_of, n = tulle__tile_cols(plan->operands.C, job->j);
     tulle_gidx most = (tulle_gidx)(tulle__arena_panel_bytes(plan->arena) / (size * (size_t)(n > 0 ? n : 1)));
@@ -195,7 +195,7 @@ out:
 }
 
 /* Where the block of a partial result is kept until the next execution, if this plan has the same jobs then. */
-static tulle_status sent_of_job(tulle_plan *plan, const tulle__job *job, tulle__sent **sent)
+static tulle_status sent_of_job(tulle_product *plan, const tulle__job *job, tulle__sent **sent)
 {
     tulle_status status = TULLE_OK;
     if (job->number >= plan->sent_room) {
@@ -258,7 +258,7 @@ out:
 static tulle_status send_sparse(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle__sent once = {0, NULL}, *sent = &once;
     tulle_gidx first, rows;
     /* phases are where memory is short: a block is gone as soon as it has been copied */
@@ -282,7 +282,7 @@ out:
 /* What a job's product becomes. */
 static tulle_status dispose(tulle__exec *x, const tulle__job *job)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     int index = plan->target_of[tulle__tile_index(plan->operands.C, job->i, job->j)];
     if (index < 0) return plan->sparse ? send_sparse(x, job) : send_dense(x, job);
     x->own_units += job->units;
@@ -307,7 +307,7 @@ tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job)
 tulle_status tulle__multiply_finish(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     int64_t start = tulle__kernel_begin(plan->comm);
     if (plan->sparse) {
         for (int t = 0; t < plan->ntargets; t++)

@@ -94,7 +94,7 @@ out:
 }
 
 /* Columns of tile column j that are to be checked: all, or those that a plan has made last. */
-static void columns_of(const tulle_plan *plan, const tulle_layout *l, int j, tulle_gidx *lo, tulle_gidx *hi)
+static void columns_of(const tulle_product *plan, const tulle_layout *l, int j, tulle_gidx *lo, tulle_gidx *hi)
 {
     *lo = 0;
     *hi = l->col_cut[j + 1] - l->col_cut[j];
@@ -122,7 +122,7 @@ static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, 
 }
 
 /* All own rows ascend; some have exactly the structure of the product. */
-static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_plan *plan)
+static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
     struct columns columns = {.list = NULL};
@@ -182,7 +182,7 @@ static tulle_status compare(const tulle_mat *C, const struct vectors *v, double 
 
 /* plan: NULL, or the one whose columns C holds: only those are looked at. */
 static tulle_status check(
-    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *o, const tulle_plan *plan, double *error)
+    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *o, const tulle_product *plan, double *error)
 {
     tulle_status status;
     struct vectors v = {0};
@@ -229,7 +229,7 @@ out:
     return status;
 }
 
-tulle_status tulle_product_check(
+tulle_status tulle_product_check_matrices(
     tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, double *error)
 {
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL(error) || TULLE__PRODUCT_WRONG(options))
@@ -241,7 +241,7 @@ tulle_status tulle_product_check(
     return status;
 }
 
-tulle_status tulle_plan_check(tulle_plan *plan, double *error)
+tulle_status tulle_product_check(tulle_product *plan, double *error)
 {
     if (TULLE__NULL(plan) || TULLE__NULL(error)) return tulle__refuse(plan ? plan->comm : NULL);
     double found = 0;

@@ -142,7 +142,7 @@ static double bytes_of_result(const tulle__operands *o)
 }
 
 /* The same on all PEs: from directories, and the memory of the PE that has least. */
-static int best_layers(const tulle_plan *plan, struct volume *v, double room)
+static int best_layers(const tulle_product *plan, struct volume *v, double room)
 {
     const tulle__operands *o = &plan->operands;
     double a = bytes_of(o->A), b = bytes_of(o->B), c = bytes_of_result(o), pes = plan->comm->size;
@@ -162,7 +162,7 @@ static int best_layers(const tulle_plan *plan, struct volume *v, double room)
     return best;
 }
 
-tulle_status tulle__layers_choose(tulle_plan *plan, int *layers)
+tulle_status tulle__layers_choose(tulle_product *plan, int *layers)
 {
     tulle_status status = TULLE_OK;
     const tulle__operands *o = &plan->operands;
@@ -202,7 +202,7 @@ static void add_part(const tulle_tile *C, const tulle_tile *part, tulle_gidx row
 }
 
 /* beta C, then the parts in the order of layers. */
-static tulle_status sum_dense(tulle_plan *plan)
+static tulle_status sum_dense(tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
     tulle_mat *P = plan->slices.C, *C = plan->C;
@@ -247,7 +247,7 @@ static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr
 }
 
 /* Own tile (i, j) of C from the partial results, which lie in tiles like it. */
-static tulle_status sum_tile(tulle_plan *plan, int i, int j, tulle__spgemm_pair *pair, int reuse)
+static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pair *pair, int reuse)
 {
     tulle_mat *C = plan->C, *P = plan->slices.partial;
     tulle__spgemm_task task = {.type = C->type, .m = tulle__tile_rows(C, i), .n = tulle__tile_cols(C, j), .pair = pair};
@@ -282,7 +282,7 @@ static tulle_status sum_tile(tulle_plan *plan, int i, int j, tulle__spgemm_pair 
     return plan->context->kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
 }
 
-static tulle_status sum_sparse(tulle_plan *plan, int reuse)
+static tulle_status sum_sparse(tulle_product *plan, int reuse)
 {
     tulle_status status;
     tulle__slices *s = &plan->slices;
@@ -299,7 +299,7 @@ out:
     return status;
 }
 
-tulle_status tulle__layers_sum(tulle_plan *plan, int reuse)
+tulle_status tulle__layers_sum(tulle_product *plan, int reuse)
 {
     return plan->sparse ? sum_sparse(plan, reuse) : sum_dense(plan);
 }

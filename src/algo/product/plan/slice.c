@@ -167,7 +167,7 @@ static double bytes_of(const tulle_mat *X)
     return (double)X->nnz * (double)(X->kind == TULLE_DENSE ? size : size + sizeof(tulle_lidx));
 }
 
-static tulle_status make_layers(tulle_plan *plan, struct grid *g, int layers)
+static tulle_status make_layers(tulle_product *plan, struct grid *g, int layers)
 {
     tulle_status status;
     tulle__slices *s = &plan->slices;
@@ -193,7 +193,7 @@ out:
 }
 
 /* What the plan works on: the caller's, its transpose, or parts. */
-static void set_operands(tulle_plan *plan)
+static void set_operands(tulle_product *plan)
 {
     tulle__operands *o = &plan->operands;
     const tulle__slices *s = &plan->slices;
@@ -205,7 +205,7 @@ static void set_operands(tulle_plan *plan)
     o->N = o->B->layout->nt;
 }
 
-tulle_status tulle__slices_make(tulle_plan *plan, int layers)
+tulle_status tulle__slices_make(tulle_product *plan, int layers)
 {
     tulle_status status;
     tulle__slices *s = &plan->slices;
@@ -267,7 +267,7 @@ static tulle_status renew_parts(
     return status;
 }
 
-tulle_status tulle__slices_renew(tulle_plan *plan)
+tulle_status tulle__slices_renew(tulle_product *plan)
 {
     tulle_status status;
     tulle__slices *s = &plan->slices;
@@ -283,7 +283,7 @@ out:
     return status;
 }
 
-tulle_status tulle__slices_join(tulle_plan *plan, int reuse)
+tulle_status tulle__slices_join(tulle_product *plan, int reuse)
 {
     tulle__slices *s = &plan->slices;
     if (s->layer_of) return tulle__layers_sum(plan, reuse);
