@@ -30,7 +30,7 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
         ((double *)x.val)[i * x.ld + 1] = i;
     }
     if (!status) status = tulle_product_new(A, X, Y, NULL, &plan);
-    if (!status) status = tulle_product_execute(plan, NULL);
+    if (!status) status = tulle_product_execute(plan, 1, 0, NULL);
     if (!status) status = tulle_mat_tile(Y, 0, 0, &y);
     for (int i = 0; !status && i < 4; i++)
         printf("%g %g\n", ((double *)y.val)[i * y.ld], ((double *)y.val)[i * y.ld + 1]);

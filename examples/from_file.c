@@ -28,7 +28,7 @@ static tulle_status square(tulle_comm *comm, void *arg)
     if (!status) status = tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &of_C);
     if (!status) status = tulle_mat_new_csr(comm, of_C, TULLE_F64, &C);
     if (!status) status = tulle_product_new(A, B, C, NULL, &plan);
-    if (!status) status = tulle_product_execute(plan, &report);
+    if (!status) status = tulle_product_execute(plan, 1, 0, &report);
     if (!status) status = tulle_mat_save(C, names->to);
     if (!status && tulle_comm_rank(comm) == 0)
         printf("%lld entries in %.3g s\n", (long long)report.nnz_c, report.seconds);

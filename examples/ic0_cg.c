@@ -11,7 +11,7 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     tulle_mat *A = NULL, *b = NULL, *x = NULL;
     tulle_layout *layout = NULL;
     tulle_operator op = {0}, M = {0};
-    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+    tulle_krylov_options options = {0};
     tulle_krylov_report report = {.iterations = 0};
     tulle_tile own;
     options.method = TULLE_KRYLOV_CG;

@@ -26,7 +26,7 @@ static tulle_status prepare(tulle_comm *comm, void *arg)
     if (!status) status = tulle_product_layout(k->A, TULLE_OP_N, k->B, TULLE_OP_N, &of_C);
     if (!status) status = tulle_mat_new_csr(comm, of_C, TULLE_F64, &k->C);
     if (!status) status = tulle_product_new(k->A, k->B, k->C, NULL, &k->plan);
-    if (!status) status = tulle_product_execute(k->plan, NULL);
+    if (!status) status = tulle_product_execute(k->plan, 1, 0, NULL);
     tulle_layout_free(layout);
     tulle_layout_free(of_C);
     return status;
@@ -42,7 +42,7 @@ static tulle_status again(tulle_comm *comm, void *arg)
         status = tulle_mat_tile(k->A, tulle_comm_rank(comm), j, &tile);
         for (int64_t e = 0; !status && e < tile.nnz; e++) ((double *)tile.val)[e] *= 2;
     }
-    if (!status) status = tulle_product_execute(k->plan, &report);
+    if (!status) status = tulle_product_execute(k->plan, 1, 0, &report);
     if (!status && tulle_comm_rank(comm) == 0)
         printf("%s: %lld entries, %s\n", tulle_product_describe(k->plan), (long long)report.nnz_c,
             report.reused ? "values only" : "with symbolic work");

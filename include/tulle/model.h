@@ -67,7 +67,7 @@ typedef struct tulle_census_spec {
     int pes;
     tulle_type type;
     tulle_counting counting;
-    int in_place; /* 1: every tile is read in place by every PE (then a partial result is that of a whole chain) */
+    bool in_place; /* every tile is read in place by every PE (then a partial result is that of a whole chain) */
 } tulle_census_spec;
 
 /*
@@ -76,7 +76,7 @@ typedef struct tulle_census_spec {
  * too many units to keep.
  */
 TULLE_API tulle_status tulle_census_new(
-    tulle_mat *A, tulle_mat *B, const tulle_census_spec *spec, tulle_census **census);
+    const tulle_mat *A, const tulle_mat *B, const tulle_census_spec *spec, tulle_census **census);
 TULLE_API void tulle_census_free(tulle_census *census);
 
 /* Not collective. */
@@ -86,22 +86,21 @@ TULLE_API double tulle_census_entries(const tulle_census *census); /* of C; dens
 /* ---- predicting ---- */
 
 typedef struct tulle_model_options {
+    size_t size;               /* of this struct; 0: as in the first release */
     int threads;               /* of each PE; 0: 1 */
     int lookahead;             /* as in tulle_product_options */
-    int deterministic;         /* as there */
+    bool deterministic;        /* as there */
     tulle_transfers transfers; /* as there: bytes of WHOLE are exact, else those of B's rows an estimate. Partial rows
                                   of C instead of them, and rows that come once for a node, are not counted: a run may
                                   move less than is predicted */
-    int asynchronous;          /* 1: the best is chosen of the algorithms without steps, so not SUMMA or Cannon */
+    bool asynchronous;         /* the best is chosen of the algorithms without steps, so not SUMMA or Cannon */
     size_t panel;              /* bytes of the panels that partial results travel in; 0: 8 MiB */
     double room;               /* bytes that fetched tiles may take on a PE; 0: any */
 } tulle_model_options;
 
-#define TULLE_MODEL_DEFAULT ((tulle_model_options){.lookahead = -1})
-
 typedef struct tulle_prediction {
     tulle_product_alg alg;
-    int suits;                   /* 0: the algorithm cannot work with these layouts; all else is 0 then */
+    bool suits;                  /* false: the algorithm cannot work with these layouts; all else is 0 then */
     int group;                   /* most k that a PE multiplies at once */
     double seconds;              /* of an execution, the slowest PE */
     tulle_imbalance compute;     /* the same phases as in a report */

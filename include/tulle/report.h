@@ -4,6 +4,8 @@
 #ifndef TULLE_REPORT_H
 #define TULLE_REPORT_H
 
+#include <stdbool.h>
+
 #include <tulle/types.h>
 
 #ifdef __cplusplus
@@ -37,7 +39,7 @@ typedef struct tulle_product_report {
     int64_t whole_pairs, rows_pairs, cover_pairs, greedy_pairs;
     int64_t pair_bytes;       /* that those pairs move in a first execution: of a sparse C at most */
     int64_t cover_bound;      /* what every cover of those pairs moves at least, by the dual of its linear program */
-    int reused;               /* 1: no symbolic work was done, but for what was stolen */
+    bool reused;              /* no symbolic work was done, but for what was stolen */
     int phases;               /* ranges of columns that C was made in so far (tulle_product_next); 1: all at once */
     int dropped;              /* ranges that did not fit in memory and were made again in halves */
     int replication;          /* layers of the plan; 1: none */

@@ -11,6 +11,8 @@
 #ifndef TULLE_STREAM_H
 #define TULLE_STREAM_H
 
+#include <stdbool.h>
+
 #include <tulle/device.h>
 #include <tulle/krylov.h>
 #include <tulle/report.h>
@@ -53,14 +55,15 @@ TULLE_API const char *tulle_rows_manner(const tulle_rows *rows);
 TULLE_API tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D);
 
 typedef struct tulle_stream_options {
-    const char *device; /* a spec of tulle/device.h; NULL: "cpu" */
-    tulle_gidx cols;    /* columns of X that a product has at most */
-    int slabs;          /* of a PE; 0: as the model finds best, or the matrix stays resident if it fits */
-    int ring;           /* buffers: 2 or more, or 1 with hide = 0; 0: 3, or fewer if only they fit */
-    int hide;           /* 0: a slab is brought when the one before has been multiplied, to compare with */
-    int separate;       /* 1: a product of its own for each column and slab, as in the paper */
-    int spread;         /* 1: rows are dealt out by entries; PEs get slabs from where the matrix lies */
-    size_t memory;      /* bytes of the device that a PE may use at most; 0: what it has */
+    size_t size;           /* of this struct; 0: as in the first release */
+    const char *device;    /* a spec of tulle/device.h; NULL: "cpu" */
+    tulle_gidx cols;       /* columns of X that a product has at most; 0: 1 */
+    int slabs;             /* of a PE; 0: as the model finds best, or the matrix stays resident if it fits */
+    int ring;              /* buffers: 2 or more, or 1 with no_overlap; 0: 3, or fewer if only they fit */
+    bool no_overlap;       /* a slab is brought when the one before has been multiplied, to compare with */
+    bool column_by_column; /* a product of its own for each column and slab, as in the paper */
+    bool rebalance;        /* rows are distributed by entries; PEs get slabs from where the matrix lies */
+    size_t memory;         /* bytes of the device that a PE may use at most; 0: what it has */
     size_t reserve; /* bytes of the PE's memory that are left for others: what a method needs (tulle_krylov_memory) */
     /*
      * What slabs are made of. NULL, "csr": what A lies in. Others keep a copy of the rows in host memory, dealt out so
@@ -77,14 +80,12 @@ typedef struct tulle_stream_options {
     const char *format;
 } tulle_stream_options;
 
-#define TULLE_STREAM_DEFAULT ((tulle_stream_options){.cols = 1, .hide = 1})
-
 /* What a PE does, decided when the stream is made. Seconds are the model's, of one product; 0: nothing was measured. */
 typedef struct tulle_stream_plan {
     char device[128];
     char format[48];
-    int resident; /* 1: its rows stay on the device */
-    int in_place; /* 1: and are read where they lie */
+    bool resident; /* its rows stay on the device */
+    bool in_place; /* and are read where they lie */
     int slabs, ring;
     size_t capacity;       /* of the device, or less if less may be used */
     size_t matrix;         /* bytes of its rows, as they travel */
@@ -121,7 +122,7 @@ typedef struct tulle_stream_report {
  * TULLE_ERR_LIMIT, with the figures, if a slab of one row for each buffer of the ring does not fit beside X and Y;
  * TULLE_ERR_UNSUPPORTED for a device that is not there, or in real time where the engine's is virtual.
  */
-TULLE_API tulle_status tulle_stream_new(tulle_mat *A, const tulle_stream_options *options, tulle_stream **stream);
+TULLE_API tulle_status tulle_stream_new(const tulle_mat *A, const tulle_stream_options *options, tulle_stream **stream);
 /* Collective: the same for a matrix that is read; rows are dealt out by entries. */
 TULLE_API tulle_status tulle_stream_of_rows(
     tulle_rows *rows, const tulle_stream_options *options, tulle_stream **stream);
@@ -143,7 +144,7 @@ TULLE_API const char *tulle_stream_describe(const tulle_stream_plan *plan, char 
  * where the file says; Y is then undefined. The stream can be used again after any failure.
  */
 TULLE_API tulle_status tulle_stream_multiply(
-    tulle_stream *stream, tulle_mat *X, tulle_mat *Y, tulle_stream_report *report);
+    tulle_stream *stream, const tulle_mat *X, tulle_mat *Y, tulle_stream_report *report);
 
 /*
  * Collective: a square stream as an operator (tulle/krylov.h), for as many columns as were announced: block CG takes no

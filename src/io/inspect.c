@@ -5,6 +5,7 @@
 #include <tulle/io.h>
 
 #include "base/arg.h"
+#include "base/options.h"
 #include "io/binsparse/binsparse.h"
 #include "io/generate/generate.h"
 #include "io/load.h"
@@ -105,9 +106,10 @@ static tulle_status inspect_generator(const char *text, tulle_operand_shape *sha
 
 tulle_status tulle_operand_inspect(const char *operand, const tulle_read_options *options, tulle_operand_shape *shape)
 {
-    if (TULLE__NULL(operand) || TULLE__NULL(shape) ||
-        (options && (TULLE__OUTSIDE(options->type, TULLE_TYPE_COUNT - 1) ||
-                        TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))))
+    tulle_read_options chosen;
+    if (TULLE__NULL(operand) || TULLE__NULL(shape) || TULLE__OPTIONS(options, &chosen) ||
+        TULLE__OUTSIDE(options->type, TULLE_TYPE_COUNT - 1) ||
+        TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))
         return TULLE_ERR_ARG;
     switch (tulle__operand_format(operand)) {
     case TULLE__FORMAT_NPY:

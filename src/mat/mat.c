@@ -43,7 +43,7 @@ int64_t tulle_mat_nnz(const tulle_mat *A)
 
 tulle_type tulle_mat_type(const tulle_mat *A)
 {
-    if (TULLE__NULL(A)) return TULLE_F32;
+    if (TULLE__NULL(A)) return TULLE_F64;
     return A->type;
 }
 
@@ -151,13 +151,13 @@ tulle__csr tulle__tile_csr(const tulle_tile *tile)
         .val = tile->val};
 }
 
-static void give_record(tulle_mat *A, tulle__tile_record *record)
+static void give_record(const tulle_mat *A, tulle__tile_record *record)
 {
     if (record->place.generation) tulle__heap_give(A->comm->pe->data, &record->place);
     *record = (tulle__tile_record){.nnz = 0};
 }
 
-void tulle__mat_unplace(tulle_mat *A)
+void tulle__mat_unplace(const tulle_mat *A)
 {
     for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) give_record(A, &A->replaced[t]);
 }
@@ -237,7 +237,7 @@ tulle_status tulle_mat_renew(tulle_mat *A)
 
 /* A new block for own tile (i, j) of which `committed` bytes are used at first. */
 static tulle_status place_block(
-    tulle_mat *A, int i, int j, int64_t nnz, size_t bytes, size_t committed, tulle_tile *tile)
+    const tulle_mat *A, int i, int j, int64_t nnz, size_t bytes, size_t committed, tulle_tile *tile)
 {
     tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
     tulle__place place;
@@ -249,7 +249,7 @@ static tulle_status place_block(
     return TULLE_OK;
 }
 
-tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
+tulle_status tulle__mat_place(const tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
 {
     size_t bytes = A->kind == TULLE_CSR ? tulle__csr_offsets_of(tulle__tile_rows(A, i), nnz, A->type).length
                                         : (size_t)nnz * tulle_type_size(A->type);
@@ -395,7 +395,7 @@ tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tul
     return new_mat(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, 0, A);
 }
 
-tulle_status tulle_mat_tile(tulle_mat *A, int i, int j, tulle_tile *tile)
+tulle_status tulle_mat_tile(const tulle_mat *A, int i, int j, tulle_tile *tile)
 {
     if (TULLE__NULL(A) || TULLE__NULL(tile)) return TULLE_ERR_ARG;
     if (i < 0 || i >= A->layout->mt || j < 0 || j >= A->layout->nt)

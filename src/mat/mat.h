@@ -74,7 +74,7 @@ tulle_tile tulle__tile_in_place(const tulle_mat *A, int i, int j);
 tulle__csr tulle__tile_csr(const tulle_tile *tile);
 
 /* A new block for own tile (i, j): to be filled, then renewed. Filled by the caller through the view. */
-tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
+tulle_status tulle__mat_place(const tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
 /* The same for a sparse tile that a kernel writes. */
 tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result);
 /* The arrays of an own sparse tile, to be written. */
@@ -93,7 +93,7 @@ tulle_status tulle__mat_commit(tulle_mat *A, int i, int j);
 /* The part of renew that is local and collective, without the final agreement: for operations that agree later. */
 tulle_status tulle__mat_publish(tulle_mat *A);
 /* Drops tiles placed since the last renew. */
-void tulle__mat_unplace(tulle_mat *A);
+void tulle__mat_unplace(const tulle_mat *A);
 
 /* Makes the handle; blocks of dense tiles included. No agreement. */
 tulle_status tulle__mat_make(

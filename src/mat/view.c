@@ -17,7 +17,7 @@ void tulle__view_turn(tulle_mat *view, const tulle_mat *X)
         }
 }
 
-tulle_status tulle__view_new(tulle_mat *X, const tulle_layout *layout, tulle_mat **out)
+tulle_status tulle__view_new(const tulle_mat *X, const tulle_layout *layout, tulle_mat **out)
 {
     tulle_status status;
     tulle_mat *view = NULL;

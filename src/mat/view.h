@@ -10,7 +10,7 @@
 #include "mat/mat.h"
 
 /* Local. The layout has all cuts of X, and owners of parts are those of the tiles. The view must not outlive X. */
-tulle_status tulle__view_new(tulle_mat *X, const tulle_layout *layout, tulle_mat **view);
+tulle_status tulle__view_new(const tulle_mat *X, const tulle_layout *layout, tulle_mat **view);
 
 /* Makes it one over X, of the same layout as the matrix before. */
 void tulle__view_turn(tulle_mat *view, const tulle_mat *X);

@@ -133,7 +133,7 @@ static tulle_product *a_plan(struct fixture *f)
     tulle_product *plan = NULL;
     tulle_mat *A = sparse(f), *B = dense(f), *C = dense(f);
     MADE(f, tulle_product_new(A, B, C, NULL, &plan));
-    MADE(f, tulle_product_execute(plan, NULL));
+    MADE(f, tulle_product_execute(plan, 1, 0, NULL));
     return plan;
 }
 
@@ -148,7 +148,7 @@ static tulle_trisolve *a_solver(struct fixture *f)
 static tulle_stream *a_stream(struct fixture *f)
 {
     tulle_stream *stream = NULL;
-    tulle_stream_options options = TULLE_STREAM_DEFAULT;
+    tulle_stream_options options = {0};
     tulle_mat *A = sparse(f);
     options.cols = N;
     MADE(f, tulle_stream_new(A, &options, &stream));
@@ -347,6 +347,7 @@ static tulle_gidx a_size(const char *name)
 #define ZEROS(n) ((void *)f->room[n].bytes)
 #define GOOD_int(n, name) an_int(function, name)
 #define GOOD_int64_t(n, name) an_int(function, name)
+#define GOOD_bool(n, name) 1
 #define GOOD_uint64_t(n, name) 1
 #define GOOD_tulle_gidx(n, name) a_size(name)
 #define GOOD_double(n, name) 1.0

@@ -184,7 +184,7 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
     tulle_product_report report;
     tulle_gidx row[400], col[400];
     double val[400];
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = product->alg;
     tulle_layout_spec square = {
         .m = 100, .n = 100, .grid_rows = tulle_comm_size(comm), .grid_cols = 1, .tile_rows = 16, .tile_cols = 16};
@@ -198,7 +198,7 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
         comm, layout, TULLE_F64, tulle_comm_rank(comm) ? 0 : 400, row, col, val, TULLE_DUPLICATES_SUM, &A));
     TULLE_TRY(tulle_mat_new_csr(comm, layout, TULLE_F64, &C));
     TULLE_TRY(tulle_product_new(A, A, C, &options, &plan));
-    TULLE_TRY(tulle_product_execute(plan, &report));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
     if (tulle_comm_rank(comm) == 0) product->report = report;
 out:
     tulle_layout_free(layout);

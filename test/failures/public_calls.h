@@ -280,18 +280,19 @@ static tulle_status multiply(struct fixture *f, tulle_mat *B, tulle_mat *C, tull
 {
     tulle_product *plan = NULL;
     double error;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = alg;
     options.phases = phases;
     options.op_a = TULLE_OP_T;
     tulle_status status = tulle_product_new(f->A, B, C, &options, &plan);
     if (status == TULLE_OK && phases <= 1) {
-        status = tulle_product_execute(plan, NULL);
-        if (status == TULLE_OK) status = tulle_product_execute(plan, &(tulle_product_report){.seconds = 0});
-        if (status == TULLE_OK) status = tulle_product_check_matrices(f->A, B, C, &options, &error);
+        status = tulle_product_execute(plan, 1, 0, NULL);
+        if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &(tulle_product_report){.seconds = 0});
+        if (status == TULLE_OK)
+            status = tulle_product_check_matrices(1, f->A, options.op_a, B, options.op_b, C, &error);
     }
     for (tulle_columns columns = {.last = phases <= 1}; !columns.last && status == TULLE_OK;) {
-        status = tulle_product_next(plan, &columns, NULL);
+        status = tulle_product_next(plan, 1, &columns, NULL);
         if (status == TULLE_OK) status = tulle_product_check(plan, &error);
     }
     tulle_product_free(plan);
@@ -430,7 +431,7 @@ static tulle_status solve_iteratively(struct fixture *f, const char *text)
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
     tulle_layout *layout = NULL;
     tulle_operator op = {.comm = NULL}, precond = {.comm = NULL};
-    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+    tulle_krylov_options options = {0};
     tulle_krylov_report report[2];
     tulle_precond_kind kind = TULLE_PRECOND_NONE;
     double error;
@@ -472,7 +473,7 @@ static tulle_status stream(struct fixture *f, const char *text)
     tulle_stream_report report;
     tulle_krylov_report told;
     tulle_krylov_options options = {.method = TULLE_KRYLOV_GMRES, .tolerance = 0.9, .restart = 2, .max_iterations = 9};
-    tulle_stream_options how = TULLE_STREAM_DEFAULT;
+    tulle_stream_options how = {0};
     int is_file = strchr(text, '.') != NULL;
     char device[64];
     tulle_status status;

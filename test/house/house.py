@@ -20,7 +20,7 @@ LAYERS = {
     "io": "base comm device mat",
     "algo": "base comm device mat",
 }
-# The same for the rooms of src/algo/. algo/options.h belongs to all of them.
+# The same for the rooms of src/algo/. algo/option_values.h belongs to all of them.
 ROOMS = {
     "chain": "",
     "steal": "chain",

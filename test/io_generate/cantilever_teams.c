@@ -62,7 +62,7 @@ static tulle_status compare_tiles(tulle_comm *comm, void *arg)
     TULLE_TRY(status);
     TULLE_TRY(tulle_mat_fill_random(x, 5));
     TULLE_TRY(tulle_product_new(A, x, y, NULL, &plan));
-    TULLE_TRY(tulle_product_execute(plan, NULL));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, NULL));
     TULLE_TRY(without.bind(without.context, x, z, &bound));
     TULLE_TRY(without.apply(bound));
     double worst = 0;

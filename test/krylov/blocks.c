@@ -150,13 +150,13 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     tulle_layout *layout = NULL;
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
-    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+    tulle_krylov_options options = {0};
     tulle_precond_options blocks = {.block = 16};
     tulle_krylov_report report[MOST];
     struct told told = {0};
     double error;
     options.method = TULLE_KRYLOV_BLOCK_CG;
-    options.tolerance = c->absolute > 0 ? 0 : c->tolerance;
+    options.tolerance = c->absolute > 0 ? TULLE_NONE : c->tolerance;
     options.absolute = c->absolute;
     options.width = c->width;
     options.watch = watch;

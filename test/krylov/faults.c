@@ -28,7 +28,7 @@ static tulle_status once(tulle_comm *comm, void *arg)
     tulle_layout *layout = NULL;
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
-    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+    tulle_krylov_options options = {0};
     int leads = tulle_comm_rank(comm) == 0;
     options.method = a->method;
     options.restart = 3;

@@ -165,7 +165,7 @@ static tulle_status run(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &X));
     TULLE_TRY(tulle_mat_fill_random(B, 5));
     for (int m = 0; m < TULLE_KRYLOV_METHOD_COUNT; m++) {
-        tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+        tulle_krylov_options options = {0};
         options.method = (tulle_krylov_method)m;
         options.max_iterations = STEPS - 1;
         options.tolerance = 1e-14;

@@ -106,8 +106,8 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     tulle_layout *lb = NULL, *lx = NULL;
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
-    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
-    tulle_precond_options precond = TULLE_PRECOND_DEFAULT;
+    tulle_krylov_options options = {0};
+    tulle_precond_options precond = {0};
     tulle_krylov_report report[COLS];
     struct told told = {0};
     double history[ROOM], error = 0;

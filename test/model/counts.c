@@ -48,7 +48,7 @@ static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tul
     tulle_mat *C = NULL;
     tulle_product *plan = NULL;
     tulle_product_report report;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = algs[a];
     options.transfers = TULLE_TRANSFERS_WHOLE; /* which is what the model counts */
     TULLE_TRY(new_result(comm, c, !run->cols_b, &C));
@@ -57,7 +57,7 @@ static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tul
         status = TULLE_OK;
         goto out;
     }
-    if (status == TULLE_OK) status = tulle_product_execute(plan, &report);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &report);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
         run->suits[a] = 1;
         run->was[a] = report;
@@ -77,15 +77,15 @@ static tulle_status choose(tulle_comm *comm, struct run *run, tulle_mat *A, tull
     tulle_product *plan = NULL;
     tulle_prediction best;
     tulle_product_report report;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
-    tulle_model_options o = TULLE_MODEL_DEFAULT;
+    tulle_product_options options = {0};
+    tulle_model_options o = {0};
     options.machine = machine;
     options.census = census;
     o.threads = 1;
     o.panel = ARENA / PANELS;
     TULLE_TRY(new_result(comm, c, !run->cols_b, &C));
     TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
-    TULLE_TRY(tulle_product_execute(plan, &report));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
     TULLE_TRY(tulle_predict_best(census, machine, &o, &best));
     EXPECT(report.predicted_seconds == best.seconds && best.seconds > 0);
     if (tulle_comm_rank(comm) == 0) {
@@ -102,8 +102,7 @@ static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_censu
 {
     tulle_status status = TULLE_OK;
     double work[16], bytes[16];
-    tulle_model_options o = {
-        .threads = 1, .lookahead = -1, .panel = ARENA / PANELS, .transfers = TULLE_TRANSFERS_WHOLE};
+    tulle_model_options o = {.threads = 1, .panel = ARENA / PANELS, .transfers = TULLE_TRANSFERS_WHOLE};
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
     for (int a = 0; a < ALGS; a++) TULLE_TRY(tulle_predict(census, machine, &o, algs[a], &run->said[a]));
     TULLE_TRY(tulle_predict_loads(census, machine, &o, TULLE_PRODUCT_STATIONARY_A, work, bytes));

@@ -123,7 +123,7 @@ static void merge(void)
 
 static void roofs(void)
 {
-    tulle_machine m = {.threads = 4, .stream = 8e9, .cache = 1, .fma = {1e12, 4e9}};
+    tulle_machine m = {.threads = 4, .stream = 8e9, .cache = 1, .fma = {[TULLE_F32] = 1e12, [TULLE_F64] = 4e9}};
     m.tier[TULLE_SAME_NODE] = (tulle_tier){1e-6, 1e9, 0};
     /* 100 x 50, 1000 entries, 10 columns of f64: 20000 flops; 12000 + 808 + 8 (1000 + 500) bytes */
     tulle_roof r = tulle_roof_spmm(&m, 4, TULLE_F64, 100, 50, 1000, 10);
@@ -177,7 +177,7 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_census_new(A, f->cols_b ? NULL : A, &spec, &census));
     if (tulle_comm_rank(comm) == 0) f->entries = tulle_census_entries(census);
     tulle_prediction p;
-    tulle_model_options whole = TULLE_MODEL_DEFAULT;
+    tulle_model_options whole = {0};
     whole.transfers = TULLE_TRANSFERS_WHOLE;
     for (int a = 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
         TULLE_TRY(tulle_predict(census, &f->machine, &whole, (tulle_product_alg)a, &p));

@@ -47,9 +47,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product *plan = NULL;
     tulle_product_report report;
     double error;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = run->alg;
-    options.lookahead = run->lookahead;
+    options.lookahead = run->lookahead ? run->lookahead : TULLE_NONE;
     product_grid grid = {.m = 60,
         .k = 60,
         .n = run->sparse ? 60 : run->n,
@@ -64,8 +64,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
         snprintf(run->refusal, sizeof run->refusal, "%s", tulle_error_message());
     if (status != TULLE_OK) goto out;
     for (int r = 0; r < 3; r++) {
-        TULLE_TRY(tulle_product_execute(plan, &report));
-        TULLE_TRY(tulle_product_check_matrices(o.A, o.B, o.C, &options, &error));
+        TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
+        TULLE_TRY(tulle_product_check_matrices(1, o.A, options.op_a, o.B, options.op_b, o.C, &error));
     }
     if (tulle_comm_rank(comm) == 0) {
         run->report = report;

@@ -54,7 +54,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product *plan = NULL;
     int64_t *work = NULL;
     double found[ROWS_MOST], ratio[ROWS_MOST];
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     TULLE_TRY(tulle_operand_inspect(p->a, NULL, &a));
     TULLE_TRY(tulle_operand_inspect(p->b, NULL, &b));
     product_grid grid = {
@@ -65,7 +65,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_mat_row_flops(o.A, o.B, work));
     TULLE_TRY(tulle__estimate_ratio(o.A, o.B, work, ratio));
     TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &options, &plan));
-    TULLE_TRY(tulle_product_execute(plan, NULL));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, NULL));
     TULLE_TRY(find_true(&o, work, found));
     double same[ROWS_MOST];
     memcpy(same, ratio, sizeof same);
@@ -119,7 +119,7 @@ static tulle_status one_phase(tulle_comm *comm, void *arg)
     product_operands o = {.A = NULL};
     tulle_product *plan = NULL;
     tulle_operand_shape shape;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     const char *name = "fem:nodes=12,dof=3";
     TULLE_TRY(tulle_operand_inspect(name, NULL, &shape));
     product_grid grid = {.m = shape.m,
@@ -133,7 +133,7 @@ static tulle_status one_phase(tulle_comm *comm, void *arg)
     TULLE_TRY(load_operands(comm, name, name, &o));
     TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &options, &plan));
     if (tulle_comm_rank(comm) == 0) *(int *)arg = tulle_product_phases(plan);
-    TULLE_TRY(tulle_product_execute(plan, NULL));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, NULL));
 out:
     if (status == TULLE_OK) tulle_product_free(plan);
     free_operands(&o, status);

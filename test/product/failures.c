@@ -33,8 +33,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_layout *la = NULL, *lb = NULL, *lc = NULL;
     tulle_mat *A = NULL, *B = NULL, *C = NULL;
     tulle_product *plan = NULL;
-    tulle_product_options o = TULLE_PRODUCT_DEFAULT;
-    tulle_read_options reading = TULLE_READ_DEFAULT;
+    tulle_product_options o = {0};
+    tulle_read_options reading = {0};
     tulle_product_report report;
     double error;
     o.alg = run->alg;
@@ -71,8 +71,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     status = tulle_comm_barrier(comm);
     if (mine && run->n >= 0) tulle__account_fail_after(comm->pe->account, run->n);
     if (status == TULLE_OK) status = tulle_product_new(A, B, C, &o, &plan);
-    if (status == TULLE_OK) status = tulle_product_execute(plan, NULL);
-    if (status == TULLE_OK) status = tulle_product_execute(plan, NULL);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
     if (mine) {
         tulle__account_fail_after(comm->pe->account, -1);
         run->done = status == TULLE_OK;
@@ -85,9 +85,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status != TULLE_OK && status != TULLE_ERR_MEMORY && status != TULLE_ERR_COMM) goto out;
     /* the same plan, if it could be made, works now */
     status = plan ? TULLE_OK : tulle_product_new(A, B, C, &o, &plan);
-    if (status == TULLE_OK) status = tulle_product_execute(plan, &report);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &report);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) run->covers = report.cover_pairs;
-    if (status == TULLE_OK) status = tulle_product_check_matrices(A, B, C, &o, &error);
+    if (status == TULLE_OK) status = tulle_product_check_matrices(1, A, o.op_a, B, o.op_b, C, &error);
 out:
     tulle_product_free(plan);
     tulle_mat_free(C);
@@ -139,14 +139,14 @@ static tulle_status leave_all(tulle_comm *comm, void *arg)
     tulle_layout_spec spec = {.m = 60, .n = 60, .grid_rows = tulle_comm_size(comm), .grid_cols = 1};
     tulle_mat *A, *C;
     tulle_product *plan;
-    tulle_product_options o = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options o = {0};
     o.op_a = TULLE_OP_T;
     spec.tile_rows = spec.tile_cols = tulle_comm_size(comm);
     TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &layout));
     TULLE_TRY(tulle_mat_load(comm, "er:n=60,degree=6", layout, TULLE_CSR, NULL, NULL, &A));
     TULLE_TRY(tulle_mat_new_csr(comm, layout, TULLE_F64, &C));
     TULLE_TRY(tulle_product_new(A, A, C, &o, &plan));
-    for (int r = 0; r < 2; r++) TULLE_TRY(tulle_product_execute(plan, NULL));
+    for (int r = 0; r < 2; r++) TULLE_TRY(tulle_product_execute(plan, 1, 0, NULL));
     status = tulle__fail(TULLE_ERR_STATE, "left");
 out:
     tulle_layout_free(layout);

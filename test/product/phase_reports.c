@@ -93,13 +93,13 @@ static tulle_status compare(tulle_comm *comm, void *arg)
     TULLE_TRY(grid_layouts(&grid, o.l));
     TULLE_TRY(load_operands(comm, name, name, &o));
     for (int phases = 1; phases <= 5; phases += 4) {
-        tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+        tulle_product_options options = {0};
         options.alg = TULLE_PRODUCT_STATIONARY_A;
         options.phases = phases;
         TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &options, &plan));
         memset(&sum, 0, sizeof sum);
         for (tulle_columns columns = {.last = 0}; !columns.last;) {
-            TULLE_TRY(tulle_product_next(plan, &columns, &one));
+            TULLE_TRY(tulle_product_next(plan, 1, &columns, &one));
             tulle_product_report_add(&sum, &one);
         }
         if (tulle_comm_rank(comm) == 0) told[phases > 1] = sum;

@@ -37,7 +37,7 @@ static tulle_status all_ranges(tulle_product *plan, struct run *run, int turn, i
     int ranges = 0;
     for (; !columns.last; ranges++) {
         double error;
-        TULLE_TRY(tulle_product_next(plan, &columns, &report));
+        TULLE_TRY(tulle_product_next(plan, 1, &columns, &report));
         EXPECT(
             columns.number == ranges && columns.from == at && columns.to >= columns.from && columns.to <= columns.of);
         EXPECT(columns.last == (columns.to == columns.of) && report.phases == ranges + 1);
@@ -62,7 +62,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     int leads = tulle_comm_rank(comm) == 0;
     product_operands o = {.A = NULL};
     tulle_product *plan = NULL;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = run->alg;
     options.phases = run->phases;
     product_grid grid = {
@@ -85,7 +85,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(status);
     int made = 0;
     for (int turn = 0; turn < 2; turn++) TULLE_TRY(all_ranges(plan, run, turn, leads, &made));
-    if (made > 1) EXPECT(tulle_product_execute(plan, NULL) == TULLE_ERR_LIMIT);
+    if (made > 1) EXPECT(tulle_product_execute(plan, 1, 0, NULL) == TULLE_ERR_LIMIT);
 out:
     if (status == TULLE_OK) tulle_product_free(plan);
     free_operands(&o, status);

@@ -35,7 +35,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product *plan = NULL;
     tulle_product_report report;
     double error;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = run->alg;
     tulle_layout_spec spec = {.m = 40, .n = 40, .tile_rows = 4, .tile_cols = 4, .map = TULLE_CYCLIC};
     if (run->kind == ROWS) options.transfers = TULLE_TRANSFERS_ROWS;
@@ -67,8 +67,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     for (int r = 0; r < STRUCTURES; r++) {
         if (r) TULLE_TRY(take_over(A, r == 1 ? X : Y));
         for (int again = 0; again < 2; again++) {
-            TULLE_TRY(tulle_product_execute(plan, &report));
-            TULLE_TRY(tulle_product_check_matrices(A, B, C, &options, &error));
+            TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
+            TULLE_TRY(tulle_product_check_matrices(1, A, options.op_a, B, options.op_b, C, &error));
         }
         if (tulle_comm_rank(comm) == 0) run->units[r] = report.units;
         if (tulle_comm_rank(comm) == 0 && r == 1) run->covers = report.cover_pairs, run->rows = report.rows_pairs;

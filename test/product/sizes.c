@@ -33,10 +33,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product *plan = NULL;
     tulle_product_report fresh, again;
     double error;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = p->alg;
-    options.transfers = TULLE_TRANSFERS_ROWS; /* sizes only know no others than this and whole */
-    options.beta = p->beta;
+    options.transfers = TULLE_TRANSFERS_ROWS;               /* sizes only know no others than this and whole */
     options.op_a = p->transposed ? TULLE_OP_T : TULLE_OP_N; /* A is square, with the same cuts both ways */
     TULLE_TRY(tulle_operand_inspect(p->operand, NULL, &shape));
     tulle_gidx n = p->sparse ? shape.m : p->columns;
@@ -45,8 +44,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(grid_layouts(&grid, o.l));
     TULLE_TRY(load_operands(comm, p->operand, p->sparse ? p->operand : NULL, &o));
     TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &options, &plan));
-    TULLE_TRY(tulle_product_execute(plan, &fresh));
-    TULLE_TRY(tulle_product_execute(plan, &again));
+    TULLE_TRY(tulle_product_execute(plan, 1, p->beta, &fresh));
+    TULLE_TRY(tulle_product_execute(plan, 1, p->beta, &again));
     tulle_status checked = tulle_product_check(plan, &error), saved = TULLE_OK;
     if (checked != TULLE_OK && p->beta == 0) {
         tulle_writer *writer = NULL;

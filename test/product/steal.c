@@ -154,10 +154,10 @@ static tulle_status make_product(tulle_comm *comm, const struct run *run, struct
 {
     tulle_status status;
     tulle_layout *lc = NULL;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = run->alg;
     options.deterministic = run->deterministic;
-    options.lookahead = 0;
+    options.lookahead = TULLE_NONE;
     options.machine = run->far ? &far : &slow;
     TULLE_TRY(make_factors(comm, run, &x->A, &x->B));
     TULLE_TRY(tulle_product_layout(x->A, TULLE_OP_N, x->B, TULLE_OP_N, &lc));
@@ -186,7 +186,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(make_product(comm, run, &x));
     for (int r = 0; r < RUNS; r++) {
         if (r) TULLE_TRY(double_values(x.B));
-        TULLE_TRY(tulle_product_execute(x.plan, &report));
+        TULLE_TRY(tulle_product_execute(x.plan, 1, 0, &report));
         if (tulle_comm_rank(comm) != 0) continue;
         run->report[r] = report;
         TULLE_TRY(compare_values(run, x.C, 1 << r));

@@ -31,7 +31,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_mat *read = NULL, *A = NULL, *B = NULL, *C = NULL;
     tulle_product *plan = NULL;
     tulle_product_report report, again;
-    tulle_read_options reading = TULLE_READ_DEFAULT;
+    tulle_read_options reading = {0};
     tulle_gidx n = run->n;
     double error;
     reading.type = run->type;
@@ -56,10 +56,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
         TULLE_TRY(tulle_mat_new_csr(comm, square, run->type, &C));
     }
     TULLE_TRY(tulle_product_new(A, B, C, &run->options, &plan));
-    TULLE_TRY(tulle_product_execute(plan, &report));
-    TULLE_TRY(tulle_product_check_matrices(A, B, C, &run->options, &error));
-    TULLE_TRY(tulle_product_execute(plan, &again));
-    TULLE_TRY(tulle_product_check_matrices(A, B, C, &run->options, &error));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
+    TULLE_TRY(tulle_product_check_matrices(1, A, run->options.op_a, B, run->options.op_b, C, &error));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, &again));
+    TULLE_TRY(tulle_product_check_matrices(1, A, run->options.op_a, B, run->options.op_b, C, &error));
     if (tulle_comm_rank(comm) == 0) {
         run->report = report;
         run->again = again;
@@ -100,7 +100,7 @@ static void star_spmm(tulle_team *team, int pes, tulle_gidx cols, tulle_type typ
 {
     enum { ROWS = 240 };
     tulle_gidx n = (tulle_gidx)ROWS * pes;
-    struct run run = {.n = n, .cols = cols, .tiles = 1, .type = type, .options = TULLE_PRODUCT_DEFAULT};
+    struct run run = {.n = n, .cols = cols, .tiles = 1, .type = type, .options = (tulle_product_options){0}};
     int64_t size = (int64_t)tulle_type_size(type), row = cols * size, others = pes - 1;
     int apart = owner(star_row(n), n, pes) != owner(star_column(n), n, pes);
     int64_t column = others * row, record = TULLE__PARTIAL_RECORD;
@@ -134,7 +134,7 @@ static void star_spmm(tulle_team *team, int pes, tulle_gidx cols, tulle_type typ
  */
 static void star_spgemm(tulle_team *team, int pes, int tiles, tulle_type type, const tulle_machine *machine)
 {
-    struct run run = {.n = 60 * pes, .tiles = tiles, .type = type, .options = TULLE_PRODUCT_DEFAULT};
+    struct run run = {.n = 60 * pes, .tiles = tiles, .type = type, .options = (tulle_product_options){0}};
     run.options.machine = machine;
     run.options.alg = TULLE_PRODUCT_STATIONARY_C;
     if (!try(team, &run, TULLE_TRANSFERS_ROWS)) return;
@@ -163,7 +163,7 @@ static void stars(tulle_team *team, int pes)
 static void large(tulle_team *team, const char *operand, tulle_gidx n, tulle_gidx cols, double demanded)
 {
     struct run run = {
-        .operand = operand, .n = n, .cols = cols, .tiles = 1, .type = TULLE_F64, .options = TULLE_PRODUCT_DEFAULT};
+        .operand = operand, .n = n, .cols = cols, .tiles = 1, .type = TULLE_F64, .options = (tulle_product_options){0}};
     run.options.alg = TULLE_PRODUCT_STATIONARY_C;
     if (!try(team, &run, TULLE_TRANSFERS_WHOLE)) return;
     double whole = (double)run.report.bytes_moved;
@@ -195,7 +195,7 @@ static void nodes(void)
                         .cols = cols,
                         .tiles = tiles,
                         .type = TULLE_F64,
-                        .options = TULLE_PRODUCT_DEFAULT};
+                        .options = (tulle_product_options){0}};
                     run.options.alg = TULLE_PRODUCT_STATIONARY_C;
                     if (!ok(tulle_team_new(apart ? "check+threads" : "threads:node=3", PES, &options, &team) ==
                                 TULLE_OK,
@@ -219,8 +219,11 @@ static void nodes(void)
  */
 static void ranges_priced(tulle_team *team)
 {
-    struct run run = {
-        .operand = "er:n=400,degree=2", .cols = 8, .tiles = 1, .type = TULLE_F64, .options = TULLE_PRODUCT_DEFAULT};
+    struct run run = {.operand = "er:n=400,degree=2",
+        .cols = 8,
+        .tiles = 1,
+        .type = TULLE_F64,
+        .options = (tulle_product_options){0}};
     tulle_machine machine;
     ok(tulle_machine_find("dgx2", 1, &machine) == TULLE_OK, "a machine");
     tulle_tier *tier = machine.tier;

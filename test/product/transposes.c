@@ -26,7 +26,7 @@ static tulle_status make(
 {
     char operand[80];
     tulle_layout *layout;
-    tulle_read_options reading = TULLE_READ_DEFAULT;
+    tulle_read_options reading = {0};
     tulle_layout_spec spec = {.m = m, .n = n, .tile_rows = 4, .tile_cols = 2, .map = TULLE_CYCLIC};
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
     if (status != TULLE_OK) return status;
@@ -66,7 +66,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_product_report report;
     double error;
     struct seen a = {NULL, 0}, b = {NULL, 0};
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = run->alg;
     options.op_a = run->op_a;
     options.op_b = run->op_b;
@@ -85,8 +85,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
         if (renewed) TULLE_TRY(take_over(A, X));
         TULLE_TRY(change_values(A));
         TULLE_TRY(change_values(B));
-        TULLE_TRY(tulle_product_execute(plan, &report));
-        TULLE_TRY(tulle_product_check_matrices(A, B, C, &options, &error));
+        TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
+        TULLE_TRY(tulle_product_check_matrices(1, A, options.op_a, B, options.op_b, C, &error));
         EXPECT(report.reused == round % 2);
         EXPECT(same(&a, &plan->At) == (!renewed || !ta));
         EXPECT(same(&b, &plan->Bt));

@@ -41,7 +41,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_mat *A = NULL, *C = NULL;
     tulle_layout *layout = NULL;
     tulle_product *plan = NULL;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.phases = run->phases;
     options.deterministic = 1; /* a job a product of two tiles */
     tulle_layout_spec spec = {.m = 60, .n = 60, .tile_rows = 6, .tile_cols = 6};
@@ -51,7 +51,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK) status = tulle_product_new(A, A, C, &options, &plan);
     tulle_columns columns = {.last = 0};
     while (status == TULLE_OK && !columns.last) {
-        status = tulle_product_next(plan, &columns, NULL);
+        status = tulle_product_next(plan, 1, &columns, NULL);
         if (run->interrupted) {
             tulle__meter_start(tulle__comm_meter(comm, 0), "writing", "entries", 1);
             tulle__meter_stop(tulle__comm_meter(comm, 0), 1);

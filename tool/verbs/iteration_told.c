@@ -123,8 +123,8 @@ static void print_json(const struct iteration *s, const tulle_team *team)
         ",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64
         ",\"cols\":%" PRId64 ",\"tolerance\":%g,\"restart\":%d,\"setup_seconds\":%.6g,\"precond_setup_seconds\":%.6g",
         tulle_team_virtual(team) ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team),
-        tulle_type_name(s->reading.type), s->n, s->nnz, s->cols, s->solving.tolerance, s->solving.restart, s->setup[0],
-        s->setup[1]);
+        tulle_type_name(s->reading.type), s->n, s->nnz, s->cols, s->solving.tolerance > 0 ? s->solving.tolerance : 0,
+        s->solving.restart, s->setup[0], s->setup[1]);
     if (s->precond == TULLE_PRECOND_IC0)
         fprintf(out, ",\"precond_shift\":%.6g,\"precond_tries\":%d", s->factored.alpha, s->factored.tries);
     if (s->precond == TULLE_PRECOND_ILU0) fprintf(out, ",\"precond_lifted\":%" PRId64, s->factored.lifted);

@@ -36,7 +36,7 @@ static tulle_status execute(tulle_product *plan, tulle_product_report *report)
     tulle_status status = TULLE_OK;
     tulle_product_report sum = {.seconds = 0}, one;
     for (tulle_columns columns = {.last = 0}; !columns.last;) {
-        status = tulle_product_next(plan, &columns, &one);
+        status = tulle_product_next(plan, 1, &columns, &one);
         if (status != TULLE_OK) break;
         tulle_product_report_add(&sum, &one);
     }
@@ -67,7 +67,7 @@ static tulle_status use_result(const struct setting *s, tulle_product *plan, tul
     r->passed = 1;
     while (!columns.last && status == TULLE_OK) {
         columns.last = whole;
-        if (!whole) status = tulle_product_next(plan, &columns, NULL);
+        if (!whole) status = tulle_product_next(plan, 1, &columns, NULL);
         if (status == TULLE_OK && check) status = check_phase(plan, r);
         if (status == TULLE_OK && writer) status = tulle_writer_append(writer, C);
     }
@@ -109,7 +109,7 @@ static tulle_status time_alg(
 {
     tulle_status status = TULLE_OK;
     struct result scratch = {.reps = 0}, *r = tulle_comm_rank(comm) == 0 ? &s->result[a] : &scratch;
-    tulle_product_options o = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options o = {0};
     tulle_product_report report;
     tulle_mat *C = NULL;
     tulle_product *plan = NULL;
@@ -121,7 +121,7 @@ static tulle_status time_alg(
     o.alg = s->asked.alg[a];
     o.machine = &x->machine;
     o.census = x->census;
-    o.lookahead = (int)options_int(s->asked.options, "lookahead", -1);
+    o.lookahead = lookahead_option(s->asked.options);
     o.no_offset = options_flag(s->asked.options, "no-offset");
     o.transfers = s->asked.transfers;
     o.deterministic = options_flag(s->asked.options, "deterministic");
@@ -231,7 +231,7 @@ static tulle_status read_replication(struct setting *s)
     const char *text = options_word(s->asked.options, "replication", "1");
     char *rest;
     if (same_word(text, "auto")) {
-        s->replication = TULLE_REPLICATION_AUTO;
+        s->replication = TULLE_AUTO;
         return TULLE_OK;
     }
     long layers = strtol(text, &rest, 10);

@@ -5,6 +5,12 @@
 #include "needs.h"
 
 /* Collective: reads the sparse operands as they come; *B is *A for a square A alone. */
+int lookahead_option(const struct options *options)
+{
+    int asked = (int)options_int(options, "lookahead", -1);
+    return asked < 0 ? 0 : asked == 0 ? TULLE_NONE : asked;
+}
+
 static tulle_status read_operands(
     const struct product *p, tulle_comm *comm, tulle_mat **A, tulle_mat **B, char *warnings)
 {
@@ -66,7 +72,7 @@ static tulle_status plan_layouts(
 {
     tulle_mat *sparse = p->sparse ? B : NULL;
     tulle_model_options model = {.threads = p->threads,
-        .lookahead = (int)options_int(p->options, "lookahead", -1),
+        .lookahead = lookahead_option(p->options),
         .deterministic = options_flag(p->options, "deterministic"),
         .transfers = p->transfers};
     tulle_status status = grid_weigh(&x->grid, A, sparse);

@@ -34,4 +34,7 @@ tulle_status distribute(const struct product *p, tulle_comm *comm, struct operan
 /* Refuses a product of operands of these shapes that --memory does not suffice for; layers: of --replication. */
 tulle_status product_needs(const struct product *p, const tulle_operand_shape *shape, int layers);
 
+/* --lookahead as an option of the library: 0 there means the default. */
+int lookahead_option(const struct options *options);
+
 #endif

@@ -9,6 +9,7 @@
 #include "plural.h"
 #include "result.h"
 #include "verb.h"
+#include "verbs/product_operands.h"
 
 struct forecast {
     const struct options *options;
@@ -171,9 +172,9 @@ static tulle_status run(const struct options *options)
     if (!f) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     f->options = options;
     f->sparse = options_int(options, "cols", 0) == 0;
-    f->model = TULLE_MODEL_DEFAULT;
+    f->model = (tulle_model_options){0};
     f->model.threads = (int)options_int(options, "threads", 1);
-    f->model.lookahead = (int)options_int(options, "lookahead", -1);
+    f->model.lookahead = lookahead_option(options);
     tulle_status status = reading_options(options, &f->reading);
     if (status == TULLE_OK)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &f->model.transfers);

@@ -190,15 +190,15 @@ static tulle_status read_options(struct iteration *s)
     const struct options *o = s->options;
     const char *history = options_word(o, "history", NULL);
     tulle_krylov_options *k = &s->solving;
-    *k = TULLE_KRYLOV_DEFAULT;
+    *k = (tulle_krylov_options){.max_iterations = 10000, .restart = 30}; /* reports name them */
     tulle_status status = tulle_krylov_method_parse(options_word(o, "method", "gmres"), &k->method);
-    s->preconditioning = TULLE_PRECOND_DEFAULT;
+    s->preconditioning = (tulle_precond_options){.block = 64};
     if (status == TULLE_OK)
         status = tulle_precond_parse_spec(options_word(o, "precond", "none"), &s->precond, &s->preconditioning);
     if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
     static const char *const streams[] = {"device", "budget", "slabs", "ring", "hide"};
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) s->streamed |= options_flag(o, streams[i]);
-    s->streamed |= s->streaming.from_file | s->streaming.options.spread;
+    s->streamed |= s->streaming.from_file | s->streaming.options.rebalance;
     if (status == TULLE_OK && s->streaming.from_file &&
         (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0))
         status = tulle_fail(TULLE_ERR_ARG,
@@ -209,7 +209,9 @@ static tulle_status read_options(struct iteration *s)
         status = tulle_parse_real(options_word(o, "absolute", "0"), "--absolute", 0, 1e300, &k->absolute);
     if (status == TULLE_OK && history && !ends_in(history, ".csv") && !ends_in(history, ".json"))
         status = tulle_fail(TULLE_ERR_ARG, "--history wants a name that ends in .csv or .json, not '%s'", history);
+    if (status == TULLE_OK && k->tolerance == 0) k->tolerance = TULLE_NONE;
     k->max_iterations = options_int(o, "max-iterations", k->max_iterations);
+    if (k->max_iterations == 0) k->max_iterations = TULLE_NONE;
     k->restart = (int)options_int(o, "restart", k->restart);
     k->width = (int)options_int(o, "width", 0);
     k->guess = options_word(o, "guess", NULL) != NULL;

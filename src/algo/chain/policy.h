@@ -14,7 +14,8 @@
 
 /* The three operands as the policies see them: op(A) M x K tiles, op(B) K x N tiles, C M x N tiles. */
 typedef struct tulle__operands {
-    tulle_mat *A, *B, *C;
+    const tulle_mat *A, *B;
+    tulle_mat *C;
     int M, K, N;
     int offset;   /* iteration offset on */
     double grain; /* expected multiplications above which a product of two tiles is cut into bands; 0: none is */

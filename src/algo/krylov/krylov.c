@@ -8,6 +8,13 @@
 
 #include "base/error.h"
 
+void tulle__krylov_defaults(tulle_krylov_options *o)
+{
+    o->tolerance = o->tolerance == 0 ? 1e-8 : o->tolerance == TULLE_NONE ? 0 : o->tolerance;
+    o->max_iterations = o->max_iterations == 0 ? 10000 : o->max_iterations == TULLE_NONE ? 0 : o->max_iterations;
+    if (o->restart == 0) o->restart = 30;
+}
+
 /* ---- what methods call ---- */
 
 tulle_status tulle__krylov_product(tulle__krylov *k)

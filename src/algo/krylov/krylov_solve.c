@@ -11,6 +11,7 @@
 #include "algo/krylov/sides_by_column.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/options.h"
 
 /* ---- making and freeing ---- */
 
@@ -67,12 +68,15 @@ out:
 
 size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows, tulle_type type, int columns, int pes)
 {
+    tulle_krylov_options own;
     /* what a binding of a product or a preconditioner takes; subtrees of sums (multivector.c) */
     enum { FIXED = 1 << 20, PARTS = 160 };
-    if ((options && TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1)) || TULLE__NEGATIVE(rows) ||
-        TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(columns) || TULLE__NEGATIVE(pes))
+    if (TULLE__OPTIONS(options, &own) || TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1) ||
+        TULLE__NEGATIVE(rows) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(columns) ||
+        TULLE__NEGATIVE(pes))
         return 0;
-    tulle_krylov_options chosen = options ? *options : TULLE_KRYLOV_DEFAULT;
+    tulle__krylov_defaults(&own);
+    const tulle_krylov_options chosen = own;
     size_t n = (size_t)rows * tulle_type_size(type), w = (size_t)(columns > 1 ? columns : 1);
     if (chosen.method != TULLE_KRYLOV_BLOCK_CG) {
         size_t kept = chosen.method == TULLE_KRYLOV_GMRES ? (size_t)tulle__gmres_room(&chosen).vectors : 1;
@@ -218,7 +222,7 @@ static tulle_status solve_columns(
     return status;
 }
 
-static tulle_status solve(tulle__krylov *k, tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed)
+static tulle_status solve(tulle__krylov *k, const tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed)
 {
     tulle_status status;
     tulle_mat *staged_B = NULL, *staged_X = NULL;
@@ -238,17 +242,18 @@ out:
     return status;
 }
 
-tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M, tulle_mat *B, tulle_mat *X,
+tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M, const tulle_mat *B, tulle_mat *X,
     const tulle_krylov_options *options, tulle_krylov_report *report)
 {
+    tulle_krylov_options own;
     char failed[TULLE_MESSAGE_MAX] = "";
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) ||
         TULLE__NULL(A->bind) || TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) ||
-        (M && M->apply && (TULLE__NULL(M->bind) || TULLE__NULL(M->unbind))) ||
-        (options && TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1)))
+        (M && M->apply && (TULLE__NULL(M->bind) || TULLE__NULL(M->unbind))) || TULLE__OPTIONS(options, &own) ||
+        TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1))
         return tulle__refuse(A && A->comm ? A->comm : B ? B->comm : X ? X->comm : NULL);
-    tulle__krylov k = {
-        .comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = options ? *options : TULLE_KRYLOV_DEFAULT};
+    tulle__krylov_defaults(&own);
+    tulle__krylov k = {.comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = own};
     tulle_status status = tulle_comm_agree(A->comm, check(A, k.M, B, X, &k.options));
     if (status == TULLE_OK) status = solve(&k, B, X, report, failed);
     if (status == TULLE_OK && *failed) return tulle__fail(TULLE_ERR_CONVERGENCE, "%s", failed);

@@ -3,6 +3,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "mat/mat.h"
 
 static tulle_status check(const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options)
@@ -24,11 +25,13 @@ static tulle_status check(const tulle_mat *A, tulle_precond_kind precond, const 
 }
 
 tulle_status tulle_precond_new(
-    tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options, tulle_operator *M)
+    const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options, tulle_operator *M)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(M) || TULLE__OUTSIDE(precond, TULLE_PRECOND_KIND_COUNT - 1))
+    tulle_precond_options chosen;
+    if (TULLE__NULL(A) || TULLE__NULL(M) || TULLE__OUTSIDE(precond, TULLE_PRECOND_KIND_COUNT - 1) ||
+        TULLE__OPTIONS(options, &chosen))
         return tulle__refuse(A ? A->comm : NULL);
-    tulle_precond_options chosen = options ? *options : TULLE_PRECOND_DEFAULT;
+    if (chosen.block == 0) chosen.block = 64;
     tulle_operator made = {.comm = NULL};
     tulle_status status = tulle_comm_agree(A->comm, check(A, precond, &chosen));
     if (status == TULLE_OK && precond == TULLE_PRECOND_JACOBI) status = tulle__jacobi_new(A, 1, &made);

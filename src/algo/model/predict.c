@@ -5,6 +5,7 @@
 #include "algo/steal/worth.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/options.h"
 
 /* What a later algorithm of the list must be shorter by to be preferred: the model is no finer than that. One that
  * steals must gain more, since what it does is expected least exactly, and it costs most where nothing is to be gained.
@@ -179,8 +180,9 @@ static int no_alg(const char *function, tulle_product_alg alg)
 tulle_status tulle_predict(const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options,
     tulle_product_alg alg, tulle_prediction *prediction)
 {
+    tulle_model_options own;
     if (TULLE__NULL(census) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(prediction) ||
-        (options && TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1)))
+        TULLE__OPTIONS(options, &own) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;
     tulle_status status = tulle__costs_init(census, machine, options, &c);
@@ -193,16 +195,16 @@ tulle_status tulle_predict(const tulle_census *census, const tulle_machine *mach
 tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_prediction *best)
 {
-    if (TULLE__NULL(census) || TULLE__NULL(machine) || TULLE__NULL(best) ||
-        (options && TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1)))
+    tulle_model_options own;
+    if (TULLE__NULL(census) || TULLE__NULL(machine) || TULLE__NULL(best) || TULLE__OPTIONS(options, &own) ||
+        TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;
     tulle_prediction p, found = {.suits = 0};
     tulle_status status = tulle__costs_init(census, machine, options, &c);
     if (status != TULLE_OK) return status;
     for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && status == TULLE_OK; alg++) {
-        if (options && options->asynchronous && tulle__policy_of((tulle_product_alg)alg)->source != TULLE__SOURCE_FETCH)
-            continue;
+        if (options->asynchronous && tulle__policy_of((tulle_product_alg)alg)->source != TULLE__SOURCE_FETCH) continue;
         status = predict(&c, (tulle_product_alg)alg, &p);
         if (status == TULLE_OK && p.suits &&
             (!found.suits || p.seconds < clearly((tulle_product_alg)alg) * found.seconds))
@@ -216,8 +218,10 @@ tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine 
 tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_product_alg alg, double *multiplications, double *bytes)
 {
+    tulle_model_options own;
     if (TULLE__NULL(census) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(multiplications) ||
-        TULLE__NULL(bytes) || (options && TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1)))
+        TULLE__NULL(bytes) || TULLE__OPTIONS(options, &own) ||
+        TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;
     tulle__burden *load = NULL;

@@ -76,9 +76,9 @@ tulle__csr_result tulle__block_result(const tulle__exec *x, int64_t rows, int64_
 int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs)
 {
     tulle_tile old;
-    if (x->plan->beta == 0 || tulle_mat_tile(x->plan->operands.C, i, j, &old) != TULLE_OK || !old.nnz) return pairs;
-    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__tile_csr(&old), .scale = x->plan->beta};
-    if (TULLE__PLANTED(beta_squared)) x->pair[pairs].scale *= x->plan->beta;
+    if (x->plan->job_beta == 0 || tulle_mat_tile(x->plan->operands.C, i, j, &old) != TULLE_OK || !old.nnz) return pairs;
+    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__tile_csr(&old), .scale = x->plan->job_beta};
+    if (TULLE__PLANTED(beta_squared)) x->pair[pairs].scale *= x->plan->job_beta;
     x->pair[pairs].B.rowptr += row;
     x->pair[pairs].A.m = x->pair[pairs].B.m = rows;
     return pairs + 1;

@@ -129,8 +129,8 @@ static tulle_status execute(tulle__exec *x, tulle_product *plan)
     int known = plan->known_A && plan->known_A == plan->A->structure && plan->known_B == plan->B->structure &&
                 plan->known_C == plan->C->structure;
     known |= TULLE__PLANTED(stale_structure) && plan->known_A;
-    x->inbox.reuse = known && plan->sparse && (!plan->steal || plan->policy->by_chain) && plan->phases.whole &&
-                     plan->options.beta == 0;
+    x->inbox.reuse =
+        known && plan->sparse && (!plan->steal || plan->policy->by_chain) && plan->phases.whole && plan->beta == 0;
     x->reused = x->inbox.reuse || (known && !plan->sparse);
     if (!x->inbox.reuse) tulle__plan_forget(plan);
     TULLE_TRY(begin(x, plan));
@@ -182,7 +182,9 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
             plan->multiplications = x.multiplications;
             plan->largest = x.largest;
         }
-        if (!x.inbox.reuse) {
+        if (plan->sparse && plan->beta != 0) {
+            plan->known_A = 0; /* C has the structure of the old C, too */
+        } else if (!x.inbox.reuse) {
             plan->known_A = plan->A->structure;
             plan->known_B = plan->B->structure;
             plan->known_C = plan->C->structure;
@@ -202,9 +204,17 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     return status;
 }
 
-tulle_status tulle_product_next(tulle_product *plan, tulle_columns *columns, tulle_product_report *report)
+static void set_scalars(tulle_product *plan, double alpha, double beta)
 {
-    if (TULLE__NULL(plan)) return TULLE_ERR_ARG;
+    plan->alpha = alpha;
+    plan->beta = beta;
+    plan->job_beta = plan->slices.layer_of ? 0 : beta;
+}
+
+tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns *columns, tulle_product_report *report)
+{
+    if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
+    set_scalars(plan, alpha, 0);
     tulle__phases *p = &plan->phases;
     int64_t start = tulle__now(plan->comm);
     tulle_status status;
@@ -223,9 +233,10 @@ tulle_status tulle_product_next(tulle_product *plan, tulle_columns *columns, tul
     return TULLE_OK;
 }
 
-tulle_status tulle_product_execute(tulle_product *plan, tulle_product_report *report)
+tulle_status tulle_product_execute(tulle_product *plan, double alpha, double beta, tulle_product_report *report)
 {
-    if (TULLE__NULL(plan)) return TULLE_ERR_ARG;
+    if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
+    set_scalars(plan, alpha, beta);
     tulle__phases *p = &plan->phases;
     if (p->expected > 1 || p->known)
         return tulle__fail(TULLE_ERR_LIMIT,

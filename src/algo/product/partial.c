@@ -60,10 +60,10 @@ static tulle_status add_dense(tulle_product *plan, int tile, int key, int64_t of
     int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size;
     int64_t first = row ? offset / row : 0, count = row ? length / row : 0;
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
-    if (plan->policy->by_chain && plan->beta != 1) { /* they come once, and nobody has made them beta C yet */
+    if (plan->policy->by_chain && plan->job_beta != 1) { /* they come once, and nobody has made them beta C yet */
         int by_row = C.order == TULLE_ROW_MAJOR;
         TULLE_TRY(kernels->scale(plan->context->pool, C.type, by_row ? count : C.n, by_row ? C.n : count, C.ld,
-            plan->beta, (char *)C.val + (size_t)(first * row_step * size)));
+            plan->job_beta, (char *)C.val + (size_t)(first * row_step * size)));
     }
     for (int64_t n = 0, rows = cut ? 1 : count; n < count; n += rows)
         kernels->add(C.type, rows, C.n, data + n * row,
@@ -197,7 +197,7 @@ static char *final_rows(const tulle_product *plan, const struct record *record)
 {
     tulle_tile C;
     const tulle__target *target = &plan->target[plan->target_of[record->tile]];
-    if (!plan->policy->by_chain || plan->beta != 0 ||
+    if (!plan->policy->by_chain || plan->job_beta != 0 ||
         tulle_mat_tile(plan->operands.C, target->i, target->j, &C) != TULLE_OK)
         return NULL;
     return C.order == TULLE_ROW_MAJOR && C.ld == C.n ? (char *)C.val + record->offset : NULL;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "algo/options.h"
+#include "algo/option_values.h"
 #include "algo/trisolve/sides.h"
 #include "algo/trisolve/tasks.h"
 #include "base/error.h"

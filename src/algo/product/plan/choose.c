@@ -119,7 +119,7 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
 {
     tulle_status status = TULLE_OK;
     struct choice choice = {.alg = *alg, .prices = prices_of(plan)};
-    tulle_mat *A = plan->operands.A;
+    const tulle_mat *A = plan->operands.A;
     double *named = NULL;
     if (predicted && !census_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
         status = tulle__census_count_named(A, A->layout, &named);

@@ -213,7 +213,7 @@ static tulle_status sum_dense(tulle_product *plan)
             tulle_tile tile;
             if (!tulle__tile_is_mine(C, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(C, i, j, &tile));
-            TULLE_TRY(tulle__scale_tile(plan, &tile, plan->options.beta));
+            TULLE_TRY(tulle__scale_tile(plan, &tile, plan->beta));
         }
     for (int p = 0; p < parts->mt; p++)
         for (int q = 0; q < parts->nt; q++) {
@@ -270,9 +270,9 @@ static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pa
             .val = tile.val};
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result);
     }
-    if (plan->options.beta != 0 && tile.nnz)
-        pair[task.npairs++] = (tulle__spgemm_pair){
-            .A = {.m = task.m, .n = task.m}, .B = tulle__tile_csr(&tile), .scale = plan->options.beta};
+    if (plan->beta != 0 && tile.nnz)
+        pair[task.npairs++] =
+            (tulle__spgemm_pair){.A = {.m = task.m, .n = task.m}, .B = tulle__tile_csr(&tile), .scale = plan->beta};
     if (!task.npairs) {
         status = tulle__mat_place_csr(C, i, j, 0, &result);
         if (status == TULLE_OK) memset(result.rowptr, 0, ((size_t)task.m + 1) * sizeof *result.rowptr);

@@ -29,7 +29,7 @@ static double spare(const tulle_product *plan)
 }
 
 /* The longest row of a tile of B that is mine. */
-static int64_t longest_row(tulle_mat *B)
+static int64_t longest_row(const tulle_mat *B)
 {
     int64_t longest = 0;
     for (int i = 0; i < B->layout->mt; i++)

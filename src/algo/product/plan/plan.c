@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "algo/options.h"
+#include "algo/option_values.h"
 #include "algo/product/plan/choose.h"
 #include "algo/product/plan/phase.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/planted.h"
 
 enum { QUEUE_CAPACITY = 256 };
@@ -181,7 +182,7 @@ static int is_bulk(tulle_product_alg alg)
 static tulle_status check_replication(const tulle_product_options *options, int pes)
 {
     int layers = options->replication;
-    if (layers == TULLE_REPLICATION_AUTO || layers == 0 || layers == 1) return TULLE_OK;
+    if (layers == TULLE_AUTO || layers == 0 || layers == 1) return TULLE_OK;
     if (layers < 0 || layers > pes || pes % layers)
         return tulle__fail(TULLE_ERR_ARG, "a replication of %d for %d PEs, of which it must be a divisor", layers, pes);
     if (is_bulk(options->alg))
@@ -279,8 +280,9 @@ static void settle_policy(tulle_product *plan)
     if (policy->reach != TULLE__REACH_NONE) tulle__operands_set_grain(o, plan->comm->size);
     if (!plan->group || (plan->policy && policy != plan->policy))
         plan->group = tulle__policy_group(policy, o->K, plan->direct, plan->options.deterministic);
-    plan->lookahead =
-        plan->options.lookahead < 0 ? tulle__policy_lookahead(policy, plan->sparse) : plan->options.lookahead;
+    plan->lookahead = plan->options.lookahead == 0            ? tulle__policy_lookahead(policy, plan->sparse)
+                      : plan->options.lookahead == TULLE_NONE ? 0
+                                                              : plan->options.lookahead;
     plan->policy = policy;
 }
 
@@ -356,7 +358,7 @@ static tulle_status prepare(tulle_product *plan)
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
     plan->direct = direct != 0;
-    if (plan->options.replication == TULLE_REPLICATION_AUTO) TULLE_TRY(choose_layers(plan));
+    if (plan->options.replication == TULLE_AUTO) TULLE_TRY(choose_layers(plan));
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle_product_alg alg = plan->options.alg;
     int predicted = to_be_predicted(plan);
@@ -393,17 +395,18 @@ static void describe(tulle_product *plan)
 }
 
 tulle_status tulle_product_new(
-    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_product **out)
+    const tulle_mat *A, const tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_product **out)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "plan") ||
-        TULLE__PRODUCT_WRONG(options))
+    tulle_product_options chosen;
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "product") ||
+        TULLE__OPTIONS(options, &chosen) || TULLE__PRODUCT_WRONG(options))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     tulle_product *plan = NULL;
-    tulle_product_options chosen = options ? *options : TULLE_PRODUCT_DEFAULT;
     tulle_comm *comm = C->comm;
     tulle_status status = check_operands(A, B, C, &chosen);
-    if (status == TULLE_OK && (unsigned)chosen.alg >= TULLE_PRODUCT_ALG_COUNT)
-        status = tulle__fail(TULLE_ERR_ARG, "algorithm %d", (int)chosen.alg);
+    if (status == TULLE_OK && chosen.lookahead < 0 && chosen.lookahead != TULLE_NONE)
+        status =
+            tulle__fail(TULLE_ERR_ARG, "a lookahead of %d jobs; 0 is the default, TULLE_NONE none", chosen.lookahead);
     if (status == TULLE_OK) status = check_replication(&chosen, comm->size);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan, "plan", &plan);
     status = tulle_comm_agree(comm, status);
@@ -430,31 +433,31 @@ tulle_status tulle_product_new(
 
 int tulle_product_phases(const tulle_product *plan)
 {
-    if (TULLE__NULL(plan)) return 0;
+    if (TULLE__NULL_AS(plan, "product")) return 0;
     return plan->phases.expected;
 }
 
 int tulle_product_replication(const tulle_product *plan)
 {
-    if (TULLE__NULL(plan)) return 0;
+    if (TULLE__NULL_AS(plan, "product")) return 0;
     return plan->slices.layer_of ? plan->slices.layers.layers : 1;
 }
 
 tulle_product_alg tulle_product_alg_of(const tulle_product *plan)
 {
-    if (TULLE__NULL(plan)) return TULLE_PRODUCT_AUTO;
+    if (TULLE__NULL_AS(plan, "product")) return TULLE_PRODUCT_AUTO;
     return plan->asked->alg;
 }
 
 const char *tulle_product_describe(const tulle_product *plan)
 {
-    if (TULLE__NULL(plan)) return "";
+    if (TULLE__NULL_AS(plan, "product")) return "";
     return plan->text;
 }
 
 size_t tulle_product_bytes(const tulle_product *plan)
 {
-    if (TULLE__NULL(plan)) return 0;
+    if (TULLE__NULL_AS(plan, "product")) return 0;
     size_t bytes = sizeof *plan;
     for (int t = 0; t < plan->ntargets; t++)
         for (int p = 0; p < plan->target[t].nparts; p++)

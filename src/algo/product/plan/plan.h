@@ -71,14 +71,16 @@ struct tulle_product {
     tulle_product_options options;
     const tulle__policy *asked;  /* of the algorithm that was asked for, or chosen */
     const tulle__policy *policy; /* in effect (band.h) */
-    tulle_mat *A, *B, *C;        /* the caller's */
-    tulle__turned At, Bt;        /* transposed copies; mat NULL: the operand is used as it is */
-    tulle__slices slices;        /* of operands whose cuts do not match */
+    const tulle_mat *A, *B;      /* the caller's */
+    tulle_mat *C;
+    tulle__turned At, Bt; /* transposed copies; mat NULL: the operand is used as it is */
+    tulle__slices slices; /* of operands whose cuts do not match */
     tulle__operands operands;
-    double beta; /* that jobs apply: 0 where layers are summed, which applies it then */
-    int sparse;  /* C is CSR */
-    int direct;  /* every tile of A and B can be read in place by every PE */
-    int group;   /* most k in one job */
+    double alpha, beta; /* of the execution at hand */
+    double job_beta;    /* that jobs apply: 0 where layers are summed, which applies beta then */
+    int sparse;         /* C is CSR */
+    int direct;         /* every tile of A and B can be read in place by every PE */
+    int group;          /* most k in one job */
     int lookahead;
     tulle__queue *queue; /* NULL: no partial result travels on any PE */
     tulle__arena *arena;
