@@ -3,6 +3,7 @@
 #include "device/kernels/cpu.h"
 
 #include "device/cpu/dense_calls.h"
+#include "device/kernels/bsr/bsr.h"
 #include "device/kernels/solve/solve.h"
 #include "device/kernels/vectors/tall.h"
 #include "device/kernels/vectors/vectors.h"

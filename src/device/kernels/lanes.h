@@ -151,7 +151,7 @@ TULLE__LANES_DOUBLE(8)
 
 #define SPLAT TULLE__OPERATION_OF(splat, T, LANES)
 #define VECTOR_AT(T, W, p) (*(TULLE__UNALIGNED_OF(T, W) *)(void *)(p))
-#define LOAD(p) (*(const TULLE__UNALIGNED_OF(T, LANES) *)(const void *)(p))
+#define LOAD(p) ((V) * (const TULLE__UNALIGNED_OF(T, LANES) *)(const void *)(p))
 #define STORE(p, x) (VECTOR_AT(T, LANES, p) = (x))
 #define FMA TULLE__OPERATION_OF(fma, T, LANES)
 #define STREAM TULLE__OPERATION_OF(stream, T, LANES)
