@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the row loop of a triangular solve for one right-hand side, included with
- *   T, BITS   the type, and an integer of its size
- *   ROWS      what the functions are compiled for
- *   NAME(x)   x with a suffix of its own
- * What costs here is not arithmetic: it is branches that are mispredicted, since rows of irregular matrices differ in
- * length, and values of x that are loaded while they are still being stored. Each kind of loop avoids what its rows
- * suffer from (enum tulle__column_kind); all of them take the entries in the same order and give the same bits.
+ * Template of the row loop of a triangular solve for one column of type T, over lanes.h. What costs here is not
+ * arithmetic: it is branches that are mispredicted, since rows of irregular matrices differ in length, and values of x
+ * that are loaded while they are still being stored. Each kind of loop avoids what its rows suffer from (enum
+ * tulle__column_kind); all of them take the entries in the same order and give the same bits.
  */
-typedef T NAME(quad) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
-typedef BITS NAME(mask) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
+#define NAME(x) INSTANCE(x, T, 1)
+#define LANES 4
+#define BITS TULLE__ORDER_OF(T, LANES) /* a vector of integers of T's size */
 
 /* Values at, at + step, ... of a row. */
-ROWS static inline __attribute__((always_inline)) NAME(quad) NAME(four_values)(const T *val, int64_t at, const int step)
+INLINE V NAME(four_values)(const T *val, int64_t at, const int step)
 {
-    if (step > 0) return *(const NAME(quad) *)(val + at);
-    return __builtin_shuffle(*(const NAME(quad) *)(val + at - 3), (NAME(mask)){3, 2, 1, 0});
-}
-
-ROWS static inline __attribute__((always_inline)) T NAME(subtract_four)(T sum, NAME(quad) product)
-{
-    for (int q = 0; q < 4; q++) sum -= product[q];
-    return sum;
+    if (step > 0) return LOAD(val + at);
+    const V back = LOAD(val + at - 3);
+    return SHUFFLE(back, back, 3, 2, 1, 0);
 }
 
 /*
@@ -29,30 +22,31 @@ ROWS static inline __attribute__((always_inline)) T NAME(subtract_four)(T sum, N
  * that are not to be subtracted are replaced by +0, which leaves every sum as it is. What is loaded in the place of
  * their unknowns is a line of x that no other worker writes, the task's first, `own`.
  */
-ROWS static inline __attribute__((always_inline)) T NAME(subtract_masked)(T sum, const T *val, const int32_t *colind,
-    const int64_t end, const int64_t count, const T *x, const int64_t ldx, const int64_t own, const int step)
+INLINE T NAME(subtract_masked)(T sum, const T *val, const int32_t *colind, const int64_t end, const int64_t count,
+    const T *x, const int64_t ldx, const int64_t own, const int step)
 {
-    static const BITS keep[8] = {0, 0, 0, 0, -1, -1, -1, -1};
+    static const BITS keep[5] = {{0, 0, 0, 0}, {0, 0, 0, -1}, {0, 0, -1, -1}, {0, -1, -1, -1}, {-1, -1, -1, -1}};
     static const int32_t keep_column[8] = {0, 0, 0, 0, -1, -1, -1, -1};
     const int64_t at = end - 4 * step;
     const T *line = x + own * ldx;
-    NAME(quad) product;
+    V product;
     for (int q = 0; q < 4; q++)
         product[q] = line[((colind[at + q * step] - (int32_t)own) & keep_column[count + q]) * ldx];
     product *= NAME(four_values)(val, at, step);
-    product = (NAME(quad))((NAME(mask))product & *(const NAME(mask) *)(keep + count));
-    return NAME(subtract_four)(sum, product);
+    product = (V)((BITS)product & keep[count]);
+    for (int q = 0; q < 4; q++) sum -= product[q];
+    return sum;
 }
 
 /* The n > TULLE__SOLVE_SHORT entries before `end`: see tulle__solve_task. */
-ROWS static inline __attribute__((always_inline)) T NAME(subtract_long)(T sum, const T *val, const int32_t *colind,
-    const int64_t end, const int64_t n, const T *x, const int64_t ldx, const int64_t own, const int step)
+INLINE T NAME(subtract_long)(T sum, const T *val, const int32_t *colind, const int64_t end, const int64_t n, const T *x,
+    const int64_t ldx, const int64_t own, const int step)
 {
-    NAME(quad) side = {0, 0, 0, 0};
+    V side = {0, 0, 0, 0};
     const int64_t tail = end - TULLE__SOLVE_TAIL * step;
     int64_t left = n - TULLE__SOLVE_TAIL, at = end - n * step;
     for (; left >= 4; left -= 4, at += 4 * step) {
-        NAME(quad) line;
+        V line;
         for (int q = 0; q < 4; q++) line[q] = x[colind[at + q * step] * ldx];
         side += NAME(four_values)(val, at, step) * line;
     }
@@ -64,7 +58,7 @@ ROWS static inline __attribute__((always_inline)) T NAME(subtract_long)(T sum, c
 
 /* Out of line, for rows among short ones, whose loop needs the registers; lines lie next to each other. */
 #define LONG(word, step)                                                                                               \
-    ROWS static __attribute__((noinline)) T NAME(word)(                                                                \
+    static __attribute__((noinline)) T NAME(word)(                                                                     \
         T sum, const T *val, const int32_t *colind, int64_t end, int64_t n, const T *x, int64_t own)                   \
     {                                                                                                                  \
         return NAME(subtract_long)(sum, val, colind, end, n, x, 1, own, step);                                         \
@@ -76,8 +70,8 @@ LONG(long_down, -1)
 /* Of rows in place, `divides` is known beforehand. Their pivot, if it is stored, is the last entry in the order of
  * step.
  */
-ROWS static inline __attribute__((always_inline)) void NAME(solve_rows)(const tulle__solve_task *task, int64_t column,
-    const int step, const enum tulle__column_kind kind, const int divides)
+INLINE void NAME(solve_rows)(const tulle__solve_task *task, int64_t column, const int step,
+    const enum tulle__column_kind kind, const int divides)
 {
     const int any = kind == TULLE__COLUMN_ANY, permuted = kind >= TULLE__COLUMN_PERMUTED;
     const int in_place = !any && !permuted, chained = kind == TULLE__COLUMN_CHAINED;
@@ -127,11 +121,11 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_rows)(const tu
 
 /* A function for each kind, direction and way of pivots: in one, they would not have the registers that they need. */
 #define LOOP(kind, word, divides)                                                                                      \
-    ROWS static __attribute__((noinline)) void NAME(word##_up)(const tulle__solve_task *task, int64_t column)          \
+    static __attribute__((noinline)) void NAME(word##_up)(const tulle__solve_task *task, int64_t column)               \
     {                                                                                                                  \
         NAME(solve_rows)(task, column, 1, kind, divides);                                                              \
     }                                                                                                                  \
-    ROWS static __attribute__((noinline)) void NAME(word##_down)(const tulle__solve_task *task, int64_t column)        \
+    static __attribute__((noinline)) void NAME(word##_down)(const tulle__solve_task *task, int64_t column)             \
     {                                                                                                                  \
         NAME(solve_rows)(task, column, -1, kind, divides);                                                             \
     }
@@ -147,4 +141,5 @@ static void NAME(solve)(const tulle__solve_task *task, int64_t column)
 }
 
 #undef BITS
+#undef LANES
 #undef NAME

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the row loop of a triangular solve for WIDTH columns at once, included with
- *   T, LANES     the type, and how many columns are a vector of 64 bytes
- *   WIDTH        a power of two, 2 or more
- *   ROWS         what the functions are compiled for
- *   NAME(x)      x with a suffix of its own
- * The sums of WIDTH columns stay in registers, in vectors that the compiler can keep there: it takes narrower ones
- * apart where it has none so wide, but puts wider ones in memory.
+ * Template of the row loop of a triangular solve for WIDTH columns of type T at once, over lanes.h; WIDTH is a power of
+ * two, 2 or more. The sums of WIDTH columns stay in registers. Vectors are no wider than these: of wider ones, which a
+ * compiler takes apart, it keeps the parts in memory where there are several.
  */
-#if WIDTH < LANES
-typedef T NAME(vector) __attribute__((vector_size(WIDTH * sizeof(T)), aligned(sizeof(T)), may_alias));
+#define NAME(x) INSTANCE(x, T, WIDTH)
+#if WIDTH < MOST(T)
+#define LANES WIDTH
 #else
-typedef T NAME(vector) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+#define LANES MOST(T)
 #endif
-#define VECTOR NAME(vector)
-#define PARTS (WIDTH > LANES ? WIDTH / LANES : 1)
+#define PARTS (WIDTH / LANES)
 #define EACH_PART for (int q = 0; q < PARTS; q++)
 
-ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
-    const tulle__solve_task *task, int64_t column, int step, const enum tulle__solve_kind kind)
+INLINE void NAME(solve_step)(const tulle__solve_task *task, int64_t column, int step, const enum tulle__solve_kind kind)
 {
     const int tight = kind != TULLE__SOLVE_ANY, permuted = kind == TULLE__SOLVE_PERMUTED;
     const int in_place = kind == TULLE__SOLVE_IN_PLACE;
@@ -34,26 +29,27 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
         int64_t first = step > 0 ? from : from + n - 1;
         const T *v = val + first;
         const int32_t *c = colind + first;
-        VECTOR sum[PARTS], *to;
-        EACH_PART sum[q] = ((const VECTOR *)(b + i * ldb))[q];
+        V sum[PARTS];
+        const T *line = b + i * ldb;
+        EACH_PART sum[q] = LOAD(line + q * LANES);
         for (int64_t k = 0; k < n; k++) {
-            const VECTOR *line = (const VECTOR *)(x + c[k * step] * ldx);
-            EACH_PART sum[q] -= v[k * step] * line[q];
+            line = x + c[k * step] * ldx;
+            EACH_PART sum[q] -= v[k * step] * LOAD(line + q * LANES);
         }
         if (inverse) EACH_PART sum[q] *= inverse[s];
         if (divides) {
             T reciprocal = 1 / val[head ? from - 1 : from + n];
             EACH_PART sum[q] *= reciprocal;
         }
-        to = (VECTOR *)(x + (task->at + r) * ldx);
-        EACH_PART to[q] = sum[q];
+        T *to = x + (task->at + r) * ldx;
+        EACH_PART STORE(to + q * LANES, sum[q]);
         if (!out) continue;
-        to = (VECTOR *)(out + i * ldo);
-        EACH_PART to[q] = sum[q];
+        to = out + i * ldo;
+        EACH_PART STORE(to + q * LANES, sum[q]);
     }
 }
 
-ROWS static void NAME(solve)(const tulle__solve_task *task, int64_t column)
+static void NAME(solve)(const tulle__solve_task *task, int64_t column)
 {
     const enum tulle__solve_kind kind = tulle__solve_kind(task, WIDTH);
     if (kind == TULLE__SOLVE_PERMUTED)
@@ -68,8 +64,6 @@ ROWS static void NAME(solve)(const tulle__solve_task *task, int64_t column)
         NAME(solve_step)(task, column, -1, TULLE__SOLVE_ANY);
 }
 
-#undef EACH_PART
-#undef PARTS
-#undef VECTOR
+#undef LANES
 #undef WIDTH
 #undef NAME
