@@ -3,9 +3,9 @@
 #ifndef TULLE_TRISOLVE_SOLVER_H
 #define TULLE_TRISOLVE_SOLVER_H
 
-#include "algo/trisolve/arrangement.h"
-#include "algo/trisolve/push.h"
-#include "algo/trisolve/scatter.h"
+#include "algo/trisolve/method_schedule.h"
+#include "algo/trisolve/push/push.h"
+#include "algo/trisolve/baselines/scatter.h"
 #include "mat/context.h"
 
 enum { TULLE__CANDIDATES = 3 };

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "algo/trisolve/tasks.h"
+#include "algo/trisolve/push/tasks.h"
 #include "base/error.h"
 
 /* Rows of A in parts of about equal numbers of entries, which PEs have in turn, in the order of solving. */

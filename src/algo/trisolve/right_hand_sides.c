@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/sides.h"
+#include "algo/trisolve/right_hand_sides.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #ifndef TULLE_TRISOLVE_CHUNKED_H
 #define TULLE_TRISOLVE_CHUNKED_H
 
-#include "algo/trisolve/share.h"
+#include "algo/trisolve/worker_schedule.h"
 
 /* Local: the share of one of so many workers, chunks of so many rows. */
 tulle_status tulle__chunked_share(

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "algo/option_values.h"
-#include "algo/trisolve/sides.h"
-#include "algo/trisolve/tasks.h"
+#include "algo/trisolve/right_hand_sides.h"
+#include "algo/trisolve/push/tasks.h"
 #include "base/error.h"
 
 /* Private memory only: what is left goes with the team. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/supernodes.h"
+#include "algo/trisolve/supernodal/supernodes.h"
 
 #include <stdlib.h>
 #include <string.h>

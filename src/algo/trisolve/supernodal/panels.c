@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/strips.h"
+#include "algo/trisolve/supernodal/panels.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/leveled.h"
+#include "algo/trisolve/rows/leveled.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/tasks.h"
+#include "algo/trisolve/push/tasks.h"
 
 #include <string.h>
 
-#include "algo/trisolve/letters.h"
-#include "algo/trisolve/push.h"
+#include "algo/trisolve/push/letters.h"
+#include "algo/trisolve/push/push.h"
 #include "base/error.h"
 
 enum { TASKS_MOST = 64, ROWS_MOST = 1 << 16, ENTRIES_MOST = 1 << 21, TOLD_MOST = 1 << 24, TRIES = 5, STORES = 8 };

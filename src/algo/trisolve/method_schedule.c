@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/arrangement.h"
+#include "algo/trisolve/method_schedule.h"
 
-#include "algo/trisolve/chunked.h"
+#include "algo/trisolve/rows/chunked.h"
 #include "algo/trisolve/solver.h"
-#include "algo/trisolve/strips.h"
+#include "algo/trisolve/supernodal/panels.h"
 #include "base/error.h"
 
 enum { INSPECTED = 512 }; /* rows that stay in a cache until they are looked at */

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "algo/trisolve/scatter.h"
+#include "algo/trisolve/baselines/scatter.h"
 #include "base/error.h"
 
 enum { COUNTERS, SUMS };

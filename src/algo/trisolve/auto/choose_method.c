@@ -4,9 +4,9 @@
  * models of rows, entries and words that take a while to be seen, and adds what the analysis takes. If many solves are
  * to come, the first ones are made by each method in turn that may be the fastest.
  */
-#include "algo/trisolve/chunked.h"
+#include "algo/trisolve/rows/chunked.h"
 #include "algo/trisolve/solver.h"
-#include "algo/trisolve/supernodes.h"
+#include "algo/trisolve/supernodal/supernodes.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/spec.h"

@@ -6,8 +6,8 @@
 #ifndef TULLE_TRISOLVE_ARRANGEMENT_H
 #define TULLE_TRISOLVE_ARRANGEMENT_H
 
-#include "algo/trisolve/leveled.h"
-#include "algo/trisolve/supernodes.h"
+#include "algo/trisolve/rows/leveled.h"
+#include "algo/trisolve/supernodal/supernodes.h"
 
 typedef struct tulle__arrangement {
     tulle_method method;

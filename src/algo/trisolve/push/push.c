@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/push.h"
+#include "algo/trisolve/push/push.h"
 
 #include <string.h>
 
-#include "algo/trisolve/letters.h"
+#include "algo/trisolve/push/letters.h"
 #include "base/error.h"
 
 enum { GROUP_ROWS = 16 }; /* values are sent group by group */

@@ -8,8 +8,8 @@
 #ifndef TULLE_TRISOLVE_STRIPS_H
 #define TULLE_TRISOLVE_STRIPS_H
 
-#include "algo/trisolve/share.h"
-#include "algo/trisolve/supernodes.h"
+#include "algo/trisolve/worker_schedule.h"
+#include "algo/trisolve/supernodal/supernodes.h"
 
 enum { TULLE__STRIP_SIDES = 32 }; /* right-hand sides that are gathered at once */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/chunked.h"
+#include "algo/trisolve/rows/chunked.h"
 
 #include "base/error.h"
 

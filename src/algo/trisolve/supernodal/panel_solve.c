@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "algo/trisolve/strips.h"
+#include "algo/trisolve/supernodal/panels.h"
 
 enum { LARGE = 1024 }; /* multiplications of a block that are worth gathering for */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/letters.h"
+#include "algo/trisolve/push/letters.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/share.h"
+#include "algo/trisolve/worker_schedule.h"
 
 #include <string.h>
 
-#include "algo/trisolve/strips.h"
+#include "algo/trisolve/supernodal/panels.h"
 #include "base/error.h"
 
 void tulle__share_fini(tulle__share *share)

@@ -12,7 +12,7 @@
 #ifndef TULLE_TRISOLVE_PUSH_H
 #define TULLE_TRISOLVE_PUSH_H
 
-#include "algo/trisolve/share.h"
+#include "algo/trisolve/worker_schedule.h"
 
 enum {
     TULLE__FANOUT = 8,     /* an owner tells so many PEs itself, where nobody says how many */

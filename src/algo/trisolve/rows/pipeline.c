@@ -4,7 +4,7 @@
  * between blocks are found once, and the pipeline is played through for one chunk after the other. A block takes the
  * time of its entries, and begins when its worker is free and what it needs of others has been seen.
  */
-#include "algo/trisolve/chunked.h"
+#include "algo/trisolve/rows/chunked.h"
 #include "base/error.h"
 
 enum { ROWS_LEAST = 1 << 12, ROWS_MOST = 1 << 16, BLOCK_MOST = 16, CHUNK_LEAST = 32 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Analysis of the methods that go by columns. */
-#include "algo/trisolve/scatter.h"
+#include "algo/trisolve/baselines/scatter.h"
 
 #include <string.h>
 

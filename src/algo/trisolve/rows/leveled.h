@@ -10,7 +10,7 @@
 #ifndef TULLE_TRISOLVE_LEVELED_H
 #define TULLE_TRISOLVE_LEVELED_H
 
-#include "algo/trisolve/share.h"
+#include "algo/trisolve/worker_schedule.h"
 
 /* The order, made by PE 0 and read by all. Positions are of all workers' rows: those of worker 0 come first. */
 typedef struct tulle__order {

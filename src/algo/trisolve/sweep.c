@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "algo/trisolve/solver.h"
-#include "algo/trisolve/strips.h"
+#include "algo/trisolve/supernodal/panels.h"
 #include "base/error.h"
 #include "base/spin.h"
 
