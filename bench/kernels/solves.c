@@ -191,7 +191,7 @@ static tulle_status open_solver(tulle_comm *comm, struct bench *bench)
     const tulle_csr_rows rows = {
         .count = t->n, .rowptr = t->rowptr, .colind = t->colind, .colind_bytes = 4, .val = t->val, .borrow = 1};
     const tulle_trisolve_options options = {
-        .method = TULLE_METHOD_SERIAL, .diag = t->unit ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED};
+        .method = TULLE_TRISOLVE_SERIAL, .diag = t->unit ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED};
     tulle_status status;
     tulle_mat *T = NULL;
     tulle_layout *layout = NULL;

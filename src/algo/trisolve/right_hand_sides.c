@@ -5,20 +5,20 @@
 
 #include "base/error.h"
 
-tulle_status tulle__sides_stage(tulle_trisolve *solver, tulle_gidx cols, tulle_mat **stage)
+tulle_status tulle__rhs_stage(tulle_trisolve *solver, tulle_gidx cols, tulle_mat **stage)
 {
     tulle_layout *layout = NULL;
     if (*stage && (*stage)->layout->n == cols) return TULLE_OK;
     tulle_mat_free(*stage);
     *stage = NULL;
-    tulle_status status = tulle_comm_agree(solver->comm, tulle__triangle_sides(&solver->triangle, cols, &layout));
+    tulle_status status = tulle_comm_agree(solver->comm, tulle__triangle_rhs_layout(&solver->triangle, cols, &layout));
     if (status == TULLE_OK)
         status = tulle_mat_new_dense(solver->comm, layout, solver->triangle.T->type, TULLE_ROW_MAJOR, stage);
     tulle_layout_free(layout);
     return status;
 }
 
-int tulle__sides_suit(const tulle_trisolve *solver, const tulle_mat *X)
+int tulle__rhs_suit(const tulle_trisolve *solver, const tulle_mat *X)
 {
     const tulle_layout *l = X->layout, *dealt = solver->triangle.dealt;
     if (l->nt > 1) return 0;
@@ -74,10 +74,10 @@ static void copy_own(const tulle_mat *from, const tulle_mat *to)
         }
 }
 
-tulle_status tulle__sides_bring(tulle_trisolve *solver, tulle_mat *B)
+tulle_status tulle__rhs_bring(tulle_trisolve *solver, const tulle_mat *B)
 {
     tulle_mat *parts = NULL;
-    tulle_status status = tulle__sides_stage(solver, B->layout->n, &solver->stage_B);
+    tulle_status status = tulle__rhs_stage(solver, B->layout->n, &solver->stage_B);
     if (status != TULLE_OK) return status;
     if (solver->triangle.reach == TULLE__ROWS_ALL) {
         copy_tiles(B, solver->stage_B, 0);
@@ -90,7 +90,7 @@ tulle_status tulle__sides_bring(tulle_trisolve *solver, tulle_mat *B)
     return TULLE_OK;
 }
 
-tulle_status tulle__sides_take(tulle_trisolve *solver, tulle_mat *X)
+tulle_status tulle__rhs_take(tulle_trisolve *solver, tulle_mat *X)
 {
     tulle_mat *parts = NULL;
     if (solver->triangle.reach == TULLE__ROWS_ALL) {
@@ -105,7 +105,7 @@ tulle_status tulle__sides_take(tulle_trisolve *solver, tulle_mat *X)
     return status;
 }
 
-void tulle__sides_lines(const tulle_trisolve *solver, const tulle_mat *X, void *lines, int back)
+void tulle__rhs_lines(const tulle_trisolve *solver, const tulle_mat *X, void *lines, int back)
 {
     const tulle__triangle *t = &solver->triangle;
     size_t size = tulle_type_size(X->type), line = (size_t)X->layout->n * size;

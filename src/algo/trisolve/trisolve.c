@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/solver.h"
+#include "algo/trisolve/method.h"
 
 #include <string.h>
 
 #include "algo/option_values.h"
+#include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/right_hand_sides.h"
-#include "algo/trisolve/push/tasks.h"
 #include "base/error.h"
 
 /* Private memory only: what is left goes with the team. */
 static void drop(tulle_trisolve *solver)
 {
-    for (int a = 0; a < TULLE__CANDIDATES; a++) tulle__arrangement_fini(&solver->arranged[a]);
+    for (int a = 0; a < TULLE__CANDIDATES; a++) tulle__method_schedule_fini(&solver->candidate[a]);
     if (solver->words.length) tulle__heap_give(solver->comm->pe->control, &solver->words);
     tulle__levels_fini(&solver->levels);
-    tulle__push_fini(&solver->push);
-    tulle__scatter_fini(&solver->scatter);
     tulle__triangle_fini(&solver->triangle);
     tulle__free(solver->word);
     tulle__free(solver->row);
@@ -98,44 +96,41 @@ void tulle__solver_free(tulle_trisolve *solver)
 }
 
 /* Without the agreement at the end. */
-static tulle_status analyse(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
+static tulle_status analyse(const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
 {
     tulle_comm *comm = T->comm;
     tulle_trisolve *solver = NULL;
-    int is_dealt = options && tulle__method_deals(options->method);
-    int tasks = !is_dealt ? 0 : options->tasks ? options->tasks : TULLE__TASKS;
-    if (is_dealt && options->method == TULLE_METHOD_PUSH && !options->tasks) tasks = TULLE__TASKS_BY_MODEL;
-    if (is_dealt && (options->method == TULLE_METHOD_UNIFIED || options->method == TULLE_METHOD_SHMEM)) tasks = 1;
+    const tulle__dealing *dealing = tulle__method_of(options->method)->dealing;
     tulle_status status = tulle__alloc_zero(1, sizeof *solver, "a solver", &solver);
     if (status == TULLE_OK) {
         *out = solver;
         solver->comm = comm;
-        solver->options = options ? *options : TULLE_TRISOLVE_DEFAULT;
-        solver->each = tulle__is_virtual(comm) || is_dealt ? 1 : comm->pe->threads;
+        solver->options = *options;
+        solver->each = tulle__is_virtual(comm) || dealing ? 1 : comm->pe->threads;
         status = tulle__context_get(comm, &solver->context);
         if (status == TULLE_OK) status = open_rows(solver);
     }
     TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle__triangle_init(T, &solver->options, tasks, &solver->triangle));
+    TULLE_TRY(tulle__triangle_init(T, &solver->options, dealing, &solver->triangle));
     int all = solver->triangle.reach != TULLE__ROWS_GATHERED;
     solver->workers = all ? solver->each * comm->size : solver->each;
     solver->mine = all || comm->rank == 0 ? solver->each : 0;
-    solver->uninspected = tulle__solver_is_brief(&solver->options);
-    if (solver->uninspected)
-        tulle__triangle_trust(&solver->triangle);
+    solver->unvalidated = tulle__solver_is_brief(&solver->options);
+    if (solver->unvalidated)
+        tulle__triangle_skip_validation(&solver->triangle);
     else
-        TULLE_TRY(tulle__triangle_inspect(&solver->triangle));
-    if (!is_dealt) TULLE_TRY(connect(solver));
+        TULLE_TRY(tulle__triangle_validate(&solver->triangle));
+    if (!dealing) TULLE_TRY(connect(solver));
     TULLE_TRY(tulle__solver_choose(solver));
-    for (int a = 0; a < solver->narranged; a++) TULLE_TRY(tulle__arrange(solver, &solver->arranged[a]));
+    for (int a = 0; a < solver->ncandidates; a++) TULLE_TRY(tulle__method_schedule_make(solver, &solver->candidate[a]));
     tulle__levels_fini(&solver->levels);
-    solver->now = &solver->arranged[solver->narranged - 1];
+    solver->now = &solver->candidate[solver->ncandidates - 1];
     status = TULLE_OK;
 out:
     return status;
 }
 
-tulle_status tulle__solver_analyse(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver)
+tulle_status tulle__solver_analyse(const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver)
 {
     *solver = NULL;
     tulle_status status = tulle_comm_agree(T->comm, analyse(T, options, solver));
@@ -145,17 +140,18 @@ tulle_status tulle__solver_analyse(tulle_mat *T, const tulle_trisolve_options *o
     return status;
 }
 
-tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
+tulle_status tulle_trisolve_new(const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
 {
-    if (TULLE__NULL(T) || TULLE__NULL_AS(out, "solver") || TULLE__SOLVE_WRONG(options) || TULLE__SIDE_WRONG(options))
+    tulle_trisolve_options copy;
+    if (TULLE__NULL(T) || TULLE__NULL_AS(out, "solver") || TULLE__OPTIONS(options, &copy) ||
+        TULLE__SOLVE_WRONG(options) || TULLE__SIDE_WRONG(options))
         return tulle__refuse(T ? T->comm : NULL);
     tulle_trisolve *solver = NULL;
     tulle_comm *comm = T->comm;
     int64_t start = tulle__now(comm);
     tulle_status status = tulle_comm_agree(comm, check_operand(T));
     if (status == TULLE_OK) status = tulle__solver_analyse(T, options, &solver);
-    if (!options || options->method == TULLE_METHOD_AUTO)
-        status = tulle__solver_weigh_push(T, options, status, &solver);
+    if (options->method == TULLE_TRISOLVE_AUTO) status = tulle__solver_weigh_push(T, options, status, &solver);
     if (status == TULLE_OK) {
         int64_t analysis = 0;
         tulle__part_end(comm, "analyse", start, &analysis);
@@ -172,24 +168,7 @@ tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *opti
 tulle_status tulle_trisolve_layout(const tulle_trisolve *solver, tulle_gidx cols, tulle_layout **layout)
 {
     if (TULLE__NULL(solver) || TULLE__NEGATIVE(cols) || TULLE__NULL(layout)) return TULLE_ERR_ARG;
-    return tulle__triangle_sides(&solver->triangle, cols, layout);
-}
-
-/* B and X are one tile each, of rows side by side. */
-static tulle_status solve_in_place(
-    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
-{
-    int permuted = tulle__method_permutes(solver->now->method);
-    tulle_tile b = tulle__tile_in_place(B, 0, 0), x = tulle__tile_in_place(X, 0, 0);
-    tulle_tile own = permuted ? tulle__tile_in_place(solver->lines, 0, 0) : x;
-    tulle__pass pass = {.cols = X->layout->n,
-        .b = b.val,
-        .ldb = b.order == TULLE_ROW_MAJOR ? b.ld : 1,
-        .x = own.val,
-        .ldx = own.order == TULLE_ROW_MAJOR ? own.ld : 1,
-        .out = permuted ? x.val : NULL,
-        .ldo = x.order == TULLE_ROW_MAJOR ? x.ld : 1};
-    return tulle__solver_pass(solver, &pass, times);
+    return tulle__triangle_rhs_layout(&solver->triangle, cols, layout);
 }
 
 static tulle_status check_sides(const tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X)
@@ -228,16 +207,18 @@ static tulle_status spread(tulle_trisolve *solver, const tulle__solve_times *tim
 static tulle_status make_report(
     tulle_trisolve *solver, tulle_gidx cols, const tulle__solve_times *times, tulle_trisolve_report *report)
 {
-    const tulle__arrangement *now = solver->now;
-    int64_t counts[6] = {0, 0, solver->push.sent + solver->scatter.messages, 0, tulle__page_faults(solver->comm), 0};
+    const tulle__method_schedule *now = solver->now;
+    const tulle__method *method = tulle__method_of(now->method);
+    int64_t counts[6] = {0, 0, 0, 0, tulle__page_faults(solver->comm), 0};
     counts[4] -= solver->faults;
     tulle_status status = spread(solver, times, report);
     for (int w = 0; w < solver->mine; w++) {
-        counts[0] += 2 * now->share[w].nnz + (solver->triangle.unit ? 0 : now->share[w].nrows);
-        counts[1] += now->share[w].nwaits;
+        counts[0] += 2 * now->worker[w].nnz + (solver->triangle.unit ? 0 : now->worker[w].nrows);
+        counts[1] += now->worker[w].nwaits;
+        counts[2] += times[w].messages;
         counts[3] += times[w].polls;
     }
-    for (int a = 0; a < solver->narranged; a++) counts[5] += solver->arranged[a].bytes;
+    for (int a = 0; a < solver->ncandidates; a++) counts[5] += solver->candidate[a].bytes;
     if (status == TULLE_OK) status = tulle_comm_reduce_int(solver->comm, TULLE_SUM, 6, counts);
     report->flops = counts[0] * cols;
     report->waits = counts[1];
@@ -245,84 +226,54 @@ static tulle_status make_report(
     report->polls = counts[3];
     report->faults = counts[4];
     report->tasks = solver->triangle.tasks;
-    report->workers = solver->now->method == TULLE_METHOD_SERIAL ? 1 : solver->workers;
-    report->levels = now->order.levels;
-    report->supernodes = now->supernodes.count;
-    report->chunk = now->method == TULLE_METHOD_CHUNKED ? now->chunk : 0;
+    report->workers = method->alone ? 1 : solver->workers;
+    report->levels = now->levels;
+    report->supernodes = now->panels;
+    report->chunk = now->chunk;
     report->analysis_seconds = solver->analysis_seconds;
     report->bytes = (size_t)counts[5];
     report->method = now->method;
-    report->trial = solver->narranged > 1 && cols > 0;
-    report->same_bits = !tulle__method_scatters(now->method) && now->method != TULLE_METHOD_SUPERNODAL;
+    report->trial = solver->ncandidates > 1 && cols > 0;
+    report->reproducible = method->reproducible;
     return status;
 }
 
-/* Over a network: own lines of B go in, own lines of X come out. */
-static tulle_status solve_dealt(
-    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
-{
-    tulle__sides_lines(solver, B, solver->push.b, 0);
-    tulle_status status = tulle__solver_push(solver, times);
-    if (status == TULLE_OK) tulle__sides_lines(solver, X, solver->push.lines, 1);
-    return status;
-}
-
-/* By columns: the lines are B's, and become X's. */
-static tulle_status solve_columns(
-    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
-{
-    tulle__sides_lines(solver, B, solver->scatter.lines, 0);
-    tulle_status status = tulle__solver_scatter(solver, times);
-    if (status == TULLE_OK) tulle__sides_lines(solver, X, solver->scatter.lines, 1);
-    return status;
-}
-
-static tulle_status solve(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
+static tulle_status solve(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
 {
     tulle_status status = TULLE_OK;
-    tulle_mat *b = B, *x = X;
+    const tulle_mat *b = B, *x = X;
     int64_t start, moving = 0, waiting = 0;
-    int dealt = solver->now->method == TULLE_METHOD_PUSH, columns = tulle__method_scatters(solver->now->method);
-    int64_t suit[2] = {tulle__sides_suit(solver, B), tulle__sides_suit(solver, X)};
-    if (dealt) {
-        TULLE_TRY(tulle__push_open(&solver->push, X->layout->n));
-        tulle__push_arm(&solver->push);
-    }
-    if (columns) {
-        TULLE_TRY(tulle__left_sum_open(&solver->scatter, X->layout->n));
-        tulle__left_sum_arm(&solver->scatter);
-    }
+    const tulle__method *method = tulle__method_of(solver->now->method);
+    int64_t suit[2] = {tulle__rhs_suit(solver, B), tulle__rhs_suit(solver, X)};
+    if (method->open) TULLE_TRY(method->open(solver, X->layout->n));
     /* all have come: B may be read; agreed, as what follows agrees by itself */
     TULLE_TRY(tulle_comm_agree(solver->comm, tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)));
-    if (tulle__method_permutes(solver->now->method))
-        TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->lines));
+    if (method->permutes) TULLE_TRY(tulle__rhs_stage(solver, X->layout->n, &solver->lines));
     if (!suit[0]) {
         start = tulle__now(solver->comm);
-        TULLE_TRY(tulle__sides_bring(solver, B));
+        TULLE_TRY(tulle__rhs_bring(solver, B));
         tulle__part_end(solver->comm, "bring B", start, &moving);
         b = solver->stage_B;
     }
     if (!suit[1]) {
-        TULLE_TRY(tulle__sides_stage(solver, X->layout->n, &solver->stage_X));
+        TULLE_TRY(tulle__rhs_stage(solver, X->layout->n, &solver->stage_X));
         x = solver->stage_X;
     }
-    if (columns)
-        status = solve_columns(solver, b, x, times);
-    else if (solver->mine)
-        status = dealt ? solve_dealt(solver, b, x, times) : solve_in_place(solver, b, x, times);
+    if (solver->mine) status = method->sweep(solver, b, x, times);
     start = tulle__now(solver->comm);
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
     tulle__part_end(solver->comm, "wait for PEs", start, &waiting);
     if (x != X) {
         start = tulle__now(solver->comm);
-        TULLE_TRY(tulle__sides_take(solver, X));
+        TULLE_TRY(tulle__rhs_take(solver, X));
         tulle__part_end(solver->comm, "return X", start, &moving);
     }
 out:
     return status;
 }
 
-tulle_status tulle_trisolve_execute(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle_trisolve_report *report)
+tulle_status tulle_trisolve_execute(
+    tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle_trisolve_report *report)
 {
     if (TULLE__NULL(solver) || TULLE__NULL(B) || TULLE__NULL(X))
         return tulle__refuse(solver ? solver->comm : B ? B->comm : X ? X->comm : NULL);
@@ -338,7 +289,7 @@ tulle_status tulle_trisolve_execute(tulle_trisolve *solver, tulle_mat *B, tulle_
     tulle__free(times);
     status = tulle_comm_agree(solver->comm, status);
     if (status != TULLE_OK) return status;
-    solver->uninspected = 0;
+    solver->unvalidated = 0;
     tulle__solver_tried(solver, X->layout->n, made.seconds);
     if (report) *report = made;
     return TULLE_OK;
@@ -353,17 +304,16 @@ tulle_status tulle_trisolve_update(tulle_trisolve *solver)
         status = tulle__fail(TULLE_ERR_STATE, "the triangle has another structure than when it was analysed");
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
     TULLE_TRY(tulle__triangle_renew(t));
-    TULLE_TRY(tulle__triangle_inspect(t)); /* and all have come */
-    solver->uninspected = 0;
-    if (solver->scatter.comm) status = tulle__scatter_update(t, &solver->scatter);
-    for (int a = 0; a < solver->narranged && status == TULLE_OK; a++)
-        status = tulle__arrangement_renew(solver, &solver->arranged[a]);
+    TULLE_TRY(tulle__triangle_validate(t)); /* and all have come */
+    solver->unvalidated = 0;
+    for (int a = 0; a < solver->ncandidates && status == TULLE_OK; a++)
+        status = tulle__method_schedule_renew(solver, &solver->candidate[a]);
 out:
     return tulle_comm_agree(solver->comm, status);
 }
 
-tulle_method tulle_trisolve_method(const tulle_trisolve *solver)
+tulle_trisolve_method tulle_trisolve_method_of(const tulle_trisolve *solver)
 {
-    if (TULLE__NULL(solver)) return TULLE_METHOD_AUTO;
+    if (TULLE__NULL(solver)) return TULLE_TRISOLVE_AUTO;
     return solver->now->method;
 }

@@ -3,98 +3,98 @@
 
 #include <string.h>
 
-#include "algo/trisolve/supernodal/panels.h"
 #include "base/error.h"
 
-void tulle__share_fini(tulle__share *share)
+void tulle__worker_schedule_fini(tulle__worker_schedule *schedule)
 {
-    tulle__free(share->group);
-    tulle__free(share->wait);
-    tulle__free(share->inverse);
-    tulle__free(share->rowptr);
-    tulle__free(share->colind);
-    tulle__free(share->val);
-    tulle__free(share->seen);
-    tulle__strips_free(share->strips);
-    tulle__share_end(share);
-    *share = (tulle__share){.worker = share->worker};
+    tulle__free(schedule->block);
+    tulle__free(schedule->wait);
+    tulle__free(schedule->inverse);
+    tulle__free(schedule->rowptr);
+    tulle__free(schedule->colind);
+    tulle__free(schedule->val);
+    tulle__free(schedule->seen);
+    if (schedule->dense) schedule->dense->free(schedule->panels);
+    tulle__worker_schedule_end(schedule);
+    *schedule = (tulle__worker_schedule){.worker = schedule->worker};
 }
 
-size_t tulle__share_bytes(const tulle__share *share, tulle_type type)
+size_t tulle__worker_schedule_bytes(const tulle__worker_schedule *schedule, tulle_type type)
 {
-    size_t bytes = (size_t)share->room * sizeof *share->group + (size_t)share->wait_room * sizeof *share->wait;
-    if (share->strips) bytes += tulle__strips_bytes(share->strips);
-    if (share->inverse) bytes += (size_t)share->nrows * tulle_type_size(type);
-    if (share->rowptr)
-        bytes += ((size_t)share->nrows + 1) * sizeof *share->rowptr +
-                 (size_t)share->nnz * (sizeof *share->colind + tulle_type_size(type));
+    size_t bytes =
+        (size_t)schedule->room * sizeof *schedule->block + (size_t)schedule->wait_room * sizeof *schedule->wait;
+    if (schedule->dense && schedule->panels) bytes += schedule->dense->bytes(schedule->panels);
+    if (schedule->inverse) bytes += (size_t)schedule->nrows * tulle_type_size(type);
+    if (schedule->rowptr)
+        bytes += ((size_t)schedule->nrows + 1) * sizeof *schedule->rowptr +
+                 (size_t)schedule->nnz * (sizeof *schedule->colind + tulle_type_size(type));
     return bytes;
 }
 
-tulle_status tulle__share_begin(tulle__share *share, int worker, int workers)
+tulle_status tulle__worker_schedule_begin(tulle__worker_schedule *schedule, int worker, int workers)
 {
     tulle_status status;
-    *share = (tulle__share){.worker = worker, .workers = workers};
-    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *share->known, "rows known to be solved", &share->known));
-    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *share->need, "rows needed", &share->need));
-    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *share->seen, "rows seen to be solved", &share->seen));
+    *schedule = (tulle__worker_schedule){.worker = worker, .workers = workers};
+    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *schedule->known, "rows known to be solved", &schedule->known));
+    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *schedule->need, "rows needed", &schedule->need));
+    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *schedule->seen, "rows seen to be solved", &schedule->seen));
 out:
     return status;
 }
 
-void tulle__share_end(tulle__share *share)
+void tulle__worker_schedule_end(tulle__worker_schedule *schedule)
 {
-    tulle__free(share->known);
-    tulle__free(share->need);
-    share->known = share->need = NULL;
+    tulle__free(schedule->known);
+    tulle__free(schedule->need);
+    schedule->known = schedule->need = NULL;
 }
 
-int tulle__share_must_wait(const tulle__share *share)
+int tulle__worker_schedule_must_wait(const tulle__worker_schedule *schedule)
 {
-    for (int w = 0; w < share->workers; w++)
-        if (share->need[w] > share->known[w]) return 1;
+    for (int w = 0; w < schedule->workers; w++)
+        if (schedule->need[w] > schedule->known[w]) return 1;
     return 0;
 }
 
-static tulle_status add_wait(tulle__share *share, int worker, int64_t rows)
+static tulle_status add_wait(tulle__worker_schedule *schedule, int worker, int64_t rows)
 {
-    if (share->nwaits == INT32_MAX) return tulle__fail(TULLE_ERR_OVERFLOW, "more than %d waits", INT32_MAX);
-    if (share->nwaits == share->wait_room) {
-        int64_t room = share->wait_room ? 2 * share->wait_room : 64;
-        tulle_status status = tulle__realloc((size_t)room, sizeof *share->wait, "waits", &share->wait);
+    if (schedule->nwaits == INT32_MAX) return tulle__fail(TULLE_ERR_OVERFLOW, "more than %d waits", INT32_MAX);
+    if (schedule->nwaits == schedule->wait_room) {
+        int64_t room = schedule->wait_room ? 2 * schedule->wait_room : 64;
+        tulle_status status = tulle__realloc((size_t)room, sizeof *schedule->wait, "waits", &schedule->wait);
         if (status != TULLE_OK) return status;
-        share->wait_room = room;
+        schedule->wait_room = room;
     }
-    share->wait[share->nwaits++] = (tulle__solve_wait){worker, (int32_t)rows};
+    schedule->wait[schedule->nwaits++] = (tulle__solve_wait){worker, (int32_t)rows};
     return TULLE_OK;
 }
 
-tulle_status tulle__share_wait(tulle__share *share)
+tulle_status tulle__worker_schedule_wait(tulle__worker_schedule *schedule)
 {
     tulle_status status = TULLE_OK;
-    for (int w = 0; w < share->workers; w++) {
-        if (share->need[w] > share->known[w]) {
-            TULLE_TRY(add_wait(share, w, share->need[w]));
-            share->known[w] = share->need[w];
+    for (int w = 0; w < schedule->workers; w++) {
+        if (schedule->need[w] > schedule->known[w]) {
+            TULLE_TRY(add_wait(schedule, w, schedule->need[w]));
+            schedule->known[w] = schedule->need[w];
         }
-        share->need[w] = 0;
+        schedule->need[w] = 0;
     }
 out:
     return status;
 }
 
-tulle_status tulle__share_add(tulle__share *share, const tulle__group *group)
+tulle_status tulle__worker_schedule_add(tulle__worker_schedule *schedule, const tulle__row_block *block)
 {
     tulle_status status = TULLE_OK;
-    if (share->ngroups == share->room) {
-        int64_t room = share->room ? 2 * share->room : 64;
-        TULLE_TRY(tulle__realloc((size_t)room, sizeof *share->group, "groups of rows", &share->group));
-        share->room = room;
+    if (schedule->nblocks == schedule->room) {
+        int64_t room = schedule->room ? 2 * schedule->room : 64;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *schedule->block, "blocks of rows", &schedule->block));
+        schedule->room = room;
     }
-    share->nrows += group->count;
-    share->group[share->ngroups] = *group;
-    share->group[share->ngroups].done = share->nrows;
-    share->group[share->ngroups++].last_wait = (int32_t)share->nwaits;
+    schedule->nrows += block->count;
+    schedule->block[schedule->nblocks] = *block;
+    schedule->block[schedule->nblocks].done = schedule->nrows;
+    schedule->block[schedule->nblocks++].last_wait = (int32_t)schedule->nwaits;
     return TULLE_OK;
 out:
     return status;
@@ -119,26 +119,28 @@ static void invert(tulle_type type, const void *val, int64_t pivot, void *invers
         ((double *)inverse)[s] = 1 / ((const double *)val)[pivot];
 }
 
-void tulle__share_refill(tulle__share *share, const tulle__triangle *t)
+tulle_status tulle__worker_schedule_refill(tulle__worker_schedule *schedule, const tulle__triangle *t)
 {
     size_t size = tulle_type_size(t->T->type);
     int cursor = 0;
-    for (int64_t s = 0; s < share->nrows; s++) {
-        tulle__triangle_span span = tulle__triangle_at(t, share->row[s], &cursor);
+    if (schedule->dense) return schedule->dense->refill(schedule, t);
+    for (int64_t s = 0; s < schedule->nrows; s++) {
+        tulle__triangle_span span = tulle__triangle_at(t, schedule->row[s], &cursor);
         if (!span.tile->nnz) continue;
-        copy_values((char *)share->val + (size_t)share->rowptr[s] * size,
+        copy_values((char *)schedule->val + (size_t)schedule->rowptr[s] * size,
             (const char *)span.tile->val + (size_t)span.from * size, span.to - span.from, size, t->upper);
-        if (share->inverse) invert(t->T->type, span.tile->val, t->upper ? span.from - 1 : span.to, share->inverse, s);
+        if (schedule->inverse)
+            invert(t->T->type, span.tile->val, t->upper ? span.from - 1 : span.to, schedule->inverse, s);
     }
+    return TULLE_OK;
 }
 
-tulle_status tulle__share_fill(tulle__share *share, const tulle__triangle *t)
+tulle_status tulle__worker_schedule_fill(tulle__worker_schedule *schedule, const tulle__triangle *t)
 {
     if (!t->unit) {
         tulle_status status =
-            tulle__alloc((size_t)share->nrows, tulle_type_size(t->T->type), "inverse pivots", &share->inverse);
+            tulle__alloc((size_t)schedule->nrows, tulle_type_size(t->T->type), "inverse pivots", &schedule->inverse);
         if (status != TULLE_OK) return status;
     }
-    tulle__share_refill(share, t);
-    return TULLE_OK;
+    return tulle__worker_schedule_refill(schedule, t);
 }

@@ -1,42 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Methods by name, and what auto becomes: PE 0 estimates the time of a solve for each, from the triangle and simple
+ * What auto becomes: PE 0 estimates the time of a solve for each, from the triangle and simple
  * models of rows, entries and words that take a while to be seen, and adds what the analysis takes. If many solves are
  * to come, the first ones are made by each method in turn that may be the fastest.
  */
+#include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/rows/chunked.h"
-#include "algo/trisolve/solver.h"
 #include "algo/trisolve/supernodal/supernodes.h"
-#include "base/arg.h"
 #include "base/error.h"
-#include "base/spec.h"
-
-#define WORD(name, word, text) word,
-static const char *const names[] = {TULLE_METHOD_LIST(WORD)};
-#undef WORD
-
-#define KERNEL(name, word, text) "solve " word,
-static const char *const kernels[] = {TULLE_METHOD_LIST(KERNEL)};
-#undef KERNEL
-
-const char *tulle__solver_kernel(const tulle_trisolve *solver)
-{
-    return kernels[solver->now->method];
-}
-
-const char *tulle_method_name(tulle_method method)
-{
-    return (unsigned)method < TULLE_METHOD_COUNT ? names[method] : "unknown";
-}
-
-tulle_status tulle_method_parse(const char *name, tulle_method *method)
-{
-    if (TULLE__NULL(name) || TULLE__NULL(method)) return TULLE_ERR_ARG;
-    int found = 0;
-    tulle_status status = tulle__name_parse("method", name, names, TULLE_METHOD_COUNT, &found);
-    if (status == TULLE_OK) *method = (tulle_method)found;
-    return status;
-}
 
 /* In solves by one worker: what analysis takes. */
 #define CHUNKED_ANALYSIS 1.5
@@ -113,12 +84,12 @@ out:
 struct choice {
     int count;
     struct {
-        tulle_method method;
+        tulle_trisolve_method method;
         int64_t chunk;
     } candidate[TULLE__CANDIDATES];
 };
 
-static void add(struct choice *choice, tulle_method method, int64_t chunk)
+static void add(struct choice *choice, tulle_trisolve_method method, int64_t chunk)
 {
     choice->candidate[choice->count].method = method;
     choice->candidate[choice->count++].chunk = chunk;
@@ -162,12 +133,12 @@ static tulle_status weigh(tulle_trisolve *solver, struct choice *choice)
     if (p2p && cost < rival) rival = cost;
     TULLE_TRY(has_blocks(t, workers, solver->options.relax, solves, rival, &blocks));
     if (blocks) {
-        add(choice, TULLE_METHOD_SUPERNODAL, 0);
+        add(choice, TULLE_TRISOLVE_SUPERNODAL, 0);
         return TULLE_OK;
     }
-    if (trying || !(chunked || p2p)) add(choice, TULLE_METHOD_SERIAL, 0);
-    if (chunked && (trying || !p2p)) add(choice, TULLE_METHOD_CHUNKED, chunk);
-    if (p2p) add(choice, TULLE_METHOD_P2P, 0);
+    if (trying || !(chunked || p2p)) add(choice, TULLE_TRISOLVE_SERIAL, 0);
+    if (chunked && (trying || !p2p)) add(choice, TULLE_TRISOLVE_CHUNKED, chunk);
+    if (p2p) add(choice, TULLE_TRISOLVE_P2P, 0);
 out:
     return status;
 }
@@ -179,12 +150,12 @@ static tulle_status choose(tulle_trisolve *solver, struct choice *choice)
     const tulle_trisolve_options *options = &solver->options;
     int64_t chunk = options->chunk;
     double gain;
-    if (options->method == TULLE_METHOD_AUTO && (solver->workers == 1 || tulle__solver_is_brief(options) || !t->n)) {
-        add(choice, TULLE_METHOD_SERIAL, 0);
+    if (options->method == TULLE_TRISOLVE_AUTO && (solver->workers == 1 || tulle__solver_is_brief(options) || !t->n)) {
+        add(choice, TULLE_TRISOLVE_SERIAL, 0);
         return TULLE_OK;
     }
-    if (options->method == TULLE_METHOD_AUTO) return weigh(solver, choice);
-    if (options->method == TULLE_METHOD_CHUNKED && !chunk) {
+    if (options->method == TULLE_TRISOLVE_AUTO) return weigh(solver, choice);
+    if (options->method == TULLE_TRISOLVE_CHUNKED && !chunk) {
         tulle_status status = tulle__chunked_choose(t, solver->workers, 1e9, &chunk, &gain);
         if (status != TULLE_OK) return status;
     }
@@ -199,10 +170,10 @@ tulle_status tulle__solver_choose(tulle_trisolve *solver)
     status = tulle_comm_agree(solver->comm, status);
     if (status == TULLE_OK) status = tulle_comm_broadcast(solver->comm, 0, &choice, sizeof choice);
     if (status != TULLE_OK) return status;
-    solver->narranged = choice.count;
+    solver->ncandidates = choice.count;
     for (int c = 0; c < choice.count; c++) {
-        solver->arranged[c].method = choice.candidate[c].method;
-        solver->arranged[c].chunk = choice.candidate[c].chunk;
+        solver->candidate[c].method = choice.candidate[c].method;
+        solver->candidate[c].chunk = choice.candidate[c].chunk;
     }
     return TULLE_OK;
 }
@@ -210,34 +181,34 @@ tulle_status tulle__solver_choose(tulle_trisolve *solver)
 /* After a round of tries. */
 static void give_up(tulle_trisolve *solver, int round)
 {
-    double least = solver->arranged[0].best, limit = round < TRIES ? behind[round - 1] : 1;
+    double least = solver->candidate[0].best, limit = round < TRIES ? behind[round - 1] : 1;
     int kept = 0;
-    for (int a = 1; a < solver->narranged; a++)
-        if (solver->arranged[a].best < least) least = solver->arranged[a].best;
-    for (int a = 0; a < solver->narranged; a++) {
-        if (solver->arranged[a].best <= limit * least && (round < TRIES || !kept))
-            solver->arranged[kept++] = solver->arranged[a];
+    for (int a = 1; a < solver->ncandidates; a++)
+        if (solver->candidate[a].best < least) least = solver->candidate[a].best;
+    for (int a = 0; a < solver->ncandidates; a++) {
+        if (solver->candidate[a].best <= limit * least && (round < TRIES || !kept))
+            solver->candidate[kept++] = solver->candidate[a];
         else
-            tulle__arrangement_fini(&solver->arranged[a]);
+            tulle__method_schedule_fini(&solver->candidate[a]);
     }
-    for (int a = kept; a < solver->narranged; a++) solver->arranged[a] = (tulle__arrangement){.mine = 0};
-    solver->narranged = kept;
+    for (int a = kept; a < solver->ncandidates; a++) solver->candidate[a] = (tulle__method_schedule){.mine = 0};
+    solver->ncandidates = kept;
 }
 
 void tulle__solver_tried(tulle_trisolve *solver, tulle_gidx cols, double seconds)
 {
-    tulle__arrangement *now = solver->now, *end = solver->arranged + solver->narranged;
-    if (solver->narranged == 1 || !cols) return;
+    tulle__method_schedule *now = solver->now, *end = solver->candidate + solver->ncandidates;
+    if (solver->ncandidates == 1 || !cols) return;
     if (cols != solver->tried_cols)
-        for (tulle__arrangement *a = solver->arranged; a < end; a++) a->tries = 0;
+        for (tulle__method_schedule *a = solver->candidate; a < end; a++) a->tries = 0;
     solver->tried_cols = cols;
     if (!now->tries || seconds < now->best) now->best = seconds;
     now->tries++;
-    for (tulle__arrangement *a = solver->arranged; a < end; a++)
+    for (tulle__method_schedule *a = solver->candidate; a < end; a++)
         if (a->tries < now->tries) {
             solver->now = a;
             return;
         }
     give_up(solver, now->tries);
-    solver->now = solver->arranged;
+    solver->now = solver->candidate;
 }

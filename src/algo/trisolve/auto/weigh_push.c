@@ -40,7 +40,7 @@ static tulle_status time_of(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, 
     tulle_trisolve_report report;
     tulle_status status;
     *least = 0;
-    while (solver->narranged > 1) TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL));
+    while (solver->ncandidates > 1) TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL));
     for (int i = 0; i < TRIES; i++) {
         TULLE_TRY(tulle_trisolve_execute(solver, B, X, &report));
         if (i == 0 || report.seconds < *least) *least = report.seconds;
@@ -72,7 +72,7 @@ out:
     return status;
 }
 
-static tulle_status compare(tulle_mat *T, tulle_trisolve *gathered, tulle_trisolve *pushed, int *push)
+static tulle_status compare(const tulle_mat *T, tulle_trisolve *gathered, tulle_trisolve *pushed, int *push)
 {
     tulle_mat *B = NULL, *X = NULL;
     double least[2];
@@ -88,12 +88,12 @@ out:
 }
 
 tulle_status tulle__solver_weigh_push(
-    tulle_mat *T, const tulle_trisolve_options *options, tulle_status status, tulle_trisolve **solver)
+    const tulle_mat *T, const tulle_trisolve_options *options, tulle_status status, tulle_trisolve **solver)
 {
-    tulle_trisolve_options pushing = options ? *options : TULLE_TRISOLVE_DEFAULT;
+    tulle_trisolve_options pushing = *options;
     tulle_trisolve *other = NULL;
     int push = 0, pays = 0;
-    pushing.method = TULLE_METHOD_PUSH;
+    pushing.method = TULLE_TRISOLVE_PUSH;
     if (T->comm->size > 1 && (status == TULLE_ERR_MEMORY || status == TULLE_ERR_LIMIT))
         return tulle__solver_analyse(T, &pushing, solver);
     if (status != TULLE_OK || (*solver)->triangle.reach != TULLE__ROWS_GATHERED || T->comm->size == 1 ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partial sums and in-degrees that PEs share. A counter is written after the sum that it speaks for, and read before
+ * Partial sums and in-degrees that PEs schedule. A counter is written after the sum that it speaks for, and read before
  * it, so a sum is read when nobody adds to it any more. Where all PEs load and store each other's memory that is done;
  * else counters are words of control memory, and so are sums that others add to.
  */

@@ -71,7 +71,7 @@ size_t tulle__scatter_bytes(const tulle__scatter *s);
 /* Collective: the triangle has new values. */
 tulle_status tulle__scatter_update(const tulle__triangle *t, tulle__scatter *s);
 
-/* left_sum.c: what PEs share. Collective: room for so many columns. */
+/* left_sum.c: what PEs schedule. Collective: room for so many columns. */
 tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols);
 void tulle__left_sum_close(tulle__scatter *s);
 /* Local: nothing is solved yet. All must have done so before anybody solves. */

@@ -6,7 +6,7 @@
 #include "algo/trisolve/push/letters.h"
 #include "base/error.h"
 
-enum { GROUP_ROWS = 16 }; /* values are sent group by group */
+enum { BLOCK_ROWS = 16 }; /* values are sent block by block */
 
 /* What an inbox holds where nothing has come: for f64 a NaN that arithmetic does not make, for f32 no mark above. */
 static const uint64_t armed[TULLE_TYPE_COUNT] = {[TULLE_F32] = 0, [TULLE_F64] = UINT64_C(0x7ff874756c6c6573)};
@@ -43,11 +43,11 @@ static int64_t line_of(const tulle__triangle *t, const int64_t *before, int tile
     return before[tile] + (t->upper ? t->cut[tile + 1] - 1 - row : row - t->cut[tile]);
 }
 
-/* What is needed while a share is made. */
+/* What is needed while a schedule is made. */
 struct making {
     const tulle__triangle *t;
     tulle__push *push;
-    tulle__share *share;
+    tulle__worker_schedule *schedule;
     int64_t *before; /* [ntiles] */
     int32_t *slot;   /* [n] by row: of the ghost, -1: none yet */
     int64_t room;    /* for ghosts */
@@ -83,21 +83,21 @@ static tulle_status add_row(struct making *m, const tulle__triangle_span *span, 
             if (status != TULLE_OK) return status;
         }
         int64_t line = own ? line_of(t, m->before, tile, row) : m->push->nown + m->slot[row];
-        m->share->colind[at + k] = (int32_t)line;
+        m->schedule->colind[at + k] = (int32_t)line;
     }
     return TULLE_OK;
 }
 
-static tulle_status add_group(struct making *m, int64_t from, int64_t to)
+static tulle_status add_block(struct making *m, int64_t from, int64_t to)
 {
-    tulle__share *share = m->share;
-    tulle__group group = {.rowptr = share->rowptr + from,
-        .colind = share->colind,
-        .val = share->val,
+    tulle__worker_schedule *schedule = m->schedule;
+    tulle__row_block block = {.rowptr = schedule->rowptr + from,
+        .colind = schedule->colind,
+        .val = schedule->val,
         .at = from,
         .count = (int32_t)(to - from)};
-    share->nwaits = m->push->nghosts;
-    return to > from ? tulle__share_add(share, &group) : TULLE_OK;
+    schedule->nwaits = m->push->nghosts;
+    return to > from ? tulle__worker_schedule_add(schedule, &block) : TULLE_OK;
 }
 
 /* The rows of one own tile. */
@@ -105,22 +105,22 @@ static tulle_status add_task(struct making *m, int i, int64_t *at)
 {
     tulle_status status = TULLE_OK;
     const tulle__triangle *t = m->t;
-    tulle__share *share = m->share;
+    tulle__worker_schedule *schedule = m->schedule;
     int64_t begin = m->before[i], rows = t->cut[i + 1] - t->cut[i];
     int cursor = i;
     for (int64_t line = begin; line < m->before[i] + rows; line++) {
         tulle_gidx row = t->upper ? t->cut[i + 1] - 1 - (line - m->before[i]) : t->cut[i] + (line - m->before[i]);
         tulle__triangle_span span = tulle__triangle_at(t, row, &cursor);
-        if (line - begin == GROUP_ROWS || (line > begin && *at - share->rowptr[begin] > TULLE__GROUP_ENTRIES)) {
-            TULLE_TRY(add_group(m, begin, line));
+        if (line - begin == BLOCK_ROWS || (line > begin && *at - schedule->rowptr[begin] > TULLE__BLOCK_ENTRIES)) {
+            TULLE_TRY(add_block(m, begin, line));
             begin = line;
         }
         m->push->row[line] = (int32_t)row;
         TULLE_TRY(add_row(m, &span, *at));
         *at += span.to - span.from;
-        share->rowptr[line + 1] = *at;
+        schedule->rowptr[line + 1] = *at;
     }
-    status = add_group(m, begin, m->before[i] + rows);
+    status = add_block(m, begin, m->before[i] + rows);
 out:
     return status;
 }
@@ -134,33 +134,33 @@ static int64_t entries_of(const tulle__triangle *t)
     return entries;
 }
 
-static tulle_status make_share(struct making *m)
+static tulle_status make_schedule(struct making *m)
 {
     tulle_status status;
     const tulle__triangle *t = m->t;
     tulle__push *push = m->push;
-    tulle__share *share = m->share;
+    tulle__worker_schedule *schedule = m->schedule;
     int64_t at = 0;
-    TULLE_TRY(tulle__share_begin(share, t->T->comm->rank, t->T->comm->size));
+    TULLE_TRY(tulle__worker_schedule_begin(schedule, t->T->comm->rank, t->T->comm->size));
     push->nown = count_own(t, m->before);
     for (tulle_gidx r = 0; r < t->n; r++) m->slot[r] = -1;
-    share->nnz = entries_of(t);
+    schedule->nnz = entries_of(t);
     TULLE_TRY(tulle__alloc((size_t)t->ntiles, sizeof *push->task, "tasks", &push->task));
     TULLE_TRY(tulle__alloc((size_t)push->nown, sizeof *push->row, "rows", &push->row));
-    TULLE_TRY(tulle__alloc((size_t)push->nown + 1, sizeof *share->rowptr, "row pointers", &share->rowptr));
-    TULLE_TRY(tulle__alloc((size_t)share->nnz, sizeof *share->colind, "column indices", &share->colind));
-    TULLE_TRY(tulle__alloc((size_t)share->nnz, tulle_type_size(t->T->type), "values", &share->val));
-    share->rowptr[0] = 0;
-    share->row = push->row;
+    TULLE_TRY(tulle__alloc((size_t)push->nown + 1, sizeof *schedule->rowptr, "row pointers", &schedule->rowptr));
+    TULLE_TRY(tulle__alloc((size_t)schedule->nnz, sizeof *schedule->colind, "column indices", &schedule->colind));
+    TULLE_TRY(tulle__alloc((size_t)schedule->nnz, tulle_type_size(t->T->type), "values", &schedule->val));
+    schedule->rowptr[0] = 0;
+    schedule->row = push->row;
     for (int s = 0; s < t->ntiles; s++) {
         int i = t->upper ? t->ntiles - 1 - s : s;
         if (tulle__layout_owner(t->dealt, i, 0) != t->T->comm->rank) continue;
         push->task[push->ntasks++] = m->before[i];
         TULLE_TRY(add_task(m, i, &at));
     }
-    status = tulle__share_fill(share, t);
+    status = tulle__worker_schedule_fill(schedule, t);
 out:
-    tulle__share_end(share);
+    tulle__worker_schedule_end(schedule);
     return status;
 }
 
@@ -330,21 +330,21 @@ static tulle_status prepare_pass(tulle__push *push)
     tulle_status status;
     TULLE_TRY(tulle__alloc((size_t)(push->nown + push->nghosts), sizeof *push->known, "unknowns", &push->known));
     TULLE_TRY(tulle__alloc(TULLE__IN_HAND, sizeof *push->hand, "rows that wait", &push->hand));
-    TULLE_TRY(tulle__alloc(TULLE__IN_HAND + TULLE__GROUP_ROWS, sizeof *push->solved, "rows of a round", &push->solved));
+    TULLE_TRY(tulle__alloc(TULLE__IN_HAND + TULLE__BLOCK_ROWS, sizeof *push->solved, "rows of a round", &push->solved));
 out:
     return status;
 }
 
-tulle_status tulle__push_init(const tulle__triangle *t, tulle__push *push, tulle__share *share)
+tulle_status tulle__push_init(const tulle__triangle *t, tulle__push *push, tulle__worker_schedule *schedule)
 {
     tulle_comm *comm = t->T->comm;
-    struct making m = {.t = t, .push = push, .share = share};
+    struct making m = {.t = t, .push = push, .schedule = schedule};
     *push = (tulle__push){.comm = comm, .type = t->T->type, .cols = -1};
     tulle_status status = tulle__alloc((size_t)t->ntiles, sizeof *m.before, "tasks", &m.before);
     if (status == TULLE_OK) status = tulle__alloc((size_t)t->n, sizeof *m.slot, "unknowns of others", &m.slot);
     if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *push->place, "inboxes", &push->place);
     if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *push->direct, "inboxes", &push->direct);
-    if (status == TULLE_OK) status = make_share(&m);
+    if (status == TULLE_OK) status = make_schedule(&m);
     if (status == TULLE_OK) status = prepare_pass(push);
     TULLE_TRY(tulle_comm_agree(comm, status));
     status = find_targets(t, m.before, push);

@@ -7,7 +7,7 @@
  * who pass it on.
  *
  * A PE keeps the unknowns that it uses as lines: its own in the order of solving, then those of others ("ghosts") in
- * the order in which its rows first need them, so that what a group waits for is a range of ghosts.
+ * the order in which its rows first need them, so that what a block waits for is a range of ghosts.
  */
 #ifndef TULLE_TRISOLVE_PUSH_H
 #define TULLE_TRISOLVE_PUSH_H
@@ -55,11 +55,11 @@ typedef struct tulle__push {
     char *known;            /* [nown + nghosts] lines */
     tulle__push_hand *hand; /* [TULLE__IN_HAND] */
     int32_t *due;           /* [nrelays] ghosts that have come and are to be passed on */
-    int32_t *solved;        /* [TULLE__IN_HAND + TULLE__GROUP_ROWS] lines, in this round */
+    int32_t *solved;        /* [TULLE__IN_HAND + TULLE__BLOCK_ROWS] lines, in this round */
 } tulle__push;
 
-/* Collective: what this PE needs and gives, and its share. The triangle is dealt out, and inspected. */
-tulle_status tulle__push_init(const tulle__triangle *t, tulle__push *push, tulle__share *share);
+/* Collective: what this PE needs and gives, and its schedule. The triangle is dealt out, and inspected. */
+tulle_status tulle__push_init(const tulle__triangle *t, tulle__push *push, tulle__worker_schedule *schedule);
 /* Local. */
 void tulle__push_fini(tulle__push *push);
 

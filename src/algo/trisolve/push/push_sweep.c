@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A solve by push. A PE makes rounds: values that have come are looked at, rows that lack nothing are solved, and what
- * they give is sent. While no row waits, rows are solved group by group in their order; a row that must wait is kept in
+ * they give is sent. While no row waits, rows are solved block by block in their order; a row that must wait is kept in
  * hand, with the entry up to which all its unknowns are known, and rows behind it go ahead. They come into hand in the
  * order of solving, so the first row that is not solved is always in hand at its PE or next, and all that it needs has
  * been sent: nobody waits in a circle.
  */
+#include "algo/trisolve/push/push_method.h"
+
 #include <string.h>
 
-#include "algo/trisolve/solver.h"
+#include "algo/trisolve/method_schedule.h"
+#include "algo/trisolve/push/push.h"
+#include "algo/trisolve/push/tasks.h"
+#include "algo/trisolve/right_hand_sides.h"
 #include "base/error.h"
 
 /* Rows solved before what they give is sent; where time is virtual all that are ready at a time, side by side. */
 enum { ROUND = 16, RELAYS = 32 };
 
-struct pass {
+struct sweep {
     tulle_trisolve *solver;
     tulle__push *push;
-    const tulle__share *share;
+    const tulle__worker_schedule *schedule;
     tulle__solve_times *times;
     tulle__solve_task task; /* but for which rows */
     size_t size;            /* of a value */
     int is_virtual, most;
-    int64_t next, group, begun; /* the line that comes into hand next, its group, tasks begun */
+    int64_t next, block, begun; /* the line that comes into hand next, its block, tasks begun */
     int inhand;
     int64_t relayed, ndue; /* so many relays, from the first, have come; which are to go on now */
     int nsolved;
@@ -34,7 +39,7 @@ struct pass {
 };
 
 /* Whether a ghost's value is known: it is looked for if it was not. */
-static int arrive(struct pass *p, int64_t slot)
+static int arrive(struct sweep *p, int64_t slot)
 {
     tulle__push *push = p->push;
     char *known = &push->known[push->nown + slot];
@@ -47,14 +52,14 @@ static int arrive(struct pass *p, int64_t slot)
 }
 
 /* What has come and is to be passed on goes. */
-static void pass_on(struct pass *p)
+static void pass_on(struct sweep *p)
 {
     for (int64_t i = 0; i < p->ndue; i++) tulle__push_relay(p->push, p->push->due[i]);
     p->ndue = 0;
 }
 
 /* What other PEs wait for goes on even if this one has no use for it yet. */
-static void relay(struct pass *p)
+static void relay(struct sweep *p)
 {
     const tulle__push *push = p->push;
     while (p->relayed < push->nrelays && arrive(p, push->relay[p->relayed])) p->relayed++;
@@ -62,24 +67,24 @@ static void relay(struct pass *p)
     pass_on(p);
 }
 
-static int is_ready(struct pass *p, int64_t line, int64_t *reached)
+static int is_ready(struct sweep *p, int64_t line, int64_t *reached)
 {
     const tulle__push *push = p->push;
-    for (; *reached < p->share->rowptr[line + 1]; ++*reached) {
-        int64_t of = p->share->colind[*reached];
+    for (; *reached < p->schedule->rowptr[line + 1]; ++*reached) {
+        int64_t of = p->schedule->colind[*reached];
         if (push->known[of]) continue;
         if (of < push->nown || !arrive(p, of - push->nown)) return 0;
     }
     return 1;
 }
 
-static void solve_lines(struct pass *p, int64_t line, int64_t count)
+static void solve_lines(struct sweep *p, int64_t line, int64_t count)
 {
-    const tulle__share *share = p->share;
+    const tulle__worker_schedule *schedule = p->schedule;
     tulle__push *push = p->push;
     p->task.count = count;
-    p->task.rowptr = share->rowptr + line;
-    p->task.inverse = share->inverse ? (const char *)share->inverse + (size_t)line * p->size : NULL;
+    p->task.rowptr = schedule->rowptr + line;
+    p->task.inverse = schedule->inverse ? (const char *)schedule->inverse + (size_t)line * p->size : NULL;
     p->task.b = (const char *)push->b + (size_t)(line * push->cols) * p->size;
     p->task.at = line;
     p->solver->context->kernels->solve(&p->task);
@@ -87,7 +92,7 @@ static void solve_lines(struct pass *p, int64_t line, int64_t count)
     if (!p->is_virtual) memset(push->known + line, 1, (size_t)count); /* there, in the next round */
 }
 
-static void look_at_hand(struct pass *p)
+static void look_at_hand(struct sweep *p)
 {
     tulle__push *push = p->push;
     int kept = 0;
@@ -101,19 +106,19 @@ static void look_at_hand(struct pass *p)
     p->inhand = kept;
 }
 
-/* Whether the group that begins at the next line has all that it needs, if no row before it waits. */
-static int is_group_ready(struct pass *p)
+/* Whether the block that begins at the next line has all that it needs, if no row before it waits. */
+static int is_block_ready(struct sweep *p)
 {
-    const tulle__share *share = p->share;
-    while (share->group[p->group].done <= p->next) p->group++;
-    const tulle__group *group = &share->group[p->group];
-    if (p->inhand || p->is_virtual || group->at != p->next) return 0;
-    for (int64_t slot = p->group ? group[-1].last_wait : 0; slot < group->last_wait; slot++)
+    const tulle__worker_schedule *schedule = p->schedule;
+    while (schedule->block[p->block].done <= p->next) p->block++;
+    const tulle__row_block *block = &schedule->block[p->block];
+    if (p->inhand || p->is_virtual || block->at != p->next) return 0;
+    for (int64_t slot = p->block ? block[-1].last_wait : 0; slot < block->last_wait; slot++)
         if (!arrive(p, slot)) return 0;
     return 1;
 }
 
-static void take_in_hand(struct pass *p)
+static void take_in_hand(struct sweep *p)
 {
     tulle__push *push = p->push;
     while (p->next < push->nown && p->inhand < TULLE__IN_HAND && p->nsolved < p->most) {
@@ -121,13 +126,13 @@ static void take_in_hand(struct pass *p)
             p->begun++;
             p->launched = 1;
         }
-        if (is_group_ready(p)) {
-            int64_t count = p->share->group[p->group].count;
+        if (is_block_ready(p)) {
+            int64_t count = p->schedule->block[p->block].count;
             solve_lines(p, p->next, count);
             p->next += count;
             continue;
         }
-        tulle__push_hand hand = {.line = (int32_t)p->next, .reached = p->share->rowptr[p->next]};
+        tulle__push_hand hand = {.line = (int32_t)p->next, .reached = p->schedule->rowptr[p->next]};
         p->next++;
         if (is_ready(p, hand.line, &hand.reached))
             solve_lines(p, hand.line, 1);
@@ -137,13 +142,13 @@ static void take_in_hand(struct pass *p)
 }
 
 /* What a round's rows take, where time is virtual. */
-static void charge(struct pass *p)
+static void charge(struct sweep *p)
 {
     const tulle__push *push = p->push;
     double size = (double)p->size, rows = p->nsolved, cols = (double)push->cols, entries = 0;
     for (int i = 0; i < p->nsolved; i++) {
         int64_t line = push->solved[i];
-        entries += (double)(p->share->rowptr[line + 1] - p->share->rowptr[line]);
+        entries += (double)(p->schedule->rowptr[line + 1] - p->schedule->rowptr[line]);
         push->known[line] = 1;
     }
     tulle__work work = {.memory = entries * (size + 4) + rows * (8 + size + 2 * cols * size),
@@ -155,45 +160,50 @@ static void charge(struct pass *p)
     p->launched = 0;
 }
 
+static tulle_status lose_patience(const void *context, double patience)
+{
+    const struct sweep *p = context;
+    const tulle__push *push = p->push;
+    if (!p->inhand)
+        return tulle__fail(TULLE_ERR_STATE, "a PE has waited %g s for the unknown of row %d, to pass it on", patience,
+            push->ghost[push->relay[p->relayed]] + 1);
+    const tulle__push_hand *hand = &push->hand[0];
+    int32_t of = p->schedule->colind[hand->reached]; /* of the first row that waits: a ghost: rows before are solved */
+    return tulle__fail(TULLE_ERR_STATE, "row %d has waited %g s for the unknown of row %d", push->row[hand->line] + 1,
+        patience, push->ghost[of - push->nown] + 1);
+}
+
 /* Nothing was ready: whether to go on waiting. */
-static tulle_status look_around(struct pass *p)
+static tulle_status wait_a_turn(struct sweep *p)
 {
     tulle_trisolve *solver = p->solver;
-    const tulle__push *push = p->push;
-    double patience = solver->options.patience > 0 ? solver->options.patience : 60;
     int64_t start = tulle__now(solver->comm);
     tulle__pause(solver->comm, &p->turns);
-    tulle_status status = tulle__comm_failed(solver->comm);
+    tulle_status status = tulle__solver_waits(solver, 1, p->since, lose_patience, p);
     int64_t now = tulle__now(solver->comm);
     p->times->polls++;
     p->times->wait_ns += now - start;
     if (p->idle_from < 0) p->idle_from = start;
     p->idle_to = now;
-    if (status != TULLE_OK || (double)(now - p->since) * 1e-9 < patience) return status;
-    if (!p->inhand)
-        return tulle__fail(TULLE_ERR_STATE, "a PE has waited %g s for the unknown of row %d, to pass it on", patience,
-            push->ghost[push->relay[p->relayed]] + 1);
-    const tulle__push_hand *hand = &push->hand[0];
-    int32_t of = p->share->colind[hand->reached]; /* of the first row that waits: a ghost, as rows before are solved */
-    return tulle__fail(TULLE_ERR_STATE, "row %d has waited %g s for the unknown of row %d", push->row[hand->line] + 1,
-        patience, push->ghost[of - push->nown] + 1);
+    return status;
 }
 
-tulle_status tulle__solver_push(tulle_trisolve *solver, tulle__solve_times *times)
+/* From the right-hand sides beside the lines into the lines. */
+static tulle_status sweep_lines(tulle_trisolve *solver, tulle__solve_times *times)
 {
-    tulle__push *push = &solver->push;
-    const tulle__share *share = &solver->now->share[0];
+    tulle__push *push = solver->now->state;
+    const tulle__worker_schedule *schedule = &solver->now->worker[0];
     int64_t cols = push->cols, start = tulle__now(solver->comm), waited = times->wait_ns;
     tulle_status status = TULLE_OK;
-    struct pass p = {.solver = solver,
+    struct sweep p = {.solver = solver,
         .push = push,
-        .share = share,
+        .schedule = schedule,
         .times = times,
         .task = {.type = push->type,
             .step = 1,
             .cols = cols,
-            .colind = share->colind,
-            .val = share->val,
+            .colind = schedule->colind,
+            .val = schedule->val,
             .ldb = cols,
             .x = push->lines,
             .ldx = cols},
@@ -220,7 +230,7 @@ tulle_status tulle__solver_push(tulle_trisolve *solver, tulle__solve_times *time
             if (p.idle_from >= 0) tulle__busy_waited(&p.busy, p.idle_from, p.idle_to);
             p.idle_from = -1;
         } else {
-            status = look_around(&p);
+            status = wait_a_turn(&p);
         }
     }
     int64_t end = tulle__now(solver->comm);
@@ -228,3 +238,48 @@ tulle_status tulle__solver_push(tulle_trisolve *solver, tulle__solve_times *time
     tulle__busy_end(&p.busy, end);
     return status;
 }
+
+static tulle_status prepare(tulle_trisolve *solver, tulle__method_schedule *a)
+{
+    tulle__push *push = NULL;
+    tulle_status status = tulle__alloc_zero(1, sizeof *push, "unknowns of others", &push);
+    a->state = push;
+    TULLE_TRY(tulle_comm_agree(solver->comm, status));
+    status = tulle__push_init(&solver->triangle, push, &a->worker[0]);
+out:
+    return status;
+}
+
+static tulle_status open_inbox(tulle_trisolve *solver, tulle_gidx cols)
+{
+    tulle__push *push = solver->now->state;
+    tulle_status status = tulle__push_open(push, cols);
+    if (status == TULLE_OK) tulle__push_arm(push);
+    return status;
+}
+
+static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
+{
+    tulle__push *push = solver->now->state;
+    tulle__rhs_lines(solver, B, push->b, 0);
+    tulle_status status = sweep_lines(solver, times);
+    if (status == TULLE_OK) tulle__rhs_lines(solver, X, push->lines, 1);
+    times->messages += push->sent;
+    return status;
+}
+
+static void forget(tulle__method_schedule *a)
+{
+    tulle__push_fini(a->state);
+    tulle__free(a->state);
+}
+
+static const tulle__dealing dealing = {.choose = tulle__tasks_choose};
+
+const tulle__method tulle__method_push = {.dealing = &dealing,
+    .reproducible = true,
+    .prepare = prepare,
+    .renew = tulle__worker_schedules_renew,
+    .forget = forget,
+    .open = open_inbox,
+    .sweep = sweep};

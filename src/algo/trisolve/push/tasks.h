@@ -10,8 +10,6 @@
 
 #include "mat/mat.h"
 
-enum { TULLE__TASKS = 8 }; /* of methods that have no model */
-
 /* Collective: for the triangle A, whose rows are solved from the last one up if upper. work[m]: by which rows are
  * cut in tasks of about equal work (tulle_cuts_weighted). */
 tulle_status tulle__tasks_choose(const tulle_mat *A, int upper, const int64_t *work, int *tasks);

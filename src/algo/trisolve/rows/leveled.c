@@ -8,34 +8,6 @@
 /* A level with less work than this, in entries and rows, is not worth being shared. */
 enum { NARROW = 768 };
 
-void tulle__levels_fini(tulle__levels *levels)
-{
-    tulle__free(levels->level);
-    *levels = (tulle__levels){.count = 0};
-}
-
-tulle_status tulle__levels_find(const tulle__triangle *t, tulle__levels *levels)
-{
-    int cursor = 0;
-    if (levels->level) return TULLE_OK;
-    tulle_status status = tulle__alloc((size_t)t->n, sizeof *levels->level, "levels", &levels->level);
-    if (status != TULLE_OK) return status;
-    int32_t *level = levels->level, last = -1;
-    for (int64_t step = 0; step < t->n; step++) {
-        tulle_gidx row = tulle__triangle_row(t, step);
-        tulle__triangle_span span = tulle__triangle_at(t, row, &cursor);
-        int32_t mine = 0;
-        for (int64_t e = span.from; e < span.to; e++) {
-            int32_t after = level[span.tile->colind[e]] + 1;
-            if (after > mine) mine = after;
-        }
-        level[row] = mine;
-        if (mine > last) last = mine;
-    }
-    levels->count = (int64_t)last + 1;
-    return TULLE_OK;
-}
-
 static int32_t work_of(const tulle__triangle *t, tulle_gidx row, int *cursor)
 {
     tulle__triangle_span span = tulle__triangle_at(t, row, cursor);
@@ -177,23 +149,23 @@ void tulle__order_fini(tulle__order *order)
 
 /* The rows of positions from .. to - 1: their entries as lines of x, in the order in which these become known. */
 static tulle_status copy_rows(
-    const tulle__triangle *t, const tulle__order *order, int32_t from, int32_t to, tulle__share *share)
+    const tulle__triangle *t, const tulle__order *order, int32_t from, int32_t to, tulle__worker_schedule *schedule)
 {
     tulle_status status;
     size_t rows = (size_t)(to - from);
     int cursor = 0;
-    TULLE_TRY(tulle__alloc(rows + 1, sizeof *share->rowptr, "row pointers", &share->rowptr));
-    share->rowptr[0] = 0;
+    TULLE_TRY(tulle__alloc(rows + 1, sizeof *schedule->rowptr, "row pointers", &schedule->rowptr));
+    schedule->rowptr[0] = 0;
     for (int32_t p = from; p < to; p++) {
         tulle__triangle_span span = tulle__triangle_at(t, order->row[p], &cursor);
-        share->nnz += span.to - span.from;
-        share->rowptr[p - from + 1] = share->nnz;
+        schedule->nnz += span.to - span.from;
+        schedule->rowptr[p - from + 1] = schedule->nnz;
     }
-    TULLE_TRY(tulle__alloc((size_t)share->nnz, sizeof *share->colind, "column indices", &share->colind));
-    TULLE_TRY(tulle__alloc((size_t)share->nnz, tulle_type_size(t->T->type), "values", &share->val));
+    TULLE_TRY(tulle__alloc((size_t)schedule->nnz, sizeof *schedule->colind, "column indices", &schedule->colind));
+    TULLE_TRY(tulle__alloc((size_t)schedule->nnz, tulle_type_size(t->T->type), "values", &schedule->val));
     for (int32_t p = from; p < to; p++) {
         tulle__triangle_span span = tulle__triangle_at(t, order->row[p], &cursor);
-        int32_t *colind = share->colind + share->rowptr[p - from];
+        int32_t *colind = schedule->colind + schedule->rowptr[p - from];
         for (int64_t k = 0; k < span.to - span.from; k++)
             colind[k] = order->place[span.tile->colind[t->upper ? span.to - 1 - k : span.from + k]];
     }
@@ -216,83 +188,83 @@ static int worker_at(const tulle__order *order, int32_t position)
 }
 
 /* What rows from .. to - 1 (positions) need of others. */
-static void note_needs(const tulle__order *order, int32_t from, int32_t to, tulle__share *share)
+static void note_needs(const tulle__order *order, int32_t from, int32_t to, tulle__worker_schedule *schedule)
 {
-    int32_t own = order->start[share->worker], end = order->start[order->levels * order->workers + share->worker];
-    for (int64_t e = share->rowptr[from - own]; e < share->rowptr[to - own]; e++) {
-        int32_t position = share->colind[e];
+    int32_t own = order->start[schedule->worker], end = order->start[order->levels * order->workers + schedule->worker];
+    for (int64_t e = schedule->rowptr[from - own]; e < schedule->rowptr[to - own]; e++) {
+        int32_t position = schedule->colind[e];
         if (position >= own && position < end) continue;
         int worker = worker_at(order, position);
-        tulle__share_needs(share, worker, position - order->start[worker] + 1);
+        tulle__worker_schedule_needs(schedule, worker, position - order->start[worker] + 1);
     }
 }
 
-static void note_barrier(const tulle__order *order, int64_t level, tulle__share *share)
+static void note_barrier(const tulle__order *order, int64_t level, tulle__worker_schedule *schedule)
 {
     for (int w = 0; w < order->workers; w++)
-        if (w != share->worker)
-            tulle__share_needs(share, w, order->start[level * order->workers + w] - order->start[w]);
+        if (w != schedule->worker)
+            tulle__worker_schedule_needs(schedule, w, order->start[level * order->workers + w] - order->start[w]);
 }
 
-/* Whether positions from .. to - 1 are few enough for a group. */
-static int is_group(const tulle__order *order, const tulle__share *share, int32_t from, int32_t to)
+/* Whether positions from .. to - 1 are few enough for a block. */
+static int is_block(const tulle__order *order, const tulle__worker_schedule *schedule, int32_t from, int32_t to)
 {
-    int32_t own = order->start[share->worker];
-    return to - from <= TULLE__GROUP_ROWS &&
-           share->rowptr[to - own] - share->rowptr[from - own] <= TULLE__GROUP_ENTRIES;
+    int32_t own = order->start[schedule->worker];
+    return to - from <= TULLE__BLOCK_ROWS &&
+           schedule->rowptr[to - own] - schedule->rowptr[from - own] <= TULLE__BLOCK_ENTRIES;
 }
 
-static tulle_status add_group(const tulle__order *order, int32_t from, int32_t to, tulle__share *share)
+static tulle_status add_block(const tulle__order *order, int32_t from, int32_t to, tulle__worker_schedule *schedule)
 {
-    tulle__group group = {.rowptr = share->rowptr + (from - order->start[share->worker]),
-        .colind = share->colind,
-        .val = share->val,
+    tulle__row_block block = {.rowptr = schedule->rowptr + (from - order->start[schedule->worker]),
+        .colind = schedule->colind,
+        .val = schedule->val,
         .at = from,
         .count = to - from};
-    return to > from ? tulle__share_add(share, &group) : TULLE_OK;
+    return to > from ? tulle__worker_schedule_add(schedule, &block) : TULLE_OK;
 }
 
 /*
- * Rows that wait for something new begin a group: those before them may be what others wait for meanwhile. In a level,
- * groups are as large as they may be.
+ * Rows that wait for something new begin a block: those before them may be what others wait for meanwhile. In a level,
+ * blocks are as large as they may be.
  */
-static tulle_status cut_groups(const tulle__order *order, int meet, tulle__share *share)
+static tulle_status cut_groups(const tulle__order *order, int meet, tulle__worker_schedule *schedule)
 {
     tulle_status status;
-    int32_t begin = order->start[share->worker], end = begin; /* the group that is not added yet */
+    int32_t begin = order->start[schedule->worker], end = begin; /* the block that is not added yet */
     for (int64_t l = 0; l < order->levels; l++) {
-        int32_t stop = order->start[(l + 1) * order->workers + share->worker];
+        int32_t stop = order->start[(l + 1) * order->workers + schedule->worker];
         while (end < stop) {
             int32_t from = end, to = from + 1;
-            while (to < stop && is_group(order, share, from, to + 1)) to++;
+            while (to < stop && is_block(order, schedule, from, to + 1)) to++;
             if (meet)
-                note_barrier(order, l, share);
+                note_barrier(order, l, schedule);
             else
-                note_needs(order, from, to, share);
-            if (tulle__share_must_wait(share) || !is_group(order, share, begin, to)) {
-                TULLE_TRY(add_group(order, begin, from, share));
+                note_needs(order, from, to, schedule);
+            if (tulle__worker_schedule_must_wait(schedule) || !is_block(order, schedule, begin, to)) {
+                TULLE_TRY(add_block(order, begin, from, schedule));
                 begin = from;
             }
-            TULLE_TRY(tulle__share_wait(share));
+            TULLE_TRY(tulle__worker_schedule_wait(schedule));
             end = to;
         }
     }
-    status = add_group(order, begin, end, share);
+    status = add_block(order, begin, end, schedule);
 out:
     return status;
 }
 
-tulle_status tulle__leveled_share(
-    const tulle__triangle *t, const tulle__order *order, int meet, int worker, tulle__share *share)
+tulle_status tulle__leveled_schedule(
+    const tulle__triangle *t, const tulle__order *order, int meet, int worker, tulle__worker_schedule *schedule)
 {
     tulle_status status;
     int32_t from = order->start[worker], to = order->start[order->levels * order->workers + worker];
-    TULLE_TRY(tulle__share_begin(share, worker, order->workers));
-    TULLE_TRY(copy_rows(t, order, from, to, share));
-    share->row = order->row + from;
-    TULLE_TRY(cut_groups(order, meet, share));
-    status = tulle__share_fill(share, t);
+    TULLE_TRY(tulle__worker_schedule_begin(schedule, worker, order->workers));
+    TULLE_TRY(copy_rows(t, order, from, to, schedule));
+    schedule->row = order->row + from;
+    TULLE_TRY(cut_groups(order, meet, schedule));
+    status = tulle__worker_schedule_fill(schedule, t);
 out:
-    tulle__share_end(share);
+    tulle__worker_schedule_end(schedule);
     return status;
 }

@@ -6,7 +6,7 @@
 enum { LARGE = 1024 }; /* multiplications of a block that are worth gathering for */
 
 static void copy_lines(
-    const tulle__strips *p, int64_t count, int64_t cols, const char *from, int64_t ldf, char *to, int64_t ldt)
+    const tulle__panels *p, int64_t count, int64_t cols, const char *from, int64_t ldf, char *to, int64_t ldt)
 {
     size_t size = tulle_type_size(p->type);
     if (from == to) return;
@@ -23,13 +23,13 @@ static void add_to(tulle_type type, int64_t cols, const void *from, void *to)
             ((double *)to)[c] += ((const double *)from)[c];
 }
 
-/* At most TULLE__STRIP_SIDES columns. What is large is made to follow each other, as the BLAS wants it. */
-static void subtract_block(const tulle__strips *p, const tulle__kernels *kernels, const tulle__block *block, char *x,
-    int64_t ldx, int64_t cols)
+/* At most TULLE__PANEL_COLUMNS columns. What is large is made to follow each other, as the BLAS wants it. */
+static void subtract_block(const tulle__panels *p, const tulle__kernels *kernels, const tulle__panel_block *block,
+    char *x, int64_t ldx, int64_t cols)
 {
     size_t size = tulle_type_size(p->type), line = (size_t)cols * size;
     int small = (int64_t)block->m * block->k * cols < LARGE;
-    char *sources = p->space, *results = sources + (size_t)p->most * TULLE__STRIP_SIDES * size;
+    char *sources = p->space, *results = sources + (size_t)p->most * TULLE__PANEL_COLUMNS * size;
     const int32_t *from = block->cols < 0 ? NULL : p->line + block->cols;
     const int32_t *to = block->rows < 0 ? NULL : p->line + block->rows;
     tulle__dense_task task = {.type = p->type,
@@ -62,19 +62,19 @@ static void subtract_block(const tulle__strips *p, const tulle__kernels *kernels
         add_to(p->type, cols, results + (size_t)r * line, x + (size_t)(to[r] * ldx) * size);
 }
 
-void tulle__strips_solve(
-    const tulle__strips *p, const tulle__kernels *kernels, int64_t g, const tulle__strip_lines *lines)
+void tulle__panels_solve(
+    const tulle__panels *p, const tulle__kernels *kernels, int64_t g, const tulle__sweep_lines *lines)
 {
-    const tulle__part *part = &p->part[g];
+    const tulle__panel_part *part = &p->part[g];
     size_t size = tulle_type_size(p->type);
     char *own = lines->x + (size_t)(part->line * lines->ldx) * size;
     if (part->begins)
         copy_lines(p, part->width, lines->cols, lines->b + (size_t)(part->line * lines->ldb) * size, lines->ldb, own,
             lines->ldx);
     for (int64_t k = part->first; k < part->last; k++)
-        for (int64_t c = 0; c < lines->cols; c += TULLE__STRIP_SIDES)
+        for (int64_t c = 0; c < lines->cols; c += TULLE__PANEL_COLUMNS)
             subtract_block(p, kernels, &p->block[k], lines->x + (size_t)c * size, lines->ldx,
-                lines->cols - c < TULLE__STRIP_SIDES ? lines->cols - c : TULLE__STRIP_SIDES);
+                lines->cols - c < TULLE__PANEL_COLUMNS ? lines->cols - c : TULLE__PANEL_COLUMNS);
     if (part->triangle < 0) return;
     tulle__dense_task task = {.type = p->type,
         .m = part->width,
@@ -88,9 +88,9 @@ void tulle__strips_solve(
     kernels->substitute(&task, p->upper, p->unit);
 }
 
-int64_t tulle__strips_values(const tulle__strips *p, int64_t g)
+int64_t tulle__panels_values(const tulle__panels *p, int64_t g)
 {
-    const tulle__part *part = &p->part[g];
+    const tulle__panel_part *part = &p->part[g];
     int64_t values = part->triangle < 0 ? 0 : (int64_t)part->width * (part->width + 1) / 2;
     for (int64_t k = part->first; k < part->last; k++) values += (int64_t)p->block[k].m * p->block[k].k;
     return values;
