@@ -626,7 +626,7 @@ static const char without[] =
     "tulle_precond_parse_spec "
     "tulle_stop_name "
     "tulle_product_alg_name tulle_product_alg_parse tulle_trisolve_method_name tulle_trisolve_method_parse "
-    "tulle_trisolve_method "
+    "tulle_trisolve_method_of "
     "tulle_direct_usable tulle_elimination_parse "
     "tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
     "tulle_launched_size tulle_launcher_list "
