@@ -62,6 +62,9 @@ tulle__csr_offsets tulle__csr_offsets_of(int64_t m, int64_t nnz, tulle_type type
 
 /* The view of tile (i, j) whose block begins at `block` here. */
 tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block);
+tulle_own_tile tulle__own_tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block);
+/* For reading. */
+tulle_tile tulle__tile_of(const tulle_own_tile *own);
 
 /* A pointer to the tile's block if loads reach it (own tile or direct), else NULL; NULL for a tile without block too.
  */
@@ -69,25 +72,26 @@ void *tulle__tile_direct(const tulle_mat *A, int i, int j);
 
 /* As a reader in place sees it, here. */
 tulle_tile tulle__tile_in_place(const tulle_mat *A, int i, int j);
+tulle_own_tile tulle__own_tile_in_place(tulle_mat *A, int i, int j);
 
 /* As kernels want it; for an empty tile row pointers of its own are not needed: m is then taken as 0. */
 tulle__csr tulle__tile_csr(const tulle_tile *tile);
 
 /* A new block for own tile (i, j): to be filled, then renewed. Filled by the caller through the view. */
-tulle_status tulle__mat_place(const tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
+tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 /* The same for a sparse tile that a kernel writes. */
 tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result);
 /* The arrays of an own sparse tile, to be written. */
-tulle__csr_result tulle__tile_csr_result(const tulle_tile *tile, int64_t nnz);
+tulle__csr_result tulle__tile_csr_result(const tulle_own_tile *tile, int64_t nnz);
 
 /*
  * A sparse tile that was placed with room for more has nnz entries, and gives back the room of the others. Its row
  * pointers are to be filled after this; columns and values, which begin at the view's of before, are moved together.
  */
-tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
+tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 
 /* The same for a sparse tile whose values come last: they are not charged, nor to be touched, until committed. */
-tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
+tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 tulle_status tulle__mat_commit(tulle_mat *A, int i, int j);
 
 /* The part of renew that is local and collective, without the final agreement: for operations that agree later. */

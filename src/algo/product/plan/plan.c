@@ -475,7 +475,7 @@ size_t tulle_product_bytes(const tulle_product *plan)
     return bytes;
 }
 
-tulle_status tulle__scale_tile(tulle_product *plan, const tulle_tile *tile, double beta)
+tulle_status tulle__scale_tile(tulle_product *plan, const tulle_own_tile *tile, double beta)
 {
     int64_t lines = tile->order == TULLE_ROW_MAJOR ? tile->m : tile->n;
     if (beta == 1 || !tile->nnz) return TULLE_OK;

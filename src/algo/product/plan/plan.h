@@ -124,6 +124,6 @@ void tulle__plan_forget(tulle_product *plan);
 void tulle__target_drop_parts(tulle__target *target);
 
 /* A dense tile times beta, in place. */
-tulle_status tulle__scale_tile(tulle_product *plan, const tulle_tile *tile, double beta);
+tulle_status tulle__scale_tile(tulle_product *plan, const tulle_own_tile *tile, double beta);
 
 #endif
