@@ -5,6 +5,7 @@
 #include "device/cpu/dense_calls.h"
 #include "device/kernels/bsr/bsr.h"
 #include "device/kernels/solve/solve.h"
+#include "device/kernels/spmm/spmm.h"
 #include "device/kernels/vectors/tall.h"
 #include "device/kernels/vectors/vectors.h"
 #include "device/values.h"

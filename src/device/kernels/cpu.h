@@ -36,7 +36,6 @@ tulle_status tulle__spgemm_cpu_numeric(tulle__isa isa, const tulle__spgemm_knobs
     const tulle__spgemm_task *task, const tulle__csr_result *C);
 tulle_status tulle__spgemm_cpu_flops(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *flops);
 
-tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task);
 tulle_status tulle__transpose_cpu(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *T);
 
 /* Functions compiled for one instruction set beside the portable ones. */
