@@ -13,7 +13,7 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
 {
     (void)arg;
     tulle_mat *A = NULL, *X = NULL, *Y = NULL;
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     tulle_tile x, y;
     /* each PE gives its rows: here there is one PE, and the arrays need not be copied */
     tulle_csr_rows rows = {
@@ -29,8 +29,8 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
         ((double *)x.val)[i * x.ld] = 1;
         ((double *)x.val)[i * x.ld + 1] = i;
     }
-    if (!status) status = tulle_plan_new(A, X, Y, NULL, &plan);
-    if (!status) status = tulle_plan_execute(plan, NULL);
+    if (!status) status = tulle_product_new(A, X, Y, NULL, &plan);
+    if (!status) status = tulle_product_execute(plan, 1, 0, NULL);
     if (!status) status = tulle_mat_tile(Y, 0, 0, &y);
     for (int i = 0; !status && i < 4; i++)
         printf("%g %g\n", ((double *)y.val)[i * y.ld], ((double *)y.val)[i * y.ld + 1]);

@@ -11,7 +11,7 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     tulle_mat *A = NULL, *b = NULL, *x = NULL;
     tulle_layout *layout = NULL;
     tulle_operator op = {0}, M = {0};
-    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+    tulle_krylov_options options = {0};
     tulle_krylov_report report = {.iterations = 0};
     tulle_tile own;
     options.method = TULLE_KRYLOV_CG;
@@ -30,8 +30,9 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     if (!status) status = tulle_krylov_solve(&op, &M, b, x, &options, &report);
     if (!status && rank == 0)
         printf("%s, %s: %lld iterations, true residual %.3g of ||b||, %.3g s (product %.3g, preconditioner %.3g)\n",
-            tulle_krylov_name(options.method), tulle_precond_name(TULLE_PRECOND_IC0), (long long)report.iterations,
-            report.true_residual / report.norm, report.seconds, report.product.mean, report.precond.mean);
+            tulle_krylov_method_name(options.method), tulle_precond_kind_name(TULLE_PRECOND_IC0),
+            (long long)report.iterations, report.true_residual / report.norm, report.seconds, report.product.mean,
+            report.precond.mean);
     tulle_layout_free(layout);
     return status; /* matrices and operators are freed with the team */
 }

@@ -12,6 +12,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "io/binsparse/binsparse.h"
 #include "io/dense.h"
 #include "io/file/entries.h"
@@ -21,7 +22,6 @@
 
 tulle__mtx_options tulle__mtx_options_for(const tulle_read_options *options)
 {
-    if (!options) return (tulle__mtx_options){0};
     return (tulle__mtx_options){.lenient = options->lenient,
         .zero_based = options->zero_based,
         .finite_only = options->finite_only,
@@ -415,12 +415,12 @@ static tulle_status load_sparse(tulle__loading *load, tulle_mat **A)
 tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_layout *layout, tulle_kind kind,
     const tulle_read_options *options, char *warnings, tulle_mat **A)
 {
+    tulle_read_options chosen;
     if (TULLE__NULL(comm) || TULLE__NULL(operand) || TULLE__OUTSIDE(kind, TULLE_CSR) || TULLE__NULL(A) ||
-        (options && (TULLE__OUTSIDE(options->type, TULLE_TYPE_COUNT - 1) ||
-                        TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))))
+        TULLE__OPTIONS(options, &chosen) || TULLE__OUTSIDE(options->type, TULLE_TYPE_COUNT - 1) ||
+        TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))
         return tulle__refuse(comm);
     char unread[TULLE_WARNINGS_MAX];
-    tulle_read_options chosen = options ? *options : TULLE_READ_DEFAULT;
     tulle_layout *rows = NULL;
     tulle_operand_shape shape;
     tulle__loading load = {comm, operand, layout, &chosen, warnings ? warnings : unread, &shape};

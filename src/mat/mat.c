@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/context.h"
-#include "mat/view.h"
 
 static uint64_t round64(uint64_t bytes)
 {
@@ -44,7 +43,7 @@ int64_t tulle_mat_nnz(const tulle_mat *A)
 
 tulle_type tulle_mat_type(const tulle_mat *A)
 {
-    if (TULLE__NULL(A)) return TULLE_F32;
+    if (TULLE__NULL(A)) return TULLE_F64;
     return A->type;
 }
 
@@ -79,6 +78,27 @@ size_t tulle_mat_bytes(const tulle_mat *A)
                 bytes += record->place.length;
         }
     return bytes;
+}
+
+/* The tile of the whole that tile (i, j) of the view is a part of. */
+static void tile_of_whole(const tulle_mat *view, int i, int j, int *wi, int *wj)
+{
+    const tulle_layout *l = view->whole->layout;
+    *wi = tulle__layout_find(l->row_cut, l->mt, view->layout->row_cut[i]);
+    *wj = tulle__layout_find(l->col_cut, l->nt, view->layout->col_cut[j]);
+}
+
+tulle__spot tulle__view_spot(const tulle_mat *view, int i, int j)
+{
+    const tulle_mat *X = view->whole;
+    int wi, wj, by_row = X->order == TULLE_ROW_MAJOR;
+    tile_of_whole(view, i, j, &wi, &wj);
+    tulle__spot spot = {.place = X->directory[tulle__tile_index(X, wi, wj)].place,
+        .ld = by_row ? tulle__tile_cols(X, wj) : tulle__tile_rows(X, wi)};
+    tulle_gidx row = view->layout->row_cut[i] - X->layout->row_cut[wi],
+               col = view->layout->col_cut[j] - X->layout->col_cut[wj];
+    spot.first = by_row ? row * spot.ld + col : col * spot.ld + row;
+    return spot;
 }
 
 tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block)
@@ -131,13 +151,13 @@ tulle__csr tulle__tile_csr(const tulle_tile *tile)
         .val = tile->val};
 }
 
-static void give_record(tulle_mat *A, tulle__tile_record *record)
+static void give_record(const tulle_mat *A, tulle__tile_record *record)
 {
     if (record->place.generation) tulle__heap_give(A->comm->pe->data, &record->place);
     *record = (tulle__tile_record){.nnz = 0};
 }
 
-void tulle__mat_unplace(tulle_mat *A)
+void tulle__mat_unplace(const tulle_mat *A)
 {
     for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) give_record(A, &A->replaced[t]);
 }
@@ -217,7 +237,7 @@ tulle_status tulle_mat_renew(tulle_mat *A)
 
 /* A new block for own tile (i, j) of which `committed` bytes are used at first. */
 static tulle_status place_block(
-    tulle_mat *A, int i, int j, int64_t nnz, size_t bytes, size_t committed, tulle_tile *tile)
+    const tulle_mat *A, int i, int j, int64_t nnz, size_t bytes, size_t committed, tulle_tile *tile)
 {
     tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
     tulle__place place;
@@ -229,7 +249,7 @@ static tulle_status place_block(
     return TULLE_OK;
 }
 
-tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
+tulle_status tulle__mat_place(const tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
 {
     size_t bytes = A->kind == TULLE_CSR ? tulle__csr_offsets_of(tulle__tile_rows(A, i), nnz, A->type).length
                                         : (size_t)nnz * tulle_type_size(A->type);
@@ -375,7 +395,7 @@ tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tul
     return new_mat(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, 0, A);
 }
 
-tulle_status tulle_mat_tile(tulle_mat *A, int i, int j, tulle_tile *tile)
+tulle_status tulle_mat_tile(const tulle_mat *A, int i, int j, tulle_tile *tile)
 {
     if (TULLE__NULL(A) || TULLE__NULL(tile)) return TULLE_ERR_ARG;
     if (i < 0 || i >= A->layout->mt || j < 0 || j >= A->layout->nt)

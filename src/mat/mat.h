@@ -74,7 +74,7 @@ tulle_tile tulle__tile_in_place(const tulle_mat *A, int i, int j);
 tulle__csr tulle__tile_csr(const tulle_tile *tile);
 
 /* A new block for own tile (i, j): to be filled, then renewed. Filled by the caller through the view. */
-tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
+tulle_status tulle__mat_place(const tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
 /* The same for a sparse tile that a kernel writes. */
 tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result);
 /* The arrays of an own sparse tile, to be written. */
@@ -93,7 +93,7 @@ tulle_status tulle__mat_commit(tulle_mat *A, int i, int j);
 /* The part of renew that is local and collective, without the final agreement: for operations that agree later. */
 tulle_status tulle__mat_publish(tulle_mat *A);
 /* Drops tiles placed since the last renew. */
-void tulle__mat_unplace(tulle_mat *A);
+void tulle__mat_unplace(const tulle_mat *A);
 
 /* Makes the handle; blocks of dense tiles included. No agreement. */
 tulle_status tulle__mat_make(
@@ -101,5 +101,12 @@ tulle_status tulle__mat_make(
 /* Local part of free; the same for what a PE owns. */
 void tulle__mat_free_owned(tulle__owned *object);
 void tulle__mat_drop(tulle_mat *A);
+
+/* Where a tile of a view lies: elements from the beginning of a block, and from one row (row-major) or column on. */
+typedef struct tulle__spot {
+    tulle__place place;
+    int64_t first, ld;
+} tulle__spot;
+tulle__spot tulle__view_spot(const tulle_mat *view, int i, int j);
 
 #endif

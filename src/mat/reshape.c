@@ -17,7 +17,7 @@ struct overlap {
 };
 
 /* Starts fetching rows first .. first + count - 1 of a tile: the whole tile where that is no more. */
-static tulle_status fetch_rows(tulle_mat *A, int i, int j, int64_t first, int64_t count, tulle__fetch *fetch)
+static tulle_status fetch_rows(const tulle_mat *A, int i, int j, int64_t first, int64_t count, tulle__fetch *fetch)
 {
     struct tulle__row_range range = {first, count};
     tulle__rows rows = {.range = &range, .nranges = 1};
@@ -37,7 +37,7 @@ out:
 /* Overlaps of target tile (i, j), `above` rows further up, with the tiles of A, started but not awaited; in column
  * order for each row range. */
 static tulle_status start_overlaps(
-    tulle_mat *A, const tulle_layout *to, tulle_gidx above, int i, int j, struct overlap **out, int *count)
+    const tulle_mat *A, const tulle_layout *to, tulle_gidx above, int i, int j, struct overlap **out, int *count)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *from = A->layout;
@@ -157,7 +157,7 @@ static void copy_dense(const tulle_mat *B, int i, int j, const tulle_tile *to, c
             (size_t)inner * size);
 }
 
-static tulle_status fill_tile(tulle_mat *A, tulle_mat *B, tulle_gidx above, int i, int j, int known)
+static tulle_status fill_tile(const tulle_mat *A, tulle_mat *B, tulle_gidx above, int i, int j, int known)
 {
     struct overlap *overlap;
     int count;
@@ -175,7 +175,7 @@ static tulle_status fill_tile(tulle_mat *A, tulle_mat *B, tulle_gidx above, int 
     return status;
 }
 
-static tulle_status fill(tulle_mat *A, tulle_mat *B, const tulle__stack *stack, int known)
+static tulle_status fill(const tulle_mat *A, tulle_mat *B, const tulle__stack *stack, int known)
 {
     const tulle_layout *l = B->layout;
     int rows = stack ? l->mt / stack->copies : l->mt;
@@ -188,13 +188,13 @@ static tulle_status fill(tulle_mat *A, tulle_mat *B, const tulle__stack *stack, 
     return TULLE_OK;
 }
 
-tulle_status tulle__mat_refill(tulle_mat *B, tulle_mat *A, const tulle__stack *stack, int known)
+tulle_status tulle__mat_refill(tulle_mat *B, const tulle_mat *A, const tulle__stack *stack, int known)
 {
     tulle_status status = fill(A, B, stack, known);
     return status == TULLE_OK && !known ? tulle__mat_publish(B) : status;
 }
 
-static tulle_status redistribute(tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
+static tulle_status redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     tulle_status status;
     if (layout->m != A->layout->m || layout->n != A->layout->n)
@@ -206,7 +206,7 @@ out:
     return status;
 }
 
-static tulle_status agree_made(tulle_mat *A, tulle_status status, tulle_mat *made, tulle_mat **out)
+static tulle_status agree_made(const tulle_mat *A, tulle_status status, tulle_mat *made, tulle_mat **out)
 {
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK)
@@ -216,7 +216,7 @@ static tulle_status agree_made(tulle_mat *A, tulle_status status, tulle_mat *mad
     return status;
 }
 
-tulle_status tulle_mat_redistribute(tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
+tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     if (TULLE__NULL(A) || TULLE__NULL(layout) || TULLE__NULL(copy)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;

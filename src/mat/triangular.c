@@ -38,7 +38,7 @@ static int64_t keep(
     return count;
 }
 
-static tulle_status take(tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat *T)
+static tulle_status take(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat *T)
 {
     tulle_status status = TULLE_OK;
     for (int i = 0; i < A->layout->mt; i++)
@@ -55,7 +55,7 @@ out:
     return status;
 }
 
-tulle_status tulle_mat_triangle(tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **out)
+tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **out)
 {
     if (TULLE__NULL(A) || TULLE__OUTSIDE(uplo, TULLE_UPPER) || TULLE__OUTSIDE(diag, TULLE_DIAG_UNIT) ||
         TULLE__NULL_AS(out, "T"))

@@ -70,7 +70,7 @@ out:
 }
 
 /* order: NULL, or of all tiles of A^T. */
-static tulle_status transpose(tulle_mat *A, tulle_mat **out, char **order)
+static tulle_status transpose(const tulle_mat *A, tulle_mat **out, char **order)
 {
     tulle_status status;
     tulle_layout *layout = NULL;
@@ -103,7 +103,7 @@ out:
     return status;
 }
 
-tulle_status tulle_mat_transpose(tulle_mat *A, tulle_mat **T)
+tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
 {
     if (TULLE__NULL(A) || TULLE__NULL(T)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;
@@ -125,7 +125,7 @@ void tulle__turned_drop(tulle__turned *turned)
     *turned = (tulle__turned){.mat = NULL};
 }
 
-static tulle_status make(tulle_mat *A, tulle__turned *made)
+static tulle_status make(const tulle_mat *A, tulle__turned *made)
 {
     tulle_status status = TULLE_OK;
     made->of = A->structure;
@@ -139,7 +139,7 @@ out:
 }
 
 /* The values of own tiles. */
-static tulle_status take_values(tulle_mat *A, const tulle__turned *turned, int64_t *copied)
+static tulle_status take_values(const tulle_mat *A, const tulle__turned *turned, int64_t *copied)
 {
     tulle_status status;
     tulle_mat *T = turned->mat;
@@ -163,7 +163,7 @@ out:
     return status;
 }
 
-tulle_status tulle__turn(tulle_mat *A, tulle__turned *turned, int64_t *copied)
+tulle_status tulle__turn(const tulle_mat *A, tulle__turned *turned, int64_t *copied)
 {
     tulle__turned made = {.mat = NULL};
     if (turned->mat && (A->kind == TULLE_DENSE || turned->of == A->structure))

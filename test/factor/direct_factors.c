@@ -126,7 +126,7 @@ static tulle_status load(tulle_comm *comm, const struct setting *s, tulle_mat **
     return tulle_mat_load(comm, s->matrix, NULL, TULLE_CSR, &reading, NULL, A);
 }
 
-static tulle_status make(tulle_mat *A, const struct setting *s, tulle_direct **f)
+static tulle_status make(const tulle_mat *A, const struct setting *s, tulle_direct **f)
 {
     tulle_direct_options options = {.elimination = s->elimination, .threshold = s->threshold, .library = s->library};
     return s->cholesky ? tulle_direct_cholesky(A, &options, f) : tulle_direct_lu(A, &options, f);

@@ -25,8 +25,11 @@ static const char *const everything[] = {"rmat:scale=9,edgefactor=8", "rmat:scal
     "web:n=50,links=0", "web:n=1,links=3", "cliques:n=900,block=192", "cliques:n=300,size=16,degree=9,block=50,chain=1",
     "cliques:n=1", "cliques:n=90,size=2,degree=0,chain=0", "dense:n=12,values=spd", "dense:m=0,n=4",
     "er:n=100,values=ones", "er:n=100,values=integer", "cantilever:nodes=3,dof=3,vary=7", "cantilever:nx=2,ny=4,nz=3",
-    "cantilever:nx=3,ny=2,nz=2,dof=6,clamp=off", "cantilever:nodes=3,dof=3,values=spd",
-    "cantilever-load:nodes=3,dof=3"};
+    "cantilever:nx=3,ny=2,nz=2,dof=6,clamp=off", "cantilever:nodes=3,dof=3,values=spd", "cantilever-load:nodes=3,dof=3",
+    "powergrid:n=17", "powergrid:nx=1,ny=9,order=paired,far=.5,seed=4", "powergrid:n=1",
+    "powergrid:nx=6,ny=11,degree=6,far=1,shuffle=0", "nedelec:nodes=4", "nedelec:nx=2,ny=5,nz=3,cell=hexahedron",
+    "nedelec:nodes=9,cell=triangle,order=direction", "nedelec:nodes=6,cell=quadrilateral,block=1",
+    "nedelec:nodes=4,block=7,seed=3,values=integer"};
 enum { EVERYTHING = sizeof everything / sizeof *everything };
 
 static void test_shapes(void)
@@ -311,7 +314,8 @@ static void test_fingerprints(void)
         {"fem:nodes=6,dof=2,seed=5", 0x668581851992f685u}, {"stencil3d:n=9,points=27", 0xe2abe63280e14c3bu},
         {"dense:m=100,n=30,values=integer", 0xc3e61429aa2270fcu}, {"delaunay:n=50", 0x8a7f10c58cc981e6u},
         {"shell:n=20,dof=2", 0x6d75f56738f089c9u}, {"road:n=40,pieces=2", 0x2eb12049259478cdu},
-        {"web:n=3000", 0x62c236129b83d43du}, {"cliques:n=4000", 0xc14bf85b32425571u}};
+        {"web:n=3000", 0x62c236129b83d43du}, {"cliques:n=4000", 0xc14bf85b32425571u},
+        {"powergrid:n=30", 0xea1d3b3df5ff320fu}, {"nedelec:nodes=7", 0x3c3ad67a7f49ebb0u}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         matrix A;
         tulle_status status = matrix_init(&A, known[i].spec, TULLE_F64);
@@ -324,7 +328,8 @@ static void test_fingerprints(void)
 static void test_seeds(void)
 {
     static const char *const random[] = {"rmat:scale=8", "er:n=300", "circuit:n=300", "dense:n=10", "fem:nodes=3",
-        "delaunay:n=20", "shell:n=9", "road:n=20", "web:n=300", "cliques:n=300", "cantilever:nodes=4,vary=2"};
+        "delaunay:n=20", "shell:n=9", "road:n=20", "web:n=300", "cliques:n=300", "cantilever:nodes=4,vary=2",
+        "powergrid:n=20", "nedelec:nodes=5"};
     for (size_t i = 0; i < sizeof random / sizeof *random; i++) {
         char spec[100];
         matrix A[3];
@@ -624,7 +629,7 @@ static void test_memory(void)
 static void test_speed(void)
 {
     static const char *const large[] = {"delaunay:n=512", "shell:n=100", "road:n=512", "road:n=200,pieces=3",
-        "web:n=200000", "cliques:n=200000", "rmat:scale=17,edgefactor=8,seed=1",
+        "web:n=200000", "cliques:n=200000", "powergrid:n=256", "nedelec:nodes=40", "rmat:scale=17,edgefactor=8,seed=1",
         "rmat:scale=17,edgefactor=8,seed=1,relabel=on", "er:n=1000000,degree=8", "fem:nodes=64,dof=1",
         "fem:nodes=40,dof=3", "cantilever:nodes=64", "cantilever:nodes=40,dof=3,vary=2", "cantilever:nodes=32,dof=6",
         "stencil2d:n=1000,points=5", "stencil3d:n=100,points=27", "circuit:n=200000,degree=8,dense=5"};

@@ -157,8 +157,8 @@ static tulle_status compare(tulle_mat *C, const struct reference *want)
     return status != TULLE_OK ? status : meet;
 }
 
-static struct reference multiply(
-    const struct reference *a, const struct reference *b, const struct reference *c, const tulle_product_options *o)
+static struct reference multiply(const struct reference *a, const struct reference *b, const struct reference *c,
+    double alpha, double beta, const tulle_product_options *o)
 {
     int ta = o->op_a == TULLE_OP_T, tb = o->op_b == TULLE_OP_T;
     int64_t m = ta ? a->n : a->m, k = ta ? a->m : a->n, n = tb ? b->m : b->n;
@@ -172,8 +172,8 @@ static struct reference multiply(
                 r.has[i * n + j] = 1;
                 sum += a->val[ea] * b->val[eb];
             }
-            r.val[i * n + j] = o->alpha * sum + (o->beta != 0 ? o->beta * c->val[i * n + j] : 0);
-            if (o->beta != 0 && c->has[i * n + j]) r.has[i * n + j] = 1;
+            r.val[i * n + j] = alpha * sum + (beta != 0 ? beta * c->val[i * n + j] : 0);
+            if (beta != 0 && c->has[i * n + j]) r.has[i * n + j] = 1;
         }
     return r;
 }

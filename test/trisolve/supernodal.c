@@ -32,7 +32,7 @@ struct setting {
 
 /* ---- the triangle ---- */
 
-static tulle_status take(tulle_mat *A, const struct setting *s, tulle_mat **T)
+static tulle_status take(const tulle_mat *A, const struct setting *s, tulle_mat **T)
 {
     tulle_mat *L = NULL, *U = NULL;
     tulle_direct *f = NULL;

@@ -141,7 +141,7 @@ static void add_row(
 }
 
 /* PE 0 looks at all tiles, one after the other. */
-static tulle_status look(tulle_mat *A, struct facts *f)
+static tulle_status look(const tulle_mat *A, struct facts *f)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *l = tulle_mat_layout(A);

@@ -47,7 +47,7 @@ static tulle_status scale(tulle_mat *T)
 /* A direct factor. */
 static tulle_status take_direct(const struct solves *s, int lu, tulle_mat *A, tulle_mat **T)
 {
-    tulle_direct_options options = TULLE_DIRECT_DEFAULT;
+    tulle_direct_options options = {0};
     options.library = options_word(s->options, "library", NULL);
     tulle_direct *factors = NULL;
     tulle_status status = tulle_elimination_parse(options_word(s->options, "elimination", "amd"), &options.elimination);

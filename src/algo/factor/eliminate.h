@@ -88,12 +88,12 @@ tulle_status tulle__factor_order(
  * layout; to be published. *missing is the first of its rows without an entry on the diagonal, or (IC) without a
  * positive one; INT64_MAX if there is none. *longest: as above, of these rows.
  */
-tulle_status tulle__factor_patterns(tulle_mat *A, tulle_mat *L, tulle_mat *U, int64_t *missing, int64_t *longest);
+tulle_status tulle__factor_patterns(const tulle_mat *A, tulle_mat *L, tulle_mat *U, int64_t *missing, int64_t *longest);
 
 /*
  * Collective, of A in tiles of rows: a copy with zeros where A has no entry on the diagonal; *whole is NULL if it has
  * them all.
  */
-tulle_status tulle__factor_whole_diagonal(tulle_mat *A, tulle_mat **whole);
+tulle_status tulle__factor_whole_diagonal(const tulle_mat *A, tulle_mat **whole);
 
 #endif

@@ -32,7 +32,7 @@ static void append(const tulle_tile *to, int64_t r, const tulle_lidx *col, int64
 }
 
 /* Rows of A's tile i into those of L and U; diagonal[r] is known. With `own`, L has the diagonal, and there is no U. */
-static tulle_status split_tile(tulle_mat *A, tulle_mat *L, tulle_mat *U, int i, const int64_t *diagonal)
+static tulle_status split_tile(const tulle_mat *A, tulle_mat *L, tulle_mat *U, int i, const int64_t *diagonal)
 {
     tulle_status status;
     tulle_tile from, lower, upper;
@@ -54,7 +54,7 @@ out:
     return status;
 }
 
-tulle_status tulle__factor_patterns(tulle_mat *A, tulle_mat *L, tulle_mat *U, int64_t *missing, int64_t *longest)
+tulle_status tulle__factor_patterns(const tulle_mat *A, tulle_mat *L, tulle_mat *U, int64_t *missing, int64_t *longest)
 {
     tulle_status status = TULLE_OK;
     int64_t *diagonal = NULL;

@@ -55,7 +55,7 @@ static void fill_tile(const tulle_tile *from, tulle_gidx row, tulle_tile *to)
     }
 }
 
-static tulle_status fill_tiles(tulle_mat *A, tulle_mat *W)
+static tulle_status fill_tiles(const tulle_mat *A, tulle_mat *W)
 {
     tulle_status status = TULLE_OK;
     for (int t = 0; t < A->layout->mt; t++) {
@@ -70,7 +70,7 @@ out:
     return status;
 }
 
-tulle_status tulle__factor_whole_diagonal(tulle_mat *A, tulle_mat **whole)
+tulle_status tulle__factor_whole_diagonal(const tulle_mat *A, tulle_mat **whole)
 {
     tulle_mat *W = NULL;
     int64_t missing = 0;

@@ -152,7 +152,7 @@ static tulle_status solve_group(tulle__block *b, const tulle_mat *X, tulle_krylo
     tulle__columns_write_some(X, b->columns, to, scale, b->x, b->columns);
     TULLE_TRY(tell(b, report));
     if (*b->why && !*failed)
-        snprintf(failed, TULLE_MESSAGE_MAX, "%s, %s", tulle_krylov_name(b->options->method), b->why);
+        snprintf(failed, TULLE_MESSAGE_MAX, "%s, %s", tulle_krylov_method_name(b->options->method), b->why);
 out:
     fini(b);
     return status;

@@ -12,7 +12,7 @@ static int suits(const tulle_mat *B, const tulle_layout *rows)
            memcmp(l->owner, rows->owner, (size_t)l->mt * sizeof *l->owner) == 0;
 }
 
-tulle_status tulle__columns_stage(tulle_mat *B, const tulle_layout *rows, int copy, tulle_mat **staged)
+tulle_status tulle__columns_stage(const tulle_mat *B, const tulle_layout *rows, int copy, tulle_mat **staged)
 {
     tulle_layout *layout = NULL;
     tulle_layout_spec spec = {.m = rows->m,

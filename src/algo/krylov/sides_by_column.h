@@ -7,7 +7,7 @@
 
 /* Collective, agreed: B in whole rows cut like the layout's; *staged is NULL if it lies so, else a copy. copy 0: a new
  * one of zeros. */
-tulle_status tulle__columns_stage(tulle_mat *B, const tulle_layout *rows, int copy, tulle_mat **staged);
+tulle_status tulle__columns_stage(const tulle_mat *B, const tulle_layout *rows, int copy, tulle_mat **staged);
 
 /* Collective, agreed: X from a copy that was staged. */
 tulle_status tulle__columns_return(tulle_mat *staged, tulle_mat *X);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "algo/options.h"
+#include "algo/option_values.h"
 #include "algo/trisolve/sides.h"
 #include "algo/trisolve/tasks.h"
 #include "base/error.h"
@@ -220,8 +220,8 @@ static tulle_status spread(tulle_trisolve *solver, const tulle__solve_times *tim
     tulle_status status = tulle_comm_reduce_real(solver->comm, TULLE_MAX, 3, most);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(solver->comm, TULLE_SUM, 2, sum);
     report->seconds = most[0];
-    report->compute = (tulle_spread){most[1], sum[0] / solver->workers};
-    report->wait = (tulle_spread){most[2], sum[1] / solver->workers};
+    report->compute = (tulle_imbalance){most[1], sum[0] / solver->workers};
+    report->wait = (tulle_imbalance){most[2], sum[1] / solver->workers};
     return status;
 }
 

@@ -25,14 +25,18 @@
  *   shell      n (or nx, ny), block=16, shuffle=.63, dof=6      lattice of quadrilaterals, 9 full blocks a row
  *   road       n (or nx, ny), block=4, shuffle=.38, degree=2.8, lattice of which a share of the edges is kept, each
  *              pieces=0                                         with so many points on it
- *   web        n, host=512, links=1, copy=.5, local=.8,         pages of hosts of up to so many: the diagonal, the page
- *              split=.73                                        before, 0 .. 2 links others, copied or not
- *   cliques    n, size=64, degree=4.7, block=1536, chain=.05    two cliques a row
- *   dense      m, n (or n)                                      full
+ *   powergrid  n (or nx, ny), block=8, shuffle=.645,            Jacobian of a transmission network of n x n buses of
+ *              degree=2.8, far=.03, order=split                 mean degree `degree`: P and Q against angle and
+ *                                                               magnitude, all angles first or (order=paired) by bus
+ *   nedelec    nodes (or nx, ny, nz), cell=tetrahedron,         edge elements of a box: an unknown an edge, coupled
+ * with block=32, order=node                             those of its cells (also hexahedron, triangle, quadrilateral):
+ * nedelec.c web        n, host=512, links=1, copy=.5, local=.8,         pages of hosts of up to so many: the diagonal,
+ * the page split=.73                                        before, 0 .. 2 links others, copied or not cliques    n,
+ * size=64, degree=4.7, block=1536, chain=.05    two cliques a row dense      m, n (or n) full
  *
- * In delaunay, shell and road the share `shuffle` of the tiles of block x block points is in random order (lattice.c).
- * They, web and cliques, circuit and stencil3d with 15 points stand for the matrices of the paper on zero-copy
- * triangular solves: doc/inputs.md has which, and how they compare.
+ * In delaunay, shell, road and powergrid the share `shuffle` of the tiles of block x block points is in random order
+ * (lattice.c). The first three, web and cliques, circuit and stencil3d with 15 points stand for the matrices of the
+ * paper on zero-copy triangular solves: doc/inputs.md has which, and how they compare.
  *
  * All take seed=1 and values=, one of
  *   random   uniform in [-1, 1), from (seed, row, column)
@@ -42,9 +46,9 @@
  *            points), `shift` is added to the diagonal
  *   spd      symmetric patterns: symmetric and strictly diagonally dominant
  *   elements cantilevers: assembled from elements
- * with laplace for stencils, spd for fem, delaunay, shell, road and cliques, elements for cantilevers and random for
- * the rest where nothing is said. An f32 value is its f64 value with fewer bits. Nothing depends on the machine's
- * mathematical library.
+ * with laplace for stencils, spd for fem, delaunay, shell, road, nedelec and cliques, elements for cantilevers and
+ * random for the rest where nothing is said. An f32 value is its f64 value with fewer bits. Nothing depends on the
+ * machine's mathematical library.
  */
 #ifndef TULLE_IO_GENERATE_H
 #define TULLE_IO_GENERATE_H
@@ -107,10 +111,10 @@ void tulle__generator_values(const tulle__generator *generator, int64_t count, c
 /*
  * The rectangle of rows r0 .. r1 - 1, columns c0 .. c1 - 1 as CSR with local indices: (*rowptr)[0 .. r1 - r0] from 0,
  * *colind ascending from c0, *val; each to be freed with tulle__free. TULLE_ERR_OVERFLOW over INT32_MAX columns.
- * Time: as tulle__generator_rows; a row of er, fem, stencil, nlpkkt, delaunay, shell, road, web, cliques or band is
- * made whole, one of dense or a full one of circuit only where wanted. rmat draws all edges for every tile: an edge's
- * counter does not tell its place, so no part of the draw can be left out. To spread that work, share the edges out and
- * send each to its owner.
+ * Time: as tulle__generator_rows; a row of er, fem, stencil, nlpkkt, delaunay, shell, road, powergrid, nedelec, web,
+ * cliques or band is made whole, one of dense or a full one of circuit only where wanted. rmat draws all edges for
+ * every tile: an edge's counter does not tell its place, so no part of the draw can be left out. To spread that work,
+ * share the edges out and send each to its owner.
  */
 tulle_status tulle__generator_tile(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, int64_t **rowptr, int32_t **colind, void **val, int64_t *nnz);

@@ -110,7 +110,13 @@ struct tulle__generator {
         struct {
             int64_t nx, ny, block, dof, pieces, neighbours;
             uint64_t keep, shuffle; /* edges a point, tiles that are shuffled, in 1/2^32 */
+            uint64_t far;           /* powergrid: chance of a long line, in 1/2^32 */
+            int paired;             /* powergrid: a bus's two unknowns are neighbours */
         } lattice;
+        struct {
+            int64_t nodes[3], block;
+            int simplices, by_direction;
+        } nedelec;
         struct {
             int64_t host, links;
             uint64_t copy, local, split; /* chances in 1/2^32 */
@@ -131,8 +137,8 @@ struct tulle__generator {
 extern const tulle__generator_kind tulle__generator_rmat, tulle__generator_er, tulle__generator_fem,
     tulle__generator_stencil2d, tulle__generator_stencil3d, tulle__generator_band, tulle__generator_circuit,
     tulle__generator_nlpkkt, tulle__generator_delaunay, tulle__generator_shell, tulle__generator_road,
-    tulle__generator_web, tulle__generator_cliques, tulle__generator_cantilever, tulle__generator_cantilever_load,
-    tulle__generator_dense;
+    tulle__generator_powergrid, tulle__generator_nedelec, tulle__generator_web, tulle__generator_cliques,
+    tulle__generator_cantilever, tulle__generator_cantilever_load, tulle__generator_dense;
 
 /* Where every entry is there. */
 int64_t tulle__full_bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1);

@@ -10,8 +10,9 @@
 static const tulle__generator_kind *const kinds[] = {&tulle__generator_rmat, &tulle__generator_er,
     &tulle__generator_fem, &tulle__generator_stencil2d, &tulle__generator_stencil3d, &tulle__generator_band,
     &tulle__generator_circuit, &tulle__generator_nlpkkt, &tulle__generator_delaunay, &tulle__generator_shell,
-    &tulle__generator_road, &tulle__generator_web, &tulle__generator_cliques, &tulle__generator_cantilever,
-    &tulle__generator_cantilever_load, &tulle__generator_dense};
+    &tulle__generator_road, &tulle__generator_powergrid, &tulle__generator_nedelec, &tulle__generator_web,
+    &tulle__generator_cliques, &tulle__generator_cantilever, &tulle__generator_cantilever_load,
+    &tulle__generator_dense};
 
 enum { KINDS = sizeof kinds / sizeof *kinds, KEYS = 16 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Meshes and maps whose order is only roughly that of their places: delaunay, shell, road. Points form a lattice that
- * is cut into tiles of block x block; tiles follow each other row by row, and what lies in a tile is shuffled in a
- * share `shuffle` of them, else in order. Numbers ascend along paths through tiles in order, and hardly ever through
- * shuffled ones, so the levels of the lower triangle fall with the share: from those of the plain order (shuffle=0), in
- * proportion to the lattice's edge, to a few dozens (shuffle=1); in between they are set by the largest patch of tiles
- * in order, and grow slowly with the lattice.
+ * Meshes and maps whose order is only roughly that of their places: delaunay, shell, road, powergrid. Points form a
+ * lattice that is cut into tiles of block x block; tiles follow each other row by row, and what lies in a tile is
+ * shuffled in a share `shuffle` of them, else in order. Numbers ascend along paths through tiles in order, and hardly
+ * ever through shuffled ones, so the levels of the lower triangle fall with the share: from those of the plain order
+ * (shuffle=0), in proportion to the lattice's edge, to a few dozens (shuffle=1); in between they are set by the largest
+ * patch of tiles in order, and grow slowly with the lattice.
  */
 #include <inttypes.h>
 
@@ -170,6 +170,51 @@ static int64_t road_row(const tulle__generator *g, int64_t row, int64_t c0, int6
     return tulle__generator_clip(col, tulle__sort_columns(col, count), c0, c1);
 }
 
+/*
+ * ---- powergrid: J = d(P, Q) / d(angle, magnitude) of a network of buses ----
+ *
+ * A block of 2 x 2 for each bus and both ways of each line. Lines are edges of the triangulated lattice, each there by
+ * chance, so that degrees spread as those of real networks do (0 to 6, most 2 to 4), and some between far buses.
+ */
+
+/* Whether the line that belongs to the point (x, y), in direction 0 (right), 1 (up) or 2 (up and left), is there. */
+static int line_kept(const tulle__generator *g, int64_t x, int64_t y, int direction)
+{
+    uint64_t edge = (uint64_t)(y * g->as.lattice.nx + x) * 3 + (uint64_t)direction;
+    return tulle__random_at(g->pattern_seed, UINT64_MAX, edge) >> 32 < g->as.lattice.keep;
+}
+
+/* The far end of a bus's long line, or -1: buses are paired at random, and a pair has a line by chance. */
+static int64_t far_bus(const tulle__generator *g, int64_t bus)
+{
+    int64_t buses = g->as.lattice.nx * g->as.lattice.ny, place = tulle__shuffle(g->pattern_seed, buses, bus);
+    if ((place ^ 1) >= buses) return -1;
+    if (tulle__random_at(g->pattern_seed, UINT64_MAX - 1, (uint64_t)place / 2) >> 32 >= g->as.lattice.far) return -1;
+    return tulle__unshuffle(g->pattern_seed, buses, place ^ 1);
+}
+
+static int64_t powergrid_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col)
+{
+    int64_t buses = g->as.lattice.nx * g->as.lattice.ny, near[8], count = 0;
+    int64_t bus = g->as.lattice.paired ? row / 2 : row % buses;
+    struct tile t = tile_with(g, bus);
+    int64_t place = place_in(&t, bus), x = t.x + place % t.w, y = t.y + place / t.w, other = far_bus(g, bus);
+    near[count++] = bus;
+    if (other >= 0) near[count++] = other;
+    for (int k = 0; k < 6; k++) {
+        int64_t tx = x + near_x[k], ty = y + near_y[k];
+        if (!inside(g, tx, ty)) continue;
+        int back = k == 1 || k == 3 || k == 5; /* the line belongs to the other end */
+        if (line_kept(g, back ? tx : x, back ? ty : y, k / 2)) near[count++] = point(g, tx, ty);
+    }
+    count = tulle__sort_columns(near, count);
+    for (int64_t k = 0; k < count; k++) {
+        col[g->as.lattice.paired ? 2 * k : k] = g->as.lattice.paired ? 2 * near[k] : near[k];
+        col[g->as.lattice.paired ? 2 * k + 1 : count + k] = g->as.lattice.paired ? 2 * near[k] + 1 : buses + near[k];
+    }
+    return tulle__generator_clip(col, 2 * count, c0, c1);
+}
+
 /* ---- all ---- */
 
 static tulle_status open_lattice(tulle__spec_part *part, tulle__generator *g, int64_t block, double shuffle)
@@ -236,6 +281,27 @@ static tulle_status open_road(tulle__spec_part *part, tulle__generator *g)
     return TULLE_OK;
 }
 
+static tulle_status open_powergrid(tulle__spec_part *part, tulle__generator *g)
+{
+    static const char *const orders[] = {"split", "paired"};
+    double degree = 2.8, far = .03;
+    const char *order = NULL;
+    tulle_status status = open_lattice(part, g, 8, .645);
+    if (status == TULLE_OK) status = tulle__spec_real(part, "degree", 0, 6, &degree);
+    if (status == TULLE_OK) status = tulle__spec_real(part, "far", 0, 1, &far);
+    if (status == TULLE_OK) status = tulle__spec_word(part, "order", &order);
+    if (status == TULLE_OK && order)
+        status = tulle__name_parse("order of unknowns (order=)", order, orders, 2, &g->as.lattice.paired);
+    if (status != TULLE_OK) return status;
+    double planar = degree > far ? degree - far : 0;
+    g->as.lattice.keep = (uint64_t)(planar / 6 * 0x1p32);
+    g->as.lattice.far = (uint64_t)(far * 0x1p32);
+    g->as.lattice.neighbours = 7;
+    g->as.lattice.dof = 2;
+    g->m = g->n = 2 * g->m;
+    return TULLE_OK;
+}
+
 static int64_t bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
 {
     (void)row, (void)c0, (void)c1; /* a row is made whole and then cut */
@@ -250,8 +316,17 @@ static double estimate(const tulle__generator *g, int64_t r0, int64_t r1, int64_
     return high > low ? (double)(high - low) * (double)bound(g, 0, 0, 0) : 0;
 }
 
+/* Rows of both kinds take all buses that are near, far lines any: by the mean, which the share of the box tells. */
+static double powergrid_estimate(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
+{
+    double part = (double)(c1 - c0) / (double)(g->n > 0 ? g->n : 1);
+    double row = 2 * (1 + (double)g->as.lattice.keep * 0x1p-32 * 6 + (double)g->as.lattice.far * 0x1p-32);
+    return (double)(r1 - r0) * row * (part < .25 ? 4 * part : 1) + 32;
+}
+
 static const char *const keys_delaunay[] = {"n", "nx", "ny", "block", "shuffle", NULL};
 static const char *const keys_shell[] = {"n", "nx", "ny", "block", "shuffle", "dof", NULL};
+static const char *const keys_powergrid[] = {"n", "nx", "ny", "block", "shuffle", "degree", "far", "order", NULL};
 static const char *const keys_road[] = {"n", "nx", "ny", "block", "shuffle", "degree", "pieces", NULL};
 
 const tulle__generator_kind tulle__generator_delaunay = {
@@ -286,4 +361,15 @@ const tulle__generator_kind tulle__generator_road = {
     .bound = bound,
     .estimate = estimate,
     .row = road_row,
+};
+
+const tulle__generator_kind tulle__generator_powergrid = {
+    .name = "powergrid",
+    .sentence = "Jacobian of a network of n x n buses (nx, ny): degree=2.8, long lines far=.03, order=split or paired",
+    .keys = keys_powergrid,
+    .mode = TULLE__VALUES_RANDOM,
+    .open = open_powergrid,
+    .bound = bound,
+    .estimate = powergrid_estimate,
+    .row = powergrid_row,
 };

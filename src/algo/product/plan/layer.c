@@ -142,7 +142,7 @@ static double bytes_of_result(const tulle__operands *o)
 }
 
 /* The same on all PEs: from directories, and the memory of the PE that has least. */
-static int best_layers(const tulle_plan *plan, struct volume *v, double room)
+static int best_layers(const tulle_product *plan, struct volume *v, double room)
 {
     const tulle__operands *o = &plan->operands;
     double a = bytes_of(o->A), b = bytes_of(o->B), c = bytes_of_result(o), pes = plan->comm->size;
@@ -162,7 +162,7 @@ static int best_layers(const tulle_plan *plan, struct volume *v, double room)
     return best;
 }
 
-tulle_status tulle__layers_choose(tulle_plan *plan, int *layers)
+tulle_status tulle__layers_choose(tulle_product *plan, int *layers)
 {
     tulle_status status = TULLE_OK;
     const tulle__operands *o = &plan->operands;
@@ -202,7 +202,7 @@ static void add_part(const tulle_tile *C, const tulle_tile *part, tulle_gidx row
 }
 
 /* beta C, then the parts in the order of layers. */
-static tulle_status sum_dense(tulle_plan *plan)
+static tulle_status sum_dense(tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
     tulle_mat *P = plan->slices.C, *C = plan->C;
@@ -213,7 +213,7 @@ static tulle_status sum_dense(tulle_plan *plan)
             tulle_tile tile;
             if (!tulle__tile_is_mine(C, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(C, i, j, &tile));
-            TULLE_TRY(tulle__scale_tile(plan, &tile, plan->options.beta));
+            TULLE_TRY(tulle__scale_tile(plan, &tile, plan->beta));
         }
     for (int p = 0; p < parts->mt; p++)
         for (int q = 0; q < parts->nt; q++) {
@@ -247,7 +247,7 @@ static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr
 }
 
 /* Own tile (i, j) of C from the partial results, which lie in tiles like it. */
-static tulle_status sum_tile(tulle_plan *plan, int i, int j, tulle__spgemm_pair *pair, int reuse)
+static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pair *pair, int reuse)
 {
     tulle_mat *C = plan->C, *P = plan->slices.partial;
     tulle__spgemm_task task = {.type = C->type, .m = tulle__tile_rows(C, i), .n = tulle__tile_cols(C, j), .pair = pair};
@@ -270,9 +270,9 @@ static tulle_status sum_tile(tulle_plan *plan, int i, int j, tulle__spgemm_pair 
             .val = tile.val};
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result);
     }
-    if (plan->options.beta != 0 && tile.nnz)
-        pair[task.npairs++] = (tulle__spgemm_pair){
-            .A = {.m = task.m, .n = task.m}, .B = tulle__tile_csr(&tile), .scale = plan->options.beta};
+    if (plan->beta != 0 && tile.nnz)
+        pair[task.npairs++] =
+            (tulle__spgemm_pair){.A = {.m = task.m, .n = task.m}, .B = tulle__tile_csr(&tile), .scale = plan->beta};
     if (!task.npairs) {
         status = tulle__mat_place_csr(C, i, j, 0, &result);
         if (status == TULLE_OK) memset(result.rowptr, 0, ((size_t)task.m + 1) * sizeof *result.rowptr);
@@ -282,7 +282,7 @@ static tulle_status sum_tile(tulle_plan *plan, int i, int j, tulle__spgemm_pair 
     return plan->context->kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
 }
 
-static tulle_status sum_sparse(tulle_plan *plan, int reuse)
+static tulle_status sum_sparse(tulle_product *plan, int reuse)
 {
     tulle_status status;
     tulle__slices *s = &plan->slices;
@@ -299,7 +299,7 @@ out:
     return status;
 }
 
-tulle_status tulle__layers_sum(tulle_plan *plan, int reuse)
+tulle_status tulle__layers_sum(tulle_product *plan, int reuse)
 {
     return plan->sparse ? sum_sparse(plan, reuse) : sum_dense(plan);
 }
