@@ -160,6 +160,8 @@ out:
 }
 
 static const double MOSTLY = 0.75; /* of A's entries in stretches: the others are not worth runs */
+static const double RUNS =
+    2.5; /* mean length of runs; pairs (a network with two unknowns a bus) lose half of the time */
 
 /* Whether so many dense rows of sums a thread are a small part of the memory that is left: hash tables need less. */
 static int fits(const tulle__spgemm_plan *plan, const tulle__pool *pool, int rows)
@@ -187,8 +189,9 @@ static void choose_ways(tulle__spgemm_plan *plan, tulle__pool *pool)
     if (plan->panels) return;
     if (knobs->shifts > 0 || (knobs->shifts == 0 && automatic && plan->flops >= 2 * entries))
         (void)tulle__spgemm_make_shifts(plan, pool, &part);
-    int runs = knobs->runs == 0 && run >= 2 && part <= MOSTLY && plan->dense && fits(plan, pool, TULLE__BLOCK_ROWS) &&
-               knobs->accumulator <= TULLE__ACCUMULATOR_DENSE && plan->flops >= 4 * entries;
+    int runs = knobs->runs == 0 && run >= RUNS && part <= MOSTLY && plan->dense &&
+               fits(plan, pool, TULLE__BLOCK_ROWS) && knobs->accumulator <= TULLE__ACCUMULATOR_DENSE &&
+               plan->flops >= 4 * entries;
     if ((runs || knobs->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
 }
 
