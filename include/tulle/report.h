@@ -41,16 +41,17 @@ typedef struct tulle_report {
     int phases;               /* ranges of columns that C was made in so far (tulle_product_next); 1: all at once */
     int dropped;              /* ranges that did not fit in memory and were made again in halves */
     int replication;          /* layers of the plan; 1: none */
+    int unordered;            /* 1: the rows of C may be in no order (tulle_mat_ordered) */
     double predicted_seconds; /* of one execution, by the model; 0: nothing was predicted, as of layouts that do not
                                  match and of layers */
 } tulle_report;
 
 /*
  * Local: *sum becomes the report of the executions that it describes and of one more, of the next range of columns of
- * the same plan. A *sum that is all zeros describes none. Seconds and counts add up; of the slowest PE too, as all PEs meet
- * between ranges, so that max is at least the largest sum of a PE. load_imbalance and largest_unit become those of the
- * work of all ranges. What is a property of the plan (pairs, cover_bound, replication, predicted_seconds) stays, and
- * phases and dropped are those of the last.
+ * the same plan. A *sum that is all zeros describes none. Seconds and counts add up; of the slowest PE too, as all PEs
+ * meet between ranges, so that max is at least the largest sum of a PE. load_imbalance and largest_unit become those of
+ * the work of all ranges. What is a property of the plan (pairs, cover_bound, replication, predicted_seconds) stays,
+ * and phases and dropped are those of the last.
  */
 TULLE_API void tulle_report_add(tulle_report *sum, const tulle_report *one);
 

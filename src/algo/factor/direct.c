@@ -244,6 +244,7 @@ static tulle_status factorise(tulle_mat *A, enum kind kind, const tulle_direct_o
     struct direct *d = NULL;
     tulle_status status;
     TULLE_TRY(check(A, kind, &chosen)); /* the same on all PEs */
+    TULLE_TRY(tulle__mat_order(A));
     TULLE_TRY(bring(A, kind, &layout, &brought));
     status = prepare(comm, A->layout->n, kind, &d);
     if (status == TULLE_OK) status = tulle__mat_make(comm, layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &d->factors.L);

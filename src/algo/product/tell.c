@@ -131,6 +131,7 @@ tulle_status tulle__tell(
         .pair_bytes = sum_of(all + PAIR_BYTES, size, FACTS),
         .cover_bound = sum_of(all + BOUND, size, FACTS),
         .replication = tulle_plan_replication(plan),
+        .unordered = plan->C->unordered,
         .predicted_seconds = plan->predicted};
 out:
     tulle__free(all);

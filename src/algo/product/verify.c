@@ -229,6 +229,13 @@ out:
     return status;
 }
 
+static tulle_status order(tulle_mat *A, tulle_mat *B, tulle_mat *C)
+{
+    tulle_status status = tulle__mat_order(A);
+    if (status == TULLE_OK) status = tulle__mat_order(B);
+    return status == TULLE_OK ? tulle__mat_order(C) : status;
+}
+
 tulle_status tulle_product_check(
     tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, double *error)
 {
@@ -236,7 +243,8 @@ tulle_status tulle_product_check(
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     tulle_product_options chosen = options ? *options : TULLE_PRODUCT_DEFAULT;
     double found = 0;
-    tulle_status status = tulle_comm_agree(C->comm, check(A, B, C, &chosen, NULL, &found));
+    tulle_status status = order(A, B, C);
+    if (status == TULLE_OK) status = tulle_comm_agree(C->comm, check(A, B, C, &chosen, NULL, &found));
     *error = found;
     return status;
 }
@@ -245,7 +253,9 @@ tulle_status tulle_plan_check(tulle_plan *plan, double *error)
 {
     if (TULLE__NULL(plan) || TULLE__NULL(error)) return tulle__refuse(plan ? plan->comm : NULL);
     double found = 0;
-    tulle_status status = tulle_comm_agree(plan->comm, check(plan->A, plan->B, plan->C, &plan->options, plan, &found));
+    tulle_status status = order(plan->A, plan->B, plan->C);
+    if (status == TULLE_OK)
+        status = tulle_comm_agree(plan->comm, check(plan->A, plan->B, plan->C, &plan->options, plan, &found));
     *error = found;
     return status;
 }

@@ -401,7 +401,10 @@ tulle_status tulle_plan_new(
     tulle_plan *plan = NULL;
     tulle_product_options chosen = options ? *options : TULLE_PRODUCT_DEFAULT;
     tulle_comm *comm = C->comm;
-    tulle_status status = check_operands(A, B, C, &chosen);
+    tulle_status status = tulle__mat_order(A);
+    if (status == TULLE_OK) status = tulle__mat_order(B);
+    if (status != TULLE_OK) return status;
+    status = check_operands(A, B, C, &chosen);
     if (status == TULLE_OK && (unsigned)chosen.alg >= TULLE_ALG_COUNT)
         status = tulle__fail(TULLE_ERR_ARG, "algorithm %d", (int)chosen.alg);
     if (status == TULLE_OK) status = check_replication(&chosen, comm->size);
