@@ -157,6 +157,16 @@ TULLE_API tulle_status tulle_mat_replace(
 /* Collective: publishes replaced tiles and frees those that they replace. */
 TULLE_API tulle_status tulle_mat_renew(tulle_mat *A);
 
+/*
+ * Whether the columns of every row ascend, as they do but in the result of a product with options.unordered. Whatever
+ * reads such a matrix and wants order - products, checks, files, transposes, factors, solvers, streams - puts the rows
+ * in order first, in place. Local.
+ */
+TULLE_API bool tulle_mat_ordered(const tulle_mat *A);
+/* Collective: puts the rows in order now, in place. Nobody may hold a fetch of one of its tiles. TULLE_ERR_MEMORY: rows
+ * may be in no order still, but complete. */
+TULLE_API tulle_status tulle_mat_order(tulle_mat *A);
+
 /* Collective: a copy of A in another layout of the same shape. */
 TULLE_API tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy);
 /* Collective: A^T in the transposed layout. */

@@ -30,6 +30,7 @@ struct tulle_mat {
     tulle__tile_record *replaced;   /* [mt * nt], own tiles waiting for renew; generation 0: none */
     const tulle_csr_rows *borrowed; /* NULL, or the caller's arrays behind the only tile */
     tulle_csr_rows borrowed_rows;
+    bool unordered;         /* rows may be in no order, on any PE: the same on all (row_order.c) */
     uint64_t structure;     /* counts renewals of sparse structure: a plan compares it */
     const tulle_mat *whole; /* NULL, or the dense matrix in whose blocks the tiles of this one lie (view.h) */
 };
@@ -96,6 +97,8 @@ tulle_status tulle__mat_commit(tulle_mat *A, int i, int j);
 
 /* The part of renew that is local and collective, without the final agreement: for operations that agree later. */
 tulle_status tulle__mat_publish(tulle_mat *A);
+/* Before rows are read that must ascend. Collective, agreed: rows are put in order unless all are. */
+tulle_status tulle__mat_order(const tulle_mat *A);
 /* Drops tiles placed since the last renew. */
 void tulle__mat_unplace(const tulle_mat *A);
 

@@ -220,8 +220,11 @@ tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layo
     if (TULLE__NULL(A) || TULLE__NULL(layout) || TULLE__NULL(copy)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;
     tulle__set_up_begin(A->comm);
-    tulle_status status = redistribute(A, layout, &made);
-    status = agree_made(A, status, made, copy);
+    tulle_status status = tulle__mat_order(A);
+    if (status == TULLE_OK) {
+        status = redistribute(A, layout, &made);
+        status = agree_made(A, status, made, copy);
+    }
     tulle__set_up_end(A->comm);
     return status;
 }

@@ -66,6 +66,7 @@ tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag 
     if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)
         status = tulle__fail(TULLE_ERR_ARG, "the triangle of a matrix that is not sparse and square");
     status = tulle_comm_agree(A->comm, status);
+    if (status == TULLE_OK) status = tulle__mat_order(A);
     if (status == TULLE_OK) status = tulle_mat_new_csr(A->comm, A->layout, A->type, &T);
     if (status != TULLE_OK) return status;
     status = tulle_comm_agree(A->comm, take(A, uplo, diag, T));

@@ -107,7 +107,8 @@ tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
 {
     if (TULLE__NULL(A) || TULLE__NULL(T)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;
-    tulle_status status = tulle_comm_agree(A->comm, transpose(A, &made, NULL));
+    tulle_status status = tulle__mat_order(A);
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, transpose(A, &made, NULL));
     if (status == TULLE_OK)
         *T = made;
     else

@@ -245,6 +245,7 @@ static tulle_status factorise(
     struct direct *d = NULL;
     tulle_status status;
     TULLE_TRY(check(A, kind, options)); /* the same on all PEs */
+    TULLE_TRY(tulle__mat_order(A));
     TULLE_TRY(bring(A, kind, &layout, &brought));
     status = prepare(comm, A->layout->n, kind, &d);
     if (status == TULLE_OK) status = tulle__mat_make(comm, layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &d->factors.L);

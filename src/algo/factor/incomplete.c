@@ -362,6 +362,7 @@ static tulle_status factorise(const tulle_mat *A, tulle__factor_kind kind, const
     tulle_layout *rows = NULL;
     tulle_status status;
     TULLE_TRY(check(A, &f)); /* the same on all PEs */
+    TULLE_TRY(tulle__mat_order(A));
     if (A->layout->nt > 1) {
         TULLE_TRY(even_layout(A, &rows));
         TULLE_TRY(move(f.A, rows, &f.copy));

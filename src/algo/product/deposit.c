@@ -105,7 +105,8 @@ tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t
         .m = rows,
         .n = tulle__tile_cols(plan->operands.C, j),
         .npairs = pairs,
-        .pair = x->pair};
+        .pair = x->pair,
+        .unsorted = plan->operands.C->unordered};
     tulle_own_tile C;
     tulle_status status = tulle_mat_own_tile(plan->operands.C, i, j, &C);
     if (status != TULLE_OK || !C.nnz) return status;
@@ -124,6 +125,7 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
         .n = tulle__tile_cols(plan->operands.C, j),
         .npairs = pairs,
         .pair = x->pair,
+        .unsorted = tulle__plan_unordered(plan),
         .settle = settle_tile};
     tulle__csr_result result = {.nnz = 0};
     if (x->inbox.reuse) return tulle__into_rows(x, i, j, 0, task.m, pairs);

@@ -153,6 +153,7 @@ tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *opti
     tulle_comm *comm = T->comm;
     int64_t start = tulle__now(comm);
     tulle_status status = tulle_comm_agree(comm, check_operand(T));
+    if (status == TULLE_OK) status = tulle__mat_order(T);
     if (status == TULLE_OK) status = tulle__solver_analyse(T, options, &solver);
     if (!options || options->method == TULLE_METHOD_AUTO)
         status = tulle__solver_weigh_push(T, options, status, &solver);

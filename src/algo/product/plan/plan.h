@@ -109,6 +109,12 @@ struct tulle_product {
     char text[256];
 };
 
+/* Whether kernels may leave the rows of C in no order: not where its parts are cut or merged afterwards. */
+static inline int tulle__plan_unordered(const tulle_product *plan)
+{
+    return plan->options.unordered && plan->sparse && plan->operands.C == plan->C && !plan->slices.layer_of;
+}
+
 /* Transposed operands become what the operands are now. Collective, agreed. *copied: as of tulle__turn. */
 tulle_status tulle__plan_turn(tulle_product *plan, int64_t *copied);
 

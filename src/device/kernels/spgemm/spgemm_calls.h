@@ -10,7 +10,8 @@ typedef enum tulle__accumulator {
     TULLE__ACCUMULATOR_AUTO,
     TULLE__ACCUMULATOR_DENSE,
     TULLE__ACCUMULATOR_ORDERED, /* hash by position: slots in the order of the columns */
-    TULLE__ACCUMULATOR_HASH     /* hash, then sort */
+    TULLE__ACCUMULATOR_HASH,    /* hash, then sort */
+    TULLE__ACCUMULATOR_LISTED   /* dense sums, columns listed as they appear, then ordered */
 } tulle__accumulator;
 
 /* How a sparse product is made: 0 lets the estimates choose, which is what the table's entry does. */
