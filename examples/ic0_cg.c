@@ -13,7 +13,7 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     tulle_operator op = {0}, M = {0};
     tulle_krylov_options options = {0};
     tulle_krylov_report report = {.iterations = 0};
-    tulle_tile own;
+    tulle_own_tile own;
     options.method = TULLE_KRYLOV_CG;
     tulle_status status = tulle_mat_load(comm, arg, NULL, TULLE_CSR, NULL, NULL, &A);
     if (!status) status = tulle_operator_of_mat(A, NULL, &op); /* products with A by a kept plan */
@@ -25,7 +25,7 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     status = tulle_layout_new(&spec, pes, &layout);
     if (!status) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &b);
     if (!status) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &x);
-    if (!status) status = tulle_mat_tile(b, rank, 0, &own);
+    if (!status) status = tulle_mat_own_tile(b, rank, 0, &own);
     for (tulle_gidx r = 0; !status && r < own.m; r++) ((double *)own.val)[r] = 1;
     if (!status) status = tulle_krylov_solve(&op, &M, b, x, &options, &report);
     if (!status && rank == 0)

@@ -36,10 +36,10 @@ static tulle_status again(tulle_comm *comm, void *arg)
 {
     struct kept *k = (struct kept *)arg + tulle_comm_rank(comm);
     tulle_product_report report;
-    tulle_tile tile;
+    tulle_own_tile tile;
     tulle_status status = tulle_comm_barrier(comm);
     for (int j = 0; !status && j < PES; j++) { /* this PE owns tile row `rank` of A */
-        status = tulle_mat_tile(k->A, tulle_comm_rank(comm), j, &tile);
+        status = tulle_mat_own_tile(k->A, tulle_comm_rank(comm), j, &tile);
         for (int64_t e = 0; !status && e < tile.nnz; e++) ((double *)tile.val)[e] *= 2;
     }
     if (!status) status = tulle_product_execute(k->plan, 1, 0, &report);

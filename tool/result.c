@@ -115,8 +115,9 @@ void result_json(const struct result *r, FILE *file)
     }
     fprintf(file,
         ",\"load_imbalance\":%.6g,\"bytes_moved\":%" PRId64 ",\"partials\":%" PRId64
-        ",\"phases_of_columns\":%d,\"replication\":%d",
-        r->report.load_imbalance, r->report.bytes_moved, r->report.partials, r->report.phases, r->report.replication);
+        ",\"phases_of_columns\":%d,\"replication\":%d,\"unordered\":%s",
+        r->report.load_imbalance, r->report.bytes_moved, r->report.partials, r->report.phases, r->report.replication,
+        r->report.unordered ? "true" : "false");
     fprintf(file, ",\"units\":%" PRId64 ",\"largest_unit\":%.6g,\"stolen\":%" PRId64 ",\"probes\":%" PRId64,
         r->report.units, r->report.largest_unit, r->report.stolen, r->report.probes);
     fprintf(file,

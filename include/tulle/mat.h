@@ -32,8 +32,24 @@ typedef struct tulle_tile {
     int64_t nnz;              /* CSR; dense: m * n */
     const int64_t *rowptr;    /* CSR: m + 1 */
     const tulle_lidx *colind; /* CSR: nnz */
-    void *val;                /* nnz values; writable by the owner only */
+    const void *val;          /* nnz values */
 } tulle_tile;
+
+/*
+ * The same as its owner sees it. Values may be written whenever no operation on the matrix is going on. The structure
+ * of a sparse tile is changed by tulle_mat_replace, not here.
+ */
+typedef struct tulle_own_tile {
+    tulle_kind kind;
+    tulle_type type;
+    tulle_order order;
+    tulle_gidx m, n;
+    int64_t ld;
+    int64_t nnz;
+    int64_t *rowptr;
+    tulle_lidx *colind;
+    void *val;
+} tulle_own_tile;
 
 /*
  * Collective. The layout is copied. new_dense: all zero; new_dense_undefined: values are undefined until they are
@@ -120,8 +136,9 @@ TULLE_API const tulle_layout *tulle_mat_layout(const tulle_mat *A);
 TULLE_API tulle_comm *tulle_mat_comm(const tulle_mat *A);
 TULLE_API size_t tulle_mat_bytes(const tulle_mat *A); /* of all tiles of the whole matrix */
 
-/* The caller's own tile (i, j), in place; TULLE_ERR_ARG if another PE owns it. */
+/* Not collective: the caller's own tile (i, j), in place, to read or to write; TULLE_ERR_ARG if another PE owns it. */
 TULLE_API tulle_status tulle_mat_tile(const tulle_mat *A, int i, int j, tulle_tile *tile);
+TULLE_API tulle_status tulle_mat_own_tile(tulle_mat *A, int i, int j, tulle_own_tile *tile);
 
 /*
  * get_tile: starts reading tile (i, j) of any PE and returns at once; the tile may be read after tulle_fetch_wait. A
@@ -139,6 +156,16 @@ TULLE_API tulle_status tulle_mat_replace(
     tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind, const void *val);
 /* Collective: publishes replaced tiles and frees those that they replace. */
 TULLE_API tulle_status tulle_mat_renew(tulle_mat *A);
+
+/*
+ * Whether the columns of every row ascend, as they do but in the result of a product with options.unordered. Whatever
+ * reads such a matrix and wants order - products, checks, files, transposes, factors, solvers, streams - puts the rows
+ * in order first, in place. Local.
+ */
+TULLE_API bool tulle_mat_ordered(const tulle_mat *A);
+/* Collective: puts the rows in order now, in place. Nobody may hold a fetch of one of its tiles. TULLE_ERR_MEMORY: rows
+ * may be in no order still, but complete. */
+TULLE_API tulle_status tulle_mat_order(tulle_mat *A);
 
 /* Collective: a copy of A in another layout of the same shape. */
 TULLE_API tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy);

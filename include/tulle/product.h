@@ -79,6 +79,8 @@ typedef struct tulle_product_options {
                            indices, whose partial results are summed: 0 or 1: none; a divisor of the number of PEs; or
                            TULLE_AUTO, as many as memory allows where the owners of C are expected to read
                            clearly less with them. Not for SUMMA and Cannon */
+    bool unordered;     /* a sparse C may have the columns of a row in any order, which takes less time. Who reads C by
+                           tulle_mat_tile sees that; all else puts it in order first (tulle_mat_ordered) */
     int phases;         /* SpGEMM: ranges of columns (tulle_product_next); 0: as many as memory demands */
     /* What AUTO, transfers and the report's prediction go by: PE 0's; NULL on all PEs: they take the figures of an
        ordinary core and network, and nothing is predicted. The census is of the same layouts; NULL: entries are taken

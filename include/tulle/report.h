@@ -43,6 +43,7 @@ typedef struct tulle_product_report {
     int phases;               /* ranges of columns that C was made in so far (tulle_product_next); 1: all at once */
     int dropped;              /* ranges that did not fit in memory and were made again in halves */
     int replication;          /* layers of the plan; 1: none */
+    bool unordered;           /* the rows of C may be in no order (tulle_mat_ordered) */
     double predicted_seconds; /* of one execution, by the model; 0: nothing was predicted, as of layouts that do not
                                  match and of layers */
 } tulle_product_report;

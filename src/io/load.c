@@ -274,9 +274,9 @@ static tulle_status read_tiles(tulle__dense *dense, tulle_mat *A)
 {
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile tile;
+            tulle_own_tile tile;
             if (!tulle__tile_is_mine(A, i, j)) continue;
-            tulle_status status = tulle_mat_tile(A, i, j, &tile);
+            tulle_status status = tulle_mat_own_tile(A, i, j, &tile);
             if (status == TULLE_OK && tile.nnz)
                 status = tulle__dense_read(dense, A->layout->row_cut[i], tile.m, A->layout->col_cut[j], tile.n, A->type,
                     tile.order, tile.ld, tile.val);
@@ -305,7 +305,7 @@ static tulle_status fill_from_file(const tulle__loading *load, tulle_mat *A)
     return status;
 }
 
-static void scatter(const tulle_tile *from, const tulle_tile *to)
+static void scatter(const tulle_tile *from, const tulle_own_tile *to)
 {
     for (tulle_gidx r = 0; from->rowptr && r < from->m; r++)
         for (int64_t e = from->rowptr[r]; e < from->rowptr[r + 1]; e++) {
@@ -321,10 +321,11 @@ static tulle_status fill_from_sparse(tulle_mat *S, tulle_mat *A)
 {
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile from, to;
+            tulle_tile from;
+            tulle_own_tile to;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             tulle_status status = tulle_mat_tile(S, i, j, &from);
-            if (status == TULLE_OK) status = tulle_mat_tile(A, i, j, &to);
+            if (status == TULLE_OK) status = tulle_mat_own_tile(A, i, j, &to);
             if (status != TULLE_OK) return status;
             scatter(&from, &to);
         }

@@ -100,8 +100,8 @@ static tulle_status build_csr(
     tulle_gidx m = tulle__tile_rows(B, i), row0 = B->layout->row_cut[i] - above, col0 = B->layout->col_cut[j];
     size_t size = tulle_type_size(B->type);
     int64_t *start = NULL;
-    tulle_tile tile = {.nnz = 0};
-    if (known) TULLE_TRY(tulle_mat_tile(B, i, j, &tile));
+    tulle_own_tile tile = {.nnz = 0};
+    if (known) TULLE_TRY(tulle_mat_own_tile(B, i, j, &tile));
     if (known && !tile.nnz) goto out;
     TULLE_TRY(tulle__alloc_zero((size_t)m + 1, sizeof *start, "row pointers", &start));
     if (known) memcpy(start, tile.rowptr, (size_t)m * sizeof *start);
@@ -116,7 +116,7 @@ static tulle_status build_csr(
             /* a tile without entries is only placed where there is one to be replaced */
             if (!sum && !B->directory[tulle__tile_index(B, i, j)].place.length) break;
             TULLE_TRY(tulle__mat_place(B, i, j, sum, &tile));
-            memcpy((void *)(uintptr_t)tile.rowptr, start, ((size_t)m + 1) * sizeof *start);
+            memcpy(tile.rowptr, start, ((size_t)m + 1) * sizeof *start);
         }
         for (int k = 0; k < count; k++) {
             const struct overlap *o = &overlap[k];
@@ -127,8 +127,7 @@ static tulle_status build_csr(
                 if (pass == 1) {
                     int64_t at = start[r - row0];
                     for (int64_t e = from; e < to && !known; e++)
-                        ((tulle_lidx *)(uintptr_t)tile.colind)[at + e - from] =
-                            (tulle_lidx)(o->tile.colind[e] + o->col - col0);
+                        tile.colind[at + e - from] = (tulle_lidx)(o->tile.colind[e] + o->col - col0);
                     if (!tulle__is_hollow(B->comm))
                         memcpy((char *)tile.val + (size_t)at * size, (const char *)o->tile.val + (size_t)from * size,
                             (size_t)(to - from) * size);
@@ -142,7 +141,7 @@ out:
     return status;
 }
 
-static void copy_dense(const tulle_mat *B, int i, int j, const tulle_tile *to, const struct overlap *o)
+static void copy_dense(const tulle_mat *B, int i, int j, const tulle_own_tile *to, const struct overlap *o)
 {
     tulle_gidx row0 = B->layout->row_cut[i], col0 = B->layout->col_cut[j];
     size_t size = tulle_type_size(B->type);
@@ -167,7 +166,7 @@ static tulle_status fill_tile(const tulle_mat *A, tulle_mat *B, tulle_gidx above
         int64_t t = tulle__tile_index(B, i, j);
         const tulle__tile_record *record = known ? &B->directory[t] : &B->replaced[t];
         if (record->place.length && !tulle__is_hollow(B->comm)) {
-            tulle_tile to = tulle__tile_view(B, i, j, record, tulle__direct(B->comm, &record->place));
+            tulle_own_tile to = tulle__own_tile_view(B, i, j, record, tulle__direct(B->comm, &record->place));
             for (int k = 0; k < count; k++) copy_dense(B, i, j, &to, &overlap[k]);
         }
     }
@@ -221,8 +220,11 @@ tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layo
     if (TULLE__NULL(A) || TULLE__NULL(layout) || TULLE__NULL(copy)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;
     tulle__set_up_begin(A->comm);
-    tulle_status status = redistribute(A, layout, &made);
-    status = agree_made(A, status, made, copy);
+    tulle_status status = tulle__mat_order(A);
+    if (status == TULLE_OK) {
+        status = redistribute(A, layout, &made);
+        status = agree_made(A, status, made, copy);
+    }
     tulle__set_up_end(A->comm);
     return status;
 }

@@ -22,6 +22,6 @@ typedef struct tulle__assembly {
  * told in `assembly`. A tile that loses entries is placed anew.
  */
 tulle_status tulle__tile_sort(
-    tulle_mat *A, int i, int j, const tulle_tile *tile, tulle__pool *pool, tulle__assembly *assembly);
+    tulle_mat *A, int i, int j, const tulle_own_tile *tile, tulle__pool *pool, tulle__assembly *assembly);
 
 #endif

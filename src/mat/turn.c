@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "mat/context.h"
 
-static void transpose_dense(const tulle_tile *from, const tulle_tile *to)
+static void transpose_dense(const tulle_tile *from, const tulle_own_tile *to)
 {
     enum { BLOCK = 32 };
     size_t size = tulle_type_size(from->type);
@@ -40,22 +40,21 @@ static tulle_status count_up(int64_t nnz, char **numbers)
     return status;
 }
 
-static tulle_status gather(const tulle__context *context, const char *order, const tulle_tile *from, tulle_tile *to)
+static tulle_status gather(
+    const tulle__context *context, const char *order, const tulle_tile *from, const tulle_own_tile *to)
 {
     return context->kernels->gather(
         context->pool, from->type, from->nnz, order, number_bytes(from->nnz), from->val, to->val);
 }
 
 /* order: NULL, or where the order of the entries is to be kept. */
-static tulle_status turn_sparse(const tulle__context *context, const tulle_tile *from, tulle_tile *to, char **order)
+static tulle_status turn_sparse(
+    const tulle__context *context, const tulle_tile *from, const tulle_own_tile *to, char **order)
 {
     tulle_status status;
     char *numbers = NULL;
     tulle__csr csr = tulle__tile_csr(from);
-    tulle__csr_result result = {.nnz = from->nnz,
-        .rowptr = (int64_t *)(uintptr_t)to->rowptr,
-        .colind = (int32_t *)(uintptr_t)to->colind,
-        .val = to->val};
+    tulle__csr_result result = tulle__tile_csr_result(to, from->nnz);
     if (!order) return context->kernels->transpose(context->pool, from->type, &csr, &result);
     TULLE_TRY(count_up(from->nnz, &numbers));
     TULLE_TRY(tulle__alloc((size_t)from->nnz, number_bytes(from->nnz), "the order of a transpose", order));
@@ -81,14 +80,15 @@ static tulle_status transpose(const tulle_mat *A, tulle_mat **out, char **order)
     tulle_mat *T = *out;
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile from, to;
+            tulle_tile from;
+            tulle_own_tile to;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(A, i, j, &from));
             if (!from.nnz) continue;
             if (A->kind == TULLE_DENSE && tulle__is_hollow(T->comm)) continue;
             int64_t t = tulle__tile_index(T, j, i);
             if (A->kind == TULLE_DENSE) {
-                to = tulle__tile_view(T, j, i, &T->replaced[t], tulle__direct(T->comm, &T->replaced[t].place));
+                to = tulle__own_tile_view(T, j, i, &T->replaced[t], tulle__direct(T->comm, &T->replaced[t].place));
                 transpose_dense(&from, &to);
                 continue;
             }
@@ -107,7 +107,8 @@ tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
 {
     if (TULLE__NULL(A) || TULLE__NULL(T)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;
-    tulle_status status = tulle_comm_agree(A->comm, transpose(A, &made, NULL));
+    tulle_status status = tulle__mat_order(A);
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, transpose(A, &made, NULL));
     if (status == TULLE_OK)
         *T = made;
     else
@@ -147,13 +148,14 @@ static tulle_status take_values(const tulle_mat *A, const tulle__turned *turned,
     TULLE_TRY(tulle__context_get(A->comm, &context));
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile from, to;
+            tulle_tile from;
+            tulle_own_tile to;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(A, i, j, &from));
             if (!from.nnz) continue;
             *copied += from.nnz * (int64_t)tulle_type_size(A->type);
             if (tulle__is_hollow(A->comm)) continue;
-            TULLE_TRY(tulle_mat_tile(T, j, i, &to));
+            TULLE_TRY(tulle_mat_own_tile(T, j, i, &to));
             if (A->kind == TULLE_DENSE)
                 transpose_dense(&from, &to);
             else

@@ -333,7 +333,7 @@ static int is_identity(tulle_mat *A)
     if (tulle_mat_nnz(A) != M || tulle_layout_owner(l, rank, 0) != rank) return 0;
     if (tulle_mat_tile(A, rank, 0, &tile) != TULLE_OK) return 0;
     for (int64_t e = 0; e < tile.nnz; e++)
-        if (((double *)tile.val)[e] != 1 || tile.colind[e] != tulle_layout_row_cut(l)[rank] + e) return 0;
+        if (((const double *)tile.val)[e] != 1 || tile.colind[e] != tulle_layout_row_cut(l)[rank] + e) return 0;
     return 1;
 }
 

@@ -146,6 +146,42 @@ static void test_unsorted(tulle__isa isa, tulle__pool *pool)
     }
 }
 
+/*
+ * Rows of C with 0 to 300 entries in two clusters far apart, or (spread) all over a C too wide for the cache: lists of
+ * all lengths around whole vectors, and beyond those that ranks order. Columns come in no order, each twice.
+ */
+static void test_clusters(tulle__isa isa, tulle__pool *const *pool, int spread)
+{
+    enum { M = 151, K = 150, N = 150000 };
+    for (int type = 0; type < TULLE_TYPE_COUNT; type++) {
+        chain c = {.task = {.type = (tulle_type)type, .m = M, .n = N, .npairs = 2, .pair = c.pair}};
+        tulle__csr_result ref = {0};
+        int same = 1;
+        for (int p = 0; p < 2; p++) {
+            c.A[p] = matrix_make(FULL, (tulle_type)type, M, K, 60 + (uint64_t)p, 0, 0);
+            c.B[p] = matrix_make(FULL, (tulle_type)type, K, 2, 70 + (uint64_t)p, 0, 0);
+            int64_t at = 0;
+            for (int64_t i = 0; i < M; i++, c.A[p].rowptr[i] = at) /* row i: the first i columns */
+                for (int64_t k = 0; k < i; k++) c.A[p].colind[at++] = (int32_t)k;
+            for (int32_t k = 0; k < K; k++) {
+                int32_t column = k * 37 % K;
+                c.B[p].colind[2 * k] = spread ? column * (N / 2 / K) : column;
+                c.B[p].colind[2 * k + 1] = N / 2 + c.B[p].colind[2 * k];
+            }
+            matrix_trim(&c.A[p], M, K);
+            matrix_trim(&c.B[p], K, N);
+            c.pair[p] = (tulle__spgemm_pair){.A = c.A[p].csr, .B = c.B[p].csr, .scale = p ? -0.3 : 1};
+        }
+        tulle__kernels_ref()->spgemm(NULL, &c.task, place, NULL, &ref);
+        for (int way = 0; way < WAYS; way++)
+            same = same && compare_with(isa, &ways[way], pool[way % THREADS], &c, &ref);
+        ok(same && ref.nnz == M * (M - 1), "%s, %s: rows of all lengths in %s", tulle__isa_name(isa),
+            tulle_type_name((tulle_type)type), spread ? "a wide C" : "two clusters");
+        result_free(&ref);
+        chain_free(&c);
+    }
+}
+
 static void test_flops(tulle__pool *pool)
 {
     chain c;
@@ -278,6 +314,8 @@ static void test_each(tulle__isa isa, tulle__pool *const *pool)
     test_exact(isa, pool);
     test_bits(isa, pool);
     test_supernodes(isa, pool);
+    test_clusters(isa, pool, 0);
+    test_clusters(isa, pool, 1);
     test_unsorted(isa, pool[2]);
     test_wide(isa, pool[1]);
     for (int t = 0; t < THREADS; t++) test_estimate(isa, pool[t]);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "device/kernels/spgemm/spgemm_calls.h"
 #include "matrices.h"
 
 static inline void set_value(matrix *A, int64_t a, double value)
@@ -201,6 +202,8 @@ static const tulle__spgemm_knobs ways[] = {
     {.passes = 2, .accumulator = TULLE__ACCUMULATOR_ORDERED, .chunk = 200},
     {.passes = 1, .accumulator = TULLE__ACCUMULATOR_HASH},
     {.passes = 2, .accumulator = TULLE__ACCUMULATOR_HASH, .chunk = 50},
+    {.passes = 1, .accumulator = TULLE__ACCUMULATOR_LISTED},
+    {.passes = 2, .accumulator = TULLE__ACCUMULATOR_LISTED, .chunk = 50},
     {.passes = 1, .runs = 1, .chunk = 50},
     {.passes = 2, .runs = 1, .chunk = 50},
     {.passes = 2, .runs = 1},

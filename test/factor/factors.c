@@ -440,9 +440,8 @@ static tulle_status test_lost(tulle_comm *comm, void *arg)
         val[at++] = 4;
         rowptr[i + 1] = at;
     }
-    tulle_tile L = A;
+    tulle_own_tile L = {.type = A.type, .m = A.m, .n = A.n, .nnz = A.nnz, .rowptr = rowptr, .colind = col, .val = made};
     A.val = val;
-    L.val = made;
     e.A = &A;
     e.L = &L;
     TULLE_TRY(tulle__pool_new(THREADS, &pool));

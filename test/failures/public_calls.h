@@ -178,6 +178,23 @@ static tulle_status reshape(struct fixture *f, const char *text)
     return status;
 }
 
+/* A product with rows in no order, put in order. */
+static tulle_status order(struct fixture *f, const char *text)
+{
+    (void)text;
+    tulle_mat *C = NULL;
+    tulle_product *plan = NULL;
+    tulle_product_options options = {0};
+    options.unordered = 1;
+    tulle_status status = tulle_mat_new_csr(f->comm, tulle_mat_layout(f->A), TULLE_F64, &C);
+    if (status == TULLE_OK) status = tulle_product_new(f->A, f->A, C, &options, &plan);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
+    if (status == TULLE_OK) status = tulle_mat_order(C);
+    tulle_product_free(plan);
+    tulle_mat_free(C);
+    return status;
+}
+
 static tulle_status weigh(struct fixture *f, const char *text)
 {
     (void)text;
@@ -555,6 +572,7 @@ static const struct subject {
     {"tulle_mat_get_tile tulle_fetch_wait tulle_fetch_free", get_tiles, {""}, NULL, 1},
     {"tulle_mat_replace tulle_mat_renew", replace, {""}, NULL, 0},
     {"tulle_mat_redistribute tulle_mat_transpose tulle_mat_fill_random", reshape, {""}, NULL, 0},
+    {"tulle_mat_order", order, {""}, NULL, 0},
     {"tulle_mat_row_nnz tulle_mat_row_flops", weigh, {""}, NULL, 0},
     {"tulle_mat_save", save_sparse, {"a.mtx", "a.mtx.gz", "a.npz", "a.bsp.h5"}, NULL, 0},
     {"tulle_mat_save_as", save_as, {"b.bsp.h5", "auto.bsp.h5"}, NULL, 0},
@@ -639,7 +657,8 @@ static const char without[] =
     "tulle_machine_find tulle_census_flops tulle_census_entries tulle_roof_spmm tulle_roof_spgemm tulle_roof_network "
     "tulle_budget_add tulle_budget_least tulle_budget_check tulle_memory_free tulle_krylov_memory "
     "tulle_output_distinct tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "
-    "tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word tulle_operand_generator tulle_parse_bytes "
+    "tulle_mat_own_tile tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word tulle_operand_generator "
+    "tulle_parse_bytes "
     "tulle_parse_int tulle_parse_real tulle_parse_type tulle_parse_word tulle_product_alg_of tulle_product_bytes "
     "tulle_product_describe "
     "tulle_product_replication tulle_product_report_add tulle_machine_merge "

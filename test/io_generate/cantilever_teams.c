@@ -72,7 +72,8 @@ static tulle_status compare_tiles(tulle_comm *comm, void *arg)
         TULLE_TRY(tulle_mat_tile(y, i, 0, &s));
         TULLE_TRY(tulle_mat_tile(z, i, 0, &t));
         for (int64_t e = 0; e < s.m * 2; e++) {
-            double off = fabs(((double *)s.val)[e / 2 * s.ld + e % 2] - ((double *)t.val)[e / 2 * t.ld + e % 2]);
+            double off =
+                fabs(((const double *)s.val)[e / 2 * s.ld + e % 2] - ((const double *)t.val)[e / 2 * t.ld + e % 2]);
             if (!(off <= worst)) worst = off;
         }
     }

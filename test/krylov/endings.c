@@ -51,10 +51,11 @@ static tulle_status apply_multiple(void *bound)
     const tulle_layout *l = tulle_mat_layout(m->x);
     tulle_status status = TULLE_OK;
     for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
-        tulle_tile x, y;
+        tulle_tile x;
+        tulle_own_tile y;
         if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(tulle_mat_comm(m->x))) continue;
         status = tulle_mat_tile(m->x, i, 0, &x);
-        if (status == TULLE_OK) status = tulle_mat_tile(m->y, i, 0, &y);
+        if (status == TULLE_OK) status = tulle_mat_own_tile(m->y, i, 0, &y);
         for (int64_t r = 0; status == TULLE_OK && r < x.m * x.n; r++)
             put(y.val, y.type, r, m->factor * get(x.val, x.type, r));
     }

@@ -208,7 +208,7 @@ static uint64_t digest(tulle_mat *C)
                 continue;
             for (int64_t e = 0; e < t.nnz; e++) {
                 uint64_t bits;
-                memcpy(&bits, (double *)t.val + e, sizeof bits);
+                memcpy(&bits, (const double *)t.val + e, sizeof bits);
                 sum = (sum ^ bits) * 0x9e3779b97f4a7c15u + (sum >> 31);
             }
         }

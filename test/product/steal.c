@@ -95,9 +95,9 @@ static tulle_status double_values(tulle_mat *B)
     const tulle_layout *l = tulle_mat_layout(B);
     for (int i = 0; i < tulle_layout_tile_rows(l); i++)
         for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
-            tulle_tile tile;
+            tulle_own_tile tile;
             if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(B))) continue;
-            tulle_status status = tulle_mat_tile(B, i, j, &tile);
+            tulle_status status = tulle_mat_own_tile(B, i, j, &tile);
             if (status != TULLE_OK) return status;
             for (int64_t e = 0; e < tile.nnz; e++) ((double *)tile.val)[e] *= 2;
         }

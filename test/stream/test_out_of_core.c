@@ -46,8 +46,8 @@ static tulle_status difference(tulle_mat *Y, tulle_mat *Z, double *off)
     tulle_status status = tulle_mat_tile(Y, 0, 0, &y);
     if (status == TULLE_OK) status = tulle_mat_tile(Z, 0, 0, &z);
     for (int64_t i = 0; status == TULLE_OK && i < y.m * y.n; i++) {
-        size = fmax(size, fabs(((double *)z.val)[i]));
-        worst = fmax(worst, fabs(((double *)y.val)[i] - ((double *)z.val)[i]));
+        size = fmax(size, fabs(((const double *)z.val)[i]));
+        worst = fmax(worst, fabs(((const double *)y.val)[i] - ((const double *)z.val)[i]));
     }
     *off = worst / size;
     return status;

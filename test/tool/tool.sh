@@ -105,6 +105,14 @@ expect 2 'number of layers' spmm rmat:scale=6 --pes 6 --replication two
 expect 2 'grid of 2x2 has 4 PEs' spmm rmat:scale=6 --pes 6 --grid-b 2x2
 expect 2 'layouts that match' spmm rmat:scale=6 --pes 6 --grid auto --grid-b 2x3
 expect 0 'summa .*passed' spmm rmat:scale=8 --pes 6 --grid 3x2 --tiles 2 --alg summa --check --comm net:latency=5us+threads
+# rows in no order: the check and the file put them in order
+expect 0 '"unordered":true,.*"check":{"passed":true' spgemm powergrid:n=30 --pes 3 --unordered --check --json
+expect 0 '"unordered":false,.*"check":{"passed":true' spgemm powergrid:n=30 --pes 3 --check --json
+expect 0 'spgemm' spgemm powergrid:n=30 --pes 3 --unordered -o "$work/unordered.mtx"
+expect 0 'spgemm' spgemm powergrid:n=30 --pes 3 -o "$work/ordered.mtx"
+expect 2 'unknown option --unordered' spmm powergrid:n=30 --unordered
+cmp -s "$work/unordered.mtx" "$work/ordered.mtx"
+report $? 'a product in no order is written as the ordered one'
 expect 0 '"check":{"passed":true' spgemm rmat:scale=9,edgefactor=4 --pes 5 --json --check --comm check+threads
 expect 0 'passed' spgemm rmat:scale=8 --pes 4 --grid 2x2 --tiles 3 --cyclic --check --type f32
 expect 0 'passed' spmm er:n=500,degree=3 --pes 2 --lookahead 5 --no-offset --deterministic --check --comm net:latency=1us,bw=10G+threads

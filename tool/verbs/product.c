@@ -125,6 +125,7 @@ static tulle_status time_alg(
     o.no_offset = options_flag(s->asked.options, "no-offset");
     o.transfers = s->asked.transfers;
     o.deterministic = options_flag(s->asked.options, "deterministic");
+    o.unordered = options_flag(s->asked.options, "unordered");
     o.replication = s->replication;
     for (int rep = -warm; rep < s->reps; rep++) {
         tulle_product_free(plan);

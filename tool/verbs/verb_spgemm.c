@@ -6,7 +6,11 @@ static tulle_status run(const struct options *options)
     return run_product(options, 1);
 }
 
-static const struct option options[] = {OPTIONS_PRODUCT};
+static const struct option options[] = {{.name = "unordered",
+                                            .kind = KIND_FLAG,
+                                            .text = "rows of C in any order, which takes less time; --check and "
+                                                    "-o put them in order, after the clock has stopped"},
+    OPTIONS_PRODUCT};
 
 const struct verb verb_spgemm = {
     .name = "spgemm",
@@ -22,6 +26,7 @@ const struct verb verb_spgemm = {
         ".bsp.h5 by rows, for which they lie in a temporary file beside it first; standard output gets none.",
     .examples = "tulle spgemm matrix.mtx.gz --pes 4 --alg all --check\n"
                 "tulle spgemm rmat:scale=17,edgefactor=8,seed=1 --reps 5 --json\n"
+                "tulle spgemm A.mtx --unordered --reps 5\n"
                 "tulle spgemm A.mtx B.mtx -o C.mtx.gz",
     .options = options,
     .least = 1,

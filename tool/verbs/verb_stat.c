@@ -28,7 +28,7 @@ struct facts {
 
 static double value(const tulle_tile *t, int64_t e)
 {
-    return t->type == TULLE_F32 ? (double)((float *)t->val)[e] : ((double *)t->val)[e];
+    return t->type == TULLE_F32 ? (double)((const float *)t->val)[e] : ((const double *)t->val)[e];
 }
 
 /* Compares A with A^T in the same layout, tile by tile. Collective. */

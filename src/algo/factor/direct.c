@@ -80,10 +80,10 @@ out:
  * ones are not stored.
  */
 static tulle_status fill(
-    const tulle_mat *F, const tulle__columns *from, int unit, const tulle__direct_work *work, enum kind k)
+    tulle_mat *F, const tulle__columns *from, int unit, const tulle__direct_work *work, enum kind k)
 {
     tulle_status status;
-    tulle_tile tile;
+    tulle_own_tile tile;
     int64_t n = work->n, *next = NULL;
     TULLE_TRY(tulle__alloc_zero((size_t)n + 1, sizeof *next, "rows of a factor", &next));
     for (int64_t c = 0; c < n; c++)
@@ -92,7 +92,7 @@ static tulle_status fill(
     for (int64_t r = 0; r < n; r++) next[r + 1] += next[r];
     if (!next[n]) goto out; /* a tile without entries has no block */
     TULLE_TRY(tulle__mat_place(F, 0, 0, next[n], &tile));
-    memcpy((int64_t *)(uintptr_t)tile.rowptr, next, ((size_t)n + 1) * sizeof *next);
+    memcpy(tile.rowptr, next, ((size_t)n + 1) * sizeof *next);
     for (int64_t c = 0; c < n; c++)
         for (int64_t e = from->ptr[c]; e < from->ptr[c + 1]; e++) {
             if (unit && from->row[e] == c) continue;
@@ -103,7 +103,7 @@ static tulle_status fill(
                     TULLE_ERR_ARG, "%s: the factors are not finite: column %" PRId64, kind_name[k], work->col[c] + 1);
                 goto out;
             }
-            ((tulle_lidx *)(uintptr_t)tile.colind)[at] = (tulle_lidx)c;
+            (tile.colind)[at] = (tulle_lidx)c;
             if (F->type == TULLE_F32)
                 ((float *)tile.val)[at] = (float)x;
             else
@@ -245,6 +245,7 @@ static tulle_status factorise(
     struct direct *d = NULL;
     tulle_status status;
     TULLE_TRY(check(A, kind, options)); /* the same on all PEs */
+    TULLE_TRY(tulle__mat_order(A));
     TULLE_TRY(bring(A, kind, &layout, &brought));
     status = prepare(comm, A->layout->n, kind, &d);
     if (status == TULLE_OK) status = tulle__mat_make(comm, layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &d->factors.L);

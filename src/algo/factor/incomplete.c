@@ -40,7 +40,8 @@ struct factoring {
     tulle_mat *copy;    /* that A is, or NULL: it is the caller's */
     tulle_mat *L, *U;
     tulle__place words, order; /* blocks of this PE's */
-    tulle_tile *tile;          /* of A, L and U, [3 mt] */
+    tulle_tile *tile;          /* of A, [mt] */
+    tulle_own_tile *factor;    /* of L and U, [2 mt] */
     tulle__elimination e;
 };
 
@@ -220,13 +221,16 @@ static tulle_status prepare(struct factoring *f)
     e->floor = f->options.floor;
     TULLE_TRY(make_factors(f));
     if (f->here) {
-        const tulle_mat *const mats[] = {f->A, f->L, f->U};
-        TULLE_TRY(tulle__alloc_zero(3 * (size_t)mt, sizeof *f->tile, "tiles", &f->tile));
-        for (int k = 0; k < 3 && mats[k]; k++)
-            for (int t = 0; t < mt; t++) f->tile[k * mt + t] = tulle__tile_in_place(mats[k], t, 0);
+        TULLE_TRY(tulle__alloc_zero((size_t)mt, sizeof *f->tile, "tiles", &f->tile));
+        TULLE_TRY(tulle__alloc_zero(2 * (size_t)mt, sizeof *f->factor, "tiles", &f->factor));
+        for (int t = 0; t < mt; t++) {
+            f->tile[t] = tulle__tile_in_place(f->A, t, 0);
+            f->factor[t] = tulle__own_tile_in_place(f->L, t, 0);
+            if (f->U) f->factor[mt + t] = tulle__own_tile_in_place(f->U, t, 0);
+        }
         e->A = f->tile;
-        e->L = f->tile + mt;
-        e->U = f->tile + 2 * mt;
+        e->L = f->factor;
+        e->U = f->factor + mt;
     }
     TULLE_TRY(share_order(f));
     if (f->here) TULLE_TRY(tulle__elimination_init(e));
@@ -298,6 +302,7 @@ static void fini(struct factoring *f)
     tulle__elimination_fini(&f->e);
     tulle__free(f->e.progress);
     tulle__free(f->tile);
+    tulle__free(f->factor);
     if (f->words.length) tulle__heap_give(f->comm->pe->control, &f->words);
     if (f->order.length) tulle__heap_give(f->comm->pe->data, &f->order);
     if (f->copy) tulle__mat_drop(f->copy);
@@ -357,6 +362,7 @@ static tulle_status factorise(const tulle_mat *A, tulle__factor_kind kind, const
     tulle_layout *rows = NULL;
     tulle_status status;
     TULLE_TRY(check(A, &f)); /* the same on all PEs */
+    TULLE_TRY(tulle__mat_order(A));
     if (A->layout->nt > 1) {
         TULLE_TRY(even_layout(A, &rows));
         TULLE_TRY(move(f.A, rows, &f.copy));

@@ -207,14 +207,14 @@ static tulle_status share(void *arg, int thread, int nthreads)
 }
 
 /* Own rows of a vector; NULL: there are none. */
-static void *own_rows(const tulle_mat *x, tulle_gidx *first, int64_t *rows)
+static void *own_rows(tulle_mat *x, tulle_gidx *first, int64_t *rows)
 {
     const tulle_layout *l = x->layout;
     for (int i = 0; i < l->mt; i++) {
         if (!tulle__tile_is_mine(x, i, 0) || !tulle__tile_rows(x, i)) continue;
         *first = l->row_cut[i];
         *rows = tulle__tile_rows(x, i);
-        return tulle__tile_in_place(x, i, 0).val;
+        return tulle__own_tile_in_place(x, i, 0).val;
     }
     *first = *rows = 0;
     return NULL;

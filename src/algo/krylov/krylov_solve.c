@@ -21,7 +21,7 @@ static tulle_status make_vector(tulle__krylov *k, tulle__vector *v)
     tulle_status status = tulle_mat_new_dense(k->comm, l, k->A->type, TULLE_ROW_MAJOR, &v->mat);
     for (int i = 0; status == TULLE_OK && i < l->mt; i++)
         if (tulle__tile_is_mine(v->mat, i, 0) && tulle__tile_rows(v->mat, i))
-            v->val = tulle__tile_in_place(v->mat, i, 0).val;
+            v->val = tulle__own_tile_in_place(v->mat, i, 0).val;
     return status;
 }
 
@@ -180,7 +180,7 @@ static tulle_status tell(tulle__krylov *k, tulle_krylov_report *report)
     return tulle_comm_agree(k->comm, status);
 }
 
-static tulle_status solve_column(tulle__krylov *k, const tulle_mat *B, const tulle_mat *X)
+static tulle_status solve_column(tulle__krylov *k, const tulle_mat *B, tulle_mat *X)
 {
     tulle_status status;
     k->start = tulle__now(k->comm);
@@ -207,7 +207,7 @@ out:
 
 /* Agreed at each step; *failed: a column did not converge, and the message says which. */
 static tulle_status solve_columns(
-    tulle__krylov *k, const tulle_mat *B, const tulle_mat *X, tulle_krylov_report *report, char *failed)
+    tulle__krylov *k, const tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed)
 {
     tulle_krylov_report unasked;
     tulle_status status = init(k);
@@ -228,7 +228,8 @@ static tulle_status solve(tulle__krylov *k, const tulle_mat *B, tulle_mat *X, tu
     tulle_mat *staged_B = NULL, *staged_X = NULL;
     TULLE_TRY(tulle__columns_stage(B, k->A->layout, 1, &staged_B));
     TULLE_TRY(tulle__columns_stage(X, k->A->layout, k->options.guess, &staged_X));
-    const tulle_mat *from = staged_B ? staged_B : B, *to = staged_X ? staged_X : X;
+    const tulle_mat *from = staged_B ? staged_B : B;
+    tulle_mat *to = staged_X ? staged_X : X;
     TULLE_TRY(k->options.method == TULLE_KRYLOV_BLOCK_CG
                   ? tulle__block_solve(k->A, k->M, &k->options, from, to, report, failed)
                   : solve_columns(k, from, to, report, failed));

@@ -34,6 +34,7 @@ tulle_status tulle_precond_new(
     if (chosen.block == 0) chosen.block = 64;
     tulle_operator made = {.comm = NULL};
     tulle_status status = tulle_comm_agree(A->comm, check(A, precond, &chosen));
+    if (status == TULLE_OK) status = tulle__mat_order(A);
     if (status == TULLE_OK && precond == TULLE_PRECOND_JACOBI) status = tulle__jacobi_new(A, 1, &made);
     if (status == TULLE_OK && precond == TULLE_PRECOND_BLOCK_JACOBI) status = tulle__jacobi_new(A, chosen.block, &made);
     if (status == TULLE_OK && (precond == TULLE_PRECOND_IC0 || precond == TULLE_PRECOND_ILU0))

@@ -257,7 +257,9 @@ tulle_status tulle_census_new(
         return tulle__refuse(A ? A->comm : B ? B->comm : NULL);
     tulle_census *c = NULL;
     int exact = B && spec->counting == TULLE_COUNT_RESULT;
-    tulle_status status = check(A, B, spec);
+    tulle_status status = tulle__mat_order(A);
+    if (status == TULLE_OK && B) status = tulle__mat_order(B);
+    if (status == TULLE_OK) status = check(A, B, spec);
     if (status == TULLE_OK) status = think_of(spec, B != NULL, &c);
     tulle__set_up_begin(A->comm);
     status = tulle_comm_agree(A->comm, status);

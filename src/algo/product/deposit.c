@@ -50,7 +50,7 @@ static tulle_status settle_tile(void *context, int64_t m, int64_t nnz, tulle__cs
 {
     (void)m;
     const struct tile_place *place = context;
-    tulle_tile tile;
+    tulle_own_tile tile;
     tulle_status status = tulle__mat_settle(place->C, place->i, place->j, nnz, &tile);
     if (status == TULLE_OK) *C = tulle__tile_csr_result(&tile, nnz);
     return status;
@@ -105,14 +105,13 @@ tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t
         .m = rows,
         .n = tulle__tile_cols(plan->operands.C, j),
         .npairs = pairs,
-        .pair = x->pair};
-    tulle_tile C;
-    tulle_status status = tulle_mat_tile(plan->operands.C, i, j, &C);
+        .pair = x->pair,
+        .unsorted = plan->operands.C->unordered};
+    tulle_own_tile C;
+    tulle_status status = tulle_mat_own_tile(plan->operands.C, i, j, &C);
     if (status != TULLE_OK || !C.nnz) return status;
-    tulle__csr_result result = {.nnz = C.rowptr[row + rows] - C.rowptr[row],
-        .rowptr = (int64_t *)(uintptr_t)(C.rowptr + row),
-        .colind = (int32_t *)(uintptr_t)C.colind,
-        .val = C.val};
+    tulle__csr_result result = {
+        .nnz = C.rowptr[row + rows] - C.rowptr[row], .rowptr = C.rowptr + row, .colind = C.colind, .val = C.val};
     tulle__charge_spgemm(&x->inbox, &task, result.nnz);
     status = count_multiplications(x, &task);
     return status == TULLE_OK ? plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result) : status;
@@ -126,6 +125,7 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
         .n = tulle__tile_cols(plan->operands.C, j),
         .npairs = pairs,
         .pair = x->pair,
+        .unsorted = tulle__plan_unordered(plan),
         .settle = settle_tile};
     tulle__csr_result result = {.nnz = 0};
     if (x->inbox.reuse) return tulle__into_rows(x, i, j, 0, task.m, pairs);

@@ -154,6 +154,15 @@ out:
     return status;
 }
 
+/* Operands' rows must ascend, those of C where they are added to. Agreed. */
+static tulle_status order_operands(const tulle_product *plan)
+{
+    tulle_status status = tulle__mat_order(plan->A);
+    if (status == TULLE_OK) status = tulle__mat_order(plan->B);
+    if (status == TULLE_OK && plan->beta != 0) status = tulle__mat_order(plan->C);
+    return status;
+}
+
 /* The current range of columns; `start` is when the call for it began. Agreed. */
 static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_product_report *report)
 {
@@ -161,7 +170,9 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     tulle_comm *comm = plan->comm;
     tulle__counters before = comm->pe->counters;
     int64_t copied;
-    tulle_status status = tulle__plan_turn(plan, &copied);
+    tulle_status status = order_operands(plan);
+    if (status != TULLE_OK) return status;
+    status = tulle__plan_turn(plan, &copied);
     tulle__charge_copy(&x.inbox, copied);
     if (status == TULLE_OK) status = tulle__slices_renew(plan);
     if (status == TULLE_OK) {
@@ -188,6 +199,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
             plan->known_A = plan->A->structure;
             plan->known_B = plan->B->structure;
             plan->known_C = plan->C->structure;
+            plan->C->unordered = tulle__plan_unordered(plan);
         }
         tulle__counters moved = comm->pe->counters;
         moved.gets -= before.gets;

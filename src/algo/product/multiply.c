@@ -46,9 +46,9 @@ out:
 tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
 {
     tulle_product *plan = x->plan;
-    tulle_tile tile;
+    tulle_own_tile tile;
     target->scaled = 1;
-    tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &tile);
+    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &tile);
     if (status != TULLE_OK) return status;
     tulle__charge_scale(&x->inbox, &tile, plan->job_beta);
     return tulle__scale_tile(plan, &tile, plan->job_beta);
@@ -106,8 +106,8 @@ static tulle_status keep_dense(tulle__exec *x, const tulle__job *job)
 
 static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__target *target)
 {
-    tulle_tile C;
-    tulle_status status = tulle_mat_tile(x->plan->operands.C, job->i, job->j, &C);
+    tulle_own_tile C;
+    tulle_status status = tulle_mat_own_tile(x->plan->operands.C, job->i, job->j, &C);
     if (status != TULLE_OK || !C.nnz) return status;
     if (x->plan->steal && !x->plan->policy->by_chain && x->plan->options.deterministic) return keep_dense(x, job);
     if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x, target);

@@ -51,11 +51,11 @@ tulle_status tulle__target_part(tulle__target *target, int rank, int key, int64_
  */
 static tulle_status add_dense(tulle_product *plan, int tile, int key, int64_t offset, int64_t length, const char *data)
 {
-    tulle_tile C;
+    tulle_own_tile C;
     const tulle__kernels *kernels = plan->context->kernels;
     const tulle__target *target = &plan->target[plan->target_of[tile]];
     const tulle__cut *cut = tulle__needs_cut(plan->needs, target->i, key, target->j);
-    tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &C);
+    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
     if (status != TULLE_OK) return status;
     int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size;
     int64_t first = row ? offset / row : 0, count = row ? length / row : 0;
@@ -170,10 +170,10 @@ out:
 /* Values of whole rows of a tile whose structure is known: they are final, and their place is there already. */
 static tulle_status find_values(const tulle_product *plan, const struct record *record, char **to)
 {
-    tulle_tile C;
+    tulle_own_tile C;
     const tulle__target *target = &plan->target[plan->target_of[record->tile]];
     tulle__csr_offsets o = tulle__csr_offsets_of(record->rows, record->nnz, plan->operands.C->type);
-    tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &C);
+    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
     if (status != TULLE_OK) return status;
     *to = (char *)C.val + (uint64_t)C.rowptr[record->row] * tulle_type_size(C.type) + (uint64_t)record->offset - o.val;
     return TULLE_OK;
@@ -195,10 +195,10 @@ out:
 /* Where whole rows of C that are final lie one behind the other in the tile as in the panel; NULL: they do not. */
 static char *final_rows(const tulle_product *plan, const struct record *record)
 {
-    tulle_tile C;
+    tulle_own_tile C;
     const tulle__target *target = &plan->target[plan->target_of[record->tile]];
     if (!plan->policy->by_chain || plan->job_beta != 0 ||
-        tulle_mat_tile(plan->operands.C, target->i, target->j, &C) != TULLE_OK)
+        tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C) != TULLE_OK)
         return NULL;
     return C.order == TULLE_ROW_MAJOR && C.ld == C.n ? (char *)C.val + record->offset : NULL;
 }

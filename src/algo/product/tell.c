@@ -131,6 +131,7 @@ tulle_status tulle__tell(tulle_product *plan, const tulle__exec *x, int64_t elap
         .pair_bytes = sum_of(all + PAIR_BYTES, size, FACTS),
         .cover_bound = sum_of(all + BOUND, size, FACTS),
         .replication = tulle_product_replication(plan),
+        .unordered = plan->C->unordered,
         .predicted_seconds = plan->predicted};
 out:
     tulle__free(all);

@@ -236,6 +236,14 @@ out:
     return status;
 }
 
+/* Collective: rows of all three ascend. */
+static tulle_status order(const struct factors *x)
+{
+    tulle_status status = tulle__mat_order(x->A);
+    if (status == TULLE_OK) status = tulle__mat_order(x->B);
+    return status == TULLE_OK ? tulle__mat_order(x->C) : status;
+}
+
 tulle_status tulle_product_check_matrices(double alpha, const tulle_mat *A, tulle_op op_a, const tulle_mat *B,
     tulle_op op_b, const tulle_mat *C, double *error)
 {
@@ -244,7 +252,8 @@ tulle_status tulle_product_check_matrices(double alpha, const tulle_mat *A, tull
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     const struct factors x = {.alpha = alpha, .A = A, .B = B, .C = C, .op_a = op_a, .op_b = op_b};
     double found = 0;
-    tulle_status status = tulle_comm_agree(C->comm, check(&x, NULL, &found));
+    tulle_status status = order(&x);
+    if (status == TULLE_OK) status = tulle_comm_agree(C->comm, check(&x, NULL, &found));
     *error = found;
     return status;
 }
@@ -261,10 +270,9 @@ tulle_status tulle_product_check(tulle_product *plan, double *error)
     tulle_status status = TULLE_OK;
     double found = 0;
     if (plan->beta != 0)
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "a check with beta = %g: the old C is gone", plan->beta);
-    else
-        status = check(&x, plan, &found);
-    status = tulle_comm_agree(plan->comm, status);
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "a check with beta = %g: the old C is gone", plan->beta);
+    status = order(&x);
+    if (status == TULLE_OK) status = tulle_comm_agree(plan->comm, check(&x, plan, &found));
     *error = found;
     return status;
 }

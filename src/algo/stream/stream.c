@@ -157,6 +157,7 @@ static tulle_status make(
         status = tulle__fail(TULLE_ERR_ARG, "a stream wants a sparse matrix");
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *s, "a stream", &s);
     status = tulle_comm_agree(comm, status);
+    if (status == TULLE_OK && A) status = tulle__mat_order(A);
     if (status != TULLE_OK) {
         tulle__free(s);
         return status;

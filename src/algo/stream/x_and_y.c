@@ -120,7 +120,7 @@ tulle_status tulle__stream_deliver(struct tulle_stream *s, tulle_mat *Y)
     for (int i = 0; i < Y->layout->mt; i++) {
         int64_t rows = tulle__tile_rows(Y, i);
         if (!tulle__tile_is_mine(Y, i, 0) || rows == 0) continue;
-        take_lines(s, line, rows, cols, tulle__tile_in_place(Y, i, 0).val);
+        take_lines(s, line, rows, cols, tulle__own_tile_in_place(Y, i, 0).val);
         line += rows;
     }
     if (s->tails && s->tail) take_lines(s, line, s->tail, cols, tulle__tail_here(s));

@@ -25,7 +25,7 @@ typedef struct tulle__method {
     /* Collective: for so many columns, before PEs meet; NULL: nothing. */
     tulle_status (*open)(tulle_trisolve *solver, tulle_gidx cols);
     /* Local: X from B, in the solver's layout. times[mine] is added to. */
-    tulle_status (*sweep)(tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times);
+    tulle_status (*sweep)(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times);
 } tulle__method;
 
 const tulle__method *tulle__method_of(tulle_trisolve_method method);

@@ -50,8 +50,7 @@ typedef struct tulle__solve_times {
 } tulle__solve_times;
 
 /* Local, a sweep of methods whose workers share memory: B and X are one tile each, of rows side by side. */
-tulle_status tulle__solver_sweep(
-    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times);
+tulle_status tulle__solver_sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times);
 
 /*
  * Local: whether a worker that has waited `since` some time goes on. TULLE_ERR_PEER if another PE has failed (watches:

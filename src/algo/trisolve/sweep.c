@@ -200,12 +200,12 @@ static tulle_status work(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-tulle_status tulle__solver_sweep(
-    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
+tulle_status tulle__solver_sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
 {
     int permuted = tulle__method_of(solver->now->method)->permutes;
-    tulle_tile b = tulle__tile_in_place(B, 0, 0), x = tulle__tile_in_place(X, 0, 0);
-    tulle_tile own = permuted ? tulle__tile_in_place(solver->lines, 0, 0) : x;
+    tulle_tile b = tulle__tile_in_place(B, 0, 0);
+    tulle_own_tile x = tulle__own_tile_in_place(X, 0, 0);
+    tulle_own_tile own = permuted ? tulle__own_tile_in_place(solver->lines, 0, 0) : x;
     const tulle__sweep_lines lines = {.cols = X->layout->n,
         .b = b.val,
         .ldb = b.order == TULLE_ROW_MAJOR ? b.ld : 1,

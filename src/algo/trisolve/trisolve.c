@@ -150,6 +150,7 @@ tulle_status tulle_trisolve_new(const tulle_mat *T, const tulle_trisolve_options
     tulle_comm *comm = T->comm;
     int64_t start = tulle__now(comm);
     tulle_status status = tulle_comm_agree(comm, check_operand(T));
+    if (status == TULLE_OK) status = tulle__mat_order(T);
     if (status == TULLE_OK) status = tulle__solver_analyse(T, options, &solver);
     if (options->method == TULLE_TRISOLVE_AUTO) status = tulle__solver_weigh_push(T, options, status, &solver);
     if (status == TULLE_OK) {
@@ -241,7 +242,8 @@ static tulle_status make_report(
 static tulle_status solve(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
 {
     tulle_status status = TULLE_OK;
-    const tulle_mat *b = B, *x = X;
+    const tulle_mat *b = B;
+    tulle_mat *x = X;
     int64_t start, moving = 0, waiting = 0;
     const tulle__method *method = tulle__method_of(solver->now->method);
     int64_t suit[2] = {tulle__rhs_suit(solver, B), tulle__rhs_suit(solver, X)};

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cpu table: one per instruction set, since a kernel has no other way to know which was chosen. */
-#include "device/kernels/cpu.h"
+#include "device/cpu/cpu.h"
 
 #include "device/cpu/dense_calls.h"
 #include "device/kernels/bsr/bsr.h"
 #include "device/kernels/solve/solve.h"
+#include "device/kernels/spgemm/spgemm_calls.h"
+#include "device/kernels/spmm/spmm.h"
+#include "device/kernels/transpose.h"
 #include "device/kernels/vectors/tall.h"
 #include "device/kernels/vectors/vectors.h"
 #include "device/values.h"

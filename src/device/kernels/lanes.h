@@ -37,7 +37,8 @@
  *     SUM_OF_LANES(x)                    (x[0] + x[2]) + (x[1] + x[3])
  *     LOAD_PIECES(p, n), STORE_PIECES(p, x, n)   LOAD_FIRST and STORE_FIRST of doubles, in pieces of 16 and 8 bytes: a
  *                                        store is forwarded to a load of the same pieces
- *   where TULLE__SELECTS is 1 and LANES > 1: masks
+ *   where SELECTS is 1, so LANES > 1: masks
+ *     MASK                               a vector's mask
  *     MASKS                              which of some entries are to be used
  *     MASKS_OF_VECTORS(n)                of four vectors the first n, which may be more
  *     MASKS_OF_LANES(n)                  of eight lanes the first n, which may be more
@@ -201,7 +202,7 @@ INLINE float tulle__sum_float4(tulle__float4 x)
 #if TULLE__REGISTER == 16
 /* ---- portable ---- */
 
-#define TULLE__SELECTS 0
+#define SELECTS 0
 #define STREAM_END() ((void)0)
 
 #define TULLE__LANES_PORTABLE(T, W)                                                                                    \
@@ -292,7 +293,7 @@ TULLE__LANES_FMA_FIRST(double)
 #else
 /* ---- AVX2 with FMA, and AVX-512 ---- */
 
-#define TULLE__SELECTS 1
+#define SELECTS (LANES > 1)
 #define STREAM_END() _mm_sfence()
 
 INLINE float tulle__fma_float1(float a, float b, float c)
@@ -408,6 +409,7 @@ static const int32_t tulle__bits_float[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 static const int64_t tulle__bits_double[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 #define TULLE__BITS TULLE__SUFFIX_OF(tulle__bits, T)
 
+#define MASK V
 #define MASKS const void *
 #define MASKS_OF_VECTORS(n) (TULLE__BITS + 8 - ((n) < 4 ? (n) : 4))
 #define MASKS_OF_LANES(n) (TULLE__BITS + 8 - ((n) < 8 ? (n) : 8))
@@ -483,6 +485,7 @@ INLINE uint64_t tulle__masks_of_vectors(int64_t n)
     return _bzhi_u64(UINT64_MAX, n < 4 ? (unsigned)n * 16 : 64);
 }
 
+#define MASK uint64_t
 #define MASKS uint64_t
 #define MASKS_OF_VECTORS(n) tulle__masks_of_vectors(n)
 #define MASKS_OF_LANES(n) _bzhi_u64(0xff, (n) < 8 ? (unsigned)(n) : 8)

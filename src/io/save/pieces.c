@@ -191,7 +191,8 @@ static tulle_status append(tulle_writer *writer, const tulle_mat *A)
 tulle_status tulle_writer_append(tulle_writer *writer, const tulle_mat *A)
 {
     if (TULLE__NULL(writer) || TULLE__NULL(A)) return tulle__refuse(writer ? writer->comm : NULL);
-    tulle_status status = tulle_comm_agree(writer->comm, append(writer, A));
+    tulle_status status = tulle__mat_order(A);
+    if (status == TULLE_OK) status = tulle_comm_agree(writer->comm, append(writer, A));
     writer->broken |= status != TULLE_OK;
     return status;
 }

@@ -296,7 +296,8 @@ tulle_status tulle__save_symmetric(const tulle_mat *A, const char *path, tulle__
 {
     int64_t stored = 0;
     tulle__format format = TULLE__FORMAT_MTX;
-    tulle_status status = tulle__wants_values(A->comm, "writing a matrix");
+    tulle_status status = tulle__mat_order(A);
+    if (status == TULLE_OK) status = tulle__wants_values(A->comm, "writing a matrix");
     if (status == TULLE_OK) status = tulle__output_format(path, A->kind, &format);
     if (status == TULLE_OK && format == TULLE__FORMAT_MTX) status = tulle__half_count(A, symmetry, path, &stored);
     if (A->comm->rank == 0 && status == TULLE_OK) {

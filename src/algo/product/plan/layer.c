@@ -186,7 +186,7 @@ out:
 /* ---- the sum ---- */
 
 /* One partial result, a part of an own tile of C, added to it. */
-static void add_part(const tulle_tile *C, const tulle_tile *part, tulle_gidx row, tulle_gidx col)
+static void add_part(const tulle_own_tile *C, const tulle_tile *part, tulle_gidx row, tulle_gidx col)
 {
     int64_t c_row = C->order == TULLE_ROW_MAJOR ? C->ld : 1, c_col = C->order == TULLE_ROW_MAJOR ? 1 : C->ld;
     int64_t p_row = part->order == TULLE_ROW_MAJOR ? part->ld : 1,
@@ -210,9 +210,9 @@ static tulle_status sum_dense(tulle_product *plan)
     int rows = parts->mt / plan->slices.layers.layers;
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
-            tulle_tile tile;
+            tulle_own_tile tile;
             if (!tulle__tile_is_mine(C, i, j)) continue;
-            TULLE_TRY(tulle_mat_tile(C, i, j, &tile));
+            TULLE_TRY(tulle_mat_own_tile(C, i, j, &tile));
             TULLE_TRY(tulle__scale_tile(plan, &tile, plan->beta));
         }
     for (int p = 0; p < parts->mt; p++)
@@ -221,9 +221,10 @@ static tulle_status sum_dense(tulle_product *plan)
             int i = tulle__layout_find(l->row_cut, l->mt, row);
             int j = tulle__layout_find(l->col_cut, l->nt, parts->col_cut[q]);
             tulle__fetch fetch = {.group = -1};
-            tulle_tile part, tile;
+            tulle_tile part;
+            tulle_own_tile tile;
             if (!tulle__tile_is_mine(C, i, j) || !P->directory[tulle__tile_index(P, p, q)].place.length) continue;
-            TULLE_TRY(tulle_mat_tile(C, i, j, &tile));
+            TULLE_TRY(tulle_mat_own_tile(C, i, j, &tile));
             status = tulle__fetch_init(P, p, q, &fetch);
             if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &part);
             if (status == TULLE_OK) add_part(&tile, &part, row - l->row_cut[i], parts->col_cut[q] - l->col_cut[j]);
@@ -263,11 +264,9 @@ static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pa
     tulle_status status = tulle_mat_tile(C, i, j, &tile);
     if (status != TULLE_OK) return status;
     if (reuse) {
+        tulle_own_tile own = tulle__own_tile_in_place(C, i, j);
         if (!tile.nnz) return TULLE_OK;
-        result = (tulle__csr_result){.nnz = tile.nnz,
-            .rowptr = (int64_t *)(uintptr_t)tile.rowptr,
-            .colind = (int32_t *)(uintptr_t)tile.colind,
-            .val = tile.val};
+        result = tulle__tile_csr_result(&own, own.nnz);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result);
     }
     if (plan->beta != 0 && tile.nnz)

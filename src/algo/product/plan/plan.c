@@ -403,7 +403,10 @@ tulle_status tulle_product_new(
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
     tulle_product *plan = NULL;
     tulle_comm *comm = C->comm;
-    tulle_status status = check_operands(A, B, C, &chosen);
+    tulle_status status = tulle__mat_order(A);
+    if (status == TULLE_OK) status = tulle__mat_order(B);
+    if (status != TULLE_OK) return status;
+    status = check_operands(A, B, C, &chosen);
     if (status == TULLE_OK && chosen.lookahead < 0 && chosen.lookahead != TULLE_NONE)
         status =
             tulle__fail(TULLE_ERR_ARG, "a lookahead of %d jobs; 0 is the default, TULLE_NONE none", chosen.lookahead);
@@ -475,7 +478,7 @@ size_t tulle_product_bytes(const tulle_product *plan)
     return bytes;
 }
 
-tulle_status tulle__scale_tile(tulle_product *plan, const tulle_tile *tile, double beta)
+tulle_status tulle__scale_tile(tulle_product *plan, const tulle_own_tile *tile, double beta)
 {
     int64_t lines = tile->order == TULLE_ROW_MAJOR ? tile->m : tile->n;
     if (beta == 1 || !tile->nnz) return TULLE_OK;

@@ -109,6 +109,12 @@ struct tulle_product {
     char text[256];
 };
 
+/* Whether kernels may leave the rows of C in no order: not where its parts are cut or merged afterwards. */
+static inline int tulle__plan_unordered(const tulle_product *plan)
+{
+    return plan->options.unordered && plan->sparse && plan->operands.C == plan->C && !plan->slices.layer_of;
+}
+
 /* Transposed operands become what the operands are now. Collective, agreed. *copied: as of tulle__turn. */
 tulle_status tulle__plan_turn(tulle_product *plan, int64_t *copied);
 
@@ -124,6 +130,6 @@ void tulle__plan_forget(tulle_product *plan);
 void tulle__target_drop_parts(tulle__target *target);
 
 /* A dense tile times beta, in place. */
-tulle_status tulle__scale_tile(tulle_product *plan, const tulle_tile *tile, double beta);
+tulle_status tulle__scale_tile(tulle_product *plan, const tulle_own_tile *tile, double beta);
 
 #endif

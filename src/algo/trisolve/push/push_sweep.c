@@ -258,7 +258,7 @@ static tulle_status open_inbox(tulle_trisolve *solver, tulle_gidx cols)
     return status;
 }
 
-static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
+static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
 {
     tulle__push *push = solver->now->state;
     tulle__rhs_lines(solver, B, push->b, 0);

@@ -3,7 +3,7 @@
 #ifndef TULLE_DEVICE_CPU_SPGEMM_H
 #define TULLE_DEVICE_CPU_SPGEMM_H
 
-#include "device/kernels/cpu.h"
+#include "device/kernels/spgemm/spgemm_calls.h"
 
 /* A run of consecutive columns in a row of B. */
 typedef struct tulle__run {
@@ -57,7 +57,9 @@ typedef struct tulle__spgemm_plan {
     tulle__shifts *shifts;     /* one a pair, or NULL: not worth it */
     tulle__panel_rows *panels; /* one a pair, or NULL: not worth it */
     int64_t npanels;
-    int dense;    /* a thread may have an array as wide as C */
+    int dense; /* a thread may have an array as wide as C */
+    int near;  /* that array is in cache where rows of C use it; near_values: or what misses it costs little */
+    int near_values;
     int prefetch; /* B lies outside the cache */
 } tulle__spgemm_plan;
 
@@ -87,6 +89,8 @@ typedef struct tulle__spgemm_space {
     void *dense;              /* n sums and padding, times BLOCK_ROWS with runs */
     uint64_t *bits, *summary; /* a bit a column; a bit a word of bits */
     int32_t *word;            /* room for the numbers of all words of bits */
+    uint8_t *seen;            /* a byte a column */
+    int32_t *list;            /* columns of a row, as they appear; room as order */
     int32_t *key;             /* hash table */
     void *slot;
     int64_t hash_room;

@@ -160,6 +160,8 @@ out:
 }
 
 static const double MOSTLY = 0.75; /* of A's entries in stretches: the others are not worth runs */
+static const double RUNS =
+    2.5; /* mean length of runs; pairs (a network with two unknowns a bus) lose half of the time */
 
 /* Whether so many dense rows of sums a thread are a small part of the memory that is left: hash tables need less. */
 static int fits(const tulle__spgemm_plan *plan, const tulle__pool *pool, int rows)
@@ -187,9 +189,42 @@ static void choose_ways(tulle__spgemm_plan *plan, tulle__pool *pool)
     if (plan->panels) return;
     if (knobs->shifts > 0 || (knobs->shifts == 0 && automatic && plan->flops >= 2 * entries))
         (void)tulle__spgemm_make_shifts(plan, pool, &part);
-    int runs = knobs->runs == 0 && run >= 2 && part <= MOSTLY && plan->dense && fits(plan, pool, TULLE__BLOCK_ROWS) &&
-               knobs->accumulator <= TULLE__ACCUMULATOR_DENSE && plan->flops >= 4 * entries;
+    int runs = knobs->runs == 0 && run >= RUNS && part <= MOSTLY && plan->dense &&
+               fits(plan, pool, TULLE__BLOCK_ROWS) && knobs->accumulator <= TULLE__ACCUMULATOR_DENSE &&
+               plan->flops >= 4 * entries;
     if ((runs || knobs->runs > 0) && make_runs(plan, pool) != TULLE_OK) drop_runs(plan);
+}
+
+/*
+ * Whether sums in an array as wide as C stay in cache from row to row: its misses in the first-level one, of 4096
+ * lines, over consecutive rows from a few places, are fewer than half of the multiplications. Meshes and networks whose
+ * neighbours have near numbers are so however large they are; random matrices are not.
+ */
+static int rows_stay_near(const tulle__spgemm_plan *plan)
+{
+    enum { PLACES = 16, PRODUCTS = 2048, LINES = 4096, LINE = 8 };
+    const tulle__spgemm_task *task = plan->task;
+    int32_t line[LINES];
+    int64_t products = 0, misses = 0;
+    for (int place = 0; place < PLACES; place++) {
+        int64_t i = task->m / PLACES * place, most = products + PRODUCTS;
+        for (int l = 0; l < LINES; l++) line[l] = -1;
+        for (; i < task->m && products < most; i++)
+            for (int p = 0; p < task->npairs; p++) {
+                const tulle__csr *A = &task->pair[p].A, *B = &task->pair[p].B;
+                int64_t begin = A->rowptr ? A->rowptr[i] : 0, end = A->rowptr ? A->rowptr[i + 1] : 1;
+                for (int64_t a = begin; a < end && products < most; a++) {
+                    int64_t k = A->rowptr ? A->colind[a] : i;
+                    for (int64_t b = B->rowptr[k]; b < B->rowptr[k + 1] && products < most; b++) {
+                        int32_t at = B->colind[b] / LINE;
+                        misses += line[at % LINES] != at;
+                        line[at % LINES] = at;
+                        products++;
+                    }
+                }
+            }
+    }
+    return 2 * misses < products;
 }
 
 tulle_status tulle__spgemm_plan_init(
@@ -211,6 +246,9 @@ tulle_status tulle__spgemm_plan_init(
     plan->prefetch = bytes > 1 << 20;
     plan->dense = (n <= maximum(1 << 20, plan->flops / (4 * nthreads)) && fits(plan, pool, 1)) ||
                   knobs->accumulator == TULLE__ACCUMULATOR_DENSE;
+    int64_t sums = task->n * (int64_t)tulle_type_size(task->type);
+    plan->near = plan->dense && (sums <= TULLE__NEAR_BYTES || rows_stay_near(plan));
+    plan->near_values = plan->dense && (plan->near || sums <= 8 * TULLE__NEAR_BYTES);
     choose_ways(plan, pool);
     TULLE_TRY(cut_chunks(plan, nthreads, flops));
 out:

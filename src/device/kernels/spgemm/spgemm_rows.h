@@ -167,6 +167,8 @@ ROWS static __attribute__((noinline)) int64_t NAME(drain_dense)(
     return nnz;
 }
 
+#include "device/kernels/spgemm/spgemm_lists.h"
+
 /* ---- ordered table ---- */
 
 /* The line from columns lo .. hi to slots. */
@@ -274,27 +276,27 @@ static inline int64_t NAME(words)(const NAME(row) * row)
     return ((int64_t)row->hi >> 6) - (row->lo >> 6) + 1;
 }
 
-/* Where the ordered table is no good. */
-static inline tulle__accumulator NAME(instead)(const tulle__spgemm_space *space, const NAME(row) * row)
+/* Where the ordered table is no good; scans: columns are wanted, too. */
+static inline tulle__accumulator NAME(instead)(const tulle__spgemm_space *space, int scans)
 {
-    return space->plan->dense && NAME(words)(row) <= 64 * row->flops ? TULLE__ACCUMULATOR_DENSE
-                                                                     : TULLE__ACCUMULATOR_HASH;
+    if (!space->plan->dense) return TULLE__ACCUMULATOR_HASH;
+    return scans ? TULLE__ACCUMULATOR_LISTED : TULLE__ACCUMULATOR_DENSE;
 }
 
 /*
- * Sums in an array cost least, if its bits need not be scanned or are few: an eighth of a word's work where vectors
- * list words, but the array leaves no room in the second-level cache if C is wide.
+ * Sums in an array cost least. If they have few words of bits, which are scanned eight at a time, that is how columns
+ * are found; else they are listed. An array that lies outside the cache is worth no more than its bits are few.
  */
 ROWS static tulle__accumulator NAME(choose)(tulle__spgemm_space *space, const NAME(row) * row, int scans)
 {
     const tulle__spgemm_plan *plan = space->plan;
-    const int64_t most = scans && plan->task->n * (int64_t)sizeof(T) > TULLE__NEAR_BYTES ? 4 : 32;
     if (plan->knobs.accumulator) return plan->knobs.accumulator;
-    if ((plan->dense && NAME(words)(row) <= most * row->flops) || NAME(bound)(row) > 1 << 26)
+    if (NAME(bound)(row) > 1 << 26 || (plan->dense && !plan->task->unsorted && NAME(words)(row) <= 4 * row->flops))
         return TULLE__ACCUMULATOR_DENSE;
+    if (scans ? plan->near : plan->near_values) return NAME(instead)(space, scans);
     if (space->crowded < 16) return TULLE__ACCUMULATOR_ORDERED;
     space->crowded--;
-    return NAME(instead)(space, row);
+    return NAME(instead)(space, scans);
 }
 
 /* One row by entries: counted only if colind is NULL, else written. */
@@ -319,8 +321,9 @@ ROWS static tulle_status NAME(one_row)(
             return TULLE_OK;
         }
         if (space->crowded < 64) space->crowded += 8;
-        way = NAME(instead)(space, row);
+        way = NAME(instead)(space, 1);
     }
+    if (way == TULLE__ACCUMULATOR_LISTED) return NAME(list_row)(space, row, colind, val, nnz);
     if (way == TULLE__ACCUMULATOR_DENSE) {
         TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
         if (!colind) {
@@ -475,9 +478,10 @@ ROWS static tulle_status NAME(values_row)(
         int done = 0;
         if (!space->plan->task->unsorted) TULLE_TRY(NAME(values_ordered)(space, row, colind, nnz, val, room, &done));
         if (done) return TULLE_OK;
-        way = NAME(instead)(space, row);
+        way = NAME(instead)(space, 0);
     }
-    if (way == TULLE__ACCUMULATOR_DENSE) return NAME(values_dense)(space, row, colind, nnz, val);
+    if (way == TULLE__ACCUMULATOR_DENSE || way == TULLE__ACCUMULATOR_LISTED)
+        return NAME(values_dense)(space, row, colind, nnz, val);
     return NAME(values_hash)(space, row, colind, nnz, val);
 out:
     return status;

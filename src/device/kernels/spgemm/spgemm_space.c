@@ -18,6 +18,8 @@ void tulle__spgemm_space_fini(tulle__spgemm_space *space)
     tulle__free(space->bits);
     tulle__free(space->word);
     tulle__free(space->summary);
+    tulle__free(space->seen);
+    tulle__free(space->list);
     tulle__free(space->key);
     tulle__free(space->slot);
     tulle__free(space->order);
@@ -68,6 +70,7 @@ tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size)
         TULLE_TRY(tulle__alloc_zero(n / 64 + 2, sizeof *space->bits, "the bits of a row of C", &space->bits));
     if (!space->word)
         TULLE_TRY(tulle__alloc(n / 64 + 2 + TULLE__PAD, sizeof *space->word, "the words of a row of C", &space->word));
+    if (!space->seen) TULLE_TRY(tulle__alloc_zero(n + 64, 1, "the marks of a row of C", &space->seen));
     TULLE_TRY(tulle__alloc_zero(n / 4096 + 2, sizeof *space->summary, "the bits of a row of C", &space->summary));
 out:
     return status;
@@ -95,6 +98,7 @@ tulle_status tulle__spgemm_space_order(tulle__spgemm_space *space, int64_t count
     tulle_status status;
     TULLE_TRY(replace(&space->order, count, sizeof *space->order, "the columns of a row to be sorted"));
     TULLE_TRY(replace(&space->order2, count, sizeof *space->order2, "the columns of a row to be sorted"));
+    TULLE_TRY(replace(&space->list, count, sizeof *space->list, "the columns of a row"));
     space->order_room = count;
 out:
     return status;

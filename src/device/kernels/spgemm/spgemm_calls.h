@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the cpu kernels share: the instruction sets, and knobs that tests turn to reach every path. */
-#ifndef TULLE_DEVICE_CPU_CPU_H
-#define TULLE_DEVICE_CPU_CPU_H
+/* The sparse product for one instruction set, with knobs that tests turn to reach every path. */
+#ifndef TULLE_DEVICE_KERNELS_SPGEMM_CALLS_H
+#define TULLE_DEVICE_KERNELS_SPGEMM_CALLS_H
 
 #include "device/kernel.h"
 #include "device/kernels/isa.h"
-
-const char *tulle__isa_name(tulle__isa isa);
-
-/* The table of one instruction set; NULL if this processor or build lacks it. */
-const tulle__kernels *tulle__kernels_cpu_at(tulle__isa isa);
 
 typedef enum tulle__accumulator {
     TULLE__ACCUMULATOR_AUTO,
     TULLE__ACCUMULATOR_DENSE,
     TULLE__ACCUMULATOR_ORDERED, /* hash by position: slots in the order of the columns */
-    TULLE__ACCUMULATOR_HASH     /* hash, then sort */
+    TULLE__ACCUMULATOR_HASH,    /* hash, then sort */
+    TULLE__ACCUMULATOR_LISTED   /* dense sums, columns listed as they appear, then ordered */
 } tulle__accumulator;
 
 /* How a sparse product is made: 0 lets the estimates choose, which is what the table's entry does. */
@@ -35,9 +31,6 @@ tulle_status tulle__spgemm_cpu_symbolic(tulle__isa isa, const tulle__spgemm_knob
 tulle_status tulle__spgemm_cpu_numeric(tulle__isa isa, const tulle__spgemm_knobs *knobs, tulle__pool *pool,
     const tulle__spgemm_task *task, const tulle__csr_result *C);
 tulle_status tulle__spgemm_cpu_flops(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *flops);
-
-tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task);
-tulle_status tulle__transpose_cpu(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *T);
 
 /* Functions compiled for one instruction set beside the portable ones. */
 #if TULLE__HAVE_X86

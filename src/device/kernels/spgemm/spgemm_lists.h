@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Template, part of spgemm_rows.h: rows of C whose columns are listed as they appear and put in order afterwards.
+ *
+ * Sums lie in an array as wide as C, and a byte a column tells whether it is in the list. A product so costs a load
+ * and a store of the sum, the byte, and a store to the list, without a branch; no bit needs to be searched, however far
+ * apart the columns lie. Short lists are ordered by ranks: the place of an entry is the number of smaller columns,
+ * n^2 / 16 comparisons of vectors without any branch. Longer lists are sorted by digits.
+ */
+
+/* 16 columns. Smaller vectors of an instruction set are the compiler's matter. */
+typedef int32_t NAME(columns) __attribute__((vector_size(64)));
+
+enum { NAME(LISTED_LANES) = 16, NAME(RANKED) = 128 };
+
+/* Adds to the sums and lists new columns; their number. With `sum` 0 the columns only. */
+ROWS static inline __attribute__((always_inline)) int64_t NAME(fill_list)(
+    tulle__spgemm_space *space, const NAME(row) * row, const int sum)
+{
+    uint8_t *seen = space->seen;
+    T *dense = space->dense;
+    int32_t *list = space->list;
+    int64_t count = 0;
+    for (int64_t s = 0; s < row->nsegments; s++) {
+        const NAME(segment) *segment = &row->segment[s];
+        const int32_t *col = segment->col;
+        const T *val = segment->val, scale = segment->scale;
+        const int64_t len = segment->len;
+        for (int64_t b = 0; b < len; b++) {
+            int32_t c = col[b];
+            list[count] = c;
+            count += !seen[c];
+            seen[c] = 1;
+            if (sum) dense[c] += scale * val[b];
+        }
+    }
+    return count;
+}
+
+/*
+ * rank[e] = how many of the columns are smaller than column e; room for a whole block behind both. A difference of
+ * columns does not overflow, and its sign is the comparison.
+ */
+ROWS static void NAME(rank)(int32_t *list, int64_t count, int32_t *rank)
+{
+    for (int64_t e = count; e < count + 2 * NAME(LISTED_LANES); e++) list[e] = TULLE__EMPTY;
+    for (int64_t e = 0; e < count; e += 2 * NAME(LISTED_LANES)) {
+        NAME(columns) x, y, before_x = {0}, before_y = {0};
+        memcpy(&x, list + e, sizeof x);
+        memcpy(&y, list + e + NAME(LISTED_LANES), sizeof y);
+        if (count - e <= NAME(LISTED_LANES)) {
+            for (int64_t k = 0; k < count; k++) before_x -= (list[k] - x) >> 31;
+        } else {
+            for (int64_t k = 0; k < count; k++) {
+                before_x -= (list[k] - x) >> 31;
+                before_y -= (list[k] - y) >> 31;
+            }
+        }
+        memcpy(rank + e, &before_x, sizeof before_x);
+        memcpy(rank + e + NAME(LISTED_LANES), &before_y, sizeof before_y);
+    }
+}
+
+/* Listed columns with their sums to their places: the list's order, the ranks' or that of the sorted columns. */
+ROWS static void NAME(drain_list)(tulle__spgemm_space *space, int64_t count, int32_t *colind, T *val)
+{
+    const int32_t *list = space->list;
+    T *dense = space->dense;
+    uint8_t *seen = space->seen;
+    if (space->plan->task->unsorted) {
+        for (int64_t e = 0; e < count; e++) {
+            int32_t c = list[e];
+            colind[e] = c;
+            val[e] = dense[c];
+            dense[c] = 0;
+            seen[c] = 0;
+        }
+    } else if (count <= NAME(RANKED)) {
+        int32_t rank[NAME(RANKED) + 2 * NAME(LISTED_LANES)];
+        NAME(rank)(space->list, count, rank);
+        for (int64_t e = 0; e < count; e++) {
+            int32_t c = list[e], at = rank[e];
+            colind[at] = c;
+            val[at] = dense[c];
+            dense[c] = 0;
+            seen[c] = 0;
+        }
+    } else {
+        for (int64_t e = 0; e < count; e++) space->order[e] = (uint64_t)(uint32_t)list[e] << 32;
+        tulle__spgemm_sort(space, count);
+        for (int64_t e = 0; e < count; e++) {
+            int32_t c = (int32_t)(space->order[e] >> 32);
+            colind[e] = c;
+            val[e] = dense[c];
+            dense[c] = 0;
+            seen[c] = 0;
+        }
+    }
+}
+
+/* One row; counted only if colind is NULL. */
+ROWS static tulle_status NAME(list_row)(
+    tulle__spgemm_space *space, const NAME(row) * row, int32_t *colind, T *val, int64_t *nnz)
+{
+    int64_t most = NAME(bound)(row);
+    tulle_status status;
+    TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
+    TULLE_TRY(tulle__spgemm_space_order(space, most + 2 * NAME(LISTED_LANES)));
+    if (colind) {
+        *nnz = NAME(fill_list)(space, row, 1);
+        NAME(drain_list)(space, *nnz, colind, val);
+    } else {
+        *nnz = NAME(fill_list)(space, row, 0);
+        for (int64_t e = 0; e < *nnz; e++) space->seen[space->list[e]] = 0;
+    }
+out:
+    return status;
+}

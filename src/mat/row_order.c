@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of a sparse matrix that a product left in no order (options.unordered) are put in order. */
+#include <string.h>
+
+#include "base/arg.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "mat/mat.h"
+
+/* Keys ascending, by Shell's sort: rows are short, mostly. */
+static void sort_keys(uint64_t *key, int64_t count)
+{
+    static const int64_t gaps[] = {109147, 46214, 19568, 8286, 3509, 1486, 629, 266, 113, 48, 20, 9, 4, 1};
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+        for (int64_t gap = gaps[g], i = gap; i < count; i++) {
+            uint64_t item = key[i];
+            int64_t at = i;
+            for (; at >= gap && key[at - gap] > item; at -= gap) key[at] = key[at - gap];
+            key[at] = item;
+        }
+}
+
+/* A row of at most INT32_MAX entries: a key is the column and the place of its value. */
+static void order_row(int32_t *col, char *val, int64_t count, size_t size, uint64_t *key, char *values)
+{
+    int ascends = 1;
+    for (int64_t e = 0; e < count; e++) {
+        key[e] = (uint64_t)(uint32_t)col[e] << 32 | (uint64_t)e;
+        ascends = ascends && (e == 0 || col[e] > col[e - 1]);
+    }
+    if (ascends) return;
+    sort_keys(key, count);
+    memcpy(values, val, (size_t)count * size);
+    for (int64_t e = 0; e < count; e++) {
+        col[e] = (int32_t)(key[e] >> 32);
+        memcpy(val + (size_t)e * size, values + (size_t)(uint32_t)key[e] * size, size);
+    }
+}
+
+static tulle_status order_tile(const tulle_own_tile *tile, int64_t rows, size_t size)
+{
+    tulle__csr_result C = tulle__tile_csr_result(tile, tile->nnz);
+    int64_t most = 0;
+    uint64_t *key = NULL;
+    char *values = NULL;
+    tulle_status status;
+    for (int64_t r = 0; r < rows; r++)
+        if (C.rowptr[r + 1] - C.rowptr[r] > most) most = C.rowptr[r + 1] - C.rowptr[r];
+    TULLE_TRY(tulle__alloc((size_t)most, sizeof *key, "the columns of a row to be sorted", &key));
+    TULLE_TRY(tulle__alloc((size_t)most, size, "the values of a row to be sorted", &values));
+    for (int64_t r = 0; r < rows; r++)
+        order_row(C.colind + C.rowptr[r], (char *)C.val + (size_t)C.rowptr[r] * size, C.rowptr[r + 1] - C.rowptr[r],
+            size, key, values);
+out:
+    tulle__free(key);
+    tulle__free(values);
+    return status;
+}
+
+static tulle_status order_tiles(tulle_mat *A)
+{
+    tulle_status status = TULLE_OK;
+    if (tulle__is_hollow(A->comm)) return TULLE_OK;
+    for (int i = 0; i < A->layout->mt; i++)
+        for (int j = 0; j < A->layout->nt; j++) {
+            tulle_own_tile tile;
+            if (!tulle__tile_is_mine(A, i, j)) continue;
+            TULLE_TRY(tulle_mat_own_tile(A, i, j, &tile));
+            if (tile.nnz) TULLE_TRY(order_tile(&tile, tulle__tile_rows(A, i), tulle_type_size(A->type)));
+        }
+out:
+    return status;
+}
+
+tulle_status tulle__mat_order(const tulle_mat *A)
+{
+    if (!A->unordered) return TULLE_OK;          /* on all PEs */
+    tulle_mat *same = (tulle_mat *)(uintptr_t)A; /* the matrix stays the same: only its rows' entries change places */
+    tulle_status status = tulle_comm_agree(A->comm, order_tiles(same));
+    if (status == TULLE_OK) same->unordered = 0;
+    return status;
+}
+
+tulle_status tulle_mat_order(tulle_mat *A)
+{
+    if (TULLE__NULL(A)) return TULLE_ERR_ARG;
+    return tulle__mat_order(A);
+}
+
+bool tulle_mat_ordered(const tulle_mat *A)
+{
+    if (TULLE__NULL(A)) return 0;
+    return !A->unordered;
+}
