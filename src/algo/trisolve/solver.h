@@ -3,7 +3,6 @@
 #ifndef TULLE_TRISOLVE_SOLVER_H
 #define TULLE_TRISOLVE_SOLVER_H
 
-#include "algo/trisolve/levels.h"
 #include "algo/trisolve/worker_schedule.h"
 #include "mat/context.h"
 
@@ -33,7 +32,6 @@ struct tulle_trisolve {
     tulle__method_schedule candidate[TULLE__CANDIDATES], *now;
     int ncandidates;       /* more than one: they are being tried, with */
     tulle_gidx tried_cols; /* so many columns */
-    tulle__levels levels;  /* of PE 0: from when methods are compared until schedules are made */
     tulle__place words;    /* a cache line for each worker of this PE: rows that it has solved */
     uint64_t **word;       /* [workers], where they are */
     tulle__timeline **row; /* [each], of this PE's workers; NULL: no trace */

@@ -13,7 +13,6 @@ static void drop(tulle_trisolve *solver)
 {
     for (int a = 0; a < TULLE__CANDIDATES; a++) tulle__method_schedule_fini(&solver->candidate[a]);
     if (solver->words.length) tulle__heap_give(solver->comm->pe->control, &solver->words);
-    tulle__levels_fini(&solver->levels);
     tulle__triangle_fini(&solver->triangle);
     tulle__free(solver->word);
     tulle__free(solver->row);
@@ -123,7 +122,6 @@ static tulle_status analyse(const tulle_mat *T, const tulle_trisolve_options *op
     if (!dealing) TULLE_TRY(connect(solver));
     TULLE_TRY(tulle__solver_choose(solver));
     for (int a = 0; a < solver->ncandidates; a++) TULLE_TRY(tulle__method_schedule_make(solver, &solver->candidate[a]));
-    tulle__levels_fini(&solver->levels);
     solver->now = &solver->candidate[solver->ncandidates - 1];
     status = TULLE_OK;
 out:

@@ -4,6 +4,7 @@
  * on how many rows can be solved at a time, and is tried: both solve for a side that lies as the rows of T do, which
  * what is gathered has to move. A triangle that is too large for PE 0 is pushed.
  */
+#include "algo/trisolve/levels.h"
 #include "algo/trisolve/solver.h"
 #include "base/error.h"
 

@@ -19,9 +19,9 @@ tulle_status tulle__serial_schedule(
     const tulle__triangle *t, int64_t rows, int worker, int workers, tulle__worker_schedule *schedule);
 
 /*
- * Local: the chunk that a model of the pipeline finds best for so many workers, and how many times faster than one they
- * are with it. Looks at rows in the middle of the triangle only, the fewer the fewer solves are to come.
+ * Local: the chunk that a model of the pipeline finds best for so many workers. Looks at rows in the middle of the
+ * triangle only, the fewer the fewer solves are to come.
  */
-tulle_status tulle__chunked_choose(const tulle__triangle *t, int workers, double solves, int64_t *chunk, double *gain);
+tulle_status tulle__chunked_choose(const tulle__triangle *t, int workers, double solves, int64_t *chunk);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "algo/trisolve/levels.h"
 #include "base/error.h"
 
 /* A level with less work than this, in entries and rows, is not worth being shared. */
@@ -93,13 +94,14 @@ static void look_into(tulle__order *order, const void *block)
 }
 
 /* On PE 0. */
-static tulle_status make(const tulle__triangle *t, int meet, tulle__levels *levels, tulle__order *order)
+static tulle_status make(const tulle__triangle *t, int meet, tulle__order *order)
 {
     tulle_status status;
     struct sorting s = {.levels = 0};
-    TULLE_TRY(tulle__levels_find(t, levels));
-    s.level = levels->level;
-    s.levels = levels->count;
+    tulle__levels levels = {.level = NULL};
+    TULLE_TRY(tulle__levels_find(t, &levels));
+    s.level = levels.level;
+    s.levels = levels.count;
     TULLE_TRY(tulle__alloc((size_t)t->n, sizeof *s.sorted, "rows by level", &s.sorted));
     TULLE_TRY(tulle__alloc((size_t)s.levels + 1, sizeof *s.first, "levels", &s.first));
     TULLE_TRY(tulle__alloc_zero((size_t)(s.levels * order->workers), sizeof *s.count, "parts of levels", &s.count));
@@ -115,12 +117,11 @@ out:
     tulle__free(s.count);
     tulle__free(s.first);
     tulle__free(s.sorted);
-    tulle__levels_fini(levels);
+    tulle__levels_fini(&levels);
     return status;
 }
 
-tulle_status tulle__order_init(
-    const tulle__triangle *t, int workers, int meet, tulle__levels *levels, tulle__order *order)
+tulle_status tulle__order_init(const tulle__triangle *t, int workers, int meet, tulle__order *order)
 {
     tulle_comm *comm = t->T->comm;
     struct {
@@ -128,7 +129,7 @@ tulle_status tulle__order_init(
         int64_t levels;
     } made;
     *order = (tulle__order){.comm = comm, .workers = workers, .n = t->n};
-    tulle_status status = tulle_comm_agree(comm, comm->rank == 0 ? make(t, meet, levels, order) : TULLE_OK);
+    tulle_status status = tulle_comm_agree(comm, comm->rank == 0 ? make(t, meet, order) : TULLE_OK);
     if (status != TULLE_OK) return status;
     made.block = order->block;
     made.levels = order->levels;

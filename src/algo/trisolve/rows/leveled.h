@@ -10,7 +10,6 @@
 #ifndef TULLE_TRISOLVE_LEVELED_H
 #define TULLE_TRISOLVE_LEVELED_H
 
-#include "algo/trisolve/levels.h"
 #include "algo/trisolve/worker_schedule.h"
 
 /* The order, made by PE 0 and read by all. Positions are of all workers' rows: those of worker 0 come first. */
@@ -24,9 +23,8 @@ typedef struct tulle__order {
     const int32_t *start; /* [(levels + 1) * workers] position where the part of a worker in a level begins */
 } tulle__order;
 
-/* Collective. meet: for levels with barriers. levels: of PE 0, found there or not; empty afterwards. */
-tulle_status tulle__order_init(
-    const tulle__triangle *t, int workers, int meet, tulle__levels *levels, tulle__order *order);
+/* Collective. meet: for levels with barriers. */
+tulle_status tulle__order_init(const tulle__triangle *t, int workers, int meet, tulle__order *order);
 /* Local. */
 void tulle__order_fini(tulle__order *order);
 

@@ -174,7 +174,7 @@ static void try_from(struct window *w, int workers, int64_t rows, int64_t *chunk
     }
 }
 
-tulle_status tulle__chunked_choose(const tulle__triangle *t, int workers, double solves, int64_t *chunk, double *gain)
+tulle_status tulle__chunked_choose(const tulle__triangle *t, int workers, double solves, int64_t *chunk)
 {
     struct window w = {.rows = 0};
     double alone = 0, best = 0;
@@ -185,7 +185,6 @@ tulle_status tulle__chunked_choose(const tulle__triangle *t, int workers, double
         best = alone * 2;
         try_from(&w, workers, *chunk, chunk, &best);
         if (w.plane) try_from(&w, workers, w.plane, chunk, &best);
-        *gain = best > 0 ? alone / best : 1;
     }
     fini(&w);
     return status;

@@ -35,7 +35,7 @@ static tulle_status order_rows(tulle_trisolve *solver, tulle__method_schedule *a
     tulle_status status = tulle__alloc_zero(1, sizeof *order, "an order of rows", &order);
     a->state = order;
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
-    TULLE_TRY(tulle__order_init(&solver->triangle, solver->workers, meet, &solver->levels, order));
+    TULLE_TRY(tulle__order_init(&solver->triangle, solver->workers, meet, order));
     a->levels = order->levels;
     if (solver->comm->rank == 0) a->bytes = (int64_t)order->block.length;
 out:
