@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/kernels/cpu.h"
+#include "device/cpu/cpu.h"
 #include "inputs.h"
 
 enum { REPEAT_MAX = 1001, LOOPS = 5 };
@@ -195,13 +195,13 @@ static tulle_status open_solver(tulle_comm *comm, struct bench *bench)
     tulle_status status;
     tulle_mat *T = NULL;
     tulle_layout *layout = NULL;
-    tulle_tile tile;
+    tulle_own_tile tile;
     TULLE_TRY(tulle_mat_from_csr(comm, t->n, t->n, TULLE_F64, &rows, &T));
     TULLE_TRY(tulle_trisolve_new(T, &options, &bench->solver));
     TULLE_TRY(tulle_trisolve_layout(bench->solver, 1, &layout));
     TULLE_TRY(tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &bench->B));
     TULLE_TRY(tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &bench->X));
-    TULLE_TRY(tulle_mat_tile(bench->B, 0, 0, &tile));
+    TULLE_TRY(tulle_mat_own_tile(bench->B, 0, 0, &tile));
     memcpy(tile.val, t->b, (size_t)t->n * sizeof *t->b);
 out:
     tulle_layout_free(layout);
