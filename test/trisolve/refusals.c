@@ -34,7 +34,7 @@ enum { FAULTS = sizeof faults / sizeof *faults };
 struct run {
     const struct fault *fault;
     tulle_trisolve_method method;
-    int64_t solves; /* 1: rows are inspected when they are solved */
+    int64_t solves; /* 1: rows are validated when they are solved */
 };
 
 static tulle_status make(tulle_comm *comm, const struct fault *f, int tiles, tulle_mat **T)
@@ -180,6 +180,29 @@ static tulle_status not_square(tulle_comm *comm, void *arg)
     return status;
 }
 
+/* Options of another release: too short for any, and of this one. */
+static tulle_status sizes(tulle_comm *comm, void *arg)
+{
+    tulle_trisolve_options options = {.size = sizeof(size_t)};
+    tulle_trisolve *solver = NULL;
+    tulle_mat *T = NULL;
+    double error;
+    (void)arg;
+    tulle_status status = make(comm, &faults[0], 1, &T);
+    if (status != TULLE_OK) return status;
+    EXPECT(tulle_trisolve_new(T, &options, &solver) == TULLE_ERR_ARG && !solver);
+    EXPECT(strstr(tulle_error_message(), "size"));
+    EXPECT(tulle_trisolve_check(T, &options, T, T, &error) == TULLE_ERR_ARG);
+    options.size = sizeof options;
+    options.method = TULLE_TRISOLVE_SERIAL;
+    status = tulle_trisolve_new(T, &options, &solver);
+    EXPECT(status == TULLE_OK && tulle_trisolve_method_of(solver) == TULLE_TRISOLVE_SERIAL);
+out:
+    tulle_trisolve_free(solver);
+    tulle_mat_free(T);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
@@ -201,6 +224,7 @@ int main(int argc, char **argv)
         ok(tulle_team_run(team, change, &run) == TULLE_OK, "%s: values and structure that change: %s",
             tulle_trisolve_method_name((tulle_trisolve_method)m), tulle_error_message());
     }
+    ok(tulle_team_run(team, sizes, NULL) == TULLE_OK, "sizes of options: %s", tulle_error_message());
     ok(tulle_team_run(team, not_square, NULL) == TULLE_OK, "not square: %s", tulle_error_message());
     tulle_team_free(team);
     return tap_done();

@@ -3,9 +3,9 @@
  * The paper's four methods (sections III to V), which go by columns: whoever solves x_j adds l_ij x_j to the partial
  * sum of each row i of its column and counts the entry as done; a row is solved once all its entries are. Sums of own
  * columns to own rows are private. Those to rows of other PEs
- *   unified: go to one array for all PEs, an equal part of the rows with each, by atomic operations, and who waits
+ *   unified: go to one array for all PEs, an equal part of the rows with each, by atomic operations, and a waiting PE
  *            reads the counter there (algorithm 2);
- *   shmem:   stay in arrays of the adding PE, one of all rows, and who waits reads those of all other PEs (algorithm 3,
+ *   shmem:   stay in arrays of the adding PE, one of all rows, and a waiting PE reads those of all others (algorithm 3,
  *            read-only communication).
  * With a task a PE rows lie in equal parts; with more (unified-tasks, zerocopy: section V) they are dealt out in turn.
  *

@@ -270,7 +270,7 @@ out:
     return status;
 }
 
-/* Collective: who tells whom of unknowns that many need. */
+/* Collective: the relays of unknowns that many PEs need. */
 static tulle_status find_relays(const tulle__triangle *t, tulle__push *push)
 {
     tulle_comm *comm = push->comm;
@@ -302,7 +302,7 @@ out:
     return status;
 }
 
-/* Collective: who is to be told of which own unknown. */
+/* Collective: the PEs that need each own unknown. */
 static tulle_status find_targets(const tulle__triangle *t, const int64_t *before, tulle__push *push)
 {
     tulle_comm *comm = push->comm;
@@ -404,7 +404,7 @@ tulle_status tulle__push_open(tulle__push *push, tulle_gidx cols)
 {
     tulle_comm *comm = push->comm;
     tulle_status status;
-    int64_t direct = !tulle__is_virtual(comm); /* there, who waits must learn of stores */
+    int64_t direct = !tulle__is_virtual(comm); /* there, a waiting PE must be told of stores */
     if (push->cols == cols) return TULLE_OK;
     for (int r = 0; r < comm->size; r++)
         if (!comm->pe->link->ops->direct(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Solving over a network: rows are dealt out in tasks, and the owner of an unknown stores it, as soon as it is known,
- * with every PE that needs it, once; who waits reads its own memory. The value is its own signal: a word of the inbox
+ * Solving over a network: rows are distributed in tasks, and the owner of an unknown stores it, as soon as it is known,
+ * at every PE that needs it, once; a waiting PE reads its own memory. The value is its own signal: a word of the inbox
  * holds a pattern that no value has until the value comes, in one atomic store of 64 bits. (The paper's PEs read sums
- * and counters of all others again and again instead, section IV.) If many PEs need an unknown, its owner tells a few,
- * who pass it on.
+ * and counters of all others again and again instead, section IV.) If many PEs need an unknown, its owner sends it to a
+ * few, which relay it.
  *
  * A PE keeps the unknowns that it uses as lines: its own in the order of solving, then those of others ("ghosts") in
  * the order in which its rows first need them, so that what a block waits for is a range of ghosts.
@@ -15,7 +15,7 @@
 #include "algo/trisolve/worker_schedule.h"
 
 enum {
-    TULLE__FANOUT = 8,     /* an owner tells so many PEs itself, where nobody says how many */
+    TULLE__FANOUT = 8,     /* PEs that an owner sends an unknown to by itself, by default */
     TULLE__IN_HAND = 1024, /* rows that wait at a time */
 };
 

@@ -3,7 +3,7 @@
  * Doacross: steps are cut in chunks of equal numbers of rows, which workers take in turn, in place. A chunk begins
  * while the one before is still being solved, as far as its rows allow: waits are for blocks of rows. On a grid a chunk
  * that is a line of it lets workers follow each other a few rows behind; one that ends in the middle of a line does
- * not, as a row needs the one before it. `serial` is worker 0 alone, who waits for nobody.
+ * not, as a row needs the one before it. `serial` is worker 0 alone, which waits for no other.
  */
 #ifndef TULLE_TRISOLVE_CHUNKED_H
 #define TULLE_TRISOLVE_CHUNKED_H

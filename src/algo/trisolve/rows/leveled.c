@@ -37,7 +37,8 @@ static void sort_by_level(const tulle__triangle *t, struct sorting *s)
     s->first[0] = 0;
 }
 
-/* Rows of each level into parts of about equal work, one a worker, in their order; or all to who had the level before.
+/* Rows of each level into parts of about equal work, one a worker, in their order; or all to the worker of the level
+ * before.
  */
 static void divide(const tulle__triangle *t, int workers, int meet, struct sorting *s)
 {

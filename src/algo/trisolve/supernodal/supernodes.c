@@ -110,7 +110,7 @@ static int64_t cut_runs(const struct likeness *l, int64_t n, int by_columns, dou
     return count;
 }
 
-/* ---- who solves which ---- */
+/* ---- supernodes to workers ---- */
 
 /* What PE 0 works with. */
 struct tree {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mat/block_format.h"
+#include "mat/blocks/block_format.h"
 
 #include <inttypes.h>
 

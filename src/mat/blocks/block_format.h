@@ -7,7 +7,7 @@
 #define TULLE_MAT_BLOCK_FORMAT_H
 
 #include "device/pool.h"
-#include "mat/blocks.h"
+#include "mat/blocks/blocks.h"
 
 enum { TULLE__BLOCK_LARGEST = 64, TULLE__EITHER = -1 };
 

@@ -3,7 +3,7 @@
  * Block rows are gone through with one cursor for each of their rows, which all ascend: the next block column is the
  * least that a cursor is in.
  */
-#include "mat/blocks.h"
+#include "mat/blocks/blocks.h"
 
 #include <inttypes.h>
 #include <math.h>
