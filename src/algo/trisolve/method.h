@@ -30,4 +30,10 @@ typedef struct tulle__method {
 
 const tulle__method *tulle__method_of(tulle_trisolve_method method);
 
+/* Whether so few solves are to come that nothing is analysed for them. Of auto, too, which is serial then. */
+static inline int tulle__solver_is_brief(const tulle_trisolve_options *options)
+{
+    return options->solves > 0 && options->solves < 3 && tulle__method_of(options->method)->alone;
+}
+
 #endif

@@ -58,17 +58,10 @@ typedef tulle_status (*tulle__solve_complaint)(const void *context, double patie
 tulle_status tulle__solver_waits(
     tulle_trisolve *solver, int watches, int64_t since, tulle__solve_complaint complain, const void *context);
 
-/* Whether so few solves are to come that nothing is analysed for them. */
-static inline int tulle__solver_is_brief(const tulle_trisolve_options *options)
-{
-    return options->solves > 0 && options->solves < 3 &&
-           (options->method == TULLE_TRISOLVE_AUTO || options->method == TULLE_TRISOLVE_SERIAL);
-}
-
 /* What a method's kernels are called in a trace. */
 const char *tulle__solver_kernel(const tulle_trisolve *solver);
 
-/* auto/choose_method.c. Collective: the methods and chunks that are to have schedules, several if they are to be tried.
+/* auto/choose_method.c. Collective: the methods that are to have schedules, several if they are to be tried.
  */
 tulle_status tulle__solver_choose(tulle_trisolve *solver);
 

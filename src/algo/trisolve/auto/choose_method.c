@@ -4,8 +4,8 @@
  * whose analysis they can bear, and the fastest stays. (Models of levels and of the pipeline, which said what to try,
  * gained nothing on real triangles, and lost a factor of two to three where few solves were to come.)
  */
+#include "algo/trisolve/method.h"
 #include "algo/trisolve/method_schedule.h"
-#include "algo/trisolve/rows/chunked.h"
 #include "algo/trisolve/supernodal/supernodes.h"
 #include "base/error.h"
 
@@ -27,16 +27,12 @@ static const double behind[TRIES - 1] = {1.6, 1.2};
 /* The first ones are tried first. */
 struct choice {
     int count;
-    struct {
-        tulle_trisolve_method method;
-        int64_t chunk;
-    } candidate[TULLE__CANDIDATES];
+    tulle_trisolve_method candidate[TULLE__CANDIDATES];
 };
 
-static void add(struct choice *choice, tulle_trisolve_method method, int64_t chunk)
+static void add(struct choice *choice, tulle_trisolve_method method)
 {
-    choice->candidate[choice->count].method = method;
-    choice->candidate[choice->count++].chunk = chunk;
+    choice->candidate[choice->count++] = method;
 }
 
 /* Whether to solve with dense blocks. */
@@ -53,19 +49,16 @@ static tulle_status compare(const tulle_trisolve *solver, struct choice *choice)
 {
     const tulle__triangle *t = &solver->triangle;
     tulle_status status = TULLE_OK;
-    int64_t solves = solver->options.solves > 0 ? solver->options.solves : INT64_MAX, chunk = 0;
+    int64_t solves = solver->options.solves > 0 ? solver->options.solves : INT64_MAX;
     int blocks = 0;
     if (solves >= SUPERNODAL_FROM) TULLE_TRY(has_blocks(t, solver->workers, solver->options.relax, &blocks));
     if (blocks) {
-        add(choice, TULLE_TRISOLVE_SUPERNODAL, 0);
+        add(choice, TULLE_TRISOLVE_SUPERNODAL);
         return TULLE_OK;
     }
-    add(choice, TULLE_TRISOLVE_SERIAL, 0);
-    if (solves >= CHUNKED_FROM) {
-        TULLE_TRY(tulle__chunked_choose(t, solver->workers, (double)solves, &chunk));
-        add(choice, TULLE_TRISOLVE_CHUNKED, chunk);
-    }
-    if (solves >= P2P_FROM) add(choice, TULLE_TRISOLVE_P2P, 0);
+    add(choice, TULLE_TRISOLVE_SERIAL);
+    if (solves >= CHUNKED_FROM) add(choice, TULLE_TRISOLVE_CHUNKED);
+    if (solves >= P2P_FROM) add(choice, TULLE_TRISOLVE_P2P);
 out:
     return status;
 }
@@ -73,19 +66,13 @@ out:
 /* On PE 0. */
 static tulle_status choose(tulle_trisolve *solver, struct choice *choice)
 {
-    const tulle__triangle *t = &solver->triangle;
     const tulle_trisolve_options *options = &solver->options;
-    int64_t chunk = options->chunk;
-    if (options->method == TULLE_TRISOLVE_AUTO && (solver->workers == 1 || tulle__solver_is_brief(options) || !t->n)) {
-        add(choice, TULLE_TRISOLVE_SERIAL, 0);
+    if (options->method != TULLE_TRISOLVE_AUTO) {
+        add(choice, options->method);
         return TULLE_OK;
     }
-    if (options->method == TULLE_TRISOLVE_AUTO) return compare(solver, choice);
-    if (options->method == TULLE_TRISOLVE_CHUNKED && !chunk) {
-        tulle_status status = tulle__chunked_choose(t, solver->workers, 1e9, &chunk);
-        if (status != TULLE_OK) return status;
-    }
-    add(choice, options->method, chunk);
+    if (solver->workers > 1 && !tulle__solver_is_brief(options) && solver->triangle.n) return compare(solver, choice);
+    add(choice, TULLE_TRISOLVE_SERIAL);
     return TULLE_OK;
 }
 
@@ -97,10 +84,7 @@ tulle_status tulle__solver_choose(tulle_trisolve *solver)
     if (status == TULLE_OK) status = tulle_comm_broadcast(solver->comm, 0, &choice, sizeof choice);
     if (status != TULLE_OK) return status;
     solver->ncandidates = choice.count;
-    for (int c = 0; c < choice.count; c++) {
-        solver->candidate[c].method = choice.candidate[c].method;
-        solver->candidate[c].chunk = choice.candidate[c].chunk;
-    }
+    for (int c = 0; c < choice.count; c++) solver->candidate[c].method = choice.candidate[c];
     return TULLE_OK;
 }
 

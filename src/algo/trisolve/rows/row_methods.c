@@ -22,6 +22,20 @@ static tulle_status schedule_serial(
     return tulle__serial_schedule(&solver->triangle, short_blocks(solver), worker, solver->workers, schedule);
 }
 
+/* Collective: the chunk, as options say or by the model. */
+static tulle_status choose_chunk(tulle_trisolve *solver, tulle__method_schedule *a)
+{
+    tulle_status status = TULLE_OK;
+    int64_t solves = solver->options.solves;
+    a->chunk = solver->options.chunk;
+    if (a->chunk) return TULLE_OK;
+    if (solver->comm->rank == 0)
+        status =
+            tulle__chunked_choose(&solver->triangle, solver->workers, solves > 0 ? (double)solves : 1e9, &a->chunk);
+    status = tulle_comm_agree(solver->comm, status);
+    return status == TULLE_OK ? tulle_comm_broadcast(solver->comm, 0, &a->chunk, sizeof a->chunk) : status;
+}
+
 static tulle_status schedule_chunks(
     const tulle_trisolve *solver, const tulle__method_schedule *a, int worker, tulle__worker_schedule *schedule)
 {
@@ -74,7 +88,7 @@ const tulle__method tulle__method_serial = {
     .reproducible = true, .alone = true, .schedule = schedule_serial, .sweep = tulle__solver_sweep};
 
 const tulle__method tulle__method_chunked = {
-    .reproducible = true, .schedule = schedule_chunks, .sweep = tulle__solver_sweep};
+    .reproducible = true, .prepare = choose_chunk, .schedule = schedule_chunks, .sweep = tulle__solver_sweep};
 
 const tulle__method tulle__method_levels = {.permutes = true,
     .reproducible = true,
