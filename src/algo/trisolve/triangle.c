@@ -206,7 +206,7 @@ static int all_store(const tulle__triangle *t, const tulle_tile *tile, tulle_gid
 }
 
 /* Of own rows the first that is not sound, by number; and whether any has a pivot, or has none. */
-static tulle_gidx inspect(const tulle__triangle *t, enum fault *fault, int64_t pivots[2])
+static tulle_gidx validate_rows(const tulle__triangle *t, enum fault *fault, int64_t pivots[2])
 {
     const tulle_mat *rows = t->own ? t->own : t->T;
     for (int i = 0; i < t->ntiles; i++) {
@@ -234,7 +234,7 @@ tulle_status tulle__triangle_validate(tulle__triangle *t)
 {
     enum fault fault = SOUND;
     int64_t pivots[2] = {0, 0};
-    tulle_gidx mine = inspect(t, &fault, pivots);
+    tulle_gidx mine = validate_rows(t, &fault, pivots);
     int64_t first = mine;
     tulle_status status = tulle_comm_reduce_int(t->T->comm, TULLE_MIN, 1, &first);
     if (status == TULLE_OK) status = tulle_comm_reduce_int(t->T->comm, TULLE_MAX, 2, pivots);

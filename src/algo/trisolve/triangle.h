@@ -56,7 +56,7 @@ tulle_status tulle__triangle_rhs_layout(const tulle__triangle *t, tulle_gidx col
 /* Collective: the rows are those of a triangle with pivots as said. Names the first row that is not. */
 tulle_status tulle__triangle_validate(tulle__triangle *t);
 
-/* Local, instead: where pivots are, by the first row alone. Rows are then inspected when they are solved. */
+/* Local, instead: where pivots are, by the first row alone. Rows are then validated when they are solved. */
 void tulle__triangle_skip_validation(tulle__triangle *t);
 /* Local: so many rows from one on, in the order of solving: that they can be solved without reading what is not there;
  * and, which may be done later, that they are those of a triangle. *cursor as below. */

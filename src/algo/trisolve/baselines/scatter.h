@@ -62,7 +62,7 @@ typedef struct tulle__scatter {
     int64_t polls;            /* reads of counters that were not what they should be */
 } tulle__scatter;
 
-/* Collective: own columns and in-degrees. The triangle is dealt out, and inspected. */
+/* Collective: own columns and in-degrees. The triangle is dealt out, and validated. */
 tulle_status tulle__scatter_init(const tulle__triangle *t, int shared, tulle__scatter *s);
 /* Local. */
 void tulle__scatter_fini(tulle__scatter *s);

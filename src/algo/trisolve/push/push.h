@@ -51,14 +51,14 @@ typedef struct tulle__push {
     uint64_t **direct;   /* [size] NULL: by stores */
     void *lines, *b;     /* [(nown + nghosts) * cols], [nown * cols] */
     int64_t sent;        /* words, to other PEs */
-    /* of a pass */
+    /* of a sweep */
     char *known;            /* [nown + nghosts] lines */
     tulle__push_hand *hand; /* [TULLE__IN_HAND] */
     int32_t *due;           /* [nrelays] ghosts that have come and are to be passed on */
     int32_t *solved;        /* [TULLE__IN_HAND + TULLE__BLOCK_ROWS] lines, in this round */
 } tulle__push;
 
-/* Collective: what this PE needs and gives, and its schedule. The triangle is dealt out, and inspected. */
+/* Collective: what this PE needs and gives, and its schedule. The triangle is dealt out, and validated. */
 tulle_status tulle__push_init(const tulle__triangle *t, tulle__push *push, tulle__worker_schedule *schedule);
 /* Local. */
 void tulle__push_fini(tulle__push *push);
