@@ -51,11 +51,11 @@ SANITIZED = -DCMAKE_BUILD_TYPE=Debug -DTULLE_WERROR=OFF
 check-sanitizers: setup
 	cmake -S . -B $(BUILD)-asan $(SANITIZED) -DTULLE_SANITIZE=address,undefined > /dev/null
 	cmake --build $(BUILD)-asan -j $(JOBS) --target sanitized
-	cd $(BUILD)-asan && ctest --output-on-failure -j $(JOBS) -L sanitize $(if $(BRIEF),-LE '^dear$$')
+	cd $(BUILD)-asan && ctest --output-on-failure -j $(JOBS) -L sanitize $(if $(BRIEF),-LE '^slow$$')
 	@if command -v clang > /dev/null; then \
 		cmake -S . -B $(BUILD)-tsan $(SANITIZED) -DTULLE_WERROR=ON -DCMAKE_C_COMPILER=clang -DTULLE_SANITIZE=thread > /dev/null && \
 		cmake --build $(BUILD)-tsan -j $(JOBS) --target sanitized && \
-		cd $(BUILD)-tsan && ctest --output-on-failure -j $(JOBS) -L '^threads$$' $(if $(BRIEF),-LE dear); \
+		cd $(BUILD)-tsan && ctest --output-on-failure -j $(JOBS) -L '^threads$$' $(if $(BRIEF),-LE slow); \
 	else echo 'clang is not installed: the thread sanitizer is left out'; fi
 
 fuzz: setup
