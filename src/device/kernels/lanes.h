@@ -409,8 +409,9 @@ static const int32_t tulle__bits_float[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 static const int64_t tulle__bits_double[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 #define TULLE__BITS TULLE__SUFFIX_OF(tulle__bits, T)
 
+typedef const void *tulle__masks;
 #define MASK V
-#define MASKS const void *
+#define MASKS tulle__masks
 #define MASKS_OF_VECTORS(n) (TULLE__BITS + 8 - ((n) < 4 ? (n) : 4))
 #define MASKS_OF_LANES(n) (TULLE__BITS + 8 - ((n) < 8 ? (n) : 8))
 #define MASKS_ALL(yes) MASKS_OF_VECTORS(4 * (yes))
@@ -485,8 +486,9 @@ INLINE uint64_t tulle__masks_of_vectors(int64_t n)
     return _bzhi_u64(UINT64_MAX, n < 4 ? (unsigned)n * 16 : 64);
 }
 
+typedef uint64_t tulle__masks;
 #define MASK uint64_t
-#define MASKS uint64_t
+#define MASKS tulle__masks
 #define MASKS_OF_VECTORS(n) tulle__masks_of_vectors(n)
 #define MASKS_OF_LANES(n) _bzhi_u64(0xff, (n) < 8 ? (unsigned)(n) : 8)
 #define MASKS_ALL(yes) ((uint64_t) - (yes))
