@@ -284,7 +284,9 @@ INLINE double tulle__sum_double4(tulle__double4 x)
     INLINE tulle__##T##4 tulle__fma_first_##T##4(                                                                      \
         tulle__##T##4 c, const T *val, const int32_t *at, const T *B, int64_t n)                                       \
     {                                                                                                                  \
-        for (int64_t l = 0; l < n; l++) c[l] += val[l] * B[at[l]];                                                     \
+        if (n > 0) c[0] += val[0] * B[at[0]];                                                                          \
+        if (n > 1) c[1] += val[1] * B[at[1]];                                                                          \
+        if (n > 2) c[2] += val[2] * B[at[2]];                                                                          \
         return c;                                                                                                      \
     }
 TULLE__LANES_FMA_FIRST(float)

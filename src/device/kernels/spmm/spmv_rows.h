@@ -22,7 +22,8 @@ enum { NAME(AHEAD) = 96, NAME(STEP) = 128 };
 
 INLINE V NAME(four)(V sum, const T *val, const int32_t *colind, const T *B)
 {
-    return FMA(LOAD(val), GATHER(B, colind), sum);
+    const V b = GATHER(B, colind);
+    return FMA(LOAD(val), b, sum);
 }
 
 /* B's elements for `entries` entries from a + AHEAD on, if A has so many. */
