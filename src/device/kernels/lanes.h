@@ -29,12 +29,13 @@
  *     STORE_TO(F, p, x)                  doubles rounded to F
  *     LOAD_FIRST(F, p, n), STORE_FIRST(F, p, x, n)   the same with the first n lanes only, n < LANES; others are 0;
  *                                        LOAD_FIRST_DOUBLES(W, F, p, n): W lanes
- *   four lanes
- *     GATHER(B, at)                      B[at[0]], B[at[1]], B[at[2]], B[at[3]]
+ *   four lanes, or two if these fill the widest register
+ *     GATHER(B, at)                      B[at[0]], B[at[1]], ...
  *     FMA_FIRST(c, val, at, B, n)        c + val[l] B[at[l]] in the first n lanes, n < 4; others of B are not used
+ *     SUM_OF_LANES(x)                    (x[0] + x[2]) + (x[1] + x[3]), or x[0] + x[1]
+ *   four lanes
  *     TRANSPOSE(r0, r1, r2, r3, to)      to[e] = {r0[e], r1[e], r2[e], r3[e]}
  *     SHUFFLE(x, y, l0, l1, l2, l3)      lanes of x (0 .. 3) and y (4 .. 7) in an order of literals
- *     SUM_OF_LANES(x)                    (x[0] + x[2]) + (x[1] + x[3])
  *     LOAD_PIECES(p, n), STORE_PIECES(p, x, n)   LOAD_FIRST and STORE_FIRST of doubles, in pieces of 16 and 8 bytes: a
  *                                        store is forwarded to a load of the same pieces
  *   where SELECTS is 1, so LANES > 1: masks
@@ -162,7 +163,9 @@ TULLE__LANES_DOUBLE(8)
 #define LOAD_FIRST_DOUBLES(W, F, p, n) TULLE__CONVERSION_OF(load_first, double, W, F)(p, n)
 #define LOAD_FIRST(F, p, n) LOAD_FIRST_DOUBLES(LANES, F, p, n)
 #define STORE_FIRST(F, p, x, n) TULLE__CONVERSION_OF(store_first, double, LANES, F)(p, x, n)
-#define GATHER(B, at) ((V){(B)[(at)[0]], (B)[(at)[1]], (B)[(at)[2]], (B)[(at)[3]]})
+#define GATHER(B, at) TULLE__SUFFIX_OF(TULLE__GATHER, LANES)(B, at)
+#define TULLE__GATHER_2(B, at) ((V){(B)[(at)[0]], (B)[(at)[1]]})
+#define TULLE__GATHER_4(B, at) ((V){(B)[(at)[0]], (B)[(at)[1]], (B)[(at)[2]], (B)[(at)[3]]})
 #define FMA_FIRST TULLE__OPERATION_OF(fma_first, T, LANES)
 #define TRANSPOSE TULLE__OPERATION_OF(transpose, T, LANES)
 #define SHUFFLE(x, y, ...) TULLE__SHUFFLE(TULLE__ORDER_OF(T, LANES), x, y, __VA_ARGS__)
@@ -280,15 +283,27 @@ INLINE double tulle__sum_double4(tulle__double4 x)
     return (x[0] + x[2]) + (x[1] + x[3]);
 }
 
-#define TULLE__LANES_FMA_FIRST(T)                                                                                      \
-    INLINE tulle__##T##4 tulle__fma_first_##T##4(                                                                      \
-        tulle__##T##4 c, const T *val, const int32_t *at, const T *B, int64_t n)                                       \
-    {                                                                                                                  \
-        for (int64_t l = 0; l < n; l++) c[l] += val[l] * B[at[l]];                                                     \
-        return c;                                                                                                      \
-    }
-TULLE__LANES_FMA_FIRST(float)
-TULLE__LANES_FMA_FIRST(double)
+INLINE double tulle__sum_double2(tulle__double2 x)
+{
+    return x[0] + x[1];
+}
+
+INLINE tulle__double2 tulle__fma_first_double2(
+    tulle__double2 c, const double *val, const int32_t *at, const double *B, int64_t n)
+{
+    if (n > 0) c[0] += val[0] * B[at[0]];
+    if (n > 1) c[1] += val[1] * B[at[1]];
+    return c;
+}
+
+INLINE tulle__float4 tulle__fma_first_float4(
+    tulle__float4 c, const float *val, const int32_t *at, const float *B, int64_t n)
+{
+    if (n > 0) c[0] += val[0] * B[at[0]];
+    if (n > 1) c[1] += val[1] * B[at[1]];
+    if (n > 2) c[2] += val[2] * B[at[2]];
+    return c;
+}
 
 #else
 /* ---- AVX2 with FMA, and AVX-512 ---- */
@@ -409,8 +424,9 @@ static const int32_t tulle__bits_float[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 static const int64_t tulle__bits_double[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
 #define TULLE__BITS TULLE__SUFFIX_OF(tulle__bits, T)
 
+typedef const void *tulle__masks;
 #define MASK V
-#define MASKS const void *
+#define MASKS tulle__masks
 #define MASKS_OF_VECTORS(n) (TULLE__BITS + 8 - ((n) < 4 ? (n) : 4))
 #define MASKS_OF_LANES(n) (TULLE__BITS + 8 - ((n) < 8 ? (n) : 8))
 #define MASKS_ALL(yes) MASKS_OF_VECTORS(4 * (yes))
@@ -485,8 +501,9 @@ INLINE uint64_t tulle__masks_of_vectors(int64_t n)
     return _bzhi_u64(UINT64_MAX, n < 4 ? (unsigned)n * 16 : 64);
 }
 
+typedef uint64_t tulle__masks;
 #define MASK uint64_t
-#define MASKS uint64_t
+#define MASKS tulle__masks
 #define MASKS_OF_VECTORS(n) tulle__masks_of_vectors(n)
 #define MASKS_OF_LANES(n) _bzhi_u64(0xff, (n) < 8 ? (unsigned)(n) : 8)
 #define MASKS_ALL(yes) ((uint64_t) - (yes))

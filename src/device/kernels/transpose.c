@@ -90,12 +90,15 @@ static tulle_status scan(void *arg, int thread, int nthreads)
 static inline __attribute__((always_inline)) void scatter_rows(
     const tulle__csr *A, int64_t begin, int64_t end, int64_t *next, tulle__csr_result *result, const size_t size)
 {
+    const int64_t *rowptr = A->rowptr;
+    const int32_t *columns = A->colind;
+    int32_t *rows = result->colind;
     const char *from = A->val;
     char *to = result->val;
     for (int64_t i = begin; i < end; i++)
-        for (int64_t a = A->rowptr[i]; a < A->rowptr[i + 1]; a++) {
-            int64_t t = next[A->colind[a]]++;
-            result->colind[t] = (int32_t)i;
+        for (int64_t a = rowptr[i], last = rowptr[i + 1]; a < last; a++) {
+            const int64_t t = next[columns[a]]++;
+            rows[t] = (int32_t)i;
             memcpy(to + (size_t)t * size, from + (size_t)a * size, size);
         }
 }

@@ -10,8 +10,12 @@
 #define LANES 4
 #include "device/kernels/spmm/spmv_rows.h"
 #define T double
+#if TULLE__REGISTER == 16
+#define LANES 2
+#else
 #define LANES 4
+#endif
 #include "device/kernels/spmm/spmv_rows.h"
 
 const tulle__spmm_kernel TULLE__OF_ISA(tulle__spmv)[TULLE_TYPE_COUNT] = {
-    [TULLE_F32] = rows_float_4, [TULLE_F64] = rows_double_4};
+    [TULLE_F32] = rows_float, [TULLE_F64] = rows_double};

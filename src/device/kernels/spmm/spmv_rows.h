@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the product with one dense column, B's rows next to each other, over lanes.h, for values of type T, four
- * a vector.
+ * Template of the product with one dense column, B's rows next to each other, over lanes.h, for values of type T: four
+ * at a time, in one vector, or in two where a register holds no more.
  *
  * A row's entries go four to a vector, two vectors side by side: what bounds the loop is one load of a column and one
  * of B an entry, and what bounds short rows is a wrongly foreseen branch, of which there are three a row (where rows
@@ -12,7 +12,9 @@
 #include "base/page_ahead.h"
 #include "device/kernels/spmm/all_entries.h"
 
-#define NAME(x) INSTANCE(x, T, LANES)
+#define NAME(x) TULLE__SUFFIX_OF(x, T)
+#define PARTS (4 / LANES)
+#define EACH_PART _Pragma("GCC unroll 2") for (int q = 0; q < PARTS; q++)
 
 /* Entries to fetch ahead; rows that pairs take turns over. */
 enum { NAME(AHEAD) = 96, NAME(STEP) = 128 };
@@ -20,7 +22,7 @@ enum { NAME(AHEAD) = 96, NAME(STEP) = 128 };
 /* As in spmm_rows.h. */
 #define NOTHING SPLAT(-(T)0)
 
-INLINE V NAME(four)(V sum, const T *val, const int32_t *colind, const T *B)
+INLINE V NAME(step)(V sum, const T *val, const int32_t *colind, const T *B)
 {
     return FMA(LOAD(val), GATHER(B, colind), sum);
 }
@@ -33,8 +35,20 @@ INLINE void NAME(fetch)(const tulle__spmm_operand *pair, int64_t a, const int en
     for (int q = 0; q < entries; q++) __builtin_prefetch((const T *)pair->B + pair->A.colind[a + q + NAME(AHEAD)]);
 }
 
-/* sum[0 .. 1] += row i of the pair's product. */
-INLINE void NAME(row)(V *sum, const tulle__spmm_operand *pair, int64_t i, const int fetches)
+/* Four entries. */
+INLINE void NAME(four)(V *sum, const T *val, const int32_t *colind, const T *B)
+{
+    EACH_PART sum[q] = NAME(step)(sum[q], val + q * LANES, colind + q * LANES, B);
+}
+
+/* The last n < 4. */
+INLINE void NAME(rest)(V *sum, const T *val, const int32_t *colind, const T *B, int64_t n)
+{
+    EACH_PART sum[q] = FMA_FIRST(sum[q], val + q * LANES, colind + q * LANES, B, n - q * LANES);
+}
+
+/* sum[0], sum[1] += row i of the pair's product: entries e with e mod 8 < 4, and the others. */
+INLINE void NAME(row)(V (*sum)[PARTS], const tulle__spmm_operand *pair, int64_t i, const int fetches)
 {
     const int32_t *colind = pair->A.colind;
     const T *val = pair->A.val, *B = pair->B;
@@ -43,27 +57,27 @@ INLINE void NAME(row)(V *sum, const tulle__spmm_operand *pair, int64_t i, const 
         tulle__fetch_page_ahead(val + a);
         tulle__fetch_page_ahead(colind + a);
         if (fetches) NAME(fetch)(pair, a, 8);
-        sum[0] = NAME(four)(sum[0], val + a, colind + a, B);
-        sum[1] = NAME(four)(sum[1], val + a + 4, colind + a + 4, B);
+        NAME(four)(sum[0], val + a, colind + a, B);
+        NAME(four)(sum[1], val + a + 4, colind + a + 4, B);
     }
     tulle__fetch_page_ahead(val + a);
     tulle__fetch_page_ahead(colind + a);
     if (a + 4 <= end) {
         if (fetches) NAME(fetch)(pair, a, 4);
-        sum[0] = NAME(four)(sum[0], val + a, colind + a, B);
+        NAME(four)(sum[0], val + a, colind + a, B);
         a += 4;
         if (fetches) NAME(fetch)(pair, a, 3);
-        sum[1] = FMA_FIRST(sum[1], val + a, colind + a, B, end - a);
+        NAME(rest)(sum[1], val + a, colind + a, B, end - a);
     } else {
         if (fetches) NAME(fetch)(pair, a, 3);
-        sum[0] = FMA_FIRST(sum[0], val + a, colind + a, B, end - a);
+        NAME(rest)(sum[0], val + a, colind + a, B, end - a);
     }
 }
 
 /* *c = alpha times the sum of four lanes + beta *c */
-INLINE void NAME(put)(T *c, V sum, const T alpha, const T beta)
+INLINE void NAME(put)(T *c, const V *sum, const T alpha, const T beta)
 {
-    T x = SUM_OF_LANES(sum) * alpha;
+    T x = SUM_OF_LANES(PARTS == 1 ? sum[0] : sum[0] + sum[PARTS - 1]) * alpha;
     *c = beta == 0 ? x : x + beta * *c;
 }
 
@@ -76,13 +90,15 @@ INLINE void NAME(some)(
     const int64_t ldc = rows->ldc;
     const int last = !several || p == rows->npairs - 1;
     T *c = (T *)rows->C + (begin - rows->begin) * ldc;
-    for (int64_t i = begin; i < end; i++, c += ldc, kept += several) {
-        V sum[2] = {several && p ? *kept : SPLAT(0), NOTHING};
+    for (int64_t i = begin; i < end; i++, c += ldc, kept += several * PARTS) {
+        V sum[2][PARTS];
+        EACH_PART sum[0][q] = several && p ? kept[q] : SPLAT(0), sum[1][q] = NOTHING;
         NAME(row)(sum, &pair, i, fetches);
+        EACH_PART sum[0][q] += sum[1][q];
         if (last)
-            NAME(put)(c, sum[0] + sum[1], alpha, beta);
+            NAME(put)(c, sum[0], alpha, beta);
         else
-            *kept = sum[0] + sum[1];
+            EACH_PART kept[q] = sum[0][q];
     }
 }
 
@@ -119,7 +135,7 @@ static void NAME(one_pair)(const tulle__spmm_rows *rows, int p, int64_t begin, i
 
 static void NAME(rows)(const tulle__spmm_rows *rows)
 {
-    V kept[NAME(STEP) + 1]; /* one more is read */
+    V kept[(NAME(STEP) + 1) * PARTS]; /* one more is read */
 #if SELECTS
     if (rows->npairs == 1 && !rows->uneven && rows->groups & TULLE__ROWS_SHIFTED_BY_ONE) {
         NAME(maybe_shifted)(rows);

@@ -27,7 +27,7 @@ INLINE void NAME(uneven)(
             for (int q = 0; q < 8; q++) __builtin_prefetch(B + colind[q + NAME(AHEAD)]);
 #pragma GCC unroll 2
         for (int q = 0; q < 2; q++)
-            sum[q] = SELECT(MASK_OF_LANES(some, q), NAME(four)(sum[q], val + 4 * q, colind + 4 * q, B), sum[q]);
+            sum[q] = SELECT(MASK_OF_LANES(some, q), NAME(step)(sum[q], val + 4 * q, colind + 4 * q, B), sum[q]);
         *kept = sum[0] + sum[1];
         V begun = resumes ? kept[1] : SPLAT(0); /* of the next row, as in spmm_uneven.h */
         __asm__("" : "+v"(begun));
@@ -65,6 +65,6 @@ static int64_t NAME(uneven_turn)(const tulle__spmm_rows *rows, int p, int64_t be
     const T alpha = (T)rows->alpha, beta = (T)rows->beta;
     const int64_t ldc = rows->ldc;
     T *c = (T *)rows->C + (begin - rows->begin) * ldc;
-    for (int64_t i = begin; i < end; i++, c += ldc) NAME(put)(c, kept[i - begin], alpha, beta);
+    for (int64_t i = begin; i < end; i++, c += ldc) NAME(put)(c, &kept[i - begin], alpha, beta);
     return end;
 }
