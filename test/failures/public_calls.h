@@ -654,6 +654,7 @@ static const char without[] =
     "tulle_machine_find tulle_census_flops tulle_census_entries tulle_roof_spmm tulle_roof_spgemm tulle_roof_network "
     "tulle_budget_add tulle_budget_least tulle_budget_check tulle_memory_free tulle_krylov_memory "
     "tulle_output_distinct tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "
+    "tulle_mat_ordered "
     "tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word tulle_operand_generator tulle_parse_bytes "
     "tulle_parse_int tulle_parse_real tulle_parse_type tulle_parse_word tulle_plan_alg tulle_plan_bytes "
     "tulle_plan_describe "
