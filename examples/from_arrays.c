@@ -13,8 +13,9 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
 {
     (void)arg;
     tulle_mat *A = NULL, *X = NULL, *Y = NULL;
-    tulle_plan *plan = NULL;
-    tulle_tile x, y;
+    tulle_product *plan = NULL;
+    tulle_tile y;
+    tulle_own_tile x;
     /* each PE gives its rows: here there is one PE, and the arrays need not be copied */
     tulle_csr_rows rows = {
         .first = 0, .count = 4, .rowptr = rowptr, .colind = colind, .colind_bytes = 4, .val = val, .borrow = 1};
@@ -24,16 +25,16 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
     if (!status) status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
     if (!status) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &X);
     if (!status) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &Y);
-    if (!status) status = tulle_mat_tile(X, 0, 0, &x);
+    if (!status) status = tulle_mat_own_tile(X, 0, 0, &x);
     for (int i = 0; !status && i < 4; i++) {
         ((double *)x.val)[i * x.ld] = 1;
         ((double *)x.val)[i * x.ld + 1] = i;
     }
-    if (!status) status = tulle_plan_new(A, X, Y, NULL, &plan);
-    if (!status) status = tulle_plan_execute(plan, NULL);
+    if (!status) status = tulle_product_new(A, X, Y, NULL, &plan);
+    if (!status) status = tulle_product_execute(plan, 1, 0, NULL);
     if (!status) status = tulle_mat_tile(Y, 0, 0, &y);
     for (int i = 0; !status && i < 4; i++)
-        printf("%g %g\n", ((double *)y.val)[i * y.ld], ((double *)y.val)[i * y.ld + 1]);
+        printf("%g %g\n", ((const double *)y.val)[i * y.ld], ((const double *)y.val)[i * y.ld + 1]);
     tulle_layout_free(layout);
     return status;
 }

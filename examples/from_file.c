@@ -13,10 +13,10 @@ static tulle_status square(tulle_comm *comm, void *arg)
 {
     const struct names *names = arg;
     tulle_mat *A = NULL, *B = NULL, *C = NULL;
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     tulle_layout *rows = NULL, *whole = NULL, *of_C = NULL;
     tulle_operand_shape shape;
-    tulle_report report;
+    tulle_product_report report;
     tulle_status status = tulle_operand_inspect(names->from, NULL, &shape);
     /* A in bands of rows, one a PE; B in one tile: the column cuts of A are the row cuts of B */
     tulle_layout_spec bands = {.m = shape.m, .n = shape.n, .grid_rows = tulle_comm_size(comm), .grid_cols = 1};
@@ -27,8 +27,8 @@ static tulle_status square(tulle_comm *comm, void *arg)
     if (!status) status = tulle_mat_redistribute(A, whole, &B);
     if (!status) status = tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &of_C);
     if (!status) status = tulle_mat_new_csr(comm, of_C, TULLE_F64, &C);
-    if (!status) status = tulle_plan_new(A, B, C, NULL, &plan);
-    if (!status) status = tulle_plan_execute(plan, &report);
+    if (!status) status = tulle_product_new(A, B, C, NULL, &plan);
+    if (!status) status = tulle_product_execute(plan, 1, 0, &report);
     if (!status) status = tulle_mat_save(C, names->to);
     if (!status && tulle_comm_rank(comm) == 0)
         printf("%lld entries in %.3g s\n", (long long)report.nnz_c, report.seconds);

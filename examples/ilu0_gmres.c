@@ -11,9 +11,9 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     tulle_mat *A = NULL, *b = NULL, *x = NULL;
     tulle_layout *layout = NULL;
     tulle_operator op = {0}, M = {0};
-    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+    tulle_krylov_options options = {0};
     tulle_krylov_report report = {.iterations = 0};
-    tulle_tile own;
+    tulle_own_tile own;
     options.method = TULLE_KRYLOV_GMRES;
     tulle_status status = tulle_mat_load(comm, arg, NULL, TULLE_CSR, NULL, NULL, &A);
     if (!status) status = tulle_operator_of_mat(A, NULL, &op); /* products with A by a kept plan */
@@ -25,13 +25,14 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     status = tulle_layout_new(&spec, pes, &layout);
     if (!status) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &b);
     if (!status) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &x);
-    if (!status) status = tulle_mat_tile(b, rank, 0, &own);
+    if (!status) status = tulle_mat_own_tile(b, rank, 0, &own);
     for (tulle_gidx r = 0; !status && r < own.m; r++) ((double *)own.val)[r] = 1;
     if (!status) status = tulle_krylov_solve(&op, &M, b, x, &options, &report);
     if (!status && rank == 0)
         printf("%s, %s: %lld iterations, true residual %.3g of ||b||, %.3g s (product %.3g, preconditioner %.3g)\n",
-            tulle_krylov_name(options.method), tulle_precond_name(TULLE_PRECOND_ILU0), (long long)report.iterations,
-            report.true_residual / report.norm, report.seconds, report.product.mean, report.precond.mean);
+            tulle_krylov_method_name(options.method), tulle_precond_kind_name(TULLE_PRECOND_ILU0),
+            (long long)report.iterations, report.true_residual / report.norm, report.seconds, report.product.mean,
+            report.precond.mean);
     tulle_layout_free(layout);
     return status; /* matrices and operators are freed with the team */
 }

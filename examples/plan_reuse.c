@@ -9,7 +9,7 @@ enum { PES = 3 };
 /* What each PE keeps from one run to the next. */
 struct kept {
     tulle_mat *A, *B, *C;
-    tulle_plan *plan;
+    tulle_product *plan;
 };
 
 static tulle_status prepare(tulle_comm *comm, void *arg)
@@ -25,8 +25,8 @@ static tulle_status prepare(tulle_comm *comm, void *arg)
     if (!status) status = tulle_mat_load(comm, "stencil2d:n=100", layout, TULLE_CSR, NULL, NULL, &k->B);
     if (!status) status = tulle_product_layout(k->A, TULLE_OP_N, k->B, TULLE_OP_N, &of_C);
     if (!status) status = tulle_mat_new_csr(comm, of_C, TULLE_F64, &k->C);
-    if (!status) status = tulle_plan_new(k->A, k->B, k->C, NULL, &k->plan);
-    if (!status) status = tulle_plan_execute(k->plan, NULL);
+    if (!status) status = tulle_product_new(k->A, k->B, k->C, NULL, &k->plan);
+    if (!status) status = tulle_product_execute(k->plan, 1, 0, NULL);
     tulle_layout_free(layout);
     tulle_layout_free(of_C);
     return status;
@@ -35,16 +35,16 @@ static tulle_status prepare(tulle_comm *comm, void *arg)
 static tulle_status again(tulle_comm *comm, void *arg)
 {
     struct kept *k = (struct kept *)arg + tulle_comm_rank(comm);
-    tulle_report report;
-    tulle_tile tile;
+    tulle_product_report report;
+    tulle_own_tile tile;
     tulle_status status = tulle_comm_barrier(comm);
     for (int j = 0; !status && j < PES; j++) { /* this PE owns tile row `rank` of A */
-        status = tulle_mat_tile(k->A, tulle_comm_rank(comm), j, &tile);
+        status = tulle_mat_own_tile(k->A, tulle_comm_rank(comm), j, &tile);
         for (int64_t e = 0; !status && e < tile.nnz; e++) ((double *)tile.val)[e] *= 2;
     }
-    if (!status) status = tulle_plan_execute(k->plan, &report);
+    if (!status) status = tulle_product_execute(k->plan, 1, 0, &report);
     if (!status && tulle_comm_rank(comm) == 0)
-        printf("%s: %lld entries, %s\n", tulle_plan_describe(k->plan), (long long)report.nnz_c,
+        printf("%s: %lld entries, %s\n", tulle_product_describe(k->plan), (long long)report.nnz_c,
             report.reused ? "values only" : "with symbolic work");
     return status;
 }

@@ -19,9 +19,9 @@ static double get(const void *val, tulle_type type, int64_t at)
 }
 
 /* Where an element of a dense tile is. */
-static int64_t place_in(const tulle_tile *tile, int64_t r, int64_t c)
+static int64_t place_in(tulle_order order, int64_t ld, int64_t r, int64_t c)
 {
-    return tile->order == TULLE_ROW_MAJOR ? r * tile->ld + c : c * tile->ld + r;
+    return order == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r;
 }
 
 /* Element (i, c) is value(arg, i, c). */
@@ -32,12 +32,12 @@ __attribute__((unused)) static tulle_status fill(
     const tulle_layout *l = tulle_mat_layout(B);
     for (int i = 0; i < tulle_layout_tile_rows(l); i++)
         for (int j = 0; j < tulle_layout_tile_cols(l) && status == TULLE_OK; j++) {
-            tulle_tile tile;
+            tulle_own_tile tile;
             if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(B))) continue;
-            status = tulle_mat_tile(B, i, j, &tile);
+            status = tulle_mat_own_tile(B, i, j, &tile);
             for (int64_t r = 0; status == TULLE_OK && r < tile.m; r++)
                 for (int64_t c = 0; c < tile.n; c++)
-                    put(tile.val, tile.type, place_in(&tile, r, c),
+                    put(tile.val, tile.type, place_in(tile.order, tile.ld, r, c),
                         value(arg, tulle_layout_row_cut(l)[i] + r, tulle_layout_col_cut(l)[j] + c));
         }
     return tulle_comm_agree(tulle_mat_comm(B), status);
@@ -59,7 +59,7 @@ __attribute__((unused)) static tulle_status collect(tulle_mat *X, double *x)
             for (int64_t r = 0; status == TULLE_OK && r < tile.m; r++)
                 for (int64_t c = 0; c < tile.n; c++)
                     x[(tulle_layout_row_cut(l)[i] + r) * cols + tulle_layout_col_cut(l)[j] + c] =
-                        get(tile.val, tile.type, place_in(&tile, r, c));
+                        get(tile.val, tile.type, place_in(tile.order, tile.ld, r, c));
             tulle_fetch_free(fetch);
         }
     return status;

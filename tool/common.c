@@ -12,7 +12,7 @@
 tulle_status reading_options(const struct options *options, tulle_read_options *reading)
 {
     const char *duplicates = options_word(options, "duplicates", "sum");
-    *reading = TULLE_READ_DEFAULT;
+    *reading = (tulle_read_options){0};
     reading->lenient = options_flag(options, "lenient");
     reading->zero_based = options_flag(options, "zero-based");
     reading->finite_only = options_flag(options, "finite");

@@ -133,7 +133,7 @@ tulle_status grid_census(const struct grid *grid, tulle_mat *A, tulle_mat *B, tu
 }
 
 /* Seconds of the best, or of the algorithm, on the grid as it is; *seconds stays 0 if it does not suit. */
-static tulle_status try_grid(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gidx n, tulle_alg alg,
+static tulle_status try_grid(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gidx n, tulle_product_alg alg,
     const tulle_machine *machine, const tulle_model_options *model, double *seconds)
 {
     tulle_comm *comm = tulle_mat_comm(A);
@@ -144,8 +144,8 @@ static tulle_status try_grid(const struct grid *grid, tulle_mat *A, tulle_mat *B
     if (status == TULLE_OK) status = grid_census(grid, A, B, l, TULLE_COUNT_FLOPS, 0, &census);
     if (status == TULLE_OK) {
         if (tulle_comm_rank(comm) == 0)
-            status = alg == TULLE_ALG_AUTO ? tulle_predict_best(census, machine, model, &p)
-                                           : tulle_predict(census, machine, model, alg, &p);
+            status = alg == TULLE_PRODUCT_AUTO ? tulle_predict_best(census, machine, model, &p)
+                                               : tulle_predict(census, machine, model, alg, &p);
         status = tulle_comm_agree(comm, status);
     }
     *seconds = p.suits ? p.seconds : 0;
@@ -154,7 +154,7 @@ static tulle_status try_grid(const struct grid *grid, tulle_mat *A, tulle_mat *B
     return status;
 }
 
-tulle_status grid_choose(struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gidx n, tulle_alg alg,
+tulle_status grid_choose(struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gidx n, tulle_product_alg alg,
     const tulle_machine *machine, const tulle_model_options *model)
 {
     tulle_status status = TULLE_OK;

@@ -44,7 +44,7 @@ tulle_status grid_census(const struct grid *grid, tulle_mat *A, tulle_mat *B, tu
  * Collective: sets rows and cols to those that are best for the algorithm (AUTO: for the best of each grid). machine is
  * that of PE 0.
  */
-tulle_status grid_choose(struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gidx n, tulle_alg alg,
+tulle_status grid_choose(struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gidx n, tulle_product_alg alg,
     const tulle_machine *machine, const tulle_model_options *model);
 
 #endif

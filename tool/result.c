@@ -36,7 +36,7 @@ void json_text(const char *text, FILE *file)
     fputc('"', file);
 }
 
-void json_spread(const char *name, tulle_spread s, FILE *file)
+void json_spread(const char *name, tulle_imbalance s, FILE *file)
 {
     fprintf(file, "\"%s\":{\"max\":%.6g,\"mean\":%.6g}", name, s.max, s.mean);
 }
@@ -201,7 +201,7 @@ void result_foot(const struct result *r, FILE *file)
 
 void result_transfers(const struct result *r, FILE *file)
 {
-    const tulle_report *t = &r->report;
+    const tulle_product_report *t = &r->report;
     if (!(t->whole_pairs + t->rows_pairs + t->cover_pairs)) return;
     fprintf(file,
         "%s: between pairs of tiles move whole tiles of B in %" PRId64 ", rows of B in %" PRId64

@@ -25,8 +25,8 @@ struct result {
     int64_t nnz_a, nnz_b, nnz_c;
     double seconds, reused; /* medians; each the time of one run */
     double all[REPS_MAX];
-    int reps, run;       /* run: that of the report */
-    tulle_report report; /* of the run whose time is `seconds` */
+    int reps, run;               /* run: that of the report */
+    tulle_product_report report; /* of the run whose time is `seconds` */
     tulle_bound bound;
     struct roof roof;
     int grid_rows, grid_cols;
@@ -48,7 +48,7 @@ struct roof roof_of(
 
 /* Text as JSON has it; the members of a roof. */
 void json_text(const char *text, FILE *file);
-void json_spread(const char *name, tulle_spread s, FILE *file);
+void json_spread(const char *name, tulle_imbalance s, FILE *file);
 /* Where times are of: this host, or the simulation that `comm` names. A member. */
 void json_machine(int simulated, const char *comm, FILE *file);
 void json_roof(const struct roof *roof, FILE *file);

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/kernels/cpu.h"
+#include "device/cpu/cpu.h"
 #include "io/generate/generate.h"
 #include "mat/blocks.h"
 

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/kernels/cpu.h"
+#include "device/cpu/cpu.h"
 #include "inputs.h"
 
 enum { REPEAT_MAX = 101 };

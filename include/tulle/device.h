@@ -5,9 +5,8 @@
  *   cpu[:mem=SIZE,threads=N]    host memory and the kernels of this processor
  *   ref[:mem=SIZE]              host memory and plain loops, to compare with
  *   cuda[:N]                    an NVIDIA GPU, if Tulle was built with CUDA
- *   openacc[:host,mem=SIZE]     OpenACC's loops and queues, if Tulle was built by GCC: on an NVIDIA GPU if GCC's compiler
- *                               for them was there, too, else (or if asked for: host) on one thread of the host
- * Wrappers, before it:
+ *   openacc[:host,mem=SIZE]     OpenACC's loops and queues, if Tulle was built by GCC: on an NVIDIA GPU if GCC's
+ * compiler for them was there, too, else (or if asked for: host) on one thread of the host Wrappers, before it:
  *   limit:mem=SIZE,link=12G,latency=2us   a small memory behind a slow link, with copy engines that really copy
  *   fault:op=N[,rank=R]                   the N-th copy or kernel of PE R (default 0) fails
  */

@@ -13,6 +13,8 @@
 #ifndef TULLE_DIRECT_H
 #define TULLE_DIRECT_H
 
+#include <stdbool.h>
+
 #include <tulle/mat.h>
 
 #ifdef __cplusplus
@@ -35,14 +37,13 @@ typedef enum tulle_elimination {
 TULLE_API tulle_status tulle_elimination_parse(const char *name, tulle_elimination *elimination);
 
 typedef struct tulle_direct_options {
+    size_t size; /* of this struct; 0: as in the first release */
     tulle_elimination elimination;
     /* LU: an entry is a pivot only if it is at least that part of the largest of its column, 0 to 1; the diagonal is
        preferred. 0: 0.1 */
     double threshold;
     const char *library; /* the module; NULL: "suitesparse" */
 } tulle_direct_options;
-
-#define TULLE_DIRECT_DEFAULT ((tulle_direct_options){.elimination = TULLE_ELIMINATE_AMD})
 
 /* What tulle_direct_lu and tulle_direct_cholesky make; the arrays are the same on all PEs. */
 typedef struct tulle_direct {
@@ -54,7 +55,7 @@ typedef struct tulle_direct {
 } tulle_direct;
 
 /* Whether the module of that name (NULL: "suitesparse") is there; else the message says why not. */
-TULLE_API int tulle_direct_usable(const char *library);
+TULLE_API bool tulle_direct_usable(const char *library);
 
 /*
  * Collective. L strictly lower triangular, its diagonal of ones not stored, and U upper triangular with its diagonal:
@@ -63,7 +64,7 @@ TULLE_API int tulle_direct_usable(const char *library);
  * NULL. TULLE_ERR_ARG if A is singular, by its structure or numerically, or a factor is not finite, with the first
  * column where that shows; TULLE_ERR_UNSUPPORTED if there is no module, with the package that it is built with.
  */
-TULLE_API tulle_status tulle_direct_lu(tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors);
+TULLE_API tulle_status tulle_direct_lu(const tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors);
 
 /*
  * Collective. L lower triangular with its positive diagonal; A's upper triangle is not looked at, taken to be the
@@ -71,7 +72,8 @@ TULLE_API tulle_status tulle_direct_lu(tulle_mat *A, const tulle_direct_options 
  *   (L L^T)_ij = a_(row[i], row[j]),  col = row
  * TULLE_ERR_ARG if A is not positive definite, with the row of the first pivot that is not positive.
  */
-TULLE_API tulle_status tulle_direct_cholesky(tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors);
+TULLE_API tulle_status tulle_direct_cholesky(
+    const tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors);
 
 /* Collective, with the matrices; those set to NULL before are the caller's. NULL is allowed on all PEs. */
 TULLE_API void tulle_direct_free(tulle_direct *factors);

@@ -23,21 +23,16 @@
 extern "C" {
 #endif
 
-/* Where nothing better is known of a matrix: a floor, and a shift to begin with. */
-#define TULLE_FLOOR_AUTO 1e-3
-#define TULLE_SHIFT_AUTO 1e-3
-
 typedef struct tulle_factor_options {
+    size_t size; /* of this struct; 0: as in the first release */
     /* ILU(0): a pivot smaller in magnitude than floor times the largest of its row of A becomes that large, its sign
        kept (+ for 0), and rows without an entry on the diagonal are factorised as if they had one of 0. 0: pivots stay,
-       and one of 0, or no entry, is an error. */
+       and one of 0, or no entry, is an error. TULLE_AUTO: 1e-3 */
     double floor;
     /* IC(0): if a pivot is not positive, A + alpha diag(A) is factorised instead, with alpha = shift, 2 shift, 4 shift,
-       ... until all are (Manteuffel, Math. Comp. 34, 1980). 0: it is an error. */
+       ... until all are (Manteuffel, Math. Comp. 34, 1980). 0: it is an error. TULLE_AUTO: 1e-3 */
     double shift;
 } tulle_factor_options;
-
-#define TULLE_FACTOR_DEFAULT ((tulle_factor_options){.floor = 0, .shift = 0})
 
 typedef struct tulle_factor_report {
     double alpha;   /* IC(0): of the matrix A + alpha diag(A) that was factorised; 0: A itself */
@@ -54,7 +49,7 @@ typedef struct tulle_factor_report {
  * there, or if a pivot is 0 or not finite.
  */
 TULLE_API tulle_status tulle_factor_ilu0(
-    tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_mat **U, tulle_factor_report *report);
+    const tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_mat **U, tulle_factor_report *report);
 
 /*
  * Collective. L lower triangular with its positive diagonal, on the pattern of A's lower triangle, with L L^T = A at
@@ -63,7 +58,7 @@ TULLE_API tulle_status tulle_factor_ilu0(
  * positive, or not finite, with no shift or after many doublings of it.
  */
 TULLE_API tulle_status tulle_factor_ic0(
-    tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_factor_report *report);
+    const tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_factor_report *report);
 
 #ifdef __cplusplus
 }

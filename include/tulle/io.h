@@ -16,6 +16,8 @@
 #ifndef TULLE_IO_H
 #define TULLE_IO_H
 
+#include <stdbool.h>
+
 #include <tulle/mat.h>
 
 #ifdef __cplusplus
@@ -23,24 +25,23 @@ extern "C" {
 #endif
 
 typedef struct tulle_read_options {
+    size_t size; /* of this struct; 0: as in the first release */
     tulle_type type;
-    int lenient;        /* accept blanks before a Matrix Market banner and words behind it */
-    int zero_based;     /* indices in the file begin at 0 */
-    int finite_only;    /* refuse nan and inf */
-    int drop_zeros;     /* leave stored zeros out */
+    bool lenient;       /* accept blanks before a Matrix Market banner and words behind it */
+    bool zero_based;    /* indices in the file begin at 0 */
+    bool finite_only;   /* refuse nan and inf */
+    bool drop_zeros;    /* leave stored zeros out */
     const char *assume; /* the banner of a file without one, such as "matrix coordinate real general" */
     tulle_duplicates duplicates;
 } tulle_read_options;
 
-#define TULLE_READ_DEFAULT ((tulle_read_options){.type = TULLE_F64})
-
 typedef struct tulle_operand_shape {
     tulle_gidx m, n;
     int64_t stored;  /* entries in the file, an estimate for a generator; -1: unknown */
-    int dense;       /* an array */
-    int symmetric;   /* the file stores a half */
-    int skew;        /* of a matrix whose other half has the opposite signs */
-    int by_slabs;    /* tulle_operand_save writes it */
+    bool dense;      /* an array */
+    bool symmetric;  /* the file stores a half */
+    bool skew;       /* of a matrix whose other half has the opposite signs */
+    bool by_slabs;   /* tulle_operand_save writes it */
     char format[80]; /* "matrix market, coordinate, real, symmetric" */
 } tulle_operand_shape;
 
@@ -66,7 +67,7 @@ TULLE_API tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, con
  * (array), .npy, .bsp.h5; TULLE_ERR_UNSUPPORTED for another. The file appears under its name when it is complete; after
  * a failure there is none, or the one that was there. "-" is standard output, as Matrix Market.
  */
-TULLE_API tulle_status tulle_mat_save(tulle_mat *A, const char *path);
+TULLE_API tulle_status tulle_mat_save(const tulle_mat *A, const char *path);
 
 /*
  * Collective. The same of a sparse A in a .bsp.h5 file of another format, which takes less room and is what a stream
@@ -81,12 +82,12 @@ TULLE_API tulle_status tulle_mat_save(tulle_mat *A, const char *path);
  * Or, of any A, "general", "symmetric" or "skew-symmetric": what a Matrix Market file is to be. One that is not general
  * has one triangle only; TULLE_ERR_ARG if A is not such, bit by bit. Files of other formats hold all of A.
  */
-TULLE_API tulle_status tulle_mat_save_as(tulle_mat *A, const char *path, const char *format);
+TULLE_API tulle_status tulle_mat_save_as(const tulle_mat *A, const char *path, const char *format);
 
 /*
- * Collective. The matrix of a generator into a .mtx, .mtx.gz, .npz or .bsp.h5 file as loading it and tulle_mat_save_as would,
- * but some rows at a time, which threads of PE 0 make: it need not fit in memory. Generators of which inspecting says
- * by_slabs (cantilevers); TULLE_ERR_UNSUPPORTED for others.
+ * Collective. The matrix of a generator into a .mtx, .mtx.gz, .npz or .bsp.h5 file as loading it and tulle_mat_save_as
+ * would, but some rows at a time, which threads of PE 0 make: it need not fit in memory. Generators of which inspecting
+ * says by_slabs (cantilevers); TULLE_ERR_UNSUPPORTED for others.
  */
 TULLE_API tulle_status tulle_operand_save(
     tulle_comm *comm, const char *operand, tulle_type type, const char *path, const char *format);
@@ -103,7 +104,7 @@ typedef struct tulle_writer tulle_writer;
 TULLE_API tulle_status tulle_writer_open(
     tulle_comm *comm, const char *path, tulle_gidx m, tulle_gidx n, tulle_type type, tulle_writer **writer);
 /* A: CSR, m x n, of the type given before. It stays the caller's. After a failure the file can only be closed. */
-TULLE_API tulle_status tulle_writer_append(tulle_writer *writer, tulle_mat *A);
+TULLE_API tulle_status tulle_writer_append(tulle_writer *writer, const tulle_mat *A);
 /* Gives the complete file its name; TULLE_ERR_STATE, and no file, if a piece is missing. Frees the writer in any case.
  */
 TULLE_API tulle_status tulle_writer_close(tulle_writer *writer);
@@ -114,7 +115,8 @@ TULLE_API tulle_status tulle_writer_close(tulle_writer *writer);
  */
 TULLE_API tulle_status tulle_output_try(const char *path);
 
-/* Local. The same of what tulle_mat_save and tulle_writer_open write, "-" included: also the name's ending must suit. */
+/* Local. The same of what tulle_mat_save and tulle_writer_open write, "-" included: also the name's ending must suit.
+ */
 TULLE_API tulle_status tulle_output_try_matrix(const char *path, tulle_kind kind);
 
 /* Local. TULLE_ERR_ARG if `path` is the same file as the operand, through links too: writing would replace it. */

@@ -13,6 +13,8 @@
 #ifndef TULLE_KRYLOV_H
 #define TULLE_KRYLOV_H
 
+#include <stdbool.h>
+
 #include <tulle/factor.h>
 #include <tulle/product.h>
 
@@ -48,7 +50,8 @@ typedef struct tulle_operator {
  * PE, and columns are cut as rows, A is used as it lies; else a copy is, cut so that PEs have about equal numbers of
  * entries, which does not follow when A's values change.
  */
-TULLE_API tulle_status tulle_operator_of_mat(tulle_mat *A, const tulle_product_options *options, tulle_operator *op);
+TULLE_API tulle_status tulle_operator_of_mat(
+    const tulle_mat *A, const tulle_product_options *options, tulle_operator *op);
 
 /*
  * Collective: products with the matrix of a cantilever (operand cantilever:nodes=N,...: see tulle/io.h), element by
@@ -62,20 +65,20 @@ TULLE_API tulle_status tulle_operator_of_elements(
 TULLE_API void tulle_operator_free(tulle_operator *op);
 
 /* X(name, word, text): the methods. */
-#define TULLE_KRYLOV_LIST(X)                                                                                           \
+#define TULLE_KRYLOV_METHOD_LIST(X)                                                                                    \
     X(CG, "cg", "conjugate gradients, for symmetric positive definite matrices")                                       \
     X(GMRES, "gmres", "restarted GMRES, preconditioned from the right, for any matrix")                                \
     X(BLOCK_CG, "block-cg", "conjugate gradients for all columns together, each gaining by the others")
 
-typedef enum tulle_krylov {
+typedef enum tulle_krylov_method {
 #define TULLE_KRYLOV_ENUM(name, word, text) TULLE_KRYLOV_##name,
-    TULLE_KRYLOV_LIST(TULLE_KRYLOV_ENUM)
+    TULLE_KRYLOV_METHOD_LIST(TULLE_KRYLOV_ENUM)
 #undef TULLE_KRYLOV_ENUM
-        TULLE_KRYLOV_COUNT
-} tulle_krylov;
+        TULLE_KRYLOV_METHOD_COUNT
+} tulle_krylov_method;
 
-TULLE_API const char *tulle_krylov_name(tulle_krylov method);
-TULLE_API tulle_status tulle_krylov_parse(const char *name, tulle_krylov *method);
+TULLE_API const char *tulle_krylov_method_name(tulle_krylov_method method);
+TULLE_API tulle_status tulle_krylov_method_parse(const char *name, tulle_krylov_method *method);
 
 /* X(name, word, text): why a solve has ended. All but the first are TULLE_ERR_CONVERGENCE. */
 #define TULLE_STOP_LIST(X)                                                                                             \
@@ -109,13 +112,16 @@ typedef struct tulle_krylov_step {
 } tulle_krylov_step;
 
 typedef struct tulle_krylov_options {
-    tulle_krylov method;
-    double tolerance;       /* a column is solved if ||b - A x|| <= max(tolerance ||b||, absolute) */
-    double absolute;        /* */
-    int64_t max_iterations; /* for each column; an iteration is a product (and one more a restart or check) */
-    int restart;            /* GMRES: vectors that it keeps before it starts anew */
-    int width; /* BLOCK_CG: columns at a time at most, up to 64 and what the operators take; 0: as memory allows */
-    int guess; /* 1: X holds a first guess; 0: X is written only, from x = 0 */
+    size_t size; /* of this struct; 0: as in the first release */
+    tulle_krylov_method method;
+    /* A column is solved if ||b - A x|| <= max(tolerance ||b||, absolute). 0: 1e-8; TULLE_NONE: only absolute counts */
+    double tolerance;
+    double absolute;
+    int64_t max_iterations; /* for each column; an iteration is a product (and one more a restart or check); 0: 10000;
+                               TULLE_NONE: only the first guess is looked at */
+    int restart;            /* GMRES: vectors that it keeps before it starts anew; 0: 30 */
+    int width;  /* BLOCK_CG: columns at a time at most, up to 64 and what the operators take; 0: as memory allows */
+    bool guess; /* X holds a first guess; else X is written only, from x = 0 */
     /* Called by PE 0 of comm after each iteration, from the thread that solves; it must not use the team. NULL: none */
     void (*watch)(void *arg, const tulle_krylov_step *step);
     void *arg;
@@ -124,8 +130,6 @@ typedef struct tulle_krylov_options {
     int64_t history_room; /* more residuals than that are left out */
 } tulle_krylov_options;
 
-#define TULLE_KRYLOV_DEFAULT ((tulle_krylov_options){.tolerance = 1e-8, .max_iterations = 10000, .restart = 30})
-
 typedef struct tulle_krylov_report { /* of one column */
     tulle_stop stop;
     int64_t iterations, products, reductions; /* reductions: meetings of all PEs for inner products */
@@ -133,10 +137,10 @@ typedef struct tulle_krylov_report { /* of one column */
     double residual;                          /* ||b - A x||_2 by the recurrence, when it ended */
     double true_residual;                     /* computed anew from x, at the end */
     double seconds;                           /* the slowest PE; the following are parts of it */
-    tulle_spread product;                     /* A */
-    tulle_spread precond;                     /* M^-1 */
-    tulle_spread dots;                        /* inner products, with waiting for other PEs */
-    tulle_spread vectors;                     /* the other work on vectors */
+    tulle_imbalance product;                  /* A */
+    tulle_imbalance precond;                  /* M^-1 */
+    tulle_imbalance dots;                     /* inner products, with waiting for other PEs */
+    tulle_imbalance vectors;                  /* the other work on vectors */
     /* BLOCK_CG: reductions and seconds are those of the whole block, as are the following; else 1, 0, -1 */
     int width;           /* columns that were solved together */
     int64_t deflated;    /* directions that were dropped since they depended on the others */
@@ -151,8 +155,8 @@ typedef struct tulle_krylov_report { /* of one column */
  * same, and X (its last iterates) and report are complete as they are for TULLE_OK.
  * Values whose squares overflow are told of as not finite; b is scaled, so that this regards A alone.
  */
-TULLE_API tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M, tulle_mat *B, tulle_mat *X,
-    const tulle_krylov_options *options, tulle_krylov_report *report);
+TULLE_API tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M, const tulle_mat *B,
+    tulle_mat *X, const tulle_krylov_options *options, tulle_krylov_report *report);
 
 /*
  * Not collective: bytes of memory that tulle_krylov_solve takes on a PE of `rows` rows of a team of `pes`, beside A, M,
@@ -167,43 +171,42 @@ TULLE_API size_t tulle_krylov_memory(
  * TULLE_ERR_CHECK, with the column, if it is over 1 or not a number. options may be NULL.
  */
 TULLE_API tulle_status tulle_krylov_check(
-    tulle_mat *A, tulle_mat *B, tulle_mat *X, const tulle_krylov_options *options, double *error);
+    const tulle_mat *A, const tulle_mat *B, const tulle_mat *X, const tulle_krylov_options *options, double *error);
 
 /* X(name, word, text): the preconditioners. */
-#define TULLE_PRECOND_LIST(X)                                                                                          \
+#define TULLE_PRECOND_KIND_LIST(X)                                                                                     \
     X(NONE, "none", "no preconditioner")                                                                               \
     X(JACOBI, "jacobi", "the diagonal")                                                                                \
     X(BLOCK_JACOBI, "block-jacobi", "dense blocks of the diagonal, factorised by LAPACK")                              \
     X(IC0, "ic0", "incomplete Cholesky factor without fill, for cg")                                                   \
     X(ILU0, "ilu0", "incomplete LU factors without fill")
 
-typedef enum tulle_precond {
+typedef enum tulle_precond_kind {
 #define TULLE_PRECOND_ENUM(name, word, text) TULLE_PRECOND_##name,
-    TULLE_PRECOND_LIST(TULLE_PRECOND_ENUM)
+    TULLE_PRECOND_KIND_LIST(TULLE_PRECOND_ENUM)
 #undef TULLE_PRECOND_ENUM
-        TULLE_PRECOND_COUNT
-} tulle_precond;
+        TULLE_PRECOND_KIND_COUNT
+} tulle_precond_kind;
 
-TULLE_API const char *tulle_precond_name(tulle_precond precond);
-TULLE_API tulle_status tulle_precond_parse(const char *name, tulle_precond *precond);
+TULLE_API const char *tulle_precond_kind_name(tulle_precond_kind precond);
+TULLE_API tulle_status tulle_precond_kind_parse(const char *name, tulle_precond_kind *precond);
 
 typedef struct tulle_precond_options {
-    int block;                   /* BLOCK_JACOBI: rows; blocks begin at its multiples and end at cuts of the vectors */
+    size_t size; /* of this struct; 0: as in the first release */
+    int block;   /* BLOCK_JACOBI: rows, 0: 64; blocks begin at its multiples and end at cuts of the vectors */
     tulle_factor_options factor; /* IC0, ILU0 */
     int64_t solves;              /* IC0, ILU0: how often it is going to be used, as in tulle_trisolve_options */
     tulle_factor_report *report; /* IC0, ILU0: NULL, or what the factorisation came to, on each PE that gives it */
 } tulle_precond_options;
 
-#define TULLE_PRECOND_DEFAULT ((tulle_precond_options){.block = 64})
-
 /*
  * A preconditioner with its options from a spec, NAME:key=value,...; what it does not name is as it was:
  *   block-jacobi:n=ROWS       rows of a block
- *   ic0:shift=X, shift=auto   options.factor.shift; auto: TULLE_SHIFT_AUTO
- *   ilu0:floor=X, floor=auto  options.factor.floor; auto: TULLE_FLOOR_AUTO
+ *   ic0:shift=X, shift=auto   options.factor.shift; auto: TULLE_AUTO
+ *   ilu0:floor=X, floor=auto  options.factor.floor; auto: TULLE_AUTO
  */
 TULLE_API tulle_status tulle_precond_parse_spec(
-    const char *spec, tulle_precond *precond, tulle_precond_options *options);
+    const char *spec, tulle_precond_kind *precond, tulle_precond_options *options);
 
 /*
  * Collective: a preconditioner of a sparse square A with its diagonal; options may be NULL. A is the caller's and must
@@ -212,7 +215,7 @@ TULLE_API tulle_status tulle_precond_parse_spec(
  * build without LAPACK. NONE makes M empty, which tulle_krylov_solve takes for NULL.
  */
 TULLE_API tulle_status tulle_precond_new(
-    tulle_mat *A, tulle_precond precond, const tulle_precond_options *options, tulle_operator *M);
+    const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options, tulle_operator *M);
 
 #ifdef __cplusplus
 }

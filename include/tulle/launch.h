@@ -3,6 +3,8 @@
 #ifndef TULLE_LAUNCH_H
 #define TULLE_LAUNCH_H
 
+#include <stdbool.h>
+
 #include <stddef.h>
 
 #include <tulle/export.h>
@@ -29,7 +31,7 @@ TULLE_API const tulle_launcher *tulle_launcher_list(int i);
 TULLE_API tulle_status tulle_launcher_program(const tulle_launcher *launcher, char *path, size_t size);
 
 /* 1 if the module for it, or the program, is installed; else 0, and the error message says where it was looked for. */
-TULLE_API int tulle_launcher_usable(const tulle_launcher *launcher);
+TULLE_API bool tulle_launcher_usable(const tulle_launcher *launcher);
 
 /* The launcher that started this process, by its environment; NULL: none, it stands alone. */
 TULLE_API const tulle_launcher *tulle_launched_by(void);

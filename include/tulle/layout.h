@@ -7,6 +7,8 @@
 #ifndef TULLE_LAYOUT_H
 #define TULLE_LAYOUT_H
 
+#include <stdbool.h>
+
 #include <tulle/types.h>
 
 #ifdef __cplusplus
@@ -50,7 +52,7 @@ TULLE_API void tulle_cuts_even(tulle_gidx n, int parts, tulle_gidx *cut);
 TULLE_API void tulle_cuts_weighted(tulle_gidx n, const int64_t *weight, int parts, tulle_gidx *cut);
 
 /* The most square grid of npes PEs, rows <= cols, or rows >= cols if tall. */
-TULLE_API void tulle_grid_square(int npes, int tall, int *rows, int *cols);
+TULLE_API void tulle_grid_square(int npes, bool tall, int *rows, int *cols);
 
 #ifdef __cplusplus
 }

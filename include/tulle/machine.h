@@ -7,6 +7,8 @@
 #ifndef TULLE_MACHINE_H
 #define TULLE_MACHINE_H
 
+#include <stdbool.h>
+
 #include <tulle/mat.h>
 #include <tulle/product.h>
 
@@ -40,8 +42,8 @@ typedef struct tulle_machine {
     double spmm[TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS]; /* widths of one degree side by side */
     double spgemm[TULLE_RATE_FACTORS];
     tulle_tier tier[TULLE_DISTANCE_COUNT];
-    int node_pes; /* PEs on a node; 0: as many as threads / threads of a PE */
-    int in_place; /* 1: PEs of a node read each other's memory in place */
+    int node_pes;  /* PEs on a node; 0: as many as threads / threads of a PE */
+    bool in_place; /* PEs of a node read each other's memory in place */
 } tulle_machine;
 
 /*

@@ -9,6 +9,8 @@
 #ifndef TULLE_MAT_H
 #define TULLE_MAT_H
 
+#include <stdbool.h>
+
 #include <tulle/layout.h>
 #include <tulle/team.h>
 
@@ -30,8 +32,24 @@ typedef struct tulle_tile {
     int64_t nnz;              /* CSR; dense: m * n */
     const int64_t *rowptr;    /* CSR: m + 1 */
     const tulle_lidx *colind; /* CSR: nnz */
-    void *val;                /* nnz values; writable by the owner only */
+    const void *val;          /* nnz values */
 } tulle_tile;
+
+/*
+ * The same as its owner sees it. Values may be written whenever no operation on the matrix is going on. The structure
+ * of a sparse tile is changed by tulle_mat_replace, not here.
+ */
+typedef struct tulle_own_tile {
+    tulle_kind kind;
+    tulle_type type;
+    tulle_order order;
+    tulle_gidx m, n;
+    int64_t ld;
+    int64_t nnz;
+    int64_t *rowptr;
+    tulle_lidx *colind;
+    void *val;
+} tulle_own_tile;
 
 /*
  * Collective. The layout is copied. new_dense: all zero; new_dense_undefined: values are undefined until they are
@@ -54,7 +72,7 @@ typedef struct tulle_csr_rows {
     const void *colind;    /* int32_t or int64_t */
     int colind_bytes;      /* 4 or 8 */
     const void *val;       /* of the matrix's type; NULL: all are ones */
-    int borrow;            /* 1: the arrays outlive the matrix and need not be copied where nobody else must reach
+    bool borrow;           /* the arrays outlive the matrix and need not be copied where nobody else must reach
                               them: on a team of one PE, with 32-bit sorted columns. Else they are copied */
 } tulle_csr_rows;
 
@@ -84,7 +102,7 @@ typedef struct tulle_bsr_rows {
     int colind_bytes;        /* 4 or 8 */
     const void *val;         /* rows * cols values of the matrix's type for each block, those of block 0 first; NULL:
                                 all are ones */
-    int drop_zeros;          /* 1: zeros in blocks are none of its entries, as of a triangle, whose diagonal blocks are
+    bool drop_zeros;         /* zeros in blocks are none of its entries, as of a triangle, whose diagonal blocks are
                                 half empty */
 } tulle_bsr_rows;
 
@@ -118,8 +136,9 @@ TULLE_API const tulle_layout *tulle_mat_layout(const tulle_mat *A);
 TULLE_API tulle_comm *tulle_mat_comm(const tulle_mat *A);
 TULLE_API size_t tulle_mat_bytes(const tulle_mat *A); /* of all tiles of the whole matrix */
 
-/* The caller's own tile (i, j), in place; TULLE_ERR_ARG if another PE owns it. */
-TULLE_API tulle_status tulle_mat_tile(tulle_mat *A, int i, int j, tulle_tile *tile);
+/* Not collective: the caller's own tile (i, j), in place, to read or to write; TULLE_ERR_ARG if another PE owns it. */
+TULLE_API tulle_status tulle_mat_tile(const tulle_mat *A, int i, int j, tulle_tile *tile);
+TULLE_API tulle_status tulle_mat_own_tile(tulle_mat *A, int i, int j, tulle_own_tile *tile);
 
 /*
  * get_tile: starts reading tile (i, j) of any PE and returns at once; the tile may be read after tulle_fetch_wait. A
@@ -127,7 +146,7 @@ TULLE_API tulle_status tulle_mat_tile(tulle_mat *A, int i, int j, tulle_tile *ti
  * be replaced and renewed meanwhile. Not collective.
  */
 typedef struct tulle_fetch tulle_fetch;
-TULLE_API tulle_status tulle_mat_get_tile(tulle_mat *A, int i, int j, tulle_fetch **fetch);
+TULLE_API tulle_status tulle_mat_get_tile(const tulle_mat *A, int i, int j, tulle_fetch **fetch);
 TULLE_API tulle_status tulle_fetch_wait(tulle_fetch *fetch, tulle_tile *tile);
 TULLE_API void tulle_fetch_free(tulle_fetch *fetch);
 
@@ -139,22 +158,22 @@ TULLE_API tulle_status tulle_mat_replace(
 TULLE_API tulle_status tulle_mat_renew(tulle_mat *A);
 
 /*
- * 1 if the columns of every row ascend, as they do but in the result of a product with options.unordered. Whatever
+ * Whether the columns of every row ascend, as they do but in the result of a product with options.unordered. Whatever
  * reads such a matrix and wants order - products, checks, files, transposes, factors, solvers, streams - puts the rows
  * in order first, in place. Local.
  */
-TULLE_API int tulle_mat_ordered(const tulle_mat *A);
+TULLE_API bool tulle_mat_ordered(const tulle_mat *A);
 /* Collective: puts the rows in order now, in place. Nobody may hold a fetch of one of its tiles. TULLE_ERR_MEMORY: rows
  * may be in no order still, but complete. */
 TULLE_API tulle_status tulle_mat_order(tulle_mat *A);
 
 /* Collective: a copy of A in another layout of the same shape. */
-TULLE_API tulle_status tulle_mat_redistribute(tulle_mat *A, const tulle_layout *layout, tulle_mat **copy);
+TULLE_API tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy);
 /* Collective: A^T in the transposed layout. */
-TULLE_API tulle_status tulle_mat_transpose(tulle_mat *A, tulle_mat **T);
+TULLE_API tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T);
 
 /* Collective: the lower or upper triangle of a sparse square A, in its layout; without the diagonal if diag is UNIT. */
-TULLE_API tulle_status tulle_mat_triangle(tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **T);
+TULLE_API tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **T);
 
 /* Collective, dense: element (r, c) = uniform in [-1, 1) by (seed, r, c), the same whatever the layout. */
 TULLE_API tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed);
@@ -163,8 +182,8 @@ TULLE_API tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed);
  * Collective: work[r] of the rows r (weights for tulle_cuts_weighted), for all rows of A, on every PE: non-zeros, or
  * the multiplications that row r of op(A) op(B) takes.
  */
-TULLE_API tulle_status tulle_mat_row_nnz(tulle_mat *A, int64_t *work);
-TULLE_API tulle_status tulle_mat_row_flops(tulle_mat *A, tulle_mat *B, int64_t *work);
+TULLE_API tulle_status tulle_mat_row_nnz(const tulle_mat *A, int64_t *work);
+TULLE_API tulle_status tulle_mat_row_flops(const tulle_mat *A, const tulle_mat *B, int64_t *work);
 
 #ifdef __cplusplus
 }

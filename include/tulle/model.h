@@ -61,13 +61,13 @@ typedef enum tulle_counting {
     TULLE_COUNT_RESULT /* also the entries of C and of each partial result: takes as long as a symbolic product */
 } tulle_counting;
 
-/* What a product would be: layouts of A, B and C as for tulle_plan_new, for `pes` PEs that need not exist. */
+/* What a product would be: layouts of A, B and C as for tulle_product_new, for `pes` PEs that need not exist. */
 typedef struct tulle_census_spec {
     const tulle_layout *a, *b, *c;
     int pes;
     tulle_type type;
     tulle_counting counting;
-    int in_place; /* 1: every tile is read in place by every PE (then a partial result is that of a whole chain) */
+    bool in_place; /* every tile is read in place by every PE (then a partial result is that of a whole chain) */
 } tulle_census_spec;
 
 /*
@@ -76,7 +76,7 @@ typedef struct tulle_census_spec {
  * too many units to keep.
  */
 TULLE_API tulle_status tulle_census_new(
-    tulle_mat *A, tulle_mat *B, const tulle_census_spec *spec, tulle_census **census);
+    const tulle_mat *A, const tulle_mat *B, const tulle_census_spec *spec, tulle_census **census);
 TULLE_API void tulle_census_free(tulle_census *census);
 
 /* Not collective. */
@@ -86,28 +86,27 @@ TULLE_API double tulle_census_entries(const tulle_census *census); /* of C; dens
 /* ---- predicting ---- */
 
 typedef struct tulle_model_options {
+    size_t size;               /* of this struct; 0: as in the first release */
     int threads;               /* of each PE; 0: 1 */
     int lookahead;             /* as in tulle_product_options */
-    int deterministic;         /* as there */
+    bool deterministic;        /* as there */
     tulle_transfers transfers; /* as there: bytes of WHOLE are exact, else those of B's rows an estimate. Partial rows
                                   of C instead of them, and rows that come once for a node, are not counted: a run may
                                   move less than is predicted */
-    int asynchronous;          /* 1: the best is chosen of the algorithms without steps, so not SUMMA or Cannon */
+    bool asynchronous;         /* the best is chosen of the algorithms without steps, so not SUMMA or Cannon */
     size_t panel;              /* bytes of the panels that partial results travel in; 0: 8 MiB */
     double room;               /* bytes that fetched tiles may take on a PE; 0: any */
 } tulle_model_options;
 
-#define TULLE_MODEL_DEFAULT ((tulle_model_options){.lookahead = -1})
-
 typedef struct tulle_prediction {
-    tulle_alg alg;
-    int suits;                /* 0: the algorithm cannot work with these layouts; all else is 0 then */
-    int group;                /* most k that a PE multiplies at once */
-    double seconds;           /* of an execution, the slowest PE */
-    tulle_spread compute;     /* the same phases as in a report */
-    tulle_spread communicate; /* what is not hidden behind kernels */
-    tulle_spread accumulate;
-    tulle_spread wait;
+    tulle_product_alg alg;
+    bool suits;                  /* false: the algorithm cannot work with these layouts; all else is 0 then */
+    int group;                   /* most k that a PE multiplies at once */
+    double seconds;              /* of an execution, the slowest PE */
+    tulle_imbalance compute;     /* the same phases as in a report */
+    tulle_imbalance communicate; /* what is not hidden behind kernels */
+    tulle_imbalance accumulate;
+    tulle_imbalance wait;
     double load_imbalance; /* max / mean of the multiplications of each PE */
     /* what a report of a first execution counts; of the static algorithms exactly, if entries were counted */
     double bytes_moved, messages, partials;
@@ -116,7 +115,7 @@ typedef struct tulle_prediction {
 
 /* Not collective. options may be NULL. alg is not AUTO. */
 TULLE_API tulle_status tulle_predict(const tulle_census *census, const tulle_machine *machine,
-    const tulle_model_options *options, tulle_alg alg, tulle_prediction *prediction);
+    const tulle_model_options *options, tulle_product_alg alg, tulle_prediction *prediction);
 
 /* Not collective: what AUTO becomes, the algorithm whose prediction is the shortest; within 2 % the first of the list.
  */
@@ -126,7 +125,7 @@ TULLE_API tulle_status tulle_predict_best(const tulle_census *census, const tull
 /* Not collective: what each PE multiplies and moves under alg, multiplications[pes] and bytes[pes]. UNSUPPORTED if it
  * does not suit. */
 TULLE_API tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine *machine,
-    const tulle_model_options *options, tulle_alg alg, double *multiplications, double *bytes);
+    const tulle_model_options *options, tulle_product_alg alg, double *multiplications, double *bytes);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,8 @@
 #ifndef TULLE_STREAM_H
 #define TULLE_STREAM_H
 
+#include <stdbool.h>
+
 #include <tulle/device.h>
 #include <tulle/krylov.h>
 #include <tulle/report.h>
@@ -38,7 +40,8 @@ TULLE_API int64_t tulle_rows_nnz(const tulle_rows *rows);
 TULLE_API tulle_type tulle_rows_type(const tulle_rows *rows);
 /*
  * Vectors of streams that are made from now on, and diagonals, have this type, which is first that of the values: f64
- * over f32 values halves what is read, while sums are as exact as ever. The same on all PEs. TULLE_ERR_ARG for f32 over f64 values.
+ * over f32 values halves what is read, while sums are as exact as ever. The same on all PEs. TULLE_ERR_ARG for f32 over
+ * f64 values.
  */
 TULLE_API tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type);
 /* How it is read: "by O_DIRECT", "through the page cache, as O_DIRECT is refused here (...)". */
@@ -52,15 +55,16 @@ TULLE_API const char *tulle_rows_manner(const tulle_rows *rows);
 TULLE_API tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D);
 
 typedef struct tulle_stream_options {
-    const char *device; /* a spec of tulle/device.h; NULL: "cpu" */
-    tulle_gidx cols;    /* columns of X that a product has at most */
-    int slabs;          /* of a PE; 0: as the model finds best, or the matrix stays resident if it fits */
-    int ring;           /* buffers: 2 or more, or 1 with hide = 0; 0: 3, or fewer if only they fit */
-    int hide;           /* 0: a slab is brought when the one before has been multiplied, to compare with */
-    int separate;       /* 1: a product of its own for each column and slab, as in the paper */
-    int spread;         /* 1: rows are dealt out by entries; PEs get slabs from where the matrix lies */
-    size_t memory;      /* bytes of the device that a PE may use at most; 0: what it has */
-    size_t reserve;     /* bytes of the PE's memory that are left for others: what a method needs (tulle_krylov_memory) */
+    size_t size;           /* of this struct; 0: as in the first release */
+    const char *device;    /* a spec of tulle/device.h; NULL: "cpu" */
+    tulle_gidx cols;       /* columns of X that a product has at most; 0: 1 */
+    int slabs;             /* of a PE; 0: as the model finds best, or the matrix stays resident if it fits */
+    int ring;              /* buffers: 2 or more, or 1 with no_overlap; 0: 3, or fewer if only they fit */
+    bool no_overlap;       /* a slab is brought when the one before has been multiplied, to compare with */
+    bool column_by_column; /* a product of its own for each column and slab, as in the paper */
+    bool rebalance;        /* rows are distributed by entries; PEs get slabs from where the matrix lies */
+    size_t memory;         /* bytes of the device that a PE may use at most; 0: what it has */
+    size_t reserve; /* bytes of the PE's memory that are left for others: what a method needs (tulle_krylov_memory) */
     /*
      * What slabs are made of. NULL, "csr": what A lies in. Others keep a copy of the rows in host memory, dealt out so
      * that no block is cut, with the values that A has when the stream is made:
@@ -76,14 +80,12 @@ typedef struct tulle_stream_options {
     const char *format;
 } tulle_stream_options;
 
-#define TULLE_STREAM_DEFAULT ((tulle_stream_options){.cols = 1, .hide = 1})
-
 /* What a PE does, decided when the stream is made. Seconds are the model's, of one product; 0: nothing was measured. */
 typedef struct tulle_stream_plan {
     char device[128];
     char format[48];
-    int resident; /* 1: its rows stay on the device */
-    int in_place; /* 1: and are read where they lie */
+    bool resident; /* its rows stay on the device */
+    bool in_place; /* and are read where they lie */
     int slabs, ring;
     size_t capacity;       /* of the device, or less if less may be used */
     size_t matrix;         /* bytes of its rows, as they travel */
@@ -99,17 +101,17 @@ typedef struct tulle_stream_plan {
 } tulle_stream_plan;
 
 typedef struct tulle_stream_report {
-    double seconds;        /* the slowest PE */
-    tulle_spread transfer; /* copies of slabs to the device: that the link was busy */
-    tulle_spread compute;  /* that kernels ran */
-    tulle_spread loop;     /* from the first slab to the last */
-    tulle_spread vectors;  /* X gathered and brought, Y fetched */
-    tulle_spread reading;  /* waiting for slabs that are read from a file or another PE */
-    double overlap;        /* mean of (transfer + compute - loop) / the lesser of both; 0 if nothing was copied */
-    int64_t bytes;         /* of slabs, to all devices */
-    int64_t read;          /* of slabs, from files or other PEs */
-    int64_t slabs;         /* of all PEs */
-    int64_t flops;         /* 2 an entry and column */
+    double seconds;           /* the slowest PE */
+    tulle_imbalance transfer; /* copies of slabs to the device: that the link was busy */
+    tulle_imbalance compute;  /* that kernels ran */
+    tulle_imbalance loop;     /* from the first slab to the last */
+    tulle_imbalance vectors;  /* X gathered and brought, Y fetched */
+    tulle_imbalance reading;  /* waiting for slabs that are read from a file or another PE */
+    double overlap;           /* mean of (transfer + compute - loop) / the lesser of both; 0 if nothing was copied */
+    int64_t bytes;            /* of slabs, to all devices */
+    int64_t read;             /* of slabs, from files or other PEs */
+    int64_t slabs;            /* of all PEs */
+    int64_t flops;            /* 2 an entry and column */
 } tulle_stream_report;
 
 /*
@@ -120,7 +122,7 @@ typedef struct tulle_stream_report {
  * TULLE_ERR_LIMIT, with the figures, if a slab of one row for each buffer of the ring does not fit beside X and Y;
  * TULLE_ERR_UNSUPPORTED for a device that is not there, or in real time where the engine's is virtual.
  */
-TULLE_API tulle_status tulle_stream_new(tulle_mat *A, const tulle_stream_options *options, tulle_stream **stream);
+TULLE_API tulle_status tulle_stream_new(const tulle_mat *A, const tulle_stream_options *options, tulle_stream **stream);
 /* Collective: the same for a matrix that is read; rows are dealt out by entries. */
 TULLE_API tulle_status tulle_stream_of_rows(
     tulle_rows *rows, const tulle_stream_options *options, tulle_stream **stream);
@@ -138,11 +140,11 @@ TULLE_API const char *tulle_stream_describe(const tulle_stream_plan *plan, char 
  * and one tile column; both of A's type and of at most the columns that were announced. X must not be changed by
  * another PE that has not returned yet. Of a format that is not a half, a row is summed in the same order
  * however the matrix is cut into slabs.
- * TULLE_ERR_IO if a file was shortened, altered or removed since it was opened, TULLE_ERR_FORMAT if columns are not where
- * the file says; Y is then undefined. The stream can be used again after any failure.
+ * TULLE_ERR_IO if a file was shortened, altered or removed since it was opened, TULLE_ERR_FORMAT if columns are not
+ * where the file says; Y is then undefined. The stream can be used again after any failure.
  */
 TULLE_API tulle_status tulle_stream_multiply(
-    tulle_stream *stream, tulle_mat *X, tulle_mat *Y, tulle_stream_report *report);
+    tulle_stream *stream, const tulle_mat *X, tulle_mat *Y, tulle_stream_report *report);
 
 /*
  * Collective: a square stream as an operator (tulle/krylov.h), for as many columns as were announced: block CG takes no

@@ -17,6 +17,8 @@
 #ifndef TULLE_TEAM_H
 #define TULLE_TEAM_H
 
+#include <stdbool.h>
+
 #include <tulle/progress.h>
 #include <tulle/types.h>
 
@@ -28,6 +30,7 @@ typedef struct tulle_team tulle_team;
 typedef struct tulle_comm tulle_comm; /* what one PE holds of a team, or of a part of one */
 
 typedef struct tulle_team_options {
+    size_t size;   /* of this struct; 0: as in the first release */
     size_t memory; /* bytes that the whole team may use; 0: four fifths of what is available when the team opens */
     int threads;   /* threads of each PE's kernels; 0: the cores divided by the PEs, at least 1 */
     size_t arena;  /* bytes a PE for partial results in flight; 0: 1/16 of its memory, at most 64 MiB */
@@ -61,7 +64,7 @@ TULLE_API tulle_status tulle_team_new_over(
 
 /* 1 if there is an engine or wrapper of that name, which may be loaded for it; else 0, and the error message says why.
  */
-TULLE_API int tulle_engine_usable(const char *name);
+TULLE_API bool tulle_engine_usable(const char *name);
 
 /* Frees the team and every matrix and plan that still belongs to it. NULL is allowed. */
 TULLE_API void tulle_team_free(tulle_team *team);
@@ -69,14 +72,14 @@ TULLE_API void tulle_team_free(tulle_team *team);
 TULLE_API int tulle_team_size(const tulle_team *team);
 TULLE_API int tulle_team_threads(const tulle_team *team);
 /* 1 in the process that runs PE 0: the one to print and to write. */
-TULLE_API int tulle_team_leads(const tulle_team *team);
+TULLE_API bool tulle_team_leads(const tulle_team *team);
 TULLE_API const char *tulle_team_spec(const tulle_team *team);
 /* 1: the engine simulates, and all times of reports and traces are virtual. */
-TULLE_API int tulle_team_virtual(const tulle_team *team);
+TULLE_API bool tulle_team_virtual(const tulle_team *team);
 
 /* 1: it simulates sizes only (sim:data=none). Structures are real, values are undefined wherever they stand: no result
  * can be checked or written, and of a sparse result only the number of entries is known, as an estimate. */
-TULLE_API int tulle_team_sizes_only(const tulle_team *team);
+TULLE_API bool tulle_team_sizes_only(const tulle_team *team);
 
 /*
  * Runs body(comm, arg) on all PEs; the first failure of a PE's own, with its message. The message begins with the PE,
@@ -95,7 +98,7 @@ TULLE_API void tulle_team_watch(tulle_team *team, tulle_progress_call call, void
 
 /* The largest memory any PE has used since the team opened or since the last call with reset = 1, in bytes. Made, like
  * every call on a team, by all its processes. */
-TULLE_API size_t tulle_team_memory_peak(tulle_team *team, int reset);
+TULLE_API size_t tulle_team_memory_peak(tulle_team *team, bool reset);
 
 /* Writes what the `trace` wrapper has recorded, as trace events that Perfetto opens: a row for each PE and for each
  * other thread of it that has recorded something. Made by all processes. */

@@ -69,12 +69,12 @@ typedef struct tulle_trisolve_options {
 typedef struct tulle_trisolve tulle_trisolve;
 
 typedef struct tulle_trisolve_report {
-    double seconds;       /* of the call, the slowest PE */
-    tulle_spread compute; /* workers on rows */
-    tulle_spread wait;    /* workers for rows of others */
-    int64_t flops;        /* 2 x entries off the diagonal + rows, times columns; unit: without the rows */
-    int64_t waits;        /* times that a worker has to look at another's progress, or for an unknown of another */
-    int64_t polls;        /* times that it looked in vain; the paper's four: words read in vain */
+    double seconds;          /* of the call, the slowest PE */
+    tulle_imbalance compute; /* workers on rows */
+    tulle_imbalance wait;    /* workers for rows of others */
+    int64_t flops;           /* 2 x entries off the diagonal + rows, times columns; unit: without the rows */
+    int64_t waits;           /* times that a worker has to look at another's progress, or for an unknown of another */
+    int64_t polls;           /* times that it looked in vain; the paper's four: words read in vain */
     int64_t messages; /* PUSH: values stored at other PEs; the paper's four: reads and atomics there, but for polls */
     int64_t faults;   /* pages that came to a PE (comm wrapper `migrate`) */
     int same_bits;    /* 1: X has the bits that serial gives */

@@ -30,7 +30,7 @@ tulle_status tulle_parse_bytes(const char *text, const char *what, double *value
 tulle_status tulle_parse_type(const char *text, tulle_type *type)
 {
     if (TULLE__NULL(text) || TULLE__NULL(type)) return TULLE_ERR_ARG;
-    static const char *const names[TULLE_TYPE_COUNT] = {"f32", "f64"};
+    static const char *const names[TULLE_TYPE_COUNT] = {[TULLE_F32] = "f32", [TULLE_F64] = "f64"};
     int found;
     tulle_status status = tulle__name_parse("type", text, names, TULLE_TYPE_COUNT, &found);
     if (status == TULLE_OK) *type = (tulle_type)found;

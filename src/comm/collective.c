@@ -12,7 +12,6 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "comm/comm.h"
-#include "comm/slot.h"
 
 enum {
     PIECES = 4,     /* allgather: more than these are not made */

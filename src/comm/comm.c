@@ -8,7 +8,6 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/spin.h"
-#include "comm/slot.h"
 
 size_t tulle__control_fixed(int npes)
 {

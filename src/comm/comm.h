@@ -25,6 +25,7 @@
 #include "base/timeline.h"
 #include "comm/heap.h"
 #include "comm/link.h"
+#include "comm/slot.h"
 
 /* What one PE has moved since it was made. Local places count as well: the layers above skip what is direct. */
 typedef struct tulle__counters {
@@ -252,6 +253,36 @@ static inline int tulle__failure_rank(uint64_t code)
 static inline tulle_status tulle__failure_status(uint64_t code)
 {
     return (tulle_status)(code & 0xff);
+}
+
+static inline uint64_t tulle__slot_at(const tulle_comm *comm)
+{
+    return sizeof(tulle__fixed) + (uint64_t)comm->slot * tulle__slot_bytes(comm->pe->npes);
+}
+
+/* The fixed part of member `rank` of comm. */
+static inline tulle__place tulle__fixed_place(const tulle_comm *comm, int rank)
+{
+    return (tulle__place){.offset = 0,
+        .length = tulle__control_fixed(comm->pe->npes),
+        .generation = 0,
+        .rank = tulle__comm_world(comm, rank),
+        .segment = TULLE__CONTROL};
+}
+
+static inline tulle__fixed *tulle__fixed_own(tulle__pe *pe)
+{
+    return pe->link->ops->direct(pe->link, pe->rank, TULLE__CONTROL);
+}
+
+static inline tulle__slot *tulle__slot_own(tulle_comm *comm)
+{
+    return (tulle__slot *)(void *)((char *)tulle__fixed_own(comm->pe) + tulle__slot_at(comm));
+}
+
+static inline tulle__slot *tulle__slot_of(tulle__pe *pe, int slot)
+{
+    return tulle__slot_own(&(tulle_comm){.pe = pe, .slot = slot});
 }
 
 #endif

@@ -98,7 +98,7 @@ int tulle_launched_size(void)
     return tulle_launched_by() ? first_number(variables, 3, 1) : 1;
 }
 
-int tulle_launcher_usable(const tulle_launcher *launcher)
+bool tulle_launcher_usable(const tulle_launcher *launcher)
 {
     if (TULLE__NULL(launcher)) return 0;
     char path[4096];

@@ -10,7 +10,6 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "comm/comm.h"
-#include "comm/slot.h"
 
 /* Words of those beyond a power of two, behind the words of the rounds. */
 enum { ENTER = TULLE__ROUNDS - 2, LEAVE = TULLE__ROUNDS - 1 };

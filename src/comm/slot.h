@@ -6,8 +6,10 @@
 #ifndef TULLE_COMM_SLOT_H
 #define TULLE_COMM_SLOT_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/error.h"
-#include "comm/comm.h"
 
 enum {
     TULLE__SLOTS = 16,
@@ -45,36 +47,6 @@ static inline size_t tulle__slot_scratch(int npes)
 static inline size_t tulle__slot_bytes(int npes)
 {
     return sizeof(tulle__slot) + 2 * tulle__slot_scratch(npes);
-}
-
-static inline uint64_t tulle__slot_at(const tulle_comm *comm)
-{
-    return sizeof(tulle__fixed) + (uint64_t)comm->slot * tulle__slot_bytes(comm->pe->npes);
-}
-
-/* The fixed part of member `rank` of comm. */
-static inline tulle__place tulle__fixed_place(const tulle_comm *comm, int rank)
-{
-    return (tulle__place){.offset = 0,
-        .length = tulle__control_fixed(comm->pe->npes),
-        .generation = 0,
-        .rank = tulle__comm_world(comm, rank),
-        .segment = TULLE__CONTROL};
-}
-
-static inline tulle__fixed *tulle__fixed_own(tulle__pe *pe)
-{
-    return pe->link->ops->direct(pe->link, pe->rank, TULLE__CONTROL);
-}
-
-static inline tulle__slot *tulle__slot_own(tulle_comm *comm)
-{
-    return (tulle__slot *)(void *)((char *)tulle__fixed_own(comm->pe) + tulle__slot_at(comm));
-}
-
-static inline tulle__slot *tulle__slot_of(tulle__pe *pe, int slot)
-{
-    return tulle__slot_own(&(tulle_comm){.pe = pe, .slot = slot});
 }
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "comm/comm.h"
-#include "comm/slot.h"
 
 struct member {
     int color, key, world;

@@ -10,6 +10,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "comm/comm.h"
 #include "comm/registry.h"
 
@@ -50,13 +51,13 @@ int tulle_team_threads(const tulle_team *team)
     return team->options.threads;
 }
 
-int tulle_team_leads(const tulle_team *team)
+bool tulle_team_leads(const tulle_team *team)
 {
     if (TULLE__NULL(team)) return 0;
     return team->pe[0] != NULL;
 }
 
-int tulle_engine_usable(const char *name)
+bool tulle_engine_usable(const char *name)
 {
     if (TULLE__NULL(name)) return 0;
     const tulle__engine *engine;
@@ -72,13 +73,13 @@ static const tulle_comm *any_comm(const tulle_team *team)
     return &team->pe[rank]->comm;
 }
 
-int tulle_team_virtual(const tulle_team *team)
+bool tulle_team_virtual(const tulle_team *team)
 {
     if (TULLE__NULL(team)) return 0;
     return tulle__is_virtual(any_comm(team));
 }
 
-int tulle_team_sizes_only(const tulle_team *team)
+bool tulle_team_sizes_only(const tulle_team *team)
 {
     if (TULLE__NULL(team)) return 0;
     return tulle__is_hollow(any_comm(team));
@@ -238,7 +239,7 @@ static tulle_status open_team(const char *spec, int npes, const tulle_communicat
         return tulle__fail(TULLE_ERR_ARG, "a team of %d PEs; 1 to %d are possible", npes, PES_MOST);
     TULLE_TRY(tulle__alloc_zero(1, sizeof *team, "team", &team));
     team->communicator = communicator;
-    if (options) team->options = *options;
+    team->options = *options;
     TULLE_TRY(tulle__spec_parse(spec, &team->spec));
     snprintf(team->spec_text, sizeof team->spec_text, "%s", spec);
     TULLE_TRY(refuse_options(&team->options));
@@ -260,15 +261,17 @@ out:
 
 tulle_status tulle_team_new(const char *spec, int npes, const tulle_team_options *options, tulle_team **team)
 {
-    if (TULLE__NULL(spec) || TULLE__NULL(team)) return TULLE_ERR_ARG;
+    tulle_team_options own;
+    if (TULLE__NULL(spec) || TULLE__OPTIONS(options, &own) || TULLE__NULL(team)) return TULLE_ERR_ARG;
     return open_team(spec, npes, NULL, options, team);
 }
 
 tulle_status tulle_team_new_over(
     const char *spec, const tulle_communicator *communicator, const tulle_team_options *options, tulle_team **team)
 {
+    tulle_team_options own;
     if (TULLE__NULL(spec) || TULLE__NULL(communicator) || TULLE__NULL(communicator->family) ||
-        TULLE__NULL(communicator->comm) || TULLE__NULL(team))
+        TULLE__NULL(communicator->comm) || TULLE__OPTIONS(options, &own) || TULLE__NULL(team))
         return TULLE_ERR_ARG;
     return open_team(spec, 0, communicator, options, team);
 }
@@ -387,7 +390,7 @@ tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg)
     return status;
 }
 
-size_t tulle_team_memory_peak(tulle_team *team, int reset)
+size_t tulle_team_memory_peak(tulle_team *team, bool reset)
 {
     if (TULLE__NULL(team)) return 0;
     uint64_t most = 0;

@@ -183,7 +183,7 @@ static tulle_status apply_elements(void *arg)
     TULLE_TRY(gather(bound));
     for (int i = 0; i < bound->y->layout->mt; i++) {
         if (!tulle__tile_is_mine(bound->y, i, 0) || !tulle__tile_rows(bound->y, i)) continue;
-        tulle_tile y = tulle__tile_in_place(bound->y, i, 0);
+        tulle_own_tile y = tulle__own_tile_in_place(bound->y, i, 0);
         for (tulle_gidx c = 0; c < cols; c++) {
             multiply(bound, c, sum);
             for (tulle_gidx r = 0; r < rows; r++)

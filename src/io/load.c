@@ -12,6 +12,7 @@
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/options.h"
 #include "io/binsparse/binsparse.h"
 #include "io/dense.h"
 #include "io/file/entries.h"
@@ -21,7 +22,6 @@
 
 tulle__mtx_options tulle__mtx_options_for(const tulle_read_options *options)
 {
-    if (!options) return (tulle__mtx_options){0};
     return (tulle__mtx_options){.lenient = options->lenient,
         .zero_based = options->zero_based,
         .finite_only = options->finite_only,
@@ -274,9 +274,9 @@ static tulle_status read_tiles(tulle__dense *dense, tulle_mat *A)
 {
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile tile;
+            tulle_own_tile tile;
             if (!tulle__tile_is_mine(A, i, j)) continue;
-            tulle_status status = tulle_mat_tile(A, i, j, &tile);
+            tulle_status status = tulle_mat_own_tile(A, i, j, &tile);
             if (status == TULLE_OK && tile.nnz)
                 status = tulle__dense_read(dense, A->layout->row_cut[i], tile.m, A->layout->col_cut[j], tile.n, A->type,
                     tile.order, tile.ld, tile.val);
@@ -305,7 +305,7 @@ static tulle_status fill_from_file(const tulle__loading *load, tulle_mat *A)
     return status;
 }
 
-static void scatter(const tulle_tile *from, const tulle_tile *to)
+static void scatter(const tulle_tile *from, const tulle_own_tile *to)
 {
     for (tulle_gidx r = 0; from->rowptr && r < from->m; r++)
         for (int64_t e = from->rowptr[r]; e < from->rowptr[r + 1]; e++) {
@@ -321,10 +321,11 @@ static tulle_status fill_from_sparse(tulle_mat *S, tulle_mat *A)
 {
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile from, to;
+            tulle_tile from;
+            tulle_own_tile to;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             tulle_status status = tulle_mat_tile(S, i, j, &from);
-            if (status == TULLE_OK) status = tulle_mat_tile(A, i, j, &to);
+            if (status == TULLE_OK) status = tulle_mat_own_tile(A, i, j, &to);
             if (status != TULLE_OK) return status;
             scatter(&from, &to);
         }
@@ -415,12 +416,12 @@ static tulle_status load_sparse(tulle__loading *load, tulle_mat **A)
 tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_layout *layout, tulle_kind kind,
     const tulle_read_options *options, char *warnings, tulle_mat **A)
 {
+    tulle_read_options chosen;
     if (TULLE__NULL(comm) || TULLE__NULL(operand) || TULLE__OUTSIDE(kind, TULLE_CSR) || TULLE__NULL(A) ||
-        (options && (TULLE__OUTSIDE(options->type, TULLE_TYPE_COUNT - 1) ||
-                        TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))))
+        TULLE__OPTIONS(options, &chosen) || TULLE__OUTSIDE(options->type, TULLE_TYPE_COUNT - 1) ||
+        TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))
         return tulle__refuse(comm);
     char unread[TULLE_WARNINGS_MAX];
-    tulle_read_options chosen = options ? *options : TULLE_READ_DEFAULT;
     tulle_layout *rows = NULL;
     tulle_operand_shape shape;
     tulle__loading load = {comm, operand, layout, &chosen, warnings ? warnings : unread, &shape};

@@ -54,7 +54,7 @@ struct counted {
     const tulle__generator *generator;
     int64_t r0, c0, c1;
     const int64_t *rowptr;
-    const tulle_tile *tile;
+    const tulle_own_tile *tile;
 };
 
 static tulle_status put_part(void *arg, int thread, int nthreads)
@@ -62,7 +62,7 @@ static tulle_status put_part(void *arg, int thread, int nthreads)
     const struct counted *c = arg;
     int64_t begin = c->tile->m * thread / nthreads, end = c->tile->m * (thread + 1) / nthreads;
     tulle__generator_put(c->generator, c->r0 + begin, c->r0 + end, c->c0, c->c1, c->tile->type, c->rowptr + begin,
-        (int32_t *)(uintptr_t)c->tile->colind, c->tile->val);
+        c->tile->colind, c->tile->val);
     return TULLE_OK;
 }
 
@@ -73,7 +73,7 @@ static tulle_status make_counted(const tulle__loading *load, const tulle__genera
     struct counted counted = {.generator = g, .r0 = l->row_cut[i], .c0 = l->col_cut[j], .c1 = l->col_cut[j + 1]};
     int64_t rows = l->row_cut[i + 1] - l->row_cut[i], *rowptr = NULL;
     tulle__context *context;
-    tulle_tile tile;
+    tulle_own_tile tile;
     int32_t width;
     tulle_status status;
     TULLE_TRY(tulle__narrow(counted.c1 - counted.c0, "the number of columns of a tile", &width));
@@ -82,7 +82,7 @@ static tulle_status make_counted(const tulle__loading *load, const tulle__genera
     tulle__generator_count(g, l->row_cut[i], l->row_cut[i + 1], counted.c0, counted.c1, rowptr);
     if (!rowptr[rows]) goto out;
     TULLE_TRY(tulle__mat_place(A, i, j, rowptr[rows], &tile));
-    memcpy((void *)(uintptr_t)tile.rowptr, rowptr, ((size_t)rows + 1) * sizeof *rowptr);
+    memcpy(tile.rowptr, rowptr, ((size_t)rows + 1) * sizeof *rowptr);
     counted.rowptr = rowptr;
     counted.tile = &tile;
     status = tulle__pool_run(context->pool, put_part, &counted);
@@ -101,7 +101,7 @@ static tulle_status make_tiles(const tulle__loading *load, const tulle__generato
             int64_t *rowptr, nnz;
             int32_t *colind;
             void *val;
-            tulle_tile tile;
+            tulle_own_tile tile;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             if (tulle__generator_counts(g)) {
                 TULLE_TRY(make_counted(load, g, i, j, A));
@@ -111,8 +111,8 @@ static tulle_status make_tiles(const tulle__loading *load, const tulle__generato
                 A->type, &rowptr, &colind, &val, &nnz));
             status = nnz ? tulle__mat_place(A, i, j, nnz, &tile) : TULLE_OK;
             if (status == TULLE_OK && nnz) {
-                memcpy((void *)(uintptr_t)tile.rowptr, rowptr, ((size_t)tile.m + 1) * sizeof *rowptr);
-                memcpy((void *)(uintptr_t)tile.colind, colind, (size_t)nnz * sizeof *colind);
+                memcpy(tile.rowptr, rowptr, ((size_t)tile.m + 1) * sizeof *rowptr);
+                memcpy(tile.colind, colind, (size_t)nnz * sizeof *colind);
                 memcpy(tile.val, val, (size_t)nnz * tulle_type_size(A->type));
             }
             tulle__free(rowptr);
@@ -156,9 +156,9 @@ tulle_status tulle__fill_generated(const tulle__loading *load, tulle_mat *A)
     if (status != TULLE_OK) return status;
     for (int i = 0; i < A->layout->mt && status == TULLE_OK; i++)
         for (int j = 0; j < A->layout->nt && status == TULLE_OK; j++) {
-            tulle_tile t;
+            tulle_own_tile t;
             if (!tulle__tile_is_mine(A, i, j)) continue;
-            status = tulle_mat_tile(A, i, j, &t);
+            status = tulle_mat_own_tile(A, i, j, &t);
             if (status == TULLE_OK && t.nnz)
                 status = tulle__generator_fill(generator, A->layout->row_cut[i], A->layout->row_cut[i + 1],
                     A->layout->col_cut[j], A->layout->col_cut[j + 1], A->type, t.val, t.ld, 1);

@@ -420,7 +420,7 @@ int64_t tulle_rows_nnz(const tulle_rows *rows)
 
 tulle_type tulle_rows_type(const tulle_rows *rows)
 {
-    if (TULLE__NULL(rows)) return TULLE_F32;
+    if (TULLE__NULL(rows)) return TULLE_F64;
     return rows->type;
 }
 

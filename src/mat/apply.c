@@ -12,8 +12,8 @@ static double element(const tulle_tile *t, int64_t e)
     return t->type == TULLE_F32 ? (double)((const float *)t->val)[e] : ((const double *)t->val)[e];
 }
 
-tulle_status tulle__mat_apply(
-    tulle_mat *X, tulle_op op, const double *x, const double *w, double *y, double *z, double *longest, double *count)
+tulle_status tulle__mat_apply(const tulle_mat *X, tulle_op op, const double *x, const double *w, double *y, double *z,
+    double *longest, double *count)
 {
     const tulle_layout *l = X->layout;
     tulle_gidx rows = op == TULLE_OP_N ? l->m : l->n;
@@ -54,7 +54,7 @@ static double element_at(const tulle_tile *t, tulle_gidx r, tulle_gidx c)
     return t->type == TULLE_F32 ? (double)((const float *)t->val)[at] : ((const double *)t->val)[at];
 }
 
-tulle_status tulle__column_gather(tulle_mat *B, tulle_gidx c, double *b)
+tulle_status tulle__column_gather(const tulle_mat *B, tulle_gidx c, double *b)
 {
     const tulle_layout *l = B->layout;
     tulle_status status = TULLE_OK;

@@ -290,7 +290,7 @@ static tulle_status read_run(struct work *w, int r, int part, int64_t from, int6
 
 /* Hands all runs of the k-th of my tiles to `use`, in the order of the PEs. */
 static tulle_status each_run(struct work *w, int64_t k, int part,
-    void (*use)(const struct run *run, const tulle_tile *tile), const tulle_tile *tile)
+    void (*use)(const struct run *run, const tulle_own_tile *tile), const tulle_own_tile *tile)
 {
     for (int r = 0; r < w->comm->size; r++) {
         const struct inbox *in = &w->inbox[r];
@@ -306,24 +306,24 @@ static tulle_status each_run(struct work *w, int64_t k, int part,
     return TULLE_OK;
 }
 
-static void count_rows(const struct run *run, const tulle_tile *tile)
+static void count_rows(const struct run *run, const tulle_own_tile *tile)
 {
-    int64_t *rowptr = (int64_t *)(uintptr_t)tile->rowptr;
+    int64_t *rowptr = tile->rowptr;
     for (int64_t e = 0; e < run->count; e++) rowptr[run->row[e]]++;
 }
 
 /* Placing moves the start of each row to its end, which is the start of the next: rewind_rows puts that right. */
-static void place_columns(const struct run *run, const tulle_tile *tile)
+static void place_columns(const struct run *run, const tulle_own_tile *tile)
 {
-    int64_t *cursor = (int64_t *)(uintptr_t)tile->rowptr;
-    int32_t *colind = (int32_t *)(uintptr_t)tile->colind;
+    int64_t *cursor = tile->rowptr;
+    int32_t *colind = tile->colind;
     const int32_t *col = run->other;
     for (int64_t e = 0; e < run->count; e++) colind[cursor[run->row[e]]++] = col[e];
 }
 
-static void place_values(const struct run *run, const tulle_tile *tile)
+static void place_values(const struct run *run, const tulle_own_tile *tile)
 {
-    int64_t *cursor = (int64_t *)(uintptr_t)tile->rowptr;
+    int64_t *cursor = tile->rowptr;
     if (tile->type == TULLE_F32) {
         const float *val = run->other;
         for (int64_t e = 0; e < run->count; e++) ((float *)tile->val)[cursor[run->row[e]]++] = val[e];
@@ -333,9 +333,9 @@ static void place_values(const struct run *run, const tulle_tile *tile)
     }
 }
 
-static void rewind_rows(const tulle_tile *tile)
+static void rewind_rows(const tulle_own_tile *tile)
 {
-    int64_t *rowptr = (int64_t *)(uintptr_t)tile->rowptr;
+    int64_t *rowptr = tile->rowptr;
     memmove(rowptr + 1, rowptr, (size_t)tile->m * sizeof *rowptr);
     rowptr[0] = 0;
 }
@@ -344,12 +344,12 @@ static tulle_status build_structure(struct work *w, tulle_mat *A, int i, int j)
 {
     tulle_status status = TULLE_OK;
     int64_t k = w->ordinal[tulle__tile_index(A, i, j)], nnz = 0;
-    tulle_tile tile;
+    tulle_own_tile tile;
     for (int r = 0; r < w->comm->size; r++)
         if (w->inbox[r].start) nnz += w->inbox[r].start[k + 1] - w->inbox[r].start[k];
     if (!nnz) return TULLE_OK;
     TULLE_TRY(tulle__mat_reserve(A, i, j, nnz, &tile));
-    int64_t *rowptr = (int64_t *)(uintptr_t)tile.rowptr, sum = 0;
+    int64_t *rowptr = tile.rowptr, sum = 0;
     memset(rowptr, 0, ((size_t)tile.m + 1) * sizeof *rowptr);
     TULLE_TRY(each_run(w, k, ROWS, count_rows, &tile));
     for (tulle_gidx r = 0; r <= tile.m; r++) {
@@ -364,17 +364,17 @@ out:
 }
 
 /* The view of an own tile that has been placed; 0: it is empty. */
-static int placed_tile(tulle_mat *A, int i, int j, tulle_tile *tile)
+static int placed_tile(tulle_mat *A, int i, int j, tulle_own_tile *tile)
 {
     const tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
     if (!record->place.generation) return 0;
-    *tile = tulle__tile_view(A, i, j, record, tulle__direct(A->comm, &record->place));
+    *tile = tulle__own_tile_view(A, i, j, record, tulle__direct(A->comm, &record->place));
     return 1;
 }
 
 static tulle_status build_values(struct work *w, tulle_mat *A, int i, int j)
 {
-    tulle_tile tile;
+    tulle_own_tile tile;
     if (!placed_tile(A, i, j, &tile)) return TULLE_OK;
     tulle_status status = tulle__mat_commit(A, i, j);
     if (status == TULLE_OK) status = each_run(w, w->ordinal[tulle__tile_index(A, i, j)], VALS, place_values, &tile);
@@ -384,7 +384,7 @@ static tulle_status build_values(struct work *w, tulle_mat *A, int i, int j)
 
 static tulle_status finish_tile(struct work *w, tulle_mat *A, int i, int j)
 {
-    tulle_tile tile;
+    tulle_own_tile tile;
     if (!placed_tile(A, i, j, &tile)) return TULLE_OK;
     return tulle__tile_sort(A, i, j, &tile, w->context->pool, w->assembly);
 }

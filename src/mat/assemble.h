@@ -21,7 +21,7 @@
 #ifndef TULLE_MAT_ASSEMBLE_H
 #define TULLE_MAT_ASSEMBLE_H
 
-#include "mat/mat.h"
+#include "mat/sort_tile.h"
 
 /* A run of entries: global zero-based indices, int32_t or int64_t, values of the matrix's type or NULL for ones. */
 typedef struct tulle__entry_block {
@@ -36,17 +36,6 @@ typedef struct tulle__entry_source {
     void (*block)(void *context, int64_t b, tulle__entry_block *block);
     void (*release)(void *context, int64_t b); /* the block will not be asked for again; may be NULL */
 } tulle__entry_source;
-
-typedef enum tulle__mirror { TULLE__MIRROR_NONE, TULLE__MIRROR_SYMMETRIC, TULLE__MIRROR_SKEW } tulle__mirror;
-
-typedef struct tulle__assembly {
-    tulle__mirror mirror; /* also (j, i) for each (i, j), i != j, negated if skew */
-    tulle_duplicates duplicates;
-    int drop_zeros;
-    /* out, of this PE's tiles: entries that fell on one before them; the first such place if they are refused */
-    int64_t repeated;
-    tulle_gidx row, col;
-} tulle__assembly;
 
 /* Collective; ends in agreement. */
 tulle_status tulle__assemble(tulle_comm *comm, const tulle_layout *layout, tulle_type type,

@@ -86,7 +86,7 @@ tulle_status tulle__block_look(tulle__pool *pool, const tulle__tile_row *rows, t
 }
 
 /* Of the tiles of this PE. */
-static tulle_status look_here(tulle_mat *A, tulle__blocks_facts *here)
+static tulle_status look_here(const tulle_mat *A, tulle__blocks_facts *here)
 {
     tulle__context *context = NULL;
     tulle_status status = tulle__context_get(A->comm, &context);
@@ -102,7 +102,7 @@ static tulle_status look_here(tulle_mat *A, tulle__blocks_facts *here)
 }
 
 /* Collective: of all rows. */
-static tulle_status look(tulle_mat *A, tulle__blocks_facts *facts)
+static tulle_status look(const tulle_mat *A, tulle__blocks_facts *facts)
 {
     tulle_comm *comm = A->comm;
     tulle__blocks_facts here, *all = NULL;
@@ -152,7 +152,7 @@ tulle_status tulle__block_settle(tulle_gidx m, tulle_gidx n, const tulle__blocks
 }
 
 tulle_status tulle__block_choose(
-    tulle_mat *A, const tulle__block_wanted *w, int half_of_entries, tulle__block_choice *choice)
+    const tulle_mat *A, const tulle__block_wanted *w, int half_of_entries, tulle__block_choice *choice)
 {
     tulle__blocks_facts facts = {0};
     tulle_status status = tulle__block_must_look(w) ? look(A, &facts) : TULLE_OK;

@@ -41,7 +41,7 @@ tulle_status tulle__block_look(tulle__pool *pool, const tulle__tile_row *rows, t
  * half of single entries. TULLE_ERR_ARG for half of what is not symmetric bit by bit, and blocks that do not divide A.
  */
 tulle_status tulle__block_choose(
-    tulle_mat *A, const tulle__block_wanted *wanted, int half_of_entries, tulle__block_choice *choice);
+    const tulle_mat *A, const tulle__block_wanted *wanted, int half_of_entries, tulle__block_choice *choice);
 
 /* The same from facts of all of the matrix, which need not be known where nothing must be; local. */
 tulle_status tulle__block_settle(tulle_gidx m, tulle_gidx n, const tulle__blocks_facts *facts,

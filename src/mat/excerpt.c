@@ -124,7 +124,7 @@ static void cut_sparse(tulle__excerpt *e, const tulle__rows *rows, const int64_t
     e->bytes = (size_t)nnz * (sizeof(int32_t) + size);
 }
 
-tulle_status tulle__rowptr_read(tulle_mat *B, int i, int j, int64_t **rowptr)
+tulle_status tulle__rowptr_read(const tulle_mat *B, int i, int j, int64_t **rowptr)
 {
     size_t rows = (size_t)tulle__tile_rows(B, i) + 1;
     int group = tulle__comm_group(B->comm);
@@ -213,7 +213,7 @@ int64_t tulle__excerpt_entries(const tulle__excerpt *e)
     return e->nnz;
 }
 
-tulle_status tulle__excerpt_start(tulle_mat *B, int i, int j, const tulle__excerpt *e, void *to_block, int *group)
+tulle_status tulle__excerpt_start(const tulle_mat *B, int i, int j, const tulle__excerpt *e, void *to_block, int *group)
 {
     size_t size = tulle_type_size(B->type);
     const tulle__tile_record *record = &B->directory[tulle__tile_index(B, i, j)];
@@ -245,7 +245,7 @@ tulle_status tulle__excerpt_start(tulle_mat *B, int i, int j, const tulle__excer
 }
 
 /* Of sizes only: a list of as many ranges, of as many bytes in all, which moves nothing. */
-static tulle_status start_hollow(tulle_mat *B, const tulle__place *place, const tulle__excerpt *e, int *group)
+static tulle_status start_hollow(const tulle_mat *B, const tulle__place *place, const tulle__excerpt *e, int *group)
 {
     int n = (int)tulle__excerpt_ranges(e);
     tulle__range *range;
@@ -260,7 +260,7 @@ static tulle_status start_hollow(tulle_mat *B, const tulle__place *place, const 
     return TULLE_OK;
 }
 
-tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excerpt *e, tulle__fetch *fetch)
+tulle_status tulle__excerpt_fetch(const tulle_mat *B, int i, int j, const tulle__excerpt *e, tulle__fetch *fetch)
 {
     tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = B->directory[tulle__tile_index(B, i, j)]};
     f.block = tulle__peek(B->comm, &f.record.place);

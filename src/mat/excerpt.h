@@ -27,7 +27,7 @@ tulle_status tulle__rows_of_bits(const uint64_t *bits, int64_t words, tulle__row
 void tulle__rows_fini(tulle__rows *rows);
 
 /* The row pointers of sparse tile (i, j) of any PE, read now; to be freed. */
-tulle_status tulle__rowptr_read(tulle_mat *B, int i, int j, int64_t **rowptr);
+tulle_status tulle__rowptr_read(const tulle_mat *B, int i, int j, int64_t **rowptr);
 
 /* Whether rows of the tile can be fetched by themselves: it is remote, and its rows lie together. */
 int tulle__excerpt_possible(const tulle_mat *B, int i, int j);
@@ -49,9 +49,10 @@ size_t tulle__excerpt_held(const tulle__excerpt *excerpt);
 size_t tulle__excerpt_room(const tulle_mat *B, int i, int j, const tulle__excerpt *excerpt);
 int64_t tulle__excerpt_entries(const tulle__excerpt *excerpt);
 /* Starts fetching it into such a block; *group < 0: nothing to wait for. */
-tulle_status tulle__excerpt_start(tulle_mat *B, int i, int j, const tulle__excerpt *excerpt, void *block, int *group);
+tulle_status tulle__excerpt_start(
+    const tulle_mat *B, int i, int j, const tulle__excerpt *excerpt, void *block, int *group);
 
 /* As tulle__fetch_init. */
-tulle_status tulle__excerpt_fetch(tulle_mat *B, int i, int j, const tulle__excerpt *excerpt, tulle__fetch *fetch);
+tulle_status tulle__excerpt_fetch(const tulle_mat *B, int i, int j, const tulle__excerpt *excerpt, tulle__fetch *fetch);
 
 #endif

@@ -36,7 +36,7 @@ tulle__fetch tulle__fetch_share(const tulle__fetch *fetch)
 enum { RANGES = 128 }; /* of one vector get */
 
 /* The lines of a part of a dense tile, one behind the other. */
-static void get_lines(tulle_mat *A, int i, int j, int group, char *to)
+static void get_lines(const tulle_mat *A, int i, int j, int group, char *to)
 {
     tulle__spot spot = tulle__view_spot(A, i, j);
     tulle__range range[RANGES];
@@ -57,7 +57,7 @@ static void get_lines(tulle_mat *A, int i, int j, int group, char *to)
     }
 }
 
-void tulle__fetch_start(tulle_mat *A, int i, int j, int group, void *to)
+void tulle__fetch_start(const tulle_mat *A, int i, int j, int group, void *to)
 {
     const tulle__place *place = &A->directory[tulle__tile_index(A, i, j)].place;
     if (A->whole)
@@ -66,7 +66,7 @@ void tulle__fetch_start(tulle_mat *A, int i, int j, int group, void *to)
         tulle__get(A->comm, group, place, 0, to, place->length);
 }
 
-tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch)
+tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch)
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
     tulle__fetch f = {.A = A, .i = i, .j = j, .group = -1, .record = *record};
@@ -88,7 +88,7 @@ tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch)
 
 tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile)
 {
-    tulle_mat *A = fetch->A;
+    const tulle_mat *A = fetch->A;
     if (fetch->group >= 0) {
         int group = fetch->group;
         fetch->group = -1;
@@ -107,7 +107,7 @@ void tulle__fetch_fini(tulle__fetch *fetch)
     *fetch = (tulle__fetch){.group = -1};
 }
 
-tulle_status tulle_mat_get_tile(tulle_mat *A, int i, int j, tulle_fetch **fetch)
+tulle_status tulle_mat_get_tile(const tulle_mat *A, int i, int j, tulle_fetch **fetch)
 {
     if (TULLE__NULL(A) || TULLE__NULL(fetch)) return TULLE_ERR_ARG;
     tulle_fetch *f;

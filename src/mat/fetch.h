@@ -9,16 +9,16 @@
 #include "mat/mat.h"
 
 typedef struct tulle__fetch {
-    tulle_mat *A;
+    const tulle_mat *A;
     int i, j, group;           /* group < 0: nothing to wait for */
     void *block;               /* where the tile's block can be read */
     int *users;                /* fetches that share the buffer, which begins with this; NULL: there is none */
     tulle__tile_record record; /* of what comes: the tile, or an excerpt of it */
 } tulle__fetch;
 
-tulle_status tulle__fetch_init(tulle_mat *A, int i, int j, tulle__fetch *fetch);
+tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch);
 /* Starts getting a tile with entries to where there is room for its bytes, without gaps. */
-void tulle__fetch_start(tulle_mat *A, int i, int j, int group, void *to);
+void tulle__fetch_start(const tulle_mat *A, int i, int j, int group, void *to);
 /* Another fetch of the same tile, which shares what comes. */
 tulle__fetch tulle__fetch_share(const tulle__fetch *fetch);
 /* Room for `bytes` at fetch->block, for one that was not shared yet. */

@@ -39,7 +39,7 @@ void tulle_cuts_weighted(tulle_gidx n, const int64_t *weight, int parts, tulle_g
     for (; p <= parts; p++) cut[p] = n;
 }
 
-void tulle_grid_square(int npes, int tall, int *rows, int *cols)
+void tulle_grid_square(int npes, bool tall, int *rows, int *cols)
 {
     int low = 1;
     if (TULLE__NULL(rows) || TULLE__NULL(cols)) return;

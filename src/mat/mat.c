@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "mat/context.h"
-#include "mat/view.h"
 
 static uint64_t round64(uint64_t bytes)
 {
@@ -44,7 +43,7 @@ int64_t tulle_mat_nnz(const tulle_mat *A)
 
 tulle_type tulle_mat_type(const tulle_mat *A)
 {
-    if (TULLE__NULL(A)) return TULLE_F32;
+    if (TULLE__NULL(A)) return TULLE_F64;
     return A->type;
 }
 
@@ -81,9 +80,44 @@ size_t tulle_mat_bytes(const tulle_mat *A)
     return bytes;
 }
 
-tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block)
+/* The tile of the whole that tile (i, j) of the view is a part of. */
+static void tile_of_whole(const tulle_mat *view, int i, int j, int *wi, int *wj)
 {
-    tulle_tile tile = {.kind = A->kind,
+    const tulle_layout *l = view->whole->layout;
+    *wi = tulle__layout_find(l->row_cut, l->mt, view->layout->row_cut[i]);
+    *wj = tulle__layout_find(l->col_cut, l->nt, view->layout->col_cut[j]);
+}
+
+tulle__spot tulle__view_spot(const tulle_mat *view, int i, int j)
+{
+    const tulle_mat *X = view->whole;
+    int wi, wj, by_row = X->order == TULLE_ROW_MAJOR;
+    tile_of_whole(view, i, j, &wi, &wj);
+    tulle__spot spot = {.place = X->directory[tulle__tile_index(X, wi, wj)].place,
+        .ld = by_row ? tulle__tile_cols(X, wj) : tulle__tile_rows(X, wi)};
+    tulle_gidx row = view->layout->row_cut[i] - X->layout->row_cut[wi],
+               col = view->layout->col_cut[j] - X->layout->col_cut[wj];
+    spot.first = by_row ? row * spot.ld + col : col * spot.ld + row;
+    return spot;
+}
+
+tulle_tile tulle__tile_of(const tulle_own_tile *own)
+{
+    return (tulle_tile){.kind = own->kind,
+        .type = own->type,
+        .order = own->order,
+        .m = own->m,
+        .n = own->n,
+        .ld = own->ld,
+        .nnz = own->nnz,
+        .rowptr = own->rowptr,
+        .colind = own->colind,
+        .val = own->val};
+}
+
+tulle_own_tile tulle__own_tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block)
+{
+    tulle_own_tile tile = {.kind = A->kind,
         .type = A->type,
         .order = A->order,
         .m = tulle__tile_rows(A, i),
@@ -94,9 +128,9 @@ tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_
         tile.val = block;
         return tile;
     }
-    if (A->borrowed) {
-        tile.rowptr = A->borrowed->rowptr;
-        tile.colind = A->borrowed->colind;
+    if (A->borrowed) { /* the caller's, who may change them */
+        tile.rowptr = (int64_t *)(uintptr_t)A->borrowed->rowptr;
+        tile.colind = (tulle_lidx *)(uintptr_t)A->borrowed->colind;
         tile.val = (void *)(uintptr_t)A->borrowed->val;
     } else if (block) {
         tulle__csr_offsets o = tulle__csr_offsets_of(tile.m, tile.nnz, A->type);
@@ -107,6 +141,12 @@ tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_
     return tile;
 }
 
+tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block)
+{
+    tulle_own_tile tile = tulle__own_tile_view(A, i, j, record, block);
+    return tulle__tile_of(&tile);
+}
+
 void *tulle__tile_direct(const tulle_mat *A, int i, int j)
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
@@ -115,11 +155,23 @@ void *tulle__tile_direct(const tulle_mat *A, int i, int j)
     return block;
 }
 
-tulle_tile tulle__tile_in_place(const tulle_mat *A, int i, int j)
+static tulle_own_tile own_tile(const tulle_mat *A, int i, int j)
 {
-    tulle_tile tile = tulle__tile_view(A, i, j, &A->directory[tulle__tile_index(A, i, j)], tulle__tile_direct(A, i, j));
+    tulle_own_tile tile =
+        tulle__own_tile_view(A, i, j, &A->directory[tulle__tile_index(A, i, j)], tulle__tile_direct(A, i, j));
     if (A->whole) tile.ld = tulle__view_spot(A, i, j).ld;
     return tile;
+}
+
+tulle_own_tile tulle__own_tile_in_place(tulle_mat *A, int i, int j)
+{
+    return own_tile(A, i, j);
+}
+
+tulle_tile tulle__tile_in_place(const tulle_mat *A, int i, int j)
+{
+    tulle_own_tile tile = own_tile(A, i, j);
+    return tulle__tile_of(&tile);
 }
 
 tulle__csr tulle__tile_csr(const tulle_tile *tile)
@@ -131,13 +183,13 @@ tulle__csr tulle__tile_csr(const tulle_tile *tile)
         .val = tile->val};
 }
 
-static void give_record(tulle_mat *A, tulle__tile_record *record)
+static void give_record(const tulle_mat *A, tulle__tile_record *record)
 {
     if (record->place.generation) tulle__heap_give(A->comm->pe->data, &record->place);
     *record = (tulle__tile_record){.nnz = 0};
 }
 
-void tulle__mat_unplace(tulle_mat *A)
+void tulle__mat_unplace(const tulle_mat *A)
 {
     for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) give_record(A, &A->replaced[t]);
 }
@@ -217,7 +269,7 @@ tulle_status tulle_mat_renew(tulle_mat *A)
 
 /* A new block for own tile (i, j) of which `committed` bytes are used at first. */
 static tulle_status place_block(
-    tulle_mat *A, int i, int j, int64_t nnz, size_t bytes, size_t committed, tulle_tile *tile)
+    tulle_mat *A, int i, int j, int64_t nnz, size_t bytes, size_t committed, tulle_own_tile *tile)
 {
     tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
     tulle__place place;
@@ -225,40 +277,37 @@ static tulle_status place_block(
     if (status != TULLE_OK) return status;
     give_record(A, record);
     *record = (tulle__tile_record){place, nnz};
-    *tile = tulle__tile_view(A, i, j, record, tulle__direct(A->comm, &place));
+    *tile = tulle__own_tile_view(A, i, j, record, tulle__direct(A->comm, &place));
     return TULLE_OK;
 }
 
-tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
+tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile)
 {
     size_t bytes = A->kind == TULLE_CSR ? tulle__csr_offsets_of(tulle__tile_rows(A, i), nnz, A->type).length
                                         : (size_t)nnz * tulle_type_size(A->type);
     return place_block(A, i, j, nnz, bytes, bytes, tile);
 }
 
-tulle__csr_result tulle__tile_csr_result(const tulle_tile *tile, int64_t nnz)
+tulle__csr_result tulle__tile_csr_result(const tulle_own_tile *tile, int64_t nnz)
 {
-    return (tulle__csr_result){.nnz = nnz,
-        .rowptr = (int64_t *)(uintptr_t)tile->rowptr,
-        .colind = (int32_t *)(uintptr_t)tile->colind,
-        .val = tile->val};
+    return (tulle__csr_result){.nnz = nnz, .rowptr = tile->rowptr, .colind = tile->colind, .val = tile->val};
 }
 
 tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result)
 {
-    tulle_tile tile;
+    tulle_own_tile tile;
     tulle_status status = tulle__mat_place(A, i, j, nnz, &tile);
     if (status == TULLE_OK) *result = tulle__tile_csr_result(&tile, nnz);
     return status;
 }
 
-tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
+tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile)
 {
     tulle__csr_offsets o = tulle__csr_offsets_of(tulle__tile_rows(A, i), nnz, A->type);
     return place_block(A, i, j, nnz, o.length, o.val, tile);
 }
 
-tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile)
+tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile)
 {
     tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
     tulle_gidx m = tulle__tile_rows(A, i);
@@ -271,7 +320,7 @@ tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_ti
     tulle_status status = tulle__heap_trim(A->comm->pe->data, &record->place, front, has.length);
     if (status != TULLE_OK) return status;
     record->nnz = nnz;
-    *tile = tulle__tile_view(A, i, j, record, base + front);
+    *tile = tulle__own_tile_view(A, i, j, record, base + front);
     return TULLE_OK;
 }
 
@@ -310,7 +359,7 @@ tulle_status tulle__mat_make(
                 goto out;
             }
             if (!tulle__tile_is_mine(A, i, j) || !count) continue;
-            tulle_tile tile;
+            tulle_own_tile tile;
             TULLE_TRY(tulle__mat_place(A, i, j, count, &tile));
         }
     tulle__pe_own(comm->pe, &A->owned, tulle__mat_free_owned);
@@ -375,15 +424,29 @@ tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tul
     return new_mat(comm, layout, TULLE_CSR, type, TULLE_ROW_MAJOR, 0, A);
 }
 
-tulle_status tulle_mat_tile(tulle_mat *A, int i, int j, tulle_tile *tile)
+static tulle_status check_own(const tulle_mat *A, int i, int j)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(tile)) return TULLE_ERR_ARG;
     if (i < 0 || i >= A->layout->mt || j < 0 || j >= A->layout->nt)
         return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) of %d x %d", i, j, A->layout->mt, A->layout->nt);
     if (!tulle__tile_is_mine(A, i, j))
         return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) belongs to PE %d", i, j, tulle__layout_owner(A->layout, i, j));
-    *tile = tulle__tile_in_place(A, i, j);
     return TULLE_OK;
+}
+
+tulle_status tulle_mat_tile(const tulle_mat *A, int i, int j, tulle_tile *tile)
+{
+    if (TULLE__NULL(A) || TULLE__NULL(tile)) return TULLE_ERR_ARG;
+    tulle_status status = check_own(A, i, j);
+    if (status == TULLE_OK) *tile = tulle__tile_in_place(A, i, j);
+    return status;
+}
+
+tulle_status tulle_mat_own_tile(tulle_mat *A, int i, int j, tulle_own_tile *tile)
+{
+    if (TULLE__NULL(A) || TULLE__NULL(tile)) return TULLE_ERR_ARG;
+    tulle_status status = check_own(A, i, j);
+    if (status == TULLE_OK) *tile = own_tile(A, i, j);
+    return status;
 }
 
 static tulle_status check_replacement(const tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind)
@@ -405,8 +468,8 @@ tulle_status tulle_mat_replace(
     tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind, const void *val)
 {
     if (TULLE__NULL(A) || TULLE__NULL(rowptr)) return TULLE_ERR_ARG;
-    tulle_tile tile;
-    tulle_status status = tulle_mat_tile(A, i, j, &tile);
+    tulle_own_tile tile;
+    tulle_status status = tulle_mat_own_tile(A, i, j, &tile);
     if (status == TULLE_OK && A->kind != TULLE_CSR)
         status = tulle__fail(TULLE_ERR_ARG, "only sparse tiles are replaced; write dense ones in place");
     if (status == TULLE_OK && A->borrowed)
@@ -414,8 +477,8 @@ tulle_status tulle_mat_replace(
     if (status == TULLE_OK) status = check_replacement(A, i, j, rowptr, colind);
     if (status == TULLE_OK) status = tulle__mat_place(A, i, j, rowptr[tile.m], &tile);
     if (status != TULLE_OK) return status;
-    memcpy((void *)(uintptr_t)tile.rowptr, rowptr, ((size_t)tile.m + 1) * sizeof *rowptr);
-    if (tile.nnz) memcpy((void *)(uintptr_t)tile.colind, colind, (size_t)tile.nnz * sizeof *colind);
+    memcpy(tile.rowptr, rowptr, ((size_t)tile.m + 1) * sizeof *rowptr);
+    if (tile.nnz) memcpy(tile.colind, colind, (size_t)tile.nnz * sizeof *colind);
     if (val)
         memcpy(tile.val, val, (size_t)tile.nnz * tulle_type_size(A->type));
     else
@@ -428,7 +491,7 @@ tulle_status tulle_mat_replace(
 }
 
 struct fill {
-    tulle_tile tile;
+    tulle_own_tile tile;
     tulle_gidx row, col;
     uint64_t seed;
 };
@@ -461,7 +524,7 @@ tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed)
         for (int j = 0; status == TULLE_OK && j < A->layout->nt; j++) {
             if (!tulle__tile_is_mine(A, i, j) || tulle__is_hollow(A->comm)) continue;
             struct fill fill = {.row = A->layout->row_cut[i], .col = A->layout->col_cut[j], .seed = seed};
-            status = tulle_mat_tile(A, i, j, &fill.tile);
+            status = tulle_mat_own_tile(A, i, j, &fill.tile);
             if (status == TULLE_OK) status = tulle__pool_run(context->pool, fill_part, &fill);
         }
     return tulle_comm_agree(A->comm, status);

@@ -30,7 +30,7 @@ struct tulle_mat {
     tulle__tile_record *replaced;   /* [mt * nt], own tiles waiting for renew; generation 0: none */
     const tulle_csr_rows *borrowed; /* NULL, or the caller's arrays behind the only tile */
     tulle_csr_rows borrowed_rows;
-    int unordered;          /* rows may be in no order, on any PE: the same on all (row_order.c) */
+    bool unordered;         /* rows may be in no order, on any PE: the same on all (row_order.c) */
     uint64_t structure;     /* counts renewals of sparse structure: a plan compares it */
     const tulle_mat *whole; /* NULL, or the dense matrix in whose blocks the tiles of this one lie (view.h) */
 };
@@ -63,6 +63,9 @@ tulle__csr_offsets tulle__csr_offsets_of(int64_t m, int64_t nnz, tulle_type type
 
 /* The view of tile (i, j) whose block begins at `block` here. */
 tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block);
+tulle_own_tile tulle__own_tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block);
+/* For reading. */
+tulle_tile tulle__tile_of(const tulle_own_tile *own);
 
 /* A pointer to the tile's block if loads reach it (own tile or direct), else NULL; NULL for a tile without block too.
  */
@@ -70,33 +73,34 @@ void *tulle__tile_direct(const tulle_mat *A, int i, int j);
 
 /* As a reader in place sees it, here. */
 tulle_tile tulle__tile_in_place(const tulle_mat *A, int i, int j);
+tulle_own_tile tulle__own_tile_in_place(tulle_mat *A, int i, int j);
 
 /* As kernels want it; for an empty tile row pointers of its own are not needed: m is then taken as 0. */
 tulle__csr tulle__tile_csr(const tulle_tile *tile);
 
 /* A new block for own tile (i, j): to be filled, then renewed. Filled by the caller through the view. */
-tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
+tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 /* The same for a sparse tile that a kernel writes. */
 tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result);
 /* The arrays of an own sparse tile, to be written. */
-tulle__csr_result tulle__tile_csr_result(const tulle_tile *tile, int64_t nnz);
+tulle__csr_result tulle__tile_csr_result(const tulle_own_tile *tile, int64_t nnz);
 
 /*
  * A sparse tile that was placed with room for more has nnz entries, and gives back the room of the others. Its row
  * pointers are to be filled after this; columns and values, which begin at the view's of before, are moved together.
  */
-tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
+tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 
 /* The same for a sparse tile whose values come last: they are not charged, nor to be touched, until committed. */
-tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_tile *tile);
+tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 tulle_status tulle__mat_commit(tulle_mat *A, int i, int j);
 
 /* The part of renew that is local and collective, without the final agreement: for operations that agree later. */
 tulle_status tulle__mat_publish(tulle_mat *A);
 /* Before rows are read that must ascend. Collective, agreed: rows are put in order unless all are. */
-tulle_status tulle__mat_order(tulle_mat *A);
+tulle_status tulle__mat_order(const tulle_mat *A);
 /* Drops tiles placed since the last renew. */
-void tulle__mat_unplace(tulle_mat *A);
+void tulle__mat_unplace(const tulle_mat *A);
 
 /* Makes the handle; blocks of dense tiles included. No agreement. */
 tulle_status tulle__mat_make(
@@ -104,5 +108,12 @@ tulle_status tulle__mat_make(
 /* Local part of free; the same for what a PE owns. */
 void tulle__mat_free_owned(tulle__owned *object);
 void tulle__mat_drop(tulle_mat *A);
+
+/* Where a tile of a view lies: elements from the beginning of a block, and from one row (row-major) or column on. */
+typedef struct tulle__spot {
+    tulle__place place;
+    int64_t first, ld;
+} tulle__spot;
+tulle__spot tulle__view_spot(const tulle_mat *view, int i, int j);
 
 #endif

@@ -17,7 +17,7 @@ struct overlap {
 };
 
 /* Starts fetching rows first .. first + count - 1 of a tile: the whole tile where that is no more. */
-static tulle_status fetch_rows(tulle_mat *A, int i, int j, int64_t first, int64_t count, tulle__fetch *fetch)
+static tulle_status fetch_rows(const tulle_mat *A, int i, int j, int64_t first, int64_t count, tulle__fetch *fetch)
 {
     struct tulle__row_range range = {first, count};
     tulle__rows rows = {.range = &range, .nranges = 1};
@@ -37,7 +37,7 @@ out:
 /* Overlaps of target tile (i, j), `above` rows further up, with the tiles of A, started but not awaited; in column
  * order for each row range. */
 static tulle_status start_overlaps(
-    tulle_mat *A, const tulle_layout *to, tulle_gidx above, int i, int j, struct overlap **out, int *count)
+    const tulle_mat *A, const tulle_layout *to, tulle_gidx above, int i, int j, struct overlap **out, int *count)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *from = A->layout;
@@ -100,8 +100,8 @@ static tulle_status build_csr(
     tulle_gidx m = tulle__tile_rows(B, i), row0 = B->layout->row_cut[i] - above, col0 = B->layout->col_cut[j];
     size_t size = tulle_type_size(B->type);
     int64_t *start = NULL;
-    tulle_tile tile = {.nnz = 0};
-    if (known) TULLE_TRY(tulle_mat_tile(B, i, j, &tile));
+    tulle_own_tile tile = {.nnz = 0};
+    if (known) TULLE_TRY(tulle_mat_own_tile(B, i, j, &tile));
     if (known && !tile.nnz) goto out;
     TULLE_TRY(tulle__alloc_zero((size_t)m + 1, sizeof *start, "row pointers", &start));
     if (known) memcpy(start, tile.rowptr, (size_t)m * sizeof *start);
@@ -116,7 +116,7 @@ static tulle_status build_csr(
             /* a tile without entries is only placed where there is one to be replaced */
             if (!sum && !B->directory[tulle__tile_index(B, i, j)].place.length) break;
             TULLE_TRY(tulle__mat_place(B, i, j, sum, &tile));
-            memcpy((void *)(uintptr_t)tile.rowptr, start, ((size_t)m + 1) * sizeof *start);
+            memcpy(tile.rowptr, start, ((size_t)m + 1) * sizeof *start);
         }
         for (int k = 0; k < count; k++) {
             const struct overlap *o = &overlap[k];
@@ -127,8 +127,7 @@ static tulle_status build_csr(
                 if (pass == 1) {
                     int64_t at = start[r - row0];
                     for (int64_t e = from; e < to && !known; e++)
-                        ((tulle_lidx *)(uintptr_t)tile.colind)[at + e - from] =
-                            (tulle_lidx)(o->tile.colind[e] + o->col - col0);
+                        tile.colind[at + e - from] = (tulle_lidx)(o->tile.colind[e] + o->col - col0);
                     if (!tulle__is_hollow(B->comm))
                         memcpy((char *)tile.val + (size_t)at * size, (const char *)o->tile.val + (size_t)from * size,
                             (size_t)(to - from) * size);
@@ -142,7 +141,7 @@ out:
     return status;
 }
 
-static void copy_dense(const tulle_mat *B, int i, int j, const tulle_tile *to, const struct overlap *o)
+static void copy_dense(const tulle_mat *B, int i, int j, const tulle_own_tile *to, const struct overlap *o)
 {
     tulle_gidx row0 = B->layout->row_cut[i], col0 = B->layout->col_cut[j];
     size_t size = tulle_type_size(B->type);
@@ -157,7 +156,7 @@ static void copy_dense(const tulle_mat *B, int i, int j, const tulle_tile *to, c
             (size_t)inner * size);
 }
 
-static tulle_status fill_tile(tulle_mat *A, tulle_mat *B, tulle_gidx above, int i, int j, int known)
+static tulle_status fill_tile(const tulle_mat *A, tulle_mat *B, tulle_gidx above, int i, int j, int known)
 {
     struct overlap *overlap;
     int count;
@@ -167,7 +166,7 @@ static tulle_status fill_tile(tulle_mat *A, tulle_mat *B, tulle_gidx above, int 
         int64_t t = tulle__tile_index(B, i, j);
         const tulle__tile_record *record = known ? &B->directory[t] : &B->replaced[t];
         if (record->place.length && !tulle__is_hollow(B->comm)) {
-            tulle_tile to = tulle__tile_view(B, i, j, record, tulle__direct(B->comm, &record->place));
+            tulle_own_tile to = tulle__own_tile_view(B, i, j, record, tulle__direct(B->comm, &record->place));
             for (int k = 0; k < count; k++) copy_dense(B, i, j, &to, &overlap[k]);
         }
     }
@@ -175,7 +174,7 @@ static tulle_status fill_tile(tulle_mat *A, tulle_mat *B, tulle_gidx above, int 
     return status;
 }
 
-static tulle_status fill(tulle_mat *A, tulle_mat *B, const tulle__stack *stack, int known)
+static tulle_status fill(const tulle_mat *A, tulle_mat *B, const tulle__stack *stack, int known)
 {
     const tulle_layout *l = B->layout;
     int rows = stack ? l->mt / stack->copies : l->mt;
@@ -188,13 +187,13 @@ static tulle_status fill(tulle_mat *A, tulle_mat *B, const tulle__stack *stack, 
     return TULLE_OK;
 }
 
-tulle_status tulle__mat_refill(tulle_mat *B, tulle_mat *A, const tulle__stack *stack, int known)
+tulle_status tulle__mat_refill(tulle_mat *B, const tulle_mat *A, const tulle__stack *stack, int known)
 {
     tulle_status status = fill(A, B, stack, known);
     return status == TULLE_OK && !known ? tulle__mat_publish(B) : status;
 }
 
-static tulle_status redistribute(tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
+static tulle_status redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     tulle_status status;
     if (layout->m != A->layout->m || layout->n != A->layout->n)
@@ -206,7 +205,7 @@ out:
     return status;
 }
 
-static tulle_status agree_made(tulle_mat *A, tulle_status status, tulle_mat *made, tulle_mat **out)
+static tulle_status agree_made(const tulle_mat *A, tulle_status status, tulle_mat *made, tulle_mat **out)
 {
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK)
@@ -216,7 +215,7 @@ static tulle_status agree_made(tulle_mat *A, tulle_status status, tulle_mat *mad
     return status;
 }
 
-tulle_status tulle_mat_redistribute(tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
+tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_layout *layout, tulle_mat **copy)
 {
     if (TULLE__NULL(A) || TULLE__NULL(layout) || TULLE__NULL(copy)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;

@@ -19,6 +19,6 @@ typedef struct tulle__stack {
  * may read a tile of B meanwhile. known: B has held A's structure before, so only values are copied: local, but for
  * gets of tiles of A. stack: NULL, or what B is made of.
  */
-tulle_status tulle__mat_refill(tulle_mat *B, tulle_mat *A, const tulle__stack *stack, int known);
+tulle_status tulle__mat_refill(tulle_mat *B, const tulle_mat *A, const tulle__stack *stack, int known);
 
 #endif

@@ -37,7 +37,7 @@ static void order_row(int32_t *col, char *val, int64_t count, size_t size, uint6
     }
 }
 
-static tulle_status order_tile(const tulle_tile *tile, int64_t rows, size_t size)
+static tulle_status order_tile(const tulle_own_tile *tile, int64_t rows, size_t size)
 {
     tulle__csr_result C = tulle__tile_csr_result(tile, tile->nnz);
     int64_t most = 0;
@@ -63,20 +63,21 @@ static tulle_status order_tiles(tulle_mat *A)
     if (tulle__is_hollow(A->comm)) return TULLE_OK;
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile tile;
+            tulle_own_tile tile;
             if (!tulle__tile_is_mine(A, i, j)) continue;
-            TULLE_TRY(tulle_mat_tile(A, i, j, &tile));
+            TULLE_TRY(tulle_mat_own_tile(A, i, j, &tile));
             if (tile.nnz) TULLE_TRY(order_tile(&tile, tulle__tile_rows(A, i), tulle_type_size(A->type)));
         }
 out:
     return status;
 }
 
-tulle_status tulle__mat_order(tulle_mat *A)
+tulle_status tulle__mat_order(const tulle_mat *A)
 {
-    if (!A->unordered) return TULLE_OK; /* on all PEs */
-    tulle_status status = tulle_comm_agree(A->comm, order_tiles(A));
-    if (status == TULLE_OK) A->unordered = 0;
+    if (!A->unordered) return TULLE_OK;          /* on all PEs */
+    tulle_mat *same = (tulle_mat *)(uintptr_t)A; /* the matrix stays the same: only its rows' entries change places */
+    tulle_status status = tulle_comm_agree(A->comm, order_tiles(same));
+    if (status == TULLE_OK) same->unordered = 0;
     return status;
 }
 
@@ -86,7 +87,7 @@ tulle_status tulle_mat_order(tulle_mat *A)
     return tulle__mat_order(A);
 }
 
-int tulle_mat_ordered(const tulle_mat *A)
+bool tulle_mat_ordered(const tulle_mat *A)
 {
     if (TULLE__NULL(A)) return 0;
     return !A->unordered;

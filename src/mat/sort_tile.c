@@ -120,15 +120,14 @@ static tulle_status compact(tulle_mat *A, int i, int j, const struct sorting *s)
 {
     tulle__tile_record old = A->replaced[tulle__tile_index(A, i, j)];
     A->replaced[tulle__tile_index(A, i, j)] = (tulle__tile_record){.nnz = 0};
-    tulle_tile tile;
+    tulle_own_tile tile;
     size_t size = tulle_type_size(s->type);
     tulle_status status = tulle__mat_place(A, i, j, s->rowptr[s->m] - s->repeated, &tile);
     if (status == TULLE_OK) {
-        int64_t *rowptr = (int64_t *)(uintptr_t)tile.rowptr, at = 0;
+        int64_t *rowptr = tile.rowptr, at = 0;
         for (tulle_gidx r = 0; r < s->m; r++) {
             rowptr[r] = at;
-            memcpy((int32_t *)(uintptr_t)tile.colind + at, s->colind + s->rowptr[r],
-                (size_t)s->length[r] * sizeof(int32_t));
+            memcpy(tile.colind + at, s->colind + s->rowptr[r], (size_t)s->length[r] * sizeof(int32_t));
             memcpy((char *)tile.val + (size_t)at * size, (const char *)s->val + (size_t)s->rowptr[r] * size,
                 (size_t)s->length[r] * size);
             at += s->length[r];
@@ -140,14 +139,14 @@ static tulle_status compact(tulle_mat *A, int i, int j, const struct sorting *s)
 }
 
 tulle_status tulle__tile_sort(
-    tulle_mat *A, int i, int j, const tulle_tile *tile, tulle__pool *pool, tulle__assembly *assembly)
+    tulle_mat *A, int i, int j, const tulle_own_tile *tile, tulle__pool *pool, tulle__assembly *assembly)
 {
     tulle_status status;
     struct sorting s = {.type = tile->type,
         .duplicates = assembly->duplicates,
         .m = tile->m,
-        .rowptr = (int64_t *)(uintptr_t)tile->rowptr,
-        .colind = (int32_t *)(uintptr_t)tile->colind,
+        .rowptr = tile->rowptr,
+        .colind = tile->colind,
         .val = tile->val,
         .first_row = -1};
     TULLE_TRY(tulle__alloc((size_t)tile->m, sizeof *s.length, "row lengths", &s.length));

@@ -4,13 +4,24 @@
 #define TULLE_MAT_SORT_TILE_H
 
 #include "device/pool.h"
-#include "mat/assemble.h"
+#include "mat/mat.h"
+
+typedef enum tulle__mirror { TULLE__MIRROR_NONE, TULLE__MIRROR_SYMMETRIC, TULLE__MIRROR_SKEW } tulle__mirror;
+
+typedef struct tulle__assembly {
+    tulle__mirror mirror; /* also (j, i) for each (i, j), i != j, negated if skew */
+    tulle_duplicates duplicates;
+    int drop_zeros;
+    /* out, of this PE's tiles: entries that fell on one before them; the first such place if they are refused */
+    int64_t repeated;
+    tulle_gidx row, col;
+} tulle__assembly;
 
 /*
  * Sorts the rows of an own tile of A, `tile` where it lies, in place; what falls on one place is joined or refused, and
  * told in `assembly`. A tile that loses entries is placed anew.
  */
 tulle_status tulle__tile_sort(
-    tulle_mat *A, int i, int j, const tulle_tile *tile, tulle__pool *pool, tulle__assembly *assembly);
+    tulle_mat *A, int i, int j, const tulle_own_tile *tile, tulle__pool *pool, tulle__assembly *assembly);
 
 #endif

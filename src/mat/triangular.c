@@ -15,12 +15,12 @@ static void columns_of(tulle_gidx row, tulle_uplo uplo, tulle_diag diag, tulle_g
 }
 
 /* The entries of a tile that stay, in the tile made for them; or, if that is NULL, how many they are. */
-static int64_t keep(
-    const tulle_mat *A, int i, int j, const tulle_tile *from, tulle_uplo uplo, tulle_diag diag, tulle_tile *to)
+static int64_t keep(const tulle_mat *A, int i, int j, const tulle_tile *from, tulle_uplo uplo, tulle_diag diag,
+    const tulle_own_tile *to)
 {
     int64_t count = 0;
     size_t size = tulle_type_size(A->type);
-    if (to) ((int64_t *)(uintptr_t)to->rowptr)[0] = 0;
+    if (to) to->rowptr[0] = 0;
     for (tulle_gidx r = 0; r < from->m; r++) {
         tulle_gidx low, high;
         columns_of(A->layout->row_cut[i] + r, uplo, diag, &low, &high);
@@ -28,22 +28,23 @@ static int64_t keep(
             tulle_gidx column = A->layout->col_cut[j] + from->colind[e];
             if (column < low || column >= high) continue;
             if (to) {
-                ((tulle_lidx *)(uintptr_t)to->colind)[count] = from->colind[e];
+                to->colind[count] = from->colind[e];
                 memcpy((char *)to->val + (size_t)count * size, (const char *)from->val + (size_t)e * size, size);
             }
             count++;
         }
-        if (to) ((int64_t *)(uintptr_t)to->rowptr)[r + 1] = count;
+        if (to) to->rowptr[r + 1] = count;
     }
     return count;
 }
 
-static tulle_status take(tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat *T)
+static tulle_status take(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat *T)
 {
     tulle_status status = TULLE_OK;
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile from, to;
+            tulle_tile from;
+            tulle_own_tile to;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(A, i, j, &from));
             int64_t nnz = from.nnz ? keep(A, i, j, &from, uplo, diag, NULL) : 0;
@@ -55,7 +56,7 @@ out:
     return status;
 }
 
-tulle_status tulle_mat_triangle(tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **out)
+tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **out)
 {
     if (TULLE__NULL(A) || TULLE__OUTSIDE(uplo, TULLE_UPPER) || TULLE__OUTSIDE(diag, TULLE_DIAG_UNIT) ||
         TULLE__NULL_AS(out, "T"))

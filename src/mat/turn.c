@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "mat/context.h"
 
-static void transpose_dense(const tulle_tile *from, const tulle_tile *to)
+static void transpose_dense(const tulle_tile *from, const tulle_own_tile *to)
 {
     enum { BLOCK = 32 };
     size_t size = tulle_type_size(from->type);
@@ -40,22 +40,21 @@ static tulle_status count_up(int64_t nnz, char **numbers)
     return status;
 }
 
-static tulle_status gather(const tulle__context *context, const char *order, const tulle_tile *from, tulle_tile *to)
+static tulle_status gather(
+    const tulle__context *context, const char *order, const tulle_tile *from, const tulle_own_tile *to)
 {
     return context->kernels->gather(
         context->pool, from->type, from->nnz, order, number_bytes(from->nnz), from->val, to->val);
 }
 
 /* order: NULL, or where the order of the entries is to be kept. */
-static tulle_status turn_sparse(const tulle__context *context, const tulle_tile *from, tulle_tile *to, char **order)
+static tulle_status turn_sparse(
+    const tulle__context *context, const tulle_tile *from, const tulle_own_tile *to, char **order)
 {
     tulle_status status;
     char *numbers = NULL;
     tulle__csr csr = tulle__tile_csr(from);
-    tulle__csr_result result = {.nnz = from->nnz,
-        .rowptr = (int64_t *)(uintptr_t)to->rowptr,
-        .colind = (int32_t *)(uintptr_t)to->colind,
-        .val = to->val};
+    tulle__csr_result result = tulle__tile_csr_result(to, from->nnz);
     if (!order) return context->kernels->transpose(context->pool, from->type, &csr, &result);
     TULLE_TRY(count_up(from->nnz, &numbers));
     TULLE_TRY(tulle__alloc((size_t)from->nnz, number_bytes(from->nnz), "the order of a transpose", order));
@@ -70,7 +69,7 @@ out:
 }
 
 /* order: NULL, or of all tiles of A^T. */
-static tulle_status transpose(tulle_mat *A, tulle_mat **out, char **order)
+static tulle_status transpose(const tulle_mat *A, tulle_mat **out, char **order)
 {
     tulle_status status;
     tulle_layout *layout = NULL;
@@ -81,14 +80,15 @@ static tulle_status transpose(tulle_mat *A, tulle_mat **out, char **order)
     tulle_mat *T = *out;
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile from, to;
+            tulle_tile from;
+            tulle_own_tile to;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(A, i, j, &from));
             if (!from.nnz) continue;
             if (A->kind == TULLE_DENSE && tulle__is_hollow(T->comm)) continue;
             int64_t t = tulle__tile_index(T, j, i);
             if (A->kind == TULLE_DENSE) {
-                to = tulle__tile_view(T, j, i, &T->replaced[t], tulle__direct(T->comm, &T->replaced[t].place));
+                to = tulle__own_tile_view(T, j, i, &T->replaced[t], tulle__direct(T->comm, &T->replaced[t].place));
                 transpose_dense(&from, &to);
                 continue;
             }
@@ -103,7 +103,7 @@ out:
     return status;
 }
 
-tulle_status tulle_mat_transpose(tulle_mat *A, tulle_mat **T)
+tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
 {
     if (TULLE__NULL(A) || TULLE__NULL(T)) return tulle__refuse(A ? A->comm : NULL);
     tulle_mat *made = NULL;
@@ -126,7 +126,7 @@ void tulle__turned_drop(tulle__turned *turned)
     *turned = (tulle__turned){.mat = NULL};
 }
 
-static tulle_status make(tulle_mat *A, tulle__turned *made)
+static tulle_status make(const tulle_mat *A, tulle__turned *made)
 {
     tulle_status status = TULLE_OK;
     made->of = A->structure;
@@ -140,7 +140,7 @@ out:
 }
 
 /* The values of own tiles. */
-static tulle_status take_values(tulle_mat *A, const tulle__turned *turned, int64_t *copied)
+static tulle_status take_values(const tulle_mat *A, const tulle__turned *turned, int64_t *copied)
 {
     tulle_status status;
     tulle_mat *T = turned->mat;
@@ -148,13 +148,14 @@ static tulle_status take_values(tulle_mat *A, const tulle__turned *turned, int64
     TULLE_TRY(tulle__context_get(A->comm, &context));
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
-            tulle_tile from, to;
+            tulle_tile from;
+            tulle_own_tile to;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(A, i, j, &from));
             if (!from.nnz) continue;
             *copied += from.nnz * (int64_t)tulle_type_size(A->type);
             if (tulle__is_hollow(A->comm)) continue;
-            TULLE_TRY(tulle_mat_tile(T, j, i, &to));
+            TULLE_TRY(tulle_mat_own_tile(T, j, i, &to));
             if (A->kind == TULLE_DENSE)
                 transpose_dense(&from, &to);
             else
@@ -164,7 +165,7 @@ out:
     return status;
 }
 
-tulle_status tulle__turn(tulle_mat *A, tulle__turned *turned, int64_t *copied)
+tulle_status tulle__turn(const tulle_mat *A, tulle__turned *turned, int64_t *copied)
 {
     tulle__turned made = {.mat = NULL};
     if (turned->mat && (A->kind == TULLE_DENSE || turned->of == A->structure))

@@ -21,7 +21,7 @@ typedef struct tulle__turned {
  * the caller also where a team frees its matrices. Collective, agreed; before it nobody may still read the old one,
  * behind it all may read it. *copied: bytes of values taken over on this PE. After a failure the values are not known.
  */
-tulle_status tulle__turn(tulle_mat *A, tulle__turned *turned, int64_t *copied);
+tulle_status tulle__turn(const tulle_mat *A, tulle__turned *turned, int64_t *copied);
 void tulle__turned_drop(tulle__turned *turned);
 
 /* What it holds on this PE. */

@@ -4,27 +4,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* The tile of the whole that tile (i, j) of the view is a part of. */
-static void tile_of_whole(const tulle_mat *view, int i, int j, int *wi, int *wj)
-{
-    const tulle_layout *l = view->whole->layout;
-    *wi = tulle__layout_find(l->row_cut, l->mt, view->layout->row_cut[i]);
-    *wj = tulle__layout_find(l->col_cut, l->nt, view->layout->col_cut[j]);
-}
-
-tulle__spot tulle__view_spot(const tulle_mat *view, int i, int j)
-{
-    const tulle_mat *X = view->whole;
-    int wi, wj, by_row = X->order == TULLE_ROW_MAJOR;
-    tile_of_whole(view, i, j, &wi, &wj);
-    tulle__spot spot = {.place = X->directory[tulle__tile_index(X, wi, wj)].place,
-        .ld = by_row ? tulle__tile_cols(X, wj) : tulle__tile_rows(X, wi)};
-    tulle_gidx row = view->layout->row_cut[i] - X->layout->row_cut[wi],
-               col = view->layout->col_cut[j] - X->layout->col_cut[wj];
-    spot.first = by_row ? row * spot.ld + col : col * spot.ld + row;
-    return spot;
-}
-
 void tulle__view_turn(tulle_mat *view, const tulle_mat *X)
 {
     view->whole = X;
@@ -38,7 +17,7 @@ void tulle__view_turn(tulle_mat *view, const tulle_mat *X)
         }
 }
 
-tulle_status tulle__view_new(tulle_mat *X, const tulle_layout *layout, tulle_mat **out)
+tulle_status tulle__view_new(const tulle_mat *X, const tulle_layout *layout, tulle_mat **out)
 {
     tulle_status status;
     tulle_mat *view = NULL;

@@ -9,18 +9,10 @@
 
 #include "mat/mat.h"
 
-/* Where a tile of a view lies: elements from the beginning of a block, and from one row (row-major) or column on. */
-typedef struct tulle__spot {
-    tulle__place place;
-    int64_t first, ld;
-} tulle__spot;
-
 /* Local. The layout has all cuts of X, and owners of parts are those of the tiles. The view must not outlive X. */
-tulle_status tulle__view_new(tulle_mat *X, const tulle_layout *layout, tulle_mat **view);
+tulle_status tulle__view_new(const tulle_mat *X, const tulle_layout *layout, tulle_mat **view);
 
 /* Makes it one over X, of the same layout as the matrix before. */
 void tulle__view_turn(tulle_mat *view, const tulle_mat *X);
-
-tulle__spot tulle__view_spot(const tulle_mat *view, int i, int j);
 
 #endif

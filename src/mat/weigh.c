@@ -18,7 +18,7 @@ static tulle_status sum_vectors(tulle_comm *comm, int64_t n, int64_t *work)
     return TULLE_OK;
 }
 
-static tulle_status row_nnz(tulle_mat *A, int64_t *work)
+static tulle_status row_nnz(const tulle_mat *A, int64_t *work)
 {
     memset(work, 0, (size_t)A->layout->m * sizeof *work);
     if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "the work of rows is that of a sparse matrix");
@@ -34,7 +34,7 @@ static tulle_status row_nnz(tulle_mat *A, int64_t *work)
     return sum_vectors(A->comm, A->layout->m, work);
 }
 
-tulle_status tulle_mat_row_nnz(tulle_mat *A, int64_t *work)
+tulle_status tulle_mat_row_nnz(const tulle_mat *A, int64_t *work)
 {
     if (TULLE__NULL(A) || TULLE__NULL(work)) return tulle__refuse(A ? A->comm : NULL);
     tulle__set_up_begin(A->comm);
@@ -43,7 +43,7 @@ tulle_status tulle_mat_row_nnz(tulle_mat *A, int64_t *work)
     return status;
 }
 
-static tulle_status row_flops(tulle_mat *A, tulle_mat *B, int64_t *work)
+static tulle_status row_flops(const tulle_mat *A, const tulle_mat *B, int64_t *work)
 {
     tulle_status status;
     int64_t *length = NULL;
@@ -68,7 +68,7 @@ out:
     return status;
 }
 
-tulle_status tulle_mat_row_flops(tulle_mat *A, tulle_mat *B, int64_t *work)
+tulle_status tulle_mat_row_flops(const tulle_mat *A, const tulle_mat *B, int64_t *work)
 {
     if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(work)) return tulle__refuse(A ? A->comm : B ? B->comm : NULL);
     tulle__set_up_begin(A->comm);

@@ -128,12 +128,12 @@ static tulle_mat *triangle(struct fixture *f)
     return T;
 }
 
-static tulle_plan *a_plan(struct fixture *f)
+static tulle_product *a_plan(struct fixture *f)
 {
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     tulle_mat *A = sparse(f), *B = dense(f), *C = dense(f);
-    MADE(f, tulle_plan_new(A, B, C, NULL, &plan));
-    MADE(f, tulle_plan_execute(plan, NULL));
+    MADE(f, tulle_product_new(A, B, C, NULL, &plan));
+    MADE(f, tulle_product_execute(plan, 1, 0, NULL));
     return plan;
 }
 
@@ -148,7 +148,7 @@ static tulle_trisolve *a_solver(struct fixture *f)
 static tulle_stream *a_stream(struct fixture *f)
 {
     tulle_stream *stream = NULL;
-    tulle_stream_options options = TULLE_STREAM_DEFAULT;
+    tulle_stream_options options = {0};
     tulle_mat *A = sparse(f);
     options.cols = N;
     MADE(f, tulle_stream_new(A, &options, &stream));
@@ -311,9 +311,9 @@ static const char *a_text(struct fixture *f, const char *function, const char *n
 {
     static const struct {
         const char *function, *name, *text;
-    } texts[] = {{"tulle_alg_parse", "name", "summa"}, {"tulle_transfers_parse", "name", "rows"},
-        {"tulle_method_parse", "name", "levels"}, {"tulle_krylov_parse", "name", "cg"},
-        {"tulle_precond_parse", "name", "ic0"}, {"tulle_precond_parse_spec", "spec", "ic0:shift=auto"},
+    } texts[] = {{"tulle_product_alg_parse", "name", "summa"}, {"tulle_transfers_parse", "name", "rows"},
+        {"tulle_method_parse", "name", "levels"}, {"tulle_krylov_method_parse", "name", "cg"},
+        {"tulle_precond_kind_parse", "name", "ic0"}, {"tulle_precond_parse_spec", "spec", "ic0:shift=auto"},
         {"tulle_elimination_parse", "name", "amd"}, {"tulle_parse_type", "text", "f32"},
         {"tulle_engine_usable", "name", "threads"}, {"tulle_machine_find", "name", "summit"},
         {"tulle_team_new", "spec", "threads"}, {"tulle_team_new_over", "spec", "mpi"},
@@ -347,6 +347,7 @@ static tulle_gidx a_size(const char *name)
 #define ZEROS(n) ((void *)f->room[n].bytes)
 #define GOOD_int(n, name) an_int(function, name)
 #define GOOD_int64_t(n, name) an_int(function, name)
+#define GOOD_bool(n, name) 1
 #define GOOD_uint64_t(n, name) 1
 #define GOOD_tulle_gidx(n, name) a_size(name)
 #define GOOD_double(n, name) 1.0
@@ -360,11 +361,11 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_duplicates(n, name) TULLE_DUPLICATES_SUM
 #define GOOD_tulle_reduction(n, name) TULLE_SUM
 #define GOOD_tulle_status(n, name) TULLE_OK
-#define GOOD_tulle_alg(n, name) TULLE_ALG_STATIONARY_C
+#define GOOD_tulle_product_alg(n, name) TULLE_PRODUCT_STATIONARY_C
 #define GOOD_tulle_transfers(n, name) TULLE_TRANSFERS_ROWS
 #define GOOD_tulle_method(n, name) TULLE_METHOD_LEVELS
-#define GOOD_tulle_krylov(n, name) TULLE_KRYLOV_CG
-#define GOOD_tulle_precond(n, name) TULLE_PRECOND_IC0
+#define GOOD_tulle_krylov_method(n, name) TULLE_KRYLOV_CG
+#define GOOD_tulle_precond_kind(n, name) TULLE_PRECOND_IC0
 #define GOOD_tulle_stop(n, name) TULLE_STOP_CONVERGED
 #define GOOD_tulle_body(n, name) a_body
 #define GOOD_tulle_progress_call(n, name) a_call
@@ -383,8 +384,8 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_team_p(n, name) a_team(f)
 #define GOOD_tulle_mat_p(n, name) a_mat(f, function, name)
 #define GOOD_c_tulle_mat_p(n, name) a_mat(f, function, name)
-#define GOOD_tulle_plan_p(n, name) a_plan(f)
-#define GOOD_c_tulle_plan_p(n, name) a_plan(f)
+#define GOOD_tulle_product_p(n, name) a_plan(f)
+#define GOOD_c_tulle_product_p(n, name) a_plan(f)
 #define GOOD_tulle_trisolve_p(n, name) a_solver(f)
 #define GOOD_c_tulle_trisolve_p(n, name) a_solver(f)
 #define GOOD_tulle_stream_p(n, name) a_stream(f)
@@ -431,7 +432,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_lidx_p(n, name) ZEROS(n)
 #define GOOD_double_p(n, name) ZEROS(n)
 #define GOOD_c_char_pp(n, name) ZEROS(n)
-#define GOOD_tulle_alg_p(n, name) ZEROS(n)
+#define GOOD_tulle_product_alg_p(n, name) ZEROS(n)
 #define GOOD_tulle_census_pp(n, name) (f->makes[n] = 'c', ZEROS(n))
 #define GOOD_tulle_comm_pp(n, name) ZEROS(n)
 #define GOOD_tulle_device_facts_p(n, name) ZEROS(n)
@@ -440,7 +441,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_factor_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_fetch_pp(n, name) (f->makes[n] = 'f', ZEROS(n))
 #define GOOD_tulle_forward_p(n, name) ZEROS(n)
-#define GOOD_tulle_krylov_p(n, name) ZEROS(n)
+#define GOOD_tulle_krylov_method_p(n, name) ZEROS(n)
 #define GOOD_tulle_krylov_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_layout_pp(n, name) (f->makes[n] = 'l', ZEROS(n))
 #define GOOD_tulle_machine_p(n, name) ZEROS(n)
@@ -448,12 +449,12 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_method_p(n, name) ZEROS(n)
 #define GOOD_tulle_operand_shape_p(n, name) ZEROS(n)
 #define GOOD_tulle_operator_p(n, name) ZEROS(n)
-#define GOOD_tulle_plan_pp(n, name) ZEROS(n)
-#define GOOD_tulle_precond_p(n, name) ZEROS(n)
+#define GOOD_tulle_product_pp(n, name) ZEROS(n)
+#define GOOD_tulle_precond_kind_p(n, name) ZEROS(n)
 #define GOOD_tulle_precond_options_p(n, name) ZEROS(n)
 #define GOOD_tulle_prediction_p(n, name) ZEROS(n)
-#define GOOD_tulle_report_p(n, name) ZEROS(n)
-#define GOOD_c_tulle_report_p(n, name) ZEROS(n)
+#define GOOD_tulle_product_report_p(n, name) ZEROS(n)
+#define GOOD_c_tulle_product_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_machine_noise_p(n, name) ZEROS(n)
 #define GOOD_tulle_columns_p(n, name) ZEROS(n)
 #define GOOD_tulle_budget_p(n, name) ZEROS(n)
@@ -463,6 +464,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_stream_report_p(n, name) ZEROS(n)
 #define GOOD_tulle_team_pp(n, name) (f->makes[n] = 't', ZEROS(n))
 #define GOOD_tulle_tile_p(n, name) ZEROS(n)
+#define GOOD_tulle_own_tile_p(n, name) ZEROS(n)
 #define GOOD_tulle_transfers_p(n, name) ZEROS(n)
 #define GOOD_tulle_trisolve_pp(n, name) ZEROS(n)
 #define GOOD_tulle_trisolve_report_p(n, name) ZEROS(n)

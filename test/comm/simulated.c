@@ -170,8 +170,8 @@ static int same_times(const struct times *a, const struct times *b)
 /* ---- a product ---- */
 
 struct product {
-    tulle_alg alg;
-    tulle_report report;
+    tulle_product_alg alg;
+    tulle_product_report report;
 };
 
 static tulle_status multiply(tulle_comm *comm, void *arg)
@@ -179,12 +179,12 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
     tulle_status status;
     struct product *product = arg;
     tulle_mat *A = NULL, *C = NULL;
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     tulle_layout *layout = NULL;
-    tulle_report report;
+    tulle_product_report report;
     tulle_gidx row[400], col[400];
     double val[400];
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = product->alg;
     tulle_layout_spec square = {
         .m = 100, .n = 100, .grid_rows = tulle_comm_size(comm), .grid_cols = 1, .tile_rows = 16, .tile_cols = 16};
@@ -197,8 +197,8 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_mat_from_entries(
         comm, layout, TULLE_F64, tulle_comm_rank(comm) ? 0 : 400, row, col, val, TULLE_DUPLICATES_SUM, &A));
     TULLE_TRY(tulle_mat_new_csr(comm, layout, TULLE_F64, &C));
-    TULLE_TRY(tulle_plan_new(A, A, C, &options, &plan));
-    TULLE_TRY(tulle_plan_execute(plan, &report));
+    TULLE_TRY(tulle_product_new(A, A, C, &options, &plan));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
     if (tulle_comm_rank(comm) == 0) product->report = report;
 out:
     tulle_layout_free(layout);
@@ -216,16 +216,16 @@ static tulle_status run_product(const char *on, int npes, struct product *produc
 
 static void run_products(void)
 {
-    for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_CANNON; alg++) {
+    for (int alg = TULLE_PRODUCT_STATIONARY_C; alg < TULLE_PRODUCT_CANNON; alg++) {
         struct product product[2];
         tulle_status status = TULLE_OK;
         memset(product, 0, sizeof product);
         for (int i = 0; i < 2 && status == TULLE_OK; i++) {
-            product[i].alg = (tulle_alg)alg;
+            product[i].alg = (tulle_product_alg)alg;
             status = run_product("sim:platform=dgx1,node=2", 6, &product[i]);
         }
-        const tulle_report *r = &product[0].report, *again = &product[1].report;
-        ok(status == TULLE_OK, "%s: %s", tulle_alg_name((tulle_alg)alg), tulle_error_message());
+        const tulle_product_report *r = &product[0].report, *again = &product[1].report;
+        ok(status == TULLE_OK, "%s: %s", tulle_product_alg_name((tulle_product_alg)alg), tulle_error_message());
         ok(close_to(r->seconds, again->seconds) && r->seconds > 0 && r->bytes_moved == again->bytes_moved &&
                 r->stolen == again->stolen,
             "two runs take the same time (%.17g and %.17g s)", r->seconds, again->seconds);
@@ -238,19 +238,19 @@ static void run_products(void)
 /* What does not depend on timing is that of a real engine. */
 static void compare_with_threads(void)
 {
-    static const tulle_alg algs[] = {
-        TULLE_ALG_STATIONARY_C, TULLE_ALG_STATIONARY_A, TULLE_ALG_STATIONARY_B, TULLE_ALG_SUMMA};
+    static const tulle_product_alg algs[] = {
+        TULLE_PRODUCT_STATIONARY_C, TULLE_PRODUCT_STATIONARY_A, TULLE_PRODUCT_STATIONARY_B, TULLE_PRODUCT_SUMMA};
     static const int sizes[] = {4, 7, 16};
     for (size_t a = 0; a < sizeof algs / sizeof *algs; a++)
         for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) {
             struct product real = {.alg = algs[a]}, simulated = {.alg = algs[a]};
             tulle_status status = run_product("threads:direct=off", sizes[n], &real);
             if (status == TULLE_OK) status = run_product("sim", sizes[n], &simulated);
-            const tulle_report *r = &real.report, *s = &simulated.report;
+            const tulle_product_report *r = &real.report, *s = &simulated.report;
             ok(status == TULLE_OK && r->bytes_moved == s->bytes_moved && r->units == s->units &&
                     r->partials == s->partials && r->flops == s->flops && r->nnz_c == s->nnz_c && r->bytes_moved > 0,
                 "%s on %d PEs: %lld bytes, %lld products of tiles, %lld partial results as with threads: %s",
-                tulle_alg_name(algs[a]), sizes[n], (long long)s->bytes_moved, (long long)s->units,
+                tulle_product_alg_name(algs[a]), sizes[n], (long long)s->bytes_moved, (long long)s->units,
                 (long long)s->partials, tulle_error_message());
         }
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "device/kernels/cpu.h"
+#include "device/cpu/cpu.h"
 #include "elements.h"
 #include "tap.h"
 
@@ -220,7 +220,7 @@ static void round_off(tulle__pool **pool, int b, int symmetric, int64_t k)
 {
     int64_t m = 400;
     double worst = 0;
-    int same = 1;
+    int same = 1, fused = 0; /* some set does not round products, as the reference does: its sums differ */
     struct slab s = slab_make(BAND, TULLE_F64, 0, m, m, b, symmetric, 4, 0);
     struct vectors v = vectors_make(TULLE_F64, k, 1, m * b, m * b, 0);
     size_t bytes = (size_t)(m * b * k) * sizeof(double);
@@ -230,6 +230,7 @@ static void round_off(tulle__pool **pool, int b, int symmetric, int64_t k)
     memcpy(want, v.Y, bytes);
     for (int isa = 0; isa < TULLE__ISA_COUNT; isa++)
         for (int t = 0; t < THREADS && tulle__kernels_cpu_at((tulle__isa)isa); t++) {
+            fused |= isa != TULLE__ISA_PORTABLE;
             memset(v.Y, 0, bytes);
             same = same && multiply(tulle__kernels_cpu_at((tulle__isa)isa), pool[t], &s, &v) == TULLE_OK;
             if (t == 0) memcpy(first, v.Y, bytes);
@@ -241,8 +242,9 @@ static void round_off(tulle__pool **pool, int b, int symmetric, int64_t k)
         }
     /* a row has 9 blocks at most; |entries| and |x| are 1/2 at most */
     double bound = 2 * 0x1p-53 * (9 * b + 2) * (9 * b) / 4.;
-    ok(same && worst > 0 && worst <= bound, "blocks of %d%s, %d columns: off by %.2g of %.2g, alike for all threads", b,
-        symmetric ? ", symmetric" : "", (int)k, worst, bound);
+    ok(same && worst <= bound && (worst > 0 || !fused),
+        "blocks of %d%s, %d columns: off by %.2g of %.2g, alike for all threads", b, symmetric ? ", symmetric" : "",
+        (int)k, worst, bound);
     free(want);
     free(first);
     vectors_free(&v);

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "device/kernels/cpu.h"
+#include "device/cpu/cpu.h"
 #include "tap.h"
 
 enum shape { UNIFORM, SPARSE, SKEWED, RUNS, BLOCKS, ONE_ROW, ONE_COLUMN, FULL, NOTHING, SHAPES };

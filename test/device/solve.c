@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "device/kernels/cpu.h"
+#include "device/cpu/cpu.h"
 #include "elements.h"
 #include "tap.h"
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "device/kernels/spgemm/spgemm_calls.h"
 #include "matrices.h"
 
 static inline void set_value(matrix *A, int64_t a, double value)

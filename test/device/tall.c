@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "device/kernels/cpu.h"
+#include "device/cpu/cpu.h"
 #include "tap.h"
 
 enum { ROWS = 203, PAD = 3, PLACES = ROWS * (TULLE__TALL_MOST + PAD), TERMS = 3 };

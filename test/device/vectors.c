@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "device/kernels/cpu.h"
+#include "device/cpu/cpu.h"
 #include "tap.h"
 
 enum { ROWS = 331, MOST = 13 };

@@ -29,7 +29,7 @@ static tulle_status multiply(tulle_comm *comm, void *arg)
     tulle_layout *la = NULL, *lx = NULL;
     tulle_mat *A = NULL, *X = NULL, *Y = NULL;
     tulle_stream *stream = NULL;
-    tulle_stream_options options = TULLE_STREAM_DEFAULT;
+    tulle_stream_options options = {0};
     tulle_status status;
     int64_t wrong = 0;
     options.device = "cuda";

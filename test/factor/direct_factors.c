@@ -126,7 +126,7 @@ static tulle_status load(tulle_comm *comm, const struct setting *s, tulle_mat **
     return tulle_mat_load(comm, s->matrix, NULL, TULLE_CSR, &reading, NULL, A);
 }
 
-static tulle_status make(tulle_mat *A, const struct setting *s, tulle_direct **f)
+static tulle_status make(const tulle_mat *A, const struct setting *s, tulle_direct **f)
 {
     tulle_direct_options options = {.elimination = s->elimination, .threshold = s->threshold, .library = s->library};
     return s->cholesky ? tulle_direct_cholesky(A, &options, f) : tulle_direct_lu(A, &options, f);
@@ -183,10 +183,10 @@ out:
 /* Column 0 of a dense matrix of one tile on PE 0; x, which only PE 0 has, is written or read. */
 static tulle_status exchange(tulle_mat *X, double *x, int write)
 {
-    tulle_tile t;
+    tulle_own_tile t;
     tulle_status status = TULLE_OK;
     if (tulle_comm_rank(tulle_mat_comm(X)) == 0) {
-        status = tulle_mat_tile(X, 0, 0, &t);
+        status = tulle_mat_own_tile(X, 0, 0, &t);
         for (int64_t r = 0; status == TULLE_OK && r < t.m; r++) {
             double *at = (double *)t.val + r * t.ld;
             if (write)

@@ -301,47 +301,47 @@ static const struct {
     int ic;
     tulle_factor_options options;
 } cases[] = {
-    {"band:n=0", 0, {0, 0}},
-    {"band:n=0", 1, {0, 0}},
-    {"band:n=1,values=spd", 0, {0, 0}},
-    {"band:n=1,values=spd", 1, {0, 0}},
-    {"band:n=40,lower=3,upper=5", 0, {0, 0}},
-    {"band:n=61,lower=60,values=spd", 1, {0, 0}},
-    {"dense:n=17", 0, {0, 0}},
-    {"stencil2d:n=12", 0, {0, 0}},
-    {"stencil2d:n=12", 1, {0, 0}},
-    {"stencil2d:nx=40,ny=3,points=9", 1, {0, 0}},
-    {"stencil3d:n=9,points=27", 0, {0, 0}},
-    {"stencil3d:n=9,points=7,anisotropy=100", 1, {0, 0}},
-    {"fem:nodes=5,dof=3", 0, {0, 0}},
-    {"fem:nodes=5,dof=3", 1, {0, 0}},
-    {"circuit:n=400,degree=5,dense=3", 0, {0, 0}},
-    {"circuit:n=400,degree=5,dense=3,values=spd", 1, {0, 0}},
-    {"er:n=50,degree=3", 0, {0, 0}}, /* no diagonal */
-    {"er:n=50,degree=3", 1, {0, 0}},
-    {"er:n=50,degree=3", 0, {1e-3, 0}}, /* with a floor it gets one */
-    {"nlpkkt:n=3", 0, {0, 0}},
-    {"band:n=30,lower=2,values=ones", 0, {0, 0}}, /* its second pivot is 0 */
-    {"band:n=30,lower=2,values=ones", 0, {1e-3, 0}},
-    {"circuit:n=200,degree=4,values=integer", 0, {1e-2, 0}},
-    {"band:n=30,lower=2,values=ones", 1, {0, 0}},
-    {"band:n=30,lower=2,values=ones", 1, {0, 1e-3}}, /* not definite: the shift doubles until it is */
-    {"stencil2d:n=10,shift=-2", 1, {0, 0}},
-    {"stencil2d:n=10,shift=-2", 1, {0, 1e-2}},
-    {"stencil2d:n=10,shift=-5", 1, {0, 1e-2}}, /* no shift of a negative diagonal helps */
-    {"test/data/bcsstk01.mtx", 0, {0, 0}},
-    {"test/data/bcsstk01.mtx", 1, {0, 0}},
-    {"test/data/bcsstk01.mtx", 1, {0, 1e-3}},
-    {"test/data/LFAT5.mtx.gz", 1, {0, 1e-3}},
-    {"test/data/LFAT5.mtx.gz", 0, {0, 0}},
-    {"test/data/cage5.mtx.gz", 0, {0, 0}},
-    {"test/data/arc130.mtx.gz", 0, {0, 0}},
-    {"test/data/can_24.mtx", 0, {0, 0}},
-    {"test/data/west0067.mtx.gz", 0, {0, 0}},
-    {"test/data/west0067.mtx.gz", 0, {1e-2, 0}},
-    {"test/data/impcol_a.mtx.gz", 0, {0, 0}},
-    {"test/data/bcsstk16.mtx.gz", 0, {0, 0}},
-    {"test/data/bcsstk16.mtx.gz", 1, {0, 1e-3}},
+    {"band:n=0", 0, {0}},
+    {"band:n=0", 1, {0}},
+    {"band:n=1,values=spd", 0, {0}},
+    {"band:n=1,values=spd", 1, {0}},
+    {"band:n=40,lower=3,upper=5", 0, {0}},
+    {"band:n=61,lower=60,values=spd", 1, {0}},
+    {"dense:n=17", 0, {0}},
+    {"stencil2d:n=12", 0, {0}},
+    {"stencil2d:n=12", 1, {0}},
+    {"stencil2d:nx=40,ny=3,points=9", 1, {0}},
+    {"stencil3d:n=9,points=27", 0, {0}},
+    {"stencil3d:n=9,points=7,anisotropy=100", 1, {0}},
+    {"fem:nodes=5,dof=3", 0, {0}},
+    {"fem:nodes=5,dof=3", 1, {0}},
+    {"circuit:n=400,degree=5,dense=3", 0, {0}},
+    {"circuit:n=400,degree=5,dense=3,values=spd", 1, {0}},
+    {"er:n=50,degree=3", 0, {0}}, /* no diagonal */
+    {"er:n=50,degree=3", 1, {0}},
+    {"er:n=50,degree=3", 0, {.floor = 1e-3, .shift = 0}}, /* with a floor it gets one */
+    {"nlpkkt:n=3", 0, {0}},
+    {"band:n=30,lower=2,values=ones", 0, {0}}, /* its second pivot is 0 */
+    {"band:n=30,lower=2,values=ones", 0, {.floor = 1e-3, .shift = 0}},
+    {"circuit:n=200,degree=4,values=integer", 0, {.floor = 1e-2, .shift = 0}},
+    {"band:n=30,lower=2,values=ones", 1, {0}},
+    {"band:n=30,lower=2,values=ones", 1, {.floor = 0, .shift = 1e-3}}, /* not definite: the shift doubles until it is */
+    {"stencil2d:n=10,shift=-2", 1, {0}},
+    {"stencil2d:n=10,shift=-2", 1, {.floor = 0, .shift = 1e-2}},
+    {"stencil2d:n=10,shift=-5", 1, {.floor = 0, .shift = 1e-2}}, /* no shift of a negative diagonal helps */
+    {"test/data/bcsstk01.mtx", 0, {0}},
+    {"test/data/bcsstk01.mtx", 1, {0}},
+    {"test/data/bcsstk01.mtx", 1, {.floor = 0, .shift = 1e-3}},
+    {"test/data/LFAT5.mtx.gz", 1, {.floor = 0, .shift = 1e-3}},
+    {"test/data/LFAT5.mtx.gz", 0, {0}},
+    {"test/data/cage5.mtx.gz", 0, {0}},
+    {"test/data/arc130.mtx.gz", 0, {0}},
+    {"test/data/can_24.mtx", 0, {0}},
+    {"test/data/west0067.mtx.gz", 0, {0}},
+    {"test/data/west0067.mtx.gz", 0, {.floor = 1e-2, .shift = 0}},
+    {"test/data/impcol_a.mtx.gz", 0, {0}},
+    {"test/data/bcsstk16.mtx.gz", 0, {0}},
+    {"test/data/bcsstk16.mtx.gz", 1, {.floor = 0, .shift = 1e-3}},
 };
 
 /* What is no square sparse matrix, and what options may not be. */
@@ -350,7 +350,8 @@ static tulle_status test_refused(tulle_comm *comm, void *arg)
     (void)arg;
     tulle_status status;
     tulle_mat *A = NULL, *D = NULL, *S = NULL, *L = NULL, *U = NULL;
-    static const tulle_factor_options bad[] = {{-1, 0}, {2, 0}, {NAN, 0}, {0, -1}, {0, NAN}, {0, INFINITY}};
+    static const tulle_factor_options bad[] = {
+        {.floor = -3}, {.floor = 2}, {.floor = NAN}, {.shift = -3}, {.shift = NAN}, {.shift = INFINITY}};
     TULLE_TRY(tulle_mat_load(comm, "er:m=9,n=8,degree=3", NULL, TULLE_CSR, NULL, NULL, &A));
     EXPECT(tulle_factor_ilu0(A, NULL, &L, &U, NULL) == TULLE_ERR_ARG && strstr(tulle_error_message(), "9 x 8"));
     TULLE_TRY(tulle_mat_load(comm, "dense:n=8", NULL, TULLE_DENSE, NULL, NULL, &D));
@@ -439,9 +440,8 @@ static tulle_status test_lost(tulle_comm *comm, void *arg)
         val[at++] = 4;
         rowptr[i + 1] = at;
     }
-    tulle_tile L = A;
+    tulle_own_tile L = {.type = A.type, .m = A.m, .n = A.n, .nnz = A.nnz, .rowptr = rowptr, .colind = col, .val = made};
     A.val = val;
-    L.val = made;
     e.A = &A;
     e.L = &L;
     TULLE_TRY(tulle__pool_new(THREADS, &pool));

@@ -183,14 +183,14 @@ static tulle_status order(struct fixture *f, const char *text)
 {
     (void)text;
     tulle_mat *C = NULL;
-    tulle_plan *plan = NULL;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product *plan = NULL;
+    tulle_product_options options = {0};
     options.unordered = 1;
     tulle_status status = tulle_mat_new_csr(f->comm, tulle_mat_layout(f->A), TULLE_F64, &C);
-    if (status == TULLE_OK) status = tulle_plan_new(f->A, f->A, C, &options, &plan);
-    if (status == TULLE_OK) status = tulle_plan_execute(plan, NULL);
+    if (status == TULLE_OK) status = tulle_product_new(f->A, f->A, C, &options, &plan);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
     if (status == TULLE_OK) status = tulle_mat_order(C);
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(C);
     return status;
 }
@@ -293,34 +293,35 @@ static tulle_status product_layout(struct fixture *f, const char *text)
 }
 
 /* C = A^T B in `phases`, made and checked. */
-static tulle_status multiply(struct fixture *f, tulle_mat *B, tulle_mat *C, tulle_alg alg, int phases)
+static tulle_status multiply(struct fixture *f, tulle_mat *B, tulle_mat *C, tulle_product_alg alg, int phases)
 {
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     double error;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = alg;
     options.phases = phases;
     options.op_a = TULLE_OP_T;
-    tulle_status status = tulle_plan_new(f->A, B, C, &options, &plan);
+    tulle_status status = tulle_product_new(f->A, B, C, &options, &plan);
     if (status == TULLE_OK && phases <= 1) {
-        status = tulle_plan_execute(plan, NULL);
-        if (status == TULLE_OK) status = tulle_plan_execute(plan, &(tulle_report){.seconds = 0});
-        if (status == TULLE_OK) status = tulle_product_check(f->A, B, C, &options, &error);
+        status = tulle_product_execute(plan, 1, 0, NULL);
+        if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &(tulle_product_report){.seconds = 0});
+        if (status == TULLE_OK)
+            status = tulle_product_check_matrices(1, f->A, options.op_a, B, options.op_b, C, &error);
     }
     for (tulle_columns columns = {.last = phases <= 1}; !columns.last && status == TULLE_OK;) {
-        status = tulle_product_next(plan, &columns, NULL);
-        if (status == TULLE_OK) status = tulle_plan_check(plan, &error);
+        status = tulle_product_next(plan, 1, &columns, NULL);
+        if (status == TULLE_OK) status = tulle_product_check(plan, &error);
     }
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     return status;
 }
 
 static tulle_status product(struct fixture *f, const char *text)
 {
-    tulle_alg alg;
+    tulle_product_alg alg;
     tulle_mat *C = NULL;
     int sparse = text[0] == 's', phases = text[1] - '0';
-    tulle_status status = tulle_alg_parse(text + 3, &alg);
+    tulle_status status = tulle_product_alg_parse(text + 3, &alg);
     if (status == TULLE_OK)
         status = sparse ? tulle_mat_new_csr(f->comm, f->square, TULLE_F64, &C)
                         : tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_ROW_MAJOR, &C);
@@ -359,9 +360,9 @@ static tulle_status foresee(struct fixture *f, const char *text)
         square, sparse ? square : thin, sparse ? square : thin, PES, TULLE_F64, TULLE_COUNT_RESULT, 0};
     if (status == TULLE_OK) status = tulle_census_new(rows, sparse ? rows : NULL, &spec, &census);
     tulle_status alone = status == TULLE_OK ? tulle_machine_find("summit", 1, &machine) : status;
-    for (int alg = TULLE_ALG_AUTO + 1; alg < TULLE_ALG_COUNT && alone == TULLE_OK; alg++) {
-        alone = tulle_predict(census, &machine, NULL, (tulle_alg)alg, &p);
-        if (alone == TULLE_OK) alone = tulle_predict_loads(census, &machine, NULL, (tulle_alg)alg, work, bytes);
+    for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && alone == TULLE_OK; alg++) {
+        alone = tulle_predict(census, &machine, NULL, (tulle_product_alg)alg, &p);
+        if (alone == TULLE_OK) alone = tulle_predict_loads(census, &machine, NULL, (tulle_product_alg)alg, work, bytes);
     }
     if (alone == TULLE_OK) alone = tulle_predict_best(census, &machine, NULL, &p);
     if (status == TULLE_OK) status = tulle_comm_agree(f->comm, alone);
@@ -447,9 +448,9 @@ static tulle_status solve_iteratively(struct fixture *f, const char *text)
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
     tulle_layout *layout = NULL;
     tulle_operator op = {.comm = NULL}, precond = {.comm = NULL};
-    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+    tulle_krylov_options options = {0};
     tulle_krylov_report report[2];
-    tulle_precond kind = TULLE_PRECOND_NONE;
+    tulle_precond_kind kind = TULLE_PRECOND_NONE;
     double error;
     tulle_layout_spec spec = {.m = M, .n = *text == 'b' ? 2 : 1, .tile_rows = 4, .tile_cols = 1, .map = TULLE_CYCLIC};
     options.method = *text == 'b' ? TULLE_KRYLOV_BLOCK_CG : *text == 'c' ? TULLE_KRYLOV_CG : TULLE_KRYLOV_GMRES;
@@ -457,7 +458,7 @@ static tulle_status solve_iteratively(struct fixture *f, const char *text)
     options.tolerance = 0.3; /* each iteration is the same again */
     options.guess = 1;
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(f->comm), &layout);
-    if (status == TULLE_OK) status = tulle_precond_parse(text + 2, &kind);
+    if (status == TULLE_OK) status = tulle_precond_kind_parse(text + 2, &kind);
     status = tulle_comm_agree(f->comm, status);
     if (status == TULLE_OK)
         status = tulle_mat_load(f->comm, "band:n=12,lower=2,values=spd", f->square, TULLE_CSR, NULL, NULL, &A);
@@ -489,7 +490,7 @@ static tulle_status stream(struct fixture *f, const char *text)
     tulle_stream_report report;
     tulle_krylov_report told;
     tulle_krylov_options options = {.method = TULLE_KRYLOV_GMRES, .tolerance = 0.9, .restart = 2, .max_iterations = 9};
-    tulle_stream_options how = TULLE_STREAM_DEFAULT;
+    tulle_stream_options how = {0};
     int is_file = strchr(text, '.') != NULL;
     char device[64];
     tulle_status status;
@@ -586,9 +587,9 @@ static const struct subject {
         NULL, 0},
     {"tulle_mat_load", load_dense, {"a.mtx", "d.npy", "d.bsp.h5", "dense:m=6,n=5"}, NULL, 0},
     {"tulle_product_layout", product_layout, {""}, NULL, 1},
-    {"tulle_plan_new tulle_plan_execute tulle_plan_free tulle_product_check", product,
+    {"tulle_product_new tulle_product_execute tulle_product_free tulle_product_check_matrices", product,
         {"d1 stationary-c", "d1 stationary-a", "s1 stationary-b", "s1 steal-local-c", "d1 summa", "s1 auto"}, NULL, 0},
-    {"tulle_product_next tulle_plan_check", product, {"s2 stationary-a"}, NULL, 0},
+    {"tulle_product_next tulle_product_check", product, {"s2 stationary-a"}, NULL, 0},
     {"tulle_factor_ilu0", incomplete, {"i"}, NULL, 0},
     {"tulle_factor_ic0", incomplete, {"c"}, NULL, 0},
     {"tulle_direct_lu tulle_direct_free", direct, {"l"}, "SuiteSparse: yes", 0},
@@ -639,9 +640,10 @@ enum { HOST_SUBJECTS = sizeof host_subjects / sizeof *host_subjects };
 
 /* Functions that take no memory from an account. */
 static const char without[] =
-    " tulle_krylov_name tulle_krylov_parse tulle_precond_name tulle_precond_parse tulle_precond_parse_spec "
+    " tulle_krylov_method_name tulle_krylov_method_parse tulle_precond_kind_name tulle_precond_kind_parse "
+    "tulle_precond_parse_spec "
     "tulle_stop_name "
-    "tulle_alg_name tulle_alg_parse tulle_method_name tulle_method_parse tulle_trisolve_method "
+    "tulle_product_alg_name tulle_product_alg_parse tulle_method_name tulle_method_parse tulle_trisolve_method "
     "tulle_direct_usable tulle_elimination_parse "
     "tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
     "tulle_launched_size tulle_launcher_list "
@@ -654,12 +656,12 @@ static const char without[] =
     "tulle_machine_find tulle_census_flops tulle_census_entries tulle_roof_spmm tulle_roof_spgemm tulle_roof_network "
     "tulle_budget_add tulle_budget_least tulle_budget_check tulle_memory_free tulle_krylov_memory "
     "tulle_output_distinct tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "
-    "tulle_mat_ordered "
-    "tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word tulle_operand_generator tulle_parse_bytes "
-    "tulle_parse_int tulle_parse_real tulle_parse_type tulle_parse_word tulle_plan_alg tulle_plan_bytes "
-    "tulle_plan_describe "
-    "tulle_plan_replication tulle_report_add tulle_machine_merge "
-    "tulle_plan_phases tulle_product_bound tulle_status_name tulle_status_text tulle_team_memory_peak "
+    "tulle_mat_own_tile tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word tulle_operand_generator "
+    "tulle_parse_bytes "
+    "tulle_parse_int tulle_parse_real tulle_parse_type tulle_parse_word tulle_product_alg_of tulle_product_bytes "
+    "tulle_product_describe "
+    "tulle_product_replication tulle_product_report_add tulle_machine_merge "
+    "tulle_product_phases tulle_product_bound tulle_status_name tulle_status_text tulle_team_memory_peak "
     "tulle_team_size tulle_team_sizes_only tulle_team_spec tulle_team_threads tulle_team_virtual tulle_team_watch "
     "tulle_type_name "
     "tulle_type_size "

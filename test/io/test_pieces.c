@@ -126,7 +126,7 @@ static tulle_status write_and_read(tulle_comm *comm, void *arg)
     const struct run *run = arg;
     tulle_status status;
     tulle_mat *A = NULL, *whole = NULL;
-    tulle_read_options options = TULLE_READ_DEFAULT;
+    tulle_read_options options = {0};
     options.type = run->shape->type;
     TULLE_TRY(write_pieces(comm, arg));
     TULLE_TRY(make(comm, run->shape, -1, &whole));

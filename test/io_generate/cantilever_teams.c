@@ -30,7 +30,7 @@ static tulle_status compare_tiles(tulle_comm *comm, void *arg)
     const matrix *whole = outcome->whole;
     tulle_mat *A = NULL, *x = NULL, *y = NULL, *z = NULL;
     tulle_operator without = {.comm = NULL};
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     void *bound = NULL;
     tulle_status status;
     TULLE_TRY(tulle_mat_load(comm, outcome->operand, NULL, TULLE_CSR, NULL, NULL, &A));
@@ -61,8 +61,8 @@ static tulle_status compare_tiles(tulle_comm *comm, void *arg)
     tulle_layout_free(wide);
     TULLE_TRY(status);
     TULLE_TRY(tulle_mat_fill_random(x, 5));
-    TULLE_TRY(tulle_plan_new(A, x, y, NULL, &plan));
-    TULLE_TRY(tulle_plan_execute(plan, NULL));
+    TULLE_TRY(tulle_product_new(A, x, y, NULL, &plan));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, NULL));
     TULLE_TRY(without.bind(without.context, x, z, &bound));
     TULLE_TRY(without.apply(bound));
     double worst = 0;
@@ -72,7 +72,8 @@ static tulle_status compare_tiles(tulle_comm *comm, void *arg)
         TULLE_TRY(tulle_mat_tile(y, i, 0, &s));
         TULLE_TRY(tulle_mat_tile(z, i, 0, &t));
         for (int64_t e = 0; e < s.m * 2; e++) {
-            double off = fabs(((double *)s.val)[e / 2 * s.ld + e % 2] - ((double *)t.val)[e / 2 * t.ld + e % 2]);
+            double off =
+                fabs(((const double *)s.val)[e / 2 * s.ld + e % 2] - ((const double *)t.val)[e / 2 * t.ld + e % 2]);
             if (!(off <= worst)) worst = off;
         }
     }
@@ -80,7 +81,7 @@ static tulle_status compare_tiles(tulle_comm *comm, void *arg)
     if (tulle_comm_rank(comm) == 0) outcome->worst = worst;
     without.unbind(bound);
     tulle_operator_free(&without);
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(x);
     tulle_mat_free(y);
     tulle_mat_free(z);

@@ -97,7 +97,7 @@ struct cases {
     double (*value)(int64_t i, int64_t c);
     int cols, n;
     double tolerance;
-    tulle_precond precond;
+    tulle_precond_kind precond;
     int width;
     int deflated, at;      /* directions that are dropped, when the first; at -1: whatever */
     int column, iteration; /* this column is locked after that many; -1: whatever */
@@ -150,13 +150,13 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     tulle_layout *layout = NULL;
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
-    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+    tulle_krylov_options options = {0};
     tulle_precond_options blocks = {.block = 16};
     tulle_krylov_report report[MOST];
     struct told told = {0};
     double error;
     options.method = TULLE_KRYLOV_BLOCK_CG;
-    options.tolerance = c->absolute > 0 ? 0 : c->tolerance;
+    options.tolerance = c->absolute > 0 ? TULLE_NONE : c->tolerance;
     options.absolute = c->absolute;
     options.width = c->width;
     options.watch = watch;
@@ -258,7 +258,7 @@ int main(int argc, char **argv)
                 skip("block-jacobi: %s", tulle_error_message());
                 continue;
             }
-            ok(status == TULLE_OK, "%s, %s, %s, %g: %s", copy.what, tulle_precond_name(copy.precond),
+            ok(status == TULLE_OK, "%s, %s, %s, %g: %s", copy.what, tulle_precond_kind_name(copy.precond),
                 tulle_type_name(copy.type), copy.tolerance, status == TULLE_OK ? "right" : tulle_error_message());
         }
         ok(tulle_team_run(team, count_blocks, round ? after : before) == TULLE_OK, "blocks counted");

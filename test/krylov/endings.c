@@ -51,10 +51,11 @@ static tulle_status apply_multiple(void *bound)
     const tulle_layout *l = tulle_mat_layout(m->x);
     tulle_status status = TULLE_OK;
     for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
-        tulle_tile x, y;
+        tulle_tile x;
+        tulle_own_tile y;
         if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(tulle_mat_comm(m->x))) continue;
         status = tulle_mat_tile(m->x, i, 0, &x);
-        if (status == TULLE_OK) status = tulle_mat_tile(m->y, i, 0, &y);
+        if (status == TULLE_OK) status = tulle_mat_own_tile(m->y, i, 0, &y);
         for (int64_t r = 0; status == TULLE_OK && r < x.m * x.n; r++)
             put(y.val, y.type, r, m->factor * get(x.val, x.type, r));
     }
@@ -195,8 +196,8 @@ static tulle_status attainable(struct fixture *f)
     tulle_status status;
     f->options.tolerance = 1e-18;
     TULLE_TRY(prepare(f, POISSON, -1));
-    for (int m = 0; m < TULLE_KRYLOV_COUNT; m++) {
-        f->options.method = (tulle_krylov)m;
+    for (int m = 0; m < TULLE_KRYLOV_METHOD_COUNT; m++) {
+        f->options.method = (tulle_krylov_method)m;
         TULLE_TRY(expect_stop(f, NULL, TULLE_STOP_STAGNATED, "precision"));
         EXPECT(f->report[0].true_residual < 1e-13 * f->report[0].norm);
     }
@@ -208,14 +209,14 @@ static tulle_status out_of_iterations(struct fixture *f)
 {
     tulle_status status;
     double error;
-    for (int m = 0; m < TULLE_KRYLOV_COUNT; m++) {
-        f->options.method = (tulle_krylov)m;
+    for (int m = 0; m < TULLE_KRYLOV_METHOD_COUNT; m++) {
+        f->options.method = (tulle_krylov_method)m;
         f->options.restart = 3;
         f->options.guess = 0;
         TULLE_TRY(prepare(f, POISSON, -1));
         for (int most = 0; most < 6; most++) {
             double before = f->report[0].true_residual;
-            f->options.max_iterations = most;
+            f->options.max_iterations = most ? most : TULLE_NONE;
             TULLE_TRY(expect_stop(f, NULL, TULLE_STOP_ITERATIONS, " yet"));
             EXPECT(f->report[0].iterations == most && f->report[2].iterations == most);
             EXPECT(most == 0 || m != TULLE_KRYLOV_GMRES || f->report[0].true_residual < before);
@@ -238,8 +239,8 @@ static tulle_status nothing_to_do(struct fixture *f)
     tulle_status status;
     double x[N * COLS];
     f->options.guess = 1;
-    for (int m = 0; m < TULLE_KRYLOV_COUNT; m++) {
-        f->options.method = (tulle_krylov)m;
+    for (int m = 0; m < TULLE_KRYLOV_METHOD_COUNT; m++) {
+        f->options.method = (tulle_krylov_method)m;
         TULLE_TRY(prepare(f, IDENTITY, -1));
         TULLE_TRY(expect_stop(f, NULL, TULLE_STOP_CONVERGED, "")); /* X = B */
         EXPECT(f->report[0].iterations == 0 && f->report[0].products == 1 && f->report[0].true_residual == 0);
@@ -258,8 +259,8 @@ static tulle_status not_finite(struct fixture *f)
 {
     tulle_status status;
     double x[N * COLS];
-    for (int m = 0; m < TULLE_KRYLOV_COUNT; m++) {
-        f->options.method = (tulle_krylov)m;
+    for (int m = 0; m < TULLE_KRYLOV_METHOD_COUNT; m++) {
+        f->options.method = (tulle_krylov_method)m;
         TULLE_TRY(prepare(f, POISSON, -1));
         TULLE_TRY(fill(f->B, holed_of, NULL));
         tulle_status met = tulle_krylov_solve(&f->op, NULL, f->B, f->X, &f->options, f->report);
@@ -285,9 +286,9 @@ static tulle_status far_scales(struct fixture *f)
     double x[N * COLS], y[N * COLS];
     int64_t iterations = 0;
     TULLE_TRY(prepare(f, POISSON, -1));
-    for (int m = 0; m < TULLE_KRYLOV_COUNT; m++)
+    for (int m = 0; m < TULLE_KRYLOV_METHOD_COUNT; m++)
         for (int e = 0; e < 3; e++) {
-            f->options.method = (tulle_krylov)m;
+            f->options.method = (tulle_krylov_method)m;
             TULLE_TRY(fill(f->B, scaled_of, &exponents[e]));
             TULLE_TRY(expect_stop(f, NULL, TULLE_STOP_CONVERGED, ""));
             TULLE_TRY(collect(f->X, e ? y : x));
@@ -310,8 +311,8 @@ static tulle_status own_operator(struct fixture *f)
     TULLE_TRY(prepare(f, POISSON, -1));
     TULLE_TRY(make_layout(f->comm, N, 1, 0, 1, &rows));
     A = multiple_of(f->comm, &twice, rows);
-    for (int m = 0; m < TULLE_KRYLOV_COUNT; m++) {
-        f->options.method = (tulle_krylov)m;
+    for (int m = 0; m < TULLE_KRYLOV_METHOD_COUNT; m++) {
+        f->options.method = (tulle_krylov_method)m;
         TULLE_TRY(tulle_krylov_solve(&A, m ? NULL : &M, f->B, f->X, &f->options, f->report));
         EXPECT(f->report[0].iterations == 1);
         TULLE_TRY(collect(f->X, x));
@@ -336,8 +337,8 @@ static tulle_status refusals(struct fixture *f)
     tulle_mat *W = NULL, *single = NULL;
     tulle_operator op = {.comm = NULL};
     tulle_krylov_options bad;
-    tulle_precond_options blocks = {.block = 0};
-    tulle_product_options product = TULLE_PRODUCT_DEFAULT;
+    tulle_precond_options blocks = {.block = -1};
+    tulle_product_options product = {.lookahead = -1}; /* neither the default nor TULLE_NONE */
     TULLE_TRY(prepare(f, INDEFINITE, -1));
     for (int b = 0; b < 8; b++) {
         bad = f->options;
@@ -345,8 +346,8 @@ static tulle_status refusals(struct fixture *f)
         if (b == 1) bad.tolerance = NAN;
         if (b == 2) bad.absolute = -1;
         if (b == 3) bad.max_iterations = -1;
-        if (b == 4) bad.method = TULLE_KRYLOV_GMRES, bad.restart = 0;
-        if (b == 5) bad.method = TULLE_KRYLOV_COUNT;
+        if (b == 4) bad.method = TULLE_KRYLOV_GMRES, bad.restart = -1;
+        if (b == 5) bad.method = TULLE_KRYLOV_METHOD_COUNT;
         if (b == 6) bad.width = -1;
         if (b == 7) bad.width = 65;
         EXPECT(tulle_krylov_solve(&f->op, NULL, f->B, f->X, &bad, NULL) == TULLE_ERR_ARG);
@@ -356,10 +357,12 @@ static tulle_status refusals(struct fixture *f)
     TULLE_TRY(tulle_mat_new_dense(f->comm, tulle_mat_layout(f->B), TULLE_F32, TULLE_ROW_MAJOR, &single));
     EXPECT(tulle_operator_of_mat(W, NULL, &op) == TULLE_ERR_ARG && !op.comm);
     EXPECT(tulle_operator_of_mat(f->B, NULL, &op) == TULLE_ERR_ARG);
-    product.beta = 1;
-    EXPECT(tulle_operator_of_mat(f->A, &product, &op) == TULLE_ERR_ARG);
+    if (tulle_operator_of_mat(f->A, &product, &op) == TULLE_OK) { /* plans are made when vectors are bound */
+        EXPECT(tulle_krylov_solve(&op, NULL, f->B, f->X, NULL, NULL) == TULLE_ERR_ARG);
+        tulle_operator_free(&op);
+    }
     EXPECT(tulle_precond_new(W, TULLE_PRECOND_JACOBI, NULL, &op) == TULLE_ERR_ARG);
-    EXPECT(tulle_precond_new(f->A, TULLE_PRECOND_COUNT, NULL, &op) == TULLE_ERR_ARG);
+    EXPECT(tulle_precond_new(f->A, TULLE_PRECOND_KIND_COUNT, NULL, &op) == TULLE_ERR_ARG);
     EXPECT(tulle_precond_new(f->A, TULLE_PRECOND_BLOCK_JACOBI, &blocks, &op) == TULLE_ERR_ARG);
     met = tulle_precond_new(f->A, TULLE_PRECOND_IC0, NULL, &op);
     EXPECT(met == TULLE_ERR_ARG && strstr(tulle_error_message(), "no positive entry on the diagonal") && !op.comm);
@@ -380,7 +383,7 @@ static tulle_status singular_blocks(struct fixture *f)
     tulle_precond_options blocks = {.block = 4};
     TULLE_TRY(prepare(f, SINGULAR, -1));
     for (int p = TULLE_PRECOND_JACOBI; p <= TULLE_PRECOND_BLOCK_JACOBI; p++) {
-        met = tulle_precond_new(f->A, (tulle_precond)p, &blocks, &M);
+        met = tulle_precond_new(f->A, (tulle_precond_kind)p, &blocks, &M);
         if (met == TULLE_ERR_UNSUPPORTED && p == TULLE_PRECOND_BLOCK_JACOBI) break; /* no LAPACK */
         EXPECT(met == TULLE_OK);
         met = tulle_krylov_solve(&f->op, &M, f->B, f->X, &f->options, f->report);
@@ -398,7 +401,7 @@ out:
 /* Fewer iterations on a grid, the better the preconditioner. */
 static tulle_status fewer_iterations(struct fixture *f)
 {
-    static const tulle_precond ladder[] = {TULLE_PRECOND_NONE, TULLE_PRECOND_BLOCK_JACOBI, TULLE_PRECOND_ILU0};
+    static const tulle_precond_kind ladder[] = {TULLE_PRECOND_NONE, TULLE_PRECOND_BLOCK_JACOBI, TULLE_PRECOND_ILU0};
     enum { EDGE = 20 };
     tulle_status status = TULLE_OK;
     tulle_layout *layout = NULL;
@@ -406,15 +409,15 @@ static tulle_status fewer_iterations(struct fixture *f)
     TULLE_TRY(tulle_mat_new_dense(f->comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &f->B));
     TULLE_TRY(tulle_mat_new_dense(f->comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &f->X));
     TULLE_TRY(fill(f->B, side_of, NULL));
-    for (int m = 0; m < TULLE_KRYLOV_COUNT; m++) {
+    for (int m = 0; m < TULLE_KRYLOV_METHOD_COUNT; m++) {
         int64_t before = INT64_MAX;
         TULLE_TRY(distribute(
             f->comm, m == TULLE_KRYLOV_GMRES ? CONVECTION : POISSON, EDGE * EDGE, 0, 1, TULLE_F64, -1, &f->A));
         TULLE_TRY(tulle_operator_of_mat(f->A, NULL, &f->op));
-        f->options.method = (tulle_krylov)m;
+        f->options.method = (tulle_krylov_method)m;
         for (int p = 0; p < 3; p++) {
             tulle_operator M = {.comm = NULL};
-            tulle_precond kind =
+            tulle_precond_kind kind =
                 ladder[p] == TULLE_PRECOND_ILU0 && m != TULLE_KRYLOV_GMRES ? TULLE_PRECOND_IC0 : ladder[p];
             tulle_status met = tulle_precond_new(f->A, kind, NULL, &M);
             if (met == TULLE_ERR_UNSUPPORTED && kind == TULLE_PRECOND_BLOCK_JACOBI) continue; /* no LAPACK */
@@ -448,7 +451,7 @@ enum { SUBJECTS = sizeof subjects / sizeof *subjects };
 static tulle_status run(tulle_comm *comm, void *arg)
 {
     const struct subject *subject = arg;
-    struct fixture f = {.comm = comm, .options = TULLE_KRYLOV_DEFAULT};
+    struct fixture f = {.comm = comm, .options = (tulle_krylov_options){0}};
     tulle_status status = subject->call(&f);
     drop(&f);
     return status;

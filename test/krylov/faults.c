@@ -9,8 +9,8 @@
 enum { EDGE = 8, MOST = 4000 };
 
 struct attempt {
-    tulle_krylov method;
-    tulle_precond precond;
+    tulle_krylov_method method;
+    tulle_precond_kind precond;
     int solving, again;       /* PE 0's: what was before has succeeded; it failed, and the second time it did not */
     tulle_status outcome[64]; /* of the first solve */
 };
@@ -28,7 +28,7 @@ static tulle_status once(tulle_comm *comm, void *arg)
     tulle_layout *layout = NULL;
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
-    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+    tulle_krylov_options options = {0};
     int leads = tulle_comm_rank(comm) == 0;
     options.method = a->method;
     options.restart = 3;
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
         tulle_team *team;
         tulle_team_options options = {.memory = (size_t)npes << 25, .threads = 1};
         a = (struct attempt){.solving = 0};
-        if (tulle_krylov_parse(argv[3], &a.method) || tulle_precond_parse(argv[4], &a.precond)) return 2;
+        if (tulle_krylov_method_parse(argv[3], &a.method) || tulle_precond_kind_parse(argv[4], &a.precond)) return 2;
         snprintf(spec, sizeof spec, "fault:op=%d,rank=%d+threads", n, npes - 1);
         status = tulle_team_new(spec, npes, &options, &team);
         if (status != TULLE_OK) break;

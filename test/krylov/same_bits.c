@@ -14,7 +14,7 @@ static const int64_t sizes[SIZES] = {1, 127, 128, 129, 1000, 131072, 150001};
 /* What PE 0 finds; kept from the first team to compare with. */
 struct found {
     double dot[SIZES][DOTS];
-    double history[TULLE_KRYLOV_COUNT][STEPS];
+    double history[TULLE_KRYLOV_METHOD_COUNT][STEPS];
     int different, far;
 };
 
@@ -164,9 +164,9 @@ static tulle_status run(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &B));
     TULLE_TRY(tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &X));
     TULLE_TRY(tulle_mat_fill_random(B, 5));
-    for (int m = 0; m < TULLE_KRYLOV_COUNT; m++) {
-        tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
-        options.method = (tulle_krylov)m;
+    for (int m = 0; m < TULLE_KRYLOV_METHOD_COUNT; m++) {
+        tulle_krylov_options options = {0};
+        options.method = (tulle_krylov_method)m;
         options.max_iterations = STEPS - 1;
         options.tolerance = 1e-14;
         options.restart = 5;

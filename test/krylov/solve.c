@@ -9,8 +9,8 @@
 struct cases {
     enum kind kind;
     int64_t n, cols;
-    tulle_krylov method;
-    tulle_precond precond;
+    tulle_krylov_method method;
+    tulle_precond_kind precond;
     tulle_type type;
     int block, restart;
     int tiles, tile_cols;                  /* of A */
@@ -106,8 +106,8 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     tulle_layout *lb = NULL, *lx = NULL;
     tulle_mat *A = NULL, *B = NULL, *X = NULL;
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
-    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
-    tulle_precond_options precond = TULLE_PRECOND_DEFAULT;
+    tulle_krylov_options options = {0};
+    tulle_precond_options precond = {0};
     tulle_krylov_report report[COLS];
     struct told told = {0};
     double history[ROOM], error = 0;
@@ -155,7 +155,7 @@ static void run(tulle_team *team, const struct cases *c)
         return;
     }
     ok(status == TULLE_OK, "%s %s%s, %s, n %d cols %d tiles %dx%d b %d x %d%s%s%s restart %d: %s",
-        tulle_krylov_name(c->method), tulle_precond_name(c->precond), c->type == TULLE_F32 ? " f32" : "",
+        tulle_krylov_method_name(c->method), tulle_precond_kind_name(c->precond), c->type == TULLE_F32 ? " f32" : "",
         kind_names[c->kind], (int)c->n, (int)c->cols, c->tiles, c->tile_cols, c->tiles_b, c->tiles_x,
         c->col_major ? " col-major" : "", c->same ? " in place" : "", c->guess ? " guessed" : "", c->restart,
         status == TULLE_OK ? "right" : tulle_error_message());
@@ -171,12 +171,12 @@ static const struct cases base = {.kind = RANDOM,
     .tolerance = 1e-9};
 
 /* Of one method, with every preconditioner. */
-static void run_systems(tulle_team *team, tulle_krylov method)
+static void run_systems(tulle_team *team, tulle_krylov_method method)
 {
     static const int64_t sizes[] = {0, 1, 2, 3, 16, 17, 100};
     struct cases c;
-    for (int p = 0; p < TULLE_PRECOND_COUNT; p++) {
-        c = base, c.method = method, c.precond = (tulle_precond)p;
+    for (int p = 0; p < TULLE_PRECOND_KIND_COUNT; p++) {
+        c = base, c.method = method, c.precond = (tulle_precond_kind)p;
         struct cases plain = c;
         run(team, &c);
         c.kind = POISSON, c.n = 144, run(team, &c);
@@ -194,9 +194,9 @@ static void run_systems(tulle_team *team, tulle_krylov method)
 static void run_counts(tulle_team *team, int npes)
 {
     struct cases c;
-    for (int m = 0; m < TULLE_KRYLOV_COUNT; m++) {
+    for (int m = 0; m < TULLE_KRYLOV_METHOD_COUNT; m++) {
         struct cases plain = base;
-        plain.method = (tulle_krylov)m;
+        plain.method = (tulle_krylov_method)m;
         c = plain, c.kind = IDENTITY, c.least = c.most = 1, run(team, &c);
         c = plain, c.kind = VALUES, c.tolerance = 1e-12, c.least = c.most = 5, run(team, &c); /* five eigenvalues */
         c.precond = TULLE_PRECOND_JACOBI, c.least = c.most = 1, run(team, &c);
@@ -209,7 +209,7 @@ static void run_counts(tulle_team *team, int npes)
     run(team, &c); /* nothing is gained before the last iteration */
     c.kind = CONVECTION, c.n = 144, c.restart = 5, c.most = 0, run(team, &c);
     c.restart = 1, run(team, &c);
-    for (int p = 0; p < TULLE_PRECOND_COUNT; p++) c.precond = (tulle_precond)p, c.restart = 20, run(team, &c);
+    for (int p = 0; p < TULLE_PRECOND_KIND_COUNT; p++) c.precond = (tulle_precond_kind)p, c.restart = 20, run(team, &c);
 }
 
 int main(int argc, char **argv)
@@ -221,8 +221,8 @@ int main(int argc, char **argv)
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
     struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
-    for (int m = 0; m < TULLE_KRYLOV_COUNT; m++) {
-        run_systems(team, (tulle_krylov)m);
+    for (int m = 0; m < TULLE_KRYLOV_METHOD_COUNT; m++) {
+        run_systems(team, (tulle_krylov_method)m);
         ok(tulle_team_run(team, count_blocks, m ? after : before) == TULLE_OK, "blocks counted");
     }
     run_counts(team, npes);

@@ -47,12 +47,13 @@ static int same_row(const tulle_tile *want, const tulle_tile *got, int64_t r, in
     size_t size = tulle_type_size(want->type);
     if (want->kind == TULLE_DENSE) {
         size_t at = (size_t)(r * want->ld) * size;
-        return !is_wanted || !memcmp((char *)want->val + at, (char *)got->val + at, (size_t)want->n * size);
+        return !is_wanted || !memcmp((const char *)want->val + at, (const char *)got->val + at, (size_t)want->n * size);
     }
     int64_t a = want->rowptr[r], b = got->rowptr[r], n = got->rowptr[r + 1] - b;
     if (n != (is_wanted ? want->rowptr[r + 1] - a : 0)) return 0;
     return !memcmp(want->colind + a, got->colind + b, (size_t)n * sizeof *got->colind) &&
-           !memcmp((char *)want->val + (size_t)a * size, (char *)got->val + (size_t)b * size, (size_t)n * size);
+           !memcmp(
+               (const char *)want->val + (size_t)a * size, (const char *)got->val + (size_t)b * size, (size_t)n * size);
 }
 
 /* Bytes that the rows of a set take in the tile. */

@@ -35,9 +35,9 @@ static tulle_status compare(tulle_mat *A, int transposed)
                     int64_t row = tulle_layout_row_cut(l)[i] + r, col = tulle_layout_col_cut(l)[j] + c;
                     double x = transposed ? entry(col, row) : entry(row, col), y = 0;
                     if (t.kind == TULLE_DENSE)
-                        y = ((double *)t.val)[t.order == TULLE_ROW_MAJOR ? r * t.ld + c : c * t.ld + r];
+                        y = ((const double *)t.val)[t.order == TULLE_ROW_MAJOR ? r * t.ld + c : c * t.ld + r];
                     else if (e < end && t.colind[e] == c)
-                        y = ((double *)t.val)[e++];
+                        y = ((const double *)t.val)[e++];
                     EXPECT(x == y);
                 }
                 EXPECT(e == end);
@@ -124,13 +124,13 @@ static tulle_status test_dense(tulle_comm *comm, void *arg)
         TULLE_TRY(tulle_mat_new_dense(comm, l, TULLE_F64, (tulle_order)order, &A));
         for (int i = 0; i < 4; i++)
             for (int j = 0; j < 3; j++) {
-                tulle_tile t;
-                tulle_status owned = tulle_mat_tile(A, i, j, &t);
+                tulle_own_tile t;
+                tulle_status owned = tulle_mat_own_tile(A, i, j, &t);
                 EXPECT((owned == TULLE_OK) == (tulle_layout_owner(l, i, j) == tulle_comm_rank(comm)));
                 for (int64_t e = 0; owned == TULLE_OK && e < t.nnz; e++) {
                     int64_t r = order == TULLE_ROW_MAJOR ? e / t.ld : e % t.ld,
                             c = order == TULLE_ROW_MAJOR ? e % t.ld : e / t.ld;
-                    EXPECT(((double *)t.val)[e] == 0);
+                    EXPECT(((const double *)t.val)[e] == 0);
                     ((double *)t.val)[e] = entry(tulle_layout_row_cut(l)[i] + r, tulle_layout_col_cut(l)[j] + c);
                 }
             }
@@ -317,8 +317,8 @@ static tulle_status test_replace(tulle_comm *comm, void *arg)
                 tulle_tile t;
                 TULLE_TRY(tulle_mat_get_tile(A, i, j, &fetch));
                 TULLE_TRY(tulle_fetch_wait(fetch, &t));
-                EXPECT(
-                    t.nnz == round && t.rowptr[1] == 0 && t.rowptr[3] == round && ((double *)t.val)[0] == i + 10 * j);
+                EXPECT(t.nnz == round && t.rowptr[1] == 0 && t.rowptr[3] == round &&
+                       ((const double *)t.val)[0] == i + 10 * j);
                 tulle_fetch_free(fetch);
                 fetch = NULL;
             }

@@ -15,8 +15,9 @@
 
 enum { ARENA = 8192, PANELS = 8 };
 
-static const tulle_alg algs[] = {TULLE_ALG_STATIONARY_C, TULLE_ALG_STATIONARY_A, TULLE_ALG_STATIONARY_B,
-    TULLE_ALG_SUMMA, TULLE_ALG_CANNON, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STEAL_LOCAL_A, TULLE_ALG_STEAL_RANDOM_A};
+static const tulle_product_alg algs[] = {TULLE_PRODUCT_STATIONARY_C, TULLE_PRODUCT_STATIONARY_A,
+    TULLE_PRODUCT_STATIONARY_B, TULLE_PRODUCT_SUMMA, TULLE_PRODUCT_CANNON, TULLE_PRODUCT_STEAL_LOCAL_C,
+    TULLE_PRODUCT_STEAL_LOCAL_A, TULLE_PRODUCT_STEAL_RANDOM_A};
 enum { ALGS = sizeof algs / sizeof *algs, STATIC = 5 };
 static const int keeping[] = {0, 1, 1}; /* where nobody steals: which of the others they are */
 
@@ -27,9 +28,9 @@ struct run {
     int in_place;
     int suits[ALGS];
     tulle_prediction said[ALGS];
-    tulle_report was[ALGS];
+    tulle_product_report was[ALGS];
     double flops, entries, multiplications, bytes; /* sums over PEs of what tulle_predict_loads says of stationary A */
-    tulle_alg chosen, expected;
+    tulle_product_alg chosen, expected;
 };
 
 static tulle_machine machine_of(const struct run *run)
@@ -45,24 +46,24 @@ static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tul
 {
     tulle_status status;
     tulle_mat *C = NULL;
-    tulle_plan *plan = NULL;
-    tulle_report report;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product *plan = NULL;
+    tulle_product_report report;
+    tulle_product_options options = {0};
     options.alg = algs[a];
     options.transfers = TULLE_TRANSFERS_WHOLE; /* which is what the model counts */
     TULLE_TRY(new_result(comm, c, !run->cols_b, &C));
-    status = tulle_plan_new(A, B, C, &options, &plan);
+    status = tulle_product_new(A, B, C, &options, &plan);
     if (status == TULLE_ERR_UNSUPPORTED) {
         status = TULLE_OK;
         goto out;
     }
-    if (status == TULLE_OK) status = tulle_plan_execute(plan, &report);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &report);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
         run->suits[a] = 1;
         run->was[a] = report;
     }
 out:
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(C);
     return status;
 }
@@ -73,26 +74,26 @@ static tulle_status choose(tulle_comm *comm, struct run *run, tulle_mat *A, tull
 {
     tulle_status status;
     tulle_mat *C = NULL;
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     tulle_prediction best;
-    tulle_report report;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
-    tulle_model_options o = TULLE_MODEL_DEFAULT;
+    tulle_product_report report;
+    tulle_product_options options = {0};
+    tulle_model_options o = {0};
     options.machine = machine;
     options.census = census;
     o.threads = 1;
     o.panel = ARENA / PANELS;
     TULLE_TRY(new_result(comm, c, !run->cols_b, &C));
-    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
-    TULLE_TRY(tulle_plan_execute(plan, &report));
+    TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
     TULLE_TRY(tulle_predict_best(census, machine, &o, &best));
     EXPECT(report.predicted_seconds == best.seconds && best.seconds > 0);
     if (tulle_comm_rank(comm) == 0) {
-        run->chosen = tulle_plan_alg(plan);
+        run->chosen = tulle_product_alg_of(plan);
         run->expected = best.alg;
     }
 out:
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(C);
     return status;
 }
@@ -101,11 +102,10 @@ static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_censu
 {
     tulle_status status = TULLE_OK;
     double work[16], bytes[16];
-    tulle_model_options o = {
-        .threads = 1, .lookahead = -1, .panel = ARENA / PANELS, .transfers = TULLE_TRANSFERS_WHOLE};
+    tulle_model_options o = {.threads = 1, .panel = ARENA / PANELS, .transfers = TULLE_TRANSFERS_WHOLE};
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
     for (int a = 0; a < ALGS; a++) TULLE_TRY(tulle_predict(census, machine, &o, algs[a], &run->said[a]));
-    TULLE_TRY(tulle_predict_loads(census, machine, &o, TULLE_ALG_STATIONARY_A, work, bytes));
+    TULLE_TRY(tulle_predict_loads(census, machine, &o, TULLE_PRODUCT_STATIONARY_A, work, bytes));
     for (int pe = 0; pe < run->rows * run->cols; pe++) run->multiplications += work[pe], run->bytes += bytes[pe];
     run->flops = tulle_census_flops(census);
     run->entries = tulle_census_entries(census);
@@ -175,8 +175,8 @@ out:
 static void compare(const struct run *run, const char *what, int a)
 {
     const tulle_prediction *p = &run->said[a];
-    const tulle_report *r = &run->was[a];
-    const char *name = tulle_alg_name(algs[a]);
+    const tulle_product_report *r = &run->was[a];
+    const char *name = tulle_product_alg_name(algs[a]);
     if (!ok(p->suits == run->suits[a], "%s, %s: %s", what, name, p->suits ? "suits" : "does not suit") || !p->suits)
         return;
     ok(p->bytes_moved == (double)r->bytes_moved, "%s, %s: %.0f bytes said, %lld moved", what, name, p->bytes_moved,
@@ -196,14 +196,14 @@ static void compare(const struct run *run, const char *what, int a)
 static int compare_stealing(const struct run *run, const char *what, int a)
 {
     const tulle_prediction *p = &run->said[a], *other = &run->said[keeping[a - STATIC]];
-    const tulle_report *r = &run->was[a];
+    const tulle_product_report *r = &run->was[a];
     int alike = p->seconds == other->seconds && p->bytes_moved == other->bytes_moved;
     ok(run->suits[a] && run->flops == (double)r->flops && run->entries == (double)r->nnz_c, "%s, %s: the product", what,
-        tulle_alg_name(algs[a]));
+        tulle_product_alg_name(algs[a]));
     if (!alike) return 0;
     compare(run, what, a);
     ok(r->stolen == 0 && r->units == run->was[keeping[a - STATIC]].units, "%s, %s: %d units, %d stolen", what,
-        tulle_alg_name(algs[a]), (int)r->units, (int)r->stolen);
+        tulle_product_alg_name(algs[a]), (int)r->units, (int)r->stolen);
     return 1;
 }
 
@@ -223,8 +223,8 @@ static void try(const char *spec, struct run *run, int *alike)
     for (int a = STATIC; a < ALGS; a++) alike[compare_stealing(run, what, a)]++;
     ok(2 * run->multiplications == run->flops && run->bytes == run->said[1].bytes_moved, "%s: the PEs' loads add up",
         what);
-    ok(run->chosen == run->expected, "%s: auto becomes %s, the model says %s", what, tulle_alg_name(run->chosen),
-        tulle_alg_name(run->expected));
+    ok(run->chosen == run->expected, "%s: auto becomes %s, the model says %s", what,
+        tulle_product_alg_name(run->chosen), tulle_product_alg_name(run->expected));
 }
 
 int main(int argc, char **argv)

@@ -123,7 +123,7 @@ static void merge(void)
 
 static void roofs(void)
 {
-    tulle_machine m = {.threads = 4, .stream = 8e9, .cache = 1, .fma = {1e12, 4e9}};
+    tulle_machine m = {.threads = 4, .stream = 8e9, .cache = 1, .fma = {[TULLE_F32] = 1e12, [TULLE_F64] = 4e9}};
     m.tier[TULLE_SAME_NODE] = (tulle_tier){1e-6, 1e9, 0};
     /* 100 x 50, 1000 entries, 10 columns of f64: 20000 flops; 12000 + 808 + 8 (1000 + 500) bytes */
     tulle_roof r = tulle_roof_spmm(&m, 4, TULLE_F64, 100, 50, 1000, 10);
@@ -148,7 +148,7 @@ struct far {
     const char *operand;
     int rows, cols, cols_b;
     tulle_counting counting;
-    tulle_prediction p[TULLE_ALG_COUNT], here;
+    tulle_prediction p[TULLE_PRODUCT_ALG_COUNT], here;
     tulle_machine machine;
     tulle_status refused;
     double entries, needed; /* needed: bytes of stationary A where only rows move that are named */
@@ -177,19 +177,20 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_census_new(A, f->cols_b ? NULL : A, &spec, &census));
     if (tulle_comm_rank(comm) == 0) f->entries = tulle_census_entries(census);
     tulle_prediction p;
-    tulle_model_options whole = TULLE_MODEL_DEFAULT;
+    tulle_model_options whole = {0};
     whole.transfers = TULLE_TRANSFERS_WHOLE;
-    for (int a = 1; a < TULLE_ALG_COUNT; a++) {
-        TULLE_TRY(tulle_predict(census, &f->machine, &whole, (tulle_alg)a, &p));
+    for (int a = 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
+        TULLE_TRY(tulle_predict(census, &f->machine, &whole, (tulle_product_alg)a, &p));
         if (tulle_comm_rank(comm) == 0) f->p[a] = p;
     }
-    TULLE_TRY(tulle_predict(census, &f->machine, NULL, TULLE_ALG_STATIONARY_A, &p));
+    TULLE_TRY(tulle_predict(census, &f->machine, NULL, TULLE_PRODUCT_STATIONARY_A, &p));
     if (tulle_comm_rank(comm) == 0) f->needed = p.bytes_moved;
     spec.pes = 1; /* whose layouts give tiles to others */
     tulle_census *none = NULL;
     tulle_status refused = tulle_census_new(A, NULL, &spec, &none);
     if (tulle_comm_rank(comm) == 0) f->refused = refused;
-    EXPECT(tulle_predict(census, &f->machine, NULL, TULLE_ALG_AUTO, &(tulle_prediction){.suits = 0}) == TULLE_ERR_ARG);
+    EXPECT(
+        tulle_predict(census, &f->machine, NULL, TULLE_PRODUCT_AUTO, &(tulle_prediction){.suits = 0}) == TULLE_ERR_ARG);
 out:
     tulle_census_free(census);
     for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
@@ -215,16 +216,16 @@ static void far_away(void)
     try_far(1, &f);
     try_far(3, &g);
     int same = 1;
-    for (int a = 1; a < TULLE_ALG_COUNT; a++) same &= memcmp(&f.p[a], &g.p[a], sizeof f.p[a]) == 0;
+    for (int a = 1; a < TULLE_PRODUCT_ALG_COUNT; a++) same &= memcmp(&f.p[a], &g.p[a], sizeof f.p[a]) == 0;
     ok(same, "384 PEs look the same from 1 and from 3");
     /* rows that two PEs count for one tile are counted twice */
-    ok(f.needed < f.p[TULLE_ALG_STATIONARY_A].bytes_moved && g.needed >= f.needed && g.needed < 1.1 * f.needed,
+    ok(f.needed < f.p[TULLE_PRODUCT_STATIONARY_A].bytes_moved && g.needed >= f.needed && g.needed < 1.1 * f.needed,
         "of B's tiles less moves: %.0f bytes of %.0f, from 3 PEs %.0f", f.needed,
-        f.p[TULLE_ALG_STATIONARY_A].bytes_moved, g.needed);
+        f.p[TULLE_PRODUCT_STATIONARY_A].bytes_moved, g.needed);
     ok(f.refused == TULLE_ERR_ARG, "layouts for more PEs than there are said to be are refused");
-    ok(!f.p[TULLE_ALG_CANNON].suits && f.p[TULLE_ALG_SUMMA].suits, "16 x 24 is no grid for Cannon");
-    ok(f.p[TULLE_ALG_STATIONARY_C].seconds < f.p[TULLE_ALG_SUMMA].seconds, "stages cost: %g s, %g s without",
-        f.p[TULLE_ALG_SUMMA].seconds, f.p[TULLE_ALG_STATIONARY_C].seconds);
+    ok(!f.p[TULLE_PRODUCT_CANNON].suits && f.p[TULLE_PRODUCT_SUMMA].suits, "16 x 24 is no grid for Cannon");
+    ok(f.p[TULLE_PRODUCT_STATIONARY_C].seconds < f.p[TULLE_PRODUCT_SUMMA].seconds, "stages cost: %g s, %g s without",
+        f.p[TULLE_PRODUCT_SUMMA].seconds, f.p[TULLE_PRODUCT_STATIONARY_C].seconds);
     /* the same on one node whose PEs read each other's memory: nothing but partial results' records moves */
     h = f;
     h.rows = h.cols = 4;
@@ -233,18 +234,18 @@ static void far_away(void)
     h.machine.node_pes = h.rows * h.cols;
     h.cols_b = 64;
     try_far(1, &h);
-    ok(h.p[TULLE_ALG_STATIONARY_C].bytes_moved == 0 && h.p[TULLE_ALG_STATIONARY_C].communicate.max == 0,
+    ok(h.p[TULLE_PRODUCT_STATIONARY_C].bytes_moved == 0 && h.p[TULLE_PRODUCT_STATIONARY_C].communicate.max == 0,
         "what is read in place does not move");
-    ok(h.p[TULLE_ALG_STEAL_LOCAL_C].seconds < h.p[TULLE_ALG_STATIONARY_C].seconds &&
-            h.p[TULLE_ALG_STEAL_LOCAL_C].wait.mean < h.p[TULLE_ALG_STATIONARY_C].wait.mean,
-        "stealing balances: %g s, %g s without", h.p[TULLE_ALG_STEAL_LOCAL_C].seconds,
-        h.p[TULLE_ALG_STATIONARY_C].seconds);
+    ok(h.p[TULLE_PRODUCT_STEAL_LOCAL_C].seconds < h.p[TULLE_PRODUCT_STATIONARY_C].seconds &&
+            h.p[TULLE_PRODUCT_STEAL_LOCAL_C].wait.mean < h.p[TULLE_PRODUCT_STATIONARY_C].wait.mean,
+        "stealing balances: %g s, %g s without", h.p[TULLE_PRODUCT_STEAL_LOCAL_C].seconds,
+        h.p[TULLE_PRODUCT_STATIONARY_C].seconds);
     /* entries of C as if scattered evenly: multiplications stay exact */
     g = f;
     g.counting = TULLE_COUNT_FLOPS;
     try_far(2, &g);
-    ok(g.p[TULLE_ALG_STATIONARY_C].load_imbalance == f.p[TULLE_ALG_STATIONARY_C].load_imbalance &&
-            g.p[TULLE_ALG_STATIONARY_C].bytes_moved == f.p[TULLE_ALG_STATIONARY_C].bytes_moved,
+    ok(g.p[TULLE_PRODUCT_STATIONARY_C].load_imbalance == f.p[TULLE_PRODUCT_STATIONARY_C].load_imbalance &&
+            g.p[TULLE_PRODUCT_STATIONARY_C].bytes_moved == f.p[TULLE_PRODUCT_STATIONARY_C].bytes_moved,
         "tiles are counted without the result");
 }
 

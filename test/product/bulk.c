@@ -11,13 +11,13 @@
 #include "tap.h"
 
 struct run {
-    tulle_alg alg;
+    tulle_product_alg alg;
     int rows, cols, tiles, sparse, lookahead;
     int n; /* columns of a dense B */
     const char *operand;
     int64_t moved; /* bytes that the steps must copy where nothing is read in place */
     int empty;     /* tiles of A without entries */
-    tulle_report report;
+    tulle_product_report report;
     char refusal[TULLE_MESSAGE_MAX];
 };
 
@@ -44,12 +44,12 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct run *run = arg;
     tulle_status status;
     product_operands o = {.A = NULL};
-    tulle_plan *plan = NULL;
-    tulle_report report;
+    tulle_product *plan = NULL;
+    tulle_product_report report;
     double error;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = run->alg;
-    options.lookahead = run->lookahead;
+    options.lookahead = run->lookahead ? run->lookahead : TULLE_NONE;
     product_grid grid = {.m = 60,
         .k = 60,
         .n = run->sparse ? 60 : run->n,
@@ -59,13 +59,13 @@ static tulle_status body(tulle_comm *comm, void *arg)
         .map = TULLE_CYCLIC};
     TULLE_TRY(grid_layouts(&grid, o.l));
     TULLE_TRY(load_operands(comm, run->operand, run->sparse ? run->operand : NULL, &o));
-    status = tulle_plan_new(o.A, o.B, o.C, &options, &plan);
+    status = tulle_product_new(o.A, o.B, o.C, &options, &plan);
     if (status != TULLE_OK && tulle_comm_rank(comm) == 0)
         snprintf(run->refusal, sizeof run->refusal, "%s", tulle_error_message());
     if (status != TULLE_OK) goto out;
     for (int r = 0; r < 3; r++) {
-        TULLE_TRY(tulle_plan_execute(plan, &report));
-        TULLE_TRY(tulle_product_check(o.A, o.B, o.C, &options, &error));
+        TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
+        TULLE_TRY(tulle_product_check_matrices(1, o.A, options.op_a, o.B, options.op_b, o.C, &error));
     }
     if (tulle_comm_rank(comm) == 0) {
         run->report = report;
@@ -73,7 +73,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
         for (int64_t t = 0; t < (int64_t)o.A->layout->mt * o.A->layout->nt; t++) run->empty += !o.A->directory[t].nnz;
     }
 out:
-    if (status == TULLE_OK) tulle_plan_free(plan); /* else the team frees it */
+    if (status == TULLE_OK) tulle_product_free(plan); /* else the team frees it */
     free_operands(&o, status);
     return status;
 }
@@ -82,7 +82,7 @@ static void try_grid(tulle_team *team, struct run run, int copies)
 {
     tulle_status status = tulle_team_run(team, body, &run);
     ok(status == TULLE_OK, "%s %s of %d columns on %dx%d, %d tiles a PE, lookahead %d, %d tiles of A empty: %s",
-        tulle_alg_name(run.alg), run.sparse ? "spgemm" : "spmm", run.sparse ? 60 : run.n, run.rows, run.cols,
+        tulle_product_alg_name(run.alg), run.sparse ? "spgemm" : "spmm", run.sparse ? 60 : run.n, run.rows, run.cols,
         run.tiles * run.tiles, run.lookahead, run.empty, status == TULLE_OK ? "right" : tulle_error_message());
     ok(run.report.partials == 0 && run.report.stolen == 0, "who owns C multiplies");
     /* what the meetings and the report themselves move is a few words a PE and round */
@@ -102,7 +102,7 @@ int main(int argc, char **argv)
         if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open")) return tap_done();
         for (int sparse = 0; sparse < 2; sparse++)
             for (int c = 0; c < 4; c++) {
-                struct run run = {.alg = TULLE_ALG_SUMMA,
+                struct run run = {.alg = TULLE_PRODUCT_SUMMA,
                     .rows = rows,
                     .cols = cols,
                     .tiles = 1 + c % 2,
@@ -111,14 +111,14 @@ int main(int argc, char **argv)
                     .lookahead = c / 2 * 2,
                     .operand = c % 2 ? "er:n=60,degree=1" : "er:n=60,degree=6"};
                 try_grid(team, run, strcmp(argv[1], "threads") != 0);
-                run.alg = TULLE_ALG_CANNON;
+                run.alg = TULLE_PRODUCT_CANNON;
                 if (rows == cols) try_grid(team, run, strcmp(argv[1], "threads") != 0);
-                run.alg = TULLE_ALG_SUMMA;
+                run.alg = TULLE_PRODUCT_SUMMA;
                 run.n = 6000 * cols; /* tiles of B that go down a chain if three PEs or more are to have them */
                 if (!sparse) try_grid(team, run, strcmp(argv[1], "threads") != 0);
             }
         if (rows != cols) {
-            struct run run = {.alg = TULLE_ALG_CANNON,
+            struct run run = {.alg = TULLE_PRODUCT_CANNON,
                 .rows = rows,
                 .cols = cols,
                 .tiles = 1,

@@ -31,9 +31,9 @@ __attribute__((unused)) static tulle_status change_values(tulle_mat *A)
     const tulle_layout *l = tulle_mat_layout(A);
     for (int i = 0; i < tulle_layout_tile_rows(l); i++)
         for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
-            tulle_tile t;
+            tulle_own_tile t;
             if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(A))) continue;
-            TULLE_TRY(tulle_mat_tile(A, i, j, &t));
+            TULLE_TRY(tulle_mat_own_tile(A, i, j, &t));
             for (int64_t e = 0; e < t.nnz; e++)
                 if (t.type == TULLE_F32)
                     ((float *)t.val)[e] += (float)(1 + (e * 7 + i) % 11);

@@ -51,10 +51,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct product *p = arg;
     product_operands o = {.A = NULL};
     tulle_operand_shape a, b;
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     int64_t *work = NULL;
     double found[ROWS_MOST], ratio[ROWS_MOST];
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     TULLE_TRY(tulle_operand_inspect(p->a, NULL, &a));
     TULLE_TRY(tulle_operand_inspect(p->b, NULL, &b));
     product_grid grid = {
@@ -64,8 +64,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle__alloc((size_t)a.m, sizeof *work, "row flops", &work));
     TULLE_TRY(tulle_mat_row_flops(o.A, o.B, work));
     TULLE_TRY(tulle__estimate_ratio(o.A, o.B, work, ratio));
-    TULLE_TRY(tulle_plan_new(o.A, o.B, o.C, &options, &plan));
-    TULLE_TRY(tulle_plan_execute(plan, NULL));
+    TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &options, &plan));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, NULL));
     TULLE_TRY(find_true(&o, work, found));
     double same[ROWS_MOST];
     memcpy(same, ratio, sizeof same);
@@ -77,7 +77,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
         memcpy(p->ratio, ratio, sizeof ratio);
     }
 out:
-    if (status == TULLE_OK) tulle_plan_free(plan); /* else the team frees it */
+    if (status == TULLE_OK) tulle_product_free(plan); /* else the team frees it */
     tulle__free(work);
     free_operands(&o, status);
     return status;
@@ -117,9 +117,9 @@ static tulle_status one_phase(tulle_comm *comm, void *arg)
 {
     tulle_status status;
     product_operands o = {.A = NULL};
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     tulle_operand_shape shape;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     const char *name = "fem:nodes=12,dof=3";
     TULLE_TRY(tulle_operand_inspect(name, NULL, &shape));
     product_grid grid = {.m = shape.m,
@@ -131,11 +131,11 @@ static tulle_status one_phase(tulle_comm *comm, void *arg)
         .map = TULLE_BLOCK};
     TULLE_TRY(grid_layouts(&grid, o.l));
     TULLE_TRY(load_operands(comm, name, name, &o));
-    TULLE_TRY(tulle_plan_new(o.A, o.B, o.C, &options, &plan));
-    if (tulle_comm_rank(comm) == 0) *(int *)arg = tulle_plan_phases(plan);
-    TULLE_TRY(tulle_plan_execute(plan, NULL));
+    TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &options, &plan));
+    if (tulle_comm_rank(comm) == 0) *(int *)arg = tulle_product_phases(plan);
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, NULL));
 out:
-    if (status == TULLE_OK) tulle_plan_free(plan);
+    if (status == TULLE_OK) tulle_product_free(plan);
     free_operands(&o, status);
     return status;
 }

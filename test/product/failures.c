@@ -16,7 +16,7 @@
 #include "tap.h"
 
 struct run {
-    tulle_alg alg;
+    tulle_product_alg alg;
     int sparse, rank;
     int star;          /* a matrix of which rows are given away */
     int mixed, layers; /* cuts do not match; 2.5D layers */
@@ -32,10 +32,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
     int size = tulle_comm_size(comm), mine = tulle_comm_rank(comm) == run->rank;
     tulle_layout *la = NULL, *lb = NULL, *lc = NULL;
     tulle_mat *A = NULL, *B = NULL, *C = NULL;
-    tulle_plan *plan = NULL;
-    tulle_product_options o = TULLE_PRODUCT_DEFAULT;
-    tulle_read_options reading = TULLE_READ_DEFAULT;
-    tulle_report report;
+    tulle_product *plan = NULL;
+    tulle_product_options o = {0};
+    tulle_read_options reading = {0};
+    tulle_product_report report;
     double error;
     o.alg = run->alg;
     o.replication = run->layers;
@@ -70,9 +70,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status != TULLE_OK) goto out;
     status = tulle_comm_barrier(comm);
     if (mine && run->n >= 0) tulle__account_fail_after(comm->pe->account, run->n);
-    if (status == TULLE_OK) status = tulle_plan_new(A, B, C, &o, &plan);
-    if (status == TULLE_OK) status = tulle_plan_execute(plan, NULL);
-    if (status == TULLE_OK) status = tulle_plan_execute(plan, NULL);
+    if (status == TULLE_OK) status = tulle_product_new(A, B, C, &o, &plan);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
     if (mine) {
         tulle__account_fail_after(comm->pe->account, -1);
         run->done = status == TULLE_OK;
@@ -84,12 +84,12 @@ static tulle_status body(tulle_comm *comm, void *arg)
     }
     if (status != TULLE_OK && status != TULLE_ERR_MEMORY && status != TULLE_ERR_COMM) goto out;
     /* the same plan, if it could be made, works now */
-    status = plan ? TULLE_OK : tulle_plan_new(A, B, C, &o, &plan);
-    if (status == TULLE_OK) status = tulle_plan_execute(plan, &report);
+    status = plan ? TULLE_OK : tulle_product_new(A, B, C, &o, &plan);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &report);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) run->covers = report.cover_pairs;
-    if (status == TULLE_OK) status = tulle_product_check(A, B, C, &o, &error);
+    if (status == TULLE_OK) status = tulle_product_check_matrices(1, A, o.op_a, B, o.op_b, C, &error);
 out:
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(C);
     tulle_mat_free(B);
     tulle_mat_free(A);
@@ -102,7 +102,7 @@ out:
 /* What is multiplied. */
 enum kind { PLAIN, STAR, MIXED, LAYERS };
 
-static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse, enum kind kind)
+static void allocations(tulle_team *team, int npes, tulle_product_alg alg, int sparse, enum kind kind)
 {
     struct blocks before[64], after[64];
     static const char *const kinds[] = {
@@ -115,15 +115,16 @@ static void allocations(tulle_team *team, int npes, tulle_alg alg, int sparse, e
         .rank = npes - 1,
         .n = -1};
     tulle_status status = tulle_team_run(team, body, &run);
-    if (!ok(status == TULLE_OK, "%s %s without a failure: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
+    if (!ok(status == TULLE_OK, "%s %s without a failure: %s", tulle_product_alg_name(alg), sparse ? "spgemm" : "spmm",
             tulle_error_message()))
         return;
     tulle_team_run(team, count_blocks, before);
     for (run.n = 0, run.done = 0; !run.done && run.n < 5000 && status == TULLE_OK; run.n++)
         status = tulle_team_run(team, body, &run);
     ok(status == TULLE_OK && run.done && (kind != STAR || run.covers > 0),
-        "%s %s%s: each of %d allocations of one PE fails in turn: %s", tulle_alg_name(alg), sparse ? "spgemm" : "spmm",
-        kinds[kind], (int)run.n - 1, status == TULLE_OK ? "all PEs return" : tulle_error_message());
+        "%s %s%s: each of %d allocations of one PE fails in turn: %s", tulle_product_alg_name(alg),
+        sparse ? "spgemm" : "spmm", kinds[kind], (int)run.n - 1,
+        status == TULLE_OK ? "all PEs return" : tulle_error_message());
     ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
             memcmp(before, after, (size_t)npes * sizeof *after) == 0,
         "nothing leaks");
@@ -137,15 +138,15 @@ static tulle_status leave_all(tulle_comm *comm, void *arg)
     tulle_layout *layout = NULL;
     tulle_layout_spec spec = {.m = 60, .n = 60, .grid_rows = tulle_comm_size(comm), .grid_cols = 1};
     tulle_mat *A, *C;
-    tulle_plan *plan;
-    tulle_product_options o = TULLE_PRODUCT_DEFAULT;
+    tulle_product *plan;
+    tulle_product_options o = {0};
     o.op_a = TULLE_OP_T;
     spec.tile_rows = spec.tile_cols = tulle_comm_size(comm);
     TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &layout));
     TULLE_TRY(tulle_mat_load(comm, "er:n=60,degree=6", layout, TULLE_CSR, NULL, NULL, &A));
     TULLE_TRY(tulle_mat_new_csr(comm, layout, TULLE_F64, &C));
-    TULLE_TRY(tulle_plan_new(A, A, C, &o, &plan));
-    for (int r = 0; r < 2; r++) TULLE_TRY(tulle_plan_execute(plan, NULL));
+    TULLE_TRY(tulle_product_new(A, A, C, &o, &plan));
+    for (int r = 0; r < 2; r++) TULLE_TRY(tulle_product_execute(plan, 1, 0, NULL));
     status = tulle__fail(TULLE_ERR_STATE, "left");
 out:
     tulle_layout_free(layout);
@@ -165,7 +166,7 @@ static void left(int npes)
     ok(tulle__account_blocks(tulle__account_current()) == blocks, "the team frees it, once");
 }
 
-static void transfers(int npes, tulle_alg alg, int sparse, int star)
+static void transfers(int npes, tulle_product_alg alg, int sparse, int star)
 {
     char spec[64];
     tulle_team_options options = {.memory = (size_t)npes << 26, .arena = 4096, .panels = 2, .threads = 1};
@@ -191,16 +192,18 @@ static void transfers(int npes, tulle_alg alg, int sparse, int star)
     }
     ok(!wrong && tried > 1,
         "%s %s%s: each of %d transfers of one PE fails in turn (%d ended the run, the others the product)",
-        tulle_alg_name(alg), sparse ? "spgemm" : "spmm", star ? " with rows given away" : "", tried - 1, failed);
+        tulle_product_alg_name(alg), sparse ? "spgemm" : "spmm", star ? " with rows given away" : "", tried - 1,
+        failed);
 }
 
 int main(int argc, char **argv)
 {
     if (argc != 2 && argc != 3) return fprintf(stderr, "usage: %s PES [ALGORITHM]\n", argv[0]), 2;
-    int npes = atoi(argv[1]), first = TULLE_ALG_STATIONARY_C, last = TULLE_ALG_COUNT;
-    tulle_alg only;
+    int npes = atoi(argv[1]), first = TULLE_PRODUCT_STATIONARY_C, last = TULLE_PRODUCT_ALG_COUNT;
+    tulle_product_alg only;
     if (argc == 3) {
-        if (tulle_alg_parse(argv[2], &only) != TULLE_OK) return fprintf(stderr, "%s\n", tulle_error_message()), 2;
+        if (tulle_product_alg_parse(argv[2], &only) != TULLE_OK)
+            return fprintf(stderr, "%s\n", tulle_error_message()), 2;
         first = (int)only;
         last = first + 1;
     }
@@ -209,20 +212,21 @@ int main(int argc, char **argv)
     left(npes);
     for (int sparse = 0; sparse < 2; sparse++)
         for (int alg = first; alg < last; alg++) {
-            if (alg == TULLE_ALG_CANNON && npes == 2) continue; /* it wants a square grid */
-            for (int direct = 0; direct < (npes == 4 && alg == TULLE_ALG_STATIONARY_C ? 3 : 2); direct++) {
+            if (alg == TULLE_PRODUCT_CANNON && npes == 2) continue; /* it wants a square grid */
+            for (int direct = 0; direct < (npes == 4 && alg == TULLE_PRODUCT_STATIONARY_C ? 3 : 2); direct++) {
                 tulle_team *team;
                 if (!ok(tulle_team_new(specs[direct], npes, &options, &team) == TULLE_OK, "open")) return tap_done();
-                int covers = !direct && npes == 2 && alg <= TULLE_ALG_STATIONARY_A;
-                allocations(team, npes, (tulle_alg)alg, sparse, PLAIN);
-                if (covers) allocations(team, npes, (tulle_alg)alg, sparse, STAR);
+                int covers = !direct && npes == 2 && alg <= TULLE_PRODUCT_STATIONARY_A;
+                allocations(team, npes, (tulle_product_alg)alg, sparse, PLAIN);
+                if (covers) allocations(team, npes, (tulle_product_alg)alg, sparse, STAR);
                 /* others go the same ways */
-                if (!direct && alg == TULLE_ALG_STATIONARY_C) allocations(team, npes, (tulle_alg)alg, sparse, MIXED);
-                if (!direct && alg == TULLE_ALG_STATIONARY_A && npes > 1)
-                    allocations(team, npes, (tulle_alg)alg, sparse, LAYERS);
+                if (!direct && alg == TULLE_PRODUCT_STATIONARY_C)
+                    allocations(team, npes, (tulle_product_alg)alg, sparse, MIXED);
+                if (!direct && alg == TULLE_PRODUCT_STATIONARY_A && npes > 1)
+                    allocations(team, npes, (tulle_product_alg)alg, sparse, LAYERS);
                 tulle_team_free(team);
                 for (int star = 0; star <= covers && !direct && npes > 1; star++)
-                    transfers(npes, (tulle_alg)alg, sparse, star);
+                    transfers(npes, (tulle_product_alg)alg, sparse, star);
             }
         }
     return tap_done();

@@ -15,7 +15,7 @@ static int close_to(double x, double want)
     return fabs(x - want) <= 1e-12 * fabs(want);
 }
 
-static int is_spread(tulle_spread s, double max, double mean)
+static int is_spread(tulle_imbalance s, double max, double mean)
 {
     return close_to(s.max, max) && close_to(s.mean, mean);
 }
@@ -23,7 +23,7 @@ static int is_spread(tulle_spread s, double max, double mean)
 /* By hand: two phases, of 100 and 300 flops. */
 static void test_sums(void)
 {
-    const tulle_report first = {.seconds = 4,
+    const tulle_product_report first = {.seconds = 4,
         .compute = {2, 1},
         .communicate = {0.5, 0.25},
         .accumulate = {0.125, 0.0625},
@@ -43,16 +43,16 @@ static void test_sums(void)
         .phases = 2,
         .replication = 1,
         .predicted_seconds = 9};
-    tulle_report second = first, sum = {.seconds = 0};
+    tulle_product_report second = first, sum = {.seconds = 0};
     second.seconds = 8;
-    second.compute = (tulle_spread){3, 2};
+    second.compute = (tulle_imbalance){3, 2};
     second.load_imbalance = 1;
     second.flops = 300;
     second.largest_unit = 0.125;
     second.reused = 0;
-    tulle_report_add(&sum, &first);
+    tulle_product_report_add(&sum, &first);
     ok(memcmp(&sum, &first, sizeof sum) == 0, "a sum of one report is that report");
-    tulle_report_add(&sum, &second);
+    tulle_product_report_add(&sum, &second);
     ok(sum.seconds == 12 && is_spread(sum.compute, 5, 3) && is_spread(sum.communicate, 1, 0.5) &&
             is_spread(sum.accumulate, 0.25, 0.125) && is_spread(sum.wait, 2, 1),
         "times of two phases add up");
@@ -64,11 +64,11 @@ static void test_sums(void)
         "imbalance %g and largest unit %g of all work", sum.load_imbalance, sum.largest_unit);
     ok(sum.whole_pairs == 4 && sum.phases == 2 && sum.replication == 1 && sum.predicted_seconds == 9 && !sum.reused,
         "what is the plan's stays");
-    const tulle_report empty = {.load_imbalance = 1, .phases = 2};
-    tulle_report_add(&sum, &empty);
+    const tulle_product_report empty = {.load_imbalance = 1, .phases = 2};
+    tulle_product_report_add(&sum, &empty);
     ok(close_to(sum.load_imbalance, 1.25) && close_to(sum.largest_unit, 0.125), "a phase without work has no weight");
     sum = empty;
-    tulle_report_add(&sum, &empty);
+    tulle_product_report_add(&sum, &empty);
     ok(sum.load_imbalance == 1 && sum.flops == 0, "two phases without work are balanced");
 }
 
@@ -76,12 +76,12 @@ static void test_sums(void)
 static tulle_status compare(tulle_comm *comm, void *arg)
 {
     tulle_status status;
-    tulle_report *told = arg;
+    tulle_product_report *told = arg;
     product_operands o = {.A = NULL};
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     tulle_operand_shape shape;
     const char *name = "rmat:scale=9,edgefactor=8,seed=5";
-    tulle_report sum = {.seconds = 0}, one;
+    tulle_product_report sum = {.seconds = 0}, one;
     TULLE_TRY(tulle_operand_inspect(name, NULL, &shape));
     product_grid grid = {.m = shape.m,
         .k = shape.m,
@@ -93,17 +93,17 @@ static tulle_status compare(tulle_comm *comm, void *arg)
     TULLE_TRY(grid_layouts(&grid, o.l));
     TULLE_TRY(load_operands(comm, name, name, &o));
     for (int phases = 1; phases <= 5; phases += 4) {
-        tulle_product_options options = TULLE_PRODUCT_DEFAULT;
-        options.alg = TULLE_ALG_STATIONARY_A;
+        tulle_product_options options = {0};
+        options.alg = TULLE_PRODUCT_STATIONARY_A;
         options.phases = phases;
-        TULLE_TRY(tulle_plan_new(o.A, o.B, o.C, &options, &plan));
+        TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &options, &plan));
         memset(&sum, 0, sizeof sum);
         for (tulle_columns columns = {.last = 0}; !columns.last;) {
-            TULLE_TRY(tulle_product_next(plan, &columns, &one));
-            tulle_report_add(&sum, &one);
+            TULLE_TRY(tulle_product_next(plan, 1, &columns, &one));
+            tulle_product_report_add(&sum, &one);
         }
         if (tulle_comm_rank(comm) == 0) told[phases > 1] = sum;
-        tulle_plan_free(plan);
+        tulle_product_free(plan);
         plan = NULL;
     }
 out:
@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 {
     const char *spec = argc > 1 ? argv[1] : "threads";
     int pes = argc > 2 ? atoi(argv[2]) : 2;
-    tulle_report told[2];
+    tulle_product_report told[2];
     tulle_team *team;
     test_sums();
     if (!ok(tulle_team_new(spec, pes, NULL, &team) == TULLE_OK, "a team of %d", pes)) return tap_done();
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
         ok(told[0].load_imbalance <= told[1].load_imbalance + 1e-9,
             "imbalance %.3f at once, %.3f in phases that end with a meeting", told[0].load_imbalance,
             told[1].load_imbalance);
-        tulle_report *r = &told[1];
+        tulle_product_report *r = &told[1];
         double phases = r->compute.mean + r->communicate.mean + r->accumulate.mean + r->wait.mean;
         ok(r->compute.mean > 0 && phases <= r->seconds * 1.0001, "its phases' times, %g s, are within its %g s", phases,
             r->seconds);

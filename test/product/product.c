@@ -22,6 +22,7 @@ struct cases {
     tulle_type type;
     int sparse, tiles_m, tiles_k, tiles_n, layout_kind;
     tulle_order order;
+    double alpha, beta;
     tulle_product_options options;
     int twice; /* execute again with new values */
 };
@@ -53,8 +54,8 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     struct reference old = make_reference(c->m, c->n, c->sparse ? RANDOM : FULL, 3), want = {0}, again = {0};
     tulle_layout *la = NULL, *lb = NULL, *lc = NULL;
     tulle_mat *A = NULL, *B = NULL, *C = NULL, *A2 = NULL;
-    tulle_plan *plan = NULL;
-    tulle_report report;
+    tulle_product *plan = NULL;
+    tulle_product_report report;
     TULLE_TRY(
         make_layout(a.m, a.n, ta ? c->tiles_k : c->tiles_m, ta ? c->tiles_m : c->tiles_k, c->layout_kind, npes, &la));
     TULLE_TRY(
@@ -71,54 +72,62 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
         TULLE_TRY(distribute(comm, &old, lc, c->type, &C));
     } else {
         TULLE_TRY(tulle_mat_new_dense_undefined(comm, lc, c->type, c->order, &C));
-        if (c->options.beta == 0) undefine(&old);
+        if (c->beta == 0) undefine(&old);
         TULLE_TRY(fill_dense(C, &old));
     }
-    want = multiply(&a, &b, &old, &c->options);
-    status = tulle_plan_new(A, B, C, &c->options, &plan);
+    want = multiply(&a, &b, &old, c->alpha, c->beta, &c->options);
+    status = tulle_product_new(A, B, C, &c->options, &plan);
     /* Cannon refuses most of these layouts; all those that it has to do are in bulk.c */
-    if (status == TULLE_ERR_UNSUPPORTED && c->options.alg == TULLE_ALG_CANNON && npes > 1) status = TULLE_OK;
+    if (status == TULLE_ERR_UNSUPPORTED && c->options.alg == TULLE_PRODUCT_CANNON && npes > 1) status = TULLE_OK;
     if (!plan) goto out;
-    if (tulle_plan_phases(plan) > 1) {
+    if (tulle_product_phases(plan) > 1) {
         /* the phases together are the product: each has its columns and no others */
         int64_t nnz = 0;
         tulle_columns columns = {.last = 0};
         while (status == TULLE_OK && !columns.last) {
             double error;
-            status = tulle_product_next(plan, &columns, &report);
-            if (status == TULLE_OK && c->options.beta == 0) status = tulle_plan_check(plan, &error);
+            status = tulle_product_next(plan, c->alpha, &columns, &report);
+            if (status == TULLE_OK && c->beta == 0) status = tulle_product_check(plan, &error);
             if (status == TULLE_OK) nnz += report.nnz_c;
         }
         int64_t wanted = 0;
         for (int64_t e = 0; e < want.m * want.n; e++) wanted += want.has[e];
         if (status == TULLE_OK && nnz != wanted)
             status = tulle__fail(TULLE_ERR_CHECK, "phases give %d entries instead of %d", (int)nnz, (int)wanted);
-        if (status == TULLE_OK && tulle_plan_execute(plan, NULL) != TULLE_ERR_LIMIT)
+        if (status == TULLE_OK && tulle_product_execute(plan, 1, 0, NULL) != TULLE_ERR_LIMIT)
             status = tulle__fail(TULLE_ERR_CHECK, "a plan of several phases executed at once");
         goto out;
     }
-    TULLE_TRY(tulle_plan_execute(plan, &report));
+    TULLE_TRY(tulle_product_execute(plan, c->alpha, c->beta, &report));
     TULLE_TRY(compare(C, &want));
     if (report.reused) status = tulle__fail(TULLE_ERR_CHECK, "a first execution cannot reuse structure");
-    if (status == TULLE_OK && c->options.beta == 0) {
+    if (status == TULLE_OK && c->beta == 0) {
         double error;
-        TULLE_TRY(tulle_product_check(A, B, C, &c->options, &error));
+        TULLE_TRY(tulle_product_check_matrices(c->alpha, A, c->options.op_a, B, c->options.op_b, C, &error));
     }
     if (status == TULLE_OK && c->twice) {
         TULLE_TRY(scale_values(A, &a, 3));
         TULLE_TRY(scale_values(B, &b, 2));
-        again = multiply(&a, &b, &want, &c->options);
-        TULLE_TRY(tulle_plan_execute(plan, &report));
+        again = multiply(&a, &b, &want, c->alpha, c->beta, &c->options);
+        TULLE_TRY(tulle_product_execute(plan, c->alpha, c->beta, &report));
         TULLE_TRY(compare(C, &again));
         /* where units are stolen, what a PE does changes from run to run: no structure of it is kept */
-        int stealing = strncmp(tulle_alg_name(tulle_plan_alg(plan)), "steal", 5) == 0;
-        int reusable = !c->sparse || c->options.beta == 0;
+        int stealing = strncmp(tulle_product_alg_name(tulle_product_alg_of(plan)), "steal", 5) == 0;
+        int reusable = !c->sparse || c->beta == 0;
         if (report.reused != reusable && !(c->sparse && stealing))
             status = tulle__fail(TULLE_ERR_CHECK, "the second execution says that it %s symbolic work",
                 report.reused ? "did no" : "repeated");
     }
+    if (status == TULLE_OK && c->beta != 0) { /* C has more entries than the product: its structure is of no use */
+        for (int time = 0; time < 2; time++) {
+            free_reference(&again);
+            again = multiply(&a, &b, &want, 2 * c->alpha, 0, &c->options);
+            TULLE_TRY(tulle_product_execute(plan, 2 * c->alpha, 0, &report));
+            TULLE_TRY(compare(C, &again));
+        }
+    }
 out:
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(A2);
     tulle_mat_free(C);
     tulle_mat_free(B);
@@ -139,9 +148,9 @@ static int run(tulle_team *team, const struct cases *c)
     tulle_status status = tulle_team_run(team, run_case, (void *)(uintptr_t)c);
     return ok(status == TULLE_OK,
         "%s %s %s %dx%dx%d %s*%s tiles %d,%d,%d layout %d%s alpha %g beta %g%s%s lookahead %d%s phases %d: %s",
-        tulle_alg_name(c->options.alg), c->sparse ? "spgemm" : "spmm", tulle_type_name(c->type), (int)c->m, (int)c->k,
-        (int)c->n, shape_names[c->a_shape], shape_names[c->b_shape], c->tiles_m, c->tiles_k, c->tiles_n, c->layout_kind,
-        c->order == TULLE_COL_MAJOR ? " col-major" : "", c->options.alpha, c->options.beta,
+        tulle_product_alg_name(c->options.alg), c->sparse ? "spgemm" : "spmm", tulle_type_name(c->type), (int)c->m,
+        (int)c->k, (int)c->n, shape_names[c->a_shape], shape_names[c->b_shape], c->tiles_m, c->tiles_k, c->tiles_n,
+        c->layout_kind, c->order == TULLE_COL_MAJOR ? " col-major" : "", c->alpha, c->beta,
         c->options.op_a == TULLE_OP_T ? " A^T" : "", c->options.op_b == TULLE_OP_T ? " B^T" : "", c->options.lookahead,
         c->options.deterministic ? " deterministic" : "", c->options.phases,
         status == TULLE_OK ? "right" : tulle_error_message());
@@ -150,7 +159,7 @@ static int run(tulle_team *team, const struct cases *c)
 int main(int argc, char **argv)
 {
     if (argc < 3 || argc > 4) return fprintf(stderr, "usage: %s SPEC PES [TRANSFERS]\n", argv[0]), 2;
-    int npes = atoi(argv[2]), last = TULLE_ALG_COUNT;
+    int npes = atoi(argv[2]), last = TULLE_PRODUCT_ALG_COUNT;
     tulle_team *team;
     tulle_transfers transfers = TULLE_TRANSFERS_AUTO;
     tulle_machine machine;
@@ -161,7 +170,7 @@ int main(int argc, char **argv)
             tulle_machine_find("dgx2", 1, &machine) != TULLE_OK)
             return fprintf(stderr, "%s\n", tulle_error_message()), 2;
         machine.tier[TULLE_SAME_NODE].latency = machine.tier[TULLE_OTHER_NODE].latency = 1e-12;
-        last = TULLE_ALG_STEAL_LOCAL_C;
+        last = TULLE_PRODUCT_STEAL_LOCAL_C;
     }
     /* a small arena: every partial result takes several panels */
     tulle_team_options options = {
@@ -169,7 +178,7 @@ int main(int argc, char **argv)
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
     struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
-    for (int alg = argc == 4 ? TULLE_ALG_STATIONARY_C : TULLE_ALG_AUTO; alg < last; alg++)
+    for (int alg = argc == 4 ? TULLE_PRODUCT_STATIONARY_C : TULLE_PRODUCT_AUTO; alg < last; alg++)
         for (int sparse = 0; sparse < 2; sparse++) {
             struct cases base = {.m = 37,
                 .k = 29,
@@ -179,9 +188,9 @@ int main(int argc, char **argv)
                 .tiles_k = 2,
                 .tiles_n = 2,
                 .type = TULLE_F64,
-                .options = TULLE_PRODUCT_DEFAULT,
+                .alpha = 1,
                 .twice = 1};
-            base.options.alg = (tulle_alg)alg;
+            base.options.alg = (tulle_product_alg)alg;
             base.options.transfers = transfers;
             base.options.machine = argc == 4 ? &machine : NULL;
             struct cases c;
@@ -193,8 +202,7 @@ int main(int argc, char **argv)
             if (argc == 4) base.layout_kind = 3; /* rows of tiles: where A and C lie together */
             for (int s = 0; s < SHAPES && argc == 4; s++) {
                 c = base, c.tiles_k = 4, c.a_shape = (enum shape)s, run(team, &c);
-                c = base, c.tiles_k = 7, c.a_shape = (enum shape)s, c.options.beta = 2, c.type = TULLE_F32,
-                run(team, &c);
+                c = base, c.tiles_k = 7, c.a_shape = (enum shape)s, c.beta = 2, c.type = TULLE_F32, run(team, &c);
                 c = base, c.tiles_k = 7, c.a_shape = (enum shape)s, c.options.deterministic = 1, run(team, &c);
             }
             static const int tiles[][3] = {{1, 1, 1}, {7, 5, 3}, {4, 4, 4}, {1, 6, 1}, {2, 1, 5}, {40, 30, 2}};
@@ -209,31 +217,23 @@ int main(int argc, char **argv)
                 c = base, c.m = sizes[t][0], c.k = sizes[t][1], c.n = sizes[t][2], run(team, &c);
             for (int op = 1; op < 4; op++)
                 c = base, c.options.op_a = (tulle_op)(op & 1), c.options.op_b = (tulle_op)(op >> 1), run(team, &c);
-            c = base, c.options.alpha = -2, run(team, &c);
-            c = base, c.options.beta = 3, run(team, &c);
-            c = base, c.options.beta = 1, c.options.alpha = 0.5, c.type = TULLE_F32, run(team, &c);
+            c = base, c.alpha = -2, run(team, &c);
+            c = base, c.beta = 3, run(team, &c);
+            c = base, c.beta = 1, c.alpha = 0.5, c.type = TULLE_F32, run(team, &c);
             for (int lookahead = 0; lookahead < 6; lookahead += 2)
-                c = base, c.options.lookahead = lookahead, c.tiles_k = 7, run(team, &c);
+                c = base, c.options.lookahead = lookahead ? lookahead : TULLE_NONE, c.tiles_k = 7, run(team, &c);
             c = base, c.options.no_offset = 1, run(team, &c);
             c = base, c.options.transfers = TULLE_TRANSFERS_WHOLE, run(team, &c);
             c = base, c.options.deterministic = 1, c.tiles_k = 5, run(team, &c);
             if (!sparse) c = base, c.order = TULLE_COL_MAJOR, run(team, &c);
-            if (!sparse)
-                c = base, c.order = TULLE_COL_MAJOR, c.options.op_b = TULLE_OP_T, c.options.beta = 2, run(team, &c);
+            if (!sparse) c = base, c.order = TULLE_COL_MAJOR, c.options.op_b = TULLE_OP_T, c.beta = 2, run(team, &c);
             if (sparse) c = base, c.options.phases = 3, run(team, &c);
             if (sparse) c = base, c.options.phases = 41, run(team, &c);
         }
     tulle_team_run(team, count_blocks, before);
-    struct cases c = {.m = 60,
-        .k = 50,
-        .n = 40,
-        .sparse = 1,
-        .tiles_m = 4,
-        .tiles_k = 4,
-        .tiles_n = 4,
-        .twice = 1,
-        .options = TULLE_PRODUCT_DEFAULT};
-    c.options.alg = TULLE_ALG_STATIONARY_A;
+    struct cases c = {
+        .m = 60, .k = 50, .n = 40, .sparse = 1, .tiles_m = 4, .tiles_k = 4, .tiles_n = 4, .twice = 1, .alpha = 1};
+    c.options.alg = TULLE_PRODUCT_STATIONARY_A;
     run(team, &c);
     ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
             memcmp(before, after, (size_t)npes * sizeof *after) == 0,

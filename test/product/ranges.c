@@ -16,7 +16,7 @@
 static const char *const operand = "rmat:scale=11,edgefactor=12", *const fuller = "rmat:scale=11,edgefactor=48";
 
 struct run {
-    tulle_alg alg;
+    tulle_product_alg alg;
     int phases;          /* asked for */
     const char *operand; /* NULL: the usual one */
     /* PE 0's */
@@ -27,21 +27,21 @@ struct run {
 };
 
 /* *made: how many it took, on every PE. */
-static tulle_status all_ranges(tulle_plan *plan, struct run *run, int turn, int leads, int *made)
+static tulle_status all_ranges(tulle_product *plan, struct run *run, int turn, int leads, int *made)
 {
     tulle_columns columns = {.last = 0};
-    tulle_report report;
+    tulle_product_report report;
     tulle_status status;
     tulle_gidx at = 0;
     int64_t nnz = 0;
     int ranges = 0;
     for (; !columns.last; ranges++) {
         double error;
-        TULLE_TRY(tulle_product_next(plan, &columns, &report));
+        TULLE_TRY(tulle_product_next(plan, 1, &columns, &report));
         EXPECT(
             columns.number == ranges && columns.from == at && columns.to >= columns.from && columns.to <= columns.of);
         EXPECT(columns.last == (columns.to == columns.of) && report.phases == ranges + 1);
-        TULLE_TRY(tulle_plan_check(plan, &error));
+        TULLE_TRY(tulle_product_check(plan, &error));
         at = columns.to;
         nnz += report.nnz_c;
     }
@@ -61,8 +61,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_status status;
     int leads = tulle_comm_rank(comm) == 0;
     product_operands o = {.A = NULL};
-    tulle_plan *plan = NULL;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product *plan = NULL;
+    tulle_product_options options = {0};
     options.alg = run->alg;
     options.phases = run->phases;
     product_grid grid = {
@@ -71,7 +71,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     const char *name = run->operand ? run->operand : operand;
     TULLE_TRY(load_operands(comm, name, name, &o));
     if (leads) run->read = 1;
-    status = tulle_plan_new(o.A, o.B, o.C, &options, &plan);
+    status = tulle_product_new(o.A, o.B, o.C, &options, &plan);
     if (status == TULLE_ERR_LIMIT) {
         static const char words[] = " needs at least ";
         const char *at = strstr(tulle_error_message(), words);
@@ -85,9 +85,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(status);
     int made = 0;
     for (int turn = 0; turn < 2; turn++) TULLE_TRY(all_ranges(plan, run, turn, leads, &made));
-    if (made > 1) EXPECT(tulle_plan_execute(plan, NULL) == TULLE_ERR_LIMIT);
+    if (made > 1) EXPECT(tulle_product_execute(plan, 1, 0, NULL) == TULLE_ERR_LIMIT);
 out:
-    if (status == TULLE_OK) tulle_plan_free(plan);
+    if (status == TULLE_OK) tulle_product_free(plan);
     free_operands(&o, status);
     return status;
 }
@@ -103,7 +103,7 @@ static tulle_status in_memory(const char *spec, int pes, size_t memory, struct r
     return status;
 }
 
-static void test_algorithm(const char *spec, int pes, tulle_alg alg, int64_t *nnz)
+static void test_algorithm(const char *spec, int pes, tulle_product_alg alg, int64_t *nnz)
 {
     double step = strchr(spec, '+') ? 6 : 3; /* wrappers take their time */
     int narrow = 0, dropped = 0;
@@ -112,7 +112,7 @@ static void test_algorithm(const char *spec, int pes, tulle_alg alg, int64_t *nn
         tulle_status status = in_memory(spec, pes, (size_t)memory, &run);
         if (run.refused) {
             int small = run.figure > memory && run.figure < 2 * memory + 64e6;
-            if (!ok(status == TULLE_OK && small, "%s: %.1f MB are refused, %.0f needed", tulle_alg_name(alg),
+            if (!ok(status == TULLE_OK && small, "%s: %.1f MB are refused, %.0f needed", tulle_product_alg_name(alg),
                     memory / 1e6, run.figure / 1e6))
                 break;
             double figure = run.figure;
@@ -125,12 +125,13 @@ static void test_algorithm(const char *spec, int pes, tulle_alg alg, int64_t *nn
         if (!*nnz) *nnz = run.nnz[0];
         if (status == TULLE_ERR_LIMIT && !run.read) break; /* there is no room for the operands */
         ok(status == TULLE_OK && run.nnz[0] == *nnz && run.nnz[1] == *nnz && run.ranges[1] >= run.ranges[0],
-            "%s in %.1f MB: %d ranges, %d dropped", tulle_alg_name(alg), memory / 1e6, run.ranges[0], run.dropped[0]);
+            "%s in %.1f MB: %d ranges, %d dropped", tulle_product_alg_name(alg), memory / 1e6, run.ranges[0],
+            run.dropped[0]);
         if (status != TULLE_OK) printf("# %s\n", tulle_error_message());
         narrow |= run.ranges[0] > 1;
         dropped += run.dropped[0];
     }
-    ok(narrow, "%s: some limits need ranges (%d dropped)", tulle_alg_name(alg), dropped);
+    ok(narrow, "%s: some limits need ranges (%d dropped)", tulle_product_alg_name(alg), dropped);
 }
 
 int main(int argc, char **argv)
@@ -138,13 +139,13 @@ int main(int argc, char **argv)
     const char *spec = argc > 1 ? argv[1] : "threads";
     int pes = argc > 2 ? atoi(argv[2]) : 2;
     int64_t nnz = 0;
-    for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++)
-        if (a != TULLE_ALG_CANNON || pes == 1) test_algorithm(spec, pes, (tulle_alg)a, &nnz);
-    struct run asked = {.alg = TULLE_ALG_STATIONARY_C, .phases = 5};
+    for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT; a++)
+        if (a != TULLE_PRODUCT_CANNON || pes == 1) test_algorithm(spec, pes, (tulle_product_alg)a, &nnz);
+    struct run asked = {.alg = TULLE_PRODUCT_STATIONARY_C, .phases = 5};
     ok(in_memory(spec, pes, 200000000, &asked) == TULLE_OK && asked.ranges[0] == 5 && asked.nnz[0] == nnz,
         "five ranges, as asked for");
     /* 1.9 million entries, 23 MB: they cannot fit at once */
-    asked = (struct run){.alg = TULLE_ALG_STATIONARY_C, .phases = 1, .operand = fuller};
+    asked = (struct run){.alg = TULLE_PRODUCT_STATIONARY_C, .phases = 1, .operand = fuller};
     tulle_status status = in_memory(spec, pes, 12000000 + 1200000 * (size_t)pes, &asked);
     ok(status == TULLE_OK && asked.ranges[0] > 1 && asked.dropped[0] && asked.nnz[0] == asked.nnz[1],
         "one was asked for, but takes too much: %d, %d dropped, %s", asked.ranges[0], asked.dropped[0],

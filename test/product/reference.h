@@ -80,9 +80,9 @@ static tulle_status fill_dense(tulle_mat *B, const struct reference *r)
     const tulle_layout *l = tulle_mat_layout(B);
     for (int i = 0; i < tulle_layout_tile_rows(l); i++)
         for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
-            tulle_tile t;
+            tulle_own_tile t;
             if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(B))) continue;
-            tulle_status status = tulle_mat_tile(B, i, j, &t);
+            tulle_status status = tulle_mat_own_tile(B, i, j, &t);
             if (status != TULLE_OK) return status;
             for (int64_t a = 0; a < t.m; a++)
                 for (int64_t b = 0; b < t.n; b++) {
@@ -104,9 +104,9 @@ static tulle_status scale_values(tulle_mat *A, struct reference *r, double facto
     for (int64_t e = 0; e < r->m * r->n; e++) r->val[e] *= factor;
     for (int i = 0; i < tulle_layout_tile_rows(l); i++)
         for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
-            tulle_tile t;
+            tulle_own_tile t;
             if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(A))) continue;
-            tulle_status status = tulle_mat_tile(A, i, j, &t);
+            tulle_status status = tulle_mat_own_tile(A, i, j, &t);
             if (status != TULLE_OK) return status;
             for (int64_t e = 0; e < t.nnz; e++)
                 if (t.type == TULLE_F32)
@@ -137,11 +137,12 @@ static tulle_status compare(tulle_mat *C, const struct reference *want)
                     int there = 1, wanted = 1;
                     if (t.kind == TULLE_DENSE) {
                         int64_t at = t.order == TULLE_ROW_MAJOR ? a * t.ld + b : b * t.ld + a;
-                        x = t.type == TULLE_F32 ? (double)((float *)t.val)[at] : ((double *)t.val)[at];
+                        x = t.type == TULLE_F32 ? (double)((const float *)t.val)[at] : ((const double *)t.val)[at];
                     } else {
                         wanted = want->has[(a + r0) * want->n + b + c0];
                         there = e < end && t.colind[e] == b;
-                        if (there) x = t.type == TULLE_F32 ? (double)((float *)t.val)[e] : ((double *)t.val)[e];
+                        if (there)
+                            x = t.type == TULLE_F32 ? (double)((const float *)t.val)[e] : ((const double *)t.val)[e];
                         e += there;
                     }
                     if (x != y || there != wanted)
@@ -157,8 +158,8 @@ static tulle_status compare(tulle_mat *C, const struct reference *want)
     return status != TULLE_OK ? status : meet;
 }
 
-static struct reference multiply(
-    const struct reference *a, const struct reference *b, const struct reference *c, const tulle_product_options *o)
+static struct reference multiply(const struct reference *a, const struct reference *b, const struct reference *c,
+    double alpha, double beta, const tulle_product_options *o)
 {
     int ta = o->op_a == TULLE_OP_T, tb = o->op_b == TULLE_OP_T;
     int64_t m = ta ? a->n : a->m, k = ta ? a->m : a->n, n = tb ? b->m : b->n;
@@ -172,8 +173,8 @@ static struct reference multiply(
                 r.has[i * n + j] = 1;
                 sum += a->val[ea] * b->val[eb];
             }
-            r.val[i * n + j] = o->alpha * sum + (o->beta != 0 ? o->beta * c->val[i * n + j] : 0);
-            if (o->beta != 0 && c->has[i * n + j]) r.has[i * n + j] = 1;
+            r.val[i * n + j] = alpha * sum + (beta != 0 ? beta * c->val[i * n + j] : 0);
+            if (beta != 0 && c->has[i * n + j]) r.has[i * n + j] = 1;
         }
     return r;
 }

@@ -18,7 +18,7 @@ enum kind { CHOSEN, ROWS, STAR };
 static const char *const kinds[] = {"", " of needed rows", " with rows given away"};
 
 struct run {
-    tulle_alg alg;
+    tulle_product_alg alg;
     int sparse;
     enum kind kind;
     int64_t covers, rows; /* pairs of tiles, of the second structure */
@@ -32,10 +32,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_layout *square = NULL, *thin = NULL;
     tulle_mat *A = NULL, *X = NULL, *Y = NULL, *B = NULL, *C = NULL;
     int star = run->kind == STAR;
-    tulle_plan *plan = NULL;
-    tulle_report report;
+    tulle_product *plan = NULL;
+    tulle_product_report report;
     double error;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = run->alg;
     tulle_layout_spec spec = {.m = 40, .n = 40, .tile_rows = 4, .tile_cols = 4, .map = TULLE_CYCLIC};
     if (run->kind == ROWS) options.transfers = TULLE_TRANSFERS_ROWS;
@@ -63,12 +63,12 @@ static tulle_status body(tulle_comm *comm, void *arg)
         TULLE_TRY(tulle_mat_new_dense(comm, thin, TULLE_F64, TULLE_ROW_MAJOR, &C));
     }
     if (run->kind == ROWS) TULLE_TRY(take_over(A, Y));
-    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
+    TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
     for (int r = 0; r < STRUCTURES; r++) {
         if (r) TULLE_TRY(take_over(A, r == 1 ? X : Y));
         for (int again = 0; again < 2; again++) {
-            TULLE_TRY(tulle_plan_execute(plan, &report));
-            TULLE_TRY(tulle_product_check(A, B, C, &options, &error));
+            TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
+            TULLE_TRY(tulle_product_check_matrices(1, A, options.op_a, B, options.op_b, C, &error));
         }
         if (tulle_comm_rank(comm) == 0) run->units[r] = report.units;
         if (tulle_comm_rank(comm) == 0 && r == 1) run->covers = report.cover_pairs, run->rows = report.rows_pairs;
@@ -77,7 +77,7 @@ out:
     tulle_layout_free(square);
     tulle_layout_free(thin);
     if (status != TULLE_OK) return status; /* the team frees the rest */
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(C);
     tulle_mat_free(B);
     tulle_mat_free(Y);
@@ -90,15 +90,15 @@ int main(void)
 {
     tulle_team *team;
     if (!ok(tulle_team_new("threads:direct=off", 4, NULL, &team) == TULLE_OK, "open")) return tap_done();
-    for (int alg = TULLE_ALG_STATIONARY_C; alg < TULLE_ALG_COUNT; alg++)
-        for (int n = 0; n < (alg <= TULLE_ALG_STATIONARY_A ? 6 : 2); n++) {
+    for (int alg = TULLE_PRODUCT_STATIONARY_C; alg < TULLE_PRODUCT_ALG_COUNT; alg++)
+        for (int n = 0; n < (alg <= TULLE_PRODUCT_STATIONARY_A ? 6 : 2); n++) {
             int sparse = n % 2;
             enum kind kind = (enum kind)(n / 2);
-            struct run run = {.alg = (tulle_alg)alg, .sparse = sparse, .kind = kind};
+            struct run run = {.alg = (tulle_product_alg)alg, .sparse = sparse, .kind = kind};
             tulle_status status = tulle_team_run(team, body, &run);
             ok(status == TULLE_OK && (run.units[0] > 0) == (kind == ROWS) && run.units[1] > 0 && run.units[2] > 0 &&
                     (run.covers > 0) == (kind == STAR) && (kind != ROWS || run.rows > 0),
-                "%s %s%s: %d units, then %d and %d: %s", tulle_alg_name(run.alg), sparse ? "spgemm" : "spmm",
+                "%s %s%s: %d units, then %d and %d: %s", tulle_product_alg_name(run.alg), sparse ? "spgemm" : "spmm",
                 kinds[kind], (int)run.units[0], (int)run.units[1], (int)run.units[2],
                 status == TULLE_OK ? "right" : tulle_error_message());
         }

@@ -17,9 +17,9 @@ struct product {
     const char *operand;
     int sparse, columns, transposed;
     double beta;
-    tulle_alg alg;
-    tulle_report report, again; /* fresh, and with the plan kept */
-    double reported;            /* nnz(C) */
+    tulle_product_alg alg;
+    tulle_product_report report, again; /* fresh, and with the plan kept */
+    double reported;                    /* nnz(C) */
     tulle_status checked, saved;
     char why[TULLE_MESSAGE_MAX];
 };
@@ -30,13 +30,12 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct product *p = arg;
     tulle_operand_shape shape;
     product_operands o = {.A = NULL};
-    tulle_plan *plan = NULL;
-    tulle_report fresh, again;
+    tulle_product *plan = NULL;
+    tulle_product_report fresh, again;
     double error;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = p->alg;
-    options.transfers = TULLE_TRANSFERS_ROWS; /* sizes only know no others than this and whole */
-    options.beta = p->beta;
+    options.transfers = TULLE_TRANSFERS_ROWS;               /* sizes only know no others than this and whole */
     options.op_a = p->transposed ? TULLE_OP_T : TULLE_OP_N; /* A is square, with the same cuts both ways */
     TULLE_TRY(tulle_operand_inspect(p->operand, NULL, &shape));
     tulle_gidx n = p->sparse ? shape.m : p->columns;
@@ -44,10 +43,10 @@ static tulle_status body(tulle_comm *comm, void *arg)
         .m = shape.m, .k = shape.m, .n = n, .rows = ROWS, .cols = COLS, .tiles = 1, .map = TULLE_BLOCK};
     TULLE_TRY(grid_layouts(&grid, o.l));
     TULLE_TRY(load_operands(comm, p->operand, p->sparse ? p->operand : NULL, &o));
-    TULLE_TRY(tulle_plan_new(o.A, o.B, o.C, &options, &plan));
-    TULLE_TRY(tulle_plan_execute(plan, &fresh));
-    TULLE_TRY(tulle_plan_execute(plan, &again));
-    tulle_status checked = tulle_plan_check(plan, &error), saved = TULLE_OK;
+    TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &options, &plan));
+    TULLE_TRY(tulle_product_execute(plan, 1, p->beta, &fresh));
+    TULLE_TRY(tulle_product_execute(plan, 1, p->beta, &again));
+    tulle_status checked = tulle_product_check(plan, &error), saved = TULLE_OK;
     if (checked != TULLE_OK && p->beta == 0) {
         tulle_writer *writer = NULL;
         char why[TULLE_MESSAGE_MAX];
@@ -64,7 +63,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
         p->saved = saved;
     }
 out:
-    if (status == TULLE_OK) tulle_plan_free(plan); /* else the team frees it */
+    if (status == TULLE_OK) tulle_product_free(plan); /* else the team frees it */
     free_operands(&o, status);
     return status;
 }
@@ -84,10 +83,10 @@ enum { PRODUCTS = sizeof products / sizeof *products };
 /* Cannon wants a square grid. */
 static int left_out(int alg)
 {
-    return alg == TULLE_ALG_AUTO || alg == TULLE_ALG_CANNON;
+    return alg == TULLE_PRODUCT_AUTO || alg == TULLE_PRODUCT_CANNON;
 }
 
-static int run_all(const char *spec, struct product all[PRODUCTS][TULLE_ALG_COUNT])
+static int run_all(const char *spec, struct product all[PRODUCTS][TULLE_PRODUCT_ALG_COUNT])
 {
     tulle_team *team = NULL;
     tulle_team_options options = {.memory = (size_t)PES << 28, .threads = 1};
@@ -95,13 +94,13 @@ static int run_all(const char *spec, struct product all[PRODUCTS][TULLE_ALG_COUN
         return 0;
     ok(tulle_team_sizes_only(team) == (strstr(spec, "none") != NULL), "%s says whether it holds values", spec);
     for (int p = 0; p < PRODUCTS; p++)
-        for (int alg = 0; alg < TULLE_ALG_COUNT; alg++) {
+        for (int alg = 0; alg < TULLE_PRODUCT_ALG_COUNT; alg++) {
             if (left_out(alg)) continue;
             all[p][alg] = products[p];
-            all[p][alg].alg = (tulle_alg)alg;
+            all[p][alg].alg = (tulle_product_alg)alg;
             tulle_status status = tulle_team_run(team, body, &all[p][alg]);
-            ok(status == TULLE_OK, "%s %s over %s: %s", tulle_alg_name((tulle_alg)alg), products[p].operand, spec,
-                status == TULLE_OK ? "done" : tulle_error_message());
+            ok(status == TULLE_OK, "%s %s over %s: %s", tulle_product_alg_name((tulle_product_alg)alg),
+                products[p].operand, spec, status == TULLE_OK ? "done" : tulle_error_message());
         }
     tulle_team_free(team);
     return 1;
@@ -113,12 +112,12 @@ static int close_to(double a, double b, double part)
 }
 
 /* Sums of some hundred times, each rounded to a nanosecond. */
-static int same_spread(const tulle_spread *a, const tulle_spread *b)
+static int same_spread(const tulle_imbalance *a, const tulle_imbalance *b)
 {
     return fabs(a->max - b->max) <= 3e-7 && fabs(a->mean - b->mean) <= 3e-7;
 }
 
-static int same_report(const tulle_report *a, const tulle_report *b)
+static int same_report(const tulle_product_report *a, const tulle_product_report *b)
 {
     return close_to(a->seconds, b->seconds, 1e-9) && same_spread(&a->compute, &b->compute) &&
            same_spread(&a->communicate, &b->communicate) && same_spread(&a->accumulate, &b->accumulate) &&
@@ -128,7 +127,7 @@ static int same_report(const tulle_report *a, const tulle_report *b)
 }
 
 /* Who takes what from whom depends on when, so stealing may go another way, in steps of half a PE's work. */
-static int close_reports(const tulle_report *a, const tulle_report *b, int steals, double beta)
+static int close_reports(const tulle_product_report *a, const tulle_product_report *b, int steals, double beta)
 {
     double part = steals ? 0.15 : beta != 0 ? 0.1 : 0.02; /* beta: of the old C there are too many entries, too */
     int counts = steals || (a->messages == b->messages && a->partials == b->partials);
@@ -140,7 +139,7 @@ static int close_reports(const tulle_report *a, const tulle_report *b, int steal
 
 static void compare(const struct product *none, const struct product *real)
 {
-    const char *name = tulle_alg_name(none->alg);
+    const char *name = tulle_product_alg_name(none->alg);
     int steals = strncmp(name, "steal", 5) == 0;
     if (!none->sparse) {
         ok(same_report(&none->report, &real->report) && same_report(&none->again, &real->again),
@@ -168,7 +167,7 @@ static void compare(const struct product *none, const struct product *real)
 static void test_memory(void)
 {
     struct rusage before, after;
-    struct product large = {.operand = "er:n=300000,degree=4", .columns = 1024, .alg = TULLE_ALG_STATIONARY_A};
+    struct product large = {.operand = "er:n=300000,degree=4", .columns = 1024, .alg = TULLE_PRODUCT_STATIONARY_A};
     tulle_team *team = NULL;
     getrusage(RUSAGE_SELF, &before);
     tulle_status status = tulle_team_new("sim:platform=summit,data=none", PES, NULL, &team);
@@ -190,12 +189,12 @@ static void refuse(const char *spec, const char *why)
 
 int main(void)
 {
-    static struct product real[PRODUCTS][TULLE_ALG_COUNT], none[PRODUCTS][TULLE_ALG_COUNT];
+    static struct product real[PRODUCTS][TULLE_PRODUCT_ALG_COUNT], none[PRODUCTS][TULLE_PRODUCT_ALG_COUNT];
     static const char *const wrapped[] = {"check+sim:node=1,data=none", "trace+sim:node=1,data=none"};
     test_memory(); /* first: the peak of what follows would hide it */
     if (run_all("sim:node=1", real) && run_all("sim:node=1,data=none", none))
         for (int p = 0; p < PRODUCTS; p++)
-            for (int alg = 0; alg < TULLE_ALG_COUNT; alg++)
+            for (int alg = 0; alg < TULLE_PRODUCT_ALG_COUNT; alg++)
                 if (!left_out(alg)) compare(&none[p][alg], &real[p][alg]);
     for (int w = 0; w < 2; w++) run_all(wrapped[w], none);
     refuse("sim:data=some", "There are real and none");

@@ -27,6 +27,7 @@ struct cases {
     tulle_type type;
     int sparse;
     tulle_order order;
+    double alpha, beta;
     tulle_product_options options;
 };
 
@@ -76,15 +77,15 @@ out:
     return status;
 }
 
-static tulle_status in_phases(tulle_plan *plan, const struct cases *c, const struct reference *want)
+static tulle_status in_phases(tulle_product *plan, const struct cases *c, const struct reference *want)
 {
     tulle_status status = TULLE_OK;
-    tulle_report report;
+    tulle_product_report report;
     double error;
     int64_t nnz = 0, wanted = 0;
     for (tulle_columns columns = {.last = 0}; !columns.last;) {
-        TULLE_TRY(tulle_product_next(plan, &columns, &report));
-        if (c->options.beta == 0) TULLE_TRY(tulle_plan_check(plan, &error));
+        TULLE_TRY(tulle_product_next(plan, c->alpha, &columns, &report));
+        if (c->beta == 0) TULLE_TRY(tulle_product_check(plan, &error));
         nnz += report.nnz_c;
     }
     for (int64_t e = 0; e < want->m * want->n; e++) wanted += want->has[e];
@@ -103,38 +104,39 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     struct reference old = make_reference(c->m, c->n, c->sparse ? RANDOM : FULL, 3), want = {0}, again = {0};
     tulle_layout *l[3] = {NULL, NULL, NULL};
     tulle_mat *A = NULL, *B = NULL, *C = NULL;
-    tulle_plan *plan = NULL;
-    tulle_report report;
+    tulle_product *plan = NULL;
+    tulle_product_report report;
     double error;
     TULLE_TRY(make(comm, &a, c, 1, c->cut[0], &l[0], &A));
     TULLE_TRY(make(comm, &b, c, c->sparse, c->cut[1], &l[1], &B));
-    if (!c->sparse && c->options.beta == 0) undefine(&old);
+    if (!c->sparse && c->beta == 0) undefine(&old);
     TULLE_TRY(make(comm, &old, c, c->sparse, c->cut[2], &l[2], &C));
-    want = multiply(&a, &b, &old, &c->options);
-    status = tulle_plan_new(A, B, C, &c->options, &plan);
-    if (status == TULLE_ERR_UNSUPPORTED && c->options.alg == TULLE_ALG_CANNON && tulle_comm_size(comm) > 1 &&
+    want = multiply(&a, &b, &old, c->alpha, c->beta, &c->options);
+    status = tulle_product_new(A, B, C, &c->options, &plan);
+    if (status == TULLE_ERR_UNSUPPORTED && c->options.alg == TULLE_PRODUCT_CANNON && tulle_comm_size(comm) > 1 &&
         c->options.replication <= 1)
         status = TULLE_OK;
     if (!plan) goto out;
     if (c->options.replication >= 0)
-        EXPECT(tulle_plan_replication(plan) == (c->options.replication > 1 ? c->options.replication : 1));
-    if (tulle_plan_phases(plan) > 1) {
+        EXPECT(tulle_product_replication(plan) == (c->options.replication > 1 ? c->options.replication : 1));
+    if (tulle_product_phases(plan) > 1) {
         TULLE_TRY(in_phases(plan, c, &want));
         goto out;
     }
-    TULLE_TRY(tulle_plan_execute(plan, &report));
+    TULLE_TRY(tulle_product_execute(plan, c->alpha, c->beta, &report));
     TULLE_TRY(compare(C, &want));
-    EXPECT(!report.reused && report.replication == tulle_plan_replication(plan));
-    if (c->options.beta == 0) TULLE_TRY(tulle_product_check(A, B, C, &c->options, &error));
+    EXPECT(!report.reused && report.replication == tulle_product_replication(plan));
+    if (c->beta == 0)
+        TULLE_TRY(tulle_product_check_matrices(c->alpha, A, c->options.op_a, B, c->options.op_b, C, &error));
     TULLE_TRY(scale_values(A, &a, 3));
     TULLE_TRY(scale_values(B, &b, 2));
-    again = multiply(&a, &b, &want, &c->options);
-    TULLE_TRY(tulle_plan_execute(plan, &report));
+    again = multiply(&a, &b, &want, c->alpha, c->beta, &c->options);
+    TULLE_TRY(tulle_product_execute(plan, c->alpha, c->beta, &report));
     TULLE_TRY(compare(C, &again));
-    EXPECT(!c->sparse || c->options.beta != 0 || report.reused ||
-           strncmp(tulle_alg_name(tulle_plan_alg(plan)), "steal", 5) == 0);
+    EXPECT(!c->sparse || c->beta != 0 || report.reused ||
+           strncmp(tulle_product_alg_name(tulle_product_alg_of(plan)), "steal", 5) == 0);
 out:
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(C);
     tulle_mat_free(B);
     tulle_mat_free(A);
@@ -153,9 +155,9 @@ static void run(tulle_team *team, const struct cases *c)
     tulle_status status = tulle_team_run(team, run_case, (void *)(uintptr_t)c);
     ok(status == TULLE_OK,
         "%s %s %s %dx%dx%d %s cuts %d,%d,%d%s alpha %g beta %g%s%s%s%s lookahead %d phases %d replication %d: %s",
-        tulle_alg_name(o->alg), c->sparse ? "spgemm" : "spmm", tulle_type_name(c->type), (int)c->m, (int)c->k,
+        tulle_product_alg_name(o->alg), c->sparse ? "spgemm" : "spmm", tulle_type_name(c->type), (int)c->m, (int)c->k,
         (int)c->n, shape_names[c->shape], c->cut[0], c->cut[1], c->cut[2],
-        c->order == TULLE_COL_MAJOR ? " col-major" : "", o->alpha, o->beta, o->op_a == TULLE_OP_T ? " A^T" : "",
+        c->order == TULLE_COL_MAJOR ? " col-major" : "", c->alpha, c->beta, o->op_a == TULLE_OP_T ? " A^T" : "",
         o->op_b == TULLE_OP_T ? " B^T" : "", o->deterministic ? " deterministic" : "",
         o->transfers == TULLE_TRANSFERS_WHOLE ? " whole tiles" : "", o->lookahead, o->phases, o->replication,
         status == TULLE_OK ? "right" : tulle_error_message());
@@ -181,15 +183,15 @@ static void all_cases(tulle_team *team, struct cases base, int few)
         c = base, c.m = sizes[t][0], c.k = sizes[t][1], c.n = sizes[t][2], run(team, &c);
     for (int op = few ? 3 : 1; op < 4; op++)
         c = base, c.options.op_a = (tulle_op)(op & 1), c.options.op_b = (tulle_op)(op >> 1), run(team, &c);
-    c = base, c.options.beta = 1, c.options.alpha = 0.5, c.type = TULLE_F32, run(team, &c);
-    c = base, c.options.beta = 3, c.options.lookahead = 0, run(team, &c);
-    c = base, c.options.alpha = -2, c.options.lookahead = 4, run(team, &c);
+    c = base, c.beta = 1, c.alpha = 0.5, c.type = TULLE_F32, run(team, &c);
+    c = base, c.beta = 3, c.options.lookahead = TULLE_NONE, run(team, &c);
+    c = base, c.alpha = -2, c.options.lookahead = 4, run(team, &c);
     c = base, c.options.transfers = TULLE_TRANSFERS_WHOLE, c.options.deterministic = 1, run(team, &c);
     if (base.sparse) c = base, c.options.phases = 3, run(team, &c);
     if (base.sparse && !few) c = base, c.options.phases = 41, run(team, &c);
     c = base, c.order = TULLE_COL_MAJOR;
     if (!base.sparse) run(team, &c);
-    c.options.op_b = TULLE_OP_T, c.options.beta = 2;
+    c.options.op_b = TULLE_OP_T, c.beta = 2;
     if (!base.sparse) run(team, &c);
 }
 
@@ -206,7 +208,7 @@ static uint64_t digest(tulle_mat *C)
                 continue;
             for (int64_t e = 0; e < t.nnz; e++) {
                 uint64_t bits;
-                memcpy(&bits, (double *)t.val + e, sizeof bits);
+                memcpy(&bits, (const double *)t.val + e, sizeof bits);
                 sum = (sum ^ bits) * 0x9e3779b97f4a7c15u + (sum >> 31);
             }
         }
@@ -219,24 +221,24 @@ static tulle_status same_bits(tulle_comm *comm, void *arg)
     const struct cases *c = arg;
     tulle_status status;
     product_operands o = {.A = NULL};
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     uint64_t first = 0;
     int64_t differ = 0;
     for (int x = 0; x < 3; x++) TULLE_TRY(cut_layout(80, 80, c->cut[x], tulle_comm_size(comm), &o.l[x]));
     TULLE_TRY(load_operands(comm, "er:n=80,degree=9", c->sparse ? "er:n=80,degree=9,seed=2" : NULL, &o));
     for (int turn = 0; turn < 4; turn++) {
-        TULLE_TRY(tulle_plan_new(o.A, o.B, o.C, &c->options, &plan));
-        TULLE_TRY(tulle_plan_execute(plan, NULL));
+        TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &c->options, &plan));
+        TULLE_TRY(tulle_product_execute(plan, 1, 0, NULL));
         uint64_t bits = digest(o.C);
         if (turn == 0) first = bits;
         differ += bits != first;
-        tulle_plan_free(plan);
+        tulle_product_free(plan);
         plan = NULL;
     }
     TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_SUM, 1, &differ));
     EXPECT(differ == 0);
 out:
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     free_operands(&o, status);
     return status;
 }
@@ -248,23 +250,23 @@ static tulle_status fetch_once(tulle_comm *comm, void *arg)
     tulle_status status;
     static const int owner[6] = {1, 1, 1, 1, 1, 1};
     product_operands o = {.A = NULL};
-    tulle_plan *plan = NULL;
-    tulle_report report;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
-    options.alg = TULLE_ALG_STATIONARY_C;
+    tulle_product *plan = NULL;
+    tulle_product_report report;
+    tulle_product_options options = {0};
+    options.alg = TULLE_PRODUCT_STATIONARY_C;
     TULLE_TRY(cut_layout(400, 400, WHOLE, tulle_comm_size(comm), &o.l[0]));
     TULLE_TRY(cut_layout(400, 8, WHOLE, tulle_comm_size(comm), &o.l[1]));
     tulle_layout_spec spec = {.m = 400, .n = 8, .tile_rows = 6, .tile_cols = 1, .owner = owner};
     TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &o.l[2]));
     TULLE_TRY(load_operands(comm, "er:n=400,degree=4", NULL, &o));
-    TULLE_TRY(tulle_plan_new(o.A, o.B, o.C, &options, &plan));
-    TULLE_TRY(tulle_plan_execute(plan, &report));
+    TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &options, &plan));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
     if (tulle_comm_rank(comm) == 0) {
         moved[0] = report.bytes_moved;
         moved[1] = (int64_t)(tulle_mat_bytes(o.A) + tulle_mat_bytes(o.B));
     }
 out:
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     free_operands(&o, status);
     return status;
 }
@@ -280,10 +282,10 @@ static tulle_status move(tulle_comm *comm, void *arg)
     struct volume *v = arg;
     tulle_status status;
     product_operands o = {.A = NULL};
-    tulle_plan *plan = NULL;
-    tulle_report report;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
-    options.alg = TULLE_ALG_STATIONARY_C;
+    tulle_product *plan = NULL;
+    tulle_product_report report;
+    tulle_product_options options = {0};
+    options.alg = TULLE_PRODUCT_STATIONARY_C;
     options.replication = v->replication;
     for (int x = 0; x < 3; x++) {
         tulle_layout_spec spec = {.m = 400, .n = x ? 4 : 400, .grid_rows = v->rows, .grid_cols = v->cols};
@@ -291,14 +293,14 @@ static tulle_status move(tulle_comm *comm, void *arg)
         TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &o.l[x]));
     }
     TULLE_TRY(load_operands(comm, "er:n=400,degree=60", NULL, &o));
-    TULLE_TRY(tulle_plan_new(o.A, o.B, o.C, &options, &plan));
-    TULLE_TRY(tulle_plan_execute(plan, &report));
+    TULLE_TRY(tulle_product_new(o.A, o.B, o.C, &options, &plan));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
     if (tulle_comm_rank(comm) == 0) {
         v->moved = report.bytes_moved;
         v->replication = report.replication;
     }
 out:
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     free_operands(&o, status);
     return status;
 }
@@ -306,7 +308,7 @@ out:
 /* A is what is large here, and its rows are read by all PEs of a grid row: layers must be taken, and must pay. */
 static void layers_pay(tulle_team *team, int npes)
 {
-    struct volume v[] = {{2, npes / 2, 1, 0}, {2, npes / 2, TULLE_REPLICATION_AUTO, 0}};
+    struct volume v[] = {{2, npes / 2, 1, 0}, {2, npes / 2, TULLE_AUTO, 0}};
     for (int x = 0; x < 2; x++) {
         tulle_status status = tulle_team_run(team, move, &v[x]);
         ok(status == TULLE_OK, "on %d x %d PEs: %s", v[x].rows, v[x].cols, tulle_error_message());
@@ -318,7 +320,7 @@ static void layers_pay(tulle_team *team, int npes)
 /* Every divisor of the number of PEs as layers, and what is none. */
 static void layers(tulle_team *team, int npes, struct cases base)
 {
-    int bulk = base.options.alg == TULLE_ALG_SUMMA || base.options.alg == TULLE_ALG_CANNON;
+    int bulk = base.options.alg == TULLE_PRODUCT_SUMMA || base.options.alg == TULLE_PRODUCT_CANNON;
     struct cases c = base;
     for (int times = 2; times <= npes; times++) {
         base.options.replication = times;
@@ -327,12 +329,13 @@ static void layers(tulle_team *team, int npes, struct cases base)
             tulle_status status = tulle_team_run(team, run_case, &c);
             ok(status == (npes % times ? TULLE_ERR_ARG : TULLE_ERR_UNSUPPORTED) &&
                     strstr(tulle_error_message(), "replication"),
-                "%s in %d layers of %d PEs: %s", tulle_alg_name(c.options.alg), times, npes, tulle_error_message());
+                "%s in %d layers of %d PEs: %s", tulle_product_alg_name(c.options.alg), times, npes,
+                tulle_error_message());
         } else {
             all_cases(team, base, 1);
         }
     }
-    c.options.replication = TULLE_REPLICATION_AUTO;
+    c.options.replication = TULLE_AUTO;
     run(team, &c);
 }
 
@@ -347,28 +350,24 @@ int main(int argc, char **argv)
         return tap_done();
     struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
     /* many PEs are slow on few cores: the static algorithms and one that steals */
-    for (int alg = TULLE_ALG_AUTO; alg < TULLE_ALG_COUNT; alg++)
+    for (int alg = TULLE_PRODUCT_AUTO; alg < TULLE_PRODUCT_ALG_COUNT; alg++)
         for (int sparse = 0; sparse < 2; sparse++) {
-            if (npes > 7 && alg > TULLE_ALG_STATIONARY_A && alg != TULLE_ALG_STEAL_LOCAL_A) continue;
-            struct cases base = {.m = 37,
-                .k = 29,
-                .n = 41,
-                .sparse = sparse,
-                .cut = {1, 2, 3},
-                .type = TULLE_F64,
-                .options = TULLE_PRODUCT_DEFAULT};
-            base.options.alg = (tulle_alg)alg;
-            if (alg == TULLE_ALG_AUTO && !sparse) { /* what a team makes once is there after the first product */
+            if (npes > 7 && alg > TULLE_PRODUCT_STATIONARY_A && alg != TULLE_PRODUCT_STEAL_LOCAL_A) continue;
+            struct cases base = {
+                .m = 37, .k = 29, .n = 41, .sparse = sparse, .cut = {1, 2, 3}, .type = TULLE_F64, .alpha = 1};
+            base.options.alg = (tulle_product_alg)alg;
+            if (alg == TULLE_PRODUCT_AUTO && !sparse) { /* what a team makes once is there after the first product */
                 run(team, &base);
                 tulle_team_run(team, count_blocks, before);
             }
-            all_cases(team, base, alg > TULLE_ALG_STATIONARY_A);
+            all_cases(team, base, alg > TULLE_PRODUCT_STATIONARY_A);
             layers(team, npes, base);
             base.options.deterministic = 1;
             tulle_status status =
-                alg == TULLE_ALG_CANNON && npes > 1 ? TULLE_OK : tulle_team_run(team, same_bits, &base);
-            ok(status == TULLE_OK, "%s %s deterministic: the same bits: %s", tulle_alg_name((tulle_alg)alg),
-                sparse ? "spgemm" : "spmm", status == TULLE_OK ? "right" : tulle_error_message());
+                alg == TULLE_PRODUCT_CANNON && npes > 1 ? TULLE_OK : tulle_team_run(team, same_bits, &base);
+            ok(status == TULLE_OK, "%s %s deterministic: the same bits: %s",
+                tulle_product_alg_name((tulle_product_alg)alg), sparse ? "spgemm" : "spmm",
+                status == TULLE_OK ? "right" : tulle_error_message());
         }
     /* where others' tiles are read in place nothing moves anyway */
     if (npes == 8) layers_pay(team, npes);

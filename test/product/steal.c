@@ -21,15 +21,15 @@
 enum { SIZE = 96, COLS = 5, RUNS = 3 };
 
 struct run {
-    tulle_alg alg;
+    tulle_product_alg alg;
     int sparse, deterministic, tiles;
-    int even;                  /* all tile rows of A are as the first one */
-    int far;                   /* no tile comes in less time than multiplying it takes */
-    int64_t units;             /* that there are */
-    int bands;                 /* products of tiles, or chains, that are cut in bands */
-    tulle_report report[RUNS]; /* of PE 0 */
-    int simulated;             /* who takes what depends on the simulated time only, else also on what else runs here */
-    int known;                 /* executions that the values are known from: those of stationary-a or -c first */
+    int even;                          /* all tile rows of A are as the first one */
+    int far;                           /* no tile comes in less time than multiplying it takes */
+    int64_t units;                     /* that there are */
+    int bands;                         /* products of tiles, or chains, that are cut in bands */
+    tulle_product_report report[RUNS]; /* of PE 0 */
+    int simulated; /* who takes what depends on the simulated time only, else also on what else runs here */
+    int known;     /* executions that the values are known from: those of stationary-a or -c first */
     double value[SIZE * SIZE];
 };
 
@@ -95,9 +95,9 @@ static tulle_status double_values(tulle_mat *B)
     const tulle_layout *l = tulle_mat_layout(B);
     for (int i = 0; i < tulle_layout_tile_rows(l); i++)
         for (int j = 0; j < tulle_layout_tile_cols(l); j++) {
-            tulle_tile tile;
+            tulle_own_tile tile;
             if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(B))) continue;
-            tulle_status status = tulle_mat_tile(B, i, j, &tile);
+            tulle_status status = tulle_mat_own_tile(B, i, j, &tile);
             if (status != TULLE_OK) return status;
             for (int64_t e = 0; e < tile.nnz; e++) ((double *)tile.val)[e] *= 2;
         }
@@ -125,7 +125,7 @@ static tulle_status compare_values(struct run *run, tulle_mat *C, double times)
 }
 
 /* Of the first tile row of C: of every A[i,k] B[k,j] whose tiles have entries, or of every chain; and what is cut. */
-static int64_t count_units(const tulle_plan *plan, int *cut)
+static int64_t count_units(const tulle_product *plan, int *cut)
 {
     int64_t units = 0;
     const tulle__operands *o = &plan->operands;
@@ -147,23 +147,23 @@ static int64_t count_units(const tulle_plan *plan, int *cut)
 /* Factors, C and a plan. */
 struct product {
     tulle_mat *A, *B, *C;
-    tulle_plan *plan;
+    tulle_product *plan;
 };
 
 static tulle_status make_product(tulle_comm *comm, const struct run *run, struct product *x)
 {
     tulle_status status;
     tulle_layout *lc = NULL;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = run->alg;
     options.deterministic = run->deterministic;
-    options.lookahead = 0;
+    options.lookahead = TULLE_NONE;
     options.machine = run->far ? &far : &slow;
     TULLE_TRY(make_factors(comm, run, &x->A, &x->B));
     TULLE_TRY(tulle_product_layout(x->A, TULLE_OP_N, x->B, TULLE_OP_N, &lc));
     TULLE_TRY(run->sparse ? tulle_mat_new_csr(comm, lc, TULLE_F64, &x->C)
                           : tulle_mat_new_dense(comm, lc, TULLE_F64, TULLE_ROW_MAJOR, &x->C));
-    TULLE_TRY(tulle_plan_new(x->A, x->B, x->C, &options, &x->plan));
+    TULLE_TRY(tulle_product_new(x->A, x->B, x->C, &options, &x->plan));
 out:
     tulle_layout_free(lc);
     return status;
@@ -171,7 +171,7 @@ out:
 
 static void free_product(struct product *x)
 {
-    tulle_plan_free(x->plan);
+    tulle_product_free(x->plan);
     tulle_mat_free(x->C);
     tulle_mat_free(x->B);
     tulle_mat_free(x->A);
@@ -182,11 +182,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct run *run = arg;
     tulle_status status;
     struct product x = {NULL, NULL, NULL, NULL};
-    tulle_report report;
+    tulle_product_report report;
     TULLE_TRY(make_product(comm, run, &x));
     for (int r = 0; r < RUNS; r++) {
         if (r) TULLE_TRY(double_values(x.B));
-        TULLE_TRY(tulle_plan_execute(x.plan, &report));
+        TULLE_TRY(tulle_product_execute(x.plan, 1, 0, &report));
         if (tulle_comm_rank(comm) != 0) continue;
         run->report[r] = report;
         TULLE_TRY(compare_values(run, x.C, 1 << r));
@@ -230,7 +230,7 @@ static tulle_status claims_body(tulle_comm *comm, void *arg)
     struct claims *claims = arg, mine;
     tulle_status status;
     struct product x = {NULL, NULL, NULL, NULL};
-    struct run run = {.alg = TULLE_ALG_STEAL_LOCAL_C, .sparse = 1, .tiles = 4};
+    struct run run = {.alg = TULLE_PRODUCT_STEAL_LOCAL_C, .sparse = 1, .tiles = 4};
     TULLE_TRY(make_product(comm, &run, &x));
     TULLE_TRY(claim(comm, &x, 0, 2, mine.first));
     TULLE_TRY(claim(comm, &x, 1, 6, mine.thief));
@@ -256,7 +256,7 @@ static void try_claims(tulle_team *team)
 
 /* The units of a plan by number, and how often each has been reserved. */
 struct ledger {
-    const tulle_plan *plan;
+    const tulle_product *plan;
     int64_t *first; /* [M K N + 1], or of chains [M N + 1] */
     int64_t *times; /* [first's last] */
 };
@@ -267,7 +267,7 @@ static int64_t ledger_slot(const struct ledger *l, int i, int k, int j)
     return l->plan->policy->by_chain ? (int64_t)i * o->N + j : ((int64_t)i * o->K + k) * o->N + j;
 }
 
-static void ledger_make(struct ledger *l, const tulle_plan *plan)
+static void ledger_make(struct ledger *l, const tulle_product *plan)
 {
     const tulle__operands *o = &plan->operands;
     int64_t slots = (int64_t)o->M * (plan->policy->by_chain ? 1 : o->K) * o->N;
@@ -340,23 +340,25 @@ out:
 
 static void every_unit_once(tulle_team *team)
 {
-    static const tulle_alg algs[] = {TULLE_ALG_STEAL_RANDOM_A, TULLE_ALG_STEAL_LOCAL_A, TULLE_ALG_STEAL_LOCAL_C};
+    static const tulle_product_alg algs[] = {
+        TULLE_PRODUCT_STEAL_RANDOM_A, TULLE_PRODUCT_STEAL_LOCAL_A, TULLE_PRODUCT_STEAL_LOCAL_C};
     for (size_t a = 0; a < sizeof algs / sizeof *algs; a++)
         for (int sparse = 0; sparse < 2; sparse++)
             for (int tiles = 4; tiles <= 16; tiles *= 4) {
                 struct run run = {.alg = algs[a], .sparse = sparse, .tiles = tiles};
                 tulle_status status = tulle_team_run(team, ledger_body, &run);
-                ok(status == TULLE_OK, "%s %s, %d x %d tiles: each unit is reserved once: %s", tulle_alg_name(run.alg),
-                    sparse ? "spgemm" : "spmm", tiles, tiles, status == TULLE_OK ? "yes" : tulle_error_message());
+                ok(status == TULLE_OK, "%s %s, %d x %d tiles: each unit is reserved once: %s",
+                    tulle_product_alg_name(run.alg), sparse ? "spgemm" : "spmm", tiles, tiles,
+                    status == TULLE_OK ? "yes" : tulle_error_message());
             }
 }
 
-static void compare(tulle_team *team, tulle_alg stealing, tulle_alg stationary, int sparse, int tiles)
+static void compare(tulle_team *team, tulle_product_alg stealing, tulle_product_alg stationary, int sparse, int tiles)
 {
     static struct run mine, its;
-    const char *name = tulle_alg_name(stealing), *kind = sparse ? "spgemm" : "spmm";
+    const char *name = tulle_product_alg_name(stealing), *kind = sparse ? "spgemm" : "spmm";
     its = (struct run){.alg = stationary, .sparse = sparse, .tiles = tiles};
-    ok(tulle_team_run(team, body, &its) == TULLE_OK, "%s %s", tulle_alg_name(stationary), kind);
+    ok(tulle_team_run(team, body, &its) == TULLE_OK, "%s %s", tulle_product_alg_name(stationary), kind);
     for (int deterministic = 0; deterministic < 2; deterministic++) {
         int64_t stolen = 0;
         double imbalance = 0;
@@ -371,14 +373,14 @@ static void compare(tulle_team *team, tulle_alg stealing, tulle_alg stationary, 
             ok(mine.report[r].units == mine.units, "%d of %d units", (int)mine.report[r].units, (int)mine.units);
             /* rows of a whole chain are final: where their structure is known, only values travel, to their place; a
              * dense C has none */
-            int known = r > 0 && (!sparse || stealing == TULLE_ALG_STEAL_LOCAL_C);
+            int known = r > 0 && (!sparse || stealing == TULLE_PRODUCT_STEAL_LOCAL_C);
             ok(mine.report[r].reused == known && mine.report[r].flops == its.report[0].flops,
                 "structures are %sreused; as many multiplications", known ? "" : "not ");
             stolen += mine.report[r].stolen;
             imbalance += mine.report[r].load_imbalance / RUNS;
         }
         ok(stolen > 0 || !mine.simulated, "%d were taken from others", (int)stolen);
-        int cut = tiles < 16 || stealing == TULLE_ALG_STEAL_LOCAL_C;
+        int cut = tiles < 16 || stealing == TULLE_PRODUCT_STEAL_LOCAL_C;
         ok((mine.bands > 0) == cut, "%d products of tiles or chains are cut in bands", mine.bands);
         ok(its.report[0].load_imbalance >= 1.5 && (imbalance < its.report[0].load_imbalance || !mine.simulated),
             "max / mean of the multiplications of a PE: %.2f at the mean instead of %.2f", imbalance,
@@ -390,17 +392,18 @@ static void compare(tulle_team *team, tulle_alg stealing, tulle_alg stationary, 
  * Where shares are even, or nothing comes in time: nothing is cut, nothing stolen, nothing moved that the stationary
  * algorithm does not move; what it reuses is reused.
  */
-static void compare_kept(tulle_team *team, tulle_alg stealing, tulle_alg stationary, int sparse, int even)
+static void compare_kept(
+    tulle_team *team, tulle_product_alg stealing, tulle_product_alg stationary, int sparse, int even)
 {
     static struct run mine, its;
-    const char *name = tulle_alg_name(stealing), *why = even ? "even" : "far";
+    const char *name = tulle_product_alg_name(stealing), *why = even ? "even" : "far";
     its = (struct run){.alg = stationary, .sparse = sparse, .tiles = 4, .even = even, .far = !even};
-    ok(tulle_team_run(team, body, &its) == TULLE_OK, "%s, %s", tulle_alg_name(stationary), why);
+    ok(tulle_team_run(team, body, &its) == TULLE_OK, "%s, %s", tulle_product_alg_name(stationary), why);
     mine = its;
     mine.alg = stealing;
     ok(tulle_team_run(team, body, &mine) == TULLE_OK, "%s, %s", name, why);
     for (int r = 0; r < RUNS; r++) {
-        const tulle_report *m = &mine.report[r], *i = &its.report[r];
+        const tulle_product_report *m = &mine.report[r], *i = &its.report[r];
         ok(m->stolen == 0 && m->units == i->units && m->reused == i->reused, "%s: %d units of %d, %d stolen", name,
             (int)m->units, (int)i->units, (int)m->stolen);
         ok(m->bytes_moved == i->bytes_moved && m->partials == i->partials && m->messages == i->messages,
@@ -432,22 +435,22 @@ int main(int argc, char **argv)
         for (int few = 0; few < 2; few++) { /* few tiles: one holds more than a PE's share, and is cut in bands */
             int tiles = few ? 4 : sparse ? 16 : 48;
             if (!all && few != sparse) continue;
-            compare(team, TULLE_ALG_STEAL_RANDOM_A, TULLE_ALG_STATIONARY_A, sparse, tiles);
-            compare(team, TULLE_ALG_STEAL_LOCAL_A, TULLE_ALG_STATIONARY_A, sparse, tiles);
+            compare(team, TULLE_PRODUCT_STEAL_RANDOM_A, TULLE_PRODUCT_STATIONARY_A, sparse, tiles);
+            compare(team, TULLE_PRODUCT_STEAL_LOCAL_A, TULLE_PRODUCT_STATIONARY_A, sparse, tiles);
             /* a chain of few rows is gone before anybody can ask for it */
-            compare(team, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STATIONARY_C, sparse, few ? tiles : 16);
+            compare(team, TULLE_PRODUCT_STEAL_LOCAL_C, TULLE_PRODUCT_STATIONARY_C, sparse, few ? tiles : 16);
         }
     for (int sparse = 0; sparse < 2; sparse++) {
-        compare_kept(team, TULLE_ALG_STEAL_RANDOM_A, TULLE_ALG_STATIONARY_A, sparse, 1);
-        compare_kept(team, TULLE_ALG_STEAL_LOCAL_A, TULLE_ALG_STATIONARY_A, sparse, 1);
-        compare_kept(team, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STATIONARY_C, sparse, 1);
-        compare_kept(team, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STATIONARY_C, sparse, 0);
+        compare_kept(team, TULLE_PRODUCT_STEAL_RANDOM_A, TULLE_PRODUCT_STATIONARY_A, sparse, 1);
+        compare_kept(team, TULLE_PRODUCT_STEAL_LOCAL_A, TULLE_PRODUCT_STATIONARY_A, sparse, 1);
+        compare_kept(team, TULLE_PRODUCT_STEAL_LOCAL_C, TULLE_PRODUCT_STATIONARY_C, sparse, 1);
+        compare_kept(team, TULLE_PRODUCT_STEAL_LOCAL_C, TULLE_PRODUCT_STATIONARY_C, sparse, 0);
     }
     tulle_team_free(team);
     /* pairs of PEs that read each other's tiles in place: which they are is not in the machine */
     if (!ok(tulle_team_new("threads:node=2", 4, &options, &team) == TULLE_OK, "open nodes")) return tap_done();
     for (int sparse = 0; sparse < 2; sparse++)
-        compare_kept(team, TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_STATIONARY_C, sparse, 0);
+        compare_kept(team, TULLE_PRODUCT_STEAL_LOCAL_C, TULLE_PRODUCT_STATIONARY_C, sparse, 0);
     tulle_team_free(team);
     return tap_done();
 }

@@ -19,7 +19,7 @@ struct run {
     int tiles;
     tulle_type type;
     tulle_product_options options;
-    tulle_report report, again;
+    tulle_product_report report, again;
 };
 
 static tulle_status body(tulle_comm *comm, void *arg)
@@ -29,9 +29,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     int size = tulle_comm_size(comm);
     tulle_layout *square = NULL, *thin = NULL;
     tulle_mat *read = NULL, *A = NULL, *B = NULL, *C = NULL;
-    tulle_plan *plan = NULL;
-    tulle_report report, again;
-    tulle_read_options reading = TULLE_READ_DEFAULT;
+    tulle_product *plan = NULL;
+    tulle_product_report report, again;
+    tulle_read_options reading = {0};
     tulle_gidx n = run->n;
     double error;
     reading.type = run->type;
@@ -55,11 +55,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
         TULLE_TRY(tulle_mat_load(comm, band, square, TULLE_CSR, &reading, NULL, &B));
         TULLE_TRY(tulle_mat_new_csr(comm, square, run->type, &C));
     }
-    TULLE_TRY(tulle_plan_new(A, B, C, &run->options, &plan));
-    TULLE_TRY(tulle_plan_execute(plan, &report));
-    TULLE_TRY(tulle_product_check(A, B, C, &run->options, &error));
-    TULLE_TRY(tulle_plan_execute(plan, &again));
-    TULLE_TRY(tulle_product_check(A, B, C, &run->options, &error));
+    TULLE_TRY(tulle_product_new(A, B, C, &run->options, &plan));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
+    TULLE_TRY(tulle_product_check_matrices(1, A, run->options.op_a, B, run->options.op_b, C, &error));
+    TULLE_TRY(tulle_product_execute(plan, 1, 0, &again));
+    TULLE_TRY(tulle_product_check_matrices(1, A, run->options.op_a, B, run->options.op_b, C, &error));
     if (tulle_comm_rank(comm) == 0) {
         run->report = report;
         run->again = again;
@@ -69,7 +69,7 @@ out:
     tulle_layout_free(square);
     tulle_layout_free(thin);
     if (status != TULLE_OK) return status; /* the team frees the rest */
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(C);
     tulle_mat_free(B);
     tulle_mat_free(A);
@@ -82,7 +82,7 @@ static int try(tulle_team *team, struct run *run, tulle_transfers transfers)
     run->options.transfers = transfers;
     tulle_status status = tulle_team_run(team, body, run);
     return ok(status == TULLE_OK, "%s, %s, %s, %d columns, %d tiles, %s: %s", run->operand ? run->operand : "star",
-        tulle_alg_name(run->options.alg), tulle_transfers_name(transfers), (int)run->cols, run->tiles,
+        tulle_product_alg_name(run->options.alg), tulle_transfers_name(transfers), (int)run->cols, run->tiles,
         tulle_type_name(run->type), status == TULLE_OK ? "right" : tulle_error_message());
 }
 
@@ -100,20 +100,20 @@ static void star_spmm(tulle_team *team, int pes, tulle_gidx cols, tulle_type typ
 {
     enum { ROWS = 240 };
     tulle_gidx n = (tulle_gidx)ROWS * pes;
-    struct run run = {.n = n, .cols = cols, .tiles = 1, .type = type, .options = TULLE_PRODUCT_DEFAULT};
+    struct run run = {.n = n, .cols = cols, .tiles = 1, .type = type, .options = (tulle_product_options){0}};
     int64_t size = (int64_t)tulle_type_size(type), row = cols * size, others = pes - 1;
     int apart = owner(star_row(n), n, pes) != owner(star_column(n), n, pes);
     int64_t column = others * row, record = TULLE__PARTIAL_RECORD;
     run.options.machine = machine;
-    for (int alg = TULLE_ALG_STATIONARY_C; alg <= TULLE_ALG_STATIONARY_A; alg++) {
-        run.options.alg = (tulle_alg)alg;
+    for (int alg = TULLE_PRODUCT_STATIONARY_C; alg <= TULLE_PRODUCT_STATIONARY_A; alg++) {
+        run.options.alg = (tulle_product_alg)alg;
         if (try(team, &run, TULLE_TRANSFERS_ROWS))
             ok(run.report.bytes_moved == others * ROWS * row + column - apart * row && run.report.cover_pairs == 0,
                 "rows of B: %d bytes", (int)run.report.bytes_moved);
         int64_t rows = run.report.bytes_moved;
         for (int by_time = 0; by_time < 2; by_time++) {
             if (!try(team, &run, by_time ? TULLE_TRANSFERS_AUTO : TULLE_TRANSFERS_COVER)) continue;
-            const tulle_report *r = &run.report;
+            const tulle_product_report *r = &run.report;
             int64_t partial = others * (row + ROWS * size + record);
             if (partial + column >= rows) continue; /* one column: values are as many as rows */
             ok(r->bytes_moved == partial + column && r->pair_bytes == r->bytes_moved && r->partials == others,
@@ -134,9 +134,9 @@ static void star_spmm(tulle_team *team, int pes, tulle_gidx cols, tulle_type typ
  */
 static void star_spgemm(tulle_team *team, int pes, int tiles, tulle_type type, const tulle_machine *machine)
 {
-    struct run run = {.n = 60 * pes, .tiles = tiles, .type = type, .options = TULLE_PRODUCT_DEFAULT};
+    struct run run = {.n = 60 * pes, .tiles = tiles, .type = type, .options = (tulle_product_options){0}};
     run.options.machine = machine;
-    run.options.alg = TULLE_ALG_STATIONARY_C;
+    run.options.alg = TULLE_PRODUCT_STATIONARY_C;
     if (!try(team, &run, TULLE_TRANSFERS_ROWS)) return;
     int64_t rows = run.report.bytes_moved;
     if (!try(team, &run, TULLE_TRANSFERS_COVER)) return;
@@ -163,8 +163,8 @@ static void stars(tulle_team *team, int pes)
 static void large(tulle_team *team, const char *operand, tulle_gidx n, tulle_gidx cols, double demanded)
 {
     struct run run = {
-        .operand = operand, .n = n, .cols = cols, .tiles = 1, .type = TULLE_F64, .options = TULLE_PRODUCT_DEFAULT};
-    run.options.alg = TULLE_ALG_STATIONARY_C;
+        .operand = operand, .n = n, .cols = cols, .tiles = 1, .type = TULLE_F64, .options = (tulle_product_options){0}};
+    run.options.alg = TULLE_PRODUCT_STATIONARY_C;
     if (!try(team, &run, TULLE_TRANSFERS_WHOLE)) return;
     double whole = (double)run.report.bytes_moved;
     if (!try(team, &run, TULLE_TRANSFERS_COVER)) return;
@@ -195,8 +195,8 @@ static void nodes(void)
                         .cols = cols,
                         .tiles = tiles,
                         .type = TULLE_F64,
-                        .options = TULLE_PRODUCT_DEFAULT};
-                    run.options.alg = TULLE_ALG_STATIONARY_C;
+                        .options = (tulle_product_options){0}};
+                    run.options.alg = TULLE_PRODUCT_STATIONARY_C;
                     if (!ok(tulle_team_new(apart ? "check+threads" : "threads:node=3", PES, &options, &team) ==
                                 TULLE_OK,
                             "open"))
@@ -219,13 +219,16 @@ static void nodes(void)
  */
 static void ranges_priced(tulle_team *team)
 {
-    struct run run = {
-        .operand = "er:n=400,degree=2", .cols = 8, .tiles = 1, .type = TULLE_F64, .options = TULLE_PRODUCT_DEFAULT};
+    struct run run = {.operand = "er:n=400,degree=2",
+        .cols = 8,
+        .tiles = 1,
+        .type = TULLE_F64,
+        .options = (tulle_product_options){0}};
     tulle_machine machine;
     ok(tulle_machine_find("dgx2", 1, &machine) == TULLE_OK, "a machine");
     tulle_tier *tier = machine.tier;
     run.options.machine = &machine;
-    run.options.alg = TULLE_ALG_STATIONARY_C;
+    run.options.alg = TULLE_PRODUCT_STATIONARY_C;
     for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) tier[d] = (tulle_tier){1e-12, 1e9, 1e-12};
     if (!try(team, &run, TULLE_TRANSFERS_WHOLE)) return;
     int64_t whole = run.report.bytes_moved;

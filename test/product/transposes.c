@@ -12,7 +12,7 @@
 #include "tap.h"
 
 struct run {
-    tulle_alg alg;
+    tulle_product_alg alg;
     tulle_type type;
     tulle_op op_a, op_b;
     int sparse;
@@ -26,7 +26,7 @@ static tulle_status make(
 {
     char operand[80];
     tulle_layout *layout;
-    tulle_read_options reading = TULLE_READ_DEFAULT;
+    tulle_read_options reading = {0};
     tulle_layout_spec spec = {.m = m, .n = n, .tile_rows = 4, .tile_cols = 2, .map = TULLE_CYCLIC};
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
     if (status != TULLE_OK) return status;
@@ -62,11 +62,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
     int ta = run->op_a == TULLE_OP_T, tb = run->op_b == TULLE_OP_T;
     tulle_mat *A = NULL, *B = NULL, *C = NULL, *X = NULL;
     tulle_layout *lc = NULL;
-    tulle_plan *plan = NULL;
-    tulle_report report;
+    tulle_product *plan = NULL;
+    tulle_product_report report;
     double error;
     struct seen a = {NULL, 0}, b = {NULL, 0};
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options options = {0};
     options.alg = run->alg;
     options.op_a = run->op_a;
     options.op_b = run->op_b;
@@ -76,7 +76,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_product_layout(A, run->op_a, B, run->op_b, &lc));
     TULLE_TRY(run->sparse ? tulle_mat_new_csr(comm, lc, run->type, &C)
                           : tulle_mat_new_dense(comm, lc, run->type, TULLE_ROW_MAJOR, &C));
-    TULLE_TRY(tulle_plan_new(A, B, C, &options, &plan));
+    TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
     EXPECT((plan->At.mat != NULL) == ta && (plan->Bt.mat != NULL) == tb);
     (void)same(&a, &plan->At);
     (void)same(&b, &plan->Bt);
@@ -85,8 +85,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
         if (renewed) TULLE_TRY(take_over(A, X));
         TULLE_TRY(change_values(A));
         TULLE_TRY(change_values(B));
-        TULLE_TRY(tulle_plan_execute(plan, &report));
-        TULLE_TRY(tulle_product_check(A, B, C, &options, &error));
+        TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
+        TULLE_TRY(tulle_product_check_matrices(1, A, options.op_a, B, options.op_b, C, &error));
         EXPECT(report.reused == round % 2);
         EXPECT(same(&a, &plan->At) == (!renewed || !ta));
         EXPECT(same(&b, &plan->Bt));
@@ -94,7 +94,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
 out:
     tulle_layout_free(lc);
     if (status != TULLE_OK) return status; /* the team frees the rest */
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(X);
     tulle_mat_free(C);
     tulle_mat_free(B);
@@ -104,8 +104,8 @@ out:
 
 int main(int argc, char **argv)
 {
-    static const tulle_alg algs[] = {TULLE_ALG_STATIONARY_C, TULLE_ALG_STATIONARY_A, TULLE_ALG_STATIONARY_B,
-        TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_SUMMA};
+    static const tulle_product_alg algs[] = {TULLE_PRODUCT_STATIONARY_C, TULLE_PRODUCT_STATIONARY_A,
+        TULLE_PRODUCT_STATIONARY_B, TULLE_PRODUCT_STEAL_LOCAL_C, TULLE_PRODUCT_SUMMA};
     tulle_team *team;
     if (argc < 2) return fprintf(stderr, "usage: %s SPEC\n", argv[0]), 2;
     if (!ok(tulle_team_new(argv[1], 3, NULL, &team) == TULLE_OK, "open")) return tap_done();
@@ -118,9 +118,9 @@ int main(int argc, char **argv)
                     .op_b = (tulle_op)(ops >> 1),
                     .sparse = kind >> 1};
                 tulle_status status = tulle_team_run(team, body, &run);
-                ok(status == TULLE_OK, "%s %s %s%s %s: %s", tulle_alg_name(run.alg), run.sparse ? "spgemm" : "spmm",
-                    run.op_a ? "A^T" : "A", run.op_b ? " B^T" : " B", tulle_type_name(run.type),
-                    status == TULLE_OK ? "right" : tulle_error_message());
+                ok(status == TULLE_OK, "%s %s %s%s %s: %s", tulle_product_alg_name(run.alg),
+                    run.sparse ? "spgemm" : "spmm", run.op_a ? "A^T" : "A", run.op_b ? " B^T" : " B",
+                    tulle_type_name(run.type), status == TULLE_OK ? "right" : tulle_error_message());
             }
     tulle_team_free(team);
     return tap_done();

@@ -16,14 +16,14 @@
 #include "tap.h"
 
 struct run {
-    tulle_alg alg;
+    tulle_product_alg alg;
     tulle_type type;
     int disordered; /* PEs on which a row descended somewhere */
 };
 
 static tulle_status load(tulle_comm *comm, const char *operand, tulle_type type, int tiles, tulle_mat **A)
 {
-    tulle_read_options reading = TULLE_READ_DEFAULT;
+    tulle_read_options reading = {0};
     tulle_layout *layout;
     tulle_layout_spec spec = {.m = 800, .n = 800, .tile_rows = tiles, .tile_cols = tiles, .map = TULLE_CYCLIC};
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
@@ -34,15 +34,15 @@ static tulle_status load(tulle_comm *comm, const char *operand, tulle_type type,
     return status;
 }
 
-static tulle_status multiply(
-    tulle_mat *A, tulle_mat *B, tulle_product_options *options, tulle_plan **plan, tulle_mat **C, tulle_report *report)
+static tulle_status multiply(tulle_mat *A, tulle_mat *B, tulle_product_options *options, tulle_product **plan,
+    tulle_mat **C, tulle_product_report *report)
 {
     tulle_layout *layout = NULL;
     tulle_status status;
     TULLE_TRY(tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &layout));
     TULLE_TRY(tulle_mat_new_csr(tulle_mat_comm(A), layout, tulle_mat_type(A), C));
-    TULLE_TRY(tulle_plan_new(A, B, *C, options, plan));
-    TULLE_TRY(tulle_plan_execute(*plan, report));
+    TULLE_TRY(tulle_product_new(A, B, *C, options, plan));
+    TULLE_TRY(tulle_product_execute(*plan, 1, 0, report));
 out:
     tulle_layout_free(layout);
     return status;
@@ -90,13 +90,13 @@ static int same(tulle_mat *A, tulle_mat *B)
 static tulle_status read_by(int reader, tulle_mat *A, tulle_mat *C, const tulle_product_options *options)
 {
     tulle_mat *made = NULL;
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     tulle_census *census = NULL;
     tulle_stream *stream = NULL;
-    tulle_report report;
+    tulle_product_report report;
     double error;
     tulle_status status = TULLE_OK;
-    tulle_product_options plain = TULLE_PRODUCT_DEFAULT;
+    tulle_product_options plain = {0};
     const tulle_layout *l = tulle_mat_layout(C);
     switch (reader) {
     case 0:
@@ -109,23 +109,22 @@ static tulle_status read_by(int reader, tulle_mat *A, tulle_mat *C, const tulle_
         TULLE_TRY(tulle_mat_triangle(C, TULLE_LOWER, TULLE_DIAG_STORED, &made));
         break;
     case 3:
-        TULLE_TRY(tulle_product_check(A, A, C, options, &error));
+        TULLE_TRY(tulle_product_check_matrices(1, A, options->op_a, A, options->op_b, C, &error));
         break;
     case 4: /* as the second factor, and the first */
         TULLE_TRY(multiply(A, C, &plain, &plan, &made, &report));
-        TULLE_TRY(tulle_product_check(A, C, made, &plain, &error));
+        TULLE_TRY(tulle_product_check_matrices(1, A, TULLE_OP_N, C, TULLE_OP_N, made, &error));
         break;
     case 5:
         TULLE_TRY(multiply(C, A, &plain, &plan, &made, &report));
-        TULLE_TRY(tulle_product_check(C, A, made, &plain, &error));
+        TULLE_TRY(tulle_product_check_matrices(1, C, TULLE_OP_N, A, TULLE_OP_N, made, &error));
         break;
     case 6:
         TULLE_TRY(tulle_stream_new(C, NULL, &stream));
         break;
     case 7: /* added to */
-        plain.beta = -1;
-        TULLE_TRY(tulle_plan_new(A, A, C, &plain, &plan));
-        TULLE_TRY(tulle_plan_execute(plan, &report));
+        TULLE_TRY(tulle_product_new(A, A, C, &plain, &plan));
+        TULLE_TRY(tulle_product_execute(plan, 1, -1, &report));
         break;
     default:
         TULLE_TRY(tulle_census_new(C, A,
@@ -142,7 +141,7 @@ out:
     tulle_census_free(census);
     if (status == TULLE_OK) tulle_stream_free(stream);
     if (status != TULLE_OK) return status;
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(made);
     return TULLE_OK;
 }
@@ -152,9 +151,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     struct run *run = arg;
     tulle_status status;
     tulle_mat *A = NULL, *C = NULL, *D = NULL;
-    tulle_plan *plan = NULL, *other = NULL;
-    tulle_report report;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product *plan = NULL, *other = NULL;
+    tulle_product_report report;
+    tulle_product_options options = {0};
     options.alg = run->alg;
     options.deterministic = 1;
     TULLE_TRY(load(comm, "powergrid:n=20,seed=3", run->type, 3, &A));
@@ -168,14 +167,14 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (tulle_comm_rank(comm) == 0) run->disordered = rows > 0;
     for (int round = 0; round < 2; round++) { /* other values into rows in no order, then into ordered ones */
         TULLE_TRY(change_values(A));
-        TULLE_TRY(tulle_plan_execute(plan, &report));
-        TULLE_TRY(tulle_plan_execute(other, NULL));
+        TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
+        TULLE_TRY(tulle_product_execute(other, 1, 0, NULL));
         EXPECT(report.unordered == (round == 0) && tulle_mat_ordered(C) == round);
         TULLE_TRY(tulle_mat_order(C));
         EXPECT(tulle_mat_ordered(C) && same(C, D));
     }
     for (int reader = 0; reader < 9; reader++) {
-        tulle_plan_free(plan);
+        tulle_product_free(plan);
         tulle_mat_free(C);
         plan = NULL;
         C = NULL;
@@ -184,8 +183,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     }
 out:
     if (status != TULLE_OK) return status; /* the team frees the rest */
-    tulle_plan_free(plan);
-    tulle_plan_free(other);
+    tulle_product_free(plan);
+    tulle_product_free(other);
     tulle_mat_free(C);
     tulle_mat_free(D);
     tulle_mat_free(A);
@@ -194,8 +193,8 @@ out:
 
 int main(int argc, char **argv)
 {
-    static const tulle_alg algs[] = {TULLE_ALG_STATIONARY_C, TULLE_ALG_STATIONARY_A, TULLE_ALG_STATIONARY_B,
-        TULLE_ALG_STEAL_LOCAL_C, TULLE_ALG_SUMMA};
+    static const tulle_product_alg algs[] = {TULLE_PRODUCT_STATIONARY_C, TULLE_PRODUCT_STATIONARY_A,
+        TULLE_PRODUCT_STATIONARY_B, TULLE_PRODUCT_STEAL_LOCAL_C, TULLE_PRODUCT_SUMMA};
     tulle_team *team;
     if (argc < 2) return fprintf(stderr, "usage: %s SPEC\n", argv[0]), 2;
     if (!ok(tulle_team_new(argv[1], 3, NULL, &team) == TULLE_OK, "open")) return tap_done();
@@ -203,9 +202,9 @@ int main(int argc, char **argv)
         for (int type = 0; type < 2; type++) {
             struct run run = {.alg = algs[alg], .type = type ? TULLE_F32 : TULLE_F64};
             tulle_status status = tulle_team_run(team, body, &run);
-            ok(status == TULLE_OK, "%s %s: %s", tulle_alg_name(run.alg), tulle_type_name(run.type),
+            ok(status == TULLE_OK, "%s %s: %s", tulle_product_alg_name(run.alg), tulle_type_name(run.type),
                 status == TULLE_OK ? "the same product" : tulle_error_message());
-            ok(alg > 0 || run.disordered, "%s leaves rows in no order", tulle_alg_name(run.alg));
+            ok(alg > 0 || run.disordered, "%s leaves rows in no order", tulle_product_alg_name(run.alg));
         }
     tulle_team_free(team);
     return tap_done();

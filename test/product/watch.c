@@ -40,18 +40,18 @@ static tulle_status body(tulle_comm *comm, void *arg)
     const struct run *run = arg;
     tulle_mat *A = NULL, *C = NULL;
     tulle_layout *layout = NULL;
-    tulle_plan *plan = NULL;
-    tulle_product_options options = TULLE_PRODUCT_DEFAULT;
+    tulle_product *plan = NULL;
+    tulle_product_options options = {0};
     options.phases = run->phases;
     options.deterministic = 1; /* a job a product of two tiles */
     tulle_layout_spec spec = {.m = 60, .n = 60, .tile_rows = 6, .tile_cols = 6};
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
     if (status == TULLE_OK) status = tulle_mat_load(comm, "er:n=60,degree=4", layout, TULLE_CSR, NULL, NULL, &A);
     if (status == TULLE_OK) status = tulle_mat_new_csr(comm, layout, TULLE_F64, &C);
-    if (status == TULLE_OK) status = tulle_plan_new(A, A, C, &options, &plan);
+    if (status == TULLE_OK) status = tulle_product_new(A, A, C, &options, &plan);
     tulle_columns columns = {.last = 0};
     while (status == TULLE_OK && !columns.last) {
-        status = tulle_product_next(plan, &columns, NULL);
+        status = tulle_product_next(plan, 1, &columns, NULL);
         if (run->interrupted) {
             tulle__meter_start(tulle__comm_meter(comm, 0), "writing", "entries", 1);
             tulle__meter_stop(tulle__comm_meter(comm, 0), 1);
@@ -59,7 +59,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     }
     tulle_layout_free(layout);
     if (status != TULLE_OK) return status; /* the team frees the rest */
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(C);
     tulle_mat_free(A);
     return TULLE_OK;

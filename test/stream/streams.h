@@ -100,7 +100,7 @@ __attribute__((unused)) static int64_t wrong_of(enum shape shape, tulle_mat *Y, 
                 double want = 0;
                 for (int64_t k = 0; k < n; k++)
                     want += entry_at(shape, Y->layout->row_cut[i] + r, k) * x_at(k, c, turn);
-                wrong += get(tile.val, tile.type, place_in(&tile, r, c)) != want;
+                wrong += get(tile.val, tile.type, place_in(tile.order, tile.ld, r, c)) != want;
             }
     }
     return wrong;

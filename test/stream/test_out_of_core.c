@@ -46,8 +46,8 @@ static tulle_status difference(tulle_mat *Y, tulle_mat *Z, double *off)
     tulle_status status = tulle_mat_tile(Y, 0, 0, &y);
     if (status == TULLE_OK) status = tulle_mat_tile(Z, 0, 0, &z);
     for (int64_t i = 0; status == TULLE_OK && i < y.m * y.n; i++) {
-        size = fmax(size, fabs(((double *)z.val)[i]));
-        worst = fmax(worst, fabs(((double *)y.val)[i] - ((double *)z.val)[i]));
+        size = fmax(size, fabs(((const double *)z.val)[i]));
+        worst = fmax(worst, fabs(((const double *)y.val)[i] - ((const double *)z.val)[i]));
     }
     *off = worst / size;
     return status;
@@ -70,7 +70,7 @@ out:
 
 static tulle_status stream_file(tulle_comm *comm, void *arg)
 {
-    tulle_stream_options options = {.cols = COLS, .hide = 1, .memory = BUDGET};
+    tulle_stream_options options = {.cols = COLS, .memory = BUDGET};
     tulle_stream *stream = NULL;
     tulle_rows *rows = NULL;
     tulle_mat *side[3] = {NULL, NULL, NULL};
@@ -97,7 +97,7 @@ out:
 
 static tulle_status load_file(tulle_comm *comm, void *arg)
 {
-    tulle_read_options reading = TULLE_READ_DEFAULT;
+    tulle_read_options reading = {0};
     tulle_mat *A = NULL;
     tulle_status status = tulle_mat_load(comm, arg, NULL, TULLE_CSR, &reading, NULL, &A);
     if (status == TULLE_OK) printf("loaded %.0f\n", 12.0 * (double)tulle_mat_nnz(A));

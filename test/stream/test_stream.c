@@ -76,7 +76,7 @@ static void tell(tulle_status status, const struct cases *c, const char *what)
     char name[200];
     snprintf(name, sizeof name, "%s: shape %d, %d x %d, %d columns, %d tiles x %d, slabs %d, ring %d, hide %d", what,
         (int)c->shape, (int)c->m, (int)c->n, (int)c->cols, c->tiles, c->tile_cols, c->options.slabs, c->options.ring,
-        c->options.hide);
+        !c->options.no_overlap);
     ok(status == TULLE_OK, "%s%s%s", name, status ? ": " : "", status ? tulle_error_message() : "");
 }
 
@@ -84,7 +84,7 @@ static void test_products(tulle_team *team, const char *device)
 {
     static const int64_t sizes[][2] = {{40, 40}, {1, 1}, {0, 5}, {5, 0}, {23, 61}, {61, 9}};
     struct cases base = {.m = 40, .n = 40, .cols = 3, .tile_cols = 1, .x_tile_cols = 1, .type = TULLE_F64};
-    base.options = TULLE_STREAM_DEFAULT;
+    base.options = (tulle_stream_options){0};
     base.options.device = device;
     base.options.cols = 8;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
@@ -101,7 +101,7 @@ static void test_products(tulle_team *team, const char *device)
             for (int ring = hide ? 2 : 1; ring < 6; ring += 2) {
                 struct cases c = base;
                 c.shape = (enum shape)shape;
-                c.options.hide = hide;
+                c.options.no_overlap = !hide;
                 c.options.ring = ring;
                 c.options.slabs = 11;
                 tell(tulle_team_run(team, run_case, &c), &c, "rings");
@@ -115,8 +115,8 @@ static void test_products(tulle_team *team, const char *device)
         c.x_tiles = kind % 2 ? 4 : 0;
         c.x_tile_cols = kind == 7 || kind == 8 ? 2 : 1;
         c.x_col_major = kind > 8;
-        c.options.separate = kind % 5 == 2 || kind == 10;
-        c.options.spread = kind % 2;
+        c.options.column_by_column = kind % 5 == 2 || kind == 10;
+        c.options.rebalance = kind % 2;
         c.options.slabs = kind == 3 ? 0 : 4;
         tell(tulle_team_run(team, run_case, &c), &c, "layouts");
     }
@@ -132,7 +132,7 @@ static void test_formats(tulle_team *team, const char *device)
         {"csr:half,index=2", "csr, half"}, {"csr:values=f32", "csr, f32"}, {"bsr:b=5,half,index=4", "bsr 5 x 5, half"}};
     struct cases base = {
         .shape = SYMMETRIC, .m = 60, .n = 60, .cols = 3, .tile_cols = 1, .x_tile_cols = 1, .type = TULLE_F64};
-    base.options = TULLE_STREAM_DEFAULT;
+    base.options = (tulle_stream_options){0};
     base.options.device = device;
     base.options.cols = 8;
     for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
@@ -142,8 +142,8 @@ static void test_formats(tulle_team *team, const char *device)
             c.format = formats[f].told;
             c.cols = kind % 3 == 0 ? 1 : kind % 3 == 1 ? 3 : 8;
             c.options.slabs = kind % 4 == 3 ? 0 : 1 + 2 * (kind % 4);
-            c.options.separate = kind == 2 || kind == 5;
-            c.options.spread = kind == 4;
+            c.options.column_by_column = kind == 2 || kind == 5;
+            c.options.rebalance = kind == 4;
             c.tiles = kind == 1 || kind == 6 ? 11 : 0;
             c.cyclic = kind == 6;
             c.tile_cols = kind == 7 ? 2 : 1;
@@ -176,7 +176,7 @@ static void test_format_refusals(tulle_team *team, const char *device)
 {
     struct cases base = {.shape = SYMMETRIC, .m = 60, .n = 60, .cols = 1, .tile_cols = 1, .x_tile_cols = 1};
     base.type = TULLE_F64;
-    base.options = TULLE_STREAM_DEFAULT;
+    base.options = (tulle_stream_options){0};
     base.options.device = device;
     refuse_format(team, base, "ell", "unknown format 'ell'");
     refuse_format(team, base, "bsr:b=3+csr", "not one format");
@@ -204,7 +204,7 @@ static void test_memory(tulle_team *team, const char *device)
 {
     struct cases c = {.m = 300, .n = 300, .cols = 1, .tile_cols = 1, .x_tile_cols = 1, .type = TULLE_F64};
     int pes = tulle_team_size(team), streamed = 0;
-    c.options = TULLE_STREAM_DEFAULT;
+    c.options = (tulle_stream_options){0};
     c.options.device = device;
     for (size_t memory = 400000; memory > 4000; memory = memory * 2 / 3) {
         c.options.memory = memory;
@@ -225,11 +225,11 @@ static void test_memory(tulle_team *team, const char *device)
 static void test_refusals(tulle_team *team, const char *device)
 {
     struct cases base = {.m = 6, .n = 6, .cols = 1, .tile_cols = 1, .x_tile_cols = 1, .type = TULLE_F64};
-    base.options = TULLE_STREAM_DEFAULT;
+    base.options = (tulle_stream_options){0};
     base.options.device = device;
     struct cases c = base;
-    c.options.cols = 0;
-    ok(tulle_team_run(team, run_case, &c) == TULLE_ERR_ARG, "no columns");
+    c.options.cols = -1;
+    ok(tulle_team_run(team, run_case, &c) == TULLE_ERR_ARG, "fewer than no columns");
     c = base;
     c.cols = 2;
     ok(tulle_team_run(team, run_case, &c) == TULLE_ERR_ARG, "more columns than announced");

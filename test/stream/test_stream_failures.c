@@ -52,7 +52,7 @@ static tulle_status run_fault(tulle_comm *comm, void *arg)
     char device[100];
     tulle_stream *stream = NULL;
     tulle_mat *A = NULL, *X = NULL, *Y = NULL;
-    tulle_stream_options options = {.device = device, .cols = COLS, .slabs = 5, .hide = 1};
+    tulle_stream_options options = {.device = device, .cols = COLS, .slabs = 5};
     tulle_status status, made, first = TULLE_OK;
     snprintf(device, sizeof device, "fault:op=%d,rank=%d+limit+cpu", f->op, f->rank);
     TULLE_TRY(make_a(comm, N, &A));
@@ -152,7 +152,7 @@ static tulle_status run_file(tulle_comm *comm, void *arg)
     tulle_stream *stream = NULL;
     tulle_rows *rows = NULL;
     tulle_mat *A = NULL, *X = NULL, *Y = NULL;
-    tulle_stream_options options = {.device = f->device, .cols = COLS, .slabs = 9, .hide = 1};
+    tulle_stream_options options = {.device = f->device, .cols = COLS, .slabs = 9};
     tulle_stream_report report;
     tulle_status status, first;
     pthread_t thread;
@@ -212,7 +212,7 @@ static tulle_status run_wild(tulle_comm *comm, void *arg)
     tulle_stream *stream = NULL;
     tulle_rows *rows = NULL;
     tulle_mat *A = NULL;
-    tulle_stream_options options = {.device = "cpu", .cols = COLS, .slabs = 3, .hide = 1};
+    tulle_stream_options options = {.device = "cpu", .cols = COLS, .slabs = 3};
     tulle_status status;
     TULLE_TRY(make_a(comm, 240, &A));
     TULLE_TRY(tulle_mat_save(A, path));

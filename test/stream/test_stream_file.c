@@ -81,7 +81,7 @@ out:
 static tulle_status load_file(tulle_comm *comm, const struct cases *c, int64_t nnz)
 {
     tulle_mat *A = NULL;
-    tulle_read_options options = TULLE_READ_DEFAULT;
+    tulle_read_options options = {0};
     tulle_status status;
     options.drop_zeros = 1;
     TULLE_TRY(tulle_mat_load(comm, path, NULL, TULLE_CSR, &options, NULL, &A));
@@ -109,7 +109,7 @@ out:
 
 static tulle_status multiply(tulle_comm *comm, const struct cases *c, tulle_rows *rows, int64_t nnz)
 {
-    tulle_stream_options options = TULLE_STREAM_DEFAULT;
+    tulle_stream_options options = {0};
     tulle_type type = tulle_rows_type(rows);
     tulle_layout *lx = NULL;
     tulle_mat *X = NULL, *Y = NULL;
@@ -119,7 +119,7 @@ static tulle_status multiply(tulle_comm *comm, const struct cases *c, tulle_rows
     options.device = c->device;
     options.cols = 3;
     options.slabs = c->slabs;
-    options.separate = c->separate;
+    options.column_by_column = c->separate;
     tulle_layout_spec x = {.m = c->n, .n = 3, .grid_rows = tulle_comm_size(comm), .grid_cols = 1};
     TULLE_TRY(tulle_layout_new(&x, tulle_comm_size(comm), &lx));
     TULLE_TRY(tulle_mat_new_dense(comm, lx, type, TULLE_ROW_MAJOR, &X));

@@ -29,7 +29,7 @@ static const char *const causes[] = {
 
 struct cases {
     enum way way;
-    tulle_krylov method;
+    tulle_krylov_method method;
     tulle_gidx cols; /* that the stream is made for */
     enum harm harm;
     const char *path, *other;
@@ -69,7 +69,7 @@ static tulle_status open_stream(
     tulle_comm *comm, const struct cases *c, tulle_mat *A, tulle_rows **rows, tulle_stream **stream)
 {
     int file = c->way >= IN_FILE;
-    tulle_stream_options o = {.cols = c->cols, .hide = c->way != ONE_BY_ONE, .spread = c->way == DEALT};
+    tulle_stream_options o = {.cols = c->cols, .no_overlap = c->way == ONE_BY_ONE, .rebalance = c->way == DEALT};
     if (c->way != RESIDENT) o.slabs = 7;
     if (c->way != RESIDENT && c->way != IN_FILE) o.device = "limit:mem=4M,link=2G+cpu";
     if (c->way == PACKED) o.format = "bsr:b=2,half";
@@ -82,7 +82,7 @@ static tulle_status open_stream(
  * do differently: with several PEs they are single entries.) */
 static tulle_status make_precond(tulle_mat *A, tulle_rows *rows, tulle_mat **D, tulle_operator *M)
 {
-    tulle_precond_options options = TULLE_PRECOND_DEFAULT;
+    tulle_precond_options options = {0};
     options.block = tulle_comm_size(tulle_mat_comm(A)) == 1 && built_with("LAPACK: yes") ? 7 : 1;
     tulle_status status = rows ? tulle_rows_diagonal(rows, options.block, D) : TULLE_OK;
     return status == TULLE_OK ? tulle_precond_new(*D ? *D : A, TULLE_PRECOND_BLOCK_JACOBI, &options, M) : status;
@@ -143,7 +143,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     tulle_mat *A = NULL, *B = NULL, *X = NULL, *Y = NULL, *D = NULL;
     tulle_operator op = {.comm = NULL}, M = {.comm = NULL};
     tulle_krylov_report report[COLS], streamed[COLS];
-    tulle_krylov_options options = TULLE_KRYLOV_DEFAULT;
+    tulle_krylov_options options = {0};
     double off = 0, error = 0;
     options.method = c->method;
     options.tolerance = 1e-10;
@@ -194,8 +194,8 @@ static void run(tulle_team *team, struct cases c)
     tulle_status status = tulle_team_run(team, run_case, &c);
     tulle_status want = c.harm ? TULLE_ERR_IO : TULLE_OK;
     ok(status == TULLE_OK && c.ended == want && strstr(c.message, causes[c.harm]),
-        "%s, %s, a stream for %d columns: %s%s", tulle_krylov_name(c.method), way_names[c.way], (int)c.cols, c.message,
-        status ? tulle_error_message() : "");
+        "%s, %s, a stream for %d columns: %s%s", tulle_krylov_method_name(c.method), way_names[c.way], (int)c.cols,
+        c.message, status ? tulle_error_message() : "");
     if (c.harm) ok(c.steps >= LATER, "it went well for %d steps", (int)c.steps);
     unlink(c.path);
     unlink(c.other);

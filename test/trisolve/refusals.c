@@ -63,7 +63,7 @@ static tulle_status solve_with(tulle_trisolve *solver, tulle_comm *comm, int i, 
 {
     tulle_layout *layout = NULL;
     tulle_mat *B = NULL, *X = NULL;
-    tulle_tile tile;
+    tulle_own_tile tile;
     tulle_status status = tulle_trisolve_layout(solver, 1, &layout);
     if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &B);
     if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, &X);
@@ -71,7 +71,7 @@ static tulle_status solve_with(tulle_trisolve *solver, tulle_comm *comm, int i, 
     for (int t = 0; status == TULLE_OK && t < tulle_layout_tile_rows(layout); t++) {
         const tulle_gidx *cut = tulle_layout_row_cut(layout);
         if (tulle_layout_owner(layout, t, 0) != tulle_comm_rank(comm) || i < cut[t] || i >= cut[t + 1]) continue;
-        status = tulle_mat_tile(B, t, 0, &tile);
+        status = tulle_mat_own_tile(B, t, 0, &tile);
         if (status == TULLE_OK) ((double *)tile.val)[i - cut[t]] = value;
     }
     status = tulle_comm_agree(comm, status);
@@ -131,12 +131,12 @@ static tulle_status change(tulle_comm *comm, void *arg)
     tulle_trisolve *solver = NULL;
     tulle_trisolve_options options = {.method = run->method};
     double x[N], *pivot = NULL;
-    tulle_tile tile;
+    tulle_own_tile tile;
     tulle_status status, met;
     TULLE_TRY(make(comm, &faults[0], 1, &T));
     TULLE_TRY(tulle_trisolve_new(T, &options, &solver));
     if (tulle_layout_owner(tulle_mat_layout(T), 0, 0) == tulle_comm_rank(comm)) {
-        TULLE_TRY(tulle_mat_tile(T, 0, 0, &tile));
+        TULLE_TRY(tulle_mat_own_tile(T, 0, 0, &tile));
         pivot = (double *)tile.val + tile.rowptr[6] - 1;
         *pivot = 0;
     }

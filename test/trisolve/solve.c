@@ -40,9 +40,9 @@ static tulle_status change(tulle_mat *T, const struct triangle *t)
     const tulle_layout *l = tulle_mat_layout(T);
     for (int i = 0; i < tulle_layout_tile_rows(l); i++)
         for (int j = 0; j < tulle_layout_tile_cols(l) && status == TULLE_OK; j++) {
-            tulle_tile tile;
+            tulle_own_tile tile;
             if (tulle_layout_owner(l, i, j) != tulle_comm_rank(tulle_mat_comm(T))) continue;
-            status = tulle_mat_tile(T, i, j, &tile);
+            status = tulle_mat_own_tile(T, i, j, &tile);
             for (int64_t r = 0; status == TULLE_OK && tile.nnz && r < tile.m; r++)
                 for (int64_t e = tile.rowptr[r]; e < tile.rowptr[r + 1]; e++)
                     put(tile.val, tile.type, e,

@@ -32,7 +32,7 @@ struct setting {
 
 /* ---- the triangle ---- */
 
-static tulle_status take(tulle_mat *A, const struct setting *s, tulle_mat **T)
+static tulle_status take(const tulle_mat *A, const struct setting *s, tulle_mat **T)
 {
     tulle_mat *L = NULL, *U = NULL;
     tulle_direct *f = NULL;
@@ -66,9 +66,9 @@ static tulle_status make_integers(tulle_mat *T)
     tulle_status status = TULLE_OK;
     const tulle_layout *l = tulle_mat_layout(T);
     for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
-        tulle_tile t;
+        tulle_own_tile t;
         if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(tulle_mat_comm(T))) continue;
-        status = tulle_mat_tile(T, i, 0, &t);
+        status = tulle_mat_own_tile(T, i, 0, &t);
         for (int64_t r = 0; status == TULLE_OK && t.nnz && r < t.m; r++) {
             tulle_gidx row = tulle_layout_row_cut(l)[i] + r;
             for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
@@ -89,9 +89,9 @@ static tulle_status times(tulle_mat *T, double factor)
     tulle_status status = TULLE_OK;
     const tulle_layout *l = tulle_mat_layout(T);
     for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
-        tulle_tile t;
+        tulle_own_tile t;
         if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(tulle_mat_comm(T))) continue;
-        status = tulle_mat_tile(T, i, 0, &t);
+        status = tulle_mat_own_tile(T, i, 0, &t);
         for (int64_t e = 0; status == TULLE_OK && e < t.nnz; e++)
             if (t.type == TULLE_F32)
                 ((float *)t.val)[e] *= (float)factor;
@@ -104,14 +104,14 @@ static tulle_status times(tulle_mat *T, double factor)
 /* One tile on PE 0: B's elements; or, read, x. */
 static tulle_status visit(tulle_mat *B, const struct setting *s, double *x)
 {
-    tulle_tile t;
+    tulle_own_tile t;
     tulle_status status = TULLE_OK;
     if (tulle_comm_rank(tulle_mat_comm(B)) == 0) {
-        status = tulle_mat_tile(B, 0, 0, &t);
+        status = tulle_mat_own_tile(B, 0, 0, &t);
         for (int64_t e = 0; status == TULLE_OK && e < t.m * t.n; e++) {
             double value = s->integers ? (double)(e % 7 == 0) : sin((double)(e + 1) * 0.7);
             if (x)
-                x[e] = t.type == TULLE_F32 ? (double)((float *)t.val)[e] : ((double *)t.val)[e];
+                x[e] = t.type == TULLE_F32 ? (double)((const float *)t.val)[e] : ((const double *)t.val)[e];
             else if (t.type == TULLE_F32)
                 ((float *)t.val)[e] = (float)value;
             else

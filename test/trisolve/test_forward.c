@@ -38,10 +38,10 @@ static tulle_status spoil(tulle_mat *X, int64_t which, double by)
     int64_t row = (which - 1) / tulle_layout_cols(l), col = (which - 1) % tulle_layout_cols(l);
     for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
         const tulle_gidx *cut = tulle_layout_row_cut(l);
-        tulle_tile t;
+        tulle_own_tile t;
         if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(tulle_mat_comm(X)) || row < cut[i] || row >= cut[i + 1])
             continue;
-        status = tulle_mat_tile(X, i, 0, &t);
+        status = tulle_mat_own_tile(X, i, 0, &t);
         int64_t at = (row - cut[i]) * t.ld + col;
         if (status == TULLE_OK) put(t.val, t.type, at, get(t.val, t.type, at) * (1 + by));
     }

@@ -58,7 +58,7 @@ static void put_history(const struct iteration *s, const tulle_team *team, FILE 
         fprintf(file, "{\"operand\":");
         json_text(s->options->operand[0], file);
         fprintf(file, ",\"method\":\"%s\",\"precond\":\"%s\",\"time\":\"%s\",\"type\":\"%s\",", c->method,
-            tulle_precond_name(s->precond), tulle_team_virtual(team) ? "virtual" : "real",
+            tulle_precond_kind_name(s->precond), tulle_team_virtual(team) ? "virtual" : "real",
             tulle_type_name(s->reading.type));
         json_machine(tulle_team_virtual(team), chosen_comm(s->options), file);
         fprintf(file, ",\"steps\":[");
@@ -112,9 +112,8 @@ static void json_real(FILE *out, const char *name, double x)
 static void print_json(const struct iteration *s, const tulle_team *team)
 {
     FILE *out = report_file(s->options);
-    fprintf(out,
-        "{\"op\":\"solve\",\"method\":\"%s\",\"precond\":\"%s\",\"operand\":", tulle_krylov_name(s->solving.method),
-        tulle_precond_name(s->precond));
+    fprintf(out, "{\"op\":\"solve\",\"method\":\"%s\",\"precond\":\"%s\",\"operand\":",
+        tulle_krylov_method_name(s->solving.method), tulle_precond_kind_name(s->precond));
     json_text(s->options->operand[0], out);
     fprintf(out, ",\"comm\":");
     json_text(chosen_comm(s->options), out);
@@ -124,8 +123,8 @@ static void print_json(const struct iteration *s, const tulle_team *team)
         ",\"time\":\"%s\",\"pes\":%d,\"threads\":%d,\"type\":\"%s\",\"n\":%" PRId64 ",\"nnz\":%" PRId64
         ",\"cols\":%" PRId64 ",\"tolerance\":%g,\"restart\":%d,\"setup_seconds\":%.6g,\"precond_setup_seconds\":%.6g",
         tulle_team_virtual(team) ? "virtual" : "real", tulle_team_size(team), tulle_team_threads(team),
-        tulle_type_name(s->reading.type), s->n, s->nnz, s->cols, s->solving.tolerance, s->solving.restart, s->setup[0],
-        s->setup[1]);
+        tulle_type_name(s->reading.type), s->n, s->nnz, s->cols, s->solving.tolerance > 0 ? s->solving.tolerance : 0,
+        s->solving.restart, s->setup[0], s->setup[1]);
     if (s->precond == TULLE_PRECOND_IC0)
         fprintf(out, ",\"precond_shift\":%.6g,\"precond_tries\":%d", s->factored.alpha, s->factored.tries);
     if (s->precond == TULLE_PRECOND_ILU0) fprintf(out, ",\"precond_lifted\":%" PRId64, s->factored.lifted);
@@ -178,8 +177,8 @@ static void print_table(const struct iteration *s, const tulle_team *team)
         plural(s->cols, "right-hand side", "right-hand sides"), tulle_type_name(s->reading.type), pes,
         plural(pes, "PE", "PEs"), threads, plural(threads, "thread", "threads"), chosen_comm(s->options));
     fprintf(out, "%s, %s: set up in %.4g s, of which the preconditioner %.4g s; residuals relative to ||b||\n",
-        tulle_krylov_name(s->solving.method), options_word(s->options, "precond", "none"), s->setup[0] + s->setup[1],
-        s->setup[1]);
+        tulle_krylov_method_name(s->solving.method), options_word(s->options, "precond", "none"),
+        s->setup[0] + s->setup[1], s->setup[1]);
     if (s->factored.alpha > 0)
         fprintf(out, "ic0 of A + %.4g diag(A), found in %d tries: the pivot of row %" PRId64 " of A is not positive\n",
             s->factored.alpha, s->factored.tries, s->factored.row + 1);

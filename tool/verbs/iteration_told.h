@@ -24,7 +24,7 @@ struct iteration {
     const struct options *options;
     tulle_read_options reading;
     tulle_krylov_options solving;
-    tulle_precond precond;
+    tulle_precond_kind precond;
     tulle_precond_options preconditioning;
     int streamed; /* products go through a device */
     struct streaming streaming;

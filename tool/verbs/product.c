@@ -19,7 +19,7 @@ struct setting {
     int simulated; /* times are virtual, of a machine whose bound is not known */
     tulle_status machine_known;
     char machine_fault[512];
-    struct result result[TULLE_ALG_COUNT];
+    struct result result[TULLE_PRODUCT_ALG_COUNT];
     char notes[512]; /* warnings about what was asked for */
     char warnings[TULLE_WARNINGS_MAX];
 };
@@ -31,24 +31,24 @@ static tulle_status new_result(const struct setting *s, tulle_comm *comm, const 
 }
 
 /* All phases of a plan; the report is of all of them. */
-static tulle_status execute(tulle_plan *plan, tulle_report *report)
+static tulle_status execute(tulle_product *plan, tulle_product_report *report)
 {
     tulle_status status = TULLE_OK;
-    tulle_report sum = {.seconds = 0}, one;
+    tulle_product_report sum = {.seconds = 0}, one;
     for (tulle_columns columns = {.last = 0}; !columns.last;) {
-        status = tulle_product_next(plan, &columns, &one);
+        status = tulle_product_next(plan, 1, &columns, &one);
         if (status != TULLE_OK) break;
-        tulle_report_add(&sum, &one);
+        tulle_product_report_add(&sum, &one);
     }
     *report = sum;
     return status;
 }
 
 /* The result of a phase against its factors. A wrong one is noted: what follows still runs, the exit status tells. */
-static tulle_status check_phase(tulle_plan *plan, struct result *r)
+static tulle_status check_phase(tulle_product *plan, struct result *r)
 {
     double error = 0;
-    tulle_status status = tulle_plan_check(plan, &error);
+    tulle_status status = tulle_product_check(plan, &error);
     if (error > r->error) r->error = error;
     r->checked = 1;
     if (status != TULLE_ERR_CHECK) return status;
@@ -58,8 +58,8 @@ static tulle_status check_phase(tulle_plan *plan, struct result *r)
 }
 
 /* Checks and writes C as it is, or, if it is made in phases, phase by phase. writer: NULL, or for phases. */
-static tulle_status use_result(
-    const struct setting *s, tulle_plan *plan, tulle_mat *C, struct result *r, const char *output, tulle_writer *writer)
+static tulle_status use_result(const struct setting *s, tulle_product *plan, tulle_mat *C, struct result *r,
+    const char *output, tulle_writer *writer)
 {
     tulle_status status = TULLE_OK;
     int whole = r->report.phases == 1, check = options_flag(s->asked.options, "check");
@@ -67,7 +67,7 @@ static tulle_status use_result(
     r->passed = 1;
     while (!columns.last && status == TULLE_OK) {
         columns.last = whole;
-        if (!whole) status = tulle_product_next(plan, &columns, NULL);
+        if (!whole) status = tulle_product_next(plan, 1, &columns, NULL);
         if (status == TULLE_OK && check) status = check_phase(plan, r);
         if (status == TULLE_OK && writer) status = tulle_writer_append(writer, C);
     }
@@ -81,10 +81,10 @@ static tulle_status largest(tulle_comm *comm, double *x)
 }
 
 /* --alg all passes over an algorithm that these layouts do not suit, and says why. */
-static tulle_status leave_out(const struct setting *s, tulle_alg alg, struct result *r, tulle_mat *C)
+static tulle_status leave_out(const struct setting *s, tulle_product_alg alg, struct result *r, tulle_mat *C)
 {
     if (s->asked.nalgs == 1) return TULLE_ERR_UNSUPPORTED;
-    snprintf(r->alg, sizeof r->alg, "%s", tulle_alg_name(alg));
+    snprintf(r->alg, sizeof r->alg, "%s", tulle_product_alg_name(alg));
     snprintf(r->refusal, sizeof r->refusal, "%s", tulle_error_message());
     tulle_mat_free(C);
     return TULLE_OK;
@@ -92,7 +92,7 @@ static tulle_status leave_out(const struct setting *s, tulle_alg alg, struct res
 
 /* Of the whole product, of whose phases C holds the last: the entries of the others go to memory once, too. */
 static tulle_bound bound_of(
-    const tulle_machine *machine, const struct operands *x, const tulle_mat *C, const tulle_report *report)
+    const tulle_machine *machine, const struct operands *x, const tulle_mat *C, const tulle_product_report *report)
 {
     tulle_bound b = tulle_product_bound(machine, x->A, x->B, C, (double)report->flops / 2);
     if (report->phases > 1) {
@@ -105,14 +105,14 @@ static tulle_bound bound_of(
 
 /* One algorithm: --reps whole products, whose reports are kept, then as many with the last plan. Collective. */
 static tulle_status time_alg(
-    struct setting *s, tulle_comm *comm, const struct operands *x, int a, tulle_report *reports)
+    struct setting *s, tulle_comm *comm, const struct operands *x, int a, tulle_product_report *reports)
 {
     tulle_status status = TULLE_OK;
     struct result scratch = {.reps = 0}, *r = tulle_comm_rank(comm) == 0 ? &s->result[a] : &scratch;
-    tulle_product_options o = TULLE_PRODUCT_DEFAULT;
-    tulle_report report;
+    tulle_product_options o = {0};
+    tulle_product_report report;
     tulle_mat *C = NULL;
-    tulle_plan *plan = NULL;
+    tulle_product *plan = NULL;
     tulle_writer *writer = NULL;
     /* of all algorithms the first, stationary-c, suits every layout */
     const char *output = a == 0 ? options_word(s->asked.options, "output", NULL) : NULL;
@@ -121,21 +121,21 @@ static tulle_status time_alg(
     o.alg = s->asked.alg[a];
     o.machine = &x->machine;
     o.census = x->census;
-    o.lookahead = (int)options_int(s->asked.options, "lookahead", -1);
+    o.lookahead = lookahead_option(s->asked.options);
     o.no_offset = options_flag(s->asked.options, "no-offset");
     o.transfers = s->asked.transfers;
     o.deterministic = options_flag(s->asked.options, "deterministic");
     o.unordered = options_flag(s->asked.options, "unordered");
     o.replication = s->replication;
     for (int rep = -warm; rep < s->reps; rep++) {
-        tulle_plan_free(plan);
+        tulle_product_free(plan);
         tulle_mat_free(C);
         plan = NULL;
         C = NULL;
         status = tulle_comm_barrier(comm);
         double start = tulle_comm_seconds(comm);
         if (status == TULLE_OK) status = new_result(s, comm, x, &C);
-        if (status == TULLE_OK) status = tulle_plan_new(x->A, x->B, C, &o, &plan);
+        if (status == TULLE_OK) status = tulle_product_new(x->A, x->B, C, &o, &plan);
         if (status == TULLE_ERR_UNSUPPORTED) return leave_out(s, s->asked.alg[a], r, C);
         if (status == TULLE_OK) status = execute(plan, &report);
         double t = tulle_comm_seconds(comm) - start;
@@ -152,14 +152,14 @@ static tulle_status time_alg(
     r->seconds = r->all[r->run];
     r->report = reports[r->run];
     for (int rep = 0; rep < s->reps; rep++) {
-        tulle_report again;
+        tulle_product_report again;
         status = execute(plan, &again);
         if (status == TULLE_OK) status = largest(comm, &again.seconds);
         if (status != TULLE_OK) return status;
         reused[rep] = again.seconds;
     }
-    snprintf(r->alg, sizeof r->alg, "%s", tulle_alg_name(tulle_plan_alg(plan)));
-    snprintf(r->plan, sizeof r->plan, "%s", tulle_plan_describe(plan));
+    snprintf(r->alg, sizeof r->alg, "%s", tulle_product_alg_name(tulle_product_alg_of(plan)));
+    snprintf(r->plan, sizeof r->plan, "%s", tulle_product_describe(plan));
     r->reused = median(reused, s->reps);
     r->m = tulle_mat_rows(C);
     r->n = tulle_mat_cols(C);
@@ -176,14 +176,14 @@ static tulle_status time_alg(
     r->grid_rows = x->grid.rows;
     r->grid_cols = x->grid.cols;
     status = use_result(s, plan, C, r, output, writer);
-    tulle_plan_free(plan);
+    tulle_product_free(plan);
     tulle_mat_free(C);
     return status;
 }
 
 static tulle_status run_alg(struct setting *s, tulle_comm *comm, const struct operands *x, int a)
 {
-    tulle_report *reports = calloc((size_t)s->reps, sizeof *reports);
+    tulle_product_report *reports = calloc((size_t)s->reps, sizeof *reports);
     tulle_status status = reports ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d reports", s->reps);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = time_alg(s, comm, x, a, reports);
@@ -213,16 +213,17 @@ static tulle_status body(tulle_comm *comm, void *arg)
 static tulle_status read_alg(const char *word, void *arg)
 {
     struct setting *s = arg;
-    if (s->asked.nalgs == TULLE_ALG_COUNT)
+    if (s->asked.nalgs == TULLE_PRODUCT_ALG_COUNT)
         return tulle_fail(TULLE_ERR_ARG, "--alg names more algorithms than there are");
-    return tulle_alg_parse(word, &s->asked.alg[s->asked.nalgs++]);
+    return tulle_product_alg_parse(word, &s->asked.alg[s->asked.nalgs++]);
 }
 
 static tulle_status read_algs(struct setting *s)
 {
     const char *name = options_word(s->asked.options, "alg", "auto");
     if (!same_word(name, "all")) return options_each(name, read_alg, s);
-    for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++) s->asked.alg[s->asked.nalgs++] = (tulle_alg)a;
+    for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT; a++)
+        s->asked.alg[s->asked.nalgs++] = (tulle_product_alg)a;
     return TULLE_OK;
 }
 
@@ -231,7 +232,7 @@ static tulle_status read_replication(struct setting *s)
     const char *text = options_word(s->asked.options, "replication", "1");
     char *rest;
     if (same_word(text, "auto")) {
-        s->replication = TULLE_REPLICATION_AUTO;
+        s->replication = TULLE_AUTO;
         return TULLE_OK;
     }
     long layers = strtol(text, &rest, 10);

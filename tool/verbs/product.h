@@ -16,7 +16,7 @@ tulle_status run_product(const struct options *options, int sparse);
             .kind = KIND_WORD,                                                                                         \
             .argument = "NAME,..|all",                                                                                 \
             .fallback = "auto",                                                                                        \
-            .text = TULLE_ALG_LIST(ALG_WORD) "one or several, or all that the grid allows, in turn"},                  \
+            .text = TULLE_PRODUCT_ALG_LIST(ALG_WORD) "one or several, or all that the grid allows, in turn"},          \
         OPTION_TYPE,                                                                                                   \
         {.name = "grid",                                                                                               \
             .kind = KIND_WORD,                                                                                         \

@@ -5,6 +5,12 @@
 #include "needs.h"
 
 /* Collective: reads the sparse operands as they come; *B is *A for a square A alone. */
+int lookahead_option(const struct options *options)
+{
+    int asked = (int)options_int(options, "lookahead", -1);
+    return asked < 0 ? 0 : asked == 0 ? TULLE_NONE : asked;
+}
+
 static tulle_status read_operands(
     const struct product *p, tulle_comm *comm, tulle_mat **A, tulle_mat **B, char *warnings)
 {
@@ -53,7 +59,7 @@ static tulle_status unless_short(tulle_status status)
  */
 static int worth_counting(const struct product *p, const tulle_mat *B, tulle_layout *const l[3])
 {
-    int asked = p->grid.choose || (p->nalgs == 1 && p->alg[0] == TULLE_ALG_AUTO);
+    int asked = p->grid.choose || (p->nalgs == 1 && p->alg[0] == TULLE_PRODUCT_AUTO);
     if (grid_is_mixed(&p->grid)) return 0; /* a census is of layouts that match */
     if (p->sizes_only && !asked) return 0; /* so many PEs and so large a B that it would take longer than all else */
     double units = (double)tulle_layout_tile_rows(l[0]) * tulle_layout_tile_cols(l[0]) * tulle_layout_tile_cols(l[1]);
@@ -66,13 +72,13 @@ static tulle_status plan_layouts(
 {
     tulle_mat *sparse = p->sparse ? B : NULL;
     tulle_model_options model = {.threads = p->threads,
-        .lookahead = (int)options_int(p->options, "lookahead", -1),
+        .lookahead = lookahead_option(p->options),
         .deterministic = options_flag(p->options, "deterministic"),
         .transfers = p->transfers};
     tulle_status status = grid_weigh(&x->grid, A, sparse);
     if (status == TULLE_OK && x->grid.choose)
-        status = grid_choose(
-            &x->grid, A, sparse, tulle_mat_cols(B), p->nalgs == 1 ? p->alg[0] : TULLE_ALG_AUTO, &x->machine, &model);
+        status = grid_choose(&x->grid, A, sparse, tulle_mat_cols(B), p->nalgs == 1 ? p->alg[0] : TULLE_PRODUCT_AUTO,
+            &x->machine, &model);
     if (status == TULLE_OK)
         status = tulle_comm_agree(comm, grid_layouts(&x->grid, tulle_mat_rows(A), x->k, tulle_mat_cols(B), l));
     if (status == TULLE_OK && sparse && worth_counting(p, B, l))

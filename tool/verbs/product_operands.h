@@ -12,7 +12,7 @@ struct product {
     int threads; /* of each PE */
     struct grid grid;
     tulle_read_options reading;
-    tulle_alg alg[TULLE_ALG_COUNT];
+    tulle_product_alg alg[TULLE_PRODUCT_ALG_COUNT];
     int nalgs;
     tulle_transfers transfers;
     tulle_machine machine; /* PE 0 knows it */
@@ -33,5 +33,8 @@ tulle_status distribute(const struct product *p, tulle_comm *comm, struct operan
 
 /* Refuses a product of operands of these shapes that --memory does not suffice for; layers: of --replication. */
 tulle_status product_needs(const struct product *p, const tulle_operand_shape *shape, int layers);
+
+/* --lookahead as an option of the library: 0 there means the default. */
+int lookahead_option(const struct options *options);
 
 #endif

@@ -15,9 +15,9 @@ static tulle_status fill_ones(tulle_mat *B)
     const tulle_layout *l = tulle_mat_layout(B);
     tulle_status status = TULLE_OK;
     for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
-        tulle_tile t;
+        tulle_own_tile t;
         if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(tulle_mat_comm(B))) continue;
-        status = tulle_mat_tile(B, i, 0, &t);
+        status = tulle_mat_own_tile(B, i, 0, &t);
         for (int64_t e = 0; status == TULLE_OK && e < t.m * t.n; e++)
             if (t.type == TULLE_F32)
                 ((float *)t.val)[e] = 1;

@@ -9,6 +9,7 @@
 #include "plural.h"
 #include "result.h"
 #include "verb.h"
+#include "verbs/product_operands.h"
 
 struct forecast {
     const struct options *options;
@@ -18,8 +19,8 @@ struct forecast {
     tulle_machine machine;
     tulle_model_options model;
     struct result known; /* sizes, entries and flops of the product */
-    tulle_prediction prediction[TULLE_ALG_COUNT];
-    double *loads; /* [TULLE_ALG_COUNT][2][pes]: multiplications, bytes */
+    tulle_prediction prediction[TULLE_PRODUCT_ALG_COUNT];
+    double *loads; /* [TULLE_PRODUCT_ALG_COUNT][2][pes]: multiplications, bytes */
     char warnings[TULLE_WARNINGS_MAX];
 };
 
@@ -28,16 +29,16 @@ static tulle_status predict_all(struct forecast *f, const tulle_census *census)
     size_t pes = (size_t)f->grid.pes;
     f->known.report.flops = (int64_t)(tulle_census_flops(census) + 0.5);
     f->known.nnz_c = (int64_t)(tulle_census_entries(census) + 0.5);
-    f->loads = calloc(2 * pes * TULLE_ALG_COUNT, sizeof *f->loads);
+    f->loads = calloc(2 * pes * TULLE_PRODUCT_ALG_COUNT, sizeof *f->loads);
     if (!f->loads) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for the loads of %zu PEs", pes);
-    for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++) {
+    for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
         double *loads = f->loads + 2 * pes * (size_t)a;
-        tulle_status status = tulle_predict(census, &f->machine, &f->model, (tulle_alg)a, &f->prediction[a]);
+        tulle_status status = tulle_predict(census, &f->machine, &f->model, (tulle_product_alg)a, &f->prediction[a]);
         if (status == TULLE_OK && f->prediction[a].suits)
-            status = tulle_predict_loads(census, &f->machine, &f->model, (tulle_alg)a, loads, loads + pes);
+            status = tulle_predict_loads(census, &f->machine, &f->model, (tulle_product_alg)a, loads, loads + pes);
         if (status != TULLE_OK) return status;
     }
-    return tulle_predict_best(census, &f->machine, &f->model, &f->prediction[TULLE_ALG_AUTO]);
+    return tulle_predict_best(census, &f->machine, &f->model, &f->prediction[TULLE_PRODUCT_AUTO]);
 }
 
 /* On one PE, which reads the matrices and counts. */
@@ -68,7 +69,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
         f->machine.node_pes ? f->machine.node_pes >= f->grid.pes : f->grid.pes * f->model.threads <= f->machine.threads;
     status = grid_weigh(&f->grid, A, B);
     if (status == TULLE_OK && f->grid.choose)
-        status = grid_choose(&f->grid, A, B, r->n, TULLE_ALG_AUTO, &f->machine, &f->model);
+        status = grid_choose(&f->grid, A, B, r->n, TULLE_PRODUCT_AUTO, &f->machine, &f->model);
     if (status == TULLE_OK) status = grid_layouts(&f->grid, r->m, r->k, r->n, l);
     if (status == TULLE_OK) status = grid_census(&f->grid, A, B, l, counting, near && f->machine.in_place, &census);
     if (status == TULLE_OK) status = predict_all(f, census);
@@ -85,7 +86,7 @@ static void print_numbers(const char *name, const double *x, int n)
     putchar(']');
 }
 
-static void print_json(const struct forecast *f, tulle_alg alg)
+static void print_json(const struct forecast *f, tulle_product_alg alg)
 {
     const tulle_prediction *p = &f->prediction[alg];
     const struct result *r = &f->known;
@@ -93,7 +94,7 @@ static void print_json(const struct forecast *f, tulle_alg alg)
     const double *loads = f->loads + 2 * (size_t)pes * alg;
     struct roof roof = roof_of(&f->machine, f->sparse, f->model.threads, pes, f->reading.type, r);
     printf("{\"op\":\"%s\",\"alg\":\"%s\",\"predicted\":true,\"operand\":", f->sparse ? "spgemm" : "spmm",
-        tulle_alg_name(alg));
+        tulle_product_alg_name(alg));
     json_text(f->options->operand[0], stdout);
     printf(",\"machine\":");
     json_text(f->machine.host, stdout);
@@ -136,29 +137,30 @@ static void print_text(const struct forecast *f)
     const struct result *r = &f->known;
     struct roof roof = roof_of(&f->machine, f->sparse, f->model.threads, f->grid.pes, f->reading.type, r);
     print_head(f);
-    for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT; a++) {
+    for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
         const tulle_prediction *p = &f->prediction[a];
         if (!p->suits) {
-            printf("%-14s left out: it does not suit this grid\n", tulle_alg_name((tulle_alg)a));
+            printf("%-14s left out: it does not suit this grid\n", tulle_product_alg_name((tulle_product_alg)a));
             continue;
         }
-        printf("%-14s %10.4g | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g %9.0f%s\n", tulle_alg_name((tulle_alg)a),
-            p->seconds, p->compute.max, p->communicate.max, p->accumulate.max, p->wait.max, p->load_imbalance,
-            p->bytes_moved * 1e-6, p->messages, (tulle_alg)a == f->prediction[TULLE_ALG_AUTO].alg ? "  <- auto" : "");
+        printf("%-14s %10.4g | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g %9.0f%s\n",
+            tulle_product_alg_name((tulle_product_alg)a), p->seconds, p->compute.max, p->communicate.max,
+            p->accumulate.max, p->wait.max, p->load_imbalance, p->bytes_moved * 1e-6, p->messages,
+            (tulle_product_alg)a == f->prediction[TULLE_PRODUCT_AUTO].alg ? "  <- auto" : "");
     }
     double entries = (double)r->nnz_c, flops = (double)r->report.flops;
     printf("C: %.4g %s%s; %.4g Gflop", entries, plural(r->nnz_c, "entry", "entries"),
         f->sparse && options_flag(f->options, "estimate") ? " (estimated)" : "", flops * 1e-9);
     if (f->sparse && entries > 0) printf(", %.2f multiplications an entry", flops / 2 / entries);
     printf("; at the local roof of %.3g GF/s a PE (%.3g flop/byte) %.3g s\n", roof.local.rate * 1e-9,
-        roof.local.intensity, f->prediction[TULLE_ALG_AUTO].roofline);
+        roof.local.intensity, f->prediction[TULLE_PRODUCT_AUTO].roofline);
     if (f->model.transfers != TULLE_TRANSFERS_WHOLE)
         printf("moved: rows of B as if of equal lengths; what partial rows of C in their place save is not counted\n");
-    double moved = f->prediction[TULLE_ALG_AUTO].bytes_moved, pes = f->grid.pes;
+    double moved = f->prediction[TULLE_PRODUCT_AUTO].bytes_moved, pes = f->grid.pes;
     tulle_roof far = tulle_roof_network(&f->machine, f->grid.pes, roof.local.rate, flops / pes, moved / pes);
     if (moved > 0)
         printf("what %s moves (%.3g flop/byte) allows %.3g GF/s a PE\n",
-            tulle_alg_name(f->prediction[TULLE_ALG_AUTO].alg), far.intensity, far.rate * 1e-9);
+            tulle_product_alg_name(f->prediction[TULLE_PRODUCT_AUTO].alg), far.intensity, far.rate * 1e-9);
 }
 
 static tulle_status run(const struct options *options)
@@ -170,9 +172,9 @@ static tulle_status run(const struct options *options)
     if (!f) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     f->options = options;
     f->sparse = options_int(options, "cols", 0) == 0;
-    f->model = TULLE_MODEL_DEFAULT;
+    f->model = (tulle_model_options){0};
     f->model.threads = (int)options_int(options, "threads", 1);
-    f->model.lookahead = (int)options_int(options, "lookahead", -1);
+    f->model.lookahead = lookahead_option(options);
     tulle_status status = reading_options(options, &f->reading);
     if (status == TULLE_OK)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &f->model.transfers);
@@ -188,8 +190,8 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = run_team(options, team, body, f);
     if (status == TULLE_OK) {
         show_warnings(options, f->warnings);
-        for (int a = TULLE_ALG_AUTO + 1; a < TULLE_ALG_COUNT && options_flag(options, "json"); a++)
-            if (f->prediction[a].suits) print_json(f, (tulle_alg)a);
+        for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT && options_flag(options, "json"); a++)
+            if (f->prediction[a].suits) print_json(f, (tulle_product_alg)a);
         if (!options_flag(options, "json")) print_text(f);
     }
     tulle_team_free(team);

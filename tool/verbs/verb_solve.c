@@ -190,33 +190,35 @@ static tulle_status read_options(struct iteration *s)
     const struct options *o = s->options;
     const char *history = options_word(o, "history", NULL);
     tulle_krylov_options *k = &s->solving;
-    *k = TULLE_KRYLOV_DEFAULT;
-    tulle_status status = tulle_krylov_parse(options_word(o, "method", "gmres"), &k->method);
-    s->preconditioning = TULLE_PRECOND_DEFAULT;
+    *k = (tulle_krylov_options){.max_iterations = 10000, .restart = 30}; /* reports name them */
+    tulle_status status = tulle_krylov_method_parse(options_word(o, "method", "gmres"), &k->method);
+    s->preconditioning = (tulle_precond_options){.block = 64};
     if (status == TULLE_OK)
         status = tulle_precond_parse_spec(options_word(o, "precond", "none"), &s->precond, &s->preconditioning);
     if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
     static const char *const streams[] = {"device", "budget", "slabs", "ring", "hide"};
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) s->streamed |= options_flag(o, streams[i]);
-    s->streamed |= s->streaming.from_file | s->streaming.options.spread;
+    s->streamed |= s->streaming.from_file | s->streaming.options.rebalance;
     if (status == TULLE_OK && s->streaming.from_file &&
         (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0))
         status = tulle_fail(TULLE_ERR_ARG,
             "--precond %s wants the matrix in memory; with --source file there are jacobi and block-jacobi",
-            tulle_precond_name(s->precond));
+            tulle_precond_kind_name(s->precond));
     if (status == TULLE_OK) status = tulle_parse_real(options_word(o, "tol", "1e-8"), "--tol", 0, 1e300, &k->tolerance);
     if (status == TULLE_OK)
         status = tulle_parse_real(options_word(o, "absolute", "0"), "--absolute", 0, 1e300, &k->absolute);
     if (status == TULLE_OK && history && !ends_in(history, ".csv") && !ends_in(history, ".json"))
         status = tulle_fail(TULLE_ERR_ARG, "--history wants a name that ends in .csv or .json, not '%s'", history);
+    if (status == TULLE_OK && k->tolerance == 0) k->tolerance = TULLE_NONE;
     k->max_iterations = options_int(o, "max-iterations", k->max_iterations);
+    if (k->max_iterations == 0) k->max_iterations = TULLE_NONE;
     k->restart = (int)options_int(o, "restart", k->restart);
     k->width = (int)options_int(o, "width", 0);
     k->guess = options_word(o, "guess", NULL) != NULL;
     s->course.history = history;
     s->course.json = history && ends_in(history, ".json");
     s->course.lines = line_wanted(o);
-    s->course.method = tulle_krylov_name(k->method);
+    s->course.method = tulle_krylov_method_name(k->method);
     if (history || s->course.lines) {
         k->watch = course_watch;
         k->arg = &s->course;
@@ -287,12 +289,12 @@ static const struct option options[] = {OPTION_RHS,
         .kind = KIND_WORD,
         .argument = "NAME",
         .fallback = "gmres",
-        .text = "the method" TULLE_KRYLOV_LIST(LISTED)},
+        .text = "the method" TULLE_KRYLOV_METHOD_LIST(LISTED)},
     {.name = "precond",
         .kind = KIND_WORD,
         .argument = "NAME",
         .fallback = "none",
-        .text = "the preconditioner" TULLE_PRECOND_LIST(
+        .text = "the preconditioner" TULLE_PRECOND_KIND_LIST(
             LISTED) "; block-jacobi:n=ROWS gives the rows of a block, else 64; "
                     "ic0:shift=auto, or X, adds so much of the diagonal, doubled until all pivots are positive; "
                     "ilu0:floor=auto, or X, lifts pivots to that part of the largest of their rows"},

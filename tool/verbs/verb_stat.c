@@ -28,7 +28,7 @@ struct facts {
 
 static double value(const tulle_tile *t, int64_t e)
 {
-    return t->type == TULLE_F32 ? (double)((float *)t->val)[e] : ((double *)t->val)[e];
+    return t->type == TULLE_F32 ? (double)((const float *)t->val)[e] : ((const double *)t->val)[e];
 }
 
 /* Compares A with A^T in the same layout, tile by tile. Collective. */
@@ -141,7 +141,7 @@ static void add_row(
 }
 
 /* PE 0 looks at all tiles, one after the other. */
-static tulle_status look(tulle_mat *A, struct facts *f)
+static tulle_status look(const tulle_mat *A, struct facts *f)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *l = tulle_mat_layout(A);

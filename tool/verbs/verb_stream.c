@@ -127,7 +127,7 @@ static tulle_status check(struct setting *s, tulle_comm *comm, struct sides *x, 
     tulle_mat *A = x->A;
     tulle_status status = TULLE_OK;
     if (!A) status = tulle_mat_load(comm, s->options->operand[0], NULL, TULLE_CSR, &s->reading, NULL, &A);
-    if (status == TULLE_OK) status = tulle_product_check(A, x->X, x->Y, NULL, &error);
+    if (status == TULLE_OK) status = tulle_product_check_matrices(1, A, TULLE_OP_N, x->X, TULLE_OP_N, x->Y, &error);
     if (!x->A) tulle_mat_free(A);
     if (status != TULLE_OK && status != TULLE_ERR_CHECK) return status;
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
@@ -142,7 +142,7 @@ static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct side
 {
     tulle_stream_options o = s->streaming.options;
     o.slabs = run->slabs;
-    o.hide = run->hide;
+    o.no_overlap = !run->hide;
     /* beside others a number is chosen that they can be compared with: for a matrix that does not fit */
     if (!o.slabs && !o.memory && x->last.matrix) o.memory = x->last.vectors + x->last.matrix / 10 * 9;
     tulle_gidx rows =
@@ -196,7 +196,7 @@ static void print_json(const struct setting *s, const struct run *run, const tul
         tulle_team_virtual(team) ? "virtual" : "real", tulle_type_name(s->reading.type), tulle_team_size(team),
         tulle_team_threads(team), s->m, s->n, s->nnz, s->streaming.options.cols,
         options_word(s->options, "source", "memory"), run->hide ? "true" : "false",
-        s->streaming.options.separate ? "true" : "false", run->slabs ? "false" : "true");
+        s->streaming.options.column_by_column ? "true" : "false", run->slabs ? "false" : "true");
     json_text(s->streaming.options.device, stdout);
     if (*run->left_out) {
         printf(",\"slabs\":%d,\"left_out\":", run->slabs);
@@ -216,7 +216,7 @@ static void print_json(const struct setting *s, const struct run *run, const tul
         s->products, run->median, r->bytes, r->read, r->slabs, r->flops, r->overlap);
     const struct {
         const char *name;
-        tulle_spread spread;
+        tulle_imbalance spread;
     } phase[] = {{"transfer", r->transfer}, {"compute", r->compute}, {"loop", r->loop}, {"vectors", r->vectors},
         {"reading", r->reading}};
     for (size_t i = 0; i < sizeof phase / sizeof *phase; i++) {
@@ -291,12 +291,12 @@ static tulle_status read_options(struct setting *s)
     tulle_status status = reading_options(o, &s->reading);
     if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
     s->streaming.options.cols = options_int(o, "cols", 1);
-    s->streaming.options.separate = options_flag(o, "separate");
+    s->streaming.options.column_by_column = options_flag(o, "separate");
     s->products = (int)options_int(o, "products", 5);
     if (status == TULLE_OK && sweep && (options_flag(o, "slabs") || options_flag(o, "hide")))
         return tulle_fail(TULLE_ERR_ARG, "--sweep goes without --slabs and --hide");
     if (status == TULLE_OK && sweep) return options_each(sweep, add_runs, s);
-    s->run[s->nruns++] = (struct run){.slabs = s->streaming.options.slabs, .hide = s->streaming.options.hide};
+    s->run[s->nruns++] = (struct run){.slabs = s->streaming.options.slabs, .hide = !s->streaming.options.no_overlap};
     return status;
 }
 

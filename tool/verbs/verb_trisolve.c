@@ -19,17 +19,17 @@ static tulle_status scale(tulle_mat *T)
     const tulle_layout *l = tulle_mat_layout(T);
     tulle_status status = TULLE_OK;
     for (int i = 0; i < tulle_layout_tile_rows(l) && status == TULLE_OK; i++) {
-        tulle_tile t;
+        tulle_own_tile t;
         if (tulle_layout_owner(l, i, 0) != tulle_comm_rank(tulle_mat_comm(T))) continue;
-        status = tulle_mat_tile(T, i, 0, &t);
+        status = tulle_mat_own_tile(T, i, 0, &t);
         for (tulle_gidx r = 0; status == TULLE_OK && t.nnz && r < t.m; r++) {
             tulle_gidx row = tulle_layout_row_cut(l)[i] + r;
             double sum = 0;
             for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++)
                 if (t.colind[e] != row)
-                    sum += fabs(t.type == TULLE_F32 ? (double)((float *)t.val)[e] : ((double *)t.val)[e]);
+                    sum += fabs(t.type == TULLE_F32 ? (double)((const float *)t.val)[e] : ((const double *)t.val)[e]);
             for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
-                double x = t.type == TULLE_F32 ? (double)((float *)t.val)[e] : ((double *)t.val)[e];
+                double x = t.type == TULLE_F32 ? (double)((const float *)t.val)[e] : ((const double *)t.val)[e];
                 if (t.colind[e] != row)
                     x = sum > 0 ? x / sum : 0;
                 else if (fabs(x) < 1)
@@ -47,7 +47,7 @@ static tulle_status scale(tulle_mat *T)
 /* A direct factor. */
 static tulle_status take_direct(const struct solves *s, int lu, tulle_mat *A, tulle_mat **T)
 {
-    tulle_direct_options options = TULLE_DIRECT_DEFAULT;
+    tulle_direct_options options = {0};
     options.library = options_word(s->options, "library", NULL);
     tulle_direct *factors = NULL;
     tulle_status status = tulle_elimination_parse(options_word(s->options, "elimination", "amd"), &options.elimination);

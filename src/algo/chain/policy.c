@@ -97,17 +97,23 @@ static int next_b(tulle__cursor *c, tulle__chain *chain)
 }
 
 static const tulle__policy policies[] = {
-    {TULLE_ALG_STATIONARY_C, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0, TULLE_ALG_STATIONARY_C},
-    {TULLE_ALG_STATIONARY_A, next_a, worker_a, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0, TULLE_ALG_STATIONARY_A},
-    {TULLE_ALG_STATIONARY_B, next_b, worker_b, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0, TULLE_ALG_STATIONARY_B},
-    {TULLE_ALG_STEAL_RANDOM_A, next_a, worker_a, TULLE__REACH_ALL, TULLE__SOURCE_FETCH, 0, TULLE_ALG_STATIONARY_A},
-    {TULLE_ALG_STEAL_LOCAL_A, next_a, worker_a, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH, 0, TULLE_ALG_STATIONARY_A},
-    {TULLE_ALG_STEAL_LOCAL_C, next_c, worker_c, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH, 1, TULLE_ALG_STATIONARY_C},
-    {TULLE_ALG_SUMMA, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_BROADCAST, 0, TULLE_ALG_SUMMA},
-    {TULLE_ALG_CANNON, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_SHIFT, 0, TULLE_ALG_CANNON},
+    {TULLE_PRODUCT_STATIONARY_C, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0,
+        TULLE_PRODUCT_STATIONARY_C},
+    {TULLE_PRODUCT_STATIONARY_A, next_a, worker_a, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0,
+        TULLE_PRODUCT_STATIONARY_A},
+    {TULLE_PRODUCT_STATIONARY_B, next_b, worker_b, TULLE__REACH_NONE, TULLE__SOURCE_FETCH, 0,
+        TULLE_PRODUCT_STATIONARY_B},
+    {TULLE_PRODUCT_STEAL_RANDOM_A, next_a, worker_a, TULLE__REACH_ALL, TULLE__SOURCE_FETCH, 0,
+        TULLE_PRODUCT_STATIONARY_A},
+    {TULLE_PRODUCT_STEAL_LOCAL_A, next_a, worker_a, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH, 0,
+        TULLE_PRODUCT_STATIONARY_A},
+    {TULLE_PRODUCT_STEAL_LOCAL_C, next_c, worker_c, TULLE__REACH_LOCAL, TULLE__SOURCE_FETCH, 1,
+        TULLE_PRODUCT_STATIONARY_C},
+    {TULLE_PRODUCT_SUMMA, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_BROADCAST, 0, TULLE_PRODUCT_SUMMA},
+    {TULLE_PRODUCT_CANNON, next_c, worker_c, TULLE__REACH_NONE, TULLE__SOURCE_SHIFT, 0, TULLE_PRODUCT_CANNON},
 };
 
-const tulle__policy *tulle__policy_of(tulle_alg alg)
+const tulle__policy *tulle__policy_of(tulle_product_alg alg)
 {
     for (size_t p = 0; p < sizeof policies / sizeof *policies; p++)
         if (policies[p].alg == alg) return &policies[p];
@@ -130,7 +136,7 @@ int tulle__policy_lookahead(const tulle__policy *policy, int sparse)
 
 int tulle__policy_may_group(const tulle__policy *policy, int direct, int deterministic)
 {
-    return policy->alg == TULLE_ALG_STATIONARY_C && !direct && !deterministic;
+    return policy->alg == TULLE_PRODUCT_STATIONARY_C && !direct && !deterministic;
 }
 
 tulle_status tulle__cannon_fits(const tulle__operands *o, int npes)

@@ -14,7 +14,8 @@
 
 /* The three operands as the policies see them: op(A) M x K tiles, op(B) K x N tiles, C M x N tiles. */
 typedef struct tulle__operands {
-    tulle_mat *A, *B, *C;
+    const tulle_mat *A, *B;
+    tulle_mat *C;
     int M, K, N;
     int offset;   /* iteration offset on */
     double grain; /* expected multiplications above which a product of two tiles is cut into bands; 0: none is */
@@ -44,7 +45,7 @@ typedef enum tulle__reach { TULLE__REACH_NONE, TULLE__REACH_ALL, TULLE__REACH_LO
 typedef enum tulle__source { TULLE__SOURCE_FETCH, TULLE__SOURCE_BROADCAST, TULLE__SOURCE_SHIFT } tulle__source;
 
 struct tulle__policy {
-    tulle_alg alg;
+    tulle_product_alg alg;
     /* The next chain of the cursor's PE; 0: no more. */
     int (*next)(tulle__cursor *cursor, tulle__chain *chain);
     /* The PE whose chains hold unit (i, k, j). */
@@ -52,10 +53,10 @@ struct tulle__policy {
     tulle__reach reach;
     tulle__source source;
     int by_chain; /* what may be taken are bands of rows of whole chains; 0: products of two tiles, or bands of one */
-    tulle_alg keeping; /* the algorithm of the same chains where all PEs keep to their own */
+    tulle_product_alg keeping; /* the algorithm of the same chains where all PEs keep to their own */
 };
 
-const tulle__policy *tulle__policy_of(tulle_alg alg);
+const tulle__policy *tulle__policy_of(tulle_product_alg alg);
 
 /* The k of the chain that PE `rank` has for C tile (i, j), into k, in its order; returns how many. */
 int tulle__policy_chain(const tulle__policy *policy, const tulle__operands *operands, int rank, int i, int j, int *k);

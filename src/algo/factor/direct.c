@@ -7,6 +7,7 @@
 #include "algo/factor/library.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/spec.h"
 #include "mat/mat.h"
 
@@ -49,7 +50,7 @@ static tulle_status find_library(const char *name, const tulle__direct_library *
         cause);
 }
 
-int tulle_direct_usable(const char *library)
+bool tulle_direct_usable(const char *library)
 {
     const tulle__direct_library *found;
     return find_library(library, &found) == TULLE_OK;
@@ -82,7 +83,7 @@ static tulle_status fill(
     tulle_mat *F, const tulle__columns *from, int unit, const tulle__direct_work *work, enum kind k)
 {
     tulle_status status;
-    tulle_tile tile;
+    tulle_own_tile tile;
     int64_t n = work->n, *next = NULL;
     TULLE_TRY(tulle__alloc_zero((size_t)n + 1, sizeof *next, "rows of a factor", &next));
     for (int64_t c = 0; c < n; c++)
@@ -91,7 +92,7 @@ static tulle_status fill(
     for (int64_t r = 0; r < n; r++) next[r + 1] += next[r];
     if (!next[n]) goto out; /* a tile without entries has no block */
     TULLE_TRY(tulle__mat_place(F, 0, 0, next[n], &tile));
-    memcpy((int64_t *)(uintptr_t)tile.rowptr, next, ((size_t)n + 1) * sizeof *next);
+    memcpy(tile.rowptr, next, ((size_t)n + 1) * sizeof *next);
     for (int64_t c = 0; c < n; c++)
         for (int64_t e = from->ptr[c]; e < from->ptr[c + 1]; e++) {
             if (unit && from->row[e] == c) continue;
@@ -102,7 +103,7 @@ static tulle_status fill(
                     TULLE_ERR_ARG, "%s: the factors are not finite: column %" PRId64, kind_name[k], work->col[c] + 1);
                 goto out;
             }
-            ((tulle_lidx *)(uintptr_t)tile.colind)[at] = (tulle_lidx)c;
+            (tile.colind)[at] = (tulle_lidx)c;
             if (F->type == TULLE_F32)
                 ((float *)tile.val)[at] = (float)x;
             else
@@ -174,7 +175,7 @@ static tulle_status check(const tulle_mat *A, enum kind kind, const tulle_direct
 }
 
 /* Collective: a copy of A, or of its transpose, in one tile on PE 0. */
-static tulle_status bring(tulle_mat *A, enum kind kind, tulle_layout **layout, tulle_mat **brought)
+static tulle_status bring(const tulle_mat *A, enum kind kind, tulle_layout **layout, tulle_mat **brought)
 {
     static const int first = 0;
     tulle_layout_spec spec = {.m = A->layout->m, .n = A->layout->n, .tile_rows = 1, .tile_cols = 1, .owner = &first};
@@ -235,22 +236,22 @@ out:
     return status;
 }
 
-static tulle_status factorise(tulle_mat *A, enum kind kind, const tulle_direct_options *options, tulle_direct **factors)
+static tulle_status factorise(
+    const tulle_mat *A, enum kind kind, const tulle_direct_options *options, tulle_direct **factors)
 {
-    tulle_direct_options chosen = options ? *options : TULLE_DIRECT_DEFAULT;
     tulle_comm *comm = A->comm;
     tulle_layout *layout = NULL;
     tulle_mat *brought = NULL;
     struct direct *d = NULL;
     tulle_status status;
-    TULLE_TRY(check(A, kind, &chosen)); /* the same on all PEs */
+    TULLE_TRY(check(A, kind, options)); /* the same on all PEs */
     TULLE_TRY(tulle__mat_order(A));
     TULLE_TRY(bring(A, kind, &layout, &brought));
     status = prepare(comm, A->layout->n, kind, &d);
     if (status == TULLE_OK) status = tulle__mat_make(comm, layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &d->factors.L);
     if (status == TULLE_OK && kind == LU)
         status = tulle__mat_make(comm, layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &d->factors.U);
-    if (status == TULLE_OK && comm->rank == 0 && d->factors.n) status = make(brought, kind, &chosen, d);
+    if (status == TULLE_OK && comm->rank == 0 && d->factors.n) status = make(brought, kind, options, d);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle_comm_agree(comm, share(d));
     if (status == TULLE_OK) {
@@ -269,18 +270,20 @@ out:
     return status;
 }
 
-tulle_status tulle_direct_lu(tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors)
+tulle_status tulle_direct_lu(const tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors)
 {
-    if (TULLE__NULL(A) || (options && TULLE__OUTSIDE(options->elimination, TULLE_ELIMINATION_COUNT - 1)) ||
-        TULLE__NULL(factors))
+    tulle_direct_options own;
+    if (TULLE__NULL(A) || TULLE__OPTIONS(options, &own) ||
+        TULLE__OUTSIDE(options->elimination, TULLE_ELIMINATION_COUNT - 1) || TULLE__NULL(factors))
         return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, LU, options, factors);
 }
 
-tulle_status tulle_direct_cholesky(tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors)
+tulle_status tulle_direct_cholesky(const tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors)
 {
-    if (TULLE__NULL(A) || (options && TULLE__OUTSIDE(options->elimination, TULLE_ELIMINATION_COUNT - 1)) ||
-        TULLE__NULL(factors))
+    tulle_direct_options own;
+    if (TULLE__NULL(A) || TULLE__OPTIONS(options, &own) ||
+        TULLE__OUTSIDE(options->elimination, TULLE_ELIMINATION_COUNT - 1) || TULLE__NULL(factors))
         return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, CHOLESKY, options, factors);
 }

@@ -59,7 +59,8 @@ typedef struct tulle__elimination {
     int64_t n, longest; /* entries of the longest row of A */
     int mt;
     const tulle_gidx *cut;
-    const tulle_tile *A, *L, *U;           /* [mt] in place; U: ILU */
+    const tulle_tile *A;                   /* [mt] in place */
+    const tulle_own_tile *L, *U;           /* [mt] in place; U: ILU */
     const int32_t *order, *rank;           /* the n-th row of the order, and back; NULL: one worker, ascending */
     int workers, first, threads;           /* of all PEs; this PE's: first .. first + threads - 1 */
     const tulle__progress_word **progress; /* [workers] */
@@ -81,19 +82,19 @@ tulle_status tulle__elimination_run(tulle__elimination *e);
 
 /* rank[row] and order[rank] for the n rows of L's tiles, of which only what is below the diagonal counts. */
 tulle_status tulle__factor_order(
-    int64_t n, int mt, const tulle_gidx *cut, const tulle_tile *L, int32_t *order, int32_t *rank);
+    int64_t n, int mt, const tulle_gidx *cut, const tulle_own_tile *L, int32_t *order, int32_t *rank);
 
 /*
  * Places tiles of L and U (NULL: IC) with the patterns of A's triangles for this PE's tiles of A, which have A's
  * layout; to be published. *missing is the first of its rows without an entry on the diagonal, or (IC) without a
  * positive one; INT64_MAX if there is none. *longest: as above, of these rows.
  */
-tulle_status tulle__factor_patterns(tulle_mat *A, tulle_mat *L, tulle_mat *U, int64_t *missing, int64_t *longest);
+tulle_status tulle__factor_patterns(const tulle_mat *A, tulle_mat *L, tulle_mat *U, int64_t *missing, int64_t *longest);
 
 /*
  * Collective, of A in tiles of rows: a copy with zeros where A has no entry on the diagonal; *whole is NULL if it has
  * them all.
  */
-tulle_status tulle__factor_whole_diagonal(tulle_mat *A, tulle_mat **whole);
+tulle_status tulle__factor_whole_diagonal(const tulle_mat *A, tulle_mat **whole);
 
 #endif

@@ -27,7 +27,8 @@ static void NAME(leave)(tulle__eliminator *w, const tulle_tile *A, int64_t first
 /* For each k < i of the row, ascending: l_ik = a_ik / u_kk; a_ij -= l_ik u_kj for the j > k of both rows. */
 static void NAME(ilu_row)(tulle__elimination *e, tulle__eliminator *w, int worker, int t, int64_t i)
 {
-    const tulle_tile *A = &e->A[t], *L = &e->L[t], *U = &e->U[t];
+    const tulle_tile *A = &e->A[t];
+    const tulle_own_tile *L = &e->L[t], *U = &e->U[t];
     int64_t r = i - e->cut[t], first = A->rowptr[r], count = A->rowptr[r + 1] - first;
     int64_t lower = L->rowptr[r + 1] - L->rowptr[r], updates = 0;
     const int32_t *col = A->colind + first;
@@ -36,7 +37,7 @@ static void NAME(ilu_row)(tulle__elimination *e, tulle__eliminator *w, int worke
         int64_t k = col[p];
         if (!await_row(e, w, worker, k)) break;
         s = tile_from(e, (int)s, k);
-        const tulle_tile *V = &e->U[s];
+        const tulle_own_tile *V = &e->U[s];
         const int64_t *ends = V->rowptr + (k - e->cut[s]);
         const T *val = V->val;
         T l = row[p] / val[ends[0]];
@@ -63,7 +64,8 @@ static void NAME(ilu_row)(tulle__elimination *e, tulle__eliminator *w, int worke
 /* l_ik = (a_ik - sum of l_ij l_kj, j < k of both rows) / l_kk for k ascending; l_ii = sqrt(a_ii - sum of l_ik^2). */
 static void NAME(ic_row)(tulle__elimination *e, tulle__eliminator *w, int worker, int t, int64_t i)
 {
-    const tulle_tile *A = &e->A[t], *L = &e->L[t];
+    const tulle_tile *A = &e->A[t];
+    const tulle_own_tile *L = &e->L[t];
     int64_t r = i - e->cut[t], first = A->rowptr[r], lower = L->rowptr[r + 1] - L->rowptr[r] - 1, updates = 0;
     const int32_t *col = A->colind + first;
     T *row = w->row;
@@ -72,7 +74,7 @@ static void NAME(ic_row)(tulle__elimination *e, tulle__eliminator *w, int worker
         int64_t k = col[p];
         if (!await_row(e, w, worker, k)) break;
         s = tile_from(e, (int)s, k);
-        const tulle_tile *V = &e->L[s];
+        const tulle_own_tile *V = &e->L[s];
         const int64_t *ends = V->rowptr + (k - e->cut[s]);
         const T *val = V->val;
         T sum = row[p];

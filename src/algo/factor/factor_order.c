@@ -3,7 +3,7 @@
 #include "base/error.h"
 
 tulle_status tulle__factor_order(
-    int64_t n, int mt, const tulle_gidx *cut, const tulle_tile *L, int32_t *order, int32_t *rank)
+    int64_t n, int mt, const tulle_gidx *cut, const tulle_own_tile *L, int32_t *order, int32_t *rank)
 {
     tulle_status status;
     int64_t *start = NULL;

@@ -24,26 +24,27 @@ static int64_t find_diagonal(const tulle_tile *A, int64_t r, int64_t i)
 }
 
 /* Writes one row's columns behind those before it. */
-static void append(const tulle_tile *to, int64_t r, const tulle_lidx *col, int64_t count)
+static void append(const tulle_own_tile *to, int64_t r, const tulle_lidx *col, int64_t count)
 {
-    int64_t *rowptr = (int64_t *)(uintptr_t)to->rowptr;
-    memcpy((tulle_lidx *)(uintptr_t)to->colind + rowptr[r], col, (size_t)count * sizeof *col);
+    int64_t *rowptr = to->rowptr;
+    memcpy(to->colind + rowptr[r], col, (size_t)count * sizeof *col);
     rowptr[r + 1] = rowptr[r] + count;
 }
 
 /* Rows of A's tile i into those of L and U; diagonal[r] is known. With `own`, L has the diagonal, and there is no U. */
-static tulle_status split_tile(tulle_mat *A, tulle_mat *L, tulle_mat *U, int i, const int64_t *diagonal)
+static tulle_status split_tile(const tulle_mat *A, tulle_mat *L, tulle_mat *U, int i, const int64_t *diagonal)
 {
     tulle_status status;
-    tulle_tile from, lower, upper;
+    tulle_tile from;
+    tulle_own_tile lower, upper;
     int64_t below = 0, own = U == NULL;
     TULLE_TRY(tulle_mat_tile(A, i, 0, &from));
     for (int64_t r = 0; r < from.m; r++) below += diagonal[r] - from.rowptr[r] + own;
     TULLE_TRY(tulle__mat_place(L, i, 0, below, &lower));
-    *(int64_t *)(uintptr_t)lower.rowptr = 0;
+    lower.rowptr[0] = 0;
     if (U) {
         TULLE_TRY(tulle__mat_place(U, i, 0, from.nnz - below, &upper));
-        *(int64_t *)(uintptr_t)upper.rowptr = 0;
+        upper.rowptr[0] = 0;
     }
     for (int64_t r = 0; r < from.m; r++) {
         int64_t first = from.rowptr[r], end = from.rowptr[r + 1];
@@ -54,7 +55,7 @@ out:
     return status;
 }
 
-tulle_status tulle__factor_patterns(tulle_mat *A, tulle_mat *L, tulle_mat *U, int64_t *missing, int64_t *longest)
+tulle_status tulle__factor_patterns(const tulle_mat *A, tulle_mat *L, tulle_mat *U, int64_t *missing, int64_t *longest)
 {
     tulle_status status = TULLE_OK;
     int64_t *diagonal = NULL;

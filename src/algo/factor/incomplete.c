@@ -8,6 +8,7 @@
 #include "algo/factor/eliminate.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "mat/context.h"
 
 enum { DOUBLINGS = 64 };
@@ -33,12 +34,14 @@ struct factoring {
     tulle__factor_kind kind;
     tulle_factor_options options;
     tulle_factor_report report;
-    int near;     /* all PEs take part */
-    int here;     /* this one does */
-    tulle_mat *A; /* in tiles of rows */
+    int near;           /* all PEs take part */
+    int here;           /* this one does */
+    const tulle_mat *A; /* in tiles of rows */
+    tulle_mat *copy;    /* that A is, or NULL: it is the caller's */
     tulle_mat *L, *U;
     tulle__place words, order; /* blocks of this PE's */
-    tulle_tile *tile;          /* of A, L and U, [3 mt] */
+    tulle_tile *tile;          /* of A, [mt] */
+    tulle_own_tile *factor;    /* of L and U, [2 mt] */
     tulle__elimination e;
 };
 
@@ -59,7 +62,7 @@ static tulle_status row_layout(
     return tulle_layout_new(&spec, npes, layout);
 }
 
-static tulle_status even_layout(tulle_mat *A, tulle_layout **layout)
+static tulle_status even_layout(const tulle_mat *A, tulle_layout **layout)
 {
     tulle_status status;
     tulle_comm *comm = A->comm;
@@ -80,7 +83,7 @@ out:
 }
 
 /* The layout of A's tiles of rows with all of them on PE 0. */
-static tulle_status gathered_layout(tulle_mat *A, tulle_layout **layout)
+static tulle_status gathered_layout(const tulle_mat *A, tulle_layout **layout)
 {
     int *owner = NULL;
     tulle_status status = tulle__alloc_zero((size_t)A->layout->mt, sizeof *owner, "owners", &owner);
@@ -90,14 +93,14 @@ static tulle_status gathered_layout(tulle_mat *A, tulle_layout **layout)
     return tulle_comm_agree(A->comm, status);
 }
 
-/* A in another layout; what it was is dropped unless it is the caller's. Collective. */
-static tulle_status move(tulle_mat **A, const tulle_mat *callers, const tulle_layout *layout)
+/* Collective, agreed: *copy becomes `from` in another layout; what it was is freed, `from` itself included. */
+static tulle_status move(const tulle_mat *from, const tulle_layout *layout, tulle_mat **copy)
 {
     tulle_mat *moved = NULL;
-    tulle_status status = tulle_mat_redistribute(*A, layout, &moved);
+    tulle_status status = tulle_mat_redistribute(from, layout, &moved);
     if (status != TULLE_OK) return status;
-    if (*A != callers) tulle__mat_drop(*A); /* all have agreed that theirs is made, so nobody reads it */
-    *A = moved;
+    if (*copy) tulle__mat_drop(*copy); /* all have agreed that theirs is made, so nobody reads it */
+    *copy = moved;
     return TULLE_OK;
 }
 
@@ -160,7 +163,7 @@ static tulle_status find_workers(struct factoring *f)
 static tulle_status make_factors(struct factoring *f)
 {
     tulle_status status;
-    tulle_mat *A = f->A;
+    const tulle_mat *A = f->A;
     int64_t least[2]; /* that row, and minus the longest */
     TULLE_TRY(tulle__mat_make(f->comm, A->layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &f->L));
     if (f->kind == TULLE__ILU0)
@@ -218,13 +221,16 @@ static tulle_status prepare(struct factoring *f)
     e->floor = f->options.floor;
     TULLE_TRY(make_factors(f));
     if (f->here) {
-        tulle_mat *const mats[] = {f->A, f->L, f->U};
-        TULLE_TRY(tulle__alloc_zero(3 * (size_t)mt, sizeof *f->tile, "tiles", &f->tile));
-        for (int k = 0; k < 3 && mats[k]; k++)
-            for (int t = 0; t < mt; t++) f->tile[k * mt + t] = tulle__tile_in_place(mats[k], t, 0);
+        TULLE_TRY(tulle__alloc_zero((size_t)mt, sizeof *f->tile, "tiles", &f->tile));
+        TULLE_TRY(tulle__alloc_zero(2 * (size_t)mt, sizeof *f->factor, "tiles", &f->factor));
+        for (int t = 0; t < mt; t++) {
+            f->tile[t] = tulle__tile_in_place(f->A, t, 0);
+            f->factor[t] = tulle__own_tile_in_place(f->L, t, 0);
+            if (f->U) f->factor[mt + t] = tulle__own_tile_in_place(f->U, t, 0);
+        }
         e->A = f->tile;
-        e->L = f->tile + mt;
-        e->U = f->tile + 2 * mt;
+        e->L = f->factor;
+        e->U = f->factor + mt;
     }
     TULLE_TRY(share_order(f));
     if (f->here) TULLE_TRY(tulle__elimination_init(e));
@@ -291,14 +297,15 @@ out:
 
 /* ---- from outside ---- */
 
-static void fini(struct factoring *f, const tulle_mat *callers)
+static void fini(struct factoring *f)
 {
     tulle__elimination_fini(&f->e);
     tulle__free(f->e.progress);
     tulle__free(f->tile);
+    tulle__free(f->factor);
     if (f->words.length) tulle__heap_give(f->comm->pe->control, &f->words);
     if (f->order.length) tulle__heap_give(f->comm->pe->data, &f->order);
-    if (f->A != callers) tulle__mat_drop(f->A);
+    if (f->copy) tulle__mat_drop(f->copy);
     tulle__mat_drop(f->L);
     tulle__mat_drop(f->U);
 }
@@ -321,7 +328,7 @@ static tulle_status check(const tulle_mat *A, const struct factoring *f)
 }
 
 /* Collective; A's tiles are of rows. */
-static tulle_status factorise_rows(struct factoring *f, const tulle_mat *callers)
+static tulle_status factorise_rows(struct factoring *f)
 {
     tulle_status status;
     tulle_layout *gathered = NULL, *back = NULL;
@@ -329,58 +336,70 @@ static tulle_status factorise_rows(struct factoring *f, const tulle_mat *callers
     if (!f->near) {
         TULLE_TRY(tulle_comm_agree(f->comm, tulle_layout_copy(f->A->layout, &back)));
         TULLE_TRY(gathered_layout(f->A, &gathered));
-        TULLE_TRY(move(&f->A, callers, gathered));
+        TULLE_TRY(move(f->A, gathered, &f->copy));
+        f->A = f->copy;
     }
     status = prepare(f);
     if (status == TULLE_OK) status = attempts(f);
     TULLE_TRY(tulle_comm_agree(f->comm, status));
-    if (!f->near) TULLE_TRY(move(&f->L, NULL, back));
-    if (!f->near && f->U) TULLE_TRY(move(&f->U, NULL, back));
+    if (!f->near) TULLE_TRY(move(f->L, back, &f->L));
+    if (!f->near && f->U) TULLE_TRY(move(f->U, back, &f->U));
 out:
     tulle_layout_free(gathered);
     tulle_layout_free(back);
     return status;
 }
 
-static tulle_status factorise(tulle_mat *A, tulle__factor_kind kind, const tulle_factor_options *options, tulle_mat **L,
-    tulle_mat **U, tulle_factor_report *report)
+/* Where nothing better is known of a matrix: a floor, and a shift to begin with. */
+static const double FLOOR = 1e-3, SHIFT = 1e-3;
+
+static tulle_status factorise(const tulle_mat *A, tulle__factor_kind kind, const tulle_factor_options *options,
+    tulle_mat **L, tulle_mat **U, tulle_factor_report *report)
 {
-    struct factoring f = {.comm = A->comm, .kind = kind, .A = A, .options = options ? *options : TULLE_FACTOR_DEFAULT};
+    struct factoring f = {.comm = A->comm, .kind = kind, .A = A, .options = *options};
+    if (f.options.floor == TULLE_AUTO) f.options.floor = FLOOR;
+    if (f.options.shift == TULLE_AUTO) f.options.shift = SHIFT;
     tulle_layout *rows = NULL;
     tulle_status status;
     TULLE_TRY(check(A, &f)); /* the same on all PEs */
     TULLE_TRY(tulle__mat_order(A));
     if (A->layout->nt > 1) {
         TULLE_TRY(even_layout(A, &rows));
-        TULLE_TRY(move(&f.A, A, rows));
+        TULLE_TRY(move(f.A, rows, &f.copy));
+        f.A = f.copy;
     }
     if (kind == TULLE__ILU0 && f.options.floor > 0) {
         tulle_mat *whole;
         TULLE_TRY(tulle__factor_whole_diagonal(f.A, &whole));
-        if (whole && f.A != A) tulle__mat_drop(f.A);
-        if (whole) f.A = whole;
+        if (whole) {
+            if (f.copy) tulle__mat_drop(f.copy);
+            f.A = f.copy = whole;
+        }
     }
-    TULLE_TRY(factorise_rows(&f, A));
+    TULLE_TRY(factorise_rows(&f));
     *L = f.L;
     if (U) *U = f.U;
     if (report) *report = f.report;
     f.L = f.U = NULL;
 out:
-    fini(&f, A);
+    fini(&f);
     tulle_layout_free(rows);
     return status;
 }
 
 tulle_status tulle_factor_ilu0(
-    tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_mat **U, tulle_factor_report *report)
+    const tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_mat **U, tulle_factor_report *report)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(L) || TULLE__NULL(U)) return tulle__refuse(A ? A->comm : NULL);
+    tulle_factor_options own;
+    if (TULLE__NULL(A) || TULLE__NULL(L) || TULLE__NULL(U) || TULLE__OPTIONS(options, &own))
+        return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, TULLE__ILU0, options, L, U, report);
 }
 
 tulle_status tulle_factor_ic0(
-    tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_factor_report *report)
+    const tulle_mat *A, const tulle_factor_options *options, tulle_mat **L, tulle_factor_report *report)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(L)) return tulle__refuse(A ? A->comm : NULL);
+    tulle_factor_options own;
+    if (TULLE__NULL(A) || TULLE__NULL(L) || TULLE__OPTIONS(options, &own)) return tulle__refuse(A ? A->comm : NULL);
     return factorise(A, TULLE__IC0, options, L, NULL, report);
 }

@@ -25,18 +25,18 @@ static int64_t count_missing(const tulle_tile *tile, tulle_gidx row)
     return missing;
 }
 
-static void copy_entries(const tulle_tile *from, int64_t e, int64_t count, tulle_tile *to, int64_t at)
+static void copy_entries(const tulle_tile *from, int64_t e, int64_t count, const tulle_own_tile *to, int64_t at)
 {
     size_t size = tulle_type_size(from->type);
     if (!count) return;
-    memcpy((tulle_lidx *)(uintptr_t)to->colind + at, from->colind + e, (size_t)count * sizeof *to->colind);
+    memcpy(to->colind + at, from->colind + e, (size_t)count * sizeof *to->colind);
     memcpy((char *)to->val + (size_t)at * size, (const char *)from->val + (size_t)e * size, (size_t)count * size);
 }
 
-static void fill_tile(const tulle_tile *from, tulle_gidx row, tulle_tile *to)
+static void fill_tile(const tulle_tile *from, tulle_gidx row, const tulle_own_tile *to)
 {
     size_t size = tulle_type_size(from->type);
-    int64_t *rowptr = (int64_t *)(uintptr_t)to->rowptr, at = 0;
+    int64_t *rowptr = to->rowptr, at = 0;
     rowptr[0] = 0;
     for (int64_t r = 0; r < from->m; r++) {
         int there;
@@ -45,7 +45,7 @@ static void fill_tile(const tulle_tile *from, tulle_gidx row, tulle_tile *to)
         copy_entries(from, first, left, to, at);
         at += left;
         if (!there) {
-            ((tulle_lidx *)(uintptr_t)to->colind)[at] = (tulle_lidx)(row + r);
+            (to->colind)[at] = (tulle_lidx)(row + r);
             memset((char *)to->val + (size_t)at * size, 0, size);
             at++;
         }
@@ -55,11 +55,12 @@ static void fill_tile(const tulle_tile *from, tulle_gidx row, tulle_tile *to)
     }
 }
 
-static tulle_status fill_tiles(tulle_mat *A, tulle_mat *W)
+static tulle_status fill_tiles(const tulle_mat *A, tulle_mat *W)
 {
     tulle_status status = TULLE_OK;
     for (int t = 0; t < A->layout->mt; t++) {
-        tulle_tile from, to;
+        tulle_tile from;
+        tulle_own_tile to;
         tulle_gidx row = A->layout->row_cut[t];
         if (!tulle__tile_is_mine(A, t, 0)) continue;
         TULLE_TRY(tulle_mat_tile(A, t, 0, &from));
@@ -70,7 +71,7 @@ out:
     return status;
 }
 
-tulle_status tulle__factor_whole_diagonal(tulle_mat *A, tulle_mat **whole)
+tulle_status tulle__factor_whole_diagonal(const tulle_mat *A, tulle_mat **whole)
 {
     tulle_mat *W = NULL;
     int64_t missing = 0;

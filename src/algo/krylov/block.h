@@ -118,7 +118,7 @@ tulle_status tulle__block_narrow(tulle__block *b);
  * converge. B and X have whole rows as the operator's vectors.
  */
 tulle_status tulle__block_solve(const tulle_operator *A, const tulle_operator *M, const tulle_krylov_options *options,
-    const tulle_mat *B, const tulle_mat *X, tulle_krylov_report *report, char *failed);
+    const tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed);
 
 static inline double tulle__block_epsilon(const tulle__block *b)
 {

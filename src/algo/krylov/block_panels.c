@@ -15,7 +15,7 @@ static tulle_status make_vector(const tulle__block *b, int width, tulle__vector 
     if (status == TULLE_OK) status = tulle_mat_new_dense(b->comm, layout, b->A->type, TULLE_ROW_MAJOR, &v->mat);
     for (int i = 0; status == TULLE_OK && i < l->mt; i++)
         if (tulle__tile_is_mine(v->mat, i, 0) && tulle__tile_rows(v->mat, i))
-            v->val = tulle__tile_in_place(v->mat, i, 0).val;
+            v->val = tulle__own_tile_in_place(v->mat, i, 0).val;
     tulle_layout_free(layout);
     return status;
 }

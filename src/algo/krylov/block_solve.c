@@ -135,7 +135,7 @@ out:
     return status;
 }
 
-static tulle_status solve_group(tulle__block *b, const tulle_mat *X, tulle_krylov_report *report, char *failed)
+static tulle_status solve_group(tulle__block *b, tulle_mat *X, tulle_krylov_report *report, char *failed)
 {
     tulle_status status;
     double scale[TULLE__TALL_MOST];
@@ -152,7 +152,7 @@ static tulle_status solve_group(tulle__block *b, const tulle_mat *X, tulle_krylo
     tulle__columns_write_some(X, b->columns, to, scale, b->x, b->columns);
     TULLE_TRY(tell(b, report));
     if (*b->why && !*failed)
-        snprintf(failed, TULLE_MESSAGE_MAX, "%s, %s", tulle_krylov_name(b->options->method), b->why);
+        snprintf(failed, TULLE_MESSAGE_MAX, "%s, %s", tulle_krylov_method_name(b->options->method), b->why);
 out:
     fini(b);
     return status;
@@ -176,7 +176,7 @@ static tulle_status choose_width(
 }
 
 tulle_status tulle__block_solve(const tulle_operator *A, const tulle_operator *M, const tulle_krylov_options *options,
-    const tulle_mat *B, const tulle_mat *X, tulle_krylov_report *report, char *failed)
+    const tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed)
 {
     int width;
     tulle_gidx count = X->layout->n;

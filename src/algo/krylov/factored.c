@@ -74,7 +74,7 @@ static void unbind_factored(void *arg)
 
 /* Collective, agreed. */
 static tulle_status factorise(
-    struct factored *f, tulle_mat *A, tulle_precond precond, const tulle_precond_options *options)
+    struct factored *f, const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options)
 {
     tulle_status status;
     int cholesky = precond == TULLE_PRECOND_IC0;
@@ -95,7 +95,7 @@ out:
 }
 
 tulle_status tulle__factored_new(
-    tulle_mat *A, tulle_precond precond, const tulle_precond_options *options, tulle_operator *M)
+    const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options, tulle_operator *M)
 {
     struct factored *f = NULL;
     tulle_comm *comm = A->comm;

@@ -21,7 +21,7 @@ enum { ROWS_SHARED = 1 << 12 }; /* of a PE: fewer are left to one thread */
 
 struct jacobi {
     tulle__owned owned;
-    tulle_mat *A;
+    const tulle_mat *A;
     int block;
 };
 
@@ -207,14 +207,14 @@ static tulle_status share(void *arg, int thread, int nthreads)
 }
 
 /* Own rows of a vector; NULL: there are none. */
-static void *own_rows(const tulle_mat *x, tulle_gidx *first, int64_t *rows)
+static void *own_rows(tulle_mat *x, tulle_gidx *first, int64_t *rows)
 {
     const tulle_layout *l = x->layout;
     for (int i = 0; i < l->mt; i++) {
         if (!tulle__tile_is_mine(x, i, 0) || !tulle__tile_rows(x, i)) continue;
         *first = l->row_cut[i];
         *rows = tulle__tile_rows(x, i);
-        return tulle__tile_in_place(x, i, 0).val;
+        return tulle__own_tile_in_place(x, i, 0).val;
     }
     *first = *rows = 0;
     return NULL;
@@ -239,7 +239,7 @@ static tulle_status apply_jacobi(void *arg)
 }
 
 /* A, or a copy of it, with whole rows where the vectors have them; agreed. */
-static tulle_status suit_rows(tulle_mat *A, const tulle_layout *rows, tulle_mat **copy)
+static tulle_status suit_rows(const tulle_mat *A, const tulle_layout *rows, tulle_mat **copy)
 {
     tulle_layout *layout = NULL;
     const tulle_layout *l = A->layout;
@@ -308,7 +308,7 @@ out:
     return status;
 }
 
-tulle_status tulle__jacobi_new(tulle_mat *A, int block, tulle_operator *M)
+tulle_status tulle__jacobi_new(const tulle_mat *A, int block, tulle_operator *M)
 {
     struct jacobi *jacobi = NULL;
     tulle_comm *comm = A->comm;

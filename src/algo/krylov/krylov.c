@@ -5,17 +5,14 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "algo/krylov/block.h"
-#include "algo/krylov/sides_by_column.h"
-#include "base/arg.h"
 #include "base/error.h"
 
-static double seconds(int64_t ns)
+void tulle__krylov_defaults(tulle_krylov_options *o)
 {
-    return (double)ns * 1e-9;
+    o->tolerance = o->tolerance == 0 ? 1e-8 : o->tolerance == TULLE_NONE ? 0 : o->tolerance;
+    o->max_iterations = o->max_iterations == 0 ? 10000 : o->max_iterations == TULLE_NONE ? 0 : o->max_iterations;
+    if (o->restart == 0) o->restart = 30;
 }
 
 /* ---- what methods call ---- */
@@ -74,7 +71,7 @@ int tulle__krylov_step(tulle__krylov *k, double residual)
         .residual = residual * k->scale,
         .norm = k->norm * k->scale,
         .limit = k->limit * k->scale,
-        .seconds = seconds(tulle__now(k->comm) - k->start),
+        .seconds = (double)(tulle__now(k->comm) - k->start) * 1e-9,
         .width = 1,
         .active = 1};
     if (o->watch && k->comm->rank == 0) o->watch(o->arg, &step);
@@ -100,247 +97,4 @@ int tulle__krylov_verdict(tulle__krylov *k, tulle__krylov_strikes *strikes)
     tulle__krylov_stop(k, TULLE_STOP_STAGNATED, "the true residual stays at %.3g: the precision of the type is used up",
         k->true_residual * k->scale);
     return 1;
-}
-
-/* ---- making and freeing ---- */
-
-static tulle_status make_vector(tulle__krylov *k, tulle__vector *v)
-{
-    const tulle_layout *l = k->A->layout;
-    tulle_status status = tulle_mat_new_dense(k->comm, l, k->A->type, TULLE_ROW_MAJOR, &v->mat);
-    for (int i = 0; status == TULLE_OK && i < l->mt; i++)
-        if (tulle__tile_is_mine(v->mat, i, 0) && tulle__tile_rows(v->mat, i))
-            v->val = tulle__tile_in_place(v->mat, i, 0).val;
-    return status;
-}
-
-/* Collective. */
-static void fini(tulle__krylov *k)
-{
-    if (k->bound_M) k->M->unbind(k->bound_M);
-    if (k->bound_A) k->A->unbind(k->bound_A);
-    tulle_mat_free(k->pre.mat);
-    tulle_mat_free(k->rest.mat);
-    tulle_mat_free(k->out.mat);
-    tulle_mat_free(k->in.mat);
-    tulle__space_fini(&k->space);
-    tulle__free(k->x);
-    tulle__free(k->b);
-    tulle__free(k->keep);
-    tulle__free(k->small);
-}
-
-/* GMRES has M write where A reads. */
-static tulle_status init(tulle__krylov *k)
-{
-    int gmres = k->options.method == TULLE_KRYLOV_GMRES;
-    size_t size = tulle_type_size(k->A->type), rows;
-    tulle__krylov_room room = gmres ? tulle__gmres_room(&k->options) : (tulle__krylov_room){1, 0, 2};
-    tulle_status status = tulle__space_init(k->comm, k->A->layout, k->A->type, room.dots, room.dots, &k->space);
-    rows = (size_t)k->space.rows;
-    if (status == TULLE_OK) status = tulle__alloc(rows, size, "x", &k->x);
-    if (status == TULLE_OK) status = tulle__alloc(rows, size, "b", &k->b);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)room.vectors * rows, size, "vectors of the method", &k->keep);
-    if (status == TULLE_OK)
-        status = tulle__alloc_zero((size_t)room.small, sizeof *k->small, "the small system", &k->small);
-    TULLE_TRY(tulle_comm_agree(k->comm, status));
-    TULLE_TRY(make_vector(k, &k->in));
-    TULLE_TRY(make_vector(k, &k->out));
-    TULLE_TRY(make_vector(k, &k->rest));
-    TULLE_TRY(k->A->bind(k->A->context, k->in.mat, k->out.mat, &k->bound_A));
-    if (!k->M) goto out;
-    if (!gmres) TULLE_TRY(make_vector(k, &k->pre));
-    TULLE_TRY(k->M->bind(k->M->context, k->rest.mat, gmres ? k->in.mat : k->pre.mat, &k->bound_M));
-out:
-    return status;
-}
-
-size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows, tulle_type type, int columns, int pes)
-{
-    /* what a binding of a product or a preconditioner takes; subtrees of sums (multivector.c) */
-    enum { FIXED = 1 << 20, PARTS = 160 };
-    if ((options && TULLE__OUTSIDE(options->method, TULLE_KRYLOV_COUNT - 1)) || TULLE__NEGATIVE(rows) ||
-        TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(columns) || TULLE__NEGATIVE(pes))
-        return 0;
-    tulle_krylov_options chosen = options ? *options : TULLE_KRYLOV_DEFAULT;
-    size_t n = (size_t)rows * tulle_type_size(type), w = (size_t)(columns > 1 ? columns : 1);
-    if (chosen.method != TULLE_KRYLOV_BLOCK_CG) {
-        size_t kept = chosen.method == TULLE_KRYLOV_GMRES ? (size_t)tulle__gmres_room(&chosen).vectors : 1;
-        return (kept + 6) * n + FIXED; /* x, b, and four that operators read and write */
-    }
-    /* x and four panels; where they become narrower, as much as two more (block_panels.c) */
-    size_t sums = 3 * w * w * sizeof(double) * (PARTS + (size_t)pes);
-    return (w > 1 ? 7 : 5) * n * w + sums + FIXED;
-}
-
-/* The same outcome on all PEs. */
-static tulle_status check(const tulle_operator *A, const tulle_operator *M, const tulle_mat *B, const tulle_mat *X,
-    const tulle_krylov_options *o)
-{
-    if (!A->apply || !A->bind || !A->unbind || !A->layout || A->layout->m != A->n || A->layout->n != 1 ||
-        A->layout->nt != 1 || !tulle__operator_one_tile_each(A->layout, A->comm->size))
-        return tulle__fail(TULLE_ERR_ARG, "the operator's vectors are n x 1, with one tile a PE at most");
-    if (B->comm != A->comm || X->comm != A->comm || (M && M->comm != A->comm))
-        return tulle__fail(TULLE_ERR_ARG, "the operators, B and X are not of one team, or part of one");
-    if (M && (M->n != A->n || M->type != A->type))
-        return tulle__fail(TULLE_ERR_ARG,
-            "the preconditioner is of %" PRId64 " rows of %s, the matrix of %" PRId64 " of %s", M->n,
-            tulle_type_name(M->type), A->n, tulle_type_name(A->type));
-    if (B->kind != TULLE_DENSE || X->kind != TULLE_DENSE || B->type != A->type || X->type != A->type)
-        return tulle__fail(TULLE_ERR_ARG, "B and X are dense and of the matrix's type, %s", tulle_type_name(A->type));
-    if (B->layout->m != A->n || X->layout->m != A->n || B->layout->n != X->layout->n)
-        return tulle__fail(TULLE_ERR_ARG,
-            "a matrix of %" PRId64 " rows, B %" PRId64 " x %" PRId64 ", X %" PRId64 " x %" PRId64, A->n, B->layout->m,
-            B->layout->n, X->layout->m, X->layout->n);
-    if (o->method < 0 || o->method >= TULLE_KRYLOV_COUNT || !(o->tolerance >= 0) || !(o->absolute >= 0) ||
-        o->max_iterations < 0 || (o->method == TULLE_KRYLOV_GMRES && o->restart < 1))
-        return tulle__fail(TULLE_ERR_ARG,
-            "tolerances and max_iterations are not below 0, restart is at least 1: %g, %g, %" PRId64 ", %d",
-            o->tolerance, o->absolute, o->max_iterations, o->restart);
-    if (o->width < 0 || o->width > TULLE__TALL_MOST)
-        return tulle__fail(TULLE_ERR_ARG, "a block has at most %d columns, not %d", TULLE__TALL_MOST, o->width);
-    return tulle__wants_values(A->comm, "a Krylov method");
-}
-
-/* ---- a column ---- */
-
-static double largest(const tulle__krylov *k, const void *x)
-{
-    double most = 0;
-    for (int64_t r = 0; r < k->space.rows; r++) {
-        double size = fabs(k->space.type == TULLE_F32 ? (double)((const float *)x)[r] : ((const double *)x)[r]);
-        if (size > most) most = size; /* NaN shows in the norm */
-    }
-    return most;
-}
-
-/* b, divided by a power of two where its square would leave the range, and its norm; x with it. */
-static tulle_status begin_column(tulle__krylov *k, const tulle_mat *B, const tulle_mat *X)
-{
-    enum { TAME = 300 };
-    tulle_status status;
-    double most, square;
-    const void *b = k->b;
-    int exponent = 0;
-    tulle__columns_read(B, k->column, 1, k->b);
-    most = largest(k, k->b);
-    TULLE_TRY(tulle_comm_agree(k->comm, tulle_comm_reduce_real(k->comm, TULLE_MAX, 1, &most)));
-    if (isfinite(most) && most > 0) frexp(most, &exponent);
-    k->scale = abs(exponent) > TAME ? ldexp(1, exponent) : 1;
-    if (k->scale != 1) tulle__columns_read(B, k->column, 1 / k->scale, k->b);
-    if (k->options.guess)
-        tulle__columns_read(X, k->column, 1 / k->scale, k->x);
-    else
-        memset(k->x, 0, (size_t)k->space.rows * tulle_type_size(k->space.type));
-    TULLE_TRY(tulle__space_dots(&k->space, 1, &b, &b, &square));
-    k->norm = sqrt(square);
-    k->limit = fmax(k->options.tolerance * k->norm, k->options.absolute / k->scale);
-out:
-    return status;
-}
-
-/* Seconds of all PEs. */
-static tulle_status tell(tulle__krylov *k, tulle_krylov_report *report)
-{
-    const int64_t ns[5] = {
-        tulle__now(k->comm) - k->start, k->product_ns, k->precond_ns, k->space.dots_ns, k->space.vectors_ns};
-    double most[5], sum[5];
-    for (int i = 0; i < 5; i++) most[i] = sum[i] = seconds(ns[i]);
-    tulle_status status = tulle_comm_reduce_real(k->comm, TULLE_MAX, 5, most);
-    if (status == TULLE_OK) status = tulle_comm_reduce_real(k->comm, TULLE_SUM, 5, sum);
-    for (int i = 0; i < 5; i++) sum[i] /= k->comm->size;
-    *report = (tulle_krylov_report){.stop = k->stop,
-        .iterations = k->iteration,
-        .products = k->products,
-        .reductions = k->space.reductions,
-        .norm = k->norm * k->scale,
-        .residual = k->residual * k->scale,
-        .true_residual = k->true_residual * k->scale,
-        .seconds = most[0],
-        .product = {most[1], sum[1]},
-        .precond = {most[2], sum[2]},
-        .dots = {most[3], sum[3]},
-        .vectors = {most[4], sum[4]},
-        .width = 1,
-        .deflated_at = -1};
-    return tulle_comm_agree(k->comm, status);
-}
-
-static tulle_status solve_column(tulle__krylov *k, const tulle_mat *B, const tulle_mat *X)
-{
-    tulle_status status;
-    k->start = tulle__now(k->comm);
-    k->product_ns = k->precond_ns = k->products = k->iteration = 0;
-    k->space.reductions = k->space.dots_ns = k->space.vectors_ns = 0;
-    k->residual = k->true_residual = 0;
-    TULLE_TRY(begin_column(k, B, X));
-    if (!isfinite(k->norm)) {
-        tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "b is not finite");
-        k->residual = k->true_residual = k->norm;
-    } else if (k->norm == 0) { /* whatever was guessed */
-        memset(k->x, 0, (size_t)k->space.rows * tulle_type_size(k->space.type));
-        tulle__krylov_stop(k, TULLE_STOP_CONVERGED, " ");
-        (void)tulle__krylov_step(k, 0);
-    } else {
-        int zero = !k->options.guess;
-        TULLE_TRY(k->options.method == TULLE_KRYLOV_GMRES ? tulle__gmres(k, zero) : tulle__cg(k, zero));
-    }
-    tulle__columns_write(X, k->column, k->scale, k->x);
-    TULLE_TRY(tell(k, k->report));
-out:
-    return status;
-}
-
-/* Agreed at each step; *failed: a column did not converge, and the message says which. */
-static tulle_status solve_columns(
-    tulle__krylov *k, const tulle_mat *B, const tulle_mat *X, tulle_krylov_report *report, char *failed)
-{
-    tulle_krylov_report unasked;
-    tulle_status status = init(k);
-    for (k->column = 0; k->column < X->layout->n && status == TULLE_OK; k->column++) {
-        k->report = report ? &report[k->column] : &unasked;
-        status = solve_column(k, B, X);
-        if (status != TULLE_OK || k->stop == TULLE_STOP_CONVERGED || *failed) continue;
-        snprintf(failed, TULLE_MESSAGE_MAX, "%s, column %" PRId64 ", iteration %" PRId64 ": %s",
-            tulle_krylov_name(k->options.method), k->column + 1, k->iteration, k->why);
-    }
-    fini(k);
-    return status;
-}
-
-static tulle_status solve(tulle__krylov *k, tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed)
-{
-    tulle_status status;
-    tulle_mat *staged_B = NULL, *staged_X = NULL;
-    TULLE_TRY(tulle__columns_stage(B, k->A->layout, 1, &staged_B));
-    TULLE_TRY(tulle__columns_stage(X, k->A->layout, k->options.guess, &staged_X));
-    const tulle_mat *from = staged_B ? staged_B : B, *to = staged_X ? staged_X : X;
-    TULLE_TRY(k->options.method == TULLE_KRYLOV_BLOCK_CG
-                  ? tulle__block_solve(k->A, k->M, &k->options, from, to, report, failed)
-                  : solve_columns(k, from, to, report, failed));
-    if (staged_X)
-        TULLE_TRY(tulle__columns_return(staged_X, X));
-    else
-        TULLE_TRY(tulle_comm_agree(k->comm, TULLE_OK));
-out:
-    tulle_mat_free(staged_B);
-    tulle_mat_free(staged_X);
-    return status;
-}
-
-tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M, tulle_mat *B, tulle_mat *X,
-    const tulle_krylov_options *options, tulle_krylov_report *report)
-{
-    char failed[TULLE_MESSAGE_MAX] = "";
-    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(A->comm) || TULLE__NULL(A->layout) ||
-        TULLE__NULL(A->bind) || TULLE__NULL(A->apply) || TULLE__NULL(A->unbind) ||
-        (M && M->apply && (TULLE__NULL(M->bind) || TULLE__NULL(M->unbind))) ||
-        (options && TULLE__OUTSIDE(options->method, TULLE_KRYLOV_COUNT - 1)))
-        return tulle__refuse(A && A->comm ? A->comm : B ? B->comm : X ? X->comm : NULL);
-    tulle__krylov k = {
-        .comm = A->comm, .A = A, .M = M && M->apply ? M : NULL, .options = options ? *options : TULLE_KRYLOV_DEFAULT};
-    tulle_status status = tulle_comm_agree(A->comm, check(A, k.M, B, X, &k.options));
-    if (status == TULLE_OK) status = solve(&k, B, X, report, failed);
-    if (status == TULLE_OK && *failed) return tulle__fail(TULLE_ERR_CONVERGENCE, "%s", failed);
-    return status;
 }

@@ -45,6 +45,9 @@ tulle_status tulle__krylov_residual(tulle__krylov *k, int zero, void *r);
 /* A residual of the recurrence: to whom it may concern. 0 if the solve ends here, as it is not finite. */
 int tulle__krylov_step(tulle__krylov *k, double residual);
 
+/* Zeros become defaults, and TULLE_NONE becomes 0. */
+void tulle__krylov_defaults(tulle_krylov_options *options);
+
 /* The solve ends. */
 void tulle__krylov_stop(tulle__krylov *k, tulle_stop stop, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

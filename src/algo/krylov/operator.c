@@ -4,14 +4,15 @@
 #include <string.h>
 
 #include "algo/krylov/operator.h"
-#include "algo/options.h"
+#include "algo/option_values.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "mat/mat.h"
 
 struct product {
     tulle__owned owned;
-    tulle_mat *A;    /* as it is multiplied with */
-    tulle_mat *copy; /* NULL: that is the caller's */
+    const tulle_mat *A; /* as it is multiplied with */
+    tulle_mat *copy;    /* NULL: that is the caller's */
     tulle_product_options options;
     tulle_layout *layout; /* of vectors */
 };
@@ -34,7 +35,7 @@ static void free_product(void *context)
 struct bound {
     tulle__owned owned;
     tulle_comm *comm;
-    tulle_plan *plan;
+    tulle_product *plan;
 };
 
 static void drop_bound(tulle__owned *object)
@@ -48,7 +49,7 @@ static tulle_status bind_product(void *context, tulle_mat *x, tulle_mat *y, void
     struct bound *bound = NULL;
     tulle_comm *comm = x->comm;
     tulle_status status = tulle_comm_agree(comm, tulle__alloc_zero(1, sizeof *bound, "an operator", &bound));
-    if (status == TULLE_OK) status = tulle_plan_new(product->A, x, y, &product->options, &bound->plan);
+    if (status == TULLE_OK) status = tulle_product_new(product->A, x, y, &product->options, &bound->plan);
     if (status != TULLE_OK) {
         tulle__free(bound);
         return status;
@@ -64,14 +65,14 @@ static tulle_status apply_product(void *arg)
 {
     struct bound *bound = arg;
     tulle_status status = tulle_comm_agree(bound->comm, TULLE_OK);
-    return status == TULLE_OK ? tulle_plan_execute(bound->plan, NULL) : status;
+    return status == TULLE_OK ? tulle_product_execute(bound->plan, 1, 0, NULL) : status;
 }
 
 static void unbind_product(void *arg)
 {
     struct bound *bound = arg;
     tulle__pe_disown(&bound->owned);
-    tulle_plan_free(bound->plan);
+    tulle_product_free(bound->plan);
     drop_bound(&bound->owned);
 }
 
@@ -137,7 +138,7 @@ out:
 }
 
 /* Collective, agreed. */
-static tulle_status suit_operand(struct product *product, tulle_mat *A)
+static tulle_status suit_operand(struct product *product, const tulle_mat *A)
 {
     tulle_comm *comm = A->comm;
     tulle_layout *square = NULL;
@@ -161,21 +162,23 @@ out:
     return status;
 }
 
-static tulle_status check(const tulle_mat *A, const tulle_product_options *options)
+static tulle_status check(const tulle_mat *A)
 {
     if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "an operator wants a square sparse matrix, this one is %lld x %lld%s",
             (long long)A->layout->m, (long long)A->layout->n, A->kind == TULLE_CSR ? "" : ", dense");
-    if (options && options->beta != 0) return tulle__fail(TULLE_ERR_ARG, "an operator is y = A x: beta is 0");
     return TULLE_OK;
 }
 
-tulle_status tulle_operator_of_mat(tulle_mat *A, const tulle_product_options *options, tulle_operator *op)
+tulle_status tulle_operator_of_mat(const tulle_mat *A, const tulle_product_options *options, tulle_operator *op)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(op) || TULLE__PRODUCT_WRONG(options)) return tulle__refuse(A ? A->comm : NULL);
+    tulle_product_options chosen = {.alg = TULLE_PRODUCT_STATIONARY_C};
+    if (TULLE__NULL(A) || (options && (TULLE__OPTIONS(options, &chosen) || TULLE__PRODUCT_WRONG(options))) ||
+        TULLE__NULL(op))
+        return tulle__refuse(A ? A->comm : NULL);
     struct product *product = NULL;
     tulle_comm *comm = A->comm;
-    tulle_status status = check(A, options);
+    tulle_status status = check(A);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *product, "an operator", &product);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = suit_operand(product, A);
@@ -183,8 +186,7 @@ tulle_status tulle_operator_of_mat(tulle_mat *A, const tulle_product_options *op
         if (product) drop(&product->owned);
         return status;
     }
-    product->options = options ? *options : TULLE_PRODUCT_DEFAULT;
-    if (!options) product->options.alg = TULLE_ALG_STATIONARY_C;
+    product->options = chosen;
     tulle__pe_own(comm->pe, &product->owned, drop);
     *op = (tulle_operator){.comm = comm,
         .n = A->layout->m,

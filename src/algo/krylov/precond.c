@@ -3,14 +3,15 @@
 
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "mat/mat.h"
 
-static tulle_status check(const tulle_mat *A, tulle_precond precond, const tulle_precond_options *options)
+static tulle_status check(const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options)
 {
     if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)
         return tulle__fail(TULLE_ERR_ARG, "a preconditioner wants a square sparse matrix, this one is %lld x %lld%s",
             (long long)A->layout->m, (long long)A->layout->n, A->kind == TULLE_CSR ? "" : ", dense");
-    if (precond < 0 || precond >= TULLE_PRECOND_COUNT)
+    if (precond < 0 || precond >= TULLE_PRECOND_KIND_COUNT)
         return tulle__fail(TULLE_ERR_ARG, "there is no preconditioner %d", (int)precond);
     if (precond == TULLE_PRECOND_BLOCK_JACOBI && (options->block < 1 || options->block > TULLE__BLOCK_MOST))
         return tulle__fail(
@@ -24,11 +25,13 @@ static tulle_status check(const tulle_mat *A, tulle_precond precond, const tulle
 }
 
 tulle_status tulle_precond_new(
-    tulle_mat *A, tulle_precond precond, const tulle_precond_options *options, tulle_operator *M)
+    const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options, tulle_operator *M)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(M) || TULLE__OUTSIDE(precond, TULLE_PRECOND_COUNT - 1))
+    tulle_precond_options chosen;
+    if (TULLE__NULL(A) || TULLE__NULL(M) || TULLE__OUTSIDE(precond, TULLE_PRECOND_KIND_COUNT - 1) ||
+        TULLE__OPTIONS(options, &chosen))
         return tulle__refuse(A ? A->comm : NULL);
-    tulle_precond_options chosen = options ? *options : TULLE_PRECOND_DEFAULT;
+    if (chosen.block == 0) chosen.block = 64;
     tulle_operator made = {.comm = NULL};
     tulle_status status = tulle_comm_agree(A->comm, check(A, precond, &chosen));
     if (status == TULLE_OK) status = tulle__mat_order(A);

@@ -8,10 +8,10 @@
 enum { TULLE__BLOCK_MOST = 4096 };
 
 /* Dense blocks of the diagonal, of `block` rows; 1: the diagonal. */
-tulle_status tulle__jacobi_new(tulle_mat *A, int block, tulle_operator *M);
+tulle_status tulle__jacobi_new(const tulle_mat *A, int block, tulle_operator *M);
 
 /* L and U, or L and L^T, and their solvers. */
 tulle_status tulle__factored_new(
-    tulle_mat *A, tulle_precond precond, const tulle_precond_options *options, tulle_operator *M);
+    const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options, tulle_operator *M);
 
 #endif

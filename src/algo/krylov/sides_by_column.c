@@ -12,7 +12,7 @@ static int suits(const tulle_mat *B, const tulle_layout *rows)
            memcmp(l->owner, rows->owner, (size_t)l->mt * sizeof *l->owner) == 0;
 }
 
-tulle_status tulle__columns_stage(tulle_mat *B, const tulle_layout *rows, int copy, tulle_mat **staged)
+tulle_status tulle__columns_stage(const tulle_mat *B, const tulle_layout *rows, int copy, tulle_mat **staged)
 {
     tulle_layout *layout = NULL;
     tulle_layout_spec spec = {.m = rows->m,
@@ -31,18 +31,18 @@ tulle_status tulle__columns_stage(tulle_mat *B, const tulle_layout *rows, int co
     return status;
 }
 
-static int64_t place(const tulle_tile *t, tulle_gidx r, tulle_gidx c)
+static int64_t place(tulle_order order, int64_t ld, tulle_gidx r, tulle_gidx c)
 {
-    return t->order == TULLE_ROW_MAJOR ? r * t->ld + c : c * t->ld + r;
+    return order == TULLE_ROW_MAJOR ? r * ld + c : c * ld + r;
 }
 
-static void copy_tile(const tulle_tile *from, const tulle_tile *to)
+static void copy_tile(const tulle_tile *from, const tulle_own_tile *to)
 {
     size_t size = tulle_type_size(to->type);
     for (tulle_gidx r = 0; r < to->m; r++)
         for (tulle_gidx c = 0; c < to->n; c++)
-            memcpy((char *)to->val + (size_t)place(to, r, c) * size,
-                (const char *)from->val + (size_t)place(from, r, c) * size, size);
+            memcpy((char *)to->val + (size_t)place(to->order, to->ld, r, c) * size,
+                (const char *)from->val + (size_t)place(from->order, from->ld, r, c) * size, size);
 }
 
 tulle_status tulle__columns_return(tulle_mat *staged, tulle_mat *X)
@@ -54,7 +54,8 @@ tulle_status tulle__columns_return(tulle_mat *staged, tulle_mat *X)
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
             if (!tulle__tile_is_mine(X, i, j)) continue;
-            tulle_tile from = tulle__tile_in_place(parts, i, j), to = tulle__tile_in_place(X, i, j);
+            tulle_tile from = tulle__tile_in_place(parts, i, j);
+            tulle_own_tile to = tulle__own_tile_in_place(X, i, j);
             if (to.nnz) copy_tile(&from, &to);
         }
     status = tulle_comm_agree(X->comm, TULLE_OK);
@@ -63,7 +64,7 @@ tulle_status tulle__columns_return(tulle_mat *staged, tulle_mat *X)
 }
 
 /* The only own tile with rows; nnz 0: none. */
-static tulle_tile own_tile(const tulle_mat *B)
+static tulle_tile read_tile(const tulle_mat *B)
 {
     for (int i = 0; i < B->layout->mt; i++) {
         if (!tulle__tile_is_mine(B, i, 0)) continue;
@@ -71,6 +72,16 @@ static tulle_tile own_tile(const tulle_mat *B)
         if (tile.nnz) return tile;
     }
     return (tulle_tile){.nnz = 0};
+}
+
+static tulle_own_tile write_tile(tulle_mat *X)
+{
+    for (int i = 0; i < X->layout->mt; i++) {
+        if (!tulle__tile_is_mine(X, i, 0)) continue;
+        tulle_own_tile tile = tulle__own_tile_in_place(X, i, 0);
+        if (tile.nnz) return tile;
+    }
+    return (tulle_own_tile){.nnz = 0};
 }
 
 /* Element e of one array = element f of another times a factor. */
@@ -85,17 +96,19 @@ static inline void scale_value(tulle_type type, void *to, int64_t e, const void 
 void tulle__columns_read_some(
     const tulle_mat *B, int count, const tulle_gidx *column, const double *factor, void *x, int64_t ld)
 {
-    tulle_tile t = own_tile(B);
+    tulle_tile t = read_tile(B);
     for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
-        for (int j = 0; j < count; j++) scale_value(t.type, x, r * ld + j, t.val, place(&t, r, column[j]), factor[j]);
+        for (int j = 0; j < count; j++)
+            scale_value(t.type, x, r * ld + j, t.val, place(t.order, t.ld, r, column[j]), factor[j]);
 }
 
 void tulle__columns_write_some(
-    const tulle_mat *X, int count, const tulle_gidx *column, const double *factor, const void *x, int64_t ld)
+    tulle_mat *X, int count, const tulle_gidx *column, const double *factor, const void *x, int64_t ld)
 {
-    tulle_tile t = own_tile(X);
+    tulle_own_tile t = write_tile(X);
     for (tulle_gidx r = 0; t.nnz && r < t.m; r++)
-        for (int j = 0; j < count; j++) scale_value(t.type, t.val, place(&t, r, column[j]), x, r * ld + j, factor[j]);
+        for (int j = 0; j < count; j++)
+            scale_value(t.type, t.val, place(t.order, t.ld, r, column[j]), x, r * ld + j, factor[j]);
 }
 
 void tulle__columns_read(const tulle_mat *B, tulle_gidx c, double factor, void *x)
@@ -103,7 +116,7 @@ void tulle__columns_read(const tulle_mat *B, tulle_gidx c, double factor, void *
     tulle__columns_read_some(B, 1, &c, &factor, x, 1);
 }
 
-void tulle__columns_write(const tulle_mat *X, tulle_gidx c, double factor, const void *x)
+void tulle__columns_write(tulle_mat *X, tulle_gidx c, double factor, const void *x)
 {
     tulle__columns_write_some(X, 1, &c, &factor, x, 1);
 }

@@ -5,8 +5,10 @@
 
 #include <tulle/krylov.h>
 
+#include "algo/krylov/krylov.h"
 #include "base/arg.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "mat/apply.h"
 
 struct vectors {
@@ -31,7 +33,8 @@ static double ratio_of(
     return isnan(ratio) ? INFINITY : ratio;
 }
 
-static tulle_status check(tulle_mat *A, tulle_mat *B, tulle_mat *X, const tulle_krylov_options *options, double *error)
+static tulle_status check(
+    const tulle_mat *A, const tulle_mat *B, const tulle_mat *X, const tulle_krylov_options *options, double *error)
 {
     tulle_status status;
     struct vectors v = {.b = NULL};
@@ -66,11 +69,12 @@ out:
 }
 
 tulle_status tulle_krylov_check(
-    tulle_mat *A, tulle_mat *B, tulle_mat *X, const tulle_krylov_options *options, double *error)
+    const tulle_mat *A, const tulle_mat *B, const tulle_mat *X, const tulle_krylov_options *options, double *error)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(error))
+    tulle_krylov_options chosen;
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__OPTIONS(options, &chosen) || TULLE__NULL(error))
         return tulle__refuse(A ? A->comm : B ? B->comm : X ? X->comm : NULL);
-    tulle_krylov_options chosen = options ? *options : TULLE_KRYLOV_DEFAULT;
+    tulle__krylov_defaults(&chosen);
     double found = 0;
     tulle_status status = tulle_comm_agree(A->comm, check(A, B, X, &chosen, &found));
     *error = found;

@@ -87,9 +87,9 @@ void tulle_census_free(tulle_census *census)
 {
     if (!census) return;
     if (census->own) {
-        drop_shadow(census->operands.A);
-        drop_shadow(census->operands.B);
-        drop_shadow(census->operands.C);
+        drop_shadow(census->shadow[0]);
+        drop_shadow(census->shadow[1]);
+        drop_shadow(census->shadow[2]);
     }
     tulle__free(census->work);
     tulle__free(census->result);
@@ -169,7 +169,7 @@ tulle_status tulle__census_of(const tulle__operands *operands, int pes, tulle_ce
 }
 
 /* Entries of X by the tiles of `shadow`, those of all PEs. */
-static tulle_status count_entries(tulle_mat *X, tulle_mat *shadow)
+static tulle_status count_entries(const tulle_mat *X, tulle_mat *shadow)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *l = shadow->layout, *from = X->layout;
@@ -234,9 +234,12 @@ static tulle_status think_of(const tulle_census_spec *s, int sparse, tulle_censu
     c->sparse = sparse;
     c->type = s->type;
     c->spread = (double)s->c->n;
-    TULLE_TRY(make_shadow(s->a, TULLE_CSR, s->type, &c->operands.A));
-    TULLE_TRY(make_shadow(s->b, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->operands.B));
-    TULLE_TRY(make_shadow(s->c, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->operands.C));
+    TULLE_TRY(make_shadow(s->a, TULLE_CSR, s->type, &c->shadow[0]));
+    TULLE_TRY(make_shadow(s->b, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->shadow[1]));
+    TULLE_TRY(make_shadow(s->c, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->shadow[2]));
+    c->operands.A = c->shadow[0];
+    c->operands.B = c->shadow[1];
+    c->operands.C = c->shadow[2];
     c->group = !s->in_place ? TULLE__GROUP_REMOTE : c->operands.K > 1 ? c->operands.K : 1;
     *census = c;
     return TULLE_OK;
@@ -245,7 +248,8 @@ out:
     return status;
 }
 
-tulle_status tulle_census_new(tulle_mat *A, tulle_mat *B, const tulle_census_spec *spec, tulle_census **census)
+tulle_status tulle_census_new(
+    const tulle_mat *A, const tulle_mat *B, const tulle_census_spec *spec, tulle_census **census)
 {
     if (TULLE__NULL(A) || TULLE__NULL(spec) || TULLE__NULL(spec->a) || TULLE__NULL(spec->b) || TULLE__NULL(spec->c) ||
         TULLE__OUTSIDE(spec->type, TULLE_TYPE_COUNT - 1) || TULLE__OUTSIDE(spec->counting, TULLE_COUNT_RESULT) ||
@@ -259,8 +263,8 @@ tulle_status tulle_census_new(tulle_mat *A, tulle_mat *B, const tulle_census_spe
     if (status == TULLE_OK) status = think_of(spec, B != NULL, &c);
     tulle__set_up_begin(A->comm);
     status = tulle_comm_agree(A->comm, status);
-    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, count_entries(A, c->operands.A));
-    if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, count_entries(B, c->operands.B));
+    if (status == TULLE_OK) status = tulle_comm_agree(A->comm, count_entries(A, c->shadow[0]));
+    if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, count_entries(B, c->shadow[1]));
     if (status == TULLE_OK) status = tulle__census_count_named(A, c->operands.A->layout, &c->named);
     if (status == TULLE_OK && !B) fill_even(c); /* which is exact for a dense B */
     if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, tulle__census_count_work(c, A, B));

@@ -13,7 +13,8 @@
 
 struct tulle_census {
     tulle__operands operands;
-    int own; /* the operands are the census's own */
+    tulle_mat *shadow[3]; /* operands that this made: matrices without tiles */
+    int own;              /* the operands are the census's own */
     int pes, sparse;
     tulle_type type;
     double *work;   /* [M * K * N]: multiplications of unit (i, k, j) */
@@ -46,12 +47,12 @@ double tulle__find_spread(double m, double n, double products, double entries);
  * named of A in tiles of another layout, or its own. Collective over the comm of A, agreed. The caller frees it; at
  * most too large, if the rows of a tile are spread over several PEs.
  */
-tulle_status tulle__census_count_named(tulle_mat *A, const tulle_layout *layout, double **named);
+tulle_status tulle__census_count_named(const tulle_mat *A, const tulle_layout *layout, double **named);
 
 /* Counts multiplications and samples the spread. Collective over the comm of A, no agreement. */
-tulle_status tulle__census_count_work(tulle_census *census, tulle_mat *A, tulle_mat *B);
+tulle_status tulle__census_count_work(tulle_census *census, const tulle_mat *A, const tulle_mat *B);
 
 /* Counts partial results; census has its operands and their entries. Collective over the comm of A, no agreement. */
-tulle_status tulle__census_count_result(tulle_census *census, tulle_mat *A, tulle_mat *B);
+tulle_status tulle__census_count_result(tulle_census *census, const tulle_mat *A, const tulle_mat *B);
 
 #endif

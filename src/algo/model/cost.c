@@ -34,14 +34,16 @@ static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
 tulle_status tulle__costs_init(
     const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs)
 {
-    tulle_model_options o = options ? *options : TULLE_MODEL_DEFAULT;
+    tulle_model_options o = *options;
     if (machine->threads < 1 || !(machine->stream > 0) || !(machine->fma[TULLE_F32] > 0) ||
         !(machine->fma[TULLE_F64] > 0))
         return tulle__fail(TULLE_ERR_ARG, "a machine without threads, bandwidth of memory or rate of multiply-adds");
     tulle__costs c = {.census = census,
         .machine = machine,
         .threads = o.threads > 0 ? o.threads : 1,
-        .lookahead = o.lookahead,
+        .lookahead = o.lookahead == 0            ? -1
+                     : o.lookahead == TULLE_NONE ? 0
+                                                 : o.lookahead,
         .deterministic = o.deterministic,
         .transfers = o.transfers,
         .panel = o.panel ? (double)o.panel : PANEL,
@@ -158,7 +160,7 @@ double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, i
     const tulle_census *census = c->census;
     const tulle__operands *o = &census->operands;
     double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), work = 0;
-    int which = policy->alg == TULLE_ALG_STATIONARY_A ? 0 : policy->alg == TULLE_ALG_STATIONARY_B ? 1 : -1;
+    int which = policy->alg == TULLE_PRODUCT_STATIONARY_A ? 0 : policy->alg == TULLE_PRODUCT_STATIONARY_B ? 1 : -1;
     if (!census->sparse) return m * n;
     if (which >= 0 && census->partial[which] && census->group == c->group)
         return (double)census->partial[which][tulle__unit_index(census, i, k[0], j)];

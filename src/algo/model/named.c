@@ -9,7 +9,7 @@ enum { CELLS = 1 << 18 };
  * Distinct columns of the entries that are here, by tiles of l. A column is counted again if the rows of a tile of l
  * are spread over several tiles of A.
  */
-static tulle_status count_here(tulle_mat *A, const tulle_layout *l, double *named)
+static tulle_status count_here(const tulle_mat *A, const tulle_layout *l, double *named)
 {
     tulle_status status;
     int32_t *last = NULL; /* 1 + the tile row that named the column last */
@@ -36,7 +36,7 @@ out:
 }
 
 /* Of all PEs, as shares. */
-static tulle_status count_all(tulle_mat *A, const tulle_layout *l, double *named)
+static tulle_status count_all(const tulle_mat *A, const tulle_layout *l, double *named)
 {
     tulle_status status;
     int64_t tiles = (int64_t)l->mt * l->nt;
@@ -52,7 +52,7 @@ out:
     return status;
 }
 
-tulle_status tulle__census_count_named(tulle_mat *A, const tulle_layout *l, double **out)
+tulle_status tulle__census_count_named(const tulle_mat *A, const tulle_layout *l, double **out)
 {
     double *named = NULL;
     tulle_status status = tulle__alloc_zero((size_t)l->mt * (size_t)l->nt, sizeof *named, "census", &named);

@@ -5,12 +5,12 @@
 #include "algo/steal/worth.h"
 #include "base/arg.h"
 #include "base/error.h"
-#include "comm/slot.h"
+#include "base/options.h"
 
 /* What a later algorithm of the list must be shorter by to be preferred: the model is no finer than that. One that
  * steals must gain more, since what it does is expected least exactly, and it costs most where nothing is to be gained.
  */
-static double clearly(tulle_alg alg)
+static double clearly(tulle_product_alg alg)
 {
     return tulle__policy_of(alg)->reach != TULLE__REACH_NONE ? 0.92 : 0.98;
 }
@@ -37,7 +37,7 @@ static void add_publishing(const tulle__costs *c, tulle__burden *load)
 }
 
 /* The policy by which an algorithm's work is done, as in a plan; NULL: there is no such algorithm. */
-static const tulle__policy *policy_of(const tulle__costs *c, tulle_alg alg)
+static const tulle__policy *policy_of(const tulle__costs *c, tulle_product_alg alg)
 {
     const tulle__policy *policy = tulle__policy_of(alg);
     tulle__prices prices = tulle__prices_of(c->machine, c->threads);
@@ -57,7 +57,7 @@ static tulle_status walk(const tulle__costs *c, const tulle__policy *policy, tul
     tulle_status status;
     int *k = NULL;
     tulle__burden *all = NULL;
-    if (policy->alg == TULLE_ALG_CANNON) {
+    if (policy->alg == TULLE_PRODUCT_CANNON) {
         status = tulle__cannon_fits(&c->census->operands, c->census->pes);
         if (status != TULLE_OK) return status;
     }
@@ -78,7 +78,7 @@ out:
     return status;
 }
 
-static void add_to(tulle_spread *s, double x, int pes)
+static void add_to(tulle_imbalance *s, double x, int pes)
 {
     if (x > s->max) s->max = x;
     s->mean += x / pes;
@@ -102,7 +102,7 @@ static double roofline(const tulle__costs *c)
 }
 
 static tulle_status predict_group(
-    const tulle__costs *c, tulle_alg alg, const tulle__policy *policy, tulle_prediction *prediction)
+    const tulle__costs *c, tulle_product_alg alg, const tulle__policy *policy, tulle_prediction *prediction)
 {
     tulle__burden *load = NULL;
     tulle_prediction p = {.alg = alg, .suits = 1, .group = c->group};
@@ -119,7 +119,7 @@ static tulle_status predict_group(
         if (load[pe].served > p.seconds) p.seconds = load[pe].served;
     }
     p.seconds += tulle__cost_meeting(c);
-    tulle_spread work = {.max = 0};
+    tulle_imbalance work = {.max = 0};
     for (int pe = 0; pe < pes; pe++) {
         double busy = load[pe].compute + load[pe].communicate + load[pe].accumulate;
         add_to(&p.compute, load[pe].compute, pes);
@@ -148,7 +148,7 @@ static double largest_tile(const tulle_mat *X)
 }
 
 /* The group that takes the least time, of those whose tiles find room on a PE. */
-static tulle_status predict(const tulle__costs *c, tulle_alg alg, tulle_prediction *prediction)
+static tulle_status predict(const tulle__costs *c, tulle_product_alg alg, tulle_prediction *prediction)
 {
     const tulle__operands *o = &c->census->operands;
     const tulle__policy *policy = policy_of(c, alg);
@@ -170,18 +170,19 @@ static tulle_status predict(const tulle__costs *c, tulle_alg alg, tulle_predicti
 }
 
 /* AUTO is none that could be predicted. */
-static int no_alg(const char *function, tulle_alg alg)
+static int no_alg(const char *function, tulle_product_alg alg)
 {
-    if ((int)alg > TULLE_ALG_AUTO && (int)alg < TULLE_ALG_COUNT) return 0;
+    if ((int)alg > TULLE_PRODUCT_AUTO && (int)alg < TULLE_PRODUCT_ALG_COUNT) return 0;
     tulle__fail(TULLE_ERR_ARG, "%s: alg is %d, which is no algorithm that can be predicted", function, (int)alg);
     return 1;
 }
 
 tulle_status tulle_predict(const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options,
-    tulle_alg alg, tulle_prediction *prediction)
+    tulle_product_alg alg, tulle_prediction *prediction)
 {
+    tulle_model_options own;
     if (TULLE__NULL(census) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(prediction) ||
-        (options && TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1)))
+        TULLE__OPTIONS(options, &own) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;
     tulle_status status = tulle__costs_init(census, machine, options, &c);
@@ -194,18 +195,19 @@ tulle_status tulle_predict(const tulle_census *census, const tulle_machine *mach
 tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_prediction *best)
 {
-    if (TULLE__NULL(census) || TULLE__NULL(machine) || TULLE__NULL(best) ||
-        (options && TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1)))
+    tulle_model_options own;
+    if (TULLE__NULL(census) || TULLE__NULL(machine) || TULLE__NULL(best) || TULLE__OPTIONS(options, &own) ||
+        TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;
     tulle_prediction p, found = {.suits = 0};
     tulle_status status = tulle__costs_init(census, machine, options, &c);
     if (status != TULLE_OK) return status;
-    for (int alg = TULLE_ALG_AUTO + 1; alg < TULLE_ALG_COUNT && status == TULLE_OK; alg++) {
-        if (options && options->asynchronous && tulle__policy_of((tulle_alg)alg)->source != TULLE__SOURCE_FETCH)
-            continue;
-        status = predict(&c, (tulle_alg)alg, &p);
-        if (status == TULLE_OK && p.suits && (!found.suits || p.seconds < clearly((tulle_alg)alg) * found.seconds))
+    for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && status == TULLE_OK; alg++) {
+        if (options->asynchronous && tulle__policy_of((tulle_product_alg)alg)->source != TULLE__SOURCE_FETCH) continue;
+        status = predict(&c, (tulle_product_alg)alg, &p);
+        if (status == TULLE_OK && p.suits &&
+            (!found.suits || p.seconds < clearly((tulle_product_alg)alg) * found.seconds))
             found = p;
     }
     tulle__costs_fini(&c);
@@ -214,10 +216,12 @@ tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine 
 }
 
 tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine *machine,
-    const tulle_model_options *options, tulle_alg alg, double *multiplications, double *bytes)
+    const tulle_model_options *options, tulle_product_alg alg, double *multiplications, double *bytes)
 {
+    tulle_model_options own;
     if (TULLE__NULL(census) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(multiplications) ||
-        TULLE__NULL(bytes) || (options && TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1)))
+        TULLE__NULL(bytes) || TULLE__OPTIONS(options, &own) ||
+        TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;
     tulle__burden *load = NULL;

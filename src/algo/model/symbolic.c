@@ -12,7 +12,7 @@
 
 enum { CELLS = 1 << 18 };
 
-static const tulle_alg counted[2] = {TULLE_ALG_STATIONARY_A, TULLE_ALG_STATIONARY_B};
+static const tulle_product_alg counted[2] = {TULLE_PRODUCT_STATIONARY_A, TULLE_PRODUCT_STATIONARY_B};
 
 /* The units of C tile (i, j) in the order of PEs and jobs: k, and the first k of its job. */
 struct order {
@@ -22,7 +22,7 @@ struct order {
 
 struct count {
     tulle_census *census;
-    tulle_mat *A, *B;
+    const tulle_mat *A, *B;
     tulle__fetch *fetch; /* [tiles of B]: all are held */
     tulle_tile *tile;    /* [tiles of B] */
     int64_t *from, *to;  /* [rows of B]: the entries in the tile column of C */
@@ -186,7 +186,7 @@ out:
     return status;
 }
 
-tulle_status tulle__census_count_result(tulle_census *census, tulle_mat *A, tulle_mat *B)
+tulle_status tulle__census_count_result(tulle_census *census, const tulle_mat *A, const tulle_mat *B)
 {
     tulle_status status;
     struct count x = {.census = census, .A = A, .B = B, .row = 1};

@@ -57,7 +57,8 @@ struct piece {
 };
 
 /* The multiplications of all own entries of A in the columns of a piece of B. at: the next entry of each own row. */
-static tulle_status add_work(tulle_census *c, tulle_mat *A, const struct piece *b, int64_t *at, struct sample *sample)
+static tulle_status add_work(
+    tulle_census *c, const tulle_mat *A, const struct piece *b, int64_t *at, struct sample *sample)
 {
     const tulle__operands *o = &c->operands;
     const tulle_layout *l = o->A->layout;
@@ -89,7 +90,7 @@ static tulle_status add_work(tulle_census *c, tulle_mat *A, const struct piece *
 }
 
 /* Where each row of own tiles of A begins; at NULL: only counts the rows. */
-static tulle_status start_rows(tulle_mat *A, int64_t *at, int64_t *rows)
+static tulle_status start_rows(const tulle_mat *A, int64_t *at, int64_t *rows)
 {
     *rows = 0;
     for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) {
@@ -121,7 +122,7 @@ static void count_lengths(const tulle_census *c, const struct piece *b)
  * Every PE walks down each tile column of B, a tile and some rows at a time, beside its own rows of A, whose columns
  * ascend as well.
  */
-tulle_status tulle__census_count_work(tulle_census *c, tulle_mat *A, tulle_mat *B)
+tulle_status tulle__census_count_work(tulle_census *c, const tulle_mat *A, const tulle_mat *B)
 {
     tulle_status status;
     const tulle__operands *o = &c->operands;

@@ -47,7 +47,7 @@ void tulle__charge_spgemm(tulle__inbox *inbox, const tulle__spgemm_task *task, i
     work->memory += (multiplications + (double)nnz) * entry + row_bytes(task->m);
 }
 
-void tulle__charge_scale(tulle__inbox *inbox, const tulle_tile *C, double beta)
+void tulle__charge_scale(tulle__inbox *inbox, const tulle_own_tile *C, double beta)
 {
     inbox->work.memory += (beta == 0 ? 1 : 2) * (double)C->nnz * (double)tulle_type_size(C->type);
 }

@@ -20,7 +20,7 @@ void tulle__charge_spmm(tulle__inbox *inbox, const tulle__spmm_task *task);
 void tulle__charge_spgemm(tulle__inbox *inbox, const tulle__spgemm_task *task, int64_t nnz);
 
 /* beta C */
-void tulle__charge_scale(tulle__inbox *inbox, const tulle_tile *C, double beta);
+void tulle__charge_scale(tulle__inbox *inbox, const tulle_own_tile *C, double beta);
 /* Bytes added to C, copied. */
 void tulle__charge_add(tulle__inbox *inbox, int64_t bytes);
 void tulle__charge_copy(tulle__inbox *inbox, int64_t bytes);

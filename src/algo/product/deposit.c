@@ -9,7 +9,7 @@
 
 /* A result laid out as a tile in a private block, or in a panel. */
 struct block_place {
-    const tulle_plan *plan;
+    const tulle_product *plan;
     tulle__panel *panel; /* NULL: a block */
     char *block;
 };
@@ -17,7 +17,7 @@ struct block_place {
 static tulle_status place_block(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
 {
     struct block_place *place = context;
-    const tulle_plan *plan = place->plan;
+    const tulle_product *plan = place->plan;
     tulle__csr_offsets o = tulle__csr_offsets_of(m, nnz, plan->C->type);
     tulle_status status = TULLE_OK;
     if (!place->panel)
@@ -50,7 +50,7 @@ static tulle_status settle_tile(void *context, int64_t m, int64_t nnz, tulle__cs
 {
     (void)m;
     const struct tile_place *place = context;
-    tulle_tile tile;
+    tulle_own_tile tile;
     tulle_status status = tulle__mat_settle(place->C, place->i, place->j, nnz, &tile);
     if (status == TULLE_OK) *C = tulle__tile_csr_result(&tile, nnz);
     return status;
@@ -76,9 +76,9 @@ tulle__csr_result tulle__block_result(const tulle__exec *x, int64_t rows, int64_
 int tulle__add_old(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs)
 {
     tulle_tile old;
-    if (x->plan->beta == 0 || tulle_mat_tile(x->plan->operands.C, i, j, &old) != TULLE_OK || !old.nnz) return pairs;
-    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__tile_csr(&old), .scale = x->plan->beta};
-    if (TULLE__PLANTED(beta_squared)) x->pair[pairs].scale *= x->plan->beta;
+    if (x->plan->job_beta == 0 || tulle_mat_tile(x->plan->operands.C, i, j, &old) != TULLE_OK || !old.nnz) return pairs;
+    x->pair[pairs] = (tulle__spgemm_pair){.B = tulle__tile_csr(&old), .scale = x->plan->job_beta};
+    if (TULLE__PLANTED(beta_squared)) x->pair[pairs].scale *= x->plan->job_beta;
     x->pair[pairs].B.rowptr += row;
     x->pair[pairs].A.m = x->pair[pairs].B.m = rows;
     return pairs + 1;
@@ -100,20 +100,18 @@ out:
 
 tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t rows, int pairs)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle__spgemm_task task = {.type = plan->operands.C->type,
         .m = rows,
         .n = tulle__tile_cols(plan->operands.C, j),
         .npairs = pairs,
         .pair = x->pair,
         .unsorted = plan->operands.C->unordered};
-    tulle_tile C;
-    tulle_status status = tulle_mat_tile(plan->operands.C, i, j, &C);
+    tulle_own_tile C;
+    tulle_status status = tulle_mat_own_tile(plan->operands.C, i, j, &C);
     if (status != TULLE_OK || !C.nnz) return status;
-    tulle__csr_result result = {.nnz = C.rowptr[row + rows] - C.rowptr[row],
-        .rowptr = (int64_t *)(uintptr_t)(C.rowptr + row),
-        .colind = (int32_t *)(uintptr_t)C.colind,
-        .val = C.val};
+    tulle__csr_result result = {
+        .nnz = C.rowptr[row + rows] - C.rowptr[row], .rowptr = C.rowptr + row, .colind = C.colind, .val = C.val};
     tulle__charge_spgemm(&x->inbox, &task, result.nnz);
     status = count_multiplications(x, &task);
     return status == TULLE_OK ? plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result) : status;
@@ -121,7 +119,7 @@ tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t
 
 tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle__spgemm_task task = {.type = plan->operands.C->type,
         .m = tulle__tile_rows(plan->operands.C, i),
         .n = tulle__tile_cols(plan->operands.C, j),
@@ -146,7 +144,7 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
 
 static tulle_status make_block(tulle__exec *x, int64_t rows, int j, int pairs, struct block_place *place, int64_t *nnz)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle__spgemm_task task = {.type = plan->operands.C->type,
         .m = rows,
         .n = tulle__tile_cols(plan->operands.C, j),
@@ -169,7 +167,7 @@ tulle_status tulle__into_panel(tulle__exec *x, int64_t rows, int j, int pairs, t
 
 tulle_status tulle__into_block(tulle__exec *x, int64_t rows, int j, int pairs, int64_t *nnz, char **block)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle__spgemm_task task = {.type = plan->operands.C->type,
         .m = rows,
         .n = tulle__tile_cols(plan->operands.C, j),

@@ -19,7 +19,7 @@
 /* What others of the node wait for. */
 static tulle_status serve_shelves(tulle__exec *x, int *done)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle__shelves *shelves = tulle__needs_shelves(plan->needs);
     *done = 1;
     if (!shelves) return TULLE_OK;
@@ -60,7 +60,7 @@ out:
 static tulle_status receive_rest(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     int64_t start = tulle__now(x->plan->comm), busy = x->inbox.accumulate_ns;
     for (int turns = 0; x->own_units + x->inbox.received < plan->units;) {
         int64_t before = x->inbox.received;
@@ -78,7 +78,7 @@ out:
     return status;
 }
 
-static tulle_status begin(tulle__exec *x, tulle_plan *plan)
+static tulle_status begin(tulle__exec *x, tulle_product *plan)
 {
     tulle_status status;
     size_t group = (size_t)plan->group;
@@ -95,7 +95,7 @@ static tulle_status begin(tulle__exec *x, tulle_plan *plan)
     TULLE_TRY(tulle__needs_refresh(plan->needs, &plan->operands, &copied));
     tulle__charge_copy(&x->inbox, copied);
     int once =
-        plan->policy->by_chain || (plan->policy->alg == TULLE_ALG_STATIONARY_C && !tulle__needs_give(plan->needs));
+        plan->policy->by_chain || (plan->policy->alg == TULLE_PRODUCT_STATIONARY_C && !tulle__needs_give(plan->needs));
     for (int t = 0; t < plan->ntargets; t++) {
         plan->target[t].scaled = 0;
         plan->target[t].placed = x->inbox.reuse && plan->steal; /* all rows have their places */
@@ -122,15 +122,15 @@ static void end(tulle__exec *x)
 }
 
 /* Everything between the first and the last meeting. */
-static tulle_status execute(tulle__exec *x, tulle_plan *plan)
+static tulle_status execute(tulle__exec *x, tulle_product *plan)
 {
     tulle_status status;
     x->inbox.plan = plan;
     int known = plan->known_A && plan->known_A == plan->A->structure && plan->known_B == plan->B->structure &&
                 plan->known_C == plan->C->structure;
     known |= TULLE__PLANTED(stale_structure) && plan->known_A;
-    x->inbox.reuse = known && plan->sparse && (!plan->steal || plan->policy->by_chain) && plan->phases.whole &&
-                     plan->options.beta == 0;
+    x->inbox.reuse =
+        known && plan->sparse && (!plan->steal || plan->policy->by_chain) && plan->phases.whole && plan->beta == 0;
     x->reused = x->inbox.reuse || (known && !plan->sparse);
     if (!x->inbox.reuse) tulle__plan_forget(plan);
     TULLE_TRY(begin(x, plan));
@@ -155,16 +155,16 @@ out:
 }
 
 /* Operands' rows must ascend, those of C where they are added to. Agreed. */
-static tulle_status order_operands(const tulle_plan *plan)
+static tulle_status order_operands(const tulle_product *plan)
 {
     tulle_status status = tulle__mat_order(plan->A);
     if (status == TULLE_OK) status = tulle__mat_order(plan->B);
-    if (status == TULLE_OK && plan->options.beta != 0) status = tulle__mat_order(plan->C);
+    if (status == TULLE_OK && plan->beta != 0) status = tulle__mat_order(plan->C);
     return status;
 }
 
 /* The current range of columns; `start` is when the call for it began. Agreed. */
-static tulle_status execute_range(tulle_plan *plan, int64_t start, tulle_report *report)
+static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_product_report *report)
 {
     tulle__exec x = {.plan = NULL};
     tulle_comm *comm = plan->comm;
@@ -193,7 +193,9 @@ static tulle_status execute_range(tulle_plan *plan, int64_t start, tulle_report 
             plan->multiplications = x.multiplications;
             plan->largest = x.largest;
         }
-        if (!x.inbox.reuse) {
+        if (plan->sparse && plan->beta != 0) {
+            plan->known_A = 0; /* C has the structure of the old C, too */
+        } else if (!x.inbox.reuse) {
             plan->known_A = plan->A->structure;
             plan->known_B = plan->B->structure;
             plan->known_C = plan->C->structure;
@@ -214,9 +216,17 @@ static tulle_status execute_range(tulle_plan *plan, int64_t start, tulle_report 
     return status;
 }
 
-tulle_status tulle_product_next(tulle_plan *plan, tulle_columns *columns, tulle_report *report)
+static void set_scalars(tulle_product *plan, double alpha, double beta)
 {
-    if (TULLE__NULL(plan)) return TULLE_ERR_ARG;
+    plan->alpha = alpha;
+    plan->beta = beta;
+    plan->job_beta = plan->slices.layer_of ? 0 : beta;
+}
+
+tulle_status tulle_product_next(tulle_product *plan, double alpha, tulle_columns *columns, tulle_product_report *report)
+{
+    if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
+    set_scalars(plan, alpha, 0);
     tulle__phases *p = &plan->phases;
     int64_t start = tulle__now(plan->comm);
     tulle_status status;
@@ -235,9 +245,10 @@ tulle_status tulle_product_next(tulle_plan *plan, tulle_columns *columns, tulle_
     return TULLE_OK;
 }
 
-tulle_status tulle_plan_execute(tulle_plan *plan, tulle_report *report)
+tulle_status tulle_product_execute(tulle_product *plan, double alpha, double beta, tulle_product_report *report)
 {
-    if (TULLE__NULL(plan)) return TULLE_ERR_ARG;
+    if (TULLE__NULL_AS(plan, "product")) return TULLE_ERR_ARG;
+    set_scalars(plan, alpha, beta);
     tulle__phases *p = &plan->phases;
     if (p->expected > 1 || p->known)
         return tulle__fail(TULLE_ERR_LIMIT,

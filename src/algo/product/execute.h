@@ -20,7 +20,7 @@ typedef struct tulle__job {
 } tulle__job;
 
 typedef struct tulle__exec {
-    tulle_plan *plan;
+    tulle_product *plan;
     tulle__inbox inbox;
     tulle__schedule schedule;
     int reused;       /* no symbolic work is done */

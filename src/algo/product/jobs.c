@@ -14,7 +14,7 @@ int64_t tulle__jobs_planned(const tulle__exec *x)
 }
 
 /* Jobs that may be started at a time: local ones take no memory, so that remote ones can be found far ahead. */
-static int ring_size(const tulle_plan *plan, int64_t jobs)
+static int ring_size(const tulle_product *plan, int64_t jobs)
 {
     int64_t size = plan->direct || plan->lookahead == 0 ? 1 : plan->lookahead + (int64_t)RING_MAX;
     return (int)(jobs < 1 ? 1 : size < jobs ? size : jobs);
@@ -23,7 +23,7 @@ static int ring_size(const tulle_plan *plan, int64_t jobs)
 tulle_status tulle__jobs_init(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     size_t group = (size_t)plan->group;
     if (plan->steal || plan->panels) {
         x->depth = 1 + plan->lookahead;
@@ -90,7 +90,7 @@ static struct again again(const tulle__exec *x, const tulle__job *last, const tu
 static tulle_status start_job(tulle__exec *x, int nk, const tulle__errand *errand)
 {
     tulle_status status = TULLE_OK;
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     int64_t start = tulle__now(plan->comm);
     tulle__job *job = free_job(x);
     job->nk = job->remote = 0;

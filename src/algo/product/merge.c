@@ -67,7 +67,7 @@ static int summands(tulle__exec *x, const tulle__target *target, int64_t row, in
                 .val = r.val},
             .scale = 1};
     }
-    if (TULLE__PLANTED(merged_twice) && pairs && x->plan->beta == 0) x->pair[pairs] = x->pair[pairs - 1], pairs++;
+    if (TULLE__PLANTED(merged_twice) && pairs && x->plan->job_beta == 0) x->pair[pairs] = x->pair[pairs - 1], pairs++;
     return tulle__add_old(x, target->i, target->j, row, rows, pairs);
 }
 

@@ -45,13 +45,13 @@ out:
 
 tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
 {
-    tulle_plan *plan = x->plan;
-    tulle_tile tile;
+    tulle_product *plan = x->plan;
+    tulle_own_tile tile;
     target->scaled = 1;
-    tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &tile);
+    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &tile);
     if (status != TULLE_OK) return status;
-    tulle__charge_scale(&x->inbox, &tile, plan->beta);
-    return tulle__scale_tile(plan, &tile, plan->beta);
+    tulle__charge_scale(&x->inbox, &tile, plan->job_beta);
+    return tulle__scale_tile(plan, &tile, plan->job_beta);
 }
 
 /* Rows [r0, r0 + rows) of the job's product into memory that begins with row r0. */
@@ -78,7 +78,7 @@ static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
         .C = to,
         .c_row = row_step,
         .c_col = col_step,
-        .alpha = x->plan->options.alpha,
+        .alpha = x->plan->alpha,
         .beta = beta};
     tulle__charge_spmm(&x->inbox, &task);
     return x->plan->context->kernels->spmm(x->plan->context->pool, &task);
@@ -106,12 +106,12 @@ static tulle_status keep_dense(tulle__exec *x, const tulle__job *job)
 
 static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__target *target)
 {
-    tulle_tile C;
-    tulle_status status = tulle_mat_tile(x->plan->operands.C, job->i, job->j, &C);
+    tulle_own_tile C;
+    tulle_status status = tulle_mat_own_tile(x->plan->operands.C, job->i, job->j, &C);
     if (status != TULLE_OK || !C.nnz) return status;
     if (x->plan->steal && !x->plan->policy->by_chain && x->plan->options.deterministic) return keep_dense(x, job);
     if (!job->nk) return target->scaled ? TULLE_OK : tulle__scale_target(x, target);
-    double beta = target->scaled && !TULLE__PLANTED(beta_twice) ? 1 : x->plan->beta;
+    double beta = target->scaled && !TULLE__PLANTED(beta_twice) ? 1 : x->plan->job_beta;
     target->scaled = !x->plan->policy->by_chain; /* jobs about other rows are each the first */
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
     tulle_gidx first, rows;
@@ -124,7 +124,7 @@ static tulle_status own_dense(tulle__exec *x, const tulle__job *job, tulle__targ
 static tulle_status send_dense(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     size_t size = tulle_type_size(plan->operands.C->type);
     tulle_gidx first, rows_of, n = tulle__tile_cols(plan->operands.C, job->j);
     tulle_gidx most = (tulle_gidx)(tulle__arena_panel_bytes(plan->arena) / (size * (size_t)(n > 0 ? n : 1)));
@@ -166,7 +166,7 @@ static tulle_status pairs_of_job(tulle__exec *x, const tulle__job *job, tulle_gi
     TULLE_TRY(tulle__room_for_pairs(x, job->nk + 1));
     TULLE_TRY(rows_of_job(x, job, first, rows));
     for (int n = 0; n < job->nk; n++) {
-        x->pair[n] = (tulle__spgemm_pair){.A = x->a[n], .B = x->b[n], .scale = x->plan->options.alpha};
+        x->pair[n] = (tulle__spgemm_pair){.A = x->a[n], .B = x->b[n], .scale = x->plan->alpha};
         x->pair[n].A.rowptr += *first;
         x->pair[n].A.m = *rows;
     }
@@ -195,7 +195,7 @@ out:
 }
 
 /* Where the block of a partial result is kept until the next execution, if this plan has the same jobs then. */
-static tulle_status sent_of_job(tulle_plan *plan, const tulle__job *job, tulle__sent **sent)
+static tulle_status sent_of_job(tulle_product *plan, const tulle__job *job, tulle__sent **sent)
 {
     tulle_status status = TULLE_OK;
     if (job->number >= plan->sent_room) {
@@ -258,7 +258,7 @@ out:
 static tulle_status send_sparse(tulle__exec *x, const tulle__job *job)
 {
     tulle_status status = TULLE_OK;
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     tulle__sent once = {0, NULL}, *sent = &once;
     tulle_gidx first, rows;
     /* phases are where memory is short: a block is gone as soon as it has been copied */
@@ -282,7 +282,7 @@ out:
 /* What a job's product becomes. */
 static tulle_status dispose(tulle__exec *x, const tulle__job *job)
 {
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     int index = plan->target_of[tulle__tile_index(plan->operands.C, job->i, job->j)];
     if (index < 0) return plan->sparse ? send_sparse(x, job) : send_dense(x, job);
     x->own_units += job->units;
@@ -307,7 +307,7 @@ tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job)
 tulle_status tulle__multiply_finish(tulle__exec *x)
 {
     tulle_status status = TULLE_OK;
-    tulle_plan *plan = x->plan;
+    tulle_product *plan = x->plan;
     int64_t start = tulle__kernel_begin(plan->comm);
     if (plan->sparse) {
         for (int t = 0; t < plan->ntargets; t++)

@@ -49,21 +49,21 @@ tulle_status tulle__target_part(tulle__target *target, int rank, int key, int64_
  * Rows of the panel are those of a row-major tile, or those that were given away, one below the other; C may be of
  * either order. A partial result of another PE's own units has the key of none of my tiles of A.
  */
-static tulle_status add_dense(tulle_plan *plan, int tile, int key, int64_t offset, int64_t length, const char *data)
+static tulle_status add_dense(tulle_product *plan, int tile, int key, int64_t offset, int64_t length, const char *data)
 {
-    tulle_tile C;
+    tulle_own_tile C;
     const tulle__kernels *kernels = plan->context->kernels;
     const tulle__target *target = &plan->target[plan->target_of[tile]];
     const tulle__cut *cut = tulle__needs_cut(plan->needs, target->i, key, target->j);
-    tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &C);
+    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
     if (status != TULLE_OK) return status;
     int64_t size = (int64_t)tulle_type_size(C.type), row = C.n * size;
     int64_t first = row ? offset / row : 0, count = row ? length / row : 0;
     int64_t row_step = C.order == TULLE_ROW_MAJOR ? C.ld : 1, col_step = C.order == TULLE_ROW_MAJOR ? 1 : C.ld;
-    if (plan->policy->by_chain && plan->beta != 1) { /* they come once, and nobody has made them beta C yet */
+    if (plan->policy->by_chain && plan->job_beta != 1) { /* they come once, and nobody has made them beta C yet */
         int by_row = C.order == TULLE_ROW_MAJOR;
         TULLE_TRY(kernels->scale(plan->context->pool, C.type, by_row ? count : C.n, by_row ? C.n : count, C.ld,
-            plan->beta, (char *)C.val + (size_t)(first * row_step * size)));
+            plan->job_beta, (char *)C.val + (size_t)(first * row_step * size)));
     }
     for (int64_t n = 0, rows = cut ? 1 : count; n < count; n += rows)
         kernels->add(C.type, rows, C.n, data + n * row,
@@ -116,7 +116,7 @@ tulle_status tulle__inbox_add_kept(tulle__inbox *inbox)
     return TULLE_OK;
 }
 
-tulle_status tulle__partial_block(const tulle_plan *plan, int64_t rows, int64_t nnz, char **block)
+tulle_status tulle__partial_block(const tulle_product *plan, int64_t rows, int64_t nnz, char **block)
 {
     tulle__csr_offsets o = tulle__csr_offsets_of(rows, nnz, plan->C->type);
     int hollow = tulle__is_hollow(plan->comm);
@@ -132,7 +132,7 @@ tulle_status tulle__partial_block(const tulle_plan *plan, int64_t rows, int64_t 
 /* What a record announces, to where it stays. */
 static tulle_status take_bytes(tulle__inbox *inbox, const struct record *record, char *to)
 {
-    tulle_plan *plan = inbox->plan;
+    tulle_product *plan = inbox->plan;
     const char *data = tulle__direct(plan->comm, &record->panel);
     if (data) {
         tulle__kernel_begin(plan->comm);
@@ -151,7 +151,7 @@ static tulle_status take_bytes(tulle__inbox *inbox, const struct record *record,
 static tulle_status find_part(tulle__inbox *inbox, const struct record *record, char **to)
 {
     tulle_status status;
-    tulle_plan *plan = inbox->plan;
+    tulle_product *plan = inbox->plan;
     tulle__target *target = &plan->target[plan->target_of[record->tile]];
     tulle__part *part;
     TULLE_TRY(tulle__target_part(target, record->rank, record->key, record->row, record->rows, &part));
@@ -168,12 +168,12 @@ out:
 }
 
 /* Values of whole rows of a tile whose structure is known: they are final, and their place is there already. */
-static tulle_status find_values(const tulle_plan *plan, const struct record *record, char **to)
+static tulle_status find_values(const tulle_product *plan, const struct record *record, char **to)
 {
-    tulle_tile C;
+    tulle_own_tile C;
     const tulle__target *target = &plan->target[plan->target_of[record->tile]];
     tulle__csr_offsets o = tulle__csr_offsets_of(record->rows, record->nnz, plan->operands.C->type);
-    tulle_status status = tulle_mat_tile(plan->operands.C, target->i, target->j, &C);
+    tulle_status status = tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C);
     if (status != TULLE_OK) return status;
     *to = (char *)C.val + (uint64_t)C.rowptr[record->row] * tulle_type_size(C.type) + (uint64_t)record->offset - o.val;
     return TULLE_OK;
@@ -193,12 +193,12 @@ out:
 }
 
 /* Where whole rows of C that are final lie one behind the other in the tile as in the panel; NULL: they do not. */
-static char *final_rows(const tulle_plan *plan, const struct record *record)
+static char *final_rows(const tulle_product *plan, const struct record *record)
 {
-    tulle_tile C;
+    tulle_own_tile C;
     const tulle__target *target = &plan->target[plan->target_of[record->tile]];
-    if (!plan->policy->by_chain || plan->beta != 0 ||
-        tulle_mat_tile(plan->operands.C, target->i, target->j, &C) != TULLE_OK)
+    if (!plan->policy->by_chain || plan->job_beta != 0 ||
+        tulle_mat_own_tile(plan->operands.C, target->i, target->j, &C) != TULLE_OK)
         return NULL;
     return C.order == TULLE_ROW_MAJOR && C.ld == C.n ? (char *)C.val + record->offset : NULL;
 }
@@ -206,7 +206,7 @@ static char *final_rows(const tulle_plan *plan, const struct record *record)
 static tulle_status receive_dense(tulle__inbox *inbox, const struct record *record)
 {
     tulle_status status = TULLE_OK;
-    tulle_plan *plan = inbox->plan;
+    tulle_product *plan = inbox->plan;
     const char *data = tulle__direct(plan->comm, &record->panel);
     char *rows = final_rows(plan, record);
     if (rows) {
@@ -261,7 +261,7 @@ tulle_status tulle__inbox_serve(void *context)
     return status;
 }
 
-static int owner_of(const tulle_plan *plan, int tile)
+static int owner_of(const tulle_product *plan, int tile)
 {
     return plan->operands.C->layout->owner[tile];
 }
@@ -269,7 +269,7 @@ static int owner_of(const tulle_plan *plan, int tile)
 tulle_status tulle__partial_push(tulle__inbox *inbox, const tulle__partial *partial, const tulle__panel *panel,
     int64_t offset, int64_t length, int last)
 {
-    tulle_plan *plan = inbox->plan;
+    tulle_product *plan = inbox->plan;
     struct record record = {.panel = panel->place,
         .ack = panel->ack,
         .at = panel->at,

@@ -20,7 +20,7 @@ typedef struct tulle__kept {
 
 /* One execution's receiving side. */
 typedef struct tulle__inbox {
-    tulle_plan *plan;
+    tulle_product *plan;
     int reuse;        /* values only */
     int64_t received; /* units in complete partial results */
     int64_t sent;     /* partial results of this PE */
@@ -49,7 +49,7 @@ tulle_status tulle__partial_send(
  * A private block for the arrays of a sparse partial result. Where values are not held there are only row pointers,
  * which pretend rows of equal length until who makes the result writes better ones.
  */
-tulle_status tulle__partial_block(const tulle_plan *plan, int64_t rows, int64_t nnz, char **block);
+tulle_status tulle__partial_block(const tulle_product *plan, int64_t rows, int64_t nnz, char **block);
 
 /* A panel that the caller fills itself: rows of a dense partial. `last` tells that the partial is complete. */
 tulle_status tulle__partial_push(tulle__inbox *inbox, const tulle__partial *partial, const tulle__panel *panel,

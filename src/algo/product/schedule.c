@@ -14,7 +14,7 @@ static int is_remote(const tulle__operands *o, int i, int k, int j)
  * What of a chain belongs to one kind. Jobs of one k are sorted each by itself; of longer ones the owner of the C tile
  * counts how many will come, so a chain stays together, remote if any of its tiles is. Returns 0 if nothing is left.
  */
-static int keep_kind(const tulle_plan *plan, tulle__chain *chain, int kind)
+static int keep_kind(const tulle_product *plan, tulle__chain *chain, int kind)
 {
     int remote = 0, kept = 0;
     if (plan->direct || chain->nk == 0) return kind == LOCAL;
@@ -29,7 +29,7 @@ static int keep_kind(const tulle_plan *plan, tulle__chain *chain, int kind)
 }
 
 /* Bytes to be fetched for C[i,j] += A[i,k] B[k,j], or the multiplications expected. */
-static double weight_of(const tulle_plan *plan, int i, int k, int j, int kind)
+static double weight_of(const tulle_product *plan, int i, int k, int j, int kind)
 {
     const tulle__operands *o = &plan->operands;
     if (kind == REMOTE)
@@ -39,7 +39,7 @@ static double weight_of(const tulle_plan *plan, int i, int k, int j, int kind)
     return nnz_a * nnz_b / (double)tulle__tile_rows(o->B, k);
 }
 
-static void weigh_next(const tulle_plan *plan, tulle__stream *stream, int kind)
+static void weigh_next(const tulle_product *plan, tulle__stream *stream, int kind)
 {
     const tulle__chain *chain = &stream->chain;
     stream->next = 0;
@@ -48,7 +48,7 @@ static void weigh_next(const tulle_plan *plan, tulle__stream *stream, int kind)
 }
 
 /* Goes on to the next job of that kind. */
-static void advance(const tulle_plan *plan, tulle__stream *stream, int kind)
+static void advance(const tulle_product *plan, tulle__stream *stream, int kind)
 {
     if (!stream->live || stream->at == stream->chain.nk) {
         do {
@@ -59,7 +59,7 @@ static void advance(const tulle_plan *plan, tulle__stream *stream, int kind)
     if (stream->live) weigh_next(plan, stream, kind);
 }
 
-static void rewind_stream(const tulle_plan *plan, tulle__stream *stream, int kind)
+static void rewind_stream(const tulle_product *plan, tulle__stream *stream, int kind)
 {
     stream->cursor = (tulle__cursor){
         .policy = plan->policy, .operands = &plan->operands, .rank = plan->comm->rank, .k = stream->cursor.k};
@@ -69,7 +69,7 @@ static void rewind_stream(const tulle_plan *plan, tulle__stream *stream, int kin
 }
 
 /* Leaves the head job behind; its k are copied out if k is not NULL. Returns their number. */
-static int pass_job(const tulle_plan *plan, tulle__stream *stream, int kind, int *k)
+static int pass_job(const tulle_product *plan, tulle__stream *stream, int kind, int *k)
 {
     int nk = 0;
     for (; nk < plan->group && stream->at < stream->chain.nk; nk++, stream->at++)
@@ -79,7 +79,7 @@ static int pass_job(const tulle_plan *plan, tulle__stream *stream, int kind, int
     return nk;
 }
 
-tulle_status tulle__schedule_init(tulle__schedule *schedule, tulle_plan *plan)
+tulle_status tulle__schedule_init(tulle__schedule *schedule, tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
     schedule->plan = plan;

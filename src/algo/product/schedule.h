@@ -21,12 +21,12 @@ typedef struct tulle__stream {
 } tulle__stream;
 
 typedef struct tulle__schedule {
-    tulle_plan *plan;
+    tulle_product *plan;
     tulle__stream stream[2]; /* local, remote */
 } tulle__schedule;
 
 /* Also counts the jobs, by going through all chains once. */
-tulle_status tulle__schedule_init(tulle__schedule *schedule, tulle_plan *plan);
+tulle_status tulle__schedule_init(tulle__schedule *schedule, tulle_product *plan);
 void tulle__schedule_fini(tulle__schedule *schedule);
 
 /* All jobs of this PE, taken or not. */

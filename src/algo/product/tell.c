@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-static tulle_spread spread_of(const double *all, int size, int stride)
+static tulle_imbalance spread_of(const double *all, int size, int stride)
 {
-    tulle_spread s = {all[0], 0};
+    tulle_imbalance s = {all[0], 0};
     for (int r = 0; r < size; r++) {
         double v = all[r * stride];
         if (v > s.max) s.max = v;
@@ -16,15 +16,15 @@ static tulle_spread spread_of(const double *all, int size, int stride)
     return s;
 }
 
-static tulle_spread add_spreads(tulle_spread x, tulle_spread y)
+static tulle_imbalance add_spreads(tulle_imbalance x, tulle_imbalance y)
 {
-    return (tulle_spread){x.max + y.max, x.mean + y.mean};
+    return (tulle_imbalance){x.max + y.max, x.mean + y.mean};
 }
 
-void tulle_report_add(tulle_report *sum, const tulle_report *one)
+void tulle_product_report_add(tulle_product_report *sum, const tulle_product_report *one)
 {
     if (TULLE__NULL(sum) || TULLE__NULL(one)) return;
-    tulle_report before = *sum;
+    tulle_product_report before = *sum;
     double flops = (double)(before.flops + one->flops), share = flops > 0 ? (double)one->flops / flops : 0;
     *sum = *one;
     if (!before.phases) return; /* it described none */
@@ -77,8 +77,8 @@ static int64_t sum_of(const double *all, int size, int stride)
     return (int64_t)(spread_of(all, size, stride).mean * size + 0.5);
 }
 
-tulle_status tulle__tell(
-    tulle_plan *plan, const tulle__exec *x, int64_t elapsed, const tulle__counters *moved, tulle_report *report)
+tulle_status tulle__tell(tulle_product *plan, const tulle__exec *x, int64_t elapsed, const tulle__counters *moved,
+    tulle_product_report *report)
 {
     tulle_status status;
     int size = plan->comm->size;
@@ -105,8 +105,8 @@ tulle_status tulle__tell(
     mine[PAIR_BYTES] = (double)figures.bytes;
     mine[BOUND] = (double)figures.bound;
     TULLE_TRY(tulle_comm_allgather(plan->comm, mine, sizeof mine, all));
-    tulle_spread work = spread_of(all + WORK, size, FACTS);
-    *report = (tulle_report){.seconds = spread_of(all + SECONDS, size, FACTS).max,
+    tulle_imbalance work = spread_of(all + WORK, size, FACTS);
+    *report = (tulle_product_report){.seconds = spread_of(all + SECONDS, size, FACTS).max,
         .compute = spread_of(all + COMPUTE, size, FACTS),
         .communicate = spread_of(all + COMMUNICATE, size, FACTS),
         .accumulate = spread_of(all + ACCUMULATE, size, FACTS),
@@ -130,7 +130,7 @@ tulle_status tulle__tell(
         .greedy_pairs = sum_of(all + GREEDY, size, FACTS),
         .pair_bytes = sum_of(all + PAIR_BYTES, size, FACTS),
         .cover_bound = sum_of(all + BOUND, size, FACTS),
-        .replication = tulle_plan_replication(plan),
+        .replication = tulle_product_replication(plan),
         .unordered = plan->C->unordered,
         .predicted_seconds = plan->predicted};
 out:

@@ -6,7 +6,7 @@
 #include "algo/product/execute.h"
 
 /* The report of all PEs, the same on each. moved: by this one. Collective, without agreement. */
-tulle_status tulle__tell(
-    tulle_plan *plan, const tulle__exec *x, int64_t elapsed, const tulle__counters *moved, tulle_report *report);
+tulle_status tulle__tell(tulle_product *plan, const tulle__exec *x, int64_t elapsed, const tulle__counters *moved,
+    tulle_product_report *report);
 
 #endif

@@ -13,7 +13,7 @@
 
 #include <tulle/product.h>
 
-#include "algo/options.h"
+#include "algo/option_values.h"
 #include "algo/product/plan/phase.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -34,7 +34,7 @@ struct columns {
 
 /* Appends those of the rows of B that entries from .. to - 1 of a tile of A with first column `first` name. */
 static tulle_status add_rows(
-    tulle_mat *B, const tulle_tile *a, tulle_gidx first, int64_t from, int64_t to, struct columns *columns)
+    const tulle_mat *B, const tulle_tile *a, tulle_gidx first, int64_t from, int64_t to, struct columns *columns)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *l = B->layout;
@@ -68,7 +68,7 @@ static tulle_status add_rows(
 }
 
 /* The columns of row r of op(A) op(B) by its definition, sorted and unique, in a growing list. */
-static tulle_status row_structure(tulle_mat *A, tulle_mat *B, tulle_gidx r, struct columns *columns)
+static tulle_status row_structure(const tulle_mat *A, const tulle_mat *B, tulle_gidx r, struct columns *columns)
 {
     tulle_status status = TULLE_OK;
     int i = tulle__layout_find(A->layout->row_cut, A->layout->mt, r);
@@ -94,15 +94,15 @@ out:
 }
 
 /* Columns of tile column j that are to be checked: all, or those that a plan has made last. */
-static void columns_of(const tulle_plan *plan, const tulle_layout *l, int j, tulle_gidx *lo, tulle_gidx *hi)
+static void columns_of(const tulle_product *plan, const tulle_layout *l, int j, tulle_gidx *lo, tulle_gidx *hi)
 {
     *lo = 0;
     *hi = l->col_cut[j + 1] - l->col_cut[j];
     if (plan) tulle__phase_columns(plan, j, lo, hi);
 }
 
-static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, int i, int j, tulle_gidx local,
-    struct columns *columns, const tulle_layout *lc, tulle_gidx from, tulle_gidx to)
+static tulle_status sample_row(const tulle_mat *A, const tulle_mat *B, const tulle_tile *c, int i, int j,
+    tulle_gidx local, struct columns *columns, const tulle_layout *lc, tulle_gidx from, tulle_gidx to)
 {
     int64_t at = 0, lo = lc->col_cut[j] + from, hi = lc->col_cut[j] + to;
     tulle_gidx r = lc->row_cut[i] + local;
@@ -122,7 +122,8 @@ static tulle_status sample_row(tulle_mat *A, tulle_mat *B, const tulle_tile *c, 
 }
 
 /* All own rows ascend; some have exactly the structure of the product. */
-static tulle_status check_structure(tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_plan *plan)
+static tulle_status check_structure(
+    const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, const tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
     struct columns columns = {.list = NULL};
@@ -180,16 +181,22 @@ static tulle_status compare(const tulle_mat *C, const struct vectors *v, double 
     return TULLE_OK;
 }
 
+/* C = alpha op(A) op(B) */
+struct factors {
+    double alpha;
+    const tulle_mat *A, *B, *C;
+    tulle_op op_a, op_b;
+};
+
 /* plan: NULL, or the one whose columns C holds: only those are looked at. */
-static tulle_status check(
-    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *o, const tulle_plan *plan, double *error)
+static tulle_status check(const struct factors *o, const tulle_product *plan, double *error)
 {
+    const tulle_mat *A = o->A, *B = o->B, *C = o->C;
     tulle_status status;
     struct vectors v = {0};
     size_t m = (size_t)C->layout->m, n = (size_t)C->layout->n;
     size_t k = (size_t)(o->op_a == TULLE_OP_N ? A->layout->n : A->layout->m);
     double longest[3] = {0, 0, 0};
-    if (o->beta != 0) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a check with beta = %g: the old C is gone", o->beta);
     TULLE_TRY(tulle__wants_values(C->comm, "checking a product"));
     TULLE_TRY(tulle__alloc(n, 8, "check", &v.x));
     TULLE_TRY(tulle__alloc(n, 8, "check", &v.ones));
@@ -229,33 +236,43 @@ out:
     return status;
 }
 
-static tulle_status order(tulle_mat *A, tulle_mat *B, tulle_mat *C)
+/* Collective: rows of all three ascend. */
+static tulle_status order(const struct factors *x)
 {
-    tulle_status status = tulle__mat_order(A);
-    if (status == TULLE_OK) status = tulle__mat_order(B);
-    return status == TULLE_OK ? tulle__mat_order(C) : status;
+    tulle_status status = tulle__mat_order(x->A);
+    if (status == TULLE_OK) status = tulle__mat_order(x->B);
+    return status == TULLE_OK ? tulle__mat_order(x->C) : status;
 }
 
-tulle_status tulle_product_check(
-    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, double *error)
+tulle_status tulle_product_check_matrices(double alpha, const tulle_mat *A, tulle_op op_a, const tulle_mat *B,
+    tulle_op op_b, const tulle_mat *C, double *error)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL(error) || TULLE__PRODUCT_WRONG(options))
+    if (TULLE__NULL(A) || TULLE__OUTSIDE(op_a, TULLE_OP_T) || TULLE__NULL(B) || TULLE__OUTSIDE(op_b, TULLE_OP_T) ||
+        TULLE__NULL(C) || TULLE__NULL(error))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
-    tulle_product_options chosen = options ? *options : TULLE_PRODUCT_DEFAULT;
+    const struct factors x = {.alpha = alpha, .A = A, .B = B, .C = C, .op_a = op_a, .op_b = op_b};
     double found = 0;
-    tulle_status status = order(A, B, C);
-    if (status == TULLE_OK) status = tulle_comm_agree(C->comm, check(A, B, C, &chosen, NULL, &found));
+    tulle_status status = order(&x);
+    if (status == TULLE_OK) status = tulle_comm_agree(C->comm, check(&x, NULL, &found));
     *error = found;
     return status;
 }
 
-tulle_status tulle_plan_check(tulle_plan *plan, double *error)
+tulle_status tulle_product_check(tulle_product *plan, double *error)
 {
-    if (TULLE__NULL(plan) || TULLE__NULL(error)) return tulle__refuse(plan ? plan->comm : NULL);
+    if (TULLE__NULL_AS(plan, "product") || TULLE__NULL(error)) return tulle__refuse(plan ? plan->comm : NULL);
+    const struct factors x = {.alpha = plan->alpha,
+        .A = plan->A,
+        .B = plan->B,
+        .C = plan->C,
+        .op_a = plan->options.op_a,
+        .op_b = plan->options.op_b};
+    tulle_status status = TULLE_OK;
     double found = 0;
-    tulle_status status = order(plan->A, plan->B, plan->C);
-    if (status == TULLE_OK)
-        status = tulle_comm_agree(plan->comm, check(plan->A, plan->B, plan->C, &plan->options, plan, &found));
+    if (plan->beta != 0)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "a check with beta = %g: the old C is gone", plan->beta);
+    status = order(&x);
+    if (status == TULLE_OK) status = tulle_comm_agree(plan->comm, check(&x, plan, &found));
     *error = found;
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/product/watch.h"
 
-tulle__watch tulle__watch_range(const tulle_plan *plan, int64_t jobs)
+tulle__watch tulle__watch_range(const tulle_product *plan, int64_t jobs)
 {
     const tulle__phases *p = &plan->phases;
     tulle__meter *meter = tulle__comm_meter(plan->comm, 0);

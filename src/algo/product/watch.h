@@ -15,7 +15,7 @@ typedef struct tulle__watch {
  * The current range of columns (phase.h) begins, with that many jobs of this PE. All ranges to come are one piece of
  * work, unless another (writing what a range has made) comes between; how many they are is an estimate.
  */
-tulle__watch tulle__watch_range(const tulle_plan *plan, int64_t jobs);
+tulle__watch tulle__watch_range(const tulle_product *plan, int64_t jobs);
 
 /* That many more are done; never more than there are, where only the mean of what PEs will do is known. */
 static inline void tulle__watch_done(tulle__watch *watch, int64_t jobs)

@@ -172,7 +172,7 @@ tulle__slab tulle__slab_of(const struct tulle_stream *s, int k)
 tulle_status tulle__slab_workspace(const struct tulle_stream *s, int k, size_t *bytes)
 {
     const tulle__device_ops *ops = s->device->ops;
-    tulle_gidx most = s->options.separate ? 1 : s->options.cols;
+    tulle_gidx most = s->options.column_by_column ? 1 : s->options.cols;
     tulle_status status = TULLE_OK;
     *bytes = 0;
     for (tulle_gidx cols = 1; ops->workspace && cols <= most && status == TULLE_OK; cols += most > 1 ? most - 1 : 1) {

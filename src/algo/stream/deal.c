@@ -126,7 +126,7 @@ static tulle_status make_pieces(struct tulle_stream *s)
 /* Row pointers of a piece as they stand in their tile, or file. */
 static tulle_status read_pointers(struct tulle_stream *s, const tulle__piece *p, int64_t *to)
 {
-    tulle_mat *A = s->A;
+    const tulle_mat *A = s->A;
     if (p->tile < 0) return s->rows->ops->pointers(s->rows, p->row, p->rows + 1, to);
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, p->tile, 0)];
     if (!A->borrowed && !record->place.length) {
@@ -179,7 +179,7 @@ static tulle_status deal_packed(struct tulle_stream *s)
     tulle_mat *copy = NULL;
     tulle_layout *layout = NULL;
     tulle_status status;
-    if (!s->options.spread && lies_in_blocks(s)) return layout_as_is(s);
+    if (!s->options.rebalance && lies_in_blocks(s)) return layout_as_is(s);
     TULLE_TRY(tulle_comm_agree(s->comm, spread_matrix(s)));
     TULLE_TRY(tulle_comm_agree(s->comm, layout_of_cuts(s, s->layout->row_cut, s->n, &layout)));
     TULLE_TRY(tulle_mat_redistribute(s->A, layout, &copy));
@@ -197,7 +197,7 @@ tulle_status tulle__stream_deal(struct tulle_stream *s)
         status = deal_packed(s);
     else if (s->rows)
         status = spread_rows(s);
-    else if (s->options.spread)
+    else if (s->options.rebalance)
         status = spread_matrix(s);
     else
         status = layout_as_is(s);

@@ -47,7 +47,7 @@ static void start(tulle__feed *base, int slot, const tulle__stream_slab *slab, c
     tulle_tile tile = tulle__tile_in_place(s->A, i, 0);
     if (tile.colind) {
         memcpy(to, tile.colind + slab->entry, colind);
-        memcpy(to + feed->val[slot], (char *)tile.val + (size_t)slab->entry * size, (size_t)slab->entries * size);
+        memcpy(to + feed->val[slot], (const char *)tile.val + (size_t)slab->entry * size, (size_t)slab->entries * size);
         return;
     }
     const tulle__tile_record *record = &s->A->directory[tulle__tile_index(s->A, i, 0)];
@@ -68,9 +68,9 @@ static tulle_status wait(tulle__feed *base, int slot, const tulle__stream_slab *
     if (feed->in_place) {
         tulle_tile tile = tulle__tile_in_place(s->A, piece_of(base, slab)->tile, 0);
         if (slab->entries)
-            *arrived =
-                (tulle__arrived){.array = {[TULLE__COLIND] = tile.colind + slab->entry,
-                                     [TULLE__VAL] = (char *)tile.val + (size_t)slab->entry * tulle_type_size(s->type)}};
+            *arrived = (tulle__arrived){
+                .array = {[TULLE__COLIND] = tile.colind + slab->entry,
+                    [TULLE__VAL] = (const char *)tile.val + (size_t)slab->entry * tulle_type_size(s->type)}};
         return TULLE_OK;
     }
     if (feed->group[slot] >= 0) status = tulle__wait(s->comm, feed->group[slot]);

@@ -41,7 +41,7 @@ void tulle__packed_free(tulle__packed *packed)
 /* Of a half, lines and columns are counted from this PE's first one, as its own lines of Y are. */
 static void make_parts(struct tulle_stream *s, tulle__packed *packed, int nthreads)
 {
-    tulle_mat *A = s->A;
+    const tulle_mat *A = s->A;
     tulle_gidx b = s->format.block, shift = s->format.symmetric ? s->first_row : 0;
     for (int i = 0; i < A->layout->mt; i++) {
         if (!tulle__tile_is_mine(A, i, 0)) continue;

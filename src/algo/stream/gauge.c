@@ -110,7 +110,7 @@ static tulle_status time_kernel(struct tulle_stream *s, const tulle__arrived *ar
     size_t bytes = tulle__slab_bytes(s, s->slab[0].rows, s->slab[0].entries);
     double seconds[TRIES];
     tulle_status status = TULLE_OK, copied;
-    int beside = s->options.hide && s->nbuffers > 1 && rates->bandwidth > 0;
+    int beside = !s->options.no_overlap && s->nbuffers > 1 && rates->bandwidth > 0;
     tulle__vectors X = {.place = {s->X, 0}, .ld = s->options.cols};
     ops->scale(s->kernels, s->type, s->n, s->options.cols, &X, 0);
     status = ops->queue_wait(s->kernels);

@@ -216,7 +216,7 @@ static tulle__slab_task task_of(const struct tulle_stream *s, int in, tulle_gidx
 
 void tulle__ring_multiply(struct tulle_stream *s, int in, tulle_gidx cols)
 {
-    tulle_gidx turns = s->options.separate ? cols : 1, width = s->options.separate ? 1 : cols;
+    tulle_gidx turns = s->options.column_by_column ? cols : 1, width = s->options.column_by_column ? 1 : cols;
     if (tulle__is_virtual(s->comm)) tulle__kernel_begin(s->comm);
     for (tulle_gidx v = 0; v < turns; v++) {
         tulle__slab_task task = task_of(s, in, v, width);
@@ -238,7 +238,7 @@ struct progress {
 static void feed_more(struct tulle_stream *s, struct progress *p)
 {
     int rooms = s->way == TULLE__WAY_DIRECT || s->way == TULLE__WAY_STAGED;
-    while (rooms && p->fed < s->nslabs && p->fed < p->done + p->ring && (s->options.hide || p->fed == p->done)) {
+    while (rooms && p->fed < s->nslabs && p->fed < p->done + p->ring && (!s->options.no_overlap || p->fed == p->done)) {
         int slot = p->fed % s->plan.ring;
         tulle__device_event *last = s->way == TULLE__WAY_DIRECT ? s->used[slot] : s->ready[slot];
         if (p->fed >= p->ring && !s->device->ops->event_done(last)) return;
@@ -269,7 +269,7 @@ static tulle_status send(struct tulle_stream *s, struct progress *p)
         s->device->ops->record(s->copies, s->ready[slot]);
     }
     p->sent++;
-    if (status == TULLE_OK && !s->options.hide) status = tulle__ring_wait(s, s->copies);
+    if (status == TULLE_OK && s->options.no_overlap) status = tulle__ring_wait(s, s->copies);
     return status;
 }
 
@@ -280,7 +280,7 @@ static tulle_status multiply_next(struct tulle_stream *s, struct progress *p, tu
     tulle__ring_multiply(s, s->plan.resident ? p->done : slot, cols);
     s->device->ops->record(s->kernels, s->used[slot]);
     p->done++;
-    return s->options.hide ? TULLE_OK : tulle__ring_wait(s, s->kernels);
+    return !s->options.no_overlap ? TULLE_OK : tulle__ring_wait(s, s->kernels);
 }
 
 static tulle_status stream_slabs(struct tulle_stream *s, struct progress *p, tulle_gidx cols)
@@ -288,7 +288,8 @@ static tulle_status stream_slabs(struct tulle_stream *s, struct progress *p, tul
     tulle_status status = TULLE_OK;
     int turns = 0;
     while (p->done < s->nslabs && status == TULLE_OK) {
-        int may_send = p->sent < s->nslabs && p->sent < p->done + p->ring && (s->options.hide || p->sent == p->done);
+        int may_send =
+            p->sent < s->nslabs && p->sent < p->done + p->ring && (!s->options.no_overlap || p->sent == p->done);
         feed_more(s, p);
         int started = s->way == TULLE__WAY_COPIED || p->sent < p->fed; /* else its room is not free yet */
         if (may_send && started && (has_come(s, p) || p->done == p->sent))
@@ -307,16 +308,16 @@ static tulle_status stream_slabs(struct tulle_stream *s, struct progress *p, tul
 /* Slabs of a half add to Y. */
 static void clear_y(struct tulle_stream *s, tulle_gidx cols)
 {
-    tulle_gidx width = s->options.separate ? 1 : cols;
+    tulle_gidx width = s->options.column_by_column ? 1 : cols;
     tulle__vectors Y = {.place = {s->Y, 0}, .ld = width};
     s->device->ops->scale(
-        s->kernels, s->type, tulle__stream_y_lines(s) * (s->options.separate ? cols : 1), width, &Y, 0);
+        s->kernels, s->type, tulle__stream_y_lines(s) * (s->options.column_by_column ? cols : 1), width, &Y, 0);
 }
 
 /* What is found out once about slabs that stay, for products of so many columns. */
 static tulle_status prepare(struct tulle_stream *s, tulle_gidx cols)
 {
-    tulle_gidx width = s->options.separate ? 1 : cols;
+    tulle_gidx width = s->options.column_by_column ? 1 : cols;
     tulle_status status = TULLE_OK;
     if (s->prepared_cols == width || !s->device->ops->prepare || s->way == TULLE__WAY_IN_PLACE) return TULLE_OK;
     forget(s);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/options.h"
 
 /* Local. */
 static void drop(tulle__owned *object)
@@ -49,7 +50,7 @@ static tulle_status check_options(const tulle_stream_options *o)
 {
     if (o->cols < 1) return tulle__fail(TULLE_ERR_ARG, "a stream for %" PRId64 " columns", o->cols);
     if (o->slabs < 0) return tulle__fail(TULLE_ERR_ARG, "%d slabs", o->slabs);
-    int least = o->hide ? 2 : 1;
+    int least = o->no_overlap ? 1 : 2;
     if (o->ring && (o->ring < least || o->ring > TULLE__STREAM_RING))
         return tulle__fail(
             TULLE_ERR_ARG, "a ring of %d buffers: it has %d to %d, or 0", o->ring, least, (int)TULLE__STREAM_RING);
@@ -62,7 +63,7 @@ static tulle_status open_device(struct tulle_stream *s, int near_rank, int near_
     const char *spec = s->options.device ? s->options.device : "cpu";
     int is_virtual = tulle__is_virtual(s->comm);
     tulle__device_setting setting = {.threads = s->comm->pe->threads,
-        .overlap = s->options.hide,
+        .overlap = !s->options.no_overlap,
         .rank = s->comm->rank,
         .near_rank = near_rank,
         .near_size = near_size,
@@ -147,12 +148,10 @@ out:
 
 /* Collective. A or rows. */
 static tulle_status make(
-    tulle_comm *comm, tulle_mat *A, tulle_rows *rows, const tulle_stream_options *options, tulle_stream **out)
+    tulle_comm *comm, const tulle_mat *A, tulle_rows *rows, const tulle_stream_options *options, tulle_stream **out)
 {
     struct tulle_stream *s = NULL;
-    tulle_stream_options defaults = TULLE_STREAM_DEFAULT;
     tulle_status status = tulle__wants_values(comm, "streaming");
-    if (!options) options = &defaults;
     if (status == TULLE_OK) status = check_options(options);
     if (status == TULLE_OK && A && A->kind != TULLE_CSR)
         status = tulle__fail(TULLE_ERR_ARG, "a stream wants a sparse matrix");
@@ -198,15 +197,21 @@ out:
     return status;
 }
 
-tulle_status tulle_stream_new(tulle_mat *A, const tulle_stream_options *options, tulle_stream **stream)
+tulle_status tulle_stream_new(const tulle_mat *A, const tulle_stream_options *options, tulle_stream **stream)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(stream)) return tulle__refuse(A ? A->comm : NULL);
+    tulle_stream_options own;
+    if (TULLE__NULL(A) || TULLE__OPTIONS(options, &own) || TULLE__NULL(stream))
+        return tulle__refuse(A ? A->comm : NULL);
+    if (own.cols == 0) own.cols = 1;
     return make(A->comm, A, NULL, options, stream);
 }
 
 tulle_status tulle_stream_of_rows(tulle_rows *rows, const tulle_stream_options *options, tulle_stream **stream)
 {
-    if (TULLE__NULL(rows) || TULLE__NULL(stream)) return tulle__refuse(rows ? rows->comm : NULL);
+    tulle_stream_options own;
+    if (TULLE__NULL(rows) || TULLE__OPTIONS(options, &own) || TULLE__NULL(stream))
+        return tulle__refuse(rows ? rows->comm : NULL);
+    if (own.cols == 0) own.cols = 1;
     return make(rows->comm, NULL, rows, options, stream);
 }
 
@@ -284,7 +289,7 @@ static double limited(double x, double low, double high)
     return x < low ? low : x > high ? high : x;
 }
 
-tulle_status tulle_stream_multiply(tulle_stream *s, tulle_mat *X, tulle_mat *Y, tulle_stream_report *report)
+tulle_status tulle_stream_multiply(tulle_stream *s, const tulle_mat *X, tulle_mat *Y, tulle_stream_report *report)
 {
     if (TULLE__NULL_AS(s, "stream") || TULLE__NULL(X) || TULLE__NULL(Y))
         return tulle__refuse(s ? s->comm : X ? X->comm : Y ? Y->comm : NULL);

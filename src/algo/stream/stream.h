@@ -93,9 +93,9 @@ struct tulle_stream {
     tulle__owned owned;
     tulle_comm *comm;
     tulle_stream_options options;
-    tulle_mat *A;     /* or NULL */
-    tulle_mat *copy;  /* of A with one tile column, if it had several */
-    tulle_rows *rows; /* or NULL */
+    const tulle_mat *A; /* or NULL */
+    tulle_mat *copy;    /* of A with one tile column, if it had several */
+    tulle_rows *rows;   /* or NULL */
     tulle_gidx m, n;
     tulle_type type; /* of vectors */
     tulle__stream_format format;
@@ -239,7 +239,7 @@ tulle_status tulle__ring_pass(struct tulle_stream *stream, tulle_gidx cols, tull
 /* ---- x_and_y.c ---- */
 
 /* Gathers X from all PEs onto the device; brings this PE's lines of Y to where they belong. */
-tulle_status tulle__stream_gather(struct tulle_stream *stream, tulle_mat *X);
+tulle_status tulle__stream_gather(struct tulle_stream *stream, const tulle_mat *X);
 tulle_status tulle__stream_deliver(struct tulle_stream *stream, tulle_mat *Y);
 /* Lines of Y on the device: this PE's and its tail. */
 int64_t tulle__stream_y_lines(const struct tulle_stream *stream);

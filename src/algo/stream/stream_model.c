@@ -27,7 +27,7 @@ double tulle__stream_predict(const struct tulle_stream *s, const tulle__stream_r
         if (r->read > 0) come = (come > *slot ? come : *slot) + bytes / r->read;
         double begin = sent > *slot ? sent : *slot;
         if (begin < come) begin = come;
-        if (!s->options.hide && begin < done) begin = done;
+        if (s->options.no_overlap && begin < done) begin = done;
         sent = r->bandwidth > 0 ? begin + tulle__slab_copies(s) * r->latency + bytes / r->bandwidth : begin;
         done = (done > sent ? done : sent) + r->launch + bytes * r->kernel;
         *slot = done;
@@ -104,7 +104,7 @@ static tulle_status refuse(const struct tulle_stream *s, size_t room)
 /* A ring of as many buffers as asked for, or the most that fit. */
 static tulle_status choose_ring(struct tulle_stream *s, const tulle__stream_rates *r, size_t room)
 {
-    int least = s->options.hide ? 2 : 1, fits = 0;
+    int least = !s->options.no_overlap ? 2 : 1, fits = 0;
     tulle_status status = TULLE_OK;
     for (s->plan.ring = s->options.ring ? s->options.ring : 3;; s->plan.ring--) {
         int slabs = s->options.slabs;

@@ -47,7 +47,7 @@ out:
 
 void *tulle__tail_here(const struct tulle_stream *s)
 {
-    return s->tails ? tulle__tile_in_place(s->tails, s->comm->rank, 0).val : NULL;
+    return s->tails ? tulle__own_tile_in_place(s->tails, s->comm->rank, 0).val : NULL;
 }
 
 static void add(tulle_type type, void *to, const void *from, int64_t count)
@@ -67,7 +67,7 @@ static void add_lines(struct tulle_stream *s, tulle_mat *Y, tulle_gidx begin, tu
         if (!tulle__tile_is_mine(Y, i, 0)) continue;
         tulle_gidx from = begin > cut[i] ? begin : cut[i], until = end < cut[i + 1] ? end : cut[i + 1];
         if (from >= until) continue;
-        char *y = tulle__tile_in_place(Y, i, 0).val;
+        char *y = tulle__own_tile_in_place(Y, i, 0).val;
         add(s->type, y + (size_t)(from - cut[i]) * line, lines + (size_t)(from - begin) * line,
             (until - from) * Y->layout->n);
     }

@@ -32,7 +32,7 @@ static void move(size_t size, void *to, int64_t at, const void *from, int64_t in
 /* Where element (r, c) of X of `lines` lines is on the device. */
 static int64_t place_of(const struct tulle_stream *s, int64_t lines, tulle_gidx cols, int64_t r, int64_t c)
 {
-    return s->options.separate ? c * lines + r : r * cols + c;
+    return s->options.column_by_column ? c * lines + r : r * cols + c;
 }
 
 static void pack(const struct tulle_stream *s, const tulle_mat *X, int i, int j, const tulle_tile *tile)
@@ -47,15 +47,17 @@ static void pack(const struct tulle_stream *s, const tulle_mat *X, int i, int j,
 }
 
 /* One tile: its lines as they are, or packed among the others'. */
-static tulle_status bring_tile(struct tulle_stream *s, tulle_mat *X, int i, int j, tulle__fetch *fetch, int *packed)
+static tulle_status bring_tile(
+    struct tulle_stream *s, const tulle_mat *X, int i, int j, tulle__fetch *fetch, int *packed)
 {
     tulle_gidx cols = X->layout->n;
     size_t size = tulle_type_size(s->type);
     tulle_tile tile;
     tulle_status status = tulle__fetch_await(fetch, &tile);
     if (status != TULLE_OK || tile.m == 0 || tile.n == 0) return status;
-    int as_is = !s->options.separate && X->order == TULLE_ROW_MAJOR && tile.n == cols && tile.ld == cols;
-    if (s->options.separate && X->order == TULLE_COL_MAJOR && tile.m == s->n && tile.ld == s->n && tile.n == cols)
+    int as_is = !s->options.column_by_column && X->order == TULLE_ROW_MAJOR && tile.n == cols && tile.ld == cols;
+    if (s->options.column_by_column && X->order == TULLE_COL_MAJOR && tile.m == s->n && tile.ld == s->n &&
+        tile.n == cols)
         as_is = 1;
     if (as_is) {
         tulle__device_place to = {s->X, (size_t)(X->layout->row_cut[i] * cols) * size};
@@ -68,7 +70,7 @@ static tulle_status bring_tile(struct tulle_stream *s, tulle_mat *X, int i, int 
     return status;
 }
 
-tulle_status tulle__stream_gather(struct tulle_stream *s, tulle_mat *X)
+tulle_status tulle__stream_gather(struct tulle_stream *s, const tulle_mat *X)
 {
     int mt = X->layout->mt, nt = X->layout->nt, packed = 0, made = 0;
     tulle__fetch *fetch = NULL;
@@ -96,7 +98,7 @@ static void take_lines(const struct tulle_stream *s, int64_t line, int64_t rows,
 {
     size_t size = tulle_type_size(s->type);
     int64_t height = tulle__stream_y_lines(s);
-    if (!s->options.separate)
+    if (!s->options.column_by_column)
         s->device->ops->download(
             s->copies, to, &(tulle__device_place){s->Y, (size_t)(line * cols) * size}, (size_t)(rows * cols) * size);
     else
@@ -109,7 +111,7 @@ tulle_status tulle__stream_deliver(struct tulle_stream *s, tulle_mat *Y)
     tulle_gidx cols = Y->layout->n;
     tulle_status status = TULLE_OK, ended;
     int64_t line = 0;
-    if (s->options.separate) {
+    if (s->options.column_by_column) {
         size_t bytes = (size_t)(tulle__stream_y_lines(s) * cols) * tulle_type_size(s->type);
         TULLE_TRY(stage(s, bytes));
         s->device->ops->download(s->copies, s->staged, &(tulle__device_place){s->Y, 0}, bytes);
@@ -118,7 +120,7 @@ tulle_status tulle__stream_deliver(struct tulle_stream *s, tulle_mat *Y)
     for (int i = 0; i < Y->layout->mt; i++) {
         int64_t rows = tulle__tile_rows(Y, i);
         if (!tulle__tile_is_mine(Y, i, 0) || rows == 0) continue;
-        take_lines(s, line, rows, cols, tulle__tile_in_place(Y, i, 0).val);
+        take_lines(s, line, rows, cols, tulle__own_tile_in_place(Y, i, 0).val);
         line += rows;
     }
     if (s->tails && s->tail) take_lines(s, line, s->tail, cols, tulle__tail_here(s));

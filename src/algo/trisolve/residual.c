@@ -10,7 +10,7 @@
 
 #include <tulle/trisolve.h>
 
-#include "algo/options.h"
+#include "algo/option_values.h"
 #include "algo/trisolve/residual.h"
 #include "base/error.h"
 #include "mat/apply.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "algo/options.h"
+#include "algo/option_values.h"
 #include "algo/trisolve/sides.h"
 #include "algo/trisolve/tasks.h"
 #include "base/error.h"
@@ -177,12 +177,12 @@ tulle_status tulle_trisolve_layout(const tulle_trisolve *solver, tulle_gidx cols
 }
 
 /* B and X are one tile each, of rows side by side. */
-static tulle_status solve_in_place(
-    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
+static tulle_status solve_in_place(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
 {
     int permuted = tulle__method_permutes(solver->now->method);
-    tulle_tile b = tulle__tile_in_place(B, 0, 0), x = tulle__tile_in_place(X, 0, 0);
-    tulle_tile own = permuted ? tulle__tile_in_place(solver->lines, 0, 0) : x;
+    tulle_tile b = tulle__tile_in_place(B, 0, 0);
+    tulle_own_tile x = tulle__own_tile_in_place(X, 0, 0);
+    tulle_own_tile own = permuted ? tulle__own_tile_in_place(solver->lines, 0, 0) : x;
     tulle__pass pass = {.cols = X->layout->n,
         .b = b.val,
         .ldb = b.order == TULLE_ROW_MAJOR ? b.ld : 1,
@@ -221,8 +221,8 @@ static tulle_status spread(tulle_trisolve *solver, const tulle__solve_times *tim
     tulle_status status = tulle_comm_reduce_real(solver->comm, TULLE_MAX, 3, most);
     if (status == TULLE_OK) status = tulle_comm_reduce_real(solver->comm, TULLE_SUM, 2, sum);
     report->seconds = most[0];
-    report->compute = (tulle_spread){most[1], sum[0] / solver->workers};
-    report->wait = (tulle_spread){most[2], sum[1] / solver->workers};
+    report->compute = (tulle_imbalance){most[1], sum[0] / solver->workers};
+    report->wait = (tulle_imbalance){most[2], sum[1] / solver->workers};
     return status;
 }
 
@@ -259,8 +259,7 @@ static tulle_status make_report(
 }
 
 /* Over a network: own lines of B go in, own lines of X come out. */
-static tulle_status solve_dealt(
-    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
+static tulle_status solve_dealt(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
 {
     tulle__sides_lines(solver, B, solver->push.b, 0);
     tulle_status status = tulle__solver_push(solver, times);
@@ -269,8 +268,7 @@ static tulle_status solve_dealt(
 }
 
 /* By columns: the lines are B's, and become X's. */
-static tulle_status solve_columns(
-    tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X, tulle__solve_times *times)
+static tulle_status solve_columns(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
 {
     tulle__sides_lines(solver, B, solver->scatter.lines, 0);
     tulle_status status = tulle__solver_scatter(solver, times);

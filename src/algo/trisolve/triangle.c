@@ -292,7 +292,7 @@ tulle_status tulle__triangle_renew(tulle__triangle *t)
         tulle_tile from;
         if (!tulle__tile_is_mine(rows, i, 0) || !t->tile[i].nnz) continue;
         from = tulle__tile_in_place(rows, i, 0);
-        memcpy(t->tile[i].val, from.val, (size_t)from.nnz * tulle_type_size(from.type));
+        memcpy(tulle__own_tile_in_place(t->own, i, 0).val, from.val, (size_t)from.nnz * tulle_type_size(from.type));
     }
     tulle_mat_free(rows);
     return TULLE_OK;

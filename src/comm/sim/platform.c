@@ -5,10 +5,13 @@
 #include "base/clock.h"
 #include "comm/sim/sim_team.h"
 
-static const tulle__sim_rates v100 = {
-    .flops = {15.7e12, 7.8e12}, .memory = 790e9, .cache = 2.2e12, .launch = 5e-6, .hop = 1e-6};
+static const tulle__sim_rates v100 = {.flops = {[TULLE_F32] = 15.7e12, [TULLE_F64] = 7.8e12},
+    .memory = 790e9,
+    .cache = 2.2e12,
+    .launch = 5e-6,
+    .hop = 1e-6};
 static const tulle__sim_rates cpu_node = {
-    .flops = {4e12, 2e12}, .memory = 200e9, .cache = 1.5e12, .launch = 1e-6, .hop = 1e-7};
+    .flops = {[TULLE_F32] = 4e12, [TULLE_F64] = 2e12}, .memory = 200e9, .cache = 1.5e12, .launch = 1e-6, .hop = 1e-7};
 
 /* .rates are filled in from the pointer, as a constant may not be initialised from another. */
 static const struct {

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cpu table: one per instruction set, since a kernel has no other way to know which was chosen. */
-#include "device/kernels/cpu.h"
+#include "device/cpu/cpu.h"
 
 #include "device/cpu/dense_calls.h"
+#include "device/kernels/bsr/bsr.h"
 #include "device/kernels/solve/solve.h"
+#include "device/kernels/spgemm/spgemm_calls.h"
+#include "device/kernels/spmm/spmm.h"
+#include "device/kernels/transpose.h"
 #include "device/kernels/vectors/tall.h"
 #include "device/kernels/vectors/vectors.h"
 #include "device/values.h"
@@ -54,11 +58,10 @@ static const tulle__spgemm_knobs automatic;
         .copy = tulle__values_copy,                                                                                    \
     };
 
-TABLE(portable, TULLE__ISA_PORTABLE)
-#if TULLE__HAVE_X86
-TABLE(avx2, TULLE__ISA_AVX2)
-TABLE(avx512, TULLE__ISA_AVX512)
-#endif
+TULLE__EACH_ISA(TABLE)
+
+#define ENTRY(isa, index) [index] = &kernels_##isa,
+static const tulle__kernels *const tables[TULLE__ISA_COUNT] = {TULLE__EACH_ISA(ENTRY)};
 
 const char *tulle__isa_name(tulle__isa isa)
 {
@@ -66,18 +69,25 @@ const char *tulle__isa_name(tulle__isa isa)
     return names[isa];
 }
 
-const tulle__kernels *tulle__kernels_cpu_at(tulle__isa isa)
+/* Whether this processor has what the set's files are compiled for (src/CMakeLists.txt). */
+static int has(tulle__isa isa)
 {
 #if TULLE__HAVE_X86
-    int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    if (isa >= TULLE__ISA_AVX2 &&
+        !(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+            __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt")))
+        return 0;
     if (isa == TULLE__ISA_AVX512)
-        return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
-                   ? &kernels_avx512
-                   : NULL;
-    if (isa == TULLE__ISA_AVX2) return avx2 ? &kernels_avx2 : NULL;
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 #endif
-    return isa == TULLE__ISA_PORTABLE ? &kernels_portable : NULL;
+    (void)isa;
+    return 1;
+}
+
+const tulle__kernels *tulle__kernels_cpu_at(tulle__isa isa)
+{
+    return has(isa) ? tables[isa] : NULL;
 }
 
 static tulle__isa best(void)

@@ -4,23 +4,12 @@
  * within columns gives each part its cursors, so the parts write side by side and T's columns ascend. The counts cost
  * parts * n * 8 bytes, so a wide tile with few entries has fewer parts.
  */
+#include "device/kernels/transpose.h"
+
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/kernels/cpu.h"
-
-#define T float
-#define NAME(x) x##_f32
-#include "device/kernels/transpose_rows.h"
-#undef T
-#undef NAME
-
-#define T double
-#define NAME(x) x##_f64
-#include "device/kernels/transpose_rows.h"
-#undef T
-#undef NAME
 
 struct job {
     const tulle__csr *A;
@@ -97,14 +86,28 @@ static tulle_status scan(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
+/* Rows begin .. end - 1 of A, values of `size` bytes, go to T, to where next[column] points. */
+static inline __attribute__((always_inline)) void scatter_rows(
+    const tulle__csr *A, int64_t begin, int64_t end, int64_t *next, tulle__csr_result *result, const size_t size)
+{
+    const char *from = A->val;
+    char *to = result->val;
+    for (int64_t i = begin; i < end; i++)
+        for (int64_t a = A->rowptr[i]; a < A->rowptr[i + 1]; a++) {
+            int64_t t = next[A->colind[a]]++;
+            result->colind[t] = (int32_t)i;
+            memcpy(to + (size_t)t * size, from + (size_t)a * size, size);
+        }
+}
+
 static tulle_status scatter(void *arg, int thread, int nthreads)
 {
     struct job *job = arg;
     (void)nthreads;
     if (thread >= job->parts) return TULLE_OK;
     int64_t begin = part_row(job, thread), end = part_row(job, thread + 1), *next = job->next + thread * job->A->n;
-    job->type == TULLE_F32 ? scatter_f32(job->A, begin, end, next, job->result)
-                           : scatter_f64(job->A, begin, end, next, job->result);
+    job->type == TULLE_F32 ? scatter_rows(job->A, begin, end, next, job->result, sizeof(float))
+                           : scatter_rows(job->A, begin, end, next, job->result, sizeof(double));
     return TULLE_OK;
 }
 

@@ -24,6 +24,7 @@
 #include <tulle/types.h>
 
 #include "base/meter.h"
+#include "io/binsparse/hdf5_file.h"
 #include "io/file/entries.h"
 
 typedef enum tulle__binsparse_format {
@@ -43,24 +44,6 @@ typedef enum tulle__binsparse_structure {
     TULLE__BINSPARSE_SKEW_LOWER,
     TULLE__BINSPARSE_SKEW_UPPER,
 } tulle__binsparse_structure;
-
-typedef enum tulle__binsparse_which {
-    TULLE__BINSPARSE_POINTERS,
-    TULLE__BINSPARSE_INDICES0,
-    TULLE__BINSPARSE_INDICES1,
-    TULLE__BINSPARSE_VALUES,
-    TULLE__BINSPARSE_ARRAYS
-} tulle__binsparse_which;
-
-/* A data set. */
-typedef struct tulle__binsparse_array {
-    int present;
-    char kind;      /* 'i', 'u', 'f' */
-    int size;       /* bytes a number */
-    int swapped;    /* not in this machine's byte order */
-    int64_t count;  /* numbers */
-    int64_t offset; /* in the file; -1: not in one piece */
-} tulle__binsparse_array;
 
 typedef struct tulle__binsparse_header {
     int64_t rows, cols, stored; /* of the matrix; values */

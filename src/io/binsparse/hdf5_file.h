@@ -8,7 +8,25 @@
 
 #include <stdint.h>
 
-#include "io/binsparse/binsparse.h"
+#include <tulle/status.h>
+
+typedef enum tulle__binsparse_which {
+    TULLE__BINSPARSE_POINTERS,
+    TULLE__BINSPARSE_INDICES0,
+    TULLE__BINSPARSE_INDICES1,
+    TULLE__BINSPARSE_VALUES,
+    TULLE__BINSPARSE_ARRAYS
+} tulle__binsparse_which;
+
+/* A data set. */
+typedef struct tulle__binsparse_array {
+    int present;
+    char kind;      /* 'i', 'u', 'f' */
+    int size;       /* bytes a number */
+    int swapped;    /* not in this machine's byte order */
+    int64_t count;  /* numbers */
+    int64_t offset; /* in the file; -1: not in one piece */
+} tulle__binsparse_array;
 
 /* The text of the attribute `binsparse` of a group, and the layout of the data sets that it has. Freed by tulle__free.
  */

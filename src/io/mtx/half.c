@@ -67,7 +67,7 @@ static void add_tile(struct sums *sums, int skew, const tulle_tile *t, int64_t r
 }
 
 /* Of the tiles of this PE. */
-static tulle_status add_here(tulle_mat *A, int skew, struct sums *here)
+static tulle_status add_here(const tulle_mat *A, int skew, struct sums *here)
 {
     const tulle_layout *l = A->layout;
     for (int i = 0; i < l->mt; i++)
@@ -81,7 +81,7 @@ static tulle_status add_here(tulle_mat *A, int skew, struct sums *here)
     return TULLE_OK;
 }
 
-tulle_status tulle__half_count(tulle_mat *A, tulle__mtx_symmetry symmetry, const char *path, int64_t *stored)
+tulle_status tulle__half_count(const tulle_mat *A, tulle__mtx_symmetry symmetry, const char *path, int64_t *stored)
 {
     struct sums here = {0}, sum = {0}, *all = NULL;
     tulle_comm *comm = A->comm;

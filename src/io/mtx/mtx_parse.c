@@ -410,8 +410,10 @@ QUICK(quick_pattern, TULLE__MTX_PATTERN, 0, 0)
 QUICK(quick_pattern_wide, TULLE__MTX_PATTERN, 1, 0)
 
 static quick_function *const quick_table[3][2][TULLE_TYPE_COUNT] = {
-    [TULLE__MTX_REAL] = {{quick_real_f32, quick_real_f64}, {quick_real_f32_wide, quick_real_f64_wide}},
-    [TULLE__MTX_INTEGER] = {{quick_integer_f32, quick_integer_f64}, {quick_integer_f32_wide, quick_integer_f64_wide}},
+    [TULLE__MTX_REAL] = {{[TULLE_F32] = quick_real_f32, [TULLE_F64] = quick_real_f64},
+        {[TULLE_F32] = quick_real_f32_wide, [TULLE_F64] = quick_real_f64_wide}},
+    [TULLE__MTX_INTEGER] = {{[TULLE_F32] = quick_integer_f32, [TULLE_F64] = quick_integer_f64},
+        {[TULLE_F32] = quick_integer_f32_wide, [TULLE_F64] = quick_integer_f64_wide}},
     [TULLE__MTX_PATTERN] = {{quick_pattern, quick_pattern}, {quick_pattern_wide, quick_pattern_wide}},
 };
 

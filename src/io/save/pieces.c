@@ -17,7 +17,7 @@
 /* How pieces come into a file of one format. Called on PE 0; close and abort free what open has made. */
 typedef struct way {
     tulle_status (*open)(tulle_writer *writer);
-    tulle_status (*append)(tulle_writer *writer, tulle_mat *A);
+    tulle_status (*append)(tulle_writer *writer, const tulle_mat *A);
     tulle_status (*close)(tulle_writer *writer);
     void (*abort)(tulle_writer *writer);
 } way;
@@ -42,7 +42,7 @@ static tulle_status open_mtx(tulle_writer *writer)
         writer->path, &writer->shape, tulle__save_packers(writer->comm, writer->path), &writer->text);
 }
 
-static tulle_status append_mtx(tulle_writer *writer, tulle_mat *A)
+static tulle_status append_mtx(tulle_writer *writer, const tulle_mat *A)
 {
     return tulle__save_mtx_rows(A, &writer->shape, writer->text);
 }
@@ -72,7 +72,7 @@ static tulle_status take(void *context, int64_t row, int64_t n, int64_t base, co
     return tulle__spool_take(context, row, n, base, col, val);
 }
 
-static tulle_status append_spool(tulle_writer *writer, tulle_mat *A)
+static tulle_status append_spool(tulle_writer *writer, const tulle_mat *A)
 {
     tulle_status status = tulle__spool_begin(writer->spool);
     if (status == TULLE_OK) status = tulle__save_rows(A, &(tulle__row_sink){take, writer->spool});
@@ -179,7 +179,7 @@ tulle_status tulle_writer_open(
     return TULLE_OK;
 }
 
-static tulle_status append(tulle_writer *writer, tulle_mat *A)
+static tulle_status append(tulle_writer *writer, const tulle_mat *A)
 {
     const tulle__mtx_shape *shape = &writer->shape;
     if (A->kind != TULLE_CSR || A->type != shape->type || A->layout->m != shape->rows || A->layout->n != shape->cols)
@@ -188,7 +188,7 @@ static tulle_status append(tulle_writer *writer, tulle_mat *A)
     return writer->comm->rank == 0 ? writer->way->append(writer, A) : TULLE_OK;
 }
 
-tulle_status tulle_writer_append(tulle_writer *writer, tulle_mat *A)
+tulle_status tulle_writer_append(tulle_writer *writer, const tulle_mat *A)
 {
     if (TULLE__NULL(writer) || TULLE__NULL(A)) return tulle__refuse(writer ? writer->comm : NULL);
     tulle_status status = tulle__mat_order(A);

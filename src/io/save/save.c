@@ -36,7 +36,7 @@ static void band_fini(struct band *band)
     *band = (struct band){.n = 0};
 }
 
-static tulle_status band_init(tulle_mat *A, int i, struct band *band)
+static tulle_status band_init(const tulle_mat *A, int i, struct band *band)
 {
     tulle_status status;
     *band = (struct band){.n = A->layout->nt};
@@ -53,7 +53,7 @@ static const void *at(const tulle_tile *t, int64_t e)
     return (const char *)t->val + (size_t)e * tulle_type_size(t->type);
 }
 
-tulle_status tulle__save_rows(tulle_mat *A, const tulle__row_sink *sink)
+tulle_status tulle__save_rows(const tulle_mat *A, const tulle__row_sink *sink)
 {
     tulle_status status = TULLE_OK;
     struct band band = {.n = 0};
@@ -104,7 +104,7 @@ static tulle_status take_text(void *context, int64_t row, int64_t n, int64_t bas
     return status == TULLE_OK && rows->text.bytes > FLUSH ? flush(rows) : status;
 }
 
-tulle_status tulle__save_mtx_rows(tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
+tulle_status tulle__save_mtx_rows(const tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer)
 {
     struct mtx_rows rows = {.shape = shape, .writer = writer};
     tulle_status status = tulle__save_rows(A, &(tulle__row_sink){take_text, &rows});
@@ -114,7 +114,7 @@ tulle_status tulle__save_mtx_rows(tulle_mat *A, const tulle__mtx_shape *shape, t
 }
 
 /* All of a dense matrix in one piece, in the given order. */
-static tulle_status gather_dense(tulle_mat *A, tulle_order order, char **all)
+static tulle_status gather_dense(const tulle_mat *A, tulle_order order, char **all)
 {
     tulle_status status;
     const tulle_layout *l = A->layout;
@@ -179,7 +179,7 @@ int tulle__save_packers(const tulle_comm *comm, const char *path)
     return tulle__output_packed(path) ? tulle__save_threads(comm) : 0;
 }
 
-static tulle_status save_mtx(tulle_mat *A, tulle__mtx_symmetry symmetry, int64_t stored, const char *path)
+static tulle_status save_mtx(const tulle_mat *A, tulle__mtx_symmetry symmetry, int64_t stored, const char *path)
 {
     tulle__mtx_shape shape = {.rows = A->layout->m,
         .cols = A->layout->n,
@@ -204,7 +204,7 @@ static tulle_status save_mtx(tulle_mat *A, tulle__mtx_symmetry symmetry, int64_t
     return status;
 }
 
-static tulle_status save_npy(tulle_mat *A, const char *path)
+static tulle_status save_npy(const tulle_mat *A, const char *path)
 {
     char *all = NULL;
     tulle__npy_writer *writer;
@@ -235,7 +235,7 @@ static tulle_status take_entries(
     return status;
 }
 
-tulle_status tulle__save_entries(tulle_mat *A, tulle__entry_put put, void *writer)
+tulle_status tulle__save_entries(const tulle_mat *A, tulle__entry_put put, void *writer)
 {
     struct entry_rows rows = {put, writer, tulle_type_size(A->type)};
     return tulle__save_rows(A, &(tulle__row_sink){take_entries, &rows});
@@ -251,13 +251,13 @@ tulle_status tulle__put_npz(void *writer, int64_t row, int64_t col, const void *
     return tulle__npz_put(writer, row, col, val);
 }
 
-static tulle_status write_binsparse(tulle_mat *A, tulle__binsparse_writer *writer)
+static tulle_status write_binsparse(const tulle_mat *A, tulle__binsparse_writer *writer)
 {
     tulle_status status = tulle__save_entries(A, tulle__put_binsparse, writer);
     return status == TULLE_OK ? tulle__binsparse_put_end(writer) : status;
 }
 
-static tulle_status save_npz(tulle_mat *A, const char *path)
+static tulle_status save_npz(const tulle_mat *A, const char *path)
 {
     tulle__npz_writer *writer;
     tulle_status status = tulle__npz_writer_open(path, A->layout->m, A->layout->n, A->nnz, A->type, &writer);
@@ -268,7 +268,7 @@ static tulle_status save_npz(tulle_mat *A, const char *path)
     return status;
 }
 
-static tulle_status write_dense_binsparse(tulle_mat *A, tulle__binsparse_writer *writer)
+static tulle_status write_dense_binsparse(const tulle_mat *A, tulle__binsparse_writer *writer)
 {
     char *all = NULL;
     tulle_status status = gather_dense(A, A->order, &all);
@@ -277,7 +277,7 @@ static tulle_status write_dense_binsparse(tulle_mat *A, tulle__binsparse_writer 
     return status;
 }
 
-static tulle_status save_binsparse(tulle_mat *A, const char *path)
+static tulle_status save_binsparse(const tulle_mat *A, const char *path)
 {
     tulle__binsparse_writer *writer;
     tulle_gidx m = A->layout->m, n = A->layout->n;
@@ -292,7 +292,7 @@ static tulle_status save_binsparse(tulle_mat *A, const char *path)
     return status;
 }
 
-tulle_status tulle__save_symmetric(tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry)
+tulle_status tulle__save_symmetric(const tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry)
 {
     int64_t stored = 0;
     tulle__format format = TULLE__FORMAT_MTX;
@@ -321,7 +321,7 @@ tulle_status tulle__save_symmetric(tulle_mat *A, const char *path, tulle__mtx_sy
     return tulle_comm_agree(A->comm, status);
 }
 
-tulle_status tulle_mat_save(tulle_mat *A, const char *path)
+tulle_status tulle_mat_save(const tulle_mat *A, const char *path)
 {
     if (TULLE__NULL(A) || TULLE__NULL(path)) return tulle__refuse(A ? A->comm : NULL);
     return tulle__save_symmetric(A, path, TULLE__MTX_GENERAL);

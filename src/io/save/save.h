@@ -14,15 +14,15 @@ typedef struct tulle__row_sink {
 } tulle__row_sink;
 
 /* Called by one PE while nobody changes A; save_entries: one by one, to a writer of a file. */
-tulle_status tulle__save_rows(tulle_mat *A, const tulle__row_sink *sink);
+tulle_status tulle__save_rows(const tulle_mat *A, const tulle__row_sink *sink);
 typedef tulle_status (*tulle__entry_put)(void *writer, int64_t row, int64_t col, const void *val);
-tulle_status tulle__save_entries(tulle_mat *A, tulle__entry_put put, void *writer);
+tulle_status tulle__save_entries(const tulle_mat *A, tulle__entry_put put, void *writer);
 tulle_status tulle__put_binsparse(void *writer, int64_t row, int64_t col, const void *val);
 tulle_status tulle__put_npz(void *writer, int64_t row, int64_t col, const void *val);
-tulle_status tulle__save_mtx_rows(tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer);
+tulle_status tulle__save_mtx_rows(const tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer);
 
 /* Collective: tulle_mat_save, of a Matrix Market file with that symmetry, which A must have. */
-tulle_status tulle__save_symmetric(tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry);
+tulle_status tulle__save_symmetric(const tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry);
 
 /* Of PE 0 while the others wait: as many threads as all PEs have, if there are cores for these. */
 int tulle__save_threads(const tulle_comm *comm);

@@ -33,7 +33,7 @@ static tulle_status take_tile(tulle__block_writer *writer, int block,
 }
 
 /* All rows of A, which has one tile column and tiles of whole blocks. */
-static tulle_status take_rows(tulle_mat *A, tulle__block_writer *writer, int block,
+static tulle_status take_rows(const tulle_mat *A, tulle__block_writer *writer, int block,
     tulle_status (*take)(tulle__block_writer *writer, const tulle__tile_row *rows), const char *what)
 {
     const tulle_layout *l = A->layout;
@@ -58,7 +58,8 @@ static tulle_status take_rows(tulle_mat *A, tulle__block_writer *writer, int blo
     return status;
 }
 
-static tulle_status write_file(tulle_mat *A, const tulle__block_choice *choice, tulle_type values, const char *path)
+static tulle_status write_file(
+    const tulle_mat *A, const tulle__block_choice *choice, tulle_type values, const char *path)
 {
     tulle__context *context = NULL;
     tulle__block_writer *writer = NULL;
@@ -80,15 +81,15 @@ out:
     return status;
 }
 
-/* Collective: A, or a copy in tiles of whole blocks, one column of them. */
-static tulle_status in_rows(tulle_mat *A, int block, tulle_mat **copy)
+/* Collective: NULL if A lies in tiles of whole blocks, one column of them; else a copy that does. */
+static tulle_status in_rows(const tulle_mat *A, int block, tulle_mat **copy)
 {
     const tulle_layout *l = A->layout;
     int size = A->comm->size, whole = l->nt == 1;
     tulle_gidx *cut = NULL;
     tulle_layout *layout = NULL;
     tulle_status status;
-    *copy = A;
+    *copy = NULL;
     for (int i = 0; i < l->mt; i++) whole = whole && l->row_cut[i] % block == 0;
     if (whole) return TULLE_OK;
     status = tulle__alloc((size_t)size + 1, sizeof *cut, "cuts", &cut);
@@ -104,31 +105,33 @@ static tulle_status in_rows(tulle_mat *A, int block, tulle_mat **copy)
     return status;
 }
 
-static tulle_status save(tulle_mat *A, const tulle__block_wanted *wanted, const char *path)
+static tulle_status save(const tulle_mat *A, const tulle__block_wanted *wanted, const char *path)
 {
     tulle_mat *rows = NULL, *blocks = NULL;
     tulle__block_choice choice;
     tulle_status status;
     TULLE_TRY(in_rows(A, 1, &rows));
-    TULLE_TRY(tulle__block_choose(rows, wanted, 1, &choice));
+    const tulle_mat *from = rows ? rows : A;
+    TULLE_TRY(tulle__block_choose(from, wanted, 1, &choice));
     if (!choice.pays) {
         status = tulle_mat_save(A, path);
         goto out;
     }
-    TULLE_TRY(in_rows(rows, choice.block, &blocks));
-    if (blocks != rows && rows != A) {
+    TULLE_TRY(in_rows(from, choice.block, &blocks));
+    if (blocks) {
         tulle_mat_free(rows);
-        rows = A;
+        rows = NULL;
+        from = blocks;
     }
-    if (A->comm->rank == 0) status = write_file(blocks, &choice, wanted->values, path);
+    if (A->comm->rank == 0) status = write_file(from, &choice, wanted->values, path);
     status = tulle_comm_agree(A->comm, status);
 out:
-    if (blocks != rows) tulle_mat_free(blocks);
-    if (rows != A) tulle_mat_free(rows);
+    tulle_mat_free(blocks);
+    tulle_mat_free(rows);
     return status;
 }
 
-tulle_status tulle_mat_save_as(tulle_mat *A, const char *path, const char *format)
+tulle_status tulle_mat_save_as(const tulle_mat *A, const char *path, const char *format)
 {
     if (TULLE__NULL(A) || TULLE__NULL(path)) return tulle__refuse(A ? A->comm : NULL);
     tulle__block_wanted wanted;

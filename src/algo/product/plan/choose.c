@@ -20,7 +20,7 @@ static const tulle_machine ordinary = {.host = "ordinary",
 
 /* What PE 0 tells the others. */
 struct choice {
-    tulle_alg alg;
+    tulle_product_alg alg;
     int group; /* 0: not predicted */
     double seconds;
     tulle__prices prices;
@@ -48,7 +48,7 @@ static int pes_at_hand(tulle_comm *comm)
 }
 
 /* The machine as this team sees it: wrappers may hide memory that could be read in place. */
-static tulle_machine machine_of(const tulle_plan *plan)
+static tulle_machine machine_of(const tulle_product *plan)
 {
     tulle_machine m = plan->options.machine ? *plan->options.machine : ordinary;
     int size = plan->comm->size;
@@ -57,7 +57,7 @@ static tulle_machine machine_of(const tulle_plan *plan)
     return m;
 }
 
-static tulle__prices prices_of(const tulle_plan *plan)
+static tulle__prices prices_of(const tulle_product *plan)
 {
     tulle_machine machine = machine_of(plan);
     tulle__prices prices = tulle__prices_of(&machine, plan->comm->pe->threads);
@@ -66,13 +66,13 @@ static tulle__prices prices_of(const tulle_plan *plan)
 }
 
 /* A census is of layouts that match: not of parts. */
-static const tulle_census *census_given(const tulle_plan *plan)
+static const tulle_census *census_given(const tulle_product *plan)
 {
     return tulle__slices_any(&plan->slices) ? NULL : plan->options.census;
 }
 
 /* named: of a census that is made here, which takes it over. */
-static tulle_status predict(const tulle_plan *plan, double *named, struct choice *choice)
+static tulle_status predict(const tulle_product *plan, double *named, struct choice *choice)
 {
     tulle_status status = TULLE_OK;
     tulle_census *own = NULL;
@@ -88,7 +88,7 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
         .room = (double)tulle__memory_left() / ROOM_PARTS,
         .panel = plan->comm->pe->arena_bytes / (size_t)plan->comm->pe->arena_panels / 64 * 64};
     if ((double)o->M * o->K * o->N > UNITS_MOST) {
-        if (choice->alg == TULLE_ALG_AUTO) choice->alg = TULLE_ALG_STATIONARY_C;
+        if (choice->alg == TULLE_PRODUCT_AUTO) choice->alg = TULLE_PRODUCT_STATIONARY_C;
         goto out;
     }
     if (census && (census->operands.M != o->M || census->operands.K != o->K || census->operands.N != o->N ||
@@ -102,7 +102,7 @@ static tulle_status predict(const tulle_plan *plan, double *named, struct choice
         named = NULL;
         census = own;
     }
-    if (choice->alg == TULLE_ALG_AUTO)
+    if (choice->alg == TULLE_PRODUCT_AUTO)
         TULLE_TRY(tulle_predict_best(census, &machine, &options, &p));
     else
         TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
@@ -115,11 +115,11 @@ out:
     return status;
 }
 
-tulle_status tulle__choose(tulle_plan *plan, int predicted, tulle_alg *alg)
+tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg *alg)
 {
     tulle_status status = TULLE_OK;
     struct choice choice = {.alg = *alg, .prices = prices_of(plan)};
-    tulle_mat *A = plan->operands.A;
+    const tulle_mat *A = plan->operands.A;
     double *named = NULL;
     if (predicted && !census_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
         status = tulle__census_count_named(A, A->layout, &named);

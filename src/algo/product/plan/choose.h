@@ -9,6 +9,6 @@
  * Collective with agreement: PE 0 chooses and tells the others. Sets plan->prices; where it is to be predicted also
  * plan->predicted and ->group (0 if the model does not say), and *alg if it is AUTO.
  */
-tulle_status tulle__choose(tulle_plan *plan, int predicted, tulle_alg *alg);
+tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg *alg);
 
 #endif

@@ -12,7 +12,7 @@ enum { RANKS = 16, SAMPLES = 128, NAMED_MOST = 1 << 19, PIECE = 1 << 20 };
 
 /* Some rows of A: those where a walk over the sum of their weights, in equal steps, comes to rest. */
 struct sample {
-    tulle_mat *A, *B;
+    const tulle_mat *A, *B;
     const int64_t *work;
     int64_t *row;   /* ascending */
     int *times;     /* how often the walk rests on it */
@@ -225,7 +225,7 @@ out:
     return status;
 }
 
-tulle_status tulle__estimate_ratio(tulle_mat *A, tulle_mat *B, const int64_t *work, double *ratio)
+tulle_status tulle__estimate_ratio(const tulle_mat *A, const tulle_mat *B, const int64_t *work, double *ratio)
 {
     struct sample s = {.A = A, .B = B, .work = work};
     tulle__set_up_begin(A->comm);

@@ -15,6 +15,6 @@
  * the multiplications of row r (tulle_mat_row_flops): at most 1; 1 where it is not found. Off by a tenth, or, where all
  * rows of B are alike, by a quarter (one standard deviation). Collective, the same on all PEs.
  */
-tulle_status tulle__estimate_ratio(tulle_mat *A, tulle_mat *B, const int64_t *work, double *ratio);
+tulle_status tulle__estimate_ratio(const tulle_mat *A, const tulle_mat *B, const int64_t *work, double *ratio);
 
 #endif

@@ -142,7 +142,7 @@ static double bytes_of_result(const tulle__operands *o)
 }
 
 /* The same on all PEs: from directories, and the memory of the PE that has least. */
-static int best_layers(const tulle_plan *plan, struct volume *v, double room)
+static int best_layers(const tulle_product *plan, struct volume *v, double room)
 {
     const tulle__operands *o = &plan->operands;
     double a = bytes_of(o->A), b = bytes_of(o->B), c = bytes_of_result(o), pes = plan->comm->size;
@@ -162,7 +162,7 @@ static int best_layers(const tulle_plan *plan, struct volume *v, double room)
     return best;
 }
 
-tulle_status tulle__layers_choose(tulle_plan *plan, int *layers)
+tulle_status tulle__layers_choose(tulle_product *plan, int *layers)
 {
     tulle_status status = TULLE_OK;
     const tulle__operands *o = &plan->operands;
@@ -186,7 +186,7 @@ out:
 /* ---- the sum ---- */
 
 /* One partial result, a part of an own tile of C, added to it. */
-static void add_part(const tulle_tile *C, const tulle_tile *part, tulle_gidx row, tulle_gidx col)
+static void add_part(const tulle_own_tile *C, const tulle_tile *part, tulle_gidx row, tulle_gidx col)
 {
     int64_t c_row = C->order == TULLE_ROW_MAJOR ? C->ld : 1, c_col = C->order == TULLE_ROW_MAJOR ? 1 : C->ld;
     int64_t p_row = part->order == TULLE_ROW_MAJOR ? part->ld : 1,
@@ -202,7 +202,7 @@ static void add_part(const tulle_tile *C, const tulle_tile *part, tulle_gidx row
 }
 
 /* beta C, then the parts in the order of layers. */
-static tulle_status sum_dense(tulle_plan *plan)
+static tulle_status sum_dense(tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
     tulle_mat *P = plan->slices.C, *C = plan->C;
@@ -210,10 +210,10 @@ static tulle_status sum_dense(tulle_plan *plan)
     int rows = parts->mt / plan->slices.layers.layers;
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++) {
-            tulle_tile tile;
+            tulle_own_tile tile;
             if (!tulle__tile_is_mine(C, i, j)) continue;
-            TULLE_TRY(tulle_mat_tile(C, i, j, &tile));
-            TULLE_TRY(tulle__scale_tile(plan, &tile, plan->options.beta));
+            TULLE_TRY(tulle_mat_own_tile(C, i, j, &tile));
+            TULLE_TRY(tulle__scale_tile(plan, &tile, plan->beta));
         }
     for (int p = 0; p < parts->mt; p++)
         for (int q = 0; q < parts->nt; q++) {
@@ -221,9 +221,10 @@ static tulle_status sum_dense(tulle_plan *plan)
             int i = tulle__layout_find(l->row_cut, l->mt, row);
             int j = tulle__layout_find(l->col_cut, l->nt, parts->col_cut[q]);
             tulle__fetch fetch = {.group = -1};
-            tulle_tile part, tile;
+            tulle_tile part;
+            tulle_own_tile tile;
             if (!tulle__tile_is_mine(C, i, j) || !P->directory[tulle__tile_index(P, p, q)].place.length) continue;
-            TULLE_TRY(tulle_mat_tile(C, i, j, &tile));
+            TULLE_TRY(tulle_mat_own_tile(C, i, j, &tile));
             status = tulle__fetch_init(P, p, q, &fetch);
             if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &part);
             if (status == TULLE_OK) add_part(&tile, &part, row - l->row_cut[i], parts->col_cut[q] - l->col_cut[j]);
@@ -247,7 +248,7 @@ static tulle_status place_tile(void *context, int64_t m, int64_t nnz, tulle__csr
 }
 
 /* Own tile (i, j) of C from the partial results, which lie in tiles like it. */
-static tulle_status sum_tile(tulle_plan *plan, int i, int j, tulle__spgemm_pair *pair, int reuse)
+static tulle_status sum_tile(tulle_product *plan, int i, int j, tulle__spgemm_pair *pair, int reuse)
 {
     tulle_mat *C = plan->C, *P = plan->slices.partial;
     tulle__spgemm_task task = {.type = C->type, .m = tulle__tile_rows(C, i), .n = tulle__tile_cols(C, j), .pair = pair};
@@ -263,16 +264,14 @@ static tulle_status sum_tile(tulle_plan *plan, int i, int j, tulle__spgemm_pair 
     tulle_status status = tulle_mat_tile(C, i, j, &tile);
     if (status != TULLE_OK) return status;
     if (reuse) {
+        tulle_own_tile own = tulle__own_tile_in_place(C, i, j);
         if (!tile.nnz) return TULLE_OK;
-        result = (tulle__csr_result){.nnz = tile.nnz,
-            .rowptr = (int64_t *)(uintptr_t)tile.rowptr,
-            .colind = (int32_t *)(uintptr_t)tile.colind,
-            .val = tile.val};
+        result = tulle__tile_csr_result(&own, own.nnz);
         return plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result);
     }
-    if (plan->options.beta != 0 && tile.nnz)
-        pair[task.npairs++] = (tulle__spgemm_pair){
-            .A = {.m = task.m, .n = task.m}, .B = tulle__tile_csr(&tile), .scale = plan->options.beta};
+    if (plan->beta != 0 && tile.nnz)
+        pair[task.npairs++] =
+            (tulle__spgemm_pair){.A = {.m = task.m, .n = task.m}, .B = tulle__tile_csr(&tile), .scale = plan->beta};
     if (!task.npairs) {
         status = tulle__mat_place_csr(C, i, j, 0, &result);
         if (status == TULLE_OK) memset(result.rowptr, 0, ((size_t)task.m + 1) * sizeof *result.rowptr);
@@ -282,7 +281,7 @@ static tulle_status sum_tile(tulle_plan *plan, int i, int j, tulle__spgemm_pair 
     return plan->context->kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
 }
 
-static tulle_status sum_sparse(tulle_plan *plan, int reuse)
+static tulle_status sum_sparse(tulle_product *plan, int reuse)
 {
     tulle_status status;
     tulle__slices *s = &plan->slices;
@@ -299,7 +298,7 @@ out:
     return status;
 }
 
-tulle_status tulle__layers_sum(tulle_plan *plan, int reuse)
+tulle_status tulle__layers_sum(tulle_product *plan, int reuse)
 {
     return plan->sparse ? sum_sparse(plan, reuse) : sum_dense(plan);
 }

@@ -20,7 +20,7 @@
 
 #include "mat/mat.h"
 
-struct tulle_plan;
+struct tulle_product;
 
 /* How parts are dealt: all inner parts k of layer l = k * layers / K, each layer's on a grid of rows x cols PEs. */
 typedef struct tulle__layers {
@@ -38,12 +38,12 @@ int tulle__layers_owner_b(const tulle__layers *layers, int k, int j);
 int tulle__layers_owner_c(const tulle__layers *layers, int l, int i, int j);
 
 /* How many layers the least is moved with, if memory allows; 1 unless that is clearly less. Collective, agreed. */
-tulle_status tulle__layers_choose(struct tulle_plan *plan, int *layers);
+tulle_status tulle__layers_choose(struct tulle_product *plan, int *layers);
 
 /*
  * Adds the partial results into C, once all of them are there. Sparse: reuse: values only; else it publishes C:
  * collective, without agreement.
  */
-tulle_status tulle__layers_sum(struct tulle_plan *plan, int reuse);
+tulle_status tulle__layers_sum(struct tulle_product *plan, int reuse);
 
 #endif

@@ -6,21 +6,21 @@
 #include "base/spec.h"
 
 #define WORD(name, word, text) word,
-static const char *const alg_names[] = {TULLE_ALG_LIST(WORD)};
+static const char *const alg_names[] = {TULLE_PRODUCT_ALG_LIST(WORD)};
 static const char *const transfers_names[] = {TULLE_TRANSFERS_LIST(WORD)};
 #undef WORD
 
-const char *tulle_alg_name(tulle_alg alg)
+const char *tulle_product_alg_name(tulle_product_alg alg)
 {
-    return (unsigned)alg < TULLE_ALG_COUNT ? alg_names[alg] : "unknown";
+    return (unsigned)alg < TULLE_PRODUCT_ALG_COUNT ? alg_names[alg] : "unknown";
 }
 
-tulle_status tulle_alg_parse(const char *name, tulle_alg *alg)
+tulle_status tulle_product_alg_parse(const char *name, tulle_product_alg *alg)
 {
     if (TULLE__NULL(name) || TULLE__NULL(alg)) return TULLE_ERR_ARG;
     int found = 0;
-    tulle_status status = tulle__name_parse("algorithm", name, alg_names, TULLE_ALG_COUNT, &found);
-    if (status == TULLE_OK) *alg = (tulle_alg)found;
+    tulle_status status = tulle__name_parse("algorithm", name, alg_names, TULLE_PRODUCT_ALG_COUNT, &found);
+    if (status == TULLE_OK) *alg = (tulle_product_alg)found;
     return status;
 }
 

@@ -22,14 +22,14 @@ static const double RECYCLED = 1.5; /* smaller phases, so that pages of those th
  * the steps before, which is merged with the next; where partial results travel also what is sent and what has come.
  * Resident memory then stays within the limit (34493 rows of 2/3 non-zeros on 4 PEs, limits of 8 to 19 GB).
  */
-static double spare(const tulle_plan *plan)
+static double spare(const tulle_product *plan)
 {
     if (plan->travels) return 7.5;
     return plan->policy->source == TULLE__SOURCE_FETCH ? 3.5 : 5.5;
 }
 
 /* The longest row of a tile of B that is mine. */
-static int64_t longest_row(tulle_mat *B)
+static int64_t longest_row(const tulle_mat *B)
 {
     int64_t longest = 0;
     for (int i = 0; i < B->layout->mt; i++)
@@ -43,7 +43,7 @@ static int64_t longest_row(tulle_mat *B)
 }
 
 /* Entries of C that PE r holds, where rows have at most work[row] ratio[i] of them in tile row i, and full tiles. */
-static double entries_held(const tulle_plan *plan, int r, const int64_t *work, const double *ratio)
+static double entries_held(const tulle_product *plan, int r, const int64_t *work, const double *ratio)
 {
     const tulle__operands *o = &plan->operands;
     double entries = 0, all = (double)o->C->layout->n;
@@ -64,7 +64,7 @@ static double entries_held(const tulle_plan *plan, int r, const int64_t *work, c
  * least where p = sqrt(need fresh / (entries again)). Measured: fresh pages come at 0.6 to 10 GB/s, an entry takes 7 to
  * 20 ns.
  */
-static double cheapest_cut(const tulle_plan *plan, double need)
+static double cheapest_cut(const tulle_product *plan, double need)
 {
     static const double fresh = 1e-9, again = 20e-9;
     const tulle__operands *o = &plan->operands;
@@ -73,7 +73,7 @@ static double cheapest_cut(const tulle_plan *plan, double need)
 }
 
 /* Phases for the PE that holds most, each within `room`. */
-static int count_phases(const tulle_plan *plan, double room, const int64_t *work, const double *ratio)
+static int count_phases(const tulle_product *plan, double room, const int64_t *work, const double *ratio)
 {
     double most = 0, entry = (double)(sizeof(tulle_lidx) + tulle_type_size(plan->C->type)) * spare(plan);
     for (int r = 0; r < plan->comm->size; r++) {
@@ -90,7 +90,7 @@ static int count_phases(const tulle_plan *plan, double room, const int64_t *work
  * First by the multiplications; if these are too many, by how many of them an estimate expects to fall on entries that
  * there are already. Multiplications and ratios are the same on all PEs, `room` is the least of all.
  */
-static tulle_status bound_result(tulle_plan *plan, double room, int *phases)
+static tulle_status bound_result(tulle_product *plan, double room, int *phases)
 {
     tulle_status status;
     const tulle__operands *o = &plan->operands;
@@ -121,7 +121,7 @@ static tulle_gidx widest(const tulle_mat *C)
     return most;
 }
 
-tulle_status tulle__phases_check(tulle_plan *plan)
+tulle_status tulle__phases_check(tulle_product *plan)
 {
     static const double RANGE = 0.6, EACH = 1e6; /* of the operands, measured; of a PE */
     const tulle__operands *o = &plan->operands;
@@ -142,7 +142,7 @@ out:
     return status;
 }
 
-tulle_status tulle__phases_choose(tulle_plan *plan)
+tulle_status tulle__phases_choose(tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
     tulle__phases *p = &plan->phases;
@@ -176,14 +176,14 @@ void tulle__phases_fini(tulle__phases *phases)
     phases->known = phases->room_known = 0;
 }
 
-void tulle__phases_rewind(tulle_plan *plan)
+void tulle__phases_rewind(tulle_product *plan)
 {
     plan->phases.next = 0;
     plan->phases.number = -1;
     plan->phases.dropped = 0;
 }
 
-void tulle__phases_begin(tulle_plan *plan)
+void tulle__phases_begin(tulle_product *plan)
 {
     tulle__phases *p = &plan->phases;
     if (p->next == p->of) tulle__phases_rewind(plan);
@@ -201,7 +201,7 @@ void tulle__phases_begin(tulle_plan *plan)
     p->whole = p->lo == 0 && p->hi == p->of;
 }
 
-int tulle__phases_halve(tulle_plan *plan)
+int tulle__phases_halve(tulle_product *plan)
 {
     static const double DEARER = 1.5; /* an entry takes more than was thought */
     tulle__phases *p = &plan->phases;
@@ -217,7 +217,7 @@ int tulle__phases_halve(tulle_plan *plan)
 }
 
 /* Entries of the own tiles of C. */
-static int64_t own_entries(tulle_plan *plan)
+static int64_t own_entries(tulle_product *plan)
 {
     int64_t entries = 0;
     tulle_mat *C = plan->C;
@@ -229,7 +229,7 @@ static int64_t own_entries(tulle_plan *plan)
     return entries;
 }
 
-tulle_status tulle__phases_end(tulle_plan *plan)
+tulle_status tulle__phases_end(tulle_product *plan)
 {
     static const double FILL = 0.7, FASTER = 4; /* the next columns may be fuller */
     tulle__phases *p = &plan->phases;
@@ -254,7 +254,7 @@ out:
     return status;
 }
 
-void tulle__phase_columns(const tulle_plan *plan, int j, tulle_gidx *lo, tulle_gidx *hi)
+void tulle__phase_columns(const tulle_product *plan, int j, tulle_gidx *lo, tulle_gidx *hi)
 {
     const tulle__phases *p = &plan->phases;
     tulle_gidx n = tulle__tile_cols(plan->C, j);
@@ -267,7 +267,7 @@ static tulle_gidx clamp(tulle_gidx x, tulle_gidx most)
     return x < 0 ? 0 : x < most ? x : most;
 }
 
-void tulle__phase_part(const tulle_plan *plan, int j, tulle_gidx *lo, tulle_gidx *hi)
+void tulle__phase_part(const tulle_product *plan, int j, tulle_gidx *lo, tulle_gidx *hi)
 {
     const tulle_layout *whole = plan->C->layout, *parts = plan->operands.C->layout;
     tulle_gidx n = parts->col_cut[j + 1] - parts->col_cut[j];

@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "algo/options.h"
+#include "algo/option_values.h"
 #include "algo/product/plan/choose.h"
 #include "algo/product/plan/phase.h"
 #include "base/error.h"
+#include "base/options.h"
 #include "base/planted.h"
 
 enum { QUEUE_CAPACITY = 256 };
@@ -23,7 +24,7 @@ void tulle__target_drop_parts(tulle__target *target)
     target->nparts = 0;
 }
 
-void tulle__plan_forget(tulle_plan *plan)
+void tulle__plan_forget(tulle_product *plan)
 {
     for (int t = 0; t < plan->ntargets; t++) {
         tulle__target *target = &plan->target[t];
@@ -34,7 +35,7 @@ void tulle__plan_forget(tulle_plan *plan)
     plan->known_A = plan->known_B = plan->known_C = 0;
 }
 
-void tulle__plan_disconnect(tulle_plan *plan)
+void tulle__plan_disconnect(tulle_product *plan)
 {
     tulle__arena_free(plan->arena);
     tulle__queue_free(plan->queue);
@@ -53,7 +54,7 @@ void tulle__plan_disconnect(tulle_plan *plan)
     plan->counted_A = plan->counted_B = 0; /* units were also those of what had been given away */
 }
 
-static tulle_status connect_queue(tulle_plan *plan)
+static tulle_status connect_queue(tulle_product *plan)
 {
     tulle__pe *pe = plan->comm->pe;
     tulle_status status = tulle__arena_new(plan->comm, pe->arena_bytes, pe->arena_panels, &plan->arena);
@@ -63,7 +64,7 @@ static tulle_status connect_queue(tulle_plan *plan)
 }
 
 /* Which rows of B come, and which of A are given away: then own tiles of C have units that others multiply. */
-static tulle_status connect_needs(tulle_plan *plan)
+static tulle_status connect_needs(tulle_product *plan)
 {
     tulle_status status = tulle__needs_new(plan->comm, plan->policy, &plan->operands, plan->options.transfers,
         tulle__slices_any(&plan->slices) || tulle__is_hollow(plan->comm), &plan->prices, &plan->needs);
@@ -81,7 +82,7 @@ static tulle_status connect_needs(tulle_plan *plan)
     return TULLE_OK;
 }
 
-tulle_status tulle__plan_connect(tulle_plan *plan)
+tulle_status tulle__plan_connect(tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
     if (plan->policy->source == TULLE__SOURCE_FETCH && !plan->direct &&
@@ -103,7 +104,7 @@ out:
     return status;
 }
 
-static void drop_plan(tulle_plan *plan)
+static void drop_plan(tulle_product *plan)
 {
     if (!plan) return;
     tulle__pe_disown(&plan->owned);
@@ -124,10 +125,10 @@ static void drop_plan(tulle_plan *plan)
 
 static void free_owned(tulle__owned *object)
 {
-    drop_plan((tulle_plan *)object);
+    drop_plan((tulle_product *)object);
 }
 
-void tulle_plan_free(tulle_plan *plan)
+void tulle_product_free(tulle_product *plan)
 {
     if (!plan) return;
     /* others may still read a transposed tile of mine */
@@ -173,20 +174,20 @@ out:
     return status;
 }
 
-static int is_bulk(tulle_alg alg)
+static int is_bulk(tulle_product_alg alg)
 {
-    return alg != TULLE_ALG_AUTO && tulle__policy_of(alg)->source != TULLE__SOURCE_FETCH;
+    return alg != TULLE_PRODUCT_AUTO && tulle__policy_of(alg)->source != TULLE__SOURCE_FETCH;
 }
 
 static tulle_status check_replication(const tulle_product_options *options, int pes)
 {
     int layers = options->replication;
-    if (layers == TULLE_REPLICATION_AUTO || layers == 0 || layers == 1) return TULLE_OK;
+    if (layers == TULLE_AUTO || layers == 0 || layers == 1) return TULLE_OK;
     if (layers < 0 || layers > pes || pes % layers)
         return tulle__fail(TULLE_ERR_ARG, "a replication of %d for %d PEs, of which it must be a divisor", layers, pes);
     if (is_bulk(options->alg))
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s, whose steps are of all PEs, with a replication of %d",
-            tulle_alg_name(options->alg), layers);
+            tulle_product_alg_name(options->alg), layers);
     return TULLE_OK;
 }
 
@@ -225,7 +226,7 @@ static int all_direct(const tulle_mat *A)
 }
 
 /* Own C tiles. */
-static tulle_status find_targets(tulle_plan *plan)
+static tulle_status find_targets(tulle_product *plan)
 {
     tulle_status status;
     const tulle_layout *l = plan->operands.C->layout;
@@ -247,7 +248,7 @@ out:
 }
 
 /* Units of C tile (i, j); *away: some are multiplied, or may be, by another PE than the tile's owner. */
-static int count_tile(const tulle_plan *plan, int i, int j, int *away)
+static int count_tile(const tulle_product *plan, int i, int j, int *away)
 {
     const tulle__operands *o = &plan->operands;
     int owner = tulle__layout_owner(o->C->layout, i, j), units = 0;
@@ -264,14 +265,14 @@ static int count_tile(const tulle_plan *plan, int i, int j, int *away)
     return units;
 }
 
-static const tulle__policy *in_effect(const tulle_plan *plan)
+static const tulle__policy *in_effect(const tulle_product *plan)
 {
     const tulle__prices *prices = plan->direct || !plan->prices.node_pes ? NULL : &plan->prices;
     return tulle__policy_in_effect(plan->asked, &plan->operands, plan->comm->size, prices, plan->share);
 }
 
 /* Where shares of the work become alike, or no longer are, the length of jobs that was predicted is of no use. */
-static void settle_policy(tulle_plan *plan)
+static void settle_policy(tulle_product *plan)
 {
     tulle__operands *o = &plan->operands;
     const tulle__policy *policy = in_effect(plan);
@@ -279,12 +280,13 @@ static void settle_policy(tulle_plan *plan)
     if (policy->reach != TULLE__REACH_NONE) tulle__operands_set_grain(o, plan->comm->size);
     if (!plan->group || (plan->policy && policy != plan->policy))
         plan->group = tulle__policy_group(policy, o->K, plan->direct, plan->options.deterministic);
-    plan->lookahead =
-        plan->options.lookahead < 0 ? tulle__policy_lookahead(policy, plan->sparse) : plan->options.lookahead;
+    plan->lookahead = plan->options.lookahead == 0            ? tulle__policy_lookahead(policy, plan->sparse)
+                      : plan->options.lookahead == TULLE_NONE ? 0
+                                                              : plan->options.lookahead;
     plan->policy = policy;
 }
 
-void tulle__plan_count(tulle_plan *plan)
+void tulle__plan_count(tulle_product *plan)
 {
     tulle__operands *o = &plan->operands;
     int away = 0;
@@ -313,7 +315,7 @@ void tulle__plan_count(tulle_plan *plan)
     plan->keeps = NULL;
 }
 
-tulle_status tulle__plan_turn(tulle_plan *plan, int64_t *copied)
+tulle_status tulle__plan_turn(tulle_product *plan, int64_t *copied)
 {
     tulle_status status = TULLE_OK;
     *copied = 0;
@@ -324,7 +326,7 @@ out:
 }
 
 /* Parts are known by now, by which to choose; with layers they are made once more. */
-static tulle_status choose_layers(tulle_plan *plan)
+static tulle_status choose_layers(tulle_product *plan)
 {
     int layers;
     if (is_bulk(plan->options.alg)) return TULLE_OK;
@@ -335,16 +337,16 @@ static tulle_status choose_layers(tulle_plan *plan)
 }
 
 /* Whether the plan goes by the model: for the algorithm, for the length of its jobs, or to tell what it predicts. */
-static int to_be_predicted(const tulle_plan *plan)
+static int to_be_predicted(const tulle_product *plan)
 {
     const tulle_product_options *options = &plan->options;
-    if (options->alg == TULLE_ALG_AUTO || options->machine) return 1;
+    if (options->alg == TULLE_PRODUCT_AUTO || options->machine) return 1;
     /* also if only the prices will say that nothing is to be stolen */
-    tulle_alg keeping = tulle__policy_of(options->alg)->keeping;
+    tulle_product_alg keeping = tulle__policy_of(options->alg)->keeping;
     return tulle__policy_may_group(tulle__policy_of(keeping), plan->direct, options->deterministic);
 }
 
-static tulle_status prepare(tulle_plan *plan)
+static tulle_status prepare(tulle_product *plan)
 {
     tulle_status status;
     tulle__operands *o = &plan->operands;
@@ -356,13 +358,13 @@ static tulle_status prepare(tulle_plan *plan)
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
     plan->direct = direct != 0;
-    if (plan->options.replication == TULLE_REPLICATION_AUTO) TULLE_TRY(choose_layers(plan));
+    if (plan->options.replication == TULLE_AUTO) TULLE_TRY(choose_layers(plan));
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
-    tulle_alg alg = plan->options.alg;
+    tulle_product_alg alg = plan->options.alg;
     int predicted = to_be_predicted(plan);
     if (predicted || !plan->direct) TULLE_TRY(tulle__choose(plan, predicted, &alg));
     plan->asked = tulle__policy_of(alg);
-    if (alg == TULLE_ALG_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
+    if (alg == TULLE_PRODUCT_CANNON) TULLE_TRY(tulle__cannon_fits(o, plan->comm->size));
     tulle__plan_count(plan);
     TULLE_TRY(tulle__plan_connect(plan));
     TULLE_TRY(tulle__phases_check(plan));
@@ -372,7 +374,7 @@ out:
 }
 
 /* What the plan works on beside the matrices as they are. */
-static void describe_parts(const tulle_plan *plan, char *text, size_t room)
+static void describe_parts(const tulle_product *plan, char *text, size_t room)
 {
     const tulle__slices *s = &plan->slices;
     if (s->layer_of)
@@ -381,32 +383,33 @@ static void describe_parts(const tulle_plan *plan, char *text, size_t room)
         snprintf(text, room, ", parts of%s%s%s", s->A ? " A" : "", s->B ? " B" : "", s->C ? " C" : "");
 }
 
-static void describe(tulle_plan *plan)
+static void describe(tulle_product *plan)
 {
     const tulle__operands *o = &plan->operands;
     char parts[64] = "";
     describe_parts(plan, parts, sizeof parts);
     snprintf(plan->text, sizeof plan->text, "%s, %d x %d x %d tiles (rows, inner, columns)%s, lookahead %d%s%s%s%s",
-        tulle_alg_name(plan->asked->alg), o->M, o->K, o->N, parts, plan->lookahead, o->offset ? "" : ", no offset",
-        plan->At.mat ? ", A transposed" : "", plan->Bt.mat ? ", B transposed" : "",
+        tulle_product_alg_name(plan->asked->alg), o->M, o->K, o->N, parts, plan->lookahead,
+        o->offset ? "" : ", no offset", plan->At.mat ? ", A transposed" : "", plan->Bt.mat ? ", B transposed" : "",
         plan->options.deterministic ? ", deterministic" : "");
 }
 
-tulle_status tulle_plan_new(
-    tulle_mat *A, tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_plan **out)
+tulle_status tulle_product_new(
+    const tulle_mat *A, const tulle_mat *B, tulle_mat *C, const tulle_product_options *options, tulle_product **out)
 {
-    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "plan") ||
-        TULLE__PRODUCT_WRONG(options))
+    tulle_product_options chosen;
+    if (TULLE__NULL(A) || TULLE__NULL(B) || TULLE__NULL(C) || TULLE__NULL_AS(out, "product") ||
+        TULLE__OPTIONS(options, &chosen) || TULLE__PRODUCT_WRONG(options))
         return tulle__refuse(C ? C->comm : A ? A->comm : B ? B->comm : NULL);
-    tulle_plan *plan = NULL;
-    tulle_product_options chosen = options ? *options : TULLE_PRODUCT_DEFAULT;
+    tulle_product *plan = NULL;
     tulle_comm *comm = C->comm;
     tulle_status status = tulle__mat_order(A);
     if (status == TULLE_OK) status = tulle__mat_order(B);
     if (status != TULLE_OK) return status;
     status = check_operands(A, B, C, &chosen);
-    if (status == TULLE_OK && (unsigned)chosen.alg >= TULLE_ALG_COUNT)
-        status = tulle__fail(TULLE_ERR_ARG, "algorithm %d", (int)chosen.alg);
+    if (status == TULLE_OK && chosen.lookahead < 0 && chosen.lookahead != TULLE_NONE)
+        status =
+            tulle__fail(TULLE_ERR_ARG, "a lookahead of %d jobs; 0 is the default, TULLE_NONE none", chosen.lookahead);
     if (status == TULLE_OK) status = check_replication(&chosen, comm->size);
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *plan, "plan", &plan);
     status = tulle_comm_agree(comm, status);
@@ -431,33 +434,33 @@ tulle_status tulle_plan_new(
     return TULLE_OK;
 }
 
-int tulle_plan_phases(const tulle_plan *plan)
+int tulle_product_phases(const tulle_product *plan)
 {
-    if (TULLE__NULL(plan)) return 0;
+    if (TULLE__NULL_AS(plan, "product")) return 0;
     return plan->phases.expected;
 }
 
-int tulle_plan_replication(const tulle_plan *plan)
+int tulle_product_replication(const tulle_product *plan)
 {
-    if (TULLE__NULL(plan)) return 0;
+    if (TULLE__NULL_AS(plan, "product")) return 0;
     return plan->slices.layer_of ? plan->slices.layers.layers : 1;
 }
 
-tulle_alg tulle_plan_alg(const tulle_plan *plan)
+tulle_product_alg tulle_product_alg_of(const tulle_product *plan)
 {
-    if (TULLE__NULL(plan)) return TULLE_ALG_AUTO;
+    if (TULLE__NULL_AS(plan, "product")) return TULLE_PRODUCT_AUTO;
     return plan->asked->alg;
 }
 
-const char *tulle_plan_describe(const tulle_plan *plan)
+const char *tulle_product_describe(const tulle_product *plan)
 {
-    if (TULLE__NULL(plan)) return "";
+    if (TULLE__NULL_AS(plan, "product")) return "";
     return plan->text;
 }
 
-size_t tulle_plan_bytes(const tulle_plan *plan)
+size_t tulle_product_bytes(const tulle_product *plan)
 {
-    if (TULLE__NULL(plan)) return 0;
+    if (TULLE__NULL_AS(plan, "product")) return 0;
     size_t bytes = sizeof *plan;
     for (int t = 0; t < plan->ntargets; t++)
         for (int p = 0; p < plan->target[t].nparts; p++)
@@ -475,7 +478,7 @@ size_t tulle_plan_bytes(const tulle_plan *plan)
     return bytes;
 }
 
-tulle_status tulle__scale_tile(tulle_plan *plan, const tulle_tile *tile, double beta)
+tulle_status tulle__scale_tile(tulle_product *plan, const tulle_own_tile *tile, double beta)
 {
     int64_t lines = tile->order == TULLE_ROW_MAJOR ? tile->m : tile->n;
     if (beta == 1 || !tile->nnz) return TULLE_OK;

@@ -64,21 +64,23 @@ typedef struct tulle__phases {
     int dropped; /* ranges that did not fit, since the last execution began */
 } tulle__phases;
 
-struct tulle_plan {
+struct tulle_product {
     tulle__owned owned;
     tulle_comm *comm;
     tulle__context *context;
     tulle_product_options options;
     const tulle__policy *asked;  /* of the algorithm that was asked for, or chosen */
     const tulle__policy *policy; /* in effect (band.h) */
-    tulle_mat *A, *B, *C;        /* the caller's */
-    tulle__turned At, Bt;        /* transposed copies; mat NULL: the operand is used as it is */
-    tulle__slices slices;        /* of operands whose cuts do not match */
+    const tulle_mat *A, *B;      /* the caller's */
+    tulle_mat *C;
+    tulle__turned At, Bt; /* transposed copies; mat NULL: the operand is used as it is */
+    tulle__slices slices; /* of operands whose cuts do not match */
     tulle__operands operands;
-    double beta; /* that jobs apply: 0 where layers are summed, which applies it then */
-    int sparse;  /* C is CSR */
-    int direct;  /* every tile of A and B can be read in place by every PE */
-    int group;   /* most k in one job */
+    double alpha, beta; /* of the execution at hand */
+    double job_beta;    /* that jobs apply: 0 where layers are summed, which applies beta then */
+    int sparse;         /* C is CSR */
+    int direct;         /* every tile of A and B can be read in place by every PE */
+    int group;          /* most k in one job */
     int lookahead;
     tulle__queue *queue; /* NULL: no partial result travels on any PE */
     tulle__arena *arena;
@@ -108,26 +110,26 @@ struct tulle_plan {
 };
 
 /* Whether kernels may leave the rows of C in no order: not where its parts are cut or merged afterwards. */
-static inline int tulle__plan_unordered(const tulle_plan *plan)
+static inline int tulle__plan_unordered(const tulle_product *plan)
 {
     return plan->options.unordered && plan->sparse && plan->operands.C == plan->C && !plan->slices.layer_of;
 }
 
 /* Transposed operands become what the operands are now. Collective, agreed. *copied: as of tulle__turn. */
-tulle_status tulle__plan_turn(tulle_plan *plan, int64_t *copied);
+tulle_status tulle__plan_turn(tulle_product *plan, int64_t *copied);
 
 /* Counts units anew if the structure of a factor has changed. Local, with the same outcome on all PEs. */
-void tulle__plan_count(tulle_plan *plan);
+void tulle__plan_count(tulle_product *plan);
 
 /* Queue, arena and reservations, collective with agreement. */
-tulle_status tulle__plan_connect(tulle_plan *plan);
-void tulle__plan_disconnect(tulle_plan *plan);
+tulle_status tulle__plan_connect(tulle_product *plan);
+void tulle__plan_disconnect(tulle_product *plan);
 
 /* Forgets structures: parts and sent blocks. */
-void tulle__plan_forget(tulle_plan *plan);
+void tulle__plan_forget(tulle_product *plan);
 void tulle__target_drop_parts(tulle__target *target);
 
 /* A dense tile times beta, in place. */
-tulle_status tulle__scale_tile(tulle_plan *plan, const tulle_tile *tile, double beta);
+tulle_status tulle__scale_tile(tulle_product *plan, const tulle_own_tile *tile, double beta);
 
 #endif

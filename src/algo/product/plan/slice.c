@@ -76,7 +76,7 @@ out:
 }
 
 /* X in parts, without entries yet if it is sparse; NULL: it is as the grid is. */
-static tulle_status make_parts(tulle_mat *X, const struct grid *g, int rows, int cols, tulle_mat **parts)
+static tulle_status make_parts(const tulle_mat *X, const struct grid *g, int rows, int cols, tulle_mat **parts)
 {
     tulle_status status = TULLE_OK;
     tulle_layout *layout = NULL;
@@ -167,7 +167,7 @@ static double bytes_of(const tulle_mat *X)
     return (double)X->nnz * (double)(X->kind == TULLE_DENSE ? size : size + sizeof(tulle_lidx));
 }
 
-static tulle_status make_layers(tulle_plan *plan, struct grid *g, int layers)
+static tulle_status make_layers(tulle_product *plan, struct grid *g, int layers)
 {
     tulle_status status;
     tulle__slices *s = &plan->slices;
@@ -193,7 +193,7 @@ out:
 }
 
 /* What the plan works on: the caller's, its transpose, or parts. */
-static void set_operands(tulle_plan *plan)
+static void set_operands(tulle_product *plan)
 {
     tulle__operands *o = &plan->operands;
     const tulle__slices *s = &plan->slices;
@@ -205,7 +205,7 @@ static void set_operands(tulle_plan *plan)
     o->N = o->B->layout->nt;
 }
 
-tulle_status tulle__slices_make(tulle_plan *plan, int layers)
+tulle_status tulle__slices_make(tulle_product *plan, int layers)
 {
     tulle_status status;
     tulle__slices *s = &plan->slices;
@@ -225,7 +225,6 @@ tulle_status tulle__slices_make(tulle_plan *plan, int layers)
         status = tulle__wants_values(plan->comm, "a product of layouts that do not match, or in layers,");
     TULLE_TRY(tulle_comm_agree(plan->comm, status));
     if (layers > 1) TULLE_TRY(tulle_comm_agree(plan->comm, tulle__mat_publish(s->C)));
-    plan->beta = layers > 1 ? 0 : plan->options.beta;
     s->of_A = s->of_B = UINT64_MAX; /* of none yet */
     TULLE_TRY(tulle__slices_renew(plan));
 out:
@@ -250,7 +249,7 @@ void tulle__slices_unplace(tulle__slices *s)
 
 /* structure: of the caller's X or what X is the transpose of; *of: that the parts have. */
 static tulle_status renew_parts(
-    tulle_mat *parts, tulle_mat *X, const tulle__stack *stack, uint64_t structure, uint64_t *of)
+    tulle_mat *parts, const tulle_mat *X, const tulle__stack *stack, uint64_t structure, uint64_t *of)
 {
     if (!parts) return TULLE_OK;
     if (parts->whole) {
@@ -267,7 +266,7 @@ static tulle_status renew_parts(
     return status;
 }
 
-tulle_status tulle__slices_renew(tulle_plan *plan)
+tulle_status tulle__slices_renew(tulle_product *plan)
 {
     tulle_status status;
     tulle__slices *s = &plan->slices;
@@ -277,13 +276,13 @@ tulle_status tulle__slices_renew(tulle_plan *plan)
         s->A, plan->At.mat ? plan->At.mat : plan->A, s->layer_of ? &stack : NULL, plan->A->structure, &s->of_A));
     TULLE_TRY(renew_parts(s->B, plan->Bt.mat ? plan->Bt.mat : plan->B, NULL, plan->B->structure, &s->of_B));
     /* what C holds matters where it is added to */
-    if (plan->beta != 0) TULLE_TRY(renew_parts(s->C, plan->C, NULL, plan->C->structure, &none));
+    if (plan->job_beta != 0) TULLE_TRY(renew_parts(s->C, plan->C, NULL, plan->C->structure, &none));
     set_operands(plan);
 out:
     return status;
 }
 
-tulle_status tulle__slices_join(tulle_plan *plan, int reuse)
+tulle_status tulle__slices_join(tulle_product *plan, int reuse)
 {
     tulle__slices *s = &plan->slices;
     if (s->layer_of) return tulle__layers_sum(plan, reuse);

@@ -30,21 +30,21 @@ static inline int tulle__slices_any(const tulle__slices *s)
     return s->A || s->B || s->C;
 }
 
-struct tulle_plan;
+struct tulle_product;
 
 /* Sets the operands of the plan, after transposing, dealt to so many layers (layer.h; 1: to none). Collective, agreed.
  */
-tulle_status tulle__slices_make(struct tulle_plan *plan, int layers);
+tulle_status tulle__slices_make(struct tulle_product *plan, int layers);
 void tulle__slices_drop(tulle__slices *slices);
 
 /* Gives the parts of the factors the values, and the structure, that the factors have now. Collective, agreed. */
-tulle_status tulle__slices_renew(struct tulle_plan *plan);
+tulle_status tulle__slices_renew(struct tulle_product *plan);
 
 /*
  * Puts a sparse C together, and adds up what layers have made, once all parts of C are there; reuse: values only. Else
  * it publishes a sparse C: collective, without agreement.
  */
-tulle_status tulle__slices_join(struct tulle_plan *plan, int reuse);
+tulle_status tulle__slices_join(struct tulle_product *plan, int reuse);
 
 /* Drops what a failed execution has left. */
 void tulle__slices_unplace(tulle__slices *slices);

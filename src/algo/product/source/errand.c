@@ -143,7 +143,7 @@ size_t tulle__errands_held(const tulle__errands *e)
     return e ? sizeof *e + tulle__mail_bytes(e->mail) + (size_t)e->count * sizeof *e->errand : 0;
 }
 
-tulle_status tulle__errand_fetch(const tulle__errand *errand, tulle_mat *A, tulle__fetch *fetch)
+tulle_status tulle__errand_fetch(const tulle__errand *errand, const tulle_mat *A, tulle__fetch *fetch)
 {
     tulle_status status;
     size_t size = tulle_type_size(A->type);

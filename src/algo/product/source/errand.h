@@ -38,7 +38,7 @@ const tulle__errand *tulle__errands_at(const tulle__errands *errands, int64_t n)
 size_t tulle__errands_held(const tulle__errands *errands);
 
 /* Starts fetching the values of an errand, of A as it is now; waits for them, as the factor that they are part of. */
-tulle_status tulle__errand_fetch(const tulle__errand *errand, tulle_mat *A, tulle__fetch *fetch);
+tulle_status tulle__errand_fetch(const tulle__errand *errand, const tulle_mat *A, tulle__fetch *fetch);
 tulle_status tulle__errand_await(const tulle__errand *errand, tulle__fetch *fetch, tulle__csr *A);
 
 #endif

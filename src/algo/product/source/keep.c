@@ -128,7 +128,7 @@ size_t tulle__keeps_bytes(const tulle__keeps *s)
 }
 
 /* Tile (i, j) of X, which others read as well. */
-static tulle_status take(tulle__keeps *s, struct kept *kept, tulle_mat *X, int i, int j, tulle__fetch *fetch)
+static tulle_status take(tulle__keeps *s, struct kept *kept, const tulle_mat *X, int i, int j, tulle__fetch *fetch)
 {
     int last = ++kept->taken == kept->uses;
     if (kept->fetch.users) {

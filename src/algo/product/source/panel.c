@@ -10,7 +10,7 @@ enum { UNDER_WAY = 2 };
 
 /* A tile of the panel that is on its way. */
 struct coming {
-    tulle_mat *X;
+    const tulle_mat *X;
     int i, j;             /* tile */
     int slot;             /* the tile row of C or, behind them, the tile column that it is for */
     int64_t index;        /* of the tile in X */
@@ -217,7 +217,7 @@ static tulle_status receive(tulle__panels *p, struct coming *x)
 }
 
 /* A tile that this PE has to pass on, or needs: gives it its place in the panel. */
-static void expect(tulle__panels *p, tulle_mat *X, int i, int j, int slot, int64_t *at)
+static void expect(tulle__panels *p, const tulle_mat *X, int i, int j, int slot, int64_t *at)
 {
     struct coming x = {.X = X, .i = i, .j = j, .slot = slot, .index = tulle__tile_index(X, i, j), .segments = 1};
     if (!length_of(X, i, j)) return;
@@ -300,7 +300,7 @@ void tulle__panels_end(tulle__panels *p)
     p->base += (uint64_t)p->steps;
 }
 
-static tulle_tile tile_of(tulle__panels *p, tulle_mat *X, int i, int j, int t, int of_b)
+static tulle_tile tile_of(tulle__panels *p, const tulle_mat *X, int i, int j, int t, int of_b)
 {
     int64_t index = tulle__tile_index(X, i, j);
     tulle_tile tile = tulle__tile_in_place(X, i, j);

@@ -221,7 +221,7 @@ static tulle_status add_rows(tulle__shelves *s, int from, const struct request *
 }
 
 /* A shelf for tile t, unless there is no room. */
-static tulle_status put_up(tulle__shelves *s, tulle_mat *B, int t)
+static tulle_status put_up(tulle__shelves *s, const tulle_mat *B, int t)
 {
     tulle_status status;
     int k = t / s->N, j = t % s->N;
@@ -248,7 +248,7 @@ out:
     return status;
 }
 
-static tulle_status put_up_all(tulle__shelves *s, const struct survey *survey, tulle_mat *B)
+static tulle_status put_up_all(tulle__shelves *s, const struct survey *survey, const tulle_mat *B)
 {
     tulle_status status = TULLE_OK;
     int count = 0;
@@ -294,7 +294,7 @@ static void read_replies(tulle__shelves *s)
     }
 }
 
-tulle_status tulle__shelves_exchange(tulle__shelves *s, tulle_mat *B)
+tulle_status tulle__shelves_exchange(tulle__shelves *s, const tulle_mat *B)
 {
     tulle_status status;
     struct survey survey = {.all = NULL};
@@ -331,7 +331,7 @@ void tulle__shelves_begin(tulle__shelves *s)
     s->started = s->landed = 0;
 }
 
-tulle_status tulle__shelves_serve(tulle__shelves *s, tulle_mat *B, int most, int *done)
+tulle_status tulle__shelves_serve(tulle__shelves *s, const tulle_mat *B, int most, int *done)
 {
     tulle_status status = TULLE_OK;
     while (s->started < s->count && s->started - s->landed < most) {
@@ -357,7 +357,7 @@ void tulle__shelves_quiet(tulle__shelves *s)
         if (s->own[s->landed].group >= 0) (void)tulle__wait(s->comm, s->own[s->landed].group);
 }
 
-tulle__fetch tulle__shelves_fetch(const tulle__shelves *s, tulle_mat *B, int k, int j)
+tulle__fetch tulle__shelves_fetch(const tulle__shelves *s, const tulle_mat *B, int k, int j)
 {
     const struct slot *slot = &s->slot[k * s->N + j];
     tulle__fetch fetch = {.A = B,
@@ -370,7 +370,8 @@ tulle__fetch tulle__shelves_fetch(const tulle__shelves *s, tulle_mat *B, int k, 
     return fetch;
 }
 
-tulle_status tulle__shelves_await(tulle__shelves *s, tulle_mat *B, int k, int j, tulle__serve serve, void *context)
+tulle_status tulle__shelves_await(
+    tulle__shelves *s, const tulle_mat *B, int k, int j, tulle__serve serve, void *context)
 {
     struct slot *slot = &s->slot[k * s->N + j];
     for (int turns = 0; slot->seen < s->execution;) {

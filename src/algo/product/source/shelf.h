@@ -22,7 +22,7 @@ void tulle__shelves_free(tulle__shelves *shelves);
 size_t tulle__shelves_held(const tulle__shelves *shelves);
 
 /* Collective: who fetches what. The caller agrees next, and then settles. */
-tulle_status tulle__shelves_exchange(tulle__shelves *shelves, tulle_mat *B);
+tulle_status tulle__shelves_exchange(tulle__shelves *shelves, const tulle_mat *B);
 void tulle__shelves_settle(tulle__shelves *shelves);
 
 /* Whether B[k,j] comes by a shelf; bytes that come to those of this PE in an execution. */
@@ -32,13 +32,13 @@ size_t tulle__shelves_bytes(const tulle__shelves *shelves);
 /* An execution begins. */
 void tulle__shelves_begin(tulle__shelves *shelves);
 /* Has up to `most` tiles under way to shelves of this PE, and waits for one; *done: all have come. */
-tulle_status tulle__shelves_serve(tulle__shelves *shelves, tulle_mat *B, int most, int *done);
+tulle_status tulle__shelves_serve(tulle__shelves *shelves, const tulle_mat *B, int most, int *done);
 /* Waits for what is under way, also after a failure. */
 void tulle__shelves_quiet(tulle__shelves *shelves);
 
 /* The tile on its shelf as a fetch with nothing to wait for; it may be read when await has returned. */
-tulle__fetch tulle__shelves_fetch(const tulle__shelves *shelves, tulle_mat *B, int k, int j);
+tulle__fetch tulle__shelves_fetch(const tulle__shelves *shelves, const tulle_mat *B, int k, int j);
 tulle_status tulle__shelves_await(
-    tulle__shelves *shelves, tulle_mat *B, int k, int j, tulle__serve serve, void *context);
+    tulle__shelves *shelves, const tulle_mat *B, int k, int j, tulle__serve serve, void *context);
 
 #endif

@@ -200,15 +200,8 @@ out:
     return status;
 }
 
-static const tulle__bsr_kernels *kernels_of(tulle__isa isa)
-{
-#if TULLE__HAVE_X86
-    if (isa == TULLE__ISA_AVX512) return tulle__bsr_avx512;
-    if (isa == TULLE__ISA_AVX2) return tulle__bsr_avx2;
-#endif
-    (void)isa;
-    return tulle__bsr_portable;
-}
+#define ENTRY(isa, index) [index] = tulle__bsr_##isa,
+static const tulle__bsr_kernels *const kernels_of[TULLE__ISA_COUNT] = {TULLE__EACH_ISA(ENTRY)};
 
 tulle_status tulle__bsr_cpu(tulle__isa isa, tulle__pool *pool, const tulle__bsr_task *task)
 {
@@ -217,7 +210,7 @@ tulle_status tulle__bsr_cpu(tulle__isa isa, tulle__pool *pool, const tulle__bsr_
     tulle__bsr_pair pair = task->values == TULLE_F64    ? TULLE__BSR_F64
                            : task->vectors == TULLE_F64 ? TULLE__BSR_F32_F64
                                                         : TULLE__BSR_F32;
-    struct job job = {.task = task, .kernels = &kernels_of(isa)[pair]};
+    struct job job = {.task = task, .kernels = &kernels_of[isa][pair]};
     if (task->A.symmetric) return multiply_symmetric(pool, &job);
     job.nparts = (int64_t)CHUNKS_PER_THREAD * tulle__pool_size(pool);
     if (job.nparts > task->A.m) job.nparts = task->A.m;

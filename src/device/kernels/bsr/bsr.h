@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The product with a slab of blocks: row kernels of one instruction set, and what their templates share. */
-#ifndef TULLE_DEVICE_CPU_BSR_H
-#define TULLE_DEVICE_CPU_BSR_H
+/* The product with a slab of blocks, and its row kernels for each instruction set. */
+#ifndef TULLE_DEVICE_KERNELS_BSR_H
+#define TULLE_DEVICE_KERNELS_BSR_H
 
-#include "device/kernels/cpu.h"
+#include "device/kernel.h"
+#include "device/kernels/isa.h"
+
+tulle_status tulle__bsr_cpu(tulle__isa isa, tulle__pool *pool, const tulle__bsr_task *task);
 
 /* Block rows begin .. end - 1 of a slab. */
 typedef struct tulle__bsr_rows {
@@ -31,23 +34,14 @@ typedef struct tulle__bsr_kernels {
     tulle__bsr_kernel half_columns;
 } tulle__bsr_kernels;
 
-extern const tulle__bsr_kernels tulle__bsr_portable[TULLE__BSR_PAIRS];
-extern const tulle__bsr_kernels tulle__bsr_avx2[TULLE__BSR_PAIRS];
-extern const tulle__bsr_kernels tulle__bsr_avx512[TULLE__BSR_PAIRS];
+#define TULLE__DECLARE(isa, index) extern const tulle__bsr_kernels tulle__bsr_##isa[TULLE__BSR_PAIRS];
+TULLE__EACH_ISA(TULLE__DECLARE)
+#undef TULLE__DECLARE
 
 static inline int64_t tulle__bsr_column(const tulle__bsr *A, int64_t row, int64_t e)
 {
     return A->index_bytes == 2 ? A->base[row] + (int64_t)((const uint16_t *)A->colind)[e]
                                : (int64_t)((const int32_t *)A->colind)[e];
 }
-
-/* Of templates: an order of the lanes of V4. */
-typedef int64_t tulle__bsr_order __attribute__((vector_size(32)));
-/* The operation on vectors of W doubles that lie in memory as type L, d (double) or s (float). */
-#define TULLE__BSR_PASTE(operation, W, L) operation##W##_##L
-#define TULLE__BSR_OP(operation, W, L) TULLE__BSR_PASTE(operation, W, L)
-/* And a name with the suffix of a pair. */
-#define TULLE__BSR_JOIN(name, pair) name##_##pair
-#define TULLE__BSR_NAME(name, pair) TULLE__BSR_JOIN(name, pair)
 
 #endif

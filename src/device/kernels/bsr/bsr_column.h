@@ -1,30 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the product of a slab of blocks with one column, included once an instruction set and pair of types:
- *   A_T, A_L, X_T, X_L   the types of values and vectors, and their letters
- *   NAME(x)              x with the suffixes
- * beside ROWS, V4, FMA4, sum4 and the loads of the instruction set. A block's row is one vector or two times those of
- * x, summed in the order of the row: memory is what bounds the product, so it is enough that no chain of additions is
- * longer than a block takes to come.
+ * Template of the product of a slab of blocks with one column, over lanes.h: values of type A_T, vectors of type X_T,
+ * four doubles a vector. A block's row is one vector or two times those of x, summed in the order of the row: memory is
+ * what bounds the product, so it is enough that no chain of additions is longer than a block takes to come.
  */
-#include "base/page_ahead.h"
-
-#define LOAD_A TULLE__BSR_OP(load, 4, A_L)
-#define LOAD_A_N TULLE__BSR_OP(part, 4, A_L)
-#define LOAD_X TULLE__BSR_OP(load, 4, X_L)
-#define LOAD_X_N TULLE__BSR_OP(part, 4, X_L)
 
 /* Entries e .. e + 3 of row i, block 1. */
-ROWS static inline __attribute__((always_inline)) V4 NAME(gather)(
-    const tulle__bsr *A, const X_T *x, int64_t e, const int bytes)
+INLINE V NAME(gather)(const tulle__bsr *A, const X_T *x, int64_t e, const int bytes)
 {
-    const uint16_t *narrow = (const uint16_t *)A->colind + e;
-    const int32_t *wide = (const int32_t *)A->colind + e;
-    if (bytes == 2) return (V4){x[narrow[0]], x[narrow[1]], x[narrow[2]], x[narrow[3]]};
-    return (V4){x[wide[0]], x[wide[1]], x[wide[2]], x[wide[3]]};
+    if (bytes == 2) return GATHER(x, (const uint16_t *)A->colind + e);
+    return GATHER(x, (const int32_t *)A->colind + e);
 }
 
-ROWS static inline __attribute__((always_inline)) void NAME(scalars)(const tulle__bsr_rows *rows, const int bytes)
+INLINE void NAME(scalars)(const tulle__bsr_rows *rows, const int bytes)
 {
     const tulle__bsr A = *rows->A;
     const A_T *val = A.val;
@@ -32,49 +20,49 @@ ROWS static inline __attribute__((always_inline)) void NAME(scalars)(const tulle
     for (int64_t i = rows->begin; i < rows->end; i++) {
         const X_T *x = (const X_T *)rows->X + (bytes == 2 ? A.base[i] : 0);
         int64_t e = A.rowptr[i], end = A.rowptr[i + 1];
-        V4 sum = {0}, other = {0};
+        V sum = {0}, other = {0};
         for (; e + 8 <= end; e += 8) {
             tulle__fetch_page_ahead(val + e);
             tulle__fetch_page_ahead((const char *)A.colind + e * bytes);
-            sum = FMA4(LOAD_A(val + e), NAME(gather)(&A, x, e, bytes), sum);
-            other = FMA4(LOAD_A(val + e + 4), NAME(gather)(&A, x, e + 4, bytes), other);
+            sum = FMA(LOAD_FROM(A_T, val + e), NAME(gather)(&A, x, e, bytes), sum);
+            other = FMA(LOAD_FROM(A_T, val + e + 4), NAME(gather)(&A, x, e + 4, bytes), other);
         }
         tulle__fetch_page_ahead(val + e);
         tulle__fetch_page_ahead((const char *)A.colind + e * bytes);
         if (e + 4 <= end) {
-            sum = FMA4(LOAD_A(val + e), NAME(gather)(&A, x, e, bytes), sum);
+            sum = FMA(LOAD_FROM(A_T, val + e), NAME(gather)(&A, x, e, bytes), sum);
             e += 4;
         }
         double rest = 0;
         for (; e < end; e++)
             rest += (double)val[e] *
                     (double)x[bytes == 2 ? ((const uint16_t *)A.colind)[e] : ((const int32_t *)A.colind)[e]];
-        Y[i] = (X_T)(sum4(sum + other) + rest);
+        Y[i] = (X_T)(SUM_OF_LANES(sum + other) + rest);
     }
 }
 
 /* sum[r] += row r of one block, b = 2 .. 8, times x. */
-ROWS static inline __attribute__((always_inline)) void NAME(block)(V4 *sum, const A_T *a, const X_T *x, const int b)
+INLINE void NAME(block)(V *sum, const A_T *a, const X_T *x, const int b)
 {
-    V4 x0 = b >= 4 ? LOAD_X(x) : LOAD_X_N(x, b), x1 = b > 4 ? LOAD_X_N(x + 4, b - 4) : x0;
+    V x0 = b >= 4 ? LOAD_FROM(X_T, x) : LOAD_FIRST(X_T, x, b), x1 = b > 4 ? LOAD_FIRST(X_T, x + 4, b - 4) : x0;
 #pragma GCC unroll 8
     for (int r = 0; r < b; r++) {
-        sum[r] = FMA4(b >= 4 ? LOAD_A(a + r * b) : LOAD_A_N(a + r * b, b), x0, sum[r]);
-        if (b > 4) sum[r] = FMA4(LOAD_A_N(a + r * b + 4, b - 4), x1, sum[r]);
+        sum[r] = FMA(b >= 4 ? LOAD_FROM(A_T, a + r * b) : LOAD_FIRST(A_T, a + r * b, b), x0, sum[r]);
+        if (b > 4) sum[r] = FMA(LOAD_FIRST(A_T, a + r * b + 4, b - 4), x1, sum[r]);
     }
 #pragma GCC unroll 8
     for (int t = 0; t < b * b; t += 64 / (int)sizeof *a) tulle__fetch_ahead(a + t, 2048);
 }
 
 /* The blocks of one row, or of two that lie apart side by side. */
-ROWS static inline __attribute__((always_inline)) void NAME(block_rows)(
+INLINE void NAME(block_rows)(
     const tulle__bsr *A, const X_T *X, X_T *Y, const int64_t *row, const int count, const int b)
 {
     int64_t e[2], end[2];
     const A_T *val[2];
-    V4 sum[16];
+    V sum[16];
 #pragma GCC unroll 16
-    for (int r = 0; r < count * b; r++) sum[r] = (V4){0};
+    for (int r = 0; r < count * b; r++) sum[r] = (V){0};
 #pragma GCC unroll 2
     for (int n = 0; n < count; n++) {
         e[n] = A->rowptr[row[n]];
@@ -91,7 +79,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(block_rows)(
         for (; e[n] < end[n]; e[n]++, val[n] += b * b)
             NAME(block)(sum + n * b, val[n], X + tulle__bsr_column(A, row[n], e[n]) * b, b);
 #pragma GCC unroll 8
-        for (int r = 0; r < b; r++) Y[row[n] * b + r] = (X_T)sum4(sum[n * b + r]);
+        for (int r = 0; r < b; r++) Y[row[n] * b + r] = (X_T)SUM_OF_LANES(sum[n * b + r]);
     }
 }
 
@@ -100,7 +88,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(block_rows)(
  * of memory than from one, and values come half a page ahead, whose other half the processor sees to. (Single entries
  * come from two places anyhow, values and columns; four are slower.)
  */
-ROWS static inline __attribute__((always_inline)) void NAME(blocks)(const tulle__bsr_rows *rows, const int b)
+INLINE void NAME(blocks)(const tulle__bsr_rows *rows, const int b)
 {
     const tulle__bsr A = *rows->A;
     X_T *Y = (X_T *)rows->Y + A.first * b;
@@ -113,28 +101,27 @@ ROWS static inline __attribute__((always_inline)) void NAME(blocks)(const tulle_
 }
 
 /* Blocks of any size, R rows of them at a time. */
-ROWS static inline __attribute__((always_inline)) void NAME(band)(
-    const tulle__bsr_rows *rows, int64_t i, int64_t r0, const int R)
+INLINE void NAME(band)(const tulle__bsr_rows *rows, int64_t i, int64_t r0, const int R)
 {
     const tulle__bsr *A = rows->A;
     int64_t b = A->block, tail = b & 3;
     X_T *Y = (X_T *)rows->Y + (A->first + i) * b + r0;
-    V4 sum[4] = {{0}, {0}, {0}, {0}};
+    V sum[4] = {{0}, {0}, {0}, {0}};
     for (int64_t e = A->rowptr[i]; e < A->rowptr[i + 1]; e++) {
         const A_T *a = (const A_T *)A->val + (e * b + r0) * b;
         const X_T *x = (const X_T *)rows->X + tulle__bsr_column(A, i, e) * b;
         for (int64_t c = 0; c + 4 <= b; c += 4)
 #pragma GCC unroll 4
-            for (int r = 0; r < R; r++) sum[r] = FMA4(LOAD_A(a + r * b + c), LOAD_X(x + c), sum[r]);
+            for (int r = 0; r < R; r++) sum[r] = FMA(LOAD_FROM(A_T, a + r * b + c), LOAD_FROM(X_T, x + c), sum[r]);
         if (tail)
 #pragma GCC unroll 4
             for (int r = 0; r < R; r++)
-                sum[r] = FMA4(LOAD_A_N(a + r * b + b - tail, tail), LOAD_X_N(x + b - tail, tail), sum[r]);
+                sum[r] = FMA(LOAD_FIRST(A_T, a + r * b + b - tail, tail), LOAD_FIRST(X_T, x + b - tail, tail), sum[r]);
     }
-    for (int r = 0; r < R; r++) Y[r] = (X_T)sum4(sum[r]);
+    for (int r = 0; r < R; r++) Y[r] = (X_T)SUM_OF_LANES(sum[r]);
 }
 
-ROWS static void NAME(column)(const tulle__bsr_rows *rows)
+static void NAME(column)(const tulle__bsr_rows *rows)
 {
     int b = rows->A->block;
     switch (b) {
@@ -161,8 +148,3 @@ ROWS static void NAME(column)(const tulle__bsr_rows *rows)
         }
     }
 }
-
-#undef LOAD_A
-#undef LOAD_A_N
-#undef LOAD_X
-#undef LOAD_X_N

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the product of a symmetric slab of blocks, of which half is stored, included once an instruction set and
- * pair of types, with the macros of bsr_column.h. A block right of the diagonal is used twice while it is at hand: with
+ * Template of the product of a symmetric slab of blocks, of which half is stored, with one column; instances as those
+ * of bsr_column.h. A block right of the diagonal is used twice while it is at hand: with
  * the lines of x at its columns for its own rows, and with those at its rows for the lines of y at its columns. These
- * are read again soon after they were written, so take4_d and give4_d read and write them in pieces of the same sizes,
- * which a processor hands from store to load. Values are fetched a quarter of a page ahead: a whole one took 3 %
- * longer.
+ * are read again soon after they were written, so LOAD_PIECES and STORE_PIECES read and write them in pieces of the
+ * same sizes, which a processor forwards from store to load. Values are fetched a quarter of a page ahead: a whole one
+ * took 3 % longer.
  */
-#include "base/page_ahead.h"
-
-#define LOAD_A TULLE__BSR_OP(load, 4, A_L)
-#define LOAD_A_N TULLE__BSR_OP(part, 4, A_L)
-#define LOAD_X TULLE__BSR_OP(load, 4, X_L)
-#define LOAD_X_N TULLE__BSR_OP(part, 4, X_L)
-
 /* Where sums for block column `col` go. */
-ROWS static inline __attribute__((always_inline)) double *NAME(there)(
-    const tulle__bsr_rows *rows, int64_t begin, int64_t end, int64_t col, int64_t b)
+INLINE double *NAME(there)(const tulle__bsr_rows *rows, int64_t begin, int64_t end, int64_t col, int64_t b)
 {
     return col < end ? rows->own + (col - begin) * b * rows->own_ld : rows->beyond + (col - end) * b * rows->k;
 }
@@ -24,43 +16,42 @@ ROWS static inline __attribute__((always_inline)) double *NAME(there)(
 #include "device/kernels/bsr/bsr_half_scalars.h"
 
 /* y += A^T x for one block, b = 2 .. 8; spread[r]: x's line r in all lanes. sum += A (x at the block's columns). */
-ROWS static inline __attribute__((always_inline)) void NAME(both)(
-    V4 *sum, const V4 *spread, const A_T *a, const X_T *x, double *y, const int b)
+INLINE void NAME(both)(V *sum, const V *spread, const A_T *a, const X_T *x, double *y, const int b)
 {
-    V4 x0 = b >= 4 ? LOAD_X(x) : LOAD_X_N(x, b), x1 = b > 4 ? LOAD_X_N(x + 4, b - 4) : x0;
-    V4 y0 = b >= 4 ? load4_d(y) : take4_d(y, b), y1 = b > 4 ? take4_d(y + 4, b - 4) : y0;
+    V x0 = b >= 4 ? LOAD_FROM(X_T, x) : LOAD_FIRST(X_T, x, b), x1 = b > 4 ? LOAD_FIRST(X_T, x + 4, b - 4) : x0;
+    V y0 = b >= 4 ? LOAD(y) : LOAD_PIECES(y, b), y1 = b > 4 ? LOAD_PIECES(y + 4, b - 4) : y0;
 #pragma GCC unroll 8
     for (int r = 0; r < b; r++) {
-        V4 a0 = b >= 4 ? LOAD_A(a + r * b) : LOAD_A_N(a + r * b, b);
-        sum[r] = FMA4(a0, x0, sum[r]);
-        y0 = FMA4(a0, spread[r], y0);
+        V a0 = b >= 4 ? LOAD_FROM(A_T, a + r * b) : LOAD_FIRST(A_T, a + r * b, b);
+        sum[r] = FMA(a0, x0, sum[r]);
+        y0 = FMA(a0, spread[r], y0);
         if (b > 4) {
-            V4 a1 = LOAD_A_N(a + r * b + 4, b - 4);
-            sum[r] = FMA4(a1, x1, sum[r]);
-            y1 = FMA4(a1, spread[r], y1);
+            V a1 = LOAD_FIRST(A_T, a + r * b + 4, b - 4);
+            sum[r] = FMA(a1, x1, sum[r]);
+            y1 = FMA(a1, spread[r], y1);
         }
     }
     if (b >= 4)
-        store4_d(y, y0);
+        STORE(y, y0);
     else
-        give4_d(y, y0, b);
-    if (b > 4) give4_d(y + 4, y1, b - 4);
+        STORE_PIECES(y, y0, b);
+    if (b > 4) STORE_PIECES(y + 4, y1, b - 4);
 #pragma GCC unroll 8
     for (int t = 0; t < b * b; t += 64 / (int)sizeof *a) tulle__fetch_ahead(a + t, 1024);
 }
 
 /* sum += A x for a block on the diagonal. */
-ROWS static inline __attribute__((always_inline)) void NAME(diagonal)(V4 *sum, const A_T *a, const X_T *x, const int b)
+INLINE void NAME(diagonal)(V *sum, const A_T *a, const X_T *x, const int b)
 {
-    V4 x0 = b >= 4 ? LOAD_X(x) : LOAD_X_N(x, b), x1 = b > 4 ? LOAD_X_N(x + 4, b - 4) : x0;
+    V x0 = b >= 4 ? LOAD_FROM(X_T, x) : LOAD_FIRST(X_T, x, b), x1 = b > 4 ? LOAD_FIRST(X_T, x + 4, b - 4) : x0;
 #pragma GCC unroll 8
     for (int r = 0; r < b; r++) {
-        sum[r] = FMA4(b >= 4 ? LOAD_A(a + r * b) : LOAD_A_N(a + r * b, b), x0, sum[r]);
-        if (b > 4) sum[r] = FMA4(LOAD_A_N(a + r * b + 4, b - 4), x1, sum[r]);
+        sum[r] = FMA(b >= 4 ? LOAD_FROM(A_T, a + r * b) : LOAD_FIRST(A_T, a + r * b, b), x0, sum[r]);
+        if (b > 4) sum[r] = FMA(LOAD_FIRST(A_T, a + r * b + 4, b - 4), x1, sum[r]);
     }
 }
 
-ROWS static inline __attribute__((always_inline)) void NAME(half_blocks)(const tulle__bsr_rows *rows, const int b)
+INLINE void NAME(half_blocks)(const tulle__bsr_rows *rows, const int b)
 {
     const tulle__bsr A = *rows->A;
     const X_T *X = rows->X;
@@ -69,11 +60,11 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_blocks)(const t
     double *own = rows->own;
     for (int64_t i = rows->begin; i < rows->end; i++, own += b) {
         int64_t e = A.rowptr[i], stop = A.rowptr[i + 1], row = A.first + i;
-        V4 sum[8], spread[8];
+        V sum[8], spread[8];
 #pragma GCC unroll 8
         for (int r = 0; r < b; r++) {
-            sum[r] = (V4){0};
-            spread[r] = SPLAT4((double)X[row * b + r]);
+            sum[r] = (V){0};
+            spread[r] = SPLAT((double)X[row * b + r]);
         }
         if (e < stop && tulle__bsr_column(&A, i, e) == row) {
             NAME(diagonal)(sum, val, X + row * b, b);
@@ -85,13 +76,12 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_blocks)(const t
             NAME(both)(sum, spread, val, X + col * b, NAME(there)(rows, begin, end, col, b), b);
         }
 #pragma GCC unroll 8
-        for (int r = 0; r < b; r++) own[r] += sum4(sum[r]);
+        for (int r = 0; r < b; r++) own[r] += SUM_OF_LANES(sum[r]);
     }
 }
 
 /* Blocks of any size, and columns that are not next to each other: by the formula, a line of Y at a time. */
-ROWS static inline __attribute__((always_inline)) void NAME(half_lines)(
-    const tulle__bsr_rows *rows, int64_t i, int64_t e, const int b)
+INLINE void NAME(half_lines)(const tulle__bsr_rows *rows, int64_t i, int64_t e, const int b)
 {
     const tulle__bsr *A = rows->A;
     const int64_t begin = A->first + rows->begin, end = A->first + rows->end, row = A->first + i, k = rows->k;
@@ -115,14 +105,14 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_lines)(
         }
 }
 
-ROWS static void NAME(half_formula)(const tulle__bsr_rows *rows)
+static void NAME(half_formula)(const tulle__bsr_rows *rows)
 {
     for (int64_t i = rows->begin; i < rows->end; i++)
         for (int64_t e = rows->A->rowptr[i]; e < rows->A->rowptr[i + 1]; e++)
             NAME(half_lines)(rows, i, e, rows->A->block);
 }
 
-ROWS static void NAME(half_column)(const tulle__bsr_rows *rows)
+static void NAME(half_column)(const tulle__bsr_rows *rows)
 {
     switch (rows->A->block) {
     case 1:
@@ -144,8 +134,3 @@ ROWS static void NAME(half_column)(const tulle__bsr_rows *rows)
         NAME(half_formula)(rows);
     }
 }
-
-#undef LOAD_A
-#undef LOAD_A_N
-#undef LOAD_X
-#undef LOAD_X_N

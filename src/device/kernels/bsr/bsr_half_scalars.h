@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the product of a symmetric slab whose blocks are single entries, of which half is stored, with the macros
- * of bsr_half.h, which includes it. An entry right of the diagonal is used twice: with x at its column for the sum of
+ * Template of the product of a symmetric slab whose blocks are single entries, of which half is stored, for
+ * bsr_half.h. An entry right of the diagonal is used twice: with x at its column for the sum of
  * its row, and with x at its row for the line of y at its column, which is loaded and stored: a dozen instructions,
  * more than the entry takes to come from memory.
  *
@@ -12,23 +12,13 @@
  * is waited for when it is loaded.
  */
 
-#include "device/kernels/lane_order.h"
-#include "device/kernels/shifted.h"
-
-#define SHUFFLE(x, y, ...) TULLE__SHUFFLE(tulle__bsr_order, x, y, __VA_ARGS__)
-#define SHIFTED_MOST 64 /* rows: their columns are in L1 still when used */
-#define RUNS 32         /* of a row; with more it is made alone */
-#define PAUSE 16        /* rows */
-
 /* Column of entry e, which is row i's. */
-ROWS static inline __attribute__((always_inline)) int64_t NAME(scalar_column)(
-    const tulle__bsr *A, int64_t i, int64_t e, const int bytes)
+INLINE int64_t NAME(scalar_column)(const tulle__bsr *A, int64_t i, int64_t e, const int bytes)
 {
     return bytes == 2 ? A->base[i] + ((const uint16_t *)A->colind)[e] : ((const int32_t *)A->colind)[e];
 }
 
-ROWS static inline __attribute__((always_inline)) void NAME(half_scalar)(
-    const tulle__bsr_rows *rows, int64_t i, const int bytes)
+INLINE void NAME(half_scalar)(const tulle__bsr_rows *rows, int64_t i, const int bytes)
 {
     const tulle__bsr *A = rows->A;
     const X_T *X = rows->X;
@@ -45,8 +35,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_scalar)(
 }
 
 /* Whether `count` rows from row i on have each the columns of the row before, shifted by one; all have n entries. */
-ROWS static inline __attribute__((always_inline)) int NAME(follow)(
-    const tulle__bsr *A, int64_t i, int64_t count, int64_t n, const int bytes)
+INLINE int NAME(follow)(const tulle__bsr *A, int64_t i, int64_t count, int64_t n, const int bytes)
 {
     const char *columns = (const char *)A->colind + A->rowptr[i] * bytes, *before = columns - n * bytes;
     if (bytes == 2)
@@ -62,8 +51,7 @@ ROWS static inline __attribute__((always_inline)) int NAME(follow)(
  * other, so that one comparison tells for several rows: for one at first, for twice as many each time, so that little
  * is compared in vain.
  */
-ROWS static inline __attribute__((always_inline)) int64_t NAME(shifted_rows)(
-    const tulle__bsr *A, int64_t i, int64_t end, const int bytes)
+INLINE int64_t NAME(shifted_rows)(const tulle__bsr *A, int64_t i, int64_t end, const int bytes)
 {
     const int64_t first = A->rowptr[i], n = A->rowptr[i + 1] - first;
     int64_t last = i, more = 0; /* alike as far as known; to look at next */
@@ -96,8 +84,7 @@ struct NAME(runs) {
 };
 
 /* Returns 0 if there are too many. */
-ROWS static inline __attribute__((always_inline)) int NAME(find_runs)(
-    const tulle__bsr *A, int64_t i, struct NAME(runs) * runs, const int bytes)
+INLINE int NAME(find_runs)(const tulle__bsr *A, int64_t i, struct NAME(runs) * runs, const int bytes)
 {
     const int64_t first = A->rowptr[i], n = A->rowptr[i + 1] - first, row = A->first + i;
     int many;
@@ -115,8 +102,7 @@ ROWS static inline __attribute__((always_inline)) int NAME(find_runs)(
 }
 
 /* Rows i .. i + 3, which are shifted. */
-ROWS static inline __attribute__((always_inline)) void NAME(half_four)(
-    const tulle__bsr_rows *rows, int64_t i, const struct NAME(runs) * runs, const int bytes)
+INLINE void NAME(half_four)(const tulle__bsr_rows *rows, int64_t i, const struct NAME(runs) * runs, const int bytes)
 {
     const tulle__bsr *A = rows->A;
     const int64_t n = A->rowptr[i + 1] - A->rowptr[i], row = A->first + i;
@@ -124,35 +110,36 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_four)(
     const A_T *val = (const A_T *)A->val + A->rowptr[i];
     const char *columns = (const char *)A->colind + A->rowptr[i] * bytes;
     const X_T *X = (const X_T *)rows->X + row;
-    const V4 x = LOAD_X(X), none = {0};
-    V4 sum = (V4){(double)val[0], (double)val[n], (double)val[2 * n], (double)val[3 * n]} * x;
+    const V x = LOAD_FROM(X_T, X), none = {0};
+    V sum = (V){(double)val[0], (double)val[n], (double)val[2 * n], (double)val[3 * n]} * x;
     for (int r = 0; r < runs->count; r++) {
         const int many = runs->many[r];
         const int64_t right = runs->right[r], col = row + right;
         const A_T *a = val + runs->first[r];
-        V4 low, high = none;
+        V low, high = none;
         /* what these rows have a page further on, in as many parts: a run is of 12 entries at most */
         tulle__fetch_ahead(columns, (uintptr_t)(TULLE__PAGE + 64 * r));
         for (int line = 0; line < 2; line++) tulle__fetch_ahead(val, (uintptr_t)(TULLE__PAGE + 128 * r + 64 * line));
         if (many == 3) {
             /* a column more on the left, so that four are loaded that are there: the diagonal is behind */
-            const V4 r0 = LOAD_A(a - 1), r1 = LOAD_A(a + n - 1), r2 = LOAD_A(a + 2 * n - 1), r3 = LOAD_A(a + 3 * n - 1);
-            const V4 odd0 = SHUFFLE(r0, r1, 1, 5, 3, 7), odd1 = SHUFFLE(r2, r3, 1, 5, 3, 7);
-            const V4 even0 = SHUFFLE(r0, r1, 0, 4, 2, 6), even1 = SHUFFLE(r2, r3, 0, 4, 2, 6);
-            const V4 a0 = SHUFFLE(odd0, odd1, 0, 1, 4, 5), a1 = SHUFFLE(even0, even1, 2, 3, 6, 7),
-                     a2 = SHUFFLE(odd0, odd1, 2, 3, 6, 7), y1 = a1 * x, y2 = a2 * x;
-            sum = FMA4(a0, LOAD_X(X + right), sum);
-            sum = FMA4(a1, LOAD_X(X + right + 1), sum);
-            sum = FMA4(a2, LOAD_X(X + right + 2), sum);
-            low = FMA4(a0, x, SHUFFLE(none, y1, 0, 4, 5, 6)) + SHUFFLE(none, y2, 0, 0, 4, 5);
+            const V r0 = LOAD_FROM(A_T, a - 1), r1 = LOAD_FROM(A_T, a + n - 1), r2 = LOAD_FROM(A_T, a + 2 * n - 1),
+                    r3 = LOAD_FROM(A_T, a + 3 * n - 1);
+            const V odd0 = SHUFFLE(r0, r1, 1, 5, 3, 7), odd1 = SHUFFLE(r2, r3, 1, 5, 3, 7);
+            const V even0 = SHUFFLE(r0, r1, 0, 4, 2, 6), even1 = SHUFFLE(r2, r3, 0, 4, 2, 6);
+            const V a0 = SHUFFLE(odd0, odd1, 0, 1, 4, 5), a1 = SHUFFLE(even0, even1, 2, 3, 6, 7),
+                    a2 = SHUFFLE(odd0, odd1, 2, 3, 6, 7), y1 = a1 * x, y2 = a2 * x;
+            sum = FMA(a0, LOAD_FROM(X_T, X + right), sum);
+            sum = FMA(a1, LOAD_FROM(X_T, X + right + 1), sum);
+            sum = FMA(a2, LOAD_FROM(X_T, X + right + 2), sum);
+            low = FMA(a0, x, SHUFFLE(none, y1, 0, 4, 5, 6)) + SHUFFLE(none, y2, 0, 0, 4, 5);
             high = SHUFFLE(y1, none, 3, 4, 4, 4) + SHUFFLE(y2, none, 2, 3, 4, 4);
         } else {
-            const V4 a0 = {(double)a[0], (double)a[n], (double)a[2 * n], (double)a[3 * n]};
-            sum = FMA4(a0, LOAD_X(X + right), sum);
+            const V a0 = {(double)a[0], (double)a[n], (double)a[2 * n], (double)a[3 * n]};
+            sum = FMA(a0, LOAD_FROM(X_T, X + right), sum);
             low = a0 * x;
             if (many == 2) {
-                const V4 a1 = {(double)a[1], (double)a[n + 1], (double)a[2 * n + 1], (double)a[3 * n + 1]}, y1 = a1 * x;
-                sum = FMA4(a1, LOAD_X(X + right + 1), sum);
+                const V a1 = {(double)a[1], (double)a[n + 1], (double)a[2 * n + 1], (double)a[3 * n + 1]}, y1 = a1 * x;
+                sum = FMA(a1, LOAD_FROM(X_T, X + right + 1), sum);
                 low += SHUFFLE(none, y1, 0, 4, 5, 6);
                 high = SHUFFLE(y1, none, 3, 4, 4, 4);
             }
@@ -163,23 +150,22 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_four)(
             continue;
         }
         double *y = NAME(there)(rows, begin, end, col, 1);
-        store4_d(y, load4_d(y) + low);
-        if (many == 3) give4_d(y + 4, take4_d(y + 4, 2) + high, 2);
-        if (many == 2) give4_d(y + 4, take4_d(y + 4, 1) + high, 1);
+        STORE(y, LOAD(y) + low);
+        if (many == 3) STORE_PIECES(y + 4, LOAD_PIECES(y + 4, 2) + high, 2);
+        if (many == 2) STORE_PIECES(y + 4, LOAD_PIECES(y + 4, 1) + high, 1);
     }
     double *own = rows->own + (row - begin);
-    store4_d(own, load4_d(own) + sum);
+    STORE(own, LOAD(own) + sum);
 }
 
 /* Entries e .. end - 1, a page ahead. */
-ROWS static inline __attribute__((always_inline)) void NAME(scalars_ahead)(
-    const tulle__bsr *A, int64_t e, int64_t end, const int bytes)
+INLINE void NAME(scalars_ahead)(const tulle__bsr *A, int64_t e, int64_t end, const int bytes)
 {
     for (int64_t t = e; t < end; t += 64 / (int)sizeof(A_T)) tulle__fetch_page_ahead((const A_T *)A->val + t);
     for (int64_t t = e; t < end; t += 64 / bytes) tulle__fetch_page_ahead((const char *)A->colind + t * bytes);
 }
 
-ROWS static inline __attribute__((always_inline)) void NAME(half_scalars)(const tulle__bsr_rows *rows, const int bytes)
+INLINE void NAME(half_scalars)(const tulle__bsr_rows *rows, const int bytes)
 {
     const tulle__bsr *A = rows->A;
     struct NAME(runs) runs;
@@ -196,8 +182,3 @@ ROWS static inline __attribute__((always_inline)) void NAME(half_scalars)(const 
         }
     }
 }
-
-#undef SHUFFLE
-#undef SHIFTED_MOST
-#undef RUNS
-#undef PAUSE

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of a triangular solve: the task is the same for all instruction sets, and so is every bit of the result. */
-#ifndef TULLE_DEVICE_CPU_SOLVE_H
-#define TULLE_DEVICE_CPU_SOLVE_H
+#ifndef TULLE_DEVICE_KERNELS_SOLVE_H
+#define TULLE_DEVICE_KERNELS_SOLVE_H
 
-#include "device/kernels/cpu.h"
+#include "device/kernel.h"
+#include "device/kernels/isa.h"
 
 /* What a row loop need not keep in registers, known beforehand. */
 enum tulle__solve_kind {
@@ -40,10 +41,8 @@ static inline enum tulle__solve_kind tulle__solve_kind(const tulle__solve_task *
                                                                                        : TULLE__SOLVE_ANY;
 }
 
-void tulle__solve_portable(const tulle__solve_task *task);
-#if TULLE__HAVE_X86
-void tulle__solve_avx2(const tulle__solve_task *task);
-void tulle__solve_avx512(const tulle__solve_task *task);
-#endif
+#define TULLE__DECLARE(isa, index) void tulle__solve_##isa(const tulle__solve_task *task);
+TULLE__EACH_ISA(TULLE__DECLARE)
+#undef TULLE__DECLARE
 
 #endif

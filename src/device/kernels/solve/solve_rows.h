@@ -1,26 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the row loop of a triangular solve for WIDTH columns at once, included with
- *   T, LANES     the type, and how many columns are a vector of 64 bytes
- *   WIDTH        a power of two
- *   ROWS         what the functions are compiled for
- *   NAME(x)      x with a suffix of its own
- * The sums of WIDTH columns stay in registers, in vectors that the compiler can keep there: it takes narrower ones
- * apart where it has none so wide, but puts wider ones in memory.
+ * Template of the row loop of a triangular solve for WIDTH columns of type T at once, over lanes.h; WIDTH is a power of
+ * two. The sums of WIDTH columns stay in registers. Vectors are no wider than these: of wider ones, which a compiler
+ * takes apart, it keeps the parts in memory where there are several.
  */
-#if WIDTH == 1 /* a vector of one would live in memory */
-typedef T NAME(vector) __attribute__((may_alias));
-#elif WIDTH < LANES
-typedef T NAME(vector) __attribute__((vector_size(WIDTH * sizeof(T)), aligned(sizeof(T)), may_alias));
+#define NAME(x) INSTANCE(x, T, WIDTH)
+#if WIDTH < MOST(T)
+#define LANES WIDTH
 #else
-typedef T NAME(vector) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+#define LANES MOST(T)
 #endif
-#define VECTOR NAME(vector)
-#define PARTS (WIDTH > LANES ? WIDTH / LANES : 1)
+#define PARTS (WIDTH / LANES)
 #define EACH_PART for (int q = 0; q < PARTS; q++)
 
-ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
-    const tulle__solve_task *task, int64_t column, int step, const enum tulle__solve_kind kind)
+INLINE void NAME(solve_step)(const tulle__solve_task *task, int64_t column, int step, const enum tulle__solve_kind kind)
 {
     const int tight = kind != TULLE__SOLVE_ANY, permuted = kind == TULLE__SOLVE_PERMUTED;
     const int chained = kind == TULLE__SOLVE_CHAINED, in_place = chained || kind == TULLE__SOLVE_IN_PLACE;
@@ -30,15 +23,16 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
     const int32_t *colind = task->colind, *row = in_place ? NULL : task->row;
     const T *val = task->val, *inverse = in_place ? NULL : task->inverse, *b = (const T *)task->b + column;
     T *x = (T *)task->x + column, *out = !in_place && task->out ? (T *)task->out + column : NULL;
-    VECTOR before[PARTS]; /* of the row before */
+    V before[PARTS]; /* of the row before */
     for (int64_t s = 0; s < task->count; s++) {
         int64_t r = s * step, i = row ? row[s] : r;
         int64_t from = task->rowptr[r] + head, n = task->rowptr[r + 1] - tail - from, k = 0;
         int64_t first = step > 0 ? from : from + n - 1;
         const T *v = val + first;
         const int32_t *c = colind + first;
-        VECTOR sum[PARTS], *to;
-        EACH_PART sum[q] = ((const VECTOR *)(b + i * ldb))[q];
+        V sum[PARTS];
+        const T *line = b + i * ldb;
+        EACH_PART sum[q] = LOAD(line + q * LANES);
 #if WIDTH == 1
         if (n > TULLE__SOLVE_SHORT) {
             T side[4] = {0, 0, 0, 0};
@@ -48,30 +42,30 @@ ROWS static inline __attribute__((always_inline)) void NAME(solve_step)(
         }
 #endif
         for (; k < n - chained; k++) {
-            const VECTOR *line = (const VECTOR *)(x + c[k * step] * ldx);
-            EACH_PART sum[q] -= v[k * step] * line[q];
+            line = x + c[k * step] * ldx;
+            EACH_PART sum[q] -= v[k * step] * LOAD(line + q * LANES);
         }
         if (chained && n > 0) {
             if (s > 0 && c[k * step] == task->at + r - step) /* not from where it has just been stored */
                 EACH_PART sum[q] -= v[k * step] * before[q];
             else
-                EACH_PART sum[q] -= v[k * step] * ((const VECTOR *)(x + c[k * step] * ldx))[q];
+                EACH_PART sum[q] -= v[k * step] * LOAD(x + c[k * step] * ldx + q * LANES);
         }
         if (inverse) EACH_PART sum[q] *= inverse[s];
         if (divides) {
             T reciprocal = 1 / val[head ? from - 1 : from + n];
             EACH_PART sum[q] *= reciprocal;
         }
-        to = (VECTOR *)(x + (task->at + r) * ldx);
-        EACH_PART to[q] = sum[q];
+        T *to = x + (task->at + r) * ldx;
+        EACH_PART STORE(to + q * LANES, sum[q]);
         if (chained) EACH_PART before[q] = sum[q];
         if (!out) continue;
-        to = (VECTOR *)(out + i * ldo);
-        EACH_PART to[q] = sum[q];
+        to = out + i * ldo;
+        EACH_PART STORE(to + q * LANES, sum[q]);
     }
 }
 
-ROWS static void NAME(solve)(const tulle__solve_task *task, int64_t column)
+static void NAME(solve)(const tulle__solve_task *task, int64_t column)
 {
     const enum tulle__solve_kind kind = tulle__solve_kind(task, WIDTH);
     if (WIDTH == 1 && kind == TULLE__SOLVE_CHAINED && task->step > 0)
@@ -90,8 +84,5 @@ ROWS static void NAME(solve)(const tulle__solve_task *task, int64_t column)
         NAME(solve_step)(task, column, -1, TULLE__SOLVE_ANY);
 }
 
-#undef EACH_PART
-#undef PARTS
-#undef VECTOR
+#undef LANES
 #undef WIDTH
-#undef NAME

@@ -3,7 +3,7 @@
 #ifndef TULLE_DEVICE_CPU_SPGEMM_H
 #define TULLE_DEVICE_CPU_SPGEMM_H
 
-#include "device/kernels/cpu.h"
+#include "device/kernels/spgemm/spgemm_calls.h"
 
 /* A run of consecutive columns in a row of B. */
 typedef struct tulle__run {

@@ -4,10 +4,10 @@
  * next row are to be dropped, and whether a row has ended is a number, not a branch, which would be foreseen wrongly
  * where rows are of uneven lengths.
  */
-#ifndef TULLE_DEVICE_CPU_ALL_ENTRIES_H
-#define TULLE_DEVICE_CPU_ALL_ENTRIES_H
+#ifndef TULLE_DEVICE_KERNELS_ALL_ENTRIES_H
+#define TULLE_DEVICE_KERNELS_ALL_ENTRIES_H
 
-#include "device/kernels/cpu.h"
+#include "device/kernel.h"
 
 typedef struct tulle__walk {
     const int64_t *stop; /* of rowptr: where the row ends */

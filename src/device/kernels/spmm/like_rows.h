@@ -5,11 +5,11 @@
  * To find out costs one comparison of integers an entry, sixteen to an instruction, and of two entries a row where rows
  * differ.
  */
-#ifndef TULLE_DEVICE_CPU_LIKE_ROWS_H
-#define TULLE_DEVICE_CPU_LIKE_ROWS_H
+#ifndef TULLE_DEVICE_KERNELS_LIKE_ROWS_H
+#define TULLE_DEVICE_KERNELS_LIKE_ROWS_H
 
 #include "device/kernels/shifted.h"
-#include "device/kernels/spmm/spmm.h"
+#include "device/kernels/spmm/spmm_kernel.h"
 
 enum { TULLE__LIKE_ROWS = 12 }; /* found at once: a multiple of 2, 3 and 4 whose columns are in L1 still when used */
 

@@ -11,12 +11,13 @@
  * With few columns A's bytes dominate; with many, whether N v bytes times the rows of B that are in use fit the caches.
  * Columns or strides other than row-major go through packed panels of 32 columns.
  */
-#include "device/kernels/spmm/like_rows.h"
+#include "device/kernels/spmm/spmm.h"
 
 #include <stdatomic.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "device/kernels/spmm/like_rows.h"
 
 enum { PANEL = 32, PASS_LINES = 8, MANY_LINES = 4, CHUNKS_PER_THREAD = 24, SCRATCH_ROWS = 256, ROW_WORK = 4 };
 enum { SAMPLED_ROWS = 128, SAMPLED_ENTRIES = 64 };
@@ -210,8 +211,7 @@ static void multiply_rows(
         .ldc = task->c_row,
         .stream = job->stream,
         .groups = groups_of_pass(job),
-        .uneven = job->uneven,
-        .column = job->column};
+        .uneven = job->uneven};
     if (!scratch) {
         rows.begin = begin;
         rows.end = end;
@@ -289,8 +289,7 @@ static tulle_status multiply_pieces(void *arg, int thread, int nthreads)
             .n = job->width,
             .C = job->sums + (size_t)(q * job->width) * job->size,
             .ldc = job->width,
-            .alpha = 1,
-            .column = job->column};
+            .alpha = 1};
         job->kernel(&rows);
     }
     return TULLE_OK;
@@ -360,15 +359,10 @@ static int64_t pass_width(const struct job *job, int64_t panel)
     return left < 2 * panel ? left : 2 * panel;
 }
 
-static tulle__spmm_kernel kernel_of(tulle__isa isa, tulle_type type)
-{
-#if TULLE__HAVE_X86
-    if (isa == TULLE__ISA_AVX512) return tulle__spmm_avx512[type];
-    if (isa == TULLE__ISA_AVX2) return tulle__spmm_avx2[type];
-#endif
-    (void)isa;
-    return tulle__spmm_portable[type];
-}
+#define SPMM(isa, index) [index] = tulle__spmm_##isa,
+#define SPMV(isa, index) [index] = tulle__spmv_##isa,
+static const tulle__spmm_kernel *const spmm_of[TULLE__ISA_COUNT] = {TULLE__EACH_ISA(SPMM)};
+static const tulle__spmm_kernel *const spmv_of[TULLE__ISA_COUNT] = {TULLE__EACH_ISA(SPMV)};
 
 /* What holds for all passes; returns the columns of one. */
 static int64_t job_init(struct job *job, tulle__pool *pool)
@@ -417,8 +411,9 @@ tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spm
 {
     tulle_status status = TULLE_OK;
     if (task->m == 0 || task->n == 0) return TULLE_OK;
-    struct job job = {.kernel = kernel_of(isa, task->type), .task = task, .size = tulle_type_size(task->type)};
+    struct job job = {.task = task, .size = tulle_type_size(task->type)};
     int64_t panel = job_init(&job, pool), entries = work_before(task, task->m) - ROW_WORK * task->m;
+    job.kernel = (job.column ? spmv_of : spmm_of)[isa][task->type];
     for (int p = 0; p < task->npairs; p++) job.inner += task->pair[p].A.n;
     TULLE_TRY(tulle__alloc((size_t)task->npairs, sizeof *job.operand, "operands of a product", &job.operand));
     for (int p = 0; p < task->npairs; p++) job.operand[p].A = task->pair[p].A;

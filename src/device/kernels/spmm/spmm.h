@@ -1,45 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sparse-dense product's row kernels of one instruction set. */
-#ifndef TULLE_DEVICE_CPU_SPMM_H
-#define TULLE_DEVICE_CPU_SPMM_H
+/* The sparse-dense product. */
+#ifndef TULLE_DEVICE_KERNELS_SPMM_H
+#define TULLE_DEVICE_KERNELS_SPMM_H
 
-#include "device/kernels/cpu.h"
+#include "device/kernel.h"
+#include "device/kernels/isa.h"
 
-/* A pair as a row kernel takes it: B row-major. */
-typedef struct tulle__spmm_operand {
-    tulle__csr A;
-    const void *B;
-    int64_t ldb;
-    int64_t fetch_end; /* B is worth fetching ahead for A's entries before that one; 0: for none */
-} tulle__spmm_operand;
-
-/* Rows that are made together, or-ed (like_rows.h). */
-enum { TULLE__ROWS_OF_SAME_COLUMNS = 1, TULLE__ROWS_SHIFTED_BY_ONE = 2 };
-
-/* Rows begin .. end - 1 of C = alpha sum_p A_p B_p + beta C, row-major, n >= 1 columns. C points at row begin. */
-typedef struct tulle__spmm_rows {
-    const tulle__spmm_operand *pair;
-    int npairs;
-    int64_t begin, end, n;
-    void *C;
-    int64_t ldc;
-    double alpha, beta;
-    int stream; /* write past the caches: C is larger than they are, aligned, and beta = 0 */
-    int groups; /* kinds to look for; shifted rows only where n is 1 or fills TULLE__SHIFTED_BYTES */
-    int uneven; /* rows' lengths are unlike those of their neighbours, and a row of B is a column's or a vector */
-    int column; /* n = 1, and the rows of B lie next to each other, of all the pairs that the product has */
-} tulle__spmm_rows;
-
-/* Entries of pair p in rows begin .. end - 1. */
-static inline int64_t tulle__spmm_entries(const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end)
-{
-    return rows->pair[p].A.rowptr[end] - rows->pair[p].A.rowptr[begin];
-}
-
-typedef void (*tulle__spmm_kernel)(const tulle__spmm_rows *rows);
-
-extern const tulle__spmm_kernel tulle__spmm_portable[TULLE_TYPE_COUNT];
-extern const tulle__spmm_kernel tulle__spmm_avx2[TULLE_TYPE_COUNT];
-extern const tulle__spmm_kernel tulle__spmm_avx512[TULLE_TYPE_COUNT];
+tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task);
 
 #endif

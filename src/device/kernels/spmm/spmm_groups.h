@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the sparse-dense product for rows that are alike (like_rows.h), which spmm_rows.h includes where
- *   REGISTERS   the vector registers there are, 16 or 32
- * is defined. Two to four rows of C are made together, so that a vector of B is loaded once for them:
+ * Template of the sparse-dense product for rows that are alike (like_rows.h), which spmm_rows.h includes for the widest
+ * vectors. Two to four rows of C are made together, so that a vector of B is loaded once for them:
  *   the same columns    a vector of B takes part in `size` multiply-adds, not one
  *   shifted by one     pairs of rows: of a run of r columns, r + 1 rows of B are loaded for 2 r entries. Larger groups
  *                       would load less, but need two passes over columns where a pair needs one: they were slower
@@ -14,17 +13,18 @@
  * not show in C.
  */
 
+#define REGISTERS (TULLE__REGISTER == 64 ? 32 : 16) /* of vectors */
+
 /* Row r of a group, low .. high, gets its entry a - r shift times a row of B; `part` is the sum of the parts it is. */
-ROWS static inline __attribute__((always_inline)) void NAME(add_group)(V *sum, const T *const *val, int64_t a,
-    const T *b, int64_t tail, const int low, const int high, const int size, const int shift, const int part,
-    const int count)
+INLINE void NAME(add_group)(V *sum, const T *const *val, int64_t a, const T *b, int64_t tail, const int low,
+    const int high, const int size, const int shift, const int part, const int count)
 {
     V x[4];
 #pragma GCC unroll 4
     for (int r = low; r <= high; r++) x[r] = SPLAT(val[r][a - r * shift]);
 #pragma GCC unroll 8
     for (int t = 0; t < count; t++) {
-        V y = *(const U *)(const void *)(t == count - 1 ? b + tail : b + t * LANES);
+        V y = LOAD(t == count - 1 ? b + tail : b + t * LANES);
         if (high > low) __asm__("" : "+v"(y)); /* in a register: the compiler would load it for each row */
 #pragma GCC unroll 4
         for (int r = low; r <= high; r++) {
@@ -35,7 +35,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(add_group)(V *sum, c
 }
 
 /* A's arrays, ahead of entry a of a group: values, and columns, which are compared for TULLE__LIKE_ROWS at once. */
-ROWS static inline __attribute__((always_inline)) void NAME(fetch_ahead)(
+INLINE void NAME(fetch_ahead)(
     const T *val, const int32_t *colind, int64_t length, int64_t a, const int size, const int parts)
 {
     const uintptr_t entries = (uintptr_t)(size * a), compared = TULLE__LIKE_ROWS * (uintptr_t)length;
@@ -46,9 +46,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(fetch_ahead)(
 }
 
 /* sum += `size` rows with the same columns, `length` of them; the rows that follow have those at `next`. */
-ROWS static inline __attribute__((always_inline)) void NAME(add_same)(V *sum, const T *const *val,
-    const int32_t *colind, const int32_t *next, int64_t length, const T *B, int64_t ldb, int64_t tail, const int size,
-    const int count, const int parts)
+INLINE void NAME(add_same)(V *sum, const T *const *val, const int32_t *colind, const int32_t *next, int64_t length,
+    const T *B, int64_t ldb, int64_t tail, const int size, const int count, const int parts)
 {
     int64_t a = 0;
     for (; a + parts <= length; a += parts) {
@@ -66,8 +65,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(add_same)(V *sum, co
 }
 
 /* sum += two rows, the columns of the second one further on. A run's first row of B is the first row's, its last ... */
-ROWS static inline __attribute__((always_inline)) void NAME(add_shifted)(V *sum, const T *const *val,
-    const int32_t *colind, int64_t length, const T *B, int64_t ldb, int64_t tail, const int count)
+INLINE void NAME(add_shifted)(V *sum, const T *const *val, const int32_t *colind, int64_t length, const T *B,
+    int64_t ldb, int64_t tail, const int count)
 {
     for (int64_t a = 0; a < length;) {
         const T *b = B + colind[a] * ldb;
@@ -81,8 +80,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(add_shifted)(V *sum,
     }
 }
 
-ROWS static inline __attribute__((always_inline)) void NAME(group)(const tulle__spmm_rows *rows, int64_t i,
-    int64_t first, int64_t n, const int size, const int shift, const int count, const int parts)
+INLINE void NAME(group)(const tulle__spmm_rows *rows, int64_t i, int64_t first, int64_t n, const int size,
+    const int shift, const int count, const int parts)
 {
     const int64_t tail = n - LANES;
     V sum[32], row[8];
@@ -123,7 +122,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(group)(const tulle__
 }
 
 #define GROUP(size, shift, count, parts)                                                                               \
-    ROWS static __attribute__((noinline)) void NAME(group##size##shift##count##parts)(                                 \
+    static __attribute__((noinline)) void NAME(group##size##shift##count##parts)(                                      \
         const tulle__spmm_rows *rows, int64_t i, int64_t first, int64_t n)                                             \
     {                                                                                                                  \
         NAME(group)(rows, i, first, n, size, shift, count, parts);                                                     \
@@ -203,7 +202,7 @@ static void NAME(rows_of_group)(const tulle__spmm_rows *rows, int64_t i, int64_t
 }
 
 /* All rows: those alike in groups of nearly equal sizes, the others one by one. */
-ROWS static void NAME(grouped)(const tulle__spmm_rows *rows)
+static void NAME(grouped)(const tulle__spmm_rows *rows)
 {
     static const int most_few[4] = {0, REGISTERS == 32 ? 4 : 3, REGISTERS == 32 ? 4 : 3, REGISTERS == 32 ? 4 : 2};
     const int64_t vectors = (rows->n + LANES - 1) / LANES;
@@ -224,9 +223,3 @@ ROWS static void NAME(grouped)(const tulle__spmm_rows *rows)
     }
     if (done < rows->end) NAME(alone)(rows, done, rows->end);
 }
-
-#undef GROUP
-#undef GROUPS
-#undef KERNEL
-#undef BLOCKS
-#undef NARROW_BLOCKS

@@ -1,16 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the sparse-dense product's row kernel, included once an instruction set, value type and vector width with
- *   T, V, LANES                    the value type, a vector of it (or T itself), its lanes
- *   U                              V without alignment, for loads and stores
- *   NAME(x)                        x with the suffixes
- *   ROWS                           the function attribute of the instruction set
- *   SPLAT(x), FMA(a, b, c)         x in all lanes; a b + c
- *   STREAM(p, v)                   store past the caches
- *   SELECT(m, a, b)                if there are selects: a where mask m is set, b elsewhere
- *   MASKS, LEFT(n)                 then also: masks of four entries, set for the first n
- *   MASKED, MASK(s, q)             that of the q-th of them
- *   ALL_IF(c)                      all set if c is 1, none if 0
+ * Template of the sparse-dense product's row kernel over lanes.h, for LANES values of type T a vector.
  *
  * COUNT vectors of a row of C stay in registers while the row of A passes. If the columns are no multiple of the vector
  * the last one overlaps the one before: some sums are made twice, to the same bits, and no lane needs a mask. With few
@@ -19,8 +9,8 @@
  * How many entries are left over in the end is foreseen wrongly where rows are uneven, which costs as much as eight of
  * them. With selects parts - 1 are made always, and what belongs to the next row is dropped.
  */
-#include "base/page_ahead.h"
-#include "device/kernels/spmm/all_entries.h"
+#define NAME(x) INSTANCE(x, T, LANES)
+#define GROUPED (SELECTS && LANES == MOST(T)) /* there are kernels for rows that are alike */
 
 enum { NAME(MOST) = 8, NAME(STEP) = 16, NAME(PAIR_STEP) = 128, NAME(PARTS_OF_ONE) = 4 };
 
@@ -36,41 +26,40 @@ enum { NAME(MOST) = 8, NAME(STEP) = 16, NAME(PAIR_STEP) = 128, NAME(PARTS_OF_ONE
 #define NOTHING (-(T)0)
 
 /* sum += A's entry a times its row of B */
-ROWS static inline __attribute__((always_inline)) void NAME(add)(
+INLINE void NAME(add)(
     V *sum, const T *val, const int32_t *colind, const T *B, int64_t ldb, int64_t a, int64_t tail, const int count)
 {
     const T *b = B + colind[a] * ldb;
     const V x = SPLAT(val[a]);
 #pragma GCC unroll 8
-    for (int t = 0; t < count - 1; t++) sum[t] = FMA(x, *(const U *)(const void *)(b + t * LANES), sum[t]);
-    sum[count - 1] = FMA(x, *(const U *)(const void *)(b + tail), sum[count - 1]);
+    for (int t = 0; t < count - 1; t++) sum[t] = FMA(x, LOAD(b + t * LANES), sum[t]);
+    sum[count - 1] = FMA(x, LOAD(b + tail), sum[count - 1]);
 }
 
-#ifdef SELECT
+#if SELECTS
 /* The same where the mask is set; elsewhere sum stays as it is, whatever is in B. */
-ROWS static inline __attribute__((always_inline)) void NAME(add_some)(V *sum, const T *val, const int32_t *colind,
-    const T *B, int64_t ldb, int64_t a, int64_t tail, const MASKED mask, const int count)
+INLINE void NAME(add_some)(V *sum, const T *val, const int32_t *colind, const T *B, int64_t ldb, int64_t a,
+    int64_t tail, const MASK mask, const int count)
 {
     const T *b = B + colind[a] * ldb;
     const V x = SPLAT(val[a]);
 #pragma GCC unroll 8
     for (int t = 0; t < count; t++) {
         const int64_t at = t == count - 1 ? tail : (int64_t)t * LANES;
-        sum[t] = SELECT(mask, FMA(x, *(const U *)(const void *)(b + at), sum[t]), sum[t]);
+        sum[t] = SELECT(mask, FMA(x, LOAD(b + at), sum[t]), sum[t]);
     }
 }
 #endif
 
 /* Fetches a row of B. */
-ROWS static inline __attribute__((always_inline)) void NAME(fetch)(const T *b, const int count)
+INLINE void NAME(fetch)(const T *b, const int count)
 {
 #pragma GCC unroll 8
     for (int line = 0; line < count * (int)sizeof(V); line += 64) __builtin_prefetch((const char *)b + line);
 }
 
 /* Fetches the rows of B for entries AHEAD .. AHEAD + entries - 1 from here. */
-ROWS static inline __attribute__((always_inline)) void NAME(fetch_rows)(
-    const int32_t *colind, const T *B, int64_t ldb, const int count, const int entries)
+INLINE void NAME(fetch_rows)(const int32_t *colind, const T *B, int64_t ldb, const int count, const int entries)
 {
 #pragma GCC unroll 4
     for (int q = 0; q < entries; q++) NAME(fetch)(B + colind[q + AHEAD] * ldb, count);
@@ -80,8 +69,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(fetch_rows)(
  * sum[0 .. parts count - 1] += row i of the pair's product. What is left over is fetched as the rest is: of a row of
  * four to eight entries it is a third.
  */
-ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const tulle__csr *A, const T *B, int64_t ldb,
-    int64_t fetch_end, int64_t i, int64_t tail, const int count, const int parts)
+INLINE void NAME(row)(V *sum, const tulle__csr *A, const T *B, int64_t ldb, int64_t fetch_end, int64_t i, int64_t tail,
+    const int count, const int parts)
 {
     const int32_t *colind = A->colind;
     const T *val = A->val;
@@ -95,12 +84,12 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const t
         for (int q = 0; q < parts; q++) NAME(add)(sum + q * count, val, colind, B, ldb, a + q, tail, count);
     }
     if (parts > 1 && a <= fetch_end - (parts - 1)) NAME(fetch_rows)(colind + a, B, ldb, count, parts - 1);
-#ifdef SELECT
+#if SELECTS
     if (parts > 1 && a + parts - 1 <= A->rowptr[A->m]) {
-        const MASKS some = LEFT(end - a);
+        const MASKS some = MASKS_OF_VECTORS(end - a);
 #pragma GCC unroll 4
         for (int q = 0; q < parts - 1; q++)
-            NAME(add_some)(sum + q * count, val, colind, B, ldb, a + q, tail, MASK(some, q), count);
+            NAME(add_some)(sum + q * count, val, colind, B, ldb, a + q, tail, MASK_OF_VECTOR(some, q), count);
         return;
     }
 #endif
@@ -110,7 +99,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(row)(V *sum, const t
 }
 
 /* to = the sum of the parts */
-ROWS static inline __attribute__((always_inline)) void NAME(join)(V *to, const V *sum, const int count, const int parts)
+INLINE void NAME(join)(V *to, const V *sum, const int count, const int parts)
 {
 #pragma GCC unroll 8
     for (int t = 0; t < count; t++) {
@@ -121,7 +110,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(join)(V *to, const V
 }
 
 /* c = alpha sum + beta c */
-ROWS static inline __attribute__((always_inline)) void NAME(put)(
+INLINE void NAME(put)(
     T *c, const V *sum, const V alpha, const V beta, int reads, int stream, int64_t tail, const int count)
 {
     V scaled[NAME(MOST)], old[NAME(MOST)];
@@ -129,17 +118,17 @@ ROWS static inline __attribute__((always_inline)) void NAME(put)(
     for (int t = 0; t < count; t++) {
         int64_t at = t == count - 1 ? tail : (int64_t)t * LANES;
         scaled[t] = sum[t] * alpha;
-        if (reads) old[t] = *(const U *)(const void *)(c + at);
+        if (reads) old[t] = LOAD(c + at);
     }
 #pragma GCC unroll 8
     for (int t = 0; t < count; t++) {
         int64_t at = t == count - 1 ? tail : (int64_t)t * LANES;
         if (reads)
-            *(U *)(void *)(c + at) = scaled[t] + beta * old[t];
+            STORE(c + at, scaled[t] + beta * old[t]);
         else if (stream)
             STREAM(c + at, scaled[t]);
         else
-            *(U *)(void *)(c + at) = scaled[t];
+            STORE(c + at, scaled[t]);
     }
 }
 
@@ -155,8 +144,7 @@ typedef struct NAME(turn) {
  * With one pair at a time its arrays stay in registers, fetches go on in one, and a row's end that is foreseen wrongly
  * holds back nothing but this row: of two pairs with four entries a row each, row by row, a product took twice as long.
  */
-ROWS static inline __attribute__((always_inline)) void NAME(block)(
-    const tulle__spmm_rows *rows, const NAME(turn) * turn, const int count, const int parts)
+INLINE void NAME(block)(const tulle__spmm_rows *rows, const NAME(turn) * turn, const int count, const int parts)
 {
     const int64_t tail = count > 1 ? turn->n - LANES : 0, ldc = rows->ldc, end = turn->end;
     const V alpha = SPLAT((T)rows->alpha), beta = SPLAT((T)rows->beta);
@@ -181,13 +169,12 @@ ROWS static inline __attribute__((always_inline)) void NAME(block)(
     }
 }
 
-#ifdef SELECT
+#if SELECTS
 #include "device/kernels/spmm/spmm_uneven.h"
 #endif
 
 #define BLOCK(count, parts)                                                                                            \
-    ROWS static __attribute__((noinline)) void NAME(block##count)(                                                     \
-        const tulle__spmm_rows *rows, const NAME(turn) * turn)                                                         \
+    static __attribute__((noinline)) void NAME(block##count)(const tulle__spmm_rows *rows, const NAME(turn) * turn)    \
     {                                                                                                                  \
         NAME(block)(rows, turn, count, parts);                                                                         \
     }
@@ -208,7 +195,7 @@ static void NAME(one_pair)(const tulle__spmm_rows *rows, NAME(turn) * turn, int6
 {
     static const NAME(kernel) kernels[NAME(MOST) + 1] = {NULL, NAME(block1), NAME(block2), NAME(block3), NAME(block4),
         NAME(block5), NAME(block6), NAME(block7), NAME(block8)};
-#ifdef SELECT
+#if SELECTS
     if (rows->uneven && count == 1) {
         NAME(turn) rest = *turn;
         rest.begin = NAME(uneven_turn)(rows, turn);
@@ -266,13 +253,13 @@ static void NAME(alone)(const tulle__spmm_rows *rows, int64_t from, int64_t to)
     rows->npairs > 1 || rows->uneven ? NAME(in_turns)(rows, from, to) : NAME(steps)(rows, from, to, to - from, NULL);
 }
 
-#ifdef REGISTERS
+#if GROUPED
 #include "device/kernels/spmm/spmm_groups.h"
 #endif
 
 static void NAME(rows)(const tulle__spmm_rows *rows)
 {
-#ifdef REGISTERS
+#if GROUPED
     if (rows->groups) {
         NAME(grouped)(rows);
         return;
@@ -281,19 +268,5 @@ static void NAME(rows)(const tulle__spmm_rows *rows)
     NAME(alone)(rows, rows->begin, rows->end);
 }
 
-#undef NOTHING
-#undef AHEAD
-#undef LINES
-#undef V
-#undef U
+#undef T
 #undef LANES
-#undef NAME
-#undef SPLAT
-#undef FMA
-#undef STREAM
-#ifdef SELECT
-#undef SELECT
-#endif
-#ifdef REGISTERS
-#undef REGISTERS
-#endif

@@ -18,8 +18,7 @@ typedef struct NAME(target) {
 } NAME(target);
 
 /* The sums of the turn's rows before `end`, at least one, those of the pairs before included if it resumes. */
-ROWS static inline __attribute__((always_inline)) void NAME(uneven)(
-    const NAME(turn) * turn, int64_t end, const NAME(target) * target, const int resumes)
+INLINE void NAME(uneven)(const NAME(turn) * turn, int64_t end, const NAME(target) * target, const int resumes)
 {
     const tulle__csr *A = &turn->pair->A;
     const T *B = (const T *)turn->pair->B + turn->first;
@@ -35,21 +34,22 @@ ROWS static inline __attribute__((always_inline)) void NAME(uneven)(
     T *to = target->to;
     while (walk.stop <= all) {
         const int64_t last = tulle__walk_ends(&walk, parts), step = tulle__walk_step(&walk, parts);
-        const MASKS some = LEFT(walk.left);
-        const MASKS ends = ALL_IF(last);
+        const MASKS some = MASKS_OF_VECTORS(walk.left);
+        const MASKS ends = MASKS_ALL(last);
         tulle__fetch_page_ahead(val);
         tulle__fetch_page_ahead(colind);
         if ((uintptr_t)colind <= fetched) NAME(fetch_rows)(colind, B, ldb, count, parts);
 #pragma GCC unroll 4
-        for (int q = 0; q < parts; q++) NAME(add_some)(sum + q, val, colind, B, ldb, q, 0, MASK(some, q), count);
+        for (int q = 0; q < parts; q++)
+            NAME(add_some)(sum + q, val, colind, B, ldb, q, 0, MASK_OF_VECTOR(some, q), count);
         NAME(join)(&joined, sum, count, parts);
-        *(U *)(void *)to = joined * alpha;
+        STORE(to, joined * alpha);
         /* of the next row also where this one goes on: a load of what was just stored would wait for it */
         V begun = resumes ? kept[1] : SPLAT(0);
         __asm__("" : "+v"(begun)); /* in a register: a load with a mask is slow */
-        sum[0] = SELECT(MASK(ends, 0), begun, sum[0]);
+        sum[0] = SELECT(MASK_OF_VECTOR(ends, 0), begun, sum[0]);
 #pragma GCC unroll 4
-        for (int q = 1; q < parts; q++) sum[q] = SELECT(MASK(ends, 0), SPLAT(NOTHING), sum[q]);
+        for (int q = 1; q < parts; q++) sum[q] = SELECT(MASK_OF_VECTOR(ends, 0), SPLAT(NOTHING), sum[q]);
         to += last * ld;
         kept += last;
         val += step;
@@ -58,20 +58,20 @@ ROWS static inline __attribute__((always_inline)) void NAME(uneven)(
     }
 }
 
-ROWS static __attribute__((noinline)) void NAME(uneven_first)(
+static __attribute__((noinline)) void NAME(uneven_first)(
     const NAME(turn) * turn, int64_t end, const NAME(target) * target)
 {
     NAME(uneven)(turn, end, target, 0);
 }
 
-ROWS static __attribute__((noinline)) void NAME(uneven_next)(
+static __attribute__((noinline)) void NAME(uneven_next)(
     const NAME(turn) * turn, int64_t end, const NAME(target) * target)
 {
     NAME(uneven)(turn, end, target, 1);
 }
 
 /* C's rows of the turn before `end`, whose sums are kept. */
-ROWS static void NAME(put_kept)(const tulle__spmm_rows *rows, const NAME(turn) * turn, int64_t end)
+static void NAME(put_kept)(const tulle__spmm_rows *rows, const NAME(turn) * turn, int64_t end)
 {
     const V alpha = SPLAT((T)rows->alpha), beta = SPLAT((T)rows->beta);
     const V *kept = turn->kept;
@@ -81,7 +81,7 @@ ROWS static void NAME(put_kept)(const tulle__spmm_rows *rows, const NAME(turn) *
 }
 
 /* As a kernel of a turn; returns the row that it came to. */
-ROWS static int64_t NAME(uneven_turn)(const tulle__spmm_rows *rows, const NAME(turn) * turn)
+static int64_t NAME(uneven_turn)(const tulle__spmm_rows *rows, const NAME(turn) * turn)
 {
     const int direct = turn->ends && !rows->stream && rows->beta == 0;
     const int64_t end = tulle__walk_end(&turn->pair->A, turn->begin, turn->end, NAME(PARTS_OF_ONE));

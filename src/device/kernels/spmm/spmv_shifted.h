@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Template of the product with one dense column for rows that have each the columns of the row before, shifted by one -
- * the nodes of a line of a regular grid -, which spmv_rows.h includes where there are vector registers, with
- *
- *   TURN(r0, r1, r2, r3, to)   to[e], e < 4: entry e of four rows
+ * the nodes of a line of a regular grid -, which spmv_rows.h includes where there are selects.
  *
  * Four rows are made together, a row a lane: their values are turned four by four, B's elements are a vector, and
  * nothing is gathered or summed across. An entry costs a third of the instructions of spmv_rows.h.
@@ -13,27 +11,24 @@
 #include "device/kernels/shifted.h"
 
 /* sum[e] += the products of entry e of four rows, e < 4; rows have n entries, those of the first are val and colind. */
-ROWS static inline __attribute__((always_inline)) void NAME(turned)(
-    V *sum, const T *val, const int32_t *colind, int64_t n, const T *B)
+INLINE void NAME(turned)(V *sum, const T *val, const int32_t *colind, int64_t n, const T *B)
 {
     V to[4];
-    TURN(*(const U *)(const void *)val, *(const U *)(const void *)(val + n), *(const U *)(const void *)(val + 2 * n),
-        *(const U *)(const void *)(val + 3 * n), to);
-    for (int e = 0; e < 4; e++) sum[e] = FMA(to[e], *(const U *)(const void *)(B + colind[e]), sum[e]);
+    TRANSPOSE(LOAD(val), LOAD(val + n), LOAD(val + 2 * n), LOAD(val + 3 * n), to);
+    for (int e = 0; e < 4; e++) sum[e] = FMA(to[e], LOAD(B + colind[e]), sum[e]);
 }
 
 /* sum[e] += the products of entry e of four rows, e < count. */
-ROWS static inline __attribute__((always_inline)) void NAME(turned_last)(
-    V *sum, const T *val, const int32_t *colind, int64_t n, const T *B, const int count)
+INLINE void NAME(turned_last)(V *sum, const T *val, const int32_t *colind, int64_t n, const T *B, const int count)
 {
     for (int e = 0; e < count; e++) {
         const V a = {val[e], val[n + e], val[2 * n + e], val[3 * n + e]};
-        sum[e] = FMA(a, *(const U *)(const void *)(B + colind[e]), sum[e]);
+        sum[e] = FMA(a, LOAD(B + colind[e]), sum[e]);
     }
 }
 
 /* The rows' arrays a page ahead, as much of them as four entries of each are. */
-ROWS static inline __attribute__((always_inline)) void NAME(fetch_four)(const T *val, const int32_t *colind, int64_t e)
+INLINE void NAME(fetch_four)(const T *val, const int32_t *colind, int64_t e)
 {
     for (int line = 0; line < 16 * (int)sizeof(T); line += 64)
         tulle__fetch_ahead(val + 4 * e, (uintptr_t)(TULLE__PAGE + line));
@@ -41,8 +36,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(fetch_four)(const T 
 }
 
 /* Four rows of n entries: their sums. */
-ROWS static inline __attribute__((always_inline)) V NAME(shifted_four)(
-    const T *val, const int32_t *colind, int64_t n, const T *B)
+INLINE V NAME(shifted_four)(const T *val, const int32_t *colind, int64_t n, const T *B)
 {
     V sum[8] = {SPLAT(0), SPLAT(0), SPLAT(0), SPLAT(0), NOTHING, NOTHING, NOTHING, NOTHING};
     int64_t e = 0;
@@ -89,8 +83,7 @@ ROWS static inline __attribute__((always_inline)) V NAME(shifted_four)(
 }
 
 /* Whether four rows from `first` on, all of n entries, have each the columns of the row before, shifted by one. */
-ROWS static inline __attribute__((always_inline)) int NAME(follow)(
-    const int64_t *first, const int32_t *colind, int64_t n)
+INLINE int NAME(follow)(const int64_t *first, const int32_t *colind, int64_t n)
 {
     const uint32_t *columns = (const uint32_t *)colind + first[0];
     if (((first[2] - first[1]) ^ n) | ((first[3] - first[2]) ^ n) | ((first[4] - first[3]) ^ n)) return 0;
@@ -100,7 +93,7 @@ ROWS static inline __attribute__((always_inline)) int NAME(follow)(
 /* Rows from i on, before `end`, of the only pair, four at a time while they are shifted; returns the first that is
  * left.
  */
-ROWS static __attribute__((noinline)) int64_t NAME(shifted)(const tulle__spmm_rows *rows, int64_t i, int64_t end)
+static __attribute__((noinline)) int64_t NAME(shifted)(const tulle__spmm_rows *rows, int64_t i, int64_t end)
 {
     const tulle__csr *A = &rows->pair->A;
     const int64_t ldc = rows->ldc;
@@ -113,7 +106,7 @@ ROWS static __attribute__((noinline)) int64_t NAME(shifted)(const tulle__spmm_ro
         V sum = NAME(shifted_four)((const T *)A->val + a, A->colind + a, n, B) * SPLAT(alpha);
         if (beta != 0) sum += SPLAT(beta) * (V){c[0], c[ldc], c[2 * ldc], c[3 * ldc]};
         if (ldc == 1)
-            *(U *)(void *)c = sum;
+            STORE(c, sum);
         else
             for (int r = 0; r < 4; r++) c[r * ldc] = sum[r];
     }
@@ -121,7 +114,7 @@ ROWS static __attribute__((noinline)) int64_t NAME(shifted)(const tulle__spmm_ro
 }
 
 /* All rows of the only pair. Where some were looked at in vain, more and more are left out before others are. */
-ROWS static void NAME(maybe_shifted)(const tulle__spmm_rows *rows)
+static void NAME(maybe_shifted)(const tulle__spmm_rows *rows)
 {
     enum { PAUSE = 32 };
     V kept[1]; /* nothing is */

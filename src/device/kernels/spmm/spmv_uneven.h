@@ -6,7 +6,7 @@
  */
 
 /* kept[i - begin] += row i's sum, of rows begin .. end - 1, at least one; for the first pair it is what is kept. */
-ROWS static inline __attribute__((always_inline)) void NAME(uneven)(
+INLINE void NAME(uneven)(
     const tulle__spmm_operand *pair, int64_t begin, int64_t end, V *kept, const int resumes, const int fetches)
 {
     const int64_t *const all = pair->A.rowptr + end;
@@ -18,8 +18,8 @@ ROWS static inline __attribute__((always_inline)) void NAME(uneven)(
     V sum[2] = {resumes ? *kept : SPLAT(0), NOTHING};
     while (walk.stop <= all) {
         const int64_t last = tulle__walk_ends(&walk, 8), step = tulle__walk_step(&walk, 8);
-        const MASKS some = EIGHT(walk.left);
-        const MASKS ends = ALL_IF(last);
+        const MASKS some = MASKS_OF_LANES(walk.left);
+        const MASKS ends = MASKS_ALL(last);
         tulle__fetch_page_ahead(val);
         tulle__fetch_page_ahead(colind);
         if (fetches && (uintptr_t)colind <= fetched)
@@ -27,12 +27,12 @@ ROWS static inline __attribute__((always_inline)) void NAME(uneven)(
             for (int q = 0; q < 8; q++) __builtin_prefetch(B + colind[q + NAME(AHEAD)]);
 #pragma GCC unroll 2
         for (int q = 0; q < 2; q++)
-            sum[q] = SELECT(LANES_OF(some, q), NAME(four)(sum[q], val + 4 * q, colind + 4 * q, B), sum[q]);
+            sum[q] = SELECT(MASK_OF_LANES(some, q), NAME(four)(sum[q], val + 4 * q, colind + 4 * q, B), sum[q]);
         *kept = sum[0] + sum[1];
         V begun = resumes ? kept[1] : SPLAT(0); /* of the next row, as in spmm_uneven.h */
         __asm__("" : "+v"(begun));
-        sum[0] = SELECT(LANES_OF(ends, 0), begun, sum[0]);
-        sum[1] = SELECT(LANES_OF(ends, 0), NOTHING, sum[1]);
+        sum[0] = SELECT(MASK_OF_LANES(ends, 0), begun, sum[0]);
+        sum[1] = SELECT(MASK_OF_LANES(ends, 0), NOTHING, sum[1]);
         kept += last;
         val += step;
         colind += step;
@@ -41,7 +41,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(uneven)(
 }
 
 #define UNEVEN(name, resumes, fetches)                                                                                 \
-    ROWS static __attribute__((noinline)) void NAME(name)(                                                             \
+    static __attribute__((noinline)) void NAME(name)(                                                                  \
         const tulle__spmm_operand *pair, int64_t begin, int64_t end, V *kept)                                          \
     {                                                                                                                  \
         NAME(uneven)(pair, begin, end, kept, resumes, fetches);                                                        \
@@ -53,7 +53,7 @@ UNEVEN(uneven_next_fetched, 1, 1)
 #undef UNEVEN
 
 /* The rows of a turn that can be read eight entries at a time, by one pair; returns the first that was not. */
-ROWS static int64_t NAME(uneven_turn)(const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept)
+static int64_t NAME(uneven_turn)(const tulle__spmm_rows *rows, int p, int64_t begin, int64_t end, V *kept)
 {
     static void (*const add[2][2])(const tulle__spmm_operand *, int64_t, int64_t, V *) = {
         {NAME(uneven_first), NAME(uneven_first_fetched)}, {NAME(uneven_next), NAME(uneven_next_fetched)}};

@@ -1,46 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of the kernels of tall and narrow matrices: T the value type, NAME(x) x with its suffix. Both work on a few
- * rows at a time, so that a row is read from memory once; sums are kept in vectors of 64 bytes of columns side by side,
- * which compilers cut into what the instruction set has.
+ * Template of the products of tall and skinny matrices of type T, over lanes.h; LANES fill a register. The kernels work
+ * on a few rows at a time, so that a row is read from memory once; sums are kept in registers, PARTS of columns side by
+ * side.
  */
-
-enum { NAME(LANES) = 64 / sizeof(T), NAME(SUMS) = 8 };
-typedef T NAME(lanes) __attribute__((vector_size(64), aligned(sizeof(T)), may_alias));
-typedef double NAME(sums) __attribute__((vector_size(64), aligned(sizeof(double)), may_alias));
+#define NAME(x) TULLE__SUFFIX_OF(x, T)
+#define DOUBLES MOST(double)
+#define SUM VECTOR(double, DOUBLES)
+#if TULLE__REGISTER == 64
+#define PARTS 1
+#else
+#define PARTS 2
+#endif
+#define EACH_PART _Pragma("GCC unroll 2") for (int q = 0; q < PARTS; q++)
 
 /* ---- G = X^T Y ---- */
 
-/* A chunk in double, lines TULLE__TALL_MOST apart, filled up with zeros to whole vectors. */
-ROWS static void NAME(pack)(const T *X, int64_t ld, int64_t rows, int64_t m, double *to)
+enum { NAME(SUMS) = PARTS * DOUBLES }; /* columns of G that are made at a time */
+
+/* The first n values from X on, and zeros. */
+INLINE SUM NAME(some)(const T *X, int64_t n)
 {
-    for (int64_t r = 0; r < rows; r++, X += ld, to += TULLE__TALL_MOST) {
-        int64_t c = 0;
-        for (; c + NAME(SUMS) <= m; c += NAME(SUMS))
-            for (int l = 0; l < NAME(SUMS); l++) to[c + l] = (double)X[c + l];
-        for (int l = 0; c < m && l < NAME(SUMS); l++) to[c + l] = c + l < m ? (double)X[c + l] : 0;
-    }
+    return n >= DOUBLES ? LOAD_DOUBLES(DOUBLES, T, X) : n > 0 ? LOAD_FIRST_DOUBLES(DOUBLES, T, X, n) : (SUM){0};
 }
 
-/* G[0 .. 3][0 .. 7] += the sums of a chunk. */
-ROWS static void NAME(gram_tile)(const double *x, int64_t ldx, const double *y, int64_t ldy, int64_t rows, double *G)
+/* A chunk in double, lines TULLE__TALL_MOST apart, filled up with zeros to whole vectors. */
+static void NAME(pack)(const T *X, int64_t ld, int64_t rows, int64_t m, double *to)
 {
-    NAME(sums) s0 = {0}, s1 = {0}, s2 = {0}, s3 = {0};
+    for (int64_t r = 0; r < rows; r++, X += ld, to += TULLE__TALL_MOST)
+        for (int64_t c = 0; c < m; c += NAME(SUMS)) {
+            EACH_PART VECTOR_AT(double, DOUBLES, to + c + q * DOUBLES) =
+                NAME(some)(X + c + q * DOUBLES, m - c - q * DOUBLES);
+        }
+}
+
+/* G[0 .. 3][0 .. SUMS - 1] += the sums of a chunk. */
+static void NAME(gram_tile)(const double *x, int64_t ldx, const double *y, int64_t ldy, int64_t rows, double *G)
+{
+    SUM s0[PARTS] = {{0}}, s1[PARTS] = {{0}}, s2[PARTS] = {{0}}, s3[PARTS] = {{0}};
     for (int64_t r = 0; r < rows; r++, x += ldx, y += ldy) {
-        const NAME(sums) line = *(const NAME(sums) *)(const void *)y;
-        s0 += line * x[0];
-        s1 += line * x[1];
-        s2 += line * x[2];
-        s3 += line * x[3];
+        EACH_PART
+        {
+            const SUM line = VECTOR_AT(double, DOUBLES, y + q * DOUBLES);
+            s0[q] += line * x[0];
+            s1[q] += line * x[1];
+            s2[q] += line * x[2];
+            s3[q] += line * x[3];
+        }
     }
-    *(NAME(sums) *)(void *)G += s0;
-    *(NAME(sums) *)(void *)(G + TULLE__TALL_MOST) += s1;
-    *(NAME(sums) *)(void *)(G + 2 * TULLE__TALL_MOST) += s2;
-    *(NAME(sums) *)(void *)(G + 3 * TULLE__TALL_MOST) += s3;
+    EACH_PART
+    {
+        VECTOR_AT(double, DOUBLES, G + q * DOUBLES) += s0[q];
+        VECTOR_AT(double, DOUBLES, G + TULLE__TALL_MOST + q * DOUBLES) += s1[q];
+        VECTOR_AT(double, DOUBLES, G + 2 * TULLE__TALL_MOST + q * DOUBLES) += s2[q];
+        VECTOR_AT(double, DOUBLES, G + 3 * TULLE__TALL_MOST + q * DOUBLES) += s3[q];
+    }
 }
 
 /* Rows of a chunk as they lie if that will do, else packed. */
-ROWS static const double *NAME(chunk)(const T *X, int64_t *ld, int64_t rows, int64_t m, double *room)
+static const double *NAME(chunk)(const T *X, int64_t *ld, int64_t rows, int64_t m, double *room)
 {
     if (sizeof(T) == sizeof(double) && m % NAME(SUMS) == 0) return (const double *)(const void *)X;
     NAME(pack)(X, *ld, rows, m, room);
@@ -48,7 +66,7 @@ ROWS static const double *NAME(chunk)(const T *X, int64_t *ld, int64_t rows, int
     return room;
 }
 
-ROWS static void NAME(gram)(const tulle__gram_task *task)
+static void NAME(gram)(const tulle__gram_task *task)
 {
     double x[TULLE__TALL_CHUNK * TULLE__TALL_MOST], y[TULLE__TALL_CHUNK * TULLE__TALL_MOST],
         G[TULLE__TALL_MOST * TULLE__TALL_MOST];
@@ -77,46 +95,54 @@ ROWS static void NAME(gram)(const tulle__gram_task *task)
 
 /* ---- Y = sum of X B ---- */
 
-/* Vector c of `rows` (1 or 4) rows, added to those in `sum`. */
-ROWS static inline __attribute__((always_inline)) void NAME(mix_lanes)(
-    const tulle__mix_task *task, int64_t r, int rows, int64_t c, NAME(lanes) * sum)
+enum { NAME(COLUMNS) = PARTS * LANES }; /* of Y that are made at a time */
+
+/* Columns c .. c + COLUMNS - 1 of `rows` (1 or 4) rows, added to those in `sum`. */
+INLINE void NAME(mix_lanes)(const tulle__mix_task *task, int64_t r, const int rows, int64_t c, V (*sum)[PARTS])
 {
-    NAME(lanes) s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3];
+    V s0[PARTS], s1[PARTS], s2[PARTS], s3[PARTS];
+    EACH_PART s0[q] = sum[0][q], s1[q] = sum[1][q], s2[q] = sum[2][q], s3[q] = sum[3][q];
     for (int t = 0; t < task->nterms; t++) {
         const tulle__mix_term *term = &task->term[t];
         const T *x = (const T *)term->X + r * term->ld, *B = (const T *)term->B + c;
         for (int64_t k = 0; k < term->k; k++) {
-            const NAME(lanes) b = *(const NAME(lanes) *)(const void *)(B + k * TULLE__TALL_MOST);
-            s0 += b * x[k];
-            if (rows == 1) continue;
-            s1 += b * x[term->ld + k];
-            s2 += b * x[2 * term->ld + k];
-            s3 += b * x[3 * term->ld + k];
+            EACH_PART
+            {
+                const V b = LOAD(B + k * TULLE__TALL_MOST + q * LANES);
+                s0[q] += b * x[k];
+                if (rows == 1) continue;
+                s1[q] += b * x[term->ld + k];
+                s2[q] += b * x[2 * term->ld + k];
+                s3[q] += b * x[3 * term->ld + k];
+            }
         }
     }
-    sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3;
+    EACH_PART sum[0][q] = s0[q], sum[1][q] = s1[q], sum[2][q] = s2[q], sum[3][q] = s3[q];
 }
 
 /* All columns of some rows are made before the first is written, since X may be Y. */
-ROWS static inline __attribute__((always_inline)) void NAME(mix_rows)(const tulle__mix_task *task, int64_t r, int rows)
+INLINE void NAME(mix_rows)(const tulle__mix_task *task, int64_t r, int rows)
 {
     T out[4][TULLE__TALL_MOST];
     T *Y = (T *)task->Y + r * task->ld;
     size_t line = (size_t)task->n * sizeof(T);
     for (int q = 0; task->add && q < rows; q++) memcpy(out[q], Y + q * task->ld, line);
-    for (int64_t c = 0; c < task->n; c += NAME(LANES)) {
-        NAME(lanes) sum[4] = {{0}};
+    for (int64_t c = 0; c < task->n; c += NAME(COLUMNS)) {
+        V sum[4][PARTS] = {{{0}}};
         for (int q = 0; task->add && q < rows; q++)
-            memcpy(&sum[q], out[q] + c, (size_t)(task->n - c < NAME(LANES) ? task->n - c : NAME(LANES)) * sizeof(T));
+            memcpy(sum[q], out[q] + c, (size_t)(task->n - c < NAME(COLUMNS) ? task->n - c : NAME(COLUMNS)) * sizeof(T));
         NAME(mix_lanes)(task, r, rows, c, sum);
-        for (int q = 0; q < rows; q++) memcpy(out[q] + c, &sum[q], sizeof *sum);
+        for (int q = 0; q < rows; q++) memcpy(out[q] + c, sum[q], sizeof *sum);
     }
     for (int q = 0; q < rows; q++) memcpy(Y + q * task->ld, out[q], line);
 }
 
-ROWS static void NAME(mix)(const tulle__mix_task *task)
+static void NAME(mix)(const tulle__mix_task *task)
 {
     int64_t r = 0;
     for (; r + 4 <= task->rows; r += 4) NAME(mix_rows)(task, r, 4);
     for (; r < task->rows; r++) NAME(mix_rows)(task, r, 1);
 }
+
+#undef T
+#undef LANES

@@ -1,44 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of inner products and combinations of vectors: T the value type, NAME(x) x with its suffix, WIDE the bytes
- * of a register, IN_DOUBLE(p) one of values from p on. Several x go through memory side by side, so that y is read once
- * for them and so that more than one stream comes from memory, each fetched a page ahead.
+ * Template of inner products and linear combinations of vectors of type T, over lanes.h; LANES fill a register. Several
+ * x go through memory side by side, so that y is read once for them and so that more than one stream comes from memory,
+ * each fetched a page ahead.
  */
-#include "base/page_ahead.h"
+#define NAME(x) TULLE__SUFFIX_OF(x, T)
+#define DOUBLES MOST(double)
+#define SUM VECTOR(double, DOUBLES)
 
-/* PER: values of a register of double; the eight sums of a product take SUMS registers, a line of memory LINE. */
-enum {
-    NAME(LANES) = WIDE / (int)sizeof(T),
-    NAME(PER) = WIDE / (int)sizeof(double),
-    NAME(SUMS) = 8 / NAME(PER),
-    NAME(LINE) = 64 / (int)sizeof(T)
-};
-typedef T NAME(lanes) __attribute__((vector_size(WIDE), aligned(sizeof(T)), may_alias));
-typedef double NAME(sums) __attribute__((vector_size(WIDE), aligned(sizeof(double)), may_alias));
+/* The eight sums of an inner product take PER_SUM registers; LINE: values of a line of memory. */
+enum { NAME(PER_SUM) = 8 / DOUBLES, NAME(LINE) = 64 / SIZE };
 
 /* ---- inner products ---- */
 
 /* Of x[at .. at + nx - 1]. */
-ROWS static inline __attribute__((always_inline)) void NAME(dots_of)(
-    const tulle__dots_task *task, int at, const int nx, const int ny)
+INLINE void NAME(dots_of)(const tulle__dots_task *task, int at, const int nx, const int ny)
 {
     const T *x[8], *y[2];
-    NAME(sums) sum[8][2][NAME(SUMS)];
+    SUM sum[8][2][NAME(PER_SUM)];
     int64_t r = task->begin;
     for (int v = 0; v < nx; v++) {
         x[v] = task->x[at + v];
         for (int w = 0; w < ny; w++)
-            for (int s = 0; s < NAME(SUMS); s++) sum[v][w][s] = (NAME(sums)){0};
+            for (int s = 0; s < NAME(PER_SUM); s++) sum[v][w][s] = (SUM){0};
     }
     for (int w = 0; w < ny; w++) y[w] = task->y[w];
     for (; r + 8 <= task->end; r += 8) {
         for (int v = 0; v < nx; v++) tulle__fetch_page_ahead(x[v] + r);
-        for (int s = 0; s < NAME(SUMS); s++) {
-            const int64_t e = r + s * NAME(PER);
-            NAME(sums) right[2];
-            for (int w = 0; w < ny; w++) right[w] = IN_DOUBLE(y[w] + e);
+        for (int s = 0; s < NAME(PER_SUM); s++) {
+            const int64_t e = r + s * DOUBLES;
+            SUM right[2];
+            for (int w = 0; w < ny; w++) right[w] = LOAD_DOUBLES(DOUBLES, T, y[w] + e);
             for (int v = 0; v < nx; v++) {
-                const NAME(sums) left = IN_DOUBLE(x[v] + e);
+                const SUM left = LOAD_DOUBLES(DOUBLES, T, x[v] + e);
                 for (int w = 0; w < ny; w++) sum[v][w][s] += left * right[w];
             }
         }
@@ -53,10 +47,10 @@ ROWS static inline __attribute__((always_inline)) void NAME(dots_of)(
     }
 }
 
-ROWS static void NAME(dots)(const tulle__dots_task *task)
+static void NAME(dots)(const tulle__dots_task *task)
 {
     /* so many that their sums are half of all registers, and the others are for x and y */
-    enum { TWO = NAME(SUMS) < 4 ? 4 / NAME(SUMS) : 1, ONE = 8 / NAME(SUMS) };
+    enum { TWO = NAME(PER_SUM) < 4 ? 4 / NAME(PER_SUM) : 1, ONE = 8 / NAME(PER_SUM) };
     int v = 0;
     if (task->ny == 2) {
         for (; v + TWO <= task->nx; v += TWO) NAME(dots_of)(task, v, TWO, 2);
@@ -71,8 +65,7 @@ ROWS static void NAME(dots)(const tulle__dots_task *task)
 
 /* y[w] += the sum of x[at .. at + nx - 1] times coefficients; first: y[w] times beta[w] before. A sum that begins with
  * nothing begins with -0, to which any x is added without a change. */
-ROWS static inline __attribute__((always_inline)) void NAME(add)(
-    const tulle__combine_task *task, int at, const int nx, const int ny, const int first)
+INLINE void NAME(add)(const tulle__combine_task *task, int at, const int nx, const int ny, const int first)
 {
     const T *x[4];
     T *y[2], by[2][4], beta[2];
@@ -85,21 +78,21 @@ ROWS static inline __attribute__((always_inline)) void NAME(add)(
     }
     for (; r + NAME(LINE) <= task->end; r += NAME(LINE)) {
         for (int v = 0; v < nx; v++) tulle__fetch_page_ahead(x[v] + r);
-        for (int64_t e = r; e < r + NAME(LINE); e += NAME(LANES)) {
-            NAME(lanes) sum[2];
+        for (int64_t e = r; e < r + NAME(LINE); e += LANES) {
+            V sum[2];
             for (int w = 0; w < ny; w++) {
                 if (!first)
-                    sum[w] = *(const NAME(lanes) *)(const void *)(y[w] + e);
+                    sum[w] = LOAD(y[w] + e);
                 else if (beta[w] != 0)
-                    sum[w] = beta[w] * *(const NAME(lanes) *)(const void *)(y[w] + e);
+                    sum[w] = beta[w] * LOAD(y[w] + e);
                 else
-                    sum[w] = nx ? -(NAME(lanes)){0} : (NAME(lanes)){0};
+                    sum[w] = nx ? -(V){0} : (V){0};
             }
             for (int v = 0; v < nx; v++) {
-                const NAME(lanes) line = *(const NAME(lanes) *)(const void *)(x[v] + e);
+                const V line = LOAD(x[v] + e);
                 for (int w = 0; w < ny; w++) sum[w] += by[w][v] * line;
             }
-            for (int w = 0; w < ny; w++) *(NAME(lanes) *)(void *)(y[w] + e) = sum[w];
+            for (int w = 0; w < ny; w++) STORE(y[w] + e, sum[w]);
         }
     }
     for (; r < task->end; r++) {
@@ -111,7 +104,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(add)(
     }
 }
 
-ROWS static inline __attribute__((always_inline)) void NAME(combine_into)(const tulle__combine_task *task, const int ny)
+INLINE void NAME(combine_into)(const tulle__combine_task *task, const int ny)
 {
     int v = task->nx & 3;
     switch (v) { /* what is left over is first */
@@ -134,10 +127,13 @@ ROWS static inline __attribute__((always_inline)) void NAME(combine_into)(const 
     for (; v < task->nx; v += 4) NAME(add)(task, v, 4, ny, 0);
 }
 
-ROWS static void NAME(combine)(const tulle__combine_task *task)
+static void NAME(combine)(const tulle__combine_task *task)
 {
     if (task->ny == 2)
         NAME(combine_into)(task, 2);
     else
         NAME(combine_into)(task, 1);
 }
+
+#undef T
+#undef LANES

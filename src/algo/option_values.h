@@ -3,17 +3,16 @@
  * Options that several public functions take: true, with the message, if an enum has no value of its own, or what
  * cannot be negative is.
  */
-#ifndef TULLE_ALGO_OPTIONS_H
-#define TULLE_ALGO_OPTIONS_H
+#ifndef TULLE_ALGO_OPTION_VALUES_H
+#define TULLE_ALGO_OPTION_VALUES_H
 
 #include "base/arg.h"
 
-/* tulle_product_options, or NULL */
+/* tulle_product_options */
 #define TULLE__PRODUCT_WRONG(options)                                                                                  \
-    ((options) &&                                                                                                      \
-        (TULLE__OUTSIDE(options->alg, TULLE_ALG_COUNT - 1) || TULLE__OUTSIDE(options->op_a, TULLE_OP_T) ||             \
-            TULLE__OUTSIDE(options->op_b, TULLE_OP_T) ||                                                               \
-            TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1) || TULLE__NEGATIVE(options->phases)))
+    (TULLE__OUTSIDE(options->alg, TULLE_PRODUCT_ALG_COUNT - 1) || TULLE__OUTSIDE(options->op_a, TULLE_OP_T) ||         \
+        TULLE__OUTSIDE(options->op_b, TULLE_OP_T) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1) ||  \
+        TULLE__NEGATIVE(options->phases))
 
 /* tulle_trisolve_options, or NULL: what they say of op(T) */
 #define TULLE__SIDE_WRONG(options)                                                                                     \

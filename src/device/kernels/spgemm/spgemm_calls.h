@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the cpu kernels share: the instruction sets, and knobs that tests turn to reach every path. */
-#ifndef TULLE_DEVICE_CPU_CPU_H
-#define TULLE_DEVICE_CPU_CPU_H
+/* The sparse product for one instruction set, with knobs that tests turn to reach every path. */
+#ifndef TULLE_DEVICE_KERNELS_SPGEMM_CALLS_H
+#define TULLE_DEVICE_KERNELS_SPGEMM_CALLS_H
 
 #include "device/kernel.h"
-
-typedef enum tulle__isa { TULLE__ISA_PORTABLE, TULLE__ISA_AVX2, TULLE__ISA_AVX512, TULLE__ISA_COUNT } tulle__isa;
-
-const char *tulle__isa_name(tulle__isa isa);
-
-/* The table of one instruction set; NULL if this processor or build lacks it. */
-const tulle__kernels *tulle__kernels_cpu_at(tulle__isa isa);
+#include "device/kernels/isa.h"
 
 typedef enum tulle__accumulator {
     TULLE__ACCUMULATOR_AUTO,
@@ -38,18 +32,11 @@ tulle_status tulle__spgemm_cpu_numeric(tulle__isa isa, const tulle__spgemm_knobs
     const tulle__spgemm_task *task, const tulle__csr_result *C);
 tulle_status tulle__spgemm_cpu_flops(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *flops);
 
-tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task);
-tulle_status tulle__bsr_cpu(tulle__isa isa, tulle__pool *pool, const tulle__bsr_task *task);
-tulle_status tulle__transpose_cpu(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *T);
-
 /* Functions compiled for one instruction set beside the portable ones. */
-#if defined(__x86_64__) && defined(__GNUC__)
-#define TULLE__HAVE_X86 1
+#if TULLE__HAVE_X86
 #define TULLE__TARGET_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,lzcnt,popcnt")))
 #define TULLE__TARGET_AVX512                                                                                           \
     __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt")))
-#else
-#define TULLE__HAVE_X86 0
 #endif
 
 #endif

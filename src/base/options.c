@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/options.h"
+
+#include <string.h>
+
+#include <tulle/status.h>
+
+#include "base/error.h"
+
+/* More than any struct of options will have: a size above is memory that nobody has initialised. */
+enum { SIZE_MOST = 1 << 16 };
+
+int tulle__options_read(const char *function, const void *given, size_t first, size_t known, void *options)
+{
+    size_t size = 0;
+    memset(options, 0, known);
+    if (!given) return 0;
+    memcpy(&size, given, sizeof size);
+    if (size == 0) size = first;
+    if (size < first || size > SIZE_MOST) {
+        tulle__fail(TULLE_ERR_ARG,
+            "%s: options.size is %zu, but the options have at least %zu bytes; 0 stands for these", function, size,
+            first);
+        return 1;
+    }
+    const unsigned char *byte = given;
+    for (size_t b = known; b < size; b++)
+        if (byte[b]) {
+            tulle__fail(TULLE_ERR_ARG, "%s: byte %zu of the options is set, but this library knows the first %zu only",
+                function, b, known);
+            return 1;
+        }
+    memcpy(options, given, size < known ? size : known);
+    return 0;
+}

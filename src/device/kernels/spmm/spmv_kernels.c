@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The row kernels of the product with one dense column, for one instruction set. */
+#include "base/page_ahead.h"
+#include "device/kernels/lanes.h"
+#include "device/kernels/shifted.h"
+#include "device/kernels/spmm/all_entries.h"
+#include "device/kernels/spmm/spmm_kernel.h"
+
+#define T float
+#define LANES 4
+#include "device/kernels/spmm/spmv_rows.h"
+#define T double
+#define LANES 4
+#include "device/kernels/spmm/spmv_rows.h"
+
+const tulle__spmm_kernel TULLE__OF_ISA(tulle__spmv)[TULLE_TYPE_COUNT] = {
+    [TULLE_F32] = rows_float_4, [TULLE_F64] = rows_double_4};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Products of tall and skinny matrices, for one instruction set. */
+#include "device/kernels/vectors/tall.h"
+
+#include <string.h>
+
+#include "device/kernels/lanes.h"
+
+#define T float
+#define LANES MOST(float)
+#include "device/kernels/vectors/tall_rows.h"
+#define T double
+#define LANES MOST(double)
+#include "device/kernels/vectors/tall_rows.h"
+
+void TULLE__OF_ISA(tulle__gram)(const tulle__gram_task *task)
+{
+    task->type == TULLE_F32 ? gram_float(task) : gram_double(task);
+}
+
+void TULLE__OF_ISA(tulle__mix)(const tulle__mix_task *task)
+{
+    task->type == TULLE_F32 ? mix_float(task) : mix_double(task);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The size and kind of an operand, from its head alone. */
+#include <stdio.h>
+
+#include <tulle/io.h>
+
+#include "base/arg.h"
+#include "base/options.h"
+#include "io/binsparse/binsparse.h"
+#include "io/generate/generate.h"
+#include "io/load.h"
+#include "io/mtx/mtx.h"
+#include "io/npy/npy.h"
+#include "io/npy/npz.h"
+#include "io/operand.h"
+
+const char *tulle_operand_generator(int i, const char **sentence)
+{
+    return tulle__generator_name(i, sentence);
+}
+
+static tulle_status inspect_mtx(const char *path, const tulle_read_options *options, tulle_operand_shape *shape)
+{
+    tulle__mtx_options mtx_options = tulle__mtx_options_for(options);
+    tulle__mtx *mtx;
+    tulle_status status = tulle__mtx_open(path, &mtx_options, &mtx);
+    if (status != TULLE_OK) return status;
+    const tulle__mtx_header *h = tulle__mtx_head(mtx);
+    *shape = (tulle_operand_shape){.m = h->rows,
+        .n = h->cols,
+        .stored = h->stored,
+        .dense = h->array,
+        .symmetric = h->symmetry != TULLE__MTX_GENERAL,
+        .skew = h->symmetry == TULLE__MTX_SKEW};
+    snprintf(shape->format, sizeof shape->format, "matrix market, %s, %s, %s%s", h->array ? "array" : "coordinate",
+        tulle__mtx_field_name(h->field), h->hermitian ? "hermitian" : tulle__mtx_symmetry_name(h->symmetry),
+        h->packed ? ", gzip" : "");
+    tulle__mtx_close(mtx);
+    return TULLE_OK;
+}
+
+static tulle_status inspect_npy(const char *path, tulle_operand_shape *shape)
+{
+    tulle__npy *npy;
+    tulle_status status = tulle__npy_open(path, &npy);
+    if (status != TULLE_OK) return status;
+    const tulle__npy_header *h = tulle__npy_head(npy);
+    *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->rows * h->cols, .dense = 1};
+    snprintf(shape->format, sizeof shape->format, "numpy, %c%d, %s", h->array.kind, h->array.width,
+        h->array.order == TULLE_ROW_MAJOR ? "row-major" : "column-major");
+    tulle__npy_close(npy);
+    return TULLE_OK;
+}
+
+static tulle_status inspect_npz(const char *path, tulle_operand_shape *shape)
+{
+    tulle__npz *npz;
+    tulle_status status = tulle__npz_open(path, &npz);
+    if (status != TULLE_OK) return status;
+    const tulle__npz_header *h = tulle__npz_head(npz);
+    *shape = (tulle_operand_shape){.m = h->rows, .n = h->cols, .stored = h->stored};
+    snprintf(shape->format, sizeof shape->format, "scipy, %s", tulle__npz_format_name(h->format));
+    tulle__npz_close(npz);
+    return TULLE_OK;
+}
+
+static tulle_status inspect_binsparse(const char *path, tulle_operand_shape *shape)
+{
+    tulle__binsparse *file;
+    tulle_status status = tulle__binsparse_open(path, NULL, &file);
+    if (status != TULLE_OK) return status;
+    const tulle__binsparse_header *h = tulle__binsparse_head(file);
+    *shape = (tulle_operand_shape){.m = h->rows,
+        .n = h->cols,
+        .stored = h->stored,
+        .dense = h->format == TULLE__BINSPARSE_DMATR || h->format == TULLE__BINSPARSE_DMATC,
+        .symmetric = h->structure != TULLE__BINSPARSE_GENERAL,
+        .skew = h->structure == TULLE__BINSPARSE_SKEW_LOWER || h->structure == TULLE__BINSPARSE_SKEW_UPPER};
+    if (h->format == TULLE__BINSPARSE_BSR)
+        snprintf(shape->format, sizeof shape->format, "binsparse, blocks of %d x %d%s", h->block, h->block,
+            shape->symmetric ? ", half" : "");
+    else
+        snprintf(shape->format, sizeof shape->format, "binsparse");
+    tulle__binsparse_close(file);
+    return TULLE_OK;
+}
+
+static tulle_status inspect_generator(const char *text, tulle_operand_shape *shape)
+{
+    tulle__generator *generator;
+    tulle__generator_shape g;
+    tulle_status status = tulle__generator_open(text, &generator);
+    if (status != TULLE_OK) return status;
+    tulle__generator_get_shape(generator, &g);
+    *shape = (tulle_operand_shape){.m = g.m,
+        .n = g.n,
+        .stored = g.nnz >= 0 ? g.nnz
+                  : g.edges  ? g.edges
+                             : g.expected,
+        .dense = g.is_dense,
+        .by_slabs = tulle__generator_counts(generator)};
+    snprintf(shape->format, sizeof shape->format, "generated");
+    tulle__generator_close(generator);
+    return TULLE_OK;
+}
+
+tulle_status tulle_operand_inspect(const char *operand, const tulle_read_options *options, tulle_operand_shape *shape)
+{
+    tulle_read_options chosen;
+    if (TULLE__NULL(operand) || TULLE__NULL(shape) || TULLE__OPTIONS(options, &chosen) ||
+        TULLE__OUTSIDE(options->type, TULLE_TYPE_COUNT - 1) ||
+        TULLE__OUTSIDE(options->duplicates, TULLE_DUPLICATES_LAST))
+        return TULLE_ERR_ARG;
+    switch (tulle__operand_format(operand)) {
+    case TULLE__FORMAT_NPY:
+        return inspect_npy(operand, shape);
+    case TULLE__FORMAT_NPZ:
+        return inspect_npz(operand, shape);
+    case TULLE__FORMAT_BINSPARSE:
+        return inspect_binsparse(operand, shape);
+    case TULLE__FORMAT_GENERATOR:
+        return inspect_generator(operand, shape);
+    case TULLE__FORMAT_MTX:
+        break;
+    }
+    return inspect_mtx(operand, options, shape);
+}

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of the source tree, as a TAP program: who may include whom, circles, sizes, licences, names.
+
+house.py SOURCE_DIR LIBRARY.a
+doc/design.md describes the layers; MAINTAIN.md explains the exceptions that stand in the tables below.
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+# A layer of src/, and the layers that it may include besides itself.
+LAYERS = {
+    "base": "",
+    "comm": "base",
+    "device": "base",
+    "mat": "base comm device",
+    "io": "base comm device mat",
+    "algo": "base comm device mat",
+}
+# The same for the rooms of src/algo/. algo/option_values.h belongs to all of them.
+ROOMS = {
+    "chain": "",
+    "steal": "chain",
+    "model": "chain steal",
+    "product": "chain steal model",
+    "trisolve": "",
+    "factor": "",
+    "krylov": "factor trisolve",
+    "stream": "krylov",
+}
+# Registries name what lies in the folders below theirs. Nothing includes them.
+REGISTRIES = {"src/comm/registry.c", "src/comm/launcher.c", "src/device/drivers.c"}
+# Circles between the units (a .c and its .h) of one folder, each explained in MAINTAIN.md.
+CIRCLES_MOST = 6
+CIRCLES = [
+    ["src/algo/product/plan/" + unit for unit in ("choose", "layer", "phase", "plan", "slice")],
+    ["src/algo/product/" + unit for unit in ("bulk", "execute", "jobs", "tell")],
+    ["src/algo/product/charge", "src/algo/product/partial"],
+    ["src/algo/trisolve/" + unit for unit in ("arrangement", "sides", "solver")],
+    ["src/algo/trisolve/" + unit for unit in ("push", "share", "strips", "supernodes", "tasks", "triangle")],
+    ["src/device/kernels/spmm/like_rows", "src/device/kernels/spmm/spmm"],
+]
+FILES_MOST, LINES_MOST = 37, 600
+# Files that are longer because they hold a table, and nothing else.
+LONG_FILES = {"src/io/number/number_power.c", "test/failures/public_calls.h", "test/io_generate/test_generate.c"}
+# Writable file-scope variables: the memory account of the process, and the lock of a library that is not thread-safe.
+WRITABLE = {"process_account", "hdf5_lock"}
+
+SOURCES = (".c", ".h", ".cu", ".cpp")
+INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]*)[">]')
+
+
+class House:
+    def __init__(self, top):
+        self.top = top
+        self.number = 0
+        self.faults = []
+        self.bad = False
+
+    def say(self, text):
+        self.faults.append(text)
+
+    def check(self, name):
+        """Ends a check: its faults, if there are any, then one line of TAP."""
+        self.number += 1
+        for fault in self.faults:
+            print("# " + fault)
+        print("%s %d - %s" % ("not ok" if self.faults else "ok", self.number, name))
+        self.bad |= bool(self.faults)
+        self.faults = []
+
+    def path(self, name):
+        return os.path.join(self.top, name)
+
+    def files(self, *folders):
+        """Source files below these folders, as names from the top of the tree."""
+        for folder in folders:
+            for where, _, names in sorted(os.walk(self.path(folder))):
+                for name in sorted(names):
+                    if name.endswith(SOURCES):
+                        yield os.path.relpath(os.path.join(where, name), self.top)
+
+    def includes(self, name):
+        """(kind, header) of each include of a file."""
+        with open(self.path(name)) as file:
+            for line in file:
+                match = INCLUDE.match(line)
+                if match:
+                    yield match.group(1), match.group(2)
+
+
+def check_layers(house):
+    for name in house.files("src"):
+        parts = name.split("/")
+        for kind, header in house.includes(name):
+            if kind == "<":
+                if header.startswith("tulle/") and not header == "tulle/version.h":
+                    if not os.path.exists(house.path("include/" + header)):
+                        house.say("%s: there is no <%s>" % (name, header))
+                elif os.path.exists(house.path("src/" + header)):
+                    house.say("%s: private header in angle brackets: <%s>" % (name, header))
+                continue
+            if not os.path.exists(house.path("src/" + header)):
+                house.say('%s: "%s" is not named from src/' % (name, header))
+                continue
+            seen = header.split("/")
+            if seen[0] != parts[1] and seen[0] not in LAYERS[parts[1]].split():
+                house.say("%s includes from %s" % (name, seen[0]))
+            if parts[1] == seen[0] == "algo" and len(seen) > 2 and seen[1] != parts[2]:
+                if seen[1] not in ROOMS[parts[2]].split():
+                    house.say("%s includes from algo/%s" % (name, seen[1]))
+    house.check("layers and the rooms of algo/ include downwards only")
+
+
+def check_public(house):
+    for name in house.files("include"):
+        for kind, header in house.includes(name):
+            if kind == '"':
+                house.say('%s includes the private "%s"' % (name, header))
+    for folder in ("tool", "examples"):
+        for name in house.files(folder):
+            for kind, header in house.includes(name):
+                if kind == '"' and not os.path.exists(house.path(folder + "/" + header)):
+                    house.say('%s: "%s" is not named from %s/' % (name, header, folder))
+                if kind == "<" and os.path.exists(house.path("src/" + header)):
+                    house.say("%s includes the private <%s>" % (name, header))
+    house.check("the command and the examples see public headers only")
+
+
+def circles(graph):
+    """Strongly connected sets of more than one node (Tarjan)."""
+    index, low, stack, out = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in sorted(graph.get(node, ())):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            at = stack.index(node)
+            if len(stack) - at > 1:
+                out.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return out
+
+
+def check_circles(house):
+    folders, units = collections.defaultdict(set), collections.defaultdict(set)
+    for root in ("src", "tool"):
+        for name in house.files(root):
+            if name in REGISTRIES:
+                continue
+            for kind, header in house.includes(name):
+                if kind == '"' and os.path.exists(house.path(root + "/" + header)):
+                    seen = root + "/" + header
+                    if os.path.dirname(seen) != os.path.dirname(name):
+                        folders[os.path.dirname(name)].add(os.path.dirname(seen))
+                    units[os.path.splitext(name)[0]].add(os.path.splitext(seen)[0])
+    for circle in circles(folders):
+        house.say("circle of folders: " + " ".join(circle))
+    house.check("no circles between folders")
+    found = circles(units)
+    for circle in found:
+        if circle not in CIRCLES:
+            house.say("circle of files: " + " ".join(circle))
+    for circle in CIRCLES:
+        if circle not in found:
+            house.say("no circle any more, strike it from the list: " + " ".join(circle))
+    if len(CIRCLES) > CIRCLES_MOST:
+        house.say("%d circles of files, %d at most" % (len(CIRCLES), CIRCLES_MOST))
+    house.check("no circles between files but those that MAINTAIN.md explains")
+
+
+def check_sizes(house):
+    count = collections.Counter()
+    for name in house.files("src", "tool", "include", "test", "bench"):
+        count[os.path.dirname(name)] += 1
+        with open(house.path(name)) as file:
+            lines = sum(1 for _ in file)
+        if (lines > LINES_MOST) != (name in LONG_FILES):
+            house.say("%s has %d lines, of %d at most" % (name, lines, LINES_MOST))
+    for folder, files in sorted(count.items()):
+        if files > FILES_MOST:
+            house.say("%s has %d files, of %d at most" % (folder, files, FILES_MOST))
+    house.check("folders and files are of a size to be read")
+
+
+def check_names(house):
+    seen = collections.defaultdict(list)
+    for name in house.files("src", "tool"):
+        seen[os.path.basename(name)].append(name)
+    for names in seen.values():
+        if len(names) > 1:
+            house.say("one name, several files: " + " ".join(names))
+    house.check("file names are unique")
+
+
+def check_licences(house):
+    listed = subprocess.run(["git", "ls-files"], cwd=house.top, capture_output=True, text=True)
+    for name in listed.stdout.split("\n"):
+        if not name.endswith(SOURCES + (".sh", ".cmake", ".py")) and os.path.basename(name) not in (
+                "CMakeLists.txt", "Makefile"):
+            continue
+        if not os.path.exists(house.path(name)):
+            continue
+        with open(house.path(name)) as file:
+            if "SPDX-License-Identifier: Apache-2.0" not in "".join(file.readline() for _ in range(3)):
+                house.say(name + " lacks its SPDX line")
+    house.check("SPDX lines")
+
+
+def check_planted(house):
+    source, table = set(), set()
+    for name in house.files("src"):
+        if name.endswith(".c"):
+            with open(house.path(name)) as file:
+                source |= set(re.findall(r"TULLE__PLANTED\(([a-z_0-9]+)\)", file.read()))
+    with open(house.path("test/planted/faults.txt")) as file:
+        table = set(re.findall(r"^([a-z_0-9]+) \|", file.read(), re.M))
+    for fault in sorted(source ^ table):
+        house.say("planted faults and test/planted/faults.txt differ: " + fault)
+    house.check("each planted fault has its test")
+
+
+def check_variables(house, library):
+    """.data and .bss are writable; tables of pointers lie in .data.rel.ro, thread-local variables in .tbss, .tdata."""
+    try:
+        table = subprocess.run(["objdump", "-t", library], capture_output=True, text=True, check=True).stdout
+    except FileNotFoundError:
+        house.number += 1
+        print("ok %d - no writable file-scope variables # SKIP there is no objdump" % house.number)
+        return
+    for line in table.split("\n"):
+        words = line.split()
+        if len(words) > 3 and words[-3] in (".data", ".bss"):
+            name = words[-1]
+            if name not in WRITABLE and not re.match(r"\.|__(asan|tsan|sanitizer|odr_asan)", name):
+                house.say("writable file-scope variable " + name)
+    house.check("no writable file-scope variables")
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    house = House(sys.argv[1])
+    check_layers(house)
+    check_public(house)
+    check_circles(house)
+    check_sizes(house)
+    check_names(house)
+    check_licences(house)
+    check_planted(house)
+    check_variables(house, sys.argv[2])
+    print("1..%d" % house.number)
+    sys.exit(house.bad)
+
+
+if __name__ == "__main__":
+    main()
