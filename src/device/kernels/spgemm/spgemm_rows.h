@@ -294,8 +294,9 @@ ROWS static tulle__accumulator NAME(choose)(tulle__spgemm_space *space, const NA
 {
     const tulle__spgemm_plan *plan = space->plan;
     if (plan->knobs.accumulator) return plan->knobs.accumulator;
-    if (NAME(bound)(row) > 1 << 26 || (plan->dense && !plan->task->unsorted && NAME(words)(row) <= 4 * row->flops))
-        return TULLE__ACCUMULATOR_DENSE;
+    if (NAME(bound)(row) > 1 << 26) return TULLE__ACCUMULATOR_DENSE;
+    if (plan->dense && NAME(words)(row) <= 4 * row->flops)
+        return plan->task->unsorted ? NAME(instead)(space, scans) : TULLE__ACCUMULATOR_DENSE;
     if (scans ? plan->near : plan->near_values) return NAME(instead)(space, scans);
     if (space->crowded < 16) return TULLE__ACCUMULATOR_ORDERED;
     space->crowded--;
