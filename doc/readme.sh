@@ -1,21 +1,49 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes anew what README.md shows of this machine: the table of a run, and the picture of where the time goes.
-# readme.sh TULLE; behind `make readme`. Other pictures of doc/images: bench/figures.py, solves_sim.py and streams.py.
+# Makes anew what README.md shows: the table of a run, the program, the figures, and the picture of where the time goes.
+# readme.sh TULLE [--check]; behind `make readme`. --check only compares what does not depend on the machine - program
+# and figures - with its source. Other pictures of doc/images: bench/figures.py, solves_sim.py and streams.py.
 set -eu
 tulle=$(realpath "${1:-build/tulle}")
 cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-ln -s "$PWD/test/data/bcsstk16.mtx.gz" "$work/bcsstk16.mtx.gz"
 
+# fill NAME FILE: what stands between <!-- NAME: ... --> and <!-- end --> in README.md becomes the text of the file
+fill() {
+    awk -v name="<!-- $1:" -v text="$2" '
+        index($0, name) == 1 { print; print ""; while ((getline line < text) > 0) print line; print ""; skip = 1; next }
+        skip && $0 == "<!-- end -->" { skip = 0 }
+        !skip { print }' "$work/README.md" >"$work/filled"
+    mv "$work/filled" "$work/README.md"
+}
+cp README.md "$work/README.md"
+{
+    echo '```c'
+    sed 1d examples/square.c
+    echo '```'
+} >"$work/program"
+fill program "$work/program"
+# of the first table of doc/performance.md: inputs of several kinds, without what only that document needs
+awk -F ' *[|] *' '
+    /^[|] case / || /^[|]---/ { if (done < 2) { done++; print "| " (/case/ ? "matrix" : "---") " | " $4 " | " $6 " | " $7 " | " $8 " |" }; next }
+    /^## SpMM/ { exit }
+    $2 ~ /^(rmat:scale=17,edgefactor=8|er:n=1000000,degree=8|fem:nodes=64,dof=1|mfem_bracket_elasticity|cnr-2000|h2o_864_szv_KS|coauthor_physics)$/ {
+        print "| " $2 " | " $4 " | " $6 " | " $7 " | " $8 " |"
+    }' doc/performance.md | sed '2s/| --- .*/|---|---|---|---|---|/' >"$work/figures"
+fill figures "$work/figures"
+if [ "${2:-}" = --check ]; then
+    cmp -s README.md "$work/README.md" && echo "ok 1 - README.md shows examples/square.c and doc/performance.md as they are" ||
+        { diff README.md "$work/README.md" | sed 's/^/# /'; echo "not ok 1 - README.md is stale: make readme"; }
+    echo 1..1
+    cmp -s README.md "$work/README.md"
+    exit
+fi
+
+ln -s "$PWD/test/data/bcsstk16.mtx.gz" "$work/bcsstk16.mtx.gz"
 (cd "$work" && "$tulle" spgemm bcsstk16.mtx.gz --alg stationary-c --pes 2 --threads 1 --reps 25 --check -q) | head -3 | sed 's/^/    /; s/ *$//' >"$work/table"
-awk -v table="$work/table" '
-    /A run prints$/ { print; print ""; while ((getline line < table) > 0) print line; skip = 1; next }
-    skip && (/^    / || /^$/) { next }
-    skip { print ""; skip = 0 }
-    { print }' README.md >"$work/README.md"
-grep -q passed "$work/table" && cp "$work/README.md" README.md
+grep -q passed "$work/table" && fill run "$work/table"
+cp "$work/README.md" README.md
 
 for op in "spgemm" "spmm --cols 128"; do
     # shellcheck disable=SC2086

@@ -12,7 +12,7 @@ static tulle_status solve(tulle_comm *comm, void *arg)
 {
     tulle_mat *A = NULL, *L = NULL, *b = NULL, *x = NULL;
     tulle_trisolve *solver = NULL;
-    tulle_trisolve_options options = TULLE_TRISOLVE_DEFAULT;
+    tulle_trisolve_options options = {.size = 0};
     tulle_trisolve_report report = {.seconds = 0};
     tulle_layout *layout = NULL;
     double error = 0;
@@ -30,7 +30,8 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     if (!status) status = tulle_trisolve_check(L, &options, b, x, &error);
     if (!status && tulle_comm_rank(comm) == 0)
         printf("%s: analysis %.3g s, a solve %.3g s, residual %.2g of its bound\n",
-            tulle_method_name(tulle_trisolve_method(solver)), report.analysis_seconds, report.seconds, error);
+            tulle_trisolve_method_name(tulle_trisolve_method_of(solver)), report.analysis_seconds, report.seconds,
+            error);
     tulle_layout_free(layout);
     return status; /* the matrices and the solver are freed with the team */
 }

@@ -19,7 +19,7 @@
 #include "base/memory.h"
 #include "device/cpu/cpu.h"
 #include "io/generate/generate.h"
-#include "mat/blocks.h"
+#include "mat/blocks/blocks.h"
 
 enum { REPEAT_MAX = 101, READ_BYTES = 1 << 28, GEMM = 1024 };
 

@@ -17,6 +17,8 @@
 #ifndef TULLE_TRISOLVE_H
 #define TULLE_TRISOLVE_H
 
+#include <stdbool.h>
+
 #include <tulle/mat.h>
 #include <tulle/report.h>
 
@@ -24,47 +26,51 @@
 extern "C" {
 #endif
 
-/* X(name, word, text): the methods. Workers are the threads of all PEs, if these read each other's memory: threads, or
- * processes of one node; else those of PE 0, to which the triangle moves. Under push and the paper's four, which are
- * for networks, each PE is one. */
-#define TULLE_METHOD_LIST(X)                                                                                           \
+/*
+ * X(name, word, text): the methods. Workers are the threads of all PEs, if these read each other's memory: threads, or
+ * processes of one node; else those of PE 0, to which the triangle moves. Under PUSH and the paper's four, which are
+ * for networks, each PE is one worker.
+ */
+#define TULLE_TRISOLVE_METHOD_LIST(X)                                                                                  \
     X(AUTO, "auto", "what is expected to be the fastest")                                                              \
     X(SERIAL, "serial", "one worker, row by row")                                                                      \
     X(LEVELS, "levels", "level sets: workers share the rows of a level and meet after each")                           \
     X(CHUNKED, "chunked", "workers take chunks of rows in turn and wait for each other's progress")                    \
-    X(P2P, "p2p", "rows of a level side by side; who waits, waits for those workers alone whose rows it needs")        \
-    X(SUPERNODAL, "supernodal", "runs of alike rows or columns as dense blocks, through the BLAS; for direct factors") \
-    X(PUSH, "push", "tasks of rows are dealt out to PEs; an unknown is stored at every PE that needs it, once")        \
+    X(P2P, "p2p", "rows of a level side by side; a worker waits only for the workers whose rows it needs")             \
+    X(SUPERNODAL, "supernodal", "rows or columns of one structure as dense panels, by the BLAS; for direct factors")   \
+    X(PUSH, "push", "rows are distributed in tasks; an unknown is stored once at every PE that needs it")              \
     X(UNIFIED, "unified", "by columns, rows in equal parts; one array of partial sums for all, by atomics")            \
-    X(UNIFIED_TASKS, "unified-tasks", "the same, rows dealt out in tasks")                                             \
-    X(SHMEM, "shmem", "by columns, rows in equal parts; sums stay where they are made, and who waits reads all PEs'")  \
-    X(ZEROCOPY, "zerocopy", "the same, rows dealt out in tasks")
+    X(UNIFIED_TASKS, "unified-tasks", "the same, rows distributed in tasks")                                           \
+    X(SHMEM, "shmem", "by columns, rows in equal parts; partial sums stay where they are made, and are read remotely") \
+    X(ZEROCOPY, "zerocopy", "the same, rows distributed in tasks")
 
-typedef enum tulle_method {
-#define TULLE_METHOD_ENUM(name, word, text) TULLE_METHOD_##name,
-    TULLE_METHOD_LIST(TULLE_METHOD_ENUM)
-#undef TULLE_METHOD_ENUM
-        TULLE_METHOD_COUNT
-} tulle_method;
+typedef enum tulle_trisolve_method {
+#define TULLE_TRISOLVE_METHOD_ENUM(name, word, text) TULLE_TRISOLVE_##name,
+    TULLE_TRISOLVE_METHOD_LIST(TULLE_TRISOLVE_METHOD_ENUM)
+#undef TULLE_TRISOLVE_METHOD_ENUM
+        TULLE_TRISOLVE_METHOD_COUNT
+} tulle_trisolve_method;
 
-TULLE_API const char *tulle_method_name(tulle_method method);
-TULLE_API tulle_status tulle_method_parse(const char *name, tulle_method *method);
+/* Not collective: a method's word, "unknown" for no method; and the method of a word, in any case: TULLE_ERR_ARG,
+ * naming all words, for any other. */
+TULLE_API const char *tulle_trisolve_method_name(tulle_trisolve_method method);
+TULLE_API tulle_status tulle_trisolve_method_parse(const char *name, tulle_trisolve_method *method);
 
+/* All zeros are the defaults. The same on all PEs. */
 typedef struct tulle_trisolve_options {
-    tulle_method method;
+    size_t size; /* of this struct; 0: as in the first release */
+    tulle_trisolve_method method;
     tulle_uplo uplo; /* the triangle that T is */
     tulle_op op;
     tulle_diag diag; /* UNIT: T has no entries on its diagonal, or they are not looked at */
-    int64_t solves;  /* how often it is going to be used: AUTO weighs analysis against solving; 0: many times */
-                     /* 1, 2 with SERIAL, AUTO: rows are inspected as they are solved, in the first execution */
+    int64_t solves;  /* how often it is going to be used: AUTO compares analysis with solving; 0: many times. 1, 2 with
+                        SERIAL, AUTO: rows are validated as they are solved, in the first execution */
     int64_t chunk;   /* CHUNKED: rows of a chunk; 0: by a model of the pipeline */
     int tasks;       /* PUSH, UNIFIED_TASKS, ZEROCOPY: parts of the rows that a PE has; 0: by a model, 8, 8 */
-    int fanout; /* PUSH: an owner tells so many PEs itself; if more need an unknown, those it tells pass it on; 0: 8 */
+    int fanout;      /* PUSH: PEs that an owner sends an unknown to by itself; if more need it, these relay it; 0: 8 */
     double relax;    /* SUPERNODAL: part of the stored values that may be zeros; 0: 0.2; negative: none */
     double patience; /* seconds that a worker waits for a row before the solve fails and names it; 0: 60 */
 } tulle_trisolve_options;
-
-#define TULLE_TRISOLVE_DEFAULT ((tulle_trisolve_options){.method = TULLE_METHOD_AUTO})
 
 typedef struct tulle_trisolve tulle_trisolve;
 
@@ -75,46 +81,51 @@ typedef struct tulle_trisolve_report {
     int64_t flops;           /* 2 x entries off the diagonal + rows, times columns; unit: without the rows */
     int64_t waits;           /* times that a worker has to look at another's progress, or for an unknown of another */
     int64_t polls;           /* times that it looked in vain; the paper's four: words read in vain */
-    int64_t messages; /* PUSH: values stored at other PEs; the paper's four: reads and atomics there, but for polls */
-    int64_t faults;   /* pages that came to a PE (comm wrapper `migrate`) */
-    int same_bits;    /* 1: X has the bits that serial gives */
-    int tasks;        /* of a PE; 0: the method has none */
+    int64_t messages;  /* PUSH: values stored at other PEs; the paper's four: reads and atomics there, but for polls */
+    int64_t faults;    /* pages that came to a PE (comm wrapper `migrate`) */
+    bool reproducible; /* bitwise: X has the bits that SERIAL gives */
+    int tasks;         /* of a PE; 0: the method has none */
     int workers;
     int64_t levels;     /* longest chain of rows that depend on each other; 0: the method does not count them */
     int64_t chunk;      /* rows of a chunk; 0: the method has none */
     int64_t supernodes; /* SUPERNODAL: dense triangles; else 0 */
     double analysis_seconds;
-    size_t bytes;        /* held by the analysis, of all PEs */
-    tulle_method method; /* that made X: of AUTO that of this execution, which the next one may replace */
-    int trial;           /* 1: AUTO is still comparing methods, and this execution was part of the comparison */
+    size_t bytes;                 /* held by the analysis, of all PEs */
+    tulle_trisolve_method method; /* that made X: of AUTO that of this execution, which the next one may replace */
+    bool trial;                   /* AUTO is still comparing methods, and this execution was part of that */
 } tulle_trisolve_report;
 
 /*
- * Collective: analysis. T is square and CSR; it stays the caller's and must outlive the solver. options may be NULL.
+ * Collective: analysis of T, square and CSR, n x n, which stays the caller's, is only read, and must outlive the
+ * solver. options may be NULL. *solver is set on success only, and is freed by tulle_trisolve_free.
  * AUTO may make the first solves by several methods, and then stay with the fastest; all of them give the same bits.
  * Reports of these solves have `trial` set; the report of every execution describes the method that it was made by.
  * TULLE_ERR_ARG, naming the row, for an entry in the other triangle, a missing pivot or one that is 0.
  */
-TULLE_API tulle_status tulle_trisolve_new(tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver);
+TULLE_API tulle_status tulle_trisolve_new(
+    const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver);
 
-/* Not collective: the layout of B and X that is solved in place, of `cols` columns; others are copied to it. Free it.
- */
+/* Not collective: the layout of B and X, n x cols, that is solved in place; others are copied to it. The caller frees
+ * it (tulle_layout_free). TULLE_ERR_ARG if cols is negative. */
 TULLE_API tulle_status tulle_trisolve_layout(const tulle_trisolve *solver, tulle_gidx cols, tulle_layout **layout);
 
 /*
- * Collective: X from B, both dense, of one size and type, T's. B and X may be the same matrix. report may be NULL. What
- * is not finite in B spreads as arithmetic has it. Complete on return everywhere.
+ * Collective: X from B, both dense, n x any number of columns, of T's type and of any layouts. B and X may be the same
+ * matrix. report may be NULL. What is not finite in B spreads as arithmetic has it. Complete on return everywhere.
+ * TULLE_ERR_ARG for matrices of other sizes or types; TULLE_ERR_STATE if T's structure has changed since the analysis,
+ * or a worker has waited longer than options.patience, with the row that waits.
  */
 TULLE_API tulle_status tulle_trisolve_execute(
-    tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, tulle_trisolve_report *report);
+    tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle_trisolve_report *report);
 
 /* Collective: T has new values on the same structure. TULLE_ERR_ARG for a pivot that is 0; TULLE_ERR_STATE if the
  * structure has changed. */
 TULLE_API tulle_status tulle_trisolve_update(tulle_trisolve *solver);
 
-TULLE_API tulle_method tulle_trisolve_method(const tulle_trisolve *solver); /* AUTO: which it is at present */
+/* Not collective: the method that solves; of AUTO the one at present. */
+TULLE_API tulle_trisolve_method tulle_trisolve_method_of(const tulle_trisolve *solver);
 
-/* Collective; NULL is allowed on all PEs. */
+/* Collective: frees the solver, not T. NULL is allowed on all PEs. */
 TULLE_API void tulle_trisolve_free(tulle_trisolve *solver);
 
 /*
@@ -123,15 +134,15 @@ TULLE_API void tulle_trisolve_free(tulle_trisolve *solver);
  * with the row, if it is over 1. Rows where B or X is not finite are left out unless X is finite nowhere.
  */
 TULLE_API tulle_status tulle_trisolve_check(
-    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *B, tulle_mat *X, double *error);
+    const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *B, const tulle_mat *X, double *error);
 
 /*
  * Collective: B = op(T) X, every element summed in f64 and rounded once: right-hand sides whose solution is known. X
  * and B are dense, of T's type and one size, of any layout; they may be the same matrix. Of the options only uplo, op
  * and diag count, here and below; NULL is allowed.
  */
-TULLE_API tulle_status tulle_trisolve_side(
-    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *X, tulle_mat *B);
+TULLE_API tulle_status tulle_trisolve_rhs(
+    const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *X, tulle_mat *B);
 
 typedef struct tulle_forward {
     double error; /* the largest over all columns of max |x - known| / max |known| */
@@ -140,13 +151,13 @@ typedef struct tulle_forward {
 } tulle_forward;
 
 /*
- * Collective: how far X is from the known solution of op(T) X = B, B by tulle_trisolve_side. TULLE_ERR_CHECK, with the
+ * Collective: how far X is from the known solution of op(T) X = B, B by tulle_trisolve_rhs. TULLE_ERR_CHECK, with the
  * row and *forward up to that column, if an element is off by more than rounding can account for, however op(T) is
  * conditioned; the bound is as sharp as a serial solve with |values| makes it (Higham, Accuracy and Stability of
  * Numerical Algorithms, 8.3).
  */
-TULLE_API tulle_status tulle_trisolve_forward(
-    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *known, tulle_mat *X, tulle_forward *forward);
+TULLE_API tulle_status tulle_trisolve_forward(const tulle_mat *T, const tulle_trisolve_options *options,
+    const tulle_mat *known, const tulle_mat *X, tulle_forward *forward);
 
 #ifdef __cplusplus
 }

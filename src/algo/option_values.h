@@ -7,6 +7,7 @@
 #define TULLE_ALGO_OPTION_VALUES_H
 
 #include "base/arg.h"
+#include "base/options.h"
 
 /* tulle_product_options */
 #define TULLE__PRODUCT_WRONG(options)                                                                                  \
@@ -22,7 +23,7 @@
 /* tulle_trisolve_options, or NULL: the others */
 #define TULLE__SOLVE_WRONG(options)                                                                                    \
     ((options) &&                                                                                                      \
-        (TULLE__OUTSIDE(options->method, TULLE_METHOD_COUNT - 1) || TULLE__NEGATIVE(options->solves) ||                \
+        (TULLE__OUTSIDE(options->method, TULLE_TRISOLVE_METHOD_COUNT - 1) || TULLE__NEGATIVE(options->solves) ||       \
             TULLE__NEGATIVE(options->chunk) || TULLE__NEGATIVE(options->tasks) || TULLE__NEGATIVE(options->fanout)))
 
 #endif

@@ -68,7 +68,7 @@ static const char *const optional[] = {
     "tulle_trisolve_execute report",
     "tulle_trisolve_forward options",
     "tulle_trisolve_new options",
-    "tulle_trisolve_side options",
+    "tulle_trisolve_rhs options",
 };
 enum { OPTIONAL = sizeof optional / sizeof *optional };
 
@@ -259,7 +259,7 @@ static tulle_status structure_with(tulle_comm *comm, void *arg)
     if (!f) return TULLE_ERR_MEMORY;
     f->comm = comm;
     tulle_product_options product = {0};
-    tulle_trisolve_options solve = TULLE_TRISOLVE_DEFAULT;
+    tulle_trisolve_options solve = {.size = 0};
     tulle_krylov_options krylov = {0};
     tulle_direct_options direct = {0};
     tulle_read_options reading = {0};

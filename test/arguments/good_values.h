@@ -312,7 +312,7 @@ static const char *a_text(struct fixture *f, const char *function, const char *n
     static const struct {
         const char *function, *name, *text;
     } texts[] = {{"tulle_product_alg_parse", "name", "summa"}, {"tulle_transfers_parse", "name", "rows"},
-        {"tulle_method_parse", "name", "levels"}, {"tulle_krylov_method_parse", "name", "cg"},
+        {"tulle_trisolve_method_parse", "name", "levels"}, {"tulle_krylov_method_parse", "name", "cg"},
         {"tulle_precond_kind_parse", "name", "ic0"}, {"tulle_precond_parse_spec", "spec", "ic0:shift=auto"},
         {"tulle_elimination_parse", "name", "amd"}, {"tulle_parse_type", "text", "f32"},
         {"tulle_engine_usable", "name", "threads"}, {"tulle_machine_find", "name", "summit"},
@@ -363,7 +363,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_status(n, name) TULLE_OK
 #define GOOD_tulle_product_alg(n, name) TULLE_PRODUCT_STATIONARY_C
 #define GOOD_tulle_transfers(n, name) TULLE_TRANSFERS_ROWS
-#define GOOD_tulle_method(n, name) TULLE_METHOD_LEVELS
+#define GOOD_tulle_trisolve_method(n, name) TULLE_TRISOLVE_LEVELS
 #define GOOD_tulle_krylov_method(n, name) TULLE_KRYLOV_CG
 #define GOOD_tulle_precond_kind(n, name) TULLE_PRECOND_IC0
 #define GOOD_tulle_stop(n, name) TULLE_STOP_CONVERGED
@@ -446,7 +446,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_layout_pp(n, name) (f->makes[n] = 'l', ZEROS(n))
 #define GOOD_tulle_machine_p(n, name) ZEROS(n)
 #define GOOD_tulle_mat_pp(n, name) ZEROS(n)
-#define GOOD_tulle_method_p(n, name) ZEROS(n)
+#define GOOD_tulle_trisolve_method_p(n, name) ZEROS(n)
 #define GOOD_tulle_operand_shape_p(n, name) ZEROS(n)
 #define GOOD_tulle_operator_p(n, name) ZEROS(n)
 #define GOOD_tulle_product_pp(n, name) ZEROS(n)

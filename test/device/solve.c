@@ -119,84 +119,131 @@ static void compare(struct problem *p)
     free(portable);
 }
 
-/* ---- rows that need the one before last ---- */
+/* ---- what a loop is chosen by: many rows, of one kind ---- */
 
-enum { CHAIN = 600, LINE = 40 };
+enum { MANY = 20000, LINE = 40, LONGEST = 40, ROOM = 8 * MANY };
 
-struct chain {
+enum shape { CHAINED, UNEVEN, LONG, SHAPES };
+static const struct {
+    const char *name;
+    int64_t rows;
+} shapes[SHAPES] = {{"a chain", 600}, {"uneven rows", MANY}, {"long rows", 2000}};
+
+struct many {
     tulle_type type;
-    int upper;
-    int64_t rowptr[CHAIN + 1];
-    int32_t colind[4 * CHAIN];
-    double val[4 * CHAIN], b[CHAIN], x[CHAIN];
+    int upper, pivots;
+    int64_t n, nnz, rowptr[MANY + 1];
+    int32_t colind[ROOM];
+    double val[ROOM], b[MANY], x[MANY];
 };
 
-/* Two of twenty rows have another entry next to the pivot, or none. */
-static void make_chain(struct chain *c)
+static void add(struct many *m, int64_t i, int64_t j)
 {
-    int64_t nnz = 0;
-    for (int64_t i = 0; i < CHAIN; i++) {
-        int64_t reach = i % 20 == 7 ? 3 : 1, step = c->upper ? 1 : -1;
-        int64_t cols[3] = {i + step * LINE, i + step * reach, i};
-        c->rowptr[i] = nnz;
-        for (int e = 0; e < 3; e++) {
-            int64_t j = cols[c->upper ? 2 - e : e];
-            if (j < 0 || j >= CHAIN || (j != i && i % 20 == 13)) continue;
-            c->colind[nnz] = (int32_t)j;
-            put(c->val, c->type, nnz, j == i ? 1 + fabs(any(6, i)) : any(7, nnz));
-            nnz++;
-        }
-        put(c->b, c->type, i, any(8, i));
-    }
-    c->rowptr[CHAIN] = nnz;
+    m->colind[m->nnz] = (int32_t)j;
+    put(m->val, m->type, m->nnz, j == i ? 1 + fabs(any(6, i)) : any(7, m->nnz) / 4);
+    m->nnz++;
 }
 
-static void solve_chain(struct chain *c, const tulle__kernels *kernels, int64_t at_once)
+static int compare_columns(const void *left, const void *right)
 {
-    size_t size = tulle_type_size(c->type);
-    memset(c->x, 0, sizeof c->x);
-    for (int64_t s = 0; s < CHAIN; s += at_once) {
-        int64_t first = c->upper ? CHAIN - 1 - s : s;
-        kernels->solve(&(tulle__solve_task){.type = c->type,
-            .step = c->upper ? -1 : 1,
-            .head = c->upper,
-            .tail = !c->upper,
-            .count = CHAIN - s < at_once ? CHAIN - s : at_once,
+    const int64_t *x = left, *y = right;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Steps before step i that its row needs, ascending. Two of twenty rows of a chain have another entry next to the
+ * pivot, or none; others have 0 to 6 entries anywhere, or 10 to 40. */
+static int needs(enum shape shape, int64_t i, int64_t *step)
+{
+    int count = 0;
+    if (shape == CHAINED) {
+        if (i % 20 == 13) return 0;
+        if (i >= LINE) step[count++] = i - LINE;
+        if (i >= 3) step[count++] = i - (i % 20 == 7 ? 3 : 1);
+        return count;
+    }
+    int wanted = shape == UNEVEN ? (int)(tulle__random_at(9, 0, (uint64_t)i) % 7)
+                                 : 10 + (int)(tulle__random_at(9, 0, (uint64_t)i) % (LONGEST - 9));
+    for (int k = 0; k < wanted && i > 0; k++) {
+        int64_t at = (int64_t)tulle__random_below(tulle__random_at(9, (uint64_t)k + 1, (uint64_t)i), (uint64_t)i);
+        int is_new = 1;
+        for (int e = 0; e < count; e++) is_new &= step[e] != at;
+        if (is_new) step[count++] = at;
+    }
+    qsort(step, (size_t)count, sizeof *step, compare_columns);
+    return count;
+}
+
+/* Some right-hand sides are not finite, and some are -0: an entry that is not there changes neither. */
+static void make_many(struct many *m, enum shape shape)
+{
+    int64_t step[LONGEST + 1];
+    m->nnz = 0;
+    m->n = shapes[shape].rows;
+    for (int64_t i = 0; i < m->n; i++) {
+        int count = needs(shape, m->upper ? m->n - 1 - i : i, step);
+        m->rowptr[i] = m->nnz;
+        if (m->upper && m->pivots) add(m, i, i);
+        for (int e = 0; e < count; e++) add(m, i, m->upper ? m->n - 1 - step[count - 1 - e] : step[e]);
+        if (!m->upper && m->pivots) add(m, i, i);
+        put(m->b, m->type, i, i % 997 == 5 ? NAN : i % 499 == 7 ? INFINITY : i % 5 == 0 ? -0. : any(8, i));
+    }
+    m->rowptr[m->n] = m->nnz;
+}
+
+static void solve_many(struct many *m, const tulle__kernels *kernels, int64_t at_once)
+{
+    size_t size = tulle_type_size(m->type);
+    memset(m->x, 0xff, sizeof m->x); /* what has not been solved is not a number */
+    for (int64_t s = 0; s < m->n; s += at_once) {
+        int64_t first = m->upper ? m->n - 1 - s : s;
+        kernels->solve(&(tulle__solve_task){.type = m->type,
+            .step = m->upper ? -1 : 1,
+            .head = m->pivots && m->upper,
+            .tail = m->pivots && !m->upper,
+            .count = m->n - s < at_once ? m->n - s : at_once,
             .cols = 1,
-            .rowptr = c->rowptr + first,
-            .colind = c->colind,
-            .val = c->val,
-            .divides = 1,
-            .b = (const char *)c->b + (size_t)first * size,
+            .rowptr = m->rowptr + first,
+            .colind = m->colind,
+            .val = m->val,
+            .divides = m->pivots,
+            .b = (const char *)m->b + (size_t)first * size,
             .ldb = 1,
-            .x = c->x,
+            .x = m->x,
             .at = first,
             .ldx = 1,
             .ldo = 1});
     }
 }
 
-/* A few rows a task are not looked at: many at once have the same bits. */
-static void test_chains(void)
+static int same_bits(const struct many *m, const double *want)
 {
-    static struct chain c;
-    static double few[CHAIN];
-    for (int kind = 0; kind < 4; kind++) {
-        c.type = kind & 1 ? TULLE_F32 : TULLE_F64;
-        c.upper = kind >> 1;
-        make_chain(&c);
-        solve_chain(&c, tulle__kernels_cpu_at(TULLE__ISA_PORTABLE), 50);
-        memcpy(few, c.x, sizeof few);
+    return !memcmp(want, m->x, (size_t)m->n * tulle_type_size(m->type));
+}
+
+/* One row a task is solved plainly: many at once have the same bits. */
+static void test_many(void)
+{
+    static struct many m;
+    static double want[MANY];
+    for (int kind = 0; kind < 8 * SHAPES; kind++) {
+        enum shape shape = (enum shape)(kind / 8);
+        m.type = kind & 1 ? TULLE_F32 : TULLE_F64;
+        m.upper = kind >> 1 & 1;
+        m.pivots = kind >> 2 & 1;
+        make_many(&m, shape);
+        solve_many(&m, tulle__kernels_cpu_at(TULLE__ISA_PORTABLE), 1);
+        memcpy(want, m.x, sizeof want);
         for (int isa = 0; isa < TULLE__ISA_COUNT; isa++) {
             const tulle__kernels *kernels = tulle__kernels_cpu_at((tulle__isa)isa);
             if (!kernels) {
                 skip("this processor has no %s", tulle__isa_name((tulle__isa)isa));
                 continue;
             }
-            for (int64_t at_once = CHAIN / 2; at_once <= CHAIN; at_once += CHAIN / 2) {
-                solve_chain(&c, kernels, at_once);
-                ok(!memcmp(few, c.x, sizeof few), "%s, %s, %s: a chain of %d rows", tulle__isa_name((tulle__isa)isa),
-                    tulle_type_name(c.type), c.upper ? "upper" : "lower", (int)at_once);
+            for (int64_t parts = 1; parts <= 2; parts++) {
+                solve_many(&m, kernels, (m.n + parts - 1) / parts);
+                ok(same_bits(&m, want), "%s, %s, %s%s: %s, tasks of %d", tulle__isa_name((tulle__isa)isa),
+                    tulle_type_name(m.type), m.upper ? "upper" : "lower", m.pivots ? " with pivots" : "",
+                    shapes[shape].name, (int)((m.n + parts - 1) / parts));
             }
         }
     }
@@ -206,7 +253,7 @@ int main(void)
 {
     static const int64_t widths[] = {1, 2, 3, 8, 16, 33};
     struct problem *p = calloc(1, sizeof *p);
-    test_chains();
+    test_many();
     for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
         for (int kind = 0; kind < 128; kind++) {
             if (w > 0 && kind % 5) continue;                                /* one column has its own code */

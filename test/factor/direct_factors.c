@@ -200,7 +200,7 @@ static tulle_status exchange(tulle_mat *X, double *x, int write)
 
 static tulle_status solve_with(tulle_mat *T, tulle_uplo uplo, tulle_op op, tulle_diag diag, tulle_mat *X)
 {
-    tulle_trisolve_options options = TULLE_TRISOLVE_DEFAULT;
+    tulle_trisolve_options options = {.size = 0};
     tulle_trisolve *solver = NULL;
     options.uplo = uplo;
     options.op = op;

@@ -406,11 +406,11 @@ static tulle_status solve_triangle(struct fixture *f, const char *text)
     tulle_mat *T = NULL, *X = NULL;
     tulle_trisolve *solver = NULL;
     tulle_layout *layout = NULL;
-    tulle_trisolve_options options = TULLE_TRISOLVE_DEFAULT;
+    tulle_trisolve_options options = {.size = 0};
     double error;
     options.diag = TULLE_DIAG_UNIT;
     options.op = TULLE_OP_T;
-    tulle_status status = tulle_method_parse(text, &options.method);
+    tulle_status status = tulle_trisolve_method_parse(text, &options.method);
     if (status == TULLE_OK) status = tulle_mat_triangle(f->A, TULLE_LOWER, TULLE_DIAG_UNIT, &T);
     if (status == TULLE_OK) status = tulle_trisolve_new(T, &options, &solver);
     if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_ROW_MAJOR, &X);
@@ -430,12 +430,12 @@ static tulle_status foreknow(struct fixture *f, const char *text)
 {
     (void)text;
     tulle_mat *T = NULL, *B = NULL;
-    tulle_trisolve_options options = TULLE_TRISOLVE_DEFAULT;
+    tulle_trisolve_options options = {.size = 0};
     tulle_forward forward;
     options.diag = TULLE_DIAG_UNIT;
     tulle_status status = tulle_mat_triangle(f->A, TULLE_LOWER, TULLE_DIAG_UNIT, &T);
     if (status == TULLE_OK) status = tulle_mat_new_dense(f->comm, f->thin, TULLE_F64, TULLE_ROW_MAJOR, &B);
-    if (status == TULLE_OK) status = tulle_trisolve_side(T, &options, f->D, B);
+    if (status == TULLE_OK) status = tulle_trisolve_rhs(T, &options, f->D, B);
     if (status == TULLE_OK) status = tulle_trisolve_forward(T, &options, f->D, f->D, &forward);
     tulle_mat_free(B);
     tulle_mat_free(T);
@@ -599,7 +599,7 @@ static const struct subject {
     {"tulle_trisolve_new tulle_trisolve_layout tulle_trisolve_update", solve_triangle, {"p2p"}, NULL, 0},
     {"tulle_trisolve_new tulle_trisolve_execute tulle_trisolve_update", solve_triangle,
         {"push", "supernodal", "unified-tasks", "zerocopy"}, NULL, 0},
-    {"tulle_trisolve_side tulle_trisolve_forward", foreknow, {""}, NULL, 0},
+    {"tulle_trisolve_rhs tulle_trisolve_forward", foreknow, {""}, NULL, 0},
     {"tulle_operator_of_elements tulle_operator_free", multiply_elements, {""}, NULL, 0},
     {"tulle_operator_of_mat tulle_operator_free tulle_krylov_solve tulle_krylov_check", solve_iteratively, {"c none"},
         NULL, 0},
@@ -643,7 +643,8 @@ static const char without[] =
     " tulle_krylov_method_name tulle_krylov_method_parse tulle_precond_kind_name tulle_precond_kind_parse "
     "tulle_precond_parse_spec "
     "tulle_stop_name "
-    "tulle_product_alg_name tulle_product_alg_parse tulle_method_name tulle_method_parse tulle_trisolve_method "
+    "tulle_product_alg_name tulle_product_alg_parse tulle_trisolve_method_name tulle_trisolve_method_parse "
+    "tulle_trisolve_method_of "
     "tulle_direct_usable tulle_elimination_parse "
     "tulle_transfers_name tulle_transfers_parse tulle_launched_by tulle_launched_rank "
     "tulle_launched_size tulle_launcher_list "

@@ -13,7 +13,7 @@
 
 #include "body.h"
 #include "generated.h"
-#include "mat/blocks.h"
+#include "mat/blocks/blocks.h"
 #include "tap.h"
 #include "temporary.h"
 

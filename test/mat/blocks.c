@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of CSR into slabs of blocks, compared entry by entry. */
-#include "mat/blocks.h"
+#include "mat/blocks/blocks.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -9,12 +9,12 @@
 #include "tap.h"
 #include "triangles.h"
 
-static const tulle_method methods[] = {
-    TULLE_METHOD_PUSH, TULLE_METHOD_UNIFIED, TULLE_METHOD_UNIFIED_TASKS, TULLE_METHOD_SHMEM, TULLE_METHOD_ZEROCOPY};
+static const tulle_trisolve_method methods[] = {TULLE_TRISOLVE_PUSH, TULLE_TRISOLVE_UNIFIED,
+    TULLE_TRISOLVE_UNIFIED_TASKS, TULLE_TRISOLVE_SHMEM, TULLE_TRISOLVE_ZEROCOPY};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 struct run {
-    tulle_method method;
+    tulle_trisolve_method method;
     struct triangle t;
 };
 
@@ -57,7 +57,7 @@ static tulle_status solve(tulle_comm *comm, void *arg)
 }
 
 /* A run with every failure ends with it, and the last one without any. */
-static void break_transfers(tulle_method method, int npes)
+static void break_transfers(tulle_trisolve_method method, int npes)
 {
     struct run run = {.method = method, .t = {.n = 40, .structure = RANDOM}};
     int failures = 0, wrong = 0;
@@ -79,7 +79,7 @@ static void break_transfers(tulle_method method, int npes)
         step = 1 + n / 16; /* about as many anywhere */
     }
     ok(status == TULLE_OK && !wrong && failures > 20, "%s: %d transfers that fail, %d wrong: %s",
-        tulle_method_name(method), failures, wrong, tulle_error_message());
+        tulle_trisolve_method_name(method), failures, wrong, tulle_error_message());
 }
 
 /* A chain that goes to and fro between PEs: a solve ends with the row's name, on all PEs, and the next one is right.
@@ -127,7 +127,7 @@ int main(int argc, char **argv)
     for (int m = 0; m < METHODS; m++) {
         struct run run = {.method = methods[m], .t = {.n = 600, .structure = CHAIN}};
         ok(tulle_team_run(team, lose_patience, &run) == TULLE_OK, "%s: a row that waits too long: %s",
-            tulle_method_name(methods[m]), tulle_error_message());
+            tulle_trisolve_method_name(methods[m]), tulle_error_message());
     }
     tulle_team_free(team);
     return tap_done();

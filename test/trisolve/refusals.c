@@ -33,7 +33,7 @@ enum { FAULTS = sizeof faults / sizeof *faults };
 
 struct run {
     const struct fault *fault;
-    tulle_method method;
+    tulle_trisolve_method method;
     int64_t solves; /* 1: rows are inspected when they are solved */
 };
 
@@ -188,17 +188,18 @@ int main(int argc, char **argv)
     tulle_team_options options = {.memory = (size_t)npes << 26, .threads = 2};
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
-    for (int m = 0; m < TULLE_METHOD_COUNT; m++) {
+    for (int m = 0; m < TULLE_TRISOLVE_METHOD_COUNT; m++) {
         for (int f = 0; f < 2 * FAULTS; f++) {
-            struct run run = {&faults[f / 2], (tulle_method)m, f % 2};
-            if (run.solves && run.method != TULLE_METHOD_AUTO && run.method != TULLE_METHOD_SERIAL) continue;
+            struct run run = {&faults[f / 2], (tulle_trisolve_method)m, f % 2};
+            if (run.solves && run.method != TULLE_TRISOLVE_AUTO && run.method != TULLE_TRISOLVE_SERIAL) continue;
             tulle_status status = tulle_team_run(team, refuse, &run);
-            ok(status == TULLE_OK, "%s%s: %s: %s", tulle_method_name((tulle_method)m), run.solves ? " once" : "",
-                run.fault->what, status == TULLE_OK ? "as it should be" : tulle_error_message());
+            ok(status == TULLE_OK, "%s%s: %s: %s", tulle_trisolve_method_name((tulle_trisolve_method)m),
+                run.solves ? " once" : "", run.fault->what,
+                status == TULLE_OK ? "as it should be" : tulle_error_message());
         }
-        struct run run = {&faults[0], (tulle_method)m, 0};
+        struct run run = {&faults[0], (tulle_trisolve_method)m, 0};
         ok(tulle_team_run(team, change, &run) == TULLE_OK, "%s: values and structure that change: %s",
-            tulle_method_name((tulle_method)m), tulle_error_message());
+            tulle_trisolve_method_name((tulle_trisolve_method)m), tulle_error_message());
     }
     ok(tulle_team_run(team, not_square, NULL) == TULLE_OK, "not square: %s", tulle_error_message());
     tulle_team_free(team);

@@ -17,7 +17,7 @@ struct cases {
     int tiles, tile_cols; /* of T */
     int tiles_b, tiles_x, col_major, in_place;
     int update;
-    tulle_method method;
+    tulle_trisolve_method method;
     char what[160];
 };
 
@@ -52,10 +52,10 @@ static tulle_status change(tulle_mat *T, const struct triangle *t)
 }
 
 /* The paper's add in any order, dense blocks as the BLAS does. */
-static int same_bits(tulle_method method)
+static int same_bits(tulle_trisolve_method method)
 {
-    return method != TULLE_METHOD_UNIFIED && method != TULLE_METHOD_UNIFIED_TASKS && method != TULLE_METHOD_SHMEM &&
-           method != TULLE_METHOD_ZEROCOPY && method != TULLE_METHOD_SUPERNODAL;
+    return method != TULLE_TRISOLVE_UNIFIED && method != TULLE_TRISOLVE_UNIFIED_TASKS &&
+           method != TULLE_TRISOLVE_SHMEM && method != TULLE_TRISOLVE_ZEROCOPY && method != TULLE_TRISOLVE_SUPERNODAL;
 }
 
 /* What a method makes of it, and what serial does. */
@@ -73,12 +73,12 @@ static tulle_status run_method(tulle_mat *T, const tulle_trisolve_options *optio
     if (c->in_place) TULLE_TRY(fill_sides(X));
     TULLE_TRY(tulle_trisolve_execute(solver, c->in_place ? X : B, X, &report));
     /* until all that may be fastest have been tried; each report is of the method that makes the solve */
-    for (int more = options->method == TULLE_METHOD_AUTO && !c->in_place ? 10 : 0; more > 0; more--) {
-        tulle_method next = tulle_trisolve_method(solver);
+    for (int more = options->method == TULLE_TRISOLVE_AUTO && !c->in_place ? 10 : 0; more > 0; more--) {
+        tulle_trisolve_method next = tulle_trisolve_method_of(solver);
         TULLE_TRY(tulle_trisolve_execute(solver, B, X, &report));
         EXPECT(report.method == next);
-        EXPECT((report.chunk > 0) == (next == TULLE_METHOD_CHUNKED && t.n > 0));
-        EXPECT(next != TULLE_METHOD_SERIAL || (report.workers == 1 && !report.levels));
+        EXPECT((report.chunk > 0) == (next == TULLE_TRISOLVE_CHUNKED && t.n > 0));
+        EXPECT(next != TULLE_TRISOLVE_SERIAL || (report.workers == 1 && !report.levels));
         EXPECT(!report.trial || more > 1);
     }
     if (c->update) {
@@ -88,15 +88,15 @@ static tulle_status run_method(tulle_mat *T, const tulle_trisolve_options *optio
         if (c->in_place) TULLE_TRY(fill_sides(X));
         TULLE_TRY(tulle_trisolve_execute(solver, c->in_place ? X : B, X, NULL));
     }
-    tulle_method method = tulle_trisolve_method(solver);
-    EXPECT(options->method == TULLE_METHOD_AUTO || (method == options->method && !report.trial));
+    tulle_trisolve_method method = tulle_trisolve_method_of(solver);
+    EXPECT(options->method == TULLE_TRISOLVE_AUTO || (method == options->method && !report.trial));
     EXPECT(report.method == method || c->in_place || !c->cols);
-    if (c->cols) EXPECT((report.supernodes > 0) == (method == TULLE_METHOD_SUPERNODAL && t.n > 0));
+    if (c->cols) EXPECT((report.supernodes > 0) == (method == TULLE_TRISOLVE_SUPERNODAL && t.n > 0));
     *exact = same_bits(method);
     EXPECT((report.seconds > 0 || !t.n || !c->cols) && report.workers >= 1);
-    if (t.n && c->cols && options->method == TULLE_METHOD_PUSH)
+    if (t.n && c->cols && options->method == TULLE_TRISOLVE_PUSH)
         EXPECT(c->tasks ? report.tasks == c->tasks : report.tasks >= 1);
-    if (t.n && c->cols) EXPECT(report.same_bits == *exact);
+    if (t.n && c->cols) EXPECT(report.reproducible == *exact);
     TULLE_TRY(tulle_trisolve_check(T, options, B, X, &error));
     EXPECT(error <= 1);
     TULLE_TRY(collect(X, x));
@@ -133,7 +133,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_mat_new_dense(comm, lx, c->type, order, &X));
     TULLE_TRY(fill_sides(B));
     TULLE_TRY(run_method(T, &options, c, B, X, got, &exact));
-    options.method = TULLE_METHOD_SERIAL;
+    options.method = TULLE_TRISOLVE_SERIAL;
     if (exact) TULLE_TRY(run_method(T, &options, c, B, X, serial, &exact));
     t.shift = c->update;
     solve_plainly(&t, c->op, c->type, c->cols, want);
@@ -160,13 +160,13 @@ static void run(tulle_team *team, const struct cases *c)
     struct cases copy = *c;
     tulle_status status = tulle_team_run(team, run_case, &copy);
     ok(status == TULLE_OK, "%s %s%s%s %s n %d cols %d tiles %dx%d b %d x %d%s%s%s chunk %d: %s",
-        tulle_method_name(c->method), c->t.upper ? "upper" : "lower", c->op == TULLE_OP_T ? "^T" : "",
+        tulle_trisolve_method_name(c->method), c->t.upper ? "upper" : "lower", c->op == TULLE_OP_T ? "^T" : "",
         c->t.unit ? " unit" : "", structure_names[c->t.structure], (int)c->t.n, (int)c->cols, c->tiles, c->tile_cols,
         c->tiles_b, c->tiles_x, c->col_major ? " col-major" : "", c->in_place ? " in place" : "",
         c->type == TULLE_F32 ? " f32" : "", (int)c->chunk, status == TULLE_OK ? "right" : tulle_error_message());
 }
 
-static void run_method_cases(tulle_team *team, tulle_method method)
+static void run_method_cases(tulle_team *team, tulle_trisolve_method method)
 {
     struct cases base = {.t = {.n = 90, .structure = RANDOM},
         .type = TULLE_F64,
@@ -176,7 +176,7 @@ static void run_method_cases(tulle_team *team, tulle_method method)
         .tiles_b = 1,
         .tiles_x = 1,
         .method = method,
-        .chunk = method == TULLE_METHOD_CHUNKED ? 4 : 0};
+        .chunk = method == TULLE_TRISOLVE_CHUNKED ? 4 : 0};
     static const int64_t sizes[] = {0, 1, 2, 3, 64, 65, 200}, cols[] = {2, 3, 7, 16, 33};
     struct cases c;
     for (int s = 0; s < STRUCTURES; s++)
@@ -206,12 +206,12 @@ static void run_method_cases(tulle_team *team, tulle_method method)
     c = base, c.solves = 1, run(team, &c);
     c = base, c.solves = 2, c.t.upper = 1, c.tiles = 3, c.update = 1, run(team, &c);
     c = base, c.solves = 1, c.t.unit = 1, c.op = TULLE_OP_T, c.t.n = 700, run(team, &c);
-    for (int fanout = 1; fanout < 4 && method == TULLE_METHOD_PUSH; fanout++) {
+    for (int fanout = 1; fanout < 4 && method == TULLE_TRISOLVE_PUSH; fanout++) {
         c = base, c.fanout = fanout, c.t.structure = FULL, c.tasks = 3 * fanout - 2, run(team, &c);
         c.t.upper = 1, c.cols = fanout, c.update = 1, run(team, &c);
         c.t.structure = RANDOM, c.t.n = 300, run(team, &c);
     }
-    if (method != TULLE_METHOD_CHUNKED) return;
+    if (method != TULLE_TRISOLVE_CHUNKED) return;
     static const int64_t chunks[] = {1, 2, 32, 1000};
     for (size_t s = 0; s < sizeof chunks / sizeof *chunks; s++)
         c = base, c.chunk = chunks[s], c.t.structure = BANDED, run(team, &c);
@@ -227,8 +227,8 @@ int main(int argc, char **argv)
     if (!ok(tulle_team_new(argv[1], npes, &options, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         return tap_done();
     struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
-    for (int m = 0; m < TULLE_METHOD_COUNT; m++) {
-        run_method_cases(team, (tulle_method)m);
+    for (int m = 0; m < TULLE_TRISOLVE_METHOD_COUNT; m++) {
+        run_method_cases(team, (tulle_trisolve_method)m);
         ok(tulle_team_run(team, count_blocks, m ? after : before) == TULLE_OK, "blocks counted");
     }
     int same = 1;

@@ -20,13 +20,13 @@ struct setting {
     int upper, trans;
     int64_t cols;
     tulle_type type;
-    tulle_method method;
+    tulle_trisolve_method method;
     double relax;
     int integers; /* 1: the structure, with ones on the diagonal and small integers beside it; B of integers */
     /* out, of PE 0 */
     double *x;
     int64_t n, supernodes;
-    tulle_method became;
+    tulle_trisolve_method became;
     char said[200];
 };
 
@@ -148,9 +148,9 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     TULLE_TRY(visit(B, s, NULL));
     TULLE_TRY(tulle_trisolve_new(T, &options, &solver));
     TULLE_TRY(tulle_trisolve_execute(solver, B, X, &report));
-    EXPECT(report.same_bits == (tulle_trisolve_method(solver) != TULLE_METHOD_SUPERNODAL));
+    EXPECT(report.reproducible == (tulle_trisolve_method_of(solver) != TULLE_TRISOLVE_SUPERNODAL));
     TULLE_TRY(tulle_trisolve_check(T, &options, B, X, &error));
-    if (!s->integers && s->method == TULLE_METHOD_SUPERNODAL) {
+    if (!s->integers && s->method == TULLE_TRISOLVE_SUPERNODAL) {
         /* new values, which are found again: a power of two changes exponents only */
         TULLE_TRY(times(T, 4));
         TULLE_TRY(tulle_trisolve_update(solver));
@@ -164,7 +164,7 @@ static tulle_status solve(tulle_comm *comm, void *arg)
         s->n = spec.m;
         s->x = calloc((size_t)(spec.m * s->cols) + 1, sizeof *s->x);
         s->supernodes = report.supernodes;
-        s->became = tulle_trisolve_method(solver);
+        s->became = tulle_trisolve_method_of(solver);
         snprintf(s->said, sizeof s->said, "%lld supernodes of %lld rows, %.2g of the bound",
             (long long)report.supernodes, (long long)s->n, error);
     }
@@ -215,7 +215,7 @@ static void try_factors(tulle_team *team, tulle_team *alone, const char *matrix,
             .upper = shape >> 1,
             .trans = shape & 1,
             .cols = shape % 3 ? 1 : 5,
-            .method = TULLE_METHOD_SUPERNODAL,
+            .method = TULLE_TRISOLVE_SUPERNODAL,
             .type = TULLE_F64};
         try_one(team, alone, &s);
         s.cols = 6 - s.cols;
@@ -239,14 +239,14 @@ static void try_zeros(tulle_team *team, const char *matrix, enum from from)
             .trans = shape & 1,
             .cols = 3,
             .type = TULLE_F64,
-            .method = TULLE_METHOD_SERIAL,
+            .method = TULLE_TRISOLVE_SERIAL,
             .integers = 1};
         tulle_status status = run(team, &serial);
         int leads = tulle_team_leads(team), fine = status == TULLE_OK;
         int64_t count[3] = {0, 0, 0};
         for (int r = 0; r < 3 && fine; r++) {
             struct setting s = serial;
-            s.method = TULLE_METHOD_SUPERNODAL;
+            s.method = TULLE_TRISOLVE_SUPERNODAL;
             s.relax = relax[r];
             fine = run(team, &s) == TULLE_OK;
             count[r] = s.supernodes;
@@ -272,8 +272,8 @@ static void try_auto(tulle_team *team, int workers)
         struct setting s = {.matrix = choices[i].matrix, .cols = 1, .type = TULLE_F32, .integers = 1};
         tulle_status status = run(team, &s);
         int wanted = choices[i].supernodal && workers > 1;
-        ok(status == TULLE_OK && (!tulle_team_leads(team) || (s.became == TULLE_METHOD_SUPERNODAL) == wanted),
-            "auto takes %s for %s%s%s", tulle_method_name(s.became), s.matrix, status ? ": " : "",
+        ok(status == TULLE_OK && (!tulle_team_leads(team) || (s.became == TULLE_TRISOLVE_SUPERNODAL) == wanted),
+            "auto takes %s for %s%s%s", tulle_trisolve_method_name(s.became), s.matrix, status ? ": " : "",
             status ? tulle_error_message() : "");
         free(s.x);
     }
@@ -302,7 +302,7 @@ int main(int argc, char **argv)
         struct setting large = {.matrix = "test/data/bcsstk16.mtx.gz",
             .from = CHOLESKY,
             .cols = 3,
-            .method = TULLE_METHOD_SUPERNODAL,
+            .method = TULLE_TRISOLVE_SUPERNODAL,
             .type = TULLE_F64};
         try_one(team, alone, &large);
         try_factors(team, alone, "fem:nodes=8,dof=3", CHOLESKY);

@@ -91,7 +91,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_mat_new_dense(comm, lx, c->type, TULLE_ROW_MAJOR, &B));
     TULLE_TRY(tulle_mat_new_dense(comm, lx, c->type, TULLE_ROW_MAJOR, &X));
     TULLE_TRY(fill_sides(known));
-    TULLE_TRY(tulle_trisolve_side(T, &options, known, B));
+    TULLE_TRY(tulle_trisolve_rhs(T, &options, known, B));
     TULLE_TRY(compare_sides(c, B));
     TULLE_TRY(tulle_trisolve_new(T, &options, &solver));
     TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL));
@@ -164,7 +164,7 @@ static tulle_status run_extremes(tulle_comm *comm, void *arg)
     TULLE_TRY(spoil(B, ROWS, NAN));
     EXPECT(tulle_trisolve_forward(T, &options, X, B, &forward) == TULLE_ERR_CHECK);
     EXPECT(tulle_trisolve_forward(T, &options, X, T, &forward) == TULLE_ERR_ARG);
-    EXPECT(tulle_trisolve_side(T, &options, X, T) == TULLE_ERR_ARG);
+    EXPECT(tulle_trisolve_rhs(T, &options, X, T) == TULLE_ERR_ARG);
 out:
     free(row);
     free(col);

@@ -14,7 +14,7 @@
 static double pays_after(const struct solves *s, const struct solves_outcome *o)
 {
     for (int m = 0; m < s->nmethods; m++)
-        if (s->outcome[m].method == TULLE_METHOD_SERIAL && s->outcome[m].seconds > o->seconds)
+        if (s->outcome[m].method == TULLE_TRISOLVE_SERIAL && s->outcome[m].seconds > o->seconds)
             return (o->analysis - s->outcome[m].analysis) / (s->outcome[m].seconds - o->seconds);
     return -1;
 }
@@ -24,10 +24,10 @@ static void json_trials(const struct solves_outcome *o, FILE *out)
 {
     const char *comma = "";
     fprintf(out, ",\"trials\":[");
-    for (int m = 0; m < TULLE_METHOD_COUNT; m++) {
+    for (int m = 0; m < TULLE_TRISOLVE_METHOD_COUNT; m++) {
         if (!o->trial[m].solves) continue;
-        fprintf(out, "%s{\"method\":\"%s\",\"solves\":%d,\"seconds\":%.6g}", comma, tulle_method_name((tulle_method)m),
-            o->trial[m].solves, o->trial[m].seconds);
+        fprintf(out, "%s{\"method\":\"%s\",\"solves\":%d,\"seconds\":%.6g}", comma,
+            tulle_trisolve_method_name((tulle_trisolve_method)m), o->trial[m].solves, o->trial[m].seconds);
         comma = ",";
     }
     fprintf(out, "]");
@@ -36,10 +36,11 @@ static void json_trials(const struct solves_outcome *o, FILE *out)
 static void print_trials(const struct solves_outcome *o, FILE *out)
 {
     const char *before = "auto compared ";
-    for (int m = 0; m < TULLE_METHOD_COUNT; m++) {
+    for (int m = 0; m < TULLE_TRISOLVE_METHOD_COUNT; m++) {
         if (!o->trial[m].solves) continue;
-        fprintf(out, "%s%s (%d solve%s, the fastest %.4g s)", before, tulle_method_name((tulle_method)m),
-            o->trial[m].solves, o->trial[m].solves == 1 ? "" : "s", o->trial[m].seconds);
+        fprintf(out, "%s%s (%d solve%s, the fastest %.4g s)", before,
+            tulle_trisolve_method_name((tulle_trisolve_method)m), o->trial[m].solves,
+            o->trial[m].solves == 1 ? "" : "s", o->trial[m].seconds);
         before = ", ";
     }
     if (*before == ',') fprintf(out, ": these solves are no part of the figures above\n");
@@ -49,12 +50,12 @@ static void print_json(const struct solves *s, const tulle_team *team, const str
 {
     FILE *out = report_file(s->options);
     if (o->left_out) {
-        fprintf(out, "{\"op\":\"trisolve\",\"method\":\"%s\",\"left_out\":", tulle_method_name(o->method));
+        fprintf(out, "{\"op\":\"trisolve\",\"method\":\"%s\",\"left_out\":", tulle_trisolve_method_name(o->method));
         json_text(o->failure, out);
         fprintf(out, "}\n");
         return;
     }
-    fprintf(out, "{\"op\":\"trisolve\",\"method\":\"%s\",\"operand\":", tulle_method_name(o->method));
+    fprintf(out, "{\"op\":\"trisolve\",\"method\":\"%s\",\"operand\":", tulle_trisolve_method_name(o->method));
     json_text(s->options->operand[0], out);
     fprintf(out, ",\"comm\":");
     json_text(chosen_comm(s->options), out);
@@ -77,7 +78,7 @@ static void print_json(const struct solves *s, const tulle_team *team, const str
         ",\"analysis_seconds\":%.6g,\"gflops\":%.6g,\"waits\":%" PRId64 ",\"polls\":%" PRId64 ",\"messages\":%" PRId64
         ",\"faults\":%" PRId64 ",\"same_bits\":%s,\"tasks\":%d,\"analysis_bytes\":%zu,\"phases\":{",
         o->analysis, (double)o->report.flops / o->seconds * 1e-9, o->report.waits, o->report.polls, o->report.messages,
-        o->report.faults, o->report.same_bits ? "true" : "false", o->report.tasks, o->report.bytes);
+        o->report.faults, o->report.reproducible ? "true" : "false", o->report.tasks, o->report.bytes);
     json_spread("compute", o->report.compute, out);
     fputc(',', out);
     json_spread("wait", o->report.wait, out);
@@ -96,7 +97,7 @@ static void print_line(const struct solves *s, const struct solves_outcome *o)
     FILE *out = report_file(s->options);
     if (pays >= 0) snprintf(after, sizeof after, "%.1f", pays);
     if (o->left_out) {
-        fprintf(out, "%-13s left out: %s\n", tulle_method_name(o->method), o->failure);
+        fprintf(out, "%-13s left out: %s\n", tulle_trisolve_method_name(o->method), o->failure);
         return;
     }
     if (o->report.levels)
@@ -113,9 +114,9 @@ static void print_line(const struct solves *s, const struct solves_outcome *o)
             o->forward.error, o->forward.bound);
     fprintf(out,
         "%-13s %8d %14s %11.4g %10.4g %8.2f %9s | %9.3g %9.3g %9" PRId64 " %9" PRId64 " %9" PRId64 " %-5s %s\n",
-        tulle_method_name(o->method), o->report.workers, cut, o->analysis, o->seconds,
+        tulle_trisolve_method_name(o->method), o->report.workers, cut, o->analysis, o->seconds,
         (double)o->report.flops / o->seconds * 1e-9, after, o->report.compute.mean, o->report.wait.mean,
-        o->report.waits, o->report.messages, o->report.polls, o->report.same_bits ? "same" : "any", checked);
+        o->report.waits, o->report.messages, o->report.polls, o->report.reproducible ? "same" : "any", checked);
     if (*o->failure) fprintf(out, "              %s\n", o->failure);
     print_trials(o, out);
 }

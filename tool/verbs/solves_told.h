@@ -8,14 +8,14 @@
 
 /* Of a method; the report is that of the run whose seconds are shown. */
 struct solves_outcome {
-    tulle_method method;
+    tulle_trisolve_method method;
     tulle_trisolve_report report;
     double seconds, all[REPS_MAX], analysis; /* of the method that was settled on */
     struct {
         int solves;
-        double seconds;          /* the fastest */
-    } trial[TULLE_METHOD_COUNT]; /* of auto, by method: solves that it compared methods by */
-    int run;                     /* that of the report */
+        double seconds;                   /* the fastest */
+    } trial[TULLE_TRISOLVE_METHOD_COUNT]; /* of auto, by method: solves that it compared methods by */
+    int run;                              /* that of the report */
     int checked, passed, left_out;
     double error;
     tulle_forward forward; /* --rhs known */
@@ -27,11 +27,11 @@ struct solves {
     int reps, simulated, all, known;
     tulle_read_options reading;
     tulle_trisolve_options solving;
-    tulle_method method[TULLE_METHOD_COUNT];
+    tulle_trisolve_method method[TULLE_TRISOLVE_METHOD_COUNT];
     int nmethods;
     tulle_gidx n, cols;
     int64_t nnz;
-    struct solves_outcome outcome[TULLE_METHOD_COUNT]; /* PE 0's */
+    struct solves_outcome outcome[TULLE_TRISOLVE_METHOD_COUNT]; /* PE 0's */
     char warnings[TULLE_WARNINGS_MAX];
 };
 

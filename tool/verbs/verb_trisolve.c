@@ -108,7 +108,7 @@ static tulle_status read_side(struct solves *s, tulle_comm *comm, tulle_mat *T, 
     if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, s->reading.type, TULLE_ROW_MAJOR, B);
     if (status == TULLE_OK) status = tulle_mat_new_dense(comm, layout, s->reading.type, TULLE_ROW_MAJOR, X);
     if (status == TULLE_OK) status = tulle_mat_fill_random(*X, (uint64_t)options_int(s->options, "seed", 1));
-    if (status == TULLE_OK) status = tulle_trisolve_side(T, &s->solving, *X, *B);
+    if (status == TULLE_OK) status = tulle_trisolve_rhs(T, &s->solving, *X, *B);
     tulle_layout_free(layout);
     return status;
 }
@@ -223,9 +223,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
 static tulle_status read_method(const char *word, void *arg)
 {
     struct solves *s = arg;
-    if (s->nmethods == TULLE_METHOD_COUNT)
+    if (s->nmethods == TULLE_TRISOLVE_METHOD_COUNT)
         return tulle_fail(TULLE_ERR_ARG, "--method names more methods than there are");
-    return tulle_method_parse(word, &s->method[s->nmethods++]);
+    return tulle_trisolve_method_parse(word, &s->method[s->nmethods++]);
 }
 
 static tulle_status read_methods(struct solves *s)
@@ -233,7 +233,8 @@ static tulle_status read_methods(struct solves *s)
     const char *name = options_word(s->options, "method", "auto");
     s->all = same_word(name, "all");
     if (!s->all) return options_each(name, read_method, s);
-    for (int m = TULLE_METHOD_AUTO + 1; m < TULLE_METHOD_COUNT; m++) s->method[s->nmethods++] = (tulle_method)m;
+    for (int m = TULLE_TRISOLVE_AUTO + 1; m < TULLE_TRISOLVE_METHOD_COUNT; m++)
+        s->method[s->nmethods++] = (tulle_trisolve_method)m;
     return TULLE_OK;
 }
 
@@ -245,7 +246,7 @@ static tulle_status read_options(struct solves *s)
     int upper = uplo ? strcmp(uplo, "upper") == 0 : triu;
     if (uplo && strcmp(from, "triangle") != 0 && !two && upper != triu)
         return tulle_fail(TULLE_ERR_ARG, "--from %s is not what --uplo %s solves with", from, uplo);
-    s->solving = TULLE_TRISOLVE_DEFAULT;
+    s->solving = (tulle_trisolve_options){.size = 0};
     s->solving.uplo = upper ? TULLE_UPPER : TULLE_LOWER;
     s->solving.op = options_flag(o, "trans") ? TULLE_OP_T : TULLE_OP_N;
     s->solving.diag = options_flag(o, "unit") || (two && !upper) ? TULLE_DIAG_UNIT : TULLE_DIAG_STORED;
@@ -350,7 +351,7 @@ static const struct option options[] = {
         .kind = KIND_WORD,
         .argument = "NAME,..|all",
         .fallback = "auto",
-        .text = TULLE_METHOD_LIST(METHOD_WORD) "one or several, or all that apply in turn"},
+        .text = TULLE_TRISOLVE_METHOD_LIST(METHOD_WORD) "one or several, or all that apply in turn"},
     {.name = "chunk",
         .kind = KIND_INT,
         .argument = "ROWS",

@@ -78,7 +78,7 @@ static tulle_status factorise(
 {
     tulle_status status;
     int cholesky = precond == TULLE_PRECOND_IC0;
-    tulle_trisolve_options first = TULLE_TRISOLVE_DEFAULT, second = TULLE_TRISOLVE_DEFAULT;
+    tulle_trisolve_options first = {.size = 0}, second = {.size = 0};
     first.solves = second.solves = options->solves;
     if (cholesky) {
         second.op = TULLE_OP_T;

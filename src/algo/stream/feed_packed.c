@@ -7,7 +7,7 @@
  */
 #include "algo/stream/stream.h"
 #include "base/error.h"
-#include "mat/blocks.h"
+#include "mat/blocks/blocks.h"
 #include "mat/context.h"
 
 /* Block rows of a tile that one thread packs. */

@@ -4,7 +4,7 @@
 
 #include "algo/stream/stream.h"
 #include "base/error.h"
-#include "mat/block_format.h"
+#include "mat/blocks/block_format.h"
 
 /*
  * Where slabs are read in place half of the bytes is only worth a kernel that also writes: of single entries, for few

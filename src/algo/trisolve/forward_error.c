@@ -55,7 +55,8 @@ static tulle_status check_sides(const tulle_mat *T, const tulle_mat *B, const tu
 
 /* ---- a right-hand side ---- */
 
-static tulle_status multiply(tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *X, tulle_mat *B)
+static tulle_status multiply(
+    const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *X, tulle_mat *B)
 {
     tulle_status status;
     size_t n = (size_t)T->layout->m;
@@ -81,18 +82,20 @@ out:
     return status;
 }
 
-tulle_status tulle_trisolve_side(tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *X, tulle_mat *B)
+tulle_status tulle_trisolve_rhs(
+    const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *X, tulle_mat *B)
 {
-    if (TULLE__NULL(T) || TULLE__NULL(X) || TULLE__NULL(B) || TULLE__SIDE_WRONG(options))
+    tulle_trisolve_options own;
+    if (TULLE__NULL(T) || TULLE__NULL(X) || TULLE__NULL(B) || TULLE__OPTIONS(options, &own) ||
+        TULLE__SIDE_WRONG(options))
         return tulle__refuse(T ? T->comm : X ? X->comm : B ? B->comm : NULL);
-    tulle_trisolve_options chosen = options ? *options : TULLE_TRISOLVE_DEFAULT;
-    return tulle_comm_agree(T->comm, multiply(T, &chosen, X, B));
+    return tulle_comm_agree(T->comm, multiply(T, options, X, B));
 }
 
 /* ---- the error ---- */
 
 /* Collective: the comparison matrix of T, whose op is that of op(T). */
-static tulle_status compare_matrix(tulle_mat *T, tulle_mat **M)
+static tulle_status compare_matrix(const tulle_mat *T, tulle_mat **M)
 {
     const tulle_layout *l = T->layout;
     tulle_status status = tulle_mat_redistribute(T, l, M);
@@ -117,8 +120,8 @@ struct bounding {
 };
 
 /* Collective, without an agreement: z = gamma |op(T)| (|x| + |y|). */
-static tulle_status find_side(tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *known, tulle_mat *X,
-    tulle_gidx c, struct bounding *b)
+static tulle_status find_side(const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *known,
+    const tulle_mat *X, tulle_gidx c, struct bounding *b)
 {
     double unit = T->type == TULLE_F32 ? 0x1p-24 : 0x1p-53, longest = 0;
     tulle_gidx n = T->layout->m;
@@ -165,15 +168,15 @@ static tulle_status compare(const struct bounding *b, tulle_gidx n, tulle_gidx c
         worst + 1, column + 1, b->y[worst], b->x[worst], share);
 }
 
-static tulle_status measure(tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *known, tulle_mat *X,
-    tulle_mat **M, struct bounding *b, tulle_forward *forward)
+static tulle_status measure(const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *known,
+    const tulle_mat *X, tulle_mat **M, struct bounding *b, tulle_forward *forward)
 {
     tulle_status status;
     tulle_layout *layout = NULL;
     size_t n = (size_t)T->layout->m;
     double **const vector[] = {&b->x, &b->y, &b->size, &b->diagonal, &b->unused, &b->z, &b->count};
     tulle_trisolve_options serial = *options;
-    serial.method = TULLE_METHOD_SERIAL;
+    serial.method = TULLE_TRISOLVE_SERIAL;
     status = check_sides(T, known, X);
     for (size_t i = 0; i < sizeof vector / sizeof *vector && status == TULLE_OK; i++)
         status = tulle__alloc_zero(n, sizeof(double), "a known solution", vector[i]);
@@ -198,17 +201,18 @@ out:
     return status;
 }
 
-tulle_status tulle_trisolve_forward(
-    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *known, tulle_mat *X, tulle_forward *forward)
+tulle_status tulle_trisolve_forward(const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *known,
+    const tulle_mat *X, tulle_forward *forward)
 {
-    if (TULLE__NULL(T) || TULLE__NULL(known) || TULLE__NULL(X) || TULLE__NULL(forward) || TULLE__SIDE_WRONG(options))
+    tulle_trisolve_options own;
+    if (TULLE__NULL(T) || TULLE__NULL(known) || TULLE__NULL(X) || TULLE__NULL(forward) ||
+        TULLE__OPTIONS(options, &own) || TULLE__SIDE_WRONG(options))
         return tulle__refuse(T ? T->comm : known ? known->comm : X ? X->comm : NULL);
-    tulle_trisolve_options chosen = options ? *options : TULLE_TRISOLVE_DEFAULT;
     struct bounding b = {.solver = NULL};
     tulle_mat *M = NULL;
     tulle_forward found = {.error = 0};
     double **const vector[] = {&b.x, &b.y, &b.size, &b.diagonal, &b.unused, &b.z, &b.count};
-    tulle_status status = tulle_comm_agree(T->comm, measure(T, &chosen, known, X, &M, &b, &found));
+    tulle_status status = tulle_comm_agree(T->comm, measure(T, options, known, X, &M, &b, &found));
     tulle_trisolve_free(b.solver);
     tulle_mat_free(b.R);
     tulle_mat_free(M);

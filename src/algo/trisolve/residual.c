@@ -21,7 +21,7 @@ struct vectors {
     double *y, *z, *count;
 };
 
-tulle_status tulle__diagonal_read(tulle_mat *T, double *diagonal)
+tulle_status tulle__diagonal_read(const tulle_mat *T, double *diagonal)
 {
     const tulle_layout *l = T->layout;
     for (int i = 0; i < l->mt; i++)
@@ -70,7 +70,7 @@ static tulle_status compare(const struct vectors *v, tulle_gidx n, tulle_type ty
 }
 
 static tulle_status check(
-    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *B, tulle_mat *X, double *error)
+    const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *B, const tulle_mat *X, double *error)
 {
     tulle_status status;
     struct vectors v = {.b = NULL};
@@ -101,13 +101,14 @@ out:
 }
 
 tulle_status tulle_trisolve_check(
-    tulle_mat *T, const tulle_trisolve_options *options, tulle_mat *B, tulle_mat *X, double *error)
+    const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *B, const tulle_mat *X, double *error)
 {
-    if (TULLE__NULL(T) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(error) || TULLE__SIDE_WRONG(options))
+    tulle_trisolve_options own;
+    if (TULLE__NULL(T) || TULLE__NULL(B) || TULLE__NULL(X) || TULLE__NULL(error) || TULLE__OPTIONS(options, &own) ||
+        TULLE__SIDE_WRONG(options))
         return tulle__refuse(T ? T->comm : B ? B->comm : X ? X->comm : NULL);
-    tulle_trisolve_options chosen = options ? *options : TULLE_TRISOLVE_DEFAULT;
     double found = 0;
-    tulle_status status = tulle_comm_agree(T->comm, check(T, &chosen, B, X, &found));
+    tulle_status status = tulle_comm_agree(T->comm, check(T, options, B, X, &found));
     *error = found;
     return status;
 }

@@ -6,6 +6,6 @@
 #include "mat/mat.h"
 
 /* Collective: the diagonal of a sparse one; own tiles' parts are added to it, and summed over the PEs. */
-tulle_status tulle__diagonal_read(tulle_mat *T, double *diagonal);
+tulle_status tulle__diagonal_read(const tulle_mat *T, double *diagonal);
 
 #endif

@@ -4,11 +4,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "algo/trisolve/tasks.h"
 #include "base/error.h"
 
 /* Rows of A in parts of about equal numbers of entries, which PEs have in turn, in the order of solving. */
-static tulle_status deal(tulle__triangle *t, tulle_mat *A, tulle_layout **layout)
+static tulle_status deal(tulle__triangle *t, const tulle_mat *A, tulle_layout **layout)
 {
     tulle_status status;
     tulle_gidx *cut = NULL;
@@ -18,13 +17,13 @@ static tulle_status deal(tulle__triangle *t, tulle_mat *A, tulle_layout **layout
     TULLE_TRY(tulle_comm_agree(A->comm, status));
     TULLE_TRY(tulle_mat_row_nnz(A, nnz));
     for (tulle_gidx r = 0; r < A->layout->m; r++) nnz[r]++; /* also a row without entries is work */
-    if (t->tasks == TULLE__TASKS_BY_MODEL) TULLE_TRY(tulle__tasks_choose(A, t->upper, nnz, &t->tasks));
-    parts = pes * (t->tasks ? t->tasks : 1);
+    if (t->dealing && !t->tasks) TULLE_TRY(t->dealing->choose(A, t->upper, nnz, &t->tasks));
+    parts = pes * (t->dealing ? t->tasks : 1);
     status = tulle__alloc((size_t)parts + 1, sizeof *cut, "row cuts", &cut);
     if (status == TULLE_OK) status = tulle__alloc((size_t)parts, sizeof *owner, "owners", &owner);
     TULLE_TRY(tulle_comm_agree(A->comm, status));
-    if (tulle__method_scatters(t->options->method))
-        tulle_cuts_even(A->layout->m, parts, cut); /* as the paper has it */
+    if (t->dealing && t->dealing->even)
+        tulle_cuts_even(A->layout->m, parts, cut);
     else
         tulle_cuts_weighted(A->layout->m, nnz, parts, cut);
     for (int p = 0; p < parts; p++) owner[p] = (t->upper ? parts - 1 - p : p) % pes;
@@ -45,7 +44,7 @@ static tulle_status gather(tulle_gidx m, tulle_gidx n, tulle_layout **layout)
     return tulle_layout_new(&spec, INT32_MAX, layout);
 }
 
-tulle_status tulle__triangle_sides(const tulle__triangle *t, tulle_gidx cols, tulle_layout **layout)
+tulle_status tulle__triangle_rhs_layout(const tulle__triangle *t, tulle_gidx cols, tulle_layout **layout)
 {
     if (!t->dealt) return gather(t->n, cols, layout);
     tulle_layout_spec spec = {.m = t->n,
@@ -67,7 +66,8 @@ static int suits(const tulle__triangle *t, const tulle_mat *A)
 /* op(T) by rows; with the layout that it was given before, if it was. */
 static tulle_status make_rows(tulle__triangle *t, tulle_mat **rows)
 {
-    tulle_mat *A = t->T, *turned = NULL;
+    const tulle_mat *A = t->T;
+    tulle_mat *turned = NULL;
     tulle_layout *layout = NULL;
     tulle_status status;
     if (t->options->op == TULLE_OP_T) TULLE_TRY(tulle_mat_transpose(t->T, &turned));
@@ -84,7 +84,7 @@ static tulle_status make_rows(tulle__triangle *t, tulle_mat **rows)
         else
             status = deal(t, A, &layout);
         if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, rows);
-        if (status == TULLE_OK && t->tasks) {
+        if (status == TULLE_OK && t->dealing) {
             t->dealt = layout;
             layout = NULL;
         }
@@ -108,15 +108,25 @@ static tulle_status read_each_other(tulle_comm *comm, int *direct)
     return status;
 }
 
-tulle_status tulle__triangle_init(tulle_mat *T, const tulle_trisolve_options *options, int tasks, tulle__triangle *t)
+/* 0: by the model. */
+static int tasks_of(const tulle__dealing *dealing, const tulle_trisolve_options *options)
+{
+    if (dealing->fixed) return dealing->tasks;
+    return options->tasks ? options->tasks : dealing->choose ? 0 : dealing->tasks;
+}
+
+tulle_status tulle__triangle_init(
+    const tulle_mat *T, const tulle_trisolve_options *options, const tulle__dealing *dealing, tulle__triangle *t)
 {
     tulle_status status;
     int direct;
-    *t = (tulle__triangle){.T = T, .options = options, .tasks = tasks, .n = T->layout->m, .structure = T->structure};
+    *t =
+        (tulle__triangle){.T = T, .options = options, .dealing = dealing, .n = T->layout->m, .structure = T->structure};
+    if (dealing) t->tasks = tasks_of(dealing, options);
     t->upper = (options->uplo == TULLE_UPPER) != (options->op == TULLE_OP_T);
     t->unit = options->diag == TULLE_DIAG_UNIT;
     TULLE_TRY(read_each_other(T->comm, &direct));
-    t->reach = tasks ? TULLE__ROWS_OWN : direct ? TULLE__ROWS_ALL : TULLE__ROWS_GATHERED;
+    t->reach = dealing ? TULLE__ROWS_OWN : direct ? TULLE__ROWS_ALL : TULLE__ROWS_GATHERED;
     if (options->op == TULLE_OP_T || !suits(t, T)) TULLE_TRY(make_rows(t, &t->own));
     const tulle_mat *rows = t->own ? t->own : T;
     t->ntiles = rows->layout->mt;
@@ -220,7 +230,7 @@ static tulle_status refuse_mixture(void)
     return tulle__fail(TULLE_ERR_ARG, "some rows store their diagonal of ones, and others do not");
 }
 
-tulle_status tulle__triangle_inspect(tulle__triangle *t)
+tulle_status tulle__triangle_validate(tulle__triangle *t)
 {
     enum fault fault = SOUND;
     int64_t pivots[2] = {0, 0};
@@ -237,7 +247,7 @@ tulle_status tulle__triangle_inspect(tulle__triangle *t)
     return TULLE_OK;
 }
 
-void tulle__triangle_trust(tulle__triangle *t)
+void tulle__triangle_skip_validation(tulle__triangle *t)
 {
     int stored = 0;
     if (t->n && t->tile[0].m) look_at_row(t, &t->tile[0], 0, 0, &stored);
@@ -259,13 +269,13 @@ static const tulle_tile *tile_of(
 tulle_status tulle__triangle_peek_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor)
 {
     tulle_gidx first = row, from;
-    if (!t->head && !t->tail) return t->unit ? TULLE_OK : tulle__triangle_inspect_rows(t, row, count, cursor);
+    if (!t->head && !t->tail) return t->unit ? TULLE_OK : tulle__triangle_validate_rows(t, row, count, cursor);
     const tulle_tile *tile = tile_of(t, &first, count, &from, cursor);
     if (tile && none_is_empty(tile, from, from + count)) return TULLE_OK;
-    return tulle__triangle_inspect_rows(t, row, count, cursor);
+    return tulle__triangle_validate_rows(t, row, count, cursor);
 }
 
-tulle_status tulle__triangle_inspect_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor)
+tulle_status tulle__triangle_validate_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor)
 {
     tulle_gidx first = row, from;
     int expected = t->head || t->tail;

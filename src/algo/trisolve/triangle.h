@@ -9,19 +9,29 @@
 #ifndef TULLE_TRISOLVE_TRIANGLE_H
 #define TULLE_TRISOLVE_TRIANGLE_H
 
+#include <stdbool.h>
+
 #include <tulle/trisolve.h>
 
 #include "mat/mat.h"
 
 typedef enum tulle__reach_rows { TULLE__ROWS_ALL, TULLE__ROWS_GATHERED, TULLE__ROWS_OWN } tulle__reach_rows;
 
-enum { TULLE__TASKS_BY_MODEL = -1 };
+/* How rows are dealt out to PEs for good: in parts of about equal numbers of entries, or of equal numbers of rows. */
+typedef struct tulle__dealing {
+    bool even; /* equal numbers of rows */
+    int tasks; /* parts of a PE, if options do not say; fixed: whatever they say */
+    bool fixed;
+    /* Collective: instead of tasks, by a model. work[m]: of each row of A; upper: its last row is solved first. */
+    tulle_status (*choose)(const tulle_mat *A, int upper, const int64_t *work, int *tasks);
+} tulle__dealing;
 
 typedef struct tulle__triangle {
-    tulle_mat *T;       /* the caller's */
+    const tulle_mat *T; /* the caller's */
     tulle_mat *own;     /* op(T) by rows, where T is not; else NULL */
     uint64_t structure; /* of T when it was analysed */
     const tulle_trisolve_options *options;
+    const tulle__dealing *dealing;
     tulle__reach_rows reach;
     int tasks; /* of a PE, under TULLE__ROWS_OWN: parts of about equal numbers of entries, dealt out in turn */
     tulle_layout *dealt; /* then: of op(T) */
@@ -34,38 +44,24 @@ typedef struct tulle__triangle {
     tulle_tile *tile; /* [ntiles], in place */
 } tulle__triangle;
 
-/* The paper's, which go by columns. */
-static inline int tulle__method_scatters(tulle_method method)
-{
-    return method == TULLE_METHOD_UNIFIED || method == TULLE_METHOD_UNIFIED_TASKS || method == TULLE_METHOD_SHMEM ||
-           method == TULLE_METHOD_ZEROCOPY;
-}
-
-/* Whether rows are dealt out to PEs for good. */
-static inline int tulle__method_deals(tulle_method method)
-{
-    return method == TULLE_METHOD_PUSH || tulle__method_scatters(method);
-}
-
-/*
- * Collective. options must outlive the triangle. tasks: 0, or rows are dealt out, so many tasks a PE or by the model.
- * The tiles are not looked at yet.
- */
-tulle_status tulle__triangle_init(tulle_mat *T, const tulle_trisolve_options *options, int tasks, tulle__triangle *t);
+/* Collective. options, and dealing, must outlive the triangle. dealing NULL: rows are read in place. The tiles are not
+ * looked at yet. */
+tulle_status tulle__triangle_init(
+    const tulle_mat *T, const tulle_trisolve_options *options, const tulle__dealing *dealing, tulle__triangle *t);
 void tulle__triangle_fini(tulle__triangle *t);
 
 /* The layout of B and X of so many columns that suits: on PE 0 in one tile, or dealt out as rows are. */
-tulle_status tulle__triangle_sides(const tulle__triangle *t, tulle_gidx cols, tulle_layout **layout);
+tulle_status tulle__triangle_rhs_layout(const tulle__triangle *t, tulle_gidx cols, tulle_layout **layout);
 
 /* Collective: the rows are those of a triangle with pivots as said. Names the first row that is not. */
-tulle_status tulle__triangle_inspect(tulle__triangle *t);
+tulle_status tulle__triangle_validate(tulle__triangle *t);
 
 /* Local, instead: where pivots are, by the first row alone. Rows are then inspected when they are solved. */
-void tulle__triangle_trust(tulle__triangle *t);
+void tulle__triangle_skip_validation(tulle__triangle *t);
 /* Local: so many rows from one on, in the order of solving: that they can be solved without reading what is not there;
  * and, which may be done later, that they are those of a triangle. *cursor as below. */
 tulle_status tulle__triangle_peek_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor);
-tulle_status tulle__triangle_inspect_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor);
+tulle_status tulle__triangle_validate_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor);
 
 /* Collective: T has new values. */
 tulle_status tulle__triangle_renew(tulle__triangle *t);

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "io/binsparse/binsparse_file.h"
 #include "io/binsparse/hdf5_file.h"
-#include "mat/block_format.h"
+#include "mat/blocks/block_format.h"
 
 static const char *const structures[] = {
     "general", "symmetric_lower", "symmetric_upper", "skew_symmetric_lower", "skew_symmetric_upper"};

@@ -7,7 +7,7 @@
 #ifndef TULLE_IO_BLOCK_WRITER_H
 #define TULLE_IO_BLOCK_WRITER_H
 
-#include "mat/block_format.h"
+#include "mat/blocks/block_format.h"
 
 /* What a user wants the file to be; TULLE_ERR_ARG for what no file is. */
 tulle_status tulle__file_format(const char *path, const char *format, tulle_type type, tulle__block_wanted *wanted);

@@ -10,35 +10,91 @@
 enum tulle__solve_kind {
     TULLE__SOLVE_ANY,
     TULLE__SOLVE_IN_PLACE, /* lines next to each other; rows, b and x in one order, pivots in the rows */
-    TULLE__SOLVE_CHAINED,  /* in place, one column, and most rows need the row before last */
     TULLE__SOLVE_PERMUTED  /* lines next to each other; rows copied without their pivots */
 };
-
-/*
- * Whether rows are short and most of a sample need the row before last: then what the loop takes is the time from one
- * row to the next, of which a third goes by until what was stored can be loaded. Long rows take longer by themselves.
- */
-static inline int tulle__solve_is_chained(const tulle__solve_task *task)
-{
-    enum { SAMPLES = 16, ROWS_LEAST = 256, ENTRIES_MOST = 8 };
-    int64_t chained = 0, last = (task->count - 1) * task->step, low = last < 0 ? last : 0, high = last > 0 ? last : 0;
-    if (task->count < ROWS_LEAST) return 0;
-    if (task->rowptr[high + 1] - task->rowptr[low] > ENTRIES_MOST * task->count) return 0;
-    for (int64_t q = 1; q <= SAMPLES; q++) {
-        int64_t r = (task->count - 1) * q / SAMPLES * task->step;
-        int64_t from = task->rowptr[r] + task->head, to = task->rowptr[r + 1] - task->tail;
-        chained += to > from && task->colind[task->step > 0 ? to - 1 : from] == task->at + r - task->step;
-    }
-    return 8 * chained >= 7 * SAMPLES;
-}
 
 static inline enum tulle__solve_kind tulle__solve_kind(const tulle__solve_task *task, int64_t width)
 {
     if (task->ldb != width || task->ldx != width || (task->out && task->ldo != width)) return TULLE__SOLVE_ANY;
-    if (!task->row && !task->inverse && !task->out)
-        return width == 1 && tulle__solve_is_chained(task) ? TULLE__SOLVE_CHAINED : TULLE__SOLVE_IN_PLACE;
+    if (!task->row && !task->inverse && !task->out) return TULLE__SOLVE_IN_PLACE;
     return task->row && task->step > 0 && !task->head && !task->tail && !task->divides ? TULLE__SOLVE_PERMUTED
                                                                                        : TULLE__SOLVE_ANY;
+}
+
+/* What a loop over rows for one right-hand side is made for. */
+enum tulle__column_kind {
+    TULLE__COLUMN_ANY,     /* lines anywhere */
+    TULLE__COLUMN_PLAIN,   /* in place */
+    TULLE__COLUMN_CHAINED, /* in place, and the unknown of the row before stays in a register */
+    TULLE__COLUMN_MASKED,  /* in place, and up to four entries are subtracted without a branch on their number */
+    TULLE__COLUMN_LONG,    /* in place, and the mean row is long, so that its loop is not out of line */
+    TULLE__COLUMN_PERMUTED,
+    TULLE__COLUMN_PERMUTED_MASKED
+};
+
+/* X(kind, word, divides): the loops. In place those that divide follow those that do not. */
+#define TULLE__COLUMN_LOOPS(X)                                                                                         \
+    X(TULLE__COLUMN_ANY, any, task->divides)                                                                           \
+    X(TULLE__COLUMN_PLAIN, plain, 0)                                                                                   \
+    X(TULLE__COLUMN_PLAIN, plain_divides, 1)                                                                           \
+    X(TULLE__COLUMN_CHAINED, chained, 0)                                                                               \
+    X(TULLE__COLUMN_CHAINED, chained_divides, 1)                                                                       \
+    X(TULLE__COLUMN_MASKED, masked, 0)                                                                                 \
+    X(TULLE__COLUMN_MASKED, masked_divides, 1)                                                                         \
+    X(TULLE__COLUMN_LONG, lengthy, 0)                                                                                  \
+    X(TULLE__COLUMN_LONG, lengthy_divides, 1)                                                                          \
+    X(TULLE__COLUMN_PERMUTED, permuted, 0)                                                                             \
+    X(TULLE__COLUMN_PERMUTED_MASKED, permuted_masked, 0)
+
+/*
+ * Of rows in place, by a sample. Chained: rows are short and nearly all need the row before; then a solve takes the
+ * time from one row to the next, of which a third goes by until what was stored can be loaded. Masked: rows are many
+ * and mostly of up to four entries, their numbers differ from row to row, which a processor mispredicts, and few need
+ * the row before, for which the masked loop has to wait longer than a plain one. A processor learns the lengths of some
+ * thousand rows by heart.
+ */
+static inline enum tulle__column_kind tulle__column_kind_in_place(const tulle__solve_task *task)
+{
+    enum { SAMPLES = 64, CHAIN_ROWS = 256, MASK_ROWS = 16384, MASK_ENTRIES = 4, LONG_ENTRIES = 8 };
+    const int64_t last = (task->count - 1) * task->step, low = last < 0 ? last : 0, high = last > 0 ? last : 0;
+    const int64_t mean = task->count ? (task->rowptr[high + 1] - task->rowptr[low]) / task->count : 0;
+    int chained = 0, few = 0, uneven = 0;
+    if (mean > LONG_ENTRIES) return TULLE__COLUMN_LONG;
+    if (task->count < CHAIN_ROWS) return TULLE__COLUMN_PLAIN;
+    for (int64_t q = 1; q <= SAMPLES; q++) {
+        int64_t r = (task->count - 1) * q / SAMPLES * task->step, before = r - task->step;
+        int64_t from = task->rowptr[r] + task->head, to = task->rowptr[r + 1] - task->tail;
+        chained += to > from && task->colind[task->step > 0 ? to - 1 : from] == task->at + before;
+        few += to - from <= MASK_ENTRIES;
+        uneven += task->rowptr[r + 1] - task->rowptr[r] != task->rowptr[before + 1] - task->rowptr[before];
+    }
+    if (8 * chained >= 7 * SAMPLES) return TULLE__COLUMN_CHAINED;
+    if (task->count >= MASK_ROWS && 2 * few >= SAMPLES && 5 * uneven >= 2 * SAMPLES && 4 * chained <= SAMPLES)
+        return TULLE__COLUMN_MASKED;
+    return TULLE__COLUMN_PLAIN;
+}
+
+static inline int tulle__column_loop(const tulle__solve_task *task)
+{
+#define KIND(kind, word, divides) kind,
+    static const enum tulle__column_kind kinds[] = {TULLE__COLUMN_LOOPS(KIND)};
+#undef KIND
+    const int skipped = task->step > 0 ? task->head : task->tail, pivot = task->step > 0 ? task->tail : task->head;
+    enum tulle__column_kind kind = TULLE__COLUMN_ANY;
+    int loop = 0;
+    switch (tulle__solve_kind(task, 1)) {
+    case TULLE__SOLVE_IN_PLACE:
+        if (!skipped && (pivot || !task->divides)) kind = tulle__column_kind_in_place(task);
+        break;
+    case TULLE__SOLVE_PERMUTED: /* rows of a level, which do not need each other */
+        kind = task->rowptr[task->count] - task->rowptr[0] <= 4 * task->count ? TULLE__COLUMN_PERMUTED_MASKED
+                                                                              : TULLE__COLUMN_PERMUTED;
+        break;
+    default:
+        break;
+    }
+    while (kinds[loop] != kind) loop++;
+    return kind >= TULLE__COLUMN_PLAIN && kind <= TULLE__COLUMN_LONG ? loop + task->divides : loop;
 }
 
 #define TULLE__DECLARE(isa, index) void tulle__solve_##isa(const tulle__solve_task *task);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of a triangular solve, for one instruction set: instances for 1, 2, ... 32 columns. */
+/* Rows of a triangular solve, for one instruction set: one column, and instances for 2, 4, ... 32. */
 #include "device/kernels/solve/solve.h"
 
 #include "device/kernels/lanes.h"
 
 #define T float
-#define WIDTH 1
-#include "device/kernels/solve/solve_rows.h"
+#include "device/kernels/solve/solve_column.h"
 #define WIDTH 2
 #include "device/kernels/solve/solve_rows.h"
 #define WIDTH 4
@@ -20,8 +19,7 @@
 #undef T
 
 #define T double
-#define WIDTH 1
-#include "device/kernels/solve/solve_rows.h"
+#include "device/kernels/solve/solve_column.h"
 #define WIDTH 2
 #include "device/kernels/solve/solve_rows.h"
 #define WIDTH 4

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Template of the row loop of a triangular solve for WIDTH columns of type T at once, over lanes.h; WIDTH is a power of
- * two. The sums of WIDTH columns stay in registers. Vectors are no wider than these: of wider ones, which a compiler
- * takes apart, it keeps the parts in memory where there are several.
+ * two, 2 or more. The sums of WIDTH columns stay in registers. Vectors are no wider than these: of wider ones, which a
+ * compiler takes apart, it keeps the parts in memory where there are several.
  */
 #define NAME(x) INSTANCE(x, T, WIDTH)
 #if WIDTH < MOST(T)
@@ -16,40 +16,25 @@
 INLINE void NAME(solve_step)(const tulle__solve_task *task, int64_t column, int step, const enum tulle__solve_kind kind)
 {
     const int tight = kind != TULLE__SOLVE_ANY, permuted = kind == TULLE__SOLVE_PERMUTED;
-    const int chained = kind == TULLE__SOLVE_CHAINED, in_place = chained || kind == TULLE__SOLVE_IN_PLACE;
+    const int in_place = kind == TULLE__SOLVE_IN_PLACE;
     const int64_t ldb = tight ? WIDTH : task->ldb, ldx = tight ? WIDTH : task->ldx, ldo = tight ? WIDTH : task->ldo;
     const int64_t head = permuted ? 0 : task->head, tail = permuted ? 0 : task->tail;
     const int divides = permuted ? 0 : task->divides;
     const int32_t *colind = task->colind, *row = in_place ? NULL : task->row;
     const T *val = task->val, *inverse = in_place ? NULL : task->inverse, *b = (const T *)task->b + column;
     T *x = (T *)task->x + column, *out = !in_place && task->out ? (T *)task->out + column : NULL;
-    V before[PARTS]; /* of the row before */
     for (int64_t s = 0; s < task->count; s++) {
         int64_t r = s * step, i = row ? row[s] : r;
-        int64_t from = task->rowptr[r] + head, n = task->rowptr[r + 1] - tail - from, k = 0;
+        int64_t from = task->rowptr[r] + head, n = task->rowptr[r + 1] - tail - from;
         int64_t first = step > 0 ? from : from + n - 1;
         const T *v = val + first;
         const int32_t *c = colind + first;
         V sum[PARTS];
         const T *line = b + i * ldb;
         EACH_PART sum[q] = LOAD(line + q * LANES);
-#if WIDTH == 1
-        if (n > TULLE__SOLVE_SHORT) {
-            T side[4] = {0, 0, 0, 0};
-            for (; k + 4 <= n - TULLE__SOLVE_TAIL; k += 4)
-                for (int q = 0; q < 4; q++) side[q] += v[(k + q) * step] * x[c[(k + q) * step] * ldx];
-            sum[0] -= (side[0] + side[1]) + (side[2] + side[3]);
-        }
-#endif
-        for (; k < n - chained; k++) {
+        for (int64_t k = 0; k < n; k++) {
             line = x + c[k * step] * ldx;
             EACH_PART sum[q] -= v[k * step] * LOAD(line + q * LANES);
-        }
-        if (chained && n > 0) {
-            if (s > 0 && c[k * step] == task->at + r - step) /* not from where it has just been stored */
-                EACH_PART sum[q] -= v[k * step] * before[q];
-            else
-                EACH_PART sum[q] -= v[k * step] * LOAD(x + c[k * step] * ldx + q * LANES);
         }
         if (inverse) EACH_PART sum[q] *= inverse[s];
         if (divides) {
@@ -58,7 +43,6 @@ INLINE void NAME(solve_step)(const tulle__solve_task *task, int64_t column, int 
         }
         T *to = x + (task->at + r) * ldx;
         EACH_PART STORE(to + q * LANES, sum[q]);
-        if (chained) EACH_PART before[q] = sum[q];
         if (!out) continue;
         to = out + i * ldo;
         EACH_PART STORE(to + q * LANES, sum[q]);
@@ -68,11 +52,7 @@ INLINE void NAME(solve_step)(const tulle__solve_task *task, int64_t column, int 
 static void NAME(solve)(const tulle__solve_task *task, int64_t column)
 {
     const enum tulle__solve_kind kind = tulle__solve_kind(task, WIDTH);
-    if (WIDTH == 1 && kind == TULLE__SOLVE_CHAINED && task->step > 0)
-        NAME(solve_step)(task, column, 1, TULLE__SOLVE_CHAINED);
-    else if (WIDTH == 1 && kind == TULLE__SOLVE_CHAINED)
-        NAME(solve_step)(task, column, -1, TULLE__SOLVE_CHAINED);
-    else if (kind == TULLE__SOLVE_PERMUTED)
+    if (kind == TULLE__SOLVE_PERMUTED)
         NAME(solve_step)(task, column, 1, TULLE__SOLVE_PERMUTED);
     else if (kind == TULLE__SOLVE_IN_PLACE && task->step > 0)
         NAME(solve_step)(task, column, 1, TULLE__SOLVE_IN_PLACE);
@@ -86,3 +66,4 @@ static void NAME(solve)(const tulle__solve_task *task, int64_t column)
 
 #undef LANES
 #undef WIDTH
+#undef NAME

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Partial sums and in-degrees that PEs schedule. A counter is written after the sum that it speaks for, and read before
+ * it, so a sum is read when nobody adds to it any more. Where all PEs load and store each other's memory that is done;
+ * else counters are words of control memory, and so are sums that others add to.
+ */
+#include <string.h>
+
+#include "algo/trisolve/baselines/scatter.h"
+#include "base/error.h"
+
+enum { COUNTERS, SUMS };
+
+static int resident_of(const tulle__scatter *s)
+{
+    return s->nown < TULLE__RESIDENT ? (int)s->nown : TULLE__RESIDENT;
+}
+
+/* Bytes of a sum where it is shared. */
+static size_t sum_size(const tulle__scatter *s)
+{
+    return s->shared ? sizeof(uint64_t) : tulle_type_size(s->type);
+}
+
+/* Of what this PE lends: all rows, or its part. */
+static int64_t rows_lent(const tulle__scatter *s)
+{
+    int part = s->upper ? s->comm->size - 1 - s->comm->rank : s->comm->rank;
+    return s->shared ? s->first[part + 1] - s->first[part] : s->n;
+}
+
+void tulle__left_sum_close(tulle__scatter *s)
+{
+    tulle__pe *pe = s->comm->pe;
+    void **const own[] = {&s->lines, &s->sum, (void **)&s->left, (void **)&s->waiting, (void **)&s->ready,
+        (void **)&s->met, (void **)&s->word, &s->got, (void **)&s->range, (void **)&s->add_row, (void **)&s->add_value,
+        (void **)&s->add_range};
+    for (int what = 0; what < 2; what++) {
+        if (s->own[what].length)
+            tulle__heap_give(s->own[what].segment == TULLE__DATA ? pe->data : pe->control, &s->own[what]);
+        s->own[what].length = 0;
+    }
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        tulle__free(*own[i]);
+        *own[i] = NULL;
+    }
+    s->cols = -1;
+}
+
+static tulle_status take_room(tulle__scatter *s, tulle_gidx cols, int direct)
+{
+    tulle_status status;
+    tulle__pe *pe = s->comm->pe;
+    tulle__heap *words = direct ? pe->data : pe->control;
+    size_t size = tulle_type_size(s->type), all = (size_t)(s->nown * cols), rows = (size_t)rows_lent(s);
+    size_t resident = (size_t)resident_of(s), reads = resident * (size_t)s->comm->size;
+    TULLE_TRY(tulle__alloc(all, size, "unknowns", &s->lines));
+    TULLE_TRY(tulle__alloc(all, size, "partial sums", &s->sum));
+    TULLE_TRY(tulle__alloc((size_t)s->nown, sizeof *s->left, "in-degrees", &s->left));
+    TULLE_TRY(tulle__alloc(resident, sizeof *s->waiting, "rows that wait", &s->waiting));
+    TULLE_TRY(tulle__alloc(resident, sizeof *s->ready, "rows that are ready", &s->ready));
+    TULLE_TRY(tulle__alloc(reads, 1, "counters", &s->met));
+    TULLE_TRY(tulle__alloc(reads, sizeof *s->word, "counters", &s->word));
+    TULLE_TRY(tulle__alloc(reads, sizeof *s->range, "counters", &s->range));
+    TULLE_TRY(tulle__alloc(reads * (size_t)cols, sum_size(s), "sums of others", &s->got));
+    if (s->shared) {
+        TULLE_TRY(tulle__alloc(TULLE__ADDS, sizeof *s->add_row, "additions", &s->add_row));
+        TULLE_TRY(tulle__alloc(TULLE__ADDS, sizeof *s->add_range, "additions", &s->add_range));
+        TULLE_TRY(tulle__alloc(TULLE__ADDS * (size_t)cols, sizeof *s->add_value, "additions", &s->add_value));
+    }
+    TULLE_TRY(tulle__heap_take(
+        words, (rows + 1) * sizeof(uint64_t), "in-degrees that other PEs count or read", &s->own[COUNTERS]));
+    TULLE_TRY(tulle__heap_take(s->shared ? words : pe->data, rows * (size_t)cols * sum_size(s) + sizeof(uint64_t),
+        "partial sums that other PEs add to or read", &s->own[SUMS]));
+out:
+    return status;
+}
+
+tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols)
+{
+    tulle_comm *comm = s->comm;
+    tulle_status status;
+    int64_t direct = !tulle__is_virtual(comm); /* there, memory of others takes time */
+    if (s->cols == cols) return TULLE_OK;
+    for (int r = 0; r < comm->size; r++)
+        if (!comm->pe->link->ops->direct(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
+    TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct)));
+    tulle__left_sum_close(s);
+    TULLE_TRY(tulle_comm_agree(comm, take_room(s, cols, direct != 0)));
+    for (int what = 0; what < 2; what++) {
+        TULLE_TRY(tulle_comm_allgather(comm, &s->own[what], sizeof s->own[what], s->place[what]));
+        for (int r = 0; r < comm->size; r++)
+            s->direct[what][r] = direct ? tulle__direct(comm, &s->place[what][r]) : NULL;
+    }
+    s->cols = cols;
+out:
+    return status;
+}
+
+void tulle__left_sum_arm(tulle__scatter *s)
+{
+    uint64_t *counter = tulle__direct(s->comm, &s->own[COUNTERS]);
+    int64_t rows = rows_lent(s);
+    for (int64_t r = 0; r < rows; r++) tulle__word_write(&counter[r], s->shared ? 0 : (uint64_t)s->owed[r]);
+    memset(tulle__direct(s->comm, &s->own[SUMS]), 0, (size_t)(rows * s->cols) * sum_size(s));
+    memset(s->sum, 0, (size_t)(s->nown * s->cols) * tulle_type_size(s->type));
+    memcpy(s->left, s->near, (size_t)s->nown * sizeof *s->left);
+    s->messages = s->polls = 0;
+    s->nadds = 0;
+}
+
+/* Whether a PE has something of a row, and where: as which row of its. */
+static int keeps(const tulle__scatter *s, int rank, tulle_gidx row, uint64_t *at)
+{
+    int part = s->upper ? s->comm->size - 1 - rank : rank;
+    *at = (uint64_t)(s->shared ? row - s->first[part] : row);
+    return s->shared ? row >= s->first[part] && row < s->first[part + 1] : rank != s->comm->rank;
+}
+
+static int keeper(const tulle__scatter *s, tulle_gidx row, uint64_t *at)
+{
+    int rank = 0;
+    while (!keeps(s, rank, row, at)) rank++;
+    return rank;
+}
+
+/* ---- adding ---- */
+
+static tulle__word_kind kind_of(const tulle__scatter *s)
+{
+    return s->type == TULLE_F32 ? TULLE__WORD_F32 : TULLE__WORD_F64;
+}
+
+/* a x as a word. */
+static uint64_t product(tulle_type type, const char *a, const char *x)
+{
+    uint64_t word;
+    uint32_t half;
+    if (type == TULLE_F32) {
+        float y = *(const float *)(const void *)a * *(const float *)(const void *)x;
+        memcpy(&half, &y, sizeof half);
+        return half;
+    }
+    double y = *(const double *)(const void *)a * *(const double *)(const void *)x;
+    memcpy(&word, &y, sizeof word);
+    return word;
+}
+
+/* Where all PEs load and store: at once. */
+static void add_there(const tulle__scatter *s, int rank, uint64_t at, const uint64_t *value)
+{
+    uint64_t *sum = (uint64_t *)(void *)s->direct[SUMS][rank] + at * (uint64_t)s->cols;
+    for (tulle_gidx c = 0; c < s->cols; c++) {
+        uint64_t was = tulle__word_read(&sum[c]);
+        while (!__atomic_compare_exchange_n(
+            &sum[c], &was, tulle__word_sum(kind_of(s), was, value[c]), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            ;
+    }
+    __atomic_fetch_add((uint64_t *)(void *)s->direct[COUNTERS][rank] + at, 1, __ATOMIC_ACQ_REL);
+}
+
+/* Sums, or the counters, of the entries that are put by for a PE, by ranges from `from` on. Returns where they end. */
+static int send_adds(tulle__scatter *s, int group, int rank, int what, int from)
+{
+    static uint64_t const one = 1;
+    uint64_t width = what == SUMS ? (uint64_t)s->cols : 1;
+    int used = from;
+    for (int i = 0; i < s->nadds; i++) {
+        uint64_t at;
+        if (!keeps(s, rank, s->add_row[i], &at)) continue;
+        const uint64_t *words = what == SUMS ? s->add_value + (uint64_t)i * width : &one;
+        s->add_range[used++] =
+            (tulle__range){at * width * sizeof *words, (void *)(uintptr_t)words, width * sizeof *words};
+    }
+    if (used == from) return used;
+    tulle__addw(s->comm, group, &s->place[what][rank], what == SUMS ? kind_of(s) : TULLE__WORD_INT, used - from,
+        s->add_range + from);
+    if (rank != s->comm->rank) s->messages += (used - from) * (int64_t)width;
+    return used;
+}
+
+tulle_status tulle__left_sum_flush(tulle__scatter *s)
+{
+    tulle_status status = TULLE_OK;
+    for (int what = SUMS; what >= COUNTERS && s->nadds && status == TULLE_OK; what--) {
+        int group = tulle__comm_group(s->comm);
+        for (int rank = 0, used = 0; rank < s->comm->size; rank++) used = send_adds(s, group, rank, what, used);
+        status = tulle__wait(s->comm, group);
+    }
+    s->nadds = 0;
+    return status;
+}
+
+static tulle_status add_shared(tulle__scatter *s, tulle_gidx row, const char *a, const char *x)
+{
+    uint64_t at, *value = s->add_value + s->nadds * s->cols;
+    size_t size = tulle_type_size(s->type);
+    for (tulle_gidx c = 0; c < s->cols; c++) value[c] = product(s->type, a, x + (size_t)c * size);
+    int rank = keeper(s, row, &at);
+    if (s->direct[SUMS][rank]) {
+        add_there(s, rank, at, value);
+        if (rank != s->comm->rank) s->messages += s->cols + 1;
+        return TULLE_OK;
+    }
+    s->add_row[s->nadds++] = (int32_t)row;
+    return s->nadds < TULLE__ADDS ? TULLE_OK : tulle__left_sum_flush(s);
+}
+
+tulle_status tulle__left_sum_add(tulle__scatter *s, tulle_gidx row, int64_t entry, const void *x)
+{
+    size_t size = tulle_type_size(s->type);
+    const char *a = (const char *)s->val + (size_t)entry * size;
+    if (s->shared) return add_shared(s, row, a, x);
+    /* only this PE writes here */
+    uint64_t *counter = (uint64_t *)tulle__direct(s->comm, &s->own[COUNTERS]) + row;
+    char *sum = tulle__direct(s->comm, &s->own[SUMS]);
+    tulle__scatter_axpy(s->type, s->cols, a, x, sum + (size_t)(row * s->cols) * size);
+    tulle__word_write(counter, tulle__word_read(counter) - 1);
+    return TULLE_OK;
+}
+
+/* ---- reading ---- */
+
+/* The counters of all lines that wait, where they are not known to be what they should be. */
+static tulle_status read_counters(tulle__scatter *s, int nwaiting)
+{
+    int size = s->comm->size, used = 0, group = tulle__comm_group(s->comm);
+    for (int rank = 0; rank < size; rank++) {
+        int from = used;
+        const uint64_t *direct = (const uint64_t *)(const void *)s->direct[COUNTERS][rank];
+        for (int w = 0; w < nwaiting; w++) {
+            uint64_t at, *word = &s->word[w * size + rank];
+            if (s->met[w * size + rank] || !keeps(s, rank, s->row[s->waiting[w]], &at)) continue;
+            if (direct)
+                *word = tulle__word_read(&direct[at]);
+            else
+                s->range[used++] = (tulle__range){at * sizeof *word, word, sizeof *word};
+        }
+        if (used > from) tulle__getw(s->comm, group, &s->place[COUNTERS][rank], used - from, s->range + from);
+    }
+    return used ? tulle__wait(s->comm, group) : TULLE_OK;
+}
+
+/* Whether all entries of a line are done, by the counters that were read. */
+static int is_done(tulle__scatter *s, int w)
+{
+    int size = s->comm->size, done = 1;
+    uint64_t at, want = s->shared ? (uint64_t)s->far[s->waiting[w]] : 0;
+    for (int rank = 0; rank < size; rank++) {
+        int known = w * size + rank;
+        if (s->met[known] || !keeps(s, rank, s->row[s->waiting[w]], &at)) continue;
+        s->met[known] = s->word[known] == want;
+        if (!s->met[known])
+            s->polls++;
+        else if (rank != s->comm->rank)
+            s->messages++;
+        done = done && s->met[known];
+    }
+    return done;
+}
+
+tulle_status tulle__left_sum_look(tulle__scatter *s, int *nwaiting, int *nready)
+{
+    int size = s->comm->size, kept = 0;
+    tulle_status status = read_counters(s, *nwaiting);
+    *nready = 0;
+    if (status != TULLE_OK) return status;
+    for (int w = 0; w < *nwaiting; w++) {
+        if (is_done(s, w)) {
+            s->ready[(*nready)++] = s->waiting[w];
+            continue;
+        }
+        s->waiting[kept] = s->waiting[w];
+        memmove(&s->met[kept++ * size], &s->met[w * size], (size_t)size);
+    }
+    *nwaiting = kept;
+    return TULLE_OK;
+}
+
+/* What was read is added to a line's sums. An f32 is the lower half of its word. */
+static void add_got(tulle__scatter *s, int64_t line, const char *got)
+{
+    size_t size = tulle_type_size(s->type), step = sum_size(s);
+    for (int64_t at = line * s->cols; at < (line + 1) * s->cols; at++, got += step) {
+        uint64_t word = 0;
+        double x;
+        float y;
+        if (s->shared) memcpy(&word, got, sizeof word);
+        uint32_t half = (uint32_t)word;
+        if (s->type == TULLE_F32) {
+            memcpy(&y, s->shared ? (const void *)&half : got, size);
+            ((float *)s->sum)[at] += y;
+        } else {
+            memcpy(&x, got, size);
+            ((double *)s->sum)[at] += x;
+        }
+    }
+}
+
+tulle_status tulle__left_sum_take(tulle__scatter *s, int nready)
+{
+    int size = s->comm->size, used = 0, group = tulle__comm_group(s->comm);
+    size_t bytes = (size_t)s->cols * sum_size(s);
+    for (int rank = 0; rank < size; rank++) {
+        int from = used;
+        for (int i = 0; i < nready; i++) {
+            uint64_t at;
+            if (!keeps(s, rank, s->row[s->ready[i]], &at)) continue;
+            char *got = (char *)s->got + (size_t)(i * size + rank) * bytes;
+            s->messages += rank != s->comm->rank;
+            if (s->direct[SUMS][rank])
+                memcpy(got, s->direct[SUMS][rank] + at * bytes, bytes);
+            else
+                s->range[used++] = (tulle__range){at * bytes, got, bytes};
+        }
+        if (used > from)
+            (s->shared ? tulle__getw : tulle__getv)(
+                s->comm, group, &s->place[SUMS][rank], used - from, s->range + from);
+    }
+    tulle_status status = used ? tulle__wait(s->comm, group) : TULLE_OK;
+    for (int i = 0; i < nready && status == TULLE_OK; i++)
+        for (int rank = 0; rank < size; rank++) {
+            uint64_t at;
+            if (keeps(s, rank, s->row[s->ready[i]], &at))
+                add_got(s, s->ready[i], (const char *)s->got + (size_t)(i * size + rank) * bytes);
+        }
+    return status;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/trisolve/levels.h"
+
+#include "base/error.h"
+
+void tulle__levels_fini(tulle__levels *levels)
+{
+    tulle__free(levels->level);
+    *levels = (tulle__levels){.count = 0};
+}
+
+tulle_status tulle__levels_find(const tulle__triangle *t, tulle__levels *levels)
+{
+    int cursor = 0;
+    if (levels->level) return TULLE_OK;
+    tulle_status status = tulle__alloc((size_t)t->n, sizeof *levels->level, "levels", &levels->level);
+    if (status != TULLE_OK) return status;
+    int32_t *level = levels->level, last = -1;
+    for (int64_t step = 0; step < t->n; step++) {
+        tulle_gidx row = tulle__triangle_row(t, step);
+        tulle__triangle_span span = tulle__triangle_at(t, row, &cursor);
+        int32_t mine = 0;
+        for (int64_t e = span.from; e < span.to; e++) {
+            int32_t after = level[span.tile->colind[e]] + 1;
+            if (after > mine) mine = after;
+        }
+        level[row] = mine;
+        if (mine > last) last = mine;
+    }
+    levels->count = (int64_t)last + 1;
+    return TULLE_OK;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The level of each row of a triangle: one more than the greatest of the rows that it needs. */
+#ifndef TULLE_TRISOLVE_LEVELS_H
+#define TULLE_TRISOLVE_LEVELS_H
+
+#include "algo/trisolve/triangle.h"
+
+typedef struct tulle__levels {
+    int32_t *level; /* [n]; NULL: not found yet */
+    int64_t count;
+} tulle__levels;
+
+/* Local, on a PE that reads all rows; does nothing if the levels have been found. */
+tulle_status tulle__levels_find(const tulle__triangle *t, tulle__levels *levels);
+void tulle__levels_fini(tulle__levels *levels);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of methods: the only file here that names what lies in the folders below. */
+#include "algo/trisolve/baselines/baselines.h"
+#include "algo/trisolve/method.h"
+#include "algo/trisolve/push/push_method.h"
+#include "algo/trisolve/rows/row_methods.h"
+#include "algo/trisolve/supernodal/supernodal_method.h"
+#include "base/arg.h"
+#include "base/spec.h"
+
+const tulle__method *tulle__method_of(tulle_trisolve_method method)
+{
+    /* auto becomes one of the others when a solver is made; until then it is what the gathering methods are */
+    static const tulle__method *const methods[TULLE_TRISOLVE_METHOD_COUNT] = {
+        [TULLE_TRISOLVE_AUTO] = &tulle__method_serial,
+        [TULLE_TRISOLVE_SERIAL] = &tulle__method_serial,
+        [TULLE_TRISOLVE_LEVELS] = &tulle__method_levels,
+        [TULLE_TRISOLVE_CHUNKED] = &tulle__method_chunked,
+        [TULLE_TRISOLVE_P2P] = &tulle__method_p2p,
+        [TULLE_TRISOLVE_SUPERNODAL] = &tulle__method_supernodal,
+        [TULLE_TRISOLVE_PUSH] = &tulle__method_push,
+        [TULLE_TRISOLVE_UNIFIED] = &tulle__method_unified,
+        [TULLE_TRISOLVE_UNIFIED_TASKS] = &tulle__method_unified_tasks,
+        [TULLE_TRISOLVE_SHMEM] = &tulle__method_shmem,
+        [TULLE_TRISOLVE_ZEROCOPY] = &tulle__method_zerocopy,
+    };
+    return methods[method];
+}
+
+#define WORD(name, word, text) word,
+static const char *const names[] = {TULLE_TRISOLVE_METHOD_LIST(WORD)};
+#undef WORD
+
+#define KERNEL(name, word, text) "solve " word,
+static const char *const kernels[] = {TULLE_TRISOLVE_METHOD_LIST(KERNEL)};
+#undef KERNEL
+
+const char *tulle__solver_kernel(const tulle_trisolve *solver)
+{
+    return kernels[solver->now->method];
+}
+
+const char *tulle_trisolve_method_name(tulle_trisolve_method method)
+{
+    return (unsigned)method < TULLE_TRISOLVE_METHOD_COUNT ? names[method] : "unknown";
+}
+
+tulle_status tulle_trisolve_method_parse(const char *name, tulle_trisolve_method *method)
+{
+    if (TULLE__NULL(name) || TULLE__NULL(method)) return TULLE_ERR_ARG;
+    int found = 0;
+    tulle_status status = tulle__name_parse("method", name, names, TULLE_TRISOLVE_METHOD_COUNT, &found);
+    if (status == TULLE_OK) *method = (tulle_trisolve_method)found;
+    return status;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A sweep: every worker goes through its schedule. It waits only for words that others write when they have solved
+ * rows, and publishes its own after each block, so that nobody meets anybody. A wait that does not end is ended.
+ */
+#include <inttypes.h>
+
+#include "algo/trisolve/method.h"
+#include "base/error.h"
+#include "base/spin.h"
+
+enum { TURNS_BETWEEN_LOOKS = 64 };
+
+struct sweep {
+    tulle_trisolve *solver;
+    const tulle__sweep_lines *lines;
+    uint64_t epoch;
+    tulle__solve_times *times;
+};
+
+/* Whether the rows of another have been solved. */
+static int has_come(const struct sweep *p, const tulle__worker_schedule *schedule, int32_t wait)
+{
+    const tulle__solve_wait *w = &schedule->wait[wait];
+    uint64_t want = p->epoch << 32 | (uint32_t)w->rows;
+    if (schedule->seen[w->worker] >= want) return 1; /* without asking for a line that its worker writes */
+    schedule->seen[w->worker] = tulle__word_read(p->solver->word[w->worker]);
+    return schedule->seen[w->worker] >= want;
+}
+
+tulle_status tulle__solver_waits(
+    tulle_trisolve *solver, int watches, int64_t since, tulle__solve_complaint complain, const void *context)
+{
+    double patience = solver->options.patience > 0 ? solver->options.patience : 60;
+    if (__atomic_load_n(&solver->stop, __ATOMIC_ACQUIRE)) return TULLE_ERR_PEER;
+    tulle_status status = watches ? tulle__comm_failed(solver->comm) : TULLE_OK;
+    if (status != TULLE_OK || (double)(tulle__now(solver->comm) - since) * 1e-9 < patience) return status;
+    return complain(context, patience);
+}
+
+/* A block that waits. */
+struct waiting {
+    const struct sweep *p;
+    const tulle__worker_schedule *schedule;
+    const tulle__row_block *block;
+    int32_t wait;
+};
+
+static tulle_status lose_patience(const void *context, double patience)
+{
+    const struct waiting *waiting = context;
+    const tulle_trisolve *solver = waiting->p->solver;
+    int64_t row = (int64_t)tulle__worker_schedule_row(waiting->schedule, &solver->triangle, waiting->block, 0) + 1;
+    const tulle__solve_wait *w = &waiting->schedule->wait[waiting->wait];
+    return tulle__fail(TULLE_ERR_STATE,
+        "row %" PRId64 " has waited %g s for worker %d, which has solved %" PRIu64 " of the %d rows that it needs", row,
+        patience, w->worker, tulle__word_read(solver->word[w->worker]) & UINT32_MAX, (int)w->rows);
+}
+
+static tulle_status await(
+    const struct sweep *p, int thread, const tulle__row_block *block, int32_t wait, tulle__busy *busy)
+{
+    const tulle__worker_schedule *schedule = &p->solver->now->worker[thread];
+    if (has_come(p, schedule, wait)) return TULLE_OK;
+    tulle_comm *comm = p->solver->comm;
+    tulle_status status = TULLE_OK;
+    const struct waiting waiting = {p, schedule, block, wait};
+    int64_t start = tulle__now(comm);
+    int turns = 0, is_virtual = tulle__is_virtual(comm);
+    do {
+        if (thread == 0)
+            tulle__pause(comm, &turns);
+        else
+            tulle__spin(turns++); /* it may not use the comm */
+        p->times[thread].polls++;
+        if (is_virtual || turns % TURNS_BETWEEN_LOOKS == 0)
+            status = tulle__solver_waits(p->solver, thread == 0, start, lose_patience, &waiting);
+    } while (status == TULLE_OK && !has_come(p, schedule, wait));
+    int64_t end = tulle__now(comm);
+    p->times[thread].wait_ns += end - start;
+    tulle__busy_waited(busy, start, end);
+    return status;
+}
+
+/* The block is solved. */
+static void publish(const struct sweep *p, const tulle__worker_schedule *schedule, const tulle__row_block *block)
+{
+    tulle__word_write(p->solver->word[schedule->worker], p->epoch << 32 | (uint32_t)block->done);
+}
+
+/* What rows do, for an engine whose time is virtual: entries once from memory, and a line of x for each. */
+static tulle__work work_of(const struct sweep *p, int64_t rows, int64_t entries)
+{
+    tulle_type type = p->solver->triangle.T->type;
+    double size = (double)tulle_type_size(type), cols = (double)p->lines->cols;
+    tulle__work work = {.memory = (double)entries * (size + 4) + (double)rows * (8 + size + 2 * cols * size),
+        .cache = (double)entries * cols * size};
+    work.flops[type] = cols * (2 * (double)entries + (double)rows);
+    return work;
+}
+
+static int64_t entries_of(const tulle__row_block *block, const tulle__solve_task *task)
+{
+    int64_t last = (int64_t)(block->count - 1) * task->step; /* the row */
+    int64_t all = task->step > 0 ? block->rowptr[last + 1] - block->rowptr[0] : block->rowptr[1] - block->rowptr[last];
+    return all - (int64_t)(task->head + task->tail) * block->count;
+}
+
+/* The longest chain of rows of a block that need each other. */
+static int chain_of(const tulle__row_block *block, const tulle__solve_task *task)
+{
+    int chain[TULLE__BLOCK_ROWS], longest = 0;
+    for (int64_t k = 0; k < block->count; k++) {
+        const int64_t *row = block->rowptr + k * task->step;
+        chain[k] = 1;
+        for (int64_t e = row[0] + task->head; e < row[1] - task->tail; e++) {
+            int64_t other = (block->colind[e] - block->at) * task->step;
+            if (other >= 0 && other < k && chain[other] >= chain[k]) chain[k] = chain[other] + 1;
+        }
+        if (chain[k] > longest) longest = chain[k];
+    }
+    return longest;
+}
+
+static void solve_block(const struct sweep *p, const tulle__worker_schedule *schedule, const tulle__row_block *block,
+    tulle__solve_task *task)
+{
+    const tulle__sweep_lines *lines = p->lines;
+    size_t size = tulle_type_size(task->type);
+    int64_t first = block->done - block->count;
+    task->count = block->count;
+    task->rowptr = block->rowptr;
+    task->colind = block->colind;
+    task->val = block->val;
+    task->at = block->at;
+    if (schedule->inverse) task->inverse = (const char *)schedule->inverse + (size_t)first * size;
+    if (schedule->row)
+        task->row = schedule->row + first;
+    else
+        task->b = lines->b + (size_t)(block->at * lines->ldb) * size;
+    p->solver->context->kernels->solve(task);
+}
+
+static tulle_status work(void *arg, int thread, int nthreads)
+{
+    const struct sweep *p = arg;
+    tulle_trisolve *solver = p->solver;
+    const tulle__worker_schedule *schedule = &solver->now->worker[thread];
+    const tulle__triangle *t = &solver->triangle;
+    int is_virtual = tulle__is_virtual(solver->comm), copied = schedule->row != NULL;
+    tulle__solve_task task = {.type = t->T->type,
+        .step = !copied && t->upper ? -1 : 1,
+        .head = copied ? 0 : t->head,
+        .tail = copied ? 0 : t->tail,
+        .divides = !copied && !t->unit,
+        .cols = p->lines->cols,
+        .b = p->lines->b,
+        .ldb = p->lines->ldb,
+        .x = p->lines->x,
+        .ldx = p->lines->ldx,
+        .out = p->lines->out,
+        .ldo = p->lines->ldo};
+    int64_t start = tulle__now(solver->comm), waited = p->times[thread].wait_ns;
+    tulle__busy busy = {
+        solver->row && schedule->nblocks ? solver->row[thread] : NULL, tulle__solver_kernel(solver), start};
+    int32_t w = 0;
+    int cursor = 0;
+    tulle_status status = TULLE_OK;
+    (void)nthreads;
+    for (int64_t g = 0; g < schedule->nblocks; g++) {
+        const tulle__row_block *block = &schedule->block[g];
+        for (; w < block->last_wait && status == TULLE_OK; w++) status = await(p, thread, block, w, &busy);
+        if (status == TULLE_OK && solver->unvalidated)
+            status = tulle__triangle_peek_rows(t, block->at, block->count, &cursor);
+        if (status != TULLE_OK) {
+            __atomic_store_n(&solver->stop, 1, __ATOMIC_RELEASE);
+            return status;
+        }
+        if (is_virtual) tulle__kernel_begin(solver->comm);
+        if (schedule->dense)
+            schedule->dense->solve(schedule->panels, solver->context->kernels, g, p->lines);
+        else
+            solve_block(p, schedule, block, &task);
+        if (is_virtual) {
+            int64_t entries = schedule->dense ? schedule->dense->values(schedule->panels, g) : entries_of(block, &task);
+            tulle__work done = work_of(p, block->count, entries);
+            done.resident = g > 0;
+            done.hops = schedule->dense ? block->count : chain_of(block, &task);
+            tulle__kernel_end(solver->comm, &done);
+        }
+        if (solver->unvalidated) { /* when rows are near: looking at them first would keep memory waiting */
+            status = tulle__triangle_validate_rows(t, block->at, block->count, &cursor);
+            if (status != TULLE_OK) return status; /* a serial solve: nobody waits */
+        }
+        publish(p, schedule, block);
+    }
+    int64_t end = tulle__now(solver->comm);
+    p->times[thread].compute_ns += end - start - (p->times[thread].wait_ns - waited);
+    tulle__busy_end(&busy, end);
+    return TULLE_OK;
+}
+
+tulle_status tulle__solver_sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
+{
+    int permuted = tulle__method_of(solver->now->method)->permutes;
+    tulle_tile b = tulle__tile_in_place(B, 0, 0);
+    tulle_own_tile x = tulle__own_tile_in_place(X, 0, 0);
+    tulle_own_tile own = permuted ? tulle__own_tile_in_place(solver->lines, 0, 0) : x;
+    const tulle__sweep_lines lines = {.cols = X->layout->n,
+        .b = b.val,
+        .ldb = b.order == TULLE_ROW_MAJOR ? b.ld : 1,
+        .x = own.val,
+        .ldx = own.order == TULLE_ROW_MAJOR ? own.ld : 1,
+        .out = permuted ? x.val : NULL,
+        .ldo = x.order == TULLE_ROW_MAJOR ? x.ld : 1};
+    struct sweep p = {.solver = solver, .lines = &lines, .epoch = ++solver->epoch, .times = times};
+    __atomic_store_n(&solver->stop, 0, __ATOMIC_RELEASE);
+    if (solver->mine == 1) return work(&p, 0, 1);
+    return tulle__pool_run(solver->context->pool, work, &p);
+}

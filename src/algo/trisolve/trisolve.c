@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/trisolve/method.h"
+
+#include <string.h>
+
+#include "algo/option_values.h"
+#include "algo/trisolve/method_schedule.h"
+#include "algo/trisolve/right_hand_sides.h"
+#include "base/error.h"
+
+/* Private memory only: what is left goes with the team. */
+static void drop(tulle_trisolve *solver)
+{
+    for (int a = 0; a < TULLE__CANDIDATES; a++) tulle__method_schedule_fini(&solver->candidate[a]);
+    if (solver->words.length) tulle__heap_give(solver->comm->pe->control, &solver->words);
+    tulle__levels_fini(&solver->levels);
+    tulle__triangle_fini(&solver->triangle);
+    tulle__free(solver->word);
+    tulle__free(solver->row);
+    tulle__free(solver);
+}
+
+static void drop_owned(tulle__owned *object)
+{
+    drop((tulle_trisolve *)object);
+}
+
+/* Collective. */
+static void free_matrices(tulle_trisolve *solver)
+{
+    tulle_mat_free(solver->stage_B);
+    tulle_mat_free(solver->stage_X);
+    tulle_mat_free(solver->lines);
+    tulle_mat_free(solver->triangle.own);
+}
+
+void tulle_trisolve_free(tulle_trisolve *solver)
+{
+    if (!solver) return;
+    tulle__pe_disown(&solver->owned);
+    tulle__solver_free(solver);
+}
+
+/* Where all workers count their rows. */
+static tulle_status connect(tulle_trisolve *solver)
+{
+    tulle_comm *comm = solver->comm;
+    tulle__place *place = NULL;
+    size_t line = 64, bytes = line * (size_t)solver->each;
+    tulle_status status = tulle__alloc((size_t)comm->size, sizeof *place, "places of words", &place);
+    if (status == TULLE_OK)
+        status = tulle__alloc((size_t)solver->workers, sizeof *solver->word, "words", &solver->word);
+    if (status == TULLE_OK) status = tulle__heap_take(comm->pe->control, bytes, "words of progress", &solver->words);
+    if (status == TULLE_OK) memset(tulle__direct(comm, &solver->words), 0, bytes);
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_TRY(tulle_comm_allgather(comm, &solver->words, sizeof solver->words, place));
+    for (int w = 0; w < solver->workers && solver->mine; w++) {
+        char *words = tulle__direct(comm, &place[w / solver->each]);
+        solver->word[w] = (uint64_t *)(void *)(words + line * (size_t)(w % solver->each));
+    }
+out:
+    tulle__free(place);
+    return status;
+}
+
+/* A timeline's rows of the workers, of which each has one thread that writes to it. */
+static tulle_status open_rows(tulle_trisolve *solver)
+{
+    tulle__timeline *timeline = solver->comm->pe->timeline;
+    if (!timeline) return TULLE_OK;
+    tulle_status status =
+        tulle__alloc_zero((size_t)solver->each, sizeof *solver->row, "rows of a timeline", &solver->row);
+    for (int t = 0; t < solver->each && status == TULLE_OK; t++)
+        status = tulle__timeline_thread(timeline, t, &solver->row[t]);
+    return status;
+}
+
+static tulle_status check_operand(const tulle_mat *T)
+{
+    if (T->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "a triangular solve wants a sparse matrix");
+    if (T->layout->m != T->layout->n)
+        return tulle__fail(TULLE_ERR_ARG, "a triangle is square, this matrix is %lld x %lld", (long long)T->layout->m,
+            (long long)T->layout->n);
+    if (T->layout->m > INT32_MAX - 1)
+        return tulle__fail(
+            TULLE_ERR_OVERFLOW, "%lld rows: at most %d can be solved with", (long long)T->layout->m, INT32_MAX - 1);
+    return tulle__wants_values(T->comm, "a triangular solve");
+}
+
+/* Collective. */
+void tulle__solver_free(tulle_trisolve *solver)
+{
+    if (!solver) return;
+    free_matrices(solver);
+    drop(solver);
+}
+
+/* Without the agreement at the end. */
+static tulle_status analyse(const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
+{
+    tulle_comm *comm = T->comm;
+    tulle_trisolve *solver = NULL;
+    const tulle__dealing *dealing = tulle__method_of(options->method)->dealing;
+    tulle_status status = tulle__alloc_zero(1, sizeof *solver, "a solver", &solver);
+    if (status == TULLE_OK) {
+        *out = solver;
+        solver->comm = comm;
+        solver->options = *options;
+        solver->each = tulle__is_virtual(comm) || dealing ? 1 : comm->pe->threads;
+        status = tulle__context_get(comm, &solver->context);
+        if (status == TULLE_OK) status = open_rows(solver);
+    }
+    TULLE_TRY(tulle_comm_agree(comm, status));
+    TULLE_TRY(tulle__triangle_init(T, &solver->options, dealing, &solver->triangle));
+    int all = solver->triangle.reach != TULLE__ROWS_GATHERED;
+    solver->workers = all ? solver->each * comm->size : solver->each;
+    solver->mine = all || comm->rank == 0 ? solver->each : 0;
+    solver->unvalidated = tulle__solver_is_brief(&solver->options);
+    if (solver->unvalidated)
+        tulle__triangle_skip_validation(&solver->triangle);
+    else
+        TULLE_TRY(tulle__triangle_validate(&solver->triangle));
+    if (!dealing) TULLE_TRY(connect(solver));
+    TULLE_TRY(tulle__solver_choose(solver));
+    for (int a = 0; a < solver->ncandidates; a++) TULLE_TRY(tulle__method_schedule_make(solver, &solver->candidate[a]));
+    tulle__levels_fini(&solver->levels);
+    solver->now = &solver->candidate[solver->ncandidates - 1];
+    status = TULLE_OK;
+out:
+    return status;
+}
+
+tulle_status tulle__solver_analyse(const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver)
+{
+    *solver = NULL;
+    tulle_status status = tulle_comm_agree(T->comm, analyse(T, options, solver));
+    if (status == TULLE_OK) return TULLE_OK;
+    tulle__solver_free(*solver);
+    *solver = NULL;
+    return status;
+}
+
+tulle_status tulle_trisolve_new(const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
+{
+    tulle_trisolve_options copy;
+    if (TULLE__NULL(T) || TULLE__NULL_AS(out, "solver") || TULLE__OPTIONS(options, &copy) ||
+        TULLE__SOLVE_WRONG(options) || TULLE__SIDE_WRONG(options))
+        return tulle__refuse(T ? T->comm : NULL);
+    tulle_trisolve *solver = NULL;
+    tulle_comm *comm = T->comm;
+    int64_t start = tulle__now(comm);
+    tulle_status status = tulle_comm_agree(comm, check_operand(T));
+    if (status == TULLE_OK) status = tulle__mat_order(T);
+    if (status == TULLE_OK) status = tulle__solver_analyse(T, options, &solver);
+    if (options->method == TULLE_TRISOLVE_AUTO) status = tulle__solver_weigh_push(T, options, status, &solver);
+    if (status == TULLE_OK) {
+        int64_t analysis = 0;
+        tulle__part_end(comm, "analyse", start, &analysis);
+        solver->analysis_seconds = (double)analysis * 1e-9;
+        status = tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 1, &solver->analysis_seconds));
+    }
+    if (status != TULLE_OK) tulle__solver_free(solver);
+    if (status != TULLE_OK) return status;
+    tulle__pe_own(comm->pe, &solver->owned, drop_owned);
+    *out = solver;
+    return TULLE_OK;
+}
+
+tulle_status tulle_trisolve_layout(const tulle_trisolve *solver, tulle_gidx cols, tulle_layout **layout)
+{
+    if (TULLE__NULL(solver) || TULLE__NEGATIVE(cols) || TULLE__NULL(layout)) return TULLE_ERR_ARG;
+    return tulle__triangle_rhs_layout(&solver->triangle, cols, layout);
+}
+
+static tulle_status check_sides(const tulle_trisolve *solver, const tulle_mat *B, const tulle_mat *X)
+{
+    const tulle__triangle *t = &solver->triangle;
+    if (B->kind != TULLE_DENSE || X->kind != TULLE_DENSE || B->type != t->T->type || X->type != t->T->type)
+        return tulle__fail(
+            TULLE_ERR_ARG, "B and X are dense and of the triangle's type, %s", tulle_type_name(t->T->type));
+    if (B->layout->m != t->n || X->layout->m != t->n || B->layout->n != X->layout->n)
+        return tulle__fail(TULLE_ERR_ARG, "a triangle of %lld rows, B %lld x %lld, X %lld x %lld", (long long)t->n,
+            (long long)B->layout->m, (long long)B->layout->n, (long long)X->layout->m, (long long)X->layout->n);
+    if (t->T->structure != t->structure)
+        return tulle__fail(TULLE_ERR_STATE, "the triangle has another structure than when it was analysed");
+    return TULLE_OK;
+}
+
+/* Seconds of all workers. */
+static tulle_status spread(tulle_trisolve *solver, const tulle__solve_times *times, tulle_trisolve_report *report)
+{
+    double most[3] = {report->seconds, 0, 0}, sum[2] = {0, 0};
+    for (int w = 0; w < solver->mine; w++) {
+        double compute = (double)times[w].compute_ns * 1e-9, wait = (double)times[w].wait_ns * 1e-9;
+        if (compute > most[1]) most[1] = compute;
+        if (wait > most[2]) most[2] = wait;
+        sum[0] += compute;
+        sum[1] += wait;
+    }
+    tulle_status status = tulle_comm_reduce_real(solver->comm, TULLE_MAX, 3, most);
+    if (status == TULLE_OK) status = tulle_comm_reduce_real(solver->comm, TULLE_SUM, 2, sum);
+    report->seconds = most[0];
+    report->compute = (tulle_imbalance){most[1], sum[0] / solver->workers};
+    report->wait = (tulle_imbalance){most[2], sum[1] / solver->workers};
+    return status;
+}
+
+static tulle_status make_report(
+    tulle_trisolve *solver, tulle_gidx cols, const tulle__solve_times *times, tulle_trisolve_report *report)
+{
+    const tulle__method_schedule *now = solver->now;
+    const tulle__method *method = tulle__method_of(now->method);
+    int64_t counts[6] = {0, 0, 0, 0, tulle__page_faults(solver->comm), 0};
+    counts[4] -= solver->faults;
+    tulle_status status = spread(solver, times, report);
+    for (int w = 0; w < solver->mine; w++) {
+        counts[0] += 2 * now->worker[w].nnz + (solver->triangle.unit ? 0 : now->worker[w].nrows);
+        counts[1] += now->worker[w].nwaits;
+        counts[2] += times[w].messages;
+        counts[3] += times[w].polls;
+    }
+    for (int a = 0; a < solver->ncandidates; a++) counts[5] += solver->candidate[a].bytes;
+    if (status == TULLE_OK) status = tulle_comm_reduce_int(solver->comm, TULLE_SUM, 6, counts);
+    report->flops = counts[0] * cols;
+    report->waits = counts[1];
+    report->messages = counts[2];
+    report->polls = counts[3];
+    report->faults = counts[4];
+    report->tasks = solver->triangle.tasks;
+    report->workers = method->alone ? 1 : solver->workers;
+    report->levels = now->levels;
+    report->supernodes = now->panels;
+    report->chunk = now->chunk;
+    report->analysis_seconds = solver->analysis_seconds;
+    report->bytes = (size_t)counts[5];
+    report->method = now->method;
+    report->trial = solver->ncandidates > 1 && cols > 0;
+    report->reproducible = method->reproducible;
+    return status;
+}
+
+static tulle_status solve(tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle__solve_times *times)
+{
+    tulle_status status = TULLE_OK;
+    const tulle_mat *b = B;
+    tulle_mat *x = X;
+    int64_t start, moving = 0, waiting = 0;
+    const tulle__method *method = tulle__method_of(solver->now->method);
+    int64_t suit[2] = {tulle__rhs_suit(solver, B), tulle__rhs_suit(solver, X)};
+    if (method->open) TULLE_TRY(method->open(solver, X->layout->n));
+    /* all have come: B may be read; agreed, as what follows agrees by itself */
+    TULLE_TRY(tulle_comm_agree(solver->comm, tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)));
+    if (method->permutes) TULLE_TRY(tulle__rhs_stage(solver, X->layout->n, &solver->lines));
+    if (!suit[0]) {
+        start = tulle__now(solver->comm);
+        TULLE_TRY(tulle__rhs_bring(solver, B));
+        tulle__part_end(solver->comm, "bring B", start, &moving);
+        b = solver->stage_B;
+    }
+    if (!suit[1]) {
+        TULLE_TRY(tulle__rhs_stage(solver, X->layout->n, &solver->stage_X));
+        x = solver->stage_X;
+    }
+    if (solver->mine) status = method->sweep(solver, b, x, times);
+    start = tulle__now(solver->comm);
+    TULLE_TRY(tulle_comm_agree(solver->comm, status));
+    tulle__part_end(solver->comm, "wait for PEs", start, &waiting);
+    if (x != X) {
+        start = tulle__now(solver->comm);
+        TULLE_TRY(tulle__rhs_take(solver, X));
+        tulle__part_end(solver->comm, "return X", start, &moving);
+    }
+out:
+    return status;
+}
+
+tulle_status tulle_trisolve_execute(
+    tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle_trisolve_report *report)
+{
+    if (TULLE__NULL(solver) || TULLE__NULL(B) || TULLE__NULL(X))
+        return tulle__refuse(solver ? solver->comm : B ? B->comm : X ? X->comm : NULL);
+    tulle__solve_times *times = NULL;
+    solver->faults = tulle__page_faults(solver->comm);
+    int64_t start = tulle__now(solver->comm);
+    tulle_status status = check_sides(solver, B, X);
+    if (status == TULLE_OK) status = tulle__alloc_zero((size_t)solver->each, sizeof *times, "times of workers", &times);
+    status = tulle_comm_agree(solver->comm, status);
+    if (status == TULLE_OK && X->layout->n && solver->triangle.n) status = solve(solver, B, X, times);
+    tulle_trisolve_report made = {.seconds = (double)(tulle__now(solver->comm) - start) * 1e-9};
+    if (status == TULLE_OK) status = make_report(solver, X->layout->n, times, &made);
+    tulle__free(times);
+    status = tulle_comm_agree(solver->comm, status);
+    if (status != TULLE_OK) return status;
+    solver->unvalidated = 0;
+    tulle__solver_tried(solver, X->layout->n, made.seconds);
+    if (report) *report = made;
+    return TULLE_OK;
+}
+
+tulle_status tulle_trisolve_update(tulle_trisolve *solver)
+{
+    if (TULLE__NULL(solver)) return TULLE_ERR_ARG;
+    tulle__triangle *t = &solver->triangle;
+    tulle_status status = TULLE_OK;
+    if (t->T->structure != t->structure)
+        status = tulle__fail(TULLE_ERR_STATE, "the triangle has another structure than when it was analysed");
+    TULLE_TRY(tulle_comm_agree(solver->comm, status));
+    TULLE_TRY(tulle__triangle_renew(t));
+    TULLE_TRY(tulle__triangle_validate(t)); /* and all have come */
+    solver->unvalidated = 0;
+    for (int a = 0; a < solver->ncandidates && status == TULLE_OK; a++)
+        status = tulle__method_schedule_renew(solver, &solver->candidate[a]);
+out:
+    return tulle_comm_agree(solver->comm, status);
+}
+
+tulle_trisolve_method tulle_trisolve_method_of(const tulle_trisolve *solver)
+{
+    if (TULLE__NULL(solver)) return TULLE_TRISOLVE_AUTO;
+    return solver->now->method;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/trisolve/worker_schedule.h"
+
+#include <string.h>
+
+#include "base/error.h"
+
+void tulle__worker_schedule_fini(tulle__worker_schedule *schedule)
+{
+    tulle__free(schedule->block);
+    tulle__free(schedule->wait);
+    tulle__free(schedule->inverse);
+    tulle__free(schedule->rowptr);
+    tulle__free(schedule->colind);
+    tulle__free(schedule->val);
+    tulle__free(schedule->seen);
+    if (schedule->dense) schedule->dense->free(schedule->panels);
+    tulle__worker_schedule_end(schedule);
+    *schedule = (tulle__worker_schedule){.worker = schedule->worker};
+}
+
+size_t tulle__worker_schedule_bytes(const tulle__worker_schedule *schedule, tulle_type type)
+{
+    size_t bytes =
+        (size_t)schedule->room * sizeof *schedule->block + (size_t)schedule->wait_room * sizeof *schedule->wait;
+    if (schedule->dense && schedule->panels) bytes += schedule->dense->bytes(schedule->panels);
+    if (schedule->inverse) bytes += (size_t)schedule->nrows * tulle_type_size(type);
+    if (schedule->rowptr)
+        bytes += ((size_t)schedule->nrows + 1) * sizeof *schedule->rowptr +
+                 (size_t)schedule->nnz * (sizeof *schedule->colind + tulle_type_size(type));
+    return bytes;
+}
+
+tulle_status tulle__worker_schedule_begin(tulle__worker_schedule *schedule, int worker, int workers)
+{
+    tulle_status status;
+    *schedule = (tulle__worker_schedule){.worker = worker, .workers = workers};
+    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *schedule->known, "rows known to be solved", &schedule->known));
+    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *schedule->need, "rows needed", &schedule->need));
+    TULLE_TRY(tulle__alloc_zero((size_t)workers, sizeof *schedule->seen, "rows seen to be solved", &schedule->seen));
+out:
+    return status;
+}
+
+void tulle__worker_schedule_end(tulle__worker_schedule *schedule)
+{
+    tulle__free(schedule->known);
+    tulle__free(schedule->need);
+    schedule->known = schedule->need = NULL;
+}
+
+int tulle__worker_schedule_must_wait(const tulle__worker_schedule *schedule)
+{
+    for (int w = 0; w < schedule->workers; w++)
+        if (schedule->need[w] > schedule->known[w]) return 1;
+    return 0;
+}
+
+static tulle_status add_wait(tulle__worker_schedule *schedule, int worker, int64_t rows)
+{
+    if (schedule->nwaits == INT32_MAX) return tulle__fail(TULLE_ERR_OVERFLOW, "more than %d waits", INT32_MAX);
+    if (schedule->nwaits == schedule->wait_room) {
+        int64_t room = schedule->wait_room ? 2 * schedule->wait_room : 64;
+        tulle_status status = tulle__realloc((size_t)room, sizeof *schedule->wait, "waits", &schedule->wait);
+        if (status != TULLE_OK) return status;
+        schedule->wait_room = room;
+    }
+    schedule->wait[schedule->nwaits++] = (tulle__solve_wait){worker, (int32_t)rows};
+    return TULLE_OK;
+}
+
+tulle_status tulle__worker_schedule_wait(tulle__worker_schedule *schedule)
+{
+    tulle_status status = TULLE_OK;
+    for (int w = 0; w < schedule->workers; w++) {
+        if (schedule->need[w] > schedule->known[w]) {
+            TULLE_TRY(add_wait(schedule, w, schedule->need[w]));
+            schedule->known[w] = schedule->need[w];
+        }
+        schedule->need[w] = 0;
+    }
+out:
+    return status;
+}
+
+tulle_status tulle__worker_schedule_add(tulle__worker_schedule *schedule, const tulle__row_block *block)
+{
+    tulle_status status = TULLE_OK;
+    if (schedule->nblocks == schedule->room) {
+        int64_t room = schedule->room ? 2 * schedule->room : 64;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *schedule->block, "blocks of rows", &schedule->block));
+        schedule->room = room;
+    }
+    schedule->nrows += block->count;
+    schedule->block[schedule->nblocks] = *block;
+    schedule->block[schedule->nblocks].done = schedule->nrows;
+    schedule->block[schedule->nblocks++].last_wait = (int32_t)schedule->nwaits;
+    return TULLE_OK;
+out:
+    return status;
+}
+
+/* n values of one size, the last one first if backwards. */
+static void copy_values(void *to, const void *from, int64_t n, size_t size, int backwards)
+{
+    if (!backwards)
+        memcpy(to, from, (size_t)n * size);
+    else if (size == sizeof(uint64_t))
+        for (int64_t k = 0; k < n; k++) ((uint64_t *)to)[k] = ((const uint64_t *)from)[n - 1 - k];
+    else
+        for (int64_t k = 0; k < n; k++) ((uint32_t *)to)[k] = ((const uint32_t *)from)[n - 1 - k];
+}
+
+static void invert(tulle_type type, const void *val, int64_t pivot, void *inverse, int64_t s)
+{
+    if (type == TULLE_F32)
+        ((float *)inverse)[s] = 1 / ((const float *)val)[pivot];
+    else
+        ((double *)inverse)[s] = 1 / ((const double *)val)[pivot];
+}
+
+tulle_status tulle__worker_schedule_refill(tulle__worker_schedule *schedule, const tulle__triangle *t)
+{
+    size_t size = tulle_type_size(t->T->type);
+    int cursor = 0;
+    if (schedule->dense) return schedule->dense->refill(schedule, t);
+    for (int64_t s = 0; s < schedule->nrows; s++) {
+        tulle__triangle_span span = tulle__triangle_at(t, schedule->row[s], &cursor);
+        if (!span.tile->nnz) continue;
+        copy_values((char *)schedule->val + (size_t)schedule->rowptr[s] * size,
+            (const char *)span.tile->val + (size_t)span.from * size, span.to - span.from, size, t->upper);
+        if (schedule->inverse)
+            invert(t->T->type, span.tile->val, t->upper ? span.from - 1 : span.to, schedule->inverse, s);
+    }
+    return TULLE_OK;
+}
+
+tulle_status tulle__worker_schedule_fill(tulle__worker_schedule *schedule, const tulle__triangle *t)
+{
+    if (!t->unit) {
+        tulle_status status =
+            tulle__alloc((size_t)schedule->nrows, tulle_type_size(t->T->type), "inverse pivots", &schedule->inverse);
+        if (status != TULLE_OK) return status;
+    }
+    return tulle__worker_schedule_refill(schedule, t);
+}
