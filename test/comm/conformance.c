@@ -6,6 +6,7 @@
 
 #include <tulle/team.h>
 
+#include "all_to_all.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/random.h"
@@ -435,7 +436,9 @@ int main(int argc, char **argv)
         tulle_body body;
     } tests[] = {{"collectives", test_collectives}, {"transfers", test_transfers}, {"vectors", test_vectors},
         {"words", test_words}, {"atomics", test_atomics}, {"queue", test_queue}, {"arena", test_arena},
-        {"split", test_split}, {"agree", test_agree}};
+        {"words", test_words}, {"atomics", test_atomics}, {"queue", test_queue},
+        {"messages between all PEs", test_all_to_all}, {"arena", test_arena}, {"split", test_split},
+        {"agree", test_agree}};
     for (int again = 0; again < 2; again++) {
         for (size_t t = 0; t < sizeof tests / sizeof *tests; t++) {
             status = tulle_team_run(team, tests[t].body, NULL);

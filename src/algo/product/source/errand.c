@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <string.h>
 
-#include "algo/product/source/mail.h"
 #include "base/error.h"
+#include "comm/alltoallv.h"
 
 /* A letter is a sequence of errands: this, row pointers, runs, column indices up to a multiple of 8 bytes. */
 struct head {
@@ -14,7 +14,7 @@ struct head {
 
 struct tulle__errands {
     tulle_comm *comm;
-    tulle__mail *mail;
+    tulle__alltoallv *mail;
     tulle__errand *errand;
     int64_t count;
 };
@@ -25,7 +25,7 @@ tulle_status tulle__errands_new(tulle_comm *comm, tulle__errands **out)
     tulle__errands *e = NULL;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "rows given away", &e));
     e->comm = comm;
-    TULLE_TRY(tulle__mail_new(comm, &e->mail));
+    TULLE_TRY(tulle__alltoallv_new(comm, &e->mail));
     *out = e;
     return TULLE_OK;
 out:
@@ -35,13 +35,13 @@ out:
 
 void tulle__errands_settle(tulle__errands *e)
 {
-    tulle__mail_settle(e->mail);
+    tulle__alltoallv_release(e->mail);
 }
 
 void tulle__errands_free(tulle__errands *e)
 {
     if (!e) return;
-    tulle__mail_free(e->mail);
+    tulle__alltoallv_free(e->mail);
     tulle__free(e->errand);
     tulle__free(e);
 }
@@ -74,7 +74,7 @@ tulle_status tulle__errands_give(
     char *text;
     /* runs are at most rows: written there first, and counted */
     struct head head = {.i = i, .j = j, .k = k, .rows = cut->rows, .nnz = cut->given, .nruns = cut->rows};
-    tulle_status status = tulle__mail_room(e->mail, to, (size_t)words_of(&head) * sizeof(int64_t), &text);
+    tulle_status status = tulle__alltoallv_room(e->mail, to, (size_t)words_of(&head) * sizeof(int64_t), &text);
     if (status != TULLE_OK) return status;
     int64_t *rowptr = (int64_t *)(void *)(text + sizeof head), *run = rowptr + cut->rows + 1;
     head.nruns = find_runs(A, cut, run);
@@ -87,7 +87,7 @@ tulle_status tulle__errands_give(
         memcpy(colind + rowptr[g], A->colind + from, (size_t)count * sizeof *colind);
         rowptr[g + 1] = rowptr[g] + count;
     }
-    tulle__mail_written(e->mail, to, (size_t)words_of(&head) * sizeof(int64_t));
+    tulle__alltoallv_written(e->mail, to, (size_t)words_of(&head) * sizeof(int64_t));
     return TULLE_OK;
 }
 
@@ -97,7 +97,7 @@ static int64_t read_letters(const tulle__errands *e, tulle__errand *errand)
     int64_t count = 0;
     for (int r = 0; r < e->comm->size; r++) {
         size_t bytes;
-        const char *at = tulle__mail_read(e->mail, r, &bytes), *end = at + bytes;
+        const char *at = tulle__alltoallv_from(e->mail, r, &bytes), *end = at + bytes;
         for (; at < end; count++) {
             struct head h;
             memcpy(&h, at, sizeof h);
@@ -120,7 +120,7 @@ static int64_t read_letters(const tulle__errands *e, tulle__errand *errand)
 
 tulle_status tulle__errands_exchange(tulle__errands *e)
 {
-    tulle_status status = tulle__mail_exchange(e->mail);
+    tulle_status status = tulle__alltoallv_exchange(e->mail);
     if (status != TULLE_OK) return status;
     int64_t count = read_letters(e, NULL);
     status = tulle__alloc((size_t)count, sizeof *e->errand, "rows of others", &e->errand);
@@ -140,7 +140,7 @@ const tulle__errand *tulle__errands_at(const tulle__errands *e, int64_t n)
 
 size_t tulle__errands_held(const tulle__errands *e)
 {
-    return e ? sizeof *e + tulle__mail_bytes(e->mail) + (size_t)e->count * sizeof *e->errand : 0;
+    return e ? sizeof *e + tulle__alltoallv_bytes(e->mail) + (size_t)e->count * sizeof *e->errand : 0;
 }
 
 tulle_status tulle__errand_fetch(const tulle__errand *errand, const tulle_mat *A, tulle__fetch *fetch)

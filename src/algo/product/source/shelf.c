@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "algo/product/source/mail.h"
 #include "base/error.h"
 #include "base/planted.h"
+#include "comm/alltoallv.h"
 
 enum {
     TILES_MOST = 1 << 16, /* of B: everybody tells everybody which it needs */
@@ -47,7 +47,7 @@ struct tulle__shelves {
     size_t room;
     tulle__place words; /* of own shelves: the last execution in which it was filled */
     int words_taken;
-    tulle__mail *requests, *replies;
+    tulle__alltoallv *requests, *replies;
     uint64_t execution;
     int started, landed; /* in this one */
 };
@@ -64,8 +64,8 @@ tulle_status tulle__shelves_new(tulle_comm *comm, const tulle__operands *o, tull
     s->tiles = tiles > TILES_MOST ? 0 : (int)tiles;
     TULLE_TRY(tulle__alloc_zero((size_t)s->tiles, sizeof *s->asked, "shelves", &s->asked));
     TULLE_TRY(tulle__alloc_zero((size_t)s->tiles, sizeof *s->slot, "shelves", &s->slot));
-    TULLE_TRY(tulle__mail_new(comm, &s->requests));
-    TULLE_TRY(tulle__mail_new(comm, &s->replies));
+    TULLE_TRY(tulle__alltoallv_new(comm, &s->requests));
+    TULLE_TRY(tulle__alltoallv_new(comm, &s->replies));
     *out = s;
     return TULLE_OK;
 out:
@@ -77,8 +77,8 @@ void tulle__shelves_settle(tulle__shelves *s)
 {
     for (int t = 0; s->asked && t < s->tiles; t++) tulle__free(s->asked[t]);
     tulle__free(s->asked);
-    tulle__mail_free(s->requests);
-    tulle__mail_free(s->replies);
+    tulle__alltoallv_free(s->requests);
+    tulle__alltoallv_free(s->replies);
     s->asked = NULL;
     s->requests = s->replies = NULL;
 }
@@ -186,13 +186,13 @@ static tulle_status send_requests(tulle__shelves *s, const struct survey *survey
         struct request request = {t, tulle__tile_rows(B, t / s->N) / 64 + 1};
         size_t bits = (size_t)request.words * sizeof(uint64_t);
         char *at;
-        tulle_status status = tulle__mail_room(s->requests, to, sizeof request + bits, &at);
+        tulle_status status = tulle__alltoallv_room(s->requests, to, sizeof request + bits, &at);
         if (status != TULLE_OK) return status;
         memcpy(at, &request, sizeof request);
         memcpy(at + sizeof request, s->asked[t], bits);
-        tulle__mail_written(s->requests, to, sizeof request + bits);
+        tulle__alltoallv_written(s->requests, to, sizeof request + bits);
     }
-    return tulle__mail_exchange(s->requests);
+    return tulle__alltoallv_exchange(s->requests);
 }
 
 /* Calls take for each request of each PE. */
@@ -201,7 +201,7 @@ static tulle_status read_requests(
 {
     for (int r = 0; r < s->comm->size; r++) {
         size_t bytes;
-        const char *at = tulle__mail_read(s->requests, r, &bytes), *end = at + bytes;
+        const char *at = tulle__alltoallv_from(s->requests, r, &bytes), *end = at + bytes;
         while (at < end) {
             const struct request *request = (const struct request *)(const void *)at;
             const uint64_t *bits = (const uint64_t *)(const void *)(at + sizeof *request);
@@ -272,10 +272,10 @@ static tulle_status answer(tulle__shelves *s, int from, const struct request *r,
     const struct slot *slot = &s->slot[r->tile];
     if (!slot->block) return TULLE_OK;
     struct reply reply = {r->tile, slot->nnz, slot->number, s->own[slot->number].block, s->words};
-    tulle_status status = tulle__mail_room(s->replies, from, sizeof reply, &at);
+    tulle_status status = tulle__alltoallv_room(s->replies, from, sizeof reply, &at);
     if (status != TULLE_OK) return status;
     memcpy(at, &reply, sizeof reply);
-    tulle__mail_written(s->replies, from, sizeof reply);
+    tulle__alltoallv_written(s->replies, from, sizeof reply);
     return TULLE_OK;
 }
 
@@ -283,7 +283,7 @@ static void read_replies(tulle__shelves *s)
 {
     for (int r = 0; r < s->comm->size; r++) {
         size_t bytes;
-        const char *at = tulle__mail_read(s->replies, r, &bytes), *end = at + bytes;
+        const char *at = tulle__alltoallv_from(s->replies, r, &bytes), *end = at + bytes;
         for (; at < end; at += sizeof(struct reply)) {
             const struct reply *reply = (const struct reply *)(const void *)at;
             s->slot[reply->tile] = (struct slot){.block = tulle__direct(s->comm, &reply->block),
@@ -303,7 +303,7 @@ tulle_status tulle__shelves_exchange(tulle__shelves *s, const tulle_mat *B)
     TULLE_TRY(send_requests(s, &survey, B));
     TULLE_TRY(put_up_all(s, &survey, B));
     TULLE_TRY(read_requests(s, answer));
-    TULLE_TRY(tulle__mail_exchange(s->replies));
+    TULLE_TRY(tulle__alltoallv_exchange(s->replies));
     read_replies(s);
 out:
     tulle__free(survey.all);

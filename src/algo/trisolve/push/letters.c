@@ -4,53 +4,51 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "comm/alltoallv.h"
 
-/* The beginnings of each reader's part, and all letters behind them, where others can read them. */
-static tulle_status post(tulle_comm *comm, const tulle__letter *letter, const int64_t *first, tulle__place *block)
+static tulle_status write_lists(tulle__alltoallv *x, int size, const tulle__letter *letter, const int64_t *first)
 {
-    size_t head = ((size_t)comm->size + 1) * sizeof *first, count = (size_t)first[comm->size];
-    tulle_status status = tulle__heap_take(comm->pe->data, head + count * sizeof *letter, "letters", block);
-    if (status != TULLE_OK) return status;
-    char *at = tulle__direct(comm, block);
-    memcpy(at, first, head);
-    if (count) memcpy(at + head, letter, count * sizeof *letter);
+    for (int r = 0; r < size; r++) {
+        size_t bytes = (size_t)(first[r + 1] - first[r]) * sizeof *letter, padded = (bytes + 7) / 8 * 8;
+        char *at;
+        if (!bytes) continue;
+        tulle_status status = tulle__alltoallv_room(x, r, padded, &at);
+        if (status != TULLE_OK) return status;
+        memcpy(at, letter + first[r], bytes);
+        memset(at + bytes, 0, padded - bytes); /* less than one of the list: how many there are is known yet */
+        tulle__alltoallv_written(x, r, padded);
+    }
     return TULLE_OK;
 }
 
-/* Those of one PE, appended. */
-static tulle_status fetch(tulle_comm *comm, const tulle__place *place, tulle__letter **got, int64_t *count)
+static tulle_status read_lists(const tulle__alltoallv *x, int size, tulle__letter **got, int64_t *from)
 {
-    int64_t part[2];
-    int group = tulle__comm_group(comm);
-    size_t head = ((size_t)comm->size + 1) * sizeof *part;
-    tulle__get(comm, group, place, (uint64_t)comm->rank * sizeof *part, part, sizeof part);
-    tulle_status status = tulle__wait(comm, group);
-    int64_t more = part[1] - part[0];
-    if (status != TULLE_OK || !more) return status;
-    status = tulle__realloc((size_t)(*count + more), sizeof **got, "letters", got);
-    if (status != TULLE_OK) return status;
-    tulle__get(comm, group, place, head + (uint64_t)part[0] * sizeof **got, *got + *count, (size_t)more * sizeof **got);
-    *count += more;
-    return tulle__wait(comm, group);
+    size_t bytes;
+    from[0] = 0;
+    for (int r = 0; r < size; r++) {
+        (void)tulle__alltoallv_from(x, r, &bytes);
+        from[r + 1] = from[r] + (int64_t)(bytes / sizeof **got);
+    }
+    tulle_status status = tulle__alloc((size_t)from[size], sizeof **got, "lists of other PEs", got);
+    for (int r = 0; r < size && status == TULLE_OK; r++) {
+        const char *at = tulle__alltoallv_from(x, r, &bytes);
+        size_t count = (size_t)(from[r + 1] - from[r]);
+        if (count) memcpy(*got + from[r], at, count * sizeof **got);
+    }
+    return status;
 }
 
 tulle_status tulle__letters_exchange(
     tulle_comm *comm, const tulle__letter *letter, const int64_t *first, tulle__letter **got, int64_t *from)
 {
-    tulle__place block = {.length = 0}, *place = NULL;
-    int64_t count = 0;
-    tulle_status status = post(comm, letter, first, &block);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *place, "places", &place);
+    tulle__alltoallv *x = NULL;
+    tulle_status status = tulle__alltoallv_new(comm, &x);
+    if (status == TULLE_OK) status = write_lists(x, comm->size, letter, first);
     TULLE_TRY(tulle_comm_agree(comm, status));
-    status = tulle_comm_allgather(comm, &block, sizeof block, place);
-    for (int r = 0; r < comm->size && status == TULLE_OK; r++) {
-        from[r] = count;
-        status = fetch(comm, &place[r], got, &count);
-        from[r + 1] = count;
-    }
-    status = tulle_comm_agree(comm, status); /* nobody reads the blocks any more */
+    status = tulle__alltoallv_exchange(x);
+    if (status == TULLE_OK) status = read_lists(x, comm->size, got, from);
+    status = tulle_comm_agree(comm, status); /* nobody reads the messages any more */
 out:
-    if (block.length) tulle__heap_give(comm->pe->data, &block);
-    tulle__free(place);
+    tulle__alltoallv_free(x);
     return status;
 }
