@@ -93,7 +93,8 @@ def product_rows(threads):
             verb, _, cols = operation.partition(":")
             yield verb, operand, int(cols or 0)
 
-    made = [row("SpGEMM", *case, "f64", 1, threads) for case in cases("products.list") if case[0] == "spgemm"]
+    made = [row("SpGEMM", *case, "f64", 1, threads) for name in ("products.list", "clusters.list")
+            for case in cases(name) if case[0] == "spgemm"]
     # each pair of input and width once
     widths = list(dict.fromkeys([case for name in ("widths.list", "products.list") for case in cases(name)
                                  if case[0] == "spmm"]))

@@ -73,9 +73,11 @@ class House:
         return os.path.join(self.top, name)
 
     def files(self, *folders):
-        """Source files below these folders, as names from the top of the tree."""
+        """Source files below these folders, as names from the top of the tree, but for what bench/rivals installed and built."""
         for folder in folders:
             for where, _, names in sorted(os.walk(self.path(folder))):
+                if re.search(r"/(\.|build/)", os.path.relpath(where, self.top) + "/"):
+                    continue
                 for name in sorted(names):
                     if name.endswith(SOURCES):
                         yield os.path.relpath(os.path.join(where, name), self.top)

@@ -575,7 +575,7 @@ static void test_specs(void)
     int kinds = 0, sentences = 1;
     for (const char *sentence = NULL; tulle__generator_name(kinds, &sentence); kinds++)
         sentences = sentences && *sentence;
-    ok(kinds == 16 && sentences && !tulle__generator_name(-1, NULL), "%d generators, each with a sentence", kinds);
+    ok(kinds == 18 && sentences && !tulle__generator_name(-1, NULL), "%d generators, each with a sentence", kinds);
 }
 
 static tulle_status make_tile(const char *spec)

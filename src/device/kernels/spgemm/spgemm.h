@@ -90,8 +90,9 @@ typedef struct tulle__spgemm_space {
     uint64_t *bits, *summary; /* a bit a column; a bit a word of bits */
     int32_t *word;            /* room for the numbers of all words of bits */
     uint8_t *seen;            /* a byte a column */
-    int32_t *list;            /* columns of a row, as they appear; room as order */
-    int32_t *key;             /* hash table */
+    int32_t *list;            /* columns of a row, as they appear */
+    int64_t list_room;
+    int32_t *key; /* hash table */
     void *slot;
     int64_t hash_room;
     uint64_t *order, *order2; /* for sorting */
@@ -181,6 +182,7 @@ tulle_status tulle__spgemm_once(const tulle__spgemm_plan *plan, const tulle__spg
 tulle_status tulle__spgemm_space_segments(tulle__spgemm_space *space, int64_t count, size_t size);
 tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size);
 tulle_status tulle__spgemm_space_slots(tulle__spgemm_space *space, int64_t count, size_t size);
+tulle_status tulle__spgemm_space_list(tulle__spgemm_space *space, int64_t count); /* entries of a list */
 tulle_status tulle__spgemm_space_order(tulle__spgemm_space *space, int64_t count);
 tulle_status tulle__spgemm_space_runs(tulle__spgemm_space *space, int64_t count); /* contents are kept */
 /* For a stretch: count rows of B and as many of A's values; and count products. What was there before is gone. */

@@ -62,9 +62,10 @@ ROWS static void NAME(rank)(int32_t *list, int64_t count, int32_t *rank)
 }
 
 /* Listed columns with their sums to their places: the list's order, the ranks' or that of the sorted columns. */
-ROWS static void NAME(drain_list)(tulle__spgemm_space *space, int64_t count, int32_t *colind, T *val)
+ROWS static tulle_status NAME(drain_list)(tulle__spgemm_space *space, int64_t count, int32_t *colind, T *val)
 {
     const int32_t *list = space->list;
+    tulle_status status = TULLE_OK;
     T *dense = space->dense;
     uint8_t *seen = space->seen;
     if (space->plan->task->unsorted) {
@@ -86,6 +87,7 @@ ROWS static void NAME(drain_list)(tulle__spgemm_space *space, int64_t count, int
             seen[c] = 0;
         }
     } else {
+        TULLE_TRY(tulle__spgemm_space_order(space, count));
         for (int64_t e = 0; e < count; e++) space->order[e] = (uint64_t)(uint32_t)list[e] << 32;
         tulle__spgemm_sort(space, count);
         for (int64_t e = 0; e < count; e++) {
@@ -96,6 +98,8 @@ ROWS static void NAME(drain_list)(tulle__spgemm_space *space, int64_t count, int
             seen[c] = 0;
         }
     }
+out:
+    return status;
 }
 
 /* One row; counted only if colind is NULL. */
@@ -105,10 +109,10 @@ ROWS static tulle_status NAME(list_row)(
     int64_t most = NAME(bound)(row);
     tulle_status status;
     TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
-    TULLE_TRY(tulle__spgemm_space_order(space, most + 2 * NAME(LISTED_LANES)));
+    TULLE_TRY(tulle__spgemm_space_list(space, most + 2 * NAME(LISTED_LANES)));
     if (colind) {
         *nnz = NAME(fill_list)(space, row, 1);
-        NAME(drain_list)(space, *nnz, colind, val);
+        TULLE_TRY(NAME(drain_list)(space, *nnz, colind, val));
     } else {
         *nnz = NAME(fill_list)(space, row, 0);
         for (int64_t e = 0; e < *nnz; e++) space->seen[space->list[e]] = 0;

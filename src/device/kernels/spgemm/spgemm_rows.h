@@ -10,12 +10,15 @@
  * is first listed as segments, the rows of B it sums, which also tells its flops and the range of its columns. Then it
  * goes one of these ways:
  * - copy: one segment
- * - dense: an array as wide as C, and bits to be scanned, where these are few against the flops
+ * - dense: sums in an array as wide as C, and bits to be scanned, where these are few against the flops
+ * - listed: sums in such an array, where it stays in cache, and a list of columns, see spgemm_lists.h
  * - ordered: a small table whose slots follow the columns by linear interpolation, kept ordered while it is filled
- *   (linear probing sort, Gonnet and Munro 1984): it is drained sorted, without a sort. For uniform columns.
- * - hash: a multiplicative hash, then a sort: where the ordered table is crowded and C is wide.
+ *   (linear probing sort, Gonnet and Munro 1984): it is drained sorted, without a sort. For columns so random that
+ *   every sum in an array would miss the cache.
+ * - hash: a multiplicative hash, then a sort: where the ordered table is crowded and there is no room for an array.
  *
- * Values of a known structure go the same ways; into the ordered table its columns are put in one sweep beforehand.
+ * Values of a known structure go the same ways, without a list; into the ordered table its columns are put in one sweep
+ * beforehand.
  */
 
 #include "base/page_ahead.h"
@@ -291,8 +294,9 @@ ROWS static tulle__accumulator NAME(choose)(tulle__spgemm_space *space, const NA
 {
     const tulle__spgemm_plan *plan = space->plan;
     if (plan->knobs.accumulator) return plan->knobs.accumulator;
-    if (NAME(bound)(row) > 1 << 26 || (plan->dense && !plan->task->unsorted && NAME(words)(row) <= 4 * row->flops))
-        return TULLE__ACCUMULATOR_DENSE;
+    if (NAME(bound)(row) > 1 << 26) return TULLE__ACCUMULATOR_DENSE;
+    if (plan->dense && NAME(words)(row) <= 4 * row->flops)
+        return plan->task->unsorted ? NAME(instead)(space, scans) : TULLE__ACCUMULATOR_DENSE;
     if (scans ? plan->near : plan->near_values) return NAME(instead)(space, scans);
     if (space->crowded < 16) return TULLE__ACCUMULATOR_ORDERED;
     space->crowded--;

@@ -90,6 +90,16 @@ out:
     return status;
 }
 
+tulle_status tulle__spgemm_space_list(tulle__spgemm_space *space, int64_t count)
+{
+    if (count <= space->list_room) return TULLE_OK;
+    count = grown(space->list_room, count < 256 ? 256 : count);
+    space->list_room = 0;
+    tulle_status status = replace(&space->list, count, sizeof *space->list, "the columns of a row");
+    if (status == TULLE_OK) space->list_room = count;
+    return status;
+}
+
 tulle_status tulle__spgemm_space_order(tulle__spgemm_space *space, int64_t count)
 {
     if (count <= space->order_room) return TULLE_OK;
@@ -98,7 +108,6 @@ tulle_status tulle__spgemm_space_order(tulle__spgemm_space *space, int64_t count
     tulle_status status;
     TULLE_TRY(replace(&space->order, count, sizeof *space->order, "the columns of a row to be sorted"));
     TULLE_TRY(replace(&space->order2, count, sizeof *space->order2, "the columns of a row to be sorted"));
-    TULLE_TRY(replace(&space->list, count, sizeof *space->list, "the columns of a row"));
     space->order_room = count;
 out:
     return status;
