@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "algo/chain/band.h"
 
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
 enum { PARTS = 32, BANDS_MOST = 32, CHAIN_BANDS_MOST = 1024, GRAIN_LEAST = 64 };
 
 double tulle__operands_work(const tulle__operands *o, int i, int k, int j)
@@ -65,4 +70,31 @@ void tulle__band_rows(const tulle__csr *A, int nk, int bands, int64_t *row)
         }
         row[b] = low;
     }
+}
+
+tulle_status tulle__band_cut_for(tulle__band_cut *cut, int i, int nk, const int *k, int of, const tulle__csr *A)
+{
+    tulle_status status;
+    size_t bytes = (size_t)nk * sizeof *k;
+    if (cut->row && cut->i == i && cut->nk == nk && cut->of == of && memcmp(cut->k, k, bytes) == 0) return TULLE_OK;
+    int64_t *row = NULL;
+    int *those = NULL;
+    TULLE_TRY(tulle__alloc((size_t)of + 1, sizeof *row, "bands", &row));
+    TULLE_TRY(tulle__alloc((size_t)nk, sizeof *those, "bands", &those));
+    memcpy(those, k, bytes);
+    tulle__band_rows(A, nk, of, row);
+    tulle__band_cut_fini(cut);
+    *cut = (tulle__band_cut){.i = i, .nk = nk, .of = of, .k = those, .row = row};
+    return TULLE_OK;
+out:
+    tulle__free(row);
+    tulle__free(those);
+    return status;
+}
+
+void tulle__band_cut_fini(tulle__band_cut *cut)
+{
+    tulle__free(cut->k);
+    tulle__free(cut->row);
+    *cut = (tulle__band_cut){.row = NULL};
 }

@@ -33,4 +33,18 @@ int tulle__chain_bands(const tulle__operands *operands, int i, int j, int nk, co
  */
 void tulle__band_rows(const tulle__csr *A, int nk, int bands, int64_t *row);
 
+/*
+ * The bands that were cut last: jobs of one chain come one after the other. They belong to tiles A[i, k] for all k of
+ * the job: chains of one tile row may begin with the same k and go on with others, where B has empty tiles.
+ */
+typedef struct tulle__band_cut {
+    int i, nk, of;
+    int *k;       /* [nk] */
+    int64_t *row; /* [of + 1]; NULL: none was cut yet */
+} tulle__band_cut;
+
+/* cut->row becomes that of `of` bands of tiles A, which are A[i, k[0]], ..., A[i, k[nk - 1]]. Local. */
+tulle_status tulle__band_cut_for(tulle__band_cut *cut, int i, int nk, const int *k, int of, const tulle__csr *A);
+void tulle__band_cut_fini(tulle__band_cut *cut);
+
 #endif

@@ -117,7 +117,7 @@ static void end(tulle__exec *x)
     tulle__free(x->slice);
     tulle__free(x->dense_pair);
     tulle__free(x->pair);
-    tulle__free(x->cut.row);
+    tulle__band_cut_fini(&x->cut);
     tulle__inbox_fini(&x->inbox);
 }
 

@@ -3,6 +3,7 @@
 #ifndef TULLE_PRODUCT_EXECUTE_H
 #define TULLE_PRODUCT_EXECUTE_H
 
+#include "algo/chain/band.h"
 #include "algo/product/partial.h"
 #include "algo/product/plan/plan.h"
 #include "algo/product/schedule.h"
@@ -34,12 +35,8 @@ typedef struct tulle__exec {
     tulle__spmm_pair *dense_pair; /* [group] */
     tulle__spgemm_pair *pair;     /* [room] */
     int pair_room;
-    void **slice; /* [group]: the current columns of B */
-    /* where the bands of the job that was cut last begin (band.h) */
-    struct {
-        int i, k, nk, of;
-        int64_t *row;
-    } cut;
+    void **slice;        /* [group]: the current columns of B */
+    tulle__band_cut cut; /* the bands of the job that was cut last */
     int64_t compute_ns, communicate_ns, wait_ns, multiplications, stolen, probes;
     double largest; /* multiplications of a unit */
 } tulle__exec;

@@ -26,15 +26,9 @@ static tulle_status rows_of_job(tulle__exec *x, const tulle__job *job, tulle_gid
     *first = 0;
     *rows = job->errand ? job->errand->rows : tulle__tile_rows(x->plan->operands.C, job->i);
     if (!job->of) return TULLE_OK;
-    if (!x->cut.row || x->cut.i != job->i || (x->cut.k != job->k[0] && !TULLE__PLANTED(stale_bands)) ||
-        x->cut.nk != job->nk || x->cut.of != job->of) {
-        TULLE_TRY(tulle__realloc((size_t)job->of + 1, sizeof *x->cut.row, "bands", &x->cut.row));
-        x->cut.i = job->i;
-        x->cut.k = job->k[0];
-        x->cut.nk = job->nk;
-        x->cut.of = job->of;
-        tulle__band_rows(x->a, job->nk, job->of, x->cut.row);
-    }
+    /* planted: bands of other tiles A */
+    const int *k = TULLE__PLANTED(stale_bands) && x->cut.row && x->cut.nk == job->nk ? x->cut.k : job->k;
+    TULLE_TRY(tulle__band_cut_for(&x->cut, job->i, job->nk, k, job->of, x->a));
     *first = x->cut.row[job->band];
     *rows = x->cut.row[job->band + job->bands] - *first;
 out:
