@@ -29,11 +29,10 @@ extern "C" {
     X(STATIONARY_C, "stationary-c", "owners of C compute; tiles of A and B are fetched")                               \
     X(STATIONARY_A, "stationary-a", "owners of A compute; B is fetched, partial results travel to the owners of C")    \
     X(STATIONARY_B, "stationary-b", "owners of B compute; A is fetched, partial results travel to the owners of C")    \
-    X(STEAL_RANDOM_A, "steal-random-a", "as stationary-a; who is done takes any work that is left of others")          \
-    X(STEAL_LOCAL_A, "steal-local-a",                                                                                  \
-        "as stationary-a; who is done takes what it has a tile of at hand, then anything")                             \
+    X(STEAL_RANDOM_A, "steal-random-a", "as stationary-a; idle PEs steal any remaining work")                          \
+    X(STEAL_LOCAL_A, "steal-local-a", "as stationary-a; idle PEs steal work on tiles that they have, then any")        \
     X(STEAL_LOCAL_C, "steal-local-c",                                                                                  \
-        "as stationary-c; who is done takes rows of others' tiles of C, the nearest first")                            \
+        "as stationary-c; idle PEs steal rows of other PEs' tiles of C, the nearest first")                            \
     X(SUMMA, "summa", "bulk-synchronous: tiles of A and B are broadcast step by step to the owners of C")              \
     X(CANNON, "cannon", "bulk-synchronous: tiles of A and B are shifted around a square grid of PEs")
 

@@ -100,66 +100,6 @@ static void test_corners(void)
     matrix_fini(&A);
 }
 
-/* Whether row and col of nlpkkt are coupled, from their places alone: a control is a point of its face. */
-static int coupled(int64_t n, int64_t row, int64_t col)
-{
-    int64_t points = n * n * n, first = points + 6 * n * n;
-    if (row == col) return row < first;
-    if (row > col) return coupled(n, col, row);
-    if (row >= first || col < first) return 0;
-    int64_t p = col - first, x[3] = {p % n, p / n % n, p / n / n}, y[3], place = (row - points) % (n * n);
-    int axis = -1, end = 0;
-    if (row < points) {
-        y[0] = row % n, y[1] = row / n % n, y[2] = row / n / n;
-    } else {
-        axis = (int)((row - points) / (n * n) / 2), end = (int)((row - points) / (n * n) % 2);
-        y[axis] = end ? n - 1 : 0;
-        y[axis == 0] = place % n;
-        y[axis == 2 ? 1 : 2] = place / n;
-    }
-    int near = axis < 0 || x[axis] == y[axis];
-    for (int d = 0; d < 3; d++) near = near && llabs(x[d] - y[d]) <= 1;
-    return near;
-}
-
-static void test_nlpkkt(void)
-{
-    /* of the collection's matrices of these names */
-    static const struct {
-        int n;
-        int64_t rows, nnz;
-    } known[] = {{80, 1062400, 28192672}, {120, 3542400, 95117792}, {160, 8345600, 225422112},
-        {200, 16240000, 440225632}, {240, 27993600, 760648352}};
-    char spec[100];
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        tulle__generator *g = NULL;
-        tulle__generator_shape shape = {.nnz = 0};
-        snprintf(spec, sizeof spec, "nlpkkt:n=%d", known[i].n);
-        if (tulle__generator_open(spec, &g) == TULLE_OK) tulle__generator_get_shape(g, &shape);
-        ok(shape.m == known[i].rows && shape.n == known[i].rows && shape.nnz == known[i].nnz,
-            "%s: %" PRId64 " rows, %" PRId64 " entries", spec, shape.m, shape.nnz);
-        /* the strict lower part by the research note: two levels, the first as wide as the states and controls */
-        int64_t line = 3 * (int64_t)known[i].n - 2, lower = line * line * line + 6 * line * line;
-        ok((shape.nnz - lower * 2) + (int64_t)known[i].n * known[i].n * known[i].n == shape.m,
-            "%s: half of it off the diagonal is %" PRId64, spec, lower);
-        tulle__generator_close(g);
-    }
-    for (int n = 1; n <= 5; n++) {
-        matrix A;
-        snprintf(spec, sizeof spec, "nlpkkt:n=%d,values=ones", n);
-        int good = matrix_init(&A, spec, TULLE_F64) == TULLE_OK && symmetric(&A);
-        int64_t pairs = 0, found = 0;
-        for (int64_t r = 0; good && r < A.shape.m; r++)
-            for (int64_t c = 0; c < A.shape.m; c++) {
-                pairs += coupled(n, r, c);
-                found += coupled(n, r, c) && !isnan(entry(&A, r, c));
-            }
-        ok(good && found == pairs && pairs == A.entries.nnz, "%s: %" PRId64 " entries, each where two are coupled",
-            spec, pairs);
-        matrix_fini(&A);
-    }
-}
-
 static void test_values(void)
 {
     matrix A;
@@ -224,74 +164,6 @@ static void test_values(void)
     }
     for (int i = 0; i < 9; i++) whole = whole && (seen[i] > 0) == (i != 4);
     ok(whole, "integers are -4 .. 4 without 0");
-    matrix_fini(&A);
-}
-
-static void test_rmat(void)
-{
-    matrix A, B;
-    tulle_status status = matrix_init(&A, "rmat:scale=10,edgefactor=8,values=ones", TULLE_F64);
-    static const char *const relabelled = "rmat:scale=10,edgefactor=8,values=ones,relabel=on";
-    ok(status == TULLE_OK && matrix_init(&B, relabelled, TULLE_F64) == TULLE_OK && A.entries.nnz == B.entries.nnz,
-        "relabelling keeps the number of entries, %" PRId64 " of %" PRId64 " edges", A.entries.nnz, A.shape.edges);
-    /* pairing the edges' ends gives the map of labels; it must be one, and one to one */
-    static int64_t row[2][8192], col[2][8192], map[1024], inverse[1024];
-    for (int i = 0; i < 1024; i++) map[i] = inverse[i] = -1;
-    int one = tulle__generator_edges(A.g, 0, 8192, row[0], col[0]) == TULLE_OK &&
-              tulle__generator_edges(B.g, 0, 8192, row[1], col[1]) == TULLE_OK,
-        moved = 0;
-    for (int i = 0; one && i < 2 * 8192; i++) {
-        int64_t from = i % 2 ? row[0][i / 2] : col[0][i / 2], to = i % 2 ? row[1][i / 2] : col[1][i / 2];
-        if (map[from] < 0) map[from] = to;
-        if (inverse[to] < 0) inverse[to] = from;
-        one = map[from] == to && inverse[to] == from;
-        moved += from != to;
-    }
-    ok(one && moved > 16000, "relabelling is one to one");
-    int64_t top = A.rowptr[512], top_relabelled = B.rowptr[512];
-    ok(top > A.entries.nnz * 13 / 20 && llabs(2 * top_relabelled - B.entries.nnz) < B.entries.nnz / 2,
-        "relabelling spreads the weight: %" PRId64 ", then %" PRId64 " in the upper half", top, top_relabelled);
-    matrix_fini(&A);
-    matrix_fini(&B);
-
-    /* every label is met: dense edges over small graphs */
-    for (int scale = 0; scale <= 8; scale++) {
-        char spec[100];
-        tulle__generator *g = NULL, *h = NULL;
-        snprintf(spec, sizeof spec, "rmat:scale=%d,edgefactor=64,a=0.25,b=0.25,c=0.25,d=0.25", scale);
-        status = tulle__generator_open(spec, &g);
-        strcat(spec, ",relabel=on");
-        if (status == TULLE_OK) status = tulle__generator_open(spec, &h);
-        int64_t count = (int64_t)64 << scale, *r = malloc(4 * (size_t)count * sizeof *r), hit[256] = {0}, from[256];
-        one = r && status == TULLE_OK && tulle__generator_edges(g, 0, count, r, r + count) == TULLE_OK &&
-              tulle__generator_edges(h, 0, count, r + 2 * count, r + 3 * count) == TULLE_OK;
-        for (int64_t i = 0; one && i < 2 * count; i++) {
-            int64_t to = r[2 * count + i];
-            if (hit[to]++ == 0) from[to] = r[i];
-            one = from[to] == r[i];
-        }
-        for (int64_t i = 0; one && i < (int64_t)1 << scale; i++) one = hit[i] > 0;
-        ok(one, "relabelling of 2^%d is a bijection", scale);
-        free(r);
-        tulle__generator_close(g);
-        tulle__generator_close(h);
-    }
-    /* shares of the quadrants at the first level */
-    ok(matrix_init(&A, "rmat:scale=12", TULLE_F64) == TULLE_OK, "rmat");
-    static int64_t er[32768], ec[32768];
-    int64_t quadrant[4] = {0};
-    static const double share[] = {.57, .19, .19, .05};
-    ok(tulle__generator_edges(A.g, 0, 32768, er, ec) == TULLE_OK, "edges");
-    for (int i = 0; i < 32768; i++) quadrant[2 * (er[i] >> 11) + (ec[i] >> 11)]++;
-    for (int q = 0; q < 4; q++)
-        ok(fabs((double)quadrant[q] / 32768 - share[q]) < 0.02, "quadrant %d has %.3f", q, (double)quadrant[q] / 32768);
-    static int64_t pr[32768], pc[32768];
-    int same = 1;
-    for (int64_t e = 0; e < 32768; e += 4099) {
-        int64_t end = e + 4099 < 32768 ? e + 4099 : 32768;
-        same = same && tulle__generator_edges(A.g, e, end, pr + e, pc + e) == TULLE_OK;
-    }
-    ok(same && !memcmp(pr, er, sizeof pr) && !memcmp(pc, ec, sizeof pc), "edges in pieces");
     matrix_fini(&A);
 }
 
@@ -658,10 +530,8 @@ int main(int argc, char **argv)
     if (!part || !strcmp(part, "pattern")) {
         test_shapes();
         test_formulas();
-        test_nlpkkt();
         test_corners();
         test_values();
-        test_rmat();
         test_seeds();
         test_fingerprints();
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Work stealing (paper, 3.4): every PE, also the one whose work it is, reserves units before it multiplies them, so
- * that who is done can take what others have left.
+ * that idle PEs can take what others have left.
  *
  * The grid. The units of a PE - products of tiles or their bands, (i, k, j, band), or, by policy, bands of chains,
  * (i, j, band) - are its items (items.h), numbered in the order of its policy's chains; an item is a bit of a word in
