@@ -120,16 +120,16 @@ tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, t
 }
 
 tulle_status grid_census(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_layout *const l[3],
-    tulle_counting counting, int in_place, tulle_census **census)
+    tulle_counting counting, int in_place, tulle_counts **census)
 {
-    tulle_census_spec spec = {.a = l[0],
+    tulle_counts_spec spec = {.a = l[0],
         .b = l[1],
         .c = l[2],
         .pes = grid->pes,
         .type = grid->type,
         .counting = counting,
         .in_place = in_place};
-    return tulle_census_new(A, B, &spec, census);
+    return tulle_counts_new(A, B, &spec, census);
 }
 
 /* Seconds of the best, or of the algorithm, on the grid as it is; *seconds stays 0 if it does not suit. */
@@ -138,7 +138,7 @@ static tulle_status try_grid(const struct grid *grid, tulle_mat *A, tulle_mat *B
 {
     tulle_comm *comm = tulle_mat_comm(A);
     tulle_layout *l[3];
-    tulle_census *census = NULL;
+    tulle_counts *census = NULL;
     tulle_prediction p = {.suits = 0};
     tulle_status status = tulle_comm_agree(comm, grid_layouts(grid, tulle_mat_rows(A), tulle_mat_cols(A), n, l));
     if (status == TULLE_OK) status = grid_census(grid, A, B, l, TULLE_COUNT_FLOPS, 0, &census);
@@ -149,7 +149,7 @@ static tulle_status try_grid(const struct grid *grid, tulle_mat *A, tulle_mat *B
         status = tulle_comm_agree(comm, status);
     }
     *seconds = p.suits ? p.seconds : 0;
-    tulle_census_free(census);
+    tulle_counts_free(census);
     for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
     return status;
 }

@@ -74,9 +74,9 @@ struct roof roof_of(
         .stream = share * machine->stream,
         .network = machine->tier[far ? TULLE_OTHER_NODE : TULLE_SAME_NODE].bandwidth};
     double flops = (double)r->report.flops, entries = (double)r->nnz_c, p = pes;
-    roof.local = sparse ? tulle_roof_spgemm(machine, threads, type, entries > 0 ? flops / 2 / entries : 1)
-                        : tulle_roof_spmm(machine, threads, type, (double)r->m / p, (double)r->k, (double)r->nnz_a / p,
-                              (double)r->n);
+    roof.local = sparse ? tulle_roofline_spgemm(machine, threads, type, entries > 0 ? flops / 2 / entries : 1)
+                        : tulle_roofline_spmm(machine, threads, type, (double)r->m / p, (double)r->k,
+                              (double)r->nnz_a / p, (double)r->n);
     return roof;
 }
 

@@ -12,7 +12,7 @@ enum { REPS_MAX = 1000 };
 /* Of one PE: what a roofline plot is made of (paper rdma-spmm-spgemm, Figure 2). */
 struct roof {
     double peak, stream, network; /* flops a second; bytes a second from memory, over the network (0: not known) */
-    tulle_roof local;
+    tulle_roofline local;
 };
 
 struct result {

@@ -68,7 +68,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle__alloc_zero(ROOM, 1, "what is got", &to));
     TULLE_TRY(tulle__heap_take(comm->pe->data, ROOM, "what is got", &own));
     taken = 1;
-    memset(tulle__direct(comm, &own), 1, ROOM);
+    memset(tulle__mapped(comm, &own), 1, ROOM);
     TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, all));
     if (comm->rank == 0) TULLE_TRY(time_lists(comm, &all[comm->size - 1], to, range, arg));
     TULLE_TRY(tulle_comm_barrier(comm));

@@ -6,7 +6,7 @@
  * follows what each algorithm moves and how long it takes, for any number of PEs, without running them.
  *
  * Seconds of one PE:
- *   kernel     flops / min(peak, intensity x bandwidth, measured rate): tulle_roof_spmm, tulle_roof_spgemm
+ *   kernel     flops / min(peak, intensity x bandwidth, measured rate): tulle_roofline_spmm, tulle_roofline_spgemm
  *   transfer   latency + bytes / bandwidth of the tier between the two PEs
  *   asynchronous algorithms   max(transfers of all tiles, all kernels) + accumulation; under stealing units go to who
  *                             would otherwise be idle, one after the other
@@ -28,17 +28,17 @@ extern "C" {
 
 /* ---- rooflines, per PE ---- */
 
-typedef struct tulle_roof {
+typedef struct tulle_roofline {
     double intensity; /* flops a byte */
     double rate;      /* flops a second: the smaller of peak and intensity x bandwidth (the paper prints the larger) */
-} tulle_roof;
+} tulle_roofline;
 
 /*
  * Not collective. The local roof of SpMM of an m x k tile of nnz entries by n columns, values of w bytes, indices of 4,
  * row pointers of 8: 2 nnz n flops by nnz (w + 4) + 8 (m + 1) + w (m n + min(k, nnz) n) bytes; the paper's formula,
  * with only those rows of B that any entry asks for. threads: of the PE.
  */
-TULLE_API tulle_roof tulle_roof_spmm(
+TULLE_API tulle_roofline tulle_roofline_spmm(
     const tulle_machine *machine, int threads, tulle_type type, double m, double k, double nnz, double n);
 
 /*
@@ -46,15 +46,15 @@ TULLE_API tulle_roof tulle_roof_spmm(
  * Edelsohn, Azad 2020, as the paper uses it: cf / ((3 + 2 cf) b) multiplications a byte, b = w + 4 bytes an entry; 2
  * flops each.
  */
-TULLE_API tulle_roof tulle_roof_spgemm(const tulle_machine *machine, int threads, tulle_type type, double cf);
+TULLE_API tulle_roofline tulle_roofline_spgemm(const tulle_machine *machine, int threads, tulle_type type, double cf);
 
 /* Not collective. The roof of a PE that moves `bytes` for `flops`: the smaller of `local` and intensity x bandwidth. */
-TULLE_API tulle_roof tulle_roof_network(
+TULLE_API tulle_roofline tulle_roofline_network(
     const tulle_machine *machine, int pes, double local, double flops, double bytes);
 
 /* ---- counting ---- */
 
-typedef struct tulle_census tulle_census;
+typedef struct tulle_counts tulle_counts;
 
 typedef enum tulle_counting {
     TULLE_COUNT_FLOPS, /* multiplications of each unit exactly; entries of C estimated from some rows */
@@ -62,26 +62,26 @@ typedef enum tulle_counting {
 } tulle_counting;
 
 /* What a product would be: layouts of A, B and C as for tulle_product_new, for `pes` PEs that need not exist. */
-typedef struct tulle_census_spec {
+typedef struct tulle_counts_spec {
     const tulle_layout *a, *b, *c;
     int pes;
     tulle_type type;
     tulle_counting counting;
     bool in_place; /* every tile is read in place by every PE (then a partial result is that of a whole chain) */
-} tulle_census_spec;
+} tulle_counts_spec;
 
 /*
  * Collective over the comm of A. A and B are CSR in any layouts, of whole rows if entries of C are to be counted; each
  * PE counts the entries of A that it has; B NULL: dense. The matrices stay as they are. TULLE_ERR_LIMIT if there are
  * too many units to keep.
  */
-TULLE_API tulle_status tulle_census_new(
-    const tulle_mat *A, const tulle_mat *B, const tulle_census_spec *spec, tulle_census **census);
-TULLE_API void tulle_census_free(tulle_census *census);
+TULLE_API tulle_status tulle_counts_new(
+    const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *spec, tulle_counts **census);
+TULLE_API void tulle_counts_free(tulle_counts *census);
 
 /* Not collective. */
-TULLE_API double tulle_census_flops(const tulle_census *census);   /* 2 x multiplications */
-TULLE_API double tulle_census_entries(const tulle_census *census); /* of C; dense: m n */
+TULLE_API double tulle_counts_flops(const tulle_counts *census);   /* 2 x multiplications */
+TULLE_API double tulle_counts_entries(const tulle_counts *census); /* of C; dense: m n */
 
 /* ---- predicting ---- */
 
@@ -114,17 +114,17 @@ typedef struct tulle_prediction {
 } tulle_prediction;
 
 /* Not collective. options may be NULL. alg is not AUTO. */
-TULLE_API tulle_status tulle_predict(const tulle_census *census, const tulle_machine *machine,
+TULLE_API tulle_status tulle_predict(const tulle_counts *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_product_alg alg, tulle_prediction *prediction);
 
 /* Not collective: what AUTO becomes, the algorithm whose prediction is the shortest; within 2 % the first of the list.
  */
-TULLE_API tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine *machine,
+TULLE_API tulle_status tulle_predict_best(const tulle_counts *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_prediction *best);
 
 /* Not collective: what each PE multiplies and moves under alg, multiplications[pes] and bytes[pes]. UNSUPPORTED if it
  * does not suit. */
-TULLE_API tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine *machine,
+TULLE_API tulle_status tulle_predict_loads(const tulle_counts *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_product_alg alg, double *multiplications, double *bytes);
 
 #ifdef __cplusplus

@@ -85,7 +85,7 @@ typedef struct tulle_product_options {
        ordinary core and network, and nothing is predicted. The census is of the same layouts; NULL: entries are taken
        as if scattered evenly over each tile. Both are only used while the plan is made. */
     const struct tulle_machine *machine;
-    const struct tulle_census *census;
+    const struct tulle_counts *census;
 } tulle_product_options;
 
 typedef struct tulle_product tulle_product;

@@ -88,7 +88,7 @@ static tulle_status write_messages(tulle__alltoallv *x, struct envelope *envelop
     tulle_status status = tulle__heap_take(x->comm->pe->data, all, "an all-to-all", &x->block);
     if (status != TULLE_OK) return status;
     x->taken = 1;
-    char *block = tulle__direct(x->comm, &x->block);
+    char *block = tulle__mapped(x->comm, &x->block);
     for (int r = 0; r < x->comm->size; r++) {
         if (x->box[r].bytes) memcpy(block + envelope[r].at, x->box[r].text, x->box[r].bytes);
         envelope[r].place = x->block;

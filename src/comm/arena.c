@@ -53,7 +53,7 @@ tulle_status tulle__arena_new(tulle_comm *comm, size_t bytes, int panels, tulle_
     a->data_taken = 1;
     TULLE_TRY(tulle__heap_take(comm->pe->control, (size_t)panels * sizeof(uint64_t), "arena words", &a->words));
     a->words_taken = 1;
-    memset(tulle__direct(comm, &a->words), 0, (size_t)panels * sizeof(uint64_t));
+    memset(tulle__mapped(comm, &a->words), 0, (size_t)panels * sizeof(uint64_t));
     *arena = a;
     return TULLE_OK;
 out:
@@ -68,7 +68,7 @@ size_t tulle__arena_panel_bytes(const tulle__arena *arena)
 
 static int is_free(tulle__arena *arena, int panel)
 {
-    const uint64_t *word = tulle__direct(arena->comm, &arena->words);
+    const uint64_t *word = tulle__mapped(arena->comm, &arena->words);
     if (tulle__word_read(&word[panel]) != arena->sent[panel]) return 0;
     shrink(arena, panel);
     return 1;
@@ -82,7 +82,7 @@ tulle_status tulle__arena_take(tulle__arena *arena, tulle__serve serve, void *co
             if (!is_free(arena, index)) continue;
             arena->sent[index]++;
             *panel = (tulle__panel){.index = index,
-                .local = (char *)tulle__direct(arena->comm, &arena->data) + (size_t)index * arena->panel_bytes,
+                .local = (char *)tulle__mapped(arena->comm, &arena->data) + (size_t)index * arena->panel_bytes,
                 .place = arena->data,
                 .at = (uint64_t)index * arena->panel_bytes,
                 .ack = arena->words,
@@ -103,7 +103,7 @@ tulle_status tulle__arena_grow(tulle__arena *arena, size_t bytes, size_t written
     if (status != TULLE_OK) return status;
     arena->block[panel->index].taken = 1;
     panel->place = arena->block[panel->index].place = place;
-    panel->local = tulle__direct(arena->comm, &place);
+    panel->local = tulle__mapped(arena->comm, &place);
     panel->at = 0;
     return TULLE_OK;
 }

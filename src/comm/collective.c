@@ -254,7 +254,7 @@ static tulle_status gather_at_once(tulle_comm *comm, const char *mine, size_t by
     TULLE_TRY(tell(comm, tulle__alloc((size_t)comm->size, sizeof *offset, "places of blocks", &offset)));
     (void)tulle__heap_take(comm->pe->data, bytes * (size_t)comm->size, "gathered blocks", &block);
     TULLE_TRY(tulle__comm_share(comm, &block, offset));
-    struct scratch scratch = {.own = tulle__direct(comm, &block), .offset = offset, .length = block.length};
+    struct scratch scratch = {.own = tulle__mapped(comm, &block), .offset = offset, .length = block.length};
     TULLE_TRY(gather_counted(comm, mine, bytes, all, bytes, &scratch));
 out:
     /* who has all blocks has been written to for the last time */
@@ -286,7 +286,7 @@ tulle_status tulle__comm_exchange(tulle_comm *comm, const void *mine, size_t byt
     int size = comm->size, group = tulle__comm_group(comm);
     TULLE_TRY(tulle__alloc((size_t)size, sizeof *offset, "places of blocks", &offset));
     TULLE_TRY(tulle__heap_take(comm->pe->data, bytes * (size_t)size, "blocks for all", &block));
-    memcpy(tulle__direct(comm, &block), mine, bytes * (size_t)size);
+    memcpy(tulle__mapped(comm, &block), mine, bytes * (size_t)size);
     TULLE_TRY(tulle__comm_share(comm, &block, offset));
     for (int i = 0; i < size; i++) {
         int from = (comm->rank + i) % size;
@@ -318,7 +318,7 @@ tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *data, size_t
     uint64_t before = comm->collectives++;
     TULLE_TRY(tulle__heap_take(comm->pe->data, bytes, "broadcast buffer", &copy));
     taken = 1;
-    char *mine = tulle__direct(comm, &copy);
+    char *mine = tulle__mapped(comm, &copy);
     if (relative == 0) {
         memcpy(mine, data, bytes);
     } else {

@@ -233,7 +233,7 @@ void tulle__progress(tulle_comm *comm)
     comm->pe->link->ops->progress(comm->pe->link);
 }
 
-void *tulle__direct(tulle_comm *comm, const tulle__place *place)
+void *tulle__mapped(tulle_comm *comm, const tulle__place *place)
 {
     char *base = comm->pe->link->ops->direct(comm->pe->link, place->rank, place->segment);
     return base ? base + place->offset : NULL;

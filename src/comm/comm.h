@@ -21,7 +21,7 @@
 #include <tulle/team.h>
 
 #include "base/memory.h"
-#include "base/meter.h"
+#include "base/progress.h"
 #include "base/timeline.h"
 #include "comm/heap.h"
 #include "comm/link.h"
@@ -72,7 +72,7 @@ struct tulle__pe {
     tulle__owned owned;   /* head of a ring */
     int next_group;
     int setting_up; /* how many of tulle__set_up_begin are open */
-    tulle__meter meter;
+    tulle__progress_meter meter;
     tulle_comm comm; /* the whole team */
 };
 
@@ -97,7 +97,7 @@ static inline int tulle__comm_world(const tulle_comm *comm, int rank)
 }
 
 /* The meter of work that PE `rank` of the team tells of; NULL on other PEs, and in parts of a team. */
-static inline tulle__meter *tulle__comm_meter(tulle_comm *comm, int rank)
+static inline tulle__progress_meter *tulle__comm_progress_meter(tulle_comm *comm, int rank)
 {
     return comm == &comm->pe->comm && comm->rank == rank ? &comm->pe->meter : NULL;
 }
@@ -131,7 +131,7 @@ tulle_status tulle__put_signal(tulle_comm *comm, const tulle__place *place, uint
 void tulle__progress(tulle_comm *comm);
 
 /* A pointer to the place if loads and stores reach it, else NULL. */
-void *tulle__direct(tulle_comm *comm, const tulle__place *place);
+void *tulle__mapped(tulle_comm *comm, const tulle__place *place);
 
 /* A word of this PE's own control memory, as others see it change. */
 static inline uint64_t tulle__word_read(const uint64_t *word)

@@ -31,7 +31,7 @@ struct tulle__queue {
 
 static struct ring *ring_own(tulle__queue *queue)
 {
-    return tulle__direct(queue->comm, &queue->own);
+    return tulle__mapped(queue->comm, &queue->own);
 }
 
 static struct slot *slot_own(tulle__queue *queue, uint64_t index)

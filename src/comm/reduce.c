@@ -146,7 +146,7 @@ static tulle_status reduce_many(tulle_comm *comm, tulle_reduction how, int n, vo
     TULLE_TRY(tulle__alloc((size_t)n, 8, "values of a partner", &x.got));
     TULLE_TRY(tulle__heap_take(comm->pe->data, 2 * x.bytes, "values to be reduced", &block));
     TULLE_TRY(tulle__comm_share(comm, &block, x.offset));
-    x.mine = tulle__direct(comm, &block);
+    x.mine = tulle__mapped(comm, &block);
     memcpy(x.mine, value, x.bytes);
     before = comm->collectives++;
     comm->reductions++;

@@ -310,7 +310,7 @@ static tulle_status run_pe(void *arg, int rank, tulle__link *link)
     tulle__pe *pe = run->team->pe[rank];
     tulle__account *before = tulle__account_enter(pe->account);
     tulle__error_clear();
-    pe->meter = (tulle__meter){.call = run->team->watch, .arg = run->team->watch_arg};
+    pe->meter = (tulle__progress_meter){.call = run->team->watch, .arg = run->team->watch_arg};
     pe->run++;
     tulle_status status = run->body(&pe->comm, run->arg);
     if (status == TULLE_OK) {

@@ -37,7 +37,7 @@ void tulle__dense_close(tulle__dense *dense)
     tulle__free(dense);
 }
 
-void tulle__dense_watch(tulle__dense *dense, tulle__meter *meter, int64_t values)
+void tulle__dense_watch(tulle__dense *dense, tulle__progress_meter *meter, int64_t values)
 {
     if (dense->npy)
         tulle__npy_watch(dense->npy, meter, values);

@@ -7,7 +7,7 @@
 
 #include <tulle/types.h>
 
-#include "base/meter.h"
+#include "base/progress.h"
 
 typedef struct tulle__dense tulle__dense;
 
@@ -15,7 +15,7 @@ tulle_status tulle__dense_open(const char *path, tulle__dense **dense);
 void tulle__dense_close(tulle__dense *dense);
 
 /* Starts the meter (NULL: none) of a reader of `values` values: reading tells it, in bytes of the file. */
-void tulle__dense_watch(tulle__dense *dense, tulle__meter *meter, int64_t values);
+void tulle__dense_watch(tulle__dense *dense, tulle__progress_meter *meter, int64_t values);
 
 /* Rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, whose rows (row-major) or columns are ld
  * apart. */

@@ -60,9 +60,9 @@ static tulle__entry_source source_of(tulle__entries *entries)
 /* ---- Matrix Market ---- */
 
 /* Of a packed file the last part is the longest: every part is unpacked from the start. */
-static tulle__meter *meter_of(const tulle__loading *load, const tulle__mtx *mtx)
+static tulle__progress_meter *meter_of(const tulle__loading *load, const tulle__mtx *mtx)
 {
-    return tulle__comm_meter(load->comm, tulle__mtx_head(mtx)->packed ? load->comm->size - 1 : 0);
+    return tulle__comm_progress_meter(load->comm, tulle__mtx_head(mtx)->packed ? load->comm->size - 1 : 0);
 }
 
 static tulle_status parse_array(tulle__mtx *mtx, tulle__loading *load, tulle__entries *entries, tulle__mtx_stats *stats)
@@ -175,7 +175,7 @@ static tulle_status load_mtx(tulle__loading *load, tulle_mat **A)
         status = parse_array(mtx, load, &entries, &stats);
     else
         status = parse_coordinates(mtx, load, &entries, &stats);
-    tulle__meter_stop(meter_of(load, mtx), status == TULLE_OK);
+    tulle__progress_meter_stop(meter_of(load, mtx), status == TULLE_OK);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = tulle_comm_agree(comm, sum_stats(comm, &stats));
     if (status == TULLE_OK) status = tulle_comm_agree(comm, tulle__mtx_check(mtx, &stats));
@@ -196,10 +196,10 @@ static tulle_status load_binsparse(tulle__loading *load, tulle_mat **A)
     tulle__entries_init(&entries, 0, 0, load->options->type);
     tulle_status status = tulle__binsparse_open(load->operand, NULL, &file);
     if (status == TULLE_OK) {
-        tulle__meter *meter = tulle__comm_meter(comm, 0);
+        tulle__progress_meter *meter = tulle__comm_progress_meter(comm, 0);
         tulle__binsparse_watch(file, meter, tulle__binsparse_head(file)->stored / comm->size + 1);
         status = tulle__binsparse_parse(file, comm->rank, comm->size, load->options->type, &entries);
-        tulle__meter_stop(meter, status == TULLE_OK);
+        tulle__progress_meter_stop(meter, status == TULLE_OK);
     }
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) {
@@ -241,10 +241,10 @@ static tulle_status load_npz(tulle__loading *load, tulle_mat **A)
     tulle__entries_init(&entries, 0, 0, options->type);
     tulle_status status = tulle__npz_open(load->operand, &npz);
     if (status == TULLE_OK) {
-        tulle__meter *meter = tulle__comm_meter(comm, 0);
+        tulle__progress_meter *meter = tulle__comm_progress_meter(comm, 0);
         tulle__npz_watch(npz, meter, comm->size);
         status = tulle__npz_parse(npz, comm->rank, comm->size, options->type, options->finite_only, &entries, &sums);
-        tulle__meter_stop(meter, status == TULLE_OK);
+        tulle__progress_meter_stop(meter, status == TULLE_OK);
     }
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = check_sums(npz, comm, &sums);
@@ -295,12 +295,12 @@ static int dense_file(const tulle__loading *load)
 static tulle_status fill_from_file(const tulle__loading *load, tulle_mat *A)
 {
     tulle__dense *dense;
-    tulle__meter *meter = tulle__comm_meter(load->comm, 0);
+    tulle__progress_meter *meter = tulle__comm_progress_meter(load->comm, 0);
     tulle_status status = tulle__dense_open(load->operand, &dense);
     if (status != TULLE_OK) return status;
     tulle__dense_watch(dense, meter, own_values(A));
     status = read_tiles(dense, A);
-    tulle__meter_stop(meter, status == TULLE_OK);
+    tulle__progress_meter_stop(meter, status == TULLE_OK);
     tulle__dense_close(dense);
     return status;
 }
@@ -364,7 +364,7 @@ static tulle_status read_nonzeros(const tulle__loading *load, tulle__dense *dens
     const tulle_comm *comm = load->comm;
     int64_t m = load->shape->m, n = load->shape->n;
     int64_t from = m * comm->rank / comm->size, to = m * (comm->rank + 1) / comm->size;
-    tulle__meter *meter = tulle__comm_meter(load->comm, 0);
+    tulle__progress_meter *meter = tulle__comm_progress_meter(load->comm, 0);
     tulle__dense_watch(dense, meter, (to - from) * n);
     TULLE_TRY(tulle__alloc((size_t)n, sizeof *row, "a row", &row));
     for (int64_t r = from; r < to; r++) {
@@ -373,7 +373,7 @@ static tulle_status read_nonzeros(const tulle__loading *load, tulle__dense *dens
             if (row[c] != 0) TULLE_TRY(tulle__entries_add(entries, r, c, row[c]));
     }
 out:
-    tulle__meter_stop(meter, status == TULLE_OK);
+    tulle__progress_meter_stop(meter, status == TULLE_OK);
     tulle__free(row);
     return status;
 }

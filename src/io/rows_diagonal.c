@@ -151,12 +151,12 @@ static tulle_status find(tulle_rows *rows, int block, struct found *f)
 {
     struct chunk chunk[SLOTS] = {{.row = 0}};
     char cause[TULLE_MESSAGE_MAX];
-    tulle__meter *meter = tulle__comm_meter(rows->comm, 0);
+    tulle__progress_meter *meter = tulle__comm_progress_meter(rows->comm, 0);
     tulle_gidx first = rows->half ? f->first / block * block : f->first, b = rows->block;
     tulle_gidx begin = first / b, row = begin, end = f->rows ? (f->first + f->rows + b - 1) / b : begin;
     int slot = 0;
     tulle_status status;
-    tulle__meter_start(meter, "reading the diagonal", b > 1 ? "block rows" : "rows", end - begin);
+    tulle__progress_meter_start(meter, "reading the diagonal", b > 1 ? "block rows" : "rows", end - begin);
     TULLE_TRY(rows->ops->check(rows));
     TULLE_TRY(grow(f));
     int64_t most = (int64_t)(tulle__memory_left() / 8 / SLOTS / (sizeof(int32_t) + sizeof(double)));
@@ -170,12 +170,12 @@ static tulle_status find(tulle_rows *rows, int block, struct found *f)
         if (row < end) TULLE_TRY(start(rows, &chunk[!slot], row, end));
         TULLE_TRY(finish(rows, here));
         TULLE_TRY(look_through(rows, here, block, f));
-        tulle__meter_set(meter, row - begin, end - begin);
+        tulle__progress_meter_set(meter, row - begin, end - begin);
     }
     status = rows->ops->check(rows);
 out:
     strcpy(cause, tulle_error_message()); /* of the first failure */
-    tulle__meter_stop(meter, status == TULLE_OK);
+    tulle__progress_meter_stop(meter, status == TULLE_OK);
     for (int i = 0; i < SLOTS; i++) {
         (void)finish(rows, &chunk[i]);
         tulle__free(chunk[i].pointers);

@@ -182,10 +182,10 @@ static tulle_status reserve_staging(struct work *w, int r)
     for (int part = ROWS; part < PARTS; part++)
         TULLE_TRY(tulle__heap_reserve(
             heap, count * part_bytes(w, part), 0, "entries on their way to their owner", &s->place[part]));
-    w->outbox[r] = (struct outbox){.start = tulle__direct(w->comm, &s->place[INDEX]),
-        .row = tulle__direct(w->comm, &s->place[ROWS]),
-        .col = tulle__direct(w->comm, &s->place[COLS]),
-        .val = tulle__direct(w->comm, &s->place[VALS])};
+    w->outbox[r] = (struct outbox){.start = tulle__mapped(w->comm, &s->place[INDEX]),
+        .row = tulle__mapped(w->comm, &s->place[ROWS]),
+        .col = tulle__mapped(w->comm, &s->place[COLS]),
+        .val = tulle__mapped(w->comm, &s->place[VALS])};
 out:
     return status;
 }
@@ -246,8 +246,8 @@ static tulle_status open_inbox(struct work *w, int r)
     const struct staged *s = &w->theirs[r];
     struct inbox *in = &w->inbox[r];
     if (!s->count) return TULLE_OK;
-    for (int part = ROWS; part < PARTS; part++) in->block[part] = tulle__direct(w->comm, &s->place[part]);
-    in->start = tulle__direct(w->comm, &s->place[INDEX]);
+    for (int part = ROWS; part < PARTS; part++) in->block[part] = tulle__mapped(w->comm, &s->place[part]);
+    in->start = tulle__mapped(w->comm, &s->place[INDEX]);
     if (in->start) return TULLE_OK;
     int group = tulle__comm_group(w->comm);
     size_t bytes = s->place[INDEX].length;
@@ -368,7 +368,7 @@ static int placed_tile(tulle_mat *A, int i, int j, tulle_own_tile *tile)
 {
     const tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
     if (!record->place.generation) return 0;
-    *tile = tulle__own_tile_view(A, i, j, record, tulle__direct(A->comm, &record->place));
+    *tile = tulle__own_tile_view(A, i, j, record, tulle__mapped(A->comm, &record->place));
     return 1;
 }
 

@@ -13,7 +13,7 @@ struct tulle_fetch {
 size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j)
 {
     const tulle__place *place = &A->directory[tulle__tile_index(A, i, j)].place;
-    return !place->length || tulle__direct(A->comm, place) ? 0 : place->length;
+    return !place->length || tulle__mapped(A->comm, place) ? 0 : place->length;
 }
 
 enum { HEAD = 64 }; /* bytes of a buffer before the block, which arrays want aligned */
@@ -70,7 +70,7 @@ tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *f
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
     tulle__fetch f = {.A = A, .i = i, .j = j, .group = -1, .record = *record};
-    f.block = tulle__tile_direct(A, i, j);
+    f.block = tulle__tile_mapped(A, i, j);
     if (!f.block && record->place.length) {
         f.block = tulle__peek(A->comm, &record->place);
         int hollow = f.block != NULL;

@@ -147,10 +147,10 @@ tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_
     return tulle__tile_of(&tile);
 }
 
-void *tulle__tile_direct(const tulle_mat *A, int i, int j)
+void *tulle__tile_mapped(const tulle_mat *A, int i, int j)
 {
     const tulle__tile_record *record = &A->directory[tulle__tile_index(A, i, j)];
-    char *block = record->place.length ? tulle__direct(A->comm, &record->place) : NULL;
+    char *block = record->place.length ? tulle__mapped(A->comm, &record->place) : NULL;
     if (block && A->whole) block += (size_t)tulle__view_spot(A, i, j).first * tulle_type_size(A->type);
     return block;
 }
@@ -158,7 +158,7 @@ void *tulle__tile_direct(const tulle_mat *A, int i, int j)
 static tulle_own_tile own_tile(const tulle_mat *A, int i, int j)
 {
     tulle_own_tile tile =
-        tulle__own_tile_view(A, i, j, &A->directory[tulle__tile_index(A, i, j)], tulle__tile_direct(A, i, j));
+        tulle__own_tile_view(A, i, j, &A->directory[tulle__tile_index(A, i, j)], tulle__tile_mapped(A, i, j));
     if (A->whole) tile.ld = tulle__view_spot(A, i, j).ld;
     return tile;
 }
@@ -277,7 +277,7 @@ static tulle_status place_block(
     if (status != TULLE_OK) return status;
     give_record(A, record);
     *record = (tulle__tile_record){place, nnz};
-    *tile = tulle__own_tile_view(A, i, j, record, tulle__direct(A->comm, &place));
+    *tile = tulle__own_tile_view(A, i, j, record, tulle__mapped(A->comm, &place));
     return TULLE_OK;
 }
 
@@ -313,7 +313,7 @@ tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_ow
     tulle_gidx m = tulle__tile_rows(A, i);
     tulle__csr_offsets had = tulle__csr_offsets_of(m, record->nnz, A->type),
                        has = tulle__csr_offsets_of(m, nnz, A->type);
-    char *base = tulle__direct(A->comm, &record->place);
+    char *base = tulle__mapped(A->comm, &record->place);
     /* columns move up to the values, which are more bytes */
     size_t front = had.val - has.val;
     if (front) memmove(base + front + has.colind, base + had.colind, (size_t)nnz * sizeof(tulle_lidx));
@@ -379,7 +379,7 @@ static tulle_status clear(tulle_mat *A)
         const tulle__tile_record *tile = &A->replaced[t];
         if (tile->place.length)
             status = context->kernels->scale(
-                context->pool, A->type, 1, tile->nnz, tile->nnz, 0, tulle__direct(A->comm, &tile->place));
+                context->pool, A->type, 1, tile->nnz, tile->nnz, 0, tulle__mapped(A->comm, &tile->place));
     }
     return status;
 }

@@ -69,7 +69,7 @@ tulle_tile tulle__tile_of(const tulle_own_tile *own);
 
 /* A pointer to the tile's block if loads reach it (own tile or direct), else NULL; NULL for a tile without block too.
  */
-void *tulle__tile_direct(const tulle_mat *A, int i, int j);
+void *tulle__tile_mapped(const tulle_mat *A, int i, int j);
 
 /* As a reader in place sees it, here. */
 tulle_tile tulle__tile_in_place(const tulle_mat *A, int i, int j);

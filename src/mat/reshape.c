@@ -6,7 +6,7 @@
 
 #include "base/arg.h"
 #include "base/error.h"
-#include "mat/excerpt.h"
+#include "mat/subset.h"
 
 /* The part of a source tile that falls into a target tile. */
 struct overlap {
@@ -21,16 +21,16 @@ static tulle_status fetch_rows(const tulle_mat *A, int i, int j, int64_t first, 
 {
     struct tulle__row_range range = {first, count};
     tulle__rows rows = {.range = &range, .nranges = 1};
-    tulle__excerpt *excerpt = NULL;
+    tulle__subset *excerpt = NULL;
     int64_t *rowptr = NULL;
     tulle_status status = TULLE_OK;
-    if (count == tulle__tile_rows(A, i) || !tulle__excerpt_possible(A, i, j)) return tulle__fetch_init(A, i, j, fetch);
+    if (count == tulle__tile_rows(A, i) || !tulle__subset_possible(A, i, j)) return tulle__fetch_init(A, i, j, fetch);
     if (A->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(A, i, j, &rowptr));
-    TULLE_TRY(tulle__excerpt_new(A, i, j, &rows, rowptr, &excerpt));
-    TULLE_TRY(tulle__excerpt_fetch(A, i, j, excerpt, fetch));
+    TULLE_TRY(tulle__subset_new(A, i, j, &rows, rowptr, &excerpt));
+    TULLE_TRY(tulle__subset_fetch(A, i, j, excerpt, fetch));
 out:
     tulle__free(rowptr);
-    tulle__excerpt_free(excerpt);
+    tulle__subset_free(excerpt);
     return status;
 }
 
@@ -166,7 +166,7 @@ static tulle_status fill_tile(const tulle_mat *A, tulle_mat *B, tulle_gidx above
         int64_t t = tulle__tile_index(B, i, j);
         const tulle__tile_record *record = known ? &B->directory[t] : &B->replaced[t];
         if (record->place.length && !tulle__is_hollow(B->comm)) {
-            tulle_own_tile to = tulle__own_tile_view(B, i, j, record, tulle__direct(B->comm, &record->place));
+            tulle_own_tile to = tulle__own_tile_view(B, i, j, record, tulle__mapped(B->comm, &record->place));
             for (int k = 0; k < count; k++) copy_dense(B, i, j, &to, &overlap[k]);
         }
     }

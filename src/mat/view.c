@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-void tulle__view_turn(tulle_mat *view, const tulle_mat *X)
+void tulle__view_set(tulle_mat *view, const tulle_mat *X)
 {
     view->whole = X;
     view->nnz = X->nnz;
@@ -30,7 +30,7 @@ tulle_status tulle__view_new(const tulle_mat *X, const tulle_layout *layout, tul
     TULLE_TRY(tulle_layout_copy(layout, &view->layout));
     TULLE_TRY(tulle__alloc(
         (size_t)layout->mt * (size_t)layout->nt, sizeof *view->directory, "a view of a matrix", &view->directory));
-    tulle__view_turn(view, X);
+    tulle__view_set(view, X);
     tulle__pe_own(X->comm->pe, &view->owned, tulle__mat_free_owned);
     *out = view;
     return TULLE_OK;

@@ -13,6 +13,6 @@
 tulle_status tulle__view_new(const tulle_mat *X, const tulle_layout *layout, tulle_mat **view);
 
 /* Makes it one over X, of the same layout as the matrix before. */
-void tulle__view_turn(tulle_mat *view, const tulle_mat *X);
+void tulle__view_set(tulle_mat *view, const tulle_mat *X);
 
 #endif

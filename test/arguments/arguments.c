@@ -56,7 +56,7 @@ static const char *const optional[] = {
     "tulle_predict options",
     "tulle_predict_best options",
     "tulle_predict_loads options",
-    "tulle_census_new B",
+    "tulle_counts_new B",
     "tulle_stream_multiply report",
     "tulle_stream_new options",
     "tulle_stream_of_rows options",
@@ -111,12 +111,12 @@ static void drop(struct fixture *f, const struct trial *t)
 {
     const char *name = t->bad < 0 ? t->subject->name : ""; /* what the call has freed */
     if (strcmp(name, "tulle_fetch_free") != 0) tulle_fetch_free(f->fetch);
-    if (strcmp(name, "tulle_census_free") != 0) tulle_census_free(f->census);
+    if (strcmp(name, "tulle_counts_free") != 0) tulle_counts_free(f->census);
     for (int l = 0; l < f->layouts && strcmp(name, "tulle_layout_free") != 0; l++) tulle_layout_free(f->layout[l]);
     for (int a = 0; a < ARGUMENTS; a++) {
         void **out = (void **)(void *)f->room[a].bytes;
         if (f->makes[a] == 'l') tulle_layout_free(*out);
-        if (f->makes[a] == 'c') tulle_census_free(*out);
+        if (f->makes[a] == 'c') tulle_counts_free(*out);
         if (f->makes[a] == 'f') tulle_fetch_free(*out);
         if (f->makes[a] == 't') tulle_team_free(*out);
     }
@@ -266,7 +266,7 @@ static tulle_status structure_with(tulle_comm *comm, void *arg)
     tulle_model_options model = {0};
     tulle_layout_spec spec = {.m = M, .n = N, .map = TULLE_CYCLIC};
     tulle_mat *A = sparse(f), *B = dense(f), *C = dense(f), *out;
-    tulle_census_spec counted = *census_spec(f);
+    tulle_counts_spec counted = *census_spec(f);
     tulle_bsr_rows bricks = *bsr_rows(f);
     void *made = NULL;
     double error;
@@ -297,14 +297,14 @@ static tulle_status structure_with(tulle_comm *comm, void *arg)
     } else if (which == 17) {
         status = tulle_predict(a_census(f), summit(f), &model, TULLE_PRODUCT_SUMMA, &prediction);
     } else if (which < 20) {
-        status = tulle_census_new(A, NULL, &counted, (tulle_census **)(void *)&made);
+        status = tulle_counts_new(A, NULL, &counted, (tulle_counts **)(void *)&made);
     } else if (which == 20) {
         status = tulle_mat_from_bsr(comm, M, M, TULLE_F64, &bricks, &out);
     } else {
         status = tulle_layout_new(&spec, 1, (tulle_layout **)(void *)&made);
     }
 out:
-    tulle_census_free(f->census);
+    tulle_counts_free(f->census);
     for (int l = 0; l < f->layouts; l++) tulle_layout_free(f->layout[l]);
     free(f);
     return status;

@@ -34,7 +34,7 @@ struct fixture {
     char path[TEXT_MOST];
     tulle_layout *layout[16];
     int layouts;
-    tulle_census *census;
+    tulle_counts *census;
     tulle_fetch *fetch;
     tulle_machine machine;
     tulle_operator operator;
@@ -45,7 +45,7 @@ struct fixture {
         tulle_csr_rows csr;
         tulle_bsr_rows bsr;
         tulle_layout_spec layout;
-        tulle_census_spec census;
+        tulle_counts_spec census;
         tulle_communicator communicator;
     } in;
 };
@@ -182,13 +182,13 @@ static tulle_writer *a_writer(struct fixture *f)
     return writer;
 }
 
-static tulle_census *a_census(struct fixture *f)
+static tulle_counts *a_census(struct fixture *f)
 {
     tulle_mat *A = sparse(f);
     tulle_layout *square = one_tile(f, M), *thin = one_tile(f, N);
-    tulle_census_spec spec = {.a = square, .b = thin, .c = thin, .pes = 1, .type = TULLE_F64};
+    tulle_counts_spec spec = {.a = square, .b = thin, .c = thin, .pes = 1, .type = TULLE_F64};
     if (f->comm) spec.pes = tulle_comm_size(f->comm);
-    MADE(f, tulle_census_new(A, NULL, &spec, &f->census));
+    MADE(f, tulle_counts_new(A, NULL, &spec, &f->census));
     return f->census;
 }
 
@@ -225,7 +225,7 @@ static tulle_mat *a_mat(struct fixture *f, const char *function, const char *nam
 {
     if (strcmp(name, "T") == 0) return triangle(f);
     if (strcmp(name, "A") == 0) return strcmp(function, "tulle_mat_fill_random") == 0 ? dense(f) : sparse(f);
-    if (strcmp(name, "B") == 0 && is(function, "tulle_mat_row_flops tulle_census_new")) return sparse(f);
+    if (strcmp(name, "B") == 0 && is(function, "tulle_mat_row_flops tulle_counts_new")) return sparse(f);
     return dense(f);
 }
 
@@ -277,10 +277,10 @@ static const tulle_layout_spec *layout_spec(struct fixture *f)
     return &f->in.layout;
 }
 
-static const tulle_census_spec *census_spec(struct fixture *f)
+static const tulle_counts_spec *census_spec(struct fixture *f)
 {
     tulle_layout *square = one_tile(f, M);
-    f->in.census = (tulle_census_spec){square, square, square, tulle_comm_size(f->comm), TULLE_F64, 0, 0};
+    f->in.census = (tulle_counts_spec){square, square, square, tulle_comm_size(f->comm), TULLE_F64, 0, 0};
     return &f->in.census;
 }
 
@@ -394,8 +394,8 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_tulle_rows_p(n, name) some_rows(f)
 #define GOOD_c_tulle_rows_p(n, name) some_rows(f)
 #define GOOD_tulle_writer_p(n, name) a_writer(f)
-#define GOOD_tulle_census_p(n, name) a_census(f)
-#define GOOD_c_tulle_census_p(n, name) a_census(f)
+#define GOOD_tulle_counts_p(n, name) a_census(f)
+#define GOOD_c_tulle_counts_p(n, name) a_census(f)
 #define GOOD_tulle_fetch_p(n, name) a_fetch(f)
 #define GOOD_tulle_direct_p(n, name) direct_factors(f)
 #define GOOD_c_tulle_machine_p(n, name) summit(f)
@@ -405,7 +405,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_c_tulle_csr_rows_p(n, name) csr_rows(f)
 #define GOOD_c_tulle_bsr_rows_p(n, name) bsr_rows(f)
 #define GOOD_c_tulle_layout_spec_p(n, name) layout_spec(f)
-#define GOOD_c_tulle_census_spec_p(n, name) census_spec(f)
+#define GOOD_c_tulle_counts_spec_p(n, name) census_spec(f)
 #define GOOD_c_tulle_communicator_p(n, name) communicator(f)
 
 /* options: the defaults */
@@ -433,7 +433,7 @@ static tulle_gidx a_size(const char *name)
 #define GOOD_double_p(n, name) ZEROS(n)
 #define GOOD_c_char_pp(n, name) ZEROS(n)
 #define GOOD_tulle_product_alg_p(n, name) ZEROS(n)
-#define GOOD_tulle_census_pp(n, name) (f->makes[n] = 'c', ZEROS(n))
+#define GOOD_tulle_counts_pp(n, name) (f->makes[n] = 'c', ZEROS(n))
 #define GOOD_tulle_comm_pp(n, name) ZEROS(n)
 #define GOOD_tulle_device_facts_p(n, name) ZEROS(n)
 #define GOOD_tulle_direct_pp(n, name) ZEROS(n)

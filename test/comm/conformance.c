@@ -124,7 +124,7 @@ static tulle_status test_words(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle__alloc((size_t)size * N, sizeof *got, "test", &got));
     TULLE_TRY(tulle__heap_take(comm->pe->control, N * sizeof(uint64_t), "test", &own));
     taken = 1;
-    memset(tulle__direct(comm, &own), 0, N * sizeof(uint64_t));
+    memset(tulle__mapped(comm, &own), 0, N * sizeof(uint64_t));
     TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
     static const tulle__word_kind kinds[] = {TULLE__WORD_INT, TULLE__WORD_F64, TULLE__WORD_F32};
     for (int times = 0; times < TIMES; times++) {
@@ -179,7 +179,7 @@ static tulle_status test_transfers(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle__alloc((size_t)size * N, sizeof *sent, "test", &sent));
     TULLE_TRY(tulle__heap_take(comm->pe->data, (size_t)(size + 1) * N * sizeof(double), "test", &own));
     taken = 1;
-    mine = tulle__direct(comm, &own);
+    mine = tulle__mapped(comm, &own);
     EXPECT(mine != NULL);
     for (int i = 0; i < N; i++) mine[i] = rank * N + i;
     TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
@@ -215,7 +215,7 @@ static tulle_status test_transfers(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_comm_barrier(comm));
     mine[0] = 42 + rank;
     TULLE_TRY(tulle_comm_barrier(comm));
-    const double *there = tulle__direct(comm, &place[next]);
+    const double *there = tulle__mapped(comm, &place[next]);
     EXPECT(!there || there[0] == 42 + next);
     TULLE_TRY(tulle_comm_barrier(comm));
 out:
@@ -239,7 +239,7 @@ static tulle_status test_atomics(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle__alloc_zero((size_t)size * TIMES, 1, "test", &seen));
     TULLE_TRY(tulle__heap_take(comm->pe->control, 64, "test", &own));
     taken = 1;
-    word = tulle__direct(comm, &own);
+    word = tulle__mapped(comm, &own);
     memset(word, 0, 64);
     TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
     /* tickets: each value is given out once */
@@ -267,7 +267,7 @@ static tulle_status test_atomics(tulle_comm *comm, void *arg)
     status = tulle__alloc((size_t)size, sizeof *datas, "test", &datas);
     if (status == TULLE_OK) status = tulle_comm_allgather(comm, &data, sizeof data, datas);
     uint64_t payload[1024];
-    const uint64_t *landed = tulle__direct(comm, &data);
+    const uint64_t *landed = tulle__mapped(comm, &data);
     int next = (rank + 1) % size;
     for (uint64_t round = 1; round <= 20 && status == TULLE_OK; round++) {
         for (int i = 0; i < 1024; i++) payload[i] = round * 10000 + (uint64_t)i;
@@ -380,7 +380,7 @@ static tulle_status forgets_to_wait(tulle_comm *comm, void *arg)
     tulle__place own;
     double x = 1;
     TULLE_TRY(tulle__heap_take(comm->pe->data, 8, "test", &own));
-    memset(tulle__direct(comm, &own), 0, 8);
+    memset(tulle__mapped(comm, &own), 0, 8);
     tulle__get(comm, 0, &own, 0, &x, 8);
     ((int *)arg)[tulle_comm_rank(comm)] = isnan(x);
     tulle__heap_give(comm->pe->data, &own);

@@ -23,8 +23,8 @@ static tulle_status lay(tulle_comm *comm, struct ground *g)
     tulle__place own[2] = {{.length = 0}, {.length = 0}}, all[2][2];
     tulle_status status = tulle__heap_take(comm->pe->control, 5 * PAGE, "test", &own[0]);
     if (status == TULLE_OK) status = tulle__heap_take(comm->pe->data, 2 * PAGE, "test", &own[1]);
-    if (status == TULLE_OK) memset(tulle__direct(comm, &own[0]), 0, 5 * PAGE);
-    if (status == TULLE_OK) memset(tulle__direct(comm, &own[1]), 0, 2 * PAGE);
+    if (status == TULLE_OK) memset(tulle__mapped(comm, &own[0]), 0, 5 * PAGE);
+    if (status == TULLE_OK) memset(tulle__mapped(comm, &own[1]), 0, 2 * PAGE);
     status = tulle_comm_agree(comm, status);
     for (int i = 0; i < 2 && status == TULLE_OK; i++)
         status = tulle_comm_allgather(comm, &own[i], sizeof own[i], all[i]);

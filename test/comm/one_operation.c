@@ -40,7 +40,7 @@ static tulle_status count(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle__alloc_zero(MOST, STEP, "test", &local));
     TULLE_TRY(tulle__heap_take(comm->pe->data, MOST * STEP, "test", &own));
     taken = 1;
-    memset(tulle__direct(comm, &own), 7, MOST * STEP);
+    memset(tulle__mapped(comm, &own), 7, MOST * STEP);
     TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
         for (int i = 0; i < lists[l]; i++)

@@ -50,7 +50,7 @@ static tulle_status test_queue(tulle_comm *comm, void *arg)
     struct sink sink = {.comm = comm};
     TULLE_TRY(tulle__heap_take(comm->pe->control, 64, "test", &ack));
     taken = 1;
-    uint64_t *word = tulle__direct(comm, &ack);
+    uint64_t *word = tulle__mapped(comm, &ack);
     *word = 0;
     TULLE_TRY(tulle__queue_new(comm, 4, &sink.queue));
     for (int i = 0; i < TIMES; i++)

@@ -57,7 +57,7 @@ static tulle_status measure(tulle_comm *comm, void *arg)
     taken = 1;
     TULLE_TRY(tulle__heap_take(comm->pe->control, 64, "test", &word));
     words = 1;
-    memset(tulle__direct(comm, &word), 0, 64);
+    memset(tulle__mapped(comm, &word), 0, 64);
     TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
     TULLE_TRY(tulle_comm_allgather(comm, &word, sizeof word, at));
     /* alone: PE 0 from the other node, from its own */
@@ -94,7 +94,7 @@ static tulle_status measure(tulle_comm *comm, void *arg)
         mine.kernel = seconds_of(comm, start);
     }
     /* PE 2 sleeps until the store wakes it; PE 3 until PE 1 does so a millisecond later */
-    if (rank == 2) TULLE_TRY(tulle__wait_word(comm, (uint64_t *)tulle__direct(comm, &word) + 1, 1));
+    if (rank == 2) TULLE_TRY(tulle__wait_word(comm, (uint64_t *)tulle__mapped(comm, &word) + 1, 1));
     TULLE_TRY(tulle_comm_barrier(comm));
     mine.barrier = tulle_comm_seconds(comm);
     if (rank == 1) {
@@ -102,7 +102,7 @@ static tulle_status measure(tulle_comm *comm, void *arg)
         tulle__store(comm, &at[3], 8, 1);
     }
     if (rank == 3) {
-        TULLE_TRY(tulle__wait_word(comm, (uint64_t *)tulle__direct(comm, &word) + 1, 1));
+        TULLE_TRY(tulle__wait_word(comm, (uint64_t *)tulle__mapped(comm, &word) + 1, 1));
         mine.late = seconds_of(comm, mine.barrier);
     }
     TULLE_TRY(tulle_comm_barrier(comm));

@@ -343,7 +343,7 @@ static tulle_status foresee(struct fixture *f, const char *text)
     enum { PES = 4 };
     tulle_mat *rows = NULL;
     tulle_layout *by_rows = NULL, *square = NULL, *thin = NULL;
-    tulle_census *census = NULL;
+    tulle_counts *census = NULL;
     tulle_machine machine;
     tulle_prediction p;
     double work[PES], bytes[PES];
@@ -356,9 +356,9 @@ static tulle_status foresee(struct fixture *f, const char *text)
     if (status == TULLE_OK) status = tulle_layout_new(&s, PES, &thin);
     status = tulle_comm_agree(f->comm, status);
     if (status == TULLE_OK) status = tulle_mat_redistribute(f->A, by_rows, &rows);
-    tulle_census_spec spec = {
+    tulle_counts_spec spec = {
         square, sparse ? square : thin, sparse ? square : thin, PES, TULLE_F64, TULLE_COUNT_RESULT, 0};
-    if (status == TULLE_OK) status = tulle_census_new(rows, sparse ? rows : NULL, &spec, &census);
+    if (status == TULLE_OK) status = tulle_counts_new(rows, sparse ? rows : NULL, &spec, &census);
     tulle_status alone = status == TULLE_OK ? tulle_machine_find("summit", 1, &machine) : status;
     for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && alone == TULLE_OK; alg++) {
         alone = tulle_predict(census, &machine, NULL, (tulle_product_alg)alg, &p);
@@ -366,7 +366,7 @@ static tulle_status foresee(struct fixture *f, const char *text)
     }
     if (alone == TULLE_OK) alone = tulle_predict_best(census, &machine, NULL, &p);
     if (status == TULLE_OK) status = tulle_comm_agree(f->comm, alone);
-    tulle_census_free(census);
+    tulle_counts_free(census);
     tulle_mat_free(rows);
     tulle_layout_free(by_rows);
     tulle_layout_free(square);
@@ -613,7 +613,7 @@ static const struct subject {
     {"tulle_output_try tulle_output_try_matrix tulle_file_write tulle_machine_try tulle_machine_save", put_files, {""},
         NULL, 1},
     {"tulle_machine_measure_tiers", look_around, {""}, NULL, 0},
-    {"tulle_census_new tulle_census_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, {"s", "d"},
+    {"tulle_counts_new tulle_counts_free tulle_predict tulle_predict_best tulle_predict_loads", foresee, {"s", "d"},
         NULL, 0},
 };
 enum { SUBJECTS = sizeof subjects / sizeof *subjects };
@@ -654,7 +654,8 @@ static const char without[] =
     "tulle_error_message tulle_fail "
     "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "
     "tulle_layout_rows tulle_layout_tile_cols tulle_layout_tile_rows tulle_machine_load tulle_machine_path "
-    "tulle_machine_find tulle_census_flops tulle_census_entries tulle_roof_spmm tulle_roof_spgemm tulle_roof_network "
+    "tulle_machine_find tulle_counts_flops tulle_counts_entries tulle_roofline_spmm tulle_roofline_spgemm "
+    "tulle_roofline_network "
     "tulle_budget_add tulle_budget_least tulle_budget_check tulle_memory_free tulle_krylov_memory "
     "tulle_output_distinct tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "
     "tulle_mat_ordered tulle_mat_own_tile tulle_mat_rows tulle_mat_tile tulle_mat_type tulle_nearest_word "

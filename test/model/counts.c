@@ -70,7 +70,7 @@ out:
 
 /* AUTO is what the model says of the census that it is given. */
 static tulle_status choose(tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, const tulle_layout *c,
-    const tulle_census *census, const tulle_machine *machine)
+    const tulle_counts *census, const tulle_machine *machine)
 {
     tulle_status status;
     tulle_mat *C = NULL;
@@ -98,7 +98,7 @@ out:
     return status;
 }
 
-static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_census *census, const tulle_machine *machine)
+static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_counts *census, const tulle_machine *machine)
 {
     tulle_status status = TULLE_OK;
     double work[16], bytes[16];
@@ -107,31 +107,31 @@ static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_censu
     for (int a = 0; a < ALGS; a++) TULLE_TRY(tulle_predict(census, machine, &o, algs[a], &run->said[a]));
     TULLE_TRY(tulle_predict_loads(census, machine, &o, TULLE_PRODUCT_STATIONARY_A, work, bytes));
     for (int pe = 0; pe < run->rows * run->cols; pe++) run->multiplications += work[pe], run->bytes += bytes[pe];
-    run->flops = tulle_census_flops(census);
-    run->entries = tulle_census_entries(census);
+    run->flops = tulle_counts_flops(census);
+    run->entries = tulle_counts_entries(census);
 out:
     return status;
 }
 
 /* Counted from the factors as the product has them, in tiles of any columns, multiplications are the same. */
 static tulle_status count_again(
-    tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, tulle_census_spec spec, const tulle_machine *machine)
+    tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, tulle_counts_spec spec, const tulle_machine *machine)
 {
     tulle_status status;
-    tulle_census *census = NULL;
+    tulle_counts *census = NULL;
     tulle_prediction p;
-    EXPECT(tulle_census_new(A, A, &spec, &census) == TULLE_ERR_ARG || A->layout->nt == 1);
-    tulle_census_free(census);
+    EXPECT(tulle_counts_new(A, A, &spec, &census) == TULLE_ERR_ARG || A->layout->nt == 1);
+    tulle_counts_free(census);
     census = NULL;
     spec.counting = TULLE_COUNT_FLOPS;
-    TULLE_TRY(tulle_census_new(A, run->cols_b ? NULL : B, &spec, &census));
+    TULLE_TRY(tulle_counts_new(A, run->cols_b ? NULL : B, &spec, &census));
     for (int a = 0; a < STATIC; a++) {
         TULLE_TRY(tulle_predict(census, machine, NULL, algs[a], &p));
         EXPECT(tulle_comm_rank(comm) || p.load_imbalance == run->said[a].load_imbalance);
     }
-    EXPECT(tulle_comm_rank(comm) || tulle_census_flops(census) == run->flops);
+    EXPECT(tulle_comm_rank(comm) || tulle_counts_flops(census) == run->flops);
 out:
-    tulle_census_free(census);
+    tulle_counts_free(census);
     return status;
 }
 
@@ -141,7 +141,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_status status;
     product_operands o = {.A = NULL};
     tulle_mat *rows = NULL;
-    tulle_census *census = NULL;
+    tulle_counts *census = NULL;
     tulle_machine machine = machine_of(run);
     TULLE_TRY(tulle_mat_load(comm, run->operand, NULL, TULLE_CSR, NULL, NULL, &rows));
     product_grid grid = {.m = tulle_mat_rows(rows),
@@ -152,21 +152,21 @@ static tulle_status body(tulle_comm *comm, void *arg)
         .tiles = run->tiles,
         .map = run->map};
     TULLE_TRY(grid_layouts(&grid, o.l));
-    tulle_census_spec spec = {.a = o.l[0],
+    tulle_counts_spec spec = {.a = o.l[0],
         .b = o.l[1],
         .c = o.l[2],
         .pes = tulle_comm_size(comm),
         .type = TULLE_F64,
         .counting = TULLE_COUNT_RESULT,
         .in_place = run->in_place};
-    TULLE_TRY(tulle_census_new(rows, run->cols_b ? NULL : rows, &spec, &census));
+    TULLE_TRY(tulle_counts_new(rows, run->cols_b ? NULL : rows, &spec, &census));
     TULLE_TRY(predict(comm, run, census, &machine));
     TULLE_TRY(load_factors(comm, run->operand, run->cols_b ? NULL : run->operand, &o));
     TULLE_TRY(count_again(comm, run, o.A, o.B, spec, &machine));
     for (int a = 0; a < ALGS; a++) TULLE_TRY(execute(comm, run, o.A, o.B, o.l[2], a));
     TULLE_TRY(choose(comm, run, o.A, o.B, o.l[2], census, &machine));
 out:
-    tulle_census_free(census);
+    tulle_counts_free(census);
     if (status == TULLE_OK) tulle_mat_free(rows);
     free_operands(&o, status);
     return status;

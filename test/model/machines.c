@@ -126,21 +126,21 @@ static void roofs(void)
     tulle_machine m = {.threads = 4, .stream = 8e9, .cache = 1, .fma = {[TULLE_F32] = 1e12, [TULLE_F64] = 4e9}};
     m.tier[TULLE_SAME_NODE] = (tulle_tier){1e-6, 1e9, 0};
     /* 100 x 50, 1000 entries, 10 columns of f64: 20000 flops; 12000 + 808 + 8 (1000 + 500) bytes */
-    tulle_roof r = tulle_roof_spmm(&m, 4, TULLE_F64, 100, 50, 1000, 10);
+    tulle_roofline r = tulle_roofline_spmm(&m, 4, TULLE_F64, 100, 50, 1000, 10);
     ok(close_to(r.intensity, 20000.0 / 24808) && r.rate == 4e9, "SpMM under the peak: %g, %g", r.intensity, r.rate);
-    r = tulle_roof_spmm(&m, 1, TULLE_F32, 100, 50, 1000, 10);
+    r = tulle_roofline_spmm(&m, 1, TULLE_F32, 100, 50, 1000, 10);
     ok(close_to(r.intensity, 20000.0 / 14808) && close_to(r.rate, r.intensity * 2e9),
         "a quarter of the threads, under the bandwidth: %g, %g", r.intensity, r.rate);
-    r = tulle_roof_spmm(&m, 4, TULLE_F64, 100, 5000, 10, 10); /* of 5000 rows of B 10 are asked for */
+    r = tulle_roofline_spmm(&m, 4, TULLE_F64, 100, 5000, 10, 10); /* of 5000 rows of B 10 are asked for */
     ok(close_to(r.intensity, 200.0 / (120 + 808 + 8 * (1000 + 100))), "rows of B that nobody asks for: %g",
         r.intensity);
-    r = tulle_roof_spgemm(&m, 4, TULLE_F64, 2);
+    r = tulle_roofline_spgemm(&m, 4, TULLE_F64, 2);
     ok(close_to(r.intensity, 2 * 2.0 / (7 * 12)), "SpGEMM: %g", r.intensity);
-    r = tulle_roof_network(&m, 4, 5e9, 1e6, 1e6);
+    r = tulle_roofline_network(&m, 4, 5e9, 1e6, 1e6);
     ok(r.intensity == 1 && r.rate == 1e9, "bound by the network: %g", r.rate);
-    r = tulle_roof_network(&m, 4, 5e9, 1e6, 1e4);
+    r = tulle_roofline_network(&m, 4, 5e9, 1e6, 1e4);
     ok(r.rate == 5e9, "bound by the local roof: %g", r.rate);
-    r = tulle_roof_network(&m, 4, 5e9, 1e6, 0);
+    r = tulle_roofline_network(&m, 4, 5e9, 1e6, 0);
     ok(r.rate == 5e9, "and where nothing moves");
 }
 
@@ -160,7 +160,7 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     tulle_status status;
     tulle_mat *A = NULL;
     tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_census *census = NULL;
+    tulle_counts *census = NULL;
     int K = f->rows > f->cols ? f->rows : f->cols, pes = f->rows * f->cols;
     TULLE_TRY(tulle_mat_load(comm, f->operand, NULL, TULLE_CSR, NULL, NULL, &A));
     tulle_gidx m = tulle_mat_rows(A), n = f->cols_b ? f->cols_b : m;
@@ -173,9 +173,9 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_layout_new(&s, pes, &l[1]));
     s.tile_rows = f->rows;
     TULLE_TRY(tulle_layout_new(&s, pes, &l[2]));
-    tulle_census_spec spec = {l[0], l[1], l[2], pes, TULLE_F32, f->counting, 0};
-    TULLE_TRY(tulle_census_new(A, f->cols_b ? NULL : A, &spec, &census));
-    if (tulle_comm_rank(comm) == 0) f->entries = tulle_census_entries(census);
+    tulle_counts_spec spec = {l[0], l[1], l[2], pes, TULLE_F32, f->counting, 0};
+    TULLE_TRY(tulle_counts_new(A, f->cols_b ? NULL : A, &spec, &census));
+    if (tulle_comm_rank(comm) == 0) f->entries = tulle_counts_entries(census);
     tulle_prediction p;
     tulle_model_options whole = {0};
     whole.transfers = TULLE_TRANSFERS_WHOLE;
@@ -186,13 +186,13 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_predict(census, &f->machine, NULL, TULLE_PRODUCT_STATIONARY_A, &p));
     if (tulle_comm_rank(comm) == 0) f->needed = p.bytes_moved;
     spec.pes = 1; /* whose layouts give tiles to others */
-    tulle_census *none = NULL;
-    tulle_status refused = tulle_census_new(A, NULL, &spec, &none);
+    tulle_counts *none = NULL;
+    tulle_status refused = tulle_counts_new(A, NULL, &spec, &none);
     if (tulle_comm_rank(comm) == 0) f->refused = refused;
     EXPECT(
         tulle_predict(census, &f->machine, NULL, TULLE_PRODUCT_AUTO, &(tulle_prediction){.suits = 0}) == TULLE_ERR_ARG);
 out:
-    tulle_census_free(census);
+    tulle_counts_free(census);
     for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
     return status;
 }

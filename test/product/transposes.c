@@ -48,7 +48,7 @@ struct seen {
     uint64_t structure;
 };
 
-static int same(struct seen *seen, const tulle__turned *turned)
+static int same(struct seen *seen, const tulle__transposed *turned)
 {
     int is = seen->mat == turned->mat && (!turned->mat || seen->structure == turned->mat->structure);
     *seen = (struct seen){turned->mat, turned->mat ? turned->mat->structure : 0};

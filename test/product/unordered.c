@@ -91,7 +91,7 @@ static tulle_status read_by(int reader, tulle_mat *A, tulle_mat *C, const tulle_
 {
     tulle_mat *made = NULL;
     tulle_product *plan = NULL;
-    tulle_census *census = NULL;
+    tulle_counts *census = NULL;
     tulle_stream *stream = NULL;
     tulle_product_report report;
     double error;
@@ -127,8 +127,8 @@ static tulle_status read_by(int reader, tulle_mat *A, tulle_mat *C, const tulle_
         TULLE_TRY(tulle_product_execute(plan, 1, -1, &report));
         break;
     default:
-        TULLE_TRY(tulle_census_new(C, A,
-            &(tulle_census_spec){.pes = tulle_comm_size(tulle_mat_comm(C)),
+        TULLE_TRY(tulle_counts_new(C, A,
+            &(tulle_counts_spec){.pes = tulle_comm_size(tulle_mat_comm(C)),
                 .a = l,
                 .b = tulle_mat_layout(A),
                 .c = l,
@@ -138,7 +138,7 @@ static tulle_status read_by(int reader, tulle_mat *A, tulle_mat *C, const tulle_
     }
     EXPECT(tulle_mat_ordered(C) && descents(C) == 0);
 out:
-    tulle_census_free(census);
+    tulle_counts_free(census);
     if (status == TULLE_OK) tulle_stream_free(stream);
     if (status != TULLE_OK) return status;
     tulle_product_free(plan);

@@ -53,8 +53,8 @@ static tulle_status body(tulle_comm *comm, void *arg)
     while (status == TULLE_OK && !columns.last) {
         status = tulle_product_next(plan, 1, &columns, NULL);
         if (run->interrupted) {
-            tulle__meter_start(tulle__comm_meter(comm, 0), "writing", "entries", 1);
-            tulle__meter_stop(tulle__comm_meter(comm, 0), 1);
+            tulle__progress_meter_start(tulle__comm_progress_meter(comm, 0), "writing", "entries", 1);
+            tulle__progress_meter_stop(tulle__comm_progress_meter(comm, 0), 1);
         }
     }
     tulle_layout_free(layout);

@@ -206,7 +206,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK && x.B != x.A) tulle_mat_free(x.B);
     if (status == TULLE_OK) tulle_mat_free(x.A);
     tulle_layout_free(x.C);
-    tulle_census_free(x.census);
+    tulle_counts_free(x.census);
     return status;
 }
 

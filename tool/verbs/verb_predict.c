@@ -24,11 +24,11 @@ struct forecast {
     char warnings[TULLE_WARNINGS_MAX];
 };
 
-static tulle_status predict_all(struct forecast *f, const tulle_census *census)
+static tulle_status predict_all(struct forecast *f, const tulle_counts *census)
 {
     size_t pes = (size_t)f->grid.pes;
-    f->known.report.flops = (int64_t)(tulle_census_flops(census) + 0.5);
-    f->known.nnz_c = (int64_t)(tulle_census_entries(census) + 0.5);
+    f->known.report.flops = (int64_t)(tulle_counts_flops(census) + 0.5);
+    f->known.nnz_c = (int64_t)(tulle_counts_entries(census) + 0.5);
     f->loads = calloc(2 * pes * TULLE_PRODUCT_ALG_COUNT, sizeof *f->loads);
     if (!f->loads) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for the loads of %zu PEs", pes);
     for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
@@ -48,7 +48,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     const struct options *o = f->options;
     tulle_mat *A = NULL, *B = NULL, *other = NULL;
     tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_census *census = NULL;
+    tulle_counts *census = NULL;
     tulle_status status = tulle_mat_load(comm, o->operand[0], NULL, TULLE_CSR, &f->reading, f->warnings, &A);
     if (status == TULLE_OK && o->noperands == 2)
         status = tulle_mat_load(comm, o->operand[1], NULL, TULLE_CSR, &f->reading, NULL, &other);
@@ -73,7 +73,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK) status = grid_layouts(&f->grid, r->m, r->k, r->n, l);
     if (status == TULLE_OK) status = grid_census(&f->grid, A, B, l, counting, near && f->machine.in_place, &census);
     if (status == TULLE_OK) status = predict_all(f, census);
-    tulle_census_free(census);
+    tulle_counts_free(census);
     grid_fini(&f->grid);
     for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
     return status; /* the matrices go with the team */
@@ -157,7 +157,7 @@ static void print_text(const struct forecast *f)
     if (f->model.transfers != TULLE_TRANSFERS_WHOLE)
         printf("moved: rows of B as if of equal lengths; what partial rows of C in their place save is not counted\n");
     double moved = f->prediction[TULLE_PRODUCT_AUTO].bytes_moved, pes = f->grid.pes;
-    tulle_roof far = tulle_roof_network(&f->machine, f->grid.pes, roof.local.rate, flops / pes, moved / pes);
+    tulle_roofline far = tulle_roofline_network(&f->machine, f->grid.pes, roof.local.rate, flops / pes, moved / pes);
     if (moved > 0)
         printf("what %s moves (%.3g flop/byte) allows %.3g GF/s a PE\n",
             tulle_product_alg_name(f->prediction[TULLE_PRODUCT_AUTO].alg), far.intensity, far.rate * 1e-9);

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "outputs.h"
-#include "verbs/iteration_told.h"
+#include "verbs/iteration_report.h"
 #include "verbs/rhs.h"
 
 /* What is solved with: a matrix in memory, or one in a file; and how products are made. */

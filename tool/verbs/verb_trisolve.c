@@ -11,7 +11,7 @@
 #include "result.h"
 #include "verb.h"
 #include "verbs/rhs.h"
-#include "verbs/solves_told.h"
+#include "verbs/solves_report.h"
 
 /* Rows whose entries off the diagonal sum up to 1 at most, and pivots that are at least 1: solutions stay moderate. */
 static tulle_status scale(tulle_mat *T)

@@ -117,18 +117,18 @@ static tulle_status share_words(struct factoring *f, int threads, int *reached)
     TULLE_TRY(
         tulle__alloc((size_t)comm->size * (size_t)threads, sizeof *f->e.progress, "places of words", &f->e.progress));
     TULLE_TRY(tulle__heap_take(comm->pe->control, bytes, "words of workers", &f->words));
-    f->e.own = tulle__direct(comm, &f->words);
+    f->e.own = tulle__mapped(comm, &f->words);
     TULLE_TRY(tulle__comm_share(comm, &f->words, offset));
     *reached = !tulle__is_virtual(comm);
     for (int pe = 0; pe < comm->size; pe++) {
         tulle__place place = {
             .offset = offset[pe], .length = bytes, .rank = tulle__comm_world(comm, pe), .segment = TULLE__CONTROL};
-        tulle__progress_word *word = tulle__direct(comm, &place);
+        tulle__progress_word *word = tulle__mapped(comm, &place);
         *reached = *reached && word;
         for (int t = 0; t < threads && word; t++) f->e.progress[pe * threads + t] = &word[t];
     }
     for (int t = 0; t < f->A->layout->mt; t++)
-        if (f->A->directory[t].place.length && !tulle__tile_direct(f->A, t, 0)) *reached = 0;
+        if (f->A->directory[t].place.length && !tulle__tile_mapped(f->A, t, 0)) *reached = 0;
 out:
     tulle__free(offset);
     return status;
@@ -193,12 +193,12 @@ static tulle_status share_order(struct factoring *f)
     if (comm->rank == 0) {
         TULLE_TRY(tulle__heap_take(comm->pe->data, 2 * n * sizeof *order, "the order of rows", &f->order));
         place = f->order;
-        order = tulle__direct(comm, &place);
+        order = tulle__mapped(comm, &place);
         TULLE_TRY(tulle__factor_order(f->e.n, f->e.mt, f->e.cut, f->e.L, order, order + n));
     }
     if (f->near) TULLE_TRY(tulle_comm_broadcast(comm, 0, &place, sizeof place));
     if (f->here) {
-        order = tulle__direct(comm, &place);
+        order = tulle__mapped(comm, &place);
         f->e.order = order;
         f->e.rank = order + n;
     }

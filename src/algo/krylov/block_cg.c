@@ -44,7 +44,7 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
-#include "algo/krylov/sides_by_column.h"
+#include "algo/krylov/rhs_by_column.h"
 #include "base/error.h"
 
 enum { PATIENCE = 50, STRIKES = 3 };

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "algo/krylov/block.h"
-#include "algo/krylov/sides_by_column.h"
+#include "algo/krylov/rhs_by_column.h"
 #include "base/error.h"
 
 static double seconds(int64_t ns)

@@ -8,7 +8,7 @@
 
 #include "algo/krylov/block.h"
 #include "algo/krylov/krylov.h"
-#include "algo/krylov/sides_by_column.h"
+#include "algo/krylov/rhs_by_column.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"

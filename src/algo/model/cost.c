@@ -16,13 +16,14 @@ static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
     double m = (double)tulle__tile_rows(o->A, i), n = (double)tulle__tile_cols(o->C, j);
     if (work <= 0) return 0;
     if (c->census->sparse) {
-        double cf = work / tulle__census_expected(c->census, i, j, work);
-        rate = tulle_roof_spgemm(c->machine, c->threads, c->census->type, cf).rate;
+        double cf = work / tulle__counts_expected(c->census, i, j, work);
+        rate = tulle_roofline_spgemm(c->machine, c->threads, c->census->type, cf).rate;
         measured = tulle__rate_spgemm(c->machine, cf);
     } else {
         double nnz = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
         rate =
-            tulle_roof_spmm(c->machine, c->threads, c->census->type, m, (double)tulle__tile_rows(o->B, k), nnz, n).rate;
+            tulle_roofline_spmm(c->machine, c->threads, c->census->type, m, (double)tulle__tile_rows(o->B, k), nnz, n)
+                .rate;
         measured = tulle__rate_spmm(c->machine, nnz / m, n);
     }
     /* the kernels were measured with values of 8 bytes */
@@ -32,7 +33,7 @@ static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
 }
 
 tulle_status tulle__costs_init(
-    const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs)
+    const tulle_counts *census, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs)
 {
     tulle_model_options o = *options;
     if (machine->threads < 1 || !(machine->stream > 0) || !(machine->fma[TULLE_F32] > 0) ||
@@ -94,7 +95,7 @@ double tulle__cost_meeting(const tulle__costs *c)
     return pes > 1 ? ceil(log2(pes)) * tier_of(c, 0, pes - 1)->latency : 0;
 }
 
-static double fetch(const tulle__costs *c, int owner, int to, double bytes, tulle__burden *load)
+static double fetch(const tulle__costs *c, int owner, int to, double bytes, tulle__pe_load *load)
 {
     if (bytes <= 0 || tulle__cost_in_place(c, owner, to)) return 0;
     double seconds = tulle__cost_transfer(c, owner, to, bytes), moving = bytes / tier_of(c, owner, to)->bandwidth;
@@ -108,7 +109,7 @@ static double fetch(const tulle__costs *c, int owner, int to, double bytes, tull
     return seconds;
 }
 
-void tulle__cost_share_nodes(const tulle__costs *c, tulle__burden *load)
+void tulle__cost_share_nodes(const tulle__costs *c, tulle__pe_load *load)
 {
     int pes = c->census->pes;
     for (int first = 0; first < pes; first += c->node_pes) {
@@ -125,7 +126,7 @@ void tulle__cost_share_nodes(const tulle__costs *c, tulle__burden *load)
     }
 }
 
-double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j, int to, tulle__burden *load)
+double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j, int to, tulle__pe_load *load)
 {
     double bytes = (double)X->directory[tulle__tile_index(X, i, j)].place.length;
     return fetch(c, tulle__layout_owner(X->layout, i, j), to, bytes, load);
@@ -135,7 +136,7 @@ double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j
  * As if the rows of B had equal lengths and those needed lay together. The row pointers of a sparse tile come with the
  * whole tile only. Of what covers give away nothing is counted: they move less.
  */
-double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, tulle__burden *load)
+double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, tulle__pe_load *load)
 {
     const tulle__operands *o = &c->census->operands;
     const tulle__tile_record *record = &o->B->directory[tulle__tile_index(o->B, k, j)];
@@ -157,7 +158,7 @@ double tulle__cost_latency(const tulle__costs *c, int to, double seconds)
 
 double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, int i, int j, int nk, const int *k)
 {
-    const tulle_census *census = c->census;
+    const tulle_counts *census = c->census;
     const tulle__operands *o = &census->operands;
     double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), work = 0;
     int which = policy->alg == TULLE_PRODUCT_STATIONARY_A ? 0 : policy->alg == TULLE_PRODUCT_STATIONARY_B ? 1 : -1;
@@ -165,11 +166,12 @@ double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, i
     if (which >= 0 && census->partial[which] && census->group == c->group)
         return (double)census->partial[which][tulle__unit_index(census, i, k[0], j)];
     for (int t = 0; t < nk; t++) work += census->work[tulle__unit_index(census, i, k[t], j)];
-    return tulle__census_expected(census, i, j, work);
+    return tulle__counts_expected(census, i, j, work);
 }
 
 /* Pieces of a dense result are whole rows, of a sparse one bytes of its block: partial.c, multiply.c. */
-void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double entries, int passes, tulle__burden *load)
+void tulle__cost_partial(
+    const tulle__costs *c, int from, int i, int j, double entries, int passes, tulle__pe_load *load)
 {
     const tulle__operands *o = &c->census->operands;
     int owner = tulle__layout_owner(o->C->layout, i, j);
@@ -202,7 +204,7 @@ void tulle__cost_partial(const tulle__costs *c, int from, int i, int j, double e
 
 double tulle__cost_merge(const tulle__costs *c, double entries)
 {
-    double rate = tulle_roof_spgemm(c->machine, c->threads, c->census->type, 1).rate;
+    double rate = tulle_roofline_spgemm(c->machine, c->threads, c->census->type, 1).rate;
     double measured = c->share * tulle__rate_spgemm(c->machine, 1);
     return 2 * entries / (measured > 0 && measured < rate ? measured : rate);
 }

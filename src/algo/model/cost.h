@@ -3,10 +3,10 @@
 #ifndef TULLE_MODEL_COST_H
 #define TULLE_MODEL_COST_H
 
-#include "algo/model/census.h"
+#include "algo/model/operation_counts.h"
 
 typedef struct tulle__costs {
-    const tulle_census *census;
+    const tulle_counts *census;
     const tulle_machine *machine;
     tulle_tier tier[TULLE_DISTANCE_COUNT]; /* both known, or assumed */
     int threads, deterministic;
@@ -23,7 +23,7 @@ typedef struct tulle__costs {
 } tulle__costs;
 
 /* Of one PE. Seconds, but for what is counted. */
-typedef struct tulle__burden {
+typedef struct tulle__pe_load {
     double work; /* multiplications */
     double compute, fetch, push, accumulate;
     double latency;         /* of the fetches of each job, which start together: jobs fetched ahead share it */
@@ -33,10 +33,10 @@ typedef struct tulle__burden {
     double far, far_served; /* of fetch and served, those between nodes: as if all PEs of the node had such */
     double bytes, messages, partials;
     double communicate, total; /* what is not hidden; until this PE is done */
-} tulle__burden;
+} tulle__pe_load;
 
 tulle_status tulle__costs_init(
-    const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs);
+    const tulle_counts *census, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs);
 void tulle__costs_fini(tulle__costs *costs);
 
 /* Whether `to` reads memory of `from` in place. */
@@ -51,9 +51,9 @@ static inline double tulle__cost_unit(const tulle__costs *costs, int i, int k, i
 }
 /* Seconds that PE `to` takes to get a tile of the owner's; 0 if it need not. Adds it to both loads, but for the
  * latency. */
-double tulle__cost_fetch(const tulle__costs *costs, const tulle_mat *X, int i, int j, int to, tulle__burden *load);
+double tulle__cost_fetch(const tulle__costs *costs, const tulle_mat *X, int i, int j, int to, tulle__pe_load *load);
 /* The same for what PE `to` needs of B[k,j] for A[i,k]. */
-double tulle__cost_fetch_b(const tulle__costs *costs, int i, int k, int j, int to, tulle__burden *load);
+double tulle__cost_fetch_b(const tulle__costs *costs, int i, int k, int j, int to, tulle__pe_load *load);
 
 /* The latency of a job that fetches for so long. */
 double tulle__cost_latency(const tulle__costs *costs, int to, double seconds);
@@ -63,7 +63,7 @@ double tulle__cost_latency(const tulle__costs *costs, int to, double seconds);
  * what they are where some are silent or done earlier: PE p's own far transfers, and of each other's as much, one
  * behind the other at the rate of the node.
  */
-void tulle__cost_share_nodes(const tulle__costs *costs, tulle__burden *load);
+void tulle__cost_share_nodes(const tulle__costs *costs, tulle__pe_load *load);
 
 /* Entries of what nk units of C tile (i, j) make; counted if they are a job of stationary A or B that was counted. */
 double tulle__cost_entries(const tulle__costs *costs, const tulle__policy *policy, int i, int j, int nk, const int *k);
@@ -72,13 +72,13 @@ double tulle__cost_entries(const tulle__costs *costs, const tulle__policy *polic
  * go through the owner's memory. Dense: all entries.
  */
 void tulle__cost_partial(
-    const tulle__costs *costs, int from, int i, int j, double entries, int passes, tulle__burden *load);
+    const tulle__costs *costs, int from, int i, int j, double entries, int passes, tulle__pe_load *load);
 /* Merging sparse summands of so many entries in all into one tile. */
 double tulle__cost_merge(const tulle__costs *costs, double entries);
 
 /* The loads under an algorithm that fits, by how its tiles come and what may be taken: [pes], all 0 at first. */
-void tulle__walk_static(const tulle__costs *costs, const tulle__policy *policy, int *k, tulle__burden *load);
-tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy *policy, tulle__burden *load);
-tulle_status tulle__walk_bulk(const tulle__costs *costs, const tulle__policy *policy, tulle__burden *load);
+void tulle__walk_static(const tulle__costs *costs, const tulle__policy *policy, int *k, tulle__pe_load *load);
+tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy *policy, tulle__pe_load *load);
+tulle_status tulle__walk_bulk(const tulle__costs *costs, const tulle__policy *policy, tulle__pe_load *load);
 
 #endif

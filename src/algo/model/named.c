@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which part of the rows of B each tile of A names: what a transfer that knows the sparsity moves (product/need.h). */
-#include "algo/model/census.h"
+#include "algo/model/operation_counts.h"
 #include "base/error.h"
 
 enum { CELLS = 1 << 18 };
@@ -52,7 +52,7 @@ out:
     return status;
 }
 
-tulle_status tulle__census_count_named(const tulle_mat *A, const tulle_layout *l, double **out)
+tulle_status tulle__counts_count_named(const tulle_mat *A, const tulle_layout *l, double **out)
 {
     double *named = NULL;
     tulle_status status = tulle__alloc_zero((size_t)l->mt * (size_t)l->nt, sizeof *named, "census", &named);

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "algo/model/cost.h"
-#include "algo/steal/worth.h"
+#include "algo/steal/profitability.h"
 #include "base/arg.h"
 #include "base/error.h"
 #include "base/options.h"
@@ -16,7 +16,7 @@ static double clearly(tulle_product_alg alg)
 }
 
 /* Publishing a sparse result is an allgather of what each PE's tiles have become: mat.c, collective.c. */
-static void add_publishing(const tulle__costs *c, tulle__burden *load)
+static void add_publishing(const tulle__costs *c, tulle__pe_load *load)
 {
     const tulle_layout *l = c->census->operands.C->layout;
     int pes = c->census->pes;
@@ -52,11 +52,11 @@ static int lookahead_of(const tulle__costs *c, const tulle__policy *policy)
     return c->lookahead < 0 ? tulle__policy_lookahead(policy, c->census->sparse) : c->lookahead;
 }
 
-static tulle_status walk(const tulle__costs *c, const tulle__policy *policy, tulle__burden **load)
+static tulle_status walk(const tulle__costs *c, const tulle__policy *policy, tulle__pe_load **load)
 {
     tulle_status status;
     int *k = NULL;
-    tulle__burden *all = NULL;
+    tulle__pe_load *all = NULL;
     if (policy->alg == TULLE_PRODUCT_CANNON) {
         status = tulle__cannon_fits(&c->census->operands, c->census->pes);
         if (status != TULLE_OK) return status;
@@ -87,15 +87,16 @@ static void add_to(tulle_imbalance *s, double x, int pes)
 /* Seconds of a product if every PE did its share at the local roof. */
 static double roofline(const tulle__costs *c)
 {
-    const tulle_census *census = c->census;
+    const tulle_counts *census = c->census;
     const tulle_layout *a = census->operands.A->layout, *l = census->operands.C->layout;
     int pes = census->pes;
     double rate;
     if (census->multiplications <= 0) return 0;
     if (census->sparse)
-        rate = tulle_roof_spgemm(c->machine, c->threads, census->type, census->multiplications / census->entries).rate;
+        rate =
+            tulle_roofline_spgemm(c->machine, c->threads, census->type, census->multiplications / census->entries).rate;
     else
-        rate = tulle_roof_spmm(c->machine, c->threads, census->type, (double)l->m / pes, (double)a->n,
+        rate = tulle_roofline_spmm(c->machine, c->threads, census->type, (double)l->m / pes, (double)a->n,
             (double)census->operands.A->nnz / pes, (double)l->n)
                    .rate;
     return 2 * census->multiplications / pes / rate;
@@ -104,7 +105,7 @@ static double roofline(const tulle__costs *c)
 static tulle_status predict_group(
     const tulle__costs *c, tulle_product_alg alg, const tulle__policy *policy, tulle_prediction *prediction)
 {
-    tulle__burden *load = NULL;
+    tulle__pe_load *load = NULL;
     tulle_prediction p = {.alg = alg, .suits = 1, .group = c->group};
     int pes = c->census->pes;
     tulle_status status = walk(c, policy, &load);
@@ -177,7 +178,7 @@ static int no_alg(const char *function, tulle_product_alg alg)
     return 1;
 }
 
-tulle_status tulle_predict(const tulle_census *census, const tulle_machine *machine, const tulle_model_options *options,
+tulle_status tulle_predict(const tulle_counts *census, const tulle_machine *machine, const tulle_model_options *options,
     tulle_product_alg alg, tulle_prediction *prediction)
 {
     tulle_model_options own;
@@ -192,7 +193,7 @@ tulle_status tulle_predict(const tulle_census *census, const tulle_machine *mach
     return status;
 }
 
-tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine *machine,
+tulle_status tulle_predict_best(const tulle_counts *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_prediction *best)
 {
     tulle_model_options own;
@@ -215,7 +216,7 @@ tulle_status tulle_predict_best(const tulle_census *census, const tulle_machine 
     return status;
 }
 
-tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine *machine,
+tulle_status tulle_predict_loads(const tulle_counts *census, const tulle_machine *machine,
     const tulle_model_options *options, tulle_product_alg alg, double *multiplications, double *bytes)
 {
     tulle_model_options own;
@@ -224,7 +225,7 @@ tulle_status tulle_predict_loads(const tulle_census *census, const tulle_machine
         TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;
-    tulle__burden *load = NULL;
+    tulle__pe_load *load = NULL;
     tulle_prediction p;
     tulle_status status = tulle__costs_init(census, machine, options, &c);
     if (status != TULLE_OK) return status;

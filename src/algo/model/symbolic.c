@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "algo/model/census.h"
+#include "algo/model/operation_counts.h"
 #include "base/error.h"
 #include "mat/fetch.h"
 
@@ -21,7 +21,7 @@ struct order {
 };
 
 struct count {
-    tulle_census *census;
+    tulle_counts *census;
     const tulle_mat *A, *B;
     tulle__fetch *fetch; /* [tiles of B]: all are held */
     tulle_tile *tile;    /* [tiles of B] */
@@ -103,7 +103,7 @@ static int64_t mark_row(const struct count *x, int t, tulle_gidx p, tulle_gidx f
 /* One row of A: entries of C, then of the partial results of both kinds. */
 static void count_row(struct count *x, const tulle_tile *A, int i, int j, tulle_gidx r)
 {
-    tulle_census *c = x->census;
+    tulle_counts *c = x->census;
     const tulle__operands *o = &c->operands;
     tulle_gidx first = o->B->layout->col_cut[j];
     find_starts(x, A, r);
@@ -150,7 +150,7 @@ static tulle_status count_column(struct count *x, int j)
 static tulle_status make_room(struct count *x)
 {
     tulle_status status;
-    tulle_census *c = x->census;
+    tulle_counts *c = x->census;
     const tulle__operands *o = &c->operands;
     size_t units = (size_t)o->M * (size_t)o->K * (size_t)o->N, K = (size_t)o->K, rows = (size_t)x->B->layout->m;
     tulle_gidx widest = 1;
@@ -172,7 +172,7 @@ out:
 static tulle_status add_up(struct count *x)
 {
     tulle_status status = TULLE_OK;
-    tulle_census *c = x->census;
+    tulle_counts *c = x->census;
     const tulle__operands *o = &c->operands;
     int64_t units = (int64_t)o->M * o->K * o->N, tiles = (int64_t)o->M * o->N;
     for (int which = 0; which < 2; which++)
@@ -186,7 +186,7 @@ out:
     return status;
 }
 
-tulle_status tulle__census_count_result(tulle_census *census, const tulle_mat *A, const tulle_mat *B)
+tulle_status tulle__counts_count_result(tulle_counts *census, const tulle_mat *A, const tulle_mat *B)
 {
     tulle_status status;
     struct count x = {.census = census, .A = A, .B = B, .row = 1};

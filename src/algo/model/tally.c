@@ -2,7 +2,7 @@
 /* Multiplications of each unit, counted; and from some rows of C, how many of them fall on one entry. */
 #include <string.h>
 
-#include "algo/model/census.h"
+#include "algo/model/operation_counts.h"
 #include "base/error.h"
 #include "mat/fetch.h"
 
@@ -16,7 +16,7 @@ struct sample {
     double products;
 };
 
-static tulle_status take_sample(const tulle_census *c, int64_t rows, struct sample *s)
+static tulle_status take_sample(const tulle_counts *c, int64_t rows, struct sample *s)
 {
     s->bytes = (size_t)c->operands.C->layout->n / 8 + 1;
     int64_t most = (int64_t)(SAMPLE_BYTES / s->bytes);
@@ -39,7 +39,7 @@ static void mark_sample(struct sample *s, int64_t row, const tulle_tile *B, tull
 }
 
 /* From the samples of all PEs. */
-static tulle_status find_sampled(tulle_census *c, tulle_comm *comm, int64_t rows, const struct sample *s)
+static tulle_status find_sampled(tulle_counts *c, tulle_comm *comm, int64_t rows, const struct sample *s)
 {
     int64_t samples = s->stride ? (rows - 1) / s->stride + 1 : 0;
     double sum[3] = {(double)samples, s->products, 0};
@@ -58,7 +58,7 @@ struct piece {
 
 /* The multiplications of all own entries of A in the columns of a piece of B. at: the next entry of each own row. */
 static tulle_status add_work(
-    tulle_census *c, const tulle_mat *A, const struct piece *b, int64_t *at, struct sample *sample)
+    tulle_counts *c, const tulle_mat *A, const struct piece *b, int64_t *at, struct sample *sample)
 {
     const tulle__operands *o = &c->operands;
     const tulle_layout *l = o->A->layout;
@@ -105,7 +105,7 @@ static tulle_status start_rows(const tulle_mat *A, int64_t *at, int64_t *rows)
     return TULLE_OK;
 }
 
-static void count_lengths(const tulle_census *c, const struct piece *b)
+static void count_lengths(const tulle_counts *c, const struct piece *b)
 {
     const tulle__operands *o = &c->operands;
     memset(b->length, 0, (size_t)b->rows * (size_t)o->N * sizeof *b->length);
@@ -122,7 +122,7 @@ static void count_lengths(const tulle_census *c, const struct piece *b)
  * Every PE walks down each tile column of B, a tile and some rows at a time, beside its own rows of A, whose columns
  * ascend as well.
  */
-tulle_status tulle__census_count_work(tulle_census *c, const tulle_mat *A, const tulle_mat *B)
+tulle_status tulle__counts_count_work(tulle_counts *c, const tulle_mat *A, const tulle_mat *B)
 {
     tulle_status status;
     const tulle__operands *o = &c->operands;

@@ -119,13 +119,13 @@ static tulle_status measure_all(tulle_comm *comm, tulle_machine *machine)
     if (gethostname(mine.host, sizeof mine.host - 1)) strcpy(mine.host, "here");
     TULLE_TRY(tulle__heap_take(comm->pe->data, LARGE, "what is got", &mine.block));
     taken = 1;
-    memset(tulle__direct(comm, &mine.block), 1, LARGE);
+    memset(tulle__mapped(comm, &mine.block), 1, LARGE);
     TULLE_TRY(tulle_comm_allgather(comm, &mine, sizeof mine, all));
     int64_t together = 0, direct = 1;
     for (int pe = 0; pe < comm->size; pe++) {
         if (strcmp(all[pe].host, mine.host) != 0) continue;
         together++;
-        direct &= tulle__direct(comm, &all[pe].block) != NULL;
+        direct &= tulle__mapped(comm, &all[pe].block) != NULL;
     }
     TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MAX, 1, &together));
     TULLE_TRY(tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct));

@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 /* Summands of a C tile that are merged by its owner, unless one job is all of it. */
-static void add_merge(const tulle__costs *c, int i, int j, double entries, tulle__burden *load)
+static void add_merge(const tulle__costs *c, int i, int j, double entries, tulle__pe_load *load)
 {
     if (c->census->sparse)
         load[tulle__layout_owner(c->census->operands.C->layout, i, j)].accumulate += tulle__cost_merge(c, entries);
@@ -33,8 +33,8 @@ static int units_of(const tulle__operands *o, int i, int j)
     return units;
 }
 
-static void walk_job(
-    const tulle__costs *c, const tulle__policy *policy, int pe, int i, int j, int nk, const int *k, tulle__burden *load)
+static void walk_job(const tulle__costs *c, const tulle__policy *policy, int pe, int i, int j, int nk, const int *k,
+    tulle__pe_load *load)
 {
     const tulle__operands *o = &c->census->operands;
     double seconds = 0, compute = 0;
@@ -60,14 +60,14 @@ static void walk_job(
 }
 
 /* What of fetching is not hidden: all without lookahead, else the first job's, and what takes longer than kernels. */
-static double not_hidden(const tulle__costs *c, const tulle__burden *l)
+static double not_hidden(const tulle__costs *c, const tulle__pe_load *l)
 {
     if (c->lookahead == 0 || l->fetches == 0) return l->fetch;
     double first = l->fetch / l->fetches - l->local, rest = l->fetch - l->compute;
     return first > rest && first > 0 ? first : rest > 0 ? rest : 0;
 }
 
-void tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int *k, tulle__burden *load)
+void tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int *k, tulle__pe_load *load)
 {
     const tulle__operands *o = &c->census->operands;
     int group = c->group;
@@ -81,7 +81,7 @@ void tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int 
     }
     tulle__cost_share_nodes(c, load);
     for (int pe = 0; pe < c->census->pes; pe++) {
-        tulle__burden *l = &load[pe];
+        tulle__pe_load *l = &load[pe];
         l->fetch += l->latency / (1 + c->lookahead);
         l->communicate = l->push + not_hidden(c, l);
         l->total = l->compute + l->communicate + l->accumulate;
@@ -120,7 +120,7 @@ static void find_needs(struct bulk *b)
 
 /* A tile on its way to all that need it. What waits for it longest is at the tree's deepest place, or at the chain's
  * end. */
-static void move_tile(struct bulk *b, const tulle_mat *X, int i, int j, int slot, int t, tulle__burden *load)
+static void move_tile(struct bulk *b, const tulle_mat *X, int i, int j, int slot, int t, tulle__pe_load *load)
 {
     const tulle__costs *c = b->costs;
     const tulle__operands *o = &c->census->operands;
@@ -145,7 +145,7 @@ static void move_tile(struct bulk *b, const tulle_mat *X, int i, int j, int slot
     }
 }
 
-static void multiply_step(struct bulk *b, int t, tulle__burden *load)
+static void multiply_step(struct bulk *b, int t, tulle__pe_load *load)
 {
     const tulle__costs *c = b->costs;
     const tulle__operands *o = &c->census->operands;
@@ -172,7 +172,7 @@ static double largest(const double *x, int n)
 }
 
 /* The steps' times: each as long as the longest of its transfers and the longest of the kernels beside or before it. */
-static double walk_steps(struct bulk *b, tulle__burden *load)
+static double walk_steps(struct bulk *b, tulle__pe_load *load)
 {
     const tulle__costs *c = b->costs;
     const tulle__operands *o = &c->census->operands;
@@ -201,7 +201,7 @@ static double walk_steps(struct bulk *b, tulle__burden *load)
     return seconds;
 }
 
-tulle_status tulle__walk_bulk(const tulle__costs *c, const tulle__policy *policy, tulle__burden *load)
+tulle_status tulle__walk_bulk(const tulle__costs *c, const tulle__policy *policy, tulle__pe_load *load)
 {
     tulle_status status;
     size_t pes = (size_t)c->census->pes;

@@ -172,7 +172,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     int64_t copied;
     tulle_status status = order_operands(plan);
     if (status != TULLE_OK) return status;
-    status = tulle__plan_turn(plan, &copied);
+    status = tulle__plan_transpose(plan, &copied);
     tulle__charge_copy(&x.inbox, copied);
     if (status == TULLE_OK) status = tulle__slices_renew(plan);
     if (status == TULLE_OK) {

@@ -133,7 +133,7 @@ tulle_status tulle__partial_block(const tulle_product *plan, int64_t rows, int64
 static tulle_status take_bytes(tulle__inbox *inbox, const struct record *record, char *to)
 {
     tulle_product *plan = inbox->plan;
-    const char *data = tulle__direct(plan->comm, &record->panel);
+    const char *data = tulle__mapped(plan->comm, &record->panel);
     if (data) {
         tulle__kernel_begin(plan->comm);
         plan->context->kernels->copy(to, data + record->at, (size_t)record->length);
@@ -207,7 +207,7 @@ static tulle_status receive_dense(tulle__inbox *inbox, const struct record *reco
 {
     tulle_status status = TULLE_OK;
     tulle_product *plan = inbox->plan;
-    const char *data = tulle__direct(plan->comm, &record->panel);
+    const char *data = tulle__mapped(plan->comm, &record->panel);
     char *rows = final_rows(plan, record);
     if (rows) {
         TULLE_TRY(take_bytes(inbox, record, rows));

@@ -4,14 +4,14 @@
 tulle__watch tulle__watch_range(const tulle_product *plan, int64_t jobs)
 {
     const tulle__phases *p = &plan->phases;
-    tulle__meter *meter = tulle__comm_meter(plan->comm, 0);
+    tulle__progress_meter *meter = tulle__comm_progress_meter(plan->comm, 0);
     if (!meter || !meter->call) return (tulle__watch){.meter = NULL};
     /* as many jobs again for as many columns again */
     int64_t each = jobs ? jobs : 1, width = p->hi > p->lo ? p->hi - p->lo : 1;
     int64_t ahead = p->fixed ? p->fixed - 1 - p->number : (p->of - p->hi + width - 1) / width;
     int64_t left = each * (1 + ahead), all = meter->progress.total / plan->comm->size;
     if (p->number == 0 || all < left) {
-        tulle__meter_start(meter, "multiplying", "jobs", left * plan->comm->size);
+        tulle__progress_meter_start(meter, "multiplying", "jobs", left * plan->comm->size);
         all = meter->progress.total / plan->comm->size;
     }
     return (tulle__watch){.meter = meter, .done = all - left, .jobs = all, .last = p->hi == p->of};
@@ -19,5 +19,5 @@ tulle__watch tulle__watch_range(const tulle_product *plan, int64_t jobs)
 
 void tulle__watch_end(tulle__watch *watch, tulle_status status)
 {
-    if (watch->last || status != TULLE_OK) tulle__meter_stop(watch->meter, status == TULLE_OK);
+    if (watch->last || status != TULLE_OK) tulle__progress_meter_stop(watch->meter, status == TULLE_OK);
 }

@@ -6,9 +6,9 @@
 #include "algo/product/plan/plan.h"
 
 typedef struct tulle__watch {
-    tulle__meter *meter; /* NULL: nobody watches this PE */
-    int64_t done, jobs;  /* of this PE, in the work that is told of */
-    int last;            /* this is the last phase */
+    tulle__progress_meter *meter; /* NULL: nobody watches this PE */
+    int64_t done, jobs;           /* of this PE, in the work that is told of */
+    int last;                     /* this is the last phase */
 } tulle__watch;
 
 /*
@@ -21,7 +21,7 @@ tulle__watch tulle__watch_range(const tulle_product *plan, int64_t jobs);
 static inline void tulle__watch_done(tulle__watch *watch, int64_t jobs)
 {
     watch->done = watch->done + jobs < watch->jobs ? watch->done + jobs : watch->jobs;
-    tulle__meter_set(watch->meter, watch->done, watch->jobs);
+    tulle__progress_meter_set(watch->meter, watch->done, watch->jobs);
 }
 
 void tulle__watch_end(tulle__watch *watch, tulle_status status);

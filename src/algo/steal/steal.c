@@ -57,7 +57,7 @@ static int pays(tulle__steal *s, int pe, int64_t item)
 {
     if (!s->items.policy->by_chain || !s->prices || pe == s->comm->rank) return 1;
     const tulle__item_chain *c = tulle__items_look_at(&s->items, pe, item);
-    return tulle__worth_taking(
+    return tulle__steal_profits(
         s->items.operands, s->prices, s->comm->rank, c->i, c->j, s->left[pe], (tulle__at_hand){s->last_i, s->last_j});
 }
 
@@ -118,7 +118,7 @@ static int claim_own(tulle__steal *s)
 {
     int rank = s->comm->rank;
     int64_t words = tulle__items_words(&s->items, rank);
-    uint64_t *own = tulle__direct(s->comm, &s->own);
+    uint64_t *own = tulle__mapped(s->comm, &s->own);
     for (int64_t w = s->at[rank]; w < words; w++) note(s, rank, w, tulle__word_read(&own[w])); /* what others took */
     for (; s->at[rank] < words; s->at[rank]++)
         if (claim(s, rank, s->at[rank])) return 1;
@@ -260,7 +260,7 @@ tulle_status tulle__steal_take(tulle__steal *s, tulle__share *share)
 
 void tulle__steal_reset(tulle__steal *s)
 {
-    uint64_t *own = tulle__direct(s->comm, &s->own);
+    uint64_t *own = tulle__mapped(s->comm, &s->own);
     int size = s->comm->size, rank = s->comm->rank;
     for (int64_t w = 0; w < tulle__items_words(&s->items, rank); w++) tulle__word_write(&own[w], 0);
     for (int64_t w = 0; w < s->items.first_word[size]; w++) s->known[w] = 0;

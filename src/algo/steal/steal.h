@@ -22,7 +22,7 @@
  * its part of what is known to be left if that is more: guided self-scheduling (Polychronopoulos and Kuck 1987), large
  * at first, single items towards the end. Of that part half, as one job is reserved while another is multiplied. Each
  * job reads tiles again and sends a result, so few are better than many. Of others' chains bands are taken only where
- * it is worth it, and where that is nowhere all this is left out (worth.h).
+ * it is worth it, and where that is nowhere all this is left out (profitability.h).
  * The owner goes through its items upwards, others downwards, so they meet but once. Victims are taken in the order of
  * the work they have left as far as known: at the start from the directories, then less what each look at their words
  * has shown to be gone.
@@ -31,7 +31,7 @@
 #define TULLE_PRODUCT_STEAL_H
 
 #include "algo/chain/policy.h"
-#include "algo/steal/worth.h"
+#include "algo/steal/profitability.h"
 
 typedef struct tulle__steal tulle__steal;
 

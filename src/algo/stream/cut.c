@@ -106,7 +106,7 @@ static int64_t slab_end(const struct tulle_stream *s, int64_t first, int64_t end
 static void add_slabs(struct tulle_stream *s, int64_t from, int64_t until, int64_t apart)
 {
     for (int i = 0; i < s->npieces; i++) {
-        const tulle__piece *p = &s->piece[i];
+        const tulle__row_range *p = &s->piece[i];
         int64_t first = from > p->line ? from : p->line, end = p->line + p->rows < until ? p->line + p->rows : until;
         for (int64_t next; first < end; first = next, s->nslabs++) {
             next = slab_end(s, first, end, apart);

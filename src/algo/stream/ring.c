@@ -252,7 +252,7 @@ static int has_come(struct tulle_stream *s, const struct progress *p)
 {
     if (s->way == TULLE__WAY_COPIED) return 1;
     if (p->sent >= p->fed) return 0;
-    const tulle__feed_ops *feed = s->feed->ops;
+    const tulle__producer_ops *feed = s->feed->ops;
     return !feed->ready || feed->ready(s->feed, p->sent % s->plan.ring);
 }
 

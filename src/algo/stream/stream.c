@@ -131,9 +131,9 @@ static tulle_status plan_stream(struct tulle_stream *s)
     tulle_status status;
     TULLE_TRY(make_vectors(s));
     tulle__stream_format_text(&s->format, s->plan.format, sizeof s->plan.format);
-    TULLE_TRY(s->packed ? tulle__feed_of_packed(s, &s->feed)
-              : s->rows ? tulle__feed_of_rows(s, &s->feed)
-                        : tulle__feed_new(s, &s->feed));
+    TULLE_TRY(s->packed ? tulle__producer_of_packed(s, &s->feed)
+              : s->rows ? tulle__producer_of_rows(s, &s->feed)
+                        : tulle__producer_new(s, &s->feed));
     if (!is_virtual) TULLE_TRY(tulle__stream_gauge(s, &rates));
     TULLE_TRY(tulle__stream_weigh(s, is_virtual ? NULL : &rates));
     TULLE_TRY(tulle__stream_point(s));
@@ -182,7 +182,7 @@ static tulle_status make(
     TULLE_TRY(tulle_comm_agree(comm, open_device(s, near_rank, near_size)));
     TULLE_TRY(tulle__stream_choose_format(s));
     TULLE_TRY(tulle__stream_deal(s));
-    TULLE_TRY(tulle__tails_new(s));
+    TULLE_TRY(tulle__spill_new(s));
     s->left = tulle__memory_left();
     TULLE_TRY(tulle_comm_agree(comm, TULLE_OK)); /* of memory that PEs share all see the same */
     TULLE_TRY(tulle_comm_agree(comm, plan_stream(s)));
@@ -307,7 +307,7 @@ tulle_status tulle_stream_multiply(tulle_stream *s, const tulle_mat *X, tulle_ma
     int64_t multiplied = tulle__now(s->comm);
     if (status == TULLE_OK) status = tulle__stream_deliver(s, Y);
     TULLE_TRY(tulle_comm_agree(s->comm, status)); /* also: tails are there */
-    if (s->tails) TULLE_TRY(tulle_comm_agree(s->comm, tulle__tails_add(s, Y)));
+    if (s->tails) TULLE_TRY(tulle_comm_agree(s->comm, tulle__spill_add(s, Y)));
     end = tulle__now(s->comm);
     if (!report) goto out;
     a.transfer = (double)(after.copy_ns[0] - before.copy_ns[0]) * 1e-9;

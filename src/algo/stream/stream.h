@@ -42,12 +42,12 @@ typedef struct tulle__stream_format {
 enum { TULLE__COLIND, TULLE__BASE, TULLE__VAL, TULLE__ARRAYS };
 
 /* Rows that lie together: of a tile row of A, of a file, or of the packed rows. */
-typedef struct tulle__piece {
+typedef struct tulle__row_range {
     int tile;          /* -1: of a file, or packed */
     int64_t row, rows; /* in the tile, or the file */
     int64_t line;      /* of Y on the device, and of `rowptr` */
     int64_t entry;     /* the first one, in the tile or the file */
-} tulle__piece;
+} tulle__row_range;
 
 typedef struct tulle__stream_slab {
     int piece;
@@ -56,7 +56,7 @@ typedef struct tulle__stream_slab {
     size_t pointers;        /* bytes, where its row pointers begin in `pointers` */
 } tulle__stream_slab;
 
-typedef struct tulle__feed tulle__feed;
+typedef struct tulle__producer tulle__producer;
 
 /* Where a slab's arrays are in host memory; those that the format lacks are anywhere. */
 typedef struct tulle__arrived {
@@ -65,18 +65,19 @@ typedef struct tulle__arrived {
 
 typedef struct tulle__packed tulle__packed;
 
-typedef struct tulle__feed_ops {
+typedef struct tulle__producer_ops {
     /* Bytes of room for a slab, a multiple of 4096; 0: slabs are read where they are, and start is not called. */
-    size_t (*room)(const tulle__feed *feed, int64_t entries);
-    void (*start)(tulle__feed *feed, int slot, const tulle__stream_slab *slab, char *room);
-    int (*ready)(tulle__feed *feed, int slot); /* 1: waiting takes no time; NULL: that is not known */
-    tulle_status (*wait)(tulle__feed *feed, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived);
-    tulle_status (*check)(tulle__feed *feed); /* before and after a pass: what is read is what was opened; or NULL */
-    void (*free)(tulle__feed *feed);
-} tulle__feed_ops;
+    size_t (*room)(const tulle__producer *feed, int64_t entries);
+    void (*start)(tulle__producer *feed, int slot, const tulle__stream_slab *slab, char *room);
+    int (*ready)(tulle__producer *feed, int slot); /* 1: waiting takes no time; NULL: that is not known */
+    tulle_status (*wait)(tulle__producer *feed, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived);
+    tulle_status (*check)(
+        tulle__producer *feed); /* before and after a pass: what is read is what was opened; or NULL */
+    void (*free)(tulle__producer *feed);
+} tulle__producer_ops;
 
-struct tulle__feed {
-    const tulle__feed_ops *ops;
+struct tulle__producer {
+    const tulle__producer_ops *ops;
     struct tulle_stream *stream;
     int64_t read; /* bytes from elsewhere */
 };
@@ -102,7 +103,7 @@ struct tulle_stream {
     tulle_layout *layout;
     tulle_stream_plan plan;
     size_t left; /* bytes of memory for this PE when all had dealt their rows, and none had made its vectors */
-    tulle__piece *piece;
+    tulle__row_range *piece;
     int npieces;
     int64_t lines, entries; /* of this PE */
     int64_t nnz;            /* entries of A that they stand for, both halves */
@@ -119,7 +120,7 @@ struct tulle_stream {
     char *spec; /* of the device */
 
     tulle__device *device;
-    tulle__feed *feed;
+    tulle__producer *feed;
     tulle__device_queue *copies, *kernels;
     tulle__device_event *ready[TULLE__STREAM_RING], *used[TULLE__STREAM_RING];
     tulle__device_buffer *X, *Y;
@@ -139,11 +140,11 @@ struct tulle_stream {
     int loaded; /* resident, and there */
 };
 
-/* ---- feed.c, feed_rows.c, feed_packed.c: where slabs come from ---- */
+/* ---- producer.c, producer_rows.c, producer_packed.c: where slabs come from ---- */
 
-tulle_status tulle__feed_new(struct tulle_stream *stream, tulle__feed **feed);
-tulle_status tulle__feed_of_rows(struct tulle_stream *stream, tulle__feed **feed);
-tulle_status tulle__feed_of_packed(struct tulle_stream *stream, tulle__feed **feed);
+tulle_status tulle__producer_new(struct tulle_stream *stream, tulle__producer **feed);
+tulle_status tulle__producer_of_rows(struct tulle_stream *stream, tulle__producer **feed);
+tulle_status tulle__producer_of_packed(struct tulle_stream *stream, tulle__producer **feed);
 
 /* Counts what this PE's tiles of A, which are whole blocks, become: rowptr, lines, entries, one piece, tail. */
 tulle_status tulle__packed_new(struct tulle_stream *stream);
@@ -155,7 +156,7 @@ void tulle__packed_free(tulle__packed *packed);
 tulle_status tulle__stream_choose_format(struct tulle_stream *stream);
 const char *tulle__stream_format_text(const tulle__stream_format *format, char *text, size_t size);
 
-/* ---- deal.c ---- */
+/* ---- partition.c ---- */
 
 /* Collective: layout, pieces and rowptr of this PE; for a format of blocks a copy of A may replace it. */
 tulle_status tulle__stream_deal(struct tulle_stream *stream);
@@ -209,7 +210,7 @@ size_t tulle__stream_room(const struct tulle_stream *stream);
 /* Decides about residence, slabs and ring; fills plan. rates: NULL if nothing can be measured. */
 tulle_status tulle__stream_weigh(struct tulle_stream *stream, const tulle__stream_rates *rates);
 
-/* ---- gauge.c ---- */
+/* ---- slab_benchmark.c ---- */
 
 /* Measures the device, the feed and a kernel, with a few slabs of A. */
 tulle_status tulle__stream_gauge(struct tulle_stream *stream, tulle__stream_rates *rates);
@@ -244,15 +245,15 @@ tulle_status tulle__stream_deliver(struct tulle_stream *stream, tulle_mat *Y);
 /* Lines of Y on the device: this PE's and its tail. */
 int64_t tulle__stream_y_lines(const struct tulle_stream *stream);
 
-/* ---- tails.c: halves on several PEs ---- */
+/* ---- spill_rows.c: halves on several PEs ---- */
 
 /* How long this PE's tail is, from its rows and the format's span. */
-void tulle__tail_set(struct tulle_stream *stream);
+void tulle__spill_set(struct tulle_stream *stream);
 /* Collective: where tails go to; nothing where none are needed. */
-tulle_status tulle__tails_new(struct tulle_stream *stream);
+tulle_status tulle__spill_new(struct tulle_stream *stream);
 /* Where this PE's tail goes, lines side by side; NULL: nowhere. */
-void *tulle__tail_here(const struct tulle_stream *stream);
+void *tulle__spill_here(const struct tulle_stream *stream);
 /* What other PEs' tails have for this one's lines of Y, once all of them are there. */
-tulle_status tulle__tails_add(struct tulle_stream *stream, tulle_mat *Y);
+tulle_status tulle__spill_add(struct tulle_stream *stream, tulle_mat *Y);
 
 #endif

@@ -123,7 +123,7 @@ tulle_status tulle__stream_deliver(struct tulle_stream *s, tulle_mat *Y)
         take_lines(s, line, rows, cols, tulle__own_tile_in_place(Y, i, 0).val);
         line += rows;
     }
-    if (s->tails && s->tail) take_lines(s, line, s->tail, cols, tulle__tail_here(s));
+    if (s->tails && s->tail) take_lines(s, line, s->tail, cols, tulle__spill_here(s));
 out:
     ended = tulle__ring_wait(s, s->copies);
     return status == TULLE_OK ? ended : status;

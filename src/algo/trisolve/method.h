@@ -9,10 +9,10 @@
 #include "algo/trisolve/solver.h"
 
 typedef struct tulle__method {
-    const tulle__dealing *dealing; /* NULL: workers read all rows in place. Else rows are dealt out to PEs for good */
-    bool permutes;                 /* rows and unknowns are in the order of solving */
-    bool reproducible;             /* X has the bits that serial gives */
-    bool alone;                    /* one worker solves */
+    const tulle__partition *dealing; /* NULL: workers read all rows in place. Else rows are dealt out to PEs for good */
+    bool permutes;                   /* rows and unknowns are in the order of solving */
+    bool reproducible;               /* X has the bits that serial gives */
+    bool alone;                      /* one worker solves */
     /* Collective: what schedules are cut by, into a->state, and its bytes on this PE; NULL: nothing. */
     tulle_status (*prepare)(tulle_trisolve *solver, tulle__method_schedule *a);
     /* Local: the schedule of one worker; NULL: `prepare` has made all. */

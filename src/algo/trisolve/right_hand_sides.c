@@ -27,7 +27,7 @@ int tulle__rhs_suit(const tulle_trisolve *solver, const tulle_mat *X)
         return tulle__layout_same_cuts(l->row_cut, l->mt, dealt->row_cut, dealt->mt) &&
                memcmp(l->owner, dealt->owner, (size_t)l->mt * sizeof *l->owner) == 0;
     if (l->mt > 1) return 0;
-    return solver->triangle.reach == TULLE__ROWS_GATHERED ? l->owner[0] == 0 : tulle__tile_direct(X, 0, 0) != NULL;
+    return solver->triangle.reach == TULLE__ROWS_GATHERED ? l->owner[0] == 0 : tulle__tile_mapped(X, 0, 0) != NULL;
 }
 
 /* Elements of a dense tile from those of another of the same rows and columns. */

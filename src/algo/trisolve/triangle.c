@@ -109,14 +109,14 @@ static tulle_status read_each_other(tulle_comm *comm, int *direct)
 }
 
 /* 0: by the model. */
-static int tasks_of(const tulle__dealing *dealing, const tulle_trisolve_options *options)
+static int tasks_of(const tulle__partition *dealing, const tulle_trisolve_options *options)
 {
     if (dealing->fixed) return dealing->tasks;
     return options->tasks ? options->tasks : dealing->choose ? 0 : dealing->tasks;
 }
 
 tulle_status tulle__triangle_init(
-    const tulle_mat *T, const tulle_trisolve_options *options, const tulle__dealing *dealing, tulle__triangle *t)
+    const tulle_mat *T, const tulle_trisolve_options *options, const tulle__partition *dealing, tulle__triangle *t)
 {
     tulle_status status;
     int direct;

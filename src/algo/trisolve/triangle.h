@@ -18,20 +18,20 @@
 typedef enum tulle__reach_rows { TULLE__ROWS_ALL, TULLE__ROWS_GATHERED, TULLE__ROWS_OWN } tulle__reach_rows;
 
 /* How rows are dealt out to PEs for good: in parts of about equal numbers of entries, or of equal numbers of rows. */
-typedef struct tulle__dealing {
+typedef struct tulle__partition {
     bool even; /* equal numbers of rows */
     int tasks; /* parts of a PE, if options do not say; fixed: whatever they say */
     bool fixed;
     /* Collective: instead of tasks, by a model. work[m]: of each row of A; upper: its last row is solved first. */
     tulle_status (*choose)(const tulle_mat *A, int upper, const int64_t *work, int *tasks);
-} tulle__dealing;
+} tulle__partition;
 
 typedef struct tulle__triangle {
     const tulle_mat *T; /* the caller's */
     tulle_mat *own;     /* op(T) by rows, where T is not; else NULL */
     uint64_t structure; /* of T when it was analysed */
     const tulle_trisolve_options *options;
-    const tulle__dealing *dealing;
+    const tulle__partition *dealing;
     tulle__reach_rows reach;
     int tasks; /* of a PE, under TULLE__ROWS_OWN: parts of about equal numbers of entries, dealt out in turn */
     tulle_layout *dealt; /* then: of op(T) */
@@ -47,7 +47,7 @@ typedef struct tulle__triangle {
 /* Collective. options, and dealing, must outlive the triangle. dealing NULL: rows are read in place. The tiles are not
  * looked at yet. */
 tulle_status tulle__triangle_init(
-    const tulle_mat *T, const tulle_trisolve_options *options, const tulle__dealing *dealing, tulle__triangle *t);
+    const tulle_mat *T, const tulle_trisolve_options *options, const tulle__partition *dealing, tulle__triangle *t);
 void tulle__triangle_fini(tulle__triangle *t);
 
 /* The layout of B and X of so many columns that suits: on PE 0 in one tile, or dealt out as rows are. */

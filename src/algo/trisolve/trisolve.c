@@ -50,11 +50,11 @@ static tulle_status connect(tulle_trisolve *solver)
     if (status == TULLE_OK)
         status = tulle__alloc((size_t)solver->workers, sizeof *solver->word, "words", &solver->word);
     if (status == TULLE_OK) status = tulle__heap_take(comm->pe->control, bytes, "words of progress", &solver->words);
-    if (status == TULLE_OK) memset(tulle__direct(comm, &solver->words), 0, bytes);
+    if (status == TULLE_OK) memset(tulle__mapped(comm, &solver->words), 0, bytes);
     TULLE_TRY(tulle_comm_agree(comm, status));
     TULLE_TRY(tulle_comm_allgather(comm, &solver->words, sizeof solver->words, place));
     for (int w = 0; w < solver->workers && solver->mine; w++) {
-        char *words = tulle__direct(comm, &place[w / solver->each]);
+        char *words = tulle__mapped(comm, &place[w / solver->each]);
         solver->word[w] = (uint64_t *)(void *)(words + line * (size_t)(w % solver->each));
     }
 out:
@@ -99,7 +99,7 @@ static tulle_status analyse(const tulle_mat *T, const tulle_trisolve_options *op
 {
     tulle_comm *comm = T->comm;
     tulle_trisolve *solver = NULL;
-    const tulle__dealing *dealing = tulle__method_of(options->method)->dealing;
+    const tulle__partition *dealing = tulle__method_of(options->method)->dealing;
     tulle_status status = tulle__alloc_zero(1, sizeof *solver, "a solver", &solver);
     if (status == TULLE_OK) {
         *out = solver;

@@ -149,7 +149,7 @@ static tulle_status open_in(tulle__engine_team *team, int direct, const size_t s
     team->mixed = direct && !team->shared && team->neighbours;
     team->crowded = (int)most[2];
     team->link = (tulle__mpi_link){.team = team,
-        .near.link = {.ops = team->shared ? &tulle__near_ops : &tulle__mpi_rma_ops,
+        .near.link = {.ops = team->shared ? &tulle__shared_ops : &tulle__mpi_rma_ops,
             .rank = team->rank,
             .npes = team->npes,
             .segment_bytes = {segment_bytes[0], segment_bytes[1]},

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/module.h"
-#include "comm/near.h"
+#include "comm/shared_memory.h"
 
 /* What libtulle lent when it loaded the module. */
 extern const tulle__module_host *tulle__mpi_host;
@@ -37,7 +37,7 @@ typedef struct tulle__mpi_side {
 } tulle__mpi_side;
 
 typedef struct tulle__mpi_link {
-    tulle__near_link near; /* bases are those of the windows; NULL: by RMA only */
+    tulle__shared_link near; /* bases are those of the windows; NULL: by RMA only */
     tulle__engine_team *team;
     tulle__mpi_group group[TULLE__GROUPS];
     int error;                     /* the first MPI error since the last wait */

@@ -130,7 +130,7 @@ static tulle_status open_in(
         status = tulle__shmem_agree(open_segment(team, s, segment_bytes[s], choices->direct));
     if (status != TULLE_OK) return status;
     int shared = reaches_all(team);
-    team->link.near.link = (tulle__link){.ops = shared ? &tulle__near_ops : &tulle__shmem_rma_ops,
+    team->link.near.link = (tulle__link){.ops = shared ? &tulle__shared_ops : &tulle__shmem_rma_ops,
         .rank = team->rank,
         .npes = team->npes,
         .segment_bytes = {segment_bytes[0], segment_bytes[1]},

@@ -5,12 +5,12 @@
 
 #include <shmem.h>
 
-#include "comm/near.h"
+#include "comm/shared_memory.h"
 
 typedef struct tulle__shmem_gather tulle__shmem_gather;
 
 typedef struct tulle__shmem_link {
-    tulle__near_link near;            /* base: where loads and stores reach a segment; NULL: by OpenSHMEM only */
+    tulle__shared_link near;          /* base: where loads and stores reach a segment; NULL: by OpenSHMEM only */
     char *symmetric[TULLE__SEGMENTS]; /* the own segments: an address in them names the same place of every PE */
     tulle__shmem_gather *gather;      /* NULL: lists of ranges are a get each */
 } tulle__shmem_link;

@@ -15,7 +15,7 @@
 #include "base/cores.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "comm/near.h"
+#include "comm/shared_memory.h"
 
 struct tulle__engine_team {
     int npes;
@@ -23,7 +23,7 @@ struct tulle__engine_team {
     int apart; /* there is a core for every thread of every PE */
     size_t segment_bytes[TULLE__SEGMENTS];
     char **base[TULLE__SEGMENTS]; /* base[segment][rank] */
-    tulle__near_link *link;
+    tulle__shared_link *link;
 };
 
 static void close_team(tulle__engine_team *team)
@@ -74,10 +74,10 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
     TULLE_TRY(tulle__alloc_zero((size_t)npes, sizeof *team->link, "links", &team->link));
     for (int s = 0; s < TULLE__SEGMENTS; s++) TULLE_TRY(reserve(team, s, setting->segment_bytes[s]));
     for (int rank = 0; rank < npes; rank++)
-        team->link[rank] = (tulle__near_link){.link = {.ops = &tulle__near_ops,
-                                                  .rank = rank,
-                                                  .npes = npes,
-                                                  .segment_bytes = {team->segment_bytes[0], team->segment_bytes[1]}},
+        team->link[rank] = (tulle__shared_link){.link = {.ops = &tulle__shared_ops,
+                                                    .rank = rank,
+                                                    .npes = npes,
+                                                    .segment_bytes = {team->segment_bytes[0], team->segment_bytes[1]}},
             .base = {team->base[0], team->base[1]},
             .node = direct ? (int)node : 1};
     *out = team;

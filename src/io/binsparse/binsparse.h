@@ -23,7 +23,7 @@
 
 #include <tulle/types.h>
 
-#include "base/meter.h"
+#include "base/progress.h"
 #include "io/binsparse/hdf5_file.h"
 #include "io/file/entries.h"
 
@@ -64,7 +64,7 @@ void tulle__binsparse_close(tulle__binsparse *file);
 const tulle__binsparse_header *tulle__binsparse_head(const tulle__binsparse *file);
 
 /* Starts the meter (NULL: none) of a reader of `values` values: reading them tells it, in bytes of the file. */
-void tulle__binsparse_watch(tulle__binsparse *file, tulle__meter *meter, int64_t values);
+void tulle__binsparse_watch(tulle__binsparse *file, tulle__progress_meter *meter, int64_t values);
 
 /* Pointers first .. first + count - 1: growing, from 0 to `count` of the header. */
 tulle_status tulle__binsparse_read_pointers(tulle__binsparse *file, int64_t first, int64_t count, int64_t *to);

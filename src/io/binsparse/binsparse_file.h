@@ -10,7 +10,7 @@ struct tulle__binsparse {
     char *path, *group; /* group NULL: the root */
     int fd;
     int64_t bytes; /* of the file */
-    tulle__meter *meter;
+    tulle__progress_meter *meter;
     int64_t wanted, done; /* values: of the meter's reader */
 };
 

@@ -76,12 +76,12 @@ void tulle__binsparse_close(tulle__binsparse *file)
     tulle__free(file);
 }
 
-void tulle__binsparse_watch(tulle__binsparse *file, tulle__meter *meter, int64_t values)
+void tulle__binsparse_watch(tulle__binsparse *file, tulle__progress_meter *meter, int64_t values)
 {
     file->meter = meter;
     file->wanted = values;
     file->done = 0;
-    tulle__meter_start(meter, "reading", "B", file->bytes);
+    tulle__progress_meter_start(meter, "reading", "B", file->bytes);
 }
 
 static tulle_status read_bytes(const tulle__binsparse *file, void *to, size_t bytes, int64_t offset)
@@ -238,7 +238,7 @@ static tulle_status read_reals(tulle__binsparse *file, int64_t first, int64_t co
         tulle__binsparse_piece(file, TULLE__BINSPARSE_VALUES, iso ? 0 : first, iso ? 1 : count, 1, raw, real);
     for (int64_t i = 1; iso && i < count; i++) real[i] = real[0];
     file->done += count;
-    tulle__meter_set(file->meter, file->done, file->wanted);
+    tulle__progress_meter_set(file->meter, file->done, file->wanted);
     return status;
 }
 

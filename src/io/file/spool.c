@@ -267,12 +267,12 @@ out:
     return status;
 }
 
-tulle_status tulle__spool_give(tulle__spool *spool, tulle__meter *meter,
+tulle_status tulle__spool_give(tulle__spool *spool, tulle__progress_meter *meter,
     tulle_status (*put)(void *context, int64_t row, int64_t col, const void *val), void *context)
 {
     struct merge m;
     int64_t done = 0;
-    tulle__meter_start(meter, "merging", "entries", spool->entries);
+    tulle__progress_meter_start(meter, "merging", "entries", spool->entries);
     tulle_status status = start_merge(&m, spool);
     for (int64_t row = 0; row < spool->rows && status == TULLE_OK; row++) {
         TULLE_TRY(start_row(&m, row));
@@ -291,10 +291,10 @@ tulle_status tulle__spool_give(tulle__spool *spool, tulle__meter *meter,
             }
             if (s->next == s->end) m.active[least] = m.active[--m.nactive];
         }
-        tulle__meter_set(meter, done, spool->entries);
+        tulle__progress_meter_set(meter, done, spool->entries);
     }
 out:
-    tulle__meter_stop(meter, status == TULLE_OK);
+    tulle__progress_meter_stop(meter, status == TULLE_OK);
     end_merge(&m);
     return status;
 }

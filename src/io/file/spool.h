@@ -12,7 +12,7 @@
 
 #include <tulle/types.h>
 
-#include "base/meter.h"
+#include "base/progress.h"
 
 typedef struct tulle__spool tulle__spool;
 
@@ -29,7 +29,7 @@ tulle_status tulle__spool_end(tulle__spool *spool);
 int64_t tulle__spool_entries(const tulle__spool *spool);
 
 /* Hands all entries over by rows, and by columns along a row. meter is told of them; NULL: none. */
-tulle_status tulle__spool_give(tulle__spool *spool, tulle__meter *meter,
+tulle_status tulle__spool_give(tulle__spool *spool, tulle__progress_meter *meter,
     tulle_status (*put)(void *context, int64_t row, int64_t col, const void *val), void *context);
 
 /* NULL allowed. */

@@ -139,7 +139,7 @@ static tulle_status read_plain(tulle__lines *l)
         l->ended = n == 0;
         l->used += (size_t)n;
         l->position += n;
-        tulle__meter_set(l->text.meter, (l->position - l->begin) * l->nparts, l->text.bytes);
+        tulle__progress_meter_set(l->text.meter, (l->position - l->begin) * l->nparts, l->text.bytes);
         return TULLE_OK;
     }
 }
@@ -161,7 +161,7 @@ static tulle_status read_packed(tulle__lines *l)
     if (status != TULLE_OK) return status;
     l->ended = bytes == 0;
     if (l->ended) return TULLE_OK;
-    tulle__meter_set(l->text.meter, consumed, l->text.bytes);
+    tulle__progress_meter_set(l->text.meter, consumed, l->text.bytes);
     int64_t begin = l->position;
     l->position += (int64_t)bytes;
     if (l->position <= l->from) return TULLE_OK;

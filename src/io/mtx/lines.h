@@ -17,7 +17,7 @@
 
 #include <tulle/status.h>
 
-#include "base/meter.h"
+#include "base/progress.h"
 
 enum { TULLE__LINE_MAX = 1 << 20, TULLE__LINES_PAD = 64 };
 
@@ -25,12 +25,12 @@ enum { TULLE__LINE_MAX = 1 << 20, TULLE__LINES_PAD = 64 };
 typedef struct tulle__text {
     int fd;
     int packed;
-    int64_t bytes;       /* of the file as it lies there */
-    const char *path;    /* the caller's; must outlive the text */
-    const char *engine;  /* of tulle__inflate_open */
-    size_t block;        /* bytes a read, 0: a good default */
-    int threads;         /* 1: unpack in a helper thread */
-    tulle__meter *meter; /* told of the bytes of the file that have been read; NULL: none */
+    int64_t bytes;                /* of the file as it lies there */
+    const char *path;             /* the caller's; must outlive the text */
+    const char *engine;           /* of tulle__inflate_open */
+    size_t block;                 /* bytes a read, 0: a good default */
+    int threads;                  /* 1: unpack in a helper thread */
+    tulle__progress_meter *meter; /* told of the bytes of the file that have been read; NULL: none */
 } tulle__text;
 
 /* "-" is standard input, which must be a regular file as all others. */

@@ -20,7 +20,7 @@
 
 #include <tulle/types.h>
 
-#include "base/meter.h"
+#include "base/progress.h"
 #include "io/file/entries.h"
 
 typedef enum tulle__mtx_field { TULLE__MTX_REAL, TULLE__MTX_INTEGER, TULLE__MTX_PATTERN } tulle__mtx_field;
@@ -80,7 +80,7 @@ void tulle__mtx_close(tulle__mtx *mtx);
 const tulle__mtx_header *tulle__mtx_head(const tulle__mtx *mtx);
 
 /* Starts the meter (NULL: none): parsing tells it of the bytes of the file read. Whoever parses stops it. */
-void tulle__mtx_watch(tulle__mtx *mtx, tulle__meter *meter);
+void tulle__mtx_watch(tulle__mtx *mtx, tulle__progress_meter *meter);
 const tulle__mtx_options *tulle__mtx_options_of(const tulle__mtx *mtx);
 const char *tulle__mtx_path(const tulle__mtx *mtx);
 const char *tulle__mtx_field_name(tulle__mtx_field field);

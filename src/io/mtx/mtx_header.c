@@ -346,10 +346,10 @@ out:
     return status;
 }
 
-void tulle__mtx_watch(tulle__mtx *mtx, tulle__meter *meter)
+void tulle__mtx_watch(tulle__mtx *mtx, tulle__progress_meter *meter)
 {
     mtx->text.meter = meter;
-    tulle__meter_start(meter, "reading", "B", mtx->text.bytes);
+    tulle__progress_meter_start(meter, "reading", "B", mtx->text.bytes);
 }
 
 void tulle__mtx_close(tulle__mtx *mtx)

@@ -20,7 +20,7 @@ struct tulle__npy {
     int fd;
     int64_t bytes;
     char *path;
-    tulle__meter *meter;
+    tulle__progress_meter *meter;
     int64_t wanted, done; /* values: of the meter's reader */
 };
 
@@ -100,12 +100,12 @@ void tulle__npy_close(tulle__npy *npy)
     tulle__free(npy);
 }
 
-void tulle__npy_watch(tulle__npy *npy, tulle__meter *meter, int64_t values)
+void tulle__npy_watch(tulle__npy *npy, tulle__progress_meter *meter, int64_t values)
 {
     npy->meter = meter;
     npy->wanted = values;
     npy->done = 0;
-    tulle__meter_start(meter, "reading", "B", npy->bytes);
+    tulle__progress_meter_start(meter, "reading", "B", npy->bytes);
 }
 
 static void store(const double *from, int64_t n, tulle_type type, void *to, int64_t at, int64_t stride)
@@ -144,7 +144,7 @@ tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t
     for (int64_t o = 0; o < outers; o += lines) {
         int64_t now = lines < outers - o ? lines : outers - o;
         npy->done += now * inners;
-        tulle__meter_set(npy->meter, npy->done, npy->wanted);
+        tulle__progress_meter_set(npy->meter, npy->done, npy->wanted);
         int64_t offset = head->data + ((outer0 + o) * inner + inner0) * head->array.width;
         if (as_is) {
             char *at = (char *)to + o * outer_step * head->array.width;

@@ -12,7 +12,7 @@
 
 #include <tulle/types.h>
 
-#include "base/meter.h"
+#include "base/progress.h"
 #include "io/npy/npy_array.h"
 
 typedef struct tulle__npy_header {
@@ -29,7 +29,7 @@ void tulle__npy_close(tulle__npy *npy);
 const tulle__npy_header *tulle__npy_head(const tulle__npy *npy);
 
 /* Starts the meter (NULL: none) of a reader of `values` values: reading tells it, in bytes of the file. */
-void tulle__npy_watch(tulle__npy *npy, tulle__meter *meter, int64_t values);
+void tulle__npy_watch(tulle__npy *npy, tulle__progress_meter *meter, int64_t values);
 
 /* Rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, whose rows (row-major) or columns are ld
  * apart. */

@@ -31,7 +31,7 @@ struct tulle__npz {
     int nshared;                            /* arrays in shared that are members of their own */
     int coords;                             /* INNER and OUTER are two lines of one array, OUTER */
     char *path;
-    tulle__meter *meter;
+    tulle__progress_meter *meter;
     int64_t wanted; /* values: of the meter's reader */
 };
 
@@ -47,11 +47,11 @@ const char *tulle__npz_format_name(tulle__npz_format format)
     return format_names[format];
 }
 
-void tulle__npz_watch(tulle__npz *npz, tulle__meter *meter, int nparts)
+void tulle__npz_watch(tulle__npz *npz, tulle__progress_meter *meter, int nparts)
 {
     npz->meter = meter;
     npz->wanted = npz->header.stored / nparts + 1;
-    tulle__meter_start(meter, "reading", "values", npz->header.stored);
+    tulle__progress_meter_start(meter, "reading", "values", npz->header.stored);
 }
 
 /* ---- headers ---- */
@@ -491,7 +491,7 @@ static tulle_status parse_blocks(struct parser *p, int64_t first, int64_t end)
         TULLE_TRY(next_indices(&p->cursor[INNER], b, n, coo ? h->cols : inner_limit(h), p->inner));
         if (coo) TULLE_TRY(next_indices(&p->cursor[OUTER], b, n, h->rows, p->outer));
         TULLE_TRY(take_blocks(p, b, n));
-        tulle__meter_set(npz->meter, (b + n - first) * area, npz->wanted);
+        tulle__progress_meter_set(npz->meter, (b + n - first) * area, npz->wanted);
     }
 out:
     return status;

@@ -10,7 +10,7 @@
 #ifndef TULLE_IO_NPZ_H
 #define TULLE_IO_NPZ_H
 
-#include "base/meter.h"
+#include "base/progress.h"
 #include "io/file/entries.h"
 #include "io/file/zip.h"
 
@@ -32,7 +32,7 @@ const tulle__npz_header *tulle__npz_head(const tulle__npz *npz);
 const char *tulle__npz_format_name(tulle__npz_format format);
 
 /* Starts the meter (NULL: none) of a reader of one part of n. */
-void tulle__npz_watch(tulle__npz *npz, tulle__meter *meter, int nparts);
+void tulle__npz_watch(tulle__npz *npz, tulle__progress_meter *meter, int nparts);
 
 /* Checksums of what one part has read of the arrays that all share. */
 enum { TULLE__NPZ_SHARED = 3 };

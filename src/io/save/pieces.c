@@ -90,7 +90,7 @@ static tulle_status close_binsparse(tulle_writer *writer)
         .wide = shape->cols > INT32_MAX};
     tulle_status status = tulle__binsparse_writer_open(writer->path, &sparse, &file);
     if (status != TULLE_OK) return status;
-    status = tulle__spool_give(writer->spool, tulle__comm_meter(writer->comm, 0), tulle__put_binsparse, file);
+    status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_binsparse, file);
     if (status == TULLE_OK) status = tulle__binsparse_put_end(file);
     if (status == TULLE_OK) return tulle__binsparse_writer_close(file, 0);
     tulle__binsparse_writer_abort(file);
@@ -104,7 +104,7 @@ static tulle_status close_npz(tulle_writer *writer)
     tulle_status status = tulle__npz_writer_open(
         writer->path, shape->rows, shape->cols, tulle__spool_entries(writer->spool), shape->type, &file);
     if (status != TULLE_OK) return status;
-    status = tulle__spool_give(writer->spool, tulle__comm_meter(writer->comm, 0), tulle__put_npz, file);
+    status = tulle__spool_give(writer->spool, tulle__comm_progress_meter(writer->comm, 0), tulle__put_npz, file);
     if (status == TULLE_OK) return tulle__npz_writer_close(file, 0);
     tulle__npz_writer_abort(file);
     return status;

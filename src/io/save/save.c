@@ -58,9 +58,9 @@ tulle_status tulle__save_rows(const tulle_mat *A, const tulle__row_sink *sink)
     tulle_status status = TULLE_OK;
     struct band band = {.n = 0};
     const tulle_layout *l = A->layout;
-    tulle__meter *meter = tulle__comm_meter(A->comm, 0);
+    tulle__progress_meter *meter = tulle__comm_progress_meter(A->comm, 0);
     int64_t done = 0;
-    tulle__meter_start(meter, "writing", "entries", A->nnz);
+    tulle__progress_meter_start(meter, "writing", "entries", A->nnz);
     for (int i = 0; i < l->mt; i++) {
         TULLE_TRY(band_init(A, i, &band));
         for (tulle_gidx r = 0; r < l->row_cut[i + 1] - l->row_cut[i]; r++) {
@@ -72,12 +72,12 @@ tulle_status tulle__save_rows(const tulle_mat *A, const tulle__row_sink *sink)
                     sink->take(sink->context, l->row_cut[i] + r, n, l->col_cut[j], t->colind + from, at(t, from)));
                 done += n;
             }
-            tulle__meter_set(meter, done, A->nnz);
+            tulle__progress_meter_set(meter, done, A->nnz);
         }
         band_fini(&band);
     }
 out:
-    tulle__meter_stop(meter, status == TULLE_OK);
+    tulle__progress_meter_stop(meter, status == TULLE_OK);
     band_fini(&band);
     return status;
 }
@@ -143,11 +143,11 @@ out:
 
 /* Columns one after the other, of a symmetric matrix each from its diagonal (skew: below) down. */
 static tulle_status write_array(
-    const tulle__mtx_shape *shape, const char *all, tulle__meter *meter, tulle__mtx_writer *writer)
+    const tulle__mtx_shape *shape, const char *all, tulle__progress_meter *meter, tulle__mtx_writer *writer)
 {
     tulle_status status = TULLE_OK;
     tulle__mtx_text text = {0};
-    tulle__meter_start(meter, "writing", "values", shape->stored);
+    tulle__progress_meter_start(meter, "writing", "values", shape->stored);
     for (int64_t c = 0, done = 0; c < shape->cols; c++) {
         int64_t first = shape->symmetry == TULLE__MTX_GENERAL ? 0 : c + (shape->symmetry == TULLE__MTX_SKEW);
         int64_t n = shape->rows - first;
@@ -159,10 +159,10 @@ static tulle_status write_array(
             text.bytes = 0;
             text.entries = 0;
         }
-        tulle__meter_set(meter, done, shape->stored);
+        tulle__progress_meter_set(meter, done, shape->stored);
     }
 out:
-    tulle__meter_stop(meter, status == TULLE_OK);
+    tulle__progress_meter_stop(meter, status == TULLE_OK);
     tulle__mtx_text_fini(&text);
     return status;
 }
@@ -196,7 +196,7 @@ static tulle_status save_mtx(const tulle_mat *A, tulle__mtx_symmetry symmetry, i
     } else {
         char *all;
         status = gather_dense(A, TULLE_COL_MAJOR, &all);
-        if (status == TULLE_OK) status = write_array(&shape, all, tulle__comm_meter(A->comm, 0), writer);
+        if (status == TULLE_OK) status = write_array(&shape, all, tulle__comm_progress_meter(A->comm, 0), writer);
         tulle__free(all);
     }
     if (status == TULLE_OK) return tulle__mtx_writer_close(writer, 0);

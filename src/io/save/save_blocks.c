@@ -37,9 +37,9 @@ static tulle_status take_rows(const tulle_mat *A, tulle__block_writer *writer, i
     tulle_status (*take)(tulle__block_writer *writer, const tulle__tile_row *rows), const char *what)
 {
     const tulle_layout *l = A->layout;
-    tulle__meter *meter = tulle__comm_meter(A->comm, 0);
+    tulle__progress_meter *meter = tulle__comm_progress_meter(A->comm, 0);
     tulle_status status = TULLE_OK;
-    tulle__meter_start(meter, what, "rows", l->m);
+    tulle__progress_meter_start(meter, what, "rows", l->m);
     for (int i = 0; i < l->mt && status == TULLE_OK; i++) {
         tulle__fetch fetch = {.group = -1};
         tulle_tile tile;
@@ -52,9 +52,9 @@ static tulle_status take_rows(const tulle_mat *A, tulle__block_writer *writer, i
             status = take_tile(writer, block, take, &rows);
         }
         tulle__fetch_fini(&fetch);
-        tulle__meter_set(meter, l->row_cut[i + 1], l->m);
+        tulle__progress_meter_set(meter, l->row_cut[i + 1], l->m);
     }
-    tulle__meter_stop(meter, status == TULLE_OK);
+    tulle__progress_meter_stop(meter, status == TULLE_OK);
     return status;
 }
 

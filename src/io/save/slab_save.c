@@ -170,14 +170,14 @@ static tulle_status take_blocks(struct target *to, struct slab *slab)
 /* ---- */
 
 /* All rows through a target. */
-static tulle_status each_slab(struct slab *slab, tulle__meter *meter, struct target *to)
+static tulle_status each_slab(struct slab *slab, tulle__progress_meter *meter, struct target *to)
 {
     int64_t m = slab->shape.m, most = slab->shape.nnz / (m ? m : 1) * 2 + 1,
             step = SLAB / (to->block * to->block) / most + 1;
     tulle_status status;
     step = (step + to->block - 1) / to->block * to->block;
     if (step > m) step = m;
-    tulle__meter_start(meter, to->what, "entries", slab->shape.nnz);
+    tulle__progress_meter_start(meter, to->what, "entries", slab->shape.nnz);
     TULLE_TRY(slab_init(slab, step, step * most));
     slab->before = 0;
     for (slab->r0 = 0; slab->r0 < m; slab->r0 = slab->r1) {
@@ -187,15 +187,15 @@ static tulle_status each_slab(struct slab *slab, tulle__meter *meter, struct tar
         TULLE_TRY(tulle__pool_run(slab->pool, make_part, slab));
         TULLE_TRY(to->take(to, slab));
         slab->before += nnz;
-        tulle__meter_set(meter, slab->before, slab->shape.nnz);
+        tulle__progress_meter_set(meter, slab->before, slab->shape.nnz);
     }
 out:
-    tulle__meter_stop(meter, status == TULLE_OK);
+    tulle__progress_meter_stop(meter, status == TULLE_OK);
     slab_fini(slab);
     return status;
 }
 
-static tulle_status save_text(struct slab *slab, tulle__meter *meter, int packers, const char *path)
+static tulle_status save_text(struct slab *slab, tulle__progress_meter *meter, int packers, const char *path)
 {
     tulle__mtx_shape shape = {.rows = slab->shape.m,
         .cols = slab->shape.n,
@@ -219,7 +219,7 @@ out:
     return status;
 }
 
-static tulle_status save_entries(struct slab *slab, tulle__meter *meter, const char *path)
+static tulle_status save_entries(struct slab *slab, tulle__progress_meter *meter, const char *path)
 {
     tulle__binsparse_sparse sparse = {
         .rows = slab->shape.m, .cols = slab->shape.n, .count = slab->shape.nnz, .type = slab->type};
@@ -232,7 +232,7 @@ static tulle_status save_entries(struct slab *slab, tulle__meter *meter, const c
     return status;
 }
 
-static tulle_status save_npz(struct slab *slab, tulle__meter *meter, const char *path)
+static tulle_status save_npz(struct slab *slab, tulle__progress_meter *meter, const char *path)
 {
     struct target to = {.take = take_npz, .what = "writing", .block = 1};
     tulle_status status =
@@ -245,7 +245,7 @@ static tulle_status save_npz(struct slab *slab, tulle__meter *meter, const char 
 }
 
 static tulle_status save_blocks(
-    struct slab *slab, tulle__meter *meter, const tulle__block_wanted *wanted, const char *path)
+    struct slab *slab, tulle__progress_meter *meter, const tulle__block_wanted *wanted, const char *path)
 {
     struct target to = {.take = take_look, .what = "looking at", .block = 1};
     tulle__block_choice choice;
@@ -278,7 +278,7 @@ static tulle_status save_generated(
     tulle_comm *comm, const tulle__generator *generator, tulle_type type, const char *path, const char *format)
 {
     struct slab slab = {.generator = generator, .type = type};
-    tulle__meter *meter = tulle__comm_meter(comm, 0);
+    tulle__progress_meter *meter = tulle__comm_progress_meter(comm, 0);
     tulle__block_wanted wanted;
     tulle__format ending;
     tulle_status status = tulle__file_format(path, format, type, &wanted);

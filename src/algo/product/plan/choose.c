@@ -3,7 +3,7 @@
 
 #include <tulle/model.h>
 
-#include "algo/model/census.h"
+#include "algo/model/operation_counts.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -32,7 +32,7 @@ static int reads_in_place(const tulle_mat *X)
     const tulle_layout *l = X->layout;
     for (int i = 0; i < l->mt; i++)
         for (int j = 0; j < l->nt; j++)
-            if (!tulle__tile_is_mine(X, i, j) && tulle__tile_direct(X, i, j)) return 1;
+            if (!tulle__tile_is_mine(X, i, j) && tulle__tile_mapped(X, i, j)) return 1;
     return 0;
 }
 
@@ -42,7 +42,7 @@ static int pes_at_hand(tulle_comm *comm)
     int count = 0;
     for (int r = 0; r < comm->size; r++) {
         tulle__place place = {.rank = tulle__comm_world(comm, r), .segment = TULLE__DATA};
-        count += tulle__direct(comm, &place) != NULL;
+        count += tulle__mapped(comm, &place) != NULL;
     }
     return count > 1 ? count : 1;
 }
@@ -66,7 +66,7 @@ static tulle__prices prices_of(const tulle_product *plan)
 }
 
 /* A census is of layouts that match: not of parts. */
-static const tulle_census *census_given(const tulle_product *plan)
+static const tulle_counts *census_given(const tulle_product *plan)
 {
     return tulle__slices_any(&plan->slices) ? NULL : plan->options.census;
 }
@@ -75,8 +75,8 @@ static const tulle_census *census_given(const tulle_product *plan)
 static tulle_status predict(const tulle_product *plan, double *named, struct choice *choice)
 {
     tulle_status status = TULLE_OK;
-    tulle_census *own = NULL;
-    const tulle_census *census = census_given(plan);
+    tulle_counts *own = NULL;
+    const tulle_counts *census = census_given(plan);
     const tulle__operands *o = &plan->operands;
     tulle_machine machine = machine_of(plan);
     tulle_prediction p = {.alg = choice->alg};
@@ -97,7 +97,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
             "the census is of %d x %d x %d tiles on %d PEs, the product of %d x %d x %d on %d", census->operands.M,
             census->operands.K, census->operands.N, census->pes, o->M, o->K, o->N, plan->comm->size);
     if (!census) {
-        TULLE_TRY(tulle__census_of(o, plan->comm->size, &own));
+        TULLE_TRY(tulle__counts_of(o, plan->comm->size, &own));
         own->named = named;
         named = NULL;
         census = own;
@@ -111,7 +111,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
     choice->seconds = p.seconds;
 out:
     tulle__free(named);
-    tulle_census_free(own);
+    tulle_counts_free(own);
     return status;
 }
 
@@ -122,7 +122,7 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     const tulle_mat *A = plan->operands.A;
     double *named = NULL;
     if (predicted && !census_given(plan) && plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->direct)
-        status = tulle__census_count_named(A, A->layout, &named);
+        status = tulle__counts_count_named(A, A->layout, &named);
     if (status != TULLE_OK) return status;
     if (predicted && plan->comm->rank == 0)
         status = predict(plan, named, &choice);

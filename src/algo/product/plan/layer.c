@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "algo/chain/band.h"
-#include "algo/model/census.h"
+#include "algo/model/operation_counts.h"
 #include "base/error.h"
 #include "mat/fetch.h"
 #include "mat/reshape.h"
@@ -173,7 +173,7 @@ tulle_status tulle__layers_choose(tulle_product *plan, int *layers)
     if (plan->direct || plan->comm->size < 4 || (double)o->M * o->K * o->N > UNITS_MOST) return TULLE_OK;
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &room)));
     if (plan->options.transfers != TULLE_TRANSFERS_WHOLE)
-        TULLE_TRY(tulle__census_count_named(o->A, o->A->layout, &named));
+        TULLE_TRY(tulle__counts_count_named(o->A, o->A->layout, &named));
     struct volume v = {.o = o, .named = named, .pes = plan->comm->size};
     status = tulle_comm_agree(plan->comm, tulle__alloc_zero((size_t)v.pes, sizeof *v.times, "layers", &v.times));
     if (status == TULLE_OK) *layers = best_layers(plan, &v, (double)room);

@@ -118,8 +118,8 @@ static void drop_plan(tulle_product *plan)
     tulle__free(plan->sent);
     tulle__phases_fini(&plan->phases);
     tulle__slices_drop(&plan->slices);
-    tulle__turned_drop(&plan->At);
-    tulle__turned_drop(&plan->Bt);
+    tulle__transposed_drop(&plan->At);
+    tulle__transposed_drop(&plan->Bt);
     tulle__free(plan);
 }
 
@@ -315,12 +315,12 @@ void tulle__plan_count(tulle_product *plan)
     plan->keeps = NULL;
 }
 
-tulle_status tulle__plan_turn(tulle_product *plan, int64_t *copied)
+tulle_status tulle__plan_transpose(tulle_product *plan, int64_t *copied)
 {
     tulle_status status = TULLE_OK;
     *copied = 0;
-    if (plan->options.op_a == TULLE_OP_T) TULLE_TRY(tulle__turn(plan->A, &plan->At, copied));
-    if (plan->options.op_b == TULLE_OP_T) TULLE_TRY(tulle__turn(plan->B, &plan->Bt, copied));
+    if (plan->options.op_a == TULLE_OP_T) TULLE_TRY(tulle__transposed_renew(plan->A, &plan->At, copied));
+    if (plan->options.op_b == TULLE_OP_T) TULLE_TRY(tulle__transposed_renew(plan->B, &plan->Bt, copied));
 out:
     return status;
 }
@@ -351,7 +351,7 @@ static tulle_status prepare(tulle_product *plan)
     tulle_status status;
     tulle__operands *o = &plan->operands;
     /* collective steps first, each agreed: a failure here is the same on all PEs */
-    TULLE_TRY(tulle__plan_turn(plan, &(int64_t){0}));
+    TULLE_TRY(tulle__plan_transpose(plan, &(int64_t){0}));
     TULLE_TRY(tulle__slices_make(plan, plan->options.replication > 1 ? plan->options.replication : 1));
     o->offset = !plan->options.no_offset;
     int64_t direct = all_direct(o->A) && all_direct(o->B);
@@ -474,7 +474,7 @@ size_t tulle_product_bytes(const tulle_product *plan)
     if (plan->steal) bytes += tulle__steal_bytes(plan->steal);
     bytes += tulle__needs_held(plan->needs) + tulle__keeps_bytes(plan->keeps) + tulle__slices_bytes(&plan->slices);
     if (plan->panels) bytes += tulle__panels_bytes(plan->panels);
-    bytes += tulle__turned_bytes(&plan->At) + tulle__turned_bytes(&plan->Bt);
+    bytes += tulle__transposed_bytes(&plan->At) + tulle__transposed_bytes(&plan->Bt);
     return bytes;
 }
 

@@ -13,7 +13,7 @@
 #include "comm/queue.h"
 #include "mat/context.h"
 #include "mat/fetch.h"
-#include "mat/turn.h"
+#include "mat/transposed.h"
 
 /*
  * One summand of a sparse C tile: the result of one job, mine or another PE's. Parts are added in the order of keys,
@@ -73,8 +73,8 @@ struct tulle_product {
     const tulle__policy *policy; /* in effect (band.h) */
     const tulle_mat *A, *B;      /* the caller's */
     tulle_mat *C;
-    tulle__turned At, Bt; /* transposed copies; mat NULL: the operand is used as it is */
-    tulle__slices slices; /* of operands whose cuts do not match */
+    tulle__transposed At, Bt; /* transposed copies; mat NULL: the operand is used as it is */
+    tulle__slices slices;     /* of operands whose cuts do not match */
     tulle__operands operands;
     double alpha, beta; /* of the execution at hand */
     double job_beta;    /* that jobs apply: 0 where layers are summed, which applies beta then */
@@ -115,8 +115,8 @@ static inline int tulle__plan_unordered(const tulle_product *plan)
     return plan->options.unordered && plan->sparse && plan->operands.C == plan->C && !plan->slices.layer_of;
 }
 
-/* Transposed operands become what the operands are now. Collective, agreed. *copied: as of tulle__turn. */
-tulle_status tulle__plan_turn(tulle_product *plan, int64_t *copied);
+/* Transposed operands become what the operands are now. Collective, agreed. *copied: as of tulle__transposed_renew. */
+tulle_status tulle__plan_transpose(tulle_product *plan, int64_t *copied);
 
 /* Counts units anew if the structure of a factor has changed. Local, with the same outcome on all PEs. */
 void tulle__plan_count(tulle_product *plan);

@@ -253,7 +253,7 @@ static tulle_status renew_parts(
 {
     if (!parts) return TULLE_OK;
     if (parts->whole) {
-        tulle__view_turn(parts, X);
+        tulle__view_set(parts, X);
         return TULLE_OK;
     }
     int known = *of == structure || (X->kind == TULLE_DENSE && *of != UINT64_MAX);

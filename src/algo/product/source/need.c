@@ -18,8 +18,8 @@ enum { SEND_MESSAGES = 7, GET_MESSAGES = 4, ERRAND_MESSAGES = 1 + SEND_MESSAGES 
 
 /* What own tile A[i,k] needs for B[k,j]. */
 struct want {
-    tulle__excerpt *excerpt; /* NULL: the whole tile */
-    tulle__cut *cut;         /* NULL: all of A is multiplied here */
+    tulle__subset *excerpt; /* NULL: the whole tile */
+    tulle__cut *cut;        /* NULL: all of A is multiplied here */
 };
 
 struct tulle__needs {
@@ -55,7 +55,7 @@ static struct want *find(const tulle__needs *needs, int i, int k, int j)
 
 static void drop(struct want *want)
 {
-    tulle__excerpt_free(want->excerpt);
+    tulle__subset_free(want->excerpt);
     tulle__cut_free(want->cut);
     *want = (struct want){NULL, NULL};
 }
@@ -65,9 +65,9 @@ static double price(const struct pair *p, double bytes, double ranges, double me
     return tulle__price(p->prices, p->here, p->there, bytes, ranges, messages);
 }
 
-static double excerpt_price(const struct pair *p, const tulle__excerpt *e)
+static double excerpt_price(const struct pair *p, const tulle__subset *e)
 {
-    double bytes = (double)tulle__excerpt_bytes(e), ranges = (double)tulle__excerpt_ranges(e);
+    double bytes = (double)tulle__subset_bytes(e), ranges = (double)tulle__subset_ranges(e);
     return price(p, bytes, ranges, ranges > 0);
 }
 
@@ -75,7 +75,7 @@ static double excerpt_price(const struct pair *p, const tulle__excerpt *e)
  * By bytes alone, or by the time that the model expects: then what ranges take of rows of B is left out, as engines
  * differ in it most, so that covers must be worth it without.
  */
-static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const tulle__excerpt *all, struct want *want,
+static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const tulle__subset *all, struct want *want,
     tulle__cover_weight *weight)
 {
     tulle_status status;
@@ -83,13 +83,13 @@ static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const
     tulle__rows rows = {0};
     tulle__row_terms terms = {tulle__tile_cols(B, p->j), tulle_type_size(B->type), rowptr};
     int by_time = p->transfers == TULLE_TRANSFERS_AUTO;
-    double limit = (double)tulle__excerpt_bytes(all) - p->prices->record;
-    double by_rows = price(p, (double)tulle__excerpt_bytes(all), 0, 1);
+    double limit = (double)tulle__subset_bytes(all) - p->prices->record;
+    double by_rows = price(p, (double)tulle__subset_bytes(all), 0, 1);
     if (by_time) limit = CLEARLY * by_rows - price(p, p->prices->record, 0, ERRAND_MESSAGES);
     TULLE_TRY(tulle__cut_new(p->A, &terms, limit, by_time, &want->cut, weight));
     if (!want->cut) goto out;
     TULLE_TRY(tulle__rows_named_by(&want->cut->rest, &rows));
-    TULLE_TRY(tulle__excerpt_new(B, p->k, p->j, &rows, rowptr, &want->excerpt));
+    TULLE_TRY(tulle__subset_new(B, p->k, p->j, &rows, rowptr, &want->excerpt));
     double values = (double)want->cut->given * (double)terms.size, partial = (double)want->cut->bytes - values;
     tulle__gift gift = {.rows = by_rows,
         .rest = excerpt_price(p, want->excerpt),
@@ -113,18 +113,18 @@ static tulle_status decide(
 {
     tulle_status status;
     const tulle_mat *B = p->operands->B;
-    tulle__excerpt *all = NULL;
+    tulle__subset *all = NULL;
     size_t whole = tulle__fetch_bytes(B, p->k, p->j), bytes = whole;
-    TULLE_TRY(tulle__excerpt_new(B, p->k, p->j, p->rows, rowptr, &all));
-    tulle__cover_weight weight = {.bound = (int64_t)tulle__excerpt_bytes(all), .exact = 1};
+    TULLE_TRY(tulle__subset_new(B, p->k, p->j, p->rows, rowptr, &all));
+    tulle__cover_weight weight = {.bound = (int64_t)tulle__subset_bytes(all), .exact = 1};
     if (p->may_give) TULLE_TRY(give_away(p, rowptr, all, want, &weight));
     if (want->cut) {
         figures->covers++;
-        bytes = tulle__excerpt_bytes(want->excerpt) + (size_t)want->cut->bytes + (size_t)p->prices->record;
-    } else if (p->transfers == TULLE_TRANSFERS_COVER ? tulle__excerpt_bytes(all) < whole
+        bytes = tulle__subset_bytes(want->excerpt) + (size_t)want->cut->bytes + (size_t)p->prices->record;
+    } else if (p->transfers == TULLE_TRANSFERS_COVER ? tulle__subset_bytes(all) < whole
                                                      : excerpt_price(p, all) < price(p, (double)whole, 1, 1)) {
         figures->rows++;
-        bytes = tulle__excerpt_bytes(all);
+        bytes = tulle__subset_bytes(all);
         want->excerpt = all;
         all = NULL;
     } else {
@@ -135,7 +135,7 @@ static tulle_status decide(
     figures->bytes += (int64_t)bytes;
     figures->bound += weight.bound;
 out:
-    tulle__excerpt_free(all);
+    tulle__subset_free(all);
     return status;
 }
 
@@ -152,7 +152,7 @@ static tulle_status look_at(tulle__needs *needs, const tulle__policy *policy, st
         if (!tulle__operands_meet(o, p.i, p.k, p.j) || policy->worker(o, p.i, p.k, p.j) != p.here) continue;
         if (p.shift) tulle__shift_work(p.shift, tulle__operands_work(o, p.i, p.k, p.j));
         if (!tulle__fetch_bytes(o->B, p.k, p.j)) continue;
-        if (!tulle__excerpt_possible(o->B, p.k, p.j)) {
+        if (!tulle__subset_possible(o->B, p.k, p.j)) {
             needs->figures.whole++;
             needs->figures.bytes += (int64_t)tulle__fetch_bytes(o->B, p.k, p.j);
             needs->figures.bound += (int64_t)tulle__fetch_bytes(o->B, p.k, p.j);
@@ -254,7 +254,7 @@ static tulle_status share(tulle__needs *needs, const tulle__policy *policy, cons
         for (int i = 0; i < o->M; i++)
             for (int k = 0; k < o->K; k++)
                 for (int j = 0; j < o->N && find(needs, i, k, j); j++)
-                    if (tulle__operands_meet(o, i, k, j) && tulle__excerpt_possible(o->B, k, j) &&
+                    if (tulle__operands_meet(o, i, k, j) && tulle__subset_possible(o->B, k, j) &&
                         policy->worker(o, i, k, j) == needs->comm->rank)
                         TULLE_TRY(share_pair(needs, o, i, k, j, ask));
         if (ask) TULLE_TRY(tulle__shelves_exchange(needs->shelves, o->B));
@@ -313,7 +313,7 @@ size_t tulle__needs_held(const tulle__needs *needs)
     if (needs->shelves) bytes += tulle__shelves_held(needs->shelves);
     for (int64_t w = 0; w < needs->rows * needs->N; w++) {
         const struct want *want = &needs->want[w];
-        bytes += sizeof *want + (want->excerpt ? tulle__excerpt_held(want->excerpt) : 0);
+        bytes += sizeof *want + (want->excerpt ? tulle__subset_held(want->excerpt) : 0);
         bytes += tulle__cut_held(want->cut);
     }
     return bytes;
@@ -333,14 +333,14 @@ tulle_status tulle__needs_fetch(
         *fetch = tulle__shelves_fetch(needs->shelves, o->B, k, j);
         return TULLE_OK;
     }
-    return want && want->excerpt ? tulle__excerpt_fetch(o->B, k, j, want->excerpt, fetch)
+    return want && want->excerpt ? tulle__subset_fetch(o->B, k, j, want->excerpt, fetch)
                                  : tulle__fetch_init(o->B, k, j, fetch);
 }
 
 size_t tulle__needs_bytes(const tulle__needs *needs, const tulle__operands *o, int i, int k, int j)
 {
     const struct want *want = find(needs, i, k, j);
-    return want && want->excerpt ? tulle__excerpt_bytes(want->excerpt) : tulle__fetch_bytes(o->B, k, j);
+    return want && want->excerpt ? tulle__subset_bytes(want->excerpt) : tulle__fetch_bytes(o->B, k, j);
 }
 
 const tulle__cut *tulle__needs_cut(const tulle__needs *needs, int i, int k, int j)

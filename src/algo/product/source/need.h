@@ -15,7 +15,7 @@
 #include "algo/chain/price.h"
 #include "algo/product/source/errand.h"
 #include "algo/product/source/shelf.h"
-#include "mat/excerpt.h"
+#include "mat/subset.h"
 
 typedef struct tulle__needs tulle__needs;
 

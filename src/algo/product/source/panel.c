@@ -141,7 +141,7 @@ static void tell_children(const tulle__panels *p, const struct coming *x)
 /* The segments that may be asked for. */
 static int told(const tulle__panels *p, const struct coming *x)
 {
-    const char *words = tulle__direct(p->comm, &p->own.words);
+    const char *words = tulle__mapped(p->comm, &p->own.words);
     if (p->source == TULLE__SOURCE_SHIFT) return 1; /* all had their panels when they met */
     uint64_t word = tulle__word_read((const uint64_t *)(const void *)(words + word_at(p, x->slot)));
     return word >> 8 == word_value(p) ? (int)(word & 0xff) : 0;
@@ -187,7 +187,7 @@ static void ask(tulle__panels *p, struct coming *x)
     int group = x->group[x->asked % UNDER_WAY] = tulle__comm_group(p->comm);
     int64_t own_at = of_b ? p->at_b[x->index] : p->at_a[x->index];
     uint64_t from = cut_at(x, x->asked), bytes = cut_at(x, x->asked + 1) - from, at = from;
-    char *to = (char *)tulle__direct(p->comm, &p->own.data) + buffer_at(p, &p->own, p->step, of_b) + own_at + from;
+    char *to = (char *)tulle__mapped(p->comm, &p->own.data) + buffer_at(p, &p->own, p->step, of_b) + own_at + from;
     if (tulle__is_hollow(p->comm)) to = NULL;
     x->asked++;
     if (parent == tile_owner(x)) {
@@ -307,7 +307,7 @@ static tulle_tile tile_of(tulle__panels *p, const tulle_mat *X, int i, int j, in
     if (tile.val || !X->directory[index].place.length) return tile;
     void *block = tulle__peek(p->comm, &X->directory[index].place);
     if (!block)
-        block = (char *)tulle__direct(p->comm, &p->own.data) + buffer_at(p, &p->own, t, of_b) +
+        block = (char *)tulle__mapped(p->comm, &p->own.data) + buffer_at(p, &p->own, t, of_b) +
                 (of_b ? p->at_b : p->at_a)[index];
     return tulle__tile_view(X, i, j, &X->directory[index], block);
 }
@@ -387,7 +387,7 @@ tulle_status tulle__panels_new(tulle_comm *comm, const tulle__operands *operands
     p->data_taken = 1;
     TULLE_TRY(tulle__heap_take(comm->pe->control, 2 * slots * sizeof(uint64_t), "words of panels", &p->own.words));
     p->words_taken = 1;
-    uint64_t *word = tulle__direct(comm, &p->own.words);
+    uint64_t *word = tulle__mapped(comm, &p->own.words);
     for (size_t w = 0; w < 2 * slots; w++) tulle__word_write(&word[w], 0);
     TULLE_TRY(tulle_comm_allgather(comm, &p->own, sizeof p->own, p->shared));
     *panels = p;

@@ -24,7 +24,7 @@ struct slot {
 /* One of this PE's. */
 struct shelf {
     int k, j, group;
-    tulle__excerpt *excerpt;
+    tulle__subset *excerpt;
     tulle__place block;
 };
 
@@ -89,7 +89,7 @@ void tulle__shelves_free(tulle__shelves *s)
     tulle__shelves_settle(s);
     for (int n = 0; n < s->count; n++) {
         tulle__heap_give(s->comm->pe->data, &s->own[n].block);
-        tulle__excerpt_free(s->own[n].excerpt);
+        tulle__subset_free(s->own[n].excerpt);
     }
     if (s->words_taken) tulle__heap_give(s->comm->pe->control, &s->words);
     tulle__free(s->own);
@@ -100,7 +100,7 @@ void tulle__shelves_free(tulle__shelves *s)
 size_t tulle__shelves_held(const tulle__shelves *s)
 {
     size_t bytes = sizeof *s + (size_t)s->tiles * sizeof *s->slot + s->room;
-    for (int n = 0; n < s->count; n++) bytes += sizeof *s->own + tulle__excerpt_held(s->own[n].excerpt);
+    for (int n = 0; n < s->count; n++) bytes += sizeof *s->own + tulle__subset_held(s->own[n].excerpt);
     return bytes;
 }
 
@@ -124,7 +124,7 @@ static int node_of(tulle_comm *comm)
 {
     for (int r = 0; r < comm->size; r++) {
         tulle__place place = {.rank = tulle__comm_world(comm, r), .segment = TULLE__DATA};
-        if (tulle__direct(comm, &place)) return r;
+        if (tulle__mapped(comm, &place)) return r;
     }
     return comm->rank;
 }
@@ -230,19 +230,19 @@ static tulle_status put_up(tulle__shelves *s, const tulle_mat *B, int t)
     struct shelf shelf = {.k = k, .j = j, .group = -1};
     TULLE_TRY(tulle__rows_of_bits(s->asked[t], tulle__tile_rows(B, k) / 64 + 1, &rows));
     if (B->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(B, k, j, &rowptr));
-    TULLE_TRY(tulle__excerpt_new(B, k, j, &rows, rowptr, &shelf.excerpt));
-    size_t room = tulle__excerpt_room(B, k, j, shelf.excerpt);
+    TULLE_TRY(tulle__subset_new(B, k, j, &rows, rowptr, &shelf.excerpt));
+    size_t room = tulle__subset_room(B, k, j, shelf.excerpt);
     if (s->room + room > s->comm->pe->link->segment_bytes[TULLE__DATA] / PART) goto out;
     if (tulle__heap_take(s->comm->pe->data, room, "a shelf", &shelf.block) != TULLE_OK) goto out;
     s->room += room;
-    s->slot[t] = (struct slot){.block = tulle__direct(s->comm, &shelf.block),
-        .nnz = tulle__excerpt_entries(shelf.excerpt),
+    s->slot[t] = (struct slot){.block = tulle__mapped(s->comm, &shelf.block),
+        .nnz = tulle__subset_entries(shelf.excerpt),
         .words = s->words,
         .number = s->count};
     s->own[s->count++] = shelf;
     shelf.excerpt = NULL;
 out:
-    tulle__excerpt_free(shelf.excerpt);
+    tulle__subset_free(shelf.excerpt);
     tulle__rows_fini(&rows);
     tulle__free(rowptr);
     return status;
@@ -258,7 +258,7 @@ static tulle_status put_up_all(tulle__shelves *s, const struct survey *survey, c
     TULLE_TRY(tulle__alloc((size_t)count, sizeof *s->own, "shelves", &s->own));
     TULLE_TRY(tulle__heap_take(s->comm->pe->control, (size_t)count * sizeof(uint64_t), "words of shelves", &s->words));
     s->words_taken = 1;
-    memset(tulle__direct(s->comm, &s->words), 0, (size_t)count * sizeof(uint64_t));
+    memset(tulle__mapped(s->comm, &s->words), 0, (size_t)count * sizeof(uint64_t));
     for (int t = 0; t < s->tiles; t++)
         if (s->asked[t] && keeper(s, survey, t) == s->comm->rank) TULLE_TRY(put_up(s, B, t));
 out:
@@ -286,7 +286,7 @@ static void read_replies(tulle__shelves *s)
         const char *at = tulle__alltoallv_from(s->replies, r, &bytes), *end = at + bytes;
         for (; at < end; at += sizeof(struct reply)) {
             const struct reply *reply = (const struct reply *)(const void *)at;
-            s->slot[reply->tile] = (struct slot){.block = tulle__direct(s->comm, &reply->block),
+            s->slot[reply->tile] = (struct slot){.block = tulle__mapped(s->comm, &reply->block),
                 .nnz = reply->nnz,
                 .words = reply->words,
                 .number = reply->number};
@@ -320,7 +320,7 @@ int tulle__shelves_have(const tulle__shelves *s, int k, int j)
 size_t tulle__shelves_bytes(const tulle__shelves *s)
 {
     size_t bytes = 0;
-    for (int n = 0; n < s->count; n++) bytes += tulle__excerpt_bytes(s->own[n].excerpt);
+    for (int n = 0; n < s->count; n++) bytes += tulle__subset_bytes(s->own[n].excerpt);
     return bytes;
 }
 
@@ -336,8 +336,8 @@ tulle_status tulle__shelves_serve(tulle__shelves *s, const tulle_mat *B, int mos
     tulle_status status = TULLE_OK;
     while (s->started < s->count && s->started - s->landed < most) {
         struct shelf *shelf = &s->own[s->started];
-        void *block = tulle__direct(s->comm, &shelf->block);
-        TULLE_TRY(tulle__excerpt_start(B, shelf->k, shelf->j, shelf->excerpt, block, &shelf->group));
+        void *block = tulle__mapped(s->comm, &shelf->block);
+        TULLE_TRY(tulle__subset_start(B, shelf->k, shelf->j, shelf->excerpt, block, &shelf->group));
         s->started++;
     }
     if (s->landed < s->started) {

@@ -11,7 +11,7 @@
 
 #include "algo/chain/policy.h"
 #include "comm/queue.h"
-#include "mat/excerpt.h"
+#include "mat/subset.h"
 
 typedef struct tulle__shelves tulle__shelves;
 

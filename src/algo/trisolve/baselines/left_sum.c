@@ -90,7 +90,7 @@ tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols)
     for (int what = 0; what < 2; what++) {
         TULLE_TRY(tulle_comm_allgather(comm, &s->own[what], sizeof s->own[what], s->place[what]));
         for (int r = 0; r < comm->size; r++)
-            s->direct[what][r] = direct ? tulle__direct(comm, &s->place[what][r]) : NULL;
+            s->direct[what][r] = direct ? tulle__mapped(comm, &s->place[what][r]) : NULL;
     }
     s->cols = cols;
 out:
@@ -99,10 +99,10 @@ out:
 
 void tulle__left_sum_arm(tulle__scatter *s)
 {
-    uint64_t *counter = tulle__direct(s->comm, &s->own[COUNTERS]);
+    uint64_t *counter = tulle__mapped(s->comm, &s->own[COUNTERS]);
     int64_t rows = rows_lent(s);
     for (int64_t r = 0; r < rows; r++) tulle__word_write(&counter[r], s->shared ? 0 : (uint64_t)s->owed[r]);
-    memset(tulle__direct(s->comm, &s->own[SUMS]), 0, (size_t)(rows * s->cols) * sum_size(s));
+    memset(tulle__mapped(s->comm, &s->own[SUMS]), 0, (size_t)(rows * s->cols) * sum_size(s));
     memset(s->sum, 0, (size_t)(s->nown * s->cols) * tulle_type_size(s->type));
     memcpy(s->left, s->near, (size_t)s->nown * sizeof *s->left);
     s->messages = s->polls = 0;
@@ -212,8 +212,8 @@ tulle_status tulle__left_sum_add(tulle__scatter *s, tulle_gidx row, int64_t entr
     const char *a = (const char *)s->val + (size_t)entry * size;
     if (s->shared) return add_shared(s, row, a, x);
     /* only this PE writes here */
-    uint64_t *counter = (uint64_t *)tulle__direct(s->comm, &s->own[COUNTERS]) + row;
-    char *sum = tulle__direct(s->comm, &s->own[SUMS]);
+    uint64_t *counter = (uint64_t *)tulle__mapped(s->comm, &s->own[COUNTERS]) + row;
+    char *sum = tulle__mapped(s->comm, &s->own[SUMS]);
     tulle__scatter_axpy(s->type, s->cols, a, x, sum + (size_t)(row * s->cols) * size);
     tulle__word_write(counter, tulle__word_read(counter) - 1);
     return TULLE_OK;

@@ -215,7 +215,7 @@ static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
 }
 
 /* As the paper has it: rows in equal parts, one of a PE or several. */
-static const tulle__dealing parts = {.even = true, .tasks = 1, .fixed = true}, tasks = {.even = true, .tasks = 8};
+static const tulle__partition parts = {.even = true, .tasks = 1, .fixed = true}, tasks = {.even = true, .tasks = 8};
 
 #define BASELINE(dealt, prepared)                                                                                      \
     {                                                                                                                  \

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "algo/trisolve/push/letters.h"
+#include "algo/trisolve/push/lists.h"
 #include "base/error.h"
 
 enum { BLOCK_ROWS = 16 }; /* values are sent block by block */
@@ -181,19 +181,19 @@ static void step_back(int64_t *first, int64_t n)
 }
 
 /* To owners: which ghosts they are to tell of, and where. */
-static void write_wishes(const tulle__triangle *t, const tulle__push *push, tulle__letter *letter, int64_t *first)
+static void write_wishes(const tulle__triangle *t, const tulle__push *push, tulle__list_item *letter, int64_t *first)
 {
     for (int64_t g = 0; g < push->nghosts; g++) first[owner_of(t, push->ghost[g]) + 1]++;
     add_up(first, push->comm->size);
     for (int64_t g = 0; g < push->nghosts; g++)
         letter[first[owner_of(t, push->ghost[g])]++] =
-            (tulle__letter){.about = push->ghost[g], .rank = push->comm->rank, .slot = (int32_t)g};
+            (tulle__list_item){.about = push->ghost[g], .rank = push->comm->rank, .slot = (int32_t)g};
     step_back(first, push->comm->size);
 }
 
 /* Targets of each line, by rank. */
 static tulle_status sort_targets(
-    const tulle__triangle *t, const int64_t *before, tulle__push *push, const tulle__letter *wish, int64_t count)
+    const tulle__triangle *t, const int64_t *before, tulle__push *push, const tulle__list_item *wish, int64_t count)
 {
     tulle_status status;
     TULLE_TRY(tulle__alloc_zero((size_t)push->nown + 1, sizeof *push->first, "targets", &push->first));
@@ -225,7 +225,7 @@ static int64_t heads_of(int64_t m)
  * Lines that more PEs than the fanout need: their targets are cut in parts; the first of a part, its head, is told, and
  * tells the others. first, letter: NULL to count letters only; [size + 1], and what heads are to be told.
  */
-static void appoint_heads(tulle__push *push, int fanout, tulle__letter *letter, int64_t *first)
+static void appoint_heads(tulle__push *push, int fanout, tulle__list_item *letter, int64_t *first)
 {
     int64_t kept = 0, from = 0;
     for (int64_t line = 0; line < push->nown; line++) {
@@ -235,8 +235,8 @@ static void appoint_heads(tulle__push *push, int fanout, tulle__letter *letter, 
             tulle__push_target head = push->target[begin];
             for (int64_t i = begin + 1; i < end; i++)
                 if (letter)
-                    letter[first[head.rank]++] =
-                        (tulle__letter){.about = head.slot, .rank = push->target[i].rank, .slot = push->target[i].slot};
+                    letter[first[head.rank]++] = (tulle__list_item){
+                        .about = head.slot, .rank = push->target[i].rank, .slot = push->target[i].slot};
                 else
                     first[head.rank + 1]++;
             if (letter) push->target[kept++] = head;
@@ -248,7 +248,7 @@ static void appoint_heads(tulle__push *push, int fanout, tulle__letter *letter, 
 
 /* Orders: which of this PE's ghosts go on to whom. */
 static tulle_status sort_orders(
-    const tulle__triangle *t, tulle__push *push, const tulle__letter *order, int64_t count, int64_t *step)
+    const tulle__triangle *t, tulle__push *push, const tulle__list_item *order, int64_t count, int64_t *step)
 {
     tulle_status status;
     if (!count) return TULLE_OK;
@@ -275,7 +275,7 @@ static tulle_status find_relays(const tulle__triangle *t, tulle__push *push)
 {
     tulle_comm *comm = push->comm;
     int fanout = t->options->fanout > 0 ? t->options->fanout : TULLE__FANOUT;
-    tulle__letter *letter = NULL, *order = NULL;
+    tulle__list_item *letter = NULL, *order = NULL;
     int64_t *first = NULL, *from = NULL, *step = NULL;
     if (comm->size - 1 <= fanout) return TULLE_OK;
     tulle_status status = tulle__alloc_zero((size_t)comm->size + 1, sizeof *first, "orders", &first);
@@ -291,7 +291,7 @@ static tulle_status find_relays(const tulle__triangle *t, tulle__push *push)
         step_back(first, comm->size);
     }
     TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle__letters_exchange(comm, letter, first, &order, from));
+    TULLE_TRY(tulle__lists_exchange(comm, letter, first, &order, from));
     status = tulle_comm_agree(comm, sort_orders(t, push, order, from[comm->size], step));
 out:
     tulle__free(letter);
@@ -306,14 +306,14 @@ out:
 static tulle_status find_targets(const tulle__triangle *t, const int64_t *before, tulle__push *push)
 {
     tulle_comm *comm = push->comm;
-    tulle__letter *letter = NULL, *wish = NULL;
+    tulle__list_item *letter = NULL, *wish = NULL;
     int64_t *first = NULL, *from = NULL;
     tulle_status status = tulle__alloc((size_t)push->nghosts, sizeof *letter, "unknowns of others", &letter);
     if (status == TULLE_OK) status = tulle__alloc_zero((size_t)comm->size + 1, sizeof *first, "wishes", &first);
     if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size + 1, sizeof *from, "wishes", &from);
     if (status == TULLE_OK) write_wishes(t, push, letter, first);
     TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle__letters_exchange(comm, letter, first, &wish, from));
+    TULLE_TRY(tulle__lists_exchange(comm, letter, first, &wish, from));
     status = sort_targets(t, before, push, wish, from[comm->size]);
     TULLE_TRY(tulle_comm_agree(comm, status));
     status = find_relays(t, push);
@@ -413,7 +413,7 @@ tulle_status tulle__push_open(tulle__push *push, tulle_gidx cols)
     push->segment = direct ? TULLE__DATA : TULLE__CONTROL;
     TULLE_TRY(tulle_comm_agree(comm, take_inbox(push, cols)));
     TULLE_TRY(tulle_comm_agree(comm, tulle_comm_allgather(comm, &push->inbox, sizeof push->inbox, push->place)));
-    for (int r = 0; r < comm->size; r++) push->direct[r] = direct ? tulle__direct(comm, &push->place[r]) : NULL;
+    for (int r = 0; r < comm->size; r++) push->direct[r] = direct ? tulle__mapped(comm, &push->place[r]) : NULL;
     push->cols = cols;
 out:
     return status;
@@ -421,14 +421,14 @@ out:
 
 void tulle__push_arm(tulle__push *push)
 {
-    uint64_t *word = tulle__direct(push->comm, &push->inbox);
+    uint64_t *word = tulle__mapped(push->comm, &push->inbox);
     for (int64_t w = 0; w < push->nghosts * push->cols; w++) tulle__word_write(&word[w], armed[push->type]);
     push->sent = 0;
 }
 
 int tulle__push_has_come(tulle__push *push, int64_t slot)
 {
-    const uint64_t *word = (const uint64_t *)tulle__direct(push->comm, &push->inbox) + slot * push->cols;
+    const uint64_t *word = (const uint64_t *)tulle__mapped(push->comm, &push->inbox) + slot * push->cols;
     size_t size = tulle_type_size(push->type);
     char *line = (char *)push->lines + (size_t)((push->nown + slot) * push->cols) * size;
     for (tulle_gidx c = 0; c < push->cols; c++) {

@@ -274,7 +274,7 @@ static void forget(tulle__method_schedule *a)
     tulle__free(a->state);
 }
 
-static const tulle__dealing dealing = {.choose = tulle__tasks_choose};
+static const tulle__partition dealing = {.choose = tulle__tasks_choose};
 
 const tulle__method tulle__method_push = {.dealing = &dealing,
     .reproducible = true,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "algo/trisolve/push/letters.h"
+#include "algo/trisolve/push/lists.h"
 #include "algo/trisolve/push/push.h"
 #include "base/error.h"
 
@@ -69,11 +69,11 @@ static tulle_status find_rates(tulle_comm *comm, struct rates *rates)
     tulle__place word = {.length = 0}, *place = NULL;
     tulle_status status = tulle__alloc((size_t)comm->size, sizeof *place, "places", &place);
     if (status == TULLE_OK) status = tulle__heap_take(comm->pe->control, sizeof(uint64_t), "a word", &word);
-    if (status == TULLE_OK) tulle__word_write(tulle__direct(comm, &word), 0);
+    if (status == TULLE_OK) tulle__word_write(tulle__mapped(comm, &word), 0);
     TULLE_TRY(tulle_comm_agree(comm, status));
     status = tulle_comm_allgather(comm, &word, sizeof word, place);
     if (status == TULLE_OK) status = measure(comm, place, rates);
-    if (status == TULLE_OK) status = tulle__wait_word(comm, tulle__direct(comm, &word), STORES); /* all have come */
+    if (status == TULLE_OK) status = tulle__wait_word(comm, tulle__mapped(comm, &word), STORES); /* all have come */
     TULLE_TRY(tulle_comm_agree(comm, status));
     double slowest[2] = {rates->latency, rates->send};
     TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 2, slowest)));
@@ -86,7 +86,7 @@ out:
 }
 
 /* What own rows of the window need, letter by letter; letter NULL: counted only. */
-static int64_t write_needs(const tulle_mat *A, int upper, const struct window *w, tulle__letter *letter)
+static int64_t write_needs(const tulle_mat *A, int upper, const struct window *w, tulle__list_item *letter)
 {
     const tulle_layout *l = A->layout;
     int64_t count = 0;
@@ -100,7 +100,7 @@ static int64_t write_needs(const tulle_mat *A, int upper, const struct window *w
                 for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
                     int64_t col = l->col_cut[j] + t.colind[e], of = (upper ? l->m - 1 - col : col) - w->first;
                     if (of < 0 || of >= step) continue;
-                    if (letter) letter[count] = (tulle__letter){.about = (int32_t)step, .slot = (int32_t)of};
+                    if (letter) letter[count] = (tulle__list_item){.about = (int32_t)step, .slot = (int32_t)of};
                     count++;
                 }
             }
@@ -109,7 +109,7 @@ static int64_t write_needs(const tulle_mat *A, int upper, const struct window *w
 }
 
 /* On PE 0. */
-static tulle_status assemble(const tulle__letter *letter, int64_t count, struct window *w)
+static tulle_status assemble(const tulle__list_item *letter, int64_t count, struct window *w)
 {
     tulle_status status;
     size_t rows = (size_t)w->rows, pes = (size_t)w->pes;
@@ -221,7 +221,7 @@ tulle_status tulle__tasks_choose(const tulle_mat *A, int upper, const int64_t *w
     tulle_comm *comm = A->comm;
     struct rates rates = {.latency = 0};
     struct window w = {.pes = comm->size};
-    tulle__letter *mine = NULL, *all = NULL;
+    tulle__list_item *mine = NULL, *all = NULL;
     int64_t *first = NULL, *from = NULL, best = 1, count = 0;
     if (A->layout->m) open_window(A, &w);
     tulle_status status = tulle__alloc((size_t)comm->size + 1, sizeof *first, "what rows need", &first);
@@ -233,7 +233,7 @@ tulle_status tulle__tasks_choose(const tulle_mat *A, int upper, const int64_t *w
     TULLE_TRY(find_rates(comm, &rates));
     first[0] = 0;
     for (int r = 0; r < comm->size; r++) first[r + 1] = count; /* all to PE 0 */
-    TULLE_TRY(tulle__letters_exchange(comm, mine, first, &all, from));
+    TULLE_TRY(tulle__lists_exchange(comm, mine, first, &all, from));
     if (comm->rank == 0) status = assemble(all, from[comm->size], &w);
     if (comm->rank == 0 && status == TULLE_OK) status = try_all(&w, &rates, work, A->layout->m, upper, &best);
     TULLE_TRY(tulle_comm_agree(comm, status));

@@ -111,7 +111,7 @@ static tulle_status make(const tulle__triangle *t, int meet, tulle__order *order
     order->levels = s.levels;
     TULLE_TRY(tulle__heap_take(
         order->comm->pe->data, block_bytes(t->n, s.levels, order->workers), "an order of rows", &order->block));
-    look_into(order, tulle__direct(order->comm, &order->block));
+    look_into(order, tulle__mapped(order->comm, &order->block));
     place_rows(&s, order->workers, (int32_t *)(uintptr_t)order->row, (int32_t *)(uintptr_t)order->place,
         (int32_t *)(uintptr_t)order->start);
 out:
@@ -138,7 +138,7 @@ tulle_status tulle__order_init(const tulle__triangle *t, int workers, int meet, 
     if (status != TULLE_OK) return status;
     order->block = made.block;
     order->levels = made.levels;
-    if (t->reach == TULLE__ROWS_ALL || comm->rank == 0) look_into(order, tulle__direct(comm, &order->block));
+    if (t->reach == TULLE__ROWS_ALL || comm->rank == 0) look_into(order, tulle__mapped(comm, &order->block));
     return TULLE_OK;
 }
 

@@ -343,7 +343,7 @@ static tulle_status make(const tulle__triangle *t, int workers, double relax, tu
     s->count = m.tree.count;
     s->by_columns = m.tree.by_columns;
     TULLE_TRY(tulle__heap_take(s->comm->pe->data, block_bytes(s->n, s->count), "supernodes", &s->block));
-    look_into(s, tulle__direct(s->comm, &s->block));
+    look_into(s, tulle__mapped(s->comm, &s->block));
     memcpy((int32_t *)(uintptr_t)s->cut, m.cut, ((size_t)s->count + 1) * sizeof *m.cut);
     memcpy((int32_t *)(uintptr_t)s->of, m.of, (size_t)s->n * sizeof *m.of);
     memcpy((int32_t *)(uintptr_t)s->owner, m.tree.owner, (size_t)s->count * sizeof *m.tree.owner);
@@ -375,7 +375,7 @@ tulle_status tulle__supernodes_init(const tulle__triangle *t, int workers, doubl
     supernodes->block = made.block;
     supernodes->count = made.count;
     supernodes->by_columns = (int)made.by_columns;
-    if (t->reach == TULLE__ROWS_ALL || comm->rank == 0) look_into(supernodes, tulle__direct(comm, &supernodes->block));
+    if (t->reach == TULLE__ROWS_ALL || comm->rank == 0) look_into(supernodes, tulle__mapped(comm, &supernodes->block));
     return TULLE_OK;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The row kernels of the product with a slab of blocks, for one instruction set: instances for all pairs of types. */
-#include "base/page_ahead.h"
+#include "base/prefetch.h"
 #include "device/kernels/bsr/bsr.h"
 #include "device/kernels/lanes.h"
 #include "device/kernels/shifted.h"

@@ -21,7 +21,7 @@
  * beforehand.
  */
 
-#include "base/page_ahead.h"
+#include "base/prefetch.h"
 #include "device/kernels/spgemm/spgemm_panels.h"
 #include "device/kernels/spgemm/spgemm_runs.h"
 #include "device/kernels/spgemm/spgemm_shifts.h"

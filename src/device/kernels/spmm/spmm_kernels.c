@@ -3,7 +3,7 @@
  * The sparse-dense product's row kernels for one instruction set: with the widest vectors that fit, narrower ones for
  * few columns.
  */
-#include "base/page_ahead.h"
+#include "base/prefetch.h"
 #include "device/kernels/lanes.h"
 #include "device/kernels/spmm/all_entries.h"
 #include "device/kernels/spmm/like_rows.h"

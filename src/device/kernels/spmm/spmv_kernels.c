@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The row kernels of the product with one dense column, for one instruction set. */
-#include "base/page_ahead.h"
+#include "base/prefetch.h"
 #include "device/kernels/lanes.h"
 #include "device/kernels/shifted.h"
 #include "device/kernels/spmm/all_entries.h"

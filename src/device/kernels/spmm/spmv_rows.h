@@ -9,7 +9,7 @@
  * the cost of half as many instructions more; A always is. Pairs go one after another over a few rows, as in
  * spmm_rows.h, though also where one has no entries: leaving it out there cost the others more than it gained.
  */
-#include "base/page_ahead.h"
+#include "base/prefetch.h"
 #include "device/kernels/spmm/all_entries.h"
 
 #define NAME(x) TULLE__SUFFIX_OF(x, T)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/page_ahead.h"
+#include "base/prefetch.h"
 #include "device/kernels/lanes.h"
 
 #define T float

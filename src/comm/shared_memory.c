@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "comm/near.h"
+#include "comm/shared_memory.h"
 
 #include <string.h>
 
 static char *address(tulle__link *link, const tulle__place *place, uint64_t at)
 {
-    return ((tulle__near_link *)link)->base[place->segment][place->rank] + place->offset + at;
+    return ((tulle__shared_link *)link)->base[place->segment][place->rank] + place->offset + at;
 }
 
 static uint64_t *word(tulle__link *link, const tulle__place *place, uint64_t at)
@@ -55,7 +55,7 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
 
 static void *direct(tulle__link *link, int rank, int segment)
 {
-    tulle__near_link *near = (tulle__near_link *)link;
+    tulle__shared_link *near = (tulle__shared_link *)link;
     return !near->node || rank / near->node == link->rank / near->node ? near->base[segment][rank] : NULL;
 }
 
@@ -69,7 +69,7 @@ static void fini(tulle__link *link)
     (void)link; /* part of the team */
 }
 
-const tulle__link_ops tulle__near_ops = {
+const tulle__link_ops tulle__shared_ops = {
     .get = get,
     .put = put,
     .wait = wait,

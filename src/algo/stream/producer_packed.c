@@ -95,13 +95,13 @@ static tulle_status join_parts(struct tulle_stream *s, tulle__packed *packed)
     }
     s->entries = entries;
     s->format.span = span;
-    tulle__tail_set(s);
+    tulle__spill_set(s);
     int narrow = spread <= UINT16_MAX;
     if (s->format.index_bytes == 2 && !narrow)
         return tulle__fail(TULLE_ERR_ARG, "index=2: a row reaches over %lld block columns, and 2 bytes count to 65535",
             (long long)spread);
     if (!s->format.index_bytes) s->format.index_bytes = narrow ? 2 : 4;
-    s->piece[0] = (tulle__piece){.tile = -1, .rows = s->lines};
+    s->piece[0] = (tulle__row_range){.tile = -1, .rows = s->lines};
     s->npieces = 1;
     return TULLE_OK;
 }
@@ -157,14 +157,14 @@ static tulle_status fill_parts(void *arg, int thread, int nthreads)
     return status;
 }
 
-static size_t room(const tulle__feed *feed, int64_t entries)
+static size_t room(const tulle__producer *feed, int64_t entries)
 {
     (void)feed;
     (void)entries;
     return 0;
 }
 
-static tulle_status wait(tulle__feed *feed, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived)
+static tulle_status wait(tulle__producer *feed, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived)
 {
     const tulle__packed *packed = feed->stream->packed;
     (void)slot;
@@ -173,17 +173,17 @@ static tulle_status wait(tulle__feed *feed, int slot, const tulle__stream_slab *
     return TULLE_OK;
 }
 
-static void drop(tulle__feed *feed)
+static void drop(tulle__producer *feed)
 {
     tulle__free(feed);
 }
 
-static const tulle__feed_ops ops = {.room = room, .wait = wait, .free = drop};
+static const tulle__producer_ops ops = {.room = room, .wait = wait, .free = drop};
 
-tulle_status tulle__feed_of_packed(struct tulle_stream *s, tulle__feed **out)
+tulle_status tulle__producer_of_packed(struct tulle_stream *s, tulle__producer **out)
 {
     tulle__packed *packed = s->packed;
-    tulle__feed *feed = NULL;
+    tulle__producer *feed = NULL;
     tulle_status status;
     packed->device = s->device;
     for (int a = 0; a < TULLE__ARRAYS; a++)
@@ -191,7 +191,7 @@ tulle_status tulle__feed_of_packed(struct tulle_stream *s, tulle__feed **out)
             s->device, tulle__array_bytes(s, a, s->lines, s->entries), "rows in another format", &packed->array[a]));
     TULLE_TRY(tulle__pool_run(packed->pool, fill_parts, packed));
     TULLE_TRY(tulle__alloc_zero(1, sizeof *feed, "a feed of slabs", &feed));
-    *feed = (tulle__feed){.ops = &ops, .stream = s};
+    *feed = (tulle__producer){.ops = &ops, .stream = s};
     *out = feed;
     for (int i = 0; i < packed->nparts; i++) tulle__blocks_fini(&packed->part[i].plan);
     packed->nparts = 0;

@@ -10,14 +10,14 @@
 #include "base/error.h"
 
 struct tile_feed {
-    tulle__feed feed;
+    tulle__producer feed;
     int in_place;                   /* all of them: no room */
     int group[TULLE__STREAM_RING];  /* < 0: nothing is on its way */
     size_t val[TULLE__STREAM_RING]; /* where values begin in the room */
     char *room[TULLE__STREAM_RING];
 };
 
-static const tulle__piece *piece_of(const tulle__feed *feed, const tulle__stream_slab *slab)
+static const tulle__row_range *piece_of(const tulle__producer *feed, const tulle__stream_slab *slab)
 {
     return &feed->stream->piece[slab->piece];
 }
@@ -27,14 +27,14 @@ static size_t padded(size_t bytes)
     return (bytes + 255) & ~(size_t)255;
 }
 
-static size_t room(const tulle__feed *feed, int64_t entries)
+static size_t room(const tulle__producer *feed, int64_t entries)
 {
     if (((const struct tile_feed *)feed)->in_place) return 0;
     size_t bytes = padded((size_t)entries * sizeof(int32_t)) + (size_t)entries * tulle_type_size(feed->stream->type);
     return (bytes + TULLE__DEVICE_ALIGN) / TULLE__DEVICE_ALIGN * TULLE__DEVICE_ALIGN;
 }
 
-static void start(tulle__feed *base, int slot, const tulle__stream_slab *slab, char *to)
+static void start(tulle__producer *base, int slot, const tulle__stream_slab *slab, char *to)
 {
     struct tile_feed *feed = (struct tile_feed *)base;
     struct tulle_stream *s = base->stream;
@@ -60,7 +60,7 @@ static void start(tulle__feed *base, int slot, const tulle__stream_slab *slab, c
     base->read += (int64_t)(colind + (size_t)slab->entries * size);
 }
 
-static tulle_status wait(tulle__feed *base, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived)
+static tulle_status wait(tulle__producer *base, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived)
 {
     struct tile_feed *feed = (struct tile_feed *)base;
     struct tulle_stream *s = base->stream;
@@ -80,23 +80,23 @@ static tulle_status wait(tulle__feed *base, int slot, const tulle__stream_slab *
     return status;
 }
 
-static void drop(tulle__feed *feed)
+static void drop(tulle__producer *feed)
 {
     tulle__free(feed);
 }
 
-static const tulle__feed_ops ops = {.room = room, .start = start, .wait = wait, .free = drop};
+static const tulle__producer_ops ops = {.room = room, .start = start, .wait = wait, .free = drop};
 
-tulle_status tulle__feed_new(struct tulle_stream *s, tulle__feed **out)
+tulle_status tulle__producer_new(struct tulle_stream *s, tulle__producer **out)
 {
     struct tile_feed *feed = NULL;
     tulle_status status = tulle__alloc_zero(1, sizeof *feed, "a feed of slabs", &feed);
     if (status != TULLE_OK) return status;
-    feed->feed = (tulle__feed){.ops = &ops, .stream = s};
+    feed->feed = (tulle__producer){.ops = &ops, .stream = s};
     feed->in_place = !s->device->pinned;
     for (int i = 0; i < s->npieces; i++)
         if (!s->A->borrowed && s->A->directory[tulle__tile_index(s->A, s->piece[i].tile, 0)].place.length &&
-            !tulle__tile_direct(s->A, s->piece[i].tile, 0))
+            !tulle__tile_mapped(s->A, s->piece[i].tile, 0))
             feed->in_place = 0;
     for (int slot = 0; slot < TULLE__STREAM_RING; slot++) feed->group[slot] = -1;
     *out = &feed->feed;

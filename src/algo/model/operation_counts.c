@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/model/census.h"
+#include "algo/model/operation_counts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,7 +17,7 @@ static double expected(double m, double n, double products)
     return cells > 0 ? -cells * expm1(-products / cells) : 0;
 }
 
-double tulle__census_expected(const tulle_census *c, int i, int j, double products)
+double tulle__counts_expected(const tulle_counts *c, int i, int j, double products)
 {
     double m = (double)tulle__tile_rows(c->operands.C, i), n = (double)tulle__tile_cols(c->operands.C, j);
     return expected(m, n < c->spread ? n : c->spread, products);
@@ -83,7 +83,7 @@ static void set_lengths(tulle_mat *X)
         }
 }
 
-void tulle_census_free(tulle_census *census)
+void tulle_counts_free(tulle_counts *census)
 {
     if (!census) return;
     if (census->own) {
@@ -99,10 +99,10 @@ void tulle_census_free(tulle_census *census)
     tulle__free(census);
 }
 
-static tulle_status make(const tulle__operands *operands, int pes, tulle_census **out)
+static tulle_status make(const tulle__operands *operands, int pes, tulle_counts **out)
 {
     tulle_status status;
-    tulle_census *c = NULL;
+    tulle_counts *c = NULL;
     double units = (double)operands->M * operands->K * operands->N;
     if (units > UNITS_MOST)
         return tulle__fail(TULLE_ERR_LIMIT, "a model of %d x %d x %d tiles has %.3g units; %d are possible",
@@ -115,7 +115,7 @@ static tulle_status make(const tulle__operands *operands, int pes, tulle_census 
     *out = c;
     return TULLE_OK;
 out:
-    tulle_census_free(c);
+    tulle_counts_free(c);
     return status;
 }
 
@@ -130,7 +130,7 @@ static double even_work(const tulle__operands *o, int i, int k, int j)
     return inner > 0 ? nnz_a * nnz_b / inner : 0;
 }
 
-static void fill_even(tulle_census *c)
+static void fill_even(tulle_counts *c)
 {
     const tulle__operands *o = &c->operands;
     for (int i = 0; i < o->M; i++)
@@ -139,7 +139,7 @@ static void fill_even(tulle_census *c)
 }
 
 /* Sums, and the entries of C unless they were counted. */
-static void finish(tulle_census *c, int counted)
+static void finish(tulle_counts *c, int counted)
 {
     const tulle__operands *o = &c->operands;
     c->multiplications = c->entries = 0;
@@ -148,7 +148,7 @@ static void finish(tulle_census *c, int counted)
             double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), work = 0;
             for (int k = 0; k < o->K; k++) work += c->work[tulle__unit_index(c, i, k, j)];
             double *entries = &c->result[(int64_t)i * o->N + j];
-            if (!counted) *entries = c->sparse ? tulle__census_expected(c, i, j, work) : m * n;
+            if (!counted) *entries = c->sparse ? tulle__counts_expected(c, i, j, work) : m * n;
             c->multiplications += work;
             c->entries += *entries;
         }
@@ -156,7 +156,7 @@ static void finish(tulle_census *c, int counted)
     if (counted) c->spread = tulle__find_spread((double)l->m, (double)l->n, c->multiplications, c->entries);
 }
 
-tulle_status tulle__census_of(const tulle__operands *operands, int pes, tulle_census **census)
+tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_counts **census)
 {
     tulle_status status = make(operands, pes, census);
     if (status != TULLE_OK) return status;
@@ -200,7 +200,7 @@ out:
 
 /* ---- making ---- */
 
-static tulle_status check(const tulle_mat *A, const tulle_mat *B, const tulle_census_spec *s)
+static tulle_status check(const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *s)
 {
     if (A->kind != TULLE_CSR || (B && B->kind != TULLE_CSR))
         return tulle__fail(TULLE_ERR_ARG, "what a census counts is sparse");
@@ -224,11 +224,11 @@ static tulle_status check(const tulle_mat *A, const tulle_mat *B, const tulle_ce
     return TULLE_OK;
 }
 
-static tulle_status think_of(const tulle_census_spec *s, int sparse, tulle_census **census)
+static tulle_status think_of(const tulle_counts_spec *s, int sparse, tulle_counts **census)
 {
     tulle_status status;
     tulle__operands o = {.M = s->a->mt, .K = s->a->nt, .N = s->b->nt, .offset = 1};
-    tulle_census *c = NULL;
+    tulle_counts *c = NULL;
     TULLE_TRY(make(&o, s->pes, &c));
     c->own = 1;
     c->sparse = sparse;
@@ -244,18 +244,18 @@ static tulle_status think_of(const tulle_census_spec *s, int sparse, tulle_censu
     *census = c;
     return TULLE_OK;
 out:
-    tulle_census_free(c);
+    tulle_counts_free(c);
     return status;
 }
 
-tulle_status tulle_census_new(
-    const tulle_mat *A, const tulle_mat *B, const tulle_census_spec *spec, tulle_census **census)
+tulle_status tulle_counts_new(
+    const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *spec, tulle_counts **census)
 {
     if (TULLE__NULL(A) || TULLE__NULL(spec) || TULLE__NULL(spec->a) || TULLE__NULL(spec->b) || TULLE__NULL(spec->c) ||
         TULLE__OUTSIDE(spec->type, TULLE_TYPE_COUNT - 1) || TULLE__OUTSIDE(spec->counting, TULLE_COUNT_RESULT) ||
         TULLE__NULL(census))
         return tulle__refuse(A ? A->comm : B ? B->comm : NULL);
-    tulle_census *c = NULL;
+    tulle_counts *c = NULL;
     int exact = B && spec->counting == TULLE_COUNT_RESULT;
     tulle_status status = tulle__mat_order(A);
     if (status == TULLE_OK && B) status = tulle__mat_order(B);
@@ -265,13 +265,13 @@ tulle_status tulle_census_new(
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, count_entries(A, c->shadow[0]));
     if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, count_entries(B, c->shadow[1]));
-    if (status == TULLE_OK) status = tulle__census_count_named(A, c->operands.A->layout, &c->named);
+    if (status == TULLE_OK) status = tulle__counts_count_named(A, c->operands.A->layout, &c->named);
     if (status == TULLE_OK && !B) fill_even(c); /* which is exact for a dense B */
-    if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, tulle__census_count_work(c, A, B));
-    if (status == TULLE_OK && exact) status = tulle_comm_agree(A->comm, tulle__census_count_result(c, A, B));
+    if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, tulle__counts_count_work(c, A, B));
+    if (status == TULLE_OK && exact) status = tulle_comm_agree(A->comm, tulle__counts_count_result(c, A, B));
     tulle__set_up_end(A->comm);
     if (status != TULLE_OK) {
-        tulle_census_free(c);
+        tulle_counts_free(c);
         return status;
     }
     finish(c, exact);
@@ -279,13 +279,13 @@ tulle_status tulle_census_new(
     return TULLE_OK;
 }
 
-double tulle_census_flops(const tulle_census *census)
+double tulle_counts_flops(const tulle_counts *census)
 {
     if (TULLE__NULL(census)) return 0;
     return 2 * census->multiplications;
 }
 
-double tulle_census_entries(const tulle_census *census)
+double tulle_counts_entries(const tulle_counts *census)
 {
     if (TULLE__NULL(census)) return 0;
     return census->entries;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The course of tulle solve while it goes on, its history, and its report: a table, or a line of JSON. */
-#include "verbs/iteration_told.h"
+#include "verbs/iteration_report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

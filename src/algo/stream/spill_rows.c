@@ -11,14 +11,14 @@
 #include "base/error.h"
 #include "mat/fetch.h"
 
-void tulle__tail_set(struct tulle_stream *s)
+void tulle__spill_set(struct tulle_stream *s)
 {
     int64_t b = s->format.block, beyond = s->n / b - s->first_row / b - s->lines;
     s->tail = s->format.symmetric ? (s->format.span < beyond ? s->format.span : beyond) * b : 0;
 }
 
 /* Collective. A dense matrix of one tile for each PE. */
-tulle_status tulle__tails_new(struct tulle_stream *s)
+tulle_status tulle__spill_new(struct tulle_stream *s)
 {
     int size = s->comm->size, *owner = NULL;
     tulle_gidx *cut = NULL, mine[2] = {s->first_row + s->lines * s->format.block, s->tail};
@@ -45,7 +45,7 @@ out:
     return status;
 }
 
-void *tulle__tail_here(const struct tulle_stream *s)
+void *tulle__spill_here(const struct tulle_stream *s)
 {
     return s->tails ? tulle__own_tile_in_place(s->tails, s->comm->rank, 0).val : NULL;
 }
@@ -73,7 +73,7 @@ static void add_lines(struct tulle_stream *s, tulle_mat *Y, tulle_gidx begin, tu
     }
 }
 
-tulle_status tulle__tails_add(struct tulle_stream *s, tulle_mat *Y)
+tulle_status tulle__spill_add(struct tulle_stream *s, tulle_mat *Y)
 {
     tulle_gidx first = s->first_row, end = first + s->lines * s->format.block;
     tulle_status status = TULLE_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/meter.h"
+#include "base/progress.h"
 
 #include <stddef.h>
 
@@ -7,7 +7,7 @@
 
 enum { INTERVAL_NS = 100 * 1000 * 1000 };
 
-void tulle__meter_start(tulle__meter *meter, const char *what, const char *unit, int64_t total)
+void tulle__progress_meter_start(tulle__progress_meter *meter, const char *what, const char *unit, int64_t total)
 {
     if (!meter || !meter->call || total <= 0) return;
     meter->progress = (tulle_progress){.what = what, .unit = unit, .total = total};
@@ -16,7 +16,7 @@ void tulle__meter_start(tulle__meter *meter, const char *what, const char *unit,
     meter->told = 0;
 }
 
-static void tell(tulle__meter *meter, int64_t now)
+static void tell(tulle__progress_meter *meter, int64_t now)
 {
     meter->progress.seconds = (double)(now - meter->start_ns) * 1e-9;
     meter->next_ns = now + INTERVAL_NS;
@@ -24,7 +24,7 @@ static void tell(tulle__meter *meter, int64_t now)
     meter->call(meter->arg, &meter->progress);
 }
 
-void tulle__meter_set(tulle__meter *meter, int64_t done, int64_t of)
+void tulle__progress_meter_set(tulle__progress_meter *meter, int64_t done, int64_t of)
 {
     if (!meter || !meter->progress.total) return;
     double part = done < 0 ? 0 : done < of ? (double)done / (double)of : 1;
@@ -33,7 +33,7 @@ void tulle__meter_set(tulle__meter *meter, int64_t done, int64_t of)
     if (done < of && now >= meter->next_ns) tell(meter, now);
 }
 
-void tulle__meter_stop(tulle__meter *meter, int complete)
+void tulle__progress_meter_stop(tulle__progress_meter *meter, int complete)
 {
     if (!meter || !meter->progress.total) return;
     if (complete && meter->told) {

@@ -29,7 +29,7 @@ typedef struct tulle__at_hand {
  * Whether the tiles that C tile (i, j) is made of take less time to come to PE `thief` than what it may do of them,
  * claim by claim, takes to multiply: a quarter of what their PE has left, as tiles are kept from one claim to the next.
  */
-int tulle__worth_taking(const tulle__operands *operands, const tulle__prices *prices, int thief, int i, int j,
+int tulle__steal_profits(const tulle__operands *operands, const tulle__prices *prices, int thief, int i, int j,
     double left, tulle__at_hand at_hand);
 
 #endif

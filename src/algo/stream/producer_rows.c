@@ -6,18 +6,18 @@
 #include "base/error.h"
 
 struct rows_feed {
-    tulle__feed feed;
+    tulle__producer feed;
     tulle__rows_read read[TULLE__STREAM_RING];
 };
 
-static size_t room(const tulle__feed *feed, int64_t entries)
+static size_t room(const tulle__producer *feed, int64_t entries)
 {
     const tulle_rows *rows = feed->stream->rows;
     return rows->ops->room(rows, entries);
 }
 
 /* Of a half: where what this PE's rows reach ends. */
-static void start(tulle__feed *base, int slot, const tulle__stream_slab *slab, char *to)
+static void start(tulle__producer *base, int slot, const tulle__stream_slab *slab, char *to)
 {
     const struct tulle_stream *s = base->stream;
     tulle__rows_read *read = &((struct rows_feed *)base)->read[slot];
@@ -30,7 +30,7 @@ static void start(tulle__feed *base, int slot, const tulle__stream_slab *slab, c
     s->rows->ops->start(s->rows, read);
 }
 
-static int ready(tulle__feed *base, int slot)
+static int ready(tulle__producer *base, int slot)
 {
     return base->stream->rows->ops->ready(base->stream->rows, &((struct rows_feed *)base)->read[slot]);
 }
@@ -51,7 +51,7 @@ static tulle_status check_half(const struct tulle_stream *s, const tulle__stream
     return TULLE_OK;
 }
 
-static tulle_status wait(tulle__feed *base, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived)
+static tulle_status wait(tulle__producer *base, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived)
 {
     tulle_rows *rows = base->stream->rows;
     tulle__rows_read *read = &((struct rows_feed *)base)->read[slot];
@@ -64,25 +64,25 @@ static tulle_status wait(tulle__feed *base, int slot, const tulle__stream_slab *
     return status;
 }
 
-static tulle_status check(tulle__feed *base)
+static tulle_status check(tulle__producer *base)
 {
     return base->stream->rows->ops->check(base->stream->rows);
 }
 
-static void drop(tulle__feed *feed)
+static void drop(tulle__producer *feed)
 {
     tulle__free(feed);
 }
 
-static const tulle__feed_ops ops = {
+static const tulle__producer_ops ops = {
     .room = room, .start = start, .ready = ready, .wait = wait, .check = check, .free = drop};
 
-tulle_status tulle__feed_of_rows(struct tulle_stream *s, tulle__feed **out)
+tulle_status tulle__producer_of_rows(struct tulle_stream *s, tulle__producer **out)
 {
     struct rows_feed *feed = NULL;
     tulle_status status = tulle__alloc_zero(1, sizeof *feed, "a feed of slabs", &feed);
     if (status != TULLE_OK) return status;
-    feed->feed = (tulle__feed){.ops = &ops, .stream = s};
+    feed->feed = (tulle__producer){.ops = &ops, .stream = s};
     *out = &feed->feed;
     return TULLE_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mat/turn.h"
+#include "mat/transposed.h"
 
 #include <string.h>
 
@@ -88,7 +88,7 @@ static tulle_status transpose(const tulle_mat *A, tulle_mat **out, char **order)
             if (A->kind == TULLE_DENSE && tulle__is_hollow(T->comm)) continue;
             int64_t t = tulle__tile_index(T, j, i);
             if (A->kind == TULLE_DENSE) {
-                to = tulle__own_tile_view(T, j, i, &T->replaced[t], tulle__direct(T->comm, &T->replaced[t].place));
+                to = tulle__own_tile_view(T, j, i, &T->replaced[t], tulle__mapped(T->comm, &T->replaced[t].place));
                 transpose_dense(&from, &to);
                 continue;
             }
@@ -118,15 +118,15 @@ tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
 
 /* ---- kept ---- */
 
-void tulle__turned_drop(tulle__turned *turned)
+void tulle__transposed_drop(tulle__transposed *turned)
 {
     for (int64_t t = 0; turned->order && t < turned->tiles; t++) tulle__free(turned->order[t]);
     tulle__free(turned->order);
     tulle__mat_drop(turned->mat);
-    *turned = (tulle__turned){.mat = NULL};
+    *turned = (tulle__transposed){.mat = NULL};
 }
 
-static tulle_status make(const tulle_mat *A, tulle__turned *made)
+static tulle_status make(const tulle_mat *A, tulle__transposed *made)
 {
     tulle_status status = TULLE_OK;
     made->of = A->structure;
@@ -140,7 +140,7 @@ out:
 }
 
 /* The values of own tiles. */
-static tulle_status take_values(const tulle_mat *A, const tulle__turned *turned, int64_t *copied)
+static tulle_status take_values(const tulle_mat *A, const tulle__transposed *turned, int64_t *copied)
 {
     tulle_status status;
     tulle_mat *T = turned->mat;
@@ -165,23 +165,23 @@ out:
     return status;
 }
 
-tulle_status tulle__turn(const tulle_mat *A, tulle__turned *turned, int64_t *copied)
+tulle_status tulle__transposed_renew(const tulle_mat *A, tulle__transposed *turned, int64_t *copied)
 {
-    tulle__turned made = {.mat = NULL};
+    tulle__transposed made = {.mat = NULL};
     if (turned->mat && (A->kind == TULLE_DENSE || turned->of == A->structure))
         return tulle_comm_agree(A->comm, take_values(A, turned, copied));
     tulle_status status = tulle_comm_agree(A->comm, make(A, &made));
     if (status != TULLE_OK) {
-        tulle__turned_drop(&made);
+        tulle__transposed_drop(&made);
         return status;
     }
     tulle__pe_disown(&made.mat->owned);
-    tulle__turned_drop(turned); /* transposing has met: nobody still reads the old one */
+    tulle__transposed_drop(turned); /* transposing has met: nobody still reads the old one */
     *turned = made;
     return TULLE_OK;
 }
 
-size_t tulle__turned_bytes(const tulle__turned *turned)
+size_t tulle__transposed_bytes(const tulle__transposed *turned)
 {
     size_t bytes = 0;
     const tulle_mat *T = turned->mat;

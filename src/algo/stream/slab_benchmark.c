@@ -54,7 +54,7 @@ static double least(const double *x)
 
 static tulle_status bring(struct tulle_stream *s, tulle__arrived *arrived, tulle__stream_rates *rates)
 {
-    const tulle__feed_ops *feed = s->feed->ops;
+    const tulle__producer_ops *feed = s->feed->ops;
     size_t bytes = tulle__slab_bytes(s, s->slab[0].rows, s->slab[0].entries);
     double start = tulle__clock_seconds();
     char *room = tulle__ring_room(s, 0);

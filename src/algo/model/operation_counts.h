@@ -11,7 +11,7 @@
 
 #include "algo/chain/policy.h"
 
-struct tulle_census {
+struct tulle_counts {
     tulle__operands operands;
     tulle_mat *shadow[3]; /* operands that this made: matrices without tiles */
     int own;              /* the operands are the census's own */
@@ -28,17 +28,17 @@ struct tulle_census {
     double spread;
 };
 
-static inline int64_t tulle__unit_index(const tulle_census *census, int i, int k, int j)
+static inline int64_t tulle__unit_index(const tulle_counts *census, int i, int k, int j)
 {
     const tulle__operands *o = &census->operands;
     return ((int64_t)i * o->K + k) * o->N + j;
 }
 
 /* Of matrices as they lie: multiplications of SpMM are exact, those of SpGEMM as if entries were scattered evenly. */
-tulle_status tulle__census_of(const tulle__operands *operands, int pes, tulle_census **census);
+tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_counts **census);
 
 /* Entries expected in C tile (i, j) of so many products. */
-double tulle__census_expected(const tulle_census *census, int i, int j, double products);
+double tulle__counts_expected(const tulle_counts *census, int i, int j, double products);
 
 /* The spread for which so many products of m rows of n columns are expected to make so many entries. */
 double tulle__find_spread(double m, double n, double products, double entries);
@@ -47,12 +47,12 @@ double tulle__find_spread(double m, double n, double products, double entries);
  * named of A in tiles of another layout, or its own. Collective over the comm of A, agreed. The caller frees it; at
  * most too large, if the rows of a tile are spread over several PEs.
  */
-tulle_status tulle__census_count_named(const tulle_mat *A, const tulle_layout *layout, double **named);
+tulle_status tulle__counts_count_named(const tulle_mat *A, const tulle_layout *layout, double **named);
 
 /* Counts multiplications and samples the spread. Collective over the comm of A, no agreement. */
-tulle_status tulle__census_count_work(tulle_census *census, const tulle_mat *A, const tulle_mat *B);
+tulle_status tulle__counts_count_work(tulle_counts *census, const tulle_mat *A, const tulle_mat *B);
 
 /* Counts partial results; census has its operands and their entries. Collective over the comm of A, no agreement. */
-tulle_status tulle__census_count_result(tulle_census *census, const tulle_mat *A, const tulle_mat *B);
+tulle_status tulle__counts_count_result(tulle_counts *census, const tulle_mat *A, const tulle_mat *B);
 
 #endif

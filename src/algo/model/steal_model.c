@@ -27,7 +27,7 @@ struct game {
     double *left;             /* [pes] */
     int *heap, heaped;        /* PEs by the time when they want more: the earliest on top */
     int *k;                   /* [K]: of the item looked at */
-    tulle__burden *load;
+    tulle__pe_load *load;
 };
 
 /* Bands of one product that a PE takes together share its tiles. */
@@ -65,7 +65,7 @@ static int passes(const struct game *g, const struct item *x, int pe)
 }
 
 /* Seconds of a unit on PE `pe`, which it adds to the PE's load. */
-static double unit_seconds(const struct game *g, const struct item *x, int pe, tulle__burden *load)
+static double unit_seconds(const struct game *g, const struct item *x, int pe, tulle__pe_load *load)
 {
     const tulle__costs *c = g->costs;
     const tulle__operands *o = &c->census->operands;
@@ -223,7 +223,7 @@ static int64_t deal(struct game *g, int *k)
     return g->first[g->costs->census->pes] = items;
 }
 
-tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy *policy, tulle__burden *load)
+tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy *policy, tulle__pe_load *load)
 {
     tulle_status status;
     int pes = costs->census->pes, *k = NULL;

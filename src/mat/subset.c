@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "mat/excerpt.h"
+#include "mat/subset.h"
 
 #include <limits.h>
 #include <string.h>
@@ -13,7 +13,7 @@ struct piece {
     int64_t at, to, count;
 };
 
-struct tulle__excerpt {
+struct tulle__subset {
     int64_t m, nnz, npieces;
     int sparse;
     int64_t *rowptr; /* m + 1, of a sparse one */
@@ -70,7 +70,7 @@ void tulle__rows_fini(tulle__rows *rows)
 }
 
 /* Appends elements, which are next to those of the piece before where rows without any lie between. */
-static void append(tulle__excerpt *e, int64_t at, int64_t to, int64_t count)
+static void append(tulle__subset *e, int64_t at, int64_t to, int64_t count)
 {
     struct piece *last = e->npieces ? &e->piece[e->npieces - 1] : NULL;
     if (!count) return;
@@ -81,7 +81,7 @@ static void append(tulle__excerpt *e, int64_t at, int64_t to, int64_t count)
 }
 
 /* spot: of a tile whose rows may lie further apart than they are wide, each a piece by itself then. */
-static void cut_dense(tulle__excerpt *e, const tulle__rows *rows, const tulle__spot *spot, int64_t width, size_t size)
+static void cut_dense(tulle__subset *e, const tulle__rows *rows, const tulle__spot *spot, int64_t width, size_t size)
 {
     for (int64_t r = 0; r < rows->nranges; r++) {
         int64_t first = rows->range[r].first, end = first + rows->range[r].count;
@@ -106,7 +106,7 @@ static int64_t pieces_of(const tulle__rows *rows, int apart)
     return pieces;
 }
 
-static void cut_sparse(tulle__excerpt *e, const tulle__rows *rows, const int64_t *rowptr, size_t size)
+static void cut_sparse(tulle__subset *e, const tulle__rows *rows, const int64_t *rowptr, size_t size)
 {
     int64_t row = 0, nnz = 0;
     for (int64_t r = 0; r < rows->nranges; r++) {
@@ -140,18 +140,18 @@ tulle_status tulle__rowptr_read(const tulle_mat *B, int i, int j, int64_t **rowp
     return status;
 }
 
-int tulle__excerpt_possible(const tulle_mat *B, int i, int j)
+int tulle__subset_possible(const tulle_mat *B, int i, int j)
 {
     return tulle__fetch_bytes(B, i, j) && (B->kind == TULLE_CSR || B->order == TULLE_ROW_MAJOR) &&
            tulle__tile_rows(B, i) < INT_MAX / 2;
 }
 
-tulle_status tulle__excerpt_new(
-    const tulle_mat *B, int i, int j, const tulle__rows *rows, const int64_t *rowptr, tulle__excerpt **excerpt)
+tulle_status tulle__subset_new(
+    const tulle_mat *B, int i, int j, const tulle__rows *rows, const int64_t *rowptr, tulle__subset **excerpt)
 {
     tulle_status status;
     size_t size = tulle_type_size(B->type);
-    tulle__excerpt *e = NULL;
+    tulle__subset *e = NULL;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "an excerpt of a tile", &e));
     tulle__spot spot = spot_of(B, i, j);
     int64_t pieces = pieces_of(rows, B->kind == TULLE_DENSE && spot.ld != tulle__tile_cols(B, j));
@@ -174,11 +174,11 @@ tulle_status tulle__excerpt_new(
     *excerpt = e;
     return TULLE_OK;
 out:
-    tulle__excerpt_free(e);
+    tulle__subset_free(e);
     return status;
 }
 
-void tulle__excerpt_free(tulle__excerpt *e)
+void tulle__subset_free(tulle__subset *e)
 {
     if (!e) return;
     tulle__free(e->rowptr);
@@ -186,34 +186,34 @@ void tulle__excerpt_free(tulle__excerpt *e)
     tulle__free(e);
 }
 
-size_t tulle__excerpt_bytes(const tulle__excerpt *e)
+size_t tulle__subset_bytes(const tulle__subset *e)
 {
     return e->bytes;
 }
 
-int64_t tulle__excerpt_ranges(const tulle__excerpt *e)
+int64_t tulle__subset_ranges(const tulle__subset *e)
 {
     return e->sparse ? 2 * e->npieces : e->npieces;
 }
 
-size_t tulle__excerpt_held(const tulle__excerpt *e)
+size_t tulle__subset_held(const tulle__subset *e)
 {
     return sizeof *e + (e->piece ? (size_t)e->npieces * sizeof *e->piece : 0) +
            (e->rowptr ? ((size_t)e->m + 1) * sizeof *e->rowptr : 0);
 }
 
-size_t tulle__excerpt_room(const tulle_mat *B, int i, int j, const tulle__excerpt *e)
+size_t tulle__subset_room(const tulle_mat *B, int i, int j, const tulle__subset *e)
 {
     if (!e->rowptr) return B->directory[tulle__tile_index(B, i, j)].place.length;
     return tulle__csr_offsets_of(e->m, e->nnz, B->type).length;
 }
 
-int64_t tulle__excerpt_entries(const tulle__excerpt *e)
+int64_t tulle__subset_entries(const tulle__subset *e)
 {
     return e->nnz;
 }
 
-tulle_status tulle__excerpt_start(const tulle_mat *B, int i, int j, const tulle__excerpt *e, void *to_block, int *group)
+tulle_status tulle__subset_start(const tulle_mat *B, int i, int j, const tulle__subset *e, void *to_block, int *group)
 {
     size_t size = tulle_type_size(B->type);
     const tulle__tile_record *record = &B->directory[tulle__tile_index(B, i, j)];
@@ -245,9 +245,9 @@ tulle_status tulle__excerpt_start(const tulle_mat *B, int i, int j, const tulle_
 }
 
 /* Of sizes only: a list of as many ranges, of as many bytes in all, which moves nothing. */
-static tulle_status start_hollow(const tulle_mat *B, const tulle__place *place, const tulle__excerpt *e, int *group)
+static tulle_status start_hollow(const tulle_mat *B, const tulle__place *place, const tulle__subset *e, int *group)
 {
-    int n = (int)tulle__excerpt_ranges(e);
+    int n = (int)tulle__subset_ranges(e);
     tulle__range *range;
     *group = -1;
     if (!n) return TULLE_OK;
@@ -260,7 +260,7 @@ static tulle_status start_hollow(const tulle_mat *B, const tulle__place *place, 
     return TULLE_OK;
 }
 
-tulle_status tulle__excerpt_fetch(const tulle_mat *B, int i, int j, const tulle__excerpt *e, tulle__fetch *fetch)
+tulle_status tulle__subset_fetch(const tulle_mat *B, int i, int j, const tulle__subset *e, tulle__fetch *fetch)
 {
     tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = B->directory[tulle__tile_index(B, i, j)]};
     f.block = tulle__peek(B->comm, &f.record.place);
@@ -270,8 +270,8 @@ tulle_status tulle__excerpt_fetch(const tulle_mat *B, int i, int j, const tulle_
         return started;
     }
     f.record.nnz = e->nnz;
-    tulle_status status = tulle__fetch_room(tulle__excerpt_room(B, i, j, e), &f);
-    if (status == TULLE_OK) status = tulle__excerpt_start(B, i, j, e, f.block, &f.group);
+    tulle_status status = tulle__fetch_room(tulle__subset_room(B, i, j, e), &f);
+    if (status == TULLE_OK) status = tulle__subset_start(B, i, j, e, f.block, &f.group);
     if (status == TULLE_OK)
         *fetch = f;
     else

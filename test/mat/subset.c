@@ -6,7 +6,7 @@
 #include <tulle/io.h>
 
 #include "body.h"
-#include "mat/excerpt.h"
+#include "mat/subset.h"
 #include "tap.h"
 
 enum { M = 150, N = M, TILES = 4 };
@@ -72,31 +72,31 @@ static tulle_status try_set(tulle_mat *A, int i, int j, int set, int *excerpts)
 {
     tulle_status status;
     tulle__rows rows = {0};
-    tulle__excerpt *excerpt = NULL;
+    tulle__subset *excerpt = NULL;
     tulle__fetch fetch = {.group = -1};
     tulle_fetch *all = NULL;
     tulle_tile got, want;
     int64_t m = tulle__tile_rows(A, i);
     int64_t *rowptr = NULL;
     TULLE_TRY(rows_of_set(set, m, &rows));
-    EXPECT(tulle__excerpt_possible(A, i, j) == (tulle__fetch_bytes(A, i, j) > 0));
-    if (!tulle__excerpt_possible(A, i, j)) goto out;
+    EXPECT(tulle__subset_possible(A, i, j) == (tulle__fetch_bytes(A, i, j) > 0));
+    if (!tulle__subset_possible(A, i, j)) goto out;
     if (A->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(A, i, j, &rowptr));
-    TULLE_TRY(tulle__excerpt_new(A, i, j, &rows, rowptr, &excerpt));
+    TULLE_TRY(tulle__subset_new(A, i, j, &rows, rowptr, &excerpt));
     (*excerpts)++;
     TULLE_TRY(tulle_mat_get_tile(A, i, j, &all));
     TULLE_TRY(tulle_fetch_wait(all, &want));
     int64_t before = A->comm->pe->counters.bytes;
-    TULLE_TRY(tulle__excerpt_fetch(A, i, j, excerpt, &fetch));
+    TULLE_TRY(tulle__subset_fetch(A, i, j, excerpt, &fetch));
     EXPECT((size_t)(A->comm->pe->counters.bytes - before) == bytes_of_set(set, &want));
-    EXPECT(tulle__excerpt_bytes(excerpt) == bytes_of_set(set, &want));
+    EXPECT(tulle__subset_bytes(excerpt) == bytes_of_set(set, &want));
     TULLE_TRY(tulle__fetch_await(&fetch, &got));
     EXPECT(got.m == want.m && got.n == want.n);
     for (int64_t r = 0; r < want.m; r++) EXPECT(same_row(&want, &got, r, wanted(set, want.m, r)));
 out:
     tulle__fetch_fini(&fetch);
     tulle_fetch_free(all);
-    tulle__excerpt_free(excerpt);
+    tulle__subset_free(excerpt);
     tulle__rows_fini(&rows);
     tulle__free(rowptr);
     return status;

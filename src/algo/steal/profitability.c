@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/steal/worth.h"
+#include "algo/steal/profitability.h"
 
 #include "algo/chain/band.h"
 
@@ -20,7 +20,7 @@ static double seconds_to_come(const tulle__prices *prices, const tulle_mat *X, i
     return prices->byte[distance] * tulle__price(prices, to, owner, bytes, 0, 1);
 }
 
-int tulle__worth_taking(
+int tulle__steal_profits(
     const tulle__operands *o, const tulle__prices *prices, int thief, int i, int j, double left, tulle__at_hand at_hand)
 {
     double times = o->B->kind == TULLE_CSR ? SPARSE_TIMES : 1, worth = left / 4 * times * prices->multiplication;
@@ -59,7 +59,7 @@ static int anybody_gains(
         for (int i = 0; i < o->M; i++)
             for (int j = 0; j < o->N; j++) {
                 double left = share[tulle__layout_owner(o->C->layout, i, j)];
-                if (left > mean && tulle__worth_taking(o, prices, pe, i, j, left, at_hand)) return 1;
+                if (left > mean && tulle__steal_profits(o, prices, pe, i, j, left, at_hand)) return 1;
             }
     }
     return 0;

@@ -9,13 +9,13 @@
 #include "comm/link.h"
 
 /* The first member of such an engine's link. */
-typedef struct tulle__near_link {
+typedef struct tulle__shared_link {
     tulle__link link;
     char **base[TULLE__SEGMENTS]; /* base[segment][rank] */
     int node; /* direct tells no pointers but those of ranks / node equal to the own, as an engine between nodes; 0: all
                */
-} tulle__near_link;
+} tulle__shared_link;
 
-extern const tulle__link_ops tulle__near_ops;
+extern const tulle__link_ops tulle__shared_ops;
 
 #endif

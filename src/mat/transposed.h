@@ -9,22 +9,22 @@
 
 #include "mat/mat.h"
 
-typedef struct tulle__turned {
+typedef struct tulle__transposed {
     tulle_mat *mat; /* NULL: not made yet */
     uint64_t of;    /* the structure of the matrix that it has */
     int64_t tiles;
     char **order; /* [tiles]: of own sparse ones, which entry of the matrix's tile comes next; NULL: no values */
-} tulle__turned;
+} tulle__transposed;
 
 /*
  * Makes turned->mat what A^T is, in the transposed layout; new, if A has another structure than before. It belongs to
  * the caller also where a team frees its matrices. Collective, agreed; before it nobody may still read the old one,
  * behind it all may read it. *copied: bytes of values taken over on this PE. After a failure the values are not known.
  */
-tulle_status tulle__turn(const tulle_mat *A, tulle__turned *turned, int64_t *copied);
-void tulle__turned_drop(tulle__turned *turned);
+tulle_status tulle__transposed_renew(const tulle_mat *A, tulle__transposed *turned, int64_t *copied);
+void tulle__transposed_drop(tulle__transposed *turned);
 
 /* What it holds on this PE. */
-size_t tulle__turned_bytes(const tulle__turned *turned);
+size_t tulle__transposed_bytes(const tulle__transposed *turned);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "algo/trisolve/push/letters.h"
+#include "algo/trisolve/push/lists.h"
 
 #include <string.h>
 
 #include "base/error.h"
 #include "comm/alltoallv.h"
 
-static tulle_status write_lists(tulle__alltoallv *x, int size, const tulle__letter *letter, const int64_t *first)
+static tulle_status write_lists(tulle__alltoallv *x, int size, const tulle__list_item *letter, const int64_t *first)
 {
     for (int r = 0; r < size; r++) {
         size_t bytes = (size_t)(first[r + 1] - first[r]) * sizeof *letter, padded = (bytes + 7) / 8 * 8;
@@ -21,7 +21,7 @@ static tulle_status write_lists(tulle__alltoallv *x, int size, const tulle__lett
     return TULLE_OK;
 }
 
-static tulle_status read_lists(const tulle__alltoallv *x, int size, tulle__letter **got, int64_t *from)
+static tulle_status read_lists(const tulle__alltoallv *x, int size, tulle__list_item **got, int64_t *from)
 {
     size_t bytes;
     from[0] = 0;
@@ -38,8 +38,8 @@ static tulle_status read_lists(const tulle__alltoallv *x, int size, tulle__lette
     return status;
 }
 
-tulle_status tulle__letters_exchange(
-    tulle_comm *comm, const tulle__letter *letter, const int64_t *first, tulle__letter **got, int64_t *from)
+tulle_status tulle__lists_exchange(
+    tulle_comm *comm, const tulle__list_item *letter, const int64_t *first, tulle__list_item **got, int64_t *from)
 {
     tulle__alltoallv *x = NULL;
     tulle_status status = tulle__alltoallv_new(comm, &x);

@@ -17,7 +17,7 @@ typedef struct tulle__rows {
     int64_t nranges;
 } tulle__rows;
 
-typedef struct tulle__excerpt tulle__excerpt;
+typedef struct tulle__subset tulle__subset;
 
 /* The columns in which A has entries; one bit each, columns / 64 + 1 words, set beside those that are; the rows of
  * bits. */
@@ -30,29 +30,29 @@ void tulle__rows_fini(tulle__rows *rows);
 tulle_status tulle__rowptr_read(const tulle_mat *B, int i, int j, int64_t **rowptr);
 
 /* Whether rows of the tile can be fetched by themselves: it is remote, and its rows lie together. */
-int tulle__excerpt_possible(const tulle_mat *B, int i, int j);
+int tulle__subset_possible(const tulle_mat *B, int i, int j);
 
 /*
  * What is to be fetched for those rows of such a tile (i, j), as long as B keeps its structure. rowptr: the tile's, if
  * it is sparse.
  */
-tulle_status tulle__excerpt_new(
-    const tulle_mat *B, int i, int j, const tulle__rows *rows, const int64_t *rowptr, tulle__excerpt **excerpt);
-void tulle__excerpt_free(tulle__excerpt *excerpt);
+tulle_status tulle__subset_new(
+    const tulle_mat *B, int i, int j, const tulle__rows *rows, const int64_t *rowptr, tulle__subset **excerpt);
+void tulle__subset_free(tulle__subset *excerpt);
 
 /* Bytes that a fetch moves, in so many ranges; bytes that the excerpt itself holds. */
-size_t tulle__excerpt_bytes(const tulle__excerpt *excerpt);
-int64_t tulle__excerpt_ranges(const tulle__excerpt *excerpt);
-size_t tulle__excerpt_held(const tulle__excerpt *excerpt);
+size_t tulle__subset_bytes(const tulle__subset *excerpt);
+int64_t tulle__subset_ranges(const tulle__subset *excerpt);
+size_t tulle__subset_held(const tulle__subset *excerpt);
 
 /* Room that what comes takes, as a block of a tile; its entries. */
-size_t tulle__excerpt_room(const tulle_mat *B, int i, int j, const tulle__excerpt *excerpt);
-int64_t tulle__excerpt_entries(const tulle__excerpt *excerpt);
+size_t tulle__subset_room(const tulle_mat *B, int i, int j, const tulle__subset *excerpt);
+int64_t tulle__subset_entries(const tulle__subset *excerpt);
 /* Starts fetching it into such a block; *group < 0: nothing to wait for. */
-tulle_status tulle__excerpt_start(
-    const tulle_mat *B, int i, int j, const tulle__excerpt *excerpt, void *block, int *group);
+tulle_status tulle__subset_start(
+    const tulle_mat *B, int i, int j, const tulle__subset *excerpt, void *block, int *group);
 
 /* As tulle__fetch_init. */
-tulle_status tulle__excerpt_fetch(const tulle_mat *B, int i, int j, const tulle__excerpt *excerpt, tulle__fetch *fetch);
+tulle_status tulle__subset_fetch(const tulle_mat *B, int i, int j, const tulle__subset *excerpt, tulle__fetch *fetch);
 
 #endif

@@ -115,7 +115,7 @@ static tulle_status make_pieces(struct tulle_stream *s)
             tulle_gidx from = theirs ? theirs->row_cut[tile] : 0, to = theirs ? theirs->row_cut[tile + 1] : s->m;
             tulle_gidx until = to < end ? to : end;
             s->piece[s->npieces++] =
-                (tulle__piece){.tile = tile, .row = (row - from) / b, .rows = (until - row) / b, .line = s->lines};
+                (tulle__row_range){.tile = tile, .row = (row - from) / b, .rows = (until - row) / b, .line = s->lines};
             s->lines += (until - row) / b;
             row = until;
         }
@@ -124,7 +124,7 @@ static tulle_status make_pieces(struct tulle_stream *s)
 }
 
 /* Row pointers of a piece as they stand in their tile, or file. */
-static tulle_status read_pointers(struct tulle_stream *s, const tulle__piece *p, int64_t *to)
+static tulle_status read_pointers(struct tulle_stream *s, const tulle__row_range *p, int64_t *to)
 {
     const tulle_mat *A = s->A;
     if (p->tile < 0) return s->rows->ops->pointers(s->rows, p->row, p->rows + 1, to);
@@ -150,7 +150,7 @@ static tulle_status make_rowptr(struct tulle_stream *s)
     if (status != TULLE_OK) return status;
     s->rowptr[0] = 0;
     for (int i = 0; i < s->npieces; i++) {
-        tulle__piece *p = &s->piece[i];
+        tulle__row_range *p = &s->piece[i];
         int64_t *at = s->rowptr + p->line;
         status = read_pointers(s, p, at);
         if (status != TULLE_OK) return status;
@@ -208,7 +208,7 @@ tulle_status tulle__stream_deal(struct tulle_stream *s)
         status = make_pieces(s);
         if (status == TULLE_OK) status = make_rowptr(s);
         s->nnz = s->rows ? share_of_entries(s) : s->entries;
-        tulle__tail_set(s);
+        tulle__spill_set(s);
     }
     TULLE_TRY(tulle_comm_agree(s->comm, status));
 out:
