@@ -21,7 +21,7 @@
 #include <tulle/team.h>
 
 #include "base/memory.h"
-#include "base/progress.h"
+#include "base/progress_meter.h"
 #include "base/timeline.h"
 #include "comm/heap.h"
 #include "comm/link.h"

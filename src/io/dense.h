@@ -7,7 +7,7 @@
 
 #include <tulle/types.h>
 
-#include "base/progress.h"
+#include "base/progress_meter.h"
 
 typedef struct tulle__dense tulle__dense;
 

@@ -23,7 +23,7 @@
 
 #include <tulle/types.h>
 
-#include "base/progress.h"
+#include "base/progress_meter.h"
 #include "io/binsparse/hdf5_file.h"
 #include "io/file/entries.h"
 

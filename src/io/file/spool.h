@@ -12,7 +12,7 @@
 
 #include <tulle/types.h>
 
-#include "base/progress.h"
+#include "base/progress_meter.h"
 
 typedef struct tulle__spool tulle__spool;
 

@@ -17,7 +17,7 @@
 
 #include <tulle/status.h>
 
-#include "base/progress.h"
+#include "base/progress_meter.h"
 
 enum { TULLE__LINE_MAX = 1 << 20, TULLE__LINES_PAD = 64 };
 

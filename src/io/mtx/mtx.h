@@ -20,7 +20,7 @@
 
 #include <tulle/types.h>
 
-#include "base/progress.h"
+#include "base/progress_meter.h"
 #include "io/file/entries.h"
 
 typedef enum tulle__mtx_field { TULLE__MTX_REAL, TULLE__MTX_INTEGER, TULLE__MTX_PATTERN } tulle__mtx_field;

@@ -12,7 +12,7 @@
 
 #include <tulle/types.h>
 
-#include "base/progress.h"
+#include "base/progress_meter.h"
 #include "io/npy/npy_array.h"
 
 typedef struct tulle__npy_header {

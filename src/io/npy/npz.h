@@ -10,7 +10,7 @@
 #ifndef TULLE_IO_NPZ_H
 #define TULLE_IO_NPZ_H
 
-#include "base/progress.h"
+#include "base/progress_meter.h"
 #include "io/file/entries.h"
 #include "io/file/zip.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/progress.h"
+#include "base/progress_meter.h"
 
 #include <stddef.h>
 

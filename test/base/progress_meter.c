@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Meters: what is told when, and in what proportion. */
-#include "base/progress.h"
+#include "base/progress_meter.h"
 
 #include <string.h>
 
