@@ -16,9 +16,10 @@ LAYERS = {
     "base": "",
     "comm": "base",
     "device": "base",
-    "mat": "base comm device",
-    "io": "base comm device mat",
-    "algo": "base comm device mat",
+    "tile": "base device",
+    "mat": "base comm device tile",
+    "io": "base comm device tile mat",
+    "algo": "base comm device tile mat",
 }
 # The same for the rooms of src/algo/. algo/option_values.h belongs to all of them.
 ROOMS = {

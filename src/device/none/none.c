@@ -25,6 +25,12 @@ static tulle_status spmm(tulle__pool *pool, const tulle__spmm_task *task)
     return TULLE_OK;
 }
 
+static tulle_status gemm(tulle__pool *pool, const tulle__gemm_task *task)
+{
+    (void)pool, (void)task;
+    return TULLE_OK;
+}
+
 static tulle_status bsr(tulle__pool *pool, const tulle__bsr_task *task)
 {
     (void)pool, (void)task;
@@ -226,6 +232,7 @@ tulle__kernels tulle__kernels_none(void)
 {
     tulle__kernels kernels = *tulle__kernels_cpu();
     kernels.spmm = spmm;
+    kernels.gemm = gemm;
     kernels.bsr = bsr;
     kernels.spgemm = spgemm;
     kernels.spgemm_symbolic = symbolic;
