@@ -7,7 +7,7 @@
 
 #include "comm/comm.h"
 #include "mat/layout.h"
-#include "tile/csr.h"
+#include "tile/tile_csr.h"
 
 /*
  * Directory record of a tile. Its arrays lie in one block of the owner's data segment, each 64-byte aligned: dense the

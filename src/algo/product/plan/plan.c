@@ -360,6 +360,7 @@ static tulle_status prepare(tulle_product *plan)
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
     plan->direct = direct != 0;
+    if (o->A->kind == TULLE_DENSE) plan->context->kernels->alone(); /* a thread of the pool is one of the BLAS */
     if (plan->options.replication == TULLE_AUTO) TULLE_TRY(choose_layers(plan));
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle_product_alg alg = plan->options.alg;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tile/csr.h"
+#include "tile/tile_csr.h"
 
 static uint64_t padded(uint64_t bytes)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tile formats: a table of what the layers above ask of a tile, so that none of them has to know how it is stored. A
- * format is one file and one row of the table in format.c.
+ * format is one file and one row of the table in tile_format.c.
  *
  * A tile lies in one block of memory, so that one get fetches it; each of its arrays begins at a multiple of 64 bytes.
  */

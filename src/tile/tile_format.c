@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tile/format.h"
+#include "tile/tile_format.h"
 
 static const tulle__tile_format *const formats[] = {&tulle__tile_dense, &tulle__tile_csr_format};
 

@@ -3,7 +3,7 @@
 #ifndef TULLE_TILE_CSR_H
 #define TULLE_TILE_CSR_H
 
-#include "tile/format.h"
+#include "tile/tile_format.h"
 
 /* Where the arrays of a CSR tile of m rows and nnz entries begin in its block, and the block's length. */
 typedef struct tulle__csr_offsets {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dense tiles, row- or column-major. Every element counts as an entry. */
-#include "tile/format.h"
+#include "tile/tile_format.h"
 
 static size_t bytes(const tulle__shape *shape)
 {
