@@ -10,7 +10,7 @@
 
 #include <tulle/mat.h>
 
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 /* What a directory record and the layout say of a tile. */
 typedef struct tulle__shape {

@@ -3,7 +3,7 @@
 #ifndef TULLE_DEVICE_CPU_DENSE_CALLS_H
 #define TULLE_DEVICE_CPU_DENSE_CALLS_H
 
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 void tulle__dense_subtract(const tulle__dense_task *task);
 void tulle__dense_substitute(const tulle__dense_task *task, int upper, int unit);

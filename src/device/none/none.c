@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 enum { DRAWN = 24, PART = 8 }; /* rows looked at; at most about a PART-th of all multiplications is gone through */
 

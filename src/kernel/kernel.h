@@ -4,15 +4,15 @@
  * the reference (plain, obviously right) and is overwritten by what the device has. All kernels are local calls,
  * leave their inputs alone, and are safe to run from several PEs at once, each with its own pool.
  */
-#ifndef TULLE_DEVICE_KERNEL_H
-#define TULLE_DEVICE_KERNEL_H
+#ifndef TULLE_KERNEL_KERNEL_H
+#define TULLE_KERNEL_KERNEL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include <tulle/types.h>
 
-#include "device/pool.h"
+#include "kernel/pool.h"
 
 /* A CSR tile, m x n. rowptr has m + 1 entries and may start above 0 (a row range of a larger tile). */
 typedef struct tulle__csr {
