@@ -67,6 +67,8 @@ void result_line(const struct result *r, FILE *file);
 void result_foot(const struct result *r, FILE *file);
 /* One line, of an algorithm that chose what moves between some pairs of tiles; else nothing. */
 void result_transfers(const struct result *r, FILE *file);
+/* One line, of a product on devices. */
+void result_devices(const struct result *r, FILE *file);
 /* One line, of an algorithm by which PEs take work from each other. */
 void result_steals(const struct result *r, FILE *file);
 

@@ -86,6 +86,10 @@ typedef struct tulle_product_options {
        as if scattered evenly over each tile. Both are only used while the plan is made. */
     const struct tulle_machine *machine;
     const struct tulle_counts *census;
+    /* Devices that tiles are multiplied on, as of tulle_device_probe ("cuda:0", "limit:mem=1G,link=12G+cpu"): operands
+       are copied to them, results back. NULL: the host multiplies, where the matrices lie. The same on all PEs. */
+    const char *device;
+    int devices; /* that each PE opens, by the same spec; 0: 1. Tiles of one column of C go through one of them */
 } tulle_product_options;
 
 typedef struct tulle_product tulle_product;

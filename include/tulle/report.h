@@ -16,6 +16,16 @@ typedef struct tulle_imbalance {
     double max, mean;
 } tulle_imbalance;
 
+/* What the devices of a product have done. Copies of tiles: uploads [0] and downloads [1]. */
+typedef struct tulle_device_work {
+    int devices;                 /* of each PE; 0: the host multiplied, all else is 0 */
+    int64_t copies[2], bytes[2]; /* of all PEs */
+    int64_t kernels;
+    int64_t hits;           /* operands that lay on their device already */
+    double copy_seconds[2]; /* that links were at work, all devices together */
+    double kernel_seconds;  /* that kernels were at work */
+} tulle_device_work;
+
 typedef struct tulle_product_report {
     double seconds;              /* of the call, the slowest PE */
     tulle_imbalance compute;     /* local kernels */
@@ -46,6 +56,7 @@ typedef struct tulle_product_report {
     bool unordered;           /* the rows of C may be in no order (tulle_mat_ordered) */
     double predicted_seconds; /* of one execution, by the model; 0: nothing was predicted, as of layouts that do not
                                  match and of layers */
+    tulle_device_work device; /* of the execution */
 } tulle_product_report;
 
 /*
