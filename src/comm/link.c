@@ -10,22 +10,6 @@ int64_t tulle__link_now(const tulle__link *link)
     return link->virtual_time ? link->virtual_time->now_ns(link->clock) : tulle__clock_ns();
 }
 
-void tulle__link_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    if (link->ops->getv)
-        link->ops->getv(link, group, place, n, range);
-    else
-        for (int i = 0; i < n; i++) link->ops->get(link, group, place, range[i].at, range[i].local, range[i].bytes);
-}
-
-void tulle__link_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    if (link->ops->putv)
-        link->ops->putv(link, group, place, n, range);
-    else
-        for (int i = 0; i < n; i++) link->ops->put(link, group, place, range[i].at, range[i].local, range[i].bytes);
-}
-
 void tulle__link_getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     if (link->ops->getw) {
@@ -98,8 +82,8 @@ tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place
 {
     if (link->ops->put_signal) return link->ops->put_signal(link, place, at, local, bytes, word, word_at, value);
     int group = TULLE__GROUPS - 1; /* kept free for this */
-    link->ops->put(link, group, place, at, local, bytes);
-    tulle_status status = link->ops->wait(link, group);
+    uint64_t count = link->ops->put(link, group, place, at, local, bytes);
+    tulle_status status = link->ops->wait(link, group, count);
     if (status == TULLE_OK) link->ops->store(link, word, word_at, value);
     return status;
 }

@@ -14,6 +14,7 @@
 #include "comm/comm.h"
 #include "comm/slot.h"
 #include "endings.h"
+#include "handles.h"
 #include "queues.h"
 #include "tap.h"
 #include "vectors.h"
@@ -435,8 +436,7 @@ int main(int argc, char **argv)
         const char *name;
         tulle_body body;
     } tests[] = {{"collectives", test_collectives}, {"transfers", test_transfers}, {"vectors", test_vectors},
-        {"words", test_words}, {"atomics", test_atomics}, {"queue", test_queue}, {"arena", test_arena},
-        {"words", test_words}, {"atomics", test_atomics}, {"queue", test_queue},
+        {"handles", test_handles}, {"words", test_words}, {"atomics", test_atomics}, {"queue", test_queue},
         {"messages between all PEs", test_all_to_all}, {"arena", test_arena}, {"split", test_split},
         {"agree", test_agree}};
     for (int again = 0; again < 2; again++) {
@@ -458,6 +458,11 @@ int main(int argc, char **argv)
             tulle_error_message());
         status = tulle_team_run(team, test_counts, &(struct counts){seen, 1});
         ok(status == TULLE_OK, "and each PE saw NaN: %s", tulle_error_message());
+        status = tulle_team_run(team, polls_without_waiting, NULL);
+        ok(status == TULLE_OK, "bytes come with the wait: %s", tulle_error_message());
+        status = tulle_team_run(team, waits_for_nothing_started, NULL);
+        ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "has started no transfer"),
+            "check sees a wait for nothing: %s", tulle_error_message());
         status = tulle_team_run(team, uses_freed, NULL);
         ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "freed"), "check sees a stale place: %s",
             tulle_error_message());

@@ -21,9 +21,13 @@ enum { TULLE__MPI_GETS = 64, TULLE__MPI_TARGETS = 8 };
 /* Bytes of one operation at most: counts are int in MPI 3; a power of two keeps pieces aligned. */
 enum { TULLE__MPI_PIECE = 1 << 30 };
 
+/* Gets have requests, in the order of their counts; what a flush completes has targets. */
 typedef struct tulle__mpi_group {
+    uint64_t count; /* of the last transfer */
     MPI_Request get[TULLE__MPI_GETS];
+    uint64_t count_of[TULLE__MPI_GETS];
     int gets;
+    uint64_t flush_from; /* the first transfer that the next flush completes; 0: there is none */
     /* targets to flush, per window; more than fit: all */
     int target[TULLE__SEGMENTS][TULLE__MPI_TARGETS];
     int targets[TULLE__SEGMENTS];
@@ -85,16 +89,23 @@ void tulle__mpi_windows_close(tulle__engine_team *team);
 
 /* rma.c: operations where loads and stores do not reach all. */
 extern const tulle__link_ops tulle__mpi_rma_ops;
-/* Where the request of the group's next get belongs; the caller counts it once it is there. */
+/* Where the request of the group's next get belongs. */
 MPI_Request *tulle__mpi_request(tulle__mpi_link *mpi, int group);
-/* The group's wait flushes that PE: it was put to. */
-void tulle__mpi_target(tulle__mpi_link *mpi, int group, const tulle__place *place);
+/* That request is there. The get is part of transfer `count`. */
+void tulle__mpi_requested(tulle__mpi_link *mpi, int group, uint64_t count);
+/* A flush of that PE completes transfer `count`. */
+void tulle__mpi_target(tulle__mpi_link *mpi, int group, const tulle__place *place, uint64_t count);
 /* An error sticks until a wait can return it. */
 void tulle__mpi_note(tulle__mpi_link *mpi, int error);
 
 /* ranges.c: vector transfers. */
-void tulle__mpi_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-void tulle__mpi_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+uint64_t tulle__mpi_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+uint64_t tulle__mpi_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+/* One range, as part of transfer `count`, where loads and stores do not reach. */
+void tulle__mpi_get(
+    tulle__mpi_link *mpi, int group, const tulle__place *place, const tulle__range *range, uint64_t count);
+void tulle__mpi_put(
+    tulle__mpi_link *mpi, int group, const tulle__place *place, const tulle__range *range, uint64_t count);
 void tulle__mpi_side_free(tulle__mpi_side *side);
 
 /* progress.c. Collective: finds out whether RMA at a PE that computes goes on; uses the start of both segments. */

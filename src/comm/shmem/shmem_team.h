@@ -13,6 +13,8 @@ typedef struct tulle__shmem_link {
     tulle__shared_link near;          /* base: where loads and stores reach a segment; NULL: by OpenSHMEM only */
     char *symmetric[TULLE__SEGMENTS]; /* the own segments: an address in them names the same place of every PE */
     tulle__shmem_gather *gather;      /* NULL: lists of ranges are a get each */
+    uint64_t count;                   /* of the last transfer, of all groups together */
+    uint64_t quiet_from;              /* the first transfer that the next quiet completes; 0: there is none */
 } tulle__shmem_link;
 
 struct tulle__engine_team {
@@ -67,10 +69,12 @@ tulle_status tulle__shmem_gather_new(tulle__shmem_link *link, tulle__shmem_gathe
 /* Collective. */
 void tulle__shmem_gather_free(tulle__shmem_gather *gather);
 /* 0: not started, as the list has fewer than two ranges that are worth packing, or for lack of memory. */
-int tulle__shmem_gather_start(
-    tulle__shmem_gather *gather, int group, const tulle__place *place, int n, const tulle__range *range);
-/* Until all lists of the group have come; -1: of all groups. */
-void tulle__shmem_gather_await(tulle__shmem_gather *gather, int group);
+int tulle__shmem_gather_start(tulle__shmem_gather *gather, int group, uint64_t count, const tulle__place *place, int n,
+    const tulle__range *range);
+/* Whether the lists of the group up to count have come; looks for replies, and answers others. */
+int tulle__shmem_gather_ready(tulle__shmem_gather *gather, int group, uint64_t count);
+/* Until they have come; group -1: those of all groups. */
+void tulle__shmem_gather_await(tulle__shmem_gather *gather, int group, uint64_t count);
 /* At the end of a run: nobody waits for what is left, nor may it arrive. */
 void tulle__shmem_gather_drop(tulle__shmem_gather *gather);
 /* Answers the requests of others; part of tulle__shmem_progress. */
@@ -78,5 +82,7 @@ void tulle__shmem_gather_serve(void);
 
 /* shmem_rma.c: operations where loads and stores do not reach all. */
 extern const tulle__link_ops tulle__shmem_rma_ops;
+/* One range, as part of transfer `count`, where loads and stores do not reach. */
+void tulle__shmem_get(tulle__shmem_link *link, const tulle__place *place, const tulle__range *range, uint64_t count);
 
 #endif

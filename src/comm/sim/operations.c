@@ -80,6 +80,15 @@ static tulle__sim_flow *send(tulle__sim_place *from, tulle__sim_place *to, size_
     return flow;
 }
 
+static int has_arrived(tulle__sim_flow *flow)
+{
+    struct mine mine;
+    step_out(&mine);
+    int arrived = tulle__sim_arrived(flow);
+    step_in(&mine);
+    return arrived;
+}
+
 static void drop(tulle__sim_flow *flow)
 {
     struct mine mine;
@@ -167,34 +176,39 @@ static void begin(tulle__sim_link *s, const tulle__place *place, int is_put, siz
     t->flow = send(is_put ? s->place : there, is_put ? there : s->place, bytes, near ? p->pair_bw : 0);
 }
 
-static void start(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range, int is_put)
+static uint64_t start(
+    tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range, int is_put)
 {
     tulle__sim_link *s = sim_link(link);
     size_t bytes = 0;
     for (int i = 0; i < n; i++) bytes += range[i].bytes;
-    if (!n || !room_for(s, (size_t)n)) return;
+    if (!n || !room_for(s, (size_t)n)) return 0;
     tulle__sim_transfer first = {.flow = NULL};
+    uint64_t count = ++s->count;
     begin(s, place, is_put, bytes, &first);
     for (int i = 0; i < n; i++) {
         char *there = address(s, place, range[i].at);
         s->transfer[s->transfers++] = (tulle__sim_transfer){.flow = i ? NULL : first.flow,
             .due = i ? 0 : first.due,
+            .count = count,
             .group = group,
             .target = is_put ? place->rank : -1,
             .to = is_put ? there : range[i].local,
             .from = is_put ? range[i].local : there,
             .bytes = range[i].bytes};
     }
+    return count;
 }
 
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
-    start(link, group, place, 1, &(tulle__range){at, local, bytes}, 0);
+    return start(link, group, place, 1, &(tulle__range){at, local, bytes}, 0);
 }
 
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+static uint64_t put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
-    start(link, group, place, 1, &(tulle__range){at, (void *)(uintptr_t)local, bytes}, 1);
+    return start(link, group, place, 1, &(tulle__range){at, (void *)(uintptr_t)local, bytes}, 1);
 }
 
 /* What the ranges of a list after the first one cost the PE; within a PE they are copies only. */
@@ -205,16 +219,16 @@ static void charge_ranges(tulle__sim_link *s, const tulle__place *place, int n)
     s->owed += (n - 1) * (p->range >= 0 ? p->range : latency_to(s, place->rank) / ranges_in_latency);
 }
 
-static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     charge_ranges(sim_link(link), place, n);
-    start(link, group, place, n, range, 0);
+    return start(link, group, place, n, range, 0);
 }
 
-static void putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static uint64_t putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     charge_ranges(sim_link(link), place, n);
-    start(link, group, place, n, range, 1);
+    return start(link, group, place, n, range, 1);
 }
 
 /* As one PE runs at a time nobody comes in between. The library's own sum is not a module's to call. */
@@ -251,7 +265,7 @@ static void addw(
     tulle__sim_link *s = sim_link(link);
     size_t before = s->transfers;
     for (int i = 0; i < n; i++) s->owed += s->team->platform.overhead * (double)(range[i].bytes / sizeof(uint64_t));
-    start(link, group, place, n, range, 1);
+    (void)start(link, group, place, n, range, 1);
     for (size_t i = before; i < s->transfers; i++) {
         s->transfer[i].adds = 1;
         s->transfer[i].kind = kind;
@@ -263,17 +277,29 @@ static void getw(tulle__link *link, int group, const tulle__place *place, int n,
 {
     tulle__sim_link *s = sim_link(link);
     for (int i = 0; i < n; i++) s->owed += s->team->platform.overhead * (double)(range[i].bytes / sizeof(uint64_t));
-    start(link, group, place, n, range, 0);
+    (void)start(link, group, place, n, range, 0);
 }
 
-static tulle_status wait(tulle__link *link, int group)
+static int ready(tulle__link *link, int group, uint64_t count)
+{
+    tulle__sim_link *s = sim_link(link);
+    pass(s);
+    for (size_t i = 0; i < s->transfers; i++) {
+        const tulle__sim_transfer t = s->transfer[i];
+        if (t.group != group || t.count > count) continue;
+        if (t.due > tulle__sim_clock() || (t.flow && !has_arrived(t.flow))) return 0;
+    }
+    return 1;
+}
+
+static tulle_status wait(tulle__link *link, int group, uint64_t count)
 {
     tulle__sim_link *s = sim_link(link);
     size_t kept = 0;
     pass(s);
     for (size_t i = 0; i < s->transfers; i++) {
         tulle__sim_transfer t = s->transfer[i];
-        if (t.group != group) {
+        if (t.group != group || t.count > count) {
             s->transfer[kept++] = t;
             continue;
         }
@@ -402,6 +428,9 @@ void tulle__sim_settle(tulle__sim_link *s)
 const tulle__link_ops tulle__sim_ops = {
     .get = get,
     .put = put,
+    .getv = getv,
+    .putv = putv,
+    .ready = ready,
     .wait = wait,
     .fetch_add = fetch_add,
     .compare_swap = compare_swap,
@@ -410,8 +439,6 @@ const tulle__link_ops tulle__sim_ops = {
     .direct = direct,
     .progress = progress,
     .fini = fini,
-    .getv = getv,
-    .putv = putv,
     .getw = getw,
     .addw = addw,
 };

@@ -174,24 +174,22 @@ static void written(tulle__link *link, const tulle__place *place)
     if (link->virtual_time) link->virtual_time->written(link->clock, place->rank);
 }
 
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
     const char *there = access_to(link, place, at, bytes);
-    if (there && local)
-        memcpy(local, there, bytes);
-    else
-        tulle__forward_get(link, group, place, at, local, bytes);
+    if (!there || !local) return tulle__forward_get(link, group, place, at, local, bytes);
+    memcpy(local, there, bytes);
+    return 0;
 }
 
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+static uint64_t put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
     char *there = access_to(link, place, at, bytes);
-    if (!there || !local) {
-        tulle__forward_put(link, group, place, at, local, bytes);
-        return;
-    }
+    if (!there || !local) return tulle__forward_put(link, group, place, at, local, bytes);
     memcpy(there, local, bytes);
     written(link, place);
+    return 0;
 }
 
 static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
@@ -242,10 +240,12 @@ static int left_reserve(struct migrate_link *m, int n)
     return 1;
 }
 
-static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+/* The counts of a group never fall: the last that the link below returned covers the others. */
+static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     struct migrate_link *m = (struct migrate_link *)link;
     int left = 0, listed = left_reserve(m, n);
+    uint64_t count = 0, last;
     access_list(link, place, n, range);
     for (int i = 0; i < n; i++) {
         const char *there = reached(link, place, range[i].at);
@@ -253,16 +253,18 @@ static void getv(tulle__link *link, int group, const tulle__place *place, int n,
             memcpy(range[i].local, there, range[i].bytes);
         else if (listed)
             m->left[left++] = range[i];
-        else
-            tulle__link_getv(link->inner, group, place, 1, &range[i]);
+        else if ((last = tulle__forward_getv(link, group, place, 1, &range[i])))
+            count = last;
     }
-    if (left) tulle__link_getv(link->inner, group, place, left, m->left);
+    if (left) count = tulle__forward_getv(link, group, place, left, m->left);
+    return count;
 }
 
-static void putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static uint64_t putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     struct migrate_link *m = (struct migrate_link *)link;
     int left = 0, listed = left_reserve(m, n);
+    uint64_t count = 0, last;
     access_list(link, place, n, range);
     for (int i = 0; i < n; i++) {
         char *there = reached(link, place, range[i].at);
@@ -270,11 +272,12 @@ static void putv(tulle__link *link, int group, const tulle__place *place, int n,
             memcpy(there, range[i].local, range[i].bytes);
         else if (listed)
             m->left[left++] = range[i];
-        else
-            tulle__link_putv(link->inner, group, place, 1, &range[i]);
+        else if ((last = tulle__forward_putv(link, group, place, 1, &range[i])))
+            count = last;
     }
-    if (left) tulle__link_putv(link->inner, group, place, left, m->left);
+    if (left) count = tulle__forward_putv(link, group, place, left, m->left);
     if (left < n) written(link, place);
+    return count;
 }
 
 static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
@@ -323,6 +326,9 @@ static void fini(tulle__link *link)
 static const tulle__link_ops migrate_ops = {
     .get = get,
     .put = put,
+    .getv = getv,
+    .putv = putv,
+    .ready = tulle__forward_ready,
     .wait = tulle__forward_wait,
     .fetch_add = fetch_add,
     .compare_swap = compare_swap,
@@ -332,8 +338,6 @@ static const tulle__link_ops migrate_ops = {
     .progress = tulle__forward_progress,
     .fini = fini,
     .run_end = tulle__forward_run_end,
-    .getv = getv,
-    .putv = putv,
     .getw = getw,
     .addw = addw,
 };

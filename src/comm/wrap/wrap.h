@@ -20,11 +20,14 @@ static inline size_t tulle__ranges_bytes(int n, const tulle__range *range)
 }
 
 /* Calls that go straight to the inner link. */
-void tulle__forward_get(
+uint64_t tulle__forward_get(
     tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
-void tulle__forward_put(
+uint64_t tulle__forward_put(
     tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes);
-tulle_status tulle__forward_wait(tulle__link *link, int group);
+uint64_t tulle__forward_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+uint64_t tulle__forward_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+int tulle__forward_ready(tulle__link *link, int group, uint64_t count);
+tulle_status tulle__forward_wait(tulle__link *link, int group, uint64_t count);
 uint64_t tulle__forward_fetch_add(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
 uint64_t tulle__forward_compare_swap(
     tulle__link *link, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired);

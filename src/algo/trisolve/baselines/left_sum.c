@@ -313,9 +313,11 @@ tulle_status tulle__left_sum_take(tulle__scatter *s, int nready)
             else
                 s->range[used++] = (tulle__range){at * bytes, got, bytes};
         }
-        if (used > from)
-            (s->shared ? tulle__getw : tulle__getv)(
-                s->comm, group, &s->place[SUMS][rank], used - from, s->range + from);
+        if (used == from) continue;
+        if (s->shared)
+            tulle__getw(s->comm, group, &s->place[SUMS][rank], used - from, s->range + from);
+        else
+            tulle__getv(s->comm, group, &s->place[SUMS][rank], used - from, s->range + from);
     }
     tulle_status status = used ? tulle__wait(s->comm, group) : TULLE_OK;
     for (int i = 0; i < nready && status == TULLE_OK; i++)
