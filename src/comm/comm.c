@@ -183,20 +183,6 @@ tulle__transfer tulle__putv(tulle_comm *comm, int group, const tulle__place *pla
     return started(pe, group, pe->link->ops->putv(pe->link, group, place, n, range));
 }
 
-void tulle__getw(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    comm->pe->counters.gets++;
-    comm->pe->counters.bytes += count_ranges(n, range);
-    tulle__link_getw(comm->pe->link, group, place, n, range);
-}
-
-void tulle__addw(
-    tulle_comm *comm, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
-{
-    comm->pe->counters.atomics += count_ranges(n, range) / (int64_t)sizeof(uint64_t);
-    tulle__link_addw(comm->pe->link, group, place, kind, n, range);
-}
-
 int tulle__transfer_ready(tulle_comm *comm, const tulle__transfer *transfer)
 {
     return comm->pe->link->ops->ready(comm->pe->link, transfer->group, transfer->count);

@@ -129,11 +129,6 @@ int tulle__transfer_ready(tulle_comm *comm, const tulle__transfer *transfer);
 tulle_status tulle__transfer_wait(tulle_comm *comm, const tulle__transfer *transfer);
 /* All transfers that the group has started are complete. The PE's counters get the time. */
 tulle_status tulle__wait(tulle_comm *comm, int group);
-/* Words of control memory, each as tulle__load reads it: what lies before a value that was stored can be seen. */
-void tulle__getw(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
-/* Adds words to words of control memory; see tulle__link_ops. */
-void tulle__addw(
-    tulle_comm *comm, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range);
 uint64_t tulle__fetch_add(tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t value);
 uint64_t tulle__compare_swap(
     tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired);

@@ -38,9 +38,6 @@ typedef struct tulle__range {
 
 typedef struct tulle__link tulle__link;
 
-/* What a word of control memory holds that others add to; an f32 is its lower half. */
-typedef enum tulle__word_kind { TULLE__WORD_INT, TULLE__WORD_F32, TULLE__WORD_F64 } tulle__word_kind;
-
 /* What a local kernel has done, as a roofline counts it. */
 typedef struct tulle__work {
     double flops[TULLE_TYPE_COUNT]; /* by the type of the values */
@@ -114,11 +111,6 @@ typedef struct tulle__link_ops {
 
     /* Optional: NULL means the generic version. */
 
-    /* Words of control memory that others change meanwhile, whole ones: each is read as `load` reads it. */
-    void (*getw)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-    /* Adds local words to words of control memory, each atomically towards other addw of its kind, and loads. */
-    void (*addw)(tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n,
-        const tulle__range *range);
     /* put, then store value at word once the data can be seen; complete on return. After a failure word is untouched.
      */
     tulle_status (*put_signal)(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
@@ -182,10 +174,6 @@ typedef struct tulle__wrapper {
 int64_t tulle__link_now(const tulle__link *link);
 
 /* Generic versions. */
-void tulle__link_getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-void tulle__link_addw(
-    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range);
-uint64_t tulle__word_sum(tulle__word_kind kind, uint64_t a, uint64_t b);
 tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
     size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value);
 

@@ -231,55 +231,6 @@ static uint64_t putv(tulle__link *link, int group, const tulle__place *place, in
     return start(link, group, place, n, range, 1);
 }
 
-/* As one PE runs at a time nobody comes in between. The library's own sum is not a module's to call. */
-static void add_words(const tulle__sim_transfer *t)
-{
-    for (size_t at = 0; at < t->bytes; at += sizeof(uint64_t)) {
-        char *to = (char *)t->to + at;
-        const char *from = (const char *)t->from + at;
-        uint64_t word, more;
-        double u, v;
-        float x, y;
-        if (t->kind == TULLE__WORD_F64) {
-            memcpy(&u, to, sizeof u);
-            memcpy(&v, from, sizeof v);
-            u += v;
-            memcpy(to, &u, sizeof u);
-            continue;
-        }
-        memcpy(&word, to, sizeof word);
-        memcpy(&more, from, sizeof more);
-        uint32_t half = (uint32_t)word, other = (uint32_t)more;
-        memcpy(&x, &half, sizeof x);
-        memcpy(&y, &other, sizeof y);
-        x += y;
-        memcpy(&half, &x, sizeof half);
-        word = t->kind == TULLE__WORD_INT ? word + more : half;
-        memcpy(to, &word, sizeof word);
-    }
-}
-
-static void addw(
-    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
-{
-    tulle__sim_link *s = sim_link(link);
-    size_t before = s->transfers;
-    for (int i = 0; i < n; i++) s->owed += s->team->platform.overhead * (double)(range[i].bytes / sizeof(uint64_t));
-    (void)start(link, group, place, n, range, 1);
-    for (size_t i = before; i < s->transfers; i++) {
-        s->transfer[i].adds = 1;
-        s->transfer[i].kind = kind;
-    }
-}
-
-/* Words are read one by one, by as many threads of the PE as there are words: each costs what starting costs. */
-static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    tulle__sim_link *s = sim_link(link);
-    for (int i = 0; i < n; i++) s->owed += s->team->platform.overhead * (double)(range[i].bytes / sizeof(uint64_t));
-    (void)start(link, group, place, n, range, 0);
-}
-
 static int ready(tulle__link *link, int group, uint64_t count)
 {
     tulle__sim_link *s = sim_link(link);
@@ -306,10 +257,7 @@ static tulle_status wait(tulle__link *link, int group, uint64_t count)
         if (t.flow) await(t.flow);
         double left = t.due - tulle__sim_clock();
         if (left > 0) sleep_for(left);
-        if (t.adds)
-            add_words(&t);
-        else if (t.to)
-            memcpy(t.to, t.from, t.bytes);
+        if (t.to) memcpy(t.to, t.from, t.bytes);
         if (t.target >= 0 && t.target != link->rank) touch(&s->team->link[t.target]);
     }
     s->transfers = kept;
@@ -439,8 +387,6 @@ const tulle__link_ops tulle__sim_ops = {
     .direct = direct,
     .progress = progress,
     .fini = fini,
-    .getw = getw,
-    .addw = addw,
 };
 
 static int64_t now_ns(tulle__link *link)

@@ -101,8 +101,6 @@ typedef struct tulle__sim_transfer {
     double due;            /* when a small one is over */
     uint64_t count;
     int group, target;
-    int adds; /* words are added, of that kind, instead of copied */
-    tulle__word_kind kind;
     void *to;
     const void *from;
     size_t bytes;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wrapper `fault`: the op-th get, put or atomic of one PE fails, once. What was to be got holds NaN. A list of
- * ranges or words is one operation. */
+/*
+ * The wrapper `fault`: the op-th get or put of one PE fails, once. What was to be got holds NaN. A list of ranges is one
+ * operation.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -50,20 +52,6 @@ static uint64_t putv(tulle__link *link, int group, const tulle__place *place, in
     return strikes(link) ? 0 : tulle__forward_putv(link, group, place, n, range);
 }
 
-static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    if (!strikes(link))
-        tulle__link_getw(link->inner, group, place, n, range);
-    else
-        for (int i = 0; i < n; i++) memset(range[i].local, 0xff, range[i].bytes);
-}
-
-static void addw(
-    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
-{
-    if (!strikes(link)) tulle__link_addw(link->inner, group, place, kind, n, range);
-}
-
 static tulle_status wait(tulle__link *link, int group, uint64_t count)
 {
     struct fault_link *fault = (struct fault_link *)link;
@@ -89,8 +77,6 @@ static const tulle__link_ops fault_ops = {
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
-    .getw = getw,
-    .addw = addw,
 };
 
 static tulle_status open_fault(

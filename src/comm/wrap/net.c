@@ -130,21 +130,6 @@ static tulle_status wait(tulle__link *link, int g, uint64_t count)
     return tulle__forward_wait(link, g, count == TULLE__ALL ? count : below);
 }
 
-static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    struct net_link *net = (struct net_link *)link;
-    (void)started(net, group, schedule(net, place, tulle__ranges_bytes(n, range)), 0);
-    tulle__link_getw(link->inner, group, place, n, range);
-}
-
-static void addw(
-    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
-{
-    struct net_link *net = (struct net_link *)link;
-    (void)started(net, group, schedule(net, place, tulle__ranges_bytes(n, range)), 0);
-    tulle__link_addw(link->inner, group, place, kind, n, range);
-}
-
 static void round_trip(tulle__link *link, const tulle__place *place)
 {
     struct net_link *net = (struct net_link *)link;
@@ -185,8 +170,6 @@ static const tulle__link_ops net_ops = {
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
-    .getw = getw,
-    .addw = addw,
 };
 
 static tulle_status open_net(tulle__spec_part *part, tulle__link *inner, tulle__timeline *timeline, tulle__link **link)

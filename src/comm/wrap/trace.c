@@ -63,21 +63,6 @@ static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t
     return before;
 }
 
-static void get_words(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    int64_t start = tulle__link_now(link);
-    tulle__link_getw(link->inner, group, place, n, range);
-    span(link, "get words", start, (int64_t)tulle__ranges_bytes(n, range), place->rank);
-}
-
-static void add_words(
-    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
-{
-    int64_t start = tulle__link_now(link);
-    tulle__link_addw(link->inner, group, place, kind, n, range);
-    span(link, "add words", start, (int64_t)tulle__ranges_bytes(n, range), place->rank);
-}
-
 static const tulle__link_ops trace_ops = {
     .get = get,
     .put = put,
@@ -93,8 +78,6 @@ static const tulle__link_ops trace_ops = {
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
-    .getw = get_words,
-    .addw = add_words,
 };
 
 static tulle_status open_trace(
