@@ -6,16 +6,15 @@
  * follows what each algorithm moves and how long it takes, for any number of PEs, without running them.
  *
  * Seconds of one PE:
- *   kernel     flops / min(peak, intensity x bandwidth, measured rate): tulle_roofline_spmm, tulle_roofline_spgemm
- *   transfer   latency + bytes / bandwidth of the tier between the two PEs
- *   asynchronous algorithms   max(transfers of all tiles, all kernels) + accumulation; under stealing units go to who
- *                             would otherwise be idle, one after the other
- *   SUMMA, Cannon             sum over the steps of the longest transfer and the longest kernels of a PE, or of the
- *                             larger of the two where the next step's tiles come meanwhile
- * and the product takes as long as the slowest PE, or as a PE whose memory all others read at its bandwidth.
- * Of a tile of B only those rows count that the tile of A names, if that lies on the PE (transfers in the options).
- * Under stationary C a PE may multiply several k at once: fewer summands of a sparse C are then to be merged, but less
- * of the fetching is hidden. The number that takes the least time is part of the prediction, and what a plan goes by.
+ *   kernel     flops / min(peak, intensity x bandwidth, measured rate): tulle_roofline_spmm, tulle_roofline_spgemm,
+ * tulle_roofline_gemm transfer   latency + bytes / bandwidth of the tier between the two PEs asynchronous algorithms
+ * max(transfers of all tiles, all kernels) + accumulation; under stealing units go to who would otherwise be idle, one
+ * after the other SUMMA, Cannon             sum over the steps of the longest transfer and the longest kernels of a PE,
+ * or of the larger of the two where the next step's tiles come meanwhile and the product takes as long as the slowest
+ * PE, or as a PE whose memory all others read at its bandwidth. Of a tile of B only those rows count that the tile of A
+ * names, if that lies on the PE (transfers in the options). Under stationary C a PE may multiply several k at once:
+ * fewer summands of a sparse C are then to be merged, but less of the fetching is hidden. The number that takes the
+ * least time is part of the prediction, and what a plan goes by.
  */
 #ifndef TULLE_MODEL_H
 #define TULLE_MODEL_H
@@ -47,6 +46,13 @@ TULLE_API tulle_roofline tulle_roofline_spmm(
  * flops each.
  */
 TULLE_API tulle_roofline tulle_roofline_spgemm(const tulle_machine *machine, int threads, tulle_type type, double cf);
+
+/*
+ * Not collective. The local roof of a dense product, m x k times k x n, values of w bytes: 2 m k n flops by
+ * w (m k + k n + m n) bytes.
+ */
+TULLE_API tulle_roofline tulle_roofline_gemm(
+    const tulle_machine *machine, int threads, tulle_type type, double m, double k, double n);
 
 /* Not collective. The roof of a PE that moves `bytes` for `flops`: the smaller of `local` and intensity x bandwidth. */
 TULLE_API tulle_roofline tulle_roofline_network(

@@ -6,8 +6,8 @@
 #include <tulle/mat.h>
 
 #include "comm/comm.h"
-#include "device/kernel.h"
 #include "mat/layout.h"
+#include "tile/tile_csr.h"
 
 /*
  * Directory record of a tile. Its arrays lie in one block of the owner's data segment, each 64-byte aligned: dense the
@@ -23,6 +23,7 @@ struct tulle_mat {
     tulle_comm *comm;
     tulle_layout *layout;
     tulle_kind kind;
+    const tulle__tile_format *format; /* of that kind */
     tulle_type type;
     tulle_order order;
     int64_t nnz;
@@ -55,11 +56,11 @@ static inline int tulle__tile_is_mine(const tulle_mat *A, int i, int j)
     return tulle__layout_owner(A->layout, i, j) == A->comm->rank;
 }
 
-/* Where the arrays of a CSR tile of m rows and nnz entries begin in its block, and the block's length. */
-typedef struct tulle__csr_offsets {
-    uint64_t colind, val, length; /* row pointers at 0 */
-} tulle__csr_offsets;
-tulle__csr_offsets tulle__csr_offsets_of(int64_t m, int64_t nnz, tulle_type type);
+static inline tulle__shape tulle__tile_shape(const tulle_mat *A, int i, int j, int64_t nnz)
+{
+    return (tulle__shape){
+        .type = A->type, .order = A->order, .m = tulle__tile_rows(A, i), .n = tulle__tile_cols(A, j), .nnz = nnz};
+}
 
 /* The view of tile (i, j) whose block begins at `block` here. */
 tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block);
@@ -75,16 +76,10 @@ void *tulle__tile_mapped(const tulle_mat *A, int i, int j);
 tulle_tile tulle__tile_in_place(const tulle_mat *A, int i, int j);
 tulle_own_tile tulle__own_tile_in_place(tulle_mat *A, int i, int j);
 
-/* As kernels want it; for an empty tile row pointers of its own are not needed: m is then taken as 0. */
-tulle__csr tulle__tile_csr(const tulle_tile *tile);
-
 /* A new block for own tile (i, j): to be filled, then renewed. Filled by the caller through the view. */
 tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 /* The same for a sparse tile that a kernel writes. */
 tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result);
-/* The arrays of an own sparse tile, to be written. */
-tulle__csr_result tulle__tile_csr_result(const tulle_own_tile *tile, int64_t nnz);
-
 /*
  * A sparse tile that was placed with room for more has nnz entries, and gives back the room of the others. Its row
  * pointers are to be filled after this; columns and values, which begin at the view's of before, are moved together.
@@ -102,9 +97,13 @@ tulle_status tulle__mat_order(const tulle_mat *A);
 /* Drops tiles placed since the last renew. */
 void tulle__mat_unplace(const tulle_mat *A);
 
-/* Makes the handle; blocks of dense tiles included. No agreement. */
+/* Makes the handle; make: with blocks of own dense tiles; make_empty: without. No agreement. */
 tulle_status tulle__mat_make(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
+tulle_status tulle__mat_make_empty(
+    tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
+/* A block for own dense tile (i, j): to be filled, then published. */
+tulle_status tulle__mat_place_dense(tulle_mat *A, int i, int j);
 /* Local part of free; the same for what a PE owns. */
 void tulle__mat_free_owned(tulle__owned *object);
 void tulle__mat_drop(tulle_mat *A);

@@ -14,7 +14,6 @@
 #define TULLE_PRODUCT_BAND_H
 
 #include "algo/chain/policy.h"
-#include "device/kernel.h"
 
 /* Multiplications of A[i,k] B[k,j]; of sparse tiles, expected if they are uniform. */
 double tulle__operands_work(const tulle__operands *operands, int i, int k, int j);
@@ -31,7 +30,7 @@ int tulle__chain_bands(const tulle__operands *operands, int i, int j, int nk, co
  * The first rows of the bands of nk tiles A side by side, row[bands] being their end. No band is without rows: bands
  * are at most the rows.
  */
-void tulle__band_rows(const tulle__csr *A, int nk, int bands, int64_t *row);
+void tulle__band_rows(const tulle_tile *A, int nk, int bands, int64_t *row);
 
 /*
  * The bands that were cut last: jobs of one chain come one after the other. They belong to tiles A[i, k] for all k of
@@ -44,7 +43,7 @@ typedef struct tulle__band_cut {
 } tulle__band_cut;
 
 /* cut->row becomes that of `of` bands of tiles A, which are A[i, k[0]], ..., A[i, k[nk - 1]]. Local. */
-tulle_status tulle__band_cut_for(tulle__band_cut *cut, int i, int nk, const int *k, int of, const tulle__csr *A);
+tulle_status tulle__band_cut_for(tulle__band_cut *cut, int i, int nk, const int *k, int of, const tulle_tile *A);
 void tulle__band_cut_fini(tulle__band_cut *cut);
 
 #endif

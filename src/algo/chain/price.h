@@ -17,6 +17,7 @@ typedef struct tulle__prices {
     double byte[TULLE_DISTANCE_COUNT];    /* seconds */
     double record;                        /* bytes that a partial result takes beside itself */
     double multiplication;                /* seconds, of a value of 8 bytes that lies in the cache */
+    double dense_multiplication;          /* seconds, of dense factors */
     double addition;                      /* seconds, of a byte to what lies in memory */
     int node_pes;                         /* ranks follow each other */
     int in_place;                         /* PEs of a node read each other's tiles where they lie */
@@ -56,6 +57,7 @@ static inline tulle__prices tulle__prices_of(const tulle_machine *machine, int t
     tulle__prices prices = {.node_pes = machine->node_pes,
         .in_place = machine->in_place,
         .multiplication = 8 / (machine->cache * share),
+        .dense_multiplication = 2 / (machine->fma[TULLE_F64] * share),
         .addition = 3 / (machine->stream * share)};
     for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
         tulle_tier tier = tulle__tier_of(machine, (tulle_distance)d, threads);

@@ -55,6 +55,8 @@ out:
 tulle_status tulle__counts_count_named(const tulle_mat *A, const tulle_layout *l, double **out)
 {
     double *named = NULL;
+    *out = NULL;
+    if (!A->format->names_rows) return TULLE_OK; /* all of them */
     tulle_status status = tulle__alloc_zero((size_t)l->mt * (size_t)l->nt, sizeof *named, "census", &named);
     if (status == TULLE_OK) status = count_all(A, l, named);
     status = tulle_comm_agree(A->comm, status);

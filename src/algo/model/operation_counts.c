@@ -53,6 +53,7 @@ static tulle_status make_shadow(const tulle_layout *layout, tulle_kind kind, tul
     tulle_mat *X = NULL;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *X, "census", &X));
     X->kind = kind;
+    X->format = tulle__tile_format_of(kind);
     X->type = type;
     TULLE_TRY(tulle_layout_copy(layout, &X->layout));
     TULLE_TRY(
@@ -78,8 +79,8 @@ static void set_lengths(tulle_mat *X)
         for (int j = 0; j < X->layout->nt; j++) {
             tulle__tile_record *record = &X->directory[tulle__tile_index(X, i, j)];
             X->nnz += record->nnz;
-            if (X->kind == TULLE_CSR && record->nnz)
-                record->place.length = tulle__csr_offsets_of(tulle__tile_rows(X, i), record->nnz, X->type).length;
+            const tulle__shape shape = tulle__tile_shape(X, i, j, record->nnz);
+            if (record->nnz) record->place.length = X->format->bytes(&shape);
         }
 }
 

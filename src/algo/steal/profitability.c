@@ -23,7 +23,10 @@ static double seconds_to_come(const tulle__prices *prices, const tulle_mat *X, i
 int tulle__steal_profits(
     const tulle__operands *o, const tulle__prices *prices, int thief, int i, int j, double left, tulle__at_hand at_hand)
 {
-    double times = o->B->kind == TULLE_CSR ? SPARSE_TIMES : 1, worth = left / 4 * times * prices->multiplication;
+    double one = o->A->kind == TULLE_DENSE ? prices->dense_multiplication
+                 : o->B->kind == TULLE_CSR ? SPARSE_TIMES * prices->multiplication
+                                           : prices->multiplication;
+    double worth = left / 4 * one;
     for (int k = 0; k < o->K && worth >= 0; k++) {
         if (!tulle__operands_meet(o, i, k, j)) continue;
         if (i != at_hand.i) worth -= seconds_to_come(prices, o->A, i, k, thief);

@@ -11,7 +11,7 @@
 #define TULLE_TRISOLVE_WORKER_SCHEDULE_H
 
 #include "algo/trisolve/triangle.h"
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 /* A sweep over all rows: where its lines are. */
 typedef struct tulle__sweep_lines {
