@@ -4,12 +4,15 @@
 #   program | case | arguments | labels | AXIS: value value ... | AXIS: ...
 #
 # `-` is an empty column. The name of an axis, in capitals, stands in the first four columns for each of its values. A
-# label VAR=VALUE sets the environment; MODULES lets the run find the modules of the build tree; FAMILY:LABEL is a label
-# under that MPI only. What starts a run follows from its line:
+# label VAR=VALUE sets the environment; MODULES lets the run find the modules of the build tree; LATE has OpenACC's
+# queues work late (device/late_queues.c); FAMILY:LABEL is a label under that MPI only. What a run needs and how it is
+# started follow from its line; a run is left out where the build lacks what it needs:
 #
 #   FAMILY in its case    PES processes of each MPI, or of those that an axis FAMILY names
 #   the engine shmem      PES processes of OpenSHMEM
-#   the engine sim        as below; the module is built first
+#   the engine sim        its module
+#   the device cuda       its module, on a GPU, and on the host by each emulation
+#   the device openacc    its module; a run that skips a test fails
 #   else                  one process
 
 # text with every axis of `binding` ("AXIS value|AXIS value") replaced
@@ -52,6 +55,8 @@ function(tulle_run_label case labels)
       list(APPEND environment ${label})
     elseif(label STREQUAL "MODULES")
       list(APPEND environment TULLE_MODULE_PATH=${PROJECT_BINARY_DIR}/modules)
+    elseif(label STREQUAL "LATE")
+      list(APPEND environment LD_PRELOAD=$<TARGET_FILE:late_queues>)
     elseif(label MATCHES "^(.*):(.*)$")
       if(CMAKE_MATCH_1 IN_LIST before)
         list(APPEND before ${CMAKE_MATCH_2})
@@ -87,6 +92,16 @@ function(tulle_run program case arguments labels family pes)
       return()
     endif()
     tulle_test_sim(${program} ${case} ${words})
+  elseif(arguments MATCHES "(^|[ +])cuda([: ]|$)")
+    tulle_test_gpu(${program} ${case} ${words})
+  elseif(arguments MATCHES "(^|[ +])openacc([: ]|$)")
+    if(NOT TARGET tulle_openacc OR (labels MATCHES "LATE" AND NOT TARGET late_queues))
+      return()
+    endif()
+    tulle_test_run(${program} ${case} ${words})
+    add_dependencies(test_${program} tulle_openacc)
+    set_tests_properties(${case} PROPERTIES FAIL_REGULAR_EXPRESSION "# SKIP"
+      ENVIRONMENT TULLE_MODULE_PATH=${PROJECT_BINARY_DIR}/modules)
   else()
     tulle_test_run(${program} ${case} ${words})
   endif()
