@@ -242,7 +242,7 @@ void tulle__progress(tulle_comm *comm)
 
 void *tulle__mapped(tulle_comm *comm, const tulle__place *place)
 {
-    char *base = comm->pe->link->ops->direct(comm->pe->link, place->rank, place->segment);
+    char *base = comm->pe->link->ops->mapped(comm->pe->link, place->rank, place->segment);
     return base ? base + place->offset : NULL;
 }
 

@@ -280,7 +280,7 @@ static inline tulle__place tulle__fixed_place(const tulle_comm *comm, int rank)
 
 static inline tulle__fixed *tulle__fixed_own(tulle__pe *pe)
 {
-    return pe->link->ops->direct(pe->link, pe->rank, TULLE__CONTROL);
+    return pe->link->ops->mapped(pe->link, pe->rank, TULLE__CONTROL);
 }
 
 static inline tulle__slot *tulle__slot_own(tulle_comm *comm)

@@ -104,7 +104,7 @@ typedef struct tulle__link_ops {
     void (*store)(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
     uint64_t (*load)(tulle__link *link, const tulle__place *place, uint64_t at);
     /* A pointer to the start of that PE's segment if loads and stores reach it, else NULL. Own rank: never NULL. */
-    void *(*direct)(tulle__link *link, int rank, int segment);
+    void *(*mapped)(tulle__link *link, int rank, int segment);
     /* Lets transfers of others go on; cheap. */
     void (*progress)(tulle__link *link);
     void (*fini)(tulle__link *link);
@@ -130,7 +130,8 @@ struct tulle__link {
     const int64_t *faults; /* pages that have come to this PE (wrapper migrate); NULL: there are none */
 };
 
-/* What a team is opened with. What the caller left at 0 the engine's settle (or the defaults of one process) fills in.
+/* What a team is opened with. What the caller left at 0 the engine's negotiate (or the defaults of one process) fills
+ * in.
  */
 typedef struct tulle__setting {
     const void *communicator; /* handed in by the caller (tulle/mpi.h), or NULL */
@@ -152,12 +153,12 @@ typedef struct tulle__engine {
     const char *name;
     const char *summary;
     /* Optional (NULL: any number of PEs in this process). Fills in npes, threads and memory, or refuses them. */
-    tulle_status (*settle)(tulle__spec_part *part, tulle__setting *setting);
+    tulle_status (*negotiate)(tulle__spec_part *part, tulle__setting *setting);
     tulle_status (*open)(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **team);
     /* Runs body once on every PE, at the same time; the first failure by rank, or OK. Returns when all have. */
     tulle_status (*run)(tulle__engine_team *team, tulle__engine_body body, void *arg);
     /* Optional (NULL: there is one process). value[i] = the largest value[i] of all processes; a barrier if n = 0. */
-    tulle_status (*largest)(tulle__engine_team *team, int n, uint64_t *value);
+    tulle_status (*allreduce_max)(tulle__engine_team *team, int n, uint64_t *value);
     void (*close)(tulle__engine_team *team);
 } tulle__engine;
 

@@ -76,10 +76,10 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
     return __atomic_load_n(word(link, place, at), __ATOMIC_ACQUIRE);
 }
 
-static void *direct(tulle__link *link, int rank, int segment)
+static void *mapped(tulle__link *link, int rank, int segment)
 {
-    tulle__shared_link *near = (tulle__shared_link *)link;
-    return !near->node || rank / near->node == link->rank / near->node ? near->base[segment][rank] : NULL;
+    tulle__shared_link *shared = (tulle__shared_link *)link;
+    return !shared->node || rank / shared->node == link->rank / shared->node ? shared->base[segment][rank] : NULL;
 }
 
 static void progress(tulle__link *link)
@@ -103,7 +103,7 @@ const tulle__link_ops tulle__shared_ops = {
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = direct,
+    .mapped = mapped,
     .progress = progress,
     .fini = fini,
 };

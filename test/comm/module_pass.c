@@ -66,9 +66,9 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
     return link->inner->ops->load(link->inner, place, at);
 }
 
-static void *direct(tulle__link *link, int rank, int segment)
+static void *mapped(tulle__link *link, int rank, int segment)
 {
-    return link->inner->ops->direct(link->inner, rank, segment);
+    return link->inner->ops->mapped(link->inner, rank, segment);
 }
 
 static void progress(tulle__link *link)
@@ -93,7 +93,7 @@ static const tulle__link_ops ops = {.get = get,
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = direct,
+    .mapped = mapped,
     .progress = progress,
     .fini = fini};
 

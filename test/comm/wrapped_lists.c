@@ -20,7 +20,7 @@ static struct {
 } counted;
 
 static char control[2][CONTROL], data[2][DATA];
-static int mapped; /* PE 1's memory is reached by load and store */
+static int all_mapped; /* PE 1's memory is reached by load and store */
 
 static char *address(const tulle__place *place, uint64_t at)
 {
@@ -99,9 +99,9 @@ static uint64_t compare_swap(
     return before;
 }
 
-static void *direct(tulle__link *link, int rank, int segment)
+static void *mapped(tulle__link *link, int rank, int segment)
 {
-    if (rank != link->rank && !mapped) return NULL;
+    if (rank != link->rank && !all_mapped) return NULL;
     return segment == TULLE__DATA ? data[rank] : control[rank];
 }
 
@@ -118,7 +118,7 @@ static const tulle__link_ops ops = {.get = get,
     .wait = wait,
     .compare_swap = compare_swap,
     .load = load,
-    .direct = direct,
+    .mapped = mapped,
     .fini = fini};
 
 /* Five gets: the third is waited for, then all. */
@@ -189,7 +189,7 @@ int main(void)
     try_wrapper(&tulle__wrapper_fault, "fault:op=99", 1, NULL);
     try_wrapper(&tulle__wrapper_trace, "trace", 1, timeline);
     try_wrapper(&tulle__wrapper_migrate, "migrate:page=4K,fault=0us", 1, NULL);
-    mapped = 1; /* words of pages, and what they hold, are reached without the link below */
+    all_mapped = 1; /* words of pages, and what they hold, are reached without the link below */
     try_wrapper(&tulle__wrapper_migrate, "migrate:page=4K,fault=0us", 1, NULL);
     tulle__timeline_free(timeline);
     return tap_done();

@@ -41,7 +41,7 @@ typedef struct tulle__mpi_side {
 } tulle__mpi_side;
 
 typedef struct tulle__mpi_link {
-    tulle__shared_link near; /* bases are those of the windows; NULL: by RMA only */
+    tulle__shared_link shared; /* bases are those of the windows; NULL: by RMA only */
     tulle__engine_team *team;
     tulle__mpi_group group[TULLE__GROUPS];
     int error;                     /* the first MPI error since the last wait */
@@ -50,8 +50,8 @@ typedef struct tulle__mpi_link {
 
 typedef struct tulle__mpi_window {
     MPI_Win win;
-    MPI_Win near; /* the memory under win, shared within each node; MPI_WIN_NULL: it is win's own */
-    int locked, near_locked;
+    MPI_Win shared; /* the memory under win, shared within each node; MPI_WIN_NULL: it is win's own */
+    int locked, shared_locked;
     char **base; /* base[rank]: where loads and stores reach that PE's segment, NULL: by RMA only */
 } tulle__mpi_window;
 
@@ -75,7 +75,7 @@ tulle_status tulle__mpi_start(void);
 void tulle__mpi_team_opened(int change);
 tulle_status tulle__mpi_fail(int error, const char *what);
 int tulle__mpi_await(int n, MPI_Request *request);
-tulle_status tulle__mpi_largest(MPI_Comm comm, int n, uint64_t *value);
+tulle_status tulle__mpi_allreduce_max(MPI_Comm comm, int n, uint64_t *value);
 /* The first failure by rank, with its message, on all; one that was only told of another's comes last. */
 tulle_status tulle__mpi_agree(MPI_Comm comm, tulle_status mine);
 

@@ -29,7 +29,7 @@ void tulle__mpi_note(tulle__mpi_link *mpi, int error)
     if (error != MPI_SUCCESS && mpi->error == MPI_SUCCESS) mpi->error = error;
 }
 
-static char *near(tulle__link *link, const tulle__place *place, uint64_t at)
+static char *mapped_at(tulle__link *link, const tulle__place *place, uint64_t at)
 {
     char *base = self(link)->team->window[place->segment].base[place->rank];
     return base ? base + place->offset + at : NULL;
@@ -74,7 +74,7 @@ void tulle__mpi_requested(tulle__mpi_link *mpi, int group, uint64_t count)
 void tulle__mpi_get(
     tulle__mpi_link *mpi, int group, const tulle__place *place, const tulle__range *range, uint64_t count)
 {
-    tulle__link *link = &mpi->near.link;
+    tulle__link *link = &mpi->shared.link;
     for (size_t done = 0; done < range->bytes; done += TULLE__MPI_PIECE) {
         int n = range->bytes - done < TULLE__MPI_PIECE ? (int)(range->bytes - done) : TULLE__MPI_PIECE;
         int error = MPI_Rget((char *)range->local + done, n, MPI_BYTE, place->rank,
@@ -87,7 +87,7 @@ void tulle__mpi_get(
 static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
     tulle__mpi_link *mpi = self(link);
-    const char *from = near(link, place, at);
+    const char *from = mapped_at(link, place, at);
     if (from) {
         memcpy(local, from, bytes);
         return 0;
@@ -112,7 +112,7 @@ void tulle__mpi_target(tulle__mpi_link *mpi, int group, const tulle__place *plac
 void tulle__mpi_put(
     tulle__mpi_link *mpi, int group, const tulle__place *place, const tulle__range *range, uint64_t count)
 {
-    tulle__link *link = &mpi->near.link;
+    tulle__link *link = &mpi->shared.link;
     tulle__mpi_target(mpi, group, place, count);
     for (size_t done = 0; done < range->bytes; done += TULLE__MPI_PIECE) {
         int n = range->bytes - done < TULLE__MPI_PIECE ? (int)(range->bytes - done) : TULLE__MPI_PIECE;
@@ -125,7 +125,7 @@ static uint64_t put(
     tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
     tulle__mpi_link *mpi = self(link);
-    char *to = near(link, place, at);
+    char *to = mapped_at(link, place, at);
     if (to) {
         memcpy(to, local, bytes);
         return 0;
@@ -163,7 +163,7 @@ static uint64_t fetch_op(tulle__link *link, const tulle__place *place, uint64_t 
 static void flush(tulle__mpi_link *mpi, int rank, int segment)
 {
     tulle__place word = {.rank = rank, .segment = TULLE__CONTROL, .length = sizeof(uint64_t)};
-    if (mpi->team->crowded) (void)fetch_op(&mpi->near.link, &word, 0, 0, MPI_NO_OP);
+    if (mpi->team->crowded) (void)fetch_op(&mpi->shared.link, &word, 0, 0, MPI_NO_OP);
     tulle__mpi_note(mpi, MPI_Win_flush(rank, mpi->team->window[segment].win));
 }
 
@@ -236,7 +236,7 @@ static uint64_t compare_swap(
     return before;
 }
 
-static void *direct(tulle__link *link, int rank, int segment)
+static void *mapped(tulle__link *link, int rank, int segment)
 {
     return self(link)->team->window[segment].base[rank];
 }
@@ -266,7 +266,7 @@ const tulle__link_ops tulle__mpi_rma_ops = {
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = direct,
+    .mapped = mapped,
     .progress = progress,
     .fini = fini,
 };

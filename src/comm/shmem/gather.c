@@ -92,14 +92,14 @@ static uint64_t *bell_of(const tulle__shmem_gather *g, int rank)
 /* Of a PE's request of that number. */
 static struct request *slot_of(const tulle__shmem_gather *g, int rank, uint64_t number)
 {
-    return (struct request *)(void *)bell_of(g, g->link->near.link.npes) + (size_t)rank * DEPTH + number % DEPTH;
+    return (struct request *)(void *)bell_of(g, g->link->shared.link.npes) + (size_t)rank * DEPTH + number % DEPTH;
 }
 
 tulle_status tulle__shmem_gather_new(tulle__shmem_link *link, tulle__shmem_gather **out)
 {
     tulle_status status;
     tulle__shmem_gather *g = NULL;
-    size_t npes = (size_t)link->near.link.npes, bytes = tulle__shmem_gather_bytes((int)npes);
+    size_t npes = (size_t)link->shared.link.npes, bytes = tulle__shmem_gather_bytes((int)npes);
     struct mailbox *box = tulle__shmem_heap_take(bytes); /* by all: what follows may fail on one PE alone */
     if (!box)
         return tulle__fail(
@@ -163,7 +163,7 @@ static void answer(tulle__shmem_gather *g, int rank, uint64_t number)
 void tulle__shmem_gather_serve(void)
 {
     for (tulle__shmem_gather *g = gathers; g; g = g->next)
-        for (int rank = 0; rank < g->link->near.link.npes; rank++) {
+        for (int rank = 0; rank < g->link->shared.link.npes; rank++) {
             uint64_t asked = __atomic_load_n(bell_of(g, rank), __ATOMIC_ACQUIRE);
             while (g->served[rank] != asked) answer(g, rank, ++g->served[rank]);
         }
@@ -216,7 +216,7 @@ static void send(tulle__shmem_gather *g, struct list *list, int buffer)
     way->n = (int)request.n;
     g->busy[list->target]++;
     uint64_t number = ++g->asked[list->target];
-    int me = g->link->near.link.rank;
+    int me = g->link->shared.link.rank;
     shmem_putmem(slot_of(g, me, number), &request, offsetof(struct request, range) + request.n * sizeof *request.range,
         list->target);
     shmem_fence(); /* the list is there before the word that tells of it */

@@ -13,9 +13,9 @@ static tulle__shmem_link *self(tulle__link *link)
     return (tulle__shmem_link *)link;
 }
 
-static char *near(tulle__link *link, const tulle__place *place, uint64_t at)
+static char *mapped_at(tulle__link *link, const tulle__place *place, uint64_t at)
 {
-    char *base = self(link)->near.base[place->segment][place->rank];
+    char *base = self(link)->shared.base[place->segment][place->rank];
     return base ? base + place->offset + at : NULL;
 }
 
@@ -38,19 +38,19 @@ static void await_quiet(tulle__shmem_link *shmem, uint64_t count)
 void tulle__shmem_get(tulle__shmem_link *shmem, const tulle__place *place, const tulle__range *range, uint64_t count)
 {
     await_quiet(shmem, count);
-    shmem_getmem_nbi(range->local, remote(&shmem->near.link, place, range->at), range->bytes, place->rank);
+    shmem_getmem_nbi(range->local, remote(&shmem->shared.link, place, range->at), range->bytes, place->rank);
 }
 
 static void put_range(tulle__shmem_link *shmem, const tulle__place *place, const tulle__range *range, uint64_t count)
 {
     await_quiet(shmem, count);
-    shmem_putmem_nbi(remote(&shmem->near.link, place, range->at), range->local, range->bytes, place->rank);
+    shmem_putmem_nbi(remote(&shmem->shared.link, place, range->at), range->local, range->bytes, place->rank);
 }
 
 static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     tulle__shmem_link *shmem = self(link);
-    const char *from = near(link, place, 0);
+    const char *from = mapped_at(link, place, 0);
     if (from) {
         for (int i = 0; i < n; i++) memcpy(range[i].local, from + range[i].at, range[i].bytes);
         return 0;
@@ -66,7 +66,7 @@ static uint64_t putv(tulle__link *link, int group, const tulle__place *place, in
 {
     (void)group;
     tulle__shmem_link *shmem = self(link);
-    char *to = near(link, place, 0);
+    char *to = mapped_at(link, place, 0);
     if (to) {
         for (int i = 0; i < n; i++) memcpy(to + range[i].at, range[i].local, range[i].bytes);
         return 0;
@@ -150,9 +150,9 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
     return fetched(shmem_ulong_atomic_fetch(word(link, place, at), place->rank));
 }
 
-static void *direct(tulle__link *link, int rank, int segment)
+static void *mapped(tulle__link *link, int rank, int segment)
 {
-    return self(link)->near.base[segment][rank];
+    return self(link)->shared.base[segment][rank];
 }
 
 static void progress(tulle__link *link)
@@ -177,7 +177,7 @@ const tulle__link_ops tulle__shmem_rma_ops = {
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = direct,
+    .mapped = mapped,
     .progress = progress,
     .fini = fini,
     .run_end = run_end,

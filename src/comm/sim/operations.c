@@ -127,7 +127,7 @@ static void touch(tulle__sim_link *s)
 static double latency_to(tulle__sim_link *s, int rank)
 {
     const tulle__sim_platform *p = &s->team->platform;
-    if (!p->from_file) return tulle__sim_near(p, s->link.rank, rank) ? p->near_latency : p->far_latency;
+    if (!p->from_file) return tulle__sim_same_node(p, s->link.rank, rank) ? p->near_latency : p->far_latency;
     double *known = &s->team->latency[s->link.rank * s->link.npes + rank];
     if (*known < 0) *known = tulle__sim_latency(s->place, s->team->place[rank]);
     return *known;
@@ -167,13 +167,13 @@ static void begin(tulle__sim_link *s, const tulle__place *place, int is_put, siz
         return;
     }
     pass(s);
-    int near = tulle__sim_near(p, s->link.rank, place->rank);
+    int same_node = tulle__sim_same_node(p, s->link.rank, place->rank);
     if (!p->from_file && ((double)bytes <= p->small || s->setting_up)) {
-        t->due = tulle__sim_clock() + latency_to(s, place->rank) + (double)bytes / (near ? p->pair_bw : p->far_bw);
+        t->due = tulle__sim_clock() + latency_to(s, place->rank) + (double)bytes / (same_node ? p->pair_bw : p->far_bw);
         return;
     }
     tulle__sim_place *there = s->team->place[place->rank];
-    t->flow = send(is_put ? s->place : there, is_put ? there : s->place, bytes, near ? p->pair_bw : 0);
+    t->flow = send(is_put ? s->place : there, is_put ? there : s->place, bytes, same_node ? p->pair_bw : 0);
 }
 
 static uint64_t start(
@@ -346,10 +346,11 @@ static void store(tulle__link *link, const tulle__place *place, uint64_t at, uin
 
 /* ---- the rest ---- */
 
-static void *direct(tulle__link *link, int rank, int segment)
+static void *mapped(tulle__link *link, int rank, int segment)
 {
     const tulle__engine_team *team = sim_link(link)->team;
-    int reached = rank == link->rank || (team->platform.direct && tulle__sim_near(&team->platform, rank, link->rank));
+    int reached =
+        rank == link->rank || (team->platform.direct && tulle__sim_same_node(&team->platform, rank, link->rank));
     return reached ? team->segment[rank * TULLE__SEGMENTS + segment] : NULL;
 }
 
@@ -363,7 +364,7 @@ static void fini(tulle__link *link)
     (void)link; /* part of the team */
 }
 
-void tulle__sim_settle(tulle__sim_link *s)
+void tulle__sim_run_end(tulle__sim_link *s)
 {
     for (size_t i = 0; i < s->transfers; i++)
         if (s->transfer[i].flow) drop(s->transfer[i].flow);
@@ -384,7 +385,7 @@ const tulle__link_ops tulle__sim_ops = {
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = direct,
+    .mapped = mapped,
     .progress = progress,
     .fini = fini,
 };

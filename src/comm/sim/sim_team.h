@@ -55,7 +55,7 @@ typedef struct tulle__sim_platform {
 tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platform *platform, const char **file);
 
 /* Whether two PEs are of one node. */
-int tulle__sim_near(const tulle__sim_platform *platform, int a, int b);
+int tulle__sim_same_node(const tulle__sim_platform *platform, int a, int b);
 
 /* ---- simulator.cpp ---- */
 
@@ -137,7 +137,7 @@ extern const tulle__link_ops tulle__sim_ops;
 extern const tulle__virtual_ops tulle__sim_virtual_ops, tulle__sim_sizes_ops; /* the latter with data=none */
 
 /* The end of a run on a PE: what nobody waited for is forgotten, what was sent arrives. */
-void tulle__sim_settle(tulle__sim_link *link);
+void tulle__sim_run_end(tulle__sim_link *link);
 
 #ifdef __cplusplus
 }

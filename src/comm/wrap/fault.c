@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wrapper `fault`: the op-th get or put of one PE fails, once. What was to be got holds NaN. A list of ranges is one
- * operation.
+ * The wrapper `fault`: the op-th get or put of one PE fails, once. What was to be got holds NaN. A list of ranges is
+ * one operation.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static const tulle__link_ops fault_ops = {
     .compare_swap = tulle__forward_compare_swap,
     .store = tulle__forward_store,
     .load = tulle__forward_load,
-    .direct = tulle__direct_own, /* else there would be few transfers to fail */
+    .mapped = tulle__mapped_own, /* else there would be few transfers to fail */
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,

@@ -55,14 +55,14 @@ uint64_t tulle__forward_load(tulle__link *link, const tulle__place *place, uint6
     return link->inner->ops->load(link->inner, place, at);
 }
 
-void *tulle__forward_direct(tulle__link *link, int rank, int segment)
+void *tulle__forward_mapped(tulle__link *link, int rank, int segment)
 {
-    return link->inner->ops->direct(link->inner, rank, segment);
+    return link->inner->ops->mapped(link->inner, rank, segment);
 }
 
-void *tulle__direct_own(tulle__link *link, int rank, int segment)
+void *tulle__mapped_own(tulle__link *link, int rank, int segment)
 {
-    return rank == link->rank ? link->inner->ops->direct(link->inner, rank, segment) : NULL;
+    return rank == link->rank ? link->inner->ops->mapped(link->inner, rank, segment) : NULL;
 }
 
 void tulle__forward_progress(tulle__link *link)

@@ -69,7 +69,7 @@ static int64_t free_from(const struct migrate_link *m, uint64_t word, int64_t no
 
 static uint64_t *word_of(struct migrate_link *m, const tulle__place *word, uint64_t at)
 {
-    char *control = m->link.inner->ops->direct(m->link.inner, word->rank, TULLE__CONTROL);
+    char *control = m->link.inner->ops->mapped(m->link.inner, word->rank, TULLE__CONTROL);
     return control ? (uint64_t *)(void *)(control + word->offset + at) : NULL;
 }
 
@@ -162,7 +162,7 @@ static int64_t fault_on(struct migrate_link *m, const tulle__place *place, uint6
 static char *reached(tulle__link *link, const tulle__place *place, uint64_t at)
 {
     struct migrate_link *m = (struct migrate_link *)link;
-    char *base = link->inner->ops->direct(link->inner, place->rank, place->segment);
+    char *base = link->inner->ops->mapped(link->inner, place->rank, place->segment);
     if (!base || !place->generation) return NULL;
     if (m->pin && place->rank != link->rank) {
         const tulle__place table = table_of(m, place->rank);
@@ -337,7 +337,7 @@ static const tulle__link_ops migrate_ops = {
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = tulle__direct_own,
+    .mapped = tulle__mapped_own,
     .progress = tulle__forward_progress,
     .fini = fini,
     .run_end = tulle__forward_run_end,
@@ -356,7 +356,7 @@ static tulle_status lay_table(struct migrate_link *m)
             (size_t)(bytes / sizeof(uint64_t)), (size_t)m->page, (size_t)bytes, (size_t)room);
     m->table = (room - bytes) / 4096 * 4096;
     link->segment_bytes[TULLE__CONTROL] = m->table;
-    memset((char *)link->inner->ops->direct(link->inner, link->rank, TULLE__CONTROL) + m->table, 0, bytes);
+    memset((char *)link->inner->ops->mapped(link->inner, link->rank, TULLE__CONTROL) + m->table, 0, bytes);
     return TULLE_OK;
 }
 

@@ -33,8 +33,8 @@ uint64_t tulle__forward_compare_swap(
     tulle__link *link, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired);
 void tulle__forward_store(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
 uint64_t tulle__forward_load(tulle__link *link, const tulle__place *place, uint64_t at);
-void *tulle__forward_direct(tulle__link *link, int rank, int segment);
-void *tulle__direct_own(tulle__link *link, int rank, int segment); /* own rank only: others are not direct */
+void *tulle__forward_mapped(tulle__link *link, int rank, int segment);
+void *tulle__mapped_own(tulle__link *link, int rank, int segment); /* own rank only: others are not direct */
 void tulle__forward_progress(tulle__link *link);
 tulle_status tulle__forward_run_end(tulle__link *link);
 void tulle__forward_fini(tulle__link *link); /* frees link itself, then ends the inner one */

@@ -86,7 +86,7 @@ tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols)
     int64_t direct = !tulle__is_virtual(comm); /* there, memory of others takes time */
     if (s->cols == cols) return TULLE_OK;
     for (int r = 0; r < comm->size; r++)
-        if (!comm->pe->link->ops->direct(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
+        if (!comm->pe->link->ops->mapped(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
     TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct)));
     tulle__left_sum_close(s);
     TULLE_TRY(tulle_comm_agree(comm, take_room(s, cols, direct != 0)));
