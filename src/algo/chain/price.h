@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What moving something costs, in bytes: those moved, and those that could have been in the time that it takes else. */
+/*
+ * The cost of a transfer, in bytes: those it moves, plus those that could have been moved during
+ * its latency.
+ */
 #ifndef TULLE_PRODUCT_PRICE_H
 #define TULLE_PRODUCT_PRICE_H
 
 #include <tulle/machine.h>
 
-/* Where the cost of a range was not measured: so many ranges of a list take as long as a message. */
+/*
+ * The cost of a range of a vector transfer where it was not measured: this many take as long as a
+ * message.
+ */
 enum { TULLE__RANGES_IN_LATENCY = 16 };
 
-/* Bytes that a partial result puts into its owner's queue for each panel. */
+/* Bytes that a partial result adds to its owner's queue for each panel. */
 enum { TULLE__PARTIAL_RECORD = 136 };
 
 typedef struct tulle__prices {
     double message[TULLE_DISTANCE_COUNT]; /* bytes */
-    double range[TULLE_DISTANCE_COUNT];   /* bytes, of one more range of a message */
+    double range[TULLE_DISTANCE_COUNT];   /* bytes, per additional range of a message */
     double byte[TULLE_DISTANCE_COUNT];    /* seconds */
-    double record;                        /* bytes that a partial result takes beside itself */
-    double multiplication;                /* seconds, of a value of 8 bytes that lies in the cache */
-    double addition;                      /* seconds, of a byte to what lies in memory */
-    int node_pes;                         /* ranks follow each other */
-    int in_place;                         /* PEs of a node read each other's tiles where they lie */
+    double record;                        /* bytes that a partial result takes in addition to its data */
+    double multiplication;                /* seconds per value of 8 bytes in cache */
+    double addition;                      /* seconds per byte added to memory */
+    int node_pes;                         /* consecutive ranks share a node */
+    int in_place;                         /* PEs of a node read each other's tiles in place */
 } tulle__prices;
 
 static inline double tulle__price_message(const tulle_tier *tier)
@@ -32,15 +38,15 @@ static inline double tulle__price_range(const tulle_tier *tier)
     return (tier->range > 0 ? tier->range : tier->latency / TULLE__RANGES_IN_LATENCY) * tier->bandwidth;
 }
 
-/* The part of a machine that a PE of so many threads has. */
+/* The fraction of a machine that a PE of `threads` threads has. */
 static inline double tulle__share_of(const tulle_machine *machine, int threads)
 {
     return threads < machine->threads ? (double)threads / machine->threads : 1;
 }
 
 /*
- * A tier, or what is assumed of one that is not known: within a node memory to memory, by the share of a PE that
- * copies, and a microsecond; between nodes the same.
+ * A tier of the machine, or an assumption if it was not measured: within a node the memory
+ * bandwidth of a PE that copies, and a microsecond; between nodes the same.
  */
 static inline tulle_tier tulle__tier_of(const tulle_machine *machine, tulle_distance distance, int threads)
 {
@@ -49,7 +55,7 @@ static inline tulle_tier tulle__tier_of(const tulle_machine *machine, tulle_dist
     return (tulle_tier){.latency = 1e-6, .bandwidth = tulle__share_of(machine, threads) * machine->stream / 2};
 }
 
-/* For PEs of so many threads; record is left to the caller. */
+/* For PEs of `threads` threads; the caller sets record. */
 static inline tulle__prices tulle__prices_of(const tulle_machine *machine, int threads)
 {
     double share = tulle__share_of(machine, threads);
@@ -71,7 +77,7 @@ static inline tulle_distance tulle__price_distance(const tulle__prices *prices, 
     return a / prices->node_pes == b / prices->node_pes ? TULLE_SAME_NODE : TULLE_OTHER_NODE;
 }
 
-/* Between two PEs: bytes in so many ranges of so many messages that wait for each other. */
+/* The cost between two PEs of bytes in `ranges` ranges of `messages` dependent messages. */
 static inline double tulle__price(
     const tulle__prices *prices, int a, int b, double bytes, double ranges, double messages)
 {

@@ -33,7 +33,7 @@ tulle_status tulle__stream_choose_format(struct tulle_stream *s)
     tulle__block_wanted w;
     tulle__block_choice choice;
     tulle_status status = tulle__block_wanted_parse(s->options.format, s->type, &w);
-    if (status == TULLE_OK && s->rows && !w.plain && !(w.chosen && w.bare))
+    if (status == TULLE_OK && s->rows && !w.plain && !(w.automatic && w.bare))
         status = tulle__fail(TULLE_ERR_UNSUPPORTED,
             "a file streams in the format that it is written in: `tulle convert --format %s` writes another",
             s->options.format);

@@ -91,7 +91,7 @@ static tulle_status join_parts(struct tulle_stream *s, tulle__packed *packed)
         s->lines += plan->m;
         entries += plan->rowptr[plan->m];
         if (plan->span > span) span = plan->span;
-        if (plan->spread > spread) spread = plan->spread;
+        if (plan->row_extent > spread) spread = plan->row_extent;
     }
     s->entries = entries;
     s->format.span = span;

@@ -150,7 +150,7 @@ static tulle_status take_look(struct target *to, struct slab *slab)
 {
     tulle__csr csr = csr_of(slab);
     tulle__tile_row rows = rows_of(slab, &csr);
-    return tulle__block_look(slab->pool, &rows, &to->facts);
+    return tulle__block_inspect(slab->pool, &rows, &to->facts);
 }
 
 static tulle_status take_count(struct target *to, struct slab *slab)
@@ -250,8 +250,8 @@ static tulle_status save_blocks(
     struct target to = {.take = take_look, .what = "looking at", .block = 1};
     tulle__block_choice choice;
     tulle_status status = TULLE_OK;
-    if (tulle__block_must_look(wanted)) TULLE_TRY(each_slab(slab, meter, &to));
-    TULLE_TRY(tulle__block_settle(slab->shape.m, slab->shape.n, &to.facts, wanted, 1, slab->type, &choice));
+    if (tulle__block_needs_inspection(wanted)) TULLE_TRY(each_slab(slab, meter, &to));
+    TULLE_TRY(tulle__block_decide(slab->shape.m, slab->shape.n, &to.facts, wanted, 1, slab->type, &choice));
     if (!choice.pays) return save_entries(slab, meter, path);
     tulle__block_shape shape = {.m = slab->shape.m,
         .n = slab->shape.n,
