@@ -310,7 +310,7 @@ tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_o
     return place_block(A, i, j, nnz, o.length, o.val, tile);
 }
 
-tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile)
+tulle_status tulle__mat_trim(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile)
 {
     tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
     tulle_gidx m = tulle__tile_rows(A, i);

@@ -99,7 +99,7 @@ tulle__csr_result tulle__tile_csr_result(const tulle_own_tile *tile, int64_t nnz
  * columns and values, which begin where the previous view has them; row pointers must be filled
  * afterwards.
  */
-tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
+tulle_status tulle__mat_trim(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 
 /*
  * The same for a sparse tile whose values are written last: they are neither charged nor accessible

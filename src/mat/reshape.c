@@ -22,8 +22,8 @@ struct overlap {
  */
 static tulle_status fetch_rows(const tulle_mat *A, int i, int j, int64_t first, int64_t count, tulle__fetch *fetch)
 {
-    struct tulle__row_range range = {first, count};
-    tulle__rows rows = {.range = &range, .nranges = 1};
+    struct tulle__row_interval range = {first, count};
+    tulle__row_set rows = {.range = &range, .nranges = 1};
     tulle__subset *subset = NULL;
     int64_t *rowptr = NULL;
     tulle_status status = TULLE_OK;

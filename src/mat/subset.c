@@ -27,10 +27,10 @@ void tulle__bits_named_by(const tulle__csr *A, uint64_t *bits)
         bits[A->colind[a] >> 6] |= (uint64_t)1 << (A->colind[a] & 63);
 }
 
-tulle_status tulle__rows_of_bits(const uint64_t *bits, int64_t words, tulle__rows *rows)
+tulle_status tulle__row_set_of_bits(const uint64_t *bits, int64_t words, tulle__row_set *rows)
 {
     int64_t nranges = 0;
-    *rows = (tulle__rows){0};
+    *rows = (tulle__row_set){0};
     /* a range begins at a set bit after a clear one */
     for (int64_t w = 0, carry = 0; w < words; w++) {
         nranges += __builtin_popcountll(bits[w] & ~(bits[w] << 1 | (uint64_t)carry));
@@ -44,29 +44,29 @@ tulle_status tulle__rows_of_bits(const uint64_t *bits, int64_t words, tulle__row
             if (k == end)
                 rows->range[rows->nranges - 1].count++;
             else
-                rows->range[rows->nranges++] = (struct tulle__row_range){k, 1};
+                rows->range[rows->nranges++] = (struct tulle__row_interval){k, 1};
             end = k + 1;
         }
     return TULLE_OK;
 }
 
-tulle_status tulle__rows_named_by(const tulle__csr *A, tulle__rows *rows)
+tulle_status tulle__row_set_named_by(const tulle__csr *A, tulle__row_set *rows)
 {
     uint64_t *bits;
     int64_t words = A->n / 64 + 1;
-    *rows = (tulle__rows){0};
+    *rows = (tulle__row_set){0};
     tulle_status status = tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits);
     if (status != TULLE_OK) return status;
     tulle__bits_named_by(A, bits);
-    status = tulle__rows_of_bits(bits, words, rows);
+    status = tulle__row_set_of_bits(bits, words, rows);
     tulle__free(bits);
     return status;
 }
 
-void tulle__rows_fini(tulle__rows *rows)
+void tulle__row_set_fini(tulle__row_set *rows)
 {
     tulle__free(rows->range);
-    *rows = (tulle__rows){0};
+    *rows = (tulle__row_set){0};
 }
 
 /* Appends a run of elements; extends the last one if only empty rows lie between. */
@@ -84,7 +84,7 @@ static void append(tulle__subset *e, int64_t at, int64_t to, int64_t count)
  * spot: of a tile whose rows may be farther apart than their width; each row is then a run of its
  * own.
  */
-static void cut_dense(tulle__subset *e, const tulle__rows *rows, const tulle__spot *spot, int64_t width, size_t size)
+static void cut_dense(tulle__subset *e, const tulle__row_set *rows, const tulle__spot *spot, int64_t width, size_t size)
 {
     for (int64_t r = 0; r < rows->nranges; r++) {
         int64_t first = rows->range[r].first, end = first + rows->range[r].count;
@@ -102,14 +102,14 @@ static tulle__spot spot_of(const tulle_mat *B, int i, int j)
 }
 
 /* An upper bound on the number of runs. */
-static int64_t runs_of(const tulle__rows *rows, int apart)
+static int64_t runs_of(const tulle__row_set *rows, int apart)
 {
     int64_t runs = 0;
     for (int64_t r = 0; r < rows->nranges; r++) runs += apart ? rows->range[r].count : 1;
     return runs;
 }
 
-static void cut_sparse(tulle__subset *e, const tulle__rows *rows, const int64_t *rowptr, size_t size)
+static void cut_sparse(tulle__subset *e, const tulle__row_set *rows, const int64_t *rowptr, size_t size)
 {
     int64_t row = 0, nnz = 0;
     for (int64_t r = 0; r < rows->nranges; r++) {
@@ -150,7 +150,7 @@ int tulle__subset_possible(const tulle_mat *B, int i, int j)
 }
 
 tulle_status tulle__subset_new(
-    const tulle_mat *B, int i, int j, const tulle__rows *rows, const int64_t *rowptr, tulle__subset **subset)
+    const tulle_mat *B, int i, int j, const tulle__row_set *rows, const int64_t *rowptr, tulle__subset **subset)
 {
     tulle_status status;
     size_t size = tulle_type_size(B->type);

@@ -11,12 +11,12 @@
 #include "mat/fetch.h"
 
 /* A set of rows of a tile: ascending ranges that do not touch. */
-typedef struct tulle__rows {
-    struct tulle__row_range {
+typedef struct tulle__row_set {
+    struct tulle__row_interval {
         int64_t first, count;
     } * range;
     int64_t nranges;
-} tulle__rows;
+} tulle__row_set;
 
 typedef struct tulle__subset tulle__subset;
 
@@ -24,10 +24,10 @@ typedef struct tulle__subset tulle__subset;
  * The set of columns in which A has entries: as a row set; as bits, or-ed into columns / 64 + 1
  * words; and the row set of such bits.
  */
-tulle_status tulle__rows_named_by(const tulle__csr *A, tulle__rows *rows);
+tulle_status tulle__row_set_named_by(const tulle__csr *A, tulle__row_set *rows);
 void tulle__bits_named_by(const tulle__csr *A, uint64_t *bits);
-tulle_status tulle__rows_of_bits(const uint64_t *bits, int64_t words, tulle__rows *rows);
-void tulle__rows_fini(tulle__rows *rows);
+tulle_status tulle__row_set_of_bits(const uint64_t *bits, int64_t words, tulle__row_set *rows);
+void tulle__row_set_fini(tulle__row_set *rows);
 
 /* Reads the row pointers of sparse tile (i, j) of any PE. The caller frees them. */
 tulle_status tulle__rowptr_read(const tulle_mat *B, int i, int j, int64_t **rowptr);
@@ -40,7 +40,7 @@ int tulle__subset_possible(const tulle_mat *B, int i, int j);
  * tile's, if it is sparse.
  */
 tulle_status tulle__subset_new(
-    const tulle_mat *B, int i, int j, const tulle__rows *rows, const int64_t *rowptr, tulle__subset **subset);
+    const tulle_mat *B, int i, int j, const tulle__row_set *rows, const int64_t *rowptr, tulle__subset **subset);
 void tulle__subset_free(tulle__subset *subset);
 
 /* Bytes that a fetch moves; ranges of its vector get; bytes of memory of the subset itself. */

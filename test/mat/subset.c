@@ -29,7 +29,7 @@ static int wanted(int set, int64_t m, int64_t row)
 }
 
 /* The set as the columns of a matrix of two rows. */
-static tulle_status rows_of_set(int set, int64_t m, tulle__rows *rows)
+static tulle_status rows_of_set(int set, int64_t m, tulle__row_set *rows)
 {
     int64_t rowptr[3] = {0}, n = 0;
     int32_t colind[2 * M];
@@ -39,7 +39,7 @@ static tulle_status rows_of_set(int set, int64_t m, tulle__rows *rows)
         rowptr[r + 1] = n;
     }
     tulle__csr A = {.m = 2, .n = m, .rowptr = rowptr, .colind = colind};
-    return tulle__rows_named_by(&A, rows);
+    return tulle__row_set_named_by(&A, rows);
 }
 
 static int same_row(const tulle_tile *want, const tulle_tile *got, int64_t r, int is_wanted)
@@ -71,7 +71,7 @@ static size_t bytes_of_set(int set, const tulle_tile *tile)
 static tulle_status try_set(tulle_mat *A, int i, int j, int set, int *subsets)
 {
     tulle_status status;
-    tulle__rows rows = {0};
+    tulle__row_set rows = {0};
     tulle__subset *subset = NULL;
     tulle__fetch fetch = {.group = -1};
     tulle_fetch *all = NULL;
@@ -97,7 +97,7 @@ out:
     tulle__fetch_fini(&fetch);
     tulle_fetch_free(all);
     tulle__subset_free(subset);
-    tulle__rows_fini(&rows);
+    tulle__row_set_fini(&rows);
     tulle__free(rowptr);
     return status;
 }

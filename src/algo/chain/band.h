@@ -11,8 +11,8 @@
  * may therefore overlap in any way, and results are merged between all their edges. A band of a
  * chain holds its rows of C completely, and nothing is merged.
  */
-#ifndef TULLE_PRODUCT_BAND_H
-#define TULLE_PRODUCT_BAND_H
+#ifndef TULLE_CHAIN_BAND_H
+#define TULLE_CHAIN_BAND_H
 
 #include "algo/chain/policy.h"
 #include "device/kernel.h"

@@ -123,13 +123,13 @@ const tulle__policy *tulle__policy_of(tulle_product_alg alg)
     return NULL;
 }
 
-int tulle__policy_group(const tulle__policy *policy, int K, int direct, int deterministic)
+int tulle__policy_batch(const tulle__policy *policy, int K, int direct, int deterministic)
 {
     if (policy->source != TULLE__SOURCE_FETCH) return 1;
     if (policy->by_chain) return K > 1 ? K : 1;
     if (policy->reach != TULLE__REACH_NONE && deterministic) return 1;
     if (direct) return K > 1 ? K : 1;
-    return policy->worker == worker_c ? 1 : TULLE__GROUP_REMOTE;
+    return policy->worker == worker_c ? 1 : TULLE__BATCH_REMOTE;
 }
 
 int tulle__policy_lookahead(const tulle__policy *policy, int sparse)
@@ -137,7 +137,7 @@ int tulle__policy_lookahead(const tulle__policy *policy, int sparse)
     return policy->worker == worker_c && !sparse ? 4 : 2;
 }
 
-int tulle__policy_may_group(const tulle__policy *policy, int direct, int deterministic)
+int tulle__policy_may_batch(const tulle__policy *policy, int direct, int deterministic)
 {
     return policy->alg == TULLE_PRODUCT_STATIONARY_C && !direct && !deterministic;
 }

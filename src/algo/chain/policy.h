@@ -7,8 +7,8 @@
  * A tile product A[i,k] B[k,j], or one of its bands of rows (band.h), is the unit of counting, by
  * which the owner of a C tile knows when all contributions have arrived.
  */
-#ifndef TULLE_PRODUCT_POLICY_H
-#define TULLE_PRODUCT_POLICY_H
+#ifndef TULLE_CHAIN_POLICY_H
+#define TULLE_CHAIN_POLICY_H
 
 #include <tulle/product.h>
 
@@ -54,8 +54,8 @@ struct tulle__policy {
     int (*worker)(const tulle__operands *operands, int i, int k, int j);
     tulle__reach reach;
     tulle__source source;
-    int by_chain;              /* stealable items are bands of whole chains; 0: tile products or their bands */
-    tulle_product_alg keeping; /* the algorithm with the same chains and no stealing */
+    int by_chain;               /* stealable items are bands of whole chains; 0: tile products or their bands */
+    tulle_product_alg fallback; /* the algorithm with the same chains and no stealing */
 };
 
 const tulle__policy *tulle__policy_of(tulle_product_alg alg);
@@ -68,15 +68,15 @@ int tulle__policy_chain(const tulle__policy *policy, const tulle__operands *oper
  * requires single items. Where tiles are read in place a chain is one job; otherwise small jobs let
  * fetching overlap multiplying.
  */
-enum { TULLE__GROUP_REMOTE = 4 };
-int tulle__policy_group(const tulle__policy *policy, int K, int direct, int deterministic);
+enum { TULLE__BATCH_REMOTE = 4 };
+int tulle__policy_batch(const tulle__policy *policy, int K, int direct, int deterministic);
 
 /*
  * Whether jobs may be longer. This pays where all contributions to a C tile are its owner's and the
  * order of sums is not fixed: each further job is one more merge, which may cost as much as the
  * multiplication, or one more sweep over a dense C.
  */
-int tulle__policy_may_group(const tulle__policy *policy, int direct, int deterministic);
+int tulle__policy_may_batch(const tulle__policy *policy, int direct, int deterministic);
 
 /*
  * The default lookahead: the number of jobs whose remote tiles are fetched ahead. Two; four where a

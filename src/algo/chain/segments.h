@@ -10,7 +10,7 @@
  * - 2 + s steps of one segment; s = 1 means a binomial tree, in ceil(log2 members) steps of the
  * whole tile. Returns the faster one.
  */
-static inline int tulle__panel_segments(uint64_t bytes, int members)
+static inline int tulle__broadcast_segments(uint64_t bytes, int members)
 {
     enum { SEGMENT = 1 << 15, SEGMENTS_MOST = 64 };
     int segments = bytes / SEGMENT < SEGMENTS_MOST ? (int)(bytes / SEGMENT) : SEGMENTS_MOST, depth = 0;

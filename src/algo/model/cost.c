@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "algo/chain/price.h"
+#include "algo/chain/transfer_cost.h"
 #include "algo/model/rates.h"
 #include "base/error.h"
 
@@ -49,7 +49,7 @@ tulle_status tulle__costs_init(
         .transfers = o.transfers,
         .panel = o.panel ? (double)o.panel : PANEL,
         .room = o.room};
-    c.share = tulle__share_of(machine, c.threads);
+    c.share = tulle__machine_fraction(machine, c.threads);
     c.node_pes = machine->node_pes ? machine->node_pes : (int)(1 / c.share + 0.5);
     c.direct = machine->in_place && c.node_pes >= census->pes;
     for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) c.tier[d] = tulle__tier_of(machine, (tulle_distance)d, c.threads);
@@ -145,7 +145,7 @@ double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, t
         double entry = (double)(tulle_type_size(c->census->type) + (c->census->sparse ? sizeof(tulle_lidx) : 0));
         double needed = c->census->named[(int64_t)i * o->K + k] * (double)record->nnz * entry;
         int owner = tulle__layout_owner(o->B->layout, k, j);
-        if (needed + tulle__price_range(tier_of(c, owner, to)) < bytes) bytes = needed;
+        if (needed + tulle__range_cost(tier_of(c, owner, to)) < bytes) bytes = needed;
     }
     return fetch(c, tulle__layout_owner(o->B->layout, k, j), to, bytes, load);
 }

@@ -240,7 +240,7 @@ static tulle_status think_of(const tulle_counts_spec *s, int sparse, tulle_count
     c->operands.A = c->shadow[0];
     c->operands.B = c->shadow[1];
     c->operands.C = c->shadow[2];
-    c->group = !s->in_place ? TULLE__GROUP_REMOTE : c->operands.K > 1 ? c->operands.K : 1;
+    c->group = !s->in_place ? TULLE__BATCH_REMOTE : c->operands.K > 1 ? c->operands.K : 1;
     *census = c;
     return TULLE_OK;
 out:

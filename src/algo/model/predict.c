@@ -40,10 +40,10 @@ static void add_publishing(const tulle__costs *c, tulle__pe_load *load)
 static const tulle__policy *policy_of(const tulle__costs *c, tulle_product_alg alg)
 {
     const tulle__policy *policy = tulle__policy_of(alg);
-    tulle__prices prices = tulle__prices_of(c->machine, c->threads);
-    prices.node_pes = c->node_pes;
+    tulle__transfer_costs costs = tulle__transfer_costs_of(c->machine, c->threads);
+    costs.node_pes = c->node_pes;
     return policy ? tulle__policy_in_effect(
-                        policy, &c->census->operands, c->census->pes, c->direct ? NULL : &prices, c->part)
+                        policy, &c->census->operands, c->census->pes, c->direct ? NULL : &costs, c->part)
                   : NULL;
 }
 
@@ -155,10 +155,10 @@ static tulle_status predict(const tulle__costs *c, tulle_product_alg alg, tulle_
     const tulle__policy *policy = policy_of(c, alg);
     tulle__costs costs = *c;
     if (!policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d is none to predict", (int)alg);
-    costs.group = tulle__policy_group(policy, o->K, c->direct, c->deterministic);
+    costs.group = tulle__policy_batch(policy, o->K, c->direct, c->deterministic);
     costs.lookahead = lookahead_of(c, policy);
     tulle_status status = predict_group(&costs, alg, policy, prediction);
-    if (!tulle__policy_may_group(policy, c->direct, c->deterministic)) return status;
+    if (!tulle__policy_may_batch(policy, c->direct, c->deterministic)) return status;
     double job = (largest_tile(o->A) + largest_tile(o->B)) * (1 + costs.lookahead);
     for (int jobs = o->K; jobs > 1 && status == TULLE_OK; jobs /= 2) {
         tulle_prediction p;

@@ -130,7 +130,7 @@ static void move_tile(struct bulk *b, const tulle_mat *X, int i, int j, int slot
     if (bytes <= 0 || c->direct) return;
     int members = 1;
     for (int pe = 0; pe < pes && !shift; pe++) members += pe != owner && b->need[(int64_t)pe * (o->M + o->N) + slot];
-    int segments = shift || X->whole ? 1 : tulle__panel_segments((uint64_t)bytes, members);
+    int segments = shift || X->whole ? 1 : tulle__broadcast_segments((uint64_t)bytes, members);
     for (int distance = 1; distance < pes; distance++) {
         int pe = (owner + distance) % pes;
         if (!b->need[(int64_t)pe * (o->M + o->N) + slot] || !in_step(b, pe, t, k)) continue;

@@ -11,23 +11,23 @@ enum { LOOKS_MOST = 1 << 25 }; /* at tiles, by each PE: tens of milliseconds */
 #define ALIKE 1.2
 
 /* Seconds that a tile takes to come to a PE. */
-static double seconds_to_come(const tulle__prices *prices, const tulle_mat *X, int i, int j, int to)
+static double seconds_to_come(const tulle__transfer_costs *costs, const tulle_mat *X, int i, int j, int to)
 {
     double bytes = (double)X->directory[tulle__tile_index(X, i, j)].place.length;
     int owner = tulle__layout_owner(X->layout, i, j);
-    tulle_distance distance = tulle__price_distance(prices, to, owner);
-    if (bytes <= 0 || owner == to || (prices->in_place && distance == TULLE_SAME_NODE)) return 0;
-    return prices->byte[distance] * tulle__price(prices, to, owner, bytes, 0, 1);
+    tulle_distance distance = tulle__pe_distance(costs, to, owner);
+    if (bytes <= 0 || owner == to || (costs->in_place && distance == TULLE_SAME_NODE)) return 0;
+    return costs->byte[distance] * tulle__transfer_cost(costs, to, owner, bytes, 0, 1);
 }
 
-int tulle__steal_profits(
-    const tulle__operands *o, const tulle__prices *prices, int thief, int i, int j, double left, tulle__at_hand at_hand)
+int tulle__steal_profits(const tulle__operands *o, const tulle__transfer_costs *costs, int thief, int i, int j,
+    double left, tulle__at_hand at_hand)
 {
-    double times = o->B->kind == TULLE_CSR ? SPARSE_TIMES : 1, worth = left / 4 * times * prices->multiplication;
+    double times = o->B->kind == TULLE_CSR ? SPARSE_TIMES : 1, worth = left / 4 * times * costs->multiplication;
     for (int k = 0; k < o->K && worth >= 0; k++) {
         if (!tulle__operands_meet(o, i, k, j)) continue;
-        if (i != at_hand.i) worth -= seconds_to_come(prices, o->A, i, k, thief);
-        if (j != at_hand.j) worth -= seconds_to_come(prices, o->B, k, j, thief);
+        if (i != at_hand.i) worth -= seconds_to_come(costs, o->A, i, k, thief);
+        if (j != at_hand.j) worth -= seconds_to_come(costs, o->B, k, j, thief);
     }
     return worth >= 0;
 }
@@ -50,7 +50,7 @@ static tulle__at_hand last_of(const tulle__operands *o, int pe)
 
 /* Whether any PE that has less than the mean can take part of a chain of one that has more, as far as time allows. */
 static int anybody_gains(
-    const tulle__operands *o, int pes, const tulle__prices *prices, const double *share, double mean)
+    const tulle__operands *o, int pes, const tulle__transfer_costs *costs, const double *share, double mean)
 {
     if ((double)pes * o->M * o->K * o->N > LOOKS_MOST) return 1;
     for (int pe = 0; pe < pes; pe++) {
@@ -59,14 +59,14 @@ static int anybody_gains(
         for (int i = 0; i < o->M; i++)
             for (int j = 0; j < o->N; j++) {
                 double left = share[tulle__layout_owner(o->C->layout, i, j)];
-                if (left > mean && tulle__steal_profits(o, prices, pe, i, j, left, at_hand)) return 1;
+                if (left > mean && tulle__steal_profits(o, costs, pe, i, j, left, at_hand)) return 1;
             }
     }
     return 0;
 }
 
 const tulle__policy *tulle__policy_in_effect(
-    const tulle__policy *policy, const tulle__operands *o, int pes, const tulle__prices *prices, double *share)
+    const tulle__policy *policy, const tulle__operands *o, int pes, const tulle__transfer_costs *costs, double *share)
 {
     double sum = 0, most = 0;
     if (policy->reach == TULLE__REACH_NONE) return policy;
@@ -80,8 +80,8 @@ const tulle__policy *tulle__policy_in_effect(
         sum += share[pe];
         if (share[pe] > most) most = share[pe];
     }
-    if (most <= ALIKE * sum / pes) return tulle__policy_of(policy->keeping);
-    if (policy->by_chain && prices && !anybody_gains(o, pes, prices, share, sum / pes))
-        return tulle__policy_of(policy->keeping);
+    if (most <= ALIKE * sum / pes) return tulle__policy_of(policy->fallback);
+    if (policy->by_chain && costs && !anybody_gains(o, pes, costs, share, sum / pes))
+        return tulle__policy_of(policy->fallback);
     return policy;
 }

@@ -10,7 +10,7 @@
 
 struct tulle__steal {
     tulle_comm *comm;
-    const tulle__prices *prices; /* NULL: every tile is read in place */
+    const tulle__transfer_costs *costs; /* NULL: every tile is read in place */
     int group;
     tulle__items items;
     tulle__place own, *place; /* the words of each PE, and behind them how many of them may have free items */
@@ -55,10 +55,10 @@ static void note(tulle__steal *s, int pe, int64_t word, uint64_t seen)
 /* Whether an item may be taken with profit. */
 static int pays(tulle__steal *s, int pe, int64_t item)
 {
-    if (!s->items.policy->by_chain || !s->prices || pe == s->comm->rank) return 1;
+    if (!s->items.policy->by_chain || !s->costs || pe == s->comm->rank) return 1;
     const tulle__item_chain *c = tulle__items_look_at(&s->items, pe, item);
     return tulle__steal_profits(
-        s->items.operands, s->prices, s->comm->rank, c->i, c->j, s->left[pe], (tulle__at_hand){s->last_i, s->last_j});
+        s->items.operands, s->costs, s->comm->rank, c->i, c->j, s->left[pe], (tulle__at_hand){s->last_i, s->last_j});
 }
 
 /*
@@ -277,14 +277,14 @@ void tulle__steal_reset(tulle__steal *s)
 }
 
 tulle_status tulle__steal_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
-    const tulle__prices *prices, int group, tulle__steal **steal)
+    const tulle__transfer_costs *costs, int group, tulle__steal **steal)
 {
     tulle_status status;
     tulle__steal *s = NULL;
     size_t size = (size_t)comm->size;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *s, "reservations", &s));
     s->comm = comm;
-    s->prices = prices;
+    s->costs = costs;
     s->group = group;
     TULLE_TRY(tulle__items_init(&s->items, policy, operands, comm->size));
     TULLE_TRY(tulle__alloc(size, sizeof *s->left, "reservations", &s->left));

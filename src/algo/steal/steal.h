@@ -38,7 +38,7 @@ typedef struct tulle__steal tulle__steal;
 /* Collective, without agreement; prices: of transfers, NULL where there are none; group: most units in a job. Memory:
  * 16 bytes a chain and 1 bit a unit of all PEs. */
 tulle_status tulle__steal_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
-    const tulle__prices *prices, int group, tulle__steal **steal);
+    const tulle__transfer_costs *costs, int group, tulle__steal **steal);
 void tulle__steal_free(tulle__steal *steal);
 
 /* Puts all back to the start: when nobody claims any more, and before others may know that this PE has come so far. */

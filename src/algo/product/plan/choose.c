@@ -23,7 +23,7 @@ struct choice {
     tulle_product_alg alg;
     int group; /* 0: not predicted */
     double seconds;
-    tulle__prices prices;
+    tulle__transfer_costs prices;
 };
 
 /* Whether any tile of another PE is read in place from here. */
@@ -57,10 +57,10 @@ static tulle_machine machine_of(const tulle_product *plan)
     return m;
 }
 
-static tulle__prices prices_of(const tulle_product *plan)
+static tulle__transfer_costs prices_of(const tulle_product *plan)
 {
     tulle_machine machine = machine_of(plan);
-    tulle__prices prices = tulle__prices_of(&machine, plan->comm->pe->threads);
+    tulle__transfer_costs prices = tulle__transfer_costs_of(&machine, plan->comm->pe->threads);
     prices.record = TULLE__PARTIAL_RECORD;
     return prices;
 }

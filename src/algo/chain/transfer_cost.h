@@ -3,8 +3,8 @@
  * The cost of a transfer, in bytes: those it moves, plus those that could have been moved during
  * its latency.
  */
-#ifndef TULLE_PRODUCT_PRICE_H
-#define TULLE_PRODUCT_PRICE_H
+#ifndef TULLE_CHAIN_TRANSFER_COST_H
+#define TULLE_CHAIN_TRANSFER_COST_H
 
 #include <tulle/machine.h>
 
@@ -17,7 +17,7 @@ enum { TULLE__RANGES_IN_LATENCY = 16 };
 /* Bytes that a partial result adds to its owner's queue for each panel. */
 enum { TULLE__PARTIAL_RECORD = 136 };
 
-typedef struct tulle__prices {
+typedef struct tulle__transfer_costs {
     double message[TULLE_DISTANCE_COUNT]; /* bytes */
     double range[TULLE_DISTANCE_COUNT];   /* bytes, per additional range of a message */
     double byte[TULLE_DISTANCE_COUNT];    /* seconds */
@@ -26,20 +26,20 @@ typedef struct tulle__prices {
     double addition;                      /* seconds per byte added to memory */
     int node_pes;                         /* consecutive ranks share a node */
     int in_place;                         /* PEs of a node read each other's tiles in place */
-} tulle__prices;
+} tulle__transfer_costs;
 
-static inline double tulle__price_message(const tulle_tier *tier)
+static inline double tulle__message_cost(const tulle_tier *tier)
 {
     return tier->latency * tier->bandwidth;
 }
 
-static inline double tulle__price_range(const tulle_tier *tier)
+static inline double tulle__range_cost(const tulle_tier *tier)
 {
     return (tier->range > 0 ? tier->range : tier->latency / TULLE__RANGES_IN_LATENCY) * tier->bandwidth;
 }
 
 /* The fraction of a machine that a PE of `threads` threads has. */
-static inline double tulle__share_of(const tulle_machine *machine, int threads)
+static inline double tulle__machine_fraction(const tulle_machine *machine, int threads)
 {
     return threads < machine->threads ? (double)threads / machine->threads : 1;
 }
@@ -52,37 +52,37 @@ static inline tulle_tier tulle__tier_of(const tulle_machine *machine, tulle_dist
 {
     if (machine->tier[distance].bandwidth > 0) return machine->tier[distance];
     if (distance != TULLE_SAME_NODE) return tulle__tier_of(machine, TULLE_SAME_NODE, threads);
-    return (tulle_tier){.latency = 1e-6, .bandwidth = tulle__share_of(machine, threads) * machine->stream / 2};
+    return (tulle_tier){.latency = 1e-6, .bandwidth = tulle__machine_fraction(machine, threads) * machine->stream / 2};
 }
 
 /* For PEs of `threads` threads; the caller sets record. */
-static inline tulle__prices tulle__prices_of(const tulle_machine *machine, int threads)
+static inline tulle__transfer_costs tulle__transfer_costs_of(const tulle_machine *machine, int threads)
 {
-    double share = tulle__share_of(machine, threads);
-    tulle__prices prices = {.node_pes = machine->node_pes,
+    double share = tulle__machine_fraction(machine, threads);
+    tulle__transfer_costs costs = {.node_pes = machine->node_pes,
         .in_place = machine->in_place,
         .multiplication = 8 / (machine->cache * share),
         .addition = 3 / (machine->stream * share)};
     for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
         tulle_tier tier = tulle__tier_of(machine, (tulle_distance)d, threads);
-        prices.message[d] = tulle__price_message(&tier);
-        prices.range[d] = tulle__price_range(&tier);
-        prices.byte[d] = 1 / tier.bandwidth;
+        costs.message[d] = tulle__message_cost(&tier);
+        costs.range[d] = tulle__range_cost(&tier);
+        costs.byte[d] = 1 / tier.bandwidth;
     }
-    return prices;
+    return costs;
 }
 
-static inline tulle_distance tulle__price_distance(const tulle__prices *prices, int a, int b)
+static inline tulle_distance tulle__pe_distance(const tulle__transfer_costs *costs, int a, int b)
 {
-    return a / prices->node_pes == b / prices->node_pes ? TULLE_SAME_NODE : TULLE_OTHER_NODE;
+    return a / costs->node_pes == b / costs->node_pes ? TULLE_SAME_NODE : TULLE_OTHER_NODE;
 }
 
 /* The cost between two PEs of bytes in `ranges` ranges of `messages` dependent messages. */
-static inline double tulle__price(
-    const tulle__prices *prices, int a, int b, double bytes, double ranges, double messages)
+static inline double tulle__transfer_cost(
+    const tulle__transfer_costs *costs, int a, int b, double bytes, double ranges, double messages)
 {
-    tulle_distance distance = tulle__price_distance(prices, a, b);
-    return bytes + messages * prices->message[distance] + ranges * prices->range[distance];
+    tulle_distance distance = tulle__pe_distance(costs, a, b);
+    return bytes + messages * costs->message[distance] + ranges * costs->range[distance];
 }
 
 #endif
