@@ -101,7 +101,7 @@ typedef struct tulle_model_options {
 typedef struct tulle_prediction {
     tulle_product_alg alg;
     bool suits;                  /* false: the algorithm cannot work with these layouts; all else is 0 then */
-    int group;                   /* most k that a PE multiplies at once */
+    int batch;                   /* most k that a PE multiplies at once */
     double seconds;              /* of an execution, the slowest PE */
     tulle_imbalance compute;     /* the same phases as in a report */
     tulle_imbalance communicate; /* what is not hidden behind kernels */

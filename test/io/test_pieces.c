@@ -314,7 +314,7 @@ static void run_pes(int npes)
     run_optional(team, "HDF5: yes", "a.bsp.h5", "no HDF5");
     run_optional(team, "zlib: yes", "a.npz", "no zlib");
     refused(team, "a.npy", "can be written to a .mtx, .mtx.gz, .npz or .bsp.h5 file");
-    refused(team, "a.csv", "no ending that is known");
+    refused(team, "a.csv", "unknown ending");
     refuse_device(team, "pipe.mtx", "is no regular file");
     refuse_device(team, "pipe.mtx.gz", built_with("zlib: yes") ? "is no regular file" : "no zlib");
     refuse_device(team, "pipe.bsp.h5", built_with("HDF5: yes") ? "is no regular file" : "no HDF5");

@@ -33,14 +33,14 @@ for name in x.mat x.csv x.mtx.bz2 x x.gz x.npyz .; do
     refused 2 'unknown ending; a sparse matrix can be written to a .mtx, .mtx.gz, .npz or .bsp.h5' "./$name/x" convert a.mtx "$name"
 done
 refused 2 'unknown ending; a dense matrix can be written to a .mtx, .mtx.gz, .npy or .bsp.h5' x.csv spmm a.mtx --cols 2 -o x.csv
-refused 2 'no ending that is known' x.csv trisolve s.mtx --from tril -o x.csv
-refused 2 'no ending that is known' x.csv solve s.mtx -o x.csv
-refused 2 'no ending that is known' x.csv gen rmat:scale=4 -o x.csv
+refused 2 'unknown ending' x.csv trisolve s.mtx --from tril -o x.csv
+refused 2 'unknown ending' x.csv solve s.mtx -o x.csv
+refused 2 'unknown ending' x.csv gen rmat:scale=4 -o x.csv
 refused 2 'generator' er:n=3 convert a.mtx er:n=3
-refused 2 'a sparse matrix goes into' x.npy spgemm s.mtx -o x.npy
-refused 2 'a dense matrix goes into' x.npz spmm s.mtx -o x.npz
+refused 2 'a sparse matrix can be written to' x.npy spgemm s.mtx -o x.npy
+refused 2 'a dense matrix can be written to' x.npz spmm s.mtx -o x.npz
 # before any work: a matrix that would take minutes
-briefly refused 2 'no ending that is known' x.csv spgemm rmat:scale=24,edgefactor=16 -o x.csv
+briefly refused 2 'unknown ending' x.csv spgemm rmat:scale=24,edgefactor=16 -o x.csv
 briefly refused 2 'No such file' no/x.mtx spgemm rmat:scale=24,edgefactor=16 -o no/x.mtx
 cp a.mtx A.MTX
 expect 0 '3 x 4' stat A.MTX
@@ -198,7 +198,7 @@ if [ "$has_zlib" = 1 ]; then
 fi
 "$tulle" convert s.mtx - -q --type f32 | head -1 | grep -q symmetric
 report $? "in f32"
-expect 2 'is not symmetric, bit by bit' convert "$data/cage5.mtx.gz" x.mtx --format symmetric
+expect 2 'is not symmetric bit by bit' convert "$data/cage5.mtx.gz" x.mtx --format symmetric
 expect 2 'must be square' convert a.mtx x.mtx --format skew-symmetric
 expect 2 'is not skew-symmetric' convert s.mtx x.mtx --format skew-symmetric --pes 2
 "$tulle" convert g.mtx b.mtx -q && [ "$(head -1 b.mtx)" = '%%MatrixMarket matrix coordinate real general' ]

@@ -75,7 +75,7 @@ printf '%%%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1.0\n1 2 1
 expect 2 'both (' spgemm "$work/both.mtx" --pes 2
 printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1.0\n1 1 2.0\n3 3 1\n' >"$work/twice.mtx"
 expect 2 'twice.mtx:4:' spgemm "$work/twice.mtx" --duplicates error
-expect 0 'falls on one before' stat "$work/twice.mtx"
+expect 0 'repeats an earlier one' stat "$work/twice.mtx"
 expect 0 '2 entries' stat "$work/twice.mtx" --quiet
 
 # level sets of the strict lower part with a unit diagonal: lower 2, 3; 3, 2; 4, 2 and an upper entry; an empty row
@@ -266,8 +266,8 @@ if "$tulle" info | grep -q 'HDF5: yes'; then
     report $? "half of a matrix in blocks, and back"
     "$tulle" convert "$data/bcsstk16.mtx.gz" "$work/single.bsp.h5" -q --format auto:values=f32 --pes 3
     expect 0 'half, f32.*"passed":true' stream "$work/single.bsp.h5" --source file --check --json
-    expect 2 'whole blocks of 7' convert "$data/bcsstk16.mtx.gz" "$work/no.bsp.h5" --format bsr:b=7
-    expect 2 'is one of Binsparse files' convert "$data/bcsstk16.mtx.gz" "$work/no.mtx" --format bsr
+    expect 2 'not a multiple of the block size 7' convert "$data/bcsstk16.mtx.gz" "$work/no.bsp.h5" --format bsr:b=7
+    expect 2 'needs a Binsparse file' convert "$data/bcsstk16.mtx.gz" "$work/no.mtx" --format bsr
 fi
 "$tulle" stream fem:nodes=8 --device limit:link=2G+cpu --slabs 4 --trace "$work/stream.json" --pes 1 >/dev/null 2>&1 &&
     grep -q 'PE 0 uploads' "$work/stream.json" && grep -q '"multiply"' "$work/stream.json"

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which part of the rows of B each tile of A names: what a transfer that knows the sparsity moves (product/need.h). */
+/*
+ * The fraction of the rows of B that each tile of A requires: what a transfer of row subsets moves
+ * (product/need.h).
+ */
 #include "algo/model/operation_counts.h"
 #include "base/error.h"
 
 enum { CELLS = 1 << 18 };
 
 /*
- * Distinct columns of the entries that are here, by tiles of l. A column is counted again if the rows of a tile of l
- * are spread over several tiles of A.
+ * Counts the distinct columns of local entries for each tile of l. A column counts again if several
+ * tiles of A share the rows of a tile of l.
  */
 static tulle_status count_here(const tulle_mat *A, const tulle_layout *l, double *named)
 {
     tulle_status status;
-    int32_t *last = NULL; /* 1 + the tile row that named the column last */
+    int32_t *last = NULL; /* 1 + the last tile row that has the column */
     TULLE_TRY(tulle__alloc_zero((size_t)A->layout->n, sizeof *last, "census", &last));
     for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) {
         tulle_tile tile;
@@ -35,7 +38,7 @@ out:
     return status;
 }
 
-/* Of all PEs, as shares. */
+/* Sums over all PEs, as fractions. */
 static tulle_status count_all(const tulle_mat *A, const tulle_layout *l, double *named)
 {
     tulle_status status;

@@ -107,7 +107,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
     else
         TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
     choice->alg = p.alg;
-    choice->group = p.group;
+    choice->group = p.batch;
     choice->seconds = p.seconds;
 out:
     tulle__free(named);
