@@ -111,7 +111,7 @@ static tulle_status read_bytes(
 /* Subtracts the shift from columns and checks their range. */
 static tulle_status take_columns(const struct rows_file *f, const tulle__rows_read *read, char *data, int64_t count)
 {
-    uint32_t *column = (uint32_t *)(void *)data, largest = 0, shift = (uint32_t)read->shift;
+    uint32_t *column = (uint32_t *)(void *)data, largest = 0, shift = (uint32_t)read->first_col;
     for (int64_t i = 0; i < count; i++) {
         column[i] -= shift; /* too small ones wrap around to large ones */
         largest = column[i] > largest ? column[i] : largest;
@@ -119,7 +119,7 @@ static tulle_status take_columns(const struct rows_file *f, const tulle__rows_re
     if (!count || (int64_t)largest < read->limit) return TULLE_OK;
     return tulle__fail(TULLE_ERR_FORMAT,
         "%s: a column index is %" PRIu32 ", but those of these rows are from %" PRId64 " to %" PRId64, f->path,
-        largest + shift, read->shift, read->shift + read->limit - 1);
+        largest + shift, read->first_col, read->first_col + read->limit - 1);
 }
 
 static tulle_status read_part(struct rows_file *f, const tulle__rows_read *read, int64_t part, int64_t *bytes)

@@ -19,9 +19,9 @@
  * limit - 1.
  */
 typedef struct tulle__rows_read {
-    int64_t first, count, shift, limit;
+    int64_t first, count, first_col, limit;
     char *room;               /* aligned to 4096 bytes, as long as the operation `room` says */
-    size_t colind_at, val_at; /* out, offsets in the room: columns - shift as int32_t; values */
+    size_t colind_at, val_at; /* out, offsets in the room: columns - first_col as int32_t; values */
     int64_t bytes;            /* out: bytes read from storage */
     /* private to the reader: parts not yet claimed, parts not yet read, and the first failure */
     int64_t next, parts, left;

@@ -27,7 +27,7 @@ static void start(tulle__producer *base, int slot, const tulle__stream_slab *sla
     int64_t b = s->format.block;
     *read = (tulle__rows_read){.first = slab->entry, .count = slab->entries, .limit = s->n / b, .room = to};
     if (s->format.symmetric) {
-        read->shift = s->first_row / b;
+        read->first_col = s->first_row / b;
         read->limit = s->lines + s->spill / b;
     }
     s->rows->ops->start(s->rows, read);
