@@ -120,7 +120,7 @@ tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, t
 }
 
 tulle_status grid_census(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_layout *const l[3],
-    tulle_counting counting, int in_place, tulle_counts **census)
+    tulle_counting counting, int in_place, tulle_counts **counts)
 {
     tulle_counts_spec spec = {.a = l[0],
         .b = l[1],
@@ -129,7 +129,7 @@ tulle_status grid_census(const struct grid *grid, tulle_mat *A, tulle_mat *B, tu
         .type = grid->type,
         .counting = counting,
         .in_place = in_place};
-    return tulle_counts_new(A, B, &spec, census);
+    return tulle_counts_new(A, B, &spec, counts);
 }
 
 /* Seconds of the best, or of the algorithm, on the grid as it is; *seconds stays 0 if it does not suit. */
@@ -138,18 +138,18 @@ static tulle_status try_grid(const struct grid *grid, tulle_mat *A, tulle_mat *B
 {
     tulle_comm *comm = tulle_mat_comm(A);
     tulle_layout *l[3];
-    tulle_counts *census = NULL;
+    tulle_counts *counts = NULL;
     tulle_prediction p = {.suits = 0};
     tulle_status status = tulle_comm_agree(comm, grid_layouts(grid, tulle_mat_rows(A), tulle_mat_cols(A), n, l));
-    if (status == TULLE_OK) status = grid_census(grid, A, B, l, TULLE_COUNT_FLOPS, 0, &census);
+    if (status == TULLE_OK) status = grid_census(grid, A, B, l, TULLE_COUNT_FLOPS, 0, &counts);
     if (status == TULLE_OK) {
         if (tulle_comm_rank(comm) == 0)
-            status = alg == TULLE_PRODUCT_AUTO ? tulle_predict_best(census, machine, model, &p)
-                                               : tulle_predict(census, machine, model, alg, &p);
+            status = alg == TULLE_PRODUCT_AUTO ? tulle_predict_best(counts, machine, model, &p)
+                                               : tulle_predict(counts, machine, model, alg, &p);
         status = tulle_comm_agree(comm, status);
     }
     *seconds = p.suits ? p.seconds : 0;
-    tulle_counts_free(census);
+    tulle_counts_free(counts);
     for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
     return status;
 }

@@ -38,7 +38,7 @@ tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, t
 
 /* Collective: what the model counts of the product on this grid. */
 tulle_status grid_census(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_layout *const layout[3],
-    tulle_counting counting, int in_place, tulle_counts **census);
+    tulle_counting counting, int in_place, tulle_counts **counts);
 
 /*
  * Collective: sets rows and cols to those that are best for the algorithm (AUTO: for the best of each grid). machine is

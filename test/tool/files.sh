@@ -128,7 +128,7 @@ refused 2 'csv or .json' ./- solve s.mtx --history -
 phases="spgemm rmat:scale=12,values=integer --pes 2 --memory 50M"
 # shellcheck disable=SC2086
 "$tulle" $phases -o - -q >b.mtx 2>out
-[ $? = 2 ] && grep -q 'standard output: is no regular file.*write to a file' out && [ ! -s b.mtx ]
+[ $? = 2 ] && grep -q 'standard output: is not a regular file.*write to a file' out && [ ! -s b.mtx ]
 report $? "phases do not go to standard output: $(head -c 80 out)"
 
 # ---- .npz ----

@@ -120,7 +120,7 @@ static tulle_status time_alg(
     int warm = s->reps > 1;
     o.alg = s->asked.alg[a];
     o.machine = &x->machine;
-    o.census = x->census;
+    o.counts = x->counts;
     o.lookahead = lookahead_option(s->asked.options);
     o.no_offset = options_flag(s->asked.options, "no-offset");
     o.transfers = s->asked.transfers;
@@ -206,7 +206,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK && x.B != x.A) tulle_mat_free(x.B);
     if (status == TULLE_OK) tulle_mat_free(x.A);
     tulle_layout_free(x.C);
-    tulle_counts_free(x.census);
+    tulle_counts_free(x.counts);
     return status;
 }
 

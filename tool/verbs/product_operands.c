@@ -60,7 +60,7 @@ static tulle_status unless_short(tulle_status status)
 static int worth_counting(const struct product *p, const tulle_mat *B, tulle_layout *const l[3])
 {
     int asked = p->grid.choose || (p->nalgs == 1 && p->alg[0] == TULLE_PRODUCT_AUTO);
-    if (grid_is_mixed(&p->grid)) return 0; /* a census is of layouts that match */
+    if (grid_is_mixed(&p->grid)) return 0; /* a counts is of layouts that match */
     if (p->sizes_only && !asked) return 0; /* so many PEs and so large a B that it would take longer than all else */
     double units = (double)tulle_layout_tile_rows(l[0]) * tulle_layout_tile_cols(l[0]) * tulle_layout_tile_cols(l[1]);
     return units <= 1 << 20 && (double)tulle_mat_bytes(B) <= (asked ? 2e9 : 64e6);
@@ -82,7 +82,7 @@ static tulle_status plan_layouts(
     if (status == TULLE_OK)
         status = tulle_comm_agree(comm, grid_layouts(&x->grid, tulle_mat_rows(A), x->k, tulle_mat_cols(B), l));
     if (status == TULLE_OK && sparse && worth_counting(p, B, l))
-        status = unless_short(grid_census(&x->grid, A, sparse, l, TULLE_COUNT_FLOPS, 0, &x->census));
+        status = unless_short(grid_census(&x->grid, A, sparse, l, TULLE_COUNT_FLOPS, 0, &x->counts));
     grid_fini(&x->grid);
     return status;
 }

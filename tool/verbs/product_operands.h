@@ -22,7 +22,7 @@ struct product {
 struct operands {
     tulle_mat *A, *B; /* B is A if a sparse square A stands alone */
     tulle_layout *C;
-    tulle_counts *census;
+    tulle_counts *counts;
     tulle_gidx k;
     struct grid grid;
     tulle_machine machine; /* PE 0's; of this one with the network as the team sees it */

@@ -24,21 +24,21 @@ struct forecast {
     char warnings[TULLE_WARNINGS_MAX];
 };
 
-static tulle_status predict_all(struct forecast *f, const tulle_counts *census)
+static tulle_status predict_all(struct forecast *f, const tulle_counts *counts)
 {
     size_t pes = (size_t)f->grid.pes;
-    f->known.report.flops = (int64_t)(tulle_counts_flops(census) + 0.5);
-    f->known.nnz_c = (int64_t)(tulle_counts_entries(census) + 0.5);
+    f->known.report.flops = (int64_t)(tulle_counts_flops(counts) + 0.5);
+    f->known.nnz_c = (int64_t)(tulle_counts_entries(counts) + 0.5);
     f->loads = calloc(2 * pes * TULLE_PRODUCT_ALG_COUNT, sizeof *f->loads);
     if (!f->loads) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for the loads of %zu PEs", pes);
     for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
         double *loads = f->loads + 2 * pes * (size_t)a;
-        tulle_status status = tulle_predict(census, &f->machine, &f->model, (tulle_product_alg)a, &f->prediction[a]);
+        tulle_status status = tulle_predict(counts, &f->machine, &f->model, (tulle_product_alg)a, &f->prediction[a]);
         if (status == TULLE_OK && f->prediction[a].suits)
-            status = tulle_predict_loads(census, &f->machine, &f->model, (tulle_product_alg)a, loads, loads + pes);
+            status = tulle_predict_loads(counts, &f->machine, &f->model, (tulle_product_alg)a, loads, loads + pes);
         if (status != TULLE_OK) return status;
     }
-    return tulle_predict_best(census, &f->machine, &f->model, &f->prediction[TULLE_PRODUCT_AUTO]);
+    return tulle_predict_best(counts, &f->machine, &f->model, &f->prediction[TULLE_PRODUCT_AUTO]);
 }
 
 /* On one PE, which reads the matrices and counts. */
@@ -48,7 +48,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     const struct options *o = f->options;
     tulle_mat *A = NULL, *B = NULL, *other = NULL;
     tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_counts *census = NULL;
+    tulle_counts *counts = NULL;
     tulle_status status = tulle_mat_load(comm, o->operand[0], NULL, TULLE_CSR, &f->reading, f->warnings, &A);
     if (status == TULLE_OK && o->noperands == 2)
         status = tulle_mat_load(comm, o->operand[1], NULL, TULLE_CSR, &f->reading, NULL, &other);
@@ -71,9 +71,9 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK && f->grid.choose)
         status = grid_choose(&f->grid, A, B, r->n, TULLE_PRODUCT_AUTO, &f->machine, &f->model);
     if (status == TULLE_OK) status = grid_layouts(&f->grid, r->m, r->k, r->n, l);
-    if (status == TULLE_OK) status = grid_census(&f->grid, A, B, l, counting, near && f->machine.in_place, &census);
-    if (status == TULLE_OK) status = predict_all(f, census);
-    tulle_counts_free(census);
+    if (status == TULLE_OK) status = grid_census(&f->grid, A, B, l, counting, near && f->machine.in_place, &counts);
+    if (status == TULLE_OK) status = predict_all(f, counts);
+    tulle_counts_free(counts);
     grid_fini(&f->grid);
     for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
     return status; /* the matrices go with the team */

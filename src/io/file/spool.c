@@ -49,7 +49,7 @@ tulle_status tulle__spool_open(const char *path, int64_t rows, int64_t cols, tul
     status = tulle__alloc(OUT, 1, "pieces of a file", &made->out);
     if (status == TULLE_OK) status = tulle__output_open(path, 0, &made->file);
     if (status == TULLE_OK && !tulle__output_can_overwrite(made->file))
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: is no regular file", path);
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: is not a regular file", path);
     if (status == TULLE_OK)
         *spool = made;
     else

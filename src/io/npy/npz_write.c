@@ -127,7 +127,7 @@ tulle_status tulle__npz_writer_open(
     TULLE_TRY(tulle__output_open(path, 0, &w->output));
     if (!tulle__output_can_overwrite(w->output))
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "%s: is no regular file, but a .npz file is not written from its start to its end", path));
+            "%s: is not a regular file, but a .npz file is not written from its start to its end", path));
     TULLE_TRY(put_bytes(w, FORMAT, "csr", 3));
     TULLE_TRY(put_bytes(w, SHAPE, shape, sizeof shape));
     *writer = w;

@@ -68,7 +68,7 @@ static tulle__transfer_costs prices_of(const tulle_product *plan)
 /* A census is of layouts that match: not of parts. */
 static const tulle_counts *census_given(const tulle_product *plan)
 {
-    return tulle__slices_any(&plan->slices) ? NULL : plan->options.census;
+    return tulle__slices_any(&plan->slices) ? NULL : plan->options.counts;
 }
 
 /* named: of a census that is made here, which takes it over. */
@@ -94,7 +94,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
     if (census && (census->operands.M != o->M || census->operands.K != o->K || census->operands.N != o->N ||
                       census->pes != plan->comm->size))
         return tulle__fail(TULLE_ERR_ARG,
-            "the census is of %d x %d x %d tiles on %d PEs, the product of %d x %d x %d on %d", census->operands.M,
+            "the counts are of %d x %d x %d tiles on %d PEs, the product of %d x %d x %d on %d", census->operands.M,
             census->operands.K, census->operands.N, census->pes, o->M, o->K, o->N, plan->comm->size);
     if (!census) {
         TULLE_TRY(tulle__counts_of(o, plan->comm->size, &own));
