@@ -92,6 +92,6 @@ tulle_status needs_check(struct needs *n, const char *verb)
     /* of what is free, without a limit to hold, only what surely does not fit is refused: bounds are above what is
      * taken */
     tulle_budget_add(&n->budget, "work", asked > 0 ? n->stages : SURELY * n->stages);
-    snprintf(who, sizeof who, "%s %.200s", verb, n->options->operand[0]);
+    snprintf(who, sizeof who, "%s %.200s", verb, n->options->noperands ? n->options->operand[0] : "of random matrices");
     return tulle_budget_check(&n->budget, memory, who);
 }

@@ -7,6 +7,12 @@
 
 #include "plural.h"
 
+const char *product_word(enum product_kind kind)
+{
+    static const char *const words[] = {"spmm", "spgemm", "gemm"};
+    return words[kind];
+}
+
 int median_run(const double *values, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -66,7 +72,7 @@ void json_roof(const struct roof *roof, FILE *file)
 }
 
 struct roof roof_of(
-    const tulle_machine *machine, int sparse, int threads, int pes, tulle_type type, const struct result *r)
+    const tulle_machine *machine, enum product_kind kind, int threads, int pes, tulle_type type, const struct result *r)
 {
     double share = threads < machine->threads ? (double)threads / machine->threads : 1;
     int far = machine->node_pes && pes > machine->node_pes;
@@ -74,15 +80,19 @@ struct roof roof_of(
         .stream = share * machine->stream,
         .network = machine->tier[far ? TULLE_OTHER_NODE : TULLE_SAME_NODE].bandwidth};
     double flops = (double)r->report.flops, entries = (double)r->nnz_c, p = pes;
-    roof.local = sparse ? tulle_roofline_spgemm(machine, threads, type, entries > 0 ? flops / 2 / entries : 1)
-                        : tulle_roofline_spmm(machine, threads, type, (double)r->m / p, (double)r->k,
-                              (double)r->nnz_a / p, (double)r->n);
+    if (kind == GEMM)
+        roof.local = tulle_roofline_gemm(machine, threads, type, (double)r->m / p, (double)r->k, (double)r->n);
+    else
+        roof.local = kind == SPGEMM
+                         ? tulle_roofline_spgemm(machine, threads, type, entries > 0 ? flops / 2 / entries : 1)
+                         : tulle_roofline_spmm(machine, threads, type, (double)r->m / p, (double)r->k,
+                               (double)r->nnz_a / p, (double)r->n);
     return roof;
 }
 
 void result_json(const struct result *r, FILE *file)
 {
-    fprintf(file, "{\"op\":\"%s\",\"alg\":\"%s\",\"operand\":", r->op, r->alg);
+    fprintf(file, "{\"op\":\"%s\",\"alg\":\"%s\",\"operand\":", product_word(r->kind), r->alg);
     json_text(r->operand, file);
     fprintf(file, ",\"comm\":");
     json_text(r->comm, file);
@@ -148,7 +158,7 @@ void result_head(const struct result *r, FILE *file)
 {
     fprintf(file,
         "%s %s: %" PRId64 " x %" PRId64 " (%" PRId64 " %s) times %" PRId64 " x %" PRId64 ", %s, %d %s of %d %s, %s\n",
-        r->op, r->operand, r->m, r->k, r->nnz_a, plural(r->nnz_a, "entry", "entries"), r->k, r->n,
+        product_word(r->kind), r->operand, r->m, r->k, r->nnz_a, plural(r->nnz_a, "entry", "entries"), r->k, r->n,
         tulle_type_name(r->type), r->pes, plural(r->pes, "PE", "PEs"), r->threads,
         plural(r->threads, "thread", "threads"), r->comm);
     fprintf(file, "%-14s %10s %10s %10s %8s %7s | %9s %9s %9s %9s | %6s %9s  %s\n", "algorithm", "seconds", "reused",
@@ -182,8 +192,11 @@ void result_line(const struct result *r, FILE *file)
 static void show_bound(const struct result *r, FILE *file)
 {
     const char *what = r->bound.seconds <= r->bound.flops ? "arithmetic" : "memory";
-    fprintf(file, "; bound %.3g s (%s;\nB's rows out of the second-level cache: %.3g s)", r->bound.seconds, what,
-        r->bound.cache);
+    if (r->kind == GEMM)
+        fprintf(file, "; bound %.3g s (%s)", r->bound.seconds, what);
+    else
+        fprintf(file, "; bound %.3g s (%s;\nB's rows out of the second-level cache: %.3g s)", r->bound.seconds, what,
+            r->bound.cache);
 }
 
 void result_foot(const struct result *r, FILE *file)

@@ -9,6 +9,11 @@
 
 enum { REPS_MAX = 1000 };
 
+/* By the kinds of A, and of B and C: sparse dense, sparse sparse, dense dense. */
+enum product_kind { SPMM, SPGEMM, GEMM };
+/* "spmm", ... */
+const char *product_word(enum product_kind kind);
+
 /* Of one PE: what a roofline plot is made of (paper rdma-spmm-spgemm, Figure 2). */
 struct roof {
     double peak, stream, network; /* flops a second; bytes a second from memory, over the network (0: not known) */
@@ -16,7 +21,7 @@ struct roof {
 };
 
 struct result {
-    const char *op;
+    enum product_kind kind;
     char alg[32], comm[256], operand[256];
     int pes, threads;
     int simulated; /* times are virtual, and there is no bound */
@@ -43,8 +48,8 @@ int median_run(const double *values, int n);
 double median(const double *values, int n);
 
 /* The roofs of this product on a machine: what of the result must be known are the sizes, entries and flops. */
-struct roof roof_of(
-    const tulle_machine *machine, int sparse, int threads, int pes, tulle_type type, const struct result *r);
+struct roof roof_of(const tulle_machine *machine, enum product_kind kind, int threads, int pes, tulle_type type,
+    const struct result *r);
 
 /* Text as JSON has it; the members of a roof. */
 void json_text(const char *text, FILE *file);

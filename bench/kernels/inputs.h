@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 typedef struct bench_matrix {
     int64_t n, nnz; /* square */

@@ -8,7 +8,7 @@
  *
  * Seconds of one PE:
  *    kernel     flops / min(peak, intensity x bandwidth, measured rate): tulle_roofline_spmm,
- *               tulle_roofline_spgemm
+ *               tulle_roofline_spgemm, tulle_roofline_gemm
  *    transfer   latency + bytes / bandwidth of the tier between the two PEs
  *    asynchronous algorithms   max(transfers of all tiles, all kernels) + accumulation; under stealing,
  *               tile products go to idle PEs, one after the other
@@ -51,6 +51,13 @@ TULLE_API tulle_roofline tulle_roofline_spmm(
  * multiplications a byte, b = w + 4 bytes an entry; 2 flops each.
  */
 TULLE_API tulle_roofline tulle_roofline_spgemm(const tulle_machine *machine, int threads, tulle_type type, double cf);
+
+/*
+ * Not collective. The local roofline of a dense product, m x k times k x n, values of w bytes:
+ * 2 m k n flops by w (m k + k n + m n) bytes.
+ */
+TULLE_API tulle_roofline tulle_roofline_gemm(
+    const tulle_machine *machine, int threads, tulle_type type, double m, double k, double n);
 
 /*
  * Not collective. The roofline of a PE that moves `bytes` for `flops`: the smaller of `local` and

@@ -3,7 +3,7 @@
 #include <tulle/version.h>
 
 #include "comm/registry.h"
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 const char *tulle_version(void)
 {

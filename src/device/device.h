@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The seam between Tulle and what streams a matrix through a memory of limited size: what a device (cpu, cuda, ...) and
- * a wrapper of devices (limit, ...) implement. (Kernels on host memory, which need no copies, are device/kernel.h.)
+ * a wrapper of devices (limit, ...) implement. (Kernels on host memory, which need no copies, are kernel/kernel.h.)
  *
  * A device belongs to the PE that opened it and has one memory of `capacity` bytes. What lies there is in buffers,
  * counted against the capacity; a place is (buffer, offset in bytes). Queues order what is started in them: copies in
@@ -57,7 +57,7 @@ typedef struct tulle__device_place {
 } tulle__device_place;
 
 /*
- * A slab: block rows first .. first + m - 1 of a sparse matrix, as tulle__bsr (device/kernel.h) has it: blocks of
+ * A slab: block rows first .. first + m - 1 of a sparse matrix, as tulle__bsr (kernel/kernel.h) has it: blocks of
  * `block` x `block` values, row-major inside; block = 1 is CSR. Row pointers begin at 0; columns are those of X,
  * ascending in each row. Each array is at an offset that is a multiple of 256, unless the host reaches its buffer.
  */

@@ -3,7 +3,7 @@
 #ifndef TULLE_DEVICE_VALUES_H
 #define TULLE_DEVICE_VALUES_H
 
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 tulle_status tulle__values_scale(
     tulle__pool *pool, tulle_type type, int64_t lines, int64_t width, int64_t ld, double beta, void *val);

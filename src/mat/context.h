@@ -7,7 +7,7 @@
 #define TULLE_MAT_CONTEXT_H
 
 #include "comm/comm.h"
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 typedef struct tulle__context {
     tulle__owned owned;

@@ -9,20 +9,6 @@
 #include "base/random.h"
 #include "mat/context.h"
 
-static uint64_t round64(uint64_t bytes)
-{
-    return (bytes + 63) / 64 * 64;
-}
-
-tulle__csr_offsets tulle__csr_offsets_of(int64_t m, int64_t nnz, tulle_type type)
-{
-    tulle__csr_offsets o;
-    o.colind = round64(((uint64_t)m + 1) * sizeof(int64_t));
-    o.val = o.colind + round64((uint64_t)nnz * sizeof(tulle_lidx));
-    o.length = o.val + (uint64_t)nnz * tulle_type_size(type);
-    return o;
-}
-
 tulle_gidx tulle_mat_rows(const tulle_mat *A)
 {
     if (TULLE__NULL(A)) return 0;
@@ -123,20 +109,12 @@ tulle_own_tile tulle__own_tile_view(const tulle_mat *A, int i, int j, const tull
         .m = tulle__tile_rows(A, i),
         .n = tulle__tile_cols(A, j),
         .nnz = record->nnz};
-    if (A->kind == TULLE_DENSE) {
-        tile.ld = A->order == TULLE_ROW_MAJOR ? tile.n : tile.m;
-        tile.val = block;
-        return tile;
-    }
     if (A->borrowed) { /* the caller owns them and may change them */
         tile.rowptr = (int64_t *)(uintptr_t)A->borrowed->rowptr;
         tile.colind = (tulle_lidx *)(uintptr_t)A->borrowed->colind;
         tile.val = (void *)(uintptr_t)A->borrowed->val;
-    } else if (block) {
-        tulle__csr_offsets o = tulle__csr_offsets_of(tile.m, tile.nnz, A->type);
-        tile.rowptr = block;
-        tile.colind = (tulle_lidx *)(void *)((char *)block + o.colind);
-        tile.val = (char *)block + o.val;
+    } else {
+        A->format->view(block, &tile);
     }
     return tile;
 }
@@ -172,15 +150,6 @@ tulle_tile tulle__tile_in_place(const tulle_mat *A, int i, int j)
 {
     tulle_own_tile tile = own_tile(A, i, j);
     return tulle__tile_of(&tile);
-}
-
-tulle__csr tulle__tile_csr(const tulle_tile *tile)
-{
-    return (tulle__csr){.m = tile->rowptr ? tile->m : 0,
-        .n = tile->n,
-        .rowptr = tile->rowptr,
-        .colind = tile->colind,
-        .val = tile->val};
 }
 
 static void give_record(const tulle_mat *A, tulle__tile_record *record)
@@ -286,14 +255,9 @@ static tulle_status place_block(
 
 tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile)
 {
-    size_t bytes = A->kind == TULLE_CSR ? tulle__csr_offsets_of(tulle__tile_rows(A, i), nnz, A->type).length
-                                        : (size_t)nnz * tulle_type_size(A->type);
+    const tulle__shape shape = tulle__tile_shape(A, i, j, nnz);
+    size_t bytes = A->format->bytes(&shape);
     return place_block(A, i, j, nnz, bytes, bytes, tile);
-}
-
-tulle__csr_result tulle__tile_csr_result(const tulle_own_tile *tile, int64_t nnz)
-{
-    return (tulle__csr_result){.nnz = nnz, .rowptr = tile->rowptr, .colind = tile->colind, .val = tile->val};
 }
 
 tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result)
@@ -333,7 +297,7 @@ tulle_status tulle__mat_commit(tulle_mat *A, int i, int j)
     return tulle__heap_commit(A->comm->pe->data, place, place->length, "values of a tile");
 }
 
-tulle_status tulle__mat_make(
+tulle_status tulle__mat_make_empty(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **out)
 {
     tulle_status status;
@@ -341,6 +305,7 @@ tulle_status tulle__mat_make(
     TULLE_TRY(tulle__alloc_zero(1, sizeof *A, "matrix", &A));
     A->comm = comm;
     A->kind = kind;
+    A->format = tulle__tile_format_of(kind);
     A->type = type;
     A->order = order;
     TULLE_TRY(tulle_layout_copy(layout, &A->layout));
@@ -353,23 +318,36 @@ tulle_status tulle__mat_make(
                 layout->owner[t], comm->size);
             goto out;
         }
-    for (int i = 0; kind == TULLE_DENSE && i < layout->mt; i++)
-        for (int j = 0; j < layout->nt; j++) {
-            int64_t count;
-            if (__builtin_mul_overflow(tulle__tile_rows(A, i), tulle__tile_cols(A, j), &count)) {
-                status = tulle__fail(TULLE_ERR_OVERFLOW, "a dense tile of %" PRId64 " x %" PRId64,
-                    tulle__tile_rows(A, i), tulle__tile_cols(A, j));
-                goto out;
-            }
-            if (!tulle__tile_is_mine(A, i, j) || !count) continue;
-            tulle_own_tile tile;
-            TULLE_TRY(tulle__mat_place(A, i, j, count, &tile));
-        }
     tulle__pe_own(comm->pe, &A->owned, tulle__mat_free_owned);
     *out = A;
     return TULLE_OK;
 out:
     tulle__mat_drop(A);
+    return status;
+}
+
+tulle_status tulle__mat_place_dense(tulle_mat *A, int i, int j)
+{
+    int64_t count;
+    tulle_own_tile tile;
+    if (__builtin_mul_overflow(tulle__tile_rows(A, i), tulle__tile_cols(A, j), &count))
+        return tulle__fail(TULLE_ERR_OVERFLOW, "a dense tile of %" PRId64 " x %" PRId64, tulle__tile_rows(A, i),
+            tulle__tile_cols(A, j));
+    return count ? tulle__mat_place(A, i, j, count, &tile) : TULLE_OK;
+}
+
+tulle_status tulle__mat_make(
+    tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **out)
+{
+    tulle_mat *A = NULL;
+    tulle_status status = tulle__mat_make_empty(comm, layout, kind, type, order, &A);
+    for (int i = 0; status == TULLE_OK && kind == TULLE_DENSE && i < layout->mt; i++)
+        for (int j = 0; status == TULLE_OK && j < layout->nt; j++)
+            if (tulle__tile_is_mine(A, i, j)) status = tulle__mat_place_dense(A, i, j);
+    if (status == TULLE_OK)
+        *out = A;
+    else
+        tulle__mat_drop(A);
     return status;
 }
 

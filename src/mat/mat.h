@@ -6,8 +6,8 @@
 #include <tulle/mat.h>
 
 #include "comm/comm.h"
-#include "device/kernel.h"
 #include "mat/layout.h"
+#include "tile/tile_csr.h"
 
 /*
  * The directory record of a tile. The tile's arrays lie in one block of the owner's data segment,
@@ -24,6 +24,7 @@ struct tulle_mat {
     tulle_comm *comm;
     tulle_layout *layout;
     tulle_kind kind;
+    const tulle__tile_format *format; /* of that kind */
     tulle_type type;
     tulle_order order;
     int64_t nnz;
@@ -56,14 +57,11 @@ static inline int tulle__tile_is_mine(const tulle_mat *A, int i, int j)
     return tulle__layout_owner(A->layout, i, j) == A->comm->rank;
 }
 
-/*
- * Offsets of the arrays of a CSR tile with m rows and nnz entries within its block, and the block's
- * length.
- */
-typedef struct tulle__csr_offsets {
-    uint64_t colind, val, length; /* row pointers at 0 */
-} tulle__csr_offsets;
-tulle__csr_offsets tulle__csr_offsets_of(int64_t m, int64_t nnz, tulle_type type);
+static inline tulle__shape tulle__tile_shape(const tulle_mat *A, int i, int j, int64_t nnz)
+{
+    return (tulle__shape){
+        .type = A->type, .order = A->order, .m = tulle__tile_rows(A, i), .n = tulle__tile_cols(A, j), .nnz = nnz};
+}
 
 /* The view of tile (i, j) with its block at `block`. */
 tulle_tile tulle__tile_view(const tulle_mat *A, int i, int j, const tulle__tile_record *record, void *block);
@@ -81,9 +79,6 @@ void *tulle__tile_mapped(const tulle_mat *A, int i, int j);
 tulle_tile tulle__tile_in_place(const tulle_mat *A, int i, int j);
 tulle_own_tile tulle__own_tile_in_place(tulle_mat *A, int i, int j);
 
-/* The tile as kernels read it. An empty tile needs no row pointers: its m is 0. */
-tulle__csr tulle__tile_csr(const tulle_tile *tile);
-
 /*
  * Allocates a new block for own tile (i, j), which the caller fills through the view. It takes
  * effect with the next renew.
@@ -91,8 +86,6 @@ tulle__csr tulle__tile_csr(const tulle_tile *tile);
 tulle_status tulle__mat_place(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile);
 /* The same for a sparse tile that a kernel writes. */
 tulle_status tulle__mat_place_csr(tulle_mat *A, int i, int j, int64_t nnz, tulle__csr_result *result);
-/* The writable arrays of an own sparse tile. */
-tulle__csr_result tulle__tile_csr_result(const tulle_own_tile *tile, int64_t nnz);
 
 /*
  * Trims a sparse tile that was placed with spare room to nnz entries, and frees the rest. Moves
@@ -117,9 +110,13 @@ tulle_status tulle__mat_order(const tulle_mat *A);
 /* Drops the tiles placed since the last renew. */
 void tulle__mat_unplace(const tulle_mat *A);
 
-/* Creates the handle, with the blocks of dense tiles. No agreement. */
+/* Creates the handle; make: with the blocks of own dense tiles, make_empty: without. No agreement. */
 tulle_status tulle__mat_make(
     tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
+tulle_status tulle__mat_make_empty(
+    tulle_comm *comm, const tulle_layout *layout, tulle_kind kind, tulle_type type, tulle_order order, tulle_mat **A);
+/* Allocates a block for own dense tile (i, j), to be filled and published. */
+tulle_status tulle__mat_place_dense(tulle_mat *A, int i, int j);
 /* The local part of free; the first for objects that a PE owns. */
 void tulle__mat_free_owned(tulle__owned *object);
 void tulle__mat_drop(tulle_mat *A);

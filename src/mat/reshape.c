@@ -146,9 +146,10 @@ out:
     return status;
 }
 
-static void copy_dense(const tulle_mat *B, int i, int j, const tulle_own_tile *to, const struct overlap *o)
+static void copy_dense(
+    const tulle_mat *B, tulle_gidx above, int i, int j, const tulle_own_tile *to, const struct overlap *o)
 {
-    tulle_gidx row0 = B->layout->row_cut[i], col0 = B->layout->col_cut[j];
+    tulle_gidx row0 = B->layout->row_cut[i] - above, col0 = B->layout->col_cut[j];
     size_t size = tulle_type_size(B->type);
     int by_row = to->order == TULLE_ROW_MAJOR;
     tulle_gidx outer0 = by_row ? o->r0 : o->c0, outer1 = by_row ? o->r1 : o->c1;
@@ -172,7 +173,7 @@ static tulle_status fill_tile(const tulle_mat *A, tulle_mat *B, tulle_gidx above
         const tulle__tile_record *record = known ? &B->directory[t] : &B->replaced[t];
         if (record->place.length && !tulle__is_hollow(B->comm)) {
             tulle_own_tile to = tulle__own_tile_view(B, i, j, record, tulle__mapped(B->comm, &record->place));
-            for (int k = 0; k < count; k++) copy_dense(B, i, j, &to, &overlap[k]);
+            for (int k = 0; k < count; k++) copy_dense(B, above, i, j, &to, &overlap[k]);
         }
     }
     end_overlaps(overlap, count);

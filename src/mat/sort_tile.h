@@ -3,7 +3,7 @@
 #ifndef TULLE_MAT_SORT_TILE_H
 #define TULLE_MAT_SORT_TILE_H
 
-#include "device/pool.h"
+#include "kernel/pool.h"
 #include "mat/mat.h"
 
 typedef enum tulle__mirror { TULLE__MIRROR_NONE, TULLE__MIRROR_SYMMETRIC, TULLE__MIRROR_SKEW } tulle__mirror;

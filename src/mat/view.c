@@ -24,6 +24,7 @@ tulle_status tulle__view_new(const tulle_mat *X, const tulle_layout *layout, tul
     TULLE_TRY(tulle__alloc_zero(1, sizeof *view, "a view of a matrix", &view));
     view->comm = X->comm;
     view->kind = X->kind;
+    view->format = X->format;
     view->type = X->type;
     view->order = X->order;
     view->whole = X;

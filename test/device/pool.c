@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device/pool.h"
+#include "kernel/pool.h"
 
 #include <sched.h>
 #include <stdatomic.h>

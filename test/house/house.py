@@ -15,10 +15,12 @@ import sys
 LAYERS = {
     "base": "",
     "comm": "base",
-    "device": "base",
-    "mat": "base comm device",
-    "io": "base comm device mat",
-    "algo": "base comm device mat",
+    "kernel": "base",
+    "tile": "base kernel",
+    "device": "base kernel tile",
+    "mat": "base comm kernel tile device",
+    "io": "base comm kernel tile device mat",
+    "algo": "base comm kernel tile device mat",
 }
 # The same for the rooms of src/algo/. algo/option_values.h belongs to all of them.
 ROOMS = {

@@ -13,18 +13,19 @@
 enum { ROWS = 40 };
 
 /* Row r has one entry, or `many` if it lies in [from, to). */
-static tulle__csr make(int64_t *rowptr, int from, int to, int many)
+static tulle_tile make(int64_t *rowptr, int from, int to, int many)
 {
     rowptr[0] = 0;
     for (int r = 0; r < ROWS; r++) rowptr[r + 1] = rowptr[r] + (r >= from && r < to ? many : 1);
-    return (tulle__csr){.m = ROWS, .n = ROWS, .rowptr = rowptr};
+    return (tulle_tile){.kind = TULLE_CSR, .m = ROWS, .n = ROWS, .rowptr = rowptr};
 }
 
 int main(void)
 {
     int64_t rowptr[3][ROWS + 1], alone[6];
-    tulle__csr even = make(rowptr[0], 0, 0, 1), top = make(rowptr[1], 0, 8, 50), bottom = make(rowptr[2], 32, ROWS, 50);
-    const tulle__csr with_top[2] = {even, top}, with_bottom[2] = {even, bottom};
+    const tulle_tile even = make(rowptr[0], 0, 0, 1), top = make(rowptr[1], 0, 8, 50),
+                     bottom = make(rowptr[2], 32, ROWS, 50);
+    const tulle_tile with_top[2] = {even, top}, with_bottom[2] = {even, bottom};
     const int k_top[2] = {4, 5}, k_bottom[2] = {4, 0};
     tulle__band_cut cut = {.row = NULL};
     ok(tulle__band_cut_for(&cut, 1, 2, k_top, 5, with_top) == TULLE_OK && cut.row[0] == 0 && cut.row[5] == ROWS,

@@ -20,12 +20,16 @@ struct cases {
     int64_t m, k, n;
     enum shape a_shape, b_shape;
     tulle_type type;
+    int dense_a; /* A dense, and B and C */
     int sparse, tiles_m, tiles_k, tiles_n, layout_kind;
     tulle_order order;
     double alpha, beta;
     tulle_product_options options;
     int twice; /* execute again with new values */
 };
+
+enum { SPMM, SPGEMM, GEMM, FAMILIES };
+static const char *const families[] = {"spmm", "spgemm", "gemm"};
 
 static tulle_status make_layout(int64_t m, int64_t n, int tm, int tn, int kind, int npes, tulle_layout **layout)
 {
@@ -60,7 +64,12 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
         make_layout(a.m, a.n, ta ? c->tiles_k : c->tiles_m, ta ? c->tiles_m : c->tiles_k, c->layout_kind, npes, &la));
     TULLE_TRY(
         make_layout(b.m, b.n, tb ? c->tiles_n : c->tiles_k, tb ? c->tiles_k : c->tiles_n, c->layout_kind, npes, &lb));
-    TULLE_TRY(distribute(comm, &a, la, c->type, &A));
+    if (c->dense_a) {
+        TULLE_TRY(tulle_mat_new_dense(comm, la, c->type, c->order, &A));
+        TULLE_TRY(fill_dense(A, &a));
+    } else {
+        TULLE_TRY(distribute(comm, &a, la, c->type, &A));
+    }
     if (c->sparse) {
         TULLE_TRY(distribute(comm, &b, lb, c->type, &B));
     } else {
@@ -148,11 +157,14 @@ static int run(tulle_team *team, const struct cases *c)
     tulle_status status = tulle_team_run(team, run_case, (void *)(uintptr_t)c);
     return ok(status == TULLE_OK,
         "%s %s %s %dx%dx%d %s*%s tiles %d,%d,%d layout %d%s alpha %g beta %g%s%s lookahead %d%s phases %d: %s",
-        tulle_product_alg_name(c->options.alg), c->sparse ? "spgemm" : "spmm", tulle_type_name(c->type), (int)c->m,
-        (int)c->k, (int)c->n, shape_names[c->a_shape], shape_names[c->b_shape], c->tiles_m, c->tiles_k, c->tiles_n,
-        c->layout_kind, c->order == TULLE_COL_MAJOR ? " col-major" : "", c->alpha, c->beta,
-        c->options.op_a == TULLE_OP_T ? " A^T" : "", c->options.op_b == TULLE_OP_T ? " B^T" : "", c->options.lookahead,
-        c->options.deterministic ? " deterministic" : "", c->options.phases,
+        tulle_product_alg_name(c->options.alg),
+        families[c->sparse    ? SPGEMM
+                 : c->dense_a ? GEMM
+                              : SPMM],
+        tulle_type_name(c->type), (int)c->m, (int)c->k, (int)c->n, shape_names[c->a_shape], shape_names[c->b_shape],
+        c->tiles_m, c->tiles_k, c->tiles_n, c->layout_kind, c->order == TULLE_COL_MAJOR ? " col-major" : "", c->alpha,
+        c->beta, c->options.op_a == TULLE_OP_T ? " A^T" : "", c->options.op_b == TULLE_OP_T ? " B^T" : "",
+        c->options.lookahead, c->options.deterministic ? " deterministic" : "", c->options.phases,
         status == TULLE_OK ? "right" : tulle_error_message());
 }
 
@@ -179,11 +191,13 @@ int main(int argc, char **argv)
         return tap_done();
     struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
     for (int alg = argc == 4 ? TULLE_PRODUCT_STATIONARY_C : TULLE_PRODUCT_AUTO; alg < last; alg++)
-        for (int sparse = 0; sparse < 2; sparse++) {
+        for (int family = 0; family < (argc == 4 ? GEMM : FAMILIES); family++) {
+            const int sparse = family == SPGEMM;
             struct cases base = {.m = 37,
                 .k = 29,
                 .n = 41,
                 .sparse = sparse,
+                .dense_a = family == GEMM,
                 .tiles_m = 3,
                 .tiles_k = 2,
                 .tiles_n = 2,

@@ -25,7 +25,7 @@ struct cases {
     int cut[3]; /* of A, B, C */
     enum shape shape;
     tulle_type type;
-    int sparse;
+    int dense_a, sparse;
     tulle_order order;
     double alpha, beta;
     tulle_product_options options;
@@ -107,7 +107,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     tulle_product *plan = NULL;
     tulle_product_report report;
     double error;
-    TULLE_TRY(make(comm, &a, c, 1, c->cut[0], &l[0], &A));
+    TULLE_TRY(make(comm, &a, c, !c->dense_a, c->cut[0], &l[0], &A));
     TULLE_TRY(make(comm, &b, c, c->sparse, c->cut[1], &l[1], &B));
     if (!c->sparse && c->beta == 0) undefine(&old);
     TULLE_TRY(make(comm, &old, c, c->sparse, c->cut[2], &l[2], &C));
@@ -155,12 +155,15 @@ static void run(tulle_team *team, const struct cases *c)
     tulle_status status = tulle_team_run(team, run_case, (void *)(uintptr_t)c);
     ok(status == TULLE_OK,
         "%s %s %s %dx%dx%d %s cuts %d,%d,%d%s alpha %g beta %g%s%s%s%s lookahead %d phases %d replication %d: %s",
-        tulle_product_alg_name(o->alg), c->sparse ? "spgemm" : "spmm", tulle_type_name(c->type), (int)c->m, (int)c->k,
-        (int)c->n, shape_names[c->shape], c->cut[0], c->cut[1], c->cut[2],
-        c->order == TULLE_COL_MAJOR ? " col-major" : "", c->alpha, c->beta, o->op_a == TULLE_OP_T ? " A^T" : "",
-        o->op_b == TULLE_OP_T ? " B^T" : "", o->deterministic ? " deterministic" : "",
-        o->transfers == TULLE_TRANSFERS_WHOLE ? " whole tiles" : "", o->lookahead, o->phases, o->replication,
-        status == TULLE_OK ? "right" : tulle_error_message());
+        tulle_product_alg_name(o->alg),
+        c->sparse    ? "spgemm"
+        : c->dense_a ? "gemm"
+                     : "spmm",
+        tulle_type_name(c->type), (int)c->m, (int)c->k, (int)c->n, shape_names[c->shape], c->cut[0], c->cut[1],
+        c->cut[2], c->order == TULLE_COL_MAJOR ? " col-major" : "", c->alpha, c->beta,
+        o->op_a == TULLE_OP_T ? " A^T" : "", o->op_b == TULLE_OP_T ? " B^T" : "",
+        o->deterministic ? " deterministic" : "", o->transfers == TULLE_TRANSFERS_WHOLE ? " whole tiles" : "",
+        o->lookahead, o->phases, o->replication, status == TULLE_OK ? "right" : tulle_error_message());
 }
 
 enum { FEW = 4 };
@@ -351,18 +354,26 @@ int main(int argc, char **argv)
     struct blocks before[64] = {{0}}, after[64] = {{0}}; /* those of other processes stay 0 */
     /* many PEs are slow on few cores: the static algorithms and one that steals */
     for (int alg = TULLE_PRODUCT_AUTO; alg < TULLE_PRODUCT_ALG_COUNT; alg++)
-        for (int sparse = 0; sparse < 2; sparse++) {
+        for (int family = 0; family < 3; family++) {
+            const int sparse = family == 1, dense_a = family == 2;
             if (npes > 7 && alg > TULLE_PRODUCT_STATIONARY_A && alg != TULLE_PRODUCT_STEAL_LOCAL_A) continue;
-            struct cases base = {
-                .m = 37, .k = 29, .n = 41, .sparse = sparse, .cut = {1, 2, 3}, .type = TULLE_F64, .alpha = 1};
+            struct cases base = {.m = 37,
+                .k = 29,
+                .n = 41,
+                .sparse = sparse,
+                .dense_a = dense_a,
+                .cut = {1, 2, 3},
+                .type = TULLE_F64,
+                .alpha = 1};
             base.options.alg = (tulle_product_alg)alg;
-            if (alg == TULLE_PRODUCT_AUTO && !sparse) { /* what a team makes once is there after the first product */
+            if (alg == TULLE_PRODUCT_AUTO && !family) { /* what a team makes once is there after the first product */
                 run(team, &base);
                 tulle_team_run(team, count_blocks, before);
             }
             all_cases(team, base, alg > TULLE_PRODUCT_STATIONARY_A);
             layers(team, npes, base);
             base.options.deterministic = 1;
+            if (dense_a) continue;
             tulle_status status =
                 alg == TULLE_PRODUCT_CANNON && npes > 1 ? TULLE_OK : tulle_team_run(team, same_bits, &base);
             ok(status == TULLE_OK, "%s %s deterministic: the same bits: %s",

@@ -7,7 +7,7 @@ set -u
 expect 0 'usage: tulle VERB' --help
 expect 2 'usage: tulle VERB'
 expect 0 '^tulle [0-9]' --version
-for verb in spmm spgemm trisolve solve stream predict stat gen convert plot calibrate info; do expect 0 "usage: tulle $verb" "$verb" --help; done
+for verb in spmm spgemm gemm trisolve solve stream predict stat gen convert plot calibrate info; do expect 0 "usage: tulle $verb" "$verb" --help; done
 expect 0 'usage: tulle stat' help stat
 expect 2 "did you mean 'spgemm'" spgem x
 expect 2 'did you mean --pes' spmm x --pess 2

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "calibration.h"
 #include "launch.h"
@@ -171,7 +172,7 @@ static tulle_status time_alg(
     if (!s->simulated) {
         r->bound = bound_of(&x->machine, x, C, &r->report);
         r->roof =
-            roof_of(&x->machine, s->asked.sparse, s->asked.threads, tulle_comm_size(comm), s->asked.reading.type, r);
+            roof_of(&x->machine, s->asked.kind, s->asked.threads, tulle_comm_size(comm), s->asked.reading.type, r);
     }
     r->grid_rows = x->grid.rows;
     r->grid_cols = x->grid.cols;
@@ -258,9 +259,8 @@ static tulle_status guess_machine(struct setting *s, int threads)
     return TULLE_OK;
 }
 
-static tulle_status know_machine(struct setting *s, int threads)
+static tulle_status know_threads(struct setting *s, int threads)
 {
-    if (threads > 64) threads = 64;
     if (!s->asked.is_here)
         return tulle_machine_find(options_word(s->asked.options, "machine", "here"), threads, &s->asked.machine);
     /* a file without rates of kernels is of before there was a model */
@@ -279,6 +279,15 @@ static tulle_status know_machine(struct setting *s, int threads)
     if (!quiet) measurement_show(&m, "tulle: ", stderr);
     s->asked.machine = m.kept;
     return TULLE_OK;
+}
+
+/* More threads than cores together do what as many as cores do: their own measurement would be of how they wait. */
+static tulle_status know_machine(struct setting *s, int all)
+{
+    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), threads = all < cores ? all : cores;
+    tulle_status status = know_threads(s, threads < 64 ? threads : 64);
+    if (status == TULLE_OK && s->asked.is_here && all > threads) s->asked.machine.threads = all;
+    return status;
 }
 
 /* Of a simulation: the machine that its platform is, if there is one of that name, else this one with its network. */
@@ -315,7 +324,7 @@ static tulle_status show(struct setting *s, tulle_team *team)
     FILE *out = report_file(s->asked.options);
     for (int a = 0; a < s->asked.nalgs; a++) {
         struct result *r = &s->result[a];
-        r->op = s->asked.sparse ? "spgemm" : "spmm";
+        r->kind = s->asked.kind;
         r->pes = tulle_team_size(team);
         r->threads = tulle_team_threads(team);
         r->simulated = s->simulated;
@@ -323,7 +332,8 @@ static tulle_status show(struct setting *s, tulle_team *team)
         r->reps = s->reps;
         r->memory_peak = peak;
         snprintf(r->comm, sizeof r->comm, "%s", chosen_comm(s->asked.options));
-        snprintf(r->operand, sizeof r->operand, "%s", s->asked.options->operand[0]);
+        snprintf(r->operand, sizeof r->operand, "%s",
+            s->asked.options->noperands ? s->asked.options->operand[0] : "of random matrices");
         failed += r->checked && !r->passed;
         if (!tulle_team_leads(team)) continue;
         if (options_flag(s->asked.options, "json")) {
@@ -353,7 +363,7 @@ static tulle_status inspect(struct setting *s)
     if (status == TULLE_OK) status = product_needs(&s->asked, operand, s->replication);
     shape = operand[1];
     if (status != TULLE_OK || s->asked.sparse || o->noperands < 2) return status;
-    int64_t asked = options_int(o, "cols", 0);
+    int64_t asked = s->asked.kind == SPMM ? options_int(o, "cols", 0) : 0;
     int n = 0;
     if (asked)
         n = snprintf(s->notes, sizeof s->notes,
@@ -368,24 +378,35 @@ static tulle_status inspect(struct setting *s)
     return TULLE_OK;
 }
 
-tulle_status run_product(const struct options *options, int sparse)
+/* The grid of PEs unless --grid says it: of dense factors the best one, if all lie on the same grid. */
+static const char *default_grid(const struct options *options, enum product_kind kind)
+{
+    static const char *const own[] = {"grid-b", "grid-c"};
+    for (int i = 0; i < 2; i++)
+        if (options_word(options, own[i], NULL)) return NULL;
+    if (options_int(options, "tiles-b", 0) || options_int(options, "tiles-c", 0)) return NULL;
+    return kind == GEMM ? "auto" : NULL;
+}
+
+tulle_status run_product(const struct options *options, enum product_kind kind)
 {
     tulle_team *team = NULL;
     const char *trace = options_word(options, "trace", NULL);
     struct setting *s = calloc(1, sizeof *s);
     if (!s) return tulle_fail(TULLE_ERR_MEMORY, "out of memory");
     s->asked.options = options;
-    s->asked.sparse = sparse;
+    s->asked.kind = kind;
+    s->asked.sparse = kind == SPGEMM;
     s->reps = (int)options_int(options, "reps", 1);
     s->asked.is_here = same_word(options_word(options, "machine", "here"), "here");
     tulle_status status = reading_options(options, &s->asked.reading);
     if (status == TULLE_OK) status = read_algs(s);
-    if (status == TULLE_OK)
+    if (status == TULLE_OK && kind != GEMM)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &s->asked.transfers);
     if (status == TULLE_OK) status = read_replication(s);
     if (status == TULLE_OK) status = inspect(s);
     if (status == TULLE_OK)
-        status = try_outputs(options, options_word(options, "output", NULL), sparse ? TULLE_CSR : TULLE_DENSE);
+        status = try_outputs(options, options_word(options, "output", NULL), kind == SPGEMM ? TULLE_CSR : TULLE_DENSE);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK && tulle_team_sizes_only(team) &&
         (options_flag(options, "check") || options_word(options, "output", NULL)))
@@ -394,7 +415,8 @@ tulle_status run_product(const struct options *options, int sparse)
     if (status == TULLE_OK) {
         s->asked.threads = tulle_team_threads(team);
         s->asked.sizes_only = tulle_team_sizes_only(team);
-        status = grid_options(options, tulle_team_size(team), sparse, NULL, &s->asked.grid);
+        status =
+            grid_options(options, tulle_team_size(team), s->asked.sparse, default_grid(options, kind), &s->asked.grid);
         s->asked.grid.type = s->asked.reading.type;
     }
     if (status == TULLE_OK && tulle_team_leads(team)) {

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What spmm and spgemm share: distributing the operands, running each algorithm, showing the results. */
+/* What spmm, spgemm and gemm share: distributing the operands, running each algorithm, showing the results. */
 #ifndef TULLE_TOOL_PRODUCT_H
 #define TULLE_TOOL_PRODUCT_H
 
+#include "result.h"
 #include "verb.h"
 
-tulle_status run_product(const struct options *options, int sparse);
+tulle_status run_product(const struct options *options, enum product_kind kind);
 
 #define ALG_WORD(name, word, text) word ", "
 
-#define OPTIONS_PRODUCT                                                                                                \
+/* Of a sparse A. */
+#define OPTIONS_SPARSE_A                                                                                               \
+    {.name = "cut",                                                                                                    \
+        .kind = KIND_CHOICE,                                                                                           \
+        .argument = "rows|nnz|flops",                                                                                  \
+        .fallback = "spgemm flops, spmm nnz",                                                                          \
+        .text = "what the tile rows of A have equal amounts of"},                                                      \
+        OPTION_TRANSFERS
+
+#define OPTIONS_PRODUCT(grid_fallback)                                                                                 \
     OPTION_PES, OPTION_COMM, OPTION_THREADS,                                                                           \
         {.name = "alg",                                                                                                \
             .letter = 'a',                                                                                             \
@@ -21,7 +31,7 @@ tulle_status run_product(const struct options *options, int sparse);
         {.name = "grid",                                                                                               \
             .kind = KIND_WORD,                                                                                         \
             .argument = "RxC|auto",                                                                                    \
-            .fallback = "PEs x 1",                                                                                     \
+            .fallback = grid_fallback,                                                                                 \
             .text = "grid of the PEs; auto: what the model expects to be the fastest"},                                \
         OPTION_MACHINE,                                                                                                \
         {.name = "tiles",                                                                                              \
@@ -61,11 +71,6 @@ tulle_status run_product(const struct options *options, int sparse);
             .fallback = "1",                                                                                           \
             .text = "2.5D: layers of PEs, each with a share of the inner indices; auto: by volume and memory"},        \
         {.name = "cyclic", .kind = KIND_FLAG, .text = "deal tiles out in turn instead of in blocks"},                  \
-        {.name = "cut",                                                                                                \
-            .kind = KIND_CHOICE,                                                                                       \
-            .argument = "rows|nnz|flops",                                                                              \
-            .fallback = "spgemm flops, spmm nnz",                                                                      \
-            .text = "what the tile rows of A have equal amounts of"},                                                  \
         {.name = "lookahead",                                                                                          \
             .kind = KIND_INT,                                                                                          \
             .argument = "D",                                                                                           \
@@ -73,7 +78,7 @@ tulle_status run_product(const struct options *options, int sparse);
             .high = 1000,                                                                                              \
             .text = "jobs whose tiles are fetched ahead (default: 4 for stationary-c of a dense C, else 2)"},          \
         {.name = "no-offset", .kind = KIND_FLAG, .text = "without the iteration offset, to measure it"},               \
-        OPTION_TRANSFERS, {.name = "deterministic", .kind = KIND_FLAG, .text = "the same bits whatever the timing"},   \
+        {.name = "deterministic", .kind = KIND_FLAG, .text = "the same bits whatever the timing"},                     \
         {.name = "reps",                                                                                               \
             .letter = 'r',                                                                                             \
             .kind = KIND_INT,                                                                                          \
@@ -91,7 +96,7 @@ tulle_status run_product(const struct options *options, int sparse);
             .fallback = "1",                                                                                           \
             .low = 0,                                                                                                  \
             .high = INT64_MAX,                                                                                         \
-            .text = "of the random dense operand"},                                                                    \
+            .text = "of random dense operands"},                                                                       \
         {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write C"}, OPTIONS_READING,  \
         OPTION_QUIET, OPTION_HELP,                                                                                     \
     {                                                                                                                  \

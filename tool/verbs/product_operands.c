@@ -97,7 +97,66 @@ static tulle_status share_machine(const struct product *p, tulle_comm *comm, str
     return status;
 }
 
-tulle_status distribute(const struct product *p, tulle_comm *comm, struct operands *x, char *warnings)
+/* Rows, inner size and columns of dense factors: of files, else as --size and its kin say. */
+static void dense_sizes(const struct options *o, const tulle_operand_shape *shape, tulle_gidx size[3])
+{
+    int64_t all = options_int(o, "size", 0);
+    size[0] = o->noperands ? shape[0].m : options_int(o, "m", all);
+    size[1] = o->noperands ? shape[0].n : options_int(o, "k", all);
+    size[2] = o->noperands == 2 ? shape[1].n : options_int(o, "n", all ? all : size[1]);
+}
+
+/* The grid of PEs that moves the fewest bytes: each PE reads its rows of A and its columns of B. */
+static void choose_dense_grid(struct grid *grid, const tulle_gidx size[3])
+{
+    double least = -1;
+    for (int cols = 1; cols <= grid->pes; cols++) {
+        int rows = grid->pes / cols;
+        if (grid->pes % cols) continue;
+        double moved = (double)size[1] * ((double)size[0] * (cols - 1) + (double)size[2] * (rows - 1));
+        if (least >= 0 && moved >= least) continue;
+        least = moved;
+        grid->rows = rows;
+        grid->cols = cols;
+    }
+}
+
+/* A dense factor in its layout: from a file, or random. */
+static tulle_status dense_factor(
+    const struct product *p, tulle_comm *comm, int operand, const tulle_layout *layout, char *warnings, tulle_mat **X)
+{
+    const struct options *o = p->options;
+    if (operand < o->noperands)
+        return tulle_mat_load(comm, o->operand[operand], layout, TULLE_DENSE, &p->reading, warnings, X);
+    tulle_status status = tulle_mat_new_dense_undefined(comm, layout, p->reading.type, TULLE_ROW_MAJOR, X);
+    return status == TULLE_OK ? tulle_mat_fill_random(*X, (uint64_t)options_int(o, "seed", 1) + (uint64_t)operand)
+                              : status;
+}
+
+static tulle_status distribute_dense(const struct product *p, tulle_comm *comm, struct operands *x, char *warnings)
+{
+    tulle_layout *l[3] = {NULL, NULL, NULL};
+    tulle_operand_shape shape[2] = {{.m = 0}};
+    tulle_gidx size[3];
+    tulle_status status = share_machine(p, comm, x);
+    for (int i = 0; i < p->options->noperands && status == TULLE_OK; i++)
+        status = tulle_comm_agree(comm, tulle_operand_inspect(p->options->operand[i], &p->reading, &shape[i]));
+    if (status != TULLE_OK) return status;
+    dense_sizes(p->options, shape, size);
+    x->k = size[1];
+    if (x->grid.choose) choose_dense_grid(&x->grid, size);
+    status = tulle_comm_agree(comm, grid_layouts(&x->grid, size[0], size[1], size[2], l));
+    if (status == TULLE_OK) status = dense_factor(p, comm, 0, l[0], warnings, &x->A);
+    if (status == TULLE_OK) status = dense_factor(p, comm, 1, l[1], NULL, &x->B);
+    if (status == TULLE_OK) {
+        x->C = l[2];
+        l[2] = NULL;
+    }
+    for (int i = 0; i < 3; i++) tulle_layout_free(l[i]);
+    return status;
+}
+
+static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm, struct operands *x, char *warnings)
 {
     tulle_mat *A = NULL, *B = NULL;
     tulle_layout *l[3] = {NULL, NULL, NULL};
@@ -127,12 +186,42 @@ tulle_status distribute(const struct product *p, tulle_comm *comm, struct operan
     return status;
 }
 
+tulle_status distribute(const struct product *p, tulle_comm *comm, struct operands *x, char *warnings)
+{
+    return p->kind == GEMM ? distribute_dense(p, comm, x, warnings) : distribute_sparse(p, comm, x, warnings);
+}
+
+static tulle_status gemm_needs(const struct product *p, const tulle_operand_shape *shape, int layers)
+{
+    struct needs n;
+    tulle_gidx size[3];
+    const struct options *o = p->options;
+    dense_sizes(o, shape, size);
+    if (!o->noperands && (options_int(o, "size", -1) < 0) &&
+        (options_int(o, "m", -1) < 0 || options_int(o, "k", -1) < 0))
+        return tulle_fail(TULLE_ERR_ARG, "no factors: name files, or give --size, or --m, --n and --k");
+    if (o->noperands == 2 && shape[0].n != shape[1].m)
+        return tulle_fail(TULLE_ERR_ARG, "A is %lld x %lld and B %lld x %lld: the inner sizes differ",
+            (long long)shape[0].m, (long long)shape[0].n, (long long)shape[1].m, (long long)shape[1].n);
+    double m = (double)size[0], k = (double)size[1], cols = (double)size[2], copies = layers > 1 ? layers - 1 : 0;
+    needs_begin(&n, o, p->reading.type);
+    double A = needs_dense(&n, m, k), B = needs_dense(&n, k, cols), C = needs_dense(&n, m, cols);
+    needs_matrix(&n, (1 + copies) * (A + B + C));
+    if (o->noperands) needs_reading(&n, A + (o->noperands == 2 ? B : 0));
+    /* tiles that are fetched, partial results on their way, and those that are kept for their order */
+    int kept = options_flag(o, "deterministic") ? n.pes : 0;
+    needs_stage(&n, (n.pes > 1 ? A + B : 0) + kept * C + 6e6 + 2e6 * n.pes);
+    if (options_flag(o, "check")) needs_matrix(&n, 16 * n.pes * (cols + k + 2 * m));
+    return needs_check(&n, "gemm");
+}
+
 /* What all algorithms need: ranges of a sparse C's columns become as narrow as they must. */
 tulle_status product_needs(const struct product *p, const tulle_operand_shape *shape, int layers)
 {
     const struct options *o = p->options;
     struct needs n;
     int two = o->noperands == 2;
+    if (p->kind == GEMM) return gemm_needs(p, shape, layers);
     double m = (double)shape[0].m, k = (double)shape[0].n, cols = (double)options_int(o, "cols", 128);
     needs_begin(&n, o, p->reading.type);
     double A = needs_bytes(&n, &shape[0], 0), B = 0, C = 0, workers = (double)n.pes * n.threads;

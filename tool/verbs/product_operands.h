@@ -4,11 +4,14 @@
 #define TULLE_TOOL_PRODUCT_OPERANDS_H
 
 #include "pe_grid.h"
+#include "result.h"
 
 /* What was asked for, and whose figures the model goes by. */
 struct product {
     const struct options *options;
-    int sparse, sizes_only;
+    enum product_kind kind;
+    int sparse; /* B and C */
+    int sizes_only;
     int threads; /* of each PE */
     struct grid grid;
     tulle_read_options reading;

@@ -92,7 +92,7 @@ static void print_json(const struct forecast *f, tulle_product_alg alg)
     const struct result *r = &f->known;
     int pes = f->grid.pes;
     const double *loads = f->loads + 2 * (size_t)pes * alg;
-    struct roof roof = roof_of(&f->machine, f->sparse, f->model.threads, pes, f->reading.type, r);
+    struct roof roof = roof_of(&f->machine, f->sparse ? SPGEMM : SPMM, f->model.threads, pes, f->reading.type, r);
     printf("{\"op\":\"%s\",\"alg\":\"%s\",\"predicted\":true,\"operand\":", f->sparse ? "spgemm" : "spmm",
         tulle_product_alg_name(alg));
     json_text(f->options->operand[0], stdout);
@@ -135,7 +135,8 @@ static void print_head(const struct forecast *f)
 static void print_text(const struct forecast *f)
 {
     const struct result *r = &f->known;
-    struct roof roof = roof_of(&f->machine, f->sparse, f->model.threads, f->grid.pes, f->reading.type, r);
+    struct roof roof =
+        roof_of(&f->machine, f->sparse ? SPGEMM : SPMM, f->model.threads, f->grid.pes, f->reading.type, r);
     print_head(f);
     for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
         const tulle_prediction *p = &f->prediction[a];

@@ -3,14 +3,14 @@
 
 static tulle_status run(const struct options *options)
 {
-    return run_product(options, 1);
+    return run_product(options, SPGEMM);
 }
 
 static const struct option options[] = {{.name = "unordered",
                                             .kind = KIND_FLAG,
                                             .text = "rows of C in any order, which takes less time; --check and "
                                                     "-o put them in order, after the clock has stopped"},
-    OPTIONS_PRODUCT};
+    OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1")};
 
 const struct verb verb_spgemm = {
     .name = "spgemm",

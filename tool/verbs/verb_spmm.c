@@ -3,7 +3,7 @@
 
 static tulle_status run(const struct options *options)
 {
-    return run_product(options, 0);
+    return run_product(options, SPMM);
 }
 
 static const struct option options[] = {{.name = "cols",
@@ -14,7 +14,7 @@ static const struct option options[] = {{.name = "cols",
                                             .low = 1,
                                             .high = 1 << 24,
                                             .text = "columns of the random dense operand"},
-    OPTIONS_PRODUCT};
+    OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1")};
 
 const struct verb verb_spmm = {
     .name = "spmm",

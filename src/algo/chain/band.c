@@ -47,14 +47,14 @@ int tulle__chain_bands(const tulle__operands *o, int i, int j, int nk, const int
     return bands_of(o, i, work, CHAIN_BANDS_MOST);
 }
 
-static int64_t entries_before(const tulle__csr *A, int nk, int64_t row)
+static int64_t entries_before(const tulle_tile *A, int nk, int64_t row)
 {
     int64_t entries = 0;
-    for (int n = 0; n < nk; n++) entries += A[n].rowptr[row] - A[n].rowptr[0];
+    for (int n = 0; n < nk; n++) entries += tulle__tile_format_of(A[n].kind)->entries_before(&A[n], row);
     return entries;
 }
 
-void tulle__band_rows(const tulle__csr *A, int nk, int bands, int64_t *row)
+void tulle__band_rows(const tulle_tile *A, int nk, int bands, int64_t *row)
 {
     int64_t m = A->m, total = entries_before(A, nk, m);
     row[0] = 0;
@@ -72,7 +72,7 @@ void tulle__band_rows(const tulle__csr *A, int nk, int bands, int64_t *row)
     }
 }
 
-tulle_status tulle__band_cut_for(tulle__band_cut *cut, int i, int nk, const int *k, int of, const tulle__csr *A)
+tulle_status tulle__band_cut_for(tulle__band_cut *cut, int i, int nk, const int *k, int of, const tulle_tile *A)
 {
     tulle_status status;
     size_t bytes = (size_t)nk * sizeof *k;

@@ -23,6 +23,7 @@ typedef struct tulle__transfer_costs {
     double byte[TULLE_DISTANCE_COUNT];    /* seconds */
     double record;                        /* bytes that a partial result takes in addition to its data */
     double multiplication;                /* seconds per value of 8 bytes in cache */
+    double dense_multiplication;          /* seconds, of dense factors */
     double addition;                      /* seconds per byte added to memory */
     int node_pes;                         /* consecutive ranks share a node */
     int in_place;                         /* PEs of a node read each other's tiles in place */
@@ -62,6 +63,7 @@ static inline tulle__transfer_costs tulle__transfer_costs_of(const tulle_machine
     tulle__transfer_costs costs = {.node_pes = machine->node_pes,
         .in_place = machine->in_place,
         .multiplication = 8 / (machine->cache * share),
+        .dense_multiplication = 2 / (machine->fma[TULLE_F64] * share),
         .addition = 3 / (machine->stream * share)};
     for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
         tulle_tier tier = tulle__tier_of(machine, (tulle_distance)d, threads);

@@ -15,7 +15,7 @@
 #include <tulle/factor.h>
 
 #include "comm/comm.h"
-#include "device/pool.h"
+#include "kernel/pool.h"
 #include "mat/mat.h"
 
 typedef enum tulle__factor_kind { TULLE__ILU0, TULLE__IC0 } tulle__factor_kind;

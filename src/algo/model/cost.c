@@ -19,6 +19,10 @@ static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
         double cf = work / tulle__counts_expected(c->counts, i, j, work);
         rate = tulle_roofline_spgemm(c->machine, c->threads, c->counts->type, cf).rate;
         measured = tulle__rate_spgemm(c->machine, cf);
+    } else if (o->A->kind == TULLE_DENSE) {
+        rate =
+            tulle_roofline_gemm(c->machine, c->threads, c->counts->type, m, (double)tulle__tile_rows(o->B, k), n).rate;
+        measured = 0; /* the BLAS comes near to it */
     } else {
         double nnz = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
         rate =

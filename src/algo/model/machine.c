@@ -283,6 +283,8 @@ tulle_bound tulle_product_bound(
     b.memory = (double)(tulle_mat_bytes(A) + tulle_mat_bytes(B) + tulle_mat_bytes(C)) / machine->stream;
     double read = B->kind == TULLE_CSR ? multiplications * entry : multiplications * value;
     b.cache = ((double)A->nnz * entry + read) / machine->cache;
+    if (A->kind == TULLE_DENSE)
+        b.cache = (double)(tulle_mat_bytes(A) + tulle_mat_bytes(B)) / machine->cache; /* blocks stay */
     b.seconds = b.flops > b.memory ? b.flops : b.memory;
     return b;
 }

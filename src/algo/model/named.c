@@ -16,7 +16,7 @@ static tulle_status count_here(const tulle_mat *A, const tulle_layout *l, double
 {
     tulle_status status;
     int32_t *last = NULL; /* 1 + the last tile row that has the column */
-    TULLE_TRY(tulle__alloc_zero((size_t)A->layout->n, sizeof *last, "census", &last));
+    TULLE_TRY(tulle__alloc_zero((size_t)A->layout->n, sizeof *last, "operation counts", &last));
     for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) {
         tulle_tile tile;
         int ti = (int)(t / A->layout->nt), tj = (int)(t % A->layout->nt);
@@ -58,7 +58,9 @@ out:
 tulle_status tulle__counts_count_named(const tulle_mat *A, const tulle_layout *l, double **out)
 {
     double *named = NULL;
-    tulle_status status = tulle__alloc_zero((size_t)l->mt * (size_t)l->nt, sizeof *named, "census", &named);
+    *out = NULL;
+    if (!A->format->names_rows) return TULLE_OK; /* all of them */
+    tulle_status status = tulle__alloc_zero((size_t)l->mt * (size_t)l->nt, sizeof *named, "operation counts", &named);
     if (status == TULLE_OK) status = count_all(A, l, named);
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK)

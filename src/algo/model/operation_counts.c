@@ -51,12 +51,13 @@ static tulle_status make_shadow(const tulle_layout *layout, tulle_kind kind, tul
 {
     tulle_status status;
     tulle_mat *X = NULL;
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *X, "census", &X));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *X, "operation counts", &X));
     X->kind = kind;
+    X->format = tulle__tile_format_of(kind);
     X->type = type;
     TULLE_TRY(tulle_layout_copy(layout, &X->layout));
-    TULLE_TRY(
-        tulle__alloc_zero((size_t)layout->mt * (size_t)layout->nt, sizeof *X->directory, "census", &X->directory));
+    TULLE_TRY(tulle__alloc_zero(
+        (size_t)layout->mt * (size_t)layout->nt, sizeof *X->directory, "operation counts", &X->directory));
     for (int i = 0; kind == TULLE_DENSE && i < layout->mt; i++)
         for (int j = 0; j < layout->nt; j++) {
             tulle__tile_record *record = &X->directory[tulle__tile_index(X, i, j)];
@@ -78,8 +79,8 @@ static void set_lengths(tulle_mat *X)
         for (int j = 0; j < X->layout->nt; j++) {
             tulle__tile_record *record = &X->directory[tulle__tile_index(X, i, j)];
             X->nnz += record->nnz;
-            if (X->kind == TULLE_CSR && record->nnz)
-                record->place.length = tulle__csr_offsets_of(tulle__tile_rows(X, i), record->nnz, X->type).length;
+            const tulle__shape shape = tulle__tile_shape(X, i, j, record->nnz);
+            if (record->nnz) record->place.length = X->format->bytes(&shape);
         }
 }
 
@@ -107,11 +108,12 @@ static tulle_status make(const tulle__operands *operands, int pes, tulle_counts 
     if (units > UNITS_MOST)
         return tulle__fail(TULLE_ERR_LIMIT, "a model of %d x %d x %d tiles has %.3g tile products; the limit is %d",
             operands->M, operands->K, operands->N, units, UNITS_MOST);
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *c, "census", &c));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *c, "operation counts", &c));
     c->operands = *operands;
     c->pes = pes;
-    TULLE_TRY(tulle__alloc_zero((size_t)units, sizeof *c->work, "census", &c->work));
-    TULLE_TRY(tulle__alloc_zero((size_t)operands->M * (size_t)operands->N, sizeof *c->result, "census", &c->result));
+    TULLE_TRY(tulle__alloc_zero((size_t)units, sizeof *c->work, "operation counts", &c->work));
+    TULLE_TRY(tulle__alloc_zero(
+        (size_t)operands->M * (size_t)operands->N, sizeof *c->result, "operation counts", &c->result));
     *out = c;
     return TULLE_OK;
 out:
@@ -175,7 +177,7 @@ static tulle_status count_entries(const tulle_mat *X, tulle_mat *shadow)
     tulle_status status = TULLE_OK;
     const tulle_layout *l = shadow->layout, *from = X->layout;
     int64_t tiles = (int64_t)l->mt * l->nt, *count = NULL;
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *count, "census", &count));
+    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *count, "operation counts", &count));
     for (int64_t t = 0; t < (int64_t)from->mt * from->nt; t++) {
         tulle_tile tile;
         int ti = (int)(t / from->nt), tj = (int)(t % from->nt);

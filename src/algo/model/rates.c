@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 enum { ROWS = 4096, REPEATS = 5 };
 

@@ -5,7 +5,7 @@
 
 #include <tulle/machine.h>
 
-#include "device/pool.h"
+#include "kernel/pool.h"
 
 enum { TULLE__REPEATS_MOST = 32 };
 

@@ -37,6 +37,14 @@ tulle_roofline tulle_roofline_spgemm(const tulle_machine *machine, int threads, 
     return local_roof(machine, threads, type, 2 * cf, (3 + 2 * cf) * b);
 }
 
+tulle_roofline tulle_roofline_gemm(
+    const tulle_machine *machine, int threads, tulle_type type, double m, double k, double n)
+{
+    if (TULLE__NULL(machine) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1)) return (tulle_roofline){.rate = 0};
+    double w = (double)tulle_type_size(type);
+    return local_roof(machine, threads, type, 2 * m * k * n, w * (m * k + k * n + m * n));
+}
+
 tulle_roofline tulle_roofline_network(const tulle_machine *machine, int pes, double local, double flops, double bytes)
 {
     if (TULLE__NULL(machine)) return (tulle_roofline){.rate = 0};

@@ -39,8 +39,8 @@ static tulle_status hold_factor(struct count *x)
 {
     tulle_status status;
     int tiles = x->B->layout->mt;
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *x->fetch, "census", &x->fetch));
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *x->tile, "census", &x->tile));
+    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *x->fetch, "operation counts", &x->fetch));
+    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *x->tile, "operation counts", &x->tile));
     for (int t = 0; t < tiles; t++) x->fetch[t].group = -1;
     for (int t = 0; t < tiles; t++) TULLE_TRY(tulle__fetch_init(x->B, t, 0, &x->fetch[t]));
     for (int t = 0; t < tiles; t++) TULLE_TRY(tulle__fetch_await(&x->fetch[t], &x->tile[t]));
@@ -160,14 +160,15 @@ static tulle_status make_room(struct count *x)
     for (int j = 0; j < o->N; j++)
         if (tulle__tile_cols(o->C, j) > widest) widest = tulle__tile_cols(o->C, j);
     for (int which = 0; which < 2; which++) {
-        TULLE_TRY(tulle__alloc_zero(units, sizeof **c->partial, "census", &c->partial[which]));
-        TULLE_TRY(tulle__alloc(K, sizeof(int), "census", &x->order[which].k));
-        TULLE_TRY(tulle__alloc(K, sizeof(int), "census", &x->order[which].first));
+        TULLE_TRY(tulle__alloc_zero(units, sizeof **c->partial, "operation counts", &c->partial[which]));
+        TULLE_TRY(tulle__alloc(K, sizeof(int), "operation counts", &x->order[which].k));
+        TULLE_TRY(tulle__alloc(K, sizeof(int), "operation counts", &x->order[which].first));
     }
-    for (int m = 0; m < 3; m++) TULLE_TRY(tulle__alloc_zero((size_t)widest, sizeof **x->mark, "census", &x->mark[m]));
-    TULLE_TRY(tulle__alloc(K + 1, sizeof *x->start, "census", &x->start));
-    TULLE_TRY(tulle__alloc_zero(rows, sizeof *x->from, "census", &x->from));
-    TULLE_TRY(tulle__alloc_zero(rows, sizeof *x->to, "census", &x->to));
+    for (int m = 0; m < 3; m++)
+        TULLE_TRY(tulle__alloc_zero((size_t)widest, sizeof **x->mark, "operation counts", &x->mark[m]));
+    TULLE_TRY(tulle__alloc(K + 1, sizeof *x->start, "operation counts", &x->start));
+    TULLE_TRY(tulle__alloc_zero(rows, sizeof *x->from, "operation counts", &x->from));
+    TULLE_TRY(tulle__alloc_zero(rows, sizeof *x->to, "operation counts", &x->to));
 out:
     return status;
 }

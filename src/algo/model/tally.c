@@ -26,7 +26,7 @@ static tulle_status take_sample(const tulle_counts *c, int64_t rows, struct samp
     if (most > SAMPLES) most = SAMPLES;
     if (most < 1 || rows < 1) return TULLE_OK;
     s->stride = (rows + most - 1) / most;
-    return tulle__alloc_zero((size_t)((rows - 1) / s->stride + 1), s->bytes, "census", &s->bits);
+    return tulle__alloc_zero((size_t)((rows - 1) / s->stride + 1), s->bytes, "operation counts", &s->bits);
 }
 
 /* Adds the entries of row r of a tile of B to that own row of C. */
@@ -142,8 +142,8 @@ tulle_status tulle__counts_count_work(tulle_counts *c, const tulle_mat *A, const
     tulle__fetch fetch = {.group = -1};
     tulle_gidx most = CELLS / o->N > 0 ? CELLS / o->N : 1;
     TULLE_TRY(start_rows(A, NULL, &own));
-    TULLE_TRY(tulle__alloc((size_t)own, sizeof *at, "census", &at));
-    TULLE_TRY(tulle__alloc((size_t)most * (size_t)o->N, sizeof *b.length, "census", &b.length));
+    TULLE_TRY(tulle__alloc((size_t)own, sizeof *at, "operation counts", &at));
+    TULLE_TRY(tulle__alloc((size_t)most * (size_t)o->N, sizeof *b.length, "operation counts", &b.length));
     TULLE_TRY(take_sample(c, own, &sample));
     for (int tj = 0; tj < B->layout->nt; tj++) {
         TULLE_TRY(start_rows(A, at, &own));

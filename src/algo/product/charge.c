@@ -11,20 +11,13 @@ static double row_bytes(int64_t m)
     return (double)(m + 1) * sizeof(int64_t);
 }
 
-void tulle__charge_spmm(tulle__inbox *inbox, const tulle__spmm_task *task)
+void tulle__charge_chain(tulle__inbox *inbox, const tulle__chain_task *task)
 {
-    tulle__work *work = &inbox->work;
     if (!tulle__is_virtual(inbox->plan->comm)) return;
-    double row = (double)task->n * (double)tulle_type_size(task->type);
-    for (int p = 0; p < task->npairs; p++) {
-        const tulle__csr *A = &task->pair[p].A;
-        int64_t nnz = A->m ? A->rowptr[A->m] - A->rowptr[0] : 0;
-        work->flops[task->type] += 2 * (double)nnz * (double)task->n;
-        work->memory +=
-            (double)nnz * entry_bytes(task->type) + row_bytes(A->m) + (double)(nnz < A->n ? nnz : A->n) * row;
-        work->cache += (double)nnz * row;
-    }
-    work->memory += (task->beta == 0 ? 1 : 2) * (double)task->m * row;
+    tulle__chain_cost cost = tulle__tile_format_of(task->A[0].kind)->cost(task);
+    inbox->work.flops[task->type] += cost.flops;
+    inbox->work.memory += cost.memory;
+    inbox->work.cache += cost.cache;
 }
 
 void tulle__charge_spgemm(tulle__inbox *inbox, const tulle__spgemm_task *task, int64_t nnz)

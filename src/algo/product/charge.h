@@ -8,10 +8,8 @@
 
 #include "algo/product/partial.h"
 
-/*
- * Memory: entries of A, the rows of B that they can touch, C. Cache: a row of B an entry of A.
- */
-void tulle__charge_spmm(tulle__inbox *inbox, const tulle__spmm_task *task);
+/* As the format of A says. */
+void tulle__charge_chain(tulle__inbox *inbox, const tulle__chain_task *task);
 
 /*
  * Memory: entries of A and C, and one of B a multiplication (paper section 4, as rows of B are rarely met again soon);

@@ -86,9 +86,9 @@ static tulle_status begin(tulle__exec *x, tulle_product *plan)
     x->plan = plan;
     TULLE_TRY(tulle__jobs_init(x));
     TULLE_TRY(tulle__alloc(group, sizeof *x->a, "jobs", &x->a));
-    TULLE_TRY(tulle__alloc(group, sizeof *x->b, "jobs", &x->b));
     TULLE_TRY(tulle__alloc(group, sizeof *x->b_tile, "jobs", &x->b_tile));
-    TULLE_TRY(tulle__alloc(group, sizeof *x->dense_pair, "jobs", &x->dense_pair));
+    TULLE_TRY(tulle__alloc(group, sizeof *x->b, "jobs", &x->b));
+    TULLE_TRY(tulle__alloc(group, sizeof *x->room, "jobs", &x->room));
     TULLE_TRY(tulle__alloc_zero(group, sizeof *x->slice, "jobs", &x->slice));
     tulle__kernel_begin(plan->comm);
     if (tulle__needs_shelves(plan->needs)) tulle__shelves_begin(tulle__needs_shelves(plan->needs));
@@ -112,10 +112,10 @@ static void end(tulle__exec *x)
 {
     tulle__jobs_fini(x);
     tulle__free(x->a);
-    tulle__free(x->b);
     tulle__free(x->b_tile);
+    tulle__free(x->b);
     tulle__free(x->slice);
-    tulle__free(x->dense_pair);
+    tulle__free(x->room);
     tulle__free(x->pair);
     tulle__band_cut_fini(&x->cut);
     tulle__inbox_fini(&x->inbox);

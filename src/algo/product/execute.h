@@ -27,13 +27,13 @@ typedef struct tulle__exec {
     int reused;       /* no symbolic work is done */
     tulle__job *ring; /* [depth]: jobs started; the head is the next to be multiplied */
     int depth, head, filled;
-    int ahead, errands_ahead;     /* remote jobs, rows of others that were started and not yet waited for */
-    int64_t jobs, errands;        /* started; of these, rows of others */
-    int64_t units, own_units;     /* multiplied here; of these, into own tiles of C */
-    tulle__csr *a, *b;            /* [group + 1]: what a job multiplies */
-    tulle_tile *b_tile;           /* [group] */
-    tulle__spmm_pair *dense_pair; /* [group] */
-    tulle__spgemm_pair *pair;     /* [room] */
+    int ahead, errands_ahead; /* remote jobs, rows of others that were started and not yet waited for */
+    int64_t jobs, errands;    /* started; of these, rows of others */
+    int64_t units, own_units; /* multiplied here; of these, into own tiles of C */
+    tulle_tile *a, *b_tile;   /* [group]: what a job multiplies, all columns of B */
+    tulle__csr *b;            /* [group]: of a sparse C, the current columns of B */
+    tulle__chain_room *room;  /* [group]: for the kernel of a dense C */
+    tulle__spgemm_pair *pair; /* [room] */
     int pair_room;
     void **slice;        /* [group]: the current columns of B */
     tulle__band_cut cut; /* the bands of the job that was cut last */
@@ -41,7 +41,7 @@ typedef struct tulle__exec {
     double largest; /* multiplications of a unit */
 } tulle__exec;
 
-/* Multiplies a job whose tiles are in x->a and x->b or b_tile, and sees to where its result goes. */
+/* Multiplies a job whose tiles are in x->a and x->b_tile, of a sparse C x->b, and sees to where its result goes. */
 tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job);
 
 /* Dense C: beta C, once an execution. */

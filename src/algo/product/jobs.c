@@ -218,7 +218,7 @@ void tulle__jobs_end(tulle__exec *x)
 tulle_status tulle__jobs_set_tiles(
     tulle__exec *x, const tulle__job *job, int n, const tulle_tile *a, const tulle_tile *b)
 {
-    x->a[n] = tulle__tile_csr(a);
+    x->a[n] = *a;
     x->b_tile[n] = *b;
     if (!x->plan->sparse) return TULLE_OK;
     if (!x->plan->phases.whole) {
@@ -252,8 +252,8 @@ tulle_status tulle__jobs_await(tulle__exec *x, const tulle__job *job)
         TULLE_TRY(tulle__fetch_await(&job->b[n], &b));
         tulle__keeps_arrived(x->plan->keeps, job->i, job->k[n], job->j);
         TULLE_TRY(tulle__jobs_set_tiles(x, job, n, &a, &b));
-        if (job->errand) x->a[n] = given;
-        if (cut) x->a[n] = cut->rest;
+        if (job->errand) x->a[n] = tulle__csr_tile(&given, b.type);
+        if (cut) x->a[n] = tulle__csr_tile(&cut->rest, b.type);
         if (TULLE__PLANTED(early_free)) tulle__fetch_fini(&job->b[n]);
     }
 out:

@@ -52,30 +52,23 @@ tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
 static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_gidx r0, tulle_gidx rows, void *to,
     int64_t row_step, int64_t col_step, double beta)
 {
-    tulle_gidx n = tulle__tile_cols(x->plan->operands.C, job->j);
-    for (int p = 0; p < job->nk; p++) {
-        const tulle_tile *B = &x->b_tile[p];
-        tulle__spmm_pair *pair = &x->dense_pair[p];
-        *pair = (tulle__spmm_pair){.A = x->a[p],
-            .B = B->val,
-            .b_row = B->order == TULLE_ROW_MAJOR ? B->ld : 1,
-            .b_col = B->order == TULLE_ROW_MAJOR ? 1 : B->ld};
-        pair->A.rowptr += r0;
-        pair->A.m = rows;
-        x->multiplications += (pair->A.rowptr[rows] - pair->A.rowptr[0]) * n;
-    }
-    tulle__spmm_task task = {.type = x->plan->operands.C->type,
+    const tulle__context *context = x->plan->context;
+    tulle__chain_task task = {.type = x->plan->operands.C->type,
+        .row = r0,
         .m = rows,
-        .n = n,
+        .n = tulle__tile_cols(x->plan->operands.C, job->j),
         .npairs = job->nk,
-        .pair = x->dense_pair,
+        .A = x->a,
+        .B = x->b_tile,
+        .room = x->room,
         .C = to,
         .c_row = row_step,
         .c_col = col_step,
         .alpha = x->plan->alpha,
         .beta = beta};
-    tulle__charge_spmm(&x->inbox, &task);
-    return x->plan->context->kernels->spmm(x->plan->context->pool, &task);
+    x->multiplications += tulle__chain_multiplications(&task);
+    tulle__charge_chain(&x->inbox, &task);
+    return x->plan->operands.A->format->multiply(context->kernels, context->pool, &task);
 }
 
 /* Own units beside others', to be added in the order of k: which are own is a matter of timing under stealing. */
@@ -160,7 +153,7 @@ static tulle_status pairs_of_job(tulle__exec *x, const tulle__job *job, tulle_gi
     TULLE_TRY(tulle__room_for_pairs(x, job->nk + 1));
     TULLE_TRY(rows_of_job(x, job, first, rows));
     for (int n = 0; n < job->nk; n++) {
-        x->pair[n] = (tulle__spgemm_pair){.A = x->a[n], .B = x->b[n], .scale = x->plan->alpha};
+        x->pair[n] = (tulle__spgemm_pair){.A = tulle__tile_csr(&x->a[n]), .B = x->b[n], .scale = x->plan->alpha};
         x->pair[n].A.rowptr += *first;
         x->pair[n].A.m = *rows;
     }

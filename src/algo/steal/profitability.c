@@ -26,7 +26,10 @@ static double seconds_to_come(const tulle__transfer_costs *costs, const tulle_ma
 int tulle__steal_profits(const tulle__operands *o, const tulle__transfer_costs *costs, int thief, int i, int j,
     double left, tulle__at_hand at_hand)
 {
-    double times = o->B->kind == TULLE_CSR ? SPARSE_TIMES : 1, worth = left / 4 * times * costs->multiplication;
+    double one = o->A->kind == TULLE_DENSE ? costs->dense_multiplication
+                 : o->B->kind == TULLE_CSR ? SPARSE_TIMES * costs->multiplication
+                                           : costs->multiplication;
+    double worth = left / 4 * one;
     for (int k = 0; k < o->K && worth >= 0; k++) {
         if (!tulle__operands_meet(o, i, k, j)) continue;
         if (i != at_hand.i) worth -= seconds_to_come(costs, o->A, i, k, thief);

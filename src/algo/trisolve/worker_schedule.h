@@ -12,7 +12,7 @@
 #define TULLE_TRISOLVE_WORKER_SCHEDULE_H
 
 #include "algo/trisolve/triangle.h"
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 /* A sweep over all rows: the addresses of its lines. */
 typedef struct tulle__sweep_lines {

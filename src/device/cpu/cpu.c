@@ -38,6 +38,7 @@ static const tulle__spgemm_knobs automatic;
     }                                                                                                                  \
     static const tulle__kernels kernels_##isa = {                                                                      \
         .spmm = spmm_##isa,                                                                                            \
+        .gemm = tulle__dense_gemm,                                                                                     \
         .bsr = bsr_##isa,                                                                                              \
         .spgemm_flops = tulle__spgemm_cpu_flops,                                                                       \
         .spgemm = spgemm_##isa,                                                                                        \

@@ -3,8 +3,8 @@
 #ifndef TULLE_DEVICE_CPU_CPU_H
 #define TULLE_DEVICE_CPU_CPU_H
 
-#include "device/kernel.h"
 #include "device/kernels/isa.h"
+#include "kernel/kernel.h"
 
 /* "portable", "avx2", "avx512". */
 const char *tulle__isa_name(tulle__isa isa);

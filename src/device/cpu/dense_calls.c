@@ -20,14 +20,16 @@ extern void openblas_set_num_threads(int threads) __attribute__((weak));
 
 enum { CALL_PAYS = 256, PTHREADS = 1 }; /* multiplications; what OpenBLAS calls its build with threads */
 
-/*
- * The BLAS counts in int. An OpenBLAS built for one thread may not be called by several: its products were wrong
- * (0.3.21, three threads).
- */
+int tulle__blas_by_threads(void)
+{
+    return !openblas_get_parallel || openblas_get_parallel() == PTHREADS;
+}
+
+/* The BLAS counts in int. */
 static int suits(const tulle__dense_task *t)
 {
     const int64_t most = INT32_MAX;
-    if (openblas_get_parallel && openblas_get_parallel() != PTHREADS) return 0;
+    if (!tulle__blas_by_threads()) return 0;
     return !t->x_line && !t->y_line && t->m * t->k * t->cols >= CALL_PAYS && t->m <= most && t->k <= most &&
            t->cols <= most && t->lda <= most && t->ldx <= most && t->ldy <= most;
 }
@@ -68,6 +70,11 @@ void tulle__dense_alone(void)
 
 #else
 void tulle__dense_alone(void) {}
+
+int tulle__blas_by_threads(void)
+{
+    return 0;
+}
 #endif
 
 void tulle__dense_subtract(const tulle__dense_task *task)

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dense blocks of a sparse triangle. */
+/* Dense blocks of a sparse triangle, and dense products. */
 #ifndef TULLE_DEVICE_CPU_DENSE_CALLS_H
 #define TULLE_DEVICE_CPU_DENSE_CALLS_H
 
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 void tulle__dense_subtract(const tulle__dense_task *task);
 void tulle__dense_substitute(const tulle__dense_task *task, int upper, int unit);
 void tulle__dense_alone(void);
+
+/* C = alpha sum_p A_p B_p + beta C. */
+tulle_status tulle__dense_gemm(tulle__pool *pool, const tulle__gemm_task *task);
+
+/*
+ * Whether several threads may call the BLAS at the same time: not an OpenBLAS that was built for one thread, whose
+ * products were wrong then (0.3.21, three threads).
+ */
+int tulle__blas_by_threads(void);
 
 #endif

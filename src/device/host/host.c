@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/kernel.h"
 #include "device/page_block.h"
+#include "kernel/kernel.h"
 
 struct host {
     tulle__device device;

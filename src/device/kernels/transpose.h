@@ -3,7 +3,7 @@
 #ifndef TULLE_DEVICE_KERNELS_TRANSPOSE_H
 #define TULLE_DEVICE_KERNELS_TRANSPOSE_H
 
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 tulle_status tulle__transpose_cpu(tulle__pool *pool, tulle_type type, const tulle__csr *A, tulle__csr_result *T);
 

@@ -15,11 +15,17 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 enum { DRAWN = 24, PART = 8 }; /* rows looked at; at most about a PART-th of all multiplications is gone through */
 
 static tulle_status spmm(tulle__pool *pool, const tulle__spmm_task *task)
+{
+    (void)pool, (void)task;
+    return TULLE_OK;
+}
+
+static tulle_status gemm(tulle__pool *pool, const tulle__gemm_task *task)
 {
     (void)pool, (void)task;
     return TULLE_OK;
@@ -226,6 +232,7 @@ tulle__kernels tulle__kernels_none(void)
 {
     tulle__kernels kernels = *tulle__kernels_cpu();
     kernels.spmm = spmm;
+    kernels.gemm = gemm;
     kernels.bsr = bsr;
     kernels.spgemm = spgemm;
     kernels.spgemm_symbolic = symbolic;

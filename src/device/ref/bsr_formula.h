@@ -3,7 +3,7 @@
 #ifndef TULLE_DEVICE_REF_BSR_FORMULA_H
 #define TULLE_DEVICE_REF_BSR_FORMULA_H
 
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 tulle_status tulle__bsr_formula(tulle__pool *pool, const tulle__bsr_task *task);
 

@@ -33,6 +33,13 @@ static tulle_status spmm(tulle__pool *pool, const tulle__spmm_task *task)
     return TULLE_OK;
 }
 
+static tulle_status gemm(tulle__pool *pool, const tulle__gemm_task *task)
+{
+    (void)pool;
+    task->type == TULLE_F32 ? gemm_f32(task) : gemm_f64(task);
+    return TULLE_OK;
+}
+
 static tulle_status flops(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *count)
 {
     (void)pool;
@@ -149,6 +156,7 @@ static tulle_status transpose(tulle__pool *pool, tulle_type type, const tulle__c
 
 static const tulle__kernels kernels = {
     .spmm = spmm,
+    .gemm = gemm,
     .bsr = tulle__bsr_formula,
     .spgemm_flops = flops,
     .spgemm = spgemm,

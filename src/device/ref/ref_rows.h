@@ -25,6 +25,24 @@ static void NAME(spmm)(const tulle__spmm_task *task)
         }
 }
 
+/* The same of dense factors. */
+static void NAME(gemm)(const tulle__gemm_task *task)
+{
+    T *C = task->C, alpha = (T)task->alpha, beta = (T)task->beta;
+    for (int64_t i = 0; i < task->m; i++)
+        for (int64_t j = 0; j < task->n; j++) {
+            T sum = 0;
+            for (int p = 0; p < task->npairs; p++) {
+                const tulle__gemm_pair *pair = &task->pair[p];
+                const T *A = pair->A, *B = pair->B;
+                for (int64_t k = 0; k < pair->k; k++)
+                    sum += A[i * pair->a_row + k * pair->a_col] * B[k * pair->b_row + j * pair->b_col];
+            }
+            T *c = &C[i * task->c_row + j * task->c_col];
+            *c = beta == 0 ? alpha * sum : alpha * sum + beta * *c;
+        }
+}
+
 /* sum[c] += contributions of row i of C in the order (p, position in A's row); returns the columns first met in found.
  */
 static int64_t NAME(row)(const tulle__spgemm_task *task, int64_t i, T *sum, unsigned char *mark, int32_t *found)

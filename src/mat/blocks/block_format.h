@@ -6,7 +6,7 @@
 #ifndef TULLE_MAT_BLOCK_FORMAT_H
 #define TULLE_MAT_BLOCK_FORMAT_H
 
-#include "device/pool.h"
+#include "kernel/pool.h"
 #include "mat/blocks/blocks.h"
 
 enum { TULLE__BLOCK_LARGEST = 64, TULLE__EITHER = -1 };

@@ -85,7 +85,7 @@ static tulle_status connect_needs(tulle_product *plan)
 tulle_status tulle__plan_connect(tulle_product *plan)
 {
     tulle_status status = TULLE_OK;
-    if (plan->policy->source == TULLE__SOURCE_FETCH && !plan->direct &&
+    if (plan->operands.A->format->names_rows && plan->policy->source == TULLE__SOURCE_FETCH && !plan->direct &&
         plan->options.transfers != TULLE_TRANSFERS_WHOLE && !plan->needs)
         TULLE_TRY(connect_needs(plan));
     if (plan->travels && !plan->queue) TULLE_TRY(connect_queue(plan));
@@ -199,7 +199,9 @@ static tulle_status check_operands(
     const tulle_gidx *b_row = cuts(B, options->op_b, 1, &bk), *b_col = cuts(B, options->op_b, 0, &bn);
     if (A->comm != B->comm || A->comm != C->comm)
         return tulle__fail(TULLE_ERR_ARG, "the three matrices must belong to one comm");
-    if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_UNSUPPORTED, "a product whose left factor is dense");
+    if (A->kind == TULLE_DENSE && B->kind != TULLE_DENSE)
+        return tulle__fail(TULLE_ERR_UNSUPPORTED,
+            "a dense matrix times a sparse one; its transpose, C^T = B^T A^T, is a sparse one times a dense one");
     if (B->kind != C->kind)
         return tulle__fail(TULLE_ERR_ARG, "B is %s, so C must be", B->kind == TULLE_CSR ? "sparse" : "dense");
     if (A->type != B->type || A->type != C->type)
@@ -358,6 +360,7 @@ static tulle_status prepare(tulle_product *plan)
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
     plan->direct = direct != 0;
+    if (o->A->kind == TULLE_DENSE) plan->context->kernels->alone(); /* a thread of the pool is one of the BLAS */
     if (plan->options.replication == TULLE_AUTO) TULLE_TRY(choose_layers(plan));
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
     tulle_product_alg alg = plan->options.alg;

@@ -103,36 +103,6 @@ static tulle_status stack_cuts(const tulle_gidx *cut, int parts, int times, tull
     return TULLE_OK;
 }
 
-/* A matrix like X in so many layers, cut like that, whose owners are found by asking. */
-static tulle_status make_dealt(const tulle_mat *X, const tulle__layers *l, int times, const tulle_gidx *row_cut,
-    int rows, const tulle_gidx *col_cut, int cols,
-    int (*owner_of)(const tulle__layers *l, const tulle_mat *X, int layer, int i, int j), tulle_mat **made)
-{
-    tulle_status status;
-    tulle_gidx *stacked = NULL;
-    tulle_layout *layout = NULL;
-    int *owner = NULL;
-    TULLE_TRY(stack_cuts(row_cut, rows, times, &stacked));
-    TULLE_TRY(tulle__alloc((size_t)times * (size_t)rows * (size_t)cols, sizeof *owner, "owners", &owner));
-    for (int i = 0; i < times * rows; i++)
-        for (int j = 0; j < cols; j++) owner[(int64_t)i * cols + j] = owner_of(l, X, i / rows, i % rows, j);
-    tulle_layout_spec spec = {.m = times * X->layout->m,
-        .n = X->layout->n,
-        .tile_rows = times * rows,
-        .tile_cols = cols,
-        .row_cut = stacked,
-        .col_cut = col_cut,
-        .owner = owner};
-    TULLE_TRY(tulle_layout_new(&spec, X->comm->size, &layout));
-    TULLE_TRY(tulle__mat_make(X->comm, layout, X->kind, X->type, X->order, made));
-    tulle__pe_disown(&(*made)->owned);
-out:
-    tulle_layout_free(layout);
-    tulle__free(owner);
-    tulle__free(stacked);
-    return status;
-}
-
 /* Tiles that are empty, as their inner part is another layer's, need an owner as well. */
 static int owner_a(const tulle__layers *l, const tulle_mat *X, int layer, int i, int k)
 {
@@ -159,6 +129,49 @@ static int owner_as_is(const tulle__layers *l, const tulle_mat *X, int layer, in
     (void)l;
     (void)layer;
     return tulle__layout_owner(X->layout, i, j);
+}
+
+/* Own tiles of a dense matrix that is made for layers; of A only those of a tile's own layer hold anything. */
+static tulle_status place_dense(const tulle__layers *l, int times, int rows, int of_a, tulle_mat *made)
+{
+    for (int i = 0; i < times * rows; i++)
+        for (int j = 0; j < made->layout->nt; j++) {
+            if (!tulle__tile_is_mine(made, i, j) || (of_a && tulle__layers_of_inner(l, j) != i / rows)) continue;
+            tulle_status status = tulle__mat_place_dense(made, i, j);
+            if (status != TULLE_OK) return status;
+        }
+    return TULLE_OK;
+}
+
+/* A matrix like X in so many layers, cut like that, whose owners are found by asking. */
+static tulle_status make_dealt(const tulle_mat *X, const tulle__layers *l, int times, const tulle_gidx *row_cut,
+    int rows, const tulle_gidx *col_cut, int cols,
+    int (*owner_of)(const tulle__layers *l, const tulle_mat *X, int layer, int i, int j), tulle_mat **made)
+{
+    tulle_status status;
+    tulle_gidx *stacked = NULL;
+    tulle_layout *layout = NULL;
+    int *owner = NULL;
+    TULLE_TRY(stack_cuts(row_cut, rows, times, &stacked));
+    TULLE_TRY(tulle__alloc((size_t)times * (size_t)rows * (size_t)cols, sizeof *owner, "owners", &owner));
+    for (int i = 0; i < times * rows; i++)
+        for (int j = 0; j < cols; j++) owner[(int64_t)i * cols + j] = owner_of(l, X, i / rows, i % rows, j);
+    tulle_layout_spec spec = {.m = times * X->layout->m,
+        .n = X->layout->n,
+        .tile_rows = times * rows,
+        .tile_cols = cols,
+        .row_cut = stacked,
+        .col_cut = col_cut,
+        .owner = owner};
+    TULLE_TRY(tulle_layout_new(&spec, X->comm->size, &layout));
+    TULLE_TRY(tulle__mat_make_empty(X->comm, layout, X->kind, X->type, X->order, made));
+    tulle__pe_disown(&(*made)->owned);
+    if (X->kind == TULLE_DENSE) status = place_dense(l, times, rows, owner_of == owner_a, *made);
+out:
+    tulle_layout_free(layout);
+    tulle__free(owner);
+    tulle__free(stacked);
+    return status;
 }
 
 static double bytes_of(const tulle_mat *X)

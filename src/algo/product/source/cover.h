@@ -12,7 +12,7 @@
 #define TULLE_PRODUCT_COVER_H
 
 #include "algo/product/source/vertex_cover.h"
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 /* What one row of a tile of B, or of a result that it takes part in, costs to move. */
 typedef struct tulle__row_terms {

@@ -3,8 +3,8 @@
 #ifndef TULLE_DEVICE_KERNELS_BSR_H
 #define TULLE_DEVICE_KERNELS_BSR_H
 
-#include "device/kernel.h"
 #include "device/kernels/isa.h"
+#include "kernel/kernel.h"
 
 tulle_status tulle__bsr_cpu(tulle__isa isa, tulle__pool *pool, const tulle__bsr_task *task);
 

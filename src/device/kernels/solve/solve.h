@@ -3,8 +3,8 @@
 #ifndef TULLE_DEVICE_KERNELS_SOLVE_H
 #define TULLE_DEVICE_KERNELS_SOLVE_H
 
-#include "device/kernel.h"
 #include "device/kernels/isa.h"
+#include "kernel/kernel.h"
 
 /* What a row loop need not keep in registers, known beforehand. */
 enum tulle__solve_kind {

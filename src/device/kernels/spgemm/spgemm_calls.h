@@ -3,8 +3,8 @@
 #ifndef TULLE_DEVICE_KERNELS_SPGEMM_CALLS_H
 #define TULLE_DEVICE_KERNELS_SPGEMM_CALLS_H
 
-#include "device/kernel.h"
 #include "device/kernels/isa.h"
+#include "kernel/kernel.h"
 
 typedef enum tulle__accumulator {
     TULLE__ACCUMULATOR_AUTO,

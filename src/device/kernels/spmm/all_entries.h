@@ -7,7 +7,7 @@
 #ifndef TULLE_DEVICE_KERNELS_ALL_ENTRIES_H
 #define TULLE_DEVICE_KERNELS_ALL_ENTRIES_H
 
-#include "device/kernel.h"
+#include "kernel/kernel.h"
 
 typedef struct tulle__walk {
     const int64_t *stop; /* of rowptr: where the row ends */

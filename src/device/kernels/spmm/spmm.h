@@ -3,8 +3,8 @@
 #ifndef TULLE_DEVICE_KERNELS_SPMM_H
 #define TULLE_DEVICE_KERNELS_SPMM_H
 
-#include "device/kernel.h"
 #include "device/kernels/isa.h"
+#include "kernel/kernel.h"
 
 tulle_status tulle__spmm_cpu(tulle__isa isa, tulle__pool *pool, const tulle__spmm_task *task);
 

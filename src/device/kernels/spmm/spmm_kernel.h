@@ -3,8 +3,8 @@
 #ifndef TULLE_DEVICE_KERNELS_SPMM_KERNEL_H
 #define TULLE_DEVICE_KERNELS_SPMM_KERNEL_H
 
-#include "device/kernel.h"
 #include "device/kernels/isa.h"
+#include "kernel/kernel.h"
 
 /* A pair as a row kernel takes it: B row-major. */
 typedef struct tulle__spmm_operand {

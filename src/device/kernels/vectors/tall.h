@@ -3,8 +3,8 @@
 #ifndef TULLE_DEVICE_KERNELS_TALL_H
 #define TULLE_DEVICE_KERNELS_TALL_H
 
-#include "device/kernel.h"
 #include "device/kernels/isa.h"
+#include "kernel/kernel.h"
 
 #define TULLE__DECLARE(isa, index)                                                                                     \
     void tulle__gram_##isa(const tulle__gram_task *task);                                                              \

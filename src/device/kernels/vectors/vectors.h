@@ -3,8 +3,8 @@
 #ifndef TULLE_DEVICE_KERNELS_VECTORS_H
 #define TULLE_DEVICE_KERNELS_VECTORS_H
 
-#include "device/kernel.h"
 #include "device/kernels/isa.h"
+#include "kernel/kernel.h"
 
 #define TULLE__DECLARE(isa, index)                                                                                     \
     void tulle__dots_##isa(const tulle__dots_task *task);                                                              \

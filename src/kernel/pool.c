@@ -8,7 +8,7 @@
  * half a millisecond is then made by one thread alone. So the caller's core is closed to its workers, before they are
  * woken, and a worker that finds itself on the core of one before it moves to another.
  */
-#include "device/pool.h"
+#include "kernel/pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

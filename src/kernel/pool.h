@@ -4,8 +4,8 @@
  * Threads wait by spinning for a while, then sleep, so that more threads than cores is legal. Each works on a core of
  * its own where there are enough. They charge the memory account of the thread that made the pool.
  */
-#ifndef TULLE_DEVICE_POOL_H
-#define TULLE_DEVICE_POOL_H
+#ifndef TULLE_KERNEL_POOL_H
+#define TULLE_KERNEL_POOL_H
 
 #include <stdint.h>
 

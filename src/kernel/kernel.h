@@ -4,15 +4,15 @@
  * the reference (plain, obviously right) and is overwritten by what the device has. All kernels are local calls,
  * leave their inputs alone, and are safe to run from several PEs at once, each with its own pool.
  */
-#ifndef TULLE_DEVICE_KERNEL_H
-#define TULLE_DEVICE_KERNEL_H
+#ifndef TULLE_KERNEL_KERNEL_H
+#define TULLE_KERNEL_KERNEL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include <tulle/types.h>
 
-#include "device/pool.h"
+#include "kernel/pool.h"
 
 /* A CSR tile, m x n. rowptr has m + 1 entries and may start above 0 (a row range of a larger tile). */
 typedef struct tulle__csr {
@@ -47,6 +47,31 @@ typedef struct tulle__spmm_task {
     int64_t c_row, c_col;
     double alpha, beta;
 } tulle__spmm_task;
+
+/* One summand of a chain of dense products: A m x k, B k x n, element (r, c) of A at A[r * a_row + c * a_col]. */
+typedef struct tulle__gemm_pair {
+    int64_t k;
+    const void *A;
+    int64_t a_row, a_col; /* one of them is 1 */
+    const void *B;
+    int64_t b_row, b_col; /* one of them is 1 */
+} tulle__gemm_pair;
+
+/*
+ * A chain of dense products into one C tile (m x n, element (r, c) at C[r * c_row + c * c_col], one stride is 1):
+ * C = alpha sum_p A_p B_p + beta C; beta = 0 does not read C. Pairs are added in their order. The order of sums within
+ * a pair, and so the last bits, is that of the BLAS, which is called on pieces of C that follow from m, n and the
+ * number of threads.
+ */
+typedef struct tulle__gemm_task {
+    tulle_type type;
+    int64_t m, n;
+    int npairs; /* at least one */
+    const tulle__gemm_pair *pair;
+    void *C;
+    int64_t c_row, c_col;
+    double alpha, beta;
+} tulle__gemm_task;
 
 /* One summand of a chain: scale * A B. A->rowptr == NULL stands for the identity: the summand is scale * B. */
 typedef struct tulle__spgemm_pair {
@@ -249,6 +274,8 @@ typedef tulle_status (*tulle__csr_place)(void *context, int64_t m, int64_t nnz, 
 
 typedef struct tulle__kernels {
     tulle_status (*spmm)(tulle__pool *pool, const tulle__spmm_task *task);
+
+    tulle_status (*gemm)(tulle__pool *pool, const tulle__gemm_task *task);
 
     tulle_status (*bsr)(tulle__pool *pool, const tulle__bsr_task *task);
 

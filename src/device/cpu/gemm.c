@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Chains of dense products: the BLAS on pieces of C, one piece a thread; loops where there is no BLAS that may be
+ * called by several threads. */
+#include "device/cpu/dense_calls.h"
+
+#include <limits.h>
+
+#define T float
+#define NAME(x) x##_f32
+#include "device/cpu/gemm_loops.h"
+#undef T
+#undef NAME
+#define T double
+#define NAME(x) x##_f64
+#include "device/cpu/gemm_loops.h"
+#undef T
+#undef NAME
+
+#ifdef TULLE_HAVE_CBLAS
+#include <cblas.h>
+
+/* The BLAS counts in int: longer inner sizes are cut. */
+enum { INNER_MOST = 1 << 30 };
+
+/* The leading dimension of an operand, and whether the BLAS sees it transposed where C is row-major or column-major. */
+static int leading(int64_t row, int64_t col, int by_row, CBLAS_TRANSPOSE *trans)
+{
+    int along_rows = col == 1;
+    *trans = along_rows == by_row ? CblasNoTrans : CblasTrans;
+    return (int)(along_rows ? row : col);
+}
+
+static int suits(const tulle__gemm_task *t)
+{
+    int fits = t->m <= INT_MAX && t->n <= INT_MAX && t->c_row <= INT_MAX && t->c_col <= INT_MAX;
+    for (int p = 0; p < t->npairs; p++)
+        fits &= t->pair[p].a_row <= INT_MAX && t->pair[p].a_col <= INT_MAX && t->pair[p].b_row <= INT_MAX &&
+                t->pair[p].b_col <= INT_MAX;
+    return fits && tulle__blas_by_threads();
+}
+
+static int at_least(int64_t ld, int64_t least)
+{
+    return (int)(ld < least ? least : ld);
+}
+
+/* An operand that has one line only may have any stride between lines; the BLAS wants one that a line fits in. */
+static void multiply_blas(const tulle__gemm_task *t)
+{
+    int by_row = t->c_col == 1, m = (int)t->m, n = (int)t->n;
+    int ldc = at_least(by_row ? t->c_row : t->c_col, by_row ? n : m);
+    double beta = t->beta;
+    for (int p = 0; p < t->npairs; p++) {
+        const tulle__gemm_pair *pair = &t->pair[p];
+        const char *A = pair->A, *B = pair->B;
+        int64_t size = (int64_t)tulle_type_size(t->type);
+        int64_t k = pair->k;
+        do { /* also with k = 0, which is beta C */
+            CBLAS_TRANSPOSE ta, tb;
+            int inner = (int)(k < INNER_MOST ? k : INNER_MOST), order = by_row ? CblasRowMajor : CblasColMajor;
+            int lda = leading(pair->a_row, pair->a_col, by_row, &ta),
+                ldb = leading(pair->b_row, pair->b_col, by_row, &tb);
+            lda = at_least(lda, pair->a_col == 1 ? inner : m);
+            ldb = at_least(ldb, pair->b_col == 1 ? n : inner);
+            lda = at_least(lda, 1);
+            ldb = at_least(ldb, 1);
+            if (t->type == TULLE_F32)
+                cblas_sgemm((CBLAS_ORDER)order, ta, tb, m, n, inner, (float)t->alpha, (const float *)(const void *)A,
+                    lda, (const float *)(const void *)B, ldb, (float)beta, t->C, ldc);
+            else
+                cblas_dgemm((CBLAS_ORDER)order, ta, tb, m, n, inner, t->alpha, (const double *)(const void *)A, lda,
+                    (const double *)(const void *)B, ldb, beta, t->C, ldc);
+            beta = 1;
+            A += pair->a_col * inner * size;
+            B += pair->b_row * inner * size;
+            k -= inner;
+        } while (k > 0);
+    }
+}
+#else
+static int suits(const tulle__gemm_task *t)
+{
+    (void)t;
+    return 0;
+}
+static void multiply_blas(const tulle__gemm_task *t)
+{
+    (void)t;
+}
+#endif
+
+static void multiply(const tulle__gemm_task *t)
+{
+    if (suits(t))
+        multiply_blas(t);
+    else if (t->type == TULLE_F32)
+        gemm_f32(t);
+    else
+        gemm_f64(t);
+}
+
+/* Pieces of C: rows x cols of them, as near to squares as threads allow. */
+struct pieces {
+    const tulle__gemm_task *task;
+    int rows, cols;
+};
+
+enum { PIECE_LEAST = 32 }; /* rows or columns of a piece: smaller ones cost more in calls than they save */
+
+static struct pieces cut(const tulle__gemm_task *task, int threads)
+{
+    struct pieces best = {.task = task, .rows = 1, .cols = 1};
+    double least = 0;
+    for (int rows = 1; rows <= threads; rows++) {
+        if (threads % rows) continue;
+        int cols = threads / rows;
+        double height = (double)task->m / rows, width = (double)task->n / cols;
+        if ((rows > 1 && height < PIECE_LEAST) || (cols > 1 && width < PIECE_LEAST)) continue;
+        if (least > 0 && height + width >= least) continue;
+        least = height + width;
+        best.rows = rows;
+        best.cols = cols;
+    }
+    return best;
+}
+
+static void multiply_pieces(void *arg, int64_t begin, int64_t end)
+{
+    const struct pieces *x = arg;
+    const tulle__gemm_task *t = x->task;
+    size_t size = tulle_type_size(t->type);
+    for (int64_t piece = begin; piece < end; piece++) {
+        int64_t i = piece / x->cols, j = piece % x->cols;
+        int64_t r0 = t->m * i / x->rows, r1 = t->m * (i + 1) / x->rows, c0 = t->n * j / x->cols,
+                c1 = t->n * (j + 1) / x->cols;
+        for (int p = 0; p < t->npairs; p++) {
+            tulle__gemm_pair pair = t->pair[p];
+            pair.A = (const char *)pair.A + (size_t)(r0 * pair.a_row) * size;
+            pair.B = (const char *)pair.B + (size_t)(c0 * pair.b_col) * size;
+            tulle__gemm_task part = *t;
+            part.m = r1 - r0;
+            part.n = c1 - c0;
+            part.npairs = 1;
+            part.pair = &pair;
+            part.C = (char *)t->C + (size_t)(r0 * t->c_row + c0 * t->c_col) * size;
+            part.beta = p ? 1 : t->beta;
+            multiply(&part);
+        }
+    }
+}
+
+tulle_status tulle__dense_gemm(tulle__pool *pool, const tulle__gemm_task *task)
+{
+    if (!task->m || !task->n) return TULLE_OK;
+    struct pieces x = cut(task, tulle__pool_size(pool));
+    int64_t count = (int64_t)x.rows * x.cols;
+    if (count == 1)
+        multiply_pieces(&x, 0, 1);
+    else
+        tulle__pool_blocks(pool, count, 1, multiply_pieces, &x);
+    return TULLE_OK;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "verbs/product.h"
+
+static tulle_status run(const struct options *options)
+{
+    return run_product(options, GEMM);
+}
+
+#define SIZE_OPTION(option, what)                                                                                      \
+    {                                                                                                                  \
+        .name = option, .kind = KIND_INT, .argument = "N", .low = 0, .high = INT32_MAX, .text = what                   \
+    }
+
+static const struct option options[] = {
+    {.name = "size",
+        .letter = 'n',
+        .kind = KIND_INT,
+        .argument = "N",
+        .low = 0,
+        .high = INT32_MAX,
+        .text = "random factors, N x N; also what of --m, --n and --k is not given"},
+    SIZE_OPTION("m", "rows of a random A"), SIZE_OPTION("n", "columns of a random B (default: those of A)"),
+    SIZE_OPTION("k", "columns of a random A, rows of a random B"), OPTIONS_PRODUCT("auto")};
+
+const struct verb verb_gemm = {
+    .name = "gemm",
+    .operands = "[A [B]]",
+    .summary = "Multiply two dense matrices",
+    .description =
+        "C = A B, all three dense and row-major. Factors are files, or random with --size or --m, --n and --k; with\n"
+        "one file B is random. Tiles are multiplied by the BLAS, one thread of it for each thread of a PE. --grid "
+        "auto\n"
+        "is the grid of PEs that moves the fewest bytes. The time is the median of --reps runs and includes making\n"
+        "the plan and allocating C, but not reading; `reused` is the time of executing a plan that exists.",
+    .examples = "tulle gemm --size 4000 --pes 4 --check\n"
+                "tulle gemm --m 20000 --n 500 --k 3000 --type f32 --alg all --json\n"
+                "tulle gemm A.npy B.npy -o C.npy",
+    .options = options,
+    .least = 0,
+    .most = 2,
+    .inputs = 2,
+    .run = run,
+};
