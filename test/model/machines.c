@@ -47,7 +47,7 @@ static void keep(void)
         {"host a\nthreads 2\nstream 1 2\n", "machine:3:"},
         {"host a\nbogus 2\n", "machine:2:"},
         {"host a\nthreads 0\n", "machine:2:"},
-        {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\n", "no line 'fma_f64'"},
+        {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\n", "the line 'fma_f64' is missing"},
         {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\nspgemm 1 2\n", "machine:7:"},
     };
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {

@@ -165,8 +165,8 @@ enum fault { SOUND, OTHER_TRIANGLE, NO_PIVOT, ZERO_PIVOT };
 static tulle_status refuse(const tulle__triangle *t, tulle_gidx row, enum fault fault)
 {
     int upper = t->options->uplo == TULLE_UPPER;
-    const char *const what[] = {[NO_PIVOT] = "has no diagonal entry",
-        [ZERO_PIVOT] = "has a zero pivot",
+    const char *const what[] = {[NO_PIVOT] = "has no entry on the diagonal",
+        [ZERO_PIVOT] = "has a pivot of 0",
         [OTHER_TRIANGLE] = upper ? "has an entry below the diagonal, but the triangle should be upper"
                                  : "has an entry above the diagonal, but the triangle should be lower"};
     return tulle__fail(
