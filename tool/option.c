@@ -139,7 +139,7 @@ const char *options_word(const struct options *o, const char *name, const char *
 
 enum { TEXT_COLUMN = 27, LAST_COLUMN = 120 };
 
-/* Words from TEXT_COLUMN on, in as many lines as it takes. */
+/* Prints words from TEXT_COLUMN on, wrapped. */
 static void print_wrapped(const char *text, FILE *file)
 {
     size_t column = TEXT_COLUMN;

@@ -313,11 +313,11 @@ static void run_pes(int npes)
     run_optional(team, "zlib: yes", "a.mtx.gz", "no zlib");
     run_optional(team, "HDF5: yes", "a.bsp.h5", "no HDF5");
     run_optional(team, "zlib: yes", "a.npz", "no zlib");
-    refused(team, "a.npy", "goes into a .mtx, .mtx.gz, .npz or .bsp.h5 file");
-    refused(team, "a.csv", "no ending that is known");
-    refuse_device(team, "pipe.mtx", "is no regular file");
-    refuse_device(team, "pipe.mtx.gz", built_with("zlib: yes") ? "is no regular file" : "no zlib");
-    refuse_device(team, "pipe.bsp.h5", built_with("HDF5: yes") ? "is no regular file" : "no HDF5");
+    refused(team, "a.npy", "can be written to a .mtx, .mtx.gz, .npz or .bsp.h5 file");
+    refused(team, "a.csv", "unknown ending");
+    refuse_device(team, "pipe.mtx", "is not a regular file");
+    refuse_device(team, "pipe.mtx.gz", built_with("zlib: yes") ? "is not a regular file" : "no zlib");
+    refuse_device(team, "pipe.bsp.h5", built_with("HDF5: yes") ? "is not a regular file" : "no HDF5");
     tulle_team_free(team);
     ok(files_in_folder() == 0, "no file is left behind");
 }

@@ -178,7 +178,7 @@ static tulle_status build(tulle_comm *comm, void *arg)
         .ntiles = 1,
         .tile = &csr,
         .col = &col};
-    tulle__blocks_look(&rows, &facts);
+    tulle__blocks_inspect(&rows, &facts);
     TULLE_TRY(tulle__alloc((size_t)comm->size, sizeof *all, "facts", &all));
     TULLE_TRY(tulle_comm_allgather(comm, &facts, sizeof facts, all));
     for (int r = 1; r < comm->size; r++) tulle__blocks_join(&all[0], &all[r]);

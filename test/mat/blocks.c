@@ -139,16 +139,16 @@ static void test_facts(struct whole *w, int b)
 {
     tulle__blocks_facts upper, lower, all;
     make(w, b, 0);
-    tulle__blocks_look(&w->rows, &all);
+    tulle__blocks_inspect(&w->rows, &all);
     ok(tulle__blocks_size(&all, TULLE_F64) == b && tulle__blocks_symmetric(&all), "blocks of %d, symmetric", b);
     make(w, b, FIRST);
-    tulle__blocks_look(&w->rows, &lower);
+    tulle__blocks_inspect(&w->rows, &lower);
     int alone = tulle__blocks_symmetric(&lower);
     /* the other rows: as a matrix of its own that is cut */
     make(w, b, 0);
     w->rows.m = FIRST;
     for (int t = 0; t < TILES; t++) w->tile[t].m = t == 1 ? 0 : FIRST;
-    tulle__blocks_look(&w->rows, &upper);
+    tulle__blocks_inspect(&w->rows, &upper);
     tulle__blocks_join(&upper, &lower);
     ok(!alone && tulle__blocks_symmetric(&upper) && upper.nnz == all.nnz &&
             tulle__blocks_size(&upper, TULLE_F64) == b && upper.right == all.right,
@@ -157,7 +157,7 @@ static void test_facts(struct whole *w, int b)
     make(w, b, 0);
     int64_t e = w->rowptr[3][N] / 2;
     w->value[3][e] = nextafter(w->value[3][e], 1);
-    tulle__blocks_look(&w->rows, &all);
+    tulle__blocks_inspect(&w->rows, &all);
     ok(!tulle__blocks_symmetric(&all), "blocks of %d: one bit makes it unsymmetric", b);
 }
 
@@ -180,7 +180,7 @@ static void test_grid(void)
     tulle__csr tile = {.m = POINTS * B, .n = POINTS * B, .rowptr = rowptr, .colind = colind, .val = val};
     tulle__tile_row rows = {
         .type = TULLE_F64, .m = POINTS * B, .n = POINTS * B, .ntiles = 1, .tile = &tile, .col = &col};
-    tulle__blocks_look(&rows, &facts);
+    tulle__blocks_inspect(&rows, &facts);
     ok(tulle__blocks_size(&facts, TULLE_F64) == B && facts.blocks[B] == at / (B * B),
         "a grid of blocks of 3: %" PRId64 " blocks, for %" PRId64 " of 2", facts.blocks[B], facts.blocks[2]);
     free(rowptr);

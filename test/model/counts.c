@@ -68,9 +68,9 @@ out:
     return status;
 }
 
-/* AUTO is what the model says of the census that it is given. */
+/* AUTO is what the model says of the counts that it is given. */
 static tulle_status choose(tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, const tulle_layout *c,
-    const tulle_counts *census, const tulle_machine *machine)
+    const tulle_counts *counts, const tulle_machine *machine)
 {
     tulle_status status;
     tulle_mat *C = NULL;
@@ -80,13 +80,13 @@ static tulle_status choose(tulle_comm *comm, struct run *run, tulle_mat *A, tull
     tulle_product_options options = {0};
     tulle_model_options o = {0};
     options.machine = machine;
-    options.census = census;
+    options.counts = counts;
     o.threads = 1;
     o.panel = ARENA / PANELS;
     TULLE_TRY(new_result(comm, c, !run->cols_b, &C));
     TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
     TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
-    TULLE_TRY(tulle_predict_best(census, machine, &o, &best));
+    TULLE_TRY(tulle_predict_best(counts, machine, &o, &best));
     EXPECT(report.predicted_seconds == best.seconds && best.seconds > 0);
     if (tulle_comm_rank(comm) == 0) {
         run->chosen = tulle_product_alg_of(plan);
@@ -98,17 +98,17 @@ out:
     return status;
 }
 
-static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_counts *census, const tulle_machine *machine)
+static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_counts *counts, const tulle_machine *machine)
 {
     tulle_status status = TULLE_OK;
     double work[16], bytes[16];
     tulle_model_options o = {.threads = 1, .panel = ARENA / PANELS, .transfers = TULLE_TRANSFERS_WHOLE};
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
-    for (int a = 0; a < ALGS; a++) TULLE_TRY(tulle_predict(census, machine, &o, algs[a], &run->said[a]));
-    TULLE_TRY(tulle_predict_loads(census, machine, &o, TULLE_PRODUCT_STATIONARY_A, work, bytes));
+    for (int a = 0; a < ALGS; a++) TULLE_TRY(tulle_predict(counts, machine, &o, algs[a], &run->said[a]));
+    TULLE_TRY(tulle_predict_loads(counts, machine, &o, TULLE_PRODUCT_STATIONARY_A, work, bytes));
     for (int pe = 0; pe < run->rows * run->cols; pe++) run->multiplications += work[pe], run->bytes += bytes[pe];
-    run->flops = tulle_counts_flops(census);
-    run->entries = tulle_counts_entries(census);
+    run->flops = tulle_counts_flops(counts);
+    run->entries = tulle_counts_entries(counts);
 out:
     return status;
 }
@@ -118,20 +118,20 @@ static tulle_status count_again(
     tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, tulle_counts_spec spec, const tulle_machine *machine)
 {
     tulle_status status;
-    tulle_counts *census = NULL;
+    tulle_counts *counts = NULL;
     tulle_prediction p;
-    EXPECT(tulle_counts_new(A, A, &spec, &census) == TULLE_ERR_ARG || A->layout->nt == 1);
-    tulle_counts_free(census);
-    census = NULL;
+    EXPECT(tulle_counts_new(A, A, &spec, &counts) == TULLE_ERR_ARG || A->layout->nt == 1);
+    tulle_counts_free(counts);
+    counts = NULL;
     spec.counting = TULLE_COUNT_FLOPS;
-    TULLE_TRY(tulle_counts_new(A, run->cols_b ? NULL : B, &spec, &census));
+    TULLE_TRY(tulle_counts_new(A, run->cols_b ? NULL : B, &spec, &counts));
     for (int a = 0; a < STATIC; a++) {
-        TULLE_TRY(tulle_predict(census, machine, NULL, algs[a], &p));
+        TULLE_TRY(tulle_predict(counts, machine, NULL, algs[a], &p));
         EXPECT(tulle_comm_rank(comm) || p.load_imbalance == run->said[a].load_imbalance);
     }
-    EXPECT(tulle_comm_rank(comm) || tulle_counts_flops(census) == run->flops);
+    EXPECT(tulle_comm_rank(comm) || tulle_counts_flops(counts) == run->flops);
 out:
-    tulle_counts_free(census);
+    tulle_counts_free(counts);
     return status;
 }
 
@@ -141,7 +141,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_status status;
     product_operands o = {.A = NULL};
     tulle_mat *rows = NULL;
-    tulle_counts *census = NULL;
+    tulle_counts *counts = NULL;
     tulle_machine machine = machine_of(run);
     TULLE_TRY(tulle_mat_load(comm, run->operand, NULL, TULLE_CSR, NULL, NULL, &rows));
     product_grid grid = {.m = tulle_mat_rows(rows),
@@ -159,14 +159,14 @@ static tulle_status body(tulle_comm *comm, void *arg)
         .type = TULLE_F64,
         .counting = TULLE_COUNT_RESULT,
         .in_place = run->in_place};
-    TULLE_TRY(tulle_counts_new(rows, run->cols_b ? NULL : rows, &spec, &census));
-    TULLE_TRY(predict(comm, run, census, &machine));
+    TULLE_TRY(tulle_counts_new(rows, run->cols_b ? NULL : rows, &spec, &counts));
+    TULLE_TRY(predict(comm, run, counts, &machine));
     TULLE_TRY(load_factors(comm, run->operand, run->cols_b ? NULL : run->operand, &o));
     TULLE_TRY(count_again(comm, run, o.A, o.B, spec, &machine));
     for (int a = 0; a < ALGS; a++) TULLE_TRY(execute(comm, run, o.A, o.B, o.l[2], a));
-    TULLE_TRY(choose(comm, run, o.A, o.B, o.l[2], census, &machine));
+    TULLE_TRY(choose(comm, run, o.A, o.B, o.l[2], counts, &machine));
 out:
-    tulle_counts_free(census);
+    tulle_counts_free(counts);
     if (status == TULLE_OK) tulle_mat_free(rows);
     free_operands(&o, status);
     return status;

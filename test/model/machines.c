@@ -47,7 +47,7 @@ static void keep(void)
         {"host a\nthreads 2\nstream 1 2\n", "machine:3:"},
         {"host a\nbogus 2\n", "machine:2:"},
         {"host a\nthreads 0\n", "machine:2:"},
-        {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\n", "no line 'fma_f64'"},
+        {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\n", "the line 'fma_f64' is missing"},
         {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\nspgemm 1 2\n", "machine:7:"},
     };
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
@@ -160,7 +160,7 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     tulle_status status;
     tulle_mat *A = NULL;
     tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_counts *census = NULL;
+    tulle_counts *counts = NULL;
     int K = f->rows > f->cols ? f->rows : f->cols, pes = f->rows * f->cols;
     TULLE_TRY(tulle_mat_load(comm, f->operand, NULL, TULLE_CSR, NULL, NULL, &A));
     tulle_gidx m = tulle_mat_rows(A), n = f->cols_b ? f->cols_b : m;
@@ -174,25 +174,25 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     s.tile_rows = f->rows;
     TULLE_TRY(tulle_layout_new(&s, pes, &l[2]));
     tulle_counts_spec spec = {l[0], l[1], l[2], pes, TULLE_F32, f->counting, 0};
-    TULLE_TRY(tulle_counts_new(A, f->cols_b ? NULL : A, &spec, &census));
-    if (tulle_comm_rank(comm) == 0) f->entries = tulle_counts_entries(census);
+    TULLE_TRY(tulle_counts_new(A, f->cols_b ? NULL : A, &spec, &counts));
+    if (tulle_comm_rank(comm) == 0) f->entries = tulle_counts_entries(counts);
     tulle_prediction p;
     tulle_model_options whole = {0};
     whole.transfers = TULLE_TRANSFERS_WHOLE;
     for (int a = 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
-        TULLE_TRY(tulle_predict(census, &f->machine, &whole, (tulle_product_alg)a, &p));
+        TULLE_TRY(tulle_predict(counts, &f->machine, &whole, (tulle_product_alg)a, &p));
         if (tulle_comm_rank(comm) == 0) f->p[a] = p;
     }
-    TULLE_TRY(tulle_predict(census, &f->machine, NULL, TULLE_PRODUCT_STATIONARY_A, &p));
+    TULLE_TRY(tulle_predict(counts, &f->machine, NULL, TULLE_PRODUCT_STATIONARY_A, &p));
     if (tulle_comm_rank(comm) == 0) f->needed = p.bytes_moved;
     spec.pes = 1; /* whose layouts give tiles to others */
     tulle_counts *none = NULL;
     tulle_status refused = tulle_counts_new(A, NULL, &spec, &none);
     if (tulle_comm_rank(comm) == 0) f->refused = refused;
     EXPECT(
-        tulle_predict(census, &f->machine, NULL, TULLE_PRODUCT_AUTO, &(tulle_prediction){.suits = 0}) == TULLE_ERR_ARG);
+        tulle_predict(counts, &f->machine, NULL, TULLE_PRODUCT_AUTO, &(tulle_prediction){.suits = 0}) == TULLE_ERR_ARG);
 out:
-    tulle_counts_free(census);
+    tulle_counts_free(counts);
     for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
     return status;
 }

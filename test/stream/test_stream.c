@@ -179,9 +179,9 @@ static void test_format_refusals(tulle_team *team, const char *device)
     base.options = (tulle_stream_options){0};
     base.options.device = device;
     refuse_format(team, base, "ell", "unknown format 'ell'");
-    refuse_format(team, base, "bsr:b=3+csr", "not one format");
+    refuse_format(team, base, "bsr:b=3+csr", "is not a single format");
     refuse_format(team, base, "csr:b=3", "no key 'b'");
-    refuse_format(team, base, "bsr:b=7", "whole blocks of 7");
+    refuse_format(team, base, "bsr:b=7", "not a multiple of the block size 7");
     refuse_format(team, base, "bsr:index=3", "2 or 4 bytes");
     refuse_format(team, base, "bsr:values=f16", "unknown type of values 'f16'");
     struct cases c = base;
@@ -196,7 +196,7 @@ static void test_format_refusals(tulle_team *team, const char *device)
     c.shape = DENSE_ROW;
     c.m = 4;
     c.n = 80000;
-    refuse_format(team, c, "csr:index=2", "index=2: a row reaches over");
+    refuse_format(team, c, "csr:index=2", "index=2: a row extends over");
 }
 
 /* Devices that hold the vectors and little more; and one that does not. */
@@ -232,7 +232,7 @@ static void test_refusals(tulle_team *team, const char *device)
     ok(tulle_team_run(team, run_case, &c) == TULLE_ERR_ARG, "fewer than no columns");
     c = base;
     c.cols = 2;
-    ok(tulle_team_run(team, run_case, &c) == TULLE_ERR_ARG, "more columns than announced");
+    ok(tulle_team_run(team, run_case, &c) == TULLE_ERR_ARG, "more columns than options.cols");
     c = base;
     c.options.ring = 1;
     ok(tulle_team_run(team, run_case, &c) == TULLE_ERR_ARG, "a ring of one that hides");

@@ -258,7 +258,7 @@ static void refuse(tulle_team *team, struct cases c, const char *name, const cha
 static void test_refusals(tulle_team *team)
 {
     struct cases c = {.shape = SYMMETRIC, .m = 60, .n = 60, .type = TULLE_F64}, other = c;
-    refuse(team, c, "r.bsp.h5", "bsr:b=7", "whole blocks of 7");
+    refuse(team, c, "r.bsp.h5", "bsr:b=7", "not a multiple of the block size 7");
     refuse(team, c, "r.bsp.h5", "csr:half,index=2", "column indices of 4 bytes");
     refuse(team, c, "r.bsp.h5", "ell", "unknown format 'ell'");
     refuse(team, c, "r.mtx", "bsr:b=3", "is one of Binsparse files");

@@ -51,7 +51,7 @@ static tulle_status settle_tile(void *context, int64_t m, int64_t nnz, tulle__cs
     (void)m;
     const struct tile_place *place = context;
     tulle_own_tile tile;
-    tulle_status status = tulle__mat_settle(place->C, place->i, place->j, nnz, &tile);
+    tulle_status status = tulle__mat_trim(place->C, place->i, place->j, nnz, &tile);
     if (status == TULLE_OK) *C = tulle__tile_csr_result(&tile, nnz);
     return status;
 }

@@ -172,7 +172,7 @@ static tulle_status start_reserved(tulle__exec *x)
     tulle__steal *steal = x->plan->steal;
     while (x->filled <= x->plan->lookahead && (x->filled < 2 || tulle__steal_in_hand(steal))) {
         tulle__job *job = free_job(x);
-        tulle__share share = {.k = job->k};
+        tulle__claim share = {.k = job->k};
         int64_t start = tulle__now(x->plan->comm);
         status = tulle__steal_take(steal, &share);
         x->communicate_ns += tulle__now(x->plan->comm) - start;

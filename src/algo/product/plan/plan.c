@@ -270,7 +270,7 @@ static int count_tile(const tulle_product *plan, int i, int j, int *away)
 
 static const tulle__policy *in_effect(const tulle_product *plan)
 {
-    const tulle__prices *prices = plan->direct || !plan->prices.node_pes ? NULL : &plan->prices;
+    const tulle__transfer_costs *prices = plan->direct || !plan->prices.node_pes ? NULL : &plan->prices;
     return tulle__policy_in_effect(plan->asked, &plan->operands, plan->comm->size, prices, plan->share);
 }
 
@@ -282,7 +282,7 @@ static void settle_policy(tulle_product *plan)
     o->grain = 0;
     if (policy->reach != TULLE__REACH_NONE) tulle__operands_set_grain(o, plan->comm->size);
     if (!plan->group || (plan->policy && policy != plan->policy))
-        plan->group = tulle__policy_group(policy, o->K, plan->direct, plan->options.deterministic);
+        plan->group = tulle__policy_batch(policy, o->K, plan->direct, plan->options.deterministic);
     if (plan->runner->most && plan->group > plan->runner->most && !policy->by_chain) plan->group = plan->runner->most;
     plan->lookahead = plan->options.lookahead == 0            ? tulle__policy_lookahead(policy, plan->sparse)
                       : plan->options.lookahead == TULLE_NONE ? 0
@@ -346,8 +346,8 @@ static int to_be_predicted(const tulle_product *plan)
     const tulle_product_options *options = &plan->options;
     if (options->alg == TULLE_PRODUCT_AUTO || options->machine) return 1;
     /* also if only the prices will say that nothing is to be stolen */
-    tulle_product_alg keeping = tulle__policy_of(options->alg)->keeping;
-    return tulle__policy_may_group(tulle__policy_of(keeping), plan->direct, options->deterministic);
+    tulle_product_alg keeping = tulle__policy_of(options->alg)->fallback;
+    return tulle__policy_may_batch(tulle__policy_of(keeping), plan->direct, options->deterministic);
 }
 
 /* Who multiplies. */

@@ -97,7 +97,7 @@ struct tulle_product {
     tulle__steal *steal;           /* NULL: all PEs keep to their own chains */
     tulle__panels *panels;         /* NULL: each tile is fetched by itself */
     tulle__needs *needs;           /* NULL: tiles are fetched whole */
-    tulle__prices prices;          /* that it goes by */
+    tulle__transfer_costs prices;  /* that it goes by */
     tulle__runner *runner;         /* who multiplies */
     tulle__keeps *keeps;           /* NULL: each job fetches what it reads */
     int64_t njobs, sent_room;
