@@ -14,8 +14,7 @@ typedef int32_t NAME(columns) __attribute__((vector_size(64)));
 enum { NAME(LISTED_LANES) = 16, NAME(RANKED) = 128 };
 
 /* Adds to the sums and lists new columns; their number. With `sum` 0 the columns only. */
-ROWS static inline __attribute__((always_inline)) int64_t NAME(fill_list)(
-    tulle__spgemm_space *space, const NAME(row) * row, const int sum)
+INLINE int64_t NAME(fill_list)(tulle__spgemm_space *space, const NAME(row) * row, const int sum)
 {
     uint8_t *seen = space->seen;
     T *dense = space->dense;
@@ -41,7 +40,7 @@ ROWS static inline __attribute__((always_inline)) int64_t NAME(fill_list)(
  * rank[e] = how many of the columns are smaller than column e; room for a whole block behind both. A difference of
  * columns does not overflow, and its sign is the comparison.
  */
-ROWS static void NAME(rank)(int32_t *list, int64_t count, int32_t *rank)
+static void NAME(rank)(int32_t *list, int64_t count, int32_t *rank)
 {
     for (int64_t e = count; e < count + 2 * NAME(LISTED_LANES); e++) list[e] = TULLE__EMPTY;
     for (int64_t e = 0; e < count; e += 2 * NAME(LISTED_LANES)) {
@@ -62,7 +61,7 @@ ROWS static void NAME(rank)(int32_t *list, int64_t count, int32_t *rank)
 }
 
 /* Listed columns with their sums to their places: the list's order, the ranks' or that of the sorted columns. */
-ROWS static tulle_status NAME(drain_list)(tulle__spgemm_space *space, int64_t count, int32_t *colind, T *val)
+static tulle_status NAME(drain_list)(tulle__spgemm_space *space, int64_t count, int32_t *colind, T *val)
 {
     const int32_t *list = space->list;
     tulle_status status = TULLE_OK;
@@ -103,7 +102,7 @@ out:
 }
 
 /* One row; counted only if colind is NULL. */
-ROWS static tulle_status NAME(list_row)(
+static tulle_status NAME(list_row)(
     tulle__spgemm_space *space, const NAME(row) * row, int32_t *colind, T *val, int64_t *nnz)
 {
     int64_t most = NAME(bound)(row);
