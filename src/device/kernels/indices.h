@@ -22,15 +22,22 @@
 #define PACK_NONZERO tulle__pack_nonzero
 #define PACK_FULL TULLE__SUFFIX_OF(tulle__pack_full, T)
 
+#define TULLE__PLUS(l) first + l
+#define TULLE__COUNT_UP(W)                                                                                             \
+    INLINE void tulle__count_up_##W(int32_t *p, int32_t first)                                                         \
+    {                                                                                                                  \
+        typedef int32_t indices __attribute__((vector_size(W * sizeof *p), aligned(sizeof *p), may_alias));            \
+        *(indices *)(void *)p = (indices){TULLE__TIMES_##W(TULLE__PLUS)};                                              \
+    }
+TULLE__COUNT_UP(2)
+TULLE__COUNT_UP(4)
+TULLE__COUNT_UP(8)
+TULLE__COUNT_UP(16)
+
 #if TULLE__REGISTER == 16
 /* ---- portable: an entry at a time, without a branch on whether it is selected ---- */
 
 enum { PACKED = 1 };
-
-INLINE void tulle__count_up_1(int32_t *p, int32_t first)
-{
-    *p = first;
-}
 
 INLINE int tulle__consecutive_1(const int32_t *p)
 {
@@ -61,19 +68,9 @@ TULLE__PACK_FULL(double)
 
 enum { PACKED = 8 };
 
-INLINE void tulle__count_up_4(int32_t *p, int32_t first)
-{
-    _mm_storeu_si128((__m128i *)(void *)p, _mm_add_epi32(_mm_set1_epi32(first), _mm_setr_epi32(0, 1, 2, 3)));
-}
-
 INLINE __m256i tulle__counted_8(int32_t first)
 {
     return _mm256_add_epi32(_mm256_set1_epi32(first), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
-
-INLINE void tulle__count_up_8(int32_t *p, int32_t first)
-{
-    _mm256_storeu_si256((__m256i *)(void *)p, tulle__counted_8(first));
 }
 
 INLINE int tulle__consecutive_4(const int32_t *p)

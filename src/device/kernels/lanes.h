@@ -30,6 +30,9 @@
  *     STORE_TO(F, p, x)                  doubles rounded to F
  *     LOAD_FIRST(F, p, n), STORE_FIRST(F, p, x, n)   the same with the first n lanes only, n < LANES; others are 0;
  *                                        LOAD_FIRST_DOUBLES(W, F, p, n): W lanes
+ *   the widest register
+ *     STORES_MASKED                      1 if a store under a mask costs no more than another, else 0
+ *     CLEAR_FIRST(p, n)                  LANES values become 0, or the first n if these are fewer
  *   four lanes, or two if these fill the widest register
  *     GATHER(B, at)                      B[at[0]], B[at[1]], ...
  *     FMA_FIRST(c, val, at, B, n)        c + val[l] B[at[l]] in the first n lanes, n < 4; others of B are not used
@@ -176,6 +179,7 @@ TULLE__LANES_DOUBLE(8)
 #define SHUFFLE(x, y, ...) TULLE__SHUFFLE(BITS, x, y, __VA_ARGS__)
 #define SUM_OF_LANES TULLE__OPERATION_OF(sum, T, LANES)
 #define SELECT TULLE__OPERATION_OF(select, T, LANES)
+#define CLEAR_FIRST TULLE__OPERATION_OF(clear_first, T, LANES)
 #define KEEP TULLE__OPERATION_OF(keep, T, LANES)
 #define LOAD_MASKED TULLE__OPERATION_OF(load_masked, T, LANES)
 #define LOAD_PIECES TULLE__OPERATION_OF(load_pieces, T, LANES)
@@ -214,6 +218,7 @@ INLINE float tulle__sum_float4(tulle__float4 x)
 /* ---- portable ---- */
 
 #define SELECTS 0
+#define STORES_MASKED 0
 #define STREAM_END() ((void)0)
 
 #define TULLE__LANES_PORTABLE(T, W)                                                                                    \
@@ -317,6 +322,7 @@ INLINE tulle__float4 tulle__fma_first_float4(
 /* ---- AVX2 with FMA, and AVX-512 ---- */
 
 #define SELECTS (LANES > 1)
+#define STORES_MASKED (TULLE__REGISTER == 64)
 #define STREAM_END() _mm_sfence()
 
 INLINE float tulle__fma_float1(float a, float b, float c)
@@ -473,6 +479,16 @@ TULLE__LANES_CONVERSION(8, _mm512, _mm256)
 INLINE __mmask8 tulle__below(int64_t n)
 {
     return (__mmask8)((1U << n) - 1);
+}
+
+INLINE void tulle__clear_first_float8(float *p, int64_t n)
+{
+    _mm256_mask_storeu_ps(p, (__mmask8)_bzhi_u32(0xff, n < 8 ? (unsigned)n : 8), _mm256_setzero_ps());
+}
+
+INLINE void tulle__clear_first_double8(double *p, int64_t n)
+{
+    _mm512_mask_storeu_pd(p, (__mmask8)_bzhi_u32(0xff, n < 8 ? (unsigned)n : 8), _mm512_setzero_pd());
 }
 
 #define TULLE__LANES_FIRST(W, mm, half)                                                                                \

@@ -16,7 +16,9 @@ static __attribute__((noinline)) void NAME(mark_dense)(tulle__spgemm_space *spac
     }
 }
 
-static __attribute__((noinline)) void NAME(sum_dense)(tulle__spgemm_space *space, const NAME(row) * row, int mark)
+/* Aligned, since its loop takes up to a tenth longer where it crosses a line of code. */
+static __attribute__((noinline, aligned(64))) void NAME(sum_dense)(
+    tulle__spgemm_space *space, const NAME(row) * row, int mark)
 {
     uint64_t *bits = space->bits;
     T *dense = space->dense;
@@ -51,14 +53,17 @@ static __attribute__((noinline)) int64_t NAME(drain_dense)(
     tulle__spgemm_space *space, const NAME(row) * row, int32_t *colind, T *val, int64_t room)
 {
     T *dense = space->dense;
+    uint64_t *marks = space->bits;
+    int32_t *word = space->word;
+    const int32_t last = row->hi >> 6;
     int64_t nnz = 0, n = 0;
-    for (int32_t w = row->lo >> 6; w <= row->hi >> 6; w += PACKED)
-        n += PACK_NONZERO(space->bits + w, w, space->word + n); /* behind the row there are no bits */
+    for (int32_t w = row->lo >> 6; w <= last; w += PACKED)
+        n += PACK_NONZERO(marks + w, w, word + n); /* behind the row there are no bits */
     for (int64_t w = 0; w < n; w++) {
-        const int32_t first = space->word[w] * 64;
-        uint64_t bits = space->bits[space->word[w]], others = bits & (bits - 1);
+        const int32_t first = word[w] * 64;
+        uint64_t bits = marks[word[w]], others = bits & (bits - 1);
         int count = __builtin_popcountll(bits);
-        space->bits[space->word[w]] = 0;
+        marks[word[w]] = 0;
         colind[nnz] = first + __builtin_ctzll(bits);
         if (nnz + 1 < room) colind[nnz + 1] = first + __builtin_ctzll(others | (uint64_t)1 << 63);
         if (count > 2) {

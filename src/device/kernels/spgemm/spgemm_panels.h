@@ -120,8 +120,9 @@ static int64_t NAME(count_bits)(const tulle__spgemm_space *space, int64_t r)
 }
 
 /*
- * sums += a times a row of B, for `n` columns of it, where `rows` is set. Elsewhere +0 is added, which changes no bit:
- * a sum that starts with +0 is never -0.
+ * sums += the factors times a row of B, for `n` columns of it, in those rows that sum it. In the others +0 is added,
+ * which changes no bit: a sum that starts with +0 is never -0. (A pointer, as a vector that is passed and wider than
+ * the registers lies in memory.)
  */
 INLINE void NAME(add_entries)(T *sums, const int32_t *col, const T *val, int32_t n, int32_t first, const T *factor,
     const BITS *rows, const int all)
@@ -141,15 +142,15 @@ static void NAME(sum_panel)(tulle__spgemm_space *space, const NAME(group) * grou
     const T *factor = space->panels.factor;
     const int32_t first = (int32_t)panel * TULLE__PANEL;
     T *sums = space->panels.sums;
-    memset(sums, 0, TULLE__PANEL * LANES * sizeof *sums);
-    for (; t < end; t++, factor += LANES) {
+    memset(sums, 0, TULLE__PANEL * 8 * sizeof *sums);
+    for (; t < end; t++, factor += 8) {
         int32_t from = t->start[panel], n = t->start[panel + 1] - from;
-        BITS rows = {0};
         if (t->rows == NAME(ALL_ROWS)) {
-            NAME(add_entries)(sums, t->col + from, t->val + from, n, first, factor, &rows, 1);
+            NAME(add_entries)(sums, t->col + from, t->val + from, n, first, factor, NULL, 1);
             continue;
         }
-        for (int r = 0; r < LANES; r++) rows[r] = t->rows >> r & 1 ? -1 : 0;
+        BITS rows = {0};
+        for (int r = 0; r < LANES; r++) rows[r] = -(__typeof__(rows[0]))(t->rows >> r & 1);
         NAME(add_entries)(sums, t->col + from, t->val + from, n, first, factor, &rows, 0);
     }
 }

@@ -309,34 +309,6 @@ static void NAME(sum_block)(const tulle__spgemm_space *space, const NAME(block) 
     }
 }
 
-/*
- * Writes the columns of the runs and their sums, and makes the sums 0. Whole vectors go over the end of a run into the
- * next one's place, which is written after it; near the end of the `room` entries that may be touched, by entry. All
- * runs are copied before the sums are cleared, since clearing also goes over the end.
- */
-static inline void NAME(copy_runs)(
-    const tulle__run *run, int64_t nruns, T *dense, int64_t room, int32_t *colind, T *val)
-{
-    for (int64_t r = 0; r < nruns; r++) {
-        const int32_t col = run[r].col, len = run[r].len;
-        if (room >= len + LANES - 1)
-            for (int32_t t = 0; t < len; t += LANES) {
-                COUNT_UP(colind + t, col + t);
-                STORE(val + t, LOAD(dense + col + t));
-            }
-        else
-            for (int32_t t = 0; t < len; t++) {
-                colind[t] = col + t;
-                val[t] = dense[col + t];
-            }
-        colind += len;
-        val += len;
-        room -= len;
-    }
-    for (int64_t r = 0; r < nruns; r++)
-        for (int32_t t = 0; t < run[r].len; t += LANES) STORE(dense + run[r].col + t, SPLAT(0));
-}
-
 /* Values of a known structure out of the sums, which become 0. */
 static inline void NAME(take)(T *sum, const int32_t *colind, int64_t nnz, T *val)
 {
@@ -351,6 +323,49 @@ static inline void NAME(take)(T *sum, const int32_t *colind, int64_t nnz, T *val
             *from = 0;
         }
     }
+}
+
+#undef LANES
+#if TULLE__REGISTER == 64
+#define LANES 8
+#else
+#define LANES MOST(T)
+#endif
+
+/*
+ * Writes the columns of the runs and their sums, and makes the sums 0. Whole vectors go over the end of a run into the
+ * next one's place, which is written after it; near the end of the `room` entries that may be touched, by entry. So
+ * does clearing, where stores under a mask are slow: all runs are copied before.
+ */
+static inline void NAME(copy_runs)(
+    const tulle__run *run, int64_t nruns, T *dense, int64_t room, int32_t *colind, T *val)
+{
+    for (int64_t r = 0; r < nruns; r++) {
+        const int32_t col = run[r].col, len = run[r].len;
+        if (room >= len + LANES - 1)
+            for (int32_t t = 0; t < len; t += LANES) {
+                COUNT_UP(colind + t, col + t);
+                STORE(val + t, LOAD(dense + col + t));
+#if STORES_MASKED
+                CLEAR_FIRST(dense + col + t, len - t);
+#endif
+            }
+        else
+            for (int32_t t = 0; t < len; t++) {
+                colind[t] = col + t;
+                val[t] = dense[col + t];
+#if STORES_MASKED
+                dense[col + t] = 0;
+#endif
+            }
+        colind += len;
+        val += len;
+        room -= len;
+    }
+#if !STORES_MASKED
+    for (int64_t r = 0; r < nruns; r++)
+        for (int32_t t = 0; t < run[r].len; t += LANES) STORE(dense + run[r].col + t, SPLAT(0));
+#endif
 }
 
 /* ---- rows ---- */
