@@ -6,11 +6,12 @@
  *   COUNT_UP(p, first)     p[0 .. LANES - 1] = first, first + 1, ...
  *   CONSECUTIVE(p)         whether p[0 .. LANES - 1] are p[0], p[0] + 1, ...
  *
- * Packing moves selected ones of PACKED entries together, in their order. It returns how many there are, and may
- * overwrite as many as PACKED entries of where they go.
+ * Packing moves selected ones of PACKED entries together, in their order. It returns how many they are, and may
+ * overwrite PACKED places.
  *
- *   PACK_NONZERO(bits, first, index)     first + q for each of the words bits[q] that is not 0
- *   PACK_FULL(key, slot, empty, index, val)   the keys less than `empty` with their slots; all keys become `empty`
+ *   PACK_WORDS(bits, first, index)       first + q where the word bits[q] is not 0
+ *   PACK_SLOTS(key, slot, empty, index, val)   the keys less than `empty`, and beside them their slots; all keys become
+ *                                        `empty` if PACK_EMPTIES is 1, and stay what they are if it is 0
  */
 #ifndef TULLE_DEVICE_KERNELS_INDICES_H
 #define TULLE_DEVICE_KERNELS_INDICES_H
@@ -19,8 +20,8 @@
 
 #define COUNT_UP TULLE__SUFFIX_OF(tulle__count_up, LANES)
 #define CONSECUTIVE TULLE__SUFFIX_OF(tulle__consecutive, LANES)
-#define PACK_NONZERO tulle__pack_nonzero
-#define PACK_FULL TULLE__SUFFIX_OF(tulle__pack_full, T)
+#define PACK_WORDS tulle__pack_words
+#define PACK_SLOTS TULLE__SUFFIX_OF(tulle__pack_slots, T)
 
 #define TULLE__PLUS(l) first + l
 #define TULLE__COUNT_UP(W)                                                                                             \
@@ -37,7 +38,7 @@ TULLE__COUNT_UP(16)
 #if TULLE__REGISTER == 16
 /* ---- portable: an entry at a time, without a branch on whether it is selected ---- */
 
-enum { PACKED = 1 };
+enum { PACKED = 1, PACK_EMPTIES = 0 };
 
 INLINE int tulle__consecutive_1(const int32_t *p)
 {
@@ -45,28 +46,26 @@ INLINE int tulle__consecutive_1(const int32_t *p)
     return 1;
 }
 
-INLINE int tulle__pack_nonzero(const uint64_t *bits, int32_t first, int32_t *index)
+INLINE int tulle__pack_words(const uint64_t *bits, int32_t first, int32_t *index)
 {
     *index = first;
     return *bits != 0;
 }
 
-#define TULLE__PACK_FULL(T)                                                                                            \
-    INLINE int tulle__pack_full_##T(int32_t *key, const T *slot, int32_t empty, int32_t *index, T *val)                \
+#define TULLE__PACK_SLOTS(T)                                                                                           \
+    INLINE int tulle__pack_slots_##T(const int32_t *key, const T *slot, int32_t empty, int32_t *index, T *val)         \
     {                                                                                                                  \
-        const int32_t k = *key;                                                                                        \
-        *index = k;                                                                                                    \
+        *index = *key;                                                                                                 \
         *val = *slot;                                                                                                  \
-        *key = empty;                                                                                                  \
-        return k != empty;                                                                                             \
+        return *key != empty;                                                                                          \
     }
-TULLE__PACK_FULL(float)
-TULLE__PACK_FULL(double)
+TULLE__PACK_SLOTS(float)
+TULLE__PACK_SLOTS(double)
 
 #else
 /* ---- AVX2, and AVX-512 ---- */
 
-enum { PACKED = 8 };
+enum { PACKED = 8, PACK_EMPTIES = 1 };
 
 INLINE __m256i tulle__counted_8(int32_t first)
 {
@@ -106,7 +105,7 @@ INLINE __m256i tulle__positions_of(int mask)
     return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)tulle__positions[mask]));
 }
 
-INLINE int tulle__pack_nonzero(const uint64_t *bits, int32_t first, int32_t *index)
+INLINE int tulle__pack_words(const uint64_t *bits, int32_t first, int32_t *index)
 {
     const __m256i *words = (const __m256i *)(const void *)bits, none = _mm256_setzero_si256();
     const __m256i low = _mm256_cmpeq_epi64(_mm256_loadu_si256(words), none);
@@ -128,7 +127,7 @@ INLINE __m256i tulle__pack_keys(int32_t *key, int32_t empty, int32_t *index)
     return full;
 }
 
-INLINE int tulle__pack_full_float(int32_t *key, const float *slot, int32_t empty, int32_t *index, float *val)
+INLINE int tulle__pack_slots_float(int32_t *key, const float *slot, int32_t empty, int32_t *index, float *val)
 {
     const int full = _mm256_movemask_ps(_mm256_castsi256_ps(tulle__pack_keys(key, empty, index)));
     _mm256_storeu_ps(val, _mm256_permutevar8x32_ps(_mm256_loadu_ps(slot), tulle__positions_of(full)));
@@ -144,7 +143,7 @@ INLINE int tulle__pack_doubles(__m128i full, const double *slot, double *val)
     return __builtin_popcount((unsigned)words) / 2;
 }
 
-INLINE int tulle__pack_full_double(int32_t *key, const double *slot, int32_t empty, int32_t *index, double *val)
+INLINE int tulle__pack_slots_double(int32_t *key, const double *slot, int32_t empty, int32_t *index, double *val)
 {
     const __m256i full = tulle__pack_keys(key, empty, index);
     const int low = tulle__pack_doubles(_mm256_castsi256_si128(full), slot, val);
@@ -153,7 +152,7 @@ INLINE int tulle__pack_full_double(int32_t *key, const double *slot, int32_t emp
 
 #else
 /* Compressed in registers and stored whole: compressing stores take over a hundred cycles on some processors. */
-INLINE int tulle__pack_nonzero(const uint64_t *bits, int32_t first, int32_t *index)
+INLINE int tulle__pack_words(const uint64_t *bits, int32_t first, int32_t *index)
 {
     const __m512i words = _mm512_loadu_si512(bits);
     const __mmask8 some = _mm512_test_epi64_mask(words, words);
@@ -161,8 +160,8 @@ INLINE int tulle__pack_nonzero(const uint64_t *bits, int32_t first, int32_t *ind
     return __builtin_popcount(some);
 }
 
-#define TULLE__PACK_FULL(T, mm, ps)                                                                                    \
-    INLINE int tulle__pack_full_##T(int32_t *key, const T *slot, int32_t empty, int32_t *index, T *val)                \
+#define TULLE__PACK_SLOTS(T, mm, ps)                                                                                   \
+    INLINE int tulle__pack_slots_##T(int32_t *key, const T *slot, int32_t empty, int32_t *index, T *val)               \
     {                                                                                                                  \
         const __m256i none = _mm256_set1_epi32(empty), keys = _mm256_loadu_si256((const __m256i *)(void *)key);        \
         const __mmask8 full = _mm256_cmpgt_epi32_mask(none, keys);                                                     \
@@ -171,8 +170,8 @@ INLINE int tulle__pack_nonzero(const uint64_t *bits, int32_t first, int32_t *ind
         mm##_storeu_##ps(val, mm##_maskz_compress_##ps(full, mm##_loadu_##ps(slot)));                                  \
         return __builtin_popcount(full);                                                                               \
     }
-TULLE__PACK_FULL(float, _mm256, ps)
-TULLE__PACK_FULL(double, _mm512, pd)
+TULLE__PACK_SLOTS(float, _mm256, ps)
+TULLE__PACK_SLOTS(double, _mm512, pd)
 #endif
 #endif
 

@@ -58,7 +58,7 @@ static __attribute__((noinline)) int64_t NAME(drain_dense)(
     const int32_t last = row->hi >> 6;
     int64_t nnz = 0, n = 0;
     for (int32_t w = row->lo >> 6; w <= last; w += PACKED)
-        n += PACK_NONZERO(marks + w, w, word + n); /* behind the row there are no bits */
+        n += PACK_WORDS(marks + w, w, word + n); /* behind the row there are no bits */
     for (int64_t w = 0; w < n; w++) {
         const int32_t first = word[w] * 64;
         uint64_t bits = marks[word[w]], others = bits & (bits - 1);

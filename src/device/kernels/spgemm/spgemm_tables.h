@@ -75,17 +75,19 @@ static inline int64_t NAME(fill_ordered)(
  */
 static void NAME(drain)(int32_t *key, const T *slot, int64_t used, int64_t count, int64_t room, int32_t *colind, T *val)
 {
+    const int packs = count + PACKED <= room;
     int64_t n = 0;
-    if (count + PACKED <= room) {
-        for (int64_t x = 0; x < used; x += PACKED) n += PACK_FULL(key + x, slot + x, TULLE__EMPTY, colind + n, val + n);
-        return;
-    }
-    for (int64_t x = 0; x < used; x++) {
-        if (key[x] == TULLE__EMPTY) continue;
-        colind[n] = key[x];
-        val[n++] = slot[x];
-        key[x] = TULLE__EMPTY;
-    }
+    if (packs)
+        for (int64_t x = 0; x < used; x += PACKED)
+            n += PACK_SLOTS(key + x, slot + x, TULLE__EMPTY, colind + n, val + n);
+    else
+        for (int64_t x = 0; x < used; x++) {
+            if (key[x] == TULLE__EMPTY) continue;
+            colind[n] = key[x];
+            val[n++] = slot[x];
+        }
+    if (!packs || !PACK_EMPTIES)
+        for (int64_t x = 0; x < used; x++) key[x] = TULLE__EMPTY;
 }
 
 /* ---- hash ---- */
