@@ -261,7 +261,7 @@ static void test_refusals(tulle_team *team)
     refuse(team, c, "r.bsp.h5", "bsr:b=7", "not a multiple of the block size 7");
     refuse(team, c, "r.bsp.h5", "csr:half,index=2", "column indices of 4 bytes");
     refuse(team, c, "r.bsp.h5", "ell", "unknown format 'ell'");
-    refuse(team, c, "r.mtx", "bsr:b=3", "is one of Binsparse files");
+    refuse(team, c, "r.mtx", "bsr:b=3", "needs a Binsparse file");
     other.shape = SCATTERED;
     refuse(team, other, "r.bsp.h5", "bsr:b=3,half", "not symmetric");
     other.shape = EMPTY;
@@ -332,8 +332,8 @@ static void test_lies(tulle_team *team, const char *device)
     } lies[] = {{"bsr:b=3,half", "do not ascend", "a column index is 0", -1, 0, NULL, NULL, 1},
         {"csr:half", "do not ascend", "a column index is 1", -1, 1, NULL, NULL, 1},
         {"bsr:b=3,half", "do not ascend", "do not ascend", 1, 0, NULL, NULL, 0},
-        {"bsr:b=3,half", "at most 3 behind it", "a column index is", 0, 0, "\"span\": 19", "\"span\": 01", 0},
-        {"csr:half", "at most 2 behind it", "a column index is", 0, 0, "\"span\": 59", "\"span\": 02", 0},
+        {"bsr:b=3,half", "at most 3 after it", "a column index is", 0, 0, "\"span\": 19", "\"span\": 01", 0},
+        {"csr:half", "at most 2 after it", "a column index is", 0, 0, "\"span\": 59", "\"span\": 02", 0},
         {"bsr:b=3", "a column index is 20", "a column index is 20", 4, 20, NULL, NULL, 1},
         {"csr:half", "a column index is 4000000000", "a column index is 4000000000", 4, 4000000000u, NULL, NULL, 1}};
     for (size_t l = 0; l < sizeof lies / sizeof *lies; l++)
