@@ -70,6 +70,8 @@ void result_line(const struct result *r, FILE *file);
 void result_foot(const struct result *r, FILE *file);
 /* Prints a line for an algorithm that chose transfers for pairs of tiles; else nothing. */
 void result_transfers(const struct result *r, FILE *file);
+/* Prints a line for a product on devices. */
+void result_devices(const struct result *r, FILE *file);
 /* Prints a line for an algorithm with stealing. */
 void result_steals(const struct result *r, FILE *file);
 

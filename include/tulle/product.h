@@ -105,6 +105,13 @@ typedef struct tulle_product_options {
      */
     const struct tulle_machine *machine;
     const struct tulle_counts *counts;
+    /*
+     * Devices that multiply tiles, as of tulle_device_probe ("cuda:0", "limit:mem=1G,link=12G+cpu"):
+     * operands are copied to them, results back. NULL: the host multiplies, where the matrices lie.
+     * The same on all PEs.
+     */
+    const char *device;
+    int devices; /* that each PE opens, by the same spec; 0: 1. A column of tiles of C goes through one of them */
 } tulle_product_options;
 
 typedef struct tulle_product tulle_product;

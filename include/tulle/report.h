@@ -18,6 +18,16 @@ typedef struct tulle_imbalance {
     double max, mean;
 } tulle_imbalance;
 
+/* What the devices of a product have done. Copies of tiles: uploads [0] and downloads [1]. */
+typedef struct tulle_device_work {
+    int devices;                 /* of each PE; 0: the host multiplied, all else is 0 */
+    int64_t copies[2], bytes[2]; /* of all PEs */
+    int64_t kernels;
+    int64_t hits;           /* operands that lay on their device already */
+    double copy_seconds[2]; /* that links were at work, all devices together */
+    double kernel_seconds;  /* that kernels were at work */
+} tulle_device_work;
+
 typedef struct tulle_product_report {
     double seconds;              /* of the call, the slowest PE */
     tulle_imbalance compute;     /* local kernels */
@@ -57,6 +67,7 @@ typedef struct tulle_product_report {
      * layers
      */
     double predicted_seconds;
+    tulle_device_work device; /* of the execution */
 } tulle_product_report;
 
 /*

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/spec.h"
 
-enum { TULLE__MODULE_VERSION = 9 };
+enum { TULLE__MODULE_VERSION = 10 };
 
 struct tulle__timeline;
 

@@ -68,7 +68,7 @@ static int needs_no_progress(tulle_comm *comm)
     const tulle__link *link = comm->pe->link;
     if (link->virtual_time) return 0;
     for (int rank = 0; rank < comm->pe->npes; rank++)
-        if (!link->ops->direct(comm->pe->link, rank, TULLE__DATA)) return 0;
+        if (!link->ops->mapped(comm->pe->link, rank, TULLE__DATA)) return 0;
     return 1;
 }
 

@@ -133,22 +133,31 @@ int tulle_comm_size(const tulle_comm *comm)
     return comm->size;
 }
 
-void tulle__get(tulle_comm *comm, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+/* The handle of what the link has just started. A transfer that was complete on return leaves the earlier ones. */
+static tulle__transfer started(tulle__pe *pe, int group, uint64_t count)
 {
-    tulle__pe *pe = comm->pe;
-    if (!bytes) return;
-    pe->counters.gets++;
-    pe->counters.bytes += (int64_t)bytes;
-    pe->link->ops->get(pe->link, group, place, at, local, bytes);
+    if (count > pe->count[group]) pe->count[group] = count;
+    return (tulle__transfer){group, pe->count[group]};
 }
 
-void tulle__put(tulle_comm *comm, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+tulle__transfer tulle__get(
+    tulle_comm *comm, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
     tulle__pe *pe = comm->pe;
-    if (!bytes) return;
+    if (!bytes) return started(pe, group, 0);
+    pe->counters.gets++;
+    pe->counters.bytes += (int64_t)bytes;
+    return started(pe, group, pe->link->ops->get(pe->link, group, place, at, local, bytes));
+}
+
+tulle__transfer tulle__put(
+    tulle_comm *comm, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+{
+    tulle__pe *pe = comm->pe;
+    if (!bytes) return started(pe, group, 0);
     pe->counters.puts++;
     pe->counters.bytes += (int64_t)bytes;
-    pe->link->ops->put(pe->link, group, place, at, local, bytes);
+    return started(pe, group, pe->link->ops->put(pe->link, group, place, at, local, bytes));
 }
 
 static int64_t count_ranges(int n, const tulle__range *range)
@@ -158,41 +167,39 @@ static int64_t count_ranges(int n, const tulle__range *range)
     return bytes;
 }
 
-void tulle__getv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range)
+tulle__transfer tulle__getv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    comm->pe->counters.gets++;
-    comm->pe->counters.bytes += count_ranges(n, range);
-    tulle__link_getv(comm->pe->link, group, place, n, range);
+    tulle__pe *pe = comm->pe;
+    pe->counters.gets++;
+    pe->counters.bytes += count_ranges(n, range);
+    return started(pe, group, pe->link->ops->getv(pe->link, group, place, n, range));
 }
 
-void tulle__putv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range)
+tulle__transfer tulle__putv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    comm->pe->counters.puts++;
-    comm->pe->counters.bytes += count_ranges(n, range);
-    tulle__link_putv(comm->pe->link, group, place, n, range);
+    tulle__pe *pe = comm->pe;
+    pe->counters.puts++;
+    pe->counters.bytes += count_ranges(n, range);
+    return started(pe, group, pe->link->ops->putv(pe->link, group, place, n, range));
 }
 
-void tulle__getw(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range)
+int tulle__transfer_ready(tulle_comm *comm, const tulle__transfer *transfer)
 {
-    comm->pe->counters.gets++;
-    comm->pe->counters.bytes += count_ranges(n, range);
-    tulle__link_getw(comm->pe->link, group, place, n, range);
+    return comm->pe->link->ops->ready(comm->pe->link, transfer->group, transfer->count);
 }
 
-void tulle__addw(
-    tulle_comm *comm, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
+tulle_status tulle__transfer_wait(tulle_comm *comm, const tulle__transfer *transfer)
 {
-    comm->pe->counters.atomics += count_ranges(n, range) / (int64_t)sizeof(uint64_t);
-    tulle__link_addw(comm->pe->link, group, place, kind, n, range);
+    tulle__pe *pe = comm->pe;
+    int64_t start = tulle__now(comm);
+    tulle_status status = pe->link->ops->wait(pe->link, transfer->group, transfer->count);
+    pe->counters.wait_ns += tulle__now(comm) - start;
+    return status;
 }
 
 tulle_status tulle__wait(tulle_comm *comm, int group)
 {
-    tulle__pe *pe = comm->pe;
-    int64_t start = tulle__now(comm);
-    tulle_status status = pe->link->ops->wait(pe->link, group);
-    pe->counters.wait_ns += tulle__now(comm) - start;
-    return status;
+    return tulle__transfer_wait(comm, &(tulle__transfer){group, TULLE__ALL});
 }
 
 uint64_t tulle__fetch_add(tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t value)
@@ -235,7 +242,7 @@ void tulle__progress(tulle_comm *comm)
 
 void *tulle__mapped(tulle_comm *comm, const tulle__place *place)
 {
-    char *base = comm->pe->link->ops->direct(comm->pe->link, place->rank, place->segment);
+    char *base = comm->pe->link->ops->mapped(comm->pe->link, place->rank, place->segment);
     return base ? base + place->offset : NULL;
 }
 
@@ -317,8 +324,9 @@ static void adopt(tulle_comm *comm, uint64_t code, uint64_t at, const char *said
     int failed = tulle__failure_rank(code);
     tulle__pe *pe = comm->pe;
     tulle__place place = {.length = tulle__control_fixed(pe->npes), .rank = failed, .segment = TULLE__CONTROL};
-    pe->link->ops->get(pe->link, 0, &place, at, text, sizeof text);
-    if (pe->link->ops->wait(pe->link, 0) != TULLE_OK) snprintf(text, sizeof text, "(its message could not be read)");
+    uint64_t count = pe->link->ops->get(pe->link, 0, &place, at, text, sizeof text);
+    if (pe->link->ops->wait(pe->link, 0, count) != TULLE_OK)
+        snprintf(text, sizeof text, "(its message could not be read)");
     text[sizeof text - 1] = '\0';
     /* a PE that passes on another's failure already names it */
     if (strncmp(text, "PE ", 3) == 0 || strcmp(text, said) == 0)

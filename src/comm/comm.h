@@ -71,7 +71,8 @@ struct tulle__pe {
     int silence;          /* virtual time: nobody has written for long */
     tulle__owned owned;   /* head of a ring */
     int next_group;
-    int setting_up; /* how many of tulle__set_up_begin are open */
+    uint64_t count[TULLE__GROUPS]; /* highest that the link has returned */
+    int setting_up;                /* how many of tulle__set_up_begin are open */
     tulle__progress_meter meter;
     tulle_comm comm; /* the whole team */
 };
@@ -109,17 +110,24 @@ static inline int tulle__comm_group(tulle_comm *comm)
     return comm->pe->next_group;
 }
 
-/* Transfers; see tulle__link_ops. Their wait charges the time to the PE's counters. */
-void tulle__get(tulle_comm *comm, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
-void tulle__put(tulle_comm *comm, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes);
-/* Lists of ranges of one place, each list one message. */
-void tulle__getv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
-void tulle__putv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
-/* Words of control memory, each as tulle__load reads it: what lies before a value that was stored can be seen. */
-void tulle__getw(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
-/* Adds words to words of control memory; see tulle__link_ops. */
-void tulle__addw(
-    tulle_comm *comm, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range);
+/* A transfer's handle: this transfer and all that the group started before it. */
+typedef struct tulle__transfer {
+    int group;
+    uint64_t count;
+} tulle__transfer;
+
+/* Each starts one transfer; tulle__link_ops has the contract. A list of ranges is one message. */
+tulle__transfer tulle__get(
+    tulle_comm *comm, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
+tulle__transfer tulle__put(
+    tulle_comm *comm, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes);
+tulle__transfer tulle__getv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
+tulle__transfer tulle__putv(tulle_comm *comm, int group, const tulle__place *place, int n, const tulle__range *range);
+/* 1: a wait would return at once; 0: not yet; -1: not known. A loop that polls calls tulle__pause in between. */
+int tulle__transfer_ready(tulle_comm *comm, const tulle__transfer *transfer);
+/* The transfer is complete, and perhaps later ones. The PE's counters get the time. */
+tulle_status tulle__transfer_wait(tulle_comm *comm, const tulle__transfer *transfer);
+/* All transfers that the group has started are complete. The PE's counters get the time. */
 tulle_status tulle__wait(tulle_comm *comm, int group);
 uint64_t tulle__fetch_add(tulle_comm *comm, const tulle__place *place, uint64_t at, uint64_t value);
 uint64_t tulle__compare_swap(
@@ -272,7 +280,7 @@ static inline tulle__place tulle__fixed_place(const tulle_comm *comm, int rank)
 
 static inline tulle__fixed *tulle__fixed_own(tulle__pe *pe)
 {
-    return pe->link->ops->direct(pe->link, pe->rank, TULLE__CONTROL);
+    return pe->link->ops->mapped(pe->link, pe->rank, TULLE__CONTROL);
 }
 
 static inline tulle__slot *tulle__slot_own(tulle_comm *comm)

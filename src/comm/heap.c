@@ -109,7 +109,7 @@ static void tell_idle(tulle__heap *heap)
 }
 
 /* Idle pages beyond what may stay go, and the account learns of those that stay. */
-static void settle_idle(tulle__heap *heap)
+static void trim_idle(tulle__heap *heap)
 {
     uint64_t most = idle_most(heap), idle = idle_bytes(heap);
     if (idle > most) /* a little more than must go, so that small blocks do not come here one by one */
@@ -134,7 +134,7 @@ tulle_status tulle__heap_new(tulle__link *link, int segment, tulle__account *acc
     TULLE_TRY(tulle__alloc_zero(1, sizeof *h, "segment heap", &h));
     h->room = 64;
     TULLE_TRY(tulle__alloc((size_t)h->room, sizeof *h->free, "free extents", &h->free));
-    h->base = link->ops->direct(link, link->rank, segment);
+    h->base = link->ops->mapped(link, link->rank, segment);
     h->bytes = link->segment_bytes[segment] / ALIGN * ALIGN;
     h->pinned = link->pinned;
     h->rank = link->rank;
@@ -237,7 +237,7 @@ static tulle_status reserve(tulle__heap *heap, size_t bytes, size_t committed, c
     memcpy(heap->base + place->offset - TULLE__HEAP_HEADER, &header, sizeof header);
     heap->blocks++;
     heap->used += length;
-    settle_idle(heap);
+    trim_idle(heap);
     return TULLE_OK;
 }
 
@@ -264,7 +264,7 @@ tulle_status tulle__heap_commit(tulle__heap *heap, const tulle__place *place, si
     tulle__byte_set_remove(&heap->lent, start + header.charged, start + charged);
     header.charged = charged;
     memcpy(at, &header, sizeof header);
-    settle_idle(heap);
+    trim_idle(heap);
     pthread_mutex_unlock(&heap->lock);
     return TULLE_OK;
 }
@@ -322,7 +322,7 @@ tulle_status tulle__heap_trim(tulle__heap *heap, tulle__place *place, size_t fro
     memcpy(heap->base + start, &header, sizeof header);
     place->offset += front;
     place->length = bytes;
-    settle_idle(heap);
+    trim_idle(heap);
 out:
     pthread_mutex_unlock(&heap->lock);
     return status;
@@ -343,7 +343,7 @@ static void give(tulle__heap *heap, const tulle__place *place, int keep)
     tulle__byte_set_add(&heap->idle, offset, offset + header.charged);
     tulle__byte_set_move(&heap->lent, &heap->idle, offset + header.charged, offset + header.length);
     if (!keep && !heap->pinned && has_room(heap)) release_idle(heap, offset, offset + header.length);
-    settle_idle(heap);
+    trim_idle(heap);
     pthread_mutex_unlock(&heap->lock);
 }
 

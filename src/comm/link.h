@@ -17,7 +17,8 @@
 #include "base/spec.h"
 
 enum { TULLE__CONTROL, TULLE__DATA, TULLE__SEGMENTS };
-enum { TULLE__GROUPS = 16 }; /* completion groups a PE */
+enum { TULLE__GROUPS = 16 };  /* completion groups a PE */
+#define TULLE__ALL UINT64_MAX /* a count: all transfers that a group has started */
 
 /* An allocation in a segment of a PE's. generation tells it from one that lay there before. */
 typedef struct tulle__place {
@@ -36,9 +37,6 @@ typedef struct tulle__range {
 } tulle__range;
 
 typedef struct tulle__link tulle__link;
-
-/* What a word of control memory holds that others add to; an f32 is its lower half. */
-typedef enum tulle__word_kind { TULLE__WORD_INT, TULLE__WORD_F32, TULLE__WORD_F64 } tulle__word_kind;
 
 /* What a local kernel has done, as a roofline counts it. */
 typedef struct tulle__work {
@@ -73,13 +71,32 @@ typedef struct tulle__virtual_ops {
 
 typedef struct tulle__link_ops {
     /*
-     * Start moving; they cannot fail and name a completion group. An error found later sticks to the link and is
-     * returned by the next wait. Local memory is the engine's until wait(group) returns.
+     * get and put start one transfer in a completion group; getv and putv start a list of ranges of one remote address
+     * as one transfer. The list need not outlive the call, and n may be 0. What a get fills, and what a put fills, does
+     * not overlap; what a get reads may.
+     *
+     * The call cannot fail. An error found later sticks to the link, and the next wait returns it. Local memory is the
+     * engine's until a wait for the transfer returns.
+     *
+     * Each returns the transfer's count. 0: it was complete on return. Else a number that only the link reads, and that
+     * never falls within a group: (group, count) names this transfer and all that the group started before it.
      */
-    void (*get)(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
-    void (*put)(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes);
-    /* All transfers of the group are complete, puts also at their target. */
-    tulle_status (*wait)(tulle__link *link, int group);
+    uint64_t (*get)(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
+    uint64_t (*put)(
+        tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes);
+    uint64_t (*getv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+    uint64_t (*putv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+    /*
+     * Whether a wait for (group, count) would return at once: 1 yes, 0 not yet, -1 the link cannot know without
+     * waiting. Polling ends: a caller that polls again and again, with tulle__pause in between, sees 1 or -1. It lets
+     * transfers of others go on.
+     */
+    int (*ready)(tulle__link *link, int group, uint64_t count);
+    /*
+     * On return the transfers of the group up to count are complete, puts also at their target; more may be. count
+     * TULLE__ALL: all that the group has started.
+     */
+    tulle_status (*wait)(tulle__link *link, int group, uint64_t count);
     /* 64-bit atomics on control memory: fetch-and-add and compare-and-swap acquire and release, store releases. */
     uint64_t (*fetch_add)(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
     uint64_t (*compare_swap)(
@@ -87,23 +104,13 @@ typedef struct tulle__link_ops {
     void (*store)(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
     uint64_t (*load)(tulle__link *link, const tulle__place *place, uint64_t at);
     /* A pointer to the start of that PE's segment if loads and stores reach it, else NULL. Own rank: never NULL. */
-    void *(*direct)(tulle__link *link, int rank, int segment);
+    void *(*mapped)(tulle__link *link, int rank, int segment);
     /* Lets transfers of others go on; cheap. */
     void (*progress)(tulle__link *link);
     void (*fini)(tulle__link *link);
 
-    /*
-     * Optional: NULL means the generic version, which suits engines whose transfers are copies. A list of ranges is one
-     * operation, which starts and fails as one; it need not outlive the call, and n may be 0. What a get fills, and
-     * what a put fills, does not overlap; what a get reads may.
-     */
-    void (*getv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-    void (*putv)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-    /* Words of control memory that others change meanwhile, whole ones: each is read as `load` reads it. */
-    void (*getw)(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-    /* Adds local words to words of control memory, each atomically towards other addw of its kind, and loads. */
-    void (*addw)(tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n,
-        const tulle__range *range);
+    /* Optional: NULL means the generic version. */
+
     /* put, then store value at word once the data can be seen; complete on return. After a failure word is untouched.
      */
     tulle_status (*put_signal)(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
@@ -123,7 +130,8 @@ struct tulle__link {
     const int64_t *faults; /* pages that have come to this PE (wrapper migrate); NULL: there are none */
 };
 
-/* What a team is opened with. What the caller left at 0 the engine's settle (or the defaults of one process) fills in.
+/* What a team is opened with. What the caller left at 0 the engine's negotiate (or the defaults of one process) fills
+ * in.
  */
 typedef struct tulle__setting {
     const void *communicator; /* handed in by the caller (tulle/mpi.h), or NULL */
@@ -145,12 +153,12 @@ typedef struct tulle__engine {
     const char *name;
     const char *summary;
     /* Optional (NULL: any number of PEs in this process). Fills in npes, threads and memory, or refuses them. */
-    tulle_status (*settle)(tulle__spec_part *part, tulle__setting *setting);
+    tulle_status (*negotiate)(tulle__spec_part *part, tulle__setting *setting);
     tulle_status (*open)(tulle__spec_part *part, const tulle__setting *setting, tulle__engine_team **team);
     /* Runs body once on every PE, at the same time; the first failure by rank, or OK. Returns when all have. */
     tulle_status (*run)(tulle__engine_team *team, tulle__engine_body body, void *arg);
     /* Optional (NULL: there is one process). value[i] = the largest value[i] of all processes; a barrier if n = 0. */
-    tulle_status (*largest)(tulle__engine_team *team, int n, uint64_t *value);
+    tulle_status (*allreduce_max)(tulle__engine_team *team, int n, uint64_t *value);
     void (*close)(tulle__engine_team *team);
 } tulle__engine;
 
@@ -167,12 +175,6 @@ typedef struct tulle__wrapper {
 int64_t tulle__link_now(const tulle__link *link);
 
 /* Generic versions. */
-void tulle__link_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-void tulle__link_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-void tulle__link_getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-void tulle__link_addw(
-    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range);
-uint64_t tulle__word_sum(tulle__word_kind kind, uint64_t a, uint64_t b);
 tulle_status tulle__link_put_signal(tulle__link *link, const tulle__place *place, uint64_t at, const void *local,
     size_t bytes, const tulle__place *word, uint64_t word_at, uint64_t value);
 

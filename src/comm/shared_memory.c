@@ -13,21 +13,44 @@ static uint64_t *word(tulle__link *link, const tulle__place *place, uint64_t at)
     return (uint64_t *)(void *)address(link, place, at);
 }
 
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
     (void)group;
     memcpy(local, address(link, place, at), bytes);
+    return 0;
 }
 
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+static uint64_t put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
     (void)group;
     memcpy(address(link, place, at), local, bytes);
+    return 0;
 }
 
-static tulle_status wait(tulle__link *link, int group)
+static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    (void)link, (void)group;
+    (void)group;
+    for (int i = 0; i < n; i++) memcpy(range[i].local, address(link, place, range[i].at), range[i].bytes);
+    return 0;
+}
+
+static uint64_t putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    (void)group;
+    for (int i = 0; i < n; i++) memcpy(address(link, place, range[i].at), range[i].local, range[i].bytes);
+    return 0;
+}
+
+static int ready(tulle__link *link, int group, uint64_t count)
+{
+    (void)link, (void)group, (void)count;
+    return 1;
+}
+
+static tulle_status wait(tulle__link *link, int group, uint64_t count)
+{
+    (void)link, (void)group, (void)count;
     return TULLE_OK;
 }
 
@@ -53,10 +76,10 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
     return __atomic_load_n(word(link, place, at), __ATOMIC_ACQUIRE);
 }
 
-static void *direct(tulle__link *link, int rank, int segment)
+static void *mapped(tulle__link *link, int rank, int segment)
 {
-    tulle__shared_link *near = (tulle__shared_link *)link;
-    return !near->node || rank / near->node == link->rank / near->node ? near->base[segment][rank] : NULL;
+    tulle__shared_link *shared = (tulle__shared_link *)link;
+    return !shared->node || rank / shared->node == link->rank / shared->node ? shared->base[segment][rank] : NULL;
 }
 
 static void progress(tulle__link *link)
@@ -72,12 +95,15 @@ static void fini(tulle__link *link)
 const tulle__link_ops tulle__shared_ops = {
     .get = get,
     .put = put,
+    .getv = getv,
+    .putv = putv,
+    .ready = ready,
     .wait = wait,
     .fetch_add = fetch_add,
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = direct,
+    .mapped = mapped,
     .progress = progress,
     .fini = fini,
 };

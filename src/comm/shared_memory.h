@@ -3,8 +3,8 @@
  * Operations of a link whose whole team is reached by load and store: for engines whose PEs share an address space or a
  * node. Every transfer is complete when it returns. Compiled into libtulle and into each module that wants it.
  */
-#ifndef TULLE_COMM_NEAR_H
-#define TULLE_COMM_NEAR_H
+#ifndef TULLE_COMM_SHARED_MEMORY_H
+#define TULLE_COMM_SHARED_MEMORY_H
 
 #include "comm/link.h"
 

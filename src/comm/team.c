@@ -190,7 +190,7 @@ static tulle_status refuse_options(const tulle_team_options *options)
 }
 
 /* What an engine whose PEs are in this process leaves open. */
-static void settle_alone(tulle__setting *setting)
+static void negotiate_alone(tulle__setting *setting)
 {
     int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (!setting->npes) setting->npes = cores;
@@ -200,15 +200,15 @@ static void settle_alone(tulle__setting *setting)
 }
 
 /* The options with nothing left open, and the setting to open the engine with. */
-static tulle_status settle(tulle_team *team, int npes, tulle__setting *setting)
+static tulle_status negotiate(tulle_team *team, int npes, tulle__setting *setting)
 {
     tulle_team_options *options = &team->options;
     *setting = (tulle__setting){team->communicator, npes, options->threads, options->memory, {0}};
     tulle_status status = TULLE_OK;
-    if (team->engine->settle)
-        status = team->engine->settle(&team->spec.part[team->spec.nparts - 1], setting);
+    if (team->engine->negotiate)
+        status = team->engine->negotiate(&team->spec.part[team->spec.nparts - 1], setting);
     else
-        settle_alone(setting);
+        negotiate_alone(setting);
     if (status != TULLE_OK) return status;
     if (setting->npes > PES_MOST)
         return tulle__fail(TULLE_ERR_ARG, "a team of %d PEs; 1 to %d are possible", setting->npes, PES_MOST);
@@ -223,9 +223,9 @@ static tulle_status settle(tulle_team *team, int npes, tulle__setting *setting)
     if (!options->arena) options->arena = team->memory_per_pe / 16 < arena_most ? team->memory_per_pe / 16 : arena_most;
     /* data segments are reserved in full and filled as needed: the account is what limits them */
     setting->segment_bytes[TULLE__CONTROL] = (tulle__control_fixed(team->npes) + control_room + 4095) / 4096 * 4096;
-    size_t most = team->engine->settle ? team->memory_per_pe : setting->memory;
+    size_t most = team->engine->negotiate ? team->memory_per_pe : setting->memory;
     setting->segment_bytes[TULLE__DATA] = (most + (64u << 20) + 4095) / 4096 * 4096;
-    if (!team->engine->settle && !(team->memory = tulle__account_new(setting->memory))) return TULLE_ERR_MEMORY;
+    if (!team->engine->negotiate && !(team->memory = tulle__account_new(setting->memory))) return TULLE_ERR_MEMORY;
     return TULLE_OK;
 }
 
@@ -244,7 +244,7 @@ static tulle_status open_team(const char *spec, int npes, const tulle_communicat
     snprintf(team->spec_text, sizeof team->spec_text, "%s", spec);
     TULLE_TRY(refuse_options(&team->options));
     TULLE_TRY(resolve(team));
-    TULLE_TRY(settle(team, npes, &setting));
+    TULLE_TRY(negotiate(team, npes, &setting));
     TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->pe, "PEs", &team->pe));
     TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->account, "PEs", &team->account));
     TULLE_TRY(tulle__alloc_zero((size_t)team->npes, sizeof *team->timeline, "PEs", &team->timeline));
@@ -335,9 +335,9 @@ static tulle_status run_pe(void *arg, int rank, tulle__link *link)
 }
 
 /* value[i] = the largest of all processes; where there is one, as it is. */
-static tulle_status largest(tulle_team *team, int n, uint64_t *value)
+static tulle_status allreduce_max(tulle_team *team, int n, uint64_t *value)
 {
-    return team->engine->largest ? team->engine->largest(team->engine_team, n, value) : TULLE_OK;
+    return team->engine->allreduce_max ? team->engine->allreduce_max(team->engine_team, n, value) : TULLE_OK;
 }
 
 /* Whether all PEs failed with the same message, each of itself. */
@@ -349,7 +349,7 @@ static int all_say_the_same(tulle_team *team)
         if (team->words[rank] > most[0]) most[0] = team->words[rank];
         if (~team->words[rank] > most[1]) most[1] = ~team->words[rank];
     }
-    return largest(team, 2, most) == TULLE_OK && most[0] == ~most[1];
+    return allreduce_max(team, 2, most) == TULLE_OK && most[0] == ~most[1];
 }
 
 /*
@@ -400,7 +400,7 @@ size_t tulle_team_memory_peak(tulle_team *team, bool reset)
         if (peak > most) most = peak;
         if (reset) tulle__account_reset_peak(team->account[rank]);
     }
-    (void)largest(team, 1, &most); /* if it fails, the next run will say so */
+    (void)allreduce_max(team, 1, &most); /* if it fails, the next run will say so */
     return (size_t)most;
 }
 
@@ -460,11 +460,11 @@ static tulle_status append_trace(tulle_team *team, const struct trace *trace, in
 static tulle_status complete_trace(tulle_team *team, const struct trace *trace, tulle_status status)
 {
     uint64_t failed = status != TULLE_OK;
-    tulle_status met = largest(team, 1, &failed), named = TULLE_OK;
+    tulle_status met = allreduce_max(team, 1, &failed), named = TULLE_OK;
     if (team->pe[0]) named = end_trace(trace, !failed && met == TULLE_OK);
     if (status == TULLE_OK) status = met;
     if (status == TULLE_OK) status = named;
-    met = largest(team, 0, NULL); /* it has its name when anybody returns */
+    met = allreduce_max(team, 0, NULL); /* it has its name when anybody returns */
     return status == TULLE_OK ? met : status;
 }
 
@@ -483,14 +483,14 @@ tulle_status tulle_team_trace_write(tulle_team *team, const char *path)
     }
     /* the earliest of all is the largest of the complements */
     uint64_t shared[2] = {~(uint64_t)origin, team->pe[0] ? (uint64_t)getpid() : 0};
-    TULLE_TRY(largest(team, 2, shared));
+    TULLE_TRY(allreduce_max(team, 2, shared));
     origin = (int64_t)~shared[0];
     status = name_trace(path, shared[1], &trace);
     /* processes take turns, in the order of their PEs */
     for (int rank = 0; rank < team->npes; rank++) {
         if (team->pe[rank] && (rank == 0 || !team->pe[rank - 1]) && status == TULLE_OK)
             status = append_trace(team, &trace, origin);
-        tulle_status met = largest(team, 0, NULL);
+        tulle_status met = allreduce_max(team, 0, NULL);
         if (status == TULLE_OK) status = met;
     }
     status = complete_trace(team, &trace, status);

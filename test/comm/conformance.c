@@ -14,6 +14,7 @@
 #include "comm/comm.h"
 #include "comm/slot.h"
 #include "endings.h"
+#include "handles.h"
 #include "queues.h"
 #include "tap.h"
 #include "vectors.h"
@@ -104,64 +105,6 @@ out:
     tulle__free(mine);
     tulle__free(all);
     tulle__free(sum);
-    return status;
-}
-
-/* Everyone adds to words of everyone, of all kinds, and reads them: some while others add. */
-static tulle_status test_words(tulle_comm *comm, void *arg)
-{
-    (void)arg;
-    enum { N = 6, TIMES = 50 }; /* two words of each kind */
-    tulle_status status;
-    int size = tulle_comm_size(comm), taken = 0;
-    tulle__place own = {.length = 0}, *place = NULL;
-    uint64_t more[N] = {1, 3, 0, 0, 0, 0}, *got = NULL;
-    const double reals[2] = {0.5, -2};
-    const float halves[2] = {0.25f, 8};
-    memcpy(&more[2], reals, sizeof reals);
-    for (int i = 0; i < 2; i++) memcpy(&more[4 + i], &halves[i], sizeof halves[i]);
-    TULLE_TRY(tulle__alloc((size_t)size, sizeof *place, "test", &place));
-    TULLE_TRY(tulle__alloc((size_t)size * N, sizeof *got, "test", &got));
-    TULLE_TRY(tulle__heap_take(comm->pe->control, N * sizeof(uint64_t), "test", &own));
-    taken = 1;
-    memset(tulle__mapped(comm, &own), 0, N * sizeof(uint64_t));
-    TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
-    static const tulle__word_kind kinds[] = {TULLE__WORD_INT, TULLE__WORD_F64, TULLE__WORD_F32};
-    for (int times = 0; times < TIMES; times++) {
-        tulle__range range[N];
-        for (int r = 0; r < size; r++) {
-            for (int k = 0; k < 3; k++) {
-                /* as one range and as two */
-                range[0] = (tulle__range){16 * (uint64_t)k, &more[2 * k], 16};
-                range[1] = (tulle__range){16 * (uint64_t)k + 8, &more[2 * k + 1], 8};
-                if (times % 2) range[0].bytes = 8;
-                tulle__addw(comm, 4, &place[r], kinds[k], 1 + times % 2, range);
-            }
-            TULLE_TRY(tulle__wait(comm, 4));
-        }
-        for (int r = 0; r < size; r++)
-            tulle__getw(comm, 6, &place[r], 1, &(tulle__range){0, got + (size_t)r * N, N * sizeof *got});
-        TULLE_TRY(tulle__wait(comm, 6));
-        for (int r = 0; r < size; r++) EXPECT(got[r * N] > (uint64_t)times && got[r * N] <= (uint64_t)(size * TIMES));
-    }
-    TULLE_TRY(tulle_comm_barrier(comm));
-    for (int r = 0; r < size; r++) {
-        double sums[2];
-        float sums_f32[2];
-        tulle__range range[2] = {{32, got + 4, 16}, {0, got, 32}};
-        tulle__getw(comm, 6, &place[r], 2, range);
-        TULLE_TRY(tulle__wait(comm, 6));
-        memcpy(sums, got + 2, sizeof sums);
-        for (int i = 0; i < 2; i++) memcpy(&sums_f32[i], got + 4 + i, sizeof sums_f32[i]);
-        EXPECT(got[0] == (uint64_t)(size * TIMES) && got[1] == 3 * got[0]);
-        EXPECT(sums[0] == 0.5 * size * TIMES && sums[1] == -2.0 * size * TIMES);
-        EXPECT(sums_f32[0] == 0.25f * (float)(size * TIMES) && sums_f32[1] == 8 * (float)(size * TIMES));
-    }
-    TULLE_TRY(tulle_comm_barrier(comm));
-out:
-    if (taken) tulle__heap_give(comm->pe->control, &own);
-    tulle__free(place);
-    tulle__free(got);
     return status;
 }
 
@@ -435,8 +378,7 @@ int main(int argc, char **argv)
         const char *name;
         tulle_body body;
     } tests[] = {{"collectives", test_collectives}, {"transfers", test_transfers}, {"vectors", test_vectors},
-        {"words", test_words}, {"atomics", test_atomics}, {"queue", test_queue}, {"arena", test_arena},
-        {"words", test_words}, {"atomics", test_atomics}, {"queue", test_queue},
+        {"handles", test_handles}, {"atomics", test_atomics}, {"queue", test_queue},
         {"messages between all PEs", test_all_to_all}, {"arena", test_arena}, {"split", test_split},
         {"agree", test_agree}};
     for (int again = 0; again < 2; again++) {
@@ -458,6 +400,11 @@ int main(int argc, char **argv)
             tulle_error_message());
         status = tulle_team_run(team, test_counts, &(struct counts){seen, 1});
         ok(status == TULLE_OK, "and each PE saw NaN: %s", tulle_error_message());
+        status = tulle_team_run(team, polls_without_waiting, NULL);
+        ok(status == TULLE_OK, "bytes come with the wait: %s", tulle_error_message());
+        status = tulle_team_run(team, waits_for_nothing_started, NULL);
+        ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "has started no transfer"),
+            "check sees a wait for nothing: %s", tulle_error_message());
         status = tulle_team_run(team, uses_freed, NULL);
         ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "freed"), "check sees a stale place: %s",
             tulle_error_message());

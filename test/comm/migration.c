@@ -55,7 +55,7 @@ static tulle_status turns(tulle_comm *comm, void *arg)
     struct ground g;
     tulle_status status;
     int rank = tulle_comm_rank(comm);
-    uint64_t got[3 * PAGE / sizeof(uint64_t)], one = 1;
+    uint64_t got[3 * PAGE / sizeof(uint64_t)];
     TULLE_TRY(lay(comm, &g));
     uint64_t first = page(&g.words, 0);
     if (rank == 1) {
@@ -75,11 +75,10 @@ static tulle_status turns(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_comm_barrier(comm));
     if (rank == 1) {
         tulle__range lists[2] = {{first, got, PAGE}, {first + 2 * PAGE + 64, got + PAGE / 8, 8}};
-        tulle__getw(comm, 3, &g.words, 2, lists);
+        tulle__getv(comm, 3, &g.words, 2, lists);
         TULLE_TRY(tulle__wait(comm, 3));
         EXPECT(got[0] == 5 && got[PAGE / 8] == 0 && faults(comm, &g) == 2);
-        tulle__addw(comm, 3, &g.words, TULLE__WORD_INT, 1, &(tulle__range){first, &one, 8});
-        TULLE_TRY(tulle__wait(comm, 3));
+        EXPECT(tulle__fetch_add(comm, &g.words, first, 1) == 5);
         EXPECT(faults(comm, &g) == 0 && tulle__load(comm, &g.words, first) == 6);
         /* across the edge of two pages */
         tulle__put(comm, 3, &g.data, page(&g.data, 0) - 8, got, 16);
@@ -102,7 +101,7 @@ static tulle_status settles(tulle_comm *comm, void *arg)
     tulle_status status;
     int met = 0;
     TULLE_TRY(lay(comm, &g));
-    uint64_t one = 1, got[2] = {0, 0}, first = page(&g.words, 0);
+    uint64_t got[2] = {0, 0}, first = page(&g.words, 0);
     for (int i = 0; i < 10; i++) {
         if (i % 2 != tulle_comm_rank(comm)) EXPECT(tulle__fetch_add(comm, &g.words, first, 1) == (uint64_t)i);
         met += faults(comm, &g);
@@ -111,12 +110,35 @@ static tulle_status settles(tulle_comm *comm, void *arg)
     EXPECT(met == (tulle_comm_rank(comm) == 1 ? 2 : 1));
     if (tulle_comm_rank(comm) == 1) { /* on that page, and on one that can move */
         tulle__range both[2] = {{first, got, 8}, {first + PAGE, got + 1, 8}};
-        tulle__addw(comm, 3, &g.words, TULLE__WORD_INT, 1, &(tulle__range){first, &one, 8});
-        TULLE_TRY(tulle__wait(comm, 3));
-        tulle__getw(comm, 3, &g.words, 2, both);
+        EXPECT(tulle__fetch_add(comm, &g.words, first, 1) == 10);
+        tulle__getv(comm, 3, &g.words, 2, both);
         TULLE_TRY(tulle__wait(comm, 3));
         EXPECT(got[0] == 11 && got[1] == 0 && faults(comm, &g) == 1);
     }
+    TULLE_TRY(tulle_comm_barrier(comm));
+out:
+    return status;
+}
+
+/* Both PEs want the page at once: a list faults once, and what the same threads do to its words is part of that. */
+static tulle_status competes(tulle_comm *comm, void *arg)
+{
+    (void)arg;
+    enum { TIMES = 5 };
+    struct ground g;
+    tulle_status status;
+    uint64_t got[8];
+    TULLE_TRY(lay(comm, &g));
+    uint64_t first = page(&g.words, 0);
+    TULLE_TRY(tulle_comm_barrier(comm));
+    for (int i = 0; i < TIMES; i++) {
+        tulle__getv(comm, 3, &g.words, 1, &(tulle__range){first, got, sizeof got});
+        TULLE_TRY(tulle__wait(comm, 3));
+        for (uint64_t w = 0; w < 8; w++) (void)tulle__fetch_add(comm, &g.words, first + 8 * w, 1);
+        if (tulle__is_virtual(comm)) EXPECT(faults(comm, &g) <= 1);
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
+    for (uint64_t w = 0; w < 8; w++) EXPECT(tulle__load(comm, &g.words, first + 8 * w) == 2 * TIMES);
     TULLE_TRY(tulle_comm_barrier(comm));
 out:
     return status;
@@ -157,6 +179,7 @@ int main(int argc, char **argv)
     if (!ok(tulle_team_new(spec, 2, &options, &team) == TULLE_OK, "open %s: %s", spec, tulle_error_message()))
         return tap_done();
     ok(tulle_team_run(team, turns, NULL) == TULLE_OK, "who faults when: %s", tulle_error_message());
+    ok(tulle_team_run(team, competes, NULL) == TULLE_OK, "who competes for a page: %s", tulle_error_message());
     tulle_team_free(team);
     snprintf(spec, sizeof spec, "migrate:page=4096,fault=1us,pin=3+%s", argv[1]);
     ok(tulle_team_new(spec, 2, &options, &team) == TULLE_OK, "open %s: %s", spec, tulle_error_message());

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module for the loader's test: the wrapper `pass`, which counts gets in a key of its own and forwards everything. */
+/* A module for the loader's test: the wrapper `pass`, which has a key of its own and forwards everything. */
 #include "base/module.h"
 #include "comm/link.h"
 
@@ -14,19 +14,35 @@ struct pass_link {
     const tulle__module_host *host;
 };
 
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
-    link->inner->ops->get(link->inner, group, place, at, local, bytes);
+    return link->inner->ops->get(link->inner, group, place, at, local, bytes);
 }
 
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+static uint64_t put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
-    link->inner->ops->put(link->inner, group, place, at, local, bytes);
+    return link->inner->ops->put(link->inner, group, place, at, local, bytes);
 }
 
-static tulle_status wait(tulle__link *link, int group)
+static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    return link->inner->ops->wait(link->inner, group);
+    return link->inner->ops->getv(link->inner, group, place, n, range);
+}
+
+static uint64_t putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    return link->inner->ops->putv(link->inner, group, place, n, range);
+}
+
+static int ready(tulle__link *link, int group, uint64_t count)
+{
+    return link->inner->ops->ready(link->inner, group, count);
+}
+
+static tulle_status wait(tulle__link *link, int group, uint64_t count)
+{
+    return link->inner->ops->wait(link->inner, group, count);
 }
 
 static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
@@ -50,9 +66,9 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
     return link->inner->ops->load(link->inner, place, at);
 }
 
-static void *direct(tulle__link *link, int rank, int segment)
+static void *mapped(tulle__link *link, int rank, int segment)
 {
-    return link->inner->ops->direct(link->inner, rank, segment);
+    return link->inner->ops->mapped(link->inner, rank, segment);
 }
 
 static void progress(tulle__link *link)
@@ -69,12 +85,15 @@ static void fini(tulle__link *link)
 
 static const tulle__link_ops ops = {.get = get,
     .put = put,
+    .getv = getv,
+    .putv = putv,
+    .ready = ready,
     .wait = wait,
     .fetch_add = fetch_add,
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = direct,
+    .mapped = mapped,
     .progress = progress,
     .fini = fini};
 

@@ -16,13 +16,13 @@ enum { PAGE = 4096, SEGMENT = 256 << 20, LIMIT = 32 << 20, BLOCKS = 128, ROUNDS 
 
 static char *segment;
 
-static void *direct(tulle__link *link, int rank, int which)
+static void *mapped(tulle__link *link, int rank, int which)
 {
     (void)link, (void)rank, (void)which;
     return segment;
 }
 
-static const tulle__link_ops ops = {.direct = direct};
+static const tulle__link_ops ops = {.mapped = mapped};
 
 static size_t resident(void)
 {

@@ -21,6 +21,8 @@ enum { BYTES = 10 * 1000 * 1000 };
 
 struct times {
     double far, near, shared, crossed, beside, waited, word, store, kernel, barrier, late;
+    double first, both; /* of two gets of a group, by their handles */
+    int before, after;  /* what is known of the first one, before and after its time */
     int64_t moved;
 };
 
@@ -81,6 +83,21 @@ static tulle_status measure(tulle_comm *comm, void *arg)
         mine.waited = seconds_of(comm, start) - mine.beside;
     }
     TULLE_TRY(tulle_comm_barrier(comm));
+    /* a large get and a larger one: a wait for the first takes no more than it takes */
+    if (rank == 0) {
+        double start = tulle_comm_seconds(comm);
+        const tulle__transfer first = tulle__get(comm, 0, &place[2], 0, to, BYTES / 10);
+        const tulle__transfer second = tulle__get(comm, 0, &place[2], BYTES / 10, to + BYTES / 10, BYTES - BYTES / 10);
+        mine.before = tulle__transfer_ready(comm, &first);
+        TULLE_TRY(tulle__transfer_wait(comm, &first));
+        mine.first = seconds_of(comm, start);
+        mine.after = tulle__transfer_ready(comm, &first) - tulle__transfer_ready(comm, &second);
+        compute(comm); /* the second arrives meanwhile, and polling sees it */
+        mine.after += tulle__transfer_ready(comm, &second);
+        TULLE_TRY(tulle__transfer_wait(comm, &second));
+        mine.both = seconds_of(comm, start);
+    }
+    TULLE_TRY(tulle_comm_barrier(comm));
     if (rank == 0) {
         double start = tulle_comm_seconds(comm);
         tulle__fetch_add(comm, &at[2], 0, 1);
@@ -131,6 +148,10 @@ static void show(const struct times *t)
         "two that pass it in opposite directions do not (%.9f and %.9f s)", t[0].crossed, t[2].crossed);
     ok(within(t[0].beside, 2e-3, 1e-6) && t[0].waited < 1e-9, "a get goes on under a kernel (%.9f s, then %.3g s)",
         t[0].beside, t[0].waited);
+    ok(t[0].before == 0 && t[0].after == 2, "polling says when a transfer has arrived (%d, %d)", t[0].before,
+        t[0].after);
+    ok(within(t[0].first, 2 * one / 10 + 10e-6, 0.01) && within(t[0].both, t[0].first + 1e-3, 0.01),
+        "a wait for a transfer waits for no later one (%.9f and %.9f s)", t[0].first, t[0].both);
     ok(within(t[0].word, 20e-6, 0.01), "fetch-and-add: a round trip (%.9f s)", t[0].word);
     ok(t[0].store < 1e-9, "nobody waits for a store (%.3g s)", t[0].store);
     ok(within(t[0].kernel, 3e-6, 1e-3), "a kernel takes the longest of its times (%.9f s)", t[0].kernel);

@@ -224,7 +224,10 @@ static tulle_status test_vectors(tulle_comm *comm, void *arg)
     return status;
 }
 
-/* A list fails as one: all of its bytes are marked, in the wait of its group, and no other list is touched. */
+/*
+ * A list fails as one: all of its bytes are marked, the wait for it or for its group returns the error, polling for it
+ * ends, and no other list is touched.
+ */
 static tulle_status fails_once(tulle_comm *comm, void *arg)
 {
     enum { TIMES = 60, N = 64 };
@@ -237,8 +240,9 @@ static tulle_status fails_once(tulle_comm *comm, void *arg)
     for (int times = 0; times < TIMES && comm->rank == 0; times++) {
         memset(v.local, VECTOR_GUARD, 65536);
         size_t end = vector_ranges(&v, &seed, N, 99, 1);
-        tulle__getv(comm, 1, &v.place[next], N, v.range);
-        if (tulle__wait(comm, 1) == TULLE_OK) {
+        const tulle__transfer list = tulle__getv(comm, 1, &v.place[next], N, v.range);
+        for (int turns = 0; times % 2 && tulle__transfer_ready(comm, &list) == 0;) tulle__pause(comm, &turns);
+        if ((times % 2 ? tulle__transfer_wait(comm, &list) : tulle__wait(comm, 1)) == TULLE_OK) {
             EXPECT(vector_arrived(&v, next, N, end));
             continue;
         }

@@ -137,6 +137,8 @@ static tulle_status time_alg(
     o.deterministic = options_flag(s->asked.options, "deterministic");
     o.unordered = options_flag(s->asked.options, "unordered");
     o.replication = s->replication;
+    o.device = options_word(s->asked.options, "device", NULL);
+    o.devices = (int)options_int(s->asked.options, "devices", 0);
     for (int rep = -warm; rep < s->reps; rep++) {
         tulle_product_free(plan);
         tulle_mat_free(C);
@@ -328,6 +330,7 @@ static void show_foot(const struct setting *s)
     FILE *out = report_file(s->asked.options);
     result_foot(&s->result[0], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_transfers(&s->result[a], out);
+    for (int a = 0; a < s->asked.nalgs; a++) result_devices(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++)
         if (strncmp(s->result[a].alg, "steal", 5) == 0) result_steals(&s->result[a], out);
 }

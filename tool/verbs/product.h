@@ -82,6 +82,18 @@ tulle_status run_product(const struct options *options, enum product_kind kind);
             .text = "jobs whose tiles are fetched ahead (default: 4 for stationary-c of a dense C, else 2)"},          \
         {.name = "no-offset", .kind = KIND_FLAG, .text = "switch the iteration offset off, to measure its effect"},    \
         {.name = "deterministic", .kind = KIND_FLAG, .text = "bitwise reproducible, whatever the timing"},             \
+        {.name = "device",                                                                                             \
+            .kind = KIND_WORD,                                                                                         \
+            .argument = "SPEC",                                                                                        \
+            .fallback = "this host",                                                                                   \
+            .text = "what multiplies tiles, which are copied to it and back: cpu, cuda:0, limit:mem=1G,link=12G+cpu"}, \
+        {.name = "devices",                                                                                            \
+            .kind = KIND_INT,                                                                                          \
+            .argument = "N",                                                                                           \
+            .fallback = "1",                                                                                           \
+            .low = 1,                                                                                                  \
+            .high = 64,                                                                                                \
+            .text = "devices of each PE; tiles of one column of C go through one of them"},                            \
         {.name = "reps",                                                                                               \
             .letter = 'r',                                                                                             \
             .kind = KIND_INT,                                                                                          \

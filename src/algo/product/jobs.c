@@ -260,3 +260,18 @@ out:
     x->communicate_ns += tulle__now(x->plan->comm) - start;
     return status;
 }
+
+void tulle__jobs_show_next(tulle__exec *x)
+{
+    tulle__run_next *next = &x->plan->runner->next;
+    next->tiles.nk = 0;
+    if (x->plan->sparse || x->filled < 2) return;
+    tulle__job *job = &x->ring[(x->head + 1) % x->depth];
+    if (job->errand || job->of) return;
+    for (int n = 0; n < job->nk; n++)
+        if (job->a[n].group >= 0 || job->b[n].group >= 0 || tulle__fetch_await(&job->a[n], &x->next_a[n]) != TULLE_OK ||
+            tulle__fetch_await(&job->b[n], &x->next_b[n]) != TULLE_OK)
+            return;
+    *next = (tulle__run_next){
+        .tiles = {.i = job->i, .j = job->j, .nk = job->nk, .k = job->k}, .A = x->next_a, .B = x->next_b};
+}

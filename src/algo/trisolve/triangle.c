@@ -108,7 +108,7 @@ static tulle_status read_each_other(tulle_comm *comm, int *direct)
     tulle__link *link = comm->pe->link;
     for (int r = 0; r < comm->size; r++)
         for (int segment = 0; segment < TULLE__SEGMENTS; segment++)
-            if (!link->ops->direct(link, tulle__comm_world(comm, r), segment)) all = 0;
+            if (!link->ops->mapped(link, tulle__comm_world(comm, r), segment)) all = 0;
     tulle_status status = tulle_comm_reduce_int(comm, TULLE_MIN, 1, &all);
     *direct = all != 0;
     return status;

@@ -47,8 +47,8 @@ static void set_defaults(void)
      * MPI calls that wait spin, and the process that they wait for does not run: with more processes than cores, each
      * message takes a time slice. mpirun says this itself only for slots that it knows of.
      */
-    const char *near = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-    if (near && atol(near) > sysconf(_SC_NPROCESSORS_ONLN)) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+    const char *node_pes = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (node_pes && atol(node_pes) > sysconf(_SC_NPROCESSORS_ONLN)) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
 
 tulle_status tulle__mpi_start(void)
@@ -86,7 +86,7 @@ int tulle__mpi_await(int n, MPI_Request *request)
     }
 }
 
-tulle_status tulle__mpi_largest(MPI_Comm comm, int n, uint64_t *value)
+tulle_status tulle__mpi_allreduce_max(MPI_Comm comm, int n, uint64_t *value)
 {
     MPI_Request request;
     int error = n ? MPI_Iallreduce(MPI_IN_PLACE, value, n, MPI_UINT64_T, MPI_MAX, comm, &request)
@@ -111,7 +111,7 @@ tulle_status tulle__mpi_agree(MPI_Comm comm, tulle_status mine)
     int rank;
     MPI_Comm_rank(comm, &rank);
     uint64_t first = urgency(mine, rank);
-    tulle_status status = tulle__mpi_largest(comm, 1, &first);
+    tulle_status status = tulle__mpi_allreduce_max(comm, 1, &first);
     if (status != TULLE_OK || !first) return status;
     int root = (int)(0xffffffffu - (uint32_t)first);
     strncpy(told.message, tulle__mpi_host->error_message(), sizeof told.message - 1);

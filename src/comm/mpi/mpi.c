@@ -39,26 +39,26 @@ static tulle_status own_communicator(const tulle_communicator *handed, MPI_Comm 
 }
 
 /* How many processes of comm share this node. */
-static tulle_status count_near(MPI_Comm comm, int *near)
+static tulle_status count_node_pes(MPI_Comm comm, int *node_pes)
 {
     MPI_Comm node;
     int error = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "finding the processes of this node");
-    MPI_Comm_size(node, near);
+    MPI_Comm_size(node, node_pes);
     MPI_Comm_free(&node);
     return TULLE_OK;
 }
 
 /* Cores that a PE may use: its share of the node's, and no more than its launcher bound it to. */
-static uint64_t cores_each(int near)
+static uint64_t cores_each(int node_pes)
 {
     cpu_set_t bound;
-    long share = sysconf(_SC_NPROCESSORS_ONLN) / near;
+    long share = sysconf(_SC_NPROCESSORS_ONLN) / node_pes;
     if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < share) share = CPU_COUNT(&bound);
     return share > 1 ? (uint64_t)share : 1;
 }
 
-static tulle_status settle_pes(tulle__setting *setting, int npes)
+static tulle_status negotiate_pes(tulle__setting *setting, int npes)
 {
     if (setting->npes && setting->npes != npes)
         return tulle__mpi_host->fail(TULLE_ERR_ARG,
@@ -69,11 +69,11 @@ static tulle_status settle_pes(tulle__setting *setting, int npes)
 }
 
 /* A PE's memory: what was asked for, or its share of the tightest node's. Shared memory must hold all segments. */
-static tulle_status settle_memory(MPI_Comm comm, int near, tulle__setting *setting)
+static tulle_status negotiate_memory(MPI_Comm comm, int node_pes, tulle__setting *setting)
 {
-    size_t room = tulle__mpi_room() / (size_t)near;
+    size_t room = tulle__mpi_room() / (size_t)node_pes;
     size_t most = room > segment_extra ? room - segment_extra : 0;
-    size_t share = tulle__mpi_host->memory_available() / 5 * 4 / (size_t)near;
+    size_t share = tulle__mpi_host->memory_available() / 5 * 4 / (size_t)node_pes;
     if (share > most / 5 * 4) share = most / 5 * 4;
     size_t want = setting->memory ? setting->memory / (size_t)setting->npes : share;
     tulle_status status = TULLE_OK;
@@ -81,36 +81,36 @@ static tulle_status settle_memory(MPI_Comm comm, int near, tulle__setting *setti
         status = tulle__mpi_host->fail(TULLE_ERR_LIMIT,
             "a PE wants %.0f MB of shared memory, but each of the %d of this node can have %.0f MB of /dev/shm: give "
             "less memory or enlarge it (docker run --shm-size)",
-            (double)(want + segment_extra) / 1e6, near, (double)room / 1e6);
+            (double)(want + segment_extra) / 1e6, node_pes, (double)room / 1e6);
     status = tulle__mpi_agree(comm, status);
     if (status != TULLE_OK) return status;
     uint64_t least = ~(uint64_t)want; /* the smallest: the largest of the complements */
-    status = tulle__mpi_largest(comm, 1, &least);
+    status = tulle__mpi_allreduce_max(comm, 1, &least);
     setting->memory = (size_t)~least * (size_t)setting->npes;
     return status;
 }
 
-static tulle_status settle_in(MPI_Comm comm, tulle__setting *setting)
+static tulle_status negotiate_in(MPI_Comm comm, tulle__setting *setting)
 {
-    int npes, near = 1;
+    int npes, node_pes = 1;
     MPI_Comm_size(comm, &npes);
-    tulle_status status = settle_pes(setting, npes);
-    if (status == TULLE_OK) status = count_near(comm, &near);
-    if (status == TULLE_OK) status = settle_memory(comm, near, setting);
+    tulle_status status = negotiate_pes(setting, npes);
+    if (status == TULLE_OK) status = count_node_pes(comm, &node_pes);
+    if (status == TULLE_OK) status = negotiate_memory(comm, node_pes, setting);
     if (status != TULLE_OK || setting->threads) return status;
-    uint64_t cores = ~cores_each(near);
-    status = tulle__mpi_largest(comm, 1, &cores);
+    uint64_t cores = ~cores_each(node_pes);
+    status = tulle__mpi_allreduce_max(comm, 1, &cores);
     setting->threads = (int)~cores;
     return status;
 }
 
-static tulle_status settle(tulle__spec_part *part, tulle__setting *setting)
+static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
 {
     (void)part;
     MPI_Comm comm;
     tulle_status status = own_communicator(setting->communicator, &comm);
     if (status != TULLE_OK) return status;
-    status = settle_in(comm, setting);
+    status = negotiate_in(comm, setting);
     MPI_Comm_free(&comm);
     /* from here on the others wait for this process, even if it does not get to opening the team */
     if (status == TULLE_OK) tulle__mpi_team_opened(1);
@@ -136,26 +136,26 @@ static tulle_status read_options(tulle__spec_part *part, int *direct)
 
 static tulle_status open_in(tulle__engine_team *team, int direct, const size_t segment_bytes[TULLE__SEGMENTS])
 {
-    int near;
+    int node_pes;
     MPI_Comm_rank(team->comm, &team->rank);
     MPI_Comm_size(team->comm, &team->npes);
-    tulle_status status = count_near(team->comm, &near);
+    tulle_status status = count_node_pes(team->comm, &node_pes);
     if (status != TULLE_OK) return status;
-    uint64_t most[] = {!direct || near<team->npes, (uint64_t)near, near> sysconf(_SC_NPROCESSORS_ONLN)};
-    status = tulle__mpi_largest(team->comm, 3, most);
+    uint64_t most[] = {!direct || node_pes<team->npes, (uint64_t)node_pes, node_pes> sysconf(_SC_NPROCESSORS_ONLN)};
+    status = tulle__mpi_allreduce_max(team->comm, 3, most);
     if (status != TULLE_OK) return status;
     team->shared = !most[0];
     team->neighbours = most[1] > 1;
     team->mixed = direct && !team->shared && team->neighbours;
     team->crowded = (int)most[2];
     team->link = (tulle__mpi_link){.team = team,
-        .near.link = {.ops = team->shared ? &tulle__shared_ops : &tulle__mpi_rma_ops,
+        .shared.link = {.ops = team->shared ? &tulle__shared_ops : &tulle__mpi_rma_ops,
             .rank = team->rank,
             .npes = team->npes,
             .segment_bytes = {segment_bytes[0], segment_bytes[1]},
             .pinned = !team->shared}};
     status = tulle__mpi_windows_open(team, segment_bytes);
-    for (int s = 0; s < TULLE__SEGMENTS; s++) team->link.near.base[s] = team->window[s].base;
+    for (int s = 0; s < TULLE__SEGMENTS; s++) team->link.shared.base[s] = team->window[s].base;
     return status == TULLE_OK && !team->shared ? tulle__mpi_probe_progress(team) : status;
 }
 
@@ -168,7 +168,7 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
     if (status == TULLE_OK) status = tulle__mpi_host->alloc_zero(1, sizeof *team, "MPI team", &team);
     if (status != TULLE_OK) return status;
     team->comm = MPI_COMM_NULL;
-    for (int s = 0; s < TULLE__SEGMENTS; s++) team->window[s].win = team->window[s].near = MPI_WIN_NULL;
+    for (int s = 0; s < TULLE__SEGMENTS; s++) team->window[s].win = team->window[s].shared = MPI_WIN_NULL;
     status = own_communicator(setting->communicator, &team->comm);
     if (status == TULLE_OK) status = open_in(team, direct, setting->segment_bytes);
     if (status == TULLE_OK)
@@ -180,21 +180,21 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
 
 static tulle_status run_team(tulle__engine_team *team, tulle__engine_body body, void *arg)
 {
-    return tulle__mpi_agree(team->comm, body(arg, team->rank, &team->link.near.link));
+    return tulle__mpi_agree(team->comm, body(arg, team->rank, &team->link.shared.link));
 }
 
-static tulle_status largest(tulle__engine_team *team, int n, uint64_t *value)
+static tulle_status allreduce_max(tulle__engine_team *team, int n, uint64_t *value)
 {
-    return tulle__mpi_largest(team->comm, n, value);
+    return tulle__mpi_allreduce_max(team->comm, n, value);
 }
 
 static const tulle__engine engine = {
     .name = "mpi",
     .summary = "PEs are the processes of an MPI job (direct=on|off)",
-    .settle = settle,
+    .negotiate = negotiate,
     .open = open_team,
     .run = run_team,
-    .largest = largest,
+    .allreduce_max = allreduce_max,
     .close = close_team,
 };
 

@@ -21,9 +21,13 @@ enum { TULLE__MPI_GETS = 64, TULLE__MPI_TARGETS = 8 };
 /* Bytes of one operation at most: counts are int in MPI 3; a power of two keeps pieces aligned. */
 enum { TULLE__MPI_PIECE = 1 << 30 };
 
+/* Gets have requests, in the order of their counts; what a flush completes has targets. */
 typedef struct tulle__mpi_group {
+    uint64_t count; /* of the last transfer */
     MPI_Request get[TULLE__MPI_GETS];
+    uint64_t count_of[TULLE__MPI_GETS];
     int gets;
+    uint64_t flush_from; /* the first transfer that the next flush completes; 0: there is none */
     /* targets to flush, per window; more than fit: all */
     int target[TULLE__SEGMENTS][TULLE__MPI_TARGETS];
     int targets[TULLE__SEGMENTS];
@@ -37,7 +41,7 @@ typedef struct tulle__mpi_side {
 } tulle__mpi_side;
 
 typedef struct tulle__mpi_link {
-    tulle__shared_link near; /* bases are those of the windows; NULL: by RMA only */
+    tulle__shared_link shared; /* bases are those of the windows; NULL: by RMA only */
     tulle__engine_team *team;
     tulle__mpi_group group[TULLE__GROUPS];
     int error;                     /* the first MPI error since the last wait */
@@ -46,8 +50,8 @@ typedef struct tulle__mpi_link {
 
 typedef struct tulle__mpi_window {
     MPI_Win win;
-    MPI_Win near; /* the memory under win, shared within each node; MPI_WIN_NULL: it is win's own */
-    int locked, near_locked;
+    MPI_Win shared; /* the memory under win, shared within each node; MPI_WIN_NULL: it is win's own */
+    int locked, shared_locked;
     char **base; /* base[rank]: where loads and stores reach that PE's segment, NULL: by RMA only */
 } tulle__mpi_window;
 
@@ -71,7 +75,7 @@ tulle_status tulle__mpi_start(void);
 void tulle__mpi_team_opened(int change);
 tulle_status tulle__mpi_fail(int error, const char *what);
 int tulle__mpi_await(int n, MPI_Request *request);
-tulle_status tulle__mpi_largest(MPI_Comm comm, int n, uint64_t *value);
+tulle_status tulle__mpi_allreduce_max(MPI_Comm comm, int n, uint64_t *value);
 /* The first failure by rank, with its message, on all; one that was only told of another's comes last. */
 tulle_status tulle__mpi_agree(MPI_Comm comm, tulle_status mine);
 
@@ -85,16 +89,23 @@ void tulle__mpi_windows_close(tulle__engine_team *team);
 
 /* rma.c: operations where loads and stores do not reach all. */
 extern const tulle__link_ops tulle__mpi_rma_ops;
-/* Where the request of the group's next get belongs; the caller counts it once it is there. */
+/* Where the request of the group's next get belongs. */
 MPI_Request *tulle__mpi_request(tulle__mpi_link *mpi, int group);
-/* The group's wait flushes that PE: it was put to. */
-void tulle__mpi_target(tulle__mpi_link *mpi, int group, const tulle__place *place);
+/* That request is there. The get is part of transfer `count`. */
+void tulle__mpi_requested(tulle__mpi_link *mpi, int group, uint64_t count);
+/* A flush of that PE completes transfer `count`. */
+void tulle__mpi_target(tulle__mpi_link *mpi, int group, const tulle__place *place, uint64_t count);
 /* An error sticks until a wait can return it. */
 void tulle__mpi_note(tulle__mpi_link *mpi, int error);
 
 /* ranges.c: vector transfers. */
-void tulle__mpi_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
-void tulle__mpi_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+uint64_t tulle__mpi_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+uint64_t tulle__mpi_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+/* One range, as part of transfer `count`, where loads and stores do not reach. */
+void tulle__mpi_get(
+    tulle__mpi_link *mpi, int group, const tulle__place *place, const tulle__range *range, uint64_t count);
+void tulle__mpi_put(
+    tulle__mpi_link *mpi, int group, const tulle__place *place, const tulle__range *range, uint64_t count);
 void tulle__mpi_side_free(tulle__mpi_side *side);
 
 /* progress.c. Collective: finds out whether RMA at a PE that computes goes on; uses the start of both segments. */

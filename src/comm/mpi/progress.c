@@ -16,14 +16,14 @@ enum { BYTES = 1 << 16 };
 static tulle_status touch(tulle__engine_team *team, int target)
 {
     char sink[BYTES];
-    tulle__link *link = &team->link.near.link;
+    tulle__link *link = &team->link.shared.link;
     tulle__place data = {.rank = target, .segment = TULLE__DATA, .length = BYTES};
     tulle__place word = {.rank = target, .segment = TULLE__CONTROL, .length = sizeof(uint64_t)};
-    link->ops->get(link, 0, &data, 0, sink, sizeof sink);
-    tulle_status status = link->ops->wait(link, 0);
+    uint64_t count = link->ops->get(link, 0, &data, 0, sink, sizeof sink);
+    tulle_status status = link->ops->wait(link, 0, count);
     if (status != TULLE_OK) return status;
     link->ops->fetch_add(link, &word, 0, 1);
-    return link->ops->wait(link, 0);
+    return link->ops->wait(link, 0, 0);
 }
 
 static int watch(const uint64_t *word)
@@ -39,7 +39,7 @@ static tulle_status try_distance(tulle__engine_team *team, int distance, uint64_
     uint64_t *word = (uint64_t *)(void *)team->window[TULLE__CONTROL].base[team->rank];
     int target = (team->rank / distance) % 2 == 1, partner = team->rank + distance;
     __atomic_store_n(word, 0, __ATOMIC_RELEASE);
-    tulle_status status = tulle__mpi_largest(team->comm, 0, NULL);
+    tulle_status status = tulle__mpi_allreduce_max(team->comm, 0, NULL);
     if (status != TULLE_OK) return status;
     if (target && !watch(word))
         *stalls = 1;
@@ -54,7 +54,7 @@ tulle_status tulle__mpi_probe_progress(tulle__engine_team *team)
     tulle_status status = TULLE_OK;
     if (team->npes > 1) status = try_distance(team, 1, &stalls);
     if (team->npes > 2 && status == TULLE_OK) status = try_distance(team, team->npes / 2, &stalls);
-    if (status == TULLE_OK) status = tulle__mpi_largest(team->comm, 1, &stalls);
+    if (status == TULLE_OK) status = tulle__mpi_allreduce_max(team->comm, 1, &stalls);
     team->progress = stalls != 0;
     return status;
 }

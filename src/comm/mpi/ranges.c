@@ -89,8 +89,8 @@ static void forget(struct described *d)
     if (d->type != MPI_BYTE) MPI_Type_free(&d->type);
 }
 
-/* Starts the operation of the blocks that were gathered. */
-static void start(tulle__mpi_link *mpi, int group, const tulle__place *place, int is_put)
+/* Starts the operation of the blocks that were gathered, as part of transfer `count`. */
+static void start(tulle__mpi_link *mpi, int group, const tulle__place *place, int is_put, uint64_t count)
 {
     struct described local = {.type = MPI_BYTE}, remote = {.type = MPI_BYTE};
     MPI_Win win = mpi->team->window[place->segment].win;
@@ -106,52 +106,58 @@ static void start(tulle__mpi_link *mpi, int group, const tulle__place *place, in
     if (error != MPI_SUCCESS)
         tulle__mpi_note(mpi, error);
     else if (!is_put)
-        mpi->group[group].gets++;
-    if (is_put || REQUEST_IS_EARLY) tulle__mpi_target(mpi, group, place);
+        tulle__mpi_requested(mpi, group, count);
+    if (is_put || REQUEST_IS_EARLY) tulle__mpi_target(mpi, group, place, count);
     forget(&local);
     forget(&remote);
     mpi->local.n = mpi->remote.n = 0;
 }
 
-/* One range by itself: what is larger than an operation can be, or where there is no memory for lists. */
-static void move(tulle__link *link, int group, const tulle__place *place, const tulle__range *range, int is_put)
+/* Where loads and stores reach: copies, complete on return. */
+static uint64_t copy_ranges(char *base, int n, const tulle__range *range, int is_put)
 {
-    if (is_put)
-        link->ops->put(link, group, place, range->at, range->local, range->bytes);
-    else
-        link->ops->get(link, group, place, range->at, range->local, range->bytes);
+    for (int i = 0; i < n; i++)
+        if (is_put)
+            memcpy(base + range[i].at, range[i].local, range[i].bytes);
+        else
+            memcpy(range[i].local, base + range[i].at, range[i].bytes);
+    return 0;
 }
 
-static void move_ranges(
+static uint64_t move_ranges(
     tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range, int is_put)
 {
     tulle__mpi_link *mpi = (tulle__mpi_link *)link;
+    char *base = mpi->team->window[place->segment].base[place->rank];
+    if (base) return copy_ranges(base + place->offset, n, range, is_put);
     size_t bytes = 0;
-    int listed = n > 1 && !mpi->team->window[place->segment].base[place->rank] && side_reserve(&mpi->local, n) &&
-                 side_reserve(&mpi->remote, n);
+    uint64_t count = ++mpi->group[group].count;
+    int listed = n > 1 && side_reserve(&mpi->local, n) && side_reserve(&mpi->remote, n);
     for (int i = 0; i < n; i++) {
+        if (!range[i].bytes) continue;
+        /* by itself: a range larger than an operation can be, or where there is no memory for lists */
         if (!listed || range[i].bytes >= TULLE__MPI_PIECE) {
-            move(link, group, place, &range[i], is_put);
+            (is_put ? tulle__mpi_put : tulle__mpi_get)(mpi, group, place, &range[i], count);
             continue;
         }
-        if (!range[i].bytes) continue;
         if (bytes + range[i].bytes > TULLE__MPI_PIECE) {
-            start(mpi, group, place, is_put);
+            start(mpi, group, place, is_put, count);
             bytes = 0;
         }
         side_add(&mpi->local, (MPI_Aint)(intptr_t)range[i].local, (int)range[i].bytes);
         side_add(&mpi->remote, (MPI_Aint)range[i].at, (int)range[i].bytes);
         bytes += range[i].bytes;
     }
-    if (bytes) start(mpi, group, place, is_put);
+    if (bytes) start(mpi, group, place, is_put, count);
+    return count;
 }
 
-void tulle__mpi_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+uint64_t tulle__mpi_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    move_ranges(link, group, place, n, range, 0);
+    return move_ranges(link, group, place, n, range, 0);
 }
 
-void tulle__mpi_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+uint64_t tulle__mpi_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    move_ranges(link, group, place, n, range, 1);
+    return move_ranges(link, group, place, n, range, 1);
 }

@@ -29,67 +29,110 @@ void tulle__mpi_note(tulle__mpi_link *mpi, int error)
     if (error != MPI_SUCCESS && mpi->error == MPI_SUCCESS) mpi->error = error;
 }
 
-static char *near(tulle__link *link, const tulle__place *place, uint64_t at)
+static char *mapped_at(tulle__link *link, const tulle__place *place, uint64_t at)
 {
     char *base = self(link)->team->window[place->segment].base[place->rank];
     return base ? base + place->offset + at : NULL;
 }
 
-static void finish_gets(tulle__mpi_link *mpi, tulle__mpi_group *group)
+/* The first n requests of the group are complete. */
+static void forget_gets(tulle__mpi_group *group, int n)
 {
-    if (group->gets) tulle__mpi_note(mpi, tulle__mpi_await(group->gets, group->get));
-    group->gets = 0;
+    group->gets -= n;
+    memmove(group->get, group->get + n, (size_t)group->gets * sizeof *group->get);
+    memmove(group->count_of, group->count_of + n, (size_t)group->gets * sizeof *group->count_of);
+}
+
+static int gets_up_to(const tulle__mpi_group *group, uint64_t count)
+{
+    int n = 0;
+    while (n < group->gets && group->count_of[n] <= count) n++;
+    return n;
+}
+
+static void finish_gets(tulle__mpi_link *mpi, tulle__mpi_group *group, uint64_t count)
+{
+    int n = gets_up_to(group, count);
+    if (!n) return;
+    tulle__mpi_note(mpi, tulle__mpi_await(n, group->get));
+    forget_gets(group, n);
 }
 
 MPI_Request *tulle__mpi_request(tulle__mpi_link *mpi, int group)
 {
     tulle__mpi_group *g = &mpi->group[group];
-    if (g->gets == TULLE__MPI_GETS) finish_gets(mpi, g);
+    if (g->gets == TULLE__MPI_GETS) finish_gets(mpi, g, TULLE__ALL);
     return &g->get[g->gets];
 }
 
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+void tulle__mpi_requested(tulle__mpi_link *mpi, int group, uint64_t count)
 {
-    tulle__mpi_link *mpi = self(link);
-    const char *from = near(link, place, at);
-    if (from) {
-        memcpy(local, from, bytes);
-        return;
-    }
-    for (size_t done = 0; done < bytes; done += TULLE__MPI_PIECE) {
-        int n = bytes - done < TULLE__MPI_PIECE ? (int)(bytes - done) : TULLE__MPI_PIECE;
-        int error = MPI_Rget((char *)local + done, n, MPI_BYTE, place->rank, displacement(place, at + done), n,
-            MPI_BYTE, window(link, place), tulle__mpi_request(mpi, group));
-        if (error == MPI_SUCCESS) mpi->group[group].gets++;
+    tulle__mpi_group *g = &mpi->group[group];
+    g->count_of[g->gets++] = count;
+}
+
+void tulle__mpi_get(
+    tulle__mpi_link *mpi, int group, const tulle__place *place, const tulle__range *range, uint64_t count)
+{
+    tulle__link *link = &mpi->shared.link;
+    for (size_t done = 0; done < range->bytes; done += TULLE__MPI_PIECE) {
+        int n = range->bytes - done < TULLE__MPI_PIECE ? (int)(range->bytes - done) : TULLE__MPI_PIECE;
+        int error = MPI_Rget((char *)range->local + done, n, MPI_BYTE, place->rank,
+            displacement(place, range->at + done), n, MPI_BYTE, window(link, place), tulle__mpi_request(mpi, group));
+        if (error == MPI_SUCCESS) tulle__mpi_requested(mpi, group, count);
         tulle__mpi_note(mpi, error);
     }
 }
 
+static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+{
+    tulle__mpi_link *mpi = self(link);
+    const char *from = mapped_at(link, place, at);
+    if (from) {
+        memcpy(local, from, bytes);
+        return 0;
+    }
+    uint64_t count = ++mpi->group[group].count;
+    tulle__mpi_get(mpi, group, place, &(tulle__range){at, local, bytes}, count);
+    return count;
+}
+
 /* Once a group has put to more targets than it can name, its wait flushes them all. */
-void tulle__mpi_target(tulle__mpi_link *mpi, int group, const tulle__place *place)
+void tulle__mpi_target(tulle__mpi_link *mpi, int group, const tulle__place *place, uint64_t count)
 {
     tulle__mpi_group *g = &mpi->group[group];
     int *n = &g->targets[place->segment], *target = g->target[place->segment];
+    if (!g->flush_from) g->flush_from = count;
     for (int i = 0; i < *n && i < TULLE__MPI_TARGETS; i++)
         if (target[i] == place->rank) return;
     if (*n < TULLE__MPI_TARGETS) target[*n] = place->rank;
     if (*n <= TULLE__MPI_TARGETS) ++*n;
 }
 
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+void tulle__mpi_put(
+    tulle__mpi_link *mpi, int group, const tulle__place *place, const tulle__range *range, uint64_t count)
+{
+    tulle__link *link = &mpi->shared.link;
+    tulle__mpi_target(mpi, group, place, count);
+    for (size_t done = 0; done < range->bytes; done += TULLE__MPI_PIECE) {
+        int n = range->bytes - done < TULLE__MPI_PIECE ? (int)(range->bytes - done) : TULLE__MPI_PIECE;
+        tulle__mpi_note(mpi, MPI_Put((const char *)range->local + done, n, MPI_BYTE, place->rank,
+                                 displacement(place, range->at + done), n, MPI_BYTE, window(link, place)));
+    }
+}
+
+static uint64_t put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
     tulle__mpi_link *mpi = self(link);
-    char *to = near(link, place, at);
+    char *to = mapped_at(link, place, at);
     if (to) {
         memcpy(to, local, bytes);
-        return;
+        return 0;
     }
-    tulle__mpi_target(mpi, group, place);
-    for (size_t done = 0; done < bytes; done += TULLE__MPI_PIECE) {
-        int n = bytes - done < TULLE__MPI_PIECE ? (int)(bytes - done) : TULLE__MPI_PIECE;
-        tulle__mpi_note(mpi, MPI_Put((const char *)local + done, n, MPI_BYTE, place->rank,
-                                 displacement(place, at + done), n, MPI_BYTE, window(link, place)));
-    }
+    uint64_t count = ++mpi->group[group].count;
+    tulle__mpi_put(mpi, group, place, &(tulle__range){at, (void *)(uintptr_t)local, bytes}, count);
+    return count;
 }
 
 /*
@@ -120,7 +163,7 @@ static uint64_t fetch_op(tulle__link *link, const tulle__place *place, uint64_t 
 static void flush(tulle__mpi_link *mpi, int rank, int segment)
 {
     tulle__place word = {.rank = rank, .segment = TULLE__CONTROL, .length = sizeof(uint64_t)};
-    if (mpi->team->crowded) (void)fetch_op(&mpi->near.link, &word, 0, 0, MPI_NO_OP);
+    if (mpi->team->crowded) (void)fetch_op(&mpi->shared.link, &word, 0, 0, MPI_NO_OP);
     tulle__mpi_note(mpi, MPI_Win_flush(rank, mpi->team->window[segment].win));
 }
 
@@ -134,11 +177,31 @@ static void flush_targets(tulle__mpi_link *mpi, tulle__mpi_group *group, int seg
         for (int i = 0; i < n; i++) flush(mpi, group->target[segment][i], segment);
 }
 
-static tulle_status wait(tulle__link *link, int group)
+/* MPI has no test of a put at its target: only a flush, which waits. */
+static int ready(tulle__link *link, int group, uint64_t count)
 {
     tulle__mpi_link *mpi = self(link);
-    finish_gets(mpi, &mpi->group[group]);
-    for (int s = 0; s < TULLE__SEGMENTS; s++) flush_targets(mpi, &mpi->group[group], s);
+    tulle__mpi_group *g = &mpi->group[group];
+    int n = gets_up_to(g, count), over = 1;
+    if (n) {
+        int error = MPI_Testall(n, g->get, &over, MPI_STATUSES_IGNORE);
+        if (error != MPI_SUCCESS) over = 1; /* a wait returns it */
+        tulle__mpi_note(mpi, error);
+        if (over) forget_gets(g, n);
+    }
+    if (!over) return 0;
+    return g->flush_from && g->flush_from <= count ? -1 : 1;
+}
+
+static tulle_status wait(tulle__link *link, int group, uint64_t count)
+{
+    tulle__mpi_link *mpi = self(link);
+    tulle__mpi_group *g = &mpi->group[group];
+    finish_gets(mpi, g, count);
+    if (g->flush_from && g->flush_from <= count) {
+        for (int s = 0; s < TULLE__SEGMENTS; s++) flush_targets(mpi, g, s);
+        g->flush_from = 0;
+    }
     int error = mpi->error;
     mpi->error = MPI_SUCCESS;
     return error == MPI_SUCCESS ? TULLE_OK : tulle__mpi_fail(error, "a transfer");
@@ -173,7 +236,7 @@ static uint64_t compare_swap(
     return before;
 }
 
-static void *direct(tulle__link *link, int rank, int segment)
+static void *mapped(tulle__link *link, int rank, int segment)
 {
     return self(link)->team->window[segment].base[rank];
 }
@@ -195,14 +258,15 @@ static void fini(tulle__link *link)
 const tulle__link_ops tulle__mpi_rma_ops = {
     .get = get,
     .put = put,
+    .getv = tulle__mpi_getv,
+    .putv = tulle__mpi_putv,
+    .ready = ready,
     .wait = wait,
     .fetch_add = fetch_add,
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = direct,
+    .mapped = mapped,
     .progress = progress,
     .fini = fini,
-    .getv = tulle__mpi_getv,
-    .putv = tulle__mpi_putv,
 };

@@ -36,7 +36,7 @@ static int allocate(tulle__engine_team *team, size_t bytes, void *base, MPI_Win 
 }
 
 /* Memory that the PEs of this node share. */
-static int share(tulle__engine_team *team, size_t bytes, char **base, MPI_Win *near)
+static int share(tulle__engine_team *team, size_t bytes, char **base, MPI_Win *shared)
 {
     MPI_Info info;
     MPI_Comm node;
@@ -45,8 +45,8 @@ static int share(tulle__engine_team *team, size_t bytes, char **base, MPI_Win *n
     MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
     MPI_Info_create(&info);
     MPI_Info_set(info, "alloc_shared_noncontig", "true");
-    error = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, node, base, near);
-    if (error != MPI_SUCCESS) *near = MPI_WIN_NULL;
+    error = MPI_Win_allocate_shared((MPI_Aint)bytes, 1, info, node, base, shared);
+    if (error != MPI_SUCCESS) *shared = MPI_WIN_NULL;
     MPI_Info_free(&info);
     MPI_Comm_free(&node);
     return error;
@@ -58,17 +58,17 @@ static int share(tulle__engine_team *team, size_t bytes, char **base, MPI_Win *n
  */
 static int allocate_mixed(tulle__engine_team *team, size_t bytes, char **base, tulle__mpi_window *window)
 {
-    uint64_t failed = share(team, bytes, base, &window->near) != MPI_SUCCESS;
-    if (tulle__mpi_largest(team->comm, 1, &failed) != TULLE_OK) return MPI_ERR_OTHER;
+    uint64_t failed = share(team, bytes, base, &window->shared) != MPI_SUCCESS;
+    if (tulle__mpi_allreduce_max(team->comm, 1, &failed) != TULLE_OK) return MPI_ERR_OTHER;
     if (failed) {
-        if (window->near != MPI_WIN_NULL) MPI_Win_free(&window->near);
+        if (window->shared != MPI_WIN_NULL) MPI_Win_free(&window->shared);
         return MPI_SUCCESS;
     }
-    MPI_Win_set_errhandler(window->near, MPI_ERRORS_RETURN);
+    MPI_Win_set_errhandler(window->shared, MPI_ERRORS_RETURN);
     int error = MPI_Win_create(*base, (MPI_Aint)bytes, 1, MPI_INFO_NULL, team->comm, &window->win);
     if (error != MPI_SUCCESS) window->win = MPI_WIN_NULL;
-    if (error == MPI_SUCCESS) error = MPI_Win_lock_all(MPI_MODE_NOCHECK, window->near);
-    window->near_locked = error == MPI_SUCCESS;
+    if (error == MPI_SUCCESS) error = MPI_Win_lock_all(MPI_MODE_NOCHECK, window->shared);
+    window->shared_locked = error == MPI_SUCCESS;
     return error;
 }
 
@@ -134,7 +134,7 @@ static tulle_status open_window(tulle__engine_team *team, int segment, size_t by
     error = MPI_Win_lock_all(MPI_MODE_NOCHECK, window->win);
     window->locked = error == MPI_SUCCESS;
     if (error == MPI_SUCCESS && team->shared) error = find_bases(team, window->win, window->base);
-    if (error == MPI_SUCCESS && window->near_locked) error = find_bases(team, window->near, window->base);
+    if (error == MPI_SUCCESS && window->shared_locked) error = find_bases(team, window->shared, window->base);
     if (error != MPI_SUCCESS) return tulle__mpi_fail(error, "opening a window");
     tulle_status unified = require_unified(window);
     return unified == TULLE_OK ? refuse_crash(team, window) : unified;
@@ -156,8 +156,8 @@ void tulle__mpi_windows_close(tulle__engine_team *team)
         tulle__mpi_window *window = &team->window[s];
         if (window->locked) MPI_Win_unlock_all(window->win);
         if (window->win != MPI_WIN_NULL) MPI_Win_free(&window->win);
-        if (window->near_locked) MPI_Win_unlock_all(window->near);
-        if (window->near != MPI_WIN_NULL) MPI_Win_free(&window->near);
+        if (window->shared_locked) MPI_Win_unlock_all(window->shared);
+        if (window->shared != MPI_WIN_NULL) MPI_Win_free(&window->shared);
         tulle__mpi_host->free(window->base);
     }
 }

@@ -48,6 +48,7 @@ struct mailbox {
 
 /* A list of which not all has come yet. */
 struct list {
+    uint64_t count;
     int group, target, segment;
     int n, sent, left; /* ranges: all, requested, still to come */
     int dropped;       /* nobody waits: what comes goes nowhere */
@@ -91,14 +92,14 @@ static uint64_t *bell_of(const tulle__shmem_gather *g, int rank)
 /* Of a PE's request of that number. */
 static struct request *slot_of(const tulle__shmem_gather *g, int rank, uint64_t number)
 {
-    return (struct request *)(void *)bell_of(g, g->link->near.link.npes) + (size_t)rank * DEPTH + number % DEPTH;
+    return (struct request *)(void *)bell_of(g, g->link->shared.link.npes) + (size_t)rank * DEPTH + number % DEPTH;
 }
 
 tulle_status tulle__shmem_gather_new(tulle__shmem_link *link, tulle__shmem_gather **out)
 {
     tulle_status status;
     tulle__shmem_gather *g = NULL;
-    size_t npes = (size_t)link->near.link.npes, bytes = tulle__shmem_gather_bytes((int)npes);
+    size_t npes = (size_t)link->shared.link.npes, bytes = tulle__shmem_gather_bytes((int)npes);
     struct mailbox *box = tulle__shmem_heap_take(bytes); /* by all: what follows may fail on one PE alone */
     if (!box)
         return tulle__fail(
@@ -162,7 +163,7 @@ static void answer(tulle__shmem_gather *g, int rank, uint64_t number)
 void tulle__shmem_gather_serve(void)
 {
     for (tulle__shmem_gather *g = gathers; g; g = g->next)
-        for (int rank = 0; rank < g->link->near.link.npes; rank++) {
+        for (int rank = 0; rank < g->link->shared.link.npes; rank++) {
             uint64_t asked = __atomic_load_n(bell_of(g, rank), __ATOMIC_ACQUIRE);
             while (g->served[rank] != asked) answer(g, rank, ++g->served[rank]);
         }
@@ -215,7 +216,7 @@ static void send(tulle__shmem_gather *g, struct list *list, int buffer)
     way->n = (int)request.n;
     g->busy[list->target]++;
     uint64_t number = ++g->asked[list->target];
-    int me = g->link->near.link.rank;
+    int me = g->link->shared.link.rank;
     shmem_putmem(slot_of(g, me, number), &request, offsetof(struct request, range) + request.n * sizeof *request.range,
         list->target);
     shmem_fence(); /* the list is there before the word that tells of it */
@@ -257,7 +258,7 @@ static struct list *list_new(tulle__shmem_gather *g, int n)
 }
 
 int tulle__shmem_gather_start(
-    tulle__shmem_gather *g, int group, const tulle__place *place, int n, const tulle__range *range)
+    tulle__shmem_gather *g, int group, uint64_t count, const tulle__place *place, int n, const tulle__range *range)
 {
     int small = 0;
     for (int i = 0; i < n; i++) small += range[i].bytes && range[i].bytes < LARGE;
@@ -265,11 +266,12 @@ int tulle__shmem_gather_start(
     struct list *list = list_new(g, small);
     if (!list) return 0;
     list->group = group;
+    list->count = count;
     list->target = place->rank;
     list->segment = place->segment;
     for (int i = 0; i < n; i++) {
         if (range[i].bytes >= LARGE)
-            g->link->near.link.ops->get(&g->link->near.link, group, place, range[i].at, range[i].local, range[i].bytes);
+            tulle__shmem_get(g->link, place, &range[i], count);
         else if (range[i].bytes)
             list->range[list->n++] = (tulle__range){place->offset + range[i].at, range[i].local, range[i].bytes};
     }
@@ -279,19 +281,25 @@ int tulle__shmem_gather_start(
     return 1;
 }
 
-static int any_of(const tulle__shmem_gather *g, int group)
+static int any_of(const tulle__shmem_gather *g, int group, uint64_t count)
 {
     for (int i = 0; i < g->lists; i++)
-        if (group < 0 || g->list[i]->group == group) return 1;
+        if (group < 0 || (g->list[i]->group == group && g->list[i]->count <= count)) return 1;
     return 0;
 }
 
-void tulle__shmem_gather_await(tulle__shmem_gather *g, int group)
+int tulle__shmem_gather_ready(tulle__shmem_gather *g, int group, uint64_t count)
 {
-    for (int turns = 0; any_of(g, group); turns++) {
-        take_replies(g);
-        send_requests(g);
-        tulle__shmem_progress(); /* serves, too */
+    take_replies(g);
+    send_requests(g);
+    tulle__shmem_progress(); /* serves, too */
+    return !any_of(g, group, count);
+}
+
+void tulle__shmem_gather_await(tulle__shmem_gather *g, int group, uint64_t count)
+{
+    for (int turns = 0; any_of(g, group, count); turns++) {
+        (void)tulle__shmem_gather_ready(g, group, count);
         if (turns > SPINS) sched_yield();
     }
 }
@@ -306,5 +314,5 @@ void tulle__shmem_gather_drop(tulle__shmem_gather *g)
     }
     for (int i = g->lists - 1; i >= 0; i--)
         if (!g->list[i]->left) list_end(g, g->list[i]);
-    tulle__shmem_gather_await(g, -1);
+    tulle__shmem_gather_await(g, -1, TULLE__ALL);
 }

@@ -32,12 +32,12 @@ int tulle__shmem_needs_help(tulle__engine_team *team)
     int distance = team->npes > 1 ? team->npes / 2 : 1;
     int target = (team->rank / distance) % 2 == 1, partner = team->rank + distance;
     *word = 0;
-    tulle__shmem_largest(0, NULL);
+    tulle__shmem_allreduce_max(0, NULL);
     if (target && !watch(word))
         stalls = 1;
     else if (!target && partner < team->npes)
-        touch(&team->link.near.link, partner);
-    tulle__shmem_largest(1, &stalls); /* lets every operation complete */
+        touch(&team->link.shared.link, partner);
+    tulle__shmem_allreduce_max(1, &stalls); /* lets every operation complete */
     *word = 0;
     return stalls != 0;
 }

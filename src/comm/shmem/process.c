@@ -49,7 +49,7 @@ void tulle__shmem_team_opened(int change)
 static void finish(void)
 {
     if (job.teams) shmem_global_exit(EXIT_LOST);
-    tulle__shmem_largest(0, NULL); /* politely: shmem_finalize spins */
+    tulle__shmem_allreduce_max(0, NULL); /* politely: shmem_finalize spins */
     shmem_free(job.exchange);
     job.exchange = NULL;
     job.ended = 1;
@@ -65,13 +65,13 @@ static void set_defaults(void)
     setenv("UCX_TCP_RX_SEG_SIZE", "128k", 0);
     setenv("UCX_TCP_SNDBUF", "1m", 0);
     setenv("UCX_TCP_RCVBUF", "1m", 0);
-    if (tulle__shmem_near(1) > sysconf(_SC_NPROCESSORS_ONLN)) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+    if (tulle__shmem_node_pes(1) > sysconf(_SC_NPROCESSORS_ONLN)) setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
 
-int tulle__shmem_near(int npes)
+int tulle__shmem_node_pes(int npes)
 {
-    const char *near = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-    int n = near ? atoi(near) : npes;
+    const char *node_pes = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    int n = node_pes ? atoi(node_pes) : npes;
     return n > 0 ? n : 1;
 }
 
@@ -118,7 +118,7 @@ static void await(const uint64_t *word, uint64_t epoch)
     }
 }
 
-void tulle__shmem_largest(int n, uint64_t *value)
+void tulle__shmem_allreduce_max(int n, uint64_t *value)
 {
     struct exchange *x = job.exchange;
     size_t half = ++job.epoch & 1;
@@ -149,11 +149,11 @@ tulle_status tulle__shmem_agree(tulle_status mine)
     uint64_t first = urgency(mine);
     x->status = mine;
     snprintf(x->message, sizeof x->message, "%s", mine == TULLE_OK ? "" : tulle_error_message());
-    tulle__shmem_largest(1, &first);
+    tulle__shmem_allreduce_max(1, &first);
     if (!first) return TULLE_OK;
     int root = (int)(0xffffffffu - (uint32_t)first);
     shmem_getmem(&told.status, &x->status, sizeof told - offsetof(struct exchange, status), root);
-    tulle__shmem_largest(0, NULL); /* all have read it */
+    tulle__shmem_allreduce_max(0, NULL); /* all have read it */
     tulle__error_set(told.message);
     return told.status;
 }

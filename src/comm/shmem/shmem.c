@@ -17,24 +17,25 @@
 #include "comm/shmem/shmem_team.h"
 
 /* Cores that a PE may use: its share of the node's, and no more than its launcher bound it to. */
-static uint64_t cores_each(int near)
+static uint64_t cores_each(int node_pes)
 {
     cpu_set_t bound;
-    long share = sysconf(_SC_NPROCESSORS_ONLN) / near;
+    long share = sysconf(_SC_NPROCESSORS_ONLN) / node_pes;
     if (sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < share) share = CPU_COUNT(&bound);
     return share > 1 ? (uint64_t)share : 1;
 }
 
 /* With OpenSHMEM running: the team's size and memory, the same on all. */
-static tulle_status settle_with_others(tulle__setting *setting)
+static tulle_status negotiate_with_others(tulle__setting *setting)
 {
-    int npes = shmem_n_pes(), near = tulle__shmem_near(npes);
+    int npes = shmem_n_pes(), node_pes = tulle__shmem_node_pes(npes);
     if (setting->npes && setting->npes != npes)
         return tulle__fail(TULLE_ERR_ARG,
             "a team of %d PEs is wanted, but %d process%s of OpenSHMEM started; a PE is a process: oshrun -n %d ...",
             setting->npes, npes, npes == 1 ? "" : "es", setting->npes);
-    uint64_t least[] = {~(uint64_t)tulle__shmem_heap_left(), ~cores_each(near)}; /* the largest of the complements */
-    tulle__shmem_largest(2, least);
+    uint64_t least[] = {
+        ~(uint64_t)tulle__shmem_heap_left(), ~cores_each(node_pes)}; /* the largest of the complements */
+    tulle__shmem_allreduce_max(2, least);
     size_t room = (size_t)~least[0], want = setting->memory ? setting->memory / (size_t)npes : room;
     if (want > room || !want)
         return tulle__fail(TULLE_ERR_LIMIT,
@@ -46,7 +47,7 @@ static tulle_status settle_with_others(tulle__setting *setting)
     return TULLE_OK;
 }
 
-static tulle_status settle(tulle__spec_part *part, tulle__setting *setting)
+static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
 {
     (void)part;
     const tulle_launcher *by = tulle_launched_by();
@@ -55,15 +56,15 @@ static tulle_status settle(tulle__spec_part *part, tulle__setting *setting)
         return tulle__fail(TULLE_ERR_ARG, "a communicator was handed in, but the engine 'shmem' uses none");
     if (by && strcmp(by->family, "mpich") == 0)
         return tulle__fail(TULLE_ERR_UNSUPPORTED, "the engine 'shmem' is started by oshrun, not by %s", by->command);
-    int near = tulle__shmem_near(npes);
+    int node_pes = tulle__shmem_node_pes(npes);
     tulle_status before = TULLE_OK, status = TULLE_OK;
     if (!tulle__shmem_runs()) {
-        status = tulle__shmem_heap_refuse(near);
-        if (status == TULLE_OK) before = tulle__shmem_heap_announce(npes, near, setting->memory);
+        status = tulle__shmem_heap_refuse(node_pes);
+        if (status == TULLE_OK) before = tulle__shmem_heap_announce(npes, node_pes, setting->memory);
     }
     if (status == TULLE_OK) status = tulle__shmem_start();
     if (status == TULLE_OK) status = tulle__shmem_agree(before);
-    if (status == TULLE_OK) status = settle_with_others(setting);
+    if (status == TULLE_OK) status = negotiate_with_others(setting);
     /* from here on the others wait for this process, even if it does not get to opening the team */
     if (status == TULLE_OK) tulle__shmem_team_opened(1);
     return status;
@@ -71,7 +72,7 @@ static tulle_status settle(tulle__spec_part *part, tulle__setting *setting)
 
 static void close_team(tulle__engine_team *team)
 {
-    tulle__shmem_largest(0, NULL); /* nobody reaches for the segments any more */
+    tulle__shmem_allreduce_max(0, NULL); /* nobody reaches for the segments any more */
     tulle__shmem_gather_free(team->link.gather);
     for (int s = 0; s < TULLE__SEGMENTS; s++) {
         tulle__shmem_heap_give(team->link.symmetric[s], team->segment_bytes[s]);
@@ -108,7 +109,7 @@ static tulle_status open_segment(tulle__engine_team *team, int segment, size_t b
     if (status != TULLE_OK) return status;
     for (int rank = 0; direct && rank < team->npes; rank++) (*base)[rank] = shmem_ptr(link->symmetric[segment], rank);
     (*base)[team->rank] = link->symmetric[segment];
-    link->near.base[segment] = *base;
+    link->shared.base[segment] = *base;
     return TULLE_OK;
 }
 
@@ -118,7 +119,7 @@ static int reaches_all(const tulle__engine_team *team)
     uint64_t missing = 0;
     for (int s = 0; s < TULLE__SEGMENTS; s++)
         for (int rank = 0; rank < team->npes; rank++) missing |= !team->base[s][rank];
-    tulle__shmem_largest(1, &missing);
+    tulle__shmem_allreduce_max(1, &missing);
     return !missing;
 }
 
@@ -130,14 +131,14 @@ static tulle_status open_in(
         status = tulle__shmem_agree(open_segment(team, s, segment_bytes[s], choices->direct));
     if (status != TULLE_OK) return status;
     int shared = reaches_all(team);
-    team->link.near.link = (tulle__link){.ops = shared ? &tulle__shared_ops : &tulle__shmem_rma_ops,
+    team->link.shared.link = (tulle__link){.ops = shared ? &tulle__shared_ops : &tulle__shmem_rma_ops,
         .rank = team->rank,
         .npes = team->npes,
         .segment_bytes = {segment_bytes[0], segment_bytes[1]},
         .pinned = !shared};
     memset(team->link.symmetric[TULLE__CONTROL], 0, segment_bytes[TULLE__CONTROL]); /* words begin at 0 */
     tulle__memory_huge(team->link.symmetric[TULLE__DATA], segment_bytes[TULLE__DATA]);
-    tulle__shmem_largest(0, NULL);
+    tulle__shmem_allreduce_max(0, NULL);
     if (shared || team->npes == 1) return TULLE_OK;
     if (choices->pack < 0 ? tulle__shmem_needs_help(team) : choices->pack)
         status = tulle__shmem_agree(tulle__shmem_gather_new(&team->link, &team->link.gather));
@@ -168,16 +169,16 @@ static tulle_status open_team(tulle__spec_part *part, const tulle__setting *sett
 
 static tulle_status run_team(tulle__engine_team *team, tulle__engine_body body, void *arg)
 {
-    return tulle__shmem_agree(body(arg, team->rank, &team->link.near.link));
+    return tulle__shmem_agree(body(arg, team->rank, &team->link.shared.link));
 }
 
-static tulle_status largest(tulle__engine_team *team, int n, uint64_t *value)
+static tulle_status allreduce_max(tulle__engine_team *team, int n, uint64_t *value)
 {
     (void)team;
     int done = 0;
     do {
         int piece = n - done < 8 ? n - done : 8;
-        tulle__shmem_largest(piece, value + done);
+        tulle__shmem_allreduce_max(piece, value + done);
         done += piece;
     } while (done < n);
     return TULLE_OK;
@@ -186,9 +187,9 @@ static tulle_status largest(tulle__engine_team *team, int n, uint64_t *value)
 const tulle__engine tulle__engine_shmem = {
     .name = "shmem",
     .summary = "PEs are the processes of an OpenSHMEM job (direct=on|off, pack=on|off)",
-    .settle = settle,
+    .negotiate = negotiate,
     .open = open_team,
     .run = run_team,
-    .largest = largest,
+    .allreduce_max = allreduce_max,
     .close = close_team,
 };

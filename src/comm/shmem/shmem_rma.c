@@ -13,9 +13,9 @@ static tulle__shmem_link *self(tulle__link *link)
     return (tulle__shmem_link *)link;
 }
 
-static char *near(tulle__link *link, const tulle__place *place, uint64_t at)
+static char *mapped_at(tulle__link *link, const tulle__place *place, uint64_t at)
 {
-    char *base = self(link)->near.base[place->segment][place->rank];
+    char *base = self(link)->shared.base[place->segment][place->rank];
     return base ? base + place->offset + at : NULL;
 }
 
@@ -24,31 +24,69 @@ static void *remote(tulle__link *link, const tulle__place *place, uint64_t at)
     return self(link)->symmetric[place->segment] + place->offset + at;
 }
 
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+/* The counts are of all groups together, as a quiet is. */
+static uint64_t next(tulle__shmem_link *shmem)
 {
-    (void)group;
-    const char *from = near(link, place, at);
-    if (from)
-        memcpy(local, from, bytes);
-    else if (bytes)
-        shmem_getmem_nbi(local, remote(link, place, at), bytes, place->rank);
+    return ++shmem->count;
 }
 
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+static void await_quiet(tulle__shmem_link *shmem, uint64_t count)
 {
-    (void)group;
-    char *to = near(link, place, at);
-    if (to)
-        memcpy(to, local, bytes);
-    else if (bytes)
-        shmem_putmem_nbi(remote(link, place, at), local, bytes, place->rank);
+    if (!shmem->quiet_from) shmem->quiet_from = count;
 }
 
-static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+void tulle__shmem_get(tulle__shmem_link *shmem, const tulle__place *place, const tulle__range *range, uint64_t count)
 {
-    tulle__shmem_gather *gather = self(link)->gather;
-    if (gather && !near(link, place, 0) && tulle__shmem_gather_start(gather, group, place, n, range)) return;
-    for (int i = 0; i < n; i++) get(link, group, place, range[i].at, range[i].local, range[i].bytes);
+    await_quiet(shmem, count);
+    shmem_getmem_nbi(range->local, remote(&shmem->shared.link, place, range->at), range->bytes, place->rank);
+}
+
+static void put_range(tulle__shmem_link *shmem, const tulle__place *place, const tulle__range *range, uint64_t count)
+{
+    await_quiet(shmem, count);
+    shmem_putmem_nbi(remote(&shmem->shared.link, place, range->at), range->local, range->bytes, place->rank);
+}
+
+static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    tulle__shmem_link *shmem = self(link);
+    const char *from = mapped_at(link, place, 0);
+    if (from) {
+        for (int i = 0; i < n; i++) memcpy(range[i].local, from + range[i].at, range[i].bytes);
+        return 0;
+    }
+    uint64_t count = next(shmem);
+    if (shmem->gather && tulle__shmem_gather_start(shmem->gather, group, count, place, n, range)) return count;
+    for (int i = 0; i < n; i++)
+        if (range[i].bytes) tulle__shmem_get(shmem, place, &range[i], count);
+    return count;
+}
+
+static uint64_t putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    (void)group;
+    tulle__shmem_link *shmem = self(link);
+    char *to = mapped_at(link, place, 0);
+    if (to) {
+        for (int i = 0; i < n; i++) memcpy(to + range[i].at, range[i].local, range[i].bytes);
+        return 0;
+    }
+    uint64_t count = next(shmem);
+    for (int i = 0; i < n; i++)
+        if (range[i].bytes) put_range(shmem, place, &range[i], count);
+    return count;
+}
+
+/* A list of one range is never packed. */
+static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+{
+    return getv(link, group, place, 1, &(tulle__range){at, local, bytes});
+}
+
+static uint64_t put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+{
+    return putv(link, group, place, 1, &(tulle__range){at, (void *)(uintptr_t)local, bytes});
 }
 
 static tulle_status run_end(tulle__link *link)
@@ -57,10 +95,21 @@ static tulle_status run_end(tulle__link *link)
     return TULLE_OK;
 }
 
-static tulle_status wait(tulle__link *link, int group)
+/* OpenSHMEM has no test of a get or a put: only a quiet, which waits. Lists that are packed can be seen to come. */
+static int ready(tulle__link *link, int group, uint64_t count)
 {
-    if (self(link)->gather) tulle__shmem_gather_await(self(link)->gather, group);
+    const tulle__shmem_link *shmem = self(link);
+    if (shmem->gather && !tulle__shmem_gather_ready(shmem->gather, group, count)) return 0;
+    return shmem->quiet_from && shmem->quiet_from <= count ? -1 : 1;
+}
+
+static tulle_status wait(tulle__link *link, int group, uint64_t count)
+{
+    tulle__shmem_link *shmem = self(link);
+    if (shmem->gather) tulle__shmem_gather_await(shmem->gather, group, count);
+    if (count < TULLE__ALL && (!shmem->quiet_from || shmem->quiet_from > count)) return TULLE_OK;
     shmem_quiet();
+    shmem->quiet_from = 0;
     return TULLE_OK;
 }
 
@@ -101,9 +150,9 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
     return fetched(shmem_ulong_atomic_fetch(word(link, place, at), place->rank));
 }
 
-static void *direct(tulle__link *link, int rank, int segment)
+static void *mapped(tulle__link *link, int rank, int segment)
 {
-    return self(link)->near.base[segment][rank];
+    return self(link)->shared.base[segment][rank];
 }
 
 static void progress(tulle__link *link)
@@ -120,14 +169,16 @@ static void fini(tulle__link *link)
 const tulle__link_ops tulle__shmem_rma_ops = {
     .get = get,
     .put = put,
+    .getv = getv,
+    .putv = putv,
+    .ready = ready,
     .wait = wait,
     .fetch_add = fetch_add,
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = direct,
+    .mapped = mapped,
     .progress = progress,
     .fini = fini,
-    .getv = getv,
     .run_end = run_end,
 };

@@ -34,16 +34,16 @@ static struct {
 } heap;
 
 /* Bytes that the heaps of this node's processes may have each: they are System V segments, which have limits. */
-static size_t room_each(int near)
+static size_t room_each(int node_pes)
 {
     struct shminfo limit;
     struct shm_info now;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), room = tulle__memory_available() / (size_t)near;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), room = tulle__memory_available() / (size_t)node_pes;
     if (shmctl(0, IPC_INFO, (struct shmid_ds *)(void *)&limit) < 0 ||
         shmctl(0, SHM_INFO, (struct shmid_ds *)(void *)&now) < 0)
         return room;
     size_t left = limit.shmall > now.shm_tot ? limit.shmall - now.shm_tot : 0;
-    if (left < SIZE_MAX / page && left * page / (size_t)near < room) room = left * page / (size_t)near;
+    if (left < SIZE_MAX / page && left * page / (size_t)node_pes < room) room = left * page / (size_t)node_pes;
     return limit.shmmax < room ? limit.shmmax : room;
 }
 
@@ -70,23 +70,23 @@ static void announce(size_t bytes)
     heap.bytes = bytes;
 }
 
-tulle_status tulle__shmem_heap_refuse(int near)
+tulle_status tulle__shmem_heap_refuse(int node_pes)
 {
     struct statvfs room;
     if (statvfs("/dev/shm", &room) != 0) return TULLE_OK;
     size_t size = (size_t)room.f_blocks * room.f_frsize, left = (size_t)room.f_bavail * room.f_frsize;
-    if (size >= beside * (size_t)near && left >= beside) return TULLE_OK;
+    if (size >= beside * (size_t)node_pes && left >= beside) return TULLE_OK;
     return tulle__fail(TULLE_ERR_LIMIT,
         "OpenSHMEM wants %.1f MB of /dev/shm for each of the %d PEs of this node, but of %.1f MB there %.1f MB are "
         "left: "
         "enlarge it (docker run --shm-size)",
-        (double)beside / 1e6, near, (double)size / 1e6, (double)left / 1e6);
+        (double)beside / 1e6, node_pes, (double)size / 1e6, (double)left / 1e6);
 }
 
 /* The memory of a PE for which the heap is made. */
-static tulle_status choose_memory(int npes, int near, size_t asked, size_t *memory)
+static tulle_status choose_memory(int npes, int node_pes, size_t asked, size_t *memory)
 {
-    size_t room = room_each(near), fixed = fixed_bytes(npes);
+    size_t room = room_each(node_pes), fixed = fixed_bytes(npes);
     size_t most = room > fixed ? room - fixed : 0;
     *memory = asked ? asked : most / 5 * 4;
     if (*memory && *memory <= most) return TULLE_OK;
@@ -94,13 +94,13 @@ static tulle_status choose_memory(int npes, int near, size_t asked, size_t *memo
         "a PE wants a symmetric heap of %.0f MB, but each of the %d of this node can have %.0f MB (free memory; limits "
         "of "
         "shared memory: `ipcs -l`): give less memory",
-        (double)(*memory + fixed) / 1e6, near, (double)room / 1e6);
+        (double)(*memory + fixed) / 1e6, node_pes, (double)room / 1e6);
 }
 
-tulle_status tulle__shmem_heap_announce(int npes, int near, size_t memory)
+tulle_status tulle__shmem_heap_announce(int npes, int node_pes, size_t memory)
 {
     size_t each = 0, fixed = fixed_bytes(npes), given = announced();
-    tulle_status status = given ? TULLE_OK : choose_memory(npes, near, memory / (size_t)npes, &each);
+    tulle_status status = given ? TULLE_OK : choose_memory(npes, node_pes, memory / (size_t)npes, &each);
     announce(given ? given : status == TULLE_OK ? each + fixed : records);
     return status;
 }

@@ -80,6 +80,15 @@ static tulle__sim_flow *send(tulle__sim_place *from, tulle__sim_place *to, size_
     return flow;
 }
 
+static int has_arrived(tulle__sim_flow *flow)
+{
+    struct mine mine;
+    step_out(&mine);
+    int arrived = tulle__sim_arrived(flow);
+    step_in(&mine);
+    return arrived;
+}
+
 static void drop(tulle__sim_flow *flow)
 {
     struct mine mine;
@@ -118,7 +127,7 @@ static void touch(tulle__sim_link *s)
 static double latency_to(tulle__sim_link *s, int rank)
 {
     const tulle__sim_platform *p = &s->team->platform;
-    if (!p->from_file) return tulle__sim_near(p, s->link.rank, rank) ? p->near_latency : p->far_latency;
+    if (!p->from_file) return tulle__sim_same_node(p, s->link.rank, rank) ? p->near_latency : p->far_latency;
     double *known = &s->team->latency[s->link.rank * s->link.npes + rank];
     if (*known < 0) *known = tulle__sim_latency(s->place, s->team->place[rank]);
     return *known;
@@ -158,43 +167,48 @@ static void begin(tulle__sim_link *s, const tulle__place *place, int is_put, siz
         return;
     }
     pass(s);
-    int near = tulle__sim_near(p, s->link.rank, place->rank);
+    int same_node = tulle__sim_same_node(p, s->link.rank, place->rank);
     if (!p->from_file && ((double)bytes <= p->small || s->setting_up)) {
-        t->due = tulle__sim_clock() + latency_to(s, place->rank) + (double)bytes / (near ? p->pair_bw : p->far_bw);
+        t->due = tulle__sim_clock() + latency_to(s, place->rank) + (double)bytes / (same_node ? p->pair_bw : p->far_bw);
         return;
     }
     tulle__sim_place *there = s->team->place[place->rank];
-    t->flow = send(is_put ? s->place : there, is_put ? there : s->place, bytes, near ? p->pair_bw : 0);
+    t->flow = send(is_put ? s->place : there, is_put ? there : s->place, bytes, same_node ? p->pair_bw : 0);
 }
 
-static void start(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range, int is_put)
+static uint64_t start(
+    tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range, int is_put)
 {
     tulle__sim_link *s = sim_link(link);
     size_t bytes = 0;
     for (int i = 0; i < n; i++) bytes += range[i].bytes;
-    if (!n || !room_for(s, (size_t)n)) return;
+    if (!n || !room_for(s, (size_t)n)) return 0;
     tulle__sim_transfer first = {.flow = NULL};
+    uint64_t count = ++s->count;
     begin(s, place, is_put, bytes, &first);
     for (int i = 0; i < n; i++) {
         char *there = address(s, place, range[i].at);
         s->transfer[s->transfers++] = (tulle__sim_transfer){.flow = i ? NULL : first.flow,
             .due = i ? 0 : first.due,
+            .count = count,
             .group = group,
             .target = is_put ? place->rank : -1,
             .to = is_put ? there : range[i].local,
             .from = is_put ? range[i].local : there,
             .bytes = range[i].bytes};
     }
+    return count;
 }
 
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
-    start(link, group, place, 1, &(tulle__range){at, local, bytes}, 0);
+    return start(link, group, place, 1, &(tulle__range){at, local, bytes}, 0);
 }
 
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+static uint64_t put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
-    start(link, group, place, 1, &(tulle__range){at, (void *)(uintptr_t)local, bytes}, 1);
+    return start(link, group, place, 1, &(tulle__range){at, (void *)(uintptr_t)local, bytes}, 1);
 }
 
 /* What the ranges of a list after the first one cost the PE; within a PE they are copies only. */
@@ -205,85 +219,45 @@ static void charge_ranges(tulle__sim_link *s, const tulle__place *place, int n)
     s->owed += (n - 1) * (p->range >= 0 ? p->range : latency_to(s, place->rank) / ranges_in_latency);
 }
 
-static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     charge_ranges(sim_link(link), place, n);
-    start(link, group, place, n, range, 0);
+    return start(link, group, place, n, range, 0);
 }
 
-static void putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static uint64_t putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     charge_ranges(sim_link(link), place, n);
-    start(link, group, place, n, range, 1);
+    return start(link, group, place, n, range, 1);
 }
 
-/* As one PE runs at a time nobody comes in between. The library's own sum is not a module's to call. */
-static void add_words(const tulle__sim_transfer *t)
-{
-    for (size_t at = 0; at < t->bytes; at += sizeof(uint64_t)) {
-        char *to = (char *)t->to + at;
-        const char *from = (const char *)t->from + at;
-        uint64_t word, more;
-        double u, v;
-        float x, y;
-        if (t->kind == TULLE__WORD_F64) {
-            memcpy(&u, to, sizeof u);
-            memcpy(&v, from, sizeof v);
-            u += v;
-            memcpy(to, &u, sizeof u);
-            continue;
-        }
-        memcpy(&word, to, sizeof word);
-        memcpy(&more, from, sizeof more);
-        uint32_t half = (uint32_t)word, other = (uint32_t)more;
-        memcpy(&x, &half, sizeof x);
-        memcpy(&y, &other, sizeof y);
-        x += y;
-        memcpy(&half, &x, sizeof half);
-        word = t->kind == TULLE__WORD_INT ? word + more : half;
-        memcpy(to, &word, sizeof word);
-    }
-}
-
-static void addw(
-    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
+static int ready(tulle__link *link, int group, uint64_t count)
 {
     tulle__sim_link *s = sim_link(link);
-    size_t before = s->transfers;
-    for (int i = 0; i < n; i++) s->owed += s->team->platform.overhead * (double)(range[i].bytes / sizeof(uint64_t));
-    start(link, group, place, n, range, 1);
-    for (size_t i = before; i < s->transfers; i++) {
-        s->transfer[i].adds = 1;
-        s->transfer[i].kind = kind;
+    pass(s);
+    for (size_t i = 0; i < s->transfers; i++) {
+        const tulle__sim_transfer t = s->transfer[i];
+        if (t.group != group || t.count > count) continue;
+        if (t.due > tulle__sim_clock() || (t.flow && !has_arrived(t.flow))) return 0;
     }
+    return 1;
 }
 
-/* Words are read one by one, by as many threads of the PE as there are words: each costs what starting costs. */
-static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    tulle__sim_link *s = sim_link(link);
-    for (int i = 0; i < n; i++) s->owed += s->team->platform.overhead * (double)(range[i].bytes / sizeof(uint64_t));
-    start(link, group, place, n, range, 0);
-}
-
-static tulle_status wait(tulle__link *link, int group)
+static tulle_status wait(tulle__link *link, int group, uint64_t count)
 {
     tulle__sim_link *s = sim_link(link);
     size_t kept = 0;
     pass(s);
     for (size_t i = 0; i < s->transfers; i++) {
         tulle__sim_transfer t = s->transfer[i];
-        if (t.group != group) {
+        if (t.group != group || t.count > count) {
             s->transfer[kept++] = t;
             continue;
         }
         if (t.flow) await(t.flow);
         double left = t.due - tulle__sim_clock();
         if (left > 0) sleep_for(left);
-        if (t.adds)
-            add_words(&t);
-        else if (t.to)
-            memcpy(t.to, t.from, t.bytes);
+        if (t.to) memcpy(t.to, t.from, t.bytes);
         if (t.target >= 0 && t.target != link->rank) touch(&s->team->link[t.target]);
     }
     s->transfers = kept;
@@ -372,10 +346,11 @@ static void store(tulle__link *link, const tulle__place *place, uint64_t at, uin
 
 /* ---- the rest ---- */
 
-static void *direct(tulle__link *link, int rank, int segment)
+static void *mapped(tulle__link *link, int rank, int segment)
 {
     const tulle__engine_team *team = sim_link(link)->team;
-    int reached = rank == link->rank || (team->platform.direct && tulle__sim_near(&team->platform, rank, link->rank));
+    int reached =
+        rank == link->rank || (team->platform.direct && tulle__sim_same_node(&team->platform, rank, link->rank));
     return reached ? team->segment[rank * TULLE__SEGMENTS + segment] : NULL;
 }
 
@@ -389,7 +364,7 @@ static void fini(tulle__link *link)
     (void)link; /* part of the team */
 }
 
-void tulle__sim_settle(tulle__sim_link *s)
+void tulle__sim_run_end(tulle__sim_link *s)
 {
     for (size_t i = 0; i < s->transfers; i++)
         if (s->transfer[i].flow) drop(s->transfer[i].flow);
@@ -402,18 +377,17 @@ void tulle__sim_settle(tulle__sim_link *s)
 const tulle__link_ops tulle__sim_ops = {
     .get = get,
     .put = put,
+    .getv = getv,
+    .putv = putv,
+    .ready = ready,
     .wait = wait,
     .fetch_add = fetch_add,
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = direct,
+    .mapped = mapped,
     .progress = progress,
     .fini = fini,
-    .getv = getv,
-    .putv = putv,
-    .getw = getw,
-    .addw = addw,
 };
 
 static int64_t now_ns(tulle__link *link)

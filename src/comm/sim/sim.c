@@ -15,13 +15,13 @@ const tulle__module_host *tulle__sim_host;
 /* A spec that leaves the number of PEs open has this many, on platforms that do not say how many make a node. */
 enum { PES = 2 };
 
-int tulle__sim_near(const tulle__sim_platform *platform, int a, int b)
+int tulle__sim_same_node(const tulle__sim_platform *platform, int a, int b)
 {
     return platform->node ? a / platform->node == b / platform->node : !platform->from_file;
 }
 
 /* One thread a PE: they run one at a time. */
-static tulle_status settle(tulle__spec_part *part, tulle__setting *setting)
+static tulle_status negotiate(tulle__spec_part *part, tulle__setting *setting)
 {
     tulle__sim_platform platform;
     const char *file;
@@ -132,7 +132,7 @@ static void run_one(void *arg)
     struct job *job = arg;
     job->status = job->body(job->arg, job->link->link.rank, &job->link->link);
     if (job->status != TULLE_OK) memcpy(job->message, tulle__sim_host->error_message(), sizeof job->message);
-    tulle__sim_settle(job->link);
+    tulle__sim_run_end(job->link);
     job->done = 1;
 }
 
@@ -177,7 +177,7 @@ out:
 static const tulle__engine engine = {
     .name = "sim",
     .summary = "PEs are simulated, in virtual time (platform=summit|dgx1|dgx2|fattree|here|FILE.xml, ...)",
-    .settle = settle,
+    .negotiate = negotiate,
     .open = open_team,
     .run = run_team,
     .close = close_team,

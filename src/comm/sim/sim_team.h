@@ -55,7 +55,7 @@ typedef struct tulle__sim_platform {
 tulle_status tulle__sim_platform_read(tulle__spec_part *part, tulle__sim_platform *platform, const char **file);
 
 /* Whether two PEs are of one node. */
-int tulle__sim_near(const tulle__sim_platform *platform, int a, int b);
+int tulle__sim_same_node(const tulle__sim_platform *platform, int a, int b);
 
 /* ---- simulator.cpp ---- */
 
@@ -79,6 +79,8 @@ double tulle__sim_latency(const tulle__sim_place *from, const tulle__sim_place *
  * forgets it. Both free it. */
 tulle__sim_flow *tulle__sim_send(tulle__sim_place *from, tulle__sim_place *to, uint64_t bytes, double most);
 void tulle__sim_await(tulle__sim_flow *flow);
+/* Whether the flow has arrived; frees nothing. */
+int tulle__sim_arrived(tulle__sim_flow *flow);
 void tulle__sim_drop(tulle__sim_flow *flow);
 void tulle__sim_sleep(double seconds);
 /* Calls call(arg, at, value) at that date, outside of any PE. In the order of dates. */
@@ -97,9 +99,8 @@ void tulle__sim_bell_await(tulle__sim_bell *bell, double seconds);
 typedef struct tulle__sim_transfer {
     tulle__sim_flow *flow; /* NULL: it is small, goes with the one before, or within a PE */
     double due;            /* when a small one is over */
+    uint64_t count;
     int group, target;
-    int adds; /* words are added, of that kind, instead of copied */
-    tulle__word_kind kind;
     void *to;
     const void *from;
     size_t bytes;
@@ -116,6 +117,7 @@ typedef struct tulle__sim_link {
     uint64_t writes, seen; /* into this PE's memory, by others */
     tulle__sim_transfer *transfer;
     size_t transfers, room;
+    uint64_t count;       /* of the last transfer, of all groups together */
     int exhausted;        /* no memory for a transfer's record: told by the next wait */
     int64_t kernel_began; /* real nanoseconds */
 } tulle__sim_link;
@@ -135,7 +137,7 @@ extern const tulle__link_ops tulle__sim_ops;
 extern const tulle__virtual_ops tulle__sim_virtual_ops, tulle__sim_sizes_ops; /* the latter with data=none */
 
 /* The end of a run on a PE: what nobody waited for is forgotten, what was sent arrives. */
-void tulle__sim_settle(tulle__sim_link *link);
+void tulle__sim_run_end(tulle__sim_link *link);
 
 #ifdef __cplusplus
 }

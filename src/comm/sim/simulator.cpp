@@ -241,6 +241,11 @@ void tulle__sim_await(tulle__sim_flow *flow)
     comm_of(flow)->wait();
 }
 
+int tulle__sim_arrived(tulle__sim_flow *flow)
+{
+    return reinterpret_cast<s4u::Comm *>(flow)->test();
+}
+
 void tulle__sim_drop(tulle__sim_flow *flow)
 {
     comm_of(flow)->cancel();

@@ -17,14 +17,16 @@ struct held {
     tulle__place place;
     size_t first;
     int n, is_list;
-    int group, is_put;
+    int group, is_put, polled;
+    uint64_t count; /* of all groups together */
 };
 
 struct check_link {
     tulle__link link;
     struct held *held;
     tulle__range *range; /* those of one transfer side by side, in the order of transfers */
-    size_t count, room;
+    size_t nheld, room;
+    uint64_t count;
     size_t ranges, range_room;
     tulle_status error; /* sticks */
     char message[TULLE_MESSAGE_MAX];
@@ -75,8 +77,8 @@ static tulle_status alive(struct check_link *check, const char *what, const tull
         .rank = place->rank,
         .segment = place->segment};
     tulle__link *inner = check->link.inner;
-    inner->ops->get(inner, TULLE__GROUPS - 1, &at, 0, header, sizeof header);
-    tulle_status status = inner->ops->wait(inner, TULLE__GROUPS - 1);
+    uint64_t count = inner->ops->get(inner, TULLE__GROUPS - 1, &at, 0, header, sizeof header);
+    tulle_status status = inner->ops->wait(inner, TULLE__GROUPS - 1, count);
     if (status == TULLE_OK && header[0] != place->generation)
         status =
             tulle__fail(TULLE_ERR_COMM, "check: %s at a place of PE %d that has been freed (block %u, now %" PRIu64 ")",
@@ -87,7 +89,7 @@ static tulle_status alive(struct check_link *check, const char *what, const tull
 static tulle_status make_room(struct check_link *check, int n)
 {
     tulle_status status = TULLE_OK;
-    if (check->count == check->room) {
+    if (check->nheld == check->room) {
         size_t room = check->room ? 2 * check->room : 64;
         status = tulle__realloc(room, sizeof *check->held, "held transfers", &check->held);
         if (status == TULLE_OK) check->room = room;
@@ -101,7 +103,7 @@ static tulle_status make_room(struct check_link *check, int n)
 }
 
 /* All of a transfer is held, or nothing of it. */
-static void hold(struct check_link *check, int group, int is_put, int is_list, const tulle__place *place, int n,
+static uint64_t hold(struct check_link *check, int group, int is_put, int is_list, const tulle__place *place, int n,
     const tulle__range *range)
 {
     tulle_status status = TULLE_OK;
@@ -112,77 +114,110 @@ static void hold(struct check_link *check, int group, int is_put, int is_list, c
     if (status == TULLE_OK) status = make_room(check, n);
     if (status != TULLE_OK) {
         stick(check, status);
-        return;
+        return 0;
     }
     for (int i = 0; i < n; i++) {
         /* NaN as f32 and f64, -1 as an index */
         if (!is_put && range[i].local) memset(range[i].local, 0xff, range[i].bytes);
         check->range[check->ranges + (size_t)i] = range[i];
     }
-    check->held[check->count++] = (struct held){
-        .place = *place, .first = check->ranges, .n = n, .is_list = is_list, .group = group, .is_put = is_put};
+    check->held[check->nheld++] = (struct held){.place = *place,
+        .first = check->ranges,
+        .n = n,
+        .is_list = is_list,
+        .group = group,
+        .is_put = is_put,
+        .count = ++check->count};
     check->ranges += (size_t)n;
+    return check->count;
 }
 
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
-    hold((struct check_link *)link, group, 0, 0, place, 1, &(tulle__range){at, local, bytes});
+    return hold((struct check_link *)link, group, 0, 0, place, 1, &(tulle__range){at, local, bytes});
 }
 
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+static uint64_t put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
-    hold((struct check_link *)link, group, 1, 0, place, 1, &(tulle__range){at, (void *)(uintptr_t)local, bytes});
+    return hold((struct check_link *)link, group, 1, 0, place, 1, &(tulle__range){at, (void *)(uintptr_t)local, bytes});
 }
 
-static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    hold((struct check_link *)link, group, 0, 1, place, n, range);
+    return hold((struct check_link *)link, group, 0, 1, place, n, range);
 }
 
-static void putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static uint64_t putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    hold((struct check_link *)link, group, 1, 1, place, n, range);
+    return hold((struct check_link *)link, group, 1, 1, place, n, range);
 }
 
-static void start(tulle__link *inner, const struct held *h, const tulle__range *range)
+static uint64_t start(tulle__link *inner, const struct held *h, const tulle__range *range)
 {
-    if (h->is_list && h->is_put)
-        tulle__link_putv(inner, h->group, &h->place, h->n, range);
-    else if (h->is_list)
-        tulle__link_getv(inner, h->group, &h->place, h->n, range);
-    else if (h->is_put)
-        inner->ops->put(inner, h->group, &h->place, range->at, range->local, range->bytes);
-    else
-        inner->ops->get(inner, h->group, &h->place, range->at, range->local, range->bytes);
+    if (h->is_list && h->is_put) return inner->ops->putv(inner, h->group, &h->place, h->n, range);
+    if (h->is_list) return inner->ops->getv(inner, h->group, &h->place, h->n, range);
+    if (h->is_put) return inner->ops->put(inner, h->group, &h->place, range->at, range->local, range->bytes);
+    return inner->ops->get(inner, h->group, &h->place, range->at, range->local, range->bytes);
 }
 
 /* What is not waited for yet moves up in both lists. */
-static void keep(struct check_link *check, const struct held *h, size_t *count, size_t *ranges)
+static void keep(struct check_link *check, const struct held *h, size_t *nheld, size_t *ranges)
 {
     struct held kept = *h;
     kept.first = *ranges;
     memmove(check->range + kept.first, check->range + h->first, (size_t)h->n * sizeof *check->range);
-    check->held[(*count)++] = kept;
+    check->held[(*nheld)++] = kept;
     *ranges += (size_t)kept.n;
 }
 
-static tulle_status wait(tulle__link *link, int group)
+static int is_known(struct check_link *check, int group, uint64_t count)
+{
+    if (group >= 0 && group < TULLE__GROUPS && (count == TULLE__ALL || count <= check->count)) return 1;
+    stick(check, tulle__fail(TULLE_ERR_COMM, "check: PE %d has started no transfer %" PRIu64 " in completion group %d",
+                     check->link.rank, count, group));
+    return 0;
+}
+
+/*
+ * A transfer that is held is not ready at first, and then is; its bytes still come with the wait, so that who reads
+ * them after polling alone fails every time.
+ */
+static int ready(tulle__link *link, int group, uint64_t count)
+{
+    struct check_link *check = (struct check_link *)link;
+    int answer = 1;
+    if (!is_known(check, group, count)) return 1;
+    for (size_t i = 0; i < check->nheld; i++) {
+        struct held *h = &check->held[i];
+        if (h->group != group || h->count > count) continue;
+        answer &= h->polled;
+        h->polled = 1;
+    }
+    return answer;
+}
+
+/* Completes no more than was asked. */
+static tulle_status wait(tulle__link *link, int group, uint64_t count)
 {
     struct check_link *check = (struct check_link *)link;
     tulle__link *inner = link->inner;
-    size_t count = 0, ranges = 0;
-    for (size_t i = 0; i < check->count; i++) {
+    size_t nheld = 0, ranges = 0;
+    uint64_t below = 0;
+    if (!is_known(check, group, count)) return stuck(check);
+    for (size_t i = 0; i < check->nheld; i++) {
         const struct held *h = &check->held[i];
-        if (h->group != group) {
-            keep(check, h, &count, &ranges);
+        if (h->group != group || h->count > count) {
+            keep(check, h, &nheld, &ranges);
             continue;
         }
         stick(check, alive(check, h->is_put ? "put" : "get", &h->place));
-        if (check->error == TULLE_OK) start(inner, h, check->range + h->first);
+        uint64_t last = check->error == TULLE_OK ? start(inner, h, check->range + h->first) : 0;
+        if (last) below = last;
     }
-    check->count = count;
+    check->nheld = nheld;
     check->ranges = ranges;
-    stick(check, inner->ops->wait(inner, group));
+    stick(check, inner->ops->wait(inner, group, below));
     return stuck(check);
 }
 
@@ -224,11 +259,11 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
 static tulle_status run_end(tulle__link *link)
 {
     struct check_link *check = (struct check_link *)link;
-    if (check->count)
+    if (check->nheld)
         stick(check, tulle__fail(TULLE_ERR_COMM, "check: PE %d started %zu transfers and never waited for them",
-                         link->rank, check->count));
+                         link->rank, check->nheld));
     tulle_status status = stuck(check);
-    check->count = check->ranges = 0;
+    check->nheld = check->ranges = 0;
     check->error = TULLE_OK;
     tulle_status below = tulle__forward_run_end(link);
     return status != TULLE_OK ? status : below;
@@ -245,17 +280,18 @@ static void fini(tulle__link *link)
 static const tulle__link_ops check_ops = {
     .get = get,
     .put = put,
+    .getv = getv,
+    .putv = putv,
+    .ready = ready,
     .wait = wait,
     .fetch_add = fetch_add,
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = tulle__direct_own,
+    .mapped = tulle__mapped_own,
     .progress = tulle__forward_progress,
     .fini = fini,
     .run_end = run_end,
-    .getv = getv,
-    .putv = putv,
 };
 
 static tulle_status open_check(

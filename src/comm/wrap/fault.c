@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wrapper `fault`: the op-th get, put or atomic of one PE fails, once. What was to be got holds NaN. A list of
- * ranges or words is one operation. */
+/*
+ * The wrapper `fault`: the op-th get or put of one PE fails, once. What was to be got holds NaN. A list of ranges is
+ * one operation.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -23,51 +25,37 @@ static int strikes(tulle__link *link)
     return 1;
 }
 
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+/* A transfer that fails is never under way: the next wait returns the error. */
+static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
-    if (!strikes(link))
-        tulle__forward_get(link, group, place, at, local, bytes);
-    else if (local)
-        memset(local, 0xff, bytes);
+    if (!strikes(link)) return tulle__forward_get(link, group, place, at, local, bytes);
+    if (local) memset(local, 0xff, bytes);
+    return 0;
 }
 
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+static uint64_t put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
-    if (!strikes(link)) tulle__forward_put(link, group, place, at, local, bytes);
+    return strikes(link) ? 0 : tulle__forward_put(link, group, place, at, local, bytes);
 }
 
-static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    if (!strikes(link))
-        tulle__link_getv(link->inner, group, place, n, range);
-    else
-        for (int i = 0; i < n; i++)
-            if (range[i].local) memset(range[i].local, 0xff, range[i].bytes);
+    if (!strikes(link)) return tulle__forward_getv(link, group, place, n, range);
+    for (int i = 0; i < n; i++)
+        if (range[i].local) memset(range[i].local, 0xff, range[i].bytes);
+    return 0;
 }
 
-static void putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static uint64_t putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    if (!strikes(link)) tulle__link_putv(link->inner, group, place, n, range);
+    return strikes(link) ? 0 : tulle__forward_putv(link, group, place, n, range);
 }
 
-static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    if (!strikes(link))
-        tulle__link_getw(link->inner, group, place, n, range);
-    else
-        for (int i = 0; i < n; i++) memset(range[i].local, 0xff, range[i].bytes);
-}
-
-static void addw(
-    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
-{
-    if (!strikes(link)) tulle__link_addw(link->inner, group, place, kind, n, range);
-}
-
-static tulle_status wait(tulle__link *link, int group)
+static tulle_status wait(tulle__link *link, int group, uint64_t count)
 {
     struct fault_link *fault = (struct fault_link *)link;
-    tulle_status status = tulle__forward_wait(link, group);
+    tulle_status status = tulle__forward_wait(link, group, count);
     if (!fault->failed) return status;
     fault->failed = 0;
     return tulle__fail(
@@ -77,19 +65,18 @@ static tulle_status wait(tulle__link *link, int group)
 static const tulle__link_ops fault_ops = {
     .get = get,
     .put = put,
+    .getv = getv,
+    .putv = putv,
+    .ready = tulle__forward_ready,
     .wait = wait,
     .fetch_add = tulle__forward_fetch_add,
     .compare_swap = tulle__forward_compare_swap,
     .store = tulle__forward_store,
     .load = tulle__forward_load,
-    .direct = tulle__direct_own, /* else there would be few transfers to fail */
+    .mapped = tulle__mapped_own, /* else there would be few transfers to fail */
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
-    .getv = getv,
-    .putv = putv,
-    .getw = getw,
-    .addw = addw,
 };
 
 static tulle_status open_fault(

@@ -2,20 +2,36 @@
 #include "base/memory.h"
 #include "comm/wrap/wrap.h"
 
-void tulle__forward_get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+uint64_t tulle__forward_get(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
-    link->inner->ops->get(link->inner, group, place, at, local, bytes);
+    return link->inner->ops->get(link->inner, group, place, at, local, bytes);
 }
 
-void tulle__forward_put(
+uint64_t tulle__forward_put(
     tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
-    link->inner->ops->put(link->inner, group, place, at, local, bytes);
+    return link->inner->ops->put(link->inner, group, place, at, local, bytes);
 }
 
-tulle_status tulle__forward_wait(tulle__link *link, int group)
+uint64_t tulle__forward_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    return link->inner->ops->wait(link->inner, group);
+    return link->inner->ops->getv(link->inner, group, place, n, range);
+}
+
+uint64_t tulle__forward_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    return link->inner->ops->putv(link->inner, group, place, n, range);
+}
+
+int tulle__forward_ready(tulle__link *link, int group, uint64_t count)
+{
+    return link->inner->ops->ready(link->inner, group, count);
+}
+
+tulle_status tulle__forward_wait(tulle__link *link, int group, uint64_t count)
+{
+    return link->inner->ops->wait(link->inner, group, count);
 }
 
 uint64_t tulle__forward_fetch_add(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
@@ -39,14 +55,14 @@ uint64_t tulle__forward_load(tulle__link *link, const tulle__place *place, uint6
     return link->inner->ops->load(link->inner, place, at);
 }
 
-void *tulle__forward_direct(tulle__link *link, int rank, int segment)
+void *tulle__forward_mapped(tulle__link *link, int rank, int segment)
 {
-    return link->inner->ops->direct(link->inner, rank, segment);
+    return link->inner->ops->mapped(link->inner, rank, segment);
 }
 
-void *tulle__direct_own(tulle__link *link, int rank, int segment)
+void *tulle__mapped_own(tulle__link *link, int rank, int segment)
 {
-    return rank == link->rank ? link->inner->ops->direct(link->inner, rank, segment) : NULL;
+    return rank == link->rank ? link->inner->ops->mapped(link->inner, rank, segment) : NULL;
 }
 
 void tulle__forward_progress(tulle__link *link)

@@ -23,6 +23,8 @@
 #include "base/memory.h"
 #include "comm/wrap/wrap.h"
 
+enum { LISTED = 256 }; /* pages of a list that are remembered; more fault again */
+
 struct migrate_link {
     tulle__link link;
     uint64_t page; /* bytes */
@@ -32,6 +34,13 @@ struct migrate_link {
     int64_t faults;
     tulle__range *left; /* of a list: what loads and stores do not reach */
     int left_room;
+    /* virtual time: the pages of the last list, and when they were here; others may have claimed them since */
+    int64_t instant;
+    struct {
+        int home;
+        uint64_t index;
+    } listed[LISTED];
+    int nlisted;
 };
 
 /*
@@ -60,7 +69,7 @@ static int64_t free_from(const struct migrate_link *m, uint64_t word, int64_t no
 
 static uint64_t *word_of(struct migrate_link *m, const tulle__place *word, uint64_t at)
 {
-    char *control = m->link.inner->ops->direct(m->link.inner, word->rank, TULLE__CONTROL);
+    char *control = m->link.inner->ops->mapped(m->link.inner, word->rank, TULLE__CONTROL);
     return control ? (uint64_t *)(void *)(control + word->offset + at) : NULL;
 }
 
@@ -95,6 +104,20 @@ static uint64_t read_word(struct migrate_link *m, const tulle__place *table, uin
     const uint64_t *word = word_of(m, table, at);
     tulle__link *inner = m->link.inner;
     return word ? __atomic_load_n(word, __ATOMIC_ACQUIRE) : inner->ops->load(inner, table, at);
+}
+
+static int is_listed(struct migrate_link *m, int home, uint64_t index)
+{
+    for (int i = m->nlisted - 1; i >= 0; i--)
+        if (m->listed[i].home == home && m->listed[i].index == index) return 1;
+    return 0;
+}
+
+static void add_listed(struct migrate_link *m, int home, uint64_t index)
+{
+    if (m->nlisted == LISTED || is_listed(m, home, index)) return;
+    m->listed[m->nlisted].home = home;
+    m->listed[m->nlisted++].index = index;
 }
 
 /* Makes the page this PE's, from when on is returned; 0: it is, or stays where it is. */
@@ -139,7 +162,7 @@ static int64_t fault_on(struct migrate_link *m, const tulle__place *place, uint6
 static char *reached(tulle__link *link, const tulle__place *place, uint64_t at)
 {
     struct migrate_link *m = (struct migrate_link *)link;
-    char *base = link->inner->ops->direct(link->inner, place->rank, place->segment);
+    char *base = link->inner->ops->mapped(link->inner, place->rank, place->segment);
     if (!base || !place->generation) return NULL;
     if (m->pin && place->rank != link->rank) {
         const tulle__place table = table_of(m, place->rank);
@@ -156,7 +179,18 @@ static char *access_to(tulle__link *link, const tulle__place *place, uint64_t at
     return bytes ? reached(link, place, at) : NULL;
 }
 
-/* The same of a list: the faults of many threads are served together. */
+/* A word. The threads whose faults the last list served go on with theirs at the instant at which its pages are here.
+ */
+static char *access_word(tulle__link *link, const tulle__place *place, uint64_t at)
+{
+    struct migrate_link *m = (struct migrate_link *)link;
+    uint64_t index = index_of(m, place, (place->offset + at) / m->page);
+    if (m->nlisted && tulle__link_now(link) == m->instant && is_listed(m, place->rank, index))
+        return reached(link, place, at);
+    return access_to(link, place, at, sizeof(uint64_t));
+}
+
+/* A list: the faults of many threads are served together. */
 static void access_list(tulle__link *link, const tulle__place *place, int n, const tulle__range *range)
 {
     struct migrate_link *m = (struct migrate_link *)link;
@@ -166,6 +200,12 @@ static void access_list(tulle__link *link, const tulle__place *place, int n, con
         if (date > last_date) last_date = date;
     }
     let_pass(m, last_date);
+    m->nlisted = 0;
+    if (!link->virtual_time || !place->generation) return;
+    m->instant = tulle__link_now(link);
+    for (int i = 0; i < n; i++)
+        for (uint64_t at = 0; at < range[i].bytes; at += m->page)
+            add_listed(m, place->rank, index_of(m, place, (place->offset + range[i].at + at) / m->page));
 }
 
 /* Another PE may be waiting for it. */
@@ -174,29 +214,27 @@ static void written(tulle__link *link, const tulle__place *place)
     if (link->virtual_time) link->virtual_time->written(link->clock, place->rank);
 }
 
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
     const char *there = access_to(link, place, at, bytes);
-    if (there && local)
-        memcpy(local, there, bytes);
-    else
-        tulle__forward_get(link, group, place, at, local, bytes);
+    if (!there || !local) return tulle__forward_get(link, group, place, at, local, bytes);
+    memcpy(local, there, bytes);
+    return 0;
 }
 
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+static uint64_t put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
     char *there = access_to(link, place, at, bytes);
-    if (!there || !local) {
-        tulle__forward_put(link, group, place, at, local, bytes);
-        return;
-    }
+    if (!there || !local) return tulle__forward_put(link, group, place, at, local, bytes);
     memcpy(there, local, bytes);
     written(link, place);
+    return 0;
 }
 
 static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
 {
-    char *there = access_to(link, place, at, sizeof value);
+    char *there = access_word(link, place, at);
     if (!there) return tulle__forward_fetch_add(link, place, at, value);
     uint64_t before = __atomic_fetch_add((uint64_t *)(void *)there, value, __ATOMIC_ACQ_REL);
     written(link, place);
@@ -206,7 +244,7 @@ static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t
 static uint64_t compare_swap(
     tulle__link *link, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired)
 {
-    char *there = access_to(link, place, at, sizeof expected);
+    char *there = access_word(link, place, at);
     if (!there) return tulle__forward_compare_swap(link, place, at, expected, desired);
     __atomic_compare_exchange_n((uint64_t *)(void *)there, &expected, desired, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     written(link, place);
@@ -215,7 +253,7 @@ static uint64_t compare_swap(
 
 static void store(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value)
 {
-    char *there = access_to(link, place, at, sizeof value);
+    char *there = access_word(link, place, at);
     if (!there) {
         tulle__forward_store(link, place, at, value);
         return;
@@ -226,7 +264,7 @@ static void store(tulle__link *link, const tulle__place *place, uint64_t at, uin
 
 static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
 {
-    const char *there = access_to(link, place, at, sizeof(uint64_t));
+    const char *there = access_word(link, place, at);
     if (!there) return tulle__forward_load(link, place, at);
     return __atomic_load_n((const uint64_t *)(const void *)there, __ATOMIC_ACQUIRE);
 }
@@ -242,10 +280,12 @@ static int left_reserve(struct migrate_link *m, int n)
     return 1;
 }
 
-static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+/* The counts of a group never fall: the last that the link below returned covers the others. */
+static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     struct migrate_link *m = (struct migrate_link *)link;
     int left = 0, listed = left_reserve(m, n);
+    uint64_t count = 0, last;
     access_list(link, place, n, range);
     for (int i = 0; i < n; i++) {
         const char *there = reached(link, place, range[i].at);
@@ -253,16 +293,18 @@ static void getv(tulle__link *link, int group, const tulle__place *place, int n,
             memcpy(range[i].local, there, range[i].bytes);
         else if (listed)
             m->left[left++] = range[i];
-        else
-            tulle__link_getv(link->inner, group, place, 1, &range[i]);
+        else if ((last = tulle__forward_getv(link, group, place, 1, &range[i])))
+            count = last;
     }
-    if (left) tulle__link_getv(link->inner, group, place, left, m->left);
+    if (left) count = tulle__forward_getv(link, group, place, left, m->left);
+    return count;
 }
 
-static void putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static uint64_t putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     struct migrate_link *m = (struct migrate_link *)link;
     int left = 0, listed = left_reserve(m, n);
+    uint64_t count = 0, last;
     access_list(link, place, n, range);
     for (int i = 0; i < n; i++) {
         char *there = reached(link, place, range[i].at);
@@ -270,48 +312,12 @@ static void putv(tulle__link *link, int group, const tulle__place *place, int n,
             memcpy(there, range[i].local, range[i].bytes);
         else if (listed)
             m->left[left++] = range[i];
-        else
-            tulle__link_putv(link->inner, group, place, 1, &range[i]);
+        else if ((last = tulle__forward_putv(link, group, place, 1, &range[i])))
+            count = last;
     }
-    if (left) tulle__link_putv(link->inner, group, place, left, m->left);
+    if (left) count = tulle__forward_putv(link, group, place, left, m->left);
     if (left < n) written(link, place);
-}
-
-static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    access_list(link, place, n, range);
-    for (int i = 0; i < n; i++) {
-        const char *there = reached(link, place, range[i].at);
-        if (!there) tulle__link_getw(link->inner, group, place, 1, &range[i]);
-        for (size_t at = 0; there && at < range[i].bytes; at += sizeof(uint64_t)) {
-            uint64_t word = __atomic_load_n((const uint64_t *)(const void *)(there + at), __ATOMIC_ACQUIRE);
-            memcpy((char *)range[i].local + at, &word, sizeof word);
-        }
-    }
-}
-
-static void add_there(uint64_t *word, tulle__word_kind kind, uint64_t value)
-{
-    uint64_t was = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-    while (!__atomic_compare_exchange_n(
-        word, &was, tulle__word_sum(kind, was, value), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-        ;
-}
-
-static void addw(
-    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
-{
-    access_list(link, place, n, range);
-    for (int i = 0; i < n; i++) {
-        char *there = reached(link, place, range[i].at);
-        if (!there) tulle__link_addw(link->inner, group, place, kind, 1, &range[i]);
-        for (size_t at = 0; there && at < range[i].bytes; at += sizeof(uint64_t)) {
-            uint64_t value;
-            memcpy(&value, (const char *)range[i].local + at, sizeof value);
-            add_there((uint64_t *)(void *)(there + at), kind, value);
-        }
-    }
-    written(link, place);
+    return count;
 }
 
 static void fini(tulle__link *link)
@@ -323,19 +329,18 @@ static void fini(tulle__link *link)
 static const tulle__link_ops migrate_ops = {
     .get = get,
     .put = put,
+    .getv = getv,
+    .putv = putv,
+    .ready = tulle__forward_ready,
     .wait = tulle__forward_wait,
     .fetch_add = fetch_add,
     .compare_swap = compare_swap,
     .store = store,
     .load = load,
-    .direct = tulle__direct_own,
+    .mapped = tulle__mapped_own,
     .progress = tulle__forward_progress,
     .fini = fini,
     .run_end = tulle__forward_run_end,
-    .getv = getv,
-    .putv = putv,
-    .getw = getw,
-    .addw = addw,
 };
 
 /* Where the words of pages are: the end of the control segment is no longer the heap's. */
@@ -351,7 +356,7 @@ static tulle_status lay_table(struct migrate_link *m)
             (size_t)(bytes / sizeof(uint64_t)), (size_t)m->page, (size_t)bytes, (size_t)room);
     m->table = (room - bytes) / 4096 * 4096;
     link->segment_bytes[TULLE__CONTROL] = m->table;
-    memset((char *)link->inner->ops->direct(link->inner, link->rank, TULLE__CONTROL) + m->table, 0, bytes);
+    memset((char *)link->inner->ops->mapped(link->inner, link->rank, TULLE__CONTROL) + m->table, 0, bytes);
     return TULLE_OK;
 }
 

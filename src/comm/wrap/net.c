@@ -12,20 +12,63 @@
 #include "base/memory.h"
 #include "comm/wrap/wrap.h"
 
+enum { DATES = 64 }; /* of a group; what is started beyond them arrives with the last */
+
+/* Transfers of a group that arrive at one date. */
+struct arrival {
+    uint64_t count, below; /* their last one's, here and at the link below */
+    int64_t date;
+};
+
+/* A ring: the oldest is first. */
+struct group {
+    struct arrival arrival[DATES];
+    int first, n;
+    uint64_t count, over; /* of the last that was started; up to which all have been waited for */
+};
+
 struct net_link {
     tulle__link link;
     double latency_ns, ns_per_byte;
-    int64_t port_free;              /* when the port has sent what it was given */
-    int64_t arrival[TULLE__GROUPS]; /* of the group's last transfer */
+    int64_t port_free; /* when the port has sent what it was given */
+    struct group group[TULLE__GROUPS];
 };
 
-static void charge(struct net_link *net, int group, const tulle__place *place, size_t bytes)
+static struct arrival *arrival_of(struct group *group, int i)
 {
-    if (place->rank == net->link.rank) return;
+    return &group->arrival[(group->first + i) % DATES];
+}
+
+/* When a transfer that starts now has passed the port and the network; 0: it stays within the PE. */
+static int64_t schedule(struct net_link *net, const tulle__place *place, size_t bytes)
+{
+    if (place->rank == net->link.rank) return 0;
     int64_t now = tulle__clock_ns();
     int64_t start = net->port_free > now ? net->port_free : now;
     net->port_free = start + (int64_t)((double)bytes * net->ns_per_byte);
-    net->arrival[group] = net->port_free + (int64_t)net->latency_ns;
+    return net->port_free + (int64_t)net->latency_ns;
+}
+
+/* The transfer that the link below calls `below` arrives at that date, and no earlier than those before it. */
+static uint64_t started(struct net_link *net, int g, int64_t date, uint64_t below)
+{
+    struct group *group = &net->group[g];
+    if (!date && !below) return 0;
+    struct arrival last = group->n ? *arrival_of(group, group->n - 1) : (struct arrival){.date = 0};
+    if (group->n < DATES) group->n++;
+    *arrival_of(group, group->n - 1) = (struct arrival){
+        .count = ++group->count, .below = below ? below : last.below, .date = date > last.date ? date : last.date};
+    return group->count;
+}
+
+/* Which arrival a transfer is of; -1: it is over. */
+static int find(struct group *group, uint64_t count)
+{
+    if (count == TULLE__ALL) return group->n - 1;
+    if (count <= group->over) return -1;
+    for (int i = 0; i < group->n; i++)
+        if (arrival_of(group, i)->count >= count) return i;
+    return -1;
 }
 
 static void until(int64_t then)
@@ -35,47 +78,56 @@ static void until(int64_t then)
         if (then - now > 20000) sched_yield();
 }
 
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
-    charge((struct net_link *)link, group, place, bytes);
-    tulle__forward_get(link, group, place, at, local, bytes);
+    struct net_link *net = (struct net_link *)link;
+    int64_t date = schedule(net, place, bytes);
+    return started(net, group, date, tulle__forward_get(link, group, place, at, local, bytes));
 }
 
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+static uint64_t put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
-    charge((struct net_link *)link, group, place, bytes);
-    tulle__forward_put(link, group, place, at, local, bytes);
+    struct net_link *net = (struct net_link *)link;
+    int64_t date = schedule(net, place, bytes);
+    return started(net, group, date, tulle__forward_put(link, group, place, at, local, bytes));
 }
 
-static void getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    charge((struct net_link *)link, group, place, tulle__ranges_bytes(n, range));
-    tulle__link_getv(link->inner, group, place, n, range);
+    struct net_link *net = (struct net_link *)link;
+    int64_t date = schedule(net, place, tulle__ranges_bytes(n, range));
+    return started(net, group, date, tulle__forward_getv(link, group, place, n, range));
 }
 
-static void putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static uint64_t putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
-    charge((struct net_link *)link, group, place, tulle__ranges_bytes(n, range));
-    tulle__link_putv(link->inner, group, place, n, range);
+    struct net_link *net = (struct net_link *)link;
+    int64_t date = schedule(net, place, tulle__ranges_bytes(n, range));
+    return started(net, group, date, tulle__forward_putv(link, group, place, n, range));
 }
 
-static void getw(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+static int ready(tulle__link *link, int g, uint64_t count)
 {
-    charge((struct net_link *)link, group, place, tulle__ranges_bytes(n, range));
-    tulle__link_getw(link->inner, group, place, n, range);
+    struct group *group = &((struct net_link *)link)->group[g];
+    int i = find(group, count);
+    if (i < 0) return 1;
+    if (tulle__clock_ns() < arrival_of(group, i)->date) return 0;
+    return tulle__forward_ready(link, g, arrival_of(group, i)->below);
 }
 
-static void addw(
-    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
+static tulle_status wait(tulle__link *link, int g, uint64_t count)
 {
-    charge((struct net_link *)link, group, place, tulle__ranges_bytes(n, range));
-    tulle__link_addw(link->inner, group, place, kind, n, range);
-}
-
-static tulle_status wait(tulle__link *link, int group)
-{
-    until(((struct net_link *)link)->arrival[group]);
-    return tulle__forward_wait(link, group);
+    struct group *group = &((struct net_link *)link)->group[g];
+    int i = find(group, count);
+    uint64_t below = i < 0 ? 0 : arrival_of(group, i)->below;
+    if (i >= 0) {
+        until(arrival_of(group, i)->date);
+        group->over = arrival_of(group, i)->count;
+        group->first = (group->first + i + 1) % DATES;
+        group->n -= i + 1;
+    }
+    return tulle__forward_wait(link, g, count == TULLE__ALL ? count : below);
 }
 
 static void round_trip(tulle__link *link, const tulle__place *place)
@@ -106,19 +158,18 @@ static uint64_t load(tulle__link *link, const tulle__place *place, uint64_t at)
 static const tulle__link_ops net_ops = {
     .get = get,
     .put = put,
+    .getv = getv,
+    .putv = putv,
+    .ready = ready,
     .wait = wait,
     .fetch_add = fetch_add,
     .compare_swap = compare_swap,
     .store = tulle__forward_store, /* nobody waits for a store */
     .load = load,
-    .direct = tulle__direct_own,
+    .mapped = tulle__mapped_own,
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
-    .getv = getv,
-    .putv = putv,
-    .getw = getw,
-    .addw = addw,
 };
 
 static tulle_status open_net(tulle__spec_part *part, tulle__link *inner, tulle__timeline *timeline, tulle__link **link)

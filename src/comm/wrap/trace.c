@@ -14,24 +14,43 @@ static void span(tulle__link *link, const char *name, int64_t start, int64_t byt
     tulle__timeline_span(((struct trace_link *)link)->timeline, name, start, tulle__link_now(link), bytes, peer);
 }
 
-static void get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
+static uint64_t get(tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes)
 {
     int64_t start = tulle__link_now(link);
-    tulle__forward_get(link, group, place, at, local, bytes);
+    uint64_t count = tulle__forward_get(link, group, place, at, local, bytes);
     span(link, "get", start, (int64_t)bytes, place->rank);
+    return count;
 }
 
-static void put(tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
+static uint64_t put(
+    tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes)
 {
     int64_t start = tulle__link_now(link);
-    tulle__forward_put(link, group, place, at, local, bytes);
+    uint64_t count = tulle__forward_put(link, group, place, at, local, bytes);
     span(link, "put", start, (int64_t)bytes, place->rank);
+    return count;
 }
 
-static tulle_status wait(tulle__link *link, int group)
+static uint64_t getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
 {
     int64_t start = tulle__link_now(link);
-    tulle_status status = tulle__forward_wait(link, group);
+    uint64_t count = tulle__forward_getv(link, group, place, n, range);
+    span(link, "get", start, (int64_t)tulle__ranges_bytes(n, range), place->rank);
+    return count;
+}
+
+static uint64_t putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
+{
+    int64_t start = tulle__link_now(link);
+    uint64_t count = tulle__forward_putv(link, group, place, n, range);
+    span(link, "put", start, (int64_t)tulle__ranges_bytes(n, range), place->rank);
+    return count;
+}
+
+static tulle_status wait(tulle__link *link, int group, uint64_t count)
+{
+    int64_t start = tulle__link_now(link);
+    tulle_status status = tulle__forward_wait(link, group, count);
     if (tulle__link_now(link) - start > 1000) span(link, "wait", start, -1, -1);
     return status;
 }
@@ -44,51 +63,21 @@ static uint64_t fetch_add(tulle__link *link, const tulle__place *place, uint64_t
     return before;
 }
 
-static void get_ranges(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    int64_t start = tulle__link_now(link);
-    tulle__link_getv(link->inner, group, place, n, range);
-    span(link, "get", start, (int64_t)tulle__ranges_bytes(n, range), place->rank);
-}
-
-static void put_ranges(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    int64_t start = tulle__link_now(link);
-    tulle__link_putv(link->inner, group, place, n, range);
-    span(link, "put", start, (int64_t)tulle__ranges_bytes(n, range), place->rank);
-}
-
-static void get_words(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range)
-{
-    int64_t start = tulle__link_now(link);
-    tulle__link_getw(link->inner, group, place, n, range);
-    span(link, "get words", start, (int64_t)tulle__ranges_bytes(n, range), place->rank);
-}
-
-static void add_words(
-    tulle__link *link, int group, const tulle__place *place, tulle__word_kind kind, int n, const tulle__range *range)
-{
-    int64_t start = tulle__link_now(link);
-    tulle__link_addw(link->inner, group, place, kind, n, range);
-    span(link, "add words", start, (int64_t)tulle__ranges_bytes(n, range), place->rank);
-}
-
 static const tulle__link_ops trace_ops = {
     .get = get,
     .put = put,
+    .getv = getv,
+    .putv = putv,
+    .ready = tulle__forward_ready,
     .wait = wait,
     .fetch_add = fetch_add,
     .compare_swap = tulle__forward_compare_swap,
     .store = tulle__forward_store,
     .load = tulle__forward_load,
-    .direct = tulle__forward_direct,
+    .mapped = tulle__forward_mapped,
     .progress = tulle__forward_progress,
     .fini = tulle__forward_fini,
     .run_end = tulle__forward_run_end,
-    .getv = get_ranges,
-    .putv = put_ranges,
-    .getw = get_words,
-    .addw = add_words,
 };
 
 static tulle_status open_trace(

@@ -20,18 +20,21 @@ static inline size_t tulle__ranges_bytes(int n, const tulle__range *range)
 }
 
 /* Calls that go straight to the inner link. */
-void tulle__forward_get(
+uint64_t tulle__forward_get(
     tulle__link *link, int group, const tulle__place *place, uint64_t at, void *local, size_t bytes);
-void tulle__forward_put(
+uint64_t tulle__forward_put(
     tulle__link *link, int group, const tulle__place *place, uint64_t at, const void *local, size_t bytes);
-tulle_status tulle__forward_wait(tulle__link *link, int group);
+uint64_t tulle__forward_getv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+uint64_t tulle__forward_putv(tulle__link *link, int group, const tulle__place *place, int n, const tulle__range *range);
+int tulle__forward_ready(tulle__link *link, int group, uint64_t count);
+tulle_status tulle__forward_wait(tulle__link *link, int group, uint64_t count);
 uint64_t tulle__forward_fetch_add(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
 uint64_t tulle__forward_compare_swap(
     tulle__link *link, const tulle__place *place, uint64_t at, uint64_t expected, uint64_t desired);
 void tulle__forward_store(tulle__link *link, const tulle__place *place, uint64_t at, uint64_t value);
 uint64_t tulle__forward_load(tulle__link *link, const tulle__place *place, uint64_t at);
-void *tulle__forward_direct(tulle__link *link, int rank, int segment);
-void *tulle__direct_own(tulle__link *link, int rank, int segment); /* own rank only: others are not direct */
+void *tulle__forward_mapped(tulle__link *link, int rank, int segment);
+void *tulle__mapped_own(tulle__link *link, int rank, int segment); /* own rank only: others are not direct */
 void tulle__forward_progress(tulle__link *link);
 tulle_status tulle__forward_run_end(tulle__link *link);
 void tulle__forward_fini(tulle__link *link); /* frees link itself, then ends the inner one */

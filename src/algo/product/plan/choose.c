@@ -134,7 +134,8 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     *alg = choice.alg;
     plan->group = choice.group;
     plan->prices = choice.prices;
-    /* what copies of parts and the sum over layers take is not in the model */
-    plan->predicted = plan->options.machine && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
+    /* what copies of parts and to devices, and the sum over layers take is not in the model */
+    plan->predicted =
+        plan->options.machine && !plan->options.device && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
     return TULLE_OK;
 }

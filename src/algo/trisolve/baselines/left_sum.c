@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "algo/trisolve/baselines/remote_words.h"
 #include "algo/trisolve/baselines/scatter.h"
 #include "base/error.h"
 
@@ -34,7 +35,7 @@ void tulle__left_sum_close(tulle__scatter *s)
     tulle__pe *pe = s->comm->pe;
     void **const own[] = {&s->lines, &s->sum, (void **)&s->left, (void **)&s->waiting, (void **)&s->ready,
         (void **)&s->met, (void **)&s->word, &s->got, (void **)&s->range, (void **)&s->add_row, (void **)&s->add_value,
-        (void **)&s->add_range};
+        (void **)&s->add_was, (void **)&s->add_range, (void **)&s->add_read};
     for (int what = 0; what < 2; what++) {
         if (s->own[what].length)
             tulle__heap_give(s->own[what].segment == TULLE__DATA ? pe->data : pe->control, &s->own[what]);
@@ -66,7 +67,9 @@ static tulle_status take_room(tulle__scatter *s, tulle_gidx cols, int direct)
     if (s->shared) {
         TULLE_TRY(tulle__alloc(TULLE__ADDS, sizeof *s->add_row, "additions", &s->add_row));
         TULLE_TRY(tulle__alloc(TULLE__ADDS, sizeof *s->add_range, "additions", &s->add_range));
+        TULLE_TRY(tulle__alloc(TULLE__ADDS, sizeof *s->add_read, "additions", &s->add_read));
         TULLE_TRY(tulle__alloc(TULLE__ADDS * (size_t)cols, sizeof *s->add_value, "additions", &s->add_value));
+        TULLE_TRY(tulle__alloc(TULLE__ADDS * (size_t)cols, sizeof *s->add_was, "additions", &s->add_was));
     }
     TULLE_TRY(tulle__heap_take(
         words, (rows + 1) * sizeof(uint64_t), "in-degrees that other PEs count or read", &s->own[COUNTERS]));
@@ -83,7 +86,7 @@ tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols)
     int64_t direct = !tulle__is_virtual(comm); /* in virtual time, access to other PEs' memory must take time */
     if (s->cols == cols) return TULLE_OK;
     for (int r = 0; r < comm->size; r++)
-        if (!comm->pe->link->ops->direct(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
+        if (!comm->pe->link->ops->mapped(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
     TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct)));
     tulle__left_sum_close(s);
     TULLE_TRY(tulle_comm_agree(comm, take_room(s, cols, direct != 0)));
@@ -159,37 +162,32 @@ static void add_mapped(const tulle__scatter *s, int rank, uint64_t at, const uin
     __atomic_fetch_add((uint64_t *)(void *)s->direct[COUNTERS][rank] + at, 1, __ATOMIC_ACQ_REL);
 }
 
-/*
- * Sends sums, or counters, of the buffered entries for a PE, by ranges from `from` on. Returns
- * their end.
- */
-static int send_adds(tulle__scatter *s, int group, int rank, int what, int from)
+/* Adds the sums, or the counters, of the buffered entries of a PE. */
+static tulle_status send_adds(tulle__scatter *s, int group, int rank, int what)
 {
     static uint64_t const one = 1;
     uint64_t width = what == SUMS ? (uint64_t)s->cols : 1;
-    int used = from;
+    size_t bytes = width * sizeof one;
+    int used = 0;
     for (int i = 0; i < s->nadds; i++) {
         uint64_t at;
         if (!publishes_row(s, rank, s->add_row[i], &at)) continue;
         const uint64_t *words = what == SUMS ? s->add_value + (uint64_t)i * width : &one;
-        s->add_range[used++] =
-            (tulle__range){at * width * sizeof *words, (void *)(uintptr_t)words, width * sizeof *words};
+        s->add_read[used] = (tulle__range){at * bytes, s->add_was + (uint64_t)used * width, bytes};
+        s->add_range[used++] = (tulle__range){at * bytes, (void *)(uintptr_t)words, bytes};
     }
-    if (used == from) return used;
-    tulle__addw(s->comm, group, &s->place[what][rank], what == SUMS ? kind_of(s) : TULLE__WORD_INT, used - from,
-        s->add_range + from);
-    if (rank != s->comm->rank) s->messages += (used - from) * (int64_t)width;
-    return used;
+    if (!used) return TULLE_OK;
+    if (rank != s->comm->rank) s->messages += used * (int64_t)width;
+    return tulle__words_add(s->comm, group, &s->place[what][rank], what == SUMS ? kind_of(s) : TULLE__WORD_INT, used,
+        s->add_range, s->add_read);
 }
 
 tulle_status tulle__left_sum_flush(tulle__scatter *s)
 {
     tulle_status status = TULLE_OK;
-    for (int what = SUMS; what >= COUNTERS && s->nadds && status == TULLE_OK; what--) {
-        int group = tulle__comm_group(s->comm);
-        for (int rank = 0, used = 0; rank < s->comm->size; rank++) used = send_adds(s, group, rank, what, used);
-        status = tulle__wait(s->comm, group);
-    }
+    int group = tulle__comm_group(s->comm);
+    for (int what = SUMS; what >= COUNTERS && s->nadds; what--)
+        for (int rank = 0; rank < s->comm->size && status == TULLE_OK; rank++) status = send_adds(s, group, rank, what);
     s->nadds = 0;
     return status;
 }
@@ -239,7 +237,7 @@ static tulle_status read_counters(tulle__scatter *s, int nwaiting)
             else
                 s->range[used++] = (tulle__range){at * sizeof *word, word, sizeof *word};
         }
-        if (used > from) tulle__getw(s->comm, group, &s->place[COUNTERS][rank], used - from, s->range + from);
+        if (used > from) tulle__words_read(s->comm, group, &s->place[COUNTERS][rank], used - from, s->range + from);
     }
     return used ? tulle__wait(s->comm, group) : TULLE_OK;
 }
@@ -316,9 +314,11 @@ tulle_status tulle__left_sum_take(tulle__scatter *s, int nready)
             else
                 s->range[used++] = (tulle__range){at * bytes, got, bytes};
         }
-        if (used > from)
-            (s->shared ? tulle__getw : tulle__getv)(
-                s->comm, group, &s->place[SUMS][rank], used - from, s->range + from);
+        if (used == from) continue;
+        if (s->shared)
+            tulle__words_read(s->comm, group, &s->place[SUMS][rank], used - from, s->range + from);
+        else
+            tulle__getv(s->comm, group, &s->place[SUMS][rank], used - from, s->range + from);
     }
     tulle_status status = used ? tulle__wait(s->comm, group) : TULLE_OK;
     for (int i = 0; i < nready && status == TULLE_OK; i++)

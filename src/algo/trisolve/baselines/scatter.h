@@ -62,7 +62,9 @@ typedef struct tulle__scatter {
     int nadds;                /* shared and not mapped: buffered entries, to be added together */
     int32_t *add_row;         /* [TULLE__ADDS] */
     uint64_t *add_value;      /* [TULLE__ADDS * cols] */
-    tulle__range *add_range;  /* [TULLE__ADDS] */
+    uint64_t *add_was;        /* [TULLE__ADDS * cols] what they are added to, as it was read */
+    tulle__range *add_range;  /* [TULLE__ADDS] of values */
+    tulle__range *add_read;   /* [TULLE__ADDS] of what was read */
     int64_t messages;         /* reads and atomics at other PEs, without polls */
     int64_t polls;            /* reads of incomplete counters */
 } tulle__scatter;

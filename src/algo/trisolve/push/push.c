@@ -416,7 +416,7 @@ tulle_status tulle__push_open(tulle__push *push, tulle_gidx cols)
     int64_t direct = !tulle__is_virtual(comm); /* in virtual time a waiting PE must be notified of stores */
     if (push->cols == cols) return TULLE_OK;
     for (int r = 0; r < comm->size; r++)
-        if (!comm->pe->link->ops->direct(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
+        if (!comm->pe->link->ops->mapped(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
     TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_int(comm, TULLE_MIN, 1, &direct)));
     close_inbox(push);
     push->segment = direct ? TULLE__DATA : TULLE__CONTROL;
