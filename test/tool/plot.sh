@@ -196,7 +196,7 @@ report $? "no picture of what is wrong"
 expect 0 'stationary-c .*' predict rmat:scale=8 --pes 384 --machine summit --grid 16x24
 grep -q 'cannon  *skipped' "$work/out" && [ "$(grep -c -e '<- auto' "$work/out")" = 1 ]
 report $? "one is the best, one is skipped"
-grep -q 'the transfers of .* (.* flop/byte) allows .* GF/s a PE' "$work/out"
+grep -q 'the transfers of .* (.* flop/byte) allow .* GF/s a PE' "$work/out"
 report $? "and the network's roof is reported"
 expect 0 'on 384 PEs of summit, grid' predict rmat:scale=8 --pes 384 --machine summit --cols 64 --type f32
 expect 0 '(estimated)' predict rmat:scale=8 --pes 16 --machine dgx2 --estimate
