@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Excerpts of remote tiles against the whole tiles: what was asked for is there, nothing more was moved. */
+/*
+ * Row subsets of remote tiles compared with the whole tiles: the required rows arrive, and nothing
+ * more.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,7 +125,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
             for (int i = 0; i < TILES; i++)
                 for (int j = 0; j < 2; j++)
                     for (int set = 0; set < 5 && status == TULLE_OK; set++) status = try_set(A, i, j, set, &mine);
-            TULLE_TRY(tulle_comm_agree(comm, status)); /* also: nobody frees what others still read */
+            TULLE_TRY(tulle_comm_agree(comm, status)); /* also ensures that no PE frees what others read */
             tulle_mat_free(A);
             A = NULL;
         }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the model says a product moves is what it moves: counts SPEC. Bytes, messages and partial results of every
- * static algorithm, multiplications and entries of C, for SpMM and SpGEMM, on grids that are square and that are not,
- * in one and several tiles a PE, with panels that partial results do not fit in. Where the shares of the work are alike
- * the same holds for stealing, which is not done there.
+ * The model's transfers are those of a run: counts SPEC. Bytes, messages and partial results of
+ * every static algorithm, multiplications and entries of C, for SpMM and SpGEMM, on square and
+ * other grids, with one and several tiles a PE, and with panels smaller than partial results. With
+ * balanced loads the same holds for stealing algorithms, which then do not steal.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const tulle_product_alg algs[] = {TULLE_PRODUCT_STATIONARY_C, TULLE_PRODU
     TULLE_PRODUCT_STATIONARY_B, TULLE_PRODUCT_SUMMA, TULLE_PRODUCT_CANNON, TULLE_PRODUCT_STEAL_LOCAL_C,
     TULLE_PRODUCT_STEAL_LOCAL_A, TULLE_PRODUCT_STEAL_RANDOM_A};
 enum { ALGS = sizeof algs / sizeof *algs, STATIC = 5 };
-static const int keeping[] = {0, 1, 1}; /* where nobody steals: which of the others they are */
+static const int fallback[] = {0, 1, 1}; /* the static fallback of each stealing algorithm */
 
 struct run {
     const char *operand;
@@ -50,7 +50,7 @@ static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tul
     tulle_product_report report;
     tulle_product_options options = {0};
     options.alg = algs[a];
-    options.transfers = TULLE_TRANSFERS_WHOLE; /* which is what the model counts */
+    options.transfers = TULLE_TRANSFERS_WHOLE; /* the transfers that the model counts */
     TULLE_TRY(new_result(comm, c, !run->cols_b, &C));
     status = tulle_product_new(A, B, C, &options, &plan);
     if (status == TULLE_ERR_UNSUPPORTED) {
@@ -68,7 +68,7 @@ out:
     return status;
 }
 
-/* AUTO is what the model says of the counts that it is given. */
+/* AUTO is the model's choice for the counts that it is given. */
 static tulle_status choose(tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, const tulle_layout *c,
     const tulle_counts *counts, const tulle_machine *machine)
 {
@@ -113,7 +113,10 @@ out:
     return status;
 }
 
-/* Counted from the factors as the product has them, in tiles of any columns, multiplications are the same. */
+/*
+ * Counted from the factors as the product has them, in tiles of any columns, multiplications are
+ * the same.
+ */
 static tulle_status count_again(
     tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, tulle_counts_spec spec, const tulle_machine *machine)
 {
@@ -192,17 +195,17 @@ static void compare(const struct run *run, const char *what, int a)
         p->seconds);
 }
 
-/* Returns whether nothing is to be stolen, as the model has it. */
+/* Returns whether nothing is to be stolen, according to the model. */
 static int compare_stealing(const struct run *run, const char *what, int a)
 {
-    const tulle_prediction *p = &run->said[a], *other = &run->said[keeping[a - STATIC]];
+    const tulle_prediction *p = &run->said[a], *other = &run->said[fallback[a - STATIC]];
     const tulle_product_report *r = &run->was[a];
     int alike = p->seconds == other->seconds && p->bytes_moved == other->bytes_moved;
     ok(run->suits[a] && run->flops == (double)r->flops && run->entries == (double)r->nnz_c, "%s, %s: the product", what,
         tulle_product_alg_name(algs[a]));
     if (!alike) return 0;
     compare(run, what, a);
-    ok(r->stolen == 0 && r->units == run->was[keeping[a - STATIC]].units, "%s, %s: %d units, %d stolen", what,
+    ok(r->stolen == 0 && r->units == run->was[fallback[a - STATIC]].units, "%s, %s: %d units, %d stolen", what,
         tulle_product_alg_name(algs[a]), (int)r->units, (int)r->stolen);
     return 1;
 }

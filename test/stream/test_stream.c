@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products through streams against the formula: test_stream SPEC PES THREADS DEVICE. Shapes, layouts, numbers of slabs,
- * buffers and columns, ways of multiplying, formats, both types; what reports count; what is refused.
+ * Products by streams compared with the formula: test_stream SPEC PES THREADS DEVICE. Shapes,
+ * layouts, numbers of slabs, buffers and columns, transfer modes, formats, both types; counts of
+ * reports; refusals.
  */
 #include <stdio.h>
 
@@ -17,7 +18,7 @@ struct cases {
     int x_tiles, x_tile_cols, x_col_major;
     tulle_type type;
     tulle_stream_options options;
-    const char *format; /* what the plan tells of it has that in it; or NULL */
+    const char *format; /* expected in the plan's description; or NULL */
 };
 
 static tulle_status run_case(tulle_comm *comm, void *arg)
@@ -122,7 +123,7 @@ static void test_products(tulle_team *team, const char *device)
     }
 }
 
-/* Rows in other formats: layouts that cut blocks, halves that reach over other PEs' rows, both types. */
+/* Rows in other formats: layouts that cut blocks, halves that reach other PEs' rows, both types. */
 static void test_formats(tulle_team *team, const char *device)
 {
     static const struct {

@@ -42,7 +42,7 @@ expect 2 "did you mean 'threads'? There are threads, shmem, " spmm rmat:scale=4 
 expect 2 "unknown verb 'spgem'; did you mean 'spgemm'? There are spmm, " spgem x
 expect 0 '^usage: tulle stat' help STAT
 expect 2 "did you mean 'summit'? There are summit, dgx2, here and files that .tulle calibrate. wrote" predict rmat:scale=4 --machine sumit
-expect 2 'README.md:1: not what .tulle calibrate. writes; .*here are summit, ' predict rmat:scale=4 --machine "$(dirname "$0")/../../README.md"
+expect 2 'README.md:1: this is not a line of .tulle calibrate.; .*here are summit, ' predict rmat:scale=4 --machine "$(dirname "$0")/../../README.md"
 expect 0 'of summit' predict rmat:scale=4 --machine SUMMIT
 expect 2 'kind scaling is drawn from lines that spmm, ' plot scaling "$data/bcsstk01.mtx" -o "$work/x.svg"
 expect 2 'kind timeline is drawn from a file that --trace wrote' plot Timeline "$data/bcsstk01.mtx" -o "$work/x.svg"
@@ -95,7 +95,7 @@ for matrix in west0067.mtx.gz bcsstk01.mtx ash219.mtx.gz lp_afiro.mtx.gz LFAT5.m
 done
 expect 0 'cannon  *skipped: cannon wants a square grid' spgemm rmat:scale=6 --pes 3 --alg all
 expect 0 'cannon .*passed' spgemm rmat:scale=6 --pes 4 --grid 2x2 --alg all --check
-expect 0 'were taken from other PEs' spgemm rmat:scale=6 --pes 3 --alg all
+expect 0 'were stolen from other PEs' spgemm rmat:scale=6 --pes 3 --alg all
 expect 0 '"predicted_seconds":0,.*"check":{"passed":true' spgemm rmat:scale=7 --pes 6 --grid 2x3 --grid-b 3x2 --tiles-b 2 --grid-c 6x1 --check --json
 expect 0 'stationary-b.*passed' spmm rmat:scale=7 --cols 8 --pes 6 --grid 2x3 --grid-b 3x2 --grid-c 1x6 --alg all --check
 expect 0 '"replication":3.*"check":{"passed":true' spmm rmat:scale=7 --cols 8 --pes 6 --replication 3 --check --json
@@ -103,7 +103,7 @@ expect 0 'summa *skipped: .*replication of 2' spgemm rmat:scale=6 --pes 4 --alg 
 expect 2 'replication of 4 for 6 PEs' spmm rmat:scale=6 --pes 6 --replication 4
 expect 2 'number of layers' spmm rmat:scale=6 --pes 6 --replication two
 expect 2 'grid of 2x2 has 4 PEs' spmm rmat:scale=6 --pes 6 --grid-b 2x2
-expect 2 'layouts that match' spmm rmat:scale=6 --pes 6 --grid auto --grid-b 2x3
+expect 2 'matching layouts' spmm rmat:scale=6 --pes 6 --grid auto --grid-b 2x3
 expect 0 'summa .*passed' spmm rmat:scale=8 --pes 6 --grid 3x2 --tiles 2 --alg summa --check --comm net:latency=5us+threads
 # rows in no order: the check and the file put them in order
 expect 0 '"unordered":true,.*"check":{"passed":true' spgemm powergrid:n=30 --pes 3 --unordered --check --json
@@ -237,15 +237,15 @@ report $? "a product that calibrates keeps the better figures too"
 unset TULLE_MACHINE
 
 # streams
-expect 0 'read where it lies' stream fem:nodes=8,dof=3 --check --pes 2
+expect 0 'read in place' stream fem:nodes=8,dof=3 --check --pes 2
 expect 0 'slabs of at most.*through 3 buffers' stream fem:nodes=8,dof=3 --device limit:mem=200K,link=2G+cpu --cols 3 --check --pes 1
-expect 3 'a row has [0-9]* blocks, but a slab of the device .limit. at most 1' stream fem:nodes=8,dof=3 --device limit:blocks=1+cpu --pes 1
+expect 3 'a row has [0-9]* blocks, but a slab of the device .limit. has at most 1' stream fem:nodes=8,dof=3 --device limit:blocks=1+cpu --pes 1
 expect 0 'check passed' stream fem:nodes=8,dof=3 --device late:seed=3+limit:blocks=60+cpu --pes 2 --check
 expect 0 '"hide":false,"separate":true.*"slabs":9,.*"passed":true' stream fem:nodes=8,dof=3 --device limit:link=2G+cpu --slabs 9 --overlap off --column-by-column --cols 3 --check --json --pes 1
 expect 0 'check passed' stream "$data/bcsstk16.mtx.gz" --source rebalance --slabs 3 --comm check+threads --pes 3 --check
-expect 0 '[0-9]  off .*<- auto' stream fem:nodes=8,dof=3 --device limit:link=2G+cpu --sweep 3,16,auto --check --pes 1
+expect 0 '[0-9]     off .*<- auto' stream fem:nodes=8,dof=3 --device limit:link=2G+cpu --sweep 3,16,auto --check --pes 1
 expect 0 '"chosen":false,.*"slabs":7,.*"hide":false\|"hide":false,.*"chosen":false,.*"slabs":7,' stream fem:nodes=8,dof=3 --device limit:link=2G+cpu --sweep 7 --json --pes 2
-expect 0 '^    2   on | skipped: .*bytes of the device' stream fem:nodes=8,dof=3 --format csr --device limit:mem=300K,link=2G+cpu --sweep 2,12 --pes 1
+expect 0 '^    2      on | skipped: .*bytes of the device' stream fem:nodes=8,dof=3 --format csr --device limit:mem=300K,link=2G+cpu --sweep 2,12 --pes 1
 expect 2 'excludes --slabs' stream fem:nodes=8 --sweep 2,4 --slabs 3
 expect 2 'sweep' stream fem:nodes=8 --sweep 2,x
 expect 0 'device cpu: yes' info
