@@ -49,7 +49,8 @@ size_t room_of(const cusparseSpMatDescr &A)
 }
 
 template <typename T>
-void multiply(const cusparseSpMatDescr &A, const T *X, int64_t ldx, int64_t cols, T *Y, int64_t ldy, T alpha, T beta)
+void multiply(const cusparseSpMatDescr &A, const T *X, int64_t line_x, int64_t step_x, int64_t cols, T *Y, int64_t ldy,
+    T alpha, T beta)
 {
     const int32_t *rowptr = static_cast<const int32_t *>(A.rowptr), *colind = static_cast<const int32_t *>(A.colind);
     const T *val = static_cast<const T *>(A.val);
@@ -59,7 +60,7 @@ void multiply(const cusparseSpMatDescr &A, const T *X, int64_t ldx, int64_t cols
             T sum = 0;
             for (int64_t e = rowptr[row]; e < rowptr[row + 1]; e++)
                 for (int64_t k = 0; k < A.block; k++)
-                    sum += val[(e * A.block + r) * A.block + k] * X[(colind[e] * A.block + k) * ldx + c];
+                    sum += val[(e * A.block + r) * A.block + k] * X[(colind[e] * A.block + k) * line_x + c * step_x];
             T *y = &Y[line * ldy + c];
             *y = beta == 0 ? alpha * sum : alpha * sum + beta * *y;
         }
@@ -69,7 +70,7 @@ struct operands {
     const void *alpha, *beta;
     const void *X;
     void *Y;
-    int64_t ldx, cols, ldy;
+    int64_t line_x, step_x, cols, ldy;
 };
 
 bool aligned(const void *at, size_t to)
@@ -124,11 +125,11 @@ cusparseStatus_t start(cusparseHandle_t handle, cusparseSpMatDescr_t A, const op
             complain("what a preprocess of cuSPARSE left in its buffer is not there any more");
         if (copy.prepared != room) memset(room, 0x5a, room_of(copy));
         if (copy.type == CUDA_R_64F)
-            multiply<double>(
-                copy, static_cast<const double *>(o.X), o.ldx, o.cols, static_cast<double *>(o.Y), o.ldy, alpha, beta);
+            multiply<double>(copy, static_cast<const double *>(o.X), o.line_x, o.step_x, o.cols,
+                static_cast<double *>(o.Y), o.ldy, alpha, beta);
         else
-            multiply<float>(copy, static_cast<const float *>(o.X), o.ldx, o.cols, static_cast<float *>(o.Y), o.ldy,
-                static_cast<float>(alpha), static_cast<float>(beta));
+            multiply<float>(copy, static_cast<const float *>(o.X), o.line_x, o.step_x, o.cols,
+                static_cast<float *>(o.Y), o.ldy, static_cast<float>(alpha), static_cast<float>(beta));
     });
     return CUSPARSE_STATUS_SUCCESS;
 }
@@ -285,14 +286,17 @@ cusparseStatus_t cusparseSpMV(cusparseHandle_t handle, cusparseOperation_t, cons
     cusparseDnVecDescr_t x, const void *beta, cusparseDnVecDescr_t y, cudaDataType, cusparseSpMVAlg_t, void *buffer)
 {
     if (x->alive != ALIVE || y->alive != ALIVE) return CUSPARSE_STATUS_INVALID_VALUE;
-    return start(handle, A, {alpha, beta, x->val, y->val, 1, 1, 1}, buffer);
+    return start(handle, A, {alpha, beta, x->val, y->val, 1, 1, 1, 1}, buffer);
 }
 
-cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_t, cusparseOperation_t, const void *alpha,
+cusparseStatus_t cusparseSpMM(cusparseHandle_t handle, cusparseOperation_t, cusparseOperation_t of_x, const void *alpha,
     cusparseSpMatDescr_t A, cusparseDnMatDescr_t X, const void *beta, cusparseDnMatDescr_t Y, cudaDataType,
     cusparseSpMMAlg_t, void *buffer)
 {
     if (X->alive != ALIVE || Y->alive != ALIVE) return CUSPARSE_STATUS_INVALID_VALUE;
-    return start(handle, A, {alpha, beta, X->val, Y->val, X->ld, X->cols, Y->ld}, buffer);
+    bool turned = of_x == CUSPARSE_OPERATION_TRANSPOSE;
+    return start(handle, A,
+        {alpha, beta, X->val, Y->val, turned ? 1 : X->ld, turned ? X->ld : 1, turned ? X->rows : X->cols, Y->ld},
+        buffer);
 }
 }

@@ -53,6 +53,16 @@ tulle_status tulle__cuda_check(tulle__cuda *cuda, cudaError_t error, const char 
         "CUDA, %s: %s", what, cudaGetErrorString(error));
 }
 
+tulle_status tulle__cuda_check_blas(tulle__cuda *cuda, cublasStatus_t error)
+{
+    if (error == CUBLAS_STATUS_SUCCESS) return TULLE_OK;
+    find_loss(cuda, "cuBLAS", cublasGetStatusString(error));
+    tulle_status lost = tell_loss(cuda);
+    if (lost != TULLE_OK) return lost;
+    return tulle__cuda_host->fail(error == CUBLAS_STATUS_ALLOC_FAILED ? TULLE_ERR_MEMORY : TULLE_ERR_COMM, "cuBLAS: %s",
+        cublasGetStatusString(error));
+}
+
 tulle_status tulle__cuda_check_sparse(tulle__cuda *cuda, cusparseStatus_t error)
 {
     if (error == CUSPARSE_STATUS_SUCCESS) return TULLE_OK;
@@ -180,6 +190,7 @@ static void close_cuda(tulle__device *device)
     if (cuda->sparse) {
         tulle_status entered = tulle__cuda_enter(cuda, &before);
         (void)cusparseDestroy(cuda->sparse);
+        if (cuda->blas) (void)cublasDestroy(cuda->blas);
         if (entered == TULLE_OK) tulle__cuda_leave(cuda, before);
     }
     pthread_mutex_destroy(&cuda->lock);
@@ -203,6 +214,7 @@ static const tulle__device_ops ops = {
     .upload = tulle__cuda_upload,
     .download = tulle__cuda_download,
     .multiply = tulle__cuda_queue_multiply,
+    .chain = tulle__cuda_queue_chain,
     .workspace = tulle__cuda_workspace,
     .prepare = tulle__cuda_prepare,
     .forget = tulle__cuda_forget,
@@ -261,6 +273,7 @@ static tulle_status set_up(tulle__cuda *cuda, double memory, int sharers)
         tulle__cuda_check(cuda, cudaGetDeviceProperties(&facts, cuda->ordinal), "the device's properties");
     if (status == TULLE_OK) status = load_kernels(cuda, &facts);
     if (status == TULLE_OK) status = tulle__cuda_check_sparse(cuda, cusparseCreate(&cuda->sparse));
+    if (status == TULLE_OK) status = tulle__cuda_check_blas(cuda, cublasCreate(&cuda->blas));
     if (status == TULLE_OK) status = tulle__cuda_check(cuda, cudaMemGetInfo(&left, &whole), "the device's memory");
     if (status == TULLE_OK && memory > (double)left)
         status = tulle__cuda_host->fail(

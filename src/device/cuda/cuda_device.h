@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of the module `cuda`: cuda_device.c (the GPU and its memory), cuda_queue.c (streams, events, copies),
- * cuda_sparse.c (products by cuSPARSE), cuda_kernels.cu (kernels). */
+ * cuda_sparse.c (slabs by cuSPARSE), cuda_chain.c (tiles by cuSPARSE and cuBLAS), cuda_kernels.cu (kernels). */
 #ifndef TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 #define TULLE_DEVICE_CUDA_CUDA_DEVICE_H
 
+#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <cusparse.h>
 #include <pthread.h>
@@ -26,6 +27,7 @@ typedef struct tulle__cuda {
     int ordinal;
     tulle__cuda_driver driver;
     cusparseHandle_t sparse;
+    cublasHandle_t blas;
     tulle__timeline *kernels_line, *copies_line;
     int broken; /* queues of which a copy has failed, and nobody was told yet */
     /* The context is lost: CUDA forgives some errors never. The first one is kept; lost is 0 before `cause` is whole.
@@ -73,6 +75,7 @@ void tulle__cuda_leave(const tulle__cuda *cuda, void *before);
 tulle_status tulle__cuda_check(tulle__cuda *cuda, cudaError_t error, const char *what);
 
 tulle_status tulle__cuda_check_sparse(tulle__cuda *cuda, cusparseStatus_t error);
+tulle_status tulle__cuda_check_blas(tulle__cuda *cuda, cublasStatus_t error);
 
 /* 1: no error; else it is forgotten, so that the next call does not return it. */
 int tulle__cuda_quietly(cudaError_t error);
@@ -118,6 +121,13 @@ tulle_status tulle__cuda_workspace(tulle__device *device, const tulle__slab_task
 tulle_status tulle__cuda_prepare(
     tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared);
 void tulle__cuda_forget(tulle__device *device, tulle__device_prepared *prepared);
+
+/* ---- cuda_chain.c ---- */
+
+void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_chain *task);
+
+/* Room of the queue for a library, of at least so many bytes: *room. It stays until more is asked for. */
+tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room);
 
 /* Makes one product of each kind that cuSPARSE does, so that none of its kernels is loaded while others wait. */
 tulle_status tulle__cuda_warm_up(tulle__device *device);

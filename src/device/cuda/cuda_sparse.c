@@ -108,7 +108,9 @@ static tulle_status ask_room(const struct product *p, size_t *bytes)
                                                  beta_of(p), p->Y, p->type, p->alg, bytes));
 }
 
-/* Room of the queue's own, which only grows. */
+/* cuSPARSE refuses NULL in some releases even if it wants nothing. */
+enum { ROOM_LEAST = 256 };
+
 static tulle_status grow(tulle__device_queue *queue, size_t bytes)
 {
     tulle__cuda *cuda = queue->cuda;
@@ -123,8 +125,12 @@ static tulle_status grow(tulle__device_queue *queue, size_t bytes)
     return status;
 }
 
-/* cuSPARSE refuses NULL in some releases even if it wants nothing. */
-enum { ROOM_LEAST = 256 };
+tulle_status tulle__cuda_room(tulle__device_queue *queue, size_t bytes, void **room)
+{
+    tulle_status status = grow(queue, bytes < ROOM_LEAST ? ROOM_LEAST : bytes);
+    *room = queue->room;
+    return status;
+}
 
 static tulle_status find_room(
     tulle__device_queue *queue, const tulle__slab_task *task, const struct product *p, void **room)
@@ -138,9 +144,7 @@ static tulle_status find_room(
         *room = tulle__cuda_at(given);
         return TULLE_OK;
     }
-    status = grow(queue, bytes);
-    *room = queue->room;
-    return status;
+    return tulle__cuda_room(queue, bytes, room);
 }
 
 static tulle_status run(const struct product *p, void *room)

@@ -20,7 +20,10 @@ typedef enum cusparseStatus_t {
 } cusparseStatus_t;
 
 typedef enum cudaDataType { CUDA_R_32F = 0, CUDA_R_64F = 1 } cudaDataType;
-typedef enum cusparseOperation_t { CUSPARSE_OPERATION_NON_TRANSPOSE = 0 } cusparseOperation_t;
+typedef enum cusparseOperation_t {
+    CUSPARSE_OPERATION_NON_TRANSPOSE = 0,
+    CUSPARSE_OPERATION_TRANSPOSE = 1
+} cusparseOperation_t;
 typedef enum cusparseIndexType_t { CUSPARSE_INDEX_32I = 2, CUSPARSE_INDEX_64I = 3 } cusparseIndexType_t;
 typedef enum cusparseIndexBase_t { CUSPARSE_INDEX_BASE_ZERO = 0 } cusparseIndexBase_t;
 typedef enum cusparseOrder_t { CUSPARSE_ORDER_COL = 1, CUSPARSE_ORDER_ROW = 2 } cusparseOrder_t;

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chains of tiles into a dense one: sparse times dense by cuSPARSE, dense times dense by cuBLAS, one call a summand. A
+ * column-major B is the transpose of a row-major matrix, which both libraries take; C is row-major, for cuBLAS the
+ * transpose of what it calls C.
+ */
+#include <limits.h>
+
+#include "device/cuda/cuda_device.h"
+#include "device/cuda/cuda_kernels.h"
+
+/* alpha or beta in the type of the values. */
+union scalar {
+    double wide;
+    float narrow;
+};
+
+static union scalar scalar_of(tulle_type type, double value)
+{
+    union scalar s = {.wide = value};
+    if (type == TULLE_F32) s.narrow = (float)value;
+    return s;
+}
+
+/* ---- sparse times dense ---- */
+
+struct spmm {
+    cusparseSpMatDescr_t A;
+    cusparseDnMatDescr_t B, C;
+};
+
+static tulle_status describe(
+    tulle__cuda *cuda, const tulle__device_chain *task, int p, cudaDataType type, struct spmm *s)
+{
+    const tulle__device_tile *A = &task->A[p], *B = &task->B[p];
+    int by_row = B->order == TULLE_ROW_MAJOR;
+    tulle_status status = tulle__cuda_check_sparse(
+        cuda, cusparseCreateCsr(&s->A, A->m, A->n, A->nnz, tulle__cuda_at(&A->rowptr), tulle__cuda_at(&A->colind),
+                  tulle__cuda_at(&A->val), CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type));
+    if (status == TULLE_OK)
+        status = tulle__cuda_check_sparse(cuda, cusparseCreateDnMat(&s->B, by_row ? B->m : B->n, by_row ? B->n : B->m,
+                                                    B->ld, tulle__cuda_at(&B->val), type, CUSPARSE_ORDER_ROW));
+    if (status == TULLE_OK)
+        status = tulle__cuda_check_sparse(cuda, cusparseCreateDnMat(&s->C, task->m, task->n, task->c_row,
+                                                    tulle__cuda_at(&task->C), type, CUSPARSE_ORDER_ROW));
+    return status;
+}
+
+static tulle_status spmm(tulle__device_queue *queue, const tulle__device_chain *task, int p, double beta)
+{
+    tulle__cuda *cuda = queue->cuda;
+    struct spmm s = {.A = NULL};
+    const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE,
+                              of_b = task->B[p].order == TULLE_ROW_MAJOR ? as_is : CUSPARSE_OPERATION_TRANSPOSE;
+    const cudaDataType type = task->type == TULLE_F64 ? CUDA_R_64F : CUDA_R_32F;
+    const union scalar a = scalar_of(task->type, task->alpha), b = scalar_of(task->type, beta);
+    size_t bytes = 0;
+    void *room;
+    tulle_status status = tulle__cuda_check_sparse(cuda, cusparseSetStream(cuda->sparse, queue->stream));
+    if (status == TULLE_OK) status = describe(cuda, task, p, type, &s);
+    if (status == TULLE_OK)
+        status = tulle__cuda_check_sparse(cuda, cusparseSpMM_bufferSize(cuda->sparse, as_is, of_b, &a, s.A, s.B, &b,
+                                                    s.C, type, CUSPARSE_SPMM_CSR_ALG3, &bytes));
+    if (status == TULLE_OK) status = tulle__cuda_room(queue, bytes, &room);
+    if (status == TULLE_OK)
+        status = tulle__cuda_check_sparse(
+            cuda, cusparseSpMM(cuda->sparse, as_is, of_b, &a, s.A, s.B, &b, s.C, type, CUSPARSE_SPMM_CSR_ALG3, room));
+    if (s.A) (void)cusparseDestroySpMat(s.A);
+    if (s.B) (void)cusparseDestroyDnMat(s.B);
+    if (s.C) (void)cusparseDestroyDnMat(s.C);
+    return status;
+}
+
+/* ---- dense times dense ---- */
+
+static tulle_status too_large(const tulle__device_tile *tile)
+{
+    return tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED, "a tile of %lld x %lld for cuBLAS, which counts in 32 bits",
+        (long long)tile->m, (long long)tile->n);
+}
+
+/* C^T = alpha B^T A^T + beta C^T, all column-major. */
+static tulle_status gemm(tulle__device_queue *queue, const tulle__device_chain *task, int p, double beta)
+{
+    tulle__cuda *cuda = queue->cuda;
+    const tulle__device_tile *A = &task->A[p], *B = &task->B[p];
+    const cublasOperation_t of_a = A->order == TULLE_ROW_MAJOR ? CUBLAS_OP_N : CUBLAS_OP_T,
+                            of_b = B->order == TULLE_ROW_MAJOR ? CUBLAS_OP_N : CUBLAS_OP_T;
+    const union scalar a = scalar_of(task->type, task->alpha), b = scalar_of(task->type, beta);
+    if (A->m > INT_MAX || A->n > INT_MAX || A->ld > INT_MAX) return too_large(A);
+    if (B->n > INT_MAX || B->ld > INT_MAX) return too_large(B);
+    int m = (int)task->m, n = (int)task->n, k = (int)A->n, lda = (int)A->ld, ldb = (int)B->ld, ldc = (int)task->c_row;
+    tulle_status status = tulle__cuda_check_blas(cuda, cublasSetStream(cuda->blas, queue->stream));
+    if (status != TULLE_OK) return status;
+    void *at_a = tulle__cuda_at(&A->val), *at_b = tulle__cuda_at(&B->val), *at_c = tulle__cuda_at(&task->C);
+    return tulle__cuda_check_blas(cuda,
+        task->type == TULLE_F64
+            ? cublasDgemm(cuda->blas, of_b, of_a, n, m, k, &a.wide, at_b, ldb, at_a, lda, &b.wide, at_c, ldc)
+            : cublasSgemm(cuda->blas, of_b, of_a, n, m, k, &a.narrow, at_b, ldb, at_a, lda, &b.narrow, at_c, ldc));
+}
+
+static tulle_status start(tulle__device_queue *queue, const tulle__device_chain *task, int p)
+{
+    double beta = p ? 1 : task->beta;
+    if (task->A[p].kind == TULLE_DENSE) return gemm(queue, task, p, beta);
+    if (task->A[p].nnz) return spmm(queue, task, p, beta);
+    return tulle__cuda_check(queue->cuda,
+        tulle__cuda_scale(
+            queue->stream, task->type == TULLE_F64, task->m, task->n, task->c_row, beta, tulle__cuda_at(&task->C)),
+        "a product");
+}
+
+void tulle__cuda_queue_chain(tulle__device_queue *queue, const tulle__device_chain *task)
+{
+    tulle_status status = TULLE_OK;
+    if (!task->m || !task->n) return;
+    if (task->c_col != 1) {
+        if (queue->status == TULLE_OK)
+            tulle__cuda_stick(
+                queue, tulle__cuda_host->fail(TULLE_ERR_UNSUPPORTED, "cuda multiplies tiles into row-major ones only"));
+        return;
+    }
+    if (!tulle__cuda_start_kernel(queue, "multiply")) return;
+    for (int p = 0; p < task->npairs && status == TULLE_OK; p++) status = start(queue, task, p);
+    tulle__cuda_finish_kernel(queue, status);
+}
