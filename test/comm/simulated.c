@@ -346,7 +346,7 @@ static void run_refusals(void)
     refuse("sim:platform=here,compute=model", 2, "rates are needed");
     refuse("sim:near_latency=1s", 2, "far_latency");
     refuse("sim:far_bw=0", 2, "bandwidth");
-    refuse("net:latency=1us,bw=1G+sim", 2, "network of its own");
+    refuse("net:latency=1us,bw=1G+sim", 2, "simulates a network in virtual time");
     if (ok(tulle_team_new("sim", 2, NULL, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         refuse("sim", 2, "another simulated team");
     tulle_team_free(team);
