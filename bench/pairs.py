@@ -116,7 +116,7 @@ def stream_rows(threads):
     return [Row("streams", f"{dof} unknowns, {nodes}^3, {way}", f"cantilever:nodes={nodes},dof={dof}",
                 ["stream", None, "--device", "limit:link=4G,latency=2us+cpu", "--slabs", "41", "--cols", "8", "--products",
                  PRODUCTS, "--pes", "1", "--threads", str(max(1, threads - 1)), *more], stream_figures)
-            for dof, nodes in STREAMS for way, more in (("column by column", ["--separate"]), ("all at once", []))]
+            for dof, nodes in STREAMS for way, more in (("column by column", ["--column-by-column"]), ("all at once", []))]
 
 
 def krylov_rows(threads):

@@ -73,7 +73,7 @@ def stream(options, operand, separate, link, sweep):
     command = [options.tulle, "stream", operand, "--device", f"limit:link={link:.0f},latency={options.latency}+cpu",
                "--cols", str(options.cols), "--pes", "1", "--threads", str(options.threads), "--products",
                str(options.products), "--sweep", ",".join(map(str, sweep)), "--json", "--quiet"]
-    command += ["--separate"] if separate else []
+    command += ["--column-by-column"] if separate else []
     command += ["--format", options.format] if options.format else []
     objects, wrong = run(command, {}, options.limit)
     if wrong:

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "calibration.h"
 
-/* Over these a measurement says that the machine was busy: a part of a repetition's time, ready threads a processor. */
-static const double spread_quiet = 0.1, load_quiet = 0.5;
+/*
+ * Above these limits the machine counts as busy: relative deviation of repetitions, ready threads
+ * per processor.
+ */
+static const double deviation_quiet = 0.1, load_quiet = 0.5;
 
 tulle_status measurement_keep(struct measurement *m, int force)
 {
@@ -15,7 +18,7 @@ tulle_status measurement_keep(struct measurement *m, int force)
     return tulle_machine_save(m->path, &m->kept);
 }
 
-double measurement_spread(const tulle_machine_noise *noise)
+double measurement_deviation(const tulle_machine_noise *noise)
 {
     const double of[] = {
         noise->stream, noise->cache, noise->fma[TULLE_F32], noise->fma[TULLE_F64], noise->spmm, noise->spgemm};
@@ -27,9 +30,9 @@ double measurement_spread(const tulle_machine_noise *noise)
 
 void measurement_show(const struct measurement *m, const char *prefix, FILE *file)
 {
-    double spread = measurement_spread(&m->noise);
-    int busy = spread > spread_quiet || m->noise.load > load_quiet;
-    fprintf(file, "%srepetitions differ by up to %.0f %%", prefix, 100 * spread);
+    double deviation = measurement_deviation(&m->noise);
+    int busy = deviation > deviation_quiet || m->noise.load > load_quiet;
+    fprintf(file, "%srepetitions differ by up to %.0f %%", prefix, 100 * deviation);
     if (m->noise.load >= 0) fprintf(file, ", load %.2f threads a processor", m->noise.load);
     if (busy) fprintf(file, ": the machine is busy; run `tulle calibrate` again when it is quiet");
     fputc('\n', file);

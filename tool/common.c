@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What verbs that open a team or read a matrix share. */
+/* Shared by verbs that open a team or read a matrix. */
 #include <string.h>
 
 #include <tulle/launch.h>
@@ -25,7 +25,7 @@ tulle_status reading_options(const struct options *options, tulle_read_options *
     return status == TULLE_OK ? allow_standard_input(options, tulle_launched_size()) : status;
 }
 
-/* What a process found out alone before there was a team: with others beside it, all must go the same way. */
+/* A status found by one process before there was a team; all processes must act alike. */
 struct finding {
     tulle_status status;
     const char *message;
@@ -43,8 +43,8 @@ tulle_status open_team(const struct options *options, const char *prefix, tulle_
     char spec[1024], message[1024];
     double memory = options_size(options, "memory", 0), program = needs_program(options);
     if (before == TULLE_OK && options_flag(options, "memory") && memory <= program)
-        before =
-            tulle_fail(TULLE_ERR_LIMIT, "--memory %.4gM: the program alone needs %.0fM", memory / 1e6, program / 1e6);
+        before = tulle_fail(
+            TULLE_ERR_LIMIT, "--memory %.4gM is too low: the program alone needs %.0fM", memory / 1e6, program / 1e6);
     if (before != TULLE_OK && tulle_launched_size() == 1) return before;
     snprintf(message, sizeof message, "%s", tulle_error_message());
     tulle_team_options chosen = {

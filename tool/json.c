@@ -76,7 +76,7 @@ static tulle_status read_line(struct json_line *line, const char *text, cJSON **
     const char *end = text;
     *object = cJSON_ParseWithOpts(text, &end, 0);
     if (*object) {
-        if (*end == ',') end++; /* the lines of a timeline are one array */
+        if (*end == ',') end++; /* the lines of a timeline form one array */
         end += strspn(end, " \t\r\n");
         if (!*end && cJSON_IsObject(*object)) {
             line->object = *object;
@@ -85,16 +85,16 @@ static tulle_status read_line(struct json_line *line, const char *text, cJSON **
     }
     int column = *object && !cJSON_IsObject(*object) ? 1 : (int)(end - text) + 1;
     return tulle_fail(
-        TULLE_ERR_FORMAT, "%s:%d:%d: an object of JSON and nothing else is expected", line->file, line->number, column);
+        TULLE_ERR_FORMAT, "%s:%d:%d: expected one JSON object and nothing else", line->file, line->number, column);
 }
 
-/* The first and the last line of a timeline, and the last of a history, hold no value by themselves. */
+/* The first and the last line of a timeline, and the last of a history, are not objects. */
 static int is_frame(const char *text)
 {
     return strncmp(text, "{\"displayTimeUnit\"", 18) == 0 || strcmp(text, "]}") == 0;
 }
 
-/* The first line of a history is an object but for its steps, which are the lines that follow. */
+/* The first line of a history is an object except for its steps, the following lines. */
 static tulle_status close_head(char **text, size_t *room, size_t length)
 {
     static const char end[] = "\"steps\":[", rest[] = "]}";
@@ -138,7 +138,7 @@ tulle_status json_each_line(const char *file, tulle_status (*use)(void *arg, con
 
 static tulle_status lacks(void)
 {
-    return tulle_fail(TULLE_ERR_UNSUPPORTED, "this build reads no JSON: it was made without libcjson");
+    return tulle_fail(TULLE_ERR_UNSUPPORTED, "this build cannot read JSON: it has no libcjson");
 }
 
 tulle_status json_each_line(const char *file, tulle_status (*use)(void *arg, const struct json_line *line), void *arg)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `tulle --comm mpi --pes N` or `--comm shmem` outside of a launcher: starts the library's own launcher with this
- * command, and stays above it: passes its output on, tells in one line if a PE was lost, and gives the job's exit
- * status, which the processes hand over through a roster.
+ * `tulle --comm mpi --pes N` or `--comm shmem` outside a launcher: starts the library's own
+ * launcher with this command and supervises it. It relays the output, reports a lost PE in one
+ * line, and returns the job's exit status, which the processes deliver through a roster.
  */
 #include "launch.h"
 
@@ -27,7 +27,7 @@ const char *chosen_comm(const struct options *options)
     return options_word(options, "comm", tulle_launched_size() <= 1 ? "threads" : by->program ? by->module : "mpi");
 }
 
-/* The engine of a spec: what follows the last +, up to its keys. */
+/* Whether a spec's engine, after the last +, has this name. */
 static int engine_is(const char *spec, const char *name)
 {
     const char *last = strrchr(spec, '+');
@@ -37,7 +37,7 @@ static int engine_is(const char *spec, const char *name)
     return same_word(word, name);
 }
 
-/* The launcher to use: that of the engine named, or the first one whose engine is installed. */
+/* The launcher of the named engine, or the first one with an installed engine. */
 static const tulle_launcher *choose_launcher(const char *spec)
 {
     const tulle_launcher *launcher;
@@ -81,11 +81,14 @@ static void tell_loss(const struct roster *roster, const struct notice *notice)
     fputs("; the job was ended\n", stderr);
 }
 
-/* Signals that end the launcher end the job: they are passed on, and the end is awaited. */
+/* Signals to the launcher are relayed to the job, and its end is awaited. */
 static volatile sig_atomic_t caught;
 static volatile pid_t child;
 
-/* Once: at a second signal launchers leave things behind. What a terminal sends, they get from it. */
+/*
+ * Relays once: launchers leave processes behind after a second signal. A terminal signals them
+ * itself.
+ */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -104,7 +107,10 @@ static void catch_signals(void)
 
 enum { ARGUMENTS_MAX = 512 };
 
-/* The command line: processes share the node's cores, with pools of threads, so they are not bound to one core each. */
+/*
+ * The command line: processes share the node's cores with thread pools, so they are not bound to
+ * one core each.
+ */
 static tulle_status command_line(const tulle_launcher *launcher, char **argv, const char *pes, char **line)
 {
     static char self[4096];
@@ -117,7 +123,7 @@ static tulle_status command_line(const tulle_launcher *launcher, char **argv, co
     if (openmpi) {
         static const char *const more[] = {"--oversubscribe", "--bind-to", "none", "--allow-run-as-root"};
         for (int i = 0; i < (geteuid() == 0 ? 4 : 3); i++) line[n++] = (char *)(uintptr_t)more[i];
-    } else { /* it would kill the others so early that nobody could tell which one was the first to go */
+    } else { /* it would kill the others too early to find the first lost process */
         line[n++] = (char *)(uintptr_t) "-disable-auto-cleanup";
     }
     line[n++] = (char *)(uintptr_t) "-n";
@@ -128,7 +134,7 @@ static tulle_status command_line(const tulle_launcher *launcher, char **argv, co
     return *argv ? tulle_fail(TULLE_ERR_ARG, "more than %d arguments", ARGUMENTS_MAX) : TULLE_OK;
 }
 
-/* In the child. If this process dies, the launcher gets a signal, and so the job does. */
+/* In the child. If this process dies, the launcher gets a signal, and so does the job. */
 static void become(char **line, const int out[2], const int err[2])
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -140,7 +146,7 @@ static void become(char **line, const int out[2], const int err[2])
     _exit(127);
 }
 
-/* A piece of what the job prints; 0 at its end. */
+/* Relays a piece of the job's output; 0 at its end. */
 static int relay_piece(int fd, struct notice_filter *filter)
 {
     char piece[8192];
@@ -150,9 +156,9 @@ static int relay_piece(int fd, struct notice_filter *filter)
 }
 
 /*
- * Passes on what the job prints, and follows its roster, until both outputs are closed. `ends`: the launcher leaves it
- * to us to end the job when a PE is lost; Open MPI's does so by itself, and leaves things behind if disturbed
- * meanwhile.
+ * Relays the job's output and follows its roster until both outputs are closed. `ends`: the
+ * launcher leaves ending the job after a loss to this process; Open MPI's ends it itself, and
+ * leaves things behind if disturbed.
  */
 static void follow(int out, int err, int ends, struct roster *roster, struct notice *notice)
 {
@@ -163,10 +169,10 @@ static void follow(int out, int err, int ends, struct roster *roster, struct not
     while (end[OUT].fd >= 0 || end[ERR].fd >= 0) {
         if (poll(end, ENDS, -1) < 0) {
             if (errno != EINTR) break;
-            continue; /* a signal, which has been passed on */
+            continue; /* interrupted by a signal, which was relayed */
         }
         roster_update(roster);
-        if (ends && roster->lost >= 0) roster_kill(roster); /* also who has only just begun */
+        if (ends && roster->lost >= 0) roster_kill(roster); /* also processes that have just started */
         for (int i = OUT; i <= ERR; i++)
             if (end[i].fd >= 0 && end[i].revents && !relay_piece(end[i].fd, &filter[i])) end[i].fd = -1;
     }
@@ -186,7 +192,7 @@ static int run_job(char **line, int ends, struct roster *roster, struct notice *
     pid_t started = fork();
     if (started == 0) become(line, out, err);
     child = started;
-    if (caught && started > 0) kill(started, caught); /* it came before there was anybody to tell */
+    if (caught && started > 0) kill(started, caught); /* the signal came before there was a job */
     close(out[1]), close(err[1]);
     if (started > 0) follow(out[0], err[0], ends, roster, notice);
     close(out[0]), close(err[0]);
@@ -197,7 +203,7 @@ static int run_job(char **line, int ends, struct roster *roster, struct notice *
     return 0;
 }
 
-/* What became of the job, as an exit status. */
+/* The job's outcome as an exit status. */
 static int judge(const struct roster *roster, const struct notice *notice, int ended, const char *command)
 {
     if (caught) return 128 + caught;
@@ -210,7 +216,7 @@ static int judge(const struct roster *roster, const struct notice *notice, int e
     return EXIT_LOST;
 }
 
-/* With a roster open: the exit status. */
+/* With an open roster: the exit status. */
 static int launch_line(char **line, int ends, struct roster *roster)
 {
     struct notice notice = {.rank = -1};
@@ -236,7 +242,7 @@ int launch(const struct options *options, char **argv)
         return EXIT_USAGE;
     }
     if (roster_open(&roster)) {
-        fprintf(stderr, "tulle: no room for the job's files in /tmp: %s\n", strerror(errno));
+        fprintf(stderr, "tulle: cannot create the job's files in /tmp: %s\n", strerror(errno));
         return EXIT_RESOURCES;
     }
     int status = launch_line(line, strcmp(launcher->family, "mpich") == 0, &roster);

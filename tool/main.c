@@ -45,7 +45,7 @@ static void help(FILE *file)
     fprintf(file, "usage: tulle VERB OPERANDS OPTIONS\n\n");
     for (int v = 0; v < VERBS; v++) fprintf(file, "  %-10s %s\n", verbs[v]->name, verbs[v]->summary);
     fprintf(file,
-        "\n`tulle VERB --help` tells more. An operand is a file (.mtx, .mtx.gz, .npy, .npz, .bsp.h5), - for\n"
+        "\n`tulle VERB --help` explains a verb. An operand is a file (.mtx, .mtx.gz, .npy, .npz, .bsp.h5), - for\n"
         "Matrix Market on standard input, or a generator's spec, as in rmat:scale=17,edgefactor=8,seed=1:\n\n");
     const char *name, *sentence;
     for (int i = 0; (name = tulle_operand_generator(i, &sentence)); i++) fprintf(file, "  %-10s %s\n", name, sentence);
@@ -66,7 +66,7 @@ static void help_verb(const struct verb *v, FILE *file)
     fprintf(file, "\nExit status: %s.\n", exit_texts);
 }
 
-/* Text as mdoc: a leading dot or quote would be a macro, an empty line is a paragraph. */
+/* Writes text as mdoc: a leading dot or quote would be a macro, an empty line is a paragraph. */
 static void man_text(const char *text, FILE *file)
 {
     for (const char *line = text; *line;) {
@@ -120,25 +120,25 @@ static void man(FILE *file)
     for (int i = 0; (name = tulle_operand_generator(i, &sentence)); i++) fprintf(file, ".It %s\n%s.\n", name, sentence);
     fprintf(file,
         ".El\n.Sh ENVIRONMENT\n.Bl -tag -width Ds\n"
-        ".It Ev TULLE_MODULE_PATH\nFolders where engines and wrappers are looked for.\n"
-        ".It Ev TMPDIR\nThe folder for what standard input holds while it is read; without it /tmp.\n"
+        ".It Ev TULLE_MODULE_PATH\nFolders with engines and wrappers.\n"
+        ".It Ev TMPDIR\nThe folder for a copy of standard input while it is read; without it /tmp.\n"
         ".It Ev TULLE_MACHINE\nThe file that\n.Xr tulle-calibrate 1\nwrites and the bounds are taken from.\n"
         ".El\n.Sh EXIT STATUS\n%s.\n",
         exit_texts);
 }
 
-/* NULL, and it is said which there are, if there is none of that name. */
+/* NULL, after listing the verbs, if there is none of that name. */
 static const struct verb *find_verb(const char *name)
 {
     const char *names[VERBS];
     int found;
     for (int v = 0; v < VERBS; v++) names[v] = verbs[v]->name;
     if (tulle_parse_word(name, "verb", names, VERBS, &found) == TULLE_OK) return verbs[found];
-    fprintf(stderr, "tulle: %s\ntulle: `tulle --help` tells what they do\n", tulle_error_message());
+    fprintf(stderr, "tulle: %s\ntulle: `tulle --help` explains the verbs\n", tulle_error_message());
     return NULL;
 }
 
-/* The man page of a verb, or of the command: how the build makes them. */
+/* Prints the man page of a verb, or of the command, for the build. */
 static int print_man(int argc, char **argv)
 {
     if (argc == 0) {
@@ -151,7 +151,7 @@ static int print_man(int argc, char **argv)
     return EXIT_DONE;
 }
 
-/* Of several processes that all met the same failure, or have nothing to do together, one speaks. */
+/* If several processes had the same failure, or have no job together, only one prints it. */
 static int finish(const struct verb *v, tulle_status status)
 {
     if (status != TULLE_OK && tulle_launched_rank() == 0)
@@ -192,7 +192,7 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    signal(SIGXFSZ, SIG_IGN); /* a file that grows too large is a failure to write, which is told */
+    signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit becomes a write error, which is reported */
     if (argc < 2) {
         help(stderr);
         return EXIT_USAGE;

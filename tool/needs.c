@@ -9,12 +9,12 @@
 #include "launch.h"
 
 /*
- * Resident memory that no account knows, measured: pages of the program and its libraries, stacks, what HDF5 and the
- * C library keep; of a process of MPI or OpenSHMEM also what that library takes.
+ * Resident memory outside all accounts, measured: pages of the program and its libraries, stacks,
+ * buffers of HDF5 and the C library; for processes of MPI or OpenSHMEM also of that library.
  */
 static const double program = 12e6, pe = 1e6, thread = 0.3e6, process = 40e6;
 
-static const double SURELY = 0.6; /* of a bound of the work */
+static const double SURELY = 0.6; /* the certain part of a bound */
 
 static int pes_of(const struct options *options)
 {
@@ -28,7 +28,7 @@ static int threads_of(const struct options *options, int pes)
     return asked ? asked : cores > pes ? cores / pes : 1;
 }
 
-/* Whether PEs are processes, and whether they are none at all. */
+/* Whether PEs are processes. */
 static int in_processes(const struct options *options)
 {
     const char *comm = chosen_comm(options);
@@ -42,7 +42,7 @@ static int is_simulated(const struct options *options)
 
 double needs_program(const struct options *options)
 {
-    if (is_simulated(options)) return 0; /* the memory is that of the machine that is simulated */
+    if (is_simulated(options)) return 0; /* the memory is the simulated machine's */
     int pes = pes_of(options);
     double each = pe + thread * threads_of(options, pes);
     return in_processes(options) ? pes * (program + process + each) : program + pes * each;
@@ -80,7 +80,10 @@ void needs_stage(struct needs *n, double bytes)
 
 void needs_reading(struct needs *n, double bytes)
 {
-    /* entries with both indices, staged for their owners while the tile is made of them; pieces of the file */
+    /*
+     * entries with both indices, staged for their owners while the tile is built from them; pieces
+     * of the file
+     */
     needs_stage(n, 1.6 * bytes + 4e6 + 1.5e6 * n->pes);
 }
 
@@ -89,8 +92,9 @@ tulle_status needs_check(struct needs *n, const char *verb)
     char who[256];
     double asked = options_size(n->options, "memory", 0), memory = asked > 0 ? asked : tulle_memory_free();
     if (is_simulated(n->options) || (asked <= 0 && in_processes(n->options))) return TULLE_OK;
-    /* of what is free, without a limit to hold, only what surely does not fit is refused: bounds are above what is
-     * taken */
+    /*
+     * without a memory limit only work that certainly does not fit is refused: the bounds are high
+     */
     tulle_budget_add(&n->budget, "work", asked > 0 ? n->stages : SURELY * n->stages);
     snprintf(who, sizeof who, "%s %.200s", verb, n->options->noperands ? n->options->operand[0] : "of random matrices");
     return tulle_budget_check(&n->budget, memory, who);

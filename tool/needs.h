@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a verb needs of memory at least: it is refused with the figure before it reads or makes anything. The figures
- * are upper bounds from the shapes of the operands, so that a run that is not refused ends (test/memory/).
+ * The least memory of a verb. A verb is refused with the figure before it reads or allocates
+ * anything. The figures are upper bounds from the operands' shapes, so that a run that is accepted
+ * completes (test/memory/).
  */
 #ifndef TULLE_TOOL_NEEDS_H
 #define TULLE_TOOL_NEEDS_H
@@ -11,29 +12,32 @@
 struct needs {
     const struct options *options;
     tulle_budget budget;
-    int pes, threads; /* as the team will have */
+    int pes, threads; /* those of the team */
     double value;     /* bytes of one */
-    double stages;    /* the most that one stage takes beside the matrices: stages do not overlap */
+    double stages;    /* the largest extra need of a stage: stages do not overlap */
 };
 
-/* The program and its PEs. */
+/* Registers the program and its PEs. */
 void needs_begin(struct needs *n, const struct options *options, tulle_type type);
 
-/* Bytes of an operand as a matrix in memory; a file's half is made whole. */
+/* Bytes of an operand as a matrix in memory; both halves of a file with one. */
 double needs_bytes(const struct needs *n, const tulle_operand_shape *shape, int dense);
 double needs_dense(const struct needs *n, double rows, double cols);
 
-/* A matrix that stays. */
+/* Registers a matrix that stays. */
 void needs_matrix(struct needs *n, double bytes);
-/* Reading, or generating, a matrix of so many bytes, which are registered elsewhere: buffers and the exchange. */
+/*
+ * Registers reading, or generating, a matrix of so many bytes, which are registered elsewhere:
+ * buffers and the exchange.
+ */
 void needs_reading(struct needs *n, double bytes);
-/* What a stage of the work takes while it lasts. */
+/* Registers a temporary need of a stage of the work. */
 void needs_stage(struct needs *n, double bytes);
 
-/* Refuses, in the verb's name, what --memory or this machine does not have. */
+/* Refuses, in the verb's name, needs beyond --memory or this machine. */
 tulle_status needs_check(struct needs *n, const char *verb);
 
-/* Bytes that the program itself takes: no memory of its team. */
+/* Bytes of the program itself, outside its team's memory. */
 double needs_program(const struct options *options);
 
 #endif

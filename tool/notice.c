@@ -23,7 +23,7 @@ static const char *after(const char *text, const char *words)
     return found ? found + strlen(words) : NULL;
 }
 
-/* Takes from a notice what it says of a lost process. */
+/* Reads the lost process from a notice. */
 static void learn(struct notice *notice, const char *text)
 {
     int number;

@@ -137,12 +137,11 @@ const char *options_word(const struct options *o, const char *name, const char *
     return i >= 0 && o->value[i].given ? o->value[i].word : fallback;
 }
 
-enum { TEXT_COLUMN = 27, LAST_COLUMN = 120 };
+enum { TEXT_COLUMN = 27, LAST_COLUMN = 100 };
 
-/* Words from TEXT_COLUMN on, in as many lines as it takes. */
-static void print_wrapped(const char *text, FILE *file)
+/* Prints words between TEXT_COLUMN and LAST_COLUMN, wrapped, from `column` on; returns the last column. */
+static size_t print_wrapped(const char *text, size_t column, FILE *file)
 {
-    size_t column = TEXT_COLUMN;
     while (*text) {
         size_t length = strcspn(text, " "), gap = column > TEXT_COLUMN;
         if (gap && column + gap + length > LAST_COLUMN) {
@@ -154,6 +153,7 @@ static void print_wrapped(const char *text, FILE *file)
         column += gap + length;
         text += length + strspn(text + length, " ");
     }
+    return column;
 }
 
 tulle_status options_each(const char *list, tulle_status (*read)(const char *word, void *arg), void *arg)
@@ -176,8 +176,12 @@ void options_help(const struct option *table, FILE *file)
         snprintf(
             left, sizeof left, "%s--%s%s%s", letter, t->name, t->argument ? " " : "", t->argument ? t->argument : "");
         fprintf(file, "  %-24s ", left);
-        print_wrapped(t->text, file);
-        if (t->fallback) fprintf(file, " (default: %s)", t->fallback);
+        size_t column = print_wrapped(t->text, strlen(left) + 3 > TEXT_COLUMN ? LAST_COLUMN : TEXT_COLUMN, file);
+        if (t->fallback) {
+            char text[128];
+            snprintf(text, sizeof text, "(default: %s)", t->fallback);
+            print_wrapped(text, column, file);
+        }
         fputc('\n', file);
     }
 }

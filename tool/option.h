@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options as a table: name, kind, default, a sentence. Parsing, --help and the man pages follow from it.
+ * Options as a table: name, kind, default, a sentence. Parsing, --help and the man pages follow
+ * from it.
  */
 #ifndef TULLE_TOOL_OPTION_H
 #define TULLE_TOOL_OPTION_H
@@ -9,22 +10,25 @@
 
 #include <tulle/tulle.h>
 
-/* KIND_CHOICE: one of the words of `argument`, which are separated by |, in any case; given as it stands there. */
+/*
+ * KIND_CHOICE: one of the words of `argument`, separated by |, in any case; returned as spelled
+ * there.
+ */
 enum kind { KIND_FLAG, KIND_INT, KIND_SIZE, KIND_WORD, KIND_CHOICE };
 
 struct option {
     const char *name; /* "pes": --pes N or --pes=N */
     char letter;      /* 0 or a short form: -o */
     enum kind kind;
-    const char *argument; /* what --help calls its value */
-    const char *fallback; /* how --help tells the default; NULL: none */
+    const char *argument; /* the value's name in --help */
+    const char *fallback; /* the default in --help; NULL: none */
     const char *text;
     int64_t low, high; /* KIND_INT */
 };
 
 enum { OPTIONS_MAX = 40, OPERANDS_MAX = 16, CHOICE_MAX = 16 };
 
-/* The values given; absent ones keep `given` 0. */
+/* Option values; absent ones keep `given` 0. */
 struct options {
     const struct option *table;
     int count;
@@ -36,13 +40,16 @@ struct options {
         char choice[CHOICE_MAX];
     } value[OPTIONS_MAX];
     const char *operand[OPERANDS_MAX];
-    int noperands, inputs; /* inputs: so many of the first are matrices that are read */
+    int noperands, inputs; /* inputs: number of leading operands that are matrices to read */
 };
 
-/* TULLE_ERR_ARG for what is unknown (with the nearest name), malformed, or too many operands. */
+/*
+ * TULLE_ERR_ARG for unknown options (with the nearest name), malformed values, or too many
+ * operands.
+ */
 tulle_status options_parse(const struct option *table, int argc, char **argv, struct options *options);
 
-/* Whether the table has such an option, given or not. */
+/* Whether the table has this option, given or not. */
 int options_has(const struct options *options, const char *name);
 
 int options_flag(const struct options *options, const char *name);
@@ -50,13 +57,13 @@ int64_t options_int(const struct options *options, const char *name, int64_t fal
 double options_size(const struct options *options, const char *name, double fallback);
 const char *options_word(const struct options *options, const char *name, const char *fallback);
 
-/* Whether a word that was given is that one, whatever its case. */
+/* Whether two words are the same, ignoring case. */
 int same_word(const char *given, const char *word);
 
-/* read(word, arg) for each word of a list separated by commas; the first failure. */
+/* Calls read(word, arg) for each word of a comma-separated list, until the first failure. */
 tulle_status options_each(const char *list, tulle_status (*read)(const char *word, void *arg), void *arg);
 
-/* The options' lines of --help, or of a man page in mdoc. */
+/* Prints the options for --help, or for a man page in mdoc. */
 void options_help(const struct option *table, FILE *file);
 void options_man(const struct option *table, FILE *file);
 

@@ -5,7 +5,7 @@
 
 #include <tulle/launch.h>
 
-/* Options whose files are read beside the operands, and those whose files are written beside a matrix. */
+/* Options with input files besides the operands, and options with output files besides a matrix. */
 static const char *const inputs[] = {"rhs", "guess", "machine"};
 static const char *const others[] = {"history", "trace"};
 enum { INPUTS = sizeof inputs / sizeof *inputs, OTHERS = sizeof others / sizeof *others };
@@ -27,8 +27,9 @@ static tulle_status try_other(const struct options *options, const char *name, c
     const char *path = options_word(options, name, NULL);
     if (!path) return TULLE_OK;
     if (strcmp(path, "-") == 0)
-        return tulle_fail(TULLE_ERR_ARG, "--%s wants the name of a file; only -o writes to standard output", name);
-    if (matrix && strcmp(path, matrix) == 0) return tulle_fail(TULLE_ERR_ARG, "%s: two outputs have this name", path);
+        return tulle_fail(TULLE_ERR_ARG, "--%s needs the name of a file; only -o writes to standard output", name);
+    if (matrix && strcmp(path, matrix) == 0)
+        return tulle_fail(TULLE_ERR_ARG, "%s: two outputs have the same name", path);
     tulle_status status = distinct_from_inputs(options, path);
     return status == TULLE_OK ? tulle_output_try(path) : status;
 }

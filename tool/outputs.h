@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files that a verb writes. */
+/* The output files of a verb. */
 #ifndef TULLE_TOOL_OUTPUTS_H
 #define TULLE_TOOL_OUTPUTS_H
 
 #include "option.h"
 
 /*
- * Refuses, before any work, what could not be written or is one of the files that are read: the matrix (NULL: none is
- * written), --history and --trace. Of several processes the first looks; open_team tells the others.
+ * Refuses, before any work, outputs that cannot be written or are also inputs: the matrix (NULL:
+ * none), --history and --trace. With several processes the first one checks; open_team distributes
+ * the result.
  */
 tulle_status try_outputs(const struct options *options, const char *matrix, tulle_kind kind);
 
-/* The same of one file that is no matrix and of the files that it is made of. */
+/* The same for one file that is not a matrix, and its input files. */
 tulle_status try_output(const char *path, const char *const *operand, int noperands);
 
-/* Where reports go: standard output, unless that is where the matrix of -o goes. */
+/* The stream for reports: standard output, unless -o writes the matrix there. */
 FILE *report_file(const struct options *options);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* RxC of all the PEs. */
+/* Parses RxC, a grid of all the PEs. */
 static tulle_status parse_grid(const char *option, const char *text, int pes, int *rows, int *cols)
 {
     char rest;
@@ -16,7 +16,7 @@ static tulle_status parse_grid(const char *option, const char *text, int pes, in
     return TULLE_OK;
 }
 
-/* --grid-x and --tiles-x: what is not given is as for A. */
+/* --grid-x and --tiles-x: A's values are the defaults. */
 static tulle_status own_options(const struct options *options, const char *grid_name, const char *tiles_name,
     const struct grid *grid, struct own_grid *own)
 {
@@ -25,7 +25,7 @@ static tulle_status own_options(const struct options *options, const char *grid_
     char option[16];
     if (!text && !tiles) return TULLE_OK;
     if (grid->choose)
-        return tulle_fail(TULLE_ERR_ARG, "--grid auto is a choice among layouts that match: not with --%s", grid_name);
+        return tulle_fail(TULLE_ERR_ARG, "--grid auto chooses among matching layouts and excludes --%s", grid_name);
     *own = (struct own_grid){grid->rows, grid->cols, tiles ? tiles : grid->tiles};
     snprintf(option, sizeof option, "--%s", grid_name);
     return text ? parse_grid(option, text, grid->pes, &own->rows, &own->cols) : TULLE_OK;
@@ -56,7 +56,7 @@ tulle_status grid_weigh(struct grid *grid, tulle_mat *A, tulle_mat *B)
                               ? TULLE_OK
                               : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %lld row weights", (long long)(m + k));
     status = tulle_comm_agree(tulle_mat_comm(A), status);
-    /* the rows of B, which are the columns of A */
+    /* the rows of B are the columns of A */
     if (status == TULLE_OK && grid->weight_b) status = tulle_mat_row_nnz(B, grid->weight_b);
     if (status == TULLE_OK && !by_rows)
         status = by_flops ? tulle_mat_row_flops(A, B, grid->weight_a) : tulle_mat_row_nnz(A, grid->weight_a);
@@ -70,7 +70,7 @@ void grid_fini(struct grid *grid)
     grid->weight_a = grid->weight_b = NULL;
 }
 
-/* A layout of m x n with the given tiles, whose rows have equal weights if there are any. */
+/* A layout of m x n with these tiles, with rows cut by weight if there are weights. */
 static tulle_status cut_layout(const struct grid *grid, tulle_gidx m, tulle_gidx n, int tile_rows, int tile_cols,
     const int64_t *row_weight, const tulle_gidx *row_cut, const tulle_gidx *col_cut, tulle_layout **layout)
 {
@@ -119,8 +119,8 @@ tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, t
     return status;
 }
 
-tulle_status grid_census(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_layout *const l[3],
-    tulle_counting counting, int in_place, tulle_counts **census)
+tulle_status grid_counts(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_layout *const l[3],
+    tulle_counting counting, int in_place, tulle_counts **counts)
 {
     tulle_counts_spec spec = {.a = l[0],
         .b = l[1],
@@ -129,27 +129,30 @@ tulle_status grid_census(const struct grid *grid, tulle_mat *A, tulle_mat *B, tu
         .type = grid->type,
         .counting = counting,
         .in_place = in_place};
-    return tulle_counts_new(A, B, &spec, census);
+    return tulle_counts_new(A, B, &spec, counts);
 }
 
-/* Seconds of the best, or of the algorithm, on the grid as it is; *seconds stays 0 if it does not suit. */
+/*
+ * Predicts the seconds of the algorithm, or the best one, on the current grid; *seconds stays 0 if
+ * it does not suit.
+ */
 static tulle_status try_grid(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gidx n, tulle_product_alg alg,
     const tulle_machine *machine, const tulle_model_options *model, double *seconds)
 {
     tulle_comm *comm = tulle_mat_comm(A);
     tulle_layout *l[3];
-    tulle_counts *census = NULL;
+    tulle_counts *counts = NULL;
     tulle_prediction p = {.suits = 0};
     tulle_status status = tulle_comm_agree(comm, grid_layouts(grid, tulle_mat_rows(A), tulle_mat_cols(A), n, l));
-    if (status == TULLE_OK) status = grid_census(grid, A, B, l, TULLE_COUNT_FLOPS, 0, &census);
+    if (status == TULLE_OK) status = grid_counts(grid, A, B, l, TULLE_COUNT_FLOPS, 0, &counts);
     if (status == TULLE_OK) {
         if (tulle_comm_rank(comm) == 0)
-            status = alg == TULLE_PRODUCT_AUTO ? tulle_predict_best(census, machine, model, &p)
-                                               : tulle_predict(census, machine, model, alg, &p);
+            status = alg == TULLE_PRODUCT_AUTO ? tulle_predict_best(counts, machine, model, &p)
+                                               : tulle_predict(counts, machine, model, alg, &p);
         status = tulle_comm_agree(comm, status);
     }
     *seconds = p.suits ? p.seconds : 0;
-    tulle_counts_free(census);
+    tulle_counts_free(counts);
     for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
     return status;
 }
@@ -160,7 +163,7 @@ tulle_status grid_choose(struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gi
     tulle_status status = TULLE_OK;
     struct grid tried = *grid;
     double least = 0, seconds;
-    /* the tall ones first: the grid without choice, pes x 1, is what others must be better than */
+    /* tall grids first: pes x 1, the default, is the one to beat */
     for (int cols = 1; cols <= grid->pes && status == TULLE_OK; cols++) {
         if (grid->pes % cols) continue;
         tried.cols = cols;

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The grid of PEs and the layouts of A, B and C on it: given, or the one for which the model predicts the least time.
+/*
+ * The grid of PEs and the layouts of A, B and C on it: given, or the one with the least predicted
+ * time.
  */
 #ifndef TULLE_TOOL_PE_GRID_H
 #define TULLE_TOOL_PE_GRID_H
 
 #include "option.h"
 
-/* Of an operand that lies otherwise than A: PEs and tiles of each in each direction. rows = 0: as A implies. */
+/*
+ * An operand with a layout of its own: PEs and tiles of each in each direction. rows = 0: implied
+ * by A.
+ */
 struct own_grid {
     int rows, cols, tiles;
 };
@@ -15,15 +20,17 @@ struct grid {
     int pes, rows, cols, tiles, cyclic, sparse;
     int choose;           /* --grid auto */
     struct own_grid b, c; /* --grid-b, --tiles-b, --grid-c, --tiles-c */
-    const char *cut;      /* what the tile rows of A have equal amounts of: rows, nnz or flops */
+    const char *cut;      /* what the cuts of A's tile rows balance: rows, nnz or flops */
     tulle_type type;
-    int64_t *weight_a, *weight_b; /* of rows; NULL: even. See grid_weigh */
+    int64_t *weight_a, *weight_b; /* weights of rows; NULL: even. See grid_weigh */
 };
 
-/* Reads --grid (`fallback` if it is not given), --tiles, --cyclic, --cut, and what the verb has of B's and C's own. */
+/*
+ * Reads --grid (default: `fallback`), --tiles, --cyclic, --cut, and the verb's options for B and C.
+ */
 tulle_status grid_options(const struct options *options, int pes, int sparse, const char *fallback, struct grid *grid);
 
-/* Whether an operand lies otherwise than A implies, so that cuts need not match. */
+/* Whether an operand's layout is not implied by A, so that cuts need not match. */
 static inline int grid_is_mixed(const struct grid *grid)
 {
     return grid->b.rows || grid->c.rows;
@@ -33,16 +40,19 @@ static inline int grid_is_mixed(const struct grid *grid)
 tulle_status grid_weigh(struct grid *grid, tulle_mat *A, tulle_mat *B);
 void grid_fini(struct grid *grid);
 
-/* Layouts of A, B and C of m x k by k x n; to be freed also on failure. Not collective. */
+/*
+ * Layouts of A, B and C of m x k by k x n; the caller frees them, even after a failure. Not
+ * collective.
+ */
 tulle_status grid_layouts(const struct grid *grid, tulle_gidx m, tulle_gidx k, tulle_gidx n, tulle_layout *layout[3]);
 
-/* Collective: what the model counts of the product on this grid. */
-tulle_status grid_census(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_layout *const layout[3],
-    tulle_counting counting, int in_place, tulle_counts **census);
+/* Collective: operation counts of the product on this grid. */
+tulle_status grid_counts(const struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_layout *const layout[3],
+    tulle_counting counting, int in_place, tulle_counts **counts);
 
 /*
- * Collective: sets rows and cols to those that are best for the algorithm (AUTO: for the best of each grid). machine is
- * that of PE 0.
+ * Collective: sets rows and cols to the best ones for the algorithm (AUTO: for the best of each
+ * grid). machine is PE 0's.
  */
 tulle_status grid_choose(struct grid *grid, tulle_mat *A, tulle_mat *B, tulle_gidx n, tulle_product_alg alg,
     const tulle_machine *machine, const tulle_model_options *model);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The word for so many: "1 entry", "2 entries". */
+/* Singular or plural: "1 entry", "2 entries". */
 #ifndef TULLE_TOOL_PLURAL_H
 #define TULLE_TOOL_PLURAL_H
 

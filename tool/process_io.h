@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the system counts of this process's input, for reports of what is read from files. */
+/* The operating system's counts of this process's input, for reports of file reading. */
 #ifndef TULLE_TOOL_PROCESS_IO_H
 #define TULLE_TOOL_PROCESS_IO_H
 
 #include <stdint.h>
 
-/* Bytes since the process began: that reading calls returned, and that storage was read for. */
+/* Bytes since the process began: returned by read calls, and read from storage. */
 struct process_io {
     int64_t asked, storage;
 };

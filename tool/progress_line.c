@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running a team with a line on stderr, rewritten in place, that tells how far long work has come. */
+/* Runs a team with a progress line on stderr, which is rewritten in place. */
 #include <string.h>
 #include <unistd.h>
 
 #include "verb.h"
 
-static const double patience = 1; /* seconds: shorter work is not told of */
+static const double patience = 1; /* seconds: shorter work is not shown */
 
 void line_clear(struct line *line)
 {
@@ -25,7 +25,7 @@ int line_wanted(const struct options *options)
     return isatty(STDERR_FILENO) && !options_flag(options, "quiet");
 }
 
-/* As in "812 MB" or "3.41 M entries". */
+/* Formats as in "812 MB" or "3.41 M entries". */
 static void quantity(char *text, size_t size, double x, const char *unit)
 {
     static const char *const prefix[] = {"", "k", "M", "G", "T"};

@@ -42,7 +42,7 @@ void json_text(const char *text, FILE *file)
     fputc('"', file);
 }
 
-void json_spread(const char *name, tulle_imbalance s, FILE *file)
+void json_imbalance(const char *name, tulle_imbalance s, FILE *file)
 {
     fprintf(file, "\"%s\":{\"max\":%.6g,\"mean\":%.6g}", name, s.max, s.mean);
 }
@@ -135,14 +135,21 @@ void result_json(const struct result *r, FILE *file)
         ",\"bytes\":%" PRId64 ",\"bound\":%" PRId64 "}",
         r->report.whole_pairs, r->report.rows_pairs, r->report.cover_pairs, r->report.greedy_pairs,
         r->report.pair_bytes, r->report.cover_bound);
+    const tulle_device_work *d = &r->report.device;
+    fprintf(file,
+        ",\"device\":{\"devices\":%d,\"uploads\":%" PRId64 ",\"upload_bytes\":%" PRId64 ",\"downloads\":%" PRId64
+        ",\"download_bytes\":%" PRId64 ",\"kernels\":%" PRId64 ",\"hits\":%" PRId64
+        ",\"upload_seconds\":%.6g,\"download_seconds\":%.6g,\"kernel_seconds\":%.6g}",
+        d->devices, d->copies[0], d->bytes[0], d->copies[1], d->bytes[1], d->kernels, d->hits, d->copy_seconds[0],
+        d->copy_seconds[1], d->kernel_seconds);
     fprintf(file, ",\"memory_peak\":%zu,\"phases\":{", r->memory_peak);
-    json_spread("compute", r->report.compute, file);
+    json_imbalance("compute", r->report.compute, file);
     fputc(',', file);
-    json_spread("communicate", r->report.communicate, file);
+    json_imbalance("communicate", r->report.communicate, file);
     fputc(',', file);
-    json_spread("accumulate", r->report.accumulate, file);
+    json_imbalance("accumulate", r->report.accumulate, file);
     fputc(',', file);
-    json_spread("wait", r->report.wait, file);
+    json_imbalance("wait", r->report.wait, file);
     fprintf(file, "},\"check\":");
     if (r->checked) {
         fprintf(file, "{\"passed\":%s,\"error\":", r->passed ? "true" : "false");
@@ -168,7 +175,7 @@ void result_head(const struct result *r, FILE *file)
 void result_line(const struct result *r, FILE *file)
 {
     if (*r->refusal) {
-        fprintf(file, "%-14s left out: %s\n", r->alg, r->refusal);
+        fprintf(file, "%-14s skipped: %s\n", r->alg, r->refusal);
         return;
     }
     char predicted[32] = "-";
@@ -195,7 +202,7 @@ static void show_bound(const struct result *r, FILE *file)
     if (r->kind == GEMM)
         fprintf(file, "; bound %.3g s (%s)", r->bound.seconds, what);
     else
-        fprintf(file, "; bound %.3g s (%s;\nB's rows out of the second-level cache: %.3g s)", r->bound.seconds, what,
+        fprintf(file, "; bound %.3g s (%s;\nB's rows from the second-level cache: %.3g s)", r->bound.seconds, what,
             r->bound.cache);
 }
 
@@ -206,7 +213,7 @@ void result_foot(const struct result *r, FILE *file)
     if (!r->simulated) show_bound(r, file);
     fprintf(file,
         "; peak memory %.1f MB a PE.\n"
-        "seconds: plan and output allocation included, reading not; reused: the plan and C kept;\n"
+        "seconds: with planning and output allocation, without reading; reused: with the plan and C reused;\n"
         "predicted: by the model, for an execution. Phases: the slowest PE.\n",
         (double)r->memory_peak * 1e-6);
     if (r->simulated) fprintf(file, "Times are virtual: a simulation of %s, no measurement.\n", r->comm);
@@ -217,17 +224,28 @@ void result_transfers(const struct result *r, FILE *file)
     const tulle_product_report *t = &r->report;
     if (!(t->whole_pairs + t->rows_pairs + t->cover_pairs)) return;
     fprintf(file,
-        "%s: between pairs of tiles move whole tiles of B in %" PRId64 ", rows of B in %" PRId64
-        ", also partial rows of C in %" PRId64 ": %.3g MB, of at least %.3g MB that a vertex cover takes\n",
+        "%s: transfers for pairs of tiles: whole tiles of B for %" PRId64 ", rows of B for %" PRId64
+        ", also partial rows of C for %" PRId64 ": %.3g MB, of at least %.3g MB by any vertex cover\n",
         r->alg, t->whole_pairs, t->rows_pairs, t->cover_pairs, (double)t->pair_bytes * 1e-6,
         (double)t->cover_bound * 1e-6);
+}
+
+void result_devices(const struct result *r, FILE *file)
+{
+    const tulle_device_work *d = &r->report.device;
+    if (!d->devices) return;
+    fprintf(file,
+        "%s: %.3g MB in %" PRId64 " copies to devices in %.3g s, %.3g MB in %" PRId64 " back in %.3g s, %" PRId64
+        " kernels in %.3g s; %" PRId64 " %s there already\n",
+        r->alg, (double)d->bytes[0] * 1e-6, d->copies[0], d->copy_seconds[0], (double)d->bytes[1] * 1e-6, d->copies[1],
+        d->copy_seconds[1], d->kernels, d->kernel_seconds, d->hits, plural(d->hits, "tile lay", "tiles lay"));
 }
 
 void result_steals(const struct result *r, FILE *file)
 {
     fprintf(file,
-        "%s: %" PRId64 " of %" PRId64 " %s (products of two tiles, chains, or bands of rows of one)\n"
-        "%s taken from other PEs, in %" PRId64 " %s; the largest unit is %.3g of a PE's mean work\n",
+        "%s: %" PRId64 " of %" PRId64 " %s (tile products, chains, or bands of their rows)\n"
+        "%s stolen from other PEs, in %" PRId64 " %s; the largest is %.3g of a PE's mean work\n",
         r->alg, r->report.stolen, r->report.units, plural(r->report.units, "unit", "units"),
         plural(r->report.stolen, "was", "were"), r->report.probes, plural(r->report.probes, "attempt", "attempts"),
         r->report.largest_unit);

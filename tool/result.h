@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a product run has found out, and how it is shown. */
+/* The result of a product run, and its output. */
 #ifndef TULLE_TOOL_RESULT_H
 #define TULLE_TOOL_RESULT_H
 
@@ -14,9 +14,9 @@ enum product_kind { SPMM, SPGEMM, GEMM };
 /* "spmm", ... */
 const char *product_word(enum product_kind kind);
 
-/* Of one PE: what a roofline plot is made of (paper rdma-spmm-spgemm, Figure 2). */
+/* The roofs of one PE, for a roofline plot (paper rdma-spmm-spgemm, Figure 2). */
 struct roof {
-    double peak, stream, network; /* flops a second; bytes a second from memory, over the network (0: not known) */
+    double peak, stream, network; /* flops a second; bytes a second from memory, over the network (0: unknown) */
     tulle_roofline local;
 };
 
@@ -40,34 +40,39 @@ struct result {
     double error;
     char failure[256];
     char plan[256];
-    char refusal[256]; /* why the algorithm was left out; empty: it was not */
+    char refusal[256]; /* why the algorithm was skipped; empty: it ran */
 };
 
-/* Which of n runs has the median time; of an even number the faster of the two in the middle. Then that time. */
+/*
+ * The index of the run with the median time among n; for an even n the faster of the two middle
+ * ones. The second returns the time.
+ */
 int median_run(const double *values, int n);
 double median(const double *values, int n);
 
-/* The roofs of this product on a machine: what of the result must be known are the sizes, entries and flops. */
+/* The roofs of this product on a machine; the result's sizes, entries and flops must be set. */
 struct roof roof_of(const tulle_machine *machine, enum product_kind kind, int threads, int pes, tulle_type type,
     const struct result *r);
 
-/* Text as JSON has it; the members of a roof. */
+/* Prints text as JSON; the members of a roof. */
 void json_text(const char *text, FILE *file);
-void json_spread(const char *name, tulle_imbalance s, FILE *file);
-/* Where times are of: this host, or the simulation that `comm` names. A member. */
+void json_imbalance(const char *name, tulle_imbalance s, FILE *file);
+/* Prints the origin of times: this host, or the simulation `comm`. A member. */
 void json_machine(int simulated, const char *comm, FILE *file);
 void json_roof(const struct roof *roof, FILE *file);
 
-/* One JSON object, one line. */
+/* Prints one JSON object on one line. */
 void result_json(const struct result *r, FILE *file);
 
-/* The table's head, one line of it, and what stands below. */
+/* Prints the head of the table, one line of it, and the text below. */
 void result_head(const struct result *r, FILE *file);
 void result_line(const struct result *r, FILE *file);
 void result_foot(const struct result *r, FILE *file);
-/* One line, of an algorithm that chose what moves between some pairs of tiles; else nothing. */
+/* Prints a line for an algorithm that chose transfers for pairs of tiles; else nothing. */
 void result_transfers(const struct result *r, FILE *file);
-/* One line, of an algorithm by which PEs take work from each other. */
+/* Prints a line for a product on devices. */
+void result_devices(const struct result *r, FILE *file);
+/* Prints a line for an algorithm with stealing. */
 void result_steals(const struct result *r, FILE *file);
 
 #endif

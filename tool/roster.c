@@ -26,7 +26,7 @@ int roster_open(struct roster *r)
     int n = snprintf(r->folder, sizeof r->folder, "%s/tulle-XXXXXX", place && *place ? place : "/tmp");
     if (n < 0 || (size_t)n >= sizeof r->folder || !mkdtemp(r->folder)) return -1;
     snprintf(r->path, sizeof r->path, "%s/roster", r->folder);
-    /* open at both ends: it never ends, however many come and go */
+    /* open at both ends, so that it never ends */
     if (mkfifo(r->path, 0600) || (r->pipe = open(r->path, O_RDWR | O_NONBLOCK | O_CLOEXEC)) < 0 ||
         (r->deaths = epoll_create1(EPOLL_CLOEXEC)) < 0 || setenv(variable, r->path, 1)) {
         roster_close(r);
@@ -45,7 +45,10 @@ void roster_close(struct roster *r)
     (void)rmdir(r->folder);
 }
 
-/* What ended a process that its parent has not reaped yet: the last field of its line, as wait would tell. */
+/*
+ * How a process ended that its parent has not reaped yet: the last field of its line, like a wait
+ * status.
+ */
 static int ended_by(long process)
 {
     char path[64], line[1024];
@@ -64,7 +67,7 @@ static void watch(struct roster *r, int rank)
     struct epoll_event event = {.events = EPOLLIN, .data.fd = rank};
     int fd = (int)syscall(SYS_pidfd_open, r->pe[rank].process, 0);
     if (fd < 0) {
-        /* gone before it could be watched; on an old kernel what the MPI's launcher says must do */
+        /* gone before it could be watched; on an old kernel the launcher's message must do */
         if (errno == ESRCH && r->lost < 0) r->lost = rank;
         return;
     }
@@ -110,7 +113,7 @@ void roster_update(struct roster *r)
 {
     struct epoll_event event;
     read_lines(r);
-    /* one at a time: the first to be ready is the first */
+    /* one at a time: the first to become ready is the first to end */
     while (epoll_wait(r->deaths, &event, 1, 0) == 1) {
         int rank = event.data.fd;
         read_lines(r); /* it may have signed off before it ended */
@@ -129,8 +132,8 @@ void roster_kill(struct roster *r)
             (void)syscall(SYS_pidfd_send_signal, r->pe[rank].watch, SIGKILL, NULL, 0);
 }
 
-/* One line, short enough to arrive whole. 0 if it has been written. */
-static int tell(const char *format, long second, const char *third)
+/* Writes one line, short enough to be atomic. 0 if it has been written. */
+static int write_line(const char *format, long second, const char *third)
 {
     char line[256];
     const char *path = getenv(variable);
@@ -146,10 +149,10 @@ void roster_sign(void)
 {
     char host[64] = "";
     gethostname(host, sizeof host - 1);
-    (void)tell("start %d %ld %s\n", (long)getpid(), host);
+    (void)write_line("start %d %ld %s\n", (long)getpid(), host);
 }
 
 int roster_leave(int exit_status)
 {
-    return tell("done %d %ld%s\n", exit_status, "") == 0 ? EXIT_DONE : exit_status;
+    return write_line("done %d %ld%s\n", exit_status, "") == 0 ? EXIT_DONE : exit_status;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who takes part in a job that this command has started on this machine. Each process signs when it starts and hands
- * over its exit status when it is done; the launcher reads that, and watches the processes themselves: the first one
- * that ends unsigned is the one that was lost, whatever the MPI's launcher says (MPICH's names the wrong process).
+ * The processes of a job that this command has started on this machine. Each process signs in when
+ * it starts and delivers its exit status when it is done. The launcher reads these and watches the
+ * processes: the first one that ends without signing off is the lost one, whatever the MPI's
+ * launcher says (MPICH's names the wrong process).
  */
 #ifndef TULLE_TOOL_ROSTER_H
 #define TULLE_TOOL_ROSTER_H
@@ -12,12 +13,12 @@ enum { ROSTER_PES = 1024, ROSTER_TEXT = 4096 };
 struct roster {
     char folder[200], path[224];
     int pipe;   /* what processes write to */
-    int deaths; /* an epoll of their pidfds: it reports in the order in which they end */
+    int deaths; /* an epoll of their pidfds, which reports in the order of their ends */
     char text[ROSTER_TEXT];
     int length;
     int started, done, worst;
     int lost;   /* rank, -1: none */
-    int signal; /* that ended it; 0: not known, as its parent was faster to reap it */
+    int signal; /* that ended it; 0: unknown, as its parent reaped it first */
     struct {
         long process;
         char host[64];
@@ -28,14 +29,17 @@ struct roster {
 /* In the launcher. 0, or -1 with errno. */
 int roster_open(struct roster *roster);
 void roster_close(struct roster *roster);
-/* Takes in what has been written, and who has ended. */
+/* Reads new lines, and which processes have ended. */
 void roster_update(struct roster *roster);
-/* Kills all that have not handed over their status. */
+/* Kills all processes that have not delivered their status. */
 void roster_kill(struct roster *roster);
 
-/* In a process of the job; nothing if this command did not start it. */
+/* In a process of the job; does nothing if this command did not start it. */
 void roster_sign(void);
-/* The status to exit with: handed over, it need not alarm the MPI's launcher. */
+/*
+ * Delivers the exit status; returns the status to exit with, which must not alarm the MPI's
+ * launcher.
+ */
 int roster_leave(int exit_status);
 
 #endif

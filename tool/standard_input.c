@@ -39,7 +39,7 @@ static int write_all(int fd, const char *data, ssize_t bytes)
     return 1;
 }
 
-/* All that is left of standard input into fd. */
+/* Copies the rest of standard input to fd. */
 static tulle_status spool(int fd, const char *folder)
 {
     static char piece[1 << 16];
@@ -58,7 +58,7 @@ tulle_status allow_standard_input(const struct options *options, int64_t process
 {
     if (processes <= 1 || !is_wanted(options)) return TULLE_OK;
     return tulle_fail(TULLE_ERR_UNSUPPORTED,
-        "standard input reaches one process of several: put it in a file, or take threads (--comm threads)");
+        "standard input reaches only one of several processes: use a file, or threads (--comm threads)");
 }
 
 tulle_status take_standard_input(const struct options *options)
@@ -70,7 +70,8 @@ tulle_status take_standard_input(const struct options *options)
         return tulle_fail(TULLE_ERR_IO, "standard input: cannot be examined: %s", strerror(errno));
     if (S_ISREG(info.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0) return TULLE_OK;
     int fd = open_nameless(folder);
-    if (fd < 0) return tulle_fail(TULLE_ERR_IO, "standard input: no file for it in %s: %s", folder, strerror(errno));
+    if (fd < 0)
+        return tulle_fail(TULLE_ERR_IO, "standard input: cannot create a file in %s: %s", folder, strerror(errno));
     tulle_status status = spool(fd, folder);
     if (status == TULLE_OK && dup2(fd, STDIN_FILENO) < 0)
         status = tulle_fail(TULLE_ERR_IO, "standard input: cannot be replaced: %s", strerror(errno));

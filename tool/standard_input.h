@@ -6,12 +6,16 @@
 #include "option.h"
 
 /*
- * If an operand is "-", makes standard input a regular file that begins where the input is: PEs read parts of it. What
- * comes through a pipe is read to its end and lies in a file without a name, in TMPDIR or /tmp. For one process.
+ * If an operand is "-", makes standard input a regular file that begins at the current position, as
+ * PEs read parts of it. A pipe is read to its end into an unnamed file in TMPDIR or /tmp. For one
+ * process.
  */
 tulle_status take_standard_input(const struct options *options);
 
-/* TULLE_ERR_UNSUPPORTED if an operand is "-" and there are several processes, of which a launcher gives it to one. */
+/*
+ * TULLE_ERR_UNSUPPORTED if an operand is "-" and there are several processes: a launcher passes it
+ * to one only.
+ */
 tulle_status allow_standard_input(const struct options *options, int64_t processes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of subcommands: one file each. Help and man pages are made from it. */
+/* The table of subcommands, one file each. Help and man pages are made from it. */
 #ifndef TULLE_TOOL_VERB_H
 #define TULLE_TOOL_VERB_H
 
@@ -10,13 +10,13 @@ enum { EXIT_DONE = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_RESOURCES = 3, EXIT_L
 
 struct verb {
     const char *name;
-    const char *operands; /* as usage shows them */
+    const char *operands; /* for the usage line */
     const char *summary;
     const char *description; /* paragraphs separated by empty lines */
     const char *examples;    /* command lines, one a line */
     const struct option *options;
     int least, most; /* operands */
-    int inputs;      /* so many of the first are matrices that are read */
+    int inputs;      /* number of leading operands that are matrices to read */
     tulle_status (*run)(const struct options *options);
 };
 
@@ -52,18 +52,18 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
 #define OPTION_MACHINE                                                                                                 \
     {                                                                                                                  \
         .name = "machine", .kind = KIND_WORD, .argument = "FILE|summit|dgx2|here", .fallback = "here",                 \
-        .text = "whose figures the model goes by; a file is one that calibrate wrote"                                  \
+        .text = "the machine of the model; a file is one written by calibrate"                                         \
     }
 #define TRANSFERS_TEXT(name, word, text) "; " word ": " text
 #define OPTION_TRANSFERS                                                                                               \
     {                                                                                                                  \
         .name = "transfers", .kind = KIND_WORD, .argument = "NAME", .fallback = "auto",                                \
-        .text = "what of remote tiles of B moves" TULLE_TRANSFERS_LIST(TRANSFERS_TEXT)                                 \
+        .text = "what is transferred of remote tiles of B" TULLE_TRANSFERS_LIST(TRANSFERS_TEXT)                        \
     }
 #define OPTION_MEMORY                                                                                                  \
     {                                                                                                                  \
         .name = "memory", .kind = KIND_SIZE, .argument = "SIZE", .fallback = "what is free",                           \
-        .text = "memory that the run may use, all PEs together, as in 4G; refused with the least that suffices"        \
+        .text = "memory that the run may use, all PEs together, as in 4G; a lower limit than needed is refused"        \
     }
 #define OPTION_QUIET                                                                                                   \
     {                                                                                                                  \
@@ -72,39 +72,39 @@ extern const struct verb verb_info, verb_calibrate, verb_gen, verb_convert, verb
 #define OPTIONS_READING                                                                                                \
     {.name = "lenient",                                                                                                \
         .kind = KIND_FLAG,                                                                                             \
-        .text = "accept a Matrix Market banner with blanks before or words behind"},                                   \
+        .text = "accept a Matrix Market banner with blanks before or words after it"},                                 \
         {.name = "zero-based", .kind = KIND_FLAG, .text = "indices in Matrix Market files begin at 0"},                \
         {.name = "finite", .kind = KIND_FLAG, .text = "refuse nan and inf"},                                           \
-        {.name = "drop-zeros", .kind = KIND_FLAG, .text = "leave stored zeros out"},                                   \
+        {.name = "drop-zeros", .kind = KIND_FLAG, .text = "omit stored zeros"},                                        \
         {.name = "assume",                                                                                             \
             .kind = KIND_WORD,                                                                                         \
             .argument = "BANNER",                                                                                      \
             .text = "banner of a file without one, as in 'matrix coordinate real general'"},                           \
     {                                                                                                                  \
         .name = "duplicates", .kind = KIND_CHOICE, .argument = "sum|error|last", .fallback = "sum",                    \
-        .text = "what entries that fall on one place become"                                                           \
+        .text = "how duplicate entries are combined"                                                                   \
     }
 
 tulle_status reading_options(const struct options *options, tulle_read_options *reading);
 
 /*
- * Opens the team that --comm, --pes, --memory and --threads ask for, unless something failed before. Of several
- * processes all learn of it, and return the same.
+ * Opens the team that --comm, --pes, --memory and --threads describe, unless `status` is a failure.
+ * All processes return the same status.
  */
 tulle_status open_team(const struct options *options, const char *prefix, tulle_status before, tulle_team **team);
 
 /* tulle_team_run, with progress on stderr if that is a terminal, unless --quiet. */
 tulle_status run_team(const struct options *options, tulle_team *team, tulle_body body, void *arg);
 
-/* A line on stderr that is rewritten in place. Wanted on a terminal, unless --quiet. */
+/* A line on stderr that is rewritten in place, on a terminal and unless --quiet. */
 struct line {
-    int length; /* of what stands there now */
+    int length; /* of the current text */
 };
 int line_wanted(const struct options *options);
 void line_show(struct line *line, const char *text);
 void line_clear(struct line *line);
 
-/* Prints warnings line by line to stderr unless --quiet. */
+/* Prints warnings to stderr, line by line, unless --quiet. */
 void show_warnings(const struct options *options, const char *warnings);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Budgets of memory. Each part of an operation registers what it needs at least, before anything is read or made; the
- * sum is what the operation is refused below, and works from there on. Bytes are of all PEs together, as the memory of
- * a team is (tulle_team_options); what is left above the least goes to blocks of vectors, to ranges of columns and to
- * slabs, so that more memory makes an operation faster. Not collective.
+ * Memory budgets. Each part of an operation registers its least memory before anything is read or
+ * allocated. The sum is the limit below which the operation is refused, and from which it works.
+ * Bytes are those of all PEs together, like the memory of a team (tulle_team_options). Memory above
+ * the least widens blocks of vectors, ranges of columns and slabs, so that more memory makes an
+ * operation faster. Not collective.
  */
 #ifndef TULLE_BUDGET_H
 #define TULLE_BUDGET_H
@@ -27,15 +28,19 @@ typedef struct tulle_budget {
 /* Registers a need; one of the same name grows by it. */
 TULLE_API void tulle_budget_add(tulle_budget *budget, const char *what, double bytes);
 
-/* Bytes of all that is registered. */
+/* Bytes of all registered needs. */
 TULLE_API double tulle_budget_least(const tulle_budget *budget);
 
-/* TULLE_ERR_LIMIT, with the least figure and what it consists of, if that is more than `memory` bytes; `who` begins the
- * message: "spgemm A.mtx"; NULL: "this". */
+/*
+ * TULLE_ERR_LIMIT, with the sum and its parts, if the sum exceeds `memory` bytes. `who` begins the
+ * message: "spgemm A.mtx"; NULL: "this".
+ */
 TULLE_API tulle_status tulle_budget_check(const tulle_budget *budget, double memory, const char *who);
 
-/* Bytes of this machine's memory that are free for us now, limits of a control group included: what a team takes if no
- * limit is given is four fifths of them. */
+/*
+ * Bytes of this machine's memory available to this process, within the limits of control groups. A
+ * team without a limit takes four fifths of them.
+ */
 TULLE_API double tulle_memory_free(void);
 
 #ifdef __cplusplus

@@ -19,16 +19,20 @@
 extern "C" {
 #endif
 
-/* Name, one sentence and whether it is a wrapper (each may be NULL) of i = 0, 1, ..., modules included whether they are
- * here or not; NULL past the last. Not collective. */
+/*
+ * Name, one sentence and whether it is a wrapper (each may be NULL) of i = 0, 1, ..., modules
+ * included whether installed or not; NULL past the last. Not collective.
+ */
 TULLE_API const char *tulle_device_list(int i, const char **summary, int *wrapper);
 
 typedef struct tulle_device_facts {
-    char text[128]; /* what it is */
+    char text[128]; /* description */
     size_t memory;  /* bytes */
 } tulle_device_facts;
 
-/* Opens the device and closes it again. Not collective; the message says why a device cannot be used. */
+/*
+ * Opens the device and closes it again. Not collective; the message says why a device is unusable.
+ */
 TULLE_API tulle_status tulle_device_probe(const char *spec, tulle_device_facts *facts);
 
 #ifdef __cplusplus

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Direct factors of a square sparse matrix, with fill, as matrices: what a direct solver solves with. The factors are
- * made by a library of the field on PE 0, loaded on demand (a module): KLU for LU (Davis, Palamadai Natarajan, ACM
- * Trans. Math. Softw. 37, 2010), CHOLMOD's simplicial part for Cholesky (Chen, Davis, Hager, Rajamanickam, ACM Trans.
- * Math. Softw. 35, 2008). Both are free software under the LGPL. Another module, `suitesparse-gpl`, built only with the
- * CMake option TULLE_GPL, has UMFPACK and CHOLMOD's supernodal part, which are under the GPL.
+ * Direct factors of a square sparse matrix, with fill, as matrices. A library of the field computes
+ * them on PE 0; it is a module that is loaded on demand: KLU for LU (Davis, Palamadai Natarajan,
+ * ACM Trans. Math. Softw. 37, 2010), CHOLMOD's simplicial part for Cholesky (Chen, Davis, Hager,
+ * Rajamanickam, ACM Trans. Math. Softw. 35, 2008). Both are free software under the LGPL. Another
+ * module, `suitesparse-gpl`, built only with the CMake option TULLE_GPL, has UMFPACK and CHOLMOD's
+ * supernodal part, which are under the GPL.
  *
- * Factors are computed in f64 and rounded once to A's type. They lie in one tile each on PE 0, where all of A is
- * brought for it: PE 0 needs memory for A three times and for its factors twice. What the library allocates for itself
- * is not charged to the PE's memory.
+ * Factors are computed in f64 and rounded once to A's type. They are stored in one tile each on PE
+ * 0, where A is gathered: PE 0 needs memory for A three times and for its factors twice. The
+ * library's own allocations are not charged to the PE's memory.
  */
 #ifndef TULLE_DIRECT_H
 #define TULLE_DIRECT_H
@@ -21,11 +22,11 @@
 extern "C" {
 #endif
 
-/* X(name, word, text): in which order unknowns are eliminated, as fill depends on it. */
+/* X(name, word, text): the elimination order, which determines the fill. */
 #define TULLE_ELIMINATION_LIST(X)                                                                                      \
     X(AMD, "amd", "approximate minimum degree, of A + A^T")                                                            \
     X(COLAMD, "colamd", "column approximate minimum degree, of A^T A; LU only")                                        \
-    X(NATURAL, "natural", "as they are")
+    X(NATURAL, "natural", "natural order")
 
 typedef enum tulle_elimination {
 #define TULLE_ELIMINATION_ENUM(name, word, text) TULLE_ELIMINATE_##name,
@@ -39,13 +40,15 @@ TULLE_API tulle_status tulle_elimination_parse(const char *name, tulle_eliminati
 typedef struct tulle_direct_options {
     size_t size; /* of this struct; 0: as in the first release */
     tulle_elimination elimination;
-    /* LU: an entry is a pivot only if it is at least that part of the largest of its column, 0 to 1; the diagonal is
-       preferred. 0: 0.1 */
+    /*
+     * LU: an entry is a pivot only if its magnitude is at least this fraction, 0 to 1, of the
+     * largest in its column; the diagonal is preferred. 0: 0.1
+     */
     double threshold;
     const char *library; /* the module; NULL: "suitesparse" */
 } tulle_direct_options;
 
-/* What tulle_direct_lu and tulle_direct_cholesky make; the arrays are the same on all PEs. */
+/* The result of tulle_direct_lu and tulle_direct_cholesky; the arrays are the same on all PEs. */
 typedef struct tulle_direct {
     tulle_mat *L;
     tulle_mat *U; /* NULL: Cholesky */
@@ -54,7 +57,10 @@ typedef struct tulle_direct {
     double *scale;         /* [n]; NULL: Cholesky */
 } tulle_direct;
 
-/* Whether the module of that name (NULL: "suitesparse") is there; else the message says why not. */
+/*
+ * Whether the module of that name (NULL: "suitesparse") is available; else the message says why
+ * not.
+ */
 TULLE_API bool tulle_direct_usable(const char *library);
 
 /*
@@ -75,7 +81,10 @@ TULLE_API tulle_status tulle_direct_lu(const tulle_mat *A, const tulle_direct_op
 TULLE_API tulle_status tulle_direct_cholesky(
     const tulle_mat *A, const tulle_direct_options *options, tulle_direct **factors);
 
-/* Collective, with the matrices; those set to NULL before are the caller's. NULL is allowed on all PEs. */
+/*
+ * Collective, with the matrices; those set to NULL before stay with the caller. NULL is allowed on
+ * all PEs.
+ */
 TULLE_API void tulle_direct_free(tulle_direct *factors);
 
 #ifdef __cplusplus

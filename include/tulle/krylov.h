@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A X = B by Krylov methods, preconditioned, for anything that can be multiplied with a vector: CG (Hestenes and
- * Stiefel 1952) for symmetric positive definite A, restarted GMRES (Saad and Schultz 1986) for any A, and block CG
- * (Dubrulle 2001) for many columns at once and symmetric positive definite A. GMRES is preconditioned from the right,
- * so that its residual is that of A x = b; CG's is measured unpreconditioned as well.
+ * A X = B by preconditioned Krylov methods, for any operator: CG (Hestenes and Stiefel 1952) for
+ * symmetric positive definite A, restarted GMRES (Saad and Schultz 1986) for any A, and block CG
+ * (Dubrulle 2001) for many columns at once and symmetric positive definite A. GMRES is
+ * preconditioned from the right, so that its residual is that of A x = b; CG measures the
+ * unpreconditioned residual too.
  *
- * Inner products are summed in an order that follows from the rows alone (blocks of rows, then a binary tree over the
- * blocks): the same bits for any number of PEs and threads if rows are cut at multiples of a block, as
- * tulle_operator_of_mat cuts them. A product sums a row in the order in which its tiles lie, so a whole solve gives the
- * same bits again for the same number of PEs, while other numbers may differ in the last ones.
+ * The order of summation of inner products follows from the rows alone (blocks of rows, then a
+ * binary tree over the blocks). Their bits are the same for any number of PEs and threads if rows
+ * are cut at multiples of a block, as tulle_operator_of_mat does. A product sums a row in the order
+ * of its tiles. A whole solve is therefore bitwise reproducible for the same number of PEs, while
+ * other numbers may differ in the last bits.
  */
 #ifndef TULLE_KRYLOV_H
 #define TULLE_KRYLOV_H
@@ -23,52 +25,55 @@ extern "C" {
 #endif
 
 /*
- * A square operator that somebody provides: y = A x. A preconditioner is one too: y = M^-1 x. x and y are dense
- * matrices of one type and layout, n rows and one or several columns, row-major; each PE has one tile of them at most.
- * All functions are collective over comm and return the same status on every PE. apply is called when each PE has
- * written its own rows of x, which others need not have done yet, and returns when each PE has its own rows of y and x
- * may be written again.
+ * A user-defined square operator: y = A x. A preconditioner is one too: y = M^-1 x. x and y are
+ * dense matrices of one type and layout, n rows and one or several columns, row-major, with at most
+ * one tile on each PE. All functions are collective over comm and return the same status on every
+ * PE. apply is called when each PE has written its own rows of x; other PEs may not have done so
+ * yet. It returns when each PE has its own rows of y and x may be overwritten.
  */
 typedef struct tulle_operator {
     tulle_comm *comm;
     tulle_gidx n;
     tulle_type type;
-    const tulle_layout *layout; /* n x 1: how x and y are cut; NULL (preconditioners): as whoever binds likes */
+    const tulle_layout *layout; /* n x 1: the cuts of x and y; NULL (preconditioners): chosen by the caller of bind */
     void *context;
-    /* From now on apply(*bound) computes y from x, whatever they hold then; several pairs may be bound at a time.
-     *bound is not NULL, and is set on success only. BLOCK_CG binds several columns. */
+    /*
+     * Binds x and y: from now on apply(*bound) computes y from the current values of x. Several
+     * pairs may be bound at a time. bound is not NULL, and is set on success only. BLOCK_CG binds
+     * several columns.
+     */
     tulle_status (*bind)(void *context, tulle_mat *x, tulle_mat *y, void **bound);
     tulle_status (*apply)(void *bound);
     void (*unbind)(void *bound); /* before x and y are freed */
     void (*free)(void *context); /* NULL: nothing to free */
-    tulle_gidx cols;             /* that x and y may have at most; 0: any number */
+    tulle_gidx cols;             /* most columns of x and y; 0: any number */
 } tulle_operator;
 
 /*
- * Collective: products with a sparse square A by a kept plan of SpMM (tulle/product.h; options NULL: stationary C). A
- * is the caller's and must outlive the operator. Where every PE has one tile row of A, owned with all its tiles by one
- * PE, and columns are cut as rows, A is used as it lies; else a copy is, cut so that PEs have about equal numbers of
- * entries, which does not follow when A's values change.
+ * Collective: products with a sparse square A by a cached SpMM plan (tulle/product.h; options NULL:
+ * stationary C). A is the caller's and must outlive the operator. A itself is used if every PE owns
+ * one tile row of it and rows and columns have the same cuts. Otherwise a copy is used, with about
+ * equal numbers of entries on each PE, which does not follow changes of A's values.
  */
 TULLE_API tulle_status tulle_operator_of_mat(
     const tulle_mat *A, const tulle_product_options *options, tulle_operator *op);
 
 /*
- * Collective: products with the matrix of a cantilever (operand cantilever:nodes=N,...: see tulle/io.h), element by
- * element, without making it: equal to it but for rounding, and slower. For checking. TULLE_ERR_UNSUPPORTED for another
- * operand.
+ * Collective: products with the matrix of a cantilever (operand cantilever:nodes=N,...: see
+ * tulle/io.h), element by element, without assembling it: equal to the matrix up to rounding, and
+ * slower. For verification. TULLE_ERR_UNSUPPORTED for other operands.
  */
 TULLE_API tulle_status tulle_operator_of_elements(
     tulle_comm *comm, const char *operand, tulle_type type, tulle_operator *op);
 
-/* Collective: frees what the operator holds and empties it; an empty one may be freed again. */
+/* Collective: frees the operator's resources and empties it; an empty one may be freed again. */
 TULLE_API void tulle_operator_free(tulle_operator *op);
 
 /* X(name, word, text): the methods. */
 #define TULLE_KRYLOV_METHOD_LIST(X)                                                                                    \
     X(CG, "cg", "conjugate gradients, for symmetric positive definite matrices")                                       \
     X(GMRES, "gmres", "restarted GMRES, preconditioned from the right, for any matrix")                                \
-    X(BLOCK_CG, "block-cg", "conjugate gradients for all columns together, each gaining by the others")
+    X(BLOCK_CG, "block-cg", "conjugate gradients for all columns together, which share their search directions")
 
 typedef enum tulle_krylov_method {
 #define TULLE_KRYLOV_ENUM(name, word, text) TULLE_KRYLOV_##name,
@@ -80,14 +85,14 @@ typedef enum tulle_krylov_method {
 TULLE_API const char *tulle_krylov_method_name(tulle_krylov_method method);
 TULLE_API tulle_status tulle_krylov_method_parse(const char *name, tulle_krylov_method *method);
 
-/* X(name, word, text): why a solve has ended. All but the first are TULLE_ERR_CONVERGENCE. */
+/* X(name, word, text): why a solve stopped. All but the first are TULLE_ERR_CONVERGENCE. */
 #define TULLE_STOP_LIST(X)                                                                                             \
     X(CONVERGED, "converged", "the true residual is within the tolerance")                                             \
-    X(ITERATIONS, "max-iterations", "the number of iterations that was allowed did not suffice")                       \
+    X(ITERATIONS, "max-iterations", "the maximum number of iterations was reached")                                    \
     X(INDEFINITE, "indefinite", "CG met p^T A p <= 0: A is not positive definite")                                     \
     X(RANK_LOSS, "rank-loss", "P^T A P of block CG is singular to working precision: A is, or nearly so")              \
     X(PRECOND_INDEFINITE, "indefinite-preconditioner", "CG met r^T M^-1 r <= 0: M is not positive definite")           \
-    X(STAGNATED, "stagnated", "the true residual does not become smaller any more")                                    \
+    X(STAGNATED, "stagnated", "the true residual has stopped decreasing")                                              \
     X(NOT_FINITE, "not-finite", "a value is infinite or not a number")
 
 typedef enum tulle_stop {
@@ -99,76 +104,94 @@ typedef enum tulle_stop {
 
 TULLE_API const char *tulle_stop_name(tulle_stop stop);
 
-/* An iteration, as it is told of: 0 is the beginning. */
+/* A report of one iteration; 0 is the start. */
 typedef struct tulle_krylov_step {
     tulle_gidx column; /* of B */
     int64_t iteration;
-    double residual; /* ||b - A x||_2 as the method's recurrence has it */
+    double residual; /* ||b - A x||_2 by the method's recurrence */
     double norm;     /* ||b||_2 */
-    double limit;    /* what the residual must come to */
-    double seconds;  /* since this column, or its block, was begun */
+    double limit;    /* the residual at which the column is solved */
+    double seconds;  /* since the start of this column, or of its block */
     int width;       /* BLOCK_CG: directions at a time; else 1 */
-    int active;      /* BLOCK_CG: columns of the block that have not converged before this iteration; else 1 */
+    int active;      /* BLOCK_CG: columns of the block not converged before this iteration; else 1 */
 } tulle_krylov_step;
 
 typedef struct tulle_krylov_options {
     size_t size; /* of this struct; 0: as in the first release */
     tulle_krylov_method method;
-    /* A column is solved if ||b - A x|| <= max(tolerance ||b||, absolute). 0: 1e-8; TULLE_NONE: only absolute counts */
+    /*
+     * A column is solved if ||b - A x|| <= max(tolerance ||b||, absolute). 0: 1e-8; TULLE_NONE:
+     * only absolute counts
+     */
     double tolerance;
     double absolute;
-    int64_t max_iterations; /* for each column; an iteration is a product (and one more a restart or check); 0: 10000;
-                               TULLE_NONE: only the first guess is looked at */
-    int restart;            /* GMRES: vectors that it keeps before it starts anew; 0: 30 */
-    int width;  /* BLOCK_CG: columns at a time at most, up to 64 and what the operators take; 0: as memory allows */
-    bool guess; /* X holds a first guess; else X is written only, from x = 0 */
-    /* Called by PE 0 of comm after each iteration, from the thread that solves; it must not use the team. NULL: none */
+    /*
+     * for each column; an iteration is a product (and one more a restart or check); 0: 10000;
+     * TULLE_NONE: only the initial guess is evaluated
+     */
+    int64_t max_iterations;
+    int restart; /* GMRES: basis vectors before a restart; 0: 30 */
+    int width;   /* BLOCK_CG: most columns at a time, up to 64 and the operators' limit; 0: as memory allows */
+    bool guess;  /* X holds an initial guess; else x = 0, and X is only written */
+    /*
+     * Called by PE 0 of comm after each iteration, in the solving thread; it must not use the team.
+     * NULL: none
+     */
     void (*watch)(void *arg, const tulle_krylov_step *step);
     void *arg;
-    /* NULL, or room for residuals of iterations 0, 1, ... of the first column, on each PE that gives it */
+    /*
+     * NULL, or receives the residuals of iterations 0, 1, ... of the first column, on each PE that
+     * passes it
+     */
     double *history;
-    int64_t history_room; /* more residuals than that are left out */
+    int64_t history_room; /* further residuals are dropped */
 } tulle_krylov_options;
 
 typedef struct tulle_krylov_report { /* of one column */
     tulle_stop stop;
-    int64_t iterations, products, reductions; /* reductions: meetings of all PEs for inner products */
+    int64_t iterations, products, reductions; /* reductions: of all PEs, for inner products */
     double norm;                              /* ||b||_2 */
-    double residual;                          /* ||b - A x||_2 by the recurrence, when it ended */
-    double true_residual;                     /* computed anew from x, at the end */
+    double residual;                          /* ||b - A x||_2 by the recurrence, at the end */
+    double true_residual;                     /* computed from x, at the end */
     double seconds;                           /* the slowest PE; the following are parts of it */
     tulle_imbalance product;                  /* A */
     tulle_imbalance precond;                  /* M^-1 */
-    tulle_imbalance dots;                     /* inner products, with waiting for other PEs */
+    tulle_imbalance dots;                     /* inner products, including waits for other PEs */
     tulle_imbalance vectors;                  /* the other work on vectors */
-    /* BLOCK_CG: reductions and seconds are those of the whole block, as are the following; else 1, 0, -1 */
-    int width;           /* columns that were solved together */
-    int64_t deflated;    /* directions that were dropped since they depended on the others */
-    int64_t deflated_at; /* the iteration in which the first was; -1: none */
+    /*
+     * BLOCK_CG: reductions and seconds are those of the whole block, and so are the following; else
+     * 1, 0, -1
+     */
+    int width;           /* number of columns solved together */
+    int64_t deflated;    /* directions dropped because they depended on others */
+    int64_t deflated_at; /* iteration of the first drop; -1: none */
 } tulle_krylov_report;
 
 /*
- * Collective: each column of X from that of B, one after the other; by BLOCK_CG all together, or in groups of about the
- * same width. B and X are dense, of one size and A's type, in any
- * layout. M is a preconditioner or NULL; options may be NULL; report is NULL or one for each column.
- * TULLE_ERR_CONVERGENCE, with the iteration and the cause, if a column did not converge: the others are solved all the
- * same, and X (its last iterates) and report are complete as they are for TULLE_OK.
- * Values whose squares overflow are told of as not finite; b is scaled, so that this regards A alone.
+ * Collective: solves for each column of X, one after the other; BLOCK_CG solves all together, or in
+ * batches of about the same width. B and X are dense, of the same shape and A's type, in any
+ * layout. M is a preconditioner or NULL; options may be NULL; report is NULL or one for each
+ * column. TULLE_ERR_CONVERGENCE, with the iteration and the cause, if a column did not converge:
+ * the others are solved all the same, and X (its last iterates) and report are complete as for
+ * TULLE_OK. Values whose squares overflow count as not finite; b is scaled, so this concerns A
+ * only.
  */
 TULLE_API tulle_status tulle_krylov_solve(const tulle_operator *A, const tulle_operator *M, const tulle_mat *B,
     tulle_mat *X, const tulle_krylov_options *options, tulle_krylov_report *report);
 
 /*
- * Not collective: bytes of memory that tulle_krylov_solve takes on a PE of `rows` rows of a team of `pes`, beside A, M,
- * B and X: `columns` is how many BLOCK_CG takes at a time. options may be NULL; 0 for arguments that cannot be meant.
+ * Not collective: bytes of memory that tulle_krylov_solve takes on a PE with `rows` rows, in a team
+ * of `pes`, in addition to A, M, B and X. `columns`: BLOCK_CG's columns at a time. options may be
+ * NULL; 0 for invalid arguments.
  */
 TULLE_API size_t tulle_krylov_memory(
     const tulle_krylov_options *options, tulle_gidx rows, tulle_type type, int columns, int pes);
 
 /*
- * Collective: how well X solves A X = B, by plain loops in double. *error is the largest over the columns of
- * ||b - A x|| / (max(tolerance ||b||, absolute) + gamma || |A| |x| + |b| ||), gamma the rounding bound of a row's sum;
- * TULLE_ERR_CHECK, with the column, if it is over 1 or not a number. options may be NULL.
+ * Collective: verifies X by plain loops in double precision. *error is the largest over the columns
+ * of ||b - A x|| / (max(tolerance ||b||, absolute) + gamma || |A| |x| + |b| ||), gamma the rounding
+ * bound of a row's sum; TULLE_ERR_CHECK, with the column, if it exceeds 1 or is not a number.
+ * options may be NULL.
  */
 TULLE_API tulle_status tulle_krylov_check(
     const tulle_mat *A, const tulle_mat *B, const tulle_mat *X, const tulle_krylov_options *options, double *error);
@@ -195,8 +218,9 @@ typedef struct tulle_precond_options {
     size_t size; /* of this struct; 0: as in the first release */
     int block;   /* BLOCK_JACOBI: rows, 0: 64; blocks begin at its multiples and end at cuts of the vectors */
     tulle_factor_options factor; /* IC0, ILU0 */
-    int64_t solves;              /* IC0, ILU0: how often it is going to be used, as in tulle_trisolve_options */
-    tulle_factor_report *report; /* IC0, ILU0: NULL, or what the factorisation came to, on each PE that gives it */
+    int64_t solves;              /* IC0, ILU0: expected number of applications, as in tulle_trisolve_options */
+    /* IC0, ILU0: NULL, or receives the report of the factorisation, on each PE that passes it */
+    tulle_factor_report *report;
 } tulle_precond_options;
 
 /*
@@ -209,10 +233,11 @@ TULLE_API tulle_status tulle_precond_parse_spec(
     const char *spec, tulle_precond_kind *precond, tulle_precond_options *options);
 
 /*
- * Collective: a preconditioner of a sparse square A with its diagonal; options may be NULL. A is the caller's and must
- * outlive M. What cannot be factorised is refused as tulle/factor.h says; JACOBI and BLOCK_JACOBI, when they are bound,
- * refuse a diagonal or block that is singular, with its row: TULLE_ERR_ARG. BLOCK_JACOBI is TULLE_ERR_UNSUPPORTED in a
- * build without LAPACK. NONE makes M empty, which tulle_krylov_solve takes for NULL.
+ * Collective: a preconditioner of a sparse square A with its diagonal; options may be NULL. A is
+ * the caller's and must outlive M. Factorisations are refused as in tulle/factor.h. JACOBI and
+ * BLOCK_JACOBI refuse, when they are bound, a singular diagonal entry or block, with its row:
+ * TULLE_ERR_ARG. BLOCK_JACOBI is TULLE_ERR_UNSUPPORTED in a build without LAPACK. NONE empties M,
+ * which tulle_krylov_solve takes for NULL.
  */
 TULLE_API tulle_status tulle_precond_new(
     const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options, tulle_operator *M);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an m x n matrix is cut into tiles and which PE owns each. Tile (i, j) holds rows row_cut[i] .. row_cut[i+1] - 1
- * and columns col_cut[j] .. col_cut[j+1] - 1; it may be empty. A PE may own any number of tiles, also none. Layouts are
- * immutable values of the program that makes them; matrices keep copies.
+ * The partition of an m x n matrix into tiles, and the PE that owns each. Tile (i, j) holds rows
+ * row_cut[i] .. row_cut[i+1] - 1 and columns col_cut[j] .. col_cut[j+1] - 1; it may be empty. A PE
+ * may own any number of tiles, including none. Layouts are immutable values of the program that
+ * makes them; matrices hold copies.
  */
 #ifndef TULLE_LAYOUT_H
 #define TULLE_LAYOUT_H
@@ -32,7 +33,7 @@ typedef struct tulle_layout_spec {
     const int *owner;          /* tile_rows * tile_cols ranks, row order; NULL: by grid and map */
 } tulle_layout_spec;
 
-/* Not collective; every PE makes the same. npes is the size of the comm that it will be used with. */
+/* Not collective; every PE makes the same layout. npes is the size of the comm to use it with. */
 TULLE_API tulle_status tulle_layout_new(const tulle_layout_spec *spec, int npes, tulle_layout **layout);
 TULLE_API tulle_status tulle_layout_copy(const tulle_layout *layout, tulle_layout **copy);
 /* The layout of the transpose: tile (j, i) is owned by the owner of (i, j). */
@@ -45,9 +46,12 @@ TULLE_API int tulle_layout_tile_rows(const tulle_layout *layout);
 TULLE_API int tulle_layout_tile_cols(const tulle_layout *layout);
 TULLE_API const tulle_gidx *tulle_layout_row_cut(const tulle_layout *layout);
 TULLE_API const tulle_gidx *tulle_layout_col_cut(const tulle_layout *layout);
-TULLE_API int tulle_layout_owner(const tulle_layout *layout, int i, int j); /* -1: there is no such tile */
+TULLE_API int tulle_layout_owner(const tulle_layout *layout, int i, int j); /* -1: no such tile */
 
-/* cut[0 .. parts]: parts of [0, n) of even size, or of even weight (weight[i] >= 0 of item i). Not collective. */
+/*
+ * cut[0 .. parts]: parts of [0, n) of equal size, or of equal weight (weight[i] >= 0 of item i).
+ * Not collective.
+ */
 TULLE_API void tulle_cuts_even(tulle_gidx n, int parts, tulle_gidx *cut);
 TULLE_API void tulle_cuts_weighted(tulle_gidx n, const int64_t *weight, int parts, tulle_gidx *cut);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a machine can do, measured once and kept or known from its makers, and the time that a product takes at least on
- * it. The figures of memory, arithmetic and kernels are those of `threads` threads at work together; a PE of t threads
- * has t / threads of them. Those of transfers are of one PE while all PEs transfer.
+ * The performance of a machine, measured or published, and the least time of a product on it. Rates
+ * of memory, arithmetic and kernels are those of `threads` threads together; a PE of t threads has
+ * t / threads of them. Rates of transfers are those of one PE while all PEs transfer.
  */
 #ifndef TULLE_MACHINE_H
 #define TULLE_MACHINE_H
@@ -16,16 +16,22 @@
 extern "C" {
 #endif
 
-/* A tier of the network: a transfer of b bytes in n ranges takes latency + (n - 1) range + b / bandwidth seconds. */
+/*
+ * A tier of the network: a transfer of b bytes in n ranges takes latency + (n - 1) range + b /
+ * bandwidth seconds.
+ */
 typedef struct tulle_tier {
-    double latency;   /* seconds, of a get of 8 bytes until it is there; 0: not known */
-    double bandwidth; /* bytes a second; 0: not known */
-    double range;     /* seconds, of each range of a list after the first; 0: not known, 1/16 of the latency is taken */
+    double latency;   /* seconds until a get of 8 bytes has arrived; 0: unknown */
+    double bandwidth; /* bytes a second; 0: unknown */
+    double range;     /* seconds per range of a list after the first; 0: unknown, 1/16 of the latency is assumed */
 } tulle_tier;
 
 typedef enum tulle_distance { TULLE_SAME_NODE, TULLE_OTHER_NODE, TULLE_DISTANCE_COUNT } tulle_distance;
 
-/* Where kernels are measured: entries a row of A and columns of B; multiplications for an entry of C. */
+/*
+ * The points of the kernel benchmarks: entries per row of A and columns of B; multiplications per
+ * entry of C.
+ */
 enum { TULLE_RATE_DEGREES = 3, TULLE_RATE_WIDTHS = 4, TULLE_RATE_FACTORS = 3 };
 #define TULLE_RATE_DEGREE ((const double[TULLE_RATE_DEGREES]){2, 8, 32})
 #define TULLE_RATE_WIDTH ((const double[TULLE_RATE_WIDTHS]){1, 8, 32, 128})
@@ -33,13 +39,13 @@ enum { TULLE_RATE_DEGREES = 3, TULLE_RATE_WIDTHS = 4, TULLE_RATE_FACTORS = 3 };
 
 typedef struct tulle_machine {
     char host[64];
-    char comm[128]; /* spec of the team that the tiers are of, as the caller of its measurement knows it; "" */
-    int threads;    /* that worked at the same time */
-    double stream;  /* bytes a second, triad a = b + s c out of memory */
-    double cache;   /* bytes a second, reading what lies in the second-level cache */
+    char comm[128];               /* spec of the team whose tiers these are, set by the caller; "" */
+    int threads;                  /* number of threads that worked in parallel */
+    double stream;                /* bytes a second of the triad a = b + s c in memory */
+    double cache;                 /* bytes a second of reads from the second-level cache */
     double fma[TULLE_TYPE_COUNT]; /* flops a second of multiply-adds in registers (2 each) */
-    /* flops a second of the kernels on f64, by density; 0: not known, the roofline is taken instead */
-    double spmm[TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS]; /* widths of one degree side by side */
+    /* flops a second of the f64 kernels, by density; 0: unknown, the roofline is assumed */
+    double spmm[TULLE_RATE_DEGREES * TULLE_RATE_WIDTHS]; /* widths of one degree are consecutive */
     double spgemm[TULLE_RATE_FACTORS];
     tulle_tier tier[TULLE_DISTANCE_COUNT];
     int node_pes;  /* PEs on a node; 0: as many as threads / threads of a PE */
@@ -47,62 +53,72 @@ typedef struct tulle_machine {
 } tulle_machine;
 
 /*
- * How much a machine was disturbed while it was measured. For each figure, of tables the worst: by how much the median
- * of its repetitions took longer than the shortest, which the figure is of, as a part of that.
+ * Disturbance during the measurement. For each figure, or the worst of a table: the relative excess
+ * of the median of its repetitions over the shortest, which gives the figure.
  */
 typedef struct tulle_machine_noise {
     double stream, cache, fma[TULLE_TYPE_COUNT], spmm, spgemm;
-    double load; /* threads of all programs that were ready to run, for a processor: the mean of the minute before;
-                    -1: not known */
+    double load; /* load average per processor of the minute before; -1: unknown */
 } tulle_machine_noise;
 
-/* Measures all but the tiers with `threads` threads; takes a second or two. Not collective. noise may be NULL. */
+/*
+ * Measures everything except the tiers with `threads` threads; takes a second or two. Not
+ * collective. noise may be NULL.
+ */
 TULLE_API tulle_status tulle_machine_measure(int threads, tulle_machine *machine, tulle_machine_noise *noise);
 
 /*
- * Local: of two measurements of one machine the better figures, as other programs can only make figures worse. Where
- * `old` is of the same host and number of threads, *machine gets each higher rate of `old`; its tiers, if they were not
- * measured for *machine; and its better latencies and bandwidths, if both have tiers of the same comm, node_pes and
- * in_place. Returns how many figures of `old` were better.
+ * Local: merges two measurements of a machine into the better figures, as other programs can only
+ * worsen them. If `old` has the same host and number of threads, *machine receives each higher rate
+ * of `old`; its tiers, if *machine has none; and its better latencies and bandwidths, if both have
+ * tiers of the same comm, node_pes and in_place. Returns how many figures of `old` were better.
  */
 TULLE_API int tulle_machine_merge(const tulle_machine *old, tulle_machine *machine);
 
 /*
- * Collective: measures the tiers between the PEs of comm, 36 transfers of each PE and tier, and fills in tier, node_pes
- * and in_place of *machine on every PE, alike. The cost of a range is the slope of lists of 1, 8 and 64 of them. Every
- * PE gets from its next neighbour on its own node, then from one on another node, all at the same time. A tier that no
- * two PEs are apart stays not known.
+ * Collective: measures the tiers between the PEs of comm, 36 transfers for each PE and tier, and
+ * sets tier, node_pes and in_place of *machine on every PE alike. The cost of a range is the slope
+ * over lists of 1, 8 and 64 ranges. Every PE gets from its next neighbour on its own node, then
+ * from one on another node, all in parallel. A tier without a pair of PEs stays unknown.
  */
 TULLE_API tulle_status tulle_machine_measure_tiers(tulle_comm *comm, tulle_machine *machine);
 
 /*
- * A machine by name: "summit" and "dgx2", those of the paper's section 6 (one V100 a PE); "here": what has been kept
- * for this host and number of threads (TULLE_ERR_IO if nothing has been); else the name of a file that
- * tulle_machine_save wrote.
+ * A machine by name: "summit" and "dgx2", those of the paper's section 6 (one V100 a PE); "here":
+ * the saved figures of this host and number of threads (TULLE_ERR_IO if there are none); else a
+ * file written by tulle_machine_save.
  */
 TULLE_API tulle_status tulle_machine_find(const char *name, int threads, tulle_machine *machine);
 
-/* The file of this host and number of threads: $TULLE_MACHINE, or below $XDG_CACHE_HOME or ~/.cache. */
+/*
+ * The file of this host and number of threads: $TULLE_MACHINE, or below $XDG_CACHE_HOME or
+ * ~/.cache.
+ */
 TULLE_API tulle_status tulle_machine_path(int threads, char *path, size_t size);
-/* TULLE_ERR_IO if there is none. path NULL: that file. threads 0: measured with any number of them. */
+/* TULLE_ERR_IO if the file does not exist. path NULL: the file above. threads 0: any number. */
 TULLE_API tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *machine);
 TULLE_API tulle_status tulle_machine_save(const char *path, const tulle_machine *machine);
-/* Whether save could write that file now, of so many threads: makes its folders, but leaves the file as it is. */
+/*
+ * Whether the file for so many threads could be saved now; creates its folders, but does not change
+ * the file.
+ */
 TULLE_API tulle_status tulle_machine_try(const char *path, int threads);
 
-/* What takes how long at least. */
+/* Lower bounds on a product's time. */
 typedef struct tulle_bound {
-    double flops;   /* arithmetic at the rate of multiply-adds; also of one load each out of the first-level cache */
+    double flops;   /* arithmetic at the rate of multiply-adds; also of one load each from the first-level cache */
     double memory;  /* each operand once from memory, the result once to it */
     double seconds; /* the larger of these: no program is faster */
-    /* rows of B, once for each entry of A that asks for them, out of the second-level cache: what to expect where rows
-       of A do not share columns with the row before, and no bound */
+    /*
+     * rows of B from the second-level cache, once for each entry of A that uses them: an
+     * expectation for rows of A that share no columns with the previous one, not a bound
+     */
     double cache;
 } tulle_bound;
 
 /*
- * Not collective. multiplications: of the whole product. B's rows are read once for each entry of A; SpMM: n values
- * each, SpGEMM: an index and a value for each multiplication.
+ * Not collective. multiplications: of the whole product. Rows of B are read once for each entry of
+ * A; SpMM: n values each, SpGEMM: an index and a value for each multiplication.
  */
 TULLE_API tulle_bound tulle_product_bound(
     const tulle_machine *machine, const tulle_mat *A, const tulle_mat *B, const tulle_mat *C, double multiplications);

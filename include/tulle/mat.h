@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distributed matrices: a layout and a directory of tiles that any PE can read. A tulle_mat is one PE's handle; it
- * belongs to the team, lives from one run to the next, and is freed with the team at the latest.
- * Tiles are dense (row- or column-major) or CSR with 64-bit row pointers and 32-bit column indices local to the tile,
- * ascending in each row. Only its owner changes a sparse tile: tulle_mat_replace, then all call tulle_mat_renew
- * (paper rdma-spmm-spgemm 3.1, 5.3).
+ * Distributed matrices: a layout and a directory of tiles that any PE can read. A tulle_mat is one
+ * PE's handle; it belongs to the team, lives from one run to the next, and is freed with the team
+ * at the latest. Tiles are dense (row- or column-major) or CSR with 64-bit row pointers and 32-bit
+ * column indices local to the tile, ascending in each row. Only its owner changes a sparse tile:
+ * tulle_mat_replace, then all call tulle_mat_renew (paper rdma-spmm-spgemm 3.1, 5.3).
  */
 #ifndef TULLE_MAT_H
 #define TULLE_MAT_H
@@ -22,7 +22,10 @@ typedef struct tulle_mat tulle_mat;
 
 typedef enum tulle_kind { TULLE_DENSE, TULLE_CSR } tulle_kind;
 
-/* A tile as its reader sees it. Pointers live as long as the tile or the fetch that made them. */
+/*
+ * A read-only view of a tile. Its pointers live as long as the tile, or the fetch that produced
+ * them.
+ */
 typedef struct tulle_tile {
     tulle_kind kind;
     tulle_type type;
@@ -36,8 +39,8 @@ typedef struct tulle_tile {
 } tulle_tile;
 
 /*
- * The same as its owner sees it. Values may be written whenever no operation on the matrix is going on. The structure
- * of a sparse tile is changed by tulle_mat_replace, not here.
+ * The owner's view of a tile. Values may be written whenever no operation on the matrix is in
+ * progress. The structure of a sparse tile is changed by tulle_mat_replace only.
  */
 typedef struct tulle_own_tile {
     tulle_kind kind;
@@ -52,9 +55,9 @@ typedef struct tulle_own_tile {
 } tulle_own_tile;
 
 /*
- * Collective. The layout is copied. new_dense: all zero; new_dense_undefined: values are undefined until they are
- * written, which saves a pass through memory for what is written whole anyhow, as C of a product with beta = 0 (which
- * does not read it); new_csr: no entries.
+ * Collective. The layout is copied. new_dense: all zero; new_dense_undefined: values are undefined,
+ * which saves a sweep through memory for a matrix that will be overwritten, such as C of a product
+ * with beta = 0 (which does not read it); new_csr: no entries.
  */
 TULLE_API tulle_status tulle_mat_new_dense(
     tulle_comm *comm, const tulle_layout *layout, tulle_type type, tulle_order order, tulle_mat **A);
@@ -72,26 +75,31 @@ typedef struct tulle_csr_rows {
     const void *colind;    /* int32_t or int64_t */
     int colind_bytes;      /* 4 or 8 */
     const void *val;       /* of the matrix's type; NULL: all are ones */
-    bool borrow;           /* the arrays outlive the matrix and need not be copied where nobody else must reach
-                              them: on a team of one PE, with 32-bit sorted columns. Else they are copied */
+    /*
+     * the arrays outlive the matrix and are not copied if no other PE reads them: on a team of one
+     * PE, with sorted 32-bit columns. Otherwise they are copied
+     */
+    bool borrow;
 } tulle_csr_rows;
 
 /*
- * Collective. The rows of PE 0 come first, then those of PE 1, ...: together all rows of an m x n matrix, one tile a
- * PE. Columns need not be sorted; duplicates are added.
+ * Collective. The rows of PE 0 come first, then those of PE 1, ...: together all rows of an m x n
+ * matrix, one tile a PE. Columns need not be sorted; duplicates are added.
  */
 TULLE_API tulle_status tulle_mat_from_csr(
     tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_csr_rows *rows, tulle_mat **A);
 
 /*
- * Collective. The same from columns: those of PE 0 come first, `colind` are rows. The matrix has one tile a PE, of even
- * numbers of rows; nothing is borrowed. (A triangle in columns can also be handed over as the rows of its transpose, to
- * be solved with TULLE_OP_T.)
+ * Collective. The same from columns: those of PE 0 come first, and `colind` holds rows. The matrix
+ * has one tile a PE, with even numbers of rows; nothing is borrowed. (A triangle in columns can
+ * also be passed as the rows of its transpose, and solved with TULLE_OP_T.)
  */
 TULLE_API tulle_status tulle_mat_from_csc(
     tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_csr_rows *columns, tulle_mat **A);
 
-/* Block rows that one PE contributes, in BSR: of blocks of `rows` x `cols` values, each in row- or column-major order.
+/*
+ * Block rows that one PE contributes, in BSR: of blocks of `rows` x `cols` values, each in row- or
+ * column-major order.
  */
 typedef struct tulle_bsr_rows {
     int rows, cols;
@@ -102,15 +110,15 @@ typedef struct tulle_bsr_rows {
     int colind_bytes;        /* 4 or 8 */
     const void *val;         /* rows * cols values of the matrix's type for each block, those of block 0 first; NULL:
                                 all are ones */
-    bool drop_zeros;         /* zeros in blocks are none of its entries, as of a triangle, whose diagonal blocks are
-                                half empty */
+    /* zeros within blocks are not entries: for triangles, whose diagonal blocks are half empty */
+    bool drop_zeros;
 } tulle_bsr_rows;
 
 /*
- * Collective. The same from blocks, of 4096 values at most: the block rows of PE 0 come first; m and n are multiples of
- * the blocks' sides; duplicates are added. What comes out is CSR, one tile a PE, cut between block rows; products and
- * solves find the blocks themselves. TULLE_ERR_ARG on all PEs, with the first cause, if the rows do not make up the
- * matrix.
+ * Collective. The same from blocks of at most 4096 values: the block rows of PE 0 come first; m and
+ * n are multiples of the block size; duplicates are added. The result is CSR with one tile a PE,
+ * cut between block rows; products and solves detect the blocks. TULLE_ERR_ARG on all PEs, with the
+ * first cause, if the rows do not make up the matrix.
  */
 TULLE_API tulle_status tulle_mat_from_bsr(
     tulle_comm *comm, tulle_gidx m, tulle_gidx n, tulle_type type, const tulle_bsr_rows *rows, tulle_mat **A);
@@ -118,9 +126,9 @@ TULLE_API tulle_status tulle_mat_from_bsr(
 typedef enum tulle_duplicates { TULLE_DUPLICATES_SUM, TULLE_DUPLICATES_ERROR, TULLE_DUPLICATES_LAST } tulle_duplicates;
 
 /*
- * Collective. Entries (row[e], col[e], val[e]), e < count, global indices, from any PE to any tile; val NULL: all
- * values are ones. Duplicates are added in the order of the PEs and, on one PE, of the entries; or refused; or the last
- * one holds.
+ * Collective. Entries (row[e], col[e], val[e]), e < count, with global indices, from any PE to any
+ * tile; val NULL: all ones. Duplicates are added in the order of PEs and, within a PE, of entries;
+ * or refused; or the last one is taken.
  */
 TULLE_API tulle_status tulle_mat_from_entries(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
     int64_t count, const tulle_gidx *row, const tulle_gidx *col, const void *val, tulle_duplicates duplicates,
@@ -136,35 +144,42 @@ TULLE_API const tulle_layout *tulle_mat_layout(const tulle_mat *A);
 TULLE_API tulle_comm *tulle_mat_comm(const tulle_mat *A);
 TULLE_API size_t tulle_mat_bytes(const tulle_mat *A); /* of all tiles of the whole matrix */
 
-/* Not collective: the caller's own tile (i, j), in place, to read or to write; TULLE_ERR_ARG if another PE owns it. */
+/*
+ * Not collective: the caller's own tile (i, j), in place, for reading or writing; TULLE_ERR_ARG if
+ * another PE owns it.
+ */
 TULLE_API tulle_status tulle_mat_tile(const tulle_mat *A, int i, int j, tulle_tile *tile);
 TULLE_API tulle_status tulle_mat_own_tile(tulle_mat *A, int i, int j, tulle_own_tile *tile);
 
 /*
- * get_tile: starts reading tile (i, j) of any PE and returns at once; the tile may be read after tulle_fetch_wait. A
- * tile whose memory can be reached directly is not copied. Free the fetch when the tile has been used; a tile must not
- * be replaced and renewed meanwhile. Not collective.
+ * get_tile starts reading tile (i, j) of any PE and returns at once; the tile may be read after
+ * tulle_fetch_wait. A mapped tile is not copied. Free the fetch after use; the tile must not be
+ * replaced and renewed meanwhile. Not collective.
  */
 typedef struct tulle_fetch tulle_fetch;
 TULLE_API tulle_status tulle_mat_get_tile(const tulle_mat *A, int i, int j, tulle_fetch **fetch);
 TULLE_API tulle_status tulle_fetch_wait(tulle_fetch *fetch, tulle_tile *tile);
 TULLE_API void tulle_fetch_free(tulle_fetch *fetch);
 
-/* The owner's new contents of its tile (i, j): copied. Columns local to the tile, ascending; val NULL: all values are
- * ones. Others see it after renew. */
+/*
+ * Replaces the contents of an own tile (i, j), by copies. Columns are local to the tile and ascend;
+ * val NULL: all ones. Other PEs see the change after renew.
+ */
 TULLE_API tulle_status tulle_mat_replace(
     tulle_mat *A, int i, int j, const int64_t *rowptr, const tulle_lidx *colind, const void *val);
-/* Collective: publishes replaced tiles and frees those that they replace. */
+/* Collective: publishes replaced tiles and frees their predecessors. */
 TULLE_API tulle_status tulle_mat_renew(tulle_mat *A);
 
 /*
- * Whether the columns of every row ascend, as they do but in the result of a product with options.unordered. Whatever
- * reads such a matrix and wants order - products, checks, files, transposes, factors, solvers, streams - puts the rows
- * in order first, in place. Local.
+ * Whether the columns of every row ascend. They always do, except in the result of a product with
+ * options.unordered. Readers that need the order (products, checks, files, transposes, factors,
+ * solvers, streams) first sort the rows in place. Local.
  */
 TULLE_API bool tulle_mat_ordered(const tulle_mat *A);
-/* Collective: puts the rows in order now, in place. Nobody may hold a fetch of one of its tiles. TULLE_ERR_MEMORY: rows
- * may be in no order still, but complete. */
+/*
+ * Collective: sorts the rows in place now. No fetch of one of its tiles may exist.
+ * TULLE_ERR_MEMORY: rows may still be unordered, but are complete.
+ */
 TULLE_API tulle_status tulle_mat_order(tulle_mat *A);
 
 /* Collective: a copy of A in another layout of the same shape. */
@@ -172,15 +187,21 @@ TULLE_API tulle_status tulle_mat_redistribute(const tulle_mat *A, const tulle_la
 /* Collective: A^T in the transposed layout. */
 TULLE_API tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T);
 
-/* Collective: the lower or upper triangle of a sparse square A, in its layout; without the diagonal if diag is UNIT. */
+/*
+ * Collective: the lower or upper triangle of a sparse square A, in its layout; without the diagonal
+ * if diag is UNIT.
+ */
 TULLE_API tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat **T);
 
-/* Collective, dense: element (r, c) = uniform in [-1, 1) by (seed, r, c), the same whatever the layout. */
+/*
+ * Collective, dense: element (r, c) = uniform in [-1, 1) by (seed, r, c), the same whatever the
+ * layout.
+ */
 TULLE_API tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed);
 
 /*
- * Collective: work[r] of the rows r (weights for tulle_cuts_weighted), for all rows of A, on every PE: non-zeros, or
- * the multiplications that row r of op(A) op(B) takes.
+ * Collective: work[r] for all rows r of A, on every PE (weights for tulle_cuts_weighted):
+ * non-zeros, or the multiplications of row r of op(A) op(B).
  */
 TULLE_API tulle_status tulle_mat_row_nnz(const tulle_mat *A, int64_t *work);
 TULLE_API tulle_status tulle_mat_row_flops(const tulle_mat *A, const tulle_mat *B, int64_t *work);

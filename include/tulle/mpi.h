@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Teams inside an MPI program of the caller's. Not part of tulle.h: it needs <mpi.h>. The program links its own MPI and
- * libtulle; the module for that MPI is loaded when the first team opens, and refuses a communicator of another.
+ * Teams within an MPI program. Not part of tulle.h: it needs <mpi.h>. The program links its own MPI
+ * and libtulle; the module for that MPI is loaded with the first team, and refuses communicators of
+ * another MPI.
  */
 #ifndef TULLE_MPI_H
 #define TULLE_MPI_H
@@ -24,9 +25,10 @@ extern "C" {
 #endif
 
 /*
- * Opens a team whose PEs are the processes of comm, in its order; spec ends in the engine `mpi`. Collective over comm,
- * after MPI_Init. All calls on the team must be made by all of them, by the thread that called MPI_Init, and
- * tulle_team_free before MPI_Finalize. comm stays the caller's.
+ * Opens a team whose PEs are the processes of comm, in its order; spec ends in the engine `mpi`.
+ * Collective over comm, after MPI_Init. All processes must make all calls on the team, in the
+ * thread that called MPI_Init, and call tulle_team_free before MPI_Finalize. comm stays the
+ * caller's.
  */
 static inline tulle_status tulle_team_new_mpi(
     const char *spec, MPI_Comm comm, const tulle_team_options *options, tulle_team **team)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How far long work has come, for who waits: what tulle_team_watch hands to a callback. The library draws nothing. */
+/*
+ * Progress of long work, as tulle_team_watch passes it to a callback. The library prints nothing.
+ */
 #ifndef TULLE_PROGRESS_H
 #define TULLE_PROGRESS_H
 
@@ -17,7 +19,7 @@ typedef struct tulle_progress {
     double seconds;   /* since this work began */
 } tulle_progress;
 
-/* The record lives as long as the call. */
+/* The record is valid during the call. */
 typedef void (*tulle_progress_call)(void *arg, const tulle_progress *progress);
 
 #ifdef __cplusplus

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every call that can fail returns a tulle_status. TULLE_OK is 0; a failing call leaves its outputs
- * untouched and has written one message, with the cause, for the calling thread.
+ * Every function that can fail returns a tulle_status. TULLE_OK is 0. A failing call does not
+ * change its outputs and writes one message, with the cause, for the calling thread.
  *
- * Arguments that cannot be meant - NULL where the declaration does not allow it, a value that an enum has not, a
- * negative size - are TULLE_ERR_ARG, with the function and the argument in the message; of a collective call on all
- * PEs, also if only one PE's argument is wrong, as long as that PE hands in anything that belongs to a comm. Functions
- * that return no status then return 0, NULL, zeros, or a text that is empty or "unknown", and those that return nothing
- * do nothing.
+ * Invalid arguments - NULL where the declaration does not allow it, a value outside an enum, a
+ * negative size - are TULLE_ERR_ARG, with the function and the argument in the message. In a
+ * collective call this status is returned on all PEs, even if a single PE's argument is invalid,
+ * provided that this PE passes an object of a comm. Functions without a status then return 0, NULL,
+ * zeros, or a text that is empty or "unknown"; void functions do nothing.
  */
 #ifndef TULLE_STATUS_H
 #define TULLE_STATUS_H
@@ -30,7 +30,7 @@ extern "C" {
     X(ERR_IO, "input or output failed")                                                                                \
     X(ERR_STATE, "call not allowed in this state")                                                                     \
     X(ERR_PEER, "another PE failed")                                                                                   \
-    X(ERR_LIMIT, "the memory limit does not suffice")                                                                  \
+    X(ERR_LIMIT, "the memory limit is too low")                                                                        \
     X(ERR_MEMORY, "out of memory")                                                                                     \
     X(ERR_COMM, "communication failed")                                                                                \
     X(ERR_LOST, "a PE was lost")
@@ -47,9 +47,9 @@ TULLE_API const char *tulle_status_name(tulle_status status);
 TULLE_API const char *tulle_status_text(tulle_status status);
 
 /*
- * The message of the last failure on this thread, "" if there was none. After tulle_team_run it is the message of
- * the PE that failed first, prefixed with its rank where that matters. The string belongs to the thread and lives until
- * its next failure.
+ * The message of the last failure on this thread, "" if there was none. After tulle_team_run it is
+ * the message of the PE that failed first, with its rank if that matters. The thread owns the
+ * string, which is valid until its next failure.
  */
 TULLE_API const char *tulle_error_message(void);
 

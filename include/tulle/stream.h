@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products Y = A X with a sparse A that is read through in slabs while others are multiplied: for matrices larger than
- * the memory of the device that multiplies. X and Y, of one or several columns, stay on the device; slabs of A, whole
- * rows of about equal numbers of bytes, go through a ring of two or three buffers there. Each PE streams its own rows
- * through a device of its own and gathers X. A matrix that fits is brought once and stays.
+ * Products Y = A X with a sparse A that is transferred in slabs while others are multiplied: for
+ * matrices larger than the memory of the device that multiplies. X and Y, of one or several
+ * columns, stay on the device; slabs of A, whole rows with about equal numbers of bytes, go through
+ * a ring of two or three buffers there. Each PE streams its own rows through its own device and
+ * gathers X. A matrix that fits is uploaded once and stays resident.
  *
- * After "hiding communication behind SpMV" (the paper of streaming): one product of all columns a slab instead of one
- * for each, first and last slabs that are smaller, and a number of slabs that a model of measured times chooses.
+ * After "hiding communication behind SpMV" (the paper of streaming), with one product of all
+ * columns a slab instead of one for each, smaller first and last slabs, and a number of slabs
+ * chosen by a model of measured times.
  */
 #ifndef TULLE_STREAM_H
 #define TULLE_STREAM_H
@@ -24,10 +26,10 @@ extern "C" {
 typedef struct tulle_stream tulle_stream;
 
 /*
- * A sparse matrix that is kept elsewhere and read row by row: a file. Binsparse with f32 or f64 values, 32-bit column
- * indices and data sets in one piece: CSR, or blocks, of all of the matrix or of the upper half of a symmetric one
- * (tulle_mat_save_as; `tulle convert FILE NAME.bsp.h5 --format auto` makes one). Reads go around the page cache
- * (O_DIRECT) where the file system lets them. Collective.
+ * A sparse matrix in a file that is read row by row: Binsparse with f32 or f64 values, 32-bit
+ * column indices and contiguous data sets: CSR, or blocks, of the whole matrix or of the upper half
+ * of a symmetric one (tulle_mat_save_as; `tulle convert FILE NAME.bsp.h5 --format auto` writes
+ * one). Reads bypass the page cache (O_DIRECT) where the file system allows it. Collective.
  */
 typedef struct tulle_rows tulle_rows;
 TULLE_API tulle_status tulle_rows_open(tulle_comm *comm, const char *path, tulle_rows **rows);
@@ -35,36 +37,38 @@ TULLE_API void tulle_rows_free(tulle_rows *rows); /* NULL is allowed (on all PEs
 /* Not collective. */
 TULLE_API tulle_gidx tulle_rows_count(const tulle_rows *rows);
 TULLE_API tulle_gidx tulle_rows_cols(const tulle_rows *rows);
-/* Entries of the matrix, both halves. Of a half whose file does not tell: as if all of the diagonal were there. */
+/*
+ * Entries of the matrix, both halves. If the file of a half does not say: assumes a full diagonal.
+ */
 TULLE_API int64_t tulle_rows_nnz(const tulle_rows *rows);
 TULLE_API tulle_type tulle_rows_type(const tulle_rows *rows);
 /*
- * Vectors of streams that are made from now on, and diagonals, have this type, which is first that of the values: f64
- * over f32 values halves what is read, while sums are as exact as ever. The same on all PEs. TULLE_ERR_ARG for f32 over
- * f64 values.
+ * Sets the type of the vectors of later streams, and of diagonals; initially that of the values.
+ * f64 over f32 values halves the bytes read, while sums stay exact. The same on all PEs.
+ * TULLE_ERR_ARG for f32 over f64 values.
  */
 TULLE_API tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type);
-/* How it is read: "by O_DIRECT", "through the page cache, as O_DIRECT is refused here (...)". */
+/* The access mode: "by O_DIRECT", "through the page cache, as O_DIRECT is refused here (...)". */
 TULLE_API const char *tulle_rows_manner(const tulle_rows *rows);
 
 /*
- * Collective, of a square matrix, in one pass: D holds the entries that lie in diagonal blocks of so many rows, which
- * begin at its multiples; 1: the diagonal. tulle_precond_new makes a (block) Jacobi preconditioner of D. Rows are dealt
- * out evenly. D is the caller's.
+ * Collective, for a square matrix, in one sweep: D holds the entries within diagonal blocks of so
+ * many rows, which begin at multiples of the block; 1: the diagonal. tulle_precond_new makes a
+ * (block) Jacobi preconditioner of D. Rows are distributed evenly. D is the caller's.
  */
 TULLE_API tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D);
 
 typedef struct tulle_stream_options {
     size_t size;           /* of this struct; 0: as in the first release */
     const char *device;    /* a spec of tulle/device.h; NULL: "cpu" */
-    tulle_gidx cols;       /* columns of X that a product has at most; 0: 1 */
-    int slabs;             /* of a PE; 0: as the model finds best, or the matrix stays resident if it fits */
+    tulle_gidx cols;       /* most columns of X in a product; 0: 1 */
+    int slabs;             /* slabs of a PE; 0: chosen by the model, or resident if the matrix fits */
     int ring;              /* buffers: 2 or more, or 1 with no_overlap; 0: 3, or fewer if only they fit */
-    bool no_overlap;       /* a slab is brought when the one before has been multiplied, to compare with */
-    bool column_by_column; /* a product of its own for each column and slab, as in the paper */
-    bool rebalance;        /* rows are distributed by entries; PEs get slabs from where the matrix lies */
-    size_t memory;         /* bytes of the device that a PE may use at most; 0: what it has */
-    size_t reserve; /* bytes of the PE's memory that are left for others: what a method needs (tulle_krylov_memory) */
+    bool no_overlap;       /* a slab is transferred only after the previous one was multiplied, for comparison */
+    bool column_by_column; /* a separate product for each column and slab, as in the paper */
+    bool rebalance;        /* rows are redistributed by entries; PEs get slabs from the PEs that hold the matrix */
+    size_t memory;         /* most bytes of the device that a PE may use; 0: all */
+    size_t reserve; /* bytes of the PE's memory to leave for others, such as a Krylov method (tulle_krylov_memory) */
     /*
      * What slabs are made of. NULL, "csr": what A lies in. Others keep a copy of the rows in host memory, dealt out so
      * that no block is cut, with the values that A has when the stream is made:
@@ -80,34 +84,37 @@ typedef struct tulle_stream_options {
     const char *format;
 } tulle_stream_options;
 
-/* What a PE does, decided when the stream is made. Seconds are the model's, of one product; 0: nothing was measured. */
+/*
+ * The plan of a PE, decided when the stream is made. Seconds are the model's, for one product; 0:
+ * nothing was measured.
+ */
 typedef struct tulle_stream_plan {
     char device[128];
     char format[48];
     bool resident; /* its rows stay on the device */
-    bool in_place; /* and are read where they lie */
+    bool in_place; /* and are read in place */
     int slabs, ring;
-    size_t capacity;       /* of the device, or less if less may be used */
-    size_t matrix;         /* bytes of its rows, as they travel */
+    size_t capacity;       /* of the device, or the limit */
+    size_t matrix;         /* bytes of its rows in transit */
     size_t first, largest; /* of slabs */
     size_t vectors;        /* X and Y */
-    size_t device_bytes;   /* all that is used there */
+    size_t device_bytes;   /* total use of the device */
     size_t host_bytes;     /* row pointers and staging */
     double bandwidth;      /* of the link, bytes a second */
     double latency;        /* seconds, of a copy */
-    double read_bandwidth; /* of what slabs are read from; 0: memory of this process */
+    double read_bandwidth; /* of the source of slabs; 0: memory of this process */
     double transfer, compute;
     double seconds;
 } tulle_stream_plan;
 
 typedef struct tulle_stream_report {
     double seconds;           /* the slowest PE */
-    tulle_imbalance transfer; /* copies of slabs to the device: that the link was busy */
-    tulle_imbalance compute;  /* that kernels ran */
+    tulle_imbalance transfer; /* copies of slabs to the device: time that the link was busy */
+    tulle_imbalance compute;  /* time that kernels ran */
     tulle_imbalance loop;     /* from the first slab to the last */
-    tulle_imbalance vectors;  /* X gathered and brought, Y fetched */
-    tulle_imbalance reading;  /* waiting for slabs that are read from a file or another PE */
-    double overlap;           /* mean of (transfer + compute - loop) / the lesser of both; 0 if nothing was copied */
+    tulle_imbalance vectors;  /* gathering and uploading X, reading Y back */
+    tulle_imbalance reading;  /* waiting for slabs from a file or another PE */
+    double overlap;           /* mean of (transfer + compute - loop) / the smaller of both; 0 without copies */
     int64_t bytes;            /* of slabs, to all devices */
     int64_t read;             /* of slabs, from files or other PEs */
     int64_t slabs;            /* of all PEs */
@@ -115,40 +122,45 @@ typedef struct tulle_stream_report {
 } tulle_stream_report;
 
 /*
- * Collective. A is sparse and the caller's, must outlive the stream and keep its structure; new values are seen by the
- * next product unless rows are resident or in another format. With several tile columns a copy is made. options may be
- * NULL. TULLE_ERR_ARG for a format that does not suit: rows or columns that are not whole blocks, half of what is not
- * symmetric.
- * TULLE_ERR_LIMIT, with the figures, if a slab of one row for each buffer of the ring does not fit beside X and Y;
- * TULLE_ERR_UNSUPPORTED for a device that is not there, or in real time where the engine's is virtual.
+ * Collective. A is sparse and the caller's, must outlive the stream and keep its structure; the
+ * next product sees new values, unless rows are resident or in another format. A matrix with
+ * several tile columns is copied. options may be NULL. TULLE_ERR_ARG for an unsuitable format: rows
+ * or columns that are not whole blocks, half of an unsymmetric matrix. TULLE_ERR_LIMIT, with the
+ * figures, if a slab of one row for each buffer of the ring does not fit beside X and Y;
+ * TULLE_ERR_UNSUPPORTED for an unavailable device, or one in real time if the engine's time is
+ * virtual.
  */
 TULLE_API tulle_status tulle_stream_new(const tulle_mat *A, const tulle_stream_options *options, tulle_stream **stream);
-/* Collective: the same for a matrix that is read; rows are dealt out by entries. */
+/* Collective: the same for a matrix in a file; rows are distributed by entries. */
 TULLE_API tulle_status tulle_stream_of_rows(
     tulle_rows *rows, const tulle_stream_options *options, tulle_stream **stream);
 /* Collective; NULL is allowed (on all PEs). A stream is freed with its team at the latest. */
 TULLE_API void tulle_stream_free(tulle_stream *stream);
 
-/* Not collective: what this PE does; and how rows are dealt out, as a layout of one column, for Y. */
+/*
+ * Not collective: the plan of this PE; and the distribution of rows, as a layout of one column, for
+ * Y.
+ */
 TULLE_API const tulle_stream_plan *tulle_stream_planned(const tulle_stream *stream);
 TULLE_API const tulle_layout *tulle_stream_layout(const tulle_stream *stream);
-/* Not collective, for printing: the plan in one or two lines. Returns text. */
+/* Not collective: prints the plan into text, in one or two lines. Returns text. */
 TULLE_API const char *tulle_stream_describe(const tulle_stream_plan *plan, char *text, size_t size);
 
 /*
- * Collective: Y = A X. X is dense in any layout, Y dense, row-major, with the rows and owners of tulle_stream_layout
- * and one tile column; both of A's type and of at most the columns that were announced. X must not be changed by
- * another PE that has not returned yet. Of a format that is not a half, a row is summed in the same order
- * however the matrix is cut into slabs.
- * TULLE_ERR_IO if a file was shortened, altered or removed since it was opened, TULLE_ERR_FORMAT if columns are not
- * where the file says; Y is then undefined. The stream can be used again after any failure.
+ * Collective: Y = A X. X is dense in any layout, Y dense, row-major, with the rows and owners of
+ * tulle_stream_layout and one tile column; both have A's type and at most options.cols columns. No
+ * PE may change X before all PEs have returned. Except for halves, the order of a row's sum does
+ * not depend on the slabs. TULLE_ERR_IO if a file was shortened, altered or removed since it was
+ * opened, TULLE_ERR_FORMAT if columns are not where the file says; Y is then undefined. The stream
+ * can be used again after any failure.
  */
 TULLE_API tulle_status tulle_stream_multiply(
     tulle_stream *stream, const tulle_mat *X, tulle_mat *Y, tulle_stream_report *report);
 
 /*
- * Collective: a square stream as an operator (tulle/krylov.h), for as many columns as were announced: block CG takes no
- * more at a time. The stream is the caller's and must outlive it. TULLE_ERR_ARG if a PE has rows in several places.
+ * Collective: a square stream as an operator (tulle/krylov.h), for at most options.cols columns:
+ * block CG takes no more at a time. The stream is the caller's and must outlive it. TULLE_ERR_ARG
+ * if a PE has rows in several places.
  */
 TULLE_API tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op);
 

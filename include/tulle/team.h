@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Teams of processing elements (PEs). A team is opened from a spec, runs a body on all its PEs any number of times, and
- * is freed; matrices and plans made in one run live on to the next and are freed with the team at the latest.
+ * Teams of processing elements (PEs). A team is opened from a spec, runs a body on all its PEs any
+ * number of times, and is freed; matrices and plans made in one run live on to the next and are
+ * freed with the team at the latest.
  *
  * Spec: `name:key=value,...` joined by `+`, outermost first. Engines:
  *   threads[:direct=on|off]     PEs are threads of this process
@@ -27,26 +28,27 @@ extern "C" {
 #endif
 
 typedef struct tulle_team tulle_team;
-typedef struct tulle_comm tulle_comm; /* what one PE holds of a team, or of a part of one */
+typedef struct tulle_comm tulle_comm; /* a PE's handle of a team, or of a part of one */
 
 typedef struct tulle_team_options {
     size_t size;   /* of this struct; 0: as in the first release */
-    size_t memory; /* bytes that the whole team may use; 0: four fifths of what is available when the team opens */
+    size_t memory; /* bytes that the whole team may use; 0: four fifths of the available memory when the team opens */
     int threads;   /* threads of each PE's kernels; 0: the cores divided by the PEs, at least 1 */
     size_t arena;  /* bytes a PE for partial results in flight; 0: 1/16 of its memory, at most 64 MiB */
     int panels;    /* panels that the arena is cut into, at least 2; 0: 8 */
 } tulle_team_options;
 
 /*
- * What a PE runs. A failing body ends the run on all PEs: those that wait for it return TULLE_ERR_PEER. So do those
- * that are in a collective call which a PE, whose body has returned TULLE_OK, has not made: with its rank, some 20 ms
- * after. A PE that nobody waits for any more may return before the others.
+ * What a PE runs. A failing body ends the run on all PEs: those that wait for it return
+ * TULLE_ERR_PEER. So do those that are in a collective call which a PE, whose body has returned
+ * TULLE_OK, has not made: with its rank, some 20 ms after. A PE that nobody waits for any more may
+ * return before the others.
  */
 typedef tulle_status (*tulle_body)(tulle_comm *comm, void *arg);
 
 /*
- * Opens a team of npes PEs (0: one a core, or as many as the launcher has started). options may be NULL. Called by the
- * host program, outside of any body.
+ * Opens a team of npes PEs (0: one a core, or as many as the launcher has started). options may be
+ * NULL. Called by the host program, outside of any body.
  */
 TULLE_API tulle_status tulle_team_new(const char *spec, int npes, const tulle_team_options *options, tulle_team **team);
 
@@ -58,11 +60,15 @@ typedef struct tulle_communicator {
     void (*library)(void); /* a function of that library, which tells it from another copy */
 } tulle_communicator;
 
-/* The same with one PE for each process of the communicator; see tulle_team_new_mpi in tulle/mpi.h. */
+/*
+ * The same with one PE for each process of the communicator; see tulle_team_new_mpi in tulle/mpi.h.
+ */
 TULLE_API tulle_status tulle_team_new_over(
     const char *spec, const tulle_communicator *communicator, const tulle_team_options *options, tulle_team **team);
 
-/* 1 if there is an engine or wrapper of that name, which may be loaded for it; else 0, and the error message says why.
+/*
+ * 1 if there is an engine or wrapper of that name, which may be loaded for it; else 0, and the
+ * error message says why.
  */
 TULLE_API bool tulle_engine_usable(const char *name);
 
@@ -71,50 +77,60 @@ TULLE_API void tulle_team_free(tulle_team *team);
 
 TULLE_API int tulle_team_size(const tulle_team *team);
 TULLE_API int tulle_team_threads(const tulle_team *team);
-/* 1 in the process that runs PE 0: the one to print and to write. */
+/* 1 in the process of PE 0, which should print and write. */
 TULLE_API bool tulle_team_leads(const tulle_team *team);
 TULLE_API const char *tulle_team_spec(const tulle_team *team);
-/* 1: the engine simulates, and all times of reports and traces are virtual. */
+/* 1: a simulation; all times of reports and traces are virtual. */
 TULLE_API bool tulle_team_virtual(const tulle_team *team);
 
-/* 1: it simulates sizes only (sim:data=none). Structures are real, values are undefined wherever they stand: no result
- * can be checked or written, and of a sparse result only the number of entries is known, as an estimate. */
+/*
+ * 1: a shape-only simulation (sim:data=none). Structures are real, all values undefined: results
+ * can be neither checked nor written, and the number of entries of a sparse result is an estimate.
+ */
 TULLE_API bool tulle_team_sizes_only(const tulle_team *team);
 
 /*
- * Runs body(comm, arg) on all PEs; the first failure of a PE's own, with its message. The message begins with the PE,
- * "PE 2: ", unless all PEs failed alike, or the cause is the input and not the PE.
+ * Runs body(comm, arg) on all PEs; returns the first failure of a PE itself, with its message. The
+ * message begins with the PE, "PE 2: ", unless all PEs failed alike, or the cause is the input.
  */
 TULLE_API tulle_status tulle_team_run(tulle_team *team, tulle_body body, void *arg);
 
 /*
- * From the next run on, call(arg, progress) tells how far long work has come: reading, writing, products; NULL: no
- * longer. It is called on one PE of the team for each piece of work, the one that has the longest way (mostly that of
- * rank 0), from the thread that does the work, which waits for it: at most every 100 ms, and once more when work that
- * has been told of is complete. What other PEs have done is estimated from that PE's part. Work of a part of a team
- * (tulle_comm_split) is not told of. call must not use the team, and arg must outlive the runs. Not collective.
+ * From the next run on, call(arg, progress) reports the progress of long work: reading, writing,
+ * products; NULL: none. One PE of the team calls it for each piece of work, the one with the most
+ * to do (mostly rank 0), in the working thread, which waits for it: at most every 100 ms, and once
+ * more when reported work is complete. Other PEs' progress is estimated from that PE's. Work of a
+ * part of a team (tulle_comm_split) is not reported. call must not use the team, and arg must
+ * outlive the runs. Not collective.
  */
 TULLE_API void tulle_team_watch(tulle_team *team, tulle_progress_call call, void *arg);
 
-/* The largest memory any PE has used since the team opened or since the last call with reset = 1, in bytes. Made, like
- * every call on a team, by all its processes. */
+/*
+ * The largest memory that any PE has used since the team opened or since the last call with reset =
+ * 1, in bytes. Like every call on a team, made by all its processes.
+ */
 TULLE_API size_t tulle_team_memory_peak(tulle_team *team, bool reset);
 
-/* Writes what the `trace` wrapper has recorded, as trace events that Perfetto opens: a row for each PE and for each
- * other thread of it that has recorded something. Made by all processes. */
+/*
+ * Writes the recording of the `trace` wrapper as trace events, which Perfetto opens: a row for each
+ * PE and for each of its other threads that recorded something. Made by all processes.
+ */
 TULLE_API tulle_status tulle_team_trace_write(tulle_team *team, const char *path);
 
 /* Inside a body. Not collective. */
 TULLE_API int tulle_comm_rank(const tulle_comm *comm);
 TULLE_API int tulle_comm_size(const tulle_comm *comm);
-/* The time that reports are in, in seconds since some moment: of the engine if it simulates, else of the clock. */
+/*
+ * The time in reports, in seconds since some moment: of the engine if it simulates, else of the
+ * clock.
+ */
 TULLE_API double tulle_comm_seconds(const tulle_comm *comm);
 
 /*
- * Collective over the PEs of comm; complete on return everywhere. Calls on one comm must come in the same order on all
- * its PEs. They return TULLE_ERR_PEER, with the cause, if a PE has failed, an argument of its call being wrong, too, or
- * if a PE that they wait for has returned from its body. After a failure comm can be used again when all have called
- * tulle_comm_agree.
+ * Collective over the PEs of comm; complete on return everywhere. Calls on one comm must come in
+ * the same order on all its PEs. They return TULLE_ERR_PEER, with the cause, if a PE has failed,
+ * including by an invalid argument, or if a PE that they wait for has returned from its body. After
+ * a failure comm is usable again once all have called tulle_comm_agree.
  */
 TULLE_API tulle_status tulle_comm_barrier(tulle_comm *comm);
 TULLE_API tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *data, size_t bytes);
@@ -122,17 +138,24 @@ TULLE_API tulle_status tulle_comm_broadcast(tulle_comm *comm, int root, void *da
 TULLE_API tulle_status tulle_comm_allgather(tulle_comm *comm, const void *mine, size_t bytes, void *all);
 
 typedef enum tulle_reduction { TULLE_SUM, TULLE_MIN, TULLE_MAX } tulle_reduction;
-/* value[i] = the reduction over all ranks of value[i], i < n, combined in an order that n and the size alone decide. */
+/*
+ * value[i] = the reduction over all ranks of value[i], i < n, combined in an order that depends
+ * only on n and the size.
+ */
 TULLE_API tulle_status tulle_comm_reduce_int(tulle_comm *comm, tulle_reduction how, int n, int64_t *value);
 TULLE_API tulle_status tulle_comm_reduce_real(tulle_comm *comm, tulle_reduction how, int n, double *value);
 
 /*
- * Ends an operation that a PE alone may have failed in: every PE passes its own status, and all return the same: OK, or
- * that of the first PE that failed, with its message. Afterwards comm can be used as before, whatever had happened.
+ * Ends an operation in which a single PE may have failed: every PE passes its own status, and all
+ * return the same: OK, or that of the first PE that failed, with its message. Afterwards comm can
+ * be used as before in any case.
  */
 TULLE_API tulle_status tulle_comm_agree(tulle_comm *comm, tulle_status mine);
 
-/* PEs of equal color form a new comm, ranked by (key, rank). Free it, collectively, before its parent. */
+/*
+ * PEs of equal color form a new comm, ranked by (key, rank). Free it, collectively, before its
+ * parent.
+ */
 TULLE_API tulle_status tulle_comm_split(tulle_comm *comm, int color, int key, tulle_comm **part);
 TULLE_API void tulle_comm_free(tulle_comm *part);
 

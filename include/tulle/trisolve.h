@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * op(T) X = B for a sparse triangular T and dense B and X of one or many columns: analysed once, solved any number of
- * times, without barriers where the method allows (Xie, Chen, Firoz, Li, Song, Barker, Raugas, Li, "Fast and scalable
- * sparse triangular solver for multi-GPU based HPC architectures", ICPP 2021, and what has been found since).
+ * op(T) X = B for a sparse triangular T and dense B and X of one or many columns: analysed once,
+ * solved any number of times, without barriers where the method allows (Xie, Chen, Firoz, Li, Song,
+ * Barker, Raugas, Li, "Fast and scalable sparse triangular solver for multi-GPU based HPC
+ * architectures", ICPP 2021, and what has been found since).
  *
- * Every row of X is x_i = (b_i - sum over j of t_ij x_j) (1 / t_ii), summed over the entries of the row in the order in
- * which their unknowns become known, by one worker: methods give the same bits as `serial`, whatever the number of PEs
- * and threads, for the same type, number of columns and instruction set. Only the paper's own four (`unified`,
- * `unified-tasks`, `shmem`, `zerocopy`) do not: they add by columns, in the order in which unknowns happen to become
- * known, and differ from run to run within the rounding bound that tulle_trisolve_check knows; nor does `supernodal`,
- * which sums dense blocks as the BLAS does: its bits depend on that library, though neither on PEs nor on threads. Its
- * blocks may hold zeros, so that what is not finite in X may spread to rows of a block that do not depend on it. A BLAS
- * that has threads of its own (OpenBLAS) is set to one a caller, in all the process. AUTO may become `supernodal` where
- * many solves are to come; reports say whose bits X has.
+ * Every row of X is x_i = (b_i - sum over j of t_ij x_j) (1 / t_ii), summed over the entries of the
+ * row in the order in which their unknowns become known, by one worker: methods give the same bits
+ * as `serial`, whatever the number of PEs and threads, for the same type, number of columns and
+ * instruction set. Only the paper's own four (`unified`, `unified-tasks`, `shmem`, `zerocopy`) do
+ * not: they add by columns, in the order in which unknowns happen to become known, and differ from
+ * run to run within the rounding bound that tulle_trisolve_check knows; nor does `supernodal`,
+ * which sums dense blocks as the BLAS does: its bits depend on that library, though neither on PEs
+ * nor on threads. Its blocks may hold zeros, so that what is not finite in X may spread to rows of
+ * a block that do not depend on it. A BLAS that has threads of its own (OpenBLAS) is set to one a
+ * caller, in all the process. AUTO may become `supernodal` where many solves are to come; reports
+ * say whose bits X has.
  */
 #ifndef TULLE_TRISOLVE_H
 #define TULLE_TRISOLVE_H
@@ -27,9 +30,9 @@ extern "C" {
 #endif
 
 /*
- * X(name, word, text): the methods. Workers are the threads of all PEs, if these read each other's memory: threads, or
- * processes of one node; else those of PE 0, to which the triangle moves. Under PUSH and the paper's four, which are
- * for networks, each PE is one worker.
+ * X(name, word, text): the methods. Workers are the threads of all PEs, if these read each other's
+ * memory: threads, or processes of one node; else those of PE 0, to which the triangle moves. Under
+ * PUSH and the paper's four, which are for networks, each PE is one worker.
  */
 #define TULLE_TRISOLVE_METHOD_LIST(X)                                                                                  \
     X(AUTO, "auto", "what is expected to be the fastest")                                                              \
@@ -51,8 +54,10 @@ typedef enum tulle_trisolve_method {
         TULLE_TRISOLVE_METHOD_COUNT
 } tulle_trisolve_method;
 
-/* Not collective: a method's word, "unknown" for no method; and the method of a word, in any case: TULLE_ERR_ARG,
- * naming all words, for any other. */
+/*
+ * Not collective: a method's name, "unknown" for no method; and the method of a name, in any case:
+ * TULLE_ERR_ARG, with all names, for others.
+ */
 TULLE_API const char *tulle_trisolve_method_name(tulle_trisolve_method method);
 TULLE_API tulle_status tulle_trisolve_method_parse(const char *name, tulle_trisolve_method *method);
 
@@ -60,15 +65,22 @@ TULLE_API tulle_status tulle_trisolve_method_parse(const char *name, tulle_triso
 typedef struct tulle_trisolve_options {
     size_t size; /* of this struct; 0: as in the first release */
     tulle_trisolve_method method;
-    tulle_uplo uplo; /* the triangle that T is */
+    tulle_uplo uplo; /* the triangle of T */
     tulle_op op;
-    tulle_diag diag; /* UNIT: T has no entries on its diagonal, or they are not looked at */
-    int64_t solves;  /* how often it is going to be used: AUTO compares analysis with solving; 0: many times. 1, 2 with
-                        SERIAL, AUTO: rows are validated as they are solved, in the first execution */
-    int64_t chunk;   /* CHUNKED: rows of a chunk; 0: by a model of the pipeline */
-    int tasks;       /* PUSH, UNIFIED_TASKS, ZEROCOPY: parts of the rows that a PE has; 0: by a model, 8, 8 */
-    int fanout;      /* PUSH: PEs that an owner sends an unknown to by itself; if more need it, these relay it; 0: 8 */
-    double relax;    /* SUPERNODAL: part of the stored values that may be zeros; 0: 0.2; negative: none */
+    tulle_diag diag; /* UNIT: T has no diagonal entries, or they are ignored */
+    /*
+     * expected number of solves: AUTO weighs analysis against solving; 0: many. 1, 2 with SERIAL,
+     * AUTO: rows are validated during the first execution
+     */
+    int64_t solves;
+    int64_t chunk; /* CHUNKED: rows of a chunk; 0: by a model of the pipeline */
+    int tasks;     /* PUSH, UNIFIED_TASKS, ZEROCOPY: parts of the rows of a PE; 0: by a model, 8, 8 */
+    /*
+     * PUSH: PEs to which an owner sends an unknown directly; if more require it, these relay it; 0:
+     * 8
+     */
+    int fanout;
+    double relax;    /* SUPERNODAL: fraction of the stored values that may be zeros; 0: 0.2; negative: none */
     double patience; /* seconds that a worker waits for a row before the solve fails and names it; 0: 60 */
 } tulle_trisolve_options;
 
@@ -77,84 +89,92 @@ typedef struct tulle_trisolve tulle_trisolve;
 typedef struct tulle_trisolve_report {
     double seconds;          /* of the call, the slowest PE */
     tulle_imbalance compute; /* workers on rows */
-    tulle_imbalance wait;    /* workers for rows of others */
+    tulle_imbalance wait;    /* workers waiting for rows of others */
     int64_t flops;           /* 2 x entries off the diagonal + rows, times columns; unit: without the rows */
-    int64_t waits;           /* times that a worker has to look at another's progress, or for an unknown of another */
-    int64_t polls;           /* times that it looked in vain; the paper's four: words read in vain */
-    int64_t messages;  /* PUSH: values stored at other PEs; the paper's four: reads and atomics there, but for polls */
-    int64_t faults;    /* pages that came to a PE (comm wrapper `migrate`) */
-    bool reproducible; /* bitwise: X has the bits that SERIAL gives */
-    int tasks;         /* of a PE; 0: the method has none */
+    int64_t waits;           /* reads of another worker's progress, or of another PE's unknown */
+    int64_t polls;           /* failed reads among these; the paper's four: words read in vain */
+    int64_t messages;  /* PUSH: values stored at other PEs; the paper's four: reads and atomics there, except polls */
+    int64_t faults;    /* page migrations to a PE (comm wrapper `migrate`) */
+    bool reproducible; /* bitwise reproducible: X has the bits of SERIAL */
+    int tasks;         /* of a PE; 0: does not apply */
     int workers;
-    int64_t levels;     /* longest chain of rows that depend on each other; 0: the method does not count them */
-    int64_t chunk;      /* rows of a chunk; 0: the method has none */
+    int64_t levels;     /* longest chain of dependent rows; 0: not counted */
+    int64_t chunk;      /* rows of a chunk; 0: does not apply */
     int64_t supernodes; /* SUPERNODAL: dense triangles; else 0 */
     double analysis_seconds;
     size_t bytes;                 /* held by the analysis, of all PEs */
-    tulle_trisolve_method method; /* that made X: of AUTO that of this execution, which the next one may replace */
+    tulle_trisolve_method method; /* of this execution: AUTO may use another for the next */
     bool trial;                   /* AUTO is still comparing methods, and this execution was part of that */
 } tulle_trisolve_report;
 
 /*
- * Collective: analysis of T, square and CSR, n x n, which stays the caller's, is only read, and must outlive the
- * solver. options may be NULL. *solver is set on success only, and is freed by tulle_trisolve_free.
- * AUTO may make the first solves by several methods, and then stay with the fastest; all of them give the same bits.
- * Reports of these solves have `trial` set; the report of every execution describes the method that it was made by.
- * TULLE_ERR_ARG, naming the row, for an entry in the other triangle, a missing pivot or one that is 0.
+ * Collective: analysis of T, square and CSR, n x n. T stays the caller's, is only read, and must
+ * outlive the solver. options may be NULL. *solver is set on success only, and freed by
+ * tulle_trisolve_free. AUTO may make the first solves by several methods, and keep the fastest; all
+ * of them give the same bits. Reports of these solves have `trial` set; every report describes the
+ * method of its execution. TULLE_ERR_ARG, with the row, for an entry in the other triangle, or a
+ * missing or zero pivot.
  */
 TULLE_API tulle_status tulle_trisolve_new(
     const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **solver);
 
-/* Not collective: the layout of B and X, n x cols, that is solved in place; others are copied to it. The caller frees
- * it (tulle_layout_free). TULLE_ERR_ARG if cols is negative. */
+/*
+ * Not collective: the layout of B and X, n x cols, that is solved in place; others are copied. The
+ * caller frees it (tulle_layout_free). TULLE_ERR_ARG if cols is negative.
+ */
 TULLE_API tulle_status tulle_trisolve_layout(const tulle_trisolve *solver, tulle_gidx cols, tulle_layout **layout);
 
 /*
- * Collective: X from B, both dense, n x any number of columns, of T's type and of any layouts. B and X may be the same
- * matrix. report may be NULL. What is not finite in B spreads as arithmetic has it. Complete on return everywhere.
- * TULLE_ERR_ARG for matrices of other sizes or types; TULLE_ERR_STATE if T's structure has changed since the analysis,
- * or a worker has waited longer than options.patience, with the row that waits.
+ * Collective: X from B, both dense, n x any number of columns, of T's type, in any layouts. B and X
+ * may be the same matrix. report may be NULL. Non-finite values of B propagate as in arithmetic.
+ * Complete on return everywhere. TULLE_ERR_ARG for matrices of other shapes or types;
+ * TULLE_ERR_STATE if T's structure has changed since the analysis, or a worker has waited longer
+ * than options.patience, with the waiting row.
  */
 TULLE_API tulle_status tulle_trisolve_execute(
     tulle_trisolve *solver, const tulle_mat *B, tulle_mat *X, tulle_trisolve_report *report);
 
-/* Collective: T has new values on the same structure. TULLE_ERR_ARG for a pivot that is 0; TULLE_ERR_STATE if the
- * structure has changed. */
+/*
+ * Collective: updates to new values of T with the same structure. TULLE_ERR_ARG for a zero pivot;
+ * TULLE_ERR_STATE if the structure has changed.
+ */
 TULLE_API tulle_status tulle_trisolve_update(tulle_trisolve *solver);
 
-/* Not collective: the method that solves; of AUTO the one at present. */
+/* Not collective: the solver's method; for AUTO the current one. */
 TULLE_API tulle_trisolve_method tulle_trisolve_method_of(const tulle_trisolve *solver);
 
 /* Collective: frees the solver, not T. NULL is allowed on all PEs. */
 TULLE_API void tulle_trisolve_free(tulle_trisolve *solver);
 
 /*
- * Collective: how well X solves op(T) X = B, independently of how it was made. *error is the largest over all rows and
- * columns of |b - op(T) x| / (gamma (|op(T)| |x| + |b|)), gamma the rounding bound of a row's sum; TULLE_ERR_CHECK,
- * with the row, if it is over 1. Rows where B or X is not finite are left out unless X is finite nowhere.
+ * Collective: verifies X independently of its method. *error is the largest over all rows and
+ * columns of |b - op(T) x| / (gamma (|op(T)| |x| + |b|)), gamma the rounding bound of a row's sum;
+ * TULLE_ERR_CHECK, with the row, if it exceeds 1. Rows where B or X is not finite are skipped,
+ * unless X is finite nowhere.
  */
 TULLE_API tulle_status tulle_trisolve_check(
     const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *B, const tulle_mat *X, double *error);
 
 /*
- * Collective: B = op(T) X, every element summed in f64 and rounded once: right-hand sides whose solution is known. X
- * and B are dense, of T's type and one size, of any layout; they may be the same matrix. Of the options only uplo, op
- * and diag count, here and below; NULL is allowed.
+ * Collective: B = op(T) X, every element summed in f64 and rounded once: right-hand sides with a
+ * known solution. X and B are dense, of T's type and the same shape, in any layout; they may be the
+ * same matrix. Only uplo, op and diag of the options are used, here and below; NULL is allowed.
  */
 TULLE_API tulle_status tulle_trisolve_rhs(
     const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *X, tulle_mat *B);
 
 typedef struct tulle_forward {
     double error; /* the largest over all columns of max |x - known| / max |known| */
-    double bound; /* what rounding may make of that, by the comparison matrix of op(T); infinite: it says nothing */
-    double share; /* the largest |x - known| of an element over the bound of that element */
+    double bound; /* the part that rounding may explain, by the comparison matrix of op(T); infinite: no statement */
+    double share; /* the largest ratio of an element's |x - known| to its bound */
 } tulle_forward;
 
 /*
- * Collective: how far X is from the known solution of op(T) X = B, B by tulle_trisolve_rhs. TULLE_ERR_CHECK, with the
- * row and *forward up to that column, if an element is off by more than rounding can account for, however op(T) is
- * conditioned; the bound is as sharp as a serial solve with |values| makes it (Higham, Accuracy and Stability of
- * Numerical Algorithms, 8.3).
+ * Collective: the error of X relative to the known solution of op(T) X = B, B by
+ * tulle_trisolve_rhs. TULLE_ERR_CHECK, with the row and *forward up to that column, if an element's
+ * error exceeds what rounding can explain, whatever the condition of op(T); the bound is as sharp
+ * as a serial solve with |values| makes it (Higham, Accuracy and Stability of Numerical Algorithms,
+ * 8.3).
  */
 TULLE_API tulle_status tulle_trisolve_forward(const tulle_mat *T, const tulle_trisolve_options *options,
     const tulle_mat *known, const tulle_mat *X, tulle_forward *forward);

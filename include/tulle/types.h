@@ -23,9 +23,9 @@ typedef enum tulle_diag { TULLE_DIAG_STORED, TULLE_DIAG_UNIT } tulle_diag; /* UN
 typedef enum tulle_op { TULLE_OP_N, TULLE_OP_T } tulle_op;                 /* op(A) = A, or its transpose */
 
 /*
- * Options that are numbers. 0 is always the default. TULLE_AUTO: what the library expects to be best, where that is not
- * the default. TULLE_NONE: none, where 0 is taken for the default.
- * Every options struct begins with its size, sizeof the struct; 0 means the struct of the first release.
+ * Numeric options. 0 is always the default. TULLE_AUTO: the library's choice, where that is not the
+ * default. TULLE_NONE: none, where 0 means the default. Every options struct begins with its size,
+ * sizeof the struct; 0 means the struct of the first release.
  */
 enum { TULLE_AUTO = -1, TULLE_NONE = -2 };
 

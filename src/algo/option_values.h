@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options that several public functions take: true, with the message, if an enum has no value of its own, or what
- * cannot be negative is.
+ * Checks of options that several public functions take: true, with a message, for an enum value out
+ * of range or a negative number.
  */
 #ifndef TULLE_ALGO_OPTION_VALUES_H
 #define TULLE_ALGO_OPTION_VALUES_H

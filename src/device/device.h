@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <tulle/mat.h>
 #include <tulle/types.h>
 
 #include "base/spec.h"
@@ -93,6 +94,44 @@ typedef struct tulle__slab_task {
     tulle__device_prepared *prepared; /* what `prepare` made for this slab and workspace; NULL: nothing */
 } tulle__slab_task;
 
+/* A tile (tulle/mat.h) whose arrays lie on a device. Row pointers begin at 0, of the device's rowptr_bytes. */
+typedef struct tulle__device_tile {
+    tulle_kind kind;
+    tulle_type type;
+    tulle_order order;
+    int64_t m, n, ld, nnz;
+    tulle__device_place rowptr, colind, val; /* dense: val only */
+} tulle__device_tile;
+
+/* Most summands of one call into dense, and into sparse, memory. */
+enum { TULLE__DEVICE_PAIRS = 16, TULLE__DEVICE_SPARSE_PAIRS = 64 };
+
+/*
+ * A chain into a dense C: C = alpha sum_p A_p B_p + beta C, all A_p of one format, B_p and C dense; element (r, c) of C
+ * is value r * c_row + c * c_col from its place on; beta = 0 does not read C.
+ */
+typedef struct tulle__device_chain {
+    tulle_type type;
+    int64_t m, n;
+    int npairs;
+    tulle__device_tile A[TULLE__DEVICE_PAIRS], B[TULLE__DEVICE_PAIRS];
+    tulle__device_place C;
+    int64_t c_row, c_col;
+    double alpha, beta;
+} tulle__device_chain;
+
+/* A chain into a sparse C: C = sum_p scale_p A_p B_p; A_p without row pointers is the identity. */
+typedef struct tulle__device_product {
+    tulle_type type;
+    int64_t m, n;
+    int npairs, unsorted; /* unsorted: the columns of a row of C may come in any order */
+    tulle__device_tile A[TULLE__DEVICE_SPARSE_PAIRS], B[TULLE__DEVICE_SPARSE_PAIRS];
+    double scale[TULLE__DEVICE_SPARSE_PAIRS];
+} tulle__device_product;
+
+/* Where the result goes, once its entries are counted: sets the places of C's arrays. On the caller's thread. */
+typedef tulle_status (*tulle__device_result)(void *context, int64_t m, int64_t nnz, tulle__device_tile *C);
+
 typedef struct tulle__device_ops {
     /* A buffer of `bytes` (0 is allowed), contents undefined; `what` names it. TULLE_ERR_MEMORY if there is none. That
      * it fits has been seen to (tulle__device_buffer_new). */
@@ -140,6 +179,14 @@ typedef struct tulle__device_ops {
     tulle_status (*prepare)(
         tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared);
     void (*forget)(tulle__device *device, tulle__device_prepared *prepared);
+    /* Optional: a product of tiles into dense memory of the device. */
+    void (*chain)(tulle__device_queue *queue, const tulle__device_chain *task);
+    /*
+     * Optional: the same into a sparse tile. It returns when `place` has been called, or with what went wrong in the
+     * queue, which is told by that; the arrays are there when the queue has come so far.
+     */
+    tulle_status (*product)(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
+        void *context, int64_t *multiplications);
     /* Lines of `width` values times beta; beta = 0 writes zeros and does not read. */
     void (*scale)(tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y,
         double beta);
@@ -202,6 +249,10 @@ typedef struct tulle__device_driver {
  */
 tulle_status tulle__device_open(const char *spec, const tulle__device_setting *setting, tulle__device **device);
 void tulle__device_close(tulle__device *device);
+
+/* Whether it multiplies tiles into dense, or sparse, memory; wrappers do what the device below them does. */
+int tulle__device_has_chain(const tulle__device *device);
+int tulle__device_has_product(const tulle__device *device);
 
 /* Buffers, counted: TULLE_ERR_LIMIT, with what was asked for, what is used and the capacity, if it does not fit. */
 tulle_status tulle__device_buffer_new(

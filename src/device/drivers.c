@@ -87,6 +87,22 @@ out:
     return status;
 }
 
+static const tulle__device_ops *innermost(const tulle__device *device)
+{
+    while (device->inner) device = device->inner;
+    return device->ops;
+}
+
+int tulle__device_has_chain(const tulle__device *device)
+{
+    return innermost(device)->chain != NULL;
+}
+
+int tulle__device_has_product(const tulle__device *device)
+{
+    return innermost(device)->product != NULL;
+}
+
 tulle_status tulle__device_buffer_new(
     tulle__device *device, size_t bytes, const char *what, tulle__device_buffer **buffer)
 {

@@ -7,7 +7,7 @@
 #include "io/npy/npy.h"
 #include "io/operand.h"
 
-/* One of the two. */
+/* Exactly one is set. */
 struct tulle__dense {
     tulle__npy *npy;
     tulle__binsparse *binsparse;

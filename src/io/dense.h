@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A dense file, NumPy or Binsparse by its name: any sub-block can be read. Not collective. */
+/*
+ * A dense file, NumPy or Binsparse by the ending of its name. Any sub-block can be read. Not
+ * collective.
+ */
 #ifndef TULLE_IO_DENSE_H
 #define TULLE_IO_DENSE_H
 
@@ -14,11 +17,16 @@ typedef struct tulle__dense tulle__dense;
 tulle_status tulle__dense_open(const char *path, tulle__dense **dense);
 void tulle__dense_close(tulle__dense *dense);
 
-/* Starts the meter (NULL: none) of a reader of `values` values: reading tells it, in bytes of the file. */
+/*
+ * Starts the progress meter (NULL: none) for a reader of `values` values; reads advance it, in
+ * bytes of the file.
+ */
 void tulle__dense_watch(tulle__dense *dense, tulle__progress_meter *meter, int64_t values);
 
-/* Rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, whose rows (row-major) or columns are ld
- * apart. */
+/*
+ * Reads rows row .. row + rows - 1 of columns col .. col + cols - 1 into `to`, with leading
+ * dimension ld.
+ */
 tulle_status tulle__dense_read(tulle__dense *dense, int64_t row, int64_t rows, int64_t col, int64_t cols,
     tulle_type type, tulle_order order, int64_t ld, void *to);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products with a cantilever's matrix that is never made: each PE goes through the elements that have a node among its
- * rows, and adds to these what the element's matrix makes of the values at its nodes. For checking what is assembled,
- * so it shares with that no more than the element's matrix and coefficient.
+ * The matrix-free operator of a cantilever. Each PE sweeps over the elements that have a node among
+ * its rows and adds the element matrix times the nodal values. It verifies the assembled matrix,
+ * and therefore shares only the element matrix and the coefficient with the assembly.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ struct bound {
     const tulle__generator *generator;
     tulle_mat *x, *y;
     tulle_gidx first, end; /* own rows */
-    tulle_gidx low, high;  /* rows of x that their elements have */
+    tulle_gidx low, high;  /* the rows of x that its elements read */
     double *values;        /* x[low .. high - 1] */
 };
 
@@ -68,7 +68,8 @@ static tulle_status bind_elements(void *context, tulle_mat *x, tulle_mat *y, voi
     const int64_t *n = g->as.cantilever.nodes, d = g->as.cantilever.dof;
     const tulle_layout *l = x->layout;
     struct bound *bound = NULL;
-    tulle_gidx reach = (n[0] * n[1] + n[0] + 2) * d; /* an element's last node lies so far from its first, or less */
+    /* an upper bound on the distance of an element's last node from its first */
+    tulle_gidx reach = (n[0] * n[1] + n[0] + 2) * d;
     tulle_status status = tulle__alloc_zero(1, sizeof *bound, "an operator", &bound);
     if (status == TULLE_OK) {
         bound->generator = g;
@@ -100,7 +101,7 @@ static double get(tulle_type type, const void *val, int64_t i)
     return type == TULLE_F32 ? (double)((const float *)val)[i] : ((const double *)val)[i];
 }
 
-/* The rows of x that are needed, out of all tiles that have some. */
+/* Gathers the required rows of x from all tiles that hold some. */
 static tulle_status gather(struct bound *bound)
 {
     const tulle_layout *l = bound->x->layout;
@@ -130,7 +131,10 @@ static int clamped(const tulle__generator *g, int64_t node)
     return g->as.cantilever.clamp && node % g->as.cantilever.nodes[0] == 0;
 }
 
-/* sum[own rows] += the element's matrix times column c of x; clamped unknowns are neither read nor written. */
+/*
+ * sum[own rows] += element matrix times column c of x. Clamped unknowns are neither read nor
+ * written.
+ */
 static void add_element(const struct bound *bound, const int64_t e[3], tulle_gidx c, double *sum)
 {
     const tulle__generator *g = bound->generator;
@@ -154,7 +158,7 @@ static void add_element(const struct bound *bound, const int64_t e[3], tulle_gid
         }
 }
 
-/* Column c of y, own rows. */
+/* Computes column c of y, own rows. */
 static void multiply(const struct bound *bound, tulle_gidx c, double *sum)
 {
     const tulle__generator *g = bound->generator;
@@ -177,7 +181,7 @@ static tulle_status apply_elements(void *arg)
     tulle_comm *comm = bound->x->comm;
     tulle_gidx rows = bound->end - bound->first, cols = bound->x->layout->n;
     double *sum = NULL;
-    tulle_status status = tulle_comm_agree(comm, TULLE_OK); /* all have written their x */
+    tulle_status status = tulle_comm_agree(comm, TULLE_OK); /* all PEs have written x */
     if (status != TULLE_OK) return status;
     TULLE_TRY(tulle__alloc((size_t)rows, sizeof *sum, "sums of elements", &sum));
     TULLE_TRY(gather(bound));
@@ -195,7 +199,7 @@ static tulle_status apply_elements(void *arg)
     }
 out:
     tulle__free(sum);
-    return tulle_comm_agree(comm, status); /* nobody reads x any more */
+    return tulle_comm_agree(comm, status); /* no PE reads x any more */
 }
 
 static tulle_status open_elements(tulle_comm *comm, const char *operand, struct elements **out)
@@ -205,11 +209,11 @@ static tulle_status open_elements(tulle_comm *comm, const char *operand, struct 
     int *owner = NULL, size = comm->size;
     tulle_status status;
     if (tulle__operand_format(operand) != TULLE__FORMAT_GENERATOR)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s is a file: only a cantilever is known by its elements", operand);
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s is a file: only a cantilever has an element operator", operand);
     TULLE_TRY(tulle__alloc_zero(1, sizeof *elements, "an operator", &elements));
     TULLE_TRY(tulle__generator_open(operand, &elements->generator));
     if (!tulle__is_cantilever(elements->generator)) {
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: only a cantilever is known by its elements", operand);
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: only a cantilever has an element operator", operand);
         goto out;
     }
     TULLE_TRY(tulle__alloc((size_t)size + 1, sizeof *cut, "cuts", &cut));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The size and kind of an operand, from its head alone. */
+/* Size and kind of an operand, from its header alone. */
 #include <stdio.h>
 
 #include <tulle/io.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Operands into distributed matrices. Each PE parses its part of a file, or makes its part of a generated matrix; what
- * it has is handed to the assembly, which sends it to the owners. Every function here that is collective ends agreed.
+ * Loads operands into distributed matrices. Each PE parses its part of a file, or generates its
+ * part of a synthetic matrix, and passes the entries to the assembly, which sends them to their
+ * owners. All collective functions here end in an agreement.
  */
 #include "io/load.h"
 
@@ -42,7 +43,9 @@ static void entries_block(void *context, int64_t b, tulle__entry_block *block)
         .wide = e->wide};
 }
 
-/* The account must not keep chunks back: the staging blocks, which fill meanwhile, need the memory. */
+/*
+ * The memory account must not retain chunks: the staging blocks fill meanwhile and need the memory.
+ */
 static void entries_release(void *context, int64_t b)
 {
     tulle__entries_release(context, b);
@@ -59,7 +62,10 @@ static tulle__entry_source source_of(tulle__entries *entries)
 
 /* ---- Matrix Market ---- */
 
-/* Of a packed file the last part is the longest: every part is unpacked from the start. */
+/*
+ * The last part of a packed file takes longest, as every part is unpacked from the start: its
+ * reader has the meter.
+ */
 static tulle__progress_meter *meter_of(const tulle__loading *load, const tulle__mtx *mtx)
 {
     return tulle__comm_progress_meter(load->comm, tulle__mtx_head(mtx)->packed ? load->comm->size - 1 : 0);
@@ -113,13 +119,13 @@ static tulle_status sum_stats(tulle_comm *comm, tulle__mtx_stats *stats)
     return status;
 }
 
-/* Names the lines of two entries that fall on one place. */
+/* Names the lines of two duplicate entries. */
 static tulle_status refuse_repeated(tulle__mtx *mtx, const tulle__assembly *assembly)
 {
     int64_t line = tulle__mtx_locate(mtx, assembly->row, assembly->col, 1);
     int64_t other = line ? 0 : tulle__mtx_locate(mtx, assembly->col, assembly->row, 0);
     if (line)
-        return tulle__fail(TULLE_ERR_FORMAT, "%s:%" PRId64 ": entry (%" PRId64 ", %" PRId64 ") is given again",
+        return tulle__fail(TULLE_ERR_FORMAT, "%s:%" PRId64 ": entry (%" PRId64 ", %" PRId64 ") occurs again",
             tulle__mtx_path(mtx), line, assembly->row + 1, assembly->col + 1);
     return tulle__fail(TULLE_ERR_FORMAT,
         "%s:%" PRId64 ": a symmetric file gives both (%" PRId64 ", %" PRId64 ") and (%" PRId64 ", %" PRId64 ")",
@@ -155,7 +161,7 @@ static tulle_status assemble_mtx(
     if (repeated)
         snprintf(load->warnings + used, TULLE_WARNINGS_MAX - used, "%s: %" PRId64 " %s and %s %s\n",
             tulle__mtx_path(mtx), repeated,
-            tulle__plural(repeated, "entry falls on one before it", "entries fall on one before them"),
+            tulle__plural(repeated, "entry repeats an earlier one", "entries repeat earlier ones"),
             tulle__plural(repeated, "is", "are"),
             load->options->duplicates == TULLE_DUPLICATES_LAST ? "taken instead of it" : "added to it");
     return status;
@@ -219,7 +225,7 @@ static tulle_status load_binsparse(tulle__loading *load, tulle_mat **A)
 
 /* ---- NumPy's zip files ---- */
 
-/* Whether all parts together have read what was written. */
+/* Compares the checksums over all parts with those in the file. */
 static tulle_status check_sums(const tulle__npz *npz, tulle_comm *comm, const tulle__npz_sums *mine)
 {
     tulle__npz_sums *all = NULL;
@@ -260,7 +266,7 @@ static tulle_status load_npz(tulle__loading *load, tulle_mat **A)
 
 /* ---- dense ---- */
 
-/* Values of the tiles that are mine. */
+/* The number of values in the own tiles. */
 static int64_t own_values(const tulle_mat *A)
 {
     int64_t values = 0;
@@ -285,7 +291,10 @@ static tulle_status read_tiles(tulle__dense *dense, tulle_mat *A)
     return TULLE_OK;
 }
 
-/* Files whose sub-blocks can be read: a Matrix Market array comes by way of its entries. */
+/*
+ * Whether the file allows reading sub-blocks. A Matrix Market array does not: it is loaded as
+ * entries.
+ */
 static int dense_file(const tulle__loading *load)
 {
     tulle__format format = tulle__operand_format(load->operand);
@@ -356,7 +365,7 @@ static tulle_status load_dense(tulle__loading *load, tulle_mat **A)
     return status;
 }
 
-/* What is not zero in this PE's share of the rows of a dense file. */
+/* Reads the non-zeros of this PE's share of the rows of a dense file. */
 static tulle_status read_nonzeros(const tulle__loading *load, tulle__dense *dense, tulle__entries *entries)
 {
     tulle_status status;
@@ -433,8 +442,9 @@ tulle_status tulle_mat_load(tulle_comm *comm, const char *operand, const tulle_l
         load.layout = rows;
     }
     if (status == TULLE_OK && (load.layout->m != shape.m || load.layout->n != shape.n))
-        status = tulle__fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ", the layout is for %" PRId64 " x %" PRId64,
-            operand, shape.m, shape.n, load.layout->m, load.layout->n);
+        status =
+            tulle__fail(TULLE_ERR_ARG, "%s is %" PRId64 " x %" PRId64 ", but the layout is for %" PRId64 " x %" PRId64,
+                operand, shape.m, shape.n, load.layout->m, load.layout->n);
     tulle__set_up_begin(comm);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = kind == TULLE_DENSE ? load_dense(&load, A) : load_sparse(&load, A);

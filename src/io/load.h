@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reading and inspecting share. */
+/* Shared by loading and inspecting. */
 #ifndef TULLE_IO_LOAD_H
 #define TULLE_IO_LOAD_H
 
@@ -7,10 +7,10 @@
 
 #include "io/mtx/mtx.h"
 
-/* The reader's options out of the public ones; NULL: the defaults. */
+/* The reader's options for the public ones; NULL: the defaults. */
 tulle__mtx_options tulle__mtx_options_for(const tulle_read_options *options);
 
-/* What is to be loaded. */
+/* A load in progress. */
 typedef struct tulle__loading {
     tulle_comm *comm;
     const char *operand;
@@ -20,7 +20,10 @@ typedef struct tulle__loading {
     const tulle_operand_shape *shape;
 } tulle__loading;
 
-/* Of a generator, collective: a sparse matrix, agreed; values of the own tiles of a dense one, not agreed. */
+/*
+ * Loads a generator's matrix. Collective. A sparse matrix is agreed on; the values of the own tiles
+ * of a dense one are not.
+ */
 tulle_status tulle__load_generated(const tulle__loading *load, tulle_mat **A);
 tulle_status tulle__fill_generated(const tulle__loading *load, tulle_mat *A);
 

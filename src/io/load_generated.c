@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Generators into distributed matrices: rows by their owners, edges by way of the assembly. */
+/* Loads generated matrices: rows by their owners, edges through the assembly. */
 #include <string.h>
 
 #include "base/error.h"
@@ -29,7 +29,10 @@ static void edge_block(void *context, int64_t b, tulle__entry_block *block)
     *block = (tulle__entry_block){.count = n, .row = e->row, .col = e->col, .val = e->val, .wide = 1};
 }
 
-/* Edges are shared out and sent to their owners; a repeated edge has the same value: the last one holds. */
+/*
+ * Edges are distributed evenly and sent to their owners. Repeated edges have equal values, so the
+ * last one is used.
+ */
 static tulle_status load_edges(const tulle__loading *load, const tulle__generator *g, int64_t edges, tulle_mat **A)
 {
     tulle_comm *comm = load->comm;
@@ -66,7 +69,7 @@ static tulle_status put_part(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-/* A tile of rows that are counted first, straight into its place, by all threads. */
+/* Generates a tile in place with all threads, after counting its rows. */
 static tulle_status make_counted(const tulle__loading *load, const tulle__generator *g, int i, int j, tulle_mat *A)
 {
     const tulle_layout *l = load->layout;
@@ -91,7 +94,7 @@ out:
     return status;
 }
 
-/* Each owner makes its own tiles. */
+/* Each owner generates its own tiles. */
 static tulle_status make_tiles(const tulle__loading *load, const tulle__generator *g, tulle_mat *A)
 {
     tulle_status status = TULLE_OK;

@@ -5,14 +5,13 @@
 #include <string.h>
 #include <strings.h>
 
-
 #include "base/error.h"
 #include "io/binsparse/binsparse.h"
 #include "io/file/deflate.h"
 #include "io/generate/generate.h"
 #include "io/npy/npz.h"
 
-/* Which file holds what, by the end of its name. */
+/* File formats by ending, for reading and writing. */
 static const struct ending {
     const char *text;
     tulle__format format;
@@ -50,10 +49,11 @@ int tulle__output_packed(const char *path)
 static tulle_status refuse_ending(const char *path, tulle_kind kind, int known)
 {
     if (!known && tulle__operand_format(path) == TULLE__FORMAT_GENERATOR)
-        return tulle__fail(TULLE_ERR_ARG, "'%s' is no name of a file: it reads as a generator's spec", path);
+        return tulle__fail(TULLE_ERR_ARG, "'%s' is not a file name: it reads as a generator's spec", path);
     return tulle__fail(TULLE_ERR_UNSUPPORTED,
-        "%s: %sa %s matrix goes into a .mtx, .mtx.gz, %s or .bsp.h5 file, or as Matrix Market to standard output, '-'",
-        path, known ? "" : "the name has no ending that is known; ", kind == TULLE_CSR ? "sparse" : "dense",
+        "%s: %sa %s matrix can be written to a .mtx, .mtx.gz, %s or .bsp.h5 file, or as Matrix Market to standard "
+        "output, '-'",
+        path, known ? "" : "unknown ending; ", kind == TULLE_CSR ? "sparse" : "dense",
         kind == TULLE_CSR ? ".npz" : ".npy");
 }
 

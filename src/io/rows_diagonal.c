@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The diagonal blocks of a matrix that is read by rows: each PE reads what an even share of the rows needs, some
- * megabytes at a time, of which the next are on their way while the last are looked through. Of a half these rows begin
- * where the share's first diagonal block does. Rows and entries of what is read may be blocks (mat/rows.h).
+ * The diagonal blocks of a matrix in external storage. Each PE reads the rows of an even share, a
+ * few megabytes at a time, and reads the next chunk while it searches the last. In a half matrix
+ * these rows start at the share's first diagonal block. Rows and entries may be blocks
+ * (mat/rows.h).
  */
 #include <string.h>
 
@@ -16,18 +17,18 @@
 
 enum { CHUNK = 1 << 20, CHUNK_LEAST = 1 << 14, ROWS = 1 << 16, SLOTS = 2, ALIGN = 4096 };
 
-/* Rows that are read at once: so many values, or one row. */
+/* Rows of one read: up to a number of values, or a single row. */
 struct chunk {
     tulle__rows_read read;
     tulle_gidx row, rows;
     int64_t *pointers; /* [ROWS + 1] */
-    int64_t most;      /* values */
-    char *memory;      /* that the read's room lies in */
+    int64_t most;      /* most values */
+    char *memory;      /* backs the read's room */
     size_t bytes;
     int started;
 };
 
-/* What was found, in the order in which it was: of rows first .. first + rows - 1 of the result. */
+/* The blocks found, in the order of the file, for rows first .. first + rows - 1 of the result. */
 struct found {
     tulle_type values, type; /* of the file, of the result */
     int64_t *row;
@@ -44,7 +45,7 @@ static tulle_status make_room(const tulle_rows *rows, struct chunk *c, int64_t c
         tulle__free(c->memory);
         c->memory = NULL;
         c->bytes = 0;
-        tulle_status status = tulle__alloc(bytes, 1, "rows that are read", &c->memory);
+        tulle_status status = tulle__alloc(bytes, 1, "rows read for the diagonal", &c->memory);
         if (status != TULLE_OK) return status;
         c->bytes = bytes;
     }
@@ -52,7 +53,7 @@ static tulle_status make_room(const tulle_rows *rows, struct chunk *c, int64_t c
     return TULLE_OK;
 }
 
-/* Rows of the file from `row` on, before `end`. */
+/* Starts reading rows of the file from `row` on, before `end`. */
 static tulle_status start(tulle_rows *rows, struct chunk *c, tulle_gidx row, tulle_gidx end)
 {
     tulle_gidx most = end - row < ROWS ? end - row : ROWS;
@@ -93,13 +94,16 @@ static tulle_status keep(struct found *f, tulle_gidx row, tulle_gidx column, con
     f->colind[f->nnz] = (int32_t)column;
     if (f->type == f->values)
         memcpy(f->val + (size_t)f->nnz * tulle_type_size(f->type), value, tulle_type_size(f->type));
-    else /* the result is the wider one */
+    else /* the result has the wider type */
         ((double *)(void *)f->val)[f->nnz] = (double)*(const float *)(const void *)value;
     f->nnz++;
     return TULLE_OK;
 }
 
-/* Of an entry of the file: b x b values, the first at (row, column), mirrored if they are right of the diagonal. */
+/*
+ * Stores an entry of the file, b x b values from (row, column) on; mirrors it if it is above the
+ * diagonal.
+ */
 static tulle_status keep_block(
     struct found *f, int b, tulle_gidx row, tulle_gidx column, const char *value, int block, int mirrored)
 {
@@ -127,7 +131,7 @@ static tulle_status look_through(const tulle_rows *rows, const struct chunk *c, 
             tulle_gidx at = (tulle_gidx)column[e] * b;
             if (rows->half && at < line * b)
                 return tulle__fail(TULLE_ERR_FORMAT,
-                    "%s: row %lld has something left of the diagonal, but the file is said to hold the upper half of a "
+                    "%s: row %lld has an entry below the diagonal, but the file says that it holds the upper half of a "
                     "symmetric matrix",
                     rows->name, (long long)(line * b));
             if (at + b <= begin || at >= end) continue;
@@ -146,7 +150,7 @@ static tulle_status finish(tulle_rows *rows, struct chunk *c)
     return rows->ops->wait(rows, &c->read);
 }
 
-/* Local: this PE's rows. */
+/* Finds the blocks of this PE's rows. Local. */
 static tulle_status find(tulle_rows *rows, int block, struct found *f)
 {
     struct chunk chunk[SLOTS] = {{.row = 0}};
@@ -162,7 +166,8 @@ static tulle_status find(tulle_rows *rows, int block, struct found *f)
     int64_t most = (int64_t)(tulle__memory_left() / 8 / SLOTS / (sizeof(int32_t) + sizeof(double)));
     for (int i = 0; i < SLOTS; i++) chunk[i].most = most < CHUNK_LEAST ? CHUNK_LEAST : most < CHUNK ? most : CHUNK;
     for (int i = 0; i < SLOTS; i++)
-        TULLE_TRY(tulle__alloc(ROWS + 1, sizeof *chunk[i].pointers, "row pointers that are read", &chunk[i].pointers));
+        TULLE_TRY(tulle__alloc(
+            ROWS + 1, sizeof *chunk[i].pointers, "row pointers read for the diagonal", &chunk[i].pointers));
     if (row < end) TULLE_TRY(start(rows, &chunk[0], row, end));
     for (; row < end; slot = !slot) {
         struct chunk *here = &chunk[slot];
@@ -174,7 +179,7 @@ static tulle_status find(tulle_rows *rows, int block, struct found *f)
     }
     status = rows->ops->check(rows);
 out:
-    strcpy(cause, tulle_error_message()); /* of the first failure */
+    strcpy(cause, tulle_error_message()); /* the first failure's */
     tulle__progress_meter_stop(meter, status == TULLE_OK);
     for (int i = 0; i < SLOTS; i++) {
         (void)finish(rows, &chunk[i]);
@@ -192,7 +197,7 @@ struct sorted {
     char *val;
 };
 
-/* A row, which is short, by columns. */
+/* Sorts a short row by columns. */
 static void sort_row(int64_t n, size_t size, int32_t *colind, char *val)
 {
     char held[sizeof(double)];
@@ -208,7 +213,7 @@ static void sort_row(int64_t n, size_t size, int32_t *colind, char *val)
     }
 }
 
-/* Into place by rows, then each row. */
+/* Counting sort by rows, then each row by columns. */
 static tulle_status sort(const struct found *f, struct sorted *to)
 {
     size_t size = tulle_type_size(f->type), most = (size_t)f->nnz + 1;
@@ -216,7 +221,7 @@ static tulle_status sort(const struct found *f, struct sorted *to)
     TULLE_TRY(tulle__alloc_zero((size_t)f->rows + 2, sizeof *to->rowptr, "row pointers", &to->rowptr));
     TULLE_TRY(tulle__alloc(most, sizeof *to->colind, "diagonal blocks", &to->colind));
     TULLE_TRY(tulle__alloc(most, size, "diagonal blocks", &to->val));
-    int64_t *at = to->rowptr + 1; /* where rows begin, which become where they end */
+    int64_t *at = to->rowptr + 1; /* starts of rows, which advance to their ends */
     for (int64_t e = 0; e < f->nnz; e++) at[f->row[e] - f->first + 1]++;
     for (tulle_gidx r = 0; r < f->rows; r++) at[r + 1] += at[r];
     for (int64_t e = 0; e < f->nnz; e++) {
@@ -241,7 +246,7 @@ tulle_status tulle_rows_diagonal(tulle_rows *rows, int block, tulle_mat **D)
     tulle_mat *made = NULL;
     tulle_status status = TULLE_OK;
     tulle_layout_spec spec = {.m = rows->m, .n = rows->n, .grid_rows = comm->size, .grid_cols = 1};
-    if (block < 1) status = tulle__fail(TULLE_ERR_ARG, "diagonal blocks of %d rows", block);
+    if (block < 1) status = tulle__fail(TULLE_ERR_ARG, "no diagonal blocks of %d rows", block);
     if (status == TULLE_OK && rows->m != rows->n)
         status = tulle__fail(
             TULLE_ERR_ARG, "diagonal blocks of a matrix of %lld x %lld", (long long)rows->m, (long long)rows->n);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A Binsparse file read by rows, for streams. A few threads read parts of some megabytes at their offsets, in the order
- * in which reads were started, around the page cache if the file system lets them: then from and to multiples of a
- * sector, so that arrays begin somewhere in the first sector of their room. Column indices are looked at as they come,
- * as kernels trust them and the file may have been changed since.
+ * A Binsparse file read by rows, for streams. A few threads read parts of some megabytes at their
+ * offsets, in the order in which reads were started. They bypass the page cache (O_DIRECT) where
+ * the file system allows it; offsets and lengths are then multiples of a sector, so an array begins
+ * anywhere in the first sector of its room. Column indices are checked on arrival: kernels rely on
+ * them, and the file may have changed since it was opened.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,12 +24,12 @@
 enum { SECTOR = 4096, PART = 4 << 20, READERS = 3, READS = 16 };
 enum { COLIND, VALUES, ARRAYS };
 
-/* An array of the file, and how it is read. */
+/* An array of the file and how it is read. */
 struct array {
     int64_t offset;
     int number; /* bytes */
     int size;   /* of an entry */
-    int direct; /* 1: around the page cache */
+    int direct; /* 1: O_DIRECT */
 };
 
 struct rows_file {
@@ -43,7 +44,7 @@ struct rows_file {
     pthread_cond_t work, done;
     pthread_t thread[READERS];
     int threads, leaving;
-    tulle__rows_read *queue[READS]; /* reads of which parts are not taken, oldest first */
+    tulle__rows_read *queue[READS]; /* reads with parts not yet claimed, oldest first */
     int queued;
 };
 
@@ -54,7 +55,7 @@ static size_t rounded(size_t bytes)
 
 /* ---- parts ---- */
 
-/* Bytes of an array of a read: where they are in the file, and where in the room they go. */
+/* Bytes of an array: where they are in the file, and where they go in the room. */
 struct extent {
     int64_t offset, end; /* of what is read */
     size_t room;         /* where `offset` goes */
@@ -80,7 +81,9 @@ static int64_t parts_of(const struct extent *e)
     return (e->end - e->offset + PART - 1) / PART;
 }
 
-/* One part; what a file that ends within the last sector does not have is not missed. */
+/*
+ * Reads one part. At the end of the file, bytes beyond the array in its last sector may be absent.
+ */
 static tulle_status read_bytes(
     const struct rows_file *f, int direct, char *to, int64_t offset, int64_t end, int64_t need)
 {
@@ -93,7 +96,7 @@ static tulle_status read_bytes(
                 TULLE_ERR_IO, "%s: ends early, at byte %" PRId64 ": it has been shortened", f->path, offset);
         to += n;
         offset += n;
-        /* direct reads go on at a sector; a shorter one is the end of the file, or is tried again from there */
+        /* a direct read resumes at a sector: after a short one, the end of the file or a retry */
         if (direct && offset < need && offset % SECTOR) {
             to -= offset % SECTOR;
             offset -= offset % SECTOR;
@@ -105,18 +108,18 @@ static tulle_status read_bytes(
     return TULLE_OK;
 }
 
-/* Columns less the shift, in their range. */
+/* Subtracts the shift from columns and checks their range. */
 static tulle_status take_columns(const struct rows_file *f, const tulle__rows_read *read, char *data, int64_t count)
 {
-    uint32_t *column = (uint32_t *)(void *)data, largest = 0, shift = (uint32_t)read->shift;
+    uint32_t *column = (uint32_t *)(void *)data, largest = 0, shift = (uint32_t)read->first_col;
     for (int64_t i = 0; i < count; i++) {
-        column[i] -= shift; /* what is too small becomes very large */
+        column[i] -= shift; /* too small ones wrap around to large ones */
         largest = column[i] > largest ? column[i] : largest;
     }
     if (!count || (int64_t)largest < read->limit) return TULLE_OK;
     return tulle__fail(TULLE_ERR_FORMAT,
         "%s: a column index is %" PRIu32 ", but those of these rows are from %" PRId64 " to %" PRId64, f->path,
-        largest + shift, read->shift, read->shift + read->limit - 1);
+        largest + shift, read->first_col, read->first_col + read->limit - 1);
 }
 
 static tulle_status read_part(struct rows_file *f, const tulle__rows_read *read, int64_t part, int64_t *bytes)
@@ -142,7 +145,7 @@ static tulle_status read_part(struct rows_file *f, const tulle__rows_read *read,
 
 /* ---- readers ---- */
 
-/* With the lock. */
+/* The lock is held. */
 static void finish_part(tulle__rows_read *read, tulle_status status, int64_t bytes)
 {
     read->bytes += bytes;
@@ -277,7 +280,7 @@ static tulle_status unsuited(const struct rows_file *f, const char *why)
         f->path, why);
 }
 
-/* HDF5 itself does not take it well. */
+/* HDF5 itself fails badly on other files. */
 static tulle_status check_signature(const struct rows_file *f)
 {
     static const char signature[] = "\211HDF\r\n\032\n";
@@ -308,7 +311,7 @@ static tulle_status describe(struct rows_file *f)
     rows->block = h->block;
     rows->half = h->structure != TULLE__BINSPARSE_GENERAL;
     rows->stored = h->count;
-    /* of a half that does not tell: as if all of the diagonal were there, and rows as long as they can be */
+    /* a half without this number: assumes a full diagonal and rows of maximal length */
     int64_t mirrored = rows->half && h->stored > h->rows * h->block ? h->stored - h->rows * h->block : 0;
     rows->nnz = h->nnz >= 0 ? h->nnz : h->stored + mirrored;
     rows->span = h->span >= 0 ? h->span : h->cols / h->block;
@@ -318,7 +321,7 @@ static tulle_status describe(struct rows_file *f)
     return TULLE_OK;
 }
 
-/* Around the page cache, if a first sector can be read so. */
+/* Opens with O_DIRECT if a first sector can be read that way. */
 static tulle_status open_direct(struct rows_file *f)
 {
     char *memory = NULL;
@@ -332,7 +335,7 @@ static tulle_status open_direct(struct rows_file *f)
             strerror(errno));
     else
         snprintf(f->rows.manner, sizeof f->rows.manner, "by O_DIRECT");
-    /* numbers must not straddle what is aligned: arrays of files of others may begin anywhere */
+    /* values must not straddle the alignment: arrays in foreign files may begin anywhere */
     for (int a = 0; a < ARRAYS && works; a++) {
         f->array[a].direct = f->array[a].offset % f->array[a].number == 0;
         if (!f->array[a].direct)
@@ -358,7 +361,7 @@ static tulle_status open_file(struct rows_file *f, const char *path)
     TULLE_TRY(open_direct(f));
     for (; f->threads < READERS; f->threads++)
         if (pthread_create(&f->thread[f->threads], NULL, work, f))
-            TULLE_TRY(tulle__fail(TULLE_ERR_MEMORY, "the system gave no thread to read %s", path));
+            TULLE_TRY(tulle__fail(TULLE_ERR_MEMORY, "%s: the system refused a thread for reading", path));
 out:
     return status;
 }
@@ -428,7 +431,7 @@ tulle_status tulle_rows_set_type(tulle_rows *rows, tulle_type type)
 {
     if (TULLE__NULL(rows) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1)) return TULLE_ERR_ARG;
     if (type == TULLE_F32 && rows->values == TULLE_F64)
-        return tulle__fail(TULLE_ERR_ARG, "%s: has values of f64, which vectors of f32 do not do with", rows->name);
+        return tulle__fail(TULLE_ERR_ARG, "%s: has f64 values, which do not suit vectors of f32", rows->name);
     if (type != TULLE_F32 && type != TULLE_F64) return tulle__fail(TULLE_ERR_ARG, "%d is no type", (int)type);
     rows->type = type;
     return TULLE_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can be known of an output before the work that makes it; and a small one. Local. */
+/* Checks of an output before the work that produces it, and a trial write. Local. */
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ tulle_status tulle_output_try_matrix(const char *path, tulle_kind kind)
     return status != TULLE_OK || strcmp(path, "-") == 0 ? status : tulle__new_file_try(path);
 }
 
-/* 0: it is no file, or none that could be replaced. */
+/* 0: not an existing file that the output would replace. */
 static int examine(const char *path, int standard, struct stat *info)
 {
     int failed = strcmp(path, "-") == 0 ? fstat(standard, info) : stat(path, info);
@@ -38,7 +38,7 @@ tulle_status tulle_output_distinct(const char *path, const char *operand)
     struct stat to, from;
     if (!examine(path, STDOUT_FILENO, &to) || !examine(operand, STDIN_FILENO, &from)) return TULLE_OK;
     if (to.st_dev != from.st_dev || to.st_ino != from.st_ino) return TULLE_OK;
-    return tulle__fail(TULLE_ERR_ARG, "%s: is the file that is read as %s: write to another one", path, operand);
+    return tulle__fail(TULLE_ERR_ARG, "%s: is also the input %s: write to another file", path, operand);
 }
 
 tulle_status tulle_file_write(const char *path, const void *data, size_t bytes)

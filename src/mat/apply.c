@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-enum { PIECE = 1 << 18 }; /* values that are summed over PEs at a time */
+enum { PIECE = 1 << 18 }; /* values reduced over PEs at a time */
 
 static double element(const tulle_tile *t, int64_t e)
 {

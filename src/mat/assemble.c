@@ -8,7 +8,10 @@
 #include "mat/context.h"
 #include "mat/sort_tile.h"
 
-/* The staging blocks for one owner: where its tiles begin, then what the entries consist of, in tile order. */
+/*
+ * The staging blocks of one PE for one owner: where the owner's tiles begin, then rows, columns and
+ * values in tile order.
+ */
 enum part { INDEX, ROWS, COLS, VALS, PARTS };
 
 struct staged {
@@ -16,43 +19,43 @@ struct staged {
     int64_t count;
 };
 
-/* The same blocks as their reader writes them. */
+/* The same blocks, as the PE that fills them writes them. */
 struct outbox {
     int64_t *start; /* [tiles of the owner + 1] */
     int32_t *row, *col;
     void *val;
 };
 
-/* And as their owner reads them. */
+/* The same blocks, as their owner reads them. */
 struct inbox {
-    const int64_t *start; /* NULL: nothing for me */
+    const int64_t *start; /* NULL: the PE has no entries for this one */
     int64_t *fetched;
-    const char *block[PARTS]; /* NULL: not direct */
+    const char *block[PARTS]; /* NULL: not mapped */
 };
 
 struct work {
     tulle_comm *comm;
     const tulle_layout *layout;
-    double row_parts, col_parts; /* tiles a row and a column, for find_part */
+    double row_parts, col_parts; /* tiles per row and per column, for find_part */
     tulle_type type;
     size_t value_bytes;
     const tulle__entry_source *source;
     tulle__assembly *assembly;
-    int64_t *ordinal;      /* [tiles]: position of a tile among its owner's */
-    int64_t *owned;        /* [size]: tiles of each owner */
+    int64_t *ordinal;      /* [tiles]: index of a tile among its owner's tiles */
+    int64_t *owned;        /* [size]: number of tiles of each owner */
     int64_t *cursor;       /* [tiles]: entries counted, then the next position */
     struct outbox *outbox; /* [size] */
     struct inbox *inbox;   /* [size] */
-    struct staged *mine;   /* [size]: what I have for each owner */
-    struct staged *theirs; /* [size]: what each has for me */
-    char *buffer;          /* a run of entries that is not direct */
+    struct staged *mine;   /* [size]: the blocks staged by this PE, by owner */
+    struct staged *theirs; /* [size]: the blocks staged for this PE, by their PE */
+    char *buffer;          /* one run of entries from a PE that is not mapped */
     tulle__context *context;
 };
 
 static inline int find_part(const tulle_gidx *cut, int parts, double parts_each, tulle_gidx x)
 {
     if (parts == 1) return 0;
-    int p = (int)((double)x * parts_each); /* right at once where cuts are even, but for rounding */
+    int p = (int)((double)x * parts_each); /* exact for even cuts, up to rounding */
     if (p >= parts) p = parts - 1;
     while (x < cut[p]) p--;
     while (x >= cut[p + 1]) p++;
@@ -100,10 +103,10 @@ static inline void stage_entry(struct work *w, const struct entry *x)
         ((double *)out->val)[at] = x->val;
 }
 
-/* What is done with each entry of a block, mirrored ones included. */
+/* Called for each entry of a block, mirrored entries included. */
 typedef void visitor(struct work *w, const struct entry *x);
 
-/* Inlined, and the visitor with it: this is where entries are touched one by one. */
+/* Inlined together with its visitor: this loop touches every entry. */
 static inline __attribute__((always_inline)) tulle_status each_entry(
     struct work *w, const tulle__entry_block *block, visitor visit)
 {
@@ -140,7 +143,7 @@ static size_t part_bytes(const struct work *w, int part)
     return part == VALS ? w->value_bytes : sizeof(int32_t);
 }
 
-/* The staging blocks will hold `done` of `total` entries: so much of them is in use. */
+/* Commits the pages of the staging blocks up to `done` of `total` entries. */
 static tulle_status commit_staging(struct work *w, int64_t done, int64_t total)
 {
     for (int r = 0; r < w->comm->size; r++)
@@ -148,14 +151,13 @@ static tulle_status commit_staging(struct work *w, int64_t done, int64_t total)
             const tulle__place *place = &w->mine[r].place[part];
             if (!place->generation) continue;
             size_t bytes = (size_t)((unsigned __int128)place->length * (uint64_t)done / (uint64_t)total);
-            tulle_status status =
-                tulle__heap_commit(w->comm->pe->data, place, bytes, "entries on their way to their owner");
+            tulle_status status = tulle__heap_commit(w->comm->pe->data, place, bytes, "staged entries of other PEs");
             if (status != TULLE_OK) return status;
         }
     return TULLE_OK;
 }
 
-/* Blocks of the source are released while the staging blocks fill. */
+/* The source releases its blocks while the staging blocks fill. */
 static tulle_status copy_entries(struct work *w, int64_t total)
 {
     tulle_status status = TULLE_OK;
@@ -163,7 +165,7 @@ static tulle_status copy_entries(struct work *w, int64_t total)
     for (int64_t b = 0; b < w->source->nblocks; b++) {
         tulle__entry_block block;
         w->source->block(w->source->context, b, &block);
-        done += w->assembly->mirror == TULLE__MIRROR_NONE ? block.count : 2 * block.count; /* at most */
+        done += w->assembly->mirror == TULLE__MIRROR_NONE ? block.count : 2 * block.count; /* upper bound */
         if (total) TULLE_TRY(commit_staging(w, done < total ? done : total, total));
         TULLE_TRY(each_entry(w, &block, stage_entry));
         if (w->source->release) w->source->release(w->source->context, b);
@@ -178,10 +180,10 @@ static tulle_status reserve_staging(struct work *w, int r)
     struct staged *s = &w->mine[r];
     tulle__heap *heap = w->comm->pe->data;
     size_t count = (size_t)s->count, index = ((size_t)w->owned[r] + 1) * sizeof(int64_t);
-    TULLE_TRY(tulle__heap_take(heap, index, "an index of entries", &s->place[INDEX]));
+    TULLE_TRY(tulle__heap_take(heap, index, "index of staged entries", &s->place[INDEX]));
     for (int part = ROWS; part < PARTS; part++)
-        TULLE_TRY(tulle__heap_reserve(
-            heap, count * part_bytes(w, part), 0, "entries on their way to their owner", &s->place[part]));
+        TULLE_TRY(
+            tulle__heap_reserve(heap, count * part_bytes(w, part), 0, "staged entries of other PEs", &s->place[part]));
     w->outbox[r] = (struct outbox){.start = tulle__mapped(w->comm, &s->place[INDEX]),
         .row = tulle__mapped(w->comm, &s->place[ROWS]),
         .col = tulle__mapped(w->comm, &s->place[COLS]),
@@ -209,7 +211,7 @@ static tulle_status index_staging(struct work *w)
     return TULLE_OK;
 }
 
-/* Counts, lays out the staging blocks, fills them. */
+/* Counts the entries, allocates the staging blocks and fills them. */
 static tulle_status stage(struct work *w)
 {
     tulle_status status;
@@ -227,7 +229,10 @@ out:
     return status;
 }
 
-/* Gives a part of what I have staged back, pages and all: it is as large as the matrix. Nobody reads it any more. */
+/*
+ * Frees one part of the staging blocks together with its pages: it is as large as the matrix. No PE
+ * may still read it.
+ */
 static void discard_part(struct work *w, int part)
 {
     for (int r = 0; w->mine && r < w->comm->size; r++) {
@@ -239,7 +244,7 @@ static void discard_part(struct work *w, int part)
 
 enum { RUN = 1 << 16 }; /* entries fetched at a time */
 
-/* Finds what PE r has staged for me. */
+/* Fetches the record of the blocks that PE r has staged for this PE. */
 static tulle_status open_inbox(struct work *w, int r)
 {
     tulle_status status = TULLE_OK;
@@ -251,23 +256,29 @@ static tulle_status open_inbox(struct work *w, int r)
     if (in->start) return TULLE_OK;
     int group = tulle__comm_group(w->comm);
     size_t bytes = s->place[INDEX].length;
-    TULLE_TRY(tulle__alloc(bytes, 1, "an index of entries", &in->fetched));
+    TULLE_TRY(tulle__alloc(bytes, 1, "index of staged entries", &in->fetched));
     tulle__get(w->comm, group, &s->place[INDEX], 0, in->fetched, bytes);
     in->start = in->fetched;
     TULLE_TRY(tulle__wait(w->comm, group));
-    if (!w->buffer) TULLE_TRY(tulle__alloc(RUN, sizeof(int32_t) + 8, "entries from their reader", &w->buffer));
+    if (!w->buffer) TULLE_TRY(tulle__alloc(RUN, sizeof(int32_t) + 8, "entries staged by another PE", &w->buffer));
 out:
     return status;
 }
 
-/* Entries of one tile, staged by one PE, in their order: the rows, and columns or values. */
+/*
+ * A run of entries of one tile, staged by one PE, in their order: the rows, and either columns or
+ * values.
+ */
 struct run {
     int64_t count;
     const int32_t *row;
     const void *other;
 };
 
-/* Entries from .. from + count - 1 of what PE r has for me; part: COLS, VALS, or ROWS for rows alone. */
+/*
+ * Reads entries from .. from + count - 1 of the blocks that PE r has staged for this PE. part is
+ * COLS, VALS, or ROWS for rows only.
+ */
 static tulle_status read_run(struct work *w, int r, int part, int64_t from, int64_t count, struct run *run)
 {
     const struct staged *s = &w->theirs[r];
@@ -280,7 +291,7 @@ static tulle_status read_run(struct work *w, int r, int part, int64_t from, int6
         return TULLE_OK;
     }
     int group = tulle__comm_group(w->comm);
-    char *rows = w->buffer + (size_t)RUN * 8; /* others first: they want the wider alignment */
+    char *rows = w->buffer + (size_t)RUN * 8; /* columns or values come first: their alignment is wider */
     tulle__get(w->comm, group, &s->place[ROWS], at * sizeof(int32_t), rows, (size_t)count * sizeof(int32_t));
     if (part != ROWS) tulle__get(w->comm, group, &s->place[part], at * size, w->buffer, (size_t)count * size);
     run->row = (const int32_t *)(const void *)rows;
@@ -288,7 +299,7 @@ static tulle_status read_run(struct work *w, int r, int part, int64_t from, int6
     return tulle__wait(w->comm, group);
 }
 
-/* Hands all runs of the k-th of my tiles to `use`, in the order of the PEs. */
+/* Passes all runs of the k-th own tile to `use`, in the order of the PEs. */
 static tulle_status each_run(struct work *w, int64_t k, int part,
     void (*use)(const struct run *run, const tulle_own_tile *tile), const tulle_own_tile *tile)
 {
@@ -312,7 +323,10 @@ static void count_rows(const struct run *run, const tulle_own_tile *tile)
     for (int64_t e = 0; e < run->count; e++) rowptr[run->row[e]]++;
 }
 
-/* Placing moves the start of each row to its end, which is the start of the next: rewind_rows puts that right. */
+/*
+ * Placing an entry advances the start of its row. Afterwards each start is that of the next row;
+ * rewind_rows restores them.
+ */
 static void place_columns(const struct run *run, const tulle_own_tile *tile)
 {
     int64_t *cursor = tile->rowptr;
@@ -363,7 +377,7 @@ out:
     return status;
 }
 
-/* The view of an own tile that has been placed; 0: it is empty. */
+/* Returns the view of an own tile that has been placed; 0: the tile is empty. */
 static int placed_tile(tulle_mat *A, int i, int j, tulle_own_tile *tile)
 {
     const tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
@@ -400,13 +414,16 @@ static tulle_status each_own_tile(
     return TULLE_OK;
 }
 
-/* What is staged goes in two steps, so that not all of it and all of the tiles are alive together. */
+/*
+ * The staging blocks are freed in two steps, so that they and the finished tiles never exist
+ * together in full.
+ */
 static tulle_status build_tiles(struct work *w, tulle_mat *A)
 {
     tulle_status status = TULLE_OK;
     for (int r = 0; r < w->comm->size; r++) TULLE_TRY(open_inbox(w, r));
     TULLE_TRY(each_own_tile(w, A, build_structure));
-    TULLE_TRY(tulle_comm_barrier(w->comm)); /* nobody reads my columns any more */
+    TULLE_TRY(tulle_comm_barrier(w->comm)); /* no PE reads the staged columns any more */
     discard_part(w, COLS);
     TULLE_TRY(each_own_tile(w, A, build_values));
     TULLE_TRY(tulle_comm_barrier(w->comm));
@@ -474,7 +491,7 @@ tulle_status tulle__assemble(tulle_comm *comm, const tulle_layout *layout, tulle
     TULLE_TRY(build_tiles(&w, A));
     TULLE_TRY(tulle__mat_publish(A));
 out:
-    status = tulle_comm_agree(comm, status); /* nobody reads my blocks any more */
+    status = tulle_comm_agree(comm, status); /* no PE reads the staging blocks any more */
     release(&w);
     if (status == TULLE_OK)
         *out = A;

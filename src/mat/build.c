@@ -33,12 +33,12 @@ tulle_status tulle_mat_from_entries(tulle_comm *comm, const tulle_layout *layout
     return tulle__assemble(comm, layout, type, &source, &assembly, A);
 }
 
-/* Rows as entries, one block a row. */
+/* Rows as a source of entries, ROW_PIECE entries a block. */
 struct rows {
     const tulle_csr_rows *csr;
     size_t value_bytes;
-    int64_t *row, *col; /* of one block, widened */
-    int turned;         /* they are columns */
+    int64_t *row, *col; /* of one block, widened to 64 bits */
+    int by_columns;     /* the arrays are compressed columns, not rows */
 };
 
 enum { ROW_PIECE = 4096 };
@@ -76,8 +76,8 @@ static void row_block(void *context, int64_t b, tulle__entry_block *block)
         rows->col[e - from] = column(csr, e);
     }
     *block = (tulle__entry_block){.count = to - from,
-        .row = rows->turned ? rows->col : rows->row,
-        .col = rows->turned ? rows->row : rows->col,
+        .row = rows->by_columns ? rows->col : rows->row,
+        .col = rows->by_columns ? rows->row : rows->col,
         .val = csr->val ? (const char *)csr->val + (size_t)from * rows->value_bytes : NULL,
         .wide = 1};
 }
@@ -86,18 +86,19 @@ static tulle_status check_rows(tulle_comm *comm, tulle_gidx m, tulle_gidx n, con
 {
     if (m < 0 || n < 0 || csr->count < 0 || csr->first < 0 || csr->count > m - csr->first)
         return tulle__fail(TULLE_ERR_ARG,
-            "PE %d gives rows %" PRId64 " to %" PRId64 " of a matrix of %" PRId64 " x %" PRId64, comm->rank, csr->first,
-            csr->first + csr->count, m, n);
+            "PE %d passes rows %" PRId64 " to %" PRId64 " of a matrix of %" PRId64 " x %" PRId64, comm->rank,
+            csr->first, csr->first + csr->count, m, n);
     if (csr->colind_bytes != 4 && csr->colind_bytes != 8)
-        return tulle__fail(TULLE_ERR_ARG, "column indices of %d bytes; 4 or 8 are possible", csr->colind_bytes);
-    if (!csr->rowptr) return tulle__fail(TULLE_ERR_ARG, "PE %d gives no row pointers: rowptr is NULL", comm->rank);
+        return tulle__fail(
+            TULLE_ERR_ARG, "column indices have %d bytes: only 4 and 8 are supported", csr->colind_bytes);
+    if (!csr->rowptr) return tulle__fail(TULLE_ERR_ARG, "PE %d passes no row pointers: rowptr is NULL", comm->rank);
     for (tulle_gidx r = 0; r < csr->count; r++)
         if (csr->rowptr[r + 1] < csr->rowptr[r])
-            return tulle__fail(TULLE_ERR_ARG, "the row pointer of row %" PRId64 " descends", csr->first + r);
+            return tulle__fail(TULLE_ERR_ARG, "the row pointers descend at row %" PRId64, csr->first + r);
     if (csr->rowptr[0] < 0)
-        return tulle__fail(TULLE_ERR_ARG, "PE %d: row pointers begin with %" PRId64, comm->rank, csr->rowptr[0]);
+        return tulle__fail(TULLE_ERR_ARG, "PE %d: the first row pointer is %" PRId64, comm->rank, csr->rowptr[0]);
     if (!csr->colind && csr->rowptr[csr->count] > csr->rowptr[0])
-        return tulle__fail(TULLE_ERR_ARG, "PE %d gives no column indices: colind is NULL", comm->rank);
+        return tulle__fail(TULLE_ERR_ARG, "PE %d passes no column indices: colind is NULL", comm->rank);
     return TULLE_OK;
 }
 
@@ -112,7 +113,7 @@ static int can_borrow(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_
     return 1;
 }
 
-/* One tile a PE, cut where the PEs' rows meet. */
+/* One tile a PE, with cuts where the rows of consecutive PEs meet. */
 static tulle_status layout_of_rows(
     tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_csr_rows *csr, tulle_layout **layout)
 {
@@ -133,7 +134,7 @@ static tulle_status layout_of_rows(
     }
     if (cut[comm->size] != m) {
         status = tulle__fail(
-            TULLE_ERR_ARG, "the PEs give %" PRId64 " rows together, the matrix has %" PRId64, cut[comm->size], m);
+            TULLE_ERR_ARG, "the PEs pass %" PRId64 " rows in total, but the matrix has %" PRId64, cut[comm->size], m);
         goto out;
     }
     tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1, .row_cut = cut};
@@ -155,11 +156,11 @@ static tulle_status borrow(
     return TULLE_OK;
 }
 
-/* The matrix of the layout from rows, or from columns. */
-static tulle_status assemble_rows(
-    tulle_comm *comm, const tulle_layout *layout, tulle_type type, const tulle_csr_rows *csr, int turned, tulle_mat **A)
+/* Builds the matrix of the layout from compressed rows or columns. */
+static tulle_status assemble_rows(tulle_comm *comm, const tulle_layout *layout, tulle_type type,
+    const tulle_csr_rows *csr, int by_columns, tulle_mat **A)
 {
-    struct rows rows = {.csr = csr, .value_bytes = tulle_type_size(type), .turned = turned};
+    struct rows rows = {.csr = csr, .value_bytes = tulle_type_size(type), .by_columns = by_columns};
     tulle_status status = tulle__alloc(ROW_PIECE, sizeof *rows.row, "a block of entries", &rows.row);
     if (status == TULLE_OK) status = tulle__alloc(ROW_PIECE, sizeof *rows.col, "a block of entries", &rows.col);
     status = tulle_comm_agree(comm, status);
@@ -196,7 +197,7 @@ tulle_status tulle_mat_from_csc(
         return tulle__refuse(comm);
     tulle_layout *given = NULL, *layout = NULL;
     tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1};
-    tulle_status status = layout_of_rows(comm, n, m, columns, &given); /* for what it refuses */
+    tulle_status status = layout_of_rows(comm, n, m, columns, &given); /* checks the arguments */
     if (status == TULLE_OK) status = tulle_layout_new(&spec, comm->size, &layout);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = assemble_rows(comm, layout, type, columns, 1, A);
@@ -205,30 +206,31 @@ tulle_status tulle_mat_from_csc(
     return status;
 }
 
-/* Blocks as entries, some of them a time. */
-struct bricks {
+/* Blocks as a source of entries, a batch of blocks at a time. */
+struct block_batch {
     const tulle_bsr_rows *bsr;
-    const tulle_csr_rows *csr; /* the blocks as entries of a matrix of blocks */
-    int64_t sides, piece;      /* values of a block; blocks a time */
-    int64_t across;            /* block columns */
+    const tulle_csr_rows *csr;         /* the structure of blocks, as a CSR matrix */
+    int64_t block_values, blocks_each; /* values of a block; blocks of a batch */
+    int64_t block_cols;                /* number of block columns */
     size_t value_bytes;
-    int64_t *row, *col; /* of these blocks' values */
+    int64_t *row, *col; /* indices of the batch's entries */
 };
 
-static void brick_block(void *context, int64_t b, tulle__entry_block *block)
+static void batch_of_blocks(void *context, int64_t b, tulle__entry_block *block)
 {
-    struct bricks *x = context;
+    struct block_batch *x = context;
     const tulle_csr_rows *csr = x->csr;
     const tulle_bsr_rows *bsr = x->bsr;
-    int64_t from = csr->rowptr[0] + b * x->piece, to = from + x->piece, count = 0;
+    int64_t from = csr->rowptr[0] + b * x->blocks_each, to = from + x->blocks_each, count = 0;
     int by_rows = bsr->order == TULLE_ROW_MAJOR, line = by_rows ? bsr->cols : bsr->rows;
     if (to > csr->rowptr[csr->count]) to = csr->rowptr[csr->count];
     tulle_gidx row = row_of(csr, from);
     for (int64_t e = from; e < to; e++) {
         while (e >= csr->rowptr[row + 1]) row++;
         const int64_t col = column(csr, e);
-        const int inside = col >= 0 && col < x->across; /* else it is refused as an entry outside */
-        for (int v = 0; v < (int)x->sides; v++, count++) {
+        /* a column outside becomes an entry outside, which the assembly refuses */
+        const int inside = col >= 0 && col < x->block_cols;
+        for (int v = 0; v < (int)x->block_values; v++, count++) {
             x->row[count] = (csr->first + row) * bsr->rows + (by_rows ? v / line : v % line);
             x->col[count] = inside ? col * bsr->cols + (by_rows ? v % line : v / line) : -1;
         }
@@ -236,24 +238,24 @@ static void brick_block(void *context, int64_t b, tulle__entry_block *block)
     *block = (tulle__entry_block){.count = count,
         .row = x->row,
         .col = x->col,
-        .val = bsr->val ? (const char *)bsr->val + (size_t)(from * x->sides) * x->value_bytes : NULL,
+        .val = bsr->val ? (const char *)bsr->val + (size_t)(from * x->block_values) * x->value_bytes : NULL,
         .wide = 1};
 }
 
-/* The layout of the blocks, and that of the matrix. */
-static tulle_status layouts_of_bricks(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_bsr_rows *bsr,
+/* The layout in blocks, and the layout of the matrix. */
+static tulle_status layouts_of_blocks(tulle_comm *comm, tulle_gidx m, tulle_gidx n, const tulle_bsr_rows *bsr,
     const tulle_csr_rows *csr, tulle_layout **given, tulle_layout **layout)
 {
     if (bsr->rows < 1 || bsr->cols < 1 || bsr->rows > ROW_PIECE / bsr->cols || m % bsr->rows || n % bsr->cols)
         return tulle__fail(TULLE_ERR_ARG,
             "blocks of %d x %d in a matrix of %" PRId64 " x %" PRId64
-            ": it must be a multiple, a block at most %d values",
+            ": blocks must divide it and hold at most %d values",
             bsr->rows, bsr->cols, m, n, ROW_PIECE);
     if (bsr->order != TULLE_ROW_MAJOR && bsr->order != TULLE_COL_MAJOR)
-        return tulle__fail(TULLE_ERR_ARG, "blocks in order %d", (int)bsr->order);
+        return tulle__fail(TULLE_ERR_ARG, "unknown order %d of the values of a block", (int)bsr->order);
     tulle_status status = layout_of_rows(comm, m / bsr->rows, n / bsr->cols, csr, given);
     if (status != TULLE_OK) return status;
-    for (int r = 0; r <= comm->size; r++) (*given)->row_cut[r] *= bsr->rows; /* for the copy that is made next */
+    for (int r = 0; r <= comm->size; r++) (*given)->row_cut[r] *= bsr->rows; /* scaled for the copy made below */
     tulle_layout_spec spec = {.m = m, .n = n, .grid_rows = comm->size, .grid_cols = 1, .row_cut = (*given)->row_cut};
     return tulle_layout_new(&spec, comm->size, layout);
 }
@@ -271,18 +273,18 @@ tulle_status tulle_mat_from_bsr(
         .rowptr = bsr->rowptr,
         .colind = bsr->colind,
         .colind_bytes = bsr->colind_bytes};
-    struct bricks x = {.bsr = bsr, .csr = &csr, .value_bytes = tulle_type_size(type)};
-    TULLE_TRY(layouts_of_bricks(comm, m, n, bsr, &csr, &given, &layout));
-    x.sides = (int64_t)bsr->rows * bsr->cols;
-    x.piece = ROW_PIECE / x.sides;
-    x.across = n / bsr->cols;
+    struct block_batch x = {.bsr = bsr, .csr = &csr, .value_bytes = tulle_type_size(type)};
+    TULLE_TRY(layouts_of_blocks(comm, m, n, bsr, &csr, &given, &layout));
+    x.block_values = (int64_t)bsr->rows * bsr->cols;
+    x.blocks_each = ROW_PIECE / x.block_values;
+    x.block_cols = n / bsr->cols;
     TULLE_TRY(tulle__alloc(ROW_PIECE, sizeof *x.row, "a block of entries", &x.row));
     TULLE_TRY(tulle__alloc(ROW_PIECE, sizeof *x.col, "a block of entries", &x.col));
 out:
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) {
         int64_t blocks = csr.rowptr[csr.count] - csr.rowptr[0];
-        tulle__entry_source source = {&x, (blocks + x.piece - 1) / x.piece, brick_block, NULL};
+        tulle__entry_source source = {&x, (blocks + x.blocks_each - 1) / x.blocks_each, batch_of_blocks, NULL};
         tulle__assembly assembly = {.duplicates = TULLE_DUPLICATES_SUM, .drop_zeros = bsr->drop_zeros};
         status = tulle__assemble(comm, layout, type, &source, &assembly, A);
     }

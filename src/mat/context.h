@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What one PE computes with: its kernels and its threads. Made when first asked for, freed with the team. */
+/*
+ * The compute context of a PE: its kernels and its thread pool. Created on first use, freed with
+ * the team.
+ */
 #ifndef TULLE_MAT_CONTEXT_H
 #define TULLE_MAT_CONTEXT_H
 
@@ -9,7 +12,7 @@
 typedef struct tulle__context {
     tulle__owned owned;
     const tulle__kernels *kernels;
-    tulle__kernels none; /* what they are where values are not held */
+    tulle__kernels none; /* the table of a shape-only team */
     tulle__pool *pool;
 } tulle__context;
 

@@ -16,7 +16,7 @@ size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j)
     return !place->length || tulle__mapped(A->comm, place) ? 0 : place->length;
 }
 
-enum { HEAD = 64 }; /* bytes of a buffer before the block, which arrays want aligned */
+enum { HEAD = 64 }; /* bytes of a buffer before the block, to keep its arrays aligned */
 
 tulle_status tulle__fetch_room(size_t bytes, tulle__fetch *fetch)
 {
@@ -33,9 +33,9 @@ tulle__fetch tulle__fetch_share(const tulle__fetch *fetch)
     return *fetch;
 }
 
-enum { RANGES = 128 }; /* of one vector get */
+enum { RANGES = 128 }; /* ranges of one vector get */
 
-/* The lines of a part of a dense tile, one behind the other. */
+/* Gets the rows (row-major) or columns of a part of a dense tile, contiguously. */
 static void get_lines(const tulle_mat *A, int i, int j, int group, char *to)
 {
     tulle__spot spot = tulle__view_spot(A, i, j);
@@ -73,11 +73,11 @@ tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *f
     f.block = tulle__tile_mapped(A, i, j);
     if (!f.block && record->place.length) {
         f.block = tulle__peek(A->comm, &record->place);
-        int hollow = f.block != NULL;
-        tulle_status status = hollow ? TULLE_OK : tulle__fetch_room(record->place.length, &f);
+        int shape_only = f.block != NULL;
+        tulle_status status = shape_only ? TULLE_OK : tulle__fetch_room(record->place.length, &f);
         if (status != TULLE_OK) return status;
         f.group = tulle__comm_group(A->comm);
-        if (hollow)
+        if (shape_only)
             tulle__get(A->comm, f.group, &record->place, 0, NULL, record->place.length);
         else
             tulle__fetch_start(A, i, j, f.group, f.block);
@@ -112,7 +112,8 @@ tulle_status tulle_mat_get_tile(const tulle_mat *A, int i, int j, tulle_fetch **
     if (TULLE__NULL(A) || TULLE__NULL(fetch)) return TULLE_ERR_ARG;
     tulle_fetch *f;
     if (i < 0 || i >= A->layout->mt || j < 0 || j >= A->layout->nt)
-        return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) of %d x %d", i, j, A->layout->mt, A->layout->nt);
+        return tulle__fail(TULLE_ERR_ARG, "there is no tile (%d, %d): the matrix has %d x %d tiles", i, j,
+            A->layout->mt, A->layout->nt);
     tulle_status status = tulle__alloc_zero(1, sizeof *f, "a fetch", &f);
     if (status != TULLE_OK) return status;
     status = tulle__fetch_init(A, i, j, &f->in);

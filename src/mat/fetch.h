@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a tile of any PE: by its address where loads reach it, else by one get into a private buffer. In place, for
- * the executor, which keeps rings of them; tulle_fetch is one of these on the heap.
+ * Reading a tile of any PE: in place where it is mapped, else by one get into a private buffer. The
+ * executor keeps these structs in rings; tulle_fetch is one on the heap.
  */
 #ifndef TULLE_MAT_FETCH_H
 #define TULLE_MAT_FETCH_H
@@ -10,24 +10,24 @@
 
 typedef struct tulle__fetch {
     const tulle_mat *A;
-    int i, j, group;           /* group < 0: nothing to wait for */
+    int i, j, group;           /* group < 0: no get is pending */
     void *block;               /* where the tile's block can be read */
-    int *users;                /* fetches that share the buffer, which begins with this; NULL: there is none */
-    tulle__tile_record record; /* of what comes: the tile, or an excerpt of it */
+    int *users;                /* reference count at the start of the shared buffer; NULL: no buffer */
+    tulle__tile_record record; /* of the data that arrives: the tile, or a row subset */
 } tulle__fetch;
 
 tulle_status tulle__fetch_init(const tulle_mat *A, int i, int j, tulle__fetch *fetch);
-/* Starts getting a tile with entries to where there is room for its bytes, without gaps. */
+/* Starts a get of a tile that has entries, into a contiguous buffer of its size. */
 void tulle__fetch_start(const tulle_mat *A, int i, int j, int group, void *to);
-/* Another fetch of the same tile, which shares what comes. */
+/* Returns another fetch of the same tile, which shares the buffer. */
 tulle__fetch tulle__fetch_share(const tulle__fetch *fetch);
-/* Room for `bytes` at fetch->block, for one that was not shared yet. */
+/* Allocates `bytes` at fetch->block, for a fetch that is not shared yet. */
 tulle_status tulle__fetch_room(size_t bytes, tulle__fetch *fetch);
-/* Also allowed after a failure, and for a zeroed fetch: waits for what is on its way, then frees. */
+/* Waits for a pending get, then frees. Also valid after a failure and for a zeroed fetch. */
 void tulle__fetch_fini(tulle__fetch *fetch);
 tulle_status tulle__fetch_await(tulle__fetch *fetch, tulle_tile *tile);
 
-/* Bytes that fetching the tile takes in private memory: 0 if it is read in place. */
+/* Bytes of private memory that a fetch of the tile takes: 0 if it is read in place. */
 size_t tulle__fetch_bytes(const tulle_mat *A, int i, int j);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { TILES_MOST = 1 << 20 }; /* the directory is kept on every PE */
+enum { TILES_MOST = 1 << 20 }; /* every PE holds the whole directory */
 
 void tulle_cuts_even(tulle_gidx n, int parts, tulle_gidx *cut)
 {
@@ -28,7 +28,7 @@ void tulle_cuts_weighted(tulle_gidx n, const int64_t *weight, int parts, tulle_g
     int p = 1;
     cut[0] = 0;
     for (tulle_gidx i = 0; i < n; i++) {
-        /* a cut goes to the side of the item on which it leaves less out of balance */
+        /* the cut goes to the side of the item with the smaller imbalance */
         while (p < parts && (sum + weight[i]) * parts >= total * p) {
             cut[p] = 2 * ((sum + weight[i]) * parts - total * p) > (__int128)weight[i] * parts ? i : i + 1;
             if (cut[p] < cut[p - 1]) cut[p] = cut[p - 1];
@@ -52,8 +52,9 @@ void tulle_grid_square(int npes, bool tall, int *rows, int *cols)
 static tulle_status check_cut(const char *what, const tulle_gidx *cut, int parts, tulle_gidx n)
 {
     if (cut[0] != 0 || cut[parts] != n)
-        return tulle__fail(TULLE_ERR_ARG, "the %s cuts run from %" PRId64 " to %" PRId64 " instead of 0 to %" PRId64,
-            what, cut[0], cut[parts], n);
+        return tulle__fail(TULLE_ERR_ARG,
+            "the %s cuts run from %" PRId64 " to %" PRId64 " instead of from 0 to %" PRId64, what, cut[0], cut[parts],
+            n);
     for (int p = 0; p < parts; p++)
         if (cut[p] > cut[p + 1])
             return tulle__fail(
@@ -66,7 +67,7 @@ static int map_to(tulle_map map, int tile, int tiles, int parts)
     return map == TULLE_CYCLIC ? tile % parts : (int)((int64_t)tile * parts / tiles);
 }
 
-/* Fills the rest of a layout whose m, n, mt, nt are set. */
+/* Fills the remaining fields; m, n, mt and nt are set. */
 static tulle_status fill(tulle_layout *l, const tulle_layout_spec *spec, int npes, int pr, int pc)
 {
     tulle_status status;
@@ -86,11 +87,12 @@ static tulle_status fill(tulle_layout *l, const tulle_layout_spec *spec, int npe
             l->owner[t] =
                 spec->owner ? spec->owner[t] : map_to(spec->map, i, l->mt, pr) * pc + map_to(spec->map, j, l->nt, pc);
             if (l->owner[t] < 0 || l->owner[t] >= npes) {
-                status = tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) is given to PE %d of %d", i, j, l->owner[t], npes);
+                status = tulle__fail(
+                    TULLE_ERR_ARG, "tile (%d, %d) is assigned to PE %d, but there are %d PEs", i, j, l->owner[t], npes);
                 goto out;
             }
         }
-    /* a tile's indices must fit 32 bits */
+    /* indices within a tile have 32 bits */
     for (int j = 0; j < l->nt; j++) {
         int32_t width;
         TULLE_TRY(tulle__narrow(l->col_cut[j + 1] - l->col_cut[j], "the number of columns of a tile", &width));
@@ -107,9 +109,9 @@ tulle_status tulle_layout_new(const tulle_layout_spec *spec, int npes, tulle_lay
     tulle_layout *l = NULL;
     int pr = spec->grid_rows, pc = spec->grid_cols;
     if (spec->m < 0 || spec->n < 0)
-        return tulle__fail(TULLE_ERR_ARG, "a matrix of %" PRId64 " x %" PRId64, spec->m, spec->n);
+        return tulle__fail(TULLE_ERR_ARG, "a matrix cannot be %" PRId64 " x %" PRId64, spec->m, spec->n);
     if (spec->owner && spec->tile_rows && spec->tile_cols)
-        pr = pc = 1; /* a grid decides nothing here */
+        pr = pc = 1; /* the owners are explicit; no grid is needed */
     else if (!pr && !pc)
         tulle_grid_square(npes, spec->m > spec->n, &pr, &pc);
     else if (!pr)
@@ -117,10 +119,10 @@ tulle_status tulle_layout_new(const tulle_layout_spec *spec, int npes, tulle_lay
     else if (!pc)
         pc = npes / (pr > 0 ? pr : 1);
     if (!spec->owner && (pr < 1 || pc < 1 || (int64_t)pr * pc > npes))
-        return tulle__fail(TULLE_ERR_ARG, "a grid of %d x %d for %d PEs", pr, pc, npes);
+        return tulle__fail(TULLE_ERR_ARG, "a grid of %d x %d does not fit %d PEs", pr, pc, npes);
     int mt = spec->tile_rows ? spec->tile_rows : pr, nt = spec->tile_cols ? spec->tile_cols : pc;
     if (mt < 1 || nt < 1 || (int64_t)mt * nt > TILES_MOST)
-        return tulle__fail(TULLE_ERR_ARG, "%d x %d tiles; 1 to %d in all are possible", mt, nt, TILES_MOST);
+        return tulle__fail(TULLE_ERR_ARG, "%d x %d tiles: a layout has 1 to %d tiles", mt, nt, TILES_MOST);
     TULLE_TRY(tulle__alloc_zero(1, sizeof *l, "layout", &l));
     l->m = spec->m;
     l->n = spec->n;
@@ -249,6 +251,6 @@ int tulle__layout_join_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, in
         tulle_gidx next = at_b > nb || (at_a <= na && a[at_a] < b[at_b]) ? a[at_a++] : b[at_b++];
         if (next > cut[parts]) cut[++parts] = next;
     }
-    if (!parts) cut[++parts] = 0; /* of nothing: one part without any */
+    if (!parts) cut[++parts] = 0; /* an empty dimension has one empty part */
     return parts;
 }

@@ -17,10 +17,12 @@ static inline int tulle__layout_owner(const tulle_layout *layout, int i, int j)
     return layout->owner[(int64_t)i * layout->nt + j];
 }
 
-/* The part of the cut that holds x: the last one that starts at or before it. */
+/* The part of the cut that contains x: the last one that starts at or before x. */
 int tulle__layout_find(const tulle_gidx *cut, int parts, tulle_gidx x);
 
-/* The parts between all cuts of both, at least 1, into cut (room for na + nb + 1); returns how many. Equal ones stay.
+/*
+ * The union of two sets of cuts into cut (room for na + nb + 1); returns the number of parts, at
+ * least 1. Equal cuts are copied.
  */
 int tulle__layout_join_cuts(const tulle_gidx *a, int na, const tulle_gidx *b, int nb, tulle_gidx *cut);
 

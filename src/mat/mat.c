@@ -66,7 +66,7 @@ size_t tulle_mat_bytes(const tulle_mat *A)
     return bytes;
 }
 
-/* The tile of the whole that tile (i, j) of the view is a part of. */
+/* The tile of X that contains tile (i, j) of the view. */
 static void tile_of_whole(const tulle_mat *view, int i, int j, int *wi, int *wj)
 {
     const tulle_layout *l = view->whole->layout;
@@ -109,7 +109,7 @@ tulle_own_tile tulle__own_tile_view(const tulle_mat *A, int i, int j, const tull
         .m = tulle__tile_rows(A, i),
         .n = tulle__tile_cols(A, j),
         .nnz = record->nnz};
-    if (A->borrowed) { /* the caller's, who may change them */
+    if (A->borrowed) { /* the caller owns them and may change them */
         tile.rowptr = (int64_t *)(uintptr_t)A->borrowed->rowptr;
         tile.colind = (tulle_lidx *)(uintptr_t)A->borrowed->colind;
         tile.val = (void *)(uintptr_t)A->borrowed->val;
@@ -182,7 +182,10 @@ void tulle__mat_free_owned(tulle__owned *object)
     tulle__mat_drop((tulle_mat *)object);
 }
 
-/* Nobody may still read a tile of A: all meet first. If a PE has failed the run is over anyway. */
+/*
+ * All PEs meet first, so that no PE still reads a tile of A. After a failure the run is over in any
+ * case.
+ */
 void tulle_mat_free(tulle_mat *A)
 {
     if (!A) return;
@@ -190,7 +193,7 @@ void tulle_mat_free(tulle_mat *A)
     tulle__mat_drop(A);
 }
 
-/* One record a tile that is mine, in tile order. */
+/* Each PE contributes one record for each of its tiles, in tile order. */
 tulle_status tulle__mat_publish(tulle_mat *A)
 {
     tulle_status status = TULLE_OK;
@@ -208,7 +211,7 @@ tulle_status tulle__mat_publish(tulle_mat *A)
         if (l->owner[t] == A->comm->rank)
             send[mine++] = A->replaced[t].place.generation ? A->replaced[t] : A->directory[t];
     TULLE_TRY(tulle_comm_allgather(A->comm, send, (size_t)most * sizeof *send, all));
-    /* all are here: nobody reads a tile that is being replaced */
+    /* all PEs have arrived: none reads a replaced tile any more */
     memset(count, 0, (size_t)A->comm->size * sizeof *count);
     A->nnz = 0;
     for (int64_t t = 0; t < tiles; t++) {
@@ -236,7 +239,7 @@ tulle_status tulle_mat_renew(tulle_mat *A)
     return status;
 }
 
-/* A new block for own tile (i, j) of which `committed` bytes are used at first. */
+/* Allocates a new block for own tile (i, j), of which `committed` bytes are used at first. */
 static tulle_status place_block(
     tulle_mat *A, int i, int j, int64_t nnz, size_t bytes, size_t committed, tulle_own_tile *tile)
 {
@@ -271,14 +274,14 @@ tulle_status tulle__mat_reserve(tulle_mat *A, int i, int j, int64_t nnz, tulle_o
     return place_block(A, i, j, nnz, o.length, o.val, tile);
 }
 
-tulle_status tulle__mat_settle(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile)
+tulle_status tulle__mat_trim(tulle_mat *A, int i, int j, int64_t nnz, tulle_own_tile *tile)
 {
     tulle__tile_record *record = &A->replaced[tulle__tile_index(A, i, j)];
     tulle_gidx m = tulle__tile_rows(A, i);
     tulle__csr_offsets had = tulle__csr_offsets_of(m, record->nnz, A->type),
                        has = tulle__csr_offsets_of(m, nnz, A->type);
     char *base = tulle__mapped(A->comm, &record->place);
-    /* columns move up to the values, which are more bytes */
+    /* columns move up, next to the values: values are more bytes */
     size_t front = had.val - has.val;
     if (front) memmove(base + front + has.colind, base + had.colind, (size_t)nnz * sizeof(tulle_lidx));
     tulle_status status = tulle__heap_trim(A->comm->pe->data, &record->place, front, has.length);
@@ -311,8 +314,8 @@ tulle_status tulle__mat_make_empty(
     TULLE_TRY(tulle__alloc_zero(tiles, sizeof *A->replaced, "directory", &A->replaced));
     for (size_t t = 0; t < tiles; t++)
         if (layout->owner[t] >= comm->size) {
-            status = tulle__fail(
-                TULLE_ERR_ARG, "the layout gives a tile to PE %d, the team has %d", layout->owner[t], comm->size);
+            status = tulle__fail(TULLE_ERR_ARG, "the layout assigns a tile to PE %d, but the team has %d PEs",
+                layout->owner[t], comm->size);
             goto out;
         }
     tulle__pe_own(comm->pe, &A->owned, tulle__mat_free_owned);
@@ -348,7 +351,7 @@ tulle_status tulle__mat_make(
     return status;
 }
 
-/* Each thread touches its part first, so that pages lie near it. */
+/* Each thread first touches its own part, so that the pages are on its NUMA node. */
 static tulle_status clear(tulle_mat *A)
 {
     tulle__context *context;
@@ -405,9 +408,11 @@ tulle_status tulle_mat_new_csr(tulle_comm *comm, const tulle_layout *layout, tul
 static tulle_status check_own(const tulle_mat *A, int i, int j)
 {
     if (i < 0 || i >= A->layout->mt || j < 0 || j >= A->layout->nt)
-        return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) of %d x %d", i, j, A->layout->mt, A->layout->nt);
+        return tulle__fail(TULLE_ERR_ARG, "there is no tile (%d, %d): the matrix has %d x %d tiles", i, j,
+            A->layout->mt, A->layout->nt);
     if (!tulle__tile_is_mine(A, i, j))
-        return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) belongs to PE %d", i, j, tulle__layout_owner(A->layout, i, j));
+        return tulle__fail(TULLE_ERR_ARG, "tile (%d, %d) belongs to PE %d, not to this one", i, j,
+            tulle__layout_owner(A->layout, i, j));
     return TULLE_OK;
 }
 
@@ -431,9 +436,10 @@ static tulle_status check_replacement(const tulle_mat *A, int i, int j, const in
 {
     tulle_gidx m = tulle__tile_rows(A, i), n = tulle__tile_cols(A, j);
     if (!colind && rowptr[m] > 0) return tulle__fail(TULLE_ERR_ARG, "tulle_mat_replace: colind is NULL");
-    if (rowptr[0] != 0) return tulle__fail(TULLE_ERR_ARG, "row pointers begin with %" PRId64, rowptr[0]);
+    if (rowptr[0] != 0) return tulle__fail(TULLE_ERR_ARG, "the first row pointer must be 0, not %" PRId64, rowptr[0]);
     for (tulle_gidx r = 0; r < m; r++) {
-        if (rowptr[r + 1] < rowptr[r]) return tulle__fail(TULLE_ERR_ARG, "row pointer %" PRId64 " descends", r + 1);
+        if (rowptr[r + 1] < rowptr[r])
+            return tulle__fail(TULLE_ERR_ARG, "row pointer %" PRId64 " is below the one before", r + 1);
         for (int64_t e = rowptr[r]; e < rowptr[r + 1]; e++)
             if (colind[e] < 0 || colind[e] >= n || (e > rowptr[r] && colind[e] <= colind[e - 1]))
                 return tulle__fail(TULLE_ERR_ARG, "row %" PRId64 " of tile (%d, %d): column %" PRId32 " is %s", r, i, j,
@@ -449,9 +455,9 @@ tulle_status tulle_mat_replace(
     tulle_own_tile tile;
     tulle_status status = tulle_mat_own_tile(A, i, j, &tile);
     if (status == TULLE_OK && A->kind != TULLE_CSR)
-        status = tulle__fail(TULLE_ERR_ARG, "only sparse tiles are replaced; write dense ones in place");
+        status = tulle__fail(TULLE_ERR_ARG, "only sparse tiles can be replaced: write dense tiles in place");
     if (status == TULLE_OK && A->borrowed)
-        status = tulle__fail(TULLE_ERR_STATE, "the arrays of this matrix are borrowed: change them in place");
+        status = tulle__fail(TULLE_ERR_STATE, "the matrix borrows the caller's arrays: change them in place");
     if (status == TULLE_OK) status = check_replacement(A, i, j, rowptr, colind);
     if (status == TULLE_OK) status = tulle__mat_place(A, i, j, rowptr[tile.m], &tile);
     if (status != TULLE_OK) return status;
@@ -496,7 +502,7 @@ tulle_status tulle_mat_fill_random(tulle_mat *A, uint64_t seed)
     if (TULLE__NULL(A)) return TULLE_ERR_ARG;
     tulle_status status = TULLE_OK;
     tulle__context *context;
-    if (A->kind != TULLE_DENSE) status = tulle__fail(TULLE_ERR_ARG, "only dense matrices are filled at random");
+    if (A->kind != TULLE_DENSE) status = tulle__fail(TULLE_ERR_ARG, "only dense matrices can be filled at random");
     if (status == TULLE_OK) status = tulle__context_get(A->comm, &context);
     for (int i = 0; status == TULLE_OK && i < A->layout->mt; i++)
         for (int j = 0; status == TULLE_OK && j < A->layout->nt; j++) {

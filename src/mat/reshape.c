@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The same matrix in another layout. */
+/* Redistribution: the same matrix in another layout. */
 #include <string.h>
 
 #include "mat/reshape.h"
@@ -8,34 +8,39 @@
 #include "base/error.h"
 #include "mat/subset.h"
 
-/* The part of a source tile that falls into a target tile. */
+/* The intersection of a source tile and a target tile. */
 struct overlap {
     tulle__fetch fetch;
     tulle_tile tile;
     tulle_gidx row, col;       /* first global row and column of the source tile */
-    tulle_gidx r0, r1, c0, c1; /* global */
+    tulle_gidx r0, r1, c0, c1; /* the intersection, in global indices */
 };
 
-/* Starts fetching rows first .. first + count - 1 of a tile: the whole tile where that is no more. */
+/*
+ * Starts fetching rows first .. first + count - 1 of a tile. Fetches the whole tile if it has no
+ * other rows.
+ */
 static tulle_status fetch_rows(const tulle_mat *A, int i, int j, int64_t first, int64_t count, tulle__fetch *fetch)
 {
-    struct tulle__row_range range = {first, count};
-    tulle__rows rows = {.range = &range, .nranges = 1};
-    tulle__subset *excerpt = NULL;
+    struct tulle__row_interval range = {first, count};
+    tulle__row_set rows = {.range = &range, .nranges = 1};
+    tulle__subset *subset = NULL;
     int64_t *rowptr = NULL;
     tulle_status status = TULLE_OK;
     if (count == tulle__tile_rows(A, i) || !tulle__subset_possible(A, i, j)) return tulle__fetch_init(A, i, j, fetch);
     if (A->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(A, i, j, &rowptr));
-    TULLE_TRY(tulle__subset_new(A, i, j, &rows, rowptr, &excerpt));
-    TULLE_TRY(tulle__subset_fetch(A, i, j, excerpt, fetch));
+    TULLE_TRY(tulle__subset_new(A, i, j, &rows, rowptr, &subset));
+    TULLE_TRY(tulle__subset_fetch(A, i, j, subset, fetch));
 out:
     tulle__free(rowptr);
-    tulle__subset_free(excerpt);
+    tulle__subset_free(subset);
     return status;
 }
 
-/* Overlaps of target tile (i, j), `above` rows further up, with the tiles of A, started but not awaited; in column
- * order for each row range. */
+/*
+ * Starts all fetches for the overlaps of target tile (i, j) with the tiles of A, in column order
+ * within each range of rows, and awaits them. Rows of A lie `above` rows further up.
+ */
 static tulle_status start_overlaps(
     const tulle_mat *A, const tulle_layout *to, tulle_gidx above, int i, int j, struct overlap **out, int *count)
 {
@@ -76,7 +81,7 @@ static void end_overlaps(struct overlap *overlap, int count)
     tulle__free(overlap);
 }
 
-/* First entry of the row whose column is at least c. */
+/* The first entry of the row whose column is at least c. */
 static int64_t lower_bound(const tulle_tile *tile, int64_t row, tulle_gidx c)
 {
     int64_t low = tile->rowptr[row], high = tile->rowptr[row + 1];
@@ -92,7 +97,7 @@ static int64_t lower_bound(const tulle_tile *tile, int64_t row, tulle_gidx c)
     return low;
 }
 
-/* known: the tile is there, and only its values are new. */
+/* known: the tile's structure is in place; only its values are renewed. */
 static tulle_status build_csr(
     tulle_mat *B, tulle_gidx above, int i, int j, const struct overlap *overlap, int count, int known)
 {
@@ -113,7 +118,7 @@ static tulle_status build_csr(
                 start[r] = sum;
                 sum += n;
             }
-            /* a tile without entries is only placed where there is one to be replaced */
+            /* an empty tile is placed only to replace one with entries */
             if (!sum && !B->directory[tulle__tile_index(B, i, j)].place.length) break;
             TULLE_TRY(tulle__mat_place(B, i, j, sum, &tile));
             memcpy(tile.rowptr, start, ((size_t)m + 1) * sizeof *start);
@@ -198,7 +203,7 @@ static tulle_status redistribute(const tulle_mat *A, const tulle_layout *layout,
 {
     tulle_status status;
     if (layout->m != A->layout->m || layout->n != A->layout->n)
-        return tulle__fail(TULLE_ERR_ARG, "the new layout is for another shape");
+        return tulle__fail(TULLE_ERR_ARG, "the new layout has another shape than the matrix");
     TULLE_TRY(tulle__mat_make(A->comm, layout, A->kind, A->type, A->order, copy));
     TULLE_TRY(fill(A, *copy, NULL, 0));
     TULLE_TRY(tulle__mat_publish(*copy));

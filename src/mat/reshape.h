@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A matrix that holds what another one does, in another layout of the same shape. */
+/* Redistribution: a matrix in another layout of the same shape. */
 #ifndef TULLE_MAT_RESHAPE_H
 #define TULLE_MAT_RESHAPE_H
 
 #include "mat/mat.h"
 
 /*
- * B has the rows of A so many times, one copy below the other, and of each copy only some tile columns; the rest of B
- * is empty.
+ * B stacks several copies of the rows of A, one below the other. Each tile column of B belongs to
+ * one copy; elsewhere B is empty.
  */
 typedef struct tulle__stack {
     int copies;
-    const int *copy_of; /* [tile columns of B]: which copy has it */
+    const int *copy_of; /* [tile columns of B]: the copy that holds the tile column */
 } tulle__stack;
 
 /*
- * Makes B what A is, in its own layout. Its tiles anew, published: collective, without agreement, and nobody
- * may read a tile of B meanwhile. known: B has held A's structure before, so only values are copied: local, but for
- * gets of tiles of A. stack: NULL, or what B is made of.
+ * Copies A into B, in B's layout. Places and publishes new tiles: collective, without agreement; no
+ * PE may read a tile of B meanwhile.
+ *
+ * known: B holds A's structure already, so only values are copied. The call is local then, except
+ * for gets of tiles of A.
+ *
+ * stack: NULL, or how B is composed.
  */
 tulle_status tulle__mat_refill(tulle_mat *B, const tulle_mat *A, const tulle__stack *stack, int known);
 

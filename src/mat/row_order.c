@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of a sparse matrix that a product left in no order (options.unordered) are put in order. */
+/* Sorts the rows of a sparse matrix that a product left unordered (options.unordered). */
 #include <string.h>
 
 #include "base/arg.h"
@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "mat/mat.h"
 
-/* Keys ascending, by Shell's sort: rows are short, mostly. */
+/* Sorts keys in ascending order by Shell's method: most rows are short. */
 static void sort_keys(uint64_t *key, int64_t count)
 {
     static const int64_t gaps[] = {109147, 46214, 19568, 8286, 3509, 1486, 629, 266, 113, 48, 20, 9, 4, 1};
@@ -20,7 +20,7 @@ static void sort_keys(uint64_t *key, int64_t count)
         }
 }
 
-/* A row of at most INT32_MAX entries: a key is the column and the place of its value. */
+/* Sorts a row of at most INT32_MAX entries. A key is the column and the index of its value. */
 static void order_row(int32_t *col, char *val, int64_t count, size_t size, uint64_t *key, char *values)
 {
     int ascends = 1;
@@ -46,8 +46,8 @@ static tulle_status order_tile(const tulle_own_tile *tile, int64_t rows, size_t 
     tulle_status status;
     for (int64_t r = 0; r < rows; r++)
         if (C.rowptr[r + 1] - C.rowptr[r] > most) most = C.rowptr[r + 1] - C.rowptr[r];
-    TULLE_TRY(tulle__alloc((size_t)most, sizeof *key, "the columns of a row to be sorted", &key));
-    TULLE_TRY(tulle__alloc((size_t)most, size, "the values of a row to be sorted", &values));
+    TULLE_TRY(tulle__alloc((size_t)most, sizeof *key, "columns of a row to sort", &key));
+    TULLE_TRY(tulle__alloc((size_t)most, size, "values of a row to sort", &values));
     for (int64_t r = 0; r < rows; r++)
         order_row(C.colind + C.rowptr[r], (char *)C.val + (size_t)C.rowptr[r] * size, C.rowptr[r + 1] - C.rowptr[r],
             size, key, values);
@@ -74,8 +74,8 @@ out:
 
 tulle_status tulle__mat_order(const tulle_mat *A)
 {
-    if (!A->unordered) return TULLE_OK;          /* on all PEs */
-    tulle_mat *same = (tulle_mat *)(uintptr_t)A; /* the matrix stays the same: only its rows' entries change places */
+    if (!A->unordered) return TULLE_OK;          /* the flag is the same on all PEs */
+    tulle_mat *same = (tulle_mat *)(uintptr_t)A; /* logically const: only the order of entries within rows changes */
     tulle_status status = tulle_comm_agree(A->comm, order_tiles(same));
     if (status == TULLE_OK) same->unordered = 0;
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Work by rows, for cut points: everyone gets the whole vector. */
+/* The work of each row, for choosing cuts. All PEs get the whole vector. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "mat/fetch.h"
 
-/* Adds up per-PE vectors of n in place; each PE contributes its own. */
+/* Sums vectors of n elements over all PEs, in place. */
 static tulle_status sum_vectors(tulle_comm *comm, int64_t n, int64_t *work)
 {
     enum { PIECE = 1 << 20 };
@@ -21,7 +21,7 @@ static tulle_status sum_vectors(tulle_comm *comm, int64_t n, int64_t *work)
 static tulle_status row_nnz(const tulle_mat *A, int64_t *work)
 {
     memset(work, 0, (size_t)A->layout->m * sizeof *work);
-    if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "the work of rows is that of a sparse matrix");
+    if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "the work per row is defined for sparse matrices only");
     for (int i = 0; i < A->layout->mt; i++)
         for (int j = 0; j < A->layout->nt; j++) {
             tulle_tile tile;
@@ -48,7 +48,8 @@ static tulle_status row_flops(const tulle_mat *A, const tulle_mat *B, int64_t *w
     tulle_status status;
     int64_t *length = NULL;
     if (A->layout->n != B->layout->m)
-        return tulle__fail(TULLE_ERR_ARG, "a product of %" PRId64 " x %" PRId64 " and %" PRId64 " x %" PRId64,
+        return tulle__fail(TULLE_ERR_ARG,
+            "the shapes do not match in a product of %" PRId64 " x %" PRId64 " and %" PRId64 " x %" PRId64,
             A->layout->m, A->layout->n, B->layout->m, B->layout->n);
     TULLE_TRY(tulle__alloc((size_t)B->layout->m, sizeof *length, "row lengths", &length));
     TULLE_TRY(row_nnz(B, length));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sparse matrix that is read row by row from where it is kept: what a reader of files implements and the streaming
- * engine uses. Entries are numbered through the whole matrix; those of a row lie together, rows in order. It may be in
- * blocks: rows, columns and entries of what is read are then block rows, block columns and blocks.
+ * A sparse matrix in external storage that is read by rows: file readers implement this interface,
+ * the streaming engine uses it. Entries are numbered through the whole matrix, row by row. A matrix
+ * in blocks counts block rows, block columns and blocks instead.
  *
- * A read is started by the PE's thread and done by others meanwhile; room and the record are the reader's until it has
- * been waited for. Each started read is waited for once.
+ * The PE's thread starts a read and other threads perform it. Until the wait returns, room and
+ * record belong to the reader. Each started read is awaited exactly once.
  */
 #ifndef TULLE_MAT_ROWS_H
 #define TULLE_MAT_ROWS_H
@@ -14,27 +14,30 @@
 
 #include "comm/comm.h"
 
-/* Entries first .. first + count - 1 into room; their columns must be in shift .. shift + limit - 1. */
+/*
+ * Reads entries first .. first + count - 1 into room. Their columns must be in shift .. shift +
+ * limit - 1.
+ */
 typedef struct tulle__rows_read {
-    int64_t first, count, shift, limit;
-    char *room;               /* aligned to 4096, of the bytes that `room` says */
-    size_t colind_at, val_at; /* out, in the room: columns less shift, int32_t; values */
-    int64_t bytes;            /* out: that were read for it */
-    /* the reader's own: parts that are not taken, and not there yet; what went wrong first */
+    int64_t first, count, first_col, limit;
+    char *room;               /* aligned to 4096 bytes, as long as the operation `room` says */
+    size_t colind_at, val_at; /* out, offsets in the room: columns - first_col as int32_t; values */
+    int64_t bytes;            /* out: bytes read from storage */
+    /* private to the reader: parts not yet claimed, parts not yet read, and the first failure */
     int64_t next, parts, left;
     tulle_status status;
     char message[512];
 } tulle__rows_read;
 
 typedef struct tulle__rows_ops {
-    /* Row pointers first .. first + count - 1 of m / block + 1: they grow, from 0 to stored. */
+    /* Row pointers first .. first + count - 1 of the m / block + 1, ascending from 0 to stored. */
     tulle_status (*pointers)(tulle_rows *rows, int64_t first, int64_t count, int64_t *to);
-    /* Bytes of room, a multiple of 4096, for any read of so many entries. */
+    /* Bytes of room for any read of `count` entries, a multiple of 4096. */
     size_t (*room)(const tulle_rows *rows, int64_t count);
     void (*start)(tulle_rows *rows, tulle__rows_read *read);
-    int (*ready)(tulle_rows *rows, tulle__rows_read *read); /* 1: waiting takes no time */
+    int (*ready)(tulle_rows *rows, tulle__rows_read *read); /* 1: the wait returns at once */
     tulle_status (*wait)(tulle_rows *rows, tulle__rows_read *read);
-    /* TULLE_ERR_IO if what is read is not any more what was opened. */
+    /* TULLE_ERR_IO if the storage has changed since it was opened. */
     tulle_status (*check)(tulle_rows *rows);
     void (*free)(tulle_rows *rows); /* local */
 } tulle__rows_ops;
@@ -45,14 +48,14 @@ struct tulle_rows {
     const tulle__rows_ops *ops;
     tulle_comm *comm;
     const char *name;
-    tulle_gidx m, n;   /* of the matrix */
-    int block;         /* rows and columns of a block; 1: single entries */
-    int half;          /* of a symmetric matrix, nothing is left of the diagonal but within blocks on it */
-    int64_t span;      /* half: no block is more block columns right of the diagonal */
-    int64_t stored;    /* entries */
-    int64_t nnz;       /* of the matrix, both halves */
-    tulle_type values; /* as they are kept */
-    tulle_type type;   /* of vectors, and of what is made of the values: as wide at least */
+    tulle_gidx m, n;   /* shape of the matrix */
+    int block;         /* rows and columns of a block; 1: no blocks */
+    int half;          /* upper half of a symmetric matrix; below the diagonal only within diagonal blocks */
+    int64_t span;      /* half: the largest distance of a block from the diagonal, in block columns */
+    int64_t stored;    /* number of stored entries */
+    int64_t nnz;       /* entries of the whole matrix, both halves */
+    tulle_type values; /* type in storage */
+    tulle_type type;   /* type of vectors and of results, at least as wide */
     char manner[128];
 };
 

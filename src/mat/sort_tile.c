@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heap sort of the rows that are out of order, by as many threads as the PE has. */
+/* Sorts unordered rows by heap sort, with all threads of the PE. */
 #include "mat/sort_tile.h"
 
 #include <inttypes.h>
@@ -11,12 +11,12 @@ struct sorting {
     tulle_type type;
     tulle_duplicates duplicates;
     tulle_gidx m;
-    int64_t *rowptr; /* starts of rows; rows are compacted towards their start */
-    int64_t *length; /* [m] out: entries left in the row */
+    int64_t *rowptr; /* starts of rows; rows shrink towards their start */
+    int64_t *length; /* [m] out: remaining entries of the row */
     int32_t *colind;
     void *val;
     int64_t repeated;
-    tulle_gidx first_row, first_col; /* of a duplicate, -1: none */
+    tulle_gidx first_row, first_col; /* of one duplicate; -1: none */
 };
 
 struct pair {
@@ -30,7 +30,7 @@ static int pair_before(const struct pair *a, const struct pair *b)
     return a->col != b->col ? a->col < b->col : a->order < b->order;
 }
 
-/* Heap sort: rows may be long, and the order makes it stable. */
+/* Heap sort, since rows may be long; the order field makes it stable. */
 static void sort_pairs(struct pair *p, int64_t n)
 {
     for (int64_t phase = n / 2 - 1 + n; phase > 0; phase--) {
@@ -68,7 +68,10 @@ static void set_value(struct sorting *s, int64_t e, double x)
         ((double *)s->val)[e] = x;
 }
 
-/* Sorts rows by column, in file order where equal, and joins duplicates. Rows that ascend already are left alone. */
+/*
+ * Sorts rows by column, in file order among equals, and combines duplicates. Ascending rows are
+ * skipped.
+ */
 static tulle_status sort_rows(void *arg, int thread, int nthreads)
 {
     struct sorting *s = arg;
@@ -83,7 +86,8 @@ static tulle_status sort_rows(void *arg, int thread, int nthreads)
         s->length[r] = n;
         if (ascends) continue;
         if (n > INT32_MAX) {
-            status = tulle__fail(TULLE_ERR_OVERFLOW, "a row with %" PRId64 " entries", n);
+            status = tulle__fail(
+                TULLE_ERR_OVERFLOW, "a row of %" PRId64 " entries is too long to be sorted: the limit is 2^31 - 1", n);
             goto out;
         }
         if (n > room) {
@@ -96,7 +100,7 @@ static tulle_status sort_rows(void *arg, int thread, int nthreads)
         for (int64_t e = 0; e < n; e++) {
             if (kept && s->colind[begin + kept - 1] == pair[e].col) {
                 int64_t none = -1;
-                /* several threads may meet duplicates: any one of the places will do for the message */
+                /* several threads may find duplicates: the message names any one of them */
                 if (__atomic_compare_exchange_n(&s->first_row, &none, r, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
                     __atomic_store_n(&s->first_col, pair[e].col, __ATOMIC_RELAXED);
                 __atomic_fetch_add(&s->repeated, 1, __ATOMIC_RELAXED);
@@ -115,7 +119,7 @@ out:
     return status;
 }
 
-/* Moves rows that lost duplicates together, into a block of the right size. */
+/* Moves rows that lost duplicates into a new block of the exact size. */
 static tulle_status compact(tulle_mat *A, int i, int j, const struct sorting *s)
 {
     tulle__tile_record old = A->replaced[tulle__tile_index(A, i, j)];
@@ -158,8 +162,9 @@ tulle_status tulle__tile_sort(
     }
     assembly->repeated += s.repeated;
     if (assembly->duplicates == TULLE_DUPLICATES_ERROR)
-        status = tulle__fail(TULLE_ERR_FORMAT, "entry (%" PRId64 ", %" PRId64 ") is given more than once (one-based)",
-            assembly->row + 1, assembly->col + 1);
+        status =
+            tulle__fail(TULLE_ERR_FORMAT, "entry (%" PRId64 ", %" PRId64 ") occurs more than once (one-based indices)",
+                assembly->row + 1, assembly->col + 1);
     else
         status = compact(A, i, j, &s);
 out:

@@ -8,16 +8,16 @@
 #include "base/memory.h"
 #include "mat/view.h"
 
-/* Elements at .. at + count - 1 of the tile's arrays become elements to .. of the excerpt's. */
-struct piece {
+/* Elements at .. at + count - 1 of the tile's arrays become elements to .. of the subset's. */
+struct run {
     int64_t at, to, count;
 };
 
 struct tulle__subset {
-    int64_t m, nnz, npieces;
+    int64_t m, nnz, nruns;
     int sparse;
-    int64_t *rowptr; /* m + 1, of a sparse one */
-    struct piece *piece;
+    int64_t *rowptr; /* [m + 1], sparse only */
+    struct run *run;
     size_t bytes;
 };
 
@@ -27,16 +27,16 @@ void tulle__bits_named_by(const tulle__csr *A, uint64_t *bits)
         bits[A->colind[a] >> 6] |= (uint64_t)1 << (A->colind[a] & 63);
 }
 
-tulle_status tulle__rows_of_bits(const uint64_t *bits, int64_t words, tulle__rows *rows)
+tulle_status tulle__row_set_of_bits(const uint64_t *bits, int64_t words, tulle__row_set *rows)
 {
     int64_t nranges = 0;
-    *rows = (tulle__rows){0};
-    /* a range begins where a bit is set and the one before is not */
+    *rows = (tulle__row_set){0};
+    /* a range begins at a set bit after a clear one */
     for (int64_t w = 0, carry = 0; w < words; w++) {
         nranges += __builtin_popcountll(bits[w] & ~(bits[w] << 1 | (uint64_t)carry));
         carry = (int64_t)(bits[w] >> 63);
     }
-    tulle_status status = tulle__alloc((size_t)nranges, sizeof *rows->range, "rows that are needed", &rows->range);
+    tulle_status status = tulle__alloc((size_t)nranges, sizeof *rows->range, "required rows", &rows->range);
     if (status != TULLE_OK) return status;
     for (int64_t w = 0, end = -1; w < words; w++)
         for (uint64_t left = bits[w]; left; left &= left - 1) {
@@ -44,44 +44,47 @@ tulle_status tulle__rows_of_bits(const uint64_t *bits, int64_t words, tulle__row
             if (k == end)
                 rows->range[rows->nranges - 1].count++;
             else
-                rows->range[rows->nranges++] = (struct tulle__row_range){k, 1};
+                rows->range[rows->nranges++] = (struct tulle__row_interval){k, 1};
             end = k + 1;
         }
     return TULLE_OK;
 }
 
-tulle_status tulle__rows_named_by(const tulle__csr *A, tulle__rows *rows)
+tulle_status tulle__row_set_named_by(const tulle__csr *A, tulle__row_set *rows)
 {
     uint64_t *bits;
     int64_t words = A->n / 64 + 1;
-    *rows = (tulle__rows){0};
+    *rows = (tulle__row_set){0};
     tulle_status status = tulle__alloc_zero((size_t)words, sizeof *bits, "columns with entries", &bits);
     if (status != TULLE_OK) return status;
     tulle__bits_named_by(A, bits);
-    status = tulle__rows_of_bits(bits, words, rows);
+    status = tulle__row_set_of_bits(bits, words, rows);
     tulle__free(bits);
     return status;
 }
 
-void tulle__rows_fini(tulle__rows *rows)
+void tulle__row_set_fini(tulle__row_set *rows)
 {
     tulle__free(rows->range);
-    *rows = (tulle__rows){0};
+    *rows = (tulle__row_set){0};
 }
 
-/* Appends elements, which are next to those of the piece before where rows without any lie between. */
+/* Appends a run of elements; extends the last one if only empty rows lie between. */
 static void append(tulle__subset *e, int64_t at, int64_t to, int64_t count)
 {
-    struct piece *last = e->npieces ? &e->piece[e->npieces - 1] : NULL;
+    struct run *last = e->nruns ? &e->run[e->nruns - 1] : NULL;
     if (!count) return;
     if (last && last->at + last->count == at && last->to + last->count == to)
         last->count += count;
     else
-        e->piece[e->npieces++] = (struct piece){at, to, count};
+        e->run[e->nruns++] = (struct run){at, to, count};
 }
 
-/* spot: of a tile whose rows may lie further apart than they are wide, each a piece by itself then. */
-static void cut_dense(tulle__subset *e, const tulle__rows *rows, const tulle__spot *spot, int64_t width, size_t size)
+/*
+ * spot: of a tile whose rows may be farther apart than their width; each row is then a run of its
+ * own.
+ */
+static void cut_dense(tulle__subset *e, const tulle__row_set *rows, const tulle__spot *spot, int64_t width, size_t size)
 {
     for (int64_t r = 0; r < rows->nranges; r++) {
         int64_t first = rows->range[r].first, end = first + rows->range[r].count;
@@ -98,15 +101,15 @@ static tulle__spot spot_of(const tulle_mat *B, int i, int j)
     return (tulle__spot){.place = B->directory[tulle__tile_index(B, i, j)].place, .ld = tulle__tile_cols(B, j)};
 }
 
-/* Most pieces that those rows are. */
-static int64_t pieces_of(const tulle__rows *rows, int apart)
+/* An upper bound on the number of runs. */
+static int64_t runs_of(const tulle__row_set *rows, int apart)
 {
-    int64_t pieces = 0;
-    for (int64_t r = 0; r < rows->nranges; r++) pieces += apart ? rows->range[r].count : 1;
-    return pieces;
+    int64_t runs = 0;
+    for (int64_t r = 0; r < rows->nranges; r++) runs += apart ? rows->range[r].count : 1;
+    return runs;
 }
 
-static void cut_sparse(tulle__subset *e, const tulle__rows *rows, const int64_t *rowptr, size_t size)
+static void cut_sparse(tulle__subset *e, const tulle__row_set *rows, const int64_t *rowptr, size_t size)
 {
     int64_t row = 0, nnz = 0;
     for (int64_t r = 0; r < rows->nranges; r++) {
@@ -147,31 +150,31 @@ int tulle__subset_possible(const tulle_mat *B, int i, int j)
 }
 
 tulle_status tulle__subset_new(
-    const tulle_mat *B, int i, int j, const tulle__rows *rows, const int64_t *rowptr, tulle__subset **excerpt)
+    const tulle_mat *B, int i, int j, const tulle__row_set *rows, const int64_t *rowptr, tulle__subset **subset)
 {
     tulle_status status;
     size_t size = tulle_type_size(B->type);
     tulle__subset *e = NULL;
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "an excerpt of a tile", &e));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *e, "a row subset of a tile", &e));
     tulle__spot spot = spot_of(B, i, j);
-    int64_t pieces = pieces_of(rows, B->kind == TULLE_DENSE && spot.ld != tulle__tile_cols(B, j));
-    TULLE_TRY(tulle__alloc((size_t)pieces, sizeof *e->piece, "an excerpt of a tile", &e->piece));
+    int64_t runs = runs_of(rows, B->kind == TULLE_DENSE && spot.ld != tulle__tile_cols(B, j));
+    TULLE_TRY(tulle__alloc((size_t)runs, sizeof *e->run, "a row subset of a tile", &e->run));
     e->m = tulle__tile_rows(B, i);
     e->sparse = B->kind == TULLE_CSR;
     e->nnz = B->directory[tulle__tile_index(B, i, j)].nnz;
     if (B->kind == TULLE_DENSE) {
         cut_dense(e, rows, &spot, tulle__tile_cols(B, j), size);
     } else {
-        TULLE_TRY(tulle__alloc((size_t)e->m + 1, sizeof *e->rowptr, "row pointers of an excerpt", &e->rowptr));
+        TULLE_TRY(tulle__alloc((size_t)e->m + 1, sizeof *e->rowptr, "row pointers of a row subset", &e->rowptr));
         cut_sparse(e, rows, rowptr, size);
-        if (tulle__is_hollow(B->comm)) { /* how much it is will do: nothing is cut out of a tile that is looked at */
+        if (tulle__is_hollow(B->comm)) { /* sizes are enough: a shape-only tile is never cut */
             tulle__free(e->rowptr);
-            tulle__free(e->piece);
+            tulle__free(e->run);
             e->rowptr = NULL;
-            e->piece = NULL;
+            e->run = NULL;
         }
     }
-    *excerpt = e;
+    *subset = e;
     return TULLE_OK;
 out:
     tulle__subset_free(e);
@@ -182,7 +185,7 @@ void tulle__subset_free(tulle__subset *e)
 {
     if (!e) return;
     tulle__free(e->rowptr);
-    tulle__free(e->piece);
+    tulle__free(e->run);
     tulle__free(e);
 }
 
@@ -193,12 +196,12 @@ size_t tulle__subset_bytes(const tulle__subset *e)
 
 int64_t tulle__subset_ranges(const tulle__subset *e)
 {
-    return e->sparse ? 2 * e->npieces : e->npieces;
+    return e->sparse ? 2 * e->nruns : e->nruns;
 }
 
 size_t tulle__subset_held(const tulle__subset *e)
 {
-    return sizeof *e + (e->piece ? (size_t)e->npieces * sizeof *e->piece : 0) +
+    return sizeof *e + (e->run ? (size_t)e->nruns * sizeof *e->run : 0) +
            (e->rowptr ? ((size_t)e->m + 1) * sizeof *e->rowptr : 0);
 }
 
@@ -223,12 +226,12 @@ tulle_status tulle__subset_start(const tulle_mat *B, int i, int j, const tulle__
     char *block = to_block;
     int n = 0;
     *group = -1;
-    tulle_status status = tulle__alloc(2 * (size_t)e->npieces, sizeof *range, "a vector get", &range);
+    tulle_status status = tulle__alloc(2 * (size_t)e->nruns, sizeof *range, "a vector get", &range);
     if (status != TULLE_OK) return status;
     if (e->rowptr) memcpy(block, e->rowptr, ((size_t)e->m + 1) * sizeof *e->rowptr);
-    for (int64_t p = 0; p < e->npieces; p++) {
-        const struct piece *piece = &e->piece[p];
-        size_t at = (size_t)piece->at, put = (size_t)piece->to, count = (size_t)piece->count;
+    for (int64_t p = 0; p < e->nruns; p++) {
+        const struct run *run = &e->run[p];
+        size_t at = (size_t)run->at, put = (size_t)run->to, count = (size_t)run->count;
         if (e->rowptr)
             range[n++] = (tulle__range){
                 from.colind + at * sizeof(int32_t), block + to.colind + put * sizeof(int32_t), count * sizeof(int32_t)};
@@ -244,8 +247,8 @@ tulle_status tulle__subset_start(const tulle_mat *B, int i, int j, const tulle__
     return TULLE_OK;
 }
 
-/* Of sizes only: a list of as many ranges, of as many bytes in all, which moves nothing. */
-static tulle_status start_hollow(const tulle_mat *B, const tulle__place *place, const tulle__subset *e, int *group)
+/* Shape-only: a vector get with as many ranges and bytes, which moves nothing. */
+static tulle_status start_shape_only(const tulle_mat *B, const tulle__place *place, const tulle__subset *e, int *group)
 {
     int n = (int)tulle__subset_ranges(e);
     tulle__range *range;
@@ -265,7 +268,7 @@ tulle_status tulle__subset_fetch(const tulle_mat *B, int i, int j, const tulle__
     tulle__fetch f = {.A = B, .i = i, .j = j, .group = -1, .record = B->directory[tulle__tile_index(B, i, j)]};
     f.block = tulle__peek(B->comm, &f.record.place);
     if (f.block) {
-        tulle_status started = start_hollow(B, &f.record.place, e, &f.group);
+        tulle_status started = start_shape_only(B, &f.record.place, e, &f.group);
         if (started == TULLE_OK) *fetch = f;
         return started;
     }

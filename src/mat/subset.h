@@ -1,58 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fetching only those rows of a remote tile that are needed, in one vector get. What comes looks like the tile to a
- * kernel that names no other row: a dense excerpt holds rows where the tile does, and others are undefined; in a sparse
- * one other rows are empty, so that whoever looks at all rows may.
+ * Row subsets: fetches only the required rows of a remote tile, in one vector get. The result looks
+ * like the tile to a kernel that reads no other row. In a dense subset rows lie where the tile has
+ * them, and other rows are undefined. In a sparse one other rows are empty, so that a sweep over
+ * all rows is valid.
  */
-#ifndef TULLE_MAT_EXCERPT_H
-#define TULLE_MAT_EXCERPT_H
+#ifndef TULLE_MAT_SUBSET_H
+#define TULLE_MAT_SUBSET_H
 
 #include "mat/fetch.h"
 
-/* Rows of a tile, in ascending ranges that do not touch. */
-typedef struct tulle__rows {
-    struct tulle__row_range {
+/* A set of rows of a tile: ascending ranges that do not touch. */
+typedef struct tulle__row_set {
+    struct tulle__row_interval {
         int64_t first, count;
     } * range;
     int64_t nranges;
-} tulle__rows;
+} tulle__row_set;
 
 typedef struct tulle__subset tulle__subset;
 
-/* The columns in which A has entries; one bit each, columns / 64 + 1 words, set beside those that are; the rows of
- * bits. */
-tulle_status tulle__rows_named_by(const tulle__csr *A, tulle__rows *rows);
+/*
+ * The set of columns in which A has entries: as a row set; as bits, or-ed into columns / 64 + 1
+ * words; and the row set of such bits.
+ */
+tulle_status tulle__row_set_named_by(const tulle__csr *A, tulle__row_set *rows);
 void tulle__bits_named_by(const tulle__csr *A, uint64_t *bits);
-tulle_status tulle__rows_of_bits(const uint64_t *bits, int64_t words, tulle__rows *rows);
-void tulle__rows_fini(tulle__rows *rows);
+tulle_status tulle__row_set_of_bits(const uint64_t *bits, int64_t words, tulle__row_set *rows);
+void tulle__row_set_fini(tulle__row_set *rows);
 
-/* The row pointers of sparse tile (i, j) of any PE, read now; to be freed. */
+/* Reads the row pointers of sparse tile (i, j) of any PE. The caller frees them. */
 tulle_status tulle__rowptr_read(const tulle_mat *B, int i, int j, int64_t **rowptr);
 
-/* Whether rows of the tile can be fetched by themselves: it is remote, and its rows lie together. */
+/* Whether rows of the tile can be fetched separately: it is remote, and each row is contiguous. */
 int tulle__subset_possible(const tulle_mat *B, int i, int j);
 
 /*
- * What is to be fetched for those rows of such a tile (i, j), as long as B keeps its structure. rowptr: the tile's, if
- * it is sparse.
+ * Plans the fetch of these rows of tile (i, j), valid while B keeps its structure. rowptr: the
+ * tile's, if it is sparse.
  */
 tulle_status tulle__subset_new(
-    const tulle_mat *B, int i, int j, const tulle__rows *rows, const int64_t *rowptr, tulle__subset **excerpt);
-void tulle__subset_free(tulle__subset *excerpt);
+    const tulle_mat *B, int i, int j, const tulle__row_set *rows, const int64_t *rowptr, tulle__subset **subset);
+void tulle__subset_free(tulle__subset *subset);
 
-/* Bytes that a fetch moves, in so many ranges; bytes that the excerpt itself holds. */
-size_t tulle__subset_bytes(const tulle__subset *excerpt);
-int64_t tulle__subset_ranges(const tulle__subset *excerpt);
-size_t tulle__subset_held(const tulle__subset *excerpt);
+/* Bytes that a fetch moves; ranges of its vector get; bytes of memory of the subset itself. */
+size_t tulle__subset_bytes(const tulle__subset *subset);
+int64_t tulle__subset_ranges(const tulle__subset *subset);
+size_t tulle__subset_held(const tulle__subset *subset);
 
-/* Room that what comes takes, as a block of a tile; its entries. */
-size_t tulle__subset_room(const tulle_mat *B, int i, int j, const tulle__subset *excerpt);
-int64_t tulle__subset_entries(const tulle__subset *excerpt);
-/* Starts fetching it into such a block; *group < 0: nothing to wait for. */
+/* Bytes of the block that receives the subset; entries in it. */
+size_t tulle__subset_room(const tulle_mat *B, int i, int j, const tulle__subset *subset);
+int64_t tulle__subset_entries(const tulle__subset *subset);
+/* Starts the fetch into such a block; *group < 0: nothing to await. */
 tulle_status tulle__subset_start(
-    const tulle_mat *B, int i, int j, const tulle__subset *excerpt, void *block, int *group);
+    const tulle_mat *B, int i, int j, const tulle__subset *subset, void *block, int *group);
 
-/* As tulle__fetch_init. */
-tulle_status tulle__subset_fetch(const tulle_mat *B, int i, int j, const tulle__subset *excerpt, tulle__fetch *fetch);
+/* Like tulle__fetch_init. */
+tulle_status tulle__subset_fetch(const tulle_mat *B, int i, int j, const tulle__subset *subset, tulle__fetch *fetch);
 
 #endif

@@ -22,16 +22,16 @@ static void transpose_dense(const tulle_tile *from, const tulle_own_tile *to)
                         (const char *)from->val + (size_t)(r * f_row + c * f_col) * size, size);
 }
 
-/* Numbers of entries of a tile, which the kernel moves as if they were values. */
+/* Indices of the entries of a tile. The transpose kernel moves them as if they were values. */
 static size_t number_bytes(int64_t nnz)
 {
     return nnz <= UINT32_MAX ? sizeof(uint32_t) : sizeof(uint64_t);
 }
 
-static tulle_status count_up(int64_t nnz, char **numbers)
+static tulle_status number_entries(int64_t nnz, char **numbers)
 {
     size_t size = number_bytes(nnz);
-    tulle_status status = tulle__alloc((size_t)nnz, size, "the order of a transpose", numbers);
+    tulle_status status = tulle__alloc((size_t)nnz, size, "source indices of a transpose", numbers);
     for (int64_t e = 0; status == TULLE_OK && e < nnz; e++) {
         uint32_t narrow = (uint32_t)e;
         uint64_t wide = (uint64_t)e;
@@ -47,8 +47,8 @@ static tulle_status gather(
         context->pool, from->type, from->nnz, order, number_bytes(from->nnz), from->val, to->val);
 }
 
-/* order: NULL, or where the order of the entries is to be kept. */
-static tulle_status turn_sparse(
+/* order: NULL, or receives the source index of each entry. */
+static tulle_status transpose_sparse(
     const tulle__context *context, const tulle_tile *from, const tulle_own_tile *to, char **order)
 {
     tulle_status status;
@@ -56,8 +56,8 @@ static tulle_status turn_sparse(
     tulle__csr csr = tulle__tile_csr(from);
     tulle__csr_result result = tulle__tile_csr_result(to, from->nnz);
     if (!order) return context->kernels->transpose(context->pool, from->type, &csr, &result);
-    TULLE_TRY(count_up(from->nnz, &numbers));
-    TULLE_TRY(tulle__alloc((size_t)from->nnz, number_bytes(from->nnz), "the order of a transpose", order));
+    TULLE_TRY(number_entries(from->nnz, &numbers));
+    TULLE_TRY(tulle__alloc((size_t)from->nnz, number_bytes(from->nnz), "source indices of a transpose", order));
     csr.val = numbers;
     result.val = *order;
     TULLE_TRY(context->kernels->transpose(
@@ -68,7 +68,7 @@ out:
     return status;
 }
 
-/* order: NULL, or of all tiles of A^T. */
+/* order: NULL, or one array for each tile of A^T. */
 static tulle_status transpose(const tulle_mat *A, tulle_mat **out, char **order)
 {
     tulle_status status;
@@ -95,7 +95,7 @@ static tulle_status transpose(const tulle_mat *A, tulle_mat **out, char **order)
             int32_t narrow;
             TULLE_TRY(tulle__narrow(from.m, "the number of columns of a transposed tile", &narrow));
             TULLE_TRY(tulle__mat_place(T, j, i, from.nnz, &to));
-            TULLE_TRY(turn_sparse(context, &from, &to, order ? &order[t] : NULL));
+            TULLE_TRY(transpose_sparse(context, &from, &to, order ? &order[t] : NULL));
         }
     TULLE_TRY(tulle__mat_publish(T));
 out:
@@ -116,14 +116,14 @@ tulle_status tulle_mat_transpose(const tulle_mat *A, tulle_mat **T)
     return status;
 }
 
-/* ---- kept ---- */
+/* ---- the cached transpose ---- */
 
-void tulle__transposed_drop(tulle__transposed *turned)
+void tulle__transposed_drop(tulle__transposed *transposed)
 {
-    for (int64_t t = 0; turned->order && t < turned->tiles; t++) tulle__free(turned->order[t]);
-    tulle__free(turned->order);
-    tulle__mat_drop(turned->mat);
-    *turned = (tulle__transposed){.mat = NULL};
+    for (int64_t t = 0; transposed->order && t < transposed->tiles; t++) tulle__free(transposed->order[t]);
+    tulle__free(transposed->order);
+    tulle__mat_drop(transposed->mat);
+    *transposed = (tulle__transposed){.mat = NULL};
 }
 
 static tulle_status make(const tulle_mat *A, tulle__transposed *made)
@@ -133,17 +133,17 @@ static tulle_status make(const tulle_mat *A, tulle__transposed *made)
     made->tiles = (int64_t)A->layout->mt * A->layout->nt;
     if (A->kind == TULLE_CSR && !tulle__is_hollow(A->comm))
         TULLE_TRY(
-            tulle__alloc_zero((size_t)made->tiles, sizeof *made->order, "the order of a transpose", &made->order));
+            tulle__alloc_zero((size_t)made->tiles, sizeof *made->order, "source indices of a transpose", &made->order));
     TULLE_TRY(transpose(A, &made->mat, made->order));
 out:
     return status;
 }
 
-/* The values of own tiles. */
-static tulle_status take_values(const tulle_mat *A, const tulle__transposed *turned, int64_t *copied)
+/* Copies the values of own tiles. */
+static tulle_status copy_values(const tulle_mat *A, const tulle__transposed *transposed, int64_t *copied)
 {
     tulle_status status;
-    tulle_mat *T = turned->mat;
+    tulle_mat *T = transposed->mat;
     tulle__context *context;
     TULLE_TRY(tulle__context_get(A->comm, &context));
     for (int i = 0; i < A->layout->mt; i++)
@@ -159,36 +159,36 @@ static tulle_status take_values(const tulle_mat *A, const tulle__transposed *tur
             if (A->kind == TULLE_DENSE)
                 transpose_dense(&from, &to);
             else
-                TULLE_TRY(gather(context, turned->order[tulle__tile_index(T, j, i)], &from, &to));
+                TULLE_TRY(gather(context, transposed->order[tulle__tile_index(T, j, i)], &from, &to));
         }
 out:
     return status;
 }
 
-tulle_status tulle__transposed_renew(const tulle_mat *A, tulle__transposed *turned, int64_t *copied)
+tulle_status tulle__transposed_renew(const tulle_mat *A, tulle__transposed *transposed, int64_t *copied)
 {
     tulle__transposed made = {.mat = NULL};
-    if (turned->mat && (A->kind == TULLE_DENSE || turned->of == A->structure))
-        return tulle_comm_agree(A->comm, take_values(A, turned, copied));
+    if (transposed->mat && (A->kind == TULLE_DENSE || transposed->of == A->structure))
+        return tulle_comm_agree(A->comm, copy_values(A, transposed, copied));
     tulle_status status = tulle_comm_agree(A->comm, make(A, &made));
     if (status != TULLE_OK) {
         tulle__transposed_drop(&made);
         return status;
     }
     tulle__pe_disown(&made.mat->owned);
-    tulle__transposed_drop(turned); /* transposing has met: nobody still reads the old one */
-    *turned = made;
+    tulle__transposed_drop(transposed); /* the transposition has synchronised: no PE still reads the old one */
+    *transposed = made;
     return TULLE_OK;
 }
 
-size_t tulle__transposed_bytes(const tulle__transposed *turned)
+size_t tulle__transposed_bytes(const tulle__transposed *transposed)
 {
     size_t bytes = 0;
-    const tulle_mat *T = turned->mat;
-    for (int64_t t = 0; T && t < turned->tiles; t++) {
+    const tulle_mat *T = transposed->mat;
+    for (int64_t t = 0; T && t < transposed->tiles; t++) {
         if (T->layout->owner[t] != T->comm->rank) continue;
         bytes += T->directory[t].place.length;
-        if (turned->order) bytes += (size_t)T->directory[t].nnz * number_bytes(T->directory[t].nnz);
+        if (transposed->order) bytes += (size_t)T->directory[t].nnz * number_bytes(T->directory[t].nnz);
     }
     return bytes;
 }

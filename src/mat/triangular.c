@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The triangle of a matrix: each PE takes it from its own tiles. */
+/* The triangle of a matrix. Each PE extracts it from its own tiles. */
 #include <string.h>
 
 #include "base/arg.h"
 #include "base/error.h"
 #include "mat/mat.h"
 
-/* Which entries stay: those of columns low .. high - 1 of a row, global. */
+/* The entries to extract from a row: columns low .. high - 1, global. */
 static void columns_of(tulle_gidx row, tulle_uplo uplo, tulle_diag diag, tulle_gidx *low, tulle_gidx *high)
 {
     int diagonal = diag == TULLE_DIAG_STORED;
@@ -14,8 +14,8 @@ static void columns_of(tulle_gidx row, tulle_uplo uplo, tulle_diag diag, tulle_g
     *high = uplo == TULLE_LOWER ? row + diagonal : INT64_MAX;
 }
 
-/* The entries of a tile that stay, in the tile made for them; or, if that is NULL, how many they are. */
-static int64_t keep(const tulle_mat *A, int i, int j, const tulle_tile *from, tulle_uplo uplo, tulle_diag diag,
+/* Copies the entries of a tile within the triangle to `to`; NULL: only counts them. */
+static int64_t copy_triangle(const tulle_mat *A, int i, int j, const tulle_tile *from, tulle_uplo uplo, tulle_diag diag,
     const tulle_own_tile *to)
 {
     int64_t count = 0;
@@ -38,7 +38,7 @@ static int64_t keep(const tulle_mat *A, int i, int j, const tulle_tile *from, tu
     return count;
 }
 
-static tulle_status take(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat *T)
+static tulle_status extract(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, tulle_mat *T)
 {
     tulle_status status = TULLE_OK;
     for (int i = 0; i < A->layout->mt; i++)
@@ -47,10 +47,10 @@ static tulle_status take(const tulle_mat *A, tulle_uplo uplo, tulle_diag diag, t
             tulle_own_tile to;
             if (!tulle__tile_is_mine(A, i, j)) continue;
             TULLE_TRY(tulle_mat_tile(A, i, j, &from));
-            int64_t nnz = from.nnz ? keep(A, i, j, &from, uplo, diag, NULL) : 0;
+            int64_t nnz = from.nnz ? copy_triangle(A, i, j, &from, uplo, diag, NULL) : 0;
             if (!nnz) continue;
             TULLE_TRY(tulle__mat_place(T, i, j, nnz, &to));
-            (void)keep(A, i, j, &from, uplo, diag, &to);
+            (void)copy_triangle(A, i, j, &from, uplo, diag, &to);
         }
 out:
     return status;
@@ -64,12 +64,12 @@ tulle_status tulle_mat_triangle(const tulle_mat *A, tulle_uplo uplo, tulle_diag 
     tulle_mat *T = NULL;
     tulle_status status = TULLE_OK;
     if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)
-        status = tulle__fail(TULLE_ERR_ARG, "the triangle of a matrix that is not sparse and square");
+        status = tulle__fail(TULLE_ERR_ARG, "a triangle needs a square sparse matrix");
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = tulle__mat_order(A);
     if (status == TULLE_OK) status = tulle_mat_new_csr(A->comm, A->layout, A->type, &T);
     if (status != TULLE_OK) return status;
-    status = tulle_comm_agree(A->comm, take(A, uplo, diag, T));
+    status = tulle_comm_agree(A->comm, extract(A, uplo, diag, T));
     if (status == TULLE_OK) status = tulle_mat_renew(T);
     if (status == TULLE_OK)
         *out = T;

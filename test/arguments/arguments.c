@@ -111,7 +111,7 @@ static void drop(struct fixture *f, const struct trial *t)
 {
     const char *name = t->bad < 0 ? t->subject->name : ""; /* what the call has freed */
     if (strcmp(name, "tulle_fetch_free") != 0) tulle_fetch_free(f->fetch);
-    if (strcmp(name, "tulle_counts_free") != 0) tulle_counts_free(f->census);
+    if (strcmp(name, "tulle_counts_free") != 0) tulle_counts_free(f->counts);
     for (int l = 0; l < f->layouts && strcmp(name, "tulle_layout_free") != 0; l++) tulle_layout_free(f->layout[l]);
     for (int a = 0; a < ARGUMENTS; a++) {
         void **out = (void **)(void *)f->room[a].bytes;
@@ -304,7 +304,7 @@ static tulle_status structure_with(tulle_comm *comm, void *arg)
         status = tulle_layout_new(&spec, 1, (tulle_layout **)(void *)&made);
     }
 out:
-    tulle_counts_free(f->census);
+    tulle_counts_free(f->counts);
     for (int l = 0; l < f->layouts; l++) tulle_layout_free(f->layout[l]);
     free(f);
     return status;

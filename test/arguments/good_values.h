@@ -34,7 +34,7 @@ struct fixture {
     char path[TEXT_MOST];
     tulle_layout *layout[16];
     int layouts;
-    tulle_counts *census;
+    tulle_counts *counts;
     tulle_fetch *fetch;
     tulle_machine machine;
     tulle_operator operator;
@@ -45,7 +45,7 @@ struct fixture {
         tulle_csr_rows csr;
         tulle_bsr_rows bsr;
         tulle_layout_spec layout;
-        tulle_counts_spec census;
+        tulle_counts_spec counts;
         tulle_communicator communicator;
     } in;
 };
@@ -188,8 +188,8 @@ static tulle_counts *a_census(struct fixture *f)
     tulle_layout *square = one_tile(f, M), *thin = one_tile(f, N);
     tulle_counts_spec spec = {.a = square, .b = thin, .c = thin, .pes = 1, .type = TULLE_F64};
     if (f->comm) spec.pes = tulle_comm_size(f->comm);
-    MADE(f, tulle_counts_new(A, NULL, &spec, &f->census));
-    return f->census;
+    MADE(f, tulle_counts_new(A, NULL, &spec, &f->counts));
+    return f->counts;
 }
 
 static tulle_fetch *a_fetch(struct fixture *f)
@@ -280,8 +280,8 @@ static const tulle_layout_spec *layout_spec(struct fixture *f)
 static const tulle_counts_spec *census_spec(struct fixture *f)
 {
     tulle_layout *square = one_tile(f, M);
-    f->in.census = (tulle_counts_spec){square, square, square, tulle_comm_size(f->comm), TULLE_F64, 0, 0};
-    return &f->in.census;
+    f->in.counts = (tulle_counts_spec){square, square, square, tulle_comm_size(f->comm), TULLE_F64, 0, 0};
+    return &f->in.counts;
 }
 
 static const tulle_communicator *communicator(struct fixture *f)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Direct factors: direct_factors SPEC PES. A from its factors, permutations and scales within their rounding bound;
- * the shapes and pivots of the factors; what is singular or not definite is refused with the column or row that is so;
- * A x = b solved as the header says; nothing left behind, also without memory.
+ * Direct factors: direct_factors SPEC PES. A from its factors, permutations and scales within the
+ * rounding bound; shapes and pivots of the factors; singular or indefinite matrices are refused
+ * with their column or row; A x = b solved as the header says; no leaks, also after failed
+ * allocations.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -37,7 +38,10 @@ static int is_permutation(const tulle_gidx *p, int64_t n)
     return fine;
 }
 
-/* Whether all entries are on the right side, and the diagonal where it is stored is what pivots may be. */
+/*
+ * Whether all entries are on the right side, and the diagonal where it is stored is what pivots may
+ * be.
+ */
 static int is_triangle(const struct whole *f, int upper, int unit, int positive)
 {
     for (int64_t i = 0; i < f->n; i++) {
@@ -50,8 +54,9 @@ static int is_triangle(const struct whole *f, int upper, int unit, int positive)
 }
 
 /*
- * The largest |(L U)_ij - a_(row[i], col[j]) / scale[i]| over its bound: a factorisation's is gamma_n |L| |U| (Higham,
- * theorems 9.3 and 10.3), and three more roundings of what is compared; f32 factors are f64 ones, rounded once each.
+ * The largest |(L U)_ij - a_(row[i], col[j]) / scale[i]| over its bound: a factorisation's is
+ * gamma_n |L| |U| (Higham, theorems 9.3 and 10.3), and three more roundings of what is compared;
+ * f32 factors are f64 ones, rounded once each.
  */
 static double product_error(const struct whole *A, const tulle_direct *f, const struct whole *L, const struct whole *U)
 {
@@ -93,7 +98,10 @@ static double product_error(const struct whole *A, const tulle_direct *f, const 
     return worst;
 }
 
-/* Of a Cholesky factor, to be compared as an LU one; and of a lower triangle its mirror image with it. */
+/*
+ * Of a Cholesky factor, to be compared as an LU one; and of a lower triangle its mirror image with
+ * it.
+ */
 static struct whole transposed(const struct whole *a)
 {
     struct whole t = {.type = a->type, .n = a->n};
@@ -165,7 +173,7 @@ static tulle_status factorise(tulle_comm *comm, void *arg)
     if (tulle_comm_rank(comm) == 0)
         snprintf(s->said, sizeof s->said, "%" PRId64 " entries, factors of %" PRId64 ", %.3g of the bound",
             a.rowptr[a.n], L.rowptr[L.n] + (s->cholesky ? 0 : U.rowptr[U.n]), error);
-    EXPECT(error <= (s->library ? 10 : 1)); /* UMFPACK leaves out what has become 0: terms that are not counted then */
+    EXPECT(error <= (s->library ? 10 : 1)); /* UMFPACK drops exact zeros: terms that are then not counted */
 out:
     whole_fini(&a);
     whole_fini(&L);
@@ -178,7 +186,7 @@ out:
     return status;
 }
 
-/* ---- A x = b by the header's words ---- */
+/* ---- A x = b as the header says ---- */
 
 /* Column 0 of a dense matrix of one tile on PE 0; x, which only PE 0 has, is written or read. */
 static tulle_status exchange(tulle_mat *X, double *x, int write)
@@ -260,7 +268,7 @@ out:
     return status;
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 enum { N = 10 };
 
@@ -270,7 +278,7 @@ static const struct refusal {
     int cholesky, column, rows; /* that column has entries in rows 1 .. rows instead of its own */
     double value;
     tulle_type type;
-    const char *message; /* NULL: it is fine */
+    const char *message; /* NULL: valid */
 } refusals[] = {
     {"the identity", 0, 1, 1, 1, TULLE_F64, NULL},
     {"the identity", 1, 1, 1, 1, TULLE_F64, NULL},
@@ -409,7 +417,9 @@ static const struct setting cases[] = {
     {"test/data/impcol_a.mtx.gz", 0, TULLE_ELIMINATE_AMD, 1, TULLE_F64, "", NULL},
 };
 
-/* What factors are, by another library; which column of a singular matrix it names is its own affair. */
+/*
+ * Properties of another library's factors; which column of a singular matrix it names may differ.
+ */
 static void try_other(tulle_team *team, const char *library)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ILU(0) and IC(0): factors SPEC PES [THREADS]. Every factor is compared bit for bit with a plain serial factorisation
- * of the same matrix, small ones also with a dense one; products of the factors with A on its pattern; what is refused
- * is refused with the row that the serial one stops at.
+ * ILU(0) and IC(0): factors SPEC PES [THREADS]. Every factor is compared bit for bit with a plain
+ * serial factorisation of the same matrix, small ones also with a dense one; products of the
+ * factors with A on its pattern; refusals name the row at which the serial factorisation stops.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -71,7 +71,7 @@ static int64_t plain_ic(struct whole *a, double alpha)
     return -1;
 }
 
-/* Gaussian elimination of the full matrix that forgets what is off the pattern: 1 if `a` holds its factors. */
+/* Dense Gaussian elimination that drops entries off the pattern: 1 if `a` holds its factors. */
 static int is_dense_ilu(const struct whole *original, const struct whole *a)
 {
     int64_t n = a->n;
@@ -99,7 +99,10 @@ static int is_dense_ilu(const struct whole *original, const struct whole *a)
     return same;
 }
 
-/* The largest |(L U)_ij - a_ij| / (gamma (|L| |U|)_ij) of the places of A; `a` holds L, with ones, and U; or (IC) L. */
+/*
+ * The largest |(L U)_ij - a_ij| / (gamma (|L| |U|)_ij) of the places of A; `a` holds L, with ones,
+ * and U; or (IC) L.
+ */
 static double product_error(const struct whole *original, const struct whole *a, int ic, double alpha)
 {
     double worst = 0, unit = a->type == TULLE_F32 ? 0x1p-24 : 0x1p-53;
@@ -123,9 +126,12 @@ static double product_error(const struct whole *original, const struct whole *a,
     return worst;
 }
 
-/* ---- what the library makes ---- */
+/* ---- the library's factors ---- */
 
-/* Bits of the places of F, which are those of a's in the given triangle; or of one, when they differ. */
+/*
+ * Bits of the places of F, which are those of a's in the given triangle; or of one, when they
+ * differ.
+ */
 static tulle_status same_triangle(tulle_mat *F, const struct whole *a, int upper, int diagonal)
 {
     struct whole f = {.n = 0};
@@ -182,7 +188,7 @@ static tulle_status load(tulle_comm *comm, const struct setting *s, tulle_mat **
     return status;
 }
 
-/* The serial factorisation, on `a`; the row it stops at, or -1. */
+/* The serial factorisation, on `a`; the row at which it stops, or -1. */
 static int64_t plain(const struct setting *s, struct whole *a, double alpha, int64_t *lifted)
 {
     int64_t row = missing_diagonal(a, s->ic);
@@ -238,7 +244,7 @@ static void add_diagonal(struct whole *a)
     *a = b;
 }
 
-/* The failure that is right, and its row. */
+/* The expected failure, and its row. */
 static tulle_status refused(
     const struct setting *s, const struct whole *original, tulle_status outcome, const char *said)
 {
@@ -344,7 +350,7 @@ static const struct {
     {"test/data/bcsstk16.mtx.gz", 1, {.floor = 0, .shift = 1e-3}},
 };
 
-/* What is no square sparse matrix, and what options may not be. */
+/* Matrices that are not sparse and square, and invalid options. */
 static tulle_status test_refused(tulle_comm *comm, void *arg)
 {
     (void)arg;
@@ -398,8 +404,8 @@ out:
 }
 
 /*
- * A worker of another PE that never comes to the row which the first of this PE's needs, as that PE is gone: both
- * threads of this one give up. Of the PEs only the last fails, so the others say that it has.
+ * A worker of another PE never reaches the row that the first row of this PE requires, as that PE
+ * is gone: both threads of this PE give up. Only the last PE fails, so the others report it.
  */
 static tulle_status test_lost(tulle_comm *comm, void *arg)
 {
@@ -465,7 +471,10 @@ static tulle_status once(tulle_comm *comm, void *arg)
     tulle_status status = load(comm, s, &A);
     int loaded = status == TULLE_OK;
     if (loaded) status = tulle_factor_ilu0(A, NULL, &L, &U, NULL);
-    /* of a fault while A is read PEs may tell each other, or the transfer itself: that is not what is tested */
+    /*
+     * after a fault while A is read, PEs may report each other or the transfer itself: not what is
+     * tested
+     */
     s->outcome[tulle_comm_rank(comm)] = loaded ? status : TULLE_OK;
     tulle_mat_free(L);
     tulle_mat_free(U);
@@ -473,7 +482,7 @@ static tulle_status once(tulle_comm *comm, void *arg)
     return status;
 }
 
-/* The n-th transfer of a PE fails, for every n: no failure but that one, no waiting for what does not come. */
+/* The n-th transfer of a PE fails, for every n: no other failure, and no hang. */
 static void test_faults(int npes)
 {
     int n = 0, wrong = 0;
@@ -507,10 +516,10 @@ int main(int argc, char **argv)
     tulle_status status = tulle_team_run(team, test_refused, NULL);
     ok(status == TULLE_OK, "what cannot be factorised%s%s", status ? ": " : "", status ? tulle_error_message() : "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        /* by then threads and wrappers have made what they keep */
+        /* by then threads and wrappers have allocated what they retain */
         if (i == WARM) ok(tulle_team_run(team, count_blocks, before) == TULLE_OK, "blocks counted");
         for (int variant = 0; variant < 4; variant++) {
-            if (strstr(cases[i].matrix, "bcsstk16") && variant % 2 == 0) continue; /* the plain ones take their time */
+            if (strstr(cases[i].matrix, "bcsstk16") && variant % 2 == 0) continue; /* the plain ones are slow */
             struct setting s = {.matrix = cases[i].matrix, .ic = cases[i].ic, .options = cases[i].options};
             s.type = variant == 3 ? TULLE_F32 : TULLE_F64;
             s.tiles = variant % 3;

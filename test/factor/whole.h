@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A distributed sparse matrix as plain arrays that every PE has. */
+/* A distributed sparse matrix as plain arrays, replicated on every PE. */
 #ifndef TULLE_TEST_FACTOR_WHOLE_H
 #define TULLE_TEST_FACTOR_WHOLE_H
 
@@ -10,7 +10,7 @@
 
 #include "body.h"
 
-/* Values are in f64 whatever they were; rounding to `type` after each operation is what an f32 operation does. */
+/* Values are f64; rounding to `type` after each operation has the effect of an f32 operation. */
 struct whole {
     tulle_type type;
     int64_t n, *rowptr, *col;
@@ -72,7 +72,7 @@ out:
     return status;
 }
 
-/* Where (i, j) is, -1: nowhere. */
+/* The index of (i, j); -1: none. */
 __attribute__((unused)) static int64_t find(const struct whole *a, int64_t i, int64_t j)
 {
     int64_t low = a->rowptr[i], high = a->rowptr[i + 1];

@@ -343,7 +343,7 @@ static tulle_status foresee(struct fixture *f, const char *text)
     enum { PES = 4 };
     tulle_mat *rows = NULL;
     tulle_layout *by_rows = NULL, *square = NULL, *thin = NULL;
-    tulle_counts *census = NULL;
+    tulle_counts *counts = NULL;
     tulle_machine machine;
     tulle_prediction p;
     double work[PES], bytes[PES];
@@ -358,15 +358,15 @@ static tulle_status foresee(struct fixture *f, const char *text)
     if (status == TULLE_OK) status = tulle_mat_redistribute(f->A, by_rows, &rows);
     tulle_counts_spec spec = {
         square, sparse ? square : thin, sparse ? square : thin, PES, TULLE_F64, TULLE_COUNT_RESULT, 0};
-    if (status == TULLE_OK) status = tulle_counts_new(rows, sparse ? rows : NULL, &spec, &census);
+    if (status == TULLE_OK) status = tulle_counts_new(rows, sparse ? rows : NULL, &spec, &counts);
     tulle_status alone = status == TULLE_OK ? tulle_machine_find("summit", 1, &machine) : status;
     for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && alone == TULLE_OK; alg++) {
-        alone = tulle_predict(census, &machine, NULL, (tulle_product_alg)alg, &p);
-        if (alone == TULLE_OK) alone = tulle_predict_loads(census, &machine, NULL, (tulle_product_alg)alg, work, bytes);
+        alone = tulle_predict(counts, &machine, NULL, (tulle_product_alg)alg, &p);
+        if (alone == TULLE_OK) alone = tulle_predict_loads(counts, &machine, NULL, (tulle_product_alg)alg, work, bytes);
     }
-    if (alone == TULLE_OK) alone = tulle_predict_best(census, &machine, NULL, &p);
+    if (alone == TULLE_OK) alone = tulle_predict_best(counts, &machine, NULL, &p);
     if (status == TULLE_OK) status = tulle_comm_agree(f->comm, alone);
-    tulle_counts_free(census);
+    tulle_counts_free(counts);
     tulle_mat_free(rows);
     tulle_layout_free(by_rows);
     tulle_layout_free(square);
@@ -654,7 +654,8 @@ static const char without[] =
     "tulle_error_message tulle_fail "
     "tulle_grid_square tulle_layout_col_cut tulle_layout_cols tulle_layout_owner tulle_layout_row_cut "
     "tulle_layout_rows tulle_layout_tile_cols tulle_layout_tile_rows tulle_machine_load tulle_machine_path "
-    "tulle_machine_find tulle_counts_flops tulle_counts_entries tulle_roofline_spmm tulle_roofline_spgemm tulle_roofline_gemm "
+    "tulle_machine_find tulle_counts_flops tulle_counts_entries tulle_roofline_spmm tulle_roofline_spgemm "
+    "tulle_roofline_gemm "
     "tulle_roofline_network "
     "tulle_budget_add tulle_budget_least tulle_budget_check tulle_memory_free tulle_krylov_memory "
     "tulle_output_distinct tulle_mat_bytes tulle_mat_cols tulle_mat_comm tulle_mat_kind tulle_mat_layout tulle_mat_nnz "

@@ -71,7 +71,10 @@ __attribute__((unused)) static char *case_unescape(char *out, const char *p, con
     return out;
 }
 
-/* Reads the next case of an open table into c, whose strings live until the next call; 0 at the end. */
+/*
+ * Reads the next case of an open table into c, whose strings live until the next call; 0 at the
+ * end.
+ */
 __attribute__((unused)) static int case_next(FILE *table, const case_macro *macros, test_case *c)
 {
     static char line[1 << 16], input[CASE_MOST];

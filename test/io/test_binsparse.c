@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Binsparse files: a table of inputs (argument) in 1 to 4 parts, writing, what is no such file. */
+/*
+ * Binsparse files: a table of inputs (argument) in 1 to 4 parts, writing, and files of other
+ * formats.
+ */
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -116,7 +119,7 @@ static void run(const test_case *c)
         build(c, nparts & 1);
         tulle_status status = read_parts(nparts, text);
         int right = strncmp(c->expect, "OK", 2) == 0 ? status == TULLE_OK && strcmp(text, c->expect) == 0
-                    /* where several pointers are wrong, the parts find them in another order */
+                    /* with several wrong pointers, the parts find them in another order */
                     : nparts == 1 || !strstr(c->expect, "pointers_to_1' is")
                         ? case_fails_as(c->expect, path, status, tulle_error_message())
                         : status == TULLE_ERR_FORMAT && strstr(tulle_error_message(), "pointers_to_1") != NULL;
@@ -171,7 +174,9 @@ static void write_and_read(int wide, tulle_type type)
     }
 }
 
-/* A dense matrix in pieces longer than one read, written in one order and read in blocks of either. */
+/*
+ * A dense matrix in pieces longer than one read, written in one order and read in blocks of either.
+ */
 static void write_and_read_dense(tulle_order written, tulle_order read)
 {
     enum { ROWS = 411, COLS = 203, N = ROWS * COLS };

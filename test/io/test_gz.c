@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packed files: members in a row, truncation, junk, damage, and the same entries in any number of parts. */
+/*
+ * Gzip files: consecutive members, truncation, junk, damage, and the same entries in any number of
+ * parts.
+ */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <unistd.h>
@@ -138,7 +141,7 @@ static void long_file(const char *engine)
     unlink(plain);
 }
 
-/* Text that packs well, or bytes that do not. */
+/* Text that compresses well, or bytes that do not. */
 static char *make_bytes(size_t bytes, int packs)
 {
     char *data = malloc(bytes + 32);
@@ -188,7 +191,10 @@ static int reads_as(const char *engine, const char *data, size_t bytes)
     return fine;
 }
 
-/* Blocks packed side by side: the same file from any number of threads, and what was written comes back. */
+/*
+ * Blocks compressed in parallel: the same file from any number of threads, and its contents read
+ * back.
+ */
 static void by_threads(void)
 {
     static const size_t sizes[] = {1, 1000, (1 << 18) - 1, 1 << 18, (1 << 18) + 1, 3 << 20, (5 << 20) + 17};
@@ -217,7 +223,7 @@ static void by_threads(void)
         ok(back, "which every engine reads");
         ok(gzip, "and gzip");
     }
-    /* a number of threads that memory does not suffice for is not taken */
+    /* threads that do not fit in memory are not started */
     tulle__account *account = tulle__account_new(3 << 20);
     char *data = make_bytes(3 << 20, 1), *file;
     size_t n, n1;

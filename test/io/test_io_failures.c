@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong outside: full disks, places that cannot be written, files that vanish or shrink, memory that runs
- * out. */
+/*
+ * External failures: full disks, unwritable folders, files that vanish or shrink, memory that runs
+ * out.
+ */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -156,7 +158,7 @@ static void reading(void)
     unlink(path);
 }
 
-/* One use of everything, to be interrupted at each allocation. */
+/* Uses everything once, to be interrupted at each allocation. */
 static tulle_status everything(const char *plain, const char *packed, int level)
 {
     tulle_status status = write_matrix(plain, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every line of the table of Matrix Market inputs, read in 1, 2, 3 and 7 parts, by the quick and the careful parser, in
- * large and tiny blocks, plain and packed, all with the same outcome. Argument: the table.
+ * Every line of the table of Matrix Market inputs, read in 1, 2, 3 and 7 parts, by the fast and the
+ * careful parser, in large and tiny blocks, plain and gzipped, always with the same outcome.
+ * Argument: the table.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -23,7 +24,7 @@ static const case_macro macros[] = {{"R", "%%MatrixMarket matrix coordinate real
     {"K", "%%MatrixMarket matrix coordinate real skew-symmetric\\n"},
     {"A", "%%MatrixMarket matrix array real general\\n"}, {NULL, NULL}};
 
-/* What came of a file, as the table writes it. */
+/* The outcome of a file, as the table writes it. */
 struct outcome {
     tulle_status status;
     char text[4096];
@@ -145,7 +146,7 @@ static void run(test_case *c, const char *plain, const char *packed)
     if (strstr(c->options, "f32")) type = TULLE_F32;
     case_write(plain, c->input, c->bytes);
     const char *const *engines = tulle__inflate_engines();
-    /* a packed file's size says little about the numbers in it, so such refusals come later */
+    /* the size of a packed file says little about the numbers in it, so such refusals come later */
     int can_pack = engines[0] && !strstr(c->expect, "cannot be in a file of");
     if (can_pack) pack(packed, c->input, c->bytes);
     int large = c->bytes > 10000, fine = 1;

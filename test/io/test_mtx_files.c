@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whole files: the matrices of a folder against the list there (INDEX.md or README.md), each in several parts, then
- * written and read back bit for bit. Arguments: a folder (default $TULLE_MATRICES, ../shared/matrices), `most` bytes a
- * file.
+ * Whole files: the matrices of a folder against the list there (INDEX.md or README.md), each in
+ * several parts, then written and read back bit for bit. Arguments: a folder (default
+ * $TULLE_MATRICES, ../shared/matrices), `most` bytes a file.
  */
 #include <dirent.h>
 #include <inttypes.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NumPy files: a table of inputs (argument), sub-blocks of any shape and order against a plain loop, writing. */
+/*
+ * NumPy files: a table of inputs (argument), sub-blocks of any shape and order against a plain
+ * loop, writing.
+ */
 #include <inttypes.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SciPy's sparse files: those that SciPy wrote (folder in the argument) in any number of parts, cut short and with
- * every bit changed; malformed ones made here, member by member; writing.
+ * SciPy's sparse files: those that SciPy wrote (folder in the argument) in any number of parts,
+ * truncated and with every bit changed; malformed ones made here, member by member; writing.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@ static const double matrix[ROWS][COLS] = {{4.375, 0, 0, 0, 0, 0, 0, 1.25}, {0, 1
     {0, 0, 0, 3.25, -2.75}, {0, 0, 0, 0, 0, -4.5}, {0, 0, 0, 0, 0, -2}, {0, -2.25, 0, 0, 0, 0, 3.625}, {0},
     {4.125, 0, -5, 0, 0, 0, 0, -.125}};
 
-/* What a file holds, summed up; the status of the first call that failed. */
+/* The sums of a file's contents; the status of the first call that failed. */
 static tulle_status read_file(const char *file, int nparts, tulle_type type, double sum[ROWS][COLS])
 {
     tulle__npz *npz = NULL;
@@ -61,7 +61,10 @@ static char *slurp(const char *file, size_t *bytes)
     return text;
 }
 
-/* A file whose bytes are changed one by one: opened once, as opening it anew for writing is slow on some disks. */
+/*
+ * A file whose bytes are changed one by one: opened once, as reopening it for writing is slow on
+ * some disks.
+ */
 static int open_copy(const char *all, size_t bytes)
 {
     int fd = open(path, O_RDWR | O_CREAT, 0600);
@@ -235,7 +238,7 @@ static void malformed(void)
     static const struct {
         const char *lines;
         struct zip_change change;
-        const char *expect; /* of the message behind the file's name; NULL: it is fine */
+        const char *expect; /* of the message after the file's name; NULL: valid */
     } cases[] = {
         {FORMAT_ SHAPE_ DATA_ INDICES_ POINTERS_, {0}, NULL},
         {SHAPE_ DATA_ INDICES_ POINTERS_, {0}, "FORMAT : has no member format.npy"},

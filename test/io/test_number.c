@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers: against strtod, strtof and strtoll, bit by bit, on random and on hard texts. Argument: how many rounds. */
+/*
+ * Numbers: against strtod, strtof and strtoll, bit by bit, on random and on hard texts. Argument:
+ * how many rounds.
+ */
 #include <locale.h>
 #include <math.h>
 #include <stdint.h>
@@ -54,7 +57,10 @@ static void round_trip(double x, int shortest_too)
     int digits = 1;
     do snprintf(other, sizeof other, "%.*e", digits - 1, x);
     while (strtod(other, NULL) != x && ++digits < 18);
-    /* ours may be shorter: beside a power of two a decimal that is not the nearest may still be near enough */
+    /*
+     * ours may be shorter: near a power of two a decimal that is not the nearest may still be close
+     * enough
+     */
     if (significant_digits(text) > significant_digits(other)) complain("not the shortest", text);
 }
 

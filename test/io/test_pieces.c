@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tulle_writer: a matrix written in pieces is read back as it is, whatever the format; Binsparse stands in the file as
- * if written whole. What cannot be written so; nothing is left of half a file, nor where the disk is full.
+ * tulle_writer: a matrix written in pieces reads back unchanged, in any format; Binsparse files are
+ * the same as if written whole. Unsuitable outputs are refused; no partial file remains, not even
+ * when the disk is full.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -21,7 +22,7 @@
 
 static char folder[TEMPORARY_MOST];
 
-/* Rows with EACH entries each, one with `dense`; of PIECES pieces none has all of a row. */
+/* Rows with EACH entries each, one of them dense; no single piece has all entries of a row. */
 enum { EACH = 5, PIECES = 3 };
 typedef struct shape {
     int64_t m, n, dense;
@@ -29,7 +30,7 @@ typedef struct shape {
 } shape;
 
 static const shape small = {40, 23, 9, TULLE_F64}, single = {40, 23, 9, TULLE_F32},
-                   /* more than a buffer of pointers, of records, of what is read ahead */
+                   /* more than a buffer of pointers, of records, and of read-ahead */
     large = {9000, 30000, 30000, TULLE_F64},
                    /* columns of 64 bits */
     wide = {30, INT64_C(3) << 31, 2000, TULLE_F64};
@@ -45,8 +46,10 @@ static double value_of(const shape *s, int64_t i, int64_t e)
     return s->type == TULLE_F32 ? (double)(float)x : x;
 }
 
-/* Entries e with (i + e) mod PIECES = piece of row i, every second run of them in turn; all if piece < 0. Each PE gives
- * the rows whose turn it is. */
+/*
+ * Entries e with (i + e) mod PIECES = piece of row i, in runs that alternate; all if piece < 0.
+ * Each PE passes the rows of its turn.
+ */
 static tulle_status make(tulle_comm *comm, const shape *s, int piece, tulle_mat **A)
 {
     tulle_status status;
@@ -171,7 +174,10 @@ static tulle_status open_only(tulle_comm *comm, void *arg)
     return tulle_writer_open(comm, run->path, small.m, small.n, TULLE_F64, &writer);
 }
 
-/* A piece of another shape is refused, and then the file; another is left open when the run ends. */
+/*
+ * A piece of another shape is refused, and then the file; another file is left open when the run
+ * ends.
+ */
 static tulle_status leave_open(tulle_comm *comm, void *arg)
 {
     const struct run *run = arg;
@@ -203,7 +209,7 @@ static void name(struct run *run, const char *file)
     snprintf(run->path, sizeof run->path, "%s/%s", folder, file);
 }
 
-/* The entries of two sparse files in the order in which they stand there, on one row after the other. */
+/* The entries of two sparse files in file order, one row after the other. */
 static int same_order(const char *one, const char *other)
 {
     const char *path[] = {one, other};
@@ -238,8 +244,7 @@ static void refused(tulle_team *team, const char *file, const char *why)
     ok(status == TULLE_ERR_UNSUPPORTED && strstr(tulle_error_message(), why), "%s: %s", file, tulle_error_message());
 }
 
-/* The disk holds ever more, as far as this process may write: it fails, and leaves nothing, until all has found room.
- */
+/* The limit of the file size grows: writing fails and leaves no file until everything fits. */
 static void full_disk(tulle_team *team, struct run *run)
 {
     enum { STEP = 300, MOST = 1 << 20 };
@@ -285,7 +290,7 @@ static void run_format(tulle_team *team, const char *file)
     ok(tulle_team_run(team, leave_open, &run) == TULLE_OK, "%s left open: %s", file, tulle_error_message());
 }
 
-/* How a file fares that such a fact of the build is needed for. */
+/* The outcome for a file that needs this fact of the build. */
 static void run_optional(tulle_team *team, const char *fact, const char *file, const char *why)
 {
     if (built_with(fact))
@@ -313,11 +318,11 @@ static void run_pes(int npes)
     run_optional(team, "zlib: yes", "a.mtx.gz", "no zlib");
     run_optional(team, "HDF5: yes", "a.bsp.h5", "no HDF5");
     run_optional(team, "zlib: yes", "a.npz", "no zlib");
-    refused(team, "a.npy", "goes into a .mtx, .mtx.gz, .npz or .bsp.h5 file");
-    refused(team, "a.csv", "no ending that is known");
-    refuse_device(team, "pipe.mtx", "is no regular file");
-    refuse_device(team, "pipe.mtx.gz", built_with("zlib: yes") ? "is no regular file" : "no zlib");
-    refuse_device(team, "pipe.bsp.h5", built_with("HDF5: yes") ? "is no regular file" : "no HDF5");
+    refused(team, "a.npy", "can be written to a .mtx, .mtx.gz, .npz or .bsp.h5 file");
+    refused(team, "a.csv", "unknown ending");
+    refuse_device(team, "pipe.mtx", "is not a regular file");
+    refuse_device(team, "pipe.mtx.gz", built_with("zlib: yes") ? "is not a regular file" : "no zlib");
+    refuse_device(team, "pipe.bsp.h5", built_with("HDF5: yes") ? "is not a regular file" : "no HDF5");
     tulle_team_free(team);
     ok(files_in_folder() == 0, "no file is left behind");
 }

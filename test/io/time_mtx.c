@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How fast Matrix Market files are read, beside a loop of strtol and strtod over the same bytes, and written. Not a
- * test: `test_time_mtx FILE.mtx [REPEATS]` prints megabytes of text a second, median over the repeats, by the wall
- * clock and by the processor time of all threads together (which other programs disturb less).
+ * The rate of reading Matrix Market files, beside a loop of strtol and strtod over the same bytes,
+ * and of writing. Not a test: `test_time_mtx FILE.mtx [REPEATS]` prints megabytes of text a second,
+ * the median of the repeats, by wall-clock time and by the processor time of all threads (which
+ * other programs disturb less).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,7 +89,7 @@ static void time_reading(
     report(what, &t, bytes);
 }
 
-/* The plainest reader: one read, then strtol and strtod, nothing checked. */
+/* The simplest reader: one read, then strtol and strtod, without checks. */
 static void time_library(const char *path, int repeats, double bytes, int valued)
 {
     struct times t = {.n = repeats};

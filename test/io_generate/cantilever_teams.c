@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cantilevers on teams, and in files. Arguments: teams and the spec of a team, or large, which makes the matrices of
- * the paper on hidden communication, in 11 GB of memory at most.
+ * Cantilevers on teams, and in files. Arguments: teams and the spec of a team, or large, which
+ * generates the matrices of the paper on hidden communication, in at most 11 GB of memory.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -23,7 +23,10 @@ struct outcome {
     double worst;
 };
 
-/* The tiles of this PE are parts of the whole, bit by bit; and products without the matrix are those with it. */
+/*
+ * The tiles of this PE equal parts of the whole matrix bit by bit; matrix-free products equal those
+ * with the matrix.
+ */
 static tulle_status compare_tiles(tulle_comm *comm, void *arg)
 {
     struct outcome *outcome = arg;
@@ -97,7 +100,10 @@ static void test_teams(const char *comm)
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         matrix whole;
         if (!ok(matrix_init(&whole, specs[i], TULLE_F64) == TULLE_OK, "%s", specs[i])) return;
-        /* rows of 27 blocks of 6 at most, values below 4 * 8, |x| below 1, and the elements' own 8 * 8 * 6 products */
+        /*
+         * rows of 27 blocks of 6 at most, values below 4 * 8, |x| below 1, and the elements' own 8
+         * * 8 * 6 products
+         */
         double bound = 0x1p-53 * (27 * 6 + 8 * 8 * 6) * 27 * 6 * 32;
         for (int npes = 1; npes <= 7; npes++) {
             tulle_team *team = NULL;
@@ -114,7 +120,7 @@ static void test_teams(const char *comm)
     }
 }
 
-/* Written some rows at a time, and read again. */
+/* Written some rows at a time, and read back. */
 static tulle_status save_and_compare(tulle_comm *comm, void *arg)
 {
     struct outcome *outcome = arg;
@@ -178,7 +184,7 @@ static tulle_status build(tulle_comm *comm, void *arg)
         .ntiles = 1,
         .tile = &csr,
         .col = &col};
-    tulle__blocks_look(&rows, &facts);
+    tulle__blocks_inspect(&rows, &facts);
     TULLE_TRY(tulle__alloc((size_t)comm->size, sizeof *all, "facts", &all));
     TULLE_TRY(tulle_comm_allgather(comm, &facts, sizeof facts, all));
     for (int r = 1; r < comm->size; r++) tulle__blocks_join(&all[0], &all[r]);

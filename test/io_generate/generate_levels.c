@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The generators that stand for triangles of the paper on zero-copy solves: levels, shuffles, roads. */
+/* The generators of triangles for the paper on zero-copy solves: levels, shuffles, roads. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "io/generate/shuffle.h"
 #include "tap.h"
 
-/* Levels of the strict lower triangle: the longest chain of rows that need each other. */
+/* Levels of the strict lower triangle: the longest chain of dependent rows. */
 static int64_t count_levels(const matrix *A, int64_t *lower)
 {
     int64_t *level = calloc((size_t)A->shape.m + 1, sizeof *level), most = 0;
@@ -22,10 +22,10 @@ static int64_t count_levels(const matrix *A, int64_t *lower)
     return most;
 }
 
-/* What the generators of the paper on zero-copy solves are for: entries and levels of the lower triangle. */
+/* The purpose of these generators: entries and levels of the lower triangle. */
 static void test_levels(void)
 {
-    /* levels are exact where a formula tells: a plain order, and chains; others are bounds */
+    /* levels are exact where a formula exists: a plain order, and chains; the others are bounds */
     static const struct {
         const char *spec;
         int64_t least, most;
@@ -74,7 +74,10 @@ static void test_shuffle(void)
     ok(fine, "of very many, too");
 }
 
-/* Rows and edges of roads: as many points on each kept edge, and a share of the edges that is as asked for. */
+/*
+ * Rows and edges of roads: equally many points on each kept edge, and the requested fraction of
+ * edges.
+ */
 static void test_roads(void)
 {
     matrix A;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Power grids and edge elements: beside what a look at all cells and lines says, and known small cases. */
+/*
+ * Power grids and edge elements, compared with a sweep over all cells and lines, and known small
+ * cases.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -29,7 +32,10 @@ static int list_edges(const int size[3], int simplices, int by_direction, struct
     return count;
 }
 
-/* The place of a node in a cell, or -1: cells are cubes, or the path through a cube by axes in some order. */
+/*
+ * The place of a node in a cell, or -1: cells are cubes, or the path through a cube by axes in some
+ * order.
+ */
 static int place_in_cell(const int node[3], const int cube[3], const int *axes)
 {
     int off[3], path[3] = {0, 0, 0};
@@ -107,7 +113,10 @@ static void test_known_edges(void)
     }
 }
 
-/* Windows of `block` numbers hold the same rows as without a shuffle: lengths of rows, sorted, are equal in each. */
+/*
+ * Windows of `block` numbers hold the same rows as without a shuffle: lengths of rows, sorted, are
+ * equal in each.
+ */
 static void test_windows(void)
 {
     matrix A, B;

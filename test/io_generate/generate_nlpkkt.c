@@ -8,7 +8,10 @@
 #include "generated.h"
 #include "tap.h"
 
-/* Whether row and col of nlpkkt are coupled, from their places alone: a control is a point of its face. */
+/*
+ * Whether row and col of nlpkkt are coupled, from their places alone: a control is a point of its
+ * face.
+ */
 static int coupled(int64_t n, int64_t row, int64_t col)
 {
     int64_t points = n * n * n, first = points + 6 * n * n;
@@ -46,7 +49,10 @@ static void test_nlpkkt(void)
         if (tulle__generator_open(spec, &g) == TULLE_OK) tulle__generator_get_shape(g, &shape);
         ok(shape.m == known[i].rows && shape.n == known[i].rows && shape.nnz == known[i].nnz,
             "%s: %" PRId64 " rows, %" PRId64 " entries", spec, shape.m, shape.nnz);
-        /* the strict lower part by the research note: two levels, the first as wide as the states and controls */
+        /*
+         * the strict lower part by the research note: two levels, the first as wide as the states
+         * and controls
+         */
         int64_t line = 3 * (int64_t)known[i].n - 2, lower = line * line * line + 6 * line * line;
         ok((shape.nnz - lower * 2) + (int64_t)known[i].n * known[i].n * known[i].n == shape.m,
             "%s: half of it off the diagonal is %" PRId64, spec, lower);

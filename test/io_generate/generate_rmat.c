@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* R-MAT: relabelling is a bijection, the quadrants have their shares, edges are the same in any pieces. */
+/*
+ * R-MAT: relabelling is a bijection, the quadrants have their shares, edges are the same in any
+ * pieces.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -37,7 +37,10 @@ __attribute__((unused)) static void matrix_fini(matrix *A)
     tulle__generator_close(A->g);
 }
 
-/* Ascending rows without repeats, within the shape, as many as the shape says, values within bounds. */
+/*
+ * Ascending rows without repeats, within the shape, as many as the shape says, values within
+ * bounds.
+ */
 __attribute__((unused)) static int well_formed(const matrix *A)
 {
     int64_t nnz = A->rowptr[A->shape.m];

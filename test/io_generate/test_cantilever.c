@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cantilevers: their elements and their matrices. Argument: which part to run (element, whole); both without one. */
+/*
+ * Cantilevers: their elements and their matrices. Argument: which part to run (element, whole);
+ * both without one.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -108,7 +111,9 @@ static void test_element(int dof, int rank)
 
 /* ---- the matrix ---- */
 
-/* Moves that strain nothing: translations, and rotations about the axes; one move of one unknown. */
+/*
+ * Moves that strain nothing: translations, and rotations about the axes; one move of one unknown.
+ */
 static double rigid(int dof, int move, const int64_t at[3], int a)
 {
     if (dof == 1) return 1;

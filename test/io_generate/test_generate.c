@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Synthetic matrices. Argument: which part to run (pattern, parts, specs, memory, speed); all without one. */
+/*
+ * Synthetic matrices. Argument: which part to run (pattern, parts, specs, memory, speed); all
+ * without one.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

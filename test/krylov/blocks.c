@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block CG with columns that depend on each other, in every way that takes directions from a block: blocks SPEC PES.
- * What is solved is checked by the residual and by elimination; how many directions went, when, and after how many
- * iterations columns were locked, where mathematics says so.
+ * Block CG with dependent columns, in every way that removes directions from a block: blocks SPEC
+ * PES. Solutions are checked by the residual and by elimination; also the number of removed
+ * directions, when, and the iterations at which columns are locked, where mathematics determines
+ * them.
  */
 #include "systems.h"
 #include "tap.h"
@@ -39,7 +40,7 @@ static double near_duplicates_single(int64_t i, int64_t c)
     return side(i, 0) + 1e-6 * (double)c * side(i, c);
 }
 
-/* Apart by more than rounding, less than what a Gram matrix shows. */
+/* They differ by more than rounding, but less than a Gram matrix shows. */
 static double graded(int64_t i, int64_t c)
 {
     return side(i, 0) + pow(10, -3 * (double)c) * (c ? side(i, c) : 0);
@@ -72,7 +73,7 @@ static double invariant(int64_t i, int64_t c)
     return eigenvector(0, i) + (double)c * eigenvector(7, i) + (double)(c * c) * eigenvector(20, i);
 }
 
-/* Most are in an invariant subspace; the others take their time. */
+/* Most are in an invariant subspace; the others converge slowly. */
 static double mixed(int64_t i, int64_t c)
 {
     return c % 4 ? eigenvector(11 * c, i) + eigenvector(2 * c, i) : side(i, c);
@@ -83,8 +84,10 @@ static double far_apart(int64_t i, int64_t c)
     return ldexp(side(i, c), (int)(200 * (c - 2)));
 }
 
-/* With one absolute tolerance two of eight take long, and the others' directions are there still when they have
- * converged. */
+/*
+ * With one absolute tolerance two of eight take long, and the directions of the others remain after
+ * they have converged.
+ */
 static double unequal(int64_t i, int64_t c)
 {
     return side(i, c) * pow(10, -(double)(c % 4) * 3);
@@ -99,11 +102,11 @@ struct cases {
     double tolerance;
     tulle_precond_kind precond;
     int width;
-    int deflated, at;      /* directions that are dropped, when the first; at -1: whatever */
-    int column, iteration; /* this column is locked after that many; -1: whatever */
+    int deflated, at;      /* dropped directions, and when the first was; at -1: any */
+    int column, iteration; /* the iteration at which this column is locked; -1: any */
     tulle_type type;
     double absolute; /* then `tolerance` is what the largest column comes to by it */
-    int narrow;      /* directions at the end, at most; 0: whatever */
+    int narrow;      /* most directions at the end; 0: any number */
 };
 
 static double value_of(const void *arg, int64_t i, int64_t c)
@@ -111,7 +114,7 @@ static double value_of(const void *arg, int64_t i, int64_t c)
     return ((const struct cases *)arg)->value(i, c);
 }
 
-/* Widths that steps tell of never grow. */
+/* Reported widths never grow. */
 struct told {
     int width, bad, last;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a solve ends where it does not simply converge, and what is refused: endings SPEC PES. */
+/* Solves that stop without plain convergence, and refusals: endings SPEC PES. */
 #include "systems.h"
 #include "tap.h"
 
@@ -114,7 +114,7 @@ static void drop(struct fixture *f)
     f->A = f->B = f->X = NULL;
 }
 
-/* Solves; the first column's stop, and the message, are as said. */
+/* Solves, and expects this stop and message of the first column. */
 static tulle_status expect_stop(struct fixture *f, const tulle_operator *M, tulle_stop stop, const char *message)
 {
     tulle_status status = tulle_krylov_solve(&f->op, M, f->B, f->X, &f->options, f->report);
@@ -145,14 +145,14 @@ out:
     return status;
 }
 
-/* P^T A P comes down to what is in the kernel. */
+/* P^T A P shrinks to the kernel's part. */
 static tulle_status singular_matrix(struct fixture *f)
 {
     tulle_status status;
     f->options.method = TULLE_KRYLOV_BLOCK_CG;
     TULLE_TRY(prepare(f, SINGULAR, -1));
     TULLE_TRY(expect_stop(f, NULL, TULLE_STOP_RANK_LOSS, "block-cg, column 1, iteration 2: P^T A P"));
-    EXPECT(f->report[0].true_residual < f->report[0].norm); /* what can be solved is */
+    EXPECT(f->report[0].true_residual < f->report[0].norm); /* the solvable part is solved */
 out:
     return status;
 }
@@ -174,7 +174,7 @@ out:
     return status;
 }
 
-/* Nothing of a cycle of less than N vectors is of use; and a matrix without an inverse. */
+/* A cycle of fewer than N vectors gains nothing; and a matrix without an inverse. */
 static tulle_status stagnation(struct fixture *f)
 {
     tulle_status status;
@@ -185,12 +185,12 @@ static tulle_status stagnation(struct fixture *f)
     drop(f);
     TULLE_TRY(prepare(f, SINGULAR, -1));
     TULLE_TRY(expect_stop(f, NULL, TULLE_STOP_STAGNATED, "gmres, column 1, iteration"));
-    EXPECT(f->report[0].true_residual < f->report[0].norm); /* what can be solved is */
+    EXPECT(f->report[0].true_residual < f->report[0].norm); /* the solvable part is solved */
 out:
     return status;
 }
 
-/* Less than the type's precision allows. */
+/* A tolerance below the type's precision. */
 static tulle_status attainable(struct fixture *f)
 {
     tulle_status status;
@@ -233,7 +233,7 @@ out:
     return status;
 }
 
-/* b = 0, whatever is guessed; and the solution as a guess. */
+/* b = 0 with any guess; and the solution as a guess. */
 static tulle_status nothing_to_do(struct fixture *f)
 {
     tulle_status status;
@@ -278,7 +278,7 @@ out:
     return status;
 }
 
-/* The same bits of b times a power of two, where its square would be 0 or infinite. */
+/* The same bits for b times a power of two, where its square would be 0 or infinite. */
 static tulle_status far_scales(struct fixture *f)
 {
     static const int exponents[] = {0, -900, 900};
@@ -300,7 +300,7 @@ out:
     return status;
 }
 
-/* Operators of other kinds than a matrix: and what fits none. */
+/* Operators that are not matrices, and unsuitable operands. */
 static tulle_status own_operator(struct fixture *f)
 {
     tulle_status status;
@@ -375,7 +375,7 @@ out:
     return status;
 }
 
-/* A diagonal that has a 0 is met when the preconditioner is bound; the solver can be used afterwards. */
+/* Binding the preconditioner detects a zero diagonal entry; the solver can be used afterwards. */
 static tulle_status singular_blocks(struct fixture *f)
 {
     tulle_status status = TULLE_OK, met;
@@ -398,7 +398,7 @@ out:
     return status;
 }
 
-/* Fewer iterations on a grid, the better the preconditioner. */
+/* The better the preconditioner, the fewer iterations on a grid. */
 static tulle_status fewer_iterations(struct fixture *f)
 {
     static const tulle_precond_kind ladder[] = {TULLE_PRECOND_NONE, TULLE_PRECOND_BLOCK_JACOBI, TULLE_PRECOND_ILU0};

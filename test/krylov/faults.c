@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transfers of one PE fail in turn, the first, the EVERY-th after it, ...: all PEs return that failure from the solve,
- * and the same solve then succeeds: faults PES EVERY METHOD PRECOND.
+ * Transfers of one PE fail in turn, the first, the EVERY-th after it, ...: all PEs return that
+ * failure from the solve, and the same solve then succeeds: faults PES EVERY METHOD PRECOND.
  */
 #include "systems.h"
 #include "tap.h"
@@ -11,7 +11,8 @@ enum { EDGE = 8, MOST = 4000 };
 struct attempt {
     tulle_krylov_method method;
     tulle_precond_kind precond;
-    int solving, again;       /* PE 0's: what was before has succeeded; it failed, and the second time it did not */
+    /* PE 0's: everything before succeeded; the first solve failed, and the second one did not */
+    int solving, again;
     tulle_status outcome[64]; /* of the first solve */
 };
 

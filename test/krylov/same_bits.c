@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inner products have the same bits whatever the cuts, PEs and threads, one alone or two of a vector; linear
- * combinations those of a loop over summands, one alone or several of the same vectors; and so have the residuals of a
- * solve whose product has one entry a row: same_bits SPEC MOST, on 1 .. MOST PEs.
+ * Inner products have the same bits for any cuts, PEs and threads, alone or two of a vector; linear
+ * combinations have those of a loop over summands, alone or several of the same vectors; and so
+ * have the residuals of a solve whose product has one entry a row: same_bits SPEC MOST, on 1 ..
+ * MOST PEs.
  */
 #include "algo/krylov/space.h"
 #include "systems.h"
@@ -11,14 +12,17 @@
 enum { STEPS = 12, DOTS = 3, SIZES = 7, COLS = 5, SUMMANDS = 6 };
 static const int64_t sizes[SIZES] = {1, 127, 128, 129, 1000, 131072, 150001};
 
-/* What PE 0 finds; kept from the first team to compare with. */
+/* PE 0's results; those of the first team are the reference. */
 struct found {
     double dot[SIZES][DOTS];
     double history[TULLE_KRYLOV_METHOD_COUNT][STEPS];
     int different, far;
 };
 
-/* Rows cut at multiples of the block, unevenly by a seed, and dealt to PEs in an order by it. */
+/*
+ * Cuts rows at multiples of the block, unevenly by a seed, and assigns them to PEs in an order by
+ * it.
+ */
 static tulle_status cut_somehow(tulle_comm *comm, int64_t n, uint64_t seed, tulle_layout **layout)
 {
     int parts = tulle_comm_size(comm), owner[64];
@@ -77,8 +81,10 @@ static void combine_one_by_one(
     }
 }
 
-/* *different: combinations of some vectors that are not those of the loop, the second of the first among them; or inner
- * products, two of each vector, that are not those made one by one. */
+/*
+ * *different: combinations of some vectors that are not those of the loop, the second of the first
+ * among them; or inner products, two of each vector, that are not those made one by one.
+ */
 static tulle_status try_combine(tulle_comm *comm, int s, uint64_t seed, tulle_type type, int *different)
 {
     static const int counts[] = {0, 1, 4, SUMMANDS};

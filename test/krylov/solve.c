@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Krylov methods against elimination: solve SPEC PES THREADS. Each method and preconditioner on systems of all kinds,
- * sizes, sides and layouts, and how many iterations it takes where that is known.
+ * Krylov methods compared with elimination: solve SPEC PES THREADS. Each method and preconditioner
+ * on systems of all kinds, sizes, right-hand sides and layouts, and its number of iterations where
+ * that is known.
  */
 #include "systems.h"
 #include "tap.h"
@@ -32,9 +33,9 @@ static double guess_of(const void *arg, int64_t i, int64_t c)
     return side(i + 7, c + 3);
 }
 
-/* Iterations, true residuals, and what was told along the way. */
+/* Reported iterations and true residuals. */
 struct told {
-    int64_t steps, first_column; /* of the first column, but its step 0 */
+    int64_t steps, first_column; /* of the first column, except its step 0 */
     double last, seconds;        /* of the last step, and of all up to it */
     int bad;
 };
@@ -79,8 +80,10 @@ static tulle_status check_report(const struct cases *c, const tulle_krylov_repor
         EXPECT(r->products >= r->iterations);
         EXPECT(r->reductions >= (c->method == TULLE_KRYLOV_CG ? 2 : 1) * r->iterations);
         EXPECT(c->method == TULLE_KRYLOV_BLOCK_CG ? r->width == c->cols : r->width == 1 && r->deflated_at == -1);
-        /* at most two meetings an iteration, one at the beginning and a few for residuals computed anew; of a block its
-         * own, and more where directions depend on each other */
+        /*
+         * at most two reductions an iteration, one at the start and a few for recomputed residuals;
+         * a block has its own, and more where directions are dependent
+         */
         EXPECT(c->method == TULLE_KRYLOV_BLOCK_CG ||
                r->reductions <= 2 * r->iterations + 6 + 2 * (r->products - r->iterations));
         EXPECT(r->seconds > 0 && r->product.max <= r->seconds && r->dots.max <= r->seconds);
@@ -190,7 +193,7 @@ static void run_systems(tulle_team *team, tulle_krylov_method method)
     }
 }
 
-/* How many iterations there are, exactly. */
+/* The exact number of iterations. */
 static void run_counts(tulle_team *team, int npes)
 {
     struct cases c;
@@ -206,7 +209,7 @@ static void run_counts(tulle_team *team, int npes)
         if (npes == 1) c.least = c.most = 1, run(team, &c);
     }
     c = base, c.method = TULLE_KRYLOV_GMRES, c.kind = SHIFT, c.n = 24, c.restart = 24, c.least = c.most = 24;
-    run(team, &c); /* nothing is gained before the last iteration */
+    run(team, &c); /* no progress before the last iteration */
     c.kind = CONVECTION, c.n = 144, c.restart = 5, c.most = 0, run(team, &c);
     c.restart = 1, run(team, &c);
     for (int p = 0; p < TULLE_PRECOND_KIND_COUNT; p++) c.precond = (tulle_precond_kind)p, c.restart = 20, run(team, &c);

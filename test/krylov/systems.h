@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small systems that every PE knows, distributed in any layout, and their solutions by elimination. */
+/*
+ * Small systems that every PE knows, distributed in any layout, and their solutions by elimination.
+ */
 #ifndef TULLE_TEST_KRYLOV_SYSTEMS_H
 #define TULLE_TEST_KRYLOV_SYSTEMS_H
 
@@ -69,7 +71,7 @@ static double rounded(tulle_type type, double x)
     return type == TULLE_F32 ? (double)(float)x : x;
 }
 
-/* Rows of A, tiles dealt out in turn; tiles 0: one a PE. */
+/* Rows of A, with tiles assigned cyclically; tiles 0: one a PE. */
 static tulle_status make_layout(tulle_comm *comm, int64_t m, int64_t n, int tiles, int tile_cols, tulle_layout **layout)
 {
     int size = tulle_comm_size(comm);
@@ -110,7 +112,10 @@ __attribute__((unused)) static tulle_status distribute(tulle_comm *comm, enum ki
     return status;
 }
 
-/* By elimination with pivots, in double, from values rounded to the type; x[i * cols + c] holds b before. */
+/*
+ * By elimination with pivots, in double, from values rounded to the type; x[i * cols + c] holds b
+ * before.
+ */
 __attribute__((unused)) static void solve_plainly(enum kind kind, int64_t n, tulle_type type, int64_t cols, double *x)
 {
     double *a = malloc((size_t)(n * n + 1) * sizeof *a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of CSR into slabs of blocks, compared entry by entry. */
+/* Converts rows of CSR to slabs of blocks, and compares entry by entry. */
 #include "mat/blocks/blocks.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 
 enum { N = 48, FIRST = 24, TILES = 4 };
 
-/* An N x N matrix of blocks, and rows FIRST .. N - 1 or all of it as tiles side by side. */
+/* An N x N matrix of blocks; rows FIRST .. N - 1, or all, as tiles side by side. */
 struct whole {
     double val[N][N];
     int there[N][N];
@@ -28,7 +28,7 @@ struct whole {
 /* Full blocks of size b here and there; symmetric unless an entry is odd. */
 static void make(struct whole *w, int b, tulle_gidx first)
 {
-    static const tulle_gidx cut[TILES + 1] = {0, 5, 5, 29, N}; /* one has no columns, and no arrays */
+    static const tulle_gidx cut[TILES + 1] = {0, 5, 5, 29, N}; /* one has neither columns nor arrays */
     memset(w, 0, sizeof *w);
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
@@ -63,7 +63,7 @@ static int64_t column(const tulle__bsr *A, int64_t row, int64_t e)
     return A->index_bytes == 2 ? A->base[row] + ((const uint16_t *)A->colind)[e] : ((const int32_t *)A->colind)[e];
 }
 
-/* Whether a slab has exactly the rows that it should. */
+/* Whether a slab has exactly the expected rows. */
 static int same(const struct whole *w, const tulle__bsr *A, tulle_type type)
 {
     static double got[N][N];
@@ -139,29 +139,29 @@ static void test_facts(struct whole *w, int b)
 {
     tulle__blocks_facts upper, lower, all;
     make(w, b, 0);
-    tulle__blocks_look(&w->rows, &all);
+    tulle__blocks_inspect(&w->rows, &all);
     ok(tulle__blocks_size(&all, TULLE_F64) == b && tulle__blocks_symmetric(&all), "blocks of %d, symmetric", b);
     make(w, b, FIRST);
-    tulle__blocks_look(&w->rows, &lower);
+    tulle__blocks_inspect(&w->rows, &lower);
     int alone = tulle__blocks_symmetric(&lower);
-    /* the other rows: as a matrix of its own that is cut */
+    /* the other rows, as a matrix of their own */
     make(w, b, 0);
     w->rows.m = FIRST;
     for (int t = 0; t < TILES; t++) w->tile[t].m = t == 1 ? 0 : FIRST;
-    tulle__blocks_look(&w->rows, &upper);
+    tulle__blocks_inspect(&w->rows, &upper);
     tulle__blocks_join(&upper, &lower);
     ok(!alone && tulle__blocks_symmetric(&upper) && upper.nnz == all.nnz &&
             tulle__blocks_size(&upper, TULLE_F64) == b && upper.right == all.right,
         "blocks of %d: what halves tell adds up", b);
-    /* one last bit of one value */
+    /* the last bit of one value */
     make(w, b, 0);
     int64_t e = w->rowptr[3][N] / 2;
     w->value[3][e] = nextafter(w->value[3][e], 1);
-    tulle__blocks_look(&w->rows, &all);
+    tulle__blocks_inspect(&w->rows, &all);
     ok(!tulle__blocks_symmetric(&all), "blocks of %d: one bit makes it unsymmetric", b);
 }
 
-/* A grid whose rows are all alike but for the boundary's, so long that only some of them are looked at. */
+/* A grid with identical rows except for the boundary's, so long that only some are sampled. */
 static void test_grid(void)
 {
     enum { POINTS = 1 << 14, B = 3 };
@@ -180,7 +180,7 @@ static void test_grid(void)
     tulle__csr tile = {.m = POINTS * B, .n = POINTS * B, .rowptr = rowptr, .colind = colind, .val = val};
     tulle__tile_row rows = {
         .type = TULLE_F64, .m = POINTS * B, .n = POINTS * B, .ntiles = 1, .tile = &tile, .col = &col};
-    tulle__blocks_look(&rows, &facts);
+    tulle__blocks_inspect(&rows, &facts);
     ok(tulle__blocks_size(&facts, TULLE_F64) == B && facts.blocks[B] == at / (B * B),
         "a grid of blocks of 3: %" PRId64 " blocks, for %" PRId64 " of 2", facts.blocks[B], facts.blocks[2]);
     free(rowptr);
@@ -188,7 +188,7 @@ static void test_grid(void)
     free(val);
 }
 
-/* Columns too far from each other for 16 bits; rows and columns that are not whole blocks. */
+/* Columns too far apart for 16 bits; rows and columns that are not whole blocks. */
 static void test_limits(struct whole *w)
 {
     static const int64_t rowptr[] = {0, 2, 2};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layouts, matrices from memory, get_tile, replace and renew, redistribute, transpose: matrix SPEC PES. */
+/*
+ * Layouts, matrices from memory, get_tile, replace and renew, redistribute, transpose: matrix SPEC
+ * PES.
+ */
 #include <string.h>
 
 #include <tulle/mat.h>
@@ -11,7 +14,7 @@
 #include "comm/comm.h"
 #include "tap.h"
 
-/* The matrix of all these tests: entry (i, j) is there if this says so, with this value. */
+/* The matrix of all tests: whether entry (i, j) exists, and its value. */
 static double entry(int64_t i, int64_t j)
 {
     uint64_t x = tulle__random_at(3, (uint64_t)i, (uint64_t)j);
@@ -55,7 +58,7 @@ static tulle_status build(tulle_comm *comm, int64_t m, int64_t n, const tulle_la
 {
     int64_t count = 0, *row = malloc((size_t)(m * n + 1) * 8), *col = malloc((size_t)(m * n + 1) * 8);
     double *val = malloc((size_t)(m * n + 1) * 8);
-    /* backwards, and dealt out in turn: nothing comes in order */
+    /* backwards and cyclically: no entry arrives in order */
     for (int64_t e = m * n - 1; e >= 0; e--) {
         double x = entry(e / n, e % n);
         if (x == 0 || e % tulle_comm_size(comm) != tulle_comm_rank(comm)) continue;
@@ -154,7 +157,10 @@ out:
     return status;
 }
 
-/* Each PE gives its rows, or its columns, with 32- and 64-bit columns, unsorted, with duplicates, borrowed. */
+/*
+ * Each PE passes its rows, or its columns, with 32- and 64-bit columns, unsorted, with duplicates,
+ * borrowed.
+ */
 static tulle_status test_csr(tulle_comm *comm, void *arg)
 {
     enum { M = 31, N = 20 };
@@ -207,7 +213,7 @@ static tulle_status test_csc(tulle_comm *comm, void *arg)
     return test_csr(comm, &turned);
 }
 
-/* The blocks of R x C values of some block rows that hold an entry; returns how many. */
+/* The blocks of R x C values of some block rows that hold an entry; returns their number. */
 static int64_t make_blocks(tulle_bsr_rows *x, int64_t across, int64_t *rowptr, void *colind, double *val)
 {
     int64_t blocks = 0;
@@ -232,7 +238,10 @@ static int64_t make_blocks(tulle_bsr_rows *x, int64_t across, int64_t *rowptr, v
     return rowptr[x->count] = blocks;
 }
 
-/* Each PE gives its block rows, of blocks of several shapes in both orders, with and without the zeros in them. */
+/*
+ * Each PE passes its block rows, with blocks of several shapes in both orders, with and without
+ * their zeros.
+ */
 static tulle_status test_bsr(tulle_comm *comm, void *arg)
 {
     enum { M = 30, N = 24 };
@@ -361,7 +370,10 @@ out:
     return status;
 }
 
-/* On one PE the n-th allocation fails: every PE returns the same failure, until there are no more to fail. */
+/*
+ * On one PE the n-th allocation fails: every PE returns the same failure, until no allocation is
+ * left to fail.
+ */
 struct failing {
     int rank;
     int64_t n;
@@ -376,14 +388,14 @@ static tulle_status build_and_reshape(tulle_comm *comm, void *arg)
     tulle_layout_spec spec = {.m = 9, .n = 7, .tile_rows = 3, .tile_cols = 2};
     tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &l);
     if (status != TULLE_OK) return status;
-    /* the context exists before, so that its allocations do not depend on the round */
+    /* the context exists already, so that its allocations do not depend on the round */
     if (tulle_comm_rank(comm) == f->rank) tulle__account_fail_after(comm->pe->account, f->n);
     status = build(comm, 9, 7, l, &A);
     if (status == TULLE_OK) status = tulle_mat_redistribute(A, l, &B);
     if (status == TULLE_OK) status = tulle_mat_transpose(B, &T);
     if (tulle_comm_rank(comm) == f->rank) tulle__account_fail_after(comm->pe->account, -1);
-    __atomic_store_n(&f->done, status == TULLE_OK, __ATOMIC_RELAXED); /* the same on all, in whatever process */
-    /* the same answer everywhere, and the comm works on */
+    __atomic_store_n(&f->done, status == TULLE_OK, __ATOMIC_RELAXED); /* the same on all PEs, in any process */
+    /* the same status everywhere, and the comm stays usable */
     tulle_status meet = same_everywhere(comm, status);
     if (meet == TULLE_OK && status != TULLE_OK && status != TULLE_ERR_MEMORY)
         meet = tulle__fail(TULLE_ERR_CHECK, "status %d", (int)status);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Excerpts of remote tiles against the whole tiles: what was asked for is there, nothing more was moved. */
+/*
+ * Row subsets of remote tiles compared with the whole tiles: the required rows arrive, and nothing
+ * more.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +32,7 @@ static int wanted(int set, int64_t m, int64_t row)
 }
 
 /* The set as the columns of a matrix of two rows. */
-static tulle_status rows_of_set(int set, int64_t m, tulle__rows *rows)
+static tulle_status rows_of_set(int set, int64_t m, tulle__row_set *rows)
 {
     int64_t rowptr[3] = {0}, n = 0;
     int32_t colind[2 * M];
@@ -39,7 +42,7 @@ static tulle_status rows_of_set(int set, int64_t m, tulle__rows *rows)
         rowptr[r + 1] = n;
     }
     tulle__csr A = {.m = 2, .n = m, .rowptr = rowptr, .colind = colind};
-    return tulle__rows_named_by(&A, rows);
+    return tulle__row_set_named_by(&A, rows);
 }
 
 static int same_row(const tulle_tile *want, const tulle_tile *got, int64_t r, int is_wanted)
@@ -68,11 +71,11 @@ static size_t bytes_of_set(int set, const tulle_tile *tile)
     return bytes;
 }
 
-static tulle_status try_set(tulle_mat *A, int i, int j, int set, int *excerpts)
+static tulle_status try_set(tulle_mat *A, int i, int j, int set, int *subsets)
 {
     tulle_status status;
-    tulle__rows rows = {0};
-    tulle__subset *excerpt = NULL;
+    tulle__row_set rows = {0};
+    tulle__subset *subset = NULL;
     tulle__fetch fetch = {.group = -1};
     tulle_fetch *all = NULL;
     tulle_tile got, want;
@@ -82,22 +85,22 @@ static tulle_status try_set(tulle_mat *A, int i, int j, int set, int *excerpts)
     EXPECT(tulle__subset_possible(A, i, j) == (tulle__fetch_bytes(A, i, j) > 0));
     if (!tulle__subset_possible(A, i, j)) goto out;
     if (A->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(A, i, j, &rowptr));
-    TULLE_TRY(tulle__subset_new(A, i, j, &rows, rowptr, &excerpt));
-    (*excerpts)++;
+    TULLE_TRY(tulle__subset_new(A, i, j, &rows, rowptr, &subset));
+    (*subsets)++;
     TULLE_TRY(tulle_mat_get_tile(A, i, j, &all));
     TULLE_TRY(tulle_fetch_wait(all, &want));
     int64_t before = A->comm->pe->counters.bytes;
-    TULLE_TRY(tulle__subset_fetch(A, i, j, excerpt, &fetch));
+    TULLE_TRY(tulle__subset_fetch(A, i, j, subset, &fetch));
     EXPECT((size_t)(A->comm->pe->counters.bytes - before) == bytes_of_set(set, &want));
-    EXPECT(tulle__subset_bytes(excerpt) == bytes_of_set(set, &want));
+    EXPECT(tulle__subset_bytes(subset) == bytes_of_set(set, &want));
     TULLE_TRY(tulle__fetch_await(&fetch, &got));
     EXPECT(got.m == want.m && got.n == want.n);
     for (int64_t r = 0; r < want.m; r++) EXPECT(same_row(&want, &got, r, wanted(set, want.m, r)));
 out:
     tulle__fetch_fini(&fetch);
     tulle_fetch_free(all);
-    tulle__subset_free(excerpt);
-    tulle__rows_fini(&rows);
+    tulle__subset_free(subset);
+    tulle__row_set_fini(&rows);
     tulle__free(rowptr);
     return status;
 }
@@ -107,7 +110,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_status status = TULLE_OK;
     tulle_layout *layout = NULL;
     tulle_mat *A = NULL;
-    int *excerpts = arg, mine = 0;
+    int *subsets = arg, mine = 0;
     tulle_layout_spec spec = {.m = M, .n = N, .tile_rows = TILES, .tile_cols = 2, .map = TULLE_CYCLIC};
     TULLE_TRY(tulle_layout_new(&spec, tulle_comm_size(comm), &layout));
     for (int kind = 0; kind < 2; kind++)
@@ -122,11 +125,11 @@ static tulle_status body(tulle_comm *comm, void *arg)
             for (int i = 0; i < TILES; i++)
                 for (int j = 0; j < 2; j++)
                     for (int set = 0; set < 5 && status == TULLE_OK; set++) status = try_set(A, i, j, set, &mine);
-            TULLE_TRY(tulle_comm_agree(comm, status)); /* also: nobody frees what others still read */
+            TULLE_TRY(tulle_comm_agree(comm, status)); /* also ensures that no PE frees what others read */
             tulle_mat_free(A);
             A = NULL;
         }
-    if (tulle_comm_rank(comm) == 0) *excerpts = mine;
+    if (tulle_comm_rank(comm) == 0) *subsets = mine;
 out:
     tulle_layout_free(layout);
     return status;
@@ -137,12 +140,12 @@ int main(void)
     static const char *const specs[] = {"threads", "threads:direct=off", "check+threads:direct=off"};
     for (int s = 0; s < 3; s++) {
         tulle_team *team;
-        int excerpts = 0;
+        int subsets = 0;
         if (!ok(tulle_team_new(specs[s], 3, NULL, &team) == TULLE_OK, "open %s", specs[s])) continue;
-        tulle_status status = tulle_team_run(team, body, &excerpts);
+        tulle_status status = tulle_team_run(team, body, &subsets);
         ok(status == TULLE_OK, "%s: %s", specs[s],
             status == TULLE_OK ? "rows are those of the tile" : tulle_error_message());
-        ok((excerpts > 0) == (s > 0), "%s: %d excerpts", specs[s], excerpts);
+        ok((subsets > 0) == (s > 0), "%s: %d subsets", specs[s], subsets);
         tulle_team_free(team);
     }
     return tap_done();

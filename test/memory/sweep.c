@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --memory holds, or is refused with the figure that works. For each verb and several inputs: the least figure is what
- * a run with --memory 1 is refused with; then limits from a quarter of it to four times it, itself among them. Below it
- * a run must be refused with the same figure, at once; from it on it must end, with resident memory (beyond that of a
- * program that does nothing) of at most 1.05 times the limit.
+ * --memory holds, or is refused with the figure that suffices. For each verb and several inputs a
+ * run with --memory 1 is refused with the least figure. Then limits from a quarter of it to four
+ * times it are tried, itself among them. Below the figure a run must be refused with it, at once;
+ * from it on the run must complete, with resident memory (beyond that of an idle program) of at
+ * most 1.05 times the limit.
  *
- *   test_sweep TULLE DATA brief|all [PART OF A NAME]
+ *    test_sweep TULLE DATA brief|all [PART OF A NAME]
  */
 #include <fcntl.h>
 #include <math.h>
@@ -25,7 +26,9 @@ extern char **environ;
 enum { WORDS = 64, TEXT = 4096, STEPS = 12, BRIEF_STEPS = 4 };
 static const double SLACK = 1.05, AT_ONCE = 2; /* seconds of processor time */
 
-/* BRIEF: also in the short run; LATE: an analysis tells the least, so that it may be refused from the figure on, too.
+/*
+ * BRIEF: also in the short run; LATE: an analysis finds the least, so a run may also be refused
+ * from the figure on.
  */
 enum { BRIEF = 1, LATE = 2 };
 
@@ -36,8 +39,10 @@ struct sweep {
     double most;                       /* bytes that the least figure must not pass; 0: whatever it is */
 };
 
-/* What is asked of the figures: four times the operands and 64 MB (R-MAT 15: 3.4 MB, 17: 13.6); a file's B and X, five
- * panels, and 64 MB. */
+/*
+ * Requirements on the figures: four times the operands and 64 MB (R-MAT 15: 3.4 MB, 17: 13.6); a
+ * file's B and X, five vectors a column, and 64 MB.
+ */
 static const struct sweep sweeps[] = {
     {"spgemm rmat, 2 PEs", NULL, "spgemm rmat:scale=15 -p 2", BRIEF, 78e6},
     {"spgemm rmat, 1 PE of 2 threads", NULL, "spgemm rmat:scale=15 -p 1", 0, 78e6},
@@ -96,12 +101,12 @@ static const struct sweep sweeps[] = {
 
 static const char *tulle, *data, *collection;
 static char folder[TEMPORARY_MOST];
-static double idle; /* bytes that a program that does nothing takes */
+static double idle; /* bytes of an idle program */
 
 struct outcome {
     int status;                       /* 128 and more: a signal */
-    double bytes, seconds, processor; /* processor: seconds of processor time, which no other program makes more */
-    char text[TEXT];                  /* the end of what it said on standard error */
+    double bytes, seconds, processor; /* processor: seconds of processor time, which other programs do not lengthen */
+    char text[TEXT];                  /* the end of its standard error */
 };
 
 static double seconds_of(const struct timeval *t)
@@ -184,7 +189,10 @@ static void try_limit(const struct sweep *s, double least, double limit)
         return;
     }
     double used = o.bytes - idle;
-    /* 1: it did not converge, or a check failed, which is another matter than memory: only a check says so */
+    /*
+     * 1: it did not converge, or a check failed, which is not a matter of memory: only a check says
+     * so
+     */
     int done =
         o.status == 0 || ((s->kind & LATE) && o.status == 3) || (o.status == 1 && !strstr(s->command, "--check"));
     ok(done && used <= SLACK * limit, "%s: %.0fM of %.0fM at least are held: %.0fM, %.2f of it, in %.2f s", s->name,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the model says a product moves is what it moves: counts SPEC. Bytes, messages and partial results of every
- * static algorithm, multiplications and entries of C, for SpMM and SpGEMM, on grids that are square and that are not,
- * in one and several tiles a PE, with panels that partial results do not fit in. Where the shares of the work are alike
- * the same holds for stealing, which is not done there.
+ * The model's transfers are those of a run: counts SPEC. Bytes, messages and partial results of
+ * every static algorithm, multiplications and entries of C, for SpMM and SpGEMM, on square and
+ * other grids, with one and several tiles a PE, and with panels smaller than partial results. With
+ * balanced loads the same holds for stealing algorithms, which then do not steal.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const tulle_product_alg algs[] = {TULLE_PRODUCT_STATIONARY_C, TULLE_PRODU
     TULLE_PRODUCT_STATIONARY_B, TULLE_PRODUCT_SUMMA, TULLE_PRODUCT_CANNON, TULLE_PRODUCT_STEAL_LOCAL_C,
     TULLE_PRODUCT_STEAL_LOCAL_A, TULLE_PRODUCT_STEAL_RANDOM_A};
 enum { ALGS = sizeof algs / sizeof *algs, STATIC = 5 };
-static const int keeping[] = {0, 1, 1}; /* where nobody steals: which of the others they are */
+static const int fallback[] = {0, 1, 1}; /* the static fallback of each stealing algorithm */
 
 struct run {
     const char *operand;
@@ -50,7 +50,7 @@ static tulle_status execute(tulle_comm *comm, struct run *run, tulle_mat *A, tul
     tulle_product_report report;
     tulle_product_options options = {0};
     options.alg = algs[a];
-    options.transfers = TULLE_TRANSFERS_WHOLE; /* which is what the model counts */
+    options.transfers = TULLE_TRANSFERS_WHOLE; /* the transfers that the model counts */
     TULLE_TRY(new_result(comm, c, !run->cols_b, &C));
     status = tulle_product_new(A, B, C, &options, &plan);
     if (status == TULLE_ERR_UNSUPPORTED) {
@@ -68,9 +68,9 @@ out:
     return status;
 }
 
-/* AUTO is what the model says of the census that it is given. */
+/* AUTO is the model's choice for the counts that it is given. */
 static tulle_status choose(tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, const tulle_layout *c,
-    const tulle_counts *census, const tulle_machine *machine)
+    const tulle_counts *counts, const tulle_machine *machine)
 {
     tulle_status status;
     tulle_mat *C = NULL;
@@ -80,13 +80,13 @@ static tulle_status choose(tulle_comm *comm, struct run *run, tulle_mat *A, tull
     tulle_product_options options = {0};
     tulle_model_options o = {0};
     options.machine = machine;
-    options.census = census;
+    options.counts = counts;
     o.threads = 1;
     o.panel = ARENA / PANELS;
     TULLE_TRY(new_result(comm, c, !run->cols_b, &C));
     TULLE_TRY(tulle_product_new(A, B, C, &options, &plan));
     TULLE_TRY(tulle_product_execute(plan, 1, 0, &report));
-    TULLE_TRY(tulle_predict_best(census, machine, &o, &best));
+    TULLE_TRY(tulle_predict_best(counts, machine, &o, &best));
     EXPECT(report.predicted_seconds == best.seconds && best.seconds > 0);
     if (tulle_comm_rank(comm) == 0) {
         run->chosen = tulle_product_alg_of(plan);
@@ -98,40 +98,43 @@ out:
     return status;
 }
 
-static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_counts *census, const tulle_machine *machine)
+static tulle_status predict(tulle_comm *comm, struct run *run, const tulle_counts *counts, const tulle_machine *machine)
 {
     tulle_status status = TULLE_OK;
     double work[16], bytes[16];
     tulle_model_options o = {.threads = 1, .panel = ARENA / PANELS, .transfers = TULLE_TRANSFERS_WHOLE};
     if (tulle_comm_rank(comm) != 0) return TULLE_OK;
-    for (int a = 0; a < ALGS; a++) TULLE_TRY(tulle_predict(census, machine, &o, algs[a], &run->said[a]));
-    TULLE_TRY(tulle_predict_loads(census, machine, &o, TULLE_PRODUCT_STATIONARY_A, work, bytes));
+    for (int a = 0; a < ALGS; a++) TULLE_TRY(tulle_predict(counts, machine, &o, algs[a], &run->said[a]));
+    TULLE_TRY(tulle_predict_loads(counts, machine, &o, TULLE_PRODUCT_STATIONARY_A, work, bytes));
     for (int pe = 0; pe < run->rows * run->cols; pe++) run->multiplications += work[pe], run->bytes += bytes[pe];
-    run->flops = tulle_counts_flops(census);
-    run->entries = tulle_counts_entries(census);
+    run->flops = tulle_counts_flops(counts);
+    run->entries = tulle_counts_entries(counts);
 out:
     return status;
 }
 
-/* Counted from the factors as the product has them, in tiles of any columns, multiplications are the same. */
+/*
+ * Counted from the factors as the product has them, in tiles of any columns, multiplications are
+ * the same.
+ */
 static tulle_status count_again(
     tulle_comm *comm, struct run *run, tulle_mat *A, tulle_mat *B, tulle_counts_spec spec, const tulle_machine *machine)
 {
     tulle_status status;
-    tulle_counts *census = NULL;
+    tulle_counts *counts = NULL;
     tulle_prediction p;
-    EXPECT(tulle_counts_new(A, A, &spec, &census) == TULLE_ERR_ARG || A->layout->nt == 1);
-    tulle_counts_free(census);
-    census = NULL;
+    EXPECT(tulle_counts_new(A, A, &spec, &counts) == TULLE_ERR_ARG || A->layout->nt == 1);
+    tulle_counts_free(counts);
+    counts = NULL;
     spec.counting = TULLE_COUNT_FLOPS;
-    TULLE_TRY(tulle_counts_new(A, run->cols_b ? NULL : B, &spec, &census));
+    TULLE_TRY(tulle_counts_new(A, run->cols_b ? NULL : B, &spec, &counts));
     for (int a = 0; a < STATIC; a++) {
-        TULLE_TRY(tulle_predict(census, machine, NULL, algs[a], &p));
+        TULLE_TRY(tulle_predict(counts, machine, NULL, algs[a], &p));
         EXPECT(tulle_comm_rank(comm) || p.load_imbalance == run->said[a].load_imbalance);
     }
-    EXPECT(tulle_comm_rank(comm) || tulle_counts_flops(census) == run->flops);
+    EXPECT(tulle_comm_rank(comm) || tulle_counts_flops(counts) == run->flops);
 out:
-    tulle_counts_free(census);
+    tulle_counts_free(counts);
     return status;
 }
 
@@ -141,7 +144,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_status status;
     product_operands o = {.A = NULL};
     tulle_mat *rows = NULL;
-    tulle_counts *census = NULL;
+    tulle_counts *counts = NULL;
     tulle_machine machine = machine_of(run);
     TULLE_TRY(tulle_mat_load(comm, run->operand, NULL, TULLE_CSR, NULL, NULL, &rows));
     product_grid grid = {.m = tulle_mat_rows(rows),
@@ -159,14 +162,14 @@ static tulle_status body(tulle_comm *comm, void *arg)
         .type = TULLE_F64,
         .counting = TULLE_COUNT_RESULT,
         .in_place = run->in_place};
-    TULLE_TRY(tulle_counts_new(rows, run->cols_b ? NULL : rows, &spec, &census));
-    TULLE_TRY(predict(comm, run, census, &machine));
+    TULLE_TRY(tulle_counts_new(rows, run->cols_b ? NULL : rows, &spec, &counts));
+    TULLE_TRY(predict(comm, run, counts, &machine));
     TULLE_TRY(load_factors(comm, run->operand, run->cols_b ? NULL : run->operand, &o));
     TULLE_TRY(count_again(comm, run, o.A, o.B, spec, &machine));
     for (int a = 0; a < ALGS; a++) TULLE_TRY(execute(comm, run, o.A, o.B, o.l[2], a));
-    TULLE_TRY(choose(comm, run, o.A, o.B, o.l[2], census, &machine));
+    TULLE_TRY(choose(comm, run, o.A, o.B, o.l[2], counts, &machine));
 out:
-    tulle_counts_free(census);
+    tulle_counts_free(counts);
     if (status == TULLE_OK) tulle_mat_free(rows);
     free_operands(&o, status);
     return status;
@@ -192,17 +195,17 @@ static void compare(const struct run *run, const char *what, int a)
         p->seconds);
 }
 
-/* Returns whether nothing is to be stolen, as the model has it. */
+/* Returns whether nothing is to be stolen, according to the model. */
 static int compare_stealing(const struct run *run, const char *what, int a)
 {
-    const tulle_prediction *p = &run->said[a], *other = &run->said[keeping[a - STATIC]];
+    const tulle_prediction *p = &run->said[a], *other = &run->said[fallback[a - STATIC]];
     const tulle_product_report *r = &run->was[a];
     int alike = p->seconds == other->seconds && p->bytes_moved == other->bytes_moved;
     ok(run->suits[a] && run->flops == (double)r->flops && run->entries == (double)r->nnz_c, "%s, %s: the product", what,
         tulle_product_alg_name(algs[a]));
     if (!alike) return 0;
     compare(run, what, a);
-    ok(r->stolen == 0 && r->units == run->was[keeping[a - STATIC]].units, "%s, %s: %d units, %d stolen", what,
+    ok(r->stolen == 0 && r->units == run->was[fallback[a - STATIC]].units, "%s, %s: %d units, %d stolen", what,
         tulle_product_alg_name(algs[a]), (int)r->units, (int)r->stolen);
     return 1;
 }

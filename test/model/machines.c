@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machines: kept and read back, those of the paper; the rooflines by hand; predictions for PEs that are not here. */
+/*
+ * Machines: saved and read back, those of the paper; the rooflines by hand; predictions for PEs
+ * that do not exist.
+ */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,7 +50,7 @@ static void keep(void)
         {"host a\nthreads 2\nstream 1 2\n", "machine:3:"},
         {"host a\nbogus 2\n", "machine:2:"},
         {"host a\nthreads 0\n", "machine:2:"},
-        {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\n", "no line 'fma_f64'"},
+        {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\n", "the line 'fma_f64' is missing"},
         {"host a\nthreads 2\nstream 1\ncache 1\nfma_f32 1\nfma_f64 1\nspgemm 1 2\n", "machine:7:"},
     };
     for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
@@ -74,7 +77,7 @@ static void keep(void)
     ok(tulle_machine_find("nowhere/summit", 1, &m) == TULLE_ERR_IO, "no such machine: %s", tulle_error_message());
 }
 
-/* Two measurements of one machine, made up. */
+/* Two made-up measurements of one machine. */
 static void merge(void)
 {
     const tulle_machine quiet = {.host = "one",
@@ -94,7 +97,7 @@ static void merge(void)
     busy.spgemm[0] = 1;                           /* not known before */
     busy.spgemm[1] = 0;                           /* not known now */
     busy.tier[0] = (tulle_tier){2e-6, 3e9, 2e-8}; /* worse, better, worse */
-    busy.tier[1] = (tulle_tier){0, 0, 0};         /* nobody is so far away this time */
+    busy.tier[1] = (tulle_tier){0, 0, 0};         /* no PEs are that far apart this time */
     m = busy;
     ok(tulle_machine_merge(&quiet, &m) == 5, "five figures of before are better");
     ok(m.stream == 8e10 && m.cache == 10e10 && m.fma[0] == 3e10 && m.spmm[0] == 5 && m.spmm[1] == 6 &&
@@ -151,7 +154,7 @@ struct far {
     tulle_prediction p[TULLE_PRODUCT_ALG_COUNT], here;
     tulle_machine machine;
     tulle_status refused;
-    double entries, needed; /* needed: bytes of stationary A where only rows move that are named */
+    double entries, needed; /* needed: bytes of stationary A if only required rows travel */
 };
 
 static tulle_status look_far(tulle_comm *comm, void *arg)
@@ -160,7 +163,7 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     tulle_status status;
     tulle_mat *A = NULL;
     tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_counts *census = NULL;
+    tulle_counts *counts = NULL;
     int K = f->rows > f->cols ? f->rows : f->cols, pes = f->rows * f->cols;
     TULLE_TRY(tulle_mat_load(comm, f->operand, NULL, TULLE_CSR, NULL, NULL, &A));
     tulle_gidx m = tulle_mat_rows(A), n = f->cols_b ? f->cols_b : m;
@@ -174,25 +177,25 @@ static tulle_status look_far(tulle_comm *comm, void *arg)
     s.tile_rows = f->rows;
     TULLE_TRY(tulle_layout_new(&s, pes, &l[2]));
     tulle_counts_spec spec = {l[0], l[1], l[2], pes, TULLE_F32, f->counting, 0};
-    TULLE_TRY(tulle_counts_new(A, f->cols_b ? NULL : A, &spec, &census));
-    if (tulle_comm_rank(comm) == 0) f->entries = tulle_counts_entries(census);
+    TULLE_TRY(tulle_counts_new(A, f->cols_b ? NULL : A, &spec, &counts));
+    if (tulle_comm_rank(comm) == 0) f->entries = tulle_counts_entries(counts);
     tulle_prediction p;
     tulle_model_options whole = {0};
     whole.transfers = TULLE_TRANSFERS_WHOLE;
     for (int a = 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
-        TULLE_TRY(tulle_predict(census, &f->machine, &whole, (tulle_product_alg)a, &p));
+        TULLE_TRY(tulle_predict(counts, &f->machine, &whole, (tulle_product_alg)a, &p));
         if (tulle_comm_rank(comm) == 0) f->p[a] = p;
     }
-    TULLE_TRY(tulle_predict(census, &f->machine, NULL, TULLE_PRODUCT_STATIONARY_A, &p));
+    TULLE_TRY(tulle_predict(counts, &f->machine, NULL, TULLE_PRODUCT_STATIONARY_A, &p));
     if (tulle_comm_rank(comm) == 0) f->needed = p.bytes_moved;
-    spec.pes = 1; /* whose layouts give tiles to others */
+    spec.pes = 1; /* whose layouts assign tiles to other PEs */
     tulle_counts *none = NULL;
     tulle_status refused = tulle_counts_new(A, NULL, &spec, &none);
     if (tulle_comm_rank(comm) == 0) f->refused = refused;
     EXPECT(
-        tulle_predict(census, &f->machine, NULL, TULLE_PRODUCT_AUTO, &(tulle_prediction){.suits = 0}) == TULLE_ERR_ARG);
+        tulle_predict(counts, &f->machine, NULL, TULLE_PRODUCT_AUTO, &(tulle_prediction){.suits = 0}) == TULLE_ERR_ARG);
 out:
-    tulle_counts_free(census);
+    tulle_counts_free(counts);
     for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
     return status;
 }
@@ -226,11 +229,14 @@ static void far_away(void)
     ok(!f.p[TULLE_PRODUCT_CANNON].suits && f.p[TULLE_PRODUCT_SUMMA].suits, "16 x 24 is no grid for Cannon");
     ok(f.p[TULLE_PRODUCT_STATIONARY_C].seconds < f.p[TULLE_PRODUCT_SUMMA].seconds, "stages cost: %g s, %g s without",
         f.p[TULLE_PRODUCT_SUMMA].seconds, f.p[TULLE_PRODUCT_STATIONARY_C].seconds);
-    /* the same on one node whose PEs read each other's memory: nothing but partial results' records moves */
+    /*
+     * the same on one node whose PEs read each other's memory: only records of partial results
+     * travel
+     */
     h = f;
     h.rows = h.cols = 4;
     h.machine.in_place = 1;
-    h.machine.fma[TULLE_F32] = 1e9; /* so that work is what counts */
+    h.machine.fma[TULLE_F32] = 1e9; /* so that work dominates */
     h.machine.node_pes = h.rows * h.cols;
     h.cols_b = 64;
     try_far(1, &h);
@@ -240,7 +246,7 @@ static void far_away(void)
             h.p[TULLE_PRODUCT_STEAL_LOCAL_C].wait.mean < h.p[TULLE_PRODUCT_STATIONARY_C].wait.mean,
         "stealing balances: %g s, %g s without", h.p[TULLE_PRODUCT_STEAL_LOCAL_C].seconds,
         h.p[TULLE_PRODUCT_STATIONARY_C].seconds);
-    /* entries of C as if scattered evenly: multiplications stay exact */
+    /* entries of C assumed uniform: multiplications stay exact */
     g = f;
     g.counting = TULLE_COUNT_FLOPS;
     try_far(2, &g);
@@ -249,7 +255,7 @@ static void far_away(void)
         "tiles are counted without the result");
 }
 
-/* Entries of C from some rows: a band is told from what is scattered. */
+/* Entries of C from some rows: distinguishes a band from random entries. */
 static void estimate(void)
 {
     static const char *const operands[] = {"band:n=3000,lower=4,upper=4", "er:n=3000,degree=5", "fem:nodes=12,dof=2"};

@@ -205,7 +205,7 @@ static tulle_status claim(tulle_comm *comm, const struct product *x, int rank, i
 {
     tulle_status status = TULLE_OK;
     int k[SIZE];
-    tulle__share share = {.k = k};
+    tulle__claim share = {.k = k};
     for (int c = 0; c < claims && tulle_comm_rank(comm) == rank; c++) {
         TULLE_TRY(tulle__steal_take(x->plan->steal, &share));
         units[c] = share.nk ? share.units : 0;
@@ -293,7 +293,7 @@ static tulle_status reserve(tulle_comm *comm, const struct ledger *l, int rank, 
 {
     tulle_status status = TULLE_OK;
     int k[SIZE];
-    tulle__share share = {.k = k, .nk = 1};
+    tulle__claim share = {.k = k, .nk = 1};
     for (int n = 0; n < jobs && share.nk && (rank < 0 || tulle_comm_rank(comm) == rank); n++) {
         TULLE_TRY(tulle__steal_take(l->plan->steal, &share));
         int whole = l->plan->policy->by_chain && share.nk; /* its k are one chain */

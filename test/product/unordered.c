@@ -91,7 +91,7 @@ static tulle_status read_by(int reader, tulle_mat *A, tulle_mat *C, const tulle_
 {
     tulle_mat *made = NULL;
     tulle_product *plan = NULL;
-    tulle_counts *census = NULL;
+    tulle_counts *counts = NULL;
     tulle_stream *stream = NULL;
     tulle_product_report report;
     double error;
@@ -133,12 +133,12 @@ static tulle_status read_by(int reader, tulle_mat *A, tulle_mat *C, const tulle_
                 .b = tulle_mat_layout(A),
                 .c = l,
                 .type = tulle_mat_type(C)},
-            &census));
+            &counts));
         break;
     }
     EXPECT(tulle_mat_ordered(C) && descents(C) == 0);
 out:
-    tulle_counts_free(census);
+    tulle_counts_free(counts);
     if (status == TULLE_OK) tulle_stream_free(stream);
     if (status != TULLE_OK) return status;
     tulle_product_free(plan);

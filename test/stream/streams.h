@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small matrices and vectors of integers for the tests of streams: sums are exact whatever their order. */
+/* Small matrices and vectors of integers for the tests of streams: sums are exact in any order. */
 #ifndef TULLE_TEST_STREAMS_H
 #define TULLE_TEST_STREAMS_H
 
@@ -28,7 +28,7 @@ static double entry_at(enum shape shape, int64_t i, int64_t j)
         return r / 16 % 5 == 0 ? v : 0;
     case DENSE_ROW:
         return i == 2 || r / 16 % 11 == 0 ? v : 0;
-    case SYMMETRIC: /* in blocks of 3, some entries missing; far right of the diagonal and near it */
+    case SYMMETRIC: /* in blocks of 3, some entries missing; far above the diagonal and near it */
         return tulle__random_at(12, (uint64_t)(low / 3), (uint64_t)(high / 3)) % 6 == 0 && r % 16 ? v : 0;
     case TRAILING: /* most rows have none */
         return i % 7 == 6 && r / 16 % 2 == 0 ? v : 0;
@@ -42,7 +42,7 @@ static double x_at(int64_t i, int64_t c, int turn)
     return (double)((i * 7 + c * 3 + turn * 5) % 13) - 6;
 }
 
-/* Entries come from all PEs in turn. */
+/* All PEs contribute entries cyclically. */
 __attribute__((unused)) static tulle_status make_matrix(
     tulle_comm *comm, enum shape shape, const tulle_layout *layout, tulle_type type, tulle_mat **A)
 {
@@ -88,7 +88,7 @@ __attribute__((unused)) static tulle_status spoil(tulle_mat *Y)
     return fill(Y, wild_of, NULL);
 }
 
-/* Elements of this PE's rows of Y that are not those of A X. */
+/* The number of wrong elements in this PE's rows of Y = A X. */
 __attribute__((unused)) static int64_t wrong_of(enum shape shape, tulle_mat *Y, int64_t n, int turn)
 {
     int64_t wrong = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A matrix that is larger than the memory that a process may have, from a file: test_out_of_core. The shell limits the
- * process's data to less than the matrix, and the program starts itself again below that limit: streaming gives the
- * right product (that of the finite elements, without a matrix) and reads the matrix once a pass, by what the system
- * counts; loading the matrix fails for lack of memory, which it does not without the limit.
+ * A matrix in a file that is larger than the memory of the process: test_out_of_core. The shell
+ * limits the process's data to less than the matrix, and the program starts itself again below that
+ * limit. Streaming gives the right product (that of the matrix-free finite elements) and reads the
+ * matrix once a sweep, by the system's counts. Loading the matrix fails for lack of memory, but
+ * succeeds without the limit.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,13 +22,15 @@
 
 #define OPERAND "cantilever:nodes=48,dof=3,vary=2"
 enum { MB = 1 << 20, COLS = 2, PASSES = 2, PATH = TEMPORARY_MOST + 32, SAID = 4096 };
-/* The matrix takes 312 MB. A team reserves address space for segments, 64 MB and a control part more than its memory.
+/*
+ * The matrix takes 312 MB. A team reserves address space for segments: 64 MB and a control part
+ * beyond its memory.
  */
 enum { LIMIT = 264 * MB, BUDGET = 40 * MB, STREAMED = 64 * MB, LOADED = 1000 * MB };
 
 /* ---- below the limit: one PE ---- */
 
-static tulle_status make_sides(tulle_comm *comm, const tulle_layout *rows, tulle_mat *side[3])
+static tulle_status make_vectors(tulle_comm *comm, const tulle_layout *rows, tulle_mat *side[3])
 {
     tulle_layout *layout = NULL;
     tulle_layout_spec spec = {.m = tulle_layout_rows(rows), .n = COLS, .grid_rows = 1, .grid_cols = 1};
@@ -53,7 +56,7 @@ static tulle_status difference(tulle_mat *Y, tulle_mat *Z, double *off)
     return status;
 }
 
-/* The product by elements, into Z. */
+/* The matrix-free product, into Z. */
 static tulle_status by_elements(tulle_comm *comm, tulle_mat *X, tulle_mat *Z)
 {
     tulle_operator op = {.comm = NULL};
@@ -79,20 +82,20 @@ static tulle_status stream_file(tulle_comm *comm, void *arg)
     tulle_status status;
     TULLE_TRY(tulle_rows_open(comm, arg, &rows));
     TULLE_TRY(tulle_stream_of_rows(rows, &options, &stream));
-    TULLE_TRY(make_sides(comm, tulle_stream_layout(stream), side));
+    TULLE_TRY(make_vectors(comm, tulle_stream_layout(stream), side));
     int known = process_io(&before);
     for (int p = 0; p < PASSES; p++) TULLE_TRY(tulle_stream_multiply(stream, side[0], side[1], NULL));
     known = known && process_io(&after);
     tulle_stream_plan plan = *tulle_stream_planned(stream);
     double matrix = 12.0 * (double)tulle_rows_nnz(rows);
-    tulle_stream_free(stream); /* the elements want memory too */
+    tulle_stream_free(stream); /* the elements need memory too */
     TULLE_TRY(by_elements(comm, side[0], side[2]));
     TULLE_TRY(difference(side[1], side[2], &off));
     printf("off %.3g matrix %.0f slabs %d device %.0f known %d asked %.0f storage %.0f manner %s\n", off, matrix,
         plan.slabs, (double)plan.device_bytes, known, (double)(after.asked - before.asked) / PASSES,
         (double)(after.storage - before.storage) / PASSES, tulle_rows_manner(rows));
 out:
-    return status; /* the team frees what was made */
+    return status; /* the team frees everything */
 }
 
 static tulle_status load_file(tulle_comm *comm, void *arg)
@@ -122,12 +125,15 @@ static tulle_status write_file(tulle_comm *comm, void *arg)
     return tulle_operand_save(comm, OPERAND, TULLE_F64, arg, NULL);
 }
 
-/* This program again, with a limit in bytes or none; what it said. Returns its exit status. */
+/*
+ * Runs this program again, with a limit in bytes or none, and captures its output. Returns its exit
+ * status.
+ */
 static int again(const char *self, const char *what, const char *path, int limit, char *said)
 {
     char command[PATH * 3], text[32] = "unlimited";
     if (limit) snprintf(text, sizeof text, "%d", limit / 1024);
-    /* threads of a BLAS, which nobody needs here, would each take a buffer */
+    /* each thread of a BLAS, which is not needed here, would take a buffer */
     snprintf(
         command, sizeof command, "ulimit -d %s && OPENBLAS_NUM_THREADS=1 '%s' %s '%s' 2>&1", text, self, what, path);
     FILE *pipe = popen(command, "r");

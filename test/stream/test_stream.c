@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products through streams against the formula: test_stream SPEC PES THREADS DEVICE. Shapes, layouts, numbers of slabs,
- * buffers and columns, ways of multiplying, formats, both types; what reports count; what is refused.
+ * Products by streams compared with the formula: test_stream SPEC PES THREADS DEVICE. Shapes,
+ * layouts, numbers of slabs, buffers and columns, transfer modes, formats, both types; counts of
+ * reports; refusals.
  */
 #include <stdio.h>
 
@@ -17,7 +18,7 @@ struct cases {
     int x_tiles, x_tile_cols, x_col_major;
     tulle_type type;
     tulle_stream_options options;
-    const char *format; /* what the plan tells of it has that in it; or NULL */
+    const char *format; /* expected in the plan's description; or NULL */
 };
 
 static tulle_status run_case(tulle_comm *comm, void *arg)
@@ -122,7 +123,7 @@ static void test_products(tulle_team *team, const char *device)
     }
 }
 
-/* Rows in other formats: layouts that cut blocks, halves that reach over other PEs' rows, both types. */
+/* Rows in other formats: layouts that cut blocks, halves that reach other PEs' rows, both types. */
 static void test_formats(tulle_team *team, const char *device)
 {
     static const struct {
@@ -179,9 +180,9 @@ static void test_format_refusals(tulle_team *team, const char *device)
     base.options = (tulle_stream_options){0};
     base.options.device = device;
     refuse_format(team, base, "ell", "unknown format 'ell'");
-    refuse_format(team, base, "bsr:b=3+csr", "not one format");
+    refuse_format(team, base, "bsr:b=3+csr", "is not a single format");
     refuse_format(team, base, "csr:b=3", "no key 'b'");
-    refuse_format(team, base, "bsr:b=7", "whole blocks of 7");
+    refuse_format(team, base, "bsr:b=7", "not a multiple of the block size 7");
     refuse_format(team, base, "bsr:index=3", "2 or 4 bytes");
     refuse_format(team, base, "bsr:values=f16", "unknown type of values 'f16'");
     struct cases c = base;
@@ -196,7 +197,7 @@ static void test_format_refusals(tulle_team *team, const char *device)
     c.shape = DENSE_ROW;
     c.m = 4;
     c.n = 80000;
-    refuse_format(team, c, "csr:index=2", "index=2: a row reaches over");
+    refuse_format(team, c, "csr:index=2", "index=2: a row extends over");
 }
 
 /* Devices that hold the vectors and little more; and one that does not. */
@@ -232,7 +233,7 @@ static void test_refusals(tulle_team *team, const char *device)
     ok(tulle_team_run(team, run_case, &c) == TULLE_ERR_ARG, "fewer than no columns");
     c = base;
     c.cols = 2;
-    ok(tulle_team_run(team, run_case, &c) == TULLE_ERR_ARG, "more columns than announced");
+    ok(tulle_team_run(team, run_case, &c) == TULLE_ERR_ARG, "more columns than options.cols");
     c = base;
     c.options.ring = 1;
     ok(tulle_team_run(team, run_case, &c) == TULLE_ERR_ARG, "a ring of one that hides");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What goes wrong in streams: test_stream_failures PES. Each copy and kernel of one PE fails in turn; files are
- * shortened, altered, replaced or removed before and while they are streamed. All PEs get the same failure with its
- * cause, and the stream can be used again.
+ * Failures of streams: test_stream_failures PES. Each copy and kernel of one PE fails in turn;
+ * files are shortened, altered, replaced or removed before and during streaming. All PEs get the
+ * same failure with its cause, and the stream can be used again.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -67,7 +67,7 @@ static tulle_status run_fault(tulle_comm *comm, void *arg)
         first = tulle_stream_multiply(stream, X, Y, NULL);
         told = strstr(tulle_error_message(), "as asked for") != NULL;
         TULLE_TRY(same_everywhere(comm, first));
-        if (first == TULLE_OK) goto over; /* what fails comes later */
+        if (first == TULLE_OK) goto over; /* failures after this are left to the next step */
         for (int turn = 0; turn < 2; turn++) {
             TULLE_TRY(spoil(Y));
             TULLE_TRY(fill_x(X, turn));
@@ -103,7 +103,10 @@ static void test_device(tulle_team *team)
             printf("# operation %d: %s\n", op, status ? tulle_error_message() : "not told");
         }
     }
-    /* gathering X, three copies and a kernel for each of five slabs, Y: on their own after what measures them */
+    /*
+     * gathering X, three copies and a kernel for each of five slabs, Y: separate from the
+     * benchmarks
+     */
     ok(!odd && making > 10 && running >= 22, "%d operations fail while a stream is made, %d in a product", making,
         running);
 }
@@ -205,7 +208,7 @@ static void test_files(tulle_team *team, const char *folder, const char *device)
     }
 }
 
-/* A column index that is too large is met when it is read. */
+/* A column index that is too large is detected when it is read. */
 static tulle_status run_wild(tulle_comm *comm, void *arg)
 {
     const char *path = arg;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files in other formats than single entries, written, loaded, streamed, and their diagonal blocks, against the
- * formula: test_stream_file SPEC PES DEVICE. Layouts that cut blocks, halves that reach over other PEs' rows, both
- * types; what is refused; files that hold what they do not say.
+ * Files in formats other than single entries: written, loaded, streamed, and their diagonal blocks,
+ * compared with the formula: test_stream_file SPEC PES DEVICE. Layouts that cut blocks, halves that
+ * reach other PEs' rows, both types; refusals; files whose contents contradict their description.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct cases {
     int64_t m, n;
     int tiles, tile_cols, cyclic; /* of A */
     tulle_type type;
-    const char *format, *told; /* what the file is to be; what a stream's plan tells of it has that in it */
+    const char *format, *told; /* the file's format; expected in the plan's description */
     const char *device;
     int slabs, separate;
 };
@@ -33,7 +33,10 @@ static double value_of(const struct cases *c, int64_t i, int64_t j)
     return entry_at(c->shape, i, j);
 }
 
-/* Entries of this PE's tiles of A that are not the formula's within blocks on the diagonal of so many rows (0: all). */
+/*
+ * The number of wrong entries of this PE's tiles of A within diagonal blocks of `block` rows (0:
+ * everywhere).
+ */
 static int64_t wrong_entries(const struct cases *c, const tulle_mat *A, int64_t block)
 {
     int64_t wrong = 0;
@@ -152,7 +155,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_rows_open(comm, path, &rows));
     EXPECT(tulle_rows_count(rows) == c->m && tulle_rows_cols(rows) == c->n && tulle_rows_nnz(rows) == nnz);
     EXPECT((tulle_rows_type(rows) == TULLE_F32) == (c->type == TULLE_F32 || strstr(c->format, "f32") != NULL));
-    for (int wide = 0; wide < 2; wide++) { /* the second time with vectors of f64, if these are not that anyway */
+    for (int wide = 0; wide < 2; wide++) { /* the second time with vectors of f64, if they are not already */
         TULLE_TRY(find_diagonals(c, rows));
         TULLE_TRY(multiply(comm, c, rows, nnz));
         if (tulle_rows_type(rows) == TULLE_F64) break;
@@ -217,7 +220,7 @@ static void test_shapes(tulle_team *team, const char *device)
     }
 }
 
-/* ---- what is refused ---- */
+/* ---- refusals ---- */
 
 struct wish {
     struct cases c;
@@ -258,21 +261,21 @@ static void refuse(tulle_team *team, struct cases c, const char *name, const cha
 static void test_refusals(tulle_team *team)
 {
     struct cases c = {.shape = SYMMETRIC, .m = 60, .n = 60, .type = TULLE_F64}, other = c;
-    refuse(team, c, "r.bsp.h5", "bsr:b=7", "whole blocks of 7");
+    refuse(team, c, "r.bsp.h5", "bsr:b=7", "not a multiple of the block size 7");
     refuse(team, c, "r.bsp.h5", "csr:half,index=2", "column indices of 4 bytes");
     refuse(team, c, "r.bsp.h5", "ell", "unknown format 'ell'");
-    refuse(team, c, "r.mtx", "bsr:b=3", "is one of Binsparse files");
+    refuse(team, c, "r.mtx", "bsr:b=3", "needs a Binsparse file");
     other.shape = SCATTERED;
     refuse(team, other, "r.bsp.h5", "bsr:b=3,half", "not symmetric");
     other.shape = EMPTY;
     refuse(team, other, "r.bsp.h5", "bsr:b=3", "a dense matrix");
 }
 
-/* ---- files that hold what they do not say ---- */
+/* ---- contradictory files ---- */
 
 struct lie {
     const char *device;
-    int diagonal; /* 0: a product meets it */
+    int diagonal; /* 0: a product detects it */
     int slabs;
 };
 
@@ -296,7 +299,7 @@ static tulle_status write_it(tulle_comm *comm, void *arg)
     return write_file(comm, arg, &nnz);
 }
 
-/* Column `at` of the file (from its end, if negative) becomes that. */
+/* Overwrites column `at` of the file (from its end, if negative). */
 static int overwrite_column(int64_t at, uint32_t column)
 {
     tulle__binsparse *file = NULL;
@@ -309,7 +312,7 @@ static int overwrite_column(int64_t at, uint32_t column)
     return fine;
 }
 
-/* The words that describe the file, one changed for another of the same length. */
+/* Replaces words of the file's description by others of the same length. */
 static int reword(const char *word, const char *other)
 {
     static char bytes[1 << 16];
@@ -332,8 +335,8 @@ static void test_lies(tulle_team *team, const char *device)
     } lies[] = {{"bsr:b=3,half", "do not ascend", "a column index is 0", -1, 0, NULL, NULL, 1},
         {"csr:half", "do not ascend", "a column index is 1", -1, 1, NULL, NULL, 1},
         {"bsr:b=3,half", "do not ascend", "do not ascend", 1, 0, NULL, NULL, 0},
-        {"bsr:b=3,half", "at most 3 behind it", "a column index is", 0, 0, "\"span\": 19", "\"span\": 01", 0},
-        {"csr:half", "at most 2 behind it", "a column index is", 0, 0, "\"span\": 59", "\"span\": 02", 0},
+        {"bsr:b=3,half", "at most 3 after it", "a column index is", 0, 0, "\"span\": 19", "\"span\": 01", 0},
+        {"csr:half", "at most 2 after it", "a column index is", 0, 0, "\"span\": 59", "\"span\": 02", 0},
         {"bsr:b=3", "a column index is 20", "a column index is 20", 4, 20, NULL, NULL, 1},
         {"csr:half", "a column index is 4000000000", "a column index is 4000000000", 4, 4000000000u, NULL, NULL, 1}};
     for (size_t l = 0; l < sizeof lies / sizeof *lies; l++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Krylov methods whose products go through a stream: test_stream_solve PES. CG and block CG with the matrix resident,
- * in slabs through a small device, and in a file, beside the same method with the matrix as it lies: the same
- * solutions, iterations told one by one. A file that is shortened, altered, replaced or removed between two iterations
- * ends the solve on all PEs with what happened.
+ * Krylov methods on streams: test_stream_solve PES. CG and block CG with the matrix resident, in
+ * slabs through a small device, and in a file, compared with the same method on the matrix itself:
+ * the same solutions, and a report of each iteration. A file that is shortened, altered, replaced
+ * or removed between two iterations ends the solve on all PEs with that cause.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,10 +30,10 @@ static const char *const causes[] = {
 struct cases {
     enum way way;
     tulle_krylov_method method;
-    tulle_gidx cols; /* that the stream is made for */
+    tulle_gidx cols; /* of the stream */
     enum harm harm;
     const char *path, *other;
-    int64_t steps, width; /* PE 0's: what was told */
+    int64_t steps, width; /* PE 0's: reported iterations and width */
     tulle_status ended;
     char message[TULLE_MESSAGE_MAX];
 };
@@ -78,8 +78,10 @@ static tulle_status open_stream(
     return status == TULLE_OK ? tulle_stream_of_rows(*rows, &o, stream) : status;
 }
 
-/* Block Jacobi, of what is in a file by its diagonal blocks alone. (Blocks end where vectors are cut, which operators
- * do differently: with several PEs they are single entries.) */
+/*
+ * Block Jacobi, for a file by its diagonal blocks alone. (Blocks end at the cuts of the vectors,
+ * which differ between operators: with several PEs they are single entries.)
+ */
 static tulle_status make_precond(tulle_mat *A, tulle_rows *rows, tulle_mat **D, tulle_operator *M)
 {
     tulle_precond_options options = {0};
@@ -172,7 +174,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     for (int j = 0; j < COLS; j++) {
         const tulle_krylov_report *r = &streamed[j];
         EXPECT(r->stop == TULLE_STOP_CONVERGED && r->true_residual <= options.tolerance * r->norm);
-        /* sums are made in another order, so that the last one may be one earlier or later */
+        /* sums have another order, so the last iteration may be one earlier or later */
         EXPECT(llabs(r->iterations - report[j].iterations) <= 2);
         EXPECT(r->width == report[j].width && r->width <= c->cols);
         steps += r->iterations + 1;
@@ -217,7 +219,7 @@ int main(int argc, char **argv)
         c.way = (enum way)way;
         c.method = TULLE_KRYLOV_CG, c.cols = 1, run(team, c);
         c.method = TULLE_KRYLOV_BLOCK_CG, c.cols = COLS, run(team, c);
-        c.cols = 2, run(team, c); /* groups that are as wide as the stream is */
+        c.cols = 2, run(team, c); /* batches as wide as the stream */
     }
     for (int harm = NONE + 1; harm < HARMS && ways == WAYS; harm++) {
         c.harm = (enum harm)harm;

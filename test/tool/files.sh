@@ -30,17 +30,17 @@ printf '%%%%MatrixMarket matrix array real symmetric\n3 3\n1\n2\n3\n4\n5\n6\n' >
 
 # ---- endings ----
 for name in x.mat x.csv x.mtx.bz2 x x.gz x.npyz .; do
-    refused 2 'no ending that is known; a sparse matrix goes into a .mtx, .mtx.gz, .npz or .bsp.h5' "./$name/x" convert a.mtx "$name"
+    refused 2 'unknown ending; a sparse matrix can be written to a .mtx, .mtx.gz, .npz or .bsp.h5' "./$name/x" convert a.mtx "$name"
 done
-refused 2 'no ending that is known; a dense matrix goes into a .mtx, .mtx.gz, .npy or .bsp.h5' x.csv spmm a.mtx --cols 2 -o x.csv
-refused 2 'no ending that is known' x.csv trisolve s.mtx --from tril -o x.csv
-refused 2 'no ending that is known' x.csv solve s.mtx -o x.csv
-refused 2 'no ending that is known' x.csv gen rmat:scale=4 -o x.csv
+refused 2 'unknown ending; a dense matrix can be written to a .mtx, .mtx.gz, .npy or .bsp.h5' x.csv spmm a.mtx --cols 2 -o x.csv
+refused 2 'unknown ending' x.csv trisolve s.mtx --from tril -o x.csv
+refused 2 'unknown ending' x.csv solve s.mtx -o x.csv
+refused 2 'unknown ending' x.csv gen rmat:scale=4 -o x.csv
 refused 2 'generator' er:n=3 convert a.mtx er:n=3
-refused 2 'a sparse matrix goes into' x.npy spgemm s.mtx -o x.npy
-refused 2 'a dense matrix goes into' x.npz spmm s.mtx -o x.npz
+refused 2 'a sparse matrix can be written to' x.npy spgemm s.mtx -o x.npy
+refused 2 'a dense matrix can be written to' x.npz spmm s.mtx -o x.npz
 # before any work: a matrix that would take minutes
-briefly refused 2 'no ending that is known' x.csv spgemm rmat:scale=24,edgefactor=16 -o x.csv
+briefly refused 2 'unknown ending' x.csv spgemm rmat:scale=24,edgefactor=16 -o x.csv
 briefly refused 2 'No such file' no/x.mtx spgemm rmat:scale=24,edgefactor=16 -o no/x.mtx
 cp a.mtx A.MTX
 expect 0 '3 x 4' stat A.MTX
@@ -128,7 +128,7 @@ refused 2 'csv or .json' ./- solve s.mtx --history -
 phases="spgemm rmat:scale=12,values=integer --pes 2 --memory 50M"
 # shellcheck disable=SC2086
 "$tulle" $phases -o - -q >b.mtx 2>out
-[ $? = 2 ] && grep -q 'standard output: is no regular file.*write to a file' out && [ ! -s b.mtx ]
+[ $? = 2 ] && grep -q 'standard output: is not a regular file.*write to a file' out && [ ! -s b.mtx ]
 report $? "phases do not go to standard output: $(head -c 80 out)"
 
 # ---- .npz ----
@@ -198,7 +198,7 @@ if [ "$has_zlib" = 1 ]; then
 fi
 "$tulle" convert s.mtx - -q --type f32 | head -1 | grep -q symmetric
 report $? "in f32"
-expect 2 'is not symmetric, bit by bit' convert "$data/cage5.mtx.gz" x.mtx --format symmetric
+expect 2 'is not symmetric bit by bit' convert "$data/cage5.mtx.gz" x.mtx --format symmetric
 expect 2 'must be square' convert a.mtx x.mtx --format skew-symmetric
 expect 2 'is not skew-symmetric' convert s.mtx x.mtx --format skew-symmetric --pes 2
 "$tulle" convert g.mtx b.mtx -q && [ "$(head -1 b.mtx)" = '%%MatrixMarket matrix coordinate real general' ]
@@ -210,19 +210,19 @@ ln s.mtx hard.mtx
 ln -s s.mtx soft.mtx
 mkdir folder && ln -s ../soft.mtx folder/far.mtx
 for name in s.mtx ./s.mtx hard.mtx soft.mtx folder/far.mtx; do
-    expect 2 'is the file that is read as' convert s.mtx "$name"
-    expect 2 'is the file that is read as' spgemm "$name" -o s.mtx
-    expect 2 'is the file that is read as' spmm rmat:scale=4 "$name" -o s.mtx
-    expect 2 'is the file that is read as' solve rmat:scale=4 --rhs "$name" -o s.mtx
-    expect 2 'is the file that is read as' trisolve "$name" --from tril -o hard.mtx
-    expect 2 'is the file that is read as' spgemm "$name" --trace s.mtx
-    expect 2 'is the file that is read as' stream "$name" --trace s.mtx
+    expect 2 'is also the input' convert s.mtx "$name"
+    expect 2 'is also the input' spgemm "$name" -o s.mtx
+    expect 2 'is also the input' spmm rmat:scale=4 "$name" -o s.mtx
+    expect 2 'is also the input' solve rmat:scale=4 --rhs "$name" -o s.mtx
+    expect 2 'is also the input' trisolve "$name" --from tril -o hard.mtx
+    expect 2 'is also the input' spgemm "$name" --trace s.mtx
+    expect 2 'is also the input' stream "$name" --trace s.mtx
 done
 "$tulle" convert s.mtx - -q >>s.mtx 2>out
-[ $? = 2 ] && grep -q 'is the file that is read' out
+[ $? = 2 ] && grep -q 'is also the input' out
 report $? "standard output that is the input"
 "$tulle" convert - soft.mtx -q <s.mtx 2>out
-[ $? = 2 ] && grep -q 'is the file that is read' out
+[ $? = 2 ] && grep -q 'is also the input' out
 report $? "standard input that is the output"
 expect 2 'two outputs' spgemm s.mtx -o t.mtx --trace t.mtx
 same s.mtx kept.mtx "it is as it was"
@@ -244,7 +244,7 @@ refused 2 'No such file' no/h.json solve s.mtx --history no/h.json
 refused 2 'is a directory' no plot scaling line.json -o p.svg
 refused 2 'No such file' no/p.gp plot scaling line.json -o no/p.gp
 ln -s line.json line.json.gp
-expect 2 'is the file that is read as' plot scaling line.json -o line.json.gp
+expect 2 'is also the input' plot scaling line.json -o line.json.gp
 # before there is a team to measure with
 TULLE_MACHINE=machine expect 2 'is a directory' calibrate --comm nonsense
 TULLE_MACHINE=plain/x expect 2 'Not a directory' calibrate --comm nonsense

@@ -66,7 +66,7 @@ expect 0 '^%%MatrixMarket' "$tulle" convert - - --comm "$mpi" --pes 1 -q <"$work
 cmp -s "$work/one.mtx" "$work/out"
 report $? "one process reads standard input"
 expect 2 'No such file' "$tulle" spgemm "$data/west0067.mtx.gz" -o "$work/no/x.mtx" --comm "$mpi" --pes 2
-expect 2 'is the file that is read' "$tulle" spgemm "$work/one.mtx" --trace "$work/one.mtx" --comm "$mpi" --pes 2
+expect 2 'is also the input' "$tulle" spgemm "$work/one.mtx" --trace "$work/one.mtx" --comm "$mpi" --pes 2
 expect 0 'passed' "$tulle" spmm rmat:scale=8 --comm "$mpi" --pes 2 --check --trace "$work/trace.json"
 grep -q '"pid":0\|"tid":0' "$work/trace.json" && grep -q '"tid":1\|"pid":1' "$work/trace.json" &&
     [ "$(tail -1 "$work/trace.json")" = "]}" ]

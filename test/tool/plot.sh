@@ -157,7 +157,7 @@ report $? "without gnuplot there is a message, and no picture: $(head -c 300 "$w
 
 # what will not do
 expect 2 "did you mean 'scaling'" plot scalin "$lines/runs.json" -o "$work/p.svg"
-expect 2 'say where to' plot scaling "$lines/runs.json"
+expect 2 'no output is named' plot scaling "$lines/runs.json"
 expect 2 "a picture is a .svg, .png or .pdf file" plot scaling "$lines/runs.json" -o "$work/p.jpg"
 expect 2 "no number 'slabs'\|no text 'operand'" plot slabs "$lines/history.json" -o "$work/p.svg"
 expect 2 'cannot be opened' plot scaling "$work/absent.json" -o "$work/p.svg"
@@ -168,15 +168,15 @@ spoil() { # TEXT PATTERN
     { head -1 "$lines/runs.json"; echo; printf '%s\n' "$1"; } >"$work/bad.json"
     expect 2 "bad.json:3:$2" plot scaling "$work/bad.json" -o "$work/p.svg"
 }
-spoil 'not json' '1: an object'
-spoil '{"op":"spmm"' '13: an object'
-spoil '{"op":spmm}' '7: an object'
-spoil '{"op":"spmm}' '[0-9]*: an object'
-spoil '{"op":"s\q"}' '[0-9]*: an object'
-spoil '{op:1}' '[0-9]*: an object'
-spoil '{"op" 1}' '7: an object'
-spoil '{"op":"x"} {}' '12: an object'
-spoil '[1]' '1: an object'
+spoil 'not json' '1: expected one JSON object'
+spoil '{"op":"spmm"' '13: expected one JSON object'
+spoil '{"op":spmm}' '7: expected one JSON object'
+spoil '{"op":"spmm}' '[0-9]*: expected one JSON object'
+spoil '{"op":"s\q"}' '[0-9]*: expected one JSON object'
+spoil '{op:1}' '[0-9]*: expected one JSON object'
+spoil '{"op" 1}' '7: expected one JSON object'
+spoil '{"op":"x"} {}' '12: expected one JSON object'
+spoil '[1]' '1: expected one JSON object'
 spoil '{"op":1e999}' " no text 'op'"
 spoil '{"op":7}' " no text 'op'"
 sed 's/"seconds":[^,]*/"seconds":-1/' "$lines/runs.json" >"$work/bad.json"
@@ -194,17 +194,17 @@ report $? "no picture of what is wrong"
 
 # predict
 expect 0 'stationary-c .*' predict rmat:scale=8 --pes 384 --machine summit --grid 16x24
-grep -q 'cannon  *left out' "$work/out" && [ "$(grep -c -e '<- auto' "$work/out")" = 1 ]
-report $? "one is the best, one is left out"
-grep -q 'moves (.* flop/byte) allows .* GF/s a PE' "$work/out"
-report $? "and the network's roof is told"
+grep -q 'cannon  *skipped' "$work/out" && [ "$(grep -c -e '<- auto' "$work/out")" = 1 ]
+report $? "one is the best, one is skipped"
+grep -q 'the transfers of .* (.* flop/byte) allow .* GF/s a PE' "$work/out"
+report $? "and the network's roof is reported"
 expect 0 'on 384 PEs of summit, grid' predict rmat:scale=8 --pes 384 --machine summit --cols 64 --type f32
 expect 0 '(estimated)' predict rmat:scale=8 --pes 16 --machine dgx2 --estimate
 expect 0 '"alg":"cannon"' predict rmat:scale=8 --pes 16 --machine dgx2 --grid 4x4 --json
 expect 0 'ash219.*219 x 85 .* 85 x 219' predict "$lines/../../data/ash219.mtx.gz" --pes 3 --machine dgx2
 expect 2 'run .tulle calibrate' predict rmat:scale=6 --pes 4
 expect 2 'grid of 2x2 has 4 PEs' predict rmat:scale=6 --pes 5 --grid 2x2 --machine summit
-expect 2 'leave it or B out' predict rmat:scale=6 rmat:scale=6 --cols 4 --machine summit
+expect 2 'omit it or B' predict rmat:scale=6 rmat:scale=6 --cols 4 --machine summit
 expect 2 'cannot be opened' predict "$work/absent.mtx" --pes 2 --machine summit
 expect 2 'No such file' predict rmat:scale=6 --pes 2 --machine "$work/absent"
 expect 0 'PEs of the same node .* us a range of a list' calibrate --threads 1 --pes 2
@@ -212,7 +212,7 @@ export TULLE_MACHINE="$work/machine"
 expect 0 '"spgemm":\[' calibrate --threads 1 --pes 1 --json
 expect 0 '"same_node_range":[0-9.e-]*,"other_node_range":0,' calibrate --threads 1 --pes 2 --json
 expect 0 'stationary-c' predict rmat:scale=6 --pes 4 --machine "$work/machine"
-expect 3 'units; .* are possible' predict rmat:scale=6 --pes 4 --grid 2x2 --tiles 256 --machine summit
+expect 3 'tile products; the limit is' predict rmat:scale=6 --pes 4 --grid 2x2 --tiles 256 --machine summit
 unset TULLE_MACHINE
 # what is predicted of a run's bytes and messages is what the run counts, through the whole command
 "$tulle" predict rmat:scale=8 --pes 6 --grid 2x3 --machine summit --transfers whole --json -q >"$work/said"

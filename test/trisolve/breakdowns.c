@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Solves over a network that break down: breakdowns PES. The n-th transfer of a PE fails, for many n: all PEs return
- * the same failure, and once none fails the solve is right. A row waits longer than it may: the solve fails and names
- * it.
+ * Failures of solves over a network: breakdowns PES. The n-th transfer of a PE fails, for many n:
+ * all PEs return the same failure, and without a failure the solve is right. A row waits beyond the
+ * limit: the solve fails and names it.
  */
 #include <string.h>
 
@@ -36,7 +36,7 @@ static tulle_status make(tulle_comm *comm, const struct run *run, tulle_mat **T,
     return status;
 }
 
-/* Setting up, solving twice and checking, with a failure anywhere; the team frees what is left. */
+/* Set-up, two solves and a check, with a failure anywhere; the team frees the rest. */
 static tulle_status solve(tulle_comm *comm, void *arg)
 {
     struct run *run = arg;
@@ -56,7 +56,7 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     return TULLE_OK;
 }
 
-/* A run with every failure ends with it, and the last one without any. */
+/* A run ends with every failure, and the last one has none. */
 static void break_transfers(tulle_trisolve_method method, int npes)
 {
     struct run run = {.method = method, .t = {.n = 40, .structure = RANDOM}};
@@ -76,13 +76,15 @@ static void break_transfers(tulle_trisolve_method method, int npes)
         tulle_team_free(team);
         if (status == TULLE_OK) break;
         failures++;
-        step = 1 + n / 16; /* about as many anywhere */
+        step = 1 + n / 16; /* about equally many everywhere */
     }
     ok(status == TULLE_OK && !wrong && failures > 20, "%s: %d transfers that fail, %d wrong: %s",
         tulle_trisolve_method_name(method), failures, wrong, tulle_error_message());
 }
 
-/* A chain that goes to and fro between PEs: a solve ends with the row's name, on all PEs, and the next one is right.
+/*
+ * A chain that alternates between PEs: a solve ends with the row's name, on all PEs, and the next
+ * one is right.
  */
 static tulle_status lose_patience(tulle_comm *comm, void *arg)
 {
@@ -93,7 +95,7 @@ static tulle_status lose_patience(tulle_comm *comm, void *arg)
     tulle_status status, met = TULLE_OK;
     TULLE_TRY(make(comm, run, &T, &B, &X));
     TULLE_TRY(tulle_trisolve_new(T, &options, &solver));
-    for (int tries = 0, done = 0; tries < 500 && !done; tries++) { /* who comes late need not wait */
+    for (int tries = 0, done = 0; tries < 500 && !done; tries++) { /* a late PE need not wait */
         met = tulle_trisolve_execute(solver, B, X, NULL);
         TULLE_TRY(same_everywhere(comm, met));
         done = met != TULLE_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a triangular solve refuses, and how; and that nothing makes it hang: refusals SPEC PES. */
+/* Refusals of triangular solves, without any hang: refusals SPEC PES. */
 #include <string.h>
 
 #include "tap.h"
@@ -7,7 +7,7 @@
 
 enum { N = 30 };
 
-/* Lower bidiagonal with pivots 2, but for what a case changes. */
+/* Lower bidiagonal with pivots 2, except for a case's changes. */
 struct fault {
     const char *what;
     int upper, unit, transposed;
@@ -83,7 +83,7 @@ static tulle_status solve_with(tulle_trisolve *solver, tulle_comm *comm, int i, 
     return status;
 }
 
-/* The status and message that the case wants, on all PEs; what is sound is solved, with a NaN in B too. */
+/* The case's status and message, on all PEs; valid triangles are solved, also with a NaN in B. */
 static tulle_status refuse(tulle_comm *comm, void *arg)
 {
     const struct run *run = arg;
@@ -123,7 +123,7 @@ out:
     return status;
 }
 
-/* New values with a pivot of 0, then sound ones; then another structure. */
+/* New values with a pivot of 0, then valid ones; then another structure. */
 static tulle_status change(tulle_comm *comm, void *arg)
 {
     const struct run *run = arg;

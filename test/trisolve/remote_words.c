@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Words that several PEs add to and read, of all kinds, as the baselines' partial sums and counters are: remote_words
- * SPEC PES. Every PE adds to words of every PE, and reads them while others add.
+ * Words that several PEs add to and read, of all kinds, as the baselines' partial sums and counters
+ * are: remote_words SPEC PES. Every PE adds to words of every PE, and reads them while others add.
  */
 #include <string.h>
 

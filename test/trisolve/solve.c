@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Triangular solves against the formula: solve SPEC PES THREADS. Every method on triangles of all structures, sizes,
- * sides and layouts; and each method's bits are those of serial, but for those that reports say it of.
+ * Triangular solves compared with the formula: solve SPEC PES THREADS. Every method on triangles of
+ * all structures, sizes, right-hand sides and layouts; each method has the bits of serial, unless
+ * reports say otherwise.
  */
 #include <string.h>
 
@@ -58,7 +59,7 @@ static int same_bits(tulle_trisolve_method method)
            method != TULLE_TRISOLVE_SHMEM && method != TULLE_TRISOLVE_ZEROCOPY && method != TULLE_TRISOLVE_SUPERNODAL;
 }
 
-/* What a method makes of it, and what serial does. */
+/* The results of a method, and of serial. */
 static tulle_status run_method(tulle_mat *T, const tulle_trisolve_options *options, const struct cases *c, tulle_mat *B,
     tulle_mat *X, double *x, int *exact)
 {
@@ -72,7 +73,7 @@ static tulle_status run_method(tulle_mat *T, const tulle_trisolve_options *optio
     TULLE_TRY(tulle_trisolve_new(T, options, &solver));
     if (c->in_place) TULLE_TRY(fill_sides(X));
     TULLE_TRY(tulle_trisolve_execute(solver, c->in_place ? X : B, X, &report));
-    /* until all that may be fastest have been tried; each report is of the method that makes the solve */
+    /* until all candidates have been tried; each report belongs to the method of its solve */
     for (int more = options->method == TULLE_TRISOLVE_AUTO && !c->in_place ? 10 : 0; more > 0; more--) {
         tulle_trisolve_method next = tulle_trisolve_method_of(solver);
         TULLE_TRY(tulle_trisolve_execute(solver, B, X, &report));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Solving with dense blocks: supernodal SPEC PES THREADS. Triangles of matrices, and their factors: residuals, the
- * bits, which are those of a team of one; that zeros in blocks change nothing; what auto takes; new values.
+ * Solves with dense blocks: supernodal SPEC PES THREADS. Triangles of matrices, and their factors:
+ * residuals, the bits, which are those of a team of one; zeros in blocks change nothing; the choice
+ * of auto; new values.
  */
 #include <math.h>
 #include <string.h>
@@ -60,7 +61,7 @@ static tulle_status take(const tulle_mat *A, const struct setting *s, tulle_mat 
     return TULLE_OK;
 }
 
-/* Small integers, of which odd rows need even ones alone: all sums are exact. */
+/* Small integers; odd rows depend on even ones only, so all sums are exact. */
 static tulle_status make_integers(tulle_mat *T)
 {
     tulle_status status = TULLE_OK;
@@ -151,7 +152,7 @@ static tulle_status solve(tulle_comm *comm, void *arg)
     EXPECT(report.reproducible == (tulle_trisolve_method_of(solver) != TULLE_TRISOLVE_SUPERNODAL));
     TULLE_TRY(tulle_trisolve_check(T, &options, B, X, &error));
     if (!s->integers && s->method == TULLE_TRISOLVE_SUPERNODAL) {
-        /* new values, which are found again: a power of two changes exponents only */
+        /* new values that are recognised: a power of two changes exponents only */
         TULLE_TRY(times(T, 4));
         TULLE_TRY(tulle_trisolve_update(solver));
         TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL));
@@ -192,7 +193,7 @@ static tulle_status run(tulle_team *team, struct setting *s)
     return tulle_team_run(team, solve, s);
 }
 
-/* Residual, and the bits of one PE; only the process that has X compares. */
+/* Residual, and the bits of one PE; only the process with X compares. */
 static void try_one(tulle_team *team, tulle_team *alone, const struct setting *setting)
 {
     struct setting s = *setting, one = *setting;
@@ -222,13 +223,13 @@ static void try_factors(tulle_team *team, tulle_team *alone, const char *matrix,
         s.relax = shape & 1 ? -1 : 0.6;
         s.type = TULLE_F32;
         try_one(team, alone, &s);
-        s.cols = 37; /* more than are gathered at once */
+        s.cols = 37; /* more than are gathered at a time */
         s.type = TULLE_F64;
         if (shape < 2) try_one(team, alone, &s);
     }
 }
 
-/* Exact sums: blocks that hold many zeros, few, or none give what serial gives. */
+/* Exact sums: blocks with many zeros, few, or none give the result of serial. */
 static void try_zeros(tulle_team *team, const char *matrix, enum from from)
 {
     static const double relax[] = {-1, 0, 0.8};
@@ -261,7 +262,7 @@ static void try_zeros(tulle_team *team, const char *matrix, enum from from)
     }
 }
 
-/* auto, by wide supernodes and by none. */
+/* auto, with wide supernodes and with none. */
 static void try_auto(tulle_team *team, int workers)
 {
     static const struct {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Known solutions: test_forward SPEC PES. Right-hand sides are op(T) x; what solves them is within the bound of the
- * forward error, which is not far off for well-conditioned triangles; a wrong x is found, in any row and column.
+ * Known solutions: test_forward SPEC PES. Right-hand sides are op(T) x; their solutions are within
+ * the bound of the forward error, which is sharp for well-conditioned triangles; a wrong x is
+ * detected in any row and column.
  */
 #include <string.h>
 
@@ -49,7 +50,7 @@ static tulle_status spoil(tulle_mat *X, int64_t which, double by)
 }
 
 /* B's elements against the formula. */
-static tulle_status compare_sides(const struct cases *c, tulle_mat *B)
+static tulle_status compare_rhs(const struct cases *c, tulle_mat *B)
 {
     tulle_status status;
     double *b = malloc((size_t)(c->t.n * c->cols + 1) * sizeof *b);
@@ -92,7 +93,7 @@ static tulle_status run_case(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_mat_new_dense(comm, lx, c->type, TULLE_ROW_MAJOR, &X));
     TULLE_TRY(fill_sides(known));
     TULLE_TRY(tulle_trisolve_rhs(T, &options, known, B));
-    TULLE_TRY(compare_sides(c, B));
+    TULLE_TRY(compare_rhs(c, B));
     TULLE_TRY(tulle_trisolve_new(T, &options, &solver));
     TULLE_TRY(tulle_trisolve_execute(solver, B, X, NULL));
     if (c->spoil) TULLE_TRY(spoil(X, c->spoil, c->by));
@@ -131,7 +132,7 @@ static void run(tulle_team *team, const struct cases *setting)
         c.forward.error, c.forward.bound, c.forward.share, status ? ": " : "", status ? tulle_error_message() : "");
 }
 
-/* A bound that overflows says nothing, and a solution that is no number is wrong. */
+/* An infinite bound makes no statement, and a solution that is not a number is wrong. */
 static tulle_status run_extremes(tulle_comm *comm, void *arg)
 {
     (void)arg;

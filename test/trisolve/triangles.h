@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small triangles that every PE knows, distributed in any layout, and their solutions by the formula. */
+/*
+ * Small triangles that every PE knows, distributed in any layout, and their solutions by the
+ * formula.
+ */
 #ifndef TULLE_TEST_TRISOLVE_TRIANGLES_H
 #define TULLE_TEST_TRISOLVE_TRIANGLES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kinds of pictures: what they take from a line, and how gnuplot draws it. */
+/* Kinds of pictures: what they read from a line, and how gnuplot draws it. */
 #ifndef TULLE_TOOL_CHART_H
 #define TULLE_TOOL_CHART_H
 
@@ -8,37 +8,37 @@
 
 enum { CHART_PHASES = 4 };
 
-/* One line. */
+/* The content of one line. */
 struct mark {
-    char alg[64], op[16], operand[128]; /* or the name of a span, in alg */
-    char type[8], machine[160];         /* empty: the line does not tell */
-    int predicted, repeats;             /* repeats: how many runs `fast` and `slow` are of; 0: not known */
+    char alg[64], op[16], operand[128]; /* or, in alg, the name of a span */
+    char type[8], machine[160];         /* empty: not in the line */
+    int predicted, repeats;             /* repeats: number of runs behind `fast` and `slow`; 0: unknown */
     double pes, seconds, phase[CHART_PHASES];
     double fast, slow;                    /* seconds of the fastest and slowest run, as seconds are */
     double x, rate, peak, network, local; /* of a roofline; x and rate of a stream */
     double from, to;                      /* of a span: milliseconds */
-    int row, depth;                       /* of a span: of the chart's rows; spans that it lies in */
-    double iteration, residual, width;    /* of a solve; residual: relative to ||b|| */
+    int row, depth;                       /* of a span: its row in the chart; number of spans around it */
+    double iteration, residual, width;    /* of a solve; residual relative to ||b|| */
     int rows, cols;                       /* of a map */
     double *total, *stage;                /* [rows * cols]; stage may be NULL */
 };
 
-/* Of a timeline: what a thread of a PE does. */
+/* A row of a timeline: a thread of a PE. */
 struct row {
     double id;
     char name[64];
 };
 
 struct chart {
-    const char *title; /* NULL: none given */
+    const char *title; /* NULL: none */
     int count, room;
     struct mark *mark;
     int rows, rows_room;
     struct row *row;
-    struct mark about; /* of all lines: the head of a history */
+    struct mark about; /* common to all lines: the head of a history */
 };
 
-/* For json_each_line, whose arg is the chart. */
+/* Callbacks of json_each_line, whose arg is the chart. */
 tulle_status chart_add_run(void *chart, const struct json_line *line);
 tulle_status chart_add_tasks(void *chart, const struct json_line *line); /* pes: tasks of a PE */
 tulle_status chart_add_roof(void *chart, const struct json_line *line);
@@ -56,7 +56,7 @@ tulle_status chart_draw_timeline(const struct chart *chart, const struct picture
 tulle_status chart_draw_slabs(const struct chart *chart, const struct picture *picture);
 tulle_status chart_draw_convergence(const struct chart *chart, const struct picture *picture);
 
-/* How much wider or higher than usual a picture with much in it is. */
+/* Widens or heightens a picture with much content. */
 void chart_fit_bars(const struct chart *chart, int *width, int *height);
 void chart_fit_rows(const struct chart *chart, int *width, int *height);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From lines to what is drawn. */
+/* Reads lines into charts. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static tulle_status positive(const struct json_line *line, const char *path, dou
     return status;
 }
 
-/* What some lines tell and others, of earlier versions, do not. */
+/* Fields that lines of earlier versions lack. */
 static void read_machine(const struct json_line *line, struct mark *m)
 {
     char name[128];
@@ -86,7 +86,7 @@ static tulle_status read_run(const struct json_line *line, struct mark *m)
     char path[PHASE_NAME];
     m->predicted = json_is_true(line, "predicted");
     tulle_status status = copy_text(line, "op", m->op, sizeof m->op);
-    int solve = strcmp(m->op, "trisolve") == 0; /* has methods, and two of the phases */
+    int solve = strcmp(m->op, "trisolve") == 0; /* has methods, and only two of the phases */
     if (status == TULLE_OK) status = copy_text(line, solve ? "method" : "alg", m->alg, sizeof m->alg);
     if (status == TULLE_OK) status = copy_text(line, "operand", m->operand, sizeof m->operand);
     if (status == TULLE_OK) status = positive(line, "pes", &m->pes);
@@ -134,7 +134,7 @@ tulle_status chart_add_roof(void *chart, const struct json_line *line)
     return append(chart, &m);
 }
 
-/* n numbers of their own. */
+/* Copies n numbers. */
 static tulle_status read_map(const struct json_line *line, const char *path, int n, double **map)
 {
     *map = malloc((size_t)n * sizeof **map);
@@ -169,10 +169,10 @@ tulle_status chart_add_map(void *chart, const struct json_line *line)
     return status;
 }
 
-/* The row of that number, a new one if need be; -1: there is no memory. */
+/* The row with this number, a new one if necessary; -1: out of memory. */
 static int find_row(struct chart *chart, double id)
 {
-    for (int r = chart->rows - 1; r >= 0; r--) /* spans of a row follow each other */
+    for (int r = chart->rows - 1; r >= 0; r--) /* consecutive spans often share a row */
         if (chart->row[r].id == id) return r;
     if (chart->rows == chart->rows_room) {
         int room = chart->rows_room ? 2 * chart->rows_room : 16;
@@ -224,7 +224,8 @@ tulle_status chart_add_step(void *arg, const struct json_line *line)
     }
     status = json_need_number(line, "column", &column);
     if (status == TULLE_OK) status = json_need_number(line, "iteration", &m.iteration);
-    if (status != TULLE_OK || !json_has(line, "relative")) return status; /* what is not finite cannot be drawn */
+    /* a residual that is not finite cannot be drawn */
+    if (status != TULLE_OK || !json_has(line, "relative")) return status;
     status = json_need_number(line, "relative", &m.residual);
     if (status == TULLE_OK) status = json_need_number(line, "width", &m.width);
     snprintf(m.alg, sizeof m.alg, "column %.0f", column);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Curves and bars: from what is drawn to gnuplot's commands. */
+/* Curves and bars as gnuplot commands. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static int by_pes(const void *x, const void *y)
     return (a->pes > b->pes) - (a->pes < b->pes);
 }
 
-/* What the fastest at the fewest PEs would take at more if PEs were all that counts. */
+/* The ideal: the time of the fastest at the fewest PEs, divided by the relative number of PEs. */
 static void put_ideal(const struct chart *chart, const struct picture *p)
 {
     const struct mark *first = &chart->mark[0], *last = &chart->mark[chart->count - 1];
@@ -58,7 +58,8 @@ static tulle_status draw_seconds(const struct chart *chart, const struct picture
     fprintf(p->script, ")\nset xrange [%g:%g]\nset yrange [%g:%g]\n", first->pes / 1.3, last->pes * 1.3, least, most);
     style_log_ticks(p, 'y', least, most);
     struct naming naming = naming_of(chart);
-    ideal = ideal && last->pes > first->pes && !naming.ops && !naming.operands; /* else there is no one ideal */
+    /* otherwise there is no single ideal */
+    ideal = ideal && last->pes > first->pes && !naming.ops && !naming.operands;
     int count = put_series(chart, p, put_time, &names);
     if (ideal && count) put_ideal(chart, p);
     return plot_series(p, count, names, "using 1:2 with linespoints", !ideal, has_repeats(chart));
@@ -174,13 +175,13 @@ tulle_status chart_draw_breakdown(const struct chart *chart, const struct pictur
     return TULLE_OK;
 }
 
-/* What is 0 has no place on the axis. */
+/* Zeros have no place on the logarithmic axis. */
 static void put_residual(const struct mark *m, FILE *file)
 {
     if (m->residual > 0) fprintf(file, "%g %.6g\n", m->iteration, m->residual);
 }
 
-/* The width of a block goes down from iteration to iteration: the last one that is told of is that of all. */
+/* The width of a block decreases over the iterations: the last line has the final one. */
 static int put_widths(const struct chart *chart, const struct picture *p)
 {
     double most = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Maps of a grid's work, and timelines: what is drawn as boxes. */
+/* Maps of a grid's work, and timelines: everything drawn as boxes. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@ enum { PANELS_MOST = 12, TICKS_MOST = 10, NUMBERS_MOST = 12, ROWS_NAMED = 40, DE
 
 /* ---- imbalance ---- */
 
-/* Whole numbers, as many as have room. */
+/* As many integer ticks as fit. */
 static void put_ticks(const struct picture *p, char axis, int n, int most)
 {
     double ends[2] = {-0.5, n - 0.5};
@@ -22,13 +22,13 @@ static void put_ticks(const struct picture *p, char axis, int n, int most)
 /* The maps of a picture. */
 struct panels {
     const struct picture *p;
-    int rows, columns, done; /* of maps, and how many are drawn */
+    int rows, columns, done; /* their number, and how many are drawn */
     double shown;            /* the end of all scales */
 };
 
 /*
- * A cell is a box, as gnuplot draws no image of one row or column. Cells are square unless the grid is much longer
- * than wide.
+ * Draws cells as boxes, as gnuplot draws no image of one row or column. Cells are square unless the
+ * grid is much longer than wide.
  */
 static void put_panel(struct panels *all, const struct mark *m, const double *work, double mean, const char *title)
 {
@@ -105,7 +105,10 @@ tulle_status chart_draw_imbalance(const struct chart *chart, const struct pictur
 
 /* ---- timeline ---- */
 
-/* A PE's row, and those of its threads and copiers below it: the numbers of these are multiples of 2^20 more. */
+/*
+ * Orders the rows of a PE's threads and copiers after its own: their numbers are larger by
+ * multiples of 2^20.
+ */
 static int by_pe(const void *x, const void *y)
 {
     enum { LANES = 1 << 20 };
@@ -122,7 +125,7 @@ static int by_time(const void *x, const void *y)
     return (a->to < b->to) - (a->to > b->to);
 }
 
-/* Rows in order, spans by row and time, and in how many others each span lies. */
+/* Sorts rows, and spans by row and time; computes the nesting depth of each span. */
 static tulle_status arrange_spans(const struct chart *chart)
 {
     struct row *old = malloc((size_t)chart->rows * sizeof *old);
@@ -140,7 +143,8 @@ static tulle_status arrange_spans(const struct chart *chart)
     for (int i = 0, open = 0; i < chart->count; i++) {
         struct mark *m = &chart->mark[i];
         if (!i || m->row != m[-1].row) open = 0;
-        while (open && end[open - 1] < m->to - 1e-9) open--; /* what has ended, or ends inside it, is beside it */
+        /* spans that have ended, or end within this one, do not contain it */
+        while (open && end[open - 1] < m->to - 1e-9) open--;
         while (open && end[open - 1] <= m->from) open--;
         m->depth = open;
         if (open < DEPTHS - 1) end[open++] = m->to;
@@ -148,11 +152,11 @@ static tulle_status arrange_spans(const struct chart *chart)
     return TULLE_OK;
 }
 
-/* A kind of spans, and how long all of them take. */
+/* A kind of spans, and their total time. */
 struct kind {
     const char *name;
     double time;
-    int depths; /* bits: where there are some */
+    int depths; /* bits: depths at which it occurs */
 };
 
 static int by_total(const void *x, const void *y)
@@ -161,7 +165,7 @@ static int by_total(const void *x, const void *y)
     return (a->time < b->time) - (a->time > b->time);
 }
 
-/* Kinds of spans, those first that take longest: they get the colours that are easiest to tell apart. */
+/* Sorts kinds by total time: the largest get the most distinct colours. */
 static int list_kinds(const struct chart *chart, struct kind *kind)
 {
     int count = 0;
@@ -198,7 +202,7 @@ void chart_fit_rows(const struct chart *chart, int *width, int *height)
     if (wanted > *height) *height = wanted;
 }
 
-/* Spans lie in their row, those inside others in a narrower box that is drawn later. */
+/* Draws spans in their row; nested ones in a narrower box, later. */
 tulle_status chart_draw_timeline(const struct chart *chart, const struct picture *p)
 {
     struct kind kind[KINDS_MOST];

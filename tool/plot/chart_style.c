@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Okabe and Ito's, without yellow, which is pale on white; black comes last. */
+/* Okabe and Ito's palette without yellow, which is pale on white; black comes last. */
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"};
 enum { COLOURS = sizeof colours / sizeof *colours, DASHES = 5, OPERAND_SHOWN = 44, MACHINES_NAMED = 3 };
 
@@ -26,7 +26,7 @@ const char *style_colour(int number, char text[8])
 /* Filled ones first, then open ones and crosses. */
 static const int markers[STYLES] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12, 1, 2};
 
-/* The end of a long name says more than its beginning, which is a folder. */
+/* Keeps the end of a long name: it says more than its beginning, a folder. */
 static void shorten(const char *text, char *to, size_t room)
 {
     size_t n = strlen(text), from = n > OPERAND_SHOWN ? n - OPERAND_SHOWN + 3 : 0;
@@ -58,7 +58,7 @@ static void add_word(char *text, const char *word)
     strncat(text, word, NAME - 1 - strlen(text));
 }
 
-/* The types and machines of all marks, and what error bars are. */
+/* Describes the types and machines of all marks, and the meaning of error bars. */
 static void describe(const struct chart *chart, char *text, int bars)
 {
     const struct mark *about = *chart->about.operand ? &chart->about : NULL;
@@ -130,7 +130,7 @@ void style_map(const struct picture *p, double most, const char *what)
 void style_log_ticks(const struct picture *p, char axis, double least, double most)
 {
     static const double fine[] = {1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8}, coarse[] = {1, 2, 5};
-    if (!(least > 0) || !(most > least) || most / least > 100) return; /* powers of ten do */
+    if (!(least > 0) || !(most > least) || most / least > 100) return; /* powers of ten suffice */
     const double *step = most / least < 5 ? fine : coarse;
     int steps = most / least < 5 ? (int)(sizeof fine / sizeof *fine) : (int)(sizeof coarse / sizeof *coarse);
     const char *comma = "";
@@ -160,7 +160,7 @@ void name_of(struct naming n, const struct mark *m, char *name)
         n.operands ? " " : "", m->alg, m->predicted ? " (model)" : "");
 }
 
-/* Beside the picture; long names leave no room for it there, and many are of no use. */
+/* Beside the picture; below it for long names, and none for many. */
 static void put_key(const struct picture *p, int count, char (*names)[NAME])
 {
     enum { LONG = 30, MANY = 24 };
@@ -209,7 +209,7 @@ tulle_status plot_series(const struct picture *p, int count, char (*names)[NAME]
 {
     const char *begin = first ? "plot " : ", \\\n     ";
     if (!count) return free(names), tulle_fail(TULLE_ERR_MEMORY, "out of memory for a picture");
-    for (int s = 0; s < count && bars; s++) { /* first, so that markers lie on them */
+    for (int s = 0; s < count && bars; s++) { /* first, so that markers are drawn on top */
         fprintf(p->script, "%s$series%d using 1:3:(0):($4-$3) with vectors nohead lc rgb '%s' dt solid lw 1.2 notitle",
             begin, s, colours[s % STYLES % COLOURS]);
         begin = ", \\\n     ";

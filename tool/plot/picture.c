@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-/* What gnuplot calls a kind of file, NULL: the script itself; units of its size in a pixel. */
+/* gnuplot's name for a file type, NULL: the script itself; units of its size per pixel. */
 static const struct format {
     const char *ending, *terminal, *options;
     double unit;
@@ -68,7 +68,7 @@ void picture_text(const struct picture *p, const char *text)
     fputc('\'', p->script);
 }
 
-/* The script as a file that gnuplot opens by number: one without a name. */
+/* The script as an unnamed file that gnuplot opens by number. */
 static int open_script(const struct picture *p)
 {
     int fd = memfd_create("script", 0);
@@ -84,7 +84,7 @@ static int open_script(const struct picture *p)
     return fd;
 }
 
-/* All that gnuplot prints; 0 if it cannot be read or kept. */
+/* Copies all output of gnuplot; 0 if it cannot be read or stored. */
 static int collect(int from, FILE *to)
 {
     char piece[1 << 14];
@@ -105,12 +105,11 @@ static tulle_status judge(int how, const struct format *format)
             "this gnuplot draws no %s file, as it was built without the terminal %s (Debian's gnuplot-nox has it); "
             "choose .svg or .png, or .gp for the script",
             format->ending, format->terminal);
-    if (!WIFEXITED(how) || WEXITSTATUS(how))
-        return tulle_fail(TULLE_ERR_IO, "gnuplot failed; what it said stands above");
+    if (!WIFEXITED(how) || WEXITSTATUS(how)) return tulle_fail(TULLE_ERR_IO, "gnuplot failed; its messages are above");
     return TULLE_OK;
 }
 
-/* Runs gnuplot on the script and takes the picture from its output. */
+/* Runs gnuplot on the script and reads the picture from its output. */
 static tulle_status run_gnuplot(int script, const struct format *format, FILE *drawn)
 {
     char name[32], *argv[] = {"gnuplot", name, NULL};
@@ -131,7 +130,7 @@ static tulle_status run_gnuplot(int script, const struct format *format, FILE *d
     if (error == ENOENT)
         return tulle_fail(TULLE_ERR_UNSUPPORTED,
             "gnuplot, which draws, is not installed (Debian: gnuplot-nox); a name that ends in .gp keeps its script");
-    if (error) return tulle_fail(TULLE_ERR_IO, "gnuplot cannot be started: %s", strerror(error));
+    if (error) return tulle_fail(TULLE_ERR_IO, "gnuplot could not be started: %s", strerror(error));
     while (waitpid(child, &how, 0) < 0)
         if (errno != EINTR) return tulle_fail(TULLE_ERR_IO, "gnuplot was lost: %s", strerror(errno));
     tulle_status status = judge(how, format);

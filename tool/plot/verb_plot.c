@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tulle plot: pictures of what --json and --trace wrote. Which kinds there are stands in a table. */
+/* tulle plot: pictures of the output of --json and --trace. A table lists the kinds. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ static const struct drawing {
     int width, height;
     tulle_status (*add)(void *chart, const struct json_line *line);
     tulle_status (*draw)(const struct chart *chart, const struct picture *picture);
-    void (*fit)(const struct chart *chart, int *width, int *height); /* NULL: always that size */
+    void (*fit)(const struct chart *chart, int *width, int *height); /* NULL: a fixed size */
 } kinds[] = {
     {"scaling", "seconds over PEs, a curve an algorithm", 760, 480, chart_add_run, chart_draw_scaling, NULL},
     {"tasks", "seconds over tasks a PE, a curve a triangle", 760, 480, chart_add_tasks, chart_draw_tasks, NULL},
@@ -43,7 +43,7 @@ static tulle_status find_kind(const char *name, const struct drawing **kind)
     return status;
 }
 
-/* A file that is none for this picture: what it should be. */
+/* The file does not suit this kind of picture: says which one does. */
 static tulle_status wrong_file(const char *kind, tulle_status status)
 {
     static const struct {
@@ -68,7 +68,7 @@ static tulle_status run(const struct options *options)
     const char *output = options_word(options, "output", NULL);
     tulle_status status = find_kind(options->operand[0], &kind);
     if (status == TULLE_OK && !output)
-        status = tulle_fail(TULLE_ERR_ARG, "say where to: -o FILE.svg, FILE.png or FILE.pdf");
+        status = tulle_fail(TULLE_ERR_ARG, "no output is named: -o FILE.svg, FILE.png or FILE.pdf");
     if (status == TULLE_OK) status = picture_name(output);
     if (status == TULLE_OK) status = try_output(output, options->operand + 1, options->noperands - 1);
     for (int i = 1; i < options->noperands && status == TULLE_OK; i++)
@@ -80,7 +80,7 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) {
         width = kind->width;
         height = kind->height;
-        if (kind->add == chart_add_span) /* a trace does not tell what it is of */
+        if (kind->add == chart_add_span) /* traces do not name their operand */
             snprintf(chart.about.operand, sizeof chart.about.operand, "%s", options->operand[1]);
         if (kind->fit) kind->fit(&chart, &width, &height);
         status = picture_open(output, width, height, &picture);
@@ -95,31 +95,30 @@ static const struct option options[] = {{.name = "output",
                                             .letter = 'o',
                                             .kind = KIND_WORD,
                                             .argument = "FILE",
-                                            .text = "the picture, .svg, .png or .pdf; .gp: gnuplot's script"},
-    {.name = "title", .kind = KIND_WORD, .argument = "TEXT", .text = "what stands above it"}, OPTION_HELP,
-    {.name = NULL}};
+                                            .text = "the picture, .svg, .png or .pdf; .gp: the gnuplot script"},
+    {.name = "title", .kind = KIND_WORD, .argument = "TEXT", .text = "its title"}, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_plot = {
     .name = "plot",
     .operands = "KIND FILE...",
-    .summary = "Draw what --json, --trace and --history wrote, with gnuplot",
+    .summary = "Draw the output of --json, --trace and --history, with gnuplot",
     .description =
-        "Colours are those that people tell apart who do not see red or green; curves also differ by marker and "
-        "dashes.\n"
-        "The files hold one JSON object a line, as spmm, spgemm, trisolve, predict and stat print them with --json; - "
-        "is "
-        "standard\n"
-        "input. KIND is one of\n"
+        "Colours are distinct also for people who do not distinguish red and green; curves differ by marker and "
+        "dashes\n"
+        "too. The files hold one JSON object a line, as spmm, spgemm, trisolve, predict and stat print them with "
+        "--json;\n"
+        "- is standard input. KIND is one of\n"
         "\n"
         "scaling: seconds over PEs, a curve an algorithm, from spmm, spgemm, predict or trisolve; bars are the fastest "
         "and\n"
-        "slowest of --reps runs, and `ideal` is what the fastest at the fewest PEs would take if PEs were all that\n"
-        "counts.\n"
+        "slowest of --reps runs, and `ideal` is the time of the fastest at the fewest PEs, divided by the relative "
+        "number\n"
+        "of PEs.\n"
         "\n"
         "tasks: the same over the tasks of a PE, from trisolve.\n"
         "\n"
         "roofline: flops a second of a PE over flops a byte moved, under the network's slope, the peak and the local\n"
-        "roofs, from the same. Runs that moved nothing are left out.\n"
+        "roofs, from the same. Runs without transfers are skipped.\n"
         "\n"
         "breakdown: the mean seconds of computing, communication, accumulation and waiting, stacked, from the same.\n"
         "\n"
@@ -133,10 +132,10 @@ const struct verb verb_plot = {
         "slabs: flops a second, from the first slab to the last, over the number of slabs, a curve for each way of\n"
         "streaming, from stream --sweep.\n"
         "\n"
-        "timeline: what each PE and each of its threads does when, from a file that --trace wrote; what lies inside\n"
-        "another span is drawn in a narrower box.\n"
+        "timeline: what each PE and each of its threads does when, from a file of --trace; nested spans are drawn in\n"
+        "narrower boxes.\n"
         "\n"
-        "Below the title stand the type and the machine, where the lines tell them, and what error bars are.",
+        "The line below the title has the type and the machine, if known, and the meaning of error bars.",
     .examples = "tulle spgemm rmat:scale=16 --pes 2 --alg all --json | tulle plot breakdown - -o phases.svg\n"
                 "tulle stat rmat:scale=14 --grid 16x16 --json | tulle plot imbalance - -o map.png\n"
                 "tulle trisolve fem:nodes=20 --from tril --pes 2 --trace t.json && tulle plot timeline t.json -o t.pdf",

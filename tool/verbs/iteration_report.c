@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The course of tulle solve while it goes on, its history, and its report: a table, or a line of JSON. */
+/*
+ * The output of tulle solve: a progress line, the history, and the report as a table or a line of
+ * JSON.
+ */
 #include "verbs/iteration_report.h"
 
 #include <inttypes.h>
@@ -23,7 +26,7 @@ static void record(struct course *course, const tulle_krylov_step *step)
     course->step[course->count++] = *step;
 }
 
-/* What there is to say of an iteration; of a block's, of the column that is farthest off. */
+/* Describes an iteration; for a block, the column with the largest residual. */
 static void describe(const struct course *course, const tulle_krylov_step *step, char *text, size_t room)
 {
     int n = snprintf(text, room, "%s: column %" PRId64 ", iteration %" PRId64 ", residual %.3e of %.3e, ",
@@ -68,7 +71,7 @@ static void put_history(const struct iteration *s, const tulle_team *team, FILE 
     for (int64_t i = 0; i < c->count; i++) {
         const tulle_krylov_step *t = &c->step[i];
         double relative = t->norm > 0 ? t->residual / t->norm : 0;
-        /* JSON has no number for what is not finite */
+        /* JSON has no infinities and no NaN */
         if (json && t->residual - t->residual != 0)
             fprintf(file,
                 "%s\n{\"column\":%" PRId64 ",\"iteration\":%" PRId64
@@ -140,13 +143,13 @@ static void print_json(const struct iteration *s, const tulle_team *team)
         fprintf(out, ",\"width\":%d,\"deflated\":%" PRId64 ",\"deflated_at\":%" PRId64, r->width, r->deflated,
             r->deflated_at);
         fprintf(out, ",\"seconds\":%.6g,", r->seconds);
-        json_spread("product", r->product, out);
+        json_imbalance("product", r->product, out);
         fputc(',', out);
-        json_spread("precond", r->precond, out);
+        json_imbalance("precond", r->precond, out);
         fputc(',', out);
-        json_spread("dots", r->dots, out);
+        json_imbalance("dots", r->dots, out);
         fputc(',', out);
-        json_spread("vectors", r->vectors, out);
+        json_imbalance("vectors", r->vectors, out);
         fputc('}', out);
     }
     fprintf(out, "]");
@@ -154,7 +157,7 @@ static void print_json(const struct iteration *s, const tulle_team *team)
     fprintf(out, "}\n");
 }
 
-/* Columns that were solved together stand behind each other, and share what is told of them. */
+/* Prints columns that were solved together consecutively, with their common figures. */
 static void print_blocks(const struct iteration *s, FILE *out)
 {
     if (s->solving.method != TULLE_KRYLOV_BLOCK_CG) return;
@@ -199,7 +202,7 @@ static void print_table(const struct iteration *s, const tulle_team *team)
     }
     print_blocks(s, out);
     if (s->checked)
-        fprintf(out, "check %s: the residual is %.3g of what is allowed\n", s->passed ? "passed" : "FAILED", s->error);
+        fprintf(out, "check %s: the residual is %.3g of its bound\n", s->passed ? "passed" : "FAILED", s->error);
 }
 
 tulle_status show_iteration(const struct iteration *s, const tulle_team *team)

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tulle solve was asked for, what came of it, and how that is told. */
-#ifndef TULLE_TOOL_ITERATION_TOLD_H
-#define TULLE_TOOL_ITERATION_TOLD_H
+/* Options, outcome and report of tulle solve. */
+#ifndef TULLE_TOOL_ITERATION_REPORT_H
+#define TULLE_TOOL_ITERATION_REPORT_H
 
 #include "verb.h"
 #include "verbs/streaming.h"
 
-/* What PE 0 is told as it happens, for the line and the history. */
+/* PE 0's record of iterations, for the progress line and the history. */
 struct course {
-    const char *history; /* the file for it, NULL: none is kept */
+    const char *history; /* the file for it; NULL: none */
     int json;            /* it ends in .json */
-    int lines;           /* whether there is a line */
+    int lines;           /* whether there is a progress line */
     tulle_krylov_step *step;
     int64_t count, room;
-    int lost; /* there was no memory for some */
+    int lost; /* memory ran out for some iterations */
     struct line line;
-    double next; /* when the line is drawn again */
+    double next; /* time of the next update of the line */
     const char *method;
-    tulle_krylov_step worst; /* of the columns of a block in this iteration */
+    tulle_krylov_step worst; /* the largest residual among the columns of a block in this iteration */
 };
 
 struct iteration {
@@ -26,9 +26,9 @@ struct iteration {
     tulle_krylov_options solving;
     tulle_precond_kind precond;
     tulle_precond_options preconditioning;
-    int streamed; /* products go through a device */
+    int streamed; /* products stream through a device */
     struct streaming streaming;
-    struct course course; /* PE 0's, like all below */
+    struct course course; /* PE 0's, like the following */
     tulle_stream_plan plan;
     tulle_krylov_report *report;
     tulle_gidx n, cols;
@@ -37,14 +37,14 @@ struct iteration {
     double setup[2];              /* seconds: the operator, the preconditioner */
     int checked, passed;
     double error;
-    char failure[256], wrong[256]; /* that it did not converge; that the check failed */
+    char failure[256], wrong[256]; /* a column did not converge; the check failed */
     char warnings[TULLE_WARNINGS_MAX];
 };
 
-/* For `watch` of tulle_krylov_options; arg is the course. */
+/* The `watch` of tulle_krylov_options; arg is the course. */
 void course_watch(void *arg, const tulle_krylov_step *step);
 
-/* PE 0's: a line of JSON or a table, and the history if there is one. */
+/* Prints PE 0's line of JSON or table, and writes the history if there is one. */
 tulle_status show_iteration(const struct iteration *s, const tulle_team *team);
 
 #endif

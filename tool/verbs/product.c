@@ -17,11 +17,11 @@
 struct setting {
     struct product asked;
     int reps, replication;
-    int simulated; /* times are virtual, of a machine whose bound is not known */
+    int simulated; /* times are virtual, and the machine has no known bound */
     tulle_status machine_known;
     char machine_fault[512];
     struct result result[TULLE_PRODUCT_ALG_COUNT];
-    char notes[512]; /* warnings about what was asked for */
+    char notes[512]; /* warnings about options */
     char warnings[TULLE_WARNINGS_MAX];
 };
 
@@ -31,7 +31,7 @@ static tulle_status new_result(const struct setting *s, tulle_comm *comm, const 
     return tulle_mat_new_dense_undefined(comm, x->C, s->asked.reading.type, TULLE_ROW_MAJOR, C); /* beta is 0 */
 }
 
-/* All phases of a plan; the report is of all of them. */
+/* Executes all phases of a plan and combines their reports. */
 static tulle_status execute(tulle_product *plan, tulle_product_report *report)
 {
     tulle_status status = TULLE_OK;
@@ -45,7 +45,10 @@ static tulle_status execute(tulle_product *plan, tulle_product_report *report)
     return status;
 }
 
-/* The result of a phase against its factors. A wrong one is noted: what follows still runs, the exit status tells. */
+/*
+ * Verifies the result of a phase. A failure is recorded: the run continues, and the exit status
+ * reports it.
+ */
 static tulle_status check_phase(tulle_product *plan, struct result *r)
 {
     double error = 0;
@@ -58,7 +61,7 @@ static tulle_status check_phase(tulle_product *plan, struct result *r)
     return TULLE_OK;
 }
 
-/* Checks and writes C as it is, or, if it is made in phases, phase by phase. writer: NULL, or for phases. */
+/* Verifies and writes C, whole or phase by phase. writer: NULL, or for phases. */
 static tulle_status use_result(const struct setting *s, tulle_product *plan, tulle_mat *C, struct result *r,
     const char *output, tulle_writer *writer)
 {
@@ -81,8 +84,8 @@ static tulle_status largest(tulle_comm *comm, double *x)
     return tulle_comm_reduce_real(comm, TULLE_MAX, 1, x);
 }
 
-/* --alg all passes over an algorithm that these layouts do not suit, and says why. */
-static tulle_status leave_out(const struct setting *s, tulle_product_alg alg, struct result *r, tulle_mat *C)
+/* --alg all skips an algorithm that these layouts do not suit, and says why. */
+static tulle_status skip(const struct setting *s, tulle_product_alg alg, struct result *r, tulle_mat *C)
 {
     if (s->asked.nalgs == 1) return TULLE_ERR_UNSUPPORTED;
     snprintf(r->alg, sizeof r->alg, "%s", tulle_product_alg_name(alg));
@@ -91,7 +94,10 @@ static tulle_status leave_out(const struct setting *s, tulle_product_alg alg, st
     return TULLE_OK;
 }
 
-/* Of the whole product, of whose phases C holds the last: the entries of the others go to memory once, too. */
+/*
+ * The bound of the whole product; C may hold its last phase only, but the entries of all phases go
+ * to memory once.
+ */
 static tulle_bound bound_of(
     const tulle_machine *machine, const struct operands *x, const tulle_mat *C, const tulle_product_report *report)
 {
@@ -104,7 +110,10 @@ static tulle_bound bound_of(
     return b;
 }
 
-/* One algorithm: --reps whole products, whose reports are kept, then as many with the last plan. Collective. */
+/*
+ * Times one algorithm: --reps whole products, whose reports are kept, then as many with the last
+ * plan. Collective.
+ */
 static tulle_status time_alg(
     struct setting *s, tulle_comm *comm, const struct operands *x, int a, tulle_product_report *reports)
 {
@@ -115,19 +124,21 @@ static tulle_status time_alg(
     tulle_mat *C = NULL;
     tulle_product *plan = NULL;
     tulle_writer *writer = NULL;
-    /* of all algorithms the first, stationary-c, suits every layout */
+    /* the first algorithm, stationary-c, suits every layout */
     const char *output = a == 0 ? options_word(s->asked.options, "output", NULL) : NULL;
     double reused[REPS_MAX];
     int warm = s->reps > 1;
     o.alg = s->asked.alg[a];
     o.machine = &x->machine;
-    o.census = x->census;
+    o.counts = x->counts;
     o.lookahead = lookahead_option(s->asked.options);
     o.no_offset = options_flag(s->asked.options, "no-offset");
     o.transfers = s->asked.transfers;
     o.deterministic = options_flag(s->asked.options, "deterministic");
     o.unordered = options_flag(s->asked.options, "unordered");
     o.replication = s->replication;
+    o.device = options_word(s->asked.options, "device", NULL);
+    o.devices = (int)options_int(s->asked.options, "devices", 0);
     for (int rep = -warm; rep < s->reps; rep++) {
         tulle_product_free(plan);
         tulle_mat_free(C);
@@ -137,14 +148,14 @@ static tulle_status time_alg(
         double start = tulle_comm_seconds(comm);
         if (status == TULLE_OK) status = new_result(s, comm, x, &C);
         if (status == TULLE_OK) status = tulle_product_new(x->A, x->B, C, &o, &plan);
-        if (status == TULLE_ERR_UNSUPPORTED) return leave_out(s, s->asked.alg[a], r, C);
+        if (status == TULLE_ERR_UNSUPPORTED) return skip(s, s->asked.alg[a], r, C);
         if (status == TULLE_OK) status = execute(plan, &report);
         double t = tulle_comm_seconds(comm) - start;
         if (status == TULLE_OK) status = largest(comm, &t);
         if (status != TULLE_OK) return status;
         if (rep >= 0) r->all[rep] = t;
         if (rep >= 0) reports[rep] = report;
-        if (output && !writer && report.phases > 1) /* a name that will not do is refused early */
+        if (output && !writer && report.phases > 1) /* a format that cannot be written in phases is refused early */
             status =
                 tulle_writer_open(comm, output, tulle_mat_rows(C), tulle_mat_cols(C), s->asked.reading.type, &writer);
         if (status != TULLE_OK) return status;
@@ -207,7 +218,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK && x.B != x.A) tulle_mat_free(x.B);
     if (status == TULLE_OK) tulle_mat_free(x.A);
     tulle_layout_free(x.C);
-    tulle_counts_free(x.census);
+    tulle_counts_free(x.counts);
     return status;
 }
 
@@ -245,7 +256,7 @@ static tulle_status read_replication(struct setting *s)
 
 static const double MEASURING = 500e6; /* bytes of memory */
 
-/* A machine of today, where there is no memory to measure this one. */
+/* An assumed machine, where memory does not allow measuring this one. */
 static tulle_status guess_machine(struct setting *s, int threads)
 {
     tulle_machine *m = &s->asked.machine;
@@ -254,7 +265,7 @@ static tulle_status guess_machine(struct setting *s, int threads)
     m->fma[TULLE_F64] = 32e9 * threads;
     if (!options_flag(s->asked.options, "quiet"))
         fprintf(stderr,
-            "tulle: this machine is not known, and measuring it takes more than --memory: bounds are guesses; "
+            "tulle: this machine is unknown, and measuring it takes more than --memory: bounds are guesses; "
             "`tulle calibrate` measures it\n");
     return TULLE_OK;
 }
@@ -263,7 +274,7 @@ static tulle_status know_threads(struct setting *s, int threads)
 {
     if (!s->asked.is_here)
         return tulle_machine_find(options_word(s->asked.options, "machine", "here"), threads, &s->asked.machine);
-    /* a file without rates of kernels is of before there was a model */
+    /* a file without kernel rates is from before the model */
     if (tulle_machine_load(NULL, threads, &s->asked.machine) == TULLE_OK && s->asked.machine.spmm[0] > 0)
         return TULLE_OK;
     if (options_size(s->asked.options, "memory", MEASURING) < MEASURING) return guess_machine(s, threads);
@@ -274,15 +285,18 @@ static tulle_status know_threads(struct setting *s, int threads)
     struct measurement m = {.earlier = 0};
     tulle_status status = tulle_machine_measure(threads, &m.now, &m.noise);
     if (status != TULLE_OK) return status;
-    /* a place to keep it is welcome, but the figures do without */
+    /* the figures are used even if they cannot be saved */
     if (measurement_keep(&m, 0) != TULLE_OK && !quiet) fprintf(stderr, "tulle: %s\n", tulle_error_message());
     if (!quiet) measurement_show(&m, "tulle: ", stderr);
     s->asked.machine = m.kept;
     return TULLE_OK;
 }
 
-/* More threads than cores together do what as many as cores do: their own measurement would be of how they wait. */
-static tulle_status know_machine(struct setting *s, int all)
+/*
+ * More threads than cores perform like as many threads as cores: measuring them would measure their
+ * waits.
+ */
+static tulle_status find_machine(struct setting *s, int all)
 {
     int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), threads = all < cores ? all : cores;
     tulle_status status = know_threads(s, threads < 64 ? threads : 64);
@@ -290,29 +304,33 @@ static tulle_status know_machine(struct setting *s, int all)
     return status;
 }
 
-/* Of a simulation: the machine that its platform is, if there is one of that name, else this one with its network. */
-static tulle_status know_simulated(struct setting *s, int threads)
+/*
+ * In a simulation: the known machine of the platform's name, else this one with the platform's
+ * network.
+ */
+static tulle_status find_simulated(struct setting *s, int threads)
 {
     char name[64] = "summit";
     const char *platform = strstr(options_word(s->asked.options, "comm", ""), "platform=");
     s->simulated = 1;
-    if (!s->asked.is_here) return know_machine(s, threads);
+    if (!s->asked.is_here) return find_machine(s, threads);
     if (platform) {
         platform += strlen("platform=");
         snprintf(name, sizeof name, "%.*s", (int)strcspn(platform, ",+"), platform);
     }
     tulle_status status = tulle_machine_find(name, threads, &s->asked.machine);
-    if (status != TULLE_OK) return know_machine(s, threads);
+    if (status != TULLE_OK) return find_machine(s, threads);
     s->asked.is_here = 0;
     return TULLE_OK;
 }
 
-/* What stands below the table. */
+/* Prints the text below the table. */
 static void show_foot(const struct setting *s)
 {
     FILE *out = report_file(s->asked.options);
     result_foot(&s->result[0], out);
     for (int a = 0; a < s->asked.nalgs; a++) result_transfers(&s->result[a], out);
+    for (int a = 0; a < s->asked.nalgs; a++) result_devices(&s->result[a], out);
     for (int a = 0; a < s->asked.nalgs; a++)
         if (strncmp(s->result[a].alg, "steal", 5) == 0) result_steals(&s->result[a], out);
 }
@@ -338,7 +356,7 @@ static tulle_status show(struct setting *s, tulle_team *team)
         if (!tulle_team_leads(team)) continue;
         if (options_flag(s->asked.options, "json")) {
             if (*r->refusal)
-                fprintf(stderr, "tulle: %s is left out: %s\n", r->alg, r->refusal);
+                fprintf(stderr, "tulle: %s was skipped: %s\n", r->alg, r->refusal);
             else
                 result_json(r, out);
             continue;
@@ -352,7 +370,7 @@ static tulle_status show(struct setting *s, tulle_team *team)
                   : TULLE_OK;
 }
 
-/* Looks at the operands, as a fault of theirs is told before a team is opened, and at what else was asked for. */
+/* Checks the operands and options, to report errors before a team is opened. */
 static tulle_status inspect(struct setting *s)
 {
     const struct options *o = s->asked.options;
@@ -367,18 +385,18 @@ static tulle_status inspect(struct setting *s)
     int n = 0;
     if (asked)
         n = snprintf(s->notes, sizeof s->notes,
-            "--cols %" PRId64 " is ignored: it is of a random dense operand, but %.100s is given, with %" PRId64
-            " %s\n",
+            "--cols %" PRId64
+            " is ignored: it sets the columns of a random dense operand, but %.100s is given, with %" PRId64 " %s\n",
             asked, o->operand[1], shape.n, plural(shape.n, "column", "columns"));
     if (!shape.dense)
         snprintf(s->notes + n, sizeof s->notes - (size_t)n,
-            "%.100s is sparse and is made dense, %" PRId64 " x %" PRId64
+            "%.100s is sparse and is converted to dense, %" PRId64 " x %" PRId64
             "; `tulle spgemm` multiplies two sparse matrices\n",
             o->operand[1], shape.m, shape.n);
     return TULLE_OK;
 }
 
-/* The grid of PEs unless --grid says it: of dense factors the best one, if all lie on the same grid. */
+/* The default of --grid: for dense factors the best grid, if all are on the same grid. */
 static const char *default_grid(const struct options *options, enum product_kind kind)
 {
     static const char *const own[] = {"grid-b", "grid-c"};
@@ -410,8 +428,8 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK && tulle_team_sizes_only(team) &&
         (options_flag(options, "check") || options_word(options, "output", NULL)))
-        status = tulle_fail(
-            TULLE_ERR_ARG, "data=none simulates sizes only: there is no result that --check or --output could be for");
+        status =
+            tulle_fail(TULLE_ERR_ARG, "data=none simulates sizes only: there is no result for --check or --output");
     if (status == TULLE_OK) {
         s->asked.threads = tulle_team_threads(team);
         s->asked.sizes_only = tulle_team_sizes_only(team);
@@ -421,7 +439,7 @@ tulle_status run_product(const struct options *options, enum product_kind kind)
     }
     if (status == TULLE_OK && tulle_team_leads(team)) {
         int threads = tulle_team_size(team) * tulle_team_threads(team);
-        s->machine_known = tulle_team_virtual(team) ? know_simulated(s, threads) : know_machine(s, threads);
+        s->machine_known = tulle_team_virtual(team) ? find_simulated(s, threads) : find_machine(s, threads);
     }
     if (s->machine_known != TULLE_OK) snprintf(s->machine_fault, sizeof s->machine_fault, "%s", tulle_error_message());
     if (status == TULLE_OK) status = run_team(options, team, body, s);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading, choosing the grid, moving to the layouts. */
+/* Reads the operands, chooses the grid, redistributes. */
 #include "verbs/product_operands.h"
 
 #include "needs.h"
 
-/* Collective: reads the sparse operands as they come; *B is *A for a square A alone. */
+/* Reads sparse operands in their initial layout; *B is *A for a square A alone. Collective. */
 int lookahead_option(const struct options *options)
 {
     int asked = (int)options_int(options, "lookahead", -1);
@@ -36,9 +36,11 @@ static tulle_status read_operands(
     return tulle_mat_rows(*A) == tulle_mat_cols(*A) ? TULLE_OK : tulle_mat_transpose(*A, B);
 }
 
-/* Moves *from to the layout; what was read goes as soon as it is not needed, so that two factors never lie here twice.
+/*
+ * Redistributes *from and frees the original as early as possible, so that two factors never exist
+ * twice.
  */
-static tulle_status move(tulle_mat **from, const tulle_layout *layout, int last, tulle_mat **to)
+static tulle_status redistribute(tulle_mat **from, const tulle_layout *layout, int last, tulle_mat **to)
 {
     tulle_status status = tulle_mat_redistribute(*from, layout, to);
     if (status != TULLE_OK || !last) return status;
@@ -47,26 +49,27 @@ static tulle_status move(tulle_mat **from, const tulle_layout *layout, int last,
     return TULLE_OK;
 }
 
-/* What can be done without, if there is no memory for it. */
-static tulle_status unless_short(tulle_status status)
+/* The status of an optional step, which is skipped if memory is short. */
+static tulle_status skip_if_short(tulle_status status)
 {
     return status == TULLE_ERR_MEMORY || status == TULLE_ERR_LIMIT ? TULLE_OK : status;
 }
 
 /*
- * Whether counting is worth it: every PE reads all of B for it, so more than a little only where something is to be
- * chosen. Without, the model goes by the entries of tiles.
+ * Whether operation counts pay: every PE reads all of B for them, so large ones are only made where
+ * something is chosen. Otherwise the model uses the entries of tiles.
  */
 static int worth_counting(const struct product *p, const tulle_mat *B, tulle_layout *const l[3])
 {
     int asked = p->grid.choose || (p->nalgs == 1 && p->alg[0] == TULLE_PRODUCT_AUTO);
-    if (grid_is_mixed(&p->grid)) return 0; /* a census is of layouts that match */
-    if (p->sizes_only && !asked) return 0; /* so many PEs and so large a B that it would take longer than all else */
+    if (grid_is_mixed(&p->grid)) return 0; /* counts need matching layouts */
+    /* with so many PEs and so large a B counting would take longer than the rest */
+    if (p->sizes_only && !asked) return 0;
     double units = (double)tulle_layout_tile_rows(l[0]) * tulle_layout_tile_cols(l[0]) * tulle_layout_tile_cols(l[1]);
     return units <= 1 << 20 && (double)tulle_mat_bytes(B) <= (asked ? 2e9 : 64e6);
 }
 
-/* The grid, the layouts, and what the model counts on them. A dense B is all the same to it. */
+/* The grid, the layouts, and the operation counts on them. A dense B needs no reading. */
 static tulle_status plan_layouts(
     const struct product *p, tulle_comm *comm, struct operands *x, tulle_mat *A, tulle_mat *B, tulle_layout *l[3])
 {
@@ -82,22 +85,22 @@ static tulle_status plan_layouts(
     if (status == TULLE_OK)
         status = tulle_comm_agree(comm, grid_layouts(&x->grid, tulle_mat_rows(A), x->k, tulle_mat_cols(B), l));
     if (status == TULLE_OK && sparse && worth_counting(p, B, l))
-        status = unless_short(grid_census(&x->grid, A, sparse, l, TULLE_COUNT_FLOPS, 0, &x->census));
+        status = skip_if_short(grid_counts(&x->grid, A, sparse, l, TULLE_COUNT_FLOPS, 0, &x->counts));
     grid_fini(&x->grid);
     return status;
 }
 
-/* PE 0's machine; of this one also what the network is, wrappers and all. */
-static tulle_status share_machine(const struct product *p, tulle_comm *comm, struct operands *x)
+/* Distributes PE 0's machine; for this machine also measures the network, wrappers included. */
+static tulle_status broadcast_machine(const struct product *p, tulle_comm *comm, struct operands *x)
 {
     if (tulle_comm_rank(comm) == 0) x->machine = p->machine;
     tulle_status status = tulle_comm_broadcast(comm, 0, &x->machine, sizeof x->machine);
     if (status == TULLE_OK && p->is_here && tulle_comm_size(comm) > 1)
-        status = unless_short(tulle_machine_measure_tiers(comm, &x->machine));
+        status = skip_if_short(tulle_machine_measure_tiers(comm, &x->machine));
     return status;
 }
 
-/* Rows, inner size and columns of dense factors: of files, else as --size and its kin say. */
+/* Rows, inner size and columns of dense factors: of files, else by --size, --m, --n, --k. */
 static void dense_sizes(const struct options *o, const tulle_operand_shape *shape, tulle_gidx size[3])
 {
     int64_t all = options_int(o, "size", 0);
@@ -138,7 +141,7 @@ static tulle_status distribute_dense(const struct product *p, tulle_comm *comm, 
     tulle_layout *l[3] = {NULL, NULL, NULL};
     tulle_operand_shape shape[2] = {{.m = 0}};
     tulle_gidx size[3];
-    tulle_status status = share_machine(p, comm, x);
+    tulle_status status = broadcast_machine(p, comm, x);
     for (int i = 0; i < p->options->noperands && status == TULLE_OK; i++)
         status = tulle_comm_agree(comm, tulle_operand_inspect(p->options->operand[i], &p->reading, &shape[i]));
     if (status != TULLE_OK) return status;
@@ -160,7 +163,7 @@ static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm,
 {
     tulle_mat *A = NULL, *B = NULL;
     tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_status status = share_machine(p, comm, x);
+    tulle_status status = broadcast_machine(p, comm, x);
     if (status == TULLE_OK) status = read_operands(p, comm, &A, &B, warnings);
     if (status == TULLE_OK && tulle_mat_cols(A) != tulle_mat_rows(B))
         status = tulle_fail(TULLE_ERR_ARG, "A is %lld x %lld and B %lld x %lld: the inner sizes differ",
@@ -171,12 +174,12 @@ static tulle_status distribute_sparse(const struct product *p, tulle_comm *comm,
         status = plan_layouts(p, comm, x, A, B, l);
     }
     if (status == TULLE_OK && tulle_comm_size(comm) == 1 && p->grid.tiles == 1 && !grid_is_mixed(&p->grid)) {
-        x->A = A; /* one tile is in its layout already */
+        x->A = A; /* a single tile is in its layout already */
         x->B = B;
     } else {
         int same = A == B;
-        if (status == TULLE_OK) status = move(&A, l[0], !same, &x->A);
-        if (status == TULLE_OK) status = move(&B, l[1], 1, &x->B);
+        if (status == TULLE_OK) status = redistribute(&A, l[0], !same, &x->A);
+        if (status == TULLE_OK) status = redistribute(&B, l[1], 1, &x->B);
     } /* after a failure the run ends, and the team frees all matrices */
     if (status == TULLE_OK) {
         x->C = l[2];
@@ -199,7 +202,7 @@ static tulle_status gemm_needs(const struct product *p, const tulle_operand_shap
     dense_sizes(o, shape, size);
     if (!o->noperands && (options_int(o, "size", -1) < 0) &&
         (options_int(o, "m", -1) < 0 || options_int(o, "k", -1) < 0))
-        return tulle_fail(TULLE_ERR_ARG, "no factors: name files, or give --size, or --m, --n and --k");
+        return tulle_fail(TULLE_ERR_ARG, "there are no factors: name files, or give --size, or --m, --n and --k");
     if (o->noperands == 2 && shape[0].n != shape[1].m)
         return tulle_fail(TULLE_ERR_ARG, "A is %lld x %lld and B %lld x %lld: the inner sizes differ",
             (long long)shape[0].m, (long long)shape[0].n, (long long)shape[1].m, (long long)shape[1].n);
@@ -208,14 +211,14 @@ static tulle_status gemm_needs(const struct product *p, const tulle_operand_shap
     double A = needs_dense(&n, m, k), B = needs_dense(&n, k, cols), C = needs_dense(&n, m, cols);
     needs_matrix(&n, (1 + copies) * (A + B + C));
     if (o->noperands) needs_reading(&n, A + (o->noperands == 2 ? B : 0));
-    /* tiles that are fetched, partial results on their way, and those that are kept for their order */
+    /* fetched tiles, partial results in transit, and those stored to fix their order */
     int kept = options_flag(o, "deterministic") ? n.pes : 0;
     needs_stage(&n, (n.pes > 1 ? A + B : 0) + kept * C + 6e6 + 2e6 * n.pes);
     if (options_flag(o, "check")) needs_matrix(&n, 16 * n.pes * (cols + k + 2 * m));
     return needs_check(&n, "gemm");
 }
 
-/* What all algorithms need: ranges of a sparse C's columns become as narrow as they must. */
+/* The needs of any algorithm: ranges of a sparse C's columns can be as narrow as necessary. */
 tulle_status product_needs(const struct product *p, const tulle_operand_shape *shape, int layers)
 {
     const struct options *o = p->options;
@@ -235,11 +238,17 @@ tulle_status product_needs(const struct product *p, const tulle_operand_shape *s
     needs_matrix(&n, (1 + copies) * (A + B + C));
     needs_reading(&n, A + B);
     if (p->sparse) {
-        /* slices of B, the kernels' rows, and a range of columns with all that comes before it is merged */
+        /*
+         * slices of B, the kernels' rows, and a range of columns with its contributions before
+         * merging
+         */
         double fixed = 22e6 + 2e6 * n.pes > 30e6 ? 22e6 + 2e6 * n.pes : 30e6;
         needs_stage(&n, 2.5 * (A + B) + fixed + 8 * k * n.pes + n.value * cols * workers);
     } else {
-        /* the random B moves to its layout; partial results on their way, those that are kept for their order */
+        /*
+         * redistribution of the random B; partial results in transit, and those stored to fix their
+         * order
+         */
         int kept = options_flag(o, "deterministic") ? n.pes : 0;
         needs_stage(&n, A + B + kept * C + 6e6 + 2e6 * n.pes);
     }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operands of a product: read as --grid and what goes with it ask, or as the model advises. */
+/* The operands of a product, read according to --grid and related options, or to the model. */
 #ifndef TULLE_TOOL_PRODUCT_OPERANDS_H
 #define TULLE_TOOL_PRODUCT_OPERANDS_H
 
 #include "pe_grid.h"
 #include "result.h"
 
-/* What was asked for, and whose figures the model goes by. */
+/* The options, and the machine of the model. */
 struct product {
     const struct options *options;
     enum product_kind kind;
@@ -19,25 +19,28 @@ struct product {
     int nalgs;
     tulle_transfers transfers;
     tulle_machine machine; /* PE 0 knows it */
-    int is_here;           /* it is this machine, whose network is measured as the team sees it */
+    int is_here;           /* the machine is this one, whose network is measured through the team */
 };
 
 struct operands {
-    tulle_mat *A, *B; /* B is A if a sparse square A stands alone */
+    tulle_mat *A, *B; /* B is A for a single square sparse A */
     tulle_layout *C;
-    tulle_counts *census;
+    tulle_counts *counts;
     tulle_gidx k;
     struct grid grid;
-    tulle_machine machine; /* PE 0's; of this one with the network as the team sees it */
+    tulle_machine machine; /* PE 0's; for this machine with the network measured through the team */
 };
 
-/* Collective. x->grid is as asked for, and becomes what was chosen; the rest is found. */
+/* Collective. x->grid holds the options, and receives the choice; the rest is output. */
 tulle_status distribute(const struct product *p, tulle_comm *comm, struct operands *x, char *warnings);
 
-/* Refuses a product of operands of these shapes that --memory does not suffice for; layers: of --replication. */
+/*
+ * Refuses a product of operands of these shapes that does not fit in --memory; layers: of
+ * --replication.
+ */
 tulle_status product_needs(const struct product *p, const tulle_operand_shape *shape, int layers);
 
-/* --lookahead as an option of the library: 0 there means the default. */
+/* --lookahead as a library option, where 0 means the default. */
 int lookahead_option(const struct options *options);
 
 #endif

@@ -27,18 +27,18 @@ static tulle_status fill_ones(tulle_mat *B)
     return tulle_comm_agree(tulle_mat_comm(B), status);
 }
 
-/* What a generator of right-hand sides with the operand's keys is called: a cantilever's load. */
+/* The generator of right-hand sides with the operand's keys: a cantilever's load. */
 static tulle_status load_of(const char *operand, char *load, size_t size)
 {
     static const char name[] = "cantilever:", its[] = "cantilever-load:";
     if (strncmp(operand, name, sizeof name - 1) != 0)
-        return tulle_fail(TULLE_ERR_ARG, "--rhs load goes with cantilever:..., not with %s", operand);
+        return tulle_fail(TULLE_ERR_ARG, "--rhs load is for cantilever:..., not for %s", operand);
     if ((size_t)snprintf(load, size, "%s%s", its, operand + sizeof name - 1) >= size)
         return tulle_fail(TULLE_ERR_ARG, "%.60s... is too long", operand);
     return TULLE_OK;
 }
 
-/* What --rhs names: a file or a generator, or nothing that is read; and how many columns it has. */
+/* Resolves --rhs: a file or a generator, or random columns; and their number. */
 static tulle_status find_rhs(const struct options *options, const tulle_read_options *reading, char load[RHS_TEXT],
     const char **rhs, tulle_gidx rows, const char *whose, int64_t *cols)
 {
@@ -68,8 +68,8 @@ tulle_status rhs_columns(const struct options *options, const tulle_read_options
     return find_rhs(options, reading, load, &rhs, rows, whose, cols);
 }
 
-/* Rows as `like` has them, or all on PE 0; so many columns. */
-static tulle_status layout_of_sides(
+/* Rows like `like`, or all on PE 0; `cols` columns. */
+static tulle_status layout_of_rhs(
     tulle_comm *comm, tulle_gidx rows, tulle_gidx cols, const tulle_layout *like, tulle_layout **layout)
 {
     int first = 0, mt = like ? tulle_layout_tile_rows(like) : 1, *owner = malloc((size_t)mt * sizeof *owner);
@@ -94,7 +94,7 @@ tulle_status read_rhs(const struct options *options, const tulle_read_options *r
     int64_t cols;
     tulle_layout *layout = NULL;
     tulle_status status = find_rhs(options, reading, load, &rhs, rows, whose, &cols);
-    if (status == TULLE_OK) status = layout_of_sides(comm, rows, cols, like, &layout);
+    if (status == TULLE_OK) status = layout_of_rhs(comm, rows, cols, like, &layout);
     status = tulle_comm_agree(comm, status);
     if (status != TULLE_OK) return status;
     if (strcmp(rhs, "ones") != 0 && strncmp(rhs, "random", 6) != 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The right-hand sides that --rhs of verbs that solve asks for. */
+/* The right-hand sides of --rhs, for verbs that solve. */
 #ifndef TULLE_TOOL_RHS_H
 #define TULLE_TOOL_RHS_H
 
@@ -8,7 +8,7 @@
 #define OPTION_RHS                                                                                                     \
     {                                                                                                                  \
         .name = "rhs", .kind = KIND_WORD, .argument = "FILE|ones|load|random:K", .fallback = "random",                 \
-        .text = "the right-hand sides: a dense file, one of ones, what pulls at a cantilever, or K random ones"        \
+        .text = "the right-hand sides: a dense file, a column of ones, the load of a cantilever, or K random columns"  \
     }
 #define OPTION_SEED                                                                                                    \
     {                                                                                                                  \
@@ -16,12 +16,17 @@
         .text = "of random right-hand sides"                                                                           \
     }
 
-/* How many columns B has, which must have `rows` rows, those of `whose`. Local; nothing is read but what describes it.
+/*
+ * The number of columns of B, which must have `rows` rows, those of `whose`. Local; reads headers
+ * only.
  */
 tulle_status rhs_columns(const struct options *options, const tulle_read_options *reading, tulle_gidx rows,
     const char *whose, tulle_gidx *cols);
 
-/* Collective: B of `rows` rows, those of `whose`: cut as `like`, or with NULL in one tile of PE 0's. */
+/*
+ * Collective: B with `rows` rows, those of `whose`, in the layout of `like`, or, if that is NULL,
+ * in one tile on PE 0.
+ */
 tulle_status read_rhs(const struct options *options, const tulle_read_options *reading, tulle_comm *comm,
     tulle_gidx rows, const char *whose, const tulle_layout *like, tulle_mat **B);
 

@@ -9,8 +9,10 @@
 #include "outputs.h"
 #include "plural.h"
 
-/* Solves after which the method has paid for its analysis, compared with the serial solve of the same call; -1: never,
- * or there was none. */
+/*
+ * The number of solves after which the method's analysis has paid off, relative to the serial solve
+ * of the same call; -1: never, or unknown.
+ */
 static double pays_after(const struct solves *s, const struct solves_outcome *o)
 {
     for (int m = 0; m < s->nmethods; m++)
@@ -19,7 +21,7 @@ static double pays_after(const struct solves *s, const struct solves_outcome *o)
     return -1;
 }
 
-/* What auto compared, of which there is nothing for other methods. */
+/* The comparison by auto; other methods have none. */
 static void json_trials(const struct solves_outcome *o, FILE *out)
 {
     const char *comma = "";
@@ -43,7 +45,7 @@ static void print_trials(const struct solves_outcome *o, FILE *out)
             o->trial[m].solves == 1 ? "" : "s", o->trial[m].seconds);
         before = ", ";
     }
-    if (*before == ',') fprintf(out, ": these solves are no part of the figures above\n");
+    if (*before == ',') fprintf(out, ": these solves are not part of the figures above\n");
 }
 
 static void print_json(const struct solves *s, const tulle_team *team, const struct solves_outcome *o)
@@ -79,9 +81,9 @@ static void print_json(const struct solves *s, const tulle_team *team, const str
         ",\"faults\":%" PRId64 ",\"same_bits\":%s,\"tasks\":%d,\"analysis_bytes\":%zu,\"phases\":{",
         o->analysis, (double)o->report.flops / o->seconds * 1e-9, o->report.waits, o->report.polls, o->report.messages,
         o->report.faults, o->report.reproducible ? "true" : "false", o->report.tasks, o->report.bytes);
-    json_spread("compute", o->report.compute, out);
+    json_imbalance("compute", o->report.compute, out);
     fputc(',', out);
-    json_spread("wait", o->report.wait, out);
+    json_imbalance("wait", o->report.wait, out);
     fprintf(out, "},\"reading_included\":false");
     if (o->checked) fprintf(out, ",\"check\":{\"passed\":%s,\"error\":%.6g}", o->passed ? "true" : "false", o->error);
     if (o->checked && s->known)
@@ -97,7 +99,7 @@ static void print_line(const struct solves *s, const struct solves_outcome *o)
     FILE *out = report_file(s->options);
     if (pays >= 0) snprintf(after, sizeof after, "%.1f", pays);
     if (o->left_out) {
-        fprintf(out, "%-13s left out: %s\n", tulle_trisolve_method_name(o->method), o->failure);
+        fprintf(out, "%-13s skipped: %s\n", tulle_trisolve_method_name(o->method), o->failure);
         return;
     }
     if (o->report.levels)

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tulle trisolve was asked for, what came of it, and how that is told. */
-#ifndef TULLE_TOOL_SOLVES_TOLD_H
-#define TULLE_TOOL_SOLVES_TOLD_H
+/* Options, outcome and report of tulle trisolve. */
+#ifndef TULLE_TOOL_SOLVES_REPORT_H
+#define TULLE_TOOL_SOLVES_REPORT_H
 
 #include "result.h"
 #include "verb.h"
 
-/* Of a method; the report is that of the run whose seconds are shown. */
+/* The outcome of a method; the report belongs to the run whose seconds are shown. */
 struct solves_outcome {
     tulle_trisolve_method method;
     tulle_trisolve_report report;
-    double seconds, all[REPS_MAX], analysis; /* of the method that was settled on */
+    double seconds, all[REPS_MAX], analysis; /* of the method that was chosen */
     struct {
         int solves;
         double seconds;                   /* the fastest */
-    } trial[TULLE_TRISOLVE_METHOD_COUNT]; /* of auto, by method: solves that it compared methods by */
-    int run;                              /* that of the report */
+    } trial[TULLE_TRISOLVE_METHOD_COUNT]; /* of auto, by method: the solves of its comparison */
+    int run;                              /* index of the run of the report */
     int checked, passed, left_out;
     double error;
     tulle_forward forward; /* --rhs known */
@@ -35,7 +35,7 @@ struct solves {
     char warnings[TULLE_WARNINGS_MAX];
 };
 
-/* Lines or a table; fails if a result failed its check. */
+/* Prints lines or a table; fails if a result failed its check. */
 tulle_status show_solves(const struct solves *s, tulle_team *team);
 
 #endif

@@ -11,7 +11,7 @@ tulle_status streaming_options(const struct options *o, struct streaming *s)
     int64_t number = 0;
     s->options = (tulle_stream_options){0};
     s->from_file = strcmp(source, "file") == 0;
-    s->options.rebalance = strcmp(source, "spread") == 0;
+    s->options.rebalance = strcmp(source, "rebalance") == 0;
     s->options.device = options_word(o, "device", "cpu");
     s->options.memory = (size_t)options_size(o, "budget", 0);
     s->options.format = options_word(o, "format", s->options.rebalance ? "csr" : "auto");
@@ -19,7 +19,7 @@ tulle_status streaming_options(const struct options *o, struct streaming *s)
     tulle_status status = TULLE_OK;
     if (!same_word(slabs, "auto")) status = tulle_parse_int(slabs, "--slabs", 1, 1000000, &number);
     s->options.slabs = (int)number;
-    s->options.no_overlap = strcmp(options_word(o, "hide", "on"), "on") != 0;
+    s->options.no_overlap = strcmp(options_word(o, "overlap", "on"), "on") != 0;
     return status;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options of verbs that stream a matrix through a device, and the stream that they ask for. */
+/* Options of verbs that stream a matrix through a device. */
 #ifndef TULLE_TOOL_STREAMING_H
 #define TULLE_TOOL_STREAMING_H
 
@@ -10,45 +10,44 @@
         .kind = KIND_WORD,                                                                                             \
         .argument = "SPEC",                                                                                            \
         .fallback = "cpu",                                                                                             \
-        .text = "what A is streamed through: cpu, ref, cuda:0, openacc, limit:mem=2G,link=12G,latency=2us+cpu; "       \
-                "`tulle info` tells which there are"},                                                                 \
+        .text = "the device of A's slabs: cpu, ref, cuda:0, openacc, limit:mem=2G,link=12G,latency=2us+cpu; "          \
+                "`tulle info` lists them"},                                                                            \
         {.name = "source",                                                                                             \
             .kind = KIND_CHOICE,                                                                                       \
-            .argument = "memory|spread|file",                                                                          \
+            .argument = "memory|rebalance|file",                                                                       \
             .fallback = "memory",                                                                                      \
             .text =                                                                                                    \
-                "where slabs come from: a PE's own rows in memory; rows dealt out by entries, from the PEs where "     \
-                "they lie; a .bsp.h5 file, which is never in memory as a whole; of f32 values, vectors have --type"},  \
+                "source of slabs: memory, a PE's own rows; rebalance, rows distributed by entries, from the PEs that " \
+                "hold them; file, a .bsp.h5 file that is never in memory as a whole, with vectors of --type"},         \
         {.name = "format",                                                                                             \
             .kind = KIND_WORD,                                                                                         \
             .argument = "SPEC",                                                                                        \
-            .fallback = "auto; csr with --source spread",                                                              \
-            .text =                                                                                                    \
-                "of slabs: csr, as rows lie; bsr:b=3, blocks of 3 x 3, bsr of the size that suits; auto, what "        \
-                "takes fewest bytes; each with half (of a symmetric matrix), index=2|4, values=f32: bsr:b=3,half"},    \
+            .fallback = "auto; csr with --source rebalance",                                                           \
+            .text = "of slabs: csr; bsr:b=3, blocks of 3 x 3, bsr with the best size; auto, the format with the "      \
+                    "fewest bytes; each with half (of a symmetric matrix), index=2|4, values=f32: bsr:b=3,half"},      \
         {.name = "budget",                                                                                             \
             .kind = KIND_SIZE,                                                                                         \
             .argument = "SIZE",                                                                                        \
-            .fallback = "what the device has",                                                                         \
+            .fallback = "the device's memory",                                                                         \
             .text = "memory of its device that a PE may use"},                                                         \
         {.name = "slabs",                                                                                              \
             .kind = KIND_WORD,                                                                                         \
             .argument = "S|auto",                                                                                      \
             .fallback = "auto",                                                                                        \
-            .text = "slabs of a PE; auto: what measured times make the fastest, or none if the matrix fits"},          \
+            .text = "number of slabs of a PE; auto: the fastest by measured times, or resident if the matrix fits"},   \
         {.name = "ring",                                                                                               \
             .kind = KIND_INT,                                                                                          \
             .argument = "N",                                                                                           \
             .fallback = "3, or fewer if only they fit",                                                                \
             .low = 1,                                                                                                  \
             .high = 8,                                                                                                 \
-            .text = "buffers that slabs go through"},                                                                  \
+            .text = "number of buffers of the ring"},                                                                  \
     {                                                                                                                  \
-        .name = "hide", .kind = KIND_CHOICE, .argument = "on|off", .fallback = "on",                                   \
-        .text = "off: a slab is copied when the one before has been multiplied"                                        \
+        .name = "overlap", .kind = KIND_CHOICE, .argument = "on|off", .fallback = "on",                                \
+        .text = "off: a slab is copied only after the previous one was multiplied"                                     \
     }
 
-/* options are those of the stream; from_file and, of the others, what A is. */
+/* The stream's options, the source, and the other options of A. */
 struct streaming {
     tulle_stream_options options;
     int from_file;
@@ -56,15 +55,15 @@ struct streaming {
 
 tulle_status streaming_options(const struct options *options, struct streaming *streaming);
 
-/* Members of a JSON object, each after a comma. */
+/* Prints members of a JSON object, each after a comma. */
 void streaming_json(const tulle_stream_plan *plan, FILE *file);
 
-/* Collective: a file that streams, with vectors of that type. */
+/* Collective: opens a file for streaming, with vectors of this type. */
 tulle_status streaming_open(tulle_comm *comm, const char *operand, tulle_type type, tulle_rows **rows);
 
 /*
- * Bytes that a stream of a matrix of so many bytes and rows takes at least, beside X and Y: row pointers, slabs, what
- * is read ahead; of a matrix in memory a copy in another format.
+ * The least bytes of a stream of a matrix with so many bytes and rows, without X and Y: row
+ * pointers, slabs, read-ahead; for a matrix in memory also a copy in another format.
  */
 double streaming_needs(const struct streaming *s, const struct needs *n, double matrix, double rows);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tulle calibrate: measures the machine and the network between PEs, and keeps the better of new and old figures. */
+/*
+ * tulle calibrate: measures the machine and the network between PEs, and saves the better of new
+ * and old figures.
+ */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,13 +15,13 @@
 #include "verb.h"
 
 struct calibration {
-    int threads; /* that the machine is measured with, all PEs' together */
+    int threads; /* for the measurement of the machine, all PEs' together */
     int force;
     const char *comm;
     struct measurement measured;
 };
 
-/* All look at the network together; PE 0 knows the rest. */
+/* All PEs measure the network together; PE 0 measures the rest. */
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct calibration *shared = arg;
@@ -70,13 +73,16 @@ static void print_tier(const char *name, const tulle_tier *tier)
         printf("  %-22s  %8.2f us, %.2f GB/s a PE, %.3f us a range of a list\n", name, tier->latency * 1e6,
             tier->bandwidth / 1e9, tier->range * 1e6);
     else
-        printf("  %-22s  not known: no two of these PEs are so far apart\n", name);
+        printf("  %-22s  unknown: no two of these PEs are that far apart\n", name);
 }
 
-/* A rate, how much repetitions of its measurement differ, and that measurement if an earlier one is better. */
-static void print_rate(const char *name, const char *unit, double kept, double now, double spread)
+/*
+ * Prints a rate, the deviation of its repetitions, and the new measurement if the earlier one is
+ * better.
+ */
+static void print_rate(const char *name, const char *unit, double kept, double now, double deviation)
 {
-    printf("  %-22s  %8.1f %s, repetitions differ by %.0f %%", name, kept / 1e9, unit, 100 * spread);
+    printf("  %-22s  %8.1f %s, repetitions differ by %.0f %%", name, kept / 1e9, unit, 100 * deviation);
     if (kept > now) printf("; the earlier figure is kept, this time it is %.1f %s", now / 1e9, unit);
     putchar('\n');
 }
@@ -114,7 +120,7 @@ static tulle_status run(const struct options *options)
     c->force = options_flag(options, "force");
     c->comm = chosen_comm(options);
     c->threads = (int)options_int(options, "threads", sysconf(_SC_NPROCESSORS_ONLN));
-    /* before there is a team, whose PEs would wait beside it */
+    /* before there is a team, whose PEs would wait meanwhile */
     tulle_status status = TULLE_OK;
     if (tulle_launched_rank() == 0) {
         status = tulle_machine_try(NULL, c->threads);
@@ -140,25 +146,25 @@ static const struct option options[] = {{.name = "threads",
                                             .fallback = "the cores",
                                             .low = 1,
                                             .high = 64,
-                                            .text = "threads that work at the same time"},
-    {.name = "force", .kind = KIND_FLAG, .text = "replace the figures of before, also better ones"}, OPTION_PES,
-    OPTION_COMM, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_HELP, {.name = NULL}};
+                                            .text = "number of threads that work in parallel"},
+    {.name = "force", .kind = KIND_FLAG, .text = "replace earlier figures, even better ones"}, OPTION_PES, OPTION_COMM,
+    {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_HELP, {.name = NULL}};
 
 const struct verb verb_calibrate = {
     .name = "calibrate",
     .operands = "",
-    .summary = "Measure memory, arithmetic, kernels and the network between PEs, and keep the figures",
+    .summary = "Measure memory, arithmetic, kernels and the network between PEs, and save the figures",
     .description =
-        "Bandwidths and rates are the best of several repetitions with all threads at work on one host; those of the\n"
-        "kernels are by entries a row and columns (SpMM) and by products for an entry of the result (SpGEMM). "
-        "Latency,\n"
-        "bandwidth and what each further range of a list of ranges takes (rows of B go as such lists) are of the PEs\n"
-        "of --comm, all at the same time, on the same node and on others. The figures are\n"
-        "kept per host and number of threads; they give the bound that every product is compared with, and are what\n"
-        "the model goes by. Other programs can only make figures worse, so the better of each new figure and the one "
-        "in\n"
-        "the file is kept, of the network only figures of the same --comm; --force replaces all of them. By how much\n"
-        "the median repetition is slower than the best, and the load of the machine, are printed beside.",
+        "Bandwidths and rates are the best of several repetitions with all threads of one host at work. Those of the\n"
+        "kernels are by entries a row and columns (SpMM) and by products per entry of the result (SpGEMM). Latency,\n"
+        "bandwidth and the cost of each further range of a list of ranges (rows of B travel as such lists) are those "
+        "of\n"
+        "the PEs of --comm, all at the same time, on the same node and on others. The figures are saved per host and\n"
+        "number of threads. They give the bound of every product, and are the basis of the model. Other programs can\n"
+        "only worsen figures, so the better of each new and saved figure is kept, of the network only for the same\n"
+        "--comm; --force replaces all of them. The output also has the deviation of the median repetition from the "
+        "best,\n"
+        "and the load of the machine.",
     .examples = "tulle calibrate\ntulle calibrate --threads 1 --json\ntulle calibrate --comm mpi --pes 4\ntulle "
                 "calibrate --force",
     .options = options,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tulle gen, tulle convert: an operand into a file. */
+/* tulle gen, tulle convert: writes an operand to a file. */
 #include <string.h>
 
 #include "needs.h"
@@ -52,7 +52,7 @@ static tulle_status check_needs(
     } else {
         needs_matrix(&n, bytes);
         needs_reading(&n, bytes);
-        needs_stage(&n, (task->format ? 1.2 * bytes : 0) + 8e6 + 2e6 * n.pes); /* blocks, text on its way */
+        needs_stage(&n, (task->format ? 1.2 * bytes : 0) + 8e6 + 2e6 * n.pes); /* blocks, text in transit */
     }
     return needs_check(&n, options_has(options, "output") ? "gen" : "convert");
 }
@@ -90,7 +90,7 @@ static tulle_status run_convert(const struct options *options)
 static tulle_status run_gen(const struct options *options)
 {
     const char *to = options_word(options, "output", NULL);
-    if (!to) return tulle_fail(TULLE_ERR_ARG, "say where to: -o FILE");
+    if (!to) return tulle_fail(TULLE_ERR_ARG, "no output is named: -o FILE");
     return run_to(options, options->operand[0], to);
 }
 
@@ -98,8 +98,8 @@ static tulle_status run_gen(const struct options *options)
     {                                                                                                                  \
         .name = "format", .kind = KIND_WORD, .argument = "FORMAT",                                                     \
         .text =                                                                                                        \
-            "of a sparse .bsp.h5 file: csr (default); bsr:b=3, blocks of 3 x 3 (without b: as suits); "                \
-            "auto: what takes fewest bytes; with half, of a symmetric matrix the upper half, and "                     \
+            "of a sparse .bsp.h5 file: csr (default); bsr:b=3, blocks of 3 x 3 (without b: the best size); "           \
+            "auto: the format with the fewest bytes; with half, the upper half of a symmetric matrix, and "            \
             "values=f32: `bsr:b=3,half`. tulle stream and solve read all of them by slabs. Of a .mtx file: general, "  \
             "symmetric or skew-symmetric"                                                                              \
     }
@@ -122,13 +122,13 @@ const struct verb verb_convert = {
     .operands = "FROM TO",
     .summary = "Convert a matrix file to the format of the new name's ending",
     .description =
-        "Endings, also in capitals: .mtx and .mtx.gz (Matrix Market), .npy (NumPy, dense), .npz (SciPy's CSR),\n"
+        "Endings, in any case: .mtx and .mtx.gz (Matrix Market), .npy (NumPy, dense), .npz (SciPy's CSR),\n"
         ".bsp.h5 (Binsparse: CSR, DMATR for an array, and with --format blocks or the upper half of a symmetric\n"
         "matrix). - is Matrix Market on standard input or output. The file appears under its name when it is "
         "complete.\n"
         "\n"
         "A Matrix Market file that holds one triangle of a symmetric or skew-symmetric matrix becomes another such\n"
-        "one, unless --general is given. The file that is read cannot be the one that is written.",
+        "file, unless --general is given. Input and output cannot be the same file.",
     .examples = "tulle convert west0067.mtx.gz west0067.bsp.h5\ntulle convert west0067.bsp.h5 copy.mtx\n"
                 "tulle convert scipy.npz - | head\n"
                 "tulle convert bcsstk16.mtx.gz K.bsp.h5 --format auto",
@@ -143,9 +143,9 @@ const struct verb verb_gen = {
     .name = "gen",
     .operands = "SPEC -o FILE",
     .summary = "Generate a matrix into a file",
-    .description =
-        "The same matrix for every number of PEs. `tulle --help` lists the generators. A cantilever goes into\n"
-        "the file some rows at a time and need not fit in memory.",
+    .description = "The matrix does not depend on the number of PEs. `tulle --help` lists the generators. A cantilever "
+                   "is written\n"
+                   "some rows at a time and need not fit in memory.",
     .examples =
         "tulle gen rmat:scale=17,edgefactor=8,seed=1 -o rmat.mtx.gz\ntulle gen fem:nodes=64,dof=3 -o fem.bsp.h5\n"
         "tulle gen cantilever:nodes=128,dof=3,vary=2 -o K.bsp.h5 --pes 1 --format bsr:b=3,half",

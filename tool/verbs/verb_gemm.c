@@ -11,14 +11,13 @@ static tulle_status run(const struct options *options)
         .name = option, .kind = KIND_INT, .argument = "N", .low = 0, .high = INT32_MAX, .text = what                   \
     }
 
-static const struct option options[] = {
-    {.name = "size",
-        .letter = 'n',
-        .kind = KIND_INT,
-        .argument = "N",
-        .low = 0,
-        .high = INT32_MAX,
-        .text = "random factors, N x N; also what of --m, --n and --k is not given"},
+static const struct option options[] = {{.name = "size",
+                                            .letter = 'n',
+                                            .kind = KIND_INT,
+                                            .argument = "N",
+                                            .low = 0,
+                                            .high = INT32_MAX,
+                                            .text = "random factors, N x N; also the default of --m, --n and --k"},
     SIZE_OPTION("m", "rows of a random A"), SIZE_OPTION("n", "columns of a random B (default: those of A)"),
     SIZE_OPTION("k", "columns of a random A, rows of a random B"), OPTIONS_PRODUCT("auto")};
 
@@ -28,10 +27,10 @@ const struct verb verb_gemm = {
     .summary = "Multiply two dense matrices",
     .description =
         "C = A B, all three dense and row-major. Factors are files, or random with --size or --m, --n and --k; with\n"
-        "one file B is random. Tiles are multiplied by the BLAS, one thread of it for each thread of a PE. --grid "
+        "one file B is random. Tiles are multiplied by the BLAS, with one thread for each thread of a PE. --grid "
         "auto\n"
         "is the grid of PEs that moves the fewest bytes. The time is the median of --reps runs and includes making\n"
-        "the plan and allocating C, but not reading; `reused` is the time of executing a plan that exists.",
+        "the plan and allocating C, but not reading; `reused` is the time of executing an existing plan.",
     .examples = "tulle gemm --size 4000 --pes 4 --check\n"
                 "tulle gemm --m 20000 --n 500 --k 3000 --type f32 --alg all --json\n"
                 "tulle gemm A.npy B.npy -o C.npy",

@@ -20,7 +20,7 @@ static void show_launchers(void)
     }
 }
 
-/* Wrappers are laid over a device and need nothing. */
+/* Wrappers need nothing but a device. */
 static void show_devices(void)
 {
     const char *name;
@@ -68,7 +68,7 @@ const struct verb verb_info = {
     .name = "info",
     .operands = "",
     .summary = "Show the version, the libraries and engines found, and what is missing",
-    .description = "Each line is a fact about this build or this machine. What was not found is named with the reason.",
+    .description = "Each line is a fact about this build or this machine. Missing parts are listed with the reason.",
     .examples = "tulle info",
     .options = options,
     .run = run,

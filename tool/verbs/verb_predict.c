@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tulle predict: what each algorithm would take on a machine, for any number of PEs. */
+/* tulle predict: the predicted time of each algorithm on a machine, for any number of PEs. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,21 +24,21 @@ struct forecast {
     char warnings[TULLE_WARNINGS_MAX];
 };
 
-static tulle_status predict_all(struct forecast *f, const tulle_counts *census)
+static tulle_status predict_all(struct forecast *f, const tulle_counts *counts)
 {
     size_t pes = (size_t)f->grid.pes;
-    f->known.report.flops = (int64_t)(tulle_counts_flops(census) + 0.5);
-    f->known.nnz_c = (int64_t)(tulle_counts_entries(census) + 0.5);
+    f->known.report.flops = (int64_t)(tulle_counts_flops(counts) + 0.5);
+    f->known.nnz_c = (int64_t)(tulle_counts_entries(counts) + 0.5);
     f->loads = calloc(2 * pes * TULLE_PRODUCT_ALG_COUNT, sizeof *f->loads);
     if (!f->loads) return tulle_fail(TULLE_ERR_MEMORY, "out of memory for the loads of %zu PEs", pes);
     for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
         double *loads = f->loads + 2 * pes * (size_t)a;
-        tulle_status status = tulle_predict(census, &f->machine, &f->model, (tulle_product_alg)a, &f->prediction[a]);
+        tulle_status status = tulle_predict(counts, &f->machine, &f->model, (tulle_product_alg)a, &f->prediction[a]);
         if (status == TULLE_OK && f->prediction[a].suits)
-            status = tulle_predict_loads(census, &f->machine, &f->model, (tulle_product_alg)a, loads, loads + pes);
+            status = tulle_predict_loads(counts, &f->machine, &f->model, (tulle_product_alg)a, loads, loads + pes);
         if (status != TULLE_OK) return status;
     }
-    return tulle_predict_best(census, &f->machine, &f->model, &f->prediction[TULLE_PRODUCT_AUTO]);
+    return tulle_predict_best(counts, &f->machine, &f->model, &f->prediction[TULLE_PRODUCT_AUTO]);
 }
 
 /* On one PE, which reads the matrices and counts. */
@@ -48,7 +48,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     const struct options *o = f->options;
     tulle_mat *A = NULL, *B = NULL, *other = NULL;
     tulle_layout *l[3] = {NULL, NULL, NULL};
-    tulle_counts *census = NULL;
+    tulle_counts *counts = NULL;
     tulle_status status = tulle_mat_load(comm, o->operand[0], NULL, TULLE_CSR, &f->reading, f->warnings, &A);
     if (status == TULLE_OK && o->noperands == 2)
         status = tulle_mat_load(comm, o->operand[1], NULL, TULLE_CSR, &f->reading, NULL, &other);
@@ -71,12 +71,12 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK && f->grid.choose)
         status = grid_choose(&f->grid, A, B, r->n, TULLE_PRODUCT_AUTO, &f->machine, &f->model);
     if (status == TULLE_OK) status = grid_layouts(&f->grid, r->m, r->k, r->n, l);
-    if (status == TULLE_OK) status = grid_census(&f->grid, A, B, l, counting, near && f->machine.in_place, &census);
-    if (status == TULLE_OK) status = predict_all(f, census);
-    tulle_counts_free(census);
+    if (status == TULLE_OK) status = grid_counts(&f->grid, A, B, l, counting, near && f->machine.in_place, &counts);
+    if (status == TULLE_OK) status = predict_all(f, counts);
+    tulle_counts_free(counts);
     grid_fini(&f->grid);
     for (int x = 0; x < 3; x++) tulle_layout_free(l[x]);
-    return status; /* the matrices go with the team */
+    return status; /* the team frees the matrices */
 }
 
 static void print_numbers(const char *name, const double *x, int n)
@@ -106,13 +106,13 @@ static void print_json(const struct forecast *f, tulle_product_alg alg)
         p->seconds, p->roofline, p->load_imbalance);
     printf(",\"bytes_moved\":%.0f,\"messages\":%.0f,\"partials\":%.0f,\"phases\":{", p->bytes_moved, p->messages,
         p->partials);
-    json_spread("compute", p->compute, stdout);
+    json_imbalance("compute", p->compute, stdout);
     putchar(',');
-    json_spread("communicate", p->communicate, stdout);
+    json_imbalance("communicate", p->communicate, stdout);
     putchar(',');
-    json_spread("accumulate", p->accumulate, stdout);
+    json_imbalance("accumulate", p->accumulate, stdout);
     putchar(',');
-    json_spread("wait", p->wait, stdout);
+    json_imbalance("wait", p->wait, stdout);
     printf("},");
     json_roof(&roof, stdout);
     print_numbers("work_per_pe", loads, pes);
@@ -141,7 +141,7 @@ static void print_text(const struct forecast *f)
     for (int a = TULLE_PRODUCT_AUTO + 1; a < TULLE_PRODUCT_ALG_COUNT; a++) {
         const tulle_prediction *p = &f->prediction[a];
         if (!p->suits) {
-            printf("%-14s left out: it does not suit this grid\n", tulle_product_alg_name((tulle_product_alg)a));
+            printf("%-14s skipped: it does not suit this grid\n", tulle_product_alg_name((tulle_product_alg)a));
             continue;
         }
         printf("%-14s %10.4g | %9.3g %9.3g %9.3g %9.3g | %6.2f %9.3g %9.0f%s\n",
@@ -153,14 +153,14 @@ static void print_text(const struct forecast *f)
     printf("C: %.4g %s%s; %.4g Gflop", entries, plural(r->nnz_c, "entry", "entries"),
         f->sparse && options_flag(f->options, "estimate") ? " (estimated)" : "", flops * 1e-9);
     if (f->sparse && entries > 0) printf(", %.2f multiplications an entry", flops / 2 / entries);
-    printf("; at the local roof of %.3g GF/s a PE (%.3g flop/byte) %.3g s\n", roof.local.rate * 1e-9,
+    printf("; at the local roofline of %.3g GF/s a PE (%.3g flop/byte) %.3g s\n", roof.local.rate * 1e-9,
         roof.local.intensity, f->prediction[TULLE_PRODUCT_AUTO].roofline);
     if (f->model.transfers != TULLE_TRANSFERS_WHOLE)
-        printf("moved: rows of B as if of equal lengths; what partial rows of C in their place save is not counted\n");
+        printf("moved: assumes rows of B of equal length; savings by partial rows of C are not counted\n");
     double moved = f->prediction[TULLE_PRODUCT_AUTO].bytes_moved, pes = f->grid.pes;
     tulle_roofline far = tulle_roofline_network(&f->machine, f->grid.pes, roof.local.rate, flops / pes, moved / pes);
     if (moved > 0)
-        printf("what %s moves (%.3g flop/byte) allows %.3g GF/s a PE\n",
+        printf("the transfers of %s (%.3g flop/byte) allow %.3g GF/s a PE\n",
             tulle_product_alg_name(f->prediction[TULLE_PRODUCT_AUTO].alg), far.intensity, far.rate * 1e-9);
 }
 
@@ -180,7 +180,7 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK)
         status = tulle_transfers_parse(options_word(options, "transfers", "auto"), &f->model.transfers);
     if (status == TULLE_OK && !f->sparse && options->noperands == 2)
-        status = tulle_fail(TULLE_ERR_ARG, "--cols is of a dense operand that is not named; leave it or B out");
+        status = tulle_fail(TULLE_ERR_ARG, "--cols sets the columns of an unnamed dense operand; omit it or B");
     if (status == TULLE_OK) status = grid_options(options, pes, f->sparse, "auto", &f->grid);
     f->grid.type = f->reading.type;
     if (status == TULLE_OK) status = tulle_machine_find(name, cores > 64 ? 64 : cores, &f->machine);
@@ -221,20 +221,20 @@ static const struct option options[] = {{.name = "pes",
         .kind = KIND_WORD,
         .argument = "RxC|auto",
         .fallback = "auto",
-        .text = "grid of the PEs; auto: where the best algorithm takes the least time"},
+        .text = "grid of the PEs; auto: the one with the fastest algorithm"},
     {.name = "tiles",
         .kind = KIND_INT,
         .argument = "T",
         .fallback = "1",
         .low = 1,
         .high = 256,
-        .text = "tiles a PE in each direction"},
-    {.name = "cyclic", .kind = KIND_FLAG, .text = "deal tiles out in turn instead of in blocks"},
+        .text = "tiles of a PE in each direction"},
+    {.name = "cyclic", .kind = KIND_FLAG, .text = "distribute tiles cyclically instead of in blocks"},
     {.name = "cut",
         .kind = KIND_CHOICE,
         .argument = "rows|nnz|flops",
         .fallback = "spgemm flops, spmm nnz",
-        .text = "what the tile rows of A have equal amounts of"},
+        .text = "what the cuts of A's tile rows balance"},
     {.name = "threads",
         .letter = 't',
         .kind = KIND_INT,
@@ -266,18 +266,18 @@ static const struct option options[] = {{.name = "pes",
 const struct verb verb_predict = {
     .name = "predict",
     .operands = "A [B]",
-    .summary = "Predict what each algorithm would take on a machine",
+    .summary = "Predict the time of each algorithm on a machine",
     .description =
-        "Counts the multiplications of each pair of tiles and the entries of the result, and from them what each PE\n"
-        "multiplies, moves and waits for under each algorithm, for A A (A A^T if A is not square), A B, or, with\n"
-        "--cols, A times a dense matrix. No PE is run, so there may be any number of them.\n"
+        "Counts the multiplications of each tile product and the entries of the result. From these it predicts the\n"
+        "multiplications, transfers and waits of each PE under each algorithm, for A A (A A^T if A is not square), A "
+        "B,\n"
+        "or, with --cols, A times a dense matrix. No PE is run, so their number is unlimited.\n"
         "\n"
-        "summit and dgx2 are the machines of the paper that the algorithms come from; `here` is what `tulle "
-        "calibrate`\n"
-        "has measured. Bytes and messages of the algorithms without stealing are exactly those of a run with\n"
-        "--transfers whole. Else those of the rows of B are estimated, and what covers save by sending partial rows\n"
-        "of C instead is not counted. Products of layouts that do not match (--grid-b, --grid-c) and of layers\n"
-        "(--replication) are not predicted.",
+        "summit and dgx2 are the machines of the paper that the algorithms come from; `here` has the figures of\n"
+        "`tulle calibrate`. Bytes and messages of the algorithms without stealing are exactly those of a run with\n"
+        "--transfers whole. Otherwise those of rows of B are estimated, and savings by partial rows of C are not\n"
+        "counted. Products of layouts that do not match (--grid-b, --grid-c) and of layers (--replication) are not\n"
+        "predicted.",
     .examples = "tulle predict matrix.mtx.gz --pes 384 --machine summit --cols 128 --type f32\n"
                 "tulle predict rmat:scale=16 --pes 4 --grid 2x2 --json",
     .options = options,

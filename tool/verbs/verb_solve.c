@@ -8,11 +8,11 @@
 #include "verbs/iteration_report.h"
 #include "verbs/rhs.h"
 
-/* What is solved with: a matrix in memory, or one in a file; and how products are made. */
+/* The matrix, in memory or in a file, and its products. */
 struct system {
     tulle_mat *A;
     tulle_rows *rows;
-    tulle_mat *diagonal; /* blocks of it, of what is in a file */
+    tulle_mat *diagonal; /* diagonal blocks of a matrix in a file */
     tulle_stream *stream;
     tulle_operator op, M;
 };
@@ -29,14 +29,17 @@ static tulle_status read_system(struct iteration *s, tulle_comm *comm, struct sy
     return status;
 }
 
-/* What a preconditioner of a file's diagonal blocks takes when it is bound, in vectors. */
+/* Vectors that a preconditioner of a file's diagonal blocks needs when it is bound. */
 static size_t bound_vectors(const struct iteration *s)
 {
     if (s->precond == TULLE_PRECOND_JACOBI) return 2;
     return s->precond == TULLE_PRECOND_BLOCK_JACOBI ? (size_t)s->preconditioning.block + 2 : 0;
 }
 
-/* For as many columns as block CG takes at a time; without --width fewer if the device has no memory for them. */
+/*
+ * For as many columns as block CG takes at a time; without --width fewer if the device's memory
+ * requires it.
+ */
 static tulle_status make_stream(const struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols)
 {
     enum { MOST = 64 };
@@ -50,7 +53,7 @@ static tulle_status make_stream(const struct iteration *s, tulle_comm *comm, str
     for (;; o.cols = (o.cols + 1) / 2) {
         size_t rows = (size_t)(n / pes + 1), value = tulle_type_size(s->reading.type);
         o.reserve = tulle_krylov_memory(&s->solving, n / pes + 1, s->reading.type, (int)o.cols, pes) +
-                    rows * value * (2 * (size_t)cols + bound_vectors(s)); /* B and X, and M, that come */
+                    rows * value * (2 * (size_t)cols + bound_vectors(s)); /* B and X, and M, made later */
         status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
         if (status != TULLE_ERR_LIMIT || s->solving.width || o.cols == 1) return status;
     }
@@ -65,7 +68,7 @@ static tulle_status make_operator(
     return status == TULLE_OK ? tulle_operator_of_stream(x->stream, op) : status;
 }
 
-/* Of a matrix in a file, what needs no more than its diagonal blocks. */
+/* For a matrix in a file, only what its diagonal blocks allow. */
 static tulle_status make_precond(struct iteration *s, tulle_comm *comm, struct system *x, tulle_operator *M)
 {
     tulle_precond_options chosen = s->preconditioning;
@@ -77,7 +80,7 @@ static tulle_status make_precond(struct iteration *s, tulle_comm *comm, struct s
     return status == TULLE_OK ? tulle_precond_new(x->diagonal, s->precond, &s->preconditioning, M) : status;
 }
 
-/* M first, since a stream takes what memory is left. */
+/* M first, since a stream takes the remaining memory. */
 static tulle_status make_operators(struct iteration *s, tulle_comm *comm, struct system *x, tulle_gidx cols)
 {
     double start = tulle_comm_seconds(comm), ready;
@@ -91,8 +94,8 @@ static tulle_status make_operators(struct iteration *s, tulle_comm *comm, struct
     return status;
 }
 
-/* B, and X that is zero or a guess, cut as the operator's rows are, so that neither is copied. */
-static tulle_status make_sides(
+/* B, and X that is zero or a guess, in the operator's layout, so that neither is copied. */
+static tulle_status make_rhs(
     struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat **B, tulle_mat **X)
 {
     const char *guess = options_word(s->options, "guess", NULL);
@@ -102,7 +105,7 @@ static tulle_status make_sides(
     tulle_operand_shape shape;
     status = tulle_comm_agree(comm, tulle_operand_inspect(guess, &s->reading, &shape));
     if (status == TULLE_OK && (shape.m != tulle_mat_rows(*B) || shape.n != tulle_mat_cols(*B)))
-        return tulle_fail(TULLE_ERR_ARG, "%s is of another size than the right-hand sides", guess);
+        return tulle_fail(TULLE_ERR_ARG, "%s does not have the shape of the right-hand sides", guess);
     return status == TULLE_OK ? tulle_mat_load(comm, guess, tulle_mat_layout(*B), TULLE_DENSE, &s->reading, NULL, X)
                               : status;
 }
@@ -130,7 +133,7 @@ static tulle_status solve(struct iteration *s, tulle_comm *comm, struct system *
     return status;
 }
 
-/* A residual that is over the tolerance is noted, and the exit status tells. */
+/* A residual above the tolerance is recorded, and the exit status reports it. */
 static tulle_status check(struct iteration *s, tulle_comm *comm, const struct system *x, tulle_mat *B, tulle_mat *X)
 {
     double error = 0;
@@ -161,7 +164,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     if (status == TULLE_OK)
         status = tulle_comm_agree(comm, rhs_columns(s->options, &s->reading, n, "the matrix", &cols));
     if (status == TULLE_OK) status = make_operators(s, comm, &x, cols);
-    if (status == TULLE_OK) status = make_sides(s, comm, &x, &B, &X);
+    if (status == TULLE_OK) status = make_rhs(s, comm, &x, &B, &X);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) {
         snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
         s->cols = cols;
@@ -174,7 +177,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_mat_free(B);
     tulle_mat_free(x.A);
     tulle_rows_free(x.rows);
-    return TULLE_OK; /* that it did not converge is told with what it came to */
+    return TULLE_OK; /* the report says that it did not converge */
 }
 
 /* ---- options ---- */
@@ -196,19 +199,19 @@ static tulle_status read_options(struct iteration *s)
     if (status == TULLE_OK)
         status = tulle_precond_parse_spec(options_word(o, "precond", "none"), &s->precond, &s->preconditioning);
     if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
-    static const char *const streams[] = {"device", "budget", "slabs", "ring", "hide"};
+    static const char *const streams[] = {"device", "budget", "slabs", "ring", "overlap"};
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) s->streamed |= options_flag(o, streams[i]);
     s->streamed |= s->streaming.from_file | s->streaming.options.rebalance;
     if (status == TULLE_OK && s->streaming.from_file &&
         (s->precond == TULLE_PRECOND_IC0 || s->precond == TULLE_PRECOND_ILU0))
         status = tulle_fail(TULLE_ERR_ARG,
-            "--precond %s wants the matrix in memory; with --source file there are jacobi and block-jacobi",
+            "--precond %s needs the matrix in memory; with --source file there are jacobi and block-jacobi",
             tulle_precond_kind_name(s->precond));
     if (status == TULLE_OK) status = tulle_parse_real(options_word(o, "tol", "1e-8"), "--tol", 0, 1e300, &k->tolerance);
     if (status == TULLE_OK)
         status = tulle_parse_real(options_word(o, "absolute", "0"), "--absolute", 0, 1e300, &k->absolute);
     if (status == TULLE_OK && history && !ends_in(history, ".csv") && !ends_in(history, ".json"))
-        status = tulle_fail(TULLE_ERR_ARG, "--history wants a name that ends in .csv or .json, not '%s'", history);
+        status = tulle_fail(TULLE_ERR_ARG, "--history needs a name that ends in .csv or .json, not '%s'", history);
     if (status == TULLE_OK && k->tolerance == 0) k->tolerance = TULLE_NONE;
     k->max_iterations = options_int(o, "max-iterations", k->max_iterations);
     if (k->max_iterations == 0) k->max_iterations = TULLE_NONE;
@@ -226,7 +229,7 @@ static tulle_status read_options(struct iteration *s)
     return status;
 }
 
-/* One column at a time: wider blocks are for what memory is left. */
+/* One column at a time: remaining memory widens blocks. */
 static tulle_status check_needs(const struct iteration *s, const tulle_operand_shape *shape)
 {
     struct needs n;
@@ -265,7 +268,7 @@ static tulle_status run(const struct options *options)
     if (status == TULLE_OK) status = check_needs(s, &shape);
     status = open_team(options, trace ? "trace+" : "", status, &team);
     if (status == TULLE_OK) status = run_team(options, team, body, s);
-    /* by all processes, whatever the first one has to tell after that */
+    /* written by all processes, whatever the first one reports afterwards */
     tulle_status written = status == TULLE_OK && trace ? tulle_team_trace_write(team, trace) : TULLE_OK;
     if (status == TULLE_OK && tulle_team_leads(team)) {
         show_warnings(options, s->warnings);
@@ -295,9 +298,9 @@ static const struct option options[] = {OPTION_RHS,
         .argument = "NAME",
         .fallback = "none",
         .text = "the preconditioner" TULLE_PRECOND_KIND_LIST(
-            LISTED) "; block-jacobi:n=ROWS gives the rows of a block, else 64; "
-                    "ic0:shift=auto, or X, adds so much of the diagonal, doubled until all pivots are positive; "
-                    "ilu0:floor=auto, or X, lifts pivots to that part of the largest of their rows"},
+            LISTED) "; block-jacobi:n=ROWS sets the rows of a block, else 64; "
+                    "ic0:shift=auto, or X, adds this multiple of the diagonal, doubled until all pivots are positive; "
+                    "ilu0:floor=auto, or X, raises pivots to this fraction of the largest entry of their row"},
     {.name = "tol",
         .kind = KIND_WORD,
         .argument = "X",
@@ -321,21 +324,29 @@ static const struct option options[] = {OPTION_RHS,
         .fallback = "30",
         .low = 1,
         .high = 10000,
-        .text = "gmres: vectors that it keeps before it starts anew"},
+        .text = "gmres: basis vectors before a restart"},
     {.name = "width",
         .kind = KIND_INT,
         .argument = "K",
         .fallback = "0",
         .low = 0,
         .high = 64,
-        .text = "block-cg: columns at a time at most; 0: 64, or what memory, also of --device, allows"},
-    {.name = "guess", .kind = KIND_WORD, .argument = "FILE", .fallback = "0", .text = "where X begins: a dense file"},
+        .text = "block-cg: most columns at a time; 0: 64, or as memory, also of --device, allows"},
+    {.name = "guess",
+        .kind = KIND_WORD,
+        .argument = "FILE",
+        .fallback = "0",
+        .text = "the initial guess of X: a dense file"},
     {.name = "history",
         .kind = KIND_WORD,
         .argument = "FILE",
         .text = "write iterations, residuals and seconds: a name that ends in .csv or .json"},
-    {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "check X by its residual, by plain loops"},
-    {.name = "output", .letter = 'o', .kind = KIND_WORD, .argument = "FILE", .text = "write X, if all of it converged"},
+    {.name = "check", .letter = 'c', .kind = KIND_FLAG, .text = "verify X by its residual, by plain loops"},
+    {.name = "output",
+        .letter = 'o',
+        .kind = KIND_WORD,
+        .argument = "FILE",
+        .text = "write X, if all columns converged"},
     {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},
     OPTIONS_STREAMING, OPTION_SEED, {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES,
     OPTION_COMM, OPTION_THREADS, OPTION_TYPE, OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP,
@@ -346,16 +357,18 @@ const struct verb verb_solve = {
     .operands = "A",
     .summary = "Solve a sparse linear system by a Krylov method",
     .description =
-        "With --device, --source file or another option of `tulle stream` products go through a device's memory in\n"
-        "slabs.\n\n"
-        "A X = B, column after column, by conjugate gradients (A symmetric positive definite) or restarted GMRES,\n"
-        "preconditioned from the right; or all columns at once by block-cg (A symmetric positive definite), where "
-        "each\n"
-        "gains by the others and the matrix is read once for all: seconds are then the block's. `residual` is what the "
-        "recurrence says, `true` what b - A x is at the end, "
-        "which\n"
-        "is what must be within the tolerance. On a terminal a line shows iteration and residual of what takes longer\n"
-        "than a second. What does not converge is told with its iteration and cause, and the exit status is 1.",
+        "A X = B, column by column, by conjugate gradients (A symmetric positive definite) or restarted GMRES,\n"
+        "preconditioned from the right; or all columns at once by block-cg (A symmetric positive definite), where the\n"
+        "columns share search directions and the matrix is read once for all; seconds are the block's. `residual` is\n"
+        "that of the recurrence, `true` is b - A x at the end, which must be within the tolerance. On a terminal a "
+        "line\n"
+        "shows iteration and residual of solves that take more than a second. A failure to converge is reported with "
+        "its\n"
+        "iteration and cause, and the exit status is 1.\n"
+        "\n"
+        "With --device, --source file or another option of `tulle stream` products stream the matrix through a device "
+        "in\n"
+        "slabs.",
     .examples = "tulle solve K.bsp.h5 --method cg --source file --memory 2G\n"
                 "tulle solve matrix.mtx --method cg --precond ic0 --rhs b.npy -o x.npy\n"
                 "tulle solve matrix.mtx --precond ilu0 --restart 50 --tol 1e-10 --history residuals.csv --check\n"

@@ -8,8 +8,8 @@ static tulle_status run(const struct options *options)
 
 static const struct option options[] = {{.name = "unordered",
                                             .kind = KIND_FLAG,
-                                            .text = "rows of C in any order, which takes less time; --check and "
-                                                    "-o put them in order, after the clock has stopped"},
+                                            .text = "leave the rows of C unordered, which takes less time; --check and "
+                                                    "-o sort them after the clock has stopped"},
     OPTIONS_SPARSE_A, OPTIONS_PRODUCT("PEs x 1")};
 
 const struct verb verb_spgemm = {
@@ -18,12 +18,11 @@ const struct verb verb_spgemm = {
     .summary = "Multiply two sparse matrices",
     .description =
         "C = A B; with one operand C = A A, or C = A A^T if A is not square (A^T is made before the clock starts).\n"
-        "Tiles of A are cut at rows of equal work. The time is the median of --reps runs and includes making the\n"
-        "plan and allocating C, but not reading; `reused` is the time of executing a plan that exists, which does\n"
-        "no symbolic work. A result that would not fit in --memory is made a range of columns at a time, and for -o "
-        "or\n"
-        "--check computed once more: .mtx and .mtx.gz get its entries in the order in which they are made, .npz and\n"
-        ".bsp.h5 by rows, for which they lie in a temporary file beside it first; standard output gets none.",
+        "Tiles of A have rows of equal work. The time is the median of --reps runs and includes making the plan and\n"
+        "allocating C, but not reading; `reused` is the time of executing an existing plan, without symbolic work. A\n"
+        "result that does not fit in --memory is computed a range of columns at a time, and for -o or --check once\n"
+        "more: .mtx and .mtx.gz get its entries in the order of computation, .npz and .bsp.h5 by rows, through a\n"
+        "temporary file beside the output; standard output is not possible then.",
     .examples = "tulle spgemm matrix.mtx.gz --pes 4 --alg all --check\n"
                 "tulle spgemm rmat:scale=17,edgefactor=8,seed=1 --reps 5 --json\n"
                 "tulle spgemm A.mtx --unordered --reps 5\n"

@@ -21,9 +21,9 @@ const struct verb verb_spmm = {
     .operands = "A [B]",
     .summary = "Multiply a sparse matrix with a dense one",
     .description =
-        "C = A B with B dense and row-major: a file, or random with --cols columns. Tiles of A are cut at rows of\n"
-        "equal numbers of entries. The time is the median of --reps runs and includes making the plan and\n"
-        "allocating C, but not reading; `reused` is the time of executing a plan that exists.",
+        "C = A B with B dense and row-major: a file, or random with --cols columns. Tiles of A have rows of equal\n"
+        "numbers of entries. The time is the median of --reps runs and includes making the plan and allocating C,\n"
+        "but not reading; `reused` is the time of executing an existing plan.",
     .examples = "tulle spmm matrix.mtx.gz --cols 128 --pes 3 --alg all --check\n"
                 "tulle spmm fem:nodes=64,dof=1 --cols 32 --type f32 --reps 5 --json",
     .options = options,

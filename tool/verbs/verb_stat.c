@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tulle stat: what a matrix looks like, and how balanced a grid would be. The load imbalance is max / mean over the
- * processes of an R x C grid that multiply A A (or A A^T) by stationary C: end to end, and stage by stage, as if all
- * met after each step of k (paper rdma-spmm-spgemm, Figure 1). Level sets as in paper sptrsv-zero-copy, Table I.
+ * tulle stat: properties of a matrix, and the load balance of a grid. The load imbalance is max /
+ * mean over the processes of an R x C grid that multiply A A (or A A^T) by stationary C: end to
+ * end, and stage by stage, as if all met after each step of k (paper rdma-spmm-spgemm, Figure 1).
+ * Level sets are those of paper sptrsv-zero-copy, Table I.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ struct facts {
     int pattern_symmetric, value_symmetric;
     int64_t lower, levels, widest; /* of the strict lower part with a unit diagonal, if A is square */
     double nnz_imbalance, total, stage_plain, stage_offset, flops;
-    double *work, *stage; /* [rows * cols] of the grid: multiplications in all, and in the worst stage; NULL: no grid */
+    /* [rows * cols] of the grid: multiplications in total, and in the worst stage; NULL: no grid */
+    double *work, *stage;
     char warnings[TULLE_WARNINGS_MAX];
 };
 
@@ -72,8 +74,8 @@ static tulle_gidx part_of(tulle_gidx x, tulle_gidx n, int parts)
 }
 
 /*
- * Multiplications of item (i, k, j): sum over p in part k of (entries of column p in tile row i) x (entries of row p of
- * the right factor in tile column j).
+ * Multiplications of item (i, k, j): sum over p in part k of (entries of column p in tile row i) x
+ * (entries of row p of the right factor in tile column j).
  */
 static tulle_status balance(struct facts *f, const int32_t *in_col, const int32_t *in_row)
 {
@@ -119,9 +121,10 @@ static tulle_status balance(struct facts *f, const int32_t *in_col, const int32_
 }
 
 /*
- * Level sets of L x = b, L the strict lower part of A with a unit diagonal (paper sptrsv-zero-copy, Table I): a row's
- * level is one more than the highest of the rows that it names, so a row that names none has level 1. The rows come in
- * ascending order, and so every level is known when it is asked for.
+ * Level sets of L x = b, L the strict lower part of A with a unit diagonal (paper sptrsv-zero-copy,
+ * Table I). A row's level is one more than the highest level among the rows that it refers to, so a
+ * row without such rows has level 1. Rows arrive in ascending order, so every level is known when
+ * it is required.
  */
 struct level_sets {
     tulle_gidx *level, *width; /* [row], [level - 1] */
@@ -140,8 +143,8 @@ static void add_row(
     if (++sets->width[highest] > f->widest) f->widest = sets->width[highest];
 }
 
-/* PE 0 looks at all tiles, one after the other. */
-static tulle_status look(const tulle_mat *A, struct facts *f)
+/* PE 0 examines all tiles, one after the other. */
+static tulle_status examine(const tulle_mat *A, struct facts *f)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *l = tulle_mat_layout(A);
@@ -213,7 +216,7 @@ static tulle_status look(const tulle_mat *A, struct facts *f)
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct facts *shared = arg;
-    /* PE 0 fills the shared facts: the others read only what it never writes */
+    /* PE 0 fills the shared facts: the others only read fields that it does not write */
     struct facts mine = {
         .options = shared->options, .reading = shared->reading, .rows = shared->rows, .cols = shared->cols};
     struct facts *f = tulle_comm_rank(comm) == 0 ? shared : &mine;
@@ -225,7 +228,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     f->nnz = tulle_mat_nnz(A);
     if (f->m == f->n) status = symmetry(A, &f->pattern_symmetric, &f->value_symmetric);
     if (status != TULLE_OK) return status;
-    status = tulle_comm_agree(comm, tulle_comm_rank(comm) == 0 ? look(A, f) : TULLE_OK);
+    status = tulle_comm_agree(comm, tulle_comm_rank(comm) == 0 ? examine(A, f) : TULLE_OK);
     if (status == TULLE_OK) tulle_mat_free(A);
     return status;
 }
@@ -237,7 +240,7 @@ static void print_map(const char *name, const double *work, int n)
     putchar(']');
 }
 
-/* Entries a row, and rows a level, of the lower triangle. */
+/* Entries per row, and rows per level, of the lower triangle. */
 static double dependency(const struct facts *f)
 {
     return f->m ? (double)f->lower / (double)f->m : 0;
@@ -332,7 +335,7 @@ static tulle_status run(const struct options *options)
 }
 
 static const struct option options[] = {
-    {.name = "grid", .kind = KIND_WORD, .argument = "RxC", .text = "also the load imbalance of A A on such a grid"},
+    {.name = "grid", .kind = KIND_WORD, .argument = "RxC", .text = "also the load imbalance of A A on this grid"},
     {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"}, OPTION_PES, OPTION_COMM, OPTION_TYPE,
     OPTION_MEMORY, OPTIONS_READING, OPTION_QUIET, OPTION_HELP, {.name = NULL}};
 
@@ -341,12 +344,13 @@ const struct verb verb_stat = {
     .operands = "A",
     .summary = "Describe a sparse matrix and how balanced a grid of processes would be",
     .description =
-        "Sizes, entries a row and column, symmetry, and the memory that each format takes. Of a square matrix also\n"
-        "what solving with its strict lower part and a unit diagonal is like: levels (rows of the longest chain in\n"
-        "which each needs the one before), rows of the widest level, dependency (entries / rows) and parallelism\n"
-        "(rows / levels). With --grid, the load imbalance of A A (A A^T if A is not square) by stationary C with\n"
-        "even tiles: of the entries, of the multiplications end to end, and if all processes met after each of the\n"
-        "stages, without and with the iteration offset.",
+        "Sizes, entries of rows and columns, symmetry, and the memory of each format. For a square matrix also the\n"
+        "solve with its strict lower part and a unit diagonal: levels (rows of the longest chain of dependent rows),\n"
+        "rows of the widest level, dependency (entries / rows) and parallelism (rows / levels). With --grid, the load\n"
+        "imbalance of A A (A A^T if A is not square) by stationary C with even tiles: of the entries, of the\n"
+        "multiplications end to end, and if all processes met after each of the stages, without and with the "
+        "iteration\n"
+        "offset.",
     .examples = "tulle stat matrix.mtx.gz\ntulle stat "
                 "rmat:scale=17,edgefactor=8,a=0.6,b=0.1334,c=0.1333,d=0.1333,relabel=on --grid 16x16",
     .options = options,

@@ -14,17 +14,17 @@
 
 enum { RUNS_MAX = 256 };
 
-/* One way to stream, and what came of it: PE 0's. */
+/* A setting of a stream and its outcome, on PE 0. */
 struct run {
-    int slabs, hide; /* asked for; 0 slabs: chosen */
+    int slabs, overlap; /* the options; slabs 0: chosen */
     tulle_stream_plan plan;
-    tulle_stream_report report; /* of the product whose time is the median */
+    tulle_stream_report report; /* of the product with the median time */
     double seconds[REPS_MAX], loop[REPS_MAX], median;
     int io_known;
-    struct process_io io; /* of a product */
+    struct process_io io; /* of one product */
     int checked, passed;
     double error;
-    char left_out[256]; /* what does not fit, if others are tried as well */
+    char skipped[256]; /* why it did not fit, if other settings are tried too */
 };
 
 struct setting {
@@ -34,7 +34,7 @@ struct setting {
     int products;
     int nruns;
     struct run run[RUNS_MAX];
-    tulle_gidx m, n; /* PE 0's, like all below */
+    tulle_gidx m, n; /* PE 0's, like the following */
     int64_t nnz;
     char manner[128];
     char warnings[TULLE_WARNINGS_MAX], wrong[256];
@@ -42,14 +42,14 @@ struct setting {
 
 /* ---- on each PE ---- */
 
-struct sides {
+struct vectors {
     tulle_mat *A, *X, *Y;
     tulle_rows *rows;
     tulle_stream *stream;
-    tulle_stream_plan last; /* of this PE, of the run before */
+    tulle_stream_plan last; /* of this PE, in the previous run */
 };
 
-static tulle_status open_source(struct setting *s, tulle_comm *comm, struct sides *x, char *warnings)
+static tulle_status open_source(struct setting *s, tulle_comm *comm, struct vectors *x, char *warnings)
 {
     const char *operand = s->options->operand[0];
     tulle_status status = s->streaming.from_file
@@ -63,8 +63,8 @@ static tulle_status open_source(struct setting *s, tulle_comm *comm, struct side
     return TULLE_OK;
 }
 
-/* X random, in rows of its own; Y as the stream has its rows. */
-static tulle_status make_sides(const struct setting *s, tulle_comm *comm, struct sides *x)
+/* X random, in a partition of its own; Y with the stream's rows. */
+static tulle_status make_vectors(const struct setting *s, tulle_comm *comm, struct vectors *x)
 {
     const tulle_layout *rows = tulle_stream_layout(x->stream);
     tulle_gidx n = x->A ? tulle_mat_cols(x->A) : tulle_rows_cols(x->rows);
@@ -93,7 +93,7 @@ static tulle_status make_sides(const struct setting *s, tulle_comm *comm, struct
     return status;
 }
 
-static tulle_status multiply(const struct setting *s, tulle_comm *comm, struct sides *x, struct run *run)
+static tulle_status multiply(const struct setting *s, tulle_comm *comm, struct vectors *x, struct run *run)
 {
     int leads = tulle_comm_rank(comm) == 0;
     tulle_stream_report *reports = calloc((size_t)s->products, sizeof *reports);
@@ -101,10 +101,10 @@ static tulle_status multiply(const struct setting *s, tulle_comm *comm, struct s
     tulle_status status =
         reports ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d reports", s->products);
     status = tulle_comm_agree(comm, status);
-    /* the first one is not counted: memory is fresh, and what stays is brought */
+    /* the first product is not counted: memory is fresh, and resident rows are uploaded */
     if (status == TULLE_OK) status = tulle_stream_multiply(x->stream, x->X, x->Y, NULL);
     if (leads) run->io_known = process_io(&before);
-    if (status == TULLE_OK) status = tulle_comm_barrier(comm); /* until that has been looked at */
+    if (status == TULLE_OK) status = tulle_comm_barrier(comm); /* before the next measurement */
     for (int p = 0; p < s->products && status == TULLE_OK; p++) {
         status = tulle_stream_multiply(x->stream, x->X, x->Y, &reports[p]);
         if (leads) run->seconds[p] = reports[p].seconds;
@@ -120,8 +120,8 @@ static tulle_status multiply(const struct setting *s, tulle_comm *comm, struct s
     return TULLE_OK;
 }
 
-/* Of a file: with the matrix read by other means, which needs the memory. */
-static tulle_status check(struct setting *s, tulle_comm *comm, struct sides *x, struct run *run)
+/* Verifies Y; for a file by reading the matrix in another way, which takes its memory. */
+static tulle_status check(struct setting *s, tulle_comm *comm, struct vectors *x, struct run *run)
 {
     double error = 0;
     tulle_mat *A = x->A;
@@ -138,12 +138,12 @@ static tulle_status check(struct setting *s, tulle_comm *comm, struct sides *x, 
     return TULLE_OK;
 }
 
-static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct sides *x, struct run *run)
+static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct vectors *x, struct run *run)
 {
     tulle_stream_options o = s->streaming.options;
     o.slabs = run->slabs;
-    o.no_overlap = !run->hide;
-    /* beside others a number is chosen that they can be compared with: for a matrix that does not fit */
+    o.no_overlap = !run->overlap;
+    /* after other settings: chooses a number that is comparable, for a matrix that does not fit */
     if (!o.slabs && !o.memory && x->last.matrix) o.memory = x->last.vectors + x->last.matrix / 10 * 9;
     tulle_gidx rows =
         x->A ? tulle_mat_rows(x->A) + tulle_mat_cols(x->A) : tulle_rows_count(x->rows) + tulle_rows_cols(x->rows);
@@ -151,15 +151,15 @@ static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct side
         (size_t)(rows / tulle_comm_size(comm) + 2) * (size_t)o.cols * tulle_type_size(s->reading.type); /* X, Y */
     tulle_status status = x->A ? tulle_stream_new(x->A, &o, &x->stream) : tulle_stream_of_rows(x->rows, &o, &x->stream);
     if (status == TULLE_ERR_LIMIT && s->nruns > 1) {
-        if (tulle_comm_rank(comm) == 0) snprintf(run->left_out, sizeof run->left_out, "%s", tulle_error_message());
+        if (tulle_comm_rank(comm) == 0) snprintf(run->skipped, sizeof run->skipped, "%s", tulle_error_message());
         return TULLE_OK;
     }
     if (status == TULLE_OK) x->last = *tulle_stream_planned(x->stream);
     if (status == TULLE_OK && tulle_comm_rank(comm) == 0) run->plan = x->last;
-    if (status == TULLE_OK) status = make_sides(s, comm, x);
+    if (status == TULLE_OK) status = make_vectors(s, comm, x);
     if (status == TULLE_OK) status = multiply(s, comm, x, run);
     if (status == TULLE_OK && options_flag(s->options, "check")) status = check(s, comm, x, run);
-    if (status != TULLE_OK) return status; /* the team frees what was made */
+    if (status != TULLE_OK) return status; /* the team frees the rest */
     tulle_mat_free(x->Y);
     tulle_mat_free(x->X);
     tulle_stream_free(x->stream);
@@ -171,7 +171,7 @@ static tulle_status stream_once(struct setting *s, tulle_comm *comm, struct side
 static tulle_status body(tulle_comm *comm, void *arg)
 {
     struct setting *s = arg;
-    struct sides x = {.A = NULL};
+    struct vectors x = {.A = NULL};
     char warnings[TULLE_WARNINGS_MAX] = "";
     tulle_status status = open_source(s, comm, &x, warnings);
     if (tulle_comm_rank(comm) == 0) snprintf(s->warnings, sizeof s->warnings, "%s", warnings);
@@ -179,7 +179,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     return status;
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 static void print_json(const struct setting *s, const struct run *run, const tulle_team *team)
 {
@@ -195,12 +195,12 @@ static void print_json(const struct setting *s, const struct run *run, const tul
            ",\"source\":\"%s\",\"hide\":%s,\"separate\":%s,\"chosen\":%s,\"spec\":",
         tulle_team_virtual(team) ? "virtual" : "real", tulle_type_name(s->reading.type), tulle_team_size(team),
         tulle_team_threads(team), s->m, s->n, s->nnz, s->streaming.options.cols,
-        options_word(s->options, "source", "memory"), run->hide ? "true" : "false",
+        options_word(s->options, "source", "memory"), run->overlap ? "true" : "false",
         s->streaming.options.column_by_column ? "true" : "false", run->slabs ? "false" : "true");
     json_text(s->streaming.options.device, stdout);
-    if (*run->left_out) {
+    if (*run->skipped) {
         printf(",\"slabs\":%d,\"left_out\":", run->slabs);
-        json_text(run->left_out, stdout);
+        json_text(run->skipped, stdout);
         printf("}\n");
         return;
     }
@@ -216,12 +216,12 @@ static void print_json(const struct setting *s, const struct run *run, const tul
         s->products, run->median, r->bytes, r->read, r->slabs, r->flops, r->overlap);
     const struct {
         const char *name;
-        tulle_imbalance spread;
+        tulle_imbalance imbalance;
     } phase[] = {{"transfer", r->transfer}, {"compute", r->compute}, {"loop", r->loop}, {"vectors", r->vectors},
         {"reading", r->reading}};
     for (size_t i = 0; i < sizeof phase / sizeof *phase; i++) {
         if (i) putchar(',');
-        json_spread(phase[i].name, phase[i].spread, stdout);
+        json_imbalance(phase[i].name, phase[i].imbalance, stdout);
     }
     for (int all = 0; all < 2; all++) {
         printf(",\"%s\":[", all ? "seconds_all" : "loop_all");
@@ -248,18 +248,19 @@ static void print_head(const struct setting *s, const tulle_team *team)
             (double)s->run[0].io.asked * 1e-6, (double)s->run[0].io.storage * 1e-6);
     if (*s->manner) printf("\n");
     if (s->nruns == 1 && plan->bandwidth > 0 && !plan->in_place)
-        printf("link %.3g GB/s, %.3g us a copy; a product should take %.4g s (transfer %.4g, compute %.4g)\n",
+        printf("link %.3g GB/s, %.3g us a copy; predicted %.4g s for a product (transfer %.4g, compute %.4g)\n",
             plan->bandwidth / 1e9, plan->latency * 1e6, plan->seconds, plan->transfer, plan->compute);
-    printf("slabs hide |  seconds     GF/s |  transfer   compute      loop   vectors   reading | overlap  copied MB    "
-           "read MB\n");
+    printf(
+        "slabs overlap |  seconds     GF/s |  transfer   compute      loop   vectors   reading |  hidden  copied MB    "
+        "read MB\n");
 }
 
 static void print_line(const struct run *run)
 {
     const tulle_stream_report *r = &run->report;
-    printf("%5d %4s | ", *run->left_out ? run->slabs : run->plan.slabs, run->hide ? "on" : "off");
-    if (*run->left_out) {
-        printf("left out: %s\n", run->left_out);
+    printf("%5d %7s | ", *run->skipped ? run->slabs : run->plan.slabs, run->overlap ? "on" : "off");
+    if (*run->skipped) {
+        printf("skipped: %s\n", run->skipped);
         return;
     }
     printf("%8.4g %8.2f | %9.4g %9.4g %9.4g %9.4g %9.4g | %6.0f%% %10.4g %10.4g%s\n", run->median,
@@ -279,8 +280,8 @@ static tulle_status add_runs(const char *word, void *arg)
     if (!same_word(word, "auto")) status = tulle_parse_int(word, "--sweep", 1, 1000000, &slabs);
     if (status == TULLE_OK && s->nruns + 2 > RUNS_MAX)
         status = tulle_fail(TULLE_ERR_ARG, "--sweep has more than %d numbers of slabs", RUNS_MAX / 2);
-    for (int hide = 1; hide >= 0 && status == TULLE_OK; hide--)
-        s->run[s->nruns++] = (struct run){.slabs = (int)slabs, .hide = hide};
+    for (int overlap = 1; overlap >= 0 && status == TULLE_OK; overlap--)
+        s->run[s->nruns++] = (struct run){.slabs = (int)slabs, .overlap = overlap};
     return status;
 }
 
@@ -291,16 +292,16 @@ static tulle_status read_options(struct setting *s)
     tulle_status status = reading_options(o, &s->reading);
     if (status == TULLE_OK) status = streaming_options(o, &s->streaming);
     s->streaming.options.cols = options_int(o, "cols", 1);
-    s->streaming.options.column_by_column = options_flag(o, "separate");
+    s->streaming.options.column_by_column = options_flag(o, "column-by-column");
     s->products = (int)options_int(o, "products", 5);
-    if (status == TULLE_OK && sweep && (options_flag(o, "slabs") || options_flag(o, "hide")))
-        return tulle_fail(TULLE_ERR_ARG, "--sweep goes without --slabs and --hide");
+    if (status == TULLE_OK && sweep && (options_flag(o, "slabs") || options_flag(o, "overlap")))
+        return tulle_fail(TULLE_ERR_ARG, "--sweep excludes --slabs and --overlap");
     if (status == TULLE_OK && sweep) return options_each(sweep, add_runs, s);
-    s->run[s->nruns++] = (struct run){.slabs = s->streaming.options.slabs, .hide = !s->streaming.options.no_overlap};
+    s->run[s->nruns++] = (struct run){.slabs = s->streaming.options.slabs, .overlap = !s->streaming.options.no_overlap};
     return status;
 }
 
-/* X and Y, here and on the devices; the matrix, unless it stays in its file; slabs. */
+/* X and Y, on the host and on the devices; the matrix, unless it stays in its file; slabs. */
 static tulle_status check_needs(const struct setting *s, const tulle_operand_shape *shape)
 {
     struct needs n;
@@ -353,28 +354,28 @@ static const struct option options[] = {{.name = "cols",
                                             .high = 1 << 20,
                                             .text = "columns of X"},
     OPTIONS_STREAMING,
-    {.name = "separate",
+    {.name = "column-by-column",
         .kind = KIND_FLAG,
-        .text = "multiply each column by itself, slab after slab, as the paper does"},
+        .text = "a separate product for each column and slab, as in the paper"},
     {.name = "sweep",
         .kind = KIND_WORD,
         .argument = "LIST",
         .text =
-            "numbers of slabs, or auto, separated by commas: each is tried with --hide on and off, on a line of its "
-            "own; behind a number, auto chooses for a device with room for nine tenths of the matrix. `tulle plot "
+            "numbers of slabs, or auto, separated by commas: each is tried with --overlap on and off, on a line of its "
+            "own; after a number, auto chooses for a device with room for nine tenths of the matrix. `tulle plot "
             "slabs` "
-            "draws what --json prints"},
+            "draws the output of --json"},
     {.name = "products",
         .kind = KIND_INT,
         .argument = "P",
         .fallback = "5",
         .low = 1,
         .high = REPS_MAX,
-        .text = "products that are timed, after one that is not; the median is told"},
+        .text = "number of timed products, after an untimed one; the median is reported"},
     {.name = "check",
         .letter = 'c',
         .kind = KIND_FLAG,
-        .text = "check Y independently; of a file with the whole matrix in memory"},
+        .text = "verify Y independently; for a file with the whole matrix in memory"},
     {.name = "seed", .kind = KIND_INT, .argument = "S", .fallback = "1", .low = 0, .high = INT32_MAX, .text = "of X"},
     {.name = "json", .kind = KIND_FLAG, .text = "print one JSON object"},
     {.name = "trace", .kind = KIND_WORD, .argument = "FILE", .text = "write a timeline that Perfetto opens"},
@@ -386,16 +387,19 @@ const struct verb verb_stream = {
     .operands = "A",
     .summary = "Multiply by a matrix that goes through a device's memory in slabs",
     .description =
-        "Y = A X for a matrix that may be larger than the memory of the device that multiplies: slabs of whole rows "
+        "Y = A X for a matrix that may be larger than the memory of the device that multiplies. Slabs of whole rows "
         "go\n"
         "through a ring of buffers there, and are copied while others are multiplied. X and Y stay on the device. "
-        "What\n"
-        "is planned is told first: whether the matrix stays, how many slabs, the memory, and the time by the model.\n"
-        "`transfer` is how long the link was busy, `compute` kernels, `loop` both together; `overlap` what of the "
-        "lesser\n"
-        "was hidden. `vectors` is gathering X and fetching Y, `reading` waiting for a file or another PE.",
+        "The\n"
+        "plan is printed first: whether the matrix is resident, the number of slabs, the memory, and the predicted "
+        "time.\n"
+        "`transfer` is how long the link was busy, `compute` kernels, `loop` both together; `hidden` is the fraction "
+        "of "
+        "the\n"
+        "smaller one that was overlapped. `vectors` is gathering X and reading Y, `reading` waiting for a file or "
+        "another PE.",
     .examples = "tulle stream fem:nodes=48,dof=3 --device limit:mem=64M,link=4G+cpu --cols 16\n"
-                "tulle stream A.mtx --device limit:link=2G+cpu --slabs 12 --hide off --separate --cols 50\n"
+                "tulle stream A.mtx --device limit:link=2G+cpu --slabs 12 --overlap off --column-by-column --cols 50\n"
                 "tulle stream A.mtx --device limit:link=2G+cpu --cols 8 --sweep 2,4,8,16,32 --json | tulle plot slabs "
                 "- -o s.svg\n"
                 "tulle stream A.bsp.h5 --source file --budget 500M --cols 8 --json",

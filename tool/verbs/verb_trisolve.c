@@ -13,7 +13,10 @@
 #include "verbs/rhs.h"
 #include "verbs/solves_report.h"
 
-/* Rows whose entries off the diagonal sum up to 1 at most, and pivots that are at least 1: solutions stay moderate. */
+/*
+ * Scales rows to a sum of at most 1 off the diagonal, and pivots to at least 1, so that solutions
+ * stay moderate.
+ */
 static tulle_status scale(tulle_mat *T)
 {
     const tulle_layout *l = tulle_mat_layout(T);
@@ -45,7 +48,7 @@ static tulle_status scale(tulle_mat *T)
 }
 
 /* A direct factor. */
-static tulle_status take_direct(const struct solves *s, int lu, tulle_mat *A, tulle_mat **T)
+static tulle_status make_direct(const struct solves *s, int lu, tulle_mat *A, tulle_mat **T)
 {
     tulle_direct_options options = {0};
     options.library = options_word(s->options, "library", NULL);
@@ -62,10 +65,10 @@ static tulle_status take_direct(const struct solves *s, int lu, tulle_mat *A, tu
 }
 
 /* The triangle of a matrix, or of its factors. */
-static tulle_status take_triangle(const struct solves *s, const char *from, tulle_mat *A, tulle_mat **T)
+static tulle_status make_triangle(const struct solves *s, const char *from, tulle_mat *A, tulle_mat **T)
 {
     tulle_mat *L = NULL, *U = NULL;
-    if (strcmp(from, "lu") == 0 || strcmp(from, "cholesky") == 0) return take_direct(s, strcmp(from, "lu") == 0, A, T);
+    if (strcmp(from, "lu") == 0 || strcmp(from, "cholesky") == 0) return make_direct(s, strcmp(from, "lu") == 0, A, T);
     if (strcmp(from, "ic0") == 0) return tulle_factor_ic0(A, NULL, T, NULL);
     if (strcmp(from, "ilu0") != 0) return tulle_mat_triangle(A, s->solving.uplo, s->solving.diag, T);
     tulle_status status = tulle_factor_ilu0(A, NULL, &L, &U, NULL);
@@ -75,7 +78,7 @@ static tulle_status take_triangle(const struct solves *s, const char *from, tull
     return TULLE_OK;
 }
 
-/* The triangle that --from asks for. */
+/* The triangle of --from. */
 static tulle_status read_triangle(struct solves *s, tulle_comm *comm, char *warnings, tulle_mat **T)
 {
     tulle_mat *A = NULL;
@@ -84,15 +87,15 @@ static tulle_status read_triangle(struct solves *s, tulle_comm *comm, char *warn
     if (status != TULLE_OK) return status;
     *T = A;
     if (strcmp(from, "triangle") != 0) {
-        status = take_triangle(s, from, A, T);
+        status = make_triangle(s, from, A, T);
         if (status != TULLE_OK) return status; /* the run ends, and the team frees all matrices */
         tulle_mat_free(A);
     }
     return options_flag(s->options, "scale") ? scale(*T) : TULLE_OK;
 }
 
-/* B in one tile; for --rhs known, known:K also X, the random solutions whose B it is. */
-static tulle_status read_side(struct solves *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B, tulle_mat **X)
+/* B in one tile; for --rhs known, known:K also X, the random solutions of B. */
+static tulle_status read_own_rhs(struct solves *s, tulle_comm *comm, tulle_mat *T, tulle_mat **B, tulle_mat **X)
 {
     const char *rhs = options_word(s->options, "rhs", "random");
     static const int first = 0;
@@ -113,7 +116,7 @@ static tulle_status read_side(struct solves *s, tulle_comm *comm, tulle_mat *T, 
     return status;
 }
 
-/* A wrong result is noted: the others still run, the exit status tells. */
+/* A failure is recorded: the other methods still run, and the exit status reports it. */
 static tulle_status check(
     struct solves *s, tulle_mat *T, tulle_mat *B, tulle_mat *known, tulle_mat *X, struct solves_outcome *o)
 {
@@ -126,8 +129,8 @@ static tulle_status check(
     return TULLE_OK;
 }
 
-/* B in the layout that the solver works in, and an X like it: moving them is not what a method is measured by. */
-static tulle_status suit_sides(tulle_trisolve *solver, tulle_mat *B, tulle_mat **own, tulle_mat **X)
+/* B and X in the solver's layout: redistribution is not part of a method's time. */
+static tulle_status stage_rhs(tulle_trisolve *solver, tulle_mat *B, tulle_mat **own, tulle_mat **X)
 {
     tulle_layout *layout = NULL;
     tulle_status status = tulle_trisolve_layout(solver, tulle_mat_cols(B), &layout);
@@ -139,7 +142,10 @@ static tulle_status suit_sides(tulle_trisolve *solver, tulle_mat *B, tulle_mat *
     return status;
 }
 
-/* A solve by what auto has settled on; those that settled it come before, and are noted. */
+/*
+ * A solve by the method that auto has chosen; the solves of its comparison come before, and are
+ * recorded.
+ */
 static tulle_status execute(
     tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, struct solves_outcome *o, tulle_trisolve_report *report)
 {
@@ -152,7 +158,7 @@ static tulle_status execute(
     return status;
 }
 
-/* output: NULL, or where X goes; reports: room for those of all runs. */
+/* output: NULL, or the name for X; reports: room for those of all runs. */
 static tulle_status run_method(struct solves *s, tulle_comm *comm, tulle_mat *T, tulle_mat *side, tulle_mat *known,
     int m, const char *output, tulle_trisolve_report *reports)
 {
@@ -162,7 +168,7 @@ static tulle_status run_method(struct solves *s, tulle_comm *comm, tulle_mat *T,
     tulle_trisolve_options options = s->solving;
     options.method = s->method[m];
     tulle_status status = tulle_trisolve_new(T, &options, &solver);
-    if (status == TULLE_OK) status = suit_sides(solver, side, &B, &X);
+    if (status == TULLE_OK) status = stage_rhs(solver, side, &B, &X);
     for (int rep = -(s->reps > 1); rep < s->reps && status == TULLE_OK; rep++) {
         tulle_trisolve_report report;
         status = execute(solver, B, X, o, &report);
@@ -170,7 +176,7 @@ static tulle_status run_method(struct solves *s, tulle_comm *comm, tulle_mat *T,
         o->all[rep] = report.seconds;
         reports[rep] = report;
     }
-    if (status == TULLE_ERR_LIMIT && s->all && !output) { /* a method's own limit; all PEs have met it */
+    if (status == TULLE_ERR_LIMIT && s->all && !output) { /* a method's own limit, the same on all PEs */
         o->method = options.method;
         o->left_out = 1;
         snprintf(o->failure, sizeof o->failure, "%s", tulle_error_message());
@@ -202,7 +208,7 @@ static tulle_status body(tulle_comm *comm, void *arg)
     tulle_status status = reports ? TULLE_OK : tulle_fail(TULLE_ERR_MEMORY, "out of memory for %d reports", s->reps);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK) status = read_triangle(s, comm, warnings, &T);
-    if (status == TULLE_OK) status = read_side(s, comm, T, &B, &known);
+    if (status == TULLE_OK) status = read_own_rhs(s, comm, T, &B, &known);
     for (int m = 0; m < s->nmethods && status == TULLE_OK; m++)
         status = run_method(s, comm, T, B, known, m, m == s->nmethods - 1 ? output : NULL, reports);
     free(reports);
@@ -245,7 +251,7 @@ static tulle_status read_options(struct solves *s)
     int triu = strcmp(from, "triu") == 0, two = strcmp(from, "ilu0") == 0 || strcmp(from, "lu") == 0;
     int upper = uplo ? strcmp(uplo, "upper") == 0 : triu;
     if (uplo && strcmp(from, "triangle") != 0 && !two && upper != triu)
-        return tulle_fail(TULLE_ERR_ARG, "--from %s is not what --uplo %s solves with", from, uplo);
+        return tulle_fail(TULLE_ERR_ARG, "--from %s does not produce the triangle of --uplo %s", from, uplo);
     s->solving = (tulle_trisolve_options){.size = 0};
     s->solving.uplo = upper ? TULLE_UPPER : TULLE_LOWER;
     s->solving.op = options_flag(o, "trans") ? TULLE_OP_T : TULLE_OP_N;
@@ -256,7 +262,7 @@ static tulle_status read_options(struct solves *s)
     return read_methods(s);
 }
 
-/* The triangle as it is read and as the methods arrange it, factors of a matrix, and what fills in of it. */
+/* The triangle as read and as the methods store it, factors of a matrix, and their fill. */
 static tulle_status check_needs(const struct solves *s, const tulle_operand_shape *shape)
 {
     struct needs n;
@@ -266,11 +272,11 @@ static tulle_status check_needs(const struct solves *s, const tulle_operand_shap
     double cols = colon ? atof(colon + 1) : 1;
     tulle_operand_shape side;
     needs_begin(&n, s->options, s->reading.type);
-    double A = needs_bytes(&n, shape, 0), sides = needs_dense(&n, (double)shape->m, cols < 1 ? 1 : cols);
+    double A = needs_bytes(&n, shape, 0), vectors = needs_dense(&n, (double)shape->m, cols < 1 ? 1 : cols);
     if (!colon && strncmp(rhs, "random", 6) && strcmp(rhs, "ones") && strcmp(rhs, "known") &&
         tulle_operand_inspect(rhs, &s->reading, &side) == TULLE_OK)
-        sides = needs_bytes(&n, &side, 1);
-    needs_matrix(&n, A + 6 * sides);
+        vectors = needs_bytes(&n, &side, 1);
+    needs_matrix(&n, A + 6 * vectors);
     needs_reading(&n, A);
     double arranged = (taken ? 2.5 : 3) * A + (double)shape->m * (64 + 24 * n.pes);
     needs_stage(&n, arranged + 4e6 + 2e6 * n.pes + (direct ? 8 * A : 0));
@@ -315,64 +321,64 @@ static const struct option options[] = {
         .kind = KIND_CHOICE,
         .argument = "triangle|tril|triu|ilu0|ic0|lu|cholesky",
         .fallback = "triangle",
-        .text =
-            "what the operand is: the triangle, or a matrix whose lower or upper triangle is solved with, or a factor "
-            "of it: L (unit) or, with --uplo upper, U of ILU(0) or LU; L of IC(0) or Cholesky"},
+        .text = "the operand: a triangle, or a matrix whose lower or upper triangle is used, or a factor "
+                "of it: L (unit) or, with --uplo upper, U of ILU(0) or LU; L of IC(0) or Cholesky"},
     {.name = "elimination",
         .kind = KIND_WORD,
         .argument = "NAME",
         .fallback = "amd",
-        .text = "the order in which lu and cholesky eliminate" TULLE_ELIMINATION_LIST(ELIMINATION_TEXT)},
+        .text = "elimination order of lu and cholesky" TULLE_ELIMINATION_LIST(ELIMINATION_TEXT)},
     {.name = "library",
         .kind = KIND_WORD,
         .argument = "NAME",
         .fallback = "suitesparse",
-        .text = "the module that makes the factors of lu and cholesky; suitesparse-gpl where it was built"},
+        .text = "the module that makes the factors of lu and cholesky; suitesparse-gpl if it was built"},
     {.name = "uplo",
         .kind = KIND_CHOICE,
         .argument = "lower|upper",
         .fallback = "lower",
         .text = "which triangle it is"},
     {.name = "trans", .kind = KIND_FLAG, .text = "solve with the transpose"},
-    {.name = "unit", .kind = KIND_FLAG, .text = "ones on the diagonal, whatever is stored"},
+    {.name = "unit", .kind = KIND_FLAG, .text = "unit diagonal, whatever is stored"},
     {.name = "scale",
         .kind = KIND_FLAG,
         .text =
             "divide entries off the diagonal by the sum of their row, and make pivots at least 1: for matrices that "
-            "were not made to be solved with"},
+            "are not meant to be solved with"},
     {.name = "rhs",
         .kind = KIND_WORD,
         .argument = "FILE|ones|random:K|known:K",
         .fallback = "random",
-        .text = "the right-hand sides: a dense file, one of ones, K random ones, or those of K known random solutions: "
-                "then --check tells how far X is from these, and how far rounding may bring it"},
+        .text = "the right-hand sides: a dense file, a column of ones, K random columns, or those of K known random "
+                "solutions: "
+                "--check then reports the error of X, and its bound by rounding"},
     {.name = "method",
         .letter = 'm',
         .kind = KIND_WORD,
         .argument = "NAME,..|all",
         .fallback = "auto",
-        .text = TULLE_TRISOLVE_METHOD_LIST(METHOD_WORD) "one or several, or all that apply in turn"},
+        .text = TULLE_TRISOLVE_METHOD_LIST(METHOD_WORD) "one or several, or all that apply, in turn"},
     {.name = "chunk",
         .kind = KIND_INT,
         .argument = "ROWS",
         .fallback = "by a model",
         .low = 1,
         .high = INT32_MAX,
-        .text = "rows of a chunk, of method chunked; a line of the grid suits best"},
+        .text = "chunked: rows of a chunk; a line of the grid is best"},
     {.name = "tasks",
         .kind = KIND_INT,
         .argument = "T",
         .fallback = "8",
         .low = 1,
         .high = 4096,
-        .text = "parts of the rows that a PE has, of methods push, unified-tasks and zerocopy"},
+        .text = "push, unified-tasks and zerocopy: parts of the rows of a PE"},
     {.name = "solves",
         .kind = KIND_INT,
         .argument = "K",
         .fallback = "many",
         .low = 1,
         .high = INT32_MAX,
-        .text = "solves to come: with enough of them auto tries several methods"},
+        .text = "expected number of solves; with enough of them auto tries several methods"},
     {.name = "reps",
         .letter = 'r',
         .kind = KIND_INT,
@@ -398,13 +404,14 @@ const struct verb verb_trisolve = {
     .description =
         "T X = B, or with --trans its transpose. A missing or zero pivot and an entry in the other triangle are "
         "errors\n"
-        "that name the row. All methods give the same bits, but for unified, unified-tasks, shmem and zerocopy, which "
+        "that name the row. All methods give the same bits, except unified, unified-tasks, shmem and zerocopy, which "
         "add\n"
-        "in the order in which unknowns become known, and supernodal, which adds as the BLAS does. `analysis` is what "
-        "a method does once for a triangle, and\n"
-        "`pays after` says how many solves later it has won that back, if `serial` runs too. Times leave reading out. "
-        "What\n"
-        "auto tries before it settles on a method is told below, and is no part of that method's figures.",
+        "in the order in which unknowns are solved, and supernodal, which adds as the BLAS does. `analysis` is done "
+        "once\n"
+        "for a triangle; `pays after` is the number of solves after which it has paid off, if `serial` runs too. "
+        "Times\n"
+        "exclude reading. The solves by which auto compares methods are reported below, and not part of the chosen\n"
+        "method's figures.",
     .examples = "tulle trisolve fem:nodes=64,dof=1 --from tril --method all --check --reps 5\n"
                 "tulle trisolve A.mtx --from lu --uplo upper --check\n"
                 "tulle trisolve L.mtx --rhs b.npy -o x.npy\n"

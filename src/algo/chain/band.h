@@ -1,48 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bands: where work may be stolen, what holds too much of it is cut into bands of rows, each a unit of its own. Without
- * that one tile of an unpermuted R-MAT on a 16 x 16 grid is 19 times a PE's mean load, and no stealing mends it. Cut
- * is, by policy, the product of two tiles, or a whole chain.
+ * Bands of rows. Where work may be stolen, a heavy work item is split into bands of rows, each an
+ * item of its own. Without bands a single tile of an unpermuted R-MAT matrix on a 16 x 16 grid is
+ * 19 times a PE's mean load, which no stealing can balance. The policy says whether a tile product
+ * or a whole chain is split.
  *
- * How many bands there are follows from the directories, so all PEs agree without a word: as many as make the expected
- * work of one at most 1/32 of a PE's mean. Where they are cut follows from the tiles of A alone, which whoever
- * multiplies has at hand: at rows of equal numbers of entries. So bands of products of different k may overlap in any
- * way; results are merged between all their edges. A band of a chain is what its rows of C are, whole: nothing is
- * merged.
+ * The number of bands follows from the directories, so that all PEs agree without communication:
+ * the expected work of a band is at most 1/32 of a PE's mean. The cuts follow from the tiles of A
+ * alone, which every worker has at hand: equal numbers of entries. Bands of products of different k
+ * may therefore overlap in any way, and results are merged between all their edges. A band of a
+ * chain holds its rows of C completely, and nothing is merged.
  */
-#ifndef TULLE_PRODUCT_BAND_H
-#define TULLE_PRODUCT_BAND_H
+#ifndef TULLE_CHAIN_BAND_H
+#define TULLE_CHAIN_BAND_H
 
 #include "algo/chain/policy.h"
 
-/* Multiplications of A[i,k] B[k,j]; of sparse tiles, expected if they are uniform. */
+/*
+ * Multiplications of A[i,k] B[k,j]; the expected number for sparse tiles, if entries are uniform.
+ */
 double tulle__operands_work(const tulle__operands *operands, int i, int k, int j);
 
-/* Sets operands->grain for this structure, where work may be stolen. */
+/* Sets operands->grain for this structure, for policies with stealing. */
 void tulle__operands_set_grain(tulle__operands *operands, int pes);
 
-/* Bands of A[i,k] B[k,j], at least 1. */
+/* The number of bands of A[i,k] B[k,j], at least 1. */
 int tulle__operands_bands(const tulle__operands *operands, int i, int k, int j);
-/* Bands of the chain of C tile (i, j) over nk tiles k, at least 1. */
+/* The number of bands of the chain of C tile (i, j) over nk tiles k, at least 1. */
 int tulle__chain_bands(const tulle__operands *operands, int i, int j, int nk, const int *k);
 
 /*
- * The first rows of the bands of nk tiles A side by side, row[bands] being their end. No band is without rows: bands
- * are at most the rows.
+ * The first row of each band of nk tiles A side by side, and row[bands] the end. No band is empty:
+ * there are at most as many bands as rows.
  */
 void tulle__band_rows(const tulle_tile *A, int nk, int bands, int64_t *row);
 
 /*
- * The bands that were cut last: jobs of one chain come one after the other. They belong to tiles A[i, k] for all k of
- * the job: chains of one tile row may begin with the same k and go on with others, where B has empty tiles.
+ * The most recent cut: jobs of one chain are consecutive. It belongs to tiles A[i, k] for all k of
+ * the job, since chains of one tile row may start with the same k and differ later, where B has
+ * empty tiles.
  */
 typedef struct tulle__band_cut {
     int i, nk, of;
     int *k;       /* [nk] */
-    int64_t *row; /* [of + 1]; NULL: none was cut yet */
+    int64_t *row; /* [of + 1]; NULL: no cut yet */
 } tulle__band_cut;
 
-/* cut->row becomes that of `of` bands of tiles A, which are A[i, k[0]], ..., A[i, k[nk - 1]]. Local. */
+/* Sets cut->row for `of` bands of tiles A, which are A[i, k[0]], ..., A[i, k[nk - 1]]. Local. */
 tulle_status tulle__band_cut_for(tulle__band_cut *cut, int i, int nk, const int *k, int of, const tulle_tile *A);
 void tulle__band_cut_fini(tulle__band_cut *cut);
 

@@ -29,7 +29,10 @@ static int worker_b(const tulle__operands *o, int i, int k, int j)
 
 int tulle__policy_chain(const tulle__policy *policy, const tulle__operands *o, int rank, int i, int j, int *k)
 {
-    /* k from i + j around where all k of a tile are in one chain: owners of a tile row or column begin apart */
+    /*
+     * cyclic k from i + j, where one chain has all k of a tile, so that the owners of a tile row or
+     * column start apart
+     */
     int nk = 0, first = o->offset && policy->worker == worker_c ? (i + j) % o->K : 0;
     for (int t = 0; t < o->K; t++) {
         int at = first + t < o->K ? first + t : first + t - o->K;
@@ -54,14 +57,14 @@ static int next_c(tulle__cursor *c, tulle__chain *chain)
         if (tulle__layout_owner(o->C->layout, i, j) != c->rank) continue;
         fill(c, i, j, chain);
         c->at++;
-        return 1; /* also with no k: the tile must become beta C */
+        return 1; /* even without any k: the tile must become beta C */
     }
     return 0;
 }
 
 /*
- * Paper, Algorithm 1, with all own A tiles of one tile row in one chain, so that there is one partial result a C tile
- * and PE instead of one for each k. j from i + k around.
+ * Paper, Algorithm 1, with all own A tiles of one tile row in one chain: one partial result per C
+ * tile and PE instead of one for each k. Cyclic j from i + k.
  */
 static int next_a(tulle__cursor *c, tulle__chain *chain)
 {
@@ -79,7 +82,7 @@ static int next_a(tulle__cursor *c, tulle__chain *chain)
     return 0;
 }
 
-/* The same from B's side: i from k + j around. */
+/* The same for own B tiles: cyclic i from k + j. */
 static int next_b(tulle__cursor *c, tulle__chain *chain)
 {
     const tulle__operands *o = c->operands;
@@ -120,13 +123,13 @@ const tulle__policy *tulle__policy_of(tulle_product_alg alg)
     return NULL;
 }
 
-int tulle__policy_group(const tulle__policy *policy, int K, int direct, int deterministic)
+int tulle__policy_batch(const tulle__policy *policy, int K, int direct, int deterministic)
 {
     if (policy->source != TULLE__SOURCE_FETCH) return 1;
     if (policy->by_chain) return K > 1 ? K : 1;
     if (policy->reach != TULLE__REACH_NONE && deterministic) return 1;
     if (direct) return K > 1 ? K : 1;
-    return policy->worker == worker_c ? 1 : TULLE__GROUP_REMOTE;
+    return policy->worker == worker_c ? 1 : TULLE__BATCH_REMOTE;
 }
 
 int tulle__policy_lookahead(const tulle__policy *policy, int sparse)
@@ -134,7 +137,7 @@ int tulle__policy_lookahead(const tulle__policy *policy, int sparse)
     return policy->worker == worker_c && !sparse ? 4 : 2;
 }
 
-int tulle__policy_may_group(const tulle__policy *policy, int direct, int deterministic)
+int tulle__policy_may_batch(const tulle__policy *policy, int direct, int deterministic)
 {
     return policy->alg == TULLE_PRODUCT_STATIONARY_C && !direct && !deterministic;
 }
@@ -145,7 +148,7 @@ tulle_status tulle__cannon_fits(const tulle__operands *o, int npes)
     int q = 1, fits = 1;
     while (q * q < npes) q++;
     if (q * q != npes)
-        return tulle__fail(TULLE_ERR_UNSUPPORTED, "cannon wants a square grid of PEs: %d are none", npes);
+        return tulle__fail(TULLE_ERR_UNSUPPORTED, "cannon wants a square grid of PEs: %d is not a square number", npes);
     for (int i = 0; i < o->M; i++)
         for (int j = 0; j < o->N; j++)
             fits &=
@@ -160,5 +163,7 @@ tulle_status tulle__cannon_fits(const tulle__operands *o, int npes)
                 tulle__layout_owner(b, k, j) == tulle__layout_owner(a, 0, k) % q * q + tulle__layout_owner(c, 0, j) % q;
     if (fits) return TULLE_OK;
     return tulle__fail(TULLE_ERR_UNSUPPORTED,
-        "cannon wants A, B and C dealt to the same grid of %d x %d PEs, tile columns of A as tile rows of B", q, q);
+        "cannon wants A, B and C distributed over the same grid of %d x %d PEs, with the tile columns of A like the "
+        "tile rows of B",
+        q, q);
 }

@@ -5,11 +5,12 @@
 #include <stdint.h>
 
 /*
- * Segments of a broadcast tile of `bytes` bytes to `members` PEs, its owner among them. With s > 1 segments of 32 KiB or
- * more the tile passes down a chain of PEs, which takes members - 2 + s steps of one segment each; s = 1 means a
- * binomial tree, which takes ceil(log2 members) steps of the whole tile. The cheaper one is taken.
+ * The number of segments of a tile of `bytes` bytes that is broadcast to `members` PEs, its owner
+ * included. With s > 1 segments of at least 32 KiB the tile passes down a chain of PEs, in members
+ * - 2 + s steps of one segment; s = 1 means a binomial tree, in ceil(log2 members) steps of the
+ * whole tile. Returns the faster one.
  */
-static inline int tulle__panel_segments(uint64_t bytes, int members)
+static inline int tulle__broadcast_segments(uint64_t bytes, int members)
 {
     enum { SEGMENT = 1 << 15, SEGMENTS_MOST = 64 };
     int segments = bytes / SEGMENT < SEGMENTS_MOST ? (int)(bytes / SEGMENT) : SEGMENTS_MOST, depth = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Direct factors: A comes to PE 0, a library makes columns of them there, and they become matrices. */
+/*
+ * Direct factors: A is gathered on PE 0, a library factorises it into columns there, and these
+ * become matrices.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -15,9 +18,9 @@
 static const char *const names[] = {TULLE_ELIMINATION_LIST(WORD)};
 #undef WORD
 
-/* What the team owns, so that a body that fails leaves nothing behind. */
+/* Owned by the team, so that a body that fails leaks nothing. */
 struct direct {
-    tulle_direct factors; /* the first: it is what the caller holds */
+    tulle_direct factors; /* first member: the caller's handle */
     tulle__owned owned;
     tulle_comm *comm;
 };
@@ -41,12 +44,12 @@ static tulle_status find_library(const char *name, const tulle__direct_library *
     if (!name) name = "suitesparse";
     tulle_status status = tulle__module_load(name, &module);
     if (status == TULLE_OK && !module->direct)
-        return tulle__fail(TULLE_ERR_ARG, "the module '%s' is no direct solver", name);
+        return tulle__fail(TULLE_ERR_ARG, "the module '%s' is not a direct solver", name);
     if (status == TULLE_OK) *library = module->direct;
     if (status != TULLE_ERR_UNSUPPORTED) return status;
     snprintf(cause, sizeof cause, "%s", tulle_error_message());
     return tulle__fail(status,
-        "direct factors are made by a module that is built where SuiteSparse is installed (libsuitesparse-dev): %.350s",
+        "direct factors need a module that is built where SuiteSparse is installed (libsuitesparse-dev): %.350s",
         cause);
 }
 
@@ -76,8 +79,8 @@ out:
 }
 
 /*
- * The only tile of F from columns, which give every row its entries in ascending order; without the diagonal if its
- * ones are not stored.
+ * Fills the only tile of F from columns in order, so that the entries of each row ascend. Omits the
+ * diagonal if its ones are not stored.
  */
 static tulle_status fill(
     tulle_mat *F, const tulle__columns *from, int unit, const tulle__direct_work *work, enum kind k)
@@ -90,7 +93,7 @@ static tulle_status fill(
         for (int64_t e = from->ptr[c]; e < from->ptr[c + 1]; e++)
             if (!unit || from->row[e] != c) next[from->row[e] + 1]++;
     for (int64_t r = 0; r < n; r++) next[r + 1] += next[r];
-    if (!next[n]) goto out; /* a tile without entries has no block */
+    if (!next[n]) goto out; /* an empty tile has no block */
     TULLE_TRY(tulle__mat_place(F, 0, 0, next[n], &tile));
     memcpy(tile.rowptr, next, ((size_t)n + 1) * sizeof *next);
     for (int64_t c = 0; c < n; c++)
@@ -122,7 +125,9 @@ static void columns_fini(tulle__columns *columns)
     *columns = (tulle__columns){.ptr = NULL};
 }
 
-/* On PE 0: A's only tile, of columns for LU and rows for Cholesky, becomes what work holds. */
+/*
+ * On PE 0: factorises A's only tile, read as columns for LU and as rows for Cholesky, into `work`.
+ */
 static tulle_status make(const tulle_mat *A, enum kind kind, const tulle_direct_options *options, struct direct *d)
 {
     tulle_status status;
@@ -153,29 +158,29 @@ out:
     return status;
 }
 
-/* ---- from outside ---- */
+/* ---- public calls ---- */
 
 static tulle_status check(const tulle_mat *A, enum kind kind, const tulle_direct_options *options)
 {
     const char *name = kind_name[kind];
     int32_t narrow;
-    if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "%s is of a sparse matrix", name);
+    if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "%s needs a sparse matrix", name);
     if (A->layout->m != A->layout->n)
-        return tulle__fail(
-            TULLE_ERR_ARG, "%s is of a square matrix, not of %" PRId64 " x %" PRId64, name, A->layout->m, A->layout->n);
+        return tulle__fail(TULLE_ERR_ARG, "%s needs a square matrix, not one of %" PRId64 " x %" PRId64, name,
+            A->layout->m, A->layout->n);
     tulle_status status = tulle__narrow(A->layout->n, "the number of columns of a factor", &narrow);
     if (status != TULLE_OK) return status;
     if (!(options->threshold >= 0 && options->threshold <= 1))
-        return tulle__fail(TULLE_ERR_ARG, "a threshold of %g is not within 0 to 1", options->threshold);
+        return tulle__fail(TULLE_ERR_ARG, "the threshold %g is not within 0 to 1", options->threshold);
     if ((unsigned)options->elimination >= TULLE_ELIMINATION_COUNT)
-        return tulle__fail(TULLE_ERR_ARG, "there is no order of elimination %d", (int)options->elimination);
+        return tulle__fail(TULLE_ERR_ARG, "unknown elimination order %d", (int)options->elimination);
     if (kind == CHOLESKY && options->elimination == TULLE_ELIMINATE_COLAMD)
-        return tulle__fail(TULLE_ERR_ARG, "the order colamd is for LU");
+        return tulle__fail(TULLE_ERR_ARG, "the order colamd is for LU only");
     return tulle__wants_values(A->comm, name);
 }
 
-/* Collective: a copy of A, or of its transpose, in one tile on PE 0. */
-static tulle_status bring(const tulle_mat *A, enum kind kind, tulle_layout **layout, tulle_mat **brought)
+/* Gathers a copy of A, or of its transpose, in one tile on PE 0. Collective. */
+static tulle_status gather(const tulle_mat *A, enum kind kind, tulle_layout **layout, tulle_mat **brought)
 {
     static const int first = 0;
     tulle_layout_spec spec = {.m = A->layout->m, .n = A->layout->n, .tile_rows = 1, .tile_cols = 1, .owner = &first};
@@ -204,7 +209,7 @@ static void drop_owned(tulle__owned *object)
     drop((struct direct *)(void *)((char *)object - offsetof(struct direct, owned)));
 }
 
-/* This PE's part of what is to be filled. */
+/* Prepares this PE's part of the result. */
 static tulle_status prepare(tulle_comm *comm, tulle_gidx n, enum kind kind, struct direct **out)
 {
     struct direct *d = NULL;
@@ -220,8 +225,8 @@ out:
     return status;
 }
 
-/* Collective, without an agreement at the end. */
-static tulle_status share(struct direct *d)
+/* Distributes the result. Collective, without a final agreement. */
+static tulle_status distribute(struct direct *d)
 {
     tulle_status status;
     tulle_direct *f = &d->factors;
@@ -244,16 +249,16 @@ static tulle_status factorise(
     tulle_mat *brought = NULL;
     struct direct *d = NULL;
     tulle_status status;
-    TULLE_TRY(check(A, kind, options)); /* the same on all PEs */
+    TULLE_TRY(check(A, kind, options)); /* the same outcome on all PEs */
     TULLE_TRY(tulle__mat_order(A));
-    TULLE_TRY(bring(A, kind, &layout, &brought));
+    TULLE_TRY(gather(A, kind, &layout, &brought));
     status = prepare(comm, A->layout->n, kind, &d);
     if (status == TULLE_OK) status = tulle__mat_make(comm, layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &d->factors.L);
     if (status == TULLE_OK && kind == LU)
         status = tulle__mat_make(comm, layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &d->factors.U);
     if (status == TULLE_OK && comm->rank == 0 && d->factors.n) status = make(brought, kind, options, d);
     status = tulle_comm_agree(comm, status);
-    if (status == TULLE_OK) status = tulle_comm_agree(comm, share(d));
+    if (status == TULLE_OK) status = tulle_comm_agree(comm, distribute(d));
     if (status == TULLE_OK) {
         tulle__pe_own(comm->pe, &d->owned, drop_owned);
         *factors = &d->factors;

@@ -18,7 +18,7 @@ tulle_status tulle__elimination_init(tulle__elimination *e)
         TULLE_TRY(tulle__alloc_zero((size_t)e->n, sizeof *w->place, "places in a row", &w->place));
         TULLE_TRY(tulle__alloc((size_t)e->longest, tulle_type_size(e->type), "a row", &w->row));
         TULLE_TRY(tulle__alloc((size_t)e->workers, sizeof *w->seen, "progress", &w->seen));
-        if (!tulle__is_virtual(e->comm)) /* where a whole factorisation takes its time at once */
+        if (!tulle__is_virtual(e->comm)) /* in virtual time a whole factorisation takes its time at once */
             TULLE_TRY(tulle__timeline_thread(e->comm->pe->timeline, t, &w->busy.row));
         w->busy.name = e->name;
     }
@@ -56,7 +56,10 @@ static int ended(const tulle__elimination *e)
     return __atomic_load_n(&e->ended, __ATOMIC_RELAXED);
 }
 
-/* One step of a thread's waiting. Only the PE's own thread may ask whether others have failed, and tells the rest. */
+/*
+ * One step of a waiting thread. Only the PE's own thread may check for failures of other PEs; it
+ * notifies the rest.
+ */
 static void step(tulle__elimination *e, int mine, int *turns, tulle_status *status)
 {
     if (mine) {
@@ -68,7 +71,7 @@ static void step(tulle__elimination *e, int mine, int *turns, tulle_status *stat
     }
 }
 
-/* Until `other` has done what it has below `rows` of the order; 0 if it never will. */
+/* Waits until `other` has completed its rows below `rows` of the order; 0 if it never will. */
 static int await_worker(tulle__elimination *e, tulle__eliminator *w, int mine, int other, uint64_t rows)
 {
     tulle_status status = TULLE_OK;
@@ -81,7 +84,7 @@ static int await_worker(tulle__elimination *e, tulle__eliminator *w, int mine, i
     return 1;
 }
 
-/* Row k can be read. 0: it never will, as a PE has failed. */
+/* Waits until row k is readable; 0: it never will be, as a PE has failed. */
 static int await_row(tulle__elimination *e, tulle__eliminator *w, int worker, int64_t k)
 {
     if (!e->rank) return 1;
@@ -96,7 +99,7 @@ static int await_row(tulle__elimination *e, tulle__eliminator *w, int worker, in
     return 1;
 }
 
-/* The tile of row k, not before tile s (-1: unknown): the rows of a row's entries ascend. */
+/* The tile of row k, at or after tile s (-1: unknown): columns of a row ascend. */
 static int tile_from(const tulle__elimination *e, int s, int64_t k)
 {
     if (s < 0) return tulle__layout_find(e->cut, e->mt, k);
@@ -130,7 +133,10 @@ static const row_body row_bodies[2][TULLE_TYPE_COUNT] = {
     [TULLE__IC0] = {[TULLE_F32] = ic_row_f32, [TULLE_F64] = ic_row_f64},
 };
 
-/* A bad pivot ends nothing: its row and those that need it are wrong, rows before it are not, so the first is known. */
+/*
+ * A bad pivot does not stop the elimination: it spoils its row and those that depend on it, but no
+ * earlier row, so the first bad one is known.
+ */
 static tulle_status work(void *arg, int thread, int nthreads)
 {
     tulle__elimination *e = arg;
@@ -153,7 +159,10 @@ static tulle_status work(void *arg, int thread, int nthreads)
     }
     if (!ended(e)) tulle__word_write(&e->own[thread].rows, UINT64_MAX);
     if (w->busy.row) tulle__busy_end(&w->busy, tulle__now(e->comm));
-    /* the PE's own thread stays until the others are done, to see whether those that they wait for are lost */
+    /*
+     * the PE's own thread stays until the others are done, to detect that PEs they wait for are
+     * lost
+     */
     for (int other = 0, turns = 0; thread == 0 && other < e->threads && status == TULLE_OK;)
         if (tulle__word_read(&e->own[other].rows) == UINT64_MAX)
             other++;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Template of a row's elimination, included once a type: T, and NAME(x) x with the suffix. Row i of A is brought into
- * w->row, whose columns `place` finds; the factors' row is written once, when it is done.
+ * Template of a row's elimination, included once a type: T, and NAME(x) is x with the suffix. Row i
+ * of A is expanded into w->row, indexed by `place`; the factors' row is written once, at the end.
  */
 
-/* A row of A into w->row, entries first .. first + count - 1 of its tile. Returns the largest magnitude. */
-static T NAME(bring)(tulle__eliminator *w, const tulle_tile *A, int64_t first, int64_t count)
+/*
+ * Expands a row of A, entries first .. first + count - 1 of its tile, into w->row. Returns the
+ * largest magnitude.
+ */
+static T NAME(gather)(tulle__eliminator *w, const tulle_tile *A, int64_t first, int64_t count)
 {
     const T *val = (const T *)A->val + first;
     const int32_t *col = A->colind + first;
@@ -24,7 +27,10 @@ static void NAME(leave)(tulle__eliminator *w, const tulle_tile *A, int64_t first
     for (int64_t p = 0; p < count; p++) w->place[A->colind[first + p]] = 0;
 }
 
-/* For each k < i of the row, ascending: l_ik = a_ik / u_kk; a_ij -= l_ik u_kj for the j > k of both rows. */
+/*
+ * For each k < i of the row, ascending: l_ik = a_ik / u_kk; a_ij -= l_ik u_kj for the j > k of both
+ * rows.
+ */
 static void NAME(ilu_row)(tulle__elimination *e, tulle__eliminator *w, int worker, int t, int64_t i)
 {
     const tulle_tile *A = &e->A[t];
@@ -32,7 +38,7 @@ static void NAME(ilu_row)(tulle__elimination *e, tulle__eliminator *w, int worke
     int64_t r = i - e->cut[t], first = A->rowptr[r], count = A->rowptr[r + 1] - first;
     int64_t lower = L->rowptr[r + 1] - L->rowptr[r], updates = 0;
     const int32_t *col = A->colind + first;
-    T *row = w->row, most = NAME(bring)(w, A, first, count);
+    T *row = w->row, most = NAME(gather)(w, A, first, count);
     for (int64_t p = 0, s = -1; p < lower; p++) {
         int64_t k = col[p];
         if (!await_row(e, w, worker, k)) break;
@@ -61,7 +67,10 @@ static void NAME(ilu_row)(tulle__elimination *e, tulle__eliminator *w, int worke
     w->flops += 2. * (double)updates;
 }
 
-/* l_ik = (a_ik - sum of l_ij l_kj, j < k of both rows) / l_kk for k ascending; l_ii = sqrt(a_ii - sum of l_ik^2). */
+/*
+ * l_ik = (a_ik - sum of l_ij l_kj, j < k of both rows) / l_kk for k ascending; l_ii = sqrt(a_ii -
+ * sum of l_ik^2).
+ */
 static void NAME(ic_row)(tulle__elimination *e, tulle__eliminator *w, int worker, int t, int64_t i)
 {
     const tulle_tile *A = &e->A[t];
@@ -69,7 +78,7 @@ static void NAME(ic_row)(tulle__elimination *e, tulle__eliminator *w, int worker
     int64_t r = i - e->cut[t], first = A->rowptr[r], lower = L->rowptr[r + 1] - L->rowptr[r] - 1, updates = 0;
     const int32_t *col = A->colind + first;
     T *row = w->row;
-    (void)NAME(bring)(w, A, first, lower + 1);
+    (void)NAME(gather)(w, A, first, lower + 1);
     for (int64_t p = 0, s = -1; p < lower; p++) {
         int64_t k = col[p];
         if (!await_row(e, w, worker, k)) break;

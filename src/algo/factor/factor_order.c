@@ -8,7 +8,7 @@ tulle_status tulle__factor_order(
     tulle_status status;
     int64_t *start = NULL;
     int32_t levels = 0;
-    int32_t *level = rank; /* until it is known */
+    int32_t *level = rank; /* holds levels until ranks are known */
     for (int t = 0; t < mt; t++)
         for (tulle_gidx i = cut[t]; i < cut[t + 1]; i++) {
             int32_t highest = -1;

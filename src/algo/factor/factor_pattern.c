@@ -9,7 +9,7 @@ static int positive(const tulle_tile *A, int64_t entry)
     return A->type == TULLE_F32 ? ((const float *)A->val)[entry] > 0 : ((const double *)A->val)[entry] > 0;
 }
 
-/* Where row r, global row i, has its diagonal; -1: nowhere. */
+/* The diagonal entry of row r, global row i; -1: none. */
 static int64_t find_diagonal(const tulle_tile *A, int64_t r, int64_t i)
 {
     int64_t low = A->rowptr ? A->rowptr[r] : 0, end = A->rowptr ? A->rowptr[r + 1] : 0, high = end;
@@ -23,7 +23,7 @@ static int64_t find_diagonal(const tulle_tile *A, int64_t r, int64_t i)
     return low < end && A->colind[low] == i ? low : -1;
 }
 
-/* Writes one row's columns behind those before it. */
+/* Appends one row's columns. */
 static void append(const tulle_own_tile *to, int64_t r, const tulle_lidx *col, int64_t count)
 {
     int64_t *rowptr = to->rowptr;
@@ -31,7 +31,10 @@ static void append(const tulle_own_tile *to, int64_t r, const tulle_lidx *col, i
     rowptr[r + 1] = rowptr[r] + count;
 }
 
-/* Rows of A's tile i into those of L and U; diagonal[r] is known. With `own`, L has the diagonal, and there is no U. */
+/*
+ * Splits the rows of A's tile i into those of L and U; diagonal[r] is known. With `own`, L has the
+ * diagonal, and there is no U.
+ */
 static tulle_status split_tile(const tulle_mat *A, tulle_mat *L, tulle_mat *U, int i, const int64_t *diagonal)
 {
     tulle_status status;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ILU(0) and IC(0) from outside in: A in tiles of rows, on PE 0 if need be; patterns and room; attempts; the report.
+ * ILU(0) and IC(0), top down: A in tiles of rows, on PE 0 if required; patterns and memory;
+ * attempts; the report.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -14,9 +15,9 @@
 enum { DOUBLINGS = 64 };
 
 static const struct {
-    const char *name, *diagonal; /* what is wrong with a diagonal, and what to do */
+    const char *name, *diagonal; /* the defect of a diagonal, and its remedy */
     const char *pivot[TULLE__PIVOT_FINE];
-    const char *remedy; /* for a pivot that is zero or has the wrong sign */
+    const char *remedy; /* the remedy for a pivot that is zero or has the wrong sign */
 } words[] = {
     [TULLE__ILU0] = {"ILU(0)",
         "no entry on the diagonal; it gets one with a floor for pivots (as by `solve --precond ilu0:floor=auto`), or "
@@ -34,20 +35,20 @@ struct factoring {
     tulle__factor_kind kind;
     tulle_factor_options options;
     tulle_factor_report report;
-    int near;           /* all PEs take part */
-    int here;           /* this one does */
+    int shared;         /* all PEs participate */
+    int here;           /* this PE participates */
     const tulle_mat *A; /* in tiles of rows */
-    tulle_mat *copy;    /* that A is, or NULL: it is the caller's */
+    tulle_mat *copy;    /* the matrix that A points to, or NULL: the caller's */
     tulle_mat *L, *U;
-    tulle__place words, order; /* blocks of this PE's */
+    tulle__place words, order; /* blocks of this PE */
     tulle_tile *tile;          /* of A, [mt] */
     tulle_own_tile *factor;    /* of L and U, [2 mt] */
     tulle__elimination e;
 };
 
-/* ---- A where it is wanted ---- */
+/* ---- redistribution of A ---- */
 
-/* Rows of tiles as `cut` says, all of PE 0 or one of each. */
+/* Tiles of rows with these cuts, all on PE 0 or one on each PE. */
 static tulle_status row_layout(
     const tulle_layout *of, int mt, const tulle_gidx *cut, const int *owner, int npes, tulle_layout **layout)
 {
@@ -93,21 +94,28 @@ static tulle_status gathered_layout(const tulle_mat *A, tulle_layout **layout)
     return tulle_comm_agree(A->comm, status);
 }
 
-/* Collective, agreed: *copy becomes `from` in another layout; what it was is freed, `from` itself included. */
-static tulle_status move(const tulle_mat *from, const tulle_layout *layout, tulle_mat **copy)
+/*
+ * Redistributes `from` into *copy and frees the previous *copy, which `from` may be. Collective,
+ * agreed.
+ */
+static tulle_status redistribute(const tulle_mat *from, const tulle_layout *layout, tulle_mat **copy)
 {
     tulle_mat *moved = NULL;
     tulle_status status = tulle_mat_redistribute(from, layout, &moved);
     if (status != TULLE_OK) return status;
-    if (*copy) tulle__mat_drop(*copy); /* all have agreed that theirs is made, so nobody reads it */
+    /* all PEs have agreed that the new copy is complete: no PE reads the old one */
+    if (*copy) tulle__mat_drop(*copy);
     *copy = moved;
     return TULLE_OK;
 }
 
-/* ---- who takes part ---- */
+/* ---- participants ---- */
 
-/* A word a thread in this PE's control memory; whether this PE reaches those of all, and all of A. */
-static tulle_status share_words(struct factoring *f, int threads, int *reached)
+/*
+ * Allocates a word a thread in this PE's control memory. Finds out whether this PE reaches the
+ * words of all, and all of A.
+ */
+static tulle_status publish_words(struct factoring *f, int threads, int *reached)
 {
     tulle_status status;
     tulle_comm *comm = f->comm;
@@ -143,28 +151,31 @@ static tulle_status find_workers(struct factoring *f)
     status = tulle__context_get(comm, &context);
     int64_t least = status == TULLE_OK && !tulle__is_virtual(comm) ? tulle__pool_size(context->pool) : 1;
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MIN, 1, &least);
-    if (status == TULLE_OK) status = share_words(f, (int)least, &reached);
+    if (status == TULLE_OK) status = publish_words(f, (int)least, &reached);
     int64_t all = reached;
     if (status == TULLE_OK) status = tulle_comm_reduce_int(comm, TULLE_MIN, 1, &all);
     status = tulle_comm_agree(comm, status);
     if (status != TULLE_OK) return status;
-    f->near = all || comm->size == 1;
-    f->here = f->near || comm->rank == 0;
+    f->shared = all || comm->size == 1;
+    f->here = f->shared || comm->rank == 0;
     f->e.pool = context->pool;
     f->e.threads = f->here ? (int)least : 0;
-    f->e.workers = (int)least * (f->near ? comm->size : 1);
-    f->e.first = f->near ? comm->rank * (int)least : 0;
+    f->e.workers = (int)least * (f->shared ? comm->size : 1);
+    f->e.first = f->shared ? comm->rank * (int)least : 0;
     return TULLE_OK;
 }
 
 /* ---- the factors ---- */
 
-/* Both with A's layout and patterns; the first row whose diagonal will not do is an error. Collective, no agreement. */
-static tulle_status make_factors(struct factoring *f)
+/*
+ * Allocates both factors, with A's layout and patterns. The first row with an unsuitable diagonal
+ * is an error. Collective, no agreement.
+ */
+static tulle_status place_factors(struct factoring *f)
 {
     tulle_status status;
     const tulle_mat *A = f->A;
-    int64_t least[2]; /* that row, and minus the longest */
+    int64_t least[2]; /* that row, and minus the longest length */
     TULLE_TRY(tulle__mat_make(f->comm, A->layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &f->L));
     if (f->kind == TULLE__ILU0)
         TULLE_TRY(tulle__mat_make(f->comm, A->layout, TULLE_CSR, A->type, TULLE_ROW_MAJOR, &f->U));
@@ -181,8 +192,8 @@ out:
     return status;
 }
 
-/* PE 0 finds the order, and all that take part read it there. Collective, no agreement. */
-static tulle_status share_order(struct factoring *f)
+/* PE 0 computes the order, and all participants read it there. Collective, no agreement. */
+static tulle_status publish_order(struct factoring *f)
 {
     tulle_status status = TULLE_OK;
     tulle_comm *comm = f->comm;
@@ -196,7 +207,7 @@ static tulle_status share_order(struct factoring *f)
         order = tulle__mapped(comm, &place);
         TULLE_TRY(tulle__factor_order(f->e.n, f->e.mt, f->e.cut, f->e.L, order, order + n));
     }
-    if (f->near) TULLE_TRY(tulle_comm_broadcast(comm, 0, &place, sizeof place));
+    if (f->shared) TULLE_TRY(tulle_comm_broadcast(comm, 0, &place, sizeof place));
     if (f->here) {
         order = tulle__mapped(comm, &place);
         f->e.order = order;
@@ -219,7 +230,7 @@ static tulle_status prepare(struct factoring *f)
     e->mt = mt;
     e->cut = f->A->layout->row_cut;
     e->floor = f->options.floor;
-    TULLE_TRY(make_factors(f));
+    TULLE_TRY(place_factors(f));
     if (f->here) {
         TULLE_TRY(tulle__alloc_zero((size_t)mt, sizeof *f->tile, "tiles", &f->tile));
         TULLE_TRY(tulle__alloc_zero(2 * (size_t)mt, sizeof *f->factor, "tiles", &f->factor));
@@ -232,7 +243,7 @@ static tulle_status prepare(struct factoring *f)
         e->L = f->factor;
         e->U = f->factor + mt;
     }
-    TULLE_TRY(share_order(f));
+    TULLE_TRY(publish_order(f));
     if (f->here) TULLE_TRY(tulle__elimination_init(e));
 out:
     return status;
@@ -240,7 +251,7 @@ out:
 
 /* ---- attempts ---- */
 
-/* One factorisation: what all PEs' workers have met. Collective, no agreement. */
+/* One factorisation; combines the results of all PEs' workers. Collective, no agreement. */
 static tulle_status attempt(struct factoring *f, double alpha, int64_t *bad, int64_t *first_lifted, int64_t *lifted)
 {
     tulle_status status = TULLE_OK;
@@ -249,7 +260,7 @@ static tulle_status attempt(struct factoring *f, double alpha, int64_t *bad, int
     e->alpha = alpha;
     *lifted = 0;
     if (f->here) tulle__elimination_reset(e);
-    if (f->near) TULLE_TRY(tulle_comm_barrier(f->comm));
+    if (f->shared) TULLE_TRY(tulle_comm_barrier(f->comm));
     if (f->here) TULLE_TRY(tulle__elimination_run(e));
     for (int t = 0; t < e->threads; t++) {
         const tulle__eliminator *w = &e->eliminator[t];
@@ -265,7 +276,7 @@ out:
     return status;
 }
 
-/* Row `row`, with what can be done about its pivot unless that was tried. */
+/* Reports row `row`, with the remedy for its pivot unless it was tried. */
 static tulle_status refuse_pivot(const struct factoring *f, int64_t row, int fault)
 {
     int asked = f->kind == TULLE__IC0 ? f->options.shift > 0 : f->options.floor > 0;
@@ -295,7 +306,7 @@ out:
     return status;
 }
 
-/* ---- from outside ---- */
+/* ---- public calls ---- */
 
 static void fini(struct factoring *f)
 {
@@ -313,44 +324,44 @@ static void fini(struct factoring *f)
 static tulle_status check(const tulle_mat *A, const struct factoring *f)
 {
     const char *name = words[f->kind].name;
-    if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "%s is of a sparse matrix", name);
+    if (A->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "%s needs a sparse matrix", name);
     if (A->layout->m != A->layout->n)
-        return tulle__fail(
-            TULLE_ERR_ARG, "%s is of a square matrix, not of %" PRId64 " x %" PRId64, name, A->layout->m, A->layout->n);
+        return tulle__fail(TULLE_ERR_ARG, "%s needs a square matrix, not one of %" PRId64 " x %" PRId64, name,
+            A->layout->m, A->layout->n);
     int32_t narrow;
     tulle_status status = tulle__narrow(A->layout->n, "the number of columns of a factor", &narrow);
     if (status != TULLE_OK) return status;
     if (!(f->options.floor >= 0 && f->options.floor <= 1))
-        return tulle__fail(TULLE_ERR_ARG, "%s: a floor of %g is not within 0 to 1", name, f->options.floor);
+        return tulle__fail(TULLE_ERR_ARG, "%s: the floor %g is not within 0 to 1", name, f->options.floor);
     if (!(f->options.shift >= 0 && f->options.shift <= 1e6))
-        return tulle__fail(TULLE_ERR_ARG, "%s: a shift of %g is not within 0 to 1e6", name, f->options.shift);
+        return tulle__fail(TULLE_ERR_ARG, "%s: the shift %g is not within 0 to 1e6", name, f->options.shift);
     return tulle__wants_values(A->comm, name);
 }
 
-/* Collective; A's tiles are of rows. */
+/* Collective; A has tiles of rows. */
 static tulle_status factorise_rows(struct factoring *f)
 {
     tulle_status status;
     tulle_layout *gathered = NULL, *back = NULL;
     TULLE_TRY(find_workers(f));
-    if (!f->near) {
+    if (!f->shared) {
         TULLE_TRY(tulle_comm_agree(f->comm, tulle_layout_copy(f->A->layout, &back)));
         TULLE_TRY(gathered_layout(f->A, &gathered));
-        TULLE_TRY(move(f->A, gathered, &f->copy));
+        TULLE_TRY(redistribute(f->A, gathered, &f->copy));
         f->A = f->copy;
     }
     status = prepare(f);
     if (status == TULLE_OK) status = attempts(f);
     TULLE_TRY(tulle_comm_agree(f->comm, status));
-    if (!f->near) TULLE_TRY(move(f->L, back, &f->L));
-    if (!f->near && f->U) TULLE_TRY(move(f->U, back, &f->U));
+    if (!f->shared) TULLE_TRY(redistribute(f->L, back, &f->L));
+    if (!f->shared && f->U) TULLE_TRY(redistribute(f->U, back, &f->U));
 out:
     tulle_layout_free(gathered);
     tulle_layout_free(back);
     return status;
 }
 
-/* Where nothing better is known of a matrix: a floor, and a shift to begin with. */
+/* The defaults, where nothing better is known of a matrix: a floor, and an initial shift. */
 static const double FLOOR = 1e-3, SHIFT = 1e-3;
 
 static tulle_status factorise(const tulle_mat *A, tulle__factor_kind kind, const tulle_factor_options *options,
@@ -361,11 +372,11 @@ static tulle_status factorise(const tulle_mat *A, tulle__factor_kind kind, const
     if (f.options.shift == TULLE_AUTO) f.options.shift = SHIFT;
     tulle_layout *rows = NULL;
     tulle_status status;
-    TULLE_TRY(check(A, &f)); /* the same on all PEs */
+    TULLE_TRY(check(A, &f)); /* the same outcome on all PEs */
     TULLE_TRY(tulle__mat_order(A));
     if (A->layout->nt > 1) {
         TULLE_TRY(even_layout(A, &rows));
-        TULLE_TRY(move(f.A, rows, &f.copy));
+        TULLE_TRY(redistribute(f.A, rows, &f.copy));
         f.A = f.copy;
     }
     if (kind == TULLE__ILU0 && f.options.floor > 0) {

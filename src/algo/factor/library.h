@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a module with a direct solver provides: factors as columns, on one PE. It allocates what it returns with the
- * host's functions, so that it is charged to the PE and freed by its caller, also after a failure.
+ * The interface of a module with a direct solver: factors as columns, on one PE. It allocates its
+ * results with the host's functions, so that they are charged to the PE; the caller frees them,
+ * even after a failure.
  */
 #ifndef TULLE_FACTOR_LIBRARY_H
 #define TULLE_FACTOR_LIBRARY_H
@@ -11,7 +12,7 @@
 #include "base/memory.h"
 #include "base/module.h"
 
-/* Columns, rows in any order. */
+/* Columns, with rows in any order. */
 typedef struct tulle__columns {
     int64_t *ptr, *row; /* [n + 1], [ptr[n]] */
     double *val;
@@ -19,7 +20,7 @@ typedef struct tulle__columns {
 
 typedef struct tulle__direct_work {
     int64_t n;        /* at least 1 */
-    tulle__columns A; /* rows ascending; Cholesky: its upper triangle, the rest is not looked at */
+    tulle__columns A; /* rows ascend; Cholesky reads the upper triangle only */
     tulle_elimination elimination;
     double threshold;
     /* out, NULL before: as in direct.h, with the ones of L stored */

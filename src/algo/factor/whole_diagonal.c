@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A matrix with an entry on every place of its diagonal: zeros are put where there was none. */
+/* A matrix with a complete diagonal: missing entries become zeros. */
 #include <string.h>
 
 #include "algo/factor/eliminate.h"
 #include "base/error.h"
 
-/* The entries of row r of the tile that lie before column i; *there: column i is the next. */
+/* The number of entries of row r of the tile before column i; *there: column i is the next. */
 static int64_t before(const tulle_tile *tile, int64_t r, int64_t i, int *there)
 {
     int64_t first = tile->rowptr ? tile->rowptr[r] : 0, end = tile->rowptr ? tile->rowptr[r + 1] : 0, e = first;

@@ -1,44 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block CG that cannot break down: BCGrQ (Dubrulle, "Retooling the method of block conjugate gradients", ETNA 12,
- * 2001), preconditioned, with deflation.
+ * Block CG that cannot break down: BCGrQ (Dubrulle, "Retooling the method of block conjugate
+ * gradients", ETNA 12, 2001), preconditioned, with deflation.
  *
- * O'Leary's method (Linear Algebra Appl. 29, 1980) divides by R^T M^-1 R, which becomes singular as soon as one
- * combination of the residuals converges. Here R = Q C is kept factorised, Q^T M^-1 Q = I, and C, m x columns, takes up
- * all that is small. (Without M this is Dubrulle's; with M = L L^T it is his for L^-1 A L^-T, multiplied out: only M^-1
- * is applied, once an iteration.) With Z = M^-1 Q and P = Z at first:
+ * O'Leary's method (Linear Algebra Appl. 29, 1980) divides by R^T M^-1 R, which becomes singular as
+ * soon as one combination of the residuals converges. Here R = Q C is kept factorised, Q^T M^-1 Q =
+ * I, and C, m x columns, takes up all that is small. (Without M this is Dubrulle's; with M = L L^T
+ * it is his for L^-1 A L^-T, multiplied out: only M^-1 is applied, once an iteration.) With Z =
+ * M^-1 Q and P = Z at first:
  *
- *   V = A P,  W = P^T V            a product, a meeting
+ *   V = A P,  W = P^T V            a product, a reduction
  *   X = X + P W^-1 C
  *   T = Q - V W^-1                 R = T C
- *   Y = M^-1 T,  T = Q' S          a preconditioner, a meeting; Q'^T M^-1 Q' = I (orthonormal.c)
+ *   Y = M^-1 T,  T = Q' S          a preconditioner, a reduction; Q'^T M^-1 Q' = I (orthonormal.c)
  *   C' = S C,  P' = Y N + P S^T    Q' = T N, N = S^-1 where S is square
  *
- * E = P^T Q = I throughout, so P has full rank, and W lies within the spectrum of M^-1 A: its condition is at most that
- * of the preconditioned matrix, however dependent residuals are. W has a Cholesky factor unless A is not positive
- * definite or singular to working precision: there is no other way to fail. P' is conjugate to P, as Z'^T V = Z'^T (Q -
- * T) W = -S W. ||r_j|| follows from c_j and Q^T Q, which comes with the second meeting.
+ * E = P^T Q = I throughout, so P has full rank, and W lies within the spectrum of M^-1 A: its
+ * condition is at most that of the preconditioned matrix, however dependent residuals are. W has a
+ * Cholesky factor unless A is not positive definite or singular to working precision: there is no
+ * other way to fail. P' is conjugate to P, as Z'^T V = Z'^T (Q - T) W = -S W. ||r_j|| follows from
+ * c_j and Q^T Q, which comes with the second reduction.
  *
- * Rank. Where T has directions no larger than rounding, S gets less rows than columns, and the block is narrower from
- * then on (Ji and Li, "A breakdown-free block conjugate gradient method", BIT 57, 2017); what is dropped is rounding,
- * and conjugacy holds as before. Before the first iteration, where nothing has to stay conjugate, what contributes less
- * than a small part of the tolerance to every column is dropped too: columns that are nearly the same.
+ * Rank. Where T has directions no larger than rounding, S gets less rows than columns, and the
+ * block is narrower from then on (Ji and Li, "A breakdown-free block conjugate gradient method",
+ * BIT 57, 2017); what is dropped is rounding, and conjugacy holds as before. Before the first
+ * iteration, where nothing has to stay conjugate, what contributes less than a small part of the
+ * tolerance to every column is dropped too: columns that are nearly the same.
  *
- * Converged columns are locked: x_j stays, c_j is no longer looked at. Their directions go on to serve the others,
- * whose convergence depends on the width. Only when half of the directions have no column left does the block become
- * narrower: a rotation U of P, V and Q leaves residuals in the first ones, and the others, D, are no longer continued.
- * Dropping them altogether would lose conjugacy, and with it what has been gained (CG with a direction that is not its
- * own converges no better than linearly: Powell 1976). So D and A D are kept, P is made conjugate to D once, which does
- * not change the step, and each P' after it: D^T R = 0 and conjugacy to all before hold on (Nikishin and Yeremin, SIAM
- * J. Matrix Anal. Appl. 16, 1995). Nothing restarts.
+ * Converged columns are locked: x_j stays, c_j is no longer looked at. Their directions go on to
+ * serve the others, whose convergence depends on the width. Only when half of the directions have
+ * no column left does the block become narrower: a rotation U of P, V and Q leaves residuals in the
+ * first ones, and the others, D, are no longer continued. Dropping them altogether would lose
+ * conjugacy, and with it what has been gained (CG with a direction that is not its own converges no
+ * better than linearly: Powell 1976). So D and A D are kept, P is made conjugate to D once, which
+ * does not change the step, and each P' after it: D^T R = 0 and conjugacy to all before hold on
+ * (Nikishin and Yeremin, SIAM J. Matrix Anal. Appl. 16, 1995). Nothing restarts.
  *
- * Rounding. An error of E, or of conjugacy, becomes S (error) S^-1 in the next iteration: it stays as it is in plain
- * CG, where S is a number, but here it grows as C becomes ill-conditioned. So both are computed from time to time, T =
- * Q - V W^-1 E and P' = Z - P W^-1 (V^T Z), which is a meeting of more sums and two passes over memory: how far E is
- * from I then says when it is to be done again; and after each factorisation that took several passes.
+ * Rounding. An error of E, or of conjugacy, becomes S (error) S^-1 in the next iteration: it stays
+ * as it is in plain CG, where S is a number, but here it grows as C becomes ill-conditioned. So
+ * both are computed from time to time, T = Q - V W^-1 E and P' = Z - P W^-1 (V^T Z), which is a
+ * reduction of more sums and two passes over memory: how far E is from I then says when it is to be
+ * done again; and after each factorisation that took several passes.
  *
- * When all columns are within their limits by the recurrence the true residuals are computed. Of those that are not
- * there T is made, and the next step is made with E and V^T Z computed, too: directions go on, as in cg.c.
+ * When all columns are within their limits by the recurrence the true residuals are computed. Of
+ * those that are not there T is made, and the next step is made with E and V^T Z computed, too:
+ * directions go on, as in cg.c.
  */
 #include <math.h>
 #include <string.h>
@@ -51,7 +57,7 @@ enum { PATIENCE = 50, STRIKES = 3 };
 
 /* ---- between iterations ---- */
 
-/* T = B - A X for the columns of a list, with their norms; P stays. */
+/* T = B - A X for the columns of a list, with their norms; P is not changed. */
 static tulle_status true_residuals(tulle__block *b, int count, const int *list, int zero)
 {
     tulle_status status = TULLE_OK;
@@ -59,8 +65,8 @@ static tulle_status true_residuals(tulle__block *b, int count, const int *list, 
     double factor[TULLE__TALL_MOST];
     tulle_gidx from[TULLE__TALL_MOST];
     b->t = 0;
-    if (b->panels.ld < count) TULLE_TRY(tulle__block_move(b, count, NULL));
-    tulle__block_panels *p = &b->panels;
+    if (b->vectors.ld < count) TULLE_TRY(tulle__block_move(b, count, NULL));
+    tulle__block_vectors *p = &b->vectors;
     for (int i = 0; i < count; i++) {
         from[i] = b->first + list[i];
         factor[i] = 1 / b->column[list[i]].scale;
@@ -70,17 +76,17 @@ static tulle_status true_residuals(tulle__block *b, int count, const int *list, 
         tulle__multi_term P = {p->in.val, p->ld, b->m, b->m, 1, NULL}, kept = {p->pre.val, p->ld, b->m, b->m, 1, NULL},
                           X = {b->x, b->columns, b->columns, count, 1, s->A},
                           AX = {p->out.val, p->ld, count, count, -1, NULL};
-        tulle__multi_mix(&b->multi, 1, &P, p->ld, 0, p->pre.val, p->ld);
-        tulle__multi_mix(&b->multi, 1, &X, p->ld, 0, p->in.val, p->ld);
+        tulle__multi_tsmm(&b->multi, 1, &P, p->ld, 0, p->pre.val, p->ld);
+        tulle__multi_tsmm(&b->multi, 1, &X, p->ld, 0, p->in.val, p->ld);
         TULLE_TRY(tulle__block_product(b));
         tulle__columns_read_some(b->B, count, from, factor, p->rest.val, p->ld);
-        tulle__multi_mix(&b->multi, 1, &AX, count, 1, p->rest.val, p->ld);
-        tulle__multi_mix(&b->multi, 1, &kept, p->ld, 0, p->in.val, p->ld);
+        tulle__multi_tsmm(&b->multi, 1, &AX, count, 1, p->rest.val, p->ld);
+        tulle__multi_tsmm(&b->multi, 1, &kept, p->ld, 0, p->in.val, p->ld);
     } else {
         tulle__columns_read_some(b->B, count, from, factor, p->rest.val, p->ld);
     }
-    tulle__multi_gram gram = {p->rest.val, p->ld, p->rest.val, p->ld, count, count, 1, s->G};
-    TULLE_TRY(tulle__multi_grams(&b->multi, 1, &gram));
+    tulle__multi_tsmttsm gram = {p->rest.val, p->ld, p->rest.val, p->ld, count, count, 1, s->G};
+    TULLE_TRY(tulle__multi_tsmttsm_all(&b->multi, 1, &gram));
     for (int i = 0; i < count; i++) {
         tulle__block_column *c = &b->column[list[i]];
         c->true_residual = sqrt(s->G[i][i]);
@@ -91,7 +97,7 @@ out:
     return status;
 }
 
-/* The true residual has been computed: see tulle__krylov_verdict. */
+/* Evaluates a true residual: see tulle__krylov_verdict. */
 static void judge(tulle__block *b, int j)
 {
     tulle__block_column *c = &b->column[j];
@@ -108,7 +114,7 @@ static void judge(tulle__block *b, int j)
             "the true residual stays at %.3g: the precision of the type is used up", residual);
     else if (b->iteration == b->options->max_iterations)
         tulle__block_stop_column(
-            b, j, TULLE_STOP_ITERATIONS, "the residual is %.3g, not %.3g yet", residual, c->limit * c->scale);
+            b, j, TULLE_STOP_ITERATIONS, "the residual is %.3g, not yet %.3g", residual, c->limit * c->scale);
 }
 
 static int list_going(const tulle__block *b, int *list)
@@ -119,7 +125,9 @@ static int list_going(const tulle__block *b, int *list)
     return count;
 }
 
-/* T of the columns that go on, of those it was made for; they are active again. */
+/*
+ * Reduces T to the columns that continue, among those it was computed for, and reactivates these.
+ */
 static void select_columns(tulle__block *b, int count, const int *list)
 {
     tulle__block_small *s = b->small;
@@ -134,20 +142,23 @@ static void select_columns(tulle__block *b, int count, const int *list)
         s->C[next][list[i]] = 1;
         s->N[i][next++] = 1;
     }
-    tulle__multi_term T = {b->panels.rest.val, b->panels.ld, b->t, next, 1, s->N};
-    if (next < b->t) tulle__multi_mix(&b->multi, 1, &T, b->panels.ld, 0, b->panels.rest.val, b->panels.ld);
+    tulle__multi_term T = {b->vectors.rest.val, b->vectors.ld, b->t, next, 1, s->N};
+    if (next < b->t) tulle__multi_tsmm(&b->multi, 1, &T, b->vectors.ld, 0, b->vectors.rest.val, b->vectors.ld);
     b->t = next;
     tulle__small_identity(next, s->N);
 }
 
-/* From computed residuals in T until all columns are within their limits by the recurrence, or nothing more happens. */
+/*
+ * Iterates from computed residuals in T until all columns are within their limits by the
+ * recurrence, or progress ends.
+ */
 static tulle_status pass(tulle__block *b, int again)
 {
     tulle_status status = TULLE_OK;
     int anew = b->m > 0, steps = 0;
     if (!anew) TULLE_TRY(tulle__block_begin(b));
     while (!b->stopped && tulle__block_active(b) && b->iteration < b->options->max_iterations) {
-        /* where rounding has been met once, the recurrence may also go on without coming down */
+        /* after rounding has been detected, the recurrence may also stagnate */
         if (again && steps++ >= PATIENCE) break;
         TULLE_TRY(tulle__block_iterate(b, anew));
         anew = 0;
@@ -156,7 +167,7 @@ out:
     return status;
 }
 
-/* For the report. */
+/* True residuals for the report. */
 static tulle_status residuals_of_stopped(tulle__block *b, int count, const int *list)
 {
     int some[TULLE__TALL_MOST], left = 0;
@@ -170,14 +181,14 @@ tulle_status tulle__block_cg(tulle__block *b, int zero)
     tulle_status status = TULLE_OK;
     int list[TULLE__TALL_MOST], count = list_going(b, list);
     for (int j = 0; j < b->columns; j++)
-        if (b->column[j].stop == TULLE_STOP_CONVERGED) tulle__block_tell(b, j); /* b = 0 */
+        if (b->column[j].stop == TULLE_STOP_CONVERGED) tulle__block_report(b, j); /* b = 0 */
     for (int again = 0; count; again = 1) {
         TULLE_TRY(true_residuals(b, count, list, zero));
         zero = 0;
         for (int i = 0; i < count; i++) {
             tulle__block_column *c = &b->column[list[i]];
             if (!again) c->residual = c->true_residual;
-            if (!again) tulle__block_tell(b, list[i]);
+            if (!again) tulle__block_report(b, list[i]);
             judge(b, list[i]);
         }
         select_columns(b, count, list);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all parts of a block solve share: its operators, and what becomes of its columns. */
+/* Shared by all parts of a block solve: its operators, and the state of its columns. */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -10,7 +10,7 @@
 tulle_status tulle__block_product(tulle__block *b)
 {
     int64_t start = tulle__now(b->comm);
-    tulle_status status = b->A->apply(b->panels.bound_A);
+    tulle_status status = b->A->apply(b->vectors.bound_A);
     tulle__part_end(b->comm, "product", start, &b->product_ns);
     return status;
 }
@@ -18,7 +18,7 @@ tulle_status tulle__block_product(tulle__block *b)
 tulle_status tulle__block_precondition(tulle__block *b)
 {
     int64_t start = tulle__now(b->comm);
-    tulle_status status = b->M ? b->M->apply(b->panels.bound_M) : TULLE_OK;
+    tulle_status status = b->M ? b->M->apply(b->vectors.bound_M) : TULLE_OK;
     if (b->M) tulle__part_end(b->comm, "precondition", start, &b->precond_ns);
     return status;
 }
@@ -32,7 +32,7 @@ int tulle__block_active(const tulle__block *b)
     return count;
 }
 
-void tulle__block_tell(const tulle__block *b, int j)
+void tulle__block_report(const tulle__block *b, int j)
 {
     const tulle_krylov_options *o = b->options;
     const tulle__block_column *c = &b->column[j];

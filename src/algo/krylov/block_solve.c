@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block method around its iterations: columns in groups, what they are scaled by, panels, reports. */
+/* A block method around its iterations: batches of columns, scaling, vectors, reports. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@ static double seconds(int64_t ns)
     return (double)ns * 1e-9;
 }
 
-/* ---- a group of columns ---- */
+/* ---- a batch of columns ---- */
 
 static double largest(const tulle__block *b, int j)
 {
     double most = 0;
-    const tulle__block_panels *p = &b->panels;
+    const tulle__block_vectors *p = &b->vectors;
     for (int64_t r = 0; r < b->multi.space.rows; r++) {
         int64_t at = r * p->ld + j;
         double size = fabs(b->multi.space.type == TULLE_F32 ? (double)((const float *)p->rest.val)[at]
@@ -37,11 +37,14 @@ static double power_of(double x)
     return ldexp(1, exponent > MOST ? MOST : exponent < -MOST ? -MOST : exponent);
 }
 
-/* b_j and x_j divided by a power of two, so that the norm is between 1/2 and 1 and its square within the range. */
+/*
+ * Divides b_j and x_j by a power of two, so that the norm is between 1/2 and 1 and its square is
+ * representable.
+ */
 static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
 {
     tulle_status status;
-    tulle__block_panels *p = &b->panels;
+    tulle__block_vectors *p = &b->vectors;
     const tulle_krylov_options *o = b->options;
     double most[TULLE__TALL_MOST], factor[TULLE__TALL_MOST];
     tulle_gidx from[TULLE__TALL_MOST];
@@ -52,8 +55,8 @@ static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
     TULLE_TRY(tulle_comm_agree(b->comm, tulle_comm_reduce_real(b->comm, TULLE_MAX, n, most)));
     for (int j = 0; j < n; j++) factor[j] = 1 / power_of(most[j]);
     tulle__columns_read_some(b->B, n, from, factor, p->rest.val, p->ld);
-    tulle__multi_gram gram = {p->rest.val, p->ld, p->rest.val, p->ld, n, n, 1, b->small->G};
-    TULLE_TRY(tulle__multi_grams(&b->multi, 1, &gram));
+    tulle__multi_tsmttsm gram = {p->rest.val, p->ld, p->rest.val, p->ld, n, n, 1, b->small->G};
+    TULLE_TRY(tulle__multi_tsmttsm_all(&b->multi, 1, &gram));
     for (int j = 0; j < n; j++) {
         tulle__block_column *c = &b->column[j];
         double norm = sqrt(b->small->G[j][j]), again = power_of(norm);
@@ -66,7 +69,7 @@ static tulle_status begin_columns(tulle__block *b, const tulle_mat *X)
             c->residual = c->true_residual = norm;
             if (!*b->why)
                 snprintf(b->why, sizeof b->why, "column %lld, iteration 0: b is not finite", (long long)(from[j] + 1));
-        } else if (norm == 0) { /* whatever was guessed */
+        } else if (norm == 0) { /* whatever the initial guess */
             c->stop = TULLE_STOP_CONVERGED;
             factor[j] = 0;
         }
@@ -79,7 +82,7 @@ out:
 }
 
 /* What all columns have in common: seconds of all PEs. */
-static tulle_status tell(const tulle__block *b, tulle_krylov_report *report)
+static tulle_status report_totals(const tulle__block *b, tulle_krylov_report *report)
 {
     const tulle__space *space = &b->multi.space;
     const int64_t ns[5] = {
@@ -112,7 +115,7 @@ static tulle_status tell(const tulle__block *b, tulle_krylov_report *report)
 
 static void fini(tulle__block *b)
 {
-    tulle__block_panels_free(b, &b->panels);
+    tulle__block_vectors_free(b, &b->vectors);
     for (int l = 0; l < b->nkept; l++) {
         tulle_mat_free(b->kept[l].D.mat);
         tulle_mat_free(b->kept[l].AD.mat);
@@ -130,7 +133,7 @@ static tulle_status init(tulle__block *b)
     if (status == TULLE_OK)
         status = tulle__alloc((size_t)b->multi.space.rows * (size_t)n, tulle_type_size(b->A->type), "x", &b->x);
     TULLE_TRY(tulle_comm_agree(b->comm, status));
-    TULLE_TRY(tulle__block_panels_new(b, n, &b->panels));
+    TULLE_TRY(tulle__block_vectors_new(b, n, &b->vectors));
 out:
     return status;
 }
@@ -150,7 +153,7 @@ static tulle_status solve_group(tulle__block *b, tulle_mat *X, tulle_krylov_repo
         scale[j] = b->column[j].scale;
     }
     tulle__columns_write_some(X, b->columns, to, scale, b->x, b->columns);
-    TULLE_TRY(tell(b, report));
+    TULLE_TRY(report_totals(b, report));
     if (*b->why && !*failed)
         snprintf(failed, TULLE_MESSAGE_MAX, "%s, %s", tulle_krylov_method_name(b->options->method), b->why);
 out:
@@ -158,7 +161,9 @@ out:
     return status;
 }
 
-/* Columns at a time: what the operators take, and the memory that is left on the PE that has least. */
+/*
+ * The number of columns at a time: limited by the operators, and by the least free memory of a PE.
+ */
 static tulle_status choose_width(
     const tulle_operator *A, const tulle_operator *M, const tulle_krylov_options *options, int *width)
 {

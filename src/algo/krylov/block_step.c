@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An iteration of block CG, and the beginning: block_cg.c has the algebra. */
+/* An iteration of block CG, and its start; block_cg.c explains the algebra. */
 #include <math.h>
 #include <string.h>
 
 #include "algo/krylov/block.h"
 #include "base/error.h"
 
-static const double negligible = 0.05; /* the part of a limit that may be left out at the beginning */
+static const double negligible = 0.05; /* the fraction of a limit that may be dropped at the start */
 
 /* ---- an iteration ---- */
 
-/* When E is looked at the next time: the nearer to I it was, the later. */
+/* Schedules the next computation of E: the nearer it is to I, the later. */
 static void schedule(tulle__block *b)
 {
     enum { LONGEST = 16 };
@@ -23,15 +23,15 @@ static void schedule(tulle__block *b)
     b->due = b->interval;
 }
 
-/* W; and E if it is computed. The block may be stopped. */
+/* Computes W, and E if `computed`. The block may stop. */
 static tulle_status curvature(tulle__block *b, int computed)
 {
     tulle__block_small *s = b->small;
-    const tulle__block_panels *p = &b->panels;
-    const tulle__multi_gram gram[] = {{p->in.val, p->ld, p->out.val, p->ld, b->m, b->m, 1, s->W},
+    const tulle__block_vectors *p = &b->vectors;
+    const tulle__multi_tsmttsm gram[] = {{p->in.val, p->ld, p->out.val, p->ld, b->m, b->m, 1, s->W},
         {p->in.val, p->ld, p->rest.val, p->ld, b->m, b->t, 0, s->A}};
     double pivot = 0, noise;
-    tulle_status status = tulle__multi_grams(&b->multi, computed ? 2 : 1, gram);
+    tulle_status status = tulle__multi_tsmttsm_all(&b->multi, computed ? 2 : 1, gram);
     if (status != TULLE_OK) return status;
     for (int i = 0; i < b->m; i++) {
         b->top = fmax(b->top, s->W[i][i]);
@@ -57,7 +57,7 @@ static tulle_status curvature(tulle__block *b, int computed)
 static void step(tulle__block *b, int computed, int q)
 {
     tulle__block_small *s = b->small;
-    tulle__block_panels *p = &b->panels;
+    tulle__block_vectors *p = &b->vectors;
     double pivot;
     if (computed)
         tulle__small_copy(b->m, q, s->E, s->F);
@@ -72,12 +72,12 @@ static void step(tulle__block *b, int computed, int q)
     tulle__small_product(b->m, q, b->columns, s->F, s->A, s->B);
     tulle__multi_term X = {p->in.val, p->ld, b->m, b->columns, 1, s->B};
     const tulle__multi_term T[] = {{p->rest.val, p->ld, b->t, q, 1, s->N}, {p->out.val, p->ld, b->m, q, -1, s->F}};
-    tulle__multi_mix(&b->multi, 1, &X, b->columns, 1, b->x, b->columns);
-    tulle__multi_mix(&b->multi, 2, T, p->ld, 0, p->rest.val, p->ld);
+    tulle__multi_tsmm(&b->multi, 1, &X, b->columns, 1, b->x, b->columns);
+    tulle__multi_tsmm(&b->multi, 2, T, p->ld, 0, p->rest.val, p->ld);
     b->t = q;
 }
 
-/* C = S C, residuals, and who is within the limit. r: rows of S. */
+/* C = S C, residuals, and which columns are within the limit. r: rows of S. */
 static void follow(tulle__block *b, int q, int r)
 {
     tulle__block_small *s = b->small;
@@ -96,11 +96,11 @@ static void follow(tulle__block *b, int q, int r)
     }
 }
 
-/* P = Y N + P S^T, less its part along directions that were kept. r: columns of Q. */
+/* P = Y N + P S^T, less its part along directions set aside. r: columns of Q. */
 static void continue_directions(tulle__block *b, int computed, int q, int r)
 {
     tulle__block_small *s = b->small;
-    tulle__block_panels *p = &b->panels;
+    tulle__block_vectors *p = &b->vectors;
     tulle__multi_term term[TULLE__MULTI_TERMS] = {
         {b->M ? p->pre.val : p->rest.val, p->ld, b->t, r, 1, s->N}, {p->in.val, p->ld, b->m, r, 1, s->A}};
     int count = b->m ? 2 : 1;
@@ -122,11 +122,11 @@ static void continue_directions(tulle__block *b, int computed, int q, int r)
         if (D) D += (size_t)kept->at * size;
         term[count++] = (tulle__multi_term){D, kept->ld, kept->count, r, -1, s->K[l]};
     }
-    tulle__multi_mix(&b->multi, count, term, p->ld, 0, p->in.val, p->ld);
+    tulle__multi_tsmm(&b->multi, count, term, p->ld, 0, p->in.val, p->ld);
     b->m = r;
 }
 
-/* Directions that were dropped, while there was something left to solve. */
+/* Counts dropped directions, while anything is left to solve. */
 static void count_deflated(tulle__block *b, int dropped)
 {
     if (!tulle__block_active(b)) return;
@@ -139,7 +139,7 @@ static void lock(tulle__block *b)
     for (int j = 0; j < b->columns && !b->stopped; j++) {
         tulle__block_column *c = &b->column[j];
         if (!c->active) continue;
-        tulle__block_tell(b, j);
+        tulle__block_report(b, j);
         c->iterations = b->iteration;
         if (!isfinite(c->residual)) tulle__block_stop(b, TULLE_STOP_NOT_FINITE, "the residual is not finite");
     }
@@ -171,16 +171,19 @@ tulle_status tulle__block_iterate(tulle__block *b, int anew)
     continue_directions(b, computed, q, r);
     lock(b);
     count_deflated(b, q - r);
-    /* a plan for another width is worth it only for a width that is a good deal smaller */
-    if (!b->stopped && b->m && b->m <= b->panels.ld - (b->panels.ld + 3) / 4)
+    /* a plan for another width pays only for a much smaller width */
+    if (!b->stopped && b->m && b->m <= b->vectors.ld - (b->vectors.ld + 3) / 4)
         TULLE_TRY(tulle__block_move(b, b->m, NULL));
 out:
     return status;
 }
 
-/* ---- the beginning ---- */
+/* ---- the start ---- */
 
-/* What adds least to the residuals goes, as long as every column loses no more than a small part of its limit. */
+/*
+ * Drops directions that contribute least to the residuals, as long as every column loses only a
+ * small part of its limit.
+ */
 static int drop_negligible(tulle__block *b, int r)
 {
     tulle__block_small *s = b->small;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Preconditioned conjugate gradients with two meetings an iteration: p^T A p, then ||r||^2 and r^T M^-1 r together.
- * When the recurrence has r within the limit it is computed anew from x; if it is not there yet, the new one takes its
- * place and the directions go on (van der Vorst and Ye, "Residual replacement strategies for Krylov subspace iterative
- * methods for the convergence of true residuals", SIAM J. Sci. Comput. 22, 2000).
+ * Preconditioned conjugate gradients with two reductions an iteration: p^T A p, then ||r||^2 and
+ * r^T M^-1 r together. When the recurrence has r within the limit, r is recomputed from x. If it is
+ * not within the limit, it replaces the recurrence's, and the directions continue (van der Vorst
+ * and Ye, "Residual replacement strategies for Krylov subspace iterative methods for the
+ * convergence of true residuals", SIAM J. Sci. Comput. 22, 2000).
  */
 #include <math.h>
 
@@ -14,13 +15,13 @@ struct cg {
     tulle__krylov *k;
     void *p, *q, *r, *z;
     double rr, rz;
-    int64_t replaced; /* the iteration of the last residual that was; 0: none */
+    int64_t replaced; /* iteration of the last replacement; 0: none */
 };
 
 enum { PATIENCE = 50 };
 
 /* z = M^-1 r, ||r||^2, r^T z. */
-static tulle_status measure(struct cg *cg)
+static tulle_status compute_products(struct cg *cg)
 {
     tulle_status status = TULLE_OK;
     const void *left[2] = {cg->r, cg->r}, *right[2] = {cg->r, cg->z};
@@ -33,7 +34,7 @@ out:
     return status;
 }
 
-/* alpha = r^T z / p^T A p; 0 if the solve ends here. */
+/* alpha = r^T z / p^T A p; 0 if the solve stops here. */
 static tulle_status step_length(struct cg *cg, double *alpha)
 {
     tulle__krylov *k = cg->k;
@@ -51,7 +52,7 @@ static tulle_status step_length(struct cg *cg, double *alpha)
     return TULLE_OK;
 }
 
-/* r is what it truly is; the direction stays. */
+/* Replaces r by the true residual; the direction stays. */
 static tulle_status replace_residual(struct cg *cg)
 {
     tulle__krylov *k = cg->k;
@@ -62,7 +63,7 @@ static tulle_status replace_residual(struct cg *cg)
     return status;
 }
 
-/* before: r^T z of the direction before; 0: there is none. */
+/* before: r^T z of the previous direction; 0: there is none. */
 static void next_direction(struct cg *cg, double before)
 {
     tulle__krylov *k = cg->k;
@@ -77,7 +78,7 @@ static void next_direction(struct cg *cg, double before)
         tulle__space_combine(&k->space, 1, &one, &z, before > 0 ? cg->rz / before : 0, cg->p);
 }
 
-/* stop stays TULLE_STOP_COUNT while the solve goes on. */
+/* stop stays TULLE_STOP_COUNT while the solve continues. */
 static tulle_status iterate(struct cg *cg, tulle__krylov_strikes *strikes)
 {
     tulle__krylov *k = cg->k;
@@ -91,14 +92,14 @@ static tulle_status iterate(struct cg *cg, tulle__krylov_strikes *strikes)
     minus = -alpha;
     tulle__space_combine(&k->space, 1, &alpha, &p, 1, k->x);
     tulle__space_combine(&k->space, 1, &minus, &q, 1, cg->r);
-    TULLE_TRY(measure(cg));
+    TULLE_TRY(compute_products(cg));
     if (!tulle__krylov_step(k, sqrt(cg->rr))) goto out;
-    /* where rounding has been met once, the recurrence may also go on without coming down */
+    /* after rounding has been detected, the recurrence may also stagnate */
     int overdue = cg->replaced && k->iteration - cg->replaced >= PATIENCE;
     if (k->residual <= k->limit || overdue) {
         TULLE_TRY(replace_residual(cg));
         if (tulle__krylov_verdict(k, strikes)) goto out;
-        TULLE_TRY(measure(cg));
+        TULLE_TRY(compute_products(cg));
     }
     next_direction(cg, before);
 out:
@@ -115,11 +116,11 @@ tulle_status tulle__cg(tulle__krylov *k, int zero)
     TULLE_TRY(tulle__krylov_residual(k, zero, cg.r));
     if (!tulle__krylov_step(k, k->true_residual) || (k->residual <= k->limit && tulle__krylov_verdict(k, &strikes)))
         goto out;
-    TULLE_TRY(measure(&cg));
+    TULLE_TRY(compute_products(&cg));
     next_direction(&cg, 0);
     while (k->stop == TULLE_STOP_COUNT) {
         if (k->iteration == k->options.max_iterations)
-            tulle__krylov_stop(k, TULLE_STOP_ITERATIONS, "the residual is %.3g, not %.3g yet", k->residual * k->scale,
+            tulle__krylov_stop(k, TULLE_STOP_ITERATIONS, "the residual is %.3g, not yet %.3g", k->residual * k->scale,
                 k->limit * k->scale);
         else
             TULLE_TRY(iterate(&cg, &strikes));

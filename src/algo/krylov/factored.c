@@ -8,11 +8,11 @@
 
 struct factored {
     tulle__owned owned;
-    tulle_mat *L, *U; /* U: NULL where L^T is the other factor */
+    tulle_mat *L, *U; /* U: NULL if L^T is the other factor */
     tulle_trisolve *first, *second;
 };
 
-/* The vectors, and what lies between the two solves. */
+/* The vectors, and the intermediate one of the two solves. */
 struct bound {
     tulle__owned owned;
     const struct factored *factored;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Restarted GMRES, preconditioned from the right: B u = b with B = A M^-1, x = M^-1 u, so the residual is that of
- * A x = b. The basis is made orthogonal by classical Gram-Schmidt twice, the second time an iteration late, together
- * with the first time of the next vector (Bielich, Langou, Thomas, Swirydowicz, Yamazaki, Boman, "Low-synch
- * Gram-Schmidt with delayed reorthogonalization for Krylov solvers", Parallel Comput. 112, 2022). So an iteration has
- * one meeting, however long the basis is, and reads the basis twice, as one sweep alone would.
+ * Restarted GMRES, preconditioned from the right: B u = b with B = A M^-1, x = M^-1 u, so the
+ * residual is that of A x = b. The basis is made orthogonal by classical Gram-Schmidt twice, the
+ * second time an iteration late, together with the first time of the next vector (Bielich, Langou,
+ * Thomas, Swirydowicz, Yamazaki, Boman, "Low-synch Gram-Schmidt with delayed reorthogonalization
+ * for Krylov solvers", Parallel Comput. 112, 2022). So an iteration has one reduction, however long
+ * the basis is, and reads the basis twice, as one sweep alone would.
  *
  * Iteration j begins with an orthonormal v_0 .. v_(j-1) and u, which has been swept once: u = alpha v_j + V s. With
- * w = B u and one meeting for s = V^T u, t = V^T w, u^T u, u^T w and w^T w it has
+ * w = B u and one reduction for s = V^T u, t = V^T w, u^T u, u^T w and w^T w it has
  *     alpha^2 = u^T u - s^T s,   v_j = (u - V s) / alpha,   tau = v_j^T w = (u^T w - s^T t) / alpha,
  * and, since B V = [V v_j] H, the projection of B v_j = (w - [V v_j] H s) / alpha and what is left of it:
  *     h_j = ([t tau] - H s) / alpha,   B v_j - [V v_j] h_j = (w - V t - v_j tau) / alpha,
@@ -22,11 +23,11 @@
 
 struct gmres {
     tulle__krylov *k;
-    int restart, steps;        /* steps: columns of H that this cycle has */
-    double *H, *R;             /* columns restart + 2 apart: H itself, and made triangular */
+    int restart, steps;        /* steps: columns of H in this cycle */
+    double *H, *R;             /* leading dimension restart + 2: H itself, and its triangular form */
     double *cosine, *sine, *g; /* R y = g */
-    double *rest;              /* rest[j]: what the columns before j leave of the residual */
-    double *sums;              /* of a meeting */
+    double *rest;              /* rest[j]: the part of the residual that the first j columns leave */
+    double *sums;              /* of a reduction */
     double *coef;              /* of combinations */
     const void **x, **y;       /* of inner products and combinations */
 };
@@ -39,7 +40,10 @@ static int sums_of(int restart)
 tulle__krylov_room tulle__gmres_room(const tulle_krylov_options *options)
 {
     int64_t m = options->restart, sums = sums_of(options->restart);
-    /* H and R, four vectors of numbers, coefficients of two combinations, sums and two lists of pointers */
+    /*
+     * H and R, four vectors of numbers, coefficients of two combinations, sums and two lists of
+     * pointers
+     */
     return (tulle__krylov_room){m + 1, 2 * (m + 2) * m + 6 * (m + 2) + 3 * sums, (int)sums};
 }
 
@@ -63,7 +67,7 @@ static double *column(const struct gmres *s, double *of, int j)
     return of + (int64_t)j * (s->restart + 2);
 }
 
-/* out = A M^-1 u, u in the place of v_j. */
+/* out = A M^-1 u; u is in the place of v_j. */
 static tulle_status expand(struct gmres *s, int j)
 {
     tulle__krylov *k = s->k;
@@ -72,14 +76,20 @@ static tulle_status expand(struct gmres *s, int j)
     return status == TULLE_OK ? tulle__krylov_product(k) : status;
 }
 
-/* What is no more than rounding, beside the length of a vector that j + 1 others were swept out of. */
+/*
+ * The rounding level, relative to the length of a vector that was orthogonalised against j + 1
+ * others.
+ */
 static double noise(const struct gmres *s, int j)
 {
     return (j + 8) * tulle__krylov_epsilon(s->k);
 }
 
-/* Givens' rotations make H's column upper triangular, again if the column has changed; what is left is the residual. A
- * column that depends on those before it, of a singular matrix, leaves it as it is, with 0 on the diagonal. */
+/*
+ * Givens rotations make H's column upper triangular, again if the column has changed. The remainder
+ * is the residual. A dependent column, of a singular matrix, leaves the residual unchanged, with 0
+ * on the diagonal.
+ */
 static double rotate(struct gmres *s, int j)
 {
     double *r = column(s, s->R, j), square = 0;
@@ -100,7 +110,7 @@ static double rotate(struct gmres *s, int j)
     return fabs(s->rest[j + 1]);
 }
 
-/* In sums: s[v] at 2 v, t[v] at 2 v + 1, then u^T u, u^T w and w^T w. */
+/* Reduces, into sums: s[v] at 2 v, t[v] at 2 v + 1, then u^T u, u^T w and w^T w. */
 static tulle_status meet(struct gmres *s, int j, const void *u, const void *w)
 {
     int n = 0;
@@ -113,7 +123,7 @@ static tulle_status meet(struct gmres *s, int j, const void *u, const void *w)
     return tulle__space_dots(&s->k->space, n + 1, s->x, s->y, s->sums);
 }
 
-/* The column before, now that its u is known to be alpha v_j + V s. */
+/* Corrects the previous column, whose u is now known to be alpha v_j + V s. */
 static void correct(struct gmres *s, int j, double alpha)
 {
     if (!j) {
@@ -136,7 +146,7 @@ static void project(struct gmres *s, int j, double tau, double alpha)
     for (int v = 0; v <= j; v++) h[v] /= alpha;
 }
 
-/* v_j in the place of u, and in the place after it what is left of B v_j, divided by `norm`. */
+/* Writes v_j in the place of u, and after it the remainder of B v_j, divided by `norm`. */
 static void sweep(struct gmres *s, int j, double alpha, double tau, double norm)
 {
     tulle__krylov *k = s->k;
@@ -154,8 +164,10 @@ static void sweep(struct gmres *s, int j, double alpha, double tau, double norm)
             {.nx = j, .ny = 2, .x = s->x, .coef = s->coef, .beta = {1, 1 / alpha}, .y = {next, u}}});
 }
 
-/* Nothing is known of the norm of what is left but that it is small: it is swept until nothing cancels. 0 if it is
- * rounding, for a vector that was `whole` squared. */
+/*
+ * Orthogonalises a small remainder of unknown norm until nothing cancels. Returns 0 if it is
+ * rounding, for a vector with squared norm `whole`.
+ */
 static tulle_status sweep_again(struct gmres *s, int j, double whole, double *norm)
 {
     enum { SWEEPS = 3 };
@@ -184,7 +196,10 @@ out:
     return status;
 }
 
-/* v_j from u, column j of H from w = B u, in `out`, and the u after it; h[j + 1] is 0 if there is none. */
+/*
+ * Computes v_j from u, column j of H from w = B u, in `out`, and the next u; h[j + 1] is 0 if there
+ * is none.
+ */
 static tulle_status orthogonalise(struct gmres *s, int j)
 {
     enum { CANCELS = 1 << 12 };
@@ -201,7 +216,7 @@ static tulle_status orthogonalise(struct gmres *s, int j)
     double alpha = sqrt(last[0] - along), tau = (last[1] - cross) / alpha;
     double whole = last[2] / (alpha * alpha), left = (last[2] - across - tau * tau) / (alpha * alpha);
     int cancels = left < whole * CANCELS * tulle__krylov_epsilon(k);
-    if (!isfinite(alpha) || alpha <= 0) { /* the columns before are to stay as they are: x is made from them */
+    if (!isfinite(alpha) || alpha <= 0) { /* the previous columns stay as they are: x is computed from them */
         for (int v = 0; v <= j + 1; v++) h[v] = NAN;
         goto out;
     }
@@ -214,7 +229,7 @@ out:
     return status;
 }
 
-/* x += M^-1 V y with R y = g; a column without a pivot takes no part. */
+/* x += M^-1 V y with R y = g; a column without a pivot is skipped. */
 static tulle_status update(struct gmres *s)
 {
     tulle__krylov *k = s->k;
@@ -236,7 +251,7 @@ out:
     return status;
 }
 
-/* From the true residual in v_0, unscaled, to one that is within the limit or to the end of the cycle. */
+/* A cycle, from the true residual in v_0, unscaled, until the limit or the restart. */
 static tulle_status cycle(struct gmres *s)
 {
     tulle__krylov *k = s->k;
@@ -250,7 +265,7 @@ static tulle_status cycle(struct gmres *s)
         k->iteration++;
         TULLE_TRY(orthogonalise(s, j));
         double residual = rotate(s, j);
-        if (!tulle__krylov_step(k, residual)) goto out; /* without this column, which has made it so */
+        if (!tulle__krylov_step(k, residual)) goto out; /* without this column, which caused the stop */
         s->steps++;
         if (residual <= k->limit || column(s, s->H, j)[j + 1] == 0) break;
     }
@@ -266,7 +281,7 @@ static void judge(tulle__krylov *k, double before, tulle__krylov_strikes *strike
     if ((expected || k->true_residual <= k->limit || !isfinite(k->true_residual)) && tulle__krylov_verdict(k, strikes))
         return;
     if (k->iteration == k->options.max_iterations)
-        tulle__krylov_stop(k, TULLE_STOP_ITERATIONS, "the residual is %.3g, not %.3g yet", k->true_residual * k->scale,
+        tulle__krylov_stop(k, TULLE_STOP_ITERATIONS, "the residual is %.3g, not yet %.3g", k->true_residual * k->scale,
             k->limit * k->scale);
     else if (!expected && k->true_residual > before * (1 - sqrt(tulle__krylov_epsilon(k))))
         tulle__krylov_stop(k, TULLE_STOP_STAGNATED,

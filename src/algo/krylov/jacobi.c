@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Jacobi and block Jacobi: the diagonal's inverse, or LU factors of dense blocks of it, of the rows that a PE has of
- * the vectors. They are taken out of A when those are known, from own tiles where A is cut alike, else from a copy that
- * is dropped again.
+ * Jacobi and block Jacobi: the inverse of the diagonal, or LU factors of its dense blocks, for the
+ * rows that a PE has of the vectors. They are extracted when the vectors are known, from own tiles
+ * if A has the same cuts, else from a temporary copy.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -12,12 +12,12 @@
 #include "mat/mat.h"
 
 #ifdef TULLE_HAVE_LAPACK
-/* LAPACK as Fortran has it: columns beside each other, 32-bit integers. */
+/* LAPACK's Fortran interface: column-major, 32-bit integers. */
 void dgetrf_(const int *m, const int *n, double *a, const int *lda, int *pivot, int *info);
 void sgetrf_(const int *m, const int *n, float *a, const int *lda, int *pivot, int *info);
 #endif
 
-enum { ROWS_SHARED = 1 << 12 }; /* of a PE: fewer are left to one thread */
+enum { ROWS_SHARED = 1 << 12 }; /* with fewer rows, a PE uses a single thread */
 
 struct jacobi {
     tulle__owned owned;
@@ -65,10 +65,10 @@ static void unbind_jacobi(void *arg)
     drop_bound(&bound->owned);
 }
 
-/* Block t: its first own row and its rows. */
+/* Block t: its first own row and its number of rows. */
 static int64_t block_at(const struct bound *bound, int64_t t, int *rows)
 {
-    int64_t before = bound->first / bound->block * bound->block - bound->first; /* where block 0 begins: <= 0 */
+    int64_t before = bound->first / bound->block * bound->block - bound->first; /* offset of block 0: <= 0 */
     int64_t begin = before + t * bound->block, end = begin + bound->block;
     if (begin < 0) begin = 0;
     if (end > bound->rows) end = bound->rows;
@@ -76,7 +76,7 @@ static int64_t block_at(const struct bound *bound, int64_t t, int *rows)
     return begin;
 }
 
-/* Entries of own rows that lie in diagonal blocks, from tile (i, j) of A. */
+/* Copies the entries of own rows within diagonal blocks from tile (i, j) of A. */
 static void take_entries(const struct bound *bound, const tulle_mat *A, int i, int j)
 {
     tulle_tile tile = tulle__tile_in_place(A, i, j);
@@ -116,7 +116,10 @@ INVERSE(float, f32)
 INVERSE(double, f64)
 
 #ifdef TULLE_HAVE_LAPACK
-/* The first row of the first singular block; -1: there is none. Factors are turned, as kernels want rows. */
+/*
+ * Returns the first row of the first singular block; -1: none. Transposes the factors, as kernels
+ * need rows.
+ */
 #define LAPACK(T, suffix, letter)                                                                                      \
     static tulle_gidx factorise_##suffix(struct bound *bound)                                                          \
     {                                                                                                                  \
@@ -147,7 +150,7 @@ static void swap(char *x, char *y, size_t bytes)
     }
 }
 
-/* All columns of a block at a time. */
+/* Solves all columns, block by block. */
 static void solve_blocks(const struct bound *bound, int64_t from, int64_t to, const void *x, void *y, int64_t cols)
 {
     size_t size = tulle_type_size(bound->type), line = (size_t)cols * size;
@@ -173,7 +176,7 @@ static void solve_blocks(const struct bound *bound, int64_t from, int64_t to, co
 }
 #endif
 
-/* The first row that cannot be inverted; -1: all can. */
+/* Returns the first row that cannot be inverted; -1: none. */
 static tulle_gidx factorise(struct bound *bound)
 {
 #ifdef TULLE_HAVE_LAPACK
@@ -206,7 +209,7 @@ static tulle_status share(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-/* Own rows of a vector; NULL: there are none. */
+/* Own rows of a vector; NULL: none. */
 static void *own_rows(tulle_mat *x, tulle_gidx *first, int64_t *rows)
 {
     const tulle_layout *l = x->layout;
@@ -238,7 +241,7 @@ static tulle_status apply_jacobi(void *arg)
     return TULLE_OK;
 }
 
-/* A, or a copy of it, with whole rows where the vectors have them; agreed. */
+/* A, or a copy of it, with whole rows in the layout of the vectors; agreed. */
 static tulle_status suit_rows(const tulle_mat *A, const tulle_layout *rows, tulle_mat **copy)
 {
     tulle_layout *layout = NULL;
@@ -270,8 +273,8 @@ static tulle_status fill(struct bound *bound, const tulle_mat *A)
     tulle_gidx row = factorise(bound);
     if (row >= 0)
         status = tulle__fail(TULLE_ERR_ARG,
-            b == 1 ? "row %" PRId64 " has no entry on the diagonal, or one of 0"
-                   : "the diagonal block with row %" PRId64 " is singular there",
+            b == 1 ? "row %" PRId64 " has a zero or missing diagonal entry"
+                   : "the diagonal block with row %" PRId64 " is singular at this row",
             row + 1);
 out:
     return status;

@@ -15,7 +15,7 @@ void tulle__krylov_defaults(tulle_krylov_options *o)
     if (o->restart == 0) o->restart = 30;
 }
 
-/* ---- what methods call ---- */
+/* ---- calls of the methods ---- */
 
 tulle_status tulle__krylov_product(tulle__krylov *k)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words for methods, preconditioners and why a solve has ended. */
+/* Names of methods, preconditioners and reasons to stop. */
 #include <tulle/krylov.h>
 
 #include "algo/krylov/precond.h"
@@ -41,7 +41,7 @@ tulle_status tulle_precond_kind_parse(const char *name, tulle_precond_kind *prec
     return status;
 }
 
-/* A number from low on, or auto. */
+/* A number of at least `low`, or auto. */
 static tulle_status read_amount(tulle__spec_part *part, const char *key, double most, double automatic, double *value)
 {
     const char *word = NULL;
@@ -64,10 +64,10 @@ tulle_status tulle_precond_parse_spec(const char *text, tulle_precond_kind *prec
     tulle_precond_options chosen = *options;
     int64_t rows = chosen.block;
     TULLE_TRY(tulle__spec_parse(text, &spec));
-    if (spec.nparts != 1) TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "'%s' is not one preconditioner", text));
+    if (spec.nparts != 1) TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "'%s' is not a single preconditioner", text));
     tulle__spec_part *part = &spec.part[0];
     TULLE_TRY(tulle_precond_kind_parse(part->name, &found));
-    int key = keys_of[found]; /* the one that it has; 0: none */
+    int key = keys_of[found]; /* its key; 0: none */
     if (key == 1) TULLE_TRY(tulle__spec_int(part, keys[0], 1, TULLE__BLOCK_MOST, &rows));
     if (key == 2) TULLE_TRY(read_amount(part, keys[1], 1e6, TULLE_AUTO, &chosen.factor.shift));
     if (key == 3) TULLE_TRY(read_amount(part, keys[2], 1, TULLE_AUTO, &chosen.factor.floor));

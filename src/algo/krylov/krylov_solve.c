@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A solve: its arguments, its vectors, and column by column the method that was asked for. */
+/* A solve: its arguments, its vectors, and the chosen method, column by column. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/options.h"
 
-/* ---- making and freeing ---- */
+/* ---- creation and destruction ---- */
 
 static tulle_status make_vector(tulle__krylov *k, tulle__vector *v)
 {
@@ -69,7 +69,7 @@ out:
 size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows, tulle_type type, int columns, int pes)
 {
     tulle_krylov_options own;
-    /* what a binding of a product or a preconditioner takes; subtrees of sums (multivector.c) */
+    /* what bindings of a product or a preconditioner take; subtrees of sums (multivector.c) */
     enum { FIXED = 1 << 20, PARTS = 160 };
     if (TULLE__OPTIONS(options, &own) || TULLE__OUTSIDE(options->method, TULLE_KRYLOV_METHOD_COUNT - 1) ||
         TULLE__NEGATIVE(rows) || TULLE__OUTSIDE(type, TULLE_TYPE_COUNT - 1) || TULLE__NEGATIVE(columns) ||
@@ -80,36 +80,38 @@ size_t tulle_krylov_memory(const tulle_krylov_options *options, tulle_gidx rows,
     size_t n = (size_t)rows * tulle_type_size(type), w = (size_t)(columns > 1 ? columns : 1);
     if (chosen.method != TULLE_KRYLOV_BLOCK_CG) {
         size_t kept = chosen.method == TULLE_KRYLOV_GMRES ? (size_t)tulle__gmres_room(&chosen).vectors : 1;
-        return (kept + 6) * n + FIXED; /* x, b, and four that operators read and write */
+        return (kept + 6) * n + FIXED; /* x, b, and four operands of operators */
     }
-    /* x and four panels; where they become narrower, as much as two more (block_panels.c) */
+    /* x and four panels; up to two more while the width changes (block_vectors.c) */
     size_t sums = 3 * w * w * sizeof(double) * (PARTS + (size_t)pes);
     return (w > 1 ? 7 : 5) * n * w + sums + FIXED;
 }
 
-/* The same outcome on all PEs. */
+/* The outcome is the same on all PEs. */
 static tulle_status check(const tulle_operator *A, const tulle_operator *M, const tulle_mat *B, const tulle_mat *X,
     const tulle_krylov_options *o)
 {
     if (!A->apply || !A->bind || !A->unbind || !A->layout || A->layout->m != A->n || A->layout->n != 1 ||
         A->layout->nt != 1 || !tulle__operator_one_tile_each(A->layout, A->comm->size))
-        return tulle__fail(TULLE_ERR_ARG, "the operator's vectors are n x 1, with one tile a PE at most");
+        return tulle__fail(TULLE_ERR_ARG, "the operator's vectors must be n x 1, with at most one tile a PE");
     if (B->comm != A->comm || X->comm != A->comm || (M && M->comm != A->comm))
-        return tulle__fail(TULLE_ERR_ARG, "the operators, B and X are not of one team, or part of one");
+        return tulle__fail(TULLE_ERR_ARG, "the operators, B and X belong to different teams, or parts of one");
     if (M && (M->n != A->n || M->type != A->type))
         return tulle__fail(TULLE_ERR_ARG,
-            "the preconditioner is of %" PRId64 " rows of %s, the matrix of %" PRId64 " of %s", M->n,
+            "the preconditioner has %" PRId64 " rows of %s, but the matrix %" PRId64 " of %s", M->n,
             tulle_type_name(M->type), A->n, tulle_type_name(A->type));
     if (B->kind != TULLE_DENSE || X->kind != TULLE_DENSE || B->type != A->type || X->type != A->type)
-        return tulle__fail(TULLE_ERR_ARG, "B and X are dense and of the matrix's type, %s", tulle_type_name(A->type));
+        return tulle__fail(
+            TULLE_ERR_ARG, "B and X must be dense and of the matrix's type, %s", tulle_type_name(A->type));
     if (B->layout->m != A->n || X->layout->m != A->n || B->layout->n != X->layout->n)
         return tulle__fail(TULLE_ERR_ARG,
-            "a matrix of %" PRId64 " rows, B %" PRId64 " x %" PRId64 ", X %" PRId64 " x %" PRId64, A->n, B->layout->m,
-            B->layout->n, X->layout->m, X->layout->n);
+            "the shapes do not match: the matrix has %" PRId64 " rows, B is %" PRId64 " x %" PRId64 ", X %" PRId64
+            " x %" PRId64,
+            A->n, B->layout->m, B->layout->n, X->layout->m, X->layout->n);
     if (o->method < 0 || o->method >= TULLE_KRYLOV_METHOD_COUNT || !(o->tolerance >= 0) || !(o->absolute >= 0) ||
         o->max_iterations < 0 || (o->method == TULLE_KRYLOV_GMRES && o->restart < 1))
         return tulle__fail(TULLE_ERR_ARG,
-            "tolerances and max_iterations are not below 0, restart is at least 1: %g, %g, %" PRId64 ", %d",
+            "tolerances and max_iterations must be at least 0 and restart at least 1, but are %g, %g, %" PRId64 ", %d",
             o->tolerance, o->absolute, o->max_iterations, o->restart);
     if (o->width < 0 || o->width > TULLE__TALL_MOST)
         return tulle__fail(TULLE_ERR_ARG, "a block has at most %d columns, not %d", TULLE__TALL_MOST, o->width);
@@ -128,7 +130,10 @@ static double largest(const tulle__krylov *k, const void *x)
     return most;
 }
 
-/* b, divided by a power of two where its square would leave the range, and its norm; x with it. */
+/*
+ * Copies b, divided by a power of two where its square would overflow or underflow, and computes
+ * its norm; scales x likewise.
+ */
 static tulle_status begin_column(tulle__krylov *k, const tulle_mat *B, const tulle_mat *X)
 {
     enum { TAME = 300 };
@@ -154,7 +159,7 @@ out:
 }
 
 /* Seconds of all PEs. */
-static tulle_status tell(tulle__krylov *k, tulle_krylov_report *report)
+static tulle_status report_totals(tulle__krylov *k, tulle_krylov_report *report)
 {
     const int64_t ns[5] = {
         tulle__now(k->comm) - k->start, k->product_ns, k->precond_ns, k->space.dots_ns, k->space.vectors_ns};
@@ -191,7 +196,7 @@ static tulle_status solve_column(tulle__krylov *k, const tulle_mat *B, tulle_mat
     if (!isfinite(k->norm)) {
         tulle__krylov_stop(k, TULLE_STOP_NOT_FINITE, "b is not finite");
         k->residual = k->true_residual = k->norm;
-    } else if (k->norm == 0) { /* whatever was guessed */
+    } else if (k->norm == 0) { /* whatever the initial guess */
         memset(k->x, 0, (size_t)k->space.rows * tulle_type_size(k->space.type));
         tulle__krylov_stop(k, TULLE_STOP_CONVERGED, " ");
         (void)tulle__krylov_step(k, 0);
@@ -200,12 +205,12 @@ static tulle_status solve_column(tulle__krylov *k, const tulle_mat *B, tulle_mat
         TULLE_TRY(k->options.method == TULLE_KRYLOV_GMRES ? tulle__gmres(k, zero) : tulle__cg(k, zero));
     }
     tulle__columns_write(X, k->column, k->scale, k->x);
-    TULLE_TRY(tell(k, k->report));
+    TULLE_TRY(report_totals(k, k->report));
 out:
     return status;
 }
 
-/* Agreed at each step; *failed: a column did not converge, and the message says which. */
+/* Agreed at each step; *failed: a column did not converge, and the message names it. */
 static tulle_status solve_columns(
     tulle__krylov *k, const tulle_mat *B, tulle_mat *X, tulle_krylov_report *report, char *failed)
 {

@@ -5,7 +5,8 @@
 
 #include "base/error.h"
 
-enum { PARTS = 64, LEVELS = 12, CHUNK = 256 }; /* of a PE, about; of a subtree; rows that a mix takes at a time */
+/* subtrees of a PE, about; levels of a subtree; rows of a tsmm at a time */
+enum { PARTS = 64, LEVELS = 12, CHUNK = 256 };
 
 static tulle_status list_parts(tulle__multi *multi)
 {
@@ -62,25 +63,25 @@ static const void *row_of(const tulle__multi *multi, const void *X, int64_t ld, 
 
 /* ---- inner products ---- */
 
-struct grams {
+struct products {
     tulle__multi *multi;
     int count, width; /* width: of all sums */
-    const tulle__multi_gram *gram;
+    const tulle__multi_tsmttsm *gram;
 };
 
-/* How many sums a product hands on: half of a symmetric one. */
-static int width_of(const tulle__multi_gram *g)
+/* The number of sums of a product: half of them if it is symmetric. */
+static int width_of(const tulle__multi_tsmttsm *g)
 {
     return g->symmetric ? g->n * (g->n + 1) / 2 : g->m * g->n;
 }
 
-static void pack(const tulle__multi_gram *g, const double *full, double *sums)
+static void pack(const tulle__multi_tsmttsm *g, const double *full, double *sums)
 {
     for (int i = 0; i < g->m; i++)
         for (int j = g->symmetric ? i : 0; j < g->n; j++) *sums++ = full[i * g->n + j];
 }
 
-static void unpack(const tulle__multi_gram *g, const double *sums)
+static void unpack(const tulle__multi_tsmttsm *g, const double *sums)
 {
     for (int i = 0; i < g->m; i++)
         for (int j = g->symmetric ? i : 0; j < g->n; j++) {
@@ -89,14 +90,14 @@ static void unpack(const tulle__multi_gram *g, const double *sums)
         }
 }
 
-/* A block, or a piece of one. */
-static void sum_rows(const struct grams *all, tulle_gidx at, tulle_gidx size, double *sum)
+/* A block, or a part of one. */
+static void sum_rows(const struct products *all, tulle_gidx at, tulle_gidx size, double *sum)
 {
     const tulle__multi *multi = all->multi;
     double full[TULLE__TALL_MOST * TULLE__TALL_MOST];
     int64_t row = at - multi->space.first;
     for (int i = 0; i < all->count; i++) {
-        const tulle__multi_gram *g = &all->gram[i];
+        const tulle__multi_tsmttsm *g = &all->gram[i];
         multi->kernels->gram(&(tulle__gram_task){.type = multi->space.type,
             .symmetric = g->symmetric,
             .rows = size,
@@ -117,7 +118,7 @@ static void add(int count, double *sum, const double *other)
     for (int d = 0; d < count; d++) sum[d] += other[d];
 }
 
-static void sum_subtree(const struct grams *all, tulle_gidx at, tulle_gidx size, double *sum, double *room)
+static void sum_subtree(const struct products *all, tulle_gidx at, tulle_gidx size, double *sum, double *room)
 {
     if (size <= all->multi->space.block) {
         sum_rows(all, at, size, sum);
@@ -130,7 +131,7 @@ static void sum_subtree(const struct grams *all, tulle_gidx at, tulle_gidx size,
 
 static tulle_status share_grams(void *arg, int thread, int nthreads)
 {
-    const struct grams *all = arg;
+    const struct products *all = arg;
     tulle__multi *multi = all->multi;
     double *room = multi->room + (int64_t)thread * LEVELS * multi->most;
     for (int p = multi->nparts * thread / nthreads; p < multi->nparts * (thread + 1) / nthreads; p++)
@@ -138,8 +139,8 @@ static tulle_status share_grams(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-/* A subtree of parts; *next: the first that has not been used. */
-static void sum_parts(const struct grams *all, tulle_gidx at, tulle_gidx size, int *next, double *sum, double *room)
+/* A subtree of parts; *next: the first unused one. */
+static void sum_parts(const struct products *all, tulle_gidx at, tulle_gidx size, int *next, double *sum, double *room)
 {
     const tulle__multi *multi = all->multi;
     if (multi->part[*next].at == at && multi->part[*next].size == size) {
@@ -152,10 +153,10 @@ static void sum_parts(const struct grams *all, tulle_gidx at, tulle_gidx size, i
     add(all->width, sum, room);
 }
 
-tulle_status tulle__multi_grams(tulle__multi *multi, int count, const tulle__multi_gram *gram)
+tulle_status tulle__multi_tsmttsm_all(tulle__multi *multi, int count, const tulle__multi_tsmttsm *gram)
 {
     tulle__space *space = &multi->space;
-    struct grams all = {.multi = multi, .count = count, .gram = gram};
+    struct products all = {.multi = multi, .count = count, .gram = gram};
     tulle__work done = {.memory = 0};
     int64_t start = tulle__now(space->comm);
     double rows = (double)space->rows, *sums = multi->room;
@@ -210,7 +211,10 @@ static tulle_status share_rows(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-/* As the kernel wants them: lines TULLE__TALL_MOST apart, of the type, zeros beyond its columns. */
+/*
+ * Coefficients in the kernel's layout: leading dimension TULLE__TALL_MOST, of the vectors' type,
+ * zeros beyond the columns.
+ */
 static void *pack_coefficients(const tulle__multi_term *t, tulle_type type, void *to)
 {
     for (int k = 0; k < t->k; k++)
@@ -224,7 +228,7 @@ static void *pack_coefficients(const tulle__multi_term *t, tulle_type type, void
     return (char *)to + (size_t)t->k * TULLE__TALL_MOST * tulle_type_size(type);
 }
 
-void tulle__multi_mix(
+void tulle__multi_tsmm(
     tulle__multi *multi, int nterms, const tulle__multi_term *term, int n, int add_to, void *Y, int64_t ld)
 {
     tulle__space *space = &multi->space;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products with a matrix as an operator: its rows and columns are cut alike, so that a PE computes the rows that it has
- * and fetches what it needs of the vector's others. */
+/*
+ * A matrix as an operator. Rows and columns have the same cuts, so that a PE computes its own rows
+ * and fetches the entries of the vector that it requires.
+ */
 #include <string.h>
 
 #include "algo/krylov/operator.h"
@@ -11,8 +13,8 @@
 
 struct product {
     tulle__owned owned;
-    const tulle_mat *A; /* as it is multiplied with */
-    tulle_mat *copy;    /* NULL: that is the caller's */
+    const tulle_mat *A; /* the operand of the product */
+    tulle_mat *copy;    /* NULL: the operand is the caller's */
     tulle_product_options options;
     tulle_layout *layout; /* of vectors */
 };
@@ -60,7 +62,7 @@ static tulle_status bind_product(void *context, tulle_mat *x, tulle_mat *y, void
     return TULLE_OK;
 }
 
-/* A product reads others' rows of x as soon as it begins: all must have written theirs. */
+/* A product reads other PEs' rows of x at once: all must have written theirs. */
 static tulle_status apply_product(void *arg)
 {
     struct bound *bound = arg;
@@ -86,7 +88,7 @@ int tulle__operator_one_tile_each(const tulle_layout *layout, int npes)
     return layout->mt <= npes || layout->mt <= 1;
 }
 
-/* Each PE a tile row, and columns cut as rows. */
+/* One tile row a PE, and the same cuts for columns. */
 static int suits(const tulle_mat *A)
 {
     const tulle_layout *l = A->layout;
@@ -97,7 +99,7 @@ static int suits(const tulle_mat *A)
     return tulle__operator_one_tile_each(l, A->comm->size);
 }
 
-/* Rows of about equal numbers of entries, cut at multiples of the block of sums. */
+/* Cuts with about equal numbers of entries, at multiples of the block of sums. */
 static void cut_rows(tulle_gidx n, const int64_t *work, int parts, tulle_gidx *cut)
 {
     int64_t block = tulle__space_block(n);
@@ -165,7 +167,7 @@ out:
 static tulle_status check(const tulle_mat *A)
 {
     if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)
-        return tulle__fail(TULLE_ERR_ARG, "an operator wants a square sparse matrix, this one is %lld x %lld%s",
+        return tulle__fail(TULLE_ERR_ARG, "an operator needs a square sparse matrix, but this one is %lld x %lld%s",
             (long long)A->layout->m, (long long)A->layout->n, A->kind == TULLE_CSR ? "" : ", dense");
     return TULLE_OK;
 }

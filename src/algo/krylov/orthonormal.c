@@ -1,55 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The QR factorisation of a block in the inner product of M^-1, with its rank: Cholesky's, with pivots, of the Gram
- * matrix G = T^T Y, Y = M^-1 T, its columns scaled to length 1. What it gives is orthonormal up to rounding over the
- * smallest pivot, so one meeting and no change of T are all that a block wants whose columns are not nearly dependent:
- * Q = T N is not formed, N is applied with the next update of T.
+ * The rank-revealing QR factorisation of a block in the inner product of M^-1: pivoted Cholesky of
+ * the Gram matrix G = T^T Y, Y = M^-1 T, with columns scaled to length 1. The result is orthonormal
+ * up to rounding over the smallest pivot. A block whose columns are not nearly dependent therefore
+ * needs one reduction and no change of T: Q = T N is not formed; N is applied with the next update
+ * of T.
  *
- * Else: the columns whose pivots could be trusted are made orthonormal, the others are made orthogonal to them, and all
- * is done again ("iterated Cholesky QR with pivots"). Each pass finds directions down to 1e-5 of those before it, which
- * the Gram matrix, with squares of what is small in it, cannot show at once; the second is also the one that makes
- * "twice is enough" (Yamamoto, Nakatsukasa, Yanagisawa, Fukaya, "Roundoff error analysis of the CholeskyQR2 algorithm",
- * ETNA 44, 2015). Directions that come out no larger than rounding in T itself are dropped: this is the block's loss of
- * rank. Where directions cancelled, Y is made anew from T.
+ * Otherwise the columns with trustworthy pivots are orthonormalised, the others are orthogonalised
+ * against them, and the procedure repeats ("iterated Cholesky QR with pivots"). Each sweep resolves
+ * directions down to 1e-5 of the previous ones; the Gram matrix, which squares small quantities,
+ * cannot show them at once. The second sweep also provides "twice is enough" (Yamamoto,
+ * Nakatsukasa, Yanagisawa, Fukaya, "Roundoff error analysis of the CholeskyQR2 algorithm", ETNA 44,
+ * 2015). Directions at the rounding level of T itself are dropped: this is the block's loss of
+ * rank. Where directions cancelled, Y is recomputed from T.
  */
 #include <math.h>
 
 #include "algo/krylov/block.h"
 #include "base/error.h"
 
-/* The least pivot after which nothing is repeated; the most passes; how much over rounding a direction must be. */
+/*
+ * The least pivot after which nothing is repeated; the most sweeps; the least ratio of a direction
+ * to rounding.
+ */
 static const double good = 1e-4;
 enum { PASSES = 6, OVER = 10 };
 
-/* All inner products of T and Y that there may be use for, with one meeting. */
-static tulle_status measure(tulle__block *b, int conjugate)
+/* All inner products of T and Y that may be needed, with one reduction. */
+static tulle_status compute_products(tulle__block *b, int conjugate)
 {
     tulle__block_small *s = b->small;
-    const tulle__block_panels *p = &b->panels;
+    const tulle__block_vectors *p = &b->vectors;
     const void *T = p->rest.val, *Y = b->M ? p->pre.val : T;
-    tulle__multi_gram gram[TULLE__BLOCK_LEVELS + 3];
+    tulle__multi_tsmttsm gram[TULLE__BLOCK_LEVELS + 3];
     size_t size = tulle_type_size(b->multi.space.type);
     int count = 0;
-    gram[count++] = (tulle__multi_gram){T, p->ld, Y, p->ld, b->t, b->t, 1, s->G};
-    if (b->M) gram[count++] = (tulle__multi_gram){T, p->ld, T, p->ld, b->t, b->t, 1, s->H};
-    if (conjugate) gram[count++] = (tulle__multi_gram){p->out.val, p->ld, Y, p->ld, b->m, b->t, 0, s->VY};
+    gram[count++] = (tulle__multi_tsmttsm){T, p->ld, Y, p->ld, b->t, b->t, 1, s->G};
+    if (b->M) gram[count++] = (tulle__multi_tsmttsm){T, p->ld, T, p->ld, b->t, b->t, 1, s->H};
+    if (conjugate) gram[count++] = (tulle__multi_tsmttsm){p->out.val, p->ld, Y, p->ld, b->m, b->t, 0, s->VY};
     for (int l = 0; l < b->nkept; l++) {
         const tulle__kept_directions *kept = &b->kept[l];
         const char *AD = kept->AD.val;
         if (AD) AD += (size_t)kept->at * size;
-        gram[count++] = (tulle__multi_gram){AD, kept->ld, Y, p->ld, kept->count, b->t, 0, s->K[l]};
+        gram[count++] = (tulle__multi_tsmttsm){AD, kept->ld, Y, p->ld, kept->count, b->t, 0, s->K[l]};
     }
-    return tulle__multi_grams(&b->multi, count, gram);
+    return tulle__multi_tsmttsm_all(&b->multi, count, gram);
 }
 
-/* What is known of the columns of T: their lengths by M^-1 and plain, and those of what they stand for. */
+/* Lengths of the columns of T: in the norm of M^-1, in the 2-norm, and of the originals. */
 struct lengths {
     double mine[TULLE__TALL_MOST], plain[TULLE__TALL_MOST], share[TULLE__TALL_MOST];
     int live[TULLE__TALL_MOST], count;
     double scale, plain_scale;
 };
 
-/* 0 if the block was stopped. */
+/* Examines the pivots. 0 if the block was stopped. */
 static int look(tulle__block *b, int pass, struct lengths *is)
 {
     tulle__block_small *s = b->small;
@@ -82,7 +87,7 @@ static int look(tulle__block *b, int pass, struct lengths *is)
     return 1;
 }
 
-/* N (t x rank): column k is what makes the k-th pivot's column orthonormal, T N = Q with T D^-1 = Q R. */
+/* N (t x rank): column k makes the k-th pivot's column orthonormal, T N = Q with T D^-1 = Q R. */
 static void invert(tulle__block *b, const struct lengths *is, int rank, const int *order)
 {
     tulle__block_small *s = b->small;
@@ -96,7 +101,10 @@ static void invert(tulle__block *b, const struct lengths *is, int rank, const in
         }
 }
 
-/* Row k of S' (T = Q S') is row k of R D; S = S' S. Of `count` rows, those from `rank` on have one entry. */
+/*
+ * Row k of S' (T = Q S') is row k of R D; S = S' S. Of `count` rows, those from `rank` on have one
+ * entry.
+ */
 static void continue_factor(tulle__block *b, const struct lengths *is, int rank, int count, const int *other)
 {
     tulle__block_small *s = b->small;
@@ -109,11 +117,14 @@ static void continue_factor(tulle__block *b, const struct lengths *is, int rank,
     tulle__small_copy(count, b->columns, s->B, s->S);
 }
 
-/* T and Y for another pass: what is orthonormal first, and the others less their part along that. */
+/*
+ * T and Y for another sweep: the orthonormal columns first, then the others less their part along
+ * these.
+ */
 static tulle_status transform(tulle__block *b, const struct lengths *is, int rank, const int *order)
 {
     tulle__block_small *s = b->small;
-    tulle__block_panels *p = &b->panels;
+    tulle__block_vectors *p = &b->vectors;
     int other[TULLE__TALL_MOST], count = rank, chosen[TULLE__TALL_MOST] = {0};
     tulle_status status = TULLE_OK;
     invert(b, is, rank, order);
@@ -129,8 +140,8 @@ static tulle_status transform(tulle__block *b, const struct lengths *is, int ran
     }
     continue_factor(b, is, rank, count, other);
     tulle__multi_term T = {p->rest.val, p->ld, b->t, count, 1, s->N}, Y = {p->pre.val, p->ld, b->t, count, 1, s->N};
-    tulle__multi_mix(&b->multi, 1, &T, p->ld, 0, p->rest.val, p->ld);
-    if (b->M && count == rank) tulle__multi_mix(&b->multi, 1, &Y, p->ld, 0, p->pre.val, p->ld);
+    tulle__multi_tsmm(&b->multi, 1, &T, p->ld, 0, p->rest.val, p->ld);
+    if (b->M && count == rank) tulle__multi_tsmm(&b->multi, 1, &Y, p->ld, 0, p->pre.val, p->ld);
     b->t = count;
     if (b->M && count > rank) status = tulle__block_precondition(b);
     return status;
@@ -147,7 +158,7 @@ tulle_status tulle__block_orthonormalise(tulle__block *b, double scale, int conj
     for (int i = 0; i < b->t; i++)
         for (int j = 0; j < TULLE__TALL_MOST; j++) s->S[i][j] = i == j;
     for (int pass = 0;; pass++) {
-        TULLE_TRY(measure(b, conjugate));
+        TULLE_TRY(compute_products(b, conjugate));
         if (!look(b, pass, &is)) goto out;
         *rank = tulle__small_pivoted(b->t, s->A, is.live, least, s->R, order, &worst);
         b->ill = pass > 0;

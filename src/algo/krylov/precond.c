@@ -9,17 +9,18 @@
 static tulle_status check(const tulle_mat *A, tulle_precond_kind precond, const tulle_precond_options *options)
 {
     if (A->kind != TULLE_CSR || A->layout->m != A->layout->n)
-        return tulle__fail(TULLE_ERR_ARG, "a preconditioner wants a square sparse matrix, this one is %lld x %lld%s",
-            (long long)A->layout->m, (long long)A->layout->n, A->kind == TULLE_CSR ? "" : ", dense");
+        return tulle__fail(TULLE_ERR_ARG,
+            "a preconditioner needs a square sparse matrix, but this one is %lld x %lld%s", (long long)A->layout->m,
+            (long long)A->layout->n, A->kind == TULLE_CSR ? "" : ", dense");
     if (precond < 0 || precond >= TULLE_PRECOND_KIND_COUNT)
-        return tulle__fail(TULLE_ERR_ARG, "there is no preconditioner %d", (int)precond);
+        return tulle__fail(TULLE_ERR_ARG, "unknown preconditioner %d", (int)precond);
     if (precond == TULLE_PRECOND_BLOCK_JACOBI && (options->block < 1 || options->block > TULLE__BLOCK_MOST))
         return tulle__fail(
             TULLE_ERR_ARG, "blocks of block-jacobi have 1 to %d rows, not %d", TULLE__BLOCK_MOST, options->block);
 #ifndef TULLE_HAVE_LAPACK
     if (precond == TULLE_PRECOND_BLOCK_JACOBI && options->block > 1)
         return tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "block-jacobi wants LAPACK, which was not found when this was built (liblapack-dev)");
+            "block-jacobi needs LAPACK, which was not found when this was built (liblapack-dev)");
 #endif
     return tulle__wants_values(A->comm, "a preconditioner");
 }

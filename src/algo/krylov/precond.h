@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preconditioners: what each kind makes of a matrix. Both are collective and agreed. */
+/* Preconditioners by kind. Both are collective and agreed. */
 #ifndef TULLE_KRYLOV_PRECOND_H
 #define TULLE_KRYLOV_PRECOND_H
 
@@ -7,7 +7,7 @@
 
 enum { TULLE__BLOCK_MOST = 4096 };
 
-/* Dense blocks of the diagonal, of `block` rows; 1: the diagonal. */
+/* Dense diagonal blocks of `block` rows; 1: the diagonal. */
 tulle_status tulle__jacobi_new(const tulle_mat *A, int block, tulle_operator *M);
 
 /* L and U, or L and L^T, and their solvers. */

@@ -93,7 +93,7 @@ int tulle__small_pivoted(
     return rank;
 }
 
-/* Householder's reflections: their vectors take the place of A's lower half. */
+/* Householder reflections: their vectors overwrite A's lower half. */
 void tulle__small_basis(int m, int n, tulle__small_matrix A, tulle__small_matrix U)
 {
     double twice[TULLE__TALL_MOST];

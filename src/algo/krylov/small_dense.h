@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices of at most TULLE__TALL_MOST rows and columns, by plain loops: what a block method does with inner products.
+/*
+ * Matrices of at most TULLE__TALL_MOST rows and columns, by plain loops, for the inner products of
+ * block methods.
  */
 #ifndef TULLE_KRYLOV_SMALL_DENSE_H
 #define TULLE_KRYLOV_SMALL_DENSE_H
@@ -8,8 +10,10 @@
 
 typedef double (*tulle__small_matrix)[TULLE__TALL_MOST];
 
-/* A of n rows and columns = L L^T, in its lower half. Returns the first pivot that is not over `least` (NaN included),
- * which stands in *pivot then, or -1. */
+/*
+ * Factorises A of order n as L L^T, in its lower half. Returns the index of the first pivot that is
+ * not above `least` (NaN included), with the pivot in *pivot, or -1.
+ */
 int tulle__small_cholesky(int n, tulle__small_matrix A, double least, double *pivot);
 
 /* B (n x cols) = (L L^T)^-1 B. */
@@ -23,14 +27,16 @@ void tulle__small_copy(int m, int n, tulle__small_matrix A, tulle__small_matrix 
 void tulle__small_identity(int n, tulle__small_matrix A);
 
 /*
- * G (n x n, its diagonal ones where live[j], else j takes no part) = R^T R as far as pivots, the largest first, are
- * over `least`: R has a row for each of them, and order[] says which column it was. Returns how many; *worst is the
- * smallest pivot that was taken (1: none).
+ * Pivoted Cholesky of G (n x n, ones on its diagonal where live[j]; other columns are skipped) =
+ * R^T R, while pivots, the largest first, are above `least`. R has a row for each pivot; order[]
+ * gives its column. Returns their number; *worst is the smallest pivot (1: none).
  */
 int tulle__small_pivoted(
     int n, tulle__small_matrix G, const int *live, double least, tulle__small_matrix R, int *order, double *worst);
 
-/* Orthogonal U (m x m) whose first n columns (n <= m) span those of A (m x n), which is lost. */
+/*
+ * Orthogonal U (m x m) whose first n columns (n <= m) span those of A (m x n), which is destroyed.
+ */
 void tulle__small_basis(int m, int n, tulle__small_matrix A, tulle__small_matrix U);
 
 #endif

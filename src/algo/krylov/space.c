@@ -5,7 +5,10 @@
 
 #include "base/error.h"
 
-/* ROWS_NEAR: of results that combinations go through at a time; they stay in a first-level cache, and others stream. */
+/*
+ * ROWS_NEAR: rows of results that a combination processes at a time. These stay in a first-level
+ * cache, while the other operands stream.
+ */
 enum { BLOCKS = 1024, LEVELS = 12, ROWS_LEAST = 128, ROWS_SHARED = 1 << 14, ROWS_NEAR = 1 << 10 };
 
 int64_t tulle__space_block(tulle_gidx n)
@@ -23,7 +26,7 @@ tulle_gidx tulle__space_subtree(const tulle__space *space, tulle_gidx at, tulle_
     return size;
 }
 
-/* subtree NULL: they are counted only. */
+/* subtree NULL: counts only. */
 static void list_subtrees(tulle__space *space, const tulle_layout *layout, tulle__subtree *subtree)
 {
     space->nsubtrees = space->slots = 0;
@@ -84,7 +87,7 @@ void tulle__space_fini(tulle__space *space)
 
 struct work {
     tulle__space *space;
-    const tulle__combine_task *combination; /* these, then inner products */
+    const tulle__combine_task *combination; /* combinations, followed by inner products */
     int combinations, dots;
     const void *const *x, *const *y; /* of inner products */
 };
@@ -96,7 +99,7 @@ static int64_t piece_begins(const tulle__space *space, int64_t piece)
     return begin < 0 ? 0 : begin > space->rows ? space->rows : begin;
 }
 
-/* Those from d on that are all products of some x with the same one or two y: how many x. */
+/* Inner products from d on that share the same one or two y: returns the number of x. */
 static int group(const struct work *work, int d, const void **x, int most, int *ny)
 {
     const void *const *y = work->y + d;
@@ -152,7 +155,7 @@ static tulle_status share(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-/* Bodies cannot fail; vectors: how many are read or written, each once. */
+/* Runs bodies that cannot fail; vectors: number read or written, each once. */
 static void run(const struct work *work, int vectors)
 {
     tulle__space *space = work->space;
@@ -197,7 +200,7 @@ static void add(int count, double *sum, const double *other)
     for (int d = 0; d < count; d++) sum[d] += other[d];
 }
 
-/* A subtree of own rows. room: of the levels below. */
+/* A subtree of own rows. room: for the levels below. */
 static void sum_own(const tulle__space *space, int count, tulle_gidx at, tulle_gidx size, double *sum, double *room)
 {
     if (size <= space->block) {
@@ -210,7 +213,7 @@ static void sum_own(const tulle__space *space, int count, tulle_gidx at, tulle_g
     add(count, sum, room);
 }
 
-/* A subtree of the whole, of sums that came; *next: the first that has not been used. */
+/* A subtree of the whole tree, from received sums; *next: the first unused one. */
 static void sum_all(
     const tulle__space *space, int count, tulle_gidx at, tulle_gidx size, int *next, double *sum, double *room)
 {
@@ -227,7 +230,7 @@ static void sum_all(
     add(count, sum, room);
 }
 
-/* Own sums for all, in the order of slots. */
+/* Publishes own sums, in the order of slots. */
 static void hand_on(tulle__space *space, int count)
 {
     for (int s = 0; s < space->nsubtrees; s++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checking a solve without trusting what made it: the residual by plain loops in double. */
+/* Verifies a solve independently of its method: the residual by plain loops in double precision. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -16,7 +16,7 @@ struct vectors {
     double *y, *z;        /* A x and |A| |x| */
 };
 
-/* ||b - A x|| over what is allowed: the tolerance, and what rounding in a sum of `longest` may do. */
+/* |b - A x|| over its bound: the tolerance, and the rounding in a sum of `longest` terms. */
 static double ratio_of(
     const struct vectors *v, tulle_gidx n, double longest, tulle_type type, double tolerance, double absolute)
 {
@@ -42,7 +42,7 @@ static tulle_status check(
     double longest = 0, **const vector[] = {&v.b, &v.x, &v.size, &v.y, &v.z};
     if (A->layout->m != A->layout->n || B->layout->m != A->layout->m || X->layout->m != A->layout->m ||
         B->layout->n != X->layout->n)
-        return tulle__fail(TULLE_ERR_ARG, "B and X are of other sizes than the matrix");
+        return tulle__fail(TULLE_ERR_ARG, "B and X do not have the rows of the matrix");
     TULLE_TRY(tulle__wants_values(A->comm, "checking a solve"));
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         TULLE_TRY(tulle__alloc_zero(n, sizeof(double), "check", vector[i]));
@@ -59,8 +59,8 @@ static tulle_status check(
         double ratio = ratio_of(&v, A->layout->m, longest, X->type, options->tolerance, options->absolute);
         if (ratio > *error) *error = ratio;
         if (ratio > 1)
-            status = tulle__fail(
-                TULLE_ERR_CHECK, "column %" PRId64 ": the residual is %.3g times what is allowed", c + 1, ratio);
+            status =
+                tulle__fail(TULLE_ERR_CHECK, "column %" PRId64 ": the residual is %.3g times its bound", c + 1, ratio);
         if (status != TULLE_OK) goto out;
     }
 out:

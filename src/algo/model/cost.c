@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "algo/chain/price.h"
+#include "algo/chain/transfer_cost.h"
 #include "algo/model/rates.h"
 #include "base/error.h"
 
@@ -11,39 +11,40 @@ enum { PANEL = 8 << 20 };
 
 static double kernel_seconds(const tulle__costs *c, int i, int k, int j)
 {
-    const tulle__operands *o = &c->census->operands;
-    double work = c->census->work[tulle__unit_index(c->census, i, k, j)], rate, measured;
+    const tulle__operands *o = &c->counts->operands;
+    double work = c->counts->work[tulle__unit_index(c->counts, i, k, j)], rate, measured;
     double m = (double)tulle__tile_rows(o->A, i), n = (double)tulle__tile_cols(o->C, j);
     if (work <= 0) return 0;
-    if (c->census->sparse) {
-        double cf = work / tulle__counts_expected(c->census, i, j, work);
-        rate = tulle_roofline_spgemm(c->machine, c->threads, c->census->type, cf).rate;
+    if (c->counts->sparse) {
+        double cf = work / tulle__counts_expected(c->counts, i, j, work);
+        rate = tulle_roofline_spgemm(c->machine, c->threads, c->counts->type, cf).rate;
         measured = tulle__rate_spgemm(c->machine, cf);
     } else if (o->A->kind == TULLE_DENSE) {
         rate =
-            tulle_roofline_gemm(c->machine, c->threads, c->census->type, m, (double)tulle__tile_rows(o->B, k), n).rate;
+            tulle_roofline_gemm(c->machine, c->threads, c->counts->type, m, (double)tulle__tile_rows(o->B, k), n).rate;
         measured = 0; /* the BLAS comes near to it */
     } else {
         double nnz = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
         rate =
-            tulle_roofline_spmm(c->machine, c->threads, c->census->type, m, (double)tulle__tile_rows(o->B, k), nnz, n)
+            tulle_roofline_spmm(c->machine, c->threads, c->counts->type, m, (double)tulle__tile_rows(o->B, k), nnz, n)
                 .rate;
         measured = tulle__rate_spmm(c->machine, nnz / m, n);
     }
-    /* the kernels were measured with values of 8 bytes */
-    if (c->census->type == TULLE_F32) measured *= c->census->sparse ? 1 : 2;
+    /* the kernels were benchmarked with values of 8 bytes */
+    if (c->counts->type == TULLE_F32) measured *= c->counts->sparse ? 1 : 2;
     if (measured > 0 && c->share * measured < rate) rate = c->share * measured;
     return 2 * work / rate;
 }
 
 tulle_status tulle__costs_init(
-    const tulle_counts *census, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs)
+    const tulle_counts *counts, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs)
 {
     tulle_model_options o = *options;
     if (machine->threads < 1 || !(machine->stream > 0) || !(machine->fma[TULLE_F32] > 0) ||
         !(machine->fma[TULLE_F64] > 0))
-        return tulle__fail(TULLE_ERR_ARG, "a machine without threads, bandwidth of memory or rate of multiply-adds");
-    tulle__costs c = {.census = census,
+        return tulle__fail(
+            TULLE_ERR_ARG, "the machine file lacks threads, memory bandwidth or the rate of multiply-adds");
+    tulle__costs c = {.counts = counts,
         .machine = machine,
         .threads = o.threads > 0 ? o.threads : 1,
         .lookahead = o.lookahead == 0            ? -1
@@ -53,20 +54,20 @@ tulle_status tulle__costs_init(
         .transfers = o.transfers,
         .panel = o.panel ? (double)o.panel : PANEL,
         .room = o.room};
-    c.share = tulle__share_of(machine, c.threads);
+    c.share = tulle__machine_fraction(machine, c.threads);
     c.node_pes = machine->node_pes ? machine->node_pes : (int)(1 / c.share + 0.5);
-    c.direct = machine->in_place && c.node_pes >= census->pes;
+    c.direct = machine->in_place && c.node_pes >= counts->pes;
     for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) c.tier[d] = tulle__tier_of(machine, (tulle_distance)d, c.threads);
-    const tulle__operands *t = &census->operands;
+    const tulle__operands *t = &counts->operands;
     tulle_status status = tulle__alloc((size_t)t->M * (size_t)t->K * (size_t)t->N, sizeof *c.unit, "model", &c.unit);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)census->pes, sizeof *c.part, "model", &c.part);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)counts->pes, sizeof *c.part, "model", &c.part);
     if (status != TULLE_OK) {
         tulle__costs_fini(&c);
         return status;
     }
     for (int i = 0; i < t->M; i++)
         for (int k = 0; k < t->K; k++)
-            for (int j = 0; j < t->N; j++) c.unit[tulle__unit_index(census, i, k, j)] = kernel_seconds(&c, i, k, j);
+            for (int j = 0; j < t->N; j++) c.unit[tulle__unit_index(counts, i, k, j)] = kernel_seconds(&c, i, k, j);
     *costs = c;
     return TULLE_OK;
 }
@@ -95,7 +96,7 @@ double tulle__cost_transfer(const tulle__costs *c, int from, int to, double byte
 
 double tulle__cost_meeting(const tulle__costs *c)
 {
-    int pes = c->census->pes;
+    int pes = c->counts->pes;
     return pes > 1 ? ceil(log2(pes)) * tier_of(c, 0, pes - 1)->latency : 0;
 }
 
@@ -115,7 +116,7 @@ static double fetch(const tulle__costs *c, int owner, int to, double bytes, tull
 
 void tulle__cost_share_nodes(const tulle__costs *c, tulle__pe_load *load)
 {
-    int pes = c->census->pes;
+    int pes = c->counts->pes;
     for (int first = 0; first < pes; first += c->node_pes) {
         int end = first + c->node_pes < pes ? first + c->node_pes : pes;
         for (int p = first; p < end; p++) {
@@ -137,19 +138,19 @@ double tulle__cost_fetch(const tulle__costs *c, const tulle_mat *X, int i, int j
 }
 
 /*
- * As if the rows of B had equal lengths and those needed lay together. The row pointers of a sparse tile come with the
- * whole tile only. Of what covers give away nothing is counted: they move less.
+ * Assumes rows of B of equal length and contiguous required rows. The row pointers of a sparse tile
+ * arrive with the whole tile only. Delegated rows are not counted: they move less.
  */
 double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, tulle__pe_load *load)
 {
-    const tulle__operands *o = &c->census->operands;
+    const tulle__operands *o = &c->counts->operands;
     const tulle__tile_record *record = &o->B->directory[tulle__tile_index(o->B, k, j)];
     double bytes = (double)record->place.length;
-    if (c->census->named && c->transfers != TULLE_TRANSFERS_WHOLE && tulle__layout_owner(o->A->layout, i, k) == to) {
-        double entry = (double)(tulle_type_size(c->census->type) + (c->census->sparse ? sizeof(tulle_lidx) : 0));
-        double needed = c->census->named[(int64_t)i * o->K + k] * (double)record->nnz * entry;
+    if (c->counts->named && c->transfers != TULLE_TRANSFERS_WHOLE && tulle__layout_owner(o->A->layout, i, k) == to) {
+        double entry = (double)(tulle_type_size(c->counts->type) + (c->counts->sparse ? sizeof(tulle_lidx) : 0));
+        double needed = c->counts->named[(int64_t)i * o->K + k] * (double)record->nnz * entry;
         int owner = tulle__layout_owner(o->B->layout, k, j);
-        if (needed + tulle__price_range(tier_of(c, owner, to)) < bytes) bytes = needed;
+        if (needed + tulle__range_cost(tier_of(c, owner, to)) < bytes) bytes = needed;
     }
     return fetch(c, tulle__layout_owner(o->B->layout, k, j), to, bytes, load);
 }
@@ -157,32 +158,35 @@ double tulle__cost_fetch_b(const tulle__costs *c, int i, int k, int j, int to, t
 double tulle__cost_latency(const tulle__costs *c, int to, double seconds)
 {
     if (seconds <= 0) return 0;
-    return tier_of(c, to, c->census->pes > c->node_pes ? (to + c->node_pes) % c->census->pes : to)->latency;
+    return tier_of(c, to, c->counts->pes > c->node_pes ? (to + c->node_pes) % c->counts->pes : to)->latency;
 }
 
 double tulle__cost_entries(const tulle__costs *c, const tulle__policy *policy, int i, int j, int nk, const int *k)
 {
-    const tulle_counts *census = c->census;
-    const tulle__operands *o = &census->operands;
+    const tulle_counts *counts = c->counts;
+    const tulle__operands *o = &counts->operands;
     double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), work = 0;
     int which = policy->alg == TULLE_PRODUCT_STATIONARY_A ? 0 : policy->alg == TULLE_PRODUCT_STATIONARY_B ? 1 : -1;
-    if (!census->sparse) return m * n;
-    if (which >= 0 && census->partial[which] && census->group == c->group)
-        return (double)census->partial[which][tulle__unit_index(census, i, k[0], j)];
-    for (int t = 0; t < nk; t++) work += census->work[tulle__unit_index(census, i, k[t], j)];
-    return tulle__counts_expected(census, i, j, work);
+    if (!counts->sparse) return m * n;
+    if (which >= 0 && counts->partial[which] && counts->batch == c->batch)
+        return (double)counts->partial[which][tulle__unit_index(counts, i, k[0], j)];
+    for (int t = 0; t < nk; t++) work += counts->work[tulle__unit_index(counts, i, k[t], j)];
+    return tulle__counts_expected(counts, i, j, work);
 }
 
-/* Pieces of a dense result are whole rows, of a sparse one bytes of its block: partial.c, multiply.c. */
+/*
+ * Pieces of a dense result are whole rows, those of a sparse one bytes of its block: partial.c,
+ * multiply.c.
+ */
 void tulle__cost_partial(
     const tulle__costs *c, int from, int i, int j, double entries, int passes, tulle__pe_load *load)
 {
-    const tulle__operands *o = &c->census->operands;
+    const tulle__operands *o = &c->counts->operands;
     int owner = tulle__layout_owner(o->C->layout, i, j);
     double m = (double)tulle__tile_rows(o->C, i), n = (double)tulle__tile_cols(o->C, j), pushes, bytes;
-    double size = (double)tulle_type_size(c->census->type);
-    if (c->census->sparse) {
-        bytes = (double)tulle__csr_offsets_of((int64_t)m, (int64_t)(entries + 0.5), c->census->type).length;
+    double size = (double)tulle_type_size(c->counts->type);
+    if (c->counts->sparse) {
+        bytes = (double)tulle__csr_offsets_of((int64_t)m, (int64_t)(entries + 0.5), c->counts->type).length;
         pushes = ceil(bytes / c->panel);
     } else {
         double rows = floor(c->panel / (size * n));
@@ -194,7 +198,10 @@ void tulle__cost_partial(
     load[from].bytes += pushes * record;
     load[from].messages += pushes;
     if (from == owner) return;
-    /* a slot by fetch-and-add, the record, its sequence word; and the acknowledgement, which the end waits for */
+    /*
+     * a slot by fetch-and-add, the record, its sequence word, and the acknowledgement that the end
+     * waits for
+     */
     load[from].push += pushes * 4 * tulle__cost_transfer(c, from, owner, record);
     if (!tulle__cost_in_place(c, from, owner)) {
         load[owner].bytes += bytes;
@@ -208,7 +215,7 @@ void tulle__cost_partial(
 
 double tulle__cost_merge(const tulle__costs *c, double entries)
 {
-    double rate = tulle_roofline_spgemm(c->machine, c->threads, c->census->type, 1).rate;
+    double rate = tulle_roofline_spgemm(c->machine, c->threads, c->counts->type, 1).rate;
     double measured = c->share * tulle__rate_spgemm(c->machine, 1);
     return 2 * entries / (measured > 0 && measured < rate ? measured : rate);
 }

@@ -1,82 +1,87 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the steps of a product cost on a machine, and what they add up to for each PE. */
+/* The cost of the steps of a product on a machine, and the resulting load of each PE. */
 #ifndef TULLE_MODEL_COST_H
 #define TULLE_MODEL_COST_H
 
 #include "algo/model/operation_counts.h"
 
 typedef struct tulle__costs {
-    const tulle_counts *census;
+    const tulle_counts *counts;
     const tulle_machine *machine;
-    tulle_tier tier[TULLE_DISTANCE_COUNT]; /* both known, or assumed */
+    tulle_tier tier[TULLE_DISTANCE_COUNT]; /* complete: benchmarked, or assumed */
     int threads, deterministic;
-    int lookahead; /* < 0: the default of the policy at hand */
+    int lookahead; /* < 0: the policy's default */
     tulle_transfers transfers;
-    int group;    /* most units in a job under this policy */
-    int node_pes; /* PEs on a node: ranks follow each other */
-    int direct;   /* every tile is read in place by every PE */
-    double share; /* of the machine's threads, a PE's */
+    int batch;    /* most tile products of a job under this policy */
+    int node_pes; /* PEs on a node; consecutive ranks share a node */
+    int direct;   /* every PE reads every tile in place */
+    double share; /* a PE's fraction of the machine's threads */
     double panel; /* bytes */
-    double room;  /* bytes for fetched tiles; 0: any */
-    double *unit; /* [M * K * N]: seconds of each unit's kernel */
-    double *part; /* [pes]: room for a number of each */
+    double room;  /* bytes for fetched tiles; 0: unlimited */
+    double *unit; /* [M * K * N]: seconds of each tile product's kernel */
+    double *part; /* [pes]: scratch */
 } tulle__costs;
 
-/* Of one PE. Seconds, but for what is counted. */
+/* The load of a PE, in seconds unless stated otherwise. */
 typedef struct tulle__pe_load {
     double work; /* multiplications */
     double compute, fetch, push, accumulate;
-    double latency;         /* of the fetches of each job, which start together: jobs fetched ahead share it */
-    double local;           /* of compute, that of jobs which fetch nothing */
-    double fetches;         /* jobs that fetch */
-    double served;          /* others' transfers out of this PE's memory */
-    double far, far_served; /* of fetch and served, those between nodes: as if all PEs of the node had such */
+    double latency;         /* of the fetches of each job, which start together; jobs fetched ahead share it */
+    double local;           /* part of compute: jobs without fetches */
+    double fetches;         /* jobs with fetches */
+    double served;          /* transfers of other PEs from this PE's memory */
+    double far, far_served; /* the parts of fetch and served between nodes, as if every PE of the node had as much */
     double bytes, messages, partials;
-    double communicate, total; /* what is not hidden; until this PE is done */
+    double communicate, total; /* communication that is not hidden; time until this PE is done */
 } tulle__pe_load;
 
 tulle_status tulle__costs_init(
-    const tulle_counts *census, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs);
+    const tulle_counts *counts, const tulle_machine *machine, const tulle_model_options *options, tulle__costs *costs);
 void tulle__costs_fini(tulle__costs *costs);
 
 /* Whether `to` reads memory of `from` in place. */
 int tulle__cost_in_place(const tulle__costs *costs, int from, int to);
 double tulle__cost_transfer(const tulle__costs *costs, int from, int to, double bytes);
-/* A meeting of all PEs. */
+/* Seconds of a barrier of all PEs. */
 double tulle__cost_meeting(const tulle__costs *costs);
-/* The kernel of unit (i, k, j). */
+/* Seconds of the kernel of tile product (i, k, j). */
 static inline double tulle__cost_unit(const tulle__costs *costs, int i, int k, int j)
 {
-    return costs->unit[tulle__unit_index(costs->census, i, k, j)];
+    return costs->unit[tulle__unit_index(costs->counts, i, k, j)];
 }
-/* Seconds that PE `to` takes to get a tile of the owner's; 0 if it need not. Adds it to both loads, but for the
- * latency. */
+/*
+ * Seconds that PE `to` takes to get a tile of its owner, 0 if it need not. Adds them, without the
+ * latency, to both loads.
+ */
 double tulle__cost_fetch(const tulle__costs *costs, const tulle_mat *X, int i, int j, int to, tulle__pe_load *load);
-/* The same for what PE `to` needs of B[k,j] for A[i,k]. */
+/* The same for the rows of B[k,j] that PE `to` requires for A[i,k]. */
 double tulle__cost_fetch_b(const tulle__costs *costs, int i, int k, int j, int to, tulle__pe_load *load);
 
-/* The latency of a job that fetches for so long. */
+/* The latency of a job whose fetches take this long. */
 double tulle__cost_latency(const tulle__costs *costs, int to, double seconds);
 
 /*
- * A node's PEs share what leads out of it; rates are those of PEs that all transfer at once. Makes fetch and served
- * what they are where some are silent or done earlier: PE p's own far transfers, and of each other's as much, one
- * behind the other at the rate of the node.
+ * Distributes the network bandwidth of a node. Rates are those of PEs that all transfer at once.
+ * Where some PEs have less to transfer, fetch and served become PE p's own transfers between nodes
+ * plus at most as much of each other PE, consecutively at the rate of the node.
  */
 void tulle__cost_share_nodes(const tulle__costs *costs, tulle__pe_load *load);
 
-/* Entries of what nk units of C tile (i, j) make; counted if they are a job of stationary A or B that was counted. */
+/*
+ * Entries of the result of nk tile products of C tile (i, j): counted if they are a job of
+ * stationary A or B that was counted, else expected.
+ */
 double tulle__cost_entries(const tulle__costs *costs, const tulle__policy *policy, int i, int j, int nk, const int *k);
 /*
- * A partial result of so many entries of C tile (i, j) on its way from PE `from` to the owner, and how often its bytes
- * go through the owner's memory. Dense: all entries.
+ * A partial result of so many entries of C tile (i, j), from PE `from` to the owner, and how often
+ * its bytes pass through the owner's memory. Dense: all entries.
  */
 void tulle__cost_partial(
     const tulle__costs *costs, int from, int i, int j, double entries, int passes, tulle__pe_load *load);
-/* Merging sparse summands of so many entries in all into one tile. */
+/* Merging sparse contributions with so many entries in total into one tile. */
 double tulle__cost_merge(const tulle__costs *costs, double entries);
 
-/* The loads under an algorithm that fits, by how its tiles come and what may be taken: [pes], all 0 at first. */
+/* The loads under an algorithm, by its source of tiles and its stealing: [pes], initially 0. */
 void tulle__walk_static(const tulle__costs *costs, const tulle__policy *policy, int *k, tulle__pe_load *load);
 tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy *policy, tulle__pe_load *load);
 tulle_status tulle__walk_bulk(const tulle__costs *costs, const tulle__policy *policy, tulle__pe_load *load);

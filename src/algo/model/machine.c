@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeping what was measured, what is known of others' machines, and the bound that follows from it. */
+/* Machine files, known machines, and the bound that follows from them. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -30,7 +30,8 @@ tulle_status tulle_machine_path(int threads, char *path, size_t size)
     else if (home && *home)
         n = snprintf(path, size, "%s/.cache/tulle/machine-%s-%d", home, host, threads);
     else
-        return tulle__fail(TULLE_ERR_IO, "no place to keep measurements: set HOME, XDG_CACHE_HOME or TULLE_MACHINE");
+        return tulle__fail(
+            TULLE_ERR_IO, "there is no folder for measurements: set HOME, XDG_CACHE_HOME or TULLE_MACHINE");
     if (n < 0 || (size_t)n >= size) return tulle__fail(TULLE_ERR_IO, "the name of the machine file is too long");
     return TULLE_OK;
 }
@@ -43,7 +44,9 @@ static tulle_status resolve(const char **path, int threads, char *room, size_t s
     return status;
 }
 
-/* The lines of a machine file: a name, then numbers. Files of before the model lack what is not required. */
+/*
+ * The lines of a machine file: a name, then numbers. Older files lack those that are not required.
+ */
 static const struct field {
     const char *name;
     int count, required;
@@ -67,7 +70,7 @@ static const struct field {
 enum { FIELDS = sizeof fields / sizeof *fields };
 _Static_assert(offsetof(tulle_tier, bandwidth) == sizeof(double), "latency and bandwidth are one line's numbers");
 
-/* The numbers of one line into m; 0: it is no such line. */
+/* Parses the numbers of a line into m; 0: the line is of another field. */
 static int read_field(const struct field *field, const char *text, tulle_machine *m)
 {
     for (int n = 0; n < field->count; n++) {
@@ -96,13 +99,13 @@ static tulle_status read_lines(FILE *f, const char *path, tulle_machine *m)
         if (strncmp(line, "comm ", 5) == 0 && sscanf(line + at, "%127s", m->comm) == 1) continue;
         while (i < FIELDS && strcmp(fields[i].name, name) != 0) i++;
         if (i == FIELDS || !read_field(&fields[i], line + at, m))
-            return tulle__fail(TULLE_ERR_FORMAT, "%s:%d: not what `tulle calibrate` writes", path, number);
+            return tulle__fail(TULLE_ERR_FORMAT, "%s:%d: this is not a line of `tulle calibrate`", path, number);
         seen |= 1u << i;
     }
     for (int i = 0; i < FIELDS; i++)
         if (fields[i].required && !(seen >> i & 1))
             return tulle__fail(
-                TULLE_ERR_FORMAT, "%s: no line '%s'; not what `tulle calibrate` writes", path, fields[i].name);
+                TULLE_ERR_FORMAT, "%s: the line '%s' is missing; `tulle calibrate` writes it", path, fields[i].name);
     return TULLE_OK;
 }
 
@@ -120,7 +123,7 @@ tulle_status tulle_machine_load(const char *path, int threads, tulle_machine *ma
     status = read_lines(f, path, &m);
     fclose(f);
     if (status == TULLE_OK && threads && m.threads != threads)
-        status = tulle__fail(TULLE_ERR_STATE, "%s: measured with %d threads, not %d", path, m.threads, threads);
+        status = tulle__fail(TULLE_ERR_STATE, "%s: the figures are for %d threads, not %d", path, m.threads, threads);
     if (status == TULLE_OK) *machine = m;
     return status;
 }
@@ -131,7 +134,7 @@ static void make_folders(const char *path)
     snprintf(folder, sizeof folder, "%s", path);
     for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        (void)mkdir(folder, 0777); /* what cannot be made shows when the file is opened */
+        (void)mkdir(folder, 0777); /* a failure shows when the file is opened */
         *slash = '/';
     }
 }
@@ -181,7 +184,7 @@ tulle_status tulle_machine_save(const char *path, const tulle_machine *m)
     return status;
 }
 
-/* *now becomes the better of both numbers. Returns 1 if that is the old one. */
+/* Sets *now to the better of both numbers. Returns 1 if that is the old one. */
 static int take_better(double old, double *now, int less_is_better)
 {
     if (!(old > 0) || (*now > 0 && (less_is_better ? old >= *now : old <= *now))) return 0;
@@ -202,7 +205,7 @@ static int merge_tiers(const tulle_machine *old, tulle_machine *m)
     }
     if (strcmp(old->comm, m->comm) != 0 || old->node_pes != m->node_pes || old->in_place != m->in_place) return 0;
     for (int d = 0; d < TULLE_DISTANCE_COUNT; d++) {
-        if (!(m->tier[d].bandwidth > 0) || !(old->tier[d].bandwidth > 0)) continue; /* other PEs than then */
+        if (!(m->tier[d].bandwidth > 0) || !(old->tier[d].bandwidth > 0)) continue; /* the number of PEs differed */
         better += take_better(old->tier[d].latency, &m->tier[d].latency, 1);
         better += take_better(old->tier[d].bandwidth, &m->tier[d].bandwidth, 0);
         better += take_better(old->tier[d].range, &m->tier[d].range, 1);
@@ -224,12 +227,13 @@ int tulle_machine_merge(const tulle_machine *old, tulle_machine *m)
 }
 
 /*
- * The paper's machines (its sections 4 and 6), a V100 a PE: 16 TFlop/s of f32, NVLink of 50 GB/s inside a node, and on
- * Summit 3.83 GB/s of the network for each of a node's 6 PEs. From elsewhere: 7.2 TFlop/s of f64 (the DGEMM rate seen
- * on Summit), 900 GB/s of memory (NVIDIA's data sheet), 2155 GB/s of the second-level cache (Jia, Maggioni, Staiger,
- * Scarpazza, "Dissecting the NVIDIA Volta GPU architecture via microbenchmarking", 2018). Nobody gives latencies: 2 and
- * 5 us are what NVSHMEM's gets are taken to have. Rates of kernels are not known: the roofline stands for them, which
- * is too good for cuSPARSE's SpGEMM, as the paper's section 6.2 says itself.
+ * The paper's machines (its sections 4 and 6), one V100 a PE: 16 TFlop/s of f32, NVLink of 50 GB/s
+ * within a node, and on Summit 3.83 GB/s of the network for each of a node's 6 PEs. Other sources:
+ * 7.2 TFlop/s of f64 (the DGEMM rate seen on Summit), 900 GB/s of memory (NVIDIA's data sheet),
+ * 2155 GB/s of the second-level cache (Jia, Maggioni, Staiger, Scarpazza, "Dissecting the NVIDIA
+ * Volta GPU architecture via microbenchmarking", 2018). Latencies are unpublished: 2 and 5 us are
+ * typical of NVSHMEM's gets. Kernel rates are unknown: the roofline replaces them, which is too
+ * high for cuSPARSE's SpGEMM, as the paper says in section 6.2.
  */
 static const tulle_machine known[] = {
     {.host = "summit",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rates of this machine: each is the best of a few repetitions, all threads at once. */
+/* Rates of this machine: each is the best of a few repetitions with all threads. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -138,7 +138,7 @@ static tulle_status multiply_add(void *arg, int thread, int nthreads)
     return TULLE_OK;
 }
 
-/* Threads of all programs that are ready to run, the mean of a minute, for a processor. */
+/* The load average of the last minute, per processor. */
 static double load_now(void)
 {
     double load;
@@ -155,10 +155,10 @@ tulle_status tulle_machine_measure(int threads, tulle_machine *machine, tulle_ma
     tulle_machine m = {.threads = threads};
     tulle_machine_noise n = {.load = load_now()};
     double seconds;
-    if (threads < 1 || threads > 64) return tulle__fail(TULLE_ERR_ARG, "%d threads to measure with; 1 to 64", threads);
+    if (threads < 1 || threads > 64) return tulle__fail(TULLE_ERR_ARG, "%d threads: calibration uses 1 to 64", threads);
     if (gethostname(m.host, sizeof m.host - 1)) strcpy(m.host, "here");
     TULLE_TRY(tulle__pool_new(threads, &pool));
-    TULLE_TRY(tulle__rates_measure(pool, &m, &n)); /* before there are arrays that fill the memory */
+    TULLE_TRY(tulle__rates_measure(pool, &m, &n)); /* before the large arrays exist */
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.a, "stream arrays", &p.a));
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.b, "stream arrays", &p.b));
     TULLE_TRY(tulle__alloc((size_t)p.n, sizeof *p.c, "stream arrays", &p.c));

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which part of the rows of B each tile of A names: what a transfer that knows the sparsity moves (product/need.h). */
+/*
+ * The fraction of the rows of B that each tile of A requires: what a transfer of row subsets moves
+ * (product/need.h).
+ */
 #include "algo/model/operation_counts.h"
 #include "base/error.h"
 
 enum { CELLS = 1 << 18 };
 
 /*
- * Distinct columns of the entries that are here, by tiles of l. A column is counted again if the rows of a tile of l
- * are spread over several tiles of A.
+ * Counts the distinct columns of local entries for each tile of l. A column counts again if several
+ * tiles of A share the rows of a tile of l.
  */
 static tulle_status count_here(const tulle_mat *A, const tulle_layout *l, double *named)
 {
     tulle_status status;
-    int32_t *last = NULL; /* 1 + the tile row that named the column last */
-    TULLE_TRY(tulle__alloc_zero((size_t)A->layout->n, sizeof *last, "census", &last));
+    int32_t *last = NULL; /* 1 + the last tile row that has the column */
+    TULLE_TRY(tulle__alloc_zero((size_t)A->layout->n, sizeof *last, "operation counts", &last));
     for (int64_t t = 0; t < (int64_t)A->layout->mt * A->layout->nt; t++) {
         tulle_tile tile;
         int ti = (int)(t / A->layout->nt), tj = (int)(t % A->layout->nt);
@@ -35,7 +38,7 @@ out:
     return status;
 }
 
-/* Of all PEs, as shares. */
+/* Sums over all PEs, as fractions. */
 static tulle_status count_all(const tulle_mat *A, const tulle_layout *l, double *named)
 {
     tulle_status status;
@@ -57,7 +60,7 @@ tulle_status tulle__counts_count_named(const tulle_mat *A, const tulle_layout *l
     double *named = NULL;
     *out = NULL;
     if (!A->format->names_rows) return TULLE_OK; /* all of them */
-    tulle_status status = tulle__alloc_zero((size_t)l->mt * (size_t)l->nt, sizeof *named, "census", &named);
+    tulle_status status = tulle__alloc_zero((size_t)l->mt * (size_t)l->nt, sizeof *named, "operation counts", &named);
     if (status == TULLE_OK) status = count_all(A, l, named);
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK)

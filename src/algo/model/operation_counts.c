@@ -10,7 +10,7 @@
 
 enum { UNITS_MOST = 1 << 26, CELLS = 1 << 18 };
 
-/* Entries expected of m x n cells that `products` fall on at random. */
+/* The expected number of distinct cells among m x n that `products` random ones hit. */
 static double expected(double m, double n, double products)
 {
     double cells = m * n;
@@ -20,10 +20,10 @@ static double expected(double m, double n, double products)
 double tulle__counts_expected(const tulle_counts *c, int i, int j, double products)
 {
     double m = (double)tulle__tile_rows(c->operands.C, i), n = (double)tulle__tile_cols(c->operands.C, j);
-    return expected(m, n < c->spread ? n : c->spread, products);
+    return expected(m, n < c->effective_cols ? n : c->effective_cols, products);
 }
 
-double tulle__find_spread(double m, double n, double products, double entries)
+double tulle__find_effective_cols(double m, double n, double products, double entries)
 {
     double low = 0, high = n;
     if (!(entries > 0) || expected(m, n, products) <= entries) return n;
@@ -37,7 +37,7 @@ double tulle__find_spread(double m, double n, double products, double entries)
     return high;
 }
 
-/* ---- operands of a product that is only thought of ---- */
+/* ---- operands of a hypothetical product ---- */
 
 static void drop_shadow(tulle_mat *X)
 {
@@ -51,13 +51,13 @@ static tulle_status make_shadow(const tulle_layout *layout, tulle_kind kind, tul
 {
     tulle_status status;
     tulle_mat *X = NULL;
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *X, "census", &X));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *X, "operation counts", &X));
     X->kind = kind;
     X->format = tulle__tile_format_of(kind);
     X->type = type;
     TULLE_TRY(tulle_layout_copy(layout, &X->layout));
-    TULLE_TRY(
-        tulle__alloc_zero((size_t)layout->mt * (size_t)layout->nt, sizeof *X->directory, "census", &X->directory));
+    TULLE_TRY(tulle__alloc_zero(
+        (size_t)layout->mt * (size_t)layout->nt, sizeof *X->directory, "operation counts", &X->directory));
     for (int i = 0; kind == TULLE_DENSE && i < layout->mt; i++)
         for (int j = 0; j < layout->nt; j++) {
             tulle__tile_record *record = &X->directory[tulle__tile_index(X, i, j)];
@@ -84,20 +84,20 @@ static void set_lengths(tulle_mat *X)
         }
 }
 
-void tulle_counts_free(tulle_counts *census)
+void tulle_counts_free(tulle_counts *counts)
 {
-    if (!census) return;
-    if (census->own) {
-        drop_shadow(census->shadow[0]);
-        drop_shadow(census->shadow[1]);
-        drop_shadow(census->shadow[2]);
+    if (!counts) return;
+    if (counts->own) {
+        drop_shadow(counts->shadow[0]);
+        drop_shadow(counts->shadow[1]);
+        drop_shadow(counts->shadow[2]);
     }
-    tulle__free(census->work);
-    tulle__free(census->result);
-    tulle__free(census->named);
-    tulle__free(census->partial[0]);
-    tulle__free(census->partial[1]);
-    tulle__free(census);
+    tulle__free(counts->work);
+    tulle__free(counts->result);
+    tulle__free(counts->named);
+    tulle__free(counts->partial[0]);
+    tulle__free(counts->partial[1]);
+    tulle__free(counts);
 }
 
 static tulle_status make(const tulle__operands *operands, int pes, tulle_counts **out)
@@ -106,13 +106,14 @@ static tulle_status make(const tulle__operands *operands, int pes, tulle_counts 
     tulle_counts *c = NULL;
     double units = (double)operands->M * operands->K * operands->N;
     if (units > UNITS_MOST)
-        return tulle__fail(TULLE_ERR_LIMIT, "a model of %d x %d x %d tiles has %.3g units; %d are possible",
+        return tulle__fail(TULLE_ERR_LIMIT, "a model of %d x %d x %d tiles has %.3g tile products; the limit is %d",
             operands->M, operands->K, operands->N, units, UNITS_MOST);
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *c, "census", &c));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *c, "operation counts", &c));
     c->operands = *operands;
     c->pes = pes;
-    TULLE_TRY(tulle__alloc_zero((size_t)units, sizeof *c->work, "census", &c->work));
-    TULLE_TRY(tulle__alloc_zero((size_t)operands->M * (size_t)operands->N, sizeof *c->result, "census", &c->result));
+    TULLE_TRY(tulle__alloc_zero((size_t)units, sizeof *c->work, "operation counts", &c->work));
+    TULLE_TRY(tulle__alloc_zero(
+        (size_t)operands->M * (size_t)operands->N, sizeof *c->result, "operation counts", &c->result));
     *out = c;
     return TULLE_OK;
 out:
@@ -122,8 +123,8 @@ out:
 
 /* ---- multiplications ---- */
 
-/* As if the entries of both tiles were scattered evenly over the inner indices. */
-static double even_work(const tulle__operands *o, int i, int k, int j)
+/* Assumes that the entries of both tiles are uniform over the inner indices. */
+static double uniform_work(const tulle__operands *o, int i, int k, int j)
 {
     double nnz_a = (double)o->A->directory[tulle__tile_index(o->A, i, k)].nnz;
     double nnz_b = (double)o->B->directory[tulle__tile_index(o->B, k, j)].nnz; /* dense: all elements */
@@ -131,15 +132,15 @@ static double even_work(const tulle__operands *o, int i, int k, int j)
     return inner > 0 ? nnz_a * nnz_b / inner : 0;
 }
 
-static void fill_even(tulle_counts *c)
+static void fill_uniform(tulle_counts *c)
 {
     const tulle__operands *o = &c->operands;
     for (int i = 0; i < o->M; i++)
         for (int k = 0; k < o->K; k++)
-            for (int j = 0; j < o->N; j++) c->work[tulle__unit_index(c, i, k, j)] = even_work(o, i, k, j);
+            for (int j = 0; j < o->N; j++) c->work[tulle__unit_index(c, i, k, j)] = uniform_work(o, i, k, j);
 }
 
-/* Sums, and the entries of C unless they were counted. */
+/* Computes sums, and the expected entries of C unless they were counted. */
 static void finish(tulle_counts *c, int counted)
 {
     const tulle__operands *o = &c->operands;
@@ -154,28 +155,29 @@ static void finish(tulle_counts *c, int counted)
             c->entries += *entries;
         }
     const tulle_layout *l = o->C->layout;
-    if (counted) c->spread = tulle__find_spread((double)l->m, (double)l->n, c->multiplications, c->entries);
+    if (counted)
+        c->effective_cols = tulle__find_effective_cols((double)l->m, (double)l->n, c->multiplications, c->entries);
 }
 
-tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_counts **census)
+tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_counts **counts)
 {
-    tulle_status status = make(operands, pes, census);
+    tulle_status status = make(operands, pes, counts);
     if (status != TULLE_OK) return status;
-    (*census)->sparse = operands->C->kind == TULLE_CSR;
-    (*census)->type = operands->C->type;
-    (*census)->spread = (double)operands->C->layout->n;
-    fill_even(*census);
-    finish(*census, 0);
+    (*counts)->sparse = operands->C->kind == TULLE_CSR;
+    (*counts)->type = operands->C->type;
+    (*counts)->effective_cols = (double)operands->C->layout->n;
+    fill_uniform(*counts);
+    finish(*counts, 0);
     return TULLE_OK;
 }
 
-/* Entries of X by the tiles of `shadow`, those of all PEs. */
+/* Counts the entries of X in the tiles of `shadow`, over all PEs. */
 static tulle_status count_entries(const tulle_mat *X, tulle_mat *shadow)
 {
     tulle_status status = TULLE_OK;
     const tulle_layout *l = shadow->layout, *from = X->layout;
     int64_t tiles = (int64_t)l->mt * l->nt, *count = NULL;
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *count, "census", &count));
+    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *count, "operation counts", &count));
     for (int64_t t = 0; t < (int64_t)from->mt * from->nt; t++) {
         tulle_tile tile;
         int ti = (int)(t / from->nt), tj = (int)(t % from->nt);
@@ -199,19 +201,20 @@ out:
     return status;
 }
 
-/* ---- making ---- */
+/* ---- construction ---- */
 
 static tulle_status check(const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *s)
 {
     if (A->kind != TULLE_CSR || (B && B->kind != TULLE_CSR))
-        return tulle__fail(TULLE_ERR_ARG, "what a census counts is sparse");
+        return tulle__fail(TULLE_ERR_ARG, "operation counts need sparse matrices");
     if (B && s->counting == TULLE_COUNT_RESULT && (A->layout->nt != 1 || B->layout->nt != 1))
-        return tulle__fail(TULLE_ERR_ARG, "entries of a result are counted from factors in tiles of whole rows");
-    if (B && B->comm != A->comm) return tulle__fail(TULLE_ERR_ARG, "both factors must belong to one comm");
-    if (s->pes < 1) return tulle__fail(TULLE_ERR_ARG, "a model of %d PEs", s->pes);
+        return tulle__fail(
+            TULLE_ERR_ARG, "entries of a result can only be counted if the factors have tiles of whole rows");
+    if (B && B->comm != A->comm) return tulle__fail(TULLE_ERR_ARG, "both factors must belong to the same comm");
+    if (s->pes < 1) return tulle__fail(TULLE_ERR_ARG, "a model cannot have %d PEs", s->pes);
     if (A->layout->m != s->a->m || A->layout->n != s->a->n ||
         (B && (B->layout->m != s->b->m || B->layout->n != s->b->n)))
-        return tulle__fail(TULLE_ERR_ARG, "the layouts are of other sizes than the matrices");
+        return tulle__fail(TULLE_ERR_ARG, "the layouts do not have the shapes of the matrices");
     if (!tulle__layout_same_cuts(s->a->col_cut, s->a->nt, s->b->row_cut, s->b->mt) ||
         !tulle__layout_same_cuts(s->a->row_cut, s->a->mt, s->c->row_cut, s->c->mt) ||
         !tulle__layout_same_cuts(s->b->col_cut, s->b->nt, s->c->col_cut, s->c->nt))
@@ -220,12 +223,12 @@ static tulle_status check(const tulle_mat *A, const tulle_mat *B, const tulle_co
         const tulle_layout *l = x == 0 ? s->a : x == 1 ? s->b : s->c;
         for (int64_t t = 0; t < (int64_t)l->mt * l->nt; t++)
             if (l->owner[t] >= s->pes)
-                return tulle__fail(TULLE_ERR_ARG, "a layout gives a tile to PE %d of %d", l->owner[t], s->pes);
+                return tulle__fail(TULLE_ERR_ARG, "a layout assigns a tile to PE %d of %d", l->owner[t], s->pes);
     }
     return TULLE_OK;
 }
 
-static tulle_status think_of(const tulle_counts_spec *s, int sparse, tulle_counts **census)
+static tulle_status think_of(const tulle_counts_spec *s, int sparse, tulle_counts **counts)
 {
     tulle_status status;
     tulle__operands o = {.M = s->a->mt, .K = s->a->nt, .N = s->b->nt, .offset = 1};
@@ -234,15 +237,15 @@ static tulle_status think_of(const tulle_counts_spec *s, int sparse, tulle_count
     c->own = 1;
     c->sparse = sparse;
     c->type = s->type;
-    c->spread = (double)s->c->n;
+    c->effective_cols = (double)s->c->n;
     TULLE_TRY(make_shadow(s->a, TULLE_CSR, s->type, &c->shadow[0]));
     TULLE_TRY(make_shadow(s->b, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->shadow[1]));
     TULLE_TRY(make_shadow(s->c, sparse ? TULLE_CSR : TULLE_DENSE, s->type, &c->shadow[2]));
     c->operands.A = c->shadow[0];
     c->operands.B = c->shadow[1];
     c->operands.C = c->shadow[2];
-    c->group = !s->in_place ? TULLE__GROUP_REMOTE : c->operands.K > 1 ? c->operands.K : 1;
-    *census = c;
+    c->batch = !s->in_place ? TULLE__BATCH_REMOTE : c->operands.K > 1 ? c->operands.K : 1;
+    *counts = c;
     return TULLE_OK;
 out:
     tulle_counts_free(c);
@@ -250,11 +253,11 @@ out:
 }
 
 tulle_status tulle_counts_new(
-    const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *spec, tulle_counts **census)
+    const tulle_mat *A, const tulle_mat *B, const tulle_counts_spec *spec, tulle_counts **counts)
 {
     if (TULLE__NULL(A) || TULLE__NULL(spec) || TULLE__NULL(spec->a) || TULLE__NULL(spec->b) || TULLE__NULL(spec->c) ||
         TULLE__OUTSIDE(spec->type, TULLE_TYPE_COUNT - 1) || TULLE__OUTSIDE(spec->counting, TULLE_COUNT_RESULT) ||
-        TULLE__NULL(census))
+        TULLE__NULL(counts))
         return tulle__refuse(A ? A->comm : B ? B->comm : NULL);
     tulle_counts *c = NULL;
     int exact = B && spec->counting == TULLE_COUNT_RESULT;
@@ -267,7 +270,7 @@ tulle_status tulle_counts_new(
     if (status == TULLE_OK) status = tulle_comm_agree(A->comm, count_entries(A, c->shadow[0]));
     if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, count_entries(B, c->shadow[1]));
     if (status == TULLE_OK) status = tulle__counts_count_named(A, c->operands.A->layout, &c->named);
-    if (status == TULLE_OK && !B) fill_even(c); /* which is exact for a dense B */
+    if (status == TULLE_OK && !B) fill_uniform(c); /* exact for a dense B */
     if (status == TULLE_OK && B) status = tulle_comm_agree(A->comm, tulle__counts_count_work(c, A, B));
     if (status == TULLE_OK && exact) status = tulle_comm_agree(A->comm, tulle__counts_count_result(c, A, B));
     tulle__set_up_end(A->comm);
@@ -276,18 +279,18 @@ tulle_status tulle_counts_new(
         return status;
     }
     finish(c, exact);
-    *census = c;
+    *counts = c;
     return TULLE_OK;
 }
 
-double tulle_counts_flops(const tulle_counts *census)
+double tulle_counts_flops(const tulle_counts *counts)
 {
-    if (TULLE__NULL(census)) return 0;
-    return 2 * census->multiplications;
+    if (TULLE__NULL(counts)) return 0;
+    return 2 * counts->multiplications;
 }
 
-double tulle_counts_entries(const tulle_counts *census)
+double tulle_counts_entries(const tulle_counts *counts)
 {
-    if (TULLE__NULL(census)) return 0;
-    return census->entries;
+    if (TULLE__NULL(counts)) return 0;
+    return counts->entries;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of a census: operands as the policies see them, and the multiplications of each unit. A census of matrices
- * in their layouts is made from their directories alone; one for layouts that are only thought of has operands of its
- * own, matrices without a comm and without memory, whose directories tell what their tiles would be.
+ * The inside of operation counts: the operands as the policies see them, and the multiplications of
+ * each tile product. Counts of matrices in their layouts come from the directories alone. Counts
+ * for hypothetical layouts have operands of their own: matrices without comm and memory, whose
+ * directories describe the tiles.
  */
-#ifndef TULLE_MODEL_CENSUS_H
-#define TULLE_MODEL_CENSUS_H
+#ifndef TULLE_MODEL_OPERATION_COUNTS_H
+#define TULLE_MODEL_OPERATION_COUNTS_H
 
 #include <tulle/model.h>
 
@@ -13,46 +14,61 @@
 
 struct tulle_counts {
     tulle__operands operands;
-    tulle_mat *shadow[3]; /* operands that this made: matrices without tiles */
-    int own;              /* the operands are the census's own */
+    tulle_mat *shadow[3]; /* operands created here: matrices without tiles */
+    int own;              /* the operands belong to this object */
     int pes, sparse;
     tulle_type type;
-    double *work;   /* [M * K * N]: multiplications of unit (i, k, j) */
+    double *work;   /* [M * K * N]: multiplications of tile product (i, k, j) */
     double *result; /* [M * N]: entries of C */
-    /* [M * K * N] at the first unit of each job under stationary A and B: entries of its result; NULL: not counted */
+    /*
+     * [M * K * N], at the first tile product of each job under stationary A and B: entries of its
+     * result; NULL: not counted
+     */
     int64_t *partial[2];
-    int group;     /* most units of the jobs that were counted */
-    double *named; /* [M * K]: share of the rows of B[k,*] that A[i,k] has entries for; NULL: not counted */
+    int batch;     /* most tile products of the jobs that were counted */
+    double *named; /* [M * K]: fraction of the rows of B[k,*] that A[i,k] requires; NULL: not counted */
     double multiplications, entries;
-    /* columns that the products of a row of C fall on, as if scattered evenly over them: few in a band, else n */
-    double spread;
+    /*
+     * effective width of C: the number of columns over which the products of a row would be
+     * uniform; small for a band, else n
+     */
+    double effective_cols;
 };
 
-static inline int64_t tulle__unit_index(const tulle_counts *census, int i, int k, int j)
+static inline int64_t tulle__unit_index(const tulle_counts *counts, int i, int k, int j)
 {
-    const tulle__operands *o = &census->operands;
+    const tulle__operands *o = &counts->operands;
     return ((int64_t)i * o->K + k) * o->N + j;
 }
 
-/* Of matrices as they lie: multiplications of SpMM are exact, those of SpGEMM as if entries were scattered evenly. */
-tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_counts **census);
+/* Counts for matrices as they are: exact for SpMM; for SpGEMM entries are assumed uniform. */
+tulle_status tulle__counts_of(const tulle__operands *operands, int pes, tulle_counts **counts);
 
-/* Entries expected in C tile (i, j) of so many products. */
-double tulle__counts_expected(const tulle_counts *census, int i, int j, double products);
-
-/* The spread for which so many products of m rows of n columns are expected to make so many entries. */
-double tulle__find_spread(double m, double n, double products, double entries);
+/* Entries expected in C tile (i, j) for so many products. */
+double tulle__counts_expected(const tulle_counts *counts, int i, int j, double products);
 
 /*
- * named of A in tiles of another layout, or its own. Collective over the comm of A, agreed. The caller frees it; at
- * most too large, if the rows of a tile are spread over several PEs.
+ * The effective width at which so many products of m rows of n columns are expected to give so many
+ * entries.
+ */
+double tulle__find_effective_cols(double m, double n, double products, double entries);
+
+/*
+ * Computes `named` of A for the tiles of another layout, or its own. Collective over the comm of A,
+ * agreed. The caller frees it. It is an upper bound if several PEs share the rows of a tile.
  */
 tulle_status tulle__counts_count_named(const tulle_mat *A, const tulle_layout *layout, double **named);
 
-/* Counts multiplications and samples the spread. Collective over the comm of A, no agreement. */
-tulle_status tulle__counts_count_work(tulle_counts *census, const tulle_mat *A, const tulle_mat *B);
+/*
+ * Counts multiplications and samples the effective width. Collective over the comm of A, no
+ * agreement.
+ */
+tulle_status tulle__counts_count_work(tulle_counts *counts, const tulle_mat *A, const tulle_mat *B);
 
-/* Counts partial results; census has its operands and their entries. Collective over the comm of A, no agreement. */
-tulle_status tulle__counts_count_result(tulle_counts *census, const tulle_mat *A, const tulle_mat *B);
+/*
+ * Counts the entries of partial results for the operands of `counts`. Collective over the comm of
+ * A, no agreement.
+ */
+tulle_status tulle__counts_count_result(tulle_counts *counts, const tulle_mat *A, const tulle_mat *B);
 
 #endif

@@ -7,21 +7,26 @@
 #include "base/error.h"
 #include "base/options.h"
 
-/* What a later algorithm of the list must be shorter by to be preferred: the model is no finer than that. One that
- * steals must gain more, since what it does is expected least exactly, and it costs most where nothing is to be gained.
+/*
+ * The factor by which a later algorithm of the list must be faster to be preferred: the accuracy of
+ * the model. Stealing must gain more, since it is predicted least accurately and costs most where
+ * there is nothing to balance.
  */
 static double clearly(tulle_product_alg alg)
 {
     return tulle__policy_of(alg)->reach != TULLE__REACH_NONE ? 0.92 : 0.98;
 }
 
-/* Publishing a sparse result is an allgather of what each PE's tiles have become: mat.c, collective.c. */
+/*
+ * Publishing a sparse result is an allgather of the records of each PE's tiles: mat.c,
+ * collective.c.
+ */
 static void add_publishing(const tulle__costs *c, tulle__pe_load *load)
 {
-    const tulle_layout *l = c->census->operands.C->layout;
-    int pes = c->census->pes;
+    const tulle_layout *l = c->counts->operands.C->layout;
+    int pes = c->counts->pes;
     double most = 0, rounds = ceil(log2(pes));
-    if (!c->census->sparse || pes == 1) return;
+    if (!c->counts->sparse || pes == 1) return;
     for (int pe = 0; pe < pes; pe++) {
         double mine = 0;
         for (int64_t t = 0; t < (int64_t)l->mt * l->nt; t++) mine += l->owner[t] == pe;
@@ -36,20 +41,20 @@ static void add_publishing(const tulle__costs *c, tulle__pe_load *load)
     }
 }
 
-/* The policy by which an algorithm's work is done, as in a plan; NULL: there is no such algorithm. */
+/* The policy in effect for an algorithm, as in a plan; NULL: no such algorithm. */
 static const tulle__policy *policy_of(const tulle__costs *c, tulle_product_alg alg)
 {
     const tulle__policy *policy = tulle__policy_of(alg);
-    tulle__prices prices = tulle__prices_of(c->machine, c->threads);
-    prices.node_pes = c->node_pes;
+    tulle__transfer_costs costs = tulle__transfer_costs_of(c->machine, c->threads);
+    costs.node_pes = c->node_pes;
     return policy ? tulle__policy_in_effect(
-                        policy, &c->census->operands, c->census->pes, c->direct ? NULL : &prices, c->part)
+                        policy, &c->counts->operands, c->counts->pes, c->direct ? NULL : &costs, c->part)
                   : NULL;
 }
 
 static int lookahead_of(const tulle__costs *c, const tulle__policy *policy)
 {
-    return c->lookahead < 0 ? tulle__policy_lookahead(policy, c->census->sparse) : c->lookahead;
+    return c->lookahead < 0 ? tulle__policy_lookahead(policy, c->counts->sparse) : c->lookahead;
 }
 
 static tulle_status walk(const tulle__costs *c, const tulle__policy *policy, tulle__pe_load **load)
@@ -58,11 +63,11 @@ static tulle_status walk(const tulle__costs *c, const tulle__policy *policy, tul
     int *k = NULL;
     tulle__pe_load *all = NULL;
     if (policy->alg == TULLE_PRODUCT_CANNON) {
-        status = tulle__cannon_fits(&c->census->operands, c->census->pes);
+        status = tulle__cannon_fits(&c->counts->operands, c->counts->pes);
         if (status != TULLE_OK) return status;
     }
-    TULLE_TRY(tulle__alloc_zero((size_t)c->census->pes, sizeof *all, "model", &all));
-    TULLE_TRY(tulle__alloc((size_t)c->census->operands.K, sizeof *k, "model", &k));
+    TULLE_TRY(tulle__alloc_zero((size_t)c->counts->pes, sizeof *all, "model", &all));
+    TULLE_TRY(tulle__alloc((size_t)c->counts->operands.K, sizeof *k, "model", &k));
     if (policy->source != TULLE__SOURCE_FETCH)
         TULLE_TRY(tulle__walk_bulk(c, policy, all));
     else if (policy->reach != TULLE__REACH_NONE)
@@ -84,30 +89,30 @@ static void add_to(tulle_imbalance *s, double x, int pes)
     s->mean += x / pes;
 }
 
-/* Seconds of a product if every PE did its share at the local roof. */
+/* Seconds of a product if every PE ran at the local roofline. */
 static double roofline(const tulle__costs *c)
 {
-    const tulle_counts *census = c->census;
-    const tulle_layout *a = census->operands.A->layout, *l = census->operands.C->layout;
-    int pes = census->pes;
+    const tulle_counts *counts = c->counts;
+    const tulle_layout *a = counts->operands.A->layout, *l = counts->operands.C->layout;
+    int pes = counts->pes;
     double rate;
-    if (census->multiplications <= 0) return 0;
-    if (census->sparse)
+    if (counts->multiplications <= 0) return 0;
+    if (counts->sparse)
         rate =
-            tulle_roofline_spgemm(c->machine, c->threads, census->type, census->multiplications / census->entries).rate;
+            tulle_roofline_spgemm(c->machine, c->threads, counts->type, counts->multiplications / counts->entries).rate;
     else
-        rate = tulle_roofline_spmm(c->machine, c->threads, census->type, (double)l->m / pes, (double)a->n,
-            (double)census->operands.A->nnz / pes, (double)l->n)
+        rate = tulle_roofline_spmm(c->machine, c->threads, counts->type, (double)l->m / pes, (double)a->n,
+            (double)counts->operands.A->nnz / pes, (double)l->n)
                    .rate;
-    return 2 * census->multiplications / pes / rate;
+    return 2 * counts->multiplications / pes / rate;
 }
 
 static tulle_status predict_group(
     const tulle__costs *c, tulle_product_alg alg, const tulle__policy *policy, tulle_prediction *prediction)
 {
     tulle__pe_load *load = NULL;
-    tulle_prediction p = {.alg = alg, .suits = 1, .group = c->group};
-    int pes = c->census->pes;
+    tulle_prediction p = {.alg = alg, .suits = 1, .batch = c->batch};
+    int pes = c->counts->pes;
     tulle_status status = walk(c, policy, &load);
     if (status == TULLE_ERR_UNSUPPORTED) {
         *prediction = (tulle_prediction){.alg = alg};
@@ -115,7 +120,7 @@ static tulle_status predict_group(
     }
     if (status != TULLE_OK) return status;
     for (int pe = 0; pe < pes; pe++) {
-        /* nobody is done before what he has to give has been taken */
+        /* no PE is done before the others have taken what it serves */
         if (load[pe].total > p.seconds) p.seconds = load[pe].total;
         if (load[pe].served > p.seconds) p.seconds = load[pe].served;
     }
@@ -148,29 +153,29 @@ static double largest_tile(const tulle_mat *X)
     return most;
 }
 
-/* The group that takes the least time, of those whose tiles find room on a PE. */
+/* Chooses the fastest batch size among those whose tiles fit a PE's memory. */
 static tulle_status predict(const tulle__costs *c, tulle_product_alg alg, tulle_prediction *prediction)
 {
-    const tulle__operands *o = &c->census->operands;
+    const tulle__operands *o = &c->counts->operands;
     const tulle__policy *policy = policy_of(c, alg);
     tulle__costs costs = *c;
-    if (!policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d is none to predict", (int)alg);
-    costs.group = tulle__policy_group(policy, o->K, c->direct, c->deterministic);
+    if (!policy) return tulle__fail(TULLE_ERR_ARG, "algorithm %d cannot be predicted", (int)alg);
+    costs.batch = tulle__policy_batch(policy, o->K, c->direct, c->deterministic);
     costs.lookahead = lookahead_of(c, policy);
     tulle_status status = predict_group(&costs, alg, policy, prediction);
-    if (!tulle__policy_may_group(policy, c->direct, c->deterministic)) return status;
+    if (!tulle__policy_may_batch(policy, c->direct, c->deterministic)) return status;
     double job = (largest_tile(o->A) + largest_tile(o->B)) * (1 + costs.lookahead);
     for (int jobs = o->K; jobs > 1 && status == TULLE_OK; jobs /= 2) {
         tulle_prediction p;
-        costs.group = (o->K + jobs / 2 - 1) / (jobs / 2);
-        if (c->room > 0 && costs.group * job > c->room) break;
+        costs.batch = (o->K + jobs / 2 - 1) / (jobs / 2);
+        if (c->room > 0 && costs.batch * job > c->room) break;
         status = predict_group(&costs, alg, policy, &p);
         if (status == TULLE_OK && p.seconds < prediction->seconds) *prediction = p;
     }
     return status;
 }
 
-/* AUTO is none that could be predicted. */
+/* AUTO is not a single algorithm. */
 static int no_alg(const char *function, tulle_product_alg alg)
 {
     if ((int)alg > TULLE_PRODUCT_AUTO && (int)alg < TULLE_PRODUCT_ALG_COUNT) return 0;
@@ -178,31 +183,31 @@ static int no_alg(const char *function, tulle_product_alg alg)
     return 1;
 }
 
-tulle_status tulle_predict(const tulle_counts *census, const tulle_machine *machine, const tulle_model_options *options,
+tulle_status tulle_predict(const tulle_counts *counts, const tulle_machine *machine, const tulle_model_options *options,
     tulle_product_alg alg, tulle_prediction *prediction)
 {
     tulle_model_options own;
-    if (TULLE__NULL(census) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(prediction) ||
+    if (TULLE__NULL(counts) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(prediction) ||
         TULLE__OPTIONS(options, &own) || TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;
-    tulle_status status = tulle__costs_init(census, machine, options, &c);
+    tulle_status status = tulle__costs_init(counts, machine, options, &c);
     if (status != TULLE_OK) return status;
     status = predict(&c, alg, prediction);
     tulle__costs_fini(&c);
     return status;
 }
 
-tulle_status tulle_predict_best(const tulle_counts *census, const tulle_machine *machine,
+tulle_status tulle_predict_best(const tulle_counts *counts, const tulle_machine *machine,
     const tulle_model_options *options, tulle_prediction *best)
 {
     tulle_model_options own;
-    if (TULLE__NULL(census) || TULLE__NULL(machine) || TULLE__NULL(best) || TULLE__OPTIONS(options, &own) ||
+    if (TULLE__NULL(counts) || TULLE__NULL(machine) || TULLE__NULL(best) || TULLE__OPTIONS(options, &own) ||
         TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;
     tulle_prediction p, found = {.suits = 0};
-    tulle_status status = tulle__costs_init(census, machine, options, &c);
+    tulle_status status = tulle__costs_init(counts, machine, options, &c);
     if (status != TULLE_OK) return status;
     for (int alg = TULLE_PRODUCT_AUTO + 1; alg < TULLE_PRODUCT_ALG_COUNT && status == TULLE_OK; alg++) {
         if (options->asynchronous && tulle__policy_of((tulle_product_alg)alg)->source != TULLE__SOURCE_FETCH) continue;
@@ -216,29 +221,29 @@ tulle_status tulle_predict_best(const tulle_counts *census, const tulle_machine 
     return status;
 }
 
-tulle_status tulle_predict_loads(const tulle_counts *census, const tulle_machine *machine,
+tulle_status tulle_predict_loads(const tulle_counts *counts, const tulle_machine *machine,
     const tulle_model_options *options, tulle_product_alg alg, double *multiplications, double *bytes)
 {
     tulle_model_options own;
-    if (TULLE__NULL(census) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(multiplications) ||
+    if (TULLE__NULL(counts) || TULLE__NULL(machine) || no_alg(__func__, alg) || TULLE__NULL(multiplications) ||
         TULLE__NULL(bytes) || TULLE__OPTIONS(options, &own) ||
         TULLE__OUTSIDE(options->transfers, TULLE_TRANSFERS_COUNT - 1))
         return TULLE_ERR_ARG;
     tulle__costs c;
     tulle__pe_load *load = NULL;
     tulle_prediction p;
-    tulle_status status = tulle__costs_init(census, machine, options, &c);
+    tulle_status status = tulle__costs_init(counts, machine, options, &c);
     if (status != TULLE_OK) return status;
     status = predict(&c, alg, &p);
     if (status == TULLE_OK) {
         const tulle__policy *policy = policy_of(&c, alg);
-        c.group = p.group;
+        c.batch = p.batch;
         c.lookahead = lookahead_of(&c, policy);
         status = walk(&c, policy, &load);
     }
     tulle__costs_fini(&c);
     if (status != TULLE_OK) return status;
-    for (int pe = 0; pe < census->pes; pe++) {
+    for (int pe = 0; pe < counts->pes; pe++) {
         multiplications[pe] = load[pe].work;
         bytes[pe] = load[pe].bytes;
     }

@@ -12,7 +12,7 @@
 
 enum { ROWS = 4096, REPEATS = 5 };
 
-/* A square CSR tile of one number of entries a row. */
+/* A square CSR tile with the same number of entries in each row. */
 struct sample {
     int64_t rows, *rowptr;
     int32_t *colind;
@@ -26,7 +26,7 @@ static void drop_sample(struct sample *s)
     tulle__free(s->val);
 }
 
-/* Entries `degree` a row, spread over the row, or in one run that begins at the diagonal. */
+/* `degree` entries a row: equidistant, or one run from the diagonal on. */
 static tulle_status make_sample(int rows, int degree, int run, struct sample *s)
 {
     tulle_status status;
@@ -56,7 +56,7 @@ static tulle__csr tile_of(const struct sample *s)
 }
 
 tulle_status tulle__time_best(
-    tulle__pool *pool, tulle__pool_body body, void *arg, int repeats, double *seconds, double *spread)
+    tulle__pool *pool, tulle__pool_body body, void *arg, int repeats, double *seconds, double *imbalance)
 {
     double time[TULLE__REPEATS_MOST];
     for (int r = 0; r < repeats; r++) {
@@ -70,19 +70,19 @@ tulle_status tulle__time_best(
     }
     *seconds = time[0];
     double apart = time[0] > 0 ? time[repeats / 2] / time[0] - 1 : 0;
-    if (apart > *spread) *spread = apart;
+    if (apart > *imbalance) *imbalance = apart;
     return TULLE_OK;
 }
 
 /*
- * Every thread of the pool runs the kernel on a result of its own, as PEs of one thread do: threads that share one
- * small tile would be measured waiting for each other.
+ * Every thread of the pool runs the kernel on a result of its own, like PEs of one thread: threads
+ * that shared one small tile would wait for each other.
  */
 struct dense_run {
     const struct sample *sample;
     int width;
     const double *B;
-    double *C; /* of each thread, one behind the other */
+    double *C; /* of all threads, consecutively */
 };
 
 static tulle_status run_spmm(void *arg, int thread, int nthreads)
@@ -102,7 +102,7 @@ static tulle_status run_spmm(void *arg, int thread, int nthreads)
     return tulle__kernels_cpu()->spmm(NULL, &task);
 }
 
-static tulle_status measure_spmm(tulle__pool *pool, tulle_machine *machine, double *spread)
+static tulle_status measure_spmm(tulle__pool *pool, tulle_machine *machine, double *imbalance)
 {
     tulle_status status;
     double *B = NULL, *C = NULL, seconds;
@@ -116,7 +116,7 @@ static tulle_status measure_spmm(tulle__pool *pool, tulle_machine *machine, doub
         TULLE_TRY(make_sample(ROWS, degree, 0, &s));
         for (int w = 0; w < TULLE_RATE_WIDTHS; w++) {
             struct dense_run run = {&s, (int)TULLE_RATE_WIDTH[w], B, C};
-            TULLE_TRY(tulle__time_best(pool, run_spmm, &run, REPEATS, &seconds, spread));
+            TULLE_TRY(tulle__time_best(pool, run_spmm, &run, REPEATS, &seconds, imbalance));
             machine->spmm[d * TULLE_RATE_WIDTHS + w] = 2.0 * ROWS * degree * run.width * (double)threads / seconds;
         }
         drop_sample(&s);
@@ -129,8 +129,7 @@ out:
     return status;
 }
 
-/* Where the kernel puts its result: the same place each time, as pages that nobody has touched yet are not its matter.
- */
+/* The kernel's result, in the same memory each time, so that page faults are not timed. */
 struct result {
     int64_t *rowptr;
     int32_t *colind;
@@ -179,8 +178,11 @@ static void drop_results(struct sparse_run *run)
     }
 }
 
-/* A run of d columns in each row gives 2 d - 1 entries from d^2 multiplications: d = 2 f for factor f, nearly. */
-static tulle_status measure_spgemm(tulle__pool *pool, tulle_machine *machine, double *spread)
+/*
+ * A run of d columns in each row gives 2 d - 1 entries from d^2 multiplications: d = 2 f for factor
+ * f, approximately.
+ */
+static tulle_status measure_spgemm(tulle__pool *pool, tulle_machine *machine, double *imbalance)
 {
     tulle_status status = TULLE_OK;
     struct sample s = {.rows = 0};
@@ -189,7 +191,7 @@ static tulle_status measure_spgemm(tulle__pool *pool, tulle_machine *machine, do
         int scattered = f == 0, degree = scattered ? 4 : (int)(2 * TULLE_RATE_FACTOR[f]);
         struct sparse_run run = {.sample = &s};
         TULLE_TRY(make_sample(ROWS << (TULLE_RATE_FACTORS - f), degree, !scattered, &s));
-        status = tulle__time_best(pool, run_spgemm, &run, REPEATS, &seconds, spread);
+        status = tulle__time_best(pool, run_spgemm, &run, REPEATS, &seconds, imbalance);
         drop_results(&run);
         if (status != TULLE_OK) goto out;
         for (int t = 0; t < tulle__pool_size(pool) && t < 64; t++)
@@ -208,7 +210,9 @@ tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine, tul
     return status == TULLE_OK ? measure_spgemm(pool, machine, &noise->spgemm) : status;
 }
 
-/* Where x lies between the n ascending points: in [i, i + 1] at *part of the way, on a logarithmic scale. */
+/*
+ * Finds x between n ascending points: in [i, i + 1], at the fraction *part, on a logarithmic scale.
+ */
 static int find(const double *point, int n, double x, double *part)
 {
     int i = 0;
@@ -230,7 +234,7 @@ double tulle__rate_spmm(const tulle_machine *machine, double degree, double widt
     int w = find(TULLE_RATE_WIDTH, TULLE_RATE_WIDTHS, width, &by_width);
     const double *low = machine->spmm + d * TULLE_RATE_WIDTHS + w, *high = low + TULLE_RATE_WIDTHS;
     double rate = between(between(low[0], low[1], by_width), between(high[0], high[1], by_width), by_degree);
-    /* narrower than what was measured */
+    /* narrower than any measurement */
     return degree < TULLE_RATE_DEGREE[0] ? rate * degree / TULLE_RATE_DEGREE[0] : rate;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast the local kernels are, by density. */
+/* Rates of the local kernels by density. */
 #ifndef TULLE_MODEL_RATES_H
 #define TULLE_MODEL_RATES_H
 
@@ -9,15 +9,20 @@
 
 enum { TULLE__REPEATS_MOST = 32 };
 
-/* The shortest of a few repetitions of a pool's work; *spread becomes by how much the median is longer, as a part of
- * it, if that is more than *spread. */
+/*
+ * The shortest of a few repetitions of a pool's work. *imbalance rises to the relative excess of
+ * the median, if that is larger.
+ */
 tulle_status tulle__time_best(
-    tulle__pool *pool, tulle__pool_body body, void *arg, int repeats, double *seconds, double *spread);
+    tulle__pool *pool, tulle__pool_body body, void *arg, int repeats, double *seconds, double *imbalance);
 
-/* Fills in spmm and spgemm of both: f64, every thread of the pool on a tile of its own. About half a second. */
+/*
+ * Benchmarks spmm and spgemm: f64, each thread of the pool on a tile of its own. Takes about half a
+ * second.
+ */
 tulle_status tulle__rates_measure(tulle__pool *pool, tulle_machine *machine, tulle_machine_noise *noise);
 
-/* Flops a second by the table, on a logarithmic scale between its points; 0: not known. */
+/* Flops a second by the table, interpolated on a logarithmic scale; 0: unknown. */
 double tulle__rate_spmm(const tulle_machine *machine, double degree, double width);
 double tulle__rate_spgemm(const tulle_machine *machine, double factor);
 

@@ -3,7 +3,7 @@
 
 #include "base/arg.h"
 
-/* What a PE of that many threads has of a figure that is of all threads measured. */
+/* The fraction that a PE of `threads` threads has of a rate measured with all threads. */
 static double share(const tulle_machine *machine, int threads)
 {
     return threads < machine->threads ? (double)threads / machine->threads : 1;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stealing, played through: each PE takes its own units from the front; one that has none left takes the last unit
- * within reach of the victim with the most work left (steal.h). Units are the least that can move, so what comes out is
- * a bound on what stealing can balance, not the order of a real run: that follows from its timing.
+ * The steal model: a simulation of stealing. Each PE takes its own items from the front; an idle PE
+ * takes the last item within reach of the victim with the most work left (steal.h). Items are the
+ * smallest that can move. The result is a bound on what stealing can balance, not the order of a
+ * real run, which depends on its timing.
  */
 #include "algo/chain/band.h"
 #include "algo/model/cost.h"
 #include "base/error.h"
 
-/* A unit: one of the bands of A[i,k] B[k,j], or of C tile (i, j)'s chain (band.h). */
+/* A work item: a band of A[i,k] B[k,j], or of the chain of C tile (i, j) (band.h). */
 struct item {
-    int i, k, j, bands; /* k = CHAIN: of the chain */
-    double seconds;     /* on the PE that has it */
+    int i, k, j, bands; /* k = CHAIN: a band of a chain */
+    double seconds;     /* on the PE that owns it */
 };
 
 enum { CHAIN = -1 };
@@ -19,25 +20,25 @@ enum { CHAIN = -1 };
 struct game {
     const tulle__costs *costs;
     const tulle__policy *policy;
-    tulle__operands operands; /* the census's, with bands */
-    struct item *item;        /* of all PEs, one behind the other */
-    int64_t *last;            /* [pes]: the item taken before; -1: none */
+    tulle__operands operands; /* those of the counts, with bands */
+    struct item *item;        /* of all PEs, consecutively */
+    int64_t *last;            /* [pes]: the item taken last; -1: none */
     char *gone;               /* [items] */
-    int64_t *first, *next;    /* [pes + 1], [pes]: items of a PE; the first that may be there */
+    int64_t *first, *next;    /* [pes + 1], [pes]: items of a PE; the first that may be free */
     double *left;             /* [pes] */
-    int *heap, heaped;        /* PEs by the time when they want more: the earliest on top */
-    int *k;                   /* [K]: of the item looked at */
+    int *heap, heaped;        /* PEs by the time of their next claim, the earliest on top */
+    int *k;                   /* [K]: of the current item */
     tulle__pe_load *load;
 };
 
-/* Bands of one product that a PE takes together share its tiles. */
+/* Consecutive bands of one tile product on a PE share its tiles. */
 static int is_next_band(const struct game *g, const struct item *x, int pe)
 {
     const struct item *before = g->last[pe] < 0 ? NULL : &g->item[g->last[pe]];
     return before && before->i == x->i && before->k == x->k && before->j == x->j;
 }
 
-/* The k of an item, into g->k; returns how many. */
+/* The k of an item, into g->k; returns their number. */
 static int products_of(const struct game *g, const struct item *x)
 {
     const tulle__operands *o = &g->operands;
@@ -46,35 +47,38 @@ static int products_of(const struct game *g, const struct item *x)
     return tulle__policy_chain(g->policy, o, tulle__layout_owner(o->C->layout, x->i, x->j), x->i, x->j, g->k);
 }
 
-/* What C gains by a unit: a summand to be merged, or, of a chain, rows that are copied. */
+/* What an item adds to C: a contribution to merge or, for a chain, rows to copy. */
 static double accumulate_seconds(const struct game *g, const struct item *x, double entries)
 {
     const tulle__costs *c = g->costs;
-    if (!c->census->sparse) return 0;
+    if (!c->counts->sparse) return 0;
     if (x->k != CHAIN) return tulle__cost_merge(c, entries);
-    double entry = (double)(tulle_type_size(c->census->type) + sizeof(tulle_lidx));
+    double entry = (double)(tulle_type_size(c->counts->type) + sizeof(tulle_lidx));
     return 2 * entries * entry / (c->share * c->machine->stream);
 }
 
-/* What a thief's result takes of the owner: summands are added; what is final comes to where it stays, or is copied. */
+/*
+ * The owner's sweeps over a stolen result: contributions are added; final rows stay where they
+ * arrive, or are copied.
+ */
 static int passes(const struct game *g, const struct item *x, int pe)
 {
     int owner = tulle__layout_owner(g->operands.C->layout, x->i, x->j);
-    if (!g->costs->census->sparse && x->k != CHAIN) return 3;
+    if (!g->costs->counts->sparse && x->k != CHAIN) return 3;
     return tulle__cost_in_place(g->costs, pe, owner) ? 2 : 0;
 }
 
-/* Seconds of a unit on PE `pe`, which it adds to the PE's load. */
+/* Seconds of an item on PE `pe`, which are added to the PE's load. */
 static double unit_seconds(const struct game *g, const struct item *x, int pe, tulle__pe_load *load)
 {
     const tulle__costs *c = g->costs;
-    const tulle__operands *o = &c->census->operands;
+    const tulle__operands *o = &c->counts->operands;
     double compute = 0, work = 0, fetch = 0;
     int nk = products_of(g, x), fetched = is_next_band(g, x, pe);
     for (int n = 0; n < nk; n++) {
         int k = g->k[n];
         compute += tulle__cost_unit(c, x->i, k, x->j) / x->bands;
-        work += c->census->work[tulle__unit_index(c->census, x->i, k, x->j)] / x->bands;
+        work += c->counts->work[tulle__unit_index(c->counts, x->i, k, x->j)] / x->bands;
         if (!fetched)
             fetch += tulle__cost_fetch(c, o->A, x->i, k, pe, load) + tulle__cost_fetch_b(c, x->i, k, x->j, pe, load);
     }
@@ -95,7 +99,7 @@ static int before(const struct game *g, int a, int b)
     return g->load[a].total < g->load[b].total || (g->load[a].total == g->load[b].total && a < b);
 }
 
-/* Puts the PE on top where it belongs now. */
+/* Restores the heap after its top has changed. */
 static void sink(struct game *g)
 {
     for (int at = 0;;) {
@@ -110,7 +114,7 @@ static void sink(struct game *g)
 
 static int at_hand(const struct game *g, const struct item *x, int pe)
 {
-    const tulle__operands *o = &g->costs->census->operands;
+    const tulle__operands *o = &g->costs->counts->operands;
     if (g->policy->reach == TULLE__REACH_ALL || tulle__layout_owner(o->C->layout, x->i, x->j) == pe) return 1;
     int nk = products_of(g, x);
     for (int n = 0; n < nk; n++)
@@ -133,7 +137,7 @@ static int64_t reachable(const struct game *g, int victim, int pe)
     for (int64_t x = g->first[victim + 1] - 1; x >= g->next[victim]; x--) {
         if (g->gone[x]) continue;
         if (at_hand(g, &item[x], pe)) return x;
-        /* what holds for one holds for its neighbours of the same tiles */
+        /* neighbours with the same tiles give the same answer */
         while (x > g->next[victim] && item[x - 1].i == item[x].i && item[x - 1].k == item[x].k &&
                item[x - 1].j == item[x].j)
             x--;
@@ -143,7 +147,7 @@ static int64_t reachable(const struct game *g, int victim, int pe)
 
 static int64_t others_item(const struct game *g, int pe, int *victim)
 {
-    int pes = g->costs->census->pes;
+    int pes = g->costs->counts->pes;
     double most = 0;
     int64_t found = -1;
     for (int v = 0; v < pes; v++) {
@@ -157,7 +161,9 @@ static int64_t others_item(const struct game *g, int pe, int *victim)
     return found;
 }
 
-/* Round trips that end in nothing else: to hear and to claim; at the end, of every other PE, that nothing is left. */
+/*
+ * Round trips without a result: reading progress and claiming; at the end, one to every other PE.
+ */
 static void probe(struct game *g, int pe, int trips)
 {
     double seconds = trips * tulle__cost_latency(g->costs, pe, 1);
@@ -171,9 +177,9 @@ static void play(struct game *g)
         int pe = g->heap[0], victim = pe;
         int64_t x = own_item(g, pe);
         if (x < 0) x = others_item(g, pe, &victim);
-        if (x < 0) { /* done: never anything more for it */
+        if (x < 0) { /* done: the PE will never find more */
             g->heap[0] = g->heap[--g->heaped];
-            probe(g, pe, g->costs->census->pes - 1);
+            probe(g, pe, g->costs->counts->pes - 1);
         } else {
             if (victim != pe) probe(g, pe, 2);
             g->gone[x] = 1;
@@ -184,8 +190,8 @@ static void play(struct game *g)
     }
 }
 
-/* The units of one whole: products of a chain, or the chain. Writes them down if there is room already. */
-static void deal_whole(struct game *g, int pe, const struct item *whole, double seconds, int64_t *items)
+/* The items of one tile product or whole chain. Stores them if there is room already. */
+static void add_items(struct game *g, int pe, const struct item *whole, double seconds, int64_t *items)
 {
     for (int b = 0; g->item && b < whole->bands; b++) {
         g->item[*items + b] = *whole;
@@ -195,12 +201,12 @@ static void deal_whole(struct game *g, int pe, const struct item *whole, double 
     g->left[pe] += seconds;
 }
 
-/* Items by PE, in the order of the chains; returns how many. */
-static int64_t deal(struct game *g, int *k)
+/* Items by PE, in the order of the chains; returns their number. */
+static int64_t list_items(struct game *g, int *k)
 {
     const tulle__operands *o = &g->operands;
     int64_t items = 0;
-    for (int pe = 0; pe < g->costs->census->pes; pe++) {
+    for (int pe = 0; pe < g->costs->counts->pes; pe++) {
         tulle__chain chain;
         tulle__cursor cursor = {.policy = g->policy, .operands = o, .rank = pe, .k = k};
         g->first[pe] = g->next[pe] = items;
@@ -211,23 +217,23 @@ static int64_t deal(struct game *g, int *k)
                 double seconds = tulle__cost_unit(g->costs, chain.i, chain.k[t], chain.j);
                 struct item whole = {.i = chain.i, .k = chain.k[t], .j = chain.j};
                 whole.bands = tulle__operands_bands(o, whole.i, whole.k, whole.j);
-                if (!g->policy->by_chain) deal_whole(g, pe, &whole, seconds, &items);
+                if (!g->policy->by_chain) add_items(g, pe, &whole, seconds, &items);
                 sum += seconds;
             }
             struct item whole = {.i = chain.i, .k = CHAIN, .j = chain.j};
             if (!g->policy->by_chain || !chain.nk) continue;
             whole.bands = tulle__chain_bands(o, chain.i, chain.j, chain.nk, chain.k);
-            deal_whole(g, pe, &whole, sum, &items);
+            add_items(g, pe, &whole, sum, &items);
         }
     }
-    return g->first[g->costs->census->pes] = items;
+    return g->first[g->costs->counts->pes] = items;
 }
 
 tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy *policy, tulle__pe_load *load)
 {
     tulle_status status;
-    int pes = costs->census->pes, *k = NULL;
-    struct game g = {.costs = costs, .policy = policy, .operands = costs->census->operands, .load = load};
+    int pes = costs->counts->pes, *k = NULL;
+    struct game g = {.costs = costs, .policy = policy, .operands = costs->counts->operands, .load = load};
     tulle__operands_set_grain(&g.operands, pes);
     TULLE_TRY(tulle__alloc((size_t)pes + 1, sizeof *g.first, "model", &g.first));
     TULLE_TRY(tulle__alloc((size_t)pes, sizeof *g.next, "model", &g.next));
@@ -236,12 +242,12 @@ tulle_status tulle__walk_stealing(const tulle__costs *costs, const tulle__policy
     TULLE_TRY(tulle__alloc((size_t)pes, sizeof *g.last, "model", &g.last));
     TULLE_TRY(tulle__alloc((size_t)g.operands.K, sizeof *g.k, "model", &g.k));
     TULLE_TRY(tulle__alloc((size_t)g.operands.K, sizeof *k, "model", &k));
-    size_t items = (size_t)deal(&g, k);
+    size_t items = (size_t)list_items(&g, k);
     TULLE_TRY(tulle__alloc(items, sizeof *g.item, "model", &g.item));
     TULLE_TRY(tulle__alloc_zero(items, 1, "model", &g.gone));
-    (void)deal(&g, k);
+    (void)list_items(&g, k);
     for (int pe = 0; pe < pes; pe++) {
-        g.heap[g.heaped++] = pe; /* all at 0: by rank */
+        g.heap[g.heaped++] = pe; /* all at time 0: by rank */
         g.last[pe] = -1;
     }
     play(&g);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries of C and of partial results, counted: a symbolic product, one tile column of C after the other, so that what
- * a PE marks is no wider than a tile. The units of a row are visited PE by PE and job by job, as stationary A and B
- * would multiply them; an entry of a partial result is new if its mark is not of this row and job.
+ * Counts the entries of C and of partial results by a symbolic product, one tile column of C at a
+ * time, so that a PE's marks are no wider than a tile. The tile products of a row are visited PE by
+ * PE and job by job, as stationary A and B multiply them. An entry of a partial result is new if
+ * its mark is not that of this row and job.
  */
 #include <string.h>
 
@@ -14,30 +15,32 @@ enum { CELLS = 1 << 18 };
 
 static const tulle_product_alg counted[2] = {TULLE_PRODUCT_STATIONARY_A, TULLE_PRODUCT_STATIONARY_B};
 
-/* The units of C tile (i, j) in the order of PEs and jobs: k, and the first k of its job. */
+/*
+ * The tile products of C tile (i, j) in the order of PEs and jobs: k, and the first k of its job.
+ */
 struct order {
     int n;
     int *k, *first; /* [K] */
 };
 
 struct count {
-    tulle_counts *census;
+    tulle_counts *counts;
     const tulle_mat *A, *B;
-    tulle__fetch *fetch; /* [tiles of B]: all are held */
+    tulle__fetch *fetch; /* [tiles of B]: all tiles stay */
     tulle_tile *tile;    /* [tiles of B] */
-    int64_t *from, *to;  /* [rows of B]: the entries in the tile column of C */
-    int64_t *mark[3];    /* [columns of a tile]: of C, and of the two partial results */
-    int64_t *start;      /* [K + 1]: where the entries of a row of A begin that lie in tile column k */
+    int64_t *from, *to;  /* [rows of B]: the entries in the current tile column of C */
+    int64_t *mark[3];    /* [columns of a tile]: for C, and for the two partial results */
+    int64_t *start;      /* [K + 1]: where the entries of a row of A in tile column k begin */
     struct order order[2];
-    int64_t row; /* of this PE, from 1 */
+    int64_t row; /* index of this PE's row, from 1 */
 };
 
 static tulle_status hold_factor(struct count *x)
 {
     tulle_status status;
     int tiles = x->B->layout->mt;
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *x->fetch, "census", &x->fetch));
-    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *x->tile, "census", &x->tile));
+    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *x->fetch, "operation counts", &x->fetch));
+    TULLE_TRY(tulle__alloc_zero((size_t)tiles, sizeof *x->tile, "operation counts", &x->tile));
     for (int t = 0; t < tiles; t++) x->fetch[t].group = -1;
     for (int t = 0; t < tiles; t++) TULLE_TRY(tulle__fetch_init(x->B, t, 0, &x->fetch[t]));
     for (int t = 0; t < tiles; t++) TULLE_TRY(tulle__fetch_await(&x->fetch[t], &x->tile[t]));
@@ -45,10 +48,10 @@ out:
     return status;
 }
 
-/* The entries of each row of B that lie in tile column j, behind those of j - 1. */
+/* Advances to the entries of each row of B in tile column j, after those of j - 1. */
 static void next_column(struct count *x, int j)
 {
-    const tulle_layout *l = x->census->operands.B->layout;
+    const tulle_layout *l = x->counts->operands.B->layout;
     for (int t = 0; t < x->B->layout->mt; t++)
         for (tulle_gidx r = 0; x->tile[t].nnz && r < x->tile[t].m; r++) {
             tulle_gidx p = x->B->layout->row_cut[t] + r;
@@ -60,7 +63,7 @@ static void next_column(struct count *x, int j)
 
 static void find_order(const struct count *x, int which, int i, int j, struct order *order)
 {
-    const tulle__operands *o = &x->census->operands;
+    const tulle__operands *o = &x->counts->operands;
     const tulle__policy *policy = tulle__policy_of(counted[which]);
     order->n = 0;
     for (int k = 0; k < o->K; k++) {
@@ -68,17 +71,17 @@ static void find_order(const struct count *x, int which, int i, int j, struct or
         int rank = policy->worker(o, i, k, j), seen = 0;
         for (int t = 0; t < order->n && !seen; t++) seen = policy->worker(o, i, order->k[t], j) == rank;
         if (seen) continue;
-        /* all of this PE, in jobs of at most `group` */
+        /* all of this PE, in jobs of at most `batch` */
         int nk = tulle__policy_chain(policy, o, rank, i, j, order->k + order->n);
         for (int t = 0; t < nk; t++)
-            order->first[order->n + t] = order->k[order->n + t / x->census->group * x->census->group];
+            order->first[order->n + t] = order->k[order->n + t / x->counts->batch * x->counts->batch];
         order->n += nk;
     }
 }
 
 static void find_starts(const struct count *x, const tulle_tile *A, tulle_gidx r)
 {
-    const tulle_layout *l = x->census->operands.A->layout;
+    const tulle_layout *l = x->counts->operands.A->layout;
     int64_t e = A->rowptr[r];
     for (int k = 0; k < l->nt; k++) {
         x->start[k] = e;
@@ -87,7 +90,7 @@ static void find_starts(const struct count *x, const tulle_tile *A, tulle_gidx r
     x->start[l->nt] = e;
 }
 
-/* Entries of row p of B, in the tile column: how many of them carry another mark; they get this one. */
+/* Marks the entries of row p of B within the tile column; returns how many had another mark. */
 static int64_t mark_row(const struct count *x, int t, tulle_gidx p, tulle_gidx first, int64_t *mark, int64_t with)
 {
     int64_t fresh = 0;
@@ -100,10 +103,10 @@ static int64_t mark_row(const struct count *x, int t, tulle_gidx p, tulle_gidx f
     return fresh;
 }
 
-/* One row of A: entries of C, then of the partial results of both kinds. */
+/* Counts one row of A: entries of C, then of the partial results of both kinds. */
 static void count_row(struct count *x, const tulle_tile *A, int i, int j, tulle_gidx r)
 {
-    tulle_counts *c = x->census;
+    tulle_counts *c = x->counts;
     const tulle__operands *o = &c->operands;
     tulle_gidx first = o->B->layout->col_cut[j];
     find_starts(x, A, r);
@@ -128,7 +131,7 @@ static void count_row(struct count *x, const tulle_tile *A, int i, int j, tulle_
 
 static tulle_status count_column(struct count *x, int j)
 {
-    const tulle_layout *l = x->census->operands.A->layout;
+    const tulle_layout *l = x->counts->operands.A->layout;
     int i = -1;
     next_column(x, j);
     for (int t = 0; t < x->A->layout->mt; t++) {
@@ -150,21 +153,22 @@ static tulle_status count_column(struct count *x, int j)
 static tulle_status make_room(struct count *x)
 {
     tulle_status status;
-    tulle_counts *c = x->census;
+    tulle_counts *c = x->counts;
     const tulle__operands *o = &c->operands;
     size_t units = (size_t)o->M * (size_t)o->K * (size_t)o->N, K = (size_t)o->K, rows = (size_t)x->B->layout->m;
     tulle_gidx widest = 1;
     for (int j = 0; j < o->N; j++)
         if (tulle__tile_cols(o->C, j) > widest) widest = tulle__tile_cols(o->C, j);
     for (int which = 0; which < 2; which++) {
-        TULLE_TRY(tulle__alloc_zero(units, sizeof **c->partial, "census", &c->partial[which]));
-        TULLE_TRY(tulle__alloc(K, sizeof(int), "census", &x->order[which].k));
-        TULLE_TRY(tulle__alloc(K, sizeof(int), "census", &x->order[which].first));
+        TULLE_TRY(tulle__alloc_zero(units, sizeof **c->partial, "operation counts", &c->partial[which]));
+        TULLE_TRY(tulle__alloc(K, sizeof(int), "operation counts", &x->order[which].k));
+        TULLE_TRY(tulle__alloc(K, sizeof(int), "operation counts", &x->order[which].first));
     }
-    for (int m = 0; m < 3; m++) TULLE_TRY(tulle__alloc_zero((size_t)widest, sizeof **x->mark, "census", &x->mark[m]));
-    TULLE_TRY(tulle__alloc(K + 1, sizeof *x->start, "census", &x->start));
-    TULLE_TRY(tulle__alloc_zero(rows, sizeof *x->from, "census", &x->from));
-    TULLE_TRY(tulle__alloc_zero(rows, sizeof *x->to, "census", &x->to));
+    for (int m = 0; m < 3; m++)
+        TULLE_TRY(tulle__alloc_zero((size_t)widest, sizeof **x->mark, "operation counts", &x->mark[m]));
+    TULLE_TRY(tulle__alloc(K + 1, sizeof *x->start, "operation counts", &x->start));
+    TULLE_TRY(tulle__alloc_zero(rows, sizeof *x->from, "operation counts", &x->from));
+    TULLE_TRY(tulle__alloc_zero(rows, sizeof *x->to, "operation counts", &x->to));
 out:
     return status;
 }
@@ -172,7 +176,7 @@ out:
 static tulle_status add_up(struct count *x)
 {
     tulle_status status = TULLE_OK;
-    tulle_counts *c = x->census;
+    tulle_counts *c = x->counts;
     const tulle__operands *o = &c->operands;
     int64_t units = (int64_t)o->M * o->K * o->N, tiles = (int64_t)o->M * o->N;
     for (int which = 0; which < 2; which++)
@@ -186,13 +190,13 @@ out:
     return status;
 }
 
-tulle_status tulle__counts_count_result(tulle_counts *census, const tulle_mat *A, const tulle_mat *B)
+tulle_status tulle__counts_count_result(tulle_counts *counts, const tulle_mat *A, const tulle_mat *B)
 {
     tulle_status status;
-    struct count x = {.census = census, .A = A, .B = B, .row = 1};
+    struct count x = {.counts = counts, .A = A, .B = B, .row = 1};
     TULLE_TRY(make_room(&x));
     TULLE_TRY(hold_factor(&x));
-    for (int j = 0; j < census->operands.N; j++) TULLE_TRY(count_column(&x, j));
+    for (int j = 0; j < counts->operands.N; j++) TULLE_TRY(count_column(&x, j));
     TULLE_TRY(add_up(&x));
 out:
     for (int t = 0; x.fetch && t < B->layout->mt; t++) tulle__fetch_fini(&x.fetch[t]);

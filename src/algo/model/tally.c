@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Multiplications of each unit, counted; and from some rows of C, how many of them fall on one entry. */
+/*
+ * Counts the multiplications of each tile product, and samples some rows of C for the number of
+ * products per entry.
+ */
 #include <string.h>
 
 #include "algo/model/operation_counts.h"
@@ -8,10 +11,10 @@
 
 enum { CELLS = 1 << 18, SAMPLES = 64, SAMPLE_BYTES = 16 << 20 };
 
-/* Some rows of C of this PE, as far as they are known: which columns they have. */
+/* Some rows of C of this PE: the columns found so far. */
 struct sample {
-    int64_t stride; /* every so many own rows; 0: none */
-    size_t bytes;   /* of a row's bits */
+    int64_t stride; /* distance of the sampled own rows; 0: none */
+    size_t bytes;   /* of a row's bit set */
     unsigned char *bits;
     double products;
 };
@@ -23,10 +26,10 @@ static tulle_status take_sample(const tulle_counts *c, int64_t rows, struct samp
     if (most > SAMPLES) most = SAMPLES;
     if (most < 1 || rows < 1) return TULLE_OK;
     s->stride = (rows + most - 1) / most;
-    return tulle__alloc_zero((size_t)((rows - 1) / s->stride + 1), s->bytes, "census", &s->bits);
+    return tulle__alloc_zero((size_t)((rows - 1) / s->stride + 1), s->bytes, "operation counts", &s->bits);
 }
 
-/* Entries of row r of a tile of B fall into that own row of C. */
+/* Adds the entries of row r of a tile of B to that own row of C. */
 static void mark_sample(struct sample *s, int64_t row, const tulle_tile *B, tulle_gidx r, tulle_gidx first)
 {
     unsigned char *bits = s->bits + (size_t)(row / s->stride) * s->bytes;
@@ -38,27 +41,34 @@ static void mark_sample(struct sample *s, int64_t row, const tulle_tile *B, tull
     s->products += (double)(B->rowptr[r + 1] - B->rowptr[r]);
 }
 
-/* From the samples of all PEs. */
+/* Evaluates the samples of all PEs. */
 static tulle_status find_sampled(tulle_counts *c, tulle_comm *comm, int64_t rows, const struct sample *s)
 {
     int64_t samples = s->stride ? (rows - 1) / s->stride + 1 : 0;
     double sum[3] = {(double)samples, s->products, 0};
     for (size_t b = 0; b < (size_t)samples * s->bytes; b++) sum[2] += __builtin_popcount(s->bits[b]);
     tulle_status status = tulle_comm_reduce_real(comm, TULLE_SUM, 3, sum);
-    if (status == TULLE_OK) c->spread = tulle__find_spread(sum[0], (double)c->operands.C->layout->n, sum[1], sum[2]);
+    if (status == TULLE_OK)
+        c->effective_cols = tulle__find_effective_cols(sum[0], (double)c->operands.C->layout->n, sum[1], sum[2]);
     return status;
 }
 
-/* A piece of B: rows [from, from + rows), in the tile from row r0 on, its columns from `first` on. */
-struct piece {
+/*
+ * A piece of B: rows [from, from + rows), within the tile from row r0 on, with columns from `first`
+ * on.
+ */
+struct part {
     tulle_tile tile;
     tulle_gidx from, rows, r0, first;
     int32_t *length; /* [rows * N]: entries of each row by tile column of C */
 };
 
-/* The multiplications of all own entries of A in the columns of a piece of B. at: the next entry of each own row. */
+/*
+ * Adds the multiplications of all own entries of A with columns within a piece of B. at: the next
+ * entry of each own row.
+ */
 static tulle_status add_work(
-    tulle_counts *c, const tulle_mat *A, const struct piece *b, int64_t *at, struct sample *sample)
+    tulle_counts *c, const tulle_mat *A, const struct part *b, int64_t *at, struct sample *sample)
 {
     const tulle__operands *o = &c->operands;
     const tulle_layout *l = o->A->layout;
@@ -89,7 +99,7 @@ static tulle_status add_work(
     return TULLE_OK;
 }
 
-/* Where each row of own tiles of A begins; at NULL: only counts the rows. */
+/* The start of each row of own tiles of A; at NULL: only counts the rows. */
 static tulle_status start_rows(const tulle_mat *A, int64_t *at, int64_t *rows)
 {
     *rows = 0;
@@ -105,7 +115,7 @@ static tulle_status start_rows(const tulle_mat *A, int64_t *at, int64_t *rows)
     return TULLE_OK;
 }
 
-static void count_lengths(const tulle_counts *c, const struct piece *b)
+static void count_lengths(const tulle_counts *c, const struct part *b)
 {
     const tulle__operands *o = &c->operands;
     memset(b->length, 0, (size_t)b->rows * (size_t)o->N * sizeof *b->length);
@@ -119,21 +129,21 @@ static void count_lengths(const tulle_counts *c, const struct piece *b)
 }
 
 /*
- * Every PE walks down each tile column of B, a tile and some rows at a time, beside its own rows of A, whose columns
- * ascend as well.
+ * Every PE sweeps down each tile column of B, some rows of a tile at a time, and in parallel along
+ * its own rows of A, whose columns ascend as well.
  */
 tulle_status tulle__counts_count_work(tulle_counts *c, const tulle_mat *A, const tulle_mat *B)
 {
     tulle_status status;
     const tulle__operands *o = &c->operands;
     int64_t units = (int64_t)o->M * o->K * o->N, *at = NULL, own;
-    struct piece b = {.length = NULL};
+    struct part b = {.length = NULL};
     struct sample sample = {.stride = 0};
     tulle__fetch fetch = {.group = -1};
     tulle_gidx most = CELLS / o->N > 0 ? CELLS / o->N : 1;
     TULLE_TRY(start_rows(A, NULL, &own));
-    TULLE_TRY(tulle__alloc((size_t)own, sizeof *at, "census", &at));
-    TULLE_TRY(tulle__alloc((size_t)most * (size_t)o->N, sizeof *b.length, "census", &b.length));
+    TULLE_TRY(tulle__alloc((size_t)own, sizeof *at, "operation counts", &at));
+    TULLE_TRY(tulle__alloc((size_t)most * (size_t)o->N, sizeof *b.length, "operation counts", &b.length));
     TULLE_TRY(take_sample(c, own, &sample));
     for (int tj = 0; tj < B->layout->nt; tj++) {
         TULLE_TRY(start_rows(A, at, &own));

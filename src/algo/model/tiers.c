@@ -61,7 +61,10 @@ static tulle_status time_list(tulle_comm *comm, const tulle__place *from, char *
     return status;
 }
 
-/* Seconds that a range more takes: the slope of the line of least squares, less what its bytes take. */
+/*
+ * Seconds that a range more takes: the slope of the line of least squares, less what its bytes
+ * take.
+ */
 static double range_cost(const double *seconds, double bandwidth)
 {
     double n = 0, t = 0, nn = 0, nt = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What each PE multiplies and moves, by walking through its jobs as the executor would: the chains are the policies'
- * own (jobs.c, multiply.c), the panels those of panel.c. Counted are what a first execution moves; the model's test
- * compares each figure with that of a report.
+ * What each PE multiplies and moves, by walking through its jobs as the executor would: the chains
+ * are the policies' own (jobs.c, multiply.c), the panels those of panel.c. Counted are what a first
+ * execution moves; the model's test compares each figure with that of a report.
  */
 #include <string.h>
 
@@ -13,17 +13,17 @@
 /* Summands of a C tile that are merged by its owner, unless one job is all of it. */
 static void add_merge(const tulle__costs *c, int i, int j, double entries, tulle__pe_load *load)
 {
-    if (c->census->sparse)
-        load[tulle__layout_owner(c->census->operands.C->layout, i, j)].accumulate += tulle__cost_merge(c, entries);
+    if (c->counts->sparse)
+        load[tulle__layout_owner(c->counts->operands.C->layout, i, j)].accumulate += tulle__cost_merge(c, entries);
 }
 
 /* A dense tile is read again by every job but the first. */
 static double reread(const tulle__costs *c, int i, int j)
 {
-    const tulle_mat *C = c->census->operands.C;
+    const tulle_mat *C = c->counts->operands.C;
     double bytes = (double)tulle__tile_rows(C, i) * (double)tulle__tile_cols(C, j);
-    if (c->census->sparse) return 0;
-    return bytes * (double)tulle_type_size(c->census->type) / (c->share * c->machine->stream);
+    if (c->counts->sparse) return 0;
+    return bytes * (double)tulle_type_size(c->counts->type) / (c->share * c->machine->stream);
 }
 
 static int units_of(const tulle__operands *o, int i, int j)
@@ -36,12 +36,12 @@ static int units_of(const tulle__operands *o, int i, int j)
 static void walk_job(const tulle__costs *c, const tulle__policy *policy, int pe, int i, int j, int nk, const int *k,
     tulle__pe_load *load)
 {
-    const tulle__operands *o = &c->census->operands;
+    const tulle__operands *o = &c->counts->operands;
     double seconds = 0, compute = 0;
     for (int t = 0; t < nk; t++) {
         seconds += tulle__cost_fetch(c, o->A, i, k[t], pe, load);
         seconds += tulle__cost_fetch_b(c, i, k[t], j, pe, load);
-        load[pe].work += c->census->work[tulle__unit_index(c->census, i, k[t], j)];
+        load[pe].work += c->counts->work[tulle__unit_index(c->counts, i, k[t], j)];
         compute += tulle__cost_unit(c, i, k[t], j);
     }
     load[pe].compute += compute;
@@ -53,13 +53,16 @@ static void walk_job(const tulle__costs *c, const tulle__policy *policy, int pe,
     double entries = tulle__cost_entries(c, policy, i, j, nk, k);
     int own = tulle__layout_owner(o->C->layout, i, j) == pe, units = units_of(o, i, j);
     /* copied, or both read and one written */
-    if (!own) tulle__cost_partial(c, pe, i, j, entries, c->census->sparse ? 2 : 3, load);
+    if (!own) tulle__cost_partial(c, pe, i, j, entries, c->counts->sparse ? 2 : 3, load);
     if (!own || nk < units) add_merge(c, i, j, entries, load);
     /* its part of the rereading, as jobs do not know of each other */
     if (own && nk && nk < units) load[pe].compute += reread(c, i, j) * (1 - (double)nk / units);
 }
 
-/* What of fetching is not hidden: all without lookahead, else the first job's, and what takes longer than kernels. */
+/*
+ * What of fetching is not hidden: all without lookahead, else the first job's, and what takes
+ * longer than kernels.
+ */
 static double not_hidden(const tulle__costs *c, const tulle__pe_load *l)
 {
     if (c->lookahead == 0 || l->fetches == 0) return l->fetch;
@@ -69,18 +72,18 @@ static double not_hidden(const tulle__costs *c, const tulle__pe_load *l)
 
 void tulle__walk_static(const tulle__costs *c, const tulle__policy *policy, int *k, tulle__pe_load *load)
 {
-    const tulle__operands *o = &c->census->operands;
-    int group = c->group;
-    for (int pe = 0; pe < c->census->pes; pe++) {
+    const tulle__operands *o = &c->counts->operands;
+    int batch = c->batch;
+    for (int pe = 0; pe < c->counts->pes; pe++) {
         tulle__chain chain;
         tulle__cursor cursor = {.policy = policy, .operands = o, .rank = pe, .k = k};
         while (policy->next(&cursor, &chain))
-            for (int at = 0; at < chain.nk; at += group)
+            for (int at = 0; at < chain.nk; at += batch)
                 walk_job(
-                    c, policy, pe, chain.i, chain.j, chain.nk - at < group ? chain.nk - at : group, chain.k + at, load);
+                    c, policy, pe, chain.i, chain.j, chain.nk - at < batch ? chain.nk - at : batch, chain.k + at, load);
     }
     tulle__cost_share_nodes(c, load);
-    for (int pe = 0; pe < c->census->pes; pe++) {
+    for (int pe = 0; pe < c->counts->pes; pe++) {
         tulle__pe_load *l = &load[pe];
         l->fetch += l->latency / (1 + c->lookahead);
         l->communicate = l->push + not_hidden(c, l);
@@ -101,14 +104,14 @@ struct bulk {
 static int in_step(const struct bulk *b, int pe, int t, int k)
 {
     if (b->policy->source == TULLE__SOURCE_BROADCAST) return k == t;
-    int part = tulle__layout_owner(b->costs->census->operands.A->layout, 0, k) % b->q;
+    int part = tulle__layout_owner(b->costs->counts->operands.A->layout, 0, k) % b->q;
     return part == (pe / b->q + pe % b->q + t) % b->q;
 }
 
 static void find_needs(struct bulk *b)
 {
-    const tulle__operands *o = &b->costs->census->operands;
-    for (int pe = 0; pe < b->costs->census->pes; pe++)
+    const tulle__operands *o = &b->costs->counts->operands;
+    for (int pe = 0; pe < b->costs->counts->pes; pe++)
         for (int i = 0; i < o->M; i++)
             for (int j = 0; j < o->N; j++) {
                 char *need = b->need + (int64_t)pe * (o->M + o->N);
@@ -118,19 +121,21 @@ static void find_needs(struct bulk *b)
             }
 }
 
-/* A tile on its way to all that need it. What waits for it longest is at the tree's deepest place, or at the chain's
- * end. */
+/*
+ * A tile on its way to all that need it. What waits for it longest is at the tree's deepest place,
+ * or at the chain's end.
+ */
 static void move_tile(struct bulk *b, const tulle_mat *X, int i, int j, int slot, int t, tulle__pe_load *load)
 {
     const tulle__costs *c = b->costs;
-    const tulle__operands *o = &c->census->operands;
-    int owner = tulle__layout_owner(X->layout, i, j), pes = c->census->pes;
+    const tulle__operands *o = &c->counts->operands;
+    int owner = tulle__layout_owner(X->layout, i, j), pes = c->counts->pes;
     int of_b = slot >= o->M, k = of_b ? i : j, shift = b->policy->source == TULLE__SOURCE_SHIFT, position = 0;
     double bytes = (double)X->directory[tulle__tile_index(X, i, j)].place.length;
     if (bytes <= 0 || c->direct) return;
     int members = 1;
     for (int pe = 0; pe < pes && !shift; pe++) members += pe != owner && b->need[(int64_t)pe * (o->M + o->N) + slot];
-    int segments = shift || X->whole ? 1 : tulle__panel_segments((uint64_t)bytes, members);
+    int segments = shift || X->whole ? 1 : tulle__broadcast_segments((uint64_t)bytes, members);
     for (int distance = 1; distance < pes; distance++) {
         int pe = (owner + distance) % pes;
         if (!b->need[(int64_t)pe * (o->M + o->N) + slot] || !in_step(b, pe, t, k)) continue;
@@ -148,7 +153,7 @@ static void move_tile(struct bulk *b, const tulle_mat *X, int i, int j, int slot
 static void multiply_step(struct bulk *b, int t, tulle__pe_load *load)
 {
     const tulle__costs *c = b->costs;
-    const tulle__operands *o = &c->census->operands;
+    const tulle__operands *o = &c->counts->operands;
     for (int i = 0; i < o->M; i++)
         for (int j = 0; j < o->N; j++) {
             int pe = tulle__layout_owner(o->C->layout, i, j), units = units_of(o, i, j);
@@ -157,7 +162,7 @@ static void multiply_step(struct bulk *b, int t, tulle__pe_load *load)
                 double seconds = tulle__cost_unit(c, i, k, j);
                 b->multiply[pe] += seconds;
                 load[pe].compute += seconds;
-                load[pe].work += c->census->work[tulle__unit_index(c->census, i, k, j)];
+                load[pe].work += c->counts->work[tulle__unit_index(c->counts, i, k, j)];
                 if (units > 1) add_merge(c, i, j, tulle__cost_entries(c, b->policy, i, j, 1, &k), load);
             }
         }
@@ -171,12 +176,15 @@ static double largest(const double *x, int n)
     return most;
 }
 
-/* The steps' times: each as long as the longest of its transfers and the longest of the kernels beside or before it. */
+/*
+ * The steps' times: each as long as the longest of its transfers and the longest of the kernels
+ * beside or before it.
+ */
 static double walk_steps(struct bulk *b, tulle__pe_load *load)
 {
     const tulle__costs *c = b->costs;
-    const tulle__operands *o = &c->census->operands;
-    int pes = c->census->pes, steps = b->policy->source == TULLE__SOURCE_SHIFT ? b->q : o->K;
+    const tulle__operands *o = &c->counts->operands;
+    int pes = c->counts->pes, steps = b->policy->source == TULLE__SOURCE_SHIFT ? b->q : o->K;
     double seconds = 0;
     for (int t = 0; t <= steps; t++) {
         memset(b->move, 0, (size_t)pes * sizeof *b->move);
@@ -204,8 +212,8 @@ static double walk_steps(struct bulk *b, tulle__pe_load *load)
 tulle_status tulle__walk_bulk(const tulle__costs *c, const tulle__policy *policy, tulle__pe_load *load)
 {
     tulle_status status;
-    size_t pes = (size_t)c->census->pes;
-    const tulle__operands *o = &c->census->operands;
+    size_t pes = (size_t)c->counts->pes;
+    const tulle__operands *o = &c->counts->operands;
     struct bulk b = {.costs = c, .policy = policy};
     while ((size_t)b.q * (size_t)b.q < pes) b.q++;
     TULLE_TRY(tulle__alloc_zero(pes, (size_t)o->M + (size_t)o->N, "model", &b.need));

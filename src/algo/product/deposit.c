@@ -51,7 +51,7 @@ static tulle_status settle_tile(void *context, int64_t m, int64_t nnz, tulle__cs
     (void)m;
     const struct tile_place *place = context;
     tulle_own_tile tile;
-    tulle_status status = tulle__mat_settle(place->C, place->i, place->j, nnz, &tile);
+    tulle_status status = tulle__mat_trim(place->C, place->i, place->j, nnz, &tile);
     if (status == TULLE_OK) *C = tulle__tile_csr_result(&tile, nnz);
     return status;
 }
@@ -117,6 +117,14 @@ tulle_status tulle__into_rows(tulle__exec *x, int i, int j, int64_t row, int64_t
     return status == TULLE_OK ? plan->context->kernels->spgemm_numeric(plan->context->pool, &task, &result) : status;
 }
 
+static tulle_status multiply_pairs(
+    tulle__exec *x, const tulle__spgemm_task *task, tulle__csr_place place, void *context, tulle__csr_result *result)
+{
+    const tulle__context *host = x->plan->context;
+    if (!x->of.nk) return host->kernels->spgemm(host->pool, task, place, context, result);
+    return x->plan->runner->ops->product(x->plan->runner, &x->of, task, place, context, result);
+}
+
 tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *multiplications)
 {
     tulle_product *plan = x->plan;
@@ -135,7 +143,7 @@ tulle_status tulle__into_tile(tulle__exec *x, int i, int j, int pairs, int64_t *
         if (status == TULLE_OK) memset(result.rowptr, 0, ((size_t)task.m + 1) * sizeof *result.rowptr);
         return status;
     }
-    tulle_status status = plan->context->kernels->spgemm(plan->context->pool, &task, place_tile, &place, &result);
+    tulle_status status = multiply_pairs(x, &task, place_tile, &place, &result);
     if (status != TULLE_OK) return status;
     *multiplications += result.multiplications;
     tulle__charge_spgemm(&x->inbox, &task, result.nnz);
@@ -151,7 +159,7 @@ static tulle_status make_block(tulle__exec *x, int64_t rows, int j, int pairs, s
         .npairs = pairs,
         .pair = x->pair};
     tulle__csr_result result;
-    tulle_status status = plan->context->kernels->spgemm(plan->context->pool, &task, place_block, place, &result);
+    tulle_status status = multiply_pairs(x, &task, place_block, place, &result);
     if (status != TULLE_OK) return status;
     *nnz = result.nnz;
     x->multiplications += result.multiplications;

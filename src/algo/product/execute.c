@@ -42,6 +42,7 @@ static tulle_status run_jobs(tulle__exec *x)
         TULLE_TRY(tulle__jobs_await(x, job));
         TULLE_TRY(tulle__jobs_start(x)); /* so that the next fetches run while this job is multiplied */
         TULLE_TRY(tulle__inbox_serve(&x->inbox));
+        tulle__jobs_show_next(x);
         TULLE_TRY(tulle__multiply_job(x, job));
         int64_t done = steal ? job->units : 1;
         tulle__jobs_end(x);
@@ -90,6 +91,8 @@ static tulle_status begin(tulle__exec *x, tulle_product *plan)
     TULLE_TRY(tulle__alloc(group, sizeof *x->b, "jobs", &x->b));
     TULLE_TRY(tulle__alloc(group, sizeof *x->room, "jobs", &x->room));
     TULLE_TRY(tulle__alloc_zero(group, sizeof *x->slice, "jobs", &x->slice));
+    TULLE_TRY(tulle__alloc(group, sizeof *x->next_a, "jobs", &x->next_a));
+    TULLE_TRY(tulle__alloc(group, sizeof *x->next_b, "jobs", &x->next_b));
     tulle__kernel_begin(plan->comm);
     if (tulle__needs_shelves(plan->needs)) tulle__shelves_begin(tulle__needs_shelves(plan->needs));
     TULLE_TRY(tulle__needs_refresh(plan->needs, &plan->operands, &copied));
@@ -115,6 +118,8 @@ static void end(tulle__exec *x)
     tulle__free(x->b_tile);
     tulle__free(x->b);
     tulle__free(x->slice);
+    tulle__free(x->next_a);
+    tulle__free(x->next_b);
     tulle__free(x->room);
     tulle__free(x->pair);
     tulle__band_cut_fini(&x->cut);
@@ -129,8 +134,8 @@ static tulle_status execute(tulle__exec *x, tulle_product *plan)
     int known = plan->known_A && plan->known_A == plan->A->structure && plan->known_B == plan->B->structure &&
                 plan->known_C == plan->C->structure;
     known |= TULLE__PLANTED(stale_structure) && plan->known_A;
-    x->inbox.reuse =
-        known && plan->sparse && (!plan->steal || plan->policy->by_chain) && plan->phases.whole && plan->beta == 0;
+    x->inbox.reuse = plan->runner->keeps_structure && known && plan->sparse &&
+                     (!plan->steal || plan->policy->by_chain) && plan->phases.whole && plan->beta == 0;
     x->reused = x->inbox.reuse || (known && !plan->sparse);
     if (!x->inbox.reuse) tulle__plan_forget(plan);
     TULLE_TRY(begin(x, plan));
@@ -169,6 +174,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     tulle__exec x = {.plan = NULL};
     tulle_comm *comm = plan->comm;
     tulle__counters before = comm->pe->counters;
+    x.devices_before = plan->runner->ops->work(plan->runner);
     int64_t copied;
     tulle_status status = order_operands(plan);
     if (status != TULLE_OK) return status;
@@ -183,6 +189,7 @@ static tulle_status execute_range(tulle_product *plan, int64_t start, tulle_prod
     status = execute(&x, plan);
     /* what is on its way must have landed before its memory is freed, and before others are told */
     tulle__jobs_drop(&x);
+    plan->runner->ops->end(plan->runner);
     if (tulle__needs_shelves(plan->needs)) tulle__shelves_quiet(tulle__needs_shelves(plan->needs));
     tulle__keeps_end(plan->keeps);
     status = TULLE__PLANTED(untold_failure) && status != TULLE_OK ? (tulle_comm_agree(comm, TULLE_OK), status)

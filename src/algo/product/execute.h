@@ -32,13 +32,16 @@ typedef struct tulle__exec {
     int64_t units, own_units; /* multiplied here; of these, into own tiles of C */
     tulle_tile *a, *b_tile;   /* [group]: what a job multiplies, all columns of B */
     tulle__csr *b;            /* [group]: of a sparse C, the current columns of B */
+    tulle__run_tiles of;      /* tiles that x->pair are of; nk = 0: they are parts of C, which the host adds up */
     tulle__chain_room *room;  /* [group]: for the kernel of a dense C */
     tulle__spgemm_pair *pair; /* [room] */
     int pair_room;
-    void **slice;        /* [group]: the current columns of B */
-    tulle__band_cut cut; /* the bands of the job that was cut last */
+    tulle_tile *next_a, *next_b; /* [group]: what the job after it multiplies, where that is at hand */
+    void **slice;                /* [group]: the current columns of B */
+    tulle__band_cut cut;         /* the bands of the job that was cut last */
     int64_t compute_ns, communicate_ns, wait_ns, multiplications, stolen, probes;
-    double largest; /* multiplications of a unit */
+    double largest;                   /* multiplications of a unit */
+    tulle_device_work devices_before; /* what devices had done when it began */
 } tulle__exec;
 
 /* Multiplies a job whose tiles are in x->a and x->b_tile, of a sparse C x->b, and sees to where its result goes. */

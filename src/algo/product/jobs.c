@@ -172,7 +172,7 @@ static tulle_status start_reserved(tulle__exec *x)
     tulle__steal *steal = x->plan->steal;
     while (x->filled <= x->plan->lookahead && (x->filled < 2 || tulle__steal_in_hand(steal))) {
         tulle__job *job = free_job(x);
-        tulle__share share = {.k = job->k};
+        tulle__claim share = {.k = job->k};
         int64_t start = tulle__now(x->plan->comm);
         status = tulle__steal_take(steal, &share);
         x->communicate_ns += tulle__now(x->plan->comm) - start;
@@ -259,4 +259,19 @@ tulle_status tulle__jobs_await(tulle__exec *x, const tulle__job *job)
 out:
     x->communicate_ns += tulle__now(x->plan->comm) - start;
     return status;
+}
+
+void tulle__jobs_show_next(tulle__exec *x)
+{
+    tulle__run_next *next = &x->plan->runner->next;
+    next->tiles.nk = 0;
+    if (x->plan->sparse || x->filled < 2) return;
+    tulle__job *job = &x->ring[(x->head + 1) % x->depth];
+    if (job->errand || job->of) return;
+    for (int n = 0; n < job->nk; n++)
+        if (job->a[n].group >= 0 || job->b[n].group >= 0 || tulle__fetch_await(&job->a[n], &x->next_a[n]) != TULLE_OK ||
+            tulle__fetch_await(&job->b[n], &x->next_b[n]) != TULLE_OK)
+            return;
+    *next = (tulle__run_next){
+        .tiles = {.i = job->i, .j = job->j, .nk = job->nk, .k = job->k}, .A = x->next_a, .B = x->next_b};
 }

@@ -52,7 +52,8 @@ tulle_status tulle__scale_target(tulle__exec *x, tulle__target *target)
 static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_gidx r0, tulle_gidx rows, void *to,
     int64_t row_step, int64_t col_step, double beta)
 {
-    const tulle__context *context = x->plan->context;
+    tulle__runner *runner = x->plan->runner;
+    const tulle__run_tiles tiles = {.i = job->i, .j = job->j, .nk = job->nk, .k = job->k, .row = r0};
     tulle__chain_task task = {.type = x->plan->operands.C->type,
         .row = r0,
         .m = rows,
@@ -68,7 +69,7 @@ static tulle_status multiply_dense(tulle__exec *x, const tulle__job *job, tulle_
         .beta = beta};
     x->multiplications += tulle__chain_multiplications(&task);
     tulle__charge_chain(&x->inbox, &task);
-    return x->plan->operands.A->format->multiply(context->kernels, context->pool, &task);
+    return runner->ops->chain(runner, &tiles, &task);
 }
 
 /* Own units beside others', to be added in the order of k: which are own is a matter of timing under stealing. */
@@ -86,6 +87,7 @@ static tulle_status keep_dense(tulle__exec *x, const tulle__job *job)
     status = tulle__alloc((size_t)kept.length, 1, "a kept panel", &kept.data);
     if (status != TULLE_OK) return status;
     status = multiply_dense(x, job, first, rows, kept.data, n, 1, 0);
+    if (status == TULLE_OK) status = x->plan->runner->ops->finish(x->plan->runner);
     if (status == TULLE_OK) return tulle__inbox_keep(&x->inbox, kept);
     tulle__free(kept.data);
     return status;
@@ -131,6 +133,7 @@ static tulle_status send_dense(tulle__exec *x, const tulle__job *job)
         x->communicate_ns += tulle__now(plan->comm) - start;
         start = tulle__kernel_begin(plan->comm);
         status = multiply_dense(x, job, r0, rows, panel.local, n, 1, 0);
+        if (status == TULLE_OK) status = plan->runner->ops->finish(plan->runner);
         computed(x, "multiply", start);
         if (status != TULLE_OK) {
             tulle__arena_return(plan->arena, &panel);
@@ -157,6 +160,7 @@ static tulle_status pairs_of_job(tulle__exec *x, const tulle__job *job, tulle_gi
         x->pair[n].A.rowptr += *first;
         x->pair[n].A.m = *rows;
     }
+    x->of = (tulle__run_tiles){.i = job->i, .j = job->j, .nk = job->nk, .k = job->k, .row = *first};
 out:
     return status;
 }
@@ -285,6 +289,7 @@ tulle_status tulle__multiply_job(tulle__exec *x, const tulle__job *job)
 {
     int64_t before = x->multiplications;
     tulle_status status = dispose(x, job);
+    x->of.nk = 0;
     double unit = job->units ? (double)(x->multiplications - before) / job->units : 0;
     if (unit > x->largest) x->largest = unit;
     x->units += job->units;
@@ -296,6 +301,7 @@ tulle_status tulle__multiply_finish(tulle__exec *x)
     tulle_status status = TULLE_OK;
     tulle_product *plan = x->plan;
     int64_t start = tulle__kernel_begin(plan->comm);
+    TULLE_TRY(plan->runner->ops->finish(plan->runner));
     if (plan->sparse) {
         for (int t = 0; t < plan->ntargets; t++)
             if (!plan->target[t].placed) TULLE_TRY(tulle__merge_parts(x, &plan->target[t]));

@@ -21,6 +21,18 @@ static tulle_imbalance add_spreads(tulle_imbalance x, tulle_imbalance y)
     return (tulle_imbalance){x.max + y.max, x.mean + y.mean};
 }
 
+static void add_device(tulle_device_work *sum, const tulle_device_work *one)
+{
+    for (int c = 0; c < 2; c++) {
+        sum->copies[c] += one->copies[c];
+        sum->bytes[c] += one->bytes[c];
+        sum->copy_seconds[c] += one->copy_seconds[c];
+    }
+    sum->kernels += one->kernels;
+    sum->hits += one->hits;
+    sum->kernel_seconds += one->kernel_seconds;
+}
+
 void tulle_product_report_add(tulle_product_report *sum, const tulle_product_report *one)
 {
     if (TULLE__NULL(sum) || TULLE__NULL(one)) return;
@@ -46,6 +58,7 @@ void tulle_product_report_add(tulle_product_report *sum, const tulle_product_rep
     sum->stolen += before.stolen;
     sum->probes += before.probes;
     sum->nnz_c += before.nnz_c;
+    add_device(&sum->device, &before.device);
     sum->reused = before.reused && one->reused;
 }
 
@@ -69,6 +82,15 @@ enum {
     GREEDY,
     PAIR_BYTES,
     BOUND,
+    UPLOADS,
+    DOWNLOADS,
+    UP_BYTES,
+    DOWN_BYTES,
+    UP_SECONDS,
+    DOWN_SECONDS,
+    KERNELS,
+    KERNEL_SECONDS,
+    HITS,
     FACTS
 };
 
@@ -104,6 +126,16 @@ tulle_status tulle__tell(tulle_product *plan, const tulle__exec *x, int64_t elap
     mine[GREEDY] = (double)figures.greedy;
     mine[PAIR_BYTES] = (double)figures.bytes;
     mine[BOUND] = (double)figures.bound;
+    tulle_device_work done = plan->runner->ops->work(plan->runner), before = x->devices_before;
+    mine[UPLOADS] = (double)(done.copies[0] - before.copies[0]);
+    mine[DOWNLOADS] = (double)(done.copies[1] - before.copies[1]);
+    mine[UP_BYTES] = (double)(done.bytes[0] - before.bytes[0]);
+    mine[DOWN_BYTES] = (double)(done.bytes[1] - before.bytes[1]);
+    mine[UP_SECONDS] = done.copy_seconds[0] - before.copy_seconds[0];
+    mine[DOWN_SECONDS] = done.copy_seconds[1] - before.copy_seconds[1];
+    mine[KERNELS] = (double)(done.kernels - before.kernels);
+    mine[KERNEL_SECONDS] = done.kernel_seconds - before.kernel_seconds;
+    mine[HITS] = (double)(done.hits - before.hits);
     TULLE_TRY(tulle_comm_allgather(plan->comm, mine, sizeof mine, all));
     tulle_imbalance work = spread_of(all + WORK, size, FACTS);
     *report = (tulle_product_report){.seconds = spread_of(all + SECONDS, size, FACTS).max,
@@ -132,7 +164,15 @@ tulle_status tulle__tell(tulle_product *plan, const tulle__exec *x, int64_t elap
         .cover_bound = sum_of(all + BOUND, size, FACTS),
         .replication = tulle_product_replication(plan),
         .unordered = plan->C->unordered,
-        .predicted_seconds = plan->predicted};
+        .predicted_seconds = plan->predicted,
+        .device = {.devices = done.devices,
+            .copies = {sum_of(all + UPLOADS, size, FACTS), sum_of(all + DOWNLOADS, size, FACTS)},
+            .bytes = {sum_of(all + UP_BYTES, size, FACTS), sum_of(all + DOWN_BYTES, size, FACTS)},
+            .kernels = sum_of(all + KERNELS, size, FACTS),
+            .hits = sum_of(all + HITS, size, FACTS),
+            .copy_seconds = {spread_of(all + UP_SECONDS, size, FACTS).mean * size,
+                spread_of(all + DOWN_SECONDS, size, FACTS).mean * size},
+            .kernel_seconds = spread_of(all + KERNEL_SECONDS, size, FACTS).mean * size}};
 out:
     tulle__free(all);
     return status;

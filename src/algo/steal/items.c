@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbering of units, and what they weigh. */
+/* Numbering and weights of work items. */
 #include "algo/steal/items.h"
 
 #include "algo/chain/band.h"
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { WORDS_LEAST = 8 }; /* of a PE that has items for them */
+enum { WORDS_LEAST = 8 }; /* least words of a PE that has enough items */
 
 static void count_units(tulle__items *x, int i, int j)
 {
@@ -58,14 +58,17 @@ double tulle__items_work(tulle__items *x, int pe, int64_t item)
     return work / (double)(x->unit[n + 1] - x->unit[n]);
 }
 
-/* Few items a word where there are few, so that the owner at one end and others at the other rarely meet in one. */
+/*
+ * Few items a word if there are few, so that the owner at one end and thieves at the other rarely
+ * meet in one word.
+ */
 static int64_t span_of(int64_t items)
 {
     int64_t span = (items + WORDS_LEAST - 1) / WORDS_LEAST;
     return span < 1 ? 1 : span < TULLE__WORD_ITEMS ? span : TULLE__WORD_ITEMS;
 }
 
-/* Goes through the chains of all PEs; writes them down if there is room for them already, else only counts. */
+/* Sweeps over the chains of all PEs; stores them if there is room already, else only counts. */
 static void find_chains(tulle__items *x)
 {
     int64_t chains = 0, words = 0;
@@ -82,7 +85,7 @@ static void find_chains(tulle__items *x)
             if (x->chain) x->chain[chains] = (tulle__item_chain){chain.i, chain.j, items};
             for (int n = 0; n < chain.nk; n++)
                 x->work[pe] += tulle__operands_work(x->operands, chain.i, chain.k[n], chain.j);
-            x->nk = chain.nk; /* its k are x->k: the cursor's room is ours */
+            x->nk = chain.nk; /* its k are in x->k, the cursor's room */
             count_units(x, chain.i, chain.j);
             items += x->unit[x->nwholes];
             chains++;

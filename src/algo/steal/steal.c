@@ -10,27 +10,34 @@
 
 struct tulle__steal {
     tulle_comm *comm;
-    const tulle__prices *prices; /* NULL: every tile is read in place */
-    int group;
+    const tulle__transfer_costs *costs; /* NULL: every tile is read in place */
+    int batch;
     tulle__items items;
-    tulle__place own, *place; /* the words of each PE, and behind them how many of them may have free items */
+    tulle__place own, *place; /* the words of each PE, followed by the number of words that may have free items */
     int taken;
-    /* this execution */
-    uint64_t *known; /* [first_word[size]]: the words as last seen; they only ever gain bits */
-    double *left;    /* [size]: work not known to be gone */
-    double mine;     /* work reserved by this PE */
-    int64_t *at;   /* [size]: the word to look at: mine from the first up, others' from the last down; -1: exhausted */
-    int64_t *open; /* [size]: the first so many words of a PE may have free items: as last read, or known better */
-    char *heard;   /* [size]: that was read, and no item asked for in vain since */
-    int far;       /* nothing is left at hand: anything may be taken */
-    int victim;    /* whose items are in hand */
+    /* this execution: */
+    uint64_t *known; /* [first_word[size]]: the words as last seen; bits are only ever added */
+    double *left;    /* [size]: work not known to be taken */
+    double mine;     /* work claimed by this PE */
+    /*
+     * [size]: the next word to examine: own ones upwards from the first, others' downwards from the
+     * last; -1: exhausted
+     */
+    int64_t *at;
+    int64_t *open; /* [size]: the number of leading words of a PE that may have free items, as last read or better */
+    char *progress_read; /* [size]: that was read, and no claim has failed since */
+    int far;             /* nothing is left at hand: any item may be taken */
+    int victim;          /* the PE whose items are in hand */
     int64_t word;
-    uint64_t hand; /* its bits claimed and not yet given out */
+    uint64_t hand; /* its bits claimed and not yet passed on */
     int64_t stolen, probes;
-    int last_i, last_j; /* of the job given out last, whose tiles are still here; -1: none */
+    int last_i, last_j; /* of the last job, whose tiles are still here; -1: none */
 };
 
-/* Whether this PE may take an item of another's. At hand: a tile is its own, or read in place. */
+/*
+ * Whether this PE may take an item of another PE. At hand: one of its tiles is own, or read in
+ * place.
+ */
 static int within_reach(tulle__steal *s, int pe, int64_t item)
 {
     const tulle__operands *o = s->items.operands;
@@ -43,7 +50,7 @@ static int within_reach(tulle__steal *s, int pe, int64_t item)
     return 0;
 }
 
-/* What a word of another PE was just seen to be. */
+/* Records the observed state of another PE's word. */
 static void note(tulle__steal *s, int pe, int64_t word, uint64_t seen)
 {
     uint64_t *known = &s->known[s->items.first_word[pe] + word];
@@ -52,18 +59,18 @@ static void note(tulle__steal *s, int pe, int64_t word, uint64_t seen)
     *known = seen;
 }
 
-/* Whether an item may be taken with profit. */
+/* Whether stealing the item is profitable. */
 static int pays(tulle__steal *s, int pe, int64_t item)
 {
-    if (!s->items.policy->by_chain || !s->prices || pe == s->comm->rank) return 1;
+    if (!s->items.policy->by_chain || !s->costs || pe == s->comm->rank) return 1;
     const tulle__item_chain *c = tulle__items_look_at(&s->items, pe, item);
     return tulle__steal_profits(
-        s->items.operands, s->prices, s->comm->rank, c->i, c->j, s->left[pe], (tulle__at_hand){s->last_i, s->last_j});
+        s->items.operands, s->costs, s->comm->rank, c->i, c->j, s->left[pe], (tulle__at_hand){s->last_i, s->last_j});
 }
 
 /*
- * How much work to take of a PE's at a time: half of what this PE misses to the mean, but not more than half of what
- * another has left; behind that its part of what is left.
+ * The amount of work of a claim: half of this PE's distance to the mean, but at most half of the
+ * other PE's remaining work; above the mean, its part of the remaining work.
  */
 static double portion(const tulle__steal *s, int pe)
 {
@@ -72,7 +79,7 @@ static double portion(const tulle__steal *s, int pe)
     return missing > part ? missing : part;
 }
 
-/* Free items of a word, as far as known: a portion, and at least one. */
+/* Chooses free items of a word, as far as known: a portion, and at least one. */
 static uint64_t choose(tulle__steal *s, int pe, int64_t word)
 {
     uint64_t chosen = 0, known = s->known[s->items.first_word[pe] + word];
@@ -92,7 +99,7 @@ static uint64_t choose(tulle__steal *s, int pe, int64_t word)
     return pays(s, pe, first + (others ? 63 - __builtin_clzll(chosen) : __builtin_ctzll(chosen))) ? chosen : 0;
 }
 
-/* Reserves items of a word; 0: none that this PE may have is free. */
+/* Claims items of a word; 0: none within reach is free. */
 static int claim(tulle__steal *s, int pe, int64_t word)
 {
     uint64_t *known = &s->known[s->items.first_word[pe] + word], chosen;
@@ -119,7 +126,8 @@ static int claim_own(tulle__steal *s)
     int rank = s->comm->rank;
     int64_t words = tulle__items_words(&s->items, rank);
     uint64_t *own = tulle__mapped(s->comm, &s->own);
-    for (int64_t w = s->at[rank]; w < words; w++) note(s, rank, w, tulle__word_read(&own[w])); /* what others took */
+    /* items taken by other PEs */
+    for (int64_t w = s->at[rank]; w < words; w++) note(s, rank, w, tulle__word_read(&own[w]));
     for (; s->at[rank] < words; s->at[rank]++)
         if (claim(s, rank, s->at[rank])) return 1;
     if (s->open[rank]) tulle__word_write(&own[words], 0);
@@ -127,20 +135,20 @@ static int claim_own(tulle__steal *s)
     return 0;
 }
 
-/* Where others have come to, so that words without free items are not asked one by one. */
-static void hear(tulle__steal *s, int pe)
+/* Reads the progress of other PEs, so that words without free items are not probed one by one. */
+static void read_progress(tulle__steal *s, int pe)
 {
     int64_t open =
         (int64_t)tulle__load(s->comm, &s->place[pe], (uint64_t)tulle__items_words(&s->items, pe) * sizeof(uint64_t));
     s->probes++;
-    s->heard[pe] = 1;
+    s->progress_read[pe] = 1;
     for (; s->open[pe] > open; s->open[pe]--)
         note(s, pe, s->open[pe] - 1, tulle__items_all(&s->items, pe, s->open[pe] - 1));
     if (s->at[pe] >= s->open[pe]) s->at[pe] = s->open[pe] - 1;
 }
 
-/* The same for others. A later reader may see an earlier number: it only asks more. */
-static void tell(tulle__steal *s, int pe)
+/* Publishes this PE's progress. A later reader may see an earlier number: it only probes more. */
+static void publish_progress(tulle__steal *s, int pe)
 {
     int64_t open = s->open[pe];
     while (open > 0 && s->known[s->items.first_word[pe] + open - 1] == tulle__items_all(&s->items, pe, open - 1))
@@ -151,7 +159,7 @@ static void tell(tulle__steal *s, int pe)
         s->comm, &s->place[pe], (uint64_t)tulle__items_words(&s->items, pe) * sizeof(uint64_t), (uint64_t)open);
 }
 
-/* The PE that has most left, the nearest of equals; -1: all are exhausted. */
+/* The PE with the most work left, the nearest of equals; -1: all are exhausted. */
 static int fullest(const tulle__steal *s)
 {
     int best = -1;
@@ -162,13 +170,13 @@ static int fullest(const tulle__steal *s)
     return best;
 }
 
-/* From the other end of all others' words. */
+/* Searches all other PEs' words from their far end. */
 static void look_around(tulle__steal *s, int far)
 {
     s->far = far;
     for (int pe = 0; pe < s->comm->size; pe++) {
         if (pe != s->comm->rank) s->at[pe] = s->open[pe] - 1;
-        s->heard[pe] = 0;
+        s->progress_read[pe] = 0;
     }
 }
 
@@ -180,19 +188,19 @@ static tulle_status claim_others(tulle__steal *s)
             look_around(s, 1);
             continue;
         }
-        /* an idle PE must not go on with the work of one that failed */
+        /* an idle PE must not continue with the work of a failed one */
         tulle_status status = tulle__comm_failed(s->comm);
         if (status != TULLE_OK) return status;
-        if (!s->heard[pe]) {
-            hear(s, pe);
+        if (!s->progress_read[pe]) {
+            read_progress(s, pe);
             continue;
         }
         int64_t probes = s->probes;
         int claimed = claim(s, pe, s->at[pe]);
-        if (s->probes > probes) tell(s, pe);
+        if (s->probes > probes) publish_progress(s, pe);
         if (claimed) return TULLE_OK;
         s->at[pe]--;
-        s->heard[pe] = s->probes == probes; /* what was asked in vain others knew */
+        s->progress_read[pe] = s->probes == probes; /* a failed probe: others knew more */
     }
     return TULLE_OK;
 }
@@ -211,50 +219,50 @@ static uint64_t held(const tulle__steal *s, int64_t first, int64_t count)
     return (s->hand & bits) == bits ? bits : 0;
 }
 
-static void give_products(const tulle__steal *s, int n, tulle__share *share)
+static void give_products(const tulle__steal *s, int n, tulle__claim *job)
 {
     int first, count = tulle__items_products(&s->items, n, &first);
-    for (int p = first; p < first + count; p++) share->k[share->nk++] = s->items.k[p];
+    for (int p = first; p < first + count; p++) job->k[job->nk++] = s->items.k[p];
 }
 
-/* Of one chain and the items in hand: wholes whose bands are all there, or else neighbouring bands of one. */
-static void give_out(tulle__steal *s, tulle__share *share)
+/* Takes one chain's items in hand: complete tile products, or else neighbouring bands of one. */
+static void take_items(tulle__steal *s, tulle__claim *job)
 {
     int64_t item = s->word * s->items.span[s->victim] + __builtin_ctzll(s->hand);
     const tulle__item_chain *c = tulle__items_look_at(&s->items, s->victim, item);
     int n = tulle__items_whole(&s->items, item - c->first);
     uint64_t bits;
-    share->i = s->last_i = c->i;
-    share->j = s->last_j = c->j;
-    share->of = share->units = 0;
-    for (; share->nk < s->group && n < s->items.nwholes; n++) {
+    job->i = s->last_i = c->i;
+    job->j = s->last_j = c->j;
+    job->of = job->units = 0;
+    for (; job->nk < s->batch && n < s->items.nwholes; n++) {
         bits = held(s, c->first + s->items.unit[n], s->items.unit[n + 1] - s->items.unit[n]);
         if (!bits) break;
-        give_products(s, n, share);
-        share->units += (int)(s->items.unit[n + 1] - s->items.unit[n]);
+        give_products(s, n, job);
+        job->units += (int)(s->items.unit[n + 1] - s->items.unit[n]);
         s->hand &= ~bits;
     }
-    if (share->nk) return;
-    give_products(s, n, share);
-    share->of = (int)(s->items.unit[n + 1] - s->items.unit[n]);
-    share->band = (int)(item - c->first - s->items.unit[n]);
-    for (share->bands = 0; share->band + share->bands < share->of; share->bands++) {
-        bits = held(s, item + share->bands, 1);
+    if (job->nk) return;
+    give_products(s, n, job);
+    job->of = (int)(s->items.unit[n + 1] - s->items.unit[n]);
+    job->band = (int)(item - c->first - s->items.unit[n]);
+    for (job->bands = 0; job->band + job->bands < job->of; job->bands++) {
+        bits = held(s, item + job->bands, 1);
         if (!bits) break;
         s->hand &= ~bits;
     }
-    share->units = share->bands;
+    job->units = job->bands;
 }
 
-tulle_status tulle__steal_take(tulle__steal *s, tulle__share *share)
+tulle_status tulle__steal_take(tulle__steal *s, tulle__claim *job)
 {
-    share->nk = 0;
+    job->nk = 0;
     if (!s->hand && !claim_own(s)) {
         tulle_status status = claim_others(s);
         if (status != TULLE_OK || !s->hand) return status;
     }
-    give_out(s, share);
-    if (s->victim != s->comm->rank) s->stolen += share->units;
+    take_items(s, job);
+    if (s->victim != s->comm->rank) s->stolen += job->units;
     return TULLE_OK;
 }
 
@@ -277,20 +285,20 @@ void tulle__steal_reset(tulle__steal *s)
 }
 
 tulle_status tulle__steal_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
-    const tulle__prices *prices, int group, tulle__steal **steal)
+    const tulle__transfer_costs *costs, int batch, tulle__steal **steal)
 {
     tulle_status status;
     tulle__steal *s = NULL;
     size_t size = (size_t)comm->size;
     TULLE_TRY(tulle__alloc_zero(1, sizeof *s, "reservations", &s));
     s->comm = comm;
-    s->prices = prices;
-    s->group = group;
+    s->costs = costs;
+    s->batch = batch;
     TULLE_TRY(tulle__items_init(&s->items, policy, operands, comm->size));
     TULLE_TRY(tulle__alloc(size, sizeof *s->left, "reservations", &s->left));
     TULLE_TRY(tulle__alloc(size, sizeof *s->at, "reservations", &s->at));
     TULLE_TRY(tulle__alloc(size, sizeof *s->open, "reservations", &s->open));
-    TULLE_TRY(tulle__alloc(size, sizeof *s->heard, "reservations", &s->heard));
+    TULLE_TRY(tulle__alloc(size, sizeof *s->progress_read, "reservations", &s->progress_read));
     TULLE_TRY(tulle__alloc(size, sizeof *s->place, "reservations", &s->place));
     TULLE_TRY(tulle__alloc((size_t)s->items.first_word[size] + 1, sizeof *s->known, "reservations", &s->known));
     TULLE_TRY(tulle__heap_take(comm->pe->control,
@@ -315,7 +323,7 @@ void tulle__steal_free(tulle__steal *s)
     tulle__free(s->left);
     tulle__free(s->at);
     tulle__free(s->open);
-    tulle__free(s->heard);
+    tulle__free(s->progress_read);
     tulle__free(s);
 }
 

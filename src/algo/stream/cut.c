@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cutting a PE's rows into slabs of equal numbers of bytes. The first one is small, as nothing is computed while it
- * comes, and so is the last one, as nothing comes while it is multiplied.
+ * Cuts a PE's rows into slabs of equal bytes. The first one is small, as nothing is computed while
+ * it arrives, and so is the last one, as nothing arrives while it is multiplied.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "algo/stream/stream.h"
 #include "base/error.h"
 
-/* How many bytes the rows before that line have. */
+/* The bytes of the rows before a line. */
 static int64_t bytes_before(const struct tulle_stream *s, int64_t line)
 {
     return (int64_t)tulle__slab_bytes(s, line, s->rowptr[line]);
@@ -63,7 +63,7 @@ tulle__slab_place tulle__slab_places(const struct tulle_stream *s, int64_t rows,
     return place;
 }
 
-/* The line nearest to which so many bytes lie before. */
+/* The line whose preceding bytes are nearest to `bytes`. */
 static int64_t line_at(const struct tulle_stream *s, double bytes)
 {
     int64_t low = 0, high = s->lines;
@@ -78,7 +78,10 @@ static int64_t line_at(const struct tulle_stream *s, double bytes)
     return low;
 }
 
-/* Slabs begin at multiples of so many lines, for what the device wants of their first line in Y. */
+/*
+ * Slabs begin at multiples of this number of lines, as the device requires of their first line in
+ * Y.
+ */
 static int64_t lines_apart(const struct tulle_stream *s)
 {
     int64_t line = (int64_t)s->format.block * (int64_t)tulle_type_size(s->type), apart = 1;
@@ -86,12 +89,15 @@ static int64_t lines_apart(const struct tulle_stream *s)
     return apart;
 }
 
-/* The end of a slab that begins at that line: it has no more entries than the device takes, but a line at least. */
+/*
+ * The end of a slab that begins at this line: no more entries than the device accepts, but at least
+ * one line.
+ */
 static int64_t slab_end(const struct tulle_stream *s, int64_t first, int64_t end, int64_t apart)
 {
     int64_t most = s->device->most_blocks, low = first + 1, high = end;
     if (!most || s->rowptr[end] - s->rowptr[first] <= most) return end;
-    while (low < high) { /* the last line that is not too far */
+    while (low < high) { /* the last line within the limit */
         int64_t middle = low + (high - low + 1) / 2;
         if (s->rowptr[middle] - s->rowptr[first] <= most)
             low = middle;
@@ -102,16 +108,19 @@ static int64_t slab_end(const struct tulle_stream *s, int64_t first, int64_t end
     return aligned > first ? aligned : low;
 }
 
-/* Lines from .. until - 1 as slabs that end where their piece does; only counted while s->slab is NULL. */
+/*
+ * Adds lines from .. until - 1 as slabs, which end at the ends of row ranges; only counts while
+ * s->slab is NULL.
+ */
 static void add_slabs(struct tulle_stream *s, int64_t from, int64_t until, int64_t apart)
 {
-    for (int i = 0; i < s->npieces; i++) {
-        const tulle__row_range *p = &s->piece[i];
+    for (int i = 0; i < s->nranges; i++) {
+        const tulle__row_range *p = &s->range[i];
         int64_t first = from > p->line ? from : p->line, end = p->line + p->rows < until ? p->line + p->rows : until;
         for (int64_t next; first < end; first = next, s->nslabs++) {
             next = slab_end(s, first, end, apart);
             if (!s->slab) continue;
-            s->slab[s->nslabs] = (tulle__stream_slab){.piece = i,
+            s->slab[s->nslabs] = (tulle__stream_slab){.range = i,
                 .line = first,
                 .rows = next - first,
                 .entry = p->entry + s->rowptr[first] - s->rowptr[p->line],
@@ -120,7 +129,7 @@ static void add_slabs(struct tulle_stream *s, int64_t from, int64_t until, int64
     }
 }
 
-/* Counts or writes all slabs. */
+/* Counts or stores all slabs. */
 static void cut(struct tulle_stream *s, int slabs, int in_tiles)
 {
     double total = (double)bytes_before(s, s->lines), share = 0;
@@ -207,10 +216,10 @@ size_t tulle__slab_largest(const struct tulle_stream *s, size_t *room)
     *room = 0;
     for (int k = 0; k < s->nslabs; k++) {
         size_t bytes = tulle__slab_places(s, s->slab[k].rows, s->slab[k].entries).bytes;
-        size_t host = s->feed->ops->room(s->feed, s->slab[k].entries);
+        size_t host = s->producer->ops->room(s->producer, s->slab[k].entries);
         if (bytes > largest) largest = bytes;
         if (host > *room) *room = host;
-        if (host > largest && s->device->ops->borrow) largest = host; /* the buffer is the room */
+        if (host > largest && s->device->ops->borrow) largest = host; /* the device's buffer is the staging room */
     }
     return largest;
 }
@@ -231,8 +240,9 @@ static tulle_status check_blocks(const struct tulle_stream *s, const tulle__stre
 {
     int64_t most = s->device->most_blocks;
     if (!most || slab->entries <= most) return TULLE_OK;
-    return tulle__fail(TULLE_ERR_LIMIT, "a row has %" PRId64 " blocks, but a slab of the device '%s' at most %" PRId64,
-        slab->entries, s->device->name, most);
+    return tulle__fail(TULLE_ERR_LIMIT,
+        "a row has %" PRId64 " blocks, but a slab of the device '%s' has at most %" PRId64, slab->entries,
+        s->device->name, most);
 }
 
 int64_t tulle__slab_pointer(const struct tulle_stream *s, const tulle__stream_slab *slab, int64_t row)
@@ -254,7 +264,7 @@ tulle_status tulle__stream_point(struct tulle_stream *s)
         tulle_status status = check_blocks(s, &s->slab[k]);
         if (status != TULLE_OK) return status;
     }
-    /* copies of them are started with each slab, so they are where copies run beside kernels */
+    /* copies start with each slab, so these lie where copies can overlap kernels */
     tulle_status status = s->device->ops->host_new(s->device, bytes, "row pointers of slabs", &s->pointers);
     for (int k = 0; k < s->nslabs && status == TULLE_OK; k++) write_pointers(s, &s->slab[k]);
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What slabs are made of: what was asked for, or what takes fewest bytes of the link. */
+/* The format of slabs: the requested one, or the one with the fewest bytes to transfer. */
 #include <stdio.h>
 
 #include "algo/stream/stream.h"
@@ -7,8 +7,8 @@
 #include "mat/blocks/block_format.h"
 
 /*
- * Where slabs are read in place half of the bytes is only worth a kernel that also writes: of single entries, for few
- * columns.
+ * Where slabs are read in place, half of the bytes pay for a kernel that also writes only with
+ * single entries and few columns.
  */
 static int half_of_entries_pays(const struct tulle_stream *s)
 {
@@ -17,7 +17,7 @@ static int half_of_entries_pays(const struct tulle_stream *s)
     return !in_place || s->options.cols <= FEW;
 }
 
-/* What the file is written in. */
+/* Takes over the format of the file. */
 static void take_format_of_rows(struct tulle_stream *s)
 {
     int64_t columns = s->n / s->rows->block;
@@ -33,9 +33,9 @@ tulle_status tulle__stream_choose_format(struct tulle_stream *s)
     tulle__block_wanted w;
     tulle__block_choice choice;
     tulle_status status = tulle__block_wanted_parse(s->options.format, s->type, &w);
-    if (status == TULLE_OK && s->rows && !w.plain && !(w.chosen && w.bare))
+    if (status == TULLE_OK && s->rows && !w.plain && !(w.automatic && w.bare))
         status = tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "a file streams in the format that it is written in: `tulle convert --format %s` writes another",
+            "a file streams in the format that it is written in; `tulle convert --format %s` writes another",
             s->options.format);
     TULLE_TRY(tulle_comm_agree(s->comm, status));
     s->format = (tulle__stream_format){.block = 1, .index_bytes = sizeof(int32_t), .values = s->type};

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows a PE streams, and how many entries they have. */
+/* The partition: which rows a PE streams, and their number of entries. */
 #include <string.h>
 
 #include "algo/stream/stream.h"
 #include "base/error.h"
 
-/* As A lies: tile rows and their owners. */
+/* The partition of A itself: tile rows and their owners. */
 static tulle_status layout_as_is(struct tulle_stream *s)
 {
     const tulle_layout *l = s->A->layout;
@@ -21,7 +21,7 @@ out:
     return status;
 }
 
-/* A range of rows of so many columns for each PE in turn; cut[size + 1]. */
+/* One range of rows a PE, with so many columns; cut[size + 1]. */
 static tulle_status layout_of_cuts(
     const struct tulle_stream *s, const tulle_gidx *cut, tulle_gidx cols, tulle_layout **layout)
 {
@@ -36,8 +36,8 @@ out:
     return status;
 }
 
-/* Collective: the rows of A by their entries, blocks kept whole. */
-static tulle_status spread_matrix(struct tulle_stream *s)
+/* Rebalances the rows of A by their entries, blocks kept whole. Collective. */
+static tulle_status rebalance_matrix(struct tulle_stream *s)
 {
     tulle_gidx b = s->format.block;
     int64_t *work = NULL;
@@ -55,7 +55,7 @@ out:
     return status;
 }
 
-/* The first row of the file that begins at or behind that entry. */
+/* The first row of the file that begins at or after this entry. */
 static tulle_status row_at(struct tulle_stream *s, int64_t entry, tulle_gidx *row)
 {
     tulle_gidx low = 0, high = s->m / s->rows->block;
@@ -73,8 +73,8 @@ static tulle_status row_at(struct tulle_stream *s, int64_t entry, tulle_gidx *ro
     return TULLE_OK;
 }
 
-/* All PEs find the same. */
-static tulle_status spread_rows(struct tulle_stream *s)
+/* Rebalances the rows of a file; all PEs find the same cuts. */
+static tulle_status rebalance_rows(struct tulle_stream *s)
 {
     int size = s->comm->size;
     tulle_gidx *cut = NULL;
@@ -92,21 +92,21 @@ out:
     return status;
 }
 
-/* The entries that stand for this PE's share of the file, both halves. */
+/* The number of entries, of both halves, that this PE's share of the file represents. */
 static int64_t share_of_entries(const struct tulle_stream *s)
 {
     __int128 nnz = s->rows->nnz;
-    int64_t stored = s->rows->stored, begin = s->npieces ? s->piece[0].entry : 0;
+    int64_t stored = s->rows->stored, begin = s->nranges ? s->range[0].entry : 0;
     return stored ? (int64_t)(nnz * (begin + s->entries) / stored) - (int64_t)(nnz * begin / stored) : 0;
 }
 
-/* Pieces of this PE: its tiles of the layout, and where these lie. */
-static tulle_status make_pieces(struct tulle_stream *s)
+/* The row ranges of this PE: its tiles of the layout, and where they lie. */
+static tulle_status make_ranges(struct tulle_stream *s)
 {
     const tulle_layout *mine = s->layout, *theirs = s->A ? s->A->layout : NULL;
-    tulle_gidx b = s->format.block; /* of a file */
+    tulle_gidx b = s->format.block; /* of the file */
     int most = mine->mt + (theirs ? theirs->mt : 0);
-    tulle_status status = tulle__alloc((size_t)most, sizeof *s->piece, "pieces", &s->piece);
+    tulle_status status = tulle__alloc((size_t)most, sizeof *s->range, "pieces", &s->range);
     if (status != TULLE_OK) return status;
     for (int i = 0; i < mine->mt; i++) {
         if (tulle__layout_owner(mine, i, 0) != s->comm->rank) continue;
@@ -114,7 +114,7 @@ static tulle_status make_pieces(struct tulle_stream *s)
             int tile = theirs ? tulle__layout_find(theirs->row_cut, theirs->mt, row) : -1;
             tulle_gidx from = theirs ? theirs->row_cut[tile] : 0, to = theirs ? theirs->row_cut[tile + 1] : s->m;
             tulle_gidx until = to < end ? to : end;
-            s->piece[s->npieces++] =
+            s->range[s->nranges++] =
                 (tulle__row_range){.tile = tile, .row = (row - from) / b, .rows = (until - row) / b, .line = s->lines};
             s->lines += (until - row) / b;
             row = until;
@@ -123,7 +123,7 @@ static tulle_status make_pieces(struct tulle_stream *s)
     return TULLE_OK;
 }
 
-/* Row pointers of a piece as they stand in their tile, or file. */
+/* Reads the row pointers of a range as they are in its tile or file. */
 static tulle_status read_pointers(struct tulle_stream *s, const tulle__row_range *p, int64_t *to)
 {
     const tulle_mat *A = s->A;
@@ -143,14 +143,17 @@ static tulle_status read_pointers(struct tulle_stream *s, const tulle__row_range
     return tulle__wait(s->comm, group);
 }
 
-/* Through all pieces: a piece's own numbers give way to the sum. (Its last one is read over by the next piece's.) */
+/*
+ * Concatenates the row pointers of all ranges. (The last one of each is overwritten by the next
+ * range's.)
+ */
 static tulle_status make_rowptr(struct tulle_stream *s)
 {
     tulle_status status = tulle__alloc((size_t)s->lines + 1, sizeof *s->rowptr, "row pointers", &s->rowptr);
     if (status != TULLE_OK) return status;
     s->rowptr[0] = 0;
-    for (int i = 0; i < s->npieces; i++) {
-        tulle__row_range *p = &s->piece[i];
+    for (int i = 0; i < s->nranges; i++) {
+        tulle__row_range *p = &s->range[i];
         int64_t *at = s->rowptr + p->line;
         status = read_pointers(s, p, at);
         if (status != TULLE_OK) return status;
@@ -161,7 +164,7 @@ static tulle_status make_rowptr(struct tulle_stream *s)
     return TULLE_OK;
 }
 
-/* Whether tiles of A are whole blocks, and of a half each PE's lie together. */
+/* Whether tiles of A consist of whole blocks and, for a half, those of each PE are contiguous. */
 static int lies_in_blocks(const struct tulle_stream *s)
 {
     const tulle_layout *l = s->A->layout;
@@ -173,14 +176,14 @@ static int lies_in_blocks(const struct tulle_stream *s)
     return whole && (!s->format.symmetric || runs <= s->comm->size);
 }
 
-/* Collective: A, or a copy that is dealt out by entries, as it will be packed where it lies. */
-static tulle_status deal_packed(struct tulle_stream *s)
+/* A, or a copy partitioned by entries, as it will be packed in place. Collective. */
+static tulle_status partition_packed(struct tulle_stream *s)
 {
     tulle_mat *copy = NULL;
     tulle_layout *layout = NULL;
     tulle_status status;
     if (!s->options.rebalance && lies_in_blocks(s)) return layout_as_is(s);
-    TULLE_TRY(tulle_comm_agree(s->comm, spread_matrix(s)));
+    TULLE_TRY(tulle_comm_agree(s->comm, rebalance_matrix(s)));
     TULLE_TRY(tulle_comm_agree(s->comm, layout_of_cuts(s, s->layout->row_cut, s->n, &layout)));
     TULLE_TRY(tulle_mat_redistribute(s->A, layout, &copy));
     tulle_mat_free(s->copy);
@@ -190,22 +193,22 @@ out:
     return status;
 }
 
-tulle_status tulle__stream_deal(struct tulle_stream *s)
+tulle_status tulle__stream_partition(struct tulle_stream *s)
 {
     tulle_status status;
     if (s->format.packed)
-        status = deal_packed(s);
+        status = partition_packed(s);
     else if (s->rows)
-        status = spread_rows(s);
+        status = rebalance_rows(s);
     else if (s->options.rebalance)
-        status = spread_matrix(s);
+        status = rebalance_matrix(s);
     else
         status = layout_as_is(s);
     TULLE_TRY(tulle_comm_agree(s->comm, status));
     if (s->format.packed) {
         status = tulle__packed_new(s);
     } else {
-        status = make_pieces(s);
+        status = make_ranges(s);
         if (status == TULLE_OK) status = make_rowptr(s);
         s->nnz = s->rows ? share_of_entries(s) : s->entries;
         tulle__spill_set(s);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slabs of a copy of this PE's rows in another format (blocks, the right half, short indices), made when the stream is.
- * The copy is in memory that the device copies fast from, so that slabs are read where they are. It is made by all
- * threads of the PE: each has a range of block rows of each tile, counts their blocks, and fills them in once it is
- * known where they begin.
+ * Slabs of a copy of this PE's rows in another format (blocks, the upper half, short indices), made
+ * together with the stream. The copy lies in memory from which the device copies fast, so slabs are
+ * read in place. All threads of the PE make it: each counts the blocks of a range of block rows in
+ * each tile, and fills them in once their position is known.
  */
 #include "algo/stream/stream.h"
 #include "base/error.h"
 #include "mat/blocks/blocks.h"
 #include "mat/context.h"
 
-/* Block rows of a tile that one thread packs. */
+/* The block rows of a tile that one thread packs. */
 struct part {
     tulle__tile_row rows;
     tulle__csr csr;
     tulle_gidx col;
     tulle__blocks_plan plan;
-    int64_t line, entry; /* block rows and blocks before */
+    int64_t line, entry; /* block rows and blocks before these */
 };
 
 struct tulle__packed {
@@ -38,7 +38,7 @@ void tulle__packed_free(tulle__packed *packed)
     tulle__free(packed);
 }
 
-/* Of a half, lines and columns are counted from this PE's first one, as its own lines of Y are. */
+/* In a half, lines and columns count from this PE's first one, like its own lines of Y. */
 static void make_parts(struct tulle_stream *s, tulle__packed *packed, int nthreads)
 {
     const tulle_mat *A = s->A;
@@ -74,7 +74,7 @@ static tulle_status count_parts(void *arg, int thread, int nthreads)
     return status;
 }
 
-/* Row pointers through all parts; what the whole reaches. */
+/* Concatenates the row pointers of all parts, and computes the reach of the whole. */
 static tulle_status join_parts(struct tulle_stream *s, tulle__packed *packed)
 {
     int64_t spread = 0, span = 0, entries = 0, lines = 0;
@@ -91,18 +91,18 @@ static tulle_status join_parts(struct tulle_stream *s, tulle__packed *packed)
         s->lines += plan->m;
         entries += plan->rowptr[plan->m];
         if (plan->span > span) span = plan->span;
-        if (plan->spread > spread) spread = plan->spread;
+        if (plan->row_extent > spread) spread = plan->row_extent;
     }
     s->entries = entries;
     s->format.span = span;
     tulle__spill_set(s);
     int narrow = spread <= UINT16_MAX;
     if (s->format.index_bytes == 2 && !narrow)
-        return tulle__fail(TULLE_ERR_ARG, "index=2: a row reaches over %lld block columns, and 2 bytes count to 65535",
+        return tulle__fail(TULLE_ERR_ARG, "index=2: a row extends over %lld block columns, but 2 bytes count to 65535",
             (long long)spread);
     if (!s->format.index_bytes) s->format.index_bytes = narrow ? 2 : 4;
-    s->piece[0] = (tulle__row_range){.tile = -1, .rows = s->lines};
-    s->npieces = 1;
+    s->range[0] = (tulle__row_range){.tile = -1, .rows = s->lines};
+    s->nranges = 1;
     return TULLE_OK;
 }
 
@@ -123,7 +123,7 @@ tulle_status tulle__packed_new(struct tulle_stream *s)
         if (!tiles++) s->first_row = s->A->layout->row_cut[i];
         s->nnz += s->A->directory[tulle__tile_index(s->A, i, 0)].nnz;
     }
-    TULLE_TRY(tulle__alloc(1, sizeof *s->piece, "pieces", &s->piece));
+    TULLE_TRY(tulle__alloc(1, sizeof *s->range, "pieces", &s->range));
     TULLE_TRY(
         tulle__alloc_zero((size_t)tiles * (size_t)nthreads, sizeof *packed->part, "parts to pack", &packed->part));
     make_parts(s, packed, nthreads);
@@ -157,25 +157,25 @@ static tulle_status fill_parts(void *arg, int thread, int nthreads)
     return status;
 }
 
-static size_t room(const tulle__producer *feed, int64_t entries)
+static size_t room(const tulle__producer *producer, int64_t entries)
 {
-    (void)feed;
+    (void)producer;
     (void)entries;
     return 0;
 }
 
-static tulle_status wait(tulle__producer *feed, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived)
+static tulle_status wait(tulle__producer *producer, int slot, const tulle__stream_slab *slab, tulle__arrived *arrived)
 {
-    const tulle__packed *packed = feed->stream->packed;
+    const tulle__packed *packed = producer->stream->packed;
     (void)slot;
     for (int a = 0; a < TULLE__ARRAYS; a++)
-        arrived->array[a] = packed->array[a] + tulle__array_bytes(feed->stream, a, slab->line, slab->entry);
+        arrived->array[a] = packed->array[a] + tulle__array_bytes(producer->stream, a, slab->line, slab->entry);
     return TULLE_OK;
 }
 
-static void drop(tulle__producer *feed)
+static void drop(tulle__producer *producer)
 {
-    tulle__free(feed);
+    tulle__free(producer);
 }
 
 static const tulle__producer_ops ops = {.room = room, .wait = wait, .free = drop};
@@ -183,16 +183,16 @@ static const tulle__producer_ops ops = {.room = room, .wait = wait, .free = drop
 tulle_status tulle__producer_of_packed(struct tulle_stream *s, tulle__producer **out)
 {
     tulle__packed *packed = s->packed;
-    tulle__producer *feed = NULL;
+    tulle__producer *producer = NULL;
     tulle_status status;
     packed->device = s->device;
     for (int a = 0; a < TULLE__ARRAYS; a++)
         TULLE_TRY(s->device->ops->host_new(
             s->device, tulle__array_bytes(s, a, s->lines, s->entries), "rows in another format", &packed->array[a]));
     TULLE_TRY(tulle__pool_run(packed->pool, fill_parts, packed));
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *feed, "a feed of slabs", &feed));
-    *feed = (tulle__producer){.ops = &ops, .stream = s};
-    *out = feed;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *producer, "a producer of slabs", &producer));
+    *producer = (tulle__producer){.ops = &ops, .stream = s};
+    *out = producer;
     for (int i = 0; i < packed->nparts; i++) tulle__blocks_fini(&packed->part[i].plan);
     packed->nparts = 0;
     tulle__free(packed->part);

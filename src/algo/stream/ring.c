@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-/* ---- what there is ---- */
+/* ---- allocation ---- */
 
-/* Products with it are done. */
+/* Frees what was prepared: its products are done. */
 static void forget(struct tulle_stream *s)
 {
     for (int i = 0; i < s->nbuffers && s->prepared; i++) {
@@ -38,33 +38,33 @@ void tulle__ring_drop(struct tulle_stream *s)
     tulle__device_buffer_free(s->device, s->pointed);
     tulle__device_buffer_free(s->device, s->workspaces);
     tulle__free(s->buffer);
-    tulle__free(s->there);
+    tulle__free(s->held);
     tulle__free(s->workspace);
     tulle__free(s->prepared);
     s->buffer = NULL;
-    s->there = NULL;
+    s->held = NULL;
     s->pointed = s->workspaces = NULL;
     s->workspace = NULL;
     s->prepared = NULL;
     s->nbuffers = s->loaded = 0;
 }
 
-static tulle__stream_way way_of(const struct tulle_stream *s, size_t host)
+static tulle__transfer_mode way_of(const struct tulle_stream *s, size_t host)
 {
-    if (s->plan.in_place) return TULLE__WAY_IN_PLACE;
-    if (!host) return TULLE__WAY_COPIED;
-    return s->device->ops->borrow ? TULLE__WAY_DIRECT : TULLE__WAY_STAGED;
+    if (s->plan.in_place) return TULLE__MODE_IN_PLACE;
+    if (!host) return TULLE__MODE_COPIED;
+    return s->device->ops->borrow ? TULLE__MODE_DIRECT : TULLE__MODE_STAGED;
 }
 
 /* Bytes of the buffer for slab k alone. */
 static size_t buffer_bytes(const struct tulle_stream *s, int k)
 {
     const tulle__stream_slab *slab = &s->slab[k];
-    return s->way == TULLE__WAY_DIRECT ? s->feed->ops->room(s->feed, slab->entries)
-                                       : tulle__slab_places(s, slab->rows, slab->entries).bytes;
+    return s->mode == TULLE__MODE_DIRECT ? s->producer->ops->room(s->producer, slab->entries)
+                                         : tulle__slab_places(s, slab->rows, slab->entries).bytes;
 }
 
-/* Of the ring, each for the largest slab; of a matrix that stays one for each. */
+/* The ring's buffers, each for the largest slab; a resident matrix has one for each slab. */
 static tulle_status make_buffers(struct tulle_stream *s)
 {
     tulle_status status = TULLE_OK;
@@ -80,7 +80,10 @@ out:
     return status;
 }
 
-/* Of a matrix that stays each slab has its own, as what is found out about it lies there; else they take turns. */
+/*
+ * A resident matrix has a workspace for each slab, which holds what was prepared for it; else slabs
+ * share one in turn.
+ */
 static tulle_status make_workspaces(struct tulle_stream *s)
 {
     size_t sum, largest, at = 0;
@@ -104,16 +107,16 @@ static tulle__device_place *array_of(tulle__slab *slab, int array)
     return array == TULLE__COLIND ? &slab->colind : array == TULLE__BASE ? &slab->base : &slab->val;
 }
 
-/* The arrays of each slab where they lie. */
+/* Maps the arrays of each slab in place. */
 static tulle_status borrow_tiles(struct tulle_stream *s)
 {
     tulle_status status = TULLE_OK;
     for (int k = 0; k < s->nslabs; k++) {
         tulle__arrived at = {{NULL}};
-        TULLE_TRY(s->feed->ops->wait(s->feed, 0, &s->slab[k], &at));
+        TULLE_TRY(s->producer->ops->wait(s->producer, 0, &s->slab[k], &at));
         for (int a = 0; a < TULLE__ARRAYS; a++, s->nbuffers++) {
             TULLE_TRY(s->device->ops->borrow(s->device, (void *)(uintptr_t)at.array[a], 0, &s->buffer[s->nbuffers]));
-            array_of(&s->there[k], a)->buffer = s->buffer[s->nbuffers];
+            array_of(&s->held[k], a)->buffer = s->buffer[s->nbuffers];
         }
     }
 out:
@@ -126,7 +129,7 @@ tulle_status tulle__ring_make(struct tulle_stream *s)
     size_t host, count = TULLE__ARRAYS * (size_t)s->nslabs + TULLE__STREAM_RING;
     tulle_status status;
     tulle__slab_largest(s, &host);
-    s->way = way_of(s, host);
+    s->mode = way_of(s, host);
     TULLE_TRY(ops->queue_new(s->device, &s->copies));
     TULLE_TRY(ops->queue_new(s->device, &s->kernels));
     TULLE_TRY(ops->event_new(s->device, &s->ended));
@@ -135,13 +138,13 @@ tulle_status tulle__ring_make(struct tulle_stream *s)
         TULLE_TRY(ops->event_new(s->device, &s->used[i]));
     }
     TULLE_TRY(tulle__alloc_zero(count, sizeof(tulle__device_buffer *), "buffers", &s->buffer));
-    TULLE_TRY(tulle__alloc_zero(count, sizeof *s->there, "slabs on the device", &s->there));
+    TULLE_TRY(tulle__alloc_zero(count, sizeof *s->held, "slabs on the device", &s->held));
     TULLE_TRY(tulle__alloc_zero(count, sizeof *s->workspace, "workspaces", &s->workspace));
     TULLE_TRY(tulle__alloc_zero(count, sizeof(tulle__device_prepared *), "prepared slabs", &s->prepared));
     if (ops->borrow) TULLE_TRY(ops->borrow(s->device, s->pointers, 0, &s->pointed));
-    TULLE_TRY(s->way == TULLE__WAY_IN_PLACE ? borrow_tiles(s) : make_buffers(s));
-    if (s->way != TULLE__WAY_IN_PLACE) TULLE_TRY(make_workspaces(s));
-    for (int i = 0; i < s->plan.ring && i < s->nslabs && s->way == TULLE__WAY_STAGED; i++)
+    TULLE_TRY(s->mode == TULLE__MODE_IN_PLACE ? borrow_tiles(s) : make_buffers(s));
+    if (s->mode != TULLE__MODE_IN_PLACE) TULLE_TRY(make_workspaces(s));
+    for (int i = 0; i < s->plan.ring && i < s->nslabs && s->mode == TULLE__MODE_STAGED; i++)
         TULLE_TRY(ops->host_new(s->device, host, "staging of slabs", &s->room[i]));
 out:
     return status;
@@ -161,38 +164,38 @@ size_t tulle__ring_host_bytes(const struct tulle_stream *s)
 
 char *tulle__ring_room(const struct tulle_stream *s, int in)
 {
-    return s->way == TULLE__WAY_DIRECT ? s->buffer[in]->direct : s->room[in % s->plan.ring];
+    return s->mode == TULLE__MODE_DIRECT ? s->buffer[in]->direct : s->room[in % s->plan.ring];
 }
 
 void tulle__ring_upload(struct tulle_stream *s, int k, int in, const tulle__arrived *arrived)
 {
     const tulle__stream_slab *slab = &s->slab[k];
     tulle__device_buffer *buffer = s->buffer[in];
-    tulle__slab *there = &s->there[in];
-    *there = tulle__slab_of(s, k);
-    if (s->way == TULLE__WAY_DIRECT) {
-        there->rowptr = (tulle__device_place){s->pointed, slab->pointers};
+    tulle__slab *held = &s->held[in];
+    *held = tulle__slab_of(s, k);
+    if (s->mode == TULLE__MODE_DIRECT) {
+        held->rowptr = (tulle__device_place){s->pointed, slab->pointers};
         for (int a = 0; a < TULLE__ARRAYS; a++)
             if (arrived->array[a])
-                *array_of(there, a) =
+                *array_of(held, a) =
                     (tulle__device_place){buffer, (size_t)((const char *)arrived->array[a] - (char *)buffer->direct)};
         return;
     }
     tulle__slab_place at = tulle__slab_places(s, slab->rows, slab->entries);
-    there->rowptr = (tulle__device_place){buffer, 0};
+    held->rowptr = (tulle__device_place){buffer, 0};
     const tulle__device_ops *ops = s->device->ops;
-    ops->upload(s->copies, &there->rowptr, s->pointers + slab->pointers,
+    ops->upload(s->copies, &held->rowptr, s->pointers + slab->pointers,
         (size_t)(slab->rows + 1) * (size_t)s->device->rowptr_bytes);
     for (int a = 0; a < TULLE__ARRAYS; a++) {
         size_t bytes = tulle__array_bytes(s, a, slab->rows, slab->entries);
-        *array_of(there, a) = (tulle__device_place){buffer, at.array[a]};
+        *array_of(held, a) = (tulle__device_place){buffer, at.array[a]};
         if (a != TULLE__BASE || s->format.index_bytes == 2)
-            ops->upload(s->copies, array_of(there, a), arrived->array[a], bytes);
+            ops->upload(s->copies, array_of(held, a), arrived->array[a], bytes);
     }
 }
 
-/* Time passes for it where time is virtual. */
-static void charge(const struct tulle_stream *s, const tulle__slab *A, tulle_gidx cols)
+/* Advances virtual time by the slab's work. */
+static void account_work(const struct tulle_stream *s, const tulle__slab *A, tulle_gidx cols)
 {
     tulle__work work = {.memory = (double)tulle__slab_bytes(s, A->m, A->blocks)};
     double lines = (double)(s->n + A->m * A->block);
@@ -201,11 +204,11 @@ static void charge(const struct tulle_stream *s, const tulle__slab *A, tulle_gid
     tulle__kernel_end(s->comm, &work);
 }
 
-/* The product of what lies in buffer `in` with columns v .. v + width - 1. */
+/* The product of the slab in buffer `in` with columns v .. v + width - 1. */
 static tulle__slab_task task_of(const struct tulle_stream *s, int in, tulle_gidx v, tulle_gidx width)
 {
     size_t size = tulle_type_size(s->type);
-    return (tulle__slab_task){.A = s->there[in],
+    return (tulle__slab_task){.A = s->held[in],
         .vectors = s->type,
         .X = {.place = {s->X, (size_t)(v * s->n + tulle__slab_columns_before(s) * width) * size}, .ld = width},
         .Y = {.place = {s->Y, (size_t)(v * tulle__stream_y_lines(s)) * size}, .ld = width},
@@ -222,38 +225,43 @@ void tulle__ring_multiply(struct tulle_stream *s, int in, tulle_gidx cols)
         tulle__slab_task task = task_of(s, in, v, width);
         s->device->ops->multiply(s->kernels, &task);
     }
-    if (tulle__is_virtual(s->comm)) charge(s, &s->there[in], cols);
+    if (tulle__is_virtual(s->comm)) account_work(s, &s->held[in], cols);
 }
 
 /* ---- a product ---- */
 
-/* How far slabs have come: started with the feed, brought to the device, given to the kernels. */
+/* Progress of slabs: reads started, uploads started, kernels started. */
 struct progress {
-    int fed, sent, done;
+    int started, sent, done;
     int ring;
     double reading;
 };
 
-/* Starts reading slabs as far as their rooms are free: nobody copies from them, or works on them, any more. */
-static void feed_more(struct tulle_stream *s, struct progress *p)
+/* Starts reads for all free rooms: no copy or kernel uses them any more. */
+static void start_reads(struct tulle_stream *s, struct progress *p)
 {
-    int rooms = s->way == TULLE__WAY_DIRECT || s->way == TULLE__WAY_STAGED;
-    while (rooms && p->fed < s->nslabs && p->fed < p->done + p->ring && (!s->options.no_overlap || p->fed == p->done)) {
-        int slot = p->fed % s->plan.ring;
-        tulle__device_event *last = s->way == TULLE__WAY_DIRECT ? s->used[slot] : s->ready[slot];
-        if (p->fed >= p->ring && !s->device->ops->event_done(last)) return;
-        s->feed->ops->start(s->feed, slot, &s->slab[p->fed], tulle__ring_room(s, s->plan.resident ? p->fed : slot));
-        p->fed++;
+    int rooms = s->mode == TULLE__MODE_DIRECT || s->mode == TULLE__MODE_STAGED;
+    while (rooms && p->started < s->nslabs && p->started < p->done + p->ring &&
+           (!s->options.no_overlap || p->started == p->done)) {
+        int slot = p->started % s->plan.ring;
+        tulle__device_event *last = s->mode == TULLE__MODE_DIRECT ? s->used[slot] : s->ready[slot];
+        if (p->started >= p->ring && !s->device->ops->event_done(last)) return;
+        s->producer->ops->start(
+            s->producer, slot, &s->slab[p->started], tulle__ring_room(s, s->plan.resident ? p->started : slot));
+        p->started++;
     }
 }
 
-/* Whether the next slab to be sent has come, so that sending it takes no waiting; gets are waited for. */
-static int has_come(struct tulle_stream *s, const struct progress *p)
+/*
+ * Whether the next slab to upload has arrived, so that waiting takes no time; gets are always
+ * awaited.
+ */
+static int has_arrived(struct tulle_stream *s, const struct progress *p)
 {
-    if (s->way == TULLE__WAY_COPIED) return 1;
-    if (p->sent >= p->fed) return 0;
-    const tulle__producer_ops *feed = s->feed->ops;
-    return !feed->ready || feed->ready(s->feed, p->sent % s->plan.ring);
+    if (s->mode == TULLE__MODE_COPIED) return 1;
+    if (p->sent >= p->started) return 0;
+    const tulle__producer_ops *producer = s->producer->ops;
+    return !producer->ready || producer->ready(s->producer, p->sent % s->plan.ring);
 }
 
 static tulle_status send(struct tulle_stream *s, struct progress *p)
@@ -261,7 +269,7 @@ static tulle_status send(struct tulle_stream *s, struct progress *p)
     int slot = p->sent % s->plan.ring;
     tulle__arrived arrived = {{NULL}};
     double start = tulle__clock_seconds();
-    tulle_status status = s->feed->ops->wait(s->feed, slot, &s->slab[p->sent], &arrived);
+    tulle_status status = s->producer->ops->wait(s->producer, slot, &s->slab[p->sent], &arrived);
     p->reading += tulle__clock_seconds() - start;
     if (status == TULLE_OK) {
         s->device->ops->join(s->copies, s->used[slot]);
@@ -290,9 +298,9 @@ static tulle_status stream_slabs(struct tulle_stream *s, struct progress *p, tul
     while (p->done < s->nslabs && status == TULLE_OK) {
         int may_send =
             p->sent < s->nslabs && p->sent < p->done + p->ring && (!s->options.no_overlap || p->sent == p->done);
-        feed_more(s, p);
-        int started = s->way == TULLE__WAY_COPIED || p->sent < p->fed; /* else its room is not free yet */
-        if (may_send && started && (has_come(s, p) || p->done == p->sent))
+        start_reads(s, p);
+        int started = s->mode == TULLE__MODE_COPIED || p->sent < p->started; /* else its room is not free yet */
+        if (may_send && started && (has_arrived(s, p) || p->done == p->sent))
             status = send(s, p);
         else if (p->done < p->sent)
             status = multiply_next(s, p, cols);
@@ -314,12 +322,12 @@ static void clear_y(struct tulle_stream *s, tulle_gidx cols)
         s->kernels, s->type, tulle__stream_y_lines(s) * (s->options.column_by_column ? cols : 1), width, &Y, 0);
 }
 
-/* What is found out once about slabs that stay, for products of so many columns. */
+/* Prepares resident slabs for products of so many columns, once. */
 static tulle_status prepare(struct tulle_stream *s, tulle_gidx cols)
 {
     tulle_gidx width = s->options.column_by_column ? 1 : cols;
     tulle_status status = TULLE_OK;
-    if (s->prepared_cols == width || !s->device->ops->prepare || s->way == TULLE__WAY_IN_PLACE) return TULLE_OK;
+    if (s->prepared_cols == width || !s->device->ops->prepare || s->mode == TULLE__MODE_IN_PLACE) return TULLE_OK;
     forget(s);
     for (int k = 0; k < s->nslabs && status == TULLE_OK; k++) {
         tulle__slab_task task = task_of(s, k, 0, width);
@@ -330,16 +338,16 @@ static tulle_status prepare(struct tulle_stream *s, tulle_gidx cols)
     return status;
 }
 
-/* What lies on the device already. */
+/* Multiplies a resident matrix. */
 static tulle_status multiply_resident(struct tulle_stream *s, tulle_gidx cols)
 {
     tulle_status status = prepare(s, cols);
     for (int k = 0; k < s->nslabs && status == TULLE_OK; k++) {
-        if (s->way == TULLE__WAY_IN_PLACE) {
+        if (s->mode == TULLE__MODE_IN_PLACE) {
             tulle__slab at = tulle__slab_of(s, k);
             at.rowptr = (tulle__device_place){s->pointed, s->slab[k].pointers};
-            for (int a = 0; a < TULLE__ARRAYS; a++) array_of(&at, a)->buffer = array_of(&s->there[k], a)->buffer;
-            s->there[k] = at;
+            for (int a = 0; a < TULLE__ARRAYS; a++) array_of(&at, a)->buffer = array_of(&s->held[k], a)->buffer;
+            s->held[k] = at;
         }
         tulle__ring_multiply(s, k, cols);
     }
@@ -357,18 +365,18 @@ tulle_status tulle__ring_wait(struct tulle_stream *s, tulle__device_queue *queue
 tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__stream_times *times)
 {
     struct progress p = {.ring = s->plan.ring};
-    int resident = s->loaded || s->way == TULLE__WAY_IN_PLACE;
+    int resident = s->loaded || s->mode == TULLE__MODE_IN_PLACE;
     tulle_status status = TULLE_OK, ended;
     double start = tulle__clock_seconds();
-    if (!resident && s->feed->ops->check) status = s->feed->ops->check(s->feed);
+    if (!resident && s->producer->ops->check) status = s->producer->ops->check(s->producer);
     if (status == TULLE_OK && s->format.symmetric) clear_y(s, cols);
     if (status == TULLE_OK && resident) status = multiply_resident(s, cols);
     if (status == TULLE_OK && !resident) status = stream_slabs(s, &p, cols);
     /* the message of the first failure is kept */
     char cause[TULLE_MESSAGE_MAX];
     strcpy(cause, tulle_error_message());
-    for (tulle__arrived unused; p.sent < p.fed; p.sent++) /* after a failure: what is on its way must end */
-        s->feed->ops->wait(s->feed, p.sent % s->plan.ring, &s->slab[p.sent], &unused);
+    for (tulle__arrived unused; p.sent < p.started; p.sent++) /* after a failure: pending reads must complete */
+        s->producer->ops->wait(s->producer, p.sent % s->plan.ring, &s->slab[p.sent], &unused);
     for (int q = 0; q < 2; q++) {
         ended = tulle__ring_wait(s, q ? s->kernels : s->copies);
         if (status != TULLE_OK)
@@ -379,7 +387,7 @@ tulle_status tulle__ring_pass(struct tulle_stream *s, tulle_gidx cols, tulle__st
     }
     times->loop = tulle__clock_seconds() - start;
     times->reading = p.reading;
-    if (status == TULLE_OK && !resident && s->feed->ops->check) status = s->feed->ops->check(s->feed);
+    if (status == TULLE_OK && !resident && s->producer->ops->check) status = s->producer->ops->check(s->producer);
     if (status == TULLE_OK) s->loaded = s->plan.resident;
     return status;
 }

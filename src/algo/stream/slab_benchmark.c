@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the model goes by, measured with the first rows of the matrix: copies of a few bytes one behind the other, and a
- * slab that is brought and multiplied. If copies are to be hidden the kernel is timed while another copy of the slab is
- * on its way, as a copy engine on the same memory slows it down.
+ * Benchmarks for the model, with the first rows of the matrix: copies of a few bytes in sequence,
+ * and a slab that is uploaded and multiplied. If copies will be overlapped, the kernel is timed
+ * beside another copy of the slab, as a copy engine on the same memory slows it down.
  */
 #include <stdlib.h>
 
@@ -11,9 +11,12 @@
 #include "base/error.h"
 
 enum { TRIES = 5, SMALL = 64, ROW = 16 };
-static const double CLOCK = 1e-7; /* seconds: less cannot be told apart */
+static const double CLOCK = 1e-7; /* seconds: the clock's resolution */
 
-/* A trial slab: an eighth of the matrix, not more than a third of what is free, nor than what takes a moment. */
+/*
+ * A trial slab: an eighth of the matrix, at most a third of the free memory, and no more than takes
+ * a moment.
+ */
 static tulle_status cut_trial(struct tulle_stream *s)
 {
     enum { MOST = 32 << 20 };
@@ -25,7 +28,7 @@ static tulle_status cut_trial(struct tulle_stream *s)
     for (int tries = 0; tries < 40; tries++, slabs += slabs / 2) {
         status = tulle__stream_cut(s, slabs, 0);
         if (status != TULLE_OK || s->nslabs < 2) return status;
-        s->slab[0] = s->slab[1]; /* one from the middle, as the first is small */
+        s->slab[0] = s->slab[1]; /* from the middle, as the first slab is small */
         s->nslabs = 2;
         size_t largest = tulle__slab_largest(s, &host);
         if ((largest <= room && (double)largest <= 1.5 * most) || s->slab[0].rows <= 1 || slabs >= s->lines) break;
@@ -54,17 +57,17 @@ static double least(const double *x)
 
 static tulle_status bring(struct tulle_stream *s, tulle__arrived *arrived, tulle__stream_rates *rates)
 {
-    const tulle__producer_ops *feed = s->feed->ops;
+    const tulle__producer_ops *producer = s->producer->ops;
     size_t bytes = tulle__slab_bytes(s, s->slab[0].rows, s->slab[0].entries);
     double start = tulle__clock_seconds();
     char *room = tulle__ring_room(s, 0);
-    if (room) feed->start(s->feed, 0, &s->slab[0], room);
-    tulle_status status = feed->wait(s->feed, 0, &s->slab[0], arrived);
+    if (room) producer->start(s->producer, 0, &s->slab[0], room);
+    tulle_status status = producer->wait(s->producer, 0, &s->slab[0], arrived);
     if (room && status == TULLE_OK) rates->read = (double)bytes / (tulle__clock_seconds() - start + 1e-9);
     return status;
 }
 
-/* So many copies of a few bytes, one behind the other as those of slabs are. */
+/* Times `count` small copies in sequence, like those of slabs. */
 static tulle_status time_small(struct tulle_stream *s, int count, double *seconds)
 {
     const tulle__device_ops *ops = s->device->ops;
@@ -82,8 +85,8 @@ static tulle_status time_copies(struct tulle_stream *s, const tulle__arrived *ar
     double one[TRIES], many[TRIES], large[TRIES];
     size_t bytes = tulle__slab_bytes(s, s->slab[0].rows, s->slab[0].entries);
     tulle_status status = TULLE_OK;
-    if (s->way == TULLE__WAY_DIRECT) {
-        tulle__ring_upload(s, 0, 0, arrived); /* no copies: it is there */
+    if (s->mode == TULLE__MODE_DIRECT) {
+        tulle__ring_upload(s, 0, 0, arrived); /* without copies: it is there */
         return TULLE_OK;
     }
     for (int t = 0; t < TRIES && status == TULLE_OK; t++) {
@@ -95,12 +98,12 @@ static tulle_status time_copies(struct tulle_stream *s, const tulle__arrived *ar
         large[t] = tulle__clock_seconds() - start;
     }
     if (status != TULLE_OK) return status;
-    /* waiting for the first one is no copy's latency: where a copier sleeps it is told late that it is done */
+    /* waiting for the first copy does not show its latency: a sleeping copier reports late */
     double whole = median(large), alone = median(one), behind = (least(many) - least(one)) / ROW;
     rates->latency = behind > CLOCK ? behind : CLOCK;
     double seconds = whole - alone - (tulle__slab_copies(s) - 1) * rates->latency;
     rates->bandwidth =
-        (double)bytes / (seconds > whole / 10 ? seconds : whole / 10 + 1e-9); /* of little it is a guess */
+        (double)bytes / (seconds > whole / 10 ? seconds : whole / 10 + 1e-9); /* with few bytes it is a guess */
     return TULLE_OK;
 }
 
@@ -127,12 +130,12 @@ static tulle_status time_kernel(struct tulle_stream *s, const tulle__arrived *ar
     return status;
 }
 
-tulle_status tulle__stream_gauge(struct tulle_stream *s, tulle__stream_rates *rates)
+tulle_status tulle__stream_benchmark(struct tulle_stream *s, tulle__stream_rates *rates)
 {
     tulle__arrived arrived = {{NULL}};
     tulle_status status = cut_trial(s);
     *rates = (tulle__stream_rates){.launch = 5e-6};
-    if (status == TULLE_ERR_LIMIT || s->nslabs < 2) { /* whether anything fits is found out later, with figures */
+    if (status == TULLE_ERR_LIMIT || s->nslabs < 2) { /* the plan finds out whether anything fits, with figures */
         status = status == TULLE_ERR_LIMIT ? TULLE_OK : status;
         goto out;
     }

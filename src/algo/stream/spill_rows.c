@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Halves of symmetric matrices on several PEs: a PE's blocks right of the diagonal add to lines of Y that other PEs
- * own, at most as many behind its own as its rows reach right. Its device has room for these lines, its tail. After a
- * product each PE puts its tail where others reach it, and adds what the others' tails have for its lines, in the order
- * of PEs.
+ * Spill rows: halves of symmetric matrices on several PEs. A PE's blocks above the diagonal add to
+ * lines of Y that other PEs own, at most as many after its own as its rows reach. Its device has
+ * room for these spill rows. After a product each PE publishes its spill rows, and adds those of
+ * other PEs for its own lines, in the order of PEs.
  */
 #include <string.h>
 
@@ -14,30 +14,30 @@
 void tulle__spill_set(struct tulle_stream *s)
 {
     int64_t b = s->format.block, beyond = s->n / b - s->first_row / b - s->lines;
-    s->tail = s->format.symmetric ? (s->format.span < beyond ? s->format.span : beyond) * b : 0;
+    s->spill = s->format.symmetric ? (s->format.span < beyond ? s->format.span : beyond) * b : 0;
 }
 
-/* Collective. A dense matrix of one tile for each PE. */
+/* Collective. A dense matrix with one tile for each PE. */
 tulle_status tulle__spill_new(struct tulle_stream *s)
 {
     int size = s->comm->size, *owner = NULL;
-    tulle_gidx *cut = NULL, mine[2] = {s->first_row + s->lines * s->format.block, s->tail};
+    tulle_gidx *cut = NULL, mine[2] = {s->first_row + s->lines * s->format.block, s->spill};
     tulle_layout *layout = NULL;
     tulle_status status = TULLE_OK;
     if (!s->format.symmetric || size == 1) return TULLE_OK;
-    status = tulle__alloc(2 * (size_t)size, sizeof *s->tail_of, "tails", &s->tail_of);
+    status = tulle__alloc(2 * (size_t)size, sizeof *s->spill_of, "tails", &s->spill_of);
     if (status == TULLE_OK) status = tulle__alloc_zero((size_t)size + 1, sizeof *cut, "cuts", &cut);
     if (status == TULLE_OK) status = tulle__alloc((size_t)size, sizeof *owner, "owners", &owner);
     TULLE_TRY(tulle_comm_agree(s->comm, status));
-    TULLE_TRY(tulle_comm_allgather(s->comm, mine, sizeof mine, s->tail_of));
+    TULLE_TRY(tulle_comm_allgather(s->comm, mine, sizeof mine, s->spill_of));
     for (int p = 0; p < size; p++) {
-        cut[p + 1] = cut[p] + s->tail_of[2 * p + 1];
+        cut[p + 1] = cut[p] + s->spill_of[2 * p + 1];
         owner[p] = p;
     }
     tulle_layout_spec spec = {
         .m = cut[size], .n = s->options.cols, .tile_rows = size, .tile_cols = 1, .row_cut = cut, .owner = owner};
     TULLE_TRY(tulle_comm_agree(s->comm, tulle_layout_new(&spec, size, &layout)));
-    status = tulle_mat_new_dense(s->comm, layout, s->type, TULLE_ROW_MAJOR, &s->tails);
+    status = tulle_mat_new_dense(s->comm, layout, s->type, TULLE_ROW_MAJOR, &s->spilled);
 out:
     tulle_layout_free(layout);
     tulle__free(cut);
@@ -47,7 +47,7 @@ out:
 
 void *tulle__spill_here(const struct tulle_stream *s)
 {
-    return s->tails ? tulle__own_tile_in_place(s->tails, s->comm->rank, 0).val : NULL;
+    return s->spilled ? tulle__own_tile_in_place(s->spilled, s->comm->rank, 0).val : NULL;
 }
 
 static void add(tulle_type type, void *to, const void *from, int64_t count)
@@ -58,7 +58,7 @@ static void add(tulle_type type, void *to, const void *from, int64_t count)
         for (int64_t i = 0; i < count; i++) ((double *)to)[i] += ((const double *)from)[i];
 }
 
-/* What lines begin .. end - 1, side by side in `lines`, have for this PE's tiles of Y. */
+/* Adds lines begin .. end - 1, interleaved in `lines`, to this PE's tiles of Y. */
 static void add_lines(struct tulle_stream *s, tulle_mat *Y, tulle_gidx begin, tulle_gidx end, const char *lines)
 {
     const tulle_gidx *cut = Y->layout->row_cut;
@@ -78,13 +78,13 @@ tulle_status tulle__spill_add(struct tulle_stream *s, tulle_mat *Y)
     tulle_gidx first = s->first_row, end = first + s->lines * s->format.block;
     tulle_status status = TULLE_OK;
     for (int p = 0; p < s->comm->size && status == TULLE_OK; p++) {
-        tulle_gidx begins = s->tail_of[2 * p], tail = s->tail_of[2 * p + 1];
+        tulle_gidx begins = s->spill_of[2 * p], spill = s->spill_of[2 * p + 1];
         tulle__fetch fetch = {.A = NULL};
         tulle_tile tile;
-        if (p == s->comm->rank || begins >= end || begins + tail <= first) continue;
-        status = tulle__fetch_init(s->tails, p, 0, &fetch);
+        if (p == s->comm->rank || begins >= end || begins + spill <= first) continue;
+        status = tulle__fetch_init(s->spilled, p, 0, &fetch);
         if (status == TULLE_OK) status = tulle__fetch_await(&fetch, &tile);
-        if (status == TULLE_OK) add_lines(s, Y, begins, begins + tail, tile.val);
+        if (status == TULLE_OK) add_lines(s, Y, begins, begins + spill, tile.val);
         tulle__fetch_fini(&fetch);
     }
     return status;

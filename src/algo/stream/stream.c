@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public calls: making, multiplying, telling. Every collective one ends agreed. */
+/* The public calls: creation, products, reports. Every collective one ends in an agreement. */
 #include "algo/stream/stream.h"
 
 #include <inttypes.h>
@@ -25,15 +25,15 @@ static void drop(tulle__owned *object)
         tulle__device_buffer_free(s->device, s->X);
         tulle__device_buffer_free(s->device, s->Y);
     }
-    if (s->feed) s->feed->ops->free(s->feed);
+    if (s->producer) s->producer->ops->free(s->producer);
     tulle__packed_free(s->packed);
     tulle__device_close(s->device);
     tulle_layout_free(s->layout);
-    tulle__free(s->piece);
+    tulle__free(s->range);
     tulle__free(s->rowptr);
     tulle__free(s->slab);
     tulle__free(s->spec);
-    tulle__free(s->tail_of);
+    tulle__free(s->spill_of);
     tulle__free(s);
 }
 
@@ -42,7 +42,7 @@ void tulle_stream_free(tulle_stream *s)
     if (!s) return;
     if (s->owned.free) tulle__pe_disown(&s->owned);
     tulle_mat_free(s->copy);
-    tulle_mat_free(s->tails);
+    tulle_mat_free(s->spilled);
     drop(&s->owned);
 }
 
@@ -52,8 +52,8 @@ static tulle_status check_options(const tulle_stream_options *o)
     if (o->slabs < 0) return tulle__fail(TULLE_ERR_ARG, "%d slabs", o->slabs);
     int least = o->no_overlap ? 1 : 2;
     if (o->ring && (o->ring < least || o->ring > TULLE__STREAM_RING))
-        return tulle__fail(
-            TULLE_ERR_ARG, "a ring of %d buffers: it has %d to %d, or 0", o->ring, least, (int)TULLE__STREAM_RING);
+        return tulle__fail(TULLE_ERR_ARG, "a ring of %d buffers: it can have %d to %d, or 0 for the default", o->ring,
+            least, (int)TULLE__STREAM_RING);
     return TULLE_OK;
 }
 
@@ -75,7 +75,7 @@ static tulle_status open_device(struct tulle_stream *s, int near_rank, int near_
     TULLE_TRY(tulle__device_open(spec, &setting, &s->device));
     if (is_virtual && s->device->real_time)
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "the device '%s' takes real time, but that of this engine is virtual", s->device->name));
+            "the device '%s' takes real time, but the engine's time is virtual", s->device->name));
     snprintf(plan->device, sizeof plan->device, "%s", s->device->text);
     plan->capacity = s->device->capacity;
     if (s->options.memory && s->options.memory < plan->capacity) plan->capacity = s->options.memory;
@@ -84,8 +84,8 @@ out:
 }
 
 /*
- * Refuses what the PE's memory does not suffice for beside what is reserved. Fewer columns a product are better than
- * slabs of a few rows: with several columns more is wanted for these.
+ * Refuses a stream that the PE's memory cannot hold beside the reserve. Fewer columns a product are
+ * better than slabs of a few rows, so several columns require more memory for slabs.
  */
 static tulle_status check_memory(const struct tulle_stream *s)
 {
@@ -94,17 +94,17 @@ static tulle_status check_memory(const struct tulle_stream *s)
            most = s->options.cols > 1 ? SLABS : SLABS_LEAST;
     char who[64];
     tulle_budget budget = {.needs = 0};
-    if (s->options.memory) most = 0; /* of the device: then they are what fits there */
+    if (s->options.memory) most = 0; /* of the device: then as many as fit there */
     if (!s->device->on_host) return TULLE_OK;
     snprintf(who, sizeof who, "a stream of %" PRId64 " columns on PE %d", s->options.cols, s->comm->rank);
     tulle_budget_add(&budget, "X and Y", (double)s->plan.vectors);
-    tulle_budget_add(&budget, "what is reserved for others", (double)s->options.reserve);
+    tulle_budget_add(&budget, "reserved for other users", (double)s->options.reserve);
     tulle_budget_add(&budget, "row pointers", (double)(s->lines + 1) * (double)s->device->rowptr_bytes);
     tulle_budget_add(&budget, "slabs", matrix < most ? matrix : most);
     return tulle_budget_check(&budget, (double)s->left * 0.95, who);
 }
 
-/* X and Y are needed there whatever becomes of the rest. */
+/* X and Y are required there in any case. */
 static tulle_status make_vectors(struct tulle_stream *s)
 {
     tulle_stream_plan *plan = &s->plan;
@@ -123,7 +123,7 @@ out:
     return status;
 }
 
-/* Local: what is decided once rows are dealt out. */
+/* Decisions after the partition. Local. */
 static tulle_status plan_stream(struct tulle_stream *s)
 {
     tulle__stream_rates rates;
@@ -131,11 +131,11 @@ static tulle_status plan_stream(struct tulle_stream *s)
     tulle_status status;
     TULLE_TRY(make_vectors(s));
     tulle__stream_format_text(&s->format, s->plan.format, sizeof s->plan.format);
-    TULLE_TRY(s->packed ? tulle__producer_of_packed(s, &s->feed)
-              : s->rows ? tulle__producer_of_rows(s, &s->feed)
-                        : tulle__producer_new(s, &s->feed));
-    if (!is_virtual) TULLE_TRY(tulle__stream_gauge(s, &rates));
-    TULLE_TRY(tulle__stream_weigh(s, is_virtual ? NULL : &rates));
+    TULLE_TRY(s->packed ? tulle__producer_of_packed(s, &s->producer)
+              : s->rows ? tulle__producer_of_rows(s, &s->producer)
+                        : tulle__producer_new(s, &s->producer));
+    if (!is_virtual) TULLE_TRY(tulle__stream_benchmark(s, &rates));
+    TULLE_TRY(tulle__stream_make_plan(s, is_virtual ? NULL : &rates));
     TULLE_TRY(tulle__stream_point(s));
     tulle__free(s->rowptr);
     s->rowptr = NULL;
@@ -154,7 +154,7 @@ static tulle_status make(
     tulle_status status = tulle__wants_values(comm, "streaming");
     if (status == TULLE_OK) status = check_options(options);
     if (status == TULLE_OK && A && A->kind != TULLE_CSR)
-        status = tulle__fail(TULLE_ERR_ARG, "a stream wants a sparse matrix");
+        status = tulle__fail(TULLE_ERR_ARG, "a stream needs a sparse matrix");
     if (status == TULLE_OK) status = tulle__alloc_zero(1, sizeof *s, "a stream", &s);
     status = tulle_comm_agree(comm, status);
     if (status == TULLE_OK && A) status = tulle__mat_order(A);
@@ -181,12 +181,12 @@ static tulle_status make(
     TULLE_TRY(tulle__comm_neighbours(comm, &near_rank, &near_size));
     TULLE_TRY(tulle_comm_agree(comm, open_device(s, near_rank, near_size)));
     TULLE_TRY(tulle__stream_choose_format(s));
-    TULLE_TRY(tulle__stream_deal(s));
+    TULLE_TRY(tulle__stream_partition(s));
     TULLE_TRY(tulle__spill_new(s));
     s->left = tulle__memory_left();
-    TULLE_TRY(tulle_comm_agree(comm, TULLE_OK)); /* of memory that PEs share all see the same */
+    TULLE_TRY(tulle_comm_agree(comm, TULLE_OK)); /* all PEs see the same amount of shared memory */
     TULLE_TRY(tulle_comm_agree(comm, plan_stream(s)));
-    if (s->packed) { /* nothing is read there any more */
+    if (s->packed) { /* no PE reads A any more */
         tulle_mat_free(s->copy);
         s->copy = NULL;
     }
@@ -229,7 +229,7 @@ const tulle_layout *tulle_stream_layout(const tulle_stream *s)
 
 /* ---- multiplying ---- */
 
-static tulle_status check_sides(const tulle_stream *s, const tulle_mat *X, const tulle_mat *Y)
+static tulle_status check_vectors(const tulle_stream *s, const tulle_mat *X, const tulle_mat *Y)
 {
     const tulle_layout *lx = X->layout, *ly = Y->layout;
     if (X->kind != TULLE_DENSE || Y->kind != TULLE_DENSE || X->type != s->type || Y->type != s->type)
@@ -240,7 +240,7 @@ static tulle_status check_sides(const tulle_stream *s, const tulle_mat *X, const
             ly->n, s->m, s->n, lx->m, lx->n);
     if (lx->n > s->options.cols)
         return tulle__fail(
-            TULLE_ERR_ARG, "a stream for %" PRId64 " columns was given %" PRId64, s->options.cols, lx->n);
+            TULLE_ERR_ARG, "a stream for %" PRId64 " columns was called with %" PRId64, s->options.cols, lx->n);
     int same = Y->order == TULLE_ROW_MAJOR && ly->nt == 1 &&
                tulle__layout_same_cuts(ly->row_cut, ly->mt, s->layout->row_cut, s->layout->mt);
     for (int i = 0; same && i < ly->mt; i++)
@@ -249,18 +249,18 @@ static tulle_status check_sides(const tulle_stream *s, const tulle_mat *X, const
         return tulle__fail(
             TULLE_ERR_ARG, "Y must be row-major, with the rows and owners of tulle_stream_layout and one tile column");
     if (!s->packed && s->A && s->A->structure != s->structure)
-        return tulle__fail(TULLE_ERR_STATE, "the matrix has got another structure since its stream was made");
+        return tulle__fail(TULLE_ERR_STATE, "the structure of the matrix has changed since its stream was made");
     return TULLE_OK;
 }
 
-/* What this PE came to, to be put together with the others'. */
-struct account {
+/* This PE's figures, to be combined with the others'. */
+struct totals {
     double transfer, compute, loop, vectors, reading, overlap;
     int64_t bytes, read;
 };
 
 static tulle_status tell(
-    tulle_stream *s, tulle_gidx cols, double seconds, const struct account *a, tulle_stream_report *report)
+    tulle_stream *s, tulle_gidx cols, double seconds, const struct totals *a, tulle_stream_report *report)
 {
     double max[] = {a->transfer, a->compute, a->loop, a->vectors, a->reading, seconds};
     double sum[] = {a->transfer, a->compute, a->loop, a->vectors, a->reading, a->overlap, a->transfer > 0};
@@ -295,10 +295,11 @@ tulle_status tulle_stream_multiply(tulle_stream *s, const tulle_mat *X, tulle_ma
         return tulle__refuse(s ? s->comm : X ? X->comm : Y ? Y->comm : NULL);
     const tulle__device_counts *counts = &s->device->counting->counts;
     tulle__stream_times times = {0, 0};
-    struct account a = {0};
-    int64_t read = s->feed->read, start = tulle__now(s->comm), gathered, end;
+    struct totals a = {0};
+    int64_t read = s->producer->read, start = tulle__now(s->comm), gathered, end;
     tulle_status status;
-    TULLE_TRY(tulle_comm_agree(s->comm, check_sides(s, X, Y))); /* also: all have written their rows of X */
+    /* also ensures that all PEs have written their rows of X */
+    TULLE_TRY(tulle_comm_agree(s->comm, check_vectors(s, X, Y)));
     status = tulle__stream_gather(s, X);
     gathered = tulle__now(s->comm);
     tulle__device_counts before = *counts;
@@ -306,8 +307,8 @@ tulle_status tulle_stream_multiply(tulle_stream *s, const tulle_mat *X, tulle_ma
     tulle__device_counts after = *counts;
     int64_t multiplied = tulle__now(s->comm);
     if (status == TULLE_OK) status = tulle__stream_deliver(s, Y);
-    TULLE_TRY(tulle_comm_agree(s->comm, status)); /* also: tails are there */
-    if (s->tails) TULLE_TRY(tulle_comm_agree(s->comm, tulle__spill_add(s, Y)));
+    TULLE_TRY(tulle_comm_agree(s->comm, status)); /* also ensures that spill rows are published */
+    if (s->spilled) TULLE_TRY(tulle_comm_agree(s->comm, tulle__spill_add(s, Y)));
     end = tulle__now(s->comm);
     if (!report) goto out;
     a.transfer = (double)(after.copy_ns[0] - before.copy_ns[0]) * 1e-9;
@@ -316,12 +317,12 @@ tulle_status tulle_stream_multiply(tulle_stream *s, const tulle_mat *X, tulle_ma
     a.vectors = (double)(end - multiplied + gathered - start) * 1e-9;
     a.reading = times.reading;
     a.bytes = after.bytes[0] - before.bytes[0];
-    a.read = s->feed->read - read;
+    a.read = s->producer->read - read;
     double lesser = a.transfer < a.compute ? a.transfer : a.compute;
     if (lesser > 0) a.overlap = limited((a.transfer + a.compute - a.loop) / lesser, 0, 1);
     tulle_stream_report told;
     status = tell(s, X->layout->n, (double)(tulle__now(s->comm) - start) * 1e-9, &a, &told);
-    TULLE_TRY(tulle_comm_agree(s->comm, status)); /* one PE alone may lack memory for a reduction */
+    TULLE_TRY(tulle_comm_agree(s->comm, status)); /* a single PE may lack memory for a reduction */
     *report = told;
 out:
     return status;

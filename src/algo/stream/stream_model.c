@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The model: a product is played through slab by slab with measured rates, as ring.c does it. A copy of b bytes takes
- * latency + b / bandwidth and three or four copies bring a slab; a kernel takes launch + b kernel; a slab may be copied
- * when the buffer it goes to has been multiplied. Then about max(transfer, compute) + first transfer + last kernel + S
- * (3 latency + launch). More slabs make the second and third term smaller and the last one larger, so that the best
- * number grows like the square root of transfer / latency.
+ * The model simulates a product slab by slab with benchmarked rates, as ring.c executes it. A copy
+ * of b bytes takes latency + b / bandwidth, and three or four copies upload a slab; a kernel takes
+ * launch + b kernel; a copy may start when its buffer has been multiplied. The total is about
+ * max(transfer, compute) + first transfer + last kernel + S (3 latency + launch). More slabs reduce
+ * the second and third term and increase the last one; the optimal number grows like the square
+ * root of transfer / latency.
  */
 #include <stdio.h>
 
@@ -35,14 +36,14 @@ double tulle__stream_predict(const struct tulle_stream *s, const tulle__stream_r
     return done;
 }
 
-/* Bytes of a ring of that many slabs, if they had just their shares. */
+/* Bytes of a ring of that many slabs, by their shares alone. */
 static double ring_bytes(const struct tulle_stream *s, int slabs, int ring)
 {
     int buffers = slabs < ring ? slabs : ring;
     return matrix_bytes(s) * tulle__slab_share(slabs > 2 ? 1 : 0, slabs) * buffers;
 }
 
-/* The least time; among those within half a percent of it the fewest slabs. */
+/* The number of slabs with the least time; among those within half a percent, the smallest. */
 static int best_slabs(const struct tulle_stream *s, const tulle__stream_rates *r, int ring, double room)
 {
     double least = 1e300;
@@ -58,7 +59,7 @@ static int best_slabs(const struct tulle_stream *s, const tulle__stream_rates *r
     return best;
 }
 
-/* Cuts so that a ring fits into `room`, into more slabs if need be and they are not given. */
+/* Cuts so that a ring fits into `room`; uses more slabs if needed, unless their number is given. */
 static tulle_status cut_to_fit(struct tulle_stream *s, int slabs, int ring, size_t room, int *fits)
 {
     size_t host, sum, workspace = 0;
@@ -77,13 +78,14 @@ static tulle_status cut_to_fit(struct tulle_stream *s, int slabs, int ring, size
 }
 
 /*
- * Row pointers of slabs come beside those of rows; buffers of a device whose memory is the PE's count there as well,
- * and so does staging of what the host does not reach there.
+ * The slabs' row pointers come in addition to those of rows. Buffers of a device that uses the PE's
+ * memory count too, and so does staging that the host cannot share with the device.
  */
 size_t tulle__stream_room(const struct tulle_stream *s)
 {
     size_t device = s->plan.capacity > s->plan.vectors ? s->plan.capacity - s->plan.vectors : 0;
-    int staged = !s->device->ops->borrow && s->feed->ops->room(s->feed, 1) > 0, times = s->device->on_host + staged;
+    int staged = !s->device->ops->borrow && s->producer->ops->room(s->producer, 1) > 0,
+        times = s->device->on_host + staged;
     size_t left = s->left / 20 * 19;
     size_t kept = s->options.reserve + (s->device->on_host ? s->plan.vectors : 0) +
                   (size_t)(s->lines + 1) * (size_t)s->device->rowptr_bytes;
@@ -101,7 +103,7 @@ static tulle_status refuse(const struct tulle_stream *s, size_t room)
         s->plan.capacity, room, s->plan.vectors, s->nslabs, largest, s->plan.ring);
 }
 
-/* A ring of as many buffers as asked for, or the most that fit. */
+/* A ring of the requested number of buffers, or the most that fit. */
 static tulle_status choose_ring(struct tulle_stream *s, const tulle__stream_rates *r, size_t room)
 {
     int least = !s->options.no_overlap ? 2 : 1, fits = 0;
@@ -116,7 +118,7 @@ static tulle_status choose_ring(struct tulle_stream *s, const tulle__stream_rate
     return status == TULLE_OK && !fits ? refuse(s, room) : status;
 }
 
-/* What stays needs a workspace for each slab. */
+/* Resident slabs each need a workspace. */
 static tulle_status check_residence(struct tulle_stream *s, size_t room)
 {
     size_t bytes = 0, sum, largest;
@@ -126,14 +128,14 @@ static tulle_status check_residence(struct tulle_stream *s, size_t room)
     return status;
 }
 
-tulle_status tulle__stream_weigh(struct tulle_stream *s, const tulle__stream_rates *r)
+tulle_status tulle__stream_make_plan(struct tulle_stream *s, const tulle__stream_rates *r)
 {
     tulle_stream_plan *plan = &s->plan;
     size_t host, room = tulle__stream_room(s);
     tulle_status status;
     plan->matrix = tulle__slab_bytes(s, s->lines, s->entries);
     plan->resident = !s->options.slabs && plan->matrix + plan->matrix / 64 + (1 << 16) <= room;
-    plan->in_place = !s->options.slabs && s->device->ops->borrow && s->feed->ops->room(s->feed, 1) == 0 &&
+    plan->in_place = !s->options.slabs && s->device->ops->borrow && s->producer->ops->room(s->producer, 1) == 0 &&
                      (plan->resident || !s->options.memory);
     plan->resident |= plan->in_place;
     if (plan->resident) {
@@ -176,7 +178,7 @@ const char *tulle_stream_describe(const tulle_stream_plan *p, char *text, size_t
         sized(p->capacity, b), sized(p->matrix, c), p->format, sized(p->vectors, d));
     if (n < 0 || (size_t)n >= size) return text;
     if (p->resident)
-        snprintf(text + n, size - (size_t)n, ", %s", p->in_place ? "read where it lies" : "stays there");
+        snprintf(text + n, size - (size_t)n, ", %s", p->in_place ? "read in place" : "stays there");
     else
         snprintf(text + n, size - (size_t)n, ", in %d %s of at most %s through %d %s", p->slabs,
             tulle__plural(p->slabs, "slab", "slabs"), sized(p->largest, e), p->ring,

@@ -52,10 +52,10 @@ tulle_status tulle_operator_of_stream(tulle_stream *stream, tulle_operator *op)
     if (TULLE__NULL(stream) || TULLE__NULL(op)) return tulle__refuse(stream ? stream->comm : NULL);
     tulle_status status = TULLE_OK;
     if (stream->m != stream->n)
-        status = tulle__fail(TULLE_ERR_ARG, "an operator wants a square matrix, this one is %lld x %lld",
+        status = tulle__fail(TULLE_ERR_ARG, "an operator needs a square matrix, but this one is %lld x %lld",
             (long long)stream->m, (long long)stream->n);
     else if (!tulle__operator_one_tile_each(stream->layout, stream->comm->size))
-        status = tulle__fail(TULLE_ERR_ARG, "an operator wants a PE's rows in one place");
+        status = tulle__fail(TULLE_ERR_ARG, "an operator needs each PE's rows to be contiguous");
     status = tulle_comm_agree(stream->comm, status);
     if (status != TULLE_OK) return status;
     *op = (tulle_operator){.comm = stream->comm,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * X onto the device, Y from there. On the device vectors stand side by side, row by row, or one behind the other if
- * each has a product of its own. A tile of X that has whole lines in that order is copied from where it lies.
+ * Transfers X to the device and Y from it. On the device vectors are interleaved row by row, or
+ * consecutive if each has a product of its own. A tile of X with whole lines in that order is
+ * copied in place.
  */
 #include <string.h>
 
@@ -29,7 +30,7 @@ static void move(size_t size, void *to, int64_t at, const void *from, int64_t in
         ((uint64_t *)to)[at] = ((const uint64_t *)from)[index];
 }
 
-/* Where element (r, c) of X of `lines` lines is on the device. */
+/* The position of element (r, c) of X of `lines` lines on the device. */
 static int64_t place_of(const struct tulle_stream *s, int64_t lines, tulle_gidx cols, int64_t r, int64_t c)
 {
     return s->options.column_by_column ? c * lines + r : r * cols + c;
@@ -47,7 +48,7 @@ static void pack(const struct tulle_stream *s, const tulle_mat *X, int i, int j,
 }
 
 /* One tile: its lines as they are, or packed among the others'. */
-static tulle_status bring_tile(
+static tulle_status upload_tile(
     struct tulle_stream *s, const tulle_mat *X, int i, int j, tulle__fetch *fetch, int *packed)
 {
     tulle_gidx cols = X->layout->n;
@@ -77,7 +78,7 @@ tulle_status tulle__stream_gather(struct tulle_stream *s, const tulle_mat *X)
     tulle_status status, ended;
     TULLE_TRY(tulle__alloc_zero((size_t)mt * (size_t)nt, sizeof *fetch, "tiles of X", &fetch));
     for (; made < mt * nt; made++) TULLE_TRY(tulle__fetch_init(X, made / nt, made % nt, &fetch[made]));
-    for (int t = 0; t < mt * nt; t++) TULLE_TRY(bring_tile(s, X, t / nt, t % nt, &fetch[t], &packed));
+    for (int t = 0; t < mt * nt; t++) TULLE_TRY(upload_tile(s, X, t / nt, t % nt, &fetch[t], &packed));
     if (packed)
         s->device->ops->upload(s->copies, &(tulle__device_place){s->X, 0}, s->staged,
             (size_t)(s->n * X->layout->n) * tulle_type_size(s->type));
@@ -90,11 +91,11 @@ out:
 
 int64_t tulle__stream_y_lines(const struct tulle_stream *s)
 {
-    return s->lines * s->format.block + s->tail;
+    return s->lines * s->format.block + s->spill;
 }
 
-/* Lines of Y from `line` on, side by side; staged already if each column has its own. */
-static void take_lines(const struct tulle_stream *s, int64_t line, int64_t rows, tulle_gidx cols, void *to)
+/* Reads lines of Y from `line` on, interleaved; already staged if each column is separate. */
+static void read_lines(const struct tulle_stream *s, int64_t line, int64_t rows, tulle_gidx cols, void *to)
 {
     size_t size = tulle_type_size(s->type);
     int64_t height = tulle__stream_y_lines(s);
@@ -120,10 +121,10 @@ tulle_status tulle__stream_deliver(struct tulle_stream *s, tulle_mat *Y)
     for (int i = 0; i < Y->layout->mt; i++) {
         int64_t rows = tulle__tile_rows(Y, i);
         if (!tulle__tile_is_mine(Y, i, 0) || rows == 0) continue;
-        take_lines(s, line, rows, cols, tulle__own_tile_in_place(Y, i, 0).val);
+        read_lines(s, line, rows, cols, tulle__own_tile_in_place(Y, i, 0).val);
         line += rows;
     }
-    if (s->tails && s->tail) take_lines(s, line, s->tail, cols, tulle__spill_here(s));
+    if (s->spilled && s->spill) read_lines(s, line, s->spill, cols, tulle__spill_here(s));
 out:
     ended = tulle__ring_wait(s, s->copies);
     return status == TULLE_OK ? ended : status;

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "mat/apply.h"
 
-/* What the roundings of the bound itself may take away. */
+/* allowance for rounding in the bound itself */
 #define MARGIN 1.1
 
 static void put(const tulle_tile *t, int64_t at, double x)
@@ -28,7 +28,7 @@ static void put(const tulle_tile *t, int64_t at, double x)
         ((double *)t->val)[at] = x;
 }
 
-/* Local: own tiles' part of column c of a dense matrix from a vector that every PE has. */
+/* Copies the own tiles' part of column c of a dense matrix from a replicated vector. Local. */
 static void scatter(tulle_mat *B, tulle_gidx c, const double *b)
 {
     const tulle_layout *l = B->layout;
@@ -45,11 +45,11 @@ static void scatter(tulle_mat *B, tulle_gidx c, const double *b)
 static tulle_status check_sides(const tulle_mat *T, const tulle_mat *B, const tulle_mat *X)
 {
     if (T->kind != TULLE_CSR || T->layout->m != T->layout->n)
-        return tulle__fail(TULLE_ERR_ARG, "a triangle is sparse and square");
+        return tulle__fail(TULLE_ERR_ARG, "a triangle must be sparse and square");
     if (B->kind != TULLE_DENSE || X->kind != TULLE_DENSE || B->type != T->type || X->type != T->type)
-        return tulle__fail(TULLE_ERR_ARG, "solutions and right-hand sides are dense and of the triangle's type");
+        return tulle__fail(TULLE_ERR_ARG, "solutions and right-hand sides must be dense and of the triangle's type");
     if (B->layout->m != T->layout->m || X->layout->m != T->layout->m || B->layout->n != X->layout->n)
-        return tulle__fail(TULLE_ERR_ARG, "solutions or right-hand sides are of other sizes than the triangle");
+        return tulle__fail(TULLE_ERR_ARG, "solutions or right-hand sides do not have the rows of the triangle");
     return tulle__wants_values(T->comm, "checking a solve");
 }
 
@@ -74,7 +74,7 @@ static tulle_status multiply(
         for (size_t r = 0; r < n; r++) y[r] = z[r] = 0;
         TULLE_TRY(tulle__mat_apply(T, options->op, x, x, y, z, &longest, count));
         for (size_t r = 0; r < n; r++) y[r] += diagonal[r] * x[r];
-        TULLE_TRY(tulle_comm_barrier(T->comm)); /* B may be X, which others still read */
+        TULLE_TRY(tulle_comm_barrier(T->comm)); /* B may be X, which other PEs still read */
         scatter(B, c, y);
     }
 out:
@@ -94,7 +94,7 @@ tulle_status tulle_trisolve_rhs(
 
 /* ---- the error ---- */
 
-/* Collective: the comparison matrix of T, whose op is that of op(T). */
+/* The comparison matrix of T; its op is that of op(T). Collective. */
 static tulle_status compare_matrix(const tulle_mat *T, tulle_mat **M)
 {
     const tulle_layout *l = T->layout;
@@ -119,8 +119,8 @@ struct bounding {
     double *x, *y, *size, *diagonal, *unused, *z, *count;
 };
 
-/* Collective, without an agreement: z = gamma |op(T)| (|x| + |y|). */
-static tulle_status find_side(const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *known,
+/* z = gamma |op(T)| (|x| + |y|). Collective, without an agreement. */
+static tulle_status find_rhs(const tulle_mat *T, const tulle_trisolve_options *options, const tulle_mat *known,
     const tulle_mat *X, tulle_gidx c, struct bounding *b)
 {
     double unit = T->type == TULLE_F32 ? 0x1p-24 : 0x1p-53, longest = 0;
@@ -142,7 +142,10 @@ out:
     return status;
 }
 
-/* Largest relative error of a column, its bound, and how much of the bound of its row an error is. */
+/*
+ * The largest relative error of a column, its bound, and the largest ratio of an error to the bound
+ * of its row.
+ */
 static tulle_status compare(const struct bounding *b, tulle_gidx n, tulle_gidx column, tulle_forward *forward)
 {
     double most = 0, error = 0, bound = 0, share = 0;
@@ -164,7 +167,7 @@ static tulle_status compare(const struct bounding *b, tulle_gidx n, tulle_gidx c
     if (share > forward->share) forward->share = share;
     if (share <= 1) return TULLE_OK;
     return tulle__fail(TULLE_ERR_CHECK,
-        "row %" PRId64 " of column %" PRId64 ": x is %.17g, not %.17g: %.3g times the bound of the forward error",
+        "row %" PRId64 " of column %" PRId64 ": x is %.17g instead of %.17g, %.3g times the bound of the forward error",
         worst + 1, column + 1, b->y[worst], b->x[worst], share);
 }
 
@@ -191,10 +194,10 @@ static tulle_status measure(const tulle_mat *T, const tulle_trisolve_options *op
         status = tulle__diagonal_read(T, b->diagonal);
     TULLE_TRY(tulle_comm_agree(T->comm, status));
     for (tulle_gidx c = 0; c < X->layout->n; c++) {
-        TULLE_TRY(tulle_comm_agree(T->comm, find_side(T, options, known, X, c, b)));
+        TULLE_TRY(tulle_comm_agree(T->comm, find_rhs(T, options, known, X, c, b)));
         TULLE_TRY(tulle_trisolve_execute(b->solver, b->R, b->R, NULL));
         TULLE_TRY(tulle_comm_agree(T->comm, tulle__column_gather(b->R, 0, b->z)));
-        TULLE_TRY(compare(b, T->layout->m, c, forward)); /* the same on all PEs */
+        TULLE_TRY(compare(b, T->layout->m, c, forward)); /* the same outcome on all PEs */
     }
 out:
     tulle_layout_free(layout);

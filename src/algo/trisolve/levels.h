@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The level of each row of a triangle: one more than the greatest of the rows that it needs. */
+/*
+ * The level of each row of a triangle: one more than the highest level of the rows that it
+ * requires.
+ */
 #ifndef TULLE_TRISOLVE_LEVELS_H
 #define TULLE_TRISOLVE_LEVELS_H
 
@@ -10,7 +13,7 @@ typedef struct tulle__levels {
     int64_t count;
 } tulle__levels;
 
-/* Local, on a PE that reads all rows; does nothing if the levels have been found. */
+/* Computes levels unless they are known. Local, on a PE that reads all rows. */
 tulle_status tulle__levels_find(const tulle__triangle *t, tulle__levels *levels);
 void tulle__levels_fini(tulle__levels *levels);
 

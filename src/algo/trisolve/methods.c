@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of methods: the only file here that names what lies in the folders below. */
+/* The table of methods: the only file here that refers to the folders below. */
 #include "algo/trisolve/baselines/baselines.h"
 #include "algo/trisolve/method.h"
 #include "algo/trisolve/push/push_method.h"
@@ -10,7 +10,7 @@
 
 const tulle__method *tulle__method_of(tulle_trisolve_method method)
 {
-    /* auto becomes one of the others when a solver is made; until then it is what the gathering methods are */
+    /* auto is resolved when a solver is made; until then it gathers like these */
     static const tulle__method *const methods[TULLE_TRISOLVE_METHOD_COUNT] = {
         [TULLE_TRISOLVE_AUTO] = &tulle__method_serial,
         [TULLE_TRISOLVE_SERIAL] = &tulle__method_serial,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checking a solve without trusting what made it. However the sums of a row of n entries off the diagonal are ordered,
- * |b - op(T) x| <= gamma_(n + 3) (|op(T)| |x| + |b|) in it (Higham, Accuracy and Stability of Numerical Algorithms,
- * theorem 8.5; three more roundings for the inverse pivot, its product and the last difference). Both sides are
- * computed in double from the tiles, by plain loops.
+ * Verifies a solve independently of its method. For a row with n entries off the diagonal, summed
+ * in any order, |b - op(T) x| <= gamma_(n + 3) (|op(T)| |x| + |b|) (Higham, Accuracy and Stability
+ * of Numerical Algorithms, theorem 8.5; three more roundings for the inverse pivot, its product and
+ * the last difference). Both sides are computed in double precision from the tiles, by plain loops.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -42,7 +42,7 @@ tulle_status tulle__diagonal_read(const tulle_mat *T, double *diagonal)
     return status;
 }
 
-/* *error: the largest of this column and before. */
+/* *error: the largest of this column and the previous ones. */
 static tulle_status compare(const struct vectors *v, tulle_gidx n, tulle_type type, tulle_gidx column, double *error)
 {
     double unit = type == TULLE_F32 ? 0x1p-24 : 0x1p-53, largest = *error;
@@ -65,8 +65,8 @@ static tulle_status compare(const struct vectors *v, tulle_gidx n, tulle_type ty
     *error = largest;
     if (largest <= 1 || worst < 0) return TULLE_OK;
     return tulle__fail(TULLE_ERR_CHECK,
-        "row %" PRId64 " of column %" PRId64 ": b is %.17g, op(T) x is %.17g: %.3g times the rounding bound", worst + 1,
-        column + 1, v->b[worst], v->y[worst] + v->diagonal[worst] * v->x[worst], largest);
+        "row %" PRId64 " of column %" PRId64 ": b is %.17g, but op(T) x is %.17g, %.3g times the rounding bound",
+        worst + 1, column + 1, v->b[worst], v->y[worst] + v->diagonal[worst] * v->x[worst], largest);
 }
 
 static tulle_status check(
@@ -77,7 +77,7 @@ static tulle_status check(
     size_t n = (size_t)T->layout->m;
     double longest = 0, **const vector[] = {&v.b, &v.x, &v.size, &v.diagonal, &v.y, &v.z, &v.count};
     if (B->layout->m != T->layout->m || X->layout->m != T->layout->m || B->layout->n != X->layout->n)
-        return tulle__fail(TULLE_ERR_ARG, "B and X are of other sizes than the triangle");
+        return tulle__fail(TULLE_ERR_ARG, "B and X do not have the rows of the triangle");
     TULLE_TRY(tulle__wants_values(T->comm, "checking a solve"));
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         TULLE_TRY(tulle__alloc_zero(n, sizeof(double), "check", vector[i]));

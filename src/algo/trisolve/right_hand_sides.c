@@ -20,17 +20,17 @@ tulle_status tulle__rhs_stage(tulle_trisolve *solver, tulle_gidx cols, tulle_mat
 
 int tulle__rhs_suit(const tulle_trisolve *solver, const tulle_mat *X)
 {
-    const tulle_layout *l = X->layout, *dealt = solver->triangle.dealt;
+    const tulle_layout *l = X->layout, *distributed = solver->triangle.distributed;
     if (l->nt > 1) return 0;
-    if (X->order == TULLE_COL_MAJOR && l->n > 1) return 0; /* columns are solved side by side */
-    if (dealt)
-        return tulle__layout_same_cuts(l->row_cut, l->mt, dealt->row_cut, dealt->mt) &&
-               memcmp(l->owner, dealt->owner, (size_t)l->mt * sizeof *l->owner) == 0;
+    if (X->order == TULLE_COL_MAJOR && l->n > 1) return 0; /* columns are solved together, interleaved */
+    if (distributed)
+        return tulle__layout_same_cuts(l->row_cut, l->mt, distributed->row_cut, distributed->mt) &&
+               memcmp(l->owner, distributed->owner, (size_t)l->mt * sizeof *l->owner) == 0;
     if (l->mt > 1) return 0;
     return solver->triangle.reach == TULLE__ROWS_GATHERED ? l->owner[0] == 0 : tulle__tile_mapped(X, 0, 0) != NULL;
 }
 
-/* Elements of a dense tile from those of another of the same rows and columns. */
+/* Copies the elements of a dense tile to another of the same shape. */
 static void copy_elements(const tulle_tile *from, const tulle_tile *to, size_t size)
 {
     int rows = from->order == TULLE_ROW_MAJOR && to->order == TULLE_ROW_MAJOR;
@@ -45,7 +45,7 @@ static void copy_elements(const tulle_tile *from, const tulle_tile *to, size_t s
                 size * (size_t)(rows ? to->n : 1));
 }
 
-/* Own tiles of X to the only tile of the stage, which this PE reaches, or back. */
+/* Copies own tiles of X to the only tile of the stage, which this PE reaches, or back. */
 static void copy_tiles(const tulle_mat *X, const tulle_mat *stage, int back)
 {
     const tulle_layout *l = X->layout;
@@ -62,7 +62,7 @@ static void copy_tiles(const tulle_mat *X, const tulle_mat *stage, int back)
         }
 }
 
-/* Own tiles of a matrix from those of another of the same layout. */
+/* Copies own tiles to another matrix of the same layout. */
 static void copy_own(const tulle_mat *from, const tulle_mat *to)
 {
     size_t size = tulle_type_size(to->type);
@@ -74,7 +74,7 @@ static void copy_own(const tulle_mat *from, const tulle_mat *to)
         }
 }
 
-tulle_status tulle__rhs_bring(tulle_trisolve *solver, const tulle_mat *B)
+tulle_status tulle__rhs_copy_in(tulle_trisolve *solver, const tulle_mat *B)
 {
     tulle_mat *parts = NULL;
     tulle_status status = tulle__rhs_stage(solver, B->layout->n, &solver->stage_B);
@@ -90,7 +90,7 @@ tulle_status tulle__rhs_bring(tulle_trisolve *solver, const tulle_mat *B)
     return TULLE_OK;
 }
 
-tulle_status tulle__rhs_take(tulle_trisolve *solver, tulle_mat *X)
+tulle_status tulle__rhs_copy_out(tulle_trisolve *solver, tulle_mat *X)
 {
     tulle_mat *parts = NULL;
     if (solver->triangle.reach == TULLE__ROWS_ALL) {

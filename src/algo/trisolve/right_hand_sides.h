@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* B and X where they are solved in: themselves, or copies in the layout that suits the solver. */
+/* B and X in the solver's layout: themselves, or staged copies. */
 #ifndef TULLE_TRISOLVE_RIGHT_HAND_SIDES_H
 #define TULLE_TRISOLVE_RIGHT_HAND_SIDES_H
 
 #include "algo/trisolve/solver.h"
 
-/* Collective: a row-major matrix in the solver's layout, so many columns, unless *stage is one. */
+/*
+ * A row-major matrix in the solver's layout with so many columns; keeps *stage if it suits.
+ * Collective.
+ */
 tulle_status tulle__rhs_stage(tulle_trisolve *solver, tulle_gidx cols, tulle_mat **stage);
 
-/* Local: 1 if workers can solve from or into X itself. */
+/* 1 if workers can solve from or into X itself. Local. */
 int tulle__rhs_suit(const tulle_trisolve *solver, const tulle_mat *X);
 
-/* Collective, complete on return: B into stage_B. */
-tulle_status tulle__rhs_bring(tulle_trisolve *solver, const tulle_mat *B);
-/* The same: X from stage_X. */
-tulle_status tulle__rhs_take(tulle_trisolve *solver, tulle_mat *X);
+/* Copies B into stage_B. Collective, complete on return. */
+tulle_status tulle__rhs_copy_in(tulle_trisolve *solver, const tulle_mat *B);
+/* Copies stage_X into X. Collective, complete on return. */
+tulle_status tulle__rhs_copy_out(tulle_trisolve *solver, tulle_mat *X);
 
-/* Local: own rows of a matrix in the solver's layout, in the order of solving, to row-major lines; or back. */
+/*
+ * Copies own rows of a matrix in the solver's layout, in the order of solving, to row-major lines;
+ * or back. Local.
+ */
 void tulle__rhs_lines(const tulle_trisolve *solver, const tulle_mat *X, void *lines, int back);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sweep: every worker goes through its schedule. It waits only for words that others write when they have solved
- * rows, and publishes its own after each block, so that nobody meets anybody. A wait that does not end is ended.
+ * A sweep: every worker executes its schedule. It waits only for the words in which other workers
+ * publish their number of solved rows, and publishes its own after each block; there are no
+ * barriers. A wait has a time limit.
  */
 #include <inttypes.h>
 
@@ -18,12 +19,12 @@ struct sweep {
     tulle__solve_times *times;
 };
 
-/* Whether the rows of another have been solved. */
-static int has_come(const struct sweep *p, const tulle__worker_schedule *schedule, int32_t wait)
+/* Whether the required rows of another worker are solved. */
+static int has_arrived(const struct sweep *p, const tulle__worker_schedule *schedule, int32_t wait)
 {
     const tulle__solve_wait *w = &schedule->wait[wait];
     uint64_t want = p->epoch << 32 | (uint32_t)w->rows;
-    if (schedule->seen[w->worker] >= want) return 1; /* without asking for a line that its worker writes */
+    if (schedule->seen[w->worker] >= want) return 1; /* without reading a cache line that its worker writes */
     schedule->seen[w->worker] = tulle__word_read(p->solver->word[w->worker]);
     return schedule->seen[w->worker] >= want;
 }
@@ -53,15 +54,15 @@ static tulle_status lose_patience(const void *context, double patience)
     int64_t row = (int64_t)tulle__worker_schedule_row(waiting->schedule, &solver->triangle, waiting->block, 0) + 1;
     const tulle__solve_wait *w = &waiting->schedule->wait[waiting->wait];
     return tulle__fail(TULLE_ERR_STATE,
-        "row %" PRId64 " has waited %g s for worker %d, which has solved %" PRIu64 " of the %d rows that it needs", row,
-        patience, w->worker, tulle__word_read(solver->word[w->worker]) & UINT32_MAX, (int)w->rows);
+        "row %" PRId64 " has waited %g s for worker %d, which has solved %" PRIu64 " of the %d rows that it requires",
+        row, patience, w->worker, tulle__word_read(solver->word[w->worker]) & UINT32_MAX, (int)w->rows);
 }
 
 static tulle_status await(
     const struct sweep *p, int thread, const tulle__row_block *block, int32_t wait, tulle__busy *busy)
 {
     const tulle__worker_schedule *schedule = &p->solver->now->worker[thread];
-    if (has_come(p, schedule, wait)) return TULLE_OK;
+    if (has_arrived(p, schedule, wait)) return TULLE_OK;
     tulle_comm *comm = p->solver->comm;
     tulle_status status = TULLE_OK;
     const struct waiting waiting = {p, schedule, block, wait};
@@ -75,20 +76,23 @@ static tulle_status await(
         p->times[thread].polls++;
         if (is_virtual || turns % TURNS_BETWEEN_LOOKS == 0)
             status = tulle__solver_waits(p->solver, thread == 0, start, lose_patience, &waiting);
-    } while (status == TULLE_OK && !has_come(p, schedule, wait));
+    } while (status == TULLE_OK && !has_arrived(p, schedule, wait));
     int64_t end = tulle__now(comm);
     p->times[thread].wait_ns += end - start;
     tulle__busy_waited(busy, start, end);
     return status;
 }
 
-/* The block is solved. */
+/* Publishes that the block is solved. */
 static void publish(const struct sweep *p, const tulle__worker_schedule *schedule, const tulle__row_block *block)
 {
     tulle__word_write(p->solver->word[schedule->worker], p->epoch << 32 | (uint32_t)block->done);
 }
 
-/* What rows do, for an engine whose time is virtual: entries once from memory, and a line of x for each. */
+/*
+ * The work of rows, for an engine with virtual time: entries once from memory, and a line of x for
+ * each.
+ */
 static tulle__work work_of(const struct sweep *p, int64_t rows, int64_t entries)
 {
     tulle_type type = p->solver->triangle.T->type;
@@ -106,7 +110,7 @@ static int64_t entries_of(const tulle__row_block *block, const tulle__solve_task
     return all - (int64_t)(task->head + task->tail) * block->count;
 }
 
-/* The longest chain of rows of a block that need each other. */
+/* The longest chain of dependent rows of a block. */
 static int chain_of(const tulle__row_block *block, const tulle__solve_task *task)
 {
     int chain[TULLE__BLOCK_ROWS], longest = 0;
@@ -171,7 +175,7 @@ static tulle_status work(void *arg, int thread, int nthreads)
         const tulle__row_block *block = &schedule->block[g];
         for (; w < block->last_wait && status == TULLE_OK; w++) status = await(p, thread, block, w, &busy);
         if (status == TULLE_OK && solver->unvalidated)
-            status = tulle__triangle_peek_rows(t, block->at, block->count, &cursor);
+            status = tulle__triangle_check_rows(t, block->at, block->count, &cursor);
         if (status != TULLE_OK) {
             __atomic_store_n(&solver->stop, 1, __ATOMIC_RELEASE);
             return status;
@@ -188,9 +192,9 @@ static tulle_status work(void *arg, int thread, int nthreads)
             done.hops = schedule->dense ? block->count : chain_of(block, &task);
             tulle__kernel_end(solver->comm, &done);
         }
-        if (solver->unvalidated) { /* when rows are near: looking at them first would keep memory waiting */
+        if (solver->unvalidated) { /* while the rows are in cache: validating them earlier would stall on memory */
             status = tulle__triangle_validate_rows(t, block->at, block->count, &cursor);
-            if (status != TULLE_OK) return status; /* a serial solve: nobody waits */
+            if (status != TULLE_OK) return status; /* a serial solve: no worker waits */
         }
         publish(p, schedule, block);
     }

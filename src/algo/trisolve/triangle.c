@@ -6,8 +6,11 @@
 
 #include "base/error.h"
 
-/* Rows of A in parts of about equal numbers of entries, which PEs have in turn, in the order of solving. */
-static tulle_status deal(tulle__triangle *t, const tulle_mat *A, tulle_layout **layout)
+/*
+ * Partitions the rows of A into parts of about equal numbers of entries, which are assigned to PEs
+ * cyclically, in the order of solving.
+ */
+static tulle_status partition_rows(tulle__triangle *t, const tulle_mat *A, tulle_layout **layout)
 {
     tulle_status status;
     tulle_gidx *cut = NULL;
@@ -16,13 +19,13 @@ static tulle_status deal(tulle__triangle *t, const tulle_mat *A, tulle_layout **
     status = tulle__alloc((size_t)A->layout->m, sizeof *nnz, "entries of rows", &nnz);
     TULLE_TRY(tulle_comm_agree(A->comm, status));
     TULLE_TRY(tulle_mat_row_nnz(A, nnz));
-    for (tulle_gidx r = 0; r < A->layout->m; r++) nnz[r]++; /* also a row without entries is work */
-    if (t->dealing && !t->tasks) TULLE_TRY(t->dealing->choose(A, t->upper, nnz, &t->tasks));
-    parts = pes * (t->dealing ? t->tasks : 1);
+    for (tulle_gidx r = 0; r < A->layout->m; r++) nnz[r]++; /* an empty row is work too */
+    if (t->partition && !t->tasks) TULLE_TRY(t->partition->choose(A, t->upper, nnz, &t->tasks));
+    parts = pes * (t->partition ? t->tasks : 1);
     status = tulle__alloc((size_t)parts + 1, sizeof *cut, "row cuts", &cut);
     if (status == TULLE_OK) status = tulle__alloc((size_t)parts, sizeof *owner, "owners", &owner);
     TULLE_TRY(tulle_comm_agree(A->comm, status));
-    if (t->dealing && t->dealing->even)
+    if (t->partition && t->partition->even)
         tulle_cuts_even(A->layout->m, parts, cut);
     else
         tulle_cuts_weighted(A->layout->m, nnz, parts, cut);
@@ -46,24 +49,27 @@ static tulle_status gather(tulle_gidx m, tulle_gidx n, tulle_layout **layout)
 
 tulle_status tulle__triangle_rhs_layout(const tulle__triangle *t, tulle_gidx cols, tulle_layout **layout)
 {
-    if (!t->dealt) return gather(t->n, cols, layout);
+    if (!t->distributed) return gather(t->n, cols, layout);
     tulle_layout_spec spec = {.m = t->n,
         .n = cols,
-        .tile_rows = t->dealt->mt,
+        .tile_rows = t->distributed->mt,
         .tile_cols = 1,
-        .row_cut = t->dealt->row_cut,
-        .owner = t->dealt->owner};
+        .row_cut = t->distributed->row_cut,
+        .owner = t->distributed->owner};
     return tulle_layout_new(&spec, t->T->comm->size, layout);
 }
 
-/* Whether its rows lie as they are wanted. Which parts are even is found out later: then they are dealt anew. */
+/*
+ * Whether its rows have the required layout. Equal parts are only known later; a new partition is
+ * made then.
+ */
 static int suits(const tulle__triangle *t, const tulle_mat *A)
 {
     if (t->reach == TULLE__ROWS_ALL) return A->layout->nt == 1;
     return t->reach == TULLE__ROWS_GATHERED && A->layout->mt == 1 && A->layout->nt == 1 && A->layout->owner[0] == 0;
 }
 
-/* op(T) by rows; with the layout that it was given before, if it was. */
+/* op(T) by rows; with its previous layout, if it had one. */
 static tulle_status make_rows(tulle__triangle *t, tulle_mat **rows)
 {
     const tulle_mat *A = t->T;
@@ -76,16 +82,16 @@ static tulle_status make_rows(tulle__triangle *t, tulle_mat **rows)
         *rows = turned;
         return TULLE_OK;
     }
-    if (t->dealt)
-        status = tulle_mat_redistribute(A, t->dealt, rows);
+    if (t->distributed)
+        status = tulle_mat_redistribute(A, t->distributed, rows);
     else {
         if (t->reach == TULLE__ROWS_GATHERED)
             status = tulle_comm_agree(A->comm, gather(t->n, t->n, &layout));
         else
-            status = deal(t, A, &layout);
+            status = partition_rows(t, A, &layout);
         if (status == TULLE_OK) status = tulle_mat_redistribute(A, layout, rows);
-        if (status == TULLE_OK && t->dealing) {
-            t->dealt = layout;
+        if (status == TULLE_OK && t->partition) {
+            t->distributed = layout;
             layout = NULL;
         }
     }
@@ -95,7 +101,7 @@ out:
     return status;
 }
 
-/* Whether every PE reaches all memory of every other: 1 on all PEs or on none. */
+/* Whether every PE reads all memory of every other: the same answer on all PEs. */
 static tulle_status read_each_other(tulle_comm *comm, int *direct)
 {
     int64_t all = 1;
@@ -109,24 +115,24 @@ static tulle_status read_each_other(tulle_comm *comm, int *direct)
 }
 
 /* 0: by the model. */
-static int tasks_of(const tulle__partition *dealing, const tulle_trisolve_options *options)
+static int tasks_of(const tulle__partition *partition, const tulle_trisolve_options *options)
 {
-    if (dealing->fixed) return dealing->tasks;
-    return options->tasks ? options->tasks : dealing->choose ? 0 : dealing->tasks;
+    if (partition->fixed) return partition->tasks;
+    return options->tasks ? options->tasks : partition->choose ? 0 : partition->tasks;
 }
 
 tulle_status tulle__triangle_init(
-    const tulle_mat *T, const tulle_trisolve_options *options, const tulle__partition *dealing, tulle__triangle *t)
+    const tulle_mat *T, const tulle_trisolve_options *options, const tulle__partition *partition, tulle__triangle *t)
 {
     tulle_status status;
     int direct;
-    *t =
-        (tulle__triangle){.T = T, .options = options, .dealing = dealing, .n = T->layout->m, .structure = T->structure};
-    if (dealing) t->tasks = tasks_of(dealing, options);
+    *t = (tulle__triangle){
+        .T = T, .options = options, .partition = partition, .n = T->layout->m, .structure = T->structure};
+    if (partition) t->tasks = tasks_of(partition, options);
     t->upper = (options->uplo == TULLE_UPPER) != (options->op == TULLE_OP_T);
     t->unit = options->diag == TULLE_DIAG_UNIT;
     TULLE_TRY(read_each_other(T->comm, &direct));
-    t->reach = dealing ? TULLE__ROWS_OWN : direct ? TULLE__ROWS_ALL : TULLE__ROWS_GATHERED;
+    t->reach = partition ? TULLE__ROWS_OWN : direct ? TULLE__ROWS_ALL : TULLE__ROWS_GATHERED;
     if (options->op == TULLE_OP_T || !suits(t, T)) TULLE_TRY(make_rows(t, &t->own));
     const tulle_mat *rows = t->own ? t->own : T;
     t->ntiles = rows->layout->mt;
@@ -142,9 +148,9 @@ out:
 
 void tulle__triangle_fini(tulle__triangle *t)
 {
-    tulle_layout_free(t->dealt);
+    tulle_layout_free(t->distributed);
     tulle__free(t->tile);
-    t->dealt = NULL;
+    t->distributed = NULL;
     t->tile = NULL;
 }
 
@@ -153,7 +159,7 @@ static double value(const tulle_tile *tile, int64_t e)
     return tile->type == TULLE_F32 ? (double)((const float *)tile->val)[e] : ((const double *)tile->val)[e];
 }
 
-/* What may be wrong with a row. */
+/* Defects of a row. */
 enum fault { SOUND, OTHER_TRIANGLE, NO_PIVOT, ZERO_PIVOT };
 
 static tulle_status refuse(const tulle__triangle *t, tulle_gidx row, enum fault fault)
@@ -161,14 +167,14 @@ static tulle_status refuse(const tulle__triangle *t, tulle_gidx row, enum fault 
     int upper = t->options->uplo == TULLE_UPPER;
     const char *const what[] = {[NO_PIVOT] = "has no entry on the diagonal",
         [ZERO_PIVOT] = "has a pivot of 0",
-        [OTHER_TRIANGLE] = upper ? "has an entry below the diagonal, and is to be of an upper triangle"
-                                 : "has an entry above the diagonal, and is to be of a lower triangle"};
+        [OTHER_TRIANGLE] = upper ? "has an entry below the diagonal, but the triangle should be upper"
+                                 : "has an entry above the diagonal, but the triangle should be lower"};
     return tulle__fail(
         TULLE_ERR_ARG, "%s %" PRId64 " %s", t->options->op == TULLE_OP_T ? "column" : "row", row + 1, what[fault]);
 }
 
 /* *stored: whether the row has a pivot. */
-static enum fault look_at_row(
+static enum fault inspect_row(
     const tulle__triangle *t, const tulle_tile *tile, tulle_gidx local, tulle_gidx row, int *stored)
 {
     int64_t from = tile->nnz ? tile->rowptr[local] : 0, to = tile->nnz ? tile->rowptr[local + 1] : 0;
@@ -179,7 +185,7 @@ static enum fault look_at_row(
     return !*stored ? NO_PIVOT : value(tile, near) == 0 ? ZERO_PIVOT : SOUND;
 }
 
-/* Whether none of the rows from .. to - 1 of a tile with entries is empty. */
+/* Whether none of rows from .. to - 1 of a non-empty tile is empty. */
 static int none_is_empty(const tulle_tile *tile, tulle_gidx from, tulle_gidx to)
 {
     int empty = 0;
@@ -187,8 +193,10 @@ static int none_is_empty(const tulle_tile *tile, tulle_gidx from, tulle_gidx to)
     return !empty;
 }
 
-/* Whether rows from .. to - 1 of a tile with entries, the first of them being row `row`, are sound and store their
- * pivots; in loops without branches. */
+/*
+ * Whether rows from .. to - 1 of a non-empty tile, the first of them being row `row`, are valid and
+ * store their pivots; by loops without branches.
+ */
 static int all_store(const tulle__triangle *t, const tulle_tile *tile, tulle_gidx from, tulle_gidx to, tulle_gidx row)
 {
     const int64_t *near = tile->rowptr + (t->upper ? 0 : 1), back = t->upper ? 0 : 1;
@@ -205,7 +213,7 @@ static int all_store(const tulle__triangle *t, const tulle_tile *tile, tulle_gid
     return !bad;
 }
 
-/* Of own rows the first that is not sound, by number; and whether any has a pivot, or has none. */
+/* The number of the first invalid own row; and whether any row has a pivot, or lacks one. */
 static tulle_gidx validate_rows(const tulle__triangle *t, enum fault *fault, int64_t pivots[2])
 {
     const tulle_mat *rows = t->own ? t->own : t->T;
@@ -217,7 +225,7 @@ static tulle_gidx validate_rows(const tulle__triangle *t, enum fault *fault, int
         }
         for (tulle_gidx r = 0; r < t->cut[i + 1] - t->cut[i]; r++) {
             int stored;
-            *fault = look_at_row(t, &t->tile[i], r, t->cut[i] + r, &stored);
+            *fault = inspect_row(t, &t->tile[i], r, t->cut[i] + r, &stored);
             if (*fault != SOUND) return t->cut[i] + r;
             pivots[!stored] = 1;
         }
@@ -227,7 +235,7 @@ static tulle_gidx validate_rows(const tulle__triangle *t, enum fault *fault, int
 
 static tulle_status refuse_mixture(void)
 {
-    return tulle__fail(TULLE_ERR_ARG, "some rows store their diagonal of ones, and others do not");
+    return tulle__fail(TULLE_ERR_ARG, "some rows store the diagonal of ones, others do not");
 }
 
 tulle_status tulle__triangle_validate(tulle__triangle *t)
@@ -250,13 +258,15 @@ tulle_status tulle__triangle_validate(tulle__triangle *t)
 void tulle__triangle_skip_validation(tulle__triangle *t)
 {
     int stored = 0;
-    if (t->n && t->tile[0].m) look_at_row(t, &t->tile[0], 0, 0, &stored);
+    if (t->n && t->tile[0].m) inspect_row(t, &t->tile[0], 0, 0, &stored);
     t->head = stored && t->upper;
     t->tail = stored && !t->upper;
 }
 
-/* So many rows from one on, in the order of solving, if they are of one tile that has entries; [*from, *from + count)
- * of it, which begins with row *row. */
+/*
+ * `count` rows from one on, in the order of solving, if they are in one non-empty tile: [*from,
+ * *from + count) of it, which begins with row *row.
+ */
 static const tulle_tile *tile_of(
     const tulle__triangle *t, tulle_gidx *row, int64_t count, tulle_gidx *from, int *cursor)
 {
@@ -266,7 +276,7 @@ static const tulle_tile *tile_of(
     return *from >= 0 && *from + count <= t->cut[*cursor + 1] - t->cut[*cursor] && at.tile->nnz ? at.tile : NULL;
 }
 
-tulle_status tulle__triangle_peek_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor)
+tulle_status tulle__triangle_check_rows(const tulle__triangle *t, tulle_gidx row, int64_t count, int *cursor)
 {
     tulle_gidx first = row, from;
     if (!t->head && !t->tail) return t->unit ? TULLE_OK : tulle__triangle_validate_rows(t, row, count, cursor);
@@ -285,7 +295,7 @@ tulle_status tulle__triangle_validate_rows(const tulle__triangle *t, tulle_gidx 
         int stored;
         tulle_gidx r = t->upper ? row - k : row + k;
         tulle__triangle_span span = tulle__triangle_at(t, r, cursor);
-        enum fault fault = look_at_row(t, span.tile, span.local, r, &stored);
+        enum fault fault = inspect_row(t, span.tile, span.local, r, &stored);
         if (fault != SOUND) return refuse(t, r, fault);
         if (stored != expected) return refuse_mixture();
     }
@@ -295,7 +305,7 @@ tulle_status tulle__triangle_validate_rows(const tulle__triangle *t, tulle_gidx 
 tulle_status tulle__triangle_renew(tulle__triangle *t)
 {
     tulle_mat *rows = NULL;
-    if (!t->own) return TULLE_OK; /* they are looked at where they are */
+    if (!t->own) return TULLE_OK; /* they are validated in place */
     tulle_status status = make_rows(t, &rows);
     if (status != TULLE_OK) return status;
     for (int i = 0; i < t->ntiles; i++) {

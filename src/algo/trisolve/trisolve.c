@@ -8,7 +8,7 @@
 #include "algo/trisolve/right_hand_sides.h"
 #include "base/error.h"
 
-/* Private memory only: what is left goes with the team. */
+/* Frees private memory only: the rest is freed with the team. */
 static void drop(tulle_trisolve *solver)
 {
     for (int a = 0; a < TULLE__CANDIDATES; a++) tulle__method_schedule_fini(&solver->candidate[a]);
@@ -40,7 +40,7 @@ void tulle_trisolve_free(tulle_trisolve *solver)
     tulle__solver_free(solver);
 }
 
-/* Where all workers count their rows. */
+/* Distributes the addresses of all workers' words. */
 static tulle_status connect(tulle_trisolve *solver)
 {
     tulle_comm *comm = solver->comm;
@@ -62,7 +62,7 @@ out:
     return status;
 }
 
-/* A timeline's rows of the workers, of which each has one thread that writes to it. */
+/* Opens the timeline rows of the workers, each written by one thread. */
 static tulle_status open_rows(tulle_trisolve *solver)
 {
     tulle__timeline *timeline = solver->comm->pe->timeline;
@@ -76,13 +76,13 @@ static tulle_status open_rows(tulle_trisolve *solver)
 
 static tulle_status check_operand(const tulle_mat *T)
 {
-    if (T->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "a triangular solve wants a sparse matrix");
+    if (T->kind != TULLE_CSR) return tulle__fail(TULLE_ERR_ARG, "a triangular solve needs a sparse matrix");
     if (T->layout->m != T->layout->n)
-        return tulle__fail(TULLE_ERR_ARG, "a triangle is square, this matrix is %lld x %lld", (long long)T->layout->m,
-            (long long)T->layout->n);
+        return tulle__fail(TULLE_ERR_ARG, "a triangle must be square, but this matrix is %lld x %lld",
+            (long long)T->layout->m, (long long)T->layout->n);
     if (T->layout->m > INT32_MAX - 1)
-        return tulle__fail(
-            TULLE_ERR_OVERFLOW, "%lld rows: at most %d can be solved with", (long long)T->layout->m, INT32_MAX - 1);
+        return tulle__fail(TULLE_ERR_OVERFLOW, "a triangle of %lld rows is too large: the limit is %d",
+            (long long)T->layout->m, INT32_MAX - 1);
     return tulle__wants_values(T->comm, "a triangular solve");
 }
 
@@ -94,23 +94,23 @@ void tulle__solver_free(tulle_trisolve *solver)
     drop(solver);
 }
 
-/* Without the agreement at the end. */
+/* Without the final agreement. */
 static tulle_status analyse(const tulle_mat *T, const tulle_trisolve_options *options, tulle_trisolve **out)
 {
     tulle_comm *comm = T->comm;
     tulle_trisolve *solver = NULL;
-    const tulle__partition *dealing = tulle__method_of(options->method)->dealing;
+    const tulle__partition *partition = tulle__method_of(options->method)->partition;
     tulle_status status = tulle__alloc_zero(1, sizeof *solver, "a solver", &solver);
     if (status == TULLE_OK) {
         *out = solver;
         solver->comm = comm;
         solver->options = *options;
-        solver->each = tulle__is_virtual(comm) || dealing ? 1 : comm->pe->threads;
+        solver->each = tulle__is_virtual(comm) || partition ? 1 : comm->pe->threads;
         status = tulle__context_get(comm, &solver->context);
         if (status == TULLE_OK) status = open_rows(solver);
     }
     TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle__triangle_init(T, &solver->options, dealing, &solver->triangle));
+    TULLE_TRY(tulle__triangle_init(T, &solver->options, partition, &solver->triangle));
     int all = solver->triangle.reach != TULLE__ROWS_GATHERED;
     solver->workers = all ? solver->each * comm->size : solver->each;
     solver->mine = all || comm->rank == 0 ? solver->each : 0;
@@ -119,7 +119,7 @@ static tulle_status analyse(const tulle_mat *T, const tulle_trisolve_options *op
         tulle__triangle_skip_validation(&solver->triangle);
     else
         TULLE_TRY(tulle__triangle_validate(&solver->triangle));
-    if (!dealing) TULLE_TRY(connect(solver));
+    if (!partition) TULLE_TRY(connect(solver));
     TULLE_TRY(tulle__solver_choose(solver));
     for (int a = 0; a < solver->ncandidates; a++) TULLE_TRY(tulle__method_schedule_make(solver, &solver->candidate[a]));
     solver->now = &solver->candidate[solver->ncandidates - 1];
@@ -175,17 +175,18 @@ static tulle_status check_sides(const tulle_trisolve *solver, const tulle_mat *B
     const tulle__triangle *t = &solver->triangle;
     if (B->kind != TULLE_DENSE || X->kind != TULLE_DENSE || B->type != t->T->type || X->type != t->T->type)
         return tulle__fail(
-            TULLE_ERR_ARG, "B and X are dense and of the triangle's type, %s", tulle_type_name(t->T->type));
+            TULLE_ERR_ARG, "B and X must be dense and of the triangle's type, %s", tulle_type_name(t->T->type));
     if (B->layout->m != t->n || X->layout->m != t->n || B->layout->n != X->layout->n)
-        return tulle__fail(TULLE_ERR_ARG, "a triangle of %lld rows, B %lld x %lld, X %lld x %lld", (long long)t->n,
+        return tulle__fail(TULLE_ERR_ARG,
+            "the shapes do not match: the triangle has %lld rows, B is %lld x %lld, X %lld x %lld", (long long)t->n,
             (long long)B->layout->m, (long long)B->layout->n, (long long)X->layout->m, (long long)X->layout->n);
     if (t->T->structure != t->structure)
-        return tulle__fail(TULLE_ERR_STATE, "the triangle has another structure than when it was analysed");
+        return tulle__fail(TULLE_ERR_STATE, "the structure of the triangle has changed since its analysis");
     return TULLE_OK;
 }
 
 /* Seconds of all workers. */
-static tulle_status spread(tulle_trisolve *solver, const tulle__solve_times *times, tulle_trisolve_report *report)
+static tulle_status reduce_times(tulle_trisolve *solver, const tulle__solve_times *times, tulle_trisolve_report *report)
 {
     double most[3] = {report->seconds, 0, 0}, sum[2] = {0, 0};
     for (int w = 0; w < solver->mine; w++) {
@@ -210,7 +211,7 @@ static tulle_status make_report(
     const tulle__method *method = tulle__method_of(now->method);
     int64_t counts[6] = {0, 0, 0, 0, tulle__page_faults(solver->comm), 0};
     counts[4] -= solver->faults;
-    tulle_status status = spread(solver, times, report);
+    tulle_status status = reduce_times(solver, times, report);
     for (int w = 0; w < solver->mine; w++) {
         counts[0] += 2 * now->worker[w].nnz + (solver->triangle.unit ? 0 : now->worker[w].nrows);
         counts[1] += now->worker[w].nwaits;
@@ -246,12 +247,12 @@ static tulle_status solve(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
     const tulle__method *method = tulle__method_of(solver->now->method);
     int64_t suit[2] = {tulle__rhs_suit(solver, B), tulle__rhs_suit(solver, X)};
     if (method->open) TULLE_TRY(method->open(solver, X->layout->n));
-    /* all have come: B may be read; agreed, as what follows agrees by itself */
+    /* all have arrived: B may be read; agreed, as the following operations agree by themselves */
     TULLE_TRY(tulle_comm_agree(solver->comm, tulle_comm_reduce_int(solver->comm, TULLE_MIN, 2, suit)));
     if (method->permutes) TULLE_TRY(tulle__rhs_stage(solver, X->layout->n, &solver->lines));
     if (!suit[0]) {
         start = tulle__now(solver->comm);
-        TULLE_TRY(tulle__rhs_bring(solver, B));
+        TULLE_TRY(tulle__rhs_copy_in(solver, B));
         tulle__part_end(solver->comm, "bring B", start, &moving);
         b = solver->stage_B;
     }
@@ -265,7 +266,7 @@ static tulle_status solve(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
     tulle__part_end(solver->comm, "wait for PEs", start, &waiting);
     if (x != X) {
         start = tulle__now(solver->comm);
-        TULLE_TRY(tulle__rhs_take(solver, X));
+        TULLE_TRY(tulle__rhs_copy_out(solver, X));
         tulle__part_end(solver->comm, "return X", start, &moving);
     }
 out:
@@ -301,10 +302,10 @@ tulle_status tulle_trisolve_update(tulle_trisolve *solver)
     tulle__triangle *t = &solver->triangle;
     tulle_status status = TULLE_OK;
     if (t->T->structure != t->structure)
-        status = tulle__fail(TULLE_ERR_STATE, "the triangle has another structure than when it was analysed");
+        status = tulle__fail(TULLE_ERR_STATE, "the structure of the triangle has changed since its analysis");
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
     TULLE_TRY(tulle__triangle_renew(t));
-    TULLE_TRY(tulle__triangle_validate(t)); /* and all have come */
+    TULLE_TRY(tulle__triangle_validate(t)); /* also synchronises all PEs */
     solver->unvalidated = 0;
     for (int a = 0; a < solver->ncandidates && status == TULLE_OK; a++)
         status = tulle__method_schedule_renew(solver, &solver->candidate[a]);

@@ -100,7 +100,7 @@ out:
     return status;
 }
 
-/* n values of one size, the last one first if backwards. */
+/* Copies n values, the last one first if backwards. */
 static void copy_values(void *to, const void *from, int64_t n, size_t size, int backwards)
 {
     if (!backwards)

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "device/page_block.h"
 #include "kernel/kernel.h"
+#include "tile/tile_csr.h"
 
 struct host {
     tulle__device device;
@@ -249,6 +250,92 @@ static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
     count_kernel(host, "multiply", start);
 }
 
+/* The tile as formats see it. */
+static tulle_tile tile_of(const tulle__device_tile *tile)
+{
+    return (tulle_tile){.kind = tile->kind,
+        .type = tile->type,
+        .order = tile->order,
+        .m = tile->m,
+        .n = tile->n,
+        .ld = tile->ld,
+        .nnz = tile->nnz,
+        .rowptr = (const int64_t *)(const void *)at(&tile->rowptr),
+        .colind = (const tulle_lidx *)(const void *)at(&tile->colind),
+        .val = at(&tile->val)};
+}
+
+static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
+{
+    struct host *host = queue->host;
+    tulle_tile A[TULLE__DEVICE_PAIRS], B[TULLE__DEVICE_PAIRS];
+    tulle__chain_room room[TULLE__DEVICE_PAIRS];
+    if (queue->status != TULLE_OK) return;
+    for (int p = 0; p < task->npairs; p++) {
+        A[p] = tile_of(&task->A[p]);
+        B[p] = tile_of(&task->B[p]);
+    }
+    const tulle__chain_task work = {.type = task->type,
+        .m = task->m,
+        .n = task->n,
+        .npairs = task->npairs,
+        .A = A,
+        .B = B,
+        .room = room,
+        .C = at(&task->C),
+        .c_row = task->c_row,
+        .c_col = task->c_col,
+        .alpha = task->alpha,
+        .beta = task->beta};
+    int64_t start = tulle__clock_ns();
+    stick(queue, tulle__tile_format_of(A[0].kind)->multiply(host->kernels, host->pool, &work));
+    count_kernel(host, "multiply", start);
+}
+
+struct result_place {
+    tulle__device_result place;
+    void *context;
+};
+
+static tulle_status place_result(void *context, int64_t m, int64_t nnz, tulle__csr_result *C)
+{
+    const struct result_place *asked = context;
+    tulle__device_tile tile = {.kind = TULLE_CSR};
+    tulle_status status = asked->place(asked->context, m, nnz, &tile);
+    if (status != TULLE_OK) return status;
+    C->nnz = nnz;
+    C->rowptr = (int64_t *)(void *)at(&tile.rowptr);
+    C->colind = (int32_t *)(void *)at(&tile.colind);
+    C->val = at(&tile.val);
+    return TULLE_OK;
+}
+
+static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
+    void *context, int64_t *multiplications)
+{
+    struct host *host = queue->host;
+    tulle__spgemm_pair pair[TULLE__DEVICE_SPARSE_PAIRS];
+    struct result_place asked = {place, context};
+    tulle__csr_result C = {.nnz = 0};
+    if (queue->status != TULLE_OK) return queue_wait(queue);
+    for (int p = 0; p < task->npairs; p++) {
+        tulle_tile A = tile_of(&task->A[p]), B = tile_of(&task->B[p]);
+        pair[p] = (tulle__spgemm_pair){tulle__tile_csr(&A), tulle__tile_csr(&B), task->scale[p]};
+        if (!A.rowptr) pair[p].A.m = task->m; /* the identity */
+    }
+    const tulle__spgemm_task work = {.type = task->type,
+        .m = task->m,
+        .n = task->n,
+        .npairs = task->npairs,
+        .pair = pair,
+        .unsorted = task->unsorted};
+    int64_t start = tulle__clock_ns();
+    tulle_status status = host->kernels->spgemm(host->pool, &work, place_result, &asked, &C);
+    count_kernel(host, "multiply", start);
+    if (status == TULLE_OK) *multiplications = C.multiplications;
+    return status;
+}
+
 static void scale(
     tulle__device_queue *queue, tulle_type type, int64_t lines, int64_t width, const tulle__vectors *Y, double beta)
 {
@@ -284,6 +371,8 @@ static const tulle__device_ops ops = {
     .upload = upload,
     .download = download,
     .multiply = multiply,
+    .chain = chain,
+    .product = product,
     .scale = scale,
     .close = close_host,
 };

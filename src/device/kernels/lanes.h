@@ -17,6 +17,7 @@
  *   any number of lanes
  *     V, VECTOR(T, W)                    the vector; arithmetic operators work on it, and x[l] is a lane
  *     VECTOR_AT(T, W, p)                 W values in memory, to be read or written
+ *     BITS                               a vector of integers of T's size, to which V may be cast
  *     SIZE                               bytes of T, for #if
  *     MOST(T)                            lanes of the widest register
  *     INSTANCE(x, a, b)                  the name x_a_b
@@ -29,6 +30,9 @@
  *     STORE_TO(F, p, x)                  doubles rounded to F
  *     LOAD_FIRST(F, p, n), STORE_FIRST(F, p, x, n)   the same with the first n lanes only, n < LANES; others are 0;
  *                                        LOAD_FIRST_DOUBLES(W, F, p, n): W lanes
+ *   the widest register
+ *     STORES_MASKED                      1 if a store under a mask costs no more than another, else 0
+ *     CLEAR_FIRST(p, n)                  LANES values become 0, or the first n if these are fewer
  *   four lanes, or two if these fill the widest register
  *     GATHER(B, at)                      B[at[0]], B[at[1]], ...
  *     FMA_FIRST(c, val, at, B, n)        c + val[l] B[at[l]] in the first n lanes, n < 4; others of B are not used
@@ -46,7 +50,10 @@
  *     MASKS_ALL(yes)                     everything if yes is 1, nothing if it is 0
  *     MASK_OF_VECTOR(m, q)               a vector's mask: all lanes, if the q-th vector is to be used
  *     MASK_OF_LANES(m, q)                a vector's mask: lanes LANES q .. LANES q + LANES - 1
+ *     MASK_FIRST(n)                      a vector's mask: the first n < LANES lanes
  *     SELECT(mask, a, b)                 a in the lanes of the mask, b in the others
+ *     KEEP(mask, a)                      a in the lanes of the mask, +0 in the others
+ *     LOAD_MASKED(mask, p)               LOAD of these lanes, +0 in the others, of which nothing is read
  */
 #ifndef TULLE_DEVICE_KERNELS_LANES_H
 #define TULLE_DEVICE_KERNELS_LANES_H
@@ -85,6 +92,7 @@
 #define INSTANCE(x, a, b) TULLE__SUFFIX_OF(TULLE__SUFFIX_OF(x, a), b)
 #define VECTOR(T, W) TULLE__TYPE(T, W)
 #define V VECTOR(T, LANES)
+#define BITS TULLE__ORDER_OF(T, LANES)
 #define SIZE TULLE__SUFFIX_OF(TULLE__SIZE, T)
 #if TULLE__REGISTER == 16
 #define TULLE__MOST_float 4
@@ -168,8 +176,12 @@ TULLE__LANES_DOUBLE(8)
 #define TULLE__GATHER_4(B, at) ((V){(B)[(at)[0]], (B)[(at)[1]], (B)[(at)[2]], (B)[(at)[3]]})
 #define FMA_FIRST TULLE__OPERATION_OF(fma_first, T, LANES)
 #define TRANSPOSE TULLE__OPERATION_OF(transpose, T, LANES)
-#define SHUFFLE(x, y, ...) TULLE__SHUFFLE(TULLE__ORDER_OF(T, LANES), x, y, __VA_ARGS__)
+#define SHUFFLE(x, y, ...) TULLE__SHUFFLE(BITS, x, y, __VA_ARGS__)
 #define SUM_OF_LANES TULLE__OPERATION_OF(sum, T, LANES)
+#define SELECT TULLE__OPERATION_OF(select, T, LANES)
+#define CLEAR_FIRST TULLE__OPERATION_OF(clear_first, T, LANES)
+#define KEEP TULLE__OPERATION_OF(keep, T, LANES)
+#define LOAD_MASKED TULLE__OPERATION_OF(load_masked, T, LANES)
 #define LOAD_PIECES TULLE__OPERATION_OF(load_pieces, T, LANES)
 #define STORE_PIECES TULLE__OPERATION_OF(store_pieces, T, LANES)
 
@@ -206,6 +218,7 @@ INLINE float tulle__sum_float4(tulle__float4 x)
 /* ---- portable ---- */
 
 #define SELECTS 0
+#define STORES_MASKED 0
 #define STREAM_END() ((void)0)
 
 #define TULLE__LANES_PORTABLE(T, W)                                                                                    \
@@ -309,6 +322,7 @@ INLINE tulle__float4 tulle__fma_first_float4(
 /* ---- AVX2 with FMA, and AVX-512 ---- */
 
 #define SELECTS (LANES > 1)
+#define STORES_MASKED (TULLE__REGISTER == 64)
 #define STREAM_END() _mm_sfence()
 
 INLINE float tulle__fma_float1(float a, float b, float c)
@@ -432,12 +446,23 @@ typedef const void *tulle__masks;
 #define MASKS_ALL(yes) MASKS_OF_VECTORS(4 * (yes))
 #define MASK_OF_VECTOR(m, q) SPLAT(((const TULLE__UNALIGNED_OF(T, 1) *)(m))[q])
 #define MASK_OF_LANES(m, q) LOAD((const T *)(m) + LANES * (q))
-#define SELECT TULLE__OPERATION_OF(select, T, LANES)
+#define MASK_FIRST(n) LOAD((const T *)(const void *)(TULLE__BITS + 8 - (n)))
+
+typedef __m128i tulle__integers_mm;
+typedef __m256i tulle__integers_mm256;
 
 #define TULLE__LANES_SELECT(T, W, mm, ps)                                                                              \
     INLINE tulle__##T##W tulle__select_##T##W(tulle__##T##W mask, tulle__##T##W a, tulle__##T##W b)                    \
     {                                                                                                                  \
         return mm##_blendv_##ps(b, a, mask);                                                                           \
+    }                                                                                                                  \
+    INLINE tulle__##T##W tulle__keep_##T##W(tulle__##T##W mask, tulle__##T##W a)                                       \
+    {                                                                                                                  \
+        return mm##_and_##ps(mask, a);                                                                                 \
+    }                                                                                                                  \
+    INLINE tulle__##T##W tulle__load_masked_##T##W(tulle__##T##W mask, const T *p)                                     \
+    {                                                                                                                  \
+        return mm##_maskload_##ps(p, (tulle__integers##mm)mask);                                                       \
     }
 TULLE__LANES_SELECT(float, 4, _mm, ps)
 TULLE__LANES_SELECT(float, 8, _mm256, ps)
@@ -454,6 +479,16 @@ TULLE__LANES_CONVERSION(8, _mm512, _mm256)
 INLINE __mmask8 tulle__below(int64_t n)
 {
     return (__mmask8)((1U << n) - 1);
+}
+
+INLINE void tulle__clear_first_float8(float *p, int64_t n)
+{
+    _mm256_mask_storeu_ps(p, (__mmask8)_bzhi_u32(0xff, n < 8 ? (unsigned)n : 8), _mm256_setzero_ps());
+}
+
+INLINE void tulle__clear_first_double8(double *p, int64_t n)
+{
+    _mm512_mask_storeu_pd(p, (__mmask8)_bzhi_u32(0xff, n < 8 ? (unsigned)n : 8), _mm512_setzero_pd());
 }
 
 #define TULLE__LANES_FIRST(W, mm, half)                                                                                \
@@ -509,12 +544,20 @@ typedef uint64_t tulle__masks;
 #define MASKS_ALL(yes) ((uint64_t) - (yes))
 #define MASK_OF_VECTOR(m, q) ((m) >> 16 * (q))
 #define MASK_OF_LANES(m, q) ((m) >> LANES * (q))
-#define SELECT TULLE__OPERATION_OF(select, T, LANES)
+#define MASK_FIRST(n) ((uint64_t)_bzhi_u32(0xffff, (unsigned)(n)))
 
 #define TULLE__LANES_SELECT(T, W, mm, ps, mask_t)                                                                      \
     INLINE tulle__##T##W tulle__select_##T##W(uint64_t mask, tulle__##T##W a, tulle__##T##W b)                         \
     {                                                                                                                  \
         return mm##_mask_mov_##ps(b, (mask_t)mask, a);                                                                 \
+    }                                                                                                                  \
+    INLINE tulle__##T##W tulle__keep_##T##W(uint64_t mask, tulle__##T##W a)                                            \
+    {                                                                                                                  \
+        return mm##_maskz_mov_##ps((mask_t)mask, a);                                                                   \
+    }                                                                                                                  \
+    INLINE tulle__##T##W tulle__load_masked_##T##W(uint64_t mask, const T *p)                                          \
+    {                                                                                                                  \
+        return mm##_maskz_loadu_##ps((mask_t)mask, p);                                                                 \
     }
 TULLE__LANES_SELECT(float, 4, _mm, ps, __mmask8)
 TULLE__LANES_SELECT(float, 8, _mm256, ps, __mmask8)

@@ -110,6 +110,21 @@ static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
     if (!strikes(queue, 0)) below(queue)->multiply(queue->inner, &inner);
 }
 
+static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
+{
+    tulle__device_chain inner = tulle__wrapped_chain(task);
+    if (!strikes(queue, 0)) below(queue)->chain(queue->inner, &inner);
+}
+
+static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
+    void *context, int64_t *multiplications)
+{
+    tulle__device_product inner = tulle__wrapped_product(task);
+    tulle__wrapped_result asked = {place, context};
+    if (strikes(queue, 0)) return queue_wait(queue);
+    return below(queue)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, multiplications);
+}
+
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
     tulle__slab_task inner = tulle__wrapped_task(task);
@@ -145,6 +160,8 @@ static const tulle__device_ops template = {
     .upload = upload,
     .download = download,
     .multiply = multiply,
+    .chain = chain,
+    .product = product,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,

@@ -14,7 +14,7 @@
 #include "base/random.h"
 #include "device/wrap/device_wrap.h"
 
-enum job_kind { UPLOAD, DOWNLOAD, MULTIPLY, SCALE, RECORD, JOIN };
+enum job_kind { UPLOAD, DOWNLOAD, MULTIPLY, CHAIN, SCALE, RECORD, JOIN };
 
 /* Work that has not been started in the device below. */
 struct job {
@@ -24,6 +24,7 @@ struct job {
     void *host;
     size_t bytes;
     tulle__slab_task task;
+    tulle__device_chain chain;
     tulle_type type; /* of a scaling */
     int64_t lines, width;
     tulle__vectors Y;
@@ -73,6 +74,9 @@ static void start_below(tulle__device_queue *q, const struct job *job)
         break;
     case MULTIPLY:
         ops->multiply(q->inner, &job->task);
+        break;
+    case CHAIN:
+        ops->chain(q->inner, &job->chain);
         break;
     case SCALE:
         ops->scale(q->inner, job->type, job->lines, job->width, &job->Y, job->beta);
@@ -291,6 +295,23 @@ static void scale(
                     .beta = beta});
 }
 
+static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
+{
+    keep(queue, &(struct job){.kind = CHAIN, .chain = tulle__wrapped_chain(task)});
+}
+
+/* It returns with the result's size, so all that the queue was given is done first. */
+static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
+    void *context, int64_t *multiplications)
+{
+    tulle__device_product inner = tulle__wrapped_product(task);
+    tulle__wrapped_result asked = {place, context};
+    pthread_mutex_lock(&queue->late->lock);
+    run_to(queue, queue->given);
+    pthread_mutex_unlock(&queue->late->lock);
+    return below(queue->late)->product(queue->inner, &inner, tulle__wrapped_place_result, &asked, multiplications);
+}
+
 /* It looks at what lies on the device, so all that the queue was given is done first. */
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
@@ -335,6 +356,8 @@ static const tulle__device_ops ops = {
     .upload = upload,
     .download = download,
     .multiply = multiply,
+    .chain = chain,
+    .product = product,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,

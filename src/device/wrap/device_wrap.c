@@ -67,3 +67,42 @@ tulle__slab_task tulle__wrapped_task(const tulle__slab_task *task)
     inner.workspace = tulle__wrapped_place(&task->workspace);
     return inner;
 }
+
+static tulle__device_tile wrapped_tile(const tulle__device_tile *tile)
+{
+    tulle__device_tile inner = *tile;
+    inner.rowptr = tulle__wrapped_place(&tile->rowptr);
+    inner.colind = tulle__wrapped_place(&tile->colind);
+    inner.val = tulle__wrapped_place(&tile->val);
+    return inner;
+}
+
+tulle__device_chain tulle__wrapped_chain(const tulle__device_chain *task)
+{
+    tulle__device_chain inner = *task;
+    inner.C = tulle__wrapped_place(&task->C);
+    for (int p = 0; p < task->npairs; p++) {
+        inner.A[p] = wrapped_tile(&task->A[p]);
+        inner.B[p] = wrapped_tile(&task->B[p]);
+    }
+    return inner;
+}
+
+tulle__device_product tulle__wrapped_product(const tulle__device_product *task)
+{
+    tulle__device_product inner = *task;
+    for (int p = 0; p < task->npairs; p++) {
+        inner.A[p] = wrapped_tile(&task->A[p]);
+        inner.B[p] = wrapped_tile(&task->B[p]);
+    }
+    return inner;
+}
+
+tulle_status tulle__wrapped_place_result(void *context, int64_t m, int64_t nnz, tulle__device_tile *C)
+{
+    const tulle__wrapped_result *asked = context;
+    tulle__device_tile outer = {.kind = TULLE_CSR};
+    tulle_status status = asked->place(asked->context, m, nnz, &outer);
+    if (status == TULLE_OK) *C = wrapped_tile(&outer);
+    return status;
+}

@@ -31,5 +31,14 @@ void tulle__wrapped_host_free(tulle__device *device, void *block);
 /* The same place, and task, for the device below. */
 tulle__device_place tulle__wrapped_place(const tulle__device_place *place);
 tulle__slab_task tulle__wrapped_task(const tulle__slab_task *task);
+tulle__device_chain tulle__wrapped_chain(const tulle__device_chain *task);
+tulle__device_product tulle__wrapped_product(const tulle__device_product *task);
+
+/* A place for a result of the device below, by one of the wrapper's: context is this. A tulle__device_result. */
+typedef struct tulle__wrapped_result {
+    tulle__device_result place;
+    void *context;
+} tulle__wrapped_result;
+tulle_status tulle__wrapped_place_result(void *context, int64_t m, int64_t nnz, tulle__device_tile *C);
 
 #endif

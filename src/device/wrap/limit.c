@@ -323,6 +323,30 @@ static void multiply(tulle__device_queue *queue, const tulle__slab_task *task)
     kernel_done(queue, start);
 }
 
+static void chain(tulle__device_queue *queue, const tulle__device_chain *task)
+{
+    struct limit *limit = queue->limit;
+    if (!may_run(queue)) return;
+    tulle__device_chain inner = tulle__wrapped_chain(task);
+    int64_t start = tulle__clock_ns();
+    limit->device.inner->ops->chain(limit->inner, &inner);
+    kernel_done(queue, start);
+}
+
+static tulle_status product(tulle__device_queue *queue, const tulle__device_product *task, tulle__device_result place,
+    void *context, int64_t *multiplications)
+{
+    struct limit *limit = queue->limit;
+    if (!may_run(queue)) return queue_wait(queue);
+    tulle__device_product inner = tulle__wrapped_product(task);
+    tulle__wrapped_result asked = {place, context};
+    int64_t start = tulle__clock_ns();
+    tulle_status status =
+        limit->device.inner->ops->product(limit->inner, &inner, tulle__wrapped_place_result, &asked, multiplications);
+    kernel_done(queue, start);
+    return status;
+}
+
 static tulle_status prepare(tulle__device_queue *queue, const tulle__slab_task *task, tulle__device_prepared **prepared)
 {
     const struct limit *limit = queue->limit;
@@ -381,6 +405,8 @@ static const tulle__device_ops ops = {
     .upload = upload,
     .download = download,
     .multiply = multiply,
+    .chain = chain,
+    .product = product,
     .workspace = tulle__wrapped_workspace,
     .prepare = prepare,
     .forget = tulle__wrapped_forget,

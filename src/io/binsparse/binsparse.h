@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Binsparse over HDF5: sparse and dense matrices in a binary form that other libraries read, too. Formats CSR, CSC, COO
- * (COOR, COOC), DMAT (DMATR, DMATC) and DVEC, all integer types for indices, real types for values, `iso` values, and
- * the structures symmetric and skew-symmetric. Complex values are refused by name, and so are custom formats but one:
+ * Binsparse over HDF5: sparse and dense matrices in a binary format that other libraries read too.
+ * Supported are the formats CSR, CSC, COO (COOR, COOC), DMAT (DMATR, DMATC) and DVEC, all integer
+ * index types, real values, `iso` values, and symmetric and skew-symmetric structures. Complex
+ * values are refused by name, and so are custom formats other than the following.
  *
- * A matrix in blocks (BSR) is a tensor of four dimensions, block rows x block columns x block x block, of levels dense,
- * sparse, dense of rank 2, element: what reads custom formats reads it. That it stands for a matrix says an object
- * beside `binsparse`, "tulle": {"blocks": b, "half": true or false, "nnz": n, "span": s}. Of a half, of a symmetric
- * matrix, blocks left of the diagonal are not there (those on it are whole); nnz is the number of entries of the
- * matrix, both halves, without the zeros that fill blocks; no block is more than span block columns right of the
- * diagonal. A CSR file may have nnz and span too. Both are optional.
+ * A matrix in blocks (BSR) is a four-dimensional tensor, block rows x block columns x block x
+ * block, with levels dense, sparse, dense of rank 2, element; any reader of custom formats can read
+ * it. An object "tulle" beside `binsparse` says that it stands for a matrix: {"blocks": b, "half":
+ * true or false, "nnz": n, "span": s}. The half of a symmetric matrix omits blocks below the
+ * diagonal, and stores diagonal blocks in full. nnz is the number of entries of the whole matrix,
+ * without the zeros that fill blocks. span is the largest distance of a block from the diagonal, in
+ * block columns. nnz and span are optional, and a CSR file may have them too.
  *
- * open looks at everything but the numbers themselves, through HDF5, and closes it again. A data set that lies in one
- * piece is then read by offset, by any PE at the same time; others (chunked, compressed) through HDF5, one thread at a
- * time. Whatever a read brings is checked (pointers grow, indices are in range); messages name the data set.
- * Nothing is collective. Where HDF5 or cJSON was not built in, all of it is TULLE_ERR_UNSUPPORTED.
+ * open reads everything except the arrays through HDF5, then closes the file there. A contiguous
+ * data set is read by offset, by any number of PEs at once; others (chunked, compressed) go through
+ * HDF5, one thread at a time. All data are checked on arrival (pointers ascend, indices are in
+ * range), and messages name the data set. Nothing is collective. Without HDF5 or cJSON in the build
+ * everything is TULLE_ERR_UNSUPPORTED.
  */
 #ifndef TULLE_IO_BINSPARSE_H
 #define TULLE_IO_BINSPARSE_H
@@ -49,7 +52,7 @@ typedef struct tulle__binsparse_header {
     int64_t rows, cols, stored; /* of the matrix; values */
     int64_t count;              /* BSR: blocks, else = stored */
     int block;                  /* rows and columns of a block: 1 but for BSR */
-    int64_t nnz, span;          /* -1: not told */
+    int64_t nnz, span;          /* -1: absent */
     tulle__binsparse_format format;
     tulle__binsparse_structure structure;
     int iso; /* one value for all entries */
@@ -58,15 +61,18 @@ typedef struct tulle__binsparse_header {
 
 typedef struct tulle__binsparse tulle__binsparse;
 
-/* group: a path inside the file, NULL = its root. */
+/* group: a path inside the file; NULL: its root. */
 tulle_status tulle__binsparse_open(const char *path, const char *group, tulle__binsparse **file);
 void tulle__binsparse_close(tulle__binsparse *file);
 const tulle__binsparse_header *tulle__binsparse_head(const tulle__binsparse *file);
 
-/* Starts the meter (NULL: none) of a reader of `values` values: reading them tells it, in bytes of the file. */
+/*
+ * Starts the progress meter (NULL: none) for a reader of `values` values; reads advance it, in
+ * bytes of the file.
+ */
 void tulle__binsparse_watch(tulle__binsparse *file, tulle__progress_meter *meter, int64_t values);
 
-/* Pointers first .. first + count - 1: growing, from 0 to `count` of the header. */
+/* Pointers first .. first + count - 1, ascending from 0 to `count` of the header. */
 tulle_status tulle__binsparse_read_pointers(tulle__binsparse *file, int64_t first, int64_t count, int64_t *to);
 
 /* Indices first .. first + count - 1 of one of the two lists, each in [0, limit). */
@@ -77,22 +83,25 @@ tulle_status tulle__binsparse_read_indices(
 tulle_status tulle__binsparse_read_values(
     tulle__binsparse *file, int64_t first, int64_t count, tulle_type type, void *to);
 
-/* Rows row .. row + rows - 1 of columns col .. col + cols - 1 of a dense matrix, of which all lie in it, into `to`,
- * whose rows (row-major) or columns are ld apart. */
+/*
+ * Reads rows row .. row + rows - 1 of columns col .. col + cols - 1 of a dense matrix into `to`,
+ * with leading dimension ld. The rectangle must lie within the matrix.
+ */
 tulle_status tulle__binsparse_read_block(tulle__binsparse *file, int64_t row, int64_t rows, int64_t col, int64_t cols,
     tulle_type type, tulle_order order, int64_t ld, void *to);
 
 /*
- * The part-th of nparts equal shares of the stored entries of a sparse matrix, as stored (the caller mirrors); blocks
- * with the zeros that fill them, of a half those on the diagonal without what lies left of it. Initialises *entries,
- * which the caller finishes, also after a failure.
+ * Reads the part-th of nparts equal shares of the stored entries, without mirroring, which is the
+ * caller's. Blocks include the zeros that fill them; diagonal blocks of a half omit their lower
+ * triangle. Initialises *entries, which the caller finishes even after a failure.
  */
 tulle_status tulle__binsparse_parse(
     tulle__binsparse *file, int part, int nparts, tulle_type type, tulle__entries *entries);
 
 /*
- * Writing a CSR, BSR or dense file. The sizes are known at the start, so the parts may be written in any order; see
- * output.h for what close and abort do. A dense file, DMATR or DMATC by `order`, has values only.
+ * Writer of a CSR, BSR or dense file. The sizes are fixed at the start, so parts may be written in
+ * any order; output.h describes close and abort. A dense file, DMATR or DMATC by `order`, has
+ * values only.
  */
 typedef struct tulle__binsparse_sparse {
     int64_t rows, cols, count; /* of the matrix; entries, or blocks */
@@ -104,7 +113,7 @@ typedef struct tulle__binsparse_sparse {
 } tulle__binsparse_sparse;
 
 typedef struct tulle__binsparse_writer tulle__binsparse_writer;
-/* Whether this build writes such files: said before there is anything to be written. */
+/* Whether this build can write such files, checked before the work. */
 tulle_status tulle__binsparse_can_write(const char *path);
 tulle_status tulle__binsparse_writer_open(
     const char *path, const tulle__binsparse_sparse *sparse, tulle__binsparse_writer **writer);
@@ -114,14 +123,13 @@ tulle_status tulle__binsparse_write_pointers(
     tulle__binsparse_writer *writer, int64_t first, int64_t count, const int64_t *pointers);
 tulle_status tulle__binsparse_write_indices(
     tulle__binsparse_writer *writer, int64_t first, int64_t count, const int64_t *indices);
-/* The same of a file that is not wide. */
+/* The same for a file with 32-bit indices. */
 tulle_status tulle__binsparse_write_columns(
     tulle__binsparse_writer *writer, int64_t first, int64_t count, const int32_t *columns);
 tulle_status tulle__binsparse_write_values(
     tulle__binsparse_writer *writer, int64_t first, int64_t count, const void *values);
 /*
- * A CSR file entry by entry instead, those of a row together and rows in order, gathered until many can be written at
- * once; put_end behind the last.
+ * Writes a CSR file entry by entry, row by row in order; buffered. put_end follows the last entry.
  */
 tulle_status tulle__binsparse_put(tulle__binsparse_writer *writer, int64_t row, int64_t col, const void *val);
 tulle_status tulle__binsparse_put_end(tulle__binsparse_writer *writer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the Binsparse reader share. */
+/* Shared by the parts of the Binsparse reader. */
 #ifndef TULLE_IO_BINSPARSE_FILE_H
 #define TULLE_IO_BINSPARSE_FILE_H
 
@@ -11,15 +11,21 @@ struct tulle__binsparse {
     int fd;
     int64_t bytes; /* of the file */
     tulle__progress_meter *meter;
-    int64_t wanted, done; /* values: of the meter's reader */
+    int64_t wanted, done; /* values: expected by the progress meter, and read */
 };
 
-/* Fills header, whose arrays are known already, from the JSON text and holds both against each other. */
+/*
+ * Fills in the header, whose arrays are known, from the JSON text, and checks both against each
+ * other.
+ */
 tulle_status tulle__binsparse_describe(const char *path, const char *json, tulle__binsparse_header *header);
 
 enum { TULLE__BINSPARSE_PIECE = 1 << 15 }; /* numbers read at a time */
 
-/* Numbers first .. first + count - 1, at most a piece, into 8-byte integers or doubles; raw has room for them. */
+/*
+ * Numbers first .. first + count - 1, at most a piece, into 8-byte integers or doubles; raw has
+ * room for them.
+ */
 tulle_status tulle__binsparse_piece(
     const tulle__binsparse *file, int which, int64_t first, int64_t count, int real, char *raw, void *to);
 

@@ -55,7 +55,7 @@ static void append(char *text, const char *format, ...)
     va_end(arguments);
 }
 
-/* What Binsparse has no words for. */
+/* Writes what Binsparse cannot express. */
 static void append_own(char *text, const tulle__binsparse_header *head)
 {
     if (head->format != TULLE__BINSPARSE_BSR && (head->nnz < 0 || head->structure == TULLE__BINSPARSE_GENERAL)) return;
@@ -99,7 +99,7 @@ tulle_status tulle__binsparse_text(const tulle__binsparse_header *head, char **j
 
 #include <cjson/cJSON.h>
 
-/* What a format needs: which data sets, and whether columns come first in shape. */
+/* The data sets of a format, and whether columns come first in the shape. */
 static const struct format {
     const char *name;
     tulle__binsparse_format format;
@@ -118,7 +118,7 @@ static const struct format {
 
 static const struct format in_blocks = {"custom", TULLE__BINSPARSE_BSR, 0, {1, 0, 1, 1}};
 
-/* A whole number of at most 2^53, which is what JSON holds for certain. */
+/* An integer up to 2^53, the largest that JSON represents exactly. */
 static tulle_status whole(const char *path, const cJSON *item, const char *what, int64_t *value)
 {
     double x = cJSON_IsNumber(item) ? item->valuedouble : -1;
@@ -128,7 +128,7 @@ static tulle_status whole(const char *path, const cJSON *item, const char *what,
     return TULLE_OK;
 }
 
-/* `shape`: so many whole numbers. */
+/* Reads `shape`, `count` integers. */
 static tulle_status read_shape(const char *path, const cJSON *object, int dimensions, int64_t *shape)
 {
     static const char *const names[] = {"the first number of 'shape'", "the second number of 'shape'",
@@ -164,7 +164,9 @@ static tulle_status read_matrix_shape(
     return status;
 }
 
-/* Of level kinds from outside in: dense, sparse, dense of rank 2, element, in the order of dimensions. */
+/*
+ * Levels from the outside in, in the order of dimensions: dense, sparse, dense of rank 2, element.
+ */
 static int levels_are_blocks(const cJSON *custom)
 {
     static const struct {
@@ -185,7 +187,7 @@ static int levels_are_blocks(const cJSON *custom)
     return right;
 }
 
-/* A custom format, which must be blocks of a matrix. */
+/* Reads a custom format, which must be blocks of a matrix. */
 static tulle_status read_blocks(
     const char *path, const cJSON *object, const cJSON *own, const cJSON *custom, tulle__binsparse_header *head)
 {
@@ -214,7 +216,7 @@ out:
     return status;
 }
 
-/* The declared type of a data set against its real one. */
+/* Compares the declared type of a data set with the actual one. */
 static tulle_status check_type(const char *path, const cJSON *types, int which, tulle__binsparse_header *head)
 {
     const tulle__binsparse_array *array = &head->array[which];
@@ -300,7 +302,7 @@ static tulle_status read_structure(const char *path, const cJSON *object, tulle_
     return TULLE_OK;
 }
 
-/* How many values there are. */
+/* The number of values. */
 static tulle_status count_values(const char *path, const cJSON *object, tulle__binsparse_header *head)
 {
     const cJSON *stated = cJSON_GetObjectItemCaseSensitive(object, "number_of_stored_values");

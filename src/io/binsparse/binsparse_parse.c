@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries of a sparse Binsparse file, one by one. */
+/* Reads the entries of a sparse Binsparse file one by one. */
 #include <inttypes.h>
 #include <math.h>
 
@@ -9,14 +9,14 @@
 
 enum { PIECE = TULLE__BINSPARSE_PIECE };
 
-/* Walks through the pointers of a compressed format: which row (or column) does entry e belong to? */
+/* A sweep over the pointers of a compressed format: the row (or column) of entry e. */
 struct walk {
     tulle__binsparse *file;
     int64_t line, begin, have; /* pointer[0 .. have - 1] are those of lines begin .. */
     int64_t *pointer;
 };
 
-/* The last line whose pointer is <= e, by halving: log2(lines) small reads. */
+/* Binary search for the last line whose pointer is <= e: log2(lines) small reads. */
 static tulle_status start_walk(struct walk *w, int64_t e)
 {
     int64_t low = 0, high = w->file->header.array[TULLE__BINSPARSE_POINTERS].count - 1;
@@ -44,7 +44,7 @@ static tulle_status line_of(struct walk *w, int64_t e, int64_t *line)
     for (;; w->line++) {
         if (w->line + 1 >= w->begin + w->have) {
             int64_t count = lines + 1 - w->line < PIECE ? lines + 1 - w->line : PIECE;
-            if (count < 2) /* the last pointer, checked to be `stored`, lies behind every entry */
+            if (count < 2) /* the last pointer is known to be `stored`, above every entry */
                 return tulle__fail(TULLE_ERR_FORMAT, "%s: the data set 'pointers_to_1' does not grow", w->file->path);
             w->begin = w->line;
             w->have = count;
@@ -59,7 +59,7 @@ out:
     return status;
 }
 
-/* The values of a block (of one, but for BSR) whose first row and column these are. */
+/* Adds the values of a block (of an entry, except for BSR) with this first row and column. */
 static tulle_status add_block(
     const tulle__binsparse *file, int64_t row, int64_t col, const double *value, tulle__entries *entries)
 {
@@ -79,7 +79,7 @@ static tulle_status add_block(
     return TULLE_OK;
 }
 
-/* Whether the structure has none there; of a block, by its place among blocks. */
+/* Whether the structure excludes this position; for blocks, by block indices. */
 static int wrong_half(const tulle__binsparse_header *head, int64_t row, int64_t col, double value)
 {
     switch (head->structure) {

@@ -27,7 +27,7 @@ static tulle_status copy_text(const char *text, char **copy)
     return status;
 }
 
-/* A data set in one piece must lie inside the file. */
+/* Checks that contiguous data sets lie inside the file. */
 static tulle_status check_extents(tulle__binsparse *file)
 {
     struct stat info;
@@ -99,7 +99,7 @@ static tulle_status read_bytes(const tulle__binsparse *file, void *to, size_t by
     return TULLE_OK;
 }
 
-/* The i-th number of raw bytes, as its bits. */
+/* The i-th raw number, as bits. */
 static uint64_t bits_at(const tulle__binsparse_array *array, const char *raw, int64_t i)
 {
     uint64_t x;
@@ -121,7 +121,7 @@ static uint64_t bits_at(const tulle__binsparse_array *array, const char *raw, in
     }
 }
 
-/* An unsigned number beyond 2^63 becomes a negative one, which no check lets pass. */
+/* An unsigned number beyond 2^63 becomes negative, which every check refuses. */
 static int64_t integer_of(const tulle__binsparse_array *array, uint64_t x)
 {
     int unused = 64 - 8 * array->size;
@@ -279,13 +279,13 @@ tulle_status tulle__binsparse_read_block(tulle__binsparse *file, int64_t row, in
         rows > head->rows - row || cols > head->cols - col)
         return tulle__fail(TULLE_ERR_ARG, "%s: no such block of a dense matrix", file->path);
     if (!rows || !cols) return TULLE_OK;
-    /* the file is `outer` lines of `inner` values each */
+    /* the file consists of `outer` lines of `inner` values */
     int by_rows = head->format == TULLE__BINSPARSE_DMATR, same = by_rows == (order == TULLE_ROW_MAJOR);
     int64_t inner = by_rows ? head->cols : head->rows;
     int64_t outer0 = by_rows ? row : col, outers = by_rows ? rows : cols;
     int64_t inner0 = by_rows ? col : row, inners = by_rows ? cols : rows;
     int64_t outer_step = same ? ld : 1, inner_step = same ? 1 : ld;
-    int64_t lines = inners == inner ? outers : 1; /* that follow one another */
+    int64_t lines = inners == inner ? outers : 1; /* contiguous lines */
     char *raw = NULL;
     double *real = NULL;
     tulle_status status;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing Binsparse: HDF5 makes room for the data sets, then the numbers go straight to their offsets. */
+/*
+ * Writes Binsparse: HDF5 allocates the data sets, then the numbers are written directly at their
+ * offsets.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,20 +17,20 @@
 
 enum { PIECE = 1 << 15 };
 
-/* Entries and pointers that came one by one and are not written yet. */
+/* Buffered entries and pointers of put. */
 struct gathered {
     int64_t pointer[PIECE], index[PIECE];
     char value[PIECE * 8];
-    int64_t pointers, npointers; /* made, and of them here */
+    int64_t pointers, npointers; /* pointers produced in total, and buffered */
     int64_t entries, nentries;
 };
 
 struct tulle__binsparse_writer {
     tulle__output *output;
     tulle__binsparse_header header;
-    int64_t left[TULLE__BINSPARSE_ARRAYS]; /* numbers not yet written */
+    int64_t left[TULLE__BINSPARSE_ARRAYS]; /* numbers still to be written */
     uint32_t *narrow;
-    struct gathered *gathered; /* NULL: nothing was put yet */
+    struct gathered *gathered; /* NULL: put was not called */
     int fd;
 };
 
@@ -42,8 +45,9 @@ void tulle__binsparse_writer_abort(tulle__binsparse_writer *writer)
 }
 
 /*
- * HDF5 1.10 that meets a full disk while it completes a file crashes when the program ends. So what it is going to
- * write, which is less than MARGIN, and the file's length are tried here first; it begins the file anew.
+ * HDF5 1.10 crashes at program exit if the disk is full when it completes a file. This function
+ * therefore first tries to write the file's length and MARGIN bytes, more than HDF5 will write, and
+ * then restarts the file.
  */
 static tulle_status try_room(const tulle__binsparse_writer *writer)
 {
@@ -56,7 +60,7 @@ static tulle_status try_room(const tulle__binsparse_writer *writer)
     return status == TULLE_OK ? tulle__output_overwrite(writer->output, bytes + MARGIN, "", 1) : status;
 }
 
-/* A file of what head says and has arrays for. */
+/* Opens a file as `head` describes it, with its arrays. */
 static tulle_status open_writer(
     const char *path, const tulle__binsparse_header *described, tulle__binsparse_writer **writer)
 {
@@ -193,7 +197,7 @@ static tulle_status write_pointers(tulle__binsparse_writer *writer)
     return tulle__binsparse_write_pointers(writer, first, n, g->pointer);
 }
 
-/* Pointers of all rows up to this one. */
+/* Appends the pointers of all rows up to this one. */
 static tulle_status enter_row(tulle__binsparse_writer *writer, int64_t row)
 {
     tulle_status status = TULLE_OK;

@@ -21,10 +21,10 @@ const char *tulle__binsparse_name(int which)
 
 enum { JSON_MOST = 1 << 20, BLOCK = 4096 };
 
-/* The one writable variable at file scope that HDF5's own state calls for. */
+/* The one writable file-scope variable: HDF5's state is global. */
 static pthread_mutex_t hdf5_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* HDF5's names are calls, so these cannot be tables at file scope. */
+/* HDF5's type names are function calls, so no constant table is possible. */
 static void common_types(char kind, size_t size, hid_t *little, hid_t *big)
 {
     int k = kind == 'f' ? 0 : kind == 'i' ? 1 : 2, s = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
@@ -38,7 +38,7 @@ static void common_types(char kind, size_t size, hid_t *little, hid_t *big)
     *big = big_types[k][s];
 }
 
-/* What a data set holds and where; not `present` if there is none of this name. */
+/* Type and location of a data set; not `present` if there is none of this name. */
 static tulle_status examine_set(const char *path, hid_t group, int which, tulle__binsparse_array *array)
 {
     const char *name = names[which];
@@ -69,7 +69,7 @@ static tulle_status examine_set(const char *path, hid_t group, int which, tulle_
         array->present = 1;
         array->size = (int)size;
         array->count = (int64_t)count;
-        /* only a number in a common layout can be read without HDF5 */
+        /* only numbers in a native layout can be read without HDF5 */
         hid_t little, big;
         common_types(array->kind, size, &little, &big);
         int is_little = H5Tequal(type, little) > 0, is_big = H5Tequal(type, big) > 0;
@@ -212,7 +212,7 @@ static tulle_status create(const char *path, const char *json, tulle__binsparse_
 {
     tulle_status status = TULLE_OK;
     hid_t type = -1, space = -1, attribute = -1;
-    /* data sets begin at blocks, so that they can be read around the page cache */
+    /* aligned data sets, so that they can be read with O_DIRECT */
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     if (access >= 0) H5Pset_alignment(access, BLOCK, BLOCK);
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access >= 0 ? access : H5P_DEFAULT);
@@ -235,7 +235,7 @@ out:
     return status;
 }
 
-/* Each of the three under the lock, with HDF5's habit of printing its errors switched off meanwhile. */
+/* The three operations hold the lock and switch HDF5's error printing off. */
 tulle_status tulle__hdf5_examine(const char *path, const char *group, char **json, tulle__binsparse_array *array)
 {
     tulle_status status;

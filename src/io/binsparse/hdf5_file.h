@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The few things that Binsparse needs of HDF5: the only file that calls it. HDF5 keeps one state for the whole process
- * and may have been built without locks of its own, so every call here holds one.
+ * The part of HDF5 that Binsparse needs; no other file calls HDF5. HDF5 has process-wide state and
+ * may be built without locks, so each function here takes a lock.
  */
 #ifndef TULLE_IO_HDF5_FILE_H
 #define TULLE_IO_HDF5_FILE_H
@@ -28,7 +28,9 @@ typedef struct tulle__binsparse_array {
     int64_t offset; /* in the file; -1: not in one piece */
 } tulle__binsparse_array;
 
-/* The text of the attribute `binsparse` of a group, and the layout of the data sets that it has. Freed by tulle__free.
+/*
+ * Reads the attribute `binsparse` of a group, and the layout of its data sets. The caller frees the
+ * text with tulle__free.
  */
 tulle_status tulle__hdf5_examine(const char *path, const char *group, char **json, tulle__binsparse_array *array);
 
@@ -36,7 +38,9 @@ tulle_status tulle__hdf5_examine(const char *path, const char *group, char **jso
 tulle_status tulle__hdf5_read(
     const char *path, const char *group, int which, int64_t first, int64_t count, int real, void *to);
 
-/* Creates the file with its attribute and the data sets that are `present`, in one piece each, and sets their offsets.
+/*
+ * Creates the file with its attribute and contiguous data sets for those `present`, and sets their
+ * offsets.
  */
 tulle_status tulle__hdf5_create(const char *path, const char *json, tulle__binsparse_array *array);
 

@@ -13,7 +13,7 @@ enum { SLOTS = 4 };
 
 struct slot {
     char *data;
-    size_t bytes; /* less than a block: the last */
+    size_t bytes; /* less than a block only at the end */
     int64_t consumed;
     tulle_status status;
 };
@@ -21,7 +21,7 @@ struct slot {
 struct tulle__ahead {
     tulle__inflate *inflate;
     size_t block;
-    int64_t consumed; /* so far, the unpacking side's */
+    int64_t consumed; /* compressed bytes so far, of the inflating side */
     struct slot slot[SLOTS];
     int threaded, ended;
     tulle__account *account;
@@ -29,7 +29,7 @@ struct tulle__ahead {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* under the lock: */
-    uint64_t filled, taken; /* slots, ever; the reader holds slot taken - 1 */
+    uint64_t filled, taken; /* total slots filled and taken; the reader holds slot taken - 1 */
     int stop;
     char message[TULLE_MESSAGE_MAX];
 };
@@ -64,7 +64,7 @@ static void *unpack(void *argument)
     return NULL;
 }
 
-/* The thread must not take the program's signals. */
+/* The helper thread must not receive the program's signals. */
 static int start_thread(tulle__ahead *ahead)
 {
     sigset_t all, before;
@@ -79,14 +79,14 @@ tulle_status tulle__ahead_open(
     int fd, const char *path, const char *engine, size_t block, int threads, tulle__ahead **ahead)
 {
     tulle__ahead *made;
-    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a ring of unpacked blocks", &made);
+    tulle_status status = tulle__alloc_zero(1, sizeof *made, "a ring of decompressed blocks", &made);
     if (status != TULLE_OK) return status;
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
     made->block = block;
     made->account = tulle__account_current();
     for (int i = 0; i < (threads ? SLOTS : 1); i++)
-        TULLE_TRY(tulle__alloc(block, 1, "a ring of unpacked blocks", &made->slot[i].data));
+        TULLE_TRY(tulle__alloc(block, 1, "a ring of decompressed blocks", &made->slot[i].data));
     TULLE_TRY(tulle__inflate_open(fd, path, engine, &made->inflate));
     if (threads) made->threaded = start_thread(made);
     *ahead = made;

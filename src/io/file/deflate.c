@@ -15,7 +15,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Of a member: what stands before the blocks and behind them; and before a stored block, which holds at most STORED. */
+/*
+ * Bytes of a member before and after its blocks, and before a stored block, which holds at most
+ * STORED bytes.
+ */
 enum { HEAD = 10, TAIL = 8, BLOCK = 5, STORED = 65535 };
 
 struct engine {
@@ -200,7 +203,7 @@ static unsigned char *put_little(unsigned char *to, uint64_t x, int bytes)
     return to;
 }
 
-/* No name, no time, and of no particular system: the same input gives the same bytes. */
+/* Without name, time and system, so that equal input gives equal bytes. */
 static unsigned char *put_head(unsigned char *to)
 {
     static const unsigned char head[HEAD] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255};

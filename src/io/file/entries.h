@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries on their way from a file or a generator into a matrix: (row, column, value) in a growing list of chunks, so
- * that nothing is copied when the list grows and each chunk can be given back as soon as it has been used.
- * Indices are zero-based and global; 32 bits wide when the matrix allows it. One PE's private object.
+ * Entries in transit from a file or a generator to a matrix: (row, column, value) in a growing list
+ * of chunks. Growing copies nothing, and each chunk can be freed as soon as it is used. Indices are
+ * global and zero-based, with 32 bits if the matrix allows it. Private to one PE.
  */
 #ifndef TULLE_IO_ENTRIES_H
 #define TULLE_IO_ENTRIES_H
@@ -12,8 +12,9 @@
 #include <tulle/types.h>
 
 /*
- * Entries a chunk: of 16 bytes each (f64, narrow indices) they fill a huge page together with what the allocator puts
- * before them. It is mapped by one fault, and goes back to the system whole, which smaller blocks do not surely do.
+ * Entries of a chunk: at 16 bytes each (f64, narrow indices) they fill a huge page together with
+ * the allocator's header. One fault maps it, and freeing returns it to the system, which smaller
+ * blocks do not guarantee.
  */
 enum { TULLE__ENTRIES_CHUNK = (1 << 17) - 4 };
 
@@ -37,7 +38,7 @@ tulle_status tulle__entries_grow(tulle__entries *entries);
 /* Gives chunk c back. */
 void tulle__entries_release(tulle__entries *entries, int64_t c);
 
-/* Adds one entry. Writers that are in a hurry fill chunks themselves and set count. */
+/* Appends one entry. Fast writers fill chunks directly and set count. */
 tulle_status tulle__entries_add(tulle__entries *entries, int64_t row, int64_t col, double value);
 
 /* Entry e, 0 <= e < count. */

@@ -19,13 +19,13 @@
 
 enum { INPUT = 1 << 17, PATH = 512 };
 
-/* What a step of an engine came to. */
+/* The outcome of a step of an engine. */
 enum step { STEP_GOES_ON, STEP_MEMBER_ENDS, STEP_DAMAGED, STEP_NO_MEMORY };
 
 struct engine {
     const char *name;
     tulle_status (*open)(int raw, void **state);
-    /* Unpacks from [*in, *in + *nin) to [*out, *out + *nout) and moves all four. */
+    /* Decompresses from [*in, *in + *nin) to [*out, *out + *nout) and advances all four. */
     enum step (*step)(void *state, const unsigned char **in, size_t *nin, unsigned char **out, size_t *nout);
     void (*next_member)(void *state);
     void (*close)(void *state);
@@ -37,7 +37,7 @@ struct tulle__inflate {
     unsigned char *input;
     const unsigned char *in;
     size_t nin;
-    int64_t offset, limit; /* of the file's byte behind the input; of the one behind the data */
+    int64_t offset, limit; /* the file offset after the input; the file offset after the data */
     int fd;
     int input_ended, between; /* between: a member has ended, no other has begun */
     int raw, ended;           /* ended: the raw data have */
@@ -211,7 +211,7 @@ void tulle__inflate_close(tulle__inflate *inflate)
     tulle__free(inflate);
 }
 
-/* Tops the input up: what is left moves to the front. */
+/* Refills the input: moves the rest to the front. */
 static tulle_status refill(tulle__inflate *f)
 {
     if (f->nin) memmove(f->input, f->in, f->nin);
@@ -230,7 +230,7 @@ static tulle_status refill(tulle__inflate *f)
     return TULLE_OK;
 }
 
-/* Looks at what follows a member: *ended = 1 if nothing does. */
+/* Examines the bytes after a member: *ended = 1 at the end. */
 static tulle_status begin_member(tulle__inflate *f, int *ended)
 {
     tulle_status status;
@@ -243,8 +243,8 @@ static tulle_status begin_member(tulle__inflate *f, int *ended)
     int64_t at = f->offset - (int64_t)f->nin;
     if (f->in[0] != 0x1f || (f->nin > 1 && f->in[1] != 0x8b))
         return tulle__fail(TULLE_ERR_FORMAT,
-            "%s: bytes that are no gzip data follow the compressed data, from byte %" PRId64 " on", f->path, at);
-    /* the engines differ in what they let pass */
+            "%s: bytes that are not gzip data follow the compressed data, from byte %" PRId64 " on", f->path, at);
+    /* the engines differ in what they accept */
     if ((f->nin > 2 && f->in[2] != 8) || (f->nin > 3 && (f->in[3] & 0xe0)))
         return tulle__fail(
             TULLE_ERR_FORMAT, "%s: the compressed data are of an unknown kind, at byte %" PRId64, f->path, at + 2);
@@ -259,7 +259,8 @@ tulle_status tulle__inflate_read(tulle__inflate *f, void *to, size_t want, size_
     size_t room = want;
     int ended = 0;
     tulle_status status = TULLE_OK;
-    while ((room || f->between) && !f->ended) { /* between members, look on without room too: junk must be found */
+    /* between members, continue even without room: trailing junk must be found */
+    while ((room || f->between) && !f->ended) {
         if (f->between) {
             TULLE_TRY(begin_member(f, &ended));
             if (ended || !room) break;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A gzip file, or a part of a file that is raw deflate data, as a stream of bytes. The one place that knows which
- * library unpacks: ISA-L where it was built in, else zlib, else none. Several members in a row are one stream; a
- * truncated or damaged member and anything else behind the last one are refused. One thread's private object.
+ * Decompression of a gzip file, or of raw deflate data within a file, as a stream of bytes. Only
+ * this file knows the library: ISA-L if it was built in, else zlib, else none. Consecutive members
+ * form one stream. Truncated or damaged members and trailing bytes are refused. Private to one
+ * thread.
  */
 #ifndef TULLE_IO_INFLATE_H
 #define TULLE_IO_INFLATE_H
@@ -14,18 +15,20 @@
 
 typedef struct tulle__inflate tulle__inflate;
 
-/* Names of the engines built in, best first, NULL behind the last. */
+/* Names of the engines in the build, best first, terminated by NULL. */
 const char *const *tulle__inflate_engines(void);
 
-/* Reads fd (which stays the caller's) from offset 0 by pread; engine NULL: the best. `path` is for messages and copied.
+/*
+ * Reads fd (the caller's) from offset 0 by pread; engine NULL: the best. `path` is copied, for
+ * messages.
  */
 tulle_status tulle__inflate_open(int fd, const char *path, const char *engine, tulle__inflate **inflate);
 
-/* The same of `bytes` bytes from `offset` on, raw deflate data to the last of them (RFC 1951), as in a zip file. */
+/* The same for `bytes` bytes of raw deflate data (RFC 1951) from `offset` on, as in a zip file. */
 tulle_status tulle__inflate_open_raw(
     int fd, const char *path, const char *engine, int64_t offset, int64_t bytes, tulle__inflate **inflate);
 
-/* *got < want only at the end of the stream. *consumed: compressed bytes used up so far. */
+/* *got < want only at the end of the stream. *consumed: compressed bytes consumed so far. */
 tulle_status tulle__inflate_read(tulle__inflate *inflate, void *to, size_t want, size_t *got, int64_t *consumed);
 void tulle__inflate_close(tulle__inflate *inflate);
 

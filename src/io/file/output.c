@@ -11,8 +11,8 @@
 struct tulle__output {
     tulle__new_file file;
     tulle__pack *pack; /* NULL: plain */
-    int64_t bytes;     /* given to be written */
-    struct {           /* the member that may be overwritten */
+    int64_t bytes;     /* uncompressed bytes written */
+    struct {           /* the stored member that may be overwritten */
         int64_t begin; /* among the bytes given */
         int64_t at;    /* in the file */
         size_t bytes;  /* 0: there is none */

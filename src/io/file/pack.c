@@ -11,8 +11,9 @@
 #include "io/file/deflate.h"
 
 /*
- * BLOCK: of a length at which starting anew costs under 3 % of the packed size, and which stays in a core's cache.
- * EACH: slots a thread, at best: what one does not do while the system gives its core to others, the rest can do.
+ * BLOCK: restarting the compressor at this length costs under 3 % of the compressed size, and the
+ * block fits a core's cache. EACH: slots a thread, so that others can continue while the system has
+ * preempted one.
  */
 enum { BLOCK = 1 << 18, THREADS = 16, EACH = 16, SLOTS = 64 };
 
@@ -50,7 +51,7 @@ static void *help(void *argument)
 {
     struct helper *helper = argument;
     tulle__pack *pack = helper->pack;
-    tulle__core_beside(&pack->core, 1); /* other PEs wait on theirs, and give way; the caller does not */
+    tulle__core_beside(&pack->core, 1); /* other PEs yield while they wait on their cores; the caller does not */
     pthread_mutex_lock(&pack->lock);
     for (;;) {
         while (!pack->stop && pack->taken == pack->filled) pthread_cond_wait(&pack->full, &pack->lock);
@@ -66,7 +67,10 @@ static void *help(void *argument)
     return NULL;
 }
 
-/* The threads must not take the program's signals. What cannot be started is done without. */
+/*
+ * The threads must not receive the program's signals. Compression continues with those that could
+ * be started.
+ */
 static void start_threads(tulle__pack *pack, int helpers)
 {
     sigset_t all, before;
@@ -79,7 +83,10 @@ static void start_threads(tulle__pack *pack, int helpers)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Threads and slots that take at most a quarter of the memory that is left, or one of each. */
+/*
+ * The number of threads and slots that take at most a quarter of the free memory, at least one of
+ * each.
+ */
 static int afford(int threads, int *nslots)
 {
     const size_t slot = BLOCK + tulle__deflate_bound(BLOCK), state = 1 << 20; /* at most, of an engine */
@@ -103,7 +110,7 @@ tulle_status tulle__pack_open(tulle__new_file *file, int threads, tulle__pack **
     TULLE_TRY(tulle__deflate_open(file->path, NULL, &made->own));
     threads = afford(threads, &made->nslots);
     for (int s = 0; s < made->nslots; s++) {
-        TULLE_TRY(tulle__alloc(BLOCK, 1, "a block to be packed", &made->slot[s].data));
+        TULLE_TRY(tulle__alloc(BLOCK, 1, "a block to compress", &made->slot[s].data));
         TULLE_TRY(tulle__alloc(tulle__deflate_bound(BLOCK), 1, "a packed block", &made->slot[s].packed));
     }
     for (int t = 0; t < threads - 1; t++) {
@@ -138,7 +145,7 @@ void tulle__pack_close(tulle__pack *pack)
     tulle__free(pack);
 }
 
-/* Waits until the oldest slot is packed, and packs meanwhile what nobody has taken; writes it. */
+/* Writes the oldest slot; until it is ready, compresses slots that no thread has taken. */
 static tulle_status write_oldest(tulle__pack *pack)
 {
     struct slot *oldest = &pack->slot[pack->written % (uint64_t)pack->nslots];
@@ -162,7 +169,7 @@ static tulle_status write_oldest(tulle__pack *pack)
     return status;
 }
 
-/* The slot that is being filled is ready. */
+/* Passes on the slot being filled. */
 static void hand_over(tulle__pack *pack)
 {
     pthread_mutex_lock(&pack->lock);

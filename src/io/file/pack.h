@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packs a file being written: the bytes given are cut into blocks of one length, each of which becomes a gzip member,
- * and threads pack blocks side by side while the caller makes the next. Where cuts lie depends on the bytes alone, so
- * the file is the same whatever the number of threads. One thread's private object; that thread packs, too, when all
- * blocks are full, and it alone writes.
+ * Parallel compression of a file being written. The bytes are cut into blocks of equal length, each
+ * of which becomes a gzip member. Threads compress blocks while the caller produces the next. The
+ * cuts depend on the bytes alone, so the file does not depend on the number of threads. Private to
+ * one thread: it also compresses when all blocks are full, and only it writes.
  */
 #ifndef TULLE_IO_PACK_H
 #define TULLE_IO_PACK_H
@@ -12,19 +12,24 @@
 
 typedef struct tulle__pack tulle__pack;
 
-/* file stays the caller's and must outlive this. threads: with the caller; fewer if memory is short. */
+/*
+ * file stays the caller's and must outlive this object. threads includes the caller; fewer are used
+ * if memory is short.
+ */
 tulle_status tulle__pack_open(tulle__new_file *file, int threads, tulle__pack **pack);
 tulle_status tulle__pack_write(tulle__pack *pack, const void *data, size_t bytes);
 
-/* Ends the member and writes all that was given. */
+/* Ends the member and writes all bytes so far. */
 tulle_status tulle__pack_flush(tulle__pack *pack);
 
-/* Of what is written again later: a member that isn't compressed, so that its length follows from that of the data, of
- * at most TULLE__PACK_OPEN bytes; where it begins in a file, `at`, is the caller's to know. */
+/*
+ * For bytes that are rewritten later: a stored member of at most TULLE__PACK_OPEN bytes, whose
+ * length follows from that of the data. The caller remembers its position `at` in the file.
+ */
 enum { TULLE__PACK_OPEN = 256 };
 tulle_status tulle__pack_stored(tulle__pack *pack, int64_t at, const void *data, size_t bytes);
 
-/* Without writing what has not been flushed; NULL allowed. */
+/* Discards unflushed bytes; NULL allowed. */
 void tulle__pack_close(tulle__pack *pack);
 
 #endif

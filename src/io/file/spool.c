@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A piece is a table of pointers, as CSR has them, and its records: a column and a value each. What a piece has of a
- * row is sorted, so the rows of all pieces are merged while each piece is read once from its beginning to its end.
+ * A piece consists of row pointers, as in CSR, and records of a column and a value. Each piece is
+ * sorted by rows, so a merge of all pieces reads each of them once, from beginning to end.
  */
 #include "io/file/spool.h"
 
@@ -42,14 +42,14 @@ tulle_status tulle__spool_open(const char *path, int64_t rows, int64_t cols, tul
 {
     tulle_status status;
     tulle__spool *made;
-    TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "pieces of a file", &made));
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *made, "pieces of a matrix file", &made));
     made->rows = rows;
     made->value = tulle_type_size(type);
     made->column = cols > INT32_MAX ? sizeof(int64_t) : sizeof(int32_t);
     status = tulle__alloc(OUT, 1, "pieces of a file", &made->out);
     if (status == TULLE_OK) status = tulle__output_open(path, 0, &made->file);
     if (status == TULLE_OK && !tulle__output_can_overwrite(made->file))
-        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: is no regular file", path);
+        status = tulle__fail(TULLE_ERR_UNSUPPORTED, "%s: is not a regular file", path);
     if (status == TULLE_OK)
         *spool = made;
     else
@@ -105,7 +105,7 @@ static tulle_status write_pointers(tulle__spool *spool, const struct piece *piec
     return status;
 }
 
-/* The pointers of all rows up to this one: what comes belongs to it. */
+/* Appends the pointers of all rows up to this one, to which the following records belong. */
 static tulle_status enter_row(tulle__spool *spool, const struct piece *piece, int64_t row)
 {
     tulle_status status = TULLE_OK;
@@ -151,7 +151,7 @@ out:
     return status;
 }
 
-/* ---- giving back ---- */
+/* ---- merging ---- */
 
 /* A list of numbers or records in the file, read ahead. */
 struct list {
@@ -228,7 +228,7 @@ static void end_merge(struct merge *m)
     tulle__free(m->active);
 }
 
-/* Which pieces have something of a row; rows come one after the other. */
+/* Finds the pieces that have records of a row; rows ascend. */
 static tulle_status start_row(struct merge *m, int64_t row)
 {
     tulle_status status = TULLE_OK;
@@ -245,7 +245,7 @@ out:
     return status;
 }
 
-/* Of the pieces that have something left the one whose next column is the least, and how far it is the least. */
+/* Finds the piece whose next column is the least, and up to which column it stays the least. */
 static tulle_status choose(struct merge *m, int *least, int64_t *until)
 {
     tulle_status status = TULLE_OK;
@@ -281,7 +281,7 @@ tulle_status tulle__spool_give(tulle__spool *spool, tulle__progress_meter *meter
             int64_t until;
             TULLE_TRY(choose(&m, &least, &until));
             struct stream *s = m.active[least];
-            /* at least one, also where another piece has an entry in the same place */
+            /* at least one record, also where another piece has an entry in the same place */
             for (int first = 1; s->next < s->end; first = 0, s->next++, done++) {
                 const char *record;
                 TULLE_TRY(look(spool, &s->records, m.room, s->next, &record));

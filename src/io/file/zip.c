@@ -67,7 +67,9 @@ static tulle_status read_at(const tulle__zip *zip, void *to, size_t bytes, int64
 
 /* ---- the directory ---- */
 
-/* Where the directory lies, from the zip64 record of its end that a locator before `end` points to. */
+/*
+ * Reads the directory's position from the zip64 end record, to which a locator before `end` points.
+ */
 static tulle_status read_end64(const tulle__zip *zip, int64_t end, uint64_t *size, uint64_t *offset)
 {
     unsigned char locator[LOCATOR64], record[END64];
@@ -87,7 +89,7 @@ none:
     return tulle__fail(TULLE_ERR_FORMAT, "%s: the zip64 record of the directory's end is missing", zip->path);
 }
 
-/* Finds the record at the end of the file, behind which there may be a comment. */
+/* Finds the record at the end of the file, which a comment may follow. */
 static tulle_status find_end(const tulle__zip *zip, unsigned char *record, int64_t *end)
 {
     unsigned char *tail = NULL;
@@ -163,7 +165,7 @@ void tulle__zip_close(tulle__zip *zip)
     tulle__free(zip);
 }
 
-/* Sizes and place that do not fit 32 bits stand in the extra field of kind 1, those of them in this order. */
+/* Reads sizes and offset that do not fit 32 bits from the extra field of kind 1, in this order. */
 static int widen(const unsigned char *extra, size_t length, uint64_t *value[3])
 {
     int wanted = 0;
@@ -191,7 +193,10 @@ static tulle_status damaged(const tulle__zip *zip)
     return tulle__fail(TULLE_ERR_FORMAT, "%s: the directory of the zip file is damaged", zip->path);
 }
 
-/* Where the member's data begin: behind a header of its own, whose lengths may differ from the directory's. */
+/*
+ * The start of the member's data: after its own header, whose lengths may differ from those in the
+ * directory.
+ */
 static tulle_status find_data(const tulle__zip *zip, uint64_t header, tulle__zip_member *member)
 {
     unsigned char local[LOCAL];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Zip files (PKWARE's APPNOTE) as NumPy writes them: members that are stored or packed by deflate, with zip64's sizes
- * or without. Members are found by the directory at the end and read from their start; of a stored one what is skipped
- * is not read. Refused are encryption, other methods, and zip files in several parts. Messages name file and member.
- * One thread's private objects.
+ * Zip files (PKWARE's APPNOTE) as NumPy writes them: members that are stored or deflated, with or
+ * without zip64 sizes. Members are found through the directory at the end and read from their
+ * start; skipped bytes of a stored one are not read. Encryption, other methods and multi-part files
+ * are refused. Messages name file and member. Private to one thread.
  */
 #ifndef TULLE_IO_ZIP_H
 #define TULLE_IO_ZIP_H
@@ -27,23 +27,25 @@ typedef struct tulle__zip_member {
 tulle_status tulle__zip_open(const char *path, tulle__zip **zip);
 void tulle__zip_close(tulle__zip *zip);
 
-/* *found = 0: there is no member of this name. */
+/* *found = 0: no member of this name. */
 tulle_status tulle__zip_find(const tulle__zip *zip, const char *name, int *found, tulle__zip_member *member);
 
-/* A member being read, once, from its start. The zip must outlive it. */
+/* A member being read once, from its start. The zip must outlive it. */
 typedef struct tulle__zip_stream tulle__zip_stream;
 tulle_status tulle__zip_stream_open(const tulle__zip *zip, const tulle__zip_member *member, tulle__zip_stream **stream);
 void tulle__zip_stream_close(tulle__zip_stream *stream);
 
-/* The next bytes, all of them or a failure; the same without keeping them. */
+/* Reads, or skips, the next bytes: all of them, or a failure. */
 tulle_status tulle__zip_read(tulle__zip_stream *stream, void *to, size_t bytes);
 tulle_status tulle__zip_skip(tulle__zip_stream *stream, int64_t bytes);
 
-/* That the member ends here, and that its checksum is right if nothing was skipped. */
+/* Checks that the member ends here, and its checksum if nothing was skipped. */
 tulle_status tulle__zip_end(tulle__zip_stream *stream);
 
-/* The checksum of what was read since the stream was opened, and how much; and whether sums of n pieces that are the
- * member together, in order, make up its own. */
+/*
+ * The checksum and length of the bytes read since the stream was opened; and whether the sums of n
+ * consecutive pieces combine to the member's own.
+ */
 typedef struct tulle__zip_sum {
     int64_t bytes;
     uint32_t crc;
@@ -51,7 +53,7 @@ typedef struct tulle__zip_sum {
 tulle__zip_sum tulle__zip_sum_of(const tulle__zip_stream *stream);
 tulle_status tulle__zip_check(const tulle__zip_member *member, int n, const tulle__zip_sum *sum);
 
-/* Checksums of what is written: of `bytes` bytes behind those of crc (at first 0). */
+/* Checksum of output: extends crc (at first 0) by `bytes` bytes. */
 uint32_t tulle__zip_crc(uint32_t crc, const void *data, size_t bytes);
 
 /* TULLE_ERR_UNSUPPORTED without zlib; path is for the message. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cantilever's matrix, block row by block row: each node adds up the elements it belongs to, in the order of their
- * numbers, so that an entry is the same whoever makes it, and equal to the one across the diagonal.
+ * The cantilever's matrix, block row by block row. Each node sums the elements it belongs to in the
+ * order of their numbers, so that an entry does not depend on the PE that generates it and equals
+ * its mirror image.
  */
 #include "io/generate/cantilever.h"
 
@@ -33,7 +34,7 @@ static struct place place_of(const tulle__generator *g, int64_t node)
     return p;
 }
 
-/* Number of the first of the neighbours in line (y, z) of the box, all of which follow each other. */
+/* The index of the first neighbour in line (y, z) of the box; the others follow. */
 static int64_t line_start(const tulle__generator *g, const struct place *p, int y, int z)
 {
     const int64_t *n = g->as.cantilever.nodes;
@@ -54,13 +55,13 @@ int tulle__is_cantilever(const tulle__generator *g)
     return g->kind == &tulle__generator_cantilever && g->mode == TULLE__VALUES_ELEMENTS;
 }
 
-/* val[a][neighbour * d + b], all elements added. */
+/* val[a][neighbour * d + b], summed over all elements. */
 static inline __attribute__((always_inline)) void add_elements(
     const tulle__generator *g, const struct place *p, double val[DOF][NEAR * DOF], const int d)
 {
     const int64_t *n = g->as.cantilever.nodes;
     for (int a = 0; a < d; a++) memset(val[a], 0, (size_t)(p->count * d) * sizeof **val);
-    for (int l = NODES - 1; l >= 0; l--) { /* our number in the element: the last, in the first element */
+    for (int l = NODES - 1; l >= 0; l--) { /* the node's index within the element: the last, in the first element */
         int64_t e[3];
         int inside = 1, first[3];
         for (int k = 0; k < 3; k++) {
@@ -80,7 +81,10 @@ static inline __attribute__((always_inline)) void add_elements(
     }
 }
 
-/* Of a node that is not clamped: nothing in the columns of clamped ones. Of one that is: the identity. */
+/*
+ * Clears the columns of clamped nodes in the row of a free node; makes the row of a clamped node
+ * the identity.
+ */
 static void clamp(const struct place *p, int d, double val[DOF][NEAR * DOF])
 {
     int own = (int)(((p->at[2] - p->low[2]) * p->near[1] + p->at[1] - p->low[1]) * p->near[0] + p->at[0] - p->low[0]);
@@ -108,7 +112,7 @@ static void make_block_row(const tulle__generator *g, const struct place *p, dou
     if (g->as.cantilever.clamp) clamp(p, g->as.cantilever.dof, val);
 }
 
-/* What of first .. first + count - 1 lies in c0 .. c1 - 1; returns its length. */
+/* The intersection of first .. first + count - 1 with c0 .. c1 - 1; returns its length. */
 static int64_t inside(int64_t first, int64_t count, int64_t c0, int64_t c1, int64_t *skipped)
 {
     int64_t low = first > c0 ? first : c0, high = first + count < c1 ? first + count : c1;
@@ -236,8 +240,10 @@ static void close_cantilever(tulle__generator *g)
     tulle__free(g->as.cantilever.K);
 }
 
-/* ---- what pulls at it: a traction of 1 on the face x = max, down (-z), as the shape functions share it out; for one
- * unknown, a flux of 1 into it ---- */
+/*
+ * ---- the load: a traction of 1 on the face x = max, downwards (-z), distributed by the shape
+ * functions; for one unknown, a flux of 1 into it ----
+ */
 
 static tulle_status open_load(tulle__spec_part *part, tulle__generator *g)
 {
@@ -254,7 +260,7 @@ static double load_value(const tulle__generator *g, int64_t row, int64_t col)
     struct place p = place_of(g, row / d);
     (void)col;
     if (p.at[0] + 1 < n[0] || row % d != (d == 1 ? 0 : 2)) return 0;
-    return (d == 1 ? 1 : -1) * (double)((p.near[1] - 1) * (p.near[2] - 1)) / 4; /* a quarter of each face beside */
+    return (d == 1 ? 1 : -1) * (double)((p.near[1] - 1) * (p.near[2] - 1)) / 4; /* a quarter of each adjacent face */
 }
 
 static const char *const keys[] = {"nodes", "nx", "ny", "nz", "dof", "vary", "clamp", NULL};
@@ -277,7 +283,7 @@ const tulle__generator_kind tulle__generator_cantilever = {
 
 const tulle__generator_kind tulle__generator_cantilever_load = {
     .name = "cantilever-load",
-    .sentence = "what pulls at a cantilever of the same keys, on the face x=max: its right-hand side",
+    .sentence = "load on a cantilever with the same keys, on the face x=max: its right-hand side",
     .keys = keys,
     .mode = TULLE__VALUES_ELEMENTS,
     .dense = 1,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cliques: who has written a paper with whom. Every author is on two papers, and the authors of a paper know each
- * other. A first set of papers is of consecutive authors, a second of authors that are next to each other in another
- * order, which is shuffled within blocks. Papers have from 1 to `size` authors, halved again and again by chance. In a
- * share `chain` of the blocks each author also knows the next: such a block has as many levels as it has authors.
+ * cliques: a co-authorship network. Every author is on two papers, and the authors of a paper form
+ * a clique. The first set of papers consists of consecutive authors, the second of authors that are
+ * consecutive in an order shuffled within blocks. Papers have 1 to `size` authors, by random
+ * repeated halving. In a fraction `chain` of the blocks each author also knows the next: such a
+ * block has as many levels as authors.
  */
 #include <inttypes.h>
 
@@ -13,7 +14,10 @@
 
 enum { SETS = 2, SIZE_MOST = 1 << 10, HALVINGS = 60 };
 
-/* The mean number of co-authors on a paper of one set when each range is halved with chance `split`. */
+/*
+ * The mean number of co-authors on a paper of one set, if each range is halved with probability
+ * `split`.
+ */
 static double coauthors(int64_t size, double split)
 {
     double mean = 0, chance = 1;
@@ -37,7 +41,7 @@ static tulle_status open_cliques(tulle__spec_part *part, tulle__generator *g)
     if (degree > (double)(SETS * (size - 1))) degree = (double)(SETS * (size - 1));
     TULLE_TRY(tulle__spec_real(part, "degree", 0, (double)(SETS * (size - 1)), &degree));
     TULLE_TRY(tulle__spec_real(part, "chain", 0, 1, &chain));
-    double low = 0, high = 1; /* the more is halved the fewer know each other */
+    double low = 0, high = 1; /* more halving means fewer acquaintances */
     for (int i = 0; i < HALVINGS; i++) {
         double middle = (low + high) / 2;
         if (SETS * coauthors(size, middle) > degree)
@@ -56,7 +60,7 @@ out:
     return status;
 }
 
-/* The author's place in the order of a set, and back. */
+/* The author's position in the order of a set, and the inverse. */
 static int64_t place_of(const tulle__generator *g, int set, int64_t author, int back)
 {
     int64_t block = g->as.cliques.block, first = author / block * block;
@@ -78,7 +82,7 @@ static int64_t add_paper(const tulle__generator *g, int set, int64_t author, int
     return count;
 }
 
-/* In some blocks each author has met the next. */
+/* In some blocks each author knows the next one. */
 static int knows_next(const tulle__generator *g, int64_t author)
 {
     int64_t block = author / g->as.cliques.block;
@@ -88,7 +92,7 @@ static int knows_next(const tulle__generator *g, int64_t author)
 
 static int64_t bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
 {
-    (void)row, (void)c0, (void)c1; /* a row is made whole and then cut */
+    (void)row, (void)c0, (void)c1; /* a row is generated whole and then cut */
     return SETS * g->as.cliques.size + 2;
 }
 

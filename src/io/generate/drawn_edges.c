@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices that are made edge by edge: rows and tiles are the distinct ones among all drawn edges. */
+/* Matrices drawn edge by edge: rows and tiles are the distinct edges among all drawn ones. */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,14 +8,14 @@
 
 enum { EDGES_AT_ONCE = 1024 };
 
-/* Places inside a rectangle; starts from {0}. */
+/* Positions within a rectangle; starts from {0}. */
 struct places {
     int64_t count, room;
     int64_t *row;
     int32_t *col;
 };
 
-/* All drawn edges that fall into the rectangle. */
+/* Collects all drawn edges within the rectangle. */
 static tulle_status scan(
     const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1, struct places *places)
 {
@@ -50,7 +50,10 @@ out:
 DEFINE_STARTS(starts_wide, int64_t)
 DEFINE_STARTS(starts_narrow, int32_t)
 
-/* Drops repeats out of each ascending row; rowptr[0 .. m] is rewritten. Returns what is left. */
+/*
+ * Removes repeats from each ascending row and rewrites rowptr[0 .. m]. Returns the remaining
+ * number.
+ */
 static int64_t drop_repeats(int64_t m, int64_t *rowptr, int32_t *colind)
 {
     int64_t kept = 0, begin = 0;
@@ -64,7 +67,10 @@ static int64_t drop_repeats(int64_t m, int64_t *rowptr, int32_t *colind)
     return kept;
 }
 
-/* The pattern of a rectangle: two stable counting sorts, by column and then by row. Arrays are allocated. */
+/*
+ * The pattern of a rectangle: two stable counting sorts, by column and then by row. Arrays are
+ * allocated.
+ */
 static tulle_status edges_pattern(
     const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1, int64_t **rowptr, int32_t **colind)
 {
@@ -83,7 +89,7 @@ static tulle_status edges_pattern(
         by_col.row[at] = drawn.row[i];
         by_col.col[at] = drawn.col[i];
     }
-    cols = drawn.col; /* what came from it has been moved on */
+    cols = drawn.col; /* its contents have been moved on */
     drawn.col = NULL;
     starts_wide(drawn.count, by_col.row, m, rows);
     memcpy(start, rows, (size_t)m * sizeof *start);
@@ -105,7 +111,10 @@ out:
     return status;
 }
 
-/* Values of a rectangle of which the pattern is known, and its columns from 0 on in 64 bits if wide is not NULL. */
+/*
+ * The values of a rectangle with a known pattern, and its columns from 0 on, widened to 64 bits, if
+ * wide is not NULL.
+ */
 static void edges_values(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, const int64_t *rowptr,
     const int32_t *colind, tulle_type type, void *val, int64_t *wide)
 {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values of a generator's entries, each a function of its place alone. */
+/* Values of a generator's entries: each is a function of its position alone. */
 #include "io/generate/parts.h"
 
-/* The top 24 bits are the f32 value, 53 the f64 value; both are exact, in [-1, 1), and differ by less than 2^-23. */
+/*
+ * The top 24 bits are the f32 value, 53 the f64 value; both are exact, in [-1, 1), and differ by
+ * less than 2^-23.
+ */
 static double unit_f64(uint64_t draw)
 {
     return (double)(int64_t)(draw >> 11) * 0x1p-52 - 1;
@@ -27,10 +30,12 @@ static uint64_t draw_symmetric(const tulle__generator *g, int64_t row, int64_t c
 
 static double diagonal(const tulle__generator *g, int64_t row)
 {
-    return (double)g->kind->bound(g, row, 0, g->n); /* over the count of the others, each at most 1 */
+    return (double)g->kind->bound(g, row, 0, g->n); /* more than the count of the others, each at most 1 */
 }
 
-/* T, the C type, and UNIT, a draw's value in it, make one function; entry i is at (row_at, col[i]). */
+/*
+ * T, the C type, and UNIT, a draw's value in it, make one function; entry i is at (row_at, col[i]).
+ */
 #define DEFINE_VALUES(name, T, UNIT, row_at)                                                                           \
     static void name(const tulle__generator *g, int64_t count, const int64_t *row, const int64_t *col, T *val)         \
     {                                                                                                                  \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Synthetic matrices from a spec such as `rmat:scale=17,edgefactor=8,seed=1`. Every entry is a function of the spec
- * and of its own place alone, so any PE makes any part by itself and the parts fit together bit for bit, whatever the
- * number of PEs or the cut. All calls are local; a generator is constant once open and may be shared by threads.
+ * Synthetic matrices from a spec such as `rmat:scale=17,edgefactor=8,seed=1`. Every entry is a
+ * function of the spec and of its own place alone, so any PE makes any part by itself and the parts
+ * fit together bit for bit, whatever the number of PEs or the cut. All calls are local; a generator
+ * is constant once open and may be shared by threads.
  *
  *   name       keys (defaults)                                  matrix
  *   rmat       scale, edgefactor=8, a=.57 b=.19 c=.19 d=.05,    2^scale square; the set of distinct edges among
@@ -34,9 +35,10 @@
  * the page split=.73                                        before, 0 .. 2 links others, copied or not cliques    n,
  * size=64, degree=4.7, block=1536, chain=.05    two cliques a row dense      m, n (or n) full
  *
- * In delaunay, shell, road and powergrid the share `shuffle` of the tiles of block x block points is in random order
- * (lattice.c). The first three, web and cliques, circuit and stencil3d with 15 points stand for the matrices of the
- * paper on zero-copy triangular solves: doc/inputs.md has which, and how they compare.
+ * In delaunay, shell, road and powergrid the share `shuffle` of the tiles of block x block points
+ * is in random order (lattice.c). The first three, web and cliques, circuit and stencil3d with 15
+ * points stand for the matrices of the paper on zero-copy triangular solves: doc/inputs.md has
+ * which, and how they compare.
  *
  * All take seed=1 and values=, one of
  *   random   uniform in [-1, 1), from (seed, row, column)
@@ -59,7 +61,10 @@
 
 typedef struct tulle__generator tulle__generator;
 
-/* TULLE_ERR_ARG, with the nearest word, for an unknown name or key and for a value out of its range. */
+/*
+ * TULLE_ERR_ARG, with the nearest word, for an unknown name or key and for a value out of its
+ * range.
+ */
 tulle_status tulle__generator_open(const char *text, tulle__generator **generator);
 void tulle__generator_close(tulle__generator *generator);
 
@@ -71,15 +76,15 @@ const char *tulle__generator_name(int i, const char **sentence);
 
 typedef struct tulle__generator_shape {
     int64_t m, n;
-    int64_t nnz;      /* exact, -1 where only making the matrix tells */
-    int64_t expected; /* nnz, or about as many, more rather than fewer */
-    int64_t edges;    /* drawn ones, repeats included, if the matrix is made edge by edge (rmat); else 0 */
+    int64_t nnz;      /* exact; -1 if only generating the matrix tells */
+    int64_t expected; /* nnz, or an estimate that is rather too high */
+    int64_t edges;    /* number of drawn edges, repeats included, of a matrix drawn edge by edge (rmat); else 0 */
     int is_dense;
 } tulle__generator_shape;
 
 void tulle__generator_get_shape(const tulle__generator *generator, tulle__generator_shape *shape);
 
-/* Entries in order, with room to grow; start from {0}. Kept from call to call, it is only allocated once. */
+/* A growing list of entries in order; starts from {0}. It is reused from call to call. */
 typedef struct tulle__growing {
     int64_t nnz, room;
     tulle_type type; /* of val */
@@ -90,16 +95,17 @@ typedef struct tulle__growing {
 void tulle__growing_fini(tulle__growing *entries);
 
 /*
- * Rows r0 .. r1 - 1 with all columns: entries of row r at rowptr[r - r0] .. rowptr[r - r0 + 1] - 1, ascending, each
- * once. rowptr (r1 - r0 + 1, from 0) is the caller's; entries are replaced. Time in proportion to the rows' entries,
- * but for rmat, where every edge is drawn and looked at.
+ * Generates rows r0 .. r1 - 1 with all columns: entries of row r at rowptr[r - r0] .. rowptr[r - r0
+ * + 1] - 1, strictly ascending. rowptr (r1 - r0 + 1, from 0) is the caller's; entries are replaced.
+ * The time is proportional to the rows' entries, except for rmat, which draws and examines every
+ * edge.
  */
 tulle_status tulle__generator_rows(const tulle__generator *generator, int64_t r0, int64_t r1, tulle_type type,
     int64_t *rowptr, tulle__growing *entries);
 
 /*
- * Edges e0 .. e1 - 1 of the drawn ones (rmat): row[e - e0], col[e - e0]. The matrix is the set of distinct edges: the
- * caller drops repeats, wherever they were drawn, and asks for the values of what is left.
+ * Draws edges e0 .. e1 - 1 (rmat): row[e - e0], col[e - e0]. The matrix is the set of distinct
+ * edges: the caller removes repeats, wherever they were drawn, and then asks for the values.
  */
 tulle_status tulle__generator_edges(
     const tulle__generator *generator, int64_t e0, int64_t e1, int64_t *row, int64_t *col);
@@ -109,20 +115,22 @@ void tulle__generator_values(const tulle__generator *generator, int64_t count, c
     tulle_type type, void *val);
 
 /*
- * The rectangle of rows r0 .. r1 - 1, columns c0 .. c1 - 1 as CSR with local indices: (*rowptr)[0 .. r1 - r0] from 0,
- * *colind ascending from c0, *val; each to be freed with tulle__free. TULLE_ERR_OVERFLOW over INT32_MAX columns.
- * Time: as tulle__generator_rows; a row of er, fem, stencil, nlpkkt, delaunay, shell, road, powergrid, nedelec, web,
- * cliques or band is made whole, one of dense or a full one of circuit only where wanted. rmat draws all edges for
- * every tile: an edge's counter does not tell its place, so no part of the draw can be left out. To spread that work,
- * share the edges out and send each to its owner.
+ * Generates the rectangle of rows r0 .. r1 - 1, columns c0 .. c1 - 1 as CSR with local indices:
+ * (*rowptr)[0 .. r1 - r0] from 0, *colind ascending from c0, *val; the caller frees each with
+ * tulle__free. TULLE_ERR_OVERFLOW above INT32_MAX columns. The time is that of
+ * tulle__generator_rows: er, fem, stencil, nlpkkt, delaunay, shell, road, powergrid, nedelec, web,
+ * cliques and band generate whole rows, dense and the full rows of circuit only the required part.
+ * rmat draws all edges for every tile, as an edge's counter does not reveal its position. To share
+ * that work, distribute the edges and send each to its owner.
  */
 tulle_status tulle__generator_tile(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, int64_t **rowptr, int32_t **colind, void **val, int64_t *nnz);
 
 /*
- * Whether rows of the generator are made by the following two, without memory of their own and at memory's speed: a
- * cantilever's. Their lengths within c0 .. c1 - 1 into rowptr (r1 - r0 + 1, from 0); then their entries, those of row
- * r0 from rowptr[0] on, which may be in the middle of a larger tile: colind and val are given from place 0.
+ * Whether the following two functions can generate rows of this kind, without memory of their own
+ * and at memory speed: a cantilever's. count: row lengths within c0 .. c1 - 1 into rowptr (r1 - r0
+ * + 1, from 0). fill: their entries, those of row r0 from rowptr[0] on, possibly in the middle of a
+ * larger tile; colind and val point to index 0.
  */
 int tulle__generator_counts(const tulle__generator *generator);
 void tulle__generator_count(
@@ -130,7 +138,9 @@ void tulle__generator_count(
 void tulle__generator_put(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, const int64_t *rowptr, int32_t *colind, void *val);
 
-/* Element (r, c) of a rectangle of a generator that is dense into val[(r - r0) * row_stride + (c - c0) * col_stride].
+/*
+ * Element (r, c) of a rectangle of a dense generator into val[(r - r0) * row_stride + (c - c0) *
+ * col_stride].
  */
 tulle_status tulle__generator_fill(const tulle__generator *generator, int64_t r0, int64_t r1, int64_t c0, int64_t c1,
     tulle_type type, void *val, int64_t row_stride, int64_t col_stride);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows, edges and tiles of an open generator; values are entry_values.c, what edges become drawn_edges.c. */
+/*
+ * Rows, edges and tiles of an open generator. Values are in entry_values.c, edges in drawn_edges.c.
+ */
 #include "io/generate/generate.h"
 
 #include <inttypes.h>
@@ -11,7 +13,7 @@
 
 enum { AT_ONCE = 1024 }; /* elements of a row of a dense matrix */
 
-static const double UNSURE = 1.1; /* an estimate may be short by so much */
+static const double UNSURE = 1.1; /* an estimate may be too low by this factor */
 
 void tulle__generator_get_shape(const tulle__generator *generator, tulle__generator_shape *shape)
 {
@@ -59,7 +61,7 @@ tulle_status tulle__generator_edges(
     const tulle__generator *generator, int64_t e0, int64_t e1, int64_t *row, int64_t *col)
 {
     if (!generator->kind->edges)
-        return tulle__fail(TULLE_ERR_ARG, "'%s' is made row by row, it has no edges", generator->kind->name);
+        return tulle__fail(TULLE_ERR_ARG, "'%s' is generated row by row and has no edges", generator->kind->name);
     tulle_status status = check_range("edges", e0, e1, generator->edges);
     if (status == TULLE_OK) generator->kind->edges(generator, e0, e1, row, col);
     return status;
@@ -118,7 +120,7 @@ static tulle_status counted_rows(
 
 /* ---- row by row ---- */
 
-/* The first guess of a rectangle's entries; kept sane, tulle__generator_reserve sees to the rest. */
+/* The initial estimate of a rectangle's entries, bounded; tulle__generator_reserve grows it. */
 static int64_t guess(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
 {
     double estimate = g->kind->estimate(g, r0, r1, c0, c1);
@@ -138,7 +140,7 @@ tulle_status tulle__generator_rows(const tulle__generator *generator, int64_t r0
     entries->type = type;
     if (g->kind->edges) return tulle__drawn_rows(g, r0, r1, type, rowptr, entries);
     if (tulle__generator_counts(g)) return counted_rows(g, r0, r1, type, rowptr, entries);
-    /* a row is written where its bound fits, so a little beyond the last entry */
+    /* a row is written where its bound fits, slightly beyond the last entry */
     int64_t beyond = r1 > r0 ? g->kind->bound(g, r1 - 1, 0, g->n) + 1 : 1;
     TULLE_TRY(tulle__generator_reserve(0, guess(g, r0, r1, 0, g->n) + beyond, sizeof *entries->colind, size,
         &entries->room, &entries->colind, &entries->val));
@@ -182,7 +184,7 @@ static tulle_status rows_tile(const tulle__generator *g, int64_t r0, int64_t r1,
         tile->nnz += count;
         tile->rowptr[r - r0 + 1] = tile->nnz;
     }
-    if (tile->room - tile->nnz > tile->room / 8) { /* a guess that was far too high is given back */
+    if (tile->room - tile->nnz > tile->room / 8) { /* an estimate far too high is trimmed */
         TULLE_TRY(tulle__realloc((size_t)tile->nnz, sizeof *tile->colind, "column indices", &tile->colind));
         TULLE_TRY(tulle__realloc((size_t)tile->nnz, size, "values", &tile->val));
     }

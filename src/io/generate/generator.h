@@ -24,7 +24,9 @@ typedef enum tulle__generator_mode {
     TULLE__VALUES_COUNT
 } tulle__generator_mode;
 
-/* Where entries of columns c0 .. c1 - 1 of some rows go: those of the first row from rowptr[0] on. */
+/*
+ * Where entries of columns c0 .. c1 - 1 of some rows go: those of the first row from rowptr[0] on.
+ */
 typedef struct tulle__generator_box {
     int64_t c0, c1;
     tulle_type type;
@@ -50,7 +52,10 @@ typedef struct tulle__generator_kind {
     tulle_status (*open)(tulle__spec_part *part, tulle__generator *g);
     void (*close)(tulle__generator *g); /* frees what open has made, or was about to; NULL: nothing */
 
-    /* Row by row: at most this many entries of the row lie in columns c0 .. c1 - 1; how many a box has, roughly. */
+    /*
+     * Row by row: at most this many entries of the row lie in columns c0 .. c1 - 1; how many a box
+     * has, roughly.
+     */
     int64_t (*bound)(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1);
     double (*estimate)(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1);
 
@@ -65,8 +70,10 @@ typedef struct tulle__generator_kind {
 
     /* values=elements, NULL if there is none. */
     double (*element)(const tulle__generator *g, int64_t row, int64_t col);
-    /* The same for many rows at once, NULL or both: how many entries of a row lie in c0 .. c1 - 1, exactly; and rows
-       r0 .. r1 - 1 into a box, which rowptr belongs to that makes. */
+    /*
+     * The same for many rows at once, NULL or both: how many entries of a row lie in c0 .. c1 - 1,
+     * exactly; and rows r0 .. r1 - 1 into a box, which rowptr belongs to that makes.
+     */
     int64_t (*count)(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1);
     void (*fill)(const tulle__generator *g, int64_t r0, int64_t r1, const tulle__generator_box *box);
 } tulle__generator_kind;
@@ -145,7 +152,10 @@ int64_t tulle__full_bound(const tulle__generator *g, int64_t row, int64_t c0, in
 double tulle__full_estimate(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1);
 int64_t tulle__full_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col);
 
-/* Columns below c1 and from c0 on out of an ascending list: keeps them at its start, returns their number. */
+/*
+ * Columns below c1 and from c0 on out of an ascending list: keeps them at its start, returns their
+ * number.
+ */
 static inline int64_t tulle__generator_clip(int64_t *col, int64_t count, int64_t c0, int64_t c1)
 {
     int64_t kept = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Matrices of regular grids: stencil2d, stencil3d, fem. Point (x, y, z) has number (z ny + y) nx + x. */
+/*
+ * Matrices of regular grids: stencil2d, stencil3d, fem. Point (x, y, z) has number (z ny + y) nx +
+ * x.
+ */
 #include <inttypes.h>
 
 #include "base/error.h"

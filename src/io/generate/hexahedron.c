@@ -16,7 +16,9 @@ struct shape {
     double value, slope[D];
 };
 
-/* What an unknown strains at a point: stretch[k][l] = u_l,k + epsilon_lkm w_m, twist[k][l] = w_k,l. */
+/*
+ * What an unknown strains at a point: stretch[k][l] = u_l,k + epsilon_lkm w_m, twist[k][l] = w_k,l.
+ */
 struct strain {
     double stretch[D][D], twist[D][D];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stiffness matrices of the cube of unit edge with 8 nodes and trilinear functions, integrated by 2 x 2 x 2 points of
- * Gauss, which is exact here. Node l is at (l & 1, l >> 1 & 1, l >> 2).
+ * Stiffness matrices of the cube of unit edge with 8 nodes and trilinear functions, integrated by 2
+ * x 2 x 2 points of Gauss, which is exact here. Node l is at (l & 1, l >> 1 & 1, l >> 2).
  *
  *   dof 1   Laplace: grad u . grad v; rank 7
  *   dof 3   linear elasticity, displacements: isotropic, Young's modulus 1, Poisson's ratio 0.3; rank 18
@@ -15,7 +15,10 @@
 
 enum { TULLE__HEXAHEDRON_NODES = 8, TULLE__HEXAHEDRON_DOF = 6 };
 
-/* K[((l * dof + a) * 8 + m) * dof + b] couples unknown a of node l with b of node m; symmetric to the bit. */
+/*
+ * K[((l * dof + a) * 8 + m) * dof + b] couples unknown a of node l with b of node m; symmetric to
+ * the bit.
+ */
 void tulle__hexahedron(int dof, double *K);
 
 #endif

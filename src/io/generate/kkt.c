@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nlpkkt: the pattern of the optimality system of control by boundary values (Schenk's nlpkkt80 .. 240 of the
- * SuiteSparse collection have these rows and entries). A cube of n^3 points has a state and a constraint each, and each
- * of its six faces n^2 controls:
+ * nlpkkt: the pattern of the optimality system of control by boundary values (Schenk's nlpkkt80 ..
+ * 240 of the SuiteSparse collection have these rows and entries). A cube of n^3 points has a state
+ * and a constraint each, and each of its six faces n^2 controls:
  *
  *     states    D 0 S'     D diagonal; S: a constraint names the states of its 27 neighbours;
  *     controls  0 D T'     T: on each face that its point lies on, the controls of 9 neighbours
  *     constr.   S T 0
  *
- * Point (x, y, z) has number (z n + y) n + x; faces follow each other as x = 0, x = n - 1, y = 0, ..., z = n - 1, on
- * each the coordinates left keep their order. The order within the original may be another.
+ * Point (x, y, z) has number (z n + y) n + x; faces follow each other as x = 0, x = n - 1, y = 0,
+ * ..., z = n - 1, on each the coordinates left keep their order. The order within the original may
+ * be another.
  */
 #include <inttypes.h>
 
@@ -32,7 +33,10 @@ static tulle_status open_nlpkkt(tulle__spec_part *part, tulle__generator *g)
     return TULLE_OK;
 }
 
-/* Columns first + neighbours of (x, y, z) in a box of n^3 points, or of one that is flat where a size is 1. */
+/*
+ * Columns first + neighbours of (x, y, z) in a box of n^3 points, or in one with a size of 1 in a
+ * direction.
+ */
 static int64_t neighbours(const int64_t at[3], const int64_t size[3], int64_t first, int64_t *col)
 {
     int64_t count = 0, low[3], high[3];
@@ -64,7 +68,7 @@ static int64_t constraint_row(const tulle__generator *g, int64_t point, int64_t 
     return count;
 }
 
-/* The constraints of the points of a face that are near control `number` of all. */
+/* The constraints of a face's points near control `number`. */
 static int64_t control_row(const tulle__generator *g, int64_t number, int64_t *col)
 {
     int64_t n = g->as.kkt.n, place = number % (n * n), u = place % n, v = place / n, count = 0;
@@ -100,7 +104,7 @@ enum { MOST = 27 + 6 * 9 };
 
 static int64_t bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
 {
-    (void)g, (void)row, (void)c0, (void)c1; /* a row is made whole and then cut */
+    (void)g, (void)row, (void)c0, (void)c1; /* a row is generated whole and then cut */
     return MOST;
 }
 
@@ -112,7 +116,7 @@ static int64_t overlap(int64_t a0, int64_t a1, int64_t b0, int64_t b1)
 
 static double estimate(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
 {
-    /* S and its transpose: 27 diagonals, spread over as many columns as two planes; T is little beside */
+    /* S and its transpose: 27 diagonals over as many columns as two planes; T is small */
     int64_t first = g->as.kkt.constraints, end = g->m, n = g->as.kkt.n, span = 2 * n * n;
     int64_t lower = overlap(r0 - first, r1 - first, c0 - span, c1 + span);
     int64_t upper = overlap(c0 - first, c1 - first, r0 - span, r1 + span);

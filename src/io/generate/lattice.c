@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Meshes and maps whose order is only roughly that of their places: delaunay, shell, road, powergrid. Points form a
- * lattice that is cut into tiles of block x block; tiles follow each other row by row, and what lies in a tile is
- * shuffled in a share `shuffle` of them, else in order. Numbers ascend along paths through tiles in order, and hardly
- * ever through shuffled ones, so the levels of the lower triangle fall with the share: from those of the plain order
- * (shuffle=0), in proportion to the lattice's edge, to a few dozens (shuffle=1); in between they are set by the largest
- * patch of tiles in order, and grow slowly with the lattice.
+ * Meshes and maps whose numbering follows their geometry only roughly: delaunay, shell, road,
+ * powergrid. Points form a lattice that is divided into tiles of block x block. Tiles are numbered
+ * row by row. The points of a tile are shuffled in a fraction `shuffle` of the tiles, and in order
+ * elsewhere. Numbers ascend along paths through ordered tiles and hardly ever through shuffled
+ * ones. The levels of the lower triangle therefore fall with the fraction: from those of the plain
+ * order (shuffle=0), proportional to the lattice's edge, to a few dozen (shuffle=1). In between
+ * they are set by the largest patch of ordered tiles and grow slowly with the lattice.
  */
 #include <inttypes.h>
 
@@ -18,8 +19,12 @@ enum { BLOCK_MOST = 1 << 20, PIECES_MOST = 1 << 10 };
 
 struct tile {
     int64_t x, y, w, h;  /* first point, size */
-    int64_t first, size; /* numbers of what is in it */
-    int64_t kept;        /* road: of its 2 w h edges, which belong to the points that they lead right and up from */
+    int64_t first, size; /* first number and how many there are */
+    /*
+     * road: kept edges among its 2 w h, each of which belongs to the point it leads right or up
+     * from
+     */
+    int64_t kept;
     int shuffled;
     uint64_t key;
 };
@@ -29,13 +34,16 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Edges that are kept of the first `points` points, tile after tile: as even a share as whole numbers allow. */
+/*
+ * The number of kept edges of the first `points` points, tile by tile: an even fraction, up to
+ * rounding.
+ */
 static int64_t kept_edges(const tulle__generator *g, int64_t points)
 {
     return (int64_t)(((unsigned __int128)points * g->as.lattice.keep + UINT32_MAX / 2 + 1) >> 32);
 }
 
-/* Numbers of the first `points` points and what is on their edges. */
+/* The numbers of the first `points` points and of their edges' pieces. */
 static int64_t numbers(const tulle__generator *g, int64_t points)
 {
     return points + g->as.lattice.pieces * kept_edges(g, points);
@@ -61,7 +69,10 @@ static struct tile tile_of(const tulle__generator *g, int64_t x, int64_t y)
     return tile_at(g, x / g->as.lattice.block, y / g->as.lattice.block);
 }
 
-/* The tile that holds a number: that of the last point, tile after tile, before which there are no more numbers. */
+/*
+ * The tile that holds a number: the tile of the last point, tile by tile, with no more numbers
+ * before it.
+ */
 static struct tile tile_with(const tulle__generator *g, int64_t number)
 {
     int64_t nx = g->as.lattice.nx, ny = g->as.lattice.ny, block = g->as.lattice.block, points = nx * ny;
@@ -78,7 +89,9 @@ static struct tile tile_with(const tulle__generator *g, int64_t number)
     return tile_at(g, tx, ty);
 }
 
-/* The number of what is at a place of a tile: points row by row, then pieces edge by edge. And back. */
+/*
+ * The number at a position of a tile: points row by row, then pieces edge by edge; and the inverse.
+ */
 static int64_t number_in(const struct tile *t, int64_t place)
 {
     return t->first + (t->shuffled ? tulle__shuffle(t->key, t->size, place) : place);
@@ -102,7 +115,10 @@ static int inside(const tulle__generator *g, int64_t x, int64_t y)
 
 /* ---- delaunay and shell: neighbours by place ---- */
 
-/* The first six are a triangulation's: both diagonals that lead up and left. All are a quadrilateral shell's. */
+/*
+ * The first six are a triangulation's, with the diagonals up-left; all eight are a quadrilateral
+ * shell's.
+ */
 static const int near_x[] = {1, -1, 0, 0, -1, 1, 1, -1}, near_y[] = {0, 0, 1, -1, 1, -1, 1, -1};
 
 static int64_t mesh_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col)
@@ -120,9 +136,9 @@ static int64_t mesh_row(const tulle__generator *g, int64_t row, int64_t c0, int6
     return tulle__generator_clip(col, count * dof, c0, c1);
 }
 
-/* ---- road: edges that are there or not, each cut into pieces ---- */
+/* ---- road: edges are kept or not, each divided into pieces ---- */
 
-/* The place in its tile that the edge from (x, y) has among the kept ones; -1: it is not one. */
+/* The position of the edge from (x, y) among the tile's kept ones; -1: not kept. */
 static int64_t kept_place(const struct tile *t, int64_t x, int64_t y, int direction)
 {
     int64_t edge = ((y - t->y) * t->w + x - t->x) * DIRECTIONS + direction;
@@ -130,7 +146,7 @@ static int64_t kept_place(const struct tile *t, int64_t x, int64_t y, int direct
     return place < t->kept ? place : -1;
 }
 
-/* What is next to (x, y) on the edge that leads from (fx, fy): a point, a piece, or nothing (-1). */
+/* The next number after (x, y) on the edge from (fx, fy): a point, a piece, or nothing (-1). */
 static int64_t next_along(const tulle__generator *g, int64_t x, int64_t y, int64_t fx, int64_t fy, int direction)
 {
     int64_t tx = fx + (direction == RIGHT), ty = fy + (direction == UP), pieces = g->as.lattice.pieces;
@@ -163,7 +179,7 @@ static int64_t road_row(const tulle__generator *g, int64_t row, int64_t c0, int6
         int64_t tx = x + (edge % DIRECTIONS == RIGHT), ty = y + (edge % DIRECTIONS == UP);
         next[1] = piece > 0 ? number_in(&t, place - 1) : point(g, x, y);
         next[2] = piece + 1 < pieces ? number_in(&t, place + 1) : inside(g, tx, ty) ? point(g, tx, ty) : -1;
-        next[3] = next[4] = -1; /* a road ends at the border of the map */
+        next[3] = next[4] = -1; /* roads end at the border */
     }
     for (int k = 0; k < 5; k++)
         if (next[k] >= 0) col[count++] = next[k];
@@ -173,18 +189,19 @@ static int64_t road_row(const tulle__generator *g, int64_t row, int64_t c0, int6
 /*
  * ---- powergrid: J = d(P, Q) / d(angle, magnitude) of a network of buses ----
  *
- * A block of 2 x 2 for each bus and both ways of each line. Lines are edges of the triangulated lattice, each there by
- * chance, so that degrees spread as those of real networks do (0 to 6, most 2 to 4), and some between far buses.
+ * A 2 x 2 block for each bus and for both directions of each line. Lines are random edges of the
+ * triangulated lattice, so that degrees are distributed like those of real networks (0 to 6, mostly
+ * 2 to 4), and some connect distant buses.
  */
 
-/* Whether the line that belongs to the point (x, y), in direction 0 (right), 1 (up) or 2 (up and left), is there. */
+/* Whether the line of point (x, y) in direction 0 (right), 1 (up) or 2 (up-left) exists. */
 static int line_kept(const tulle__generator *g, int64_t x, int64_t y, int direction)
 {
     uint64_t edge = (uint64_t)(y * g->as.lattice.nx + x) * 3 + (uint64_t)direction;
     return tulle__random_at(g->pattern_seed, UINT64_MAX, edge) >> 32 < g->as.lattice.keep;
 }
 
-/* The far end of a bus's long line, or -1: buses are paired at random, and a pair has a line by chance. */
+/* The far end of a bus's long line, or -1: random pairs of buses, some with a line. */
 static int64_t far_bus(const tulle__generator *g, int64_t bus)
 {
     int64_t buses = g->as.lattice.nx * g->as.lattice.ny, place = tulle__shuffle(g->pattern_seed, buses, bus);
@@ -304,7 +321,7 @@ static tulle_status open_powergrid(tulle__spec_part *part, tulle__generator *g)
 
 static int64_t bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
 {
-    (void)row, (void)c0, (void)c1; /* a row is made whole and then cut */
+    (void)row, (void)c0, (void)c1; /* a row is generated whole and then cut */
     return (g->as.lattice.neighbours + 1) * g->as.lattice.dof;
 }
 
@@ -316,7 +333,10 @@ static double estimate(const tulle__generator *g, int64_t r0, int64_t r1, int64_
     return high > low ? (double)(high - low) * (double)bound(g, 0, 0, 0) : 0;
 }
 
-/* Rows of both kinds take all buses that are near, far lines any: by the mean, which the share of the box tells. */
+/*
+ * Rows of both kinds take all nearby buses; distant lines are counted by their mean, in proportion
+ * to the box.
+ */
 static double powergrid_estimate(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1)
 {
     double part = (double)(c1 - c0) / (double)(g->n > 0 ? g->n : 1);

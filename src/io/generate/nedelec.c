@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nedelec: the pattern of edge elements of lowest order (curl-curl problems: electromagnetic fields) on a box of nodes.
- * An unknown is an edge of the mesh, and coupled with all edges of the cells that it belongs to:
+ * nedelec: the pattern of edge elements of lowest order (curl-curl problems: electromagnetic
+ * fields) on a box of nodes. An unknown is an edge of the mesh, and coupled with all edges of the
+ * cells that it belongs to:
  *
  *     hexahedron     33 entries a row inside, 12 to 33 in all
  *     tetrahedron    a cube is cut into six by the order of its axes (Kuhn): 13 or 19 a row inside
  *     quadrilateral  7, triangle 5; both with nz = 1
  *
- * A cube's corner is a set of axes, as bits. An edge leads from a node by a set of axes, its direction: one axis, or
- * several where cubes or squares are cut. A simplex of a cube is a chain of corners that grow by an axis each, so its
- * edges lead from every corner of the chain to every later one.
+ * A cube's corner is a set of axes, as bits. An edge leads from a node by a set of axes, its
+ * direction: one axis, or several where cubes or squares are cut. A simplex of a cube is a chain of
+ * corners that grow by an axis each, so its edges lead from every corner of the chain to every
+ * later one.
  *
- * Edges are numbered by the node that they begin at, or (order=direction) direction after direction, and shuffled in
- * windows of `block` numbers, as mesh generators leave them: near edges have near numbers, in no pattern.
+ * Edges are numbered by the node that they begin at, or (order=direction) direction after
+ * direction, and shuffled in windows of `block` numbers, as mesh generators leave them: near edges
+ * have near numbers, in no pattern.
  */
 #include <inttypes.h>
 
@@ -27,13 +30,16 @@ static int is_direction(const tulle__generator *g, int direction)
     return g->as.nedelec.simplices || !(direction & (direction - 1));
 }
 
-/* Nodes along an axis that edges of a direction begin at. */
+/* The number of nodes along an axis at which edges of a direction begin. */
 static int64_t along(const tulle__generator *g, int axis, int direction)
 {
     return g->as.nedelec.nodes[axis] - (direction >> axis & 1);
 }
 
-/* Edges of a direction that begin at nodes before `at`, x first; with at = the whole box's end, all of them. */
+/*
+ * The number of edges of a direction that begin at nodes before `at`, x first; all of them for the
+ * box's end.
+ */
 static int64_t edges_before(const tulle__generator *g, int direction, const int64_t at[AXES])
 {
     int64_t count = 0;
@@ -81,7 +87,7 @@ static int64_t plain_number(const tulle__generator *g, const int64_t node[AXES],
     return number;
 }
 
-/* And back: the last node whose edges do not begin after the number. */
+/* The inverse: the last node whose edges do not begin after the number. */
 static int find_edge(const tulle__generator *g, int64_t number, int64_t node[AXES])
 {
     int64_t low = 0, high = g->as.nedelec.nodes[0] * g->as.nedelec.nodes[1] * g->as.nedelec.nodes[2] - 1;
@@ -106,7 +112,7 @@ static int find_edge(const tulle__generator *g, int64_t number, int64_t node[AXE
         if (is_direction(g, direction) && exists(g, node, direction) && number-- == 0) return direction;
 }
 
-/* The key of the window that a number lies in, where it begins, and how many it has. */
+/* The window that a number lies in: its key, first number and length. */
 static uint64_t window(const tulle__generator *g, int64_t number, int64_t *first, int64_t *size)
 {
     int64_t block = g->as.nedelec.block;
@@ -122,7 +128,10 @@ static int64_t edge_number(const tulle__generator *g, const int64_t node[AXES], 
     return first + tulle__shuffle(key, size, number - first);
 }
 
-/* Edges of the cube at `cube` that share a cell with the one from corner `from` on: numbers, with repeats. */
+/*
+ * The edges of the cube at `cube` that share a cell with the one from corner `from` on: numbers,
+ * with repeats.
+ */
 static int64_t cube_edges(const tulle__generator *g, const int64_t cube[AXES], int from, int direction, int64_t *col)
 {
     int all = g->as.nedelec.nodes[2] > 1 ? 7 : 3, to = from | direction;
@@ -153,7 +162,7 @@ static int64_t nedelec_row(const tulle__generator *g, int64_t row, int64_t c0, i
     int flat = g->as.nedelec.nodes[2] == 1;
     uint64_t key = window(g, row, &first, &size);
     int direction = find_edge(g, first + tulle__unshuffle(key, size, row - first), node);
-    for (int from = 0; from < (flat ? 4 : CORNERS); from++) { /* the corner of the cube that the edge begins at */
+    for (int from = 0; from < (flat ? 4 : CORNERS); from++) { /* the corner of the cube at which the edge begins */
         int64_t cube[AXES];
         int good = !(from & direction);
         for (int axis = 0; good && axis < AXES; axis++) {
@@ -203,7 +212,7 @@ out:
 static int64_t bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
 {
     int flat = g->as.nedelec.nodes[2] == 1;
-    (void)row, (void)c0, (void)c1; /* a row is made whole and then cut */
+    (void)row, (void)c0, (void)c1; /* a row is generated whole and then cut */
     return g->as.nedelec.simplices ? (flat ? 5 : 19) : flat ? 7 : 33;
 }
 

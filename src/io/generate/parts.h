@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files that make rows and tiles of any kind share. */
+/* Shared by the files that generate rows and tiles. */
 #ifndef TULLE_IO_GENERATE_PARTS_H
 #define TULLE_IO_GENERATE_PARTS_H
 
 #include "io/generate/generator.h"
 
-/* Arrays of a tile in the making. */
+/* Arrays of an unfinished tile. */
 typedef struct tulle__tile_arrays {
     int64_t nnz, room;
     int64_t *rowptr;
@@ -13,7 +13,7 @@ typedef struct tulle__tile_arrays {
     void *val;
 } tulle__tile_arrays;
 
-/* Room for `more` entries after the first `nnz` of two arrays; grows by half at least. */
+/* Ensures room for `more` entries after the first `nnz` of two arrays; grows by half at least. */
 tulle_status tulle__generator_reserve(
     int64_t nnz, int64_t more, size_t index_size, size_t value_size, int64_t *room, void *colind, void *val);
 
@@ -21,7 +21,7 @@ tulle_status tulle__generator_reserve(
 void tulle__generator_row_values(const tulle__generator *g, int64_t row, int64_t count, const int64_t *col,
     tulle_type type, void *val, int64_t first);
 
-/* As tulle__generator_rows and tulle__generator_tile, of a kind that is made edge by edge. */
+/* Like tulle__generator_rows and tulle__generator_tile, for a kind drawn edge by edge. */
 tulle_status tulle__drawn_rows(
     const tulle__generator *g, int64_t r0, int64_t r1, tulle_type type, int64_t *rowptr, tulle__growing *entries);
 tulle_status tulle__drawn_tile(const tulle__generator *g, int64_t r0, int64_t r1, int64_t c0, int64_t c1,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * R-MAT (Chakrabarti, Zhan, Faloutsos, SDM 2004): an edge descends `scale` levels, at each into one of four quadrants.
- * noise: the four chances differ from level to level (Seshadhri, Pinar, Kolda, J. ACM 2013).
+ * R-MAT (Chakrabarti, Zhan, Faloutsos, SDM 2004): an edge descends `scale` levels, at each into one
+ * of four quadrants. noise: the four chances differ from level to level (Seshadhri, Pinar, Kolda,
+ * J. ACM 2013).
  */
 #include "base/error.h"
 #include "io/generate/generator.h"
@@ -51,7 +52,10 @@ out:
     return status;
 }
 
-/* A bijection of [0, 2^scale): each step (odd factor, addition, folding high bits into low ones) is one. */
+/*
+ * A bijection of [0, 2^scale): each step (odd factor, addition, folding high bits into low ones) is
+ * one.
+ */
 static uint64_t relabel(const tulle__generator *g, uint64_t x)
 {
     int scale = g->as.rmat.scale, shift = scale / 2 + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bijections of [0, size) that look random, with their inverses, from a key alone: nobody need keep a permutation. Each
- * step of a power of two at least as large (odd factor, addition, folding high bits into low ones) is one; what lands
- * beyond size goes on until it is within.
+ * Pseudo-random bijections of [0, size) with their inverses, computed from a key: no permutation is
+ * stored. Each step on a power of two >= size (odd factor, addition, folding high bits into low
+ * ones) is a bijection; a result beyond size repeats until it is within.
  */
 #ifndef TULLE_IO_GENERATE_SHUFFLE_H
 #define TULLE_IO_GENERATE_SHUFFLE_H

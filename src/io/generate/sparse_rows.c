@@ -9,8 +9,9 @@
 #include "io/generate/generator.h"
 
 /*
- * log(x), 0 < x <= 1, from additions, products and quotients alone, so that every machine draws the same matrix: the
- * C library's may differ in the last bit. x = 2^e f with f in [sqrt(1/2), sqrt(2)], log f = 2 atanh((f - 1) / (f + 1)).
+ * log(x), 0 < x <= 1, by additions, products and quotients alone, so that every machine draws the
+ * same matrix: C libraries may differ in the last bit. x = 2^e f with f in [sqrt(1/2), sqrt(2)],
+ * log f = 2 atanh((f - 1) / (f + 1)).
  */
 static double portable_log(double x)
 {
@@ -69,7 +70,7 @@ static double er_estimate(const tulle__generator *g, int64_t r0, int64_t r1, int
     return mean + 5 * sqrt(mean) + 16;
 }
 
-/* The gap between entries of a row is geometric, so one draw an entry does, already in order. */
+/* The gap between entries of a row is geometric: one draw an entry, already in order. */
 static int64_t er_row(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1, int64_t *col)
 {
     int64_t count = 0, c = -1;
@@ -99,7 +100,7 @@ static int is_dense(const tulle__generator *g, int64_t index)
     return low < g->as.circuit.ndense && g->as.circuit.dense[low] == index;
 }
 
-/* Puts x, or the next free number after it below n (round the corner), into the ascending list. */
+/* Inserts x, or the next free number after it (cyclically, below n), into the ascending list. */
 static void insert_distinct(int64_t *list, int64_t count, int64_t x, int64_t first, int64_t n)
 {
     int64_t at = 0;
@@ -136,7 +137,9 @@ static tulle_status open_circuit(tulle__spec_part *part, tulle__generator *g)
     g->as.circuit.local = g->as.circuit.dense + ndense;
     g->as.circuit.ndense = ndense;
     g->as.circuit.nlocal = nlocal;
-    /* an entry at a distance of the list is kept with this chance, on either side of the diagonal */
+    /*
+     * an entry at a listed distance is kept with this probability, on either side of the diagonal
+     */
     g->as.circuit.keep = nlocal > 0 ? (uint64_t)(degree / (double)(2 * nlocal) * 0x1p32 + 0.5) : 0;
     int levels = 0;
     while (width >> levels > 1) levels++;
@@ -144,7 +147,7 @@ static tulle_status open_circuit(tulle__spec_part *part, tulle__generator *g)
         uint64_t draw = tulle__random_at(g->pattern_seed, UINT64_MAX, (uint64_t)i);
         insert_distinct(g->as.circuit.dense, i, (int64_t)tulle__random_below(draw, (uint64_t)n), 0, n);
     }
-    for (int64_t i = 0; i < nlocal; i++) { /* the logarithm of the distance is spread evenly: many near, some far */
+    for (int64_t i = 0; i < nlocal; i++) { /* the logarithms of the distances are equidistant: many near, some far */
         uint64_t draw = tulle__random_at(g->pattern_seed, UINT64_MAX - 1, (uint64_t)i);
         uint64_t reach = (uint64_t)width >> (draw % (uint64_t)(levels + 1));
         int64_t distance = 1 + (int64_t)tulle__random_below(tulle__random_mix(draw), reach);
@@ -182,7 +185,7 @@ static double circuit_estimate(const tulle__generator *g, int64_t r0, int64_t r1
     return (double)full * (double)(c1 - c0) + (double)columns * (double)(r1 - r0) + local;
 }
 
-/* Is (row, row + distance) there? Asked for both halves, so the pattern is symmetric. */
+/* Whether (row, row + distance) exists. Asked for both halves, so the pattern is symmetric. */
 static int kept(const tulle__generator *g, int64_t row, int64_t distance)
 {
     return tulle__random_at(g->pattern_seed, (uint64_t)row, (uint64_t)distance) >> 32 < g->as.circuit.keep;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * web: pages that link to pages. Hosts are ranges of consecutive pages, of sizes from 1 to `host`, halved again and
- * again by chance. Each page names the one before it in its host (archives, "previous"), which makes chains as long as
- * the largest host, and some others: either the target of a link of an earlier page of the host is copied (Kleinberg
- * and others, COCOON 1999: what makes a few pages popular), or the target is any page of the host, or the first page of
- * another. Rows are not symmetric; the diagonal is full.
+ * web: pages that link to pages. Hosts are ranges of consecutive pages, of 1 to `host` pages by
+ * random repeated halving. Each page links to the previous one of its host (archives), which makes
+ * chains as long as the largest host, and to some others. Such a link either copies the target of a
+ * link of an earlier page of the host (Kleinberg and others, COCOON 1999: this makes a few pages
+ * popular), or points to any page of the host, or to the first page of another host. The pattern is
+ * not symmetric; the diagonal is full.
  */
 #include <inttypes.h>
 
@@ -39,7 +40,7 @@ static int64_t links_of(const tulle__generator *g, int64_t page)
     return (int64_t)tulle__random_below(draw, (uint64_t)(2 * g->as.web.links + 1));
 }
 
-/* Where link `link` of the page leads: a copied one is asked of the page that it is copied from. */
+/* The target of link `link` of the page; a copied one is that of the page it is copied from. */
 static int64_t target(const tulle__generator *g, const struct host *host, int64_t page, int64_t link)
 {
     for (int i = 0;; i++) {
@@ -79,7 +80,7 @@ out:
 
 static int64_t bound(const tulle__generator *g, int64_t row, int64_t c0, int64_t c1)
 {
-    (void)row, (void)c0, (void)c1; /* a row is made whole and then cut */
+    (void)row, (void)c0, (void)c1; /* a row is generated whole and then cut */
     return 2 + 2 * g->as.web.links;
 }
 

@@ -9,8 +9,11 @@
 #include "base/random.h"
 #include "mat/mat.h"
 
-/* Sums over entries: order-independent hashes of (i, j, value) below the diagonal and of (j, i, mirrored value) above
- * it, which are equal if and only if the halves are, up to a collision of 2^-64. */
+/*
+ * Sums over entries: order-independent hashes of (i, j, value) below the diagonal and of (j, i,
+ * mirrored value) above it, which are equal if and only if the halves are, up to a collision of
+ * 2^-64.
+ */
 struct sums {
     uint64_t below, above;
     int64_t nbelow, ndiagonal, wrong; /* wrong: what is not zero on the diagonal of a skew-symmetric matrix */
@@ -66,7 +69,7 @@ static void add_tile(struct sums *sums, int skew, const tulle_tile *t, int64_t r
     }
 }
 
-/* Of the tiles of this PE. */
+/* Adds the hashes of this PE's tiles. */
 static tulle_status add_here(const tulle_mat *A, int skew, struct sums *here)
 {
     const tulle_layout *l = A->layout;
@@ -104,8 +107,8 @@ tulle_status tulle__half_count(const tulle_mat *A, tulle__mtx_symmetry symmetry,
         sum.wrong += all[p].wrong;
     }
     if (sum.below != sum.above || sum.wrong)
-        status = tulle__fail(TULLE_ERR_ARG, "%s: the matrix is not %s, bit by bit, so a half cannot stand for it", path,
-            tulle__mtx_symmetry_name(symmetry));
+        status = tulle__fail(TULLE_ERR_ARG, "%s: the matrix is not %s bit by bit, so its half cannot represent it",
+            path, tulle__mtx_symmetry_name(symmetry));
     *stored = sum.nbelow + (skew ? 0 : sum.ndiagonal);
 out:
     tulle__free(all);

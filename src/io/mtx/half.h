@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A matrix of which a Matrix Market file holds one triangle. */
+/* Matrices of which a Matrix Market file stores one triangle. */
 #ifndef TULLE_IO_HALF_H
 #define TULLE_IO_HALF_H
 
@@ -7,16 +7,19 @@
 
 #include "io/mtx/mtx.h"
 
-/* The symmetry of the word that a banner has for it, "general" for NULL; 0: it is no such word. */
+/* Parses a banner's word for the symmetry; NULL is "general". 0: not such a word. */
 int tulle__half_parse(const char *word, tulle__mtx_symmetry *symmetry);
 
 /*
- * Collective. How many entries (values, of a dense A) the file has: those below the diagonal and, of a symmetric A, on
- * it; all of a general one. TULLE_ERR_ARG if A is not what is said of it, bit by bit: `path` is for the message.
+ * The number of entries (of a dense A: values) in the file: those below the diagonal and, for a
+ * symmetric A, on it; all for a general one. TULLE_ERR_ARG if A does not have this symmetry bit by
+ * bit; the message names `path`. Collective.
  */
 tulle_status tulle__half_count(const tulle_mat *A, tulle__mtx_symmetry symmetry, const char *path, int64_t *stored);
 
-/* Of n ascending columns base + col[e] of a row, how many, from the first, are in the file. */
+/*
+ * Of n ascending columns base + col[e] of a row, the number of leading ones that the file stores.
+ */
 int64_t tulle__half_of_row(tulle__mtx_symmetry symmetry, int64_t row, int64_t n, int64_t base, const int32_t *col);
 
 #endif

@@ -12,19 +12,20 @@
 #include "base/memory.h"
 #include "io/file/ahead.h"
 
-enum { DEFAULT_BLOCK = 1 << 18 }; /* stays in the second-level cache between the read and the parser */
+enum { DEFAULT_BLOCK = 1 << 18 }; /* fits the second-level cache between the read and the parser */
 
 struct tulle__lines {
     tulle__text text;
     size_t block;
     int part, nparts;
     int64_t from;
-    int64_t begin;       /* of a plain file: where the part begins */
-    int64_t limit;       /* lines that begin here or later are not ours; INT64_MAX: not known yet (packed) */
+    int64_t begin; /* of a plain file: where the part begins */
+    /* lines that begin here or later belong to the next part; INT64_MAX: not known yet (packed) */
+    int64_t limit;
     tulle__ahead *ahead; /* packed files */
     int64_t position;    /* of the next byte to be read */
-    int aligned;         /* the next byte begins a line, and may be ours; else skip to behind a newline */
-    int started;         /* our range has begun */
+    int aligned;         /* the next byte begins a line of this part; else skip past a newline */
+    int started;         /* the range of this part has begun */
     int ended;           /* nothing more to read */
     char *buffer;
     size_t room;    /* bytes that buffer holds, PAD not counted; grows up to LINE_MAX + 1 + block */
@@ -96,7 +97,7 @@ tulle_status tulle__lines_open(const tulle__text *text, int64_t from, int part, 
         made->begin = begin;
         made->limit = part == nparts - 1 ? INT64_MAX : from + share(body, part + 1, nparts);
         made->aligned = begin == from;
-        made->position = made->offset = begin - !made->aligned; /* the byte before tells whether a line begins */
+        made->position = made->offset = begin - !made->aligned; /* the byte before shows whether a line begins */
         made->started = 1;
         made->ended = begin >= made->limit;
         (void)posix_fadvise(text->fd, (off_t)made->position, 0, POSIX_FADV_SEQUENTIAL);
@@ -151,7 +152,7 @@ static int owner(const tulle__lines *l, int64_t consumed)
     return p >= l->nparts ? l->nparts - 1 : (int)p;
 }
 
-/* Appends a block of a packed file, or remembers only how the block ended that is not ours. */
+/* Appends a block of a packed file; of another part's block, only notes how it ended. */
 static tulle_status read_packed(tulle__lines *l)
 {
     const char *data;
@@ -187,7 +188,7 @@ static tulle_status read_packed(tulle__lines *l)
     return TULLE_OK;
 }
 
-/* A line does not fit: a fault by itself, or the sign of another. */
+/* A line does not fit: an error of its own, or the symptom of another. */
 static tulle_status too_long(const tulle__lines *l)
 {
     int64_t line = tulle__text_line_number(&l->text, l->offset);
@@ -208,13 +209,13 @@ tulle_status tulle__lines_next(tulle__lines *l, char **begin, char **end, int64_
         memmove(l->buffer, l->buffer + l->done, l->used);
         l->offset += (int64_t)l->done;
         l->done = 0;
-        seen = l->used; /* only whole lines were handed out, and all of them, unless the limit came first */
+        seen = l->used; /* all whole lines before the limit were passed on */
     }
     for (;;) {
         if (l->offset >= l->limit && l->started) break;
         char *first = l->buffer, *last = NULL;
         if (l->used > seen) last = memrchr(l->buffer + seen, '\n', l->used - seen);
-        if (last && !l->aligned) { /* the rest of a line that began before our range */
+        if (last && !l->aligned) { /* the end of a line of the part before */
             first = memchr(l->buffer, '\n', l->used);
             first++;
             size_t skipped = (size_t)(first - l->buffer);
@@ -227,7 +228,8 @@ tulle_status tulle__lines_next(tulle__lines *l, char **begin, char **end, int64_
         }
         if (last) {
             char *stop = last + 1;
-            if (l->limit - l->offset < stop - l->buffer) { /* ours end with the line that holds the byte before limit */
+            /* the last line is the one that holds the byte before the limit */
+            if (l->limit - l->offset < stop - l->buffer) {
                 size_t before = (size_t)(l->limit - 1 - l->offset);
                 stop = memchr(l->buffer + before, '\n', l->used - before);
                 stop++;
@@ -247,7 +249,7 @@ tulle_status tulle__lines_next(tulle__lines *l, char **begin, char **end, int64_
         seen = l->used;
         if (l->used > TULLE__LINE_MAX) {
             if (l->aligned) return too_long(l);
-            l->offset += (int64_t)l->used; /* another part complains */
+            l->offset += (int64_t)l->used; /* another part reports it */
             l->used = seen = 0;
         }
         TULLE_TRY(make_room(l));
@@ -261,7 +263,7 @@ out:
 
 int64_t tulle__text_line_number(const tulle__text *text, int64_t offset)
 {
-    char message[TULLE_MESSAGE_MAX]; /* counting may fail, too; the first message is the one that matters */
+    char message[TULLE_MESSAGE_MAX]; /* counting may fail too; the first message is the important one */
     memcpy(message, tulle_error_message(), strlen(tulle_error_message()) + 1);
     tulle__lines *l;
     int64_t number = 1, at = 0;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A text file, plain or packed by gzip, as runs of whole lines, cut into parts for several readers.
+ * A text file, plain or gzipped, as runs of whole lines, divided into parts for several readers.
  *
- * Part k of n holds the lines whose first byte lies in its range; the ranges follow one another, so the parts in order
- * are the file in order. Of a plain file each part is an equal range of bytes, and only these are read. A packed file
- * can only be unpacked from its start: every part unpacks from there, ignores the blocks that are not its own, and
- * stops behind its last; the ranges are equal in packed bytes. The last part reaches the end of the file and so finds
- * truncation and junk. The text comes by read, not by mapping, since a file that shrinks while it is mapped kills the
- * process. One thread's private objects.
+ * Part k of n holds the lines whose first byte lies in its range. Ranges are consecutive, so the
+ * parts in order are the file in order. In a plain file the ranges have equal bytes, and a part
+ * reads only its own. A packed file can only be unpacked from its start: every part unpacks from
+ * there, skips blocks of other parts, and stops after its last; ranges are equal in packed bytes.
+ * The last part reaches the end of the file and so detects truncation and junk. The text is read,
+ * not mapped: a file that shrinks while it is mapped kills the process. Private to one thread.
  */
 #ifndef TULLE_IO_LINES_H
 #define TULLE_IO_LINES_H
@@ -30,31 +30,33 @@ typedef struct tulle__text {
     const char *engine;           /* of tulle__inflate_open */
     size_t block;                 /* bytes a read, 0: a good default */
     int threads;                  /* 1: unpack in a helper thread */
-    tulle__progress_meter *meter; /* told of the bytes of the file that have been read; NULL: none */
+    tulle__progress_meter *meter; /* advanced by the bytes of the file read; NULL: none */
 } tulle__text;
 
-/* "-" is standard input, which must be a regular file as all others. */
+/* "-" is standard input, which must be a regular file like all others. */
 tulle_status tulle__text_open(const char *path, tulle__text *text);
 
-/* What messages call it. */
+/* The name used in messages. */
 const char *tulle__text_name(const char *path);
 void tulle__text_close(tulle__text *text);
 
-/* A pass over one part. */
+/* A sweep over one part. */
 typedef struct tulle__lines tulle__lines;
 
-/* `from`: the (unpacked) offset of the first line; what lies before belongs to no part. */
+/* `from`: the (unpacked) offset of the first line; earlier bytes belong to no part. */
 tulle_status tulle__lines_open(const tulle__text *text, int64_t from, int part, int nparts, tulle__lines **lines);
 
 /*
- * The next run of whole lines, [*begin, *end), ended by a newline (one is added if the file's last line has none), with
- * TULLE__LINES_PAD readable bytes behind; *begin = *end at the part's end. *offset: that of *begin. The bytes belong to
- * the caller until the next call, who may write to them. A line over TULLE__LINE_MAX bytes fails.
+ * Returns the next run of whole lines, [*begin, *end). It ends with a newline (added if the file's
+ * last line has none) and has TULLE__LINES_PAD readable bytes after it; *begin = *end at the part's
+ * end. *offset is that of *begin. The bytes are the caller's, also for writing, until the next
+ * call. A line longer than TULLE__LINE_MAX bytes fails.
  */
 tulle_status tulle__lines_next(tulle__lines *lines, char **begin, char **end, int64_t *offset);
 void tulle__lines_close(tulle__lines *lines);
 
-/* The number, from 1, of the line that holds the byte at `offset`, by counting from the start of the file; 0: unknown.
+/*
+ * The line number (from 1) of the byte at `offset`, counted from the start of the file; 0: unknown.
  */
 int64_t tulle__text_line_number(const tulle__text *text, int64_t offset);
 

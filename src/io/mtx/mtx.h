@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Matrix Market files, plain or packed by gzip, read by N readers in N parts. Nothing here is collective: every PE
- * opens the file for itself, parses its part, and whoever assembles adds up the statistics and asks for the verdict.
+ * Matrix Market files, plain or packed by gzip, read by N readers in N parts. Nothing here is
+ * collective: every PE opens the file for itself, parses its part, and whoever assembles adds up
+ * the statistics and asks for the verdict.
  *
  *   tulle__mtx_open            banner, comments, size line, and all that can be refused before any memory is taken
  *   tulle__mtx_parse           one part of a coordinate file -> entries as stored (the caller mirrors)
@@ -33,7 +34,7 @@ typedef struct tulle__mtx_options {
     int finite_only;    /* refuse nan, inf and decimals beyond the largest number; else they are counted */
     int drop_zeros;     /* leave stored zeros out of the entries (they are counted) */
     const char *assume; /* "matrix coordinate real general": the banner of a file without one; NULL: refuse such */
-    tulle__mtx_duplicates duplicates; /* for whoever assembles: nothing here looks at it */
+    tulle__mtx_duplicates duplicates; /* for the assembly, which handles duplicates */
     /* for tests and measurements: */
     int careful;        /* use only the slow parser of single lines */
     int64_t block;      /* bytes a read, 0: default */
@@ -79,7 +80,10 @@ tulle_status tulle__mtx_open(const char *path, const tulle__mtx_options *options
 void tulle__mtx_close(tulle__mtx *mtx);
 const tulle__mtx_header *tulle__mtx_head(const tulle__mtx *mtx);
 
-/* Starts the meter (NULL: none): parsing tells it of the bytes of the file read. Whoever parses stops it. */
+/*
+ * Starts the progress meter (NULL: none): parsing advances it by the bytes of the file read. The
+ * caller stops it.
+ */
 void tulle__mtx_watch(tulle__mtx *mtx, tulle__progress_meter *meter);
 const tulle__mtx_options *tulle__mtx_options_of(const tulle__mtx *mtx);
 const char *tulle__mtx_path(const tulle__mtx *mtx);
@@ -87,34 +91,41 @@ const char *tulle__mtx_field_name(tulle__mtx_field field);
 const char *tulle__mtx_symmetry_name(tulle__mtx_symmetry symmetry);
 
 /*
- * The entries of part `part` of `nparts`, in the order of the file (so the parts in order are the file in order).
- * Initialises *entries (the caller finishes it, also after a failure) and *stats.
+ * Parses the entries of part `part` of `nparts`, in the order of the file. Initialises *entries
+ * (the caller finishes it, even after a failure) and *stats.
  */
 tulle_status tulle__mtx_parse(
     tulle__mtx *mtx, int part, int nparts, tulle_type type, tulle__entries *entries, tulle__mtx_stats *stats);
 
-/* Numbers in the part of an array file. */
+/* The number of numbers in the part of an array file. */
 tulle_status tulle__mtx_array_count(tulle__mtx *mtx, int part, int nparts, int64_t *numbers);
 
 /*
- * The numbers of the part, which are numbers first .. first + count - 1 of the file, into values[0 .. count - 1] of
- * type `type`, count as tulle__mtx_array_count gave it. Their places: tulle__mtx_array_place.
+ * Parses the numbers of a part, numbers first .. first + count - 1 of the file, into values[0 ..
+ * count - 1] of type `type`; count is tulle__mtx_array_count's. tulle__mtx_array_place gives their
+ * positions.
  */
 tulle_status tulle__mtx_array_parse(tulle__mtx *mtx, int part, int nparts, int64_t first, int64_t count,
     tulle_type type, void *values, tulle__mtx_stats *stats);
 
-/* Row and column of number k of an array file: columns one after the other, from the diagonal (skew: below) down. */
+/*
+ * Row and column of number k of an array file: column by column, from the diagonal (skew: below it)
+ * down.
+ */
 void tulle__mtx_array_place(const tulle__mtx_header *header, int64_t k, int64_t *row, int64_t *col);
 
 void tulle__mtx_stats_add(tulle__mtx_stats *sum, const tulle__mtx_stats *part);
 
-/* What only the sum over all parts shows: too few or too many entries. */
+/* Checks the sums over all parts: too few or too many entries. */
 tulle_status tulle__mtx_check(tulle__mtx *mtx, const tulle__mtx_stats *sum);
 
-/* Writes what was accepted with a warning, one a line, into text; returns how many. */
+/* Writes the warnings, one a line, into text; returns their number. */
 int tulle__mtx_warnings(const tulle__mtx *mtx, const tulle__mtx_stats *sum, char *text, size_t size);
 
-/* The line of the occurrence-th (0: first) stored entry (row, col), 0 if there is none or reading fails. */
+/*
+ * The line of the occurrence-th (0: first) stored entry (row, col); 0 if there is none or reading
+ * fails.
+ */
 int64_t tulle__mtx_locate(tulle__mtx *mtx, int64_t row, int64_t col, int64_t occurrence);
 
 #endif

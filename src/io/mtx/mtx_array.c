@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "io/mtx/mtx_file.h"
 
-/* What a pass does with the numbers of a line. */
+/* What a sweep does with the numbers of a line. */
 struct pass {
     tulle__mtx *mtx;
     tulle_type type;
@@ -22,7 +22,7 @@ static int64_t column_length(const tulle__mtx_header *head, int64_t col)
     return head->rows - col - (head->symmetry == TULLE__MTX_SKEW);
 }
 
-/* Numbers in the columns before `col`. */
+/* The number of numbers in the columns before `col`. */
 static int64_t before(const tulle__mtx_header *head, int64_t col)
 {
     if (head->symmetry == TULLE__MTX_GENERAL) return head->rows * col;

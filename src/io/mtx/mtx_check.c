@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What concerns the whole of a Matrix Market file: sums over parts, the verdict, warnings, the place of an entry. */
+/*
+ * Checks of a whole Matrix Market file: sums over parts, the verdict, warnings, the position of an
+ * entry.
+ */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -93,7 +96,7 @@ int64_t tulle__mtx_locate(tulle__mtx *mtx, int64_t row, int64_t col, int64_t occ
     tulle__lines *lines = NULL;
     tulle__mtx_stats stats = {0};
     int64_t found = 0, number = mtx->header.size_line;
-    char message[TULLE_MESSAGE_MAX]; /* nothing that fails here may displace the caller's message */
+    char message[TULLE_MESSAGE_MAX]; /* a failure here must not replace the caller's message */
     snprintf(message, sizeof message, "%s", tulle_error_message());
     tulle_status status;
     TULLE_TRY(tulle__lines_open(&mtx->text, mtx->header.data, 0, 1, &lines));

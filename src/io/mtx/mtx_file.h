@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the Matrix Market reader share. */
+/* Shared by the parts of the Matrix Market reader. */
 #ifndef TULLE_IO_MTX_FILE_H
 #define TULLE_IO_MTX_FILE_H
 
@@ -21,14 +21,14 @@ struct tulle__mtx {
     char *path;
 };
 
-/* What is wrong with a line, and where: column from 0. */
+/* An error in a line and its position: column from 0. */
 typedef struct tulle__mtx_fault {
     tulle_status status;
     int64_t column;
     char cause[256];
 } tulle__mtx_fault;
 
-/* One line, looked at by itself. */
+/* A single line, parsed by itself. */
 typedef enum tulle__mtx_kind { TULLE__MTX_ENTRY, TULLE__MTX_BLANK, TULLE__MTX_COMMENT } tulle__mtx_kind;
 
 typedef struct tulle__mtx_item {
@@ -45,18 +45,21 @@ int tulle__mtx_line(const tulle__mtx *mtx, tulle_type type, const char *line, co
 int tulle__mtx_value(const tulle__mtx *mtx, tulle_type type, const char *line, const char *p, const char *end,
     double *value, const char **stop, tulle__mtx_stats *stats, tulle__mtx_fault *fault);
 
-/* Writes a fault at p of the line; returns 0. */
+/* Records an error at p of the line; returns 0. */
 int tulle__mtx_blame(tulle__mtx_fault *fault, tulle_status status, const char *line, const char *p, const char *format,
     ...) __attribute__((format(printf, 5, 6)));
 
-/* The cause why the character at p cannot stand there (a comma, a NUL, ...), in fault; returns 0. */
+/* Records why the character at p is invalid (a comma, a NUL, ...); returns 0. */
 int tulle__mtx_blame_character(
     tulle__mtx_fault *fault, const char *line, const char *p, const char *end, const char *expected);
 
-/* Fails with path:line:column: cause for a fault in the line that begins at `offset`. */
+/* Fails with path:line:column: cause, for an error in the line that begins at `offset`. */
 tulle_status tulle__mtx_fail(const tulle__mtx *mtx, int64_t offset, const tulle__mtx_fault *fault);
 
-/* A line ends at its newline or at a carriage return just before it; 0 and a fault if it holds other ones or a NUL. */
+/*
+ * A line ends at its newline or at a carriage return just before it; 0 and a fault if it holds
+ * other ones or a NUL.
+ */
 int tulle__mtx_trim(const char *line, const char **end, tulle__mtx_fault *fault);
 
 const char *tulle__mtx_skip_blanks(const char *p, const char *end);

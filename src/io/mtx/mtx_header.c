@@ -66,7 +66,7 @@ __attribute__((format(printf, 2, 3))) static void warn(tulle__mtx_header *head, 
     head->nwarnings++;
 }
 
-/* The word at p, for the vocabulary of a slot: its number, or -1. */
+/* Looks the word at p up in a slot's vocabulary: its number, or -1. */
 static int vocabulary(int slot, const char *p, const char *stop)
 {
     for (int w = 0; w < WORDS && slots[slot].word[w]; w++) {
@@ -82,7 +82,7 @@ static const char *word_end(const char *p, const char *end)
     return p;
 }
 
-/* The words [p, end) behind the banner's first, found on `line`. */
+/* Parses the words [p, end) after the banner's first, on `line`. */
 static int banner_words(tulle__mtx *mtx, const char *line, const char *p, const char *end, tulle__mtx_fault *fault)
 {
     tulle__mtx_header *head = &mtx->header;
@@ -132,7 +132,10 @@ static int banner_words(tulle__mtx *mtx, const char *line, const char *p, const 
     return 1;
 }
 
-/* 1: the line is a banner and was used up. -1: it is none, and the caller assumes one. 0: a fault. */
+/*
+ * 1: the line is a banner and was consumed. -1: it is none, and the caller assumes one. 0: an
+ * error.
+ */
 static int banner(tulle__mtx *mtx, const char *line, const char *end, tulle__mtx_fault *fault)
 {
     const char *p = line;
@@ -186,7 +189,7 @@ static int graphblas(tulle__mtx *mtx, const char *line, const char *end, tulle__
         if (types[t].complex)
             return tulle__mtx_blame(
                 fault, TULLE_ERR_UNSUPPORTED, line, p, "the complex type %s is not supported", types[t].name);
-        /* without limits of its own there is nothing to check */
+        /* without limits of its own, nothing is checked */
         int wider = strcmp(types[t].name, "fp64") == 0 ||
                     (strcmp(types[t].name, "int64") == 0 && mtx->header.field == TULLE__MTX_INTEGER);
         mtx->range = (tulle__mtx_range){
@@ -253,7 +256,7 @@ static int sizes(tulle__mtx *mtx, const char *line, const char *p, const char *e
     return 1;
 }
 
-/* Compares the stated count with the size of the file: the shortest entry is `1 1` and a newline. */
+/* Compares the stated count with the file's size: the shortest entry is `1 1` and a newline. */
 static int plausible(const tulle__mtx *mtx, const char *line, tulle__mtx_fault *fault)
 {
     const tulle__mtx_header *head = &mtx->header;
@@ -269,7 +272,7 @@ static int plausible(const tulle__mtx *mtx, const char *line, tulle__mtx_fault *
         mtx->text.bytes, head->packed ? " (packed)" : "");
 }
 
-/* Looks at the lines of the header one by one. */
+/* Reads the header line by line. */
 static tulle_status read_header(tulle__mtx *mtx)
 {
     tulle__text text = mtx->text;

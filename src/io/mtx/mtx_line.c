@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line of a Matrix Market file, parsed with care: says exactly what is wrong and where. */
+/* The careful parser of single lines: it says exactly what is wrong and where. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ int tulle__mtx_blame(
     return 0;
 }
 
-/* A word of the file for a message: printable, shortened. */
+/* Quotes a word of the file for a message: printable, shortened. */
 static void quote(const char *p, const char *end, char word[28])
 {
     int n = 0;
@@ -112,7 +112,7 @@ static int index_at(const tulle__mtx *mtx, const char *line, const char **p, con
     return 1;
 }
 
-/* Why a number cannot end where it does. */
+/* Says why a number cannot end where it does. */
 static int blame_tail(tulle__mtx_fault *fault, const char *line, const char *begin, const char *p, const char *end)
 {
     char word[28];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of a coordinate file -> entries. Two parsers stand behind one another: a quick one takes lines of the usual
- * form and everything it is certain of; whatever else it meets (odd spacing, comments, nan, 20 digits, mistakes) it
- * leaves to the careful one in mtx_line.c, which alone knows the rules. They agree wherever the quick one has an
- * opinion.
+ * Parses parts of a coordinate file to entries, with two parsers. The fast one takes lines of the
+ * usual form and decides only what is certain. It leaves everything else (odd spacing, comments,
+ * nan, 20 digits, errors) to the careful one in mtx_line.c, which alone knows all rules. They agree
+ * wherever the fast one decides.
  *
- * The quick one reads 8 characters at a time and may look up to TULLE__LINES_PAD bytes past the run of lines.
+ * The fast parser reads 8 characters at a time and may look up to TULLE__LINES_PAD bytes past the
+ * run of lines.
  */
 #include <string.h>
 #ifdef __SSE2__
@@ -30,7 +31,10 @@ ALWAYS_INLINE uint64_t eight(const char *p)
     return x ^ 0x3030303030303030u;
 }
 
-/* How many of them are digits, up to the first that is none. (A carry out of a byte means that it was no digit.) */
+/*
+ * How many of them are digits, up to the first that is none. (A carry out of a byte means that it
+ * was no digit.)
+ */
 ALWAYS_INLINE unsigned leading_digits(uint64_t x)
 {
     uint64_t others = ((x + 0x0606060606060606u) | x) & 0xf0f0f0f0f0f0f0f0u;
@@ -89,7 +93,7 @@ ALWAYS_INLINE const char *index_and_blanks(const char *p, uint64_t *x)
     return p; /* without a blank the next field cannot begin here, and its parser says so */
 }
 
-/* -d or d, without a branch that random signs would mislead. */
+/* -d or d, without a branch, which random signs would mispredict. */
 ALWAYS_INLINE double with_sign(double d, unsigned negative)
 {
     uint64_t bits;
@@ -139,7 +143,8 @@ ALWAYS_INLINE const char *decimal(const char *p, double *value, int *zero)
         d = exponent < 0 ? d / exact_ten[-exponent] : d * exact_ten[exponent];
     } else {
         if (!tulle__number_scale(m, exponent, &d)) return NULL;
-        if (d > 1.7976931348623157e308 || (d == 0) != (m == 0)) return NULL; /* the careful one counts these */
+        /* left to the careful parser, which counts these */
+        if (d > 1.7976931348623157e308 || (d == 0) != (m == 0)) return NULL;
     }
     *zero = m == 0;
     *value = with_sign(d, (unsigned)negative);
@@ -158,7 +163,7 @@ ALWAYS_INLINE const char *integer(const char *p, int64_t *value)
     return p;
 }
 
-/* Behind the last field: NULL if anything but the line's end follows. */
+/* The end of the line after the last field: NULL if anything else follows. */
 ALWAYS_INLINE const char *line_end(const char *p)
 {
     if (*p == '\n') return p + 1;
@@ -169,8 +174,9 @@ ALWAYS_INLINE const char *line_end(const char *p)
 
 #ifdef __SSE2__
 /*
- * The quickest of all: a mask of the characters of the next 64 that are no digits gives the ends of all fields of a
- * line at once, where the loops above find one end after the other, each waiting for the one before.
+ * The fastest path: a mask of the non-digits among the next 64 characters gives the ends of all
+ * fields of a line at once. The loops above find one end after the other, each waiting for the
+ * previous one.
  */
 ALWAYS_INLINE uint64_t non_digits(const char *p)
 {
@@ -189,7 +195,10 @@ ALWAYS_INLINE uint64_t number_of(const char *p, unsigned n)
     return number8(eight(p) << (64 - 8 * n));
 }
 
-/* One line of the plainest form: fields one blank apart, indices of up to 8 digits; NULL: something else. */
+/*
+ * One line of the simplest form: fields one blank apart, indices of up to 8 digits; NULL: anything
+ * else.
+ */
 ALWAYS_INLINE const char *plain_line(
     const char *p, const int field, uint64_t *r, uint64_t *c, double *value, int64_t *whole, int *zero)
 {
@@ -212,7 +221,7 @@ ALWAYS_INLINE const char *plain_line(
     if (p[col_end] != ' ') return NULL;
     unsigned begin = col_end + 1;
     unsigned negative = p[begin] == '-';
-    ends &= ends - negative; /* the blank's bit is the lowest: without it, so may the sign's go */
+    ends &= ends - negative; /* the blank's bit is the lowest: clearing it clears the sign's too */
     begin += negative;
     ends &= ends - 1;
     if (!ends) return NULL;
@@ -289,14 +298,20 @@ ALWAYS_INLINE int fits_single(double value, int zero, float *narrow)
            *narrow >= -3.4028235e38f;
 }
 
-/* Whether the type surely holds the integer exactly; others go to the careful parser, which counts what it rounds. */
+/*
+ * Whether the type certainly represents the integer exactly; others go to the careful parser, which
+ * counts roundings.
+ */
 ALWAYS_INLINE int is_exact(int64_t x, int single)
 {
     int64_t most = single ? (int64_t)1 << 24 : (int64_t)1 << 53;
     return x <= most && x >= -most;
 }
 
-/* Parses lines of [p, end) into the current chunk until it is full or a line is odd; returns that line. */
+/*
+ * Parses lines of [p, end) into the current chunk until it is full or a line is unusual; returns
+ * that line.
+ */
 ALWAYS_INLINE const char *quick(
     struct pass *t, const char *p, const char *end, const int field, const int wide, const int single)
 {
@@ -417,7 +432,7 @@ static quick_function *const quick_table[3][2][TULLE_TYPE_COUNT] = {
     [TULLE__MTX_PATTERN] = {{quick_pattern, quick_pattern}, {quick_pattern_wide, quick_pattern_wide}},
 };
 
-/* One line by the careful parser. */
+/* Parses one line by the careful parser. */
 static tulle_status careful(struct pass *t, const char **p, const char *begin, const char *end, int64_t offset)
 {
     tulle__mtx_item item;
@@ -434,7 +449,7 @@ static tulle_status careful(struct pass *t, const char **p, const char *begin, c
     return tulle__entries_add(t->entries, item.row, item.col, item.value);
 }
 
-/* Lines [p, end), the first at `offset` of the file. */
+/* Parses lines [p, end), the first at `offset` of the file. */
 static tulle_status parse_run(struct pass *t, const char *begin, const char *end, int64_t offset)
 {
     const tulle__mtx_header *head = &t->mtx->header;
@@ -453,7 +468,7 @@ static tulle_status parse_run(struct pass *t, const char *begin, const char *end
         TULLE_TRY(careful(t, &p, begin, end, offset));
     }
     t->stats->bytes += end - begin;
-    /* a file with far more entries than it states must not fill the memory first */
+    /* a file with far more entries than stated must not fill the memory first */
     if (t->stats->stored > head->stored) status = tulle__mtx_check((tulle__mtx *)(uintptr_t)t->mtx, t->stats);
 out:
     return status;

@@ -59,7 +59,7 @@ static tulle_status check_place(const tulle__mtx_shape *shape, int64_t row, int6
         tulle__mtx_symmetry_name(shape->symmetry), shape->symmetry == TULLE__MTX_SKEW ? "below" : "on or below");
 }
 
-/* Entries whose row, column and value functions of e give: one loop for all three sources. */
+/* Entries whose row, column and value are functions of e: one loop for all three sources. */
 struct source {
     const tulle__entries *entries; /* or */
     const int64_t *row, *col;      /* or */
@@ -156,7 +156,7 @@ struct tulle__mtx_writer {
 
 enum { COUNT = 19 }; /* digits of the largest count */
 
-/* The line of sizes; a count that is not known yet is COUNT blanks. */
+/* Writes the size line; an unknown count is COUNT blanks. */
 static tulle_status write_sizes(tulle__mtx_writer *writer, const tulle__mtx_shape *shape)
 {
     char line[160];
@@ -211,7 +211,8 @@ tulle_status tulle__mtx_writer_open(
     TULLE_TRY(tulle__output_open(path, packers, &made->output));
     if (!shape->array && shape->stored < 0 && !tulle__output_can_overwrite(made->output))
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "%s: is no regular file, but the number of entries must stand at the beginning and is known at the end: "
+            "%s: is not a regular file, but the number of entries must stand at the beginning and is only known at the "
+            "end: "
             "write to a file",
             strcmp(path, "-") == 0 ? "standard output" : path));
     int n = snprintf(line, sizeof line, "%%%%MatrixMarket matrix %s %s %s\n", shape->array ? "array" : "coordinate",

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing Matrix Market files. Text is made by the format functions, which many threads or PEs may call at the same
- * time, each with a text of its own; one writer then appends the texts in order. Values are written with the fewest
- * digits that read back as the same bits. The file appears under its name when it is complete (see output.h).
+ * Writes Matrix Market files. The format functions produce text; many threads or PEs may call them
+ * at once, each with a text of its own. One writer then appends the texts in order. Values have the
+ * fewest digits that read back as the same bits. The file appears under its name when complete (see
+ * output.h).
  */
 #ifndef TULLE_IO_MTX_WRITE_H
 #define TULLE_IO_MTX_WRITE_H
@@ -11,10 +12,10 @@
 
 typedef struct tulle__mtx_shape {
     int64_t rows, cols;
-    int64_t stored; /* < 0: known when the file is closed, which must be a regular one then */
+    int64_t stored; /* < 0: known when the file is closed; it must then be a regular file */
     int array;
     tulle__mtx_field field;
-    tulle__mtx_symmetry symmetry; /* not general: only entries on and below the diagonal (skew: below) are taken */
+    tulle__mtx_symmetry symmetry; /* not general: only entries on and below the diagonal (skew: below) are written */
     tulle_type type;              /* of the values given */
     const char *comment;          /* lines, NULL: none */
 } tulle__mtx_shape;
@@ -28,7 +29,9 @@ typedef struct tulle__mtx_text {
 
 void tulle__mtx_text_fini(tulle__mtx_text *text);
 
-/* Each appends and leaves the text as it was if it fails. Indices are zero-based here. val may be NULL for a pattern.
+/*
+ * Each appends and leaves the text as it was if it fails. Indices are zero-based here. val may be
+ * NULL for a pattern.
  */
 tulle_status tulle__mtx_format(const tulle__mtx_shape *shape, int64_t n, const int64_t *row, const int64_t *col,
     const void *val, tulle__mtx_text *text);
@@ -49,7 +52,10 @@ tulle_status tulle__mtx_writer_open(
     const char *path, const tulle__mtx_shape *shape, int packers, tulle__mtx_writer **writer);
 tulle_status tulle__mtx_writer_append(tulle__mtx_writer *writer, const tulle__mtx_text *text);
 
-/* TULLE_ERR_STATE, and no file, if the entries appended are not as many as the header states. Frees the writer. */
+/*
+ * TULLE_ERR_STATE, and no file, if the entries appended are not as many as the header states. Frees
+ * the writer.
+ */
 tulle_status tulle__mtx_writer_close(tulle__mtx_writer *writer, int sync);
 void tulle__mtx_writer_abort(tulle__mtx_writer *writer);
 

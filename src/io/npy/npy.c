@@ -21,7 +21,7 @@ struct tulle__npy {
     int64_t bytes;
     char *path;
     tulle__progress_meter *meter;
-    int64_t wanted, done; /* values: of the meter's reader */
+    int64_t wanted, done; /* values: expected by the progress meter, and read */
 };
 
 const tulle__npy_header *tulle__npy_head(const tulle__npy *npy)
@@ -127,7 +127,7 @@ tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t
             " x %" PRId64,
             npy->path, row, rows, col, cols, head->rows, head->cols);
     if (rows == 0 || cols == 0) return TULLE_OK;
-    /* the file is `outer` lines of `inner` values each */
+    /* the file consists of `outer` lines of `inner` values */
     int by_rows = head->array.order == TULLE_ROW_MAJOR;
     int64_t inner = by_rows ? head->cols : head->rows;
     int64_t outer0 = by_rows ? row : col, outers = by_rows ? rows : cols;
@@ -139,7 +139,7 @@ tulle_status tulle__npy_read(tulle__npy *npy, int64_t row, int64_t rows, int64_t
     char *buffer = NULL;
     tulle_status status = TULLE_OK;
     if (!as_is) TULLE_TRY(tulle__alloc(BUFFER, 1, "a buffer for a .npy file", &buffer));
-    int64_t most = BUFFER / head->array.width; /* values a read; whole lines are read several at a time */
+    int64_t most = BUFFER / head->array.width; /* values of one read, several whole lines if possible */
     int64_t lines = !as_is && inners == inner && inners < most ? most / inners : 1;
     for (int64_t o = 0; o < outers; o += lines) {
         int64_t now = lines < outers - o ? lines : outers - o;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the header of a .npy file says of its array, and the values that lie behind it. `what` is for messages. */
+/* The array described by the header of a .npy file, and its values. `what` is for messages. */
 #ifndef TULLE_IO_NPY_ARRAY_H
 #define TULLE_IO_NPY_ARRAY_H
 
@@ -19,20 +19,24 @@ typedef struct tulle__npy_array {
     int swapped;                         /* in the byte order that is not this machine's */
 } tulle__npy_array;
 
-/* The first TULLE__NPY_START bytes of `bytes` in all, zeros if there are fewer: *length bytes of text are the header,
- * from byte *before on. */
+/*
+ * The first TULLE__NPY_START of `bytes` bytes, padded with zeros: the header is *length bytes of
+ * text from byte *before on.
+ */
 tulle_status tulle__npy_start(
     const char *what, const unsigned char *start, int64_t bytes, size_t *length, size_t *before);
 
-/* The header's text; refused are more dimensions than these and, unless `texts`, text. */
+/* Parses the header; refuses more dimensions than these and, unless `texts`, text. */
 tulle_status tulle__npy_describe(
     const char *what, const char *text, size_t length, int dimensions, int texts, tulle__npy_array *array);
 
 /* Bytes of all values; TULLE_ERR_OVERFLOW. */
 tulle_status tulle__npy_bytes(const char *what, const tulle__npy_array *array, int64_t *bytes);
 
-/* n values of the file's type at `from`, numbers: as doubles; integers and booleans as integers, -1 for what does not
- * fit. */
+/*
+ * Converts n values of the file's type: numbers to doubles, integers and booleans to integers, -1
+ * for those that do not fit.
+ */
 void tulle__npy_reals(const tulle__npy_array *array, const char *from, int64_t n, double *to);
 void tulle__npy_integers(const tulle__npy_array *array, const char *from, int64_t n, int64_t *to);
 

@@ -12,10 +12,10 @@
 
 enum { PIECE = 1 << 14 }; /* values read at a time */
 
-/* The arrays of which each part reads some: in the order of tulle__npz_sums. */
+/* The arrays of which each part reads a section, in the order of tulle__npz_sums. */
 enum { DATA, INNER, OUTER };
 
-/* A member that is a NumPy array. */
+/* A member that holds a NumPy array. */
 struct array {
     tulle__zip_member member;
     tulle__npy_array npy;
@@ -32,7 +32,7 @@ struct tulle__npz {
     int coords;                             /* INNER and OUTER are two lines of one array, OUTER */
     char *path;
     tulle__progress_meter *meter;
-    int64_t wanted; /* values: of the meter's reader */
+    int64_t wanted; /* values: expected by the progress meter */
 };
 
 const tulle__npz_header *tulle__npz_head(const tulle__npz *npz)
@@ -56,7 +56,7 @@ void tulle__npz_watch(tulle__npz *npz, tulle__progress_meter *meter, int nparts)
 
 /* ---- headers ---- */
 
-/* What an array may be. */
+/* Requirements on an array. */
 struct demands {
     int dimensions; /* exactly so many */
     int kinds;      /* NUMBERS, INTEGERS, TEXT */
@@ -82,7 +82,7 @@ static tulle_status check_array(const struct array *a, const struct demands *wan
     return TULLE_OK;
 }
 
-/* Reads the header of a member, whose stream then is at the first value. */
+/* Reads the header of a member and leaves its stream at the first value. */
 static tulle_status read_array_header(tulle__zip_stream *stream, const struct demands *wanted, struct array *a)
 {
     unsigned char start[TULLE__NPY_START] = {0};
@@ -94,7 +94,7 @@ static tulle_status read_array_header(tulle__zip_stream *stream, const struct de
     if (a->member.bytes < TULLE__NPY_START) /* too few for any array */
         return tulle__fail(TULLE_ERR_FORMAT, "%s: is no .npy file: it has %" PRId64 " bytes", what, a->member.bytes);
     TULLE_TRY(tulle__zip_read(stream, start, have));
-    if (start[6] > 1) { /* the version: of a later one the length has two bytes more */
+    if (start[6] > 1) { /* version > 1: the length has two more bytes */
         TULLE_TRY(tulle__zip_read(stream, start + have, 2));
         have += 2;
     }
@@ -141,7 +141,7 @@ static tulle_status open_array(const tulle__npz *npz, const char *name, struct d
     return status;
 }
 
-/* All of a small array; `room` bytes are enough for every one that is right. */
+/* Reads a small array completely; `room` bytes suffice for every valid one. */
 static tulle_status read_small(
     const tulle__npz *npz, const char *name, struct demands wanted, size_t room, char *to, struct array *a)
 {
@@ -231,7 +231,7 @@ out:
     return status;
 }
 
-/* Rows of pointers of a compressed format, and what its inner indices count. */
+/* Number of lines (rows or columns) of a compressed format, and the limit of its inner indices. */
 static int64_t lines_of(const tulle__npz_header *h)
 {
     return h->format == TULLE__NPZ_CSC ? h->cols : h->rows / h->block_rows;
@@ -305,7 +305,7 @@ void tulle__npz_close(tulle__npz *npz)
 
 /* ---- entries ---- */
 
-/* Values first .. end - 1 of an array, one after the other. */
+/* A sequential reader of values first .. end - 1 of an array. */
 struct cursor {
     const struct array *array;
     tulle__zip_stream *stream;
@@ -318,7 +318,7 @@ static void close_cursor(struct cursor *c)
     tulle__free(c->raw);
 }
 
-/* whole: the header is read once more, for the checksum; else it is skipped. */
+/* whole: reads the header again, for the checksum; else skips it. */
 static tulle_status open_cursor(
     const tulle__npz *npz, const struct array *array, int64_t first, int whole, struct cursor *c)
 {
@@ -349,7 +349,7 @@ static tulle_status next_reals(struct cursor *c, int64_t n, double *to)
     return status;
 }
 
-/* n indices that are below the limit; the first is number `first`. */
+/* Reads n indices, checked against the limit; the first is number `first`. */
 static tulle_status next_indices(struct cursor *c, int64_t first, int64_t n, int64_t limit, int64_t *to)
 {
     tulle_status status = next_integers(c, n, to);
@@ -361,11 +361,11 @@ static tulle_status next_indices(struct cursor *c, int64_t first, int64_t n, int
     return status;
 }
 
-/* Walks through the pointers: which line does block e belong to? All of them are read and checked, by every part. */
+/* A sweep over the pointers: the line of block e. Every part reads and checks all of them. */
 struct walk {
     struct cursor cursor;
-    int64_t line, end;  /* the line at hand, and the block behind its last one */
-    int64_t next, have; /* of the pointers in piece: those not looked at yet */
+    int64_t line, end;  /* the current line and its end */
+    int64_t next, have; /* pointers in `piece` not yet used */
     int64_t left, most; /* pointers that have not been read; what none may exceed */
     int64_t *piece;     /* [PIECE] */
 };
@@ -415,7 +415,10 @@ out:
     return status;
 }
 
-/* The line of block e; -1 if it is behind them all: SciPy's arrays may be longer than their contents. */
+/*
+ * The line of block e; -1 if it is behind the last one: SciPy's arrays may be longer than their
+ * contents.
+ */
 static tulle_status line_of(struct walk *w, int64_t e, int64_t *line)
 {
     while (w->end <= e && w->line + 2 < w->cursor.array->count) {
@@ -433,7 +436,7 @@ static tulle_status end_walk(struct walk *w)
     return status == TULLE_OK ? tulle__zip_end(w->cursor.stream) : status;
 }
 
-/* What a part reads from. */
+/* State of a part's reader. */
 struct parser {
     tulle__npz *npz;
     int finite;
@@ -452,7 +455,7 @@ static tulle_status add_value(struct parser *p, int64_t row, int64_t col, double
     return tulle__entries_add(p->entries, row, col, value);
 }
 
-/* The values of n blocks, the first of them number `first`, whose indices have been read. */
+/* Adds the values of n blocks, from block `first` on, whose indices have been read. */
 static tulle_status take_blocks(struct parser *p, int64_t first, int64_t n)
 {
     const tulle__npz_header *h = &p->npz->header;
@@ -516,14 +519,14 @@ out:
     return status;
 }
 
-/* The last part has come to the end of the arrays that all share. */
+/* The last part checks the ends of the shared arrays. */
 static tulle_status end_parser(struct parser *p, int last, tulle__npz_sums *sums)
 {
     tulle_status status = TULLE_OK;
     if (p->npz->header.format != TULLE__NPZ_COO) TULLE_TRY(end_walk(&p->walk));
     for (int a = 0; a < TULLE__NPZ_SHARED; a++) {
         if (!p->cursor[a].stream) continue;
-        int ends = last && !(a == OUTER && p->npz->coords); /* the columns lie behind the rows */
+        int ends = last && !(a == OUTER && p->npz->coords); /* the columns follow the rows */
         if (ends) TULLE_TRY(tulle__zip_end(p->cursor[a].stream));
         sums->array[a] = tulle__zip_sum_of(p->cursor[a].stream);
     }

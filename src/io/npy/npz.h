@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sparse matrices in SciPy's .npz files (scipy.sparse.save_npz): a zip file of NumPy arrays, stored or packed. Read are
- * CSR, CSC, BSR and COO with integer indices of any width and values as in .npy files; written is CSR. Nothing here is
- * collective: each PE opens the file and parses its part of the entries, and whoever assembles checks the sums of all.
+ * Sparse matrices in SciPy's .npz files (scipy.sparse.save_npz): a zip file of NumPy arrays, stored
+ * or packed. Read are CSR, CSC, BSR and COO with integer indices of any width and values as in .npy
+ * files; written is CSR. Nothing here is collective: each PE opens the file and parses its part of
+ * the entries, and whoever assembles checks the sums of all.
  *
  *   format        csr, csc, bsr, coo        shape     rows and columns
  *   data          values; of bsr blocks     indices, indptr (compressed ones); row, col or coords (coo)
@@ -31,26 +32,28 @@ void tulle__npz_close(tulle__npz *npz);
 const tulle__npz_header *tulle__npz_head(const tulle__npz *npz);
 const char *tulle__npz_format_name(tulle__npz_format format);
 
-/* Starts the meter (NULL: none) of a reader of one part of n. */
+/* Starts the progress meter (NULL: none) for a reader of one part of n. */
 void tulle__npz_watch(tulle__npz *npz, tulle__progress_meter *meter, int nparts);
 
-/* Checksums of what one part has read of the arrays that all share. */
+/* Checksums of one part of the arrays that all parts share. */
 enum { TULLE__NPZ_SHARED = 3 };
 typedef struct tulle__npz_sums {
     tulle__zip_sum array[TULLE__NPZ_SHARED];
 } tulle__npz_sums;
 
 /*
- * The entries of part `part` of `nparts`, in the order of the file. Initialises *entries (the caller finishes it, also
- * after a failure). finite: refuse nan and inf.
+ * Reads the entries of part `part` of `nparts`, in the order of the file. Initialises *entries,
+ * which the caller finishes even after a failure. finite: refuses nan and inf.
  */
 tulle_status tulle__npz_parse(
     tulle__npz *npz, int part, int nparts, tulle_type type, int finite, tulle__entries *entries, tulle__npz_sums *sums);
 
-/* What only the sums of all parts, in order, show: whether the arrays are as they were written. */
+/* Combines the checksums of all parts, in order, and compares them with the file's. */
 tulle_status tulle__npz_check(const tulle__npz *npz, int nparts, const tulle__npz_sums *sums);
 
-/* Writing CSR: entries by rows, and by columns along a row, as many as `count` says. See output.h for close and abort.
+/*
+ * Writes CSR: entries by rows, and by columns within a row, exactly `count`. output.h describes
+ * close and abort.
  */
 typedef struct tulle__npz_writer tulle__npz_writer;
 tulle_status tulle__npz_writer_open(

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing .npz: CSR in members that are stored, so that where each begins is known before its contents are, and rows,
- * columns and values are written side by side as they come. Checksums stand before the contents and are filled in at
- * the end.
+ * Writes .npz files as CSR in stored members, so that the position of each member is known in
+ * advance and rows, columns and values can be written as they arrive. Checksums, which precede the
+ * contents, are filled in at the end.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +13,10 @@
 #include "io/file/output.h"
 #include "io/npy/npz.h"
 
-/* HEADER: of a NumPy array; PIECE: numbers written at a time. Of zip: records without names; a day in 1980. */
+/*
+ * HEADER: bytes of a NumPy header; PIECE: numbers written at a time. For zip: lengths of records
+ * without names; a date in 1980.
+ */
 enum { HEADER = 128, PIECE = 1 << 15, LOCAL = 30, EXTRA = 20, ENTRY = 46, ENTRY_EXTRA = 28, END = 22, DAY = 0x21 };
 
 /* In the order in which NumPy writes them. */
@@ -78,7 +81,7 @@ static void describe_list(struct member *m, char kind, size_t width, int64_t cou
     describe(m, type, shape, count * (int64_t)width);
 }
 
-/* The next bytes of a member. */
+/* Appends bytes to a member. */
 static tulle_status put_bytes(tulle__npz_writer *w, int which, const void *data, size_t bytes)
 {
     struct member *m = &w->member[which];
@@ -88,7 +91,7 @@ static tulle_status put_bytes(tulle__npz_writer *w, int which, const void *data,
     return tulle__output_overwrite(w->output, at, data, bytes);
 }
 
-/* n numbers with as many bits as indices have here. */
+/* Appends n numbers of the width of indices. */
 static tulle_status put_numbers(tulle__npz_writer *w, int which, int n, const int64_t *number)
 {
     if (w->wide) return put_bytes(w, which, number, (size_t)n * sizeof *number);
@@ -124,7 +127,7 @@ tulle_status tulle__npz_writer_open(
     TULLE_TRY(tulle__output_open(path, 0, &w->output));
     if (!tulle__output_can_overwrite(w->output))
         TULLE_TRY(tulle__fail(TULLE_ERR_UNSUPPORTED,
-            "%s: is no regular file, but a .npz file is not written from its start to its end", path));
+            "%s: is not a regular file, but a .npz file is not written from its start to its end", path));
     TULLE_TRY(put_bytes(w, FORMAT, "csr", 3));
     TULLE_TRY(put_bytes(w, SHAPE, shape, sizeof shape));
     *writer = w;
@@ -149,7 +152,7 @@ static tulle_status write_pointers(tulle__npz_writer *w)
     return status;
 }
 
-/* The pointers of all rows up to this one: what comes belongs to it. */
+/* Appends the pointers of all rows up to this one, to which the following entries belong. */
 static tulle_status enter_row(tulle__npz_writer *w, int64_t row)
 {
     tulle_status status = TULLE_OK;
@@ -181,7 +184,7 @@ static unsigned char *put_little(unsigned char *to, uint64_t x, int bytes)
     return to;
 }
 
-/* What a member's own header and its entry in the directory have in common: from the version on. */
+/* The fields that a member's own header and its directory entry share, from the version on. */
 static unsigned char *put_description(unsigned char *p, const struct member *m, size_t name)
 {
     p = put_little(p, 45, 2); /* the version with zip64 */
@@ -203,7 +206,7 @@ static unsigned char *put_sizes(unsigned char *p, const struct member *m, int mo
     return put_little(p, (uint64_t)m->bytes, 8);
 }
 
-/* The headers before a member's contents. */
+/* Writes the headers before a member's contents. */
 static tulle_status write_header(tulle__npz_writer *w, int which)
 {
     unsigned char record[LOCAL + 32 + EXTRA + HEADER], *p = record;
@@ -233,7 +236,7 @@ static unsigned char *put_entry(unsigned char *p, const struct member *m, const 
     return put_little(p, (uint64_t)m->begin, 8);
 }
 
-/* zip64's record of the end with a locator, and the one that all zip files have. */
+/* The zip64 end record with its locator, and the plain end record. */
 static unsigned char *put_end(unsigned char *p, int64_t directory, size_t length)
 {
     p = put_little(p, 0x06064b50, 4);

@@ -19,12 +19,13 @@ int tulle__number_narrow(double value, float *narrow)
     if ((double)*narrow == value) return 1;
     /* rounding twice is wrong only if the first landed on the middle between two floats */
     double size = fabs(value);
-    if (size >= 0x1.ffffffp127) return size > 0x1.ffffffp127; /* the middle between the largest and infinity */
+    /* the midpoint between the largest float and infinity */
+    if (size >= 0x1.ffffffp127) return size > 0x1.ffffffp127;
     float other = nextafterf(*narrow, value > (double)*narrow ? INFINITY : -INFINITY);
     return ((double)*narrow + (double)other) / 2 != value;
 }
 
-/* A number split into its parts: [digits, digits_end) holds the digits and maybe a point. */
+/* A number split into parts: [digits, digits_end) holds the digits and possibly a point. */
 struct decimal {
     const char *digits, *digits_end;
     uint64_t mantissa;  /* of the first 19 significant digits */
@@ -106,8 +107,9 @@ static tulle__number split(const char *p, const char *end, struct decimal *d, co
 }
 
 /*
- * The library's strtod on a bounded copy: 800 digits and, if others but zeros follow, one more that says so, which is
- * enough, since the middle between two doubles has at most 767 digits. Without a point no locale matters.
+ * Converts by the C library's strtod on a bounded copy: 800 digits and, if non-zeros follow, one
+ * more digit. This is enough, since the midpoint of two doubles has at most 767 digits. Without a
+ * point no locale matters.
  */
 static void by_digits(const struct decimal *d, int single, double *value64, float *value32)
 {

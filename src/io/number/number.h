@@ -29,10 +29,13 @@ tulle__number tulle__number_f32(const char *text, const char *end, float *value,
 /* [+-] digits, exactly. */
 tulle__number tulle__number_i64(const char *text, const char *end, int64_t *value, const char **stop);
 
-/* The double nearest to mantissa * 10^exponent; 1 if *value is right, 0 if only the digits themselves can tell. */
+/*
+ * The double nearest to mantissa * 10^exponent. Returns 1 if *value is certain, 0 if only the
+ * digits can decide.
+ */
 int tulle__number_scale(uint64_t mantissa, int exponent, double *value);
 
-/* The float nearest to what rounded to `value`; 0 if the text must be looked at again. */
+/* The float nearest to the number that rounded to `value`; 0 if the text must be parsed again. */
 int tulle__number_narrow(double value, float *narrow);
 
 enum { TULLE__NUMBER_TEXT = 32 }; /* characters that any of these may write, at most; no NUL is written */

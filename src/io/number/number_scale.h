@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The heart of reading decimals, inline for parsers that are in a hurry; see tulle__number_scale for what it returns.
+/*
+ * The core of decimal conversion, inline for fast parsers; tulle__number_scale describes the
+ * result.
  */
 #ifndef TULLE_IO_NUMBER_SCALE_H
 #define TULLE_IO_NUMBER_SCALE_H
@@ -10,10 +12,11 @@
 #include "io/number/number_power.h"
 
 /*
- * x = m * 10^q. With w = m shifted up to 64 bits and g the leading 128 bits of 5^q (cut), the 192-bit product p = w * g
- * satisfies p <= x * 2^s < p + w < p + 2^64, in units of its last bit. Rounding looks at the upper 128 bits: what they
- * hold below the 53 that are kept, f, is at most 2 - epsilon too small. So the rounding is certain unless f is one
- * below one half (the last `return 0`); no proof about the distances of doubles is needed.
+ * x = m * 10^q. With w = m shifted up to 64 bits and g the leading 128 bits of 5^q (cut), the
+ * 192-bit product p = w * g satisfies p <= x * 2^s < p + w < p + 2^64, in units of its last bit.
+ * Rounding looks at the upper 128 bits: what they hold below the 53 that are kept, f, is at most 2
+ * - epsilon too small. So the rounding is certain unless f is one below one half (the last `return
+ * 0`); no proof about the distances of doubles is needed.
  */
 static inline int tulle__scale(uint64_t mantissa, int exponent, double *value)
 {
@@ -34,7 +37,10 @@ static inline int tulle__scale(uint64_t mantissa, int exponent, double *value)
     uint64_t high = (uint64_t)(upper >> 64), low = (uint64_t)upper;
     int top = (int)(high >> 63); /* the product's leading bit is bit 191 or bit 190 */
     int cut = 10 + top;          /* bits of high below the 53 that are kept */
-    /* 10^q = 5^q 2^q, and the leading bit of 5^q weighs floor(q log2 5): 217706 / 2^16 = log2 10 to 1e-6 */
+    /*
+     * 10^q = 5^q 2^q, and the leading bit of 5^q weighs floor(q log2 5): 217706 / 2^16 = log2 10 to
+     * 1e-6
+     */
     int binary = ((217706 * exponent) >> 16) + 63 - shift + top; /* x = 1.f * 2^binary */
     if (binary < -1022 || binary > 1022) return 0;
     uint64_t kept = high >> cut;

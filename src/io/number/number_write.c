@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shortest round-trip decimals after R. Giulietti, "The Schubfach way to render doubles" (2020): of the decimals in the
- * rounding interval of x with the fewest digits, the one nearest to x. One pass, three 64 x 128 bit products.
+ * Shortest round-trip decimals after R. Giulietti, "The Schubfach way to render doubles" (2020): of
+ * the decimals in the rounding interval of x with the fewest digits, the one nearest to x. One
+ * pass, three 64 x 128 bit products.
  */
 #include <math.h>
 #include <string.h>

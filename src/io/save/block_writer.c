@@ -6,7 +6,7 @@
 #include "io/binsparse/binsparse.h"
 #include "io/operand.h"
 
-/* What one thread does of the rows at hand. */
+/* One thread's share of the rows at hand. */
 struct part {
     tulle__csr csr;
     tulle__tile_row rows;
@@ -18,14 +18,14 @@ struct tulle__block_writer {
     tulle__block_shape shape;
     tulle__binsparse_writer *file;
     int64_t *rowptr;      /* [m / block + 1] of blocks */
-    int64_t lines, taken; /* block rows that were counted, that were written */
+    int64_t lines, taken; /* block rows counted so far, and written so far */
     int64_t span;
     struct part *part; /* [threads] */
-    /* arrays of the rows at hand, with room for so many blocks and block rows */
+    /* arrays for the rows at hand, with their capacities in blocks and block rows */
     int64_t room, line_room;
     int32_t *colind;
     char *val;
-    int64_t *scratch; /* row pointers, of no use here */
+    int64_t *scratch; /* row pointers that are discarded */
 };
 
 tulle_status tulle__file_format(const char *path, const char *format, tulle_type type, tulle__block_wanted *wanted)
@@ -33,7 +33,7 @@ tulle_status tulle__file_format(const char *path, const char *format, tulle_type
     tulle_status status = tulle__block_wanted_parse(format, type, wanted);
     if (status != TULLE_OK || wanted->plain) return status;
     if (tulle__operand_format(path) != TULLE__FORMAT_BINSPARSE)
-        return tulle__fail(TULLE_ERR_ARG, "%s: the format '%s' is one of Binsparse files (NAME.bsp.h5)", path, format);
+        return tulle__fail(TULLE_ERR_ARG, "%s: the format '%s' needs a Binsparse file (NAME.bsp.h5)", path, format);
     if (wanted->index_bytes == 2)
         return tulle__fail(TULLE_ERR_ARG, "%s: index=2: files have column indices of 4 bytes", path);
     return TULLE_OK;
@@ -69,7 +69,7 @@ void tulle__block_writer_free(tulle__block_writer *w)
     tulle__free(w);
 }
 
-/* What each thread has of the rows. */
+/* Splits the rows at hand among the threads. */
 static void deal(tulle__block_writer *w, const tulle__tile_row *rows)
 {
     int nthreads = tulle__pool_size(w->pool);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sparse matrix into a file piece by piece: PE 0 writes, the others meet it at the end of each piece. */
+/*
+ * Writes a sparse matrix piece by piece: PE 0 writes, and the other PEs wait for it at the end of
+ * each piece.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,7 +17,7 @@
 #include "io/save/save.h"
 #include "mat/mat.h"
 
-/* How pieces come into a file of one format. Called on PE 0; close and abort free what open has made. */
+/* How pieces are written in one format. Called on PE 0; close and abort free what open has made. */
 typedef struct way {
     tulle_status (*open)(tulle_writer *writer);
     tulle_status (*append)(tulle_writer *writer, const tulle_mat *A);
@@ -34,7 +37,7 @@ struct tulle_writer {
     tulle__spool *spool;
 };
 
-/* ---- Matrix Market: entries in any order, their number filled in at the end ---- */
+/* ---- Matrix Market: entries in any order; their number is filled in at the end ---- */
 
 static tulle_status open_mtx(tulle_writer *writer)
 {
@@ -59,7 +62,7 @@ static void abort_mtx(tulle_writer *writer)
     tulle__mtx_writer_abort(writer->text);
 }
 
-/* ---- Binsparse and NumPy: CSR, whose rows are merged from all pieces at the end ---- */
+/* ---- Binsparse and NumPy: CSR, merged by rows from all pieces at the end ---- */
 
 static tulle_status open_spool(tulle_writer *writer)
 {
@@ -183,8 +186,9 @@ static tulle_status append(tulle_writer *writer, const tulle_mat *A)
 {
     const tulle__mtx_shape *shape = &writer->shape;
     if (A->kind != TULLE_CSR || A->type != shape->type || A->layout->m != shape->rows || A->layout->n != shape->cols)
-        return tulle__fail(TULLE_ERR_ARG, "a piece of a sparse %" PRId64 " x %" PRId64 " matrix of %s is none of it",
-            shape->rows, shape->cols, tulle_type_name(shape->type));
+        return tulle__fail(TULLE_ERR_ARG,
+            "a piece does not lie within the sparse %" PRId64 " x %" PRId64 " matrix of %s", shape->rows, shape->cols,
+            tulle_type_name(shape->type));
     return writer->comm->rank == 0 ? writer->way->append(writer, A) : TULLE_OK;
 }
 
@@ -203,7 +207,7 @@ tulle_status tulle_writer_close(tulle_writer *writer)
     tulle_comm *comm = writer->comm;
     tulle_status status = TULLE_OK;
     if (writer->broken)
-        status = tulle__fail(TULLE_ERR_STATE, "a file is not completed, as one of its pieces could not be written");
+        status = tulle__fail(TULLE_ERR_STATE, "the file is incomplete, as one of its pieces could not be written");
     else if (comm->rank == 0)
         status = writer->way->close(writer);
     drop(writer);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Distributed matrices into files: PE 0 reads the tiles of everyone, a tile row at a time, and writes. The others meet
- * it at the end, so that nobody changes a tile that is still to be written.
+ * Writes distributed matrices to files: PE 0 reads the tiles of all PEs, a tile row at a time, and
+ * writes. The other PEs wait for it at the end, so that no tile changes before it is written.
  */
 #include <stdio.h>
 #include <string.h>
@@ -113,7 +113,7 @@ tulle_status tulle__save_mtx_rows(const tulle_mat *A, const tulle__mtx_shape *sh
     return status;
 }
 
-/* All of a dense matrix in one piece, in the given order. */
+/* Gathers a dense matrix contiguously, in the given order. */
 static tulle_status gather_dense(const tulle_mat *A, tulle_order order, char **all)
 {
     tulle_status status;
@@ -141,7 +141,7 @@ out:
     return status;
 }
 
-/* Columns one after the other, of a symmetric matrix each from its diagonal (skew: below) down. */
+/* Writes columns in order, those of a symmetric matrix from the diagonal (skew: below it) down. */
 static tulle_status write_array(
     const tulle__mtx_shape *shape, const char *all, tulle__progress_meter *meter, tulle__mtx_writer *writer)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What saving a matrix whole and in pieces share. */
+/* Shared by saving a matrix whole and in pieces. */
 #ifndef TULLE_IO_SAVE_H
 #define TULLE_IO_SAVE_H
 
@@ -7,13 +7,19 @@
 
 #include "io/mtx/mtx_write.h"
 
-/* What takes the entries of a matrix row by row, those of a row by tiles: columns are base + col[e]. */
+/*
+ * A consumer of a matrix's entries, row by row and within a row tile by tile: columns are base +
+ * col[e].
+ */
 typedef struct tulle__row_sink {
     tulle_status (*take)(void *context, int64_t row, int64_t n, int64_t base, const int32_t *col, const void *val);
     void *context;
 } tulle__row_sink;
 
-/* Called by one PE while nobody changes A; save_entries: one by one, to a writer of a file. */
+/*
+ * Called by one PE while no PE changes A. save_entries passes them one by one to a writer of a
+ * file.
+ */
 tulle_status tulle__save_rows(const tulle_mat *A, const tulle__row_sink *sink);
 typedef tulle_status (*tulle__entry_put)(void *writer, int64_t row, int64_t col, const void *val);
 tulle_status tulle__save_entries(const tulle_mat *A, tulle__entry_put put, void *writer);
@@ -21,13 +27,15 @@ tulle_status tulle__put_binsparse(void *writer, int64_t row, int64_t col, const 
 tulle_status tulle__put_npz(void *writer, int64_t row, int64_t col, const void *val);
 tulle_status tulle__save_mtx_rows(const tulle_mat *A, const tulle__mtx_shape *shape, tulle__mtx_writer *writer);
 
-/* Collective: tulle_mat_save, of a Matrix Market file with that symmetry, which A must have. */
+/* tulle_mat_save to a Matrix Market file with this symmetry, which A must have. Collective. */
 tulle_status tulle__save_symmetric(const tulle_mat *A, const char *path, tulle__mtx_symmetry symmetry);
 
-/* Of PE 0 while the others wait: as many threads as all PEs have, if there are cores for these. */
+/*
+ * The threads that PE 0 may use while the others wait: those of all PEs, if there are enough cores.
+ */
 int tulle__save_threads(const tulle_comm *comm);
 
-/* Of tulle__mtx_writer_open, by the name. */
+/* The argument of tulle__mtx_writer_open, by the file's name. */
 int tulle__save_packers(const tulle_comm *comm, const char *path);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A distributed matrix into a Binsparse file of blocks, or of one half: PE 0 reads the tiles of everyone and writes. */
+/*
+ * Writes a distributed matrix to a Binsparse file of blocks, or of one half: PE 0 reads the tiles
+ * of all PEs and writes.
+ */
 #include <tulle/io.h>
 
 #include "base/arg.h"
@@ -11,9 +14,9 @@
 #include "mat/context.h"
 #include "mat/fetch.h"
 
-enum { PIECE = 1 << 18 }; /* values, about: each entry may be a block of its own */
+enum { PIECE = 1 << 18 }; /* values, approximately: each entry may be a block of its own */
 
-/* Rows of a tile some at a time, whole blocks. */
+/* Passes on the rows of a tile in batches of whole blocks. */
 static tulle_status take_tile(tulle__block_writer *writer, int block,
     tulle_status (*take)(tulle__block_writer *writer, const tulle__tile_row *rows), const tulle__tile_row *rows)
 {
@@ -32,7 +35,7 @@ static tulle_status take_tile(tulle__block_writer *writer, int block,
     return status;
 }
 
-/* All rows of A, which has one tile column and tiles of whole blocks. */
+/* Passes on all rows of A, which has one tile column and tiles of whole blocks. */
 static tulle_status take_rows(const tulle_mat *A, tulle__block_writer *writer, int block,
     tulle_status (*take)(tulle__block_writer *writer, const tulle__tile_row *rows), const char *what)
 {
@@ -81,7 +84,7 @@ out:
     return status;
 }
 
-/* Collective: NULL if A lies in tiles of whole blocks, one column of them; else a copy that does. */
+/* Redistributes A to one tile column of whole blocks; NULL if it is so already. Collective. */
 static tulle_status in_rows(const tulle_mat *A, int block, tulle_mat **copy)
 {
     const tulle_layout *l = A->layout;
@@ -140,7 +143,7 @@ tulle_status tulle_mat_save_as(const tulle_mat *A, const char *path, const char 
     tulle_status status = tulle__wants_values(A->comm, "writing a matrix");
     if (status == TULLE_OK) status = tulle__file_format(path, format, A->type, &wanted);
     if (status == TULLE_OK && !wanted.plain && A->kind != TULLE_CSR)
-        status = tulle__fail(TULLE_ERR_ARG, "%s: a dense matrix is not cut into sparse blocks", path);
+        status = tulle__fail(TULLE_ERR_ARG, "%s: a dense matrix cannot be stored in sparse blocks", path);
     status = tulle_comm_agree(A->comm, status);
     if (status == TULLE_OK) status = tulle__mat_order(A);
     if (status != TULLE_OK) return status;

@@ -7,7 +7,7 @@
 #include "base/spec.h"
 #include "mat/context.h"
 
-/* ---- what is asked for ---- */
+/* ---- parsing ---- */
 
 static tulle_status parse_values(tulle__spec_part *part, tulle_type type, tulle_type *values)
 {
@@ -22,7 +22,7 @@ static tulle_status parse_values(tulle__spec_part *part, tulle_type type, tulle_
     if (status != TULLE_OK) return status;
     *values = types[which];
     if (*values == TULLE_F64 && type == TULLE_F32)
-        return tulle__fail(TULLE_ERR_ARG, "values=f64 for a matrix of f32 values");
+        return tulle__fail(TULLE_ERR_ARG, "values=f64 would widen a matrix of f32 values");
     return TULLE_OK;
 }
 
@@ -37,11 +37,11 @@ tulle_status tulle__block_wanted_parse(const char *text, tulle_type type, tulle_
     *w = (tulle__block_wanted){.plain = 1, .bare = 1, .block = 1, .values = type};
     if (!text) return TULLE_OK;
     TULLE_TRY(tulle__spec_parse(text, &spec));
-    if (spec.nparts != 1) TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "'%s' is not one format", text));
+    if (spec.nparts != 1) TULLE_TRY(tulle__fail(TULLE_ERR_ARG, "'%s' is not a single format", text));
     tulle__spec_part *part = &spec.part[0];
     TULLE_TRY(tulle__name_parse("format", part->name, names, 3, &name));
     *w = (tulle__block_wanted){.plain = name == CSR && part->nkeys == 0,
-        .chosen = name == AUTO,
+        .automatic = name == AUTO,
         .bare = part->nkeys == 0,
         .block = name == CSR,
         .half = name == AUTO ? TULLE__EITHER : 0};
@@ -56,37 +56,37 @@ out:
     return status;
 }
 
-/* ---- what suits ---- */
+/* ---- choosing ---- */
 
-struct look {
+struct inspect {
     const tulle__tile_row *rows;
     tulle__blocks_facts *facts; /* [nthreads] */
 };
 
-static tulle_status look_at_part(void *arg, int thread, int nthreads)
+static tulle_status inspect_part(void *arg, int thread, int nthreads)
 {
-    struct look *look = arg;
+    struct inspect *inspect = arg;
     tulle__csr csr;
     tulle__tile_row part;
-    int64_t m = look->rows->m;
-    tulle__blocks_part(look->rows, m * thread / nthreads, m * (thread + 1) / nthreads, &csr, &part);
-    tulle__blocks_look(&part, &look->facts[thread]);
+    int64_t m = inspect->rows->m;
+    tulle__blocks_part(inspect->rows, m * thread / nthreads, m * (thread + 1) / nthreads, &csr, &part);
+    tulle__blocks_inspect(&part, &inspect->facts[thread]);
     return TULLE_OK;
 }
 
-tulle_status tulle__block_look(tulle__pool *pool, const tulle__tile_row *rows, tulle__blocks_facts *facts)
+tulle_status tulle__block_inspect(tulle__pool *pool, const tulle__tile_row *rows, tulle__blocks_facts *facts)
 {
     int nthreads = tulle__pool_size(pool);
-    struct look look = {.rows = rows};
-    tulle_status status = tulle__alloc((size_t)nthreads, sizeof *look.facts, "facts of blocks", &look.facts);
-    if (status == TULLE_OK) status = tulle__pool_run(pool, look_at_part, &look);
-    for (int t = 0; t < nthreads && status == TULLE_OK; t++) tulle__blocks_join(facts, &look.facts[t]);
-    tulle__free(look.facts);
+    struct inspect inspect = {.rows = rows};
+    tulle_status status = tulle__alloc((size_t)nthreads, sizeof *inspect.facts, "block statistics", &inspect.facts);
+    if (status == TULLE_OK) status = tulle__pool_run(pool, inspect_part, &inspect);
+    for (int t = 0; t < nthreads && status == TULLE_OK; t++) tulle__blocks_join(facts, &inspect.facts[t]);
+    tulle__free(inspect.facts);
     return status;
 }
 
-/* Of the tiles of this PE. */
-static tulle_status look_here(const tulle_mat *A, tulle__blocks_facts *here)
+/* Statistics of this PE's tiles. */
+static tulle_status inspect_own(const tulle_mat *A, tulle__blocks_facts *here)
 {
     tulle__context *context = NULL;
     tulle_status status = tulle__context_get(A->comm, &context);
@@ -96,18 +96,18 @@ static tulle_status look_here(const tulle_mat *A, tulle__blocks_facts *here)
         tulle_tile tile = tulle__tile_in_place(A, i, 0);
         tulle__csr csr = tulle__tile_csr(&tile);
         tulle__tile_row rows = tulle__blocks_rows(A, i, &csr);
-        status = tulle__block_look(context->pool, &rows, here);
+        status = tulle__block_inspect(context->pool, &rows, here);
     }
     return status;
 }
 
-/* Collective: of all rows. */
-static tulle_status look(const tulle_mat *A, tulle__blocks_facts *facts)
+/* Statistics of all rows. Collective. */
+static tulle_status inspect(const tulle_mat *A, tulle__blocks_facts *facts)
 {
     tulle_comm *comm = A->comm;
     tulle__blocks_facts here, *all = NULL;
-    tulle_status status = look_here(A, &here);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *all, "facts of blocks", &all);
+    tulle_status status = inspect_own(A, &here);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *all, "block statistics", &all);
     TULLE_TRY(tulle_comm_agree(comm, status));
     TULLE_TRY(tulle_comm_allgather(comm, &here, sizeof here, all));
     *facts = all[0];
@@ -117,7 +117,7 @@ out:
     return status;
 }
 
-int tulle__block_must_look(const tulle__block_wanted *w)
+int tulle__block_needs_inspection(const tulle__block_wanted *w)
 {
     return !w->block || w->half;
 }
@@ -126,24 +126,25 @@ static tulle_status check_whole(tulle_gidx m, tulle_gidx n, tulle__block_choice 
 {
     if (m % choice->block == 0 && n % choice->block == 0) return TULLE_OK;
     return tulle__fail(
-        TULLE_ERR_ARG, "%" PRId64 " x %" PRId64 " is not cut into whole blocks of %d", m, n, choice->block);
+        TULLE_ERR_ARG, "%" PRId64 " x %" PRId64 " is not a multiple of the block size %d", m, n, choice->block);
 }
 
-tulle_status tulle__block_settle(tulle_gidx m, tulle_gidx n, const tulle__blocks_facts *facts,
+tulle_status tulle__block_decide(tulle_gidx m, tulle_gidx n, const tulle__blocks_facts *facts,
     const tulle__block_wanted *w, int half_of_entries, tulle_type type, tulle__block_choice *choice)
 {
     static const double worth_it = 0.9;
     *choice = (tulle__block_choice){.block = (int)w->block, .half = w->half, .pays = 1};
-    if (!tulle__block_must_look(w)) return check_whole(m, n, choice);
+    if (!tulle__block_needs_inspection(w)) return check_whole(m, n, choice);
     tulle__blocks_facts whole = *facts;
     int symmetric = m == n && tulle__blocks_symmetric(facts);
     for (int b = 2; b <= TULLE__BLOCKS_MOST; b++)
         if (m % b) whole.blocks[b] = TULLE__BLOCKS_NONE;
     if (w->half == 1 && !symmetric)
-        return tulle__fail(TULLE_ERR_ARG, "half of a matrix that is not symmetric, bit by bit, cannot stand for it");
+        return tulle__fail(
+            TULLE_ERR_ARG, "half can only store a symmetric matrix, and this one is not symmetric bit by bit");
     if (!w->block) choice->block = tulle__blocks_size(&whole, w->values);
     if (w->half == TULLE__EITHER) choice->half = symmetric && (choice->block > 1 || half_of_entries);
-    if (w->chosen) {
+    if (w->automatic) {
         size_t block = (size_t)(choice->block * choice->block) * tulle_type_size(w->values) + sizeof(int32_t);
         double bytes = (double)tulle__blocks_estimate(&whole, choice->block) * (double)block / (choice->half ? 2 : 1);
         choice->pays = bytes < worth_it * (double)whole.nnz * (double)(tulle_type_size(type) + sizeof(int32_t));
@@ -155,7 +156,7 @@ tulle_status tulle__block_choose(
     const tulle_mat *A, const tulle__block_wanted *w, int half_of_entries, tulle__block_choice *choice)
 {
     tulle__blocks_facts facts = {0};
-    tulle_status status = tulle__block_must_look(w) ? look(A, &facts) : TULLE_OK;
+    tulle_status status = tulle__block_needs_inspection(w) ? inspect(A, &facts) : TULLE_OK;
     if (status != TULLE_OK) return status;
-    return tulle__block_settle(A->layout->m, A->layout->n, &facts, w, half_of_entries, A->type, choice);
+    return tulle__block_decide(A->layout->m, A->layout->n, &facts, w, half_of_entries, A->type, choice);
 }

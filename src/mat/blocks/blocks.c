@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Block rows are gone through with one cursor for each of their rows, which all ascend: the next block column is the
- * least that a cursor is in.
+ * A sweep over a block row has one ascending cursor for each of its rows: the next block column is
+ * the least of theirs.
  */
 #include "mat/blocks/blocks.h"
 
@@ -42,10 +42,10 @@ void tulle__blocks_part(
     }
 }
 
-/* Where a row has been gone through to. */
+/* The position of the sweep in one row. */
 struct cursor {
     int tile;
-    int64_t at, end; /* in that tile; at = end only when the row is over */
+    int64_t at, end; /* in that tile; at = end only at the end of the row */
 };
 
 static void enter(const tulle__tile_row *rows, tulle_gidx row, struct cursor *c)
@@ -86,7 +86,7 @@ static void advance(const tulle__tile_row *rows, tulle_gidx row, struct cursor *
     enter(rows, row, c);
 }
 
-/* The b rows of a block row, `row` the first, at the first column from `from` on. */
+/* Places the b cursors of a block row, whose first row is `row`, at the first column >= from. */
 static void start(const tulle__tile_row *rows, int64_t row, int b, tulle_gidx from, struct cursor *c)
 {
     for (int r = 0; r < b; r++) {
@@ -110,9 +110,9 @@ static void skip_block(const tulle__tile_row *rows, int64_t row, int64_t block, 
         while (!over(&c[r]) && column(rows, &c[r]) < (block + 1) * b) advance(rows, row + r, &c[r]);
 }
 
-/* ---- looking ---- */
+/* ---- statistics ---- */
 
-/* The same for (i, j) and (j, i), and for both zeros. */
+/* A hash of (i, j, x), the same for both zeros. */
 static uint64_t mark(tulle_gidx i, tulle_gidx j, double x)
 {
     uint64_t bits;
@@ -130,9 +130,9 @@ static int64_t length(const tulle__tile_row *rows, int64_t row)
 }
 
 /*
- * About how many blocks of size b nnz entries make: as many to an entry as in whole block rows drawn at random, with
- * SAMPLE rows in all. At random, since on a grid every n-th row may be one of the boundary's. TULLE__BLOCKS_NONE if
- * there is nothing to count.
+ * Estimates the number of blocks of size b of nnz entries: the blocks per entry of random whole
+ * block rows, SAMPLE rows in total. Random, because on a grid every n-th row may lie on the
+ * boundary. TULLE__BLOCKS_NONE if there is nothing to count.
  */
 static int64_t sample(const tulle__tile_row *rows, int b, int64_t nnz, struct cursor *c)
 {
@@ -149,7 +149,7 @@ static int64_t sample(const tulle__tile_row *rows, int b, int64_t nnz, struct cu
     return entries ? (int64_t)((double)nnz * (double)blocks / (double)entries) : TULLE__BLOCKS_NONE;
 }
 
-void tulle__blocks_look(const tulle__tile_row *rows, tulle__blocks_facts *facts)
+void tulle__blocks_inspect(const tulle__tile_row *rows, tulle__blocks_facts *facts)
 {
     struct cursor cursor[TULLE__BLOCKS_MOST];
     memset(facts, 0, sizeof *facts);
@@ -186,7 +186,7 @@ void tulle__blocks_join(tulle__blocks_facts *facts, const tulle__blocks_facts *o
 int64_t tulle__blocks_estimate(const tulle__blocks_facts *facts, int b)
 {
     if (facts->blocks[b] < 0) return TULLE__BLOCKS_NONE;
-    if (!facts->seen[b]) return facts->nnz; /* of rows so few nothing is known */
+    if (!facts->seen[b]) return facts->nnz; /* too few rows for an estimate */
     return (int64_t)((double)facts->blocks[b] * ((double)facts->nnz / (double)facts->seen[b]));
 }
 
@@ -237,7 +237,7 @@ tulle_status tulle__blocks_count(const tulle__tile_row *rows, int block, int sym
             skip_block(rows, i * block, j, block, cursor);
         }
         if (symmetric && last - row > plan->span) plan->span = last - row;
-        if (last - first > plan->spread) plan->spread = last - first;
+        if (last - first > plan->row_extent) plan->row_extent = last - first;
         plan->rowptr[i + 1] = plan->rowptr[i] + count;
     }
 out:
@@ -254,12 +254,12 @@ void tulle__blocks_fini(tulle__blocks_plan *plan)
 
 int tulle__blocks_index_bytes(const tulle__blocks_plan *plan)
 {
-    return plan->spread <= UINT16_MAX ? 2 : 4;
+    return plan->row_extent <= UINT16_MAX ? 2 : 4;
 }
 
 /* ---- filling ---- */
 
-/* The entries of a block, and past them. */
+/* Copies the entries of a block and advances the cursors past it. */
 static void take_block(const tulle__tile_row *rows, int64_t row, int64_t block, int b, struct cursor *c,
     tulle_type type, void *val, int64_t at)
 {

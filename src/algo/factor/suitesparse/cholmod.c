@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cholesky by CHOLMOD: by its simplicial part, which is under the LGPL, unless the module may call the other one. */
+/*
+ * Cholesky by CHOLMOD: by its simplicial part, which is under the LGPL, unless the module may use
+ * the supernodal one.
+ */
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,7 +24,7 @@ static tulle_status failed(const tulle__module_host *host, const cholmod_common 
     }
 }
 
-/* L as CHOLMOD has it, packed, by columns. */
+/* Copies L, which CHOLMOD has packed by columns. */
 static tulle_status take(const tulle__module_host *host, const cholmod_factor *L, tulle__direct_work *work)
 {
     const int64_t *ptr = L->p, *row = L->i;
@@ -77,7 +80,7 @@ tulle_status tulle__cholmod(const tulle__module_host *host, tulle__direct_work *
         .dtype = CHOLMOD_DOUBLE,
         .sorted = 1,
         .packed = 1};
-    if (!cholmod_l_start(&common)) return host->fail(TULLE_ERR_MEMORY, "CHOLMOD does not start");
+    if (!cholmod_l_start(&common)) return host->fail(TULLE_ERR_MEMORY, "CHOLMOD failed to start");
     common.supernodal = supernodal ? CHOLMOD_SUPERNODAL : CHOLMOD_SIMPLICIAL;
     common.final_asis = 0;
     common.final_super = 0;

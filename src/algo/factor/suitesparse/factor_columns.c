@@ -14,14 +14,14 @@ tulle_status tulle__columns_room(const tulle__module_host *host, int64_t n, int6
 tulle_status tulle__factors_charge(const tulle__module_host *host, double entries, void **charge)
 {
     static const double EACH =
-        2 * (sizeof(int64_t) + sizeof(double)); /* there, and in the columns that are handed on */
+        2 * (sizeof(int64_t) + sizeof(double)); /* in the library, and in the columns that are returned */
     *charge = NULL;
-    if (!(entries > 0)) return TULLE_OK; /* the analysis does not tell */
+    if (!(entries > 0)) return TULLE_OK; /* the analysis gives no number */
     if (entries * EACH > 1e15) return host->fail(TULLE_ERR_LIMIT, "the factors have about %.3g entries", entries);
-    /* never touched, so that it stands for what the library touches */
-    tulle_status status = host->alloc((size_t)entries, (size_t)EACH, "what the analysis says of the factors", charge);
+    /* never touched: it represents the library's memory */
+    tulle_status status = host->alloc((size_t)entries, (size_t)EACH, "estimated size of the factors", charge);
     if (status != TULLE_OK) return status;
     host->free(*charge);
     *charge = NULL;
-    return host->alloc((size_t)entries, (size_t)(EACH / 2), "the factors in the library's memory", charge);
+    return host->alloc((size_t)entries, (size_t)(EACH / 2), "factors in the library's memory", charge);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LU by KLU, as one block: its block triangular form would leave entries above the blocks that are in no factor.
- * Values are scaled by the largest of their row.
+ * LU by KLU, as a single block: the entries above the blocks of its block triangular form would be
+ * in no factor. Values are scaled by the largest of their row.
  */
 #include <inttypes.h>
 
@@ -15,7 +15,10 @@ _Static_assert(sizeof(SuiteSparse_long) == sizeof(int64_t), "SuiteSparse's long 
 
 typedef SuiteSparse_long whole;
 
-/* A column for which a maximum matching leaves no row, if there is one; else the one where KLU met no pivot. */
+/*
+ * A column that a maximum matching leaves without a row, if there is one; else the column where KLU
+ * found no pivot.
+ */
 static tulle_status singular(const tulle__module_host *host, const tulle__direct_work *work, int64_t column)
 {
     whole n = (whole)work->n, *match = NULL, *scratch = NULL;
@@ -33,7 +36,7 @@ static tulle_status singular(const tulle__module_host *host, const tulle__direct
         if (match[r] >= 0) scratch[match[r]] = 1;
     for (column = 0; scratch[column];) column++;
     status = host->fail(TULLE_ERR_ARG,
-        "LU: the matrix is singular by its structure: column %" PRId64 " can have no pivot beside those of others",
+        "LU: the matrix is structurally singular: column %" PRId64 " can have no pivot beside those of others",
         column + 1);
 out:
     host->free(match);

@@ -9,7 +9,7 @@ static tulle_status simplicial(const tulle__module_host *host, tulle__direct_wor
 
 static const tulle__direct_library library = {.lu = tulle__klu, .cholesky = simplicial};
 
-/* The same entry is handed to all; the host comes with every call. */
+/* All hosts get the same table; the host is passed with every call. */
 static const tulle__module module = {.version = TULLE__MODULE_VERSION, .direct = &library};
 
 __attribute__((visibility("default"))) const tulle__module *tulle_module_entry(const tulle__module_host *host);

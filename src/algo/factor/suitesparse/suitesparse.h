@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the module `suitesparse`, of which `suitesparse-gpl` has a part too. */
+/* The inside of the module `suitesparse`; `suitesparse-gpl` uses a part of it. */
 #ifndef TULLE_FACTOR_SUITESPARSE_H
 #define TULLE_FACTOR_SUITESPARSE_H
 
@@ -11,12 +11,13 @@ tulle_status tulle__klu(const tulle__module_host *host, tulle__direct_work *work
 tulle_status tulle__cholmod(const tulle__module_host *host, tulle__direct_work *work, int supernodal);
 
 /*
- * Charges this PE with the factors that a library is about to make in memory of its own, of so many entries by its
- * analysis: refused before the work where they do not fit. *charge is freed when the library's memory is.
+ * Charges this PE with the memory of a library's factors, by the number of entries of its analysis.
+ * Refuses before the work if they do not fit. The caller frees *charge together with the library's
+ * memory.
  */
 tulle_status tulle__factors_charge(const tulle__module_host *host, double entries, void **charge);
 
-/* Room for n columns of nnz entries. */
+/* Allocates n columns of nnz entries. */
 tulle_status tulle__columns_room(const tulle__module_host *host, int64_t n, int64_t nnz, tulle__columns *columns);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The module `suitesparse-gpl`: UMFPACK, and CHOLMOD's supernodal part. This file is not, but they are under the GPL,
- * and so is the module as it is built: off unless it is asked for (TULLE_GPL).
+ * The module `suitesparse-gpl`: UMFPACK, and CHOLMOD's supernodal part. These libraries are under
+ * the GPL, and so is the module as built, although this file is not. It is built only on request
+ * (TULLE_GPL).
  */
 #include "algo/factor/suitesparse_gpl/suitesparse_gpl.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* LU by UMFPACK, which gives L by rows, with its ones, and scales that are divided by or multiplied with. */
+/*
+ * LU by UMFPACK, which returns L by rows, with its ones, and row scales that either divide or
+ * multiply.
+ */
 #include <inttypes.h>
 
 #include <umfpack.h>
@@ -20,8 +23,8 @@ static tulle_status failed(const tulle__module_host *host, whole outcome)
     }
 }
 
-/* Columns of what is given by rows. */
-static void turn(int64_t n, const int64_t *ptr, const int64_t *col, const double *val, tulle__columns *to)
+/* Converts rows to columns. */
+static void to_columns(int64_t n, const int64_t *ptr, const int64_t *col, const double *val, tulle__columns *to)
 {
     for (int64_t c = 0; c <= n; c++) to->ptr[c] = 0;
     for (int64_t e = 0; e < ptr[n]; e++) to->ptr[col[e]]++;
@@ -72,7 +75,7 @@ static tulle_status take(const tulle__module_host *host, void *numeric, tulle__d
             (int64_t)work->col[k] + 1);
         goto out;
     }
-    turn(work->n, rows_of_L.ptr, rows_of_L.row, rows_of_L.val, &work->L);
+    to_columns(work->n, rows_of_L.ptr, rows_of_L.row, rows_of_L.val, &work->L);
 out:
     host->free(rows_of_L.ptr);
     host->free(rows_of_L.row);

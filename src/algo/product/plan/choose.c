@@ -23,7 +23,7 @@ struct choice {
     tulle_product_alg alg;
     int group; /* 0: not predicted */
     double seconds;
-    tulle__prices prices;
+    tulle__transfer_costs prices;
 };
 
 /* Whether any tile of another PE is read in place from here. */
@@ -57,10 +57,10 @@ static tulle_machine machine_of(const tulle_product *plan)
     return m;
 }
 
-static tulle__prices prices_of(const tulle_product *plan)
+static tulle__transfer_costs prices_of(const tulle_product *plan)
 {
     tulle_machine machine = machine_of(plan);
-    tulle__prices prices = tulle__prices_of(&machine, plan->comm->pe->threads);
+    tulle__transfer_costs prices = tulle__transfer_costs_of(&machine, plan->comm->pe->threads);
     prices.record = TULLE__PARTIAL_RECORD;
     return prices;
 }
@@ -68,7 +68,7 @@ static tulle__prices prices_of(const tulle_product *plan)
 /* A census is of layouts that match: not of parts. */
 static const tulle_counts *census_given(const tulle_product *plan)
 {
-    return tulle__slices_any(&plan->slices) ? NULL : plan->options.census;
+    return tulle__slices_any(&plan->slices) ? NULL : plan->options.counts;
 }
 
 /* named: of a census that is made here, which takes it over. */
@@ -94,7 +94,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
     if (census && (census->operands.M != o->M || census->operands.K != o->K || census->operands.N != o->N ||
                       census->pes != plan->comm->size))
         return tulle__fail(TULLE_ERR_ARG,
-            "the census is of %d x %d x %d tiles on %d PEs, the product of %d x %d x %d on %d", census->operands.M,
+            "the counts are of %d x %d x %d tiles on %d PEs, the product of %d x %d x %d on %d", census->operands.M,
             census->operands.K, census->operands.N, census->pes, o->M, o->K, o->N, plan->comm->size);
     if (!census) {
         TULLE_TRY(tulle__counts_of(o, plan->comm->size, &own));
@@ -107,7 +107,7 @@ static tulle_status predict(const tulle_product *plan, double *named, struct cho
     else
         TULLE_TRY(tulle_predict(census, &machine, &options, choice->alg, &p));
     choice->alg = p.alg;
-    choice->group = p.group;
+    choice->group = p.batch;
     choice->seconds = p.seconds;
 out:
     tulle__free(named);
@@ -134,7 +134,8 @@ tulle_status tulle__choose(tulle_product *plan, int predicted, tulle_product_alg
     *alg = choice.alg;
     plan->group = choice.group;
     plan->prices = choice.prices;
-    /* what copies of parts and the sum over layers take is not in the model */
-    plan->predicted = plan->options.machine && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
+    /* what copies of parts and to devices, and the sum over layers take is not in the model */
+    plan->predicted =
+        plan->options.machine && !plan->options.device && !tulle__slices_any(&plan->slices) ? choice.seconds : 0;
     return TULLE_OK;
 }

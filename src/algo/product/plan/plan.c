@@ -13,7 +13,7 @@
 #include "base/options.h"
 #include "base/planted.h"
 
-enum { QUEUE_CAPACITY = 256 };
+enum { QUEUE_CAPACITY = 256, DEVICES_MOST = 64 };
 
 void tulle__target_drop_parts(tulle__target *target)
 {
@@ -120,6 +120,7 @@ static void drop_plan(tulle_product *plan)
     tulle__slices_drop(&plan->slices);
     tulle__transposed_drop(&plan->At);
     tulle__transposed_drop(&plan->Bt);
+    if (plan->runner) plan->runner->ops->free(plan->runner);
     tulle__free(plan);
 }
 
@@ -269,7 +270,7 @@ static int count_tile(const tulle_product *plan, int i, int j, int *away)
 
 static const tulle__policy *in_effect(const tulle_product *plan)
 {
-    const tulle__prices *prices = plan->direct || !plan->prices.node_pes ? NULL : &plan->prices;
+    const tulle__transfer_costs *prices = plan->direct || !plan->prices.node_pes ? NULL : &plan->prices;
     return tulle__policy_in_effect(plan->asked, &plan->operands, plan->comm->size, prices, plan->share);
 }
 
@@ -281,7 +282,8 @@ static void settle_policy(tulle_product *plan)
     o->grain = 0;
     if (policy->reach != TULLE__REACH_NONE) tulle__operands_set_grain(o, plan->comm->size);
     if (!plan->group || (plan->policy && policy != plan->policy))
-        plan->group = tulle__policy_group(policy, o->K, plan->direct, plan->options.deterministic);
+        plan->group = tulle__policy_batch(policy, o->K, plan->direct, plan->options.deterministic);
+    if (plan->runner->most && plan->group > plan->runner->most && !policy->by_chain) plan->group = plan->runner->most;
     plan->lookahead = plan->options.lookahead == 0            ? tulle__policy_lookahead(policy, plan->sparse)
                       : plan->options.lookahead == TULLE_NONE ? 0
                                                               : plan->options.lookahead;
@@ -344,8 +346,18 @@ static int to_be_predicted(const tulle_product *plan)
     const tulle_product_options *options = &plan->options;
     if (options->alg == TULLE_PRODUCT_AUTO || options->machine) return 1;
     /* also if only the prices will say that nothing is to be stolen */
-    tulle_product_alg keeping = tulle__policy_of(options->alg)->keeping;
-    return tulle__policy_may_group(tulle__policy_of(keeping), plan->direct, options->deterministic);
+    tulle_product_alg keeping = tulle__policy_of(options->alg)->fallback;
+    return tulle__policy_may_batch(tulle__policy_of(keeping), plan->direct, options->deterministic);
+}
+
+/* Who multiplies. */
+static tulle_status make_runner(tulle_product *plan)
+{
+    const tulle_product_options *options = &plan->options;
+    const tulle__tile_format *format = plan->operands.A->format;
+    if (!options->device) return tulle__host_run_new(plan->context, format, &plan->runner);
+    return tulle__device_run_new(plan->comm, plan->context, format, plan->sparse, options->device,
+        options->devices ? options->devices : 1, &plan->runner);
 }
 
 static tulle_status prepare(tulle_product *plan)
@@ -360,6 +372,7 @@ static tulle_status prepare(tulle_product *plan)
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle__context_get(plan->comm, &plan->context)));
     TULLE_TRY(tulle_comm_agree(plan->comm, tulle_comm_reduce_int(plan->comm, TULLE_MIN, 1, &direct)));
     plan->direct = direct != 0;
+    TULLE_TRY(tulle_comm_agree(plan->comm, make_runner(plan)));
     if (o->A->kind == TULLE_DENSE) plan->context->kernels->alone(); /* a thread of the pool is one of the BLAS */
     if (plan->options.replication == TULLE_AUTO) TULLE_TRY(choose_layers(plan));
     TULLE_TRY(tulle_comm_agree(plan->comm, find_targets(plan)));
@@ -409,7 +422,11 @@ tulle_status tulle_product_new(
     tulle_status status = tulle__mat_order(A);
     if (status == TULLE_OK) status = tulle__mat_order(B);
     if (status != TULLE_OK) return status;
+    if (chosen.device) chosen.transfers = TULLE_TRANSFERS_WHOLE; /* what goes to a device is a tile */
     status = check_operands(A, B, C, &chosen);
+    if (status == TULLE_OK && (chosen.devices < 0 || chosen.devices > DEVICES_MOST))
+        status =
+            tulle__fail(TULLE_ERR_ARG, "%d devices of a PE; 0 means 1, %d are possible", chosen.devices, DEVICES_MOST);
     if (status == TULLE_OK && chosen.lookahead < 0 && chosen.lookahead != TULLE_NONE)
         status =
             tulle__fail(TULLE_ERR_ARG, "a lookahead of %d jobs; 0 is the default, TULLE_NONE none", chosen.lookahead);

@@ -5,6 +5,7 @@
 
 #include "algo/chain/policy.h"
 #include "algo/product/plan/slice.h"
+#include "algo/product/run/runner.h"
 #include "algo/product/source/keep.h"
 #include "algo/product/source/need.h"
 #include "algo/product/source/panel.h"
@@ -96,7 +97,8 @@ struct tulle_product {
     tulle__steal *steal;           /* NULL: all PEs keep to their own chains */
     tulle__panels *panels;         /* NULL: each tile is fetched by itself */
     tulle__needs *needs;           /* NULL: tiles are fetched whole */
-    tulle__prices prices;          /* that it goes by */
+    tulle__transfer_costs prices;  /* that it goes by */
+    tulle__runner *runner;         /* who multiplies */
     tulle__keeps *keeps;           /* NULL: each job fetches what it reads */
     int64_t njobs, sent_room;
     tulle__sent *sent; /* [njobs] */

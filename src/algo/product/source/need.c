@@ -38,9 +38,9 @@ struct tulle__needs {
 struct pair {
     const tulle__operands *operands;
     tulle_transfers transfers;
-    const tulle__prices *prices;
+    const tulle__transfer_costs *prices;
     const tulle__csr *A;
-    const tulle__rows *rows; /* that A names */
+    const tulle__row_set *rows; /* that A names */
     int i, k, j;
     int here, there;
     int may_give;
@@ -62,7 +62,7 @@ static void drop(struct want *want)
 
 static double price(const struct pair *p, double bytes, double ranges, double messages)
 {
-    return tulle__price(p->prices, p->here, p->there, bytes, ranges, messages);
+    return tulle__transfer_cost(p->prices, p->here, p->there, bytes, ranges, messages);
 }
 
 static double excerpt_price(const struct pair *p, const tulle__subset *e)
@@ -80,7 +80,7 @@ static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const
 {
     tulle_status status;
     const tulle_mat *B = p->operands->B;
-    tulle__rows rows = {0};
+    tulle__row_set rows = {0};
     tulle__row_terms terms = {tulle__tile_cols(B, p->j), tulle_type_size(B->type), rowptr};
     int by_time = p->transfers == TULLE_TRANSFERS_AUTO;
     double limit = (double)tulle__subset_bytes(all) - p->prices->record;
@@ -88,7 +88,7 @@ static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const
     if (by_time) limit = CLEARLY * by_rows - price(p, p->prices->record, 0, ERRAND_MESSAGES);
     TULLE_TRY(tulle__cut_new(p->A, &terms, limit, by_time, &want->cut, weight));
     if (!want->cut) goto out;
-    TULLE_TRY(tulle__rows_named_by(&want->cut->rest, &rows));
+    TULLE_TRY(tulle__row_set_named_by(&want->cut->rest, &rows));
     TULLE_TRY(tulle__subset_new(B, p->k, p->j, &rows, rowptr, &want->excerpt));
     double values = (double)want->cut->given * (double)terms.size, partial = (double)want->cut->bytes - values;
     tulle__gift gift = {.rows = by_rows,
@@ -104,7 +104,7 @@ static tulle_status give_away(const struct pair *p, const int64_t *rowptr, const
     else if (p->shift)
         tulle__shift_give(p->shift, p->there, &gift);
 out:
-    tulle__rows_fini(&rows);
+    tulle__row_set_fini(&rows);
     return status;
 }
 
@@ -144,7 +144,7 @@ static tulle_status look_at(tulle__needs *needs, const tulle__policy *policy, st
 {
     tulle_status status = TULLE_OK;
     const tulle__operands *o = p.operands;
-    tulle__rows rows = {0};
+    tulle__row_set rows = {0};
     tulle__csr A;
     tulle_tile tile;
     int64_t *rowptr = NULL;
@@ -161,7 +161,7 @@ static tulle_status look_at(tulle__needs *needs, const tulle__policy *policy, st
         if (!rows.range) {
             TULLE_TRY(tulle_mat_tile(o->A, p.i, p.k, &tile));
             A = tulle__tile_csr(&tile);
-            TULLE_TRY(tulle__rows_named_by(&A, &rows));
+            TULLE_TRY(tulle__row_set_named_by(&A, &rows));
             p.A = &A;
             p.rows = &rows;
         }
@@ -176,7 +176,7 @@ static tulle_status look_at(tulle__needs *needs, const tulle__policy *policy, st
     }
 out:
     tulle__free(rowptr);
-    tulle__rows_fini(&rows);
+    tulle__row_set_fini(&rows);
     return status;
 }
 
@@ -265,7 +265,7 @@ out:
 }
 
 tulle_status tulle__needs_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *o,
-    tulle_transfers transfers, int alone, const tulle__prices *prices, tulle__needs **out)
+    tulle_transfers transfers, int alone, const tulle__transfer_costs *prices, tulle__needs **out)
 {
     tulle_status status;
     tulle__needs *needs = NULL;

@@ -12,7 +12,7 @@
 #define TULLE_PRODUCT_NEED_H
 
 #include "algo/chain/policy.h"
-#include "algo/chain/price.h"
+#include "algo/chain/transfer_cost.h"
 #include "algo/product/source/errand.h"
 #include "algo/product/source/shelf.h"
 #include "mat/subset.h"
@@ -32,7 +32,7 @@ typedef struct tulle__needs_figures {
  * where tiles are parts of tiles (slice.h), or have no values.
  */
 tulle_status tulle__needs_new(tulle_comm *comm, const tulle__policy *policy, const tulle__operands *operands,
-    tulle_transfers transfers, int alone, const tulle__prices *prices, tulle__needs **needs);
+    tulle_transfers transfers, int alone, const tulle__transfer_costs *prices, tulle__needs **needs);
 void tulle__needs_settle(tulle__needs *needs);
 void tulle__needs_free(tulle__needs *needs);
 size_t tulle__needs_held(const tulle__needs *needs);

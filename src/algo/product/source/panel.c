@@ -223,7 +223,8 @@ static void expect(tulle__panels *p, const tulle_mat *X, int i, int j, int slot,
     if (!length_of(X, i, j)) return;
     int mine = tulle__tile_is_mine(X, i, j), broadcast = p->source == TULLE__SOURCE_BROADCAST;
     x.length = X->directory[x.index].place.length;
-    if (broadcast && !X->whole) x.segments = tulle__panel_segments(x.length, members_of(p, &x)); /* of a part: lines */
+    if (broadcast && !X->whole)
+        x.segments = tulle__broadcast_segments(x.length, members_of(p, &x)); /* of a part: lines */
     if (broadcast && mine) {
         x.have = x.segments;
         tell_children(p, &x);

@@ -225,10 +225,10 @@ static tulle_status put_up(tulle__shelves *s, const tulle_mat *B, int t)
 {
     tulle_status status;
     int k = t / s->N, j = t % s->N;
-    tulle__rows rows = {0};
+    tulle__row_set rows = {0};
     int64_t *rowptr = NULL;
     struct shelf shelf = {.k = k, .j = j, .group = -1};
-    TULLE_TRY(tulle__rows_of_bits(s->asked[t], tulle__tile_rows(B, k) / 64 + 1, &rows));
+    TULLE_TRY(tulle__row_set_of_bits(s->asked[t], tulle__tile_rows(B, k) / 64 + 1, &rows));
     if (B->kind == TULLE_CSR) TULLE_TRY(tulle__rowptr_read(B, k, j, &rowptr));
     TULLE_TRY(tulle__subset_new(B, k, j, &rows, rowptr, &shelf.excerpt));
     size_t room = tulle__subset_room(B, k, j, shelf.excerpt);
@@ -243,7 +243,7 @@ static tulle_status put_up(tulle__shelves *s, const tulle_mat *B, int t)
     shelf.excerpt = NULL;
 out:
     tulle__subset_free(shelf.excerpt);
-    tulle__rows_fini(&rows);
+    tulle__row_set_fini(&rows);
     tulle__free(rowptr);
     return status;
 }

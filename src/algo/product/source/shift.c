@@ -7,7 +7,7 @@
 /* What is not in it - queues, waiting for whoever is late - must not eat up what is gained. */
 #define CLEARLY 0.9
 
-tulle_status tulle__shift_init(tulle_comm *comm, const tulle__prices *prices, tulle__shift *shift)
+tulle_status tulle__shift_init(tulle_comm *comm, const tulle__transfer_costs *prices, tulle__shift *shift)
 {
     size_t all = (size_t)comm->size * TULLE__SHARES;
     *shift = (tulle__shift){.comm = comm, .prices = prices};
@@ -35,7 +35,7 @@ void tulle__shift_work(tulle__shift *s, double multiplications)
 
 void tulle__shift_keep(tulle__shift *s, int from, double price)
 {
-    double seconds = price * s->prices->byte[tulle__price_distance(s->prices, s->comm->rank, from)];
+    double seconds = price * s->prices->byte[tulle__pe_distance(s->prices, s->comm->rank, from)];
     add(s->before, s->comm->rank, TULLE__FETCH, seconds);
     add(s->after, s->comm->rank, TULLE__FETCH, seconds);
 }
@@ -43,7 +43,7 @@ void tulle__shift_keep(tulle__shift *s, int from, double price)
 void tulle__shift_give(tulle__shift *s, int to, const tulle__gift *g)
 {
     int me = s->comm->rank;
-    double byte = s->prices->byte[tulle__price_distance(s->prices, me, to)];
+    double byte = s->prices->byte[tulle__pe_distance(s->prices, me, to)];
     double work = g->multiplications * s->prices->multiplication;
     add(s->before, me, TULLE__FETCH, g->rows * byte);
     add(s->after, me, TULLE__FETCH, g->rest * byte);

@@ -7,18 +7,18 @@
 #ifndef TULLE_PRODUCT_SHIFT_H
 #define TULLE_PRODUCT_SHIFT_H
 
-#include "algo/chain/price.h"
+#include "algo/chain/transfer_cost.h"
 #include "comm/comm.h"
 
 enum { TULLE__WORK, TULLE__FETCH, TULLE__PARTIAL, TULLE__SHARES };
 
 typedef struct tulle__shift {
     tulle_comm *comm;
-    const tulle__prices *prices;
+    const tulle__transfer_costs *prices;
     double *before, *after; /* [size * TULLE__SHARES]: seconds; one block */
 } tulle__shift;
 
-tulle_status tulle__shift_init(tulle_comm *comm, const tulle__prices *prices, tulle__shift *shift);
+tulle_status tulle__shift_init(tulle_comm *comm, const tulle__transfer_costs *prices, tulle__shift *shift);
 void tulle__shift_fini(tulle__shift *shift);
 
 /* This PE multiplies so much, and fetches for such a price (price.h) from there, in any case. */

@@ -1,30 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What auto becomes. For few solves it is serial. If enough are to come, the first ones are made by each method in turn
- * whose analysis they can bear, and the fastest stays. (Models of levels and of the pipeline, which said what to try,
- * gained nothing on real triangles, and lost a factor of two to three where few solves were to come.)
+ * The method that auto chooses. For few solves it is serial. If enough are expected, the first
+ * solves try each method whose analysis pays, in turn, and the fastest stays. (Models of levels and
+ * of the pipeline, which chose what to try, gained nothing on real triangles, and lost a factor of
+ * two to three with few solves.)
  */
 #include "algo/trisolve/method.h"
 #include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/supernodal/supernodes.h"
 #include "base/error.h"
 
-/* Solves that must be to come for a method to be tried: its analysis takes 1.5, 10 to 30 and 30 serial solves. p2p
- * gains up to 1.5 times and is tried early. */
+/*
+ * Expected solves from which a method is tried: its analysis takes 1.5, 10 to 30 and 30 serial
+ * solves. p2p gains up to a factor of 1.5 and is tried early.
+ */
 enum { CHUNKED_FROM = 30, P2P_FROM = 100, SUPERNODAL_FROM = 600 };
 
-/* Each candidate makes so many solves, which are solves like others, as all give the same bits. */
+/* Solves by each candidate; they are ordinary solves, as all candidates give the same bits. */
 enum { TRIES = 3 };
-/* After each round those are given up that have taken so many times as long as the fastest, and after the last all
- * but it. The first solve of all meets a triangle that is not in a cache, so much is forgiven then. */
+/*
+ * After each round candidates slower than the fastest by this factor are dropped; after the last
+ * round, all but the fastest. The tolerance is large at first, because the very first solve meets a
+ * triangle that is not in cache.
+ */
 static const double behind[TRIES - 1] = {1.6, 1.2};
 
-/* Dense blocks are not tried, as they give other bits: they are taken where supernodes are so many steps wide in the
- * mean, and expected to take less than this part of what the others do. */
+/*
+ * Dense blocks are not tried, as their bits differ: they are chosen if supernodes have at least
+ * this mean width, and the expected time is below this fraction of the others'.
+ */
 #define WIDE 16.0
 #define CLEARLY 0.8
 
-/* The first ones are tried first. */
+/* In the order of trying. */
 struct choice {
     int count;
     tulle_trisolve_method candidate[TULLE__CANDIDATES];
@@ -44,7 +52,7 @@ static tulle_status has_blocks(const tulle__triangle *t, int workers, double rel
     return status;
 }
 
-/* Methods of which the fastest is to be found. */
+/* The candidates. */
 static tulle_status compare(const tulle_trisolve *solver, struct choice *choice)
 {
     const tulle__triangle *t = &solver->triangle;
@@ -89,7 +97,7 @@ tulle_status tulle__solver_choose(tulle_trisolve *solver)
 }
 
 /* After a round of tries. */
-static void give_up(tulle_trisolve *solver, int round)
+static void drop_slow(tulle_trisolve *solver, int round)
 {
     double least = solver->candidate[0].best, limit = round < TRIES ? behind[round - 1] : 1;
     int kept = 0;
@@ -119,6 +127,6 @@ void tulle__solver_tried(tulle_trisolve *solver, tulle_gidx cols, double seconds
             solver->now = a;
             return;
         }
-    give_up(solver, now->tries);
+    drop_slow(solver, now->tries);
     solver->now = solver->candidate;
 }

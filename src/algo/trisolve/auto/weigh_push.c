@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * auto over a network: PE 0 solves with a gathered triangle, or all by push. What is faster depends on the network and
- * on how many rows can be solved at a time, and is tried: both solve for a side that lies as the rows of T do, which
- * what is gathered has to move. A triangle that is too large for PE 0 is pushed.
+ * auto over a network: either PE 0 solves with a gathered triangle, or all PEs solve by push. The
+ * faster one depends on the network and on the number of rows that can be solved at a time, so both
+ * are timed, for right-hand sides with the rows of T, which the gathered method must move. A
+ * triangle that is too large for PE 0 is pushed.
  */
 #include "algo/trisolve/levels.h"
 #include "algo/trisolve/solver.h"
 #include "base/error.h"
 
-/* Solves that the user must have in mind, and tries of each. */
+/* Least number of expected solves, and tries of each. */
 enum { SOLVES_LEAST = 50, TRIES = 2 };
 
-/* Seconds: what a row's value takes to another PE at best, an entry, a row. */
+/* Seconds: the least time of a value's transfer to another PE; an entry; a row. */
 static const double hop_s = 1e-6, entry_s = 0.7e-9, row_s = 3e-9;
 
-/* Collective: whether PE 0 alone takes longer than a chain of messages as long as the levels are many. */
+/*
+ * Whether PE 0 alone takes longer than a chain of as many messages as there are levels. Collective.
+ */
 static tulle_status may_pay(const tulle_trisolve *solver, int *pays)
 {
     const tulle__triangle *t = &solver->triangle;
@@ -24,8 +27,7 @@ static tulle_status may_pay(const tulle_trisolve *solver, int *pays)
     if (solver->comm->rank == 0) {
         status = tulle__levels_find(t, &levels);
         double alone = (double)(t->own ? t->own : t->T)->nnz * entry_s + (double)t->n * row_s;
-        yes = (double)levels.count * hop_s < alone ||
-              tulle__is_virtual(solver->comm); /* whose rates are not known here */
+        yes = (double)levels.count * hop_s < alone || tulle__is_virtual(solver->comm); /* the rates are unknown there */
         tulle__levels_fini(&levels);
     }
     status = tulle_comm_agree(solver->comm, status);
@@ -35,7 +37,7 @@ static tulle_status may_pay(const tulle_trisolve *solver, int *pays)
     return status;
 }
 
-/* Seconds of a solve, at best, when the solver has done with trying. */
+/* The least seconds of a solve, once the solver has finished its comparison. */
 static tulle_status time_of(tulle_trisolve *solver, tulle_mat *B, tulle_mat *X, double *least)
 {
     tulle_trisolve_report report;
@@ -51,8 +53,8 @@ out:
     return status;
 }
 
-/* Sides of one column in T's rows. */
-static tulle_status make_sides(const tulle_mat *T, tulle_mat **B, tulle_mat **X)
+/* Right-hand sides of one column with the rows of T. */
+static tulle_status make_rhs(const tulle_mat *T, tulle_mat **B, tulle_mat **X)
 {
     const tulle_layout *l = T->layout;
     tulle_layout *layout = NULL;
@@ -78,7 +80,7 @@ static tulle_status compare(const tulle_mat *T, tulle_trisolve *gathered, tulle_
     tulle_mat *B = NULL, *X = NULL;
     double least[2];
     tulle_status status;
-    TULLE_TRY(make_sides(T, &B, &X));
+    TULLE_TRY(make_rhs(T, &B, &X));
     TULLE_TRY(time_of(gathered, B, X, &least[0]));
     TULLE_TRY(time_of(pushed, B, X, &least[1]));
     *push = least[1] < least[0];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partial sums and in-degrees that PEs schedule. A counter is written after the sum that it speaks for, and read before
- * it, so a sum is read when nobody adds to it any more. Where all PEs load and store each other's memory that is done;
- * else counters are words of control memory, and so are sums that others add to.
+ * Remote partial sums and in-degrees. A counter is written after the sum that it covers, and read
+ * before it, so that a sum is final when it is read. Where all PEs are mapped this is done by loads
+ * and stores; otherwise counters are words of control memory, and so are sums that others add to.
  */
 #include <string.h>
 
@@ -23,8 +23,8 @@ static size_t sum_size(const tulle__scatter *s)
     return s->shared ? sizeof(uint64_t) : tulle_type_size(s->type);
 }
 
-/* Of what this PE lends: all rows, or its part. */
-static int64_t rows_lent(const tulle__scatter *s)
+/* Rows of this PE's published arrays: all rows, or its part. */
+static int64_t published_rows(const tulle__scatter *s)
 {
     int part = s->upper ? s->comm->size - 1 - s->comm->rank : s->comm->rank;
     return s->shared ? s->first[part + 1] - s->first[part] : s->n;
@@ -53,13 +53,13 @@ static tulle_status take_room(tulle__scatter *s, tulle_gidx cols, int direct)
     tulle_status status;
     tulle__pe *pe = s->comm->pe;
     tulle__heap *words = direct ? pe->data : pe->control;
-    size_t size = tulle_type_size(s->type), all = (size_t)(s->nown * cols), rows = (size_t)rows_lent(s);
+    size_t size = tulle_type_size(s->type), all = (size_t)(s->nown * cols), rows = (size_t)published_rows(s);
     size_t resident = (size_t)resident_of(s), reads = resident * (size_t)s->comm->size;
     TULLE_TRY(tulle__alloc(all, size, "unknowns", &s->lines));
     TULLE_TRY(tulle__alloc(all, size, "partial sums", &s->sum));
     TULLE_TRY(tulle__alloc((size_t)s->nown, sizeof *s->left, "in-degrees", &s->left));
-    TULLE_TRY(tulle__alloc(resident, sizeof *s->waiting, "rows that wait", &s->waiting));
-    TULLE_TRY(tulle__alloc(resident, sizeof *s->ready, "rows that are ready", &s->ready));
+    TULLE_TRY(tulle__alloc(resident, sizeof *s->waiting, "waiting rows", &s->waiting));
+    TULLE_TRY(tulle__alloc(resident, sizeof *s->ready, "ready rows", &s->ready));
     TULLE_TRY(tulle__alloc(reads, 1, "counters", &s->met));
     TULLE_TRY(tulle__alloc(reads, sizeof *s->word, "counters", &s->word));
     TULLE_TRY(tulle__alloc(reads, sizeof *s->range, "counters", &s->range));
@@ -83,7 +83,7 @@ tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols)
 {
     tulle_comm *comm = s->comm;
     tulle_status status;
-    int64_t direct = !tulle__is_virtual(comm); /* there, memory of others takes time */
+    int64_t direct = !tulle__is_virtual(comm); /* in virtual time, access to other PEs' memory must take time */
     if (s->cols == cols) return TULLE_OK;
     for (int r = 0; r < comm->size; r++)
         if (!comm->pe->link->ops->mapped(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
@@ -103,7 +103,7 @@ out:
 void tulle__left_sum_arm(tulle__scatter *s)
 {
     uint64_t *counter = tulle__mapped(s->comm, &s->own[COUNTERS]);
-    int64_t rows = rows_lent(s);
+    int64_t rows = published_rows(s);
     for (int64_t r = 0; r < rows; r++) tulle__word_write(&counter[r], s->shared ? 0 : (uint64_t)s->owed[r]);
     memset(tulle__mapped(s->comm, &s->own[SUMS]), 0, (size_t)(rows * s->cols) * sum_size(s));
     memset(s->sum, 0, (size_t)(s->nown * s->cols) * tulle_type_size(s->type));
@@ -112,8 +112,8 @@ void tulle__left_sum_arm(tulle__scatter *s)
     s->nadds = 0;
 }
 
-/* Whether a PE has something of a row, and where: as which row of its. */
-static int keeps(const tulle__scatter *s, int rank, tulle_gidx row, uint64_t *at)
+/* Whether a PE publishes a row, and as which of its rows. */
+static int publishes_row(const tulle__scatter *s, int rank, tulle_gidx row, uint64_t *at)
 {
     int part = s->upper ? s->comm->size - 1 - rank : rank;
     *at = (uint64_t)(s->shared ? row - s->first[part] : row);
@@ -123,7 +123,7 @@ static int keeps(const tulle__scatter *s, int rank, tulle_gidx row, uint64_t *at
 static int keeper(const tulle__scatter *s, tulle_gidx row, uint64_t *at)
 {
     int rank = 0;
-    while (!keeps(s, rank, row, at)) rank++;
+    while (!publishes_row(s, rank, row, at)) rank++;
     return rank;
 }
 
@@ -149,8 +149,8 @@ static uint64_t product(tulle_type type, const char *a, const char *x)
     return word;
 }
 
-/* Where all PEs load and store: at once. */
-static void add_there(const tulle__scatter *s, int rank, uint64_t at, const uint64_t *value)
+/* For mapped PEs: at once. */
+static void add_mapped(const tulle__scatter *s, int rank, uint64_t at, const uint64_t *value)
 {
     uint64_t *sum = (uint64_t *)(void *)s->direct[SUMS][rank] + at * (uint64_t)s->cols;
     for (tulle_gidx c = 0; c < s->cols; c++) {
@@ -162,7 +162,7 @@ static void add_there(const tulle__scatter *s, int rank, uint64_t at, const uint
     __atomic_fetch_add((uint64_t *)(void *)s->direct[COUNTERS][rank] + at, 1, __ATOMIC_ACQ_REL);
 }
 
-/* Adds the sums, or the counters, of the entries that are put by for a PE. */
+/* Adds the sums, or the counters, of the buffered entries of a PE. */
 static tulle_status send_adds(tulle__scatter *s, int group, int rank, int what)
 {
     static uint64_t const one = 1;
@@ -171,7 +171,7 @@ static tulle_status send_adds(tulle__scatter *s, int group, int rank, int what)
     int used = 0;
     for (int i = 0; i < s->nadds; i++) {
         uint64_t at;
-        if (!keeps(s, rank, s->add_row[i], &at)) continue;
+        if (!publishes_row(s, rank, s->add_row[i], &at)) continue;
         const uint64_t *words = what == SUMS ? s->add_value + (uint64_t)i * width : &one;
         s->add_read[used] = (tulle__range){at * bytes, s->add_was + (uint64_t)used * width, bytes};
         s->add_range[used++] = (tulle__range){at * bytes, (void *)(uintptr_t)words, bytes};
@@ -199,7 +199,7 @@ static tulle_status add_shared(tulle__scatter *s, tulle_gidx row, const char *a,
     for (tulle_gidx c = 0; c < s->cols; c++) value[c] = product(s->type, a, x + (size_t)c * size);
     int rank = keeper(s, row, &at);
     if (s->direct[SUMS][rank]) {
-        add_there(s, rank, at, value);
+        add_mapped(s, rank, at, value);
         if (rank != s->comm->rank) s->messages += s->cols + 1;
         return TULLE_OK;
     }
@@ -222,7 +222,7 @@ tulle_status tulle__left_sum_add(tulle__scatter *s, tulle_gidx row, int64_t entr
 
 /* ---- reading ---- */
 
-/* The counters of all lines that wait, where they are not known to be what they should be. */
+/* Reads the counters of all waiting lines that are not known to be complete. */
 static tulle_status read_counters(tulle__scatter *s, int nwaiting)
 {
     int size = s->comm->size, used = 0, group = tulle__comm_group(s->comm);
@@ -231,7 +231,7 @@ static tulle_status read_counters(tulle__scatter *s, int nwaiting)
         const uint64_t *direct = (const uint64_t *)(const void *)s->direct[COUNTERS][rank];
         for (int w = 0; w < nwaiting; w++) {
             uint64_t at, *word = &s->word[w * size + rank];
-            if (s->met[w * size + rank] || !keeps(s, rank, s->row[s->waiting[w]], &at)) continue;
+            if (s->met[w * size + rank] || !publishes_row(s, rank, s->row[s->waiting[w]], &at)) continue;
             if (direct)
                 *word = tulle__word_read(&direct[at]);
             else
@@ -242,14 +242,14 @@ static tulle_status read_counters(tulle__scatter *s, int nwaiting)
     return used ? tulle__wait(s->comm, group) : TULLE_OK;
 }
 
-/* Whether all entries of a line are done, by the counters that were read. */
+/* Whether all entries of a line are done, by the counters read. */
 static int is_done(tulle__scatter *s, int w)
 {
     int size = s->comm->size, done = 1;
     uint64_t at, want = s->shared ? (uint64_t)s->far[s->waiting[w]] : 0;
     for (int rank = 0; rank < size; rank++) {
         int known = w * size + rank;
-        if (s->met[known] || !keeps(s, rank, s->row[s->waiting[w]], &at)) continue;
+        if (s->met[known] || !publishes_row(s, rank, s->row[s->waiting[w]], &at)) continue;
         s->met[known] = s->word[known] == want;
         if (!s->met[known])
             s->polls++;
@@ -278,7 +278,7 @@ tulle_status tulle__left_sum_look(tulle__scatter *s, int *nwaiting, int *nready)
     return TULLE_OK;
 }
 
-/* What was read is added to a line's sums. An f32 is the lower half of its word. */
+/* Adds received sums to a line's. An f32 is the lower half of its word. */
 static void add_got(tulle__scatter *s, int64_t line, const char *got)
 {
     size_t size = tulle_type_size(s->type), step = sum_size(s);
@@ -306,7 +306,7 @@ tulle_status tulle__left_sum_take(tulle__scatter *s, int nready)
         int from = used;
         for (int i = 0; i < nready; i++) {
             uint64_t at;
-            if (!keeps(s, rank, s->row[s->ready[i]], &at)) continue;
+            if (!publishes_row(s, rank, s->row[s->ready[i]], &at)) continue;
             char *got = (char *)s->got + (size_t)(i * size + rank) * bytes;
             s->messages += rank != s->comm->rank;
             if (s->direct[SUMS][rank])
@@ -324,7 +324,7 @@ tulle_status tulle__left_sum_take(tulle__scatter *s, int nready)
     for (int i = 0; i < nready && status == TULLE_OK; i++)
         for (int rank = 0; rank < size; rank++) {
             uint64_t at;
-            if (keeps(s, rank, s->row[s->ready[i]], &at))
+            if (publishes_row(s, rank, s->row[s->ready[i]], &at))
                 add_got(s, s->ready[i], (const char *)s->got + (size_t)(i * size + rank) * bytes);
         }
     return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Analysis of the methods that go by columns. */
+/* Analysis of the methods by columns. */
 #include "algo/trisolve/baselines/scatter.h"
 
 #include <string.h>
@@ -8,10 +8,10 @@
 
 static int is_mine(const tulle__triangle *t, int tile)
 {
-    return tulle__layout_owner(t->dealt, tile, 0) == t->T->comm->rank;
+    return tulle__layout_owner(t->distributed, tile, 0) == t->T->comm->rank;
 }
 
-/* Own rows as lines, task by task, and which part of what is shared is whose. */
+/* Numbers own rows as lines, task by task, and divides the shared arrays. */
 static tulle_status number_rows(const tulle__triangle *t, tulle__scatter *s)
 {
     tulle_status status;
@@ -39,7 +39,7 @@ out:
     return status;
 }
 
-/* Of own rows, which lie in the triangle as rows. */
+/* Of own rows, which the triangle stores as rows. */
 static tulle_status count_in_degrees(const tulle__triangle *t, tulle__scatter *s)
 {
     tulle_status status;
@@ -55,7 +55,9 @@ out:
     return status;
 }
 
-/* Own columns from a matrix that has them as rows, dealt out like the triangle's rows. */
+/*
+ * Copies own columns from a matrix that stores them as rows, partitioned like the triangle's rows.
+ */
 static tulle_status take_columns(const tulle__triangle *t, const tulle_mat *columns, tulle__scatter *s)
 {
     tulle_status status = TULLE_OK;
@@ -109,12 +111,12 @@ static void take_values(const tulle__triangle *t, const tulle_mat *columns, tull
     }
 }
 
-/* Collective: op(T) by columns, which its PEs have like its rows. */
-static tulle_status turn(const tulle__triangle *t, tulle_mat **columns)
+/* op(T) by columns, with the PEs of its rows. */
+static tulle_status transpose(const tulle__triangle *t, tulle_mat **columns)
 {
     tulle_mat *turned = NULL;
     tulle_status status = tulle_mat_transpose(t->own, &turned);
-    if (status == TULLE_OK) status = tulle_mat_redistribute(turned, t->dealt, columns);
+    if (status == TULLE_OK) status = tulle_mat_redistribute(turned, t->distributed, columns);
     tulle_mat_free(turned);
     return status;
 }
@@ -141,7 +143,7 @@ tulle_status tulle__scatter_init(const tulle__triangle *t, int shared, tulle__sc
             status = tulle__alloc((size_t)comm->size, sizeof **s->direct, "places of sums", &s->direct[what]);
     }
     TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(turn(t, &columns));
+    TULLE_TRY(transpose(t, &columns));
     status = take_columns(t, columns, s);
     if (status == TULLE_OK) take_values(t, columns, s);
     if (status == TULLE_OK && !shared) status = count_owed(s);
@@ -154,7 +156,7 @@ out:
 tulle_status tulle__scatter_update(const tulle__triangle *t, tulle__scatter *s)
 {
     tulle_mat *columns = NULL;
-    tulle_status status = turn(t, &columns);
+    tulle_status status = transpose(t, &columns);
     if (status == TULLE_OK) take_values(t, columns, s);
     tulle_mat_free(columns);
     return status;

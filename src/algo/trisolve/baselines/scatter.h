@@ -7,13 +7,15 @@
  *            reads the counter there (algorithm 2);
  *   shmem:   stay in arrays of the adding PE, one of all rows, and a waiting PE reads those of all others (algorithm 3,
  *            read-only communication).
- * With a task a PE rows lie in equal parts; with more (unified-tasks, zerocopy: section V) they are dealt out in turn.
+ * With a task a PE rows lie in equal parts; with more (unified-tasks, zerocopy: section V) they are distributed out in
+ * turn.
  *
- * What differs from the paper: where it counts up in one array and down in another, what is shared here counts up to a
- * number that the owner knows, and what is per PE down to 0. A row reads others' memory only once its own columns are
- * done. Rows are a GPU's warps there; here a PE keeps up to TULLE__RESIDENT rows in hand and goes round those that
- * wait. They come into hand in the order of solving and stay until solved, so the first row that is not solved is
- * always in hand at its PE or next, and all that it needs is done: nobody waits in a circle.
+ * What differs from the paper: where it counts up in one array and down in another, what is shared
+ * here counts up to a number that the owner knows, and what is per PE down to 0. A row reads
+ * others' memory only once its own columns are done. Rows are a GPU's warps there; here a PE keeps
+ * up to TULLE__RESIDENT rows in hand and goes round those that wait. They come into hand in the
+ * order of solving and stay until solved, so the first row that is not solved is always in hand at
+ * its PE or next, and all that it needs is done: nobody waits in a circle.
  */
 #ifndef TULLE_TRISOLVE_SCATTER_H
 #define TULLE_TRISOLVE_SCATTER_H
@@ -25,12 +27,12 @@ enum { TULLE__RESIDENT = 1024, TULLE__ADDS = 1024 };
 typedef struct tulle__scatter {
     tulle_comm *comm;
     tulle_type type;
-    int shared; /* one array for all */
+    int shared; /* one array for all PEs */
     int64_t n, nown, nnz;
     int ntasks;
     int64_t *task;  /* [ntasks + 1] lines, which are own rows in the order of solving */
-    int32_t *row;   /* [nown] rows of op(T) */
-    int32_t *line;  /* [n] of an own row; -1: it is another's */
+    int32_t *row;   /* [nown]: rows of op(T) */
+    int32_t *line;  /* [n]: line of an own row; -1: another PE's */
     int64_t *first; /* shared: [size + 1] rows of each part */
     int upper;      /* shared: the last part is the first PE's */
     /* own columns of op(T), off the diagonal */
@@ -38,55 +40,58 @@ typedef struct tulle__scatter {
     int32_t *rowind; /* [nnz] */
     void *val;
     void *inverse; /* [nown] of pivots; NULL: all are 1 */
-    /* in-degrees: entries of an own row in own columns, in those of others; of own columns in a row of another's */
+    /*
+     * in-degrees: entries of an own row in own columns, and in other PEs' columns; owed: entries of
+     * own columns in a row of another PE
+     */
     int32_t *near, *far; /* [nown] */
     int32_t *owed;       /* [n]; NULL if shared */
-    /* as many columns as were last wanted */
+    /* number of columns last used */
     tulle_gidx cols;
     tulle__place own[2];      /* counters (a word a row); sums (shared: a word each, else values); length 0: none */
     tulle__place *place[2];   /* [size] */
-    char **direct[2];         /* [size] NULL: by the calls of comm */
+    char **direct[2];         /* [size]; NULL: not mapped */
     void *lines;              /* [nown * cols] B, then X */
-    void *sum;                /* [nown * cols] of own columns, and then of all */
-    int32_t *left;            /* [nown] entries in own columns that are to come */
+    void *sum;                /* [nown * cols]: of own columns, and at the end of all */
+    int32_t *left;            /* [nown]: remaining entries in own columns */
     int32_t *waiting, *ready; /* [resident] lines */
-    char *met;                /* [resident * size] of those that wait: a PE's counter is what it should be */
-    uint64_t *word;           /* [resident * size] counters as they are read */
-    void *got;                /* [resident * size * cols] sums, words if shared */
+    char *met;                /* [resident * size], of waiting lines: a PE's counter is complete */
+    uint64_t *word;           /* [resident * size]: counters read */
+    void *got;                /* [resident * size * cols]: sums read, words if shared */
     tulle__range *range;      /* [resident * size] */
-    int nadds;                /* shared, and not by load and store: entries that are put by to be added together */
+    int nadds;                /* shared and not mapped: buffered entries, to be added together */
     int32_t *add_row;         /* [TULLE__ADDS] */
     uint64_t *add_value;      /* [TULLE__ADDS * cols] */
     uint64_t *add_was;        /* [TULLE__ADDS * cols] what they are added to, as it was read */
     tulle__range *add_range;  /* [TULLE__ADDS] of values */
     tulle__range *add_read;   /* [TULLE__ADDS] of what was read */
     int64_t messages;         /* reads and atomics at other PEs, without polls */
-    int64_t polls;            /* reads of counters that were not what they should be */
+    int64_t polls;            /* reads of incomplete counters */
 } tulle__scatter;
 
-/* Collective: own columns and in-degrees. The triangle is dealt out, and validated. */
+/* Own columns and in-degrees. The triangle is partitioned and validated. Collective. */
 tulle_status tulle__scatter_init(const tulle__triangle *t, int shared, tulle__scatter *s);
 /* Local. */
 void tulle__scatter_fini(tulle__scatter *s);
 size_t tulle__scatter_bytes(const tulle__scatter *s);
 
-/* Collective: the triangle has new values. */
+/* Updates to new values of the triangle. Collective. */
 tulle_status tulle__scatter_update(const tulle__triangle *t, tulle__scatter *s);
 
-/* left_sum.c: what PEs schedule. Collective: room for so many columns. */
+/* left_sum.c: remote partial sums. Allocates for so many columns. Collective. */
 tulle_status tulle__left_sum_open(tulle__scatter *s, tulle_gidx cols);
 void tulle__left_sum_close(tulle__scatter *s);
-/* Local: nothing is solved yet. All must have done so before anybody solves. */
+/* Resets: nothing is solved. All PEs must have done so before any solves. Local. */
 void tulle__left_sum_arm(tulle__scatter *s);
-/* Local: val x is added to the sum of a row of another PE; flush: and whoever waits for it can see that. */
+/* Adds val x to the sum of a row of another PE; flush: makes it visible. Local. */
 tulle_status tulle__left_sum_add(tulle__scatter *s, tulle_gidx row, int64_t entry, const void *x);
 tulle_status tulle__left_sum_flush(tulle__scatter *s);
 /*
- * Local: reads the counters of lines that wait; those whose entries are all done move from waiting[0 .. *nwaiting - 1]
- * to ready[0 .. *nready - 1].
+ * Reads the counters of waiting lines; those whose entries are all done move from waiting[0 ..
+ * *nwaiting - 1] to ready[0 .. *nready - 1]. Local.
  */
 tulle_status tulle__left_sum_look(tulle__scatter *s, int *nwaiting, int *nready);
-/* Local: adds what other PEs have summed up to the sums of the ready lines. */
+/* Adds other PEs' partial sums to those of the ready lines. Local. */
 tulle_status tulle__left_sum_take(tulle__scatter *s, int nready);
 
 static inline void tulle__scatter_axpy(tulle_type type, int64_t cols, const void *a, const void *x, void *y)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A solve by columns. A PE makes rounds: rows come into hand, the counters of those whose own columns are done are
- * read, those that lack nothing are solved and their columns added to the sums of other rows.
+ * A solve by columns. A PE works in rounds: rows enter the window, the counters of those whose own
+ * columns are done are read, ready rows are solved, and their columns are added to the sums of
+ * other rows.
  */
 #include <inttypes.h>
 
@@ -14,13 +15,14 @@ struct sweep {
     tulle_trisolve *solver;
     tulle__scatter *s;
     tulle__solve_times *times;
-    int64_t next, end; /* lines of the task that are not in hand yet */
+    int64_t next, end; /* lines of the task that have not entered the window */
     int inhand, nwaiting, nready;
     int is_virtual, resident; /* resident: the task's kernel runs */
-    int64_t since;            /* when a row was last solved */
+    int64_t since;            /* time of the last solved row */
     int turns;
     tulle__busy busy;
-    int64_t idle_from, idle_to; /* since when nothing has been ready, at least until when; idle_from < 0: it is */
+    /* since when, and at least until when, nothing has been ready; idle_from < 0: not idle */
+    int64_t idle_from, idle_to;
 };
 
 static void wait_for_others(struct sweep *p, int64_t line)
@@ -36,7 +38,7 @@ static void take_in_hand(struct sweep *p)
         if (p->s->left[p->next] == 0) wait_for_others(p, p->next);
 }
 
-/* x = (b - sum) / pivot; and what that and the additions take, where time is virtual. */
+/* x = (b - sum) / pivot; and the time of this and of the additions, if time is virtual. */
 static void solve_ready(struct sweep *p)
 {
     tulle__scatter *s = p->s;
@@ -64,7 +66,7 @@ static void solve_ready(struct sweep *p)
     p->resident = 1;
 }
 
-/* The columns of rows that were solved. */
+/* Adds the columns of solved rows. */
 static tulle_status scatter_ready(struct sweep *p)
 {
     tulle_status status = TULLE_OK;
@@ -95,12 +97,15 @@ static tulle_status lose_patience(const void *context, double patience)
     const tulle__scatter *s = ((const struct sweep *)context)->s;
     int32_t line = s->waiting[0];
     return tulle__fail(TULLE_ERR_STATE,
-        "row %" PRId32 " has waited %g s for other PEs, who have %" PRId32 " of the unknowns that it needs",
+        "row %" PRId32 " has waited %g s for other PEs, which have %" PRId32 " of the unknowns that it requires",
         s->row[line] + 1, patience, s->far[line]);
 }
 
-/* Nothing was ready: whether to go on waiting. A task that is not done has rows that wait for others. */
-static tulle_status wait_a_turn(struct sweep *p)
+/*
+ * Nothing was ready: whether to continue waiting. An unfinished task has rows that wait for other
+ * PEs.
+ */
+static tulle_status wait_once(struct sweep *p)
 {
     int64_t start = tulle__now(p->s->comm);
     tulle__poll(p->s->comm, &p->turns);
@@ -120,7 +125,7 @@ static tulle_status solve_task(struct sweep *p)
         take_in_hand(p);
         TULLE_TRY(tulle__left_sum_look(p->s, &p->nwaiting, &p->nready));
         if (!p->nready) {
-            status = wait_a_turn(p);
+            status = wait_once(p);
             continue;
         }
         if (p->idle_from >= 0) tulle__busy_waited(&p->busy, p->idle_from, p->idle_to);
@@ -135,7 +140,7 @@ out:
     return status;
 }
 
-/* The lines are B's, and become X's. */
+/* The lines hold B and become X. */
 static tulle_status sweep_lines(tulle_trisolve *solver, tulle__solve_times *times)
 {
     tulle__scatter *s = solver->now->state;
@@ -160,7 +165,7 @@ static tulle_status sweep_lines(tulle_trisolve *solver, tulle__solve_times *time
     return status;
 }
 
-/* Columns in place of schedules; of the only worker that a PE has the sizes are reported. */
+/* Columns replace schedules; a PE's only worker reports their sizes. */
 static tulle_status prepare(tulle_trisolve *solver, tulle__method_schedule *a, int shared)
 {
     tulle__scatter *s = NULL;
@@ -214,12 +219,12 @@ static tulle_status sweep(tulle_trisolve *solver, const tulle_mat *B, tulle_mat 
     return status;
 }
 
-/* As the paper has it: rows in equal parts, one of a PE or several. */
+/* As in the paper: rows in equal parts, one or several a PE. */
 static const tulle__partition parts = {.even = true, .tasks = 1, .fixed = true}, tasks = {.even = true, .tasks = 8};
 
-#define BASELINE(dealt, prepared)                                                                                      \
+#define BASELINE(distributed, prepared)                                                                                \
     {                                                                                                                  \
-        .dealing = &(dealt), .prepare = (prepared), .renew = renew, .forget = forget, .open = open_sums,               \
+        .partition = &(distributed), .prepare = (prepared), .renew = renew, .forget = forget, .open = open_sums,       \
         .sweep = sweep                                                                                                 \
     }
 const tulle__method tulle__method_unified = BASELINE(parts, prepare_one_array);

@@ -6,16 +6,16 @@
 #include "base/error.h"
 #include "comm/alltoallv.h"
 
-static tulle_status write_lists(tulle__alltoallv *x, int size, const tulle__list_item *letter, const int64_t *first)
+static tulle_status write_lists(tulle__alltoallv *x, int size, const tulle__list_item *list, const int64_t *first)
 {
     for (int r = 0; r < size; r++) {
-        size_t bytes = (size_t)(first[r + 1] - first[r]) * sizeof *letter, padded = (bytes + 7) / 8 * 8;
+        size_t bytes = (size_t)(first[r + 1] - first[r]) * sizeof *list, padded = (bytes + 7) / 8 * 8;
         char *at;
         if (!bytes) continue;
         tulle_status status = tulle__alltoallv_room(x, r, padded, &at);
         if (status != TULLE_OK) return status;
-        memcpy(at, letter + first[r], bytes);
-        memset(at + bytes, 0, padded - bytes); /* less than one of the list: how many there are is known yet */
+        memcpy(at, list + first[r], bytes);
+        memset(at + bytes, 0, padded - bytes); /* less than one item: the receiver knows their number */
         tulle__alltoallv_written(x, r, padded);
     }
     return TULLE_OK;
@@ -39,15 +39,15 @@ static tulle_status read_lists(const tulle__alltoallv *x, int size, tulle__list_
 }
 
 tulle_status tulle__lists_exchange(
-    tulle_comm *comm, const tulle__list_item *letter, const int64_t *first, tulle__list_item **got, int64_t *from)
+    tulle_comm *comm, const tulle__list_item *list, const int64_t *first, tulle__list_item **got, int64_t *from)
 {
     tulle__alltoallv *x = NULL;
     tulle_status status = tulle__alltoallv_new(comm, &x);
-    if (status == TULLE_OK) status = write_lists(x, comm->size, letter, first);
+    if (status == TULLE_OK) status = write_lists(x, comm->size, list, first);
     TULLE_TRY(tulle_comm_agree(comm, status));
     status = tulle__alltoallv_exchange(x);
     if (status == TULLE_OK) status = read_lists(x, comm->size, got, from);
-    status = tulle_comm_agree(comm, status); /* nobody reads the messages any more */
+    status = tulle_comm_agree(comm, status); /* no PE reads the messages any more */
 out:
     tulle__alltoallv_free(x);
     return status;

@@ -8,11 +8,17 @@
 
 enum { BLOCK_ROWS = 16 }; /* values are sent block by block */
 
-/* What an inbox holds where nothing has come: for f64 a NaN that arithmetic does not make, for f32 no mark above. */
+/*
+ * The inbox before a value arrives: for f64 a NaN that arithmetic does not produce, for f32 no mark
+ * in the upper half.
+ */
 static const uint64_t armed[TULLE_TYPE_COUNT] = {[TULLE_F32] = 0, [TULLE_F64] = UINT64_C(0x7ff874756c6c6573)};
 static const uint64_t mark_f32 = UINT64_C(1) << 32;
 
-/* The value at an element of lines as it travels. One that has the bits of the pattern becomes another NaN. */
+/*
+ * The value of an element of lines in transit. One with the bits of the pattern becomes another
+ * NaN.
+ */
 static uint64_t word_of(tulle_type type, const void *value)
 {
     uint64_t word;
@@ -25,14 +31,17 @@ static uint64_t word_of(tulle_type type, const void *value)
     return word == armed[type] ? word ^ 1 : word;
 }
 
-/* Own rows that lie before those of each tile, in the order of solving; [ntiles]. Returns how many there are. */
+/*
+ * The number of own rows before those of each tile, in the order of solving; [ntiles]. Returns
+ * their total.
+ */
 static int64_t count_own(const tulle__triangle *t, int64_t *before)
 {
     int64_t own = 0;
     for (int s = 0; s < t->ntiles; s++) {
         int i = t->upper ? t->ntiles - 1 - s : s;
         before[i] = own;
-        if (tulle__layout_owner(t->dealt, i, 0) == t->T->comm->rank) own += t->cut[i + 1] - t->cut[i];
+        if (tulle__layout_owner(t->distributed, i, 0) == t->T->comm->rank) own += t->cut[i + 1] - t->cut[i];
     }
     return own;
 }
@@ -43,13 +52,13 @@ static int64_t line_of(const tulle__triangle *t, const int64_t *before, int tile
     return before[tile] + (t->upper ? t->cut[tile + 1] - 1 - row : row - t->cut[tile]);
 }
 
-/* What is needed while a schedule is made. */
+/* Scratch while a schedule is made. */
 struct making {
     const tulle__triangle *t;
     tulle__push *push;
     tulle__worker_schedule *schedule;
     int64_t *before; /* [ntiles] */
-    int32_t *slot;   /* [n] by row: of the ghost, -1: none yet */
+    int32_t *slot;   /* [n], by row: slot of the ghost; -1: none yet */
     int64_t room;    /* for ghosts */
 };
 
@@ -58,7 +67,7 @@ static tulle_status add_ghost(struct making *m, tulle_gidx row)
     tulle__push *push = m->push;
     if (push->nghosts == m->room) {
         int64_t room = m->room ? 2 * m->room : 1024;
-        tulle_status status = tulle__realloc((size_t)room, sizeof *push->ghost, "unknowns of others", &push->ghost);
+        tulle_status status = tulle__realloc((size_t)room, sizeof *push->ghost, "ghosts", &push->ghost);
         if (status != TULLE_OK) return status;
         m->room = room;
     }
@@ -67,7 +76,7 @@ static tulle_status add_ghost(struct making *m, tulle_gidx row)
     return TULLE_OK;
 }
 
-/* The entries of a row, in the order in which their unknowns become known, as lines. */
+/* Adds the entries of a row, in the order in which their unknowns are solved, as lines. */
 static tulle_status add_row(struct making *m, const tulle__triangle_span *span, int64_t at)
 {
     const tulle__triangle *t = m->t;
@@ -77,7 +86,7 @@ static tulle_status add_row(struct making *m, const tulle__triangle_span *span, 
         int64_t e = t->upper ? span->to - 1 - k : span->from + k;
         tulle_gidx row = span->tile->colind[e];
         if (row < t->cut[tile] || row >= t->cut[tile + 1]) tile = tulle__layout_find(t->cut, t->ntiles, row);
-        int own = tulle__layout_owner(t->dealt, tile, 0) == t->T->comm->rank;
+        int own = tulle__layout_owner(t->distributed, tile, 0) == t->T->comm->rank;
         if (!own && m->slot[row] < 0) {
             tulle_status status = add_ghost(m, row);
             if (status != TULLE_OK) return status;
@@ -100,7 +109,7 @@ static tulle_status add_block(struct making *m, int64_t from, int64_t to)
     return to > from ? tulle__worker_schedule_add(schedule, &block) : TULLE_OK;
 }
 
-/* The rows of one own tile. */
+/* Adds the rows of one own tile. */
 static tulle_status add_task(struct making *m, int i, int64_t *at)
 {
     tulle_status status = TULLE_OK;
@@ -129,7 +138,7 @@ static int64_t entries_of(const tulle__triangle *t)
 {
     int64_t entries = 0;
     for (int i = 0; i < t->ntiles; i++)
-        if (tulle__layout_owner(t->dealt, i, 0) == t->T->comm->rank && t->tile[i].nnz)
+        if (tulle__layout_owner(t->distributed, i, 0) == t->T->comm->rank && t->tile[i].nnz)
             entries += t->tile[i].nnz - (t->head + t->tail) * (t->cut[i + 1] - t->cut[i]);
     return entries;
 }
@@ -154,7 +163,7 @@ static tulle_status make_schedule(struct making *m)
     schedule->row = push->row;
     for (int s = 0; s < t->ntiles; s++) {
         int i = t->upper ? t->ntiles - 1 - s : s;
-        if (tulle__layout_owner(t->dealt, i, 0) != t->T->comm->rank) continue;
+        if (tulle__layout_owner(t->distributed, i, 0) != t->T->comm->rank) continue;
         push->task[push->ntasks++] = m->before[i];
         TULLE_TRY(add_task(m, i, &at));
     }
@@ -166,10 +175,10 @@ out:
 
 static int owner_of(const tulle__triangle *t, tulle_gidx row)
 {
-    return tulle__layout_owner(t->dealt, tulle__layout_find(t->cut, t->ntiles, row), 0);
+    return tulle__layout_owner(t->distributed, tulle__layout_find(t->cut, t->ntiles, row), 0);
 }
 
-/* Counts behind first[1] become beginnings; and, when each has moved on by its count, beginnings again. */
+/* Counts after first[1] become offsets; and, once each has advanced by its count, offsets again. */
 static void add_up(int64_t *first, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) first[i + 1] += first[i];
@@ -180,18 +189,18 @@ static void step_back(int64_t *first, int64_t n)
     first[0] = 0;
 }
 
-/* To owners: which ghosts they are to tell of, and where. */
-static void write_wishes(const tulle__triangle *t, const tulle__push *push, tulle__list_item *letter, int64_t *first)
+/* Requests to owners: the ghosts to send, and where. */
+static void write_requests(const tulle__triangle *t, const tulle__push *push, tulle__list_item *list, int64_t *first)
 {
     for (int64_t g = 0; g < push->nghosts; g++) first[owner_of(t, push->ghost[g]) + 1]++;
     add_up(first, push->comm->size);
     for (int64_t g = 0; g < push->nghosts; g++)
-        letter[first[owner_of(t, push->ghost[g])]++] =
+        list[first[owner_of(t, push->ghost[g])]++] =
             (tulle__list_item){.about = push->ghost[g], .rank = push->comm->rank, .slot = (int32_t)g};
     step_back(first, push->comm->size);
 }
 
-/* Targets of each line, by rank. */
+/* Sorts the targets of each line by rank. */
 static tulle_status sort_targets(
     const tulle__triangle *t, const int64_t *before, tulle__push *push, const tulle__list_item *wish, int64_t count)
 {
@@ -213,7 +222,7 @@ out:
     return status;
 }
 
-/* Where the part of a head among m targets begins: about as many heads as each has to tell. */
+/* The offset of a head's part among m targets: about as many heads as targets of each. */
 static int64_t heads_of(int64_t m)
 {
     int64_t heads = 1;
@@ -222,10 +231,11 @@ static int64_t heads_of(int64_t m)
 }
 
 /*
- * Lines that more PEs than the fanout need: their targets are cut in parts; the first of a part, its head, is told, and
- * tells the others. first, letter: NULL to count letters only; [size + 1], and what heads are to be told.
+ * Chooses relays for lines that more PEs than the fanout require. Their targets are split into
+ * parts; the first of a part, its head, receives the value and relays it. first, list: NULL to
+ * count only; [size + 1], and what the heads are told.
  */
-static void appoint_heads(tulle__push *push, int fanout, tulle__list_item *letter, int64_t *first)
+static void choose_relays(tulle__push *push, int fanout, tulle__list_item *list, int64_t *first)
 {
     int64_t kept = 0, from = 0;
     for (int64_t line = 0; line < push->nown; line++) {
@@ -234,20 +244,20 @@ static void appoint_heads(tulle__push *push, int fanout, tulle__list_item *lette
             int64_t begin = from + m * h / heads, end = from + m * (h + 1) / heads;
             tulle__push_target head = push->target[begin];
             for (int64_t i = begin + 1; i < end; i++)
-                if (letter)
-                    letter[first[head.rank]++] = (tulle__list_item){
+                if (list)
+                    list[first[head.rank]++] = (tulle__list_item){
                         .about = head.slot, .rank = push->target[i].rank, .slot = push->target[i].slot};
                 else
                     first[head.rank + 1]++;
-            if (letter) push->target[kept++] = head;
+            if (list) push->target[kept++] = head;
         }
         from = to;
-        if (letter) push->first[line + 1] = kept;
+        if (list) push->first[line + 1] = kept;
     }
 }
 
-/* Orders: which of this PE's ghosts go on to whom. */
-static tulle_status sort_orders(
+/* Sorts orders: which of this PE's ghosts it relays, and to whom. */
+static tulle_status sort_relay_orders(
     const tulle__triangle *t, tulle__push *push, const tulle__list_item *order, int64_t count, int64_t *step)
 {
     tulle_status status;
@@ -270,31 +280,31 @@ out:
     return status;
 }
 
-/* Collective: the relays of unknowns that many PEs need. */
+/* Relays of unknowns that many PEs require. Collective. */
 static tulle_status find_relays(const tulle__triangle *t, tulle__push *push)
 {
     tulle_comm *comm = push->comm;
     int fanout = t->options->fanout > 0 ? t->options->fanout : TULLE__FANOUT;
-    tulle__list_item *letter = NULL, *order = NULL;
+    tulle__list_item *list = NULL, *order = NULL;
     int64_t *first = NULL, *from = NULL, *step = NULL;
     if (comm->size - 1 <= fanout) return TULLE_OK;
     tulle_status status = tulle__alloc_zero((size_t)comm->size + 1, sizeof *first, "orders", &first);
     if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size + 1, sizeof *from, "orders", &from);
     if (status == TULLE_OK) status = tulle__alloc((size_t)t->n, sizeof *step, "steps", &step);
     if (status == TULLE_OK) {
-        appoint_heads(push, fanout, NULL, first);
+        choose_relays(push, fanout, NULL, first);
         add_up(first, comm->size);
-        status = tulle__alloc((size_t)first[comm->size], sizeof *letter, "orders", &letter);
+        status = tulle__alloc((size_t)first[comm->size], sizeof *list, "orders", &list);
     }
     if (status == TULLE_OK) {
-        appoint_heads(push, fanout, letter, first);
+        choose_relays(push, fanout, list, first);
         step_back(first, comm->size);
     }
     TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle__lists_exchange(comm, letter, first, &order, from));
-    status = tulle_comm_agree(comm, sort_orders(t, push, order, from[comm->size], step));
+    TULLE_TRY(tulle__lists_exchange(comm, list, first, &order, from));
+    status = tulle_comm_agree(comm, sort_relay_orders(t, push, order, from[comm->size], step));
 out:
-    tulle__free(letter);
+    tulle__free(list);
     tulle__free(order);
     tulle__free(first);
     tulle__free(from);
@@ -302,23 +312,23 @@ out:
     return status;
 }
 
-/* Collective: the PEs that need each own unknown. */
+/* The PEs that require each own unknown. Collective. */
 static tulle_status find_targets(const tulle__triangle *t, const int64_t *before, tulle__push *push)
 {
     tulle_comm *comm = push->comm;
-    tulle__list_item *letter = NULL, *wish = NULL;
+    tulle__list_item *list = NULL, *wish = NULL;
     int64_t *first = NULL, *from = NULL;
-    tulle_status status = tulle__alloc((size_t)push->nghosts, sizeof *letter, "unknowns of others", &letter);
+    tulle_status status = tulle__alloc((size_t)push->nghosts, sizeof *list, "ghosts", &list);
     if (status == TULLE_OK) status = tulle__alloc_zero((size_t)comm->size + 1, sizeof *first, "wishes", &first);
     if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size + 1, sizeof *from, "wishes", &from);
-    if (status == TULLE_OK) write_wishes(t, push, letter, first);
+    if (status == TULLE_OK) write_requests(t, push, list, first);
     TULLE_TRY(tulle_comm_agree(comm, status));
-    TULLE_TRY(tulle__lists_exchange(comm, letter, first, &wish, from));
+    TULLE_TRY(tulle__lists_exchange(comm, list, first, &wish, from));
     status = sort_targets(t, before, push, wish, from[comm->size]);
     TULLE_TRY(tulle_comm_agree(comm, status));
     status = find_relays(t, push);
 out:
-    tulle__free(letter);
+    tulle__free(list);
     tulle__free(wish);
     tulle__free(first);
     tulle__free(from);
@@ -329,8 +339,8 @@ static tulle_status prepare_pass(tulle__push *push)
 {
     tulle_status status;
     TULLE_TRY(tulle__alloc((size_t)(push->nown + push->nghosts), sizeof *push->known, "unknowns", &push->known));
-    TULLE_TRY(tulle__alloc(TULLE__IN_HAND, sizeof *push->hand, "rows that wait", &push->hand));
-    TULLE_TRY(tulle__alloc(TULLE__IN_HAND + TULLE__BLOCK_ROWS, sizeof *push->solved, "rows of a round", &push->solved));
+    TULLE_TRY(tulle__alloc(TULLE__WINDOW, sizeof *push->window, "waiting rows", &push->window));
+    TULLE_TRY(tulle__alloc(TULLE__WINDOW + TULLE__BLOCK_ROWS, sizeof *push->solved, "rows of a round", &push->solved));
 out:
     return status;
 }
@@ -341,7 +351,7 @@ tulle_status tulle__push_init(const tulle__triangle *t, tulle__push *push, tulle
     struct making m = {.t = t, .push = push, .schedule = schedule};
     *push = (tulle__push){.comm = comm, .type = t->T->type, .cols = -1};
     tulle_status status = tulle__alloc((size_t)t->ntiles, sizeof *m.before, "tasks", &m.before);
-    if (status == TULLE_OK) status = tulle__alloc((size_t)t->n, sizeof *m.slot, "unknowns of others", &m.slot);
+    if (status == TULLE_OK) status = tulle__alloc((size_t)t->n, sizeof *m.slot, "ghosts", &m.slot);
     if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *push->place, "inboxes", &push->place);
     if (status == TULLE_OK) status = tulle__alloc((size_t)comm->size, sizeof *push->direct, "inboxes", &push->direct);
     if (status == TULLE_OK) status = make_schedule(&m);
@@ -374,7 +384,7 @@ void tulle__push_fini(tulle__push *push)
     tulle__free(push->relay_first);
     tulle__free(push->relay_target);
     tulle__free(push->known);
-    tulle__free(push->hand);
+    tulle__free(push->window);
     tulle__free(push->due);
     tulle__free(push->solved);
     tulle__free(push->row);
@@ -394,8 +404,7 @@ static tulle_status take_inbox(tulle__push *push, tulle_gidx cols)
     TULLE_TRY(tulle__alloc(lines * (size_t)cols, size, "unknowns", &push->lines));
     TULLE_TRY(tulle__alloc((size_t)push->nown * (size_t)cols, size, "right-hand sides", &push->b));
     TULLE_TRY(tulle__heap_take(push->segment == TULLE__DATA ? pe->data : pe->control,
-        (size_t)push->nghosts * (size_t)cols * sizeof(uint64_t) + sizeof(uint64_t), "words for the unknowns of others",
-        &push->inbox));
+        (size_t)push->nghosts * (size_t)cols * sizeof(uint64_t) + sizeof(uint64_t), "inbox of ghosts", &push->inbox));
 out:
     return status;
 }
@@ -404,7 +413,7 @@ tulle_status tulle__push_open(tulle__push *push, tulle_gidx cols)
 {
     tulle_comm *comm = push->comm;
     tulle_status status;
-    int64_t direct = !tulle__is_virtual(comm); /* there, a waiting PE must be told of stores */
+    int64_t direct = !tulle__is_virtual(comm); /* in virtual time a waiting PE must be notified of stores */
     if (push->cols == cols) return TULLE_OK;
     for (int r = 0; r < comm->size; r++)
         if (!comm->pe->link->ops->mapped(comm->pe->link, tulle__comm_world(comm, r), TULLE__DATA)) direct = 0;
@@ -426,7 +435,7 @@ void tulle__push_arm(tulle__push *push)
     push->sent = 0;
 }
 
-int tulle__push_has_come(tulle__push *push, int64_t slot)
+int tulle__push_has_arrived(tulle__push *push, int64_t slot)
 {
     const uint64_t *word = (const uint64_t *)tulle__mapped(push->comm, &push->inbox) + slot * push->cols;
     size_t size = tulle_type_size(push->type);

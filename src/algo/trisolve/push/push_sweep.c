@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A solve by push. A PE makes rounds: values that have come are looked at, rows that lack nothing are solved, and what
- * they give is sent. While no row waits, rows are solved block by block in their order; a row that must wait is kept in
- * hand, with the entry up to which all its unknowns are known, and rows behind it go ahead. They come into hand in the
- * order of solving, so the first row that is not solved is always in hand at its PE or next, and all that it needs has
- * been sent: nobody waits in a circle.
+ * A solve by push. A PE works in rounds: it reads arrived values, solves ready rows, and sends the
+ * results. While no row waits, rows are solved block by block in order. A row that must wait is
+ * held in a window, with the entry up to which all its unknowns are known, and later rows overtake
+ * it. Rows enter the window in the order of solving, so the first unsolved row of all is always in
+ * its PE's window or the next to enter, and all that it requires has been sent: there is no
+ * deadlock.
  */
 #include "algo/trisolve/push/push_method.h"
 
@@ -16,7 +17,7 @@
 #include "algo/trisolve/right_hand_sides.h"
 #include "base/error.h"
 
-/* Rows solved before what they give is sent; where time is virtual all that are ready at a time, side by side. */
+/* Rows solved before results are sent; in virtual time all that are ready, simultaneously. */
 enum { ROUND = 16, RELAYS = 32 };
 
 struct sweep {
@@ -24,47 +25,49 @@ struct sweep {
     tulle__push *push;
     const tulle__worker_schedule *schedule;
     tulle__solve_times *times;
-    tulle__solve_task task; /* but for which rows */
+    tulle__solve_task task; /* apart from its rows */
     size_t size;            /* of a value */
     int is_virtual, most;
-    int64_t next, block, begun; /* the line that comes into hand next, its block, tasks begun */
+    int64_t next, block, begun; /* the next line to enter the window, its block, tasks begun */
     int inhand;
-    int64_t relayed, ndue; /* so many relays, from the first, have come; which are to go on now */
+    int64_t relayed, ndue; /* so many relays, from the first, have arrived; those to send now */
     int nsolved;
     int launched; /* a task began in this round */
     int64_t since;
     int turns;
     tulle__busy busy;
-    int64_t idle_from, idle_to; /* since when nothing has been ready, at least until when; idle_from < 0: it is */
+    /* since when, and at least until when, nothing has been ready; idle_from < 0: not idle */
+    int64_t idle_from, idle_to;
 };
 
-/* Whether a ghost's value is known: it is looked for if it was not. */
-static int arrive(struct sweep *p, int64_t slot)
+/* Whether a ghost's value is known; reads the inbox if it was not. */
+static int check_arrival(struct sweep *p, int64_t slot)
 {
     tulle__push *push = p->push;
     char *known = &push->known[push->nown + slot];
     if (*known) return 1;
-    if (!tulle__push_has_come(push, slot)) return 0;
+    if (!tulle__push_has_arrived(push, slot)) return 0;
     *known = 1;
     if (push->relay_first && push->relay_first[slot] < push->relay_first[slot + 1])
         push->due[p->ndue++] = (int32_t)slot;
     return 1;
 }
 
-/* What has come and is to be passed on goes. */
-static void pass_on(struct sweep *p)
+/* Sends arrived values that are to be relayed. */
+static void send_relayed(struct sweep *p)
 {
     for (int64_t i = 0; i < p->ndue; i++) tulle__push_relay(p->push, p->push->due[i]);
     p->ndue = 0;
 }
 
-/* What other PEs wait for goes on even if this one has no use for it yet. */
+/* Values that other PEs wait for are relayed before this PE needs them. */
 static void relay(struct sweep *p)
 {
     const tulle__push *push = p->push;
-    while (p->relayed < push->nrelays && arrive(p, push->relay[p->relayed])) p->relayed++;
-    for (int64_t i = p->relayed + 1; i < push->nrelays && i < p->relayed + RELAYS; i++) arrive(p, push->relay[i]);
-    pass_on(p);
+    while (p->relayed < push->nrelays && check_arrival(p, push->relay[p->relayed])) p->relayed++;
+    for (int64_t i = p->relayed + 1; i < push->nrelays && i < p->relayed + RELAYS; i++)
+        check_arrival(p, push->relay[i]);
+    send_relayed(p);
 }
 
 static int is_ready(struct sweep *p, int64_t line, int64_t *reached)
@@ -73,7 +76,7 @@ static int is_ready(struct sweep *p, int64_t line, int64_t *reached)
     for (; *reached < p->schedule->rowptr[line + 1]; ++*reached) {
         int64_t of = p->schedule->colind[*reached];
         if (push->known[of]) continue;
-        if (of < push->nown || !arrive(p, of - push->nown)) return 0;
+        if (of < push->nown || !check_arrival(p, of - push->nown)) return 0;
     }
     return 1;
 }
@@ -89,7 +92,8 @@ static void solve_lines(struct sweep *p, int64_t line, int64_t count)
     p->task.at = line;
     p->solver->context->kernels->solve(&p->task);
     for (int64_t l = line; l < line + count; l++) push->solved[p->nsolved++] = (int32_t)l;
-    if (!p->is_virtual) memset(push->known + line, 1, (size_t)count); /* there, in the next round */
+    /* known to the rest of the PE in the next round */
+    if (!p->is_virtual) memset(push->known + line, 1, (size_t)count);
 }
 
 static void look_at_hand(struct sweep *p)
@@ -97,16 +101,19 @@ static void look_at_hand(struct sweep *p)
     tulle__push *push = p->push;
     int kept = 0;
     for (int i = 0; i < p->inhand; i++) {
-        tulle__push_hand hand = push->hand[i];
-        if (p->nsolved < p->most && is_ready(p, hand.line, &hand.reached))
-            solve_lines(p, hand.line, 1);
+        tulle__push_waiting window = push->window[i];
+        if (p->nsolved < p->most && is_ready(p, window.line, &window.reached))
+            solve_lines(p, window.line, 1);
         else
-            push->hand[kept++] = hand;
+            push->window[kept++] = window;
     }
     p->inhand = kept;
 }
 
-/* Whether the block that begins at the next line has all that it needs, if no row before it waits. */
+/*
+ * Whether the block that begins at the next line has all that it requires, and no row before it
+ * waits.
+ */
 static int is_block_ready(struct sweep *p)
 {
     const tulle__worker_schedule *schedule = p->schedule;
@@ -114,14 +121,14 @@ static int is_block_ready(struct sweep *p)
     const tulle__row_block *block = &schedule->block[p->block];
     if (p->inhand || p->is_virtual || block->at != p->next) return 0;
     for (int64_t slot = p->block ? block[-1].last_wait : 0; slot < block->last_wait; slot++)
-        if (!arrive(p, slot)) return 0;
+        if (!check_arrival(p, slot)) return 0;
     return 1;
 }
 
 static void take_in_hand(struct sweep *p)
 {
     tulle__push *push = p->push;
-    while (p->next < push->nown && p->inhand < TULLE__IN_HAND && p->nsolved < p->most) {
+    while (p->next < push->nown && p->inhand < TULLE__WINDOW && p->nsolved < p->most) {
         if (p->begun < push->ntasks && push->task[p->begun] <= p->next) {
             p->begun++;
             p->launched = 1;
@@ -132,17 +139,17 @@ static void take_in_hand(struct sweep *p)
             p->next += count;
             continue;
         }
-        tulle__push_hand hand = {.line = (int32_t)p->next, .reached = p->schedule->rowptr[p->next]};
+        tulle__push_waiting window = {.line = (int32_t)p->next, .reached = p->schedule->rowptr[p->next]};
         p->next++;
-        if (is_ready(p, hand.line, &hand.reached))
-            solve_lines(p, hand.line, 1);
+        if (is_ready(p, window.line, &window.reached))
+            solve_lines(p, window.line, 1);
         else
-            push->hand[p->inhand++] = hand;
+            push->window[p->inhand++] = window;
     }
 }
 
-/* What a round's rows take, where time is virtual. */
-static void charge(struct sweep *p)
+/* The time of a round's rows, if time is virtual. */
+static void account_work(struct sweep *p)
 {
     const tulle__push *push = p->push;
     double size = (double)p->size, rows = p->nsolved, cols = (double)push->cols, entries = 0;
@@ -165,16 +172,17 @@ static tulle_status lose_patience(const void *context, double patience)
     const struct sweep *p = context;
     const tulle__push *push = p->push;
     if (!p->inhand)
-        return tulle__fail(TULLE_ERR_STATE, "a PE has waited %g s for the unknown of row %d, to pass it on", patience,
+        return tulle__fail(TULLE_ERR_STATE, "a PE has waited %g s for the unknown of row %d, which it relays", patience,
             push->ghost[push->relay[p->relayed]] + 1);
-    const tulle__push_hand *hand = &push->hand[0];
-    int32_t of = p->schedule->colind[hand->reached]; /* of the first row that waits: a ghost: rows before are solved */
-    return tulle__fail(TULLE_ERR_STATE, "row %d has waited %g s for the unknown of row %d", push->row[hand->line] + 1,
+    const tulle__push_waiting *window = &push->window[0];
+    /* of the first waiting row: a ghost, as earlier rows are solved */
+    int32_t of = p->schedule->colind[window->reached];
+    return tulle__fail(TULLE_ERR_STATE, "row %d has waited %g s for the unknown of row %d", push->row[window->line] + 1,
         patience, push->ghost[of - push->nown] + 1);
 }
 
-/* Nothing was ready: whether to go on waiting. */
-static tulle_status wait_a_turn(struct sweep *p)
+/* Nothing was ready: whether to continue waiting. */
+static tulle_status wait_once(struct sweep *p)
 {
     tulle_trisolve *solver = p->solver;
     int64_t start = tulle__now(solver->comm);
@@ -212,7 +220,7 @@ static tulle_status sweep_lines(tulle_trisolve *solver, tulle__solve_times *time
         .since = start,
         .busy = {solver->comm->pe->timeline, tulle__solver_kernel(solver), start},
         .idle_from = -1};
-    p.most = p.is_virtual ? TULLE__IN_HAND : ROUND;
+    p.most = p.is_virtual ? TULLE__WINDOW : ROUND;
     memset(push->known, 0, (size_t)(push->nown + push->nghosts));
     while (status == TULLE_OK && (p.inhand || p.next < push->nown || p.relayed < push->nrelays)) {
         int64_t relayed = p.relayed;
@@ -221,8 +229,8 @@ static tulle_status sweep_lines(tulle_trisolve *solver, tulle__solve_times *time
         if (p.is_virtual) tulle__kernel_begin(solver->comm);
         look_at_hand(&p);
         take_in_hand(&p);
-        if (p.is_virtual && p.nsolved) charge(&p);
-        pass_on(&p);
+        if (p.is_virtual && p.nsolved) account_work(&p);
+        send_relayed(&p);
         for (int i = 0; i < p.nsolved; i++) tulle__push_send(push, push->solved[i]);
         if (p.nsolved || p.relayed > relayed) {
             p.since = tulle__now(solver->comm);
@@ -230,7 +238,7 @@ static tulle_status sweep_lines(tulle_trisolve *solver, tulle__solve_times *time
             if (p.idle_from >= 0) tulle__busy_waited(&p.busy, p.idle_from, p.idle_to);
             p.idle_from = -1;
         } else {
-            status = wait_a_turn(&p);
+            status = wait_once(&p);
         }
     }
     int64_t end = tulle__now(solver->comm);
@@ -242,7 +250,7 @@ static tulle_status sweep_lines(tulle_trisolve *solver, tulle__solve_times *time
 static tulle_status prepare(tulle_trisolve *solver, tulle__method_schedule *a)
 {
     tulle__push *push = NULL;
-    tulle_status status = tulle__alloc_zero(1, sizeof *push, "unknowns of others", &push);
+    tulle_status status = tulle__alloc_zero(1, sizeof *push, "ghosts", &push);
     a->state = push;
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
     status = tulle__push_init(&solver->triangle, push, &a->worker[0]);
@@ -274,9 +282,9 @@ static void forget(tulle__method_schedule *a)
     tulle__free(a->state);
 }
 
-static const tulle__partition dealing = {.choose = tulle__tasks_choose};
+static const tulle__partition partition = {.choose = tulle__tasks_choose};
 
-const tulle__method tulle__method_push = {.dealing = &dealing,
+const tulle__method tulle__method_push = {.partition = &partition,
     .reproducible = true,
     .prepare = prepare,
     .renew = tulle__worker_schedules_renew,

@@ -9,27 +9,30 @@
 
 enum { TASKS_MOST = 64, ROWS_MOST = 1 << 16, ENTRIES_MOST = 1 << 21, TOLD_MOST = 1 << 24, TRIES = 5, STORES = 8 };
 
-/* Seconds. */
+/* In seconds. */
 struct rates {
-    double latency, send; /* until another PE has what is sent; of the sender, each */
-    double launch, hop;   /* of a task's kernel; from a row to one that needs it */
+    double latency, send; /* until a value has reached another PE; of the sender, for each */
+    double launch, hop;   /* of a task's kernel; from a row to one that requires it */
     double entry, row;
 };
 
-/* What is looked at: rows by steps, from the first one on. */
+/* The examined rows, by steps, from the first one on. */
 struct window {
     int64_t first, rows;
     int pes;
     int64_t *from;      /* [rows + 1] of need */
-    int32_t *need;      /* rows of the window that a row needs */
+    int32_t *need;      /* rows of the window that a row requires */
     int32_t *task;      /* [rows] */
     double *end, *busy; /* [rows], [pes] seconds */
-    char *told;         /* [rows * pes] whether a PE has been told of a row */
-    double *hand;       /* [pes * TULLE__IN_HAND] when the last so many rows of a PE were solved */
-    int64_t *taken;     /* [pes] rows */
+    char *was_sent;     /* [rows * pes]: whether a row was sent to a PE */
+    double *window;     /* [pes * TULLE__IN_HAND]: when the last so many rows of a PE were solved */
+    int64_t *taken;     /* [pes]: number of rows */
 };
 
-/* A word read from the next PE, at best, and words written there; and kernels that do nothing, or much. */
+/*
+ * Benchmarks: the least time of reading a word of the next PE, and of writing words there; and
+ * kernels with no or much work.
+ */
 static tulle_status measure(tulle_comm *comm, const tulle__place *place, struct rates *rates)
 {
     uint64_t word;
@@ -63,7 +66,7 @@ static tulle_status measure(tulle_comm *comm, const tulle__place *place, struct 
     return TULLE_OK;
 }
 
-/* Collective: the rates of the slowest PE. */
+/* The rates of the slowest PE. Collective. */
 static tulle_status find_rates(tulle_comm *comm, struct rates *rates)
 {
     tulle__place word = {.length = 0}, *place = NULL;
@@ -73,7 +76,8 @@ static tulle_status find_rates(tulle_comm *comm, struct rates *rates)
     TULLE_TRY(tulle_comm_agree(comm, status));
     status = tulle_comm_allgather(comm, &word, sizeof word, place);
     if (status == TULLE_OK) status = measure(comm, place, rates);
-    if (status == TULLE_OK) status = tulle__wait_word(comm, tulle__mapped(comm, &word), STORES); /* all have come */
+    /* all have arrived */
+    if (status == TULLE_OK) status = tulle__wait_word(comm, tulle__mapped(comm, &word), STORES);
     TULLE_TRY(tulle_comm_agree(comm, status));
     double slowest[2] = {rates->latency, rates->send};
     TULLE_TRY(tulle_comm_agree(comm, tulle_comm_reduce_real(comm, TULLE_MAX, 2, slowest)));
@@ -85,8 +89,8 @@ out:
     return status;
 }
 
-/* What own rows of the window need, letter by letter; letter NULL: counted only. */
-static int64_t write_needs(const tulle_mat *A, int upper, const struct window *w, tulle__list_item *letter)
+/* What own rows of the window require, item by item; list NULL: counts only. */
+static int64_t write_needs(const tulle_mat *A, int upper, const struct window *w, tulle__list_item *list)
 {
     const tulle_layout *l = A->layout;
     int64_t count = 0;
@@ -100,7 +104,7 @@ static int64_t write_needs(const tulle_mat *A, int upper, const struct window *w
                 for (int64_t e = t.rowptr[r]; e < t.rowptr[r + 1]; e++) {
                     int64_t col = l->col_cut[j] + t.colind[e], of = (upper ? l->m - 1 - col : col) - w->first;
                     if (of < 0 || of >= step) continue;
-                    if (letter) letter[count] = (tulle__list_item){.about = (int32_t)step, .slot = (int32_t)of};
+                    if (list) list[count] = (tulle__list_item){.about = (int32_t)step, .slot = (int32_t)of};
                     count++;
                 }
             }
@@ -109,21 +113,21 @@ static int64_t write_needs(const tulle_mat *A, int upper, const struct window *w
 }
 
 /* On PE 0. */
-static tulle_status assemble(const tulle__list_item *letter, int64_t count, struct window *w)
+static tulle_status assemble(const tulle__list_item *list, int64_t count, struct window *w)
 {
     tulle_status status;
     size_t rows = (size_t)w->rows, pes = (size_t)w->pes;
     TULLE_TRY(tulle__alloc(rows, sizeof *w->end, "rows", &w->end));
     TULLE_TRY(tulle__alloc(rows, sizeof *w->task, "rows", &w->task));
-    TULLE_TRY(tulle__alloc(rows * pes, sizeof *w->told, "rows", &w->told));
+    TULLE_TRY(tulle__alloc(rows * pes, sizeof *w->was_sent, "rows", &w->was_sent));
     TULLE_TRY(tulle__alloc(pes, sizeof *w->busy, "PEs", &w->busy));
     TULLE_TRY(tulle__alloc(pes, sizeof *w->taken, "PEs", &w->taken));
-    TULLE_TRY(tulle__alloc(pes * TULLE__IN_HAND, sizeof *w->hand, "rows that wait", &w->hand));
+    TULLE_TRY(tulle__alloc(pes * TULLE__WINDOW, sizeof *w->window, "rows that wait", &w->window));
     TULLE_TRY(tulle__alloc_zero(rows + 1, sizeof *w->from, "what rows need", &w->from));
     TULLE_TRY(tulle__alloc((size_t)count, sizeof *w->need, "what rows need", &w->need));
-    for (int64_t i = 0; i < count; i++) w->from[letter[i].about + 1]++;
+    for (int64_t i = 0; i < count; i++) w->from[list[i].about + 1]++;
     for (size_t r = 0; r < rows; r++) w->from[r + 1] += w->from[r];
-    for (int64_t i = 0; i < count; i++) w->need[w->from[letter[i].about]++] = letter[i].slot;
+    for (int64_t i = 0; i < count; i++) w->need[w->from[list[i].about]++] = list[i].slot;
     for (size_t r = rows; r > 0; r--) w->from[r] = w->from[r - 1];
     w->from[0] = 0;
 out:
@@ -143,11 +147,11 @@ static void find_tasks(struct window *w, tulle_gidx m, int upper, int parts, con
 }
 
 /* Seconds of a solve. */
-static double play(struct window *w, const struct rates *rates, const int64_t *work, tulle_gidx m, int upper)
+static double simulate(struct window *w, const struct rates *rates, const int64_t *work, tulle_gidx m, int upper)
 {
     double last = 0;
     for (int p = 0; p < w->pes; p++) w->busy[p] = 0, w->taken[p] = 0;
-    memset(w->told, 0, (size_t)w->rows * (size_t)w->pes);
+    memset(w->was_sent, 0, (size_t)w->rows * (size_t)w->pes);
     for (int64_t r = 0; r < w->rows; r++) {
         int64_t step = w->first + r, own = w->task[r] % w->pes;
         double ready = 0, takes = rates->row + rates->entry * (double)work[upper ? m - 1 - step : step];
@@ -157,13 +161,13 @@ static double play(struct window *w, const struct rates *rates, const int64_t *w
             int64_t other = w->task[need] % w->pes;
             double seen = w->end[need] + (other == own ? rates->hop : rates->latency);
             if (seen > ready) ready = seen;
-            if (other == own || w->told[need * w->pes + own]) continue;
-            w->told[need * w->pes + own] = 1;
+            if (other == own || w->was_sent[need * w->pes + own]) continue;
+            w->was_sent[need * w->pes + own] = 1;
             w->busy[other] += rates->send;
         }
         if (w->busy[own] > ready) ready = w->busy[own];
-        double *place = &w->hand[own * TULLE__IN_HAND + w->taken[own] % TULLE__IN_HAND];
-        if (w->taken[own]++ >= TULLE__IN_HAND && *place > ready) ready = *place; /* it comes free */
+        double *place = &w->window[own * TULLE__WINDOW + w->taken[own] % TULLE__WINDOW];
+        if (w->taken[own]++ >= TULLE__WINDOW && *place > ready) ready = *place; /* when its place becomes free */
         w->busy[own] += takes;
         w->end[r] = *place = ready + takes;
         if (w->end[r] > last) last = w->end[r];
@@ -185,7 +189,7 @@ static tulle_status try_all(
         int parts = tasks * w->pes;
         tulle_cuts_weighted(m, work, parts, cut);
         find_tasks(w, m, upper, parts, cut);
-        double time = play(w, rates, work, m, upper);
+        double time = simulate(w, rates, work, m, upper);
         if (tasks > 1 && time >= least) continue;
         least = time;
         *best = tasks;
@@ -201,12 +205,12 @@ static void fini(struct window *w)
     tulle__free(w->task);
     tulle__free(w->end);
     tulle__free(w->busy);
-    tulle__free(w->told);
-    tulle__free(w->hand);
+    tulle__free(w->was_sent);
+    tulle__free(w->window);
     tulle__free(w->taken);
 }
 
-/* As many rows in the middle as are not too much to be looked at. */
+/* As many rows in the middle as can be examined in the time. */
 static void open_window(const tulle_mat *A, struct window *w)
 {
     int64_t m = A->layout->m, most = ROWS_MOST;

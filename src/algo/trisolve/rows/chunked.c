@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 
-/* Row pointers of rows of a tile without entries, in either direction; and something for its entries to point to. */
+/* Row pointers for rows of an empty tile, in either direction, and a target for its entries. */
 static const int64_t no_entries[2 * TULLE__BLOCK_ROWS + 2];
 
 static tulle__row_block block_at(const tulle__triangle_span *span, tulle_gidx row)
@@ -15,21 +15,24 @@ static tulle__row_block block_at(const tulle__triangle_span *span, tulle_gidx ro
         .rowptr = tile->rowptr + span->local, .colind = tile->colind, .val = tile->val, .at = row};
 }
 
-/* Blocks are short, as the next worker follows so far behind; what is published is looked at only when it is missing.
+/*
+ * Blocks are short, as the next worker follows at that distance; published progress is read only
+ * when required.
  */
 enum { ENTRIES_MOST = 128 };
 
-/* Chunks of so many rows, dealt out in turn. */
+/* Chunks of equal numbers of rows, assigned cyclically. */
 struct chunks {
     int64_t rows;
     int workers;
 };
 
-/* What a row of a chunk needs of the chunks of others. Columns come in runs of one chunk. */
+/* What a row of a chunk requires of other workers' chunks. Columns come in runs of one chunk. */
 static void note_needs(const tulle__triangle *t, const tulle__triangle_span *span, const struct chunks *chunks,
     int64_t mine, tulle__worker_schedule *schedule)
 {
-    int64_t low = mine * chunks->rows, high = low + chunks->rows, first = 0; /* of a chunk that was met: steps, rows */
+    /* of the chunk found last: steps, rows */
+    int64_t low = mine * chunks->rows, high = low + chunks->rows, first = 0;
     int worker = schedule->worker;
     for (int64_t e = span->from; e < span->to; e++) {
         int64_t step = t->upper ? t->n - 1 - span->tile->colind[e] : span->tile->colind[e];
@@ -93,7 +96,7 @@ out:
     return status;
 }
 
-/* Rows of a tile that are solved one after the other, in blocks. */
+/* Adds consecutive rows of a tile, in blocks. */
 static tulle_status add_tile(const tulle__triangle *t, int i, int64_t rows, tulle__worker_schedule *schedule)
 {
     const tulle_tile *tile = &t->tile[i];

@@ -6,7 +6,7 @@
 #include "algo/trisolve/levels.h"
 #include "base/error.h"
 
-/* A level with less work than this, in entries and rows, is not worth being shared. */
+/* A level with less work than this, in entries and rows, is not worth sharing. */
 enum { NARROW = 768 };
 
 static int32_t work_of(const tulle__triangle *t, tulle_gidx row, int *cursor)
@@ -15,12 +15,12 @@ static int32_t work_of(const tulle__triangle *t, tulle_gidx row, int *cursor)
     return (int32_t)(span.to - span.from + 1);
 }
 
-/* What PE 0 works with. */
+/* PE 0's scratch. */
 struct sorting {
-    int32_t *level;  /* [n] by row; of sorted rows their work, later */
-    int32_t *sorted; /* [n] rows by level, and in a level by steps */
-    int64_t *first;  /* [levels + 1] of sorted */
-    int32_t *count;  /* [levels * workers] rows of a level that a worker has */
+    int32_t *level;  /* [n], by row; for sorted rows, later their work */
+    int32_t *sorted; /* [n]: rows by level, and within a level by steps */
+    int64_t *first;  /* [levels + 1], into sorted */
+    int32_t *count;  /* [levels * workers]: rows of a level that a worker has */
     int64_t levels;
 };
 
@@ -37,10 +37,11 @@ static void sort_by_level(const tulle__triangle *t, struct sorting *s)
     s->first[0] = 0;
 }
 
-/* Rows of each level into parts of about equal work, one a worker, in their order; or all to the worker of the level
- * before.
+/*
+ * Divides the rows of each level into parts of about equal work, one a worker, in order; or assigns
+ * all to the worker of the previous level.
  */
-static void divide(const tulle__triangle *t, int workers, int meet, struct sorting *s)
+static void divide(const tulle__triangle *t, int workers, int barriers, struct sorting *s)
 {
     int cursor = 0, last = 0;
     for (int64_t l = 0; l < s->levels; l++) {
@@ -48,20 +49,20 @@ static void divide(const tulle__triangle *t, int workers, int meet, struct sorti
         int32_t *count = s->count + l * workers;
         for (int64_t p = s->first[l]; p < s->first[l + 1]; p++)
             total += s->level[p] = work_of(t, s->sorted[p], &cursor);
-        if (!meet && total < NARROW) {
+        if (!barriers && total < NARROW) {
             count[last] = (int32_t)(s->first[l + 1] - s->first[l]);
             continue;
         }
         for (int64_t p = s->first[l]; p < s->first[l + 1]; p++) {
             int64_t work = s->level[p];
-            last = (int)((2 * done + work) * workers / (2 * total)); /* where its middle falls */
+            last = (int)((2 * done + work) * workers / (2 * total)); /* by the position of its middle */
             count[last]++;
             done += work;
         }
     }
 }
 
-/* Positions worker by worker, in a worker level by level. */
+/* Positions worker by worker, and level by level within a worker. */
 static void place_rows(const struct sorting *s, int workers, int32_t *row, int32_t *place, int32_t *start)
 {
     int32_t position = 0;
@@ -95,7 +96,7 @@ static void look_into(tulle__order *order, const void *block)
 }
 
 /* On PE 0. */
-static tulle_status make(const tulle__triangle *t, int meet, tulle__order *order)
+static tulle_status make(const tulle__triangle *t, int barriers, tulle__order *order)
 {
     tulle_status status;
     struct sorting s = {.levels = 0};
@@ -107,7 +108,7 @@ static tulle_status make(const tulle__triangle *t, int meet, tulle__order *order
     TULLE_TRY(tulle__alloc((size_t)s.levels + 1, sizeof *s.first, "levels", &s.first));
     TULLE_TRY(tulle__alloc_zero((size_t)(s.levels * order->workers), sizeof *s.count, "parts of levels", &s.count));
     sort_by_level(t, &s);
-    divide(t, order->workers, meet, &s);
+    divide(t, order->workers, barriers, &s);
     order->levels = s.levels;
     TULLE_TRY(tulle__heap_take(
         order->comm->pe->data, block_bytes(t->n, s.levels, order->workers), "an order of rows", &order->block));
@@ -122,7 +123,7 @@ out:
     return status;
 }
 
-tulle_status tulle__order_init(const tulle__triangle *t, int workers, int meet, tulle__order *order)
+tulle_status tulle__order_init(const tulle__triangle *t, int workers, int barriers, tulle__order *order)
 {
     tulle_comm *comm = t->T->comm;
     struct {
@@ -130,7 +131,7 @@ tulle_status tulle__order_init(const tulle__triangle *t, int workers, int meet, 
         int64_t levels;
     } made;
     *order = (tulle__order){.comm = comm, .workers = workers, .n = t->n};
-    tulle_status status = tulle_comm_agree(comm, comm->rank == 0 ? make(t, meet, order) : TULLE_OK);
+    tulle_status status = tulle_comm_agree(comm, comm->rank == 0 ? make(t, barriers, order) : TULLE_OK);
     if (status != TULLE_OK) return status;
     made.block = order->block;
     made.levels = order->levels;
@@ -149,7 +150,10 @@ void tulle__order_fini(tulle__order *order)
     *order = (tulle__order){.n = 0};
 }
 
-/* The rows of positions from .. to - 1: their entries as lines of x, in the order in which these become known. */
+/*
+ * The rows of positions from .. to - 1: their entries as lines of x, in the order in which these
+ * are solved.
+ */
 static tulle_status copy_rows(
     const tulle__triangle *t, const tulle__order *order, int32_t from, int32_t to, tulle__worker_schedule *schedule)
 {
@@ -189,7 +193,7 @@ static int worker_at(const tulle__order *order, int32_t position)
     return low;
 }
 
-/* What rows from .. to - 1 (positions) need of others. */
+/* What rows at positions from .. to - 1 require of other workers. */
 static void note_needs(const tulle__order *order, int32_t from, int32_t to, tulle__worker_schedule *schedule)
 {
     int32_t own = order->start[schedule->worker], end = order->start[order->levels * order->workers + schedule->worker];
@@ -227,19 +231,19 @@ static tulle_status add_block(const tulle__order *order, int32_t from, int32_t t
 }
 
 /*
- * Rows that wait for something new begin a block: those before them may be what others wait for meanwhile. In a level,
- * blocks are as large as they may be.
+ * Rows that wait for something new begin a block, as other workers may wait for the rows before
+ * them. Within a level blocks are as large as possible.
  */
-static tulle_status cut_groups(const tulle__order *order, int meet, tulle__worker_schedule *schedule)
+static tulle_status cut_groups(const tulle__order *order, int barriers, tulle__worker_schedule *schedule)
 {
     tulle_status status;
-    int32_t begin = order->start[schedule->worker], end = begin; /* the block that is not added yet */
+    int32_t begin = order->start[schedule->worker], end = begin; /* the block being extended */
     for (int64_t l = 0; l < order->levels; l++) {
         int32_t stop = order->start[(l + 1) * order->workers + schedule->worker];
         while (end < stop) {
             int32_t from = end, to = from + 1;
             while (to < stop && is_block(order, schedule, from, to + 1)) to++;
-            if (meet)
+            if (barriers)
                 note_barrier(order, l, schedule);
             else
                 note_needs(order, from, to, schedule);
@@ -257,14 +261,14 @@ out:
 }
 
 tulle_status tulle__leveled_schedule(
-    const tulle__triangle *t, const tulle__order *order, int meet, int worker, tulle__worker_schedule *schedule)
+    const tulle__triangle *t, const tulle__order *order, int barriers, int worker, tulle__worker_schedule *schedule)
 {
     tulle_status status;
     int32_t from = order->start[worker], to = order->start[order->levels * order->workers + worker];
     TULLE_TRY(tulle__worker_schedule_begin(schedule, worker, order->workers));
     TULLE_TRY(copy_rows(t, order, from, to, schedule));
     schedule->row = order->row + from;
-    TULLE_TRY(cut_groups(order, meet, schedule));
+    TULLE_TRY(cut_groups(order, barriers, schedule));
     status = tulle__worker_schedule_fill(schedule, t);
 out:
     tulle__worker_schedule_end(schedule);

@@ -1,32 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which chunk suits a doacross: the rows in the middle of the triangle are put in small blocks, the dependencies
- * between blocks are found once, and the pipeline is played through for one chunk after the other. A block takes the
- * time of its entries, and begins when its worker is free and what it needs of others has been seen.
+ * The chunk size of a doacross, by a model: rows in the middle of the triangle are combined to
+ * small blocks, the dependencies between blocks are determined once, and the pipeline is simulated
+ * for one chunk size after the other. A block takes the time of its entries, and starts when its
+ * worker is free and has observed what it requires.
  */
 #include "algo/trisolve/rows/chunked.h"
 #include "base/error.h"
 
 enum { ROWS_LEAST = 1 << 12, ROWS_MOST = 1 << 16, BLOCK_MOST = 16, CHUNK_LEAST = 32 };
 
-/* Playing the pipeline through for all chunks takes as long as so many solves of the window. */
+/* Simulating all chunk sizes takes as long as this many solves of the window. */
 #define PLAYS 40.0
-/* What it may take of all solves. */
+/* The fraction of all solves that it may take. */
 #define PLAYS_SHARE 0.02
 
-/* Nanoseconds, about: of an entry, of a row, until a word that was written can be seen by another core, and for
- * looking. */
+/*
+ * Approximate nanoseconds: of an entry, of a row, until another core can observe a word that was
+ * written, and of a read.
+ */
 static const double entry_ns = 0.7, row_ns = 3, sight_ns = 300, look_ns = 100;
 
 struct window {
     int64_t first, rows; /* steps */
-    int64_t line, plane; /* of a grid, in rows; 0: it is none, or has none */
+    int64_t line, plane; /* of a grid, in rows; 0: there is none */
     int block, blocks;   /* rows of a block */
     double *work;        /* [blocks] */
     int64_t *from;       /* [blocks + 1] of need */
-    int32_t *need;       /* blocks before that a block needs */
+    int32_t *need;       /* earlier blocks that a block requires */
     double *end, *now;   /* [blocks], [workers] */
-    int32_t *seen;       /* [workers^2] the last block of the second worker that the first has seen to be solved */
+    /* [workers^2]: the last block of the second worker that the first has observed to be solved */
+    int32_t *seen;
 };
 
 static void fini(struct window *w)
@@ -44,7 +48,7 @@ static int64_t step_of(const tulle__triangle *t, int32_t col)
     return t->upper ? t->n - 1 - col : col;
 }
 
-/* mark[b]: the block that was last seen to need b. */
+/* mark[b]: the block last found to require b. */
 static tulle_status find_needs(const tulle__triangle *t, struct window *w, int32_t *mark)
 {
     int64_t count = 0, room = 0;
@@ -74,7 +78,7 @@ static tulle_status find_needs(const tulle__triangle *t, struct window *w, int32
     return TULLE_OK;
 }
 
-/* How far back the last step lies that a step needs; very far if it needs none. */
+/* The distance to the nearest step that a step requires; very large if it requires none. */
 static int64_t reach_of(const tulle__triangle *t, int64_t step, int *cursor)
 {
     tulle__triangle_span span = tulle__triangle_at(t, tulle__triangle_row(t, step), cursor);
@@ -82,8 +86,9 @@ static int64_t reach_of(const tulle__triangle *t, int64_t step, int *cursor)
 }
 
 /*
- * The lines of a grid, whose first rows do not need the row before them: breaks at multiples of one distance, between
- * which most rows lie. Its planes in the same way, whose first rows reach further back than a line; 0: there are none.
+ * The length of a grid's lines, whose first rows do not require the row before them: breaks at
+ * multiples of one distance, with most rows in between. The length of its planes likewise: their
+ * first rows reach further back than a line. 0: there are none.
  */
 static int64_t find_period(const tulle__triangle *t, const struct window *w, int64_t reach)
 {
@@ -117,7 +122,7 @@ static tulle_status init(const tulle__triangle *t, int workers, double solves, s
     if (w->plane % (w->line ? w->line : 1)) w->plane = 0;
     w->block = BLOCK_MOST;
     while (w->line && w->line % w->block) w->block--;
-    if (w->line) w->first -= w->first % (w->plane ? w->plane : w->line); /* chunks begin where they will */
+    if (w->line) w->first -= w->first % (w->plane ? w->plane : w->line); /* where chunks will begin */
     w->blocks = (int)((w->rows + w->block - 1) / w->block);
     TULLE_TRY(tulle__alloc_zero((size_t)w->blocks, sizeof *w->work, "a window of rows", &w->work));
     TULLE_TRY(tulle__alloc((size_t)w->blocks + 1, sizeof *w->from, "a window of rows", &w->from));
@@ -131,14 +136,18 @@ out:
     return status;
 }
 
-/* When a worker that begins a block at `start` can go on: after it has looked for a block of another's. */
-static double look(struct window *w, int workers, int64_t chunk, int64_t worker, int block, int other, double start)
+/*
+ * The time when a worker that begins a block at `start` can continue, having read the progress of
+ * another's block.
+ */
+static double read_progress(
+    struct window *w, int workers, int64_t chunk, int64_t worker, int block, int other, double start)
 {
     int64_t whose = other / chunk % workers;
     int32_t *seen = &w->seen[worker * workers + whose];
     if (other <= *seen) return start;
     if (w->end[other] + sight_ns > start) start = w->end[other] + sight_ns;
-    for (int b = *seen = other; b < block; b++) /* it sees how far that one has come */
+    for (int b = *seen = other; b < block; b++) /* it observes the other's latest progress */
         if (b / chunk % workers == whose) {
             if (w->end[b] + sight_ns > start) break;
             *seen = b;
@@ -146,8 +155,8 @@ static double look(struct window *w, int workers, int64_t chunk, int64_t worker,
     return start + look_ns;
 }
 
-/* Nanoseconds until all blocks are done, chunks of so many blocks. */
-static double play(struct window *w, int workers, int64_t chunk)
+/* Nanoseconds until all blocks are done, for chunks of so many blocks. */
+static double simulate(struct window *w, int workers, int64_t chunk)
 {
     double last = 0;
     for (int p = 0; p < workers; p++) w->now[p] = 0;
@@ -156,18 +165,19 @@ static double play(struct window *w, int workers, int64_t chunk)
         int64_t worker = b / chunk % workers;
         double start = w->now[worker];
         for (int64_t d = w->from[b]; d < w->from[b + 1]; d++)
-            if (w->need[d] / chunk % workers != worker) start = look(w, workers, chunk, worker, b, w->need[d], start);
+            if (w->need[d] / chunk % workers != worker)
+                start = read_progress(w, workers, chunk, worker, b, w->need[d], start);
         w->end[b] = w->now[worker] = start + w->work[b];
         if (w->end[b] > last) last = w->end[b];
     }
     return last;
 }
 
-/* Chunks of so many rows, of twice as many, ... */
+/* Tries chunks of so many rows, of twice as many, ... */
 static void try_from(struct window *w, int workers, int64_t rows, int64_t *chunk, double *best)
 {
     for (; rows * workers <= w->rows; rows *= 2) {
-        double time = play(w, workers, rows / w->block);
+        double time = simulate(w, workers, rows / w->block);
         if (time >= *best) continue;
         *best = time;
         *chunk = rows;

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The methods that solve row by row, with workers that read each other's memory: serial, chunked, levels, p2p. */
+/*
+ * The methods that solve row by row, with workers that read each other's memory: serial, chunked,
+ * levels, p2p.
+ */
 #include "algo/trisolve/rows/row_methods.h"
 #include "algo/trisolve/method_schedule.h"
 #include "algo/trisolve/rows/chunked.h"
 #include "algo/trisolve/rows/leveled.h"
 #include "base/error.h"
 
-enum { VALIDATED = 512 }; /* rows that stay in a cache until they are looked at */
+enum { VALIDATED = 512 }; /* rows that stay in cache until they are validated */
 
-/* For a serial sweep that does more than solve. */
+/* For a serial sweep that also validates. */
 static int64_t short_blocks(const tulle_trisolve *solver)
 {
     if (tulle__is_virtual(solver->comm)) return TULLE__BLOCK_ROWS;
@@ -22,7 +25,7 @@ static tulle_status schedule_serial(
     return tulle__serial_schedule(&solver->triangle, short_blocks(solver), worker, solver->workers, schedule);
 }
 
-/* Collective: the chunk, as options say or by the model. */
+/* The chunk size, by the options or the model. Collective. */
 static tulle_status choose_chunk(tulle_trisolve *solver, tulle__method_schedule *a)
 {
     tulle_status status = TULLE_OK;
@@ -42,14 +45,14 @@ static tulle_status schedule_chunks(
     return tulle__chunked_schedule(&solver->triangle, a->chunk, worker, solver->workers, schedule);
 }
 
-/* Collective. meet: levels end with barriers. */
-static tulle_status order_rows(tulle_trisolve *solver, tulle__method_schedule *a, int meet)
+/* barriers: levels end with barriers. Collective. */
+static tulle_status order_rows(tulle_trisolve *solver, tulle__method_schedule *a, int barriers)
 {
     tulle__order *order = NULL;
     tulle_status status = tulle__alloc_zero(1, sizeof *order, "an order of rows", &order);
     a->state = order;
     TULLE_TRY(tulle_comm_agree(solver->comm, status));
-    TULLE_TRY(tulle__order_init(&solver->triangle, solver->workers, meet, order));
+    TULLE_TRY(tulle__order_init(&solver->triangle, solver->workers, barriers, order));
     a->levels = order->levels;
     if (solver->comm->rank == 0) a->bytes = (int64_t)order->block.length;
 out:

@@ -3,7 +3,7 @@
 
 #include "algo/trisolve/supernodal/panels.h"
 
-enum { LARGE = 1024 }; /* multiplications of a block that are worth gathering for */
+enum { LARGE = 1024 }; /* multiplications of a block from which gathering pays */
 
 static void copy_lines(
     const tulle__panels *p, int64_t count, int64_t cols, const char *from, int64_t ldf, char *to, int64_t ldt)
@@ -23,7 +23,10 @@ static void add_to(tulle_type type, int64_t cols, const void *from, void *to)
             ((double *)to)[c] += ((const double *)from)[c];
 }
 
-/* At most TULLE__PANEL_COLUMNS columns. What is large is made to follow each other, as the BLAS wants it. */
+/*
+ * At most TULLE__PANEL_COLUMNS columns. Large operands are gathered contiguously, as the BLAS needs
+ * them.
+ */
 static void subtract_block(const tulle__panels *p, const tulle__kernels *kernels, const tulle__panel_block *block,
     char *x, int64_t ldx, int64_t cols)
 {

@@ -25,9 +25,9 @@ static size_t bytes_of(const tulle__panels *p)
            (size_t)p->line_room * sizeof *p->line + (size_t)p->nval * tulle_type_size(p->type);
 }
 
-/* ---- what is where ---- */
+/* ---- structure ---- */
 
-/* What a worker builds with: of the panel that it is at. */
+/* A worker's scratch for the current panel. */
 struct building {
     const tulle__triangle *t;
     const tulle__supernodes *s;
@@ -35,11 +35,11 @@ struct building {
     tulle__panels *p;
     int cursor;
     int32_t panel, low, width; /* its lines low .. low + width - 1 */
-    int32_t *mark;             /* [n] the last panel that met a column, or a supernode */
-    int32_t *met, nmet;        /* [n] steps, or supernodes, that it met */
-    int32_t *place;            /* [n] of a column in its block, or of a supernode among those met */
+    int32_t *mark;             /* [n]: the last panel in which a column, or a supernode, was found */
+    int32_t *met, nmet;        /* [n]: the steps, or supernodes, found */
+    int32_t *place;            /* [n]: index of a column in its block, or of a supernode among those found */
     int32_t *block;            /* [n] its block */
-    int32_t *rows;             /* [n] rows that have entries in a supernode, by its place */
+    int32_t *rows;             /* [n]: rows with entries in a supernode, by its index */
 };
 
 static void building_fini(struct building *b)
@@ -65,7 +65,7 @@ out:
     return status;
 }
 
-/* Steps and lines count in opposite directions in an upper triangle. */
+/* In an upper triangle steps and lines count in opposite directions. */
 static int32_t flip(const struct building *b, int64_t step)
 {
     return (int32_t)(b->t->upper ? b->t->n - 1 - step : step);
@@ -92,8 +92,8 @@ static tulle__triangle_span row_of(struct building *b, int32_t r)
     return tulle__triangle_at(b->t, b->low + r, &b->cursor);
 }
 
-/* Steps, or supernodes, outside the panel that its rows have entries in; ascending. */
-static void meet(struct building *b)
+/* Finds the steps, or supernodes, outside the panel in which its rows have entries; ascending. */
+static void find_columns(struct building *b)
 {
     for (int32_t r = 0; r < b->width; r++) {
         tulle__triangle_span span = row_of(b, r);
@@ -138,13 +138,16 @@ static tulle_status add_block(tulle__panels *p, const tulle__panel_block *block)
     return TULLE_OK;
 }
 
-/* The panel's blocks from `first` on are a group; the last one of the panel comes with its triangle. */
+/*
+ * Combines the panel's blocks from `first` on to a part; the last one of the panel includes its
+ * triangle.
+ */
 static tulle_status add_part(struct building *b, int64_t *first, int *begins, int last)
 {
     tulle__panels *p = b->p;
     tulle_status status = TULLE_OK;
     tulle__row_block group = {.at = b->t->upper ? b->low + b->width - 1 : b->low, .count = last ? b->width : 0};
-    if (!last && *first == p->nblocks) return TULLE_OK; /* nothing before this wait */
+    if (!last && *first == p->nblocks) return TULLE_OK; /* nothing precedes this wait */
     if (p->nparts == p->part_room) {
         int64_t room = 2 * p->part_room + 64;
         TULLE_TRY(tulle__realloc((size_t)room, sizeof *p->part, "parts of panels", &p->part));
@@ -164,7 +167,7 @@ out:
     return status;
 }
 
-/* What the panel needs of a supernode; whether it has to wait for it. */
+/* What the panel requires of a supernode; whether it must wait for it. */
 static int needs(struct building *b, int32_t j)
 {
     if (b->s->owner[j] != b->schedule->worker)
@@ -172,7 +175,7 @@ static int needs(struct building *b, int32_t j)
     return tulle__worker_schedule_must_wait(b->schedule);
 }
 
-/* The list of lines that begins at `at` is left out if they follow each other. */
+/* Omits the list of lines at `at` if they are consecutive. */
 static int64_t shorten(tulle__panels *p, int64_t at)
 {
     if (p->line[p->nlines - 1] - p->line[at] + 1 != p->nlines - at) return at;
@@ -180,7 +183,9 @@ static int64_t shorten(tulle__panels *p, int64_t at)
     return -1;
 }
 
-/* All rows of the panel, columns met from .. to - 1: lines ascend whatever the steps do. */
+/*
+ * All rows of the panel, columns found from .. to - 1: lines ascend in either direction of steps.
+ */
 static tulle_status gather_block(struct building *b, int32_t from, int32_t to)
 {
     tulle__panels *p = b->p;
@@ -193,8 +198,10 @@ static tulle_status gather_block(struct building *b, int32_t from, int32_t to)
     return add_block(p, &block);
 }
 
-/* Blocks of whole supernodes, of CHUNK columns or more: cut whatever the workers are, so that sums do not depend on
- * them. */
+/*
+ * Blocks of whole supernodes, of at least CHUNK columns: cut independently of the workers, so that
+ * sums do not depend on them.
+ */
 static tulle_status gather_rows(struct building *b, int64_t *first, int *begins)
 {
     tulle_status status = TULLE_OK;
@@ -216,7 +223,7 @@ out:
     return status;
 }
 
-/* For each supernode met, the rows of the panel that have entries there: how many, or which. */
+/* For each supernode found, the rows of the panel with entries there: their number, or the list. */
 static void note_rows(struct building *b, int32_t *line, int32_t *next)
 {
     for (int32_t r = 0; r < b->width; r++) {
@@ -234,7 +241,7 @@ static void note_rows(struct building *b, int32_t *line, int32_t *next)
     }
 }
 
-/* A block for each supernode met: all its columns, the rows that have entries there. */
+/* A block for each supernode found: all its columns, and the rows with entries there. */
 static tulle_status scatter_columns(struct building *b, int64_t *first, int *begins)
 {
     tulle__panels *p = b->p;
@@ -251,7 +258,7 @@ static tulle_status scatter_columns(struct building *b, int64_t *first, int *beg
         total += count;
     }
     TULLE_TRY(tulle__alloc((size_t)total, sizeof *list, "rows of a panel", &list));
-    note_rows(b, list, b->rows); /* now each begins where the one before ends */
+    note_rows(b, list, b->rows); /* each begins where the previous one ends */
     for (int32_t k = 0; k < b->nmet; k++) {
         int32_t j = b->met[k], count = b->rows[k] - at, width = b->s->cut[j + 1] - b->s->cut[j];
         if (needs(b, j)) TULLE_TRY(add_part(b, first, begins, 0));
@@ -277,7 +284,7 @@ static tulle_status lay_out(struct building *b)
         int begins = 1;
         if (b->s->owner[panel] != b->schedule->worker) continue;
         enter_panel(b, panel);
-        meet(b);
+        find_columns(b);
         TULLE_TRY(b->s->by_columns ? scatter_columns(b, &first, &begins) : gather_rows(b, &first, &begins));
         TULLE_TRY(add_part(b, &first, &begins, 1));
     }
@@ -295,7 +302,10 @@ static void put(const tulle__panels *p, int64_t at, const tulle_tile *tile, int6
         ((double *)p->val)[at] = ((const double *)tile->val)[e];
 }
 
-/* Where the columns of the panel's blocks are; by columns, which block a supernode is, and none of its rows met yet. */
+/*
+ * The positions of the columns of the panel's blocks; by columns, the block of each supernode, with
+ * no row found yet.
+ */
 static void find_places(struct building *b, int64_t first, int64_t last)
 {
     const tulle__panels *p = b->p;

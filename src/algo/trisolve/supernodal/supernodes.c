@@ -8,8 +8,10 @@
 
 enum { WIDTH_MOST = 64, SLACK = 8 };
 
-/* In entries of a serial solve, about: a value of a dense block, a block, a row; work that is worth another worker's
- * looking; entries that pass while a word is on its way. */
+/*
+ * In entries of a serial solve, approximately: the cost of a value of a dense block, of a block, of
+ * a row; the work that is worth another worker's wait; entries during a word's latency.
+ */
 #define VALUE_COST 0.9
 #define BLOCK_COST 43.0
 #define ROW_COST 8.0
@@ -19,9 +21,9 @@ enum { WIDTH_MOST = 64, SLACK = 8 };
 
 /* What neighbouring steps have in common, by rows or by columns. */
 struct likeness {
-    int32_t *count;  /* [n] entries off the diagonal, of the row or the column */
-    int32_t *common; /* [n] those that the step before has too */
-    char *adjacent;  /* [n] whether the row has an entry in the column of the step before */
+    int32_t *count;  /* [n]: entries off the diagonal of the row or column */
+    int32_t *common; /* [n]: those that the previous step has too */
+    char *adjacent;  /* [n]: whether the row has an entry in the column of the previous step */
 };
 
 static void likeness_fini(struct likeness *l)
@@ -47,7 +49,7 @@ static int64_t step_of(const tulle__triangle *t, int32_t col)
     return t->upper ? t->n - 1 - col : col;
 }
 
-/* Entries that two rows have both. */
+/* The number of common entries of two rows. */
 static int32_t common_of(const tulle__triangle_span *a, const tulle__triangle_span *b)
 {
     int32_t both = 0;
@@ -72,7 +74,7 @@ static void compare(const tulle__triangle *t, struct likeness *rows, struct like
             int64_t s = step_of(t, span.tile->colind[e]);
             columns->count[s]++;
             if (e == span.from || span.tile->colind[e - 1] != span.tile->colind[e] - 1) continue;
-            columns->common[t->upper ? s + 1 : s]++; /* of the later one of the two steps */
+            columns->common[t->upper ? s + 1 : s]++; /* of the later step */
         }
         if (span.from < span.to)
             rows->adjacent[step] = columns->adjacent[step] =
@@ -82,8 +84,9 @@ static void compare(const tulle__triangle *t, struct likeness *rows, struct like
 }
 
 /*
- * Cuts steps into runs. What a run of w steps stores is its triangle and w lines of `beyond` places outside; how many
- * these become with another step is known exactly if the steps are alike, and estimated from the last one else.
+ * Cuts steps into runs. A run of w steps stores its triangle and w lines of `beyond` positions
+ * outside. With a further step their number is known exactly if the steps are alike, and otherwise
+ * estimated from the last one.
  */
 static int64_t cut_runs(const struct likeness *l, int64_t n, int by_columns, double relax, int32_t *cut, double *stored)
 {
@@ -110,23 +113,24 @@ static int64_t cut_runs(const struct likeness *l, int64_t n, int by_columns, dou
     return count;
 }
 
-/* ---- supernodes to workers ---- */
+/* ---- assignment to workers ---- */
 
-/* What PE 0 works with. */
+/* PE 0's scratch. */
 struct tree {
     int64_t count;
     int by_columns;
     const int32_t *cut, *of;
-    double *work, *weight; /* [count] of a supernode, and of all below it */
+    double *work, *weight; /* [count]: of a supernode, and of its subtree */
     int32_t *parent;       /* [count]; -1: none */
     int32_t *owner;        /* [count] */
 };
 
 /*
- * Work, and the tree. By columns a step's parent is the first that needs it, by rows the last that it needs: of a
- * factor both are its elimination tree. mark: [n], as that many columns may be met.
+ * Computes work and the tree. By columns a step's parent is the first that requires it, by rows the
+ * last that it requires: for a factor both are the elimination tree. mark: [n], as up to so many
+ * columns may be found.
  */
-static void weigh(const tulle__triangle *t, struct tree *tree, int32_t *mark)
+static void compute_work(const tulle__triangle *t, struct tree *tree, int32_t *mark)
 {
     int cursor = 0;
     for (int64_t s = 0; s < t->n; s++) mark[s] = -1;
@@ -170,14 +174,17 @@ static int heavier(const void *a, const void *b)
     return x->at < y->at ? -1 : 1;
 }
 
-/* Node number k of all, parents last; or, the other way round, first. */
+/* Node k in a topological order with parents last; or, in reverse, first. */
 static int64_t node(const struct tree *tree, int64_t k, int parents_last)
 {
     return (tree->by_columns != 0) == parents_last ? k : tree->count - 1 - k;
 }
 
-/* Subtrees, the heaviest first, each to who has least; what is above them in turn. *time: until all are done, about. */
-static void deal(struct tree *tree, int workers, struct root *root, double *load, double *time)
+/*
+ * Assigns subtrees, the heaviest first, to the worker with the least load, and nodes above them
+ * cyclically. *time: an estimate until all are done.
+ */
+static void partition_rows(struct tree *tree, int workers, struct root *root, double *load, double *time)
 {
     double total = 0, most = 0, above = 0;
     int64_t roots = 0;
@@ -220,7 +227,7 @@ static void deal(struct tree *tree, int workers, struct root *root, double *load
     *time = workers == 1 ? total : most + above / workers * 1.2 + SIGHT * turns;
 }
 
-/* ---- all of it ---- */
+/* ---- everything ---- */
 
 struct made {
     struct tree tree;
@@ -238,7 +245,7 @@ static void made_fini(struct made *m)
     tulle__free(m->tree.owner);
 }
 
-/* Cuts and direction, of which there are the two, with the one that stores less. */
+/* Cuts, and the direction of the two that stores less. */
 static tulle_status find(const tulle__triangle *t, double relax, struct made *m)
 {
     tulle_status status;
@@ -289,8 +296,8 @@ static tulle_status plant(const tulle__triangle *t, int workers, struct made *m)
     TULLE_TRY(tulle__alloc((size_t)t->n, sizeof *mark, "supernodes", &mark));
     TULLE_TRY(tulle__alloc(count, sizeof *root, "subtrees", &root));
     TULLE_TRY(tulle__alloc((size_t)workers, sizeof *load, "loads of workers", &load));
-    weigh(t, tree, mark);
-    deal(tree, workers, root, load, &m->time);
+    compute_work(t, tree, mark);
+    partition_rows(tree, workers, root, load, &m->time);
 out:
     tulle__free(mark);
     tulle__free(root);

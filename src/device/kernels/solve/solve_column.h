@@ -7,7 +7,6 @@
  */
 #define NAME(x) INSTANCE(x, T, 1)
 #define LANES 4
-#define BITS TULLE__ORDER_OF(T, LANES) /* a vector of integers of T's size */
 
 /* Values at, at + step, ... of a row. */
 INLINE V NAME(four_values)(const T *val, int64_t at, const int step)
@@ -140,6 +139,5 @@ static void NAME(solve)(const tulle__solve_task *task, int64_t column)
     loop[tulle__column_loop(task)][task->step < 0](task, column);
 }
 
-#undef BITS
 #undef LANES
 #undef NAME

@@ -24,12 +24,10 @@
 
 static const tulle__spgemm_rows *rows_of(tulle__isa isa, tulle_type type)
 {
-#if TULLE__HAVE_X86
-    if (isa == TULLE__ISA_AVX512) return &tulle__spgemm_avx512[type];
-    if (isa == TULLE__ISA_AVX2) return &tulle__spgemm_avx2[type];
-#endif
-    (void)isa;
-    return &tulle__spgemm_portable[type];
+#define ENTRY(isa, index) [index] = tulle__spgemm_##isa,
+    static const tulle__spgemm_rows *const rows[TULLE__ISA_COUNT] = {TULLE__EACH_ISA(ENTRY)};
+#undef ENTRY
+    return &rows[isa][type];
 }
 
 /* One parallel phase over the chunks. */

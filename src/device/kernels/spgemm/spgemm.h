@@ -120,9 +120,9 @@ typedef struct tulle__spgemm_rows {
     tulle_status (*values)(tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C);
 } tulle__spgemm_rows;
 
-extern const tulle__spgemm_rows tulle__spgemm_portable[TULLE_TYPE_COUNT];
-extern const tulle__spgemm_rows tulle__spgemm_avx2[TULLE_TYPE_COUNT];
-extern const tulle__spgemm_rows tulle__spgemm_avx512[TULLE_TYPE_COUNT];
+#define TULLE__DECLARE(isa, ISA) extern const tulle__spgemm_rows tulle__spgemm_##isa[TULLE_TYPE_COUNT];
+TULLE__EACH_ISA(TULLE__DECLARE)
+#undef TULLE__DECLARE
 
 tulle_status tulle__spgemm_plan_init(
     tulle__spgemm_plan *plan, const tulle__spgemm_knobs *knobs, tulle__pool *pool, const tulle__spgemm_task *task);
@@ -135,17 +135,6 @@ void tulle__spgemm_space_fini(tulle__spgemm_space *space);
 static inline int tulle__same_arrays(const tulle__csr *A, const tulle__csr *B)
 {
     return A->rowptr == B->rowptr && A->colind == B->colind && A->m == B->m;
-}
-
-/* Lists those of words from .. to - 1 that are not zero; how many. */
-static inline int64_t tulle__list_words(const uint64_t *bits, int32_t from, int32_t to, int32_t *word)
-{
-    int64_t n = 0;
-    for (int32_t w = from; w < to; w++) {
-        word[n] = w;
-        n += bits[w] != 0;
-    }
-    return n;
 }
 
 /*
@@ -197,7 +186,7 @@ void tulle__spgemm_sort(tulle__spgemm_space *space, int64_t count);
 enum {
     TULLE__EMPTY = INT32_MAX,    /* a free slot; greater than every column */
     TULLE__NEAR_BYTES = 1 << 19, /* what stays in the second-level cache, beside the rows of B */
-    TULLE__PAD = 16,             /* elements behind a dense array that vectors may touch */
+    TULLE__PAD = 16,             /* elements behind a dense array, its bits, or lists of them that vectors may touch */
     TULLE__PANEL = 1024,         /* columns of C whose sums, of eight rows, are made together: 64 kB in f64 */
     TULLE__PANEL_WORDS = TULLE__PANEL / 64,
     TULLE__PANEL_ROWS = 8,

@@ -32,11 +32,4 @@ tulle_status tulle__spgemm_cpu_numeric(tulle__isa isa, const tulle__spgemm_knobs
     const tulle__spgemm_task *task, const tulle__csr_result *C);
 tulle_status tulle__spgemm_cpu_flops(tulle__pool *pool, const tulle__spgemm_task *task, int64_t *flops);
 
-/* Functions compiled for one instruction set beside the portable ones. */
-#if TULLE__HAVE_X86
-#define TULLE__TARGET_AVX2 __attribute__((target("avx2,fma,bmi,bmi2,lzcnt,popcnt")))
-#define TULLE__TARGET_AVX512                                                                                           \
-    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx2,fma,bmi,bmi2,lzcnt,popcnt")))
-#endif
-
 #endif

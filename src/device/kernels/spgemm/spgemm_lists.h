@@ -8,14 +8,13 @@
  * n^2 / 16 comparisons of vectors without any branch. Longer lists are sorted by digits.
  */
 
-/* 16 columns. Smaller vectors of an instruction set are the compiler's matter. */
-typedef int32_t NAME(columns) __attribute__((vector_size(64)));
+typedef int32_t NAME(columns) __attribute__((vector_size(TULLE__REGISTER)));
 
-enum { NAME(LISTED_LANES) = 16, NAME(RANKED) = 128 };
+/* Lists of up to so many columns are ranked, RANKED_PER_TURN columns at a time. */
+enum { NAME(RANKED) = 128, NAME(COLUMNS) = TULLE__REGISTER / 4, NAME(RANKED_PER_TURN) = 4 * NAME(COLUMNS) };
 
 /* Adds to the sums and lists new columns; their number. With `sum` 0 the columns only. */
-ROWS static inline __attribute__((always_inline)) int64_t NAME(fill_list)(
-    tulle__spgemm_space *space, const NAME(row) * row, const int sum)
+INLINE int64_t NAME(fill_list)(tulle__spgemm_space *space, const NAME(row) * row, const int sum)
 {
     uint8_t *seen = space->seen;
     T *dense = space->dense;
@@ -38,31 +37,33 @@ ROWS static inline __attribute__((always_inline)) int64_t NAME(fill_list)(
 }
 
 /*
- * rank[e] = how many of the columns are smaller than column e; room for a whole block behind both. A difference of
- * columns does not overflow, and its sign is the comparison.
+ * rank[e] = how many of the columns are smaller than column e, for `vectors` registers of columns from e on. A
+ * difference of columns does not overflow, and its sign is the comparison.
  */
-ROWS static void NAME(rank)(int32_t *list, int64_t count, int32_t *rank)
+INLINE void NAME(rank_some)(const int32_t *list, int64_t count, int64_t e, int32_t *rank, const int vectors)
 {
-    for (int64_t e = count; e < count + 2 * NAME(LISTED_LANES); e++) list[e] = TULLE__EMPTY;
-    for (int64_t e = 0; e < count; e += 2 * NAME(LISTED_LANES)) {
-        NAME(columns) x, y, before_x = {0}, before_y = {0};
-        memcpy(&x, list + e, sizeof x);
-        memcpy(&y, list + e + NAME(LISTED_LANES), sizeof y);
-        if (count - e <= NAME(LISTED_LANES)) {
-            for (int64_t k = 0; k < count; k++) before_x -= (list[k] - x) >> 31;
-        } else {
-            for (int64_t k = 0; k < count; k++) {
-                before_x -= (list[k] - x) >> 31;
-                before_y -= (list[k] - y) >> 31;
-            }
-        }
-        memcpy(rank + e, &before_x, sizeof before_x);
-        memcpy(rank + e + NAME(LISTED_LANES), &before_y, sizeof before_y);
-    }
+    NAME(columns) x[4], before[4];
+    memcpy(x, list + e, (size_t)vectors * sizeof *x);
+    for (int v = 0; v < vectors; v++) before[v] = (NAME(columns)){0};
+    for (int64_t k = 0; k < count; k++)
+        for (int v = 0; v < vectors; v++) before[v] -= (list[k] - x[v]) >> 31;
+    memcpy(rank + e, before, (size_t)vectors * sizeof *before);
+}
+
+/* Ranks of all columns; there is room for RANKED_PER_TURN behind both. */
+static void NAME(rank)(int32_t *list, int64_t count, int32_t *rank)
+{
+    int64_t e = 0;
+    for (int64_t l = count; l < count + NAME(RANKED_PER_TURN); l++) list[l] = TULLE__EMPTY;
+    for (; count - e > 2 * NAME(COLUMNS); e += 4 * NAME(COLUMNS)) NAME(rank_some)(list, count, e, rank, 4);
+    if (count - e > NAME(COLUMNS))
+        NAME(rank_some)(list, count, e, rank, 2);
+    else if (count > e)
+        NAME(rank_some)(list, count, e, rank, 1);
 }
 
 /* Listed columns with their sums to their places: the list's order, the ranks' or that of the sorted columns. */
-ROWS static tulle_status NAME(drain_list)(tulle__spgemm_space *space, int64_t count, int32_t *colind, T *val)
+static tulle_status NAME(drain_list)(tulle__spgemm_space *space, int64_t count, int32_t *colind, T *val)
 {
     const int32_t *list = space->list;
     tulle_status status = TULLE_OK;
@@ -77,7 +78,7 @@ ROWS static tulle_status NAME(drain_list)(tulle__spgemm_space *space, int64_t co
             seen[c] = 0;
         }
     } else if (count <= NAME(RANKED)) {
-        int32_t rank[NAME(RANKED) + 2 * NAME(LISTED_LANES)];
+        int32_t rank[NAME(RANKED) + NAME(RANKED_PER_TURN)];
         NAME(rank)(space->list, count, rank);
         for (int64_t e = 0; e < count; e++) {
             int32_t c = list[e], at = rank[e];
@@ -103,13 +104,13 @@ out:
 }
 
 /* One row; counted only if colind is NULL. */
-ROWS static tulle_status NAME(list_row)(
+static tulle_status NAME(list_row)(
     tulle__spgemm_space *space, const NAME(row) * row, int32_t *colind, T *val, int64_t *nnz)
 {
     int64_t most = NAME(bound)(row);
     tulle_status status;
     TULLE_TRY(tulle__spgemm_space_dense(space, sizeof(T)));
-    TULLE_TRY(tulle__spgemm_space_list(space, most + 2 * NAME(LISTED_LANES)));
+    TULLE_TRY(tulle__spgemm_space_list(space, most + NAME(RANKED_PER_TURN)));
     if (colind) {
         *nnz = NAME(fill_list)(space, row, 1);
         TULLE_TRY(NAME(drain_list)(space, *nnz, colind, val));

@@ -17,9 +17,8 @@
  * Rows one by one take 0.6 ns a product in runs of five, 1.3 without runs.
  */
 
-typedef T NAME(eight) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
-typedef __typeof__(_Generic((T)0, float : (int32_t)0, double : (int64_t)0)) NAME(lane);
-typedef NAME(lane) NAME(lanes_set) __attribute__((vector_size(8 * sizeof(T))));
+#define LANES 8 /* rows, in all sets: narrower registers take them in parts */
+
 typedef uint64_t NAME(panel_bits) __attribute__((vector_size(TULLE__PANEL / 8), aligned(8), may_alias));
 
 /* A row of B, and the rows of C that sum it, a bit each. */
@@ -38,7 +37,7 @@ typedef struct NAME(group) {
 enum { NAME(ALL_ROWS) = 255 };
 
 /* The terms of a pair, in the order of A's columns: a merge of the rows. */
-ROWS static int64_t NAME(merge_rows)(
+static int64_t NAME(merge_rows)(
     const tulle__spgemm_plan *plan, int p, const NAME(group) * group, NAME(panel_term) * term, T *factor)
 {
     const tulle__spgemm_pair *pair = &plan->task->pair[p];
@@ -74,7 +73,7 @@ ROWS static int64_t NAME(merge_rows)(
     }
 }
 
-ROWS static tulle_status NAME(list_group)(tulle__spgemm_space *space, int64_t i, int64_t end, NAME(group) * group)
+static tulle_status NAME(list_group)(tulle__spgemm_space *space, int64_t i, int64_t end, NAME(group) * group)
 {
     const tulle__spgemm_plan *plan = space->plan;
     int64_t most = 0;
@@ -91,7 +90,7 @@ ROWS static tulle_status NAME(list_group)(tulle__spgemm_space *space, int64_t i,
 }
 
 /* The columns of each row of the group: row r's from word r npanels PANEL_WORDS on. */
-ROWS static void NAME(mark_group)(tulle__spgemm_space *space, const NAME(group) * group)
+static void NAME(mark_group)(tulle__spgemm_space *space, const NAME(group) * group)
 {
     const NAME(panel_term) *end = (const NAME(panel_term) *)space->panels.term + group->nterms;
     const int64_t npanels = space->plan->npanels;
@@ -111,7 +110,7 @@ ROWS static void NAME(mark_group)(tulle__spgemm_space *space, const NAME(group) 
     }
 }
 
-ROWS static int64_t NAME(count_bits)(const tulle__spgemm_space *space, int64_t r)
+static int64_t NAME(count_bits)(const tulle__spgemm_space *space, int64_t r)
 {
     const int64_t words = space->plan->npanels * TULLE__PANEL_WORDS;
     const uint64_t *bits = space->panels.bits + r * words;
@@ -121,43 +120,44 @@ ROWS static int64_t NAME(count_bits)(const tulle__spgemm_space *space, int64_t r
 }
 
 /*
- * sums += a times a row of B, for `n` columns of it, where `rows` is set. Elsewhere +0 is added, which changes no bit:
- * a sum that starts with +0 is never -0.
+ * sums += the factors times a row of B, for `n` columns of it, in those rows that sum it. In the others +0 is added,
+ * which changes no bit: a sum that starts with +0 is never -0. (A pointer, as a vector that is passed and wider than
+ * the registers lies in memory.)
  */
-ROWS static inline __attribute__((always_inline)) void NAME(add_entries)(NAME(eight) * sums, const int32_t *col,
-    const T *val, int32_t n, int32_t first, const T *factor, const NAME(lanes_set) * rows, const int all)
+INLINE void NAME(add_entries)(T *sums, const int32_t *col, const T *val, int32_t n, int32_t first, const T *factor,
+    const BITS *rows, const int all)
 {
-    const NAME(eight) a = *(const NAME(eight) *)(const void *)factor;
+    const V a = LOAD(factor);
     for (int32_t e = 0; e < n; e++) {
-        NAME(eight) *sum = &sums[col[e] - first];
-        NAME(eight) x = a * val[e];
-        *sum += (all ? x : (NAME(eight))((NAME(lanes_set))x & *rows));
+        T *sum = sums + (int64_t)(col[e] - first) * LANES;
+        const V x = a * val[e];
+        STORE(sum, LOAD(sum) + (all ? x : (V)((BITS)x & *rows)));
     }
 }
 
 /* All sums of a panel. */
-ROWS static void NAME(sum_panel)(tulle__spgemm_space *space, const NAME(group) * group, int64_t panel)
+static void NAME(sum_panel)(tulle__spgemm_space *space, const NAME(group) * group, int64_t panel)
 {
     const NAME(panel_term) *t = space->panels.term, *end = t + group->nterms;
     const T *factor = space->panels.factor;
     const int32_t first = (int32_t)panel * TULLE__PANEL;
-    NAME(eight) *sums = space->panels.sums;
-    memset(sums, 0, TULLE__PANEL * sizeof *sums);
+    T *sums = space->panels.sums;
+    memset(sums, 0, TULLE__PANEL * 8 * sizeof *sums);
     for (; t < end; t++, factor += 8) {
         int32_t from = t->start[panel], n = t->start[panel + 1] - from;
-        NAME(lanes_set) rows = {0};
         if (t->rows == NAME(ALL_ROWS)) {
-            NAME(add_entries)(sums, t->col + from, t->val + from, n, first, factor, &rows, 1);
+            NAME(add_entries)(sums, t->col + from, t->val + from, n, first, factor, NULL, 1);
             continue;
         }
-        for (int r = 0; r < 8; r++) rows[r] = -(NAME(lane))(t->rows >> r & 1);
+        BITS rows = {0};
+        for (int r = 0; r < LANES; r++) rows[r] = -(__typeof__(rows[0]))(t->rows >> r & 1);
         NAME(add_entries)(sums, t->col + from, t->val + from, n, first, factor, &rows, 0);
     }
 }
 
 /* ---- rows ---- */
 
-ROWS static tulle_status NAME(count_groups)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count)
+static tulle_status NAME(count_groups)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count)
 {
     NAME(group) group;
     tulle_status status = TULLE_OK;
@@ -171,8 +171,7 @@ out:
 }
 
 /* The entries of row r that lie in a panel; how many. */
-ROWS static int64_t NAME(write_panel)(
-    const tulle__spgemm_space *space, int64_t r, int64_t panel, int32_t *colind, T *val)
+static int64_t NAME(write_panel)(const tulle__spgemm_space *space, int64_t r, int64_t panel, int32_t *colind, T *val)
 {
     const uint64_t *bits = space->panels.bits + (r * space->plan->npanels + panel) * TULLE__PANEL_WORDS;
     const T *sums = (const T *)space->panels.sums + r;
@@ -186,7 +185,7 @@ ROWS static int64_t NAME(write_panel)(
     return n;
 }
 
-ROWS static tulle_status NAME(write_groups)(
+static tulle_status NAME(write_groups)(
     tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, T *val)
 {
     NAME(group) group;
@@ -213,7 +212,7 @@ out:
 }
 
 /* Values of a known structure, whose rows should be in order. *done = 0: one is not. */
-ROWS static tulle_status NAME(value_group)(
+static tulle_status NAME(value_group)(
     tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C, int64_t *rows, int *done)
 {
     NAME(group) group;
@@ -238,3 +237,5 @@ ROWS static tulle_status NAME(value_group)(
     *rows = group.rows;
     return TULLE_OK;
 }
+
+#undef LANES

@@ -16,12 +16,18 @@
  * bound with one unknown a node (runs of three, one vector each), five times with three (runs of nine, three vectors).
  * So what counts is the run itself, some ten cycles for the loop and the branches on its length, which the q g products
  * share. Tried and slower: vectors of sums at multiples of their width; and merging rows of A that have only part of
- * their columns in common, since branches on the lengths of runs are foreseen less well then.
+ * their columns in common, since branches on the lengths of runs are mispredicted more often then.
  *
- * Vectors of an instruction set: NAME(vector) of NAME(WIDTH) elements; NAME(load), NAME(store), NAME(broadcast);
- * NAME(tail) makes the NAME(mask) of the first 1 .. WIDTH - 1 elements, NAME(load_tail) loads those and touches no
- * other, NAME(keep_tail) makes the others 0; NAME(consecutive) tells whether WIDTH columns are.
+ * Vectors have 32 bytes in all sets that have so wide ones: most runs are short, and stores of 64 bytes are slow on
+ * some processors. The portable set goes by entry.
  */
+#if TULLE__REGISTER == 16
+#define LANES 1
+#elif SIZE == 8
+#define LANES 4
+#else
+#define LANES 8
+#endif
 
 enum { NAME(ROWS_MAX) = TULLE__BLOCK_ROWS, NAME(DEPTH_MAX) = 3 };
 
@@ -82,7 +88,7 @@ static inline NAME(term) *
 }
 
 /* The terms of a pair, in the order of the row of A. */
-ROWS static void NAME(list_pair)(NAME(block) * block, const tulle__spgemm_pair *pair, const tulle__run_rows *runs)
+static void NAME(list_pair)(NAME(block) * block, const tulle__spgemm_pair *pair, const tulle__run_rows *runs)
 {
     const int64_t *ap = pair->A.rowptr;
     const T *val = pair->A.val;
@@ -96,7 +102,7 @@ ROWS static void NAME(list_pair)(NAME(block) * block, const tulle__spgemm_pair *
 }
 
 /* The block that starts with row i, in a chunk that ends before row `end`. */
-ROWS static tulle_status NAME(list_block)(tulle__spgemm_space *space, int64_t i, int64_t end, NAME(block) * block)
+static tulle_status NAME(list_block)(tulle__spgemm_space *space, int64_t i, int64_t end, NAME(block) * block)
 {
     const tulle__spgemm_plan *plan = space->plan;
     const tulle__spgemm_task *task = plan->task;
@@ -116,7 +122,7 @@ ROWS static tulle_status NAME(list_block)(tulle__spgemm_space *space, int64_t i,
 
 /* ---- structure ---- */
 
-ROWS static inline void NAME(mark_run)(tulle__spgemm_space *space, tulle__run run)
+static inline void NAME(mark_run)(tulle__spgemm_space *space, tulle__run run)
 {
     uint64_t *bits = space->bits;
     uint32_t word = (uint32_t)run.col >> 6, offset = (uint32_t)run.col & 63, len = (uint32_t)run.len;
@@ -137,7 +143,7 @@ ROWS static inline void NAME(mark_run)(tulle__spgemm_space *space, tulle__run ru
     }
 }
 
-ROWS static void NAME(mark_block)(tulle__spgemm_space *space, const NAME(block) * block)
+static void NAME(mark_block)(tulle__spgemm_space *space, const NAME(block) * block)
 {
     for (int64_t t = 0; t < block->nterms; t++) {
         const NAME(term) *term = &block->term[t];
@@ -148,7 +154,7 @@ ROWS static void NAME(mark_block)(tulle__spgemm_space *space, const NAME(block) 
 }
 
 /* Adds the runs of the ones in a word to a list whose last run ends before column *at; the length of the list. */
-ROWS static inline int64_t NAME(list_word)(tulle__run *run, int64_t nruns, int64_t word, uint64_t bits, int64_t *at)
+static inline int64_t NAME(list_word)(tulle__run *run, int64_t nruns, int64_t word, uint64_t bits, int64_t *at)
 {
     while (bits) {
         int first = __builtin_ctzll(bits);
@@ -167,7 +173,7 @@ ROWS static inline int64_t NAME(list_word)(tulle__run *run, int64_t nruns, int64
 }
 
 /* Clears the bits and counts them; with list, their runs are added to space->run. */
-ROWS static inline int64_t NAME(sweep)(tulle__spgemm_space *space, const NAME(block) * block, int list)
+static inline int64_t NAME(sweep)(tulle__spgemm_space *space, const NAME(block) * block, int list)
 {
     int64_t nnz = 0, nruns = 0, at = -1;
     tulle__run *run = space->run ? space->run + space->run_used : NULL; /* NULL: no runs */
@@ -187,8 +193,7 @@ ROWS static inline int64_t NAME(sweep)(tulle__spgemm_space *space, const NAME(bl
 }
 
 /* The entries of each row of a block; with list, their runs are added to space->run. */
-ROWS static tulle_status NAME(structure)(
-    tulle__spgemm_space *space, const NAME(block) * block, int list, int32_t *count)
+static tulle_status NAME(structure)(tulle__spgemm_space *space, const NAME(block) * block, int list, int32_t *count)
 {
     tulle_status status = TULLE_OK;
     if (list) TULLE_TRY(tulle__spgemm_space_runs(space, space->run_used + block->nruns));
@@ -205,32 +210,41 @@ out:
 typedef struct NAME(factors) {
     T *sum[NAME(ROWS_MAX)];
     const T *val[NAME(DEPTH_MAX)];
-    NAME(vector) scale[NAME(ROWS_MAX)][NAME(DEPTH_MAX)];
+    V scale[NAME(ROWS_MAX)][NAME(DEPTH_MAX)];
 } NAME(factors);
 
-/*
- * A vector of sums from column col on, q rows times g terms; at: the place of its values in the rows of B. With
- * `masked` the elements of the mask only: the product is masked, not the factor, since 0 * infinity is not 0; sums are
- * never -0, so that adding +0 to the others changes nothing.
- */
-ROWS static inline __attribute__((always_inline)) void NAME(update_vector)(
-    const NAME(factors) * by, int64_t col, int64_t at, const int q, const int g, const int masked, NAME(mask) mask)
+/* A vector of sums from column col on, q rows times g terms; at: the place of its values in the rows of B. */
+INLINE void NAME(update_vector)(const NAME(factors) * by, int64_t col, int64_t at, const int q, const int g)
 {
-    NAME(vector) b[NAME(DEPTH_MAX)];
-    for (int k = 0; k < g; k++) b[k] = masked ? NAME(load_tail)(by->val[k] + at, mask) : NAME(load)(by->val[k] + at);
+    V b[NAME(DEPTH_MAX)];
+    for (int k = 0; k < g; k++) b[k] = LOAD(by->val[k] + at);
     for (int r = 0; r < q; r++) {
-        NAME(vector) c = NAME(load)(by->sum[r] + col);
-        for (int k = 0; k < g; k++) {
-            NAME(vector) product = by->scale[r][k] * b[k];
-            c += (masked ? NAME(keep_tail)(product, mask) : product);
-        }
-        NAME(store)(by->sum[r] + col, c);
+        V c = LOAD(by->sum[r] + col);
+        for (int k = 0; k < g; k++) c += by->scale[r][k] * b[k];
+        STORE(by->sum[r] + col, c);
     }
 }
 
+#if SELECTS
+/*
+ * The same for the first len < LANES elements: the product is masked, not the factor, since 0 * infinity is not 0; sums
+ * are never -0, so that adding +0 to the others changes nothing.
+ */
+INLINE void NAME(update_first)(const NAME(factors) * by, int64_t col, int64_t at, int32_t len, const int q, const int g)
+{
+    const MASK mask = MASK_FIRST(len);
+    V b[NAME(DEPTH_MAX)];
+    for (int k = 0; k < g; k++) b[k] = LOAD_MASKED(mask, by->val[k] + at);
+    for (int r = 0; r < q; r++) {
+        V c = LOAD(by->sum[r] + col);
+        for (int k = 0; k < g; k++) c += KEEP(mask, by->scale[r][k] * b[k]);
+        STORE(by->sum[r] + col, c);
+    }
+}
+#endif
+
 /* sum[r] += scale[r] * val for g terms and q rows, which are constants where this is inlined. */
-ROWS static inline __attribute__((always_inline)) void NAME(update)(
-    T *const *sum, const NAME(term) * term, const int q, const int g)
+INLINE void NAME(update)(T *const *sum, const NAME(term) * term, const int q, const int g)
 {
     NAME(factors) by;
     const tulle__run *run = term->run, *last = run + term->nruns;
@@ -238,20 +252,21 @@ ROWS static inline __attribute__((always_inline)) void NAME(update)(
     for (int r = 0; r < q; r++) by.sum[r] = sum[r];
     for (int k = 0; k < g; k++) {
         by.val[k] = term[k].val;
-        for (int r = 0; r < q; r++) by.scale[r][k] = NAME(broadcast)(term[k].scale[r]);
+        for (int r = 0; r < q; r++) by.scale[r][k] = SPLAT(term[k].scale[r]);
     }
     for (; run < last; run++) {
         int64_t col = run->col;
         int32_t len = run->len;
-        for (; len >= NAME(WIDTH); len -= NAME(WIDTH), col += NAME(WIDTH), at += NAME(WIDTH))
-            NAME(update_vector)(&by, col, at, q, g, 0, NAME(tail)(0));
-        if (len > 0) NAME(update_vector)(&by, col, at, q, g, 1, NAME(tail)(len));
+        for (; len >= LANES; len -= LANES, col += LANES, at += LANES) NAME(update_vector)(&by, col, at, q, g);
+#if SELECTS
+        if (len > 0) NAME(update_first)(&by, col, at, len, q, g);
+#endif
         at += len;
     }
 }
 
 #define UPDATE(q, g)                                                                                                   \
-    ROWS static void NAME(update_##q##g)(T *const *sum, const NAME(term) * term)                                       \
+    static void NAME(update_##q##g)(T *const *sum, const NAME(term) * term)                                            \
     {                                                                                                                  \
         NAME(update)(sum, term, q, g);                                                                                 \
     }
@@ -275,7 +290,7 @@ static inline T *NAME(sums)(const tulle__spgemm_space *space, int r)
     return (T *)space->dense + r * (space->plan->task->n + TULLE__PAD);
 }
 
-ROWS static void NAME(sum_block)(const tulle__spgemm_space *space, const NAME(block) * block)
+static void NAME(sum_block)(const tulle__spgemm_space *space, const NAME(block) * block)
 {
     static void (*const update[NAME(ROWS_MAX)][NAME(DEPTH_MAX)])(T *const *, const NAME(term) *) = {
         {NAME(update_11), NAME(update_12), NAME(update_13)},
@@ -295,14 +310,14 @@ ROWS static void NAME(sum_block)(const tulle__spgemm_space *space, const NAME(bl
 }
 
 /* Values of a known structure out of the sums, which become 0. */
-ROWS static inline void NAME(take)(T *sum, const int32_t *colind, int64_t nnz, T *val)
+static inline void NAME(take)(T *sum, const int32_t *colind, int64_t nnz, T *val)
 {
     for (int64_t c = 0; c < nnz;) {
         T *from = sum + colind[c];
-        if (nnz - c >= NAME(WIDTH) && NAME(consecutive)(colind + c)) {
-            NAME(store)(val + c, NAME(load)(from));
-            NAME(store)(from, NAME(broadcast)(0));
-            c += NAME(WIDTH);
+        if (nnz - c >= LANES && CONSECUTIVE(colind + c)) {
+            STORE(val + c, LOAD(from));
+            STORE(from, SPLAT(0));
+            c += LANES;
         } else {
             val[c++] = *from;
             *from = 0;
@@ -310,9 +325,52 @@ ROWS static inline void NAME(take)(T *sum, const int32_t *colind, int64_t nnz, T
     }
 }
 
+#undef LANES
+#if TULLE__REGISTER == 64
+#define LANES 8
+#else
+#define LANES MOST(T)
+#endif
+
+/*
+ * Writes the columns of the runs and their sums, and makes the sums 0. Whole vectors go over the end of a run into the
+ * next one's place, which is written after it; near the end of the `room` entries that may be touched, by entry. So
+ * does clearing, where stores under a mask are slow: all runs are copied before.
+ */
+static inline void NAME(copy_runs)(
+    const tulle__run *run, int64_t nruns, T *dense, int64_t room, int32_t *colind, T *val)
+{
+    for (int64_t r = 0; r < nruns; r++) {
+        const int32_t col = run[r].col, len = run[r].len;
+        if (room >= len + LANES - 1)
+            for (int32_t t = 0; t < len; t += LANES) {
+                COUNT_UP(colind + t, col + t);
+                STORE(val + t, LOAD(dense + col + t));
+#if STORES_MASKED
+                CLEAR_FIRST(dense + col + t, len - t);
+#endif
+            }
+        else
+            for (int32_t t = 0; t < len; t++) {
+                colind[t] = col + t;
+                val[t] = dense[col + t];
+#if STORES_MASKED
+                dense[col + t] = 0;
+#endif
+            }
+        colind += len;
+        val += len;
+        room -= len;
+    }
+#if !STORES_MASKED
+    for (int64_t r = 0; r < nruns; r++)
+        for (int32_t t = 0; t < run[r].len; t += LANES) STORE(dense + run[r].col + t, SPLAT(0));
+#endif
+}
+
 /* ---- rows ---- */
 
-ROWS static tulle_status NAME(count_blocks)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count)
+static tulle_status NAME(count_blocks)(tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count)
 {
     tulle_status status;
     NAME(block) block;
@@ -326,7 +384,7 @@ out:
 }
 
 /* The runs of C come from space->stored, if they were kept, else from the structure made here. */
-ROWS static tulle_status NAME(write_blocks)(
+static tulle_status NAME(write_blocks)(
     tulle__spgemm_space *space, int64_t begin, int64_t end, int32_t *count, int32_t *colind, T *val, int64_t room)
 {
     tulle_status status;
@@ -356,7 +414,7 @@ out:
     return status;
 }
 
-ROWS static tulle_status NAME(value_blocks)(
+static tulle_status NAME(value_blocks)(
     tulle__spgemm_space *space, int64_t begin, int64_t end, const tulle__csr_result *C)
 {
     tulle_status status;
@@ -374,3 +432,5 @@ ROWS static tulle_status NAME(value_blocks)(
 out:
     return status;
 }
+
+#undef LANES

@@ -14,10 +14,9 @@
  * back, 3 shuffles for 8 values, and C is written: 4 + v bytes an entry, which is what bounds a stencil. B's values for
  * the next stretch, one line of a grid further on, are fetched meanwhile.
  */
-#include "device/kernels/lane_order.h"
+#define LANES 8 /* in all sets: narrower registers take them in parts */
 
-enum { NAME(LANES) = 8, NAME(GROUP) = 2 * NAME(LANES) };
-typedef T NAME(lanes) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
+enum { NAME(GROUP) = 2 * LANES };
 
 /* A row of B under the first row of a stretch of C, and A's values that scale it. */
 typedef struct NAME(shifted) {
@@ -41,7 +40,7 @@ typedef struct NAME(stretch) {
     int in_place;                       /* values go to C itself, not to a buffer that is in the cache */
 } NAME(stretch);
 
-ROWS static void NAME(list_shifted)(NAME(stretch) * to, const tulle__spgemm_pair *pair, const tulle__shifts *shifts)
+static void NAME(list_shifted)(NAME(stretch) * to, const tulle__spgemm_pair *pair, const tulle__shifts *shifts)
 {
     const int64_t *ap = pair->A.rowptr, *bp = pair->B.rowptr;
     int64_t begin = ap ? ap[to->i] : 0, len = ap ? ap[to->i + 1] - begin : 1;
@@ -70,7 +69,7 @@ ROWS static void NAME(list_shifted)(NAME(stretch) * to, const tulle__spgemm_pair
 }
 
 /* Whether row i of C is a shift of the row whose structure the space has. */
-ROWS static int NAME(is_known)(const tulle__spgemm_space *space, const NAME(stretch) * stretch)
+static int NAME(is_known)(const tulle__spgemm_space *space, const NAME(stretch) * stretch)
 {
     const tulle__shifted_row *row = &space->row;
     const NAME(shifted) *before = (const NAME(shifted) *)space->shifted + (row->turn ? 0 : row->most);
@@ -86,7 +85,7 @@ ROWS static int NAME(is_known)(const tulle__spgemm_space *space, const NAME(stre
 }
 
 /* Marks the columns of row i of C, takes them in their order, and clears the bits. */
-ROWS static void NAME(find_columns)(tulle__spgemm_space *space, const NAME(stretch) * stretch)
+static void NAME(find_columns)(tulle__spgemm_space *space, const NAME(stretch) * stretch)
 {
     int32_t lo = INT32_MAX, hi = -1, n = 0, *col = space->row.col;
     for (int64_t k = 0; k < stretch->nterms; k++)
@@ -111,7 +110,7 @@ ROWS static void NAME(find_columns)(tulle__spgemm_space *space, const NAME(stret
 }
 
 /* The place of each product among the columns: rows of B mostly ascend, so that the search goes on where it was. */
-ROWS static void NAME(find_places)(tulle__shifted_row *row, const NAME(stretch) * stretch)
+static void NAME(find_places)(tulle__shifted_row *row, const NAME(stretch) * stretch)
 {
     int32_t *place = row->place;
     for (int32_t c = 0; c < row->nnz; c++) row->first[c] = 0;
@@ -133,7 +132,7 @@ ROWS static void NAME(find_places)(tulle__shifted_row *row, const NAME(stretch) 
 }
 
 /* The stretch of `rows` rows from i on; space->row becomes the structure of row i. */
-ROWS static tulle_status NAME(find_stretch)(tulle__spgemm_space *space, int64_t i, int64_t rows, NAME(stretch) * to)
+static tulle_status NAME(find_stretch)(tulle__spgemm_space *space, int64_t i, int64_t rows, NAME(stretch) * to)
 {
     const tulle__spgemm_task *task = space->plan->task;
     tulle__shifted_row *row = &space->row;
@@ -164,7 +163,7 @@ out:
 }
 
 /* Lists the products of each entry in their order; row->last is where those of an entry end. */
-ROWS static void NAME(list_products)(tulle__spgemm_space *space, const NAME(stretch) * stretch)
+static void NAME(list_products)(tulle__spgemm_space *space, const NAME(stretch) * stretch)
 {
     const tulle__shifted_row *row = &space->row;
     const int32_t *place = row->place;
@@ -183,7 +182,7 @@ ROWS static void NAME(list_products)(tulle__spgemm_space *space, const NAME(stre
  * Fetches the values of B's stretches that follow those in use, where they are not in use themselves: the next stretch
  * of C, one line of a grid further on, takes them.
  */
-ROWS static void NAME(fetch_next)(const NAME(stretch) * stretch)
+static void NAME(fetch_next)(const NAME(stretch) * stretch)
 {
     const NAME(shifted) *term = stretch->term, *end = term + stretch->nterms;
     for (; term < end; term++) {
@@ -196,17 +195,16 @@ ROWS static void NAME(fetch_next)(const NAME(stretch) * stretch)
 }
 
 /* A's values for `vectors` times LANES rows from row t of the stretch on, times the scale: GROUP of them a term. */
-ROWS static inline __attribute__((always_inline)) void NAME(load_factors)(
-    const NAME(stretch) * stretch, int64_t t, T *factor, const int vectors)
+INLINE void NAME(load_factors)(const NAME(stretch) * stretch, int64_t t, T *factor, const int vectors)
 {
     const NAME(shifted) *term = stretch->term, *end = term + stretch->nterms, *next;
     for (; term < end; term = next) {
         next = term + 1;
         if (term->by_stride <= 1) {
             for (int v = 0; v < vectors; v++) {
-                NAME(lanes) a = term->scale - (NAME(lanes)){0};
-                if (term->by) a *= *(const NAME(lanes) *)(const void *)(term->by + t + v * NAME(LANES));
-                *(NAME(lanes) *)(void *)(factor + v * NAME(LANES)) = a;
+                V a = SPLAT(term->scale);
+                if (term->by) a *= LOAD(term->by + t + v * LANES);
+                STORE(factor + v * LANES, a);
             }
             factor += NAME(GROUP);
             continue;
@@ -214,7 +212,7 @@ ROWS static inline __attribute__((always_inline)) void NAME(load_factors)(
         while (next < end && next->by == next[-1].by + 1 && next->by_stride == term->by_stride &&
                next->scale == term->scale)
             next++;
-        for (int l = 0; l < vectors * NAME(LANES); l++) {
+        for (int l = 0; l < vectors * LANES; l++) {
             const T *by = term->by + (t + l) * term->by_stride;
             for (int64_t k = 0; k < next - term; k++) factor[k * NAME(GROUP) + l] = term->scale * by[k];
         }
@@ -223,26 +221,19 @@ ROWS static inline __attribute__((always_inline)) void NAME(load_factors)(
 }
 
 /* sum[l] of row t + l, for the entry with products p .. last - 1. */
-ROWS static inline __attribute__((always_inline)) void NAME(sum_lanes)(
-    const NAME(product) * p, const NAME(product) * last, int64_t t, T *sum, const int vectors)
+INLINE void NAME(sum_lanes)(const NAME(product) * p, const NAME(product) * last, int64_t t, T *sum, const int vectors)
 {
-    NAME(lanes) x[2] = {{0}, {0}};
+    V x[2] = {{0}, {0}};
     for (; p < last; p++)
-        for (int v = 0; v < vectors; v++)
-            x[v] += *(const NAME(lanes) *)(const void *)(p->a + v * NAME(LANES)) *
-                    *(const NAME(lanes) *)(const void *)(p->b + t + v * NAME(LANES));
-    for (int v = 0; v < vectors; v++) *(NAME(lanes) *)(void *)(sum + v * NAME(LANES)) = x[v];
+        for (int v = 0; v < vectors; v++) x[v] += LOAD(p->a + v * LANES) * LOAD(p->b + t + v * LANES);
+    for (int v = 0; v < vectors; v++) STORE(sum + v * LANES, x[v]);
 }
 
-typedef __typeof__(_Generic((T)0, float : (int32_t)0, double : (int64_t)0)) NAME(index);
-typedef NAME(index) NAME(order) __attribute__((vector_size(8 * sizeof(T))));
-#define SHUFFLE(x, y, ...) TULLE__SHUFFLE(NAME(order), x, y, __VA_ARGS__)
-
 /* val[r nnz + c] = sum[c GROUP + r] for LANES rows r and as many columns c. */
-ROWS static inline __attribute__((always_inline)) void NAME(turn_back)(const T *sum, int64_t nnz, T *val)
+INLINE void NAME(turn_back)(const T *sum, int64_t nnz, T *val)
 {
-    NAME(lanes) x[8], y[8];
-    for (int c = 0; c < 8; c++) x[c] = *(const NAME(lanes) *)(const void *)(sum + c * NAME(GROUP));
+    V x[8], y[8];
+    for (int c = 0; c < 8; c++) x[c] = LOAD(sum + c * NAME(GROUP));
     for (int c = 0; c < 8; c += 2) { /* pairs of rows */
         y[c] = SHUFFLE(x[c], x[c + 1], 0, 8, 2, 10, 4, 12, 6, 14);
         y[c + 1] = SHUFFLE(x[c], x[c + 1], 1, 9, 3, 11, 5, 13, 7, 15);
@@ -253,11 +244,10 @@ ROWS static inline __attribute__((always_inline)) void NAME(turn_back)(const T *
             x[c + 2 + r] = SHUFFLE(y[c + r], y[c + 2 + r], 2, 3, 10, 11, 6, 7, 14, 15);
         }
     for (int r = 0; r < 4; r++) {
-        *(NAME(lanes) *)(void *)(val + r * nnz) = SHUFFLE(x[r], x[4 + r], 0, 1, 2, 3, 8, 9, 10, 11);
-        *(NAME(lanes) *)(void *)(val + (4 + r) * nnz) = SHUFFLE(x[r], x[4 + r], 4, 5, 6, 7, 12, 13, 14, 15);
+        STORE(val + r * nnz, SHUFFLE(x[r], x[4 + r], 0, 1, 2, 3, 8, 9, 10, 11));
+        STORE(val + (4 + r) * nnz, SHUFFLE(x[r], x[4 + r], 4, 5, 6, 7, 12, 13, 14, 15));
     }
 }
-#undef SHUFFLE
 
 /*
  * Fetches where LANES columns of a number of rows go, from val[e] on: a store waits for the line it goes to. A
@@ -272,48 +262,47 @@ static __attribute__((noinline)) void NAME(fetch_places)(const T *val, int64_t e
 }
 
 /* Values of `vectors` times LANES rows from row t of the stretch on. */
-ROWS static inline __attribute__((always_inline)) void NAME(sum_rows)(
+INLINE void NAME(sum_rows)(
     const tulle__spgemm_space *space, const NAME(stretch) * stretch, int64_t t, T *val, const int vectors)
 {
     const tulle__shifted_row *row = &space->row;
     const NAME(product) *all = space->product, *p = all;
     const int64_t nnz = row->nnz;
     NAME(load_factors)(stretch, t, space->factor, vectors);
-    for (int64_t c = 0; c < nnz; c += NAME(LANES)) {
+    for (int64_t c = 0; c < nnz; c += LANES) {
         T sum[8 * NAME(GROUP)] __attribute__((aligned(64)));
-        int64_t columns = nnz - c < NAME(LANES) ? nnz - c : NAME(LANES);
-        if (stretch->in_place)
-            NAME(fetch_places)(val, (t + vectors * NAME(LANES)) * nnz + c, nnz, vectors * NAME(LANES));
+        int64_t columns = nnz - c < LANES ? nnz - c : LANES;
+        if (stretch->in_place) NAME(fetch_places)(val, (t + vectors * LANES) * nnz + c, nnz, vectors * LANES);
         for (int64_t j = 0; j < columns; j++) {
             const NAME(product) *last = all + row->last[c + j];
             NAME(sum_lanes)(p, last, t, sum + j * NAME(GROUP), vectors);
             p = last;
         }
-        for (int r = 0; r < vectors * NAME(LANES); r += NAME(LANES))
-            if (columns == NAME(LANES))
+        for (int r = 0; r < vectors * LANES; r += LANES)
+            if (columns == LANES)
                 NAME(turn_back)(sum + r, nnz, val + (t + r) * nnz + c);
             else
-                for (int64_t l = 0; l < NAME(LANES); l++)
+                for (int64_t l = 0; l < LANES; l++)
                     for (int64_t j = 0; j < columns; j++) val[(t + r + l) * nnz + c + j] = sum[j * NAME(GROUP) + r + l];
     }
 }
 
-ROWS static void NAME(sum_one)(const tulle__spgemm_space *space, const NAME(stretch) * stretch, int64_t t, T *val)
+static void NAME(sum_one)(const tulle__spgemm_space *space, const NAME(stretch) * stretch, int64_t t, T *val)
 {
     NAME(sum_rows)(space, stretch, t, val, 1);
 }
 
-ROWS static void NAME(sum_two)(const tulle__spgemm_space *space, const NAME(stretch) * stretch, int64_t t, T *val)
+static void NAME(sum_two)(const tulle__spgemm_space *space, const NAME(stretch) * stretch, int64_t t, T *val)
 {
     NAME(sum_rows)(space, stretch, t, val, 2);
 }
 
 /* Values of all rows, one row after the other. */
-ROWS static void NAME(sum_stretch)(tulle__spgemm_space *space, const NAME(stretch) * stretch, T *val)
+static void NAME(sum_stretch)(tulle__spgemm_space *space, const NAME(stretch) * stretch, T *val)
 {
     NAME(fetch_next)(stretch);
     NAME(list_products)(space, stretch);
-    const int64_t rows = stretch->rows >= NAME(GROUP) ? NAME(GROUP) : NAME(LANES);
+    const int64_t rows = stretch->rows >= NAME(GROUP) ? NAME(GROUP) : LANES;
     for (int64_t t = 0; t < stretch->rows; t += rows) {
         if (t + rows > stretch->rows) t = stretch->rows - rows; /* some rows once more, to the same bits */
         rows == NAME(GROUP) ? NAME(sum_two)(space, stretch, t, val) : NAME(sum_one)(space, stretch, t, val);
@@ -322,7 +311,7 @@ ROWS static void NAME(sum_stretch)(tulle__spgemm_space *space, const NAME(stretc
 
 /* ---- rows ---- */
 
-ROWS static tulle_status NAME(count_stretch)(tulle__spgemm_space *space, int64_t i, int64_t rows, int32_t *count)
+static tulle_status NAME(count_stretch)(tulle__spgemm_space *space, int64_t i, int64_t rows, int32_t *count)
 {
     NAME(stretch) stretch;
     tulle_status status = NAME(find_stretch)(space, i, rows, &stretch);
@@ -331,7 +320,7 @@ ROWS static tulle_status NAME(count_stretch)(tulle__spgemm_space *space, int64_t
 }
 
 /* *nnz: entries written. */
-ROWS static tulle_status NAME(write_stretch)(
+static tulle_status NAME(write_stretch)(
     tulle__spgemm_space *space, int64_t i, int64_t rows, int32_t *count, int32_t *colind, T *val, int64_t *nnz)
 {
     NAME(stretch) stretch;
@@ -348,7 +337,7 @@ ROWS static tulle_status NAME(write_stretch)(
 }
 
 /* Values of a known structure. *done = 0: it is another one. */
-ROWS static tulle_status NAME(value_stretch)(
+static tulle_status NAME(value_stretch)(
     tulle__spgemm_space *space, int64_t i, int64_t rows, const tulle__csr_result *C, int *done)
 {
     NAME(stretch) stretch;
@@ -378,3 +367,5 @@ static int64_t NAME(next_stretch)(const tulle__spgemm_plan *plan, int64_t begin,
     while (begin < end && (*rows = tulle__spgemm_shifted_rows(plan, begin, end)) == 0) begin++;
     return begin;
 }
+
+#undef LANES

@@ -67,7 +67,8 @@ tulle_status tulle__spgemm_space_dense(tulle__spgemm_space *space, size_t size)
     tulle_status status = TULLE_OK;
     if (!space->dense) TULLE_TRY(tulle__alloc_zero(rows * (n + TULLE__PAD), size, "dense rows of sums", &space->dense));
     if (!space->bits)
-        TULLE_TRY(tulle__alloc_zero(n / 64 + 2, sizeof *space->bits, "the bits of a row of C", &space->bits));
+        TULLE_TRY(
+            tulle__alloc_zero(n / 64 + 2 + TULLE__PAD, sizeof *space->bits, "the bits of a row of C", &space->bits));
     if (!space->word)
         TULLE_TRY(tulle__alloc(n / 64 + 2 + TULLE__PAD, sizeof *space->word, "the words of a row of C", &space->word));
     if (!space->seen) TULLE_TRY(tulle__alloc_zero(n + 64, 1, "the marks of a row of C", &space->seen));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a block works in: made, changed for narrower or wider ones, and what is set aside with that. */
+/* The vectors of a block: allocation, changes of width, and directions set aside. */
 #include <string.h>
 
 #include "algo/krylov/block.h"
@@ -20,50 +20,50 @@ static tulle_status make_vector(const tulle__block *b, int width, tulle__vector 
     return status;
 }
 
-tulle_status tulle__block_panels_new(tulle__block *b, int width, tulle__block_panels *panels)
+tulle_status tulle__block_vectors_new(tulle__block *b, int width, tulle__block_vectors *vectors)
 {
     tulle_status status;
-    *panels = (tulle__block_panels){.ld = width};
-    TULLE_TRY(make_vector(b, width, &panels->in));
-    TULLE_TRY(make_vector(b, width, &panels->out));
-    TULLE_TRY(make_vector(b, width, &panels->rest));
-    TULLE_TRY(make_vector(b, width, &panels->pre));
-    TULLE_TRY(b->A->bind(b->A->context, panels->in.mat, panels->out.mat, &panels->bound_A));
-    if (b->M) TULLE_TRY(b->M->bind(b->M->context, panels->rest.mat, panels->pre.mat, &panels->bound_M));
+    *vectors = (tulle__block_vectors){.ld = width};
+    TULLE_TRY(make_vector(b, width, &vectors->in));
+    TULLE_TRY(make_vector(b, width, &vectors->out));
+    TULLE_TRY(make_vector(b, width, &vectors->rest));
+    TULLE_TRY(make_vector(b, width, &vectors->pre));
+    TULLE_TRY(b->A->bind(b->A->context, vectors->in.mat, vectors->out.mat, &vectors->bound_A));
+    if (b->M) TULLE_TRY(b->M->bind(b->M->context, vectors->rest.mat, vectors->pre.mat, &vectors->bound_M));
 out:
     return status;
 }
 
-void tulle__block_panels_free(tulle__block *b, tulle__block_panels *panels)
+void tulle__block_vectors_free(tulle__block *b, tulle__block_vectors *vectors)
 {
-    if (panels->bound_M) b->M->unbind(panels->bound_M);
-    if (panels->bound_A) b->A->unbind(panels->bound_A);
-    tulle_mat_free(panels->pre.mat);
-    tulle_mat_free(panels->rest.mat);
-    tulle_mat_free(panels->out.mat);
-    tulle_mat_free(panels->in.mat);
-    *panels = (tulle__block_panels){.ld = 0};
+    if (vectors->bound_M) b->M->unbind(vectors->bound_M);
+    if (vectors->bound_A) b->A->unbind(vectors->bound_A);
+    tulle_mat_free(vectors->pre.mat);
+    tulle_mat_free(vectors->rest.mat);
+    tulle_mat_free(vectors->out.mat);
+    tulle_mat_free(vectors->in.mat);
+    *vectors = (tulle__block_vectors){.ld = 0};
 }
 
 tulle_status tulle__block_move(tulle__block *b, int width, tulle__kept_directions *kept)
 {
-    tulle__block_panels next = {.ld = 0}, *p = &b->panels, before = *p;
+    tulle__block_vectors next = {.ld = 0}, *p = &b->vectors, before = *p;
     int q = b->t ? b->m : 0;
-    tulle_status status = tulle__block_panels_new(b, width, &next);
+    tulle_status status = tulle__block_vectors_new(b, width, &next);
     if (status != TULLE_OK) {
-        tulle__block_panels_free(b, &next);
+        tulle__block_vectors_free(b, &next);
         return status;
     }
     tulle__multi_term P = {p->in.val, p->ld, b->m, b->m, 1, NULL}, V = {p->out.val, p->ld, b->m, b->m, 1, NULL},
                       T = {p->rest.val, p->ld, b->t, q, 1, b->small->N};
-    tulle__multi_mix(&b->multi, 1, &P, width, 0, next.in.val, width);
-    tulle__multi_mix(&b->multi, 1, &T, width, 0, next.rest.val, width);
+    tulle__multi_tsmm(&b->multi, 1, &P, width, 0, next.in.val, width);
+    tulle__multi_tsmm(&b->multi, 1, &T, width, 0, next.rest.val, width);
     if (kept) {
-        tulle__multi_mix(&b->multi, 1, &V, width, 0, next.out.val, width);
+        tulle__multi_tsmm(&b->multi, 1, &V, width, 0, next.out.val, width);
         *kept = (tulle__kept_directions){.D = p->in, .AD = p->out, .ld = p->ld};
         before.in = before.out = (tulle__vector){NULL, NULL};
     }
-    tulle__block_panels_free(b, &before);
+    tulle__block_vectors_free(b, &before);
     *p = next;
     b->t = q;
     tulle__small_identity(q, b->small->N);
@@ -75,7 +75,7 @@ tulle_status tulle__block_narrow(tulle__block *b)
     tulle_status status = TULLE_OK;
     tulle__block_small *s = b->small;
     int a = tulle__block_active(b), m = b->m, d = m - a, level = b->nkept;
-    tulle__block_panels *p = &b->panels;
+    tulle__block_vectors *p = &b->vectors;
     double pivot;
     if (2 * a > m || d == 0 || level == TULLE__BLOCK_LEVELS) return TULLE_OK;
     for (int j = 0, k = 0; j < b->columns; j++) {
@@ -90,7 +90,7 @@ tulle_status tulle__block_narrow(tulle__block *b)
         memcpy(s->L[level][i], s->E[a + i] + a, (size_t)d * sizeof(double));
         memcpy(s->B[i], s->E[a + i], (size_t)a * sizeof(double));
     }
-    if (tulle__small_cholesky(d, s->L[level], 0, &pivot) >= 0) return TULLE_OK; /* rounding: it stays as wide */
+    if (tulle__small_cholesky(d, s->L[level], 0, &pivot) >= 0) return TULLE_OK; /* rounding: the width stays */
     tulle__small_solve(d, s->L[level], a, s->B);
     /* W of P_1 - D B; U with that in its first columns */
     tulle__small_copy(m, m, s->E, s->W);
@@ -105,8 +105,8 @@ tulle_status tulle__block_narrow(tulle__block *b)
         for (int j = 0; j < a; j++)
             for (int k = 0; k < d; k++) s->U[i][j] -= s->U[i][a + k] * s->B[k][j];
     tulle__multi_term P = {p->in.val, p->ld, m, m, 1, s->U}, V = {p->out.val, p->ld, m, m, 1, s->U};
-    tulle__multi_mix(&b->multi, 1, &P, p->ld, 0, p->in.val, p->ld);
-    tulle__multi_mix(&b->multi, 1, &V, p->ld, 0, p->out.val, p->ld);
+    tulle__multi_tsmm(&b->multi, 1, &P, p->ld, 0, p->in.val, p->ld);
+    tulle__multi_tsmm(&b->multi, 1, &V, p->ld, 0, p->out.val, p->ld);
     b->m = a;
     TULLE_TRY(tulle__block_move(b, a, &b->kept[level]));
     b->kept[level].at = a;

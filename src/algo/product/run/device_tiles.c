@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "algo/product/run/device_tiles.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+enum { ARRAY_ALIGN = 256 };
+
+struct entry {
+    tulle__tile_key key;
+    tulle__device_buffer *buffer;
+    tulle__device_tile tile;
+    tulle__device_event *used; /* work with it, started last; NULL: none yet */
+    int held;
+    uint64_t turn;   /* of its last use */
+    int32_t *narrow; /* row pointers of 32 bits, on their way; host memory of the device */
+    int waited;      /* 1: work was started that `used` stands for */
+};
+
+struct tulle__device_tiles {
+    tulle__device *device;
+    tulle__device_queue *in;
+    tulle__device_event *arrived;
+    struct entry *entry;
+    int count, room;
+    uint64_t turn;
+    int64_t hits;
+};
+
+tulle_status tulle__device_tiles_new(tulle__device *device, tulle__device_tiles **out)
+{
+    tulle__device_tiles *tiles = NULL;
+    tulle_status status;
+    TULLE_TRY(tulle__alloc_zero(1, sizeof *tiles, "tiles of a device", &tiles));
+    tiles->device = device;
+    TULLE_TRY(device->ops->queue_new(device, &tiles->in));
+    TULLE_TRY(device->ops->event_new(device, &tiles->arrived));
+    *out = tiles;
+    return TULLE_OK;
+out:
+    tulle__device_tiles_free(tiles);
+    return status;
+}
+
+static void drop(tulle__device_tiles *tiles, int n)
+{
+    struct entry *e = &tiles->entry[n];
+    const tulle__device_ops *ops = tiles->device->ops;
+    if (e->waited) ops->event_wait(e->used);
+    ops->event_free(tiles->device, e->used);
+    ops->host_free(tiles->device, e->narrow);
+    tulle__device_buffer_free(tiles->device, e->buffer);
+    *e = tiles->entry[--tiles->count];
+}
+
+void tulle__device_tiles_clear(tulle__device_tiles *tiles)
+{
+    (void)tiles->device->ops->queue_wait(tiles->in);
+    while (tiles->count) drop(tiles, tiles->count - 1);
+}
+
+void tulle__device_tiles_free(tulle__device_tiles *tiles)
+{
+    if (!tiles) return;
+    if (tiles->in) tulle__device_tiles_clear(tiles);
+    tiles->device->ops->event_free(tiles->device, tiles->arrived);
+    tiles->device->ops->queue_free(tiles->device, tiles->in);
+    tulle__free(tiles->entry);
+    tulle__free(tiles);
+}
+
+/* Makes room by what was used longest ago and is not held; 0: there is nothing. */
+static int evict(tulle__device_tiles *tiles)
+{
+    int oldest = -1;
+    for (int n = 0; n < tiles->count; n++)
+        if (!tiles->entry[n].held && (oldest < 0 || tiles->entry[n].turn < tiles->entry[oldest].turn)) oldest = n;
+    if (oldest < 0) return 0;
+    tiles->device->ops->event_wait(tiles->arrived); /* a copy may still be on its way there */
+    drop(tiles, oldest);
+    return 1;
+}
+
+tulle_status tulle__device_tiles_room(
+    tulle__device_tiles *tiles, size_t bytes, const char *what, tulle__device_buffer **buffer)
+{
+    for (;;) {
+        tulle_status status = tulle__device_buffer_new(tiles->device, bytes, what, buffer);
+        if ((status != TULLE_ERR_LIMIT && status != TULLE_ERR_MEMORY) || !evict(tiles)) return status;
+    }
+}
+
+/* Where the arrays of rows of a tile begin in their buffer, and their bytes. */
+struct plan {
+    size_t colind, val, length;
+    int64_t first, nnz; /* entries */
+};
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ARRAY_ALIGN - 1) / ARRAY_ALIGN * ARRAY_ALIGN;
+}
+
+static struct plan plan_tile(const tulle__device *device, const tulle_tile *tile, int64_t row, int64_t rows)
+{
+    size_t size = tulle_type_size(tile->type);
+    struct plan p = {.nnz = rows * tile->n};
+    if (tile->kind == TULLE_CSR) {
+        p.first = tile->rowptr[row];
+        p.nnz = tile->rowptr[row + rows] - p.first;
+        p.colind = aligned(((size_t)rows + 1) * (size_t)device->rowptr_bytes);
+        p.val = p.colind + aligned((size_t)p.nnz * sizeof(tulle_lidx));
+    }
+    p.length = p.val + (size_t)p.nnz * size;
+    return p;
+}
+
+size_t tulle__device_tile_bytes(const tulle__device *device, const tulle_tile *tile, int64_t row, int64_t rows)
+{
+    return plan_tile(device, tile, row, rows).length;
+}
+
+/* Row pointers from 0, in the device's width; those of the host's tile where they are that already. */
+static tulle_status make_pointers(
+    tulle__device_tiles *tiles, struct entry *e, const tulle_tile *source, const struct plan *p, const void **pointers)
+{
+    tulle__device *device = tiles->device;
+    const int64_t *from = source->rowptr + e->key.row;
+    int64_t rows = e->key.rows;
+    *pointers = from;
+    if (device->rowptr_bytes == 8 && !p->first) return TULLE_OK;
+    if (device->rowptr_bytes == 4 && p->nnz > INT32_MAX)
+        return tulle__fail(
+            TULLE_ERR_OVERFLOW, "%lld entries of a tile on a device that counts in 32 bits", (long long)p->nnz);
+    tulle_status status = device->ops->host_new(
+        device, ((size_t)rows + 1) * (size_t)device->rowptr_bytes, "row pointers for a device", &e->narrow);
+    if (status != TULLE_OK) return status;
+    int64_t *wide = (int64_t *)(void *)e->narrow;
+    for (int64_t r = 0; r <= rows; r++)
+        if (device->rowptr_bytes == 4)
+            e->narrow[r] = (int32_t)(from[r] - p->first);
+        else
+            wide[r] = from[r] - p->first;
+    *pointers = e->narrow;
+    return TULLE_OK;
+}
+
+static void upload(tulle__device_tiles *tiles, const tulle__device_place *to, const void *from, size_t bytes)
+{
+    if (bytes) tiles->device->ops->upload(tiles->in, to, from, bytes);
+}
+
+static tulle_status upload_csr(
+    tulle__device_tiles *tiles, struct entry *e, const tulle_tile *source, const struct plan *p)
+{
+    size_t size = tulle_type_size(source->type);
+    const void *pointers;
+    tulle_status status = make_pointers(tiles, e, source, p, &pointers);
+    if (status != TULLE_OK) return status;
+    e->tile.rowptr = (tulle__device_place){e->buffer, 0};
+    e->tile.colind = (tulle__device_place){e->buffer, p->colind};
+    e->tile.val = (tulle__device_place){e->buffer, p->val};
+    upload(tiles, &e->tile.rowptr, pointers, ((size_t)e->key.rows + 1) * (size_t)tiles->device->rowptr_bytes);
+    upload(tiles, &e->tile.colind, source->colind + p->first, (size_t)p->nnz * sizeof *source->colind);
+    upload(tiles, &e->tile.val, (const char *)source->val + (size_t)p->first * size, (size_t)p->nnz * size);
+    return TULLE_OK;
+}
+
+/* Lines one behind the other there, whatever lies between them here. */
+static void upload_dense(tulle__device_tiles *tiles, struct entry *e, const tulle_tile *source)
+{
+    size_t size = tulle_type_size(source->type);
+    int by_row = source->order == TULLE_ROW_MAJOR;
+    int64_t lines = by_row ? e->key.rows : source->n, width = by_row ? source->n : e->key.rows;
+    const char *from = (const char *)source->val + (size_t)(by_row ? e->key.row * source->ld : e->key.row) * size;
+    e->tile.val = (tulle__device_place){e->buffer, 0};
+    e->tile.ld = width;
+    if (source->ld == width) {
+        upload(tiles, &e->tile.val, from, (size_t)(lines * width) * size);
+        return;
+    }
+    for (int64_t l = 0; l < lines; l++) {
+        tulle__device_place to = {e->buffer, (size_t)(l * width) * size};
+        upload(tiles, &to, from + (size_t)(l * source->ld) * size, (size_t)width * size);
+    }
+}
+
+static int same(const tulle__tile_key *a, const tulle__tile_key *b)
+{
+    return a->operand >= 0 && a->operand == b->operand && a->i == b->i && a->j == b->j && a->row == b->row &&
+           a->rows == b->rows;
+}
+
+static struct entry *find(tulle__device_tiles *tiles, const tulle__tile_key *key)
+{
+    for (int n = 0; n < tiles->count; n++)
+        if (same(&tiles->entry[n].key, key)) return &tiles->entry[n];
+    return NULL;
+}
+
+/* A tile that is not there yet, in a buffer of it; takes the buffer over, also on failure. */
+static tulle_status bring(tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source,
+    const struct plan *p, tulle__device_buffer *buffer, struct entry **out)
+{
+    tulle_status status;
+    struct entry made = {.key = *key, .buffer = buffer};
+    if (tiles->count == tiles->room) {
+        int room = 2 * tiles->room + 16;
+        TULLE_TRY(tulle__realloc((size_t)room, sizeof *tiles->entry, "tiles of a device", &tiles->entry));
+        tiles->room = room;
+    }
+    TULLE_TRY(tiles->device->ops->event_new(tiles->device, &made.used));
+    made.tile = (tulle__device_tile){.kind = source->kind,
+        .type = source->type,
+        .order = source->order,
+        .m = key->rows,
+        .n = source->n,
+        .nnz = p->nnz};
+    if (source->kind == TULLE_CSR)
+        TULLE_TRY(upload_csr(tiles, &made, source, p));
+    else
+        upload_dense(tiles, &made, source);
+    tiles->device->ops->record(tiles->in, tiles->arrived);
+    made.turn = ++tiles->turn;
+    *out = &tiles->entry[tiles->count];
+    tiles->entry[tiles->count++] = made;
+    return TULLE_OK;
+out:
+    tiles->device->ops->event_free(tiles->device, made.used);
+    tulle__device_buffer_free(tiles->device, buffer);
+    return status;
+}
+
+tulle_status tulle__device_tiles_hold(
+    tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source, tulle__device_tile *there)
+{
+    tulle_status status = TULLE_OK;
+    const struct plan p = plan_tile(tiles->device, source, key->row, key->rows);
+    struct entry *e = find(tiles, key);
+    tulle__device_buffer *buffer;
+    if (e)
+        tiles->hits++;
+    else
+        TULLE_TRY(tulle__device_tiles_room(tiles, p.length, "a tile of an operand", &buffer));
+    if (!e) TULLE_TRY(bring(tiles, key, source, &p, buffer, &e));
+    e->held = 1;
+    e->turn = ++tiles->turn;
+    *there = e->tile;
+out:
+    return status;
+}
+
+tulle_status tulle__device_tiles_prefetch(
+    tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source)
+{
+    const struct plan p = plan_tile(tiles->device, source, key->row, key->rows);
+    tulle__device_buffer *buffer;
+    struct entry *e = find(tiles, key);
+    if (e) {
+        e->turn = ++tiles->turn;
+        return TULLE_OK;
+    }
+    tulle_status status = tulle__device_buffer_new(tiles->device, p.length, "a tile of an operand", &buffer);
+    return status == TULLE_OK ? bring(tiles, key, source, &p, buffer, &e) : status;
+}
+
+void tulle__device_tiles_join(tulle__device_tiles *tiles, tulle__device_queue *queue)
+{
+    tiles->device->ops->join(queue, tiles->arrived);
+}
+
+void tulle__device_tiles_release(tulle__device_tiles *tiles, tulle__device_queue *queue)
+{
+    for (int n = 0; n < tiles->count; n++) {
+        struct entry *e = &tiles->entry[n];
+        if (!e->held) continue;
+        tiles->device->ops->record(queue, e->used);
+        e->waited = 1;
+        e->held = 0;
+    }
+    for (int n = tiles->count; n--;)
+        if (tiles->entry[n].key.operand < 0) drop(tiles, n);
+}
+
+tulle_status tulle__device_tiles_uploaded(tulle__device_tiles *tiles)
+{
+    return tiles->device->ops->queue_wait(tiles->in);
+}
+
+int64_t tulle__device_tiles_hits(const tulle__device_tiles *tiles)
+{
+    return tiles->hits;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tiles of operands on a device. A tile that is asked for again lies there still unless it had to make room: what was
+ * used last longest ago goes first. A tile in use is held, and stays. Copies to the device go into a queue of their
+ * own; whoever multiplies joins what `arrived` stands for.
+ *
+ * Cost: an upload of each tile that is not there, its arrays one by one at multiples of 256 bytes; a search by key over
+ * the tiles on the device, which are few.
+ */
+#ifndef TULLE_PRODUCT_DEVICE_TILES_H
+#define TULLE_PRODUCT_DEVICE_TILES_H
+
+#include "device/device.h"
+#include "kernel/kernel.h"
+
+typedef struct tulle__device_tiles tulle__device_tiles;
+
+/* A tile by its operand, its place there and the first of its rows that are meant. operand < 0: never met again. */
+typedef struct tulle__tile_key {
+    int operand, i, j;
+    int64_t row, rows;
+} tulle__tile_key;
+
+tulle_status tulle__device_tiles_new(tulle__device *device, tulle__device_tiles **tiles);
+/* Nothing on the device uses them any more. */
+void tulle__device_tiles_free(tulle__device_tiles *tiles);
+
+/*
+ * Rows key->row .. + key->rows of a tile of the host, held on the device: *there. TULLE_ERR_LIMIT if there is no room
+ * beside what is held. `source` is read until tulle__device_tiles_uploaded.
+ */
+tulle_status tulle__device_tiles_hold(
+    tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source, tulle__device_tile *there);
+/* The same without holding it, and only into memory that is free: TULLE_ERR_LIMIT where that does not do. */
+tulle_status tulle__device_tiles_prefetch(
+    tulle__device_tiles *tiles, const tulle__tile_key *key, const tulle_tile *source);
+/* What follows in the queue works on tiles that are complete. */
+void tulle__device_tiles_join(tulle__device_tiles *tiles, tulle__device_queue *queue);
+/* Work with the tiles that are held has been started in the queue: they are let go, and stay until it is done. */
+void tulle__device_tiles_release(tulle__device_tiles *tiles, tulle__device_queue *queue);
+/* Waits until the host's tiles have been read. */
+tulle_status tulle__device_tiles_uploaded(tulle__device_tiles *tiles);
+
+/* A buffer for something else; tiles make room. TULLE_ERR_LIMIT if that is not enough. */
+tulle_status tulle__device_tiles_room(
+    tulle__device_tiles *tiles, size_t bytes, const char *what, tulle__device_buffer **buffer);
+
+/* Forgets all tiles, of which none is in use. */
+void tulle__device_tiles_clear(tulle__device_tiles *tiles);
+
+/* How often a tile was there already. */
+int64_t tulle__device_tiles_hits(const tulle__device_tiles *tiles);
+
+/* Bytes that such rows of a tile take on the device. */
+size_t tulle__device_tile_bytes(const tulle__device *device, const tulle_tile *tile, int64_t row, int64_t rows);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who multiplies the jobs of a product: this host, where operands and results lie, or devices with memories of their
+ * own, to which tiles come, are multiplied, and whose results leave. The plan chooses one (run/host_run.c,
+ * run/device_run.c); the executor knows no other difference.
+ */
+#ifndef TULLE_PRODUCT_RUNNER_H
+#define TULLE_PRODUCT_RUNNER_H
+
+#include <tulle/report.h>
+
+#include "mat/context.h"
+#include "tile/tile_csr.h"
+
+/* Which tiles a task is about: rows from `row` on of A[i, k[p]], and B[k[p], j], are its p-th summand, p < nk. */
+typedef struct tulle__run_tiles {
+    int i, j, nk;
+    const int *k;
+    int64_t row;
+} tulle__run_tiles;
+
+/* Operands of a job that will come next, readable from now until it has been multiplied; nk = 0: not known. */
+typedef struct tulle__run_next {
+    tulle__run_tiles tiles;
+    const tulle_tile *A, *B; /* [nk] */
+} tulle__run_next;
+
+typedef struct tulle__runner tulle__runner;
+
+typedef struct tulle__runner_ops {
+    /*
+     * Starts the chain into dense memory of the host. The result is there after finish; until then task->C is the
+     * runner's, and a task with the same C and beta = 1 adds to it. Operands are not read any more when it returns.
+     */
+    tulle_status (*chain)(tulle__runner *runner, const tulle__run_tiles *tiles, const tulle__chain_task *task);
+    /* The product into a sparse tile that `place` finds room for; done when it returns. */
+    tulle_status (*product)(tulle__runner *runner, const tulle__run_tiles *tiles, const tulle__spgemm_task *task,
+        tulle__csr_place place, void *context, tulle__csr_result *C);
+    /* All that was started is in host memory. */
+    tulle_status (*finish)(tulle__runner *runner);
+    /* The end of an execution, also of one that failed: nothing is under way, no tile is kept. */
+    void (*end)(tulle__runner *runner);
+    /* What devices have done since the plan was made; all 0 for the host. */
+    tulle_device_work (*work)(const tulle__runner *runner);
+    void (*free)(tulle__runner *runner);
+} tulle__runner_ops;
+
+struct tulle__runner {
+    const tulle__runner_ops *ops;
+    const tulle__tile_format *format; /* of A */
+    int most;                         /* summands of a job; 0: any number */
+    bool keeps_structure;             /* a sparse product whose structure is known can be given values alone */
+    tulle__run_next next;             /* may be copied ahead by the task that follows */
+};
+
+tulle_status tulle__host_run_new(const tulle__context *context, const tulle__tile_format *format, tulle__runner **out);
+
+/*
+ * Over `count` devices that `spec` opens for this PE; tiles of one column of C go through one of them. TULLE_ERR_ARG
+ * and TULLE_ERR_UNSUPPORTED, with the cause, for what is no device, or multiplies no tiles.
+ */
+tulle_status tulle__device_run_new(tulle_comm *comm, const tulle__context *context, const tulle__tile_format *format,
+    bool sparse, const char *spec, int count, tulle__runner **out);
+
+#endif

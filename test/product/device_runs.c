@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products on devices: device_runs PES. What is copied, to the byte; tiles that are used again; a device that is too
+ * small. The n-th operation of a PE's device fails, for every n, in products of all kinds; so does the n-th allocation:
+ * all PEs return the same failure, nothing leaks, and the same plan is right afterwards.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include <tulle/io.h>
+#include <tulle/product.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "body.h"
+#include "comm/comm.h"
+#include "tap.h"
+
+enum family { SPMM, SPGEMM, GEMM, FAMILIES };
+static const char *const families[] = {"spmm", "spgemm", "gemm"};
+
+enum { SIZE = 60, COLS = 7 };
+
+struct run {
+    enum family family;
+    tulle_product_alg alg;
+    const char *device;
+    int rows;    /* of tiles of A and C; B has one tile row and column */
+    int rank;    /* whose allocation fails */
+    int64_t n;   /* which; < 0: none */
+    int done;    /* nothing has failed */
+    int64_t nnz; /* of A */
+    tulle_status first;
+    char message[256];
+    tulle_product_report report;
+};
+
+static tulle_status make(tulle_comm *comm, tulle_gidx n, int rows, int cols, int sparse, tulle_mat **X)
+{
+    tulle_layout *layout = NULL;
+    tulle_layout_spec spec = {.m = SIZE,
+        .n = n,
+        .tile_rows = rows,
+        .tile_cols = cols,
+        .map = TULLE_CYCLIC,
+        .grid_rows = tulle_comm_size(comm),
+        .grid_cols = 1};
+    tulle_status status = tulle_layout_new(&spec, tulle_comm_size(comm), &layout);
+    if (status == TULLE_OK && sparse)
+        status = tulle_mat_load(comm, "er:n=60,degree=6", layout, TULLE_CSR, NULL, NULL, X);
+    if (status == TULLE_OK && !sparse) status = tulle_mat_new_dense(comm, layout, TULLE_F64, TULLE_ROW_MAJOR, X);
+    if (status == TULLE_OK && !sparse) status = tulle_mat_fill_random(*X, (uint64_t)n);
+    tulle_layout_free(layout);
+    return status;
+}
+
+/* Execute twice, with the failure anywhere in between; then once more, which must be right. */
+static tulle_status body(tulle_comm *comm, void *arg)
+{
+    struct run *run = arg;
+    int mine = tulle_comm_rank(comm) == run->rank, leads = tulle_comm_rank(comm) == 0;
+    tulle_gidx n = run->family == SPGEMM ? SIZE : COLS;
+    tulle_mat *A = NULL, *B = NULL, *C = NULL;
+    tulle_product *plan = NULL;
+    tulle_product_report report = {.seconds = 0};
+    tulle_layout *l = NULL;
+    tulle_product_options o = {.alg = run->alg, .device = run->device};
+    double error;
+    tulle_status status = make(comm, SIZE, run->rows, run->rows, run->family != GEMM, &A);
+    if (status == TULLE_OK) status = make(comm, n, run->rows, 1, run->family == SPGEMM, &B);
+    if (status == TULLE_OK) status = tulle_product_layout(A, TULLE_OP_N, B, TULLE_OP_N, &l);
+    if (status == TULLE_OK)
+        status = run->family == SPGEMM ? tulle_mat_new_csr(comm, l, TULLE_F64, &C)
+                                       : tulle_mat_new_dense(comm, l, TULLE_F64, TULLE_ROW_MAJOR, &C);
+    if (status != TULLE_OK) goto out;
+    status = tulle_comm_barrier(comm);
+    if (mine && run->n >= 0) tulle__account_fail_after(comm->pe->account, run->n);
+    if (status == TULLE_OK) status = tulle_product_new(A, B, C, &o, &plan);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, &report);
+    if (leads) run->report = report;
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
+    if (mine) {
+        tulle__account_fail_after(comm->pe->account, -1);
+        run->done = status == TULLE_OK;
+        run->first = status;
+        run->nnz = tulle_mat_nnz(A);
+        snprintf(run->message, sizeof run->message, "%s", status == TULLE_OK ? "" : tulle_error_message());
+    }
+    tulle_status meet = same_everywhere(comm, status);
+    if (meet != TULLE_OK) {
+        status = meet;
+        goto out;
+    }
+    if (status != TULLE_OK && status != TULLE_ERR_MEMORY && status != TULLE_ERR_COMM) goto out;
+    status = plan ? TULLE_OK : tulle_product_new(A, B, C, &o, &plan);
+    if (status == TULLE_OK) status = tulle_product_execute(plan, 1, 0, NULL);
+    if (status == TULLE_OK) status = tulle_product_check(plan, &error);
+out:
+    tulle_product_free(plan);
+    tulle_mat_free(C);
+    tulle_mat_free(B);
+    tulle_mat_free(A);
+    tulle_layout_free(l);
+    return status;
+}
+
+/* Every n from 0 until nothing fails any more; device: a format with one %d for the operation, or allocations fail. */
+static void sweep(tulle_team *team, int npes, enum family family, tulle_product_alg alg, const char *device, int by_op)
+{
+    struct blocks before[8] = {{0}}, after[8] = {{0}};
+    struct run run = {.family = family, .alg = alg, .rows = 3, .rank = npes - 1, .n = -1, .device = "cpu"};
+    char spec[96];
+    int64_t failed = 0, wrong = 0, silent = 0, n = 0;
+    if (tulle_team_run(team, body, &run) != TULLE_OK) wrong++; /* what a team makes once is there */
+    tulle_team_run(team, count_blocks, before);
+    for (run.done = 0; !run.done && n < 3000; n++) {
+        snprintf(spec, sizeof spec, device, (int)n, run.rank);
+        run.device = spec;
+        run.n = by_op ? -1 : n;
+        tulle_status status = tulle_team_run(team, body, &run);
+        if (run.done) break; /* the operation is one of the last execution, or there is none */
+        if (status != TULLE_OK && !wrong++) printf("# n = %d: %s\n", (int)n, tulle_error_message());
+        failed++;
+        silent += by_op ? !strstr(run.message, "operation") : run.first != TULLE_ERR_MEMORY;
+    }
+    ok(!wrong && !silent && failed > 3, "%s %s on %s: %s, each of %d: %d without their cause, %d wrong afterwards",
+        tulle_product_alg_name(alg), families[family], device, by_op ? "operations" : "allocations", (int)failed,
+        (int)silent, (int)wrong);
+    ok(tulle_team_run(team, count_blocks, after) == TULLE_OK &&
+            memcmp(before, after, (size_t)npes * sizeof *after) == 0,
+        "nothing is left behind");
+}
+
+/* On one PE: what moves. */
+static void figures(tulle_team *team)
+{
+    struct run run = {.family = SPMM, .alg = TULLE_PRODUCT_STATIONARY_C, .rows = 1, .n = -1, .device = "limit+cpu"};
+    ok(tulle_team_run(team, body, &run) == TULLE_OK, "one tile of each: %s", tulle_error_message());
+    const tulle_device_work *d = &run.report.device;
+    int64_t a = (SIZE + 1) * 8 + run.nnz * 12, b = SIZE * COLS * 8;
+    ok(d->bytes[0] == a + b && d->copies[0] == 4, "%d bytes up: row pointers, columns, values of A; B",
+        (int)d->bytes[0]);
+    ok(d->bytes[1] == b && d->copies[1] == 1 && d->kernels == 1 && !d->hits, "%d bytes down: C", (int)d->bytes[1]);
+    run.rows = 3;
+    ok(tulle_team_run(team, body, &run) == TULLE_OK, "three tile rows: %s", tulle_error_message());
+    a = 9 * (SIZE / 3 + 1) * 8 + run.nnz * 12;
+    ok(d->bytes[0] == a + b && d->hits == 6 && d->bytes[1] == b,
+        "%d bytes up, as tiles of B stay for the next tile row", (int)d->bytes[0]);
+    run.family = GEMM;
+    run.device = "limit:mem=8000+cpu"; /* a tile of A 3200, of B and of C 1120 */
+    ok(tulle_team_run(team, body, &run) == TULLE_OK, "in a memory of one triple and little more: %s",
+        tulle_error_message());
+    ok(d->bytes[0] > SIZE * SIZE * 8 + b && d->bytes[1] == b, "%d bytes up, as tiles of B make room", (int)d->bytes[0]);
+    run.device = "limit:mem=5440+cpu";
+    ok(tulle_team_run(team, body, &run) == TULLE_OK, "in a memory of three tiles: %s", tulle_error_message());
+    run.device = "limit:mem=5439+cpu";
+    ok(tulle_team_run(team, body, &run) == TULLE_ERR_LIMIT && strstr(tulle_error_message(), "takes 5440"),
+        "one byte less: %s", tulle_error_message());
+    run.device = "limit+cpyou";
+    ok(tulle_team_run(team, body, &run) == TULLE_ERR_ARG, "no device: %s", tulle_error_message());
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) return fprintf(stderr, "usage: %s PES\n", argv[0]), 2;
+    int npes = atoi(argv[1]);
+    tulle_team *team;
+    tulle_team_options options = {.memory = (size_t)npes << 26, .threads = 1, .arena = 4096, .panels = 2};
+    if (!ok(tulle_team_new(npes > 1 ? "threads:direct=off" : "threads", npes, &options, &team) == TULLE_OK, "open: %s",
+            tulle_error_message()))
+        return tap_done();
+    if (npes == 1) figures(team);
+    static const tulle_product_alg algs[] = {
+        TULLE_PRODUCT_STATIONARY_C, TULLE_PRODUCT_STATIONARY_B, TULLE_PRODUCT_STEAL_RANDOM_A, TULLE_PRODUCT_SUMMA};
+    for (size_t a = 0; a < sizeof algs / sizeof *algs; a++)
+        for (enum family f = SPMM; f < FAMILIES; f++) {
+            sweep(team, npes, f, algs[a], "fault:op=%d,rank=%d+limit:mem=60K+cpu", 1);
+            if (algs[a] == TULLE_PRODUCT_STATIONARY_C) sweep(team, npes, f, algs[a], "fault:op=%d,rank=%d+late+cpu", 1);
+            if (algs[a] == TULLE_PRODUCT_STATIONARY_C) sweep(team, npes, f, algs[a], "limit:mem=60K+cpu", 0);
+        }
+    tulle_team_free(team);
+    return tap_done();
+}
