@@ -256,7 +256,7 @@ void *tulle__peek(tulle_comm *comm, const tulle__place *place)
 tulle_status tulle__wants_values(const tulle_comm *comm, const char *what)
 {
     if (!tulle__is_hollow(comm)) return TULLE_OK;
-    return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s needs values, and data=none simulates sizes only", what);
+    return tulle__fail(TULLE_ERR_UNSUPPORTED, "%s needs values, but data=none simulates sizes only", what);
 }
 
 /* In virtual time a wait ends as soon as it can; this bounds waits that no PE ends. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of any length between all PEs, empty ones and none at all among them. For conformance.c alone. */
+/* All-to-all exchange of messages of any length, empty ones included. For conformance.c alone. */
 #ifndef TULLE_TEST_ALL_TO_ALL_H
 #define TULLE_TEST_ALL_TO_ALL_H
 
@@ -26,7 +26,7 @@ static tulle_status write_messages(tulle_comm *comm, int round, tulle__alltoallv
 {
     for (int r = 0; r < comm->size; r++) {
         int64_t words = message_words(round, comm->rank, r);
-        for (int64_t w = 0; w < words;) { /* appended in pieces */
+        for (int64_t w = 0; w < words;) { /* appends in pieces */
             int64_t piece = words - w < 7 ? words - w : 7;
             char *at;
             tulle_status status = tulle__alltoallv_room(x, r, (size_t)piece * sizeof w, &at);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of bytes: adding and removing against an array of flags. */
+/* Sets of bytes: adding and removing, compared with an array of flags. */
 #include "comm/byte_set.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { SPACE = 300, ROUNDS = 200000 };
 
-/* Ranges ascend, never touch, hold what the flags say, and are counted. */
+/* Ranges ascend with gaps, and match the flags and the count. */
 static int agrees(const tulle__byte_set *set, const char *flag)
 {
     char found[SPACE] = {0};
@@ -33,7 +33,7 @@ struct pair {
     char flag[SPACE], moved[SPACE];
 };
 
-/* What there is of [from, to) goes, or moves to the other set; then all of it is added, or left out. */
+/* Removes [from, to) or moves it to the other set; then adds all of it, or not. */
 static int one_round(struct pair *p, uint64_t from, uint64_t to, int move, int add)
 {
     uint64_t overlap = 0;

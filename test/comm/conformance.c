@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The conformance suite of comm: conformance SPEC PES. An engine or wrapper is done when it passes unchanged. */
+/*
+ * The conformance suite of comm: conformance SPEC PES. An engine or a wrapper is complete when it
+ * passes the suite unchanged.
+ */
 #include <math.h>
 #include <sched.h>
 #include <string.h>
@@ -29,7 +32,7 @@ out:
     return status;
 }
 
-/* What each PE counted, whichever process it ran in, is what was expected. */
+/* The count of each PE, in whichever process, is as expected. */
 struct counts {
     const int *seen;
     int expected;
@@ -82,7 +85,7 @@ static tulle_status test_collectives(tulle_comm *comm, void *arg)
     EXPECT(n[0] == size - 1);
     TULLE_TRY(tulle_comm_reduce_real(comm, TULLE_MIN, 2, x));
     EXPECT(x[0] == 0.5 && x[1] == -(size - 1));
-    /* one that cannot be is refused, of one PE only as well: then the others do not wait for it */
+    /* a broadcast from no rank is refused, also on one PE only: the others do not wait then */
     EXPECT(tulle_comm_agree(comm, tulle_comm_broadcast(comm, size, x, 8)) == TULLE_ERR_ARG);
     for (int bad = 0; bad < size; bad++) {
         TULLE_TRY(tulle_comm_barrier(comm));
@@ -90,7 +93,7 @@ static tulle_status test_collectives(tulle_comm *comm, void *arg)
         EXPECT(outcome == (rank == bad ? TULLE_ERR_ARG : TULLE_ERR_PEER));
         EXPECT(tulle_comm_agree(comm, outcome) == TULLE_ERR_ARG);
     }
-    /* of many values: not everyone gathers everything */
+    /* of many values, which no PE gathers in full */
     enum { MANY = 20000 };
     TULLE_TRY(tulle__alloc(MANY, sizeof *sum, "test", &sum));
     for (int times = 0; times < 3; times++) {
@@ -108,7 +111,7 @@ out:
     return status;
 }
 
-/* Everyone puts into and gets from everyone: single, vector, several groups at a time. */
+/* All PEs put into and get from all PEs: single ranges, lists, several groups at a time. */
 static tulle_status test_transfers(tulle_comm *comm, void *arg)
 {
     (void)arg;
@@ -126,11 +129,11 @@ static tulle_status test_transfers(tulle_comm *comm, void *arg)
     EXPECT(mine != NULL);
     for (int i = 0; i < N; i++) mine[i] = rank * N + i;
     TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
-    /* gets of all, each in its own group, waited for in reverse order */
+    /* gets from all PEs, one a group, waited for in reverse order */
     for (int r = 0; r < size; r++) tulle__get(comm, r % TULLE__GROUPS, &place[r], 0, got + r * N, N * sizeof(double));
     for (int r = size - 1; r >= 0; r--) TULLE_TRY(tulle__wait(comm, r % TULLE__GROUPS));
     for (int i = 0; i < size * N; i++) EXPECT(got[i] == i);
-    /* puts into the part of the target that is mine */
+    /* puts into this PE's part of each target */
     for (int r = 0; r < size; r++) {
         for (int i = 0; i < N; i++) sent[r * N + i] = rank * 1e6 + r * 1e3 + i;
         tulle__put(comm, 3, &place[r], (uint64_t)(rank + 1) * N * sizeof(double), sent + r * N, N * sizeof(double));
@@ -140,7 +143,7 @@ static tulle_status test_transfers(tulle_comm *comm, void *arg)
     for (int r = 0; r < size; r++)
         for (int i = 0; i < N; i++) EXPECT(mine[(r + 1) * N + i] == r * 1e6 + rank * 1e3 + i);
     TULLE_TRY(tulle_comm_barrier(comm));
-    /* every third element by a list of ranges */
+    /* every third element, by a list of ranges */
     tulle__range range[N / 3];
     int next = (rank + 1) % size;
     for (int i = 0; i < N / 3; i++)
@@ -154,7 +157,7 @@ static tulle_status test_transfers(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle__wait(comm, 5));
     TULLE_TRY(tulle_comm_barrier(comm));
     for (int i = 0; i < N; i++) EXPECT(mine[i] == (i % 3 == 0 && i / 3 < N / 3 ? -1.0 : 1.0) * (rank * N + i));
-    /* direct pointers, where there are any, show the same memory */
+    /* mapped pointers, if there are any, show the same memory */
     TULLE_TRY(tulle_comm_barrier(comm));
     mine[0] = 42 + rank;
     TULLE_TRY(tulle_comm_barrier(comm));
@@ -185,7 +188,7 @@ static tulle_status test_atomics(tulle_comm *comm, void *arg)
     word = tulle__mapped(comm, &own);
     memset(word, 0, 64);
     TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
-    /* tickets: each value is given out once */
+    /* tickets: each value occurs once */
     uint64_t last = 0;
     for (int i = 0; i < TIMES; i++) {
         uint64_t ticket = tulle__fetch_add(comm, &place[0], 0, 1);
@@ -194,7 +197,7 @@ static tulle_status test_atomics(tulle_comm *comm, void *arg)
     }
     TULLE_TRY(tulle_comm_barrier(comm));
     EXPECT(tulle__load(comm, &place[0], 0) == (uint64_t)size * TIMES);
-    /* compare-and-swap as a lock that guards a plain increment by load and store */
+    /* compare-and-swap as a lock around an increment by load and store */
     for (int i = 0; i < 50; i++) {
         int turns = 0;
         while (tulle__compare_swap(comm, &place[0], 8, 0, (uint64_t)rank + 1)) tulle__pause(comm, &turns);
@@ -204,7 +207,7 @@ static tulle_status test_atomics(tulle_comm *comm, void *arg)
     TULLE_TRY(tulle_comm_barrier(comm));
     EXPECT(tulle__load(comm, &place[0], 16) == 50u * (uint64_t)size);
     TULLE_TRY(tulle_comm_barrier(comm));
-    /* a ring of put-with-signal: data is whole when the word shows */
+    /* a ring of put-with-signal: the data are complete when the word changes */
     tulle__place data, *datas = NULL;
     TULLE_TRY(tulle__heap_take(comm->pe->data, 8192, "test", &data));
     status = tulle__alloc((size_t)size, sizeof *datas, "test", &datas);
@@ -244,7 +247,7 @@ static tulle_status test_split(tulle_comm *comm, void *arg)
         TULLE_TRY(tulle_comm_reduce_int(part, TULLE_MAX, 1, &n));
         int highest = (size - 1) % 2 == rank % 2 ? size - 1 : size - 2;
         EXPECT(n == highest);
-        n = tulle_comm_rank(part) == 0 ? rank : -1; /* the key was -rank: the highest comes first */
+        n = tulle_comm_rank(part) == 0 ? rank : -1; /* the key was -rank: the highest rank is first */
         TULLE_TRY(tulle_comm_broadcast(part, 0, &n, sizeof n));
         EXPECT(n == highest);
         TULLE_TRY(tulle_comm_split(part, tulle_comm_rank(part) / 2, 0, &again));
@@ -262,7 +265,7 @@ out:
     return status;
 }
 
-/* One PE fails in the middle of an operation: all return its status, and comm works afterwards. */
+/* One PE fails in an operation: all return its status, and comm works afterwards. */
 static tulle_status test_agree(tulle_comm *comm, void *arg)
 {
     (void)arg;
@@ -281,13 +284,16 @@ static tulle_status test_agree(tulle_comm *comm, void *arg)
             TULLE_TRY(tulle_comm_barrier(comm));
             TULLE_TRY(tulle_comm_agree(comm, TULLE_OK));
         }
-    /* two at a time: one answer */
+    /* two failures at a time: one answer */
     end = tulle_comm_agree(comm, rank == 0   ? tulle__fail(TULLE_ERR_LIMIT, "first")
                                  : rank == 1 ? tulle__fail(TULLE_ERR_IO, "second")
                                              : TULLE_OK);
     TULLE_TRY(same_everywhere(comm, end));
     EXPECT(end == TULLE_ERR_LIMIT || end == TULLE_ERR_IO);
-    /* one that had come further fails before: all hear of the other, for whom some may still wait in a collective */
+    /*
+     * a PE that came further fails first: all hear of the other failure, whose PE some may still
+     * wait for
+     */
     tulle_status mine = TULLE_OK;
     if (size > 1 && rank == 1) {
         comm->collectives += 2;
@@ -311,7 +317,7 @@ static tulle_status body_fails(tulle_comm *comm, void *arg)
 {
     if (tulle_comm_rank(comm) == *(int *)arg) return tulle__fail(TULLE_ERR_IO, "disk on fire");
     if (tulle_comm_size(comm) == 1) return TULLE_OK;
-    for (;;) { /* the others meet until they hear of it */
+    for (;;) { /* the others call barriers until they hear of it */
         tulle_status status = tulle_comm_barrier(comm);
         if (status != TULLE_OK) return status;
     }
@@ -363,7 +369,7 @@ int main(int argc, char **argv)
 {
     if (argc != 3) return fprintf(stderr, "usage: %s SPEC PES\n", argv[0]), 2;
     int npes = atoi(argv[2]), seen[64] = {0};
-    struct blocks blocks[64] = {{0}}, now[64] = {{0}}; /* those of other processes stay 0 */
+    struct blocks blocks[64] = {{0}}, now[64] = {{0}}; /* other processes' stay 0 */
     tulle_team *team = NULL;
     tulle_team_options options = {.memory = (size_t)npes << 26};
     tulle_status status = tulle_team_new(argv[1], npes, &options, &team);
@@ -406,11 +412,11 @@ int main(int argc, char **argv)
         ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "has started no transfer"),
             "check sees a wait for nothing: %s", tulle_error_message());
         status = tulle_team_run(team, uses_freed, NULL);
-        ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "freed"), "check sees a stale place: %s",
+        ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "freed"), "check sees a stale remote address: %s",
             tulle_error_message());
         status = tulle_team_run(team, out_of_bounds, NULL);
-        ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "of a place of 8 bytes"), "check sees bounds: %s",
-            tulle_error_message());
+        ok(status == TULLE_ERR_COMM && strstr(tulle_error_message(), "exceeds a block of 8 bytes"),
+            "check sees bounds: %s", tulle_error_message());
     }
     ok(tulle_team_run(team, count_blocks, now) == TULLE_OK, "blocks are counted");
     for (int r = 0; r < npes; r++)

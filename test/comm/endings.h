@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How runs end: a PE that others wait for returns, and what a message says of PEs. For conformance.c alone. */
+/*
+ * Ends of runs: a PE returns that others wait for, and messages that name a PE. For conformance.c
+ * alone.
+ */
 #ifndef TULLE_TEST_ENDINGS_H
 #define TULLE_TEST_ENDINGS_H
 
@@ -10,11 +13,11 @@
 #include "comm/queue.h"
 #include "tap.h"
 
-/* What all PEs say, or what the input is to blame for, is said without a PE; else the PE is named. */
+/* A message names no PE if all PEs say the same or the input is at fault; else it names the PE. */
 struct saying {
     tulle_status status;
-    int rank;          /* who fails; -1: all, each of itself; -2: all, in an agreement */
-    const char *named; /* how the message begins, of a team of several PEs */
+    int rank;          /* failing PE; -1: all, each by itself; -2: all, in an agreement */
+    const char *named; /* beginning of the message, in a team of several PEs */
 };
 static const struct saying sayings[] = {{TULLE_ERR_ARG, -1, "a mistake"}, {TULLE_ERR_ARG, -2, "a mistake"},
     {TULLE_ERR_LIMIT, -1, "a mistake"}, {TULLE_ERR_ARG, 0, "a mistake"}, {TULLE_ERR_ARG, 1, "PE 1: a mistake"},
@@ -40,10 +43,10 @@ static void test_sayings(tulle_team *team, int npes)
     }
 }
 
-/* A PE returns at once, the others go on as told until they hear of it. */
+/* One PE returns at once; the others continue until they hear of it. */
 struct leaving {
     int rank, how;
-    tulle__queue *queue[64]; /* given back in a run of its own, as others still write into it */
+    tulle__queue *queue[64]; /* freed in a later run, as other PEs still write into it */
 };
 enum { LEAVE_BARRIER, LEAVE_AGREE, LEAVE_GATHER, LEAVE_BROADCAST, LEAVE_REDUCE, LEAVE_QUEUE, LEAVE_SPLIT, LEAVINGS };
 
@@ -56,7 +59,7 @@ static tulle_status nothing_to_serve(void *context)
 static tulle_status fill_queue_of(tulle_comm *comm, int rank, tulle__queue *queue)
 {
     char note[TULLE__RECORD] = "";
-    for (;;) { /* nobody takes anything out */
+    for (;;) { /* no PE pops */
         tulle_status status = tulle__queue_push(queue, rank, note, sizeof note, nothing_to_serve, comm);
         if (status != TULLE_OK) return tulle_comm_agree(comm, status);
     }
@@ -105,7 +108,7 @@ static tulle_status give_queue_back(tulle_comm *comm, void *arg)
     return TULLE_OK;
 }
 
-/* All do the same, but one is late, so that another that does not wait for it returns before. */
+/* All PEs make the same calls, but one is late: a PE that does not wait for it returns earlier. */
 static tulle_status returns_before_others(tulle_comm *comm, void *arg)
 {
     const int late = *(int *)arg, rank = tulle_comm_rank(comm);

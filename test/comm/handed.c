@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An MPI program of the user's that hands communicators in: handed, in any number of processes. */
+/* A user's MPI program that hands communicators in: handed, in any number of processes. */
 #include <string.h>
 
 #include <tulle/mpi.h>
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
     check_team("mpi", half, "half of it");
     check_team("mpi", MPI_COMM_SELF, "oneself");
 
-    /* messages of ours and of the caller's do not meet, and teams may live side by side */
+    /* the engine's messages and the caller's do not mix, and teams may coexist */
     tulle_team *all = NULL, *part = NULL;
     struct sum sum = {0, 0};
     int left = -1, size;

@@ -14,7 +14,7 @@
 #include "vectors.h"
 
 enum {
-    HANDLES = 150, /* more than an engine or a wrapper records one by one */
+    HANDLES = 150, /* more than an engine or a wrapper records individually */
     HANDLE_BYTES = 180,
     HANDLE_GROUP = 4,
 };
@@ -24,7 +24,7 @@ static int handle_target(const tulle_comm *comm, int i)
     return (comm->rank + i) % comm->size;
 }
 
-/* Transfer i gets its part of a block: as one range, or as a list of three. */
+/* Starts transfer i, which gets part i of a block: one range, or a list of three. */
 static tulle__transfer get_part(tulle_comm *comm, struct vectors *v, int i, int group)
 {
     uint64_t at = (uint64_t)i * HANDLE_BYTES;
@@ -50,7 +50,7 @@ static int part_arrived(tulle_comm *comm, const struct vectors *v, int i)
     return 1;
 }
 
-/* Polls until the link knows, or says that it cannot. */
+/* Polls until the answer is 1 or -1. */
 static int poll_handle(tulle_comm *comm, const tulle__transfer *handle)
 {
     int answer;
@@ -72,7 +72,7 @@ out:
     return status;
 }
 
-/* A wait for a transfer completes those before it; those after it can still be waited for. */
+/* A wait for a transfer completes the earlier ones; later ones can still be waited for. */
 static tulle_status handles_out_of_order(tulle_comm *comm, struct vectors *v, tulle__transfer *handle, int first)
 {
     tulle_status status = TULLE_OK;
@@ -91,7 +91,7 @@ out:
     return status;
 }
 
-/* Polling ends at each transfer, and lets transfers of others go on. */
+/* Polling terminates for each transfer, and drives other PEs' progress. */
 static tulle_status handles_polled(tulle_comm *comm, struct vectors *v, tulle__transfer *handle)
 {
     tulle_status status = TULLE_OK;
@@ -112,7 +112,7 @@ out:
     return status;
 }
 
-/* Groups know nothing of each other; what is empty is complete with what came before it. */
+/* Groups are independent. An empty transfer's handle covers the earlier ones. */
 static tulle_status handles_of_groups(tulle_comm *comm, struct vectors *v, tulle__transfer *handle)
 {
     tulle_status status = TULLE_OK;
@@ -141,7 +141,7 @@ out:
     return status;
 }
 
-/* A put that was waited for is at its target, also between gets of the same group. */
+/* A put is at its target after its wait, also between gets of the same group. */
 static tulle_status handles_of_puts(tulle_comm *comm, struct vectors *v, tulle__transfer *handle)
 {
     enum { BYTES = 24 };
@@ -191,14 +191,17 @@ static tulle_status test_handles(tulle_comm *comm, void *arg)
         if (status == TULLE_OK) status = handles_out_of_order(comm, &v, handle, HANDLES - 1);
         if (status == TULLE_OK) status = handles_polled(comm, &v, handle);
         if (status == TULLE_OK) status = handles_of_groups(comm, &v, handle);
-        if (status == TULLE_OK) status = tulle_comm_barrier(comm); /* nobody reads any more */
+        if (status == TULLE_OK) status = tulle_comm_barrier(comm); /* no PE reads any more */
         if (status == TULLE_OK) status = handles_of_puts(comm, &v, handle);
         vectors_fini(comm, &v);
     }
     return status;
 }
 
-/* Under check a transfer is not ready at once, and its bytes come with the wait alone, which completes no later one. */
+/*
+ * Under check a transfer is not ready at the first poll, its bytes come only with the wait, and the
+ * wait completes no later one.
+ */
 static tulle_status polls_without_waiting(tulle_comm *comm, void *arg)
 {
     tulle_status status;

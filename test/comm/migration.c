@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wrapper `migrate`: when a page moves, how often that is counted, and what it costs: migration
- * ENGINE. Two PEs take turns, so every count is exact.
+ * The wrapper `migrate`: when a page moves, how it is counted, and its cost: migration ENGINE. Two
+ * PEs alternate, so every count is exact.
  */
 #include <string.h>
 
@@ -60,12 +60,12 @@ static tulle_status turns(tulle_comm *comm, void *arg)
     uint64_t first = page(&g.words, 0);
     if (rank == 1) {
         for (int i = 0; i < 5; i++) EXPECT(tulle__fetch_add(comm, &g.words, first, 1) == (uint64_t)i);
-        EXPECT(faults(comm, &g) == 1); /* and then it is here */
+        EXPECT(faults(comm, &g) == 1); /* then the page is here */
         EXPECT(tulle__load(comm, &g.words, first + PAGE - 8) == 0 && faults(comm, &g) == 0);
         tulle__store(comm, &g.words, first + PAGE, 7);
         EXPECT(faults(comm, &g) == 1);
     }
-    TULLE_TRY(tulle_comm_barrier(comm)); /* its words are at fixed places, which do not move */
+    TULLE_TRY(tulle_comm_barrier(comm)); /* its words are at fixed places, whose pages do not move */
     EXPECT(faults(comm, &g) == 0);
     if (rank == 0) {
         EXPECT(tulle__load(comm, &g.words, first) == 5 && faults(comm, &g) == 1);
@@ -93,7 +93,7 @@ out:
     return status;
 }
 
-/* A page that has moved three times goes home; what is there is reached as before. */
+/* A page that has moved three times goes home and stays; accesses still work. */
 static tulle_status settles(tulle_comm *comm, void *arg)
 {
     (void)arg;
@@ -108,7 +108,7 @@ static tulle_status settles(tulle_comm *comm, void *arg)
         TULLE_TRY(tulle_comm_barrier(comm));
     }
     EXPECT(met == (tulle_comm_rank(comm) == 1 ? 2 : 1));
-    if (tulle_comm_rank(comm) == 1) { /* on that page, and on one that can move */
+    if (tulle_comm_rank(comm) == 1) { /* on that page, and on one that may move */
         tulle__range both[2] = {{first, got, 8}, {first + PAGE, got + 1, 8}};
         EXPECT(tulle__fetch_add(comm, &g.words, first, 1) == 10);
         tulle__getv(comm, 3, &g.words, 2, both);
@@ -120,7 +120,7 @@ out:
     return status;
 }
 
-/* Both PEs want the page at once: a list faults once, and what the same threads do to its words is part of that. */
+/* Both PEs access the page at once: a list faults once, and the atomics of its threads do not. */
 static tulle_status competes(tulle_comm *comm, void *arg)
 {
     (void)arg;
@@ -144,7 +144,7 @@ out:
     return status;
 }
 
-/* To and fro: each time the fault's 2 ms and the page's 1 ms. */
+/* A page alternates between PEs: each move costs the fault's 2 ms and the transfer's 1 ms. */
 static tulle_status costs(tulle_comm *comm, void *arg)
 {
     (void)arg;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loader of modules, and the messages of specs that cannot be opened. Linked with the static library. */
+/*
+ * The loader of modules, and messages of specs that cannot be opened. Linked with the static
+ * library.
+ */
 #include <stdlib.h>
 #include <string.h>
 

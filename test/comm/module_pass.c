@@ -97,7 +97,7 @@ static const tulle__link_ops ops = {.get = get,
     .progress = progress,
     .fini = fini};
 
-/* Set once, when the module is loaded, before any PE runs: what the host lent. */
+/* Set once when the module is loaded, before any PE runs. */
 static const tulle__module_host *lent;
 
 static tulle_status open_pass(tulle__spec_part *part, tulle__link *inner, tulle__timeline *timeline, tulle__link **link)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Queues of records and arenas of panels, between all PEs of a comm. For conformance.c alone. */
+/* Queues and arenas between all PEs of a comm. For conformance.c alone. */
 #ifndef TULLE_TEST_QUEUES_H
 #define TULLE_TEST_QUEUES_H
 
@@ -39,7 +39,7 @@ static tulle_status serve_sink(void *context)
     return TULLE_OK;
 }
 
-/* Everyone floods everyone through a ring of four; ends by counting; acknowledgements add up. */
+/* All PEs flood all PEs through rings of four; counts end it; acknowledgements add up. */
 static tulle_status test_queue(tulle_comm *comm, void *arg)
 {
     (void)arg;
@@ -79,7 +79,7 @@ struct partial {
 
 struct owner {
     struct sink sink;
-    struct partial kept[64]; /* held back, to be drained in reverse order */
+    struct partial kept[64]; /* held back, drained in reverse order */
     int nkept, hold;
     int64_t drained;
     char *buffer;
@@ -112,14 +112,14 @@ static tulle_status serve_owner(void *context)
     } record;
     while (owner->nkept < 64 && tulle__queue_pop(owner->sink.queue, &record))
         owner->kept[owner->nkept++] = record.partial;
-    /* holds back as long as anybody can still send without our draining: then the last come is drained first */
+    /* holds back while other PEs can send without a drain, then drains the latest first */
     if (owner->nkept >= owner->hold) return drain_kept(owner);
     return TULLE_OK;
 }
 
 /*
- * An arena of two panels, of which every third grows; PE 0 owns everything and drains in reverse
- * order of arrival. What they have grown to is given back.
+ * An arena of two panels; every third panel grows. PE 0 owns everything and drains in reverse order
+ * of arrival. Blocks of grown panels are freed.
  */
 static tulle_status test_arena(tulle_comm *comm, void *arg)
 {
@@ -142,7 +142,7 @@ static tulle_status test_arena(tulle_comm *comm, void *arg)
         for (int b = 0; b < bytes; b++) ((char *)panel.local)[b] = (char)(rank * 31 + i + b);
         struct partial partial = {panel.place, panel.ack, panel.at, panel.ack_at, bytes, rank * 31 + i, rank};
         TULLE_TRY(tulle__queue_push(owner.sink.queue, 0, &partial, sizeof partial, serve_owner, &owner));
-        /* PE 0 fills its own two panels before it drains: it must not wait for itself */
+        /* PE 0 fills both of its panels before it drains: it must not wait for itself */
         if (rank == 0 && i % 2) owner.hold = 1;
     }
     owner.hold = 1;

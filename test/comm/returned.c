@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a PE that waits looks whether another has returned from its body: not before 20 ms and 1 ms
- * a PE have passed since it looked last, however often it asks, and then at once. The clock is the
- * test's.
+ * When a waiting PE checks whether another has returned from its body: at the earliest 20 ms, and 1
+ * ms for each PE, after its last check, then at once. The test holds the clock.
  */
 #include "base/clock.h"
 #include "body.h"
@@ -12,7 +11,7 @@
 
 enum { ASKS = 1000, MS = 1000000, LATEST = 22 * MS }; /* with two PEs */
 
-/* What PE 0 hears, asked so many times. */
+/* PE 0's answer after that many calls. */
 static tulle_status ask(tulle_comm *comm)
 {
     tulle_status status = TULLE_OK;

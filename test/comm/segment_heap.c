@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The heap of a segment: blocks do not overlap and keep what is in them; pages that are there, as
- * the system counts them, stay within the account's limit whatever is taken and given; pinned
- * segments keep theirs.
+ * The heap of a segment: blocks do not overlap and keep their contents. Resident pages, as the
+ * system counts them, stay within the account's limit after any allocation or release. Pinned
+ * segments keep their pages.
  */
 #define _DEFAULT_SOURCE
 #include "comm/heap.h"
@@ -52,14 +52,14 @@ static int holds(const struct block *b)
     return 1;
 }
 
-/* Sizes from a few bytes to some megabytes, as likely by their logarithm. */
+/* Sizes from a few bytes to some megabytes, log-uniform. */
 static size_t draw_size(uint64_t draw)
 {
     size_t most = (size_t)1 << (4 + draw % 19);
     return most / 2 + (draw >> 8) % most;
 }
 
-/* One block comes, grows or goes. Returns 0 if something in it was not as it was left. */
+/* Allocates, grows or frees one block. Returns 0 if its contents changed. */
 static int one_round(tulle__heap *heap, struct block *b, uint64_t draw, int *refused)
 {
     tulle_status status = TULLE_OK;
@@ -76,7 +76,7 @@ static int one_round(tulle__heap *heap, struct block *b, uint64_t draw, int *ref
             memset(at(b) + b->committed, b->fill, b->bytes - b->committed);
             b->committed = b->bytes;
         }
-    } else if (b->committed == b->bytes && b->bytes > 200 && draw >> 9 & 1) { /* its middle stays */
+    } else if (b->committed == b->bytes && b->bytes > 200 && draw >> 9 & 1) { /* keeps its middle */
         size_t front = (draw >> 12) % (b->bytes / 2) / 64 * 64, bytes = b->bytes / 2 - (draw >> 20) % 100;
         status = tulle__heap_trim(heap, &b->place, front, bytes);
         if (status == TULLE_OK) b->bytes = b->committed = bytes;
@@ -92,7 +92,7 @@ static int one_round(tulle__heap *heap, struct block *b, uint64_t draw, int *ref
     return status == TULLE_OK || status == TULLE_ERR_LIMIT;
 }
 
-/* The most pages that were there at once; the account's use never passes its limit. */
+/* The most resident pages; the account's use never exceeds its limit. */
 static size_t churn(tulle__heap *heap, tulle__account *account, int *right, int *refused)
 {
     static struct block block[BLOCKS];
@@ -124,18 +124,18 @@ static void test_pages(int pinned)
     tulle__account *account = tulle__account_new(LIMIT), *before = tulle__account_enter(account);
     segment = mmap(NULL, SEGMENT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!ok(segment != MAP_FAILED, "a segment")) goto out;
-    (void)madvise(segment, SEGMENT, MADV_NOHUGEPAGE); /* a huge page is there as soon as a byte of it is */
+    (void)madvise(segment, SEGMENT, MADV_NOHUGEPAGE); /* one byte makes a whole huge page resident */
     if (!ok(tulle__heap_new(&link, TULLE__DATA, account, &heap) == TULLE_OK, "a heap")) goto out;
     size_t most = churn(heap, account, &right, &refused), after = resident();
     ok(right, "%d blocks come, grow and go: none overlaps another", ROUNDS);
     ok(refused > 0, "some were refused: %d", refused);
-    /* each block in use may share its first and last page with nobody */
+    /* the first and last page of each block in use may belong to it alone */
     size_t slack = 2 * BLOCKS * PAGE;
     if (pinned) {
         ok(most > LIMIT + slack, "pinned pages all stay: %.1f MB at most", (double)most / 1e6);
         ok(after > LIMIT / 2 + slack, "also when all blocks are gone: %.1f MB", (double)after / 1e6);
     } else {
-        /* what lies under blocks that are not in use as a whole yet cannot go */
+        /* pages under partly used blocks cannot be freed */
         ok(most <= LIMIT + LIMIT / 8 + slack, "%.1f MB of pages at most, under a limit of %.1f MB", (double)most / 1e6,
             LIMIT / 1e6);
         ok(after <= LIMIT / 2 + slack, "%.1f MB when all blocks are gone", (double)after / 1e6);

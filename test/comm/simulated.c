@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The virtual time of the engine `sim`: of known transfers alone, over one link together, and
- * beside a kernel; of words and kernels; the same to the bit in two runs. Figures are those of the
- * spec, so that no platform's table matters.
+ * The virtual time of the engine `sim`: transfers alone, sharing a link, and beside a kernel; words
+ * and kernels; two runs equal to the bit. The spec gives all figures, so no platform's table
+ * matters.
  */
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "body.h"
 #include "tap.h"
 
-/* Two PEs a node; powers of ten, so that what is expected can be seen. */
+/* Two PEs a node; powers of ten make expected times obvious. */
 static const char *const spec =
     "sim:platform=summit,node=2,near_bw=40G,pair_bw=40G,near_latency=1us,far_bw=10G,far_latency=10us,overhead=0,"
     "compute=model,flops=1T,flops32=2T,memory=100G,cache=200G,launch=0";
@@ -22,8 +22,8 @@ enum { BYTES = 10 * 1000 * 1000 };
 
 struct times {
     double far, near, shared, crossed, beside, waited, word, store, kernel, barrier, late;
-    double first, both; /* of two gets of a group, by their handles */
-    int before, after;  /* what is known of the first one, before and after its time */
+    double first, both; /* of two gets of a group, waited for by handle */
+    int before, after;  /* answers of polls, before and after arrival */
     int64_t moved;
 };
 
@@ -63,16 +63,19 @@ static tulle_status measure(tulle_comm *comm, void *arg)
     memset(tulle__mapped(comm, &word), 0, 64);
     TULLE_TRY(tulle_comm_allgather(comm, &own, sizeof own, place));
     TULLE_TRY(tulle_comm_allgather(comm, &word, sizeof word, at));
-    /* alone: PE 0 from the other node, from its own */
+    /* alone: PE 0 gets from the other node, then from its own */
     if (rank == 0) TULLE_TRY(time_get(comm, &place[2], to, &mine.far));
     if (rank == 0) TULLE_TRY(time_get(comm, &place[1], to, &mine.near));
     TULLE_TRY(tulle_comm_barrier(comm));
-    /* both PEs of a node from the other node: one port. Nodes in both directions: ports have two. */
+    /*
+     * both PEs of a node get from the other node over one port; nodes get from each other: ports
+     * have both directions
+     */
     if (rank < 2) TULLE_TRY(time_get(comm, &place[rank + 2], to, &mine.shared));
     TULLE_TRY(tulle_comm_barrier(comm));
     if (rank % 2 == 0) TULLE_TRY(time_get(comm, &place[2 - rank], to, &mine.crossed));
     TULLE_TRY(tulle_comm_barrier(comm));
-    /* a transfer runs on under a kernel that takes longer: nothing is left to wait for, and its bytes are there */
+    /* a transfer proceeds under a longer kernel: no wait remains, and its bytes are there */
     if (rank == 0) {
         double start = tulle_comm_seconds(comm);
         memset(to, 1, BYTES);
@@ -84,7 +87,7 @@ static tulle_status measure(tulle_comm *comm, void *arg)
         mine.waited = seconds_of(comm, start) - mine.beside;
     }
     TULLE_TRY(tulle_comm_barrier(comm));
-    /* a large get and a larger one: a wait for the first takes no more than it takes */
+    /* a large get and a larger one: a wait for the first lasts no longer than the first */
     if (rank == 0) {
         double start = tulle_comm_seconds(comm);
         const tulle__transfer first = tulle__get(comm, 0, &place[2], 0, to, BYTES / 10);
@@ -93,7 +96,7 @@ static tulle_status measure(tulle_comm *comm, void *arg)
         TULLE_TRY(tulle__transfer_wait(comm, &first));
         mine.first = seconds_of(comm, start);
         mine.after = tulle__transfer_ready(comm, &first) - tulle__transfer_ready(comm, &second);
-        compute(comm); /* the second arrives meanwhile, and polling sees it */
+        compute(comm); /* the second arrives meanwhile; a poll sees it */
         mine.after += tulle__transfer_ready(comm, &second);
         TULLE_TRY(tulle__transfer_wait(comm, &second));
         mine.both = seconds_of(comm, start);
@@ -140,7 +143,7 @@ static int within(double got, double want, double part)
 
 static void show(const struct times *t)
 {
-    const double one = BYTES / 10e9; /* over a node's port alone */
+    const double one = BYTES / 10e9; /* alone over a node's port */
     ok(within(t[0].far, one + 10e-6, 0.01), "between nodes: latency and bytes / bandwidth (%.9f s)", t[0].far);
     ok(within(t[0].near, BYTES / 40e9 + 1e-6, 0.01), "within a node (%.9f s)", t[0].near);
     ok(within(t[0].shared, 2 * one + 10e-6, 0.01) && within(t[1].shared, 2 * one + 10e-6, 0.01),
@@ -159,7 +162,7 @@ static void show(const struct times *t)
     ok(within(t[3].late, 1e-3 + 10e-6, 0.02), "who waits wakes when it is written to (%.9f s)", t[3].late);
 }
 
-/* One run of the transfers on a team of its own. */
+/* Runs the transfers once, on a new team. */
 static int run(struct times *times)
 {
     tulle_team *team = NULL;
@@ -173,9 +176,8 @@ static int run(struct times *times)
 }
 
 /*
- * SimGrid's clock goes on from team to team of a process, so that differences of it are rounded
- * otherwise: by less than a few of the clock's nanoseconds. (Two processes agree to the bit:
- * tool/sim.)
+ * SimGrid's clock continues from team to team in a process, so differences round differently, by a
+ * few of the clock's nanoseconds. (Two processes agree to the bit: tool/sim.)
  */
 static int close_to(double a, double b)
 {
@@ -258,7 +260,7 @@ static void run_products(void)
     }
 }
 
-/* What does not depend on timing is that of a real engine. */
+/* Counts that do not depend on timing equal those of a real engine. */
 static void compare_with_threads(void)
 {
     static const tulle_product_alg algs[] = {
@@ -344,7 +346,7 @@ static void run_refusals(void)
     refuse("sim:platform=here,compute=model", 2, "rates are needed");
     refuse("sim:near_latency=1s", 2, "far_latency");
     refuse("sim:far_bw=0", 2, "bandwidth");
-    refuse("net:latency=1us,bw=1G+sim", 2, "network of its own");
+    refuse("net:latency=1us,bw=1G+sim", 2, "simulates a network in virtual time");
     if (ok(tulle_team_new("sim", 2, NULL, &team) == TULLE_OK, "open: %s", tulle_error_message()))
         refuse("sim", 2, "another simulated team");
     tulle_team_free(team);
@@ -352,7 +354,7 @@ static void run_refusals(void)
         tulle_team_free(team);
 }
 
-/* What a calibration finds is what the simulator charges: of a message, and of a range. */
+/* A calibration finds the simulator's cost of a message, and of a range. */
 static tulle_status calibrate(tulle_comm *comm, void *arg)
 {
     tulle_status status;
@@ -377,7 +379,7 @@ static void run_calibrations(void)
         tulle_status status = tulle_team_new(cases[c].spec, 4, &options, &team);
         if (status == TULLE_OK) status = tulle_team_run(team, calibrate, &m);
         ok(status == TULLE_OK, "%s is calibrated: %s", cases[c].spec, status == TULLE_OK ? "" : tulle_error_message());
-        double got = m.tier[TULLE_SAME_NODE].range; /* all of a simulated team is on one host; the farthest counts */
+        double got = m.tier[TULLE_SAME_NODE].range; /* all simulated PEs are on one host; the farthest pair counts */
         ok(fabs(got - cases[c].range) < 0.02 * cases[c].range + 2e-9, "a range takes %.1f ns of %.1f", got * 1e9,
             cases[c].range * 1e9);
         tulle_team_free(team);
@@ -387,7 +389,7 @@ static void run_calibrations(void)
 int main(int argc, char **argv)
 {
     if (argc > 2) return fprintf(stderr, "usage: %s [FILE.xml]\n", argv[0]), 2;
-    if (argc == 2) { /* a file can be read once a process */
+    if (argc == 2) { /* SimGrid reads one file in a process */
         write_platform(argv[1]);
         run_file(argv[1]);
         return tap_done();

@@ -179,9 +179,11 @@ static tulle_status refuse(const tulle__sim_platform *p)
     if (p->sizes && p->measured)
         return tulle__sim_host->fail(
             TULLE_ERR_ARG, "sim: with data=none kernels are not run, so they cannot be measured; say compute=model");
-    if (p->room < 0) return tulle__sim_host->fail(TULLE_ERR_ARG, "sim: room is not negative");
+    if (p->room < 0)
+        return tulle__sim_host->fail(
+            TULLE_ERR_ARG, "sim: room=%g is negative: it is the bytes of a PE's memory", p->room);
     if (!p->from_file && !(p->near_bw >= 1 && p->pair_bw >= 1 && p->far_bw >= 1))
-        return tulle__sim_host->fail(TULLE_ERR_ARG, "sim: a bandwidth below one byte a second");
+        return tulle__sim_host->fail(TULLE_ERR_ARG, "sim: a bandwidth is at least 1 byte a second");
     if (p->far_latency < p->near_latency)
         return tulle__sim_host->fail(TULLE_ERR_ARG,
             "sim: far_latency (%g s) counts the way within the nodes, too, and cannot be below near_latency (%g s)",

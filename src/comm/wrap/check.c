@@ -56,12 +56,13 @@ static tulle_status bounds(
 {
     tulle__link *link = &check->link;
     if (place->rank < 0 || place->rank >= link->npes || place->segment < 0 || place->segment >= TULLE__SEGMENTS)
-        return tulle__fail(
-            TULLE_ERR_COMM, "check: %s at a place of PE %d, segment %d", what, place->rank, place->segment);
+        return tulle__fail(TULLE_ERR_COMM,
+            "check: %s at a remote address of PE %d, segment %d: there is no such segment", what, place->rank,
+            place->segment);
     if (at > place->length || bytes > place->length - at)
         return tulle__fail(TULLE_ERR_COMM,
-            "check: %s of %zu bytes at %" PRIu64 " of a place of %" PRIu64 " bytes on PE %d", what, bytes, at,
-            place->length, place->rank);
+            "check: %s of %zu bytes at offset %" PRIu64 " exceeds a block of %" PRIu64 " bytes on PE %d", what, bytes,
+            at, place->length, place->rank);
     if (place->length > link->segment_bytes[place->segment] ||
         place->offset > link->segment_bytes[place->segment] - place->length)
         return tulle__fail(TULLE_ERR_COMM, "check: %s outside the %s segment of PE %d", what,
@@ -84,9 +85,9 @@ static tulle_status alive(struct check_link *check, const char *what, const tull
     uint64_t count = inner->ops->get(inner, TULLE__GROUPS - 1, &at, 0, header, sizeof header);
     tulle_status status = inner->ops->wait(inner, TULLE__GROUPS - 1, count);
     if (status == TULLE_OK && header[0] != place->generation)
-        status =
-            tulle__fail(TULLE_ERR_COMM, "check: %s at a place of PE %d that has been freed (block %u, now %" PRIu64 ")",
-                what, place->rank, place->generation, header[0]);
+        status = tulle__fail(TULLE_ERR_COMM,
+            "check: %s at a block of PE %d that has been freed (generation %u, now %" PRIu64 ")", what, place->rank,
+            place->generation, header[0]);
     return status;
 }
 

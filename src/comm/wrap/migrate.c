@@ -364,7 +364,8 @@ static tulle_status lay_table(struct migrate_link *m)
     uint64_t bytes = (m->pages[0] + m->pages[1]) * sizeof(uint64_t), room = link->segment_bytes[TULLE__CONTROL];
     if (bytes > room / 4)
         return tulle__fail(TULLE_ERR_LIMIT,
-            "migrate: %zu pages of %zu bytes a PE need %zu bytes of control memory, of which there are %zu: say a "
+            "migrate: %zu pages of %zu bytes a PE need %zu bytes of control memory, more than a quarter of its %zu: "
+            "say a "
             "larger page= or less memory",
             (size_t)(bytes / sizeof(uint64_t)), (size_t)m->page, (size_t)bytes, (size_t)room);
     m->table = (room - bytes) / 4096 * 4096;
@@ -395,7 +396,10 @@ static tulle_status open_migrate(
     TULLE_TRY(tulle__spec_int(part, "pin", 0, (1 << MOVES_BITS) - 1, &pin));
     TULLE_TRY(tulle__spec_done(part, keys, 4));
     if (page < 64 || page > 1e12 || bandwidth < 1 || fault < 0) {
-        status = tulle__fail(TULLE_ERR_ARG, "migrate: pages of %g bytes, at %g bytes a second", page, bandwidth);
+        status = tulle__fail(TULLE_ERR_ARG,
+            "migrate: page=%g, bw=%g or fault=%g s is out of range: pages have 64 bytes to 1 TB, the bandwidth is at "
+            "least 1 byte a second, and a fault takes no negative time",
+            page, bandwidth, fault);
         goto out;
     }
     TULLE_TRY(tulle__alloc_zero(1, sizeof *m, "migrate wrapper", &m));
